@@ -1,0 +1,1 @@
+//! Eastern time, sessions, early closes, settlement instants. Never: asks what time it is.

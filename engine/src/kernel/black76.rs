@@ -1,0 +1,1 @@
+//! Black-76: value and every derivative of European options in closed form.

@@ -1,0 +1,1 @@
+//! Volatility from a price.

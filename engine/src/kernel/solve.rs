@@ -1,0 +1,1 @@
+//! Bracketed roots, quadrature, Chebyshev. Never: finance.

@@ -1,0 +1,1 @@
+//! Every bound and domain, one table: name, unit, least, most. Never: a bound anywhere else.

@@ -1,0 +1,71 @@
+//! The finished market: a table of chains, its time and number, swapped whole. Never: mutation after publish.
+
+use crate::contract::Symbol;
+use crate::store::chain::Chain;
+use jiff::Timestamp;
+use std::sync::Arc;
+
+/// One consistent market. A request holds one from its first byte to its last.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// Counts up from 1; 0 is the empty market before the first pass.
+    pub number: u64,
+    /// The instant that it shows: the latest valuation time of its chains.
+    pub time: Timestamp,
+    chains: Vec<Arc<Chain>>,
+    /// (root, chain), sorted: which chains list a root.
+    roots: Vec<(Symbol, u32)>,
+    pending: Vec<Symbol>,
+}
+
+impl Snapshot {
+    /// The market before the first pass: `pending` are the underlyings that are known but not yet computed.
+    #[must_use]
+    pub fn empty(pending: Vec<Symbol>) -> Self {
+        Self::new(0, Vec::new(), pending)
+    }
+
+    /// A market of finished chains; `pending` are underlyings that are known but have no chain yet.
+    #[must_use]
+    pub fn new(number: u64, mut chains: Vec<Arc<Chain>>, mut pending: Vec<Symbol>) -> Self {
+        chains.sort_by_key(|c| c.underlying);
+        pending.sort_unstable();
+        let time = chains.iter().map(|c| c.valued_at).max().unwrap_or(Timestamp::UNIX_EPOCH);
+        let mut roots: Vec<(Symbol, u32)> =
+            (0u32..).zip(&chains).flat_map(|(i, c)| c.slices.iter().map(move |s| (s.root, i))).collect();
+        roots.sort_unstable();
+        roots.dedup();
+        Self { number, time, chains, roots, pending }
+    }
+
+    /// Every chain, by underlying.
+    #[must_use]
+    pub fn chains(&self) -> &[Arc<Chain>] {
+        &self.chains
+    }
+
+    /// The chain of an underlying.
+    #[must_use]
+    pub fn chain(&self, underlying: Symbol) -> Option<&Arc<Chain>> {
+        let i = self.chains.binary_search_by_key(&underlying, |c| c.underlying).ok()?;
+        Some(&self.chains[i])
+    }
+
+    /// The chains that list a root (one, but for adjusted leftovers).
+    pub fn chains_of_root(&self, root: Symbol) -> impl Iterator<Item = &Arc<Chain>> {
+        let start = self.roots.partition_point(|&(r, _)| r < root);
+        self.roots[start..].iter().take_while(move |&&(r, _)| r == root).map(|&(_, i)| &self.chains[i as usize])
+    }
+
+    /// Whether the underlying is known but its first chain is still being computed.
+    #[must_use]
+    pub fn is_pending(&self, underlying: Symbol) -> bool {
+        self.pending.binary_search(&underlying).is_ok()
+    }
+
+    /// Underlyings that are known but have no chain yet.
+    #[must_use]
+    pub fn pending(&self) -> &[Symbol] {
+        &self.pending
+    }
+}

@@ -1,0 +1,53 @@
+//! What was quoted: one book per underlying, its rows in native order. Feeds write it, the pass reads it.
+//! Never: a formula.
+
+use crate::contract::{ForwardBasis, Right, Settle, Style, Symbol};
+use jiff::{Timestamp, civil::Date};
+
+/// One underlying: its spot, its dividends and the slices of its roots.
+#[derive(Clone, Debug)]
+pub struct Book {
+    /// Underlying symbol.
+    pub underlying: Symbol,
+    /// Spot price, currency per share; NaN until one came.
+    pub spot: f64,
+    /// The time of the latest spot or quote.
+    pub ts: Timestamp,
+    /// Cash dividends: (ex-date, currency per share), ascending, future and past.
+    pub dividends: Vec<(Date, f64)>,
+    /// One slice per (root, expiry), in native order: expiry, AM before PM, root.
+    pub slices: Vec<BookSlice>,
+}
+
+/// The quotes of one (root, expiry), one row per listed contract: strike ascending, call before put.
+#[derive(Clone, Debug)]
+pub struct BookSlice {
+    /// Option root.
+    pub root: Symbol,
+    /// Expiration date.
+    pub expiry: Date,
+    /// Exercise style of the root.
+    pub style: Style,
+    /// Settlement of the root.
+    pub settle: Settle,
+    /// The settlement instant.
+    pub settles_at: Timestamp,
+    /// Where the forward comes from.
+    pub basis: ForwardBasis,
+    /// Shares per contract.
+    pub multiplier: u32,
+    /// A root with an adjusted deliverable: identity only, no Greeks.
+    pub adjusted: bool,
+    /// Strikes in thousandths of a currency unit.
+    pub strike_milli: Vec<u32>,
+    /// Call or put.
+    pub right: Vec<Right>,
+    /// Bids, currency per share; NaN: none.
+    pub bid: Vec<f64>,
+    /// Asks, currency per share; NaN: none.
+    pub ask: Vec<f64>,
+    /// Time of each quote.
+    pub ts: Vec<Timestamp>,
+    /// Something changed since the last pass.
+    pub stale: bool,
+}

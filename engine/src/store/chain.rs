@@ -1,0 +1,65 @@
+//! What was computed: one immutable chain per underlying, its rows in native order (expiry, AM before PM, root,
+//! strike, call before put). Never: mutation after publishing.
+
+use super::columns::Columns;
+use crate::contract::{Right, Settle, Style, Symbol};
+use core::ops::Range;
+use jiff::{Timestamp, civil::Date};
+
+/// One underlying, every contract of every root.
+#[derive(Clone, Debug)]
+pub struct Chain {
+    /// Underlying symbol.
+    pub underlying: Symbol,
+    /// Spot price, currency per share.
+    pub spot: f64,
+    /// The instant that the chain is valued at.
+    pub valued_at: Timestamp,
+    /// One slice per (root, expiry), in native order. Their row ranges follow one another and cover the chain.
+    pub slices: Vec<Slice>,
+    /// Strikes in thousandths of a currency unit, by row.
+    pub strike_milli: Vec<u32>,
+    /// Call or put, by row.
+    pub right: Vec<Right>,
+    /// The numbers, by row.
+    pub columns: Columns,
+}
+
+/// What is constant over one (root, expiry). NaN: missing (adjusted roots, slices that could not be calibrated).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slice {
+    /// Option root.
+    pub root: Symbol,
+    /// Expiration date.
+    pub expiry: Date,
+    /// Its rows.
+    pub rows: Range<u32>,
+    /// Exercise style.
+    pub style: Style,
+    /// Settlement.
+    pub settle: Settle,
+    /// The settlement instant.
+    pub settles_at: Timestamp,
+    /// A root with an adjusted deliverable: identity only.
+    pub adjusted: bool,
+    /// Fractional calendar days to settlement.
+    pub days: f64,
+    /// The underlying price that the slice is valued at: the spot, or F for the VIX family.
+    pub und_price: f64,
+    /// Calibrated forward.
+    pub fwd_price: f64,
+    /// Continuously compounded rate to settlement, decimal.
+    pub disc_rate: f64,
+    /// Implied borrow rate, decimal.
+    pub borr_rate: f64,
+    /// Sum of the cash dividends with ex-dates up to expiry, currency per share.
+    pub divs: f64,
+}
+
+impl Chain {
+    /// How many contracts.
+    #[must_use]
+    pub fn rows(&self) -> u32 {
+        u32::try_from(self.strike_milli.len()).unwrap_or(u32::MAX)
+    }
+}

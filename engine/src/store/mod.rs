@@ -1,0 +1,6 @@
+//! The market as columns: what was quoted ([`book`]), and what was computed from it ([`chain`], [`columns`]).
+//! Never: a formula.
+
+pub mod book;
+pub mod chain;
+pub mod columns;

@@ -1,0 +1,2 @@
+//! `greeksd`: serves the engine's columns over HTTP. The library exists for the program, its tests and its benches.
+#![deny(unsafe_code)]

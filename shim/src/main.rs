@@ -1,0 +1,2 @@
+//! The `greeksd` program: arguments to one configuration, threads, start.
+fn main() {}
