@@ -1,4 +1,4 @@
-//! What a contract is: underlying, root, expiry, strike, right, style, settlement. Never: a price.
+//! Tickers, as a plain value, and the spellings of class shares. Never: a table of names.
 
 use core::fmt;
 
@@ -23,6 +23,31 @@ impl Symbol {
         Some(Self(out))
     }
 
+    /// Reads an underlying in any of the spellings of class shares (`BRK.B`, `BRK/B`, `BRK_B`, `BRK B`): the dot form.
+    #[must_use]
+    pub fn parse_underlying(text: &str) -> Option<Self> {
+        let bytes = text.trim().as_bytes();
+        let mut out = [0; 8];
+        if bytes.len() > out.len() || !bytes.first()?.is_ascii_alphanumeric() {
+            return None;
+        }
+        for (to, &from) in out.iter_mut().zip(bytes) {
+            *to = if matches!(from, b'/' | b'_' | b' ') { b'.' } else { from };
+        }
+        Self::parse(core::str::from_utf8(&out[..bytes.len()]).ok()?)
+    }
+
+    /// The option root that an underlying's standard contracts have: the ticker without its dot (`BRK.B`: `BRKB`).
+    #[must_use]
+    pub fn bare(self) -> Self {
+        let mut out = [0; 8];
+        let kept = self.0.iter().filter(|&&b| b != b'.');
+        for (to, &from) in out.iter_mut().zip(kept) {
+            *to = from;
+        }
+        Self(out)
+    }
+
     /// The text.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -40,52 +65,4 @@ impl fmt::Debug for Symbol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
-}
-
-/// Call or put. Orders call before put, as rows do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Right {
-    /// The right to buy.
-    Call,
-    /// The right to sell.
-    Put,
-}
-
-impl Right {
-    /// +1 for a call, −1 for a put.
-    #[must_use]
-    pub fn phi(self) -> f64 {
-        match self {
-            Self::Call => 1.0,
-            Self::Put => -1.0,
-        }
-    }
-}
-
-/// When the holder may exercise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Style {
-    /// At any time.
-    American,
-    /// At expiry only.
-    European,
-}
-
-/// Which print of the expiration date settles the contract. Orders AM before PM, as rows do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Settle {
-    /// The opening, 09:30 Eastern.
-    Am,
-    /// The close, 16:00 Eastern (13:00 on an early close).
-    Pm,
-}
-
-/// Where the forward of an expiry comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ForwardBasis {
-    /// The spot, carried by rate, borrow and dividends.
-    Spot,
-    /// Put-call parity of the expiry alone; then S := F and b := r (VIX family).
-    Parity,
 }
