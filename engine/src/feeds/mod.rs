@@ -4,6 +4,8 @@
 use crate::contract::Symbol;
 use jiff::{Timestamp, civil::Date};
 
+pub mod sim;
+
 pub use crate::contract::ContractKey;
 
 /// A two-sided quote of one contract. NaN: that side is not quoted.

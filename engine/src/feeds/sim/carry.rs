@@ -46,7 +46,13 @@ pub(super) fn borrow(b0: f64, t: f64) -> f64 {
 }
 
 /// The dividends of a name around a session: (ex-date, currency per share), ascending, past and future.
-pub(super) fn dividends(payout: &Payout, level: f64, calendar: &Calendar, session: Date, name: Stream) -> Vec<(Date, f64)> {
+pub(super) fn dividends(
+    payout: &Payout,
+    level: f64,
+    calendar: &Calendar,
+    session: Date,
+    name: Stream,
+) -> Vec<(Date, f64)> {
     let mut out = if payout.yield_ > 0.0 { regular(payout, level, calendar, session, name) } else { Vec::new() };
     if payout.special > 0.0 {
         out.push((special_date(calendar, session), cents(payout.special * level)));

@@ -160,9 +160,11 @@ impl StrikeRange {
     /// the spot has been.
     pub(super) fn strikes(&self, stale: Stream) -> Vec<u32> {
         let h = self.step();
-        let sd = (self.sigma * self.t.sqrt()).max(self.least_sd());
+        let wide_step = f64::from(h) / 1000.0;
+        let sd = (self.sigma * self.t.sqrt()).max(self.least_sd()).max(wide_step / self.spot);
         let (low, high) = self.bounds();
-        let first = (low * 1000.0 / f64::from(h)).ceil() as u32;
+        let (low, high) = (low.min(self.spot - 3.0 * wide_step), high.max(self.spot + 4.0 * wide_step));
+        let first = (low.max(0.0) * 1000.0 / f64::from(h)).ceil() as u32;
         let last = (high * 1000.0 / f64::from(h)).floor() as u32;
         let mut strikes: Vec<u32> = (first.max(1)..=last)
             .filter(|n| n % self.spacing(f64::from(n * h) / 1000.0, sd) == 0)
@@ -171,7 +173,7 @@ impl StrikeRange {
         let wide = 8 * h;
         let leftovers = strikes.len() as u64 / 12;
         for i in 0..leftovers {
-            let edge = if stale.unit(i) < 0.6 { low } else { high };
+            let edge = if stale.unit(i) < 0.6 { low.max(0.0) } else { high };
             let at = edge * (1.0 + 0.35 * stale.signed(i + 1000));
             strikes.push(((at * 1000.0 / f64::from(wide)) as u32).max(1) * wide);
         }
@@ -184,7 +186,13 @@ impl StrikeRange {
     /// How many steps apart strikes are at `k`: 1, doubled at 1.5 and 3 standard deviations and beyond a year.
     fn spacing(&self, k: f64, sd: f64) -> u32 {
         let away = (k / self.spot - 1.0).abs() / sd;
-        let zone = if away > 3.0 { 4 } else if away > 1.5 { 2 } else { 1 };
+        let zone = if away > 3.0 {
+            4
+        } else if away > 1.5 {
+            2
+        } else {
+            1
+        };
         let far = if self.tier == Tier::Index && away > 5.0 { 2 } else { 1 };
         zone * far * if self.t > 1.0 { 2 } else { 1 }
     }
@@ -192,7 +200,7 @@ impl StrikeRange {
     /// The least and greatest regular strike.
     fn bounds(&self) -> (f64, f64) {
         let reach = (2.5 * self.sigma * self.t.sqrt()).min(3.0);
-        let (least, most) = match (self.t, self.tier) {
+        let (least, most): (f64, f64) = match (self.t, self.tier) {
             (t, _) if t > 1.5 => (0.3, 1.9),
             (t, Tier::Index | Tier::Broad) if t < 0.06 => (0.82, 1.12),
             (t, _) if t < 0.06 => (0.75, 1.25),
@@ -209,6 +217,9 @@ impl StrikeRange {
 
     /// The finest step near the money, thousandths.
     fn step(&self) -> u32 {
+        if self.spot < 10.0 {
+            return if self.spot < 5.0 { 500 } else { 1000 };
+        }
         if self.volatility_index {
             return if self.t < 0.2 { 500 } else { 1000 };
         }
@@ -221,10 +232,30 @@ impl StrikeRange {
         };
         match self.tier {
             Tier::Index if self.spot > 15_000.0 => 100_000,
-            Tier::Index if self.spot > 5_000.0 => if self.t < 0.01 { 10_000 } else { 25_000 },
+            Tier::Index if self.spot > 5_000.0 => {
+                if self.t < 0.01 {
+                    10_000
+                } else {
+                    25_000
+                }
+            }
             Tier::Index if self.spot > 1_000.0 => 20_000,
-            Tier::Index => if self.t < 0.02 { 1_000 } else { 5_000 },
-            Tier::Broad => if self.t < 0.03 { 1_000 } else if self.t < 0.12 { 2_000 } else { 5_000 },
+            Tier::Index => {
+                if self.t < 0.02 {
+                    1_000
+                } else {
+                    5_000
+                }
+            }
+            Tier::Broad => {
+                if self.t < 0.03 {
+                    1_000
+                } else if self.t < 0.12 {
+                    2_000
+                } else {
+                    5_000
+                }
+            }
             Tier::Mega if self.t < 0.12 => by_price([500, 1000, 1000, 2500, 5000]),
             Tier::Mega => by_price([500, 1000, 2500, 5000, 10_000]),
             Tier::Weekly if self.t < 0.12 => by_price([500, 1000, 1000, 2500, 5000]),
