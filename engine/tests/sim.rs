@@ -1,5 +1,7 @@
 //! The synthetic market as a whole: what is listed, how it is quoted, and that it is reproducible.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use engine::calendar::Calendar;
 use engine::contract::{Right, Settle, Style, Symbol};
 use engine::feeds::sim::SimMarket;
@@ -178,7 +180,7 @@ fn clean_quotes_hold_the_value_and_bad_ones_are_few() {
     );
     assert!(share(outside, rows) < 0.002, "{outside} of {rows} clean quotes do not hold the value");
     assert!((0.0015..0.005).contains(&share(faults, rows)), "{faults} of {rows} spoiled");
-    assert!((0.10..0.30).contains(&calls) && (0.15..0.35).contains(&puts) && (0.25..0.55).contains(&either));
+    assert!((0.10..0.30).contains(&calls) && (0.12..0.35).contains(&puts) && (0.25..0.55).contains(&either));
 }
 
 #[test]
@@ -229,16 +231,4 @@ fn european_quotes_hold_the_true_forward_by_parity() {
         }
     }
     assert!(checked > 2000, "{checked} pairs");
-}
-
-#[test]
-fn starting_is_quick_enough_to_wait_for() {
-    let started = std::time::Instant::now();
-    let market = SimMarket::at(1, midday());
-    let listed = started.elapsed();
-    let _ = books(&market, midday());
-    println!("listing {listed:?}, listing and all quotes on one core {:?}", started.elapsed());
-    let started = std::time::Instant::now();
-    let _ = books(&market, midday() + jiff::SignedDuration::from_secs(300));
-    println!("all quotes again {:?}", started.elapsed());
 }

@@ -85,9 +85,9 @@ impl Ladder {
     pub const fn of(tier: Tier) -> Self {
         match tier {
             Tier::Index => Self::INDEX_AM,
-            Tier::Broad => Self { sessions: 10, fridays: 6, month_ends: 2, quarter_ends: 3, monthlies: 4, januaries: 2, junes: 1, ..EMPTY },
-            Tier::Mega => Self { fridays: 6, monthlies: 3, cycle: 2, januaries: 2, junes: 1, ..EMPTY },
-            Tier::Weekly => Self { fridays: 5, monthlies: 2, cycle: 2, januaries: 1, ..EMPTY },
+            Tier::Broad => Self { sessions: 8, fridays: 5, month_ends: 2, quarter_ends: 2, monthlies: 4, januaries: 2, junes: 1, ..EMPTY },
+            Tier::Mega => Self { fridays: 5, monthlies: 3, cycle: 2, januaries: 2, junes: 1, ..EMPTY },
+            Tier::Weekly => Self { fridays: 4, monthlies: 2, cycle: 2, januaries: 1, ..EMPTY },
             Tier::Monthly => Self { monthlies: 2, cycle: 2, januaries: 1, ..EMPTY },
             Tier::Tail => Self { monthlies: 2, cycle: 2, ..EMPTY },
         }
@@ -183,7 +183,7 @@ impl StrikeRange {
         strikes
     }
 
-    /// How many steps apart strikes are at `k`: 1, doubled at 1.5 and 3 standard deviations and beyond a year.
+    /// How many steps apart strikes are at `k`: 1, doubled at 1.5 and 3 standard deviations, and for far expiries.
     fn spacing(&self, k: f64, sd: f64) -> u32 {
         let away = (k / self.spot - 1.0).abs() / sd;
         let zone = if away > 3.0 {
@@ -193,18 +193,21 @@ impl StrikeRange {
         } else {
             1
         };
-        let far = if self.tier == Tier::Index && away > 5.0 { 2 } else { 1 };
-        zone * far * if self.t > 1.0 { 2 } else { 1 }
+        zone * match self.t {
+            t if t > 1.5 => 4,
+            t if t > 0.35 => 2,
+            _ => 1,
+        }
     }
 
     /// The least and greatest regular strike.
     fn bounds(&self) -> (f64, f64) {
         let reach = (2.5 * self.sigma * self.t.sqrt()).min(3.0);
         let (least, most): (f64, f64) = match (self.t, self.tier) {
-            (t, _) if t > 1.5 => (0.3, 1.9),
-            (t, Tier::Index | Tier::Broad) if t < 0.06 => (0.82, 1.12),
-            (t, _) if t < 0.06 => (0.75, 1.25),
-            _ => (0.65, 1.35),
+            (t, _) if t > 1.5 => (0.25, 1.9),
+            (t, Tier::Index | Tier::Broad) if t < 0.06 => (0.62, 1.22),
+            (t, _) if t < 0.06 => (0.60, 1.4),
+            _ => (0.45, 1.5),
         };
         let grow = crate::kernel::elementary::exp(reach);
         (self.spot * least.min(1.0 / grow), self.spot * most.max(grow.min(2.6)))
@@ -212,7 +215,11 @@ impl StrikeRange {
 
     /// The least standard deviation that the zones of the ladder are measured in.
     fn least_sd(&self) -> f64 {
-        if matches!(self.tier, Tier::Index | Tier::Broad) { 0.035 } else { 0.10 }
+        match self.tier {
+            Tier::Index | Tier::Broad => 0.022,
+            Tier::Mega | Tier::Weekly => 0.03,
+            Tier::Monthly | Tier::Tail => 0.10,
+        }
     }
 
     /// The finest step near the money, thousandths.
@@ -230,36 +237,21 @@ impl StrikeRange {
             s if s < 500.0 => steps[3],
             _ => steps[4],
         };
+        let by_term = |steps: [u32; 3]| match self.t {
+            t if t < 0.012 => steps[0],
+            t if t < 0.12 => steps[1],
+            _ => steps[2],
+        };
         match self.tier {
-            Tier::Index if self.spot > 15_000.0 => 100_000,
-            Tier::Index if self.spot > 5_000.0 => {
-                if self.t < 0.01 {
-                    10_000
-                } else {
-                    25_000
-                }
-            }
-            Tier::Index if self.spot > 1_000.0 => 20_000,
-            Tier::Index => {
-                if self.t < 0.02 {
-                    1_000
-                } else {
-                    5_000
-                }
-            }
-            Tier::Broad => {
-                if self.t < 0.03 {
-                    1_000
-                } else if self.t < 0.12 {
-                    2_000
-                } else {
-                    5_000
-                }
-            }
+            Tier::Index if self.spot > 15_000.0 => 200_000,
+            Tier::Index if self.spot > 5_000.0 => by_term([10_000, 25_000, 50_000]),
+            Tier::Index if self.spot > 1_000.0 => 25_000,
+            Tier::Index => by_term([1_000, 5_000, 5_000]),
+            Tier::Broad => by_term([1_000, 2_000, 5_000]),
             Tier::Mega if self.t < 0.12 => by_price([500, 1000, 1000, 2500, 5000]),
-            Tier::Mega => by_price([500, 1000, 2500, 5000, 10_000]),
-            Tier::Weekly if self.t < 0.12 => by_price([500, 1000, 1000, 2500, 5000]),
-            Tier::Weekly => by_price([500, 1000, 2500, 5000, 10_000]),
+            Tier::Mega => by_price([1000, 2500, 5000, 10_000, 20_000]),
+            Tier::Weekly if self.t < 0.12 => by_price([500, 1000, 2500, 5000, 10_000]),
+            Tier::Weekly => by_price([1000, 2500, 5000, 10_000, 20_000]),
             Tier::Monthly => by_price([1000, 2500, 5000, 5000, 10_000]),
             Tier::Tail => by_price([2500, 5000, 5000, 5000, 10_000]),
         }

@@ -7,6 +7,8 @@
 
 mod carry;
 pub mod ladder;
+mod listing;
+mod market;
 mod path;
 mod quotes;
 mod rng;
@@ -14,8 +16,6 @@ mod series;
 pub mod surface;
 pub mod symbols;
 mod value;
-
-mod market;
 
 pub use market::SimMarket;
 pub use quotes::Fault;

@@ -9,8 +9,8 @@ use crate::kernel::elementary::exp;
 const SECONDS_PER_YEAR: f64 = 365.0 * 86_400.0;
 /// Periods in seconds, and what share of a random walk's move over that period each carries.
 const SCALES: [(f64, f64); 7] = [
-    (120.0, 0.4),
-    (900.0, 0.6),
+    (120.0, 0.15),
+    (900.0, 0.5),
     (7_200.0, 0.8),
     (43_200.0, 0.9),
     (345_600.0, 0.9),

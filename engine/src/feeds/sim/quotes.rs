@@ -2,7 +2,7 @@
 //! Never: a value, a clock.
 
 use super::rng::Stream;
-use super::symbols::Tier;
+use super::symbols::{Ticks, Tier};
 use super::value::Fair;
 
 /// An ask that means that nobody offers.
@@ -28,10 +28,14 @@ pub(super) struct Trading {
 }
 
 impl Trading {
-    /// The style of a tier. `penny`: a class of the penny programme; `mini`: quoted in cents throughout.
+    /// How a tier is quoted.
     #[rustfmt::skip]
-    pub(super) fn of(tier: Tier, penny: bool, mini: bool) -> Self {
-        let ticks = if mini { (1, 1) } else if penny { (1, 5) } else { (5, 10) };
+    pub(super) fn of(tier: Tier, ticks: Ticks) -> Self {
+        let ticks = match ticks {
+            Ticks::Cents  => (1, 1),
+            Ticks::Penny  => (1, 5),
+            Ticks::Nickel => (5, 10),
+        };
         let (vol, stock, value, placeholder) = match tier {
             Tier::Broad   => (0.0015, 0.000_05, 0.0,   (0.01, 0.02)),
             Tier::Index   => (0.0025, 0.000_1,  0.002, (0.05, 0.10)),
@@ -171,12 +175,12 @@ mod tests {
 
     #[test]
     fn a_clean_quote_is_on_the_tick_and_holds_the_value() {
-        let style = Trading::of(Tier::Weekly, true, false);
+        let trading = Trading::of(Tier::Weekly, Ticks::Penny);
         for i in 0..2000_u32 {
             let value = 0.004 * f64::from(i) + 0.003;
             let fair = Fair { value, delta: 0.5, vega: 10.0, sigma: 0.3 };
-            let spread = style.spread(&fair, 70.0, 0.1, 1.0);
-            let (bid, ask) = style.quote(&fair, spread, Stream::new(u64::from(i)), 1_790_000_000 + i64::from(i));
+            let spread = trading.spread(&fair, 70.0, 0.1, 1.0);
+            let (bid, ask) = trading.quote(&fair, spread, Stream::new(u64::from(i)), 1_790_000_000 + i64::from(i));
             assert!(ask >= value, "{value}: ask {ask}");
             assert!(bid.is_nan() || (bid > 0.0 && bid <= value), "{value}: bid {bid}");
             let cents = ask * 100.0;

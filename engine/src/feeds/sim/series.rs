@@ -15,23 +15,33 @@ use jiff::civil::Date;
 use std::sync::{Arc, Mutex, PoisonError};
 
 const SECONDS_PER_DAY: f64 = 86_400.0;
-/// Expiries beyond this many days keep the tables of the opening all session; nearer ones get new ones in turns.
-const TABLES_KEPT_DAYS: f64 = 10.0;
-/// The turn of tables of near expiries, seconds.
-const TABLES_TURN: i64 = 1800;
 /// How much of its spread a value may drift before the contract is quoted anew.
-const DRIFT_ALLOWED: f64 = 0.12;
+const DRIFT_ALLOWED: f64 = 0.25;
 /// Level and pull of the term structure of volatility futures.
 const VOLATILITY_FAR: f64 = 21.0;
 const VOLATILITY_PULL: f64 = 3.0;
 
-/// One second of a session.
+/// The session that a market shows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Session {
     /// Opening, seconds.
     pub(super) open: i64,
     /// Close, seconds.
     pub(super) close: i64,
+    /// Whether it is running: then the contracts that settle at its close are still listed.
+    pub(super) running: bool,
+}
+
+impl Session {
+    /// The last second that the market shows: what settles at the close is never shown settled.
+    pub(super) fn last(self) -> i64 {
+        if self.running { self.close - 1 } else { self.close }
+    }
+
+    /// Whether contracts of a settlement instant are listed.
+    pub(super) fn lists(self, settles: i64) -> bool {
+        settles > if self.running { self.open } else { self.close }
+    }
 }
 
 /// What all series of a name share.
@@ -133,20 +143,20 @@ impl Series {
     fn fair(&self, shared: &Shared, truth: &SliceTruth, u: i64, right: Right, strikes: &[f64]) -> Vec<Fair> {
         let mut fair: Vec<Fair> = strikes.iter().map(|&k| truth.european(k, right)).collect();
         if self.listing.facts.style == Style::American && !strikes.is_empty() {
-            self.tables(shared, u, truth).value(truth, right, strikes, &mut fair);
+            self.tables(shared, u).value(truth, right, strikes, &mut fair);
         }
         fair
     }
 
-    /// The tables for an instant: those of the opening, or of the last turn for near expiries. Which ones depends on the
-    /// instant alone.
-    fn tables(&self, shared: &Shared, u: i64, truth: &SliceTruth) -> Arc<Tables> {
-        let open = shared.session.open;
-        let far = (self.settles() - open) as f64 > TABLES_KEPT_DAYS * SECONDS_PER_DAY;
-        let turn = open + (u - open).div_euclid(TABLES_TURN) * TABLES_TURN;
-        let made_for = if far { open } else { turn };
-        let tables = self.cached(shared, made_for);
-        if tables.serve(truth) { tables } else { self.cached(shared, turn) }
+    /// The tables for an instant, made for the opening or for a time to expiry that is at most half longer. Which ones
+    /// depends on the instant alone.
+    fn tables(&self, shared: &Shared, u: i64) -> Arc<Tables> {
+        let remaining = self.settles() - u;
+        let mut made_for = 8;
+        while made_for < remaining {
+            made_for += made_for / 2;
+        }
+        self.cached(shared, (self.settles() - made_for).max(shared.session.open))
     }
 
     fn cached(&self, shared: &Shared, made_for: i64) -> Arc<Tables> {
@@ -254,8 +264,8 @@ impl Series {
 fn beat(shared: &Shared, opening: &SliceTruth, strike: f64, right: Right, chance: Stream) -> Beat {
     let fair = opening.european(strike, right);
     let spread = shared.trading.spread(&fair, opening.s, opening.terms.t, 1.0);
-    let near = (strike / opening.fwd - 1.0).abs() < 0.02;
-    let delta = if near { 1.0 } else { fair.delta.abs() };
-    let per_second = (delta + 0.01) * opening.s * drift_most(opening.sigma(opening.fwd));
+    let near = opening.terms.t < 0.02 && (strike / opening.fwd - 1.0).abs() < 0.02;
+    let delta = if near { 1.0 } else { (fair.delta.abs() + 0.02).min(1.0) };
+    let per_second = delta * opening.s * drift_most(opening.sigma(opening.fwd));
     Beat::new(DRIFT_ALLOWED * spread / per_second, chance)
 }

@@ -21,6 +21,28 @@ pub enum Tier {
     Tail,
 }
 
+/// The steps that prices are quoted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ticks {
+    /// 0.01 throughout.
+    Cents,
+    /// The penny programme: 0.01 below 3.00 and 0.05 from there on.
+    Penny,
+    /// 0.05 below 3.00 and 0.10 from there on.
+    Nickel,
+}
+
+impl Tier {
+    /// What most classes of the tier are quoted in.
+    const fn ticks(self) -> Ticks {
+        match self {
+            Self::Broad => Ticks::Cents,
+            Self::Mega | Self::Weekly => Ticks::Penny,
+            Self::Index | Self::Monthly | Self::Tail => Ticks::Nickel,
+        }
+    }
+}
+
 /// Where the spot comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Level {
@@ -78,6 +100,8 @@ pub struct Name {
     pub roots: Vec<Root>,
     /// How it trades.
     pub tier: Tier,
+    /// What it is quoted in.
+    pub ticks: Ticks,
     /// What its volatility surface looks like.
     pub class: Class,
     /// Where its spot comes from.
@@ -105,6 +129,7 @@ fn name(symbol: &str, shape: (Tier, Class), level: f64, vol: f64) -> Name {
         symbol: symbol.to_owned(),
         roots: vec![root],
         tier: shape.0,
+        ticks: shape.0.ticks(),
         class: shape.1,
         level: Level::Own(level),
         vol,
@@ -127,6 +152,9 @@ impl Name {
     }
     fn lent_at(self, borrow: f64) -> Self {
         Self { borrow, ..self }
+    }
+    fn in_cents(self) -> Self {
+        Self { ticks: Ticks::Cents, ..self }
     }
     fn following(self, parent: &str, fraction: f64) -> Self {
         Self { level: Level::Of(parent.to_owned(), fraction), ..self }
@@ -164,7 +192,7 @@ fn indices() -> Vec<Name> {
     let spx = (Tier::Index, LargeIndex);
     vec![
         name("SPX", spx, 7000.0, 0.145).lent_at(0.0085).with_roots(&[("SPX", Ladder::INDEX_AM_LONG), ("SPXW", Ladder::INDEX_DAILY)]),
-        name("XSP", spx, 0.0, 0.145).following("SPX", 0.1).lent_at(0.0085).with_roots(&[("XSP", Ladder::INDEX_MINI)]),
+        name("XSP", spx, 0.0, 0.145).following("SPX", 0.1).in_cents().lent_at(0.0085).with_roots(&[("XSP", Ladder::INDEX_MINI)]),
         name("OEX", spx, 0.0, 0.15).following("SPX", 0.5).lent_at(0.008).with_roots(&[("OEX", Ladder::INDEX_THIN), ("XEO", Ladder::INDEX_THIN)]),
         name("NDX", (Tier::Index, TechIndex), 25000.0, 0.195).lent_at(0.004).with_roots(&[("NDX", Ladder::INDEX_AM), ("NDXP", Ladder::INDEX_WEEKLY)]),
         name("RUT", (Tier::Index, SmallIndex), 2600.0, 0.22).paying(0.013, Every::Session).lent_at(-0.003).with_roots(&[("RUT", Ladder::INDEX_AM), ("RUTW", Ladder::INDEX_WEEKLY)]),

@@ -14,9 +14,7 @@ use crate::kernel::normal::{INV_SQRT_2PI, norm_cdf};
 /// Exercise premium, currency per share, below which a contract counts as European.
 const PREMIUM_IGNORED: f64 = 0.001;
 /// How much wider than the volatilities at its making a pricer is built: they move during a session.
-const SIGMA_MARGIN: f64 = 1.2;
-
-const PRICER_READY: bool = false;
+const SIGMA_MARGIN: f64 = 1.12;
 
 /// What is true of one (root, expiry) at one instant.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,7 +58,7 @@ impl SliceTruth {
     pub(super) fn european(&self, strike: f64, right: Right) -> Fair {
         let sigma = self.sigma(strike);
         let sd = sigma * self.terms.t.sqrt();
-        let d1 = ln(self.fwd / strike) / sd + 0.5 * sd;
+        let d1 = self.d1(strike);
         let (phi, df) = (right.phi(), self.df());
         let (n1, n2) = (norm_cdf(phi * d1), norm_cdf(phi * (d1 - sd)));
         let density = INV_SQRT_2PI * exp(-0.5 * d1 * d1);
@@ -77,27 +75,44 @@ impl SliceTruth {
         (right.phi() * (self.s - strike)).max(0.0)
     }
 
-    /// An upper bound, generous, of what the right to exercise early is worth.
+    /// An upper bound, or nearly one, of what the right to exercise early is worth.
     ///
-    /// # Source  puts: interest on the strike (and a negative borrow rate's yield) while in the money; calls: dividends in
-    ///           excess of the strike's interest to the next ex-date, and the borrow rate's yield
+    /// # Source  puts: interest on the strike (and a negative borrow rate's yield) while in the money, and no more than
+    ///           the call where nothing is paid (American parity); calls: dividends in excess of the strike's interest to
+    ///           the next ex-date, and the borrow rate's yield where it exceeds the interest
     fn premium_bound(&self, strike: f64, right: Right) -> f64 {
-        let Terms { t, r, b, divs } = &self.terms;
-        let sd = self.sigma(strike) * t.sqrt();
-        let d2 = ln(self.fwd / strike) / sd - 0.5 * sd;
-        let interest = |years: f64| strike * (1.0 - exp(-r * years));
         match right {
-            Right::Put => (interest(*t).max(0.0) + (-b).max(0.0) * t * strike) * norm_cdf(-d2),
-            Right::Call => {
-                let until_next = |i: usize| divs.get(i + 1).map_or(*t, |d| d.t) - divs[i].t;
-                let gain = |i: usize| {
-                    (divs[i].amount + b.max(0.0) * until_next(i) * self.s - interest(until_next(i))).max(0.0)
-                };
-                let paid: f64 = (0..divs.len()).map(gain).sum();
-                let carried = if *b > 0.0 || *r < 0.0 { (b.max(0.0) + (-r).max(0.0)) * t * self.s } else { 0.0 };
-                (paid + carried) * (2.0 * norm_cdf(d2 + sd)).min(1.0)
-            }
+            Right::Put => self.put_bound(strike),
+            Right::Call => self.call_bound(strike),
         }
+    }
+
+    fn put_bound(&self, strike: f64) -> f64 {
+        let Terms { t, r, b, divs } = &self.terms;
+        let earned = strike * (1.0 - exp(-r * t)).max(0.0) + (-b).max(0.0) * t * strike;
+        let bound = earned * norm_cdf(-self.d1(strike) + self.sigma(strike) * t.sqrt());
+        if divs.is_empty() {
+            bound.min(self.european(strike, Right::Call).value + b.max(0.0) * t * self.s)
+        } else {
+            bound
+        }
+    }
+
+    fn call_bound(&self, strike: f64) -> f64 {
+        let Terms { t, r, b, divs } = &self.terms;
+        let yield_ = b.max(0.0);
+        let until_next = |i: usize| divs.get(i + 1).map_or(*t, |d| d.t) - divs[i].t;
+        let interest = |years: f64| strike * (1.0 - exp(-r * years));
+        let gain = |i: usize| divs[i].amount + yield_ * until_next(i) * self.s - interest(until_next(i));
+        let paid: f64 = (0..divs.len()).map(|i| gain(i).max(0.0)).sum();
+        let dear = if yield_ > 0.0 { strike * (r / yield_).max(1.0) } else { strike };
+        let carried = (yield_ + (-r).max(0.0)) * t * self.s * norm_cdf(self.d1(dear));
+        paid * (2.0 * norm_cdf(self.d1(strike))).min(1.0) + carried
+    }
+
+    fn d1(&self, strike: f64) -> f64 {
+        let sd = self.sigma(strike) * self.terms.t.sqrt();
+        ln(self.fwd / strike) / sd + 0.5 * sd
     }
 }
 
@@ -124,15 +139,10 @@ impl Tables {
     /// Builds what the strikes of an expiry need, at its truth at some instant.
     pub(super) fn build(truth: &SliceTruth, strikes: &[f64]) -> Self {
         Self([Right::Call, Right::Put].map(|right| {
-            let band = band(truth, strikes, right).filter(|_| PRICER_READY)?;
+            let band = band(truth, strikes, right)?;
             let pricer = Pricer::new(Style::American, right, &truth.terms, &band, Scheme::Fast);
             Some(Table { pricer, band })
         }))
-    }
-
-    /// Whether they still serve at a later instant.
-    pub(super) fn serve(&self, truth: &SliceTruth) -> bool {
-        self.0.iter().flatten().all(|t| t.pricer.serves(&truth.terms, &t.band))
     }
 
     /// Raises European values to American ones: `strikes[i]` of `right` has the value `fair[i]`.
