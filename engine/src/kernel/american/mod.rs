@@ -3,6 +3,8 @@
 //! The exercise boundary does not depend on the spot. What is expensive (boundary and premium tables) is built once
 //! by [`Pricer::new`] for a band of strikes and volatilities; what runs every pass is closed form.
 
+pub mod premium;
+
 use super::dividends::Terms;
 use super::greeks::{Greeks, VolJet};
 use super::lanes::Lanes;
