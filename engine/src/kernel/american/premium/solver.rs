@@ -43,7 +43,6 @@ pub(super) struct Grid<L> {
 /// American and European value at the stop date. Node j lies at edge + dir·h·j.
 #[derive(Clone, Debug)]
 pub(super) struct Slice<L> {
-    pub(super) h: L,
     pub(super) american: Vec<L>,
     pub(super) european: Vec<L>,
     pub(super) contact: Contact<L>,
@@ -84,7 +83,7 @@ pub(super) fn solve<L: Lanes>(problem: &Problem, grid: &Grid<L>) -> Slice<L> {
             march.cross_ex_date(to);
         }
     }
-    Slice { h: march.h, american: march.american, european: march.european, contact: march.contact }
+    Slice { american: march.american, european: march.european, contact: march.contact }
 }
 
 impl Problem {

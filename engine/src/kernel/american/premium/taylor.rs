@@ -4,7 +4,6 @@
 //! and b. Writing each coordinate as a series and multiplying series replaces pages of hand-made chain rule.
 //! Never: a formula of finance.
 
-use crate::kernel::elementary::exp;
 use crate::kernel::lanes::Lanes;
 use core::ops::{Add, Mul, Sub};
 
@@ -84,13 +83,6 @@ impl<V: Lanes> Taylor<V> {
     #[inline(always)]
     pub(super) fn strike(k: V) -> Self {
         Taylor::constant(k).with(at::Q, k).with(at::QQ, k * V::splat(0.5))
-    }
-
-    /// e^self.
-    #[inline(never)]
-    pub(super) fn exp(&self) -> Self {
-        let e = exp(self.value());
-        self.compose([e; 5])
     }
 
     /// f(self), given f and its first four derivatives at the constant term.
