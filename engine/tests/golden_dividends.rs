@@ -153,6 +153,7 @@ fn measure(scheme: Scheme, rows: &[Row]) -> (Errors, Vec<(f64, String)>) {
     let (mut n_tables, mut build, mut anchored) = (0, 0.0, 0);
     for row in rows {
         let band = band_around(row, &mut draws);
+        if let Ok(only) = std::env::var("ONLY") { if !only.contains(&row.id) { continue; } eprintln!("{} {:?} s {} k {} sigma {} {:?}", row.id, row.right, row.s, row.k, row.sigma, row.terms); }
         let start = std::time::Instant::now();
         let tables = PremiumTables::new(row.right, &row.terms, &band, scheme);
         build += start.elapsed().as_secs_f64();

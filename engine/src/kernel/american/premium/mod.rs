@@ -31,6 +31,8 @@ use taylor::{Taylor, at};
 pub const RATE_MOVE: f64 = 5e-4;
 /// How far terms shifted in time may miss the dates and amounts that the tables were built on.
 const DATE_SLACK: f64 = 1e-7;
+/// Within this part of the strike above intrinsic, exercising now counts as optimal (MODEL).
+const EXERCISED: f64 = 1e-9;
 /// Years that a table of the premium now may age: three calendar days.
 const AGE: f64 = 3.0 / 365.0;
 
@@ -108,7 +110,9 @@ impl PremiumTables {
         let mut jet = european(self.right.phi(), &horizon, spot, k, sigma);
         let (premium, exercised) = self.premium(terms, spot, k, sigma);
         add_premium(&mut jet, &premium, (spot, k, sigma));
-        (jet, exercised)
+        let intrinsic = (L::splat(s) - k) * L::splat(self.right.phi());
+        let no_more = (jet.v - intrinsic).lt(k * L::splat(EXERCISED));
+        (jet, exercised | (no_more & self.may_exercise(k, sigma)))
     }
 
     /// Value and volatility derivatives, and in which lanes exercising now is optimal; see [`PremiumTables::jet`].
@@ -117,6 +121,12 @@ impl PremiumTables {
         let (jet, exercised) = self.jet(terms, s, k, sigma);
         let [vega, volga, ultima] = jet.sigma;
         (VolJet { value: jet.v, vega, volga, ultima }, exercised)
+    }
+
+    /// The lanes whose table is not plainly European.
+    fn may_exercise<L: Lanes>(&self, k: L, sigma: L) -> L::Mask {
+        let american = self.tables.iter().filter(|t| t.layout != Layout::European);
+        american.fold(k.lt(k), |some, table| some | table.holds(k, sigma))
     }
 
     /// The premium as a series, each lane from the table that serves it.
