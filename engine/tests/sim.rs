@@ -5,6 +5,7 @@
 use engine::calendar::Calendar;
 use engine::contract::{Right, Settle, Style, Symbol};
 use engine::feeds::sim::SimMarket;
+use engine::kernel::american::{Band, Pricer, Scheme};
 use engine::store::book::Book;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
@@ -231,4 +232,34 @@ fn european_quotes_hold_the_true_forward_by_parity() {
         }
     }
     assert!(checked > 2000, "{checked} pairs");
+}
+
+/// Values within a twentieth of the spread, or half a cent, of one table for each contract at the finest scheme.
+#[test]
+fn american_values_agree_with_the_reference_scheme() {
+    let market = SimMarket::at(1, midday());
+    let (mut checked, mut premiums) = (0, 0);
+    for symbol in ["KO", "DDS", "NVDY", "BYND", "SPY", "AMZN", "OEX", "TLT"] {
+        let i = market.underlyings().position(|s| s.as_str() == symbol).unwrap();
+        let book = market.book(i, midday()).unwrap();
+        let slice = book.slices.iter().filter(|s| s.style == Style::American).nth_back(1).unwrap();
+        let truth = market.truth(slice.root, slice.expiry, midday()).unwrap();
+        let values = market.values(slice.root, slice.expiry, midday()).unwrap();
+        for row in (0..slice.right.len()).step_by(1 + slice.right.len() / 9) {
+            let k = f64::from(slice.strike_milli[row]) / 1000.0;
+            let sigma = truth.sigma(k);
+            let band = Band { k: (k, k), sigma: (sigma, sigma) };
+            let pricer = Pricer::new(Style::American, slice.right[row], &truth.terms, &band, Scheme::Accurate);
+            let want = pricer.at(&truth.terms, truth.s).vol_jet(k, sigma).value;
+            let error = (values[row] - want).abs();
+            let spread = slice.ask[row] - slice.bid[row];
+            let allowed = if spread.is_nan() { 0.01 } else { (0.05 * spread).max(0.005) };
+            let what = format!("{symbol} {} {k} {:?}: {} for {want}", slice.expiry, slice.right[row], values[row]);
+            assert!(error <= allowed, "{what}, spread {spread}");
+            let european = Pricer::new(Style::European, slice.right[row], &truth.terms, &band, Scheme::Accurate);
+            premiums += usize::from(want > european.at(&truth.terms, truth.s).vol_jet(k, sigma).value + 0.02);
+            checked += 1;
+        }
+    }
+    assert!(checked > 50 && premiums > 15, "{checked} contracts, {premiums} with a premium");
 }

@@ -93,6 +93,18 @@ impl Ladder {
         }
     }
 
+    /// The same near dates, fewer far ones.
+    pub(super) fn slim(self) -> Self {
+        Self {
+            quarter_ends: self.quarter_ends.min(1),
+            monthlies: self.monthlies.min(3),
+            cycle: self.cycle.min(1),
+            januaries: self.januaries.min(1),
+            junes: 0,
+            ..self
+        }
+    }
+
     /// The listed dates from `from` on, ascending.
     pub(super) fn expirations(&self, calendar: &Calendar, from: Date, cycle_month: u8) -> Vec<Date> {
         let mut dates = BTreeSet::new();

@@ -17,6 +17,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 const SECONDS_PER_DAY: f64 = 86_400.0;
 /// How much of its spread a value may drift before the contract is quoted anew.
 const DRIFT_ALLOWED: f64 = 0.25;
+/// What error a value may have: a part of its spread, and currency per share.
+const VALUE_ERROR: f64 = 0.02;
+const VALUE_ERROR_LEAST: f64 = 0.000_5;
 /// Level and pull of the term structure of volatility futures.
 const VOLATILITY_FAR: f64 = 21.0;
 const VOLATILITY_PULL: f64 = 3.0;
@@ -164,7 +167,12 @@ impl Series {
         if let Some((_, tables)) = cache.iter().find(|(at, _)| *at == made_for) {
             return Arc::clone(tables);
         }
-        let built = Arc::new(Tables::build(&self.truth(shared, made_for), &self.strikes));
+        let truth = self.truth(shared, made_for);
+        let ignored = |strike: f64| {
+            let fair = truth.european(strike, if strike < truth.fwd { Right::Put } else { Right::Call });
+            (VALUE_ERROR * shared.trading.spread(&fair, truth.s, truth.terms.t, 1.0)).max(VALUE_ERROR_LEAST)
+        };
+        let built = Arc::new(Tables::build(&truth, &self.strikes, ignored));
         if cache.len() > 1 {
             cache.remove(0);
         }
