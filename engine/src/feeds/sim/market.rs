@@ -115,19 +115,25 @@ impl SimMarket {
         self.names.iter().flat_map(of).collect()
     }
 
+    /// What is listed of underlying `i` at an instant, its quotes still missing: cheap. `None` beyond the last.
+    #[must_use]
+    pub fn listed(&self, i: usize, now: Timestamp) -> Option<Book> {
+        let name = self.names.get(i)?;
+        Some(Book {
+            underlying: name.symbol,
+            spot: name.shared.path.spot(self.second(now)),
+            ts: self.instant(now),
+            dividends: name.dividends.clone(),
+            slices: name.series.iter().map(Series::empty_slice).collect(),
+        })
+    }
+
     /// The book of underlying `i` at an instant; `None` beyond the last. The costly part of the feed: to be called for many
     /// names at once, on any threads.
     #[must_use]
     pub fn book(&self, i: usize, now: Timestamp) -> Option<Book> {
-        let name = self.names.get(i)?;
-        let mut book = Book {
-            underlying: name.symbol,
-            spot: f64::NAN,
-            ts: Timestamp::UNIX_EPOCH,
-            dividends: name.dividends.clone(),
-            slices: name.series.iter().map(Series::empty_slice).collect(),
-        };
-        self.quote(name, &mut book, None, now);
+        let mut book = self.listed(i, now)?;
+        self.quote(&self.names[i], &mut book, None, now);
         Some(book)
     }
 
