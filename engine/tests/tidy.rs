@@ -74,8 +74,18 @@ fn each_library_is_named_in_one_room() {
     forbid("engine/src", |f| f != "kernel/lanes.rs", &["use wide", "wide::"], "only kernel/lanes.rs names `wide`");
     forbid("engine/src", |f| f != "pass.rs", &["rayon"], "only pass.rs names `rayon`");
     forbid("engine/src", |f| module(f) == "kernel", &["jiff", "Timestamp", "Symbol"], "kernels know numbers only");
-    forbid("engine/src", |_| true, &["std::env", "SystemTime", "Instant::now", "Timestamp::now"], "no clock, no globals");
-    forbid("engine/src", |_| true, &["println!", "eprintln!", "static mut", "OnceLock", "LazyLock"], "no output, no globals");
+    forbid(
+        "engine/src",
+        |_| true,
+        &["std::env", "SystemTime", "Instant::now", "Timestamp::now"],
+        "no clock, no globals",
+    );
+    forbid(
+        "engine/src",
+        |_| true,
+        &["println!", "eprintln!", "static mut", "OnceLock", "LazyLock"],
+        "no output, no globals",
+    );
     forbid("shim/src", |f| f.starts_with("http/"), &["engine::", "vendors", "Col::"], "http knows bytes only");
     forbid("shim/src", |f| f.starts_with("rows/"), &["vendors::", "http::"], "rows know columns and tables only");
 }
@@ -97,6 +107,11 @@ fn rooms_have_names_of_the_domain() {
 #[test]
 fn nothing_unsafe_and_no_panic_by_habit() {
     for under in ["engine/src", "shim/src"] {
-        forbid(under, |_| true, &["unsafe ", "unsafe{", ".unwrap()", "todo!(", "unimplemented!(", "dbg!("], "see STYLE in ARCHITECTURE.md");
+        forbid(
+            under,
+            |_| true,
+            &["unsafe ", "unsafe{", ".unwrap()", "todo!(", "unimplemented!(", "dbg!("],
+            "see STYLE in ARCHITECTURE.md",
+        );
     }
 }

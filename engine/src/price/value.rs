@@ -63,7 +63,8 @@ pub fn value_slice(slice: &SlicePrice<'_>, at: Range<u32>, columns: &mut Columns
 
 /// The rows of one right that have a volatility, in blocks.
 fn blocks<'a>(slice: &'a SlicePrice<'_>, right: Right) -> impl Iterator<Item = Rows> + 'a {
-    let mut rest = (0..slice.strike_milli.len()).filter(move |&i| slice.right[i] == right && slice.sigma[i].is_finite());
+    let mut rest =
+        (0..slice.strike_milli.len()).filter(move |&i| slice.right[i] == right && slice.sigma[i].is_finite());
     core::iter::from_fn(move || {
         let mut row = [rest.next()?; BLOCK];
         let mut n = 1;
