@@ -1,6 +1,13 @@
 //! Quotes to a forward, a borrow rate and three volatilities per contract, one (root, expiry) at a time.
 //! Never: smoothing, a symbol, a clock.
 
+pub mod borrow;
+pub mod clean;
+pub mod forward;
+pub mod implied;
+#[cfg(test)]
+pub(crate) mod testing;
+
 use crate::contract::{ForwardBasis, Right, Style};
 use crate::kernel::american::Pricer;
 use crate::kernel::dividends::Dividend;
@@ -93,8 +100,10 @@ pub struct Calibrated {
     pub fwd_error: f64,
     /// Implied borrow rate, decimal, as published.
     pub borr: f64,
-    /// The underlying price to value at: S, or F where parity is the basis.
+    /// The underlying price to publish: S, or F where parity is the basis.
     pub und: f64,
+    /// The spot that `fwd` and `borr` imply together; values are computed from it, so that F is kept exactly.
+    pub s: f64,
     /// Volatility at the bid, by row; NaN: none.
     pub vol_bid: Vec<f64>,
     /// Volatility at the mid, by row; NaN: none.
@@ -105,4 +114,12 @@ pub struct Calibrated {
     pub used: Vec<bool>,
     /// Count of dropped quotes by [`Drop`].
     pub dropped: [u32; Drop::ALL.len()],
+}
+
+/// What one slice says of its forward alone, before its neighbours are heard.
+#[must_use]
+pub fn fit_parity(input: &SliceInput, quotes: &clean::Quotes, _state: &mut SliceState) -> forward::Parity {
+    let pairs = forward::pair_quotes(input.strike_milli, input.right, quotes);
+    let df = (-input.r * input.t).exp();
+    forward::fit_forward(&pairs, df, input.t)
 }

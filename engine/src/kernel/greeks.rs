@@ -1,7 +1,6 @@
 //! From derivatives at fixed X = S − A(0) to every Greek of MODEL: the identities and the chain rule, once for all
 //! pricing methods.
 
-
 /// Value and derivatives of one option per lane in (X, sigma, r, b, K), each other input held fixed.
 #[derive(Clone, Copy, Debug)]
 pub struct Jet<L> {
