@@ -4,3 +4,4 @@
 pub mod book;
 pub mod chain;
 pub mod columns;
+pub mod session;

@@ -1,0 +1,82 @@
+//! The kernel against golden/: is it the right number?
+#![allow(clippy::unwrap_used)] // test code
+
+mod rows;
+mod tolerances;
+
+use engine::kernel::black76::{Horizon, european};
+use engine::kernel::greeks::{Greeks, Market, finish};
+use rows::Row;
+use tolerances::Errors;
+
+/// The values of a row by column name, in the units of golden/: vega, rho, epsilon per 1 %, theta per calendar day.
+fn published(g: &Greeks<f64>) -> [(&'static str, f64); 21] {
+    [
+        ("price", g.value),
+        ("delta", g.delta),
+        ("gamma", g.gamma),
+        ("speed", g.speed),
+        ("vega", g.vega / 100.0),
+        ("volga", g.volga),
+        ("ultima", g.ultima),
+        ("vanna", g.vanna),
+        ("zomma", g.zomma),
+        ("theta", g.theta / 365.0),
+        ("charm", g.charm),
+        ("color", g.color),
+        ("veta", g.veta),
+        ("rho", g.rho / 100.0),
+        ("vera", g.vera),
+        ("epsilon", g.epsilon / 100.0),
+        ("lambda", g.lambda),
+        ("dual_delta", g.dual_delta),
+        ("dual_gamma", g.dual_gamma),
+        ("d1", g.d1),
+        ("d2", g.d2),
+    ]
+}
+
+/// The size of a value at the money: what its error is measured against where the value itself is smaller.
+fn scale(row: &Row, name: &str) -> f64 {
+    let (sigma, t) = (row.sigma.unwrap(), row.terms.t);
+    let x = row.s - row.terms.a(0.0);
+    let w = sigma * t.sqrt();
+    let per_year = row.terms.r.abs() + row.terms.b.abs() + 1.0 / t;
+    match name {
+        "price" => x,
+        "delta" | "dual_delta" => 1.0,
+        "gamma" | "dual_gamma" => 1.0 / (x * w),
+        "speed" => 1.0 / (x * w).powi(2),
+        "vega" => x * t.sqrt() / 100.0,
+        "volga" => x * t.sqrt() / sigma,
+        "ultima" => x * t.sqrt() / sigma.powi(2),
+        "vanna" => 1.0 / sigma,
+        "zomma" => 1.0 / (x * w * sigma),
+        "theta" => x * w * per_year / 365.0,
+        "charm" => per_year,
+        "color" => per_year / (x * w),
+        "veta" => x * t.sqrt() * per_year,
+        "rho" | "epsilon" => x * t / 100.0,
+        "vera" => x * t / sigma,
+        "lambda" | "d1" | "d2" => 1.0 / w,
+        _ => unreachable!("{name}"),
+    }
+}
+
+#[test]
+fn european_values_meet_their_bounds() {
+    let mut errors = Errors::default();
+    for row in rows::read("european.csv") {
+        let market = Market::new(&row.terms, row.s);
+        let sigma = row.sigma.unwrap();
+        let jet = european(row.right.phi(), &Horizon::from(&row.terms), market.x, row.k, sigma);
+        for (name, value) in published(&finish(&jet, &market, sigma)) {
+            let golden = row.get(name).unwrap();
+            let error = (value - golden).abs() / scale(&row, name).max(golden.abs());
+            errors.add(name, error, &row.id);
+        }
+        let fwd = row.get("fwd").unwrap();
+        assert!((row.terms.fwd(row.s) - fwd).abs() <= 1e-15 * fwd, "{} fwd", row.id);
+    }
+    errors.check("european");
+}
