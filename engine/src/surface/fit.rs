@@ -273,11 +273,10 @@ fn repair_butterflies(curve: &mut Curve, problem: &mut Problem, range: (f64, f64
         if bad.is_empty() {
             return;
         }
-        for u in bad {
-            for (i, bend) in problem.stiffness.bend.iter_mut().enumerate() {
-                if (curve.spline.place(i + 1) - u).abs() < 2.0 * step {
-                    *bend *= 3.0;
-                }
+        for (i, bend) in problem.stiffness.bend.iter_mut().enumerate() {
+            let place = curve.spline.place(i + 1);
+            if bad.iter().any(|u| (place - u).abs() < 2.0 * step) {
+                *bend *= 4.0;
             }
         }
         curve.spline.fit(&problem.samples, &problem.stiffness);

@@ -122,7 +122,8 @@ impl Spline {
 
     /// Fits the coefficients to the samples.
     ///
-    /// # Domain   weights ≥ 0, at least one penalty above 0 where there are no samples
+    /// # Domain   weights ≥ 0, at least one penalty above 0 where there are no samples; a system that has no finite
+    /// answer changes nothing
     pub fn fit(&mut self, samples: &[Sample], stiffness: &Stiffness) {
         let n = self.coef.len();
         let mut bands = vec![[0.0f64; 4]; n];
@@ -140,7 +141,9 @@ impl Spline {
         }
         add_penalties(&mut bands, stiffness);
         solve_banded(&mut bands, &mut rhs);
-        self.coef = rhs;
+        if rhs.iter().all(|c| c.is_finite()) {
+            self.coef = rhs;
+        }
     }
 }
 
