@@ -44,7 +44,9 @@ fn curve_error_is_below_half_the_mid_spread_in_volatility() {
     }
     let (median, high) = (quantile(&mut ratio, 0.5), quantile(&mut ratio, 0.9));
     let inside = inside as f64 / rows as f64;
-    println!("curve error over half the spread in vol: median {median:.3}, 90 % {high:.3}; inside {inside:.3} of {rows}");
+    println!(
+        "curve error over half the spread in vol: median {median:.3}, 90 % {high:.3}; inside {inside:.3} of {rows}"
+    );
     assert!(median < 0.5 && inside > 0.9, "median {median}, 90 % {high}, inside {inside}");
 }
 
@@ -74,7 +76,9 @@ fn no_arbitrage_is_left_inside_the_quoted_strikes() {
             butterfly = butterfly.min(worst_butterfly(&curves[i], low, high));
             if i + 1 < curves.len() {
                 let worst = worst_calendar(&curves[i], &curves[i + 1], low, high);
-                if worst > 1e-3 { println!("seed {seed} slice {i}: {worst:.2e} t {} {}", curves[i].t, curves[i+1].t); }
+                if worst > 1e-3 {
+                    println!("seed {seed} slice {i}: {worst:.2e} t {} {}", curves[i].t, curves[i + 1].t);
+                }
                 calendar = calendar.max(worst);
             }
         }
@@ -136,7 +140,13 @@ fn one_quote_sets_the_level_and_none_at_all_is_missing() {
         used: &[false; 2],
     };
     assert!(fit(&[input])[0].vol(50.0).is_nan());
-    let one = SurfaceInput { vol_bid: &[0.35, f64::NAN], vol_mid: &[0.4, f64::NAN], vol_ask: &[0.45, f64::NAN], used: &[true, false], ..input };
+    let one = SurfaceInput {
+        vol_bid: &[0.35, f64::NAN],
+        vol_mid: &[0.4, f64::NAN],
+        vol_ask: &[0.45, f64::NAN],
+        used: &[true, false],
+        ..input
+    };
     let curve = &fit(&[one])[0];
     assert!((curve.vol(50.0) - 0.4).abs() < 0.02, "{}", curve.vol(50.0));
     assert!(curve.confidence(50.0) < 0.5 && curve.vol(80.0).is_finite());

@@ -4,20 +4,16 @@
 
 mod real;
 
-use engine::calibrate::borrow::{Carry, steady_borrow};
-use engine::calibrate::clean::clean_quotes;
-use engine::calibrate::implied::imply_vols;
-use engine::calibrate::{Calibrated, SliceInput, SliceState, fit_parity};
+use engine::calibrate::{Calibrated, SliceInput, SliceState};
 use engine::surface::{Curve, SurfaceInput, fit};
 use real::{Recorded, RecordedSlice, load};
 
 fn calibrate(chain: &Recorded) -> (Vec<Calibrated>, Vec<Curve>) {
     let inputs: Vec<SliceInput> = chain.slices.iter().map(|s| s.input(chain)).collect();
     let mut states: Vec<SliceState> = inputs.iter().map(|_| SliceState::default()).collect();
-    let quotes: Vec<_> = inputs.iter().map(clean_quotes).collect();
-    let parity: Vec<_> = (0..inputs.len()).map(|i| fit_parity(&inputs[i], &quotes[i], &mut states[i])).collect();
-    let carry: Vec<Carry> = steady_borrow(&inputs, &parity, &vec![f64::NAN; inputs.len()]);
-    let done: Vec<Calibrated> = (0..inputs.len()).map(|i| imply_vols(&inputs[i], &quotes[i], &carry[i])).collect();
+    let started = std::time::Instant::now();
+    let done = engine::calibrate::chain(&inputs, &mut states);
+    println!("{}: calibrated {:?}", chain.name, started.elapsed());
     let surface: Vec<SurfaceInput> = inputs
         .iter()
         .zip(&done)
@@ -48,6 +44,38 @@ fn liquid(s: &RecordedSlice, row: usize) -> bool {
     let (bid, ask) = (s.bid[row], s.ask[row]);
     let spread = ask - bid;
     bid > 0.0 && ask > 0.0 && (spread <= 0.25 * 0.5 * (bid + ask) || spread <= 0.10)
+}
+
+/// Prints what arbitrage is left between the outermost used strikes.
+fn arbitrage(chain: &Recorded, done: &[Calibrated], curves: &[Curve]) {
+    let range = |i: usize| {
+        let s = &chain.slices[i];
+        let mut used = (0..s.bid.len()).filter(|&r| {
+            done[i].used[r] && s.right[r].phi() * (f64::from(s.strike_milli[r]) * 1e-3 - done[i].fwd) > 0.0
+        });
+        let first = used.next()?;
+        let k = |r: usize| (f64::from(s.strike_milli[r]) * 1e-3 / done[i].fwd).ln();
+        Some((k(first), k(used.last()?)))
+    };
+    for i in 0..curves.len() {
+        let Some((a, b)) = range(i) else { continue };
+        let at = |j: u32| a + (b - a) * f64::from(j) / 1000.0;
+        let fly = (0..=1000)
+            .map(|j| engine::surface::arbitrage::durrleman(at(j), &curves[i].ln_variance_at(at(j))))
+            .fold(f64::INFINITY, f64::min);
+        let mut cal = f64::NEG_INFINITY;
+        if i + 1 < curves.len() && curves[i + 1].fwd > 0.0 {
+            cal = (0..=1000)
+                .map(|j| curves[i].variance_at(at(j)) / curves[i + 1].variance_at(at(j)) - 1.0)
+                .fold(cal, f64::max);
+        }
+        if fly < 0.0 || cal > 0.0 {
+            println!(
+                "{} {} {} butterfly {fly:.2e} calendar {cal:.2e} range {a:.3} {b:.3}",
+                chain.name, chain.slices[i].root, chain.slices[i].expiry
+            );
+        }
+    }
 }
 
 fn report(name: &str) {
@@ -111,4 +139,21 @@ fn report(name: &str) {
 #[test]
 fn spx() {
     report("spx_2023-09-14");
+}
+
+#[test]
+fn others() {
+    for name in [
+        "spy_2023-09-14",
+        "tsla_2026-08-21",
+        "clx_2026-07-24",
+        "gdx_2026-08-21",
+        "f_2026-08-21",
+        "bynd_2024-07-22",
+        "goog_2015-12-24",
+        "qqq_2026-06-02",
+        "msft_2021-05-17",
+    ] {
+        report(name);
+    }
 }

@@ -30,6 +30,8 @@ pub struct Carry {
     pub und: f64,
     /// The spot that F and b imply together: what values are computed from.
     pub s: f64,
+    /// Part of `b` that this expiry's own forward says, 0 to 1.
+    pub own_share: f64,
 }
 
 /// The borrow rate for which (s − A(0))·e^((r−b)t) = fwd, by Newton: A(0) depends on b.
@@ -95,7 +97,8 @@ impl Own {
 
 fn steadied(i: usize, input: &SliceInput, parity: &Parity, own: &[Own], prior: f64) -> Carry {
     let (mut w, mut wb) = (0.0, 0.0);
-    for o in own.iter().filter(|o| o.b.is_finite() && o.error.is_finite()) {
+    let heard = |o: &Own| o.b.is_finite() && o.error.is_finite();
+    for o in own.iter().filter(|o| heard(o)) {
         let drift = (DRIFT.0 + DRIFT.1 * o.b.abs()) * (o.ln_t - own[i].ln_t).abs().min(LN_T_FAR);
         let weight = 1.0 / (o.error * o.error + drift * drift);
         w += weight;
@@ -109,13 +112,14 @@ fn steadied(i: usize, input: &SliceInput, parity: &Parity, own: &[Own], prior: f
         0.0
     };
     let terms = Terms { t: input.t, r: input.r, b, divs: input.divs.to_vec() };
-    if own[i].b.is_finite() {
+    if heard(&own[i]) {
         let s = parity.fwd * (-(input.r - b) * input.t).exp() + terms.a(0.0);
-        Carry { fwd: parity.fwd, fwd_error: parity.error, b, und: input.s, s }
+        let own_share = 1.0 / (own[i].error * own[i].error * w);
+        Carry { fwd: parity.fwd, fwd_error: parity.error, b, und: input.s, s, own_share }
     } else {
         let fwd = terms.fwd(input.s);
         let fwd = if fwd > 0.0 { fwd } else { f64::NAN };
-        Carry { fwd, fwd_error: f64::NAN, b, und: input.s, s: input.s }
+        Carry { fwd, fwd_error: f64::NAN, b, und: input.s, s: input.s, own_share: 0.0 }
     }
 }
 
@@ -134,7 +138,7 @@ fn on_its_own(i: usize, slices: &[SliceInput], parity: &[Parity]) -> Carry {
             (None, None) => slices[i].s,
         }
     };
-    Carry { fwd, fwd_error: parity[i].error, b: slices[i].r, und: fwd, s: fwd }
+    Carry { fwd, fwd_error: parity[i].error, b: slices[i].r, und: fwd, s: fwd, own_share: 0.0 }
 }
 
 #[cfg(test)]

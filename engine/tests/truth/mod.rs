@@ -1,9 +1,6 @@
 //! A made-up market whose forwards and volatilities are known, with the faults of real quotes.
 
-use engine::calibrate::borrow::{Carry, steady_borrow};
-use engine::calibrate::clean::clean_quotes;
-use engine::calibrate::implied::imply_vols;
-use engine::calibrate::{Calibrated, SliceInput, SliceState, fit_parity};
+use engine::calibrate::{Calibrated, SliceInput, SliceState, chain};
 use engine::contract::{ForwardBasis, Right, Style};
 use engine::kernel::dividends::{Dividend, Terms};
 use engine::kernel::normal::norm_cdf;
@@ -202,13 +199,13 @@ impl TrueSlice {
     }
 }
 
+fn states(n: usize) -> Vec<SliceState> {
+    (0..n).map(|_| SliceState::default()).collect()
+}
+
 pub fn calibrate(market: &Market) -> Vec<Calibrated> {
     let inputs: Vec<SliceInput> = market.slices.iter().map(|s| s.input(market.s)).collect();
-    let quotes: Vec<_> = inputs.iter().map(clean_quotes).collect();
-    let parity: Vec<_> =
-        (0..inputs.len()).map(|i| fit_parity(&inputs[i], &quotes[i], &mut SliceState::default())).collect();
-    let carry: Vec<Carry> = steady_borrow(&inputs, &parity, &vec![f64::NAN; inputs.len()]);
-    (0..inputs.len()).map(|i| imply_vols(&inputs[i], &quotes[i], &carry[i])).collect()
+    chain(&inputs, &mut states(inputs.len()))
 }
 
 pub fn curves(market: &Market, done: &[Calibrated]) -> Vec<Curve> {
