@@ -126,3 +126,20 @@ fn american_values_without_dividends_meet_their_bounds() {
 fn accurate_american_values_without_dividends_meet_their_bounds() {
     american_errors("american_nodiv.csv", Scheme::Accurate).check("american_nodiv_accurate");
 }
+#[test]
+fn zz() {
+    for row in rows::read("american_nodiv.csv") {
+        let pricer = Pricer::new(row.style, row.right, &row.terms, &band(&row), Scheme::Accurate);
+        let greeks = pricer.at(&row.terms, row.s).greeks(row.k, row.sigma.unwrap());
+        for (name, value) in published(&greeks) {
+            if row.id != "N0120" && name != "vera" {
+                continue;
+            }
+            if let Some(e) = american_error(&row, name, value) {
+                if e > 1e-4 {
+                    println!("{} {:?} s {} k {} t {:.4} r {} b {} sig {} {name} {value:.6e} {:?} e {e:.1e} rho {} {:?}", row.id, row.right, row.s, row.k, row.terms.t, row.terms.r, row.terms.b, row.sigma.unwrap(), row.get(name), greeks.rho/100., row.get("rho"));
+                }
+            }
+        }
+    }
+}
