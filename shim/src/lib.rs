@@ -1,2 +1,4 @@
 //! `greeksd`: serves the engine's columns over HTTP. The library exists for the program, its tests and its benches.
 #![deny(unsafe_code)]
+
+pub mod rows;

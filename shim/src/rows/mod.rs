@@ -1,0 +1,2 @@
+//! Rows of a chain to bytes.
+pub mod number;
