@@ -1,4 +1,7 @@
 //! `greeksd`: serves the engine's columns over HTTP. The library exists for the program, its tests and its benches.
 #![deny(unsafe_code)]
 
+pub mod http;
+pub mod query;
+pub mod refusal;
 pub mod rows;

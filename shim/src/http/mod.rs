@@ -1,0 +1,2 @@
+//! The HTTP server.
+pub mod percent;
