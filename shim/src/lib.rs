@@ -5,3 +5,4 @@ pub mod http;
 pub mod query;
 pub mod refusal;
 pub mod rows;
+pub mod select;

@@ -14,6 +14,37 @@ pub const NUMBER_MAX: usize = 320;
 /// Numbers of less than this magnitude take the fast path: their integer part has at most eight digits.
 const FAST_MAX: f64 = 1e8;
 
+/// How many decimals a column shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Print {
+    /// Up to so many, in shortest form: `0.25`, `100`.
+    UpTo(u8),
+    /// Always so many: `100.00`.
+    Fixed(u8),
+    /// Up to so many but at least one: `0.0`, for readers that take a number without a point for an integer.
+    Point(u8),
+    /// Always so many, as a word: `"100.00"` in JSON.
+    Words(u8),
+}
+
+/// Writes `x` as [`put`] does, with the decimals that a column shows. The widths that tables use are compiled in;
+/// others go through the standard library.
+#[inline]
+#[must_use]
+pub fn put_as(buf: &mut [u8], at: usize, x: f64, print: Print) -> usize {
+    match print {
+        Print::UpTo(6) => put::<6, 0>(buf, at, x),
+        Print::UpTo(4) => put::<4, 0>(buf, at, x),
+        Print::Point(4) => put::<4, 1>(buf, at, x),
+        Print::Fixed(4) => put::<4, 4>(buf, at, x),
+        Print::Fixed(5) | Print::Words(5) => put::<5, 5>(buf, at, x),
+        Print::Fixed(2) | Print::Words(2) => put::<2, 2>(buf, at, x),
+        Print::UpTo(most) => put_wide(buf, at, x, most.into(), 0),
+        Print::Fixed(most) | Print::Words(most) => put_wide(buf, at, x, most.into(), most.into()),
+        Print::Point(most) => put_wide(buf, at, x, most.into(), most.min(1).into()),
+    }
+}
+
 /// The text `00000000` as a little-endian word.
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 
@@ -113,7 +144,7 @@ fn digits8(n: u32) -> u64 {
     tens | (twos - 10 * tens) << 8
 }
 
-/// Numbers of 100 million and more, by the standard library.
+/// Numbers of 100 million and more, and unusual widths, by the standard library.
 #[cold]
 #[inline(never)]
 fn put_wide(buf: &mut [u8], at: usize, x: f64, most: usize, least: usize) -> usize {
@@ -127,7 +158,15 @@ fn put_wide(buf: &mut [u8], at: usize, x: f64, most: usize, least: usize) -> usi
     while end > shortest && buf[end - 1] == b'0' {
         end -= 1;
     }
-    if buf[end - 1] == b'.' { end - 1 } else { end }
+    if buf[end - 1] == b'.' {
+        end -= 1;
+    }
+    let is_zero = buf[at..end].iter().all(|b| matches!(b, b'-' | b'0' | b'.'));
+    if is_zero && buf[at] == b'-' {
+        buf.copy_within(at + 1..end, at);
+        end -= 1;
+    }
+    end
 }
 
 #[cfg(test)]
@@ -154,6 +193,25 @@ mod tests {
         match text.strip_prefix('-') {
             Some(rest) if rest.bytes().all(|b| b == b'0' || b == b'.') => rest.to_owned(),
             _ => text,
+        }
+    }
+
+    fn text_as(x: f64, print: Print) -> String {
+        let mut buf = [0; NUMBER_MAX];
+        let end = put_as(&mut buf, 0, x, print);
+        String::from_utf8(buf[..end].to_vec()).unwrap()
+    }
+
+    #[test]
+    fn unusual_widths_follow_the_same_rules() {
+        for x in [0.0, -0.0, -1e-9, 0.5, -2.25, 1234.5678, 1e9, -0.05, 100.0] {
+            for most in 0..=8 {
+                let wide = usize::from(most);
+                assert_eq!(text_as(x, Print::UpTo(most)), expected(x, wide, 0));
+                assert_eq!(text_as(x, Print::Fixed(most)), expected(x, wide, wide));
+                assert_eq!(text_as(x, Print::Point(most)), expected(x, wide, wide.min(1)));
+                assert_eq!(text_as(x, Print::Words(most)), expected(x, wide, wide));
+            }
         }
     }
 
