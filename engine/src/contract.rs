@@ -1,45 +1,29 @@
-//! What a contract is: underlying, root, expiry, strike, right, style, settlement. Never: a price.
+//! What a contract is: underlying, root, expiry, strike, right, style, settlement; OSI symbols both ways ([`osi`]) and
+//! the facts of each root ([`roots`]).
+//!
+//! A contract is keyed by its root, never by its underlying: on third Fridays SPX and SPXW list the same strikes with
+//! settlements 6.5 hours apart. Never: a price.
 
-use core::fmt;
+pub mod osi;
+pub mod roots;
+mod symbol;
 
-/// An upper-case ticker of at most eight bytes: an underlying (`SPX`, `BRK.B`) or an option root (`SPXW`, `BRKB`).
-///
-/// Orders like its text. A plain value: copying one costs a register.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Symbol([u8; 8]);
+use jiff::civil::Date;
 
-impl Symbol {
-    /// Reads a ticker: 1 to 8 of `A-Z`, `0-9` and `.`, letters of either case. `None` for anything else.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        let bytes = text.as_bytes();
-        let legal = |b: &u8| b.is_ascii_alphanumeric() || *b == b'.';
-        if bytes.is_empty() || bytes.len() > 8 || !bytes.iter().all(legal) {
-            return None;
-        }
-        let mut out = [0; 8];
-        out[..bytes.len()].copy_from_slice(bytes);
-        out.make_ascii_uppercase();
-        Some(Self(out))
-    }
+pub use roots::{RootFacts, RootTable};
+pub use symbol::Symbol;
 
-    /// The text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        let end = self.0.iter().position(|&b| b == 0).unwrap_or(8);
-        core::str::from_utf8(&self.0[..end]).unwrap_or_default()
-    }
-}
-
-impl fmt::Display for Symbol {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-impl fmt::Debug for Symbol {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
+/// One contract's identity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ContractKey {
+    /// Option root.
+    pub root: Symbol,
+    /// Expiration date.
+    pub expiry: Date,
+    /// Strike in thousandths of a currency unit.
+    pub strike_milli: u32,
+    /// Call or put.
+    pub right: Right,
 }
 
 /// Call or put. Orders call before put, as rows do.
@@ -88,4 +72,14 @@ pub enum ForwardBasis {
     Spot,
     /// Put-call parity of the expiry alone; then S := F and b := r (VIX family).
     Parity,
+}
+
+/// A strike in thousandths. `None` if it is not within [`limits::STRIKE_MILLI`](crate::limits::STRIKE_MILLI), or if it
+/// is further than a hundred-thousandth of a currency unit from a whole thousandth.
+#[must_use]
+pub fn strike_milli(strike: f64) -> Option<u32> {
+    let milli = strike * 1000.0;
+    let whole = milli.round();
+    let exact = (milli - whole).abs() <= 0.01 && crate::limits::STRIKE_MILLI.holds(whole);
+    exact.then_some(whole as u32)
 }

@@ -1,1 +1,160 @@
-//! What can fail outside the numbers. Never: text built on the way up.
+//! What can fail outside the numbers. Variants carry data; text is made when shown. Never: text built on the way up.
+
+use core::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Why one field of one record was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Reason {
+    /// The record ends before this field.
+    Missing,
+    /// The bytes are not UTF-8.
+    NotUtf8,
+    /// Not a number.
+    NotANumber,
+    /// A number outside its bound in [`limits`](crate::limits).
+    OutOfRange,
+    /// Not a calendar date, or one outside the years allowed.
+    NotADate,
+    /// Not a time with an offset, or one outside the years allowed.
+    NotATime,
+    /// Not a ticker.
+    NotASymbol,
+    /// Neither call nor put.
+    NotARight,
+    /// Not a word that the field allows.
+    NotAWord,
+    /// A FLEX series, which is not served.
+    Flex,
+    /// The contract occurs twice in one file.
+    Duplicate,
+}
+
+impl Reason {
+    /// Every reason, in the order of its counts.
+    pub const ALL: [Self; 11] = [
+        Self::Missing,
+        Self::NotUtf8,
+        Self::NotANumber,
+        Self::OutOfRange,
+        Self::NotADate,
+        Self::NotATime,
+        Self::NotASymbol,
+        Self::NotARight,
+        Self::NotAWord,
+        Self::Flex,
+        Self::Duplicate,
+    ];
+
+    /// A name to count by.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Missing => "missing",
+            Self::NotUtf8 => "not_utf8",
+            Self::NotANumber => "not_a_number",
+            Self::OutOfRange => "out_of_range",
+            Self::NotADate => "not_a_date",
+            Self::NotATime => "not_a_time",
+            Self::NotASymbol => "not_a_symbol",
+            Self::NotARight => "not_a_right",
+            Self::NotAWord => "not_a_word",
+            Self::Flex => "flex",
+            Self::Duplicate => "duplicate",
+        }
+    }
+}
+
+/// One refused record and the place where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The file.
+    pub file: Arc<PathBuf>,
+    /// Its line, from 1.
+    pub line: u64,
+    /// The column's name.
+    pub field: &'static str,
+    /// What is wrong with it.
+    pub reason: Reason,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, line, field, reason } = self;
+        write!(f, "{}:{line}: {field}: {}", file.display(), reason.name())
+    }
+}
+
+/// Why a whole file, or the rest of one, cannot be used.
+#[derive(Clone, Debug)]
+pub enum FeedError {
+    /// The file or folder cannot be read; for a compressed one, also where its data break off.
+    Io {
+        /// The file.
+        file: PathBuf,
+        /// What the system says.
+        kind: io::ErrorKind,
+    },
+    /// The header has no such column.
+    NoColumn {
+        /// The file.
+        file: PathBuf,
+        /// The column.
+        column: &'static str,
+    },
+    /// A line that is no record at all.
+    Malformed {
+        /// The file.
+        file: PathBuf,
+        /// Its line, from 1.
+        line: u64,
+    },
+    /// A file larger than is read, once decompressed.
+    TooLarge {
+        /// The file.
+        file: PathBuf,
+    },
+    /// There is no chain file in the folder.
+    NoChains {
+        /// The folder.
+        folder: PathBuf,
+    },
+}
+
+impl fmt::Display for FeedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { file, kind } => write!(f, "{}: {kind}", file.display()),
+            Self::NoColumn { file, column } => write!(f, "{}: no column `{column}`", file.display()),
+            Self::Malformed { file, line } => write!(f, "{}:{line}: not a record", file.display()),
+            Self::TooLarge { file } => write!(f, "{}: too large", file.display()),
+            Self::NoChains { folder } => write!(f, "{}: no chain file", folder.display()),
+        }
+    }
+}
+
+impl std::error::Error for FeedError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_names_its_place() {
+        let file = Arc::new(PathBuf::from("chains/a.csv"));
+        let refused = Refused { file, line: 7, field: "bid", reason: Reason::NotANumber };
+        assert_eq!(refused.to_string(), "chains/a.csv:7: bid: not_a_number");
+        let error = FeedError::NoColumn { file: PathBuf::from("x.csv"), column: "strike" };
+        assert_eq!(error.to_string(), "x.csv: no column `strike`");
+    }
+
+    #[test]
+    fn reasons_are_counted_in_their_order() {
+        for (i, reason) in Reason::ALL.into_iter().enumerate() {
+            assert_eq!(reason as usize, i, "{}", reason.name());
+        }
+    }
+}

@@ -1,1 +1,61 @@
 //! Every bound and domain, one table: name, unit, least, most. Never: a bound anywhere else.
+
+/// The closed range that a quantity must lie in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bound {
+    /// What is bounded.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// The least value allowed.
+    pub least: f64,
+    /// The greatest value allowed.
+    pub most: f64,
+}
+
+impl Bound {
+    /// Whether `x` lies in the range; NaN and infinity never do.
+    #[must_use]
+    pub const fn holds(&self, x: f64) -> bool {
+        x >= self.least && x <= self.most
+    }
+}
+
+macro_rules! bounds {
+    ($($id:ident $least:literal $most:literal $unit:literal $name:literal;)*) => {
+        $(
+            #[doc = concat!("Bound of the ", $name, ": ", $least, " to ", $most, " ", $unit, ".")]
+            pub const $id: Bound = Bound { name: $name, unit: $unit, least: $least, most: $most };
+        )*
+        /// Every bound of the table.
+        pub const ALL: &[Bound] = &[$($id,)*];
+    };
+}
+
+bounds! {
+    // id            least     most            unit                      name
+    STRIKE_MILLI     1.0       99_999_999.0    "thousandths"             "strike";
+    PRICE            0.0       10_000_000.0    "currency per share"      "quoted price";
+    SPOT             1e-6      10_000_000.0    "currency per share"      "underlying price";
+    SIZE             0.0       1e12            "contracts"               "quoted size";
+    DIVIDEND         0.0       10_000_000.0    "currency per share"      "cash dividend";
+    RATE             -0.5      2.0             "per year, decimal"       "continuously compounded rate";
+    TENOR_DAYS       0.0       36_525.0        "calendar days"           "tenor of a rate";
+    YEAR             1990.0    2099.0          "calendar year"           "year of any date or quote time";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_ranges_and_refuse_what_is_no_number() {
+        for b in ALL {
+            assert!(b.least < b.most, "{}", b.name);
+            assert!(b.holds(b.least) && b.holds(b.most), "{}", b.name);
+            for x in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, b.most.next_up(), b.least.next_down()] {
+                assert!(!b.holds(x), "{} held {x}", b.name);
+            }
+        }
+    }
+}

@@ -1,21 +1,10 @@
 //! What a feed delivers: records, whatever format they came in. One file per source; each turns bytes into records.
 //! Never: a computation, a column.
 
-use crate::contract::{Right, Symbol};
+use crate::contract::Symbol;
 use jiff::{Timestamp, civil::Date};
 
-/// One contract's identity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ContractKey {
-    /// Option root.
-    pub root: Symbol,
-    /// Expiration date.
-    pub expiry: Date,
-    /// Strike in thousandths of a currency unit.
-    pub strike_milli: u32,
-    /// Call or put.
-    pub right: Right,
-}
+pub use crate::contract::ContractKey;
 
 /// A two-sided quote of one contract. NaN: that side is not quoted.
 #[derive(Clone, Copy, Debug, PartialEq)]

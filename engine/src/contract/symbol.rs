@@ -1,0 +1,68 @@
+//! Tickers, as a plain value, and the spellings of class shares. Never: a table of names.
+
+use core::fmt;
+
+/// An upper-case ticker of at most eight bytes: an underlying (`SPX`, `BRK.B`) or an option root (`SPXW`, `BRKB`).
+///
+/// Orders like its text. A plain value: copying one costs a register.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Symbol([u8; 8]);
+
+impl Symbol {
+    /// Reads a ticker: 1 to 8 of `A-Z`, `0-9` and `.`, letters of either case. `None` for anything else.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let bytes = text.as_bytes();
+        let legal = |b: &u8| b.is_ascii_alphanumeric() || *b == b'.';
+        if bytes.is_empty() || bytes.len() > 8 || !bytes.iter().all(legal) {
+            return None;
+        }
+        let mut out = [0; 8];
+        out[..bytes.len()].copy_from_slice(bytes);
+        out.make_ascii_uppercase();
+        Some(Self(out))
+    }
+
+    /// Reads an underlying in any of the spellings of class shares (`BRK.B`, `BRK/B`, `BRK_B`, `BRK B`): the dot form.
+    #[must_use]
+    pub fn parse_underlying(text: &str) -> Option<Self> {
+        let bytes = text.trim().as_bytes();
+        let mut out = [0; 8];
+        if bytes.len() > out.len() || !bytes.first()?.is_ascii_alphanumeric() {
+            return None;
+        }
+        for (to, &from) in out.iter_mut().zip(bytes) {
+            *to = if matches!(from, b'/' | b'_' | b' ') { b'.' } else { from };
+        }
+        Self::parse(core::str::from_utf8(&out[..bytes.len()]).ok()?)
+    }
+
+    /// The option root that an underlying's standard contracts have: the ticker without its dot (`BRK.B`: `BRKB`).
+    #[must_use]
+    pub fn bare(self) -> Self {
+        let mut out = [0; 8];
+        let kept = self.0.iter().filter(|&&b| b != b'.');
+        for (to, &from) in out.iter_mut().zip(kept) {
+            *to = from;
+        }
+        Self(out)
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        let end = self.0.iter().position(|&b| b == 0).unwrap_or(8);
+        core::str::from_utf8(&self.0[..end]).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Symbol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+impl fmt::Debug for Symbol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
