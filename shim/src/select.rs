@@ -8,8 +8,7 @@
 
 use crate::query::{Bounds, Rights};
 use crate::refusal::Refusal;
-use engine::contract::{Right, Symbol};
-use engine::feeds::ContractKey;
+use engine::contract::{ContractKey, Right, Symbol};
 use engine::snapshot::Snapshot;
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
@@ -110,14 +109,8 @@ fn named_chains<'s>(snapshot: &'s Snapshot, ask: &Ask) -> Vec<&'s Arc<Chain>> {
 
 /// The chain of an underlying, class shares also by the spelling of their root (`BRKB` for `BRK.B`).
 fn chain_of(snapshot: &Snapshot, name: Symbol) -> Option<&Arc<Chain>> {
-    let spelt_as_root = |chain: &&Arc<Chain>| without_dot(chain.underlying) == Some(name);
+    let spelt_as_root = |chain: &&Arc<Chain>| chain.underlying.bare() == name;
     snapshot.chain(name).or_else(|| snapshot.chains_of_root(name).find(spelt_as_root))
-}
-
-/// A symbol as option roots spell it (`BRKB` for `BRK.B`).
-#[must_use]
-pub fn without_dot(symbol: Symbol) -> Option<Symbol> {
-    Symbol::parse(&symbol.as_str().replace('.', ""))
 }
 
 /// Whether something that is named will be computed soon. Before the first pass that may be anything; later, a root
@@ -126,10 +119,8 @@ fn is_pending(snapshot: &Snapshot, ask: &Ask) -> bool {
     if snapshot.number == 0 {
         return true;
     }
-    let of_pending = |root: Symbol| {
-        let begins = |name: &Symbol| without_dot(*name).is_some_and(|name| root.as_str().starts_with(name.as_str()));
-        snapshot.pending().iter().any(begins)
-    };
+    let of_pending =
+        |root: Symbol| snapshot.pending().iter().any(|name| root.as_str().starts_with(name.bare().as_str()));
     if !ask.underlyings.is_empty() {
         return ask.underlyings.iter().any(|&name| snapshot.is_pending(name));
     }
@@ -269,13 +260,7 @@ fn lower_bound(chain: &Chain, within: &Range<u32>, key: (u32, Right)) -> u32 {
 
 /// The candidate rows of the `count` strikes nearest to the centre, ascending. Of two strikes equally near, the lower
 /// is nearer. A strike without a number to measure (no priced call, no forward) is not near at all.
-fn nearest(
-    chain: &Chain,
-    slice: &Slice,
-    candidates: &[Range<u32>],
-    center: Center,
-    count: usize,
-) -> Vec<Range<u32>> {
+fn nearest(chain: &Chain, slice: &Slice, candidates: &[Range<u32>], center: Center, count: usize) -> Vec<Range<u32>> {
     let anchor = match center {
         Center::AtMoney => slice.und_price,
         Center::AtForward => slice.fwd_price,

@@ -43,7 +43,12 @@ struct Copied {
 /// What fills a blank.
 #[derive(Clone, Copy, Debug)]
 enum Filled {
-    Number { col: Col, factor: f64, print: Print, missing: Copied },
+    Number {
+        col: Col,
+        factor: f64,
+        print: Print,
+        missing: Copied,
+    },
     Strike,
     Right([Copied; 2]),
     /// Letter and digits of an OSI symbol.
@@ -88,7 +93,9 @@ impl Template {
             self.push(if field.is_number() { frame.number_open } else { frame.text_open });
             match field.cell {
                 Cell::Text(text) => self.words(text, frame, groups, chain, slice),
-                Cell::Number { source, factor, print, missing } => self.number(source, factor, print, missing, frame, slice),
+                Cell::Number { source, factor, print, missing } => {
+                    self.number(source, factor, print, missing, frame, slice)
+                }
                 Cell::Strike => self.blank(Filled::Strike, SHORT),
                 Cell::Verbatim("null") => self.push(frame.null),
                 Cell::Verbatim(text) => self.push(text),
@@ -171,7 +178,9 @@ impl Template {
             Text::Underlying => (frame.escape)(&mut self.text, chain.underlying.as_str()),
             Text::Root => (frame.escape)(&mut self.text, slice.root.as_str()),
             Text::Expiry => push_date(&mut self.text, slice.expiry),
-            Text::Style([american, european]) => self.push(if slice.style == Style::American { american } else { european }),
+            Text::Style([american, european]) => {
+                self.push(if slice.style == Style::American { american } else { european })
+            }
             Text::Settle([am, pm]) => self.push(if slice.settle == Settle::Am { am } else { pm }),
             Text::Groups => (frame.escape)(&mut self.text, groups),
             Text::Right(words) => {
@@ -201,7 +210,11 @@ impl Template {
         match source {
             Source::Slice(number) => {
                 let value = number.of(slice) * factor;
-                if value.is_finite() { self.push_number(value, print) } else { self.push_missing(missing, print, frame) }
+                if value.is_finite() {
+                    self.push_number(value, print)
+                } else {
+                    self.push_missing(missing, print, frame)
+                }
             }
             Source::Own(col) => {
                 let before = self.take();
