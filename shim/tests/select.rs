@@ -16,14 +16,15 @@ use std::sync::Arc;
 const EXPIRIES: [Date; 3] = [date(2026, 11, 27), date(2026, 12, 18), date(2027, 1, 15)];
 const STRIKES: [u32; 6] = [90_000, 95_000, 97_500, 100_000, 102_500, 105_000];
 
-/// A chain in which any row may be absent and any delta missing.
+/// A chain in which any row may be absent and any delta missing. Spot, some forwards and deltas lie halfway between
+/// strikes, so that ties occur.
 fn build(name: &'static str, roots: [&'static str; 2], present: u64, priced: u64) -> Arc<Chain> {
     let whole = |i: usize, expiry| {
         let root = roots[i % 2];
-        Listing { adjusted: root.ends_with('1'), ..listing(root, expiry, 101.0 + i as f64, &STRIKES) }
+        Listing { adjusted: root.ends_with('1'), ..listing(root, expiry, 100.0 + 1.25 * i as f64, &STRIKES) }
     };
     let listings: Vec<Listing> = EXPIRIES.iter().flat_map(|&expiry| [whole(0, expiry), whole(1, expiry)]).collect();
-    let full = common::chain(name, 100.5, &listings);
+    let full = common::chain(name, 101.25, &listings);
     let bit = |bits: u64, row: u32| bits >> (row % 64) & 1 == 1;
     let mut chain = Chain { slices: vec![], strike_milli: vec![], right: vec![], ..(*full).clone() };
     let mut kept = Vec::new();
@@ -37,7 +38,7 @@ fn build(name: &'static str, roots: [&'static str; 2], present: u64, priced: u64
         chain.strike_milli.push(full.strike_milli[from as usize]);
         chain.right.push(full.right[from as usize]);
         if bit(priced, from) {
-            chain.columns.get_mut(Col::Delta)[to] = full.columns.get(Col::Delta)[from as usize];
+            chain.columns.get_mut(Col::Delta)[to] = (full.columns.get(Col::Delta)[from as usize] * 4.0).round() / 4.0;
         }
     }
     Arc::new(chain)
@@ -154,7 +155,7 @@ fn asks() -> impl Strategy<Value = Ask> {
         2 => Just(None),
         1 => Just(Some(Center::AtMoney)),
         1 => Just(Some(Center::AtForward)),
-        1 => (0.05..0.95f64).prop_map(|delta| Some(Center::CallDelta(delta))),
+        1 => prop::sample::select(vec![0.2, 0.375, 0.5, 0.625]).prop_map(|delta| Some(Center::CallDelta(delta))),
     ];
     let names = (some_of(names, 3), some_of(roots, 2), some_of((0..40).map(key).collect(), 6));
     let expiry = (prop::option::of(some_of(dates.clone(), 3)), day(), day());
