@@ -44,7 +44,7 @@ pub fn imply_vols(input: &SliceInput, look: &Look, carry: &Carry, state: &mut Sl
     let band = band_of(input, &start);
     let value = match input.style {
         Style::European => value,
-        Style::American => valuation(state.pricers(input.style, &terms, &band), &terms, carry.s, band.sigma),
+        Style::American => valuation(state.pricers.serving(input.style, &terms, &band), &terms, carry.s, band.sigma),
     };
     fill(input, quotes, &value, &start, &mut out);
     for row in 0..n_rows {

@@ -88,24 +88,26 @@ impl Drop {
 /// tolerances of the solvers.
 #[derive(Debug, Default)]
 pub struct SliceState {
-    /// Pricers of calls and puts: boundary and premium tables, valid while the spot moves, and the band they hold.
-    pub pricers: Option<([Pricer; 2], Band)>,
+    /// Boundary and premium tables at the terms now.
+    pub pricers: Pricers,
+    /// The same for the next trading day, where those do not serve.
+    pub later_pricers: Pricers,
     /// Forward and borrow of the last pass.
     pub last: Option<(f64, f64)>,
 }
 
-impl SliceState {
+/// Pricers of calls and puts, kept for as long as they serve.
+#[derive(Debug, Default)]
+pub struct Pricers(Option<[Pricer; 2]>);
+
+impl Pricers {
     /// The pricers of both rights, built anew only where those at hand do not serve.
-    pub fn pricers(&mut self, style: Style, terms: &Terms, band: &Band) -> &[Pricer; 2] {
-        let serves = |(pricers, _): &([Pricer; 2], Band)| pricers.iter().all(|p| p.serves(terms, band));
-        if !self.pricers.as_ref().is_some_and(serves) {
-            self.pricers = None;
+    pub fn serving(&mut self, style: Style, terms: &Terms, band: &Band) -> &[Pricer; 2] {
+        if !self.0.as_ref().is_some_and(|pair| pair.iter().all(|p| p.serves(terms, band))) {
+            self.0 = None;
         }
-        let build = || {
-            let of = |right| Pricer::new(style, right, terms, band, Scheme::Fast);
-            ([of(Right::Call), of(Right::Put)], *band)
-        };
-        &self.pricers.get_or_insert_with(build).0
+        let of = |right| Pricer::new(style, right, terms, band, Scheme::Fast);
+        self.0.get_or_insert_with(|| [of(Right::Call), of(Right::Put)])
     }
 }
 

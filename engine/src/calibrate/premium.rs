@@ -96,7 +96,7 @@ fn premium_misses(
     let s = effective_spot(fwd, &terms);
     let start_vols = start_vols(input, &look.quotes, &european(&terms, s));
     let band = band_of(input, &start_vols);
-    let value = valuation(state.pricers(input.style, &terms, &band), &terms, s, band.sigma);
+    let value = valuation(state.pricers.serving(input.style, &terms, &band), &terms, s, band.sigma);
     let mut misses = vec![f64::NAN; pairs.len()];
     let low_premium = |k: f64| side_of(k, fwd, s);
     for right in [Right::Call, Right::Put] {

@@ -134,12 +134,8 @@ impl Table {
 
     /// Solves and fits; false if the layout at an ex-date does not suit, because some lanes have no boundary there.
     fn fill(&mut self, terms: &Terms, sizes: &Sizes, coarse: &Sizes) -> bool {
-        let problem = Problem {
-            phi: self.phi,
-            terms: terms.clone(),
-            stop: self.stop,
-            continuous: continuous(self.phi, terms),
-        };
+        let problem =
+            Problem { phi: self.phi, terms: terms.clone(), stop: self.stop, continuous: continuous(self.phi, terms) };
         let profiles = profiles(&problem, &lanes(&self.sigma, &self.strike), sizes);
         let bounded = profiles.iter().all(|p| p.boundary.is_some()) && !two_sided(self.phi, terms);
         self.layout = match (bounded, self.stop > 0.0) {
