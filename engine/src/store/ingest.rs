@@ -82,6 +82,8 @@ impl Store {
 
     /// The same, for a pass that takes the marks away.
     pub fn books_mut(&mut self) -> &mut [Book] {
+        // Whoever has the books may drop slices, and the place of the last quote with them.
+        self.last = None;
         &mut self.books
     }
 
@@ -189,9 +191,9 @@ impl Store {
     fn set_days(&mut self, days: &[(Date, Day)]) {
         self.calendar = self.calendar_base.clone().with_overrides(days.iter().copied());
         for slice in self.books.iter_mut().flat_map(|b| &mut b.slices) {
-            let settles_at = self.calendar.settlement(slice.expiry, slice.settle);
-            slice.stale |= settles_at != slice.settles_at;
-            slice.settles_at = settles_at;
+            slice.settles_at = self.calendar.settlement(slice.expiry, slice.settle);
+            // A date may also be the next trading day of any contract.
+            slice.stale = true;
         }
     }
 
