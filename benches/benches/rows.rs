@@ -66,12 +66,8 @@ fn chain() -> Arc<Chain> {
 
 fn rows_of(chain: &Arc<Chain>, format: &str) -> Rows {
     let order = (NATIVE.parse)(&Query::parse(&format!("root=SPXW&greeks=all&format={format}"))).expect("a good query");
-    let sheet = Sheet {
-        fields: order.fields,
-        frame: order.format.frame(),
-        groups: order.groups,
-        heading: Heading::default(),
-    };
+    let sheet =
+        Sheet { fields: order.fields, frame: order.format.frame(), groups: order.groups, heading: Heading::default() };
     let whole = Picked { chain: Arc::clone(chain), rows: vec![0..chain.rows()] };
     Rows::new(sheet, vec![whole])
 }
