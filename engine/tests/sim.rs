@@ -4,7 +4,7 @@
 
 use engine::calendar::Calendar;
 use engine::contract::{Right, Settle, Style, Symbol};
-use engine::feeds::sim::SimMarket;
+use engine::sim::SimMarket;
 use engine::store::book::Book;
 use jiff::Timestamp;
 use std::collections::BTreeMap;

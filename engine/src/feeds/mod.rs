@@ -12,8 +12,6 @@ use crate::contract::Symbol;
 use core::cmp::Ordering;
 use jiff::{Timestamp, civil::Date};
 
-pub mod sim;
-
 pub use crate::contract::ContractKey;
 
 /// A two-sided quote of one contract. NaN: that side is not quoted.

@@ -182,7 +182,7 @@ fn band(truth: &SliceTruth, strikes: &[f64], right: Right) -> Option<Band> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::feeds::sim::surface::{Class, Term};
+    use crate::sim::surface::{Class, Term};
 
     fn truth() -> SliceTruth {
         let smile = Term::new(Class::MidCap, 0.25).smile(0.5, 0.0, 1.0);
