@@ -1,6 +1,8 @@
 //! `greeksd`: serves the engine's columns over HTTP. The library exists for the program, its tests and its benches.
 #![deny(unsafe_code)]
 
+pub mod config;
+pub mod cpu;
 pub mod http;
 pub mod query;
 pub mod refusal;
