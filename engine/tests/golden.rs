@@ -4,6 +4,7 @@
 mod rows;
 mod tolerances;
 
+use engine::kernel::american::{Band, Pricer, Scheme};
 use engine::kernel::black76::{Horizon, european};
 use engine::kernel::greeks::{Greeks, Market, finish};
 use rows::Row;
@@ -79,4 +80,49 @@ fn european_values_meet_their_bounds() {
         assert!((row.terms.fwd(row.s) - fwd).abs() <= 1e-15 * fwd, "{} fwd", row.id);
     }
     errors.check("european");
+}
+
+/// How far a value of an American row is from golden/, beyond the golden value's own error.
+///
+/// Price relative to the greater of value and 5 % of the spot; delta and dual_delta absolute; the others relative to
+/// the greater of value and 5 % of their size at the money.
+fn american_error(row: &Row, name: &str, value: f64) -> Option<f64> {
+    let golden = row.get(name)?;
+    let own = if matches!(name, "d1" | "d2") { 0.0 } else { 2.0 * row.get(&format!("{name}_err"))? };
+    let floor = match name {
+        "price" => 0.05 * row.s,
+        "delta" | "dual_delta" => 1.0,
+        _ => 0.05 * scale(row, name),
+    };
+    Some(((value - golden).abs() - own).max(0.0) / floor.max(golden.abs()))
+}
+
+/// The volatilities that a chain around a contract would ask for.
+fn band(row: &Row) -> Band {
+    let sigma = row.sigma.unwrap();
+    Band { k: (0.5 * row.k, 2.0 * row.k), sigma: (0.6 * sigma, 1.4 * sigma) }
+}
+
+fn american_errors(file: &str, scheme: Scheme) -> Errors {
+    let mut errors = Errors::default();
+    for row in rows::read(file) {
+        let pricer = Pricer::new(row.style, row.right, &row.terms, &band(&row), scheme);
+        let greeks = pricer.at(&row.terms, row.s).greeks(row.k, row.sigma.unwrap());
+        for (name, value) in published(&greeks) {
+            if let Some(error) = american_error(&row, name, value) {
+                errors.add(name, error, &row.id);
+            }
+        }
+    }
+    errors
+}
+
+#[test]
+fn american_values_without_dividends_meet_their_bounds() {
+    american_errors("american_nodiv.csv", Scheme::Fast).check("american_nodiv");
+}
+
+#[test]
+fn accurate_american_values_without_dividends_meet_their_bounds() {
+    american_errors("american_nodiv.csv", Scheme::Accurate).check("american_nodiv_accurate");
 }

@@ -89,6 +89,74 @@ pub struct VolJet<L> {
     pub ultima: L,
 }
 
+impl<L: Lanes> Jet<L> {
+    /// `yes` in the lanes where the mask says so, else `no`.
+    #[inline(always)]
+    #[must_use]
+    pub fn select(mask: L::Mask, yes: &Self, no: &Self) -> Self {
+        let pick = |a: L, b: L| L::select(mask, a, b);
+        Self {
+            v: pick(yes.v, no.v),
+            x: core::array::from_fn(|i| pick(yes.x[i], no.x[i])),
+            sigma: core::array::from_fn(|i| pick(yes.sigma[i], no.sigma[i])),
+            x_sigma: pick(yes.x_sigma, no.x_sigma),
+            xx_sigma: pick(yes.xx_sigma, no.xx_sigma),
+            r: pick(yes.r, no.r),
+            r_sigma: pick(yes.r_sigma, no.r_sigma),
+            b: pick(yes.b, no.b),
+            k: core::array::from_fn(|i| pick(yes.k[i], no.k[i])),
+            d: core::array::from_fn(|i| pick(yes.d[i], no.d[i])),
+        }
+    }
+}
+
+impl<L: Lanes> Greeks<L> {
+    /// `yes` in the lanes where the mask says so, else `no`.
+    #[inline(always)]
+    #[must_use]
+    pub fn select(mask: L::Mask, yes: &Self, no: &Self) -> Self {
+        let pick = |a: L, b: L| L::select(mask, a, b);
+        Self {
+            value: pick(yes.value, no.value),
+            delta: pick(yes.delta, no.delta),
+            gamma: pick(yes.gamma, no.gamma),
+            speed: pick(yes.speed, no.speed),
+            vega: pick(yes.vega, no.vega),
+            volga: pick(yes.volga, no.volga),
+            ultima: pick(yes.ultima, no.ultima),
+            vanna: pick(yes.vanna, no.vanna),
+            zomma: pick(yes.zomma, no.zomma),
+            theta: pick(yes.theta, no.theta),
+            charm: pick(yes.charm, no.charm),
+            color: pick(yes.color, no.color),
+            veta: pick(yes.veta, no.veta),
+            rho: pick(yes.rho, no.rho),
+            vera: pick(yes.vera, no.vera),
+            epsilon: pick(yes.epsilon, no.epsilon),
+            lambda: pick(yes.lambda, no.lambda),
+            dual_delta: pick(yes.dual_delta, no.dual_delta),
+            dual_gamma: pick(yes.dual_gamma, no.dual_gamma),
+            d1: pick(yes.d1, no.d1),
+            d2: pick(yes.d2, no.d2),
+        }
+    }
+}
+
+impl<L: Lanes> VolJet<L> {
+    /// `yes` in the lanes where the mask says so, else `no`.
+    #[inline(always)]
+    #[must_use]
+    pub fn select(mask: L::Mask, yes: &Self, no: &Self) -> Self {
+        let pick = |a: L, b: L| L::select(mask, a, b);
+        Self {
+            value: pick(yes.value, no.value),
+            vega: pick(yes.vega, no.vega),
+            volga: pick(yes.volga, no.volga),
+            ultima: pick(yes.ultima, no.ultima),
+        }
+    }
+}
+
 /// The market of one expiry as the chain rule sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Market {
