@@ -3,10 +3,18 @@
 //! The exercise boundary does not depend on the spot. What is expensive (boundary and premium tables) is built once
 //! by [`Pricer::new`] for a band of strikes and volatilities; what runs every pass is closed form.
 
+mod boundary;
+mod classes;
+mod integral;
+mod no_dividends;
+
+use super::black76::{Horizon, european, european_vol};
 use super::dividends::Terms;
-use super::greeks::{Greeks, VolJet};
-use super::lanes::Lanes;
+use super::greeks::{Greeks, Market, VolJet, exercised, finish};
+use super::lanes::{Lanes, Mask};
 use crate::contract::{Right, Style};
+use classes::{Class, class};
+use no_dividends::NoDividends;
 
 /// How accurate, how fast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +23,16 @@ pub enum Scheme {
     Fast,
     /// The reference: finer grids, a table per contract.
     Accurate,
+}
+
+impl Scheme {
+    /// The factor of volatility that one boundary table may span.
+    pub(super) const fn sigma_ratio(self) -> f64 {
+        match self {
+            Self::Fast => 2.5,
+            Self::Accurate => 1.6,
+        }
+    }
 }
 
 /// The strikes and volatilities that a [`Pricer`] must serve.
@@ -26,23 +44,57 @@ pub struct Band {
     pub sigma: (f64, f64),
 }
 
+/// How a [`Pricer`] values its contracts.
+#[derive(Debug)]
+enum Method {
+    /// In closed form: European, or never worth exercising early.
+    European,
+    /// American without dividends.
+    NoDividends(NoDividends),
+    /// No method yet: every value is missing.
+    Unserved,
+}
+
 /// Prices the contracts of one (expiry, right).
 #[derive(Debug)]
-pub struct Pricer {}
+pub struct Pricer {
+    style: Style,
+    right: Right,
+    band: Band,
+    method: Method,
+}
 
 impl Pricer {
     /// Builds what does not depend on the spot, for every strike and volatility of `band`.
     #[must_use]
     pub fn new(style: Style, right: Right, terms: &Terms, band: &Band, scheme: Scheme) -> Self {
-        let _ = (style, right, terms, band, scheme);
-        unimplemented!()
+        let method = match Self::class(style, right, terms, band) {
+            Class::European => Method::European,
+            Class::OneBoundary => Method::NoDividends(NoDividends::new(right, terms, band, scheme)),
+            Class::TwoBoundaries | Class::Dividends => Method::Unserved,
+        };
+        Self { style, right, band: *band, method }
+    }
+
+    fn class(style: Style, right: Right, terms: &Terms, band: &Band) -> Class {
+        match style {
+            Style::European => Class::European,
+            Style::American => class(right, terms, band),
+        }
     }
 
     /// Whether the tables still serve these terms (time passed, r and b moved a little) and this band.
     #[must_use]
     pub fn serves(&self, terms: &Terms, band: &Band) -> bool {
-        let _ = (terms, band);
-        unimplemented!()
+        let within = |inner: (f64, f64), outer: (f64, f64)| outer.0 <= inner.0 && inner.1 <= outer.1;
+        let class = Self::class(self.style, self.right, terms, band);
+        within(band.k, self.band.k)
+            && within(band.sigma, self.band.sigma)
+            && match &self.method {
+                Method::European => class == Class::European,
+                Method::NoDividends(tables) => class == Class::OneBoundary && tables.serves(terms),
+                Method::Unserved => class == Class::Dividends || class == Class::TwoBoundaries,
+            }
     }
 
     /// The pricer at a spot and at terms that it [`Pricer::serves`].
@@ -64,13 +116,74 @@ impl PricerAt<'_> {
     /// Every Greek, raw units. A lane whose strike or volatility lies outside the band, or without model value
     /// (S ≤ A(0)), is NaN.
     pub fn greeks<L: Lanes>(&self, k: L, sigma: L) -> Greeks<L> {
-        let _ = (self.pricer, self.terms, self.s, k, sigma);
-        unimplemented!()
+        let market = Market::new(self.terms, self.s);
+        let phi = self.pricer.right.phi();
+        let k = self.in_band(k, sigma);
+        let (jet, now) = match &self.pricer.method {
+            Method::European => {
+                let horizon = Horizon::from(self.terms);
+                return finish(&european(phi, &horizon, L::splat(market.x), k, sigma), &market, sigma);
+            }
+            Method::NoDividends(tables) => tables.jet(self.terms, market.x, k, sigma),
+            Method::Unserved => return self.missing(sigma),
+        };
+        let waiting = finish(&jet, &market, sigma);
+        if !now.any() {
+            return waiting;
+        }
+        Greeks::select(now, &exercised(phi, self.s, k, jet.d), &waiting)
     }
 
     /// Value, vega, volga, ultima only.
     pub fn vol_jet<L: Lanes>(&self, k: L, sigma: L) -> VolJet<L> {
-        let _ = (k, sigma);
-        unimplemented!()
+        let x = self.s - self.terms.a(0.0);
+        let phi = self.pricer.right.phi();
+        let k = self.in_band(k, sigma);
+        let (jet, now) = match &self.pricer.method {
+            Method::European => return european_vol(phi, &Horizon::from(self.terms), L::splat(x), k, sigma),
+            Method::NoDividends(tables) => tables.vol_jet(self.terms, x, k, sigma),
+            Method::Unserved => {
+                let missing = L::splat(f64::NAN);
+                return VolJet { value: missing, vega: missing, volga: missing, ultima: missing };
+            }
+        };
+        let zero = L::splat(0.0);
+        let payoff = VolJet { value: (L::splat(self.s) - k) * L::splat(phi), vega: zero, volga: zero, ultima: zero };
+        VolJet::select(now, &payoff, &jet)
+    }
+
+    /// The strikes and volatilities served.
+    #[must_use]
+    pub fn band(&self) -> Band {
+        self.pricer.band
+    }
+
+    /// What exercising now pays, and at least 0; NaN for a European option.
+    pub(super) fn exercise_value<L: Lanes>(&self, k: L) -> L {
+        match self.pricer.style {
+            Style::American => L::splat(0.0).max((L::splat(self.s) - k) * L::splat(self.pricer.right.phi())),
+            Style::European => L::splat(f64::NAN),
+        }
+    }
+
+    /// A bound that every value exceeds: exercise now, or at expiry at the forward.
+    pub(super) fn floor<L: Lanes>(&self, k: L) -> L {
+        let (fwd, df) = (L::splat(self.terms.fwd(self.s)), L::splat(self.terms.df()));
+        let at_expiry = (fwd - k) * df * L::splat(self.pricer.right.phi());
+        self.exercise_value(k).max(L::splat(0.0).max(at_expiry))
+    }
+
+    /// The strike where strike and volatility lie in the band, else NaN.
+    #[inline(always)]
+    fn in_band<L: Lanes>(&self, k: L, sigma: L) -> L {
+        let within = |v: L, (lo, hi): (f64, f64)| L::splat(lo).le(v) & v.le(L::splat(hi));
+        let Band { k: strikes, sigma: vols } = self.pricer.band;
+        L::select(within(k, strikes) & within(sigma, vols), k, L::splat(f64::NAN))
+    }
+
+    fn missing<L: Lanes>(&self, sigma: L) -> Greeks<L> {
+        let market = Market::new(self.terms, self.s);
+        let nan = L::splat(f64::NAN);
+        finish(&european(1.0, &Horizon::from(self.terms), nan, nan, nan), &market, sigma)
     }
 }

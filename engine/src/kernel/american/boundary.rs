@@ -1,0 +1,474 @@
+//! The exercise boundary without dividends: a function of (rate, yield, sigma, time to expiry) alone.
+//!
+//! Collocation of H = ln²(B/B(0+)) at Chebyshev points in √tau, where H is smooth, on the equation of smooth pasting
+//! (Andersen, Lake and Offengenden, 2016, equation A). They iterate a fixed point; with high rates or low volatility
+//! those sweeps diverge, and their damped forms need up to 200. Newton with the whole matrix takes 4 to 10 steps for
+//! every sign and size of rates, and the same matrix gives the boundary's derivative in a rate without a second
+//! solution. The lanes of a solve are volatilities; a
+//! [`Boundary`] keeps H/sigma² as a polynomial in √tau and ln sigma, so that one table serves every spot, every strike
+//! (B scales with K), every volatility of its range and every moment until expiry. Calls are puts with rate and yield
+//! exchanged, ln(B/K) with the other sign. Never: a spot.
+
+use super::super::dividends::Terms;
+use super::super::elementary::{exp, ln};
+use super::super::lanes::{Lanes, Mask, Pack};
+use super::super::normal::{INV_SQRT_2PI, norm_cdf_given};
+use super::super::solve::{
+    chebyshev_roots, gauss_legendre, lobatto, lobatto_row, lobatto_to_chebyshev, roots_to_monomials,
+};
+use super::Scheme;
+use crate::contract::Right;
+use std::f64::consts::FRAC_PI_2;
+use std::sync::LazyLock;
+
+/// Volatility nodes of a table: the lanes of a solve.
+pub(super) const NODES: usize = 8;
+/// A solve: one lane for each volatility node.
+type Sigmas = Pack<2>;
+/// Step of the one-sided difference of the equations in a rate.
+const BUMP: f64 = 1e-6;
+/// Most collocation points of a scheme, the one at expiry not counted.
+const MOST_POINTS: usize = 16;
+/// Newton steps; 4 to 10 are taken, 13 at most in golden/.
+const MOST_STEPS: usize = 30;
+/// A step of ln B below this part of sigma·√t ends the iteration.
+const CONVERGED: f64 = 1e-9;
+
+/// Constants of a discretisation, the same for every expiry.
+struct Collocation {
+    /// Collocation points: √(tau/t), from 1 down to 0.
+    root: Vec<f64>,
+    /// sin of the inner quadrature's angle: √(tau − u) = √tau·sin, √u = √tau·cos; weight of du/tau.
+    inner: Vec<(f64, f64)>,
+    /// Interpolation weights from the collocation points to the inner nodes of each point but the last.
+    rows: Vec<Vec<f64>>,
+    /// From values at the collocation points to Chebyshev coefficients in 2√(tau/t) − 1.
+    to_chebyshev: Vec<Vec<f64>>,
+}
+
+impl Collocation {
+    fn new(n: usize, n_inner: usize) -> Self {
+        let root: Vec<f64> = lobatto(n).iter().map(|z| 0.5 * (1.0 + z)).collect();
+        let angles: Vec<(f64, f64)> = gauss_legendre(n_inner).iter().map(|(s, w)| (FRAC_PI_2 * s, *w)).collect();
+        let inner = angles.iter().map(|(a, w)| (a.sin(), w * 2.0 * FRAC_PI_2 * a.sin() * a.cos())).collect();
+        let row = |root: f64, angle: f64| lobatto_row(n, 2.0 * root * angle.cos() - 1.0);
+        let rows = root[..n].iter().flat_map(|&x| angles.iter().map(move |(a, _)| row(x, *a))).collect();
+        Self { root, inner, rows, to_chebyshev: lobatto_to_chebyshev(n) }
+    }
+
+    fn of(scheme: Scheme) -> &'static Self {
+        static FAST: LazyLock<Collocation> = LazyLock::new(|| Collocation::new(12, 20));
+        static ACCURATE: LazyLock<Collocation> = LazyLock::new(|| Collocation::new(16, 32));
+        match scheme {
+            Scheme::Fast => &FAST,
+            Scheme::Accurate => &ACCURATE,
+        }
+    }
+}
+
+/// The put whose boundary is looked for: strike 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Put {
+    rate: f64,
+    yield_: f64,
+    t: f64,
+}
+
+/// Integrands of smooth pasting in numerator and denominator, and their derivatives in ln B.
+struct Densities {
+    num: Sigmas,
+    den: Sigmas,
+    num_y: Sigmas,
+    den_y: Sigmas,
+}
+
+impl Put {
+    /// ln B(0+) = ln min(1, rate/yield).
+    fn ln_b0(&self) -> f64 {
+        if self.yield_ > self.rate { (self.rate / self.yield_).ln() } else { 0.0 }
+    }
+
+    /// ln B at the collocation points, one volatility per lane.
+    #[inline(never)]
+    fn solve(&self, grid: &Collocation, sigma: Sigmas) -> Vec<Sigmas> {
+        let last = grid.root.len() - 1;
+        let ln_b0 = Sigmas::splat(self.ln_b0());
+        let reach = sigma * Sigmas::splat(self.t.sqrt());
+        let mut y: Vec<Sigmas> = grid.root.iter().map(|x| self.start(sigma, self.t * x * x)).collect();
+        y[last] = ln_b0;
+        for _ in 0..MOST_STEPS {
+            let mut system = self.system(grid, sigma, &y);
+            system.eliminate();
+            let mut worst = Sigmas::splat(0.0);
+            for (y, step) in y.iter_mut().zip(&system.residual) {
+                worst = worst.max((*step / reach).abs());
+                // at most one standard deviation, and a tenth of the way to B(0+) is always left
+                *y = (*y - step.max(-reach).min(reach)).min(ln_b0 + (*y - ln_b0) * Sigmas::splat(0.1));
+            }
+            if !worst.gt(Sigmas::splat(CONVERGED)).any() {
+                break;
+            }
+        }
+        y
+    }
+
+    /// The derivative of the solution `y` in a rate, in which `next` differs by `step`: the equations are solved for
+    /// the change that leaves them satisfied, so that no second solution is needed.
+    fn slopes(&self, next: &Self, step: f64, grid: &Collocation, sigma: Sigmas, y: &[Sigmas]) -> Vec<Sigmas> {
+        let mut system = self.system(grid, sigma, y);
+        let shift = next.ln_b0() - self.ln_b0();
+        let moved: Vec<Sigmas> = y.iter().map(|y| *y + Sigmas::splat(shift)).collect();
+        for (i, residual) in system.residual.iter_mut().enumerate() {
+            let unused = &mut [Sigmas::splat(0.0); MOST_POINTS];
+            *residual = next.pasting::<false>(grid, i, sigma, &moved, unused) - *residual;
+        }
+        system.eliminate();
+        let slope = |change: &Sigmas| (Sigmas::splat(shift) - *change) / Sigmas::splat(step);
+        let at_expiry = Sigmas::splat(shift / step);
+        system.residual.iter().map(slope).chain([at_expiry]).collect()
+    }
+
+    /// Residuals of smooth pasting at all collocation points but the last, and their derivatives.
+    fn system(&self, grid: &Collocation, sigma: Sigmas, y: &[Sigmas]) -> System {
+        let last = grid.root.len() - 1;
+        let mut jacobian = vec![[Sigmas::splat(0.0); MOST_POINTS]; last];
+        let residual = (0..last).map(|i| self.pasting::<true>(grid, i, sigma, y, &mut jacobian[i])).collect();
+        System { residual, jacobian }
+    }
+
+    /// Bjerksund and Stensland's (1993) flat boundary at `tau`, as the call with rate and yield exchanged.
+    fn start(&self, sigma: Sigmas, tau: f64) -> Sigmas {
+        let c = |v: f64| Sigmas::splat(v);
+        let s2 = sigma * sigma;
+        let carry = c(self.yield_ - self.rate) / s2;
+        let a = carry - c(0.5);
+        let root = (a * a + c(2.0 * self.yield_) / s2).max(c(0.0)).sqrt();
+        let beta = (c(0.5) - carry + root).max(c(1.0 + 1e-6));
+        let (b0, b_inf) = (c((-self.ln_b0()).exp()), beta / (beta - c(1.0)));
+        let width = sigma * c(tau.sqrt());
+        let reach = (c((self.yield_ - self.rate) * tau) + width + width).max(width * c(0.5));
+        let gap = (b_inf - b0).max(b0 * c(1e-6));
+        let b = b0 + gap * (c(1.0) - exp(-(reach * b0 / gap)));
+        -ln(b.max(b0 * c(1.0 + 1e-7)))
+    }
+
+    /// How far smooth pasting fails at collocation point `i`, as a difference of ln B; with `SLOPES` its derivatives.
+    ///
+    /// B·e^((r−q)tau) = num/den, where num and den are the densities and probabilities of ending in the exercise
+    /// region: equation (A) of Andersen, Lake and Offengenden.
+    #[inline(always)]
+    fn pasting<const SLOPES: bool>(
+        &self,
+        grid: &Collocation,
+        i: usize,
+        sigma: Sigmas,
+        y: &[Sigmas],
+        slopes: &mut [Sigmas; MOST_POINTS],
+    ) -> Sigmas {
+        let c = |v: f64| Sigmas::splat(v);
+        let root_tau = self.t.sqrt() * grid.root[i];
+        let (tau, ln_b0) = (root_tau * root_tau, c(self.ln_b0()));
+        let last = grid.root.len() - 1;
+        let mut h = [c(0.0); MOST_POINTS];
+        for (h, y) in h.iter_mut().zip(&y[..last]) {
+            let below = ln_b0 - *y;
+            *h = below * below;
+        }
+        let end = self.densities(sigma, y[i], root_tau);
+        let (mut num, mut den, mut num_y, mut den_y) = (end.num, end.den, end.num_y, end.den_y);
+        // by ln B_u, and by h: num, den
+        let mut by_h = [[c(0.0); MOST_POINTS]; 2];
+        let n_inner = grid.inner.len();
+        for (j, (sin, weight)) in grid.inner.iter().enumerate() {
+            let row = &grid.rows[i * n_inner + j][..last];
+            let at_u = row.iter().zip(&h).fold(c(0.0), |acc, (w, h)| h.mul_add(c(*w), acc));
+            let below = at_u.max(c(1e-20)).sqrt();
+            let root_wait = root_tau * sin;
+            let u = tau - root_wait * root_wait;
+            let part = self.densities(sigma, y[i] - ln_b0 + below, root_wait);
+            let weight_num = c(self.rate * (self.rate * u).exp() * weight * tau);
+            let weight_den = c(self.yield_ * (self.yield_ * u).exp() * weight * tau);
+            num = part.num.mul_add(weight_num, num);
+            den = part.den.mul_add(weight_den, den);
+            if SLOPES {
+                let (part_num_y, part_den_y) = (part.num_y * weight_num, part.den_y * weight_den);
+                num_y = num_y + part_num_y;
+                den_y = den_y + part_den_y;
+                // next to expiry the interpolant of h may dip below 0
+                let per_h = Sigmas::select(at_u.gt(c(1e-20)), c(0.5) / below, c(0.0));
+                let by = [part_num_y * per_h, part_den_y * per_h];
+                for (sums, by) in by_h.iter_mut().zip(by) {
+                    for (sum, w) in sums.iter_mut().zip(row) {
+                        *sum = by.mul_add(c(*w), *sum);
+                    }
+                }
+            }
+        }
+        if SLOPES {
+            let (per_num, per_den) = (c(1.0) / num, c(1.0) / den);
+            for (m, slope) in slopes.iter_mut().enumerate().take(last) {
+                let h_y = (y[m] - ln_b0) * c(2.0);
+                *slope = (by_h[1][m] * per_den - by_h[0][m] * per_num) * h_y;
+            }
+            slopes[i] = slopes[i] + c(1.0) - num_y * per_num + den_y * per_den;
+        }
+        y[i] + c((self.rate - self.yield_) * tau) - ln(num / den)
+    }
+
+    /// The integrands of smooth pasting for ln(B/B_u) = `y` and √wait, and their derivatives in `y`.
+    #[inline(always)]
+    fn densities(&self, sigma: Sigmas, y: Sigmas, root_wait: f64) -> Densities {
+        let c = |v: f64| Sigmas::splat(v);
+        let width = sigma * c(root_wait);
+        let inv = c(1.0) / width;
+        let drift = c((self.rate - self.yield_) * root_wait * root_wait);
+        let low = (y + drift).mul_add(inv, width * c(-0.5));
+        let high = low + width;
+        let (e_low, e_high) = (exp(low * low * c(-0.5)), exp(high * high * c(-0.5)));
+        let (p_low, p_high) = (e_low * inv * c(INV_SQRT_2PI), e_high * inv * c(INV_SQRT_2PI));
+        Densities {
+            num: p_low,
+            den: p_high + norm_cdf_given(high, e_high),
+            num_y: -(p_low * low * inv),
+            den_y: p_high - p_high * high * inv,
+        }
+    }
+}
+
+/// Linear equations for a Newton step, a system per lane.
+struct System {
+    residual: Vec<Sigmas>,
+    jacobian: Vec<[Sigmas; MOST_POINTS]>,
+}
+
+impl System {
+    /// Replaces the residual by the solution. Without pivoting: a boundary point depends on later times, hence on
+    /// points after it, so the matrix is nearly triangular.
+    fn eliminate(&mut self) {
+        let n = self.residual.len();
+        for p in 0..n {
+            let inv = Sigmas::splat(1.0) / self.jacobian[p][p];
+            for i in p + 1..n {
+                let factor = self.jacobian[i][p] * inv;
+                for m in p + 1..n {
+                    self.jacobian[i][m] = factor.neg_mul_add(self.jacobian[p][m], self.jacobian[i][m]);
+                }
+                self.residual[i] = factor.neg_mul_add(self.residual[p], self.residual[i]);
+            }
+        }
+        for p in (0..n).rev() {
+            let mut sum = self.residual[p];
+            for m in p + 1..n {
+                sum = self.jacobian[p][m].neg_mul_add(self.residual[m], sum);
+            }
+            self.residual[p] = sum / self.jacobian[p][p];
+        }
+    }
+}
+
+/// A rate of MODEL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rate {
+    /// The risk-free rate.
+    R,
+    /// The borrow rate.
+    B,
+}
+
+/// The boundary of one (terms, right) over a range of volatilities and every time to expiry up to its own.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Boundary {
+    /// Greatest time to expiry, years.
+    pub(super) t: f64,
+    /// The rates it was solved at.
+    pub(super) r: f64,
+    pub(super) b: f64,
+    /// Least and greatest volatility.
+    pub(super) sigma: (f64, f64),
+    /// The rate in which it has a derivative: the smaller of the two in size.
+    pub(super) moved: Rate,
+    /// ln(B/K) of a call has the opposite sign of the put's: −1 or +1.
+    sign: f64,
+    /// ln(B(0+)/K) of the put, and its derivative in the moved rate.
+    ln_b0: [f64; 2],
+    /// Mid and half width of the ln sigma range.
+    centre: f64,
+    half: f64,
+    /// H/sigma²: for each Chebyshev order in √tau, a polynomial in the scaled ln sigma; then its derivative in the
+    /// moved rate.
+    h: Vec<[[f64; NODES]; 2]>,
+}
+
+impl Boundary {
+    /// Solves for an option that expires in `t` years. The range of `sigma` should not exceed a factor of
+    /// [`Scheme::sigma_ratio`].
+    pub(super) fn new(right: Right, (r, b, t): (f64, f64, f64), sigma: (f64, f64), scheme: Scheme) -> Self {
+        let grid = Collocation::of(scheme);
+        let (lo, hi) = (sigma.0.ln(), sigma.1.ln());
+        let (centre, half) = (0.5 * (lo + hi), (0.5 * (hi - lo)).max(0.05));
+        let nodes: Vec<f64> = chebyshev_roots(NODES).iter().map(|x| (centre + half * x).exp()).collect();
+        let put = |r: f64, b: f64| match right {
+            Right::Put => Put { rate: r, yield_: b, t },
+            Right::Call => Put { rate: b, yield_: r, t },
+        };
+        let moved = if r.abs() >= b.abs() { Rate::B } else { Rate::R };
+        let step = bump(moved, &put(r, b), right);
+        let base = put(r, b);
+        let next = match moved {
+            Rate::R => put(r + step, b),
+            Rate::B => put(r, b + step),
+        };
+        let lanes = Sigmas::load(&nodes);
+        let y = base.solve(grid, lanes);
+        let y_rate = base.slopes(&next, step, grid, lanes, &y);
+        let ln_b0 = [base.ln_b0(), (next.ln_b0() - base.ln_b0()) / step];
+        let below: Vec<Sigmas> = y.iter().map(|y| (*y - Sigmas::splat(ln_b0[0])) / lanes).collect();
+        let h0: Vec<Sigmas> = below.iter().map(|d| *d * *d).collect();
+        let by_rate = |(d, y): (&Sigmas, &Sigmas)| (*d + *d) * (*y - Sigmas::splat(ln_b0[1])) / lanes;
+        let slope: Vec<Sigmas> = below.iter().zip(&y_rate).map(by_rate).collect();
+        let sign = -right.phi();
+        let h = fit(grid, &h0).into_iter().zip(fit(grid, &slope)).map(|(a, b)| [a, b]).collect();
+        Self { t, r, b, sigma, moved, sign, ln_b0, centre, half, h }
+    }
+
+    /// The boundary at `tau` years before expiry as a polynomial in ln sigma, moved to rates `by` away.
+    #[inline(always)]
+    pub(super) fn at_time(&self, tau: f64, by: f64) -> Slice {
+        let z = 2.0 * (tau / self.t).max(0.0).sqrt() - 1.0;
+        let (mut before, mut now) = (z, 1.0);
+        let mut sum = [[0.0; NODES]; 2];
+        for order in &self.h {
+            for (sum, c) in sum.iter_mut().zip(order) {
+                for (sum, c) in sum.iter_mut().zip(c) {
+                    *sum = Lanes::mul_add(now, *c, *sum);
+                }
+            }
+            (before, now) = (now, 2.0 * z * now - before);
+        }
+        let [mut h, slope] = sum;
+        for (h, slope) in h.iter_mut().zip(&slope) {
+            *h += by * slope;
+        }
+        Slice { h, slope, ln_b0: [self.ln_b0[0] + by * self.ln_b0[1], self.ln_b0[1]], sign: self.sign }
+    }
+
+    /// How far the rate in which this has a derivative has moved.
+    #[inline(always)]
+    pub(super) fn moved_by(&self, terms: &Terms) -> f64 {
+        match self.moved {
+            Rate::R => terms.r - self.r,
+            Rate::B => terms.b - self.b,
+        }
+    }
+
+    /// The place of ln sigma in the table's range, −1 to 1, and the width of that range's unit.
+    #[inline(always)]
+    pub(super) fn place<L: Lanes>(&self, sigma: L) -> (L, f64) {
+        ((ln(sigma) - L::splat(self.centre)) * L::splat(1.0 / self.half), 1.0 / self.half)
+    }
+}
+
+/// The step of the difference in `moved`: away from the kink at rate = yield, and never across 0 of the put's rate.
+fn bump(moved: Rate, put: &Put, right: Right) -> f64 {
+    let is_rate = (moved == Rate::R) == (right == Right::Put);
+    if !is_rate {
+        return if put.yield_ >= put.rate { BUMP } else { -BUMP };
+    }
+    if put.rate >= put.yield_ { BUMP } else { -BUMP.min(0.01 * put.rate) }
+}
+
+/// From values at (collocation point, volatility node) to coefficients (Chebyshev order, power of scaled ln sigma).
+fn fit(grid: &Collocation, values: &[Sigmas]) -> Vec<[f64; NODES]> {
+    let monomials = roots_to_monomials(NODES);
+    let in_sigma: Vec<[f64; NODES]> = values
+        .iter()
+        .map(|v| {
+            let mut at = [0.0; NODES];
+            v.store(&mut at);
+            core::array::from_fn(|p| monomials[p].iter().zip(&at).map(|(m, v)| m * v).sum())
+        })
+        .collect();
+    let order = |row: &Vec<f64>| core::array::from_fn(|p| row.iter().zip(&in_sigma).map(|(w, c)| w * c[p]).sum());
+    grid.to_chebyshev.iter().map(order).collect()
+}
+
+/// The boundary at one moment, over the volatilities of its table.
+pub(super) struct Slice {
+    h: [f64; NODES],
+    slope: [f64; NODES],
+    ln_b0: [f64; 2],
+    sign: f64,
+}
+
+/// ln(B/K) and its derivatives, one volatility per lane.
+pub(super) struct Edge<L> {
+    /// ln(B/K).
+    pub(super) y: L,
+    /// First to third derivative in sigma.
+    pub(super) sigma: [L; 3],
+    /// Derivative in the moved rate, and of that in sigma.
+    pub(super) rate: L,
+    pub(super) rate_sigma: L,
+}
+
+impl Slice {
+    /// ln(B/K) alone.
+    #[inline(always)]
+    pub(super) fn ln_b<L: Lanes>(&self, sigma: L, place: L) -> L {
+        let h = self.h.iter().rev().fold(L::splat(0.0), |acc, c| acc.mul_add(place, L::splat(*c)));
+        let root = h.max(L::splat(0.0)).sqrt();
+        (L::splat(self.ln_b0[0]) - sigma * root) * L::splat(self.sign)
+    }
+
+    /// ln(B/K) = ln(B(0+)/K) − sigma·√h and its derivatives; `place`, `unit` from [`Boundary::place`].
+    #[inline(always)]
+    pub(super) fn edge<L: Lanes>(&self, sigma: L, (place, unit): (L, f64)) -> Edge<L> {
+        let c = |v: f64| L::splat(v);
+        let [h, h1, h2, h3] = taylor(&self.h, place);
+        let [p, p1] = slope_taylor(&self.slope, place);
+        // interpolation may dip below 0 next to expiry, where the boundary is at ln_b0 anyway
+        let flat = h.le(c(1e-12));
+        let keep = |v: L| L::select(flat, c(0.0), v);
+        let (h1, h2, h3) =
+            (keep(h1) * c(unit), keep(h2) * c(2.0 * unit * unit), keep(h3) * c(6.0 * unit * unit * unit));
+        let (p, p1) = (keep(p), keep(p1) * c(unit));
+        let root = h.max(c(1e-12)).sqrt();
+        let inv = c(0.5) / root;
+        let root1 = h1 * inv;
+        let root2 = (root1 * root1).neg_mul_add(c(2.0), h2) * inv;
+        let root3 = (root1 * root2).neg_mul_add(c(6.0), h3) * inv;
+        let (by_rate, by_rate1) = (p * inv, (p1 - (p + p) * root1 * inv) * inv);
+        let per_sigma = c(-self.sign) / sigma;
+        Edge {
+            y: (c(self.ln_b0[0]) - sigma * root) * c(self.sign),
+            sigma: [(root + root1) * c(-self.sign), (root1 + root2) * per_sigma, (root3 - root1) * per_sigma / sigma],
+            rate: (c(self.ln_b0[1]) - sigma * by_rate) * c(self.sign),
+            rate_sigma: (by_rate + by_rate1) * c(-self.sign),
+        }
+    }
+}
+
+/// Value and first to third Taylor coefficients of a polynomial.
+#[inline(always)]
+fn taylor<L: Lanes>(c: &[f64; NODES], x: L) -> [L; 4] {
+    let zero = L::splat(0.0);
+    let mut t = [L::splat(c[NODES - 1]), zero, zero, zero];
+    for c in c[..NODES - 1].iter().rev() {
+        t[3] = t[3].mul_add(x, t[2]);
+        t[2] = t[2].mul_add(x, t[1]);
+        t[1] = t[1].mul_add(x, t[0]);
+        t[0] = t[0].mul_add(x, L::splat(*c));
+    }
+    t
+}
+
+/// Value and derivative of a polynomial.
+#[inline(always)]
+fn slope_taylor<L: Lanes>(c: &[f64; NODES], x: L) -> [L; 2] {
+    let mut t = [L::splat(c[NODES - 1]), L::splat(0.0)];
+    for c in c[..NODES - 1].iter().rev() {
+        t[1] = t[1].mul_add(x, t[0]);
+        t[0] = t[0].mul_add(x, L::splat(*c));
+    }
+    t
+}

@@ -1,0 +1,102 @@
+//! Which options are never worth exercising early, by sign and size of rates and dividends. Never: a spot, a volatility.
+
+use super::super::dividends::Terms;
+use super::Band;
+use crate::contract::Right;
+
+/// A premium below this part of the strike (put) or the stock (call) counts as none: a fiftieth of the price tolerance.
+const NEGLIGIBLE: f64 = 1e-7;
+
+/// How the early exercise of an option is valued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// Never worth anything: the European value.
+    European,
+    /// No dividends, one exercise boundary.
+    OneBoundary,
+    /// No dividends, exercise between two boundaries: b < r < 0 (put), r < b < 0 (call).
+    TwoBoundaries,
+    /// Dividends before expiry.
+    Dividends,
+}
+
+/// The class of the American options of `right` in `band`.
+pub(super) fn class(right: Right, terms: &Terms, band: &Band) -> Class {
+    if terms.divs.iter().any(|d| d.t > 0.0 && d.t <= terms.t && d.amount != 0.0) {
+        return if never_pays(right, terms, band) { Class::European } else { Class::Dividends };
+    }
+    // calls are puts with rate and yield exchanged
+    let (rate, yield_) = match right {
+        Right::Put => (terms.r, terms.b),
+        Right::Call => (terms.b, terms.r),
+    };
+    // exercising earns at most rate·K − yield·X a year, where X lies between 0 and K
+    let most = rate.max(rate - yield_);
+    if most * terms.t <= NEGLIGIBLE || (rate <= 0.0 && yield_ >= rate) {
+        Class::European
+    } else if rate < 0.0 {
+        Class::TwoBoundaries
+    } else {
+        Class::OneBoundary
+    }
+}
+
+/// Whether no option of the band is worth exercising early although there are dividends.
+///
+/// Put: with r ≤ 0 ≤ b waiting earns on the strike and on the stock. Call with b ≤ 0: exercising right before an
+/// ex-date instead of right before the next one (or at expiry) gains the dividend and loses the interest on the strike.
+fn never_pays(right: Right, terms: &Terms, band: &Band) -> bool {
+    if right == Right::Put {
+        return terms.r <= 0.0 && terms.b >= 0.0;
+    }
+    let next = |after: f64| {
+        let later = terms.divs.iter().filter(|d| d.t > after && d.t <= terms.t).map(|d| d.t);
+        later.fold(terms.t, f64::min)
+    };
+    let kept = |t: f64, amount: f64| amount <= band.k.0 * -(-terms.r * (next(t) - t)).exp_m1();
+    terms.b <= 0.0 && terms.divs.iter().all(|d| d.t <= 0.0 || d.t > terms.t || kept(d.t, d.amount))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::dividends::Dividend;
+    use super::*;
+
+    const BAND: Band = Band { k: (80.0, 120.0), sigma: (0.1, 0.5) };
+
+    fn terms(r: f64, b: f64, divs: &[(f64, f64)]) -> Terms {
+        Terms { t: 1.0, r, b, divs: divs.iter().map(|&(t, amount)| Dividend { t, amount }).collect() }
+    }
+
+    #[test]
+    fn signs_of_the_rates_decide_without_dividends() {
+        for (right, r, b, expected) in [
+            (Right::Call, 0.05, 0.0, Class::European),
+            (Right::Call, 0.05, -0.02, Class::European),
+            (Right::Call, 0.05, 0.01, Class::OneBoundary),
+            (Right::Call, -0.01, 0.0, Class::OneBoundary),
+            (Right::Call, -0.02, -0.01, Class::TwoBoundaries),
+            (Right::Put, 0.0, 0.0, Class::European),
+            (Right::Put, 0.05, 0.0, Class::OneBoundary),
+            (Right::Put, 0.05, -0.3, Class::OneBoundary),
+            (Right::Put, 0.0, -0.01, Class::OneBoundary),
+            (Right::Put, -0.01, 0.01, Class::European),
+            (Right::Put, -0.02, -0.01, Class::European),
+            (Right::Put, -0.01, -0.02, Class::TwoBoundaries),
+            (Right::Put, 1e-8, 0.01, Class::European),
+        ] {
+            assert_eq!(class(right, &terms(r, b, &[]), &BAND), expected, "{right:?} r {r} b {b}");
+        }
+    }
+
+    #[test]
+    fn small_dividends_do_not_make_a_call_pay() {
+        let of = |r, b, divs: &[(f64, f64)]| class(Right::Call, &terms(r, b, divs), &BAND);
+        // interest on a strike of 80 over the half year after the ex-date: 80·(1 − e^(−0.025)) = 1.975
+        assert_eq!(of(0.05, 0.0, &[(0.5, 1.97)]), Class::European);
+        assert_eq!(of(0.05, 0.0, &[(0.5, 1.98)]), Class::Dividends);
+        assert_eq!(of(0.05, 0.001, &[(0.5, 0.1)]), Class::Dividends);
+        assert_eq!(of(0.05, 0.0, &[(0.5, 0.5), (0.9, 0.5)]), Class::Dividends, "the last gap is too short");
+        assert_eq!(of(0.05, 0.0, &[(1.5, 5.0), (-0.1, 3.0)]), Class::European, "not of this term");
+    }
+}

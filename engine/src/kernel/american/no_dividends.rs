@@ -1,0 +1,198 @@
+//! American options without dividends and with one boundary: Black-76 plus the premium integral over cached boundaries.
+
+use super::super::black76::{Horizon, european, european_vol};
+use super::super::dividends::Terms;
+use super::super::elementary::ln;
+use super::super::greeks::{Jet, VolJet};
+use super::super::lanes::{Lanes, Mask};
+use super::boundary::{Boundary, Rate};
+use super::integral::{Contract, Premium, premium};
+use super::{Band, Scheme};
+use crate::contract::Right;
+
+/// How far the times and rates of a table may lie from the terms that it serves.
+///
+/// Time to expiry may shrink to this part: a boundary is a function of time to expiry, and its nodes lie densest there.
+const AGE: f64 = 0.5;
+/// The rate with a derivative may move by this much: the boundary then moves along, and what remains is second order.
+const MOVE: f64 = 2e-4;
+/// The other rate may move by this part of itself, without the boundary moving.
+const DRIFT: f64 = 2e-4;
+/// An option this many standard deviations out of the money is worth no exercise before expiry: its premium is below
+/// 1e-10 of the strike.
+const FAR_OUT: f64 = 6.5;
+/// Within this part of the strike above intrinsic, exercising now counts as optimal (MODEL).
+const EXERCISED: f64 = 1e-9;
+
+/// The boundaries of one (terms, right).
+#[derive(Clone, Debug)]
+pub(super) struct NoDividends {
+    phi: f64,
+    scheme: Scheme,
+    /// Ascending and adjoining in sigma.
+    tables: Vec<Boundary>,
+}
+
+impl NoDividends {
+    pub(super) fn new(right: Right, terms: &Terms, band: &Band, scheme: Scheme) -> Self {
+        let (lo, hi) = (band.sigma.0.max(1e-4), band.sigma.1.max(1e-4));
+        let n = ((hi / lo).ln() / scheme.sigma_ratio().ln()).ceil().max(1.0);
+        let edge = |i: f64| lo * (hi / lo).powf(i / n);
+        let range = |i: usize| (edge(i as f64), edge(i as f64 + 1.0));
+        let at = (terms.r, terms.b, terms.t);
+        let tables = (0..n as usize).map(|i| Boundary::new(right, at, range(i), scheme)).collect();
+        Self { phi: right.phi(), scheme, tables }
+    }
+
+    pub(super) fn serves(&self, terms: &Terms) -> bool {
+        let table = &self.tables[0];
+        let (dr, db) = ((terms.r - table.r).abs(), (terms.b - table.b).abs());
+        let rates = match table.moved {
+            Rate::R => dr <= MOVE.min(0.1 * table.r.abs()) && db <= DRIFT * table.b.abs(),
+            Rate::B => db <= MOVE.min(0.1 * (table.r - table.b).abs()) && dr <= DRIFT * table.r.abs(),
+        };
+        rates && terms.t <= table.t && terms.t >= AGE * table.t
+    }
+
+    /// Value and derivatives, and the lanes where exercising now is optimal. `terms` must be [served](Self::serves).
+    pub(super) fn jet<L: Lanes>(&self, terms: &Terms, x: f64, k: L, sigma: L) -> (Jet<L>, L::Mask) {
+        let x = L::splat(x);
+        let plain = european(self.phi, &Horizon::from(terms), x, k, sigma);
+        let mut jet = plain;
+        let mut exercised = self.nowhere(sigma);
+        for table in &self.tables {
+            let Some(part) = self.part(table, terms, x, k, sigma) else { continue };
+            if part.integrate {
+                let gain = premium::<L, true>(&part.at, table, part.distance, self.scheme);
+                jet = Jet::select(part.lanes, &add(&plain, &gain, &part.at, table.moved), &jet);
+            }
+            exercised = exercised | part.beyond;
+        }
+        (jet, exercised | self.at_intrinsic(jet.v, x, k))
+    }
+
+    /// As [`Self::jet`], volatility derivatives only.
+    pub(super) fn vol_jet<L: Lanes>(&self, terms: &Terms, x: f64, k: L, sigma: L) -> (VolJet<L>, L::Mask) {
+        let x = L::splat(x);
+        let plain = european_vol(self.phi, &Horizon::from(terms), x, k, sigma);
+        let mut jet = plain;
+        let mut exercised = self.nowhere(sigma);
+        for table in &self.tables {
+            let Some(part) = self.part(table, terms, x, k, sigma) else { continue };
+            if part.integrate {
+                let gain = premium::<L, false>(&part.at, table, part.distance, self.scheme);
+                jet = VolJet::select(part.lanes, &add_vol(&plain, &gain), &jet);
+            }
+            exercised = exercised | part.beyond;
+        }
+        (jet, exercised | self.at_intrinsic(jet.value, x, k))
+    }
+
+    fn nowhere<L: Lanes>(&self, sigma: L) -> L::Mask {
+        sigma.lt(L::splat(f64::NEG_INFINITY))
+    }
+
+    fn at_intrinsic<L: Lanes>(&self, value: L, x: L, k: L) -> L::Mask {
+        (value - (x - k) * L::splat(self.phi)).lt(k * L::splat(EXERCISED))
+    }
+
+    /// The lanes that `table` serves, ready for the integral; `None` where there are none.
+    #[inline(always)]
+    fn part<L: Lanes>(&self, table: &Boundary, terms: &Terms, x: L, k: L, sigma: L) -> Option<Part<L>> {
+        let c = |v: f64| L::splat(v);
+        let first = core::ptr::eq(table, &raw const self.tables[0]);
+        let last = core::ptr::eq(table, &raw const self.tables[self.tables.len() - 1]);
+        let low = if first { f64::NEG_INFINITY } else { table.sigma.0 };
+        let high = if last { f64::INFINITY } else { table.sigma.1 };
+        let lanes = c(low).le(sigma) & sigma.lt(c(high));
+        if !lanes.any() {
+            return None;
+        }
+        let sigma = sigma.max(c(table.sigma.0)).min(c(table.sigma.1));
+        let ln_xk = ln(x / k);
+        let moved_by = table.moved_by(terms);
+        let ln_b = table.at_time(terms.t, moved_by).ln_b(sigma, table.place(sigma).0);
+        let inside = (ln_xk - ln_b) * c(-self.phi);
+        let beyond = inside.le(c(0.0)) & lanes;
+        let width = sigma * c(terms.t.sqrt());
+        let far_out = ((ln_xk + c((terms.r - terms.b) * terms.t)) * c(self.phi)).lt(width * c(-FAR_OUT));
+        let idle = beyond | far_out | !lanes;
+        let at = Contract { phi: self.phi, t: terms.t, r: terms.r, b: terms.b, x, k, ln_xk, sigma, moved_by };
+        let distance = L::select(idle, c(f64::INFINITY), inside / width);
+        Some(Part { lanes, beyond, integrate: !idle.all(), distance, at })
+    }
+}
+
+/// The lanes of a block that one table serves.
+struct Part<L: Lanes> {
+    lanes: L::Mask,
+    /// Of these, the ones on the exercise side of the boundary.
+    beyond: L::Mask,
+    /// Whether any lane has a premium to add.
+    integrate: bool,
+    /// From the boundary, in standard deviations; infinite where there is nothing to integrate.
+    distance: L,
+    at: Contract<L>,
+}
+
+/// European value plus premium, at fixed X. Without dividends the value is homogeneous in (X, K), and scaling time gives
+/// r·V_r + b·V_b + ½·sigma·V_sigma = t·V_t: the rate without a derivative of its own, and the strike, follow from these.
+#[inline(always)]
+fn add<L: Lanes>(plain: &Jet<L>, gain: &Premium<L>, at: &Contract<L>, moved: Rate) -> Jet<L> {
+    let c = |v: f64| L::splat(v);
+    let [l1, l2, l3, l4] = gain.l;
+    let inv_x = c(1.0) / at.x;
+    let inv_xx = inv_x * inv_x;
+    let mut jet = *plain;
+    jet.v += gain.v;
+    jet.x[0] = l1.mul_add(inv_x, jet.x[0]);
+    jet.x[1] = (l2 - l1).mul_add(inv_xx, jet.x[1]);
+    jet.x[2] = (l3 - c(3.0) * l2 + l1 + l1).mul_add(inv_xx * inv_x, jet.x[2]);
+    jet.x[3] = (l4 - c(6.0) * l3 + c(11.0) * l2 - c(6.0) * l1).mul_add(inv_xx * inv_xx, jet.x[3]);
+    for (sum, gain) in jet.sigma.iter_mut().zip(gain.sigma) {
+        *sum += gain;
+    }
+    jet.x_sigma = gain.l_sigma.mul_add(inv_x, jet.x_sigma);
+    jet.xx_sigma = (gain.ll_sigma - gain.l_sigma).mul_add(inv_xx, jet.xx_sigma);
+    let inv_k = c(1.0) / at.k;
+    jet.k = [(jet.v - at.x * jet.x[0]) * inv_k, at.x * at.x * jet.x[1] * inv_k * inv_k];
+    by_rates(plain, gain, at, moved, &mut jet);
+    jet
+}
+
+/// The derivatives in r and b.
+#[inline(always)]
+fn by_rates<L: Lanes>(plain: &Jet<L>, gain: &Premium<L>, at: &Contract<L>, moved: Rate, jet: &mut Jet<L>) {
+    let c = |v: f64| L::splat(v);
+    let (t, r, b) = (c(at.t), c(at.r), c(at.b));
+    let [vega, volga, _] = jet.sigma;
+    let (drift, diffusion) = ((r - b) * at.x, at.sigma * at.x * at.x);
+    let half = diffusion * at.sigma * c(0.5);
+    let v_t = half.mul_add(jet.x[1], drift.mul_add(jet.x[0], -(r * jet.v)));
+    let vega_t = half.mul_add(jet.xx_sigma, diffusion.mul_add(jet.x[1], drift.mul_add(jet.x_sigma, -(r * vega))));
+    let total = t * v_t - c(0.5) * at.sigma * vega;
+    let total_sigma = t * vega_t - c(0.5) * at.sigma.mul_add(volga, vega);
+    match moved {
+        Rate::R => {
+            jet.r = plain.r + gain.rate;
+            jet.r_sigma = plain.r_sigma + gain.rate_sigma;
+            jet.b = (total - r * jet.r) / b;
+        }
+        Rate::B => {
+            let plain_b_sigma = plain.sigma[0] * c(at.t.sqrt()) * plain.d[1] / at.sigma;
+            jet.b = plain.b + gain.rate;
+            jet.r = (total - b * jet.b) / r;
+            jet.r_sigma = (total_sigma - b * (plain_b_sigma + gain.rate_sigma)) / r;
+        }
+    }
+}
+
+#[inline(always)]
+fn add_vol<L: Lanes>(plain: &VolJet<L>, gain: &Premium<L>) -> VolJet<L> {
+    VolJet {
+        value: plain.value + gain.v,
+        vega: plain.vega + gain.sigma[0],
+        volga: plain.volga + gain.sigma[1],
+        ultima: plain.ultima + gain.sigma[2],
+    }
+}
