@@ -2,6 +2,8 @@
 #![deny(unsafe_code)]
 
 pub mod app;
+pub mod config;
+pub mod cpu;
 pub mod http;
 pub mod query;
 pub mod refusal;
