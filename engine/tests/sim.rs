@@ -4,8 +4,8 @@
 
 use engine::calendar::Calendar;
 use engine::contract::{Right, Settle, Style, Symbol};
-use engine::feeds::sim::SimMarket;
-use engine::feeds::sim::symbols::well_known;
+use engine::sim::SimMarket;
+use engine::sim::symbols::well_known;
 use engine::kernel::american::{Band, Pricer, Scheme};
 use engine::store::book::Book;
 use jiff::Timestamp;

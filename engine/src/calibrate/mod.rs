@@ -1,9 +1,21 @@
 //! Quotes to a forward, a borrow rate and three volatilities per contract, one (root, expiry) at a time.
 //! Never: smoothing, a symbol, a clock.
 
+pub mod borrow;
+pub mod clean;
+pub mod forward;
+pub mod implied;
+pub mod invert;
+pub mod premium;
+
 use crate::contract::{ForwardBasis, Right, Style};
-use crate::kernel::american::Pricer;
-use crate::kernel::dividends::Dividend;
+use crate::kernel::american::{Band, Pricer, Scheme};
+use crate::kernel::dividends::{Dividend, Terms};
+use borrow::{Carry, steady_borrow};
+use clean::{Quotes, clean_quotes};
+use forward::{Pair, Parity, fit_forward, pair_quotes};
+use implied::imply_vols;
+use premium::refine_forward;
 
 /// Everything that one (root, expiry) is calibrated from.
 #[derive(Clone, Copy, Debug)]
@@ -76,12 +88,71 @@ impl Drop {
 /// tolerances of the solvers.
 #[derive(Debug, Default)]
 pub struct SliceState {
-    /// Pricers of calls and puts: boundary and premium tables, valid while the spot moves.
-    pub pricers: Option<[Pricer; 2]>,
+    /// Boundary and premium tables at the terms now.
+    pub pricers: Pricers,
+    /// The same for the next trading day, where those do not serve.
+    pub later_pricers: Pricers,
     /// Forward and borrow of the last pass.
     pub last: Option<(f64, f64)>,
-    /// Volatility of the last pass, by row.
-    pub sigma: Vec<f64>,
+}
+
+/// Pricers of calls and puts, kept for as long as they serve.
+#[derive(Debug, Default)]
+pub struct Pricers(Option<[Pricer; 2]>);
+
+impl Pricers {
+    /// The pricers of both rights, built anew only where those at hand do not serve.
+    pub fn serving(&mut self, style: Style, terms: &Terms, band: &Band) -> &[Pricer; 2] {
+        if !self.0.as_ref().is_some_and(|pair| pair.iter().all(|p| p.serves(terms, band))) {
+            self.0 = None;
+        }
+        let of = |right| Pricer::new(style, right, terms, band, Scheme::Fast);
+        self.0.get_or_insert_with(|| [of(Right::Call), of(Right::Put)])
+    }
+}
+
+/// A slice before its neighbours are heard: cleaned quotes, the strikes with both rights, and their forward as if no
+/// right could be exercised early.
+#[derive(Clone, Debug)]
+pub struct Look {
+    /// Cleaned quotes.
+    pub quotes: Quotes,
+    /// Strikes where call and put both have two sides.
+    pub pairs: Vec<Pair>,
+    /// What they say of the forward.
+    pub parity: Parity,
+}
+
+/// Step 1, each slice alone: clean, and a first forward.
+#[must_use]
+pub fn look(input: &SliceInput) -> Look {
+    let quotes = clean_quotes(input);
+    let pairs = pair_quotes(input.strike_milli, input.right, &quotes);
+    let parity = fit_forward(&pairs, (-input.r * input.t).exp(), input.t);
+    Look { quotes, pairs, parity }
+}
+
+/// Step 3, each slice alone: the forward without early-exercise premium, on the carry that step 2 found.
+#[must_use]
+pub fn refine(input: &SliceInput, look: &Look, carry: &Carry, state: &mut SliceState) -> Parity {
+    match input.style {
+        Style::European => look.parity,
+        Style::American => refine_forward(input, look, carry, state),
+    }
+}
+
+/// All steps for the slices of one chain, one after the other: look, steady, refine, steady, imply.
+#[must_use]
+pub fn chain(inputs: &[SliceInput], states: &mut [SliceState]) -> Vec<Calibrated> {
+    let prior: Vec<f64> = states.iter().map(|s| s.last.map_or(f64::NAN, |l| l.1)).collect();
+    let looks: Vec<Look> = inputs.iter().map(look).collect();
+    let mut parity: Vec<Parity> = looks.iter().map(|l| l.parity).collect();
+    let rough = steady_borrow(inputs, &parity, &prior);
+    for i in 0..inputs.len() {
+        parity[i] = refine(&inputs[i], &looks[i], &rough[i], &mut states[i]);
+    }
+    let carry = steady_borrow(inputs, &parity, &prior);
+    (0..inputs.len()).map(|i| imply_vols(&inputs[i], &looks[i], &carry[i], &mut states[i])).collect()
 }
 
 /// The calibrated slice.
@@ -93,8 +164,10 @@ pub struct Calibrated {
     pub fwd_error: f64,
     /// Implied borrow rate, decimal, as published.
     pub borr: f64,
-    /// The underlying price to value at: S, or F where parity is the basis.
+    /// The underlying price to publish: S, or F where parity is the basis.
     pub und: f64,
+    /// The spot that `fwd` and `borr` imply together; values are computed from it, so that F is kept exactly.
+    pub s: f64,
     /// Volatility at the bid, by row; NaN: none.
     pub vol_bid: Vec<f64>,
     /// Volatility at the mid, by row; NaN: none.
@@ -106,3 +179,6 @@ pub struct Calibrated {
     /// Count of dropped quotes by [`Drop`].
     pub dropped: [u32; Drop::ALL.len()],
 }
+
+#[cfg(test)]
+pub(crate) mod testing;

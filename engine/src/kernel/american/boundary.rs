@@ -1,14 +1,17 @@
 //! The exercise boundary without dividends: a function of (rate, yield, sigma, time to expiry) alone.
 //!
-//! Andersen, Lake and Offengenden (2016): collocation of H = ln²(B/B(0+)) at Chebyshev points in √tau, where H is
-//! smooth, and fixed-point sweeps on the integral equation of the boundary. The lanes of a solve are volatilities; a
+//! Collocation of H = ln²(B/B(0+)) at Chebyshev points in √tau, where H is smooth, on the equation of smooth pasting
+//! (Andersen, Lake and Offengenden, 2016, equation A). They iterate a fixed point; with high rates or low volatility
+//! those sweeps diverge, and their damped forms need up to 200. Newton with the whole matrix takes 4 to 10 steps for
+//! every sign and size of rates, and the same matrix gives the boundary's derivative in a rate without a second
+//! solution. The lanes of a solve are volatilities; a
 //! [`Boundary`] keeps H/sigma² as a polynomial in √tau and ln sigma, so that one table serves every spot, every strike
 //! (B scales with K), every volatility of its range and every moment until expiry. Calls are puts with rate and yield
 //! exchanged, ln(B/K) with the other sign. Never: a spot.
 
 use super::super::dividends::Terms;
 use super::super::elementary::{exp, ln};
-use super::super::lanes::{Lanes, Pack};
+use super::super::lanes::{Lanes, Mask, Pack};
 use super::super::normal::{INV_SQRT_2PI, norm_cdf_given};
 use super::super::solve::{
     chebyshev_roots, gauss_legendre, lobatto, lobatto_row, lobatto_to_chebyshev, roots_to_monomials,
@@ -22,9 +25,14 @@ use std::sync::LazyLock;
 pub(super) const NODES: usize = 8;
 /// A solve: one lane for each volatility node.
 type Sigmas = Pack<2>;
-/// Step of the one-sided difference in a rate. Both solves take the same sweeps from the same start, so their
-/// difference is as smooth as their formulas, and rounding is all that limits it.
+/// Step of the one-sided difference of the equations in a rate.
 const BUMP: f64 = 1e-6;
+/// Most collocation points of a scheme, the one at expiry not counted.
+const MOST_POINTS: usize = 16;
+/// Newton steps; 4 to 10 are taken, 13 at most in golden/.
+const MOST_STEPS: usize = 30;
+/// A step of ln B below this part of sigma·√t ends the iteration.
+const CONVERGED: f64 = 1e-9;
 
 /// Constants of a discretisation, the same for every expiry.
 struct Collocation {
@@ -36,22 +44,21 @@ struct Collocation {
     rows: Vec<Vec<f64>>,
     /// From values at the collocation points to Chebyshev coefficients in 2√(tau/t) − 1.
     to_chebyshev: Vec<Vec<f64>>,
-    sweeps: usize,
 }
 
 impl Collocation {
-    fn new(n: usize, n_inner: usize, sweeps: usize) -> Self {
+    fn new(n: usize, n_inner: usize) -> Self {
         let root: Vec<f64> = lobatto(n).iter().map(|z| 0.5 * (1.0 + z)).collect();
         let angles: Vec<(f64, f64)> = gauss_legendre(n_inner).iter().map(|(s, w)| (FRAC_PI_2 * s, *w)).collect();
         let inner = angles.iter().map(|(a, w)| (a.sin(), w * 2.0 * FRAC_PI_2 * a.sin() * a.cos())).collect();
         let row = |root: f64, angle: f64| lobatto_row(n, 2.0 * root * angle.cos() - 1.0);
         let rows = root[..n].iter().flat_map(|&x| angles.iter().map(move |(a, _)| row(x, *a))).collect();
-        Self { root, inner, rows, to_chebyshev: lobatto_to_chebyshev(n), sweeps }
+        Self { root, inner, rows, to_chebyshev: lobatto_to_chebyshev(n) }
     }
 
     fn of(scheme: Scheme) -> &'static Self {
-        static FAST: LazyLock<Collocation> = LazyLock::new(|| Collocation::new(12, 20, 14));
-        static ACCURATE: LazyLock<Collocation> = LazyLock::new(|| Collocation::new(16, 32, 24));
+        static FAST: LazyLock<Collocation> = LazyLock::new(|| Collocation::new(12, 20));
+        static ACCURATE: LazyLock<Collocation> = LazyLock::new(|| Collocation::new(16, 32));
         match scheme {
             Scheme::Fast => &FAST,
             Scheme::Accurate => &ACCURATE,
@@ -67,12 +74,12 @@ struct Put {
     t: f64,
 }
 
-/// Numerator and denominator of the fixed point, and their derivatives in ln B.
-struct Fraction<L> {
-    num: L,
-    den: L,
-    num_y: L,
-    den_y: L,
+/// Integrands of smooth pasting in numerator and denominator, and their derivatives in ln B.
+struct Densities {
+    num: Sigmas,
+    den: Sigmas,
+    num_y: Sigmas,
+    den_y: Sigmas,
 }
 
 impl Put {
@@ -84,33 +91,49 @@ impl Put {
     /// ln B at the collocation points, one volatility per lane.
     #[inline(never)]
     fn solve(&self, grid: &Collocation, sigma: Sigmas) -> Vec<Sigmas> {
-        let ln_b0 = self.ln_b0();
+        let last = grid.root.len() - 1;
+        let ln_b0 = Sigmas::splat(self.ln_b0());
+        let reach = sigma * Sigmas::splat(self.t.sqrt());
         let mut y: Vec<Sigmas> = grid.root.iter().map(|x| self.start(sigma, self.t * x * x)).collect();
-        let last = y.len() - 1;
-        y[last] = Sigmas::splat(ln_b0);
-        let mut h = y.clone();
-        let value_match = self.yield_ > self.rate;
-        for sweep in 0..grid.sweeps {
-            for (h, y) in h.iter_mut().zip(&y) {
-                let d = *y - Sigmas::splat(ln_b0);
-                *h = d * d;
+        y[last] = ln_b0;
+        for _ in 0..MOST_STEPS {
+            let mut system = self.system(grid, sigma, &y);
+            system.eliminate();
+            let mut worst = Sigmas::splat(0.0);
+            for (y, step) in y.iter_mut().zip(&system.residual) {
+                worst = worst.max((*step / reach).abs());
+                // at most one standard deviation, and a tenth of the way to B(0+) is always left
+                *y = (*y - step.max(-reach).min(reach)).min(ln_b0 + (*y - ln_b0) * Sigmas::splat(0.1));
             }
-            for i in 0..last {
-                let f = if value_match {
-                    self.fraction::<true>(grid, i, sigma, y[i], &h)
-                } else {
-                    self.fraction::<false>(grid, i, sigma, y[i], &h)
-                };
-                let tau = self.t * grid.root[i] * grid.root[i];
-                let mut step = ln(f.num / f.den) - Sigmas::splat((self.rate - self.yield_) * tau) - y[i];
-                if sweep == 0 && !value_match {
-                    // one Newton step with the diagonal of the derivative; repeating it diverges
-                    step = step / (Sigmas::splat(1.0) - (f.num_y / f.num - f.den_y / f.den));
-                }
-                y[i] = (y[i] + step).min(Sigmas::splat(ln_b0 - 1e-9));
+            if !worst.gt(Sigmas::splat(CONVERGED)).any() {
+                break;
             }
         }
         y
+    }
+
+    /// The derivative of the solution `y` in a rate, in which `next` differs by `step`: the equations are solved for
+    /// the change that leaves them satisfied, so that no second solution is needed.
+    fn slopes(&self, next: &Self, step: f64, grid: &Collocation, sigma: Sigmas, y: &[Sigmas]) -> Vec<Sigmas> {
+        let mut system = self.system(grid, sigma, y);
+        let shift = next.ln_b0() - self.ln_b0();
+        let moved: Vec<Sigmas> = y.iter().map(|y| *y + Sigmas::splat(shift)).collect();
+        for (i, residual) in system.residual.iter_mut().enumerate() {
+            let unused = &mut [Sigmas::splat(0.0); MOST_POINTS];
+            *residual = next.pasting::<false>(grid, i, sigma, &moved, unused) - *residual;
+        }
+        system.eliminate();
+        let slope = |change: &Sigmas| (Sigmas::splat(shift) - *change) / Sigmas::splat(step);
+        let at_expiry = Sigmas::splat(shift / step);
+        system.residual.iter().map(slope).chain([at_expiry]).collect()
+    }
+
+    /// Residuals of smooth pasting at all collocation points but the last, and their derivatives.
+    fn system(&self, grid: &Collocation, sigma: Sigmas, y: &[Sigmas]) -> System {
+        let last = grid.root.len() - 1;
+        let mut jacobian = vec![[Sigmas::splat(0.0); MOST_POINTS]; last];
+        let residual = (0..last).map(|i| self.pasting::<true>(grid, i, sigma, y, &mut jacobian[i])).collect();
+        System { residual, jacobian }
     }
 
     /// Bjerksund and Stensland's (1993) flat boundary at `tau`, as the call with rate and yield exchanged.
@@ -129,42 +152,72 @@ impl Put {
         -ln(b.max(b0 * c(1.0 + 1e-7)))
     }
 
-    /// The fixed point at collocation point `i`: smooth pasting (A of the paper), or value matching (B), which stays
-    /// stable where the yield exceeds the rate.
+    /// How far smooth pasting fails at collocation point `i`, as a difference of ln B; with `SLOPES` its derivatives.
+    ///
+    /// B·e^((r−q)tau) = num/den, where num and den are the densities and probabilities of ending in the exercise
+    /// region: equation (A) of Andersen, Lake and Offengenden.
     #[inline(always)]
-    fn fraction<const VALUE_MATCH: bool>(
+    fn pasting<const SLOPES: bool>(
         &self,
         grid: &Collocation,
         i: usize,
         sigma: Sigmas,
-        y: Sigmas,
-        h: &[Sigmas],
-    ) -> Fraction<Sigmas> {
+        y: &[Sigmas],
+        slopes: &mut [Sigmas; MOST_POINTS],
+    ) -> Sigmas {
         let c = |v: f64| Sigmas::splat(v);
         let root_tau = self.t.sqrt() * grid.root[i];
         let (tau, ln_b0) = (root_tau * root_tau, c(self.ln_b0()));
-        let mut sum = self.terms::<VALUE_MATCH>(sigma, y, root_tau);
+        let last = grid.root.len() - 1;
+        let mut h = [c(0.0); MOST_POINTS];
+        for (h, y) in h.iter_mut().zip(&y[..last]) {
+            let below = ln_b0 - *y;
+            *h = below * below;
+        }
+        let end = self.densities(sigma, y[i], root_tau);
+        let (mut num, mut den, mut num_y, mut den_y) = (end.num, end.den, end.num_y, end.den_y);
+        // by ln B_u, and by h: num, den
+        let mut by_h = [[c(0.0); MOST_POINTS]; 2];
         let n_inner = grid.inner.len();
         for (j, (sin, weight)) in grid.inner.iter().enumerate() {
-            let row = &grid.rows[i * n_inner + j];
-            let at_u = row.iter().zip(h).fold(c(0.0), |acc, (w, h)| h.mul_add(c(*w), acc));
-            let ln_b = ln_b0 - at_u.max(c(0.0)).sqrt();
+            let row = &grid.rows[i * n_inner + j][..last];
+            let at_u = row.iter().zip(&h).fold(c(0.0), |acc, (w, h)| h.mul_add(c(*w), acc));
+            let below = at_u.max(c(1e-20)).sqrt();
             let root_wait = root_tau * sin;
             let u = tau - root_wait * root_wait;
-            let part = self.terms::<VALUE_MATCH>(sigma, y - ln_b, root_wait);
-            let num = c(self.rate * (self.rate * u).exp() * weight * tau);
-            let den = c(self.yield_ * (self.yield_ * u).exp() * weight * tau);
-            sum.num = part.num.mul_add(num, sum.num);
-            sum.num_y = part.num_y.mul_add(num, sum.num_y);
-            sum.den = part.den.mul_add(den, sum.den);
-            sum.den_y = part.den_y.mul_add(den, sum.den_y);
+            let part = self.densities(sigma, y[i] - ln_b0 + below, root_wait);
+            let weight_num = c(self.rate * (self.rate * u).exp() * weight * tau);
+            let weight_den = c(self.yield_ * (self.yield_ * u).exp() * weight * tau);
+            num = part.num.mul_add(weight_num, num);
+            den = part.den.mul_add(weight_den, den);
+            if SLOPES {
+                let (part_num_y, part_den_y) = (part.num_y * weight_num, part.den_y * weight_den);
+                num_y = num_y + part_num_y;
+                den_y = den_y + part_den_y;
+                // next to expiry the interpolant of h may dip below 0
+                let per_h = Sigmas::select(at_u.gt(c(1e-20)), c(0.5) / below, c(0.0));
+                let by = [part_num_y * per_h, part_den_y * per_h];
+                for (sums, by) in by_h.iter_mut().zip(by) {
+                    for (sum, w) in sums.iter_mut().zip(row) {
+                        *sum = by.mul_add(c(*w), *sum);
+                    }
+                }
+            }
         }
-        sum
+        if SLOPES {
+            let (per_num, per_den) = (c(1.0) / num, c(1.0) / den);
+            for (m, slope) in slopes.iter_mut().enumerate().take(last) {
+                let h_y = (y[m] - ln_b0) * c(2.0);
+                *slope = (by_h[1][m] * per_den - by_h[0][m] * per_num) * h_y;
+            }
+            slopes[i] = slopes[i] + c(1.0) - num_y * per_num + den_y * per_den;
+        }
+        y[i] + c((self.rate - self.yield_) * tau) - ln(num / den)
     }
 
-    /// The integrands for ln(B/B_u) = `y` and √wait: densities n(d)/(sigma·√wait), or probabilities.
+    /// The integrands of smooth pasting for ln(B/B_u) = `y` and √wait, and their derivatives in `y`.
     #[inline(always)]
-    fn terms<const VALUE_MATCH: bool>(&self, sigma: Sigmas, y: Sigmas, root_wait: f64) -> Fraction<Sigmas> {
+    fn densities(&self, sigma: Sigmas, y: Sigmas, root_wait: f64) -> Densities {
         let c = |v: f64| Sigmas::splat(v);
         let width = sigma * c(root_wait);
         let inv = c(1.0) / width;
@@ -173,12 +226,43 @@ impl Put {
         let high = low + width;
         let (e_low, e_high) = (exp(low * low * c(-0.5)), exp(high * high * c(-0.5)));
         let (p_low, p_high) = (e_low * inv * c(INV_SQRT_2PI), e_high * inv * c(INV_SQRT_2PI));
-        if VALUE_MATCH {
-            let (num, den) = (norm_cdf_given(low, e_low), norm_cdf_given(high, e_high));
-            return Fraction { num, den, num_y: p_low, den_y: p_high };
+        Densities {
+            num: p_low,
+            den: p_high + norm_cdf_given(high, e_high),
+            num_y: -(p_low * low * inv),
+            den_y: p_high - p_high * high * inv,
         }
-        let den = p_high + norm_cdf_given(high, e_high);
-        Fraction { num: p_low, den, num_y: -(p_low * low * inv), den_y: p_high - p_high * high * inv }
+    }
+}
+
+/// Linear equations for a Newton step, a system per lane.
+struct System {
+    residual: Vec<Sigmas>,
+    jacobian: Vec<[Sigmas; MOST_POINTS]>,
+}
+
+impl System {
+    /// Replaces the residual by the solution. Without pivoting: a boundary point depends on later times, hence on
+    /// points after it, so the matrix is nearly triangular.
+    fn eliminate(&mut self) {
+        let n = self.residual.len();
+        for p in 0..n {
+            let inv = Sigmas::splat(1.0) / self.jacobian[p][p];
+            for i in p + 1..n {
+                let factor = self.jacobian[i][p] * inv;
+                for m in p + 1..n {
+                    self.jacobian[i][m] = factor.neg_mul_add(self.jacobian[p][m], self.jacobian[i][m]);
+                }
+                self.residual[i] = factor.neg_mul_add(self.residual[p], self.residual[i]);
+            }
+        }
+        for p in (0..n).rev() {
+            let mut sum = self.residual[p];
+            for m in p + 1..n {
+                sum = self.jacobian[p][m].neg_mul_add(self.residual[m], sum);
+            }
+            self.residual[p] = sum / self.jacobian[p][p];
+        }
     }
 }
 
@@ -235,9 +319,13 @@ impl Boundary {
             Rate::B => put(r, b + step),
         };
         let lanes = Sigmas::load(&nodes);
-        let (h0, h1) = (scaled(&base, grid, lanes), scaled(&next, grid, lanes));
-        let slope: Vec<Sigmas> = h0.iter().zip(&h1).map(|(a, b)| (*b - *a) / Sigmas::splat(step)).collect();
+        let y = base.solve(grid, lanes);
+        let y_rate = base.slopes(&next, step, grid, lanes, &y);
         let ln_b0 = [base.ln_b0(), (next.ln_b0() - base.ln_b0()) / step];
+        let below: Vec<Sigmas> = y.iter().map(|y| (*y - Sigmas::splat(ln_b0[0])) / lanes).collect();
+        let h0: Vec<Sigmas> = below.iter().map(|d| *d * *d).collect();
+        let by_rate = |(d, y): (&Sigmas, &Sigmas)| (*d + *d) * (*y - Sigmas::splat(ln_b0[1])) / lanes;
+        let slope: Vec<Sigmas> = below.iter().zip(&y_rate).map(by_rate).collect();
         let sign = -right.phi();
         let h = fit(grid, &h0).into_iter().zip(fit(grid, &slope)).map(|(a, b)| [a, b]).collect();
         Self { t, r, b, sigma, moved, sign, ln_b0, centre, half, h }
@@ -287,16 +375,6 @@ fn bump(moved: Rate, put: &Put, right: Right) -> f64 {
         return if put.yield_ >= put.rate { BUMP } else { -BUMP };
     }
     if put.rate >= put.yield_ { BUMP } else { -BUMP.min(0.01 * put.rate) }
-}
-
-/// H/sigma² at the collocation points.
-fn scaled(put: &Put, grid: &Collocation, sigma: Sigmas) -> Vec<Sigmas> {
-    let ln_b0 = Sigmas::splat(put.ln_b0());
-    let h = |y: Sigmas| {
-        let d = (y - ln_b0) / sigma;
-        d * d
-    };
-    put.solve(grid, sigma).into_iter().map(h).collect()
 }
 
 /// From values at (collocation point, volatility node) to coefficients (Chebyshev order, power of scaled ln sigma).

@@ -179,7 +179,7 @@ fn by_rates<L: Lanes>(plain: &Jet<L>, gain: &Premium<L>, at: &Contract<L>, moved
             jet.b = (total - r * jet.r) / b;
         }
         Rate::B => {
-            let plain_b_sigma = plain.sigma[0] * t * plain.d[1] / at.sigma;
+            let plain_b_sigma = plain.sigma[0] * c(at.t.sqrt()) * plain.d[1] / at.sigma;
             jet.b = plain.b + gain.rate;
             jet.r = (total - b * jet.b) / r;
             jet.r_sigma = (total_sigma - b * (plain_b_sigma + gain.rate_sigma)) / r;

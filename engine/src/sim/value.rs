@@ -214,7 +214,7 @@ fn bands(truth: &SliceTruth, strikes: &[f64], right: Right, ignored: &impl Fn(f6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::feeds::sim::surface::{Class, Term};
+    use crate::sim::surface::{Class, Term};
 
     fn truth() -> SliceTruth {
         let smile = Term::new(Class::MidCap, 0.25).smile(0.5, 0.0, 1.0);

@@ -107,7 +107,7 @@ impl Path {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::feeds::sim::symbols::well_known;
+    use crate::sim::symbols::well_known;
 
     fn path(symbol: &str) -> Path {
         let names = well_known();

@@ -1,0 +1,131 @@
+//! Which quotes can be used, and why the others cannot. A dropped side becomes NaN; nothing is repaired.
+//! Never: a volatility.
+
+use super::{Drop, SliceInput};
+
+/// Older than this against the newest quote of its chain: stale, seconds.
+const AGE_S_MAX: f64 = 900.0;
+/// An ask above this many times the bid is a placeholder, unless the spread is small in money too.
+const ASK_OVER_BID_MAX: f64 = 4.0;
+/// A spread below this never is too wide, currency per share.
+const SPREAD_SMALL: f64 = 0.10;
+/// A spread below this part of the spot never is too wide.
+const SPREAD_SMALL_OF_SPOT: f64 = 0.002;
+/// A spread above this part of the spot always is too wide.
+const SPREAD_MAX_OF_SPOT: f64 = 0.25;
+/// Half of the least tick: a locked quote is no better known than this, currency per share.
+const HALF_SPREAD_MIN: f64 = 0.005;
+
+/// The quotes of one slice after cleaning, by row.
+#[derive(Clone, Debug, Default)]
+pub struct Quotes {
+    /// Bid; NaN: none that counts.
+    pub bid: Vec<f64>,
+    /// Ask; NaN: none that counts.
+    pub ask: Vec<f64>,
+    /// Two sides that belong together: the quote may support the forward and the curve.
+    pub two_sided: Vec<bool>,
+    /// Count of dropped quotes by [`Drop`].
+    pub dropped: [u32; Drop::ALL.len()],
+}
+
+impl Quotes {
+    /// Midpoint of a row; NaN where a side is missing.
+    #[must_use]
+    pub fn mid(&self, row: usize) -> f64 {
+        0.5 * (self.bid[row] + self.ask[row])
+    }
+
+    /// Half the spread of a row, at least half a tick; NaN where a side is missing.
+    #[must_use]
+    pub fn half(&self, row: usize) -> f64 {
+        let half = 0.5 * (self.ask[row] - self.bid[row]);
+        if half < HALF_SPREAD_MIN { HALF_SPREAD_MIN } else { half }
+    }
+}
+
+/// Sorts the quotes of a slice into usable and dropped.
+#[must_use]
+pub fn clean_quotes(input: &SliceInput) -> Quotes {
+    let n_rows = input.bid.len();
+    let mut quotes = Quotes {
+        bid: vec![f64::NAN; n_rows],
+        ask: vec![f64::NAN; n_rows],
+        two_sided: vec![false; n_rows],
+        dropped: [0; Drop::ALL.len()],
+    };
+    for row in 0..n_rows {
+        let (bid, ask) = (positive(input.bid[row]), positive(input.ask[row]));
+        let fault = fault_of(bid, ask, input.age_s[row], input.s);
+        if let Some(drop) = fault {
+            quotes.dropped[drop as usize] += 1;
+        }
+        let (keep_bid, keep_ask) = match fault {
+            None | Some(Drop::NoBid | Drop::NoAsk | Drop::TooWide) => (bid, ask),
+            Some(_) => (f64::NAN, f64::NAN),
+        };
+        quotes.bid[row] = keep_bid;
+        quotes.ask[row] = keep_ask;
+        quotes.two_sided[row] = fault.is_none();
+    }
+    quotes
+}
+
+fn positive(price: f64) -> f64 {
+    if price > 0.0 && price.is_finite() { price } else { f64::NAN }
+}
+
+fn fault_of(bid: f64, ask: f64, age_s: f64, s: f64) -> Option<Drop> {
+    let spread = ask - bid;
+    let placeholder = ask > ASK_OVER_BID_MAX * bid && spread > SPREAD_SMALL.max(SPREAD_SMALL_OF_SPOT * s);
+    if age_s > AGE_S_MAX {
+        Some(Drop::Stale)
+    } else if bid.is_nan() {
+        Some(Drop::NoBid)
+    } else if ask.is_nan() {
+        Some(Drop::NoAsk)
+    } else if spread < 0.0 {
+        Some(Drop::Crossed)
+    } else if placeholder || spread > SPREAD_MAX_OF_SPOT * s {
+        Some(Drop::TooWide)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calibrate::testing::slice;
+    use crate::contract::Right;
+
+    #[test]
+    fn each_fault_is_counted_under_its_reason() {
+        let rows = [
+            (100, Right::Call, 2.0, 2.1),
+            (100, Right::Put, 2.2, 2.1),
+            (105, Right::Call, f64::NAN, 0.5),
+            (105, Right::Put, 5.0, 0.0),
+            (110, Right::Call, 0.05, 5.0),
+            (110, Right::Put, 10.0, f64::INFINITY),
+        ];
+        let mut slice = slice(100.0, 0.25, &rows);
+        slice.age_s[0] = 1.0e6;
+        let quotes = clean_quotes(&slice.input());
+        let count = |d: Drop| quotes.dropped[d as usize];
+        assert_eq!(
+            [Drop::Stale, Drop::Crossed, Drop::NoBid, Drop::NoAsk, Drop::TooWide].map(count),
+            [1, 1, 1, 2, 1],
+            "{:?}",
+            quotes.dropped
+        );
+        assert_eq!(quotes.two_sided, [false; 6]);
+        assert!(quotes.ask[2] == 0.5 && quotes.bid[2].is_nan(), "an ask alone still bounds the volatility");
+    }
+
+    #[test]
+    fn a_cheap_option_may_be_wide_in_ticks() {
+        let slice = slice(100.0, 0.25, &[(150, Right::Call, 0.01, 0.10), (50, Right::Put, 0.02, 0.02)]);
+        assert_eq!(clean_quotes(&slice.input()).two_sided, [true, true]);
+    }
+}

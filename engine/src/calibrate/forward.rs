@@ -1,0 +1,207 @@
+//! The forward of one expiry from put-call parity: C − P = df·(F − K) over strikes near the money, each weighted by
+//! its spread, outliers losing weight. Never: an implied volatility.
+//!
+//! Each pair gives its own forward K + (C − P)/df. They must agree; where the discount factor is a little off they
+//! drift linearly in K − F, so a line is fitted (its slope held near zero) and read at K = F.
+
+use super::clean::Quotes;
+use crate::contract::Right;
+
+/// How much the discount factor may be off, per √year: the prior width of the slope of pair forwards in K − F.
+const SLOPE_PRIOR: f64 = 0.01;
+/// Pairs count less with their distance from the money, in standard deviations of the underlying.
+const NEAR_MONEY_SD: f64 = 0.75;
+/// √(2/π): the straddle at the money per σ√t of the forward.
+const STRADDLE_PER_SD: f64 = 0.797_884_560_802_865_4;
+/// Reweighting rounds; the last ones change nothing to 1e-6 of the error.
+const ROUNDS: usize = 8;
+
+/// Call and put of one strike, both two-sided.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pair {
+    /// Row of the call.
+    pub call: u32,
+    /// Row of the put.
+    pub put: u32,
+    /// Strike, currency per share.
+    pub k: f64,
+    /// Call mid less put mid, without the exercise premium: European C − P.
+    pub gap: f64,
+    /// Sum of the half spreads of the two.
+    pub half: f64,
+    /// Call mid plus put mid.
+    pub straddle: f64,
+}
+
+/// A forward and how well it is known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parity {
+    /// Forward, currency per share; NaN: no pair.
+    pub fwd: f64,
+    /// Standard error, currency per share; NaN: no pair.
+    pub error: f64,
+    /// σ√t near the money from straddles; NaN: no pair.
+    pub sd: f64,
+    /// How many pairs had weight.
+    pub pairs: u32,
+}
+
+impl Parity {
+    /// No pair, no forward.
+    pub const NONE: Self = Self { fwd: f64::NAN, error: f64::NAN, sd: f64::NAN, pairs: 0 };
+}
+
+/// The strikes where call and put both have two sides. Rows: strike ascending, call before put.
+#[must_use]
+pub fn pair_quotes(strike_milli: &[u32], right: &[Right], quotes: &Quotes) -> Vec<Pair> {
+    let mut pairs = Vec::with_capacity(strike_milli.len() / 2);
+    for put in 1..strike_milli.len() {
+        let call = put - 1;
+        let same = strike_milli[call] == strike_milli[put] && right[call] != right[put];
+        if same && quotes.two_sided[call] && quotes.two_sided[put] {
+            pairs.push(Pair {
+                call: u32::try_from(call).unwrap_or(u32::MAX),
+                put: u32::try_from(put).unwrap_or(u32::MAX),
+                k: f64::from(strike_milli[put]) * 1e-3,
+                gap: quotes.mid(call) - quotes.mid(put),
+                half: quotes.half(call) + quotes.half(put),
+                straddle: quotes.mid(call) + quotes.mid(put),
+            });
+        }
+    }
+    pairs
+}
+
+/// The forward on which the pairs agree.
+///
+/// # Units    df: 1 · t: years
+/// # Domain   any pairs; none gives [`Parity::NONE`]
+/// # Source   MODEL step 3; iterated reweighting with Cauchy weights, scale from the spreads and the scatter
+#[must_use]
+pub fn fit_forward(pairs: &[Pair], df: f64, t: f64) -> Parity {
+    let Some((mut fwd, sd)) = rough(pairs, df) else { return Parity::NONE };
+    let mut scale = 1.0;
+    let mut sums = Sums::default();
+    let mut slope = 0.0;
+    for _ in 0..ROUNDS {
+        sums = Sums::default();
+        for p in pairs {
+            let x = p.k - fwd;
+            let e = p.half / df;
+            let miss = (x + p.gap / df - slope * x) / (e * scale);
+            let near = (-0.5 * (x / (NEAR_MONEY_SD * sd * fwd)).powi(2)).exp();
+            sums.add(x, x + p.gap / df, near / (e * e * (1.0 + miss * miss)), near, miss.abs() * scale);
+        }
+        let slope_sd = SLOPE_PRIOR * t.sqrt();
+        let (shift, new_slope) = sums.solve(1.0 / (slope_sd * slope_sd), fwd);
+        if !shift.is_finite() {
+            return Parity::NONE;
+        }
+        fwd += shift;
+        slope = new_slope;
+        scale = (sums.miss / sums.near).clamp(0.25, 20.0);
+    }
+    let error = (scale / sums.w.sqrt()).max(1e-7 * fwd);
+    let counted = pairs.iter().filter(|p| (p.k - fwd).abs() < 3.0 * NEAR_MONEY_SD * sd * fwd).count();
+    Parity { fwd, error, sd, pairs: u32::try_from(counted).unwrap_or(u32::MAX) }
+}
+
+/// Moments of the pair forwards about the last forward.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    w: f64,
+    wx: f64,
+    wxx: f64,
+    wy: f64,
+    wxy: f64,
+    near: f64,
+    miss: f64,
+}
+
+impl Sums {
+    fn add(&mut self, x: f64, y: f64, w: f64, near: f64, miss: f64) {
+        self.w += w;
+        self.wx += w * x;
+        self.wxx += w * x * x;
+        self.wy += w * y;
+        self.wxy += w * x * y;
+        self.near += near;
+        self.miss += near * miss.min(20.0);
+    }
+
+    /// Intercept and slope of y on x; `prior` is the precision with which the slope is known to be zero.
+    fn solve(&self, prior: f64, fwd: f64) -> (f64, f64) {
+        let xx = self.wxx + prior;
+        let det = self.w * xx - self.wx * self.wx;
+        if !(det > 1e-12 * self.w * xx && self.w > 0.0) {
+            return (self.wy / self.w, 0.0);
+        }
+        let shift = (xx * self.wy - self.wx * self.wxy) / det;
+        let slope = (self.w * self.wxy - self.wx * self.wy) / det;
+        (shift.clamp(-0.5 * fwd, fwd), slope)
+    }
+}
+
+/// Weighted median of the pair forwards, then σ√t from the straddle nearest to it.
+fn rough(pairs: &[Pair], df: f64) -> Option<(f64, f64)> {
+    let mut by_fwd: Vec<(f64, f64)> =
+        pairs.iter().map(|p| (p.k + p.gap / df, 1.0 / (p.half * p.half))).filter(|p| p.0 > 0.0).collect();
+    by_fwd.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let half = 0.5 * by_fwd.iter().map(|p| p.1).sum::<f64>();
+    let mut sum = 0.0;
+    let fwd = by_fwd.iter().find(|p| {
+        sum += p.1;
+        sum >= half
+    })?;
+    let fwd = fwd.0;
+    let atm = pairs.iter().min_by(|a, b| (a.k - fwd).abs().total_cmp(&(b.k - fwd).abs()))?;
+    // A straddle is worth |F − K| at least; its time value near the money is 0.8·df·F·σ√t.
+    let miss = atm.k - fwd;
+    let straddle = (atm.straddle / df).max(miss.abs());
+    let sd = (straddle * straddle - miss * miss).sqrt() / (STRADDLE_PER_SD * fwd);
+    Some((fwd, sd.clamp(1e-3, 3.0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(k: f64, gap: f64, half: f64) -> Pair {
+        Pair { call: 0, put: 0, k, gap, half, straddle: gap.abs() + 3.0 }
+    }
+
+    #[test]
+    fn exact_pairs_give_their_forward_whatever_the_spreads() {
+        let (fwd, df) = (103.7, 0.97);
+        let pairs: Vec<_> =
+            (0..15).map(|i| 90.0 + 2.0 * f64::from(i)).map(|k| pair(k, df * (fwd - k), 0.05 + 0.01 * k)).collect();
+        let fit = fit_forward(&pairs, df, 0.5);
+        assert!((fit.fwd - fwd).abs() < 1e-9, "{fit:?}");
+    }
+
+    #[test]
+    fn one_wild_pair_moves_nothing_much() {
+        let (fwd, df) = (50.0, 1.0);
+        let mut pairs: Vec<_> =
+            (0..9).map(|i| 46.0 + f64::from(i)).map(|k| pair(k, fwd - k + 0.01 * k.sin(), 0.05)).collect();
+        pairs[4].gap += 4.0;
+        let fit = fit_forward(&pairs, df, 0.1);
+        assert!((fit.fwd - fwd).abs() < 0.02, "{fit:?}");
+    }
+
+    #[test]
+    fn a_wrong_discount_factor_is_seen_as_a_slope() {
+        let (fwd, df) = (4500.0, 0.95);
+        let pairs: Vec<_> =
+            (0..60).map(|i| 3800.0 + 20.0 * f64::from(i)).map(|k| pair(k, df * 1.002 * (fwd - k), 1.0)).collect();
+        let fit = fit_forward(&pairs, df, 1.0);
+        assert!((fit.fwd - fwd).abs() < 0.02, "{fit:?}");
+    }
+
+    #[test]
+    fn no_pair_gives_no_forward_and_one_pair_its_own() {
+        assert!(fit_forward(&[], 1.0, 0.1).fwd.is_nan());
+        let one = fit_forward(&[pair(10.0, 0.25, 0.1)], 1.0, 0.1);
+        assert!((one.fwd - 10.25).abs() < 1e-9 && one.error > 0.0, "{one:?}");
+    }
+}

@@ -1,0 +1,146 @@
+//! The forward of an American expiry: parity holds for European values, so what early exercise adds is taken out.
+//!
+//! At each strike near the money the right with the smaller premium gives the volatility; the other right is valued
+//! with it, and what it misses its quote by says how far the forward is off. The sensitivity of that miss is learned
+//! from one round to the next: where a call is as good as exercised it says nothing, and counts for nothing.
+//! Never: a European slice.
+
+use super::borrow::{Carry, implied_borrow};
+use super::forward::{Pair, Parity, fit_forward};
+use super::implied::{band_of, european, start_vols};
+use super::invert::{Model, Valuation};
+use super::{Look, SliceInput, SliceState};
+use crate::contract::Right;
+use crate::kernel::american::Pricer;
+use crate::kernel::black76::Horizon;
+use crate::kernel::dividends::Terms;
+
+/// Rounds at most; most slices take two or three.
+const ROUNDS: usize = 8;
+/// The forward has settled when it moves by less than this part of the spot: 0.1 basis point.
+const SETTLED: f64 = 1e-5;
+/// The nearest strikes that are looked at.
+const PAIRS_MAX: usize = 24;
+/// Pairs further than this from the money, in standard deviations, have no weight worth a value.
+const FAR_SD: f64 = 2.25;
+/// Least part of the European sensitivity at which a pair still says something.
+const SENSITIVITY_MIN: f64 = 0.05;
+
+/// The forward without early-exercise premium, starting from `carry`.
+#[must_use]
+pub fn refine_forward(input: &SliceInput, look: &Look, carry: &Carry, state: &mut SliceState) -> Parity {
+    let rough = &look.parity;
+    if !(rough.fwd > 0.0 && carry.fwd > 0.0) {
+        return *rough;
+    }
+    let pairs = near_pairs(&look.pairs, rough);
+    let df = (-input.r * input.t).exp();
+    let own = implied_borrow(input.s, rough.fwd, input.t, input.r, input.divs);
+    let (mut fwd, mut last) = (carry.fwd, *rough);
+    let mut before: Option<(f64, Vec<f64>)> = None;
+    let mut slope = vec![1.0; pairs.len()];
+    for _ in 0..ROUNDS {
+        // b moves with F as far as it is this expiry's own
+        let moved = implied_borrow(input.s, fwd, input.t, input.r, input.divs) - own;
+        let b = carry.b + if moved.is_finite() { carry.own_share * moved } else { 0.0 };
+        let misses = premium_misses(input, look, &pairs, (fwd, b), state);
+        if let Some((fwd_before, misses_before)) = &before {
+            let shift = (fwd - fwd_before) * df;
+            for i in 0..pairs.len() {
+                let learned = (misses_before[i] - misses[i]) / shift;
+                if learned.is_finite() {
+                    slope[i] = learned.clamp(0.0, 1.5);
+                }
+            }
+        }
+        let seen: Vec<Pair> = (0..pairs.len())
+            .filter(|&i| misses[i].is_finite() && slope[i] > SENSITIVITY_MIN)
+            .map(|i| {
+                let gap = df * (fwd - pairs[i].k) + misses[i] / slope[i];
+                Pair { gap, half: pairs[i].half / slope[i], ..pairs[i] }
+            })
+            .collect();
+        let next = fit_forward(&seen, df, input.t);
+        if !(next.fwd > 0.0) {
+            return last;
+        }
+        last = Parity { sd: rough.sd, ..next };
+        let shift = next.fwd - fwd;
+        if shift.abs() < SETTLED * input.s {
+            break;
+        }
+        before = Some((fwd, misses));
+        fwd = next.fwd;
+    }
+    last
+}
+
+fn near_pairs(pairs: &[Pair], rough: &Parity) -> Vec<Pair> {
+    let far = |p: &Pair| (p.k / rough.fwd).ln().abs() / rough.sd;
+    let mut near: Vec<Pair> = pairs.iter().filter(|p| far(p) < FAR_SD).copied().collect();
+    near.sort_by(|a, b| (a.half * (1.0 + far(a))).total_cmp(&(b.half * (1.0 + far(b)))));
+    near.truncate(PAIRS_MAX);
+    near.sort_by(|a, b| a.k.total_cmp(&b.k));
+    near
+}
+
+/// How much the quoted C − P of each pair exceeds the model's at forward and borrow; NaN: no volatility.
+fn premium_misses(
+    input: &SliceInput,
+    look: &Look,
+    pairs: &[Pair],
+    (fwd, b): (f64, f64),
+    state: &mut SliceState,
+) -> Vec<f64> {
+    let terms = Terms { t: input.t, r: input.r, b, divs: input.divs.to_vec() };
+    let s = effective_spot(fwd, &terms);
+    let start_vols = start_vols(input, &look.quotes, &european(&terms, s));
+    let band = band_of(input, &start_vols);
+    let value = valuation(state.pricers.serving(input.style, &terms, &band), &terms, s, band.sigma);
+    let mut misses = vec![f64::NAN; pairs.len()];
+    let low_premium = |k: f64| side_of(k, fwd, s);
+    for right in [Right::Call, Right::Put] {
+        let rows: Vec<usize> = (0..pairs.len()).filter(|&i| low_premium(pairs[i].k) == right).collect();
+        let k: Vec<f64> = rows.iter().map(|&i| pairs[i].k).collect();
+        let row_of = |i: usize, r: Right| if r == Right::Call { pairs[i].call } else { pairs[i].put } as usize;
+        let price: Vec<f64> = rows.iter().map(|&i| look.quotes.mid(row_of(i, right))).collect();
+        let start: Vec<f64> = rows.iter().map(|&i| start_vols[row_of(i, right)]).collect();
+        let sigma = value.invert(right, &k, &price, &start);
+        let other = if right == Right::Call { Right::Put } else { Right::Call };
+        let model = value.values(other, &k, &sigma);
+        for (j, &i) in rows.iter().enumerate() {
+            misses[i] = (look.quotes.mid(row_of(i, other)) - model[j]) * other.phi();
+        }
+    }
+    misses
+}
+
+/// The right with less exercise premium: out of the money against spot and forward; between them, the put where the
+/// forward is below the spot.
+fn side_of(k: f64, fwd: f64, s: f64) -> Right {
+    if k >= fwd.max(s) {
+        Right::Call
+    } else if k <= fwd.min(s) || fwd < s {
+        Right::Put
+    } else {
+        Right::Call
+    }
+}
+
+/// The spot at which the terms give the forward.
+#[must_use]
+pub fn effective_spot(fwd: f64, terms: &Terms) -> f64 {
+    fwd * (-(terms.r - terms.b) * terms.t).exp() + terms.a(0.0)
+}
+
+/// American values at a spot.
+#[must_use]
+pub fn valuation<'a>(pricers: &'a [Pricer; 2], terms: &'a Terms, s: f64, sigma: (f64, f64)) -> Valuation<'a> {
+    Valuation {
+        model: Model::American([pricers[0].at(terms, s), pricers[1].at(terms, s)]),
+        at: Horizon::from(terms),
+        x: s - terms.a(0.0),
+        s,
+        sigma,
+    }
+}

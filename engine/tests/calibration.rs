@@ -1,0 +1,153 @@
+//! Calibration against a market whose truth is known, and against nonsense.
+#![allow(missing_docs)]
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+mod truth;
+
+use engine::surface::arbitrage::durrleman;
+use engine::surface::{Curve, SurfaceInput, fit};
+use proptest::prelude::*;
+use truth::{Market, calibrate, curves, quantile};
+
+#[test]
+fn forward_error_is_below_a_tenth_of_the_parity_half_spread() {
+    let mut ratio = Vec::new();
+    for seed in 0..40 {
+        let market = Market::draw(seed);
+        for (slice, c) in market.slices.iter().zip(calibrate(&market)) {
+            ratio.push((c.fwd - slice.fwd).abs() / slice.parity_half_spread());
+        }
+    }
+    let (median, high) = (quantile(&mut ratio, 0.5), quantile(&mut ratio, 0.9));
+    println!("forward error over the least parity half spread: median {median:.4}, 90 % {high:.4}");
+    assert!(median < 0.1, "median {median}, 90 % {high}");
+}
+
+#[test]
+fn curve_error_is_below_half_the_mid_spread_in_volatility() {
+    let (mut ratio, mut inside, mut rows) = (Vec::new(), 0, 0);
+    for seed in 0..40 {
+        let market = Market::draw(seed);
+        let done = calibrate(&market);
+        for ((slice, c), curve) in market.slices.iter().zip(&done).zip(curves(&market, &done)) {
+            for row in 0..slice.strike_milli.len() {
+                let half = 0.5 * (c.vol_ask[row] - c.vol_bid[row]);
+                if !c.used[row] || !(half > 0.0) || !slice.is_otm(row) {
+                    continue;
+                }
+                let strike = f64::from(slice.strike_milli[row]) * 1e-3;
+                ratio.push((curve.vol(strike) - slice.sigma[row]).abs() / half);
+                rows += 1;
+                inside += usize::from(curve.vol(strike) >= c.vol_bid[row] && curve.vol(strike) <= c.vol_ask[row]);
+            }
+        }
+    }
+    let (median, high) = (quantile(&mut ratio, 0.5), quantile(&mut ratio, 0.9));
+    let inside = inside as f64 / rows as f64;
+    println!(
+        "curve error over half the spread in vol: median {median:.3}, 90 % {high:.3}; inside {inside:.3} of {rows}"
+    );
+    assert!(median < 0.5 && inside > 0.9, "median {median}, 90 % {high}, inside {inside}");
+}
+
+/// Places of a curve between two strikes where the density is negative, and the least value of Durrleman's function.
+fn worst_butterfly(curve: &Curve, low: f64, high: f64) -> f64 {
+    let (a, b) = ((low / curve.fwd).ln(), (high / curve.fwd).ln());
+    let at = |i: u32| a + (b - a) * f64::from(i) / 400.0;
+    (0..=400).map(|i| durrleman(at(i), &curve.ln_variance_at(at(i)))).fold(f64::INFINITY, f64::min)
+}
+
+/// The greatest relative fall of total variance from one expiry to the next at equal forward moneyness.
+fn worst_calendar(early: &Curve, late: &Curve, low: f64, high: f64) -> f64 {
+    let (a, b) = ((low / early.fwd).ln(), (high / early.fwd).ln());
+    let at = |i: u32| a + (b - a) * f64::from(i) / 400.0;
+    (0..=400).map(|i| early.variance_at(at(i)) / late.variance_at(at(i)) - 1.0).fold(f64::NEG_INFINITY, f64::max)
+}
+
+#[test]
+fn no_arbitrage_is_left_inside_the_quoted_strikes() {
+    let (mut butterfly, mut calendar) = (f64::INFINITY, f64::NEG_INFINITY);
+    for seed in 0..60 {
+        let market = Market::draw(seed);
+        let done = calibrate(&market);
+        let curves = curves(&market, &done);
+        for i in 0..curves.len() {
+            let Some((low, high)) = market.slices[i].quoted(&done[i]) else { continue };
+            butterfly = butterfly.min(worst_butterfly(&curves[i], low, high));
+            if i + 1 < curves.len() {
+                let worst = worst_calendar(&curves[i], &curves[i + 1], low, high);
+                if worst > 1e-3 {
+                    println!("seed {seed} slice {i}: {worst:.2e} t {} {}", curves[i].t, curves[i + 1].t);
+                }
+                calendar = calendar.max(worst);
+            }
+        }
+    }
+    println!("least density factor {butterfly:.2e}, greatest calendar crossing {calendar:.2e}");
+    assert!(butterfly > -1e-3, "density factor {butterfly}");
+    assert!(calendar < 1e-3, "calendar crossing {calendar}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nonsense_gives_finite_curves_or_none(
+        rows in prop::collection::vec((1u32..400_000, any::<bool>(), -1.0f64..60.0, -5.0f64..30.0), 0..24),
+        s in 0.01f64..1e4,
+        t in prop_oneof![1e-5f64..0.01, 0.01f64..5.0],
+    ) {
+        let market = Market::nonsense(s, t, &rows);
+        let done = calibrate(&market);
+        for (slice, (c, curve)) in market.slices.iter().zip(done.iter().zip(curves(&market, &done))) {
+            prop_assert!(!c.fwd.is_infinite() && !c.borr.is_infinite());
+            for &k in &slice.strike_milli {
+                let (vol, conf) = (curve.vol(f64::from(k) * 1e-3), curve.confidence(f64::from(k) * 1e-3));
+                prop_assert!(vol.is_nan() && curve.fwd.is_nan() || vol.is_finite() && vol > 0.0, "vol {vol}");
+                prop_assert!((0.0..=1.0).contains(&conf), "confidence {conf}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_expiry_without_quotes_takes_its_neighbours_shape() {
+    let mut market = Market::draw(3);
+    let truth: Vec<f64> = market.slices[2].sigma.clone();
+    market.slices[2].bid.fill(f64::NAN);
+    market.slices[2].ask.fill(f64::NAN);
+    let done = calibrate(&market);
+    let curves = curves(&market, &done);
+    for (row, &sigma) in truth.iter().enumerate() {
+        let strike = f64::from(market.slices[2].strike_milli[row]) * 1e-3;
+        let vol = curves[2].vol(strike);
+        assert!((vol / sigma).ln().abs() < 0.35, "{vol} for {sigma} at {strike}");
+        assert!(curves[2].confidence(strike) < 1e-9);
+    }
+}
+
+#[test]
+fn one_quote_sets_the_level_and_none_at_all_is_missing() {
+    let nothing: [f64; 2] = [f64::NAN; 2];
+    let input = SurfaceInput {
+        t: 0.1,
+        fwd: 50.0,
+        strike_milli: &[50_000, 55_000],
+        right: &[engine::contract::Right::Call; 2],
+        vol_bid: &nothing,
+        vol_mid: &nothing,
+        vol_ask: &nothing,
+        used: &[false; 2],
+    };
+    assert!(fit(&[input])[0].vol(50.0).is_nan());
+    let one = SurfaceInput {
+        vol_bid: &[0.35, f64::NAN],
+        vol_mid: &[0.4, f64::NAN],
+        vol_ask: &[0.45, f64::NAN],
+        used: &[true, false],
+        ..input
+    };
+    let curve = &fit(&[one])[0];
+    assert!((curve.vol(50.0) - 0.4).abs() < 0.02, "{}", curve.vol(50.0));
+    assert!(curve.confidence(50.0) < 0.5 && curve.vol(80.0).is_finite());
+}

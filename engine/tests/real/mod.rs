@@ -1,0 +1,156 @@
+//! Reads a recorded chain with its vendor columns.
+
+use engine::calibrate::SliceInput;
+use engine::contract::{ForwardBasis, Right, Style};
+use engine::kernel::dividends::Dividend;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+pub struct Recorded {
+    pub name: String,
+    pub spot: f64,
+    pub slices: Vec<RecordedSlice>,
+}
+
+pub struct RecordedSlice {
+    pub root: String,
+    pub expiry: String,
+    pub style: Style,
+    pub t: f64,
+    pub r: f64,
+    pub divs: Vec<Dividend>,
+    pub strike_milli: Vec<u32>,
+    pub right: Vec<Right>,
+    pub bid: Vec<f64>,
+    pub ask: Vec<f64>,
+    pub age_s: Vec<f64>,
+    pub vendor_iv: Vec<f64>,
+    pub vendor_delta: Vec<f64>,
+    pub vendor_gamma: Vec<f64>,
+    pub vendor_vega: Vec<f64>,
+}
+
+impl RecordedSlice {
+    pub fn input<'a>(&'a self, chain: &Recorded) -> SliceInput<'a> {
+        SliceInput {
+            style: self.style,
+            basis: ForwardBasis::Spot,
+            t: self.t,
+            s: chain.spot,
+            r: self.r,
+            divs: &self.divs,
+            strike_milli: &self.strike_milli,
+            right: &self.right,
+            bid: &self.bid,
+            ask: &self.ask,
+            age_s: &self.age_s,
+        }
+    }
+}
+
+pub fn folder() -> PathBuf {
+    std::env::var_os("GREEKSD_REALDATA")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/realdata"), PathBuf::from)
+}
+
+fn eastern(date: &str, clock: &str) -> jiff::Timestamp {
+    let dt: jiff::civil::DateTime = format!("{date}T{clock}").parse().unwrap();
+    dt.in_tz("America/New_York").unwrap().timestamp()
+}
+
+fn years(from: jiff::Timestamp, to: jiff::Timestamp) -> f64 {
+    (to.as_second() - from.as_second()) as f64 / (365.0 * 86_400.0)
+}
+
+fn rate_at(points: &[(f64, f64)], days: f64) -> f64 {
+    let Some(hi) = points.iter().position(|p| p.0 >= days) else { return points[points.len() - 1].1 };
+    if hi == 0 {
+        return points[0].1;
+    }
+    let (a, b) = (points[hi - 1], points[hi]);
+    a.1 + (b.1 - a.1) * (days - a.0) / (b.0 - a.0)
+}
+
+type Row = (u32, Right, [f64; 6]);
+
+pub fn load(name: &str) -> Option<Recorded> {
+    let folder = folder();
+    let file = std::fs::File::open(folder.join(format!("chains/{name}.csv.gz"))).ok()?;
+    let mut reader = csv::Reader::from_reader(flate2::read::MultiGzDecoder::new(file));
+    let number = |s: &str| s.parse::<f64>().unwrap_or(f64::NAN);
+    let mut groups: BTreeMap<(String, bool, String), Vec<Row>> = BTreeMap::new();
+    let (mut now, mut spot, mut underlying) = (jiff::Timestamp::UNIX_EPOCH, f64::NAN, String::new());
+    let mut date = String::new();
+    for record in reader.records() {
+        let r = record.unwrap();
+        now = r[0].parse().unwrap();
+        date = r[0][..10].to_owned();
+        underlying = r[1].to_owned();
+        spot = number(&r[2]);
+        let right = if &r[5] == "call" { Right::Call } else { Right::Put };
+        let row = (
+            (number(&r[6]) * 1000.0).round() as u32,
+            right,
+            [&r[7], &r[8], &r[11], &r[12], &r[13], &r[15]].map(number),
+        );
+        groups.entry((r[4].to_owned(), &r[3] != "SPX", r[3].to_owned())).or_default().push(row);
+    }
+    let mut rates = Vec::new();
+    for r in csv::Reader::from_path(folder.join("rates.csv")).unwrap().records() {
+        let r = r.unwrap();
+        if r[0] == date {
+            rates.push((number(&r[1]), number(&r[2])));
+        }
+    }
+    let mut dividends = Vec::new();
+    for r in csv::Reader::from_path(folder.join("dividends.csv")).unwrap().records() {
+        let r = r.unwrap();
+        if r[0] == underlying {
+            dividends.push((years(now, eastern(&r[1], "09:30:00")), number(&r[2])));
+        }
+    }
+    let mut slices = Vec::new();
+    for ((expiry, pm, root), mut rows) in groups {
+        rows.sort_by_key(|r| (r.0, r.1));
+        let t = years(now, eastern(&expiry, if pm { "16:00:00" } else { "09:30:00" }));
+        if t <= 0.0 {
+            continue;
+        }
+        let column = |i: usize| rows.iter().map(|r| r.2[i]).collect::<Vec<f64>>();
+        slices.push(RecordedSlice {
+            root,
+            expiry,
+            style: if underlying == "SPX" { Style::European } else { Style::American },
+            t,
+            r: rate_at(&rates, t * 365.0),
+            divs: dividends
+                .iter()
+                .filter(|d| d.0 > 0.0 && d.0 <= t)
+                .map(|d| Dividend { t: d.0, amount: d.1 })
+                .collect(),
+            strike_milli: rows.iter().map(|r| r.0).collect(),
+            right: rows.iter().map(|r| r.1).collect(),
+            bid: column(0),
+            ask: column(1),
+            age_s: vec![0.0; rows.len()],
+            vendor_iv: column(2),
+            vendor_delta: column(3),
+            vendor_gamma: column(4),
+            vendor_vega: column(5),
+        });
+    }
+    Some(Recorded { name: name.to_owned(), spot, slices })
+}
+
+/// Value, delta, gamma of Black-76 (stand-in).
+pub fn black(phi: f64, fwd: f64, k: f64, t: f64, r: f64, s: f64, sigma: f64) -> (f64, f64, f64) {
+    use engine::kernel::normal::{INV_SQRT_2PI, norm_cdf};
+    let sd = sigma * t.sqrt();
+    let d1 = (fwd / k).ln() / sd + 0.5 * sd;
+    let df = (-r * t).exp();
+    let growth = fwd / s;
+    let v = df * phi * (fwd * norm_cdf(phi * d1) - k * norm_cdf(phi * (d1 - sd)));
+    let delta = df * growth * phi * norm_cdf(phi * d1);
+    let gamma = df * growth * growth * INV_SQRT_2PI * (-0.5 * d1 * d1).exp() / (fwd * sd);
+    (v, delta, gamma)
+}

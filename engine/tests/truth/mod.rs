@@ -1,0 +1,233 @@
+//! A made-up market whose forwards and volatilities are known, with the faults of real quotes.
+
+use engine::calibrate::{Calibrated, SliceInput, SliceState, chain};
+use engine::contract::{ForwardBasis, Right, Style};
+use engine::kernel::dividends::{Dividend, Terms};
+use engine::kernel::normal::norm_cdf;
+use engine::surface::{Curve, SurfaceInput, fit};
+
+/// One name.
+pub struct Market {
+    pub s: f64,
+    pub slices: Vec<TrueSlice>,
+}
+
+/// One expiry with its truth.
+pub struct TrueSlice {
+    pub t: f64,
+    pub r: f64,
+    pub fwd: f64,
+    pub divs: Vec<Dividend>,
+    pub strike_milli: Vec<u32>,
+    pub right: Vec<Right>,
+    pub bid: Vec<f64>,
+    pub ask: Vec<f64>,
+    pub age_s: Vec<f64>,
+    pub sigma: Vec<f64>,
+}
+
+/// Small, seeded, good enough: SplitMix64.
+struct Dice(u64);
+
+impl Dice {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+    fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.next()
+    }
+}
+
+/// What distinguishes one drawn name from another.
+struct Name {
+    vol: f64,
+    long_vol: f64,
+    rho: f64,
+    eta: f64,
+    wide: f64,
+}
+
+fn ssvi(theta: f64, rho: f64, eta: f64, k: f64) -> f64 {
+    let phi = eta * theta.powf(-0.45) * (1.0 + theta).powf(-0.55);
+    let pk = phi * k;
+    0.5 * theta * (1.0 + rho * pk + ((pk + rho).powi(2) + 1.0 - rho * rho).sqrt())
+}
+
+pub fn black(phi: f64, fwd: f64, k: f64, df: f64, sd: f64) -> f64 {
+    let d1 = (fwd / k).ln() / sd + 0.5 * sd;
+    df * phi * (fwd * norm_cdf(phi * d1) - k * norm_cdf(phi * (d1 - sd)))
+}
+
+impl Market {
+    pub fn draw(seed: u64) -> Self {
+        let mut dice = Dice(seed.wrapping_mul(7919).wrapping_add(17));
+        let s = (dice.between(2.5, 6.5)).exp();
+        let vol = dice.between(0.12, 0.9);
+        let name = Name {
+            vol,
+            long_vol: dice.between(0.8, 1.2) * vol,
+            rho: dice.between(-0.75, 0.2),
+            eta: dice.between(0.7, 1.1),
+            wide: dice.between(0.2, 3.0),
+        };
+        let b = dice.between(-0.005, 0.06);
+        let times = [2.0, 9.0, 30.0, 58.0, 121.0, 240.0, 500.0].map(|d: f64| d / 365.0);
+        Self { s, slices: times.iter().map(|&t| draw_slice(&mut dice, &name, s, t, b)).collect() }
+    }
+
+    pub fn nonsense(s: f64, t: f64, rows: &[(u32, bool, f64, f64)]) -> Self {
+        let mut rows = rows.to_vec();
+        rows.sort_by_key(|r| (r.0, r.1));
+        rows.dedup_by_key(|r| (r.0, r.1));
+        let slice = |t: f64| TrueSlice {
+            t,
+            r: 0.04,
+            fwd: s,
+            divs: vec![Dividend { t: 0.5 * t, amount: 0.2 }],
+            strike_milli: rows.iter().map(|r| r.0).collect(),
+            right: rows.iter().map(|r| if r.1 { Right::Put } else { Right::Call }).collect(),
+            bid: rows.iter().map(|r| r.2).collect(),
+            ask: rows.iter().map(|r| r.2 + r.3).collect(),
+            age_s: vec![0.0; rows.len()],
+            sigma: vec![0.2; rows.len()],
+        };
+        Self { s, slices: vec![slice(t), slice(1.5 * t)] }
+    }
+}
+
+fn draw_slice(dice: &mut Dice, name: &Name, s: f64, t: f64, b: f64) -> TrueSlice {
+    let r = 0.045;
+    let fwd = Terms { t, r, b, divs: Vec::new() }.fwd(s);
+    let decay = (1.0 - (-3.0 * t).exp()) / (3.0 * t);
+    let theta = t * (name.long_vol.powi(2) + (name.vol.powi(2) - name.long_vol.powi(2)) * decay);
+    let sd = theta.sqrt();
+    let step = [0.5, 1.0, 2.5, 5.0, 10.0, 25.0].into_iter().find(|h| *h > 0.2 * sd * s).unwrap_or(50.0);
+    let reach = (2.5 * sd).max(0.15);
+    let (low, high) = ((s * (-reach).exp() / step).ceil() as u32, (s * reach.exp() / step).floor() as u32);
+    let df = (-r * t).exp();
+    let mut out = TrueSlice {
+        t,
+        r,
+        fwd,
+        divs: Vec::new(),
+        strike_milli: Vec::new(),
+        right: Vec::new(),
+        bid: Vec::new(),
+        ask: Vec::new(),
+        age_s: Vec::new(),
+        sigma: Vec::new(),
+    };
+    for i in low.max(1)..=high {
+        let k = f64::from(i) * step;
+        let w = ssvi(theta, name.rho, name.eta, (k / fwd).ln());
+        for right in [Right::Call, Right::Put] {
+            let v = black(right.phi(), fwd, k, df, w.sqrt());
+            let (bid, ask) = quote(dice, name, s, t, v, w.sqrt(), (fwd / k).ln());
+            out.strike_milli.push(i * (step * 1000.0) as u32);
+            out.right.push(right);
+            out.bid.push(bid);
+            out.ask.push(ask);
+            out.age_s.push(0.0);
+            out.sigma.push((w / t).sqrt());
+        }
+    }
+    out
+}
+
+/// Bid and ask around a value: spread by vega, hedge and value, mid displaced, ticks, and now and then a fault.
+fn quote(dice: &mut Dice, name: &Name, s: f64, t: f64, v: f64, sd: f64, x: f64) -> (f64, f64) {
+    let d1 = x / sd + 0.5 * sd;
+    let vega = 0.4 * s * (-0.5 * d1 * d1).exp() * t.sqrt();
+    let spread = (vega * 0.01 * name.wide + 0.0004 * name.wide * s * norm_cdf(-d1.abs() + 1.0) + 0.01 * v).max(0.01);
+    let mid = v + dice.between(-0.2, 0.2) * spread;
+    let tick = |p: f64, up: bool| if up { (p * 100.0).ceil() } else { (p * 100.0).floor() } / 100.0;
+    let (bid, ask) = (tick(mid - 0.5 * spread, false).max(0.0), tick(mid + 0.5 * spread, true));
+    let fault = dice.next();
+    if v < 0.005 || (v < spread && fault < 0.3) {
+        (f64::NAN, ask)
+    } else if fault < 0.01 {
+        (bid, ask * 12.0 + 2.0)
+    } else if fault < 0.015 {
+        (ask + 0.05, bid)
+    } else {
+        (bid, ask)
+    }
+}
+
+impl TrueSlice {
+    pub fn input(&self, s: f64) -> SliceInput<'_> {
+        SliceInput {
+            style: Style::European,
+            basis: ForwardBasis::Spot,
+            t: self.t,
+            s,
+            r: self.r,
+            divs: &self.divs,
+            strike_milli: &self.strike_milli,
+            right: &self.right,
+            bid: &self.bid,
+            ask: &self.ask,
+            age_s: &self.age_s,
+        }
+    }
+
+    pub fn is_otm(&self, row: usize) -> bool {
+        self.right[row].phi() * (f64::from(self.strike_milli[row]) * 1e-3 - self.fwd) > 0.0
+    }
+
+    /// The least sum of half spreads of a call and a put of one strike.
+    pub fn parity_half_spread(&self) -> f64 {
+        let half = |i: usize| 0.5 * (self.ask[i] - self.bid[i]);
+        (1..self.bid.len())
+            .filter(|&i| self.strike_milli[i] == self.strike_milli[i - 1])
+            .map(|i| half(i) + half(i - 1))
+            .filter(|h| *h > 0.0)
+            .fold(f64::INFINITY, f64::min)
+    }
+
+    /// Least and greatest strike with a used quote.
+    pub fn quoted(&self, c: &Calibrated) -> Option<(f64, f64)> {
+        let used: Vec<f64> = (0..c.used.len())
+            .filter(|&i| c.used[i] && self.is_otm(i))
+            .map(|i| f64::from(self.strike_milli[i]) * 1e-3)
+            .collect();
+        Some((*used.first()?, *used.last()?))
+    }
+}
+
+fn states(n: usize) -> Vec<SliceState> {
+    (0..n).map(|_| SliceState::default()).collect()
+}
+
+pub fn calibrate(market: &Market) -> Vec<Calibrated> {
+    let inputs: Vec<SliceInput> = market.slices.iter().map(|s| s.input(market.s)).collect();
+    chain(&inputs, &mut states(inputs.len()))
+}
+
+pub fn curves(market: &Market, done: &[Calibrated]) -> Vec<Curve> {
+    let inputs: Vec<SurfaceInput> = market
+        .slices
+        .iter()
+        .zip(done)
+        .map(|(i, c)| SurfaceInput {
+            t: i.t,
+            fwd: c.fwd,
+            strike_milli: &i.strike_milli,
+            right: &i.right,
+            vol_bid: &c.vol_bid,
+            vol_mid: &c.vol_mid,
+            vol_ask: &c.vol_ask,
+            used: &c.used,
+        })
+        .collect();
+    fit(&inputs)
+}
+
+pub fn quantile(x: &mut [f64], p: f64) -> f64 {
+    x.sort_unstable_by(f64::total_cmp);
+    if x.is_empty() { f64::NAN } else { x[((x.len() - 1) as f64 * p).round() as usize] }
+}

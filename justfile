@@ -1,0 +1,38 @@
+# Everything a contributor types, and what CI runs. `just` alone lists the recipes.
+
+# the recipes
+default:
+    @just --list --unsorted
+
+# format, lints as errors, docs
+check:
+    cargo fmt --all --check
+    cargo clippy --release --workspace --all-targets --locked -- -D warnings
+    RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace --no-deps --locked
+
+# every test, as a release build
+test:
+    cargo test --release --workspace --locked
+
+# the same kernels and golden files without AVX2 and FMA
+test-isa:
+    cargo test --release --locked -p greeksd-engine --target-dir target/portable --config 'target."cfg(target_arch = \"x86_64\")".rustflags=[]'
+
+# golden files against the program itself: worst error by Greek
+golden:
+    cargo test --release --locked -p greeksd-engine --test golden -- --nocapture
+
+# the recorded chains, where they are present: forwards, volatilities and Greeks against the vendors'
+chains:
+    cargo test --release --locked -p greeksd-engine --test real_chains -- --nocapture
+
+# criterion benches; `just bench kernels` runs one
+bench name="":
+    cargo bench --locked -p greeksd-benches {{ if name == "" { "" } else { "--bench " + name } }}
+
+# the daemon on its embedded market
+run *args:
+    cargo run --release -- {{ args }}
+
+# what CI runs
+ci: check test test-isa
