@@ -11,7 +11,7 @@ use super::surface::{Class, Term};
 use super::symbols::{Name, Root};
 use crate::calendar::Calendar;
 use crate::contract::{RootTable, Settle, Symbol};
-use crate::feeds::RateRecord;
+use crate::store::rates::Curves;
 use jiff::ToSpan;
 use jiff::civil::Date;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ pub(super) struct Lister<'a> {
     pub(super) calendar: &'a Calendar,
     pub(super) date: Date,
     pub(super) session: Session,
-    pub(super) curve: Arc<[RateRecord]>,
+    pub(super) curves: Arc<Curves>,
     pub(super) roots: RootTable,
     pub(super) universe: &'a [Name],
 }
@@ -59,7 +59,8 @@ impl Lister<'_> {
             path,
             term: Term::new(name.class, name.vol),
             trading: Trading::of(name.tier, name.ticks),
-            curve: Arc::clone(&self.curve),
+            curves: Arc::clone(&self.curves),
+            date: self.date,
             session: self.session,
             dividends: dividends.iter().map(ex).collect(),
             earnings: self.earnings(name.earnings, chance.sub(CHANCE_EARNINGS)),

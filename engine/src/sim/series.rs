@@ -1,15 +1,14 @@
 //! One (root, expiry) of the synthetic market: its contracts, its truth at any instant of the session, its quotes.
 
-use super::carry;
 use super::path::{Path, drift_most};
 use super::quotes::{Beat, Fault, Trading, hour_factor};
 use super::rng::Stream;
 use super::surface::Term;
 use super::value::{Fair, SliceTruth, Tables};
 use crate::contract::{ForwardBasis, Right, RootFacts, Style};
-use crate::feeds::RateRecord;
 use crate::kernel::dividends::{Dividend, Terms};
 use crate::store::book::BookSlice;
+use crate::store::rates::Curves;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -53,7 +52,9 @@ pub(super) struct Shared {
     pub(super) path: Path,
     pub(super) term: Term,
     pub(super) trading: Trading,
-    pub(super) curve: Arc<[RateRecord]>,
+    /// The one curve of the session.
+    pub(super) curves: Arc<Curves>,
+    pub(super) date: Date,
     pub(super) session: Session,
     /// Dividends to come: (seconds of the ex-instant, currency per share).
     pub(super) dividends: Vec<(i64, f64)>,
@@ -131,7 +132,7 @@ impl Series {
         let due = |at: i64| at > u && at <= self.settles();
         let jumps = shared.earnings.iter().filter(|e| due(e.0) && e.0 < self.settles()).map(|e| e.1).sum();
         let smile = shared.term.smile(t, jumps, shared.path.variance_scale(u));
-        let r = carry::rate(&shared.curve, t * 365.0);
+        let r = shared.curves.on(shared.date).map_or(0.0, |curve| curve.rate(t));
         if self.listing.facts.basis == ForwardBasis::Parity {
             let pull = crate::kernel::elementary::exp(-VOLATILITY_PULL * t);
             return SliceTruth::on_forward(VOLATILITY_FAR + (spot - VOLATILITY_FAR) * pull, t, r, smile);
