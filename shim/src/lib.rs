@@ -4,5 +4,7 @@
 pub mod config;
 pub mod cpu;
 pub mod http;
+pub mod price;
 pub mod query;
 pub mod refusal;
+pub mod serve;
