@@ -6,6 +6,7 @@ pub mod config;
 pub mod cpu;
 pub mod daemon;
 pub mod http;
+pub mod price;
 pub mod query;
 pub mod refusal;
 pub mod rows;
