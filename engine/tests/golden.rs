@@ -137,7 +137,20 @@ fn zz() {
             }
             if let Some(e) = american_error(&row, name, value) {
                 if e > 1e-4 {
-                    println!("{} {:?} s {} k {} t {:.4} r {} b {} sig {} {name} {value:.6e} {:?} e {e:.1e} rho {} {:?}", row.id, row.right, row.s, row.k, row.terms.t, row.terms.r, row.terms.b, row.sigma.unwrap(), row.get(name), greeks.rho/100., row.get("rho"));
+                    println!(
+                        "{} {:?} s {} k {} t {:.4} r {} b {} sig {} {name} {value:.6e} {:?} e {e:.1e} rho {} {:?}",
+                        row.id,
+                        row.right,
+                        row.s,
+                        row.k,
+                        row.terms.t,
+                        row.terms.r,
+                        row.terms.b,
+                        row.sigma.unwrap(),
+                        row.get(name),
+                        greeks.rho / 100.,
+                        row.get("rho")
+                    );
                 }
             }
         }

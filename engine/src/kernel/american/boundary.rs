@@ -105,12 +105,22 @@ impl Put {
                 *y = (*y - step.max(-reach).min(reach)).min(ln_b0 + (*y - ln_b0) * Sigmas::splat(0.1));
             }
             let w = (0..8).map(|i| worst.lane(i)).fold(0.0, f64::max);
-            if std::env::var("TR").is_ok() { println!("   {it} {w:e}"); }
+            if std::env::var("TR").is_ok() {
+                println!("   {it} {w:e}");
+            }
             if !worst.gt(Sigmas::splat(CONVERGED)).any() {
-                println!("SWEEPS {it} {w:e} rate {} yield {} t {} sig {}", self.rate, self.yield_, self.t, sigma.lane(7));
+                println!(
+                    "SWEEPS {it} {w:e} rate {} yield {} t {} sig {}",
+                    self.rate,
+                    self.yield_,
+                    self.t,
+                    sigma.lane(7)
+                );
                 break;
             }
-            if it==MOST_STEPS-1 { println!("SWEEPS 99 {w:e} rate {} yield {} t {} sig {}", self.rate, self.yield_, self.t, sigma.lane(7)); }
+            if it == MOST_STEPS - 1 {
+                println!("SWEEPS 99 {w:e} rate {} yield {} t {} sig {}", self.rate, self.yield_, self.t, sigma.lane(7));
+            }
         }
         let mut system = self.system(grid, sigma, &y);
         let shift = next.ln_b0() - self.ln_b0();
