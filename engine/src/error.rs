@@ -31,11 +31,13 @@ pub enum Reason {
     Flex,
     /// The contract occurs twice in one file.
     Duplicate,
+    /// The quote is not before the settlement of its contract.
+    Expired,
 }
 
 impl Reason {
     /// Every reason, in the order of its counts.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Missing,
         Self::NotUtf8,
         Self::NotANumber,
@@ -47,6 +49,7 @@ impl Reason {
         Self::NotAWord,
         Self::Flex,
         Self::Duplicate,
+        Self::Expired,
     ];
 
     /// A name to count by.
@@ -64,6 +67,7 @@ impl Reason {
             Self::NotAWord => "not_a_word",
             Self::Flex => "flex",
             Self::Duplicate => "duplicate",
+            Self::Expired => "expired",
         }
     }
 }

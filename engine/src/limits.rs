@@ -40,7 +40,8 @@ bounds! {
     SIZE             0.0       1e12            "contracts"               "quoted size";
     DIVIDEND         0.0       10_000_000.0    "currency per share"      "cash dividend";
     RATE             -0.5      2.0             "per year, decimal"       "continuously compounded rate";
-    TENOR_DAYS       0.0       36_525.0        "calendar days"           "tenor of a rate";
+    TENOR_DAYS       0.5       36_525.0        "calendar days"           "tenor of a rate";
+    FILE_BYTES       0.0       2_147_483_648.0 "bytes, decompressed"     "feed file";
     YEAR             1990.0    2099.0          "calendar year"           "year of any date or quote time";
 }
 

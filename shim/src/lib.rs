@@ -1,2 +1,11 @@
 //! `greeksd`: serves the engine's columns over HTTP. The library exists for the program, its tests and its benches.
 #![deny(unsafe_code)]
+
+pub mod app;
+pub mod http;
+pub mod query;
+pub mod refusal;
+pub mod rows;
+pub mod select;
+pub mod status;
+pub mod vendors;

@@ -57,7 +57,7 @@ impl RootTable {
         Some(&self.rows[i])
     }
 
-    /// The facts of a root that a feed lists under an underlying.
+    /// The facts of a root that a feed lists under an underlying. The table's own underlying goes before the feed's.
     ///
     /// A root outside the table that ends in 1 to 9 and is not the underlying's own ticker is adjusted (`AAPL1`; 7 was
     /// a mini of 10 shares until 2014). That holds too where a renamed underlying no longer is its prefix: no Greeks is
@@ -65,8 +65,9 @@ impl RootTable {
     #[must_use]
     pub fn facts(&self, root: Symbol, underlying: Symbol) -> RootFacts {
         if let Some(row) = self.get(root) {
-            return RootFacts { underlying, ..*row };
+            return *row;
         }
+        let underlying = self.canonical(underlying);
         let adjusted = adjustment(root).is_some() && root != underlying.bare();
         let multiplier = if adjusted && adjustment(root) == Some(b'7') { 10 } else { 100 };
         RootFacts {
@@ -88,7 +89,13 @@ impl RootTable {
         }
         let text = root.as_str();
         let stem = adjustment(root).and_then(|_| Symbol::parse(&text[..text.len() - 1])).unwrap_or(root);
-        self.get(stem).map_or(stem, |row| row.underlying)
+        self.canonical(stem)
+    }
+
+    /// The underlying that a feed means by a ticker: some feeds say `SPXW` or `BRKB` for `SPX` and `BRK.B`.
+    #[must_use]
+    pub fn canonical(&self, ticker: Symbol) -> Symbol {
+        self.get(ticker).map_or(ticker, |row| row.underlying)
     }
 
     /// The roots of an underlying that the table has, in text order; none for a plain equity.
@@ -185,6 +192,8 @@ mod tests {
         assert_eq!(table.underlying_of(sym("AMD1")), sym("AMD"));
         assert_eq!(table.underlying_of(sym("BRKB")), sym("BRK.B"));
         assert_eq!(table.underlying_of(sym("BRKB1")), sym("BRK.B"));
+        assert_eq!(table.facts(sym("SPXW"), sym("SPXW")).underlying, sym("SPX"));
+        assert_eq!(table.facts(sym("BRKB1"), sym("BRKB")).underlying, sym("BRK.B"));
         assert!(is_flex(sym("1SPX")) && !is_flex(sym("SPX")));
     }
 

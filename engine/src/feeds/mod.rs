@@ -1,7 +1,15 @@
 //! What a feed delivers: records, whatever format they came in. One file per source; each turns bytes into records.
 //! Never: a computation, a column.
 
+pub mod chains;
+pub mod csv;
+pub mod dir;
+pub mod reference;
+pub mod report;
+
+use crate::calendar::Day;
 use crate::contract::Symbol;
+use core::cmp::Ordering;
 use jiff::{Timestamp, civil::Date};
 
 pub use crate::contract::ContractKey;
@@ -56,4 +64,39 @@ pub struct RateRecord {
     pub tenor_days: f64,
     /// Continuously compounded, per year.
     pub rate: f64,
+}
+
+/// What a feed delivers at once. The order of the records does not matter.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// Underlyings to forget first: the batch has everything that is known of them.
+    pub reset: Vec<Symbol>,
+    /// Quotes.
+    pub quotes: Vec<QuoteRecord>,
+    /// Prices of underlyings.
+    pub spots: Vec<SpotRecord>,
+    /// Every dividend of every underlying; `None`: as before.
+    pub dividends: Option<Vec<DividendRecord>>,
+    /// Every discount curve; `None`: as before.
+    pub rates: Option<Vec<RateRecord>>,
+    /// Every date that the feed knows better than the calendar; `None`: as before.
+    pub days: Option<Vec<(Date, Day)>>,
+}
+
+/// A price as quoted, or NaN where it is none: 0, negative or NaN.
+#[must_use]
+pub fn quoted(price: f64) -> f64 {
+    if price > 0.0 { price } else { f64::NAN }
+}
+
+impl QuoteRecord {
+    /// Which of two quotes of one contract counts, whatever order they come in: the later one; at one time the higher
+    /// bid, then the lower ask; a missing side loses.
+    #[must_use]
+    pub fn precedence(&self, other: &Self) -> Ordering {
+        let bid = |q: &Self| if q.bid > 0.0 { q.bid } else { 0.0 };
+        let ask = |q: &Self| if q.ask > 0.0 { q.ask } else { f64::INFINITY };
+        let by_bid = bid(self).total_cmp(&bid(other));
+        self.ts.cmp(&other.ts).then(by_bid).then(ask(other).total_cmp(&ask(self)))
+    }
 }

@@ -1,7 +1,9 @@
-//! The market as columns: what was quoted ([`book`]), and what was computed from it ([`chain`], [`columns`]).
-//! Never: a formula.
+//! The market as columns: what was quoted ([`book`], [`rates`], filled by [`ingest`]), and what was computed from it
+//! ([`chain`], [`columns`]). Never: a formula.
 
 pub mod book;
 pub mod chain;
 pub mod columns;
+pub mod ingest;
+pub mod rates;
 pub mod session;

@@ -7,6 +7,7 @@ mod boundary;
 mod classes;
 mod integral;
 mod no_dividends;
+pub mod premium;
 
 use super::black76::{Horizon, european, european_vol};
 use super::dividends::Terms;
@@ -15,6 +16,7 @@ use super::lanes::{Lanes, Mask};
 use crate::contract::{Right, Style};
 use classes::{Class, class};
 use no_dividends::NoDividends;
+use premium::PremiumTables;
 
 /// How accurate, how fast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,8 +53,8 @@ enum Method {
     European,
     /// American without dividends.
     NoDividends(NoDividends),
-    /// No method yet: every value is missing.
-    Unserved,
+    /// American with dividends, or with two boundaries.
+    Premium(PremiumTables),
 }
 
 /// Prices the contracts of one (expiry, right).
@@ -71,7 +73,9 @@ impl Pricer {
         let method = match Self::class(style, right, terms, band) {
             Class::European => Method::European,
             Class::OneBoundary => Method::NoDividends(NoDividends::new(right, terms, band, scheme)),
-            Class::TwoBoundaries | Class::Dividends => Method::Unserved,
+            Class::TwoBoundaries | Class::Dividends => {
+                Method::Premium(PremiumTables::new(right, terms, band, scheme))
+            }
         };
         Self { style, right, band: *band, method }
     }
@@ -93,7 +97,7 @@ impl Pricer {
             && match &self.method {
                 Method::European => class == Class::European,
                 Method::NoDividends(tables) => class == Class::OneBoundary && tables.serves(terms),
-                Method::Unserved => class == Class::Dividends || class == Class::TwoBoundaries,
+                Method::Premium(tables) => class != Class::European && tables.serves(terms, band),
             }
     }
 
@@ -125,7 +129,7 @@ impl PricerAt<'_> {
                 return finish(&european(phi, &horizon, L::splat(market.x), k, sigma), &market, sigma);
             }
             Method::NoDividends(tables) => tables.jet(self.terms, market.x, k, sigma),
-            Method::Unserved => return self.missing(sigma),
+            Method::Premium(tables) => tables.jet(self.terms, self.s, k, sigma),
         };
         let waiting = finish(&jet, &market, sigma);
         if !now.any() {
@@ -142,10 +146,7 @@ impl PricerAt<'_> {
         let (jet, now) = match &self.pricer.method {
             Method::European => return european_vol(phi, &Horizon::from(self.terms), L::splat(x), k, sigma),
             Method::NoDividends(tables) => tables.vol_jet(self.terms, x, k, sigma),
-            Method::Unserved => {
-                let missing = L::splat(f64::NAN);
-                return VolJet { value: missing, vega: missing, volga: missing, ultima: missing };
-            }
+            Method::Premium(tables) => tables.vol_jet(self.terms, self.s, k, sigma),
         };
         let zero = L::splat(0.0);
         let payoff = VolJet { value: (L::splat(self.s) - k) * L::splat(phi), vega: zero, volga: zero, ultima: zero };
@@ -158,11 +159,5 @@ impl PricerAt<'_> {
         let within = |v: L, (lo, hi): (f64, f64)| L::splat(lo).le(v) & v.le(L::splat(hi));
         let Band { k: strikes, sigma: vols } = self.pricer.band;
         L::select(within(k, strikes) & within(sigma, vols), k, L::splat(f64::NAN))
-    }
-
-    fn missing<L: Lanes>(&self, sigma: L) -> Greeks<L> {
-        let market = Market::new(self.terms, self.s);
-        let nan = L::splat(f64::NAN);
-        finish(&european(1.0, &Horizon::from(self.terms), nan, nan, nan), &market, sigma)
     }
 }

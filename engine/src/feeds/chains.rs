@@ -1,0 +1,223 @@
+//! Option chains as comma-separated rows, one contract each: quote time, contract, bid and ask, price of the
+//! underlying. Bytes to records. Never: a file handle, a look-up of what a root means.
+
+use super::csv::{Bad, Column, Repeated, Row, optional, read_rows, required};
+use super::report::Report;
+use super::{ContractKey, QuoteRecord, SpotRecord};
+use crate::contract::{Symbol, roots::is_flex, strike_milli};
+use crate::error::Reason;
+use crate::limits;
+use jiff::{Timestamp, civil::Date};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::path::Path;
+
+const COLUMNS: [Column; 11] = [
+    required("quote_time"),
+    required("underlying"),
+    required("und_price"),
+    required("root"),
+    required("expiry"),
+    required("right"),
+    required("strike"),
+    required("bid"),
+    required("ask"),
+    optional("bid_size"),
+    optional("ask_size"),
+];
+const QUOTE_TIME: usize = 0;
+const UNDERLYING: usize = 1;
+const UND_PRICE: usize = 2;
+const ROOT: usize = 3;
+const EXPIRY: usize = 4;
+const RIGHT: usize = 5;
+const STRIKE: usize = 6;
+const BID: usize = 7;
+const ASK: usize = 8;
+const BID_SIZE: usize = 9;
+const ASK_SIZE: usize = 10;
+
+/// What one chain file has.
+#[derive(Clone, Debug, Default)]
+pub struct Chains {
+    /// One record per contract and time, in the order of the file.
+    pub quotes: Vec<QuoteRecord>,
+    /// The underlyings' prices, wherever they differ from the row before.
+    pub spots: Vec<SpotRecord>,
+}
+
+/// Reads a chain file. A contract that occurs again with the same time is refused at its second line, and the one of
+/// the two that [`QuoteRecord::precedence`] prefers is kept. Empty prices and sizes are NaN; an empty `und_price` is no
+/// price.
+#[must_use]
+pub fn parse_chains(file: &Path, bytes: &[u8]) -> (Chains, Report) {
+    let mut parser = Parser::default();
+    let report = read_rows(file, bytes, &COLUMNS, |row| parser.take(row));
+    (parser.out, report)
+}
+
+#[derive(Default)]
+struct Parser {
+    out: Chains,
+    seen: HashMap<(Symbol, ContractKey, Timestamp), usize>,
+    time: Repeated<Timestamp>,
+    underlying: Repeated<Symbol>,
+    root: Repeated<Symbol>,
+    expiry: Repeated<Date>,
+}
+
+impl Parser {
+    fn take(&mut self, row: &Row<'_, { COLUMNS.len() }>) -> Result<(), Bad> {
+        let quote = self.quote(row)?;
+        let price = row.number_or_nan(UND_PRICE, limits::SPOT)?;
+        let spot = SpotRecord { ts: quote.ts, underlying: quote.underlying, price };
+        if !price.is_nan() && self.out.spots.last() != Some(&spot) {
+            self.out.spots.push(spot);
+        }
+        match self.seen.entry((quote.underlying, quote.contract, quote.ts)) {
+            Entry::Vacant(entry) => {
+                entry.insert(self.out.quotes.len());
+                self.out.quotes.push(quote);
+            }
+            Entry::Occupied(entry) => {
+                let kept = &mut self.out.quotes[*entry.get()];
+                if quote.precedence(kept).is_gt() {
+                    *kept = quote;
+                }
+                return Err((STRIKE, Reason::Duplicate));
+            }
+        }
+        Ok(())
+    }
+
+    fn quote(&mut self, row: &Row<'_, { COLUMNS.len() }>) -> Result<QuoteRecord, Bad> {
+        let strike = row.number(STRIKE, limits::PRICE)?;
+        let contract = ContractKey {
+            root: self.root.get(row, ROOT, parse_root)?,
+            expiry: self.expiry.get(row, EXPIRY, Row::date)?,
+            strike_milli: strike_milli(strike).ok_or((STRIKE, Reason::OutOfRange))?,
+            right: row.right(RIGHT)?,
+        };
+        Ok(QuoteRecord {
+            ts: self.time.get(row, QUOTE_TIME, Row::time)?,
+            underlying: self.underlying.get(row, UNDERLYING, Row::underlying)?,
+            contract,
+            bid: row.number_or_nan(BID, limits::PRICE)?,
+            ask: row.number_or_nan(ASK, limits::PRICE)?,
+            bid_size: row.number_or_nan(BID_SIZE, limits::SIZE)?,
+            ask_size: row.number_or_nan(ASK_SIZE, limits::SIZE)?,
+        })
+    }
+}
+
+/// A root of at most six bytes, without a dot; FLEX series are refused.
+fn parse_root<const N: usize>(row: &Row<'_, N>, column: usize) -> Result<Symbol, Bad> {
+    let root = Symbol::parse_underlying(row.text(column)?).map(Symbol::bare);
+    let root = root.filter(|r| r.as_str().len() <= 6).ok_or((column, Reason::NotASymbol))?;
+    if is_flex(root) { Err((column, Reason::Flex)) } else { Ok(root) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const HEADER: &str =
+        "quote_time,underlying,und_price,root,expiry,right,strike,bid,ask,bid_size,ask_size,vendor_iv\n";
+    const GOOD: &str = "2026-08-21T16:00:00-04:00,BRK/B,14.41,BRKB,2026-08-28,call,5.5,8.9,10.05,,7,4.2\n";
+
+    fn parse(rows: &str) -> (Chains, Report) {
+        parse_chains(Path::new("c.csv"), format!("{HEADER}{rows}").as_bytes())
+    }
+
+    #[test]
+    fn a_row_becomes_a_quote_and_a_spot() {
+        let (chains, report) = parse(GOOD);
+        assert_eq!((report.records, report.refused_total()), (1, 0));
+        let q = &chains.quotes[0];
+        assert_eq!((q.underlying.as_str(), q.contract.root.as_str()), ("BRK.B", "BRKB"));
+        assert_eq!((q.contract.strike_milli, q.contract.expiry.to_string().as_str()), (5500, "2026-08-28"));
+        assert_eq!((q.bid, q.ask, q.ask_size), (8.9, 10.05, 7.0));
+        assert!(q.bid_size.is_nan());
+        assert_eq!(q.ts, "2026-08-21T20:00:00Z".parse().unwrap());
+        assert_eq!(chains.spots.len(), 1);
+    }
+
+    #[test]
+    fn each_bad_field_is_refused_with_its_place_and_the_rest_is_served() {
+        let swap = |from: &str, to: &str| GOOD.replace(from, to);
+        let cases = [
+            (swap("2026-08-21T16:00:00-04:00", "2026-08-21T16:00:00"), "quote_time", Reason::NotATime),
+            (swap("2026-08-21T16:00:00-04:00", "1066-10-14T16:00:00Z"), "quote_time", Reason::NotATime),
+            (swap("BRK/B", ""), "underlying", Reason::Missing),
+            (swap("BRK/B", "B?"), "underlying", Reason::NotASymbol),
+            (swap("14.41", "-14.41"), "und_price", Reason::OutOfRange),
+            (swap("14.41", "0"), "und_price", Reason::OutOfRange),
+            (swap("BRKB", "1SPX"), "root", Reason::Flex),
+            (swap("BRKB", "TOOLONGX"), "root", Reason::NotASymbol),
+            (swap("2026-08-28", "2026-02-30"), "expiry", Reason::NotADate),
+            (swap("2026-08-28", "9026-08-28"), "expiry", Reason::NotADate),
+            (swap("call", "calls"), "right", Reason::NotARight),
+            (swap(",5.5,", ",0,"), "strike", Reason::OutOfRange),
+            (swap(",5.5,", ",5.50005,"), "strike", Reason::OutOfRange),
+            (swap(",5.5,", ",100000,"), "strike", Reason::OutOfRange),
+            (swap(",5.5,", ",,"), "strike", Reason::Missing),
+            (swap("8.9", "-1"), "bid", Reason::OutOfRange),
+            (swap("8.9", "NaN"), "bid", Reason::NotANumber),
+            (swap("10.05", "inf"), "ask", Reason::OutOfRange),
+            (swap("10.05", "1e300"), "ask", Reason::OutOfRange),
+            (swap("10.05", "ten"), "ask", Reason::NotANumber),
+            (swap(",7,", ",-7,"), "ask_size", Reason::OutOfRange),
+            ("2026-08-21T16:00:00-04:00,X\n".to_owned(), "strike", Reason::Missing),
+        ];
+        for (row, field, reason) in cases {
+            let other = swap("5.5", "7.5");
+            let (chains, report) = parse(&format!("{row}{other}"));
+            assert_eq!(report.refused[reason as usize], 1, "{row}");
+            let place = &report.places[0];
+            assert_eq!((place.line, place.field, place.reason), (2, field, reason), "{row}");
+            assert_eq!((report.records, chains.quotes.len()), (2, 1), "{row}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_not_text_cost_one_row() {
+        let mut bytes = format!("{HEADER}{GOOD}").into_bytes();
+        let bad = bytes.len() + 28;
+        bytes.extend_from_slice(GOOD.replace("5.5", "6.5").as_bytes());
+        bytes[bad] = 0xff;
+        let (chains, report) = parse_chains(Path::new("c.csv"), &bytes);
+        assert_eq!((chains.quotes.len(), report.refused[Reason::NotUtf8 as usize]), (1, 1));
+    }
+
+    #[test]
+    fn a_contract_quoted_twice_at_one_time_is_kept_once_whatever_the_order() {
+        let lower = GOOD.replace("8.9", "8.8");
+        for rows in [format!("{GOOD}{lower}"), format!("{lower}{GOOD}")] {
+            let (chains, report) = parse(&rows);
+            assert_eq!(chains.quotes.len(), 1);
+            assert_eq!(chains.quotes[0].bid.to_bits(), 8.9f64.to_bits());
+            assert_eq!((report.refused[Reason::Duplicate as usize], report.places[0].line), (1, 3));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400), header in any::<bool>()) {
+            let mut file = if header { HEADER.as_bytes().to_vec() } else { Vec::new() };
+            file.extend_from_slice(&bytes);
+            let _ = parse_chains(Path::new("c.csv"), &file);
+        }
+
+        #[test]
+        fn no_damage_to_a_row_panics(at in 0usize..90, byte in any::<u8>()) {
+            let mut file = format!("{HEADER}{GOOD}").into_bytes();
+            let i = HEADER.len() + at % GOOD.len();
+            file[i] = byte;
+            let (chains, _) = parse_chains(Path::new("c.csv"), &file);
+            for q in chains.quotes {
+                prop_assert!(!(q.bid < 0.0 || q.ask < 0.0 || q.bid.is_infinite() || q.ask.is_infinite()));
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Dividends, discount curves and calendar dates as comma-separated rows. Bytes to records. Never: a file handle.
+
+use super::csv::{Bad, Column, optional, read_rows, required};
+use super::report::Report;
+use super::{DividendRecord, RateRecord};
+use crate::calendar::Day;
+use crate::error::Reason;
+use crate::limits;
+use jiff::civil::Date;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::path::Path;
+
+/// Reads `underlying,ex_date,amount`, one row per ex-date: a special dividend is added to a regular one of the same
+/// day. A second row of one underlying and date is refused, and the larger amount kept.
+#[must_use]
+pub fn parse_dividends(file: &Path, bytes: &[u8]) -> (Vec<DividendRecord>, Report) {
+    const COLUMNS: [Column; 3] = [required("underlying"), required("ex_date"), required("amount")];
+    let mut rows = BTreeMap::new();
+    let report = read_rows(file, bytes, &COLUMNS, |row| {
+        let key = (row.underlying(0)?, row.date(1)?);
+        put_larger(&mut rows, key, row.number(2, limits::DIVIDEND)?, 1)
+    });
+    let record = |((underlying, ex_date), amount)| DividendRecord { underlying, ex_date, amount };
+    (rows.into_iter().map(record).collect(), report)
+}
+
+/// Reads `date,tenor_days,rate` (continuously compounded). A second row of one date and tenor is refused, and the
+/// larger rate kept.
+#[must_use]
+pub fn parse_rates(file: &Path, bytes: &[u8]) -> (Vec<RateRecord>, Report) {
+    const COLUMNS: [Column; 3] = [required("date"), required("tenor_days"), required("rate")];
+    let mut rows = BTreeMap::new();
+    let report = read_rows(file, bytes, &COLUMNS, |row| {
+        let tenor_days = row.number(1, limits::TENOR_DAYS)?;
+        // The bits of positive numbers order like the numbers.
+        put_larger(&mut rows, (row.date(0)?, tenor_days.to_bits()), row.number(2, limits::RATE)?, 1)
+    });
+    let record = |((date, tenor), rate)| RateRecord { date, tenor_days: f64::from_bits(tenor), rate };
+    (rows.into_iter().map(record).collect(), report)
+}
+
+/// Reads `date,status,name`: dates that a user knows better than the calendar. A second row of one date is refused, and
+/// the first kept.
+#[must_use]
+pub fn parse_days(file: &Path, bytes: &[u8]) -> (Vec<(Date, Day)>, Report) {
+    const COLUMNS: [Column; 3] = [required("date"), required("status"), optional("name")];
+    let mut rows = BTreeMap::new();
+    let report = read_rows(file, bytes, &COLUMNS, |row| match rows.entry(row.date(0)?) {
+        Entry::Occupied(_) => Err((0, Reason::Duplicate)),
+        Entry::Vacant(entry) => {
+            entry.insert(row.day(1)?);
+            Ok(())
+        }
+    });
+    (rows.into_iter().collect(), report)
+}
+
+fn put_larger<K: Ord>(rows: &mut BTreeMap<K, f64>, key: K, value: f64, column: usize) -> Result<(), Bad> {
+    match rows.entry(key) {
+        Entry::Vacant(entry) => {
+            entry.insert(value);
+            Ok(())
+        }
+        Entry::Occupied(mut entry) => {
+            *entry.get_mut() = entry.get().max(value);
+            Err((column, Reason::Duplicate))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::civil::date;
+    use proptest::prelude::*;
+
+    #[test]
+    fn dividends_are_read_and_doubles_refused() {
+        let file =
+            b"amount,status,underlying,ex_date\n0.15,known,F,2026-11-09\n0.10,known,F,2026-11-09\n-1,,F,2026-12-09\n";
+        let (rows, report) = parse_dividends(Path::new("d.csv"), file);
+        assert_eq!(rows.len(), 1);
+        assert_eq!((rows[0].ex_date, rows[0].amount.to_bits()), (date(2026, 11, 9), 0.15f64.to_bits()));
+        assert_eq!(
+            report.places.iter().map(|p| (p.line, p.field)).collect::<Vec<_>>(),
+            [(3, "ex_date"), (4, "amount")]
+        );
+    }
+
+    #[test]
+    fn rates_come_by_date_and_tenor() {
+        let file =
+            b"date,tenor_days,rate\n2026-01-02,365,0.04\n2026-01-02,91,0.042\n2026-01-02,0,0.04\n2026-01-02,30,9\n";
+        let (rows, report) = parse_rates(Path::new("r.csv"), file);
+        assert_eq!(rows.iter().map(|r| r.tenor_days as u32).collect::<Vec<_>>(), [91, 365]);
+        assert_eq!(report.refused[Reason::OutOfRange as usize], 2);
+    }
+
+    #[test]
+    fn days_are_closed_early_or_open() {
+        let file = b"date,status,name\n2026-11-20,closed,Storm\n2026-11-23,shut,\n2026-11-20,open,\n";
+        let (rows, report) = parse_days(Path::new("o.csv"), file);
+        assert_eq!(rows, [(date(2026, 11, 20), Day::Closed)]);
+        assert_eq!(report.refused_total(), 2);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            for header in ["", "underlying,ex_date,amount\n", "date,tenor_days,rate\n", "date,status\n"] {
+                let file = [header.as_bytes(), &bytes].concat();
+                let _ = parse_dividends(Path::new("x"), &file);
+                let _ = parse_rates(Path::new("x"), &file);
+                let _ = parse_days(Path::new("x"), &file);
+            }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! What became of the records of a feed: how many were read, how many refused and why, with the first places.
+//! Never: stops a file.
+
+use crate::error::{FeedError, Reason, Refused};
+
+/// How many refused records keep their place; all are counted.
+const PLACES_KEPT: usize = 100;
+
+/// The outcome of reading one or more files.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Records read, refused ones too.
+    pub records: u64,
+    /// Refused records by [`Reason`], in its order.
+    pub refused: [u64; Reason::ALL.len()],
+    /// The first refused records of each file, with their places.
+    pub places: Vec<Refused>,
+    /// Files that could not be used, in whole or from some place on.
+    pub errors: Vec<FeedError>,
+}
+
+impl Report {
+    /// How many records were refused for any reason.
+    #[must_use]
+    pub fn refused_total(&self) -> u64 {
+        self.refused.iter().sum()
+    }
+
+    /// Counts one refused record.
+    pub fn refuse(&mut self, refused: Refused) {
+        self.refused[refused.reason as usize] += 1;
+        if self.places.len() < PLACES_KEPT {
+            self.places.push(refused);
+        }
+    }
+
+    /// Adds the outcome of another file.
+    pub fn absorb(&mut self, other: Self) {
+        self.records += other.records;
+        for (n, more) in self.refused.iter_mut().zip(other.refused) {
+            *n += more;
+        }
+        self.places.extend(other.places);
+        self.errors.extend(other.errors);
+    }
+}

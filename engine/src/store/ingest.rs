@@ -1,0 +1,370 @@
+//! Records into rows. Whatever order they come in, the same records make the same books: of two records of one thing
+//! the later counts, and at one time a fixed rule decides. Never: a formula, a file, a clock.
+
+use super::book::{Book, BookSlice};
+use super::rates::Curves;
+use crate::calendar::{Calendar, Day, expirations::canonical_expiry};
+use crate::contract::{ContractKey, Right, RootFacts, RootTable, Settle, Symbol, roots::is_flex};
+use crate::error::Reason;
+use crate::feeds::{Batch, DividendRecord, QuoteRecord, SpotRecord, quoted};
+use crate::limits;
+use jiff::{Timestamp, civil::Date};
+use std::collections::BTreeMap;
+
+/// Everything that was quoted: the books, the discount curves, and the calendar and root table that they are read by.
+#[derive(Clone, Debug)]
+pub struct Store {
+    roots: RootTable,
+    /// The calendar before a feed's own dates.
+    calendar_base: Calendar,
+    calendar: Calendar,
+    curves: Curves,
+    /// By underlying.
+    books: Vec<Book>,
+    /// The time of each book's spot.
+    spot_times: BTreeMap<Symbol, Timestamp>,
+    dividends: BTreeMap<Symbol, Vec<(Date, f64)>>,
+    last: Option<Place>,
+}
+
+/// Where the last quote went: the next one most often belongs there too.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    underlying: Symbol,
+    root: Symbol,
+    expiry: Date,
+    book: usize,
+    slice: usize,
+}
+
+/// What became of a batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ingested {
+    /// Quotes and spots that came.
+    pub received: u64,
+    /// Of these: a later record of the same thing was already there.
+    pub superseded: u64,
+    /// Of these: refused, by [`Reason`].
+    pub refused: [u64; Reason::ALL.len()],
+}
+
+impl Ingested {
+    fn count(&mut self, outcome: Result<bool, Reason>) {
+        self.received += 1;
+        match outcome {
+            Ok(applied) => self.superseded += u64::from(!applied),
+            Err(reason) => self.refused[reason as usize] += 1,
+        }
+    }
+}
+
+impl Store {
+    /// An empty store.
+    #[must_use]
+    pub fn new(roots: RootTable, calendar: Calendar) -> Self {
+        Self {
+            roots,
+            calendar_base: calendar.clone(),
+            calendar,
+            curves: Curves::default(),
+            books: Vec::new(),
+            spot_times: BTreeMap::new(),
+            dividends: BTreeMap::new(),
+            last: None,
+        }
+    }
+
+    /// Every book, by underlying.
+    #[must_use]
+    pub fn books(&self) -> &[Book] {
+        &self.books
+    }
+
+    /// The same, for a pass that takes the marks away.
+    pub fn books_mut(&mut self) -> &mut [Book] {
+        &mut self.books
+    }
+
+    /// The book of an underlying.
+    #[must_use]
+    pub fn book(&self, underlying: Symbol) -> Option<&Book> {
+        let i = self.books.binary_search_by_key(&underlying, |b| b.underlying).ok()?;
+        Some(&self.books[i])
+    }
+
+    /// The discount curves.
+    #[must_use]
+    pub fn curves(&self) -> &Curves {
+        &self.curves
+    }
+
+    /// The calendar, a feed's own dates included.
+    #[must_use]
+    pub fn calendar(&self) -> &Calendar {
+        &self.calendar
+    }
+
+    /// The root table.
+    #[must_use]
+    pub fn roots(&self) -> &RootTable {
+        &self.roots
+    }
+
+    /// Takes in a batch.
+    pub fn ingest(&mut self, batch: &Batch) -> Ingested {
+        if let Some(days) = &batch.days {
+            self.set_days(days);
+        }
+        for &underlying in &batch.reset {
+            self.forget(underlying);
+        }
+        if let Some(dividends) = &batch.dividends {
+            self.set_dividends(dividends);
+        }
+        if let Some(rates) = &batch.rates {
+            self.set_curves(Curves::new(rates));
+        }
+        let mut out = Ingested::default();
+        for spot in &batch.spots {
+            out.count(self.spot(spot));
+        }
+        for quote in &batch.quotes {
+            out.count(self.quote(quote));
+        }
+        out
+    }
+
+    /// Takes in the price of an underlying; whether it counts, or a later one is there.
+    ///
+    /// # Errors
+    /// The price is out of its bound.
+    pub fn spot(&mut self, record: &SpotRecord) -> Result<bool, Reason> {
+        if !limits::SPOT.holds(record.price) {
+            return Err(Reason::OutOfRange);
+        }
+        let underlying = self.roots.canonical(record.underlying);
+        let i = self.book_or_new(underlying, record.ts);
+        let book = &mut self.books[i];
+        book.ts = book.ts.max(record.ts);
+        let time = self.spot_times.entry(underlying).or_insert(Timestamp::MIN);
+        let later = record.ts.cmp(time).then_with(|| record.price.total_cmp(&book.spot)).is_gt();
+        if !book.spot.is_nan() && !later {
+            return Ok(false);
+        }
+        *time = record.ts;
+        book.spot = record.price;
+        book.mark_stale();
+        Ok(true)
+    }
+
+    /// Takes in a quote; whether it counts, or one that goes before it is there ([`QuoteRecord::precedence`]).
+    ///
+    /// # Errors
+    /// A FLEX series, a number out of its bound, or a contract that has settled by the time of the quote.
+    pub fn quote(&mut self, record: &QuoteRecord) -> Result<bool, Reason> {
+        check(record)?;
+        let at = self.place(record)?;
+        let book = &mut self.books[at.book];
+        let slice = &mut book.slices[at.slice];
+        if record.ts >= slice.settles_at {
+            return Err(Reason::Expired);
+        }
+        book.ts = book.ts.max(record.ts);
+        Ok(slice.upsert(record))
+    }
+
+    /// Drops every contract that has settled: by `at`, or where that is `None` by the time of its own book. How many.
+    pub fn expire(&mut self, at: Option<Timestamp>) -> usize {
+        self.last = None;
+        self.books.iter_mut().map(|book| book.expire(at.unwrap_or(book.ts))).sum()
+    }
+
+    fn forget(&mut self, underlying: Symbol) {
+        let underlying = self.roots.canonical(underlying);
+        self.books.retain(|b| b.underlying != underlying);
+        self.spot_times.remove(&underlying);
+        self.last = None;
+    }
+
+    fn set_days(&mut self, days: &[(Date, Day)]) {
+        self.calendar = self.calendar_base.clone().with_overrides(days.iter().copied());
+        for slice in self.books.iter_mut().flat_map(|b| &mut b.slices) {
+            let settles_at = self.calendar.settlement(slice.expiry, slice.settle);
+            slice.stale |= settles_at != slice.settles_at;
+            slice.settles_at = settles_at;
+        }
+    }
+
+    fn set_curves(&mut self, curves: Curves) {
+        if curves != self.curves {
+            self.books.iter_mut().for_each(Book::mark_stale);
+            self.curves = curves;
+        }
+    }
+
+    fn set_dividends(&mut self, records: &[DividendRecord]) {
+        self.dividends.clear();
+        for d in records.iter().filter(|d| d.amount > 0.0 && limits::DIVIDEND.holds(d.amount)) {
+            self.dividends.entry(self.roots.canonical(d.underlying)).or_default().push((d.ex_date, d.amount));
+        }
+        for dates in self.dividends.values_mut() {
+            dates.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        }
+        for book in &mut self.books {
+            let dividends = self.dividends.get(&book.underlying).cloned().unwrap_or_default();
+            if book.dividends != dividends {
+                book.dividends = dividends;
+                book.mark_stale();
+            }
+        }
+    }
+
+    /// The book and the slice that a quote belongs to, made where they are new.
+    fn place(&mut self, record: &QuoteRecord) -> Result<Place, Reason> {
+        let ContractKey { root, expiry, .. } = record.contract;
+        let underlying = record.underlying;
+        let same = |p: &Place| p.root == root && p.expiry == expiry && p.underlying == underlying;
+        if let Some(place) = self.last.filter(same) {
+            return Ok(place);
+        }
+        let facts = self.roots.facts(root, underlying);
+        let listed = canonical_expiry(expiry);
+        let settles_at = self.calendar.settlement(listed, facts.settle);
+        if record.ts >= settles_at {
+            return Err(Reason::Expired);
+        }
+        let book = self.book_or_new(facts.underlying, record.ts);
+        let slices = &mut self.books[book].slices;
+        let slice = match slices.binary_search_by_key(&(listed, facts.settle, root), BookSlice::order) {
+            Ok(i) => i,
+            Err(i) => {
+                slices.insert(i, BookSlice::new(facts, listed, settles_at));
+                i
+            }
+        };
+        let place = Place { underlying, root, expiry, book, slice };
+        self.last = Some(place);
+        Ok(place)
+    }
+
+    fn book_or_new(&mut self, underlying: Symbol, ts: Timestamp) -> usize {
+        match self.books.binary_search_by_key(&underlying, |b| b.underlying) {
+            Ok(i) => i,
+            Err(i) => {
+                let dividends = self.dividends.get(&underlying).cloned().unwrap_or_default();
+                self.books.insert(i, Book { underlying, spot: f64::NAN, ts, dividends, slices: Vec::new() });
+                self.last = None;
+                i
+            }
+        }
+    }
+}
+
+/// Refuses a quote that no feed should deliver, whatever it came from.
+fn check(record: &QuoteRecord) -> Result<(), Reason> {
+    let is_price = |x: f64| x.is_nan() || limits::PRICE.holds(x);
+    let is_strike = limits::STRIKE_MILLI.holds(f64::from(record.contract.strike_milli));
+    if is_flex(record.contract.root) {
+        Err(Reason::Flex)
+    } else if is_strike && is_price(record.bid) && is_price(record.ask) {
+        Ok(())
+    } else {
+        Err(Reason::OutOfRange)
+    }
+}
+
+impl Book {
+    /// How many contracts.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.slices.iter().map(BookSlice::rows).sum()
+    }
+
+    /// Drops the slices that have settled by `at`, and says how many contracts they had.
+    pub fn expire(&mut self, at: Timestamp) -> usize {
+        let before = self.rows();
+        self.slices.retain(|s| s.settles_at > at);
+        before - self.rows()
+    }
+
+    fn mark_stale(&mut self) {
+        self.slices.iter_mut().for_each(|s| s.stale = true);
+    }
+}
+
+impl BookSlice {
+    fn new(facts: RootFacts, expiry: Date, settles_at: Timestamp) -> Self {
+        Self {
+            root: facts.root,
+            expiry,
+            style: facts.style,
+            settle: facts.settle,
+            settles_at,
+            basis: facts.basis,
+            multiplier: facts.multiplier,
+            adjusted: facts.adjusted,
+            strike_milli: Vec::new(),
+            right: Vec::new(),
+            bid: Vec::new(),
+            ask: Vec::new(),
+            ts: Vec::new(),
+            stale: true,
+        }
+    }
+
+    /// How many contracts.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.strike_milli.len()
+    }
+
+    /// The row of a contract.
+    #[must_use]
+    pub fn row(&self, strike_milli: u32, right: Right) -> Option<usize> {
+        self.search(strike_milli, right).ok()
+    }
+
+    fn order(&self) -> (Date, Settle, Symbol) {
+        (self.expiry, self.settle, self.root)
+    }
+
+    /// The row of a contract, or the row where it belongs.
+    fn search(&self, strike_milli: u32, right: Right) -> Result<usize, usize> {
+        let i = self.strike_milli.partition_point(|&k| k < strike_milli);
+        let is = |i: usize, r: Right| self.strike_milli.get(i) == Some(&strike_milli) && self.right[i] == r;
+        match right {
+            Right::Call if is(i, Right::Call) => Ok(i),
+            Right::Put if is(i, Right::Put) => Ok(i),
+            Right::Put if is(i, Right::Call) && is(i + 1, Right::Put) => Ok(i + 1),
+            Right::Put if is(i, Right::Call) => Err(i + 1),
+            _ => Err(i),
+        }
+    }
+
+    /// Puts a quote in its row, unless one that goes before it is there.
+    fn upsert(&mut self, q: &QuoteRecord) -> bool {
+        let ContractKey { strike_milli, right, .. } = q.contract;
+        let (bid, ask) = (quoted(q.bid), quoted(q.ask));
+        match self.search(strike_milli, right) {
+            Ok(i) => {
+                let old = QuoteRecord { ts: self.ts[i], bid: self.bid[i], ask: self.ask[i], ..*q };
+                if q.precedence(&old).is_le() {
+                    return false;
+                }
+                (self.bid[i], self.ask[i], self.ts[i]) = (bid, ask, q.ts);
+            }
+            Err(i) => {
+                self.strike_milli.insert(i, strike_milli);
+                self.right.insert(i, right);
+                self.bid.insert(i, bid);
+                self.ask.insert(i, ask);
+                self.ts.insert(i, q.ts);
+            }
+        }
+        self.stale = true;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

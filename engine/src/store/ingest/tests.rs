@@ -1,0 +1,204 @@
+use super::*;
+use proptest::prelude::*;
+
+fn sym(text: &str) -> Symbol {
+    Symbol::parse(text).unwrap()
+}
+
+fn store() -> Store {
+    Store::new(RootTable::embedded(), Calendar::embedded())
+}
+
+/// A quote at `ts` on 2026-11-20 (Eastern clock time `HH:MM`) of an OSI symbol.
+fn quote(clock: &str, underlying: &str, osi: &str, bid: f64, ask: f64) -> QuoteRecord {
+    QuoteRecord {
+        ts: format!("2026-11-20T{clock}:00-05:00").parse().unwrap(),
+        underlying: sym(underlying),
+        contract: ContractKey::parse_osi(osi).unwrap(),
+        bid,
+        ask,
+        bid_size: f64::NAN,
+        ask_size: f64::NAN,
+    }
+}
+
+fn spot(clock: &str, underlying: &str, price: f64) -> SpotRecord {
+    SpotRecord { ts: format!("2026-11-20T{clock}:00-05:00").parse().unwrap(), underlying: sym(underlying), price }
+}
+
+fn filled(quotes: Vec<QuoteRecord>) -> Store {
+    let mut store = store();
+    store.ingest(&Batch { quotes, ..Batch::default() });
+    store
+}
+
+#[test]
+fn rows_are_in_native_order_whatever_the_order_of_the_records() {
+    let store = filled(vec![
+        quote("10:00", "SPX", "SPXW261218P05000000", 1.0, 2.0),
+        quote("10:00", "SPX", "SPX261218C05000000", 1.0, 2.0),
+        quote("10:00", "SPX", "SPXW261120C05000000", 1.0, 2.0),
+        quote("10:00", "SPX", "SPXW261218C05000000", 1.0, 2.0),
+        quote("10:00", "SPX", "SPXW261218C04900000", 1.0, 2.0),
+        quote("10:00", "SPXW", "SPXW261218P04900000", 1.0, 2.0),
+    ]);
+    let book = store.book(sym("SPX")).unwrap();
+    assert_eq!(store.books().len(), 1);
+    let slices: Vec<_> = book.slices.iter().map(|s| (s.root.to_string(), s.expiry.to_string(), s.settle)).collect();
+    let of = |root: &str, expiry: &str, settle| (root.to_owned(), expiry.to_owned(), settle);
+    let (am, pm) = (Settle::Am, Settle::Pm);
+    assert_eq!(slices, [of("SPXW", "2026-11-20", pm), of("SPX", "2026-12-18", am), of("SPXW", "2026-12-18", pm)]);
+    let weekly = &book.slices[2];
+    assert_eq!(weekly.strike_milli, [4_900_000, 4_900_000, 5_000_000, 5_000_000]);
+    assert_eq!(weekly.right, [Right::Call, Right::Put, Right::Call, Right::Put]);
+    assert_eq!(weekly.row(5_000_000, Right::Put), Some(3));
+    assert_eq!(weekly.row(5_100_000, Right::Put), None);
+}
+
+#[test]
+fn the_later_quote_counts_and_marks_its_slice_stale() {
+    let osi = "KO261218C00070000";
+    let mut store =
+        filled(vec![quote("10:00", "KO", osi, 1.0, 2.0), quote("10:00", "KO", "KO270115C00070000", 1.0, 2.0)]);
+    store.books_mut()[0].slices.iter_mut().for_each(|s| s.stale = false);
+    assert_eq!(store.quote(&quote("09:59", "KO", osi, 9.0, 9.5)), Ok(false));
+    assert_eq!(store.quote(&quote("10:00", "KO", osi, 1.0, 2.0)), Ok(false));
+    assert!(!store.books()[0].slices[0].stale);
+    assert_eq!(store.quote(&quote("10:01", "KO", osi, 0.0, 1.5)), Ok(true));
+    let book = &store.books()[0];
+    assert_eq!((book.slices[0].stale, book.slices[1].stale), (true, false));
+    assert!(book.slices[0].bid[0].is_nan());
+    assert_eq!(book.ts, quote("10:01", "KO", osi, 0.0, 0.0).ts);
+}
+
+#[test]
+fn a_spot_or_a_dividend_or_a_curve_marks_what_depends_on_it() {
+    let quotes =
+        vec![quote("10:00", "KO", "KO261218C00070000", 1.0, 2.0), quote("10:00", "F", "F261218C00012000", 1.0, 2.0)];
+    let mut store = filled(quotes);
+    let stale = |store: &mut Store| {
+        let marks: Vec<bool> = store.books().iter().map(|b| b.slices[0].stale).collect();
+        store.books_mut().iter_mut().for_each(|b| b.slices[0].stale = false);
+        marks
+    };
+    assert_eq!(stale(&mut store), [true, true]);
+    assert_eq!(store.spot(&spot("10:00", "KO", 71.0)), Ok(true));
+    assert_eq!(store.spot(&spot("09:59", "KO", 72.0)), Ok(false));
+    assert_eq!(stale(&mut store), [false, true]);
+    let dividend = DividendRecord { underlying: sym("F"), ex_date: Date::constant(2026, 12, 1), amount: 0.15 };
+    let batch = Batch { dividends: Some(vec![dividend]), ..Batch::default() };
+    store.ingest(&batch);
+    assert_eq!(stale(&mut store), [true, false]);
+    store.ingest(&batch);
+    assert_eq!(stale(&mut store), [false, false]);
+    let rate = crate::feeds::RateRecord { date: Date::constant(2026, 11, 20), tenor_days: 30.0, rate: 0.04 };
+    store.ingest(&Batch { rates: Some(vec![rate]), ..Batch::default() });
+    assert_eq!(stale(&mut store), [true, true]);
+    assert_eq!(store.book(sym("KO")).unwrap().spot.to_bits(), 71f64.to_bits());
+}
+
+#[test]
+fn settled_contracts_are_refused_and_dropped() {
+    let mut store = store();
+    let outcomes = [
+        store.quote(&quote("09:29", "SPX", "SPX261120C05000000", 1.0, 2.0)),
+        store.quote(&quote("09:30", "SPX", "SPX261120C05000000", 1.0, 2.0)),
+        store.quote(&quote("15:59", "SPX", "SPXW261120C05000000", 1.0, 2.0)),
+        store.quote(&quote("16:00", "SPX", "SPXW261120C05000000", 1.0, 2.0)),
+        store.quote(&quote("16:00", "SPX", "SPXW261119C05000000", 1.0, 2.0)),
+        store.quote(&quote("16:00", "SPX", "SPXW261123C05000000", 1.0, 2.0)),
+    ];
+    let expired = Err(Reason::Expired);
+    assert_eq!(outcomes, [Ok(true), expired, Ok(true), expired, expired, Ok(true)]);
+    let at = |clock: &str| Some(spot(clock, "X", 1.0).ts);
+    assert_eq!(store.expire(at("09:29")), 0);
+    assert_eq!(store.expire(at("09:30")), 1);
+    assert_eq!(store.expire(None), 1);
+    assert_eq!(store.book(sym("SPX")).unwrap().rows(), 1);
+}
+
+#[test]
+fn what_no_feed_should_deliver_is_refused() {
+    let mut store = store();
+    let good = quote("10:00", "KO", "KO261218C00070000", 1.0, 2.0);
+    let of = |change: fn(&mut QuoteRecord)| {
+        let mut q = good;
+        change(&mut q);
+        q
+    };
+    let range = Err(Reason::OutOfRange);
+    assert_eq!(store.quote(&of(|q| q.bid = -1.0)), range);
+    assert_eq!(store.quote(&of(|q| q.ask = f64::INFINITY)), range);
+    assert_eq!(store.quote(&of(|q| q.contract.strike_milli = 0)), range);
+    assert_eq!(store.quote(&of(|q| q.contract.root = sym("1SPX"))), Err(Reason::Flex));
+    assert_eq!(store.spot(&spot("10:00", "KO", f64::NAN)), range);
+    assert_eq!(store.spot(&spot("10:00", "KO", 0.0)), range);
+    assert!(store.books().is_empty());
+    let counts = store.ingest(&Batch { quotes: vec![good, good, of(|q| q.bid = -1.0)], ..Batch::default() });
+    assert_eq!((counts.received, counts.superseded, counts.refused[Reason::OutOfRange as usize]), (3, 1, 1));
+}
+
+#[test]
+fn a_reset_forgets_contracts_that_are_gone() {
+    let gone = quote("10:00", "KO", "KO261218C00070000", 1.0, 2.0);
+    let kept = quote("10:00", "KO", "KO261218C00075000", 1.0, 2.0);
+    let mut store = filled(vec![gone, kept]);
+    store.ingest(&Batch { reset: vec![sym("KO")], quotes: vec![kept], ..Batch::default() });
+    assert_eq!(store.books()[0].rows(), 1);
+}
+
+#[test]
+fn a_feeds_own_early_close_moves_settlements() {
+    let mut store = filled(vec![quote("10:00", "KO", "KO261218C00070000", 1.0, 2.0)]);
+    let day = Date::constant(2026, 12, 18);
+    store.ingest(&Batch { days: Some(vec![(day, Day::Early)]), ..Batch::default() });
+    assert_eq!(store.books()[0].slices[0].settles_at, "2026-12-18T13:00:00-05:00".parse().unwrap());
+    store.ingest(&Batch { days: Some(Vec::new()), ..Batch::default() });
+    assert_eq!(store.books()[0].slices[0].settles_at, "2026-12-18T16:00:00-05:00".parse().unwrap());
+}
+
+#[test]
+fn old_saturday_listings_become_fridays() {
+    let mut q = quote("10:00", "KO", "KO130119C00070000", 1.0, 2.0);
+    q.ts = "2013-01-02T10:00:00-05:00".parse().unwrap();
+    let store = filled(vec![q]);
+    assert_eq!(store.books()[0].slices[0].expiry.to_string(), "2013-01-18");
+}
+
+/// Records that collide often: few contracts, few times, few prices.
+fn any_quote() -> impl Strategy<Value = QuoteRecord> {
+    const OSI: [(&str, &str); 7] = [
+        ("SPX", "SPX261218C05000000"),
+        ("SPX", "SPXW261218P05000000"),
+        ("SPXW", "SPXW261218C05000000"),
+        ("SPX", "SPXW261120C05000000"),
+        ("KO", "KO261218C00070000"),
+        ("KO", "KO1261218C00070000"),
+        ("BRK.B", "BRKB261218P00500000"),
+    ];
+    const CLOCKS: [&str; 4] = ["09:30", "10:00", "10:01", "16:05"];
+    const PRICES: [f64; 4] = [f64::NAN, 0.0, 1.0, 1.5];
+    (0..OSI.len(), 0..CLOCKS.len(), 0..PRICES.len(), 0..PRICES.len())
+        .prop_map(|(c, t, b, a)| quote(CLOCKS[t], OSI[c].0, OSI[c].1, PRICES[b], PRICES[a]))
+}
+
+proptest! {
+    #[test]
+    fn shuffled_records_make_equal_books(
+        (quotes, shuffled) in proptest::collection::vec(any_quote(), 1..40)
+            .prop_flat_map(|q| (Just(q.clone()), Just(q).prop_shuffle())),
+        prices in proptest::collection::vec((0usize..2, 1u8..4), 0..6),
+    ) {
+        let spots: Vec<_> = prices.iter().map(|&(t, p)| spot(["10:00", "10:01"][t], "SPX", f64::from(p))).collect();
+        let (mut one, mut other) = (store(), store());
+        one.ingest(&Batch { quotes, spots: spots.clone(), ..Batch::default() });
+        other.ingest(&Batch { quotes: shuffled, spots: spots.into_iter().rev().collect(), ..Batch::default() });
+        one.expire(None);
+        other.expire(None);
+        prop_assert_eq!(format!("{:?}", one.books()), format!("{:?}", other.books()));
+        for slice in one.books().iter().flat_map(|b| &b.slices) {
+            let keys: Vec<_> = slice.strike_milli.iter().zip(&slice.right).collect();
+            prop_assert!(keys.is_sorted() && keys.windows(2).all(|w| w[0] != w[1]), "{:?}", slice);
+        }
+    }
+}

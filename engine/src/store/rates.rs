@@ -1,0 +1,105 @@
+//! Discount curves: continuously compounded zero rates by tenor, and the rate to any time between.
+//!
+//! Between two tenors the logarithm of the discount factor, −rate·time, is linear in time, which is a constant forward
+//! rate; before the first and beyond the last tenor the rate is flat. Never: a day count other than days / 365.
+
+use crate::feeds::RateRecord;
+use jiff::civil::Date;
+use std::collections::BTreeMap;
+
+const DAYS_PER_YEAR: f64 = 365.0;
+
+/// The curve of one date.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// (years, rate), ascending; never empty.
+    nodes: Vec<(f64, f64)>,
+}
+
+impl Curve {
+    /// The continuously compounded rate to `years` from the curve's date, per year.
+    #[must_use]
+    pub fn rate(&self, years: f64) -> f64 {
+        let after = self.nodes.partition_point(|&(t, _)| t < years);
+        match (after.checked_sub(1).map(|i| self.nodes[i]), self.nodes.get(after)) {
+            (Some((t0, r0)), Some(&(t1, r1))) => {
+                let (y0, y1) = (t0 * r0, t1 * r1);
+                (y0 + (y1 - y0) * (years - t0) / (t1 - t0)) / years
+            }
+            (Some((_, rate)), None) | (None, Some(&(_, rate))) => rate,
+            (None, None) => 0.0,
+        }
+    }
+}
+
+/// The curves that a feed delivered, by date.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curves {
+    by_date: BTreeMap<Date, Curve>,
+}
+
+impl Curves {
+    /// Curves from their points, in any order. Of two points of one date and tenor the larger rate counts; a point
+    /// without a positive tenor or a finite rate does not.
+    #[must_use]
+    pub fn new(records: &[RateRecord]) -> Self {
+        let usable = |r: &&RateRecord| r.tenor_days > 0.0 && r.tenor_days.is_finite() && r.rate.is_finite();
+        let mut points: Vec<RateRecord> = records.iter().filter(usable).copied().collect();
+        points.sort_by(|a, b| {
+            let by_tenor = a.date.cmp(&b.date).then(a.tenor_days.total_cmp(&b.tenor_days));
+            by_tenor.then(b.rate.total_cmp(&a.rate))
+        });
+        points.dedup_by_key(|r| (r.date, r.tenor_days.to_bits()));
+        let mut by_date = BTreeMap::new();
+        for r in points {
+            let curve = by_date.entry(r.date).or_insert_with(|| Curve { nodes: Vec::new() });
+            curve.nodes.push((r.tenor_days / DAYS_PER_YEAR, r.rate));
+        }
+        Self { by_date }
+    }
+
+    /// The curve to value at on a date: the latest of that date or earlier; where there is none, the earliest later one.
+    /// Tenors count from the valuation, as if the curve were of that date. `None`: there is no curve at all.
+    #[must_use]
+    pub fn on(&self, date: Date) -> Option<&Curve> {
+        let earlier = self.by_date.range(..=date).next_back();
+        earlier.or_else(|| self.by_date.iter().next()).map(|(_, curve)| curve)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::civil::date;
+
+    fn point(date: Date, tenor_days: f64, rate: f64) -> RateRecord {
+        RateRecord { date, tenor_days, rate }
+    }
+
+    fn curves() -> Curves {
+        let (old, new) = (date(2026, 1, 2), date(2026, 2, 2));
+        let nan = point(old, 30.0, f64::NAN);
+        Curves::new(&[point(old, 730.0, 0.05), nan, point(new, 365.0, 0.03), point(old, 365.0, 0.04)])
+    }
+
+    #[test]
+    fn forward_rates_are_constant_between_tenors() {
+        let curves = curves();
+        let curve = curves.on(date(2026, 1, 2)).unwrap();
+        // 4 % for a year and 6 % for the next one make 5 % for two.
+        for (years, want) in [(0.0, 0.04), (0.01, 0.04), (1.0, 0.04), (1.5, 0.07 / 1.5), (2.0, 0.05), (9.0, 0.05)] {
+            assert!((curve.rate(years) - want).abs() < 1e-15, "{years}: {}", curve.rate(years));
+        }
+    }
+
+    #[test]
+    fn the_latest_curve_that_is_known_counts() {
+        let curves = curves();
+        let rate = |d| curves.on(d).map(|c| c.rate(1.0));
+        assert_eq!(rate(date(2026, 1, 2)), Some(0.04));
+        assert_eq!(rate(date(2026, 2, 1)), Some(0.04));
+        assert_eq!(rate(date(2027, 2, 1)), Some(0.03));
+        assert_eq!(rate(date(2020, 1, 1)), Some(0.04));
+        assert_eq!(Curves::default().on(date(2026, 1, 2)), None);
+    }
+}

@@ -1,0 +1,361 @@
+//! One connection: what it has heard, what it still has to say, and how long it may take for either.
+//!
+//! [`Connection::drive`] goes on until the socket would block, which is what an edge-triggered poll needs. While an
+//! answer waits to be sent nothing is read, so a client that does not take its answers cannot queue more of them.
+
+use super::exchange::{self, InFlight};
+use super::limits::{HEADERS, Limits};
+use super::metrics::OpenConnection;
+use super::reactor::Turn;
+use super::request::{Facts, Fault, parse};
+use super::{App, Metrics};
+use mio::net::TcpStream;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Reads and answers of one connection before the others get their turn.
+const STEPS_PER_TURN: usize = 32;
+
+/// How long a connection lingers while the server stops.
+const LINGER_STOPPING: Duration = Duration::from_millis(200);
+
+/// What the reactor does with a connection that has been driven.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Wait until the socket is ready.
+    Wait,
+    /// Drive it again when the others have had their turn.
+    Again,
+    /// Hand it to a reactor of the other kind.
+    Move,
+    /// Drop it.
+    Close,
+}
+
+/// What a connection waits for; each has a deadline of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// For the first byte of a request.
+    Idle,
+    /// For the rest of a head.
+    Head,
+    /// For the rest of a body.
+    Body,
+    /// For the client to take its answer.
+    Write,
+    /// For the client to close: a socket closed with unread input would reset, and might lose the last answer.
+    Linger,
+}
+
+/// The client is gone, or the stream that it was sent broke.
+struct Gone;
+
+/// One connection.
+#[derive(Debug)]
+pub(super) struct Connection {
+    socket: TcpStream,
+    peer: SocketAddr,
+    inbox: Vec<u8>,
+    /// How much of `inbox` has been searched for the end of a head.
+    searched: usize,
+    /// Parse at this length even without the end of a head, to notice early what is none.
+    parse_at: usize,
+    /// Bytes of the current request's body that have not come yet; `inbox` begins with its head.
+    body_left: Option<u64>,
+    unsent: Vec<u8>,
+    sent: usize,
+    in_flight: Option<InFlight>,
+    /// No further request is answered.
+    last: bool,
+    phase: Phase,
+    deadline: Instant,
+    _open: OpenConnection,
+}
+
+impl Connection {
+    /// A connection that has just been accepted.
+    pub(super) fn new(socket: TcpStream, peer: SocketAddr, metrics: &Arc<Metrics>, limits: &Limits) -> Self {
+        // Without it an answer in two parts waits for the client's delayed acknowledgement. A socket that refuses is slow.
+        let _ = socket.set_nodelay(true);
+        Self {
+            socket,
+            peer,
+            inbox: Vec::new(),
+            searched: 0,
+            parse_at: 0,
+            body_left: None,
+            unsent: Vec::new(),
+            sent: 0,
+            in_flight: None,
+            last: false,
+            phase: Phase::Idle,
+            deadline: Instant::now() + limits.idle,
+            _open: metrics.opened(),
+        }
+    }
+
+    /// The socket, for the poll.
+    pub(super) fn socket(&mut self) -> &mut TcpStream {
+        &mut self.socket
+    }
+
+    /// Does what can be done now.
+    pub(super) fn drive<A: App>(&mut self, turn: &mut Turn<A>) -> Verdict {
+        for _ in 0..STEPS_PER_TURN {
+            match self.step(turn) {
+                Ok(None) => {}
+                Ok(Some(verdict)) => return verdict,
+                Err(Gone) => return Verdict::Close,
+            }
+        }
+        Verdict::Again
+    }
+
+    /// Looks at the deadline.
+    pub(super) fn sweep<A: App>(&mut self, turn: &mut Turn<A>) -> Verdict {
+        if turn.now < self.deadline {
+            return Verdict::Wait;
+        }
+        if !matches!(self.phase, Phase::Head | Phase::Body) {
+            return Verdict::Close;
+        }
+        turn.out.clear();
+        self.refuse(Fault::Timeout, turn);
+        if self.send(turn).is_err() { Verdict::Close } else { self.drive(turn) }
+    }
+
+    /// One step; `None`: there may be another.
+    fn step<A: App>(&mut self, turn: &mut Turn<A>) -> Result<Option<Verdict>, Gone> {
+        if self.in_flight.is_some() && !turn.bulk {
+            return Ok(Some(Verdict::Move));
+        }
+        if !self.flush(turn)? {
+            return Ok(Some(Verdict::Wait));
+        }
+        if self.in_flight.is_some() {
+            self.send_piece(turn)?;
+            return Ok(Some(if self.unsent.is_empty() { Verdict::Again } else { Verdict::Wait }));
+        }
+        if self.phase == Phase::Linger {
+            return self.drain(turn);
+        }
+        if self.last {
+            self.linger(turn);
+            return Ok(None);
+        }
+        if turn.stopping {
+            return Ok(Some(Verdict::Close));
+        }
+        if turn.bulk {
+            return Ok(Some(Verdict::Move));
+        }
+        if self.answer(turn)? {
+            return Ok(None);
+        }
+        self.hear(turn)
+    }
+
+    /// Reads once.
+    fn hear<A: App>(&mut self, turn: &mut Turn<A>) -> Result<Option<Verdict>, Gone> {
+        let Some(n) = read_some(&mut self.socket, &mut turn.input)? else { return Ok(Some(Verdict::Wait)) };
+        let mut heard = &turn.input[..n];
+        if let Some(left) = &mut self.body_left {
+            let dropped = heard.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
+            *left -= dropped as u64;
+            heard = &heard[dropped..];
+        }
+        self.inbox.extend_from_slice(heard);
+        Ok(None)
+    }
+
+    /// Answers what is complete in `inbox`; whether anything happened.
+    fn answer<A: App>(&mut self, turn: &mut Turn<A>) -> Result<bool, Gone> {
+        turn.out.clear();
+        let inbox = std::mem::take(&mut self.inbox);
+        let mut kept = 0..inbox.len();
+        let mut answered = false;
+        while self.may_hold_head(&inbox[kept.clone()], turn.shared.limits.head_bytes) {
+            let mut slots = [httparse::EMPTY_HEADER; HEADERS];
+            match parse(&inbox[kept.clone()], &mut slots, self.peer, &turn.shared.limits) {
+                Ok(None) => break,
+                Err(fault) => {
+                    self.refuse(fault, turn);
+                    (kept, answered) = (0..0, true);
+                }
+                Ok(Some((request, facts))) => {
+                    let behind = kept.len() - facts.length;
+                    let Some(body) = self.pass_body(&facts, behind, turn) else {
+                        kept.end = kept.start + facts.length;
+                        break;
+                    };
+                    kept.start += facts.length + body;
+                    let reply = exchange::reply(&request, &facts, turn);
+                    self.last = !reply.keep_alive;
+                    self.in_flight = reply.in_flight;
+                    (self.searched, self.parse_at, answered) = (0, 0, true);
+                }
+            }
+            if self.last || self.in_flight.is_some() || turn.out.len() > turn.shared.limits.unsent_bytes {
+                break;
+            }
+        }
+        self.keep(inbox, kept);
+        self.settle(answered, turn);
+        if !turn.out.is_empty() {
+            self.send(turn)?;
+        }
+        Ok(answered)
+    }
+
+    /// Whether a head may have become complete (or longer than `most`), so that slow clients are not parsed anew for
+    /// every byte.
+    fn may_hold_head(&mut self, heard: &[u8], most: usize) -> bool {
+        if heard.is_empty() || self.body_left.is_some_and(|left| left > 0) {
+            return false;
+        }
+        let fresh = &heard[self.searched.saturating_sub(3).min(heard.len())..];
+        let ends = || fresh.windows(2).any(|w| w == b"\n\n") || fresh.windows(3).any(|w| w == b"\n\r\n");
+        let parse = heard.len() >= self.parse_at || self.body_left.is_some() || ends();
+        self.searched = heard.len();
+        if parse {
+            self.parse_at = (heard.len() * 2).min(heard.len().max(most) + 1);
+        }
+        parse
+    }
+
+    /// How many bytes of the request's body stand in the buffer, `behind` bytes of which follow the head; `None` if
+    /// more are to come.
+    fn pass_body<A: App>(&mut self, facts: &Facts, behind: usize, turn: &mut Turn<A>) -> Option<usize> {
+        if self.body_left.take().is_some() {
+            return Some(0);
+        }
+        match usize::try_from(facts.body) {
+            Ok(body) if body <= behind => Some(body),
+            _ => {
+                self.body_left = Some(facts.body - behind as u64);
+                if facts.expects_continue && behind == 0 {
+                    turn.out.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
+                }
+                None
+            }
+        }
+    }
+
+    fn keep(&mut self, mut inbox: Vec<u8>, kept: std::ops::Range<usize>) {
+        if kept.is_empty() {
+            return; // an idle connection holds no buffer
+        }
+        inbox.truncate(kept.end);
+        inbox.drain(..kept.start);
+        self.inbox = inbox;
+    }
+
+    /// Chooses what is waited for next; the clock of a phase starts when it is entered, or again after an answer.
+    fn settle<A: App>(&mut self, answered: bool, turn: &Turn<A>) {
+        let (phase, limit) = match (self.body_left, self.inbox.is_empty()) {
+            (Some(_), _) => (Phase::Body, turn.shared.limits.body),
+            (None, false) => (Phase::Head, turn.shared.limits.head),
+            (None, true) => (Phase::Idle, turn.shared.limits.idle),
+        };
+        if answered || phase != self.phase {
+            (self.phase, self.deadline) = (phase, turn.now + limit);
+        }
+    }
+
+    fn refuse<A: App>(&mut self, fault: Fault, turn: &mut Turn<A>) {
+        exchange::refuse(fault, false, turn);
+        self.last = true;
+    }
+
+    /// Writes the next piece of the answer in flight.
+    fn send_piece<A: App>(&mut self, turn: &mut Turn<A>) -> Result<(), Gone> {
+        let Some(in_flight) = &mut self.in_flight else { return Ok(()) };
+        turn.out.clear();
+        let done = in_flight.next(turn).ok_or(Gone)?;
+        self.send(turn)?;
+        if done {
+            if let Some(finished) = self.in_flight.take() {
+                finished.count(turn);
+            }
+            self.last |= turn.stopping;
+            if self.unsent.is_empty() {
+                self.settle(true, turn);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes `turn.out`, keeps what the socket does not take.
+    fn send<A: App>(&mut self, turn: &mut Turn<A>) -> Result<(), Gone> {
+        let n = write_some(&mut self.socket, &turn.out)?;
+        if n < turn.out.len() || self.in_flight.is_some() {
+            self.unsent.extend_from_slice(&turn.out[n..]);
+            (self.phase, self.deadline) = (Phase::Write, turn.now + turn.shared.limits.write);
+        }
+        Ok(())
+    }
+
+    /// Sends what the socket did not take before; false while some of it is left.
+    fn flush<A: App>(&mut self, turn: &mut Turn<A>) -> Result<bool, Gone> {
+        if self.unsent.is_empty() {
+            return Ok(true);
+        }
+        let n = write_some(&mut self.socket, &self.unsent[self.sent..])?;
+        self.sent += n;
+        if n > 0 {
+            self.deadline = turn.now + turn.shared.limits.write;
+        }
+        if self.sent < self.unsent.len() {
+            return Ok(false);
+        }
+        (self.unsent, self.sent) = (Vec::new(), 0);
+        Ok(true)
+    }
+
+    /// Says that no more will come.
+    fn linger<A: App>(&mut self, turn: &Turn<A>) {
+        // A socket that cannot be shut down is gone, which the next read shows.
+        let _ = self.socket.shutdown(Shutdown::Write);
+        let limit = if turn.stopping { LINGER_STOPPING } else { turn.shared.limits.linger };
+        (self.phase, self.deadline) = (Phase::Linger, turn.now + limit);
+        self.inbox = Vec::new();
+    }
+
+    /// Reads and drops what the client still sends, until it closes or the time is up.
+    fn drain<A: App>(&mut self, turn: &mut Turn<A>) -> Result<Option<Verdict>, Gone> {
+        if turn.now >= self.deadline {
+            return Ok(Some(Verdict::Close));
+        }
+        Ok(read_some(&mut self.socket, &mut turn.input)?.is_none().then_some(Verdict::Wait))
+    }
+}
+
+/// Reads once; `None` if there is nothing yet.
+fn read_some(socket: &mut TcpStream, buffer: &mut [u8]) -> Result<Option<usize>, Gone> {
+    loop {
+        match socket.read(buffer) {
+            Ok(0) => return Err(Gone),
+            Ok(n) => return Ok(Some(n)),
+            Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(None),
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(_) => return Err(Gone),
+        }
+    }
+}
+
+/// Writes until the socket takes no more; how much it took.
+fn write_some(socket: &mut TcpStream, bytes: &[u8]) -> Result<usize, Gone> {
+    let mut sent = 0;
+    while sent < bytes.len() {
+        match socket.write(&bytes[sent..]) {
+            Ok(0) => return Err(Gone),
+            Ok(n) => sent += n,
+            Err(e) if e.kind() == ErrorKind::WouldBlock => break,
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(_) => return Err(Gone),
+        }
+    }
+    Ok(sent)
+}

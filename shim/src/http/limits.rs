@@ -1,0 +1,71 @@
+//! Every bound of the server, in one place: what a client may send, hold and wait for.
+
+use std::time::Duration;
+
+/// Most header lines of a request; more are answered with 431. Browsers send 15 to 25.
+pub const HEADERS: usize = 100;
+
+/// Bytes that an answer is written in: what [`super::Stream::fill`] should append per call.
+pub const PIECE_BYTES: usize = 64 * 1024;
+
+/// Bytes read from a socket at once.
+pub(super) const READ_BYTES: usize = 16 * 1024;
+
+/// The bounds that a test may want shorter.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Most bytes of a request's head; more are answered with 431.
+    pub head_bytes: usize,
+    /// Most bytes of a request's body, which is read and dropped; more are answered with 413.
+    pub body_bytes: u64,
+    /// No further pipelined request is parsed while more bytes than this wait to be sent.
+    pub unsent_bytes: usize,
+    /// Open connections; further ones wait in the kernel's queue.
+    pub connections: usize,
+    /// Time for a whole head, from its first byte; then 408.
+    pub head: Duration,
+    /// Time for a whole body.
+    pub body: Duration,
+    /// Time between two requests on a connection.
+    pub idle: Duration,
+    /// Time in which a client must take at least a byte of its answer.
+    pub write: Duration,
+    /// Time for a client to stop sending after the last answer on its connection.
+    pub linger: Duration,
+    /// Time for streams to finish after [`super::Server::stop`].
+    pub drain: Duration,
+    /// How long no connection is accepted when the process has run out of descriptors.
+    pub accept_pause: Duration,
+    /// Smallest body that is compressed for a client that takes gzip.
+    pub gzip_bytes: usize,
+    /// Streams compressed at the same time (each holds about 300 KB); further ones go out as they are.
+    pub gzip_streams: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            head_bytes: 32 * 1024,
+            body_bytes: 1 << 20,
+            unsent_bytes: 64 * 1024,
+            connections: 8192,
+            head: Duration::from_secs(10),
+            body: Duration::from_secs(30),
+            idle: Duration::from_secs(60),
+            write: Duration::from_secs(30),
+            linger: Duration::from_secs(2),
+            drain: Duration::from_secs(5),
+            accept_pause: Duration::from_millis(50),
+            gzip_bytes: 1024,
+            gzip_streams: 64,
+        }
+    }
+}
+
+impl Limits {
+    /// How often deadlines are looked at: a quarter of the shortest, between 5 ms and 1 s.
+    pub(super) fn sweep_interval(&self) -> Duration {
+        let shortest = [self.head, self.body, self.idle, self.write, self.linger, self.drain].into_iter().min();
+        (shortest.unwrap_or_default() / 4).clamp(Duration::from_millis(5), Duration::from_secs(1))
+    }
+}

@@ -1,0 +1,87 @@
+//! Sockets to listen on: exclusively ours, or a clear error.
+//!
+//! `SO_REUSEPORT` is never set: with it a second program can take the port, and each gets a part of the connections. On
+//! Unix `SO_REUSEADDR` is (it only lets a restarted server pass the old one's closing connections); on Windows it is not,
+//! for there it means the same as `SO_REUSEPORT`.
+
+use mio::net::TcpListener;
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use std::fmt;
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+
+/// Connections that the kernel holds until they are accepted.
+const BACKLOG: i32 = 1024;
+
+/// An address that cannot be listened on.
+#[derive(Debug)]
+pub struct ListenError {
+    address: Option<SocketAddr>,
+    cause: io::Error,
+}
+
+impl fmt::Display for ListenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(address) = self.address else { return write!(f, "cannot start the server: {}", self.cause) };
+        match self.cause.kind() {
+            ErrorKind::AddrInUse => {
+                write!(f, "{address} is in use: another greeksd, or another program, listens there")
+            }
+            _ => write!(f, "cannot listen on {address}: {}", self.cause),
+        }
+    }
+}
+
+impl std::error::Error for ListenError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.cause)
+    }
+}
+
+impl From<io::Error> for ListenError {
+    fn from(cause: io::Error) -> Self {
+        Self { address: None, cause }
+    }
+}
+
+/// Listens on every address. One that this machine does not have (`[::1]` without IPv6) is a warning while another can
+/// be had.
+pub(super) fn listen(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, ListenError> {
+    let mut listeners = Vec::new();
+    let mut absent = None;
+    for &address in addresses {
+        match open(address) {
+            Ok(listener) => listeners.push(listener),
+            Err(cause) if is_absent(&cause) => {
+                tracing::warn!(%address, error = %cause, "this machine has no such address; not listening there");
+                absent = Some(ListenError { address: Some(address), cause });
+            }
+            Err(cause) => return Err(ListenError { address: Some(address), cause }),
+        }
+    }
+    match absent {
+        Some(error) if listeners.is_empty() => Err(error),
+        _ => Ok(listeners),
+    }
+}
+
+fn open(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    if cfg!(unix) {
+        socket.set_reuse_address(true)?;
+    }
+    if address.is_ipv6() {
+        socket.set_only_v6(true)?;
+    }
+    socket.bind(&SockAddr::from(address))?;
+    socket.listen(BACKLOG)?;
+    socket.set_nonblocking(true)?;
+    Ok(TcpListener::from_std(socket.into()))
+}
+
+/// No such address family, or no such address.
+fn is_absent(cause: &io::Error) -> bool {
+    /// `EAFNOSUPPORT` on Linux and macOS, `WSAEAFNOSUPPORT`.
+    const NO_FAMILY: [i32; 3] = [97, 47, 10047];
+    cause.kind() == ErrorKind::AddrNotAvailable || cause.raw_os_error().is_some_and(|code| NO_FAMILY.contains(&code))
+}

@@ -1,0 +1,36 @@
+//! An HTTP/1.1 server for one local program: GET and HEAD, small answers at once, long ones streamed.
+//!
+//! One *small* reactor thread accepts, parses and answers what fits into one buffer. A connection whose answer does not
+//! moves to one of the *bulk* reactors, which run at a lower priority, for as long as it streams, and comes back for its
+//! next request: so a small request never waits behind rows of somebody else (a thread that mostly sleeps is run as soon
+//! as it wakes). Each thread formats into one buffer of its own; what a slow client has not taken is the only memory
+//! that a connection holds.
+//!
+//! The server is generic over an [`App`]. Never here: a vendor, a Greek, a row.
+
+mod connection;
+mod exchange;
+mod framing;
+pub mod limits;
+mod listen;
+pub mod metrics;
+pub mod percent;
+mod reactor;
+mod request;
+mod response;
+mod server;
+
+pub use limits::Limits;
+pub use listen::ListenError;
+pub use metrics::Metrics;
+pub use request::{Method, Request};
+pub use response::{Answer, Body, Stream};
+pub use server::{Config, Server};
+
+/// What the server serves. Called on the reactor threads: it must not block, and should hold a lock nowhere.
+///
+/// A panic costs the one connection (500, or a cut stream), not the server.
+pub trait App: Send + Sync + 'static {
+    /// The answer to one request. Whatever can fail is decided here, before the head of the answer is written.
+    fn answer(&self, request: &Request<'_>) -> Answer;
+}

@@ -1,0 +1,101 @@
+//! Percent-decoding of targets. Strict for a path, whose bytes choose a resource; forgiving for a query, as browsers are.
+
+use std::borrow::Cow;
+
+/// Decodes `%XX` of a path or of one of its segments. Split a path on `/` first: `%2F` belongs to a name (`BRK%2FB`).
+///
+/// `None` for a `%` without two hex digits and for bytes that are not UTF-8.
+#[must_use]
+pub fn decode_strict(text: &str) -> Option<Cow<'_, str>> {
+    if !text.contains('%') {
+        return Some(Cow::Borrowed(text));
+    }
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, tail)) = rest.split_first() {
+        if byte == b'%' {
+            out.push(hex_byte(tail)?);
+            rest = &tail[2..];
+        } else {
+            out.push(byte);
+            rest = tail;
+        }
+    }
+    String::from_utf8(out).ok().map(Cow::Owned)
+}
+
+/// Decodes `%XX` and `+` of a query name or value. A `%` without two hex digits stays as it is; bytes that are not
+/// UTF-8 become U+FFFD.
+#[must_use]
+pub fn decode_form(text: &str) -> Cow<'_, str> {
+    if !text.contains(['%', '+']) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, tail)) = rest.split_first() {
+        rest = tail;
+        match byte {
+            b'+' => out.push(b' '),
+            b'%' => match hex_byte(tail) {
+                Some(decoded) => {
+                    out.push(decoded);
+                    rest = &tail[2..];
+                }
+                None => out.push(b'%'),
+            },
+            other => out.push(other),
+        }
+    }
+    match String::from_utf8(out) {
+        Ok(decoded) => Cow::Owned(decoded),
+        Err(bad) => Cow::Owned(String::from_utf8_lossy(bad.as_bytes()).into_owned()),
+    }
+}
+
+/// The byte of two hex digits at the start of `text`.
+fn hex_byte(text: &[u8]) -> Option<u8> {
+    let digit = |i: usize| text.get(i).and_then(|&b| char::from(b).to_digit(16));
+    let value = digit(0)? * 16 + digit(1)?;
+    u8::try_from(value).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_path_keeps_plus_and_refuses_what_it_cannot_read() {
+        assert_eq!(decode_strict("BRK%2fB+%2A").as_deref(), Some("BRK/B+*"));
+        assert_eq!(decode_strict("plain").as_deref(), Some("plain"));
+        for bad in ["%", "%4", "%zz", "a%G0", "%ff", "%C3", "%+1"] {
+            assert_eq!(decode_strict(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_query_reads_what_clients_send_and_keeps_the_rest() {
+        assert_eq!(decode_form("ACME++261218C00100000"), "ACME  261218C00100000");
+        assert_eq!(decode_form("%2A%2c%20%3E%3D400"), "*, >=400");
+        assert_eq!(decode_form("100%"), "100%");
+        assert_eq!(decode_form("%zz%4"), "%zz%4");
+        assert_eq!(decode_form("%ff"), "\u{fffd}");
+        assert_eq!(decode_form("%C3%A9"), "é");
+    }
+
+    proptest! {
+        #[test]
+        fn decoding_undoes_encoding(text in ".{0,40}") {
+            let encoded: String = text.bytes().map(|b| format!("%{b:02x}")).collect();
+            let decoded = decode_strict(&encoded);
+            prop_assert_eq!(decoded.as_deref(), Some(text.as_str()));
+            prop_assert_eq!(decode_form(&encoded), text);
+        }
+
+        #[test]
+        fn decoding_never_panics(text in "[%+0-9a-fzé]{0,30}") {
+            let _ = (decode_strict(&text), decode_form(&text));
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! One request head: bytes to method, target and headers, or to the fault that it is answered with.
+//!
+//! Strict where leniency would let two parties read the same bytes differently: repeated `Content-Length`, any
+//! `Transfer-Encoding` and a second `Host` are refused.
+
+use super::limits::{HEADERS, Limits};
+use super::percent::decode_strict;
+use std::borrow::Cow;
+use std::net::SocketAddr;
+
+/// What a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// The answer.
+    Get,
+    /// The answer's head only; the server takes the body away.
+    Head,
+}
+
+/// One parsed request. Borrows the connection's buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    method: Method,
+    path: &'a str,
+    query: &'a str,
+    authority: Option<&'a str>,
+    headers: &'a [httparse::Header<'a>],
+    peer: SocketAddr,
+}
+
+impl<'a> Request<'a> {
+    /// GET or HEAD. An answer need not look at it.
+    #[must_use]
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    /// The path as it was sent, from its first `/` to before the `?`.
+    #[must_use]
+    pub fn raw_path(&self) -> &'a str {
+        self.path
+    }
+
+    /// The decoded path. Where a segment may contain `%2F`, split [`Self::raw_path`] and decode the segments instead.
+    #[must_use]
+    pub fn path(&self) -> Cow<'a, str> {
+        decode_strict(self.path).unwrap_or(Cow::Borrowed(self.path))
+    }
+
+    /// What stands after the `?`, as it was sent; empty if nothing does.
+    #[must_use]
+    pub fn query(&self) -> &'a str {
+        self.query
+    }
+
+    /// The value of the first header of this name (any case), if it is text.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&'a str> {
+        let found = self.headers.iter().find(|h| h.name.eq_ignore_ascii_case(name))?;
+        std::str::from_utf8(found.value).ok().map(str::trim)
+    }
+
+    /// The host that the client believes to talk to, with its port: the target's if it is absolute, else `Host`.
+    #[must_use]
+    pub fn host(&self) -> Option<&'a str> {
+        self.authority.or_else(|| self.header("host")).filter(|host| !host.is_empty())
+    }
+
+    /// The client's address.
+    #[must_use]
+    pub fn peer(&self) -> SocketAddr {
+        self.peer
+    }
+
+    /// Whether `Accept-Encoding` lets the answer be gzip.
+    pub(super) fn takes_gzip(&self) -> bool {
+        self.header("accept-encoding").is_some_and(admits_gzip)
+    }
+}
+
+/// What the connection must know of a head besides the request itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Facts {
+    /// Bytes of the head.
+    pub(super) length: usize,
+    /// Bytes of the body behind it.
+    pub(super) body: u64,
+    /// The client waits for 100 before it sends the body.
+    pub(super) expects_continue: bool,
+    /// HTTP/1.0: no chunks, closed unless asked otherwise.
+    pub(super) http10: bool,
+    /// The connection stays open after the answer.
+    pub(super) keep_alive: bool,
+}
+
+/// A request that the server itself refuses; the connection is closed after the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    Malformed,
+    BadPath,
+    BadLength,
+    BadHost,
+    Method,
+    Timeout,
+    ContentTooLarge,
+    HeadTooLarge,
+    Panicked,
+    TransferEncoding,
+    Version,
+}
+
+impl Fault {
+    /// Status and text.
+    pub(super) fn text(self) -> (u16, &'static str) {
+        match self {
+            Self::Malformed => (400, "malformed request"),
+            Self::BadPath => (400, "malformed path"),
+            Self::BadLength => (400, "malformed or repeated Content-Length"),
+            Self::BadHost => (400, "missing or repeated Host"),
+            Self::Method => (405, "method not allowed"),
+            Self::Timeout => (408, "the request did not arrive in time"),
+            Self::ContentTooLarge => (413, "request body too large"),
+            Self::HeadTooLarge => (431, "request head too large"),
+            Self::Panicked => (500, "internal error"),
+            Self::TransferEncoding => (501, "request bodies with Transfer-Encoding are not supported"),
+            Self::Version => (505, "HTTP/1.0 and HTTP/1.1 only"),
+        }
+    }
+}
+
+/// The headers of a head, to be lent to [`parse`].
+pub(super) type HeaderSlots<'a> = [httparse::Header<'a>; HEADERS];
+
+/// Reads one head from the start of `bytes`; `None` while it is incomplete.
+pub(super) fn parse<'a>(
+    bytes: &'a [u8],
+    slots: &'a mut HeaderSlots<'a>,
+    peer: SocketAddr,
+    limits: &Limits,
+) -> Result<Option<(Request<'a>, Facts)>, Fault> {
+    let mut head = httparse::Request::new(slots);
+    let length = match head.parse(bytes) {
+        Ok(httparse::Status::Complete(length)) if length <= limits.head_bytes => length,
+        Ok(httparse::Status::Partial) if bytes.len() <= limits.head_bytes => return Ok(None),
+        Ok(_) | Err(httparse::Error::TooManyHeaders) => return Err(Fault::HeadTooLarge),
+        Err(httparse::Error::Version) if names_http(bytes) => return Err(Fault::Version),
+        Err(_) => return Err(Fault::Malformed),
+    };
+    let headers: &'a [httparse::Header<'a>] = head.headers;
+    let facts = read_facts(headers, length, head.version == Some(0))?;
+    let method = match head.method {
+        Some("GET") => Method::Get,
+        Some("HEAD") => Method::Head,
+        _ => return Err(Fault::Method),
+    };
+    if facts.body > limits.body_bytes {
+        return Err(Fault::ContentTooLarge);
+    }
+    let (authority, path, query) = split_target(head.path.unwrap_or_default()).ok_or(Fault::BadPath)?;
+    Ok(Some((Request { method, path, query, authority, headers, peer }, facts)))
+}
+
+/// Whether the third word of the request line is a version of HTTP.
+fn names_http(bytes: &[u8]) -> bool {
+    let line = bytes.split(|&b| b == b'\n').find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
+    line.split(|&b| b == b' ').nth(2).is_some_and(|word| word.starts_with(b"HTTP/"))
+}
+
+/// The headers that concern the connection.
+fn read_facts(headers: &[httparse::Header<'_>], length: usize, http10: bool) -> Result<Facts, Fault> {
+    let mut facts = Facts { length, body: 0, expects_continue: false, http10, keep_alive: !http10 };
+    let (mut lengths, mut hosts) = (0, 0);
+    for header in headers {
+        let is = |name: &str| header.name.eq_ignore_ascii_case(name);
+        if is("connection") {
+            facts.keep_alive = keeps_alive(header.value, facts.keep_alive);
+        } else if is("content-length") {
+            lengths += 1;
+            facts.body = parse_length(header.value).filter(|_| lengths == 1).ok_or(Fault::BadLength)?;
+        } else if is("transfer-encoding") {
+            return Err(Fault::TransferEncoding);
+        } else if is("expect") {
+            facts.expects_continue = !http10 && header.value.eq_ignore_ascii_case(b"100-continue");
+        } else if is("host") {
+            hosts += 1;
+        }
+    }
+    if hosts > 1 || (hosts == 0 && !http10) {
+        return Err(Fault::BadHost);
+    }
+    Ok(facts)
+}
+
+/// Whether the connection stays open, after one `Connection` header. `close` wins over `keep-alive`.
+fn keeps_alive(value: &[u8], before: bool) -> bool {
+    let has = |word: &[u8]| value.split(|&b| b == b',').any(|item| item.trim_ascii().eq_ignore_ascii_case(word));
+    !has(b"close") && (before || has(b"keep-alive"))
+}
+
+fn parse_length(value: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(value).ok()?;
+    let plain = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    plain.then(|| text.parse().ok())?
+}
+
+/// Authority, path and query of `/path?query` or `http://authority/path?query`; the path decodes.
+fn split_target(target: &str) -> Option<(Option<&str>, &str, &str)> {
+    let (authority, origin) = match split_scheme(target) {
+        Some(rest) => {
+            let (authority, origin) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+            (Some(authority), origin)
+        }
+        None => (None, target),
+    };
+    let (path, query) = origin.split_once('?').unwrap_or((origin, ""));
+    let path = if path.is_empty() && authority.is_some() { "/" } else { path };
+    (path.starts_with('/') && decode_strict(path).is_some()).then_some((authority, path, query))
+}
+
+/// What follows `http://` or `https://`.
+fn split_scheme(target: &str) -> Option<&str> {
+    ["http://", "https://"].into_iter().find_map(|scheme| {
+        let start = target.get(..scheme.len())?;
+        start.eq_ignore_ascii_case(scheme).then(|| &target[scheme.len()..])
+    })
+}
+
+/// Whether an `Accept-Encoding` value admits gzip: named, or covered by `*`, with a weight above 0.
+fn admits_gzip(value: &str) -> bool {
+    let weight_of = |coding: &str| {
+        value.split(',').find_map(|item| {
+            let (name, parameters) = item.split_once(';').unwrap_or((item, ""));
+            let weight = parameters.trim().strip_prefix("q=").map_or(Some(1.0), |q| q.trim().parse().ok());
+            name.trim().eq_ignore_ascii_case(coding).then_some(weight.unwrap_or(0.0))
+        })
+    };
+    weight_of("gzip").or_else(|| weight_of("*")).is_some_and(|weight: f64| weight > 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn with_parsed<T>(text: &[u8], look: impl FnOnce(Result<Option<(Request<'_>, Facts)>, Fault>) -> T) -> T {
+        let mut slots = [httparse::EMPTY_HEADER; HEADERS];
+        let peer = SocketAddr::from(([127, 0, 0, 1], 1));
+        look(parse(text, &mut slots, peer, &Limits::default()))
+    }
+
+    fn target(target: &str) -> Result<(String, String, Option<String>), Fault> {
+        let head = format!("GET {target} HTTP/1.1\r\nHost: h:1\r\n\r\n");
+        with_parsed(head.as_bytes(), |parsed| {
+            let (request, _) = parsed?.ok_or(Fault::Timeout)?;
+            Ok((request.path().into_owned(), request.query().to_owned(), request.host().map(str::to_owned)))
+        })
+    }
+
+    fn facts(lines: &str) -> Result<Facts, Fault> {
+        with_parsed(lines.as_bytes(), |parsed| parsed?.map(|(_, facts)| facts).ok_or(Fault::Timeout))
+    }
+
+    #[test]
+    fn targets_are_origin_or_absolute() {
+        let row = |path: &str, query: &str, host: &str| Ok((path.to_owned(), query.to_owned(), Some(host.to_owned())));
+        assert_eq!(target("/a/b?c=d?e"), row("/a/b", "c=d?e", "h:1"));
+        assert_eq!(target("HTTP://x:2/a?b"), row("/a", "b", "x:2"));
+        assert_eq!(target("http://x"), row("/", "", "x"));
+        assert_eq!(target("https://x?q"), row("/", "q", "x"));
+        assert_eq!(target("/BRK%2FB%20"), row("/BRK/B ", "", "h:1"));
+        for bad in ["*", "a", "/%", "/%zz", "/%ff", "ftp://x/", "?a"] {
+            assert_eq!(target(bad), Err(Fault::BadPath), "{bad}");
+        }
+    }
+
+    #[test]
+    fn lengths_codings_and_hosts_are_read_strictly() {
+        let get = |rest: &str| facts(&format!("GET / HTTP/1.1\r\nHost: h\r\n{rest}\r\n"));
+        assert_eq!(get("Content-Length: 12\r\n").map(|f| f.body), Ok(12));
+        for bad in ["+1", "-1", "1,1", "0x1", "", "1 1", "99999999999999999999999"] {
+            assert_eq!(get(&format!("Content-Length: {bad}\r\n")), Err(Fault::BadLength), "{bad}");
+        }
+        assert_eq!(get("Content-Length: 1\r\ncontent-length: 1\r\n"), Err(Fault::BadLength));
+        assert_eq!(get("Content-Length: 1048577\r\n"), Err(Fault::ContentTooLarge));
+        assert_eq!(get("Transfer-Encoding: chunked\r\n"), Err(Fault::TransferEncoding));
+        assert_eq!(get("Host: other\r\n"), Err(Fault::BadHost));
+        assert_eq!(facts("GET / HTTP/1.1\r\n\r\n"), Err(Fault::BadHost));
+        assert_eq!(facts("POST / HTTP/1.1\r\nHost: h\r\n\r\n"), Err(Fault::Method));
+        assert_eq!(facts("GET / HTTP/2.0\r\nHost: h\r\n\r\n"), Err(Fault::Version));
+    }
+
+    #[test]
+    fn connections_stay_open_by_version_and_header() {
+        let keep = |version: &str, header: &str| {
+            facts(&format!("GET / HTTP/{version}\r\nHost: h\r\n{header}\r\n")).map(|f| f.keep_alive)
+        };
+        assert_eq!(keep("1.1", ""), Ok(true));
+        assert_eq!(keep("1.1", "Connection: TE, Close\r\n"), Ok(false));
+        assert_eq!(keep("1.1", "Connection: close, keep-alive\r\n"), Ok(false));
+        assert_eq!(keep("1.0", ""), Ok(false));
+        assert_eq!(keep("1.0", "Connection: Keep-Alive\r\n"), Ok(true));
+    }
+
+    #[test]
+    fn gzip_is_negotiated_by_weight() {
+        for yes in ["gzip", "deflate, GZIP", "gzip;q=0.5, br", "*", "br;q=1, *;q=0.1", "gzip; q=1"] {
+            assert!(admits_gzip(yes), "{yes}");
+        }
+        for no in ["", "br", "gzip;q=0", "gzip;q=0, *", "*;q=0", "gzip;q=x", "xgzip"] {
+            assert!(!admits_gzip(no), "{no}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_head_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = with_parsed(&bytes, |parsed| parsed.map(|found| found.map(|(_, facts)| facts)));
+        }
+
+        #[test]
+        fn no_target_panics(text in "[/?%:a-fhtp0-9.#é]{0,30}") {
+            let _ = target(&text);
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Answers: what an app returns, and the head that is written before it.
+
+use super::framing::Framing;
+use super::request::Fault;
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimePrinter;
+use std::borrow::Cow;
+use std::fmt;
+
+/// What goes out for one request.
+#[derive(Debug)]
+pub struct Answer {
+    /// HTTP status.
+    pub status: u16,
+    /// `Content-Type`.
+    pub content_type: &'static str,
+    /// Further headers. Control characters in a value are left out, so that a value cannot begin a header of its own.
+    pub headers: Vec<(&'static str, Cow<'static, str>)>,
+    /// The body.
+    pub body: Body,
+    /// Under which name the request is counted: one of those that [`super::Metrics`] was made with.
+    pub route: &'static str,
+}
+
+/// The body of an answer.
+pub enum Body {
+    /// All of it, a few kilobytes.
+    Full(Vec<u8>),
+    /// Written as the client takes it; sent with a length if it ends within the first piece.
+    Stream(Box<dyn Stream>),
+}
+
+/// A body that is written in pieces.
+pub trait Stream: Send {
+    /// Appends about [`super::limits::PIECE_BYTES`] to `out`; true when that was all. `out` may already hold bytes.
+    fn fill(&mut self, out: &mut Vec<u8>) -> bool;
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full(bytes) => write!(f, "Full({} bytes)", bytes.len()),
+            Self::Stream(_) => f.write_str("Stream"),
+        }
+    }
+}
+
+impl Answer {
+    /// An answer with a body that is already there.
+    #[must_use]
+    pub fn full(route: &'static str, status: u16, content_type: &'static str, body: impl Into<Vec<u8>>) -> Self {
+        Self { status, content_type, headers: Vec::new(), body: Body::Full(body.into()), route }
+    }
+
+    /// A 200 whose body is written piece by piece.
+    #[must_use]
+    pub fn stream(route: &'static str, content_type: &'static str, stream: impl Stream + 'static) -> Self {
+        Self { status: 200, content_type, headers: Vec::new(), body: Body::Stream(Box::new(stream)), route }
+    }
+
+    /// The answer with one more header.
+    #[must_use]
+    pub fn with_header(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    /// What the server itself answers to a request that is none.
+    pub(super) fn of_fault(fault: Fault) -> Self {
+        let (status, text) = fault.text();
+        let answer = Self::full("refused", status, "application/json", format!("{{\"error\":\"{text}\"}}"));
+        if fault == Fault::Method { answer.with_header("Allow", "GET, HEAD") } else { answer }
+    }
+}
+
+/// The `Date` of answers, formatted once a second.
+#[derive(Debug)]
+pub(super) struct DateText {
+    clock: fn() -> Timestamp,
+    second: i64,
+    text: String,
+}
+
+impl DateText {
+    /// Reads `clock`.
+    pub(super) fn new(clock: fn() -> Timestamp) -> Self {
+        let mut date = Self { clock, second: i64::MIN, text: String::new() };
+        date.refresh();
+        date
+    }
+
+    /// Reads the clock again. Called once per turn of a reactor, not per answer.
+    pub(super) fn refresh(&mut self) {
+        let now = (self.clock)();
+        if now.as_second() != self.second {
+            self.second = now.as_second();
+            self.text = DateTimePrinter::new().timestamp_to_rfc9110_string(&now).unwrap_or_default();
+        }
+    }
+
+    /// The text.
+    pub(super) fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+/// What a head says besides the answer's own words.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Delivery {
+    /// How the body's end is found.
+    pub(super) framing: Framing,
+    /// The body is gzip.
+    pub(super) gzip: bool,
+    /// The body would be another one for a client with another `Accept-Encoding`.
+    pub(super) varies: bool,
+    /// The connection stays open.
+    pub(super) keep_alive: bool,
+    /// An HTTP/1.0 client, which must be told that the connection stays open.
+    pub(super) http10: bool,
+}
+
+/// Writes status line and headers.
+pub(super) fn write_head(out: &mut Vec<u8>, answer: &Answer, delivery: &Delivery, date: &str) {
+    let mut number = itoa::Buffer::new();
+    let mut put = |text: &str| out.extend_from_slice(text.as_bytes());
+    put("HTTP/1.1 ");
+    put(number.format(answer.status));
+    put(" ");
+    put(reason(answer.status));
+    put(concat!("\r\nServer: greeksd/", env!("CARGO_PKG_VERSION"), "\r\nDate: "));
+    put(date);
+    put("\r\nContent-Type: ");
+    put(answer.content_type);
+    put("\r\nCache-Control: no-store\r\n");
+    if delivery.varies {
+        put("Vary: Accept-Encoding\r\n");
+    }
+    if delivery.gzip {
+        put("Content-Encoding: gzip\r\n");
+    }
+    match delivery.framing {
+        Framing::Length(length) => {
+            put("Content-Length: ");
+            put(number.format(length));
+            put("\r\n");
+        }
+        Framing::Chunked => put("Transfer-Encoding: chunked\r\n"),
+        Framing::UntilClose => {}
+    }
+    if !delivery.keep_alive {
+        put("Connection: close\r\n");
+    } else if delivery.http10 {
+        put("Connection: keep-alive\r\n");
+    }
+    for (name, value) in &answer.headers {
+        write_header(out, name, value);
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+fn write_header(out: &mut Vec<u8>, name: &str, value: &str) {
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b": ");
+    out.extend(value.bytes().filter(|&b| b >= b' ' && b != 0x7f));
+    out.extend_from_slice(b"\r\n");
+}
+
+fn reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        204 => "No Content",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        408 => "Request Timeout",
+        413 => "Content Too Large",
+        431 => "Request Header Fields Too Large",
+        500 => "Internal Server Error",
+        501 => "Not Implemented",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        505 => "HTTP Version Not Supported",
+        _ => "Other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(answer: &Answer, framing: Framing, keep_alive: bool) -> String {
+        let delivery = Delivery { framing, gzip: false, varies: false, keep_alive, http10: false };
+        let mut out = Vec::new();
+        write_head(&mut out, answer, &delivery, "Fri, 20 Nov 2026 20:42:07 GMT");
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_head_says_what_it_must() {
+        let answer = Answer::full("x", 404, "application/json", "{}");
+        let server = concat!("Server: greeksd/", env!("CARGO_PKG_VERSION"));
+        assert_eq!(
+            head(&answer, Framing::Length(2), false),
+            format!(
+                "HTTP/1.1 404 Not Found\r\n{server}\r\nDate: Fri, 20 Nov 2026 20:42:07 GMT\r\n\
+                 Content-Type: application/json\r\nCache-Control: no-store\r\nContent-Length: 2\r\n\
+                 Connection: close\r\n\r\n"
+            )
+        );
+    }
+
+    #[test]
+    fn a_header_value_cannot_begin_another_header() {
+        let answer =
+            Answer::full("x", 200, "text/csv", "").with_header("X-Name", "a\r\nSet-Cookie: b\u{7f}".to_owned());
+        assert!(head(&answer, Framing::Chunked, true).contains("\r\nX-Name: aSet-Cookie: b\r\n"));
+    }
+
+    #[test]
+    fn the_date_follows_the_clock() {
+        let date = DateText::new(|| Timestamp::constant(1_795_207_327, 5));
+        assert_eq!(date.as_str(), "Fri, 20 Nov 2026 20:42:07 GMT");
+    }
+}

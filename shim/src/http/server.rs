@@ -1,0 +1,154 @@
+//! The server as a whole: binds, starts its reactor threads, stops them.
+
+use super::limits::Limits;
+use super::listen::{ListenError, listen};
+use super::reactor::{Peer, Reactor, WAKER};
+use super::{App, Metrics};
+use jiff::Timestamp;
+use mio::{Poll, Waker};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How much a bulk reactor yields to the small one, in steps of `nice`.
+#[cfg(target_os = "linux")]
+const BULK_NICE: i32 = 5;
+
+/// What a server is started with.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where to listen. An address that the machine does not have is skipped with a warning if another is left.
+    pub listen: Vec<SocketAddr>,
+    /// Bounds on what clients may do.
+    pub limits: Limits,
+    /// Threads that stream.
+    pub bulk_threads: usize,
+    /// Where requests are counted.
+    pub metrics: Arc<Metrics>,
+    /// The time that `Date` says.
+    pub clock: fn() -> Timestamp,
+}
+
+/// What all reactors of a server share.
+pub(super) struct Shared<A> {
+    pub(super) app: A,
+    pub(super) limits: Limits,
+    pub(super) sweep_interval: Duration,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) clock: fn() -> Timestamp,
+    pub(super) stopping: AtomicBool,
+    pub(super) gzip_places: Arc<AtomicUsize>,
+}
+
+/// A running server. Dropping it stops it.
+pub struct Server {
+    addresses: Vec<SocketAddr>,
+    stop: Box<dyn Fn() + Send + Sync>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server").field("addresses", &self.addresses).finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// Binds and starts to serve.
+    ///
+    /// # Errors
+    /// An address that cannot be had, or a thread or poll that the system does not give.
+    pub fn start<A: App>(config: Config, app: A) -> Result<Self, ListenError> {
+        let listeners = listen(&config.listen)?;
+        let addresses = listeners.iter().map(mio::net::TcpListener::local_addr).collect::<io::Result<Vec<_>>>()?;
+        let shared = Arc::new(Shared {
+            app,
+            sweep_interval: config.limits.sweep_interval(),
+            gzip_places: Arc::new(AtomicUsize::new(config.limits.gzip_streams)),
+            limits: config.limits,
+            metrics: config.metrics,
+            clock: config.clock,
+            stopping: AtomicBool::new(false),
+        });
+        let small = Post::new()?;
+        let bulk = (0..config.bulk_threads.max(1)).map(|_| Post::new()).collect::<io::Result<Vec<_>>>()?;
+        let small_peers = vec![small.peer.clone()];
+        let bulk_peers: Vec<Peer> = bulk.iter().map(|post| post.peer.clone()).collect();
+        let wakers: Vec<Arc<Waker>> =
+            small_peers.iter().chain(&bulk_peers).map(|peer| Arc::clone(&peer.waker)).collect();
+        let stopping = Arc::clone(&shared);
+        let stop = Box::new(move || {
+            stopping.stopping.store(true, Ordering::Release);
+            for waker in &wakers {
+                // A reactor that cannot be woken looks at the flag at its next sweep.
+                let _ = waker.wake();
+            }
+        });
+        let mut server = Self { addresses, stop, threads: Vec::new() };
+        for (i, post) in bulk.into_iter().enumerate() {
+            let reactor = Reactor::new(post.poll, Arc::clone(&shared), post.arriving, small_peers.clone(), None)?;
+            let run = move || {
+                lower_priority();
+                reactor.run();
+            };
+            server.threads.push(spawn(format!("http-bulk-{i}"), run)?);
+        }
+        let reactor = Reactor::new(small.poll, shared, small.arriving, bulk_peers, Some(listeners))?;
+        server.threads.push(spawn("http-small".to_owned(), || reactor.run())?);
+        Ok(server)
+    }
+
+    /// Where the server listens, in the order of [`Config::listen`].
+    #[must_use]
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// Stops: accepts no more, closes idle connections, lets streams finish for as long as [`Limits::drain`].
+    pub fn stop(self) {
+        drop(self);
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        (self.stop)();
+        for thread in self.threads.drain(..) {
+            // A reactor that panicked has said so already.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A reactor's poll, and the way to it.
+struct Post {
+    poll: Poll,
+    arriving: Receiver<super::connection::Connection>,
+    peer: Peer,
+}
+
+impl Post {
+    fn new() -> io::Result<Self> {
+        let poll = Poll::new()?;
+        let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
+        let (connections, arriving) = channel();
+        Ok(Self { poll, arriving, peer: Peer { connections, waker } })
+    }
+}
+
+fn spawn(name: String, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    std::thread::Builder::new().name(name).spawn(run)
+}
+
+/// Lets this thread's work wait for that of the small reactor. On Linux a priority belongs to a thread; elsewhere it
+/// would be the whole program's, so there the threads stay equal.
+fn lower_priority() {
+    #[cfg(target_os = "linux")]
+    if let Err(e) = rustix::process::setpriority_process(None, BULK_NICE) {
+        tracing::warn!(error = %e, "streams run at normal priority");
+    }
+}

@@ -1,0 +1,138 @@
+//! Why a request cannot be answered: a closed list, status and text beside each other. Never: a vendor's shape (a layer
+//! puts the text into its own error body).
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// Longest value that a message repeats, in characters.
+const ECHO_MAX: usize = 80;
+
+/// A request that cannot be answered. `Display` gives the text, [`Refusal::status`] the HTTP status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// A required parameter (or one of several: `root or underlying`) is absent or empty.
+    Missing {
+        /// The parameter's name.
+        parameter: Cow<'static, str>,
+    },
+    /// A parameter has a value that it cannot have.
+    Invalid {
+        /// The parameter's name.
+        parameter: String,
+        /// What the request said.
+        value: String,
+        /// What would be accepted: `a number`, `one of call, put`.
+        wants: Cow<'static, str>,
+    },
+    /// A parameter that the endpoint does not know.
+    UnknownParameter {
+        /// The name in the request.
+        parameter: String,
+    },
+    /// Parameters that exclude each other.
+    Conflict {
+        /// Which, and why.
+        reason: &'static str,
+    },
+    /// No such path, or a path segment with no meaning there.
+    UnknownPath,
+    /// The one contract or thing asked for does not exist.
+    NotListed {
+        /// The layer's words for it.
+        reason: &'static str,
+    },
+    /// A request that the interface knows and declines.
+    Unsupported {
+        /// What would have to be asked instead.
+        reason: &'static str,
+    },
+    /// There is no snapshot yet for what was asked; worth asking again soon.
+    NoSnapshot,
+}
+
+impl Refusal {
+    /// A parameter that must be given and was not.
+    #[cold]
+    pub fn missing(parameter: impl Into<Cow<'static, str>>) -> Self {
+        Self::Missing { parameter: parameter.into() }
+    }
+
+    /// A parameter whose value is not `wants`. A long value is cut.
+    #[cold]
+    pub fn invalid(parameter: &str, value: &str, wants: impl Into<Cow<'static, str>>) -> Self {
+        Self::Invalid { parameter: parameter.to_owned(), value: cut(value), wants: wants.into() }
+    }
+
+    /// A parameter that the endpoint does not know.
+    #[cold]
+    #[must_use]
+    pub fn unknown_parameter(name: &str) -> Self {
+        Self::UnknownParameter { parameter: cut(name) }
+    }
+
+    /// The HTTP status.
+    #[must_use]
+    pub fn status(&self) -> u16 {
+        match self {
+            Self::Missing { .. } | Self::Invalid { .. } | Self::UnknownParameter { .. } | Self::Conflict { .. } => 400,
+            Self::UnknownPath | Self::NotListed { .. } => 404,
+            Self::Unsupported { .. } => 501,
+            Self::NoSnapshot => 502,
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing { parameter } => write!(f, "{parameter} is required"),
+            Self::Invalid { parameter, value, wants } => write!(f, "{parameter}: not {wants}: {value}"),
+            Self::UnknownParameter { parameter } => write!(f, "unknown parameter: {parameter}"),
+            Self::Conflict { reason } | Self::NotListed { reason } | Self::Unsupported { reason } => {
+                f.write_str(reason)
+            }
+            Self::UnknownPath => f.write_str("not found"),
+            Self::NoSnapshot => f.write_str("upstream data unavailable"),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// The first [`ECHO_MAX`] characters, so that an answer never grows with the request.
+fn cut(text: &str) -> String {
+    let mut out: String = text.chars().take(ECHO_MAX).collect();
+    if out.len() < text.len() {
+        out.push('…');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_refusal_has_its_status_and_names_what_is_wrong() {
+        let unsupported = Refusal::Unsupported { reason: "the switch must be true" };
+        let rows: [(Refusal, u16, &str); 8] = [
+            (Refusal::missing("ticker"), 400, "ticker is required"),
+            (Refusal::invalid("min", "abc", "a number"), 400, "min: not a number: abc"),
+            (Refusal::unknown_parameter("foo"), 400, "unknown parameter: foo"),
+            (Refusal::Conflict { reason: "one or the other" }, 400, "one or the other"),
+            (Refusal::UnknownPath, 404, "not found"),
+            (Refusal::NotListed { reason: "No such contract." }, 404, "No such contract."),
+            (unsupported, 501, "the switch must be true"),
+            (Refusal::NoSnapshot, 502, "upstream data unavailable"),
+        ];
+        for (refusal, status, text) in rows {
+            assert_eq!((refusal.status(), refusal.to_string().as_str()), (status, text));
+        }
+    }
+
+    #[test]
+    fn a_message_does_not_grow_with_the_request() {
+        let refusal = Refusal::invalid("exp", &"é".repeat(10_000), "a date");
+        assert!(refusal.to_string().chars().count() < 120, "{refusal}");
+    }
+}

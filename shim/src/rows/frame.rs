@@ -1,0 +1,206 @@
+//! What stands around cells and rows: JSON, NDJSON, CSV and HTML as data. Never: a column, a vendor.
+
+use super::field::Field;
+use super::number::Print;
+use super::page;
+
+/// The formats that a request can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// An array of objects, or what a layer wraps around them.
+    Json,
+    /// A header row, then rows.
+    Csv,
+    /// One object a line.
+    Ndjson,
+    /// One page with one table.
+    Html,
+}
+
+impl Format {
+    /// The words of the interface.
+    pub const WORDS: &'static [(&'static str, Self)] =
+        &[("json", Self::Json), ("csv", Self::Csv), ("ndjson", Self::Ndjson), ("html", Self::Html)];
+
+    /// What stands around its cells.
+    #[must_use]
+    pub const fn frame(self) -> &'static Frame {
+        match self {
+            Self::Json => &JSON,
+            Self::Csv => &CSV,
+            Self::Ndjson => &NDJSON,
+            Self::Html => &HTML,
+        }
+    }
+}
+
+/// What an answer says about itself where the format has a place for it.
+#[derive(Clone, Debug, Default)]
+pub struct Heading {
+    /// What was asked for.
+    pub title: String,
+    /// The facts below it.
+    pub lines: Vec<String>,
+}
+
+/// What stands around cells and rows in one format.
+#[derive(Debug)]
+pub struct Frame {
+    /// The `Content-Type`.
+    pub content_type: &'static str,
+    /// Writes what comes before the first row.
+    pub head: fn(&mut Vec<u8>, &Heading, &[Field]),
+    /// After the last row.
+    pub foot: &'static str,
+    /// Before a row.
+    pub row_open: &'static str,
+    /// Between two rows.
+    pub row_between: &'static str,
+    /// After a row.
+    pub row_close: &'static str,
+    /// Whether each cell repeats the column's name as a key.
+    pub keys: bool,
+    /// Before a cell of words.
+    pub text_open: &'static str,
+    /// Before a cell of numbers.
+    pub number_open: &'static str,
+    /// Between two cells.
+    pub cell_between: &'static str,
+    /// After a cell.
+    pub cell_close: &'static str,
+    /// Around words, and around numbers that a layer prints as words.
+    pub quote: &'static str,
+    /// Appends words so that they mean themselves.
+    pub escape: fn(&mut Vec<u8>, &str),
+    /// A value that is not there.
+    pub null: &'static str,
+    /// How numbers are printed here, whatever the column says.
+    pub print: Option<Print>,
+}
+
+/// An array of flat objects.
+pub static JSON: Frame = Frame {
+    content_type: "application/json",
+    head: |out, _, _| out.push(b'['),
+    foot: "]",
+    row_open: "{",
+    row_between: ",\n",
+    row_close: "}",
+    keys: true,
+    text_open: "",
+    number_open: "",
+    cell_between: ",",
+    cell_close: "",
+    quote: "\"",
+    escape: escape_json,
+    null: "null",
+    print: None,
+};
+
+/// One object a line.
+pub static NDJSON: Frame = Frame {
+    content_type: "application/x-ndjson; charset=utf-8",
+    head: |_, _, _| {},
+    foot: "",
+    row_between: "",
+    row_close: "}\n",
+    ..JSON
+};
+
+/// RFC 4180: a header row always, CRLF after every line, quotes only where they are needed.
+pub static CSV: Frame = Frame {
+    content_type: "text/csv; charset=utf-8",
+    head: push_csv_header,
+    foot: "",
+    row_open: "",
+    row_between: "",
+    row_close: "\r\n",
+    keys: false,
+    text_open: "",
+    number_open: "",
+    cell_between: ",",
+    cell_close: "",
+    quote: "",
+    escape: escape_csv,
+    null: "",
+    print: None,
+};
+
+/// One complete page with one plain table, which spreadsheets take too.
+pub static HTML: Frame = Frame {
+    content_type: "text/html; charset=utf-8",
+    head: page::push_head,
+    foot: page::FOOT,
+    row_open: "<tr>",
+    row_between: "",
+    row_close: "</tr>\n",
+    keys: false,
+    text_open: "<td class=w>",
+    number_open: "<td>",
+    cell_between: "",
+    cell_close: "</td>",
+    quote: "",
+    escape: page::escape,
+    null: "",
+    print: Some(Print::Fixed(4)),
+};
+
+fn push_csv_header(out: &mut Vec<u8>, _: &Heading, fields: &[Field]) {
+    for (i, field) in fields.iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        escape_csv(out, field.name);
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+fn escape_csv(out: &mut Vec<u8>, text: &str) {
+    if !text.contains([',', '"', '\r', '\n']) {
+        out.extend_from_slice(text.as_bytes());
+        return;
+    }
+    out.push(b'"');
+    for byte in text.bytes() {
+        if byte == b'"' {
+            out.push(b'"');
+        }
+        out.push(byte);
+    }
+    out.push(b'"');
+}
+
+/// Appends text as the inside of a JSON string.
+pub fn escape_json(out: &mut Vec<u8>, text: &str) {
+    for char in text.chars() {
+        match char {
+            '"' => out.extend_from_slice(b"\\\""),
+            '\\' => out.extend_from_slice(b"\\\\"),
+            '\0'..='\x1f' => out.extend_from_slice(format!("\\u{:04x}", u32::from(char)).as_bytes()),
+            _ => out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn escaped(escape: fn(&mut Vec<u8>, &str), text: &str) -> String {
+        let mut out = Vec::new();
+        escape(&mut out, text);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn each_format_spells_words_so_that_they_mean_themselves() {
+        assert_eq!(escaped(escape_csv, "core"), "core");
+        assert_eq!(escaped(escape_csv, "ACME  261218C00100000"), "ACME  261218C00100000");
+        assert_eq!(escaped(escape_csv, "core,chain"), "\"core,chain\"");
+        assert_eq!(escaped(escape_csv, "a \"b\"\r\n"), "\"a \"\"b\"\"\r\n\"");
+        assert_eq!(escaped(page::escape, "<b>&\"'é"), "&lt;b&gt;&amp;&quot;&#39;é");
+        let text = "a\"b\\c\n\u{1}é<";
+        let json: String = serde_json::from_str(&format!("\"{}\"", escaped(escape_json, text))).unwrap();
+        assert_eq!(json, text);
+    }
+}

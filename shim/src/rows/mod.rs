@@ -1,0 +1,10 @@
+//! Rows of columns to bytes: a table of fields ([`field`]) in a format ([`frame`]) becomes a row with blanks
+//! ([`template`]), which the cursor of an answer ([`write`]) fills row by row. Never: a vendor, a filter, a socket.
+
+pub mod field;
+pub mod frame;
+pub mod identity;
+pub mod number;
+pub mod page;
+pub mod template;
+pub mod write;

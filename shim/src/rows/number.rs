@@ -1,0 +1,316 @@
+//! Numbers to decimal text: correctly rounded, trailing zeros trimmed to a least count, never an exponent, never `-0`.
+//!
+//! A number is scaled to an integer, its digits are made eight at a time with multiplications, and sign, digits and
+//! point are put together in one 16-byte word, so that a number costs one store. The scaled product can be wrong about
+//! one thing only: a product that rounds to a half exactly. There the error of the multiplication decides, and if that
+//! is zero, the even neighbour wins. The text is thus the correctly rounded decimal of the exact binary value, which is
+//! what `format!("{:.6}")` prints. Never: an allocation, a bound on what may be printed.
+
+use std::io::Write;
+
+/// The most bytes that one number writes: the widest finite `f64` with its sign, point and eight decimals.
+pub const NUMBER_MAX: usize = 320;
+
+/// Numbers of less than this magnitude take the fast path: their integer part has at most eight digits.
+const FAST_MAX: f64 = 1e8;
+
+/// How many decimals a column shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Print {
+    /// Up to so many, in shortest form: `0.25`, `100`.
+    UpTo(u8),
+    /// Always so many: `100.00`.
+    Fixed(u8),
+    /// Up to so many but at least one: `0.0`, for readers that take a number without a point for an integer.
+    Point(u8),
+    /// Always so many, as a word: `"100.00"` in JSON.
+    Words(u8),
+}
+
+/// Writes `x` as [`put`] does, with the decimals that a column shows. The widths that tables use are compiled in;
+/// others go through the standard library.
+#[inline]
+#[must_use]
+pub fn put_as(buf: &mut [u8], at: usize, x: f64, print: Print) -> usize {
+    match print {
+        Print::UpTo(6) => put::<6, 0>(buf, at, x),
+        Print::UpTo(4) => put::<4, 0>(buf, at, x),
+        Print::Point(4) => put::<4, 1>(buf, at, x),
+        Print::Fixed(4) => put::<4, 4>(buf, at, x),
+        Print::Fixed(5) | Print::Words(5) => put::<5, 5>(buf, at, x),
+        Print::Fixed(2) | Print::Words(2) => put::<2, 2>(buf, at, x),
+        Print::UpTo(most) => put_wide(buf, at, x, most.into(), 0),
+        Print::Fixed(most) | Print::Words(most) => put_wide(buf, at, x, most.into(), most.into()),
+        Print::Point(most) => put_wide(buf, at, x, most.into(), most.min(1).into()),
+    }
+}
+
+/// The text `00000000` as a little-endian word.
+const ZEROS: u64 = 0x3030_3030_3030_3030;
+
+/// Writes `x` with at least `LEAST` and at most `MOST` (up to 6) decimals at `buf[at..]` and gives the end of the text.
+/// Bytes after the end, up to [`NUMBER_MAX`], may be overwritten. `x` must be finite.
+#[inline(always)]
+#[must_use]
+pub fn put<const MOST: usize, const LEAST: usize>(buf: &mut [u8], at: usize, x: f64) -> usize {
+    if x.abs() < FAST_MAX - 1.0 {
+        put_scaled::<MOST, LEAST>(buf, at, x < 0.0, scaled::<MOST>(x))
+    } else {
+        put_wide(buf, at, x, MOST, LEAST)
+    }
+}
+
+/// Writes a strike given in thousandths, in shortest form. Bytes after the end may be overwritten.
+#[inline]
+#[must_use]
+pub fn put_milli(buf: &mut [u8], at: usize, milli: u32) -> usize {
+    put_scaled::<3, 0>(buf, at, false, u64::from(milli))
+}
+
+/// The eight digits of a strike in an OSI symbol. Strikes of 100,000 and more have no symbol; their text is cut.
+#[inline]
+#[must_use]
+pub fn osi_digits(milli: u32) -> [u8; 8] {
+    (digits8(milli % 100_000_000) | ZEROS).to_le_bytes()
+}
+
+/// |x|·10^`MOST` rounded to an integer, exactly: ties of the exact value to even.
+#[inline(always)]
+fn scaled<const MOST: usize>(x: f64) -> u64 {
+    let scale = const { 10u64.pow(MOST as u32) as f64 };
+    let magnitude = x.abs();
+    let product = magnitude * scale;
+    let mut rounded = product.round_ties_even();
+    if (product - rounded).abs() >= 0.5 {
+        rounded = break_tie(magnitude, scale, product);
+    }
+    rounded as u64
+}
+
+/// `product` ends in one half. Which side the exact product is on, the error of the multiplication says.
+#[cold]
+#[inline(never)]
+fn break_tie(magnitude: f64, scale: f64, product: f64) -> f64 {
+    let error = magnitude.mul_add(scale, -product);
+    if error > 0.0 {
+        product.ceil()
+    } else if error < 0.0 {
+        product.floor()
+    } else {
+        product.round_ties_even()
+    }
+}
+
+/// Writes the integer `scaled`·10^−`MOST`. The integer part has at most eight digits.
+#[inline(always)]
+fn put_scaled<const MOST: usize, const LEAST: usize>(buf: &mut [u8], at: usize, negative: bool, scaled: u64) -> usize {
+    const { assert!(LEAST <= MOST && MOST <= 6) };
+    let unit = const { 10u64.pow(MOST as u32) };
+    let widen = const { 10u32.pow(8 - MOST as u32) };
+    let (whole, n_whole) = whole_digits((scaled / unit) as u32);
+    let fraction = digits8((scaled % unit) as u32 * widen);
+    // Decimals after the last one that is not zero are not shown, beyond `LEAST`.
+    let n_significant = 8 - fraction.leading_zeros() as usize / 8;
+    let n_decimals = n_significant.max(LEAST);
+    let n_tail = if n_decimals == 0 { 0 } else { n_decimals + 1 };
+    let tail = (fraction | ZEROS) << 8 | u64::from(b'.');
+    let minus = usize::from(negative && scaled != 0);
+    let unsigned = u128::from(tail) << (8 * n_whole) | u128::from(whole);
+    let text = unsigned << (8 * minus) | (u128::from(b'-') & (minus as u128).wrapping_neg());
+    buf[at..at + 16].copy_from_slice(&text.to_le_bytes());
+    at + minus + n_whole + n_tail
+}
+
+/// The digits of a number below 10^8 without leading zeros, first digit in the lowest byte, and how many there are.
+#[inline(always)]
+fn whole_digits(n: u32) -> (u64, usize) {
+    let digits = digits8(n);
+    // The last digit is always shown.
+    let lead = (digits | 1 << 56).trailing_zeros() / 8;
+    ((digits | ZEROS) >> (8 * lead), 8 - lead as usize)
+}
+
+/// The eight decimal digits of a number below 10^8, one byte each (0 to 9), first digit in the lowest byte.
+///
+/// Halves, then quarters, then single digits are split in parallel lanes of one word; each division by a constant is a
+/// multiplication by its reciprocal, exact over the lane's range.
+#[inline(always)]
+fn digits8(n: u32) -> u64 {
+    let n = u64::from(n);
+    let fours = n / 10_000 | (n % 10_000) << 32;
+    let hundreds = (fours * 10_486) >> 20 & 0x0000_007f_0000_007f;
+    let twos = hundreds | (fours - 100 * hundreds) << 16;
+    let tens = (twos * 103) >> 10 & 0x000f_000f_000f_000f;
+    tens | (twos - 10 * tens) << 8
+}
+
+/// Numbers of 100 million and more, and unusual widths, by the standard library.
+#[cold]
+#[inline(never)]
+fn put_wide(buf: &mut [u8], at: usize, x: f64, most: usize, least: usize) -> usize {
+    let room = buf.len() - at;
+    let mut rest = &mut buf[at..];
+    if write!(rest, "{x:.most$}").is_err() {
+        return at;
+    }
+    let mut end = at + room - rest.len();
+    let shortest = end - (most - least);
+    while end > shortest && buf[end - 1] == b'0' {
+        end -= 1;
+    }
+    if buf[end - 1] == b'.' {
+        end -= 1;
+    }
+    let is_zero = buf[at..end].iter().all(|b| matches!(b, b'-' | b'0' | b'.'));
+    if is_zero && buf[at] == b'-' {
+        buf.copy_within(at + 1..end, at);
+        end -= 1;
+    }
+    end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn text<const MOST: usize, const LEAST: usize>(x: f64) -> String {
+        let mut buf = [0; NUMBER_MAX];
+        let end = put::<MOST, LEAST>(&mut buf, 0, x);
+        String::from_utf8(buf[..end].to_vec()).unwrap()
+    }
+
+    /// The standard library's correctly rounded text, zeros trimmed, sign of zero dropped.
+    fn expected(x: f64, most: usize, least: usize) -> String {
+        let mut text = format!("{x:.most$}");
+        for _ in least..most {
+            if !text.ends_with('0') {
+                break;
+            }
+            text.pop();
+        }
+        let text = text.trim_end_matches('.').to_owned();
+        match text.strip_prefix('-') {
+            Some(rest) if rest.bytes().all(|b| b == b'0' || b == b'.') => rest.to_owned(),
+            _ => text,
+        }
+    }
+
+    fn text_as(x: f64, print: Print) -> String {
+        let mut buf = [0; NUMBER_MAX];
+        let end = put_as(&mut buf, 0, x, print);
+        String::from_utf8(buf[..end].to_vec()).unwrap()
+    }
+
+    #[test]
+    fn unusual_widths_follow_the_same_rules() {
+        for x in [0.0, -0.0, -1e-9, 0.5, -2.25, 1234.5678, 1e9, -0.05, 100.0] {
+            for most in 0..=8 {
+                let wide = usize::from(most);
+                assert_eq!(text_as(x, Print::UpTo(most)), expected(x, wide, 0));
+                assert_eq!(text_as(x, Print::Fixed(most)), expected(x, wide, wide));
+                assert_eq!(text_as(x, Print::Point(most)), expected(x, wide, wide.min(1)));
+                assert_eq!(text_as(x, Print::Words(most)), expected(x, wide, wide));
+            }
+        }
+    }
+
+    /// Every (most, least) that a table uses.
+    fn check(x: f64) {
+        assert_eq!(text::<6, 0>(x), expected(x, 6, 0), "{x:e}");
+        assert_eq!(text::<5, 5>(x), expected(x, 5, 5), "{x:e}");
+        assert_eq!(text::<4, 0>(x), expected(x, 4, 0), "{x:e}");
+        assert_eq!(text::<4, 1>(x), expected(x, 4, 1), "{x:e}");
+        assert_eq!(text::<4, 4>(x), expected(x, 4, 4), "{x:e}");
+        assert_eq!(text::<2, 2>(x), expected(x, 2, 2), "{x:e}");
+        assert_eq!(text::<0, 0>(x), expected(x, 0, 0), "{x:e}");
+    }
+
+    /// A small generator, so that millions of cases take seconds.
+    fn xorshift(state: &mut u64) -> u64 {
+        *state ^= *state << 13;
+        *state ^= *state >> 7;
+        *state ^= *state << 17;
+        *state
+    }
+
+    #[test]
+    fn edges_are_spelt_out() {
+        let rows = [
+            (0.0, "0"),
+            (-0.0, "0"),
+            (-1e-9, "0"),
+            (5e-7, "0"),
+            (5.000000000000001e-7, "0.000001"),
+            (-5e-324, "0"),
+            (1.5e-6, "0.000002"),
+            (9.9999995, "9.999999"),
+            (9.99999951, "10"),
+            (0.597061, "0.597061"),
+            (-0.5, "-0.5"),
+            (100.0, "100"),
+            (99_999_998.999_999_9, "99999999"),
+            (99_999_999.5, "99999999.5"),
+            (-123_456_789.125, "-123456789.125"),
+            (1e21, "1000000000000000000000"),
+        ];
+        for (x, wanted) in rows {
+            assert_eq!(text::<6, 0>(x), wanted, "{x:e}");
+        }
+        assert_eq!(text::<5, 5>(-0.000_001), "0.00000");
+        assert_eq!(text::<4, 1>(0.0), "0.0");
+        assert_eq!(text::<6, 0>(f64::MAX).len(), 309);
+        assert!(text::<6, 6>(f64::MIN).len() <= NUMBER_MAX);
+    }
+
+    #[test]
+    fn text_is_the_correctly_rounded_decimal_at_every_magnitude() {
+        let mut state = 0x9e37_79b9_7f4a_7c15;
+        for magnitude in [1e-6, 1e-3, 1.0, 600.0, 1e5, 2e8, 1e12] {
+            for _ in 0..40_000 {
+                let unit = (xorshift(&mut state) >> 11) as f64 / (1u64 << 53) as f64;
+                check((unit - 0.5) * 2.0 * magnitude);
+            }
+        }
+    }
+
+    #[test]
+    fn decimals_that_end_in_five_past_the_cut_round_by_their_exact_binary_value() {
+        let mut state = 0x2545_f491_4f6c_dd1d;
+        for decimals in [3, 5, 6, 7] {
+            for _ in 0..60_000 {
+                let n = xorshift(&mut state) % 1_000_000_000;
+                let x = (n * 10 + 5) as f64 / 10f64.powi(decimals);
+                check(x);
+                check(-x);
+            }
+        }
+        // Exact ties: sixteenths and their like.
+        for n in 0..200_000u32 {
+            check(f64::from(n) / 128.0);
+        }
+    }
+
+    #[test]
+    fn strikes_are_printed_from_thousandths() {
+        let mut buf = [0; 16];
+        for milli in (0..3_000_000).chain([99_999_999, 12_345_678, 4_294_967_295]) {
+            let end = put_milli(&mut buf, 0, milli);
+            let wanted = expected(f64::from(milli) / 1000.0, 3, 0);
+            assert_eq!(std::str::from_utf8(&buf[..end]).unwrap(), wanted);
+            if milli < 100_000_000 {
+                assert_eq!(std::str::from_utf8(&osi_digits(milli)).unwrap(), format!("{milli:08}"));
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_finite_number_is_printed_like_the_standard_library(bits in any::<u64>()) {
+            let x = f64::from_bits(bits);
+            if x.is_finite() {
+                check(x);
+            }
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! What a request asks for, to rows: names, bounds and a centre become ranges of row ids, chain by chain, in native
+//! order.
+//!
+//! A slice's strikes ascend, so bounds of names, dates and strikes cut a range out of it without looking at rows; only
+//! right, delta and centre look at rows. Order of work: names, expirations, days, strikes; then the centre, chosen among
+//! what is left of each (root, expiry); then right and delta. A missing number passes no filter on it: contracts without
+//! Greeks (adjusted roots) are listed until somebody filters by days, delta or centre. Never: bytes, a parameter's name.
+
+use crate::query::{Bounds, Rights};
+use crate::refusal::Refusal;
+use engine::contract::{ContractKey, Right, Symbol};
+use engine::snapshot::Snapshot;
+use engine::store::chain::{Chain, Slice};
+use engine::store::columns::Col;
+use jiff::civil::Date;
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What a request asks for. Everything that is given must hold.
+#[derive(Clone, Debug, Default)]
+pub struct Ask {
+    /// Underlyings, in the order of the answer; empty: any.
+    pub underlyings: Vec<Symbol>,
+    /// Option roots; empty: any. Without underlyings, their order is that of the answer.
+    pub roots: Vec<Symbol>,
+    /// Contracts; empty: any. Without underlyings and roots, their order is that of the answer.
+    pub contracts: Vec<ContractKey>,
+    /// Exact expirations; `None`: any.
+    pub expiries: Option<Vec<Date>>,
+    /// The first expiration admitted.
+    pub expiry_min: Option<Date>,
+    /// The last expiration admitted.
+    pub expiry_max: Option<Date>,
+    /// Strikes, currency per share.
+    pub strike: Bounds,
+    /// Fractional calendar days to settlement.
+    pub days: Bounds,
+    /// Magnitude of delta.
+    pub abs_delta: Bounds,
+    /// Call, put or both.
+    pub rights: Rights,
+    /// Only strikes around an anchor.
+    pub center: Option<Center>,
+    /// How many strikes around it; at least one.
+    pub strike_count: usize,
+}
+
+/// What the strikes of an expiry are measured against.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Center {
+    /// The underlying's price.
+    AtMoney,
+    /// The forward of the expiry.
+    AtForward,
+    /// This delta of the call.
+    CallDelta(f64),
+}
+
+/// Rows of one chain, ascending.
+#[derive(Clone, Debug)]
+pub struct Picked {
+    /// The chain.
+    pub chain: Arc<Chain>,
+    /// Ranges of its rows, not empty, ascending, none touching the next.
+    pub rows: Vec<Range<u32>>,
+}
+
+impl Picked {
+    /// How many rows.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.rows.iter().map(ExactSizeIterator::len).sum()
+    }
+}
+
+/// The rows that are asked for. Unknown names have none.
+///
+/// # Errors
+/// [`Refusal::NoSnapshot`] if nothing that is named has been computed yet and something of it soon will be.
+pub fn select(snapshot: &Snapshot, ask: &Ask) -> Result<Vec<Picked>, Refusal> {
+    let chains = named_chains(snapshot, ask);
+    if chains.is_empty() && is_pending(snapshot, ask) {
+        return Err(Refusal::NoSnapshot);
+    }
+    let names = Names::of(ask);
+    let pick = |chain: &Arc<Chain>| Picked { chain: Arc::clone(chain), rows: pick_rows(chain, ask, &names) };
+    Ok(chains.into_iter().map(pick).filter(|picked| !picked.rows.is_empty()).collect())
+}
+
+/// The chains that can hold what is named, each once, in the order of the answer.
+fn named_chains<'s>(snapshot: &'s Snapshot, ask: &Ask) -> Vec<&'s Arc<Chain>> {
+    let mut seen = HashSet::new();
+    let mut chains = Vec::new();
+    let mut add = |chain: &'s Arc<Chain>| {
+        if seen.insert(chain.underlying) {
+            chains.push(chain);
+        }
+    };
+    if !ask.underlyings.is_empty() {
+        ask.underlyings.iter().filter_map(|&name| chain_of(snapshot, name)).for_each(add);
+    } else if !ask.roots.is_empty() {
+        ask.roots.iter().flat_map(|&root| snapshot.chains_of_root(root)).for_each(add);
+    } else {
+        ask.contracts.iter().flat_map(|key| snapshot.chains_of_root(key.root)).for_each(&mut add);
+    }
+    chains
+}
+
+/// The chain of an underlying, class shares also by the spelling of their root (`BRKB` for `BRK.B`).
+fn chain_of(snapshot: &Snapshot, name: Symbol) -> Option<&Arc<Chain>> {
+    let spelt_as_root = |chain: &&Arc<Chain>| chain.underlying.bare() == name;
+    snapshot.chain(name).or_else(|| snapshot.chains_of_root(name).find(spelt_as_root))
+}
+
+/// Whether something that is named will be computed soon. Before the first pass that may be anything; later, a root
+/// belongs to a pending underlying if it begins with its name, as the roots of weekly series do.
+fn is_pending(snapshot: &Snapshot, ask: &Ask) -> bool {
+    if snapshot.number == 0 {
+        return true;
+    }
+    let of_pending =
+        |root: Symbol| snapshot.pending().iter().any(|name| root.as_str().starts_with(name.bare().as_str()));
+    if !ask.underlyings.is_empty() {
+        return ask.underlyings.iter().any(|&name| snapshot.is_pending(name));
+    }
+    if snapshot.pending().is_empty() {
+        return false;
+    }
+    ask.roots.iter().copied().any(of_pending) || ask.contracts.iter().any(|key| of_pending(key.root))
+}
+
+/// The names asked for, sorted for look-up.
+struct Names {
+    roots: Vec<Symbol>,
+    contracts: Vec<ContractKey>,
+    expiries: Option<Vec<Date>>,
+}
+
+impl Names {
+    fn of(ask: &Ask) -> Self {
+        let mut names =
+            Self { roots: ask.roots.clone(), contracts: ask.contracts.clone(), expiries: ask.expiries.clone() };
+        names.roots.sort_unstable();
+        names.contracts.sort_unstable();
+        names.contracts.dedup();
+        names.expiries.iter_mut().for_each(|dates| dates.sort_unstable());
+        names
+    }
+
+    fn admit_root(&self, root: Symbol) -> bool {
+        self.roots.is_empty() || self.roots.binary_search(&root).is_ok()
+    }
+
+    fn admit_expiry(&self, expiry: Date) -> bool {
+        self.expiries.as_ref().is_none_or(|dates| dates.binary_search(&expiry).is_ok())
+    }
+
+    /// The contracts asked for of one (root, expiry), by strike, call before put.
+    fn contracts_of(&self, slice: &Slice) -> &[ContractKey] {
+        let of = |key: &ContractKey| (key.root, key.expiry);
+        let start = self.contracts.partition_point(|key| of(key) < (slice.root, slice.expiry));
+        let rest = &self.contracts[start..];
+        &rest[..rest.partition_point(|key| of(key) == (slice.root, slice.expiry))]
+    }
+}
+
+/// The rows of one chain that are asked for.
+fn pick_rows(chain: &Chain, ask: &Ask, names: &Names) -> Vec<Range<u32>> {
+    let mut rows = Ranges::default();
+    for slice in &chain.slices {
+        if admit_slice(slice, ask, names) {
+            let bounded = within_strikes(chain, slice, &ask.strike);
+            if names.contracts.is_empty() {
+                pick_slice(chain, slice, &[bounded], ask, &mut rows);
+            } else {
+                let listed = named_rows(chain, &bounded, names.contracts_of(slice));
+                pick_slice(chain, slice, &listed, ask, &mut rows);
+            }
+        }
+    }
+    rows.0
+}
+
+fn admit_slice(slice: &Slice, ask: &Ask, names: &Names) -> bool {
+    names.admit_root(slice.root)
+        && names.admit_expiry(slice.expiry)
+        && ask.expiry_min.is_none_or(|first| slice.expiry >= first)
+        && ask.expiry_max.is_none_or(|last| slice.expiry <= last)
+        && admit(&ask.days, slice.days)
+}
+
+/// Applies centre, right and delta to candidate rows of one slice.
+fn pick_slice(chain: &Chain, slice: &Slice, candidates: &[Range<u32>], ask: &Ask, rows: &mut Ranges) {
+    let whole = ask.rights == Rights::Both && ask.abs_delta == Bounds::default();
+    let delta = chain.columns.get(Col::Delta);
+    let admit_row = |row: &u32| {
+        let i = *row as usize;
+        ask.rights.admit(chain.right[i]) && admit(&ask.abs_delta, delta[i].abs())
+    };
+    let mut push = |range: Range<u32>| {
+        if whole {
+            rows.push(range);
+        } else {
+            range.filter(admit_row).for_each(|row| rows.push(row..row + 1));
+        }
+    };
+    match ask.center {
+        None => candidates.iter().cloned().for_each(push),
+        Some(center) => nearest(chain, slice, candidates, center, ask.strike_count).into_iter().for_each(&mut push),
+    }
+}
+
+/// Whether a number is within bounds. A missing one is within none that are given.
+fn admit(bounds: &Bounds, x: f64) -> bool {
+    bounds.least.is_none_or(|least| x >= least) && bounds.most.is_none_or(|most| x <= most)
+}
+
+/// The rows of a slice whose strikes are within bounds: strikes ascend.
+fn within_strikes(chain: &Chain, slice: &Slice, bounds: &Bounds) -> Range<u32> {
+    let strikes = &chain.strike_milli[slice.rows.start as usize..slice.rows.end as usize];
+    let below = |limit: f64| strikes.partition_point(|&milli| strike_of(milli) < limit) as u32;
+    let up_to = |limit: f64| strikes.partition_point(|&milli| strike_of(milli) <= limit) as u32;
+    let start = slice.rows.start + bounds.least.map_or(0, below);
+    let end = bounds.most.map_or(slice.rows.end, |most| slice.rows.start + up_to(most));
+    start..end.max(start)
+}
+
+fn strike_of(milli: u32) -> f64 {
+    f64::from(milli) / 1000.0
+}
+
+/// The rows of the contracts that are listed within a range.
+fn named_rows(chain: &Chain, within: &Range<u32>, contracts: &[ContractKey]) -> Vec<Range<u32>> {
+    let mut rows = Ranges::default();
+    for key in contracts {
+        let row = lower_bound(chain, within, (key.strike_milli, key.right));
+        let i = row as usize;
+        if row < within.end && chain.strike_milli[i] == key.strike_milli && chain.right[i] == key.right {
+            rows.push(row..row + 1);
+        }
+    }
+    rows.0
+}
+
+/// The first row in a range of one slice that is not before (strike, right).
+fn lower_bound(chain: &Chain, within: &Range<u32>, key: (u32, Right)) -> u32 {
+    let (mut low, mut high) = (within.start, within.end);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let i = middle as usize;
+        if (chain.strike_milli[i], chain.right[i]) < key {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// The candidate rows of the `count` strikes nearest to the centre, ascending. Of two strikes equally near, the lower
+/// is nearer. A strike without a number to measure (no priced call, no forward) is not near at all.
+fn nearest(chain: &Chain, slice: &Slice, candidates: &[Range<u32>], center: Center, count: usize) -> Vec<Range<u32>> {
+    let anchor = match center {
+        Center::AtMoney => slice.und_price,
+        Center::AtForward => slice.fwd_price,
+        Center::CallDelta(delta) => delta,
+    };
+    let place = |strike: &Range<u32>| match center {
+        Center::AtMoney | Center::AtForward => strike_of(chain.strike_milli[strike.start as usize]),
+        Center::CallDelta(_) => call_delta(chain, slice, chain.strike_milli[strike.start as usize]),
+    };
+    let measure = |strike: Range<u32>| ((place(&strike) - anchor).abs(), strike);
+    let mut strikes: Vec<(f64, Range<u32>)> =
+        by_strike(chain, candidates).map(measure).filter(|(distance, _)| distance.is_finite()).collect();
+    strikes.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.start.cmp(&b.1.start)));
+    strikes.truncate(count);
+    strikes.sort_unstable_by_key(|(_, strike)| strike.start);
+    strikes.into_iter().map(|(_, strike)| strike).collect()
+}
+
+/// Delta of the call of a strike, whether or not the call itself is asked for; NaN without one.
+fn call_delta(chain: &Chain, slice: &Slice, strike_milli: u32) -> f64 {
+    let row = lower_bound(chain, &slice.rows, (strike_milli, Right::Call));
+    let i = row as usize;
+    let found = row < slice.rows.end && chain.strike_milli[i] == strike_milli && chain.right[i] == Right::Call;
+    if found { chain.columns.get(Col::Delta)[i] } else { f64::NAN }
+}
+
+/// Candidate rows of one slice, strike by strike.
+fn by_strike<'c>(chain: &'c Chain, candidates: &'c [Range<u32>]) -> impl Iterator<Item = Range<u32>> + 'c {
+    let rows = candidates.iter().cloned().flatten();
+    let mut rows = rows.peekable();
+    std::iter::from_fn(move || {
+        let start = rows.next()?;
+        let strike = chain.strike_milli[start as usize];
+        let mut end = start + 1;
+        // A put that is a candidate follows its call at once, so a strike's candidates always touch.
+        while rows.next_if(|&row| row == end && chain.strike_milli[row as usize] == strike).is_some() {
+            end += 1;
+        }
+        Some(start..end)
+    })
+}
+
+/// Ranges in ascending order; what touches becomes one.
+#[derive(Default)]
+struct Ranges(Vec<Range<u32>>);
+
+impl Ranges {
+    fn push(&mut self, range: Range<u32>) {
+        if range.is_empty() {
+            return;
+        }
+        match self.0.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => self.0.push(range),
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! `GET /l1/greeks`: the native record, one row per contract. Every rule of the interface's native part.
+
+use super::{Layer, Order};
+use crate::query::{Bounds, Query, Rights};
+use crate::refusal::Refusal;
+use crate::rows::field::{Field, Missing, SliceNumber, Source, Text, num, own, strike, text};
+use crate::rows::frame::{Format, escape_json};
+use crate::rows::number::Print;
+use crate::select::{Ask, Center};
+use engine::contract::{ContractKey, Symbol};
+use engine::store::columns::{Col, Group, Unit};
+
+/// The native layer.
+pub const NATIVE: Layer = Layer { name: "native", path: "/l1/greeks", parse, refuse };
+
+/// Every field, in the order of the interface. All numbers have up to six decimals and are `null` when missing.
+pub const FIELDS: &[Field] = &[
+    text("underlying", Text::Underlying),
+    text("root", Text::Root),
+    text("expiry", Text::Expiry),
+    strike("strike"),
+    text("right", Text::Right(["call", "put"])),
+    text("osym", Text::OsiPadded),
+    text("greeks", Text::Groups),
+    slice("und_price", SliceNumber::UndPrice, Group::Core),
+    column(Col::Delta),
+    column(Col::Gamma),
+    column(Col::Vega),
+    column(Col::Theta),
+    column(Col::Decay),
+    column(Col::Rho),
+    column(Col::SvcTheo),
+    column(Col::SvcVol),
+    column(Col::Vanna),
+    column(Col::Volga),
+    column(Col::Charm),
+    column(Col::Veta),
+    column(Col::BidVol),
+    column(Col::AskVol),
+    column(Col::PrevVol),
+    column(Col::ConfVol),
+    column(Col::Speed),
+    column(Col::Zomma),
+    column(Col::Color),
+    column(Col::Ultima),
+    column(Col::Vera),
+    column(Col::Lambda),
+    column(Col::Epsilon),
+    slice("fwd_price", SliceNumber::FwdPrice, Group::Chain),
+    text("ex_style", Text::Style(["american", "european"])).within(Group::Chain),
+    text("settle", Text::Settle(["am", "pm"])).within(Group::Chain),
+    slice("days", SliceNumber::Days, Group::Chain),
+    slice("disc_rate", SliceNumber::DiscRate, Group::Chain),
+    slice("borr_rate", SliceNumber::BorrRate, Group::Chain),
+    slice("divs", SliceNumber::Divs, Group::Chain),
+];
+
+/// A column under its own name, in its own unit and group: the native units are those of the columns.
+const fn column(col: Col) -> Field {
+    num(col.name(), own(col), col.unit(), Print::UpTo(6), Missing::Null).within(col.group())
+}
+
+const fn slice(name: &'static str, number: SliceNumber, group: Group) -> Field {
+    num(name, Source::Slice(number), Unit::Plain, Print::UpTo(6), Missing::Null).within(group)
+}
+
+/// The parameters of the interface, and the two that carry credentials and are accepted everywhere.
+const PARAMETERS: &[&str] = &[
+    "underlying",
+    "root",
+    "format",
+    "exp",
+    "right",
+    "min_strike",
+    "max_strike",
+    "min_exp",
+    "max_exp",
+    "min_days",
+    "max_days",
+    "min_delta",
+    "max_delta",
+    "greeks",
+    "center",
+    "strike_count",
+    "osym",
+    "apikey",
+    "token",
+];
+
+/// The groups in the order of a row.
+const GROUPS: &[(&str, Group)] =
+    &[("core", Group::Core), ("extra", Group::Extra), ("exotic", Group::Exotic), ("chain", Group::Chain)];
+
+fn parse(query: &Query<'_>) -> Result<Order, Refusal> {
+    query.only(PARAMETERS)?;
+    let ask = parse_ask(query)?;
+    let groups = parse_groups(query)?;
+    let format = query.word("format", Format::WORDS)?.unwrap_or(Format::Json);
+    let shown = |field: &&Field| field.group.is_none_or(|group| groups.iter().any(|&(_, g)| g == group));
+    Ok(Order {
+        ask,
+        format,
+        fields: FIELDS.iter().filter(shown).copied().collect(),
+        groups: groups.iter().map(|&(name, _)| name).collect::<Vec<_>>().join(","),
+        title: title(query),
+    })
+}
+
+fn parse_ask(query: &Query<'_>) -> Result<Ask, Refusal> {
+    let named = ["underlying", "root", "osym"].iter().any(|name| query.list(name).next().is_some());
+    if !named {
+        return Err(Refusal::missing("underlying or root"));
+    }
+    let integer = |name: &str| Ok(query.integer(name, i64::MIN..=i64::MAX)?.map(|n| n as f64));
+    Ok(Ask {
+        underlyings: parse_symbols(query, "underlying")?,
+        roots: parse_symbols(query, "root")?.into_iter().map(Symbol::bare).collect(),
+        contracts: parse_contracts(query)?,
+        expiries: if query.get("exp") == Some("*") { None } else { query.dates("exp")? },
+        expiry_min: query.date("min_exp")?,
+        expiry_max: query.date("max_exp")?,
+        strike: Bounds { least: query.number("min_strike")?, most: query.number("max_strike")? },
+        days: Bounds { least: integer("min_days")?, most: integer("max_days")? },
+        abs_delta: Bounds { least: query.number("min_delta")?, most: query.number("max_delta")? },
+        rights: query.rights("right", Rights::WORDS)?,
+        center: query.get("center").map(parse_center).transpose()?,
+        strike_count: parse_strike_count(query)?,
+    })
+}
+
+/// Tickers in any case and any spelling of class shares.
+fn parse_symbols(query: &Query<'_>, name: &str) -> Result<Vec<Symbol>, Refusal> {
+    let symbol = |text| Symbol::parse_underlying(text).ok_or_else(|| Refusal::invalid(name, text, "a symbol"));
+    query.list(name).map(symbol).collect()
+}
+
+fn parse_contracts(query: &Query<'_>) -> Result<Vec<ContractKey>, Refusal> {
+    let contract = |text| ContractKey::parse_osi(text).ok_or_else(|| Refusal::invalid("osym", text, "an OSI symbol"));
+    query.list("osym").map(contract).collect()
+}
+
+/// `atm`, `atf`, or a delta of the call: up to 1 a fraction, above it percent.
+fn parse_center(text: &str) -> Result<Center, Refusal> {
+    let refused = || Refusal::invalid("center", text, "atm, atf or a delta between 0 and 100");
+    if text.eq_ignore_ascii_case("atm") {
+        return Ok(Center::AtMoney);
+    }
+    if text.eq_ignore_ascii_case("atf") {
+        return Ok(Center::AtForward);
+    }
+    match text.parse::<f64>() {
+        Ok(delta) if delta > 0.0 && delta <= 1.0 => Ok(Center::CallDelta(delta)),
+        Ok(percent) if percent > 1.0 && percent < 100.0 => Ok(Center::CallDelta(percent / 100.0)),
+        _ => Err(refused()),
+    }
+}
+
+fn parse_strike_count(query: &Query<'_>) -> Result<usize, Refusal> {
+    let count = query.integer("strike_count", 1..=i64::MAX)?.unwrap_or(1);
+    Ok(usize::try_from(count).unwrap_or(usize::MAX))
+}
+
+/// The groups wanted, each once, in the order of a row.
+fn parse_groups(query: &Query<'_>) -> Result<Vec<(&'static str, Group)>, Refusal> {
+    const WORDS: &[(&str, Option<Group>)] = &[
+        ("core", Some(Group::Core)),
+        ("extra", Some(Group::Extra)),
+        ("exotic", Some(Group::Exotic)),
+        ("chain", Some(Group::Chain)),
+        ("all", None),
+    ];
+    let wanted = query.words("greeks", WORDS)?.unwrap_or_else(|| vec![Some(Group::Core)]);
+    let shown = |group: Group| wanted.iter().any(|w| w.is_none_or(|w| w == group));
+    Ok(GROUPS.iter().copied().filter(|&(_, group)| shown(group)).collect())
+}
+
+/// What was asked for, for a reader.
+fn title(query: &Query<'_>) -> String {
+    let names: Vec<&str> = ["underlying", "root", "osym"].iter().filter_map(|name| query.get(name)).collect();
+    format!("{} · Greeks", names.join(" · ").to_uppercase())
+}
+
+fn refuse(refusal: &Refusal) -> (&'static str, String) {
+    ("application/json", error_json(refusal))
+}
+
+/// `{"error":"…"}`, on one line.
+#[must_use]
+pub fn error_json(refusal: &Refusal) -> String {
+    let mut text = Vec::new();
+    escape_json(&mut text, &refusal.to_string());
+    format!("{{\"error\":\"{}\"}}\n", String::from_utf8_lossy(&text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The groups of the interface and their fields, written down again so that the table can be wrong.
+    const SPEC: [(&str, &str); 5] = [
+        ("", "underlying root expiry strike right osym greeks"),
+        ("core", "und_price delta gamma vega theta decay rho svc_theo svc_vol"),
+        ("extra", "vanna volga charm veta bid_vol ask_vol prev_vol conf_vol"),
+        ("exotic", "speed zomma color ultima vera lambda epsilon"),
+        ("chain", "fwd_price ex_style settle days disc_rate borr_rate divs"),
+    ];
+
+    fn order(query: &str) -> Result<Order, String> {
+        parse(&Query::parse(query)).map_err(|refusal| format!("{} {refusal}", refusal.status()))
+    }
+
+    fn names(query: &str) -> String {
+        order(query).unwrap().fields.iter().map(|field| field.name).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn groups_have_the_fields_of_the_interface_in_its_order() {
+        let [identity, core, extra, exotic, chain] = SPEC.map(|(_, names)| names);
+        assert_eq!(names("root=A"), format!("{identity} {core}"));
+        assert_eq!(names("root=A&greeks=chain"), format!("{identity} {chain}"));
+        assert_eq!(names("root=A&greeks=exotic,EXTRA,exotic"), format!("{identity} {extra} {exotic}"));
+        for all in ["all", "chain,exotic,extra,core", "core,all"] {
+            let order = order(&format!("root=A&greeks={all}")).unwrap();
+            assert_eq!(order.groups, "core,extra,exotic,chain");
+            assert_eq!(names(&format!("root=A&greeks={all}")), format!("{identity} {core} {extra} {exotic} {chain}"));
+        }
+    }
+
+    #[test]
+    fn every_column_that_is_not_for_layers_only_has_its_field() {
+        for col in Col::ALL.iter().filter(|col| col.group() != Group::Layer) {
+            let field = FIELDS.iter().find(|field| field.name == col.name());
+            assert_eq!(field.and_then(|field| field.group), Some(col.group()), "{}", col.name());
+        }
+    }
+
+    #[test]
+    fn a_center_is_a_word_or_a_delta() {
+        let center = |text: &str| order(&format!("root=A&center={text}")).map(|order| order.ask.center.unwrap());
+        assert_eq!(center("atm"), Ok(Center::AtMoney));
+        assert_eq!(center("ATF"), Ok(Center::AtForward));
+        assert_eq!(center("25"), Ok(Center::CallDelta(0.25)));
+        assert_eq!(center("0.25"), Ok(Center::CallDelta(0.25)));
+        assert_eq!(center("1"), Ok(Center::CallDelta(1.0)));
+        for bad in ["0", "-5", "100", "nan", "inf", "otm", "25d"] {
+            assert!(center(bad).unwrap_err().starts_with("400 center: "), "{bad}");
+        }
+    }
+
+    #[test]
+    fn every_refusal_names_its_parameter() {
+        for (query, wanted) in [
+            ("", "400 underlying or root is required"),
+            ("underlying=&root=,", "400 underlying or root is required"),
+            ("right=call", "400 underlying or root is required"),
+            ("root=A&foo=1", "400 unknown parameter: foo"),
+            ("root=A&min_dte=1", "400 unknown parameter: min_dte"),
+            ("root=A&Right=call", "400 unknown parameter: Right"),
+            ("foo=1", "400 unknown parameter: foo"),
+            ("root=A&right=c", "400 right: not one of call, put, both: c"),
+            ("root=A&format=xml", "400 format: not one of json, csv, ndjson, html: xml"),
+            ("root=A&greeks=core,first", "400 greeks: not one of core, extra, exotic, chain, all: first"),
+            ("root=A&exp=2026-02-30", "400 exp: not a date: 2026-02-30"),
+            ("root=A&exp=2026-12-18,*", "400 exp: not a date: *"),
+            ("root=A&min_exp=soon", "400 min_exp: not a date: soon"),
+            ("root=A&max_exp=1", "400 max_exp: not a date: 1"),
+            ("root=A&min_strike=low", "400 min_strike: not a number: low"),
+            ("root=A&max_strike=1e999", "400 max_strike: not a number: 1e999"),
+            ("root=A&min_days=1.5", "400 min_days: not an integer: 1.5"),
+            ("root=A&max_days=x", "400 max_days: not an integer: x"),
+            ("root=A&min_delta=x", "400 min_delta: not a number: x"),
+            ("root=A&max_delta=nan", "400 max_delta: not a number: nan"),
+            ("root=A&strike_count=0", "400 strike_count: not an integer from 1: 0"),
+            ("root=A&strike_count=2.5", "400 strike_count: not an integer from 1: 2.5"),
+            ("osym=ACME261218X00100000", "400 osym: not an OSI symbol: ACME261218X00100000"),
+            ("underlying=A%0AB", "400 underlying: not a symbol: A\nB"),
+            ("root=A,%3Cb%3E", "400 root: not a symbol: <b>"),
+        ] {
+            assert_eq!(order(query).map(drop), Err(wanted.to_owned()), "{query}");
+        }
+    }
+
+    #[test]
+    fn credentials_pass_and_names_have_many_spellings() {
+        assert!(order("root=A&apikey=x&token=y").is_ok());
+        let ask = order("underlying=spx,+brk%2Fb,,BRK.B&root=brk.b&osym=ACME++261218C00100000,acme261218p00100000");
+        let ask = ask.unwrap().ask;
+        assert_eq!(format!("{:?}", ask.underlyings), "[SPX, BRK.B, BRK.B]");
+        assert_eq!(format!("{:?}", ask.roots), "[BRKB]");
+        assert_eq!(ask.contracts.len(), 2);
+        assert_eq!((ask.strike_count, ask.center, ask.expiries), (1, None, None));
+        assert_eq!(order("root=A&exp=*").unwrap().ask.expiries, None);
+        assert_eq!(order("root=A&exp=20261218,2027-01-15").unwrap().ask.expiries.map(|dates| dates.len()), Some(2));
+    }
+}

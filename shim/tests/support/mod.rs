@@ -1,0 +1,290 @@
+//! A small app to serve and a client that sees every byte.
+#![allow(dead_code, reason = "each test program uses a part")]
+#![allow(clippy::unwrap_used, reason = "a client that fails fails its test")]
+
+use jiff::Timestamp;
+use shim::http::{Answer, App, Config, Limits, Metrics, Request, Server, Stream};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// What the app has done.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// Bytes that streams have produced.
+    pub(crate) produced: AtomicUsize,
+    /// Streams that were begun.
+    pub(crate) streams: AtomicUsize,
+    /// Streams that exist.
+    pub(crate) alive: AtomicUsize,
+}
+
+pub(crate) struct TestApp(Arc<Seen>);
+
+impl App for TestApp {
+    fn answer(&self, request: &Request<'_>) -> Answer {
+        let path = request.path();
+        match &*path {
+            "/small" => Answer::full("small", 200, "application/json", r#"{"small":true}"#),
+            "/rows" => {
+                let wanted = request.query().parse().unwrap_or(0);
+                self.0.streams.fetch_add(1, Ordering::SeqCst);
+                self.0.alive.fetch_add(1, Ordering::SeqCst);
+                Answer::stream("rows", "application/x-ndjson", Rows { next: 0, wanted, seen: Arc::clone(&self.0) })
+                    .with_header("X-Rows", wanted.to_string())
+            }
+            "/echo" => {
+                let host = request.host().unwrap_or("-");
+                let text = format!("{path}|{}|{host}|{:?}", request.query(), request.header("x-probe"));
+                Answer::full("echo", 200, "text/plain; charset=utf-8", text)
+            }
+            "/panic" => panic!("an app that fails"),
+            "/panic-late" => Answer::stream("rows", "text/plain", FailsLater(0)),
+            _ => Answer::full("none", 404, "application/json", format!(r#"{{"error":"{path}"}}"#)),
+        }
+    }
+}
+
+/// `wanted` bytes of numbered rows of 64 bytes.
+pub(crate) struct Rows {
+    next: usize,
+    wanted: usize,
+    seen: Arc<Seen>,
+}
+
+impl Stream for Rows {
+    fn fill(&mut self, out: &mut Vec<u8>) -> bool {
+        let before = out.len();
+        while self.next < self.wanted && out.len() - before < 64 * 1024 {
+            write_row(self.next / 64, out);
+            self.next += 64;
+        }
+        self.seen.produced.fetch_add(out.len() - before, Ordering::SeqCst);
+        self.next >= self.wanted
+    }
+}
+
+impl Drop for Rows {
+    fn drop(&mut self) {
+        self.seen.alive.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn write_row(i: usize, out: &mut Vec<u8>) {
+    let _ = writeln!(out, "{{\"row\":{i:012},\"square\":{:020},\"text\":\"abc\"}}", i * i);
+}
+
+/// What `/rows?wanted` answers.
+pub(crate) fn rows(wanted: usize) -> Vec<u8> {
+    let mut out = Vec::new();
+    for i in 0..wanted.div_ceil(64) {
+        write_row(i, &mut out);
+    }
+    out
+}
+
+struct FailsLater(usize);
+
+impl Stream for FailsLater {
+    fn fill(&mut self, out: &mut Vec<u8>) -> bool {
+        self.0 += 1;
+        assert!(self.0 < 3, "a stream that fails");
+        out.extend_from_slice(&[b'x'; 1000]);
+        false
+    }
+}
+
+pub(crate) struct Fixture {
+    pub(crate) server: Server,
+    pub(crate) address: SocketAddr,
+    pub(crate) seen: Arc<Seen>,
+    pub(crate) metrics: Arc<Metrics>,
+}
+
+/// A server on a free port of the loopback.
+pub(crate) fn serve() -> Fixture {
+    serve_with(Limits::default())
+}
+
+pub(crate) fn serve_with(limits: Limits) -> Fixture {
+    let seen = Arc::new(Seen::default());
+    let metrics = Arc::new(Metrics::new(&["small", "rows", "echo", "none"]));
+    let config = config(SocketAddr::from(([127, 0, 0, 1], 0)), limits, &metrics);
+    let server = Server::start(config, TestApp(Arc::clone(&seen))).unwrap();
+    let address = server.addresses()[0];
+    Fixture { server, address, seen, metrics }
+}
+
+pub(crate) fn config(address: SocketAddr, limits: Limits, metrics: &Arc<Metrics>) -> Config {
+    let clock = || Timestamp::constant(1_795_207_327, 0);
+    Config { listen: vec![address], limits, bulk_threads: 2, metrics: Arc::clone(metrics), clock }
+}
+
+pub(crate) fn app() -> TestApp {
+    TestApp(Arc::default())
+}
+
+impl Fixture {
+    pub(crate) fn connect(&self) -> Client {
+        Client::new(self.address)
+    }
+
+    /// Sends bytes on a connection of their own and returns everything that comes until the server closes.
+    pub(crate) fn exchange(&self, bytes: &[u8]) -> String {
+        let mut client = self.connect();
+        client.send(bytes);
+        client.rest()
+    }
+}
+
+/// One response as read from the wire, its body unchunked.
+#[derive(Debug)]
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Response {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        lines.into_iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+}
+
+pub(crate) struct Client {
+    pub(crate) socket: TcpStream,
+    buffer: Vec<u8>,
+}
+
+impl Client {
+    pub(crate) fn new(address: SocketAddr) -> Self {
+        let socket = TcpStream::connect(address).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        socket.set_write_timeout(Some(Duration::from_secs(20))).unwrap();
+        Self { socket, buffer: Vec::new() }
+    }
+
+    pub(crate) fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        self.socket.write_all(bytes.as_ref()).unwrap();
+    }
+
+    /// GET on this connection.
+    pub(crate) fn get(&mut self, target: &str) -> Response {
+        self.get_with(target, "")
+    }
+
+    pub(crate) fn get_with(&mut self, target: &str, headers: &str) -> Response {
+        self.send(get_with(target, headers));
+        self.response()
+    }
+
+    /// The next response, with its body.
+    pub(crate) fn response(&mut self) -> Response {
+        let (status, head) = self.head();
+        let mut response = Response { status, head, body: Vec::new() };
+        if status == 100 {
+            return response;
+        }
+        response.body = if response.header("transfer-encoding") == Some("chunked") {
+            self.chunks()
+        } else if let Some(length) = response.header("content-length").map(|n| n.parse().unwrap()) {
+            self.take(length)
+        } else {
+            self.rest_bytes()
+        };
+        response
+    }
+
+    /// The next response's status and head; what follows stays to be read.
+    pub(crate) fn head(&mut self) -> (u16, String) {
+        let end = self.until(b"\r\n\r\n");
+        let head = String::from_utf8(self.take(end)).unwrap();
+        let status = head.get(9..12).and_then(|s| s.parse().ok()).unwrap_or_else(|| panic!("no head: {head:?}"));
+        (status, head)
+    }
+
+    fn chunks(&mut self) -> Vec<u8> {
+        let mut body = Vec::new();
+        loop {
+            let end = self.until(b"\r\n");
+            let line = self.take(end);
+            let size = usize::from_str_radix(std::str::from_utf8(&line).unwrap().trim(), 16).unwrap();
+            body.extend(self.take(size));
+            assert_eq!(self.take(2), b"\r\n");
+            if size == 0 {
+                return body;
+            }
+        }
+    }
+
+    fn until(&mut self, mark: &[u8]) -> usize {
+        loop {
+            if let Some(at) = self.buffer.windows(mark.len()).position(|w| w == mark) {
+                return at + mark.len();
+            }
+            assert!(self.more() > 0, "closed after {:?}", String::from_utf8_lossy(&self.buffer));
+        }
+    }
+
+    pub(crate) fn take(&mut self, n: usize) -> Vec<u8> {
+        while self.buffer.len() < n {
+            assert!(self.more() > 0, "closed {} bytes early", n - self.buffer.len());
+        }
+        let rest = self.buffer.split_off(n);
+        std::mem::replace(&mut self.buffer, rest)
+    }
+
+    fn more(&mut self) -> usize {
+        let mut part = [0; 64 * 1024];
+        let n = self.socket.read(&mut part).unwrap();
+        self.buffer.extend_from_slice(&part[..n]);
+        n
+    }
+
+    /// Everything until the server closes.
+    pub(crate) fn rest_bytes(&mut self) -> Vec<u8> {
+        while self.more() > 0 {}
+        std::mem::take(&mut self.buffer)
+    }
+
+    pub(crate) fn rest(&mut self) -> String {
+        String::from_utf8_lossy(&self.rest_bytes()).into_owned()
+    }
+
+    /// Whether the server closes without another byte.
+    pub(crate) fn is_closed(&mut self) -> bool {
+        self.buffer.is_empty() && self.more() == 0
+    }
+}
+
+/// A GET with a Host.
+pub(crate) fn get(target: &str) -> String {
+    get_with(target, "")
+}
+
+pub(crate) fn get_with(target: &str, headers: &str) -> String {
+    format!("GET {target} HTTP/1.1\r\nHost: localhost:2112\r\n{headers}\r\n")
+}
+
+/// The status lines in what a server sent.
+pub(crate) fn statuses(text: &str) -> Vec<u16> {
+    text.match_indices("HTTP/1.1 ").filter_map(|(at, _)| text.get(at + 9..at + 12)?.parse().ok()).collect()
+}
+
+/// Waits until `true`, for at most ten seconds.
+pub(crate) fn eventually(mut holds: impl FnMut() -> bool, what: &str) {
+    for _ in 0..1000 {
+        if holds() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("{what} does not come true");
+}
