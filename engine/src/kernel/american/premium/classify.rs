@@ -4,8 +4,11 @@
 use super::solver::SAME_DATE;
 use crate::kernel::dividends::Terms;
 
-/// Exercise between ex-dates that gains less than this share of the intrinsic value is not watched for.
+/// Carry below this share of the strike is none.
 const NEGLIGIBLE: f64 = 2e-5;
+/// What a call may lose, as a share of its intrinsic value and where it loses most, by not being watched before the
+/// first ex-date.
+const WAITING_COSTS: f64 = 2e-4;
 /// A put's first exercise window is passed over if it is shorter than this (years) and this share of the way to the
 /// ex-date: the premium lost is below 1e-4.
 const SHORT_WINDOW: (f64, f64) = (0.012, 0.4);
@@ -19,6 +22,8 @@ pub(super) enum Start {
     Now,
     /// At this date, an ex-date, and not before: years from now.
     At(f64),
+    /// Right before expiry only, to collect the dividends of that day.
+    AtExpiry,
 }
 
 /// The strikes and volatilities of one table.
@@ -57,7 +62,8 @@ fn call_start(terms: &Terms, span: &Span) -> Start {
         let highest = span.k.1 * (2.0 * span.sigma.1 * next.sqrt()).min(1.5).exp();
         here.amount + b.max(0.0) * gap * highest > span.k.0 * (1.0 - (-r * gap).exp()) * 0.999
     };
-    let first = (0..terms.divs.len()).find(|&i| watched || pays(i)).map(|i| terms.divs[i].t);
+    let at_expiry = |i: usize| terms.divs[i].t > t - SAME_DATE;
+    let first = (0..terms.divs.len()).find(|&i| watched || at_expiry(i) || pays(i)).map(|i| terms.divs[i].t);
     match first {
         Some(date) if date < t - SAME_DATE => {
             if watched && !waiting_is_free(terms, span, date) {
@@ -66,21 +72,26 @@ fn call_start(terms: &Terms, span: &Span) -> Start {
                 Start::At(date)
             }
         }
-        Some(_) => Start::Now,
+        Some(_) if watched => Start::Now,
+        Some(_) => Start::AtExpiry,
         None if watched => Start::Now,
         None => Start::Never,
     }
 }
 
-/// Whether what exercise can gain between now and `date`, (bX − rK)·date, is negligible against the intrinsic value
-/// everywhere within four standard deviations.
+/// Whether a call's exercise between now and `date` can be left to a comparison with the intrinsic value.
+///
+/// Exercise gains bX − rK a year, nothing below X₀ = rK/b. Taking the better of "now" and "not before `date`" loses most
+/// around X₀: about 0.27·r·K·σ·date^1.5, against an intrinsic value of X₀ − K.
 fn waiting_is_free(terms: &Terms, span: &Span, date: f64) -> bool {
-    let Terms { t, r, b, .. } = *terms;
-    let reach = (4.0 * span.sigma.1 * t.sqrt()).clamp(0.2, 1.5).exp();
-    (0..=20).all(|i| {
-        let moneyness = 1.0 + (reach - 1.0) * f64::from(i) / 20.0;
-        (b * moneyness - r) * date <= NEGLIGIBLE * (moneyness - 1.0).max(0.05 * moneyness)
-    })
+    let Terms { r, b, .. } = *terms;
+    if b <= 0.0 || r < 0.0 {
+        // with r < 0 the gain is there at every X
+        return b <= 0.0 && r >= 0.0 || (b - r).max(0.0) * date <= NEGLIGIBLE;
+    }
+    let intrinsic = (r / b - 1.0).max(0.05);
+    let most = 0.27 * r.max(b) * span.sigma.1 * date.powf(1.5) / intrinsic;
+    most <= WAITING_COSTS && (r > b || (b - r) * date <= NEGLIGIBLE)
 }
 
 /// In the limit X → 0 a put is a sum of cash: right after which ex-date is taking it at once better than waiting?

@@ -107,7 +107,7 @@ impl Table {
     pub(super) fn premium<L: Lanes>(&self, clock: &Clock, on: &Inputs<L>) -> (Taylor<L>, L::Mask) {
         let zero = L::splat(0.0);
         let never = zero.lt(zero);
-        if self.layout == Layout::European {
+        if matches!(self.layout, Layout::European | Layout::LowerStrike(_)) {
             return (Taylor::constant(zero), never);
         }
         let beta = self.boundary_series(on);

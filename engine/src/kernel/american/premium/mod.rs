@@ -107,7 +107,12 @@ impl PremiumTables {
         let horizon = Horizon::new(terms.t, terms.r, terms.b);
         let x = s - terms.a(0.0);
         let spot = L::splat(if x > 0.0 { x } else { f64::NAN });
-        let mut jet = european(self.right.phi(), &horizon, spot, k, sigma);
+        // a dividend on the day of expiry lowers a call's strike
+        let strike = self.tables.iter().fold(k, |strike, table| match table.layout {
+            Layout::LowerStrike(amount) => L::select(table.holds(k, sigma), k - L::splat(amount), strike),
+            _ => strike,
+        });
+        let mut jet = european(self.right.phi(), &horizon, spot, strike, sigma);
         let (premium, exercised) = self.premium(terms, spot, k, sigma);
         add_premium(&mut jet, &premium, (spot, k, sigma));
         let intrinsic = (L::splat(s) - k) * L::splat(self.right.phi());
@@ -207,7 +212,7 @@ impl Table {
 
     fn serves_age(&self, age: f64) -> bool {
         match self.layout {
-            Layout::European => true,
+            Layout::European | Layout::LowerStrike(_) => true,
             Layout::AtExDate => age < self.stop - 1e-6,
             Layout::Now | Layout::Anchored => age <= AGE,
         }

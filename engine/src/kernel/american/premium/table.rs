@@ -8,6 +8,7 @@
 
 use super::chebyshev::{Axis, Lobatto, fit_tensor, gauss_legendre};
 use super::classify::{Span, Start, continuous, gap_before, start, two_sided};
+use super::evaluate::MOST_TERMS;
 use super::profile::Profile;
 use super::solver::{Grid, Problem, SAME_DATE, solve};
 use crate::kernel::american::Scheme;
@@ -19,7 +20,7 @@ type Row = Pack<3>;
 /// Central standard deviations of ln X that a grid covers on the side where nothing happens.
 const WIDE: f64 = 3.8;
 /// Bumps of r and b for the tangents.
-const BUMP: f64 = 0.002;
+const BUMP: f64 = 0.0005;
 
 /// Sizes of a table.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +58,8 @@ const WIDE_RANGE: f64 = 1.21;
 pub(super) enum Layout {
     /// No premium.
     European,
+    /// Worth exercising right before expiry only, to collect this amount: a European call with a lower strike.
+    LowerStrike(f64),
     /// Premium now, from the exercise boundary outwards.
     Now,
     /// Premium now, from a common anchor outwards: some strikes or volatilities have no boundary.
@@ -121,8 +124,14 @@ impl Table {
             gauss: gauss_legendre(gauss),
         };
         let start = start(phi, terms, span);
-        if start == Start::Never {
-            return table;
+        match start {
+            Start::Never => return table,
+            Start::AtExpiry => {
+                let last = terms.divs.iter().filter(|d| d.t > terms.t - SAME_DATE);
+                table.layout = Layout::LowerStrike(last.map(|d| d.amount).sum());
+                return table;
+            }
+            Start::Now | Start::At(_) => {}
         }
         table.stop = if let Start::At(date) = start { date } else { 0.0 };
         if !table.fill(terms, &sizes, &coarse) {
@@ -140,7 +149,8 @@ impl Table {
             stop: self.stop,
             continuous: continuous(self.phi, terms),
         };
-        let profiles = profiles(&problem, &lanes(&self.sigma, &self.strike), sizes);
+        let pairs = lanes(&self.sigma, &self.strike);
+        let profiles = profiles(&problem, &pairs, &ends(&problem, &pairs), sizes);
         let bounded = profiles.iter().all(|p| p.boundary.is_some()) && !two_sided(self.phi, terms);
         self.layout = match (bounded, self.stop > 0.0) {
             (true, true) => Layout::AtExDate,
@@ -170,14 +180,16 @@ impl Table {
         true
     }
 
-    /// Terms of the series; without a boundary to start from, it must resolve what the next ex-date leaves.
+    /// Terms of the series: more where it covers more standard deviations, or where, without a boundary to start
+    /// from, it must resolve what the next ex-date leaves.
     fn terms_kept(&self, sizes: &Sizes, terms: &Terms) -> usize {
-        if self.layout != Layout::Anchored {
-            return sizes.terms;
+        let deviations = self.reach / (terms.t - self.stop).sqrt();
+        let mut more = (deviations / (2.0 * WIDE)).max(1.0);
+        if self.layout == Layout::Anchored {
+            let next = terms.divs.first().map_or(terms.t, |d| d.t);
+            more = more.max((0.3 * terms.t / next.max(1e-6)).sqrt());
         }
-        let next = terms.divs.first().map_or(terms.t, |d| d.t);
-        let sharpness = (0.3 * terms.t / next.max(1e-6)).sqrt().clamp(1.0, 3.0);
-        (sizes.terms as f64 * sharpness) as usize
+        ((sizes.terms as f64 * more.min(2.5)) as usize).min(MOST_TERMS)
     }
 
     /// Distance from the boundary, in units of σ, of the series' coordinate `u`.
@@ -195,24 +207,25 @@ impl Table {
     fn fit_tangents(&mut self, base: &Problem, sizes: &Sizes) {
         let r_bump = BUMP.min(0.5 * base.terms.r);
         let r_ends = if r_bump > 1e-5 { (-r_bump, r_bump) } else { (0.0, 1e-3) };
-        self.by_r = self.tangent(base, sizes, |terms, up| terms.r += if up { r_ends.1 } else { r_ends.0 }, r_ends);
-        let b_ends = (-BUMP, BUMP);
-        self.by_b = self.tangent(base, sizes, |terms, up| terms.b += if up { b_ends.1 } else { b_ends.0 }, b_ends);
+        self.by_r = self.tangent(base, sizes, |terms, up| terms.r += if up { r_ends.1 } else { r_ends.0 }, r_ends.1 - r_ends.0);
+        self.by_b = self.tangent(base, sizes, |terms, up| terms.b += if up { BUMP } else { -BUMP }, 2.0 * BUMP);
     }
 
-    fn tangent(&self, base: &Problem, sizes: &Sizes, bump: impl Fn(&mut Terms, bool), ends: (f64, f64)) -> Vec<f64> {
+    fn tangent(&self, base: &Problem, sizes: &Sizes, bump: impl Fn(&mut Terms, bool), width: f64) -> Vec<f64> {
         let pairs = lanes(&self.tangent_sigma, &self.tangent_strike);
+        // the same grids up and down, so that what remains of the grid's error cancels
+        let grids = ends(base, &pairs);
         let [down, up] = [false, true].map(|up| {
             let mut problem = base.clone();
             bump(&mut problem.terms, up);
-            profiles(&problem, &pairs, sizes)
+            profiles(&problem, &pairs, &grids, sizes)
         });
         let series = Lobatto::new(sizes.terms);
         let sample = |(up, down): (&Profile, &Profile)| {
             let from = self.boundary_at(up.k, up.sigma);
             series.coefficients(|u| {
                 let x = from - self.phi * up.sigma * self.place(u);
-                (up.premium(x) - down.premium(x)) / ((ends.1 - ends.0) * up.k)
+                (up.premium(x) - down.premium(x)) / (width * up.k)
             })
         };
         let sampled: Vec<Vec<f64>> = up.iter().zip(&down).map(sample).collect();
@@ -231,11 +244,15 @@ fn common_anchor(profiles: &[Profile]) -> f64 {
     profiles.iter().map(|p| (p.edge - p.k.ln()).abs() / p.sigma).fold(f64::INFINITY, f64::min)
 }
 
+/// The grid's ends for every (strike, volatility).
+fn ends(problem: &Problem, pairs: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    pairs.iter().map(|&(k, sigma)| grid_ends(problem, k, sigma)).collect()
+}
+
 /// Solves `problem` for every (strike, volatility).
-fn profiles(problem: &Problem, pairs: &[(f64, f64)], sizes: &Sizes) -> Vec<Profile> {
-    let ends: Vec<(f64, f64)> = pairs.iter().map(|&(k, sigma)| grid_ends(problem, k, sigma)).collect();
+fn profiles(problem: &Problem, pairs: &[(f64, f64)], ends: &[(f64, f64)], sizes: &Sizes) -> Vec<Profile> {
     let nominal = |sigma: f64| 2.0 * WIDE * sigma * (problem.terms.t - problem.stop).sqrt();
-    let widest = pairs.iter().zip(&ends).map(|(p, e)| (e.1 - e.0).abs() / nominal(p.1)).fold(1.0, f64::max);
+    let widest = pairs.iter().zip(ends).map(|(p, e)| (e.1 - e.0).abs() / nominal(p.1)).fold(1.0, f64::max);
     let intervals = (sizes.intervals as f64 * widest.min(2.5)) as usize;
     let mut out = Vec::with_capacity(pairs.len());
     for (pairs, ends) in pairs.chunks(Row::N).zip(ends.chunks(Row::N)) {
@@ -304,8 +321,15 @@ fn grid_ends(problem: &Problem, k: f64, sigma: f64) -> (f64, f64) {
     if problem.stop > 0.0 {
         return (k.ln() + full, far);
     }
-    let perpetual = perpetual_call(&problem.terms, sigma).min(full);
-    (k.ln() + perpetual + margin(width), far)
+    (k.ln() + highest_call_boundary(&problem.terms, sigma, full) + margin(width), far)
+}
+
+/// ln(B/K) that a watched call's boundary does not exceed: at least ln(r/b), wherever that is, or `full` if nothing
+/// bounds it.
+fn highest_call_boundary(terms: &Terms, sigma: f64, full: f64) -> f64 {
+    let Terms { r, b, .. } = *terms;
+    let level = if b > 0.0 && r > b { (r / b).ln() + 0.3 * full } else { 0.0 };
+    perpetual_call(terms, sigma).min(full.max(level.min(2.0 * full)))
 }
 
 /// What a grid reaches beyond the last place where the boundary can be.
