@@ -11,8 +11,25 @@ use engine::kernel::greeks::{Greeks, Market, exercised, finish};
 use std::collections::HashMap;
 
 const NAMES: [&str; 19] = [
-    "price", "delta", "gamma", "speed", "vega", "volga", "ultima", "vanna", "zomma", "theta", "charm", "color", "veta",
-    "rho", "vera", "epsilon", "lambda", "dual_delta", "dual_gamma",
+    "price",
+    "delta",
+    "gamma",
+    "speed",
+    "vega",
+    "volga",
+    "ultima",
+    "vanna",
+    "zomma",
+    "theta",
+    "charm",
+    "color",
+    "veta",
+    "rho",
+    "vera",
+    "epsilon",
+    "lambda",
+    "dual_delta",
+    "dual_gamma",
 ];
 
 /// One row of the golden file.
@@ -96,8 +113,25 @@ fn greeks(tables: &PremiumTables, terms: &Terms, s: f64, k: f64, sigma: f64) -> 
 
 fn by_name(g: &Greeks<f64>) -> [f64; 19] {
     [
-        g.value, g.delta, g.gamma, g.speed, g.vega, g.volga, g.ultima, g.vanna, g.zomma, g.theta, g.charm, g.color,
-        g.veta, g.rho, g.vera, g.epsilon, g.lambda, g.dual_delta, g.dual_gamma,
+        g.value,
+        g.delta,
+        g.gamma,
+        g.speed,
+        g.vega,
+        g.volga,
+        g.ultima,
+        g.vanna,
+        g.zomma,
+        g.theta,
+        g.charm,
+        g.color,
+        g.veta,
+        g.rho,
+        g.vera,
+        g.epsilon,
+        g.lambda,
+        g.dual_delta,
+        g.dual_gamma,
     ]
 }
 
@@ -153,7 +187,12 @@ fn measure(scheme: Scheme, rows: &[Row]) -> (Errors, Vec<(f64, String)>) {
     let (mut n_tables, mut build, mut anchored) = (0, 0.0, 0);
     for row in rows {
         let band = band_around(row, &mut draws);
-        if let Ok(only) = std::env::var("ONLY") { if !only.contains(&row.id) { continue; } eprintln!("{} {:?} s {} k {} sigma {} {:?}", row.id, row.right, row.s, row.k, row.sigma, row.terms); }
+        if let Ok(only) = std::env::var("ONLY") {
+            if !only.contains(&row.id) {
+                continue;
+            }
+            eprintln!("{} {:?} s {} k {} sigma {} {:?}", row.id, row.right, row.s, row.k, row.sigma, row.terms);
+        }
         let start = std::time::Instant::now();
         let tables = PremiumTables::new(row.right, &row.terms, &band, scheme);
         build += start.elapsed().as_secs_f64();
@@ -165,11 +204,15 @@ fn measure(scheme: Scheme, rows: &[Row]) -> (Errors, Vec<(f64, String)>) {
             let Some(off) = error(row, name, got) else { continue };
             errors.entry(("all".into(), name)).or_default().push(off);
             errors.entry((group.clone(), name)).or_default().push(off);
-            let reading = format!("{name} {} {} {tables:?}: got {got:e}, want {:e}", row.id, row.note, row.want[name].0);
+            let reading =
+                format!("{name} {} {} {tables:?}: got {got:e}, want {:e}", row.id, row.note, row.want[name].0);
             worst.push((off, reading));
         }
     }
-    println!("{n_tables} tables, {anchored} without a boundary, {:.2} ms each", build * 1e3 / f64::from(n_tables as u32));
+    println!(
+        "{n_tables} tables, {anchored} without a boundary, {:.2} ms each",
+        build * 1e3 / f64::from(n_tables as u32)
+    );
     (errors, worst)
 }
 
@@ -182,7 +225,10 @@ fn print(errors: &mut Errors, worst: &mut [(f64, String)]) {
         for name in NAMES {
             let Some(e) = errors.get_mut(&(group.clone(), name)) else { continue };
             let q = [0.5, 0.9, 0.95, 0.99, 1.0].map(|p| quantile(e, p));
-            println!("  {name:10} p50 {:.0e} p90 {:.0e} p95 {:.0e} p99 {:.0e} max {:.0e}", q[0], q[1], q[2], q[3], q[4]);
+            println!(
+                "  {name:10} p50 {:.0e} p90 {:.0e} p95 {:.0e} p99 {:.0e} max {:.0e}",
+                q[0], q[1], q[2], q[3], q[4]
+            );
         }
     }
     worst.sort_by(|a, b| b.0.total_cmp(&a.0));

@@ -18,6 +18,8 @@ pub fn durrleman(k: f64, v: &LnVariance) -> f64 {
 const ROUNDS: usize = 6;
 /// A crossing smaller than this part of w is none.
 const CROSSING_SMALL: f64 = 1e-6;
+/// Least value of Durrleman's function at the places looked at, so that none between them is negative.
+const DENSITY_MIN: f64 = 2e-3;
 /// Passes of smoothing over the places of a butterfly.
 const SMOOTHINGS: usize = 40;
 /// A repair at one place moves the coefficients within this many knots.
@@ -42,18 +44,19 @@ pub fn repair(curves: &mut [Curve]) {
     }
 }
 
-/// Where the density of a curve is negative inside its quotes: places on the spline's coordinate, every half knot.
+/// Where the density of a curve is negative, or nearly so, inside its quotes: places on the spline's coordinate, looked
+/// for at every knot (the bend is linear between them) and half knot.
 #[must_use]
 pub fn butterflies(curve: &Curve) -> Vec<f64> {
     let (from, to) = curve.quoted;
-    let step = 0.5 * curve.spline.step();
-    let n = ((to - from) / step).ceil() as usize;
-    let at = |i: usize| (from + step * i as f64).min(to);
-    let negative = |&u: &f64| {
+    let (start, step) = (curve.spline.place(1), 0.5 * curve.spline.step());
+    let first = ((from - start) / step).ceil().max(0.0) as usize;
+    let inner = (first..).map(|i| start + step * i as f64).take_while(|&u| u < to);
+    let thin = |&u: &f64| {
         let k = curve.k_of(u);
-        durrleman(k, &curve.ln_variance_at(k)) < 0.0
+        durrleman(k, &curve.ln_variance_at(k)) < DENSITY_MIN
     };
-    (0..=n).map(at).filter(negative).collect()
+    core::iter::once(from).chain(inner).chain([to]).filter(thin).collect()
 }
 
 /// Lets the spline diffuse where the density is negative, until it is not.

@@ -73,9 +73,7 @@ impl Pricer {
         let method = match Self::class(style, right, terms, band) {
             Class::European => Method::European,
             Class::OneBoundary => Method::NoDividends(NoDividends::new(right, terms, band, scheme)),
-            Class::TwoBoundaries | Class::Dividends => {
-                Method::Premium(PremiumTables::new(right, terms, band, scheme))
-            }
+            Class::TwoBoundaries | Class::Dividends => Method::Premium(PremiumTables::new(right, terms, band, scheme)),
         };
         Self { style, right, band: *band, method }
     }

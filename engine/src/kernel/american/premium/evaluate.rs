@@ -209,15 +209,8 @@ impl Table {
         let z = (distance * on.inverse_sigma).scale(c(1.0 / root)) + on.sigma.scale(c(0.5 * root));
         let moments = self.moments_at_ex_date(on, root, z.value());
         let kept = moments.compose(&z, on.strike.value()) * on.strike * discount(clock.r, clock.stop, at::R);
-        let exercise = Exercise {
-            phi: self.phi,
-            r: clock.r,
-            b: clock.b,
-            ts: clock.stop,
-            t: clock.t,
-            a: clock.a,
-            a_r: clock.a_r,
-        };
+        let exercise =
+            Exercise { phi: self.phi, r: clock.r, b: clock.b, ts: clock.stop, t: clock.t, a: clock.a, a_r: clock.a_r };
         kept + exercised_later(&exercise, on, &z)
     }
 

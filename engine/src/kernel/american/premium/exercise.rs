@@ -239,10 +239,16 @@ mod tests {
     fn by_brute_force(a: f64, d: f64, rho: f64) -> f64 {
         let n = 40_000;
         let h = (a + 12.0) / f64::from(n);
-        let f = |z: f64| {
-            (-0.5 * z * z).exp() * INV_SQRT_2PI * norm_cdf((d - rho * z) / (1.0 - rho * rho).sqrt())
+        let f = |z: f64| (-0.5 * z * z).exp() * INV_SQRT_2PI * norm_cdf((d - rho * z) / (1.0 - rho * rho).sqrt());
+        let weight = |i: i32| {
+            if i == 0 || i == n {
+                1.0
+            } else if i % 2 == 1 {
+                4.0
+            } else {
+                2.0
+            }
         };
-        let weight = |i: i32| if i == 0 || i == n { 1.0 } else if i % 2 == 1 { 4.0 } else { 2.0 };
         (0..=n).map(|i| weight(i) * f(-12.0 + h * f64::from(i))).sum::<f64>() * h / 3.0
     }
 

@@ -143,12 +143,8 @@ impl Table {
 
     /// Solves and fits; false if the layout at an ex-date does not suit, because some lanes have no boundary there.
     fn fill(&mut self, terms: &Terms, sizes: &Sizes, coarse: &Sizes) -> bool {
-        let problem = Problem {
-            phi: self.phi,
-            terms: terms.clone(),
-            stop: self.stop,
-            continuous: continuous(self.phi, terms),
-        };
+        let problem =
+            Problem { phi: self.phi, terms: terms.clone(), stop: self.stop, continuous: continuous(self.phi, terms) };
         let pairs = lanes(&self.sigma, &self.strike);
         let profiles = profiles(&problem, &pairs, &ends(&problem, &pairs), sizes);
         let bounded = profiles.iter().all(|p| p.boundary.is_some()) && !two_sided(self.phi, terms);
@@ -207,7 +203,8 @@ impl Table {
     fn fit_tangents(&mut self, base: &Problem, sizes: &Sizes) {
         let r_bump = BUMP.min(0.5 * base.terms.r);
         let r_ends = if r_bump > 1e-5 { (-r_bump, r_bump) } else { (0.0, 1e-3) };
-        self.by_r = self.tangent(base, sizes, |terms, up| terms.r += if up { r_ends.1 } else { r_ends.0 }, r_ends.1 - r_ends.0);
+        self.by_r =
+            self.tangent(base, sizes, |terms, up| terms.r += if up { r_ends.1 } else { r_ends.0 }, r_ends.1 - r_ends.0);
         self.by_b = self.tangent(base, sizes, |terms, up| terms.b += if up { BUMP } else { -BUMP }, 2.0 * BUMP);
     }
 
