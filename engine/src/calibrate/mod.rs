@@ -88,24 +88,31 @@ impl Drop {
 /// tolerances of the solvers.
 #[derive(Debug, Default)]
 pub struct SliceState {
-    /// Pricers of calls and puts: boundary and premium tables, valid while the spot moves, and the band they hold.
-    pub pricers: Option<([Pricer; 2], Band)>,
+    /// For every strike and volatility of the slice.
+    pub all: Tables,
+    /// For the strikes near the money that the forward is found from.
+    pub near: Tables,
     /// Forward and borrow of the last pass.
     pub last: Option<(f64, f64)>,
 }
 
-impl SliceState {
-    /// The pricers of both rights, built anew only where those at hand do not serve.
-    pub fn pricers(&mut self, style: Style, terms: &Terms, band: &Band) -> &[Pricer; 2] {
+/// Pricers of calls and puts: boundary and premium tables, valid while the spot moves, and the band they hold.
+#[derive(Debug, Default)]
+pub struct Tables(Option<([Pricer; 2], Band)>);
+
+impl Tables {
+    /// The pricers of both rights, built anew only where those at hand do not serve, and their band.
+    pub fn serve(&mut self, style: Style, terms: &Terms, band: &Band) -> (&[Pricer; 2], Band) {
         let serves = |(pricers, _): &([Pricer; 2], Band)| pricers.iter().all(|p| p.serves(terms, band));
-        if !self.pricers.as_ref().is_some_and(serves) {
-            self.pricers = None;
+        if !self.0.as_ref().is_some_and(serves) {
+            self.0 = None;
         }
         let build = || {
             let of = |right| Pricer::new(style, right, terms, band, Scheme::Fast);
             ([of(Right::Call), of(Right::Put)], *band)
         };
-        &self.pricers.get_or_insert_with(build).0
+        let (pricers, band) = self.0.get_or_insert_with(build);
+        (pricers, *band)
     }
 }
 
@@ -150,7 +157,12 @@ pub fn chain(inputs: &[SliceInput], states: &mut [SliceState]) -> Vec<Calibrated
         parity[i] = refine(&inputs[i], &looks[i], &rough[i], &mut states[i]);
     }
     let carry = steady_borrow(inputs, &parity, &prior);
-    (0..inputs.len()).map(|i| imply_vols(&inputs[i], &looks[i], &carry[i], &mut states[i])).collect()
+    (0..inputs.len())
+        .map(|i| {
+            states[i].last = Some((carry[i].fwd, carry[i].b));
+            imply_vols(&inputs[i], &looks[i], &carry[i], &mut states[i])
+        })
+        .collect()
 }
 
 /// The calibrated slice.
