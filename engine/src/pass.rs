@@ -1,1 +1,89 @@
-//! Which expiries, in what order, on which threads. The only file that names `rayon`. Never: a formula.
+//! Which chains, in what order, on which threads. The only room that names `rayon`. Never: a formula.
+//!
+//! A pass takes every book with something stale, and turns it into a finished chain ([`underlying`]): slices of one
+//! chain are independent but for the two steps that look at neighbours (borrow and curve). Results are put together in
+//! the order of the books, so the same input gives the same bytes on any number of threads.
+
+mod underlying;
+
+pub use underlying::{ChainReport, ChainState};
+
+use crate::calendar::Calendar;
+use crate::contract::Symbol;
+use crate::store::book::Book;
+use crate::store::chain::Chain;
+use crate::store::rates::Curves;
+use jiff::Timestamp;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What every chain of a pass shares.
+#[derive(Clone, Copy, Debug)]
+pub struct Market<'a> {
+    /// Sessions and settlement instants.
+    pub calendar: &'a Calendar,
+    /// Discount curves.
+    pub curves: &'a Curves,
+}
+
+/// The threads of the passes, and what each chain keeps from one pass to the next.
+#[derive(Debug)]
+pub struct Passes {
+    pool: rayon::ThreadPool,
+    states: BTreeMap<Symbol, ChainState>,
+}
+
+/// One computed underlying.
+#[derive(Debug)]
+pub struct Computed {
+    /// The finished chain.
+    pub chain: Arc<Chain>,
+    /// What was dropped and what fell back.
+    pub report: ChainReport,
+}
+
+impl Passes {
+    /// `threads` workers (0: one per core); `on_start` runs first on each, to lower its priority.
+    ///
+    /// # Errors
+    /// The system gave no threads.
+    pub fn new(threads: usize, on_start: impl Fn(usize) + Send + Sync + 'static) -> std::io::Result<Self> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|i| format!("pass-{i}"))
+            .start_handler(on_start)
+            .build()
+            .map_err(std::io::Error::other)?;
+        Ok(Self { pool, states: BTreeMap::new() })
+    }
+
+    /// How many threads compute.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// Computes `work`: each book at its instant. The result is in the order of `work`.
+    pub fn run(&mut self, market: Market<'_>, work: &[(&Book, Timestamp)]) -> Vec<Computed> {
+        // each chain owns its state while it is computed, so that no lock is needed
+        let states: Vec<ChainState> =
+            work.iter().map(|(book, _)| self.states.remove(&book.underlying).unwrap_or_default()).collect();
+        let done: Vec<(Computed, ChainState)> = self.pool.install(|| {
+            work.par_iter()
+                .zip(states)
+                .with_max_len(1)
+                .map(|(&(book, at), mut state)| {
+                    let (chain, report) = underlying::compute(market, book, at, &mut state);
+                    (Computed { chain, report }, state)
+                })
+                .collect()
+        });
+        let mut computed = Vec::with_capacity(done.len());
+        for ((book, _), (result, state)) in work.iter().zip(done) {
+            self.states.insert(book.underlying, state);
+            computed.push(result);
+        }
+        computed
+    }
+}

@@ -113,8 +113,8 @@ fn examples(snapshot: &Snapshot) -> Vec<(&'static str, String)> {
         ),
         ("The same as JSON", greeks("&center=atm&strike_count=11&max_days=60&greeks=all")),
         ("The whole chain as CSV", greeks("&greeks=all&format=csv")),
-        ("How the service is", "/health".to_owned()),
-        ("Counters for a monitor", "/metrics".to_owned()),
+        ("Health of the service", "/health".to_owned()),
+        ("Counters for Prometheus", "/metrics".to_owned()),
     ]
 }
 

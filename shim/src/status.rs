@@ -146,7 +146,7 @@ impl Status {
         json.raw("quotes", quotes_json(facts));
         json.optional("rss_bytes", reading.rss_bytes);
         json.raw("threads", self.threads);
-        json.close() + "\n"
+        json.close()
     }
 
     /// Appends the same as metrics in Prometheus text form.

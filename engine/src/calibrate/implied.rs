@@ -14,7 +14,9 @@ use crate::kernel::dividends::Terms;
 pub const VOL: (f64, f64) = (1e-3, 20.0);
 /// Bands of volatility end at powers of this, so that a pass does not rebuild tables for a small move.
 const BAND_STEP: f64 = 1.25;
-/// A band reaches this factor beyond the volatilities seen.
+/// Tables reach this factor beyond the strikes asked for, so that they serve while the spot moves.
+const STRIKE_ROOM: f64 = 1.02;
+/// Tables reach this factor beyond the volatilities asked for.
 const BAND_MARGIN: f64 = 1.3;
 
 /// Implied volatilities of a slice on its carry. Afterwards the tables of an American `state` serve
@@ -41,12 +43,10 @@ pub fn imply_vols(input: &SliceInput, look: &Look, carry: &Carry, state: &mut Sl
         return out;
     }
     let start = start_vols(input, quotes, &value);
-    let strike = |milli: Option<&u32>| f64::from(*milli.unwrap_or(&1)) * 1e-3;
-    let strikes = (strike(input.strike_milli.first()), strike(input.strike_milli.last()));
     let value = match input.style {
         Style::European => value,
         Style::American => {
-            let (pricers, band) = state.all.serve(input.style, &terms, &band_of(strikes, &start));
+            let (pricers, band) = state.pricers.serving_band(input.style, &terms, &band_of(input, &start));
             valuation(pricers, &terms, carry.s, band.sigma)
         }
     };
@@ -151,12 +151,28 @@ fn spread_to_neighbours(strike_milli: &[u32], start: &mut [f64]) {
     }
 }
 
-/// A band of strikes and of volatilities around those seen.
+/// The strikes of the slice, and the volatilities from the least to the greatest of those seen.
 #[must_use]
-pub fn band_of(k: (f64, f64), seen: &[f64]) -> Band {
-    let low = seen.iter().copied().fold(f64::INFINITY, f64::min) / BAND_MARGIN;
-    let high = seen.iter().copied().fold(0.0, f64::max) * BAND_MARGIN;
+pub fn band_of(input: &SliceInput, seen: &[f64]) -> Band {
+    let strike = |milli: Option<&u32>| f64::from(*milli.unwrap_or(&1)) * 1e-3;
+    Band { k: (strike(input.strike_milli.first()), strike(input.strike_milli.last())), sigma: span(seen) }
+}
+
+/// The least and the greatest of some volatilities, inside [`VOL`].
+#[must_use]
+pub fn span(vols: &[f64]) -> (f64, f64) {
+    let (low, high) = vols.iter().fold((VOL.1, VOL.0), |(low, high), &v| (low.min(v), high.max(v)));
+    (low.min(high), high)
+}
+
+/// A wider band, its volatilities at round steps, so that quotes can move for a while.
+#[must_use]
+pub fn with_room(band: &Band) -> Band {
     let power = |x: f64| BAND_STEP.powf(x);
-    let log = |x: f64| x.clamp(VOL.0, VOL.1).ln() / BAND_STEP.ln();
-    Band { k, sigma: (power(log(low).floor()), power(log(high).ceil())) }
+    let log = |x: f64| x.ln() / BAND_STEP.ln();
+    let (low, high) = (band.sigma.0 / BAND_MARGIN, band.sigma.1 * BAND_MARGIN);
+    Band {
+        k: (band.k.0 / STRIKE_ROOM, band.k.1 * STRIKE_ROOM),
+        sigma: (power(log(low).floor()), power(log(high).ceil())),
+    }
 }

@@ -14,7 +14,7 @@ use crate::kernel::dividends::{Dividend, Terms};
 use borrow::{Carry, steady_borrow};
 use clean::{Quotes, clean_quotes};
 use forward::{Pair, Parity, fit_forward, pair_quotes};
-use implied::imply_vols;
+use implied::{imply_vols, with_room};
 use premium::refine_forward;
 
 /// Everything that one (root, expiry) is calibrated from.
@@ -88,31 +88,39 @@ impl Drop {
 /// tolerances of the solvers.
 #[derive(Debug, Default)]
 pub struct SliceState {
-    /// For every strike and volatility of the slice.
-    pub all: Tables,
-    /// For the strikes near the money that the forward is found from.
-    pub near: Tables,
+    /// Boundary and premium tables at the terms now.
+    pub pricers: Pricers,
+    /// The same for the next trading day, where those do not serve.
+    pub later_pricers: Pricers,
+    /// The same for the strikes near the money only, which the forward is found from.
+    pub near_pricers: Pricers,
     /// Forward and borrow of the last pass.
     pub last: Option<(f64, f64)>,
 }
 
-/// Pricers of calls and puts: boundary and premium tables, valid while the spot moves, and the band they hold.
+/// Pricers of calls and puts, kept for as long as they serve.
 #[derive(Debug, Default)]
-pub struct Tables(Option<([Pricer; 2], Band)>);
+pub struct Pricers(Option<([Pricer; 2], Band)>);
 
-impl Tables {
-    /// The pricers of both rights, built anew only where those at hand do not serve, and their band.
-    pub fn serve(&mut self, style: Style, terms: &Terms, band: &Band) -> (&[Pricer; 2], Band) {
-        let serves = |(pricers, _): &([Pricer; 2], Band)| pricers.iter().all(|p| p.serves(terms, band));
-        if !self.0.as_ref().is_some_and(serves) {
+impl Pricers {
+    /// The pricers of both rights, built anew, with room for a while, only where those at hand do not serve.
+    pub fn serving(&mut self, style: Style, terms: &Terms, band: &Band) -> &[Pricer; 2] {
+        self.serving_band(style, terms, band).0
+    }
+
+    /// The same with the band that they hold.
+    pub fn serving_band(&mut self, style: Style, terms: &Terms, band: &Band) -> (&[Pricer; 2], Band) {
+        let serve = |(pair, _): &([Pricer; 2], Band)| pair.iter().all(|p| p.serves(terms, band));
+        if !self.0.as_ref().is_some_and(serve) {
             self.0 = None;
         }
         let build = || {
-            let of = |right| Pricer::new(style, right, terms, band, Scheme::Fast);
-            ([of(Right::Call), of(Right::Put)], *band)
+            let roomy = with_room(band);
+            let of = |right| Pricer::new(style, right, terms, &roomy, Scheme::Fast);
+            ([of(Right::Call), of(Right::Put)], roomy)
         };
-        let (pricers, band) = self.0.get_or_insert_with(build);
-        (pricers, *band)
+        let (pair, held) = self.0.get_or_insert_with(build);
+        (pair, *held)
     }
 }
 

@@ -7,7 +7,7 @@
 
 use super::borrow::{Carry, implied_borrow};
 use super::forward::{Pair, Parity, fit_forward};
-use super::implied::{band_of, european, start_vols};
+use super::implied::{european, span, start_vols};
 use super::invert::{Model, Valuation};
 use super::{Look, SliceInput, SliceState};
 use crate::contract::Right;
@@ -23,8 +23,6 @@ const SETTLED: f64 = 1e-5;
 const PAIRS_MAX: usize = 16;
 /// Pairs further than this from the money, in standard deviations, have no weight worth a value.
 const FAR_SD: f64 = 1.5;
-/// Tables near the money reach this factor beyond the strikes, so that they serve while the spot moves.
-const NEAR_ROOM: f64 = 1.02;
 /// Least part of the European sensitivity at which a pair still says something.
 const SENSITIVITY_MIN: f64 = 0.05;
 
@@ -99,7 +97,9 @@ fn premium_misses(
     let european = european(&terms, s);
     let start = start_vols(input, &look.quotes, &european);
     let near: Vec<f64> = pairs.iter().map(|p| start[p.call as usize]).collect();
-    let (pricers, band) = state.near.serve(input.style, &terms, &near_band(pairs, &near));
+    let ends = (pairs.first().map_or(1.0, |p| p.k), pairs.last().map_or(1.0, |p| p.k));
+    let band = Band { k: ends, sigma: span(&near) };
+    let (pricers, band) = state.near_pricers.serving_band(input.style, &terms, &band);
     let value = valuation(pricers, &terms, s, band.sigma);
     let mut misses = vec![f64::NAN; pairs.len()];
     let low_premium = |k: f64| side_of(k, fwd, s);
@@ -117,12 +117,6 @@ fn premium_misses(
         }
     }
     misses
-}
-
-/// The strikes and volatilities of the pairs, with room for a while.
-fn near_band(pairs: &[Pair], vols: &[f64]) -> Band {
-    let ends = pairs.first().zip(pairs.last()).map_or((1.0, 1.0), |(a, b)| (a.k / NEAR_ROOM, b.k * NEAR_ROOM));
-    band_of(ends, vols)
 }
 
 /// The right with less exercise premium: out of the money against spot and forward; between them, the put where the

@@ -271,6 +271,7 @@ pub fn decompress(file: &Path, raw: Vec<u8>) -> (Vec<u8>, Option<FeedError>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn dates_have_one_form() {
@@ -308,5 +309,15 @@ mod tests {
         let report = read_rows(Path::new("x.csv"), b"a\n1\n", &[required("a"), required("b")], |_| Ok(()));
         assert_eq!(report.errors[0].to_string(), "x.csv: no column `b`");
         assert_eq!(report.records, 0);
+    }
+
+    proptest! {
+        #[test]
+        fn no_compressed_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300), header in any::<bool>()) {
+            // A member header with no options, then noise as its data.
+            let start: &[u8] = if header { &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3] } else { &[0x1f, 0x8b] };
+            let (out, error) = decompress(Path::new("x"), [start, &bytes].concat());
+            prop_assert!(error.is_none() || out.is_empty() || out.ends_with(b"\n"));
+        }
     }
 }

@@ -82,6 +82,8 @@ impl Store {
 
     /// The same, for a pass that takes the marks away.
     pub fn books_mut(&mut self) -> &mut [Book] {
+        // Whoever has the books may drop slices, and the place of the last quote with them.
+        self.last = None;
         &mut self.books
     }
 
@@ -189,9 +191,9 @@ impl Store {
     fn set_days(&mut self, days: &[(Date, Day)]) {
         self.calendar = self.calendar_base.clone().with_overrides(days.iter().copied());
         for slice in self.books.iter_mut().flat_map(|b| &mut b.slices) {
-            let settles_at = self.calendar.settlement(slice.expiry, slice.settle);
-            slice.stale |= settles_at != slice.settles_at;
-            slice.settles_at = settles_at;
+            slice.settles_at = self.calendar.settlement(slice.expiry, slice.settle);
+            // A date may also be the next trading day of any contract.
+            slice.stale = true;
         }
     }
 
@@ -229,22 +231,30 @@ impl Store {
         }
         let facts = self.roots.facts(root, underlying);
         let listed = canonical_expiry(expiry);
-        let settles_at = self.calendar.settlement(listed, facts.settle);
-        if record.ts >= settles_at {
-            return Err(Reason::Expired);
-        }
-        let book = self.book_or_new(facts.underlying, record.ts);
-        let slices = &mut self.books[book].slices;
-        let slice = match slices.binary_search_by_key(&(listed, facts.settle, root), BookSlice::order) {
-            Ok(i) => i,
-            Err(i) => {
-                slices.insert(i, BookSlice::new(facts, listed, settles_at));
-                i
+        let order = (listed, facts.settle, root);
+        let (book, slice) = match self.find(facts.underlying, order) {
+            Some(found) => found,
+            None => {
+                let settles_at = self.calendar.settlement(listed, facts.settle);
+                if record.ts >= settles_at {
+                    return Err(Reason::Expired);
+                }
+                let book = self.book_or_new(facts.underlying, record.ts);
+                let slices = &mut self.books[book].slices;
+                let slice = slices.partition_point(|s| s.order() < order);
+                slices.insert(slice, BookSlice::new(facts, listed, settles_at));
+                (book, slice)
             }
         };
         let place = Place { underlying, root, expiry, book, slice };
         self.last = Some(place);
         Ok(place)
+    }
+
+    fn find(&self, underlying: Symbol, order: (Date, Settle, Symbol)) -> Option<(usize, usize)> {
+        let book = self.books.binary_search_by_key(&underlying, |b| b.underlying).ok()?;
+        let slice = self.books[book].slices.binary_search_by_key(&order, BookSlice::order).ok()?;
+        Some((book, slice))
     }
 
     fn book_or_new(&mut self, underlying: Symbol, ts: Timestamp) -> usize {

@@ -17,6 +17,7 @@ a{color:var(--link);text-decoration:none}a:hover{text-decoration:underline}
 table{border-collapse:separate;border-spacing:0;font-size:13px;font-variant-numeric:tabular-nums}
 th,td{padding:3px 10px;text-align:right;white-space:nowrap;border-bottom:1px solid var(--line)}
 th{position:sticky;top:0;background:var(--head);font-weight:600}
+th:first-child,td:first-child{padding-left:18px}
 .w{text-align:left}
 td.w{white-space:pre}
 tbody tr:hover{background:var(--hover)}

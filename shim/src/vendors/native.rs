@@ -176,8 +176,8 @@ fn parse_groups(query: &Query<'_>) -> Result<Vec<(&'static str, Group)>, Refusal
 
 /// What was asked for, for a reader.
 fn title(query: &Query<'_>) -> String {
-    let names: Vec<&str> = ["underlying", "root", "osym"].iter().filter_map(|name| query.get(name)).collect();
-    format!("{} · Greeks", names.join(" · ").to_uppercase())
+    let names: Vec<&str> = ["underlying", "root", "osym"].iter().flat_map(|name| query.list(name)).collect();
+    format!("{} · Greeks", names.join(", ").to_uppercase())
 }
 
 fn refuse(refusal: &Refusal) -> (&'static str, String) {
@@ -189,7 +189,7 @@ fn refuse(refusal: &Refusal) -> (&'static str, String) {
 pub fn error_json(refusal: &Refusal) -> String {
     let mut text = Vec::new();
     escape_json(&mut text, &refusal.to_string());
-    format!("{{\"error\":\"{}\"}}\n", String::from_utf8_lossy(&text))
+    format!("{{\"error\":\"{}\"}}", String::from_utf8_lossy(&text))
 }
 
 #[cfg(test)]

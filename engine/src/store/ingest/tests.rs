@@ -115,6 +115,9 @@ fn settled_contracts_are_refused_and_dropped() {
     assert_eq!(store.expire(at("09:30")), 1);
     assert_eq!(store.expire(None), 1);
     assert_eq!(store.book(sym("SPX")).unwrap().rows(), 1);
+    // The place of the last quote is gone with its slice.
+    store.books_mut()[0].expire(Timestamp::MAX);
+    assert_eq!(store.quote(&quote("16:01", "SPX", "SPXW261123C05000000", 1.0, 2.0)), Ok(true));
 }
 
 #[test]

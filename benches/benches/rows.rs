@@ -1,0 +1,146 @@
+//! The row writer: a chain of 20,000 contracts, all groups, in every format, beside a plain `write!` of the same rows.
+#![allow(missing_docs, reason = "criterion's macros")]
+
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use engine::contract::{Right, Settle, Style, Symbol};
+use engine::store::chain::{Chain, Slice};
+use engine::store::columns::{Col, Columns, Group};
+use jiff::{Timestamp, ToSpan, civil::date};
+use shim::query::Query;
+use shim::rows::frame::Heading;
+use shim::rows::write::{CHUNK, Rows, Sheet};
+use shim::select::Picked;
+use shim::vendors::native::NATIVE;
+use std::hint::black_box;
+use std::io::Write;
+use std::sync::Arc;
+
+const N_SLICES: u32 = 40;
+const N_STRIKES: u32 = 250;
+const N_ROWS: u64 = (N_SLICES * N_STRIKES * 2) as u64;
+
+/// Numbers of the sizes that Greeks have, no two alike.
+fn chain() -> Arc<Chain> {
+    let root = Symbol::parse("SPXW").expect("a symbol");
+    let n_rows = (N_SLICES * N_STRIKES * 2) as usize;
+    let mut chain = Chain {
+        underlying: Symbol::parse("SPX").expect("a symbol"),
+        spot: 6_001.25,
+        valued_at: Timestamp::UNIX_EPOCH,
+        slices: Vec::new(),
+        strike_milli: Vec::new(),
+        right: Vec::new(),
+        columns: Columns::missing(n_rows),
+    };
+    for s in 0..N_SLICES {
+        let start = chain.strike_milli.len() as u32;
+        for k in 0..N_STRIKES {
+            chain.strike_milli.extend([4_000_000 + k * 5_000; 2]);
+            chain.right.extend([Right::Call, Right::Put]);
+        }
+        chain.slices.push(Slice {
+            root,
+            expiry: date(2026, 11, 20).saturating_add((i64::from(s) * 7).days()),
+            rows: start..chain.strike_milli.len() as u32,
+            style: Style::European,
+            settle: Settle::Pm,
+            settles_at: Timestamp::UNIX_EPOCH,
+            adjusted: false,
+            days: 7.0 * f64::from(s) + 0.012_345,
+            und_price: 6_001.25,
+            fwd_price: 6_001.25 + 17.0 * f64::from(s) / 3.0,
+            disc_rate: 0.041,
+            borr_rate: 0.003_217,
+            divs: 1.2 * f64::from(s),
+        });
+    }
+    let sizes = [0.5, 0.001, 8.0, -3.0, -4.0, 6.0, 250.0, 0.2, 0.4, 300.0, -0.9, 12.0, 0.2, 0.2, 0.2, 0.9];
+    for (c, &col) in Col::ALL.iter().enumerate() {
+        let size = sizes[c % sizes.len()];
+        for (row, x) in chain.columns.get_mut(col).iter_mut().enumerate() {
+            *x = size * (0.1 + ((row * 37 + c * 101) % 1009) as f64 / 777.0);
+        }
+    }
+    Arc::new(chain)
+}
+
+fn rows_of(chain: &Arc<Chain>, format: &str) -> Rows {
+    let order = (NATIVE.parse)(&Query::parse(&format!("root=SPXW&greeks=all&format={format}"))).expect("a good query");
+    let sheet =
+        Sheet { fields: order.fields, frame: order.format.frame(), groups: order.groups, heading: Heading::default() };
+    let whole = Picked { chain: Arc::clone(chain), rows: vec![0..chain.rows()] };
+    Rows::new(sheet, vec![whole])
+}
+
+/// Every piece into one buffer, as the server does.
+fn drain(mut rows: Rows, buffer: &mut Vec<u8>) -> usize {
+    let mut total = 0;
+    loop {
+        buffer.clear();
+        let more = rows.fill(buffer);
+        total += black_box(&*buffer).len();
+        if !more {
+            return total;
+        }
+    }
+}
+
+/// The same JSON with the standard library's formatting.
+fn drain_plain(chain: &Chain, buffer: &mut Vec<u8>) -> std::io::Result<usize> {
+    let mut total = 0;
+    let rounded = |x: f64| (x * 1e6).round() / 1e6;
+    for slice in &chain.slices {
+        for row in slice.rows.clone() {
+            let (milli, right) = (chain.strike_milli[row as usize], chain.right[row as usize]);
+            let (word, letter) = if right == Right::Call { ("call", 'C') } else { ("put", 'P') };
+            write!(
+                buffer,
+                "{{\"underlying\":\"{}\",\"root\":\"{}\",\"expiry\":\"{}\",\"strike\":{},\"right\":\"{word}\",\
+                 \"osym\":\"{:<6}{}{letter}{milli:08}\",\"greeks\":\"core,extra,exotic,chain\",\"und_price\":{}",
+                chain.underlying,
+                slice.root,
+                slice.expiry,
+                f64::from(milli) / 1000.0,
+                slice.root,
+                slice.expiry.strftime("%y%m%d"),
+                rounded(slice.und_price),
+            )?;
+            for &col in Col::ALL.iter().filter(|col| col.group() != Group::Layer) {
+                write!(buffer, ",\"{}\":{}", col.name(), rounded(chain.columns.get(col)[row as usize]))?;
+            }
+            writeln!(
+                buffer,
+                ",\"fwd_price\":{},\"ex_style\":\"european\",\"settle\":\"pm\",\"days\":{},\"disc_rate\":{},\
+                 \"borr_rate\":{},\"divs\":{}}},",
+                rounded(slice.fwd_price),
+                rounded(slice.days),
+                slice.disc_rate,
+                slice.borr_rate,
+                rounded(slice.divs),
+            )?;
+            if buffer.len() > CHUNK {
+                total += black_box(&*buffer).len();
+                buffer.clear();
+            }
+        }
+    }
+    Ok(total + buffer.len())
+}
+
+fn rows(c: &mut Criterion) {
+    let chain = chain();
+    let mut group = c.benchmark_group("rows");
+    group.sample_size(20).throughput(Throughput::Elements(N_ROWS));
+    let mut buffer = Vec::with_capacity(2 * CHUNK);
+    for format in ["json", "ndjson", "csv", "html"] {
+        let bytes = drain(rows_of(&chain, format), &mut buffer) as u64;
+        group.bench_function(format!("{format}, {} bytes a row", bytes / N_ROWS), |b| {
+            b.iter_batched(|| rows_of(&chain, format), |rows| drain(rows, &mut buffer), BatchSize::LargeInput);
+        });
+    }
+    group.bench_function("json by write!", |b| b.iter(|| drain_plain(&chain, &mut buffer)));
+    group.finish();
+}
+
+criterion_group!(benches, rows);
+criterion_main!(benches);

@@ -1,0 +1,214 @@
+//! From values to quotes: spreads, ticks, empty sides, placeholder asks, and some bad data on purpose.
+//! Never: a value, a clock.
+
+use super::rng::Stream;
+use super::symbols::{Ticks, Tier};
+use super::value::Fair;
+
+/// An ask that means that nobody offers.
+const NO_OFFER: f64 = 9_999.0;
+/// The chance of each kind of bad data per contract and ten minutes.
+const FAULT_RATE: f64 = 0.0004;
+/// How long a fault lasts, seconds.
+const FAULT_SECONDS: i64 = 600;
+
+/// How the contracts of a name are quoted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Trading {
+    /// Volatility across the spread at the money.
+    vol: f64,
+    /// Part of the spread that hedging costs, per delta and spot.
+    stock: f64,
+    /// Part proportional to the value.
+    value: f64,
+    /// Least and greatest ask of a contract that is worth nothing.
+    placeholder: (f64, f64),
+    /// Tick below and from 3.00, cents.
+    ticks: (u32, u32),
+}
+
+impl Trading {
+    /// How a tier is quoted.
+    #[rustfmt::skip]
+    pub(super) fn of(tier: Tier, ticks: Ticks) -> Self {
+        let ticks = match ticks {
+            Ticks::Cents  => (1, 1),
+            Ticks::Penny  => (1, 5),
+            Ticks::Nickel => (5, 10),
+        };
+        let (vol, stock, value, placeholder) = match tier {
+            Tier::Broad   => (0.0015, 0.000_05, 0.0,   (0.01, 0.02)),
+            Tier::Index   => (0.0025, 0.000_1,  0.002, (0.05, 0.10)),
+            Tier::Mega    => (0.005,  0.000_3,  0.005, (0.01, 0.05)),
+            Tier::Weekly  => (0.015,  0.002,    0.02,  (0.05, 0.50)),
+            Tier::Monthly => (0.04,   0.006,    0.05,  (0.10, 1.00)),
+            Tier::Tail    => (0.10,   0.015,    0.10,  (0.25, 5.00)),
+        };
+        Self { vol, stock, value, placeholder, ticks }
+    }
+
+    fn tick(&self, price: f64) -> u32 {
+        if price < 3.0 { self.ticks.0 } else { self.ticks.1 }
+    }
+
+    /// The full spread of a contract before rounding. `hour`: the factor of the time of day.
+    pub(super) fn spread(&self, fair: &Fair, spot: f64, t: f64, hour: f64) -> f64 {
+        let long = if t > 1.0 { 1.5 } else { 1.0 };
+        let model = self.vol * fair.vega + fair.delta.abs() * spot * self.stock + self.value * fair.value;
+        (model * long * hour).max(f64::from(self.tick(fair.value)) / 100.0)
+    }
+
+    /// The market maker's quote: bid and ask, NaN where there is none. The value lies between them.
+    pub(super) fn quote(&self, fair: &Fair, spread: f64, chance: Stream, u: i64) -> (f64, f64) {
+        let least = f64::from(self.ticks.0) / 100.0;
+        if fair.value < 0.5 * least {
+            let (low, high) = self.placeholder;
+            let ask = low + (high - low) * chance.unit(1) * chance.unit(2);
+            return (f64::NAN, self.up(ask.max(fair.value)));
+        }
+        let shift = 0.2 * chance.sub(1).noise(u as f64 / 400.0);
+        let mid = fair.value + spread * shift;
+        let bid = self.down(mid - 0.5 * spread);
+        let unwanted = fair.value < spread && chance.unit(3) < 0.3;
+        (if bid > 0.0 && !unwanted { bid } else { f64::NAN }, self.up(mid + 0.5 * spread))
+    }
+
+    fn down(&self, price: f64) -> f64 {
+        let tick = f64::from(self.tick(price));
+        (price * 100.0 / tick + 1e-9).floor() * tick / 100.0
+    }
+
+    fn up(&self, price: f64) -> f64 {
+        let tick = f64::from(self.tick(price));
+        (price * 100.0 / tick - 1e-9).ceil() * tick / 100.0
+    }
+}
+
+/// The factor of all spreads at a second of the session: wide at the open, wider before the close.
+pub(super) fn hour_factor(since_open: i64, to_close: i64) -> f64 {
+    if since_open < 300 {
+        2.0
+    } else if to_close < 600 {
+        1.3
+    } else {
+        1.0
+    }
+}
+
+/// Bad data, injected on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Bid above ask.
+    Crossed,
+    /// Bid equal to ask.
+    Locked,
+    /// A quote of hours ago, with its time.
+    Stale,
+    /// The ask is missing.
+    NoAsk,
+    /// The bid is missing where there is a market.
+    NoBid,
+    /// An ask of 9,999.
+    NoOffer,
+    /// Both sides far too high.
+    Fat,
+}
+
+const FAULTS: [Fault; 7] =
+    [Fault::Crossed, Fault::Locked, Fault::Stale, Fault::NoAsk, Fault::NoBid, Fault::NoOffer, Fault::Fat];
+
+impl Fault {
+    /// What is wrong with a contract's quote of `u` seconds; nearly always nothing.
+    pub(super) fn of(chance: Stream, u: i64) -> Option<Self> {
+        let draw = chance.sub(2).unit(u.div_euclid(FAULT_SECONDS) as u64) / FAULT_RATE;
+        FAULTS.get(draw as usize).copied()
+    }
+
+    /// Spoils a good quote.
+    pub(super) fn spoil(self, (bid, ask): (f64, f64)) -> (f64, f64) {
+        match self {
+            Self::Crossed => (ask, bid),
+            Self::Locked => (if bid.is_nan() { bid } else { ask }, ask),
+            Self::Stale => (bid, ask),
+            Self::NoAsk => (bid, f64::NAN),
+            Self::NoBid => (f64::NAN, ask),
+            Self::NoOffer => (bid, NO_OFFER),
+            Self::Fat => ((bid * 180.0).round() / 100.0, (ask * 180.0).round() / 100.0),
+        }
+    }
+}
+
+/// How often a contract is quoted anew: every 1, 4, 16 or 64 seconds, in turns, so that every second has its few percent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Beat(u8);
+
+impl Beat {
+    /// How many beats there are.
+    pub(super) const COUNT: usize = 15;
+    const PERIODS: [i64; 4] = [1, 4, 16, 64];
+
+    /// The beat of a contract that must be quoted anew every `seconds` or sooner.
+    pub(super) fn new(seconds: f64, chance: Stream) -> Self {
+        let class = Self::PERIODS.iter().rposition(|&p| p as f64 <= seconds).unwrap_or(0) as u8;
+        let turns = 1_u64 << class;
+        Self(turns as u8 - 1 + (chance.bits(4) % turns) as u8)
+    }
+
+    /// The beat of a number below [`Beat::COUNT`].
+    pub(super) fn nth(n: usize) -> Self {
+        Self(n as u8)
+    }
+
+    /// The last time it fell at or before `now`, but not before `open`.
+    pub(super) fn last(self, now: i64, open: i64) -> i64 {
+        let class = (self.0 + 1).ilog2();
+        let (period, turns) = (Self::PERIODS[class as usize], 1_i64 << class);
+        let turn = i64::from(self.0) + 1 - turns;
+        let phase = turn * (period / turns);
+        ((now - phase).div_euclid(period) * period + phase).max(open)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clean_quote_is_on_the_tick_and_holds_the_value() {
+        let trading = Trading::of(Tier::Weekly, Ticks::Penny);
+        for i in 0..2000_u32 {
+            let value = 0.004 * f64::from(i) + 0.003;
+            let fair = Fair { value, delta: 0.5, vega: 10.0, sigma: 0.3 };
+            let spread = trading.spread(&fair, 70.0, 0.1, 1.0);
+            let (bid, ask) = trading.quote(&fair, spread, Stream::new(u64::from(i)), 1_790_000_000 + i64::from(i));
+            assert!(ask >= value, "{value}: ask {ask}");
+            assert!(bid.is_nan() || (bid > 0.0 && bid <= value), "{value}: bid {bid}");
+            let cents = ask * 100.0;
+            let tick = if ask < 3.0 { 1.0 } else { 5.0 };
+            assert!((cents / tick - (cents / tick).round()).abs() < 1e-9, "ask {ask} is off the tick");
+        }
+    }
+
+    #[test]
+    fn beats_fall_in_turns_and_never_after_now() {
+        for n in 0..Beat::COUNT {
+            let beat = Beat::nth(n);
+            let period = Beat::PERIODS[(n + 1).ilog2() as usize];
+            for now in 1_000_000..1_000_200 {
+                let last = beat.last(now, 0);
+                assert!(last <= now && now - last < period, "beat {n}: {last} at {now}");
+                assert_eq!(beat.last(last, 0), last, "beat {n} has fallen when it falls");
+            }
+        }
+        let phases: std::collections::BTreeSet<_> = (7..15).map(|n| Beat::nth(n).last(1_000_063, 0)).collect();
+        assert_eq!(phases.len(), 8, "turns differ: {phases:?}");
+    }
+
+    #[test]
+    fn faults_come_at_their_rate() {
+        let n = 400_000_u64;
+        let bad = (0..n).filter(|&i| Fault::of(Stream::new(i), 1_790_000_000).is_some()).count() as f64;
+        let want = n as f64 * FAULT_RATE * FAULTS.len() as f64;
+        assert!((bad / want - 1.0).abs() < 0.1, "{bad} faults, {want} expected");
+    }
+}

@@ -1,0 +1,91 @@
+//! `/health`, `/metrics` and the front page.
+
+mod common;
+
+use common::{get, get_from, market, service};
+use engine::snapshot::Snapshot;
+use serde_json::{Value, json};
+
+fn health(snapshot: Snapshot) -> Value {
+    let got = get_from(&service(snapshot), "/health");
+    assert_eq!((got.status, got.content_type), (200, "application/json"));
+    serde_json::from_str(&got.body).unwrap()
+}
+
+#[test]
+fn health_says_all_that_the_design_lists() {
+    let mut health = health(market());
+    let rss = health.as_object_mut().unwrap().remove("rss_bytes").unwrap();
+    assert!(rss.as_u64().is_some_and(|bytes| bytes > 100_000), "{rss}");
+    assert_eq!(
+        health,
+        json!({
+            "status": "ok", "version": env!("CARGO_PKG_VERSION"), "uptime_s": 86400, "feed": "sim", "simulated": true,
+            "market": "open", "snapshot_time": "2026-11-20T15:42:07.318-05:00", "snapshot_number": 7,
+            "snapshot_age_s": 1.5, "underlyings": 3, "pending": 1, "expiries": 7, "contracts": 52, "contracts_priced": 50,
+            "pass": {"last_ms": 12.5, "p50_ms": 11.25, "max_ms": 40.0, "expiries": 7, "contracts": 50},
+            "quotes": {"received": 1000, "dropped": {"crossed": 2, "stale": 3}}, "threads": 5,
+        })
+    );
+}
+
+#[test]
+fn the_status_word_follows_market_and_age() {
+    assert_eq!(health(market())["status"], "ok");
+    let cold = health(Snapshot::empty(vec![common::symbol("ACME")]));
+    assert_eq!(
+        (&cold["status"], &cold["snapshot_time"], &cold["pending"]),
+        (&json!("starting"), &Value::Null, &json!(1))
+    );
+    let old = |seconds: i64| {
+        let mut snapshot = market();
+        snapshot.time = common::NOW - jiff::SignedDuration::from_secs(seconds);
+        snapshot
+    };
+    assert_eq!(health(old(13))["status"], "ok");
+    assert_eq!(health(old(14))["status"], "stale");
+}
+
+#[test]
+fn metrics_are_lines_that_prometheus_reads() {
+    let got = get("/metrics");
+    assert_eq!((got.status, got.content_type), (200, "text/plain; version=0.0.4; charset=utf-8"));
+    for line in [
+        "greeksd_contracts 52",
+        "greeksd_snapshot_age_seconds 1.5",
+        "greeksd_quotes_received_total 1000",
+        "greeksd_quotes_dropped_total{reason=\"crossed\"} 2",
+        "greeksd_pass_last_seconds 0.0125",
+        "greeksd_http_connections_open 0",
+    ] {
+        assert!(got.body.lines().any(|l| l == line), "no line {line} in\n{}", got.body);
+    }
+    let mut known = std::collections::HashSet::new();
+    for line in got.body.lines() {
+        if let Some(rest) = line.strip_prefix("# TYPE ") {
+            let name = rest.split(' ').next().unwrap();
+            assert!(known.insert(name.to_owned()), "{name} is declared twice");
+        } else if !line.starts_with('#') {
+            let (name, value) = line.rsplit_once(' ').unwrap();
+            let name = name.split('{').next().unwrap();
+            let base = ["_bucket", "_sum", "_count"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+            assert!(known.contains(base) || known.contains(name), "{line}");
+            assert!(value.parse::<f64>().is_ok_and(f64::is_finite), "{line}");
+        }
+    }
+}
+
+#[test]
+fn the_front_page_links_to_requests_that_work() {
+    let page = get("/");
+    assert_eq!((page.status, page.content_type), (200, "text/html; charset=utf-8"));
+    let links: Vec<String> =
+        page.body.split("href=\"").skip(1).map(|rest| rest[..rest.find('"').unwrap()].replace("&amp;", "&")).collect();
+    assert!(links.len() >= 5);
+    for link in links {
+        let got = get(&link);
+        assert_eq!(got.status, 200, "{link}");
+        assert!(got.body.len() > 50, "{link} shows something");
+    }
+    assert_eq!(get_from(&service(Snapshot::empty(vec![])), "/").status, 200);
+}
