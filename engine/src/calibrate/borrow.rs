@@ -51,7 +51,7 @@ pub fn implied_borrow(s: f64, fwd: f64, t: f64, r: f64, divs: &[Dividend]) -> f6
     }
     for _ in 0..30 {
         let x = s - terms.a(0.0);
-        if !(x > 0.0) {
+        if x <= 0.0 || x.is_nan() {
             return f64::NAN;
         }
         // d/db of ln((s − A)·e^((r−b)t)): dA/db = −dA/dr.

@@ -14,11 +14,13 @@ use crate::kernel::dividends::Terms;
 pub const VOL: (f64, f64) = (1e-3, 20.0);
 /// Bands of volatility end at powers of this, so that a pass does not rebuild tables for a small move.
 const BAND_STEP: f64 = 1.25;
-/// A band reaches this factor beyond the volatilities seen.
+/// Tables reach this factor beyond the strikes asked for, so that they serve while the spot moves.
+const STRIKE_ROOM: f64 = 1.02;
+/// Tables reach this factor beyond the volatilities asked for.
 const BAND_MARGIN: f64 = 1.3;
 
-/// Implied volatilities of a slice on its carry. Afterwards the pricers of an American `state` serve the
-/// carry's terms.
+/// Implied volatilities of a slice on its carry. Afterwards the tables of an American `state` serve
+/// the carry's terms.
 #[must_use]
 pub fn imply_vols(input: &SliceInput, look: &Look, carry: &Carry, state: &mut SliceState) -> Calibrated {
     let n_rows = input.strike_milli.len();
@@ -41,10 +43,12 @@ pub fn imply_vols(input: &SliceInput, look: &Look, carry: &Carry, state: &mut Sl
         return out;
     }
     let start = start_vols(input, quotes, &value);
-    let band = band_of(input, &start);
     let value = match input.style {
         Style::European => value,
-        Style::American => valuation(state.pricers.serving(input.style, &terms, &band), &terms, carry.s, band.sigma),
+        Style::American => {
+            let (pricers, band) = state.pricers.serving_band(input.style, &terms, &band_of(input, &start));
+            valuation(pricers, &terms, carry.s, band.sigma)
+        }
     };
     fill(input, quotes, &value, &start, &mut out);
     for row in 0..n_rows {
@@ -71,14 +75,36 @@ fn fill(input: &SliceInput, quotes: &Quotes, value: &Valuation, start: &[f64], o
         let k = pick(&|i| f64::from(input.strike_milli[i]) * 1e-3);
         let first = pick(&|i| start[i]);
         let mid_price = pick(&|i| if quotes.two_sided[i] { quotes.mid(i) } else { f64::NAN });
-        let mid = value.invert(right, &k, &mid_price, &first);
+        let mid = invert(value, right, &k, &mid_price, &first);
         let near: Vec<f64> = mid.iter().zip(&first).map(|(m, f)| if m.is_finite() { *m } else { *f }).collect();
-        let bid = value.invert(right, &k, &pick(&|i| quotes.bid[i]), &near);
-        let ask = value.invert(right, &k, &pick(&|i| quotes.ask[i]), &near);
+        let bid = invert(value, right, &k, &pick(&|i| quotes.bid[i]), &near);
+        let ask = invert(value, right, &k, &pick(&|i| quotes.ask[i]), &near);
         for (j, &row) in rows.iter().enumerate() {
             (out.vol_bid[row], out.vol_mid[row], out.vol_ask[row]) = (bid[j], mid[j], ask[j]);
         }
     }
+}
+
+/// Volatilities of prices; out of the money and beyond the band of the tables, where early exercise adds nothing that
+/// a quote would show, European ones.
+fn invert(value: &Valuation, right: Right, k: &[f64], price: &[f64], start: &[f64]) -> Vec<f64> {
+    let mut vols = value.invert(right, k, price, start);
+    if let Model::American(_) = value.model {
+        let fwd = value.x * value.at.drift.exp();
+        let plain = Valuation { model: Model::European, sigma: VOL, ..*value };
+        let out = |k: f64| right.phi() * (k - fwd) > 0.0 && right.phi() * (k - value.s) > 0.0;
+        let beyond = |i: &usize| vols[*i].is_nan() && price[*i] > 0.0 && out(k[*i]);
+        let rows: Vec<usize> = (0..k.len()).filter(beyond).collect();
+        let pick = |x: &[f64]| rows.iter().map(|&i| x[i]).collect::<Vec<f64>>();
+        let found = plain.invert(right, &pick(k), &pick(price), &pick(start));
+        for (&row, vol) in rows.iter().zip(found) {
+            // inside the band the tables have spoken
+            if vol < value.sigma.0 || vol > value.sigma.1 {
+                vols[row] = vol;
+            }
+        }
+    }
+    vols
 }
 
 /// European volatilities of the out-of-the-money rows, for both rows of their strike; elsewhere that of the nearest
@@ -125,16 +151,28 @@ fn spread_to_neighbours(strike_milli: &[u32], start: &mut [f64]) {
     }
 }
 
-/// Strikes of the slice, and volatilities around those seen.
+/// The strikes of the slice, and the volatilities from the least to the greatest of those seen.
 #[must_use]
 pub fn band_of(input: &SliceInput, seen: &[f64]) -> Band {
-    let strike = |i: Option<&u32>| f64::from(*i.unwrap_or(&1)) * 1e-3;
-    let low = seen.iter().copied().fold(f64::INFINITY, f64::min) / BAND_MARGIN;
-    let high = seen.iter().copied().fold(0.0, f64::max) * BAND_MARGIN;
+    let strike = |milli: Option<&u32>| f64::from(*milli.unwrap_or(&1)) * 1e-3;
+    Band { k: (strike(input.strike_milli.first()), strike(input.strike_milli.last())), sigma: span(seen) }
+}
+
+/// The least and the greatest of some volatilities, inside [`VOL`].
+#[must_use]
+pub fn span(vols: &[f64]) -> (f64, f64) {
+    let (low, high) = vols.iter().fold((VOL.1, VOL.0), |(low, high), &v| (low.min(v), high.max(v)));
+    (low.min(high), high)
+}
+
+/// A wider band, its volatilities at round steps, so that quotes can move for a while.
+#[must_use]
+pub fn with_room(band: &Band) -> Band {
     let power = |x: f64| BAND_STEP.powf(x);
-    let log = |x: f64| x.clamp(VOL.0, VOL.1).ln() / BAND_STEP.ln();
+    let log = |x: f64| x.ln() / BAND_STEP.ln();
+    let (low, high) = (band.sigma.0 / BAND_MARGIN, band.sigma.1 * BAND_MARGIN);
     Band {
-        k: (strike(input.strike_milli.first()), strike(input.strike_milli.last())),
+        k: (band.k.0 / STRIKE_ROOM, band.k.1 * STRIKE_ROOM),
         sigma: (power(log(low).floor()), power(log(high).ceil())),
     }
 }

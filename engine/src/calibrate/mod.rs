@@ -14,7 +14,7 @@ use crate::kernel::dividends::{Dividend, Terms};
 use borrow::{Carry, steady_borrow};
 use clean::{Quotes, clean_quotes};
 use forward::{Pair, Parity, fit_forward, pair_quotes};
-use implied::imply_vols;
+use implied::{imply_vols, with_room};
 use premium::refine_forward;
 
 /// Everything that one (root, expiry) is calibrated from.
@@ -92,22 +92,35 @@ pub struct SliceState {
     pub pricers: Pricers,
     /// The same for the next trading day, where those do not serve.
     pub later_pricers: Pricers,
+    /// The same for the strikes near the money only, which the forward is found from.
+    pub near_pricers: Pricers,
     /// Forward and borrow of the last pass.
     pub last: Option<(f64, f64)>,
 }
 
 /// Pricers of calls and puts, kept for as long as they serve.
 #[derive(Debug, Default)]
-pub struct Pricers(Option<[Pricer; 2]>);
+pub struct Pricers(Option<([Pricer; 2], Band)>);
 
 impl Pricers {
-    /// The pricers of both rights, built anew only where those at hand do not serve.
+    /// The pricers of both rights, built anew, with room for a while, only where those at hand do not serve.
     pub fn serving(&mut self, style: Style, terms: &Terms, band: &Band) -> &[Pricer; 2] {
-        if !self.0.as_ref().is_some_and(|pair| pair.iter().all(|p| p.serves(terms, band))) {
+        self.serving_band(style, terms, band).0
+    }
+
+    /// The same with the band that they hold.
+    pub fn serving_band(&mut self, style: Style, terms: &Terms, band: &Band) -> (&[Pricer; 2], Band) {
+        let serve = |(pair, _): &([Pricer; 2], Band)| pair.iter().all(|p| p.serves(terms, band));
+        if !self.0.as_ref().is_some_and(serve) {
             self.0 = None;
         }
-        let of = |right| Pricer::new(style, right, terms, band, Scheme::Fast);
-        self.0.get_or_insert_with(|| [of(Right::Call), of(Right::Put)])
+        let build = || {
+            let roomy = with_room(band);
+            let of = |right| Pricer::new(style, right, terms, &roomy, Scheme::Fast);
+            ([of(Right::Call), of(Right::Put)], roomy)
+        };
+        let (pair, held) = self.0.get_or_insert_with(build);
+        (pair, *held)
     }
 }
 
@@ -152,7 +165,12 @@ pub fn chain(inputs: &[SliceInput], states: &mut [SliceState]) -> Vec<Calibrated
         parity[i] = refine(&inputs[i], &looks[i], &rough[i], &mut states[i]);
     }
     let carry = steady_borrow(inputs, &parity, &prior);
-    (0..inputs.len()).map(|i| imply_vols(&inputs[i], &looks[i], &carry[i], &mut states[i])).collect()
+    (0..inputs.len())
+        .map(|i| {
+            states[i].last = Some((carry[i].fwd, carry[i].b));
+            imply_vols(&inputs[i], &looks[i], &carry[i], &mut states[i])
+        })
+        .collect()
 }
 
 /// The calibrated slice.

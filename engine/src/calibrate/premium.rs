@@ -7,11 +7,11 @@
 
 use super::borrow::{Carry, implied_borrow};
 use super::forward::{Pair, Parity, fit_forward};
-use super::implied::{band_of, european, start_vols};
+use super::implied::{european, span, start_vols};
 use super::invert::{Model, Valuation};
 use super::{Look, SliceInput, SliceState};
 use crate::contract::Right;
-use crate::kernel::american::Pricer;
+use crate::kernel::american::{Band, Pricer};
 use crate::kernel::black76::Horizon;
 use crate::kernel::dividends::Terms;
 
@@ -20,9 +20,9 @@ const ROUNDS: usize = 8;
 /// The forward has settled when it moves by less than this part of the spot: 0.1 basis point.
 const SETTLED: f64 = 1e-5;
 /// The nearest strikes that are looked at.
-const PAIRS_MAX: usize = 24;
+const PAIRS_MAX: usize = 16;
 /// Pairs further than this from the money, in standard deviations, have no weight worth a value.
-const FAR_SD: f64 = 2.25;
+const FAR_SD: f64 = 1.5;
 /// Least part of the European sensitivity at which a pair still says something.
 const SENSITIVITY_MIN: f64 = 0.05;
 
@@ -61,7 +61,7 @@ pub fn refine_forward(input: &SliceInput, look: &Look, carry: &Carry, state: &mu
             })
             .collect();
         let next = fit_forward(&seen, df, input.t);
-        if !(next.fwd > 0.0) {
+        if next.fwd.is_nan() {
             return last;
         }
         last = Parity { sd: rough.sd, ..next };
@@ -94,9 +94,13 @@ fn premium_misses(
 ) -> Vec<f64> {
     let terms = Terms { t: input.t, r: input.r, b, divs: input.divs.to_vec() };
     let s = effective_spot(fwd, &terms);
-    let start_vols = start_vols(input, &look.quotes, &european(&terms, s));
-    let band = band_of(input, &start_vols);
-    let value = valuation(state.pricers.serving(input.style, &terms, &band), &terms, s, band.sigma);
+    let european = european(&terms, s);
+    let start = start_vols(input, &look.quotes, &european);
+    let near: Vec<f64> = pairs.iter().map(|p| start[p.call as usize]).collect();
+    let ends = (pairs.first().map_or(1.0, |p| p.k), pairs.last().map_or(1.0, |p| p.k));
+    let band = Band { k: ends, sigma: span(&near) };
+    let (pricers, band) = state.near_pricers.serving_band(input.style, &terms, &band);
+    let value = valuation(pricers, &terms, s, band.sigma);
     let mut misses = vec![f64::NAN; pairs.len()];
     let low_premium = |k: f64| side_of(k, fwd, s);
     for right in [Right::Call, Right::Put] {
@@ -104,7 +108,7 @@ fn premium_misses(
         let k: Vec<f64> = rows.iter().map(|&i| pairs[i].k).collect();
         let row_of = |i: usize, r: Right| if r == Right::Call { pairs[i].call } else { pairs[i].put } as usize;
         let price: Vec<f64> = rows.iter().map(|&i| look.quotes.mid(row_of(i, right))).collect();
-        let start: Vec<f64> = rows.iter().map(|&i| start_vols[row_of(i, right)]).collect();
+        let start: Vec<f64> = rows.iter().map(|&i| near[i]).collect();
         let sigma = value.invert(right, &k, &price, &start);
         let other = if right == Right::Call { Right::Put } else { Right::Call };
         let model = value.values(other, &k, &sigma);

@@ -16,6 +16,8 @@ const MOST_STEPS: usize = 60;
 const LAST_STEP: f64 = 1e-5;
 /// A bracket of this part of sigma is an answer.
 const NARROW: f64 = 1e-13;
+/// A value within this part of the strike of the price is an answer.
+const HIT: f64 = 1e-11;
 /// Within this part of the strike a price equals the exercise value (MODEL).
 const EQUAL: f64 = 1e-9;
 
@@ -72,7 +74,9 @@ pub fn implied<L: Lanes>(at: &PricerAt<'_>, k: L, price: L, start: L) -> Implied
     let c = |v: f64| L::splat(v);
     let (floor, band) = (at.floor(k), at.band().sigma);
     let target = price - floor;
-    let none = !target.gt(c(0.0));
+    let exercise = at.exercise_value(k);
+    let equal = (price - exercise).abs().le(k * c(EQUAL)) & exercise.gt(c(0.0));
+    let none = !target.gt(c(0.0)) | equal;
     let (least, most) = (c(band.0), c(band.1));
     let usable = least.lt(start) & start.lt(most);
     let mut state = Bracket {
@@ -89,10 +93,8 @@ pub fn implied<L: Lanes>(at: &PricerAt<'_>, k: L, price: L, start: L) -> Implied
         if state.done.all() {
             break;
         }
-        state.step(&at.vol_jet(k, state.sigma), floor, target);
+        state.step(&at.vol_jet(k, state.sigma), k, floor, target);
     }
-    let exercise = at.exercise_value(k);
-    let equal = (price - exercise).abs().le(k * c(EQUAL)) & exercise.gt(c(0.0));
     // equal to the exercise value and, at the least volatility, worth no more than it
     let at_intrinsic = equal & state.below & at.vol_jet(k, least).value.le(exercise + k * c(EQUAL));
     let missing = state.below | state.above | at_intrinsic;
@@ -120,7 +122,7 @@ struct Bracket<L: Lanes> {
 impl<L: Lanes> Bracket<L> {
     /// Takes in the evaluation at `sigma` and moves on.
     #[inline(always)]
-    fn step(&mut self, jet: &VolJet<L>, floor: L, target: L) {
+    fn step(&mut self, jet: &VolJet<L>, k: L, floor: L, target: L) {
         let c = |v: f64| L::splat(v);
         let live = !self.done;
         let time_value = jet.value - floor;
@@ -137,13 +139,15 @@ impl<L: Lanes> Bracket<L> {
         let next = self.sigma + householder(self.sigma, time_value, target, jet);
         let inside = self.low.lt(next) & next.lt(self.high);
         let close = inside & (next - self.sigma).abs().le(self.sigma * c(LAST_STEP));
+        let hit = (time_value - target).abs().le(k * c(HIT));
         let middle = (self.low * self.high).sqrt();
         let to_low = next.le(self.low) & !self.low_seen;
         let to_high = self.high.le(next) & !self.high_seen;
-        let next = L::select(inside, next, L::select(to_low, self.low, L::select(to_high, self.high, middle)));
+        let beside = L::select(hit, self.sigma, L::select(to_low, self.low, L::select(to_high, self.high, middle)));
+        let next = L::select(close | (inside & !hit), next, beside);
         let narrow = (self.high - self.low).le(self.high * c(NARROW)) & self.low_seen & self.high_seen;
         self.sigma = L::select(live & !outside_low & !outside_high, next, self.sigma);
-        self.done = self.done | outside_low | outside_high | close | narrow;
+        self.done = self.done | outside_low | outside_high | close | hit | narrow;
     }
 }
 

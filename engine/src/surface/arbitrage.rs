@@ -14,17 +14,23 @@ pub fn durrleman(k: f64, v: &LnVariance) -> f64 {
     lead * lead + w * (0.5 * v.bend + 0.25 * s2 - 0.0625 * w * s2)
 }
 
-/// Rounds of calendar repair; what is left after them is below [`CALENDAR_SMALL`] of ln w.
-const CALENDAR_ROUNDS: usize = 6;
-/// A crossing smaller than this part of ln w is none.
-const CALENDAR_SMALL: f64 = 1e-5;
+/// Rounds of repair over a whole chain; in the last ones only the later curve of a pair moves.
+const ROUNDS: usize = 6;
+/// A crossing smaller than this part of w is none.
+const CROSSING_SMALL: f64 = 1e-6;
+/// Least value of Durrleman's function at the places looked at, so that none between them is negative.
+const DENSITY_MIN: f64 = 2e-3;
+/// Passes of smoothing over the places of a butterfly.
+const SMOOTHINGS: usize = 40;
+/// A repair at one place moves the coefficients within this many knots.
+const NEAR_KNOTS: f64 = 1.5;
 
-/// Moves curves that cross a neighbour in total variance at equal forward moneyness, the less supported one more.
-/// Curves in order of time; those without a forward are passed over.
-pub fn repair_calendar(curves: &mut [Curve]) {
+/// Repairs curves that cross a neighbour in total variance at equal forward moneyness, the less supported one moving
+/// more, and smooths what that bends. Curves in order of time; those that know nothing are passed over.
+pub fn repair(curves: &mut [Curve]) {
     let known: Vec<usize> = (0..curves.len()).filter(|&i| curves[i].fwd > 0.0).collect();
-    for round in 0..CALENDAR_ROUNDS {
-        let last = round + 2 >= CALENDAR_ROUNDS;
+    for round in 0..ROUNDS {
+        let last = round + 2 >= ROUNDS;
         let mut moved = false;
         for pair in known.windows(2) {
             moved |= part_pair(curves, pair[0], pair[1], last);
@@ -32,31 +38,67 @@ pub fn repair_calendar(curves: &mut [Curve]) {
         if !moved {
             break;
         }
+        for &i in &known {
+            smooth_butterflies(&mut curves[i]);
+        }
+    }
+}
+
+/// Where the density of a curve is negative, or nearly so, inside its quotes: places on the spline's coordinate, looked
+/// for at every knot (the bend is linear between them) and half knot.
+#[must_use]
+pub fn butterflies(curve: &Curve) -> Vec<f64> {
+    let (from, to) = curve.quoted;
+    let (start, step) = (curve.spline.place(1), 0.5 * curve.spline.step());
+    let first = ((from - start) / step).ceil().max(0.0) as usize;
+    let inner = (first..).map(|i| start + step * i as f64).take_while(|&u| u < to);
+    let thin = |&u: &f64| {
+        let k = curve.k_of(u);
+        durrleman(k, &curve.ln_variance_at(k)) < DENSITY_MIN
+    };
+    core::iter::once(from).chain(inner).chain([to]).filter(thin).collect()
+}
+
+/// Lets the spline diffuse where the density is negative, until it is not.
+pub fn smooth_butterflies(curve: &mut Curve) {
+    for _ in 0..SMOOTHINGS {
+        let bad = butterflies(curve);
+        if bad.is_empty() {
+            return;
+        }
+        curve.spline.diffuse(|place, step| bad.iter().any(|u| (place - u).abs() < 2.0 * step));
     }
 }
 
 /// Parts one crossing pair; with `later_only` the earlier curve stays.
 fn part_pair(curves: &mut [Curve], early: usize, late: usize, later_only: bool) -> bool {
-    let up = crossings(&curves[late], &curves[early], &curves[late]);
-    let down = crossings(&curves[early], &curves[early], &curves[late]);
-    let share = |k: f64| {
+    let crossings = crossings(&curves[early], &curves[late]);
+    let (mut up, mut down) = (Vec::new(), Vec::new());
+    for &(k, gap) in &crossings {
         let (a, b) = (curves[early].precision_at(k) + 1e-6, curves[late].precision_at(k) + 1e-6);
-        if later_only { 1.0 } else { a / (a + b) }
-    };
-    let ups: Vec<_> = up.iter().map(|&(i, k, gap)| (i, gap * share(k))).collect();
-    let downs: Vec<_> = down.iter().map(|&(i, k, gap)| (i, gap * (1.0 - share(k)))).collect();
-    ups.iter().for_each(|&(i, by)| curves[late].spline.lift(i, by));
-    downs.iter().for_each(|&(i, by)| curves[early].spline.lift(i, -by));
-    !up.is_empty() || !down.is_empty()
+        let share = if later_only { 1.0 } else { a / (a + b) };
+        up.push((curves[late].place_of(k), gap * share));
+        down.push((curves[early].place_of(k), gap * (1.0 - share)));
+    }
+    if !crossings.is_empty() {
+        curves[late].spline.move_near(&up, NEAR_KNOTS, 1.0);
+        curves[early].spline.move_near(&down, NEAR_KNOTS, -1.0);
+    }
+    !crossings.is_empty()
 }
 
-/// Where, at the coefficients of `on`, the earlier curve lies above the later: (coefficient, k, ½ Δ ln w).
-fn crossings(on: &Curve, early: &Curve, late: &Curve) -> Vec<(usize, f64, f64)> {
-    (0..on.spline.len())
-        .filter_map(|i| {
-            let k = on.k_of(on.spline.place(i));
-            let gap = (early.variance_at(k) / late.variance_at(k)).ln();
-            (gap > CALENDAR_SMALL).then_some((i, k, 0.5 * gap))
-        })
-        .collect()
+/// Where the earlier curve lies above the later: (k, ½ Δ ln w), looked for at every half knot of both.
+fn crossings(early: &Curve, late: &Curve) -> Vec<(f64, f64)> {
+    let (a, b) = (half_knots(early), half_knots(late));
+    let crossing = |k: f64| {
+        let gap = (early.variance_at(k) / late.variance_at(k)).ln();
+        (gap > CROSSING_SMALL).then_some((k, 0.5 * gap))
+    };
+    a.chain(b).filter_map(crossing).collect()
+}
+
+/// Log-moneyness of every half knot of a curve.
+fn half_knots(curve: &Curve) -> impl Iterator<Item = f64> + '_ {
+    let (start, step) = (curve.spline.place(0), 0.5 * curve.spline.step());
+    (0..2 * curve.spline.len()).map(move |i| curve.k_of(start + step * i as f64))
 }

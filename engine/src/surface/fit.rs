@@ -1,6 +1,6 @@
 //! From volatilities at bid, mid and ask to curves. Never: a price.
 
-use super::arbitrage::{durrleman, repair_calendar};
+use super::arbitrage::{butterflies, repair};
 use super::base::{Base, Point, Prior, fit_base};
 use super::confidence::Support;
 use super::spline::{Sample, Spline, Stiffness};
@@ -48,7 +48,7 @@ pub fn fit(slices: &[SurfaceInput]) -> Vec<Curve> {
             None => Curve::missing(slices[i].t),
         })
         .collect();
-    repair_calendar(&mut curves);
+    repair(&mut curves);
     curves
 }
 
@@ -187,11 +187,12 @@ fn fit_curve(slice: &SurfaceInput, quotes: &[StrikeQuote], base: Base) -> Curve 
         base,
         spline: Spline::with_knots(from - REACH, to + REACH, pieces as usize),
         support: Support::default(),
+        quoted: (from, to),
         outliers: 0,
     };
     let mut problem = Problem::new(&curve, quotes, &places, step);
     problem.fit(&mut curve);
-    repair_butterflies(&mut curve, &mut problem, (from, to), step);
+    repair_butterflies(&mut curve, &mut problem);
     let n = curve.spline.len();
     let (inside, outliers) = problem.judge(&curve);
     let tight = quotes.iter().zip(&places).filter(|(q, _)| !q.ask_only).map(|(q, &u)| (u, q.half));
@@ -267,9 +268,10 @@ impl<'a> Problem<'a> {
 }
 
 /// Stiffens the spline where the density would be negative; as a last resort shrinks it to the base.
-fn repair_butterflies(curve: &mut Curve, problem: &mut Problem, range: (f64, f64), step: f64) {
+fn repair_butterflies(curve: &mut Curve, problem: &mut Problem) {
+    let step = curve.spline.step();
     for _ in 0..6 {
-        let bad = butterflies(curve, range, step);
+        let bad = butterflies(curve);
         if bad.is_empty() {
             return;
         }
@@ -282,23 +284,10 @@ fn repair_butterflies(curve: &mut Curve, problem: &mut Problem, range: (f64, f64
         curve.spline.fit(&problem.samples, &problem.stiffness);
     }
     for _ in 0..12 {
-        if butterflies(curve, range, step).is_empty() {
+        if butterflies(curve).is_empty() {
             return;
         }
         curve.spline.scale(0.7);
     }
     curve.spline.scale(0.0);
-}
-
-/// Places inside `range` where the density is negative, looked for at every half knot.
-fn butterflies(curve: &Curve, range: (f64, f64), step: f64) -> Vec<f64> {
-    let n = ((range.1 - range.0) / (0.5 * step)).ceil() as usize + 1;
-    let at = |i: usize| (range.0 + 0.5 * step * i as f64).min(range.1);
-    (0..n)
-        .map(at)
-        .filter(|&u| {
-            let k = curve.k_of(u);
-            durrleman(k, &curve.ln_variance_at(k)) < 0.0
-        })
-        .collect()
 }

@@ -49,6 +49,8 @@ pub struct Curve {
     base: Base,
     spline: Spline,
     support: Support,
+    /// Outermost two-sided quotes, on the spline's coordinate.
+    quoted: (f64, f64),
     /// Quotes further from the curve than several times their spread.
     pub outliers: u32,
 }
@@ -74,6 +76,7 @@ impl Curve {
             base: Base::flat(f64::NAN, t),
             spline: Spline::zero(0.0, 0.0),
             support: Support::default(),
+            quoted: (0.0, 0.0),
             outliers: 0,
         }
     }
@@ -122,6 +125,11 @@ impl Curve {
     /// 1/variance of ln σ that the quotes give at log-moneyness k.
     fn precision_at(&self, k: f64) -> f64 {
         self.support.precision(spline_place(k / self.base.sd()))
+    }
+
+    /// The spline's coordinate of log-moneyness k.
+    fn place_of(&self, k: f64) -> f64 {
+        spline_place(k / self.base.sd())
     }
 
     /// Log-moneyness of a place on the spline's coordinate.

@@ -76,9 +76,31 @@ impl Spline {
         self.start + (i as f64 - 1.0) * self.step
     }
 
-    /// Adds to coefficient `i`.
-    pub fn lift(&mut self, i: usize, by: f64) {
-        self.coef[i] += by;
+    /// Knot distance.
+    #[must_use]
+    pub fn step(&self) -> f64 {
+        self.step
+    }
+
+    /// Moves the coefficients within `knots` of each of the places, given as (place, by), by the greatest amount;
+    /// a place beyond the knots counts as the last one.
+    pub fn move_near(&mut self, places: &[(f64, f64)], knots: f64, sign: f64) {
+        let (first, last) = (self.place(1), self.place(self.coef.len() - 2));
+        for i in 0..self.coef.len() {
+            let own = self.place(i);
+            let near = places.iter().filter(|(u, _)| (u.clamp(first, last) - own).abs() <= knots * self.step);
+            self.coef[i] += sign * near.map(|p| p.1).fold(0.0, f64::max);
+        }
+    }
+
+    /// Takes a quarter of the bend out of every inner coefficient whose (place, knot distance) is chosen.
+    pub fn diffuse(&mut self, chosen: impl Fn(f64, f64) -> bool) {
+        let old = self.coef.clone();
+        for i in 1..old.len() - 1 {
+            if chosen(self.place(i), self.step) {
+                self.coef[i] += 0.25 * (old[i - 1] - 2.0 * old[i] + old[i + 1]);
+            }
+        }
     }
 
     /// Multiplies the whole spline.

@@ -6,32 +6,32 @@ use engine::kernel::dividends::Dividend;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-pub struct Recorded {
-    pub name: String,
-    pub spot: f64,
-    pub slices: Vec<RecordedSlice>,
+pub(crate) struct Recorded {
+    pub(crate) name: String,
+    pub(crate) spot: f64,
+    pub(crate) slices: Vec<RecordedSlice>,
 }
 
-pub struct RecordedSlice {
-    pub root: String,
-    pub expiry: String,
-    pub style: Style,
-    pub t: f64,
-    pub r: f64,
-    pub divs: Vec<Dividend>,
-    pub strike_milli: Vec<u32>,
-    pub right: Vec<Right>,
-    pub bid: Vec<f64>,
-    pub ask: Vec<f64>,
-    pub age_s: Vec<f64>,
-    pub vendor_iv: Vec<f64>,
-    pub vendor_delta: Vec<f64>,
-    pub vendor_gamma: Vec<f64>,
-    pub vendor_vega: Vec<f64>,
+pub(crate) struct RecordedSlice {
+    pub(crate) root: String,
+    pub(crate) expiry: String,
+    pub(crate) style: Style,
+    pub(crate) t: f64,
+    pub(crate) r: f64,
+    pub(crate) divs: Vec<Dividend>,
+    pub(crate) strike_milli: Vec<u32>,
+    pub(crate) right: Vec<Right>,
+    pub(crate) bid: Vec<f64>,
+    pub(crate) ask: Vec<f64>,
+    pub(crate) age_s: Vec<f64>,
+    pub(crate) vendor_iv: Vec<f64>,
+    pub(crate) vendor_delta: Vec<f64>,
+    pub(crate) vendor_gamma: Vec<f64>,
+    pub(crate) vendor_vega: Vec<f64>,
 }
 
 impl RecordedSlice {
-    pub fn input<'a>(&'a self, chain: &Recorded) -> SliceInput<'a> {
+    pub(crate) fn input<'a>(&'a self, chain: &Recorded) -> SliceInput<'a> {
         SliceInput {
             style: self.style,
             basis: ForwardBasis::Spot,
@@ -48,7 +48,7 @@ impl RecordedSlice {
     }
 }
 
-pub fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     std::env::var_os("GREEKSD_REALDATA")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/realdata"), PathBuf::from)
 }
@@ -73,7 +73,7 @@ fn rate_at(points: &[(f64, f64)], days: f64) -> f64 {
 
 type Row = (u32, Right, [f64; 6]);
 
-pub fn load(name: &str) -> Option<Recorded> {
+pub(crate) fn load(name: &str) -> Option<Recorded> {
     let folder = folder();
     let file = std::fs::File::open(folder.join(format!("chains/{name}.csv.gz"))).ok()?;
     let mut reader = csv::Reader::from_reader(flate2::read::MultiGzDecoder::new(file));
@@ -140,17 +140,4 @@ pub fn load(name: &str) -> Option<Recorded> {
         });
     }
     Some(Recorded { name: name.to_owned(), spot, slices })
-}
-
-/// Value, delta, gamma of Black-76 (stand-in).
-pub fn black(phi: f64, fwd: f64, k: f64, t: f64, r: f64, s: f64, sigma: f64) -> (f64, f64, f64) {
-    use engine::kernel::normal::{INV_SQRT_2PI, norm_cdf};
-    let sd = sigma * t.sqrt();
-    let d1 = (fwd / k).ln() / sd + 0.5 * sd;
-    let df = (-r * t).exp();
-    let growth = fwd / s;
-    let v = df * phi * (fwd * norm_cdf(phi * d1) - k * norm_cdf(phi * (d1 - sd)));
-    let delta = df * growth * phi * norm_cdf(phi * d1);
-    let gamma = df * growth * growth * INV_SQRT_2PI * (-0.5 * d1 * d1).exp() / (fwd * sd);
-    (v, delta, gamma)
 }

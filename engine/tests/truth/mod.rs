@@ -7,23 +7,23 @@ use engine::kernel::normal::norm_cdf;
 use engine::surface::{Curve, SurfaceInput, fit};
 
 /// One name.
-pub struct Market {
-    pub s: f64,
-    pub slices: Vec<TrueSlice>,
+pub(crate) struct Market {
+    pub(crate) s: f64,
+    pub(crate) slices: Vec<TrueSlice>,
 }
 
 /// One expiry with its truth.
-pub struct TrueSlice {
-    pub t: f64,
-    pub r: f64,
-    pub fwd: f64,
-    pub divs: Vec<Dividend>,
-    pub strike_milli: Vec<u32>,
-    pub right: Vec<Right>,
-    pub bid: Vec<f64>,
-    pub ask: Vec<f64>,
-    pub age_s: Vec<f64>,
-    pub sigma: Vec<f64>,
+pub(crate) struct TrueSlice {
+    pub(crate) t: f64,
+    pub(crate) r: f64,
+    pub(crate) fwd: f64,
+    pub(crate) divs: Vec<Dividend>,
+    pub(crate) strike_milli: Vec<u32>,
+    pub(crate) right: Vec<Right>,
+    pub(crate) bid: Vec<f64>,
+    pub(crate) ask: Vec<f64>,
+    pub(crate) age_s: Vec<f64>,
+    pub(crate) sigma: Vec<f64>,
 }
 
 /// Small, seeded, good enough: SplitMix64.
@@ -57,13 +57,13 @@ fn ssvi(theta: f64, rho: f64, eta: f64, k: f64) -> f64 {
     0.5 * theta * (1.0 + rho * pk + ((pk + rho).powi(2) + 1.0 - rho * rho).sqrt())
 }
 
-pub fn black(phi: f64, fwd: f64, k: f64, df: f64, sd: f64) -> f64 {
+pub(crate) fn black(phi: f64, fwd: f64, k: f64, df: f64, sd: f64) -> f64 {
     let d1 = (fwd / k).ln() / sd + 0.5 * sd;
     df * phi * (fwd * norm_cdf(phi * d1) - k * norm_cdf(phi * (d1 - sd)))
 }
 
 impl Market {
-    pub fn draw(seed: u64) -> Self {
+    pub(crate) fn draw(seed: u64) -> Self {
         let mut dice = Dice(seed.wrapping_mul(7919).wrapping_add(17));
         let s = (dice.between(2.5, 6.5)).exp();
         let vol = dice.between(0.12, 0.9);
@@ -79,7 +79,7 @@ impl Market {
         Self { s, slices: times.iter().map(|&t| draw_slice(&mut dice, &name, s, t, b)).collect() }
     }
 
-    pub fn nonsense(s: f64, t: f64, rows: &[(u32, bool, f64, f64)]) -> Self {
+    pub(crate) fn nonsense(s: f64, t: f64, rows: &[(u32, bool, f64, f64)]) -> Self {
         let mut rows = rows.to_vec();
         rows.sort_by_key(|r| (r.0, r.1));
         rows.dedup_by_key(|r| (r.0, r.1));
@@ -159,7 +159,7 @@ fn quote(dice: &mut Dice, name: &Name, s: f64, t: f64, v: f64, sd: f64, x: f64) 
 }
 
 impl TrueSlice {
-    pub fn input(&self, s: f64) -> SliceInput<'_> {
+    pub(crate) fn input(&self, s: f64) -> SliceInput<'_> {
         SliceInput {
             style: Style::European,
             basis: ForwardBasis::Spot,
@@ -175,12 +175,12 @@ impl TrueSlice {
         }
     }
 
-    pub fn is_otm(&self, row: usize) -> bool {
+    pub(crate) fn is_otm(&self, row: usize) -> bool {
         self.right[row].phi() * (f64::from(self.strike_milli[row]) * 1e-3 - self.fwd) > 0.0
     }
 
     /// The least sum of half spreads of a call and a put of one strike.
-    pub fn parity_half_spread(&self) -> f64 {
+    pub(crate) fn parity_half_spread(&self) -> f64 {
         let half = |i: usize| 0.5 * (self.ask[i] - self.bid[i]);
         (1..self.bid.len())
             .filter(|&i| self.strike_milli[i] == self.strike_milli[i - 1])
@@ -190,7 +190,7 @@ impl TrueSlice {
     }
 
     /// Least and greatest strike with a used quote.
-    pub fn quoted(&self, c: &Calibrated) -> Option<(f64, f64)> {
+    pub(crate) fn quoted(&self, c: &Calibrated) -> Option<(f64, f64)> {
         let used: Vec<f64> = (0..c.used.len())
             .filter(|&i| c.used[i] && self.is_otm(i))
             .map(|i| f64::from(self.strike_milli[i]) * 1e-3)
@@ -203,12 +203,12 @@ fn states(n: usize) -> Vec<SliceState> {
     (0..n).map(|_| SliceState::default()).collect()
 }
 
-pub fn calibrate(market: &Market) -> Vec<Calibrated> {
+pub(crate) fn calibrate(market: &Market) -> Vec<Calibrated> {
     let inputs: Vec<SliceInput> = market.slices.iter().map(|s| s.input(market.s)).collect();
     chain(&inputs, &mut states(inputs.len()))
 }
 
-pub fn curves(market: &Market, done: &[Calibrated]) -> Vec<Curve> {
+pub(crate) fn curves(market: &Market, done: &[Calibrated]) -> Vec<Curve> {
     let inputs: Vec<SurfaceInput> = market
         .slices
         .iter()
@@ -227,7 +227,7 @@ pub fn curves(market: &Market, done: &[Calibrated]) -> Vec<Curve> {
     fit(&inputs)
 }
 
-pub fn quantile(x: &mut [f64], p: f64) -> f64 {
+pub(crate) fn quantile(x: &mut [f64], p: f64) -> f64 {
     x.sort_unstable_by(f64::total_cmp);
     if x.is_empty() { f64::NAN } else { x[((x.len() - 1) as f64 * p).round() as usize] }
 }

@@ -192,8 +192,8 @@ impl Put {
             den = part.den.mul_add(weight_den, den);
             if SLOPES {
                 let (part_num_y, part_den_y) = (part.num_y * weight_num, part.den_y * weight_den);
-                num_y = num_y + part_num_y;
-                den_y = den_y + part_den_y;
+                num_y += part_num_y;
+                den_y += part_den_y;
                 // next to expiry the interpolant of h may dip below 0
                 let per_h = Sigmas::select(at_u.gt(c(1e-20)), c(0.5) / below, c(0.0));
                 let by = [part_num_y * per_h, part_den_y * per_h];
@@ -285,18 +285,18 @@ pub(super) struct Boundary {
     pub(super) b: f64,
     /// Least and greatest volatility.
     pub(super) sigma: (f64, f64),
-    /// The rate in which it has a derivative: the smaller of the two in size.
+    /// The rate in which edges carry a derivative: the smaller of the two in size.
     pub(super) moved: Rate,
     /// ln(B/K) of a call has the opposite sign of the put's: −1 or +1.
     sign: f64,
-    /// ln(B(0+)/K) of the put, and its derivative in the moved rate.
-    ln_b0: [f64; 2],
+    /// ln(B(0+)/K) of the put, and its derivatives in the moved and in the other rate.
+    ln_b0: [f64; 3],
     /// Mid and half width of the ln sigma range.
     centre: f64,
     half: f64,
-    /// H/sigma²: for each Chebyshev order in √tau, a polynomial in the scaled ln sigma; then its derivative in the
-    /// moved rate.
-    h: Vec<[[f64; NODES]; 2]>,
+    /// H/sigma²: for each Chebyshev order in √tau, a polynomial in the scaled ln sigma; then its derivatives in the
+    /// moved and in the other rate.
+    h: Vec<[[f64; NODES]; 3]>,
 }
 
 impl Boundary {
@@ -311,53 +311,64 @@ impl Boundary {
             Right::Put => Put { rate: r, yield_: b, t },
             Right::Call => Put { rate: b, yield_: r, t },
         };
-        let moved = if r.abs() >= b.abs() { Rate::B } else { Rate::R };
-        let step = bump(moved, &put(r, b), right);
-        let base = put(r, b);
-        let next = match moved {
-            Rate::R => put(r + step, b),
-            Rate::B => put(r, b + step),
-        };
-        let lanes = Sigmas::load(&nodes);
+        let (base, lanes) = (put(r, b), Sigmas::load(&nodes));
         let y = base.solve(grid, lanes);
-        let y_rate = base.slopes(&next, step, grid, lanes, &y);
-        let ln_b0 = [base.ln_b0(), (next.ln_b0() - base.ln_b0()) / step];
-        let below: Vec<Sigmas> = y.iter().map(|y| (*y - Sigmas::splat(ln_b0[0])) / lanes).collect();
-        let h0: Vec<Sigmas> = below.iter().map(|d| *d * *d).collect();
-        let by_rate = |(d, y): (&Sigmas, &Sigmas)| (*d + *d) * (*y - Sigmas::splat(ln_b0[1])) / lanes;
-        let slope: Vec<Sigmas> = below.iter().zip(&y_rate).map(by_rate).collect();
-        let sign = -right.phi();
-        let h = fit(grid, &h0).into_iter().zip(fit(grid, &slope)).map(|(a, b)| [a, b]).collect();
-        Self { t, r, b, sigma, moved, sign, ln_b0, centre, half, h }
+        let below: Vec<Sigmas> = y.iter().map(|y| (*y - Sigmas::splat(base.ln_b0())) / lanes).collect();
+        let by = |rate: Rate| {
+            let step = bump(rate, &base, right);
+            let next = match rate {
+                Rate::R => put(r + step, b),
+                Rate::B => put(r, b + step),
+            };
+            let ln_b0 = (next.ln_b0() - base.ln_b0()) / step;
+            let slopes = base.slopes(&next, step, grid, lanes, &y);
+            let slope = |(d, y): (&Sigmas, &Sigmas)| (*d + *d) * (*y - Sigmas::splat(ln_b0)) / lanes;
+            (ln_b0, fit(grid, &below.iter().zip(&slopes).map(slope).collect::<Vec<_>>()))
+        };
+        let (moved, other) = if r.abs() >= b.abs() { (Rate::B, Rate::R) } else { (Rate::R, Rate::B) };
+        let (one, two) = (by(moved), by(other));
+        let h = fit(grid, &below.iter().map(|d| *d * *d).collect::<Vec<_>>());
+        let h = h.into_iter().zip(one.1).zip(two.1).map(|((h, one), two)| [h, one, two]).collect();
+        let ln_b0 = [base.ln_b0(), one.0, two.0];
+        Self { t, r, b, sigma, moved, sign: -right.phi(), ln_b0, centre, half, h }
     }
 
-    /// The boundary at `tau` years before expiry as a polynomial in ln sigma, moved to rates `by` away.
+    /// The boundary at `tau` years before expiry as a polynomial in ln sigma, at rates that have [`Self::moved_by`]
+    /// `by`.
     #[inline(always)]
-    pub(super) fn at_time(&self, tau: f64, by: f64) -> Slice {
+    pub(super) fn at_time(&self, tau: f64, by: [f64; 2]) -> Slice {
         let z = 2.0 * (tau / self.t).max(0.0).sqrt() - 1.0;
         let (mut before, mut now) = (z, 1.0);
         let mut sum = [[0.0; NODES]; 2];
+        let (mut moved, mut ln_b0) = ([0.0; NODES], self.ln_b0[0]);
+        let still = by.iter().all(|by| *by == 0.0);
         for order in &self.h {
-            for (sum, c) in sum.iter_mut().zip(order) {
-                for (sum, c) in sum.iter_mut().zip(c) {
-                    *sum = Lanes::mul_add(now, *c, *sum);
+            for p in 0..NODES {
+                sum[0][p] = Lanes::mul_add(now, order[0][p], sum[0][p]);
+                sum[1][p] = Lanes::mul_add(now, order[1][p], sum[1][p]);
+            }
+            if !still {
+                for p in 0..NODES {
+                    moved[p] += now * (by[0] * order[1][p] + by[1] * order[2][p]);
                 }
             }
             (before, now) = (now, 2.0 * z * now - before);
         }
         let [mut h, slope] = sum;
-        for (h, slope) in h.iter_mut().zip(&slope) {
-            *h += by * slope;
+        for (h, moved) in h.iter_mut().zip(&moved) {
+            *h += moved;
         }
-        Slice { h, slope, ln_b0: [self.ln_b0[0] + by * self.ln_b0[1], self.ln_b0[1]], sign: self.sign }
+        ln_b0 += by[0] * self.ln_b0[1] + by[1] * self.ln_b0[2];
+        Slice { h, slope, ln_b0: [ln_b0, self.ln_b0[1]], sign: self.sign }
     }
 
-    /// How far the rate in which this has a derivative has moved.
+    /// How far the rates have moved since the solution: the one with a derivative, the other.
     #[inline(always)]
-    pub(super) fn moved_by(&self, terms: &Terms) -> f64 {
+    pub(super) fn moved_by(&self, terms: &Terms) -> [f64; 2] {
+        let (dr, db) = (terms.r - self.r, terms.b - self.b);
         match self.moved {
-            Rate::R => terms.r - self.r,
-            Rate::B => terms.b - self.b,
+            Rate::R => [dr, db],
+            Rate::B => [db, dr],
         }
     }
 
