@@ -8,7 +8,7 @@ use super::quotes::Trading;
 use super::rng::Stream;
 use super::series::{Listing, Series, Session, Shared};
 use super::surface::{Class, Term};
-use super::symbols::{Name, Root};
+use super::symbols::{Name, Root, Tier};
 use crate::calendar::Calendar;
 use crate::contract::{RootTable, Settle, Symbol};
 use crate::store::rates::Curves;
@@ -97,6 +97,7 @@ impl Lister<'_> {
             t,
             sigma: shared.term.smile(t, 0.0, 1.0).sigma(0.0),
             volatility_index: name.class == Class::Volatility,
+            pays: name.payout.yield_ > 0.0 && name.tier != Tier::Index,
         };
         range.strikes(listing.chance)
     }
