@@ -5,6 +5,7 @@
 
 mod boundary;
 mod classes;
+mod grid;
 mod integral;
 mod no_dividends;
 
@@ -51,6 +52,8 @@ enum Method {
     European,
     /// American without dividends.
     NoDividends(NoDividends),
+    /// American without dividends, exercise between two boundaries: solved on demand.
+    Grid,
     /// No method yet: every value is missing.
     Unserved,
 }
@@ -71,7 +74,8 @@ impl Pricer {
         let method = match Self::class(style, right, terms, band) {
             Class::European => Method::European,
             Class::OneBoundary => Method::NoDividends(NoDividends::new(right, terms, band, scheme)),
-            Class::TwoBoundaries | Class::Dividends => Method::Unserved,
+            Class::TwoBoundaries => Method::Grid,
+            Class::Dividends => Method::Unserved,
         };
         Self { style, right, band: *band, method }
     }
@@ -93,7 +97,8 @@ impl Pricer {
             && match &self.method {
                 Method::European => class == Class::European,
                 Method::NoDividends(tables) => class == Class::OneBoundary && tables.serves(terms),
-                Method::Unserved => class == Class::Dividends || class == Class::TwoBoundaries,
+                Method::Grid => class == Class::TwoBoundaries,
+                Method::Unserved => class == Class::Dividends,
             }
     }
 
@@ -125,6 +130,7 @@ impl PricerAt<'_> {
                 return finish(&european(phi, &horizon, L::splat(market.x), k, sigma), &market, sigma);
             }
             Method::NoDividends(tables) => tables.jet(self.terms, market.x, k, sigma),
+            Method::Grid => grid::jet(phi, self.terms, market.x, k, sigma),
             Method::Unserved => return self.missing(sigma),
         };
         let waiting = finish(&jet, &market, sigma);
@@ -142,6 +148,7 @@ impl PricerAt<'_> {
         let (jet, now) = match &self.pricer.method {
             Method::European => return european_vol(phi, &Horizon::from(self.terms), L::splat(x), k, sigma),
             Method::NoDividends(tables) => tables.vol_jet(self.terms, x, k, sigma),
+            Method::Grid => grid::vol_jet(phi, self.terms, x, k, sigma),
             Method::Unserved => {
                 let missing = L::splat(f64::NAN);
                 return VolJet { value: missing, vega: missing, volga: missing, ultima: missing };
