@@ -212,3 +212,22 @@ fn a_table_does_not_serve_other_terms() {
     assert!(!pricer.serves(&terms, &Band { sigma: (0.1, 1.0), ..band }));
     assert!(!pricer.serves(&terms, &Band { k: (79.0, 120.0), ..band }));
 }
+
+#[test]
+fn exercise_between_two_boundaries_has_values() {
+    let band = Band { k: (80.0, 120.0), sigma: (0.1, 0.9) };
+    for (right, r, b) in [(Right::Put, -0.01, -0.04), (Right::Call, -0.04, -0.01)] {
+        let terms = Terms { t: 0.5, r, b, divs: vec![] };
+        let at = |style| Pricer::new(style, right, &terms, &band, Scheme::Fast);
+        let (american, european) = (at(Style::American), at(Style::European));
+        assert!(american.serves(&terms, &band));
+        for k in [85.0, 100.0, 115.0] {
+            let g = american.at(&terms, 100.0).greeks(k, 0.2);
+            assert!(all(&g).iter().all(|v| v.is_finite()), "{g:?}");
+            let plain = european.at(&terms, 100.0).greeks(k, 0.2).value;
+            assert!(g.value >= plain - 1e-9 && g.value <= plain + 3.0, "{} {plain}", g.value);
+            let j = american.at(&terms, 100.0).vol_jet(k, 0.2);
+            assert!((j.value - g.value).abs() <= 1e-12 && (j.ultima - g.ultima).abs() <= 1e-9 * (1.0 + g.ultima.abs()));
+        }
+    }
+}

@@ -483,3 +483,70 @@ fn slope_taylor<L: Lanes>(c: &[f64; NODES], x: L) -> [L; 2] {
     }
     t
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Band, Pricer};
+    use super::*;
+    use crate::contract::Style;
+
+    const RATES: [(f64, f64); 6] = [(0.05, 0.0), (0.05, 0.03), (0.03, 0.06), (0.08, -0.02), (0.02, 0.5), (0.4, 0.05)];
+
+    fn ln_b(right: Right, (r, b, t): (f64, f64, f64), sigma: f64) -> f64 {
+        let table = Boundary::new(right, (r, b, t), (0.9 * sigma, 1.1 * sigma), Scheme::Accurate);
+        table.at_time(t, [0.0; 2]).ln_b(sigma, table.place(sigma).0)
+    }
+
+    #[test]
+    fn value_at_the_boundary_is_the_exercise_value() {
+        // the solver imposes the slope there, not the value
+        for right in [Right::Call, Right::Put] {
+            for (r, b) in RATES {
+                let (r, b) = if right == Right::Call { (b, r) } else { (r, b) };
+                for (t, sigma) in
+                    [(0.02, 0.3), (0.5, 0.15), (2.0, 0.6), (3.0, 0.04), (1e-5, 4.0), (3e-3, 0.01), (10.0, 1.0)]
+                {
+                    let terms = Terms { t, r, b, divs: vec![] };
+                    let band = Band { k: (50.0, 200.0), sigma: (0.9 * sigma, 1.1 * sigma) };
+                    let pricer = Pricer::new(Style::American, right, &terms, &band, Scheme::Accurate);
+                    let inside = 1e-4 * right.phi() * sigma * t.sqrt();
+                    let s = 100.0 * (ln_b(right, (r, b, t), sigma) - inside).exp();
+                    let g = pricer.at(&terms, s).greeks(100.0, sigma);
+                    let exercise = right.phi() * (s - 100.0);
+                    assert!(
+                        (g.value - exercise).abs() <= 1e-5 * s.max(100.0) * sigma * t.sqrt(),
+                        "{right:?} {terms:?} sigma {sigma}: {g:?} {exercise}"
+                    );
+                    assert!((g.delta - right.phi()).abs() <= 5e-3, "{right:?} {terms:?} sigma {sigma}: {}", g.delta);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn boundary_of_a_long_life_is_the_perpetual_one() {
+        // Merton (1973): B = K·m/(m − 1), m the negative root of ½σ²m(m − 1) + (r − b)m = r
+        for (r, b, sigma) in [(0.05, 0.0, 0.2f64), (0.06, 0.03, 0.3), (0.04, 0.05, 0.25)] {
+            let a = (r - b) / (sigma * sigma) - 0.5;
+            let m = -a - (a * a + 2.0 * r / (sigma * sigma)).sqrt();
+            let perpetual: f64 = m / (m - 1.0);
+            let ours = ln_b(Right::Put, (r, b, 150.0), sigma);
+            assert!((ours - perpetual.ln()).abs() <= 2e-3, "r {r} b {b} sigma {sigma}: {} not {perpetual}", ours.exp());
+        }
+    }
+
+    #[test]
+    fn boundaries_exist_for_hard_terms() {
+        for right in [Right::Call, Right::Put] {
+            for (r, b) in RATES.into_iter().chain([(1.5, 0.0), (0.05, 2.0), (0.0, -0.03), (1e-6, 1e-3), (0.05, 0.05)]) {
+                let (r, b) = if right == Right::Call { (b, r) } else { (r, b) };
+                for t in [1e-5, 0.003, 0.2, 3.0, 10.0] {
+                    for sigma in [0.01, 0.03, 0.1, 0.8, 4.0] {
+                        let y = -right.phi() * ln_b(right, (r, b, t), sigma);
+                        assert!((-300.0..=0.0).contains(&y), "{right:?} r {r} b {b} t {t} sigma {sigma}: {y}");
+                    }
+                }
+            }
+        }
+    }
+}

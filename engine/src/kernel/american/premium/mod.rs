@@ -122,9 +122,11 @@ impl PremiumTables {
     fn needed<L: Lanes>(&self, terms: &Terms, spot: L, k: L, sigma: L) -> L::Mask {
         let Terms { t, r, b, .. } = *terms;
         let c = |v: f64| L::splat(v);
-        let collected: f64 = terms.divs.iter().map(|d| d.amount).sum();
+        let collected = terms.divs.iter().map(|d| d.amount).sum::<f64>() * ((b - r).max(0.0) * t).exp();
         let deviation = sigma * c(t.sqrt());
-        let d = (ln(spot / k) + c((r - b) * t)) / deviation;
+        // a call exercised early collects the dividends
+        let pays_from = if self.right == Right::Call { (k - c(collected)).max(k * c(1e-3)) } else { k };
+        let d = (ln(spot / pays_from) + c((r - b) * t)) / deviation;
         let phi = c(self.right.phi());
         let in_the_money = norm_cdf(d * phi + deviation * c(0.5));
         let gain = spot.max(k) * c((r.abs() + b.abs()) * t) + c(collected);
