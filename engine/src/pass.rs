@@ -13,6 +13,7 @@ use crate::contract::Symbol;
 use crate::store::book::Book;
 use crate::store::chain::Chain;
 use crate::store::rates::Curves;
+use crate::store::session::SessionVols;
 use jiff::Timestamp;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -32,6 +33,8 @@ pub struct Market<'a> {
 pub struct Passes {
     pool: rayon::ThreadPool,
     states: BTreeMap<Symbol, ChainState>,
+    /// Volatilities of the session before the first pass, where they were kept.
+    prior: Arc<SessionVols>,
 }
 
 /// One computed underlying.
@@ -55,7 +58,27 @@ impl Passes {
             .start_handler(on_start)
             .build()
             .map_err(std::io::Error::other)?;
-        Ok(Self { pool, states: BTreeMap::new() })
+        Ok(Self { pool, states: BTreeMap::new(), prior: Arc::default() })
+    }
+
+    /// Sets what `prev_vol` shows for chains that have not seen a session end.
+    pub fn set_prior(&mut self, prior: SessionVols) {
+        self.prior = Arc::new(prior);
+    }
+
+    /// Forgets what was kept of an underlying.
+    pub fn forget(&mut self, underlying: Symbol) {
+        self.states.remove(&underlying);
+    }
+
+    /// `f` of each item, side by side on the threads of the passes; the results in the order of the items.
+    pub fn map<T: Send, R: Send>(
+        &self,
+        items: impl IntoIterator<Item = T>,
+        f: impl Fn(T) -> R + Send + Sync,
+    ) -> Vec<R> {
+        let items: Vec<T> = items.into_iter().collect();
+        self.pool.install(|| items.into_par_iter().with_max_len(1).map(f).collect())
     }
 
     /// How many threads compute.
@@ -67,8 +90,7 @@ impl Passes {
     /// Computes `work`: each book at its instant. The result is in the order of `work`.
     pub fn run(&mut self, market: Market<'_>, work: &[(&Book, Timestamp)]) -> Vec<Computed> {
         // each chain owns its state while it is computed, so that no lock is needed
-        let states: Vec<ChainState> =
-            work.iter().map(|(book, _)| self.states.remove(&book.underlying).unwrap_or_default()).collect();
+        let states: Vec<ChainState> = work.iter().map(|(book, _)| self.take_state(book.underlying)).collect();
         let done: Vec<(Computed, ChainState)> = self.pool.install(|| {
             work.par_iter()
                 .zip(states)
@@ -85,5 +107,9 @@ impl Passes {
             computed.push(result);
         }
         computed
+    }
+
+    fn take_state(&mut self, underlying: Symbol) -> ChainState {
+        self.states.remove(&underlying).unwrap_or_else(|| ChainState::new(Arc::clone(&self.prior)))
     }
 }

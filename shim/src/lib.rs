@@ -2,10 +2,17 @@
 #![deny(unsafe_code)]
 
 pub mod app;
+pub mod config;
+pub mod cpu;
+pub mod daemon;
 pub mod http;
+pub mod price;
 pub mod query;
 pub mod refusal;
 pub mod rows;
 pub mod select;
+pub mod serve;
+pub mod source;
+pub mod state;
 pub mod status;
 pub mod vendors;

@@ -1,2 +1,28 @@
 //! The `greeksd` program: arguments to one configuration, threads, start.
-fn main() {}
+
+use shim::config::{self, ConfigError, Invocation};
+use shim::{cpu, price, serve};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    if let Some(sentence) = cpu::missing() {
+        eprintln!("{sentence}");
+        return ExitCode::FAILURE;
+    }
+    match config::read(std::env::args_os(), &|name| std::env::var_os(name)) {
+        Ok(Invocation::Serve(config)) => serve::run(&config),
+        Ok(Invocation::Price(args)) => price::run(&args),
+        Ok(Invocation::Print(report)) => print(&report),
+        Err(ConfigError::Usage(error)) => error.exit(),
+        Err(error @ ConfigError::Value(_)) => {
+            eprintln!("{error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Writes to standard output; a reader that has gone is no reason to panic.
+fn print(text: &str) -> ExitCode {
+    use std::io::Write;
+    if std::io::stdout().write_all(text.as_bytes()).is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -23,13 +23,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What a chain keeps from one pass to the next.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct ChainState {
     slices: BTreeMap<(Symbol, Date), SliceState>,
     /// The session that `last` shows, and its chain.
     session: Option<(Date, Arc<Chain>)>,
     /// Volatilities at the end of the session before.
-    prior: SessionVols,
+    prior: Arc<SessionVols>,
 }
 
 /// What happened while a chain was computed.
@@ -57,9 +57,9 @@ struct Work<'a> {
 }
 
 impl ChainState {
-    /// Starts with the volatilities of an earlier session.
-    pub fn set_prior(&mut self, prior: SessionVols) {
-        self.prior = prior;
+    /// Nothing kept but the volatilities of the session before.
+    pub(super) fn new(prior: Arc<SessionVols>) -> Self {
+        Self { slices: BTreeMap::new(), session: None, prior }
     }
 
     /// When a new session has begun, what the last one ended with becomes the prior one.
@@ -67,7 +67,7 @@ impl ChainState {
         if self.session.as_ref().is_some_and(|(of, _)| *of < session)
             && let Some((_, chain)) = self.session.take()
         {
-            self.prior = SessionVols::of(&chain);
+            self.prior = Arc::new(SessionVols::of(&chain));
         }
     }
 }
@@ -90,7 +90,7 @@ pub(super) fn compute(
     let calibrated = calibrate(&inputs, &mut states);
     let curves = fit_curves(&inputs, &calibrated);
     let step = years_between(at, market.calendar.next_trading_day(at));
-    let prior = &state.prior;
+    let prior = &*state.prior;
     let parts: Vec<Columns> = (&work, &inputs, &calibrated, &curves, &mut states)
         .into_par_iter()
         .map(|(work, input, calibrated, curve, state)| {

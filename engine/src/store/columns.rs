@@ -16,6 +16,18 @@ pub enum Unit {
     PerYear,
 }
 
+impl Unit {
+    /// What a raw derivative of the kernel (per 1.00, per year) is divided by to be in this unit.
+    #[must_use]
+    pub const fn divisor(self) -> f64 {
+        match self {
+            Self::PerPercent => 100.0,
+            Self::PerDay => 365.0,
+            Self::Plain | Self::PerOne | Self::PerYear => 1.0,
+        }
+    }
+}
+
 /// The native field groups, in the order in which a row has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {

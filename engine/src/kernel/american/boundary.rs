@@ -1,7 +1,10 @@
 //! The exercise boundary without dividends: a function of (rate, yield, sigma, time to expiry) alone.
 //!
-//! Andersen, Lake and Offengenden (2016): collocation of H = ln²(B/B(0+)) at Chebyshev points in √tau, where H is
-//! smooth, and fixed-point sweeps on the integral equation of the boundary. The lanes of a solve are volatilities; a
+//! Collocation of H = ln²(B/B(0+)) at Chebyshev points in √tau, where H is smooth, on the equation of smooth pasting
+//! (Andersen, Lake and Offengenden, 2016, equation A). They iterate a fixed point; with high rates or low volatility
+//! those sweeps diverge, and their damped forms need up to 200. Newton with the whole matrix takes 4 to 10 steps for
+//! every sign and size of rates, and the same matrix gives the boundary's derivative in a rate without a second
+//! solution. The lanes of a solve are volatilities; a
 //! [`Boundary`] keeps H/sigma² as a polynomial in √tau and ln sigma, so that one table serves every spot, every strike
 //! (B scales with K), every volatility of its range and every moment until expiry. Calls are puts with rate and yield
 //! exchanged, ln(B/K) with the other sign. Never: a spot.
@@ -22,12 +25,11 @@ use std::sync::LazyLock;
 pub(super) const NODES: usize = 8;
 /// A solve: one lane for each volatility node.
 type Sigmas = Pack<2>;
-/// Step of the one-sided difference in a rate. Both solves take the same sweeps from the same start, so their
-/// difference is as smooth as their formulas, and rounding is all that limits it.
+/// Step of the one-sided difference of the equations in a rate.
 const BUMP: f64 = 1e-6;
 /// Most collocation points of a scheme, the one at expiry not counted.
 const MOST_POINTS: usize = 16;
-/// Newton steps; about six are taken.
+/// Newton steps; 4 to 10 are taken, 13 at most in golden/.
 const MOST_STEPS: usize = 30;
 /// A step of ln B below this part of sigma·√t ends the iteration.
 const CONVERGED: f64 = 1e-9;
@@ -86,53 +88,44 @@ impl Put {
         if self.yield_ > self.rate { (self.rate / self.yield_).ln() } else { 0.0 }
     }
 
-    /// ln B at the collocation points and its derivative in a rate, in which `next` differs by `step`; one volatility
-    /// per lane.
+    /// ln B at the collocation points, one volatility per lane.
     #[inline(never)]
-    fn solve(&self, next: &Self, step: f64, grid: &Collocation, sigma: Sigmas) -> [Vec<Sigmas>; 2] {
+    fn solve(&self, grid: &Collocation, sigma: Sigmas) -> Vec<Sigmas> {
         let last = grid.root.len() - 1;
         let ln_b0 = Sigmas::splat(self.ln_b0());
+        let reach = sigma * Sigmas::splat(self.t.sqrt());
         let mut y: Vec<Sigmas> = grid.root.iter().map(|x| self.start(sigma, self.t * x * x)).collect();
         y[last] = ln_b0;
-        let reach = sigma * Sigmas::splat(self.t.sqrt());
-        for it in 0..MOST_STEPS {
+        for _ in 0..MOST_STEPS {
             let mut system = self.system(grid, sigma, &y);
             system.eliminate();
             let mut worst = Sigmas::splat(0.0);
             for (y, step) in y.iter_mut().zip(&system.residual) {
                 worst = worst.max((*step / reach).abs());
-                // no further than a quarter of the way back to the start of the boundary
+                // at most one standard deviation, and a tenth of the way to B(0+) is always left
                 *y = (*y - step.max(-reach).min(reach)).min(ln_b0 + (*y - ln_b0) * Sigmas::splat(0.1));
             }
-            let w = (0..8).map(|i| worst.lane(i)).fold(0.0, f64::max);
-            if std::env::var("TR").is_ok() {
-                println!("   {it} {w:e}");
-            }
             if !worst.gt(Sigmas::splat(CONVERGED)).any() {
-                println!(
-                    "SWEEPS {it} {w:e} rate {} yield {} t {} sig {}",
-                    self.rate,
-                    self.yield_,
-                    self.t,
-                    sigma.lane(7)
-                );
                 break;
             }
-            if it == MOST_STEPS - 1 {
-                println!("SWEEPS 99 {w:e} rate {} yield {} t {} sig {}", self.rate, self.yield_, self.t, sigma.lane(7));
-            }
         }
-        let mut system = self.system(grid, sigma, &y);
+        y
+    }
+
+    /// The derivative of the solution `y` in a rate, in which `next` differs by `step`: the equations are solved for
+    /// the change that leaves them satisfied, so that no second solution is needed.
+    fn slopes(&self, next: &Self, step: f64, grid: &Collocation, sigma: Sigmas, y: &[Sigmas]) -> Vec<Sigmas> {
+        let mut system = self.system(grid, sigma, y);
         let shift = next.ln_b0() - self.ln_b0();
         let moved: Vec<Sigmas> = y.iter().map(|y| *y + Sigmas::splat(shift)).collect();
-        for (i, r) in system.residual.iter_mut().enumerate() {
-            *r = next.residual(grid, i, sigma, &moved) - *r;
+        for (i, residual) in system.residual.iter_mut().enumerate() {
+            let unused = &mut [Sigmas::splat(0.0); MOST_POINTS];
+            *residual = next.pasting::<false>(grid, i, sigma, &moved, unused) - *residual;
         }
         system.eliminate();
-        let slope = |r: &Sigmas| (Sigmas::splat(shift) - *r) / Sigmas::splat(step);
-        let mut slopes: Vec<Sigmas> = system.residual.iter().map(slope).collect();
-        slopes.push(Sigmas::splat(shift / step));
-        [y, slopes]
+        let slope = |change: &Sigmas| (Sigmas::splat(shift) - *change) / Sigmas::splat(step);
+        let at_expiry = Sigmas::splat(shift / step);
+        system.residual.iter().map(slope).chain([at_expiry]).collect()
     }
 
     /// Residuals of smooth pasting at all collocation points but the last, and their derivatives.
@@ -141,10 +134,6 @@ impl Put {
         let mut jacobian = vec![[Sigmas::splat(0.0); MOST_POINTS]; last];
         let residual = (0..last).map(|i| self.pasting::<true>(grid, i, sigma, y, &mut jacobian[i])).collect();
         System { residual, jacobian }
-    }
-
-    fn residual(&self, grid: &Collocation, i: usize, sigma: Sigmas, y: &[Sigmas]) -> Sigmas {
-        self.pasting::<false>(grid, i, sigma, y, &mut [Sigmas::splat(0.0); MOST_POINTS])
     }
 
     /// Bjerksund and Stensland's (1993) flat boundary at `tau`, as the call with rate and yield exchanged.
@@ -193,7 +182,7 @@ impl Put {
         for (j, (sin, weight)) in grid.inner.iter().enumerate() {
             let row = &grid.rows[i * n_inner + j][..last];
             let at_u = row.iter().zip(&h).fold(c(0.0), |acc, (w, h)| h.mul_add(c(*w), acc));
-            let below = at_u.max(c(1e-14)).sqrt();
+            let below = at_u.max(c(1e-20)).sqrt();
             let root_wait = root_tau * sin;
             let u = tau - root_wait * root_wait;
             let part = self.densities(sigma, y[i] - ln_b0 + below, root_wait);
@@ -203,9 +192,10 @@ impl Put {
             den = part.den.mul_add(weight_den, den);
             if SLOPES {
                 let (part_num_y, part_den_y) = (part.num_y * weight_num, part.den_y * weight_den);
-                num_y = num_y + part_num_y;
-                den_y = den_y + part_den_y;
-                let per_h = c(0.5) / below;
+                num_y += part_num_y;
+                den_y += part_den_y;
+                // next to expiry the interpolant of h may dip below 0
+                let per_h = Sigmas::select(at_u.gt(c(1e-20)), c(0.5) / below, c(0.0));
                 let by = [part_num_y * per_h, part_den_y * per_h];
                 for (sums, by) in by_h.iter_mut().zip(by) {
                     for (sum, w) in sums.iter_mut().zip(row) {
@@ -295,18 +285,18 @@ pub(super) struct Boundary {
     pub(super) b: f64,
     /// Least and greatest volatility.
     pub(super) sigma: (f64, f64),
-    /// The rate in which it has a derivative: the smaller of the two in size.
+    /// The rate in which edges carry a derivative: the smaller of the two in size.
     pub(super) moved: Rate,
     /// ln(B/K) of a call has the opposite sign of the put's: −1 or +1.
     sign: f64,
-    /// ln(B(0+)/K) of the put, and its derivative in the moved rate.
-    ln_b0: [f64; 2],
+    /// ln(B(0+)/K) of the put, and its derivatives in the moved and in the other rate.
+    ln_b0: [f64; 3],
     /// Mid and half width of the ln sigma range.
     centre: f64,
     half: f64,
-    /// H/sigma²: for each Chebyshev order in √tau, a polynomial in the scaled ln sigma; then its derivative in the
-    /// moved rate.
-    h: Vec<[[f64; NODES]; 2]>,
+    /// H/sigma²: for each Chebyshev order in √tau, a polynomial in the scaled ln sigma; then its derivatives in the
+    /// moved and in the other rate.
+    h: Vec<[[f64; NODES]; 3]>,
 }
 
 impl Boundary {
@@ -321,52 +311,64 @@ impl Boundary {
             Right::Put => Put { rate: r, yield_: b, t },
             Right::Call => Put { rate: b, yield_: r, t },
         };
-        let moved = if r.abs() >= b.abs() { Rate::B } else { Rate::R };
-        let step = bump(moved, &put(r, b), right);
-        let base = put(r, b);
-        let next = match moved {
-            Rate::R => put(r + step, b),
-            Rate::B => put(r, b + step),
+        let (base, lanes) = (put(r, b), Sigmas::load(&nodes));
+        let y = base.solve(grid, lanes);
+        let below: Vec<Sigmas> = y.iter().map(|y| (*y - Sigmas::splat(base.ln_b0())) / lanes).collect();
+        let by = |rate: Rate| {
+            let step = bump(rate, &base, right);
+            let next = match rate {
+                Rate::R => put(r + step, b),
+                Rate::B => put(r, b + step),
+            };
+            let ln_b0 = (next.ln_b0() - base.ln_b0()) / step;
+            let slopes = base.slopes(&next, step, grid, lanes, &y);
+            let slope = |(d, y): (&Sigmas, &Sigmas)| (*d + *d) * (*y - Sigmas::splat(ln_b0)) / lanes;
+            (ln_b0, fit(grid, &below.iter().zip(&slopes).map(slope).collect::<Vec<_>>()))
         };
-        let lanes = Sigmas::load(&nodes);
-        let [y, y_rate] = base.solve(&next, step, grid, lanes);
-        let ln_b0 = [base.ln_b0(), (next.ln_b0() - base.ln_b0()) / step];
-        let below: Vec<Sigmas> = y.iter().map(|y| (*y - Sigmas::splat(ln_b0[0])) / lanes).collect();
-        let h0: Vec<Sigmas> = below.iter().map(|d| *d * *d).collect();
-        let by_rate = |(d, y): (&Sigmas, &Sigmas)| (*d + *d) * (*y - Sigmas::splat(ln_b0[1])) / lanes;
-        let slope: Vec<Sigmas> = below.iter().zip(&y_rate).map(by_rate).collect();
-        let sign = -right.phi();
-        let h = fit(grid, &h0).into_iter().zip(fit(grid, &slope)).map(|(a, b)| [a, b]).collect();
-        Self { t, r, b, sigma, moved, sign, ln_b0, centre, half, h }
+        let (moved, other) = if r.abs() >= b.abs() { (Rate::B, Rate::R) } else { (Rate::R, Rate::B) };
+        let (one, two) = (by(moved), by(other));
+        let h = fit(grid, &below.iter().map(|d| *d * *d).collect::<Vec<_>>());
+        let h = h.into_iter().zip(one.1).zip(two.1).map(|((h, one), two)| [h, one, two]).collect();
+        let ln_b0 = [base.ln_b0(), one.0, two.0];
+        Self { t, r, b, sigma, moved, sign: -right.phi(), ln_b0, centre, half, h }
     }
 
-    /// The boundary at `tau` years before expiry as a polynomial in ln sigma, moved to rates `by` away.
+    /// The boundary at `tau` years before expiry as a polynomial in ln sigma, at rates that have [`Self::moved_by`]
+    /// `by`.
     #[inline(always)]
-    pub(super) fn at_time(&self, tau: f64, by: f64) -> Slice {
+    pub(super) fn at_time(&self, tau: f64, by: [f64; 2]) -> Slice {
         let z = 2.0 * (tau / self.t).max(0.0).sqrt() - 1.0;
         let (mut before, mut now) = (z, 1.0);
         let mut sum = [[0.0; NODES]; 2];
+        let (mut moved, mut ln_b0) = ([0.0; NODES], self.ln_b0[0]);
+        let still = by.iter().all(|by| *by == 0.0);
         for order in &self.h {
-            for (sum, c) in sum.iter_mut().zip(order) {
-                for (sum, c) in sum.iter_mut().zip(c) {
-                    *sum = Lanes::mul_add(now, *c, *sum);
+            for p in 0..NODES {
+                sum[0][p] = Lanes::mul_add(now, order[0][p], sum[0][p]);
+                sum[1][p] = Lanes::mul_add(now, order[1][p], sum[1][p]);
+            }
+            if !still {
+                for p in 0..NODES {
+                    moved[p] += now * (by[0] * order[1][p] + by[1] * order[2][p]);
                 }
             }
             (before, now) = (now, 2.0 * z * now - before);
         }
         let [mut h, slope] = sum;
-        for (h, slope) in h.iter_mut().zip(&slope) {
-            *h += by * slope;
+        for (h, moved) in h.iter_mut().zip(&moved) {
+            *h += moved;
         }
-        Slice { h, slope, ln_b0: [self.ln_b0[0] + by * self.ln_b0[1], self.ln_b0[1]], sign: self.sign }
+        ln_b0 += by[0] * self.ln_b0[1] + by[1] * self.ln_b0[2];
+        Slice { h, slope, ln_b0: [ln_b0, self.ln_b0[1]], sign: self.sign }
     }
 
-    /// How far the rate in which this has a derivative has moved.
+    /// How far the rates have moved since the solution: the one with a derivative, the other.
     #[inline(always)]
-    pub(super) fn moved_by(&self, terms: &Terms) -> f64 {
+    pub(super) fn moved_by(&self, terms: &Terms) -> [f64; 2] {
+        let (dr, db) = (terms.r - self.r, terms.b - self.b);
         match self.moved {
-            Rate::R => terms.r - self.r,
-            Rate::B => terms.b - self.b,
+            Rate::R => [dr, db],
+            Rate::B => [db, dr],
         }
     }
 

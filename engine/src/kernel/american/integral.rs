@@ -14,9 +14,13 @@ use super::boundary::{Boundary, Edge, Rate};
 use std::f64::consts::FRAC_PI_2;
 use std::sync::LazyLock;
 
-/// A quadrature over the life of the option, for spots at least `distance` standard deviations from the boundary.
+/// A quadrature over the life of the option.
 struct Rule {
+    /// Serves spots at least this many standard deviations from the boundary,
     distance: f64,
+    /// and drifts of at most this many standard deviations over the life: a spot that drifts across the boundary makes
+    /// the integrand a step.
+    drift: f64,
     /// u/t, tau/t = 1 − u/t and the weight of each node.
     nodes: Vec<(f64, f64, f64)>,
 }
@@ -24,40 +28,53 @@ struct Rule {
 impl Rule {
     /// `n` nodes in u = t·sin²(½π·s^k): sin² removes the root at both ends, k > 1 crowds the nodes at u = 0, where the
     /// integrand of a spot next to the boundary changes fast.
-    fn new(distance: f64, n: usize, k: f64) -> Self {
+    fn new((distance, drift): (f64, f64), n: usize, k: f64) -> Self {
         let node = |(s, w): (f64, f64)| {
             let (sin, cos) = (FRAC_PI_2 * s.powf(k)).sin_cos();
             (sin * sin, cos * cos, w * 2.0 * FRAC_PI_2 * sin * cos * k * s.powf(k - 1.0))
         };
-        Self { distance, nodes: gauss_legendre(n).into_iter().map(node).collect() }
+        Self { distance, drift, nodes: gauss_legendre(n).into_iter().map(node).collect() }
     }
 
-    /// The rules of a scheme, the most distant first.
+    /// The rules of a scheme, the cheapest first.
     fn of(scheme: Scheme) -> &'static [Self] {
-        static FAST: LazyLock<[Rule; 6]> = LazyLock::new(|| {
-            let rule = Rule::new;
+        static FAST: LazyLock<[Rule; 7]> = LazyLock::new(|| {
             [
-                rule(1.5, 8, 1.0),
-                rule(1.0, 12, 1.0),
-                rule(0.6, 16, 1.0),
-                rule(0.5, 24, 1.5),
-                rule(0.1, 40, 3.0),
-                rule(0.0, 60, 4.0),
+                Rule::new((1.5, 0.5), 8, 1.0),
+                Rule::new((1.0, 1.0), 12, 1.0),
+                Rule::new((0.6, 2.0), 16, 1.0),
+                Rule::new((0.5, 4.0), 24, 1.5),
+                Rule::new((0.1, 8.0), 40, 3.0),
+                Rule::new((0.0, 12.0), 60, 4.0),
+                Rule::new((0.0, f64::INFINITY), 120, 3.0),
             ]
         });
-        static ACCURATE: LazyLock<[Rule; 2]> = LazyLock::new(|| [Rule::new(0.3, 64, 2.0), Rule::new(0.0, 96, 4.0)]);
+        static ACCURATE: LazyLock<[Rule; 3]> = LazyLock::new(|| {
+            [Rule::new((0.3, 4.0), 64, 2.0), Rule::new((0.0, 8.0), 96, 4.0), Rule::new((0.0, f64::INFINITY), 240, 3.0)]
+        });
         match scheme {
             Scheme::Fast => &*FAST,
             Scheme::Accurate => &*ACCURATE,
         }
     }
 
-    /// The cheapest rule that serves every lane: `distance` = |ln(S/B)|/(sigma·√t).
-    fn serving<L: Lanes>(scheme: Scheme, distance: L) -> &'static Self {
+    /// The cheapest rule that serves every lane.
+    fn serving<L: Lanes>(scheme: Scheme, reach: &Reach<L>) -> &'static Self {
         let rules = Self::of(scheme);
-        let serves = |rule: &&Self| !distance.lt(L::splat(rule.distance)).any();
+        let serves = |rule: &&Self| {
+            let short = reach.distance.lt(L::splat(rule.distance)) | reach.drift.gt(L::splat(rule.drift));
+            !short.any()
+        };
         rules.iter().find(serves).unwrap_or(&rules[rules.len() - 1])
     }
+}
+
+/// What decides how many nodes an integral needs, in units of sigma·√t.
+pub(super) struct Reach<L> {
+    /// |ln(S/B)|; infinite where there is nothing to integrate.
+    pub(super) distance: L,
+    /// |r − b|·t; 0 where there is nothing to integrate.
+    pub(super) drift: L,
 }
 
 /// The option whose premium is looked for, one strike and volatility per lane.
@@ -72,8 +89,8 @@ pub(super) struct Contract<L> {
     /// ln(X/K).
     pub(super) ln_xk: L,
     pub(super) sigma: L,
-    /// How far the rate in which the boundary has a derivative has moved since it was solved.
-    pub(super) moved_by: f64,
+    /// [`Boundary::moved_by`].
+    pub(super) moved_by: [f64; 2],
 }
 
 /// Premium and derivatives: in ln X, in sigma, in both, and in the rate in which the boundary has a derivative.
@@ -133,12 +150,12 @@ struct Integrand<L> {
 pub(super) fn premium<L: Lanes, const FULL: bool>(
     at: &Contract<L>,
     table: &Boundary,
-    distance: L,
+    reach: &Reach<L>,
     scheme: Scheme,
 ) -> Premium<L> {
     let place = table.place(at.sigma);
     let mut sum = Premium::zero();
-    for &(part, rest, weight) in &Rule::serving(scheme, distance).nodes {
+    for &(part, rest, weight) in &Rule::serving(scheme, reach).nodes {
         let u = at.t * part;
         let moment = Moment { u, weight: at.t * weight, root_u: u.sqrt(), df: exp(-at.r * u), df_b: exp(-at.b * u) };
         let edge = table.at_time(at.t * rest, at.moved_by).edge(at.sigma, place);
@@ -222,9 +239,9 @@ impl<L: Lanes> Integrand<L> {
         let bend = d.mul_add(d, c(-1.0)) * self.g * self.g;
         let twist = d.mul_add(d, c(-3.0)) * dg * self.g * self.g;
         sum.l[0] = sum.l[0] + stock - jump;
-        sum.l[1] = sum.l[1] + jump.mul_add(dg, both);
-        sum.l[2] = sum.l[2] + jump.neg_mul_add(bend, h.neg_mul_add(dg, both));
-        sum.l[3] = sum.l[3] + jump.mul_add(twist, h.mul_add(bend - dg, both));
+        sum.l[1] += jump.mul_add(dg, both);
+        sum.l[2] += jump.neg_mul_add(bend, h.neg_mul_add(dg, both));
+        sum.l[3] += jump.mul_add(twist, h.mul_add(bend - dg, both));
     }
 
     /// Derivatives in the rate that moves the boundary.

@@ -151,6 +151,27 @@ impl PricerAt<'_> {
         VolJet::select(now, &payoff, &jet)
     }
 
+    /// The strikes and volatilities served.
+    #[must_use]
+    pub fn band(&self) -> Band {
+        self.pricer.band
+    }
+
+    /// What exercising now pays, and at least 0; NaN for a European option.
+    pub(super) fn exercise_value<L: Lanes>(&self, k: L) -> L {
+        match self.pricer.style {
+            Style::American => L::splat(0.0).max((L::splat(self.s) - k) * L::splat(self.pricer.right.phi())),
+            Style::European => L::splat(f64::NAN),
+        }
+    }
+
+    /// A bound that every value exceeds: exercise now, or at expiry at the forward.
+    pub(super) fn floor<L: Lanes>(&self, k: L) -> L {
+        let (fwd, df) = (L::splat(self.terms.fwd(self.s)), L::splat(self.terms.df()));
+        let at_expiry = (fwd - k) * df * L::splat(self.pricer.right.phi());
+        self.exercise_value(k).max(L::splat(0.0).max(at_expiry))
+    }
+
     /// The strike where strike and volatility lie in the band, else NaN.
     #[inline(always)]
     fn in_band<L: Lanes>(&self, k: L, sigma: L) -> L {

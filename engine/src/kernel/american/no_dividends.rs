@@ -6,7 +6,7 @@ use super::super::elementary::ln;
 use super::super::greeks::{Jet, VolJet};
 use super::super::lanes::{Lanes, Mask};
 use super::boundary::{Boundary, Rate};
-use super::integral::{Contract, Premium, premium};
+use super::integral::{Contract, Premium, Reach, premium};
 use super::{Band, Scheme};
 use crate::contract::Right;
 
@@ -14,10 +14,10 @@ use crate::contract::Right;
 ///
 /// Time to expiry may shrink to this part: a boundary is a function of time to expiry, and its nodes lie densest there.
 const AGE: f64 = 0.5;
-/// The rate with a derivative may move by this much: the boundary then moves along, and what remains is second order.
-const MOVE: f64 = 2e-4;
-/// The other rate may move by this part of itself, without the boundary moving.
-const DRIFT: f64 = 2e-4;
+/// Rates may move by this part of the greater one: the boundary moves along to first order.
+const MOVE: f64 = 5e-3;
+/// And by this part of their distance: B(0+) has a kink at r = b.
+const TO_KINK: f64 = 0.1;
 /// An option this many standard deviations out of the money is worth no exercise before expiry: its premium is below
 /// 1e-10 of the strike.
 const FAR_OUT: f64 = 6.5;
@@ -47,10 +47,8 @@ impl NoDividends {
     pub(super) fn serves(&self, terms: &Terms) -> bool {
         let table = &self.tables[0];
         let (dr, db) = ((terms.r - table.r).abs(), (terms.b - table.b).abs());
-        let rates = match table.moved {
-            Rate::R => dr <= MOVE.min(0.1 * table.r.abs()) && db <= DRIFT * table.b.abs(),
-            Rate::B => db <= MOVE.min(0.1 * (table.r - table.b).abs()) && dr <= DRIFT * table.r.abs(),
-        };
+        let most = (MOVE * table.r.abs().max(table.b.abs())).min(TO_KINK * (table.r - table.b).abs());
+        let rates = dr.max(db) <= most;
         rates && terms.t <= table.t && terms.t >= AGE * table.t
     }
 
@@ -63,7 +61,7 @@ impl NoDividends {
         for table in &self.tables {
             let Some(part) = self.part(table, terms, x, k, sigma) else { continue };
             if part.integrate {
-                let gain = premium::<L, true>(&part.at, table, part.distance, self.scheme);
+                let gain = premium::<L, true>(&part.at, table, &part.reach, self.scheme);
                 jet = Jet::select(part.lanes, &add(&plain, &gain, &part.at, table.moved), &jet);
             }
             exercised = exercised | part.beyond;
@@ -80,7 +78,7 @@ impl NoDividends {
         for table in &self.tables {
             let Some(part) = self.part(table, terms, x, k, sigma) else { continue };
             if part.integrate {
-                let gain = premium::<L, false>(&part.at, table, part.distance, self.scheme);
+                let gain = premium::<L, false>(&part.at, table, &part.reach, self.scheme);
                 jet = VolJet::select(part.lanes, &add_vol(&plain, &gain), &jet);
             }
             exercised = exercised | part.beyond;
@@ -115,11 +113,16 @@ impl NoDividends {
         let inside = (ln_xk - ln_b) * c(-self.phi);
         let beyond = inside.le(c(0.0)) & lanes;
         let width = sigma * c(terms.t.sqrt());
-        let far_out = ((ln_xk + c((terms.r - terms.b) * terms.t)) * c(self.phi)).lt(width * c(-FAR_OUT));
+        // a drift away from the money does not spare the premium: exercise would come before it
+        let drift = (self.phi * (terms.r - terms.b) * terms.t).max(0.0);
+        let far_out = ln_xk.mul_add(c(self.phi), c(drift)).lt(width * c(-FAR_OUT));
         let idle = beyond | far_out | !lanes;
         let at = Contract { phi: self.phi, t: terms.t, r: terms.r, b: terms.b, x, k, ln_xk, sigma, moved_by };
-        let distance = L::select(idle, c(f64::INFINITY), inside / width);
-        Some(Part { lanes, beyond, integrate: !idle.all(), distance, at })
+        let reach = Reach {
+            distance: L::select(idle, c(f64::INFINITY), inside / width),
+            drift: L::select(idle, c(0.0), c((terms.r - terms.b).abs() * terms.t) / width),
+        };
+        Some(Part { lanes, beyond, integrate: !idle.all(), reach, at })
     }
 }
 
@@ -130,8 +133,7 @@ struct Part<L: Lanes> {
     beyond: L::Mask,
     /// Whether any lane has a premium to add.
     integrate: bool,
-    /// From the boundary, in standard deviations; infinite where there is nothing to integrate.
-    distance: L,
+    reach: Reach<L>,
     at: Contract<L>,
 }
 

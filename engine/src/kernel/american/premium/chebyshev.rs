@@ -1,7 +1,7 @@
-//! Chebyshev nodes, series and tensor polynomials, Gauss-Legendre nodes: what tables are made of. Never: finance.
+//! Series and tensor polynomials on intervals: what tables are made of. Never: finance.
 
 use crate::kernel::lanes::Lanes;
-use core::f64::consts::PI;
+use crate::kernel::solve::{chebyshev_roots, lobatto, lobatto_to_chebyshev, roots_to_monomials};
 
 /// An interval and the interpolation nodes on it.
 #[derive(Clone, Debug)]
@@ -12,16 +12,15 @@ pub(super) struct Axis {
     /// Chebyshev nodes in the axis' own coordinate.
     pub(super) nodes: Vec<f64>,
     /// Row i: coefficients of the power i, from values at the nodes.
-    to_powers: Vec<f64>,
+    to_powers: Vec<Vec<f64>>,
 }
 
 impl Axis {
     /// `n` Chebyshev nodes between `from` and `to`.
     pub(super) fn new(from: f64, to: f64, n: usize) -> Self {
-        let unit: Vec<f64> = (0..n).map(|i| ((i as f64 + 0.5) * PI / n as f64).cos()).collect();
         let (centre, half) = (0.5 * (from + to), 0.5 * (to - from).abs());
-        let nodes = unit.iter().map(|u| centre + half * u).collect();
-        Axis { centre, half, nodes, to_powers: inverse_vandermonde(&unit) }
+        let nodes = chebyshev_roots(n).iter().map(|u| centre + half * u).collect();
+        Axis { centre, half, nodes, to_powers: roots_to_monomials(n) }
     }
 
     /// How many nodes.
@@ -36,29 +35,6 @@ impl Axis {
     }
 }
 
-/// The inverse of the matrix x_i^j, by the Lagrange polynomials' coefficients.
-fn inverse_vandermonde(x: &[f64]) -> Vec<f64> {
-    let n = x.len();
-    let mut out = vec![0.0; n * n];
-    for i in 0..n {
-        let mut poly = vec![0.0; n];
-        poly[0] = 1.0;
-        let mut degree = 0;
-        for (j, &root) in x.iter().enumerate().filter(|&(j, _)| j != i) {
-            let scale = 1.0 / (x[i] - x[j]);
-            for p in (0..=degree + 1).rev() {
-                let lower = if p > 0 { poly[p - 1] } else { 0.0 };
-                poly[p] = (lower - root * poly[p]) * scale;
-            }
-            degree += 1;
-        }
-        for (p, c) in poly.into_iter().enumerate() {
-            out[p * n + i] = c;
-        }
-    }
-    out
-}
-
 /// Tensor polynomials in (axis `s`, axis `k`): one for each of `terms`, coefficients `[term][power of k][power of s]`.
 /// `values[k·|s| + s][term]` are the values at the nodes.
 pub(super) fn fit_tensor(s: &Axis, k: &Axis, values: &[Vec<f64>]) -> Vec<f64> {
@@ -69,12 +45,12 @@ pub(super) fn fit_tensor(s: &Axis, k: &Axis, values: &[Vec<f64>]) -> Vec<f64> {
     for term in 0..terms {
         for a in 0..nk {
             for p in 0..ns {
-                along_s[a * ns + p] = (0..ns).map(|j| s.to_powers[p * ns + j] * values[a * ns + j][term]).sum();
+                along_s[a * ns + p] = (0..ns).map(|j| s.to_powers[p][j] * values[a * ns + j][term]).sum();
             }
         }
         for a in 0..nk {
             for p in 0..ns {
-                out[(term * nk + a) * ns + p] = (0..nk).map(|j| k.to_powers[a * nk + j] * along_s[j * ns + p]).sum();
+                out[(term * nk + a) * ns + p] = (0..nk).map(|j| k.to_powers[a][j] * along_s[j * ns + p]).sum();
             }
         }
     }
@@ -90,25 +66,29 @@ pub(super) struct Local<L> {
     pub(super) k: [L; 2],
 }
 
-/// Evaluates the tensor polynomial `c` and its derivatives.
+/// Evaluates the tensor polynomial `c` and its derivatives; without `ALL`, not those along `k`.
 #[inline(always)]
-pub(super) fn local<L: Lanes>(c: &[f64], (s, us): (&Axis, L), (k, uk): (&Axis, L)) -> Local<L> {
+pub(super) fn local<L: Lanes, const ALL: bool>(c: &[f64], (s, us): (&Axis, L), (k, uk): (&Axis, L)) -> Local<L> {
     let (ns, nk) = (s.len(), k.len());
     let zero = L::splat(0.0);
     let (mut y, mut g) = ([zero; 4], [zero; 2]);
     for i in (0..ns).rev() {
         let mut a = [L::splat(c[(nk - 1) * ns + i]), zero, zero];
         for q in (0..nk - 1).rev() {
-            a[2] = a[2].mul_add(uk, a[1]);
-            a[1] = a[1].mul_add(uk, a[0]);
+            if ALL {
+                a[2] = a[2].mul_add(uk, a[1]);
+                a[1] = a[1].mul_add(uk, a[0]);
+            }
             a[0] = a[0].mul_add(uk, L::splat(c[q * ns + i]));
         }
         y[3] = y[3].mul_add(us, y[2]);
         y[2] = y[2].mul_add(us, y[1]);
         y[1] = y[1].mul_add(us, y[0]);
         y[0] = y[0].mul_add(us, a[0]);
-        g[0] = g[0].mul_add(us, a[1]);
-        g[1] = g[1].mul_add(us, a[2]);
+        if ALL {
+            g[0] = g[0].mul_add(us, a[1]);
+            g[1] = g[1].mul_add(us, a[2]);
+        }
     }
     let (is, ik) = (1.0 / s.half, 1.0 / k.half);
     let c = |v: f64| L::splat(v);
@@ -134,54 +114,25 @@ pub(super) fn local_slope<L: Lanes>(c: &[f64], (s, us): (&Axis, L), (k, uk): (&A
     [y, y1 * L::splat(1.0 / s.half)]
 }
 
-/// The Chebyshev-Lobatto nodes cos(πj/n), j = 0 to n, and the transform from values there to coefficients.
+/// The Chebyshev-Lobatto points, and the transform from values there to coefficients.
 #[derive(Clone, Debug)]
 pub(super) struct Lobatto {
-    /// cos(πj/n) for j = 0 to 2n−1.
-    cosines: Vec<f64>,
-    n: usize,
+    points: Vec<f64>,
+    to_coefficients: Vec<Vec<f64>>,
 }
 
 impl Lobatto {
     /// For series of `terms` terms.
     pub(super) fn new(terms: usize) -> Self {
-        let n = terms - 1;
-        Lobatto { cosines: (0..2 * n).map(|j| (PI * j as f64 / n as f64).cos()).collect(), n }
+        Lobatto { points: lobatto(terms - 1), to_coefficients: lobatto_to_chebyshev(terms - 1) }
     }
 
-    /// Coefficients of the series through `f` at the nodes.
+    /// Coefficients of the series through `f` at the points.
     pub(super) fn coefficients(&self, f: impl Fn(f64) -> f64) -> Vec<f64> {
-        let n = self.n;
-        let values: Vec<f64> = self.cosines[..=n].iter().map(|&u| f(u)).collect();
-        let half_at_ends = |i: usize| if i == 0 || i == n { 0.5 } else { 1.0 };
-        let coefficient = |i: usize| {
-            let sum: f64 = (0..=n).map(|j| half_at_ends(j) * values[j] * self.cosines[i * j % (2 * n)]).sum();
-            sum * 2.0 / n as f64 * half_at_ends(i)
-        };
-        (0..=n).map(coefficient).collect()
+        let values: Vec<f64> = self.points.iter().map(|&u| f(u)).collect();
+        let product = |row: &Vec<f64>| row.iter().zip(&values).map(|(a, b)| a * b).sum();
+        self.to_coefficients.iter().map(product).collect()
     }
-}
-
-/// Gauss-Legendre nodes and weights on [0, 1].
-pub(super) fn gauss_legendre(n: usize) -> Vec<(f64, f64)> {
-    let legendre = |z: f64| {
-        let (mut p, mut before) = (1.0, 0.0);
-        for j in 0..n {
-            let j = j as f64;
-            (p, before) = (((2.0 * j + 1.0) * z * p - j * before) / (j + 1.0), p);
-        }
-        (p, n as f64 * (z * p - before) / (z * z - 1.0))
-    };
-    let node = |i: usize| {
-        let mut z = (PI * (i as f64 + 0.75) / (n as f64 + 0.5)).cos();
-        for _ in 0..8 {
-            let (p, slope) = legendre(z);
-            z -= p / slope;
-        }
-        let slope = legendre(z).1;
-        (0.5 * (1.0 - z), 1.0 / ((1.0 - z * z) * slope * slope))
-    };
-    (0..n).map(node).collect()
 }
 
 #[cfg(test)]
@@ -200,7 +151,7 @@ mod tests {
         }
         let c = fit_tensor(&s, &k, &values);
         let (a, b) = (-0.3, 0.013);
-        let got = local::<f64>(&c, (&s, s.unit(a)), (&k, k.unit(b)));
+        let got = local::<f64, true>(&c, (&s, s.unit(a)), (&k, k.unit(b)));
         let (fs, fk) = (1.0 + a - 2.0 * a * a * a, 1.0 + 30.0 * b - 1e3 * b * b);
         let want = [fs * fk, (1.0 - 6.0 * a * a) * fk, -12.0 * a * fk, -12.0 * fk];
         for (got, want) in got.s.iter().zip(want) {
@@ -208,11 +159,5 @@ mod tests {
         }
         assert!((got.k[0] - fs * (30.0 - 2e3 * b)).abs() < 1e-9);
         assert!((got.k[1] + fs * 2e3).abs() < 1e-7);
-    }
-
-    #[test]
-    fn gauss_legendre_integrates_high_powers() {
-        let sum: f64 = gauss_legendre(20).iter().map(|&(x, w)| w * x.powi(38)).sum();
-        assert!((sum - 1.0 / 39.0).abs() < 1e-15, "{sum}");
     }
 }

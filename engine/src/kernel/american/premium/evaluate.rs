@@ -52,10 +52,14 @@ impl<L: Lanes> Moments<L> {
 
     /// Adds a function `f` of (l, 1/K) times a function of U with derivatives `g`.
     #[inline(always)]
-    fn add(&mut self, f: &Local<L>, g: &[L; 5]) {
-        for (p, i) in [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (3, 0), (4, 0)] {
+    fn add<const ALL: bool>(&mut self, f: &Local<L>, g: &[L; 5]) {
+        for (p, i) in [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (3, 0)] {
             self.u[p][i] = f.s[i].mul_add(g[p], self.u[p][i]);
         }
+        if !ALL {
+            return;
+        }
+        self.u[4][0] = f.s[0].mul_add(g[4], self.u[4][0]);
         self.k[0] = f.k[0].mul_add(g[0], self.k[0]);
         self.k[1] = f.k[1].mul_add(g[0], self.k[1]);
         self.k[2] = f.k[0].mul_add(g[1], self.k[2]);
@@ -102,9 +106,9 @@ impl<L: Lanes> Moments<L> {
 }
 
 impl Table {
-    /// Premium over the European value, as a series, and whether the contract is to be exercised now.
+    /// Premium over the European value, as a series (without `ALL`: in σ only), and whether the contract is to be exercised now.
     #[inline(never)]
-    pub(super) fn premium<L: Lanes>(&self, clock: &Clock, on: &Inputs<L>) -> (Taylor<L>, L::Mask) {
+    pub(super) fn premium<L: Lanes, const ALL: bool>(&self, clock: &Clock, on: &Inputs<L>) -> (Taylor<L>, L::Mask) {
         let zero = L::splat(0.0);
         let never = zero.lt(zero);
         if matches!(self.layout, Layout::European | Layout::LowerStrike(_)) {
@@ -112,13 +116,13 @@ impl Table {
         }
         let beta = self.boundary_series(on);
         if self.layout == Layout::AtExDate {
-            return (self.premium_at_ex_date(clock, on, &beta), never);
+            return (self.premium_at_ex_date::<L, ALL>(clock, on, &beta), never);
         }
         let outward = L::splat(-self.phi);
         let distance = on.x - beta;
         let u = (distance * on.inverse_sigma).scale(outward * L::splat(2.0 / self.reach));
         let unit = u.value();
-        let moments = self.moments_now(on, unit.max(zero).min(L::splat(2.0)) - L::splat(1.0));
+        let moments = self.moments_now::<L, ALL>(on, unit.max(zero).min(L::splat(2.0)) - L::splat(1.0));
         let premium = moments.compose(&u, on.strike.value()) * on.strike;
         let beyond = unit.gt(L::splat(2.0));
         let exercised = if self.layout == Layout::Now { unit.le(zero) } else { never };
@@ -143,7 +147,7 @@ impl Table {
     #[inline(always)]
     fn local<L: Lanes>(&self, c: &[f64], on: &Inputs<L>) -> Local<L> {
         let (us, uk) = self.units(on);
-        local(c, (&self.sigma, us), (&self.strike, uk))
+        local::<L, true>(c, (&self.sigma, us), (&self.strike, uk))
     }
 
     /// Unit coordinates of the lanes.
@@ -163,27 +167,32 @@ impl Table {
         (r, local_slope(&self.by_b[range], s, k)[0])
     }
 
-    /// How many terms the premium's series and the tangents' have.
-    fn n_terms(&self) -> (usize, usize) {
+    /// How many terms the premium's series has, and how many of the tangents' are read.
+    fn n_terms<const ALL: bool>(&self) -> (usize, usize) {
         let tangent = self.tangent_sigma.len() * self.tangent_strike.len();
-        (self.premium.len() / (self.sigma.len() * self.strike.len()), self.by_r.len() / tangent)
+        let tangents = if ALL { self.by_r.len() / tangent } else { 0 };
+        (self.premium.len() / (self.sigma.len() * self.strike.len()), tangents)
     }
 
     /// Layout `Now`: sums the series and its derivatives at `u` in [−1, 1].
     #[inline(never)]
-    fn moments_now<L: Lanes>(&self, on: &Inputs<L>, u: L) -> Moments<L> {
+    fn moments_now<L: Lanes, const ALL: bool>(&self, on: &Inputs<L>, u: L) -> Moments<L> {
         let zero = L::splat(0.0);
         let units = self.units(on);
         let n = self.sigma.len() * self.strike.len();
-        let (terms, tangents) = self.n_terms();
+        let (terms, tangents) = self.n_terms::<ALL>();
         let mut sum = Moments::zero();
         // T and its derivatives, of this term and of the one before
         let (mut before, mut t) = ([zero; 5], [zero; 5]);
         t[0] = L::splat(1.0);
         let twice = u + u;
         for term in 0..terms {
-            let f = local(&self.premium[term * n..(term + 1) * n], (&self.sigma, units.0), (&self.strike, units.1));
-            sum.add(&f, &t);
+            let f = local::<L, ALL>(
+                &self.premium[term * n..(term + 1) * n],
+                (&self.sigma, units.0),
+                (&self.strike, units.1),
+            );
+            sum.add::<ALL>(&f, &t);
             if term < tangents {
                 let (r, b) = self.tangents(term, units);
                 sum.add_tangents(r, b, &t);
@@ -202,12 +211,17 @@ impl Table {
 
     /// Layout `AtExDate`: the integral over the continuation side, and exercise on the other in closed form.
     #[inline(never)]
-    fn premium_at_ex_date<L: Lanes>(&self, clock: &Clock, on: &Inputs<L>, beta: &Taylor<L>) -> Taylor<L> {
+    fn premium_at_ex_date<L: Lanes, const ALL: bool>(
+        &self,
+        clock: &Clock,
+        on: &Inputs<L>,
+        beta: &Taylor<L>,
+    ) -> Taylor<L> {
         let c = |v: f64| L::splat(v);
         let root = clock.stop.sqrt();
         let distance = *beta - on.x - carry(clock.r, clock.b, clock.stop);
         let z = (distance * on.inverse_sigma).scale(c(1.0 / root)) + on.sigma.scale(c(0.5 * root));
-        let moments = self.moments_at_ex_date(on, root, z.value());
+        let moments = self.moments_at_ex_date::<L, ALL>(on, root, z.value());
         let kept = moments.compose(&z, on.strike.value()) * on.strike * discount(clock.r, clock.stop, at::R);
         let exercise =
             Exercise { phi: self.phi, r: clock.r, b: clock.b, ts: clock.stop, t: clock.t, a: clock.a, a_r: clock.a_r };
@@ -216,7 +230,7 @@ impl Table {
 
     /// Moments of the integral over the continuation side; `z` is the deviate at the boundary.
     #[inline(never)]
-    fn moments_at_ex_date<L: Lanes>(&self, on: &Inputs<L>, root: f64, z: L) -> Moments<L> {
+    fn moments_at_ex_date<L: Lanes, const ALL: bool>(&self, on: &Inputs<L>, root: f64, z: L) -> Moments<L> {
         let c = |v: f64| L::splat(v);
         let zero = c(0.0);
         let outward = -self.phi;
@@ -230,12 +244,12 @@ impl Table {
             return sum;
         }
         let units = self.units(on);
-        let (terms, tangents) = self.n_terms();
+        let (terms, tangents) = self.n_terms::<ALL>();
         let n = self.sigma.len() * self.strike.len();
         let mut f = [Local { s: [zero; 4], k: [zero; 2] }; MOST_TERMS];
         let mut tangent = [([zero; 2], zero); MOST_TERMS];
-        for term in 0..terms {
-            f[term] = local(&self.premium[term * n..(term + 1) * n], (&self.sigma, units.0), (&self.strike, units.1));
+        for (f, c) in f.iter_mut().zip(self.premium.chunks_exact(n)) {
+            *f = local::<L, ALL>(c, (&self.sigma, units.0), (&self.strike, units.1));
         }
         for (term, out) in tangent.iter_mut().enumerate().take(tangents) {
             *out = self.tangents(term, units);
@@ -245,10 +259,12 @@ impl Table {
             let deviate = w.mul_add(c(outward / root), z);
             let density = exp(deviate * deviate * c(-0.5)) * length * c(weight * INV_SQRT_2PI / root);
             let u = w * c(2.0 / self.reach) - c(1.0);
-            let (function, slope) = sum_series(&f[..terms], &tangent[..tangents], u);
+            let (function, slope) = sum_series::<L, ALL>(&f[..terms], &tangent[..tangents], u);
             let g = hermite(deviate, density);
-            sum.add(&function, &g);
-            sum.add_tangents(slope.0, slope.1, &g);
+            sum.add::<ALL>(&function, &g);
+            if ALL {
+                sum.add_tangents(slope.0, slope.1, &g);
+            }
         }
         sum
     }
@@ -269,7 +285,7 @@ type Tangent<L> = ([L; 2], L);
 
 /// Sums Chebyshev series of functions of (l, 1/K) at `u`.
 #[inline(always)]
-fn sum_series<L: Lanes>(f: &[Local<L>], tangents: &[Tangent<L>], u: L) -> (Local<L>, Tangent<L>) {
+fn sum_series<L: Lanes, const ALL: bool>(f: &[Local<L>], tangents: &[Tangent<L>], u: L) -> (Local<L>, Tangent<L>) {
     let twice = u + u;
     let (mut before, mut t) = (u, L::splat(1.0));
     let zero = L::splat(0.0);
@@ -279,8 +295,10 @@ fn sum_series<L: Lanes>(f: &[Local<L>], tangents: &[Tangent<L>], u: L) -> (Local
         for i in 0..4 {
             sum.s[i] = f.s[i].mul_add(t, sum.s[i]);
         }
-        for i in 0..2 {
-            sum.k[i] = f.k[i].mul_add(t, sum.k[i]);
+        if ALL {
+            for i in 0..2 {
+                sum.k[i] = f.k[i].mul_add(t, sum.k[i]);
+            }
         }
         if let Some((r, b)) = tangents.get(term) {
             slope.0[0] = r[0].mul_add(t, slope.0[0]);

@@ -17,11 +17,11 @@ mod taylor;
 
 use super::{Band, Scheme};
 use crate::contract::Right;
-use crate::kernel::black76::{Horizon, european};
+use crate::kernel::black76::{Horizon, european, european_vol};
 use crate::kernel::dividends::Terms;
 use crate::kernel::greeks::{Jet, VolJet};
 use crate::kernel::lanes::{Lanes, Mask};
-use classify::Span;
+use classify::{Span, continuous};
 use evaluate::Clock;
 use exercise::Inputs;
 use table::{Layout, Table};
@@ -54,8 +54,12 @@ impl PremiumTables {
     pub fn new(right: Right, terms: &Terms, band: &Band, scheme: Scheme) -> Self {
         let terms = live(terms);
         let mut tables = Vec::new();
-        for sigma in split(band.sigma, 2.0, 1.5) {
-            let width = 0.18f64.max((sigma.0 * sigma.1 * terms.t).sqrt());
+        let sigma_ratio = sigma_ratio(right, &terms);
+        for sigma in split(band.sigma, sigma_ratio, sigma_ratio.min(1.5)) {
+            let width = match scheme {
+                Scheme::Fast => 0.18f64.max((sigma.0 * sigma.1 * terms.t).sqrt()),
+                Scheme::Accurate => 0.18,
+            };
             for k in split(band.k, width.exp(), 1.1) {
                 tables.push(Table::build(right.phi(), &terms, &Span { k, sigma }, scheme));
             }
@@ -104,38 +108,65 @@ impl PremiumTables {
     /// # Domain  `terms` that [`PremiumTables::serves`]
     #[must_use]
     pub fn jet<L: Lanes>(&self, terms: &Terms, s: f64, k: L, sigma: L) -> (Jet<L>, L::Mask) {
-        let horizon = Horizon::new(terms.t, terms.r, terms.b);
-        let x = s - terms.a(0.0);
-        let spot = L::splat(if x > 0.0 { x } else { f64::NAN });
-        // a dividend on the day of expiry lowers a call's strike
-        let strike = self.tables.iter().fold(k, |strike, table| match table.layout {
-            Layout::LowerStrike(amount) => L::select(table.holds(k, sigma), k - L::splat(amount), strike),
-            _ => strike,
-        });
-        let mut jet = european(self.right.phi(), &horizon, spot, strike, sigma);
-        let (premium, exercised) = self.premium(terms, spot, k, sigma);
+        let (phi, horizon, spot) = (self.right.phi(), Horizon::from(terms), self.spot(terms, s));
+        let mut jet = european(phi, &horizon, spot, self.strike(k, sigma), sigma);
+        if self.lowers_strikes() {
+            jet.d = european(phi, &horizon, spot, k, sigma).d;
+        }
+        let (premium, exercised) = self.premium::<L, true>(terms, spot, k, sigma);
         add_premium(&mut jet, &premium, (spot, k, sigma));
-        let intrinsic = (L::splat(s) - k) * L::splat(self.right.phi());
-        let no_more = (jet.v - intrinsic).lt(k * L::splat(EXERCISED));
-        (jet, exercised | (no_more & self.may_exercise(k, sigma)))
+        (jet, exercised | self.worth_no_more(jet.v, s, k, sigma))
     }
 
     /// Value and volatility derivatives, and in which lanes exercising now is optimal; see [`PremiumTables::jet`].
     #[must_use]
     pub fn vol_jet<L: Lanes>(&self, terms: &Terms, s: f64, k: L, sigma: L) -> (VolJet<L>, L::Mask) {
-        let (jet, exercised) = self.jet(terms, s, k, sigma);
-        let [vega, volga, ultima] = jet.sigma;
-        (VolJet { value: jet.v, vega, volga, ultima }, exercised)
+        let spot = self.spot(terms, s);
+        let mut jet = european_vol(self.right.phi(), &Horizon::from(terms), spot, self.strike(k, sigma), sigma);
+        let moved = (terms.r - self.terms.r).abs() + (terms.b - self.terms.b).abs() > 0.0;
+        let (premium, exercised) = if moved {
+            self.premium::<L, true>(terms, spot, k, sigma)
+        } else {
+            self.premium::<L, false>(terms, spot, k, sigma)
+        };
+        let (value, [vega, volga, ultima]) = (premium.value(), by_sigma(&premium, sigma));
+        jet = VolJet {
+            value: jet.value + value,
+            vega: jet.vega + vega,
+            volga: jet.volga + volga,
+            ultima: jet.ultima + ultima,
+        };
+        (jet, exercised | self.worth_no_more(jet.value, s, k, sigma))
     }
 
-    /// The lanes whose table is not plainly European.
-    fn may_exercise<L: Lanes>(&self, k: L, sigma: L) -> L::Mask {
+    /// X, or NaN where the dividends are worth more than the spot.
+    fn spot<L: Lanes>(&self, terms: &Terms, s: f64) -> L {
+        let x = s - terms.a(0.0);
+        L::splat(if x > 0.0 { x } else { f64::NAN })
+    }
+
+    fn lowers_strikes(&self) -> bool {
+        self.tables.iter().any(|table| matches!(table.layout, Layout::LowerStrike(_)))
+    }
+
+    /// The strike of the European part: a dividend on the day of expiry lowers a call's.
+    fn strike<L: Lanes>(&self, k: L, sigma: L) -> L {
+        self.tables.iter().fold(k, |strike, table| match table.layout {
+            Layout::LowerStrike(amount) => L::select(table.holds(k, sigma), k - L::splat(amount), strike),
+            _ => strike,
+        })
+    }
+
+    /// The lanes whose table is not plainly European and whose value is the intrinsic one.
+    fn worth_no_more<L: Lanes>(&self, value: L, s: f64, k: L, sigma: L) -> L::Mask {
+        let intrinsic = (L::splat(s) - k) * L::splat(self.right.phi());
         let american = self.tables.iter().filter(|t| t.layout != Layout::European);
-        american.fold(k.lt(k), |some, table| some | table.holds(k, sigma))
+        let may = american.fold(k.lt(k), |some, table| some | table.holds(k, sigma));
+        may & (value - intrinsic).lt(k * L::splat(EXERCISED))
     }
 
     /// The premium as a series, each lane from the table that serves it.
-    fn premium<L: Lanes>(&self, terms: &Terms, spot: L, k: L, sigma: L) -> (Taylor<L>, L::Mask) {
+    fn premium<L: Lanes, const ALL: bool>(&self, terms: &Terms, spot: L, k: L, sigma: L) -> (Taylor<L>, L::Mask) {
         let mut out = Taylor::constant(L::splat(f64::NAN));
         let mut exercised = spot.lt(spot);
         for table in &self.tables {
@@ -147,7 +178,7 @@ impl PremiumTables {
             let clamped_k = k.max(L::splat(k_lo)).min(L::splat(k_hi));
             let clamped_sigma = sigma.max(L::splat(s_lo)).min(L::splat(s_hi));
             let on = Inputs::new(spot, clamped_k, clamped_sigma);
-            let (mut premium, now) = table.premium(&self.clock(terms, table), &on);
+            let (mut premium, now) = table.premium::<L, ALL>(&self.clock(terms, table), &on);
             self.carry(terms, table, clamped_sigma, &mut premium);
             out = Taylor(core::array::from_fn(|i| L::select(inside, premium.0[i], out.0[i])));
             exercised = exercised | (inside & now);
@@ -226,6 +257,13 @@ fn live(terms: &Terms) -> Terms {
     out
 }
 
+/// The volatilities of one table. A call that is watched for exercise far above its strike and takes a dividend on the
+/// way bends at places whose distance, counted from its boundary, moves fast with the volatility.
+fn sigma_ratio(right: Right, terms: &Terms) -> f64 {
+    let far_boundary = right == Right::Call && !terms.divs.is_empty() && terms.b > 0.0 && terms.r > 1.3 * terms.b;
+    if far_boundary && continuous(right.phi(), terms) { 1.42 } else { 2.0 }
+}
+
 /// Parts of equal ratio, none wider than `most`; a range narrower than `least` is widened about its middle.
 fn split((lo, hi): (f64, f64), most: f64, least: f64) -> Vec<(f64, f64)> {
     let widen = (least / (hi / lo)).max(1.0).sqrt();
@@ -241,15 +279,14 @@ fn add_premium<L: Lanes>(jet: &mut Jet<L>, premium: &Taylor<L>, (x, k, sigma): (
     let p = &premium.0;
     let (ix, ik, is) = (c(1.0) / x, c(1.0) / k, c(1.0) / sigma);
     let [p1, p2, p3, p4] = [p[at::X], p[at::XX] * c(2.0), p[at::XXX] * c(6.0), p[at::XXXX] * c(24.0)];
-    let [l1, l2, l3] = [p[at::L], p[at::LL] * c(2.0), p[at::LLL] * c(6.0)];
     jet.v += p[at::ONE];
     jet.x[0] += p1 * ix;
     jet.x[1] += (p2 - p1) * ix * ix;
     jet.x[2] += (p3 - c(3.0) * p2 + c(2.0) * p1) * ix * ix * ix;
     jet.x[3] += (p4 - c(6.0) * p3 + c(11.0) * p2 - c(6.0) * p1) * ix * ix * ix * ix;
-    jet.sigma[0] += l1 * is;
-    jet.sigma[1] += (l2 - l1) * is * is;
-    jet.sigma[2] += (l3 - c(3.0) * l2 + c(2.0) * l1) * is * is * is;
+    for (sum, premium) in jet.sigma.iter_mut().zip(by_sigma(premium, sigma)) {
+        *sum += premium;
+    }
     jet.x_sigma += p[at::XL] * ix * is;
     jet.xx_sigma += (p[at::XXL] * c(2.0) - p[at::XL]) * ix * ix * is;
     jet.r += p[at::R];
@@ -257,4 +294,12 @@ fn add_premium<L: Lanes>(jet: &mut Jet<L>, premium: &Taylor<L>, (x, k, sigma): (
     jet.b += p[at::B];
     jet.k[0] += p[at::Q] * ik;
     jet.k[1] += (p[at::QQ] * c(2.0) - p[at::Q]) * ik * ik;
+}
+
+/// Vega, volga and ultima of a premium.
+fn by_sigma<L: Lanes>(premium: &Taylor<L>, sigma: L) -> [L; 3] {
+    let c = |v: f64| L::splat(v);
+    let (p, is) = (&premium.0, c(1.0) / sigma);
+    let [l1, l2, l3] = [p[at::L], p[at::LL] * c(2.0), p[at::LLL] * c(6.0)];
+    [l1 * is, (l2 - l1) * is * is, (l3 - c(3.0) * l2 + c(2.0) * l1) * is * is * is]
 }

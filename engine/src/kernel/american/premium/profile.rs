@@ -3,6 +3,7 @@
 
 use super::edges::european;
 use super::solver::Problem;
+use crate::kernel::solve::bracketed_root;
 
 /// Nodes of the interpolation between grid nodes.
 const STENCIL: usize = 8;
@@ -129,27 +130,7 @@ impl Profile {
         if j == 0 {
             return (None, true);
         }
-        (Some(self.root(self.x(j), self.x(j + 1))), whole)
-    }
-
-    /// Root of the excess between `from` and `to`: false position, Illinois variant.
-    fn root(&self, from: f64, to: f64) -> f64 {
-        let (mut xa, mut xb) = (from, to);
-        let (mut fa, mut fb) = (self.excess(xa), self.excess(xb));
-        for _ in 0..40 {
-            if fa * fb > 0.0 || (xa - xb).abs() < 1e-13 || fb.abs() < 1e-14 * self.k {
-                break;
-            }
-            let next = (xa - fa * (xb - xa) / (fb - fa)).clamp(xa.min(xb), xa.max(xb));
-            let value = self.excess(next);
-            if value * fb < 0.0 {
-                (xa, fa) = (xb, fb);
-            } else {
-                fa *= 0.5;
-            }
-            (xb, fb) = (next, value);
-        }
-        xb
+        (bracketed_root(|x| self.excess(x), self.x(j), self.x(j + 1), 1e-13), whole)
     }
 
     /// Sets the smooth boundary that the solver found `theta` steps before the first free node.

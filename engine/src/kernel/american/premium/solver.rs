@@ -418,8 +418,8 @@ fn exercise_column(column: &mut [[f64; 16]], lane: usize, payoff: impl Fn(usize)
         let kink = slope.max(0.0) * (0.5 * f * (1.0 - f) - 1.0 / 12.0);
         correction = (kink * (1.0 - f), kink * f);
     }
-    for j in 0..=first {
-        column[j][lane] = column[j][lane].max(payoff(j));
+    for (j, row) in column[..=first].iter_mut().enumerate() {
+        row[lane] = row[lane].max(payoff(j));
     }
     column[first][lane] -= correction.0;
     if first < last {

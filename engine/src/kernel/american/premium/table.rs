@@ -6,7 +6,7 @@
 //! the table describes that date and the evaluation integrates back from it, which keeps the sharp features exact.
 //! Never: a spot, an evaluation.
 
-use super::chebyshev::{Axis, Lobatto, fit_tensor, gauss_legendre};
+use super::chebyshev::{Axis, Lobatto, fit_tensor, local_slope};
 use super::classify::{Span, Start, continuous, gap_before, start, two_sided};
 use super::evaluate::MOST_TERMS;
 use super::profile::Profile;
@@ -14,6 +14,7 @@ use super::solver::{Grid, Problem, SAME_DATE, solve};
 use crate::kernel::american::Scheme;
 use crate::kernel::dividends::Terms;
 use crate::kernel::lanes::{Lanes, Pack};
+use crate::kernel::solve::gauss_legendre;
 
 /// The lanes of one solve.
 type Row = Pack<3>;
@@ -196,7 +197,7 @@ impl Table {
     /// ln B of one strike and volatility.
     fn boundary_at(&self, k: f64, sigma: f64) -> f64 {
         let (s, x) = (self.sigma.unit(sigma.ln()), self.strike.unit(1.0 / k));
-        super::chebyshev::local_slope(&self.boundary, (&self.sigma, s), (&self.strike, x))[0] + k.ln()
+        local_slope(&self.boundary, (&self.sigma, s), (&self.strike, x))[0] + k.ln()
     }
 
     /// Fits ∂/∂r and ∂/∂b of the premium, sampled where the base table samples.

@@ -1,0 +1,140 @@
+//! The command line and the environment variables beside it.
+
+use super::value::{self, Folder};
+use super::{Log, Origin};
+use clap::parser::ValueSource;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use jiff::Timestamp;
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Option Greeks of the US listed market over HTTP, computed on this machine.
+#[derive(Debug, Parser)]
+#[command(name = "greeksd", version, args_conflicts_with_subcommands = true)]
+#[command(after_help = "Without a command, greeksd serves. Every option of serve can also be set by the environment \
+    variable that its help names, or as a key in greeksd.toml; the command line wins, then the environment.")]
+pub(super) struct Cli {
+    #[command(subcommand)]
+    pub(super) command: Option<Command>,
+    #[command(flatten)]
+    pub(super) serve: ServeArgs,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Run the daemon (the default)
+    Serve(ServeArgs),
+    /// Price the rows of a CSV file with explicit parameters
+    Price(PriceArgs),
+}
+
+/// Options of `greeksd serve`.
+#[derive(Debug, Args)]
+pub(super) struct ServeArgs {
+    /// Where to listen; repeat it or separate with commas [default: 127.0.0.1:2112,[::1]:2112]
+    #[arg(long, env = "GREEKSD_LISTEN", hide_env_values = true, value_name = "ADDRESS:PORT", value_parser = value::address)]
+    #[arg(value_delimiter = ',')]
+    pub(super) listen: Option<Vec<SocketAddr>>,
+    /// Let --listen name an address that other machines can reach
+    #[arg(long, env = "GREEKSD_ALLOW_REMOTE", hide_env_values = true, value_name = "BOOL", value_parser = value::flag)]
+    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(super) allow_remote: Option<bool>,
+    /// Where quotes come from: sim, sim:full, sim:seed=7, dir:PATH [default: sim]
+    #[arg(long, env = "GREEKSD_FEED", hide_env_values = true, value_name = "SPEC", value_parser = value::text)]
+    pub(super) feed: Option<String>,
+    /// Let the clock stand still at this instant (RFC 3339)
+    #[arg(long, env = "GREEKSD_NOW", hide_env_values = true, value_name = "TIME", value_parser = value::instant)]
+    pub(super) now: Option<Timestamp>,
+    /// Least time between two snapshots, 0.1 to 5 [default: 1]
+    #[arg(long, env = "GREEKSD_REFRESH", hide_env_values = true, value_name = "SECONDS", value_parser = value::refresh)]
+    pub(super) refresh: Option<f64>,
+    /// Threads that compute [default: one for each core]
+    #[arg(long, env = "GREEKSD_THREADS", hide_env_values = true, value_name = "N", value_parser = value::threads)]
+    pub(super) threads: Option<usize>,
+    /// Where the session's last values are kept [default: none for sim, else the platform's state folder]
+    #[arg(long, env = "GREEKSD_STATE_DIR", hide_env_values = true, value_name = "DIR", value_parser = value::folder)]
+    pub(super) state_dir: Option<Folder>,
+    /// How the log is written: text or json [default: text]
+    #[arg(long, env = "GREEKSD_LOG", hide_env_values = true, value_name = "FORM", value_parser = value::log)]
+    pub(super) log: Option<Log>,
+    /// The configuration file [default: greeksd.toml here, else in the platform's configuration folder]
+    #[arg(long, env = "GREEKSD_CONFIG", hide_env_values = true, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// Print every value and where it came from, and end
+    #[arg(long)]
+    pub(super) print_config: bool,
+}
+
+/// Options of `greeksd price`.
+#[derive(Clone, Debug, PartialEq, Eq, Args)]
+pub struct PriceArgs {
+    /// Rows with the columns id,style,right,s,k,t_years,r,b,sigma,divs; price in place of sigma asks for iv
+    #[arg(value_name = "IN.csv")]
+    pub input: PathBuf,
+    /// Where the rows go, with every value beside them [default: standard output]
+    #[arg(short, long, value_name = "OUT.csv")]
+    pub output: Option<PathBuf>,
+    /// Price with the reference scheme: slower, finer
+    #[arg(long)]
+    pub accurate: bool,
+}
+
+/// Who gave each option of `serve`.
+#[derive(Debug)]
+pub(super) struct Origins(clap::ArgMatches);
+
+impl Cli {
+    /// Parses arguments; the environment stands in for what they leave out.
+    pub(super) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<(Self, Origins), clap::Error> {
+        let mut command = Self::command();
+        let matches = command.try_get_matches_from_mut(arguments)?;
+        let cli = Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+        let serve = matches.subcommand_matches("serve").unwrap_or(&matches).clone();
+        Ok((cli, Origins(serve)))
+    }
+}
+
+impl Origins {
+    /// Where the option `name` (as in its key) came from.
+    pub(super) fn of(&self, name: &'static str) -> Origin {
+        match self.0.value_source(&name.replace('-', "_")) {
+            Some(ValueSource::EnvVariable) => Origin::Environment(variable(name)),
+            Some(ValueSource::CommandLine) => Origin::CommandLine,
+            _ => Origin::Default,
+        }
+    }
+}
+
+/// The environment variable of an option.
+fn variable(name: &str) -> &'static str {
+    match name {
+        "listen" => "GREEKSD_LISTEN",
+        "allow-remote" => "GREEKSD_ALLOW_REMOTE",
+        "feed" => "GREEKSD_FEED",
+        "now" => "GREEKSD_NOW",
+        "refresh" => "GREEKSD_REFRESH",
+        "threads" => "GREEKSD_THREADS",
+        "state-dir" => "GREEKSD_STATE_DIR",
+        "log" => "GREEKSD_LOG",
+        _ => "environment",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed_and_every_option_has_its_variable() {
+        let command = Cli::command();
+        command.clone().debug_assert();
+        for name in super::super::file::KEYS {
+            let id = name.replace('-', "_");
+            let option =
+                command.get_arguments().find(|a| a.get_id() == id.as_str()).unwrap_or_else(|| panic!("{name}"));
+            assert_eq!(option.get_env().and_then(|v| v.to_str()), Some(variable(name)), "{name}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! `greeksd.toml`: one key for each option of `serve`, nothing else.
+
+use super::value;
+use super::{ConfigError, Origin};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// The keys of the file: the options of `serve` that are about the daemon and not about this start of it.
+pub(super) const KEYS: [&str; 8] = ["listen", "allow-remote", "feed", "now", "refresh", "threads", "state-dir", "log"];
+
+/// What a file says, as text in the spelling of the command line.
+#[derive(Debug, Default)]
+pub(super) struct File {
+    path: PathBuf,
+    values: BTreeMap<&'static str, String>,
+}
+
+impl File {
+    /// The file in the current folder, else the one in the platform's configuration folder, else nothing.
+    pub(super) fn find(home: &dyn Fn(&str) -> Option<OsString>) -> Result<Self, ConfigError> {
+        let candidates = [Some(PathBuf::from("greeksd.toml")), value::config_file(home)];
+        for path in candidates.into_iter().flatten() {
+            match std::fs::read_to_string(&path) {
+                Ok(text) => return Self::parse(&path, &text),
+                Err(error) if error.kind() == ErrorKind::NotFound || error.kind() == ErrorKind::NotADirectory => {}
+                Err(error) => return Err(unreadable(&path, &error)),
+            }
+        }
+        Ok(Self::default())
+    }
+
+    /// A file that must be there.
+    pub(super) fn read(path: &Path) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+        Self::parse(path, &text)
+    }
+
+    fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
+        let fail = |text: String| ConfigError::Value(format!("{}: {text}", path.display()));
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| fail(error.to_string()))?;
+        let mut values = BTreeMap::new();
+        for (key, value) in &table {
+            let name = key.replace('_', "-");
+            let known = KEYS.into_iter().find(|&known| known == name);
+            let known = known.ok_or_else(|| fail(format!("unknown key `{key}`; {}", hint(&name))))?;
+            let text = spell(value).ok_or_else(|| fail(format!("{key}: want text, a number or a list of texts")))?;
+            values.insert(known, text);
+        }
+        Ok(Self { path: path.to_owned(), values })
+    }
+
+    /// The value of a key, in the spelling of the command line.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str)
+    }
+
+    /// This file.
+    pub(super) fn origin(&self) -> Origin {
+        Origin::File(self.path.clone())
+    }
+
+    /// A value of this file that its option does not take.
+    pub(super) fn refuse(&self, name: &str, text: &str, hint: &str) -> ConfigError {
+        ConfigError::Value(format!("{}: {name} = {text}: {hint}", self.path.display()))
+    }
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> ConfigError {
+    ConfigError::Value(format!("cannot read the configuration {}: {error}", path.display()))
+}
+
+/// A TOML value as it would stand on the command line.
+fn spell(value: &toml::Value) -> Option<String> {
+    match value {
+        toml::Value::String(text) => Some(text.clone()),
+        toml::Value::Integer(number) => Some(number.to_string()),
+        toml::Value::Float(number) => Some(number.to_string()),
+        toml::Value::Boolean(flag) => Some(flag.to_string()),
+        toml::Value::Datetime(time) => Some(time.to_string()),
+        toml::Value::Array(items) => {
+            let items: Option<Vec<&str>> = items.iter().map(toml::Value::as_str).collect();
+            Some(items?.join(","))
+        }
+        toml::Value::Table(_) => None,
+    }
+}
+
+/// The key that was probably meant, else all of them.
+fn hint(name: &str) -> String {
+    let closest = KEYS.into_iter().min_by_key(|key| distance(key, name));
+    match closest.filter(|key| distance(key, name) <= 2) {
+        Some(key) => format!("did you mean `{key}`?"),
+        None => format!("the keys are {}", KEYS.join(", ")),
+    }
+}
+
+/// How many letters must be put in, taken out or changed.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.bytes().enumerate() {
+            let changed = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<File, String> {
+        File::parse(Path::new("greeksd.toml"), text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn values_are_spelt_as_on_the_command_line() {
+        let text = "listen = [\"127.0.0.1:1\", \"[::1]:1\"]\nallow_remote = true\nrefresh = 0.5\nthreads = 3\n\
+                    now = 2026-11-20T15:42:00-05:00\nstate-dir = 'C:\\x'\n";
+        let file = parse(text).unwrap();
+        let rows = [
+            ("listen", Some("127.0.0.1:1,[::1]:1")),
+            ("allow-remote", Some("true")),
+            ("refresh", Some("0.5")),
+            ("threads", Some("3")),
+            ("now", Some("2026-11-20T15:42:00-05:00")),
+            ("state-dir", Some("C:\\x")),
+            ("feed", None),
+        ];
+        for (name, value) in rows {
+            assert_eq!(file.get(name), value, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_unknown_or_malformed_is_refused_with_a_hint() {
+        let rows = [
+            ("lisen = 'x'", "unknown key `lisen`; did you mean `listen`?"),
+            ("state_dirs = 'x'", "did you mean `state-dir`?"),
+            ("banana = 1", "the keys are listen, allow-remote"),
+            ("[feed]\nkind = 'sim'", "feed: want text"),
+            ("feed = ", "TOML parse error at line 1"),
+        ];
+        for (text, want) in rows {
+            let error = parse(text).expect_err(text);
+            assert!(error.contains(want) && error.contains("greeksd.toml"), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn distance_counts_letters() {
+        assert_eq!((distance("feed", "feed"), distance("feed", "fed"), distance("log", "logs")), (0, 1, 1));
+        assert_eq!((distance("", "abc"), distance("kitten", "sitting")), (3, 3));
+    }
+}

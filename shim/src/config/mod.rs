@@ -1,0 +1,225 @@
+//! What the program was told: the command line, then the environment, then `greeksd.toml`, then defaults, in one
+//! [`Config`] that says of every value where it came from.
+//!
+//! A value has one spelling and one parser in all three places. Whatever is unknown or malformed ends the program with
+//! a hint. Never: a clock, an environment variable, an argument (`main` hands them in; clap asks the environment for
+//! the names declared in `cli`).
+
+mod cli;
+mod file;
+mod value;
+
+pub use cli::PriceArgs;
+use cli::{Cli, Command, ServeArgs};
+use file::File;
+use jiff::Timestamp;
+use std::ffi::OsString;
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What `greeksd serve` runs with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Addresses to listen on; loopback only, unless remote clients were allowed.
+    pub listen: Vec<SocketAddr>,
+    /// Where quotes come from: `sim`, `sim:full`, `dir:PATH`.
+    pub feed: String,
+    /// The instant at which the clock stands still.
+    pub now: Option<Timestamp>,
+    /// Least time between two snapshots.
+    pub refresh: Duration,
+    /// Threads that compute.
+    pub threads: usize,
+    /// Where the last session's values are kept; `None`: nowhere.
+    pub state_dir: Option<PathBuf>,
+    /// How the log is written.
+    pub log: Log,
+}
+
+/// How the log is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Log {
+    /// For a reader.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// What to do.
+#[derive(Debug)]
+pub enum Invocation {
+    /// Run the daemon.
+    Serve(Config),
+    /// Print the configuration and end.
+    Print(String),
+    /// Price the rows of a file.
+    Price(PriceArgs),
+}
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Nobody said anything.
+    Default,
+    /// A configuration file.
+    File(PathBuf),
+    /// An environment variable.
+    Environment(&'static str),
+    /// An option.
+    CommandLine,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File(path) => write!(f, "{}", path.display()),
+            Self::Environment(name) => f.write_str(name),
+            Self::CommandLine => f.write_str("command line"),
+        }
+    }
+}
+
+/// Why the program cannot begin.
+#[derive(Debug)]
+pub enum ConfigError {
+    /// The command line or the environment; also how `--help` and `--version` end.
+    Usage(clap::Error),
+    /// The file or a combination of values, with a hint.
+    Value(String),
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage(error) => write!(f, "{error}"),
+            Self::Value(text) => write!(f, "error: {text}"),
+        }
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+impl From<clap::Error> for ConfigError {
+    fn from(error: clap::Error) -> Self {
+        Self::Usage(error)
+    }
+}
+
+/// Reads arguments (the program's name first), environment and file.
+///
+/// `home` answers for environment variables that name folders (`HOME`, `XDG_CONFIG_HOME`, `APPDATA`, …).
+///
+/// # Errors
+/// An option, variable or key that is unknown or malformed, with a hint; `--help` and `--version`.
+pub fn read(
+    arguments: impl IntoIterator<Item = OsString>,
+    home: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<Invocation, ConfigError> {
+    let (cli, origins) = Cli::read(arguments)?;
+    let args = match cli.command {
+        Some(Command::Price(args)) => return Ok(Invocation::Price(args)),
+        Some(Command::Serve(args)) => args,
+        None => cli.serve,
+    };
+    let file = match &args.config {
+        Some(path) => File::read(path)?,
+        None => File::find(home)?,
+    };
+    let print = args.print_config;
+    let (config, report) = resolve(args, &origins, &file, home)?;
+    Ok(if print { Invocation::Print(report) } else { Invocation::Serve(config) })
+}
+
+/// Chooses each value, and writes down which and why.
+fn resolve(
+    args: ServeArgs,
+    origins: &cli::Origins,
+    file: &File,
+    home: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<(Config, String), ConfigError> {
+    let mut pick = Pick { origins, file, report: String::new() };
+    let listen = pick.list("listen", args.listen, value::address, value::DEFAULT_LISTEN)?;
+    let allow_remote = pick.one("allow-remote", args.allow_remote, value::flag, || false)?;
+    let feed = pick.one("feed", args.feed, value::text, || value::DEFAULT_FEED.to_owned())?;
+    let now = pick.optional("now", args.now, value::instant, || None)?;
+    let refresh = pick.one("refresh", args.refresh, value::refresh, || value::DEFAULT_REFRESH)?;
+    let threads = pick.one("threads", args.threads, value::threads, value::default_threads)?;
+    let default_state = || if feed.starts_with("sim") { None } else { value::state_folder(home).map(value::Folder) };
+    let state_dir = pick.optional("state-dir", args.state_dir, value::folder, default_state)?;
+    let log = pick.one("log", args.log, value::log, || Log::Text)?;
+    if let Some(address) = listen.iter().find(|address| !allow_remote && !address.ip().is_loopback()) {
+        return Err(ConfigError::Value(format!(
+            "{address} can be reached from other machines, and greeksd asks nobody for a password; \
+             say --allow-remote if that is meant, or listen on 127.0.0.1"
+        )));
+    }
+    let state_dir = state_dir.map(|value::Folder(path)| path);
+    let refresh = Duration::from_secs_f64(refresh);
+    Ok((Config { listen, feed, now, refresh, threads, state_dir, log }, pick.report))
+}
+
+/// Picks values by precedence.
+struct Pick<'a> {
+    origins: &'a cli::Origins,
+    file: &'a File,
+    report: String,
+}
+
+impl Pick<'_> {
+    fn one<T: value::Shown>(
+        &mut self,
+        name: &'static str,
+        given: Option<T>,
+        parse: impl Fn(&str) -> Result<T, String>,
+        default: impl FnOnce() -> T,
+    ) -> Result<T, ConfigError> {
+        let picked = self.optional(name, given, parse, || Some(default()))?;
+        picked.ok_or_else(|| ConfigError::Value(format!("{name} has no value")))
+    }
+
+    fn optional<T: value::Shown>(
+        &mut self,
+        name: &'static str,
+        given: Option<T>,
+        parse: impl Fn(&str) -> Result<T, String>,
+        default: impl FnOnce() -> Option<T>,
+    ) -> Result<Option<T>, ConfigError> {
+        let (value, origin) = match (given, self.file.get(name)) {
+            (Some(value), _) => (Some(value), self.origins.of(name)),
+            (None, Some(text)) => {
+                (Some(parse(text).map_err(|e| self.file.refuse(name, text, &e))?), self.file.origin())
+            }
+            (None, None) => (default(), Origin::Default),
+        };
+        self.note(name, value.as_ref().map(value::Shown::shown), &origin);
+        Ok(value)
+    }
+
+    fn list<T: value::Shown>(
+        &mut self,
+        name: &'static str,
+        given: Option<Vec<T>>,
+        parse: impl Fn(&str) -> Result<T, String>,
+        default: &str,
+    ) -> Result<Vec<T>, ConfigError> {
+        let all = |text: &str| text.split(',').map(|item| parse(item.trim())).collect::<Result<Vec<T>, String>>();
+        let (values, origin) = match (given, self.file.get(name)) {
+            (Some(values), _) => (values, self.origins.of(name)),
+            (None, Some(text)) => (all(text).map_err(|e| self.file.refuse(name, text, &e))?, self.file.origin()),
+            (None, None) => (all(default).map_err(ConfigError::Value)?, Origin::Default),
+        };
+        let shown: Vec<String> = values.iter().map(value::Shown::shown).collect();
+        self.note(name, Some(format!("[{}]", shown.join(", "))), &origin);
+        Ok(values)
+    }
+
+    /// One line of `--print-config`, which is a line of a configuration file.
+    fn note(&mut self, name: &str, shown: Option<String>, origin: &Origin) {
+        use fmt::Write;
+        let line = shown.map_or_else(|| format!("# {name} is not set"), |shown| format!("{name} = {shown}"));
+        let _ = writeln!(self.report, "{line:<48} # {origin}");
+    }
+}

@@ -1,0 +1,140 @@
+//! One parser and one printed form for each kind of value, whether an option, a variable or a key gave it.
+
+use super::Log;
+use jiff::Timestamp;
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// `localhost` is ::1 first on Windows and macOS: a listener on IPv4 alone costs each connection a wait.
+pub(super) const DEFAULT_LISTEN: &str = "127.0.0.1:2112,[::1]:2112";
+/// The embedded market needs nothing from outside.
+pub(super) const DEFAULT_FEED: &str = "sim";
+/// Seconds.
+pub(super) const DEFAULT_REFRESH: f64 = 1.0;
+
+/// A snapshot may be at most 5 s old; below a tenth of a second nobody could read them.
+const REFRESH_SECONDS: std::ops::RangeInclusive<f64> = 0.1..=5.0;
+/// Threads beyond this are a slip of the finger.
+const THREADS_MAX: usize = 1024;
+
+/// A folder; its own type because a path prints as TOML text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Folder(pub(super) PathBuf);
+
+/// How `--print-config` shows a value: as TOML.
+pub(super) trait Shown {
+    fn shown(&self) -> String;
+}
+
+impl Shown for String {
+    fn shown(&self) -> String {
+        toml::Value::String(self.clone()).to_string()
+    }
+}
+impl Shown for SocketAddr {
+    fn shown(&self) -> String {
+        format!("\"{self}\"")
+    }
+}
+impl Shown for Timestamp {
+    fn shown(&self) -> String {
+        format!("\"{self}\"")
+    }
+}
+impl Shown for Folder {
+    fn shown(&self) -> String {
+        self.0.display().to_string().shown()
+    }
+}
+impl Shown for Log {
+    fn shown(&self) -> String {
+        format!("\"{}\"", if *self == Self::Json { "json" } else { "text" })
+    }
+}
+impl Shown for f64 {
+    fn shown(&self) -> String {
+        format!("{self:?}")
+    }
+}
+impl Shown for usize {
+    fn shown(&self) -> String {
+        self.to_string()
+    }
+}
+impl Shown for bool {
+    fn shown(&self) -> String {
+        self.to_string()
+    }
+}
+
+pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "want ADDRESS:PORT, such as 127.0.0.1:2112 or [::1]:2112".to_owned())
+}
+
+pub(super) fn text(text: &str) -> Result<String, String> {
+    if text.is_empty() { Err("want a feed, such as sim or dir:PATH".to_owned()) } else { Ok(text.to_owned()) }
+}
+
+pub(super) fn flag(text: &str) -> Result<bool, String> {
+    crate::query::parse_flag(text).ok_or_else(|| "want true or false".to_owned())
+}
+
+pub(super) fn instant(text: &str) -> Result<Timestamp, String> {
+    text.parse().map_err(|_| "want RFC 3339 with an offset, such as 2026-11-20T15:42:00-05:00".to_owned())
+}
+
+pub(super) fn refresh(text: &str) -> Result<f64, String> {
+    let hint = || "want seconds from 0.1 to 5".to_owned();
+    text.parse().ok().filter(|seconds| REFRESH_SECONDS.contains(seconds)).ok_or_else(hint)
+}
+
+pub(super) fn threads(text: &str) -> Result<usize, String> {
+    let hint = || format!("want a number of threads from 1 to {THREADS_MAX}");
+    text.parse().ok().filter(|n| (1..=THREADS_MAX).contains(n)).ok_or_else(hint)
+}
+
+pub(super) fn folder(text: &str) -> Result<Folder, String> {
+    if text.is_empty() { Err("want a folder".to_owned()) } else { Ok(Folder(PathBuf::from(text))) }
+}
+
+pub(super) fn log(text: &str) -> Result<Log, String> {
+    match text {
+        "text" => Ok(Log::Text),
+        "json" => Ok(Log::Json),
+        _ => Err("want text or json".to_owned()),
+    }
+}
+
+/// One thread for each core.
+pub(super) fn default_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The platform's folder for what a program remembers.
+pub(super) fn state_folder(home: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    if cfg!(windows) {
+        return under(home, "LOCALAPPDATA", "greeksd");
+    }
+    if cfg!(target_os = "macos") {
+        return under(home, "HOME", "Library/Application Support/greeksd");
+    }
+    under(home, "XDG_STATE_HOME", "greeksd").or_else(|| under(home, "HOME", ".local/state/greeksd"))
+}
+
+/// The platform's place for `greeksd.toml`.
+pub(super) fn config_file(home: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    if cfg!(windows) {
+        return under(home, "APPDATA", "greeksd/greeksd.toml");
+    }
+    if cfg!(target_os = "macos") {
+        return under(home, "HOME", "Library/Application Support/greeksd/greeksd.toml");
+    }
+    under(home, "XDG_CONFIG_HOME", "greeksd/greeksd.toml")
+        .or_else(|| under(home, "HOME", ".config/greeksd/greeksd.toml"))
+}
+
+fn under(home: &dyn Fn(&str) -> Option<OsString>, variable: &str, path: &str) -> Option<PathBuf> {
+    let folder = home(variable).map(PathBuf::from).filter(|folder| folder.is_absolute())?;
+    Some(folder.join(path))
+}

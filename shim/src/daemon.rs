@@ -1,0 +1,174 @@
+//! The market loop: takes in what the feed has, computes what is stale, publishes. One thread; the passes bring their
+//! own. Never: a socket, a request.
+
+use crate::source::{Received, Source, borrowed};
+use crate::status::{Facts, PassFacts, Status};
+use arc_swap::ArcSwap;
+use engine::calibrate::Drop;
+use engine::contract::Symbol;
+use engine::error::Reason;
+use engine::pass::{ChainReport, Passes};
+use engine::snapshot::Snapshot;
+use engine::store::chain::Chain;
+use jiff::Timestamp;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// While chains are computed for the first time, finished ones are published at least this often.
+const FIRST_PUBLISH: Duration = Duration::from_millis(250);
+/// Passes whose duration the median is taken of.
+const PASSES_KEPT: usize = 101;
+
+/// The instant that the market is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// The system's.
+    Running,
+    /// Stands still.
+    Fixed(Timestamp),
+}
+
+impl Clock {
+    /// Now.
+    #[must_use]
+    pub fn now(self) -> Timestamp {
+        match self {
+            Self::Running => Timestamp::now(),
+            Self::Fixed(at) => at,
+        }
+    }
+}
+
+/// The market loop's own state.
+pub struct Daemon {
+    source: Source,
+    passes: Passes,
+    clock: Clock,
+    market: Arc<ArcSwap<Snapshot>>,
+    status: Arc<Status>,
+    chains: BTreeMap<Symbol, Arc<Chain>>,
+    reports: BTreeMap<Symbol, ChainReport>,
+    number: u64,
+    timing: VecDeque<f64>,
+    longest_ms: f64,
+}
+
+impl Daemon {
+    /// A loop that publishes to `market` and reports to `status`.
+    #[must_use]
+    pub fn new(
+        source: Source,
+        passes: Passes,
+        clock: Clock,
+        market: Arc<ArcSwap<Snapshot>>,
+        status: Arc<Status>,
+    ) -> Self {
+        Self {
+            source,
+            passes,
+            clock,
+            market,
+            status,
+            chains: BTreeMap::new(),
+            reports: BTreeMap::new(),
+            number: 0,
+            timing: VecDeque::new(),
+            longest_ms: 0.0,
+        }
+    }
+
+    /// One turn: polls the feed and computes what is stale. `enough` ends a first computation early. Returns whether
+    /// everything that the feed has is published.
+    pub fn turn(&mut self, enough: &dyn Fn() -> bool) -> bool {
+        let now = self.clock.now();
+        let stale = self.source.poll(now, &|complaint| tracing::warn!("{complaint}"));
+        let listed = self.source.underlyings();
+        let gone = self.chains.len();
+        self.chains.retain(|name, _| listed.contains(name));
+        self.reports.retain(|name, _| listed.contains(name));
+        let began = Instant::now();
+        let mut pass = PassFacts::default();
+        if !stale.is_empty() {
+            self.compute(&stale, &listed, now, &mut pass, enough);
+            self.record(began.elapsed(), &mut pass);
+        } else if gone != self.chains.len() {
+            self.publish(&listed);
+        }
+        self.report(now, (!stale.is_empty()).then_some(pass));
+        self.chains.len() == listed.len()
+    }
+
+    /// Computes `stale` and publishes: at once, or name by name while some have no chain yet.
+    fn compute(
+        &mut self,
+        stale: &[Symbol],
+        listed: &BTreeSet<Symbol>,
+        now: Timestamp,
+        pass: &mut PassFacts,
+        enough: &dyn Fn() -> bool,
+    ) {
+        let first = stale.iter().any(|name| !self.chains.contains_key(name));
+        let portion = if first { 2 * self.passes.threads().max(2) } else { stale.len() };
+        let mut published = Instant::now();
+        for names in stale.chunks(portion) {
+            if enough() {
+                return;
+            }
+            let market = self.source.market();
+            let books = self.source.books(names, now, &self.passes);
+            for done in self.passes.run(borrowed(&market), &books) {
+                pass.expiries += u64::from(done.report.slices);
+                pass.contracts += u64::from(done.report.contracts);
+                self.reports.insert(done.chain.underlying, done.report);
+                self.chains.insert(done.chain.underlying, done.chain);
+            }
+            if first && published.elapsed() > FIRST_PUBLISH {
+                self.publish(listed);
+                self.report(now, None);
+                published = Instant::now();
+            }
+        }
+        self.publish(listed);
+    }
+
+    fn publish(&mut self, listed: &BTreeSet<Symbol>) {
+        self.number += 1;
+        let pending = listed.iter().filter(|name| !self.chains.contains_key(name)).copied().collect();
+        let snapshot = Snapshot::new(self.number, self.chains.values().cloned().collect(), pending);
+        self.market.store(Arc::new(snapshot));
+    }
+
+    fn record(&mut self, took: Duration, pass: &mut PassFacts) {
+        pass.last_ms = took.as_secs_f64() * 1e3;
+        self.longest_ms = self.longest_ms.max(pass.last_ms);
+        self.timing.push_back(pass.last_ms);
+        if self.timing.len() > PASSES_KEPT {
+            self.timing.pop_front();
+        }
+        let mut sorted: Vec<f64> = self.timing.iter().copied().collect();
+        sorted.sort_unstable_by(f64::total_cmp);
+        pass.p50_ms = sorted[sorted.len() / 2];
+        pass.max_ms = self.longest_ms;
+    }
+
+    fn report(&self, now: Timestamp, pass: Option<PassFacts>) {
+        let (calendar, _) = self.source.market();
+        let received = self.source.received();
+        self.status.publish(Facts {
+            market_open: calendar.is_open(now),
+            contracts_priced: self.reports.values().map(|r| u64::from(r.priced)).sum(),
+            pass: pass.unwrap_or_else(|| self.status.facts().pass),
+            quotes_received: received.records,
+            quotes_dropped: self.dropped(&received),
+        });
+    }
+
+    /// Records refused so far, and quotes that the chains of the snapshot do without, by reason.
+    fn dropped(&self, received: &Received) -> Vec<(&'static str, u64)> {
+        let refused = Reason::ALL.iter().zip(received.refused).map(|(reason, n)| (reason.name(), n));
+        let unused = |drop: Drop| self.reports.values().map(|r| u64::from(r.dropped[drop as usize])).sum();
+        let cleaned = Drop::ALL.iter().map(|&drop| (drop.name(), unused(drop)));
+        refused.chain(cleaned).filter(|&(_, n)| n > 0).collect()
+    }
+}

@@ -1,0 +1,147 @@
+//! `greeksd price`: rows with explicit parameters in, the same rows with every value out.
+//!
+//! The columns are those of the golden files: `id,style,right,s,k,t_years,r,b,sigma,divs` in any order, `id` and `divs`
+//! optional. With `price` in place of `sigma` the implied volatility comes first, as `iv`. A row that cannot be priced
+//! keeps its line and says why under `error`. Numbers are printed with as many digits as give the same double again.
+//! Never: a formula.
+
+mod row;
+mod value;
+
+use crate::config::PriceArgs;
+use engine::kernel::american::Scheme;
+use rayon::prelude::*;
+use row::Layout;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Read, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Rows that are read, priced by all threads, and written, before the next are read.
+const BATCH: usize = 1024;
+
+/// What a run did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Rows read.
+    pub rows: usize,
+    /// Rows that could not be priced.
+    pub errors: usize,
+}
+
+/// Why a run ended early.
+#[derive(Debug)]
+pub enum PriceError {
+    /// A file could not be read or written: what was tried, and why not.
+    File(String, io::Error),
+    /// The input is no CSV file with the columns that are needed.
+    Format(String),
+}
+
+impl fmt::Display for PriceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(what, cause) => write!(f, "{what}: {cause}"),
+            Self::Format(text) => f.write_str(text),
+        }
+    }
+}
+
+impl std::error::Error for PriceError {}
+
+/// Runs the command, reports on standard error.
+#[must_use]
+pub fn run(args: &PriceArgs) -> ExitCode {
+    match price_files(args) {
+        Ok(Summary { rows, errors: 0 }) => {
+            eprintln!("{rows} rows priced");
+            ExitCode::SUCCESS
+        }
+        Ok(Summary { rows, errors }) => {
+            eprintln!("{} rows priced, {errors} not: see the column `error`", rows - errors);
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("greeksd price: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn price_files(args: &PriceArgs) -> Result<Summary, PriceError> {
+    let scheme = if args.accurate { Scheme::Accurate } else { Scheme::Fast };
+    let input: Box<dyn Read> = if args.input == Path::new("-") {
+        Box::new(io::stdin())
+    } else {
+        Box::new(File::open(&args.input).map_err(|e| cannot("read", &args.input, e))?)
+    };
+    match &args.output {
+        Some(path) => price(input, File::create(path).map_err(|e| cannot("write", path, e))?, scheme),
+        None => price(input, io::stdout().lock(), scheme),
+    }
+}
+
+fn cannot(what: &str, path: &Path, cause: io::Error) -> PriceError {
+    PriceError::File(format!("cannot {what} {}", path.display()), cause)
+}
+
+/// Prices every row of `input` and writes it to `output`, in the order of the input.
+///
+/// # Errors
+/// A file that fails, or an input without the columns that are needed. A row that fails is no error.
+pub fn price(input: impl Read, output: impl Write, scheme: Scheme) -> Result<Summary, PriceError> {
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(input);
+    let layout = Layout::new(reader.byte_headers().map_err(broken)?).map_err(PriceError::Format)?;
+    let mut output = BufWriter::new(output);
+    let mut write = |bytes: &[u8]| output.write_all(bytes).map_err(|e| PriceError::File("cannot write".to_owned(), e));
+    write(layout.header().as_bytes())?;
+    let mut summary = Summary::default();
+    let mut progress = Progress::new();
+    let mut records = reader.byte_records();
+    loop {
+        let batch: Vec<csv::ByteRecord> = records.by_ref().take(BATCH).collect::<Result<_, _>>().map_err(broken)?;
+        if batch.is_empty() {
+            break;
+        }
+        let lines: Vec<row::Line> = batch.par_iter().map(|record| layout.line(record, scheme)).collect();
+        for line in &lines {
+            write(&line.text)?;
+        }
+        summary.rows += lines.len();
+        summary.errors += lines.iter().filter(|line| line.failed).count();
+        progress.show(summary.rows);
+    }
+    output.flush().map_err(|e| PriceError::File("cannot write".to_owned(), e))?;
+    progress.clear();
+    Ok(summary)
+}
+
+fn broken(error: csv::Error) -> PriceError {
+    PriceError::Format(format!("the input is not CSV: {error}"))
+}
+
+/// A line on the terminal that counts rows, if there is one and the input takes more than a batch.
+struct Progress {
+    to_terminal: bool,
+    shown: bool,
+}
+
+impl Progress {
+    fn new() -> Self {
+        Self { to_terminal: io::stderr().is_terminal(), shown: false }
+    }
+
+    fn show(&mut self, rows: usize) {
+        if self.to_terminal && rows >= BATCH {
+            eprint!("\r{rows} rows");
+            self.shown = true;
+        }
+    }
+
+    fn clear(&self) {
+        if self.shown {
+            eprint!("\r\x1b[K");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Values of one contract, and the columns that they are written under.
+
+use engine::contract::{Right, Style};
+use engine::kernel::american::{Band, Pricer, Scheme};
+use engine::kernel::dividends::Terms;
+use engine::kernel::greeks::Greeks;
+use engine::kernel::implied::{Status, implied as solve};
+use engine::store::columns::{Col, Unit};
+
+/// Where the search for a volatility begins that nothing else suggests.
+const START_SIGMA: f64 = 0.3;
+/// Volatilities outside of this are not looked for, per √year.
+const SIGMA: (f64, f64) = (0.001, 12.0);
+/// How far a band of the search reaches to either side.
+const BAND_RATIO: f64 = 1.5;
+/// By how much neighbouring bands overlap, so that no volatility falls between two tables.
+const OVERLAP: f64 = 1.02;
+
+/// The value at an implied volatility is the price that was given, to this part of the spot.
+const PRICE_AGREES: f64 = 1e-7;
+
+/// A contract as a row of the file describes it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Contract {
+    pub(super) style: Style,
+    pub(super) right: Right,
+    pub(super) s: f64,
+    pub(super) k: f64,
+    pub(super) terms: Terms,
+    pub(super) asked: Asked,
+}
+
+/// What is known besides the terms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Asked {
+    /// Values at this volatility.
+    At(f64),
+    /// The volatility that gives this price, and values there.
+    Implied(f64),
+}
+
+/// Every value of a contract, raw units.
+#[derive(Clone, Debug)]
+pub(super) struct Priced {
+    pub(super) sigma: f64,
+    greeks: Greeks<f64>,
+    fwd: f64,
+}
+
+/// One column of the output: its name, its number in raw units, and the unit it is written in.
+pub(super) struct Column {
+    pub(super) name: &'static str,
+    pub(super) of: fn(&Priced) -> f64,
+    pub(super) unit: Unit,
+}
+
+/// A column in the unit of the native record.
+const fn native(name: &'static str, col: Col, of: fn(&Priced) -> f64) -> Column {
+    Column { name, of, unit: col.unit() }
+}
+
+/// The value columns of the golden files, in their order.
+pub(super) const COLUMNS: [Column; 22] = [
+    native("price", Col::SvcTheo, |p| p.greeks.value),
+    native("delta", Col::Delta, |p| p.greeks.delta),
+    native("gamma", Col::Gamma, |p| p.greeks.gamma),
+    native("speed", Col::Speed, |p| p.greeks.speed),
+    native("vega", Col::Vega, |p| p.greeks.vega),
+    native("volga", Col::Volga, |p| p.greeks.volga),
+    native("ultima", Col::Ultima, |p| p.greeks.ultima),
+    native("vanna", Col::Vanna, |p| p.greeks.vanna),
+    native("zomma", Col::Zomma, |p| p.greeks.zomma),
+    native("theta", Col::Theta, |p| p.greeks.theta),
+    native("charm", Col::Charm, |p| p.greeks.charm),
+    native("color", Col::Color, |p| p.greeks.color),
+    native("veta", Col::Veta, |p| p.greeks.veta),
+    native("rho", Col::Rho, |p| p.greeks.rho),
+    native("vera", Col::Vera, |p| p.greeks.vera),
+    native("epsilon", Col::Epsilon, |p| p.greeks.epsilon),
+    native("lambda", Col::Lambda, |p| p.greeks.lambda),
+    native("dual_delta", Col::DualDelta, |p| p.greeks.dual_delta),
+    native("dual_gamma", Col::DualGamma, |p| p.greeks.dual_gamma),
+    native("d1", Col::D1, |p| p.greeks.d1),
+    native("d2", Col::D2, |p| p.greeks.d2),
+    Column { name: "fwd", of: |p| p.fwd, unit: Unit::Plain },
+];
+
+/// Prices one contract.
+pub(super) fn value(contract: &Contract, scheme: Scheme) -> Result<Priced, String> {
+    let Contract { s, k, terms, .. } = contract;
+    if terms.a(0.0) >= *s {
+        return Err("no model value: the dividends are worth more than the spot".to_owned());
+    }
+    let sigma = match contract.asked {
+        Asked::At(sigma) => sigma,
+        Asked::Implied(price) => implied(contract, price, scheme)?,
+    };
+    let band = Band { k: (*k, *k), sigma: (sigma, sigma) };
+    let pricer = Pricer::new(contract.style, contract.right, terms, &band, scheme);
+    let priced = Priced { sigma, greeks: pricer.at(terms, *s).greeks(*k, sigma), fwd: terms.fwd(*s) };
+    if !COLUMNS.iter().all(|column| (column.of)(&priced).is_finite()) {
+        return Err("no model value: outside what can be computed".to_owned());
+    }
+    match contract.asked {
+        Asked::Implied(price) if (priced.greeks.value - price).abs() > PRICE_AGREES * price.max(*s) => {
+            Err(format!("price: no volatility found for it: {price}"))
+        }
+        _ => Ok(priced),
+    }
+}
+
+/// The volatility at which the contract is worth `price`.
+///
+/// Goes from band to band, each narrow enough for one set of tables, towards the side that the last one pointed to.
+fn implied(contract: &Contract, price: f64, scheme: Scheme) -> Result<f64, String> {
+    let european = search(contract, Style::European, price, scheme, START_SIGMA);
+    if contract.style == Style::European {
+        return european.map_err(|status| reason(status, price));
+    }
+    // An American option is worth more than the European one, so its volatility lies below.
+    let start = european.unwrap_or(START_SIGMA);
+    search(contract, Style::American, price, scheme, start).map_err(|status| reason(status, price))
+}
+
+fn search(contract: &Contract, style: Style, price: f64, scheme: Scheme, start: f64) -> Result<f64, Status> {
+    let Contract { right, s, k, terms, .. } = contract;
+    let (mut low, mut high) = (start / BAND_RATIO, start * BAND_RATIO);
+    let mut last = Status::Ok;
+    loop {
+        let band = Band { k: (*k, *k), sigma: (low.max(SIGMA.0), high.min(SIGMA.1)) };
+        let pricer = Pricer::new(style, *right, terms, &band, scheme);
+        let found = solve(&pricer.at(terms, *s), *k, price, start);
+        let status = found.status(0);
+        match status {
+            Status::Ok => return Ok(found.sigma),
+            Status::BelowMin if band.sigma.0 > SIGMA.0 && last != Status::AboveMax => {
+                (low, high) = (low / (BAND_RATIO * BAND_RATIO), band.sigma.0 * OVERLAP);
+            }
+            Status::AboveMax if band.sigma.1 < SIGMA.1 && last != Status::BelowMin => {
+                (low, high) = (band.sigma.1 / OVERLAP, high * (BAND_RATIO * BAND_RATIO));
+            }
+            _ => return Err(status),
+        }
+        last = status;
+    }
+}
+
+fn reason(status: Status, price: f64) -> String {
+    match status {
+        Status::BelowMin => format!("price: below the value at any volatility: {price}"),
+        Status::AboveMax => format!("price: above the value at any volatility: {price}"),
+        Status::AtIntrinsic | Status::Ok => {
+            format!("price: the exercise value, which every low enough volatility gives: {price}")
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Where books come from: a feed specification, and the books that it fills. Never: a computation, a thread, a clock.
+
+use engine::calendar::Calendar;
+use engine::contract::{RootTable, Symbol};
+use engine::error::{FeedError, Reason};
+use engine::feeds::dir::DirFeed;
+use engine::pass::{Market, Passes};
+use engine::sim::{SimMarket, SimOptions};
+use engine::store::book::Book;
+use engine::store::ingest::Store;
+use engine::store::rates::Curves;
+use jiff::Timestamp;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// A feed as the user names it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FeedSpec {
+    /// The embedded market.
+    Sim(SimOptions),
+    /// A market folder, or one chain file.
+    Dir(PathBuf),
+}
+
+impl FeedSpec {
+    /// Reads `sim`, `sim:OPTIONS` or `dir:PATH`.
+    ///
+    /// # Errors
+    /// What is wrong, for the user.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            None if text == "sim" => Ok(Self::Sim(SimOptions::default())),
+            Some(("sim", options)) => {
+                SimOptions::parse(options).map(Self::Sim).map_err(|e| format!("feed {text}: {e}"))
+            }
+            Some(("dir", path)) if !path.is_empty() => Ok(Self::Dir(PathBuf::from(path))),
+            _ => Err(format!("feed {text}: want sim, sim:seed=N or dir:PATH")),
+        }
+    }
+
+    /// Whether the market is made up.
+    #[must_use]
+    pub fn is_simulated(&self) -> bool {
+        matches!(self, Self::Sim(_))
+    }
+}
+
+/// What a source has delivered so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Received {
+    /// Quotes and spots.
+    pub records: u64,
+    /// Of these: refused, by [`Reason`].
+    pub refused: [u64; Reason::ALL.len()],
+}
+
+/// The books of a feed.
+pub struct Source {
+    calendar: Calendar,
+    curves: Curves,
+    kind: Kind,
+    received: Received,
+    /// Contracts are valued at this instant, whatever their own time.
+    fixed: Option<Timestamp>,
+}
+
+enum Kind {
+    Sim { options: SimOptions, market: Box<SimMarket>, books: Vec<Option<Book>>, shown: Option<Timestamp> },
+    Dir { feed: DirFeed, store: Box<Store> },
+}
+
+impl Source {
+    /// Opens a feed; nothing is read yet but what tells that it is there. `fixed` is the instant of a clock that stands
+    /// still.
+    ///
+    /// # Errors
+    /// The folder or file is not there.
+    pub fn open(spec: &FeedSpec, now: Timestamp, fixed: Option<Timestamp>) -> Result<Self, FeedError> {
+        let calendar = Calendar::embedded();
+        let received = Received::default();
+        match spec {
+            FeedSpec::Sim(options) => {
+                let (market, curves) = begin(options, now);
+                let books = vec![None; market.len()];
+                let kind = Kind::Sim { options: options.clone(), market, books, shown: None };
+                Ok(Self { calendar, curves, kind, received, fixed })
+            }
+            FeedSpec::Dir(path) => {
+                let feed = DirFeed::open(path)?;
+                let store = Box::new(Store::new(RootTable::embedded(), calendar.clone()));
+                Ok(Self { calendar, curves: Curves::default(), kind: Kind::Dir { feed, store }, received, fixed })
+            }
+        }
+    }
+
+    /// Takes in what is new, and says which underlyings have something stale. Every complaint of the feed goes to `log`.
+    pub fn poll(&mut self, now: Timestamp, log: &dyn Fn(&str)) -> Vec<Symbol> {
+        match &mut self.kind {
+            Kind::Sim { options, market, books, shown } => {
+                if !market.covers(now) {
+                    (*market, self.curves) = begin(options, now);
+                    *books = vec![None; market.len()];
+                    *shown = None;
+                }
+                if *shown == Some(market.instant(now)) && books.iter().all(Option::is_some) {
+                    return Vec::new();
+                }
+                *shown = Some(market.instant(now));
+                market.underlyings().collect()
+            }
+            Kind::Dir { feed, store } => {
+                match feed.poll() {
+                    Ok(Some((batch, report))) => {
+                        report.places.iter().for_each(|p| log(&format!("refused: {p}")));
+                        report.errors.iter().for_each(|e| log(&e.to_string()));
+                        let ingested = store.ingest(&batch);
+                        store.expire(self.fixed);
+                        self.curves = store.curves().clone();
+                        self.calendar = store.calendar().clone();
+                        self.received.records += report.records;
+                        for (i, n) in self.received.refused.iter_mut().enumerate() {
+                            *n += report.refused[i] + ingested.refused[i];
+                        }
+                    }
+                    Ok(None) => {}
+                    Err(error) => log(&error.to_string()),
+                }
+                let stale = store.books().iter().filter(|b| b.spot > 0.0 && b.slices.iter().any(|s| s.stale));
+                stale.map(|b| b.underlying).collect()
+            }
+        }
+    }
+
+    /// Every underlying that the feed has.
+    #[must_use]
+    pub fn underlyings(&self) -> BTreeSet<Symbol> {
+        match &self.kind {
+            Kind::Sim { market, .. } => market.underlyings().collect(),
+            Kind::Dir { store, .. } => store.books().iter().map(|b| b.underlying).collect(),
+        }
+    }
+
+    /// Brings the books of some underlyings to the instant `now`, on the threads of the passes, and returns them with
+    /// the instant at which each is to be valued. They count as fresh from here on.
+    pub fn books<'a>(&'a mut self, names: &[Symbol], now: Timestamp, passes: &Passes) -> Vec<(&'a Book, Timestamp)> {
+        match &mut self.kind {
+            Kind::Sim { market, books, .. } => {
+                let market = &*market;
+                let wanted: Vec<bool> = market.underlyings().map(|u| names.contains(&u)).collect();
+                let work = books.iter_mut().enumerate().filter(|(i, _)| wanted[*i]);
+                let quotes = passes.map(work, |(i, book)| match book {
+                    Some(book) => market.update(book, now),
+                    None => {
+                        *book = market.book(i, now);
+                        book.as_ref().map_or(0, Book::rows)
+                    }
+                });
+                self.received.records += quotes.iter().sum::<usize>() as u64;
+                let at = market.instant(now);
+                books.iter().zip(wanted).filter(|(_, w)| *w).filter_map(|(b, _)| Some((b.as_ref()?, at))).collect()
+            }
+            Kind::Dir { store, .. } => {
+                let is_wanted = |b: &&mut Book| names.contains(&b.underlying);
+                for book in store.books_mut().iter_mut().filter(is_wanted) {
+                    book.slices.iter_mut().for_each(|s| s.stale = false);
+                }
+                let fixed = self.fixed;
+                let wanted = store.books().iter().filter(|b| names.contains(&b.underlying));
+                wanted.map(|b| (b, fixed.unwrap_or(b.ts))).collect()
+            }
+        }
+    }
+
+    /// Calendar and discount curves of the feed.
+    #[must_use]
+    pub fn market(&self) -> (Calendar, Curves) {
+        (self.calendar.clone(), self.curves.clone())
+    }
+
+    /// What was delivered so far.
+    #[must_use]
+    pub fn received(&self) -> Received {
+        self.received
+    }
+}
+
+/// The simulated market of the session of `now`, and its discount curve.
+fn begin(options: &SimOptions, now: Timestamp) -> (Box<SimMarket>, Curves) {
+    let market = Box::new(SimMarket::at(options.seed, now));
+    let curves = Curves::new(&market.rates());
+    (market, curves)
+}
+
+/// Calendar and curves, borrowed for a pass.
+#[must_use]
+pub fn borrowed<'a>((calendar, curves): &'a (Calendar, Curves)) -> Market<'a> {
+    Market { calendar, curves }
+}

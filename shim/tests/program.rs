@@ -1,0 +1,142 @@
+//! The program from outside: which value wins, and what it says to a slip.
+#![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder of its own, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("greeksd-test-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.0.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn program(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_greeksd"));
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("GREEKSD_")) {
+        command.env_remove(name);
+    }
+    let home = [("HOME", folder), ("XDG_CONFIG_HOME", folder), ("APPDATA", folder), ("XDG_STATE_HOME", folder)];
+    command.args(arguments).envs(home).envs(variables.iter().copied()).current_dir(folder).output().unwrap()
+}
+
+/// What `--print-config` says, as (line without spaces around it, origin).
+fn printed(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Vec<(String, String)> {
+    let output = program(folder, &[arguments, &["--print-config"]].concat(), variables);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.parse::<toml::Table>().is_ok(), "not a configuration file: {text}");
+    let line = |line: &str| line.rsplit_once(" # ").map(|(a, b)| (a.trim().to_owned(), b.to_owned()));
+    text.lines().filter_map(line).collect()
+}
+
+fn refused(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> String {
+    let output = program(folder, arguments, variables);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn the_command_line_wins_then_the_environment_then_the_file() {
+    let folder = Folder::new("precedence");
+    folder
+        .write("greeksd.toml", "refresh = 0.5\nthreads = 2\nfeed = 'dir:here'\nlisten = ['127.0.0.1:7', '[::1]:7']\n");
+    let variables = [("GREEKSD_REFRESH", "2"), ("GREEKSD_THREADS", "3"), ("GREEKSD_LOG", "json")];
+    for command in [&["--threads", "4"][..], &["serve", "--threads", "4"][..]] {
+        let printed = printed(&folder.0, command, &variables);
+        for (line, origin) in [
+            ("threads = 4", "command line"),
+            ("refresh = 2.0", "GREEKSD_REFRESH"),
+            ("log = \"json\"", "GREEKSD_LOG"),
+            ("feed = \"dir:here\"", "greeksd.toml"),
+            ("listen = [\"127.0.0.1:7\", \"[::1]:7\"]", "greeksd.toml"),
+            ("allow-remote = false", "default"),
+            ("# now is not set", "default"),
+        ] {
+            assert!(printed.contains(&(line.to_owned(), origin.to_owned())), "no {line} # {origin} in {printed:#?}");
+        }
+    }
+}
+
+#[test]
+fn lists_may_be_repeated_or_separated_by_commas() {
+    let folder = Folder::new("lists");
+    let arguments =
+        ["--listen", "127.0.0.1:1,127.0.0.2:2", "--listen", "[::1]:3", "--now", "2026-11-20T15:42:00-05:00"];
+    let printed = printed(&folder.0, &arguments, &[]);
+    assert_eq!(printed[0].0, "listen = [\"127.0.0.1:1\", \"127.0.0.2:2\", \"[::1]:3\"]");
+    assert_eq!(printed[3].0, "now = \"2026-11-20T20:42:00Z\"");
+}
+
+#[test]
+fn a_file_is_found_in_the_configuration_folder_or_where_it_is_named() {
+    let folder = Folder::new("files");
+    let elsewhere = folder.write("elsewhere/named.toml", "refresh = 3\n");
+    let place = if cfg!(target_os = "macos") { "Library/Application Support/greeksd" } else { "greeksd" };
+    folder.write(&format!("{place}/greeksd.toml"), "refresh = 4\n");
+    let refresh = |arguments: &[&str]| printed(&folder.0, arguments, &[])[4].0.clone();
+    assert_eq!(refresh(&[]), "refresh = 4.0");
+    assert_eq!(refresh(&["--config", elsewhere.to_str().unwrap()]), "refresh = 3.0");
+    let error = refused(&folder.0, &["--config", "nowhere.toml"], &[]);
+    assert!(error.contains("cannot read the configuration nowhere.toml"), "{error}");
+}
+
+#[test]
+fn state_is_kept_by_default_except_for_the_embedded_market() {
+    let folder = Folder::new("state");
+    let state = |feed: &str| printed(&folder.0, &["--feed", feed], &[])[6].0.clone();
+    assert_eq!(state("sim:seed=7"), "# state-dir is not set");
+    assert!(state("dir:/quotes").starts_with("state-dir = "), "{}", state("dir:/quotes"));
+}
+
+#[test]
+fn a_slip_ends_the_program_with_a_hint() {
+    let folder = Folder::new("slips");
+    let rows: [(&[&str], &str); 8] = [
+        (&["--refersh", "1"], "--refresh"),
+        (&["--refresh", "9"], "want seconds from 0.1 to 5"),
+        (&["--refresh", "nan"], "want seconds from 0.1 to 5"),
+        (&["--threads", "0"], "want a number of threads from 1"),
+        (&["--now", "2026-11-20 15:42"], "want RFC 3339 with an offset"),
+        (&["--listen", "localhost:2112"], "want ADDRESS:PORT, such as 127.0.0.1:2112"),
+        (&["--listen", "0.0.0.0:2112"], "--allow-remote"),
+        (&["--log", "xml"], "want text or json"),
+    ];
+    for (arguments, hint) in rows {
+        let error = refused(&folder.0, arguments, &[]);
+        assert!(error.contains(hint), "{arguments:?}: {error}");
+    }
+    let error = refused(&folder.0, &[], &[("GREEKSD_REFRESH", "fast")]);
+    assert!(error.contains("want seconds from 0.1 to 5"), "{error}");
+    folder.write("greeksd.toml", "refesh = 1\n");
+    let error = refused(&folder.0, &[], &[]);
+    assert!(error.contains("greeksd.toml: unknown key `refesh`; did you mean `refresh`?"), "{error}");
+    folder.write("greeksd.toml", "refresh = 50\n");
+    let error = refused(&folder.0, &[], &[]);
+    assert!(error.contains("greeksd.toml: refresh = 50: want seconds from 0.1 to 5"), "{error}");
+}
+
+#[test]
+fn remote_addresses_are_taken_when_that_is_said() {
+    let folder = Folder::new("remote");
+    let printed = printed(&folder.0, &["--listen", "0.0.0.0:2112", "--allow-remote"], &[]);
+    assert_eq!(printed[0].0, "listen = [\"0.0.0.0:2112\"]");
+    assert_eq!(printed[1], ("allow-remote = true".to_owned(), "command line".to_owned()));
+}
