@@ -68,7 +68,7 @@ fn rows_of(chain: &Arc<Chain>, format: &str) -> Rows {
     let order = (NATIVE.parse)(&Query::parse(&format!("root=SPXW&greeks=all&format={format}"))).expect("a good query");
     let sheet =
         Sheet { fields: order.fields, frame: order.format.frame(), groups: order.groups, heading: Heading::default() };
-    let whole = Picked { chain: Arc::clone(chain), rows: vec![0..chain.rows()] };
+    let whole = Picked { chain: Arc::clone(chain), rows: std::iter::once(0..chain.rows()).collect() };
     Rows::new(sheet, vec![whole])
 }
 

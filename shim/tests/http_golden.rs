@@ -2,6 +2,7 @@
 //!
 //! A changed golden is looked at, never just written anew: `UPDATE_GOLDEN=1 cargo test --test http_golden` writes the
 //! files, `git diff` shows what clients will notice.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! `/l1/greeks`: every format, group, filter and refusal, against the columns of a market written by hand.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! `/health`, `/metrics` and the front page.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod common;
 

@@ -16,8 +16,10 @@ const BAND_RATIO: f64 = 1.5;
 /// By how much neighbouring bands overlap, so that no volatility falls between two tables.
 const OVERLAP: f64 = 1.02;
 
+/// Tables about a volatility that has been found reach this far: enough to move it, and no wider than it needs.
+const POLISH_REACH: f64 = 1.05;
 /// The value at an implied volatility is the price that was given, to this part of the spot.
-const PRICE_AGREES: f64 = 1e-7;
+const PRICE_AGREES: f64 = 1e-6;
 
 /// A contract as a row of the file describes it.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,12 +93,20 @@ pub(super) fn value(contract: &Contract, scheme: Scheme) -> Result<Priced, Strin
     if terms.a(0.0) >= *s {
         return Err("no model value: the dividends are worth more than the spot".to_owned());
     }
-    let sigma = match contract.asked {
-        Asked::At(sigma) => sigma,
-        Asked::Implied(price) => implied(contract, price, scheme)?,
+    let (style, right) = (contract.style, contract.right);
+    let tables = |reach: f64, sigma: f64| {
+        let band = Band { k: (*k, *k), sigma: (sigma / reach, sigma * reach) };
+        Pricer::new(style, right, terms, &band, scheme)
     };
-    let band = Band { k: (*k, *k), sigma: (sigma, sigma) };
-    let pricer = Pricer::new(contract.style, contract.right, terms, &band, scheme);
+    let (pricer, sigma) = match contract.asked {
+        Asked::At(sigma) => (tables(1.0, sigma), sigma),
+        Asked::Implied(price) => {
+            let near = implied(contract, price, scheme)?;
+            let pricer = tables(POLISH_REACH, near);
+            let polished = solve(&pricer.at(terms, *s), *k, price, near);
+            (pricer, if polished.status(0) == Status::Ok { polished.sigma } else { near })
+        }
+    };
     let priced = Priced { sigma, greeks: pricer.at(terms, *s).greeks(*k, sigma), fwd: terms.fwd(*s) };
     if !COLUMNS.iter().all(|column| (column.of)(&priced).is_finite()) {
         return Err("no model value: outside what can be computed".to_owned());

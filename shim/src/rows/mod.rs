@@ -1,5 +1,5 @@
 //! Rows of columns to bytes: a table of fields ([`field`]) in a format ([`frame`]) becomes a row with blanks
-//! ([`template`]), which the cursor of an answer ([`write`]) fills row by row. Never: a vendor, a filter, a socket.
+//! ([`template`]), which the cursor of an answer ([`mod@write`]) fills row by row. Never: a vendor, a filter, a socket.
 
 pub mod field;
 pub mod frame;

@@ -113,10 +113,10 @@ fn put_scaled<const MOST: usize, const LEAST: usize>(buf: &mut [u8], at: usize, 
     let n_significant = 8 - fraction.leading_zeros() as usize / 8;
     let n_decimals = n_significant.max(LEAST);
     let n_tail = if n_decimals == 0 { 0 } else { n_decimals + 1 };
-    let tail = (fraction | ZEROS) << 8 | u64::from(b'.');
+    let tail = ((fraction | ZEROS) << 8) | u64::from(b'.');
     let minus = usize::from(negative && scaled != 0);
-    let unsigned = u128::from(tail) << (8 * n_whole) | u128::from(whole);
-    let text = unsigned << (8 * minus) | (u128::from(b'-') & (minus as u128).wrapping_neg());
+    let unsigned = (u128::from(tail) << (8 * n_whole)) | u128::from(whole);
+    let text = (unsigned << (8 * minus)) | (u128::from(b'-') & (minus as u128).wrapping_neg());
     buf[at..at + 16].copy_from_slice(&text.to_le_bytes());
     at + minus + n_whole + n_tail
 }
@@ -137,11 +137,11 @@ fn whole_digits(n: u32) -> (u64, usize) {
 #[inline(always)]
 fn digits8(n: u32) -> u64 {
     let n = u64::from(n);
-    let fours = n / 10_000 | (n % 10_000) << 32;
-    let hundreds = (fours * 10_486) >> 20 & 0x0000_007f_0000_007f;
-    let twos = hundreds | (fours - 100 * hundreds) << 16;
-    let tens = (twos * 103) >> 10 & 0x000f_000f_000f_000f;
-    tens | (twos - 10 * tens) << 8
+    let fours = (n / 10_000) | ((n % 10_000) << 32);
+    let hundreds = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
+    let twos = hundreds | ((fours - 100 * hundreds) << 16);
+    let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
+    tens | ((twos - 10 * tens) << 8)
 }
 
 /// Numbers of 100 million and more, and unusual widths, by the standard library.

@@ -5,12 +5,13 @@
 
 pub mod native;
 
+use crate::http::limits::PIECE_BYTES;
 use crate::http::{Answer, Stream};
 use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::rows::field::Field;
 use crate::rows::frame::{Format, Heading};
-use crate::rows::write::{Rows, Sheet};
+use crate::rows::write::{CHUNK, Rows, Sheet};
 use crate::select::{Ask, Picked, select};
 use engine::snapshot::Snapshot;
 
@@ -83,6 +84,9 @@ impl Layer {
         if *refusal == Refusal::NoSnapshot { answer.with_header("Retry-After", RETRY_AFTER_S) } else { answer }
     }
 }
+
+// What the cursor appends per call is what the server wants per call.
+const _: () = assert!(CHUNK == PIECE_BYTES);
 
 impl Stream for Rows {
     fn fill(&mut self, out: &mut Vec<u8>) -> bool {

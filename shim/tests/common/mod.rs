@@ -1,4 +1,5 @@
 //! A small market written by hand: what an answer must show is known before anything is computed.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
 use arc_swap::ArcSwap;

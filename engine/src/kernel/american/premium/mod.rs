@@ -1,8 +1,8 @@
 //! Early-exercise premium of American options with cash dividends, from tables that do not depend on the spot.
 //!
-//! [`PremiumTables::new`] solves and tabulates (milliseconds per table, once for an expiry and right); [`PremiumTables::jet`]
-//! reads (about a microsecond a contract, every pass). In between: `classify` says from when on exercise can pay at
-//! all, `solver` and `edges` are the partial differential equation, `profile` one solved lane as a function, `table`
+//! [`PremiumTables::jet`] reads tables (about a microsecond a contract, every pass), and solves and tabulates
+//! (milliseconds a table, once) where one is not there yet. In between: `classify` says from when on exercise can pay
+//! at all, `solver` and `edges` are the partial differential equation, `profile` one solved lane as a function, `table`
 //! fits, `evaluate` and `exercise` read, `taylor` and `chebyshev` are their arithmetic. Never: a spot in a table.
 
 mod chebyshev;
@@ -19,11 +19,14 @@ use super::{Band, Scheme};
 use crate::contract::Right;
 use crate::kernel::black76::{Horizon, european, european_vol};
 use crate::kernel::dividends::Terms;
+use crate::kernel::elementary::ln;
 use crate::kernel::greeks::{Jet, VolJet};
 use crate::kernel::lanes::{Lanes, Mask};
+use crate::kernel::normal::norm_cdf;
 use classify::{Span, continuous};
 use evaluate::Clock;
 use exercise::Inputs;
+use std::sync::OnceLock;
 use table::{Layout, Table};
 use taylor::{Taylor, at};
 
@@ -33,27 +36,36 @@ pub const RATE_MOVE: f64 = 5e-4;
 const DATE_SLACK: f64 = 1e-7;
 /// Within this part of the strike above intrinsic, exercising now counts as optimal (MODEL).
 const EXERCISED: f64 = 1e-9;
+/// A premium below this part of the spot counts as none.
+const NEGLIGIBLE: f64 = 2.5e-7;
 /// Years that a table of the premium now may age: three calendar days.
 const AGE: f64 = 3.0 / 365.0;
 
 /// Premium tables of one (expiry, right) over a band of strikes and volatilities.
-#[derive(Clone)]
 pub struct PremiumTables {
     right: Right,
     terms: Terms,
     band: Band,
-    tables: Vec<Table>,
+    scheme: Scheme,
+    tiles: Vec<Tile>,
+}
+
+/// A part of the band, and its table from the first evaluation on that needs it: a chain lists many strikes whose
+/// premium is nothing, and tables for those would cost the most of a start.
+struct Tile {
+    span: Span,
+    table: OnceLock<Box<Table>>,
 }
 
 impl PremiumTables {
-    /// Builds the tables for `band` at `terms`.
+    /// Lays out the tables for `band` at `terms`; each is built when it is first read.
     ///
     /// # Cost  about 2 ms a table with [`Scheme::Fast`], each serving a strike ratio of 1.2 or exp(σ√t) and a
     ///         volatility ratio of 2; with [`Scheme::Accurate`] 50 to 100 ms
     #[must_use]
     pub fn new(right: Right, terms: &Terms, band: &Band, scheme: Scheme) -> Self {
         let terms = live(terms);
-        let mut tables = Vec::new();
+        let mut tiles = Vec::new();
         let sigma_ratio = sigma_ratio(right, &terms);
         for sigma in split(band.sigma, sigma_ratio, sigma_ratio.min(1.5)) {
             let width = match scheme {
@@ -61,10 +73,39 @@ impl PremiumTables {
                 Scheme::Accurate => 0.18,
             };
             for k in split(band.k, width.exp(), 1.1) {
-                tables.push(Table::build(right.phi(), &terms, &Span { k, sigma }, scheme));
+                tiles.push(Tile { span: Span { k, sigma }, table: OnceLock::new() });
             }
         }
-        PremiumTables { right, terms, band: *band, tables }
+        PremiumTables { right, terms, band: *band, scheme, tiles }
+    }
+
+    /// The tables that were built so far.
+    fn built(&self) -> impl Iterator<Item = &Table> {
+        self.tiles.iter().filter_map(|tile| tile.table.get().map(|table| &**table))
+    }
+
+    /// The tables that serve the lanes, and which lanes each serves. Builds those that are not there yet.
+    fn serving<L: Lanes>(&self, k: L, sigma: L, needed: L::Mask) -> impl Iterator<Item = (&Table, L::Mask)> {
+        self.tiles.iter().filter_map(move |tile| {
+            let inside = needed & tile.holds(k, sigma);
+            let build = || Box::new(Table::build(self.right.phi(), &self.terms, &tile.span, self.scheme));
+            inside.any().then(|| (&**tile.table.get_or_init(build), inside))
+        })
+    }
+
+    /// The lanes whose premium is not negligible: far out of the money what exercise could gain, were it certain, times
+    /// the chance of ending in the money is below [`NEGLIGIBLE`] of the spot. A tenth of the price tolerance of such
+    /// an option is 5e-7 of the spot.
+    fn needed<L: Lanes>(&self, terms: &Terms, spot: L, k: L, sigma: L) -> L::Mask {
+        let Terms { t, r, b, .. } = *terms;
+        let c = |v: f64| L::splat(v);
+        let collected: f64 = terms.divs.iter().map(|d| d.amount).sum();
+        let deviation = sigma * c(t.sqrt());
+        let d = (ln(spot / k) + c((r - b) * t)) / deviation;
+        let phi = c(self.right.phi());
+        let in_the_money = norm_cdf(d * phi + deviation * c(0.5));
+        let gain = spot.max(k) * c((r.abs() + b.abs()) * t) + c(collected);
+        c(NEGLIGIBLE).lt(gain * in_the_money / spot)
     }
 
     /// Call or put.
@@ -92,14 +133,14 @@ impl PremiumTables {
             && (terms.b - self.terms.b).abs() <= RATE_MOVE
             && terms.t > 0.0
             && age > -DATE_SLACK
-            && self.tables.iter().all(|t| t.serves_age(age))
+            && self.built().all(|t| t.serves_age(age))
     }
 
-    /// How many tables there are, and how many of them found no exercise boundary to align to: their prices are
+    /// How many tables were built so far, and how many of them found no exercise boundary to align to: their prices are
     /// sound, their third-order Greeks near the exercise region less so.
     #[must_use]
     pub fn counts(&self) -> (usize, usize) {
-        (self.tables.len(), self.tables.iter().filter(|t| t.layout == Layout::Anchored).count())
+        (self.built().count(), self.built().filter(|t| t.layout == Layout::Anchored).count())
     }
 
     /// Value and derivatives at fixed X, and in which lanes exercising now is optimal (the jet then means nothing).
@@ -109,25 +150,29 @@ impl PremiumTables {
     #[must_use]
     pub fn jet<L: Lanes>(&self, terms: &Terms, s: f64, k: L, sigma: L) -> (Jet<L>, L::Mask) {
         let (phi, horizon, spot) = (self.right.phi(), Horizon::from(terms), self.spot(terms, s));
-        let mut jet = european(phi, &horizon, spot, self.strike(k, sigma), sigma);
-        if self.lowers_strikes() {
+        let needed = self.needed(terms, spot, k, sigma);
+        let strike = self.strike(k, sigma, needed);
+        let mut jet = european(phi, &horizon, spot, strike, sigma);
+        if strike.lt(k).any() {
             jet.d = european(phi, &horizon, spot, k, sigma).d;
         }
-        let (premium, exercised) = self.premium::<L, true>(terms, spot, k, sigma);
+        let (premium, exercised) = self.premium::<L, true>(terms, (spot, k, sigma), needed);
         add_premium(&mut jet, &premium, (spot, k, sigma));
-        (jet, exercised | self.worth_no_more(jet.v, s, k, sigma))
+        (jet, exercised | self.worth_no_more(jet.v, s, k, sigma, needed))
     }
 
     /// Value and volatility derivatives, and in which lanes exercising now is optimal; see [`PremiumTables::jet`].
     #[must_use]
     pub fn vol_jet<L: Lanes>(&self, terms: &Terms, s: f64, k: L, sigma: L) -> (VolJet<L>, L::Mask) {
         let spot = self.spot(terms, s);
-        let mut jet = european_vol(self.right.phi(), &Horizon::from(terms), spot, self.strike(k, sigma), sigma);
+        let needed = self.needed(terms, spot, k, sigma);
+        let strike = self.strike(k, sigma, needed);
+        let mut jet = european_vol(self.right.phi(), &Horizon::from(terms), spot, strike, sigma);
         let moved = (terms.r - self.terms.r).abs() + (terms.b - self.terms.b).abs() > 0.0;
         let (premium, exercised) = if moved {
-            self.premium::<L, true>(terms, spot, k, sigma)
+            self.premium::<L, true>(terms, (spot, k, sigma), needed)
         } else {
-            self.premium::<L, false>(terms, spot, k, sigma)
+            self.premium::<L, false>(terms, (spot, k, sigma), needed)
         };
         let (value, [vega, volga, ultima]) = (premium.value(), by_sigma(&premium, sigma));
         jet = VolJet {
@@ -136,7 +181,7 @@ impl PremiumTables {
             volga: jet.volga + volga,
             ultima: jet.ultima + ultima,
         };
-        (jet, exercised | self.worth_no_more(jet.value, s, k, sigma))
+        (jet, exercised | self.worth_no_more(jet.value, s, k, sigma, needed))
     }
 
     /// X, or NaN where the dividends are worth more than the spot.
@@ -145,35 +190,33 @@ impl PremiumTables {
         L::splat(if x > 0.0 { x } else { f64::NAN })
     }
 
-    fn lowers_strikes(&self) -> bool {
-        self.tables.iter().any(|table| matches!(table.layout, Layout::LowerStrike(_)))
-    }
-
     /// The strike of the European part: a dividend on the day of expiry lowers a call's.
-    fn strike<L: Lanes>(&self, k: L, sigma: L) -> L {
-        self.tables.iter().fold(k, |strike, table| match table.layout {
-            Layout::LowerStrike(amount) => L::select(table.holds(k, sigma), k - L::splat(amount), strike),
+    fn strike<L: Lanes>(&self, k: L, sigma: L, needed: L::Mask) -> L {
+        self.serving(k, sigma, needed).fold(k, |strike, (table, inside)| match table.layout {
+            Layout::LowerStrike(amount) => L::select(inside, k - L::splat(amount), strike),
             _ => strike,
         })
     }
 
     /// The lanes whose table is not plainly European and whose value is the intrinsic one.
-    fn worth_no_more<L: Lanes>(&self, value: L, s: f64, k: L, sigma: L) -> L::Mask {
+    fn worth_no_more<L: Lanes>(&self, value: L, s: f64, k: L, sigma: L, needed: L::Mask) -> L::Mask {
         let intrinsic = (L::splat(s) - k) * L::splat(self.right.phi());
-        let american = self.tables.iter().filter(|t| t.layout != Layout::European);
-        let may = american.fold(k.lt(k), |some, table| some | table.holds(k, sigma));
+        let american = self.serving(k, sigma, needed).filter(|(t, _)| t.layout != Layout::European);
+        let may = american.fold(k.lt(k), |some, (_, inside)| some | inside);
         may & (value - intrinsic).lt(k * L::splat(EXERCISED))
     }
 
-    /// The premium as a series, each lane from the table that serves it.
-    fn premium<L: Lanes, const ALL: bool>(&self, terms: &Terms, spot: L, k: L, sigma: L) -> (Taylor<L>, L::Mask) {
-        let mut out = Taylor::constant(L::splat(f64::NAN));
+    /// The premium as a series, each lane from the table that serves it; nothing where it is not needed.
+    fn premium<L: Lanes, const ALL: bool>(
+        &self,
+        terms: &Terms,
+        (spot, k, sigma): (L, L, L),
+        needed: L::Mask,
+    ) -> (Taylor<L>, L::Mask) {
+        let nothing = L::select(needed, L::splat(f64::NAN), L::splat(0.0));
+        let mut out = Taylor(core::array::from_fn(|_| nothing));
         let mut exercised = spot.lt(spot);
-        for table in &self.tables {
-            let inside = table.holds(k, sigma);
-            if !inside.any() {
-                continue;
-            }
+        for (table, inside) in self.serving(k, sigma, needed) {
             let Span { k: (k_lo, k_hi), sigma: (s_lo, s_hi) } = table.span;
             let clamped_k = k.max(L::splat(k_lo)).min(L::splat(k_hi));
             let clamped_sigma = sigma.max(L::splat(s_lo)).min(L::splat(s_hi));
@@ -229,18 +272,20 @@ impl PremiumTables {
 impl core::fmt::Debug for PremiumTables {
     /// How each table is laid out, not its numbers.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let layouts = self.tables.iter().map(|t| (t.layout, t.stop));
+        let layouts = self.built().map(|t| (t.layout, t.stop));
         f.debug_list().entries(layouts).finish()
     }
 }
 
-impl Table {
+impl Tile {
     fn holds<L: Lanes>(&self, k: L, sigma: L) -> L::Mask {
         let c = |v: f64| L::splat(v);
         let Span { k: (k_lo, k_hi), sigma: (s_lo, s_hi) } = self.span;
         c(k_lo).le(k) & k.le(c(k_hi)) & c(s_lo).le(sigma) & sigma.le(c(s_hi))
     }
+}
 
+impl Table {
     fn serves_age(&self, age: f64) -> bool {
         match self.layout {
             Layout::European | Layout::LowerStrike(_) => true,
