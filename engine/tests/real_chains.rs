@@ -156,7 +156,7 @@ fn arbitrage(done: &Done) -> (f64, f64) {
             fly = fly.min(density);
             if let Some(next) = done.curves.get(i + 1).filter(|n| n.fwd > 0.0) {
                 let fall = curve.variance_at(at(j)) / next.variance_at(at(j)) - 1.0;
-                if fall > 1e-3 && j % 20 == 0 && std::env::var_os("GREEKSD_VERBOSE").is_some() {
+                if fall > 1e-4 && std::env::var_os("GREEKSD_VERBOSE").is_some() {
                     println!(
                         "   {} {} falls by {fall:.2e} at k {:.4} of {:.3}..{:.3}; vols {:.3} {:.3}",
                         s.root,

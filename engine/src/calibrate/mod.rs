@@ -44,6 +44,14 @@ pub struct SliceInput<'a> {
     pub age_s: &'a [f64],
 }
 
+impl SliceInput<'_> {
+    /// Strike of a row, currency per share.
+    #[must_use]
+    pub fn strike(&self, row: usize) -> f64 {
+        f64::from(self.strike_milli[row]) / 1000.0
+    }
+}
+
 /// Why a quote was not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -100,27 +108,19 @@ pub struct SliceState {
 
 /// Pricers of calls and puts, kept for as long as they serve.
 #[derive(Debug, Default)]
-pub struct Pricers(Option<([Pricer; 2], Band)>);
+pub struct Pricers(Option<[Pricer; 2]>);
 
 impl Pricers {
     /// The pricers of both rights, built anew, with room for a while, only where those at hand do not serve.
     pub fn serving(&mut self, style: Style, terms: &Terms, band: &Band) -> &[Pricer; 2] {
-        self.serving_band(style, terms, band).0
-    }
-
-    /// The same with the band that they hold.
-    pub fn serving_band(&mut self, style: Style, terms: &Terms, band: &Band) -> (&[Pricer; 2], Band) {
-        let serve = |(pair, _): &([Pricer; 2], Band)| pair.iter().all(|p| p.serves(terms, band));
-        if !self.0.as_ref().is_some_and(serve) {
+        if !self.0.as_ref().is_some_and(|pair| pair.iter().all(|p| p.serves(terms, band))) {
             self.0 = None;
         }
         let build = || {
-            let roomy = with_room(band);
-            let of = |right| Pricer::new(style, right, terms, &roomy, Scheme::Fast);
-            ([of(Right::Call), of(Right::Put)], roomy)
+            let band = with_room(band);
+            [Right::Call, Right::Put].map(|right| Pricer::new(style, right, terms, &band, Scheme::Fast))
         };
-        let (pair, held) = self.0.get_or_insert_with(build);
-        (pair, *held)
+        self.0.get_or_insert_with(build)
     }
 }
 

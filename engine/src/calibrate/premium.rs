@@ -7,12 +7,11 @@
 
 use super::borrow::{Carry, implied_borrow};
 use super::forward::{Pair, Parity, fit_forward};
-use super::implied::{european, span, start_vols};
-use super::invert::{Model, Valuation};
+use super::implied::{span, start_vols};
+use super::invert::{european, invert, values};
 use super::{Look, SliceInput, SliceState};
 use crate::contract::Right;
-use crate::kernel::american::{Band, Pricer};
-use crate::kernel::black76::Horizon;
+use crate::kernel::american::Band;
 use crate::kernel::dividends::Terms;
 
 /// Rounds at most; most slices take two or three.
@@ -94,26 +93,25 @@ fn premium_misses(
 ) -> Vec<f64> {
     let terms = Terms { t: input.t, r: input.r, b, divs: input.divs.to_vec() };
     let s = effective_spot(fwd, &terms);
-    let european = european(&terms, s);
-    let start = start_vols(input, &look.quotes, &european);
+    let plain = european(&terms);
+    let start = start_vols(input, &look.quotes, fwd, &[plain[0].at(&terms, s), plain[1].at(&terms, s)]);
     let near: Vec<f64> = pairs.iter().map(|p| start[p.call as usize]).collect();
     let ends = (pairs.first().map_or(1.0, |p| p.k), pairs.last().map_or(1.0, |p| p.k));
-    let band = Band { k: ends, sigma: span(&near) };
-    let (pricers, band) = state.near_pricers.serving_band(input.style, &terms, &band);
-    let value = valuation(pricers, &terms, s, band.sigma);
+    let pricers = state.near_pricers.serving(input.style, &terms, &Band { k: ends, sigma: span(&near) });
+    let at = |right: Right| pricers[right as usize].at(&terms, s);
+    let mid = |i: usize, right: Right| {
+        let row = if right == Right::Call { pairs[i].call } else { pairs[i].put };
+        look.quotes.mid(row as usize)
+    };
     let mut misses = vec![f64::NAN; pairs.len()];
-    let low_premium = |k: f64| side_of(k, fwd, s);
-    for right in [Right::Call, Right::Put] {
-        let rows: Vec<usize> = (0..pairs.len()).filter(|&i| low_premium(pairs[i].k) == right).collect();
-        let k: Vec<f64> = rows.iter().map(|&i| pairs[i].k).collect();
-        let row_of = |i: usize, r: Right| if r == Right::Call { pairs[i].call } else { pairs[i].put } as usize;
-        let price: Vec<f64> = rows.iter().map(|&i| look.quotes.mid(row_of(i, right))).collect();
-        let start: Vec<f64> = rows.iter().map(|&i| near[i]).collect();
-        let sigma = value.invert(right, &k, &price, &start);
-        let other = if right == Right::Call { Right::Put } else { Right::Call };
-        let model = value.values(other, &k, &sigma);
-        for (j, &i) in rows.iter().enumerate() {
-            misses[i] = (look.quotes.mid(row_of(i, other)) - model[j]) * other.phi();
+    for (right, other) in [(Right::Call, Right::Put), (Right::Put, Right::Call)] {
+        let rows: Vec<usize> = (0..pairs.len()).filter(|&i| side_of(pairs[i].k, fwd, s) == right).collect();
+        let pick = |f: &dyn Fn(usize) -> f64| rows.iter().map(|&i| f(i)).collect::<Vec<f64>>();
+        let k = pick(&|i| pairs[i].k);
+        let sigma = invert(&at(right), &k, &pick(&|i| mid(i, right)), &pick(&|i| near[i]));
+        let model = values(&at(other), &k, &sigma);
+        for (&i, model) in rows.iter().zip(model) {
+            misses[i] = (mid(i, other) - model) * other.phi();
         }
     }
     misses
@@ -135,16 +133,4 @@ fn side_of(k: f64, fwd: f64, s: f64) -> Right {
 #[must_use]
 pub fn effective_spot(fwd: f64, terms: &Terms) -> f64 {
     fwd * (-(terms.r - terms.b) * terms.t).exp() + terms.a(0.0)
-}
-
-/// American values at a spot.
-#[must_use]
-pub fn valuation<'a>(pricers: &'a [Pricer; 2], terms: &'a Terms, s: f64, sigma: (f64, f64)) -> Valuation<'a> {
-    Valuation {
-        model: Model::American([pricers[0].at(terms, s), pricers[1].at(terms, s)]),
-        at: Horizon::from(terms),
-        x: s - terms.a(0.0),
-        s,
-        sigma,
-    }
 }

@@ -14,33 +14,42 @@ pub fn durrleman(k: f64, v: &LnVariance) -> f64 {
     lead * lead + w * (0.5 * v.bend + 0.25 * s2 - 0.0625 * w * s2)
 }
 
-/// Rounds of repair over a whole chain; in the last ones only the later curve of a pair moves.
-const ROUNDS: usize = 6;
+/// Rounds of repair over a whole chain at most; after the first ones only the later curve of a pair moves.
+const ROUNDS: usize = 14;
+const SHARED_ROUNDS: usize = 4;
 /// A crossing smaller than this part of w is none.
 const CROSSING_SMALL: f64 = 1e-6;
 /// Least value of Durrleman's function at the places looked at, so that none between them is negative.
 const DENSITY_MIN: f64 = 2e-3;
 /// Passes of smoothing over the places of a butterfly.
 const SMOOTHINGS: usize = 40;
-/// A repair at one place moves the coefficients within this many knots.
+/// A repair at one place moves the coefficients within this many knots; more of them where smoothing undoes it.
 const NEAR_KNOTS: f64 = 1.5;
 
 /// Repairs curves that cross a neighbour in total variance at equal forward moneyness, the less supported one moving
 /// more, and smooths what that bends. Curves in order of time; those that know nothing are passed over.
 pub fn repair(curves: &mut [Curve]) {
     let known: Vec<usize> = (0..curves.len()).filter(|&i| curves[i].fwd > 0.0).collect();
+    let mut touched = vec![true; curves.len()];
     for round in 0..ROUNDS {
-        let last = round + 2 >= ROUNDS;
-        let mut moved = false;
+        let reach = NEAR_KNOTS + 0.5 * round.saturating_sub(SHARED_ROUNDS) as f64;
+        let later_only = round >= SHARED_ROUNDS;
+        let mut moved = vec![false; curves.len()];
         for pair in known.windows(2) {
-            moved |= part_pair(curves, pair[0], pair[1], last);
+            let (early, late) = (pair[0], pair[1]);
+            let due = touched[early] || touched[late] || moved[early];
+            if due && part_pair(curves, (early, late), later_only, reach) {
+                moved[early] |= !later_only;
+                moved[late] = true;
+            }
         }
-        if !moved {
-            break;
-        }
-        for &i in &known {
+        for &i in known.iter().filter(|&&i| moved[i]) {
             smooth_butterflies(&mut curves[i]);
         }
+        if moved.iter().all(|m| !m) {
+            break;
+        }
+        touched = moved;
     }
 }
 
@@ -71,7 +80,7 @@ pub fn smooth_butterflies(curve: &mut Curve) {
 }
 
 /// Parts one crossing pair; with `later_only` the earlier curve stays.
-fn part_pair(curves: &mut [Curve], early: usize, late: usize, later_only: bool) -> bool {
+fn part_pair(curves: &mut [Curve], (early, late): (usize, usize), later_only: bool, reach: f64) -> bool {
     let crossings = crossings(&curves[early], &curves[late]);
     let (mut up, mut down) = (Vec::new(), Vec::new());
     for &(k, gap) in &crossings {
@@ -81,8 +90,8 @@ fn part_pair(curves: &mut [Curve], early: usize, late: usize, later_only: bool) 
         down.push((curves[early].place_of(k), gap * (1.0 - share)));
     }
     if !crossings.is_empty() {
-        curves[late].spline.move_near(&up, NEAR_KNOTS, 1.0);
-        curves[early].spline.move_near(&down, NEAR_KNOTS, -1.0);
+        curves[late].spline.move_near(&up, reach, 1.0);
+        curves[early].spline.move_near(&down, reach, -1.0);
     }
     !crossings.is_empty()
 }

@@ -42,12 +42,16 @@ struct StrikeQuote {
 pub fn fit(slices: &[SurfaceInput]) -> Vec<Curve> {
     let quotes: Vec<Vec<StrikeQuote>> = slices.iter().map(merge_quotes).collect();
     let bases = fit_bases(slices, &quotes);
-    let mut curves: Vec<Curve> = (0..slices.len())
-        .map(|i| match bases[i] {
-            Some(base) => fit_curve(&slices[i], &quotes[i], base),
-            None => Curve::missing(slices[i].t),
-        })
-        .collect();
+    let mut before = (0.0, 0.0);
+    let mut curves: Vec<Curve> = Vec::with_capacity(slices.len());
+    for i in 0..slices.len() {
+        let Some(base) = bases[i] else {
+            curves.push(Curve::missing(slices[i].t));
+            continue;
+        };
+        curves.push(fit_curve(&slices[i], &quotes[i], base, before));
+        before = two_sided_range(quotes[i].iter().map(|q| (q, q.k)));
+    }
     repair(&mut curves);
     curves
 }
@@ -176,16 +180,21 @@ fn borrowed_base(
 }
 
 /// The spline over a base, softened until it meets the quotes, stiffened where it would bend into arbitrage.
-fn fit_curve(slice: &SurfaceInput, quotes: &[StrikeQuote], base: Base) -> Curve {
-    let places: Vec<f64> = quotes.iter().map(|q| spline_place(q.k / base.sd())).collect();
-    let (from, to) = quoted_range(quotes, &places);
-    let pieces = ((to - from + 2.0 * REACH) / KNOT_STEP).ceil().min(PIECES_MAX);
-    let step = (to - from + 2.0 * REACH) / pieces;
+///
+/// Its knots reach beyond its own quotes, and to those of the expiry before (log-moneyness `before`), with which it
+/// must not cross.
+fn fit_curve(slice: &SurfaceInput, quotes: &[StrikeQuote], base: Base, before: (f64, f64)) -> Curve {
+    let place = |k: f64| spline_place(k / base.sd());
+    let places: Vec<f64> = quotes.iter().map(|q| place(q.k)).collect();
+    let (from, to) = two_sided_range(quotes.iter().zip(places.iter().copied()));
+    let (start, end) = (from.min(place(before.0)) - REACH, to.max(place(before.1)) + REACH);
+    let pieces = ((end - start) / KNOT_STEP).ceil().min(PIECES_MAX);
+    let step = (end - start) / pieces;
     let mut curve = Curve {
         fwd: slice.fwd,
         t: slice.t,
         base,
-        spline: Spline::with_knots(from - REACH, to + REACH, pieces as usize),
+        spline: Spline::with_knots(start, end, pieces as usize),
         support: Support::default(),
         quoted: (from, to),
         outliers: 0,
@@ -201,9 +210,10 @@ fn fit_curve(slice: &SurfaceInput, quotes: &[StrikeQuote], base: Base) -> Curve 
     curve
 }
 
-fn quoted_range(quotes: &[StrikeQuote], places: &[f64]) -> (f64, f64) {
-    let firm = || quotes.iter().zip(places).filter(|(q, _)| !q.ask_only).map(|(_, &u)| u);
-    let (from, to) = (firm().fold(f64::INFINITY, f64::min), firm().fold(f64::NEG_INFINITY, f64::max));
+/// Least and greatest place of the two-sided quotes; the money where there are none.
+fn two_sided_range<'a>(quotes: impl Iterator<Item = (&'a StrikeQuote, f64)>) -> (f64, f64) {
+    let firm = quotes.filter(|(q, _)| !q.ask_only).map(|(_, place)| place);
+    let (from, to) = firm.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), u| (a.min(u), b.max(u)));
     if from <= to { (from, to) } else { (0.0, 0.0) }
 }
 
@@ -221,11 +231,13 @@ impl<'a> Problem<'a> {
             let y = q.mid - curve.base.vol(q.k / sd).ln();
             Sample { u, y, w: if q.ask_only { 0.0 } else { 1.0 / (q.half * q.half) } }
         });
+        let (start, end) = (curve.spline.place(1), curve.spline.place(curve.spline.len() - 2));
+        let beyond = |reach: f64| ((reach / step) as usize).saturating_sub(1);
         let bend_sd = BEND_SD * (step / KNOT_STEP).powi(2);
         let stiffness = Stiffness {
             bend: vec![1.0 / (bend_sd * bend_sd); curve.spline.len() - 2],
             end_slope: 1.0 / (0.02 * step).powi(2),
-            ends: 3,
+            ends: (beyond(curve.quoted.0 - start), beyond(end - curve.quoted.1)),
             level: 1.0,
         };
         Self { samples: samples.collect(), quotes, stiffness }
