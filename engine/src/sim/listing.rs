@@ -47,11 +47,11 @@ pub(super) struct Lister<'a> {
 }
 
 impl Lister<'_> {
-    /// Lists a name; `None` if a symbol of it is no ticker.
+    /// Lists a name; `None` if a symbol of it is no ticker, or it follows a name that is not there.
     pub(super) fn list(&self, name: &Name) -> Option<Listed> {
         let symbol = Symbol::parse(&name.symbol)?;
         let chance = self.seed.named(&name.symbol);
-        let path = Path::new(self.seed, name, self.universe);
+        let path = Path::new(self.seed, name, self.universe)?;
         let level = path.level();
         let dividends = carry::dividends(&name.payout, level, self.calendar, self.date, chance.sub(CHANCE_DIVIDENDS));
         let ex = |&(date, amount): &(Date, f64)| (self.calendar.ex_instant(date).as_second(), amount);

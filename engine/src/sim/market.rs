@@ -34,7 +34,8 @@ impl SimMarket {
         Self::with_universe(seed, now, &well_known())
     }
 
-    /// Any names at the session of an instant. Names whose symbol is no ticker are left out.
+    /// Any names at the session of an instant. Names whose symbol is no ticker, and
+    /// those that follow a name that is not there, are left out.
     #[must_use]
     pub fn with_universe(seed: u64, now: Timestamp, universe: &[Name]) -> Self {
         let calendar = Calendar::embedded();
