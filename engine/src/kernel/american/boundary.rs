@@ -4,10 +4,9 @@
 //! (Andersen, Lake and Offengenden, 2016, equation A). They iterate a fixed point; with high rates or low volatility
 //! those sweeps diverge, and their damped forms need up to 200. Newton with the whole matrix takes 4 to 10 steps for
 //! every sign and size of rates, and the same matrix gives the boundary's derivative in a rate without a second
-//! solution. The lanes of a solve are volatilities; a
-//! [`Boundary`] keeps H/sigma² as a polynomial in √tau and ln sigma, so that one table serves every spot, every strike
-//! (B scales with K), every volatility of its range and every moment until expiry. Calls are puts with rate and yield
-//! exchanged, ln(B/K) with the other sign. Never: a spot.
+//! solution. The lanes of a solve are volatilities; a [`Boundary`] keeps H/sigma² as a polynomial in √tau and ln sigma,
+//! so that one table serves every spot, every strike (B scales with K), every volatility of its range and every moment
+//! until expiry. Calls are puts with rate and yield exchanged, ln(B/K) with the other sign. Never: a spot.
 
 use super::super::dividends::Terms;
 use super::super::elementary::{exp, ln};
