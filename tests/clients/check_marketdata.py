@@ -1,0 +1,98 @@
+"""marketdata-sdk-py: with and without token; expirations, strikes, lookup, quotes, and the chain in each output."""
+
+import datetime
+import os
+import sys
+
+import native
+
+os.environ["MARKETDATA_BASE_URL"] = sys.argv[1]  # read when the package is imported
+
+from marketdata import MarketDataClient, OutputFormat  # noqa: E402
+
+FIELDS = ("delta", "gamma", "theta", "vega", "svc_vol", "und_price")
+NAMES = {"svc_vol": "iv", "und_price": "underlyingPrice"}
+EASTERN_DAY = "%Y-%m-%d"
+
+
+def good(result):
+    """The client returns errors instead of raising them."""
+    native.require("Error" not in type(result).__name__, f"{result}")
+    return result
+
+
+def seen(columns):
+    """Contracts of a column-wise answer."""
+    rows = (dict(zip(columns, values)) for values in zip(*columns.values()))
+    for row in rows:
+        values = {name: row[NAMES.get(name, name)] for name in FIELDS}
+        named = native.seen_by_osi(row["optionSymbol"], values)
+        native.require_equal((float(row["strike"]), row["side"]), named.key[1:], f"identity of {named.osi}")
+        yield named
+
+
+def columns_of(answer):
+    return {name: values for name, values in answer.items() if name != "s"}
+
+
+def same(rows, answer):
+    native.same_chain(rows, list(seen(columns_of(answer))), FIELDS, SCALE)
+
+
+# Without a price there is nothing to be in or out of; the column is never null.
+SCALE = native.FOUR_OR_NULL
+
+
+def standard(rows):
+    return [row for row in rows if not native.is_adjusted(row)]
+
+
+def same_chain(client, symbol, rows):
+    raw = {"expiration": "all", "output_format": OutputFormat.JSON}
+    same(standard(rows), good(client.options.chain(symbol, **raw)))
+
+    frame = good(client.options.chain(symbol, expiration="all", side="put", output_format=OutputFormat.DATAFRAME))
+    puts = [row for row in standard(rows) if row["right"] == "put"]
+    same(puts, frame.reset_index().to_dict("list"))
+    days = sorted({str(stamp)[:10] for stamp in frame["expiration"]})
+    native.require_equal(days, native.expiries(puts), "expirations of the data frame")
+
+    objects = good(client.options.chain(symbol, expiration="all", output_format=OutputFormat.INTERNAL))
+    same(standard(rows), vars(objects))
+    by_default = good(client.options.chain(symbol, output_format=OutputFormat.JSON))
+    native.require_equal(len(set(by_default["expiration"])), 1, "expirations without a parameter")
+
+
+def same_neighbours(client, symbol, rows):
+    days = good(client.options.expirations(symbol, output_format=OutputFormat.INTERNAL)).expirations
+    native.require_equal([day.strftime(EASTERN_DAY) for day in days], native.expiries(rows), "expirations")
+
+    day = native.expiries(rows)[0]
+    strikes = good(client.options.strikes(symbol, expiration=day, output_format=OutputFormat.JSON))[day]
+    native.require_equal(sorted(strikes), sorted({row["strike"] for row in rows if row["expiry"] == day}), "strikes")
+
+    some = native.sample(rows, symbol)
+    for row in some[:1]:
+        date = datetime.date.fromisoformat(row["expiry"])
+        text = f"{row['root']} {date.month}/{date.day}/{date.year} {row['strike']} {row['right']}"
+        found = good(client.options.lookup(text, output_format=OutputFormat.INTERNAL)).optionSymbol
+        native.require_equal(found, native.osi(row), f"lookup of {text}")
+    same(some, good(client.options.quotes([native.osi(row) for row in some], output_format=OutputFormat.JSON)))
+
+
+def check(daemon):
+    contracts = 0
+    for token in (None, "token"):
+        client = MarketDataClient(token=token)
+        for symbol in daemon.symbols:
+            rows = daemon.chain(symbol)
+            same_chain(client, symbol, rows)
+            same_neighbours(client, symbol, rows)
+            contracts += len(rows)
+    unknown = client.options.chain("ZZZZ", output_format=OutputFormat.JSON)
+    native.require("Error" in type(unknown).__name__, "an unknown underlying is an error result")
+    return f"{contracts} contracts"
+
+
+if __name__ == "__main__":
+    native.main(check)

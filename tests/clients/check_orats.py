@@ -1,0 +1,48 @@
+"""orats: one row per root, expiration and strike, with calls and puts side by side; filters by days and delta."""
+
+import native
+from orats.api.data import DataApi
+
+CALL = {"delta": "delta", "gamma": "gamma", "theta": "theta", "vega": "vega", "rho": "rho", "svc_vol": "iv",
+        "svc_theo": "call_value", "bid_vol": "call_bid_iv", "ask_vol": "call_ask_iv", "und_price": "spot_price"}
+PUT = {"svc_vol": "iv", "svc_theo": "put_value", "bid_vol": "put_bid_iv", "ask_vol": "put_ask_iv",
+       "und_price": "underlying_price"}
+
+
+def seen(strikes, right, names):
+    """One side of the rows. Their Greeks are the call's, so the put shows only its value and volatilities."""
+    return [
+        native.Seen(str(row.expiration_date), row.strike, right, {ours: getattr(row, name) for ours, name in names.items()})
+        for row in strikes
+    ]
+
+
+def same(rows, strikes):
+    for right, names in (("call", CALL), ("put", PUT)):
+        side = [row for row in rows if row["right"] == right]
+        native.same_chain(side, seen(strikes, right, names), tuple(names), native.FOUR_OR_ZERO)
+
+
+def check(daemon):
+    DataApi._base_url = f"{daemon.base}/datav2"
+    api = DataApi("token")
+    contracts = 0
+    for symbol in daemon.symbols:
+        rows = daemon.chain(symbol)
+        strikes = api.strikes(symbol)
+        same(rows, strikes)
+
+        dates = {row.expiration_date: row.days_to_expiration for row in strikes}
+        for date, days in dates.items():
+            native.require_equal(days, (date - strikes[0].trade_date).days, f"days to {date}")
+        middle = sorted(dates.values())[len(dates) // 2]
+        few = api.strikes(symbol, days_to_expiration=f"0,{middle}", delta=".3,.5")
+        expected = [row for row in strikes if row.days_to_expiration <= middle and 0.3 <= row.delta <= 0.5]
+        native.require_equal(few, expected, "strikes filtered by days and delta")
+        contracts += len(rows)
+    native.require_equal(api.strikes("ZZZZ"), [], "an unknown underlying")
+    return f"{contracts} contracts"
+
+
+if __name__ == "__main__":
+    native.main(check)
