@@ -54,6 +54,7 @@ CHECKS = [
     Check("intrinio-sdk", "check_intrinio.py"),
     Check("marketdata-sdk-py", "check_marketdata.py"),
     Check("alpha_vantage", "check_alpha_vantage.py"),
+    Check("alphavantage-core", "check_alphavantage_core.py"),
     Check("lumiwealth-tradier", "check_lumiwealth_tradier.py"),
     Check("tradier-python", "check_tradier_python.py"),
     Check("pytradier", "check_pytradier.py"),
