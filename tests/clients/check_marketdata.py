@@ -12,12 +12,13 @@ from marketdata import MarketDataClient, OutputFormat  # noqa: E402
 
 FIELDS = ("delta", "gamma", "theta", "vega", "svc_vol", "und_price")
 NAMES = {"svc_vol": "iv", "und_price": "underlyingPrice"}
+SCALE = native.FOUR_OR_NULL
 EASTERN_DAY = "%Y-%m-%d"
 
 
 def good(result):
     """The client returns errors instead of raising them."""
-    native.require("Error" not in type(result).__name__, f"{result}")
+    native.require("Error" not in type(result).__name__, f"{getattr(result, 'error', '')!r}")
     return result
 
 
@@ -39,17 +40,17 @@ def same(rows, answer):
     native.same_chain(rows, list(seen(columns_of(answer))), FIELDS, SCALE)
 
 
-# Without a price there is nothing to be in or out of; the column is never null.
-SCALE = native.FOUR_OR_NULL
-
-
 def standard(rows):
     return [row for row in rows if not native.is_adjusted(row)]
 
 
-def same_chain(client, symbol, rows):
+def same_chain(client, symbol, rows, seconds):
     raw = {"expiration": "all", "output_format": OutputFormat.JSON}
-    same(standard(rows), good(client.options.chain(symbol, **raw)))
+    answer = good(client.options.chain(symbol, **raw))
+    same(standard(rows), answer)
+    native.require_equal(set(answer["updated"]), {seconds}, "time of the snapshot")
+    first = {name: values[0] for name, values in columns_of(answer).items()}
+    native.require_integers(first, ("expiration", "updated", "dte", "bidSize", "askSize", "openInterest", "volume"))
 
     frame = good(client.options.chain(symbol, expiration="all", side="put", output_format=OutputFormat.DATAFRAME))
     puts = [row for row in standard(rows) if row["right"] == "put"]
@@ -86,7 +87,7 @@ def check(daemon):
         client = MarketDataClient(token=token)
         for symbol in daemon.symbols:
             rows = daemon.chain(symbol)
-            same_chain(client, symbol, rows)
+            same_chain(client, symbol, rows, daemon.milliseconds() // 1000)
             same_neighbours(client, symbol, rows)
             contracts += len(rows)
     unknown = client.options.chain("ZZZZ", output_format=OutputFormat.JSON)

@@ -7,6 +7,8 @@ CALL = {"delta": "delta", "gamma": "gamma", "theta": "theta", "vega": "vega", "r
         "svc_theo": "call_value", "bid_vol": "call_bid_iv", "ask_vol": "call_ask_iv", "und_price": "spot_price"}
 PUT = {"svc_vol": "iv", "svc_theo": "put_value", "bid_vol": "put_bid_iv", "ask_vol": "put_ask_iv",
        "und_price": "underlying_price"}
+INTEGERS = ("dte", "callVolume", "callOpenInterest", "callBidSize", "callAskSize",
+            "putVolume", "putOpenInterest", "putBidSize", "putAskSize")
 
 
 def seen(strikes, right, names):
@@ -32,6 +34,8 @@ def check(daemon):
         strikes = api.strikes(symbol)
         same(rows, strikes)
 
+        updated = {(row.updated_at - native.EPOCH).total_seconds() for row in strikes}
+        native.require_equal(updated, {daemon.milliseconds() // 1000}, "time of the snapshot")
         dates = {row.expiration_date: row.days_to_expiration for row in strikes}
         for date, days in dates.items():
             native.require_equal(days, (date - strikes[0].trade_date).days, f"days to {date}")
@@ -41,6 +45,8 @@ def check(daemon):
         native.require_equal(few, expected, "strikes filtered by days and delta")
         contracts += len(rows)
     native.require_equal(api.strikes("ZZZZ"), [], "an unknown underlying")
+    first = daemon.json("/datav2/strikes", ticker=daemon.symbols[0])["data"][0]
+    native.require_integers(first, INTEGERS)
     return f"{contracts} contracts"
 
 

@@ -42,7 +42,7 @@ def same(daemon, symbol, rows, records, order):
     """Same chain, and the times of the one snapshot on every record, in Eastern wall time."""
     native.same_chain(rows, [seen(record, order) for record in records], fields(order), native.COLUMNAR)
     _, published = daemon.snapshot()
-    wall = datetime.datetime.fromisoformat(published).replace(tzinfo=None)
+    wall = published.replace(tzinfo=None, microsecond=published.microsecond // 1000 * 1000)
     for name in ("timestamp", "underlying_timestamp"):
         times = {datetime.datetime.fromisoformat(str(record[name])) for record in records}
         native.require_equal(times, {wall}, f"{name} of {symbol}")

@@ -6,6 +6,7 @@ Importing this module guards the process (see `guard`). Only Python's own librar
 of clients can run it.
 """
 
+import datetime
 import json
 import random
 import sys
@@ -24,6 +25,7 @@ SKIPPED = 77
 CORE = ("delta", "gamma", "theta", "vega", "rho")
 NATIVE_DECIMALS = 6
 CONTRACTS_SAMPLED = 5
+EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
 
 class Skip(Exception):
@@ -128,9 +130,14 @@ class Daemon:
         return rows
 
     def snapshot(self):
-        """Number and time of the published snapshot."""
+        """Number and time of the published snapshot; the time carries the Eastern offset."""
         health = self.json("/health")
-        return health["snapshot_number"], health["snapshot_time"]
+        return health["snapshot_number"], datetime.datetime.fromisoformat(health["snapshot_time"])
+
+    def milliseconds(self):
+        """The time of the published snapshot in whole milliseconds since 1970."""
+        _, published = self.snapshot()
+        return (published - EPOCH) // datetime.timedelta(milliseconds=1)
 
 
 def require(condition, text):
@@ -148,6 +155,12 @@ def require_equal(found, expected, what):
 def _short(value):
     text = repr(value)
     return text if len(text) < 200 else f"{text[:200]}…"
+
+
+def require_integers(record, names):
+    """Fails the check where one of the fields came as anything but a JSON integer: typed clients reject `0.0`."""
+    for name in names:
+        require(type(record[name]) is int, f"{name} is {record[name]!r}, not an integer")
 
 
 def same_contracts(rows, seen):

@@ -28,6 +28,13 @@ def same_break_even(rows, contracts):
         native.require(abs(contract.break_even_price - expected) < 5.2e-5, f"break-even of {row['osym']}")
 
 
+def same_time(daemon, contracts):
+    """Nanoseconds of the snapshot, as integers: they have more digits than a double."""
+    stamps = {contract.underlying_asset.last_updated for contract in contracts}
+    native.require({type(stamp) for stamp in stamps} == {int}, f"times are not integers: {stamps}")
+    native.require_equal({stamp // 1_000_000 for stamp in stamps}, {daemon.milliseconds()}, "time of the snapshot")
+
+
 def check_with(client_class):
     """A check of one of the two packages."""
 
@@ -40,6 +47,7 @@ def check_with(client_class):
                 answer = list(client.list_snapshot_options_chain(symbol, params={"limit": limit}))
                 native.same_chain(rows, [seen(one) for one in answer], FIELDS, native.FOUR_OR_NULL)
                 same_break_even(rows, answer)
+                same_time(daemon, answer)
             _filtered(client, symbol, rows)
             some = native.sample(rows, symbol)
             single = [seen(client.get_snapshot_option(symbol, "O:" + native.osi(row))) for row in some]

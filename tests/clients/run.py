@@ -39,11 +39,12 @@ SKIPPED = 77
 
 @dataclass(frozen=True)
 class Check:
-    """A client: what it is called, the program that uses it, and the requirement file of its environment."""
+    """A client: what it is called, the program that uses it, the requirement file of its environment, its script."""
 
     name: str
     program: str
     requirements: str = "requirements.txt"
+    script: str = ""
 
 
 CHECKS = [
@@ -67,6 +68,9 @@ CHECKS = [
     Check("polars (columnar)", "check_columnar_polars.py"),
     Check("pandas, polars (native)", "check_native_frames.py"),
     Check("pandas.read_html", "check_html.py"),
+    Check("alpaca-trade-api (js)", "check_node.py", script="alpaca"),
+    Check("massive (js)", "check_node.py", script="massive"),
+    Check("intrinio-sdk (js)", "check_node.py", script="intrinio"),
 ]
 
 NOT_POSSIBLE = {
@@ -97,6 +101,25 @@ def python_of(requirements):
             raise Unavailable(f"cannot install {requirements}: {last_line(done.stderr or done.stdout)}")
     stamp.write_text(digest)
     return python
+
+
+def install_node():
+    """The JavaScript clients, in the versions of their lock file, beside the scripts that use them."""
+    npm = shutil.which("npm")
+    if not npm:
+        return  # the check says why it is skipped
+    home = VENVS / "node"
+    shutil.copytree(HERE / "node", home, dirs_exist_ok=True)
+    stamp = home / "installed"
+    digest = hashlib.sha256((HERE / "node" / "package-lock.json").read_bytes()).hexdigest()
+    if stamp.exists() and stamp.read_text() == digest:
+        return
+    print(f"installing package-lock.json into {home.relative_to(ROOT)}", flush=True)
+    command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+    done = subprocess.run(command, cwd=home, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Unavailable(f"cannot install the JavaScript clients: {last_line(done.stderr)}")
+    stamp.write_text(digest)
 
 
 def last_line(text):
@@ -169,10 +192,12 @@ def run_check(check, base, symbols):
     """Runs one check. Gives `ok`, `FAILED` or `SKIPPED`, why, and all that it printed."""
     try:
         python = python_of(check.requirements)
+        if check.script:
+            install_node()
     except Unavailable as reason:
         return "FAILED", str(reason), ""
     with tempfile.TemporaryDirectory() as home:
-        command = [str(python), str(HERE / check.program), base, symbols]
+        command = [str(python), str(HERE / check.program), base, symbols, *filter(None, [check.script])]
         process = subprocess.Popen(
             command, cwd=home, env=environment(home), stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
