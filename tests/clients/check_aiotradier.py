@@ -1,4 +1,4 @@
-"""aiotradier: chains over asynchronous sockets."""
+"""aiotradier: expirations and chains over asynchronous sockets."""
 
 import asyncio
 
@@ -14,6 +14,10 @@ def check(daemon):
     def chain_of(symbol, day):
         return asyncio.run(adapter.api_get_option_chains(symbol, day, greeks=True))["options"]["option"]
 
+    def dates_of(symbol):
+        return asyncio.run(adapter.api_get_option_expirations(symbol))["expirations"]
+
+    tradier_chain.same_expirations(daemon, lambda symbol: tradier_chain.dates_in(dates_of(symbol)))
     return tradier_chain.same_by_expiration(daemon, chain_of)
 
 

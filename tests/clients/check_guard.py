@@ -22,6 +22,7 @@ def check(daemon):
         lambda: http.client.HTTPSConnection("vendor.example", timeout=1).connect(),
         lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"", (OUTSIDE, 53)),
         lambda: asyncio.run(_open(OUTSIDE)),
+        lambda: socket.create_connection(("127.0.0.1", guard.NOWHERE), timeout=1),
     ]
     for attempt in attempts:
         try:

@@ -3,14 +3,17 @@
 A client whose address was not redirected would otherwise ask its vendor, and a check could pass on the vendor's answer.
 Every attempt is refused and remembered, because clients swallow errors; a check with a remembered attempt fails.
 
-Covers Python's own sockets (asyncio included). Libraries with sockets of their own see the proxy of `run.py`, which
-leads nowhere. Never: a list of vendors.
+Covers Python's own sockets (asyncio included). Libraries with sockets of their own see the proxy of `run.py`, a port
+that leads nowhere; asking it counts as an attempt too. Never: a list of vendors.
 """
 
 import ipaddress
 import socket
 
 LOCAL_NAMES = {None, "", "localhost", b"localhost"}
+
+NOWHERE = 9
+"""The loopback port that `run.py` names as the proxy for everything else."""
 
 attempts = []
 """What was refused so far, as text."""
@@ -30,10 +33,10 @@ def _is_loopback(host):
         return False
 
 
-def _require_loopback(host):
-    if not _is_loopback(host):
-        attempts.append(str(host))
-        raise Refused(f"the check tried to reach {host}")
+def _require_loopback(host, port=None):
+    if not _is_loopback(host) or port == NOWHERE:
+        attempts.append(str(host) if port != NOWHERE else "the proxy")
+        raise Refused(f"the check tried to reach {attempts[-1]}")
 
 
 def _guard_address(method):
@@ -41,7 +44,7 @@ def _guard_address(method):
 
     def guarded(self, *args):
         if self.family in (socket.AF_INET, socket.AF_INET6):
-            _require_loopback(args[-1][0])
+            _require_loopback(*args[-1][:2])
         return method(self, *args)
 
     return guarded

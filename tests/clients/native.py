@@ -166,12 +166,18 @@ def require_integers(record, names):
 def same_contracts(rows, seen):
     """The same contracts on both sides: how many, which expirations, strikes, rights, and the symbols where shown."""
     require_equal(len(seen), len(rows), "number of contracts")
-    require_equal({s.expiry for s in seen}, {r["expiry"] for r in rows}, "expirations")
-    require_equal({float(s.strike) for s in seen}, {float(r["strike"]) for r in rows}, "strikes")
-    require_equal({s.right for s in seen}, {r["right"] for r in rows}, "rights")
+    _require_same({s.expiry for s in seen}, {r["expiry"] for r in rows}, "expirations")
+    _require_same({float(s.strike) for s in seen}, {float(r["strike"]) for r in rows}, "strikes")
+    _require_same({s.right for s in seen}, {r["right"] for r in rows}, "rights")
     if all(s.osi for s in seen):
-        require_equal(sorted(s.osi for s in seen), sorted(osi(r) for r in rows), "symbols")
+        _require_same({s.osi for s in seen}, {osi(r) for r in rows}, "symbols")
     require_equal(sorted(s.key for s in seen), sorted(_key(r) for r in rows), "contracts")
+
+
+def _require_same(found, expected, what):
+    """Fails the check with what is missing and what is too many, unless two sets are equal."""
+    missing, extra = sorted(expected - found)[:5], sorted(found - expected)[:5]
+    require(not missing and not extra, f"{what}: the client lacks {missing}, has {extra} too many")
 
 
 def _key(row):

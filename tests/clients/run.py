@@ -24,6 +24,8 @@ import urllib.error
 import urllib.request
 from dataclasses import dataclass
 
+import guard
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 VENVS = ROOT / "target" / "clients-venv"
@@ -181,7 +183,7 @@ class Daemon:
 
 def environment(home):
     """A small environment, the same everywhere: proxies that lead nowhere except for loopback, nobody's settings."""
-    nowhere = "http://127.0.0.1:9"
+    nowhere = f"http://127.0.0.1:{guard.NOWHERE}"
     kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "LANG") if name in os.environ}
     proxies = {name: nowhere for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")}
     direct = {name: "127.0.0.1,localhost" for name in ("no_proxy", "NO_PROXY")}

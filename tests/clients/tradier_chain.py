@@ -32,6 +32,11 @@ def same_by_expiration(daemon, chain_of):
     return f"{contracts} contracts"
 
 
+def dates_in(expirations):
+    """The dates of an expirations answer: plain, or objects when anything besides dates was asked for."""
+    return expirations["date"] if "date" in expirations else [one["date"] for one in expirations["expiration"]]
+
+
 def same_expirations(daemon, dates_of):
     """Compares the dates that the client lists, as `YYYY-MM-DD`, with the native ones."""
     for symbol in daemon.symbols:
