@@ -1,5 +1,6 @@
 """marketdata-sdk-py: with and without token; expirations, strikes, lookup, quotes, and the chain in each output."""
 
+import csv
 import datetime
 import os
 import sys
@@ -64,6 +65,29 @@ def same_chain(client, symbol, rows, seconds):
     native.require_equal(len(set(by_default["expiration"])), 1, "expirations without a parameter")
 
 
+def same_forms(client, symbol, rows):
+    """What the client asks the daemon to do with the answer: fewer columns, words for names, a csv file."""
+    whole = {"expiration": "all", "output_format": OutputFormat.JSON}
+    few = good(client.options.chain(symbol, columns=["optionSymbol", "delta"], **whole))
+    native.require_equal(list(few), ["optionSymbol", "delta"], "columns asked for")
+
+    words = good(client.options.chain(symbol, expiration="all", use_human_readable=True,
+                                      output_format=OutputFormat.INTERNAL))
+    native.require_equal(sorted(words.Symbol), sorted(native.osi(row) for row in standard(rows)), "symbols in words")
+
+    file = good(client.options.chain(symbol, expiration="all", output_format=OutputFormat.CSV))
+    with open(file, newline="") as lines:
+        cells = [{name: number(name, value) for name, value in line.items()} for line in csv.DictReader(lines)]
+    same(standard(rows), {name: [line[name] for line in cells] for name in cells[0]})
+
+
+def number(name, text):
+    """A cell of the csv as JSON would have it."""
+    if name in ("optionSymbol", "side", "underlying", "inTheMoney"):
+        return text
+    return float(text) if text else None
+
+
 def same_neighbours(client, symbol, rows):
     days = good(client.options.expirations(symbol, output_format=OutputFormat.INTERNAL)).expirations
     native.require_equal([day.strftime(EASTERN_DAY) for day in days], native.expiries(rows), "expirations")
@@ -88,6 +112,7 @@ def check(daemon):
         for symbol in daemon.symbols:
             rows = daemon.chain(symbol)
             same_chain(client, symbol, rows, daemon.milliseconds() // 1000)
+            same_forms(client, symbol, rows)
             same_neighbours(client, symbol, rows)
             contracts += len(rows)
     unknown = client.options.chain("ZZZZ", output_format=OutputFormat.JSON)
