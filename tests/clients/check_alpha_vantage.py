@@ -37,7 +37,7 @@ def check(daemon):
         same(rows, frame.to_dict("records"))
         lines, _ = Options(key="key", output_format="csv").get_realtime_options(symbol)
         header, *cells = list(lines)
-        same(rows, [dict(zip(header, line)) for line in cells])
+        same(rows, [dict(zip(header, line, strict=True)) for line in cells])
         for row in native.sample(rows, symbol):
             one, _ = Options(key="key").get_realtime_options(symbol, contract=native.osi(row))
             same([row], one.to_dict("records"))

@@ -31,9 +31,7 @@ async def dates_of(base, symbol, strikes):
 def check(daemon):
     native.require_equal(asyncio.run(chain_of(daemon.base, "ZZZZ", "2030-01-18")), [], "an unknown underlying")
     tradier_chain.same_expirations(daemon, lambda symbol: asyncio.run(dates_of(daemon.base, symbol, True)))
-    return tradier_chain.same_by_expiration(
-        daemon, lambda symbol, day: asyncio.run(chain_of(daemon.base, symbol, day))
-    )
+    return tradier_chain.same_by_expiration(daemon, lambda symbol, day: asyncio.run(chain_of(daemon.base, symbol, day)))
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ def same_v3(daemon, symbol, rows):
 
 def same_d(rows, frame):
     """d1 and d2 follow from the native forward, volatility and time; near settlement rounding hides them."""
-    for row, d1, d2, slope in zip(rows, frame["d1"], frame["d2"], frame["dual_delta"]):
+    for row, d1, d2, slope in zip(rows, frame["d1"], frame["d2"], frame["dual_delta"], strict=True):
         if row["svc_vol"] is None or row["days"] < 5:
             continue
         deviation = row["svc_vol"] * math.sqrt(row["days"] / 365)
@@ -58,7 +58,7 @@ def v2_records(answer):
 def same_v2(daemon, symbol, rows):
     for name, order in V2.items():
         answer = daemon.json(f"/v2/bulk_snapshot/option/{name}", root=symbol, exp=0)
-        roots, records = zip(*v2_records(answer))
+        roots, records = zip(*v2_records(answer), strict=True)
         native.require_equal(list(roots), [row["root"] for row in rows], "roots")
         shown = [field for field in columnar.fields(order) if name == "all_greeks" or field != "vera"]
         seen = [columnar.seen(record | {"vera": record.get("vera")}, order) for record in records]

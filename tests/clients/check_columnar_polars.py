@@ -22,7 +22,7 @@ def check(daemon):
             for form, read in READERS.items():
                 frame = read(daemon.get(columnar.path(order), symbol=symbol, expiration="*", format=form))
                 native.require_equal(frame.columns, columnar.columns(order), f"columns of {order} in {form}")
-                types = {str(frame[name].dtype) for name in frame.columns if name in (*columnar.ORDERS[order], "strike")}
+                types = {str(frame[name].dtype) for name in (*columnar.ORDERS[order], "strike")}
                 native.require_equal(types, {"Float64"}, f"types of {order} in {form}")
                 columnar.same(daemon, symbol, rows, frame.to_dicts(), order)
         contracts += len(rows)

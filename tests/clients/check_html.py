@@ -1,4 +1,4 @@
-"""pandas.read_html, and so every spreadsheet's web import, on the html of each layer: one table, one row per contract."""
+"""pandas.read_html, and so any spreadsheet's web import, on the html of each layer: one table, a row per contract."""
 
 import io
 
@@ -9,16 +9,29 @@ SIDES = ("call", "put")
 LAYERS = {
     # layer: path, query, and the columns that show expiry, delta and vega
     "native": ("/l1/greeks", {"underlying": "{}", "greeks": "all"}, ("expiry", "delta", "vega")),
-    "envelope": ("/query", {"function": "REALTIME_OPTIONS", "symbol": "{}", "require_greeks": "true",
-                            "datatype": "html"}, ("expiration", "delta", "vega")),
+    "envelope": (
+        "/query",
+        {"function": "REALTIME_OPTIONS", "symbol": "{}", "require_greeks": "true", "datatype": "html"},
+        ("expiration", "delta", "vega"),
+    ),
     "strikes": ("/datav2/strikes", {"ticker": "{}"}, ("expirDate", "delta", "vega")),
     "quotes": ("/allaccess/market/option-and-underlying-quotes", {"symbol": "{}"}, ("expiry", "delta", "vega")),
-    "columnar": ("/v3/option/snapshot/greeks/all", {"symbol": "{}", "expiration": "*"}, ("expiration", "delta", "vega")),
-    "chains": ("/v1/markets/options/chains", {"symbol": "{}", "greeks": "true"},
-               ("expiration_date", "greeks.delta", "greeks.vega")),
+    "columnar": (
+        "/v3/option/snapshot/greeks/all",
+        {"symbol": "{}", "expiration": "*"},
+        ("expiration", "delta", "vega"),
+    ),
+    "chains": (
+        "/v1/markets/options/chains",
+        {"symbol": "{}", "greeks": "true"},
+        ("expiration_date", "greeks.delta", "greeks.vega"),
+    ),
     "alpaca": ("/v1beta1/options/snapshots/{}", {}, (None, "greeks.delta", "greeks.vega")),
-    "intrinio": ("/options/chain/{}/*/realtime", {"include_related_symbols": "true"},
-                 ("option.expiration", "stats.delta", "stats.vega")),
+    "intrinio": (
+        "/options/chain/{}/*/realtime",
+        {"include_related_symbols": "true"},
+        ("option.expiration", "stats.delta", "stats.vega"),
+    ),
     "marketdata": ("/v1/options/chain/{}/", {"expiration": "all", "nonstandard": "true"}, (None, "delta", "vega")),
     "polygon": ("/v3/snapshot/options/{}", {}, ("details_expiration_date", "greeks_delta", "greeks_vega")),
 }
@@ -45,7 +58,7 @@ def same_sorted(rows, column, name, scale):
     native.require(zeros in (0, sum(row[name] is None for row in rows)), f"{len(numbers)} numbers in {name}")
     for value in [0] * zeros:
         numbers.remove(value)
-    for found, value in zip(numbers, expected):
+    for found, value in zip(numbers, expected, strict=True):
         native.require(abs(found - value) <= 5e-5 + 5e-7 * factor + 1e-12, f"{name}: {found} for {value}")
 
 

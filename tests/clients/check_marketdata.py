@@ -25,7 +25,7 @@ def good(result):
 
 def seen(columns):
     """Contracts of a column-wise answer."""
-    rows = (dict(zip(columns, values)) for values in zip(*columns.values()))
+    rows = (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True))
     for row in rows:
         values = {name: row[NAMES.get(name, name)] for name in FIELDS}
         named = native.seen_by_osi(row["optionSymbol"], values)
@@ -71,8 +71,9 @@ def same_forms(client, symbol, rows):
     few = good(client.options.chain(symbol, columns=["optionSymbol", "delta"], **whole))
     native.require_equal(list(few), ["optionSymbol", "delta"], "columns asked for")
 
-    words = good(client.options.chain(symbol, expiration="all", use_human_readable=True,
-                                      output_format=OutputFormat.INTERNAL))
+    words = good(
+        client.options.chain(symbol, expiration="all", use_human_readable=True, output_format=OutputFormat.INTERNAL)
+    )
     native.require_equal(sorted(words.Symbol), sorted(native.osi(row) for row in standard(rows)), "symbols in words")
 
     file = good(client.options.chain(symbol, expiration="all", output_format=OutputFormat.CSV))

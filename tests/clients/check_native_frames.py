@@ -7,8 +7,14 @@ import pandas
 import polars
 
 READERS = {
-    "pandas csv": ("csv", lambda body: _records(pandas.read_csv(io.BytesIO(body), keep_default_na=False, na_values=[""]))),
-    "pandas ndjson": ("ndjson", lambda body: _records(pandas.read_json(io.BytesIO(body), lines=True, convert_dates=False))),
+    "pandas csv": (
+        "csv",
+        lambda body: _records(pandas.read_csv(io.BytesIO(body), keep_default_na=False, na_values=[""])),
+    ),
+    "pandas ndjson": (
+        "ndjson",
+        lambda body: _records(pandas.read_json(io.BytesIO(body), lines=True, convert_dates=False)),
+    ),
     "polars csv": ("csv", lambda body: polars.read_csv(io.BytesIO(body), infer_schema_length=None).to_dicts()),
     "polars ndjson": ("ndjson", lambda body: polars.read_ndjson(io.BytesIO(body), infer_schema_length=None).to_dicts()),
 }
@@ -26,7 +32,7 @@ def same(rows, records, what):
     # polars shuffles the columns when it looks at more than one line of ndjson
     order = sorted if what == "polars ndjson" else list
     native.require_equal(order(records[0]), order(rows[0]), f"columns in {what}")
-    for row, record in zip(rows, records):
+    for row, record in zip(rows, records, strict=True):
         for name, value in row.items():
             found = record[name]
             alike = found == value if isinstance(value, (str, type(None))) else abs(found - value) <= 1e-12 * abs(value)

@@ -3,18 +3,44 @@
 import native
 from orats.api.data import DataApi
 
-CALL = {"delta": "delta", "gamma": "gamma", "theta": "theta", "vega": "vega", "rho": "rho", "svc_vol": "iv",
-        "svc_theo": "call_value", "bid_vol": "call_bid_iv", "ask_vol": "call_ask_iv", "und_price": "spot_price"}
-PUT = {"svc_vol": "iv", "svc_theo": "put_value", "bid_vol": "put_bid_iv", "ask_vol": "put_ask_iv",
-       "und_price": "underlying_price"}
-INTEGERS = ("dte", "callVolume", "callOpenInterest", "callBidSize", "callAskSize",
-            "putVolume", "putOpenInterest", "putBidSize", "putAskSize")
+CALL = {
+    "delta": "delta",
+    "gamma": "gamma",
+    "theta": "theta",
+    "vega": "vega",
+    "rho": "rho",
+    "svc_vol": "iv",
+    "svc_theo": "call_value",
+    "bid_vol": "call_bid_iv",
+    "ask_vol": "call_ask_iv",
+    "und_price": "spot_price",
+}
+PUT = {
+    "svc_vol": "iv",
+    "svc_theo": "put_value",
+    "bid_vol": "put_bid_iv",
+    "ask_vol": "put_ask_iv",
+    "und_price": "underlying_price",
+}
+INTEGERS = (
+    "dte",
+    "callVolume",
+    "callOpenInterest",
+    "callBidSize",
+    "callAskSize",
+    "putVolume",
+    "putOpenInterest",
+    "putBidSize",
+    "putAskSize",
+)
 
 
 def seen(strikes, right, names):
     """One side of the rows. Their Greeks are the call's, so the put shows only its value and volatilities."""
     return [
-        native.Seen(str(row.expiration_date), row.strike, right, {ours: getattr(row, name) for ours, name in names.items()})
+        native.Seen(
+            str(row.expiration_date), row.strike, right, {ours: getattr(row, name) for ours, name in names.items()}
+        )
         for row in strikes
     ]
 

@@ -6,8 +6,14 @@ import requests
 FIELDS = (*native.CORE, "svc_vol", "svc_theo", "und_price")
 NAMES = {"svc_vol": "iv", "svc_theo": "vendor_theo", "und_price": "underlying_mid"}
 PATH = "/allaccess/market/option-and-underlying-quotes"
-ALWAYS_NULL = ("option_last_trade_price", "option_open", "option_high", "option_low", "option_close",
-               "option_prev_day_close")
+ALWAYS_NULL = (
+    "option_last_trade_price",
+    "option_open",
+    "option_high",
+    "option_low",
+    "option_close",
+    "option_prev_day_close",
+)
 
 
 def seen(contract):

@@ -22,9 +22,7 @@ def same_times(daemon, chain):
 
 def check(daemon):
     client = RestClient(base_url=f"{daemon.base}/v1", api_key="key", account_number="1")
-    tradier_chain.same_expirations(
-        daemon, lambda symbol: client.get_option_expirations(symbol)["expirations"]["date"]
-    )
+    tradier_chain.same_expirations(daemon, lambda symbol: client.get_option_expirations(symbol)["expirations"]["date"])
     symbol = daemon.symbols[0]
     day = native.expiries(daemon.chain(symbol))[0]
     same_times(daemon, client.get_option_chains(symbol, day, greeks=True)["options"]["option"])

@@ -154,7 +154,7 @@ class Daemon:
         self.base = f"http://127.0.0.1:{free_port()}"
         listen = self.base.removeprefix("http://")
         command = [str(program), "serve", "--feed", "sim", "--now", NOW, "--listen", listen]
-        self.log = tempfile.TemporaryFile()
+        self.log = tempfile.TemporaryFile()  # noqa: SIM115, it lives as long as the process
         self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL)
 
     def said(self):
@@ -201,9 +201,15 @@ def run_check(check, base, symbols):
     with tempfile.TemporaryDirectory() as home:
         command = [str(python), str(HERE / check.program), base, symbols, *filter(None, [check.script])]
         process = subprocess.Popen(
-            command, cwd=home, env=environment(home), stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-        )  # fmt: skip
+            command,
+            cwd=home,
+            env=environment(home),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
         try:
             output, _ = process.communicate(timeout=CHECK_SECONDS)
         except subprocess.TimeoutExpired:
