@@ -162,15 +162,21 @@ class Daemon:
         return last_line(self.log.read().decode(errors="replace"))
 
     def __enter__(self):
+        try:
+            self.wait_until_ready()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self.base
+
+    def wait_until_ready(self):
         end = time.monotonic() + START_SECONDS
         while health(self.base).get("status", "starting") == "starting":
             if self.process.poll() is not None:
                 raise Unavailable(f"the daemon ended with {self.process.returncode}: {self.said()}")
             if time.monotonic() > end:
-                self.__exit__()
                 raise Unavailable(f"the daemon is not ready after {START_SECONDS} s: {self.said()}")
             time.sleep(0.1)
-        return self.base
 
     def __exit__(self, *_):
         self.process.terminate()

@@ -1,4 +1,4 @@
-// @alpacahq/alpaca-trade-api: one call is one page, so the script follows the token as a program would.
+// @alpacahq/alpaca-trade-api: one call is one page of the default size, so the script follows the token as a program would.
 import { marketData } from "@alpacahq/alpaca-trade-api";
 import print from "./print.mjs";
 
@@ -9,7 +9,7 @@ async function chainOf(base, symbol) {
   const contracts = [];
   let pageToken;
   do {
-    const page = await api.optionChain({ underlyingSymbol: symbol, limit: 1000, pageToken });
+    const page = await api.optionChain({ underlyingSymbol: symbol, pageToken });
     for (const [osi, { greeks, impliedVolatility }] of Object.entries(page.snapshots)) {
       contracts.push({ osi, values: { ...greeks, svc_vol: impliedVolatility } });
     }
