@@ -1,0 +1,136 @@
+//! When early exercise can pay at all: which contracts are European, from which date on a table must know better.
+//! Never: a grid, a volatility's smile.
+
+use super::solver::SAME_DATE;
+use crate::kernel::dividends::Terms;
+
+/// Carry below this share of the strike is none.
+const NEGLIGIBLE: f64 = 2e-5;
+/// What a call may lose, as a share of its intrinsic value and where it loses most, by not being watched before the
+/// first ex-date.
+const WAITING_COSTS: f64 = 2e-4;
+/// A put's first exercise window is passed over if it is shorter than this (years) and this share of the way to the
+/// ex-date: the premium lost is below 1e-4.
+const SHORT_WINDOW: (f64, f64) = (0.012, 0.4);
+
+/// From when on early exercise can pay.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Start {
+    /// Never: the option is European.
+    Never,
+    /// Now.
+    Now,
+    /// At this date, an ex-date, and not before: years from now.
+    At(f64),
+    /// Right before expiry only, to collect the dividends of that day.
+    AtExpiry,
+}
+
+/// The strikes and volatilities of one table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Span {
+    pub(super) k: (f64, f64),
+    pub(super) sigma: (f64, f64),
+}
+
+/// Whether exercise between ex-dates is worth watching for.
+pub(super) fn continuous(phi: f64, terms: &Terms) -> bool {
+    let Terms { r, b, .. } = *terms;
+    phi < 0.0 || r < 0.0 || b > 0.02 || (b > 1e-9 && b > 0.3 * r)
+}
+
+/// Whether the exercise region between ex-dates can have two boundaries, so that nothing may assume one.
+pub(super) fn two_sided(phi: f64, terms: &Terms) -> bool {
+    let Terms { r, b, .. } = *terms;
+    if phi > 0.0 { r < b && b < 0.0 } else { b < 0.0 && (r <= 0.0 || !terms.divs.is_empty()) }
+}
+
+/// From when on exercise can pay for any contract of the span.
+pub(super) fn start(phi: f64, terms: &Terms, span: &Span) -> Start {
+    if phi > 0.0 { call_start(terms, span) } else { put_start(terms, span) }
+}
+
+/// Exercising a call at an ex-date rather than at the next gains the dividend and the borrow, and loses the interest on
+/// the strike in between; for b ≤ 0 waiting between ex-dates never loses, which makes the test a proof there.
+fn call_start(terms: &Terms, span: &Span) -> Start {
+    let Terms { t, r, b, .. } = *terms;
+    let watched = continuous(1.0, terms);
+    let pays = |i: usize| {
+        let here = terms.divs[i];
+        let next = terms.divs.get(i + 1).map_or(t, |d| d.t);
+        let gap = next - here.t;
+        let highest = span.k.1 * (2.0 * span.sigma.1 * next.sqrt()).min(1.5).exp();
+        here.amount + b.max(0.0) * gap * highest > span.k.0 * (1.0 - (-r * gap).exp()) * 0.999
+    };
+    let at_expiry = |i: usize| terms.divs[i].t > t - SAME_DATE;
+    let first = (0..terms.divs.len()).find(|&i| watched || at_expiry(i) || pays(i)).map(|i| terms.divs[i].t);
+    match first {
+        Some(date) if date < t - SAME_DATE => {
+            if watched && !waiting_is_free(terms, span, date) {
+                Start::Now
+            } else {
+                Start::At(date)
+            }
+        }
+        Some(_) if watched => Start::Now,
+        Some(_) => Start::AtExpiry,
+        None if watched => Start::Now,
+        None => Start::Never,
+    }
+}
+
+/// Whether a call's exercise between now and `date` can be left to a comparison with the intrinsic value.
+///
+/// Exercise gains bX − rK a year, nothing below X₀ = rK/b. Taking the better of "now" and "not before `date`" loses most
+/// around X₀: about 0.27·r·K·σ·date^1.5, against an intrinsic value of X₀ − K.
+fn waiting_is_free(terms: &Terms, span: &Span, date: f64) -> bool {
+    let Terms { r, b, .. } = *terms;
+    if b <= 0.0 || r < 0.0 {
+        // with r < 0 the gain is there at every X
+        return b <= 0.0 && r >= 0.0 || (b - r).max(0.0) * date <= NEGLIGIBLE;
+    }
+    let intrinsic = (r / b - 1.0).max(0.05);
+    let most = 0.27 * r.max(b) * span.sigma.1 * date.powf(1.5) / intrinsic;
+    most <= WAITING_COSTS && (r > b || (b - r) * date <= NEGLIGIBLE)
+}
+
+/// In the limit X → 0 a put is a sum of cash: right after which ex-date is taking it at once better than waiting?
+fn put_start(terms: &Terms, span: &Span) -> Start {
+    if terms.r <= 1e-9 {
+        return if terms.b >= 0.0 { Start::Never } else { Start::Now };
+    }
+    let ends = [span.k.0, span.k.1].map(|k| deterministic_put_start(terms, k));
+    match ends.into_iter().flatten().reduce(f64::min) {
+        None => Start::Never,
+        Some(date) if date > 0.0 => Start::At(date),
+        Some(_) => Start::Now,
+    }
+}
+
+/// Years until the first date right after which exercise of a put with X = 0 pays.
+fn deterministic_put_start(terms: &Terms, k: f64) -> Option<f64> {
+    let live: Vec<_> = terms.divs.iter().filter(|d| d.t > 0.0 && d.t < terms.t - SAME_DATE).collect();
+    let (mut worth, mut start) = (k, None);
+    for i in (0..=live.len()).rev() {
+        let from = if i == 0 { 0.0 } else { live[i - 1].t };
+        let next = live.get(i).map_or(terms.t, |d| d.t);
+        let taken = k - terms.a(from);
+        let waited = worth * (-terms.r * (next - from)).exp();
+        if taken > waited {
+            start = Some(from);
+        }
+        worth = taken.max(waited);
+    }
+    if let (Some(0.0), Some(first)) = (start, live.first()) {
+        let window = first.t - gap_before(first.amount, k, terms.r);
+        if window < SHORT_WINDOW.0 && window < SHORT_WINDOW.1 * first.t {
+            return Some(first.t);
+        }
+    }
+    start
+}
+
+/// Years before an ex-date during which waiting for the dividend beats the interest on the strike.
+pub(super) fn gap_before(amount: f64, k: f64, r: f64) -> f64 {
+    (1.0 + amount / k).ln() / r.max(1e-6)
+}

@@ -1,0 +1,443 @@
+//! One partial differential equation per lane, each lane one (strike, volatility): American and European value on the
+//! same grid in ln X, from expiry back to the start of the table.
+//!
+//! Compact fourth-order differences in space and Crank-Nicolson in time; the free boundary is held between nodes by
+//! extending the continuation value smoothly one node into the exercise region (immersed boundary), and the kink that
+//! a call's exercise leaves at an ex-date is moved onto the grid with its moments kept. Without the last two, the
+//! position of the boundary between two nodes shows up as noise a hundred times the remaining error.
+//! Never: a table, an interpolation.
+
+use super::edges::{Plan, european};
+use crate::kernel::dividends::Terms;
+use crate::kernel::elementary::exp;
+use crate::kernel::lanes::{Lanes, Mask};
+
+/// Dates closer than this are one date, years.
+pub(super) const SAME_DATE: f64 = 1e-9;
+
+/// What all lanes share.
+#[derive(Clone, Debug)]
+pub(super) struct Problem {
+    /// +1 call, −1 put.
+    pub(super) phi: f64,
+    pub(super) terms: Terms,
+    /// The date at which to stop, years from now, right after its dividend if it is an ex-date.
+    pub(super) stop: f64,
+    /// Whether exercise between ex-dates is worth watching for.
+    pub(super) continuous: bool,
+}
+
+/// The lanes' own numbers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grid<L> {
+    pub(super) k: L,
+    pub(super) sigma: L,
+    /// ln X at the edge where exercise pays most, and at the other.
+    pub(super) edge: L,
+    pub(super) far: L,
+    /// Space intervals, and time steps in all.
+    pub(super) intervals: usize,
+    pub(super) steps: usize,
+}
+
+/// American and European value at the stop date. Node j lies at edge + dir·h·j.
+#[derive(Clone, Debug)]
+pub(super) struct Slice<L> {
+    pub(super) american: Vec<L>,
+    pub(super) european: Vec<L>,
+    pub(super) contact: Contact<L>,
+}
+
+/// Where the free boundary lies: `theta`·h before the first free node.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Contact<L> {
+    /// Index of the first node that is not exercised; 0: none is.
+    pub(super) node: L,
+    pub(super) theta: L,
+}
+
+impl<L: Lanes> Contact<L> {
+    fn none() -> Self {
+        Contact { node: L::splat(0.0), theta: L::splat(1.0) }
+    }
+}
+
+/// Solves `problem` on `grid`.
+///
+/// # Accuracy  150 × 60 on 7.6 standard deviations: 1e-5 of the strike at p90, 1e-4 at p99; time steps hardly matter
+/// # Source    projection in one sweep: Brennan and Schwartz (1977); compact differences: Spotz and Carey (1995)
+/// # Cost      about 6 ns per node, step and pack of 12 lanes
+#[inline(never)]
+pub(super) fn solve<L: Lanes>(problem: &Problem, grid: &Grid<L>) -> Slice<L> {
+    let mut march = March::new(problem, grid);
+    let dates = problem.dates();
+    let roots: f64 = dates.windows(2).map(|w| (w[0] - w[1]).max(0.0).sqrt()).sum();
+    for (piece, ends) in dates.windows(2).enumerate() {
+        let (from, to) = (ends[0], ends[1]);
+        if from - to > SAME_DATE {
+            let share = (from - to).sqrt() / roots;
+            let count = problem.steps(dates.len() - 1, (grid.steps as f64 * share).ceil() as usize);
+            march.piece((from, to), piece, count);
+        }
+        if to > problem.stop + SAME_DATE {
+            march.cross_ex_date(to);
+        }
+    }
+    Slice { american: march.american, european: march.european, contact: march.contact }
+}
+
+impl Problem {
+    /// Expiry, the ex-dates between, the stop date: descending.
+    fn dates(&self) -> Vec<f64> {
+        let inside = |t: f64| t > self.stop + SAME_DATE && t < self.terms.t - SAME_DATE;
+        let mut dates = vec![self.terms.t];
+        dates.extend(self.terms.divs.iter().rev().map(|d| d.t).filter(|&t| inside(t)));
+        dates.push(self.stop);
+        dates.dedup_by(|a, b| (*a - *b).abs() < SAME_DATE);
+        dates
+    }
+
+    fn watched_call(&self) -> bool {
+        self.phi > 0.0 && self.continuous
+    }
+
+    /// Time steps of a piece whose share of all is `share`.
+    fn steps(&self, pieces: usize, share: usize) -> usize {
+        share.max(if self.watched_call() { 16 } else { (160 / pieces).clamp(3, 8) })
+    }
+
+    /// Dividends on the day of expiry, which a call's exercise still collects.
+    fn at_expiry(&self) -> f64 {
+        let last = self.terms.divs.iter().filter(|d| (d.t - self.terms.t).abs() < SAME_DATE);
+        if self.phi > 0.0 { last.map(|d| d.amount).sum() } else { 0.0 }
+    }
+}
+
+/// Coefficients of one row: towards the exercise edge, at the node, towards the far edge.
+#[derive(Clone, Copy)]
+struct Stencil<L>([L; 3]);
+
+impl<L: Lanes> Stencil<L> {
+    /// self + other·f.
+    fn plus(&self, other: &Self, f: f64) -> Self {
+        Stencil(core::array::from_fn(|i| other.0[i].mul_add(L::splat(f), self.0[i])))
+    }
+
+    #[inline(always)]
+    fn apply(&self, near: L, here: L, away: L) -> L {
+        self.0[0].mul_add(near, self.0[1].mul_add(here, self.0[2] * away))
+    }
+}
+
+/// The state of the march from expiry to the stop date.
+struct March<'a, L> {
+    problem: &'a Problem,
+    k: L,
+    sigma: L,
+    h: L,
+    /// X and ln X at the nodes.
+    spot: Vec<L>,
+    x: Vec<L>,
+    /// M of M·u_t = (L − rM)·u, and its right side.
+    mass: Stencil<L>,
+    flow: Stencil<L>,
+    american: Vec<L>,
+    european: Vec<L>,
+    /// Eliminated right sides and lower coefficients, both divided by the pivots.
+    right_american: Vec<L>,
+    right_european: Vec<L>,
+    lower: Vec<L>,
+    contact: Contact<L>,
+    plan: Plan<L>,
+    /// The time reached, and A there.
+    t: f64,
+    a: f64,
+}
+
+impl<'a, L: Lanes> March<'a, L> {
+    fn new(problem: &'a Problem, grid: &Grid<L>) -> Self {
+        let c = |v: f64| L::splat(v);
+        let Grid { k, sigma, edge, far, intervals, .. } = *grid;
+        let n = intervals + 1;
+        let step = (far - edge) * c(1.0 / intervals as f64);
+        let x: Vec<L> = (0..n).map(|j| edge + step * c(j as f64)).collect();
+        let zeros = || vec![c(0.0); n];
+        let (mass, flow) = stencils(problem, sigma, step);
+        March {
+            problem,
+            k,
+            sigma,
+            h: step.abs(),
+            spot: x.iter().map(|&x| exp(x)).collect(),
+            x,
+            mass,
+            flow,
+            american: zeros(),
+            european: zeros(),
+            right_american: zeros(),
+            right_european: zeros(),
+            lower: zeros(),
+            contact: Contact::none(),
+            plan: Plan::at_expiry(k),
+            t: problem.terms.t,
+            a: 0.0,
+        }
+    }
+
+    /// φ·(X + A − K) at node `j`.
+    #[inline(always)]
+    fn payoff(&self, j: usize, a: f64) -> L {
+        L::splat(self.problem.phi) * (self.spot[j] + L::splat(a) - self.k)
+    }
+
+    /// Half the jump of V_xx at the boundary in units of the grid: (h²/σ²)·φ·(bS − rK).
+    #[inline(always)]
+    fn bend(&self, spot: L, a: f64) -> L {
+        let Problem { phi, terms, .. } = self.problem;
+        let gain = (spot + L::splat(a)) * L::splat(terms.b) - L::splat(terms.r) * self.k;
+        let ratio = self.h / self.sigma;
+        ratio * ratio * L::splat(*phi) * gain
+    }
+
+    fn european_at(&self, j: usize, k: L) -> L {
+        let Terms { t, r, b, .. } = self.problem.terms;
+        european(self.problem.phi, (self.x[j], k, self.sigma), t - self.t, r, b)
+    }
+
+    /// From `from` back to `to`, in `count` steps that shorten towards `from`, where the solution bends most.
+    fn piece(&mut self, (from, to): (f64, f64), piece: usize, count: usize) {
+        let linear = piece > 0 && !self.problem.watched_call();
+        let first_steps = if piece > 0 && self.problem.phi > 0.0 { 2 } else { 1 };
+        for s in 1..=count {
+            let z = s as f64 / count as f64;
+            let fraction = if linear { 0.35 * z + 0.65 * z * z } else { 0.9 * z * z + 0.1 * z.powi(4) };
+            let next = if s == count { to } else { from - (from - to) * fraction };
+            let a = self.problem.terms.a(next);
+            let dt = self.t - next;
+            self.plan.wait(self.problem.terms.r, self.problem.terms.b, dt);
+            if self.problem.continuous {
+                self.plan.exercise_if_better(self.problem.phi, self.spot[0], self.k, a);
+            }
+            if piece == 0 && s == 1 {
+                self.start(next, a);
+            } else {
+                self.step(next, a, if s <= first_steps { 1.0 } else { 0.5 });
+            }
+        }
+    }
+
+    /// The first step before expiry is the exact European value, so that no kink ever lies on the grid.
+    fn start(&mut self, next: f64, a: f64) {
+        (self.t, self.a) = (next, a);
+        let collected = self.problem.at_expiry();
+        let mut free_from = L::splat(0.0);
+        for j in 0..self.x.len() {
+            let european = self.european_at(j, self.k);
+            let mut value = european;
+            if collected > 0.0 {
+                value = self.european_at(j, self.k - L::splat(collected));
+            }
+            self.european[j] = european;
+            self.american[j] = value;
+            if self.problem.continuous {
+                let payoff = self.payoff(j, a);
+                free_from = L::select(payoff.lt(value), free_from, L::splat((j + 1) as f64));
+                self.american[j] = value.max(payoff);
+            }
+        }
+        if self.problem.continuous {
+            let last = L::splat((self.x.len() - 1) as f64);
+            self.contact = Contact { node: free_from.min(last), theta: L::splat(0.5) };
+        }
+    }
+
+    /// One step to `next`; `weight` 1 is implicit, ½ Crank-Nicolson.
+    fn step(&mut self, next: f64, a: f64, weight: f64) {
+        let dt = self.t - next;
+        self.eliminate(dt, a, weight);
+        (self.t, self.a) = (next, a);
+        self.european[0] = self.european_at(0, self.k);
+        self.american[0] = self.edge_value();
+        if self.problem.continuous { self.substitute_watching() } else { self.substitute(1) }
+    }
+
+    /// The American value at the exercise-side edge.
+    fn edge_value(&self) -> L {
+        let Problem { phi, terms, continuous, .. } = self.problem;
+        let planned = self.plan.value(*phi, self.spot[0]);
+        if *continuous {
+            return planned.max(self.payoff(0, self.a));
+        }
+        let mut expiry = Plan::at_expiry(self.k);
+        expiry.wait(terms.r, terms.b, terms.t - self.t);
+        planned + self.european[0] - expiry.value(*phi, self.spot[0])
+    }
+
+    /// Forms the explicit side and eliminates from the far edge towards the exercise edge.
+    fn eliminate(&mut self, dt: f64, a: f64, weight: f64) {
+        let c = |v: f64| L::splat(v);
+        let implicit = self.mass.plus(&self.flow, -weight * dt);
+        let explicit = self.mass.plus(&self.flow, (1.0 - weight) * dt);
+        let last = self.x.len() - 1;
+        let nodes = self.contact.node;
+        let exercised_up_to = (0..L::N).map(|i| nodes.lane(i) as usize).max().unwrap_or(0);
+        let extended = self.extension() * explicit.0[0];
+        let payoff_moves = c(self.problem.phi * (a - self.a) * (1.0 - weight));
+        let (mut am, mut eu) = (self.american[last], self.european[last]);
+        let (mut inverse, mut lower) = (c(1.0), c(0.0));
+        for j in (1..last).rev() {
+            let row = |v: &[L], by: &Stencil<L>| by.apply(v[j - 1], v[j], v[j + 1]);
+            let mut value = row(&self.american, &explicit);
+            if j <= exercised_up_to {
+                let here = c(j as f64);
+                let first_free = (here - nodes).abs().lt(c(0.5));
+                value = L::select(first_free, value + extended, value);
+                let exercised = here.lt(nodes - c(0.5));
+                value = L::select(exercised, row(&self.american, &self.mass) + payoff_moves, value);
+            }
+            let factor = implicit.0[2] * inverse;
+            inverse = c(1.0) / factor.neg_mul_add(lower, implicit.0[1]);
+            lower = implicit.0[0];
+            am = factor.neg_mul_add(am, value);
+            eu = factor.neg_mul_add(eu, row(&self.european, &explicit));
+            self.right_american[j] = am * inverse;
+            self.right_european[j] = eu * inverse;
+            self.lower[j] = lower * inverse;
+        }
+    }
+
+    /// How far the smooth extension of the continuation value lies above the payoff at the last exercised node.
+    fn extension(&self) -> L {
+        if !self.problem.continuous {
+            return L::splat(0.0);
+        }
+        let rest = L::splat(1.0) - self.contact.theta;
+        let edge = self.x[0];
+        let step = self.x[1] - edge;
+        let spot = exp(edge + step * self.contact.node);
+        (self.bend(spot, self.a) * rest * rest).max(L::splat(0.0))
+    }
+
+    /// Substitutes from node `from` on, projecting where exercise is watched for.
+    fn substitute(&mut self, from: usize) {
+        let (mut am, mut eu) = (self.american[from - 1], self.european[from - 1]);
+        for j in from..self.x.len() - 1 {
+            am = self.lower[j].neg_mul_add(am, self.right_american[j]);
+            if self.problem.continuous {
+                am = am.max(self.payoff(j, self.a));
+            }
+            eu = self.lower[j].neg_mul_add(eu, self.right_european[j]);
+            (self.american[j], self.european[j]) = (am, eu);
+        }
+    }
+
+    /// Substitutes from the exercise edge, finding the boundary between the last exercised and the first free node:
+    /// there V − payoff starts like bend·y², and theta is where the row's equation holds with that extension.
+    fn substitute_watching(&mut self) {
+        let c = |v: f64| L::splat(v);
+        let (zero, one) = (c(0.0), c(1.0));
+        let mut exercised = self.american[0].le(self.payoff(0, self.a) + c(1e-13) * self.k);
+        let mut contact = Contact::none();
+        let mut j = 1;
+        while j < self.x.len() - 1 && exercised.any() {
+            let payoff = self.payoff(j, self.a);
+            let bend = self.bend(self.spot[j], self.a).max(c(1e-14) * self.k);
+            let candidate = self.lower[j].neg_mul_add(self.american[j - 1], self.right_american[j]);
+            let excess = candidate - payoff;
+            let coupling = -self.lower[j];
+            let reach = excess / bend + coupling;
+            let free = reach.gt(zero);
+            let root = (coupling * coupling + (one - coupling) * reach).max(zero).sqrt();
+            let theta = (reach.max(zero) / (coupling + root)).min(one);
+            let rest = one - theta;
+            let first = payoff + (coupling * bend * rest * rest + excess).max(zero);
+            let at_contact = L::select(free, first, payoff);
+            self.american[j] = L::select(exercised, at_contact, candidate.max(payoff));
+            self.european[j] = self.lower[j].neg_mul_add(self.european[j - 1], self.right_european[j]);
+            let here = exercised & free;
+            contact.node = L::select(here, c(j as f64), contact.node);
+            contact.theta = L::select(here, theta, contact.theta);
+            exercised = exercised & !free;
+            j += 1;
+        }
+        self.contact = contact;
+        self.substitute(j);
+    }
+
+    /// Crosses an ex-date backwards: a call may take the dividend, and every boundary starts anew.
+    fn cross_ex_date(&mut self, date: f64) {
+        self.contact = Contact::none();
+        if self.problem.phi < 0.0 {
+            return;
+        }
+        let a = self.problem.terms.a(date - 1e-12);
+        let mut column = vec![[0.0; 16]; self.x.len()];
+        for (row, value) in column.iter_mut().zip(&self.american) {
+            value.store(row);
+        }
+        for lane in 0..L::N {
+            let payoff = |j: usize| self.spot[j].lane(lane) + a - self.k.lane(lane);
+            exercise_column(&mut column, lane, payoff);
+        }
+        for (value, row) in self.american.iter_mut().zip(&column) {
+            *value = L::load(row);
+        }
+        self.plan.exercise_if_better(self.problem.phi, self.spot[0], self.k, a);
+    }
+}
+
+/// M and L − rM of the compact scheme, from the exercise edge outwards.
+fn stencils<L: Lanes>(problem: &Problem, sigma: L, step: L) -> (Stencil<L>, Stencil<L>) {
+    let c = |v: f64| L::splat(v);
+    let Terms { r, b, .. } = problem.terms;
+    let half_variance = sigma * sigma * c(0.5);
+    let h = step.abs();
+    let outward = L::select(step.lt(c(0.0)), c(-1.0), c(1.0));
+    let drift = (c(r - b) - half_variance) * outward;
+    let diffusion = half_variance / (h * h) + drift * drift / (half_variance * c(12.0));
+    let advection = drift * c(0.5) / h;
+    let skew = drift * h / (half_variance * c(24.0));
+    let mass = Stencil([c(1.0 / 12.0) - skew, c(10.0 / 12.0), c(1.0 / 12.0) + skew]);
+    let pure = Stencil([diffusion - advection, diffusion * c(-2.0), diffusion + advection]);
+    let flow = pure.plus(&mass, -r);
+    (mass, flow)
+}
+
+/// Takes the greater of value and payoff in one lane, from the least X at which the payoff wins upwards.
+///
+/// The kink between two nodes is represented by corrections on both, such that its area and its first moment are
+/// those of the true function seen by the compact scheme.
+fn exercise_column(column: &mut [[f64; 16]], lane: usize, payoff: impl Fn(usize) -> f64) {
+    let excess = |column: &[[f64; 16]], j: usize| column[j][lane] - payoff(j);
+    let last = column.len() - 1;
+    let Some(first) = (0..=last).rev().find(|&j| excess(column, j) < 0.0) else { return };
+    let mut correction = (0.0, 0.0);
+    if first >= 1 && first + 2 <= last {
+        let around = [first - 1, first, first + 1, first + 2].map(|j| excess(column, j));
+        let (f, slope) = crossing(around);
+        let kink = slope.max(0.0) * (0.5 * f * (1.0 - f) - 1.0 / 12.0);
+        correction = (kink * (1.0 - f), kink * f);
+    }
+    for (j, row) in column[..=first].iter_mut().enumerate() {
+        row[lane] = row[lane].max(payoff(j));
+    }
+    column[first][lane] -= correction.0;
+    if first < last {
+        column[first + 1][lane] -= correction.1;
+    }
+}
+
+/// Zero of the cubic through four values at −1, 0, 1, 2, between 0 and 1, and its slope there.
+fn crossing(w: [f64; 4]) -> (f64, f64) {
+    let linear = w[1] / (w[1] - w[2]);
+    let cubic = |f: f64| {
+        let (m, p, q) = (f - 1.0, f + 1.0, f - 2.0);
+        -f * m * q / 6.0 * w[0] + p * m * q / 2.0 * w[1] - p * f * q / 2.0 * w[2] + p * f * m / 6.0 * w[3]
+    };
+    let (mut f, mut slope) = (linear, w[2] - w[1]);
+    for _ in 0..4 {
+        slope = (cubic(f + 1e-5) - cubic(f - 1e-5)) / 2e-5;
+        f -= cubic(f) / slope;
+    }
+    if f.is_finite() { (f.clamp(0.0, 1.0), slope) } else { (linear.clamp(0.0, 1.0), w[2] - w[1]) }
+}
