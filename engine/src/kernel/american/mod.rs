@@ -8,6 +8,7 @@ mod classes;
 mod grid;
 mod integral;
 mod no_dividends;
+pub mod premium;
 
 use super::black76::{Horizon, european, european_vol};
 use super::dividends::Terms;
@@ -16,6 +17,7 @@ use super::lanes::{Lanes, Mask};
 use crate::contract::{Right, Style};
 use classes::{Class, class};
 use no_dividends::NoDividends;
+use premium::PremiumTables;
 
 /// How accurate, how fast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,8 +56,8 @@ enum Method {
     NoDividends(NoDividends),
     /// American without dividends, exercise between two boundaries: solved on demand.
     Grid,
-    /// No method yet: every value is missing.
-    Unserved,
+    /// American with dividends.
+    Premium(PremiumTables),
 }
 
 /// Prices the contracts of one (expiry, right).
@@ -75,7 +77,7 @@ impl Pricer {
             Class::European => Method::European,
             Class::OneBoundary => Method::NoDividends(NoDividends::new(right, terms, band, scheme)),
             Class::TwoBoundaries => Method::Grid,
-            Class::Dividends => Method::Unserved,
+            Class::Dividends => Method::Premium(PremiumTables::new(right, terms, band, scheme)),
         };
         Self { style, right, band: *band, method }
     }
@@ -98,7 +100,7 @@ impl Pricer {
                 Method::European => class == Class::European,
                 Method::NoDividends(tables) => class == Class::OneBoundary && tables.serves(terms),
                 Method::Grid => class == Class::TwoBoundaries,
-                Method::Unserved => class == Class::Dividends,
+                Method::Premium(tables) => class == Class::Dividends && tables.serves(terms, band),
             }
     }
 
@@ -131,7 +133,7 @@ impl PricerAt<'_> {
             }
             Method::NoDividends(tables) => tables.jet(self.terms, market.x, k, sigma),
             Method::Grid => grid::jet(phi, self.terms, market.x, k, sigma),
-            Method::Unserved => return self.missing(sigma),
+            Method::Premium(tables) => tables.jet(self.terms, self.s, k, sigma),
         };
         let waiting = finish(&jet, &market, sigma);
         if !now.any() {
@@ -149,10 +151,7 @@ impl PricerAt<'_> {
             Method::European => return european_vol(phi, &Horizon::from(self.terms), L::splat(x), k, sigma),
             Method::NoDividends(tables) => tables.vol_jet(self.terms, x, k, sigma),
             Method::Grid => grid::vol_jet(phi, self.terms, x, k, sigma),
-            Method::Unserved => {
-                let missing = L::splat(f64::NAN);
-                return VolJet { value: missing, vega: missing, volga: missing, ultima: missing };
-            }
+            Method::Premium(tables) => tables.vol_jet(self.terms, self.s, k, sigma),
         };
         let zero = L::splat(0.0);
         let payoff = VolJet { value: (L::splat(self.s) - k) * L::splat(phi), vega: zero, volga: zero, ultima: zero };
@@ -186,11 +185,5 @@ impl PricerAt<'_> {
         let within = |v: L, (lo, hi): (f64, f64)| L::splat(lo).le(v) & v.le(L::splat(hi));
         let Band { k: strikes, sigma: vols } = self.pricer.band;
         L::select(within(k, strikes) & within(sigma, vols), k, L::splat(f64::NAN))
-    }
-
-    fn missing<L: Lanes>(&self, sigma: L) -> Greeks<L> {
-        let market = Market::new(self.terms, self.s);
-        let nan = L::splat(f64::NAN);
-        finish(&european(1.0, &Horizon::from(self.terms), nan, nan, nan), &market, sigma)
     }
 }

@@ -1,0 +1,313 @@
+//! Reads a premium table: the premium of one contract per lane with every derivative.
+//!
+//! Both layouts end in the same moments: ∂^(p+i)/∂U^p∂l^i of the premium over K as a function of one coordinate U and
+//! of (l, 1/K, r, b). `Now`: U is the series' own coordinate. `AtExDate`: U is the normal deviate at which the
+//! boundary is met, the function an integral over the density around it; distances from the boundary scale with σ,
+//! so no node of the integral moves with σ, and one chain rule serves both. Never: a build.
+
+use super::chebyshev::{Local, local, local_slope};
+use super::exercise::{Exercise, Inputs, carry, discount, exercised_later};
+use super::table::{Layout, Table};
+use super::taylor::{Taylor, at};
+use crate::kernel::elementary::exp;
+use crate::kernel::lanes::{Lanes, Mask};
+use crate::kernel::normal::INV_SQRT_2PI;
+
+/// Most terms of a Chebyshev series.
+pub(super) const MOST_TERMS: usize = 96;
+/// The density is cut off beyond this many standard deviations.
+const WINDOW: f64 = 5.8;
+
+/// When a table is read, as against when it was built.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    pub(super) r: f64,
+    pub(super) b: f64,
+    /// Years to expiry and to the date that the table describes.
+    pub(super) t: f64,
+    pub(super) stop: f64,
+    /// Dividends that exercise at `stop` collects, and their derivative by r.
+    pub(super) a: f64,
+    pub(super) a_r: f64,
+}
+
+/// ∂^(p+i)/∂U^p∂l^i of the premium over K, and what belongs to 1/K, r and b.
+#[derive(Clone, Copy, Debug)]
+struct Moments<L> {
+    /// `u[p][i]`, p + i ≤ 3 or (4, 0).
+    u: [[L; 4]; 5],
+    /// ∂/∂(1/K), ∂²/∂(1/K)², ∂²/∂(1/K)∂U.
+    k: [L; 3],
+    /// ∂/∂r, ∂²/∂r∂l, ∂²/∂r∂U.
+    r: [L; 3],
+    /// ∂/∂b.
+    b: L,
+}
+
+impl<L: Lanes> Moments<L> {
+    fn zero() -> Self {
+        let zero = L::splat(0.0);
+        Moments { u: [[zero; 4]; 5], k: [zero; 3], r: [zero; 3], b: zero }
+    }
+
+    /// Adds a function `f` of (l, 1/K) times a function of U with derivatives `g`.
+    #[inline(always)]
+    fn add<const ALL: bool>(&mut self, f: &Local<L>, g: &[L; 5]) {
+        for (p, i) in [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (3, 0)] {
+            self.u[p][i] = f.s[i].mul_add(g[p], self.u[p][i]);
+        }
+        if !ALL {
+            return;
+        }
+        self.u[4][0] = f.s[0].mul_add(g[4], self.u[4][0]);
+        self.k[0] = f.k[0].mul_add(g[0], self.k[0]);
+        self.k[1] = f.k[1].mul_add(g[0], self.k[1]);
+        self.k[2] = f.k[0].mul_add(g[1], self.k[2]);
+    }
+
+    /// The same for the tangents: values and slopes along l of ∂/∂r, value of ∂/∂b.
+    #[inline(always)]
+    fn add_tangents(&mut self, r: [L; 2], b: L, g: &[L; 5]) {
+        self.r[0] = r[0].mul_add(g[0], self.r[0]);
+        self.r[1] = r[1].mul_add(g[0], self.r[1]);
+        self.r[2] = r[0].mul_add(g[1], self.r[2]);
+        self.b = b.mul_add(g[0], self.b);
+    }
+
+    /// The premium over K as a series, `u` being the series of U, `k` the strike.
+    #[inline(never)]
+    fn compose(&self, u: &Taylor<L>, k: L) -> Taylor<L> {
+        let c = |v: f64| L::splat(v);
+        let inverse = c(1.0) / k;
+        let m = &self.u;
+        // 1/K = (1 − q + q²/2)/K
+        let half_inverse = inverse * c(0.5);
+        let level = Taylor::constant(m[0][0])
+            .with(at::L, m[0][1])
+            .with(at::LL, m[0][2] * c(0.5))
+            .with(at::LLL, m[0][3] * c(1.0 / 6.0))
+            .with(at::Q, -(self.k[0] * inverse))
+            .with(at::QQ, half_inverse * (self.k[0] + self.k[1] * inverse))
+            .with(at::R, self.r[0])
+            .with(at::RL, self.r[1])
+            .with(at::B, self.b);
+        let slope = Taylor::constant(m[1][0])
+            .with(at::L, m[1][1])
+            .with(at::LL, m[1][2] * c(0.5))
+            .with(at::Q, -(self.k[2] * inverse))
+            .with(at::R, self.r[2]);
+        let curve = Taylor::constant(m[2][0]).with(at::L, m[2][1]).scale(c(0.5));
+        let d = u.moving();
+        // Horner in the moving part of U
+        let third = d.scale(m[4][0] * c(1.0 / 24.0)) + Taylor::constant(m[3][0] * c(1.0 / 6.0));
+        let second = third * d + curve;
+        (second * d + slope) * d + level
+    }
+}
+
+impl Table {
+    /// Premium over the European value, as a series (without `ALL`: in σ only), and whether the contract is to be exercised now.
+    #[inline(never)]
+    pub(super) fn premium<L: Lanes, const ALL: bool>(&self, clock: &Clock, on: &Inputs<L>) -> (Taylor<L>, L::Mask) {
+        let zero = L::splat(0.0);
+        let never = zero.lt(zero);
+        if matches!(self.layout, Layout::European | Layout::LowerStrike(_)) {
+            return (Taylor::constant(zero), never);
+        }
+        let beta = self.boundary_series(on);
+        if self.layout == Layout::AtExDate {
+            return (self.premium_at_ex_date::<L, ALL>(clock, on, &beta), never);
+        }
+        let outward = L::splat(-self.phi);
+        let distance = on.x - beta;
+        let u = (distance * on.inverse_sigma).scale(outward * L::splat(2.0 / self.reach));
+        let unit = u.value();
+        let moments = self.moments_now::<L, ALL>(on, unit.max(zero).min(L::splat(2.0)) - L::splat(1.0));
+        let premium = moments.compose(&u, on.strike.value()) * on.strike;
+        let beyond = unit.gt(L::splat(2.0));
+        let exercised = if self.layout == Layout::Now { unit.le(zero) } else { never };
+        (Taylor(premium.0.map(|p| L::select(beyond, zero, p))), exercised)
+    }
+
+    /// ln B as a series.
+    fn boundary_series<L: Lanes>(&self, on: &Inputs<L>) -> Taylor<L> {
+        let c = |v: f64| L::splat(v);
+        let inverse = c(1.0) / on.strike.value();
+        let y = self.local(&self.boundary, on);
+        on.log_strike
+            + Taylor::constant(y.s[0])
+                .with(at::L, y.s[1])
+                .with(at::LL, y.s[2] * c(0.5))
+                .with(at::LLL, y.s[3] * c(1.0 / 6.0))
+                .with(at::Q, -(y.k[0] * inverse))
+                .with(at::QQ, c(0.5) * inverse * (y.k[0] + y.k[1] * inverse))
+    }
+
+    /// One tensor polynomial at the lanes' volatility and strike.
+    #[inline(always)]
+    fn local<L: Lanes>(&self, c: &[f64], on: &Inputs<L>) -> Local<L> {
+        let (us, uk) = self.units(on);
+        local::<L, true>(c, (&self.sigma, us), (&self.strike, uk))
+    }
+
+    /// Unit coordinates of the lanes.
+    #[inline(always)]
+    fn units<L: Lanes>(&self, on: &Inputs<L>) -> (L, L) {
+        let log_sigma = crate::kernel::elementary::ln(on.sigma.value());
+        (self.sigma.unit(log_sigma), self.strike.unit(L::splat(1.0) / on.strike.value()))
+    }
+
+    /// The tangent tensors of term `term`: values and slopes of ∂/∂r, value of ∂/∂b.
+    #[inline(always)]
+    fn tangents<L: Lanes>(&self, term: usize, (us, uk): (L, L)) -> ([L; 2], L) {
+        let n = self.tangent_sigma.len() * self.tangent_strike.len();
+        let (s, k) = ((&self.tangent_sigma, us), (&self.tangent_strike, uk));
+        let range = term * n..(term + 1) * n;
+        let r = local_slope(&self.by_r[range.clone()], s, k);
+        (r, local_slope(&self.by_b[range], s, k)[0])
+    }
+
+    /// How many terms the premium's series has, and how many of the tangents' are read.
+    fn n_terms<const ALL: bool>(&self) -> (usize, usize) {
+        let tangent = self.tangent_sigma.len() * self.tangent_strike.len();
+        let tangents = if ALL { self.by_r.len() / tangent } else { 0 };
+        (self.premium.len() / (self.sigma.len() * self.strike.len()), tangents)
+    }
+
+    /// Layout `Now`: sums the series and its derivatives at `u` in [−1, 1].
+    #[inline(never)]
+    fn moments_now<L: Lanes, const ALL: bool>(&self, on: &Inputs<L>, u: L) -> Moments<L> {
+        let zero = L::splat(0.0);
+        let units = self.units(on);
+        let n = self.sigma.len() * self.strike.len();
+        let (terms, tangents) = self.n_terms::<ALL>();
+        let mut sum = Moments::zero();
+        // T and its derivatives, of this term and of the one before
+        let (mut before, mut t) = ([zero; 5], [zero; 5]);
+        t[0] = L::splat(1.0);
+        let twice = u + u;
+        for term in 0..terms {
+            let f = local::<L, ALL>(
+                &self.premium[term * n..(term + 1) * n],
+                (&self.sigma, units.0),
+                (&self.strike, units.1),
+            );
+            sum.add::<ALL>(&f, &t);
+            if term < tangents {
+                let (r, b) = self.tangents(term, units);
+                sum.add_tangents(r, b, &t);
+            }
+            let half = if term == 0 { 0.5 } else { 1.0 };
+            for p in (0..5).rev() {
+                let mut next = (twice * L::splat(half)).mul_add(t[p], -before[p]);
+                if p > 0 {
+                    next = t[p - 1].mul_add(L::splat(2.0 * half * p as f64), next);
+                }
+                (before[p], t[p]) = (t[p], next);
+            }
+        }
+        sum
+    }
+
+    /// Layout `AtExDate`: the integral over the continuation side, and exercise on the other in closed form.
+    #[inline(never)]
+    fn premium_at_ex_date<L: Lanes, const ALL: bool>(
+        &self,
+        clock: &Clock,
+        on: &Inputs<L>,
+        beta: &Taylor<L>,
+    ) -> Taylor<L> {
+        let c = |v: f64| L::splat(v);
+        let root = clock.stop.sqrt();
+        let distance = *beta - on.x - carry(clock.r, clock.b, clock.stop);
+        let z = (distance * on.inverse_sigma).scale(c(1.0 / root)) + on.sigma.scale(c(0.5 * root));
+        let moments = self.moments_at_ex_date::<L, ALL>(on, root, z.value());
+        let kept = moments.compose(&z, on.strike.value()) * on.strike * discount(clock.r, clock.stop, at::R);
+        let exercise =
+            Exercise { phi: self.phi, r: clock.r, b: clock.b, ts: clock.stop, t: clock.t, a: clock.a, a_r: clock.a_r };
+        kept + exercised_later(&exercise, on, &z)
+    }
+
+    /// Moments of the integral over the continuation side; `z` is the deviate at the boundary.
+    #[inline(never)]
+    fn moments_at_ex_date<L: Lanes, const ALL: bool>(&self, on: &Inputs<L>, root: f64, z: L) -> Moments<L> {
+        let c = |v: f64| L::splat(v);
+        let zero = c(0.0);
+        let outward = -self.phi;
+        let mut sum = Moments::zero();
+        // w = outward·(deviate − z)·√ts, the distance from the boundary over σ
+        let centre = z * c(-outward * root);
+        let from = (centre - c(WINDOW * root)).max(zero).min(c(self.reach));
+        let to = (centre + c(WINDOW * root)).max(from).min(c(self.reach));
+        let length = to - from;
+        if !length.gt(c(1e-12)).any() {
+            return sum;
+        }
+        let units = self.units(on);
+        let (terms, tangents) = self.n_terms::<ALL>();
+        let n = self.sigma.len() * self.strike.len();
+        let mut f = [Local { s: [zero; 4], k: [zero; 2] }; MOST_TERMS];
+        let mut tangent = [([zero; 2], zero); MOST_TERMS];
+        for (f, c) in f.iter_mut().zip(self.premium.chunks_exact(n)) {
+            *f = local::<L, ALL>(c, (&self.sigma, units.0), (&self.strike, units.1));
+        }
+        for (term, out) in tangent.iter_mut().enumerate().take(tangents) {
+            *out = self.tangents(term, units);
+        }
+        for &(node, weight) in &self.gauss {
+            let w = length.mul_add(c(node), from);
+            let deviate = w.mul_add(c(outward / root), z);
+            let density = exp(deviate * deviate * c(-0.5)) * length * c(weight * INV_SQRT_2PI / root);
+            let u = w * c(2.0 / self.reach) - c(1.0);
+            let (function, slope) = sum_series::<L, ALL>(&f[..terms], &tangent[..tangents], u);
+            let g = hermite(deviate, density);
+            sum.add::<ALL>(&function, &g);
+            if ALL {
+                sum.add_tangents(slope.0, slope.1, &g);
+            }
+        }
+        sum
+    }
+}
+
+/// (−1)^p·He_p(z)·density, p = 0 to 4: the derivatives of the density by the deviate.
+#[inline(always)]
+fn hermite<L: Lanes>(z: L, density: L) -> [L; 5] {
+    let c = |v: f64| L::splat(v);
+    let z2 = z * z;
+    let third = (z2 - c(3.0)) * z;
+    let fourth = (z2 - c(6.0)) * z2 + c(3.0);
+    [density, -(z * density), (z2 - c(1.0)) * density, -(third * density), fourth * density]
+}
+
+/// A slope along l of ∂/∂r with its value, and ∂/∂b.
+type Tangent<L> = ([L; 2], L);
+
+/// Sums Chebyshev series of functions of (l, 1/K) at `u`.
+#[inline(always)]
+fn sum_series<L: Lanes, const ALL: bool>(f: &[Local<L>], tangents: &[Tangent<L>], u: L) -> (Local<L>, Tangent<L>) {
+    let twice = u + u;
+    let (mut before, mut t) = (u, L::splat(1.0));
+    let zero = L::splat(0.0);
+    let mut sum = Local { s: [zero; 4], k: [zero; 2] };
+    let mut slope = ([zero; 2], zero);
+    for (term, f) in f.iter().enumerate() {
+        for i in 0..4 {
+            sum.s[i] = f.s[i].mul_add(t, sum.s[i]);
+        }
+        if ALL {
+            for i in 0..2 {
+                sum.k[i] = f.k[i].mul_add(t, sum.k[i]);
+            }
+        }
+        if let Some((r, b)) = tangents.get(term) {
+            slope.0[0] = r[0].mul_add(t, slope.0[0]);
+            slope.0[1] = r[1].mul_add(t, slope.0[1]);
+            slope.1 = b.mul_add(t, slope.1);
+        }
+        // T₋₁ = T₁ = u starts the recursion
+        let next = twice.mul_add(t, -before);
+        (before, t) = (t, next);
+    }
+    (sum, slope)
+}

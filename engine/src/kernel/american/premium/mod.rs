@@ -1,0 +1,305 @@
+//! Early-exercise premium of American options with cash dividends, from tables that do not depend on the spot.
+//!
+//! [`PremiumTables::new`] solves and tabulates (milliseconds per table, once for an expiry and right); [`PremiumTables::jet`]
+//! reads (about a microsecond a contract, every pass). In between: `classify` says from when on exercise can pay at
+//! all, `solver` and `edges` are the partial differential equation, `profile` one solved lane as a function, `table`
+//! fits, `evaluate` and `exercise` read, `taylor` and `chebyshev` are their arithmetic. Never: a spot in a table.
+
+mod chebyshev;
+mod classify;
+mod edges;
+mod evaluate;
+mod exercise;
+mod profile;
+mod solver;
+mod table;
+mod taylor;
+
+use super::{Band, Scheme};
+use crate::contract::Right;
+use crate::kernel::black76::{Horizon, european, european_vol};
+use crate::kernel::dividends::Terms;
+use crate::kernel::greeks::{Jet, VolJet};
+use crate::kernel::lanes::{Lanes, Mask};
+use classify::{Span, continuous};
+use evaluate::Clock;
+use exercise::Inputs;
+use table::{Layout, Table};
+use taylor::{Taylor, at};
+
+/// r and b may move by this much before the tables must be built anew.
+pub const RATE_MOVE: f64 = 5e-4;
+/// How far terms shifted in time may miss the dates and amounts that the tables were built on.
+const DATE_SLACK: f64 = 1e-7;
+/// Within this part of the strike above intrinsic, exercising now counts as optimal (MODEL).
+const EXERCISED: f64 = 1e-9;
+/// Years that a table of the premium now may age: three calendar days.
+const AGE: f64 = 3.0 / 365.0;
+
+/// Premium tables of one (expiry, right) over a band of strikes and volatilities.
+#[derive(Clone)]
+pub struct PremiumTables {
+    right: Right,
+    terms: Terms,
+    band: Band,
+    tables: Vec<Table>,
+}
+
+impl PremiumTables {
+    /// Builds the tables for `band` at `terms`.
+    ///
+    /// # Cost  about 2 ms a table with [`Scheme::Fast`], each serving a strike ratio of 1.2 or exp(σ√t) and a
+    ///         volatility ratio of 2; with [`Scheme::Accurate`] 50 to 100 ms
+    #[must_use]
+    pub fn new(right: Right, terms: &Terms, band: &Band, scheme: Scheme) -> Self {
+        let terms = live(terms);
+        let mut tables = Vec::new();
+        let sigma_ratio = sigma_ratio(right, &terms);
+        for sigma in split(band.sigma, sigma_ratio, sigma_ratio.min(1.5)) {
+            let width = match scheme {
+                Scheme::Fast => 0.18f64.max((sigma.0 * sigma.1 * terms.t).sqrt()),
+                Scheme::Accurate => 0.18,
+            };
+            for k in split(band.k, width.exp(), 1.1) {
+                tables.push(Table::build(right.phi(), &terms, &Span { k, sigma }, scheme));
+            }
+        }
+        PremiumTables { right, terms, band: *band, tables }
+    }
+
+    /// Call or put.
+    #[must_use]
+    pub fn right(&self) -> Right {
+        self.right
+    }
+
+    /// Whether the tables still serve `terms` and `band`: the band lies inside, the same dividends are to come, no
+    /// date that a table describes has passed, and r and b moved by at most [`RATE_MOVE`].
+    ///
+    /// # Accuracy  5e-4 moves of r or b carried to first order: 8e-4 of 100 at worst; a table aged by a day: 1e-5
+    #[must_use]
+    pub fn serves(&self, terms: &Terms, band: &Band) -> bool {
+        let terms = live(terms);
+        let within = |outer: (f64, f64), inner: (f64, f64)| outer.0 <= inner.0 && inner.1 <= outer.1;
+        let age = self.terms.t - terms.t;
+        let same = self.terms.divs.len() == terms.divs.len()
+            && self.terms.divs.iter().zip(&terms.divs).all(|(old, new)| {
+                (old.t - age - new.t).abs() < DATE_SLACK && (old.amount - new.amount).abs() <= 1e-9 * old.amount.abs()
+            });
+        same && within(self.band.k, band.k)
+            && within(self.band.sigma, band.sigma)
+            && (terms.r - self.terms.r).abs() <= RATE_MOVE
+            && (terms.b - self.terms.b).abs() <= RATE_MOVE
+            && terms.t > 0.0
+            && age > -DATE_SLACK
+            && self.tables.iter().all(|t| t.serves_age(age))
+    }
+
+    /// How many tables there are, and how many of them found no exercise boundary to align to: their prices are
+    /// sound, their third-order Greeks near the exercise region less so.
+    #[must_use]
+    pub fn counts(&self) -> (usize, usize) {
+        (self.tables.len(), self.tables.iter().filter(|t| t.layout == Layout::Anchored).count())
+    }
+
+    /// Value and derivatives at fixed X, and in which lanes exercising now is optimal (the jet then means nothing).
+    /// A lane outside the tables or with S ≤ A(0) is NaN.
+    ///
+    /// # Domain  `terms` that [`PremiumTables::serves`]
+    #[must_use]
+    pub fn jet<L: Lanes>(&self, terms: &Terms, s: f64, k: L, sigma: L) -> (Jet<L>, L::Mask) {
+        let (phi, horizon, spot) = (self.right.phi(), Horizon::from(terms), self.spot(terms, s));
+        let mut jet = european(phi, &horizon, spot, self.strike(k, sigma), sigma);
+        if self.lowers_strikes() {
+            jet.d = european(phi, &horizon, spot, k, sigma).d;
+        }
+        let (premium, exercised) = self.premium::<L, true>(terms, spot, k, sigma);
+        add_premium(&mut jet, &premium, (spot, k, sigma));
+        (jet, exercised | self.worth_no_more(jet.v, s, k, sigma))
+    }
+
+    /// Value and volatility derivatives, and in which lanes exercising now is optimal; see [`PremiumTables::jet`].
+    #[must_use]
+    pub fn vol_jet<L: Lanes>(&self, terms: &Terms, s: f64, k: L, sigma: L) -> (VolJet<L>, L::Mask) {
+        let spot = self.spot(terms, s);
+        let mut jet = european_vol(self.right.phi(), &Horizon::from(terms), spot, self.strike(k, sigma), sigma);
+        let moved = (terms.r - self.terms.r).abs() + (terms.b - self.terms.b).abs() > 0.0;
+        let (premium, exercised) = if moved {
+            self.premium::<L, true>(terms, spot, k, sigma)
+        } else {
+            self.premium::<L, false>(terms, spot, k, sigma)
+        };
+        let (value, [vega, volga, ultima]) = (premium.value(), by_sigma(&premium, sigma));
+        jet = VolJet {
+            value: jet.value + value,
+            vega: jet.vega + vega,
+            volga: jet.volga + volga,
+            ultima: jet.ultima + ultima,
+        };
+        (jet, exercised | self.worth_no_more(jet.value, s, k, sigma))
+    }
+
+    /// X, or NaN where the dividends are worth more than the spot.
+    fn spot<L: Lanes>(&self, terms: &Terms, s: f64) -> L {
+        let x = s - terms.a(0.0);
+        L::splat(if x > 0.0 { x } else { f64::NAN })
+    }
+
+    fn lowers_strikes(&self) -> bool {
+        self.tables.iter().any(|table| matches!(table.layout, Layout::LowerStrike(_)))
+    }
+
+    /// The strike of the European part: a dividend on the day of expiry lowers a call's.
+    fn strike<L: Lanes>(&self, k: L, sigma: L) -> L {
+        self.tables.iter().fold(k, |strike, table| match table.layout {
+            Layout::LowerStrike(amount) => L::select(table.holds(k, sigma), k - L::splat(amount), strike),
+            _ => strike,
+        })
+    }
+
+    /// The lanes whose table is not plainly European and whose value is the intrinsic one.
+    fn worth_no_more<L: Lanes>(&self, value: L, s: f64, k: L, sigma: L) -> L::Mask {
+        let intrinsic = (L::splat(s) - k) * L::splat(self.right.phi());
+        let american = self.tables.iter().filter(|t| t.layout != Layout::European);
+        let may = american.fold(k.lt(k), |some, table| some | table.holds(k, sigma));
+        may & (value - intrinsic).lt(k * L::splat(EXERCISED))
+    }
+
+    /// The premium as a series, each lane from the table that serves it.
+    fn premium<L: Lanes, const ALL: bool>(&self, terms: &Terms, spot: L, k: L, sigma: L) -> (Taylor<L>, L::Mask) {
+        let mut out = Taylor::constant(L::splat(f64::NAN));
+        let mut exercised = spot.lt(spot);
+        for table in &self.tables {
+            let inside = table.holds(k, sigma);
+            if !inside.any() {
+                continue;
+            }
+            let Span { k: (k_lo, k_hi), sigma: (s_lo, s_hi) } = table.span;
+            let clamped_k = k.max(L::splat(k_lo)).min(L::splat(k_hi));
+            let clamped_sigma = sigma.max(L::splat(s_lo)).min(L::splat(s_hi));
+            let on = Inputs::new(spot, clamped_k, clamped_sigma);
+            let (mut premium, now) = table.premium::<L, ALL>(&self.clock(terms, table), &on);
+            self.carry(terms, table, clamped_sigma, &mut premium);
+            out = Taylor(core::array::from_fn(|i| L::select(inside, premium.0[i], out.0[i])));
+            exercised = exercised | (inside & now);
+        }
+        (out, exercised)
+    }
+
+    /// The table's own rates, at the time of `terms`.
+    fn clock(&self, terms: &Terms, table: &Table) -> Clock {
+        let age = if table.layout == Layout::AtExDate { self.terms.t - terms.t } else { 0.0 };
+        let Terms { r, b, .. } = self.terms;
+        let collected = |carry: f64| -> f64 {
+            let before = table.stop - 1e-12 * self.right.phi();
+            let live = self.terms.divs.iter().filter(|d| d.t > before && d.t <= self.terms.t);
+            live.map(|d| d.amount * (-carry * (d.t - table.stop)).exp()).sum()
+        };
+        let a_r = (collected(r - b + 1e-5) - collected(r - b - 1e-5)) / 2e-5;
+        Clock { r, b, t: self.terms.t - age, stop: table.stop - age, a: collected(r - b), a_r }
+    }
+
+    /// Carries a premium to the rates and, for tables of the premium now, to the time of `terms`, to first order.
+    fn carry<L: Lanes>(&self, terms: &Terms, table: &Table, sigma: L, premium: &mut Taylor<L>) {
+        let c = |v: f64| L::splat(v);
+        let (dr, db) = (terms.r - self.terms.r, terms.b - self.terms.b);
+        let p = premium.0;
+        let dt = if table.layout == Layout::AtExDate { 0.0 } else { self.terms.t - terms.t };
+        // P_t = rP − (r − b − σ²/2)·P_x − σ²/2·P_xx in terms of x = ln X, and its derivatives in x and ln σ
+        let variance = sigma * sigma;
+        let half = variance * c(0.5);
+        let drift = c(self.terms.r - self.terms.b) - half;
+        let aged = |v: L, by_x: L, by_xx: L| c(self.terms.r) * v - drift * by_x - half * by_xx;
+        let two = c(2.0);
+        let vega = aged(p[at::L], p[at::XL], two * p[at::XXL]) + variance * (p[at::X] - two * p[at::XX]);
+        let moves = [
+            (at::ONE, aged(p[at::ONE], p[at::X], two * p[at::XX])),
+            (at::X, aged(p[at::X], two * p[at::XX], c(6.0) * p[at::XXX])),
+            (at::XX, aged(p[at::XX], c(3.0) * p[at::XXX], c(12.0) * p[at::XXXX])),
+            (at::L, vega),
+        ];
+        for (i, by_t) in moves {
+            premium.0[i] = by_t.mul_add(c(dt), premium.0[i]);
+        }
+        premium.0[at::ONE] = premium.0[at::ONE] + p[at::R] * c(dr) + p[at::B] * c(db);
+        premium.0[at::L] += p[at::RL] * c(dr);
+    }
+}
+
+impl core::fmt::Debug for PremiumTables {
+    /// How each table is laid out, not its numbers.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let layouts = self.tables.iter().map(|t| (t.layout, t.stop));
+        f.debug_list().entries(layouts).finish()
+    }
+}
+
+impl Table {
+    fn holds<L: Lanes>(&self, k: L, sigma: L) -> L::Mask {
+        let c = |v: f64| L::splat(v);
+        let Span { k: (k_lo, k_hi), sigma: (s_lo, s_hi) } = self.span;
+        c(k_lo).le(k) & k.le(c(k_hi)) & c(s_lo).le(sigma) & sigma.le(c(s_hi))
+    }
+
+    fn serves_age(&self, age: f64) -> bool {
+        match self.layout {
+            Layout::European | Layout::LowerStrike(_) => true,
+            Layout::AtExDate => age < self.stop - 1e-6,
+            Layout::Now | Layout::Anchored => age <= AGE,
+        }
+    }
+}
+
+/// The terms with their live dividends only.
+fn live(terms: &Terms) -> Terms {
+    let mut out = terms.clone();
+    out.divs.retain(|d| d.t > 0.0 && d.t <= terms.t && d.amount > 0.0);
+    out
+}
+
+/// The volatilities of one table. A call that is watched for exercise far above its strike and takes a dividend on the
+/// way bends at places whose distance, counted from its boundary, moves fast with the volatility.
+fn sigma_ratio(right: Right, terms: &Terms) -> f64 {
+    let far_boundary = right == Right::Call && !terms.divs.is_empty() && terms.b > 0.0 && terms.r > 1.3 * terms.b;
+    if far_boundary && continuous(right.phi(), terms) { 1.42 } else { 2.0 }
+}
+
+/// Parts of equal ratio, none wider than `most`; a range narrower than `least` is widened about its middle.
+fn split((lo, hi): (f64, f64), most: f64, least: f64) -> Vec<(f64, f64)> {
+    let widen = (least / (hi / lo)).max(1.0).sqrt();
+    let (lo, hi) = (lo / widen, hi * widen);
+    let n = ((hi / lo).ln() / most.ln() - 1e-9).ceil().max(1.0) as usize;
+    let edge = |i: usize| if i == n { hi } else { lo * (hi / lo).powf(i as f64 / n as f64) };
+    (0..n).map(|i| (edge(i), edge(i + 1))).collect()
+}
+
+/// Adds a premium's series in (ln X, ln σ, ln K, r, b) to derivatives in (X, σ, K, r, b).
+fn add_premium<L: Lanes>(jet: &mut Jet<L>, premium: &Taylor<L>, (x, k, sigma): (L, L, L)) {
+    let c = |v: f64| L::splat(v);
+    let p = &premium.0;
+    let (ix, ik, is) = (c(1.0) / x, c(1.0) / k, c(1.0) / sigma);
+    let [p1, p2, p3, p4] = [p[at::X], p[at::XX] * c(2.0), p[at::XXX] * c(6.0), p[at::XXXX] * c(24.0)];
+    jet.v += p[at::ONE];
+    jet.x[0] += p1 * ix;
+    jet.x[1] += (p2 - p1) * ix * ix;
+    jet.x[2] += (p3 - c(3.0) * p2 + c(2.0) * p1) * ix * ix * ix;
+    jet.x[3] += (p4 - c(6.0) * p3 + c(11.0) * p2 - c(6.0) * p1) * ix * ix * ix * ix;
+    for (sum, premium) in jet.sigma.iter_mut().zip(by_sigma(premium, sigma)) {
+        *sum += premium;
+    }
+    jet.x_sigma += p[at::XL] * ix * is;
+    jet.xx_sigma += (p[at::XXL] * c(2.0) - p[at::XL]) * ix * ix * is;
+    jet.r += p[at::R];
+    jet.r_sigma += p[at::RL] * is;
+    jet.b += p[at::B];
+    jet.k[0] += p[at::Q] * ik;
+    jet.k[1] += (p[at::QQ] * c(2.0) - p[at::Q]) * ik * ik;
+}
+
+/// Vega, volga and ultima of a premium.
+fn by_sigma<L: Lanes>(premium: &Taylor<L>, sigma: L) -> [L; 3] {
+    let c = |v: f64| L::splat(v);
+    let (p, is) = (&premium.0, c(1.0) / sigma);
+    let [l1, l2, l3] = [p[at::L], p[at::LL] * c(2.0), p[at::LLL] * c(6.0)];
+    [l1 * is, (l2 - l1) * is * is, (l3 - c(3.0) * l2 + c(2.0) * l1) * is * is * is]
+}

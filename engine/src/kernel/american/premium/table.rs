@@ -1,0 +1,372 @@
+//! One premium table: American − European value of every strike and volatility of a span, as a function of the spot.
+//!
+//! The premium is smooth except at the exercise boundary, and the boundary moves with strike and volatility. So the
+//! table's coordinate is the distance from the boundary, in units of σ: along it the premium is a short Chebyshev
+//! series whose coefficients are low polynomials in ln σ and 1/K. Where no exercise is possible before an ex-date,
+//! the table describes that date and the evaluation integrates back from it, which keeps the sharp features exact.
+//! Never: a spot, an evaluation.
+
+use super::chebyshev::{Axis, Lobatto, fit_tensor, local_slope};
+use super::classify::{Span, Start, continuous, gap_before, start, two_sided};
+use super::evaluate::MOST_TERMS;
+use super::profile::Profile;
+use super::solver::{Grid, Problem, SAME_DATE, solve};
+use crate::kernel::american::Scheme;
+use crate::kernel::dividends::Terms;
+use crate::kernel::lanes::{Lanes, Pack};
+use crate::kernel::solve::gauss_legendre;
+
+/// The lanes of one solve.
+type Row = Pack<3>;
+/// Central standard deviations of ln X that a grid covers on the side where nothing happens.
+const WIDE: f64 = 3.8;
+/// Bumps of r and b for the tangents.
+const BUMP: f64 = 0.0005;
+
+/// Sizes of a table.
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    /// Space intervals on a nominal width of 2·WIDE, and time steps.
+    intervals: usize,
+    steps: usize,
+    /// Volatility and strike nodes.
+    nodes: (usize, usize),
+    /// Terms of the Chebyshev series.
+    terms: usize,
+}
+
+/// Sizes of the premium and of its tangents, by scheme; a strike range wider than `WIDE_RANGE` takes one more node.
+fn sizes(scheme: Scheme, span: &Span) -> (Sizes, Sizes, usize) {
+    let more = usize::from(span.k.1 / span.k.0 > WIDE_RANGE);
+    match scheme {
+        Scheme::Fast => (
+            Sizes { intervals: 200, steps: 50, nodes: (6, 3 + more), terms: 32 },
+            Sizes { intervals: 150, steps: 40, nodes: (4, 3), terms: 24 },
+            20,
+        ),
+        Scheme::Accurate => (
+            Sizes { intervals: 600, steps: 200, nodes: (6, 4), terms: 48 },
+            Sizes { intervals: 500, steps: 150, nodes: (4, 3), terms: 40 },
+            32,
+        ),
+    }
+}
+/// Strike ratio up to which three nodes do.
+const WIDE_RANGE: f64 = 1.21;
+
+/// How the table is to be read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Layout {
+    /// No premium.
+    European,
+    /// Worth exercising right before expiry only, to collect this amount: a European call with a lower strike.
+    LowerStrike(f64),
+    /// Premium now, from the exercise boundary outwards.
+    Now,
+    /// Premium now, from a common anchor outwards: some strikes or volatilities have no boundary.
+    Anchored,
+    /// Premium at the first date that matters, from the boundary there outwards; beyond it exercise.
+    AtExDate,
+}
+
+/// A built table; see the module.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    pub(super) phi: f64,
+    pub(super) span: Span,
+    pub(super) layout: Layout,
+    /// Years from the time of building to the date described.
+    pub(super) stop: f64,
+    /// ln σ and 1/K.
+    pub(super) sigma: Axis,
+    pub(super) strike: Axis,
+    /// ln(B/K), a tensor polynomial.
+    pub(super) boundary: Vec<f64>,
+    /// Length of the series' interval, in units of σ.
+    pub(super) reach: f64,
+    /// Premium/K: one tensor polynomial for each Chebyshev term.
+    pub(super) premium: Vec<f64>,
+    /// The axes and tensors of ∂(premium/K)/∂r and ∂b, at fixed X and boundary.
+    pub(super) tangent_sigma: Axis,
+    pub(super) tangent_strike: Axis,
+    pub(super) by_r: Vec<f64>,
+    pub(super) by_b: Vec<f64>,
+    /// Nodes and weights on [0, 1] of the integral back from `stop`.
+    pub(super) gauss: Vec<(f64, f64)>,
+}
+
+impl Table {
+    /// Builds the table of `span` at `terms`.
+    ///
+    /// # Cost  1.3 to 4 ms (`Scheme::Fast`), 50 to 100 ms (`Scheme::Accurate`)
+    pub(super) fn build(phi: f64, terms: &Terms, span: &Span, scheme: Scheme) -> Self {
+        let (sizes, coarse, gauss) = sizes(scheme, span);
+        let axes = |sizes: &Sizes| {
+            let (lo, hi) = span.sigma;
+            let sigma = Axis::new(lo.ln(), hi.ln(), sizes.nodes.0);
+            (sigma, Axis::new(1.0 / span.k.1, 1.0 / span.k.0, sizes.nodes.1))
+        };
+        let (sigma, strike) = axes(&sizes);
+        let (tangent_sigma, tangent_strike) = axes(&coarse);
+        let mut table = Table {
+            phi,
+            span: *span,
+            layout: Layout::European,
+            stop: 0.0,
+            sigma,
+            strike,
+            boundary: Vec::new(),
+            reach: 1.0,
+            premium: Vec::new(),
+            tangent_sigma,
+            tangent_strike,
+            by_r: Vec::new(),
+            by_b: Vec::new(),
+            gauss: gauss_legendre(gauss),
+        };
+        let start = start(phi, terms, span);
+        match start {
+            Start::Never => return table,
+            Start::AtExpiry => {
+                let last = terms.divs.iter().filter(|d| d.t > terms.t - SAME_DATE);
+                table.layout = Layout::LowerStrike(last.map(|d| d.amount).sum());
+                return table;
+            }
+            Start::Now | Start::At(_) => {}
+        }
+        table.stop = if let Start::At(date) = start { date } else { 0.0 };
+        if !table.fill(terms, &sizes, &coarse) {
+            table.stop = 0.0;
+            table.fill(terms, &sizes, &coarse);
+        }
+        table
+    }
+
+    /// Solves and fits; false if the layout at an ex-date does not suit, because some lanes have no boundary there.
+    fn fill(&mut self, terms: &Terms, sizes: &Sizes, coarse: &Sizes) -> bool {
+        let problem =
+            Problem { phi: self.phi, terms: terms.clone(), stop: self.stop, continuous: continuous(self.phi, terms) };
+        let pairs = lanes(&self.sigma, &self.strike);
+        let profiles = profiles(&problem, &pairs, &ends(&problem, &pairs), sizes);
+        let bounded = profiles.iter().all(|p| p.boundary.is_some()) && !two_sided(self.phi, terms);
+        self.layout = match (bounded, self.stop > 0.0) {
+            (true, true) => Layout::AtExDate,
+            (true, false) => Layout::Now,
+            (false, true) => return false,
+            (false, false) => Layout::Anchored,
+        };
+        let outward = -self.phi;
+        let anchor = common_anchor(&profiles);
+        let from: Vec<f64> = profiles
+            .iter()
+            .map(|p| if bounded { p.boundary.unwrap_or(p.edge) } else { p.k.ln() - outward * anchor * p.sigma })
+            .collect();
+        let relative = profiles.iter().zip(&from).map(|(p, from)| vec![from - p.k.ln()]).collect::<Vec<_>>();
+        self.boundary = fit_tensor(&self.sigma, &self.strike, &relative);
+        let reaches = profiles.iter().zip(&from).map(|(p, from)| (p.far() - from) * outward / p.sigma);
+        self.reach = reaches.fold(0.0, f64::max);
+        let terms_kept = self.terms_kept(sizes, terms);
+        let series = Lobatto::new(terms_kept);
+        let sampled: Vec<Vec<f64>> = profiles
+            .iter()
+            .zip(&from)
+            .map(|(p, from)| series.coefficients(|u| p.premium(from + outward * p.sigma * self.place(u)) / p.k))
+            .collect();
+        self.premium = fit_tensor(&self.sigma, &self.strike, &sampled);
+        self.fit_tangents(&problem, &Sizes { terms: coarse.terms * terms_kept / sizes.terms, ..*coarse });
+        true
+    }
+
+    /// Terms of the series: more where it covers more standard deviations, or where, without a boundary to start
+    /// from, it must resolve what the next ex-date leaves.
+    fn terms_kept(&self, sizes: &Sizes, terms: &Terms) -> usize {
+        let deviations = self.reach / (terms.t - self.stop).sqrt();
+        let mut more = (deviations / (2.0 * WIDE)).max(1.0);
+        if self.layout == Layout::Anchored {
+            let next = terms.divs.first().map_or(terms.t, |d| d.t);
+            more = more.max((0.3 * terms.t / next.max(1e-6)).sqrt());
+        }
+        ((sizes.terms as f64 * more.min(2.5)) as usize).min(MOST_TERMS)
+    }
+
+    /// Distance from the boundary, in units of σ, of the series' coordinate `u`.
+    fn place(&self, u: f64) -> f64 {
+        0.5 * self.reach * (1.0 + u)
+    }
+
+    /// ln B of one strike and volatility.
+    fn boundary_at(&self, k: f64, sigma: f64) -> f64 {
+        let (s, x) = (self.sigma.unit(sigma.ln()), self.strike.unit(1.0 / k));
+        local_slope(&self.boundary, (&self.sigma, s), (&self.strike, x))[0] + k.ln()
+    }
+
+    /// Fits ∂/∂r and ∂/∂b of the premium, sampled where the base table samples.
+    fn fit_tangents(&mut self, base: &Problem, sizes: &Sizes) {
+        let r_bump = BUMP.min(0.5 * base.terms.r);
+        let r_ends = if r_bump > 1e-5 { (-r_bump, r_bump) } else { (0.0, 1e-3) };
+        self.by_r =
+            self.tangent(base, sizes, |terms, up| terms.r += if up { r_ends.1 } else { r_ends.0 }, r_ends.1 - r_ends.0);
+        self.by_b = self.tangent(base, sizes, |terms, up| terms.b += if up { BUMP } else { -BUMP }, 2.0 * BUMP);
+    }
+
+    fn tangent(&self, base: &Problem, sizes: &Sizes, bump: impl Fn(&mut Terms, bool), width: f64) -> Vec<f64> {
+        let pairs = lanes(&self.tangent_sigma, &self.tangent_strike);
+        // the same grids up and down, so that what remains of the grid's error cancels
+        let grids = ends(base, &pairs);
+        let [down, up] = [false, true].map(|up| {
+            let mut problem = base.clone();
+            bump(&mut problem.terms, up);
+            profiles(&problem, &pairs, &grids, sizes)
+        });
+        let series = Lobatto::new(sizes.terms);
+        let sample = |(up, down): (&Profile, &Profile)| {
+            let from = self.boundary_at(up.k, up.sigma);
+            series.coefficients(|u| {
+                let x = from - self.phi * up.sigma * self.place(u);
+                (up.premium(x) - down.premium(x)) / (width * up.k)
+            })
+        };
+        let sampled: Vec<Vec<f64>> = up.iter().zip(&down).map(sample).collect();
+        fit_tensor(&self.tangent_sigma, &self.tangent_strike, &sampled)
+    }
+}
+
+/// Every (strike, volatility) of two axes, volatilities running fastest.
+fn lanes(sigma: &Axis, strike: &Axis) -> Vec<(f64, f64)> {
+    let of = |k: &f64| sigma.nodes.iter().map(move |s| (*k, s.exp())).collect::<Vec<_>>();
+    strike.nodes.iter().map(|inverse| 1.0 / inverse).flat_map(|k| of(&k)).collect()
+}
+
+/// Distance from the strike towards exercise, in units of σ, that every lane's grid covers.
+fn common_anchor(profiles: &[Profile]) -> f64 {
+    profiles.iter().map(|p| (p.edge - p.k.ln()).abs() / p.sigma).fold(f64::INFINITY, f64::min)
+}
+
+/// The grid's ends for every (strike, volatility).
+fn ends(problem: &Problem, pairs: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    pairs.iter().map(|&(k, sigma)| grid_ends(problem, k, sigma)).collect()
+}
+
+/// Solves `problem` for every (strike, volatility).
+fn profiles(problem: &Problem, pairs: &[(f64, f64)], ends: &[(f64, f64)], sizes: &Sizes) -> Vec<Profile> {
+    let nominal = |sigma: f64| 2.0 * WIDE * sigma * (problem.terms.t - problem.stop).sqrt();
+    let widest = pairs.iter().zip(ends).map(|(p, e)| (e.1 - e.0).abs() / nominal(p.1)).fold(1.0, f64::max);
+    let intervals = (sizes.intervals as f64 * widest.min(2.5)) as usize;
+    let mut out = Vec::with_capacity(pairs.len());
+    for (pairs, ends) in pairs.chunks(Row::N).zip(ends.chunks(Row::N)) {
+        let last = pairs.len() - 1;
+        let lane = |f: &dyn Fn(usize) -> f64| {
+            let values: [f64; Row::N] = core::array::from_fn(|i| f(i.min(last)));
+            Row::load(&values)
+        };
+        let grid = Grid {
+            k: lane(&|i| pairs[i].0),
+            sigma: lane(&|i| pairs[i].1),
+            edge: lane(&|i| ends[i].0),
+            far: lane(&|i| ends[i].1),
+            intervals,
+            steps: sizes.steps,
+        };
+        let slice = solve(problem, &grid);
+        let extracted = (0..pairs.len()).map(|i| {
+            let american: Vec<f64> = slice.american.iter().map(|v| v.lane(i)).collect();
+            let premium = slice.european.iter().zip(&american).map(|(v, a)| a - v.lane(i)).collect();
+            let profile = Profile {
+                phi: problem.phi,
+                k: pairs[i].0,
+                sigma: pairs[i].1,
+                edge: ends[i].0,
+                step: (ends[i].1 - ends[i].0) / intervals as f64,
+                tau: problem.terms.t - problem.stop,
+                r: problem.terms.r,
+                b: problem.terms.b,
+                a: problem.terms.a(problem.stop),
+                american,
+                premium,
+                first_free: slice.contact.node.lane(i) as usize,
+                boundary: None,
+                jump: 0.0,
+            };
+            place_boundary(problem, profile, slice.contact.theta.lane(i))
+        });
+        out.extend(extracted);
+    }
+    out
+}
+
+/// Finds the profile's exercise boundary: the free boundary, or before an ex-date where a call meets its payoff.
+fn place_boundary(problem: &Problem, mut profile: Profile, theta: f64) -> Profile {
+    if problem.phi > 0.0 && problem.stop > 0.0 {
+        profile.first_free = 0;
+        profile.a = problem.terms.a(problem.stop - 1e-12);
+        let (crossing, whole) = profile.find_crossing();
+        profile.boundary = crossing.filter(|_| whole);
+    } else {
+        profile.set_contact(problem, theta);
+    }
+    profile
+}
+
+/// ln X at the exercise-side edge and at the far edge of a lane's grid.
+fn grid_ends(problem: &Problem, k: f64, sigma: f64) -> (f64, f64) {
+    let width = sigma * (problem.terms.t - problem.stop).sqrt();
+    let a = problem.terms.a(problem.stop - if problem.phi > 0.0 { 1e-12 } else { 0.0 });
+    if problem.phi < 0.0 {
+        return (put_edge(problem, k, sigma, width), k.ln() + WIDE * width);
+    }
+    let far = (k - a).max(0.3 * k).ln() - WIDE * width;
+    let full = WIDE * width;
+    if problem.stop > 0.0 {
+        return (k.ln() + full, far);
+    }
+    (k.ln() + highest_call_boundary(&problem.terms, sigma, full) + margin(width), far)
+}
+
+/// ln(B/K) that a watched call's boundary does not exceed: at least ln(r/b), wherever that is, or `full` if nothing
+/// bounds it.
+fn highest_call_boundary(terms: &Terms, sigma: f64, full: f64) -> f64 {
+    let Terms { r, b, .. } = *terms;
+    let level = if b > 0.0 && r > b { (r / b).ln() + 0.3 * full } else { 0.0 };
+    perpetual_call(terms, sigma).min(full.max(level.min(2.0 * full)))
+}
+
+/// What a grid reaches beyond the last place where the boundary can be.
+fn margin(width: f64) -> f64 {
+    0.3 * width.min(1.0) + 0.03
+}
+
+/// ln(B/K) of the perpetual call: where exercise is certain.
+fn perpetual_call(terms: &Terms, sigma: f64) -> f64 {
+    let Terms { r, b, .. } = *terms;
+    if b <= 0.0 || r < 0.0 {
+        return f64::INFINITY;
+    }
+    let variance = sigma * sigma;
+    let half = (r - b) / variance - 0.5;
+    let power = -half + (half * half + 2.0 * r / variance).sqrt();
+    (power / (power - 1.0)).max(1.0).ln()
+}
+
+/// The low edge of a put's grid: below the perpetual boundary, the no-exercise level rK/b, and what the longest wait
+/// for a dividend spreads.
+fn put_edge(problem: &Problem, k: f64, sigma: f64, width: f64) -> f64 {
+    let Terms { r, b, .. } = problem.terms;
+    let ratio = 2.0 * r / (sigma * sigma);
+    let level = if b > r && r > 0.0 { (r / b).ln() - 0.1 } else { 0.0 };
+    let perpetual = if r > 0.0 { (ratio / (1.0 + ratio)).ln().min(level) } else { -9.0 };
+    let strike = (k - problem.terms.a(problem.stop)).max(0.25 * k).ln();
+    let capped = level.max(-6.0 * width - 0.2);
+    let wait = longest_wait(problem, k);
+    strike + perpetual.max(-3.6 * width).min(capped) - margin(width).max(4.0 * sigma * wait.sqrt())
+}
+
+/// The longest time before an ex-date during which a put is not exercised, years.
+fn longest_wait(problem: &Problem, k: f64) -> f64 {
+    let mut from = problem.stop;
+    let mut longest: f64 = 0.0;
+    for d in problem.terms.divs.iter().filter(|d| d.t > problem.stop + SAME_DATE) {
+        longest = longest.max(gap_before(d.amount, k, problem.terms.r).min(d.t - from));
+        from = d.t;
+    }
+    longest
+}
