@@ -73,7 +73,9 @@ pub fn implied<L: Lanes>(at: &PricerAt<'_>, k: L, price: L, start: L) -> Implied
     let c = |v: f64| L::splat(v);
     let (floor, band) = (at.floor(k), at.band().sigma);
     let target = price - floor;
-    let none = !target.gt(c(0.0));
+    let exercise = at.exercise_value(k);
+    let equal = (price - exercise).abs().le(k * c(EQUAL)) & exercise.gt(c(0.0));
+    let none = !target.gt(c(0.0)) | equal;
     let (least, most) = (c(band.0), c(band.1));
     let usable = least.lt(start) & start.lt(most);
     let mut state = Bracket {
@@ -92,8 +94,6 @@ pub fn implied<L: Lanes>(at: &PricerAt<'_>, k: L, price: L, start: L) -> Implied
         }
         state.step(&at.vol_jet(k, state.sigma), k, floor, target);
     }
-    let exercise = at.exercise_value(k);
-    let equal = (price - exercise).abs().le(k * c(EQUAL)) & exercise.gt(c(0.0));
     // equal to the exercise value and, at the least volatility, worth no more than it
     let mut at_intrinsic = equal & state.below;
     if at_intrinsic.any() {
