@@ -10,6 +10,7 @@ mod classify;
 mod edges;
 mod evaluate;
 mod exercise;
+mod plan;
 mod profile;
 mod solver;
 mod table;
@@ -24,6 +25,7 @@ use crate::kernel::lanes::{Lanes, Mask};
 use classify::{Span, continuous};
 use evaluate::Clock;
 use exercise::Inputs;
+use plan::{collected, planned};
 use table::{Layout, Table};
 use taylor::{Taylor, at};
 
@@ -33,8 +35,17 @@ pub const RATE_MOVE: f64 = 5e-4;
 const DATE_SLACK: f64 = 1e-7;
 /// Within this part of the strike above intrinsic, exercising now counts as optimal (MODEL).
 const EXERCISED: f64 = 1e-9;
+/// By how much of the strike a value must fall short of a fixed plan to give way to it: more than a table's error.
+const SHORT: f64 = 2e-5;
 /// Years that a table of the premium now may age: three calendar days.
 const AGE: f64 = 3.0 / 365.0;
+
+/// What is read at one place.
+struct Reading<'a, L> {
+    terms: &'a Terms,
+    on: Inputs<L>,
+    european: L,
+}
 
 /// Premium tables of one (expiry, right) over a band of strikes and volatilities.
 #[derive(Clone)]
@@ -48,8 +59,8 @@ pub struct PremiumTables {
 impl PremiumTables {
     /// Builds the tables for `band` at `terms`.
     ///
-    /// # Cost  about 2 ms a table with [`Scheme::Fast`], each serving a strike ratio of 1.2 or exp(σ√t) and a
-    ///         volatility ratio of 2; with [`Scheme::Accurate`] 50 to 100 ms
+    /// # Cost  1.2 to 4 ms a table with [`Scheme::Fast`], each serving a strike ratio of 1.2 or exp(σ√t) and a
+    /// volatility ratio of 2; with [`Scheme::Accurate`] 15 to 90 ms
     #[must_use]
     pub fn new(right: Right, terms: &Terms, band: &Band, scheme: Scheme) -> Self {
         let terms = live(terms);
@@ -113,7 +124,7 @@ impl PremiumTables {
         if self.lowers_strikes() {
             jet.d = european(phi, &horizon, spot, k, sigma).d;
         }
-        let (premium, exercised) = self.premium::<L, true>(terms, spot, k, sigma);
+        let (premium, exercised) = self.premium::<L, true>(terms, (spot, k, sigma), jet.v);
         add_premium(&mut jet, &premium, (spot, k, sigma));
         (jet, exercised | self.worth_no_more(jet.v, s, k, sigma))
     }
@@ -125,9 +136,9 @@ impl PremiumTables {
         let mut jet = european_vol(self.right.phi(), &Horizon::from(terms), spot, self.strike(k, sigma), sigma);
         let moved = (terms.r - self.terms.r).abs() + (terms.b - self.terms.b).abs() > 0.0;
         let (premium, exercised) = if moved {
-            self.premium::<L, true>(terms, spot, k, sigma)
+            self.premium::<L, true>(terms, (spot, k, sigma), jet.value)
         } else {
-            self.premium::<L, false>(terms, spot, k, sigma)
+            self.premium::<L, false>(terms, (spot, k, sigma), jet.value)
         };
         let (value, [vega, volga, ultima]) = (premium.value(), by_sigma(&premium, sigma));
         jet = VolJet {
@@ -166,7 +177,12 @@ impl PremiumTables {
     }
 
     /// The premium as a series, each lane from the table that serves it.
-    fn premium<L: Lanes, const ALL: bool>(&self, terms: &Terms, spot: L, k: L, sigma: L) -> (Taylor<L>, L::Mask) {
+    fn premium<L: Lanes, const ALL: bool>(
+        &self,
+        terms: &Terms,
+        (spot, k, sigma): (L, L, L),
+        european: L,
+    ) -> (Taylor<L>, L::Mask) {
         let mut out = Taylor::constant(L::splat(f64::NAN));
         let mut exercised = spot.lt(spot);
         for table in &self.tables {
@@ -178,25 +194,41 @@ impl PremiumTables {
             let clamped_k = k.max(L::splat(k_lo)).min(L::splat(k_hi));
             let clamped_sigma = sigma.max(L::splat(s_lo)).min(L::splat(s_hi));
             let on = Inputs::new(spot, clamped_k, clamped_sigma);
-            let (mut premium, now) = table.premium::<L, ALL>(&self.clock(terms, table), &on);
+            let (mut premium, before) = table.premium::<L, ALL>(&self.clock(terms, table), &on);
             self.carry(terms, table, clamped_sigma, &mut premium);
+            self.bound(table, &Reading { terms, on, european }, before, &mut premium);
             out = Taylor(core::array::from_fn(|i| L::select(inside, premium.0[i], out.0[i])));
-            exercised = exercised | (inside & now);
+            if table.layout == Layout::Now {
+                exercised = exercised | (inside & before);
+            }
         }
         (out, exercised)
+    }
+
+    /// Keeps a premium above that of exercise at a date fixed in advance, where nothing else ensures it: beyond the
+    /// end of a table without a boundary (`beyond`), and with b < 0 where a call is exercised up to some spot only.
+    /// And never below 0.
+    fn bound<L: Lanes>(&self, table: &Table, at: &Reading<'_, L>, beyond: L::Mask, premium: &mut Taylor<L>) {
+        let (phi, zero) = (self.right.phi(), L::splat(0.0));
+        let anchored = table.layout == Layout::Anchored;
+        if anchored || (table.layout == Layout::AtExDate && phi > 0.0 && at.terms.b < 0.0) {
+            let (far_in, least) = planned(phi, at.terms, &at.on);
+            if anchored {
+                replace_where(premium, beyond, &far_in);
+            }
+            let value = at.european + premium.value();
+            let short = (value + at.on.strike.value() * L::splat(SHORT)).lt(least);
+            replace_where(premium, short, &far_in);
+        }
+        replace_where(premium, premium.value().lt(zero), &Taylor::constant(zero));
     }
 
     /// The table's own rates, at the time of `terms`.
     fn clock(&self, terms: &Terms, table: &Table) -> Clock {
         let age = if table.layout == Layout::AtExDate { self.terms.t - terms.t } else { 0.0 };
         let Terms { r, b, .. } = self.terms;
-        let collected = |carry: f64| -> f64 {
-            let before = table.stop - 1e-12 * self.right.phi();
-            let live = self.terms.divs.iter().filter(|d| d.t > before && d.t <= self.terms.t);
-            live.map(|d| d.amount * (-carry * (d.t - table.stop)).exp()).sum()
-        };
-        let a_r = (collected(r - b + 1e-5) - collected(r - b - 1e-5)) / 2e-5;
-        Clock { r, b, t: self.terms.t - age, stop: table.stop - age, a: collected(r - b), a_r }
+        let (a, a_r) = collected(&self.terms, table.stop, table.stop - 1e-12 * self.right.phi());
+        Clock { r, b, t: self.terms.t - age, stop: table.stop - age, a, a_r }
     }
 
     /// Carries a premium to the rates and, for tables of the premium now, to the time of `terms`, to first order.
@@ -271,6 +303,13 @@ fn split((lo, hi): (f64, f64), most: f64, least: f64) -> Vec<(f64, f64)> {
     let n = ((hi / lo).ln() / most.ln() - 1e-9).ceil().max(1.0) as usize;
     let edge = |i: usize| if i == n { hi } else { lo * (hi / lo).powf(i as f64 / n as f64) };
     (0..n).map(|i| (edge(i), edge(i + 1))).collect()
+}
+
+/// Takes `by` in the lanes of `lanes`.
+fn replace_where<L: Lanes>(premium: &mut Taylor<L>, lanes: L::Mask, by: &Taylor<L>) {
+    for (p, by) in premium.0.iter_mut().zip(by.0) {
+        *p = L::select(lanes, by, *p);
+    }
 }
 
 /// Adds a premium's series in (ln X, ln σ, ln K, r, b) to derivatives in (X, σ, K, r, b).
