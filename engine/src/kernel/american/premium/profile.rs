@@ -130,7 +130,9 @@ impl Profile {
         if j == 0 {
             return (None, true);
         }
-        (bracketed_root(|x| self.excess(x), self.x(j), self.x(j + 1), 1e-13), whole)
+        // a node to spare on either side: here the European value is exact, on the grid it is not
+        let (from, to) = (self.x(j - 1), self.x((j + 2).min(last)));
+        (bracketed_root(|x| self.excess(x), from, to, 1e-13), whole)
     }
 
     /// Sets the smooth boundary that the solver found `theta` steps before the first free node.
