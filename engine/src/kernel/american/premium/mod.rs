@@ -116,7 +116,13 @@ impl PremiumTables {
     /// Value and derivatives at fixed X, and in which lanes exercising now is optimal (the jet then means nothing).
     /// A lane outside the tables or with S ≤ A(0) is NaN.
     ///
-    /// # Domain  `terms` that [`PremiumTables::serves`]
+    /// # Shapes    k, sigma and the result: one contract per lane; no lane looks at another
+    /// # Units     as [`Jet`]: per 1.00 of volatility and rate, per year
+    /// # Domain    `terms` that [`PremiumTables::serves`]. Where dividends are worth most of the spot, and where b < 0
+    /// leaves a call's exercise region an end close by, derivatives are less accurate than below
+    /// # Accuracy  golden/american_div.csv, 200 hard rows: price 2e-5 of max(V, 5 % of S) at p99, delta 4e-5; at p90
+    /// gamma, vega, theta 1e-4, rho and epsilon 6e-4, third order 2e-3, ultima 2e-2: `options_with_dividends_meet_their_bounds`
+    /// # Cost      0.25 µs a contract where exercise is possible now, 1.0 µs where it begins at an ex-date
     #[must_use]
     pub fn jet<L: Lanes>(&self, terms: &Terms, s: f64, k: L, sigma: L) -> (Jet<L>, L::Mask) {
         let (phi, horizon, spot) = (self.right.phi(), Horizon::from(terms), self.spot(terms, s));
@@ -168,10 +174,12 @@ impl PremiumTables {
         })
     }
 
-    /// The lanes whose table is not plainly European and whose value is the intrinsic one.
+    /// The lanes whose option may be exercised and whose value is the intrinsic one. With b > 0 a call may always be,
+    /// far enough in the money, whatever its table knows.
     fn worth_no_more<L: Lanes>(&self, value: L, s: f64, k: L, sigma: L) -> L::Mask {
         let intrinsic = (L::splat(s) - k) * L::splat(self.right.phi());
-        let american = self.tables.iter().filter(|t| t.layout != Layout::European);
+        let borrowed_call = self.right == Right::Call && self.terms.b > 0.0;
+        let american = self.tables.iter().filter(|t| borrowed_call || t.layout != Layout::European);
         let may = american.fold(k.lt(k), |some, table| some | table.holds(k, sigma));
         may & (value - intrinsic).lt(k * L::splat(EXERCISED))
     }

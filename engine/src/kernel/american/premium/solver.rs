@@ -118,7 +118,7 @@ impl Problem {
 
     /// Time steps of a piece whose share of all is `share`.
     fn steps(&self, pieces: usize, share: usize) -> usize {
-        share.max(if self.watched_call() { 16 } else { (160 / pieces).clamp(3, 8) })
+        share.max(if self.watched_call() { 16 } else { (160 / pieces).clamp(5, 8) })
     }
 
     /// Dividends on the day of expiry, which a call's exercise still collects.

@@ -299,8 +299,10 @@ fn place_boundary(problem: &Problem, mut profile: Profile, theta: f64) -> Profil
     if problem.phi > 0.0 && problem.stop > 0.0 {
         profile.first_free = 0;
         profile.a = problem.terms.a(problem.stop - 1e-12);
-        let (crossing, whole) = profile.find_crossing();
-        profile.boundary = crossing.filter(|_| whole);
+        // a region that ends only far above is read as one that does not end: what is above exceeds it by little, and
+        // by a plan fixed in advance
+        let enough = 3.0 * profile.sigma * problem.stop.sqrt() + 0.1;
+        profile.boundary = profile.find_crossing().filter(|found| found.1 > enough).map(|found| found.0);
     } else {
         profile.set_contact(problem, theta);
     }
