@@ -40,6 +40,9 @@ const SHORT: f64 = 2e-5;
 /// Years that a table of the premium now may age: three calendar days.
 const AGE: f64 = 3.0 / 365.0;
 
+/// The lanes that are exercised now, and those whose series is the whole value and not the premium.
+type Marks<M> = (M, M);
+
 /// What is read at one place.
 struct Reading<'a, L> {
     terms: &'a Terms,
@@ -130,7 +133,10 @@ impl PremiumTables {
         if self.lowers_strikes() {
             jet.d = european(phi, &horizon, spot, k, sigma).d;
         }
-        let (premium, exercised) = self.premium::<L, true>(terms, (spot, k, sigma), jet.v);
+        let (premium, (exercised, whole)) = self.premium::<L, true>(terms, (spot, k, sigma), jet.v);
+        if whole.any() {
+            jet = Jet::select(whole, &nothing(jet.d), &jet);
+        }
         add_premium(&mut jet, &premium, (spot, k, sigma));
         (jet, exercised | self.worth_no_more(jet.v, s, k, sigma))
     }
@@ -141,11 +147,15 @@ impl PremiumTables {
         let spot = self.spot(terms, s);
         let mut jet = european_vol(self.right.phi(), &Horizon::from(terms), spot, self.strike(k, sigma), sigma);
         let moved = (terms.r - self.terms.r).abs() + (terms.b - self.terms.b).abs() > 0.0;
-        let (premium, exercised) = if moved {
+        let (premium, (exercised, whole)) = if moved {
             self.premium::<L, true>(terms, (spot, k, sigma), jet.value)
         } else {
             self.premium::<L, false>(terms, (spot, k, sigma), jet.value)
         };
+        if whole.any() {
+            let zero = L::splat(0.0);
+            jet = VolJet::select(whole, &VolJet { value: zero, vega: zero, volga: zero, ultima: zero }, &jet);
+        }
         let (value, [vega, volga, ultima]) = (premium.value(), by_sigma(&premium, sigma));
         jet = VolJet {
             value: jet.value + value,
@@ -190,9 +200,9 @@ impl PremiumTables {
         terms: &Terms,
         (spot, k, sigma): (L, L, L),
         european: L,
-    ) -> (Taylor<L>, L::Mask) {
+    ) -> (Taylor<L>, Marks<L::Mask>) {
         let mut out = Taylor::constant(L::splat(f64::NAN));
-        let mut exercised = spot.lt(spot);
+        let (mut exercised, mut whole) = (spot.lt(spot), spot.lt(spot));
         for table in &self.tables {
             let inside = table.holds(k, sigma);
             if !inside.any() {
@@ -204,31 +214,32 @@ impl PremiumTables {
             let on = Inputs::new(spot, clamped_k, clamped_sigma);
             let (mut premium, before) = table.premium::<L, ALL>(&self.clock(terms, table), &on);
             self.carry(terms, table, clamped_sigma, &mut premium);
-            self.bound(table, &Reading { terms, on, european }, before, &mut premium);
+            whole = whole | (inside & self.bound(table, &Reading { terms, on, european }, before, &mut premium));
             out = Taylor(core::array::from_fn(|i| L::select(inside, premium.0[i], out.0[i])));
             if table.layout == Layout::Now {
                 exercised = exercised | (inside & before);
             }
         }
-        (out, exercised)
+        (out, (exercised, whole))
     }
 
-    /// Keeps a premium above that of exercise at a date fixed in advance, where nothing else ensures it: beyond the
-    /// end of a table without a boundary (`beyond`), and with b < 0 where a call is exercised up to some spot only.
-    /// And never below 0.
-    fn bound<L: Lanes>(&self, table: &Table, at: &Reading<'_, L>, beyond: L::Mask, premium: &mut Taylor<L>) {
+    /// Puts the value of the best date fixed in advance where a table without a boundary ends (`beyond`), and where the
+    /// value read lies below it; says in which lanes the series is the whole value then. Elsewhere keeps the premium
+    /// from falling below 0.
+    fn bound<L: Lanes>(&self, table: &Table, at: &Reading<'_, L>, beyond: L::Mask, premium: &mut Taylor<L>) -> L::Mask {
         let (phi, zero) = (self.right.phi(), L::splat(0.0));
-        let anchored = table.layout == Layout::Anchored;
-        if anchored || (table.layout == Layout::AtExDate && phi > 0.0 && at.terms.b < 0.0) {
-            let (far_in, least) = planned(phi, at.terms, &at.on);
-            if anchored {
-                replace_where(premium, beyond, &far_in);
-            }
-            let value = at.european + premium.value();
-            let short = (value + at.on.strike.value() * L::splat(SHORT)).lt(least);
-            replace_where(premium, short, &far_in);
-        }
         replace_where(premium, premium.value().lt(zero), &Taylor::constant(zero));
+        let anchored = table.layout == Layout::Anchored;
+        let ends = table.layout == Layout::AtExDate && phi > 0.0 && at.terms.b < 0.0;
+        if !(anchored || ends) {
+            return zero.lt(zero);
+        }
+        let plan = planned(phi, at.terms, &at.on);
+        let value = at.european + premium.value();
+        let short = (value + at.on.strike.value() * L::splat(SHORT)).lt(plan.value());
+        let whole = if anchored { short | (beyond & zero.lt(plan.value())) } else { short };
+        replace_where(premium, whole, &plan);
+        whole
     }
 
     /// The table's own rates, at the time of `terms`.
@@ -311,6 +322,23 @@ fn split((lo, hi): (f64, f64), most: f64, least: f64) -> Vec<(f64, f64)> {
     let n = ((hi / lo).ln() / most.ln() - 1e-9).ceil().max(1.0) as usize;
     let edge = |i: usize| if i == n { hi } else { lo * (hi / lo).powf(i as f64 / n as f64) };
     (0..n).map(|i| (edge(i), edge(i + 1))).collect()
+}
+
+/// No value.
+fn nothing<L: Lanes>(d: [L; 2]) -> Jet<L> {
+    let zero = L::splat(0.0);
+    Jet {
+        v: zero,
+        x: [zero; 4],
+        sigma: [zero; 3],
+        x_sigma: zero,
+        xx_sigma: zero,
+        r: zero,
+        r_sigma: zero,
+        b: zero,
+        k: [zero; 2],
+        d,
+    }
 }
 
 /// Takes `by` in the lanes of `lanes`.
