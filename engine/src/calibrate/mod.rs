@@ -104,6 +104,8 @@ pub struct SliceState {
     pub near_pricers: Pricers,
     /// Forward and borrow of the last pass.
     pub last: Option<(f64, f64)>,
+    /// What early exercise took off the forward in the last pass, currency per share.
+    pub premium_shift: f64,
 }
 
 /// Pricers of calls and puts, kept for as long as they serve.
