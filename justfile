@@ -34,5 +34,10 @@ bench name="":
 run *args:
     cargo run --release -- {{ args }}
 
+# the vendors' published clients against a running daemon, in a Python environment of their own
+clients *args:
+    cargo build --release --locked
+    python3 tests/clients/run.py {{ args }}
+
 # what CI runs
 ci: check test test-isa

@@ -55,7 +55,7 @@ fn metrics_are_lines_that_prometheus_reads() {
         "greeksd_contracts 52",
         "greeksd_snapshot_age_seconds 1.5",
         "greeksd_quotes_received_total 1000",
-        "greeksd_quotes_dropped_total{reason=\"crossed\"} 2",
+        "greeksd_quotes_dropped{reason=\"crossed\"} 2",
         "greeksd_pass_last_seconds 0.0125",
         "greeksd_http_connections_open 0",
     ] {

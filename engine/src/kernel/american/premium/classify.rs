@@ -5,7 +5,7 @@ use super::solver::SAME_DATE;
 use crate::kernel::dividends::Terms;
 
 /// Carry below this share of the strike is none.
-const NEGLIGIBLE: f64 = 2e-5;
+const NEGLIGIBLE: f64 = 1e-4;
 /// What a call may lose, as a share of its intrinsic value and where it loses most, by not being watched before the
 /// first ex-date.
 const WAITING_COSTS: f64 = 2e-4;

@@ -106,7 +106,8 @@ impl<L: Lanes> Moments<L> {
 }
 
 impl Table {
-    /// Premium over the European value, as a series (without `ALL`: in σ only), and whether the contract is to be exercised now.
+    /// Premium over the European value, as a series (without `ALL`: in σ only), and which lanes lie before the
+    /// series' start: in the exercise region, or where the table knows nothing.
     #[inline(never)]
     pub(super) fn premium<L: Lanes, const ALL: bool>(&self, clock: &Clock, on: &Inputs<L>) -> (Taylor<L>, L::Mask) {
         let zero = L::splat(0.0);
@@ -125,8 +126,7 @@ impl Table {
         let moments = self.moments_now::<L, ALL>(on, unit.max(zero).min(L::splat(2.0)) - L::splat(1.0));
         let premium = moments.compose(&u, on.strike.value()) * on.strike;
         let beyond = unit.gt(L::splat(2.0));
-        let exercised = if self.layout == Layout::Now { unit.le(zero) } else { never };
-        (Taylor(premium.0.map(|p| L::select(beyond, zero, p))), exercised)
+        (Taylor(premium.0.map(|p| L::select(beyond, zero, p))), unit.le(zero))
     }
 
     /// ln B as a series.

@@ -10,6 +10,7 @@ mod classify;
 mod edges;
 mod evaluate;
 mod exercise;
+mod plan;
 mod profile;
 mod solver;
 mod table;
@@ -26,6 +27,7 @@ use crate::kernel::normal::norm_cdf;
 use classify::{Span, continuous};
 use evaluate::Clock;
 use exercise::Inputs;
+use plan::{collected, planned};
 use std::sync::OnceLock;
 use table::{Layout, Table};
 use taylor::{Taylor, at};
@@ -38,8 +40,29 @@ const DATE_SLACK: f64 = 1e-7;
 const EXERCISED: f64 = 1e-9;
 /// A premium below this part of the spot counts as none.
 const NEGLIGIBLE: f64 = 2.5e-7;
+/// By how much of the strike a value must fall short of a fixed plan to give way to it: more than a table's error.
+const SHORT: f64 = 2e-5;
 /// Years that a table of the premium now may age: three calendar days.
 const AGE: f64 = 3.0 / 365.0;
+
+/// One contract per lane, at one spot.
+#[derive(Clone, Copy)]
+struct Place<L: Lanes> {
+    spot: L,
+    k: L,
+    sigma: L,
+    /// Whose premium is not negligible.
+    needed: L::Mask,
+    /// The European values.
+    european: L,
+}
+
+/// What is read at one place.
+struct Reading<'a, L> {
+    terms: &'a Terms,
+    on: Inputs<L>,
+    european: L,
+}
 
 /// Premium tables of one (expiry, right) over a band of strikes and volatilities.
 pub struct PremiumTables {
@@ -60,8 +83,8 @@ struct Tile {
 impl PremiumTables {
     /// Lays out the tables for `band` at `terms`; each is built when it is first read.
     ///
-    /// # Cost  about 2 ms a table with [`Scheme::Fast`], each serving a strike ratio of 1.2 or exp(σ√t) and a
-    ///         volatility ratio of 2; with [`Scheme::Accurate`] 50 to 100 ms
+    /// # Cost  1.2 to 4 ms a table with [`Scheme::Fast`], each serving a strike ratio of 1.2 or exp(σ√t) and a
+    /// volatility ratio of 2; with [`Scheme::Accurate`] 15 to 90 ms
     #[must_use]
     pub fn new(right: Right, terms: &Terms, band: &Band, scheme: Scheme) -> Self {
         let terms = live(terms);
@@ -99,9 +122,11 @@ impl PremiumTables {
     fn needed<L: Lanes>(&self, terms: &Terms, spot: L, k: L, sigma: L) -> L::Mask {
         let Terms { t, r, b, .. } = *terms;
         let c = |v: f64| L::splat(v);
-        let collected: f64 = terms.divs.iter().map(|d| d.amount).sum();
+        let collected = terms.divs.iter().map(|d| d.amount).sum::<f64>() * ((b - r).max(0.0) * t).exp();
         let deviation = sigma * c(t.sqrt());
-        let d = (ln(spot / k) + c((r - b) * t)) / deviation;
+        // a call exercised early collects the dividends
+        let pays_from = if self.right == Right::Call { (k - c(collected)).max(k * c(1e-3)) } else { k };
+        let d = (ln(spot / pays_from) + c((r - b) * t)) / deviation;
         let phi = c(self.right.phi());
         let in_the_money = norm_cdf(d * phi + deviation * c(0.5));
         let gain = spot.max(k) * c((r.abs() + b.abs()) * t) + c(collected);
@@ -156,7 +181,8 @@ impl PremiumTables {
         if strike.lt(k).any() {
             jet.d = european(phi, &horizon, spot, k, sigma).d;
         }
-        let (premium, exercised) = self.premium::<L, true>(terms, (spot, k, sigma), needed);
+        let place = Place { spot, k, sigma, needed, european: jet.v };
+        let (premium, exercised) = self.premium::<L, true>(terms, &place);
         add_premium(&mut jet, &premium, (spot, k, sigma));
         (jet, exercised | self.worth_no_more(jet.v, s, k, sigma, needed))
     }
@@ -169,11 +195,9 @@ impl PremiumTables {
         let strike = self.strike(k, sigma, needed);
         let mut jet = european_vol(self.right.phi(), &Horizon::from(terms), spot, strike, sigma);
         let moved = (terms.r - self.terms.r).abs() + (terms.b - self.terms.b).abs() > 0.0;
-        let (premium, exercised) = if moved {
-            self.premium::<L, true>(terms, (spot, k, sigma), needed)
-        } else {
-            self.premium::<L, false>(terms, (spot, k, sigma), needed)
-        };
+        let place = Place { spot, k, sigma, needed, european: jet.value };
+        let (premium, exercised) =
+            if moved { self.premium::<L, true>(terms, &place) } else { self.premium::<L, false>(terms, &place) };
         let (value, [vega, volga, ultima]) = (premium.value(), by_sigma(&premium, sigma));
         jet = VolJet {
             value: jet.value + value,
@@ -207,12 +231,8 @@ impl PremiumTables {
     }
 
     /// The premium as a series, each lane from the table that serves it; nothing where it is not needed.
-    fn premium<L: Lanes, const ALL: bool>(
-        &self,
-        terms: &Terms,
-        (spot, k, sigma): (L, L, L),
-        needed: L::Mask,
-    ) -> (Taylor<L>, L::Mask) {
+    fn premium<L: Lanes, const ALL: bool>(&self, terms: &Terms, place: &Place<L>) -> (Taylor<L>, L::Mask) {
+        let Place { spot, k, sigma, needed, european } = *place;
         let nothing = L::select(needed, L::splat(f64::NAN), L::splat(0.0));
         let mut out = Taylor(core::array::from_fn(|_| nothing));
         let mut exercised = spot.lt(spot);
@@ -221,25 +241,41 @@ impl PremiumTables {
             let clamped_k = k.max(L::splat(k_lo)).min(L::splat(k_hi));
             let clamped_sigma = sigma.max(L::splat(s_lo)).min(L::splat(s_hi));
             let on = Inputs::new(spot, clamped_k, clamped_sigma);
-            let (mut premium, now) = table.premium::<L, ALL>(&self.clock(terms, table), &on);
+            let (mut premium, before) = table.premium::<L, ALL>(&self.clock(terms, table), &on);
             self.carry(terms, table, clamped_sigma, &mut premium);
+            self.bound(table, &Reading { terms, on, european }, before, &mut premium);
             out = Taylor(core::array::from_fn(|i| L::select(inside, premium.0[i], out.0[i])));
-            exercised = exercised | (inside & now);
+            if table.layout == Layout::Now {
+                exercised = exercised | (inside & before);
+            }
         }
         (out, exercised)
+    }
+
+    /// Keeps a premium above that of exercise at a date fixed in advance, where nothing else ensures it: beyond the
+    /// end of a table without a boundary (`beyond`), and with b < 0 where a call is exercised up to some spot only.
+    /// And never below 0.
+    fn bound<L: Lanes>(&self, table: &Table, at: &Reading<'_, L>, beyond: L::Mask, premium: &mut Taylor<L>) {
+        let (phi, zero) = (self.right.phi(), L::splat(0.0));
+        let anchored = table.layout == Layout::Anchored;
+        if anchored || (table.layout == Layout::AtExDate && phi > 0.0 && at.terms.b < 0.0) {
+            let (far_in, least) = planned(phi, at.terms, &at.on);
+            if anchored {
+                replace_where(premium, beyond, &far_in);
+            }
+            let value = at.european + premium.value();
+            let short = (value + at.on.strike.value() * L::splat(SHORT)).lt(least);
+            replace_where(premium, short, &far_in);
+        }
+        replace_where(premium, premium.value().lt(zero), &Taylor::constant(zero));
     }
 
     /// The table's own rates, at the time of `terms`.
     fn clock(&self, terms: &Terms, table: &Table) -> Clock {
         let age = if table.layout == Layout::AtExDate { self.terms.t - terms.t } else { 0.0 };
         let Terms { r, b, .. } = self.terms;
-        let collected = |carry: f64| -> f64 {
-            let before = table.stop - 1e-12 * self.right.phi();
-            let live = self.terms.divs.iter().filter(|d| d.t > before && d.t <= self.terms.t);
-            live.map(|d| d.amount * (-carry * (d.t - table.stop)).exp()).sum()
-        };
-        let a_r = (collected(r - b + 1e-5) - collected(r - b - 1e-5)) / 2e-5;
-        Clock { r, b, t: self.terms.t - age, stop: table.stop - age, a: collected(r - b), a_r }
+        let (a, a_r) = collected(&self.terms, table.stop, table.stop - 1e-12 * self.right.phi());
+        Clock { r, b, t: self.terms.t - age, stop: table.stop - age, a, a_r }
     }
 
     /// Carries a premium to the rates and, for tables of the premium now, to the time of `terms`, to first order.
@@ -316,6 +352,13 @@ fn split((lo, hi): (f64, f64), most: f64, least: f64) -> Vec<(f64, f64)> {
     let n = ((hi / lo).ln() / most.ln() - 1e-9).ceil().max(1.0) as usize;
     let edge = |i: usize| if i == n { hi } else { lo * (hi / lo).powf(i as f64 / n as f64) };
     (0..n).map(|i| (edge(i), edge(i + 1))).collect()
+}
+
+/// Takes `by` in the lanes of `lanes`.
+fn replace_where<L: Lanes>(premium: &mut Taylor<L>, lanes: L::Mask, by: &Taylor<L>) {
+    for (p, by) in premium.0.iter_mut().zip(by.0) {
+        *p = L::select(lanes, by, *p);
+    }
 }
 
 /// Adds a premium's series in (ln X, ln σ, ln K, r, b) to derivatives in (X, σ, K, r, b).
