@@ -35,7 +35,7 @@ fn calibrate(name: &str) -> Option<Done> {
     println!("{name}: again in {:?}", clock.elapsed());
     for ((a, b), s) in slices.iter().zip(&again).zip(&recorded.slices) {
         let moved = (a.fwd / b.fwd - 1.0).abs();
-        assert!(moved < 2e-4 || a.fwd.is_nan(), "{name} {}: the forward moved from {} to {}", s.expiry, a.fwd, b.fwd);
+        assert!(moved < 3e-5 || a.fwd.is_nan(), "{name} {}: the forward moved from {} to {}", s.expiry, a.fwd, b.fwd);
     }
     let surface: Vec<SurfaceInput> = inputs.iter().zip(&slices).map(|(i, c)| surface_input(i, c)).collect();
     let clock = std::time::Instant::now();

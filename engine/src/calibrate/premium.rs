@@ -27,6 +27,23 @@ const OWN_BORROW_YEARS: f64 = 0.025;
 /// Least part of the European sensitivity at which a pair still says something.
 const SENSITIVITY_MIN: f64 = 0.05;
 
+/// What a pass learns of early exercise in parity, for the next one to start from.
+#[derive(Clone, Debug, Default)]
+pub struct Learned {
+    /// Refined forward less the rough one, currency per share.
+    shift: f64,
+    /// (strike, part of the European sensitivity that the pair's miss has to the forward), by strike.
+    slopes: Vec<(f64, f64)>,
+}
+
+impl Learned {
+    /// The sensitivity at a strike: that of the nearest one known, 1 if there is none.
+    fn slope(&self, k: f64) -> f64 {
+        let away = |known: &&(f64, f64)| (known.0 - k).abs();
+        self.slopes.iter().min_by(|a, b| away(a).total_cmp(&away(b))).map_or(1.0, |known| known.1)
+    }
+}
+
 /// The forward without early-exercise premium, starting from `carry`.
 #[must_use]
 pub fn refine_forward(input: &SliceInput, look: &Look, carry: &Carry, state: &mut SliceState) -> Parity {
@@ -37,9 +54,9 @@ pub fn refine_forward(input: &SliceInput, look: &Look, carry: &Carry, state: &mu
     let pairs = near_pairs(&look.pairs, rough);
     let df = (-input.r * input.t).exp();
     let own_share = 1.0 / (1.0 + (OWN_BORROW_YEARS / input.t).powi(2));
-    let (mut fwd, mut last) = (carry.fwd + state.premium_shift, *rough);
+    let (mut fwd, mut last) = (carry.fwd + state.premium.shift, *rough);
     let mut before: Option<(f64, Vec<f64>)> = None;
-    let mut slope = vec![1.0; pairs.len()];
+    let mut slope: Vec<f64> = pairs.iter().map(|p| state.premium.slope(p.k)).collect();
     for _ in 0..ROUNDS {
         let own = implied_borrow(input.s, fwd, input.t, input.r, input.divs) - carry.b;
         let b = carry.b + if own.is_finite() { own_share * own } else { 0.0 };
@@ -72,7 +89,7 @@ pub fn refine_forward(input: &SliceInput, look: &Look, carry: &Carry, state: &mu
         before = Some((fwd, misses));
         fwd = next.fwd;
     }
-    state.premium_shift = last.fwd - carry.fwd;
+    state.premium = Learned { shift: last.fwd - carry.fwd, slopes: pairs.iter().map(|p| p.k).zip(slope).collect() };
     last
 }
 

@@ -16,7 +16,7 @@ pub fn durrleman(k: f64, v: &LnVariance) -> f64 {
 
 /// Rounds of repair over a whole chain at most; after the first ones only the later curve of a pair moves.
 const ROUNDS: usize = 14;
-const SHARED_ROUNDS: usize = 4;
+const SHARED_ROUNDS: usize = 3;
 /// A crossing smaller than this part of w is none.
 const CROSSING_SMALL: f64 = 1e-6;
 /// Least value of Durrleman's function at the places looked at, so that none between them is negative.
@@ -102,8 +102,8 @@ fn part_pair(curves: &mut [Curve], (early, late): (usize, usize), later_only: bo
 fn crossings(early: &Curve, late: &Curve) -> Vec<(f64, f64)> {
     let (a, b) = (half_knots(early), half_knots(late));
     let crossing = |k: f64| {
-        let gap = (early.variance_at(k) / late.variance_at(k)).ln();
-        (gap > CROSSING_SMALL).then_some((k, 0.5 * gap + CLEARANCE))
+        let ratio = early.variance_at(k) / late.variance_at(k);
+        (ratio > 1.0 + CROSSING_SMALL).then(|| (k, 0.5 * ratio.ln() + CLEARANCE))
     };
     a.chain(b).filter_map(crossing).collect()
 }
