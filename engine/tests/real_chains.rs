@@ -30,6 +30,13 @@ fn calibrate(name: &str) -> Option<Done> {
     let clock = std::time::Instant::now();
     let slices = chain(&inputs, &mut states);
     let calibrated = clock.elapsed();
+    let clock = std::time::Instant::now();
+    let again = chain(&inputs, &mut states);
+    println!("{name}: again in {:?}", clock.elapsed());
+    for ((a, b), s) in slices.iter().zip(&again).zip(&recorded.slices) {
+        let moved = (a.fwd / b.fwd - 1.0).abs();
+        assert!(moved < 3e-5 || a.fwd.is_nan(), "{name} {}: the forward moved from {} to {}", s.expiry, a.fwd, b.fwd);
+    }
     let surface: Vec<SurfaceInput> = inputs.iter().zip(&slices).map(|(i, c)| surface_input(i, c)).collect();
     let clock = std::time::Instant::now();
     let curves = fit(&surface);

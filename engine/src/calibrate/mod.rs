@@ -15,7 +15,7 @@ use borrow::{Carry, steady_borrow};
 use clean::{Quotes, clean_quotes};
 use forward::{Pair, Parity, fit_forward, pair_quotes};
 use implied::{imply_vols, with_room};
-use premium::refine_forward;
+use premium::{Learned, refine_forward};
 
 /// Everything that one (root, expiry) is calibrated from.
 #[derive(Clone, Copy, Debug)]
@@ -104,6 +104,8 @@ pub struct SliceState {
     pub near_pricers: Pricers,
     /// Forward and borrow of the last pass.
     pub last: Option<(f64, f64)>,
+    /// What the last pass learned of early exercise in parity.
+    pub premium: Learned,
 }
 
 /// Pricers of calls and puts, kept for as long as they serve.

@@ -5,7 +5,7 @@
 //! from one round to the next: where a call is as good as exercised it says nothing, and counts for nothing.
 //! Never: a European slice.
 
-use super::borrow::{Carry, implied_borrow};
+use super::borrow::{Carry, effective_spot, implied_borrow};
 use super::forward::{Pair, Parity, fit_forward};
 use super::implied::{span, start_vols};
 use super::invert::{european, invert, values};
@@ -22,8 +22,27 @@ const SETTLED: f64 = 1e-5;
 const PAIRS_MAX: usize = 16;
 /// Pairs further than this from the money, in standard deviations, have no weight worth a value.
 const FAR_SD: f64 = 1.5;
+/// From about here on an expiry's own borrow is no noise, and the premium follows from it; before, the steadied one.
+const OWN_BORROW_YEARS: f64 = 0.025;
 /// Least part of the European sensitivity at which a pair still says something.
 const SENSITIVITY_MIN: f64 = 0.05;
+
+/// What a pass learns of early exercise in parity, for the next one to start from.
+#[derive(Clone, Debug, Default)]
+pub struct Learned {
+    /// Refined forward less the rough one, currency per share.
+    shift: f64,
+    /// (strike, part of the European sensitivity that the pair's miss has to the forward), by strike.
+    slopes: Vec<(f64, f64)>,
+}
+
+impl Learned {
+    /// The sensitivity at a strike: that of the nearest one known, 1 if there is none.
+    fn slope(&self, k: f64) -> f64 {
+        let away = |known: &&(f64, f64)| (known.0 - k).abs();
+        self.slopes.iter().min_by(|a, b| away(a).total_cmp(&away(b))).map_or(1.0, |known| known.1)
+    }
+}
 
 /// The forward without early-exercise premium, starting from `carry`.
 #[must_use]
@@ -34,14 +53,13 @@ pub fn refine_forward(input: &SliceInput, look: &Look, carry: &Carry, state: &mu
     }
     let pairs = near_pairs(&look.pairs, rough);
     let df = (-input.r * input.t).exp();
-    let own = implied_borrow(input.s, rough.fwd, input.t, input.r, input.divs);
-    let (mut fwd, mut last) = (carry.fwd, *rough);
+    let own_share = 1.0 / (1.0 + (OWN_BORROW_YEARS / input.t).powi(2));
+    let (mut fwd, mut last) = (carry.fwd + state.premium.shift, *rough);
     let mut before: Option<(f64, Vec<f64>)> = None;
-    let mut slope = vec![1.0; pairs.len()];
+    let mut slope: Vec<f64> = pairs.iter().map(|p| state.premium.slope(p.k)).collect();
     for _ in 0..ROUNDS {
-        // b moves with F as far as it is this expiry's own
-        let moved = implied_borrow(input.s, fwd, input.t, input.r, input.divs) - own;
-        let b = carry.b + if moved.is_finite() { carry.own_share * moved } else { 0.0 };
+        let own = implied_borrow(input.s, fwd, input.t, input.r, input.divs) - carry.b;
+        let b = carry.b + if own.is_finite() { own_share * own } else { 0.0 };
         let misses = premium_misses(input, look, &pairs, (fwd, b), state);
         if let Some((fwd_before, misses_before)) = &before {
             let shift = (fwd - fwd_before) * df;
@@ -71,6 +89,7 @@ pub fn refine_forward(input: &SliceInput, look: &Look, carry: &Carry, state: &mu
         before = Some((fwd, misses));
         fwd = next.fwd;
     }
+    state.premium = Learned { shift: last.fwd - carry.fwd, slopes: pairs.iter().map(|p| p.k).zip(slope).collect() };
     last
 }
 
@@ -127,10 +146,4 @@ fn side_of(k: f64, fwd: f64, s: f64) -> Right {
     } else {
         Right::Call
     }
-}
-
-/// The spot at which the terms give the forward.
-#[must_use]
-pub fn effective_spot(fwd: f64, terms: &Terms) -> f64 {
-    fwd * (-(terms.r - terms.b) * terms.t).exp() + terms.a(0.0)
 }

@@ -16,11 +16,13 @@ pub fn durrleman(k: f64, v: &LnVariance) -> f64 {
 
 /// Rounds of repair over a whole chain at most; after the first ones only the later curve of a pair moves.
 const ROUNDS: usize = 14;
-const SHARED_ROUNDS: usize = 4;
+const SHARED_ROUNDS: usize = 3;
 /// A crossing smaller than this part of w is none.
 const CROSSING_SMALL: f64 = 1e-6;
 /// Least value of Durrleman's function at the places looked at, so that none between them is negative.
 const DENSITY_MIN: f64 = 2e-3;
+/// Crossing curves are moved this much further apart in ln σ, so that they do not cross between the places looked at.
+const CLEARANCE: f64 = 5e-4;
 /// Passes of smoothing over the places of a butterfly.
 const SMOOTHINGS: usize = 40;
 /// A repair at one place moves the coefficients within this many knots; more of them where smoothing undoes it.
@@ -54,11 +56,11 @@ pub fn repair(curves: &mut [Curve]) {
 }
 
 /// Where the density of a curve is negative, or nearly so, inside its quotes: places on the spline's coordinate, looked
-/// for at every knot (the bend is linear between them) and half knot.
+/// for at every knot (the bend is linear between them) and three places between.
 #[must_use]
 pub fn butterflies(curve: &Curve) -> Vec<f64> {
     let (from, to) = curve.quoted;
-    let (start, step) = (curve.spline.place(1), 0.5 * curve.spline.step());
+    let (start, step) = (curve.spline.place(1), 0.25 * curve.spline.step());
     let first = ((from - start) / step).ceil().max(0.0) as usize;
     let inner = (first..).map(|i| start + step * i as f64).take_while(|&u| u < to);
     let thin = |&u: &f64| {
@@ -100,8 +102,8 @@ fn part_pair(curves: &mut [Curve], (early, late): (usize, usize), later_only: bo
 fn crossings(early: &Curve, late: &Curve) -> Vec<(f64, f64)> {
     let (a, b) = (half_knots(early), half_knots(late));
     let crossing = |k: f64| {
-        let gap = (early.variance_at(k) / late.variance_at(k)).ln();
-        (gap > CROSSING_SMALL).then_some((k, 0.5 * gap))
+        let ratio = early.variance_at(k) / late.variance_at(k);
+        (ratio > 1.0 + CROSSING_SMALL).then(|| (k, 0.5 * ratio.ln() + CLEARANCE))
     };
     a.chain(b).filter_map(crossing).collect()
 }

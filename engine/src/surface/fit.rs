@@ -24,6 +24,8 @@ const INSIDE_ENOUGH: f64 = 0.95;
 const OUTLIER_HALVES: f64 = 6.0;
 /// Strikes this far in standard deviations from the money take calls and puts, others the out-of-the-money side.
 const BOTH_SIDES_SD: f64 = 1.0;
+/// More points than this teach three numbers nothing.
+const POINTS_MAX: usize = 48;
 /// Fewer quotes than this borrow their shape from neighbours.
 const QUOTES_FEW: usize = 6;
 
@@ -112,7 +114,7 @@ fn rough_vol(input: &SurfaceInput) -> f64 {
     for row in 0..input.strike_milli.len() {
         let (vol, used) = (input.vol_mid[row], input.used[row]);
         if used && vol > 0.0 {
-            let far = (f64::from(input.strike_milli[row]) * 1e-3 / input.fwd).ln().abs();
+            let far = (f64::from(input.strike_milli[row]) * 1e-3 - input.fwd).abs();
             if far < best[4].0 {
                 best[4] = (far, vol);
                 best.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
@@ -137,17 +139,22 @@ fn fit_bases(slices: &[SurfaceInput], quotes: &[Vec<StrikeQuote>]) -> Vec<Option
             })
         })
         .collect();
-    let firm = bases.clone();
-    for i in 0..slices.len() {
-        if bases[i].is_none() && slices[i].fwd > 0.0 {
-            bases[i] = borrowed_base(&slices[i], &points[i], slices, &firm);
+    // first those with a few quotes, then those with none, which may take their shape from the former
+    for with_quotes in [true, false] {
+        let known = bases.clone();
+        for i in 0..slices.len() {
+            if bases[i].is_none() && slices[i].fwd > 0.0 && points[i].is_empty() != with_quotes {
+                bases[i] = borrowed_base(&slices[i], &points[i], slices, &known);
+            }
         }
     }
     bases
 }
 
+/// What the base is fitted to: the two-sided quotes, thinned out where there are many.
 fn base_points(quotes: &[StrikeQuote]) -> Vec<Point> {
-    let two_sided = quotes.iter().filter(|q| !q.ask_only);
+    let every = quotes.len().div_ceil(POINTS_MAX).max(1);
+    let two_sided = quotes.iter().filter(|q| !q.ask_only).step_by(every);
     two_sided.map(|q| Point { k: q.k, ln_vol: q.mid, half: q.half.max(0.01) }).collect()
 }
 
@@ -156,12 +163,12 @@ fn borrowed_base(
     slice: &SurfaceInput,
     points: &[Point],
     slices: &[SurfaceInput],
-    firm: &[Option<Base>],
+    known: &[Option<Base>],
 ) -> Option<Base> {
     let own = rough_vol(slice);
     let (mut near, mut far) = (None, f64::INFINITY);
     let (mut w, mut wv) = (0.0, 0.0);
-    for (other, base) in slices.iter().zip(firm) {
+    for (other, base) in slices.iter().zip(known) {
         let Some(base) = base else { continue };
         let apart = (other.t / slice.t).ln().abs();
         let weight = 1.0 / (0.01 + apart * apart);
