@@ -140,6 +140,17 @@ impl Source {
         }
     }
 
+    /// Sorts underlyings so that those without dividends, which are computed soonest, come first.
+    pub fn soonest_first(&self, names: &mut [Symbol]) {
+        let payers: BTreeSet<Symbol> = match &self.kind {
+            Kind::Sim { market, .. } => market.dividends().iter().map(|d| d.underlying).collect(),
+            Kind::Dir { store, .. } => {
+                store.books().iter().filter(|b| !b.dividends.is_empty()).map(|b| b.underlying).collect()
+            }
+        };
+        names.sort_by_key(|name| payers.contains(name));
+    }
+
     /// Brings the books of some underlyings to the instant `now`, on the threads of the passes, and returns them with
     /// the instant at which each is to be valued. They count as fresh from here on.
     pub fn books<'a>(&'a mut self, names: &[Symbol], now: Timestamp, passes: &Passes) -> Vec<(&'a Book, Timestamp)> {
