@@ -1,6 +1,5 @@
 //! Calibration against a market whose truth is known, and against nonsense.
 #![allow(missing_docs)]
-#![allow(clippy::unwrap_used, reason = "a test")]
 
 mod truth;
 
@@ -104,9 +103,6 @@ fn no_arbitrage_is_left_inside_the_quoted_strikes() {
             butterfly = butterfly.min(worst_butterfly(&curves[i], low, high));
             if i + 1 < curves.len() {
                 let worst = worst_calendar(&curves[i], &curves[i + 1], low, high);
-                if worst > 1e-3 {
-                    println!("seed {seed} slice {i}: {worst:.2e} t {} {}", curves[i].t, curves[i + 1].t);
-                }
                 calendar = calendar.max(worst);
             }
         }

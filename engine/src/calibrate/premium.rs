@@ -47,43 +47,27 @@ impl Learned {
 /// The forward without early-exercise premium, starting from `carry`.
 #[must_use]
 pub fn refine_forward(input: &SliceInput, look: &Look, carry: &Carry, state: &mut SliceState) -> Parity {
-    let rough = &look.parity;
-    if !(rough.fwd > 0.0 && carry.fwd > 0.0) {
-        return *rough;
+    let rough = look.parity;
+    if rough.fwd.is_nan() || carry.fwd.is_nan() {
+        return rough;
     }
-    let pairs = near_pairs(&look.pairs, rough);
+    let pairs = near_pairs(&look.pairs, &rough);
     let df = (-input.r * input.t).exp();
-    let own_share = 1.0 / (1.0 + (OWN_BORROW_YEARS / input.t).powi(2));
-    let (mut fwd, mut last) = (carry.fwd + state.premium.shift, *rough);
+    let learned = core::mem::take(&mut state.premium);
+    let mut slope: Vec<f64> = pairs.iter().map(|p| learned.slope(p.k)).collect();
+    let (mut fwd, mut last) = (carry.fwd + learned.shift.clamp(-0.2 * carry.fwd, 0.2 * carry.fwd), rough);
     let mut before: Option<(f64, Vec<f64>)> = None;
-    let mut slope: Vec<f64> = pairs.iter().map(|p| state.premium.slope(p.k)).collect();
     for _ in 0..ROUNDS {
-        let own = implied_borrow(input.s, fwd, input.t, input.r, input.divs) - carry.b;
-        let b = carry.b + if own.is_finite() { own_share * own } else { 0.0 };
-        let misses = premium_misses(input, look, &pairs, (fwd, b), state);
+        let misses = premium_misses(input, look, &pairs, (fwd, borrow_at(fwd, input, carry)), state);
         if let Some((fwd_before, misses_before)) = &before {
-            let shift = (fwd - fwd_before) * df;
-            for i in 0..pairs.len() {
-                let learned = (misses_before[i] - misses[i]) / shift;
-                if learned.is_finite() {
-                    slope[i] = learned.clamp(0.0, 1.5);
-                }
-            }
+            learn(&mut slope, misses_before, &misses, (fwd - fwd_before) * df);
         }
-        let seen: Vec<Pair> = (0..pairs.len())
-            .filter(|&i| misses[i].is_finite() && slope[i] > SENSITIVITY_MIN)
-            .map(|i| {
-                let gap = df * (fwd - pairs[i].k) + misses[i] / slope[i];
-                Pair { gap, half: pairs[i].half / slope[i], ..pairs[i] }
-            })
-            .collect();
-        let next = fit_forward(&seen, df, input.t);
+        let next = fit_forward(&seen_from(fwd, df, &pairs, &misses, &slope), df, input.t);
         if next.fwd.is_nan() {
             return last;
         }
         last = Parity { sd: rough.sd, ..next };
-        let shift = next.fwd - fwd;
-        if shift.abs() < SETTLED * input.s {
+        if (next.fwd - fwd).abs() < SETTLED * input.s {
             break;
         }
         before = Some((fwd, misses));
@@ -93,6 +77,34 @@ pub fn refine_forward(input: &SliceInput, look: &Look, carry: &Carry, state: &mu
     last
 }
 
+/// The borrow rate that goes with a forward: the expiry's own but for the last days, which take the steadied one.
+fn borrow_at(fwd: f64, input: &SliceInput, carry: &Carry) -> f64 {
+    let own_share = 1.0 / (1.0 + (OWN_BORROW_YEARS / input.t).powi(2));
+    let own = implied_borrow(input.s, fwd, input.t, input.r, input.divs) - carry.b;
+    carry.b + if own.is_finite() { own_share * own } else { 0.0 }
+}
+
+/// Takes the sensitivity of each pair's miss from two rounds, `shift` being df times the move of the forward.
+fn learn(slope: &mut [f64], before: &[f64], now: &[f64], shift: f64) {
+    for ((slope, before), now) in slope.iter_mut().zip(before).zip(now) {
+        let seen = (before - now) / shift;
+        if seen.is_finite() {
+            *slope = seen.clamp(0.0, 1.5);
+        }
+    }
+}
+
+/// The pairs as European ones: each at the forward that would take its miss away, its error grown as far as it is
+/// insensitive.
+fn seen_from(fwd: f64, df: f64, pairs: &[Pair], misses: &[f64], slope: &[f64]) -> Vec<Pair> {
+    let known = pairs.iter().zip(misses.iter().zip(slope));
+    known
+        .filter(|(_, (miss, slope))| miss.is_finite() && **slope > SENSITIVITY_MIN)
+        .map(|(p, (miss, slope))| Pair { gap: df * (fwd - p.k) + miss / slope, half: p.half / slope, ..*p })
+        .collect()
+}
+
+/// The pairs that are worth a look: near the money and tight.
 fn near_pairs(pairs: &[Pair], rough: &Parity) -> Vec<Pair> {
     let far = |p: &Pair| (p.k / rough.fwd).ln().abs() / rough.sd;
     let mut near: Vec<Pair> = pairs.iter().filter(|p| far(p) < FAR_SD).copied().collect();
