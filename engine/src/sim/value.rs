@@ -89,9 +89,8 @@ impl SliceTruth {
     /// An upper bound, or nearly one, of what the right to choose the date adds to the best fixed date and to expiry.
     ///
     /// # Source  puts: interest on the strike (and a negative borrow rate's yield) while in the money; calls: dividends in
-    ///           excess of the strike's interest to the next ex-date, and the borrow rate's yield where it exceeds the
-    ///           interest; and never more than the option of the other right is worth, as what is sure to be exercised
-    ///           is worth its forward
+    /// excess of the strike's interest to the next ex-date, and the borrow rate's yield where it exceeds the interest; and
+    /// never more than the option of the other right is worth, as what is sure to be exercised is worth its forward
     fn choice_bound(&self, strike: f64, right: Right) -> f64 {
         match right {
             Right::Put => self.put_bound(strike).min(self.european(strike, Right::Call).value),
