@@ -39,5 +39,9 @@ clients *args:
     cargo build --release --locked
     python3 tests/clients/run.py {{ args }}
 
+# a release build for x86-64 CPUs without AVX2 and FMA
+portable:
+    cargo build --release --locked --target-dir target/portable --config 'target."cfg(target_arch = \"x86_64\")".rustflags=[]'
+
 # what CI runs
 ci: check test test-isa
