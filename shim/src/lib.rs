@@ -2,8 +2,11 @@
 #![deny(unsafe_code)]
 
 pub mod app;
+pub mod arrange;
+pub mod base64;
 pub mod config;
 pub mod cpu;
+pub mod cursor;
 pub mod daemon;
 pub mod http;
 pub mod price;
@@ -12,6 +15,7 @@ pub mod refusal;
 pub mod rows;
 pub mod select;
 pub mod serve;
+pub mod sieve;
 pub mod source;
 pub mod state;
 pub mod status;

@@ -59,6 +59,42 @@ pub struct Bounds {
     pub most: Option<f64>,
 }
 
+impl Bounds {
+    /// Whether a number is within. A missing one is within none that are given.
+    #[must_use]
+    pub fn admit(&self, x: f64) -> bool {
+        self.least.is_none_or(|least| x >= least) && self.most.is_none_or(|most| x <= most)
+    }
+
+    /// Exactly this number.
+    #[must_use]
+    pub fn exactly(x: f64) -> Self {
+        Self { least: Some(x), most: Some(x) }
+    }
+
+    /// At least this number, or only more.
+    #[must_use]
+    pub fn above(x: f64, including: bool) -> Self {
+        Self { least: Some(if including { x } else { x.next_up() }), most: None }
+    }
+
+    /// At most this number, or only less.
+    #[must_use]
+    pub fn below(x: f64, including: bool) -> Self {
+        Self { least: None, most: Some(if including { x } else { x.next_down() }) }
+    }
+
+    /// Within both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let tighter = |a: Option<f64>, b: Option<f64>, choose: fn(f64, f64) -> f64| match (a, b) {
+            (Some(a), Some(b)) => Some(choose(a, b)),
+            (one, other) => one.or(other),
+        };
+        Self { least: tighter(self.least, other.least, f64::max), most: tighter(self.most, other.most, f64::min) }
+    }
+}
+
 impl<'a> Query<'a> {
     /// Reads what stands after the `?`. Never fails: what cannot be decoded stays as it is.
     #[must_use]

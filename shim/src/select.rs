@@ -62,7 +62,7 @@ pub enum Center {
 pub struct Picked {
     /// The chain.
     pub chain: Arc<Chain>,
-    /// Ranges of its rows, not empty, ascending, none touching the next.
+    /// Ranges of its rows, not empty; ascending, none touching the next, until they are arranged for a vendor.
     pub rows: Vec<Range<u32>>,
 }
 
@@ -71,6 +71,15 @@ impl Picked {
     #[must_use]
     pub fn count(&self) -> usize {
         self.rows.iter().map(ExactSizeIterator::len).sum()
+    }
+
+    /// The picked rows of one slice, ascending.
+    pub fn rows_of(&self, slice: &Slice) -> impl Iterator<Item = u32> {
+        let within = slice.rows.clone();
+        let first = self.rows.partition_point(|range| range.end <= within.start);
+        let end = within.end;
+        let ranges = self.rows[first..].iter().take_while(move |range| range.start < end);
+        ranges.flat_map(move |range| range.start.max(within.start)..range.end.min(within.end))
     }
 }
 
@@ -187,7 +196,7 @@ fn admit_slice(slice: &Slice, ask: &Ask, names: &Names) -> bool {
         && names.admit_expiry(slice.expiry)
         && ask.expiry_min.is_none_or(|first| slice.expiry >= first)
         && ask.expiry_max.is_none_or(|last| slice.expiry <= last)
-        && admit(&ask.days, slice.days)
+        && ask.days.admit(slice.days)
 }
 
 /// Applies centre, right and delta to candidate rows of one slice.
@@ -196,7 +205,7 @@ fn pick_slice(chain: &Chain, slice: &Slice, candidates: &[Range<u32>], ask: &Ask
     let delta = chain.columns.get(Col::Delta);
     let admit_row = |row: &u32| {
         let i = *row as usize;
-        ask.rights.admit(chain.right[i]) && admit(&ask.abs_delta, delta[i].abs())
+        ask.rights.admit(chain.right[i]) && ask.abs_delta.admit(delta[i].abs())
     };
     let mut push = |range: Range<u32>| {
         if whole {
@@ -209,11 +218,6 @@ fn pick_slice(chain: &Chain, slice: &Slice, candidates: &[Range<u32>], ask: &Ask
         None => candidates.iter().cloned().for_each(push),
         Some(center) => nearest(chain, slice, candidates, center, ask.strike_count).into_iter().for_each(&mut push),
     }
-}
-
-/// Whether a number is within bounds. A missing one is within none that are given.
-fn admit(bounds: &Bounds, x: f64) -> bool {
-    bounds.least.is_none_or(|least| x >= least) && bounds.most.is_none_or(|most| x <= most)
 }
 
 /// The rows of a slice whose strikes are within bounds: strikes ascend.
@@ -301,6 +305,13 @@ fn by_strike<'c>(chain: &'c Chain, candidates: &'c [Range<u32>]) -> impl Iterato
         }
         Some(start..end)
     })
+}
+
+/// Ascending rows as ranges.
+pub fn ranges_of(rows: impl IntoIterator<Item = u32>) -> Vec<Range<u32>> {
+    let mut ranges = Ranges::default();
+    rows.into_iter().for_each(|row| ranges.push(row..row + 1));
+    ranges.0
 }
 
 /// Ranges in ascending order; what touches becomes one.
