@@ -90,11 +90,22 @@ pub enum Deltas {
     Within(Vec<Bounds>),
 }
 
+/// The circumstances of a request that filters ask for.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting<'c> {
+    /// Which rights the request wants.
+    pub rights: Rights,
+    /// The current date in Eastern time.
+    pub today: Date,
+    /// Which dates are monthly expirations.
+    pub calendar: &'c Calendar,
+}
+
 /// What passes.
 ///
 /// # Errors
 /// [`Refusal::Conflict`] if a settlement is asked of an underlying without index options.
-pub fn sift(picked: Vec<Picked>, sieve: &Sieve, rights: Rights, calendar: &Calendar) -> Result<Vec<Picked>, Refusal> {
+pub fn sift(picked: Vec<Picked>, sieve: &Sieve, setting: &Setting<'_>) -> Result<Vec<Picked>, Refusal> {
     if *sieve == Sieve::default() {
         return Ok(picked);
     }
@@ -102,11 +113,11 @@ pub fn sift(picked: Vec<Picked>, sieve: &Sieve, rights: Rights, calendar: &Calen
     if (sieve.am.is_some() || sieve.pm.is_some()) && !picked.is_empty() && !picked.iter().any(is_index) {
         return Err(Refusal::Conflict { reason: "am and pm are for index options" });
     }
-    let sifted = picked.into_iter().filter_map(|picked| sift_chain(&picked, sieve, rights, calendar));
+    let sifted = picked.into_iter().filter_map(|picked| sift_chain(&picked, sieve, setting));
     Ok(sifted.collect())
 }
 
-fn sift_chain(picked: &Picked, sieve: &Sieve, rights: Rights, calendar: &Calendar) -> Option<Picked> {
+fn sift_chain(picked: &Picked, sieve: &Sieve, setting: &Setting<'_>) -> Option<Picked> {
     let chain = &picked.chain;
     if sieve.valued_since.is_some_and(|since| chain.valued_at < since) {
         return None;
@@ -118,11 +129,11 @@ fn sift_chain(picked: &Picked, sieve: &Sieve, rights: Rights, calendar: &Calenda
         .filter(|(_, rows): &(_, Vec<u32>)| !rows.is_empty());
     let slices: Vec<(&Slice, Vec<u32>)> = slices.collect();
     let kinds = slices.iter().map(|(slice, _)| *slice).filter(|slice| admit_kind(slice, sieve));
-    let dates = expirations(kinds, chain, &sieve.expirations, calendar);
+    let dates = expirations(kinds, &sieve.expirations, setting);
     let mut kept = Vec::new();
     for (slice, mut rows) in slices {
         if admit_kind(slice, sieve) && dates.contains(&slice.expiry) {
-            sift_rows(chain, slice, sieve, rights, &mut rows);
+            sift_rows(chain, slice, sieve, setting.rights, &mut rows);
             kept.append(&mut rows);
         }
     }
@@ -139,11 +150,10 @@ fn admit_kind(slice: &Slice, sieve: &Sieve) -> bool {
 /// The dates that are asked for, of those that are listed.
 fn expirations<'s>(
     slices: impl Iterator<Item = &'s Slice>,
-    chain: &Chain,
     wanted: &Expirations,
-    calendar: &Calendar,
+    setting: &Setting<'_>,
 ) -> BTreeSet<Date> {
-    let today = calendar.eastern(chain.valued_at).date();
+    let Setting { today, calendar, .. } = *setting;
     let days = |date: Date| f64::from(days_until(today, date));
     let admitted = slices.filter(|slice| {
         wanted.month.is_none_or(|month| slice.expiry.month() == month)
@@ -167,8 +177,7 @@ fn expirations<'s>(
 }
 
 /// Calendar days from one date to another.
-#[must_use]
-pub fn days_until(from: Date, to: Date) -> i32 {
+fn days_until(from: Date, to: Date) -> i32 {
     from.until(to).map_or(0, |span| span.get_days())
 }
 
