@@ -4,6 +4,7 @@
 pub mod app;
 pub mod config;
 pub mod cpu;
+pub mod cursor;
 pub mod daemon;
 pub mod http;
 pub mod price;
