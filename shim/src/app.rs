@@ -2,13 +2,15 @@
 
 use crate::http::percent::decode_strict;
 use crate::http::{Answer, App, Metrics, Request};
+use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::rows::frame::Heading;
 use crate::rows::page::{escape, push_top};
 use crate::status::Status;
 use crate::vendors::native::error_json;
-use crate::vendors::{LAYERS, layer_at};
+use crate::vendors::{LAYERS, Scene, layer_at};
 use arc_swap::ArcSwap;
+use engine::contract::RootTable;
 use engine::snapshot::Snapshot;
 use std::sync::Arc;
 
@@ -20,17 +22,20 @@ pub struct Service {
     market: Arc<ArcSwap<Snapshot>>,
     status: Arc<Status>,
     metrics: Arc<Metrics>,
+    roots: Arc<RootTable>,
 }
 
 /// Under which names requests are counted; what [`Metrics::new`] wants.
 #[must_use]
 pub fn route_names() -> Vec<&'static str> {
-    LAYERS.iter().map(|layer| layer.name).chain(PAGES).collect()
+    let mut names: Vec<&str> = LAYERS.iter().map(|layer| layer.name).chain(PAGES).collect();
+    names.dedup();
+    names
 }
 
 impl App for Service {
     fn answer(&self, request: &Request<'_>) -> Answer {
-        self.answer_to(request.raw_path(), request.query())
+        self.answer_for(request.raw_path(), request.query(), request.host())
     }
 }
 
@@ -38,19 +43,32 @@ impl Service {
     /// A service that reads the market from where the daemon publishes it.
     #[must_use]
     pub fn new(market: Arc<ArcSwap<Snapshot>>, status: Arc<Status>, metrics: Arc<Metrics>) -> Self {
-        Self { market, status, metrics }
+        Self { market, status, metrics, roots: Arc::new(RootTable::embedded()) }
+    }
+
+    /// The answer to a target's raw path and query, from a client that names no host.
+    #[must_use]
+    pub fn answer_to(&self, raw_path: &str, query: &str) -> Answer {
+        self.answer_for(raw_path, query, None)
     }
 
     /// The answer to a target's raw path and query. Loads the snapshot once; the answer keeps the chains that it shows.
     #[must_use]
-    pub fn answer_to(&self, raw_path: &str, query: &str) -> Answer {
-        let Some(path) = decode_strict(raw_path) else { return unknown() };
-        let path = path.strip_suffix('/').unwrap_or(&path);
+    pub fn answer_for(&self, raw_path: &str, query: &str, host: Option<&str>) -> Answer {
         let snapshot = self.market.load_full();
-        if let Some(layer) = layer_at(path) {
-            return layer.answer(query, &snapshot, &|| self.note(&snapshot));
+        if let Some((layer, segments)) = layer_at(raw_path) {
+            let scene = Scene {
+                snapshot: &snapshot,
+                now: (self.status.now)(),
+                zone: &self.status.zone,
+                roots: &self.roots,
+                host,
+                note: &|| self.note(&snapshot),
+            };
+            return layer.answer(&Query::parse(query).with_segments(segments), &scene);
         }
-        match path {
+        let Some(path) = decode_strict(raw_path) else { return unknown() };
+        match path.strip_suffix('/').unwrap_or(&path) {
             "" => Answer::full("front", 200, "text/html; charset=utf-8", self.front_page(&snapshot)),
             "/health" => Answer::full("health", 200, "application/json", self.status.health_json(&snapshot)),
             "/metrics" => {

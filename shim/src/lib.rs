@@ -2,7 +2,6 @@
 #![deny(unsafe_code)]
 
 pub mod app;
-pub mod arrange;
 pub mod base64;
 pub mod config;
 pub mod cpu;

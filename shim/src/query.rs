@@ -15,6 +15,8 @@ use std::ops::RangeInclusive;
 #[derive(Clone, Debug, Default)]
 pub struct Query<'a> {
     pairs: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+    /// The words of the path, by the names that the layer gives them.
+    segments: Vec<(&'static str, String)>,
 }
 
 /// Which rights a request wants.
@@ -103,7 +105,20 @@ impl<'a> Query<'a> {
             let (name, value) = piece.split_once('=').unwrap_or((piece, ""));
             (decode_form(name), decode_form(value))
         };
-        Self { pairs: raw.split('&').filter(|piece| !piece.is_empty()).map(pair).collect() }
+        Self { pairs: raw.split('&').filter(|piece| !piece.is_empty()).map(pair).collect(), segments: Vec::new() }
+    }
+
+    /// The same parameters beside the words of the path.
+    #[must_use]
+    pub fn with_segments(mut self, segments: Vec<(&'static str, String)>) -> Self {
+        self.segments = segments;
+        self
+    }
+
+    /// A word of the path, trimmed; empty if the layer's path has no such word.
+    #[must_use]
+    pub fn segment(&self, name: &str) -> &str {
+        self.segments.iter().find(|(n, _)| *n == name).map_or("", |(_, word)| word.trim())
     }
 
     /// The same parameters with lower-case names, for a layer whose names are case-insensitive.

@@ -1,12 +1,13 @@
 //! What some layers ask for beyond names and bounds: kinds of expirations, the money, lists of strikes and of deltas,
 //! the nearest of each.
 //!
-//! It works on what [`crate::select`] left, in this order: age, adjusted roots, settlement, expirations, the money,
+//! It works on what [`crate::select`] left, in this order: age, settlement, expirations, the money,
 //! strikes, deltas, strikes near the money. A missing number passes no filter on it. Never: bytes, a parameter's name.
 
 use crate::query::{Bounds, Rights};
 use crate::refusal::Refusal;
-use crate::select::Picked;
+use crate::rows::clock::days_between;
+use crate::select::{Picked, ranges_of};
 use engine::calendar::Calendar;
 use engine::contract::{Right, Settle, Style};
 use engine::store::chain::{Chain, Slice};
@@ -21,8 +22,6 @@ use std::sync::Arc;
 pub struct Sieve {
     /// Only chains that were valued at or after this instant.
     pub valued_since: Option<Timestamp>,
-    /// No adjusted roots.
-    pub standard_only: bool,
     /// Only AM-settled contracts, or all but them. Said of an underlying without index options, it is refused.
     pub am: Option<bool>,
     /// The same of PM-settled contracts.
@@ -56,8 +55,6 @@ pub struct Expirations {
     pub monthly: Option<bool>,
     /// Quarterly ones.
     pub quarterly: Option<bool>,
-    /// Calendar days to expiration.
-    pub days: Bounds,
     /// Of what is left, the one nearest to each of these numbers of calendar days; empty: all.
     pub days_near: Vec<f64>,
 }
@@ -137,13 +134,12 @@ fn sift_chain(picked: &Picked, sieve: &Sieve, setting: &Setting<'_>) -> Option<P
             kept.append(&mut rows);
         }
     }
-    (!kept.is_empty()).then(|| Picked { chain: Arc::clone(chain), rows: crate::select::ranges_of(kept) })
+    (!kept.is_empty()).then(|| Picked { chain: Arc::clone(chain), rows: ranges_of(kept) })
 }
 
 fn admit_kind(slice: &Slice, sieve: &Sieve) -> bool {
     let is_am = slice.settle == Settle::Am;
-    !(sieve.standard_only && slice.adjusted)
-        && sieve.am.is_none_or(|wanted| wanted == is_am)
+    sieve.am.is_none_or(|wanted| wanted == is_am)
         && sieve.pm.is_none_or(|wanted| wanted != is_am)
 }
 
@@ -154,11 +150,10 @@ fn expirations<'s>(
     setting: &Setting<'_>,
 ) -> BTreeSet<Date> {
     let Setting { today, calendar, .. } = *setting;
-    let days = |date: Date| f64::from(days_until(today, date));
+    let days = |date: Date| days_between(today, date) as f64;
     let admitted = slices.filter(|slice| {
         wanted.month.is_none_or(|month| slice.expiry.month() == month)
             && wanted.year.is_none_or(|year| slice.expiry.year() == year)
-            && wanted.days.admit(days(slice.expiry))
             && admit_series(slice, wanted, calendar)
     });
     if wanted.next_monthly {
@@ -174,11 +169,6 @@ fn expirations<'s>(
         dates.iter().copied().min_by(|&a, &b| (days(a) - n).abs().total_cmp(&(days(b) - n).abs()))
     };
     wanted.days_near.iter().filter_map(nearest).collect()
-}
-
-/// Calendar days from one date to another.
-fn days_until(from: Date, to: Date) -> i32 {
-    from.until(to).map_or(0, |span| span.get_days())
 }
 
 /// What kind of series an expiration is.

@@ -11,10 +11,10 @@ use engine::store::chain::Chain;
 use engine::store::columns::Col;
 use jiff::civil::{Date, date};
 use proptest::prelude::*;
-use shim::arrange::{Arrangement, By, arrange};
 use shim::cursor::compact;
 use shim::query::{Bounds, Rights};
 use shim::refusal::Refusal;
+use shim::select::order::{Page, Sort, page};
 use shim::select::{Ask, Picked, select};
 use shim::sieve::{Deltas, Expirations, Money, Setting, Sieve, sift};
 
@@ -90,8 +90,6 @@ fn expirations_are_told_apart_by_kind() {
     assert_eq!(gme(Expirations { month: Some(12), ..any.clone() }), ["2026-12-18", "2026-12-31"]);
     assert_eq!(gme(Expirations { year: Some(2027), ..any.clone() }), ["2027-01-15"]);
     assert_eq!(dates(&["VIX"], Expirations { next_monthly: true, ..any.clone() }), ["2026-12-16"]);
-    let within = Bounds { least: Some(28.0), most: Some(41.0) };
-    assert_eq!(gme(Expirations { days: within, ..any.clone() }), ["2026-12-18", "2026-12-31"]);
     // 7, 28, 41 and 56 days away; 17.5 is halfway, and the earlier wins.
     for (near, wanted) in [(&[30.0][..], &["2026-12-18"][..]), (&[17.5, 60.0], &["2026-11-27", "2027-01-15"])] {
         assert_eq!(gme(Expirations { days_near: near.to_vec(), ..any.clone() }), wanted);
@@ -111,7 +109,6 @@ fn settlement_and_adjusted_roots_can_be_left_out() {
         roots
     };
     assert_eq!(roots(&["GME"], &any), ["GME", "GME1"]);
-    assert_eq!(roots(&["GME"], &Sieve { standard_only: true, ..any.clone() }), ["GME"]);
     for (am, pm, wanted) in [
         (Some(true), None, &["SPX"][..]),
         (Some(false), None, &["SPXW"]),
@@ -137,9 +134,8 @@ fn a_sieve_of_time_passes_all_or_nothing() {
 
 /// Of the December contracts, the strikes of the calls and those of the puts.
 fn sides(rights: Rights, sieve: Sieve) -> [Vec<u32>; 2] {
-    let sieve = Sieve { standard_only: true, ..sieve };
     let keys = keys(&sifted(&["GME"], rights, &sieve));
-    let december = keys.iter().filter(|key| key.expiry == date(2026, 12, 18));
+    let december = keys.iter().filter(|key| key.expiry == date(2026, 12, 18) && key.root == symbol("GME"));
     let (calls, puts): (Vec<&ContractKey>, Vec<_>) = december.partition(|key| key.right == Right::Call);
     [calls, puts].map(|side| side.iter().map(|key| key.strike_milli / 100).collect())
 }
@@ -201,7 +197,7 @@ fn strikes_and_deltas_are_lists_of_ranges() {
 
 #[test]
 fn a_symbol_order_is_that_of_the_text() {
-    let keys = keys(&arrange(of(&["SPX", "GME"], Rights::Both), &by(By::Symbol)).picked);
+    let keys = keys(&page(of(&["SPX", "GME"], Rights::Both), &by(Sort::Ticker)).0);
     let text: Vec<String> = keys.iter().map(compact).collect();
     let mut sorted = text.clone();
     sorted.sort();
@@ -211,7 +207,7 @@ fn a_symbol_order_is_that_of_the_text() {
 
 #[test]
 fn sides_follow_one_another_within_an_expiry() {
-    let keys = keys(&arrange(of(&["SPX"], Rights::Both), &by(By::Sides)).picked);
+    let keys = keys(&page(of(&["SPX"], Rights::Both), &by(Sort::CallsFirst)).0);
     let text: Vec<String> =
         keys.iter().map(|key| format!("{} {:?} {}", key.root, key.right, key.strike_milli / 1000)).collect();
     let wanted = "SPX Call 5990,SPX Call 6000,SPX Call 6010,SPX Put 5990,SPX Put 6000,SPX Put 6010,\
@@ -219,16 +215,16 @@ fn sides_follow_one_another_within_an_expiry() {
     assert_eq!(text.join(","), wanted);
 }
 
-fn by(by: By) -> Arrangement {
-    Arrangement { by, ..Arrangement::default() }
+fn by(sort: Sort) -> Page {
+    Page { sort, ..Page::default() }
 }
 
 /// Every contract in order, by sorting.
-fn naive(order: By, descending: bool) -> Vec<ContractKey> {
+fn naive(order: Sort, descending: bool) -> Vec<ContractKey> {
     let mut keys = keys(&of(&["SPX", "GME"], Rights::Both));
     let primary = |key: &ContractKey| match order {
-        By::Expiry => key.expiry.to_string(),
-        By::Strike => format!("{:09}", key.strike_milli),
+        Sort::Expiry => key.expiry.to_string(),
+        Sort::Strike => format!("{:09}", key.strike_milli),
         _ => String::new(),
     };
     keys.sort_by_key(|key| (primary(key), compact(key)));
@@ -241,7 +237,7 @@ fn naive(order: By, descending: bool) -> Vec<ContractKey> {
 proptest! {
     #[test]
     fn pages_show_every_contract_once(
-        order in prop::sample::select(vec![By::Symbol, By::Expiry, By::Strike]),
+        order in prop::sample::select(vec![Sort::Ticker, Sort::Expiry, Sort::Strike]),
         descending in any::<bool>(),
         limit in 1usize..80,
     ) {
@@ -249,13 +245,13 @@ proptest! {
         let mut walked = Vec::new();
         let mut after = None;
         loop {
-            let arrangement = Arrangement { by: order, descending, after, limit: Some(limit), offset: 0 };
-            let page = arrange(of(&["SPX", "GME"], Rights::Both), &arrangement);
-            let keys = keys(&page.picked);
-            prop_assert!(keys.len() == limit || page.last.is_none());
-            prop_assert!(page.last.is_none() || page.last.as_ref() == keys.last());
+            let asked = Page { sort: order, descending, after, limit: Some(limit), offset: 0 };
+            let (picked, last) = page(of(&["SPX", "GME"], Rights::Both), &asked);
+            let keys = keys(&picked);
+            prop_assert!(keys.len() == limit || last.is_none());
+            prop_assert!(last.is_none() || last.as_ref() == keys.last());
             walked.extend(keys);
-            after = page.last;
+            after = last;
             if after.is_none() {
                 break;
             }
@@ -265,30 +261,30 @@ proptest! {
 
     #[test]
     fn a_window_is_a_slice_of_the_whole(offset in 0usize..90, limit in prop::option::of(0usize..90)) {
-        for order in [By::Native, By::Sides] {
-            let whole = keys(&arrange(of(&["GME", "SPX"], Rights::Both), &by(order)).picked);
-            let page = arrange(of(&["GME", "SPX"], Rights::Both), &Arrangement { offset, limit, ..by(order) });
+        for order in [Sort::Native, Sort::CallsFirst] {
+            let whole = keys(&page(of(&["GME", "SPX"], Rights::Both), &by(order)).0);
+            let (picked, _) = page(of(&["GME", "SPX"], Rights::Both), &Page { offset, limit, ..by(order) });
             let start = offset.min(whole.len());
             let end = limit.map_or(whole.len(), |n| (start + n).min(whole.len()));
-            prop_assert_eq!(keys(&page.picked), &whole[start..end]);
+            prop_assert_eq!(keys(&picked), &whole[start..end]);
         }
     }
 }
 
 #[test]
 fn a_place_survives_the_contract_that_stood_there() {
-    for (order, descending) in [(By::Symbol, false), (By::Expiry, true), (By::Strike, false), (By::Strike, true)] {
+    for (order, descending) in [(Sort::Ticker, false), (Sort::Expiry, true), (Sort::Strike, false), (Sort::Strike, true)] {
         let after = ContractKey { root: symbol("GME"), ..ContractKey::parse_osi("GME261218P00099000").unwrap() };
         let text = |key: &ContractKey| match order {
-            By::Expiry => format!("{}{}", key.expiry, compact(key)),
-            By::Strike => format!("{:09}{}", key.strike_milli, compact(key)),
+            Sort::Expiry => format!("{}{}", key.expiry, compact(key)),
+            Sort::Strike => format!("{:09}{}", key.strike_milli, compact(key)),
             _ => compact(key),
         };
         let wanted: Vec<ContractKey> = naive(order, descending)
             .into_iter()
             .filter(|key| if descending { text(key) < text(&after) } else { text(key) > text(&after) })
             .collect();
-        let arrangement = Arrangement { by: order, descending, after: Some(after), ..Arrangement::default() };
-        assert_eq!(keys(&arrange(of(&["SPX", "GME"], Rights::Both), &arrangement).picked), wanted);
+        let asked = Page { sort: order, descending, after: Some(after), ..Page::default() };
+        assert_eq!(keys(&page(of(&["SPX", "GME"], Rights::Both), &asked).0), wanted);
     }
 }

@@ -1,55 +1,49 @@
-//! Selected rows in a vendor's order, and the page of them that was asked for.
+//! Rows in another order than the native one, pages of them, and the lists of expirations.
 //!
 //! A place in an order is a contract, not a number: a page begins strictly behind the last contract of the page before,
-//! so that following pages shows every contract once although another snapshot was published in between. Never: bytes,
-//! a parameter's name.
+//! so that following pages shows every contract once although another snapshot was published in between. Never: a
+//! filter, bytes.
 
+use super::Picked;
 use crate::rows::identity::push_osi_head;
-use crate::select::Picked;
+use crate::rows::listing::Expiration;
 use engine::contract::{ContractKey, Right, Symbol};
 use engine::store::chain::{Chain, Slice};
 use jiff::civil::Date;
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// By what rows are ordered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum By {
-    /// As the native layer does.
+/// In which order rows are answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sort {
+    /// Expiry, AM before PM, root, strike, call before put.
     #[default]
     Native,
-    /// Of each (root, expiry) in native order all calls, then all puts, by strike.
-    Sides,
-    /// By OSI symbol as text: root, date, calls, puts, strike.
-    Symbol,
-    /// By expiration, then by OSI symbol.
+    /// As the native one, but in each (root, expiry) all calls before all puts.
+    CallsFirst,
+    /// The compact symbol as text: root, expiry, calls before puts, strike.
+    Ticker,
+    /// Expiry, then as [`Sort::Ticker`].
     Expiry,
-    /// By strike, then by OSI symbol.
+    /// Strike, then as [`Sort::Ticker`].
     Strike,
 }
 
-/// An order of rows and a window into it.
-#[derive(Clone, Debug, Default)]
-pub struct Arrangement {
-    /// By what.
-    pub by: By,
-    /// The other way round.
-    pub descending: bool,
-    /// Only what comes behind this contract. Counts in orders by symbol, expiry and strike.
-    pub after: Option<ContractKey>,
-    /// How many rows to leave out first.
-    pub offset: usize,
-    /// How many rows at most.
-    pub limit: Option<usize>,
-}
-
-/// The rows of one page.
-#[derive(Clone, Debug)]
+/// Which part of the ordered rows an answer shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// The rows, in order. A chain occurs as often as the order needs it.
-    pub picked: Vec<Picked>,
-    /// The last contract on the page, if there are more behind it.
-    pub last: Option<ContractKey>,
+    /// In which order.
+    pub sort: Sort,
+    /// From the last to the first.
+    pub descending: bool,
+    /// Only what comes after this contract, whether or not it is still listed. Counts in orders by ticker, expiry and
+    /// strike.
+    pub after: Option<ContractKey>,
+    /// So many of the first rows are left out.
+    pub offset: usize,
+    /// At most so many rows; `None`: all.
+    pub limit: Option<usize>,
 }
 
 /// The rows of one slice that were picked, and its place among slices.
@@ -67,21 +61,20 @@ struct Place {
     head: [u8; 16],
 }
 
-/// Orders rows and takes the page.
+/// The rows in the page's order, cut to the page, and the last contract of the page if more rows follow it.
 #[must_use]
-pub fn arrange(picked: Vec<Picked>, wanted: &Arrangement) -> Page {
-    let is_plain = wanted.by == By::Native && !wanted.descending;
-    if is_plain && wanted.offset == 0 && wanted.limit.is_none() {
-        return Page { picked, last: None };
+pub fn page(picked: Vec<Picked>, page: &Page) -> (Vec<Picked>, Option<ContractKey>) {
+    if *page == Page::default() {
+        return (picked, None);
     }
-    let mut page = Paging { skip: wanted.offset, room: wanted.limit, rows: Vec::new(), is_full: false };
-    if wanted.by == By::Strike {
-        by_strike(&picked, wanted, &mut page);
+    let mut paging = Paging { skip: page.offset, room: page.limit, rows: Vec::new(), is_full: false };
+    if page.sort == Sort::Strike {
+        by_strike(&picked, page, &mut paging);
     } else {
-        by_slice(&picked, wanted, &mut page);
+        by_slice(&picked, page, &mut paging);
     }
-    let last = if page.is_full { page.rows.last().map(|&(picked, row)| key_of(&picked.chain, row)) } else { None };
-    Page { picked: regroup(&page.rows), last }
+    let last = paging.rows.last().filter(|_| paging.is_full).map(|&(picked, row)| key_of(&picked.chain, row));
+    (regroup(&paging.rows), last)
 }
 
 /// Rows taken so far.
@@ -106,14 +99,14 @@ impl<'p> Paging<'p> {
 }
 
 /// Orders in which a slice stays together: whole slices before the place of `after` are passed over unread.
-fn by_slice<'p>(picked: &'p [Picked], wanted: &Arrangement, page: &mut Paging<'p>) {
-    let mut runs = runs(picked, wanted.by);
+fn by_slice<'p>(picked: &'p [Picked], wanted: &Page, paging: &mut Paging<'p>) {
+    let mut runs = runs(picked, wanted.sort);
     runs.sort_by_key(|run| run.place);
     if wanted.descending {
         runs.reverse();
     }
-    let after = wanted.after.filter(|_| matches!(wanted.by, By::Symbol | By::Expiry));
-    let after = after.map(|key| (Place::of(wanted.by, key.root, key.expiry), (key.right, key.strike_milli)));
+    let after = wanted.after.filter(|_| matches!(wanted.sort, Sort::Ticker | Sort::Expiry));
+    let after = after.map(|key| (Place::of(wanted.sort, key.root, key.expiry), (key.right, key.strike_milli)));
     for run in &runs {
         let slice_side = after.map(|(place, _)| directed(run.place.cmp(&place), wanted.descending));
         if slice_side == Some(Ordering::Less) {
@@ -126,19 +119,19 @@ fn by_slice<'p>(picked: &'p [Picked], wanted: &Arrangement, page: &mut Paging<'p
                     directed((key.right, key.strike_milli).cmp(&last), wanted.descending) == Ordering::Greater
                 });
             if is_behind {
-                page.take(run.picked, row);
+                paging.take(run.picked, row);
             }
-            if page.is_full {
+            if paging.is_full {
                 return;
             }
         }
     }
 }
 
-fn by_strike<'p>(picked: &'p [Picked], wanted: &Arrangement, page: &mut Paging<'p>) {
-    let mut runs = runs(picked, By::Symbol);
+fn by_strike<'p>(picked: &'p [Picked], wanted: &Page, paging: &mut Paging<'p>) {
+    let mut runs = runs(picked, Sort::Ticker);
     runs.sort_by_key(|run| run.place);
-    let ascending = Arrangement { by: By::Symbol, ..Arrangement::default() };
+    let ascending = Page { sort: Sort::Ticker, ..Page::default() };
     let mut rows: Vec<(u32, &Run<'p>, u32)> = Vec::new();
     for run in &runs {
         let strikes = &run.picked.chain.strike_milli;
@@ -149,14 +142,14 @@ fn by_strike<'p>(picked: &'p [Picked], wanted: &Arrangement, page: &mut Paging<'
     if wanted.descending {
         rows.reverse();
     }
-    let place = |key: ContractKey| (key.strike_milli, Place::of(By::Symbol, key.root, key.expiry), key.right);
+    let place = |key: ContractKey| (key.strike_milli, Place::of(Sort::Ticker, key.root, key.expiry), key.right);
     let after = wanted.after.map(place);
     for (strike, run, row) in rows {
         let here = (strike, run.place, run.picked.chain.right[row as usize]);
         if after.is_none_or(|last| directed(here.cmp(&last), wanted.descending) == Ordering::Greater) {
-            page.take(run.picked, row);
+            paging.take(run.picked, row);
         }
-        if page.is_full {
+        if paging.is_full {
             return;
         }
     }
@@ -167,11 +160,11 @@ fn directed(order: Ordering, descending: bool) -> Ordering {
 }
 
 /// The picked rows slice by slice, in native order.
-fn runs(picked: &[Picked], by: By) -> Vec<Run<'_>> {
+fn runs(picked: &[Picked], sort: Sort) -> Vec<Run<'_>> {
     let mut runs = Vec::new();
     for picked in picked {
         for slice in &picked.chain.slices {
-            let place = Place::of(by, slice.root, slice.expiry);
+            let place = Place::of(sort, slice.root, slice.expiry);
             runs.push(Run { picked, slice, place });
         }
     }
@@ -179,9 +172,9 @@ fn runs(picked: &[Picked], by: By) -> Vec<Run<'_>> {
 }
 
 impl Run<'_> {
-    fn rows(&self, wanted: &Arrangement) -> Vec<u32> {
+    fn rows(&self, wanted: &Page) -> Vec<u32> {
         let mut rows: Vec<u32> = self.picked.rows_of(self.slice).collect();
-        if wanted.by != By::Native {
+        if wanted.sort != Sort::Native {
             let right = &self.picked.chain.right;
             // Stable: strikes ascend in a slice.
             rows.sort_by_key(|&row| right[row as usize] == Right::Put);
@@ -194,15 +187,15 @@ impl Run<'_> {
 }
 
 impl Place {
-    fn of(by: By, root: Symbol, expiry: Date) -> Self {
+    fn of(sort: Sort, root: Symbol, expiry: Date) -> Self {
         let mut head = [0; 16];
-        if !matches!(by, By::Native | By::Sides) {
+        if !matches!(sort, Sort::Native | Sort::CallsFirst) {
             let mut text = Vec::with_capacity(head.len());
             push_osi_head(&mut text, root, expiry, false);
             let n = text.len().min(head.len());
             head[..n].copy_from_slice(&text[..n]);
         }
-        Self { expiry: (by == By::Expiry).then_some(expiry), head }
+        Self { expiry: (sort == Sort::Expiry).then_some(expiry), head }
     }
 }
 
@@ -226,4 +219,25 @@ fn regroup(rows: &[(&Picked, u32)]) -> Vec<Picked> {
         }
     }
     out
+}
+
+/// The expirations among the rows, all roots together.
+#[must_use]
+pub fn expirations(picked: &[Picked]) -> Vec<Expiration> {
+    let mut dates: BTreeMap<Date, Vec<u32>> = BTreeMap::new();
+    for picked in picked {
+        for slice in &picked.chain.slices {
+            let strikes = picked.rows_of(slice).map(|row| picked.chain.strike_milli[row as usize]);
+            let mut strikes = strikes.peekable();
+            if strikes.peek().is_some() {
+                dates.entry(slice.expiry).or_default().extend(strikes);
+            }
+        }
+    }
+    let expiration = |(date, mut strikes_milli): (Date, Vec<u32>)| {
+        strikes_milli.sort_unstable();
+        strikes_milli.dedup();
+        Expiration { date, strikes_milli }
+    };
+    dates.into_iter().map(expiration).collect()
 }
