@@ -10,6 +10,7 @@ use crate::status::Status;
 use crate::vendors::native::error_json;
 use crate::vendors::{LAYERS, Scene, layer_at};
 use arc_swap::ArcSwap;
+use engine::calendar::Calendar;
 use engine::contract::RootTable;
 use engine::snapshot::Snapshot;
 use std::sync::Arc;
@@ -23,6 +24,7 @@ pub struct Service {
     status: Arc<Status>,
     metrics: Arc<Metrics>,
     roots: Arc<RootTable>,
+    calendar: Calendar,
 }
 
 /// Under which names requests are counted; what [`Metrics::new`] wants.
@@ -43,7 +45,7 @@ impl Service {
     /// A service that reads the market from where the daemon publishes it.
     #[must_use]
     pub fn new(market: Arc<ArcSwap<Snapshot>>, status: Arc<Status>, metrics: Arc<Metrics>) -> Self {
-        Self { market, status, metrics, roots: Arc::new(RootTable::embedded()) }
+        Self { market, status, metrics, roots: Arc::new(RootTable::embedded()), calendar: Calendar::embedded() }
     }
 
     /// The answer to a target's raw path and query, from a client that names no host.
@@ -61,6 +63,7 @@ impl Service {
                 snapshot: &snapshot,
                 now: (self.status.now)(),
                 zone: &self.status.zone,
+                calendar: &self.calendar,
                 roots: &self.roots,
                 host,
                 note: &|| self.note(&snapshot),

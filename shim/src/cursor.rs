@@ -1,7 +1,7 @@
 //! Where the next page begins, as text that a client hands back. Nothing is kept between two pages: a token is the last
 //! contract of a page, a cursor that contract together with the parameters of the first request.
 //!
-//! Never: an order of rows (that is [`crate::arrange`]'s), a vendor's address.
+//! Never: an order of rows (that is [`crate::select::order`]'s), a vendor's address.
 
 use crate::base64::{decode, encode, encode_url};
 use crate::query::Query;
@@ -35,14 +35,19 @@ pub fn parse_token(parameter: &str, text: &str) -> Result<ContractKey, Refusal> 
     key.ok_or_else(|| Refusal::invalid(parameter, text, "a page token"))
 }
 
-/// The cursor behind a contract: a query text that repeats what the first request said of `parameters`.
+/// What a query says of `parameters`, as a query text, sorted by name.
 #[must_use]
-pub fn cursor(query: &Query<'_>, parameters: &[&str], last: &ContractKey) -> String {
-    let mut pairs = vec![(LAST, format!("O:{}", compact(last)))];
-    pairs.extend(parameters.iter().filter_map(|&name| Some((name, query.get(name)?.to_owned()))));
-    pairs.sort();
-    let text: Vec<String> = pairs.iter().map(|(name, value)| format!("{name}={}", percent_encode(value))).collect();
-    encode_url(&text.join("&"))
+pub fn filters(query: &Query<'_>, parameters: &[&str]) -> String {
+    let said = |name: &&str| Some(format!("{name}={}", percent_encode(query.get(name)?)));
+    let mut said: Vec<String> = parameters.iter().filter_map(said).collect();
+    said.sort();
+    said.join("&")
+}
+
+/// The cursor behind a contract, of a request with these [`filters`].
+#[must_use]
+pub fn cursor(filters: &str, last: &ContractKey) -> String {
+    encode_url(&format!("{LAST}={}&as=&{filters}", percent_encode(&format!("O:{}", compact(last)))))
 }
 
 /// The query text of a cursor and the contract that it stands behind.
@@ -58,7 +63,8 @@ pub fn parse_cursor(parameter: &str, text: &str) -> Result<(String, ContractKey)
 }
 
 /// Everything but letters, digits, `-`, `.`, `_` and `~` as `%XX`.
-fn percent_encode(text: &str) -> String {
+#[must_use]
+pub fn percent_encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
@@ -90,11 +96,12 @@ mod tests {
     #[test]
     fn a_cursor_carries_the_parameters_of_the_first_request() {
         let query = Query::parse("expiration_date.gte=2026-12-01&limit=250&apiKey=k&sort=&x=1&q=a%26b%3D%2B");
-        let text = cursor(&query, &["expiration_date.gte", "limit", "sort", "q"], &key("ACME261218C00100000"));
+        let said = filters(&query, &["limit", "q", "expiration_date.gte", "sort"]);
+        let text = cursor(&said, &key("ACME261218C00100000"));
         assert!(!text.contains(['=', '+', '/', '&']), "{text}");
         let (again, last) = parse_cursor("cursor", &text).unwrap();
         assert_eq!(last, key("ACME261218C00100000"));
-        let wanted = "ap=O%3AACME261218C00100000&expiration_date.gte=2026-12-01&limit=250&q=a%26b%3D%2B";
+        let wanted = "ap=O%3AACME261218C00100000&as=&expiration_date.gte=2026-12-01&limit=250&q=a%26b%3D%2B";
         assert_eq!(again, wanted);
         assert_eq!(Query::parse(&again).get("q"), Some("a&b=+"));
         for bad in ["abc", "", "YXA9", "YXA9T%3A", "bGltaXQ9Mw"] {

@@ -139,8 +139,7 @@ fn sift_chain(picked: &Picked, sieve: &Sieve, setting: &Setting<'_>) -> Option<P
 
 fn admit_kind(slice: &Slice, sieve: &Sieve) -> bool {
     let is_am = slice.settle == Settle::Am;
-    sieve.am.is_none_or(|wanted| wanted == is_am)
-        && sieve.pm.is_none_or(|wanted| wanted != is_am)
+    sieve.am.is_none_or(|wanted| wanted == is_am) && sieve.pm.is_none_or(|wanted| wanted != is_am)
 }
 
 /// The dates that are asked for, of those that are listed.

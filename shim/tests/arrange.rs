@@ -273,7 +273,9 @@ proptest! {
 
 #[test]
 fn a_place_survives_the_contract_that_stood_there() {
-    for (order, descending) in [(Sort::Ticker, false), (Sort::Expiry, true), (Sort::Strike, false), (Sort::Strike, true)] {
+    for (order, descending) in
+        [(Sort::Ticker, false), (Sort::Expiry, true), (Sort::Strike, false), (Sort::Strike, true)]
+    {
         let after = ContractKey { root: symbol("GME"), ..ContractKey::parse_osi("GME261218P00099000").unwrap() };
         let text = |key: &ContractKey| match order {
             Sort::Expiry => format!("{}{}", key.expiry, compact(key)),

@@ -50,6 +50,8 @@ pub enum Stamp {
     UtcIso,
     /// `2026-11-20T20:42:07.318Z`.
     UtcIsoMillis,
+    /// `2026-11-20T20:42:07.318+00:00`.
+    UtcOffsetMillis,
     /// `2026-11-20 20:42:07`, UTC.
     UtcPlain,
 }
@@ -77,6 +79,7 @@ impl Stamp {
             Self::EasternPlainOffset => at.strftime("%Y-%m-%d %H:%M:%S %:z").to_string(),
             Self::UtcIso => utc().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             Self::UtcIsoMillis => utc().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(),
+            Self::UtcOffsetMillis => utc().strftime("%Y-%m-%dT%H:%M:%S%.3f+00:00").to_string(),
             Self::UtcPlain => utc().strftime("%Y-%m-%d %H:%M:%S").to_string(),
         }
     }
@@ -99,6 +102,12 @@ impl Clock {
     #[must_use]
     pub fn snapshot(&self, stamp: Stamp) -> String {
         stamp.text(&self.snapshot)
+    }
+
+    /// The Eastern date of an instant.
+    #[must_use]
+    pub fn date_of(&self, at: Timestamp) -> Date {
+        at.to_zoned(self.snapshot.time_zone().clone()).date()
     }
 
     /// Calendar days from today to a date.
@@ -172,6 +181,7 @@ mod tests {
             (Stamp::EasternIso, "2026-11-20T15:42:07.318"),
             (Stamp::UtcIso, "2026-11-20T20:42:07Z"),
             (Stamp::UtcIsoMillis, "2026-11-20T20:42:07.318Z"),
+            (Stamp::UtcOffsetMillis, "2026-11-20T20:42:07.318+00:00"),
             (Stamp::UtcPlain, "2026-11-20 20:42:07"),
         ] {
             assert_eq!(clock.snapshot(stamp), wanted, "{stamp:?}");

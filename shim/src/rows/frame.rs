@@ -197,6 +197,15 @@ fn escape_csv(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
+/// Text as a JSON string, quotes included.
+#[must_use]
+pub fn json_text(text: &str) -> String {
+    let mut out = vec![b'"'];
+    escape_json(&mut out, text);
+    out.push(b'"');
+    String::from_utf8_lossy(&out).into_owned()
+}
+
 /// Appends text as the inside of a JSON string.
 pub fn escape_json(out: &mut Vec<u8>, text: &str) {
     for char in text.chars() {

@@ -3,7 +3,11 @@
 //!
 //! Never: arithmetic, a loop over rows.
 
+pub mod alpaca;
+pub mod intrinio;
+pub mod marketdata;
 pub mod native;
+pub mod polygon;
 mod route;
 
 use crate::http::limits::PIECE_BYTES;
@@ -18,6 +22,8 @@ use crate::rows::sheet::{Around, Per, Sheet, Walk};
 use crate::rows::write::{CHUNK, Rows};
 use crate::select::order::{self, Page};
 use crate::select::{Ask, Picked, select};
+use crate::sieve::{Setting, Sieve, sift};
+use engine::calendar::Calendar;
 use engine::contract::{ContractKey, RootTable, Symbol};
 use engine::snapshot::Snapshot;
 use jiff::Timestamp;
@@ -28,7 +34,28 @@ use std::sync::Arc;
 pub(crate) use route::layer_at;
 
 /// Every layer, in the order in which paths are tried.
-pub const LAYERS: &[&Layer] = &[&native::NATIVE];
+pub const LAYERS: &[&Layer] = &[
+    &native::NATIVE,
+    &alpaca::CONTRACTS,
+    &alpaca::CHAIN,
+    &alpaca::REST,
+    &intrinio::CHAIN,
+    &intrinio::EXPIRATIONS,
+    &intrinio::EXPIRATIONS_EOD,
+    &intrinio::EXPIRATIONS_REALTIME,
+    &intrinio::REST,
+    &marketdata::CHAIN,
+    &marketdata::QUOTES,
+    &marketdata::EXPIRATIONS,
+    &marketdata::STRIKES,
+    &marketdata::LOOKUP,
+    &marketdata::USER,
+    &marketdata::STATUS,
+    &marketdata::REST,
+    &polygon::CHAIN,
+    &polygon::CONTRACT,
+    &polygon::REST,
+];
 
 /// Seconds after which a client may ask again where nothing has been computed yet.
 const RETRY_AFTER_S: &str = "1";
@@ -54,8 +81,12 @@ pub struct Layer {
 pub enum Serve {
     /// Rows of contracts.
     Rows(fn(&Query<'_>) -> Result<Order, Refusal>),
+    /// Rows of contracts, where parameters may count from the current date.
+    Dated(fn(&Query<'_>, &Clock) -> Result<Order, Refusal>),
     /// A list of expirations, in JSON.
     Listing(fn(&Query<'_>) -> Result<List, Refusal>),
+    /// A list of expirations, where parameters may count from the current date.
+    DatedListing(fn(&Query<'_>, &Clock) -> Result<List, Refusal>),
     /// JSON that needs no row.
     Text(fn(&Query<'_>, &Clock) -> Result<String, Refusal>),
 }
@@ -74,6 +105,8 @@ pub enum Value {
 pub struct Order {
     /// Which rows.
     pub ask: Ask,
+    /// Which of these.
+    pub sieve: Sieve,
     /// Which part of them, in which order.
     pub page: Page,
     /// In which form.
@@ -157,6 +190,8 @@ pub struct Scene<'a> {
     pub now: Timestamp,
     /// The zone of the market.
     pub zone: &'a TimeZone,
+    /// Which dates are monthly expirations.
+    pub calendar: &'a Calendar,
     /// What is an index.
     pub roots: &'a Arc<RootTable>,
     /// The host that the client asked, as it wrote it.
@@ -172,7 +207,9 @@ impl Layer {
         let clock = Clock::new(scene.snapshot.time, scene.now, scene.zone);
         let answered = match self.serve {
             Serve::Rows(parse) => parse(query).and_then(|order| self.rows(order, scene, clock.clone())),
+            Serve::Dated(parse) => parse(query, &clock).and_then(|order| self.rows(order, scene, clock.clone())),
             Serve::Listing(parse) => parse(query).and_then(|list| self.list(&list, scene, &clock)),
+            Serve::DatedListing(parse) => parse(query, &clock).and_then(|list| self.list(&list, scene, &clock)),
             Serve::Text(write) => write(query, &clock).map(|text| Answer::full(self.name, 200, JSON, text)),
         };
         let mut answer = answered.unwrap_or_else(|refusal| self.refusal(&refusal));
@@ -195,7 +232,9 @@ impl Layer {
 
     fn rows(&self, mut order: Order, scene: &Scene<'_>, clock: Clock) -> Result<Answer, Refusal> {
         order.ask.today = clock.today();
-        let (picked, next) = order::page(select(scene.snapshot, &order.ask)?, &order.page);
+        let setting = Setting { rights: order.ask.rights, today: clock.today(), calendar: scene.calendar };
+        let picked = sift(select(scene.snapshot, &order.ask)?, &order.sieve, &setting)?;
+        let (picked, next) = order::page(picked, &order.page);
         if let (true, Some(refusal)) = (picked.is_empty(), &order.when_empty) {
             return Err(refusal.clone());
         }
