@@ -30,6 +30,12 @@ pub struct Facts {
 }
 
 impl Derived {
+    /// Whether a contract without Greeks has no such number.
+    #[must_use]
+    pub fn needs_greeks(self) -> bool {
+        self != Self::Intrinsic
+    }
+
     /// The number; NaN if anything that it needs is missing.
     #[must_use]
     pub fn of(self, facts: &Facts) -> f64 {

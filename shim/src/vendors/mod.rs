@@ -54,6 +54,7 @@ pub const LAYERS: &[&Layer] = &[
     &marketdata::REST,
     &polygon::CHAIN,
     &polygon::CONTRACT,
+    &polygon::UNIVERSAL,
     &polygon::REST,
 ];
 

@@ -26,6 +26,8 @@ use std::borrow::Cow;
 pub const CHAIN: Layer = layer("/v3/snapshot/options/{underlying}", Serve::Rows(parse_chain));
 /// One contract.
 pub const CONTRACT: Layer = layer("/v3/snapshot/options/{underlying}/{contract}", Serve::Rows(parse_contract));
+/// Several underlyings in one answer, which is not served.
+pub const UNIVERSAL: Layer = layer("/v3/snapshot", Serve::Text(no_endpoint));
 /// Everything else of this vendor.
 pub const REST: Layer = layer("/v3/snapshot/{rest*}", Serve::Text(no_endpoint));
 

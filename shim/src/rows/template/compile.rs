@@ -88,6 +88,7 @@ impl Maker<'_> {
         };
         let unless = match omitted {
             Some(Source::Own(col)) => Some(self.unless(col, "")),
+            Some(Source::Derived(number)) if number.needs_greeks() => Some(self.unless(PRICED, "")),
             Some(Source::Slice(number)) if number.of(self.slice).is_nan() => return,
             _ => None,
         };
