@@ -377,7 +377,7 @@ fn by_strike<'c>(chain: &'c Chain, candidates: &'c [Range<u32>]) -> impl Iterato
     })
 }
 
-/// Ascending rows as ranges.
+/// Rows as ranges; what follows the row before joins its range.
 pub fn ranges_of(rows: impl IntoIterator<Item = u32>) -> Vec<Range<u32>> {
     let mut ranges = Ranges::default();
     rows.into_iter().for_each(|row| ranges.push(row..row + 1));

@@ -4,7 +4,7 @@
 //! so that following pages shows every contract once although another snapshot was published in between. Never: a
 //! filter, bytes.
 
-use super::Picked;
+use super::{Picked, ranges_of};
 use crate::rows::identity::push_osi_head;
 use crate::rows::listing::Expiration;
 use engine::contract::{ContractKey, Right, Symbol};
@@ -208,17 +208,11 @@ fn key_of(chain: &Chain, row: u32) -> ContractKey {
 
 /// Rows one by one to ranges, chain by chain as they follow one another.
 fn regroup(rows: &[(&Picked, u32)]) -> Vec<Picked> {
-    let mut out: Vec<Picked> = Vec::new();
-    for &(picked, row) in rows {
-        match out.last_mut() {
-            Some(last) if Arc::ptr_eq(&last.chain, &picked.chain) => match last.rows.last_mut() {
-                Some(range) if range.end == row => range.end += 1,
-                _ => last.rows.push(row..row + 1),
-            },
-            _ => out.push(Picked { chain: Arc::clone(&picked.chain), rows: vec![row..row + 1] }),
-        }
-    }
-    out
+    let of_chain = |run: &[(&Picked, u32)]| Picked {
+        chain: Arc::clone(&run[0].0.chain),
+        rows: ranges_of(run.iter().map(|&(_, row)| row)),
+    };
+    rows.chunk_by(|a, b| Arc::ptr_eq(&a.0.chain, &b.0.chain)).map(of_chain).collect()
 }
 
 /// The expirations among the rows, all roots together.

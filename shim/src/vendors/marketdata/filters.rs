@@ -139,20 +139,25 @@ fn read_numbers(text: &str) -> Option<Numbers> {
 }
 
 fn read_bounds(text: &str) -> Option<Bounds> {
-    let comparisons: [(&str, fn(f64) -> Bounds); 4] = [
-        (">=", |x| Bounds::above(x, true)),
-        ("<=", |x| Bounds::below(x, true)),
-        (">", |x| Bounds::above(x, false)),
-        ("<", |x| Bounds::below(x, false)),
-    ];
-    if let Some((rest, bounds)) = comparisons.iter().find_map(|(sign, b)| Some((text.strip_prefix(sign)?, b))) {
-        return parse_number(rest.trim()).map(bounds);
+    if let Some(rest) = text.strip_prefix('>') {
+        let (number, including) = read_equals(rest);
+        return Some(Bounds::above(number?, including));
+    }
+    if let Some(rest) = text.strip_prefix('<') {
+        let (number, including) = read_equals(rest);
+        return Some(Bounds::below(number?, including));
     }
     if let Some(number) = parse_number(text) {
         return Some(Bounds::exactly(number));
     }
     let (least, most) = text.split_once('-')?;
     Some(Bounds { least: Some(parse_number(least.trim())?), most: Some(parse_number(most.trim())?) })
+}
+
+/// The number behind `>` or `<`, and whether it is within.
+fn read_equals(rest: &str) -> (Option<f64>, bool) {
+    let number = rest.strip_prefix('=');
+    (parse_number(number.unwrap_or(rest).trim()), number.is_some())
 }
 
 fn parse_days(text: &str) -> Result<Numbers, Refusal> {
