@@ -61,6 +61,14 @@ pub struct Bounds {
     pub most: Option<f64>,
 }
 
+impl Bounds {
+    /// Exactly this number.
+    #[must_use]
+    pub fn exactly(x: f64) -> Self {
+        Self { least: Some(x), most: Some(x) }
+    }
+}
+
 impl<'a> Query<'a> {
     /// Reads what stands after the `?`. Never fails: what cannot be decoded stays as it is.
     #[must_use]
@@ -146,6 +154,16 @@ impl<'a> Query<'a> {
     /// [`Refusal::Invalid`] for anything else.
     pub fn date(&self, name: &str) -> Result<Option<Date>, Refusal> {
         self.read(name, parse_date, "a date")
+    }
+
+    /// A date that must be there, written `YYYYMMDD` only.
+    ///
+    /// # Errors
+    /// [`Refusal::Missing`]; [`Refusal::Invalid`] for anything else.
+    pub fn date8(&self, name: &str) -> Result<Date, Refusal> {
+        let text = self.required(name)?;
+        let date = if text.len() == 8 { parse_date(text) } else { None };
+        date.ok_or_else(|| Refusal::invalid(name, text, "a date YYYYMMDD"))
     }
 
     /// A comma list of dates; `None` if absent.
