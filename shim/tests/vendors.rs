@@ -185,7 +185,7 @@ const FORMATS: [&str; 4] = ["json", "csv", "ndjson", "html"];
 
 /// The layer at a path whose last segment may be a word.
 fn layer(path: &str) -> &'static Layer {
-    let stem = path.rsplit_once('/').unwrap().0;
+    let stem = path.rsplit_once('/').map_or("", |(stem, _)| stem);
     let at = |layer: &&&Layer| layer.path == path || layer.path == format!("{stem}/{{order}}");
     LAYERS.iter().find(at).unwrap_or_else(|| panic!("no layer at {path}"))
 }
@@ -203,6 +203,23 @@ fn every_endpoint_that_answers_rows_has_a_sample() {
     let tried: Vec<&str> = SAMPLES.iter().map(|(_, path, ..)| layer(path).path).collect();
     for layer in LAYERS.iter().filter(|layer| matches!(layer.serve, Serve::Rows(_)) && layer.name != "native") {
         assert!(tried.contains(&layer.path), "{} has no sample", layer.path);
+    }
+}
+
+#[test]
+fn the_front_page_links_an_example_of_every_layer_in_every_format() {
+    let page = get("/").body;
+    let links: Vec<String> =
+        page.split("href=\"").skip(1).map(|rest| rest.split('"').next().unwrap().replace("&amp;", "&")).collect();
+    for target in &links {
+        let got = get(target);
+        assert_eq!(got.status, 200, "{target}");
+        assert!(!got.body.is_empty(), "{target}");
+    }
+    for (_, path, ..) in SAMPLES.iter().filter(|(_, path, ..)| !path.contains('.') && !path.starts_with("/v1/live")) {
+        let is_of = |link: &&String| layer(path).name == layer(link.split('?').next().unwrap()).name;
+        let layers = links.iter().filter(|link| link.contains("format") || link.contains("datatype"));
+        assert!(layers.filter(is_of).count() >= FORMATS.len(), "{path}");
     }
 }
 
