@@ -1,11 +1,10 @@
 //! From a request to its answer: path to layer or page, one snapshot per request. Never: a vendor's shape, a computation.
 
+use crate::front::{self, State};
 use crate::http::percent::decode_strict;
 use crate::http::{Answer, App, Metrics, Request};
 use crate::query::Query;
 use crate::refusal::Refusal;
-use crate::rows::frame::Heading;
-use crate::rows::page::{escape, push_top};
 use crate::status::Status;
 use crate::vendors::native::error_json;
 use crate::vendors::{LAYERS, Scene, layer_at};
@@ -96,47 +95,10 @@ impl Service {
 
     /// What this is, with requests to click.
     fn front_page(&self, snapshot: &Snapshot) -> Vec<u8> {
-        let n: u64 = snapshot.chains().iter().map(|chain| u64::from(chain.rows())).sum();
-        let mut lines = vec!["Greeks of US listed options, computed on this machine.".to_owned()];
-        lines.extend(self.note(snapshot));
-        lines.push(format!("{} underlyings · {n} contracts", snapshot.chains().len()));
-        let mut page = Vec::new();
-        push_top(&mut page, &Heading { title: "greeksd".to_owned(), lines });
-        page.extend_from_slice(b"<main>\n<table>\n<tbody>\n");
-        for (what, target) in examples(snapshot) {
-            page.extend_from_slice(b"<tr><td class=w>");
-            escape(&mut page, what);
-            page.extend_from_slice(b"</td><td class=w><a href=\"");
-            escape(&mut page, &target);
-            page.extend_from_slice(b"\">");
-            escape(&mut page, &target);
-            page.extend_from_slice(b"</a></td></tr>\n");
-        }
-        page.extend_from_slice(b"</tbody></table>\n</main>\n</body></html>\n");
-        page
+        let state =
+            State { feed: self.status.feed.clone(), word: self.status.word(snapshot), note: self.note(snapshot) };
+        front::page(snapshot, &state)
     }
-}
-
-/// Requests worth a click, about a name that the snapshot has.
-fn examples(snapshot: &Snapshot) -> Vec<(&'static str, String)> {
-    let known = ["SPY", "SPX", "AAPL"]
-        .into_iter()
-        .find(|name| snapshot.chains().iter().any(|c| c.underlying.as_str() == *name));
-    let first = snapshot.chains().first().map(|chain| chain.underlying.to_string());
-    let name = known.map(str::to_owned).or(first).unwrap_or_else(|| "SPY".to_owned());
-    let greeks = |rest: &str| format!("/l1/greeks?underlying={name}{rest}");
-    vec![
-        ("Term structure: one row per expiry", greeks("&center=atf&right=call&greeks=core,chain&format=html")),
-        ("25-delta calls, five strikes around", greeks("&center=25&strike_count=5&right=call&format=html")),
-        (
-            "Strikes around the money, all Greeks",
-            greeks("&center=atm&strike_count=11&max_days=60&greeks=all&format=html"),
-        ),
-        ("The same as JSON", greeks("&center=atm&strike_count=11&max_days=60&greeks=all")),
-        ("The whole chain as CSV", greeks("&greeks=all&format=csv")),
-        ("Health of the service", "/health".to_owned()),
-        ("Counters for Prometheus", "/metrics".to_owned()),
-    ]
 }
 
 fn unknown() -> Answer {

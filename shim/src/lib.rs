@@ -7,6 +7,7 @@ pub mod config;
 pub mod cpu;
 pub mod cursor;
 pub mod daemon;
+pub mod front;
 pub mod http;
 pub mod price;
 pub mod query;

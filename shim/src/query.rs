@@ -184,6 +184,16 @@ impl<'a> Query<'a> {
         self.read(name, parse_date, "a date")
     }
 
+    /// A date that must be there, written `YYYYMMDD` only.
+    ///
+    /// # Errors
+    /// [`Refusal::Missing`]; [`Refusal::Invalid`] for anything else.
+    pub fn date8(&self, name: &str) -> Result<Date, Refusal> {
+        let text = self.required(name)?;
+        let date = if text.len() == 8 { parse_date(text) } else { None };
+        date.ok_or_else(|| Refusal::invalid(name, text, "a date YYYYMMDD"))
+    }
+
     /// A comma list of dates; `None` if absent.
     ///
     /// # Errors

@@ -71,6 +71,12 @@ impl Ask {
     pub fn named(name: Symbol) -> Self {
         Self { name: Some(name), ..Self::default() }
     }
+
+    /// The same, but no contract fits.
+    #[must_use]
+    pub fn for_nothing(self) -> Self {
+        Self { expiries: Some(Vec::new()), ..self }
+    }
 }
 
 /// What the strikes of an expiry are measured against.
@@ -135,7 +141,7 @@ fn resolve(snapshot: &Snapshot, ask: &Ask, name: Symbol) -> Ask {
         ask.roots = vec![name.bare()];
     } else {
         // A root that is asked for by name has no other roots.
-        ask.expiries = Some(Vec::new());
+        ask = ask.for_nothing();
     }
     ask
 }

@@ -4,11 +4,18 @@
 //! Never: arithmetic, a loop over rows.
 
 pub mod alpaca;
+pub mod body;
+pub mod chains;
+pub mod columnar_v2;
+pub mod columnar_v3;
+pub mod envelope;
 pub mod intrinio;
 pub mod marketdata;
 pub mod native;
 pub mod polygon;
+pub mod quotes;
 mod route;
+pub mod strikes;
 
 use crate::http::limits::PIECE_BYTES;
 use crate::http::{Answer, Stream};
@@ -27,6 +34,7 @@ use engine::calendar::Calendar;
 use engine::contract::{ContractKey, RootTable, Symbol};
 use engine::snapshot::Snapshot;
 use jiff::Timestamp;
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -36,6 +44,22 @@ pub(crate) use route::layer_at;
 /// Every layer, in the order in which paths are tried.
 pub const LAYERS: &[&Layer] = &[
     &native::NATIVE,
+    &envelope::ENVELOPE,
+    &strikes::STRIKES,
+    &strikes::STRIKES_JSON,
+    &strikes::STRIKES_CSV,
+    &quotes::QUOTES,
+    &quotes::QUOTES_LIVE,
+    &quotes::QUOTES_DELAYED,
+    &columnar_v3::COLUMNAR,
+    &columnar_v3::COLUMNAR_UNKNOWN,
+    &columnar_v2::GREEKS,
+    &columnar_v2::SECOND_ORDER,
+    &columnar_v2::ALL_GREEKS,
+    &columnar_v2::UNKNOWN,
+    &chains::CHAINS,
+    &chains::EXPIRATIONS,
+    &chains::STRIKES_OF,
     &alpaca::CONTRACTS,
     &alpaca::CHAIN,
     &alpaca::REST,
@@ -322,6 +346,23 @@ impl Value {
 pub fn ticker(query: &Query<'_>, parameter: &str) -> Result<Symbol, Refusal> {
     let text = query.required(parameter)?;
     Symbol::parse_underlying(text).ok_or_else(|| Refusal::invalid(parameter, text, "a symbol"))
+}
+
+/// The expirations that a parameter names: one date; all if it is absent or `*`.
+///
+/// # Errors
+/// [`Refusal::Invalid`] for anything else.
+pub fn date_or_any(query: &Query<'_>, parameter: &str) -> Result<Option<Vec<Date>>, Refusal> {
+    if query.get(parameter) == Some("*") {
+        return Ok(None);
+    }
+    Ok(query.date(parameter)?.map(|date| vec![date]))
+}
+
+/// What was asked for, for a reader.
+#[must_use]
+pub fn title(symbol: Symbol) -> String {
+    format!("{symbol} · Greeks")
 }
 
 // What the cursor appends per call is what the server wants per call.
