@@ -2,13 +2,15 @@
 #![allow(missing_docs, reason = "criterion's macros")]
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use engine::contract::{Right, Settle, Style, Symbol};
+use engine::contract::{Right, RootTable, Settle, Style, Symbol};
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::{Col, Columns, Group};
+use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan, civil::date};
 use shim::query::Query;
+use shim::rows::clock::Clock;
 use shim::rows::frame::Heading;
-use shim::rows::write::{CHUNK, Rows, Sheet};
+use shim::rows::write::{CHUNK, Rows};
 use shim::select::Picked;
 use shim::vendors::native::NATIVE;
 use std::hint::black_box;
@@ -65,9 +67,9 @@ fn chain() -> Arc<Chain> {
 }
 
 fn rows_of(chain: &Arc<Chain>, format: &str) -> Rows {
-    let order = (NATIVE.parse)(&Query::parse(&format!("root=SPXW&greeks=all&format={format}"))).expect("a good query");
-    let sheet =
-        Sheet { fields: order.fields, frame: order.format.frame(), groups: order.groups, heading: Heading::default() };
+    let order = NATIVE.order(&Query::parse(&format!("root=SPXW&greeks=all&format={format}"))).expect("a good query");
+    let clock = Clock::new(Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH, &TimeZone::UTC);
+    let sheet = order.into_sheet(None, None, Heading::default(), clock, Arc::new(RootTable::embedded()));
     let whole = Picked { chain: Arc::clone(chain), rows: std::iter::once(0..chain.rows()).collect() };
     Rows::new(sheet, vec![whole])
 }

@@ -2,9 +2,12 @@
 #![deny(unsafe_code)]
 
 pub mod app;
+pub mod base64;
 pub mod config;
 pub mod cpu;
+pub mod cursor;
 pub mod daemon;
+pub mod front;
 pub mod http;
 pub mod price;
 pub mod query;
@@ -12,6 +15,7 @@ pub mod refusal;
 pub mod rows;
 pub mod select;
 pub mod serve;
+pub mod sieve;
 pub mod source;
 pub mod state;
 pub mod status;

@@ -15,6 +15,8 @@ use std::ops::RangeInclusive;
 #[derive(Clone, Debug, Default)]
 pub struct Query<'a> {
     pairs: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+    /// The words of the path, by the names that the layer gives them.
+    segments: Vec<(&'static str, String)>,
 }
 
 /// Which rights a request wants.
@@ -59,6 +61,42 @@ pub struct Bounds {
     pub most: Option<f64>,
 }
 
+impl Bounds {
+    /// Whether a number is within. A missing one is within none that are given.
+    #[must_use]
+    pub fn admit(&self, x: f64) -> bool {
+        self.least.is_none_or(|least| x >= least) && self.most.is_none_or(|most| x <= most)
+    }
+
+    /// Exactly this number.
+    #[must_use]
+    pub fn exactly(x: f64) -> Self {
+        Self { least: Some(x), most: Some(x) }
+    }
+
+    /// At least this number, or only more.
+    #[must_use]
+    pub fn above(x: f64, including: bool) -> Self {
+        Self { least: Some(if including { x } else { x.next_up() }), most: None }
+    }
+
+    /// At most this number, or only less.
+    #[must_use]
+    pub fn below(x: f64, including: bool) -> Self {
+        Self { least: None, most: Some(if including { x } else { x.next_down() }) }
+    }
+
+    /// Within both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let tighter = |a: Option<f64>, b: Option<f64>, choose: fn(f64, f64) -> f64| match (a, b) {
+            (Some(a), Some(b)) => Some(choose(a, b)),
+            (one, other) => one.or(other),
+        };
+        Self { least: tighter(self.least, other.least, f64::max), most: tighter(self.most, other.most, f64::min) }
+    }
+}
+
 impl<'a> Query<'a> {
     /// Reads what stands after the `?`. Never fails: what cannot be decoded stays as it is.
     #[must_use]
@@ -67,7 +105,20 @@ impl<'a> Query<'a> {
             let (name, value) = piece.split_once('=').unwrap_or((piece, ""));
             (decode_form(name), decode_form(value))
         };
-        Self { pairs: raw.split('&').filter(|piece| !piece.is_empty()).map(pair).collect() }
+        Self { pairs: raw.split('&').filter(|piece| !piece.is_empty()).map(pair).collect(), segments: Vec::new() }
+    }
+
+    /// The same parameters beside the words of the path.
+    #[must_use]
+    pub fn with_segments(mut self, segments: Vec<(&'static str, String)>) -> Self {
+        self.segments = segments;
+        self
+    }
+
+    /// A word of the path, trimmed; empty if the layer's path has no such word.
+    #[must_use]
+    pub fn segment(&self, name: &str) -> &str {
+        self.segments.iter().find(|(n, _)| *n == name).map_or("", |(_, word)| word.trim())
     }
 
     /// The same parameters with lower-case names, for a layer whose names are case-insensitive.
@@ -131,6 +182,16 @@ impl<'a> Query<'a> {
     /// [`Refusal::Invalid`] for anything else.
     pub fn date(&self, name: &str) -> Result<Option<Date>, Refusal> {
         self.read(name, parse_date, "a date")
+    }
+
+    /// A date that must be there, written `YYYYMMDD` only.
+    ///
+    /// # Errors
+    /// [`Refusal::Missing`]; [`Refusal::Invalid`] for anything else.
+    pub fn date8(&self, name: &str) -> Result<Date, Refusal> {
+        let text = self.required(name)?;
+        let date = if text.len() == 8 { parse_date(text) } else { None };
+        date.ok_or_else(|| Refusal::invalid(name, text, "a date YYYYMMDD"))
     }
 
     /// A comma list of dates; `None` if absent.

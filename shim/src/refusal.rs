@@ -41,6 +41,8 @@ pub enum Refusal {
         /// The layer's words for it.
         reason: &'static str,
     },
+    /// Nothing matches, in a layer that has no empty form.
+    NoRows,
     /// A request that the interface knows and declines.
     Unsupported {
         /// What would have to be asked instead.
@@ -75,7 +77,7 @@ impl Refusal {
     pub fn status(&self) -> u16 {
         match self {
             Self::Missing { .. } | Self::Invalid { .. } | Self::UnknownParameter { .. } | Self::Conflict { .. } => 400,
-            Self::UnknownPath | Self::NotListed { .. } => 404,
+            Self::UnknownPath | Self::NotListed { .. } | Self::NoRows => 404,
             Self::Unsupported { .. } => 501,
             Self::NoSnapshot => 502,
         }
@@ -92,6 +94,7 @@ impl fmt::Display for Refusal {
                 f.write_str(reason)
             }
             Self::UnknownPath => f.write_str("not found"),
+            Self::NoRows => f.write_str("no data"),
             Self::NoSnapshot => f.write_str("upstream data unavailable"),
         }
     }
@@ -115,13 +118,14 @@ mod tests {
     #[test]
     fn each_refusal_has_its_status_and_names_what_is_wrong() {
         let unsupported = Refusal::Unsupported { reason: "the switch must be true" };
-        let rows: [(Refusal, u16, &str); 8] = [
+        let rows: [(Refusal, u16, &str); 9] = [
             (Refusal::missing("ticker"), 400, "ticker is required"),
             (Refusal::invalid("min", "abc", "a number"), 400, "min: not a number: abc"),
             (Refusal::unknown_parameter("foo"), 400, "unknown parameter: foo"),
             (Refusal::Conflict { reason: "one or the other" }, 400, "one or the other"),
             (Refusal::UnknownPath, 404, "not found"),
             (Refusal::NotListed { reason: "No such contract." }, 404, "No such contract."),
+            (Refusal::NoRows, 404, "no data"),
             (unsupported, 501, "the switch must be true"),
             (Refusal::NoSnapshot, 502, "upstream data unavailable"),
         ];

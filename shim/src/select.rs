@@ -6,8 +6,11 @@
 //! what is left of each (root, expiry); then right and delta. A missing number passes no filter on it: contracts without
 //! Greeks (adjusted roots) are listed until somebody filters by days, delta or centre. Never: bytes, a parameter's name.
 
+pub mod order;
+
 use crate::query::{Bounds, Rights};
 use crate::refusal::Refusal;
+use crate::rows::clock::days_between;
 use engine::contract::{ContractKey, Right, Symbol};
 use engine::snapshot::Snapshot;
 use engine::store::chain::{Chain, Slice};
@@ -20,6 +23,8 @@ use std::sync::Arc;
 /// What a request asks for. Everything that is given must hold.
 #[derive(Clone, Debug, Default)]
 pub struct Ask {
+    /// One name: an underlying, else a root. The way of the vendor layers.
+    pub name: Option<Symbol>,
     /// Underlyings, in the order of the answer; empty: any.
     pub underlyings: Vec<Symbol>,
     /// Option roots; empty: any. Without underlyings, their order is that of the answer.
@@ -34,16 +39,44 @@ pub struct Ask {
     pub expiry_max: Option<Date>,
     /// Strikes, currency per share.
     pub strike: Bounds,
+    /// Only strikes above this.
+    pub strike_above: Option<f64>,
+    /// Only strikes below this.
+    pub strike_below: Option<f64>,
     /// Fractional calendar days to settlement.
     pub days: Bounds,
+    /// Whole calendar days from `today` to expiry.
+    pub dte: Bounds,
+    /// The current date in Eastern time, which `dte` is counted from.
+    pub today: Date,
     /// Magnitude of delta.
     pub abs_delta: Bounds,
+    /// Delta of the call of the strike, for both sides of it.
+    pub call_delta: Bounds,
     /// Call, put or both.
     pub rights: Rights,
     /// Only strikes around an anchor.
     pub center: Option<Center>,
     /// How many strikes around it; at least one.
     pub strike_count: usize,
+    /// Only so many strikes below and above the one whose call has a delta nearest to one half, and that one.
+    pub strike_range: Option<usize>,
+    /// Leave out roots with an adjusted deliverable.
+    pub standard_only: bool,
+}
+
+impl Ask {
+    /// Everything of an underlying, or of a root.
+    #[must_use]
+    pub fn named(name: Symbol) -> Self {
+        Self { name: Some(name), ..Self::default() }
+    }
+
+    /// The same, but no contract fits.
+    #[must_use]
+    pub fn for_nothing(self) -> Self {
+        Self { expiries: Some(Vec::new()), ..self }
+    }
 }
 
 /// What the strikes of an expiry are measured against.
@@ -62,7 +95,7 @@ pub enum Center {
 pub struct Picked {
     /// The chain.
     pub chain: Arc<Chain>,
-    /// Ranges of its rows, not empty, ascending, none touching the next.
+    /// Ranges of its rows, not empty; ascending, none touching the next, until they are arranged for a vendor.
     pub rows: Vec<Range<u32>>,
 }
 
@@ -72,6 +105,15 @@ impl Picked {
     pub fn count(&self) -> usize {
         self.rows.iter().map(ExactSizeIterator::len).sum()
     }
+
+    /// The picked rows of one slice, ascending.
+    pub fn rows_of(&self, slice: &Slice) -> impl Iterator<Item = u32> {
+        let within = slice.rows.clone();
+        let first = self.rows.partition_point(|range| range.end <= within.start);
+        let end = within.end;
+        let ranges = self.rows[first..].iter().take_while(move |range| range.start < end);
+        ranges.flat_map(move |range| range.start.max(within.start)..range.end.min(within.end))
+    }
 }
 
 /// The rows that are asked for. Unknown names have none.
@@ -79,6 +121,8 @@ impl Picked {
 /// # Errors
 /// [`Refusal::NoSnapshot`] if nothing that is named has been computed yet and something of it soon will be.
 pub fn select(snapshot: &Snapshot, ask: &Ask) -> Result<Vec<Picked>, Refusal> {
+    let resolved = ask.name.map(|name| resolve(snapshot, ask, name));
+    let ask = resolved.as_ref().unwrap_or(ask);
     let chains = named_chains(snapshot, ask);
     if chains.is_empty() && is_pending(snapshot, ask) {
         return Err(Refusal::NoSnapshot);
@@ -86,6 +130,20 @@ pub fn select(snapshot: &Snapshot, ask: &Ask) -> Result<Vec<Picked>, Refusal> {
     let names = Names::of(ask);
     let pick = |chain: &Arc<Chain>| Picked { chain: Arc::clone(chain), rows: pick_rows(chain, ask, &names) };
     Ok(chains.into_iter().map(pick).filter(|picked| !picked.rows.is_empty()).collect())
+}
+
+/// The same question with its name understood: an underlying's, also one that is still being computed, else a root's.
+fn resolve(snapshot: &Snapshot, ask: &Ask, name: Symbol) -> Ask {
+    let mut ask = ask.clone();
+    if snapshot.is_pending(name) || chain_of(snapshot, name).is_some() {
+        ask.underlyings = vec![name];
+    } else if ask.roots.is_empty() || ask.roots.contains(&name.bare()) {
+        ask.roots = vec![name.bare()];
+    } else {
+        // A root that is asked for by name has no other roots.
+        ask = ask.for_nothing();
+    }
+    ask
 }
 
 /// The chains that can hold what is named, each once, in the order of the answer.
@@ -170,7 +228,7 @@ fn pick_rows(chain: &Chain, ask: &Ask, names: &Names) -> Vec<Range<u32>> {
     let mut rows = Ranges::default();
     for slice in &chain.slices {
         if admit_slice(slice, ask, names) {
-            let bounded = within_strikes(chain, slice, &ask.strike);
+            let bounded = within_strikes(chain, slice, ask);
             if names.contracts.is_empty() {
                 pick_slice(chain, slice, &[bounded], ask, &mut rows);
             } else {
@@ -187,7 +245,9 @@ fn admit_slice(slice: &Slice, ask: &Ask, names: &Names) -> bool {
         && names.admit_expiry(slice.expiry)
         && ask.expiry_min.is_none_or(|first| slice.expiry >= first)
         && ask.expiry_max.is_none_or(|last| slice.expiry <= last)
-        && admit(&ask.days, slice.days)
+        && ask.days.admit(slice.days)
+        && (ask.dte == Bounds::default() || ask.dte.admit(days_between(ask.today, slice.expiry) as f64))
+        && !(ask.standard_only && slice.adjusted)
 }
 
 /// Applies centre, right and delta to candidate rows of one slice.
@@ -196,7 +256,7 @@ fn pick_slice(chain: &Chain, slice: &Slice, candidates: &[Range<u32>], ask: &Ask
     let delta = chain.columns.get(Col::Delta);
     let admit_row = |row: &u32| {
         let i = *row as usize;
-        ask.rights.admit(chain.right[i]) && admit(&ask.abs_delta, delta[i].abs())
+        ask.rights.admit(chain.right[i]) && ask.abs_delta.admit(delta[i].abs())
     };
     let mut push = |range: Range<u32>| {
         if whole {
@@ -205,25 +265,34 @@ fn pick_slice(chain: &Chain, slice: &Slice, candidates: &[Range<u32>], ask: &Ask
             range.filter(admit_row).for_each(|row| rows.push(row..row + 1));
         }
     };
+    let near: Vec<Range<u32>>;
+    let mut candidates = candidates;
+    if let Some(side) = ask.strike_range {
+        near = around_half(chain, slice, candidates, side);
+        candidates = &near;
+    }
     match ask.center {
+        None if ask.call_delta != Bounds::default() => {
+            let admitted = |strike: &Range<u32>| {
+                ask.call_delta.admit(call_delta(chain, slice, chain.strike_milli[strike.start as usize]))
+            };
+            by_strike(chain, candidates).filter(admitted).for_each(push);
+        }
         None => candidates.iter().cloned().for_each(push),
         Some(center) => nearest(chain, slice, candidates, center, ask.strike_count).into_iter().for_each(&mut push),
     }
 }
 
-/// Whether a number is within bounds. A missing one is within none that are given.
-fn admit(bounds: &Bounds, x: f64) -> bool {
-    bounds.least.is_none_or(|least| x >= least) && bounds.most.is_none_or(|most| x <= most)
-}
-
 /// The rows of a slice whose strikes are within bounds: strikes ascend.
-fn within_strikes(chain: &Chain, slice: &Slice, bounds: &Bounds) -> Range<u32> {
+fn within_strikes(chain: &Chain, slice: &Slice, ask: &Ask) -> Range<u32> {
+    let bounds = &ask.strike;
     let strikes = &chain.strike_milli[slice.rows.start as usize..slice.rows.end as usize];
     let below = |limit: f64| strikes.partition_point(|&milli| strike_of(milli) < limit) as u32;
     let up_to = |limit: f64| strikes.partition_point(|&milli| strike_of(milli) <= limit) as u32;
-    let start = slice.rows.start + bounds.least.map_or(0, below);
-    let end = bounds.most.map_or(slice.rows.end, |most| slice.rows.start + up_to(most));
-    start..end.max(start)
+    let n = strikes.len() as u32;
+    let start = bounds.least.map_or(0, below).max(ask.strike_above.map_or(0, up_to));
+    let end = bounds.most.map_or(n, up_to).min(ask.strike_below.map_or(n, below));
+    slice.rows.start + start..slice.rows.start + end.max(start)
 }
 
 fn strike_of(milli: u32) -> f64 {
@@ -279,6 +348,17 @@ fn nearest(chain: &Chain, slice: &Slice, candidates: &[Range<u32>], center: Cent
     strikes.into_iter().map(|(_, strike)| strike).collect()
 }
 
+/// The strike whose call has a delta nearest to one half and `side` strikes on each side of it, as one range; nothing
+/// where no call has a delta.
+fn around_half(chain: &Chain, slice: &Slice, candidates: &[Range<u32>], side: usize) -> Vec<Range<u32>> {
+    let strikes: Vec<Range<u32>> = by_strike(chain, candidates).collect();
+    let Some(middle) = nearest(chain, slice, candidates, Center::CallDelta(0.5), 1).into_iter().next() else {
+        return Vec::new();
+    };
+    let Some(at) = strikes.iter().position(|strike| strike.start == middle.start) else { return Vec::new() };
+    strikes[at.saturating_sub(side)..strikes.len().min(at.saturating_add(side).saturating_add(1))].to_vec()
+}
+
 /// Delta of the call of a strike, whether or not the call itself is asked for; NaN without one.
 fn call_delta(chain: &Chain, slice: &Slice, strike_milli: u32) -> f64 {
     let row = lower_bound(chain, &slice.rows, (strike_milli, Right::Call));
@@ -301,6 +381,13 @@ fn by_strike<'c>(chain: &'c Chain, candidates: &'c [Range<u32>]) -> impl Iterato
         }
         Some(start..end)
     })
+}
+
+/// Rows as ranges; what follows the row before joins its range.
+pub fn ranges_of(rows: impl IntoIterator<Item = u32>) -> Vec<Range<u32>> {
+    let mut ranges = Ranges::default();
+    rows.into_iter().for_each(|row| ranges.push(row..row + 1));
+    ranges.0
 }
 
 /// Ranges in ascending order; what touches becomes one.

@@ -180,6 +180,7 @@ fn asks() -> impl Strategy<Value = Ask> {
             rights,
             center,
             strike_count: count,
+            ..Ask::default()
         }
     })
 }

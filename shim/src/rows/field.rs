@@ -2,11 +2,16 @@
 //! its place when it is missing. A layer is a constant table of these.
 //!
 //! A table names units and never factors: [`num`] asks the source for the unit it has and takes the factor between the
-//! two, and a pair without one does not compile. Never: a vendor, a number that is computed.
+//! two, and a pair without one does not compile. Objects and arrays inside a row are written as [`open`] … [`close`];
+//! formats without nesting join their names with a dot. Never: a vendor, a formula.
 
+use super::clock::{Stamp, When};
+use super::derived::Derived;
 use super::number::Print;
+use engine::contract::Right;
 use engine::store::chain::Slice;
 use engine::store::columns::{Col, Group, Unit};
+use std::borrow::Cow;
 
 /// One column of an answer.
 #[derive(Clone, Copy, Debug)]
@@ -37,8 +42,53 @@ pub enum Cell {
     },
     /// A strike, exact, in shortest form.
     Strike,
+    /// A strike with decimals of the layer's own; `table` in CSV and HTML.
+    StrikeAs {
+        /// In JSON and NDJSON.
+        json: Print,
+        /// In CSV and HTML.
+        table: Print,
+    },
+    /// A strike in thousandths, an integer.
+    StrikeMilli,
     /// The same in every row, as it stands: `0`, `null`, `false`.
     Verbatim(&'static str),
+    /// `true` or `false`: whether exercise now would bring something.
+    InTheMoney,
+    /// A time, quoted in JSON unless its spelling is a number.
+    Time(When, Stamp),
+    /// Calendar days from the current date to expiry, an integer.
+    DaysToExpiry,
+    /// A word that is the key of the row's object in JSON, and an ordinary column elsewhere. Only as the first field.
+    RowKey(Text),
+    /// An object or array begins; it ends with the matching [`Cell::Close`].
+    Open(Nest),
+    /// The innermost object or array ends.
+    Close,
+}
+
+/// An object or array inside a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Nest {
+    /// Its members have names.
+    pub keyed: bool,
+    /// What stands there for a contract without Greeks.
+    pub unpriced: Unpriced,
+    /// Whether formats without nesting put its name and a dot before its members' names.
+    pub named: bool,
+}
+
+/// What stands in the place of an object for a contract without Greeks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unpriced {
+    /// The object, its members missing.
+    Whole,
+    /// `null`.
+    Null,
+    /// `{}`.
+    Empty,
+    /// Nothing, not even its key.
+    Omit,
 }
 
 /// Words of a contract. Pairs are the words for the two cases, in the order of the engine's enum.
@@ -60,15 +110,31 @@ pub enum Text {
     OsiPadded,
     /// OSI symbol without spaces.
     OsiCompact,
+    /// OSI symbol without spaces, behind a prefix: `O:`.
+    OsiAfter(&'static str),
     /// The field groups that the answer holds.
     Groups,
+    /// The current date in Eastern time, `YYYY-MM-DD`.
+    Today,
+    /// The same in every row.
+    Fixed(&'static str),
+    /// `AAPL Dec 18 2026 $150.00 Call`: root, expiry, strike, and the words for call and put.
+    Description([&'static str; 2]),
+    /// The underlying's symbol, behind a prefix if it is an index.
+    UnderlyingOrIndex(&'static str),
 }
 
 /// Where a number comes from.
 #[derive(Clone, Copy, Debug)]
 pub enum Source {
-    /// A column of the contract.
+    /// A column of the contract; in rows by strike the call's, or the put's where no call is listed.
     Own(Col),
+    /// A column of the contract of this right, in rows by strike.
+    Side(Right, Col),
+    /// What columns say together, of the same contract as [`Source::Own`].
+    Derived(Derived),
+    /// Always zero, printed as the column's numbers are.
+    Zero,
     /// A number of its (root, expiry).
     Slice(SliceNumber),
 }
@@ -99,6 +165,8 @@ pub enum Missing {
     Zero,
     /// A dash.
     Dash,
+    /// Nothing, not even its key, in JSON; `null` elsewhere. Never the first member of its object.
+    Omit,
 }
 
 impl Field {
@@ -111,8 +179,42 @@ impl Field {
     /// Whether every row shows a number there (a reader aligns those to the right).
     #[must_use]
     pub const fn is_number(&self) -> bool {
-        !matches!(self.cell, Cell::Text(_))
+        match self.cell {
+            Cell::Text(_) | Cell::RowKey(_) => false,
+            Cell::Time(_, stamp) => stamp.is_number(),
+            _ => true,
+        }
     }
+
+    /// Whether it is a cell, not the beginning or end of an object.
+    #[must_use]
+    pub const fn is_cell(&self) -> bool {
+        !matches!(self.cell, Cell::Open(_) | Cell::Close)
+    }
+}
+
+/// The name of each field where objects do not nest: the names of the objects around it and its own, joined with dots.
+#[must_use]
+pub fn flat_names(fields: &[Field]) -> Vec<Cow<'static, str>> {
+    let mut prefix = String::new();
+    let mut outer = Vec::new();
+    let mut names = Vec::with_capacity(fields.len());
+    for field in fields {
+        let is_plain = prefix.is_empty();
+        names.push(if is_plain { Cow::Borrowed(field.name) } else { Cow::Owned(format!("{prefix}{}", field.name)) });
+        match field.cell {
+            Cell::Open(nest) => {
+                outer.push(prefix.len());
+                if nest.named {
+                    prefix.push_str(field.name);
+                    prefix.push('.');
+                }
+            }
+            Cell::Close => prefix.truncate(outer.pop().unwrap_or_default()),
+            _ => {}
+        }
+    }
+    names
 }
 
 /// A column of words.
@@ -140,6 +242,108 @@ pub const fn zero(name: &'static str) -> Field {
     Field { name, group: None, cell: Cell::Verbatim("0") }
 }
 
+/// The same in every row, as it stands.
+#[must_use]
+pub const fn verbatim(name: &'static str, text: &'static str) -> Field {
+    Field { name, group: None, cell: Cell::Verbatim(text) }
+}
+
+/// A column that this service never has a value for.
+#[must_use]
+pub const fn null(name: &'static str) -> Field {
+    verbatim(name, "null")
+}
+
+/// A column of zeros that are printed as numbers of the layer: `0.0`, `"0.00"`.
+#[must_use]
+pub const fn zero_as(name: &'static str, print: Print) -> Field {
+    num(name, Source::Zero, Unit::Plain, print, Missing::Zero)
+}
+
+/// A column of strikes with decimals of the layer's own; `table` in CSV and HTML.
+#[must_use]
+pub const fn strike_as(name: &'static str, json: Print, table: Print) -> Field {
+    Field { name, group: None, cell: Cell::StrikeAs { json, table } }
+}
+
+/// A column of strikes in thousandths.
+#[must_use]
+pub const fn strike_milli(name: &'static str) -> Field {
+    Field { name, group: None, cell: Cell::StrikeMilli }
+}
+
+/// A column of times.
+#[must_use]
+pub const fn time(name: &'static str, when: When, stamp: Stamp) -> Field {
+    Field { name, group: None, cell: Cell::Time(when, stamp) }
+}
+
+/// A column of calendar days to expiry.
+#[must_use]
+pub const fn days_to_expiry(name: &'static str) -> Field {
+    Field { name, group: None, cell: Cell::DaysToExpiry }
+}
+
+/// A column of `true` and `false`: whether exercise now would bring something.
+#[must_use]
+pub const fn in_the_money(name: &'static str) -> Field {
+    Field { name, group: None, cell: Cell::InTheMoney }
+}
+
+/// The word that is the key of the row's object in JSON.
+#[must_use]
+pub const fn row_key(name: &'static str, text: Text) -> Field {
+    Field { name, group: None, cell: Cell::RowKey(text) }
+}
+
+/// An object begins. Formats without nesting put its name and a dot before its members' names.
+#[must_use]
+pub const fn open(name: &'static str, unpriced: Unpriced) -> Field {
+    Field { name, group: None, cell: Cell::Open(Nest { keyed: true, unpriced, named: true }) }
+}
+
+/// An object begins whose members keep their own names in formats without nesting.
+#[must_use]
+pub const fn open_bare(name: &'static str) -> Field {
+    Field { name, group: None, cell: Cell::Open(Nest { keyed: true, unpriced: Unpriced::Whole, named: false }) }
+}
+
+/// An array begins whose members keep their own names in formats without nesting.
+#[must_use]
+pub const fn open_array(name: &'static str) -> Field {
+    Field { name, group: None, cell: Cell::Open(Nest { keyed: false, unpriced: Unpriced::Whole, named: false }) }
+}
+
+/// The innermost object or array ends.
+#[must_use]
+pub const fn close() -> Field {
+    Field { name: "", group: None, cell: Cell::Close }
+}
+
+/// A column of the call, in rows by strike.
+#[must_use]
+pub const fn call(col: Col) -> Source {
+    Source::Side(Right::Call, col)
+}
+
+/// A column of the put, in rows by strike.
+#[must_use]
+pub const fn put(col: Col) -> Source {
+    Source::Side(Right::Put, col)
+}
+
+/// What columns of the contract say together.
+#[must_use]
+pub const fn derived(derived: Derived) -> Source {
+    Source::Derived(derived)
+}
+
+/// A number of the (root, expiry).
+#[must_use]
+pub const fn slice(number: SliceNumber) -> Source {
+    Source::Slice(number)
+}
+
 /// A column of the contract itself.
 #[must_use]
 pub const fn own(col: Col) -> Source {
@@ -151,8 +355,8 @@ impl Source {
     #[must_use]
     pub const fn unit(self) -> Unit {
         match self {
-            Self::Own(col) => col.unit(),
-            Self::Slice(_) => Unit::Plain,
+            Self::Own(col) | Self::Side(_, col) => col.unit(),
+            Self::Slice(_) | Self::Derived(_) | Self::Zero => Unit::Plain,
         }
     }
 }
@@ -207,6 +411,28 @@ mod tests {
         assert_eq!(in_unit(Col::Vega, Unit::PerOne), 100.0);
         assert_eq!(in_unit(Col::Veta, Unit::PerDay), 1.0 / 365.0);
         assert_eq!(in_unit(Col::Theta, Unit::PerDay), 1.0);
+    }
+
+    #[test]
+    fn names_of_members_are_joined_with_dots() {
+        let fields = [
+            text("a", Text::Root),
+            open("b", Unpriced::Null),
+            zero("c"),
+            open("d", Unpriced::Whole),
+            zero("e"),
+            close(),
+            zero("f"),
+            close(),
+            open_array("g"),
+            zero("h"),
+            close(),
+            zero("i"),
+        ];
+        let names = flat_names(&fields);
+        let cells = fields.iter().zip(&names).filter(|(field, _)| field.is_cell());
+        let shown: Vec<&str> = cells.map(|(_, name)| &**name).collect();
+        assert_eq!(shown, ["a", "b.c", "b.d.e", "b.f", "h", "i"]);
     }
 
     #[test]

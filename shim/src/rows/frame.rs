@@ -1,13 +1,13 @@
 //! What stands around cells and rows: JSON, NDJSON, CSV and HTML as data. Never: a column, a vendor.
 
-use super::field::Field;
 use super::number::Print;
 use super::page;
 
 /// The formats that a request can ask for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Format {
     /// An array of objects, or what a layer wraps around them.
+    #[default]
     Json,
     /// A header row, then rows.
     Csv,
@@ -43,13 +43,28 @@ pub struct Heading {
     pub lines: Vec<String>,
 }
 
+/// The head of one column.
+#[derive(Clone, Copy, Debug)]
+pub struct Column<'a> {
+    /// Its name, objects around it included.
+    pub name: &'a str,
+    /// Whether every row shows a number there.
+    pub is_number: bool,
+}
+
 /// What stands around cells and rows in one format.
 #[derive(Debug)]
 pub struct Frame {
     /// The `Content-Type`.
     pub content_type: &'static str,
     /// Writes what comes before the first row.
-    pub head: fn(&mut Vec<u8>, &Heading, &[Field]),
+    pub head: fn(&mut Vec<u8>, &Heading, &[Column<'_>]),
+    /// Whether the layer's own text stands around the rows, instead of `[` and `]`.
+    pub wrapped: bool,
+    /// Whether objects nest in a row.
+    pub nested: bool,
+    /// Whether a reader sees a table: strikes have the decimals of tables there.
+    pub tabular: bool,
     /// After the last row.
     pub foot: &'static str,
     /// Before a row.
@@ -78,11 +93,14 @@ pub struct Frame {
     pub print: Option<Print>,
 }
 
-/// An array of flat objects.
+/// Objects, in what the layer puts around them.
 pub static JSON: Frame = Frame {
     content_type: "application/json",
-    head: |out, _, _| out.push(b'['),
-    foot: "]",
+    head: |_, _, _| {},
+    wrapped: true,
+    nested: true,
+    tabular: false,
+    foot: "",
     row_open: "{",
     row_between: ",\n",
     row_close: "}",
@@ -100,17 +118,23 @@ pub static JSON: Frame = Frame {
 /// One object a line.
 pub static NDJSON: Frame = Frame {
     content_type: "application/x-ndjson; charset=utf-8",
-    head: |_, _, _| {},
-    foot: "",
+    wrapped: false,
+    nested: false,
     row_between: "",
     row_close: "}\n",
     ..JSON
 };
 
+/// Bare values of one column, for JSON that is written column by column.
+pub static VALUES: Frame = Frame { wrapped: false, keys: false, row_open: "", row_between: ",", row_close: "", ..JSON };
+
 /// RFC 4180: a header row always, CRLF after every line, quotes only where they are needed.
 pub static CSV: Frame = Frame {
     content_type: "text/csv; charset=utf-8",
     head: push_csv_header,
+    wrapped: false,
+    nested: false,
+    tabular: true,
     foot: "",
     row_open: "",
     row_between: "",
@@ -130,6 +154,9 @@ pub static CSV: Frame = Frame {
 pub static HTML: Frame = Frame {
     content_type: "text/html; charset=utf-8",
     head: page::push_head,
+    wrapped: false,
+    nested: false,
+    tabular: true,
     foot: page::FOOT,
     row_open: "<tr>",
     row_between: "",
@@ -145,12 +172,12 @@ pub static HTML: Frame = Frame {
     print: Some(Print::Fixed(4)),
 };
 
-fn push_csv_header(out: &mut Vec<u8>, _: &Heading, fields: &[Field]) {
-    for (i, field) in fields.iter().enumerate() {
+fn push_csv_header(out: &mut Vec<u8>, _: &Heading, columns: &[Column<'_>]) {
+    for (i, column) in columns.iter().enumerate() {
         if i > 0 {
             out.push(b',');
         }
-        escape_csv(out, field.name);
+        escape_csv(out, column.name);
     }
     out.extend_from_slice(b"\r\n");
 }
@@ -168,6 +195,15 @@ fn escape_csv(out: &mut Vec<u8>, text: &str) {
         out.push(byte);
     }
     out.push(b'"');
+}
+
+/// Text as a JSON string, quotes included.
+#[must_use]
+pub fn json_text(text: &str) -> String {
+    let mut out = vec![b'"'];
+    escape_json(&mut out, text);
+    out.push(b'"');
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// Appends text as the inside of a JSON string.

@@ -25,6 +25,14 @@ pub fn push_osi_head(out: &mut Vec<u8>, root: Symbol, expiry: Date, padded: bool
     push_two(out, expiry.day());
 }
 
+/// Appends the part of a contract's description that is constant over one (root, expiry): `AAPL Dec 18 2026 $`.
+pub fn push_description_head(out: &mut Vec<u8>, root: Symbol, expiry: Date) {
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let month = MONTHS[usize::from(expiry.month().unsigned_abs() - 1)];
+    let text = format!("{root} {month} {} {} $", expiry.day(), expiry.year());
+    out.extend_from_slice(text.as_bytes());
+}
+
 /// The letter of an OSI symbol.
 #[must_use]
 pub fn osi_letter(right: Right) -> u8 {

@@ -2,8 +2,7 @@
 //!
 //! One plain `<table>` with head and body, because that is what a spreadsheet's web import takes. Never: a second table.
 
-use super::field::Field;
-use super::frame::Heading;
+use super::frame::{Column, Heading};
 
 /// The style sheet of every page.
 pub const STYLE: &str = "\
@@ -27,13 +26,13 @@ tbody tr:hover{background:var(--hover)}
 pub const FOOT: &str = "</tbody></table>\n</body></html>\n";
 
 /// Everything before the first row: page head, heading, header row.
-pub fn push_head(out: &mut Vec<u8>, heading: &Heading, fields: &[Field]) {
+pub fn push_head(out: &mut Vec<u8>, heading: &Heading, columns: &[Column<'_>]) {
     push_top(out, heading);
     out.extend_from_slice(b"<table>\n<thead><tr>");
-    for field in fields {
-        let open = if field.is_number() { "<th>" } else { "<th class=w>" };
+    for column in columns {
+        let open = if column.is_number { "<th>" } else { "<th class=w>" };
         out.extend_from_slice(open.as_bytes());
-        escape(out, field.name);
+        escape(out, column.name);
         out.extend_from_slice(b"</th>");
     }
     out.extend_from_slice(b"</tr></thead>\n<tbody>\n");

@@ -1,15 +1,18 @@
 //! A row with blanks: what is constant over one (root, expiry) as text, and between it the cells that differ by row.
 //!
-//! Compiled once per slice from the layer's table and the format's frame. Everything constant in a slice (keys, names,
-//! expiry, the head of the OSI symbol, forward and rates) melts into the text between two cells, so a row costs one copy
-//! and one number per cell that really differs. Never: a format's or a vendor's name.
+//! Compiled once per slice from the layer's table and the format's frame ([`compile`]). Everything constant in a slice
+//! (keys, names, expiry, the head of the OSI symbol, forward and rates) melts into the text between two cells, so a row
+//! costs one copy and one number per cell that really differs. Never: a format's or a vendor's name.
 
-use super::field::{Cell, Field, Missing, Source, Text};
-use super::frame::Frame;
-use super::identity::{osi_letter, push_date, push_osi_head};
-use super::number::{NUMBER_MAX, Print, osi_digits, put_as, put_milli};
-use engine::contract::{Right, Settle, Style};
-use engine::store::chain::{Chain, Slice};
+mod compile;
+
+pub use compile::Plan;
+
+use super::derived::{Derived, Facts, is_in_the_money};
+use super::identity::osi_letter;
+use super::number::{Print, osi_digits, put_as, put_milli};
+use engine::contract::Right;
+use engine::store::chain::Chain;
 use engine::store::columns::Col;
 
 /// Text up to this length is copied with one fixed-size store.
@@ -49,12 +52,47 @@ enum Filled {
         print: Print,
         missing: Copied,
     },
+    /// A number that is not simply a column of the row's own contract.
+    Other {
+        reading: Reading,
+        factor: f64,
+        print: Print,
+        missing: Copied,
+    },
     Strike,
+    StrikeAs(Print),
+    StrikeMilli,
     Right([Copied; 2]),
+    /// The words for no and yes, and the price of the underlying.
+    InTheMoney([Copied; 2], f64),
     /// Letter and digits of an OSI symbol.
     OsiTail,
-    /// Nothing: the end of the row.
-    End,
+    /// Where the number is missing, this text stands in place of everything up to the blank `then`.
+    Unless {
+        col: Col,
+        instead: Copied,
+        then: usize,
+    },
+    /// Nothing: the end of the row, or of what can be left out.
+    Nothing,
+}
+
+/// Where a number of another kind comes from.
+#[derive(Clone, Copy, Debug)]
+enum Reading {
+    Side(Right, Col),
+    Derived(Derived, f64),
+}
+
+/// The rows that one row of an answer shows: the contract, and the two of its strike in rows by strike.
+#[derive(Clone, Copy, Debug)]
+pub struct Seat {
+    /// The row of identity and of the columns of the contract.
+    pub own: usize,
+    /// The call's row, if it is listed.
+    pub call: Option<usize>,
+    /// The put's row, if it is listed.
+    pub put: Option<usize>,
 }
 
 /// The columns of one chain, looked up once, and its identity rows.
@@ -64,6 +102,15 @@ pub struct Cells<'a> {
     right: &'a [Right],
 }
 
+impl Seat {
+    /// How many rows it takes.
+    #[inline]
+    #[must_use]
+    pub fn n_rows(self) -> u32 {
+        if self.call.is_some() && self.put.is_some() { 2 } else { 1 }
+    }
+}
+
 impl<'a> Cells<'a> {
     /// Looks up every column.
     #[must_use]
@@ -71,41 +118,46 @@ impl<'a> Cells<'a> {
         let columns = std::array::from_fn(|i| chain.columns.get(Col::ALL[i]));
         Self { columns, strike_milli: &chain.strike_milli, right: &chain.right }
     }
+
+    /// The seat of a contract.
+    #[inline]
+    #[must_use]
+    pub fn contract(row: u32) -> Seat {
+        Seat { own: row as usize, call: None, put: None }
+    }
+
+    /// The seat of the strike that begins at a row: the call's, or the put's where no call is listed.
+    #[must_use]
+    pub fn strike(&self, row: u32) -> Seat {
+        let own = row as usize;
+        if self.right[own] == Right::Put {
+            return Seat { own, call: None, put: Some(own) };
+        }
+        let next = own + 1;
+        let paired = self.strike_milli.get(next) == Some(&self.strike_milli[own]) && self.right[next] == Right::Put;
+        Seat { own, call: Some(own), put: paired.then_some(next) }
+    }
+
+    fn strike_of(&self, row: usize) -> f64 {
+        f64::from(self.strike_milli[row]) / 1000.0
+    }
+
+    /// The value of a number of another kind; NaN if it is missing.
+    fn read(&self, reading: Reading, seat: Seat) -> f64 {
+        match reading {
+            Reading::Side(right, col) => {
+                let row = if right == Right::Call { seat.call } else { seat.put };
+                row.map_or(f64::NAN, |row| self.columns[col as usize][row])
+            }
+            Reading::Derived(derived, und_price) => {
+                let (strike, right) = (self.strike_of(seat.own), self.right[seat.own]);
+                derived.of(&Facts { strike, right, theo: self.columns[Col::SvcTheo as usize][seat.own], und_price })
+            }
+        }
+    }
 }
 
 impl Template {
-    /// Compiles the row of one slice.
-    pub fn compile(&mut self, fields: &[Field], frame: &Frame, groups: &str, chain: &Chain, slice: &Slice) {
-        self.text.clear();
-        self.blanks.clear();
-        self.mark = 0;
-        self.row_max = 0;
-        self.push(frame.row_open);
-        for (i, field) in fields.iter().enumerate() {
-            if i > 0 {
-                self.push(frame.cell_between);
-            }
-            if frame.keys {
-                self.push("\"");
-                (frame.escape)(&mut self.text, field.name);
-                self.push("\":");
-            }
-            self.push(if field.is_number() { frame.number_open } else { frame.text_open });
-            match field.cell {
-                Cell::Text(text) => self.words(text, frame, groups, chain, slice),
-                Cell::Number { source, factor, print, missing } => {
-                    self.number(source, factor, print, missing, frame, slice)
-                }
-                Cell::Strike => self.blank(Filled::Strike, SHORT),
-                Cell::Verbatim("null") => self.push(frame.null),
-                Cell::Verbatim(text) => self.push(text),
-            }
-            self.push(frame.cell_close);
-        }
-        self.push(frame.row_close);
-        self.blank(Filled::End, 0);
-    }
-
     /// The most bytes that one row writes.
     #[must_use]
     pub fn row_max(&self) -> usize {
@@ -115,22 +167,43 @@ impl Template {
     /// Writes one row at `buf[at..]` and gives its end. At least [`Self::row_max`] bytes must be there.
     #[inline]
     #[must_use]
-    pub fn put_row(&self, cells: &Cells<'_>, row: usize, buf: &mut [u8], mut at: usize) -> usize {
-        for blank in &self.blanks {
+    pub fn put_row(&self, cells: &Cells<'_>, seat: Seat, buf: &mut [u8], mut at: usize) -> usize {
+        let row = seat.own;
+        let mut next = 0;
+        while let Some(blank) = self.blanks.get(next) {
+            next += 1;
             at = self.copy(&blank.before, buf, at);
             at = match &blank.filled {
                 Filled::Number { col, factor, print, missing } => {
                     let value = cells.columns[*col as usize][row] * factor;
                     if value.is_finite() { put_as(buf, at, value, *print) } else { self.copy(missing, buf, at) }
                 }
+                Filled::Other { reading, factor, print, missing } => {
+                    let value = cells.read(*reading, seat) * factor;
+                    if value.is_finite() { put_as(buf, at, value, *print) } else { self.copy(missing, buf, at) }
+                }
                 Filled::Strike => put_milli(buf, at, cells.strike_milli[row]),
+                Filled::StrikeAs(print) => put_as(buf, at, cells.strike_of(row), *print),
+                Filled::StrikeMilli => put_as(buf, at, f64::from(cells.strike_milli[row]), Print::UpTo(0)),
                 Filled::Right(words) => self.copy(&words[cells.right[row] as usize], buf, at),
+                Filled::InTheMoney(words, und_price) => {
+                    let yes = is_in_the_money(cells.strike_of(row), cells.right[row], *und_price);
+                    self.copy(&words[usize::from(yes)], buf, at)
+                }
                 Filled::OsiTail => {
                     buf[at] = osi_letter(cells.right[row]);
                     buf[at + 1..at + 9].copy_from_slice(&osi_digits(cells.strike_milli[row]));
                     at + 9
                 }
-                Filled::End => at,
+                Filled::Unless { col, instead, then } => {
+                    if cells.columns[*col as usize][row].is_finite() {
+                        at
+                    } else {
+                        next = *then;
+                        self.copy(instead, buf, at)
+                    }
+                }
+                Filled::Nothing => at,
             };
         }
         at
@@ -144,99 +217,5 @@ impl Template {
             buf[at..at + piece.len].copy_from_slice(&self.text[piece.start..piece.start + piece.len]);
         }
         at + piece.len
-    }
-
-    fn push(&mut self, text: &str) {
-        self.text.extend_from_slice(text.as_bytes());
-    }
-
-    /// The text pushed since the last blank, as a piece.
-    fn take(&mut self) -> Copied {
-        let pushed = &self.text[self.mark..];
-        let mut head = [0; SHORT];
-        let n_head = pushed.len().min(SHORT);
-        head[..n_head].copy_from_slice(&pushed[..n_head]);
-        let piece = Copied { head, start: self.mark, len: pushed.len() };
-        self.mark = self.text.len();
-        piece
-    }
-
-    /// Closes the constant text so far and leaves a blank of at most `room` bytes.
-    fn blank(&mut self, filled: Filled, room: usize) {
-        let before = self.take();
-        self.blank_after(before, filled, room);
-    }
-
-    fn blank_after(&mut self, before: Copied, filled: Filled, room: usize) {
-        self.row_max += before.len.max(SHORT) + room;
-        self.blanks.push(Blank { before, filled });
-    }
-
-    fn words(&mut self, text: Text, frame: &Frame, groups: &str, chain: &Chain, slice: &Slice) {
-        self.push(frame.quote);
-        match text {
-            Text::Underlying => (frame.escape)(&mut self.text, chain.underlying.as_str()),
-            Text::Root => (frame.escape)(&mut self.text, slice.root.as_str()),
-            Text::Expiry => push_date(&mut self.text, slice.expiry),
-            Text::Style([american, european]) => {
-                self.push(if slice.style == Style::American { american } else { european })
-            }
-            Text::Settle([am, pm]) => self.push(if slice.settle == Settle::Am { am } else { pm }),
-            Text::Groups => (frame.escape)(&mut self.text, groups),
-            Text::Right(words) => {
-                let before = self.take();
-                let words = words.map(|word| {
-                    self.push(word);
-                    self.take()
-                });
-                let room = words.map(|word| word.len).into_iter().fold(SHORT, usize::max);
-                self.blank_after(before, Filled::Right(words), room);
-            }
-            Text::OsiPadded | Text::OsiCompact => {
-                push_osi_head(&mut self.text, slice.root, slice.expiry, matches!(text, Text::OsiPadded));
-                self.blank(Filled::OsiTail, SHORT);
-            }
-        }
-        self.push(frame.quote);
-    }
-
-    fn number(&mut self, source: Source, factor: f64, print: Print, missing: Missing, frame: &Frame, slice: &Slice) {
-        let print = match (print, frame.print) {
-            (Print::Words(_), _) | (_, None) => print,
-            (_, Some(print)) => print,
-        };
-        let quote = if matches!(print, Print::Words(_)) { frame.quote } else { "" };
-        self.push(quote);
-        match source {
-            Source::Slice(number) => {
-                let value = number.of(slice) * factor;
-                if value.is_finite() {
-                    self.push_number(value, print)
-                } else {
-                    self.push_missing(missing, print, frame)
-                }
-            }
-            Source::Own(col) => {
-                let before = self.take();
-                self.push_missing(missing, print, frame);
-                let missing = self.take();
-                self.blank_after(before, Filled::Number { col, factor, print, missing }, NUMBER_MAX.max(missing.len));
-            }
-        }
-        self.push(quote);
-    }
-
-    fn push_number(&mut self, value: f64, print: Print) {
-        let mut buf = [0; NUMBER_MAX];
-        let end = put_as(&mut buf, 0, value, print);
-        self.text.extend_from_slice(&buf[..end]);
-    }
-
-    fn push_missing(&mut self, missing: Missing, print: Print, frame: &Frame) {
-        match missing {
-            Missing::Null => self.push(frame.null),
-            Missing::Zero => self.push_number(0.0, print),
-            Missing::Dash => self.push("-"),
-        }
     }
 }

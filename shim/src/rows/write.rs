@@ -1,36 +1,30 @@
 //! Selected rows to bytes, a chunk at a time: the cursor of one answer.
 //!
 //! It holds the chains that it reads, so an answer is of one snapshot however slowly it is taken, and writes behind what
-//! is already in the buffer, so no answer is ever built whole. Nothing is allocated per row. Never: a filter, a socket.
+//! is already in the buffer, so no answer is ever built whole. Nothing is allocated per row. JSON that goes column by
+//! column is the same walk, once for each column. Never: a filter, a socket.
 
-use super::field::Field;
-use super::frame::{Frame, Heading};
-use super::template::{Cells, Template};
+use super::frame::VALUES;
+use super::sheet::{Per, Sheet, Walk};
+use super::template::{Cells, Plan, Template};
 use crate::select::Picked;
 use engine::store::chain::Slice;
+use std::borrow::Cow;
+use std::ops::Range;
 
 /// About how many bytes one call of [`Rows::fill`] appends.
 pub const CHUNK: usize = 64 * 1024;
 
-/// What an answer shows, and in which form.
-#[derive(Clone, Debug)]
-pub struct Sheet {
-    /// Its columns.
-    pub fields: Vec<Field>,
-    /// What stands around cells and rows.
-    pub frame: &'static Frame,
-    /// The field groups that it holds, for the columns that say so.
-    pub groups: String,
-    /// What it says about itself, where the format has a place for it.
-    pub heading: Heading,
-}
-
 /// One answer in the making.
 pub struct Rows {
     sheet: Sheet,
+    /// The name of each field.
+    names: Vec<Cow<'static, str>>,
     picked: Vec<Picked>,
     template: Template,
     stage: Stage,
+    /// The column at hand, where columns are walked.
+    column: usize,
     /// The chain, the range in it and the row in that to write next.
     at: Place,
     /// The slice that the template was compiled for: (chain, slice).
@@ -58,29 +52,54 @@ impl Rows {
     #[must_use]
     pub fn new(sheet: Sheet, picked: Vec<Picked>) -> Self {
         let picked: Vec<Picked> = picked.into_iter().filter(|p| !p.rows.is_empty()).collect();
-        let (template, at) = (Template::default(), Place::default());
-        Self { sheet, picked, template, stage: Stage::Head, at, compiled: None, is_first: true }
+        let (template, at, names) = (Template::default(), Place::default(), sheet.names());
+        let stage = Stage::Head;
+        Self { sheet, names, picked, template, stage, column: 0, at, compiled: None, is_first: true }
     }
 
     /// Appends the next chunk, about [`CHUNK`] bytes; whether there is more to come.
     pub fn fill(&mut self, out: &mut Vec<u8>) -> bool {
         if self.stage == Stage::Head {
-            (self.sheet.frame.head)(out, &self.sheet.heading, &self.sheet.fields);
+            self.sheet.push_head(out, &self.names);
             self.stage = Stage::Body;
         }
-        if self.stage == Stage::Body && !self.fill_rows(out) {
-            out.extend_from_slice(self.sheet.frame.foot.as_bytes());
+        let stop = out.len() + CHUNK;
+        let more = if self.walks_columns() { self.fill_columns(out, stop) } else { self.fill_rows(out, stop) };
+        if self.stage == Stage::Body && !more {
+            self.sheet.push_foot(out);
             self.stage = Stage::Done;
         }
         self.stage != Stage::Done
     }
 
+    fn walks_columns(&self) -> bool {
+        self.sheet.walk == Walk::Columns && self.sheet.frame.nested
+    }
+
+    /// Appends values, column after column, until the chunk is full; whether any are left.
+    fn fill_columns(&mut self, out: &mut Vec<u8>, stop: usize) -> bool {
+        while let Some(name) = self.names.get(self.column) {
+            let is_begun = self.at.chain > 0 || self.compiled.is_some();
+            if !is_begun {
+                out.extend_from_slice(if self.column > 0 { b",\"" } else { b"\"" });
+                (self.sheet.frame.escape)(out, name);
+                out.extend_from_slice(b"\":[");
+            }
+            if self.fill_rows(out, stop) {
+                return true;
+            }
+            out.push(b']');
+            self.column += 1;
+            (self.at, self.compiled, self.is_first) = (Place::default(), None, true);
+        }
+        false
+    }
+
     /// Appends rows until the chunk is full; whether rows are left.
-    fn fill_rows(&mut self, out: &mut Vec<u8>) -> bool {
+    fn fill_rows(&mut self, out: &mut Vec<u8>, stop: usize) -> bool {
         let mut end = out.len();
-        let stop = end + CHUNK;
         while self.at.chain < self.picked.len() {
-            if end >= stop {
+            if end >= stop && self.compiled.is_some() {
                 out.truncate(end);
                 return true;
             }
@@ -92,17 +111,19 @@ impl Rows {
 
     /// Writes rows of the chain at hand until it ends or `stop` is reached; the end of the text.
     fn fill_chain(&mut self, out: &mut Vec<u8>, mut end: usize, stop: usize) -> usize {
-        let Self { sheet, picked, template, at, compiled, is_first, .. } = self;
+        let columns = self.walks_columns().then_some(self.column..self.column + 1);
+        let Self { sheet, names, picked, template, at, compiled, is_first, .. } = self;
+        let plan = plan(sheet, names, columns);
         let Picked { chain, rows } = &picked[at.chain];
         let cells = Cells::of(chain);
-        let between = sheet.frame.row_between.as_bytes();
+        let between = plan.frame.row_between.as_bytes();
         while let Some(range) = rows.get(at.range) {
             at.row = at.row.max(range.start);
             while at.row < range.end {
                 at.slice = slice_of(&chain.slices, at.slice, at.row);
                 let Some(slice) = chain.slices.get(at.slice) else { break };
                 if *compiled != Some((at.chain, at.slice)) {
-                    template.compile(&sheet.fields, sheet.frame, &sheet.groups, chain, slice);
+                    template.compile(&plan, chain, slice);
                     *compiled = Some((at.chain, at.slice));
                 }
                 let need = template.row_max() + between.len();
@@ -120,19 +141,33 @@ impl Rows {
                         out[end..end + between.len()].copy_from_slice(between);
                         end += between.len();
                     }
-                    end = template.put_row(&cells, at.row as usize, out, end);
-                    at.row += 1;
+                    let seat = match sheet.per {
+                        Per::Contract => Cells::contract(at.row),
+                        Per::Strike => cells.strike(at.row),
+                    };
+                    end = template.put_row(&cells, seat, out, end);
+                    at.row += seat.n_rows();
                 }
             }
             at.range += 1;
+            at.row = 0;
         }
         *at = Place { chain: at.chain + 1, ..Place::default() };
         end
     }
 }
 
-/// The slice that holds a row, looked for from `hint` on.
+/// What a row is compiled from: all columns, or one of them as bare values.
+fn plan<'a>(sheet: &'a Sheet, names: &'a [Cow<'static, str>], column: Option<Range<usize>>) -> Plan<'a> {
+    match column {
+        None => Plan { fields: &sheet.fields, names, sheet, frame: sheet.frame },
+        Some(one) => Plan { fields: &sheet.fields[one.clone()], names: &names[one], sheet, frame: &VALUES },
+    }
+}
+
+/// The slice that holds a row, looked for from `hint` on where rows ascend.
 fn slice_of(slices: &[Slice], hint: usize, row: u32) -> usize {
-    let ahead = slices[hint.min(slices.len())..].iter().position(|slice| row < slice.rows.end);
+    let hint = if slices.get(hint).is_some_and(|slice| slice.rows.start <= row) { hint } else { 0 };
+    let ahead = slices[hint..].iter().position(|slice| row < slice.rows.end);
     ahead.map_or(slices.len(), |n| hint + n)
 }

@@ -3,79 +3,289 @@
 //!
 //! Never: arithmetic, a loop over rows.
 
+pub mod alpaca;
+pub mod body;
+pub mod chains;
+pub mod columnar_v2;
+pub mod columnar_v3;
+pub mod envelope;
+pub mod intrinio;
+pub mod marketdata;
 pub mod native;
+pub mod polygon;
+pub mod quotes;
+mod route;
+pub mod strikes;
 
 use crate::http::limits::PIECE_BYTES;
 use crate::http::{Answer, Stream};
 use crate::query::Query;
 use crate::refusal::Refusal;
+use crate::rows::clock::Clock;
 use crate::rows::field::Field;
 use crate::rows::frame::{Format, Heading};
-use crate::rows::write::{CHUNK, Rows, Sheet};
+use crate::rows::listing::{self, Piece};
+use crate::rows::sheet::{Around, Per, Sheet, Walk};
+use crate::rows::write::{CHUNK, Rows};
+use crate::select::order::{self, Page};
 use crate::select::{Ask, Picked, select};
+use crate::sieve::{Setting, Sieve, sift};
+use engine::calendar::Calendar;
+use engine::contract::{ContractKey, RootTable, Symbol};
 use engine::snapshot::Snapshot;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+pub(crate) use route::layer_at;
 
 /// Every layer, in the order in which paths are tried.
-pub const LAYERS: &[&Layer] = &[&native::NATIVE];
+pub const LAYERS: &[&Layer] = &[
+    &native::NATIVE,
+    &envelope::ENVELOPE,
+    &strikes::STRIKES,
+    &strikes::STRIKES_JSON,
+    &strikes::STRIKES_CSV,
+    &quotes::QUOTES,
+    &quotes::QUOTES_LIVE,
+    &quotes::QUOTES_DELAYED,
+    &columnar_v3::COLUMNAR,
+    &columnar_v3::COLUMNAR_UNKNOWN,
+    &columnar_v2::GREEKS,
+    &columnar_v2::SECOND_ORDER,
+    &columnar_v2::ALL_GREEKS,
+    &columnar_v2::UNKNOWN,
+    &chains::CHAINS,
+    &chains::EXPIRATIONS,
+    &chains::STRIKES_OF,
+    &alpaca::CONTRACTS,
+    &alpaca::CHAIN,
+    &alpaca::REST,
+    &intrinio::CHAIN,
+    &intrinio::EXPIRATIONS,
+    &intrinio::EXPIRATIONS_EOD,
+    &intrinio::EXPIRATIONS_REALTIME,
+    &intrinio::REST,
+    &marketdata::CHAIN,
+    &marketdata::QUOTES,
+    &marketdata::EXPIRATIONS,
+    &marketdata::STRIKES,
+    &marketdata::LOOKUP,
+    &marketdata::USER,
+    &marketdata::STATUS,
+    &marketdata::REST,
+    &polygon::CHAIN,
+    &polygon::CONTRACT,
+    &polygon::UNIVERSAL,
+    &polygon::REST,
+];
 
 /// Seconds after which a client may ask again where nothing has been computed yet.
 const RETRY_AFTER_S: &str = "1";
 
-/// One layer of the interface.
+/// One endpoint of a layer of the interface.
 #[derive(Debug)]
 pub struct Layer {
     /// Under which name its requests are counted.
     pub name: &'static str,
-    /// Its path, without a trailing slash.
+    /// Its path, without a trailing slash. `{name}` is one segment, `{name*}` the rest; both are read with
+    /// [`Query::segment`].
     pub path: &'static str,
-    /// Reads the parameters.
-    pub parse: fn(&Query<'_>) -> Result<Order, Refusal>,
+    /// What it answers.
+    pub serve: Serve,
     /// Spells a refusal: content type and body.
     pub refuse: fn(&Refusal) -> (&'static str, String),
+    /// Headers of every answer, refusals too.
+    pub headers: &'static [(&'static str, Value)],
+}
+
+/// What an endpoint answers.
+#[derive(Debug)]
+pub enum Serve {
+    /// Rows of contracts.
+    Rows(fn(&Query<'_>) -> Result<Order, Refusal>),
+    /// Rows of contracts, where parameters may count from the current date.
+    Dated(fn(&Query<'_>, &Clock) -> Result<Order, Refusal>),
+    /// A list of expirations, in JSON.
+    Listing(fn(&Query<'_>) -> Result<List, Refusal>),
+    /// A list of expirations, where parameters may count from the current date.
+    DatedListing(fn(&Query<'_>, &Clock) -> Result<List, Refusal>),
+    /// JSON that needs no row.
+    Text(fn(&Query<'_>, &Clock) -> Result<String, Refusal>),
+}
+
+/// The value of a header.
+#[derive(Clone, Copy, Debug)]
+pub enum Value {
+    /// The same in every answer.
+    Fixed(&'static str),
+    /// Seconds since 1970 of the next midnight Eastern.
+    NextMidnight,
 }
 
 /// What a request orders: which rows, and what of them in which form.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Order {
     /// Which rows.
     pub ask: Ask,
+    /// Which of these.
+    pub sieve: Sieve,
+    /// Which part of them, in which order.
+    pub page: Page,
     /// In which form.
     pub format: Format,
     /// Which columns.
     pub fields: Vec<Field>,
+    /// What one row is.
+    pub per: Per,
+    /// In which direction JSON is written.
+    pub walk: Walk,
+    /// What stands around the rows in JSON.
+    pub around: Wrap,
+    /// What the layer wants to find again when it writes that.
+    pub memo: String,
+    /// A table begins without the names of its columns.
+    pub headless: bool,
+    /// Further headers.
+    pub headers: Vec<(&'static str, Cow<'static, str>)>,
+    /// The refusal that stands for no rows, in layers that have no empty form.
+    pub when_empty: Option<Refusal>,
     /// The names of their groups, for the columns that say so.
     pub groups: String,
     /// What was asked for, for a reader.
     pub title: String,
 }
 
-/// The layer that answers at a path (decoded, without a trailing slash).
-#[must_use]
-pub fn layer_at(path: &str) -> Option<&'static Layer> {
-    LAYERS.iter().copied().find(|layer| layer.path == path)
+/// What stands around the rows in JSON.
+#[derive(Clone, Debug)]
+pub enum Wrap {
+    /// The same text in every answer.
+    Constant(Around),
+    /// Text that depends on the page.
+    Of(fn(&Ending<'_>) -> Around),
+}
+
+impl Default for Wrap {
+    fn default() -> Self {
+        Self::Constant(Around::ARRAY)
+    }
+}
+
+impl Wrap {
+    /// The same text in every answer.
+    #[must_use]
+    pub const fn text(open: &'static str, close: &'static str) -> Self {
+        Self::Constant(Around::constant(open, close))
+    }
+}
+
+/// How a page ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Ending<'a> {
+    /// The last contract of the page, if more rows follow it.
+    pub next: Option<ContractKey>,
+    /// What was ordered.
+    pub order: &'a Order,
+    /// The host that the client asked, as it wrote it.
+    pub host: Option<&'a str>,
+    /// The times of the answer.
+    pub clock: &'a Clock,
+}
+
+/// A list of expirations: which, and how it is spelt.
+#[derive(Clone, Debug)]
+pub struct List {
+    /// The contracts whose expirations are listed.
+    pub ask: Ask,
+    /// How one is spelt.
+    pub item: Vec<Piece>,
+    /// What stands around them.
+    pub around: fn(&Clock) -> Around,
+    /// The refusal that stands for none, in layers that have no empty form.
+    pub when_empty: Option<Refusal>,
+}
+
+/// What an answer is made from, beside the request's path and query.
+pub struct Scene<'a> {
+    /// The market.
+    pub snapshot: &'a Snapshot,
+    /// The time now.
+    pub now: Timestamp,
+    /// The zone of the market.
+    pub zone: &'a TimeZone,
+    /// Which dates are monthly expirations.
+    pub calendar: &'a Calendar,
+    /// What is an index.
+    pub roots: &'a Arc<RootTable>,
+    /// The host that the client asked, as it wrote it.
+    pub host: Option<&'a str>,
+    /// What the heading of a page says about the snapshot.
+    pub note: &'a dyn Fn() -> Vec<String>,
 }
 
 impl Layer {
-    /// The answer to a query, from one snapshot. `note` tells what the heading of a page says about the snapshot.
+    /// The answer to a query, from one snapshot.
     #[must_use]
-    pub fn answer(&self, query: &str, snapshot: &Snapshot, note: &dyn Fn() -> Vec<String>) -> Answer {
-        let query = Query::parse(query);
-        match (self.parse)(&query).and_then(|order| Ok((select(snapshot, &order.ask)?, order))) {
-            Ok((picked, order)) => self.rows(order, picked, note),
-            Err(refusal) => self.refusal(&refusal),
+    pub fn answer(&self, query: &Query<'_>, scene: &Scene<'_>) -> Answer {
+        let clock = Clock::new(scene.snapshot.time, scene.now, scene.zone);
+        let answered = match self.serve {
+            Serve::Rows(parse) => parse(query).and_then(|order| self.rows(order, scene, clock.clone())),
+            Serve::Dated(parse) => parse(query, &clock).and_then(|order| self.rows(order, scene, clock.clone())),
+            Serve::Listing(parse) => parse(query).and_then(|list| self.list(&list, scene, &clock)),
+            Serve::DatedListing(parse) => parse(query, &clock).and_then(|list| self.list(&list, scene, &clock)),
+            Serve::Text(write) => write(query, &clock).map(|text| Answer::full(self.name, 200, JSON, text)),
+        };
+        let mut answer = answered.unwrap_or_else(|refusal| self.refusal(&refusal));
+        for &(name, value) in self.headers {
+            answer = answer.with_header(name, value.text(&clock));
+        }
+        answer
+    }
+
+    /// What a query orders, where the endpoint answers rows.
+    ///
+    /// # Errors
+    /// The layer's refusals; [`Refusal::UnknownPath`] where it answers no rows.
+    pub fn order(&self, query: &Query<'_>) -> Result<Order, Refusal> {
+        match self.serve {
+            Serve::Rows(parse) => parse(query),
+            _ => Err(Refusal::UnknownPath),
         }
     }
 
-    fn rows(&self, order: Order, picked: Vec<Picked>, note: &dyn Fn() -> Vec<String>) -> Answer {
-        let frame = order.format.frame();
+    fn rows(&self, mut order: Order, scene: &Scene<'_>, clock: Clock) -> Result<Answer, Refusal> {
+        order.ask.today = clock.today();
+        let setting = Setting { rights: order.ask.rights, today: clock.today(), calendar: scene.calendar };
+        let picked = sift(select(scene.snapshot, &order.ask)?, &order.sieve, &setting)?;
+        let (picked, next) = order::page(picked, &order.page);
+        if let (true, Some(refusal)) = (picked.is_empty(), &order.when_empty) {
+            return Err(refusal.clone());
+        }
         let mut heading = Heading::default();
         if order.format == Format::Html {
-            heading.title = order.title;
-            heading.lines = note();
-            heading.lines.push(count_line(&picked, &order.groups));
+            heading.title.clone_from(&order.title);
+            heading.lines = (scene.note)();
+            heading.lines.push(count_line(&picked, &order));
         }
-        let sheet = Sheet { fields: order.fields, frame, groups: order.groups, heading };
-        Answer::stream(self.name, frame.content_type, Rows::new(sheet, picked))
+        let (headers, roots) = (std::mem::take(&mut order.headers), Arc::clone(scene.roots));
+        let content_type = order.format.frame().content_type;
+        let sheet = order.into_sheet(next, scene.host, heading, clock, roots);
+        let mut answer = Answer::stream(self.name, content_type, Rows::new(sheet, picked));
+        answer.headers = headers;
+        Ok(answer)
+    }
+
+    fn list(&self, list: &List, scene: &Scene<'_>, clock: &Clock) -> Result<Answer, Refusal> {
+        let ask = Ask { today: clock.today(), ..list.ask.clone() };
+        let expirations = order::expirations(&select(scene.snapshot, &ask)?);
+        if let (true, Some(refusal)) = (expirations.is_empty(), &list.when_empty) {
+            return Err(refusal.clone());
+        }
+        let around = (list.around)(clock);
+        let body = listing::write(&around.open, &expirations, &list.item, &around.close, clock);
+        Ok(Answer::full(self.name, 200, JSON, body))
     }
 
     fn refusal(&self, refusal: &Refusal) -> Answer {
@@ -83,6 +293,76 @@ impl Layer {
         let answer = Answer::full(self.name, refusal.status(), content_type, body);
         if *refusal == Refusal::NoSnapshot { answer.with_header("Retry-After", RETRY_AFTER_S) } else { answer }
     }
+}
+
+impl Order {
+    /// What the answer shows and in which form. `next` and `host` are those of [`Ending`].
+    #[must_use]
+    pub fn into_sheet(
+        self,
+        next: Option<ContractKey>,
+        host: Option<&str>,
+        heading: Heading,
+        clock: Clock,
+        roots: Arc<RootTable>,
+    ) -> Sheet {
+        let around = match &self.around {
+            Wrap::Constant(around) => around.clone(),
+            Wrap::Of(make) => make(&Ending { next, order: &self, host, clock: &clock }),
+        };
+        Sheet {
+            fields: self.fields,
+            frame: self.format.frame(),
+            groups: self.groups,
+            heading,
+            header: !self.headless,
+            around,
+            walk: self.walk,
+            per: self.per,
+            clock,
+            roots,
+        }
+    }
+}
+
+/// The content type of everything that is not rows.
+pub const JSON: &str = "application/json";
+/// The content type of errors that are sentences.
+pub const PLAIN: &str = "text/plain; charset=utf-8";
+
+impl Value {
+    fn text(self, clock: &Clock) -> Cow<'static, str> {
+        match self {
+            Self::Fixed(text) => Cow::Borrowed(text),
+            Self::NextMidnight => Cow::Owned(clock.next_midnight()),
+        }
+    }
+}
+
+/// The one ticker that a parameter must hold, in any case and any spelling of class shares.
+///
+/// # Errors
+/// [`Refusal::Missing`] if it is absent, [`Refusal::Invalid`] if it cannot be a ticker.
+pub fn ticker(query: &Query<'_>, parameter: &str) -> Result<Symbol, Refusal> {
+    let text = query.required(parameter)?;
+    Symbol::parse_underlying(text).ok_or_else(|| Refusal::invalid(parameter, text, "a symbol"))
+}
+
+/// The expirations that a parameter names: one date; all if it is absent or `*`.
+///
+/// # Errors
+/// [`Refusal::Invalid`] for anything else.
+pub fn date_or_any(query: &Query<'_>, parameter: &str) -> Result<Option<Vec<Date>>, Refusal> {
+    if query.get(parameter) == Some("*") {
+        return Ok(None);
+    }
+    Ok(query.date(parameter)?.map(|date| vec![date]))
+}
+
+/// What was asked for, for a reader.
+#[must_use]
+pub fn title(symbol: Symbol) -> String {
+    format!("{symbol} · Greeks")
 }
 
 // What the cursor appends per call is what the server wants per call.
@@ -94,7 +374,12 @@ impl Stream for Rows {
     }
 }
 
-fn count_line(picked: &[Picked], groups: &str) -> String {
+fn count_line(picked: &[Picked], order: &Order) -> String {
     let n: usize = picked.iter().map(Picked::count).sum();
-    format!("{n} {} · {groups}", if n == 1 { "row" } else { "rows" })
+    let what = match order.per {
+        Per::Contract => "row",
+        Per::Strike => "contract",
+    };
+    let groups = if order.groups.is_empty() { String::new() } else { format!(" · {}", order.groups) };
+    format!("{n} {what}{}{groups}", if n == 1 { "" } else { "s" })
 }

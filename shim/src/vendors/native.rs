@@ -1,6 +1,6 @@
 //! `GET /l1/greeks`: the native record, one row per contract. Every rule of the interface's native part.
 
-use super::{Layer, Order};
+use super::{Layer, Order, Serve};
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::field::{Field, Missing, SliceNumber, Source, Text, num, own, strike, text};
@@ -11,7 +11,7 @@ use engine::contract::{ContractKey, Symbol};
 use engine::store::columns::{Col, Group, Unit};
 
 /// The native layer.
-pub const NATIVE: Layer = Layer { name: "native", path: "/l1/greeks", parse, refuse };
+pub const NATIVE: Layer = Layer { name: "native", path: "/l1/greeks", serve: Serve::Rows(parse), refuse, headers: &[] };
 
 /// Every field, in the order of the interface. All numbers have up to six decimals and are `null` when missing.
 pub const FIELDS: &[Field] = &[
@@ -103,6 +103,7 @@ fn parse(query: &Query<'_>) -> Result<Order, Refusal> {
         fields: FIELDS.iter().filter(shown).copied().collect(),
         groups: groups.iter().map(|&(name, _)| name).collect::<Vec<_>>().join(","),
         title: title(query),
+        ..Order::default()
     })
 }
 
@@ -125,6 +126,7 @@ fn parse_ask(query: &Query<'_>) -> Result<Ask, Refusal> {
         rights: query.rights("right", Rights::WORDS)?,
         center: query.get("center").map(parse_center).transpose()?,
         strike_count: parse_strike_count(query)?,
+        ..Ask::default()
     })
 }
 

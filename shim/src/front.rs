@@ -1,0 +1,120 @@
+//! The page at `/`: what this is, the state of feed and snapshot, and requests to click, one for each layer and format.
+//! Never: a computation, a script.
+
+use crate::rows::frame::Heading;
+use crate::rows::page::{escape, push_top};
+use crate::vendors::layer_at;
+use engine::snapshot::Snapshot;
+use engine::store::chain::Chain;
+
+/// The formats, in the order of the columns.
+const FORMATS: [&str; 4] = ["json", "csv", "ndjson", "html"];
+
+/// One request for each layer; `{symbol}`, `{date}` and `{format}` are filled in.
+pub const EXAMPLES: &[(&str, &str)] = &[
+    ("native", "/l1/greeks?underlying={symbol}&exp={date}&greeks=all&format={format}"),
+    ("envelope", "/query?function=REALTIME_OPTIONS&symbol={symbol}&require_greeks=true&datatype={format}"),
+    ("strikes", "/datav2/strikes?ticker={symbol}&delta=.2,.8&format={format}"),
+    (
+        "quotes",
+        "/allaccess/market/option-and-underlying-quotes?symbol={symbol}&min_expiry={date}&max_expiry={date}&format={format}",
+    ),
+    ("columnar, version 3", "/v3/option/snapshot/greeks/all?symbol={symbol}&expiration={date}&format={format}"),
+    ("columnar, version 2", "/v2/bulk_snapshot/option/all_greeks?root={symbol}&exp=0&format={format}"),
+    ("chains", "/v1/markets/options/chains?symbol={symbol}&expiration={date}&greeks=true&format={format}"),
+    ("snapshots", "/v1beta1/options/snapshots/{symbol}?expiration_date={date}&format={format}"),
+    ("realtime chain", "/options/chain/{symbol}/{date}/realtime?format={format}"),
+    ("columnar chain", "/v1/options/chain/{symbol}?expiration={date}&format={format}"),
+    ("paged snapshot", "/v3/snapshot/options/{symbol}?expiration_date={date}&format={format}"),
+];
+
+/// What is worth asking of the native layer.
+const QUESTIONS: &[(&str, &str)] = &[
+    (
+        "Term structure: one row per expiry",
+        "/l1/greeks?underlying={symbol}&center=atf&right=call&greeks=core,chain&format=html",
+    ),
+    (
+        "25-delta calls, five strikes around",
+        "/l1/greeks?underlying={symbol}&center=25&strike_count=5&right=call&format=html",
+    ),
+    (
+        "Strikes around the money, all Greeks",
+        "/l1/greeks?underlying={symbol}&center=atm&strike_count=11&max_days=60&greeks=all&format=html",
+    ),
+    ("Health of the service", "/health"),
+    ("Counters for Prometheus", "/metrics"),
+];
+
+/// From the questions to the examples.
+const BETWEEN: &str = "</tbody></table>\n\
+    <h2 style=\"margin:18px 0 6px 18px;font-size:15px\">Layers, with an example in each format</h2>\n\
+    <table>\n<tbody>\n";
+
+/// What the service says about itself above the examples.
+pub struct State {
+    /// The feed, as given to the program.
+    pub feed: String,
+    /// `ok`, `held`, `stale` or `starting`.
+    pub word: &'static str,
+    /// The snapshot's time and origin.
+    pub note: Vec<String>,
+}
+
+/// The page.
+#[must_use]
+pub fn page(snapshot: &Snapshot, state: &State) -> Vec<u8> {
+    let (symbol, date) = subject(snapshot);
+    let n: u64 = snapshot.chains().iter().map(|chain| u64::from(chain.rows())).sum();
+    let mut lines = vec!["Greeks of US listed options, computed on this machine.".to_owned()];
+    lines.push(format!("Feed {} · {} · {}", state.feed, state.word, state.note.join(" · ")));
+    lines.push(format!("{} underlyings · {n} contracts · snapshot {}", snapshot.chains().len(), snapshot.number));
+    let mut page = Vec::new();
+    push_top(&mut page, &Heading { title: "greeksd".to_owned(), lines });
+    let fill = |pattern: &str| pattern.replace("{symbol}", &symbol).replace("{date}", &date);
+    page.extend_from_slice(b"<main>\n<table>\n<tbody>\n");
+    for (what, pattern) in QUESTIONS {
+        let target = fill(pattern);
+        push_row(&mut page, what, &[(&target, &target)]);
+    }
+    page.extend_from_slice(BETWEEN.as_bytes());
+    for (name, pattern) in EXAMPLES.iter().filter(|(_, pattern)| is_served(pattern)) {
+        let pattern = fill(pattern);
+        let targets = FORMATS.map(|format| pattern.replace("{format}", format));
+        let path = pattern.split('?').next().unwrap_or_default();
+        let mut links: Vec<(&str, &str)> =
+            FORMATS.iter().zip(&targets).map(|(format, target)| (target.as_str(), *format)).collect();
+        links.push((targets[0].as_str(), path));
+        push_row(&mut page, name, &links);
+    }
+    page.extend_from_slice(b"</tbody></table>\n</main>\n</body></html>\n");
+    page
+}
+
+fn is_served(pattern: &str) -> bool {
+    layer_at(pattern.split('?').next().unwrap_or_default()).is_some()
+}
+
+/// One row: words, then links of (target, text).
+fn push_row(page: &mut Vec<u8>, what: &str, links: &[(&str, &str)]) {
+    page.extend_from_slice(b"<tr><td class=w>");
+    escape(page, what);
+    page.extend_from_slice(b"</td>");
+    for (target, text) in links {
+        page.extend_from_slice(b"<td class=w><a href=\"");
+        escape(page, target);
+        page.extend_from_slice(b"\">");
+        escape(page, text);
+        page.extend_from_slice(b"</a></td>");
+    }
+    page.extend_from_slice(b"</tr>\n");
+}
+
+/// A name that the snapshot has, and an expiry of it that is not the nearest.
+fn subject(snapshot: &Snapshot) -> (String, String) {
+    let named = |name: &&str| snapshot.chains().iter().find(|chain| chain.underlying.as_str() == *name);
+    let known = ["SPY", "AAPL", "SPX"].iter().find_map(named).or(snapshot.chains().first());
+    let expiry = |chain: &Chain| chain.slices.get(chain.slices.len() / 3).map(|slice| slice.expiry.to_string());
+    let symbol = known.map_or_else(|| "SPY".to_owned(), |chain| chain.underlying.to_string());
+    (symbol, known.and_then(|chain| expiry(chain)).unwrap_or_else(|| "*".to_owned()))
+}

@@ -1,0 +1,65 @@
+//! Lists of expirations and strikes, for the neighbours of a layer that clients ask first: a few kilobytes of JSON.
+//! Never: a Greek.
+
+use super::clock::{Clock, Stamp};
+use super::identity::push_date;
+use super::number::{NUMBER_MAX, put_milli};
+use jiff::civil::Date;
+
+/// One date on which contracts expire, and the strikes of all of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expiration {
+    /// The date.
+    pub date: Date,
+    /// Strikes in thousandths, ascending, each once.
+    pub strikes_milli: Vec<u32>,
+}
+
+/// A piece of the text of one expiration.
+#[derive(Clone, Copy, Debug)]
+pub enum Piece {
+    /// As it stands.
+    Text(&'static str),
+    /// `2026-12-18`, without quotes.
+    Date,
+    /// Midnight Eastern of the date in another spelling.
+    Midnight(Stamp),
+    /// The strikes, with commas between them.
+    Strikes,
+}
+
+/// A date as JSON.
+pub const QUOTED_DATE: &[Piece] = &[Piece::Text("\""), Piece::Date, Piece::Text("\"")];
+
+/// `open`, the expirations with commas between them, `close`.
+#[must_use]
+pub fn write(open: &str, expirations: &[Expiration], item: &[Piece], close: &str, clock: &Clock) -> Vec<u8> {
+    let mut out = open.as_bytes().to_vec();
+    for (i, expiration) in expirations.iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        for piece in item {
+            match piece {
+                Piece::Text(text) => out.extend_from_slice(text.as_bytes()),
+                Piece::Date => push_date(&mut out, expiration.date),
+                Piece::Midnight(stamp) => out.extend_from_slice(clock.at_hour(expiration.date, 0, *stamp).as_bytes()),
+                Piece::Strikes => push_strikes(&mut out, &expiration.strikes_milli),
+            }
+        }
+    }
+    out.extend_from_slice(close.as_bytes());
+    out
+}
+
+/// Appends strikes with commas between them.
+pub fn push_strikes(out: &mut Vec<u8>, strikes_milli: &[u32]) {
+    let mut buf = [0; NUMBER_MAX];
+    for (i, &milli) in strikes_milli.iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        let end = put_milli(&mut buf, 0, milli);
+        out.extend_from_slice(&buf[..end]);
+    }
+}

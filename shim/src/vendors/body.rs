@@ -1,0 +1,34 @@
+//! Text that vendors put around ours: the bodies of refusals, and headers that name what follows. Never: a status.
+
+use crate::refusal::Refusal;
+use crate::rows::field::{Cell, Field};
+use crate::rows::frame::escape_json;
+
+/// The refusal's text inside a JSON string, `before` and `after` it.
+#[must_use]
+pub fn with_text(before: &str, refusal: &Refusal, after: &str) -> String {
+    let mut out = before.as_bytes().to_vec();
+    escape_json(&mut out, &refusal.to_string());
+    out.extend_from_slice(after.as_bytes());
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// `{"message":"…"}`.
+#[must_use]
+pub fn message(refusal: &Refusal) -> (&'static str, String) {
+    (super::JSON, with_text(r#"{"message":""#, refusal, r#""}"#))
+}
+
+/// One plain sentence.
+#[must_use]
+pub fn plain(refusal: &Refusal) -> (&'static str, String) {
+    (super::PLAIN, format!("{refusal}\n"))
+}
+
+/// The names of the cells from the beginning of an object or array on, as JSON strings with commas between them.
+#[must_use]
+pub fn names_within(fields: &[Field], begin: &str) -> String {
+    let begins = |field: &&Field| matches!(field.cell, Cell::Open(_)) && field.name == begin;
+    let cells = fields.iter().skip_while(|field| !begins(field)).filter(|field| field.is_cell());
+    cells.map(|field| format!("\"{}\"", field.name)).collect::<Vec<_>>().join(",")
+}

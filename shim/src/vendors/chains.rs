@@ -1,0 +1,142 @@
+//! `GET /v1/markets/options/chains`: the chains layer, and the two lists that its clients ask first.
+
+use super::{JSON, Layer, List, Order, Serve, Wrap, body, date_or_any, ticker, title};
+use crate::query::Query;
+use crate::refusal::Refusal;
+use crate::rows::clock::{Stamp, When};
+use crate::rows::field::{
+    Field, Missing, Source, Text, Unpriced, close, null, num, open, own, strike, text, time, verbatim, zero,
+};
+use crate::rows::frame::Format;
+use crate::rows::listing::{Piece, QUOTED_DATE};
+use crate::rows::number::Print;
+use crate::rows::sheet::Around;
+use crate::select::Ask;
+use engine::store::columns::{Col, Unit};
+
+/// The chains layer.
+pub const CHAINS: Layer = at("/v1/markets/options/chains", Serve::Rows(parse));
+/// The expirations of an underlying.
+pub const EXPIRATIONS: Layer = at("/v1/markets/options/expirations", Serve::Listing(parse_expirations));
+/// The strikes of an expiration.
+pub const STRIKES_OF: Layer = at("/v1/markets/options/strikes", Serve::Listing(parse_strikes));
+
+const fn at(path: &'static str, serve: Serve) -> Layer {
+    Layer { name: "chains", path, serve, refuse, headers: &[] }
+}
+
+const FIELDS: &[Field] = &[
+    text("symbol", Text::OsiCompact),
+    text("description", Text::Description(["Call", "Put"])),
+    text("exch", EXCHANGE),
+    text("type", Text::Fixed("option")),
+    zero("last"),
+    zero("change"),
+    zero("volume"),
+    null("open"),
+    null("high"),
+    null("low"),
+    null("close"),
+    zero("bid"),
+    zero("ask"),
+    text("underlying", Text::Underlying),
+    strike("strike"),
+    null("change_percentage"),
+    zero("average_volume"),
+    zero("last_volume"),
+    time("trade_date", When::Snapshot, Stamp::Millis),
+    null("prevclose"),
+    zero("week_52_high"),
+    zero("week_52_low"),
+    zero("bidsize"),
+    text("bidexch", EXCHANGE),
+    time("bid_date", When::Snapshot, Stamp::Millis),
+    zero("asksize"),
+    text("askexch", EXCHANGE),
+    time("ask_date", When::Snapshot, Stamp::Millis),
+    zero("open_interest"),
+    verbatim("contract_size", "100"),
+    text("expiration_date", Text::Expiry),
+    text("expiration_type", Text::Fixed("standard")),
+    text("option_type", Text::Right(["call", "put"])),
+    text("root_symbol", Text::Root),
+];
+
+/// What follows where Greeks are asked for. Clients break on null in it, so zero stands for what is missing.
+const GREEKS: &[Field] = &[
+    open("greeks", Unpriced::Whole),
+    plain("delta", own(Col::Delta)),
+    plain("gamma", own(Col::Gamma)),
+    num("theta", own(Col::Theta), Unit::PerDay, Print::UpTo(4), Missing::Zero),
+    num("vega", own(Col::Vega), Unit::PerPercent, Print::UpTo(4), Missing::Zero),
+    num("rho", own(Col::Rho), Unit::PerPercent, Print::UpTo(4), Missing::Zero),
+    zero("phi"),
+    plain("bid_iv", own(Col::BidVol)),
+    plain("mid_iv", own(Col::MidVol)),
+    plain("ask_iv", own(Col::AskVol)),
+    plain("smv_vol", own(Col::SvcVol)),
+    time("updated_at", When::Snapshot, Stamp::UtcPlain),
+    close(),
+];
+
+/// Some exchange: a client refuses none.
+const EXCHANGE: Text = Text::Fixed("Z");
+
+const fn plain(name: &'static str, source: Source) -> Field {
+    num(name, source, Unit::Plain, Print::UpTo(4), Missing::Zero)
+}
+
+const AROUND: Wrap = Wrap::text(r#"{"options":{"option":["#, "]}}");
+
+fn parse(query: &Query<'_>) -> Result<Order, Refusal> {
+    let symbol = ticker(query, "symbol")?;
+    let ask = Ask { expiries: date_or_any(query, "expiration")?, ..Ask::named(symbol) };
+    let format = query.word("format", Format::WORDS)?.unwrap_or_default();
+    let fields = if is_true(query, "greeks") { [FIELDS, GREEKS].concat() } else { FIELDS.to_vec() };
+    Ok(Order { ask, format, fields, around: AROUND, title: title(symbol), ..Order::default() })
+}
+
+fn parse_expirations(query: &Query<'_>) -> Result<List, Refusal> {
+    let ask = Ask::named(ticker(query, "symbol")?);
+    let (size, kind) = (is_true(query, "contractSize"), is_true(query, "expirationType"));
+    let strikes = is_true(query, "strikes");
+    if !(size || kind || strikes) {
+        let around = |_: &_| Around::constant(r#"{"expirations":{"date":["#, "]}}");
+        return Ok(List { ask, item: QUOTED_DATE.to_vec(), around, when_empty: None });
+    }
+    let mut item = vec![Piece::Text(r#"{"date":""#), Piece::Date, Piece::Text("\"")];
+    if size {
+        item.push(Piece::Text(r#","contract_size":100"#));
+    }
+    if kind {
+        item.push(Piece::Text(r#","expiration_type":"standard""#));
+    }
+    if strikes {
+        item.extend([Piece::Text(r#","strikes":{"strike":["#), Piece::Strikes, Piece::Text("]}")]);
+    }
+    item.push(Piece::Text("}"));
+    let around = |_: &_| Around::constant(r#"{"expirations":{"expiration":["#, "]}}");
+    Ok(List { ask, item, around, when_empty: None })
+}
+
+fn parse_strikes(query: &Query<'_>) -> Result<List, Refusal> {
+    let symbol = ticker(query, "symbol")?;
+    query.required("expiration")?;
+    let ask = Ask { expiries: query.date("expiration")?.map(|date| vec![date]), ..Ask::named(symbol) };
+    let around = |_: &_| Around::constant(r#"{"strikes":{"strike":["#, "]}}");
+    Ok(List { ask, item: vec![Piece::Strikes], around, when_empty: None })
+}
+
+/// `true` in any case; anything else is no, never an error.
+fn is_true(query: &Query<'_>, name: &str) -> bool {
+    query.get(name).is_some_and(|text| text.eq_ignore_ascii_case("true"))
+}
+
+fn refuse(refusal: &Refusal) -> (&'static str, String) {
+    let after = match refusal.status() {
+        400 => r#"","detail":{"errorcode":"request.invalid"}}}"#,
+        404 => r#"","detail":{"errorcode":"request.unknown"}}}"#,
+        _ => r#"","detail":{"errorcode":"upstream.unavailable"}}}"#,
+    };
+    (JSON, body::with_text(r#"{"fault":{"faultstring":""#, refusal, after))
+}

@@ -1,0 +1,72 @@
+//! `GET /query`: the envelope layer. Every value is a string, and everything about a request is case-insensitive.
+
+use super::{JSON, Layer, Order, Serve, Wrap, body, ticker, title};
+use crate::query::Query;
+use crate::refusal::Refusal;
+use crate::rows::field::{Field, Missing, Text, num, own, strike_as, text, zero_as};
+use crate::rows::frame::Format;
+use crate::rows::number::Print;
+use crate::select::Ask;
+use engine::contract::ContractKey;
+use engine::store::columns::{Col, Unit};
+use std::borrow::Cow;
+
+/// The envelope layer.
+pub const ENVELOPE: Layer = Layer { name: "envelope", path: "/query", serve: Serve::Rows(parse), refuse, headers: &[] };
+
+const FIELDS: &[Field] = &[
+    text("contractID", Text::OsiCompact),
+    text("symbol", Text::Underlying),
+    text("expiration", Text::Expiry),
+    strike_as("strike", Print::Words(2), Print::Words(2)),
+    text("type", Text::Right(["call", "put"])),
+    zero_as("last", Print::Words(2)),
+    zero_as("mark", Print::Words(2)),
+    zero_as("bid", Print::Words(2)),
+    zero_as("bid_size", Print::Words(0)),
+    zero_as("ask", Print::Words(2)),
+    zero_as("ask_size", Print::Words(0)),
+    zero_as("volume", Print::Words(0)),
+    zero_as("open_interest", Print::Words(0)),
+    text("date", Text::Today),
+    num("implied_volatility", own(Col::SvcVol), Unit::Plain, Print::Words(5), Missing::Dash),
+    num("delta", own(Col::Delta), Unit::Plain, Print::Words(5), Missing::Dash),
+    num("gamma", own(Col::Gamma), Unit::Plain, Print::Words(5), Missing::Dash),
+    num("theta", own(Col::Theta), Unit::PerDay, Print::Words(5), Missing::Dash),
+    num("vega", own(Col::Vega), Unit::PerPercent, Print::Words(5), Missing::Dash),
+    num("rho", own(Col::Rho), Unit::PerPercent, Print::Words(5), Missing::Dash),
+];
+
+const AROUND: Wrap = Wrap::text(r#"{"endpoint":"Realtime Options","message":"success","data":["#, "]}");
+
+fn parse(query: &Query<'_>) -> Result<Order, Refusal> {
+    let query = &query.clone().with_lowercase_names();
+    query.required("function")?;
+    query.word("function", &[("realtime_options", ())])?;
+    let symbol = ticker(query, "symbol")?;
+    let mut format = query.word("datatype", Format::WORDS)?.unwrap_or_default();
+    if query.get("format").is_some_and(|text| text.eq_ignore_ascii_case("html")) {
+        format = Format::Html;
+    }
+    if !query.flag("require_greeks").is_ok_and(|flag| flag == Some(true)) {
+        return Err(Refusal::Unsupported { reason: "require_greeks must be true" });
+    }
+    let ask = match query.get("contract").map(ContractKey::parse_osi) {
+        None => Ask::named(symbol),
+        Some(Some(contract)) => Ask { contracts: vec![contract], ..Ask::named(symbol) },
+        Some(None) => Ask::named(symbol).for_nothing(),
+    };
+    // A symbol holds letters, digits and a dot only, so that it cannot end the header or the file name.
+    let file = format!("attachment; filename=realtime_options_{symbol}.csv");
+    let headers = if format == Format::Csv { vec![("Content-Disposition", Cow::Owned(file))] } else { Vec::new() };
+    let (fields, around, title) = (FIELDS.to_vec(), AROUND, title(symbol));
+    Ok(Order { ask, format, fields, around, headers, title, ..Order::default() })
+}
+
+fn refuse(refusal: &Refusal) -> (&'static str, String) {
+    match refusal {
+        Refusal::NoSnapshot => (JSON, body::with_text(r#"{"Information":""#, refusal, r#""}"#)),
+        Refusal::Unsupported { .. } => (JSON, body::with_text(r#"{"Error Message":""#, refusal, r#""}"#)),
+        _ => (JSON, body::with_text(r#"{"Error Message":"Invalid API call: "#, refusal, r#""}"#)),
+    }
+}

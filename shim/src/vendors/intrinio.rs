@@ -1,0 +1,168 @@
+//! Intrinio's realtime options chain: `GET /options/chain/<symbol>/<expiration>/realtime`, a whole expiration at once,
+//! and the list of expirations that its clients ask first.
+
+use super::{JSON, Layer, List, Order, Serve, Wrap};
+use crate::query::{Bounds, Query, Rights};
+use crate::refusal::Refusal;
+use crate::rows::clock::{Clock, Stamp, When};
+use crate::rows::field::{
+    Field, Missing, SliceNumber, Text, Unpriced, close, num, open, own, slice, strike, text, time, zero,
+};
+use crate::rows::frame::{Format, json_text};
+use crate::rows::listing::QUOTED_DATE;
+use crate::rows::number::Print;
+use crate::rows::sheet::Around;
+use crate::select::Ask;
+use crate::sieve::{Money, Sieve};
+use engine::contract::Symbol;
+use engine::store::columns::{Col, Unit};
+
+/// A chain.
+pub const CHAIN: Layer = layer("/options/chain/{symbol}/{expiration}/realtime", Serve::Rows(parse));
+/// Expirations, under the three names that clients know.
+pub const EXPIRATIONS: Layer = layer("/options/expirations/{symbol}", Serve::Listing(parse_expirations));
+/// The same.
+pub const EXPIRATIONS_EOD: Layer = layer("/options/expirations/{symbol}/eod", Serve::Listing(parse_expirations));
+/// The same.
+pub const EXPIRATIONS_REALTIME: Layer =
+    layer("/options/expirations/{symbol}/realtime", Serve::Listing(parse_expirations));
+/// Everything else of this vendor.
+pub const REST: Layer = layer("/options/{rest*}", Serve::Text(no_endpoint));
+
+const fn layer(path: &'static str, serve: Serve) -> Layer {
+    Layer { name: "intrinio", path, serve, refuse, headers: &[] }
+}
+
+/// What every row has.
+pub const FIELDS: &[Field] = &[
+    open("option", Unpriced::Whole),
+    text("code", Text::OsiCompact),
+    text("ticker", Text::Underlying),
+    text("expiration", Text::Expiry),
+    time("expiration_time", When::Settlement, Stamp::EasternOffset),
+    strike("strike"),
+    text("type", Text::Right(["call", "put"])),
+    close(),
+    open("price", Unpriced::Whole),
+    zero("last"),
+    zero("last_size"),
+    snapshot_time("last_timestamp"),
+    zero("volume"),
+    zero("ask"),
+    zero("ask_size"),
+    snapshot_time("ask_timestamp"),
+    zero("bid"),
+    zero("bid_size"),
+    snapshot_time("bid_timestamp"),
+    zero("open_interest"),
+    text("exercise_style", Text::Style(["A", "E"])),
+    close(),
+];
+
+/// Unless `show_stats` is false. This layer has no rho.
+pub const STATS: &[Field] = &[
+    open("stats", Unpriced::Whole),
+    stat("implied_volatility", Col::SvcVol, Unit::Plain),
+    stat("delta", Col::Delta, Unit::Plain),
+    stat("gamma", Col::Gamma, Unit::Plain),
+    stat("theta", Col::Theta, Unit::PerDay),
+    stat("vega", Col::Vega, Unit::PerPercent),
+    num("underlying_price", slice(SliceNumber::UndPrice), Unit::Plain, Print::UpTo(4), Missing::Null),
+    close(),
+];
+
+/// With `show_extended_price`.
+pub const EXTENDED: &[Field] = &[
+    open("extended_price", Unpriced::Whole),
+    zero("bid_open"),
+    zero("bid_high"),
+    zero("bid_low"),
+    zero("ask_open"),
+    zero("ask_high"),
+    zero("ask_low"),
+    zero("trade_open"),
+    zero("trade_high"),
+    zero("trade_low"),
+    zero("ask_close"),
+    zero("bid_close"),
+    zero("trade_close"),
+    zero("mark"),
+    close(),
+];
+
+const fn stat(name: &'static str, col: Col, unit: Unit) -> Field {
+    num(name, own(col), unit, Print::UpTo(4), Missing::Null)
+}
+
+const fn snapshot_time(name: &'static str) -> Field {
+    time(name, When::Snapshot, Stamp::UtcOffsetMillis)
+}
+
+const TYPES: &[(&str, Rights)] = &[("call", Rights::Call), ("put", Rights::Put)];
+
+/// Within 50 cents of the money, says the vendor; its own text has the misspelling too.
+const MONEYNESS: &[(&str, Money)] = &[
+    ("all", Money::Any),
+    ("in_the_money", Money::In),
+    ("out_of_the_money", Money::Out),
+    ("out_of_they_money", Money::Out),
+    ("near_the_money", Money::Near(0.5)),
+];
+
+fn parse(query: &Query<'_>) -> Result<Order, Refusal> {
+    let mut ask = parse_symbol(query)?;
+    let expiration = query.segment("expiration");
+    if expiration != "*" {
+        let date = crate::query::parse_date(expiration);
+        ask.expiries = Some(vec![date.ok_or_else(|| Refusal::invalid("expiration", expiration, "a date"))?]);
+    }
+    ask.rights = query.rights("type", TYPES)?;
+    ask.strike = query.number("strike")?.map_or_else(Bounds::default, Bounds::exactly);
+    ask.strike_above = query.number("strike_greater_than")?;
+    ask.strike_below = query.number("strike_less_than")?;
+    ask.standard_only = !query.flag("include_related_symbols")?.unwrap_or(false);
+    let mut fields = FIELDS.to_vec();
+    if query.flag("show_stats")?.unwrap_or(true) {
+        fields.extend_from_slice(STATS);
+    }
+    if query.flag("show_extended_price")?.unwrap_or(false) {
+        fields.extend_from_slice(EXTENDED);
+    }
+    Ok(Order {
+        ask,
+        sieve: Sieve { money: query.word("moneyness", MONEYNESS)?.unwrap_or_default(), ..Sieve::default() },
+        format: query.word("format", Format::WORDS)?.unwrap_or_default(),
+        fields,
+        around: Wrap::text("{\"chain\":[", "]}"),
+        title: format!("{} · options chain", query.segment("symbol").to_uppercase()),
+        ..Order::default()
+    })
+}
+
+fn parse_expirations(query: &Query<'_>) -> Result<List, Refusal> {
+    let mut ask = parse_symbol(query)?;
+    ask.expiry_min = query.date("after")?;
+    ask.expiry_max = query.date("before")?;
+    let around = |_: &Clock| Around::constant("{\"expirations\":[", "]}");
+    Ok(List { ask, item: QUOTED_DATE.to_vec(), around, when_empty: None })
+}
+
+fn parse_symbol(query: &Query<'_>) -> Result<Ask, Refusal> {
+    let symbol = Symbol::parse_underlying(query.segment("symbol"));
+    Ok(Ask::named(symbol.ok_or(Refusal::NotListed { reason: "no such symbol" })?))
+}
+
+fn no_endpoint(_: &Query<'_>, _: &Clock) -> Result<String, Refusal> {
+    Err(Refusal::UnknownPath)
+}
+
+/// `{"error":"Bad Request","message":"…"}`.
+fn refuse(refusal: &Refusal) -> (&'static str, String) {
+    let error = match refusal.status() {
+        400 => "Bad Request",
+        404 => "Not Found",
+        501 => "Not Implemented",
+        _ => "Bad Gateway",
+    };
+    (JSON, format!("{{\"error\":\"{error}\",\"message\":{}}}", json_text(&refusal.to_string())))
+}

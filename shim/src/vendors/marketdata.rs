@@ -1,0 +1,213 @@
+//! MarketData.app: `GET /v1/options/chain/<symbol>`, column by column, and the neighbours that its clients call:
+//! quotes, expirations, strikes, lookup, user, status. Its clients read four rate headers of every answer, and an answer
+//! without rows is a 404.
+
+mod filters;
+
+use super::{JSON, Layer, List, Order, Serve, Value, Wrap};
+use crate::cursor;
+use crate::query::Query;
+use crate::refusal::Refusal;
+use crate::rows::clock::{Clock, Stamp, When};
+use crate::rows::derived::Derived;
+use crate::rows::field::{
+    Field, Missing, SliceNumber, Source, Text, days_to_expiry, derived, in_the_money, null, num, own, slice, strike,
+    text, time, verbatim, zero,
+};
+use crate::rows::frame::{Format, json_text};
+use crate::rows::listing::{Piece, QUOTED_DATE};
+use crate::rows::number::Print;
+use crate::rows::sheet::{Around, Walk};
+use crate::select::Ask;
+use crate::select::order::{Page, Sort};
+use engine::contract::{ContractKey, Symbol};
+use engine::store::columns::{Col, Unit};
+
+/// A chain.
+pub const CHAIN: Layer = layer("/v1/options/chain/{underlying}", Serve::Dated(parse_chain));
+/// One contract.
+pub const QUOTES: Layer = layer("/v1/options/quotes/{optionSymbol}", Serve::Dated(parse_quotes));
+/// Dates.
+pub const EXPIRATIONS: Layer = layer("/v1/options/expirations/{underlying}", Serve::DatedListing(parse_expirations));
+/// Strikes by date.
+pub const STRIKES: Layer = layer("/v1/options/strikes/{underlying}", Serve::DatedListing(parse_strikes));
+/// Words to a symbol.
+pub const LOOKUP: Layer = layer("/v1/options/lookup/{words*}", Serve::Text(lookup));
+/// Asked by a client with a token before anything else.
+pub const USER: Layer = layer("/user", Serve::Text(|_, _| Ok("{}".to_owned())));
+/// Asked between two tries.
+pub const STATUS: Layer = layer("/status", Serve::Text(status));
+/// Everything else of this vendor.
+pub const REST: Layer = layer("/v1/options/{rest*}", Serve::Text(|_, _| Err(Refusal::UnknownPath)));
+
+const fn layer(path: &'static str, serve: Serve) -> Layer {
+    Layer { name: "marketdata", path, serve, refuse, headers: HEADERS }
+}
+
+/// A limit that is never reached.
+const HEADERS: &[(&str, Value)] = &[
+    ("X-Api-Ratelimit-Limit", Value::Fixed("100000")),
+    ("X-Api-Ratelimit-Remaining", Value::Fixed("100000")),
+    ("X-Api-Ratelimit-Reset", Value::NextMidnight),
+    ("X-Api-Ratelimit-Consumed", Value::Fixed("0")),
+    ("Cf-Ray", Value::Fixed("greeksd")),
+];
+
+/// The fields of a contract. There is no rho: a client makes an object of exactly these. A word for each stands behind
+/// it for `human=true`.
+const fn table(dates: Stamp, never: &'static str) -> [(Field, &'static str); 25] {
+    [
+        (text("optionSymbol", Text::OsiCompact), "Symbol"),
+        (text("underlying", Text::Underlying), "Underlying"),
+        (time("expiration", When::ExpiryFour, dates), "Expiration Date"),
+        (text("side", Text::Right(["call", "put"])), "Option Side"),
+        (strike("strike"), "Strike"),
+        (
+            if dates.is_number() { verbatim("firstTraded", never) } else { text("firstTraded", Text::Fixed(never)) },
+            "First Traded",
+        ),
+        (days_to_expiry("dte"), "Days To Expiration"),
+        (time("updated", When::Snapshot, dates), "Date"),
+        (zero("bid"), "Bid"),
+        (zero("bidSize"), "Bid Size"),
+        (zero("mid"), "Mid"),
+        (zero("ask"), "Ask"),
+        (zero("askSize"), "Ask Size"),
+        (null("last"), "Last"),
+        (zero("openInterest"), "Open Interest"),
+        (zero("volume"), "Volume"),
+        (in_the_money("inTheMoney"), "In The Money"),
+        (number("intrinsicValue", derived(Derived::Intrinsic), Unit::Plain), "Intrinsic Value"),
+        (number("extrinsicValue", derived(Derived::Extrinsic), Unit::Plain), "Extrinsic Value"),
+        (number("underlyingPrice", slice(SliceNumber::UndPrice), Unit::Plain), "Underlying Price"),
+        (number("iv", own(Col::SvcVol), Unit::Plain), "IV"),
+        (number("delta", own(Col::Delta), Unit::Plain), "Delta"),
+        (number("gamma", own(Col::Gamma), Unit::Plain), "Gamma"),
+        (number("theta", own(Col::Theta), Unit::PerDay), "Theta"),
+        (number("vega", own(Col::Vega), Unit::PerPercent), "Vega"),
+    ]
+}
+
+const fn number(name: &'static str, source: Source, unit: Unit) -> Field {
+    num(name, source, unit, Print::UpTo(4), Missing::Null)
+}
+
+/// How dates are spelt, and the instant 0, which stands for a first trade that is not known.
+const DATE_FORMATS: &[(&str, (Stamp, &str))] = &[
+    ("unix", UNIX),
+    ("timestamp", (Stamp::EasternPlainOffset, "1969-12-31 19:00:00 -05:00")),
+    ("spreadsheet", (Stamp::Spreadsheet, "25568.79167")),
+];
+const UNIX: (Stamp, &str) = (Stamp::Seconds, "0");
+const NO_CONTRACT: &str = "No option found. Check the symbol of the contract.";
+const LIMIT_MAX: i64 = 50_000;
+
+fn parse_chain(query: &Query<'_>, clock: &Clock) -> Result<Order, Refusal> {
+    let name = query.segment("underlying");
+    let mut ask = Ask::named(parse_underlying(name)?);
+    let sieve = filters::parse(query, clock, &mut ask)?;
+    Ok(Order { ask, sieve, when_empty: Some(Refusal::NoRows), ..order(query, name)? })
+}
+
+fn parse_quotes(query: &Query<'_>, clock: &Clock) -> Result<Order, Refusal> {
+    let name = query.segment("optionSymbol");
+    let key = ContractKey::parse_osi(name).ok_or_else(|| Refusal::invalid("optionSymbol", name, "a contract"))?;
+    filters::refuse_history(query, &["date", "from", "to"], clock)?;
+    let ask = Ask { contracts: vec![key], ..Ask::default() };
+    let when_empty = Some(Refusal::NotListed { reason: NO_CONTRACT });
+    Ok(Order { ask, when_empty, ..order(query, name)? })
+}
+
+fn parse_underlying(name: &str) -> Result<Symbol, Refusal> {
+    Symbol::parse_underlying(name).ok_or_else(|| Refusal::invalid("underlying", name, "a symbol"))
+}
+
+/// The parameters that every list of contracts has.
+fn order(query: &Query<'_>, name: &str) -> Result<Order, Refusal> {
+    let (stamp, never) = query.word("dateformat", DATE_FORMATS)?.unwrap_or(UNIX);
+    let is_human = query.flag("human")?.unwrap_or(false);
+    let table = table(stamp, never);
+    let columns: Option<Vec<&(Field, &str)>> = match query.get("columns") {
+        None => None,
+        Some(_) => Some(query.list("columns").map(|name| column(&table, name)).collect::<Result<_, _>>()?),
+    };
+    let is_whole = columns.is_none() && !is_human;
+    let chosen = columns.unwrap_or_else(|| table.iter().collect());
+    let word =
+        |&(field, human): &(Field, &'static str)| Field { name: if is_human { human } else { field.name }, ..field };
+    let count = |name, least| Ok(query.integer(name, least..=LIMIT_MAX)?.and_then(|n| usize::try_from(n).ok()));
+    Ok(Order {
+        page: Page {
+            sort: Sort::CallsFirst,
+            offset: count("offset", 0)?.unwrap_or(0),
+            limit: count("limit", 1)?,
+            ..Page::default()
+        },
+        format: query.word("format", Format::WORDS)?.unwrap_or_default(),
+        fields: chosen.into_iter().map(word).collect(),
+        walk: Walk::Columns,
+        around: Wrap::text(if is_whole { "{\"s\":\"ok\"," } else { "{" }, "}"),
+        headless: query.flag("headers")? == Some(false),
+        title: format!("{} · options chain", name.to_uppercase()),
+        ..Order::default()
+    })
+}
+
+fn column<'t>(table: &'t [(Field, &'static str)], name: &str) -> Result<&'t (Field, &'static str), Refusal> {
+    let found = table.iter().find(|(field, _)| field.name == name);
+    found.ok_or_else(|| Refusal::invalid("columns", name, "a column"))
+}
+
+fn parse_expirations(query: &Query<'_>, clock: &Clock) -> Result<List, Refusal> {
+    filters::refuse_history(query, &["date"], clock)?;
+    let mut ask = Ask::named(parse_underlying(query.segment("underlying"))?);
+    ask.standard_only = true;
+    ask.strike = query.number("strike")?.map_or_else(Default::default, crate::query::Bounds::exactly);
+    let item = match query.word("dateformat", DATE_FORMATS)? {
+        None => QUOTED_DATE.to_vec(),
+        Some((stamp, _)) if stamp.is_number() => vec![Piece::Midnight(stamp)],
+        Some((stamp, _)) => vec![Piece::Text("\""), Piece::Midnight(stamp), Piece::Text("\"")],
+    };
+    let around = |clock: &Clock| Around {
+        open: "{\"s\":\"ok\",\"expirations\":[".into(),
+        close: format!("],\"updated\":{}}}", clock.snapshot(Stamp::Seconds)).into(),
+    };
+    Ok(List { ask, item, around, when_empty: Some(Refusal::NoRows) })
+}
+
+fn parse_strikes(query: &Query<'_>, clock: &Clock) -> Result<List, Refusal> {
+    filters::refuse_history(query, &["date"], clock)?;
+    let mut ask = Ask::named(parse_underlying(query.segment("underlying"))?);
+    ask.standard_only = true;
+    ask.expiries = filters::parse_expiration(query, clock)?.map(|date| vec![date]);
+    let around = |clock: &Clock| Around {
+        open: format!("{{\"s\":\"ok\",\"updated\":{},", clock.snapshot(Stamp::Seconds)).into(),
+        close: "}".into(),
+    };
+    let item = vec![Piece::Text("\""), Piece::Date, Piece::Text("\":["), Piece::Strikes, Piece::Text("]")];
+    Ok(List { ask, item, around, when_empty: Some(Refusal::NoRows) })
+}
+
+fn lookup(query: &Query<'_>, _: &Clock) -> Result<String, Refusal> {
+    let words = query.segment("words");
+    let key = filters::parse_words(words).ok_or_else(|| Refusal::invalid("optionSymbol", words, "a contract"))?;
+    Ok(format!("{{\"s\":\"ok\",\"optionSymbol\":\"{}\"}}", cursor::compact(&key)))
+}
+
+fn status(_: &Query<'_>, _: &Clock) -> Result<String, Refusal> {
+    let body = "{\"s\":\"ok\",\"service\":[\"/v1/options/chain/\"],\"status\":[\"online\"],\"online\":[true]}";
+    Ok(body.to_owned())
+}
+
+/// `{"s":"error","errmsg":"…"}`, or `no_data` where there are no rows.
+fn refuse(refusal: &Refusal) -> (&'static str, String) {
+    let message = match refusal {
+        Refusal::NoRows => return (JSON, "{\"s\":\"no_data\",\"nextTime\":null,\"prevTime\":null}".to_owned()),
+        Refusal::Invalid { parameter, .. } if parameter == "optionSymbol" => {
+            format!("Invalid option symbol. {refusal}")
+        }
+        Refusal::Invalid { parameter, .. } if parameter == "date" => format!("Invalid date. {refusal}"),
+        _ => refusal.to_string(),
+    };
+    (JSON, format!("{{\"s\":\"error\",\"errmsg\":{}}}", json_text(&message)))
+}

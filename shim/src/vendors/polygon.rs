@@ -1,0 +1,240 @@
+//! The options chain snapshot of Polygon, now Massive: `GET /v3/snapshot/options/<underlying>` in pages, and
+//! `GET /v3/snapshot/options/<underlying>/<contract>` for one. An object is left out or filled, never null: the
+//! published clients break on null. The cursor of the next page carries the filters, because clients send nothing else.
+
+use super::{Ending, JSON, Layer, Order, Serve, Wrap};
+use crate::cursor;
+use crate::query::{Bounds, Query, Rights};
+use crate::refusal::Refusal;
+use crate::rows::clock::{Clock, Stamp, When};
+use crate::rows::derived::Derived;
+use crate::rows::field::{
+    Field, Missing, SliceNumber, Source, Text, Unpriced, close, derived, num, open, own, slice, strike, text, time,
+    verbatim, zero,
+};
+use crate::rows::frame::{Format, json_text};
+use crate::rows::number::Print;
+use crate::rows::sheet::Around;
+use crate::select::Ask;
+use crate::select::order::{Page, Sort};
+use engine::contract::{ContractKey, Symbol};
+use engine::store::columns::{Col, Unit};
+use jiff::ToSpan;
+use std::borrow::Cow;
+
+/// A chain.
+pub const CHAIN: Layer = layer("/v3/snapshot/options/{underlying}", Serve::Rows(parse_chain));
+/// One contract.
+pub const CONTRACT: Layer = layer("/v3/snapshot/options/{underlying}/{contract}", Serve::Rows(parse_contract));
+/// Several underlyings in one answer, which is not served.
+pub const UNIVERSAL: Layer = layer("/v3/snapshot", Serve::Text(no_endpoint));
+/// Everything else of this vendor.
+pub const REST: Layer = layer("/v3/snapshot/{rest*}", Serve::Text(no_endpoint));
+
+const fn layer(path: &'static str, serve: Serve) -> Layer {
+    Layer { name: "polygon", path, serve, refuse, headers: &[] }
+}
+
+/// One contract. This layer has no rho.
+pub const FIELDS: &[Field] = &[
+    open("details", Unpriced::Whole),
+    text("contract_type", Text::Right(["call", "put"])),
+    text("exercise_style", Text::Style(["american", "european"])),
+    text("expiration_date", Text::Expiry),
+    verbatim("shares_per_contract", "100"),
+    strike("strike_price"),
+    text("ticker", Text::OsiAfter("O:")),
+    close(),
+    number("break_even_price", derived(Derived::BreakEven), Unit::Plain),
+    open("day", Unpriced::Whole),
+    zero("close"),
+    zero("high"),
+    snapshot_time("last_updated"),
+    zero("low"),
+    zero("open"),
+    zero("previous_close"),
+    zero("volume"),
+    zero("vwap"),
+    zero("change"),
+    zero("change_percent"),
+    close(),
+    number("fmv", own(Col::SvcTheo), Unit::Plain),
+    snapshot_time("fmv_last_updated"),
+    open("greeks", Unpriced::Empty),
+    greek("delta", own(Col::Delta), Unit::Plain),
+    greek("gamma", own(Col::Gamma), Unit::Plain),
+    greek("theta", own(Col::Theta), Unit::PerDay),
+    greek("vega", own(Col::Vega), Unit::PerPercent),
+    close(),
+    number("implied_volatility", own(Col::SvcVol), Unit::Plain),
+    open("last_quote", Unpriced::Whole),
+    zero("ask"),
+    zero("ask_size"),
+    zero("bid"),
+    zero("bid_size"),
+    snapshot_time("last_updated"),
+    zero("midpoint"),
+    text("timeframe", Text::Fixed("REAL-TIME")),
+    close(),
+    open("last_trade", Unpriced::Whole),
+    verbatim("conditions", "[]"),
+    zero("exchange"),
+    zero("price"),
+    snapshot_time("sip_timestamp"),
+    zero("size"),
+    text("timeframe", Text::Fixed("REAL-TIME")),
+    close(),
+    zero("open_interest"),
+    open("underlying_asset", Unpriced::Whole),
+    snapshot_time("last_updated"),
+    number("change_to_break_even", derived(Derived::ToBreakEven), Unit::Plain),
+    number("price", slice(SliceNumber::UndPrice), Unit::Plain),
+    number("value", slice(SliceNumber::UndPrice), Unit::Plain),
+    text("ticker", Text::UnderlyingOrIndex("I:")),
+    text("timeframe", Text::Fixed("REAL-TIME")),
+    close(),
+];
+
+const fn number(name: &'static str, source: Source, unit: Unit) -> Field {
+    num(name, source, unit, Print::UpTo(4), Missing::Omit)
+}
+
+/// Within the object that is empty for a contract without Greeks.
+const fn greek(name: &'static str, source: Source, unit: Unit) -> Field {
+    num(name, source, unit, Print::UpTo(4), Missing::Null)
+}
+
+const fn snapshot_time(name: &'static str) -> Field {
+    time(name, When::Snapshot, Stamp::Nanos)
+}
+
+const LIMIT: i64 = 10;
+const LIMIT_MAX: i64 = 250;
+/// The address that stands in `next_url` for a client that names none.
+const HOST: &str = "127.0.0.1:2112";
+/// What a cursor carries.
+const PARAMETERS: &[&str] = &[
+    "strike_price",
+    "strike_price.gte",
+    "strike_price.gt",
+    "strike_price.lte",
+    "strike_price.lt",
+    "expiration_date",
+    "expiration_date.gte",
+    "expiration_date.gt",
+    "expiration_date.lte",
+    "expiration_date.lt",
+    "contract_type",
+    "sort",
+    "order",
+    "limit",
+    "format",
+];
+/// The vendor's schema knows a third type, of which there is no contract.
+const TYPES: &[(&str, Option<Rights>)] = &[("call", Some(Rights::Call)), ("put", Some(Rights::Put)), ("other", None)];
+const SORTS: &[(&str, Sort)] =
+    &[("ticker", Sort::Ticker), ("expiration_date", Sort::Expiry), ("strike_price", Sort::Strike)];
+const ORDERS: &[(&str, bool)] = &[("asc", false), ("desc", true)];
+
+fn parse_chain(query: &Query<'_>) -> Result<Order, Refusal> {
+    let name = query.segment("underlying");
+    let symbol = parse_underlying(name).ok_or_else(|| Refusal::invalid("underlying", name, "a symbol"))?;
+    let Some(cursor) = query.get("cursor") else { return order(query, name, symbol, None) };
+    let (text, last) = cursor::parse_cursor("cursor", cursor)?;
+    order(&Query::parse(&text), name, symbol, Some(last))
+}
+
+fn order(query: &Query<'_>, name: &str, symbol: Symbol, after: Option<ContractKey>) -> Result<Order, Refusal> {
+    let format = query.word("format", Format::WORDS)?.unwrap_or_default();
+    let limit = query.integer("limit", 1..=LIMIT_MAX)?.or((format == Format::Json).then_some(LIMIT));
+    let page = Page {
+        sort: query.word("sort", SORTS)?.unwrap_or(Sort::Ticker),
+        descending: query.word("order", ORDERS)?.unwrap_or(false),
+        after,
+        limit: limit.and_then(|n| usize::try_from(n).ok()),
+        offset: 0,
+    };
+    Ok(Order {
+        ask: parse_ask(query, symbol)?,
+        page,
+        format,
+        fields: FIELDS.to_vec(),
+        around: Wrap::Of(around_page),
+        memo: format!("{}?{}", cursor::percent_encode(name), cursor::filters(query, PARAMETERS)),
+        title: format!("{} · options chain snapshot", name.to_uppercase()),
+        ..Order::default()
+    })
+}
+
+fn parse_ask(query: &Query<'_>, symbol: Symbol) -> Result<Ask, Refusal> {
+    let mut ask = Ask::named(symbol);
+    let bounds = Bounds { least: query.number("strike_price.gte")?, most: query.number("strike_price.lte")? };
+    let exact = query.number("strike_price")?.map_or_else(Bounds::default, Bounds::exactly);
+    ask.strike = bounds.and(exact);
+    ask.strike_above = query.number("strike_price.gt")?;
+    ask.strike_below = query.number("strike_price.lt")?;
+    ask.expiries = query.date("expiration_date")?.map(|date| vec![date]);
+    let after = query.date("expiration_date.gt")?.map(|date| date.saturating_add(1.day()));
+    ask.expiry_min = query.date("expiration_date.gte")?.max(after);
+    let before = query.date("expiration_date.lt")?.map(|date| date.saturating_sub(1.day()));
+    let last = query.date("expiration_date.lte")?;
+    ask.expiry_max = [last, before].into_iter().flatten().min();
+    match query.word("contract_type", TYPES)? {
+        None => {}
+        Some(Some(rights)) => ask.rights = rights,
+        Some(None) => ask.expiries = Some(Vec::new()),
+    }
+    Ok(ask)
+}
+
+fn parse_contract(query: &Query<'_>) -> Result<Order, Refusal> {
+    let unlisted = || Refusal::NotListed { reason: "Option Ticker not found." };
+    let symbol = parse_underlying(query.segment("underlying")).ok_or_else(unlisted)?;
+    let key = ContractKey::parse_osi(query.segment("contract")).ok_or_else(unlisted)?;
+    Ok(Order {
+        ask: Ask { contracts: vec![key], ..Ask::named(symbol) },
+        format: query.word("format", Format::WORDS)?.unwrap_or_default(),
+        fields: FIELDS.to_vec(),
+        around: Wrap::Of(around_contract),
+        when_empty: Some(unlisted()),
+        title: format!("{} · option contract snapshot", query.segment("contract").to_uppercase()),
+        ..Order::default()
+    })
+}
+
+/// A ticker, of an index with or without its prefix.
+fn parse_underlying(text: &str) -> Option<Symbol> {
+    let prefix = text.get(..2).filter(|prefix| prefix.eq_ignore_ascii_case("I:"));
+    Symbol::parse_underlying(&text[prefix.map_or(0, str::len)..])
+}
+
+fn around_page(ending: &Ending<'_>) -> Around {
+    let next = ending.next.map(|last| {
+        let (name, filters) = ending.order.memo.split_once('?').unwrap_or_default();
+        let host = ending.host.unwrap_or(HOST);
+        let cursor = cursor::cursor(filters, &last);
+        json_text(&format!("http://{host}/v3/snapshot/options/{name}?cursor={cursor}"))
+    });
+    let close = next.map_or(Cow::Borrowed("]}"), |url| Cow::Owned(format!("],\"next_url\":{url}}}")));
+    Around { open: Cow::Owned(format!("{}[", head(ending.clock))), close }
+}
+
+fn around_contract(ending: &Ending<'_>) -> Around {
+    Around { open: Cow::Owned(head(ending.clock)), close: Cow::Borrowed("}") }
+}
+
+/// The request's id is that of its snapshot, so that equal questions have equal answers.
+fn head(clock: &Clock) -> String {
+    format!("{{\"request_id\":\"{:0>32}\",\"status\":\"OK\",\"results\":", clock.snapshot(Stamp::Nanos))
+}
+
+fn no_endpoint(_: &Query<'_>, _: &Clock) -> Result<String, Refusal> {
+    Err(Refusal::UnknownPath)
+}
+
+/// `{"status":"NOT_FOUND",…,"message":"…"}` or `{"status":"ERROR",…,"error":"…"}`.
+fn refuse(refusal: &Refusal) -> (&'static str, String) {
+    let (status, key) = if refusal.status() == 404 { ("NOT_FOUND", "message") } else { ("ERROR", "error") };
+    let text = json_text(&refusal.to_string());
+    (JSON, format!("{{\"status\":\"{status}\",\"request_id\":\"{:032}\",\"{key}\":{text}}}", 0))
+}

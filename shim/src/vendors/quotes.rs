@@ -1,0 +1,90 @@
+//! `GET /allaccess/market/option-and-underlying-quotes`: the quotes layer. A flat array, one element per contract.
+
+use super::{Layer, Order, Serve, Value, body, ticker, title};
+use crate::query::{Bounds, Query, Rights};
+use crate::refusal::Refusal;
+use crate::rows::field::{Field, Missing, SliceNumber, Source, Text, null, num, own, slice, strike, text, zero};
+use crate::rows::frame::Format;
+use crate::rows::number::Print;
+use crate::select::Ask;
+use engine::contract::Symbol;
+use engine::store::columns::{Col, Unit};
+
+/// The quotes layer.
+pub const QUOTES: Layer = at("/allaccess/market/option-and-underlying-quotes");
+/// The same under the prefix that the vendor's clients keep.
+pub const QUOTES_LIVE: Layer = at("/v1/live/allaccess/market/option-and-underlying-quotes");
+/// The same under the prefix that the vendor's clients keep.
+pub const QUOTES_DELAYED: Layer = at("/v1/delayed/allaccess/market/option-and-underlying-quotes");
+
+const fn at(path: &'static str) -> Layer {
+    Layer { name: "quotes", path, serve: Serve::Rows(parse), refuse: body::message, headers: HEADERS }
+}
+
+/// A client reads how much of its quota was used before it reads the body.
+const HEADERS: &[(&str, Value)] = &[("X-Monthly-Points-Used", Value::Fixed("0"))];
+
+const FIELDS: &[Field] = &[
+    text("symbol", Text::Underlying),
+    text("root", Text::Root),
+    text("expiry", Text::Expiry),
+    strike("strike"),
+    text("option_type", Text::Right(["C", "P"])),
+    text("option", Text::OsiCompact),
+    plain("delta", own(Col::Delta)),
+    plain("gamma", own(Col::Gamma)),
+    num("theta", own(Col::Theta), Unit::PerDay, Print::UpTo(4), Missing::Zero),
+    num("vega", own(Col::Vega), Unit::PerPercent, Print::UpTo(4), Missing::Zero),
+    num("rho", own(Col::Rho), Unit::PerPercent, Print::UpTo(4), Missing::Zero),
+    plain("iv", own(Col::SvcVol)),
+    plain("mid_iv", own(Col::MidVol)),
+    plain("vendor_theo", own(Col::SvcTheo)),
+    zero("option_bid"),
+    zero("option_ask"),
+    zero("option_mid"),
+    null("option_last_trade_price"),
+    null("option_open"),
+    null("option_high"),
+    null("option_low"),
+    null("option_close"),
+    null("option_prev_day_close"),
+    zero("option_volume"),
+    zero("option_trade_count"),
+    zero("open_interest"),
+    zero("option_bid_size"),
+    zero("option_ask_size"),
+    plain("underlying_bid", slice(SliceNumber::UndPrice)),
+    plain("underlying_ask", slice(SliceNumber::UndPrice)),
+    plain("underlying_mid", slice(SliceNumber::UndPrice)),
+];
+
+const fn plain(name: &'static str, source: Source) -> Field {
+    num(name, source, Unit::Plain, Print::UpTo(4), Missing::Zero)
+}
+
+fn parse(query: &Query<'_>) -> Result<Order, Refusal> {
+    let symbol = ticker(query, "symbol")?;
+    let ask = Ask {
+        roots: parse_root(query)?,
+        rights: query.rights("option_type", Rights::LETTERS)?,
+        strike: Bounds { least: query.number("min_strike")?, most: query.number("max_strike")? },
+        expiry_min: query.date("min_expiry")?,
+        expiry_max: query.date("max_expiry")?,
+        ..Ask::named(symbol)
+    };
+    if ask.strike.least.zip(ask.strike.most).is_some_and(|(least, most)| least > most) {
+        return Err(Refusal::Conflict { reason: "min_strike is above max_strike" });
+    }
+    if ask.expiry_min.zip(ask.expiry_max).is_some_and(|(first, last)| first > last) {
+        return Err(Refusal::Conflict { reason: "min_expiry is after max_expiry" });
+    }
+    let format = query.word("format", Format::WORDS)?.unwrap_or_default();
+    Ok(Order { ask, format, fields: FIELDS.to_vec(), title: title(symbol), ..Order::default() })
+}
+
+/// The root asked for; a name that can be no root is that of no contract.
+fn parse_root(query: &Query<'_>) -> Result<Vec<Symbol>, Refusal> {
+    let Some(text) = query.get("root") else { return Ok(Vec::new()) };
+    let root = Symbol::parse_underlying(text).ok_or_else(|| Refusal::invalid("root", text, "a root"))?;
+    Ok(vec![root.bare()])
+}

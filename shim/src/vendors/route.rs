@@ -1,0 +1,66 @@
+//! From a raw path to the layer that answers there, and the words that the path itself carries.
+//!
+//! A path is split at `/` before it is decoded, so that `BRK%2FB` is one segment. Never: a parameter of the query.
+
+use super::{LAYERS, Layer};
+use crate::http::percent::decode_strict;
+
+/// The words of a path, by the names that the layer's pattern gives them.
+pub(crate) type Segments = Vec<(&'static str, String)>;
+
+/// The layer that answers at a raw path, with or without a trailing slash, and the words in the path.
+#[must_use]
+pub(crate) fn layer_at(raw_path: &str) -> Option<(&'static Layer, Segments)> {
+    let path = raw_path.strip_suffix('/').unwrap_or(raw_path);
+    LAYERS.iter().find_map(|layer| Some((*layer, matching(layer.path, path)?)))
+}
+
+/// The words of a path that has the form of a pattern. A pattern without words is compared as a whole.
+fn matching(pattern: &'static str, path: &str) -> Option<Segments> {
+    if !pattern.contains('{') {
+        return (decode_strict(path)? == pattern).then(Segments::new);
+    }
+    let mut segments = Segments::new();
+    let mut rest = Some(path);
+    for piece in pattern.split('/') {
+        let at = rest?;
+        let variable = piece.strip_prefix('{').and_then(|piece| piece.strip_suffix('}'));
+        if let Some(name) = variable.and_then(|name| name.strip_suffix('*')) {
+            segments.push((name, decode_strict(at)?.into_owned()));
+            return Some(segments);
+        }
+        let (segment, after) = at.split_once('/').map_or((at, None), |(segment, after)| (segment, Some(after)));
+        let segment = decode_strict(segment)?;
+        match variable {
+            Some(_) if segment.is_empty() => return None,
+            Some(name) => segments.push((name, segment.into_owned())),
+            None if segment != piece => return None,
+            None => {}
+        }
+        rest = after;
+    }
+    rest.is_none().then_some(segments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(pattern: &'static str, path: &str) -> Option<String> {
+        let words = matching(pattern, path)?;
+        Some(words.iter().map(|(name, word)| format!("{name}={word}")).collect::<Vec<_>>().join(" "))
+    }
+
+    #[test]
+    fn a_pattern_takes_segments_apart_before_they_are_decoded() {
+        let chain = "/options/chain/{symbol}/{date}/realtime";
+        assert_eq!(words(chain, "/options/chain/BRK%2FB/%2A/realtime").as_deref(), Some("symbol=BRK/B date=*"));
+        assert_eq!(words(chain, "/options/chain/BRK/B/2026-12-18/realtime"), None);
+        assert_eq!(words(chain, "/options/chain//2026-12-18/realtime"), None);
+        assert_eq!(words(chain, "/options/chain/A/2026-12-18"), None);
+        assert_eq!(words("/l1/greeks", "/l1%2Fgreeks").as_deref(), Some(""));
+        assert_eq!(words("/l1/greeks", "/l1/%67reeks").as_deref(), Some(""));
+        assert_eq!(words("/v2/{rest*}", "/v2/a/b").as_deref(), Some("rest=a/b"));
+        assert_eq!(words("/v2/{rest*}", "/v2"), None);
+    }
+}
