@@ -33,7 +33,7 @@ LAYERS = {
         ("option.expiration", "stats.delta", "stats.vega"),
     ),
     "marketdata": ("/v1/options/chain/{}/", {"expiration": "all", "nonstandard": "true"}, (None, "delta", "vega")),
-    "polygon": ("/v3/snapshot/options/{}", {}, ("details_expiration_date", "greeks_delta", "greeks_vega")),
+    "polygon": ("/v3/snapshot/options/{}", {}, ("details.expiration_date", "greeks.delta", "greeks.vega")),
 }
 
 
@@ -62,10 +62,20 @@ def same_sorted(rows, column, name, scale):
         native.require(abs(found - value) <= 5e-5 + 5e-7 * factor + 1e-12, f"{name}: {found} for {value}")
 
 
+def call_sides(rows):
+    """One row per root, expiration and strike: its call, or nothing where only the put is listed."""
+    nothing = {"delta": None, "vega": None}
+    calls = {}
+    for row in rows:
+        key = (row["root"], row["expiry"], row["strike"])
+        calls[key] = row if row["right"] == "call" else calls.get(key, nothing)
+    return list(calls.values())
+
+
 def check_layer(daemon, symbol, rows, layer):
     path, query, (expiry, delta, vega) = LAYERS[layer]
     table = one_table(page(daemon, symbol, path, query), layer)
-    shown = [row for row in rows if row["right"] == "call"] if layer == "strikes" else rows
+    shown = call_sides(rows) if layer == "strikes" else rows
     native.require_equal(len(table), len(shown), f"{layer}: rows of {symbol}")
     if expiry:
         native.require_equal(sorted(set(table[expiry].astype(str))), native.expiries(rows), f"{layer}: expirations")

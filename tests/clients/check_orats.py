@@ -46,9 +46,18 @@ def seen(strikes, right, names):
 
 
 def same(rows, strikes):
+    """Rows come in native order, so each is that of its root, expiration and strike; a right not listed has no value."""
+    listed = {}
+    for row in rows:
+        listed.setdefault((row["root"], row["expiry"], row["strike"]), {})[row["right"]] = row
+    native.require_equal(len(strikes), len(listed), "number of strikes")
     for right, names in (("call", CALL), ("put", PUT)):
-        side = [row for row in rows if row["right"] == right]
-        native.same_chain(side, seen(strikes, right, names), tuple(names), native.FOUR_OR_ZERO)
+        side = [rights[right] for rights in listed.values() if right in rights]
+        shown = [row for row, rights in zip(strikes, listed.values()) if right in rights]
+        native.same_chain(side, seen(shown, right, names), tuple(names), native.FOUR_OR_ZERO)
+        absent = [row for row, rights in zip(strikes, listed.values()) if right not in rights]
+        for row in absent:
+            native.require_equal(getattr(row, f"{right}_value"), 0, f"value of a {right} that is not listed")
 
 
 def same_filtered(api, symbol, strikes, days):
