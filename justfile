@@ -34,5 +34,14 @@ bench name="":
 run *args:
     cargo run --release -- {{ args }}
 
+# the vendors' published clients against a running daemon, in a Python environment of their own
+clients *args:
+    cargo build --release --locked
+    python3 tests/clients/run.py {{ args }}
+
+# a release build for x86-64 CPUs without AVX2 and FMA
+portable:
+    cargo build --release --locked --target-dir target/portable --config 'target."cfg(target_arch = \"x86_64\")".rustflags=[]'
+
 # what CI runs
 ci: check test test-isa

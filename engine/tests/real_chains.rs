@@ -1,7 +1,7 @@
 //! The recorded chains: what calibration makes of real quotes, against what the vendors published beside them.
 //! Prints its table and holds it to bounds. Skips, saying so, where the recordings are absent.
 #![allow(missing_docs)]
-#![allow(clippy::unwrap_used, reason = "a test")]
+#![allow(clippy::print_stdout, reason = "the table is half of the point")]
 
 mod real;
 
@@ -30,6 +30,13 @@ fn calibrate(name: &str) -> Option<Done> {
     let clock = std::time::Instant::now();
     let slices = chain(&inputs, &mut states);
     let calibrated = clock.elapsed();
+    let clock = std::time::Instant::now();
+    let again = chain(&inputs, &mut states);
+    println!("{name}: again in {:?}", clock.elapsed());
+    for ((a, b), s) in slices.iter().zip(&again).zip(&recorded.slices) {
+        let moved = (a.fwd / b.fwd - 1.0).abs();
+        assert!(moved < 3e-5 || a.fwd.is_nan(), "{name} {}: the forward moved from {} to {}", s.expiry, a.fwd, b.fwd);
+    }
     let surface: Vec<SurfaceInput> = inputs.iter().zip(&slices).map(|(i, c)| surface_input(i, c)).collect();
     let clock = std::time::Instant::now();
     let curves = fit(&surface);
@@ -141,33 +148,9 @@ fn arbitrage(done: &Done) -> (f64, f64) {
         let (Some(first), Some(last)) = (used.next(), used.next_back()) else { continue };
         let at = |j: u32| k(first) + (k(last) - k(first)) * f64::from(j) / 1000.0;
         for j in 0..=1000 {
-            let density = durrleman(at(j), &curve.ln_variance_at(at(j)));
-            if density < 0.0 && std::env::var_os("GREEKSD_VERBOSE").is_some() {
-                println!(
-                    "   {} {} density {density:.2e} at k {:.4} of {:.3}..{:.3}; vol {:.3}",
-                    s.root,
-                    s.expiry,
-                    at(j),
-                    at(0),
-                    at(1000),
-                    curve.vol_at(at(j))
-                );
-            }
-            fly = fly.min(density);
+            fly = fly.min(durrleman(at(j), &curve.ln_variance_at(at(j))));
             if let Some(next) = done.curves.get(i + 1).filter(|n| n.fwd > 0.0) {
                 let fall = curve.variance_at(at(j)) / next.variance_at(at(j)) - 1.0;
-                if fall > 1e-3 && j % 20 == 0 && std::env::var_os("GREEKSD_VERBOSE").is_some() {
-                    println!(
-                        "   {} {} falls by {fall:.2e} at k {:.4} of {:.3}..{:.3}; vols {:.3} {:.3}",
-                        s.root,
-                        s.expiry,
-                        at(j),
-                        at(0),
-                        at(1000),
-                        curve.vol_at(at(j)),
-                        next.vol_at(at(j))
-                    );
-                }
                 calendar = calendar.max(fall);
             }
         }
@@ -228,16 +211,19 @@ fn hold(name: &str, bounds: &Bounds) {
     );
     let mut failures = Vec::new();
     let mut check = |what: &str, seen: (f64, f64), most: (f64, f64)| {
-        if seen.0 > most.0 || seen.1 > most.1 {
+        let held = seen.0 <= most.0 && seen.1 <= most.1;
+        if !held {
             failures.push(format!("{what} {seen:?} over {most:?}"));
         }
     };
     check("delta", spread(&table.delta), bounds.delta);
     check("gamma", spread(&table.gamma), (0.04, 0.12));
-    check("vega", spread(&table.vega), (0.03, 0.20));
+    if !table.vega.is_empty() {
+        check("vega", spread(&table.vega), (0.03, 0.20));
+    }
     check("vol", spread(&table.vol), bounds.vol);
-    check("inside", (-table.inside(), 0.0), (-bounds.inside, 0.0));
-    check("density", (-fly, calendar), (1e-3, 1e-3));
+    check("outside", (1.0 - table.inside(), 0.0), (1.0 - bounds.inside, 0.0));
+    check("density, calendar", (-fly, calendar), (1e-3, 1e-3));
     assert!(failures.is_empty(), "{name}: {failures:?}");
 }
 
@@ -282,24 +268,28 @@ fn hard_borrow_is_found_on_every_expiry() {
     }
 }
 
+/// Part of the liquid rows whose model value lies inside bid and ask.
+fn inside(done: &Done) -> f64 {
+    let (mut inside, mut n) = (0u32, 0u32);
+    for ((s, c), curve) in done.chain.slices.iter().zip(&done.slices).zip(&done.curves) {
+        for (row, [theo, ..]) in values(s, c, curve).into_iter().enumerate().filter(|(row, _)| liquid(s, *row)) {
+            n += 1;
+            inside += u32::from(theo >= s.bid[row] && theo <= s.ask[row]);
+        }
+    }
+    f64::from(inside) / f64::from(n)
+}
+
 #[test]
 fn chains_without_vendor_greeks_fit_their_quotes() {
-    for name in ["goog_2015-12-24", "qqq_2026-06-02", "msft_2021-05-17"] {
+    // the quotes of QQQ are of different moments, half an hour after the open
+    for (name, least) in [("goog_2015-12-24", 0.98), ("qqq_2026-06-02", 0.7), ("msft_2021-05-17", 0.98)] {
         let Some(done) = calibrate(name) else { return };
         if std::env::var_os("GREEKSD_VERBOSE").is_some() {
             print_slices(&done);
         }
-        let (mut inside, mut n) = (0u32, 0u32);
-        for ((s, c), curve) in done.chain.slices.iter().zip(&done.slices).zip(&done.curves) {
-            for (row, [theo, ..]) in values(s, c, curve).into_iter().enumerate().filter(|(row, _)| liquid(s, *row)) {
-                n += 1;
-                inside += u32::from(theo >= s.bid[row] && theo <= s.ask[row]);
-            }
-        }
-        let (fly, calendar) = arbitrage(&done);
-        println!(
-            "{name}: inside {:.3} of {n} liquid rows, least density {fly:.2e}, calendar {calendar:.1e}",
-            f64::from(inside) / f64::from(n)
-        );
+        let (inside, (fly, calendar)) = (inside(&done), arbitrage(&done));
+        println!("{name}: inside {inside:.3}, least density {fly:.2e}, calendar {calendar:.1e}");
+        assert!(inside > least && fly > -1e-3 && calendar < 1e-3, "{name}: {inside} {fly} {calendar}");
     }
 }

@@ -4,10 +4,13 @@
 
 use engine::calendar::Calendar;
 use engine::contract::{Right, Settle, Style, Symbol};
-use engine::sim::SimMarket;
+use engine::kernel::american::{Band, Pricer, Scheme};
+use engine::sim::symbols::well_known;
+use engine::sim::{SimMarket, SliceTruth};
 use engine::store::book::Book;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
@@ -17,6 +20,14 @@ fn at(text: &str) -> Timestamp {
 fn midday() -> Timestamp {
     at("2026-10-14T15:00:00Z")
 }
+
+/// Seven minutes before the close of the same day.
+fn late() -> Timestamp {
+    at("2026-10-14T19:53:00Z")
+}
+
+/// The market of seed 1 at midday, shared because its tables cost a second.
+static MARKET: LazyLock<SimMarket> = LazyLock::new(|| SimMarket::at(1, midday()));
 
 fn books(market: &SimMarket, now: Timestamp) -> Vec<Book> {
     (0..market.len()).map(|i| market.book(i, now).unwrap()).collect()
@@ -35,20 +46,31 @@ fn bytes(book: &Book) -> Vec<u64> {
 
 #[test]
 fn the_same_seed_and_instant_give_the_same_bytes_in_any_order() {
-    let (a, b, other) = (SimMarket::at(7, midday()), SimMarket::at(7, midday()), SimMarket::at(8, midday()));
+    let few: Vec<_> = well_known().into_iter().filter(|n| ["SPX", "KO", "BYND", "GLD"].contains(&&*n.symbol)).collect();
+    let at = |seed| SimMarket::with_universe(seed, midday(), &few);
+    let (a, b, other) = (at(7), at(7), at(8));
+    assert_eq!(a.len(), 4);
     let forward: Vec<_> = (0..a.len()).map(|i| bytes(&a.book(i, midday()).unwrap())).collect();
-    let mut backward: Vec<_> = (0..b.len()).rev().map(|i| bytes(&b.book(i, midday()).unwrap())).collect();
+    let later = midday() + jiff::SignedDuration::from_secs(90);
+    let mut backward: Vec<_> = (0..b.len())
+        .rev()
+        .map(|i| {
+            let _ = b.book(i, later);
+            bytes(&b.book(i, midday()).unwrap())
+        })
+        .collect();
     backward.reverse();
     assert_eq!(forward, backward);
-    let i = a.underlyings().position(|s| s.as_str() == "SPX").unwrap();
-    assert_ne!(forward[i], bytes(&other.book(i, midday()).unwrap()), "another seed is another market");
+    for (i, of_seven) in forward.iter().enumerate() {
+        assert_ne!(*of_seven, bytes(&other.book(i, midday()).unwrap()), "another seed is another market");
+    }
 }
 
 #[test]
 fn an_updated_book_equals_a_fresh_one_and_updates_few_contracts() {
-    let market = SimMarket::at(1, midday());
+    let market = &*MARKET;
     let contracts = market.contracts();
-    let mut moving = books(&market, midday());
+    let mut moving = books(market, midday());
     let mut per_second = Vec::new();
     for seconds in [1, 2, 3, 10, 65, 4000] {
         let now = midday() + jiff::SignedDuration::from_secs(seconds);
@@ -67,8 +89,8 @@ fn an_updated_book_equals_a_fresh_one_and_updates_few_contracts() {
 
 #[test]
 fn the_list_has_every_kind_of_name_and_contract() {
-    let market = SimMarket::at(1, midday());
-    let books = books(&market, midday());
+    let market = &*MARKET;
+    let books = books(market, midday());
     let mut counts = BTreeMap::new();
     for book in &books {
         let rows: usize = book.slices.iter().map(|s| s.right.len()).sum();
@@ -113,7 +135,7 @@ fn slices_are_in_native_order_and_settle_when_the_exchange_says() {
     for now in ["2026-10-14T15:00:00Z", "2026-10-16T14:00:00Z", "2026-11-21T12:00:00Z", "2026-11-27T15:00:00Z"].map(at)
     {
         let market = SimMarket::at(1, now);
-        for book in books(&market, now) {
+        for book in (0..market.len()).map(|i| market.listed(i, now).unwrap()) {
             assert!(
                 book.slices
                     .windows(2)
@@ -146,10 +168,10 @@ fn the_market_stands_still_outside_the_session() {
 
 #[test]
 fn clean_quotes_hold_the_value_and_bad_ones_are_few() {
-    let market = SimMarket::at(1, midday());
+    let market = &*MARKET;
     let (mut rows, mut faults, mut outside, mut empty_sides) = (0_u32, 0_u32, 0_u32, [0_u32; 3]);
     let mut strikes = 0_u32;
-    for book in books(&market, midday()) {
+    for book in books(market, midday()) {
         for s in &book.slices {
             let values = market.values(s.root, s.expiry, midday()).unwrap();
             for i in 0..s.right.len() {
@@ -185,10 +207,10 @@ fn clean_quotes_hold_the_value_and_bad_ones_are_few() {
 
 #[test]
 fn truth_reproduces_the_forward_and_the_borrow_of_each_name() {
-    let market = SimMarket::at(1, midday());
+    let market = &*MARKET;
     let truth = |root: &str| {
         let book =
-            books(&market, midday()).into_iter().find(|b| b.slices.iter().any(|s| s.root.as_str() == root)).unwrap();
+            books(market, midday()).into_iter().find(|b| b.slices.iter().any(|s| s.root.as_str() == root)).unwrap();
         let slice = book.slices.iter().filter(|s| s.root.as_str() == root).nth(2).unwrap();
         (book.spot, market.truth(slice.root, slice.expiry, midday()).unwrap())
     };
@@ -205,9 +227,9 @@ fn truth_reproduces_the_forward_and_the_borrow_of_each_name() {
 
 #[test]
 fn european_quotes_hold_the_true_forward_by_parity() {
-    let market = SimMarket::at(1, midday());
+    let market = &*MARKET;
     let mut checked = 0;
-    for book in books(&market, midday()) {
+    for book in books(market, midday()) {
         for s in book.slices.iter().filter(|s| s.style == Style::European) {
             let truth = market.truth(s.root, s.expiry, midday()).unwrap();
             for i in 1..s.right.len() {
@@ -231,4 +253,54 @@ fn european_quotes_hold_the_true_forward_by_parity() {
         }
     }
     assert!(checked > 2000, "{checked} pairs");
+}
+
+/// Values within a twentieth of the spread, half a cent or 1e-4, of one table for each contract at the finest scheme: in the
+/// middle of the session, and at its end, when tables are hours old.
+#[test]
+fn american_values_agree_with_the_reference_scheme() {
+    let (mut checked, mut premiums) = (0, 0);
+    for (symbol, now) in
+        ["KO", "DDS", "NVDY", "BYND", "SPY", "AMZN", "OEX", "TLT"].iter().zip([midday(), late()].iter().cycle())
+    {
+        let i = MARKET.underlyings().position(|s| s.as_str() == *symbol).unwrap();
+        let book = MARKET.book(i, *now).unwrap();
+        for slice in book.slices.iter().filter(|s| s.style == Style::American).step_by(3) {
+            let values = MARKET.values(slice.root, slice.expiry, *now).unwrap();
+            let truth = MARKET.truth(slice.root, slice.expiry, *now).unwrap();
+            for row in (0..slice.right.len()).step_by(1 + slice.right.len() / 4) {
+                let (k, right) = (f64::from(slice.strike_milli[row]) / 1000.0, slice.right[row]);
+                let want = reference(&truth, Style::American, right, k);
+                let spread = slice.ask[row] - slice.bid[row];
+                let allowed = if spread.is_nan() { 0.01 } else { (0.05 * spread).max(0.005) };
+                let what = format!("{symbol} {} {k} {right:?} at {now}: {} for {want}", slice.expiry, values[row]);
+                assert!((values[row] - want).abs() <= allowed.max(1e-4 * want), "{what}, spread {spread}");
+                premiums += usize::from(want > reference(&truth, Style::European, right, k) + 0.02);
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 50 && premiums > 15, "{checked} contracts, {premiums} with a premium");
+}
+
+/// The value of one contract by a table of its own.
+fn reference(truth: &SliceTruth, style: Style, right: Right, k: f64) -> f64 {
+    let sigma = truth.sigma(k);
+    let band = Band { k: (k, k), sigma: (sigma, sigma) };
+    let pricer = Pricer::new(style, right, &truth.terms, &band, Scheme::Accurate);
+    pricer.at(&truth.terms, truth.s).vol_jet(k, sigma).value
+}
+
+#[test]
+fn a_market_goes_to_any_thread() {
+    fn shared<T: Send + Sync>(_: &T) -> bool {
+        true
+    }
+    assert!(shared(&*MARKET));
+    let alone: Vec<_> = (0..3).map(|i| bytes(&MARKET.book(i, late()).unwrap())).collect();
+    let together: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..3).map(|i| scope.spawn(move || bytes(&MARKET.book(i, late()).unwrap()))).collect();
+        threads.into_iter().map(|t| t.join().unwrap()).collect()
+    });
+    assert_eq!(alone, together);
 }

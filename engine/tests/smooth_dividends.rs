@@ -186,3 +186,62 @@ fn deep_in_the_money_puts_are_exercised_now() {
     let greeks: Greeks<f64> = pricer(Right::Put, &terms, &WIDE).at(&terms, 40.0).greeks(100.0, 0.25);
     assert_eq!((greeks.value, greeks.delta, greeks.gamma), (60.0, -1.0, 0.0));
 }
+
+/// Numbers in [0, 1) that are the same in every run.
+struct Draws(u64);
+
+impl Draws {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as f64 / (1u64 << 31) as f64
+    }
+
+    fn pick(&mut self, from: &[f64]) -> f64 {
+        from[(self.next() * from.len() as f64) as usize]
+    }
+}
+
+/// Any signs of the rates, ex-dates an hour away and on the day of expiry, volatilities from 2 % to 200 %.
+fn any_terms(draws: &mut Draws) -> Terms {
+    let t = 0.002 * 1500f64.powf(draws.next());
+    let step = draws.pick(&[0.02, 1.0 / 12.0, 0.25, 1.0]);
+    let first = step * draws.next() * draws.pick(&[0.01, 0.3, 1.0]);
+    let amount = 100.0 * step * draws.pick(&[0.0005, 0.002, 0.005, 0.02, 0.1]);
+    let mut divs: Vec<Dividend> = (0..)
+        .map(|i| first + step * f64::from(i))
+        .take_while(|&date| date < t)
+        .map(|t| Dividend { t, amount })
+        .collect();
+    if draws.next() < 0.1 {
+        divs.push(Dividend { t, amount });
+    }
+    let r = draws.pick(&[-0.01, -0.002, 0.0, 1e-6, 0.001, 0.02, 0.045, 0.1]);
+    let b = draws.pick(&[-0.05, -0.01, -0.001, 0.0, 0.0, 0.001, 0.01, 0.05, 0.4]);
+    Terms { t, r, b, divs }
+}
+
+#[test]
+fn no_value_lies_below_european_or_intrinsic_whatever_the_terms() {
+    let mut draws = Draws(7);
+    for case in 0..250 {
+        let terms = any_terms(&mut draws);
+        let (sigma, k) = (0.02 * 100f64.powf(draws.next()), 100.0 * (2.0 * draws.next() - 1.0).exp());
+        let right = if draws.next() < 0.5 { Right::Call } else { Right::Put };
+        let band = Band { k: (k * 0.95, k * 1.1), sigma: (sigma * 0.8, sigma * 1.5) };
+        let american = pricer(right, &terms, &band);
+        let european = Pricer::new(Style::European, right, &terms, &band, Scheme::Fast);
+        for s in [30.0, 60.0, 80.0, 95.0, 100.0, 105.0, 120.0, 160.0, 300.0] {
+            if s <= 1.5 * terms.a(0.0) {
+                continue; // dividends worth most of the spot: see the module
+            }
+            let (got, plain) = (american.at(&terms, s).greeks(k, sigma), european.at(&terms, s).greeks(k, sigma));
+            let context = format!("{case}: {right:?} s {s} k {k} sigma {sigma} {terms:?} {american:?}: {got:?}");
+            let floor = plain.value.max(right.phi() * (s - k));
+            assert!(got.value >= floor - 1e-4 * floor.max(0.05 * s), "{context}");
+            let all = [got.delta, got.gamma, got.speed, got.vega, got.ultima, got.theta, got.color, got.rho, got.vera];
+            assert!(all.iter().all(|v| v.is_finite()), "{context}");
+            let most = (-terms.b.min(0.0) * terms.t).exp();
+            assert!(got.delta.abs() <= most * 1.01, "{context}");
+        }
+    }
+}

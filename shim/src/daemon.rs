@@ -82,7 +82,7 @@ impl Daemon {
     /// everything that the feed has is published.
     pub fn turn(&mut self, enough: &dyn Fn() -> bool) -> bool {
         let now = self.clock.now();
-        let stale = self.source.poll(now, &|complaint| tracing::warn!("{complaint}"));
+        let mut stale = self.source.poll(now, &|complaint| tracing::warn!("{complaint}"));
         let listed = self.source.underlyings();
         let gone = self.chains.len();
         self.chains.retain(|name, _| listed.contains(name));
@@ -90,6 +90,7 @@ impl Daemon {
         let began = Instant::now();
         let mut pass = PassFacts::default();
         if !stale.is_empty() {
+            self.source.soonest_first(&mut stale);
             self.compute(&stale, &listed, now, &mut pass, enough);
             self.record(began.elapsed(), &mut pass);
         } else if gone != self.chains.len() {

@@ -12,6 +12,7 @@ use engine::calendar::Calendar;
 use engine::pass::Passes;
 use engine::snapshot::Snapshot;
 use jiff::Timestamp;
+use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,7 +41,11 @@ pub fn run(config: &Config) -> ExitCode {
 fn start_log(form: Log) {
     let filter = tracing_subscriber::EnvFilter::try_from_env("GREEKSD_LOG_LEVEL")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .with_ansi(std::io::stderr().is_terminal());
     // a second start in one process (tests) keeps the first log
     let _ = match form {
         Log::Text => log.try_init(),

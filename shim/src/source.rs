@@ -82,7 +82,7 @@ impl Source {
             FeedSpec::Sim(options) => {
                 let (market, curves) = begin(options, now);
                 let books = vec![None; market.len()];
-                let kind = Kind::Sim { options: options.clone(), market, books, shown: None };
+                let kind = Kind::Sim { options: *options, market, books, shown: None };
                 Ok(Self { calendar, curves, kind, received, fixed })
             }
             FeedSpec::Dir(path) => {
@@ -131,13 +131,24 @@ impl Source {
         }
     }
 
-    /// Every underlying that the feed has.
+    /// Every underlying that can have a chain: one that the feed has a price of.
     #[must_use]
     pub fn underlyings(&self) -> BTreeSet<Symbol> {
         match &self.kind {
             Kind::Sim { market, .. } => market.underlyings().collect(),
-            Kind::Dir { store, .. } => store.books().iter().map(|b| b.underlying).collect(),
+            Kind::Dir { store, .. } => store.books().iter().filter(|b| b.spot > 0.0).map(|b| b.underlying).collect(),
         }
+    }
+
+    /// Sorts underlyings so that those without dividends, which are computed soonest, come first.
+    pub fn soonest_first(&self, names: &mut [Symbol]) {
+        let payers: BTreeSet<Symbol> = match &self.kind {
+            Kind::Sim { market, .. } => market.dividends().iter().map(|d| d.underlying).collect(),
+            Kind::Dir { store, .. } => {
+                store.books().iter().filter(|b| !b.dividends.is_empty()).map(|b| b.underlying).collect()
+            }
+        };
+        names.sort_by_key(|name| payers.contains(name));
     }
 
     /// Brings the books of some underlyings to the instant `now`, on the threads of the passes, and returns them with

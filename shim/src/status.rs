@@ -96,11 +96,11 @@ impl Status {
         self.facts.load_full()
     }
 
-    /// `starting`: nothing computed yet; `held`: the market is closed and shows its last session; `stale`: it is open
+    /// `starting`: some underlyings have no chain yet; `held`: the market is closed and shows its last session; `stale`: it is open
     /// and nothing new came for long; else `ok`.
     #[must_use]
     pub fn word(&self, snapshot: &Snapshot) -> &'static str {
-        if snapshot.number == 0 {
+        if snapshot.number == 0 || !snapshot.pending().is_empty() {
             "starting"
         } else if !self.facts.load().market_open {
             "held"
@@ -177,9 +177,14 @@ impl Status {
         }
         metric(out, "quotes_received_total", "counter", "Records that the feed delivered");
         let _ = writeln!(out, "greeksd_quotes_received_total {}", facts.quotes_received);
-        metric(out, "quotes_dropped_total", "counter", "Records that were not used, by reason");
+        metric(
+            out,
+            "quotes_dropped",
+            "gauge",
+            "Records refused so far, and quotes that the snapshot does without, by reason",
+        );
         for (reason, count) in &facts.quotes_dropped {
-            let _ = writeln!(out, "greeksd_quotes_dropped_total{{reason=\"{reason}\"}} {count}");
+            let _ = writeln!(out, "greeksd_quotes_dropped{{reason=\"{reason}\"}} {count}");
         }
     }
 

@@ -1,8 +1,9 @@
 //! The implied borrow rate of each expiry, steadied over the expiries of a chain.
 //!
 //! b follows from F exactly, but an error d in the spot moves b by d/(S·t): in the last days it is noise while the
-//! forward is sound. So F is kept, b is averaged with its neighbours as far as it is noise, and the spot that makes
-//! the two agree is what the expiry is valued at. Nothing is clamped: b below zero and above one are real.
+//! forward is sound; where quotes are wide and far off it is the other way round. So each expiry's F and b are weighed
+//! against what the spot and the neighbours' borrow make expected, by their errors, and the spot that makes the two
+//! agree is what the expiry is valued at. Nothing is clamped: b below zero and above one are real.
 //! Never: a quote.
 
 use super::SliceInput;
@@ -30,8 +31,6 @@ pub struct Carry {
     pub und: f64,
     /// The spot that F and b imply together: what values are computed from.
     pub s: f64,
-    /// Part of `b` that this expiry's own forward says, 0 to 1.
-    pub own_share: f64,
 }
 
 /// The borrow rate for which (s − A(0))·e^((r−b)t) = fwd, by Newton: A(0) depends on b.
@@ -98,29 +97,43 @@ impl Own {
 fn steadied(i: usize, input: &SliceInput, parity: &Parity, own: &[Own], prior: f64) -> Carry {
     let (mut w, mut wb) = (0.0, 0.0);
     let heard = |o: &Own| o.b.is_finite() && o.error.is_finite();
-    for o in own.iter().filter(|o| heard(o)) {
+    for (_, o) in own.iter().enumerate().filter(|(j, o)| *j != i && heard(o)) {
         let drift = (DRIFT.0 + DRIFT.1 * o.b.abs()) * (o.ln_t - own[i].ln_t).abs().min(LN_T_FAR);
         let weight = 1.0 / (o.error * o.error + drift * drift);
         w += weight;
         wb += weight * o.b;
     }
-    let b = if w > 0.0 {
-        wb / w
-    } else if prior.is_finite() {
-        prior
-    } else {
-        0.0
-    };
-    let terms = Terms { t: input.t, r: input.r, b, divs: input.divs.to_vec() };
-    if heard(&own[i]) {
-        let s = parity.fwd * (-(input.r - b) * input.t).exp() + terms.a(0.0);
-        let own_share = 1.0 / (own[i].error * own[i].error * w);
-        Carry { fwd: parity.fwd, fwd_error: parity.error, b, und: input.s, s, own_share }
-    } else {
-        let fwd = terms.fwd(input.s);
-        let fwd = if fwd > 0.0 { fwd } else { f64::NAN };
-        Carry { fwd, fwd_error: f64::NAN, b, und: input.s, s: input.s, own_share: 0.0 }
+    let alone = if prior.is_finite() { prior } else { 0.0 };
+    let others = if w > 0.0 { wb / w } else { alone };
+    let mut terms = Terms { t: input.t, r: input.r, b: others, divs: input.divs.to_vec() };
+    let expected = terms.fwd(input.s);
+    if !heard(&own[i]) {
+        let fwd = if expected > 0.0 { expected } else { f64::NAN };
+        return Carry { fwd, fwd_error: f64::NAN, b: others, und: input.s, s: input.s };
     }
+    let (fwd, fwd_error) = if w > 0.0 && expected > 0.0 {
+        let known = (SPOT_NOISE * expected).hypot(expected * input.t / w.sqrt());
+        merge((parity.fwd, parity.error), (expected, known))
+    } else {
+        (parity.fwd, parity.error)
+    };
+    let mine = implied_borrow(input.s, fwd, input.t, input.r, input.divs);
+    let weight = (input.t / (fwd_error / fwd).hypot(SPOT_NOISE)).powi(2);
+    terms.b = if mine.is_finite() { (wb + weight * mine) / (w + weight) } else { others };
+    let s = effective_spot(fwd, &terms);
+    Carry { fwd, fwd_error, b: terms.b, und: input.s, s }
+}
+
+/// The spot at which the terms give the forward.
+#[must_use]
+pub fn effective_spot(fwd: f64, terms: &Terms) -> f64 {
+    fwd * (-(terms.r - terms.b) * terms.t).exp() + terms.a(0.0)
+}
+
+/// Two opinions, each a value and its standard error, as one.
+fn merge(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
+    let (wa, wb) = (1.0 / (a.1 * a.1), 1.0 / (b.1 * b.1));
+    ((wa * a.0 + wb * b.0) / (wa + wb), 1.0 / (wa + wb).sqrt())
 }
 
 /// S := F and b := r; an expiry without pairs takes F from its neighbours in time, else the spot.
@@ -138,7 +151,7 @@ fn on_its_own(i: usize, slices: &[SliceInput], parity: &[Parity]) -> Carry {
             (None, None) => slices[i].s,
         }
     };
-    Carry { fwd, fwd_error: parity[i].error, b: slices[i].r, und: fwd, s: fwd, own_share: 0.0 }
+    Carry { fwd, fwd_error: parity[i].error, b: slices[i].r, und: fwd, s: fwd }
 }
 
 #[cfg(test)]
@@ -168,9 +181,9 @@ mod tests {
         let (near, far) = (near.input(), far.input());
         let fwd_far = 100.0 * (0.25 * (near.r - 0.02)).exp();
         let carry = steady_borrow(&[near, far], &[parity(99.9, 0.005), parity(fwd_far, 0.01)], &[f64::NAN; 2]);
-        assert!((carry[0].fwd - 99.9).abs() < 1e-12 && (carry[0].b - 0.02).abs() < 0.03, "{:?}", carry[0]);
+        assert!((carry[0].fwd - 99.9).abs() < 0.002 && (carry[0].b - 0.02).abs() < 0.03, "{:?}", carry[0]);
         let back = carry[0].s * ((near.r - carry[0].b) * near.t).exp();
-        assert!((back - 99.9).abs() < 1e-10, "the effective spot must give the forward back: {back}");
+        assert!((back - carry[0].fwd).abs() < 1e-10, "the effective spot must give the forward back: {back}");
         assert!((carry[1].b - 0.02).abs() < 2e-3, "{:?}", carry[1]);
     }
 

@@ -120,7 +120,10 @@ mod tests {
             quotes.dropped
         );
         assert_eq!(quotes.two_sided, [false; 6]);
-        assert!(quotes.ask[2] == 0.5 && quotes.bid[2].is_nan(), "an ask alone still bounds the volatility");
+        assert!(
+            (quotes.ask[2] - 0.5).abs() < 1e-12 && quotes.bid[2].is_nan(),
+            "an ask alone still bounds the volatility"
+        );
     }
 
     #[test]

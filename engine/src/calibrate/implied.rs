@@ -2,16 +2,12 @@
 
 use super::borrow::Carry;
 use super::clean::Quotes;
-use super::invert::{Model, Valuation};
-use super::premium::valuation;
+use super::invert::{VOL, european, invert};
 use super::{Calibrated, Drop, Look, SliceInput, SliceState};
 use crate::contract::{Right, Style};
-use crate::kernel::american::Band;
-use crate::kernel::black76::Horizon;
+use crate::kernel::american::{Band, PricerAt};
 use crate::kernel::dividends::Terms;
 
-/// Least and greatest volatility that is looked for, per √year.
-pub const VOL: (f64, f64) = (1e-3, 20.0);
 /// Bands of volatility end at powers of this, so that a pass does not rebuild tables for a small move.
 const BAND_STEP: f64 = 1.25;
 /// Tables reach this factor beyond the strikes asked for, so that they serve while the spot moves.
@@ -38,19 +34,20 @@ pub fn imply_vols(input: &SliceInput, look: &Look, carry: &Carry, state: &mut Sl
         dropped: quotes.dropped,
     };
     let terms = Terms { t: input.t, r: input.r, b: carry.b, divs: input.divs.to_vec() };
-    let value = european(&terms, carry.s);
-    if !(carry.fwd > 0.0 && value.x > 0.0) {
+    if carry.fwd.is_nan() || carry.s <= terms.a(0.0) {
         return out;
     }
-    let start = start_vols(input, quotes, &value);
-    let value = match input.style {
-        Style::European => value,
+    let plain = european(&terms);
+    let plain = [plain[0].at(&terms, carry.s), plain[1].at(&terms, carry.s)];
+    let start = start_vols(input, quotes, carry.fwd, &plain);
+    match input.style {
+        Style::European => fill(input, quotes, &plain, None, &start, &mut out),
         Style::American => {
-            let (pricers, band) = state.pricers.serving_band(input.style, &terms, &band_of(input, &start));
-            valuation(pricers, &terms, carry.s, band.sigma)
+            let pricers = state.pricers.serving(input.style, &terms, &band_of(input, &start));
+            let early = [pricers[0].at(&terms, carry.s), pricers[1].at(&terms, carry.s)];
+            fill(input, quotes, &early, Some(&plain), &start, &mut out);
         }
-    };
-    fill(input, quotes, &value, &start, &mut out);
+    }
     for row in 0..n_rows {
         if quotes.two_sided[row] {
             let known = out.vol_ask[row].is_finite() && out.vol_mid[row].is_finite();
@@ -61,70 +58,68 @@ pub fn imply_vols(input: &SliceInput, look: &Look, carry: &Carry, state: &mut Sl
     out
 }
 
-/// European values at a spot.
-#[must_use]
-pub fn european(terms: &Terms, s: f64) -> Valuation<'static> {
-    Valuation { model: Model::European, at: Horizon::from(terms), x: s - terms.a(0.0), s, sigma: VOL }
-}
-
 /// The three volatilities of every row, call and put apart.
-fn fill(input: &SliceInput, quotes: &Quotes, value: &Valuation, start: &[f64], out: &mut Calibrated) {
+fn fill(
+    input: &SliceInput,
+    quotes: &Quotes,
+    at: &[PricerAt<'_>; 2],
+    plain: Option<&[PricerAt<'_>; 2]>,
+    start: &[f64],
+    out: &mut Calibrated,
+) {
     for right in [Right::Call, Right::Put] {
         let rows: Vec<usize> = (0..input.right.len()).filter(|&i| input.right[i] == right).collect();
         let pick = |f: &dyn Fn(usize) -> f64| rows.iter().map(|&i| f(i)).collect::<Vec<f64>>();
-        let k = pick(&|i| f64::from(input.strike_milli[i]) * 1e-3);
+        let k = pick(&|i| input.strike(i));
+        let ends = (out.fwd.min(out.s), out.fwd.max(out.s));
+        let out_of_money = |k: f64| if right == Right::Call { k > ends.1 } else { k < ends.0 };
+        let of = |price: &[f64], start: &[f64]| {
+            let mut vols = invert(&at[right as usize], &k, price, start);
+            if let Some(plain) = plain {
+                let lost: Vec<usize> = (0..k.len()).filter(|&i| vols[i].is_nan() && out_of_money(k[i])).collect();
+                fill_beyond(&plain[right as usize], at[right as usize].band(), [&k, price, start], &lost, &mut vols);
+            }
+            vols
+        };
         let first = pick(&|i| start[i]);
-        let mid_price = pick(&|i| if quotes.two_sided[i] { quotes.mid(i) } else { f64::NAN });
-        let mid = invert(value, right, &k, &mid_price, &first);
+        let mid = of(&pick(&|i| if quotes.two_sided[i] { quotes.mid(i) } else { f64::NAN }), &first);
         let near: Vec<f64> = mid.iter().zip(&first).map(|(m, f)| if m.is_finite() { *m } else { *f }).collect();
-        let bid = invert(value, right, &k, &pick(&|i| quotes.bid[i]), &near);
-        let ask = invert(value, right, &k, &pick(&|i| quotes.ask[i]), &near);
+        let bid = of(&pick(&|i| quotes.bid[i]), &near);
+        let ask = of(&pick(&|i| quotes.ask[i]), &near);
         for (j, &row) in rows.iter().enumerate() {
             (out.vol_bid[row], out.vol_mid[row], out.vol_ask[row]) = (bid[j], mid[j], ask[j]);
         }
     }
 }
 
-/// Volatilities of prices; out of the money and beyond the band of the tables, where early exercise adds nothing that
-/// a quote would show, European ones.
-fn invert(value: &Valuation, right: Right, k: &[f64], price: &[f64], start: &[f64]) -> Vec<f64> {
-    let mut vols = value.invert(right, k, price, start);
-    if let Model::American(_) = value.model {
-        let fwd = value.x * value.at.drift.exp();
-        let plain = Valuation { model: Model::European, sigma: VOL, ..*value };
-        let out = |k: f64| right.phi() * (k - fwd) > 0.0 && right.phi() * (k - value.s) > 0.0;
-        let beyond = |i: &usize| vols[*i].is_nan() && price[*i] > 0.0 && out(k[*i]);
-        let rows: Vec<usize> = (0..k.len()).filter(beyond).collect();
-        let pick = |x: &[f64]| rows.iter().map(|&i| x[i]).collect::<Vec<f64>>();
-        let found = plain.invert(right, &pick(k), &pick(price), &pick(start));
-        for (&row, vol) in rows.iter().zip(found) {
-            // inside the band the tables have spoken
-            if vol < value.sigma.0 || vol > value.sigma.1 {
-                vols[row] = vol;
-            }
+/// Out of the money and beyond the band of the tables early exercise adds nothing that a quote would show: European
+/// volatilities fill in for the rows `lost`.
+fn fill_beyond(plain: &PricerAt<'_>, band: Band, [k, price, start]: [&[f64]; 3], lost: &[usize], vols: &mut [f64]) {
+    let pick = |x: &[f64]| lost.iter().map(|&i| x[i]).collect::<Vec<f64>>();
+    let found = invert(plain, &pick(k), &pick(price), &pick(start));
+    for (&row, vol) in lost.iter().zip(found) {
+        if vol < band.sigma.0 || vol > band.sigma.1 {
+            vols[row] = vol;
         }
     }
-    vols
 }
 
 /// European volatilities of the out-of-the-money rows, for both rows of their strike; elsewhere that of the nearest
 /// strike. They start every search and bound the band.
 #[must_use]
-pub fn start_vols(input: &SliceInput, quotes: &Quotes, value: &Valuation) -> Vec<f64> {
-    let fwd = value.x * value.at.drift.exp();
+pub fn start_vols(input: &SliceInput, quotes: &Quotes, fwd: f64, plain: &[PricerAt<'_>; 2]) -> Vec<f64> {
     let n_rows = input.strike_milli.len();
     let mut start = vec![f64::NAN; n_rows];
     for right in [Right::Call, Right::Put] {
-        let strike = |i: usize| f64::from(input.strike_milli[i]) * 1e-3;
-        let otm = |i: usize| right.phi() * (strike(i) - fwd) >= 0.0;
-        let priced = |i: usize| quotes.two_sided[i] && input.right[i] == right && otm(i);
-        let rows: Vec<usize> = (0..n_rows).filter(|&i| priced(i)).collect();
-        let k: Vec<f64> = rows.iter().map(|&i| strike(i)).collect();
+        let priced =
+            |&i: &usize| quotes.two_sided[i] && input.right[i] == right && right.phi() * (input.strike(i) - fwd) >= 0.0;
+        let rows: Vec<usize> = (0..n_rows).filter(priced).collect();
+        let k: Vec<f64> = rows.iter().map(|&i| input.strike(i)).collect();
         let price: Vec<f64> = rows.iter().map(|&i| quotes.mid(i)).collect();
-        // from the left of the answer Newton in the logarithm is monotone; this is about where the curve bends
-        let first: Vec<f64> =
-            k.iter().map(|k| (0.3 * (k / fwd).ln().abs() / value.at.root_t).clamp(0.05, 3.0)).collect();
-        let vol = value.invert(right, &k, &price, &first);
+        // about where the logarithm of the time value bends: Newton's method does well from there
+        let bend = |k: &f64| (0.3 * (k / fwd).ln().abs() / input.t.sqrt()).clamp(0.05, 3.0);
+        let first: Vec<f64> = k.iter().map(bend).collect();
+        let vol = invert(&plain[right as usize], &k, &price, &first);
         rows.iter().zip(vol).for_each(|(&row, v)| start[row] = v);
     }
     spread_to_neighbours(input.strike_milli, &mut start);
@@ -154,8 +149,9 @@ fn spread_to_neighbours(strike_milli: &[u32], start: &mut [f64]) {
 /// The strikes of the slice, and the volatilities from the least to the greatest of those seen.
 #[must_use]
 pub fn band_of(input: &SliceInput, seen: &[f64]) -> Band {
-    let strike = |milli: Option<&u32>| f64::from(*milli.unwrap_or(&1)) * 1e-3;
-    Band { k: (strike(input.strike_milli.first()), strike(input.strike_milli.last())), sigma: span(seen) }
+    let n_rows = input.strike_milli.len();
+    let k = if n_rows == 0 { (1.0, 1.0) } else { (input.strike(0), input.strike(n_rows - 1)) };
+    Band { k, sigma: span(seen) }
 }
 
 /// The least and the greatest of some volatilities, inside [`VOL`].

@@ -15,7 +15,7 @@ use borrow::{Carry, steady_borrow};
 use clean::{Quotes, clean_quotes};
 use forward::{Pair, Parity, fit_forward, pair_quotes};
 use implied::{imply_vols, with_room};
-use premium::refine_forward;
+use premium::{Learned, refine_forward};
 
 /// Everything that one (root, expiry) is calibrated from.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +42,14 @@ pub struct SliceInput<'a> {
     pub ask: &'a [f64],
     /// Age of each quote against the newest of the chain, seconds.
     pub age_s: &'a [f64],
+}
+
+impl SliceInput<'_> {
+    /// Strike of a row, currency per share.
+    #[must_use]
+    pub fn strike(&self, row: usize) -> f64 {
+        f64::from(self.strike_milli[row]) / 1000.0
+    }
 }
 
 /// Why a quote was not used.
@@ -96,31 +104,25 @@ pub struct SliceState {
     pub near_pricers: Pricers,
     /// Forward and borrow of the last pass.
     pub last: Option<(f64, f64)>,
+    /// What the last pass learned of early exercise in parity.
+    pub premium: Learned,
 }
 
 /// Pricers of calls and puts, kept for as long as they serve.
 #[derive(Debug, Default)]
-pub struct Pricers(Option<([Pricer; 2], Band)>);
+pub struct Pricers(Option<[Pricer; 2]>);
 
 impl Pricers {
     /// The pricers of both rights, built anew, with room for a while, only where those at hand do not serve.
     pub fn serving(&mut self, style: Style, terms: &Terms, band: &Band) -> &[Pricer; 2] {
-        self.serving_band(style, terms, band).0
-    }
-
-    /// The same with the band that they hold.
-    pub fn serving_band(&mut self, style: Style, terms: &Terms, band: &Band) -> (&[Pricer; 2], Band) {
-        let serve = |(pair, _): &([Pricer; 2], Band)| pair.iter().all(|p| p.serves(terms, band));
-        if !self.0.as_ref().is_some_and(serve) {
+        if !self.0.as_ref().is_some_and(|pair| pair.iter().all(|p| p.serves(terms, band))) {
             self.0 = None;
         }
         let build = || {
-            let roomy = with_room(band);
-            let of = |right| Pricer::new(style, right, terms, &roomy, Scheme::Fast);
-            ([of(Right::Call), of(Right::Put)], roomy)
+            let band = with_room(band);
+            [Right::Call, Right::Put].map(|right| Pricer::new(style, right, terms, &band, Scheme::Fast))
         };
-        let (pair, held) = self.0.get_or_insert_with(build);
-        (pair, *held)
+        self.0.get_or_insert_with(build)
     }
 }
 

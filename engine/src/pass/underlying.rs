@@ -102,7 +102,7 @@ pub(super) fn compute(
             columns
         })
         .collect();
-    let (chain, report) = assemble(book, at, &work, &calibrated, &parts);
+    let (chain, report) = assemble(book, at, &work, &calibrated, &curves, &parts);
     state.slices = work.iter().map(|w| (w.slice.root, w.slice.expiry)).zip(states).collect();
     let chain = Arc::new(chain);
     state.session = Some((session, Arc::clone(&chain)));
@@ -266,6 +266,7 @@ fn assemble(
     at: Timestamp,
     work: &[Work<'_>],
     calibrated: &[Calibrated],
+    curves: &[Curve],
     parts: &[Columns],
 ) -> (Chain, ChainReport) {
     let n_rows = work.iter().map(|w| w.slice.rows()).sum();
@@ -279,7 +280,7 @@ fn assemble(
         columns: Columns::missing(n_rows),
     };
     let mut report = ChainReport { slices: u32::try_from(work.len()).unwrap_or(u32::MAX), ..Default::default() };
-    for ((work, calibrated), part) in work.iter().zip(calibrated).zip(parts) {
+    for ((work, (calibrated, curve)), part) in work.iter().zip(calibrated.iter().zip(curves)).zip(parts) {
         let start = chain.rows();
         chain.strike_milli.extend_from_slice(&work.slice.strike_milli);
         chain.right.extend_from_slice(&work.slice.right);
@@ -293,6 +294,7 @@ fn assemble(
         for (sum, n) in report.dropped.iter_mut().zip(calibrated.dropped) {
             *sum += n;
         }
+        report.dropped[Drop::Outlier as usize] += curve.outliers;
     }
     report.contracts = chain.rows();
     (chain, report)

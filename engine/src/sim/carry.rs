@@ -20,20 +20,10 @@ const BORROW_FADE: f64 = 0.25;
 /// From this borrow rate on a name is special.
 const BORROW_SPECIAL: f64 = 0.03;
 
-/// The discount curve of a date: continuously compounded rates by days, ascending.
-pub(super) fn curve(on: Date) -> Vec<RateRecord> {
+/// The points of the discount curve of a date: continuously compounded rates by days, ascending.
+pub(super) fn rates(on: Date) -> Vec<RateRecord> {
     let rate = |percent: f64| 2.0 * crate::kernel::elementary::ln(1.0 + percent / 200.0);
     PAR.iter().map(|&(tenor_days, percent)| RateRecord { date: on, tenor_days, rate: rate(percent) }).collect()
-}
-
-/// The rate for a term: linear between the points of the curve, flat outside.
-pub(super) fn rate(curve: &[RateRecord], days: f64) -> f64 {
-    let after = curve.partition_point(|p| p.tenor_days < days);
-    match (after.checked_sub(1).and_then(|i| curve.get(i)), curve.get(after)) {
-        (Some(a), Some(b)) => a.rate + (b.rate - a.rate) * (days - a.tenor_days) / (b.tenor_days - a.tenor_days),
-        (Some(only), None) | (None, Some(only)) => only.rate,
-        (None, None) => 0.0,
-    }
 }
 
 /// The borrow rate to `t` years of a name whose shortest rate is `b0`: a special one fades with maturity.
@@ -153,12 +143,13 @@ mod tests {
     }
 
     #[test]
-    fn the_curve_is_linear_between_its_points_and_flat_outside() {
-        let curve = curve(date(2026, 11, 20));
-        assert!((rate(&curve, 1.0) - curve[0].rate).abs() < 1e-15);
-        assert!((rate(&curve, 9999.0) - curve[6].rate).abs() < 1e-15);
-        let mid = (curve[3].rate + curve[4].rate) / 2.0;
-        assert!((rate(&curve, 547.5) - mid).abs() < 1e-15);
+    fn rates_are_those_of_the_par_curve_compounded_continuously() {
+        let rates = rates(date(2026, 11, 20));
+        assert!(rates.is_sorted_by(|a, b| a.tenor_days < b.tenor_days));
+        for (point, (_, percent)) in rates.iter().zip(PAR) {
+            let half_year = (point.rate / 2.0).exp() - 1.0;
+            assert!((half_year - percent / 200.0).abs() < 1e-14, "{} days: {}", point.tenor_days, point.rate);
+        }
     }
 
     #[test]

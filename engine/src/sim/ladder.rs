@@ -93,6 +93,18 @@ impl Ladder {
         }
     }
 
+    /// The same near dates, fewer far ones.
+    pub(super) fn slim(self) -> Self {
+        Self {
+            quarter_ends: self.quarter_ends.min(1),
+            monthlies: self.monthlies.min(3),
+            cycle: self.cycle.min(1),
+            januaries: self.januaries.min(1),
+            junes: 0,
+            ..self
+        }
+    }
+
     /// The listed dates from `from` on, ascending.
     pub(super) fn expirations(&self, calendar: &Calendar, from: Date, cycle_month: u8) -> Vec<Date> {
         let mut dates = BTreeSet::new();
@@ -153,6 +165,8 @@ pub(super) struct StrikeRange {
     pub(super) sigma: f64,
     /// Listed in half steps and closer: VIX.
     pub(super) volatility_index: bool,
+    /// A name that pays dividends: fewer far strikes, as American values are dear there.
+    pub(super) pays: bool,
 }
 
 impl StrikeRange {
@@ -174,7 +188,7 @@ impl StrikeRange {
         let leftovers = strikes.len() as u64 / 12;
         for i in 0..leftovers {
             let edge = if stale.unit(i) < 0.6 { low.max(0.0) } else { high };
-            let at = edge * (1.0 + 0.35 * stale.signed(i + 1000));
+            let at = edge * (1.0 + 0.15 * stale.signed(i + 1000));
             strikes.push(((at * 1000.0 / f64::from(wide)) as u32).max(1) * wide);
         }
         strikes.sort_unstable();
@@ -204,12 +218,16 @@ impl StrikeRange {
     fn bounds(&self) -> (f64, f64) {
         let reach = (2.5 * self.sigma * self.t.sqrt()).min(3.0);
         let (least, most): (f64, f64) = match (self.t, self.tier) {
+            _ if self.pays => (0.65, 1.35),
             (t, _) if t > 1.5 => (0.25, 1.9),
             (t, Tier::Index | Tier::Broad) if t < 0.06 => (0.62, 1.22),
             (t, _) if t < 0.06 => (0.60, 1.4),
             _ => (0.45, 1.5),
         };
         let grow = crate::kernel::elementary::exp(reach);
+        if self.pays {
+            return (self.spot * least, self.spot * most);
+        }
         (self.spot * least.min(1.0 / grow), self.spot * most.max(grow.min(2.6)))
     }
 
@@ -291,7 +309,7 @@ mod tests {
     #[test]
     fn strikes_are_on_the_step_ascend_and_span_the_money() {
         for (tier, spot, t) in [(Tier::Index, 7000.0, 0.1), (Tier::Weekly, 71.0, 0.05), (Tier::Tail, 3.4, 0.3)] {
-            let range = StrikeRange { tier, spot, t, sigma: 0.3, volatility_index: false };
+            let range = StrikeRange { tier, spot, t, sigma: 0.3, volatility_index: false, pays: false };
             let strikes = range.strikes(Stream::new(1));
             assert!(strikes.windows(2).all(|w| w[0] < w[1]), "{tier:?}: {strikes:?}");
             assert!(strikes.iter().all(|k| k % range.step() == 0), "{tier:?}: {strikes:?}");

@@ -8,10 +8,10 @@ use super::quotes::Trading;
 use super::rng::Stream;
 use super::series::{Listing, Series, Session, Shared};
 use super::surface::{Class, Term};
-use super::symbols::{Name, Root};
+use super::symbols::{Name, Root, Tier};
 use crate::calendar::Calendar;
 use crate::contract::{RootTable, Settle, Symbol};
-use crate::feeds::RateRecord;
+use crate::store::rates::Curves;
 use jiff::ToSpan;
 use jiff::civil::Date;
 use std::sync::Arc;
@@ -41,17 +41,17 @@ pub(super) struct Lister<'a> {
     pub(super) calendar: &'a Calendar,
     pub(super) date: Date,
     pub(super) session: Session,
-    pub(super) curve: Arc<[RateRecord]>,
+    pub(super) curves: Arc<Curves>,
     pub(super) roots: RootTable,
     pub(super) universe: &'a [Name],
 }
 
 impl Lister<'_> {
-    /// Lists a name; `None` if a symbol of it is no ticker.
+    /// Lists a name; `None` if a symbol of it is no ticker, or it follows a name that is not there.
     pub(super) fn list(&self, name: &Name) -> Option<Listed> {
         let symbol = Symbol::parse(&name.symbol)?;
         let chance = self.seed.named(&name.symbol);
-        let path = Path::new(self.seed, name, self.universe);
+        let path = Path::new(self.seed, name, self.universe)?;
         let level = path.level();
         let dividends = carry::dividends(&name.payout, level, self.calendar, self.date, chance.sub(CHANCE_DIVIDENDS));
         let ex = |&(date, amount): &(Date, f64)| (self.calendar.ex_instant(date).as_second(), amount);
@@ -59,7 +59,8 @@ impl Lister<'_> {
             path,
             term: Term::new(name.class, name.vol),
             trading: Trading::of(name.tier, name.ticks),
-            curve: Arc::clone(&self.curve),
+            curves: Arc::clone(&self.curves),
+            date: self.date,
             session: self.session,
             dividends: dividends.iter().map(ex).collect(),
             earnings: self.earnings(name.earnings, chance.sub(CHANCE_EARNINGS)),
@@ -96,6 +97,7 @@ impl Lister<'_> {
             t,
             sigma: shared.term.smile(t, 0.0, 1.0).sigma(0.0),
             volatility_index: name.class == Class::Volatility,
+            pays: name.payout.yield_ > 0.0 && name.tier != Tier::Index,
         };
         range.strikes(listing.chance)
     }

@@ -11,6 +11,7 @@ use crate::calendar::Calendar;
 use crate::contract::{RootTable, Symbol};
 use crate::feeds::{DividendRecord, RateRecord};
 use crate::store::book::{Book, BookSlice};
+use crate::store::rates::Curves;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ pub struct SimMarket {
     calendar: Calendar,
     date: Date,
     session: Session,
-    curve: Arc<[RateRecord]>,
+    rates: Vec<RateRecord>,
     names: Vec<Listed>,
 }
 
@@ -33,7 +34,8 @@ impl SimMarket {
         Self::with_universe(seed, now, &well_known())
     }
 
-    /// Any names at the session of an instant. Names whose symbol is no ticker are left out.
+    /// Any names at the session of an instant. Names whose symbol is no ticker, and
+    /// those that follow a name that is not there, are left out.
     #[must_use]
     pub fn with_universe(seed: u64, now: Timestamp, universe: &[Name]) -> Self {
         let calendar = Calendar::embedded();
@@ -41,19 +43,19 @@ impl SimMarket {
         let date = calendar.eastern(at).date();
         let (open, close) = calendar.session(date).unwrap_or((at, at));
         let session = Session { open: open.as_second(), close: close.as_second(), running: calendar.is_open(now) };
-        let curve: Arc<[RateRecord]> = carry::curve(date).into();
+        let rates = carry::rates(date);
         let lister = Lister {
             seed: Stream::new(seed),
             calendar: &calendar,
             date,
             session,
-            curve: Arc::clone(&curve),
+            curves: Arc::new(Curves::new(&rates)),
             roots: RootTable::embedded(),
             universe,
         };
         let mut names: Vec<Listed> = universe.iter().filter_map(|name| lister.list(name)).collect();
         names.sort_by_key(|n| n.symbol);
-        Self { calendar, date, session, curve, names }
+        Self { calendar, date, session, rates, names }
     }
 
     /// Whether the contract list still holds at an instant: a new session, or the end of one, needs a new market.
@@ -96,10 +98,10 @@ impl SimMarket {
         self.names.iter().flat_map(|n| &n.series).map(|s| s.right.len()).sum()
     }
 
-    /// The discount curve of the session.
+    /// The points of the discount curve of the session.
     #[must_use]
     pub fn rates(&self) -> Vec<RateRecord> {
-        self.curve.to_vec()
+        self.rates.clone()
     }
 
     /// Every dividend, past and to come, by underlying and ex-date.
@@ -115,19 +117,25 @@ impl SimMarket {
         self.names.iter().flat_map(of).collect()
     }
 
+    /// What is listed of underlying `i` at an instant, its quotes still missing: cheap. `None` beyond the last.
+    #[must_use]
+    pub fn listed(&self, i: usize, now: Timestamp) -> Option<Book> {
+        let name = self.names.get(i)?;
+        Some(Book {
+            underlying: name.symbol,
+            spot: name.shared.path.spot(self.second(now)),
+            ts: self.instant(now),
+            dividends: name.dividends.clone(),
+            slices: name.series.iter().map(Series::empty_slice).collect(),
+        })
+    }
+
     /// The book of underlying `i` at an instant; `None` beyond the last. The costly part of the feed: to be called for many
     /// names at once, on any threads.
     #[must_use]
     pub fn book(&self, i: usize, now: Timestamp) -> Option<Book> {
-        let name = self.names.get(i)?;
-        let mut book = Book {
-            underlying: name.symbol,
-            spot: f64::NAN,
-            ts: Timestamp::UNIX_EPOCH,
-            dividends: name.dividends.clone(),
-            slices: name.series.iter().map(Series::empty_slice).collect(),
-        };
-        self.quote(name, &mut book, None, now);
+        let mut book = self.listed(i, now)?;
+        self.quote(&self.names[i], &mut book, None, now);
         Some(book)
     }
 

@@ -63,25 +63,27 @@ pub(super) struct Path {
 }
 
 impl Path {
-    /// The path of a name of a universe. A name that follows another has its path, at a fraction of its level.
-    pub(super) fn new(seed: Stream, name: &Name, universe: &[Name]) -> Self {
+    /// The path of a name of a universe. A name that follows another has its path, at a fraction of its level; `None`
+    /// where the other one is missing, or follows a third.
+    pub(super) fn new(seed: Stream, name: &Name, universe: &[Name]) -> Option<Self> {
         let (leader, fraction) = match &name.level {
             Level::Own(_) => (name, 1.0),
-            Level::Of(parent, fraction) => (universe.iter().find(|n| n.symbol == *parent).unwrap_or(name), *fraction),
+            Level::Of(parent, fraction) => (universe.iter().find(|n| n.symbol == *parent)?, *fraction),
         };
-        let level = if let Level::Own(level) = leader.level { level * fraction } else { fraction };
+        let Level::Own(level) = leader.level else { return None };
+        let level = level * fraction;
         let chance = seed.named(&leader.symbol);
         let beta = beta(leader.class);
         let shared = beta * MARKET_VOL;
         let own = (leader.vol * leader.vol - shared * shared).max(0.09 * leader.vol * leader.vol);
-        Self {
+        Some(Self {
             market: seed.named("market"),
             own: chance.sub(1),
             vol_level: chance.sub(2),
             level,
             beta,
             own_vol: own.sqrt(),
-        }
+        })
     }
 
     /// What the name is worth on average.
@@ -111,7 +113,7 @@ mod tests {
 
     fn path(symbol: &str) -> Path {
         let names = well_known();
-        Path::new(Stream::new(1), names.iter().find(|n| n.symbol == symbol).unwrap(), &names)
+        Path::new(Stream::new(1), names.iter().find(|n| n.symbol == symbol).unwrap(), &names).unwrap()
     }
 
     #[test]

@@ -1,15 +1,14 @@
 //! One (root, expiry) of the synthetic market: its contracts, its truth at any instant of the session, its quotes.
 
-use super::carry;
 use super::path::{Path, drift_most};
 use super::quotes::{Beat, Fault, Trading, hour_factor};
 use super::rng::Stream;
 use super::surface::Term;
 use super::value::{Fair, SliceTruth, Tables};
 use crate::contract::{ForwardBasis, Right, RootFacts, Style};
-use crate::feeds::RateRecord;
 use crate::kernel::dividends::{Dividend, Terms};
 use crate::store::book::BookSlice;
+use crate::store::rates::Curves;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,6 +16,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 const SECONDS_PER_DAY: f64 = 86_400.0;
 /// How much of its spread a value may drift before the contract is quoted anew.
 const DRIFT_ALLOWED: f64 = 0.25;
+/// What error a value may have: a part of its spread, and currency per share.
+const VALUE_ERROR: f64 = 0.02;
+const VALUE_ERROR_LEAST: f64 = 0.000_5;
 /// Level and pull of the term structure of volatility futures.
 const VOLATILITY_FAR: f64 = 21.0;
 const VOLATILITY_PULL: f64 = 3.0;
@@ -50,7 +52,9 @@ pub(super) struct Shared {
     pub(super) path: Path,
     pub(super) term: Term,
     pub(super) trading: Trading,
-    pub(super) curve: Arc<[RateRecord]>,
+    /// The one curve of the session.
+    pub(super) curves: Arc<Curves>,
+    pub(super) date: Date,
     pub(super) session: Session,
     /// Dividends to come: (seconds of the ex-instant, currency per share).
     pub(super) dividends: Vec<(i64, f64)>,
@@ -128,7 +132,7 @@ impl Series {
         let due = |at: i64| at > u && at <= self.settles();
         let jumps = shared.earnings.iter().filter(|e| due(e.0) && e.0 < self.settles()).map(|e| e.1).sum();
         let smile = shared.term.smile(t, jumps, shared.path.variance_scale(u));
-        let r = carry::rate(&shared.curve, t * 365.0);
+        let r = shared.curves.on(shared.date).map_or(0.0, |curve| curve.rate(t));
         if self.listing.facts.basis == ForwardBasis::Parity {
             let pull = crate::kernel::elementary::exp(-VOLATILITY_PULL * t);
             return SliceTruth::on_forward(VOLATILITY_FAR + (spot - VOLATILITY_FAR) * pull, t, r, smile);
@@ -164,7 +168,12 @@ impl Series {
         if let Some((_, tables)) = cache.iter().find(|(at, _)| *at == made_for) {
             return Arc::clone(tables);
         }
-        let built = Arc::new(Tables::build(&self.truth(shared, made_for), &self.strikes));
+        let truth = self.truth(shared, made_for);
+        let ignored = |strike: f64| {
+            let fair = truth.european(strike, if strike < truth.fwd { Right::Put } else { Right::Call });
+            (VALUE_ERROR * shared.trading.spread(&fair, truth.s, truth.terms.t, 1.0)).max(VALUE_ERROR_LEAST)
+        };
+        let built = Arc::new(Tables::build(&truth, &self.strikes, ignored));
         if cache.len() > 1 {
             cache.remove(0);
         }

@@ -1,18 +1,17 @@
 //! What contracts are truly worth: the truth of an expiry, and values from it by the engine's own kernel.
 //!
-//! Where exercising early is worth less than a tenth of a cent, the European value is the value, in closed form. Elsewhere
-//! a [`Pricer`] per (expiry, right) is built once and serves while the spot moves. Never: a quote, a spread.
+//! Where the right to wait, or the right not to, is worth next to nothing, the value is that of exercising at the best
+//! fixed date or at expiry, in closed form. Only for the strikes between, a [`Pricer`] per (expiry, right) is built, once,
+//! and serves while the spot moves. Never: a quote.
 
 use super::surface::Smile;
 use crate::contract::{Right, Style};
 use crate::kernel::american::{Band, Pricer, Scheme};
 use crate::kernel::dividends::{Dividend, Terms};
 use crate::kernel::elementary::{exp, ln};
-use crate::kernel::lanes::{Block, Lanes};
+use crate::kernel::lanes::{BLOCK, Block, Lanes};
 use crate::kernel::normal::{INV_SQRT_2PI, norm_cdf};
 
-/// Exercise premium, currency per share, below which a contract counts as European.
-const PREMIUM_IGNORED: f64 = 0.001;
 /// How much wider than the volatilities at its making a pricer is built: they move during a session.
 const SIGMA_MARGIN: f64 = 1.12;
 
@@ -70,32 +69,39 @@ impl SliceTruth {
         }
     }
 
-    /// What exercise at once pays.
-    fn intrinsic(&self, strike: f64, right: Right) -> f64 {
-        (right.phi() * (self.s - strike)).max(0.0)
+    /// What exercising at the best of all fixed dates is worth: now, before a dividend (call) or after one (put).
+    fn fixed_exercise(&self, strike: f64, right: Right) -> f64 {
+        let Terms { r, b, divs, .. } = &self.terms;
+        let carry = r - b;
+        let present = |d: &Dividend| d.amount * exp(-carry * d.t);
+        let mut later: f64 = divs.iter().map(present).sum();
+        let x = self.s - later;
+        let mut best = right.phi() * (self.s - strike);
+        for d in divs {
+            let (before, after) = (later, later - present(d));
+            let held = if right == Right::Call { before } else { after };
+            best = best.max(right.phi() * ((x + held) * exp(-b * d.t) - strike * exp(-r * d.t)));
+            later = after;
+        }
+        best.max(0.0)
     }
 
-    /// An upper bound, or nearly one, of what the right to exercise early is worth.
+    /// An upper bound, or nearly one, of what the right to choose the date adds to the best fixed date and to expiry.
     ///
-    /// # Source  puts: interest on the strike (and a negative borrow rate's yield) while in the money, and no more than
-    ///           the call where nothing is paid (American parity); calls: dividends in excess of the strike's interest to
-    ///           the next ex-date, and the borrow rate's yield where it exceeds the interest
-    fn premium_bound(&self, strike: f64, right: Right) -> f64 {
+    /// # Source  puts: interest on the strike (and a negative borrow rate's yield) while in the money; calls: dividends in
+    /// excess of the strike's interest to the next ex-date, and the borrow rate's yield where it exceeds the interest; and
+    /// never more than the option of the other right is worth, as what is sure to be exercised is worth its forward
+    fn choice_bound(&self, strike: f64, right: Right) -> f64 {
         match right {
-            Right::Put => self.put_bound(strike),
-            Right::Call => self.call_bound(strike),
+            Right::Put => self.put_bound(strike).min(self.european(strike, Right::Call).value),
+            Right::Call => self.call_bound(strike).min(self.european(strike, Right::Put).value),
         }
     }
 
     fn put_bound(&self, strike: f64) -> f64 {
-        let Terms { t, r, b, divs } = &self.terms;
+        let Terms { t, r, b, .. } = &self.terms;
         let earned = strike * (1.0 - exp(-r * t)).max(0.0) + (-b).max(0.0) * t * strike;
-        let bound = earned * norm_cdf(-self.d1(strike) + self.sigma(strike) * t.sqrt());
-        if divs.is_empty() {
-            bound.min(self.european(strike, Right::Call).value + b.max(0.0) * t * self.s)
-        } else {
-            bound
-        }
+        earned * norm_cdf(-self.d1(strike) + self.sigma(strike) * t.sqrt())
     }
 
     fn call_bound(&self, strike: f64) -> f64 {
@@ -125,9 +131,10 @@ pub(super) struct Fair {
     pub(super) sigma: f64,
 }
 
-/// The pricers of one American (root, expiry): calls, then puts; none where exercise is worth nothing at any strike.
+/// The pricers of one American (root, expiry): those of calls, then those of puts, each for a run of strikes. Strikes
+/// between them, where exercising early is worth nothing, have European values.
 #[derive(Debug)]
-pub(super) struct Tables([Option<Table>; 2]);
+pub(super) struct Tables([Vec<Table>; 2]);
 
 #[derive(Debug)]
 struct Table {
@@ -136,47 +143,71 @@ struct Table {
 }
 
 impl Tables {
-    /// Builds what the strikes of an expiry need, at its truth at some instant.
-    pub(super) fn build(truth: &SliceTruth, strikes: &[f64]) -> Self {
-        Self([Right::Call, Right::Put].map(|right| {
-            let band = band(truth, strikes, right)?;
+    /// Builds what the strikes of an expiry need, at its truth at some instant. `ignored`: the error, currency per share,
+    /// that a value of this strike may have.
+    pub(super) fn build(truth: &SliceTruth, strikes: &[f64], ignored: impl Fn(f64) -> f64) -> Self {
+        let table = |right: Right, band: Band| {
             let pricer = Pricer::new(Style::American, right, &truth.terms, &band, Scheme::Fast);
-            Some(Table { pricer, band })
-        }))
+            Table { pricer, band }
+        };
+        Self(
+            [Right::Call, Right::Put].map(|right| {
+                bands(truth, strikes, right, &ignored).into_iter().map(|band| table(right, band)).collect()
+            }),
+        )
     }
 
     /// Raises European values to American ones: `strikes[i]` of `right` has the value `fair[i]`.
     pub(super) fn value(&self, truth: &SliceTruth, right: Right, strikes: &[f64], fair: &mut [Fair]) {
-        let Some(table) = &self.0[right as usize] else { return };
-        let held = |i: &usize| strikes[*i] >= table.band.k.0 && strikes[*i] <= table.band.k.1;
-        let rows: Vec<usize> = (0..strikes.len()).filter(held).collect();
-        let at = table.pricer.at(&truth.terms, truth.s);
-        for chunk in rows.chunks(Block::N) {
-            let place = |lane: usize| chunk[lane.min(chunk.len() - 1)];
-            let (low, high) = table.band.sigma;
-            let k = core::array::from_fn::<f64, 8, _>(|lane| strikes[place(lane)]);
-            let sigma = core::array::from_fn::<f64, 8, _>(|lane| fair[place(lane)].sigma.clamp(low, high));
-            let value = at.vol_jet(Block::load(&k), Block::load(&sigma)).value;
-            for (lane, &i) in chunk.iter().enumerate() {
-                fair[i].value = american(value.lane(lane), fair[i].value, truth.intrinsic(strikes[i], right));
+        for (fair, &strike) in fair.iter_mut().zip(strikes) {
+            fair.value = fair.value.max(truth.fixed_exercise(strike, right));
+        }
+        for table in &self.0[right as usize] {
+            let (low, high) = table.band.k;
+            let held = |i: &usize| strikes[*i] >= low && strikes[*i] <= high;
+            let rows: Vec<usize> = (0..strikes.len()).filter(held).collect();
+            for chunk in rows.chunks(Block::N) {
+                table.value(truth, strikes, chunk, fair);
             }
         }
     }
 }
 
-/// A table's value, held to what no American contract is below.
-fn american(table: f64, european: f64, intrinsic: f64) -> f64 {
-    let floor = european.max(intrinsic);
+impl Table {
+    /// The rows of one block.
+    fn value(&self, truth: &SliceTruth, strikes: &[f64], rows: &[usize], fair: &mut [Fair]) {
+        let row = |lane: usize| rows[lane.min(rows.len() - 1)];
+        let (low, high) = self.band.sigma;
+        let k = core::array::from_fn::<f64, BLOCK, _>(|lane| strikes[row(lane)]);
+        let sigma = core::array::from_fn::<f64, BLOCK, _>(|lane| fair[row(lane)].sigma.clamp(low, high));
+        let value = self.pricer.at(&truth.terms, truth.s).vol_jet(Block::load(&k), Block::load(&sigma)).value;
+        for (lane, &i) in rows.iter().enumerate() {
+            fair[i].value = american(value.lane(lane), fair[i].value);
+        }
+    }
+}
+
+/// A table's value, held to what no American contract is below; that where the table has none.
+fn american(table: f64, floor: f64) -> f64 {
     if table > floor { table } else { floor }
 }
 
-/// The strikes whose right to exercise early is worth something, and their volatilities with a margin.
-fn band(truth: &SliceTruth, strikes: &[f64], right: Right) -> Option<Band> {
-    let held = strikes.iter().filter(|&&k| truth.premium_bound(k, right) > PREMIUM_IGNORED);
-    let wide = |(low, high): (f64, f64), x: f64| (low.min(x), high.max(x));
-    let none = (f64::INFINITY, f64::NEG_INFINITY);
-    let (k, sigma) = held.fold((none, none), |(k, sigma), &strike| (wide(k, strike), wide(sigma, truth.sigma(strike))));
-    (k.0 <= k.1).then(|| Band { k, sigma: (sigma.0 / SIGMA_MARGIN, sigma.1 * SIGMA_MARGIN) })
+/// The strikes whose right to exercise early is worth something, in runs that one premium table serves, each with its
+/// volatilities and a margin. Boundary tables, which know no strike, take all strikes at once.
+fn bands(truth: &SliceTruth, strikes: &[f64], right: Right, ignored: &impl Fn(f64) -> f64) -> Vec<Band> {
+    let mut bands: Vec<Band> = Vec::new();
+    for &k in strikes.iter().filter(|&&k| truth.choice_bound(k, right) > ignored(k)) {
+        let sigma = truth.sigma(k);
+        let widest = if truth.terms.divs.is_empty() { f64::INFINITY } else { (sigma * truth.terms.t.sqrt()).max(0.18) };
+        match bands.last_mut().filter(|last| ln(k / last.k.0) < widest) {
+            Some(last) => {
+                last.k.1 = k;
+                last.sigma = (last.sigma.0.min(sigma / SIGMA_MARGIN), last.sigma.1.max(sigma * SIGMA_MARGIN));
+            }
+            None => bands.push(Band { k: (k, k), sigma: (sigma / SIGMA_MARGIN, sigma * SIGMA_MARGIN) }),
+        }
+    }
+    bands
 }
 
 #[cfg(test)]
@@ -208,8 +239,9 @@ mod tests {
         truth.terms.b = -0.003;
         truth.terms.divs = vec![Dividend { t: 0.1, amount: 0.1 }];
         let strikes = [60.0, 80.0, 100.0, 120.0];
-        assert!(band(&truth, &strikes, Right::Call).is_none());
-        let puts = band(&truth, &strikes, Right::Put).expect("puts are exercised early at positive rates");
-        assert!(puts.k.1 >= 120.0 && puts.sigma.0 < puts.sigma.1);
+        assert!(bands(&truth, &strikes, Right::Call, &|_| 0.001).is_empty());
+        let puts = bands(&truth, &strikes, Right::Put, &|_| 0.001);
+        let served = |k: f64| puts.iter().any(|band| band.k.0 <= k && k <= band.k.1);
+        assert!(served(100.0) && served(120.0), "puts are exercised early at positive rates: {puts:?}");
     }
 }

@@ -171,7 +171,7 @@ pub fn fit_base(points: &[Point], prior: &Prior, t: f64) -> Base {
         }
         base = Base::from_free(p, t);
         p = base.free();
-        if largest < 1e-4 {
+        if largest < 1e-3 {
             break;
         }
     }

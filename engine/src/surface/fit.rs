@@ -24,6 +24,8 @@ const INSIDE_ENOUGH: f64 = 0.95;
 const OUTLIER_HALVES: f64 = 6.0;
 /// Strikes this far in standard deviations from the money take calls and puts, others the out-of-the-money side.
 const BOTH_SIDES_SD: f64 = 1.0;
+/// More points than this teach three numbers nothing.
+const POINTS_MAX: usize = 48;
 /// Fewer quotes than this borrow their shape from neighbours.
 const QUOTES_FEW: usize = 6;
 
@@ -42,12 +44,16 @@ struct StrikeQuote {
 pub fn fit(slices: &[SurfaceInput]) -> Vec<Curve> {
     let quotes: Vec<Vec<StrikeQuote>> = slices.iter().map(merge_quotes).collect();
     let bases = fit_bases(slices, &quotes);
-    let mut curves: Vec<Curve> = (0..slices.len())
-        .map(|i| match bases[i] {
-            Some(base) => fit_curve(&slices[i], &quotes[i], base),
-            None => Curve::missing(slices[i].t),
-        })
-        .collect();
+    let mut before = (0.0, 0.0);
+    let mut curves: Vec<Curve> = Vec::with_capacity(slices.len());
+    for i in 0..slices.len() {
+        let Some(base) = bases[i] else {
+            curves.push(Curve::missing(slices[i].t));
+            continue;
+        };
+        curves.push(fit_curve(&slices[i], &quotes[i], base, before));
+        before = two_sided_range(quotes[i].iter().map(|q| (q, q.k)));
+    }
     repair(&mut curves);
     curves
 }
@@ -108,7 +114,7 @@ fn rough_vol(input: &SurfaceInput) -> f64 {
     for row in 0..input.strike_milli.len() {
         let (vol, used) = (input.vol_mid[row], input.used[row]);
         if used && vol > 0.0 {
-            let far = (f64::from(input.strike_milli[row]) * 1e-3 / input.fwd).ln().abs();
+            let far = (f64::from(input.strike_milli[row]) * 1e-3 - input.fwd).abs();
             if far < best[4].0 {
                 best[4] = (far, vol);
                 best.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
@@ -133,17 +139,22 @@ fn fit_bases(slices: &[SurfaceInput], quotes: &[Vec<StrikeQuote>]) -> Vec<Option
             })
         })
         .collect();
-    let firm = bases.clone();
-    for i in 0..slices.len() {
-        if bases[i].is_none() && slices[i].fwd > 0.0 {
-            bases[i] = borrowed_base(&slices[i], &points[i], slices, &firm);
+    // first those with a few quotes, then those with none, which may take their shape from the former
+    for with_quotes in [true, false] {
+        let known = bases.clone();
+        for i in 0..slices.len() {
+            if bases[i].is_none() && slices[i].fwd > 0.0 && points[i].is_empty() != with_quotes {
+                bases[i] = borrowed_base(&slices[i], &points[i], slices, &known);
+            }
         }
     }
     bases
 }
 
+/// What the base is fitted to: the two-sided quotes, thinned out where there are many.
 fn base_points(quotes: &[StrikeQuote]) -> Vec<Point> {
-    let two_sided = quotes.iter().filter(|q| !q.ask_only);
+    let every = quotes.len().div_ceil(POINTS_MAX).max(1);
+    let two_sided = quotes.iter().filter(|q| !q.ask_only).step_by(every);
     two_sided.map(|q| Point { k: q.k, ln_vol: q.mid, half: q.half.max(0.01) }).collect()
 }
 
@@ -152,12 +163,12 @@ fn borrowed_base(
     slice: &SurfaceInput,
     points: &[Point],
     slices: &[SurfaceInput],
-    firm: &[Option<Base>],
+    known: &[Option<Base>],
 ) -> Option<Base> {
     let own = rough_vol(slice);
     let (mut near, mut far) = (None, f64::INFINITY);
     let (mut w, mut wv) = (0.0, 0.0);
-    for (other, base) in slices.iter().zip(firm) {
+    for (other, base) in slices.iter().zip(known) {
         let Some(base) = base else { continue };
         let apart = (other.t / slice.t).ln().abs();
         let weight = 1.0 / (0.01 + apart * apart);
@@ -176,16 +187,21 @@ fn borrowed_base(
 }
 
 /// The spline over a base, softened until it meets the quotes, stiffened where it would bend into arbitrage.
-fn fit_curve(slice: &SurfaceInput, quotes: &[StrikeQuote], base: Base) -> Curve {
-    let places: Vec<f64> = quotes.iter().map(|q| spline_place(q.k / base.sd())).collect();
-    let (from, to) = quoted_range(quotes, &places);
-    let pieces = ((to - from + 2.0 * REACH) / KNOT_STEP).ceil().min(PIECES_MAX);
-    let step = (to - from + 2.0 * REACH) / pieces;
+///
+/// Its knots reach beyond its own quotes, and to those of the expiry before (log-moneyness `before`), with which it
+/// must not cross.
+fn fit_curve(slice: &SurfaceInput, quotes: &[StrikeQuote], base: Base, before: (f64, f64)) -> Curve {
+    let place = |k: f64| spline_place(k / base.sd());
+    let places: Vec<f64> = quotes.iter().map(|q| place(q.k)).collect();
+    let (from, to) = two_sided_range(quotes.iter().zip(places.iter().copied()));
+    let (start, end) = (from.min(place(before.0)) - REACH, to.max(place(before.1)) + REACH);
+    let pieces = ((end - start) / KNOT_STEP).ceil().min(PIECES_MAX);
+    let step = (end - start) / pieces;
     let mut curve = Curve {
         fwd: slice.fwd,
         t: slice.t,
         base,
-        spline: Spline::with_knots(from - REACH, to + REACH, pieces as usize),
+        spline: Spline::with_knots(start, end, pieces as usize),
         support: Support::default(),
         quoted: (from, to),
         outliers: 0,
@@ -201,9 +217,10 @@ fn fit_curve(slice: &SurfaceInput, quotes: &[StrikeQuote], base: Base) -> Curve 
     curve
 }
 
-fn quoted_range(quotes: &[StrikeQuote], places: &[f64]) -> (f64, f64) {
-    let firm = || quotes.iter().zip(places).filter(|(q, _)| !q.ask_only).map(|(_, &u)| u);
-    let (from, to) = (firm().fold(f64::INFINITY, f64::min), firm().fold(f64::NEG_INFINITY, f64::max));
+/// Least and greatest place of the two-sided quotes; the money where there are none.
+fn two_sided_range<'a>(quotes: impl Iterator<Item = (&'a StrikeQuote, f64)>) -> (f64, f64) {
+    let firm = quotes.filter(|(q, _)| !q.ask_only).map(|(_, place)| place);
+    let (from, to) = firm.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), u| (a.min(u), b.max(u)));
     if from <= to { (from, to) } else { (0.0, 0.0) }
 }
 
@@ -221,11 +238,13 @@ impl<'a> Problem<'a> {
             let y = q.mid - curve.base.vol(q.k / sd).ln();
             Sample { u, y, w: if q.ask_only { 0.0 } else { 1.0 / (q.half * q.half) } }
         });
+        let (start, end) = (curve.spline.place(1), curve.spline.place(curve.spline.len() - 2));
+        let beyond = |reach: f64| ((reach / step) as usize).saturating_sub(1);
         let bend_sd = BEND_SD * (step / KNOT_STEP).powi(2);
         let stiffness = Stiffness {
             bend: vec![1.0 / (bend_sd * bend_sd); curve.spline.len() - 2],
             end_slope: 1.0 / (0.02 * step).powi(2),
-            ends: 3,
+            ends: (beyond(curve.quoted.0 - start), beyond(end - curve.quoted.1)),
             level: 1.0,
         };
         Self { samples: samples.collect(), quotes, stiffness }

@@ -14,6 +14,7 @@ pub mod spline;
 pub use fit::fit;
 
 use crate::contract::Right;
+use crate::kernel::elementary::{exp, ln};
 use base::Base;
 use confidence::Support;
 use spline::Spline;
@@ -91,7 +92,7 @@ impl Curve {
     #[must_use]
     pub fn vol_at(&self, k: f64) -> f64 {
         let x = k / self.base.sd();
-        self.base.vol(x) * self.spline.value(spline_place(x)).exp()
+        self.base.vol(x) * exp(self.spline.value(spline_place(x)))
     }
 
     /// Total variance σ²t at log-moneyness.
@@ -143,12 +144,18 @@ const LINEAR_SD: f64 = 1.5;
 
 /// The spline's coordinate: fine near the money, coarse in the wings.
 fn spline_place(x: f64) -> f64 {
-    (x / LINEAR_SD).asinh()
+    let y = x / LINEAR_SD;
+    asinh(y, (1.0 + y * y).sqrt())
+}
+
+/// The inverse hyperbolic sine of y, given √(1 + y²).
+fn asinh(y: f64, root: f64) -> f64 {
+    ln(y.abs() + root).copysign(y)
 }
 
 /// The same with its first two derivatives in x.
 fn spline_place_jet(x: f64) -> (f64, f64, f64) {
     let y = x / LINEAR_SD;
     let root = (1.0 + y * y).sqrt();
-    (y.asinh(), 1.0 / (LINEAR_SD * root), -y / (LINEAR_SD * LINEAR_SD * root * root * root))
+    (asinh(y, root), 1.0 / (LINEAR_SD * root), -y / (LINEAR_SD * LINEAR_SD * root * root * root))
 }

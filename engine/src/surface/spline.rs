@@ -29,8 +29,8 @@ pub struct Stiffness {
     pub bend: Vec<f64>,
     /// 1/variance of the first difference between neighbours among the outermost coefficients.
     pub end_slope: f64,
-    /// How many coefficients at each end are held by `end_slope`.
-    pub ends: usize,
+    /// How many coefficients at the low and at the high end are held by `end_slope`.
+    pub ends: (usize, usize),
     /// 1/variance of every coefficient about zero.
     pub level: f64,
 }
@@ -181,8 +181,8 @@ fn add_penalties(bands: &mut [[f64; 4]], stiffness: &Stiffness) {
         bands[i + 1][1] -= 2.0 * w;
         bands[i + 1][2] += w;
     }
-    let held = stiffness.ends.min(n - 1);
-    for i in (1..=held).chain(n - held..n) {
+    let (low, high) = (stiffness.ends.0.min(n - 1), stiffness.ends.1.min(n - 1));
+    for i in (1..=low).chain(n - high..n) {
         bands[i][0] += stiffness.end_slope;
         bands[i][1] -= stiffness.end_slope;
         bands[i - 1][0] += stiffness.end_slope;
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     fn loose(n: usize) -> Stiffness {
-        Stiffness { bend: vec![1e-9; n - 2], end_slope: 0.0, ends: 0, level: 1e-12 }
+        Stiffness { bend: vec![1e-9; n - 2], end_slope: 0.0, ends: (0, 0), level: 1e-12 }
     }
 
     #[test]
@@ -245,7 +245,7 @@ mod tests {
     fn stiff_ends_run_flat_where_nothing_is_known() {
         let mut spline = Spline::with_knots(-2.0, 2.0, 20);
         let samples: Vec<_> = (0..20).map(|i| -0.5 + f64::from(i) / 20.0).map(|u| Sample { u, y: u, w: 1e4 }).collect();
-        let stiffness = Stiffness { bend: vec![10.0; 21], end_slope: 1e4, ends: 6, level: 1e-3 };
+        let stiffness = Stiffness { bend: vec![10.0; 21], end_slope: 1e4, ends: (6, 6), level: 1e-3 };
         spline.fit(&samples, &stiffness);
         assert!((spline.value(0.2) - 0.2).abs() < 0.01);
         assert!(spline.jet(1.99)[1].abs() < 0.02 && spline.value(50.0) < 2.0, "{:?}", spline.jet(1.99));

@@ -1,5 +1,7 @@
 //! Reads a recorded chain with its vendor columns.
 
+#![allow(clippy::unwrap_used, reason = "a test")]
+
 use engine::calibrate::SliceInput;
 use engine::contract::{ForwardBasis, Right, Style};
 use engine::kernel::dividends::Dividend;
@@ -7,7 +9,6 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 pub(crate) struct Recorded {
-    pub(crate) name: String,
     pub(crate) spot: f64,
     pub(crate) slices: Vec<RecordedSlice>,
 }
@@ -139,5 +140,5 @@ pub(crate) fn load(name: &str) -> Option<Recorded> {
             vendor_vega: column(5),
         });
     }
-    Some(Recorded { name: name.to_owned(), spot, slices })
+    Some(Recorded { spot, slices })
 }

@@ -2,6 +2,7 @@
 
 use engine::calibrate::{Calibrated, SliceInput, SliceState, chain};
 use engine::contract::{ForwardBasis, Right, Style};
+use engine::kernel::american::{Band, Pricer, Scheme};
 use engine::kernel::dividends::{Dividend, Terms};
 use engine::kernel::normal::norm_cdf;
 use engine::surface::{Curve, SurfaceInput, fit};
@@ -9,6 +10,7 @@ use engine::surface::{Curve, SurfaceInput, fit};
 /// One name.
 pub(crate) struct Market {
     pub(crate) s: f64,
+    pub(crate) style: Style,
     pub(crate) slices: Vec<TrueSlice>,
 }
 
@@ -49,6 +51,11 @@ struct Name {
     rho: f64,
     eta: f64,
     wide: f64,
+    /// How far the smile departs from SSVI near the money, part of the volatility.
+    bump: f64,
+    b: f64,
+    style: Style,
+    divs: Vec<Dividend>,
 }
 
 fn ssvi(theta: f64, rho: f64, eta: f64, k: f64) -> f64 {
@@ -57,13 +64,14 @@ fn ssvi(theta: f64, rho: f64, eta: f64, k: f64) -> f64 {
     0.5 * theta * (1.0 + rho * pk + ((pk + rho).powi(2) + 1.0 - rho * rho).sqrt())
 }
 
-pub(crate) fn black(phi: f64, fwd: f64, k: f64, df: f64, sd: f64) -> f64 {
-    let d1 = (fwd / k).ln() / sd + 0.5 * sd;
-    df * phi * (fwd * norm_cdf(phi * d1) - k * norm_cdf(phi * (d1 - sd)))
-}
-
 impl Market {
+    /// A European name without dividends.
     pub(crate) fn draw(seed: u64) -> Self {
+        Self::draw_style(seed, Style::European, None, &[])
+    }
+
+    /// A name by seed; `b`: its borrow rate, drawn if none is given.
+    pub(crate) fn draw_style(seed: u64, style: Style, b: Option<f64>, divs: &[Dividend]) -> Self {
         let mut dice = Dice(seed.wrapping_mul(7919).wrapping_add(17));
         let s = (dice.between(2.5, 6.5)).exp();
         let vol = dice.between(0.12, 0.9);
@@ -73,10 +81,13 @@ impl Market {
             rho: dice.between(-0.75, 0.2),
             eta: dice.between(0.7, 1.1),
             wide: dice.between(0.2, 3.0),
+            bump: dice.between(-0.03, 0.03),
+            b: b.unwrap_or(dice.between(-0.005, 0.06)),
+            style,
+            divs: divs.iter().map(|d| Dividend { amount: d.amount * s, ..*d }).collect(),
         };
-        let b = dice.between(-0.005, 0.06);
         let times = [2.0, 9.0, 30.0, 58.0, 121.0, 240.0, 500.0].map(|d: f64| d / 365.0);
-        Self { s, slices: times.iter().map(|&t| draw_slice(&mut dice, &name, s, t, b)).collect() }
+        Self { s, style, slices: times.iter().map(|&t| draw_slice(&mut dice, &name, s, t)).collect() }
     }
 
     pub(crate) fn nonsense(s: f64, t: f64, rows: &[(u32, bool, f64, f64)]) -> Self {
@@ -95,45 +106,50 @@ impl Market {
             age_s: vec![0.0; rows.len()],
             sigma: vec![0.2; rows.len()],
         };
-        Self { s, slices: vec![slice(t), slice(1.5 * t)] }
+        Self { s, style: Style::European, slices: vec![slice(t), slice(1.5 * t)] }
     }
 }
 
-fn draw_slice(dice: &mut Dice, name: &Name, s: f64, t: f64, b: f64) -> TrueSlice {
+fn draw_slice(dice: &mut Dice, name: &Name, s: f64, t: f64) -> TrueSlice {
     let r = 0.045;
-    let fwd = Terms { t, r, b, divs: Vec::new() }.fwd(s);
+    let divs: Vec<Dividend> = name.divs.iter().filter(|d| d.t <= t).copied().collect();
+    let terms = Terms { t, r, b: name.b, divs };
+    let fwd = terms.fwd(s);
     let decay = (1.0 - (-3.0 * t).exp()) / (3.0 * t);
     let theta = t * (name.long_vol.powi(2) + (name.vol.powi(2) - name.long_vol.powi(2)) * decay);
     let sd = theta.sqrt();
     let step = [0.5, 1.0, 2.5, 5.0, 10.0, 25.0].into_iter().find(|h| *h > 0.2 * sd * s).unwrap_or(50.0);
     let reach = (2.5 * sd).max(0.15);
     let (low, high) = ((s * (-reach).exp() / step).ceil() as u32, (s * reach.exp() / step).floor() as u32);
-    let df = (-r * t).exp();
     let mut out = TrueSlice {
         t,
         r,
         fwd,
-        divs: Vec::new(),
-        strike_milli: Vec::new(),
-        right: Vec::new(),
+        strike_milli: (low.max(1)..=high).flat_map(|i| [i * (step * 1000.0) as u32; 2]).collect(),
+        right: (low.max(1)..=high).flat_map(|_| [Right::Call, Right::Put]).collect(),
         bid: Vec::new(),
         ask: Vec::new(),
         age_s: Vec::new(),
         sigma: Vec::new(),
+        divs: terms.divs.clone(),
     };
-    for i in low.max(1)..=high {
-        let k = f64::from(i) * step;
-        let w = ssvi(theta, name.rho, name.eta, (k / fwd).ln());
-        for right in [Right::Call, Right::Put] {
-            let v = black(right.phi(), fwd, k, df, w.sqrt());
-            let (bid, ask) = quote(dice, name, s, t, v, w.sqrt(), (fwd / k).ln());
-            out.strike_milli.push(i * (step * 1000.0) as u32);
-            out.right.push(right);
-            out.bid.push(bid);
-            out.ask.push(ask);
-            out.age_s.push(0.0);
-            out.sigma.push((w / t).sqrt());
-        }
+    let strike = |i: usize| f64::from(out.strike_milli[i]) * 1e-3;
+    let smile = |k: f64| {
+        let x = (k / fwd).ln() / sd;
+        let bump = 1.0 + name.bump * (1.5 * x).sin() * (-x * x / 8.0).exp();
+        (ssvi(theta, name.rho, name.eta, (k / fwd).ln()) / t).sqrt() * bump
+    };
+    out.sigma = (0..out.right.len()).map(|i| smile(strike(i))).collect();
+    let ends = |x: f64, y: f64| (x.min(y), x.max(y));
+    let vols = out.sigma.iter().fold((f64::INFINITY, 0.0), |(a, b), &v| (ends(a, v).0, ends(b, v).1));
+    let band = Band { k: (strike(0), strike(out.right.len() - 1)), sigma: vols };
+    let pricers = [Right::Call, Right::Put].map(|r| Pricer::new(name.style, r, &terms, &band, Scheme::Fast));
+    for i in 0..out.right.len() {
+        let v = pricers[out.right[i] as usize].at(&terms, s).vol_jet(strike(i), out.sigma[i]).value;
+        let (bid, ask) = quote(dice, name, s, t, v, out.sigma[i] * t.sqrt(), (fwd / strike(i)).ln());
+        out.bid.push(bid);
+        out.ask.push(ask);
+        out.age_s.push(0.0);
     }
     out
 }
@@ -159,9 +175,9 @@ fn quote(dice: &mut Dice, name: &Name, s: f64, t: f64, v: f64, sd: f64, x: f64) 
 }
 
 impl TrueSlice {
-    pub(crate) fn input(&self, s: f64) -> SliceInput<'_> {
+    pub(crate) fn input(&self, s: f64, style: Style) -> SliceInput<'_> {
         SliceInput {
-            style: Style::European,
+            style,
             basis: ForwardBasis::Spot,
             t: self.t,
             s,
@@ -177,6 +193,13 @@ impl TrueSlice {
 
     pub(crate) fn is_otm(&self, row: usize) -> bool {
         self.right[row].phi() * (f64::from(self.strike_milli[row]) * 1e-3 - self.fwd) > 0.0
+    }
+
+    /// The true volatility at the strike nearest to the forward.
+    pub(crate) fn at_the_money(&self) -> f64 {
+        let away = |i: &usize| (f64::from(self.strike_milli[*i]) * 1e-3 - self.fwd).abs();
+        let nearest = (0..self.sigma.len()).min_by(|a, b| away(a).total_cmp(&away(b)));
+        nearest.map_or(f64::NAN, |i| self.sigma[i])
     }
 
     /// The least sum of half spreads of a call and a put of one strike.
@@ -204,7 +227,7 @@ fn states(n: usize) -> Vec<SliceState> {
 }
 
 pub(crate) fn calibrate(market: &Market) -> Vec<Calibrated> {
-    let inputs: Vec<SliceInput> = market.slices.iter().map(|s| s.input(market.s)).collect();
+    let inputs: Vec<SliceInput> = market.slices.iter().map(|s| s.input(market.s, market.style)).collect();
     chain(&inputs, &mut states(inputs.len()))
 }
 

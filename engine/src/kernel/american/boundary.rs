@@ -4,10 +4,9 @@
 //! (Andersen, Lake and Offengenden, 2016, equation A). They iterate a fixed point; with high rates or low volatility
 //! those sweeps diverge, and their damped forms need up to 200. Newton with the whole matrix takes 4 to 10 steps for
 //! every sign and size of rates, and the same matrix gives the boundary's derivative in a rate without a second
-//! solution. The lanes of a solve are volatilities; a
-//! [`Boundary`] keeps H/sigma² as a polynomial in √tau and ln sigma, so that one table serves every spot, every strike
-//! (B scales with K), every volatility of its range and every moment until expiry. Calls are puts with rate and yield
-//! exchanged, ln(B/K) with the other sign. Never: a spot.
+//! solution. The lanes of a solve are volatilities; a [`Boundary`] keeps H/sigma² as a polynomial in √tau and ln sigma,
+//! so that one table serves every spot, every strike (B scales with K), every volatility of its range and every moment
+//! until expiry. Calls are puts with rate and yield exchanged, ln(B/K) with the other sign. Never: a spot.
 
 use super::super::dividends::Terms;
 use super::super::elementary::{exp, ln};
@@ -280,6 +279,8 @@ pub(super) enum Rate {
 pub(super) struct Boundary {
     /// Greatest time to expiry, years.
     pub(super) t: f64,
+    /// Time to expiry beyond which the boundary no longer moves, or `t`.
+    span: f64,
     /// The rates it was solved at.
     pub(super) r: f64,
     pub(super) b: f64,
@@ -307,9 +308,13 @@ impl Boundary {
         let (lo, hi) = (sigma.0.ln(), sigma.1.ln());
         let (centre, half) = (0.5 * (lo + hi), (0.5 * (hi - lo)).max(0.05));
         let nodes: Vec<f64> = chebyshev_roots(NODES).iter().map(|x| (centre + half * x).exp()).collect();
+        let span = match right {
+            Right::Put => t.min(settling(r, b, sigma)),
+            Right::Call => t.min(settling(b, r, sigma)),
+        };
         let put = |r: f64, b: f64| match right {
-            Right::Put => Put { rate: r, yield_: b, t },
-            Right::Call => Put { rate: b, yield_: r, t },
+            Right::Put => Put { rate: r, yield_: b, t: span },
+            Right::Call => Put { rate: b, yield_: r, t: span },
         };
         let (base, lanes) = (put(r, b), Sigmas::load(&nodes));
         let y = base.solve(grid, lanes);
@@ -330,14 +335,14 @@ impl Boundary {
         let h = fit(grid, &below.iter().map(|d| *d * *d).collect::<Vec<_>>());
         let h = h.into_iter().zip(one.1).zip(two.1).map(|((h, one), two)| [h, one, two]).collect();
         let ln_b0 = [base.ln_b0(), one.0, two.0];
-        Self { t, r, b, sigma, moved, sign: -right.phi(), ln_b0, centre, half, h }
+        Self { t, span, r, b, sigma, moved, sign: -right.phi(), ln_b0, centre, half, h }
     }
 
     /// The boundary at `tau` years before expiry as a polynomial in ln sigma, at rates that have [`Self::moved_by`]
     /// `by`.
     #[inline(always)]
     pub(super) fn at_time(&self, tau: f64, by: [f64; 2]) -> Slice {
-        let z = 2.0 * (tau / self.t).max(0.0).sqrt() - 1.0;
+        let z = 2.0 * (tau / self.span).clamp(0.0, 1.0).sqrt() - 1.0;
         let (mut before, mut now) = (z, 1.0);
         let mut sum = [[0.0; NODES]; 2];
         let (mut moved, mut ln_b0) = ([0.0; NODES], self.ln_b0[0]);
@@ -377,6 +382,19 @@ impl Boundary {
     pub(super) fn place<L: Lanes>(&self, sigma: L) -> (L, f64) {
         ((ln(sigma) - L::splat(self.centre)) * L::splat(1.0 / self.half), 1.0 / self.half)
     }
+}
+
+/// The time to expiry at which the boundary has come within 1e-11 of the perpetual one, at every volatility of a range.
+///
+/// Values of a life tau differ from perpetual ones like e^(−lambda·tau), lambda = (drift of ln X)²/(2·sigma²) + rate.
+/// Where that is early in the life (a high rate over a low volatility), polynomials over all of it would see a jump.
+fn settling(rate: f64, yield_: f64, sigma: (f64, f64)) -> f64 {
+    let still = (2.0 * (rate - yield_)).max(0.0).sqrt().clamp(sigma.0, sigma.1);
+    let lambda = |sigma: f64| {
+        let drift = rate - yield_ - 0.5 * sigma * sigma;
+        drift * drift / (2.0 * sigma * sigma) + rate
+    };
+    25.0 / lambda(still).min(lambda(sigma.0)).min(lambda(sigma.1)).max(1e-9)
 }
 
 /// The step of the difference in `moved`: away from the kink at rate = yield, and never across 0 of the put's rate.
@@ -482,4 +500,78 @@ fn slope_taylor<L: Lanes>(c: &[f64; NODES], x: L) -> [L; 2] {
         t[0] = t[0].mul_add(x, L::splat(*c));
     }
     t
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Band, Pricer};
+    use super::*;
+    use crate::contract::Style;
+
+    const RATES: [(f64, f64); 7] =
+        [(0.05, 0.0), (0.05, 0.03), (0.03, 0.06), (0.08, -0.02), (0.02, 0.5), (0.4, 0.05), (1.4, 0.12)];
+
+    fn ln_b(right: Right, (r, b, t): (f64, f64, f64), sigma: f64) -> f64 {
+        let table = Boundary::new(right, (r, b, t), (0.9 * sigma, 1.1 * sigma), Scheme::Accurate);
+        table.at_time(t, [0.0; 2]).ln_b(sigma, table.place(sigma).0)
+    }
+
+    #[test]
+    fn value_at_the_boundary_is_the_exercise_value() {
+        // the solver imposes the slope there, not the value
+        for right in [Right::Call, Right::Put] {
+            for (r, b) in RATES {
+                let (r, b) = if right == Right::Call { (b, r) } else { (r, b) };
+                for (t, sigma) in
+                    [(0.02, 0.3), (0.5, 0.15), (2.0, 0.6), (3.0, 0.04), (1e-5, 4.0), (3e-3, 0.01), (10.0, 1.0)]
+                {
+                    let terms = Terms { t, r, b, divs: vec![] };
+                    let band = Band { k: (50.0, 200.0), sigma: (0.9 * sigma, 1.1 * sigma) };
+                    let pricer = Pricer::new(Style::American, right, &terms, &band, Scheme::Accurate);
+                    let inside = 1e-4 * right.phi() * sigma * t.sqrt();
+                    let s = 100.0 * (ln_b(right, (r, b, t), sigma) - inside).exp();
+                    let g = pricer.at(&terms, s).greeks(100.0, sigma);
+                    let exercise = right.phi() * (s - 100.0);
+                    // gamma there is 2(rK − bS)/(sigma·S)², a density of its own
+                    let curve = 3.0 * (r * 100.0 - b * s).abs() / (sigma * sigma * s) * inside.abs();
+                    assert!(
+                        (g.value - exercise).abs() <= 1e-5 * s.max(100.0) * sigma * t.sqrt(),
+                        "{right:?} {terms:?} sigma {sigma}: {g:?} {exercise}"
+                    );
+                    assert!(
+                        (g.delta - right.phi()).abs() <= 2e-3 + curve,
+                        "{right:?} {terms:?} sigma {sigma}: {}",
+                        g.delta
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn boundary_of_a_long_life_is_the_perpetual_one() {
+        // Merton (1973): B = K·m/(m − 1), m the negative root of ½σ²m(m − 1) + (r − b)m = r
+        for (r, b, sigma) in [(0.05, 0.0, 0.2f64), (0.06, 0.03, 0.3), (0.04, 0.05, 0.25)] {
+            let a = (r - b) / (sigma * sigma) - 0.5;
+            let m = -a - (a * a + 2.0 * r / (sigma * sigma)).sqrt();
+            let perpetual: f64 = m / (m - 1.0);
+            let ours = ln_b(Right::Put, (r, b, 150.0), sigma);
+            assert!((ours - perpetual.ln()).abs() <= 2e-3, "r {r} b {b} sigma {sigma}: {} not {perpetual}", ours.exp());
+        }
+    }
+
+    #[test]
+    fn boundaries_exist_for_hard_terms() {
+        for right in [Right::Call, Right::Put] {
+            for (r, b) in RATES.into_iter().chain([(1.5, 0.0), (0.05, 2.0), (0.0, -0.03), (1e-6, 1e-3), (0.05, 0.05)]) {
+                let (r, b) = if right == Right::Call { (b, r) } else { (r, b) };
+                for t in [1e-5, 0.003, 0.2, 3.0, 10.0] {
+                    for sigma in [0.01, 0.03, 0.1, 0.8, 4.0] {
+                        let y = -right.phi() * ln_b(right, (r, b, t), sigma);
+                        assert!((-300.0..=0.0).contains(&y), "{right:?} r {r} b {b} t {t} sigma {sigma}: {y}");
+                    }
+                }
+            }
+        }
+    }
 }

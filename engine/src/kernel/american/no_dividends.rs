@@ -66,7 +66,7 @@ impl NoDividends {
             }
             exercised = exercised | part.beyond;
         }
-        (jet, exercised | self.at_intrinsic(jet.v, x, k))
+        (jet, exercised | at_intrinsic(self.phi, jet.v, x, k))
     }
 
     /// As [`Self::jet`], volatility derivatives only.
@@ -83,15 +83,11 @@ impl NoDividends {
             }
             exercised = exercised | part.beyond;
         }
-        (jet, exercised | self.at_intrinsic(jet.value, x, k))
+        (jet, exercised | at_intrinsic(self.phi, jet.value, x, k))
     }
 
     fn nowhere<L: Lanes>(&self, sigma: L) -> L::Mask {
         sigma.lt(L::splat(f64::NEG_INFINITY))
-    }
-
-    fn at_intrinsic<L: Lanes>(&self, value: L, x: L, k: L) -> L::Mask {
-        (value - (x - k) * L::splat(self.phi)).lt(k * L::splat(EXERCISED))
     }
 
     /// The lanes that `table` serves, ready for the integral; `None` where there are none.
@@ -126,6 +122,11 @@ impl NoDividends {
     }
 }
 
+/// The lanes where a value does not exceed the exercise value (MODEL).
+pub(super) fn at_intrinsic<L: Lanes>(phi: f64, value: L, x: L, k: L) -> L::Mask {
+    (value - (x - k) * L::splat(phi)).lt(k * L::splat(EXERCISED))
+}
+
 /// The lanes of a block that one table serves.
 struct Part<L: Lanes> {
     lanes: L::Mask,
@@ -140,7 +141,7 @@ struct Part<L: Lanes> {
 /// European value plus premium, at fixed X. Without dividends the value is homogeneous in (X, K), and scaling time gives
 /// r·V_r + b·V_b + ½·sigma·V_sigma = t·V_t: the rate without a derivative of its own, and the strike, follow from these.
 #[inline(always)]
-fn add<L: Lanes>(plain: &Jet<L>, gain: &Premium<L>, at: &Contract<L>, moved: Rate) -> Jet<L> {
+pub(super) fn add<L: Lanes>(plain: &Jet<L>, gain: &Premium<L>, at: &Contract<L>, moved: Rate) -> Jet<L> {
     let c = |v: f64| L::splat(v);
     let [l1, l2, l3, l4] = gain.l;
     let inv_x = c(1.0) / at.x;
@@ -190,7 +191,7 @@ fn by_rates<L: Lanes>(plain: &Jet<L>, gain: &Premium<L>, at: &Contract<L>, moved
 }
 
 #[inline(always)]
-fn add_vol<L: Lanes>(plain: &VolJet<L>, gain: &Premium<L>) -> VolJet<L> {
+pub(super) fn add_vol<L: Lanes>(plain: &VolJet<L>, gain: &Premium<L>) -> VolJet<L> {
     VolJet {
         value: plain.value + gain.v,
         vega: plain.vega + gain.sigma[0],

@@ -5,7 +5,7 @@ use super::solver::SAME_DATE;
 use crate::kernel::dividends::Terms;
 
 /// Carry below this share of the strike is none.
-const NEGLIGIBLE: f64 = 1e-4;
+const NEGLIGIBLE: f64 = 2e-5;
 /// What a call may lose, as a share of its intrinsic value and where it loses most, by not being watched before the
 /// first ex-date.
 const WAITING_COSTS: f64 = 2e-4;
@@ -42,7 +42,7 @@ pub(super) fn continuous(phi: f64, terms: &Terms) -> bool {
 /// Whether the exercise region between ex-dates can have two boundaries, so that nothing may assume one.
 pub(super) fn two_sided(phi: f64, terms: &Terms) -> bool {
     let Terms { r, b, .. } = *terms;
-    if phi > 0.0 { r < b && b < 0.0 } else { b < 0.0 && (r <= 0.0 || !terms.divs.is_empty()) }
+    if phi > 0.0 { r < b && b < 0.0 } else { b < r && r <= 0.0 }
 }
 
 /// From when on exercise can pay for any contract of the span.
@@ -99,11 +99,18 @@ fn put_start(terms: &Terms, span: &Span) -> Start {
     if terms.r <= 1e-9 {
         return if terms.b >= 0.0 { Start::Never } else { Start::Now };
     }
-    let ends = [span.k.0, span.k.1].map(|k| deterministic_put_start(terms, k));
-    match ends.into_iter().flatten().reduce(f64::min) {
-        None => Start::Never,
-        Some(date) if date > 0.0 => Start::At(date),
-        Some(_) => Start::Now,
+    let first = |terms: &Terms| {
+        let ends = [span.k.0, span.k.1].map(|k| deterministic_put_start(terms, k));
+        ends.into_iter().flatten().fold(f64::INFINITY, f64::min)
+    };
+    let date = first(terms);
+    // with b < 0 waiting costs −bX besides, X up to K: exercise may begin earlier, on an island of X
+    let island = terms.b < 0.0 && first(&Terms { r: terms.r - terms.b, ..terms.clone() }) < date;
+    match date {
+        _ if island => Start::Now,
+        f64::INFINITY => Start::Never,
+        0.0 => Start::Now,
+        date => Start::At(date),
     }
 }
 

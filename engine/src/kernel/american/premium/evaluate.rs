@@ -7,7 +7,7 @@
 
 use super::chebyshev::{Local, local, local_slope};
 use super::exercise::{Exercise, Inputs, carry, discount, exercised_later};
-use super::table::{Layout, Table};
+use super::table::{Layout, Table, Tangents};
 use super::taylor::{Taylor, at};
 use crate::kernel::elementary::exp;
 use crate::kernel::lanes::{Lanes, Mask};
@@ -159,18 +159,23 @@ impl Table {
 
     /// The tangent tensors of term `term`: values and slopes of ∂/∂r, value of ∂/∂b.
     #[inline(always)]
-    fn tangents<L: Lanes>(&self, term: usize, (us, uk): (L, L)) -> ([L; 2], L) {
+    fn tangent_term<L: Lanes>(&self, tangents: &Tangents, term: usize, (us, uk): (L, L)) -> ([L; 2], L) {
         let n = self.tangent_sigma.len() * self.tangent_strike.len();
         let (s, k) = ((&self.tangent_sigma, us), (&self.tangent_strike, uk));
         let range = term * n..(term + 1) * n;
-        let r = local_slope(&self.by_r[range.clone()], s, k);
-        (r, local_slope(&self.by_b[range], s, k)[0])
+        let r = local_slope(&tangents.by_r[range.clone()], s, k);
+        (r, local_slope(&tangents.by_b[range], s, k)[0])
+    }
+
+    /// The tangents, where they are read.
+    fn read_tangents<const ALL: bool>(&self) -> Option<&Tangents> {
+        ALL.then(|| self.tangents())
     }
 
     /// How many terms the premium's series has, and how many of the tangents' are read.
-    fn n_terms<const ALL: bool>(&self) -> (usize, usize) {
+    fn n_terms(&self, tangents: Option<&Tangents>) -> (usize, usize) {
         let tangent = self.tangent_sigma.len() * self.tangent_strike.len();
-        let tangents = if ALL { self.by_r.len() / tangent } else { 0 };
+        let tangents = tangents.map_or(0, |t| t.by_r.len() / tangent);
         (self.premium.len() / (self.sigma.len() * self.strike.len()), tangents)
     }
 
@@ -180,7 +185,8 @@ impl Table {
         let zero = L::splat(0.0);
         let units = self.units(on);
         let n = self.sigma.len() * self.strike.len();
-        let (terms, tangents) = self.n_terms::<ALL>();
+        let rates = self.read_tangents::<ALL>();
+        let (terms, tangents) = self.n_terms(rates);
         let mut sum = Moments::zero();
         // T and its derivatives, of this term and of the one before
         let (mut before, mut t) = ([zero; 5], [zero; 5]);
@@ -193,8 +199,8 @@ impl Table {
                 (&self.strike, units.1),
             );
             sum.add::<ALL>(&f, &t);
-            if term < tangents {
-                let (r, b) = self.tangents(term, units);
+            if let Some(rates) = rates.filter(|_| term < tangents) {
+                let (r, b) = self.tangent_term(rates, term, units);
                 sum.add_tangents(r, b, &t);
             }
             let half = if term == 0 { 0.5 } else { 1.0 };
@@ -244,15 +250,18 @@ impl Table {
             return sum;
         }
         let units = self.units(on);
-        let (terms, tangents) = self.n_terms::<ALL>();
+        let rates = self.read_tangents::<ALL>();
+        let (terms, tangents) = self.n_terms(rates);
         let n = self.sigma.len() * self.strike.len();
         let mut f = [Local { s: [zero; 4], k: [zero; 2] }; MOST_TERMS];
         let mut tangent = [([zero; 2], zero); MOST_TERMS];
         for (f, c) in f.iter_mut().zip(self.premium.chunks_exact(n)) {
             *f = local::<L, ALL>(c, (&self.sigma, units.0), (&self.strike, units.1));
         }
-        for (term, out) in tangent.iter_mut().enumerate().take(tangents) {
-            *out = self.tangents(term, units);
+        if let Some(rates) = rates {
+            for (term, out) in tangent.iter_mut().enumerate().take(tangents) {
+                *out = self.tangent_term(rates, term, units);
+            }
         }
         for &(node, weight) in &self.gauss {
             let w = length.mul_add(c(node), from);

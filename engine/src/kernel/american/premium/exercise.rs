@@ -88,11 +88,11 @@ pub(super) fn exercised_later<V: Lanes>(e: &Exercise, on: &Inputs<V>, z: &Taylor
     let forward = on.x - on.log_strike + carry(e.r, e.b, e.t);
     let d1 = ((forward * on.inverse_sigma).scale(c(1.0 / root_t)) + spread.scale(c(0.5))).scale(phi);
     let d2 = d1 - spread.scale(phi);
-    let rho = (e.ts / e.t).sqrt();
+    let rho = Correlation::new((e.ts / e.t).sqrt());
     let collected = Taylor::constant(c(e.a)).with(at::R, c(e.a_r)).with(at::B, c(-e.a_r));
-    let share = discount(e.b, e.ts, at::B) * normal(&a1) - discount(e.b, e.t, at::B) * normal_pair(&a1, &d1, rho);
+    let share = discount(e.b, e.ts, at::B) * normal(&a1) - discount(e.b, e.t, at::B) * normal_pair(&a1, &d1, &rho);
     let cash = discount(e.r, e.ts, at::R) * (on.strike - collected) * normal(&a2)
-        - discount(e.r, e.t, at::R) * on.strike * normal_pair(&a2, &d2, rho);
+        - discount(e.r, e.t, at::R) * on.strike * normal_pair(&a2, &d2, &rho);
     (on.spot * share - cash).scale(phi)
 }
 
@@ -110,7 +110,7 @@ fn normal<V: Lanes>(d: &Taylor<V>) -> Taylor<V> {
 
 /// P(Z₁ ≤ a, Z₂ ≤ d) of two series, correlation `rho`.
 #[inline(never)]
-fn normal_pair<V: Lanes>(a: &Taylor<V>, d: &Taylor<V>, rho: f64) -> Taylor<V> {
+fn normal_pair<V: Lanes>(a: &Taylor<V>, d: &Taylor<V>, rho: &Correlation) -> Taylor<V> {
     let c = |v: f64| V::splat(v);
     let n = partials(a.value(), d.value(), rho);
     let (a, d) = (a.moving(), d.moving());
@@ -137,8 +137,9 @@ fn normal_pair<V: Lanes>(a: &Taylor<V>, d: &Taylor<V>, rho: f64) -> Taylor<V> {
 }
 
 /// ∂^(i+j)/∂a^i∂d^j of the normal distribution in two dimensions at `[i][j]`, i + j ≤ 4.
-fn partials<V: Lanes>(a: V, d: V, rho: f64) -> [[V; 5]; 5] {
+fn partials<V: Lanes>(a: V, d: V, correlation: &Correlation) -> [[V; 5]; 5] {
     let c = |v: f64| V::splat(v);
+    let rho = correlation.rho;
     let q2 = 1.0 - rho * rho;
     let (q, rho_v) = (q2.sqrt(), c(rho));
     let density = |x: V| exp(x * x * c(-0.5)) * c(INV_SQRT_2PI);
@@ -146,7 +147,7 @@ fn partials<V: Lanes>(a: V, d: V, rho: f64) -> [[V; 5]; 5] {
     let joint = density(a) * density(u) * c(1.0 / q);
     let one = c(1.0);
     let mut n = [[c(0.0); 5]; 5];
-    n[0][0] = normal_pair_value(a, d, rho);
+    n[0][0] = normal_pair_value(a, d, correlation);
     n[1][1] = joint;
     n[2][1] = -(joint * v) * c(1.0 / q);
     n[1][2] = -(joint * u) * c(1.0 / q);
@@ -180,26 +181,42 @@ const GAUSS: [(f64, f64); 10] = [
     (0.993_128_599_185_094_9, 0.017_614_007_139_152_12),
 ];
 
-/// P(Z₁ ≤ a, Z₂ ≤ d), correlation `rho` in (0, 1).
+/// A correlation in (0, 1), and what the integral over it needs.
+#[derive(Clone, Copy, Debug)]
+struct Correlation {
+    rho: f64,
+    /// sin θ, 1/cos²θ and weight/2π at the nodes on (0, asin ρ).
+    nodes: [(f64, f64, f64); 20],
+}
+
+impl Correlation {
+    fn new(rho: f64) -> Self {
+        let half = 0.5 * rho.asin();
+        let node = |i: usize| {
+            let (x, weight) = GAUSS[i / 2];
+            let sine = (half * if i.is_multiple_of(2) { 1.0 + x } else { 1.0 - x }).sin();
+            (sine, 1.0 / (1.0 - sine * sine), weight * half / core::f64::consts::TAU)
+        };
+        Correlation { rho, nodes: core::array::from_fn(node) }
+    }
+}
+
+/// P(Z₁ ≤ a, Z₂ ≤ d).
 #[inline(never)]
-fn normal_pair_value<V: Lanes>(a: V, d: V, rho: f64) -> V {
-    if rho < STEEP { pair_by_angle(a, d, rho) } else { pair_near_one(a, d, rho) }
+fn normal_pair_value<V: Lanes>(a: V, d: V, rho: &Correlation) -> V {
+    if rho.rho < STEEP { pair_by_angle(a, d, rho) } else { pair_near_one(a, d, rho.rho) }
 }
 
 /// N(a)N(d) + ∫₀^asin ρ exp(−(a² + d² − 2ad·sin θ)/(2cos²θ)) dθ/2π.
-fn pair_by_angle<V: Lanes>(a: V, d: V, rho: f64) -> V {
+fn pair_by_angle<V: Lanes>(a: V, d: V, rho: &Correlation) -> V {
     let c = |v: f64| V::splat(v);
     let (half_squares, product) = ((a * a + d * d) * c(0.5), a * d);
-    let half_angle = 0.5 * rho.asin();
-    let mut sum = c(0.0);
-    for (x, w) in GAUSS {
-        for x in [x, -x] {
-            let sine = (half_angle * (1.0 + x)).sin();
-            let exponent = (product * c(sine) - half_squares) * c(1.0 / (1.0 - sine * sine));
-            sum = exp(exponent).mul_add(c(w), sum);
-        }
+    let mut sum = norm_cdf(a) * norm_cdf(d);
+    for (sine, inverse, weight) in rho.nodes {
+        let exponent = (product * c(sine) - half_squares) * c(inverse);
+        sum = exp(exponent).mul_add(c(weight), sum);
     }
-    norm_cdf(a) * norm_cdf(d) + sum * c(half_angle / core::f64::consts::TAU)
+    sum
 }
 
 /// N(min(a, d)) less the integral from ρ to 1, its singular part removed by hand.
@@ -257,7 +274,8 @@ mod tests {
         for rho in [0.05, 0.3, 0.7, 0.9, 0.93, 0.97, 0.995, 0.9999] {
             for a in [-3.0, -1.1, 0.0, 0.4, 2.5] {
                 for d in [-4.0, -0.9, 0.001, 0.4, 1.7, 5.0] {
-                    let (got, want) = (normal_pair_value::<f64>(a, d, rho), by_brute_force(a, d, rho));
+                    let (got, want) =
+                        (normal_pair_value::<f64>(a, d, &Correlation::new(rho)), by_brute_force(a, d, rho));
                     assert!((got - want).abs() < 5e-12, "a {a} d {d} rho {rho}: {got} {want} {:e}", got - want);
                 }
             }
@@ -266,11 +284,11 @@ mod tests {
 
     #[test]
     fn partials_agree_with_differences() {
-        for rho in [0.2, 0.8, 0.96] {
+        for rho in [0.2, 0.8, 0.96].map(Correlation::new) {
             let (a, d, h) = (0.3, -0.6, 1e-4);
-            let mid = partials::<f64>(a, d, rho);
-            let by_a = [partials::<f64>(a + h, d, rho), partials::<f64>(a - h, d, rho)];
-            let by_d = [partials::<f64>(a, d + h, rho), partials::<f64>(a, d - h, rho)];
+            let mid = partials::<f64>(a, d, &rho);
+            let by_a = [partials::<f64>(a + h, d, &rho), partials::<f64>(a - h, d, &rho)];
+            let by_d = [partials::<f64>(a, d + h, &rho), partials::<f64>(a, d - h, &rho)];
             for i in 0..4 {
                 for j in 0..4 - i {
                     let (up, down) = (&by_a[0][i][j], &by_a[1][i][j]);

@@ -1,5 +1,5 @@
-//! The best exercise date fixed in advance: what an option far from its strike is worth above the European one, and a
-//! bound that no value may fall below. Never: a table.
+//! The best exercise date fixed in advance: the value of an option far from its strike, and a bound that no value may
+//! fall below. Never: a table.
 
 use super::exercise::Inputs;
 use super::taylor::{Taylor, at};
@@ -45,9 +45,9 @@ impl<L: Lanes> Date<L> {
     }
 }
 
-/// What the best date is worth above exercise at expiry, as a series: the premium far from the strike. And its value.
+/// What the best date is worth, as a series: the value far from the strike.
 #[inline(never)]
-pub(super) fn planned<L: Lanes>(phi: f64, terms: &Terms, on: &Inputs<L>) -> (Taylor<L>, L) {
+pub(super) fn planned<L: Lanes>(phi: f64, terms: &Terms, on: &Inputs<L>) -> Taylor<L> {
     let expiry = Date::new(terms, terms.t, (0.0, 0.0));
     let mut best = expiry;
     let now = (0.0, 0.0);
@@ -57,10 +57,7 @@ pub(super) fn planned<L: Lanes>(phi: f64, terms: &Terms, on: &Inputs<L>) -> (Tay
         let date = Date::new(terms, t, collected(terms, t, collects_after));
         best = Date::select(date.value(phi, on).gt(best.value(phi, on)), &date, &best);
     }
-    // the European value is that of exercise at expiry where this pays, else nothing
-    let pays = expiry.value(phi, on).gt(L::splat(0.0));
-    let european = expiry.series(phi, on).0.map(|term| L::select(pays, term, L::splat(0.0)));
-    (best.series(phi, on) - Taylor(european), best.value(phi, on))
+    best.series(phi, on)
 }
 
 /// The worth at `t` of the dividends after `after`, and its derivative by r.

@@ -120,17 +120,17 @@ impl Profile {
         y * y * (0.5 * self.jump + y * (a3 + y * (a4 + y * a5)))
     }
 
-    /// Finds where the kept-alive value meets the payoff before an ex-date: the least X at which a call is exercised.
-    /// `None` if nowhere; the second answer says whether it is exercised at every grid node above.
-    pub(super) fn find_crossing(&self) -> (Option<f64>, bool) {
+    /// Where the kept-alive value meets the payoff before an ex-date: the least ln X at which a call is exercised, and
+    /// how far from there the exercise region reaches (b < 0 ends it). `None` if it is exercised nowhere.
+    pub(super) fn find_crossing(&self) -> Option<(f64, f64)> {
         let excess = |j: usize| self.american[j] - self.payoff(self.x(j));
         let last = self.premium.len() - 1;
-        let Some(j) = (0..last).rev().find(|&j| excess(j) < 0.0) else { return (None, true) };
-        let whole = (0..j).all(|i| excess(i) < 0.0);
-        if j == 0 {
-            return (None, true);
-        }
-        (bracketed_root(|x| self.excess(x), self.x(j), self.x(j + 1), 1e-13), whole)
+        let j = (1..last).rev().find(|&j| excess(j) < 0.0)?;
+        let end = (0..j).rev().find(|&i| excess(i) >= 0.0);
+        // a node to spare on either side: here the European value is exact, on the grid it is not
+        let (from, to) = (self.x(j - 1), self.x((j + 2).min(last)));
+        let crossing = bracketed_root(|x| self.excess(x), from, to, 1e-13)?;
+        Some((crossing, end.map_or(f64::INFINITY, |i| self.x(i) - crossing)))
     }
 
     /// Sets the smooth boundary that the solver found `theta` steps before the first free node.

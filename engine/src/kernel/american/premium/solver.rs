@@ -7,6 +7,7 @@
 //! position of the boundary between two nodes shows up as noise a hundred times the remaining error.
 //! Never: a table, an interpolation.
 
+use super::classify::gap_before;
 use super::edges::{Plan, european};
 use crate::kernel::dividends::Terms;
 use crate::kernel::elementary::exp;
@@ -77,7 +78,14 @@ pub(super) fn solve<L: Lanes>(problem: &Problem, grid: &Grid<L>) -> Slice<L> {
         if from - to > SAME_DATE {
             let share = (from - to).sqrt() / roots;
             let count = problem.steps(dates.len() - 1, (grid.steps as f64 * share).ceil() as usize);
-            march.piece((from, to), piece, count);
+            let turn = from - problem.wait_before(from, grid.k.lane(0));
+            if turn > to + SAME_DATE && turn < from - SAME_DATE {
+                let before = (count as f64 * (from - turn) / (from - to)).ceil() as usize;
+                march.piece((from, turn), piece, before.max(4));
+                march.piece((turn, to), piece, (count - before.min(count)).max(6));
+            } else {
+                march.piece((from, to), piece, count);
+            }
         }
         if to > problem.stop + SAME_DATE {
             march.cross_ex_date(to);
@@ -97,13 +105,20 @@ impl Problem {
         dates
     }
 
+    /// How long before the ex-date `date` a put is not exercised: there its boundary comes up from nothing.
+    fn wait_before(&self, date: f64, k: f64) -> f64 {
+        let here = self.terms.divs.iter().filter(|d| (d.t - date).abs() < SAME_DATE && date < self.terms.t);
+        let amount: f64 = here.map(|d| d.amount).sum();
+        if self.phi < 0.0 && amount > 0.0 { gap_before(amount, k, self.terms.r) } else { 0.0 }
+    }
+
     fn watched_call(&self) -> bool {
         self.phi > 0.0 && self.continuous
     }
 
     /// Time steps of a piece whose share of all is `share`.
     fn steps(&self, pieces: usize, share: usize) -> usize {
-        share.max(if self.watched_call() { 16 } else { (160 / pieces).clamp(3, 8) })
+        share.max(if self.watched_call() { 16 } else { (160 / pieces).clamp(5, 8) })
     }
 
     /// Dividends on the day of expiry, which a call's exercise still collects.

@@ -15,6 +15,7 @@ use crate::kernel::american::Scheme;
 use crate::kernel::dividends::Terms;
 use crate::kernel::lanes::{Lanes, Pack};
 use crate::kernel::solve::gauss_legendre;
+use std::sync::OnceLock;
 
 /// The lanes of one solve.
 type Row = Pack<3>;
@@ -86,13 +87,21 @@ pub(super) struct Table {
     pub(super) reach: f64,
     /// Premium/K: one tensor polynomial for each Chebyshev term.
     pub(super) premium: Vec<f64>,
-    /// The axes and tensors of ∂(premium/K)/∂r and ∂b, at fixed X and boundary.
+    /// The axes of the derivatives in r and b.
     pub(super) tangent_sigma: Axis,
     pub(super) tangent_strike: Axis,
-    pub(super) by_r: Vec<f64>,
-    pub(super) by_b: Vec<f64>,
+    /// What they are solved from; `None` where there is no premium.
+    source: Option<(Problem, Sizes)>,
+    tangents: OnceLock<Tangents>,
     /// Nodes and weights on [0, 1] of the integral back from `stop`.
     pub(super) gauss: Vec<(f64, f64)>,
+}
+
+/// The tensors of ∂(premium/K)/∂r and ∂b, at fixed X and boundary.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tangents {
+    pub(super) by_r: Vec<f64>,
+    pub(super) by_b: Vec<f64>,
 }
 
 impl Table {
@@ -120,8 +129,8 @@ impl Table {
             premium: Vec::new(),
             tangent_sigma,
             tangent_strike,
-            by_r: Vec::new(),
-            by_b: Vec::new(),
+            source: None,
+            tangents: OnceLock::new(),
             gauss: gauss_legendre(gauss),
         };
         let start = start(phi, terms, span);
@@ -173,7 +182,7 @@ impl Table {
             .map(|(p, from)| series.coefficients(|u| p.premium(from + outward * p.sigma * self.place(u)) / p.k))
             .collect();
         self.premium = fit_tensor(&self.sigma, &self.strike, &sampled);
-        self.fit_tangents(&problem, &Sizes { terms: coarse.terms * terms_kept / sizes.terms, ..*coarse });
+        self.source = Some((problem, Sizes { terms: coarse.terms * terms_kept / sizes.terms, ..*coarse }));
         true
     }
 
@@ -200,13 +209,24 @@ impl Table {
         local_slope(&self.boundary, (&self.sigma, s), (&self.strike, x))[0] + k.ln()
     }
 
+    /// The derivatives in r and b. They cost more than the table itself and implied volatilities do without them, so
+    /// they are solved when they are first read.
+    pub(super) fn tangents(&self) -> &Tangents {
+        self.tangents.get_or_init(|| match &self.source {
+            Some((problem, sizes)) => self.fit_tangents(problem, sizes),
+            None => Tangents::default(),
+        })
+    }
+
     /// Fits ∂/∂r and ∂/∂b of the premium, sampled where the base table samples.
-    fn fit_tangents(&mut self, base: &Problem, sizes: &Sizes) {
+    fn fit_tangents(&self, base: &Problem, sizes: &Sizes) -> Tangents {
         let r_bump = BUMP.min(0.5 * base.terms.r);
         let r_ends = if r_bump > 1e-5 { (-r_bump, r_bump) } else { (0.0, 1e-3) };
-        self.by_r =
-            self.tangent(base, sizes, |terms, up| terms.r += if up { r_ends.1 } else { r_ends.0 }, r_ends.1 - r_ends.0);
-        self.by_b = self.tangent(base, sizes, |terms, up| terms.b += if up { BUMP } else { -BUMP }, 2.0 * BUMP);
+        let width = r_ends.1 - r_ends.0;
+        Tangents {
+            by_r: self.tangent(base, sizes, |terms, up| terms.r += if up { r_ends.1 } else { r_ends.0 }, width),
+            by_b: self.tangent(base, sizes, |terms, up| terms.b += if up { BUMP } else { -BUMP }, 2.0 * BUMP),
+        }
     }
 
     fn tangent(&self, base: &Problem, sizes: &Sizes, bump: impl Fn(&mut Terms, bool), width: f64) -> Vec<f64> {
@@ -299,8 +319,10 @@ fn place_boundary(problem: &Problem, mut profile: Profile, theta: f64) -> Profil
     if problem.phi > 0.0 && problem.stop > 0.0 {
         profile.first_free = 0;
         profile.a = problem.terms.a(problem.stop - 1e-12);
-        let (crossing, whole) = profile.find_crossing();
-        profile.boundary = crossing.filter(|_| whole);
+        // a region that ends only far above is read as one that does not end: what is above exceeds it by little, and
+        // by a plan fixed in advance
+        let enough = 3.0 * profile.sigma * problem.stop.sqrt() + 0.1;
+        profile.boundary = profile.find_crossing().filter(|found| found.1 > enough).map(|found| found.0);
     } else {
         profile.set_contact(problem, theta);
     }

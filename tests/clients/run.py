@@ -1,0 +1,278 @@
+"""Runs the vendors' published clients against the daemon and compares what they show with `/l1/greeks`.
+
+    python3 tests/clients/run.py                          its own daemon on the simulated market, clock standing still
+    python3 tests/clients/run.py --base-url http://127.0.0.1:2112 --symbols SPY
+    python3 tests/clients/run.py --only alpaca,massive
+
+The clients are installed once, in the versions of the requirement files, below `target/clients-venv`. Each check is a
+program of its own with a time limit, in an empty folder, without proxies, and guarded: it reaches loopback or fails.
+One line per client, then `N passed, N failed, N skipped`. Never ends a process that it did not start.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+
+import guard
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+VENVS = ROOT / "target" / "clients-venv"
+DAEMON = ROOT / "target" / "release" / ("greeksd.exe" if os.name == "nt" else "greeksd")
+
+NOW = "2026-11-20T15:42:07.318-05:00"  # a Friday afternoon, market open, with milliseconds to lose
+SYMBOLS = "AAPL,SPX,GME"  # American with dividends; two roots, AM and PM; an adjusted root without Greeks
+START_SECONDS = 120
+STOP_SECONDS = 10
+CHECK_SECONDS = 300
+SKIPPED = 77
+
+
+@dataclass(frozen=True)
+class Check:
+    """A client: what it is called, the program that uses it, the requirement file of its environment, its script."""
+
+    name: str
+    program: str
+    requirements: str = "requirements.txt"
+    script: str = ""
+
+
+CHECKS = [
+    Check("guard", "check_guard.py"),
+    Check("alpaca-py", "check_alpaca.py"),
+    Check("massive", "check_massive.py"),
+    Check("polygon-api-client", "check_polygon.py"),
+    Check("intrinio-sdk", "check_intrinio.py"),
+    Check("marketdata-sdk-py", "check_marketdata.py"),
+    Check("alpha_vantage", "check_alpha_vantage.py"),
+    Check("alphavantage-core", "check_alphavantage_core.py"),
+    Check("lumiwealth-tradier", "check_lumiwealth_tradier.py"),
+    Check("tradier-python", "check_tradier_python.py"),
+    Check("pytradier", "check_pytradier.py"),
+    Check("tradier-api-client", "check_tradier_api_client.py"),
+    Check("aiotradier", "check_aiotradier.py"),
+    Check("asynctradier", "check_asynctradier.py", "requirements-older.txt"),
+    Check("orats", "check_orats.py", "requirements-older.txt"),
+    Check("requests (quotes)", "check_quotes.py"),
+    Check("pandas (columnar)", "check_columnar_pandas.py"),
+    Check("polars (columnar)", "check_columnar_polars.py"),
+    Check("pandas, polars (native)", "check_native_frames.py"),
+    Check("pandas.read_html", "check_html.py"),
+    Check("alpaca-trade-api (js)", "check_node.py", script="alpaca"),
+    Check("massive (js)", "check_node.py", script="massive"),
+    Check("intrinio-sdk (js)", "check_node.py", script="intrinio"),
+]
+
+NOT_POSSIBLE = {
+    "thetadata": "1.0.15 needs Python 3.12 and speaks gRPC to its vendor; 0.9.11 reaches no snapshot path",
+    "openbb-tradier": "its address is fixed in its source, and it drops contracts without market data",
+}
+
+
+class Unavailable(Exception):
+    """Something that the run needs is not there."""
+
+
+def python_of(requirements):
+    """The interpreter of the environment made from a requirement file; installs it when the file is new."""
+    wanted = HERE / requirements
+    home = VENVS / wanted.stem
+    python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    stamp = home / "installed"
+    digest = hashlib.sha256(wanted.read_bytes() + sys.version.encode()).hexdigest()
+    if stamp.exists() and stamp.read_text() == digest:
+        return python
+    print(f"installing {requirements} into {home.relative_to(ROOT)}", flush=True)
+    shutil.rmtree(home, ignore_errors=True)
+    install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", str(wanted)]
+    for command in ([sys.executable, "-m", "venv", str(home)], install):
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Unavailable(f"cannot install {requirements}: {last_line(done.stderr or done.stdout)}")
+    stamp.write_text(digest)
+    return python
+
+
+def install_node():
+    """The JavaScript clients, in the versions of their lock file, beside the scripts that use them."""
+    npm = shutil.which("npm")
+    if not npm:
+        return  # the check says why it is skipped
+    home = VENVS / "node"
+    shutil.copytree(HERE / "node", home, dirs_exist_ok=True)
+    stamp = home / "installed"
+    digest = hashlib.sha256((HERE / "node" / "package-lock.json").read_bytes()).hexdigest()
+    if stamp.exists() and stamp.read_text() == digest:
+        return
+    print(f"installing package-lock.json into {home.relative_to(ROOT)}", flush=True)
+    command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+    done = subprocess.run(command, cwd=home, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Unavailable(f"cannot install the JavaScript clients: {last_line(done.stderr)}")
+    stamp.write_text(digest)
+
+
+def last_line(text):
+    """The last line that says something."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else "no output"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def health(base):
+    """What `/health` says, or nothing while nobody answers."""
+    try:
+        with urllib.request.urlopen(f"{base}/health", timeout=5) as answer:
+            return json.loads(answer.read())
+    except (urllib.error.URLError, OSError, ValueError):
+        return {}
+
+
+class Daemon:
+    """The daemon that this run started: up when entered, ended when left."""
+
+    def __init__(self, program):
+        if not program.exists():
+            raise Unavailable(f"{program.relative_to(ROOT)} is missing: cargo build --release")
+        self.base = f"http://127.0.0.1:{free_port()}"
+        listen = self.base.removeprefix("http://")
+        command = [str(program), "serve", "--feed", "sim", "--now", NOW, "--listen", listen]
+        self.log = tempfile.TemporaryFile()  # noqa: SIM115, it lives as long as the process
+        self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL)
+
+    def said(self):
+        self.log.seek(0)
+        return last_line(self.log.read().decode(errors="replace"))
+
+    def __enter__(self):
+        try:
+            self.wait_until_ready()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self.base
+
+    def wait_until_ready(self):
+        end = time.monotonic() + START_SECONDS
+        while health(self.base).get("status", "starting") == "starting":
+            if self.process.poll() is not None:
+                raise Unavailable(f"the daemon ended with {self.process.returncode}: {self.said()}")
+            if time.monotonic() > end:
+                raise Unavailable(f"the daemon is not ready after {START_SECONDS} s: {self.said()}")
+            time.sleep(0.1)
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        try:
+            self.process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def environment(home):
+    """A small environment, the same everywhere: proxies that lead nowhere except for loopback, nobody's settings."""
+    nowhere = f"http://127.0.0.1:{guard.NOWHERE}"
+    kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "LANG") if name in os.environ}
+    proxies = {name: nowhere for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")}
+    direct = {name: "127.0.0.1,localhost" for name in ("no_proxy", "NO_PROXY")}
+    return kept | proxies | direct | {"HOME": home, "TZ": "UTC", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def run_check(check, base, symbols):
+    """Runs one check. Gives `ok`, `FAILED` or `SKIPPED`, why, and all that it printed."""
+    try:
+        python = python_of(check.requirements)
+        if check.script:
+            install_node()
+    except Unavailable as reason:
+        return "FAILED", str(reason), ""
+    with tempfile.TemporaryDirectory() as home:
+        command = [str(python), str(HERE / check.program), base, symbols, *filter(None, [check.script])]
+        process = subprocess.Popen(
+            command,
+            cwd=home,
+            env=environment(home),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+        try:
+            output, _ = process.communicate(timeout=CHECK_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            output, _ = process.communicate()
+            return "FAILED", f"not done after {CHECK_SECONDS} s", output
+    outcome = {0: "ok", SKIPPED: "SKIPPED"}.get(process.returncode, "FAILED")
+    return outcome, last_line(output), output
+
+
+def run_all(checks, base, symbols, verbose):
+    """Runs every check, prints a line for each, and counts the outcomes."""
+    counts = {"ok": 0, "FAILED": 0, "SKIPPED": 0}
+    for check in checks:
+        began = time.monotonic()
+        outcome, reason, output = run_check(check, base, symbols)
+        counts[outcome] += 1
+        print(f"{check.name:24} {outcome:8} {reason}  ({time.monotonic() - began:.1f} s)", flush=True)
+        if verbose or (outcome == "FAILED" and output.count("\n") > 1):
+            print("".join(f"    {line}\n" for line in output.splitlines()[-15:]), end="", flush=True)
+    return counts
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--base-url", help="a daemon that already runs; nothing is started or ended then")
+    parser.add_argument("--symbols", default=SYMBOLS, help=f"underlyings, comma-separated ({SYMBOLS})")
+    parser.add_argument("--only", help="parts of client names, comma-separated")
+    parser.add_argument("--daemon", type=pathlib.Path, default=DAEMON, help="the program to start")
+    parser.add_argument("--verbose", action="store_true", help="show what every check printed")
+    return parser.parse_args()
+
+
+def chosen(only):
+    parts = (only or "").lower().split(",")
+    return [check for check in CHECKS if any(part in check.name.lower() for part in parts)]
+
+
+def main():
+    options = arguments()
+    checks = chosen(options.only)
+    try:
+        if options.base_url:
+            counts = run_all(checks, options.base_url.rstrip("/"), options.symbols, options.verbose)
+        else:
+            with Daemon(options.daemon.resolve()) as base:
+                counts = run_all(checks, base, options.symbols, options.verbose)
+    except Unavailable as reason:
+        print(reason)
+        counts = {"ok": 0, "FAILED": len(checks), "SKIPPED": 0}
+    if not options.only:
+        for name, reason in NOT_POSSIBLE.items():
+            print(f"{name:24} SKIPPED  {reason}")
+        counts["SKIPPED"] += len(NOT_POSSIBLE)
+    print(f"{counts['ok']} passed, {counts['FAILED']} failed, {counts['SKIPPED']} skipped")
+    sys.exit(1 if counts["FAILED"] or not counts["ok"] else 0)
+
+
+if __name__ == "__main__":
+    main()
