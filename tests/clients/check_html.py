@@ -63,13 +63,13 @@ def same_sorted(rows, column, name, scale):
 
 
 def call_sides(rows):
-    """One row per root, expiration and strike: its call, or nothing where only the put is listed."""
-    nothing = {"delta": None, "vega": None}
-    calls = {}
+    """One row per root, expiration and strike: its call; where only the put is listed, the put without its delta."""
+    sides = {}
     for row in rows:
         key = (row["root"], row["expiry"], row["strike"])
-        calls[key] = row if row["right"] == "call" else calls.get(key, nothing)
-    return list(calls.values())
+        if row["right"] == "call" or key not in sides:
+            sides[key] = row if row["right"] == "call" else row | {"delta": None}
+    return list(sides.values())
 
 
 def check_layer(daemon, symbol, rows, layer):
