@@ -1,5 +1,8 @@
-//! The row writer: a chain of 20,000 contracts, all groups, in every format, beside a plain `write!` of the same rows.
+//! The row writer: a chain of 20,000 contracts, all groups, in every format, beside a plain `write!` of the same rows;
+//! and the same chain in each layer's own format, beside `serde_json` on structs of the same fields.
 #![allow(missing_docs, reason = "criterion's macros")]
+
+mod structs;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use engine::contract::{Right, RootTable, Settle, Style, Symbol};
@@ -13,9 +16,11 @@ use shim::rows::frame::Heading;
 use shim::rows::write::{CHUNK, Rows};
 use shim::select::Picked;
 use shim::vendors::native::NATIVE;
+use shim::vendors::{Layer, chains, columnar_v2, columnar_v3, envelope, quotes, strikes};
 use std::hint::black_box;
 use std::io::Write;
 use std::sync::Arc;
+use std::time::Duration;
 
 const N_SLICES: u32 = 40;
 const N_STRIKES: u32 = 250;
@@ -67,7 +72,13 @@ fn chain() -> Arc<Chain> {
 }
 
 fn rows_of(chain: &Arc<Chain>, format: &str) -> Rows {
-    let order = NATIVE.order(&Query::parse(&format!("root=SPXW&greeks=all&format={format}"))).expect("a good query");
+    rows_by(&NATIVE, "", chain, &format!("root=SPXW&greeks=all&format={format}"))
+}
+
+/// The whole chain in a layer's form; `word` is the last word of its path.
+fn rows_by(layer: &Layer, word: &str, chain: &Arc<Chain>, query: &str) -> Rows {
+    let query = Query::parse(query).with_segments(vec![("order", word.to_owned())]);
+    let order = layer.order(&query).expect("a good query");
     let clock = Clock::new(Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH, &TimeZone::UTC);
     let sheet = order.into_sheet(None, None, Heading::default(), clock, Arc::new(RootTable::embedded()));
     let whole = Picked { chain: Arc::clone(chain), rows: std::iter::once(0..chain.rows()).collect() };
@@ -144,5 +155,48 @@ fn rows(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, rows);
+/// Each layer's JSON (and the columnar layer's CSV), whole chain: layer, path's word, query, the same by serde.
+const LAYERS: &[(&str, &Layer, &str, &str, structs::Writer)] = &[
+    (
+        "envelope",
+        &envelope::ENVELOPE,
+        "",
+        "function=REALTIME_OPTIONS&require_greeks=true&symbol=SPX",
+        structs::envelope,
+    ),
+    ("strikes", &strikes::STRIKES, "", "ticker=SPX", structs::strikes),
+    ("quotes", &quotes::QUOTES, "", "symbol=SPX", structs::quotes),
+    ("columnar v3 json", &columnar_v3::COLUMNAR, "all", "symbol=SPX&expiration=*&format=json", structs::columnar_v3),
+    ("columnar v3 csv", &columnar_v3::COLUMNAR, "all", "symbol=SPX&expiration=*", structs::columnar_v3_csv),
+    ("columnar v2", &columnar_v2::ALL_GREEKS, "", "root=SPX&exp=0", structs::columnar_v2),
+    ("chains", &chains::CHAINS, "", "symbol=SPX&greeks=true", structs::chains),
+];
+
+fn layers(c: &mut Criterion) {
+    let chain = chain();
+    let mut buffer = Vec::with_capacity(2 * CHUNK);
+    for &(name, layer, word, query, by_serde) in LAYERS {
+        let rows = || rows_by(layer, word, &chain, query);
+        let mut group = c.benchmark_group(format!("layers/{name}"));
+        group.sample_size(10).measurement_time(Duration::from_secs(2)).warm_up_time(Duration::from_millis(500));
+        let bytes = drain(rows(), &mut buffer) as u64;
+        group.throughput(Throughput::ElementsAndBytes { elements: N_ROWS, bytes });
+        group.bench_function("table", |b| {
+            b.iter_batched(rows, |rows| drain(rows, &mut buffer), BatchSize::LargeInput);
+        });
+        let mut whole = Vec::new();
+        by_serde(&chain, &mut whole);
+        group.throughput(Throughput::ElementsAndBytes { elements: N_ROWS, bytes: whole.len() as u64 });
+        group.bench_function("serde", |b| {
+            b.iter(|| {
+                whole.clear();
+                by_serde(&chain, &mut whole);
+                black_box(whole.len())
+            });
+        });
+        group.finish();
+    }
+}
+
+criterion_group!(benches, rows, layers);
 criterion_main!(benches);

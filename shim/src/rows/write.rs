@@ -116,7 +116,7 @@ impl Rows {
         let plan = plan(sheet, names, columns);
         let Picked { chain, rows } = &picked[at.chain];
         let cells = Cells::of(chain);
-        let between = plan.frame.row_between.as_bytes();
+        let n_between = plan.frame.row_between.len();
         while let Some(range) = rows.get(at.range) {
             at.row = at.row.max(range.start);
             while at.row < range.end {
@@ -126,7 +126,7 @@ impl Rows {
                     template.compile(&plan, chain, slice);
                     *compiled = Some((at.chain, at.slice));
                 }
-                let need = template.row_max() + between.len();
+                let need = template.row_max();
                 let run_end = range.end.min(slice.rows.end);
                 while at.row < run_end {
                     if end >= stop {
@@ -137,15 +137,17 @@ impl Rows {
                         let written = (end + CHUNK).saturating_sub(stop);
                         out.resize((end + 2 * need + written).min(stop + need), 0);
                     }
-                    if !std::mem::take(is_first) {
-                        out[end..end + between.len()].copy_from_slice(between);
-                        end += between.len();
-                    }
                     let seat = match sheet.per {
                         Per::Contract => Cells::contract(at.row),
                         Per::Strike => cells.strike(at.row),
                     };
+                    let start = end;
                     end = template.put_row(&cells, seat, out, end);
+                    if std::mem::take(is_first) {
+                        // A row begins with what stands between two, so that it costs no copy of its own.
+                        out.copy_within(start + n_between..end, start);
+                        end -= n_between;
+                    }
                     at.row += seat.n_rows();
                 }
             }

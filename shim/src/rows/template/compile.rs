@@ -62,6 +62,7 @@ impl Template {
 impl Maker<'_> {
     fn row(&mut self, fields: &[Field], names: &[Cow<'static, str>]) {
         let mut start = 0;
+        self.push(self.frame.row_between);
         if let (true, Some(Field { cell: Cell::RowKey(text), .. })) = (self.frame.nested, fields.first()) {
             self.words(*text);
             self.push(":");
@@ -77,7 +78,9 @@ impl Maker<'_> {
             }
         }
         self.push(self.frame.row_close);
-        self.blank(Filled::Nothing, 0);
+        if self.to.mark < self.to.text.len() {
+            self.blank(Filled::Nothing, 0);
+        }
     }
 
     /// One cell, with what stands before and after it.
