@@ -33,7 +33,7 @@ LAYERS = {
         ("option.expiration", "stats.delta", "stats.vega"),
     ),
     "marketdata": ("/v1/options/chain/{}/", {"expiration": "all", "nonstandard": "true"}, (None, "delta", "vega")),
-    "polygon": ("/v3/snapshot/options/{}", {}, ("details_expiration_date", "greeks_delta", "greeks_vega")),
+    "polygon": ("/v3/snapshot/options/{}", {}, ("details.expiration_date", "greeks.delta", "greeks.vega")),
 }
 
 
