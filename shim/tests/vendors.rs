@@ -70,8 +70,11 @@ enum Meaning {
 
 use Meaning::{Call, Own, Put, Spot, Zero};
 
+/// What the numbers of a layer are, by name.
+type Meanings = &'static [(&'static str, Meaning)];
+
 /// The numbers of the layers, in the units of the interface: layer, decimals, names.
-const MEANINGS: &[(&str, i32, &[(&str, Meaning)])] = &[
+const MEANINGS: &[(&str, i32, Meanings)] = &[
     (
         "envelope",
         5,
