@@ -72,7 +72,8 @@ impl Slice {
     pub fn value(&self, pricer: &Pricer) {
         let at = pricer.at(&self.terms, SPOT);
         for (k, sigma) in self.k.chunks_exact(BLOCK).zip(self.sigma.chunks_exact(BLOCK)) {
-            black_box::<Greeks<Block>>(at.greeks(Block::load(k), Block::load(sigma)));
+            let greeks: Greeks<Block> = at.greeks(Block::load(k), Block::load(sigma));
+            black_box(&greeks);
         }
     }
 
@@ -80,7 +81,8 @@ impl Slice {
     pub fn value_singly(&self, pricer: &Pricer) {
         let at = pricer.at(&self.terms, SPOT);
         for (&k, &sigma) in self.k.iter().zip(&self.sigma) {
-            black_box::<Greeks<f64>>(at.greeks(k, sigma));
+            let greeks: Greeks<f64> = at.greeks(k, sigma);
+            black_box(&greeks);
         }
     }
 }
