@@ -6,12 +6,9 @@ mod peers;
 
 use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
 use greeksd_benches::client::Client;
-use greeksd_benches::market::{Sim, service};
+use greeksd_benches::market::{CHAIN, ROW, Sim, service};
 use std::net::SocketAddr;
 use std::sync::Arc;
-
-const CHAIN: &str = "/l1/greeks?underlying=SPX&greeks=all";
-const SMALL: &str = "/l1/greeks?underlying=SPX&center=atm&right=call&strike_count=1&max_days=1&greeks=core";
 
 /// The bytes of an answer.
 fn body(address: SocketAddr, target: &str) -> Vec<u8> {
@@ -31,7 +28,7 @@ fn http(c: &mut Criterion) {
         ("may_minihttp", peers::minihttp::start(Arc::clone(&shared))),
         ("hyper", peers::hyper_tokio::start(shared)),
     ];
-    for (what, target) in [("chain", CHAIN), ("small", SMALL)] {
+    for (what, target) in [("chain", CHAIN), ("small", ROW)] {
         let wanted = body(servers[0].1, target);
         let mut group = c.benchmark_group(what);
         group.throughput(Throughput::Bytes(wanted.len() as u64));

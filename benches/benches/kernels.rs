@@ -1,5 +1,5 @@
 //! All values of a contract: European, American without and with dividends, each beside a plain scalar version with
-//! bumped Greeks. Times are per contract. The accuracy of both on golden rows is printed first.
+//! bumped Greeks. Times are processor time. The accuracy of both on golden rows is printed first.
 #![allow(missing_docs, reason = "criterion's macros")]
 #![allow(clippy::print_stdout, reason = "accuracy belongs beside speed")]
 
@@ -7,6 +7,7 @@ use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterio
 use engine::contract::Style;
 use engine::kernel::american::Pricer;
 use engine::kernel::greeks::Greeks;
+use greeksd_benches::cpu::of_thread;
 use greeksd_benches::golden::{quantile, read};
 use greeksd_benches::naive::{Contract, black_scholes, bumped, tree};
 use greeksd_benches::workload::{Slice, engine_greeks, slices};
@@ -49,13 +50,15 @@ fn priced(slices: &[Slice]) -> Vec<(&Slice, Pricer)> {
 fn cached(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, slices: &[Slice]) {
     let priced = priced(slices);
     group.throughput(Throughput::Elements(contracts(slices)));
-    group.bench_function(name, |b| b.iter(|| priced.iter().for_each(|(slice, pricer)| slice.value(pricer))));
+    group.bench_function(name, |b| {
+        b.iter_custom(|n| of_thread(n, || priced.iter().for_each(|(slice, pricer)| slice.value(pricer))))
+    });
 }
 
 /// The tables of one (expiry, right): what a pass does once, and again when rates or dividends have moved.
 fn build(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, slices: &[Slice]) {
     group.throughput(Throughput::Elements(slices.len() as u64)).sample_size(10);
-    group.bench_function(name, |b| b.iter(|| black_box(priced(slices))));
+    group.bench_function(name, |b| b.iter_custom(|n| of_thread(n, || drop(black_box(priced(slices))))));
 }
 
 /// The plain version on a few contracts: the middle one of every slice.
@@ -63,9 +66,11 @@ fn plain(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, slices: &[Slice],
     let few: Vec<Contract> = slices.iter().map(|slice| slice.contract(slice.contracts() as usize / 2)).collect();
     group.throughput(Throughput::Elements(few.len() as u64));
     group.bench_function(name, |b| {
-        b.iter(|| {
-            few.iter().for_each(|o| {
-                black_box(greeks(o));
+        b.iter_custom(|n| {
+            of_thread(n, || {
+                few.iter().for_each(|o| {
+                    black_box(greeks(o));
+                })
             })
         })
     });
@@ -78,14 +83,16 @@ fn european(c: &mut Criterion) {
     cached(&mut group, "all values", &slices);
     let priced = priced(&slices);
     group.bench_function("all values, one lane", |b| {
-        b.iter(|| priced.iter().for_each(|(slice, pricer)| slice.value_singly(pricer)));
+        b.iter_custom(|n| of_thread(n, || priced.iter().for_each(|(slice, pricer)| slice.value_singly(pricer))));
     });
     plain(&mut group, "plain, bumped", &slices, by_formula);
     let few: Vec<Contract> = slices.iter().map(|slice| slice.contract(7)).collect();
     group.bench_function("plain, price only", |b| {
-        b.iter(|| {
-            few.iter().for_each(|o| {
-                black_box(black_scholes(black_box(o)));
+        b.iter_custom(|n| {
+            of_thread(n, || {
+                few.iter().for_each(|o| {
+                    black_box(black_scholes(black_box(o)));
+                })
             })
         });
     });

@@ -1,68 +1,73 @@
 //! A pass over the embedded market on every core: cold (nothing kept), steady (tables kept, quotes a second later), and
-//! one chain alone; beside it the plain trees on a sample of the same contracts at the same volatilities.
+//! one chain alone; beside it the plain trees on a sample of the same contracts at the same volatilities. Times are
+//! processor time, all threads together.
 #![allow(missing_docs, reason = "criterion's macros")]
 #![allow(clippy::print_stdout, reason = "what was passed over belongs beside its time")]
 
-use criterion::{BatchSize, Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
+use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
 use engine::contract::Style;
 use engine::kernel::dividends::{Dividend, Terms};
-use engine::pass::Computed;
+use engine::pass::{Computed, Passes};
 use engine::store::book::Book;
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
+use greeksd_benches::cpu::of_process;
 use greeksd_benches::market::{NOW, Sim, passes};
 use greeksd_benches::naive::{Contract, black_scholes, bumped, tree};
 use jiff::{SignedDuration, Timestamp};
 use std::hint::black_box;
+use std::time::Duration;
 
 /// Every so many contracts one is priced by the plain versions.
 const SAMPLED: usize = 499;
 
-/// Books at instants a second apart, and the state that passes keep.
+/// A market that runs: books at instants a second apart.
 struct Running {
     sim: Sim,
     books: Vec<Book>,
     at: Timestamp,
+    passes: Passes,
 }
 
 impl Running {
+    /// After its first pass.
     fn of(names: &[&str]) -> Self {
-        let sim = Sim::of(names);
-        let books = sim.books(&passes());
-        Self { sim, books, at: NOW }
+        let (sim, mut passes) = (Sim::of(names), passes());
+        let books = sim.books(&passes);
+        drop(sim.pass(&books, NOW, &mut passes));
+        Self { sim, books, at: NOW, passes }
+    }
+
+    /// The processor time of `n` passes, each a second after the one before.
+    fn run(&mut self, n: u64) -> Duration {
+        let one = |_| {
+            self.at += SignedDuration::from_secs(1);
+            self.sim.update(&mut self.books, self.at, &self.passes);
+            of_process(1, || drop(black_box(self.sim.pass(&self.books, self.at, &mut self.passes))))
+        };
+        (0..n).map(one).sum()
     }
 }
 
 fn pass(c: &mut Criterion) {
     let mut all = Running::of(&[]);
     let contracts = all.sim.contracts();
-    println!("{} names, {contracts} contracts, {} threads", all.books.len(), passes().threads());
+    println!("{} names, {contracts} contracts, {} threads", all.books.len(), all.passes.threads());
     let mut group = c.benchmark_group("pass");
     group.sampling_mode(SamplingMode::Flat).sample_size(10).throughput(Throughput::Elements(contracts));
     group.bench_function("cold", |b| {
-        b.iter_batched(passes, |mut passes| all.sim.pass(&all.books, NOW, &mut passes), BatchSize::PerIteration);
+        b.iter_custom(|n| of_process(n, || drop(black_box(all.sim.pass(&all.books, NOW, &mut passes())))));
     });
-    let mut kept = passes();
-    let computed = all.sim.pass(&all.books, NOW, &mut kept);
-    group.bench_function("steady", |b| {
-        b.iter_custom(|n| {
-            let mut took = std::time::Duration::ZERO;
-            for _ in 0..n {
-                all.at += SignedDuration::from_secs(1);
-                all.sim.update(&mut all.books, all.at, &kept);
-                let began = std::time::Instant::now();
-                black_box(all.sim.pass(&all.books, all.at, &mut kept));
-                took += began.elapsed();
-            }
-            took
-        });
-    });
+    let computed = all.sim.pass(&all.books, NOW, &mut all.passes);
     let sample = sample(&all.books, &computed);
+    group.bench_function("steady", |b| b.iter_custom(|n| all.run(n)));
     group.throughput(Throughput::Elements(sample.len() as u64));
     group.bench_function("plain prices and Greeks of a sample", |b| {
-        b.iter(|| {
-            sample.iter().for_each(|o| {
-                black_box(plain(o));
+        b.iter_custom(|n| {
+            of_process(n, || {
+                sample.iter().for_each(|o| {
+                    black_box(plain(o));
+                })
             })
         });
     });
@@ -72,23 +77,9 @@ fn pass(c: &mut Criterion) {
 /// One name of many contracts: from a tick to what can be published.
 fn tick(c: &mut Criterion) {
     let mut spx = Running::of(&["SPX"]);
-    let mut kept = passes();
-    drop(spx.sim.pass(&spx.books, NOW, &mut kept));
     let mut group = c.benchmark_group("tick");
     group.sample_size(20).throughput(Throughput::Elements(spx.sim.contracts()));
-    group.bench_function("SPX", |b| {
-        b.iter_custom(|n| {
-            let mut took = std::time::Duration::ZERO;
-            for _ in 0..n {
-                spx.at += SignedDuration::from_secs(1);
-                spx.sim.update(&mut spx.books, spx.at, &kept);
-                let began = std::time::Instant::now();
-                black_box(spx.sim.pass(&spx.books, spx.at, &mut kept));
-                took += began.elapsed();
-            }
-            took
-        });
-    });
+    group.bench_function("SPX", |b| b.iter_custom(|n| spx.run(n)));
     group.finish();
 }
 

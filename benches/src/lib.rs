@@ -2,6 +2,7 @@
 //! The figures are in PERF.md.
 
 pub mod client;
+pub mod cpu;
 pub mod golden;
 pub mod market;
 pub mod naive;

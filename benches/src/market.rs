@@ -18,6 +18,11 @@ use std::time::Duration;
 /// The instant of every bench: 15:42 Eastern on a Friday.
 pub const NOW: Timestamp = Timestamp::constant(1_795_207_320, 0);
 
+/// A whole chain, every field.
+pub const CHAIN: &str = "/l1/greeks?underlying=SPX&greeks=all";
+/// One row.
+pub const ROW: &str = "/l1/greeks?underlying=SPX&center=atm&right=call&strike_count=1&max_days=1&greeks=core";
+
 /// The embedded market with what a pass over it needs.
 pub struct Sim {
     market: SimMarket,
