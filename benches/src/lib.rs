@@ -1,1 +1,9 @@
-//! Benchmarks of greeksd: see `benches/`.
+//! What the benches share: workloads, the plain versions to beat ([`naive`]) and the golden rows that both are held to.
+//! The figures are in PERF.md.
+
+pub mod client;
+pub mod cpu;
+pub mod golden;
+pub mod market;
+pub mod naive;
+pub mod workload;

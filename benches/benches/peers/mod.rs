@@ -1,0 +1,45 @@
+//! The same service behind other servers: one app, so that what differs is the server.
+
+pub(crate) mod hyper_tokio;
+pub(crate) mod minihttp;
+
+use shim::app::Service;
+use shim::http::{Body, Metrics, Server};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+
+/// A free loopback port, for servers that cannot say which one they took.
+///
+/// # Panics
+/// There is none.
+pub(crate) fn free_address() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a free port")
+}
+
+/// Starts our own server.
+///
+/// # Panics
+/// It does not start.
+pub(crate) fn own(service: Service, metrics: Arc<Metrics>) -> Server {
+    let config = shim::http::Config {
+        listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))],
+        limits: shim::http::Limits::default(),
+        bulk_threads: 2,
+        metrics,
+        clock: jiff::Timestamp::now,
+    };
+    Server::start(config, service).expect("a server")
+}
+
+/// Path and query of a target.
+fn split(target: &str) -> (&str, &str) {
+    target.split_once('?').unwrap_or((target, ""))
+}
+
+/// The whole body, for a server that wants it whole.
+fn write_whole(body: Body, out: &mut Vec<u8>) {
+    match body {
+        Body::Full(bytes) => out.extend_from_slice(&bytes),
+        Body::Stream(mut stream) => while !stream.fill(out) {},
+    }
+}

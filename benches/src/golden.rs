@@ -1,0 +1,105 @@
+//! Rows of `golden/`, to show accuracy beside speed.
+
+use crate::naive::Contract;
+use engine::contract::{Right, Style};
+use engine::kernel::dividends::{Dividend, Terms};
+use engine::kernel::greeks::Greeks;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// One contract with its reference values.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The contract.
+    pub contract: Contract,
+    values: HashMap<String, f64>,
+}
+
+impl Row {
+    /// A reference value by column name.
+    #[must_use]
+    pub fn value(&self, name: &str) -> Option<f64> {
+        self.values.get(name).copied()
+    }
+}
+
+/// Every `each`-th row of a file that is not to be exercised now.
+///
+/// # Panics
+/// The file is not there or is no golden file.
+#[must_use]
+pub fn read(file: &str, each: usize) -> Vec<Row> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden").join(file);
+    let mut reader = csv::Reader::from_path(path).expect("a golden file");
+    let rows = reader.deserialize::<HashMap<String, String>>().map(|row| parse(&row.expect("a row")));
+    rows.filter(|row| row.value("exercise_now") != Some(1.0)).step_by(each).collect()
+}
+
+fn parse(text: &HashMap<String, String>) -> Row {
+    let values: HashMap<String, f64> =
+        text.iter().filter_map(|(name, v)| Some((name.clone(), v.parse().ok()?))).collect();
+    let dividend = |entry: &str| {
+        let (t, amount) = entry.split_once(':')?;
+        Some(Dividend { t: t.parse().ok()?, amount: amount.parse().ok()? })
+    };
+    let contract = Contract {
+        style: if text["style"] == "american" { Style::American } else { Style::European },
+        right: if text["right"] == "call" { Right::Call } else { Right::Put },
+        s: values["s"],
+        k: values["k"],
+        sigma: values["sigma"],
+        terms: Terms {
+            t: values["t_years"],
+            r: values["r"],
+            b: values["b"],
+            divs: text["divs"].split(';').filter_map(dividend).collect(),
+        },
+    };
+    Row { contract, values }
+}
+
+/// Values by column name, in the units of the files: vega per 1 %, theta per calendar day.
+#[must_use]
+pub fn published(g: &Greeks<f64>) -> HashMap<&'static str, f64> {
+    HashMap::from([
+        ("price", g.value),
+        ("delta", g.delta),
+        ("gamma", g.gamma),
+        ("vega", g.vega / 100.0),
+        ("theta", g.theta / 365.0),
+        ("speed", g.speed),
+        ("zomma", g.zomma),
+        ("ultima", g.ultima),
+    ])
+}
+
+/// How far a value is from the reference: price relative to the greater of value and 5 % of the spot, delta absolute,
+/// the others relative to the greater of value and 5 % of their size at the money.
+#[must_use]
+pub fn error(row: &Row, name: &str, got: &HashMap<&'static str, f64>) -> Option<f64> {
+    let (o, want) = (&row.contract, row.value(name)?);
+    let width = o.sigma * o.terms.t.sqrt();
+    let (gamma, vega) = (0.4 / (o.s * width), 0.4 * o.s * o.terms.t.sqrt());
+    let floor = match name {
+        "price" => 0.05 * o.s,
+        "delta" => 1.0,
+        "gamma" => 0.05 * gamma,
+        "vega" => 0.05 * vega / 100.0,
+        "theta" => 0.05 * 0.2 * o.s * o.sigma / o.terms.t.sqrt() / 365.0,
+        "speed" => 0.05 * gamma / (o.s * width),
+        "zomma" => 0.05 * gamma / o.sigma,
+        "ultima" => 0.05 * vega / (o.sigma * o.sigma),
+        _ => return None,
+    };
+    let off = (got.get(name)? - want).abs() / want.abs().max(floor);
+    Some(if off.is_nan() { f64::INFINITY } else { off })
+}
+
+/// The error that a part `p` of the rows stays below.
+#[must_use]
+pub fn quantile(rows: &[Row], p: f64, name: &str, greeks: impl Fn(&Contract) -> Greeks<f64>) -> f64 {
+    let mut errors: Vec<f64> =
+        rows.iter().filter_map(|row| error(row, name, &published(&greeks(&row.contract)))).collect();
+    errors.sort_by(f64::total_cmp);
+    errors.get(((errors.len().max(1) - 1) as f64 * p) as usize).copied().unwrap_or(f64::NAN)
+}

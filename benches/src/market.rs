@@ -1,0 +1,94 @@
+//! The embedded market at a fixed instant, and a service over it.
+
+use arc_swap::ArcSwap;
+use engine::calendar::Calendar;
+use engine::pass::{Computed, Market, Passes};
+use engine::sim::SimMarket;
+use engine::sim::symbols::well_known;
+use engine::snapshot::Snapshot;
+use engine::store::book::Book;
+use engine::store::rates::Curves;
+use jiff::Timestamp;
+use shim::app::{Service, route_names};
+use shim::http::Metrics;
+use shim::status::Status;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The instant of every bench: 15:42 Eastern on a Friday.
+pub const NOW: Timestamp = Timestamp::constant(1_795_207_320, 0);
+
+/// A whole chain, every field.
+pub const CHAIN: &str = "/l1/greeks?underlying=SPX&greeks=all";
+/// One row.
+pub const ROW: &str = "/l1/greeks?underlying=SPX&center=atm&right=call&strike_count=1&max_days=1&greeks=core";
+
+/// The embedded market with what a pass over it needs.
+pub struct Sim {
+    market: SimMarket,
+    curves: Curves,
+    calendar: Calendar,
+}
+
+impl Sim {
+    /// These names of the embedded market; all of them if none is named.
+    #[must_use]
+    pub fn of(names: &[&str]) -> Self {
+        let wanted = |name: &str| names.is_empty() || names.contains(&name);
+        let universe: Vec<_> = well_known().into_iter().filter(|name| wanted(&name.symbol)).collect();
+        let market = SimMarket::with_universe(1, NOW, &universe);
+        let curves = Curves::new(&market.rates());
+        Self { market, curves, calendar: Calendar::embedded() }
+    }
+
+    /// How many contracts are listed.
+    #[must_use]
+    pub fn contracts(&self) -> u64 {
+        self.market.contracts() as u64
+    }
+
+    /// The books at [`NOW`].
+    #[must_use]
+    pub fn books(&self, passes: &Passes) -> Vec<Book> {
+        passes.map(0..self.market.len(), |i| self.market.book(i, NOW)).into_iter().flatten().collect()
+    }
+
+    /// Moves books to a later instant.
+    pub fn update(&self, books: &mut [Book], at: Timestamp, passes: &Passes) {
+        passes.map(books, |book| self.market.update(book, at));
+    }
+
+    /// One pass over every book, all of them stale.
+    pub fn pass(&self, books: &[Book], at: Timestamp, passes: &mut Passes) -> Vec<Computed> {
+        let work: Vec<_> = books.iter().map(|book| (book, at)).collect();
+        passes.run(Market { calendar: &self.calendar, curves: &self.curves }, &work)
+    }
+
+    /// The finished market at [`NOW`].
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        let mut passes = passes();
+        let books = self.books(&passes);
+        let computed = self.pass(&books, NOW, &mut passes);
+        Snapshot::new(1, computed.into_iter().map(|done| done.chain).collect(), Vec::new())
+    }
+}
+
+/// Threads for passes, one per core, at normal priority.
+///
+/// # Panics
+/// The system gives no threads.
+#[must_use]
+pub fn passes() -> Passes {
+    Passes::new(0, |_| ()).expect("threads")
+}
+
+/// The service over a snapshot, and its counters.
+#[must_use]
+pub fn service(snapshot: Snapshot) -> (Service, Arc<Metrics>) {
+    let metrics = Arc::new(Metrics::new(&route_names()));
+    let zone = Calendar::embedded().zone().clone();
+    let status = Status::new("sim".to_owned(), true, 3, Box::new(|| NOW), Box::new(|| Duration::ZERO), zone);
+    let market = Arc::new(ArcSwap::from_pointee(snapshot));
+    (Service::new(market, Arc::new(status), Arc::clone(&metrics)), metrics)
+}
