@@ -44,4 +44,5 @@ portable:
     cargo build --release --locked --target-dir target/portable --config 'target."cfg(target_arch = \"x86_64\")".rustflags=[]'
 
 # what CI runs
-ci: check test test-isa
+ci:
+    bash .ci/run
