@@ -1,8 +1,9 @@
 //! may_minihttp: a coroutine per connection. Its interface takes a body that is whole.
 
-use super::{split, write_whole};
+use super::split;
 use may_minihttp::{HttpServer, HttpService, Request, Response};
 use shim::app::Service;
+use shim::http::Body;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 struct Peer {
     service: Arc<Service>,
-    body: Vec<u8>,
+    piece: Vec<u8>,
 }
 
 impl HttpService for Peer {
@@ -21,9 +22,17 @@ impl HttpService for Peer {
             "application/json" => "Content-Type: application/json",
             _ => "Content-Type: text/plain",
         });
-        self.body.clear();
-        write_whole(answer.body, &mut self.body);
-        response.body_mut().extend_from_slice(&self.body);
+        match answer.body {
+            Body::Full(bytes) => response.body_mut().extend_from_slice(&bytes),
+            Body::Stream(mut stream) => {
+                let mut is_all = false;
+                while !is_all {
+                    self.piece.clear();
+                    is_all = stream.fill(&mut self.piece);
+                    response.body_mut().extend_from_slice(&self.piece);
+                }
+            }
+        }
         Ok(())
     }
 }
@@ -35,7 +44,7 @@ impl HttpService for Peer {
 pub(crate) fn start(service: Arc<Service>) -> SocketAddr {
     may::config().set_stack_size(0x8000).set_workers(2);
     let address = super::free_address();
-    let handle = HttpServer(Peer { service, body: Vec::new() }).start(address).expect("a server");
+    let handle = HttpServer(Peer { service, piece: Vec::new() }).start(address).expect("a server");
     std::mem::forget(handle);
     address
 }

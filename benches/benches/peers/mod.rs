@@ -4,7 +4,7 @@ pub(crate) mod hyper_tokio;
 pub(crate) mod minihttp;
 
 use shim::app::Service;
-use shim::http::{Body, Metrics, Server};
+use shim::http::{Metrics, Server};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
@@ -34,12 +34,4 @@ pub(crate) fn own(service: Service, metrics: Arc<Metrics>) -> Server {
 /// Path and query of a target.
 fn split(target: &str) -> (&str, &str) {
     target.split_once('?').unwrap_or((target, ""))
-}
-
-/// The whole body, for a server that wants it whole.
-fn write_whole(body: Body, out: &mut Vec<u8>) {
-    match body {
-        Body::Full(bytes) => out.extend_from_slice(&bytes),
-        Body::Stream(mut stream) => while !stream.fill(out) {},
-    }
 }
