@@ -117,3 +117,25 @@ fn the_accurate_scheme_meets_its_bounds() {
     };
     errors(Scheme::Accurate, one_in_three).check("american_div_accurate");
 }
+
+/// Where a dividend is worth about the interest on the strike a put's boundary falls away to 0 within a few strikes.
+#[test]
+fn puts_whose_dividend_is_about_the_interest_keep_their_price() {
+    let (mut price, mut gamma) = (Vec::new(), Vec::new());
+    for row in rows::read("interest.csv") {
+        let sigma = row.sigma.unwrap();
+        let band = Band { k: (80.0, 120.0), sigma: (0.8 * sigma, 1.25 * sigma) };
+        let pricer = Pricer::new(row.style, row.right, &row.terms, &band, Scheme::Fast);
+        let got = pricer.at(&row.terms, row.s).greeks(row.k, sigma);
+        let wanted = |column| row.get(column).unwrap();
+        let size = 0.4 / (row.s * sigma * row.terms.t.sqrt());
+        price.push(((got.value - wanted("price")).abs() / wanted("price").max(0.05 * row.s), row.id.clone()));
+        gamma.push(((got.gamma - wanted("gamma")).abs() / wanted("gamma").max(0.05 * size), row.id.clone()));
+    }
+    for (name, errors, [p90, worst]) in [("price", &mut price, [4e-5, 2e-4]), ("gamma", &mut gamma, [3e-4, 1e-3])] {
+        errors.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (most, last) = (&errors[errors.len() * 9 / 10], &errors[errors.len() - 1]);
+        println!("interest {name}: 90 % up to {:.1e}, worst {:.1e} ({})", most.0, last.0, last.1);
+        assert!(most.0 <= p90 && last.0 <= worst, "{name}: 90 % up to {most:?}, worst {last:?}");
+    }
+}

@@ -18,6 +18,12 @@ const AGE: f64 = 0.5;
 const MOVE: f64 = 5e-3;
 /// And by this part of their distance: B(0+) has a kink at r = b.
 const TO_KINK: f64 = 0.1;
+/// And by this part of what exercise earns: without it there is no boundary.
+const TO_ZERO: f64 = 0.1;
+/// Below this many years a table serves greater moves, up to this factor: what it misses is of second order in rate times
+/// time, while borrow implied from quotes is noisy as 1/t.
+const SHORT: f64 = 0.5;
+const SHORTEST: f64 = 12.0;
 /// An option this many standard deviations out of the money is worth no exercise before expiry: its premium is below
 /// 1e-10 of the strike.
 const FAR_OUT: f64 = 6.5;
@@ -47,7 +53,11 @@ impl NoDividends {
     pub(super) fn serves(&self, terms: &Terms) -> bool {
         let table = &self.tables[0];
         let (dr, db) = ((terms.r - table.r).abs(), (terms.b - table.b).abs());
-        let most = (MOVE * table.r.abs().max(table.b.abs())).min(TO_KINK * (table.r - table.b).abs());
+        let greater = table.r.abs().max(table.b.abs());
+        // what exercise earns: interest on a put's strike, the borrow rate on a call's stock
+        let earned = if self.phi < 0.0 { table.r.abs() } else { table.b.abs() };
+        let to_edge = (TO_KINK * (table.r - table.b).abs()).min(TO_ZERO * earned);
+        let most = (MOVE * (SHORT / terms.t).clamp(1.0, SHORTEST) * greater).min(to_edge);
         let rates = dr.max(db) <= most;
         rates && terms.t <= table.t && terms.t >= AGE * table.t
     }

@@ -21,6 +21,8 @@ use std::sync::OnceLock;
 type Row = Pack<3>;
 /// Central standard deviations of ln X that a grid covers on the side where nothing happens.
 const WIDE: f64 = 3.8;
+/// A boundary whose highest term in 1/K is greater than this is not fitted by the table's few strikes.
+const BEND_MAX: f64 = 0.01;
 /// Bumps of r and b for the tangents.
 const BUMP: f64 = 0.0005;
 
@@ -157,7 +159,9 @@ impl Table {
             Problem { phi: self.phi, terms: terms.clone(), stop: self.stop, continuous: continuous(self.phi, terms) };
         let pairs = lanes(&self.sigma, &self.strike);
         let profiles = profiles(&problem, &pairs, &ends(&problem, &pairs), sizes);
-        let bounded = profiles.iter().all(|p| p.boundary.is_some()) && !two_sided(self.phi, terms);
+        let bounded = profiles.iter().all(|p| p.boundary.is_some())
+            && !two_sided(self.phi, terms)
+            && self.strike_bend(&profiles) <= BEND_MAX;
         self.layout = match (bounded, self.stop > 0.0) {
             (true, true) => Layout::AtExDate,
             (true, false) => Layout::Now,
@@ -184,6 +188,15 @@ impl Table {
         self.premium = fit_tensor(&self.sigma, &self.strike, &sampled);
         self.source = Some((problem, Sizes { terms: coarse.terms * terms_kept / sizes.terms, ..*coarse }));
         true
+    }
+
+    /// The highest term in 1/K of ln(B/K). It is small, but where a put's dividend is worth about the interest on the
+    /// strike: there the boundary falls away to 0 within a few strikes.
+    fn strike_bend(&self, profiles: &[Profile]) -> f64 {
+        let relative: Vec<Vec<f64>> =
+            profiles.iter().map(|p| vec![p.boundary.map_or(f64::INFINITY, |b| b - p.k.ln())]).collect();
+        let top = (self.strike.len() - 1) * self.sigma.len();
+        fit_tensor(&self.sigma, &self.strike, &relative)[top].abs()
     }
 
     /// Terms of the series: more where it covers more standard deviations, or where, without a boundary to start
