@@ -1,6 +1,6 @@
 //! A row with blanks: what is constant over one (root, expiry) as text, and between it the cells that differ by row.
 //!
-//! Compiled once per slice from the layer's table and the format's frame ([`compile`]). Everything constant in a slice
+//! Compiled once per slice from the layer's table and the format's frame (`compile`). Everything constant in a slice
 //! (keys, names, expiry, the head of the OSI symbol, forward and rates) melts into the text between two cells, so a row
 //! costs one copy and one number per cell that really differs. Never: a format's or a vendor's name.
 
