@@ -66,11 +66,6 @@ impl Passes {
         self.prior = Arc::new(prior);
     }
 
-    /// Forgets what was kept of an underlying.
-    pub fn forget(&mut self, underlying: Symbol) {
-        self.states.remove(&underlying);
-    }
-
     /// `f` of each item, side by side on the threads of the passes; the results in the order of the items.
     pub fn map<T: Send, R: Send>(
         &self,

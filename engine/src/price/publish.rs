@@ -3,7 +3,7 @@
 use super::value::Rows;
 use crate::kernel::greeks::Greeks;
 use crate::kernel::lanes::{BLOCK, Block, Lanes};
-use crate::store::columns::{Col, Columns, Unit};
+use crate::store::columns::{Col, Columns};
 
 /// The columns that a raw Greek goes to, in the raw unit of the kernel: per 1.00 and per year.
 fn raw_columns(g: &Greeks<Block>, decay: Block) -> [(Col, Block); 22] {
@@ -33,15 +33,6 @@ fn raw_columns(g: &Greeks<Block>, decay: Block) -> [(Col, Block); 22] {
     ]
 }
 
-/// What a raw derivative is divided by to reach the unit that its column is stored in.
-fn divisor(unit: Unit) -> f64 {
-    match unit {
-        Unit::PerPercent => 100.0,
-        Unit::PerDay => 365.0,
-        Unit::Plain | Unit::PerOne | Unit::PerYear => 1.0,
-    }
-}
-
 /// Writes one block. A row with any number that is not finite has no model value: all its numbers stay missing, and it
 /// is counted in the result.
 pub(super) fn publish(rows: &Rows, greeks: &Greeks<Block>, decay: Block, start: usize, columns: &mut Columns) -> usize {
@@ -49,7 +40,7 @@ pub(super) fn publish(rows: &Rows, greeks: &Greeks<Block>, decay: Block, start: 
     let raw = raw_columns(greeks, decay);
     let mut finite = [true; BLOCK];
     for ((col, value), out) in raw.iter().zip(&mut numbers) {
-        (*value * Block::splat(1.0 / divisor(col.unit()))).store(out);
+        (*value * Block::splat(1.0 / col.unit().divisor())).store(out);
         for (ok, number) in finite.iter_mut().zip(out) {
             *ok &= number.is_finite();
         }

@@ -146,10 +146,4 @@ impl Columns {
         let start = col as usize * self.stride;
         &mut self.data[start..start + self.rows]
     }
-
-    /// Bytes on the heap.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.data.capacity() * size_of::<f64>()
-    }
 }

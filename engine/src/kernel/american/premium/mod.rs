@@ -136,12 +136,6 @@ impl PremiumTables {
         c(NEGLIGIBLE).lt(gain * in_the_money / spot)
     }
 
-    /// Call or put.
-    #[must_use]
-    pub fn right(&self) -> Right {
-        self.right
-    }
-
     /// Whether the tables still serve `terms` and `band`: the band lies inside, the same dividends are to come, no
     /// date that a table describes has passed, and r and b moved by at most [`RATE_MOVE`].
     ///
