@@ -8,6 +8,7 @@
 pub mod calendar;
 pub mod calibrate;
 pub mod contract;
+pub mod early;
 pub mod error;
 pub mod feeds;
 pub mod kernel;

@@ -17,7 +17,8 @@ use crate::store::session::SessionVols;
 use jiff::Timestamp;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use underlying::Room;
 
 /// What every chain of a pass shares.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +34,8 @@ pub struct Market<'a> {
 pub struct Passes {
     pool: rayon::ThreadPool,
     states: BTreeMap<Symbol, ChainState>,
+    /// Room to work in, one for each chain that is in work.
+    rooms: Mutex<Vec<Box<Room>>>,
     /// Volatilities of the session before the first pass, where they were kept.
     prior: Arc<SessionVols>,
 }
@@ -58,7 +61,7 @@ impl Passes {
             .start_handler(on_start)
             .build()
             .map_err(std::io::Error::other)?;
-        Ok(Self { pool, states: BTreeMap::new(), prior: Arc::default() })
+        Ok(Self { pool, states: BTreeMap::new(), rooms: Mutex::default(), prior: Arc::default() })
     }
 
     /// Sets what `prev_vol` shows for chains that have not seen a session end.
@@ -86,12 +89,16 @@ impl Passes {
     pub fn run(&mut self, market: Market<'_>, work: &[(&Book, Timestamp)]) -> Vec<Computed> {
         // each chain owns its state while it is computed, so that no lock is needed
         let states: Vec<ChainState> = work.iter().map(|(book, _)| self.take_state(book.underlying)).collect();
+        let rooms = &self.rooms;
         let done: Vec<(Computed, ChainState)> = self.pool.install(|| {
             work.par_iter()
                 .zip(states)
                 .with_max_len(1)
                 .map(|(&(book, at), mut state)| {
-                    let (chain, report) = underlying::compute(market, book, at, &mut state);
+                    let idle = || rooms.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut room = idle().pop().unwrap_or_default();
+                    let (chain, report) = underlying::compute(market, book, at, &mut state, &mut room);
+                    idle().push(room);
                     (Computed { chain, report }, state)
                 })
                 .collect()

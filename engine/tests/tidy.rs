@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Modules of the engine from the sources to the right end; an import may only point left.
-const FLOW: [&str; 9] = ["feeds", "store", "sim", "calibrate", "surface", "price", "snapshot", "pass", "lib"];
+const FLOW: [&str; 10] = ["feeds", "store", "sim", "early", "calibrate", "surface", "price", "snapshot", "pass", "lib"];
 /// Leaves: everything may use them, and they use only each other.
 const LEAVES: [&str; 5] = ["kernel", "contract", "calendar", "limits", "error"];
 

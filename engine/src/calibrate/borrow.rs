@@ -9,7 +9,7 @@
 use super::SliceInput;
 use super::forward::Parity;
 use crate::contract::ForwardBasis;
-use crate::kernel::dividends::{Dividend, Terms};
+use crate::kernel::dividends::{Dividend, escrowed, escrowed_by_rate};
 
 /// How far the recorded spot may be from the one that the options were quoted against, as a part of it.
 const SPOT_NOISE: f64 = 5e-4;
@@ -39,46 +39,55 @@ pub struct Carry {
 /// # Accuracy 1e-13 relative in fwd
 #[must_use]
 pub fn implied_borrow(s: f64, fwd: f64, t: f64, r: f64, divs: &[Dividend]) -> f64 {
-    let mut terms = Terms { t, r, b: 0.0, divs: divs.to_vec() };
-    let x = s - terms.a(0.0);
+    let x = s - escrowed(divs, r, 0.0, t);
     if !(x > 0.0 && fwd > 0.0 && t > 0.0) {
         return f64::NAN;
     }
-    terms.b = r - (fwd / x).ln() / t;
+    let mut b = r - (fwd / x).ln() / t;
     if divs.is_empty() {
-        return terms.b;
+        return b;
     }
     for _ in 0..30 {
-        let x = s - terms.a(0.0);
+        let x = s - escrowed(divs, r - b, 0.0, t);
         if x <= 0.0 || x.is_nan() {
             return f64::NAN;
         }
         // d/db of ln((s − A)·e^((r−b)t)): dA/db = −dA/dr.
-        let slope = terms.a0_r() / x - t;
-        let step = ((x / fwd).ln() + (r - terms.b) * t) / slope;
-        terms.b -= step;
+        let slope = escrowed_by_rate(divs, r - b, t) / x - t;
+        let step = ((x / fwd).ln() + (r - b) * t) / slope;
+        b -= step;
         if step.abs() * t < 1e-14 {
             break;
         }
     }
-    terms.b
+    b
 }
 
-/// Forward, borrow and effective spot of every slice of a chain, `parity` being what each says alone.
-/// `prior` is the borrow of the last pass (NaN: none), for chains that have no pair at all.
-#[must_use]
-pub fn steady_borrow(slices: &[SliceInput], parity: &[Parity], prior: &[f64]) -> Vec<Carry> {
-    let own: Vec<Own> = slices.iter().zip(parity).map(|(i, p)| Own::new(i, p)).collect();
-    (0..slices.len())
-        .map(|i| match slices[i].basis {
+/// Forward, borrow and effective spot of every slice of a chain.
+#[derive(Debug, Default)]
+pub struct Steadied {
+    own: Vec<Own>,
+    /// By slice.
+    pub carry: Vec<Carry>,
+}
+
+impl Steadied {
+    /// Works them out anew, `parity` being what each slice says alone. `prior` is the borrow of the last pass (NaN:
+    /// none), for chains that have no pair at all.
+    pub fn set(&mut self, slices: &[SliceInput], parity: &[Parity], prior: &[f64]) {
+        let Self { own, carry } = self;
+        own.clear();
+        own.extend(slices.iter().zip(parity).map(|(i, p)| Own::new(i, p)));
+        carry.clear();
+        carry.extend((0..slices.len()).map(|i| match slices[i].basis {
             ForwardBasis::Parity => on_its_own(i, slices, parity),
-            ForwardBasis::Spot => steadied(i, &slices[i], &parity[i], &own, prior[i]),
-        })
-        .collect()
+            ForwardBasis::Spot => steadied(i, &slices[i], &parity[i], own, prior[i]),
+        }));
+    }
 }
 
 /// The borrow that one expiry says alone.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Own {
     b: f64,
     /// Standard error of `b`.
@@ -105,8 +114,8 @@ fn steadied(i: usize, input: &SliceInput, parity: &Parity, own: &[Own], prior: f
     }
     let alone = if prior.is_finite() { prior } else { 0.0 };
     let others = if w > 0.0 { wb / w } else { alone };
-    let mut terms = Terms { t: input.t, r: input.r, b: others, divs: input.divs.to_vec() };
-    let expected = terms.fwd(input.s);
+    let carry = input.r - others;
+    let expected = (input.s - escrowed(input.divs, carry, 0.0, input.t)) * (carry * input.t).exp();
     if !heard(&own[i]) {
         let fwd = if expected > 0.0 { expected } else { f64::NAN };
         return Carry { fwd, fwd_error: f64::NAN, b: others, und: input.s, s: input.s };
@@ -119,15 +128,15 @@ fn steadied(i: usize, input: &SliceInput, parity: &Parity, own: &[Own], prior: f
     };
     let mine = implied_borrow(input.s, fwd, input.t, input.r, input.divs);
     let weight = (input.t / (fwd_error / fwd).hypot(SPOT_NOISE)).powi(2);
-    terms.b = if mine.is_finite() { (wb + weight * mine) / (w + weight) } else { others };
-    let s = effective_spot(fwd, &terms);
-    Carry { fwd, fwd_error, b: terms.b, und: input.s, s }
+    let b = if mine.is_finite() { (wb + weight * mine) / (w + weight) } else { others };
+    Carry { fwd, fwd_error, b, und: input.s, s: effective_spot(fwd, input, b) }
 }
 
-/// The spot at which the terms give the forward.
+/// The spot that gives the forward at a borrow rate.
 #[must_use]
-pub fn effective_spot(fwd: f64, terms: &Terms) -> f64 {
-    fwd * (-(terms.r - terms.b) * terms.t).exp() + terms.a(0.0)
+pub fn effective_spot(fwd: f64, input: &SliceInput, b: f64) -> f64 {
+    let carry = input.r - b;
+    fwd * (-carry * input.t).exp() + escrowed(input.divs, carry, 0.0, input.t)
 }
 
 /// Two opinions, each a value and its standard error, as one.
@@ -158,6 +167,13 @@ fn on_its_own(i: usize, slices: &[SliceInput], parity: &[Parity]) -> Carry {
 mod tests {
     use super::*;
     use crate::calibrate::testing::slice;
+    use crate::kernel::dividends::Terms;
+
+    fn steady_borrow(slices: &[SliceInput], parity: &[Parity], prior: &[f64]) -> Vec<Carry> {
+        let mut steadied = Steadied::default();
+        steadied.set(slices, parity, prior);
+        steadied.carry
+    }
 
     fn parity(fwd: f64, error: f64) -> Parity {
         Parity { fwd, error, sd: 0.1, pairs: 9 }

@@ -23,6 +23,8 @@ pub struct Quotes {
     pub bid: Vec<f64>,
     /// Ask; NaN: none that counts.
     pub ask: Vec<f64>,
+    /// Midpoint of two sides that belong together; NaN elsewhere.
+    pub mid: Vec<f64>,
     /// Two sides that belong together: the quote may support the forward and the curve.
     pub two_sided: Vec<bool>,
     /// Count of dropped quotes by [`Drop`].
@@ -30,12 +32,6 @@ pub struct Quotes {
 }
 
 impl Quotes {
-    /// Midpoint of a row; NaN where a side is missing.
-    #[must_use]
-    pub fn mid(&self, row: usize) -> f64 {
-        0.5 * (self.bid[row] + self.ask[row])
-    }
-
     /// Half the spread of a row, at least half a tick; NaN where a side is missing.
     #[must_use]
     pub fn half(&self, row: usize) -> f64 {
@@ -45,30 +41,27 @@ impl Quotes {
 }
 
 /// Sorts the quotes of a slice into usable and dropped.
-#[must_use]
-pub fn clean_quotes(input: &SliceInput) -> Quotes {
-    let n_rows = input.bid.len();
-    let mut quotes = Quotes {
-        bid: vec![f64::NAN; n_rows],
-        ask: vec![f64::NAN; n_rows],
-        two_sided: vec![false; n_rows],
-        dropped: [0; Drop::ALL.len()],
-    };
-    for row in 0..n_rows {
-        let (bid, ask) = (positive(input.bid[row]), positive(input.ask[row]));
-        let fault = fault_of(bid, ask, input.age_s[row], input.s);
+pub fn clean_quotes(input: &SliceInput, quotes: &mut Quotes) {
+    quotes.bid.clear();
+    quotes.ask.clear();
+    quotes.mid.clear();
+    quotes.two_sided.clear();
+    quotes.dropped = [0; Drop::ALL.len()];
+    for ((&bid, &ask), &age_s) in input.bid.iter().zip(input.ask).zip(input.age_s) {
+        let (bid, ask) = (positive(bid), positive(ask));
+        let fault = fault_of(bid, ask, age_s, input.s);
         if let Some(drop) = fault {
             quotes.dropped[drop as usize] += 1;
         }
-        let (keep_bid, keep_ask) = match fault {
+        let (bid, ask) = match fault {
             None | Some(Drop::NoBid | Drop::NoAsk | Drop::TooWide) => (bid, ask),
             Some(_) => (f64::NAN, f64::NAN),
         };
-        quotes.bid[row] = keep_bid;
-        quotes.ask[row] = keep_ask;
-        quotes.two_sided[row] = fault.is_none();
+        quotes.bid.push(bid);
+        quotes.ask.push(ask);
+        quotes.mid.push(if fault.is_none() { 0.5 * (bid + ask) } else { f64::NAN });
+        quotes.two_sided.push(fault.is_none());
     }
-    quotes
 }
 
 fn positive(price: f64) -> f64 {
@@ -111,7 +104,8 @@ mod tests {
         ];
         let mut slice = slice(100.0, 0.25, &rows);
         slice.age_s[0] = 1.0e6;
-        let quotes = clean_quotes(&slice.input());
+        let mut quotes = Quotes::default();
+        clean_quotes(&slice.input(), &mut quotes);
         let count = |d: Drop| quotes.dropped[d as usize];
         assert_eq!(
             [Drop::Stale, Drop::Crossed, Drop::NoBid, Drop::NoAsk, Drop::TooWide].map(count),
@@ -129,6 +123,8 @@ mod tests {
     #[test]
     fn a_cheap_option_may_be_wide_in_ticks() {
         let slice = slice(100.0, 0.25, &[(150, Right::Call, 0.01, 0.10), (50, Right::Put, 0.02, 0.02)]);
-        assert_eq!(clean_quotes(&slice.input()).two_sided, [true, true]);
+        let mut quotes = Quotes::default();
+        clean_quotes(&slice.input(), &mut quotes);
+        assert_eq!(quotes.two_sided, [true, true]);
     }
 }

@@ -6,6 +6,7 @@
 
 use super::clean::Quotes;
 use crate::contract::Right;
+use crate::store::ladder::Ladder;
 
 /// How much the discount factor may be off, per √year: the prior width of the slope of pair forwards in K − F.
 const SLOPE_PRIOR: f64 = 0.01;
@@ -13,16 +14,16 @@ const SLOPE_PRIOR: f64 = 0.01;
 const NEAR_MONEY_SD: f64 = 0.75;
 /// √(2/π): the straddle at the money per σ√t of the forward.
 const STRADDLE_PER_SD: f64 = 0.797_884_560_802_865_4;
+/// A shift below this part of the forward is none.
+const SETTLED: f64 = 1e-9;
 /// Reweighting rounds; the last ones change nothing to 1e-6 of the error.
 const ROUNDS: usize = 8;
 
 /// Call and put of one strike, both two-sided.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pair {
-    /// Row of the call.
-    pub call: u32,
-    /// Row of the put.
-    pub put: u32,
+    /// Place of the strike in its ladder.
+    pub strike: usize,
     /// Strike, currency per share.
     pub k: f64,
     /// Call mid less put mid, without the exercise premium: European C − P.
@@ -46,40 +47,44 @@ pub struct Parity {
     pub pairs: u32,
 }
 
+impl Default for Parity {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
 impl Parity {
     /// No pair, no forward.
     pub const NONE: Self = Self { fwd: f64::NAN, error: f64::NAN, sd: f64::NAN, pairs: 0 };
 }
 
-/// The strikes where call and put both have two sides. Rows: strike ascending, call before put.
-#[must_use]
-pub fn pair_quotes(strike_milli: &[u32], right: &[Right], quotes: &Quotes) -> Vec<Pair> {
-    let mut pairs = Vec::with_capacity(strike_milli.len() / 2);
-    for put in 1..strike_milli.len() {
-        let call = put - 1;
-        let same = strike_milli[call] == strike_milli[put] && right[call] != right[put];
-        if same && quotes.two_sided[call] && quotes.two_sided[put] {
+/// Finds the strikes where call and put both have two sides.
+pub fn pair_quotes(ladder: &Ladder, quotes: &Quotes, pairs: &mut Vec<Pair>) {
+    pairs.clear();
+    for (strike, &k) in ladder.strikes()[..ladder.len()].iter().enumerate() {
+        let (Some(call), Some(put)) = (ladder.row(Right::Call, strike), ladder.row(Right::Put, strike)) else {
+            continue;
+        };
+        if quotes.two_sided[call] && quotes.two_sided[put] {
             pairs.push(Pair {
-                call: u32::try_from(call).unwrap_or(u32::MAX),
-                put: u32::try_from(put).unwrap_or(u32::MAX),
-                k: f64::from(strike_milli[put]) * 1e-3,
-                gap: quotes.mid(call) - quotes.mid(put),
+                strike,
+                k,
+                gap: quotes.mid[call] - quotes.mid[put],
                 half: quotes.half(call) + quotes.half(put),
-                straddle: quotes.mid(call) + quotes.mid(put),
+                straddle: quotes.mid[call] + quotes.mid[put],
             });
         }
     }
-    pairs
 }
 
 /// The forward on which the pairs agree.
 ///
 /// # Units    df: 1 · t: years
-/// # Domain   any pairs; none gives [`Parity::NONE`]
+/// # Domain   any pairs; none gives [`Parity::NONE`] · `sorted` is room to work in
 /// # Source   MODEL step 3; iterated reweighting with Cauchy weights, scale from the spreads and the scatter
 #[must_use]
-pub fn fit_forward(pairs: &[Pair], df: f64, t: f64) -> Parity {
-    let Some((mut fwd, sd)) = rough(pairs, df) else { return Parity::NONE };
+pub fn fit_forward(pairs: &[Pair], df: f64, t: f64, sorted: &mut Vec<(f64, f64)>) -> Parity {
+    let Some((mut fwd, sd)) = rough(pairs, df, sorted) else { return Parity::NONE };
     let mut scale = 1.0;
     let mut sums = Sums::default();
     let mut slope = 0.0;
@@ -99,7 +104,11 @@ pub fn fit_forward(pairs: &[Pair], df: f64, t: f64) -> Parity {
         }
         fwd += shift;
         slope = new_slope;
+        let before = scale;
         scale = (sums.miss / sums.near).clamp(0.25, 20.0);
+        if shift.abs() < SETTLED * fwd && (scale - before).abs() < 1e-3 * scale {
+            break;
+        }
     }
     let error = (scale / sums.w.sqrt()).max(1e-7 * fwd);
     let counted = pairs.iter().filter(|p| (p.k - fwd).abs() < 3.0 * NEAR_MONEY_SD * sd * fwd).count();
@@ -143,9 +152,9 @@ impl Sums {
 }
 
 /// Weighted median of the pair forwards, then σ√t from the straddle nearest to it.
-fn rough(pairs: &[Pair], df: f64) -> Option<(f64, f64)> {
-    let mut by_fwd: Vec<(f64, f64)> =
-        pairs.iter().map(|p| (p.k + p.gap / df, 1.0 / (p.half * p.half))).filter(|p| p.0 > 0.0).collect();
+fn rough(pairs: &[Pair], df: f64, by_fwd: &mut Vec<(f64, f64)>) -> Option<(f64, f64)> {
+    by_fwd.clear();
+    by_fwd.extend(pairs.iter().map(|p| (p.k + p.gap / df, 1.0 / (p.half * p.half))).filter(|p| p.0 > 0.0));
     by_fwd.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     let half = 0.5 * by_fwd.iter().map(|p| p.1).sum::<f64>();
     let mut sum = 0.0;
@@ -167,7 +176,7 @@ mod tests {
     use super::*;
 
     fn pair(k: f64, gap: f64, half: f64) -> Pair {
-        Pair { call: 0, put: 0, k, gap, half, straddle: gap.abs() + 3.0 }
+        Pair { strike: 0, k, gap, half, straddle: gap.abs() + 3.0 }
     }
 
     #[test]
@@ -175,7 +184,7 @@ mod tests {
         let (fwd, df) = (103.7, 0.97);
         let pairs: Vec<_> =
             (0..15).map(|i| 90.0 + 2.0 * f64::from(i)).map(|k| pair(k, df * (fwd - k), 0.05 + 0.01 * k)).collect();
-        let fit = fit_forward(&pairs, df, 0.5);
+        let fit = fit_forward(&pairs, df, 0.5, &mut Vec::new());
         assert!((fit.fwd - fwd).abs() < 1e-9, "{fit:?}");
     }
 
@@ -185,7 +194,7 @@ mod tests {
         let mut pairs: Vec<_> =
             (0..9).map(|i| 46.0 + f64::from(i)).map(|k| pair(k, fwd - k + 0.01 * k.sin(), 0.05)).collect();
         pairs[4].gap += 4.0;
-        let fit = fit_forward(&pairs, df, 0.1);
+        let fit = fit_forward(&pairs, df, 0.1, &mut Vec::new());
         assert!((fit.fwd - fwd).abs() < 0.02, "{fit:?}");
     }
 
@@ -194,14 +203,14 @@ mod tests {
         let (fwd, df) = (4500.0, 0.95);
         let pairs: Vec<_> =
             (0..60).map(|i| 3800.0 + 20.0 * f64::from(i)).map(|k| pair(k, df * 1.002 * (fwd - k), 1.0)).collect();
-        let fit = fit_forward(&pairs, df, 1.0);
+        let fit = fit_forward(&pairs, df, 1.0, &mut Vec::new());
         assert!((fit.fwd - fwd).abs() < 0.02, "{fit:?}");
     }
 
     #[test]
     fn no_pair_gives_no_forward_and_one_pair_its_own() {
-        assert!(fit_forward(&[], 1.0, 0.1).fwd.is_nan());
-        let one = fit_forward(&[pair(10.0, 0.25, 0.1)], 1.0, 0.1);
+        assert!(fit_forward(&[], 1.0, 0.1, &mut Vec::new()).fwd.is_nan());
+        let one = fit_forward(&[pair(10.0, 0.25, 0.1)], 1.0, 0.1, &mut Vec::new());
         assert!((one.fwd - 10.25).abs() < 1e-9 && one.error > 0.0, "{one:?}");
     }
 }

@@ -2,173 +2,209 @@
 
 use super::borrow::Carry;
 use super::clean::Quotes;
-use super::invert::{VOL, european, invert};
-use super::{Calibrated, Drop, Look, SliceInput, SliceState};
+use super::{Calibrated, Draft, Drop, SliceInput, SliceState};
 use crate::contract::{Right, Style};
-use crate::kernel::american::{Band, PricerAt};
+use crate::early::{BySigma, Early, Here, european};
+use crate::kernel::american::PricerAt;
+use crate::kernel::black76::Horizon;
 use crate::kernel::dividends::Terms;
+use crate::kernel::implied::{Near, Sought, implied, implied_near};
+use crate::kernel::lanes::{BLOCK, Block, Lanes, Mask};
+use crate::store::ladder::Ladder;
 
-/// Bands of volatility end at powers of this, so that a pass does not rebuild tables for a small move.
-const BAND_STEP: f64 = 1.25;
-/// Tables reach this factor beyond the strikes asked for, so that they serve while the spot moves.
-const STRIKE_ROOM: f64 = 1.02;
-/// Tables reach this factor beyond the volatilities asked for.
-const BAND_MARGIN: f64 = 1.3;
+/// An error of the remembered premium is let pass below this part of the volatility, and below this part of the
+/// distance from where the search began: a hundredth of half a spread.
+const ALLOWED: (f64, f64) = (5e-5, 0.01);
+/// Where nothing is known, volatilities are about this.
+const UNKNOWN: f64 = 0.3;
 
-/// Implied volatilities of a slice on its carry. Afterwards the tables of an American `state` serve
-/// the carry's terms.
-#[must_use]
-pub fn imply_vols(input: &SliceInput, look: &Look, carry: &Carry, state: &mut SliceState) -> Calibrated {
-    let n_rows = input.strike_milli.len();
-    let quotes = &look.quotes;
-    let mut out = Calibrated {
-        fwd: carry.fwd,
-        fwd_error: carry.fwd_error,
-        borr: carry.b,
-        und: carry.und,
-        s: carry.s,
-        vol_bid: vec![f64::NAN; n_rows],
-        vol_mid: vec![f64::NAN; n_rows],
-        vol_ask: vec![f64::NAN; n_rows],
-        used: vec![false; n_rows],
-        dropped: quotes.dropped,
-    };
-    let terms = Terms { t: input.t, r: input.r, b: carry.b, divs: input.divs.to_vec() };
+/// Implied volatilities of a slice on its carry, into `draft.out`.
+pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, draft: &mut Draft) {
+    let Draft { terms, quotes, out, .. } = draft;
+    state.last = Some((carry.fwd, carry.b));
+    out.begin(carry, quotes);
+    terms.b = carry.b;
     if carry.fwd.is_nan() || carry.s <= terms.a(0.0) {
-        return out;
+        return;
     }
-    let plain = european(&terms);
-    let plain = [plain[0].at(&terms, carry.s), plain[1].at(&terms, carry.s)];
-    let start = start_vols(input, quotes, carry.fwd, &plain);
-    match input.style {
-        Style::European => fill(input, quotes, &plain, None, &start, &mut out),
-        Style::American => {
-            let pricers = state.pricers.serving(input.style, &terms, &band_of(input, &start));
-            let early = [pricers[0].at(&terms, carry.s), pricers[1].at(&terms, carry.s)];
-            fill(input, quotes, &early, Some(&plain), &start, &mut out);
+    let SliceState { ladder, early, sigma, .. } = state;
+    start_vols((input, terms, carry.fwd), quotes, ladder, sigma);
+    let here = Here { style: input.style, s: carry.s, terms, step: input.step };
+    if input.style == Style::American {
+        early.prepare(ladder, terms);
+        early.refresh(&here, ladder, sigma, 0..ladder.blocks());
+    }
+    for block in 0..ladder.blocks() {
+        for right in [Right::Call, Right::Put] {
+            imply_sides(&Side { here, right, block, ladder, early, quotes }, sigma, out);
         }
     }
-    for row in 0..n_rows {
-        if quotes.two_sided[row] {
-            let known = out.vol_ask[row].is_finite() && out.vol_mid[row].is_finite();
-            out.used[row] = known;
+    for (row, &two_sided) in quotes.two_sided.iter().enumerate() {
+        if two_sided {
+            out.used[row] = out.vol_ask[row].is_finite() && out.vol_mid[row].is_finite();
             out.dropped[Drop::NoArbitrage as usize] += u32::from(out.vol_ask[row].is_nan());
         }
     }
-    out
 }
 
-/// The three volatilities of every row, call and put apart.
-fn fill(
-    input: &SliceInput,
+impl Calibrated {
+    /// The carry, and no volatility yet.
+    fn begin(&mut self, carry: &Carry, quotes: &Quotes) {
+        let n_rows = quotes.bid.len();
+        (self.fwd, self.fwd_error, self.borr) = (carry.fwd, carry.fwd_error, carry.b);
+        (self.und, self.s) = (carry.und, carry.s);
+        for vols in [&mut self.vol_bid, &mut self.vol_mid, &mut self.vol_ask] {
+            vols.clear();
+            vols.resize(n_rows, f64::NAN);
+        }
+        self.used.clear();
+        self.used.resize(n_rows, false);
+        self.dropped = quotes.dropped;
+        self.searched = 0;
+    }
+}
+
+/// One right of a block of strikes.
+struct Side<'a> {
+    here: Here<'a>,
+    right: Right,
+    block: usize,
+    ladder: &'a Ladder,
+    early: &'a Early,
+    quotes: &'a Quotes,
+}
+
+/// Bid, mid and ask of one right of a block: the mid from the last curve's volatility, bid and ask from the mid's.
+fn imply_sides(side: &Side<'_>, sigma: &[f64], out: &mut Calibrated) {
+    let Side { here, right, block, ladder, early, quotes } = *side;
+    let k = ladder.block(block);
+    let (bid, ask) = (ladder.gather(right, block, &quotes.bid), ladder.gather(right, block, &quotes.ask));
+    let premium = early.by_sigma(&here, right, block);
+    let start = Block::load(&sigma[block * BLOCK..]);
+    let mut find = |price: Block, start: Block| {
+        let near = imply_block(&here, right, (k, price, start), &premium);
+        let allowed = near.sigma * Block::splat(ALLOWED.0) + (near.sigma - start).abs() * Block::splat(ALLOWED.1);
+        let sure = premium.doubt(near.sigma).le(allowed * near.vega);
+        if !(near.wanted & !sure).any() {
+            return near.sigma;
+        }
+        let searched = search(side, (k, price, start));
+        let mut numbers = [0.0; BLOCK];
+        Block::select(sure, near.sigma, searched).store(&mut numbers);
+        for (lane, number) in numbers.iter_mut().enumerate() {
+            let sought = near.wanted.lane(lane) && ladder.is_listed(right, block * BLOCK + lane);
+            out.searched += u32::from(sought && !sure.lane(lane));
+            *number = if near.wanted.lane(lane) { *number } else { f64::NAN };
+        }
+        Block::load(&numbers)
+    };
+    let mid = find(ladder.gather(right, block, &quotes.mid), start);
+    let near = Block::select(mid.gt(Block::splat(0.0)), mid, start);
+    let (low, high) = (find(bid, near), find(ask, near));
+    for (vol, column) in [(low, &mut out.vol_bid), (mid, &mut out.vol_mid), (high, &mut out.vol_ask)] {
+        let mut numbers = [0.0; BLOCK];
+        vol.store(&mut numbers);
+        ladder.scatter(right, block, &numbers, column);
+    }
+}
+
+/// Volatilities of one right of a block, from what is remembered of early exercise.
+#[inline(always)]
+pub(super) fn imply_block(
+    here: &Here<'_>,
+    right: Right,
+    (k, price, start): (Block, Block, Block),
+    premium: &BySigma,
+) -> Near<Block> {
+    let horizon = Horizon::from(here.terms);
+    let sought = Sought {
+        phi: right.phi(),
+        at: &horizon,
+        x: Block::splat(here.s - here.terms.a(0.0)),
+        k,
+        floor: floor(here, right, k),
+    };
+    implied_near(&sought, |sigma| premium.at(sigma), price, start)
+}
+
+/// A bound that every value exceeds: exercise now where that is allowed, or at expiry at the forward.
+fn floor(here: &Here<'_>, right: Right, k: Block) -> Block {
+    let phi = Block::splat(right.phi());
+    let at_expiry = (Block::splat(here.terms.fwd(here.s)) - k) * Block::splat(here.terms.df()) * phi;
+    let now = if here.style == Style::American { (Block::splat(here.s) - k) * phi } else { at_expiry };
+    at_expiry.max(now).max(Block::splat(0.0))
+}
+
+/// The bracketed search on the tables; out of the money and beyond their band, where early exercise adds nothing that a
+/// quote would show, on European values.
+fn search(side: &Side<'_>, (k, price, start): (Block, Block, Block)) -> Block {
+    let Here { s, terms, .. } = side.here;
+    let plain = european(terms);
+    let plain: &PricerAt<'_> = &plain[side.right as usize].at(terms, s);
+    let Some(tables) = side.early.pricer(&side.here, side.right).filter(|_| side.here.style == Style::American) else {
+        return implied(plain, k, price, start).sigma;
+    };
+    let found = implied(&tables, k, price, start).sigma;
+    let (low, high) = tables.band().sigma;
+    let fwd = terms.fwd(s);
+    let (least, most) = (Block::splat(fwd.min(s)), Block::splat(fwd.max(s)));
+    let outside = if side.right == Right::Call { k.gt(most) } else { k.lt(least) };
+    let lost = !found.gt(Block::splat(0.0)) & outside;
+    if !lost.any() {
+        return found;
+    }
+    let beyond = implied(plain, k, price, start).sigma;
+    let inside = Block::splat(low).le(beyond) & beyond.le(Block::splat(high));
+    Block::select(lost & !inside, beyond, found)
+}
+
+/// Volatilities to start from, by strike: those of the last curve; where there is none yet, European volatilities of
+/// the mids out of the money, and those of the nearest strike elsewhere. Says whether there was none.
+pub(super) fn start_vols(
+    (input, terms, fwd): (&SliceInput, &Terms, f64),
     quotes: &Quotes,
-    at: &[PricerAt<'_>; 2],
-    plain: Option<&[PricerAt<'_>; 2]>,
-    start: &[f64],
-    out: &mut Calibrated,
-) {
-    for right in [Right::Call, Right::Put] {
-        let rows: Vec<usize> = (0..input.right.len()).filter(|&i| input.right[i] == right).collect();
-        let pick = |f: &dyn Fn(usize) -> f64| rows.iter().map(|&i| f(i)).collect::<Vec<f64>>();
-        let k = pick(&|i| input.strike(i));
-        let ends = (out.fwd.min(out.s), out.fwd.max(out.s));
-        let out_of_money = |k: f64| if right == Right::Call { k > ends.1 } else { k < ends.0 };
-        let of = |price: &[f64], start: &[f64]| {
-            let mut vols = invert(&at[right as usize], &k, price, start);
-            if let Some(plain) = plain {
-                let lost: Vec<usize> = (0..k.len()).filter(|&i| vols[i].is_nan() && out_of_money(k[i])).collect();
-                fill_beyond(&plain[right as usize], at[right as usize].band(), [&k, price, start], &lost, &mut vols);
-            }
-            vols
-        };
-        let first = pick(&|i| start[i]);
-        let mid = of(&pick(&|i| if quotes.two_sided[i] { quotes.mid(i) } else { f64::NAN }), &first);
-        let near: Vec<f64> = mid.iter().zip(&first).map(|(m, f)| if m.is_finite() { *m } else { *f }).collect();
-        let bid = of(&pick(&|i| quotes.bid[i]), &near);
-        let ask = of(&pick(&|i| quotes.ask[i]), &near);
-        for (j, &row) in rows.iter().enumerate() {
-            (out.vol_bid[row], out.vol_mid[row], out.vol_ask[row]) = (bid[j], mid[j], ask[j]);
-        }
+    ladder: &Ladder,
+    sigma: &mut Vec<f64>,
+) -> bool {
+    let strikes = ladder.strikes();
+    if sigma.len() == strikes.len() && sigma.iter().all(|v| v.is_finite()) {
+        return false;
     }
-}
-
-/// Out of the money and beyond the band of the tables early exercise adds nothing that a quote would show: European
-/// volatilities fill in for the rows `lost`.
-fn fill_beyond(plain: &PricerAt<'_>, band: Band, [k, price, start]: [&[f64]; 3], lost: &[usize], vols: &mut [f64]) {
-    let pick = |x: &[f64]| lost.iter().map(|&i| x[i]).collect::<Vec<f64>>();
-    let found = invert(plain, &pick(k), &pick(price), &pick(start));
-    for (&row, vol) in lost.iter().zip(found) {
-        if vol < band.sigma.0 || vol > band.sigma.1 {
-            vols[row] = vol;
-        }
-    }
-}
-
-/// European volatilities of the out-of-the-money rows, for both rows of their strike; elsewhere that of the nearest
-/// strike. They start every search and bound the band.
-#[must_use]
-pub fn start_vols(input: &SliceInput, quotes: &Quotes, fwd: f64, plain: &[PricerAt<'_>; 2]) -> Vec<f64> {
-    let n_rows = input.strike_milli.len();
-    let mut start = vec![f64::NAN; n_rows];
-    for right in [Right::Call, Right::Put] {
-        let priced =
-            |&i: &usize| quotes.two_sided[i] && input.right[i] == right && right.phi() * (input.strike(i) - fwd) >= 0.0;
-        let rows: Vec<usize> = (0..n_rows).filter(priced).collect();
-        let k: Vec<f64> = rows.iter().map(|&i| input.strike(i)).collect();
-        let price: Vec<f64> = rows.iter().map(|&i| quotes.mid(i)).collect();
+    sigma.clear();
+    sigma.resize(strikes.len(), f64::NAN);
+    let plain = european(terms);
+    let s = fwd * (-(terms.r - terms.b) * terms.t).exp() + terms.a(0.0);
+    let plain = [plain[0].at(terms, s), plain[1].at(terms, s)];
+    for block in 0..ladder.blocks() {
+        let k = ladder.block(block);
+        let mid = |right: Right| ladder.gather(right, block, &quotes.mid);
         // about where the logarithm of the time value bends: Newton's method does well from there
-        let bend = |k: &f64| (0.3 * (k / fwd).ln().abs() / input.t.sqrt()).clamp(0.05, 3.0);
-        let first: Vec<f64> = k.iter().map(bend).collect();
-        let vol = invert(&plain[right as usize], &k, &price, &first);
-        rows.iter().zip(vol).for_each(|(&row, v)| start[row] = v);
+        let bend = |k: f64| (0.3 * (k / fwd).ln().abs() / input.t.sqrt()).clamp(0.05, 3.0);
+        let first = Block::load(&core::array::from_fn::<f64, BLOCK, _>(|lane| bend(k.lane(lane))));
+        let vol = |right: Right| implied(&plain[right as usize], k, mid(right), first).sigma;
+        let calls = Block::splat(fwd).le(k);
+        Block::select(calls, vol(Right::Call), vol(Right::Put)).store(&mut sigma[block * BLOCK..]);
     }
-    spread_to_neighbours(input.strike_milli, &mut start);
-    start
+    spread_to_neighbours(strikes, sigma);
+    true
 }
 
-/// Fills gaps with the nearest known value in row order; nothing known: 0.3.
-fn spread_to_neighbours(strike_milli: &[u32], start: &mut [f64]) {
-    let known: Vec<usize> = (0..start.len()).filter(|&i| start[i].is_finite()).collect();
+/// Fills gaps with the nearest known value.
+fn spread_to_neighbours(strikes: &[f64], sigma: &mut [f64]) {
+    let known: Vec<usize> = (0..sigma.len()).filter(|&i| sigma[i].is_finite()).collect();
     if known.is_empty() {
-        start.fill(0.3);
+        sigma.fill(UNKNOWN);
         return;
     }
     let mut next = 0;
-    for i in 0..start.len() {
+    for i in 0..sigma.len() {
         while next + 1 < known.len() {
-            let away = |j: usize| strike_milli[known[j]].abs_diff(strike_milli[i]);
+            let away = |j: usize| (strikes[known[j]] - strikes[i]).abs();
             if away(next + 1) > away(next) {
                 break;
             }
             next += 1;
         }
-        start[i] = start[known[next]];
-    }
-}
-
-/// The strikes of the slice, and the volatilities from the least to the greatest of those seen.
-#[must_use]
-pub fn band_of(input: &SliceInput, seen: &[f64]) -> Band {
-    let n_rows = input.strike_milli.len();
-    let k = if n_rows == 0 { (1.0, 1.0) } else { (input.strike(0), input.strike(n_rows - 1)) };
-    Band { k, sigma: span(seen) }
-}
-
-/// The least and the greatest of some volatilities, inside [`VOL`].
-#[must_use]
-pub fn span(vols: &[f64]) -> (f64, f64) {
-    let (low, high) = vols.iter().fold((VOL.1, VOL.0), |(low, high), &v| (low.min(v), high.max(v)));
-    (low.min(high), high)
-}
-
-/// A wider band, its volatilities at round steps, so that quotes can move for a while.
-#[must_use]
-pub fn with_room(band: &Band) -> Band {
-    let power = |x: f64| BAND_STEP.powf(x);
-    let log = |x: f64| x.ln() / BAND_STEP.ln();
-    let (low, high) = (band.sigma.0 / BAND_MARGIN, band.sigma.1 * BAND_MARGIN);
-    Band {
-        k: (band.k.0 / STRIKE_ROOM, band.k.1 * STRIKE_ROOM),
-        sigma: (power(log(low).floor()), power(log(high).ceil())),
+        sigma[i] = sigma[known[next]];
     }
 }

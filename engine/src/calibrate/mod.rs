@@ -5,17 +5,17 @@ pub mod borrow;
 pub mod clean;
 pub mod forward;
 pub mod implied;
-pub mod invert;
 pub mod premium;
 
 use crate::contract::{ForwardBasis, Right, Style};
-use crate::kernel::american::{Band, Pricer, Scheme};
+use crate::early::Early;
 use crate::kernel::dividends::{Dividend, Terms};
-use borrow::{Carry, steady_borrow};
+use crate::store::ladder::Ladder;
+use borrow::{Carry, Steadied};
 use clean::{Quotes, clean_quotes};
 use forward::{Pair, Parity, fit_forward, pair_quotes};
-use implied::{imply_vols, with_room};
-use premium::{Learned, refine_forward};
+use implied::imply_vols;
+use premium::refine_forward;
 
 /// Everything that one (root, expiry) is calibrated from.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +30,8 @@ pub struct SliceInput<'a> {
     pub s: f64,
     /// Continuously compounded rate to settlement.
     pub r: f64,
+    /// Years to the same clock time on the next trading day.
+    pub step: f64,
     /// Dividends with ex-dates in (0, t], ascending.
     pub divs: &'a [Dividend],
     /// Strikes by row, thousandths; ascending, call before put.
@@ -92,67 +94,75 @@ impl Drop {
     }
 }
 
-/// What a slice keeps from one pass to the next: it only saves work, the result does not depend on it beyond the
-/// tolerances of the solvers.
+/// What a slice keeps from one pass to the next. It saves work: the numbers depend on it only within the bounds of
+/// [`Early`] and of the solvers' tolerances.
 #[derive(Debug, Default)]
 pub struct SliceState {
-    /// Boundary and premium tables at the terms now.
-    pub pricers: Pricers,
-    /// The same for the next trading day, where those do not serve.
-    pub later_pricers: Pricers,
-    /// The same for the strikes near the money only, which the forward is found from.
-    pub near_pricers: Pricers,
+    /// Its strikes.
+    pub ladder: Ladder,
+    /// What early exercise adds; empty for a European slice.
+    pub early: Early,
+    /// Volatility of the last curve by strike, padded; empty: none yet.
+    pub sigma: Vec<f64>,
     /// Forward and borrow of the last pass.
     pub last: Option<(f64, f64)>,
-    /// What the last pass learned of early exercise in parity.
-    pub premium: Learned,
+    /// The last refined forward less the one that early exercise was not taken out of, currency per share.
+    shift: f64,
 }
 
-/// Pricers of calls and puts, kept for as long as they serve.
-#[derive(Debug, Default)]
-pub struct Pricers(Option<[Pricer; 2]>);
-
-impl Pricers {
-    /// The pricers of both rights, built anew, with room for a while, only where those at hand do not serve.
-    pub fn serving(&mut self, style: Style, terms: &Terms, band: &Band) -> &[Pricer; 2] {
-        if !self.0.as_ref().is_some_and(|pair| pair.iter().all(|p| p.serves(terms, band))) {
-            self.0 = None;
+impl SliceState {
+    /// Brings the ladder up to date with a listing.
+    fn list(&mut self, input: &SliceInput) {
+        if !self.ladder.is_of(input.strike_milli, input.right) {
+            self.ladder = Ladder::new(input.strike_milli, input.right);
+            self.early.forget();
+            self.sigma.clear();
         }
-        let build = || {
-            let band = with_room(band);
-            [Right::Call, Right::Put].map(|right| Pricer::new(style, right, terms, &band, Scheme::Fast))
-        };
-        self.0.get_or_insert_with(build)
     }
 }
 
-/// A slice before its neighbours are heard: cleaned quotes, the strikes with both rights, and their forward as if no
-/// right could be exercised early.
-#[derive(Clone, Debug)]
-pub struct Look {
+/// One slice on its way through a pass. Its vectors are used again in the next one.
+#[derive(Debug, Default)]
+pub struct Draft {
+    /// Time, rates and dividends; the borrow rate as far as it is known.
+    terms: Terms,
     /// Cleaned quotes.
-    pub quotes: Quotes,
+    quotes: Quotes,
     /// Strikes where call and put both have two sides.
-    pub pairs: Vec<Pair>,
+    pairs: Vec<Pair>,
     /// What they say of the forward.
     pub parity: Parity,
+    premium: premium::Room,
+    sorted: Vec<(f64, f64)>,
+    /// The result.
+    pub out: Calibrated,
+}
+
+impl Draft {
+    /// Time, rates and dividends that the slice is valued on, once its volatilities are implied.
+    #[must_use]
+    pub fn terms(&self) -> &Terms {
+        &self.terms
+    }
 }
 
 /// Step 1, each slice alone: clean, and a first forward.
-#[must_use]
-pub fn look(input: &SliceInput) -> Look {
-    let quotes = clean_quotes(input);
-    let pairs = pair_quotes(input.strike_milli, input.right, &quotes);
-    let parity = fit_forward(&pairs, (-input.r * input.t).exp(), input.t);
-    Look { quotes, pairs, parity }
+pub fn look(input: &SliceInput, state: &mut SliceState, draft: &mut Draft) {
+    state.list(input);
+    draft.terms.t = input.t;
+    draft.terms.r = input.r;
+    draft.terms.b = 0.0;
+    draft.terms.divs.clear();
+    draft.terms.divs.extend_from_slice(input.divs);
+    clean_quotes(input, &mut draft.quotes);
+    pair_quotes(&state.ladder, &draft.quotes, &mut draft.pairs);
+    draft.parity = fit_forward(&draft.pairs, draft.terms.df(), input.t, &mut draft.sorted);
 }
 
 /// Step 3, each slice alone: the forward without early-exercise premium, on the carry that step 2 found.
-#[must_use]
-pub fn refine(input: &SliceInput, look: &Look, carry: &Carry, state: &mut SliceState) -> Parity {
-    match input.style {
-        Style::European => look.parity,
-        Style::American => refine_forward(input, look, carry, state),
+pub fn refine(input: &SliceInput, carry: &Carry, state: &mut SliceState, draft: &mut Draft) {
+    if input.style == Style::American {
+        draft.parity = refine_forward(input, carry, state, draft);
     }
 }
 
@@ -160,23 +170,25 @@ pub fn refine(input: &SliceInput, look: &Look, carry: &Carry, state: &mut SliceS
 #[must_use]
 pub fn chain(inputs: &[SliceInput], states: &mut [SliceState]) -> Vec<Calibrated> {
     let prior: Vec<f64> = states.iter().map(|s| s.last.map_or(f64::NAN, |l| l.1)).collect();
-    let looks: Vec<Look> = inputs.iter().map(look).collect();
-    let mut parity: Vec<Parity> = looks.iter().map(|l| l.parity).collect();
-    let rough = steady_borrow(inputs, &parity, &prior);
+    let mut drafts: Vec<Draft> = inputs.iter().map(|_| Draft::default()).collect();
+    let mut steadied = Steadied::default();
     for i in 0..inputs.len() {
-        parity[i] = refine(&inputs[i], &looks[i], &rough[i], &mut states[i]);
+        look(&inputs[i], &mut states[i], &mut drafts[i]);
     }
-    let carry = steady_borrow(inputs, &parity, &prior);
-    (0..inputs.len())
-        .map(|i| {
-            states[i].last = Some((carry[i].fwd, carry[i].b));
-            imply_vols(&inputs[i], &looks[i], &carry[i], &mut states[i])
-        })
-        .collect()
+    let parity = |drafts: &[Draft]| drafts.iter().map(|d| d.parity).collect::<Vec<_>>();
+    steadied.set(inputs, &parity(&drafts), &prior);
+    for i in 0..inputs.len() {
+        refine(&inputs[i], &steadied.carry[i], &mut states[i], &mut drafts[i]);
+    }
+    steadied.set(inputs, &parity(&drafts), &prior);
+    for i in 0..inputs.len() {
+        imply_vols(&inputs[i], &steadied.carry[i], &mut states[i], &mut drafts[i]);
+    }
+    drafts.into_iter().map(|draft| draft.out).collect()
 }
 
 /// The calibrated slice.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Calibrated {
     /// Forward, currency per share.
     pub fwd: f64,
@@ -198,6 +210,8 @@ pub struct Calibrated {
     pub used: Vec<bool>,
     /// Count of dropped quotes by [`Drop`].
     pub dropped: [u32; Drop::ALL.len()],
+    /// Volatilities that were looked for in a bracket, because what is remembered of early exercise did not reach.
+    pub searched: u32,
 }
 
 #[cfg(test)]

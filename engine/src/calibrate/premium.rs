@@ -1,80 +1,171 @@
 //! The forward of an American expiry: parity holds for European values, so what early exercise adds is taken out.
 //!
-//! At each strike near the money the right with the smaller premium gives the volatility; the other right is valued
-//! with it, and what it misses its quote by says how far the forward is off. The sensitivity of that miss is learned
-//! from one round to the next: where a call is as good as exercised it says nothing, and counts for nothing.
+//! At each strike near the money the right that is out of the money gives the volatility, and with it the premium of both
+//! rights. What the quoted C − P misses the model's by says how far the forward is off; how far that miss follows the
+//! forward is taken from the model, and where a call is as good as exercised it says nothing, and counts for nothing.
 //! Never: a European slice.
 
 use super::borrow::{Carry, effective_spot, implied_borrow};
 use super::forward::{Pair, Parity, fit_forward};
-use super::implied::{span, start_vols};
-use super::invert::{european, invert, values};
-use super::{Look, SliceInput, SliceState};
+use super::implied::{imply_block, start_vols};
+use super::{Draft, SliceInput, SliceState};
 use crate::contract::Right;
-use crate::kernel::american::Band;
+use crate::early::{Early, Here};
 use crate::kernel::dividends::Terms;
+use crate::kernel::lanes::{BLOCK, Block, Lanes};
+use crate::store::ladder::Ladder;
+use core::ops::Range;
 
-/// Rounds at most; most slices take two or three.
-const ROUNDS: usize = 8;
+/// Rounds at most; a market that has moved little takes one.
+const ROUNDS: usize = 6;
 /// The forward has settled when it moves by less than this part of the spot: 0.1 basis point.
 const SETTLED: f64 = 1e-5;
-/// The nearest strikes that are looked at.
-const PAIRS_MAX: usize = 16;
+/// A move of the forward below this part of the spot leaves the sensitivities as they are.
+const STEADY: f64 = 1e-4;
 /// Pairs further than this from the money, in standard deviations, have no weight worth a value.
 const FAR_SD: f64 = 1.5;
+/// The nearest strikes that are looked at, on either side.
+const STRIKES_MAX: usize = 12;
 /// From about here on an expiry's own borrow is no noise, and the premium follows from it; before, the steadied one.
 const OWN_BORROW_YEARS: f64 = 0.025;
 /// Least part of the European sensitivity at which a pair still says something.
 const SENSITIVITY_MIN: f64 = 0.05;
+/// The forward is bumped by this part of a standard deviation for the sensitivities.
+const BUMP: f64 = 1e-3;
 
-/// What a pass learns of early exercise in parity, for the next one to start from.
-#[derive(Clone, Debug, Default)]
-pub struct Learned {
-    /// Refined forward less the rough one, currency per share.
-    shift: f64,
-    /// (strike, part of the European sensitivity that the pair's miss has to the forward), by strike.
-    slopes: Vec<(f64, f64)>,
-}
-
-impl Learned {
-    /// The sensitivity at a strike: that of the nearest one known, 1 if there is none.
-    fn slope(&self, k: f64) -> f64 {
-        let away = |known: &&(f64, f64)| (known.0 - k).abs();
-        self.slopes.iter().min_by(|a, b| away(a).total_cmp(&away(b))).map_or(1.0, |known| known.1)
-    }
+/// Room to work in.
+#[derive(Debug, Default)]
+pub(super) struct Room {
+    near: Vec<Pair>,
+    seen: Vec<Pair>,
+    /// Premium of the call less that of the put, by strike; the same at the bumped forward.
+    gaps: Vec<f64>,
+    bumped: Vec<f64>,
+    /// Volatility by strike.
+    vols: Vec<f64>,
+    /// By how much a pair's European C − P and premium follow df·F, by strike.
+    slope: Vec<f64>,
 }
 
 /// The forward without early-exercise premium, starting from `carry`.
-#[must_use]
-pub fn refine_forward(input: &SliceInput, look: &Look, carry: &Carry, state: &mut SliceState) -> Parity {
-    let rough = look.parity;
+pub(super) fn refine_forward(input: &SliceInput, carry: &Carry, state: &mut SliceState, draft: &mut Draft) -> Parity {
+    let rough = draft.parity;
     if rough.fwd.is_nan() || carry.fwd.is_nan() {
         return rough;
     }
-    let pairs = near_pairs(&look.pairs, &rough);
-    let df = (-input.r * input.t).exp();
-    let learned = core::mem::take(&mut state.premium);
-    let mut slope: Vec<f64> = pairs.iter().map(|p| learned.slope(p.k)).collect();
-    let (mut fwd, mut last) = (carry.fwd + learned.shift.clamp(-0.2 * carry.fwd, 0.2 * carry.fwd), rough);
-    let mut before: Option<(f64, Vec<f64>)> = None;
+    let SliceState { ladder, early, sigma, shift, .. } = state;
+    let Draft { terms, quotes, pairs, premium: room, sorted, .. } = draft;
+    let df = terms.df();
+    let width = rough.sd * rough.fwd;
+    let blocks = near_blocks(ladder, rough.fwd, rough.sd);
+    room.near.clear();
+    room.near.extend(pairs.iter().filter(|p| blocks.contains(&(p.strike / BLOCK))));
+    terms.b = carry.b;
+    early.prepare(ladder, terms);
+    let cold = start_vols((input, terms, rough.fwd), quotes, ladder, sigma);
+    let mut fwd = carry.fwd + shift.clamp(-0.2 * carry.fwd, 0.2 * carry.fwd);
+    let mut last = rough;
+    let mut moved = f64::INFINITY;
     for _ in 0..ROUNDS {
-        let misses = premium_misses(input, look, &pairs, (fwd, borrow_at(fwd, input, carry)), state);
-        if let Some((fwd_before, misses_before)) = &before {
-            learn(&mut slope, misses_before, &misses, (fwd - fwd_before) * df);
+        let look = NearMoney { input, carry, quotes, ladder, sigma, blocks: blocks.clone() };
+        early.refresh(&look.here(fwd, terms), ladder, sigma, blocks.clone());
+        look.gaps(fwd, terms, early, [&mut room.gaps, &mut room.vols]);
+        if moved > STEADY * input.s {
+            let h = BUMP * width;
+            look.gaps(fwd + h, terms, early, [&mut room.bumped, &mut room.slope]);
+            let slope = |(here, there): (&f64, &f64)| 1.0 + (there - here) / (df * h);
+            room.slope.clear();
+            room.slope.extend(room.gaps.iter().zip(&room.bumped).map(slope));
         }
-        let next = fit_forward(&seen_from(fwd, df, &pairs, &misses, &slope), df, input.t);
+        room.seen.clear();
+        room.seen.extend(room.near.iter().filter_map(|p| seen_from(fwd, df, p, &room.gaps, &room.slope)));
+        let next = fit_forward(&room.seen, df, input.t, sorted);
         if next.fwd.is_nan() {
-            return last;
-        }
-        last = Parity { sd: rough.sd, ..next };
-        if (next.fwd - fwd).abs() < SETTLED * input.s {
             break;
         }
-        before = Some((fwd, misses));
+        last = Parity { sd: rough.sd, ..next };
+        moved = (next.fwd - fwd).abs();
+        if moved < SETTLED * input.s {
+            break;
+        }
         fwd = next.fwd;
+        if cold {
+            // the first volatilities were European ones at a rough forward
+            let found = sigma.iter_mut().zip(&room.vols).filter(|(_, vol)| vol.is_finite());
+            found.for_each(|(sigma, &vol)| *sigma = vol);
+        }
     }
-    state.premium = Learned { shift: last.fwd - carry.fwd, slopes: pairs.iter().map(|p| p.k).zip(slope).collect() };
+    *shift = last.fwd - carry.fwd;
+    if cold {
+        sigma.clear();
+    }
     last
+}
+
+/// A pair as a European one: at the forward that would take its miss away, its error grown as far as it is insensitive.
+fn seen_from(fwd: f64, df: f64, pair: &Pair, gaps: &[f64], slope: &[f64]) -> Option<Pair> {
+    let european = df * (fwd - pair.k);
+    let miss = pair.gap - european - gaps[pair.strike];
+    let slope = slope[pair.strike].min(1.5);
+    (miss.is_finite() && slope > SENSITIVITY_MIN).then(|| Pair {
+        gap: european + miss / slope,
+        half: pair.half / slope,
+        ..*pair
+    })
+}
+
+/// The blocks of the strikes that are worth a look.
+fn near_blocks(ladder: &Ladder, fwd: f64, sd: f64) -> Range<usize> {
+    let strikes = &ladder.strikes()[..ladder.len()];
+    let at = |k: f64| strikes.partition_point(|&strike| strike < k);
+    let (middle, reach) = (at(fwd), (FAR_SD * sd).exp());
+    let low = at(fwd / reach).max(middle.saturating_sub(STRIKES_MAX));
+    let high = at(fwd * reach).min(middle + STRIKES_MAX).max(low + 1);
+    low / BLOCK..high.div_ceil(BLOCK).min(ladder.blocks())
+}
+
+/// The strikes near the money and what is known of them.
+struct NearMoney<'a> {
+    input: &'a SliceInput<'a>,
+    carry: &'a Carry,
+    quotes: &'a super::clean::Quotes,
+    ladder: &'a Ladder,
+    sigma: &'a [f64],
+    blocks: Range<usize>,
+}
+
+impl NearMoney<'_> {
+    /// The market at a forward, its borrow rate put into `terms`.
+    fn here<'t>(&self, fwd: f64, terms: &'t mut Terms) -> Here<'t> {
+        let b = borrow_at(fwd, self.input, self.carry);
+        terms.b = b;
+        let s = effective_spot(fwd, self.input, b);
+        Here { style: self.input.style, s, terms, step: self.input.step }
+    }
+
+    /// The premium of the call less that of the put at each strike, at a forward, and the volatility; NaN: none.
+    fn gaps(&self, fwd: f64, terms: &mut Terms, early: &Early, [gaps, vols]: [&mut Vec<f64>; 2]) {
+        let here = self.here(fwd, terms);
+        for column in [&mut *gaps, &mut *vols] {
+            column.clear();
+            column.resize(self.ladder.strikes().len(), f64::NAN);
+        }
+        for block in self.blocks.clone() {
+            let k = self.ladder.block(block);
+            let premium = [Right::Call, Right::Put].map(|right| early.by_sigma(&here, right, block));
+            let start = Block::load(&self.sigma[block * BLOCK..]);
+            let of = |right: Right| {
+                let mid = self.ladder.gather(right, block, &self.quotes.mid);
+                imply_block(&here, right, (k, mid, start), &premium[right as usize]).sigma
+            };
+            // the right that is out of the money against the spot has less exercise premium
+            let calls = Block::splat(here.s).le(k);
+            let sigma = Block::select(calls, of(Right::Call), of(Right::Put));
+            let [call, put] = premium.map(|p| p.at(sigma).value);
+            (call - put).store(&mut gaps[block * BLOCK..]);
+            sigma.store(&mut vols[block * BLOCK..]);
+        }
+    }
 }
 
 /// The borrow rate that goes with a forward: the expiry's own but for the last days, which take the steadied one.
@@ -82,80 +173,4 @@ fn borrow_at(fwd: f64, input: &SliceInput, carry: &Carry) -> f64 {
     let own_share = 1.0 / (1.0 + (OWN_BORROW_YEARS / input.t).powi(2));
     let own = implied_borrow(input.s, fwd, input.t, input.r, input.divs) - carry.b;
     carry.b + if own.is_finite() { own_share * own } else { 0.0 }
-}
-
-/// Takes the sensitivity of each pair's miss from two rounds, `shift` being df times the move of the forward.
-fn learn(slope: &mut [f64], before: &[f64], now: &[f64], shift: f64) {
-    for ((slope, before), now) in slope.iter_mut().zip(before).zip(now) {
-        let seen = (before - now) / shift;
-        if seen.is_finite() {
-            *slope = seen.clamp(0.0, 1.5);
-        }
-    }
-}
-
-/// The pairs as European ones: each at the forward that would take its miss away, its error grown as far as it is
-/// insensitive.
-fn seen_from(fwd: f64, df: f64, pairs: &[Pair], misses: &[f64], slope: &[f64]) -> Vec<Pair> {
-    let known = pairs.iter().zip(misses.iter().zip(slope));
-    known
-        .filter(|(_, (miss, slope))| miss.is_finite() && **slope > SENSITIVITY_MIN)
-        .map(|(p, (miss, slope))| Pair { gap: df * (fwd - p.k) + miss / slope, half: p.half / slope, ..*p })
-        .collect()
-}
-
-/// The pairs that are worth a look: near the money and tight.
-fn near_pairs(pairs: &[Pair], rough: &Parity) -> Vec<Pair> {
-    let far = |p: &Pair| (p.k / rough.fwd).ln().abs() / rough.sd;
-    let mut near: Vec<Pair> = pairs.iter().filter(|p| far(p) < FAR_SD).copied().collect();
-    near.sort_by(|a, b| (a.half * (1.0 + far(a))).total_cmp(&(b.half * (1.0 + far(b)))));
-    near.truncate(PAIRS_MAX);
-    near.sort_by(|a, b| a.k.total_cmp(&b.k));
-    near
-}
-
-/// How much the quoted C − P of each pair exceeds the model's at forward and borrow; NaN: no volatility.
-fn premium_misses(
-    input: &SliceInput,
-    look: &Look,
-    pairs: &[Pair],
-    (fwd, b): (f64, f64),
-    state: &mut SliceState,
-) -> Vec<f64> {
-    let terms = Terms { t: input.t, r: input.r, b, divs: input.divs.to_vec() };
-    let s = effective_spot(fwd, &terms);
-    let plain = european(&terms);
-    let start = start_vols(input, &look.quotes, fwd, &[plain[0].at(&terms, s), plain[1].at(&terms, s)]);
-    let near: Vec<f64> = pairs.iter().map(|p| start[p.call as usize]).collect();
-    let ends = (pairs.first().map_or(1.0, |p| p.k), pairs.last().map_or(1.0, |p| p.k));
-    let pricers = state.near_pricers.serving(input.style, &terms, &Band { k: ends, sigma: span(&near) });
-    let at = |right: Right| pricers[right as usize].at(&terms, s);
-    let mid = |i: usize, right: Right| {
-        let row = if right == Right::Call { pairs[i].call } else { pairs[i].put };
-        look.quotes.mid(row as usize)
-    };
-    let mut misses = vec![f64::NAN; pairs.len()];
-    for (right, other) in [(Right::Call, Right::Put), (Right::Put, Right::Call)] {
-        let rows: Vec<usize> = (0..pairs.len()).filter(|&i| side_of(pairs[i].k, fwd, s) == right).collect();
-        let pick = |f: &dyn Fn(usize) -> f64| rows.iter().map(|&i| f(i)).collect::<Vec<f64>>();
-        let k = pick(&|i| pairs[i].k);
-        let sigma = invert(&at(right), &k, &pick(&|i| mid(i, right)), &pick(&|i| near[i]));
-        let model = values(&at(other), &k, &sigma);
-        for (&i, model) in rows.iter().zip(model) {
-            misses[i] = (mid(i, other) - model) * other.phi();
-        }
-    }
-    misses
-}
-
-/// The right with less exercise premium: out of the money against spot and forward; between them, the put where the
-/// forward is below the spot.
-fn side_of(k: f64, fwd: f64, s: f64) -> Right {
-    if k >= fwd.max(s) {
-        Right::Call
-    } else if k <= fwd.min(s) || fwd < s {
-        Right::Put
-    } else {
-        Right::Call
-    }
 }

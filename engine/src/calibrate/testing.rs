@@ -42,6 +42,7 @@ impl OwnedSlice {
             t: self.t,
             s: self.s,
             r: self.r,
+            step: 1.0 / 365.0,
             divs: &self.divs,
             strike_milli: &self.strike_milli,
             right: &self.right,

@@ -10,7 +10,7 @@ pub struct Dividend {
 }
 
 /// What all strikes of one expiry share.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Terms {
     /// Years to settlement.
     pub t: f64,
@@ -22,21 +22,31 @@ pub struct Terms {
     pub divs: Vec<Dividend>,
 }
 
+/// The value at `u` years from now of the dividends that go ex after `u` and up to `t`, at the rate `carry` = r − b.
+#[must_use]
+pub fn escrowed(divs: &[Dividend], carry: f64, u: f64, t: f64) -> f64 {
+    let live = divs.iter().filter(|d| d.t > u && d.t <= t);
+    live.map(|d| d.amount * (-carry * (d.t - u)).exp()).sum()
+}
+
+/// The derivative of [`escrowed`] at u = 0 by its rate: −Σ D·t·e^(−carry·t).
+#[must_use]
+pub fn escrowed_by_rate(divs: &[Dividend], carry: f64, t: f64) -> f64 {
+    let live = divs.iter().filter(|d| d.t > 0.0 && d.t <= t);
+    live.map(|d| -d.amount * d.t * (-carry * d.t).exp()).sum()
+}
+
 impl Terms {
     /// A(u): the value at `u` years from now of the dividends that go ex after `u` and up to expiry (MODEL, dynamics).
     #[must_use]
     pub fn a(&self, u: f64) -> f64 {
-        let carry = self.r - self.b;
-        let live = self.divs.iter().filter(|d| d.t > u && d.t <= self.t);
-        live.map(|d| d.amount * (-carry * (d.t - u)).exp()).sum()
+        escrowed(&self.divs, self.r - self.b, u, self.t)
     }
 
-    /// dA(0)/dr = −dA(0)/db: −Σ D·t·e^(−(r−b)t).
+    /// dA(0)/dr = −dA(0)/db.
     #[must_use]
     pub fn a0_r(&self) -> f64 {
-        let carry = self.r - self.b;
-        let live = self.divs.iter().filter(|d| d.t > 0.0 && d.t <= self.t);
-        live.map(|d| -d.amount * d.t * (-carry * d.t).exp()).sum()
+        escrowed_by_rate(&self.divs, self.r - self.b, self.t)
     }
 
     /// The forward F = (s − A(0))·e^((r−b)t), currency per share.

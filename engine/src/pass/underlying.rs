@@ -5,13 +5,14 @@
 
 use super::Market;
 use crate::calendar::{Calendar, days_between, years_between};
-use crate::calibrate::borrow::steady_borrow;
+use crate::calibrate::borrow::Steadied;
 use crate::calibrate::forward::Parity;
-use crate::calibrate::implied::{band_of, imply_vols};
-use crate::calibrate::{self, Calibrated, Drop, Look, SliceInput, SliceState};
+use crate::calibrate::implied::imply_vols;
+use crate::calibrate::{self, Calibrated, Draft, Drop, SliceInput, SliceState};
 use crate::contract::Symbol;
-use crate::kernel::dividends::{Dividend, Terms};
-use crate::price::{NextSession, SlicePrice, value_slice};
+use crate::early::Here;
+use crate::kernel::dividends::Dividend;
+use crate::price::{SlicePrice, Valued, value_slice};
 use crate::store::book::{Book, BookSlice};
 use crate::store::chain::{Chain, Slice};
 use crate::store::columns::{Col, Columns};
@@ -19,17 +20,27 @@ use crate::store::session::SessionVols;
 use crate::surface::{self, Curve, SurfaceInput};
 use jiff::{Timestamp, civil::Date};
 use rayon::prelude::*;
-use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// A chain with more contracts than this is worth more than one thread.
+const ALONE: usize = 3000;
 
 /// What a chain keeps from one pass to the next.
 #[derive(Debug)]
 pub struct ChainState {
-    slices: BTreeMap<(Symbol, Date), SliceState>,
+    slices: Vec<Kept>,
     /// The session that `last` shows, and its chain.
     session: Option<(Date, Arc<Chain>)>,
     /// Volatilities at the end of the session before.
     prior: Arc<SessionVols>,
+}
+
+/// The state of one (root, expiry).
+#[derive(Debug)]
+struct Kept {
+    root: Symbol,
+    expiry: Date,
+    state: SliceState,
 }
 
 /// What happened while a chain was computed.
@@ -43,23 +54,42 @@ pub struct ChainReport {
     pub priced: u32,
     /// Dropped quotes by [`Drop`].
     pub dropped: [u32; Drop::ALL.len()],
+    /// Implied volatilities that needed a search in a bracket.
+    pub searched: u32,
+    /// Blocks of contracts whose early exercise was taken from the tables anew.
+    pub refreshed: u32,
 }
 
-/// A slice of the book with what its stages need of the market.
-struct Work<'a> {
-    slice: &'a BookSlice,
+/// Room to compute a chain in, used again for the next one.
+#[derive(Debug, Default)]
+pub(super) struct Room {
+    desks: Vec<Desk>,
+    parity: Vec<Parity>,
+    prior: Vec<f64>,
+    steadied: Steadied,
+}
+
+/// One slice on its way through the stages.
+#[derive(Debug, Default)]
+struct Desk {
+    /// Its place in the book.
+    place: usize,
     t: f64,
     r: f64,
     divs: Vec<Dividend>,
     age_s: Vec<f64>,
     /// In place of the quotes of an adjusted root: its deliverable is not the spot, so it says nothing.
     unquoted: Vec<f64>,
+    state: SliceState,
+    draft: Draft,
+    columns: Columns,
+    valued: Valued,
 }
 
 impl ChainState {
     /// Nothing kept but the volatilities of the session before.
     pub(super) fn new(prior: Arc<SessionVols>) -> Self {
-        Self { slices: BTreeMap::new(), session: None, prior }
+        Self { slices: Vec::new(), session: None, prior }
     }
 
     /// When a new session has begun, what the last one ended with becomes the prior one.
@@ -70,6 +100,13 @@ impl ChainState {
             self.prior = Arc::new(SessionVols::of(&chain));
         }
     }
+
+    /// Hands out the state of a slice, the `i`-th of its chain.
+    fn take(&mut self, i: usize, slice: &BookSlice) -> SliceState {
+        let is = |kept: &Kept| kept.root == slice.root && kept.expiry == slice.expiry;
+        let at = if self.slices.get(i).is_some_and(is) { Some(i) } else { self.slices.iter().position(is) };
+        at.map(|at| core::mem::take(&mut self.slices[at].state)).unwrap_or_default()
+    }
 }
 
 /// The chain of `book` at the instant `at`.
@@ -78,55 +115,80 @@ pub(super) fn compute(
     book: &Book,
     at: Timestamp,
     state: &mut ChainState,
+    room: &mut Room,
 ) -> (Arc<Chain>, ChainReport) {
     let session = market.calendar.session_on_or_before(market.calendar.eastern(at).date());
     state.roll(session);
-    let work = prepare(market, book, at);
-    let inputs: Vec<SliceInput<'_>> = work.iter().map(|w| w.input(book.spot)).collect();
-    let mut kept = core::mem::take(&mut state.slices);
-    let mut states: Vec<SliceState> =
-        work.iter().map(|w| kept.remove(&(w.slice.root, w.slice.expiry)).unwrap_or_default()).collect();
-
-    let calibrated = calibrate(&inputs, &mut states);
-    let curves = fit_curves(&inputs, &calibrated);
+    let Room { desks, parity, prior, steadied } = room;
+    let n = prepare(market, book, at, state, desks);
+    let desks = &mut desks[..n];
+    let wide = desks.iter().map(|desk| book.slices[desk.place].rows()).sum::<usize>() > ALONE;
     let step = years_between(at, market.calendar.next_trading_day(at));
-    let prior = &*state.prior;
-    let parts: Vec<Columns> = (&work, &inputs, &calibrated, &curves, &mut states)
-        .into_par_iter()
-        .map(|(work, input, calibrated, curve, state)| {
-            let mut columns = quoted(work.slice, prior, calibrated, curve);
-            if !work.slice.adjusted {
-                price(input, calibrated, curve, step, state, &mut columns);
-            }
-            iv_errors(work.slice, &mut columns);
-            columns
-        })
-        .collect();
-    let (chain, report) = assemble(book, at, &work, &calibrated, &curves, &parts);
-    state.slices = work.iter().map(|w| (w.slice.root, w.slice.expiry)).zip(states).collect();
+
+    prior.clear();
+    prior.extend(desks.iter().map(|desk| desk.state.last.map_or(f64::NAN, |(_, b)| b)));
+    side_by_side(desks, wide, |_, desk| desk.with(book, step, calibrate::look));
+    steady(book, step, desks, (parity, prior), steadied);
+    side_by_side(desks, wide, |i, desk| {
+        desk.with(book, step, |input, state, draft| calibrate::refine(input, &steadied.carry[i], state, draft));
+    });
+    steady(book, step, desks, (parity, prior), steadied);
+    side_by_side(desks, wide, |i, desk| {
+        desk.with(book, step, |input, state, draft| imply_vols(input, &steadied.carry[i], state, draft));
+    });
+    let curves = fit_curves(book, step, desks);
+    let before = state.session.as_ref().map(|(_, chain)| &**chain);
+    let known = &*state.prior;
+    side_by_side(desks, wide, |i, desk| desk.publish(book, step, &curves[i], (before, known)));
+
+    let (chain, report) = assemble(book, at, desks, &curves);
+    let slices = &book.slices;
+    let kept = |desk: &mut Desk| Kept {
+        root: slices[desk.place].root,
+        expiry: slices[desk.place].expiry,
+        state: core::mem::take(&mut desk.state),
+    };
+    state.slices.clear();
+    state.slices.extend(desks.iter_mut().map(kept));
     let chain = Arc::new(chain);
     state.session = Some((session, Arc::clone(&chain)));
     (chain, report)
 }
 
-/// The slices that have not settled, with their times, rates and dividends.
-fn prepare<'a>(market: Market<'_>, book: &'a Book, at: Timestamp) -> Vec<Work<'a>> {
+/// Each slice alone; on several threads where that is worth it.
+fn side_by_side(desks: &mut [Desk], wide: bool, f: impl Fn(usize, &mut Desk) + Send + Sync) {
+    if wide {
+        desks.par_iter_mut().enumerate().with_max_len(1).for_each(|(i, desk)| f(i, desk));
+    } else {
+        desks.iter_mut().enumerate().for_each(|(i, desk)| f(i, desk));
+    }
+}
+
+/// Sets up a desk for every slice that has not settled, with its time, rate and dividends; says how many there are.
+fn prepare(market: Market<'_>, book: &Book, at: Timestamp, state: &mut ChainState, desks: &mut Vec<Desk>) -> usize {
     let curve = market.curves.on(market.calendar.eastern(at).date());
     let dividends = dividend_times(market.calendar, book, at);
     let newest = book.slices.iter().flat_map(|s| &s.ts).max().copied().unwrap_or(at);
-    let live = book.slices.iter().filter(|s| s.settles_at > at);
-    live.map(|slice| {
-        let t = years_between(at, slice.settles_at);
-        Work {
-            slice,
-            t,
-            r: curve.map_or(0.0, |c| c.rate(t)),
-            divs: dividends.iter().filter(|d| d.t <= t).copied().collect(),
-            age_s: slice.ts.iter().map(|&ts| newest.duration_since(ts).as_secs_f64()).collect(),
-            unquoted: if slice.adjusted { vec![f64::NAN; slice.rows()] } else { Vec::new() },
+    let live = book.slices.iter().enumerate().filter(|(_, s)| s.settles_at > at);
+    let mut n = 0;
+    for (place, slice) in live {
+        if n == desks.len() {
+            desks.push(Desk::default());
         }
-    })
-    .collect()
+        let desk = &mut desks[n];
+        desk.state = state.take(n, slice);
+        n += 1;
+        desk.place = place;
+        desk.t = years_between(at, slice.settles_at);
+        desk.r = curve.map_or(0.0, |c| c.rate(desk.t));
+        desk.divs.clear();
+        desk.divs.extend(dividends.iter().filter(|d| d.t <= desk.t));
+        desk.age_s.clear();
+        desk.age_s.extend(slice.ts.iter().map(|ts| (newest.as_millisecond() - ts.as_millisecond()) as f64 * 1e-3));
+        desk.unquoted.clear();
+        desk.unquoted.resize(if slice.adjusted { slice.rows() } else { 0 }, f64::NAN);
+    }
+    n
 }
 
 /// Dividends still to come, in years from `at`.
@@ -135,118 +197,120 @@ fn dividend_times(calendar: &Calendar, book: &Book, at: Timestamp) -> Vec<Divide
     timed.filter(|&(ex, _)| ex > at).map(|(ex, amount)| Dividend { t: years_between(at, ex), amount }).collect()
 }
 
-impl Work<'_> {
-    fn input(&self, s: f64) -> SliceInput<'_> {
-        let adjusted = self.slice.adjusted;
-        SliceInput {
-            style: self.slice.style,
-            basis: self.slice.basis,
-            t: self.t,
-            s,
-            r: self.r,
-            divs: &self.divs,
-            strike_milli: &self.slice.strike_milli,
-            right: &self.slice.right,
-            bid: if adjusted { &self.unquoted } else { &self.slice.bid },
-            ask: if adjusted { &self.unquoted } else { &self.slice.ask },
-            age_s: &self.age_s,
+impl Desk {
+    /// Its slice of the book.
+    fn input<'a>(&'a self, book: &'a Book, step: f64) -> SliceInput<'a> {
+        let Self { place, t, r, divs, age_s, unquoted, .. } = self;
+        input_of(&book.slices[*place], (book.spot, *t, *r, step), (divs, age_s, unquoted))
+    }
+
+    /// One stage of the calibration.
+    fn with(&mut self, book: &Book, step: f64, stage: impl Fn(&SliceInput<'_>, &mut SliceState, &mut Draft)) {
+        let Self { place, t, r, divs, age_s, unquoted, state, draft, .. } = self;
+        let input = input_of(&book.slices[*place], (book.spot, *t, *r, step), (divs, age_s, unquoted));
+        stage(&input, state, draft);
+    }
+
+    /// The finished columns.
+    fn publish(&mut self, book: &Book, step: f64, curve: &Curve, session: (Option<&Chain>, &SessionVols)) {
+        let slice = &book.slices[self.place];
+        let Self { state, draft, columns, .. } = self;
+        let out = &draft.out;
+        columns.reset(slice.rows());
+        prev_vols(slice, session, columns.get_mut(Col::PrevVol));
+        self.valued = Valued::default();
+        if slice.adjusted {
+            return;
+        }
+        columns.get_mut(Col::BidVol).copy_from_slice(&out.vol_bid);
+        columns.get_mut(Col::MidVol).copy_from_slice(&out.vol_mid);
+        columns.get_mut(Col::AskVol).copy_from_slice(&out.vol_ask);
+        for (conf, &strike) in columns.get_mut(Col::ConfVol).iter_mut().zip(&slice.strike_milli) {
+            *conf = curve.confidence(f64::from(strike) / 1000.0);
+        }
+        let SliceState { ladder, early, sigma, .. } = state;
+        sigma.clear();
+        sigma.extend(ladder.strikes().iter().map(|&k| curve.vol(k)));
+        if sigma.iter().any(|vol| vol.is_finite()) {
+            let here = Here { style: slice.style, s: out.s, terms: draft.terms(), step };
+            self.valued = value_slice(SlicePrice { here, ladder, sigma, early }, columns);
+            iv_errors(slice, columns);
         }
     }
 }
 
-/// Quotes to forwards, borrow and three volatilities: slices apart, but for the two steps that hear the neighbours.
-fn calibrate(inputs: &[SliceInput<'_>], states: &mut [SliceState]) -> Vec<Calibrated> {
-    let prior: Vec<f64> = states.iter().map(|s| s.last.map_or(f64::NAN, |(_, b)| b)).collect();
-    let looks: Vec<Look> = inputs.par_iter().map(calibrate::look).collect();
-    let parity: Vec<Parity> = looks.iter().map(|l| l.parity).collect();
-    let rough = steady_borrow(inputs, &parity, &prior);
-    let parity: Vec<Parity> = (inputs, &looks, &rough, &mut *states)
-        .into_par_iter()
-        .map(|(input, look, carry, state)| calibrate::refine(input, look, carry, state))
-        .collect();
-    let carry = steady_borrow(inputs, &parity, &prior);
-    (inputs, &looks, &carry, states)
-        .into_par_iter()
-        .map(|(input, look, carry, state)| {
-            state.last = Some((carry.fwd, carry.b));
-            imply_vols(input, look, carry, state)
-        })
-        .collect()
+/// The input of a slice, from the book and from what its desk holds.
+fn input_of<'a>(
+    slice: &'a BookSlice,
+    (s, t, r, step): (f64, f64, f64, f64),
+    (divs, age_s, unquoted): (&'a [Dividend], &'a [f64], &'a [f64]),
+) -> SliceInput<'a> {
+    SliceInput {
+        style: slice.style,
+        basis: slice.basis,
+        t,
+        s,
+        r,
+        step,
+        divs,
+        strike_milli: &slice.strike_milli,
+        right: &slice.right,
+        bid: if slice.adjusted { unquoted } else { &slice.bid },
+        ask: if slice.adjusted { unquoted } else { &slice.ask },
+        age_s,
+    }
+}
+
+/// Weighs each slice's forward and borrow against the others'.
+fn steady(
+    book: &Book,
+    step: f64,
+    desks: &[Desk],
+    (parity, prior): (&mut Vec<Parity>, &[f64]),
+    steadied: &mut Steadied,
+) {
+    let inputs: Vec<SliceInput<'_>> = desks.iter().map(|desk| desk.input(book, step)).collect();
+    parity.clear();
+    parity.extend(desks.iter().map(|desk| desk.draft.parity));
+    steadied.set(&inputs, parity, prior);
 }
 
 /// One curve per slice.
-fn fit_curves(inputs: &[SliceInput<'_>], calibrated: &[Calibrated]) -> Vec<Curve> {
-    let surface: Vec<SurfaceInput<'_>> = inputs
+fn fit_curves(book: &Book, step: f64, desks: &[Desk]) -> Vec<Curve> {
+    let surface: Vec<SurfaceInput<'_>> = desks
         .iter()
-        .zip(calibrated)
-        .map(|(input, c)| SurfaceInput {
-            t: input.t,
-            fwd: c.fwd,
-            strike_milli: input.strike_milli,
-            right: input.right,
-            vol_bid: &c.vol_bid,
-            vol_mid: &c.vol_mid,
-            vol_ask: &c.vol_ask,
-            used: &c.used,
+        .map(|desk| {
+            let (input, out) = (desk.input(book, step), &desk.draft.out);
+            SurfaceInput {
+                t: input.t,
+                fwd: out.fwd,
+                strike_milli: input.strike_milli,
+                right: input.right,
+                vol_bid: &out.vol_bid,
+                vol_mid: &out.vol_mid,
+                vol_ask: &out.vol_ask,
+                used: &out.used,
+            }
         })
         .collect();
     surface::fit(&surface)
 }
 
-/// The columns of a slice that come from its quotes, its curve and the session before.
-fn quoted(slice: &BookSlice, prior: &SessionVols, calibrated: &Calibrated, curve: &Curve) -> Columns {
-    let mut columns = Columns::missing(slice.rows());
-    for (row, (&strike, &right)) in slice.strike_milli.iter().zip(&slice.right).enumerate() {
-        let before = prior.get(slice.root, slice.expiry, strike, right);
-        columns.get_mut(Col::PrevVol)[row] = before.unwrap_or(f64::NAN);
-    }
-    if slice.adjusted {
-        return columns;
-    }
-    columns.get_mut(Col::BidVol).copy_from_slice(&calibrated.vol_bid);
-    columns.get_mut(Col::MidVol).copy_from_slice(&calibrated.vol_mid);
-    columns.get_mut(Col::AskVol).copy_from_slice(&calibrated.vol_ask);
-    for (conf, &strike) in columns.get_mut(Col::ConfVol).iter_mut().zip(&slice.strike_milli) {
-        *conf = curve.confidence(f64::from(strike) / 1000.0);
-    }
-    columns
-}
-
-/// Greeks of a slice at the volatilities of its curve.
-fn price(
-    input: &SliceInput<'_>,
-    calibrated: &Calibrated,
-    curve: &Curve,
-    step: f64,
-    state: &mut SliceState,
-    columns: &mut Columns,
-) {
-    let sigma: Vec<f64> = input.strike_milli.iter().map(|&k| curve.vol(f64::from(k) / 1000.0)).collect();
-    let known: Vec<f64> = sigma.iter().copied().filter(|v| v.is_finite()).collect();
-    if known.is_empty() {
+/// Volatilities of the session before: those of the last pass of this session, where it listed the same contracts.
+fn prev_vols(slice: &BookSlice, (last, before): (Option<&Chain>, &SessionVols), column: &mut [f64]) {
+    let same = |chain: &Chain| {
+        let of = chain.slices.iter().find(|s| s.root == slice.root && s.expiry == slice.expiry)?;
+        let rows = of.rows.start as usize..of.rows.end as usize;
+        let listed = chain.strike_milli[rows.clone()] == slice.strike_milli && chain.right[rows.clone()] == slice.right;
+        listed.then_some(rows)
+    };
+    if let Some((chain, rows)) = last.and_then(|chain| Some((chain, same(chain)?))) {
+        column.copy_from_slice(&chain.columns.get(Col::PrevVol)[rows]);
         return;
     }
-    let band = band_of(input, &known);
-    let terms = Terms { t: input.t, r: input.r, b: calibrated.borr, divs: input.divs.to_vec() };
-    let (next_s, later) = NextSession::shift(calibrated.s, &terms, step);
-    let SliceState { pricers, later_pricers, .. } = state;
-    let now = pricers.serving(input.style, &terms, &band);
-    let next_pricers = match &later {
-        Some(later) if now.iter().any(|p| !p.serves(later, &band)) => later_pricers.serving(input.style, later, &band),
-        _ => now,
-    };
-    let next = NextSession { s: next_s, terms: later, pricers: next_pricers };
-    let slice = SlicePrice {
-        s: calibrated.s,
-        terms: &terms,
-        pricers: now,
-        strike_milli: input.strike_milli,
-        right: input.right,
-        sigma: &sigma,
-        next: &next,
-    };
-    let rows = u32::try_from(input.strike_milli.len()).unwrap_or(u32::MAX);
-    value_slice(&slice, 0..rows, columns);
+    for (row, (&strike, &right)) in slice.strike_milli.iter().zip(&slice.right).enumerate() {
+        column[row] = before.get(slice.root, slice.expiry, strike, right).unwrap_or(f64::NAN);
+    }
 }
 
 /// Model value over mid, where there is a mid.
@@ -261,37 +325,29 @@ fn iv_errors(slice: &BookSlice, columns: &mut Columns) {
 }
 
 /// Slices side by side, in the book's order.
-fn assemble(
-    book: &Book,
-    at: Timestamp,
-    work: &[Work<'_>],
-    calibrated: &[Calibrated],
-    curves: &[Curve],
-    parts: &[Columns],
-) -> (Chain, ChainReport) {
-    let n_rows = work.iter().map(|w| w.slice.rows()).sum();
+fn assemble(book: &Book, at: Timestamp, desks: &[Desk], curves: &[Curve]) -> (Chain, ChainReport) {
+    let parts: Vec<&Columns> = desks.iter().map(|desk| &desk.columns).collect();
+    let rows = |desk: &Desk| book.slices[desk.place].rows();
+    let n_rows = desks.iter().map(rows).sum();
     let mut chain = Chain {
         underlying: book.underlying,
         spot: book.spot,
         valued_at: at,
-        slices: Vec::with_capacity(work.len()),
+        slices: Vec::with_capacity(desks.len()),
         strike_milli: Vec::with_capacity(n_rows),
         right: Vec::with_capacity(n_rows),
-        columns: Columns::missing(n_rows),
+        columns: Columns::joined(&parts),
     };
-    let mut report = ChainReport { slices: u32::try_from(work.len()).unwrap_or(u32::MAX), ..Default::default() };
-    for ((work, (calibrated, curve)), part) in work.iter().zip(calibrated.iter().zip(curves)).zip(parts) {
-        let start = chain.rows();
-        chain.strike_milli.extend_from_slice(&work.slice.strike_milli);
-        chain.right.extend_from_slice(&work.slice.right);
-        chain.slices.push(slice_of(work, calibrated, start..chain.rows(), at));
-        let rows = start as usize..chain.rows() as usize;
-        for &col in Col::ALL {
-            chain.columns.get_mut(col)[rows.clone()].copy_from_slice(part.get(col));
-        }
-        let with_greeks = part.get(Col::Delta).iter().filter(|v| v.is_finite()).count();
-        report.priced += u32::try_from(with_greeks).unwrap_or(u32::MAX);
-        for (sum, n) in report.dropped.iter_mut().zip(calibrated.dropped) {
+    let mut report = ChainReport { slices: u32::try_from(desks.len()).unwrap_or(u32::MAX), ..Default::default() };
+    for (desk, curve) in desks.iter().zip(curves) {
+        let (start, slice) = (chain.rows(), &book.slices[desk.place]);
+        chain.strike_milli.extend_from_slice(&slice.strike_milli);
+        chain.right.extend_from_slice(&slice.right);
+        chain.slices.push(slice_of(slice, desk, start..chain.rows(), at));
+        report.priced += desk.valued.priced;
+        report.refreshed += desk.valued.refreshed;
+        report.searched += desk.draft.out.searched;
+        for (sum, n) in report.dropped.iter_mut().zip(desk.draft.out.dropped) {
             *sum += n;
         }
         report.dropped[Drop::Outlier as usize] += curve.outliers;
@@ -301,9 +357,10 @@ fn assemble(
 }
 
 /// What is constant over the rows of a slice.
-fn slice_of(work: &Work<'_>, calibrated: &Calibrated, rows: core::ops::Range<u32>, at: Timestamp) -> Slice {
-    let BookSlice { root, expiry, style, settle, settles_at, adjusted, .. } = *work.slice;
+fn slice_of(slice: &BookSlice, desk: &Desk, rows: core::ops::Range<u32>, at: Timestamp) -> Slice {
+    let BookSlice { root, expiry, style, settle, settles_at, adjusted, .. } = *slice;
     let known = |x: f64| if adjusted { f64::NAN } else { x };
+    let out: &Calibrated = &desk.draft.out;
     Slice {
         root,
         expiry,
@@ -313,10 +370,10 @@ fn slice_of(work: &Work<'_>, calibrated: &Calibrated, rows: core::ops::Range<u32
         settles_at,
         adjusted,
         days: days_between(at, settles_at),
-        und_price: known(calibrated.und),
-        fwd_price: known(calibrated.fwd),
-        disc_rate: known(work.r),
-        borr_rate: known(calibrated.borr),
-        divs: known(work.divs.iter().map(|d| d.amount).sum()),
+        und_price: known(out.und),
+        fwd_price: known(out.fwd),
+        disc_rate: known(desk.r),
+        borr_rate: known(out.borr),
+        divs: known(desk.divs.iter().map(|d| d.amount).sum()),
     }
 }

@@ -1,14 +1,27 @@
 //! Raw units to native units, blocks to columns. NaN goes out only as "missing", infinity never.
 
-use super::value::Rows;
+use crate::contract::Right;
 use crate::kernel::greeks::Greeks;
-use crate::kernel::lanes::{BLOCK, Block, Lanes};
+use crate::kernel::lanes::{BLOCK, Block as Numbers, Lanes};
 use crate::store::columns::{Col, Columns};
+use crate::store::ladder::Ladder;
 
-/// The columns that a raw Greek goes to, in the raw unit of the kernel: per 1.00 and per year.
-fn raw_columns(g: &Greeks<Block>, decay: Block) -> [(Col, Block); 22] {
+/// One right of a block of strikes, valued.
+pub(super) struct Block<'a> {
+    pub(super) ladder: &'a Ladder,
+    pub(super) right: Right,
+    pub(super) block: usize,
+    pub(super) sigma: Numbers,
+    pub(super) greeks: Greeks<Numbers>,
+    pub(super) decay: Numbers,
+}
+
+/// The columns that a valued contract has, the greeks in the raw unit of the kernel: per 1.00 and per year.
+fn raw_columns(of: &Block<'_>) -> [(Col, Numbers); 23] {
+    let g = &of.greeks;
     [
         (Col::SvcTheo, g.value),
+        (Col::SvcVol, of.sigma),
         (Col::Delta, g.delta),
         (Col::Gamma, g.gamma),
         (Col::Speed, g.speed),
@@ -29,33 +42,25 @@ fn raw_columns(g: &Greeks<Block>, decay: Block) -> [(Col, Block); 22] {
         (Col::DualGamma, g.dual_gamma),
         (Col::D1, g.d1),
         (Col::D2, g.d2),
-        (Col::Decay, decay),
+        (Col::Decay, of.decay),
     ]
 }
 
-/// Writes one block. A row with any number that is not finite has no model value: all its numbers stay missing, and it
-/// is counted in the result.
-pub(super) fn publish(rows: &Rows, greeks: &Greeks<Block>, decay: Block, start: usize, columns: &mut Columns) -> usize {
-    let mut numbers = [[0.0; BLOCK]; 22];
-    let raw = raw_columns(greeks, decay);
-    let mut finite = [true; BLOCK];
-    for ((col, value), out) in raw.iter().zip(&mut numbers) {
-        (*value * Block::splat(1.0 / col.unit().divisor())).store(out);
-        for (ok, number) in finite.iter_mut().zip(out) {
-            *ok &= number.is_finite();
-        }
+/// Writes one block and says how many rows it has. A row with any number that is not finite has no model value: all its
+/// numbers stay missing.
+pub(super) fn publish(of: &Block<'_>, columns: &mut Columns) -> u32 {
+    let raw = raw_columns(of);
+    // a number less itself is zero where it is finite, and NaN elsewhere
+    let mut poison = Numbers::splat(0.0);
+    for (_, value) in &raw {
+        poison += *value - *value;
     }
-    let mut without = 0;
-    for lane in 0..rows.n {
-        if !finite[lane] {
-            without += 1;
-            continue;
-        }
-        let row = start + rows.row[lane];
-        for ((col, _), numbers) in raw.iter().zip(&numbers) {
-            columns.get_mut(*col)[row] = numbers[lane];
-        }
-        columns.get_mut(Col::SvcVol)[row] = rows.sigma.lane(lane);
+    let mut numbers = [0.0; BLOCK];
+    for (col, value) in raw {
+        (value * Numbers::splat(1.0 / col.unit().divisor()) + poison).store(&mut numbers);
+        of.ladder.scatter(of.right, of.block, &numbers, columns.get_mut(col));
     }
-    without
+    poison.store(&mut numbers);
+    let listed = |lane: usize| of.ladder.is_listed(of.right, of.block * BLOCK + lane);
+    (0..BLOCK).map(|lane| u32::from(!numbers[lane].is_nan() && listed(lane))).sum()
 }

@@ -1,79 +1,72 @@
-//! Values and Greeks of one slice: rows gathered by right into padded blocks, one pass of the kernel, scattered back.
-//!
-//! Call or put is decided once per block and never inside a kernel. The last block of a right is padded with copies of
-//! its last row, so that every row goes through the same instructions whatever its neighbours.
+//! Values and Greeks of one slice, a block of strikes and one right at a time: the European part exactly, and what early
+//! exercise adds. Call or put is decided once per block and never inside a kernel.
 
-use super::decay::{self, NextSession};
-use super::publish;
-use crate::contract::Right;
-use crate::kernel::american::Pricer;
-use crate::kernel::dividends::Terms;
-use crate::kernel::greeks::Greeks;
+use super::publish::{Block as Finished, publish};
+use crate::contract::{Right, Style};
+use crate::early::{Early, Here, plain};
+use crate::kernel::black76::european_vol;
 use crate::kernel::lanes::{BLOCK, Block, Lanes};
 use crate::store::columns::Columns;
-use core::ops::Range;
+use crate::store::ladder::Ladder;
 
 /// Everything that the rows of one slice are priced with.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct SlicePrice<'a> {
-    /// The spot to value at (F for the VIX family), currency per share.
-    pub s: f64,
-    /// Time, rates and dividends.
-    pub terms: &'a Terms,
-    /// Pricers of calls and puts, built for a band that holds every strike and volatility of the slice.
-    pub pricers: &'a [Pricer; 2],
-    /// Strikes by row, thousandths.
-    pub strike_milli: &'a [u32],
-    /// Call or put, by row.
-    pub right: &'a [Right],
-    /// Volatility by row; NaN: the row stays missing.
+    /// Spot, time, rates and dividends.
+    pub here: Here<'a>,
+    /// The strikes.
+    pub ladder: &'a Ladder,
+    /// Volatility by strike, padded; NaN: its rows stay missing.
     pub sigma: &'a [f64],
-    /// The same clock time on the next trading day.
-    pub next: &'a NextSession<'a>,
+    /// What early exercise adds, where that is not zero.
+    pub early: &'a mut Early,
 }
 
-/// Up to [`BLOCK`] rows of one right, padded with copies of the last one.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Rows {
-    pub(super) right: Right,
-    /// Rows of the slice; the first `n` count.
-    pub(super) row: [usize; BLOCK],
-    pub(super) n: usize,
-    pub(super) k: Block,
-    pub(super) sigma: Block,
+/// What a slice needed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Valued {
+    /// Rows with Greeks.
+    pub priced: u32,
+    /// Blocks whose early exercise had to be taken from the tables.
+    pub refreshed: u32,
 }
 
-/// Fills the columns of the rows `at` of a chain with everything that depends on `svc_vol`.
+/// Fills the columns of a slice with everything that depends on `svc_vol`.
 ///
-/// # Units   native: vega, rho, epsilon per 1 %, theta per calendar day, the rest as in [`Greeks`]
-/// # Missing a row without volatility, or without model value (S ≤ A(0)), keeps NaN. Returns how many have none.
-pub fn value_slice(slice: &SlicePrice<'_>, at: Range<u32>, columns: &mut Columns) -> usize {
-    let start = at.start as usize;
-    let mut without = 0;
-    for right in [Right::Call, Right::Put] {
-        let pricer = slice.pricers[right as usize].at(slice.terms, slice.s);
-        for rows in blocks(slice, right) {
-            let greeks: Greeks<Block> = pricer.greeks(rows.k, rows.sigma);
-            let decay = decay::decay(slice, &rows, greeks.value);
-            without += publish::publish(&rows, &greeks, decay, start, columns);
+/// # Units   native: vega, rho, epsilon per 1 %, theta per calendar day, the rest as in [`crate::kernel::greeks::Greeks`]
+/// # Missing a row without volatility, or without model value (S ≤ A(0)), keeps NaN.
+pub fn value_slice(slice: SlicePrice<'_>, columns: &mut Columns) -> Valued {
+    let SlicePrice { here, ladder, sigma, early } = slice;
+    let american = here.style == Style::American;
+    let mut valued = Valued::default();
+    if american {
+        let blocks = early.refresh(&here, ladder, sigma, 0..ladder.blocks());
+        valued.refreshed = u32::try_from(blocks).unwrap_or(u32::MAX);
+    }
+    for block in 0..ladder.blocks() {
+        let (k, sigma) = (ladder.block(block), Block::load(&sigma[block * BLOCK..]));
+        for right in [Right::Call, Right::Put] {
+            let mut greeks = plain(right, &here, k, sigma);
+            let payoff = (Block::splat(here.next_spot()) - k) * Block::splat(right.phi());
+            let next = match here.next_horizon() {
+                Some((horizon, x)) => {
+                    let european = european_vol(right.phi(), &horizon, Block::splat(x), k, sigma).value;
+                    if american {
+                        early.add(&here, (right, block), (k, sigma), &mut greeks).value(european, payoff)
+                    } else {
+                        european
+                    }
+                }
+                None => {
+                    if american {
+                        early.add(&here, (right, block), (k, sigma), &mut greeks);
+                    }
+                    payoff.max(Block::splat(0.0))
+                }
+            };
+            let decay = next - greeks.value;
+            valued.priced += publish(&Finished { ladder, right, block, sigma, greeks, decay }, columns);
         }
     }
-    without
-}
-
-/// The rows of one right that have a volatility, in blocks.
-fn blocks<'a>(slice: &'a SlicePrice<'_>, right: Right) -> impl Iterator<Item = Rows> + 'a {
-    let mut rest =
-        (0..slice.strike_milli.len()).filter(move |&i| slice.right[i] == right && slice.sigma[i].is_finite());
-    core::iter::from_fn(move || {
-        let mut row = [rest.next()?; BLOCK];
-        let mut n = 1;
-        for next in rest.by_ref().take(BLOCK - 1) {
-            row[n..].fill(next);
-            n += 1;
-        }
-        let k = row.map(|i| f64::from(slice.strike_milli[i]) / 1000.0);
-        let sigma = row.map(|i| slice.sigma[i]);
-        Some(Rows { right, row, n, k: Block::load(&k), sigma: Block::load(&sigma) })
-    })
+    valued
 }

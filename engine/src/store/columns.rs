@@ -119,7 +119,7 @@ columns! {
 
 /// The columns of one chain: one contiguous block of numbers, column after column, each padded to whole lanes.
 /// NaN means missing and nothing else; infinity never occurs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Columns {
     stride: usize,
     rows: usize,
@@ -132,6 +132,27 @@ impl Columns {
     pub fn missing(rows: usize) -> Self {
         let stride = rows.next_multiple_of(crate::kernel::lanes::BLOCK);
         Self { stride, rows, data: vec![f64::NAN; stride * Col::ALL.len()] }
+    }
+
+    /// Makes room for `rows` contracts, every number missing.
+    pub fn reset(&mut self, rows: usize) {
+        self.stride = rows.next_multiple_of(crate::kernel::lanes::BLOCK);
+        self.rows = rows;
+        self.data.clear();
+        self.data.resize(self.stride * Col::ALL.len(), f64::NAN);
+    }
+
+    /// The rows of several columns one after the other.
+    #[must_use]
+    pub fn joined(parts: &[&Self]) -> Self {
+        let rows = parts.iter().map(|part| part.rows).sum::<usize>();
+        let stride = rows.next_multiple_of(crate::kernel::lanes::BLOCK);
+        let mut data = Vec::with_capacity(stride * Col::ALL.len());
+        for (i, &col) in (1..).zip(Col::ALL) {
+            parts.iter().for_each(|part| data.extend_from_slice(part.get(col)));
+            data.resize(i * stride, f64::NAN);
+        }
+        Self { stride, rows, data }
     }
 
     /// One number per row, in row order.

@@ -5,5 +5,6 @@ pub mod book;
 pub mod chain;
 pub mod columns;
 pub mod ingest;
+pub mod ladder;
 pub mod rates;
 pub mod session;

@@ -39,6 +39,7 @@ impl RecordedSlice {
             t: self.t,
             s: chain.spot,
             r: self.r,
+            step: 1.0 / 365.0,
             divs: &self.divs,
             strike_milli: &self.strike_milli,
             right: &self.right,

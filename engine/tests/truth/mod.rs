@@ -182,6 +182,7 @@ impl TrueSlice {
             t: self.t,
             s,
             r: self.r,
+            step: 1.0 / 365.0,
             divs: &self.divs,
             strike_milli: &self.strike_milli,
             right: &self.right,

@@ -1,0 +1,69 @@
+//! The tables of both rights of one expiry, kept for as long as they serve. Never: a quote.
+
+use crate::contract::{Right, Style};
+use crate::kernel::american::{Band, Pricer, Scheme};
+use crate::kernel::dividends::Terms;
+
+/// Least and greatest volatility that is looked for, per √year.
+pub const VOL: (f64, f64) = (1e-3, 20.0);
+/// Any strike.
+const STRIKES: (f64, f64) = (1e-6, 1e9);
+/// Bands of volatility end at powers of this, so that a pass does not rebuild tables for a small move.
+const BAND_STEP: f64 = 1.25;
+/// Tables reach this factor beyond the strikes asked for, so that they serve while the spot moves.
+const STRIKE_ROOM: f64 = 1.02;
+/// Tables reach this factor beyond the volatilities asked for.
+pub(super) const BAND_MARGIN: f64 = 1.3;
+
+/// Pricers of calls and puts, kept for as long as they serve.
+#[derive(Debug, Default)]
+pub(super) struct Pricers(Option<[Pricer; 2]>);
+
+impl Pricers {
+    /// The pricers of both rights, built anew, with room for a while, only where those at hand do not serve.
+    pub(super) fn serving(&mut self, style: Style, terms: &Terms, band: &Band) -> &[Pricer; 2] {
+        if !self.serves(terms, band) {
+            self.0 = None;
+        }
+        let build = || {
+            let band = with_room(band);
+            [Right::Call, Right::Put].map(|right| Pricer::new(style, right, terms, &band, Scheme::Fast))
+        };
+        self.0.get_or_insert_with(build)
+    }
+
+    /// Whether those at hand serve.
+    pub(super) fn serves(&self, terms: &Terms, band: &Band) -> bool {
+        self.0.as_ref().is_some_and(|pair| pair.iter().all(|p| p.serves(terms, band)))
+    }
+
+    /// Those at hand.
+    pub(super) fn get(&self) -> Option<&[Pricer; 2]> {
+        self.0.as_ref()
+    }
+}
+
+/// Pricers of calls and puts as if no right could be exercised early; they cost nothing to build.
+#[must_use]
+pub fn european(terms: &Terms) -> [Pricer; 2] {
+    let band = Band { k: STRIKES, sigma: VOL };
+    [Right::Call, Right::Put].map(|right| Pricer::new(Style::European, right, terms, &band, Scheme::Fast))
+}
+
+/// The least and the greatest of some volatilities, inside [`VOL`].
+#[must_use]
+pub fn span(vols: &[f64]) -> (f64, f64) {
+    let (low, high) = vols.iter().fold((VOL.1, VOL.0), |(low, high), &v| (low.min(v), high.max(v)));
+    (low.min(high), high)
+}
+
+/// A wider band, its volatilities at round steps, so that quotes can move for a while.
+fn with_room(band: &Band) -> Band {
+    let power = |x: f64| BAND_STEP.powf(x);
+    let log = |x: f64| x.ln() / BAND_STEP.ln();
+    let (low, high) = (band.sigma.0 / BAND_MARGIN, band.sigma.1 * BAND_MARGIN);
+    Band {
+        k: (band.k.0 / STRIKE_ROOM, band.k.1 * STRIKE_ROOM),
+        sigma: (power(log(low).floor()), power(log(high).ceil())),
+    }
+}
