@@ -1,5 +1,5 @@
-//! Fitting the curves of the embedded market, by the size of a slice: nanoseconds a slice, one thread.
-//! The inputs are what a pass published: volatilities at bid, mid and ask, a second apart.
+//! Fitting and reading the curves of the embedded market, by the size of a slice, on one thread; times are processor
+//! time. The inputs are what passes published: volatilities at bid, mid and ask, a second apart.
 #![allow(missing_docs, reason = "criterion's macros")]
 #![allow(clippy::print_stdout, reason = "what was fitted belongs beside its time")]
 
@@ -8,7 +8,8 @@ use engine::contract::Right;
 use engine::pass::Computed;
 use engine::store::chain::Slice;
 use engine::store::columns::Col;
-use engine::surface::{SurfaceInput, fit};
+use engine::surface::{Curve, Fitter, SurfaceInput};
+use greeksd_benches::cpu::of_thread;
 use greeksd_benches::market::{NOW, Sim, passes};
 use jiff::SignedDuration;
 use std::hint::black_box;
@@ -78,37 +79,54 @@ fn recorded() -> Vec<Vec<Vec<Quoted>>> {
         .collect()
 }
 
+/// The slices of every chain that have so many strikes.
+fn in_size(chains: &[Vec<Quoted>], (least, most): (usize, usize)) -> Vec<Vec<SurfaceInput<'_>>> {
+    let of_size = |slice: &&Quoted| (least..=most).contains(&slice.strikes());
+    chains.iter().map(|chain| chain.iter().filter(of_size).map(Quoted::input).collect()).collect()
+}
+
 fn surface(c: &mut Criterion) {
     let recorded = recorded();
-    let mut sizes: Vec<usize> = recorded[0].iter().flatten().map(Quoted::strikes).collect();
-    sizes.sort_unstable();
-    let at = |p: usize| sizes[(sizes.len() - 1) * p / 100];
-    println!("{} slices, strikes: {} {} {} {} {}", sizes.len(), at(1), at(10), at(50), at(90), at(99));
     let mut group = c.benchmark_group("surface");
     group.sample_size(20);
-    for (least, most) in SIZES {
-        let in_size = |chains: &'_ Vec<Vec<Quoted>>| -> Vec<Vec<usize>> {
-            let of = |c: &Vec<Quoted>| (0..c.len()).filter(|&i| (least..=most).contains(&c[i].strikes())).collect();
-            chains.iter().map(of).collect()
-        };
-        let inputs: Vec<Vec<Vec<SurfaceInput<'_>>>> = recorded
-            .iter()
-            .map(|chains| {
-                let picked = in_size(chains);
-                chains.iter().zip(picked).map(|(c, p)| p.iter().map(|&i| c[i].input()).collect()).collect()
-            })
-            .collect();
-        let slices: usize = inputs[0].iter().map(Vec::len).sum();
-        let strikes: usize = recorded[0].iter().flatten().map(Quoted::strikes).filter(|n| (least..=most).contains(n)).sum();
-        println!("{least} to {most} strikes: {slices} slices, {:.1} strikes", strikes as f64 / slices as f64);
+    for size in SIZES {
+        let instants: Vec<_> = recorded.iter().map(|chains| in_size(chains, size)).collect();
+        let slices: usize = instants[0].iter().map(Vec::len).sum();
+        let rows: usize = instants[0].iter().flatten().map(|slice| slice.right.len()).sum();
+        let name = format!("{} to {} strikes", size.0, size.1);
+        println!("{name}: {slices} slices, {rows} rows");
         group.throughput(Throughput::Elements(slices as u64));
-        let mut instant = 0;
-        group.bench_function(format!("{least} to {most} strikes"), |b| {
-            b.iter(|| {
-                instant = (instant + 1) % inputs.len();
-                for chain in &inputs[instant] {
-                    black_box(fit(chain));
-                }
+        group.bench_function(format!("{name}, cold"), |b| {
+            b.iter_custom(|n| {
+                of_thread(n, || {
+                    for chain in &instants[0] {
+                        black_box(Fitter::default().fit(chain));
+                    }
+                })
+            });
+        });
+        let (mut fitter, mut instant) = (Fitter::default(), 0);
+        group.bench_function(format!("{name}, steady"), |b| {
+            b.iter_custom(|n| {
+                of_thread(n, || {
+                    instant = (instant + 1) % instants.len();
+                    for chain in &instants[instant] {
+                        black_box(fitter.fit(chain));
+                    }
+                })
+            });
+        });
+        let curves: Vec<Vec<Curve>> = instants[0].iter().map(|chain| fitter.fit(chain).to_vec()).collect();
+        let (mut vol, mut conf) = (vec![0.0; rows], vec![0.0; rows]);
+        group.throughput(Throughput::Elements(rows as u64));
+        group.bench_function(format!("{name}, rows read"), |b| {
+            b.iter_custom(|n| {
+                of_thread(n, || {
+                    for (slice, curve) in instants[0].iter().flatten().zip(curves.iter().flatten()) {
+                        curve.rows(slice.strike_milli, &mut vol, &mut conf);
+                    }
+                    black_box((&mut vol, &mut conf));
+                })
             });
         });
     }

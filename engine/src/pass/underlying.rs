@@ -94,9 +94,11 @@ pub(super) fn compute(
     let parts: Vec<Columns> = (&work, &inputs, &calibrated, &curves, &mut states)
         .into_par_iter()
         .map(|(work, input, calibrated, curve, state)| {
-            let mut columns = quoted(work.slice, prior, calibrated, curve);
+            let mut columns = quoted(work.slice, prior, calibrated);
             if !work.slice.adjusted {
-                price(input, calibrated, curve, step, state, &mut columns);
+                let mut sigma = vec![f64::NAN; work.slice.rows()];
+                curve.rows(&work.slice.strike_milli, &mut sigma, columns.get_mut(Col::ConfVol));
+                price(input, calibrated, (step, &sigma), state, &mut columns);
             }
             iv_errors(work.slice, &mut columns);
             columns
@@ -193,8 +195,8 @@ fn fit_curves(inputs: &[SliceInput<'_>], calibrated: &[Calibrated]) -> Vec<Curve
     surface::fit(&surface)
 }
 
-/// The columns of a slice that come from its quotes, its curve and the session before.
-fn quoted(slice: &BookSlice, prior: &SessionVols, calibrated: &Calibrated, curve: &Curve) -> Columns {
+/// The columns of a slice that come from its quotes and the session before.
+fn quoted(slice: &BookSlice, prior: &SessionVols, calibrated: &Calibrated) -> Columns {
     let mut columns = Columns::missing(slice.rows());
     for (row, (&strike, &right)) in slice.strike_milli.iter().zip(&slice.right).enumerate() {
         let before = prior.get(slice.root, slice.expiry, strike, right);
@@ -206,22 +208,17 @@ fn quoted(slice: &BookSlice, prior: &SessionVols, calibrated: &Calibrated, curve
     columns.get_mut(Col::BidVol).copy_from_slice(&calibrated.vol_bid);
     columns.get_mut(Col::MidVol).copy_from_slice(&calibrated.vol_mid);
     columns.get_mut(Col::AskVol).copy_from_slice(&calibrated.vol_ask);
-    for (conf, &strike) in columns.get_mut(Col::ConfVol).iter_mut().zip(&slice.strike_milli) {
-        *conf = curve.confidence(f64::from(strike) / 1000.0);
-    }
     columns
 }
 
-/// Greeks of a slice at the volatilities of its curve.
+/// Greeks of a slice at the volatilities `sigma` of its curve; `step`: years to the next trading day.
 fn price(
     input: &SliceInput<'_>,
     calibrated: &Calibrated,
-    curve: &Curve,
-    step: f64,
+    (step, sigma): (f64, &[f64]),
     state: &mut SliceState,
     columns: &mut Columns,
 ) {
-    let sigma: Vec<f64> = input.strike_milli.iter().map(|&k| curve.vol(f64::from(k) / 1000.0)).collect();
     let known: Vec<f64> = sigma.iter().copied().filter(|v| v.is_finite()).collect();
     if known.is_empty() {
         return;
@@ -242,7 +239,7 @@ fn price(
         pricers: now,
         strike_milli: input.strike_milli,
         right: input.right,
-        sigma: &sigma,
+        sigma,
         next: &next,
     };
     let rows = u32::try_from(input.strike_milli.len()).unwrap_or(u32::MAX);
