@@ -9,15 +9,16 @@ use crate::calibrate::borrow::Steadied;
 use crate::calibrate::forward::Parity;
 use crate::calibrate::implied::imply_vols;
 use crate::calibrate::{self, Calibrated, Draft, Drop, SliceInput, SliceState};
-use crate::contract::Symbol;
+use crate::contract::{Right, Symbol};
 use crate::early::Here;
 use crate::kernel::dividends::Dividend;
+use crate::kernel::lanes::{BLOCK, Lanes};
 use crate::price::{SlicePrice, Valued, value_slice};
 use crate::store::book::{Book, BookSlice};
 use crate::store::chain::{Chain, Slice};
 use crate::store::columns::{Col, Columns};
 use crate::store::session::SessionVols;
-use crate::surface::{self, Curve, SurfaceInput};
+use crate::surface::{Curve, Fitter, SurfaceInput};
 use jiff::{Timestamp, civil::Date};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -67,6 +68,7 @@ pub(super) struct Room {
     parity: Vec<Parity>,
     prior: Vec<f64>,
     steadied: Steadied,
+    fitter: Fitter,
 }
 
 /// One slice on its way through the stages.
@@ -119,7 +121,7 @@ pub(super) fn compute(
 ) -> (Arc<Chain>, ChainReport) {
     let session = market.calendar.session_on_or_before(market.calendar.eastern(at).date());
     state.roll(session);
-    let Room { desks, parity, prior, steadied } = room;
+    let Room { desks, parity, prior, steadied, fitter } = room;
     let n = prepare(market, book, at, state, desks);
     let desks = &mut desks[..n];
     let wide = desks.iter().map(|desk| book.slices[desk.place].rows()).sum::<usize>() > ALONE;
@@ -136,12 +138,12 @@ pub(super) fn compute(
     side_by_side(desks, wide, |i, desk| {
         desk.with(book, step, |input, state, draft| imply_vols(input, &steadied.carry[i], state, draft));
     });
-    let curves = fit_curves(book, step, desks);
+    let curves = fit_curves(book, step, desks, fitter);
     let before = state.session.as_ref().map(|(_, chain)| &**chain);
     let known = &*state.prior;
     side_by_side(desks, wide, |i, desk| desk.publish(book, step, &curves[i], (before, known)));
 
-    let (chain, report) = assemble(book, at, desks, &curves);
+    let (chain, report) = assemble(book, at, desks, curves);
     let slices = &book.slices;
     let kept = |desk: &mut Desk| Kept {
         root: slices[desk.place].root,
@@ -225,12 +227,17 @@ impl Desk {
         columns.get_mut(Col::BidVol).copy_from_slice(&out.vol_bid);
         columns.get_mut(Col::MidVol).copy_from_slice(&out.vol_mid);
         columns.get_mut(Col::AskVol).copy_from_slice(&out.vol_ask);
-        for (conf, &strike) in columns.get_mut(Col::ConfVol).iter_mut().zip(&slice.strike_milli) {
-            *conf = curve.confidence(f64::from(strike) / 1000.0);
-        }
         let SliceState { ladder, early, sigma, .. } = state;
-        sigma.clear();
-        sigma.extend(ladder.strikes().iter().map(|&k| curve.vol(k)));
+        sigma.resize(ladder.strikes().len(), f64::NAN);
+        for block in 0..ladder.blocks() {
+            let (vol, confidence) = curve.at_strikes(ladder.block(block));
+            vol.store(&mut sigma[block * BLOCK..]);
+            let mut numbers = [0.0; BLOCK];
+            confidence.store(&mut numbers);
+            for right in [Right::Call, Right::Put] {
+                ladder.scatter(right, block, &numbers, columns.get_mut(Col::ConfVol));
+            }
+        }
         if sigma.iter().any(|vol| vol.is_finite()) {
             let here = Here { style: slice.style, s: out.s, terms: draft.terms(), step };
             self.valued = value_slice(SlicePrice { here, ladder, sigma, early }, columns);
@@ -276,7 +283,7 @@ fn steady(
 }
 
 /// One curve per slice.
-fn fit_curves(book: &Book, step: f64, desks: &[Desk]) -> Vec<Curve> {
+fn fit_curves<'a>(book: &Book, step: f64, desks: &[Desk], fitter: &'a mut Fitter) -> &'a [Curve] {
     let surface: Vec<SurfaceInput<'_>> = desks
         .iter()
         .map(|desk| {
@@ -293,7 +300,7 @@ fn fit_curves(book: &Book, step: f64, desks: &[Desk]) -> Vec<Curve> {
             }
         })
         .collect();
-    surface::fit(&surface)
+    fitter.fit(&surface)
 }
 
 /// Volatilities of the session before: those of the last pass of this session, where it listed the same contracts.

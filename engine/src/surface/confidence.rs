@@ -1,62 +1,72 @@
 //! How well the quotes support a curve: how tight they are near a strike, and how many the curve passes within.
 //! Never: a change of the curve.
 
+use super::spline::Spline;
+use crate::kernel::lanes::{Block, Lanes};
+
 /// The half width in ln σ at which a curve is half supported.
 const HALF_SUPPORT: f64 = 0.04;
 
 /// Precision of the quotes along the spline's coordinate, and how well the curve met them.
 #[derive(Clone, Debug, Default)]
 pub struct Support {
-    start: f64,
-    step: f64,
-    /// Sum of 1/half² of the quotes around each place.
+    /// Sum of 1/half² of the quotes around each knot.
     precision: Vec<f64>,
     /// Part of the quotes that the curve passes within, 0 to 1.
     inside: f64,
 }
 
 impl Support {
-    /// Spreads the quotes, each a place and a half width in ln σ, over `n` places from `start` every `step`.
-    #[must_use]
-    pub fn new(quotes: impl Iterator<Item = (f64, f64)>, start: f64, step: f64, n: usize, inside: f64) -> Self {
-        let mut binned = vec![0.0; n.max(2)];
-        let last = binned.len() - 2;
-        for (u, half) in quotes {
-            let place = ((u - start) / step).clamp(0.0, (last + 1) as f64);
-            let i = (place as usize).min(last);
-            let part = place - i as f64;
-            let weight = 1.0 / (half * half);
-            binned[i] += weight * (1.0 - part);
-            binned[i + 1] += weight * part;
-        }
-        let around = |i: usize, d: usize| {
-            let left = if i >= d { binned[i - d] } else { 0.0 };
-            left + binned.get(i + d).copied().unwrap_or(0.0)
-        };
-        let precision = (0..n.max(2)).map(|i| binned[i] + 0.5 * around(i, 1) + 0.1 * around(i, 2)).collect();
-        Self { start, step, precision, inside }
+    /// Nothing is supported.
+    pub fn forget(&mut self) {
+        self.precision.clear();
+        self.inside = 0.0;
     }
 
-    /// 1/variance of ln σ that the quotes give at a place; small outside of them.
-    #[must_use]
-    pub fn precision(&self, u: f64) -> f64 {
-        if self.precision.is_empty() {
-            return 0.0;
+    /// Spreads the quotes, each a place and a 1/half² in ln σ, over the knots of a spline.
+    pub fn spread(&mut self, quotes: impl Iterator<Item = (f64, f64)>, spline: &Spline, inside: f64) {
+        self.inside = inside;
+        let n = spline.intervals() + 1;
+        self.precision.clear();
+        self.precision.resize(n, 0.0);
+        for (u, weight) in quotes {
+            let (i, part) = spline.locate(u);
+            let i = i as usize;
+            self.precision[i] += weight * (1.0 - part);
+            self.precision[i + 1] += weight * part;
         }
-        let place = (u - self.start) / self.step;
-        if place < 0.0 || place > (self.precision.len() - 1) as f64 {
-            return 0.0;
+        let [mut b, mut a] = [0.0; 2];
+        for i in 0..n {
+            let own = self.precision[i];
+            let ahead = |d: usize| self.precision.get(i + d).copied().unwrap_or(0.0);
+            let sum = own + 0.5 * (a + ahead(1)) + 0.1 * (b + ahead(2));
+            (b, a) = (a, own);
+            self.precision[i] = sum;
         }
-        let i = (place as usize).min(self.precision.len() - 2);
-        let part = place - i as f64;
-        self.precision[i] * (1.0 - part) + self.precision[i + 1] * part
     }
 
-    /// Confidence at a place, 0 to 1.
+    /// 1/variance of ln σ that the quotes give at a place that [`Spline::locate`] found.
+    #[inline(always)]
     #[must_use]
-    pub fn at(&self, u: f64) -> f64 {
-        let p = self.precision(u) * (HALF_SUPPORT * HALF_SUPPORT);
-        self.inside * p / (1.0 + p)
+    pub fn precision<L: Lanes>(&self, (i, part): (L, L)) -> L {
+        let mut at = [0.0; Block::N];
+        i.store(&mut at);
+        let mut ends = [[0.0; Block::N]; 2];
+        for lane in 0..L::N {
+            let first = at[lane] as usize;
+            let Some(own) = self.precision.get(first..).and_then(<[f64]>::first_chunk::<2>) else { continue };
+            (ends[0][lane], ends[1][lane]) = (own[0], own[1]);
+        }
+        let [low, high] = ends.map(|e| L::load(&e));
+        part.mul_add(high - low, low)
+    }
+
+    /// Confidence at such a place, 0 to 1.
+    #[inline(always)]
+    #[must_use]
+    pub fn at<L: Lanes>(&self, place: (L, L)) -> L {
+        let p = self.precision(place) * L::splat(HALF_SUPPORT * HALF_SUPPORT);
+        L::splat(self.inside) * p / (L::splat(1.0) + p)
     }
 }
 
@@ -66,9 +76,16 @@ mod tests {
 
     #[test]
     fn tight_quotes_give_confidence_and_it_fades_away_from_them() {
-        let tight = Support::new((0..20).map(|i| (0.1 * f64::from(i), 0.005)), -1.0, 0.1, 40, 1.0);
-        let wide = Support::new((0..20).map(|i| (0.1 * f64::from(i), 0.3)), -1.0, 0.1, 40, 1.0);
-        assert!(tight.at(1.0) > 0.95 && wide.at(1.0) < 0.1, "{} {}", tight.at(1.0), wide.at(1.0));
-        assert!(tight.at(-0.9) < 1e-9 && tight.at(99.0) < 1e-9 && Support::default().at(0.0) < 1e-9);
+        let mut spline = Spline::zero();
+        spline.reset(-1.0, 3.0, 40);
+        let support = |half: f64| {
+            let mut support = Support::default();
+            support.spread((0..20).map(|i| (0.1 * f64::from(i), 1.0 / (half * half))), &spline, 1.0);
+            support
+        };
+        let (tight, wide) = (support(0.005), support(0.3));
+        let at = |support: &Support, u: f64| support.at(spline.locate(u));
+        assert!(at(&tight, 1.0) > 0.95 && at(&wide, 1.0) < 0.1, "{} {}", at(&tight, 1.0), at(&wide, 1.0));
+        assert!(at(&tight, -0.9) < 1e-9 && at(&tight, 99.0) < 1e-9 && at(&Support::default(), 0.0) < 1e-9);
     }
 }

@@ -1,14 +1,13 @@
 //! From volatilities at bid, mid and ask to curves. Never: a price.
 
-use super::arbitrage::{butterflies, repair};
-use super::base::{Base, Point, Prior, fit_base};
-use super::confidence::Support;
-use super::spline::{Sample, Spline, Stiffness};
+use super::arbitrage::{Lattice, Profile, Repair};
+use super::base::{Base, Points, Prior, fit_base};
+use super::quotes::{Candidates, StrikeQuotes};
+use super::spline::{LeastSquares, Stiffness};
 use super::{Curve, SurfaceInput, spline_place};
-use crate::contract::Right;
+use crate::kernel::elementary::ln;
+use crate::kernel::lanes::{Block, Lanes};
 
-/// A mid is not known better than this, in ln σ.
-const HALF_MIN: f64 = 0.0015;
 /// Knot distance on the spline's coordinate, and the most pieces.
 const KNOT_STEP: f64 = 0.12;
 const PIECES_MAX: f64 = 56.0;
@@ -22,155 +21,106 @@ const SOFTER: f64 = 2.5;
 const INSIDE_ENOUGH: f64 = 0.95;
 /// A quote further off than this many half spreads is an outlier.
 const OUTLIER_HALVES: f64 = 6.0;
-/// Strikes this far in standard deviations from the money take calls and puts, others the out-of-the-money side.
-const BOTH_SIDES_SD: f64 = 1.0;
-/// More points than this teach three numbers nothing.
-const POINTS_MAX: usize = 48;
+/// A quote loses weight when it is about this many half spreads off.
+const ROBUST_HALVES: f64 = 3.0;
 /// Fewer quotes than this borrow their shape from neighbours.
 const QUOTES_FEW: usize = 6;
 
-/// What the quotes of one strike say of its volatility, in ln σ.
-#[derive(Clone, Copy, Debug)]
-struct StrikeQuote {
-    k: f64,
-    mid: f64,
-    half: f64,
-    /// Only an ask: the volatility is at most `mid`.
-    ask_only: bool,
+/// Fits the curves of one chain after another, and keeps nothing but its memory: from the second chain of a size on it
+/// allocates nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Fitter {
+    // by slice, with room for the longest chain so far
+    curves: Vec<Curve>,
+    quotes: Vec<StrikeQuotes>,
+    profiles: Vec<Profile>,
+    bases: Vec<Option<Base>>,
+    known: Vec<Option<Base>>,
+    // of the slice at hand
+    candidates: Candidates,
+    points: Points,
+    problem: Problem,
+    lattice: Lattice,
+    repair: Repair,
 }
 
 /// The curves of all slices of one chain, given in native order.
 #[must_use]
 pub fn fit(slices: &[SurfaceInput]) -> Vec<Curve> {
-    let quotes: Vec<Vec<StrikeQuote>> = slices.iter().map(merge_quotes).collect();
-    let bases = fit_bases(slices, &quotes);
-    let mut before = (0.0, 0.0);
-    let mut curves: Vec<Curve> = Vec::with_capacity(slices.len());
-    for i in 0..slices.len() {
-        let Some(base) = bases[i] else {
-            curves.push(Curve::missing(slices[i].t));
-            continue;
-        };
-        curves.push(fit_curve(&slices[i], &quotes[i], base, before));
-        before = two_sided_range(quotes[i].iter().map(|q| (q, q.k)));
-    }
-    repair(&mut curves);
-    curves
+    let mut fitter = Fitter::default();
+    fitter.fit(slices);
+    fitter.curves
 }
 
-/// One quote per strike: the out-of-the-money side, near the money both.
-fn merge_quotes(input: &SurfaceInput) -> Vec<StrikeQuote> {
-    if !(input.fwd > 0.0 && input.t > 0.0) {
-        return Vec::new();
-    }
-    let near = BOTH_SIDES_SD * rough_vol(input) * input.t.sqrt();
-    let mut out: Vec<StrikeQuote> = Vec::with_capacity(input.strike_milli.len() / 2 + 1);
-    for row in 0..input.strike_milli.len() {
-        let k = (f64::from(input.strike_milli[row]) * 1e-3 / input.fwd).ln();
-        let otm = (input.right[row] == Right::Call) == (k >= 0.0);
-        if !otm && k.abs() > near {
-            continue;
+impl Fitter {
+    /// The curves of all slices of one chain, given in native order.
+    pub fn fit(&mut self, slices: &[SurfaceInput]) -> &[Curve] {
+        let n = slices.len();
+        if self.curves.len() < n {
+            self.curves.resize_with(n, || Curve::missing(0.0));
+            self.quotes.resize_with(n, StrikeQuotes::default);
+            self.profiles.resize_with(n, Profile::default);
         }
-        let Some(quote) = row_quote(input, row, k, otm) else { continue };
-        match out.last_mut() {
-            Some(last) if (last.k - k).abs() < 1e-12 => *last = both(*last, quote),
-            _ => out.push(quote),
+        for (slice, quotes) in slices.iter().zip(&mut self.quotes) {
+            quotes.read(slice, &mut self.candidates);
         }
+        self.fit_bases(slices);
+        let mut before = (0.0, 0.0);
+        for (i, slice) in slices.iter().enumerate() {
+            let (curve, quotes) = (&mut self.curves[i], &self.quotes[i]);
+            let Some(base) = self.bases[i] else {
+                curve.forget(slice.t);
+                continue;
+            };
+            (curve.fwd, curve.t, curve.base) = (slice.fwd, slice.t, base);
+            self.problem.fit_curve(curve, quotes, before, &mut self.lattice);
+            self.profiles[i].lay(curve);
+            before = quotes.range;
+        }
+        self.repair.run(&mut self.curves[..n], &mut self.profiles[..n], &mut self.lattice);
+        &self.curves[..n]
     }
-    out
-}
 
-fn row_quote(input: &SurfaceInput, row: usize, k: f64, otm: bool) -> Option<StrikeQuote> {
-    let (bid, mid, ask) = (input.vol_bid[row], input.vol_mid[row], input.vol_ask[row]);
-    if input.used[row] && mid > 0.0 && ask > 0.0 {
-        let low = if bid > 0.0 { bid } else { mid * mid / ask };
-        let half = (0.5 * (ask / low).ln()).max(HALF_MIN);
-        return Some(StrikeQuote { k, mid: mid.ln(), half, ask_only: false });
-    }
-    let bound = otm && ask > 0.0;
-    bound.then(|| StrikeQuote { k, mid: ask.ln(), half: 0.1, ask_only: true })
-}
-
-/// Call and put of one strike: the overlap of their spreads, weighted where they do not overlap.
-fn both(a: StrikeQuote, b: StrikeQuote) -> StrikeQuote {
-    if a.ask_only || b.ask_only {
-        return if a.ask_only { b } else { a };
-    }
-    let (wa, wb) = (1.0 / (a.half * a.half), 1.0 / (b.half * b.half));
-    let mid = (wa * a.mid + wb * b.mid) / (wa + wb);
-    let (low, high) = ((a.mid - a.half).max(b.mid - b.half), (a.mid + a.half).min(b.mid + b.half));
-    let apart = (a.mid - b.mid).abs();
-    if low < high {
-        let half = (0.5 * (high - low)).max(HALF_MIN);
-        StrikeQuote { mid: mid.clamp(low, high), half, ..a }
-    } else {
-        StrikeQuote { mid, half: (0.5 * apart).max(a.half.min(b.half)), ..a }
-    }
-}
-
-/// Median of the volatilities of the five used rows nearest to the money; NaN: none.
-fn rough_vol(input: &SurfaceInput) -> f64 {
-    let mut best = [(f64::INFINITY, f64::NAN); 5];
-    for row in 0..input.strike_milli.len() {
-        let (vol, used) = (input.vol_mid[row], input.used[row]);
-        if used && vol > 0.0 {
-            let far = (f64::from(input.strike_milli[row]) * 1e-3 - input.fwd).abs();
-            if far < best[4].0 {
-                best[4] = (far, vol);
-                best.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    /// The bases: well-quoted expiries from their own quotes, the others with the shape of the neighbours as prior.
+    fn fit_bases(&mut self, slices: &[SurfaceInput]) {
+        self.bases.clear();
+        for (slice, quotes) in slices.iter().zip(&self.quotes) {
+            quotes.base_points(&mut self.points);
+            let own = (self.points.len() >= QUOTES_FEW && quotes.rough_vol > 0.0).then(|| {
+                let prior = Prior { base: Base::usual(quotes.rough_vol, slice.t), sd: [1.0, 0.7, 0.7] };
+                fit_base(&self.points, &prior, slice.t)
+            });
+            self.bases.push(own);
+        }
+        // first those with a few quotes, then those with none, which may take their shape from the former
+        for with_quotes in [true, false] {
+            self.known.clone_from(&self.bases);
+            for (i, slice) in slices.iter().enumerate() {
+                if self.bases[i].is_none() && slice.fwd > 0.0 {
+                    self.quotes[i].base_points(&mut self.points);
+                    if self.points.is_empty() != with_quotes {
+                        let own = self.quotes[i].rough_vol;
+                        self.bases[i] = borrowed_base((slice.t, own), &self.points, slices, &self.known);
+                    }
+                }
             }
         }
     }
-    let n = best.iter().filter(|b| b.0.is_finite()).count();
-    let mut vols = best.map(|b| b.1);
-    vols[..n].sort_unstable_by(f64::total_cmp);
-    if n == 0 { f64::NAN } else { vols[n / 2] }
 }
 
-/// The bases: well-quoted expiries from their own quotes, the others with the shape of the neighbours as prior.
-fn fit_bases(slices: &[SurfaceInput], quotes: &[Vec<StrikeQuote>]) -> Vec<Option<Base>> {
-    let points: Vec<Vec<Point>> = quotes.iter().map(|q| base_points(q)).collect();
-    let mut bases: Vec<Option<Base>> = (0..slices.len())
-        .map(|i| {
-            let vol = rough_vol(&slices[i]);
-            (points[i].len() >= QUOTES_FEW && vol > 0.0).then(|| {
-                let prior = Prior { base: Base::usual(vol, slices[i].t), sd: [1.0, 0.7, 0.7] };
-                fit_base(&points[i], &prior, slices[i].t)
-            })
-        })
-        .collect();
-    // first those with a few quotes, then those with none, which may take their shape from the former
-    for with_quotes in [true, false] {
-        let known = bases.clone();
-        for i in 0..slices.len() {
-            if bases[i].is_none() && slices[i].fwd > 0.0 && points[i].is_empty() != with_quotes {
-                bases[i] = borrowed_base(&slices[i], &points[i], slices, &known);
-            }
-        }
-    }
-    bases
-}
-
-/// What the base is fitted to: the two-sided quotes, thinned out where there are many.
-fn base_points(quotes: &[StrikeQuote]) -> Vec<Point> {
-    let every = quotes.len().div_ceil(POINTS_MAX).max(1);
-    let two_sided = quotes.iter().filter(|q| !q.ask_only).step_by(every);
-    two_sided.map(|q| Point { k: q.k, ln_vol: q.mid, half: q.half.max(0.01) }).collect()
-}
-
-/// A base of few or no quotes: level and shape expected from the neighbours in time, moved by what quotes there are.
+/// A base of few or no quotes at time and rough volatility `own`: level and shape expected from the neighbours in time,
+/// moved by what quotes there are.
 fn borrowed_base(
-    slice: &SurfaceInput,
-    points: &[Point],
+    (t, own): (f64, f64),
+    points: &Points,
     slices: &[SurfaceInput],
     known: &[Option<Base>],
 ) -> Option<Base> {
-    let own = rough_vol(slice);
     let (mut near, mut far) = (None, f64::INFINITY);
     let (mut w, mut wv) = (0.0, 0.0);
     for (other, base) in slices.iter().zip(known) {
         let Some(base) = base else { continue };
-        let apart = (other.t / slice.t).ln().abs();
+        let apart = (other.t / t).ln().abs();
         let weight = 1.0 / (0.01 + apart * apart);
         w += weight;
         wv += weight * base.atm().ln();
@@ -179,134 +129,141 @@ fn borrowed_base(
         }
     }
     let prior = match near {
-        Some(base) => Prior { base: base.moved((wv / w).exp(), slice.t), sd: [0.1 + 0.2 * far.min(2.0), 0.15, 0.15] },
-        None if own > 0.0 => Prior { base: Base::usual(own, slice.t), sd: [1.0, 0.3, 0.3] },
+        Some(base) => Prior { base: base.moved((wv / w).exp(), t), sd: [0.1 + 0.2 * far.min(2.0), 0.15, 0.15] },
+        None if own > 0.0 => Prior { base: Base::usual(own, t), sd: [1.0, 0.3, 0.3] },
         None => return None,
     };
-    Some(fit_base(points, &prior, slice.t))
-}
-
-/// The spline over a base, softened until it meets the quotes, stiffened where it would bend into arbitrage.
-///
-/// Its knots reach beyond its own quotes, and to those of the expiry before (log-moneyness `before`), with which it
-/// must not cross.
-fn fit_curve(slice: &SurfaceInput, quotes: &[StrikeQuote], base: Base, before: (f64, f64)) -> Curve {
-    let place = |k: f64| spline_place(k / base.sd());
-    let places: Vec<f64> = quotes.iter().map(|q| place(q.k)).collect();
-    let (from, to) = two_sided_range(quotes.iter().zip(places.iter().copied()));
-    let (start, end) = (from.min(place(before.0)) - REACH, to.max(place(before.1)) + REACH);
-    let pieces = ((end - start) / KNOT_STEP).ceil().min(PIECES_MAX);
-    let step = (end - start) / pieces;
-    let mut curve = Curve {
-        fwd: slice.fwd,
-        t: slice.t,
-        base,
-        spline: Spline::with_knots(start, end, pieces as usize),
-        support: Support::default(),
-        quoted: (from, to),
-        outliers: 0,
-    };
-    let mut problem = Problem::new(&curve, quotes, &places, step);
-    problem.fit(&mut curve);
-    repair_butterflies(&mut curve, &mut problem);
-    let n = curve.spline.len();
-    let (inside, outliers) = problem.judge(&curve);
-    let tight = quotes.iter().zip(&places).filter(|(q, _)| !q.ask_only).map(|(q, &u)| (u, q.half));
-    curve.support = Support::new(tight, curve.spline.place(0), step, n, inside);
-    curve.outliers = outliers;
-    curve
-}
-
-/// Least and greatest place of the two-sided quotes; the money where there are none.
-fn two_sided_range<'a>(quotes: impl Iterator<Item = (&'a StrikeQuote, f64)>) -> (f64, f64) {
-    let firm = quotes.filter(|(q, _)| !q.ask_only).map(|(_, place)| place);
-    let (from, to) = firm.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), u| (a.min(u), b.max(u)));
-    if from <= to { (from, to) } else { (0.0, 0.0) }
+    Some(fit_base(points, &prior, t))
 }
 
 /// The least-squares problem of one curve, its weights changing from round to round.
-struct Problem<'a> {
-    quotes: &'a [StrikeQuote],
-    samples: Vec<Sample>,
+#[derive(Clone, Debug, Default)]
+struct Problem {
+    places: Vec<f64>,
+    squares: LeastSquares,
     stiffness: Stiffness,
 }
 
-impl<'a> Problem<'a> {
-    fn new(curve: &Curve, quotes: &'a [StrikeQuote], places: &[f64], step: f64) -> Self {
-        let sd = curve.base.sd();
-        let samples = quotes.iter().zip(places).map(|(q, &u)| {
-            let y = q.mid - curve.base.vol(q.k / sd).ln();
-            Sample { u, y, w: if q.ask_only { 0.0 } else { 1.0 / (q.half * q.half) } }
-        });
-        let (start, end) = (curve.spline.place(1), curve.spline.place(curve.spline.len() - 2));
+/// How a curve meets its quotes.
+#[derive(Clone, Copy, Debug)]
+struct Judgement {
+    /// Part of the two-sided quotes that the curve passes within.
+    inside: f64,
+    /// Two-sided quotes far off.
+    outliers: u32,
+}
+
+impl Problem {
+    /// The spline over a base, softened until it meets the quotes, stiffened where it would bend into arbitrage.
+    ///
+    /// Its knots reach beyond its own quotes, and to those of the expiry before (log-moneyness `before`), with which
+    /// it must not cross.
+    fn fit_curve(&mut self, curve: &mut Curve, quotes: &StrikeQuotes, before: (f64, f64), lattice: &mut Lattice) {
+        self.begin(curve, quotes, before);
+        self.fit(curve, quotes);
+        lattice.lay(curve);
+        self.repair_butterflies(curve, lattice);
+        let Judgement { inside, outliers } = self.weigh(quotes);
+        let tight = (0..quotes.len()).filter(|&i| quotes.firm[i] > 0.0).map(|i| (self.places[i], quotes.precision[i]));
+        curve.support.spread(tight, &curve.spline, inside);
+        curve.outliers = outliers;
+    }
+
+    /// Places of the quotes, knots, distances to the base, first weights.
+    fn begin(&mut self, curve: &mut Curve, quotes: &StrikeQuotes, before: (f64, f64)) {
+        let by_sd = 1.0 / curve.base.sd();
+        let place = |k: f64| spline_place(k * by_sd);
+        curve.quoted = (place(quotes.range.0), place(quotes.range.1));
+        let (start, end) = (curve.quoted.0.min(place(before.0)) - REACH, curve.quoted.1.max(place(before.1)) + REACH);
+        let pieces = ((end - start) / KNOT_STEP).ceil().min(PIECES_MAX);
+        curve.spline.reset(start, end, pieces as usize);
+        self.places.clear();
+        self.places.resize(quotes.k.len(), 0.0);
+        for (k, place) in quotes.k.chunks_exact(Block::N).zip(self.places.chunks_exact_mut(Block::N)) {
+            spline_place(Block::load(k) * Block::splat(by_sd)).store(place);
+        }
+        self.squares.begin(&curve.spline, &self.places, quotes.len());
+        let (level, half) = (Block::splat(curve.base.atm().ln()), Block::splat(0.5));
+        for at in (0..quotes.k.len()).step_by(Block::N) {
+            let [k, mid, precision, firm] =
+                [&quotes.k, &quotes.mid, &quotes.precision, &quotes.firm].map(|c| Block::load(&c[at..]));
+            let shape = ln(curve.base.ratio(k * Block::splat(by_sd)));
+            (mid - shape.mul_add(half, level)).store(&mut self.squares.y[at..]);
+            (precision * firm).store(&mut self.squares.w[at..]);
+        }
+        self.set_stiffness(curve);
+    }
+
+    fn set_stiffness(&mut self, curve: &Curve) {
+        let (n, step, (start, end)) = (curve.spline.coef().len(), curve.spline.step(), curve.spline.ends());
         let beyond = |reach: f64| ((reach / step) as usize).saturating_sub(1);
         let bend_sd = BEND_SD * (step / KNOT_STEP).powi(2);
-        let stiffness = Stiffness {
-            bend: vec![1.0 / (bend_sd * bend_sd); curve.spline.len() - 2],
-            end_slope: 1.0 / (0.02 * step).powi(2),
-            ends: (beyond(curve.quoted.0 - start), beyond(end - curve.quoted.1)),
-            level: 1.0,
-        };
-        Self { samples: samples.collect(), quotes, stiffness }
+        self.stiffness.bend.clear();
+        self.stiffness.bend.resize(n - 2, 1.0 / (bend_sd * bend_sd));
+        self.stiffness.end_slope = 1.0 / (0.02 * step).powi(2);
+        self.stiffness.ends = (beyond(curve.quoted.0 - start), beyond(end - curve.quoted.1));
+        self.stiffness.level = 1.0;
     }
 
     /// Fits, reweights and softens until enough quotes are met.
-    fn fit(&mut self, curve: &mut Curve) {
+    fn fit(&mut self, curve: &mut Curve, quotes: &StrikeQuotes) {
+        let n = curve.spline.coef().len();
         for attempt in 0..4 {
+            self.squares.penalise(n, &self.stiffness);
+            let mut inside = 0.0;
             for _ in 0..3 {
-                curve.spline.fit(&self.samples, &self.stiffness);
-                self.reweight(curve);
+                self.squares.solve(&mut curve.spline);
+                inside = self.weigh(quotes).inside;
             }
-            if attempt == 3 || self.judge(curve).0 >= INSIDE_ENOUGH {
+            if attempt == 3 || inside >= INSIDE_ENOUGH {
                 break;
             }
             self.stiffness.bend.iter_mut().for_each(|b| *b /= SOFTER * SOFTER);
         }
-        curve.spline.fit(&self.samples, &self.stiffness);
+        self.squares.solve(&mut curve.spline);
     }
 
-    fn reweight(&mut self, curve: &Curve) {
-        for (s, q) in self.samples.iter_mut().zip(self.quotes) {
-            let miss = (curve.spline.value(s.u) - s.y) / q.half;
-            let base = 1.0 / (q.half * q.half);
-            s.w = if q.ask_only { if miss > 0.0 { base } else { 0.0 } } else { base / (1.0 + (miss / 3.0).powi(2)) };
+    /// Weighs the quotes by their distance from the curve of the last fit, an ask alone only where the curve is above.
+    fn weigh(&mut self, quotes: &StrikeQuotes) -> Judgement {
+        let (zero, one) = (Block::splat(0.0), Block::splat(1.0));
+        let (robust, far) = (Block::splat(ROBUST_HALVES.powi(-2)), Block::splat(OUTLIER_HALVES.powi(2)));
+        let (mut inside, mut outliers) = (zero, zero);
+        let squares = &mut self.squares;
+        for at in (0..quotes.k.len()).step_by(Block::N) {
+            let [precision, firm, y, fitted] =
+                [&quotes.precision, &quotes.firm, &squares.y, &squares.fitted].map(|c| Block::load(&c[at..]));
+            let miss = fitted - y;
+            let halves2 = miss * miss * precision;
+            let two_sided = precision / halves2.mul_add(robust, one);
+            let above = Block::select(miss.gt(zero), precision, zero);
+            Block::select(firm.gt(zero), two_sided, above).store(&mut squares.w[at..]);
+            inside += Block::select(halves2.le(one), firm, zero);
+            outliers += Block::select(halves2.gt(far), firm, zero);
         }
+        let count = |of: Block| (0..Block::N).map(|i| of.lane(i)).sum::<f64>();
+        let n_firm = quotes.n_firm();
+        Judgement { inside: count(inside) / n_firm.max(1.0), outliers: count(outliers) as u32 }
     }
 
-    /// Part of the two-sided quotes that the curve passes within, and the count of outliers.
-    fn judge(&self, curve: &Curve) -> (f64, u32) {
-        let (mut n, mut inside, mut outliers) = (0u32, 0u32, 0u32);
-        for (s, q) in self.samples.iter().zip(self.quotes).filter(|(_, q)| !q.ask_only) {
-            let miss = (curve.spline.value(s.u) - s.y).abs();
-            n += 1;
-            inside += u32::from(miss <= q.half);
-            outliers += u32::from(miss > OUTLIER_HALVES * q.half);
-        }
-        (if n == 0 { 0.0 } else { f64::from(inside) / f64::from(n) }, outliers)
-    }
-}
-
-/// Stiffens the spline where the density would be negative; as a last resort shrinks it to the base.
-fn repair_butterflies(curve: &mut Curve, problem: &mut Problem) {
-    let step = curve.spline.step();
-    for _ in 0..6 {
-        let bad = butterflies(curve);
-        if bad.is_empty() {
-            return;
-        }
-        for (i, bend) in problem.stiffness.bend.iter_mut().enumerate() {
-            let place = curve.spline.place(i + 1);
-            if bad.iter().any(|u| (place - u).abs() < 2.0 * step) {
-                *bend *= 4.0;
+    /// Stiffens the spline where the density would be negative; as a last resort shrinks it to the base.
+    fn repair_butterflies(&mut self, curve: &mut Curve, lattice: &mut Lattice) {
+        for _ in 0..6 {
+            if !lattice.look(&curve.spline) {
+                return;
             }
+            for (i, bend) in self.stiffness.bend.iter_mut().enumerate() {
+                if lattice.is_thin(i + 1) {
+                    *bend *= 4.0;
+                }
+            }
+            self.squares.penalise(curve.spline.coef().len(), &self.stiffness);
+            self.squares.solve(&mut curve.spline);
         }
-        curve.spline.fit(&problem.samples, &problem.stiffness);
-    }
-    for _ in 0..12 {
-        if butterflies(curve).is_empty() {
-            return;
+        for shrink in [0.7; 12].into_iter().chain([0.0]) {
+            if !lattice.look(&curve.spline) {
+                return;
+            }
+            curve.spline.coef_mut().iter_mut().for_each(|c| *c *= shrink);
         }
-        curve.spline.scale(0.7);
     }
-    curve.spline.scale(0.0);
 }

@@ -4,17 +4,22 @@
 //! A curve is an arbitrage-free base ([`base`], three numbers) times the exponential of a penalised spline
 //! ([`spline`]): σ(k) = σ_base(k)·e^g(u). Where quotes are dense and tight g follows them; where they are few it
 //! shrinks to the base, and where there are none the base keeps the shape of the neighbours.
+//!
+//! A fit starts from nothing every time, so curves depend on the quotes of their pass alone; a [`Fitter`] keeps memory
+//! only. Everything that runs over quotes, knots or strikes runs in lanes.
 
 pub mod arbitrage;
 pub mod base;
 pub mod confidence;
 pub mod fit;
+mod quotes;
 pub mod spline;
 
-pub use fit::fit;
+pub use fit::{Fitter, fit};
 
 use crate::contract::Right;
 use crate::kernel::elementary::{exp, ln};
+use crate::kernel::lanes::{Block, Lanes};
 use base::Base;
 use confidence::Support;
 use spline::Spline;
@@ -75,31 +80,60 @@ impl Curve {
             fwd: f64::NAN,
             t,
             base: Base::flat(f64::NAN, t),
-            spline: Spline::zero(0.0, 0.0),
+            spline: Spline::zero(),
             support: Support::default(),
             quoted: (0.0, 0.0),
             outliers: 0,
         }
     }
 
+    /// Becomes the curve that knows nothing.
+    fn forget(&mut self, t: f64) {
+        (self.fwd, self.t, self.base) = (f64::NAN, t, Base::flat(f64::NAN, t));
+        self.spline.reset(0.0, 1.0, 1);
+        self.support.forget();
+        (self.quoted, self.outliers) = ((0.0, 0.0), 0);
+    }
+
+    /// Volatility and confidence at a block of strikes, currency per share.
+    ///
+    /// # Cost     about 3 ns a strike
+    #[must_use]
+    pub fn at_strikes(&self, strikes: Block) -> (Block, Block) {
+        self.at_ratio(strikes / Block::splat(self.fwd))
+    }
+
+    /// Volatility and confidence at K/F.
+    #[inline(always)]
+    fn at_ratio<L: Lanes>(&self, ratio: L) -> (L, L) {
+        let x = ln(ratio) * L::splat(1.0 / self.base.sd());
+        let u = spline_place(x);
+        let place = self.spline.locate(u);
+        let vol = L::splat(self.base.atm()) * self.base.ratio(x).sqrt() * exp(self.spline.at(place));
+        let (start, end) = self.spline.ends();
+        let inside = u.lt(L::splat(end)) & L::splat(start).lt(u);
+        (vol, L::select(inside, self.support.at(place), L::splat(0.0)))
+    }
+
     /// Volatility at a strike in currency per share, per √year; NaN only where nothing is known of the expiry.
     #[must_use]
     pub fn vol(&self, strike: f64) -> f64 {
-        self.vol_at((strike / self.fwd).ln())
+        self.at_ratio(strike / self.fwd).0
     }
 
-    /// Volatility at log-moneyness k = ln(K/F).
+    /// How well the quotes support the curve at a strike, 0 to 1.
     #[must_use]
-    pub fn vol_at(&self, k: f64) -> f64 {
-        let x = k / self.base.sd();
-        self.base.vol(x) * exp(self.spline.value(spline_place(x)))
+    pub fn confidence(&self, strike: f64) -> f64 {
+        self.at_ratio(strike / self.fwd).1
     }
 
     /// Total variance σ²t at log-moneyness.
+    #[inline(always)]
     #[must_use]
-    pub fn variance_at(&self, k: f64) -> f64 {
-        let vol = self.vol_at(k);
-        vol * vol * self.t
+    pub fn variance_at<L: Lanes>(&self, k: L) -> L {
+        let x = k * L::splat(1.0 / self.base.sd());
+        let g = self.spline.value(spline_place(x));
+        L::splat(self.base.sd() * self.base.sd()) * self.base.ratio(x) * exp(g + g)
     }
 
     /// ln w with derivatives in k.
@@ -107,55 +141,47 @@ impl Curve {
     pub fn ln_variance_at(&self, k: f64) -> LnVariance {
         let sd = self.base.sd();
         let x = k / sd;
-        let base = self.base.ln_variance(x);
-        let (u, u1, u2) = spline_place_jet(x);
+        let [q, q1, q2] = self.base.ratio_jet(x);
+        let [u, u1, u2] = place_jet(spline_place(x));
         let [g, g1, g2] = self.spline.jet(u);
         LnVariance {
-            value: base[0] + 2.0 * g,
-            slope: (base[1] + 2.0 * g1 * u1) / sd,
-            bend: (base[2] + 2.0 * (g2 * u1 * u1 + g1 * u2)) / (sd * sd),
+            value: ln(sd * sd * q) + 2.0 * g,
+            slope: (q1 + 2.0 * g1 * u1) / sd,
+            bend: (q2 + 2.0 * (g2 * u1 * u1 + g1 * u2)) / (sd * sd),
         }
     }
 
-    /// How well the quotes support the curve at a strike, 0 to 1.
-    #[must_use]
-    pub fn confidence(&self, strike: f64) -> f64 {
-        self.support.at(spline_place((strike / self.fwd).ln() / self.base.sd()))
-    }
-
-    /// 1/variance of ln σ that the quotes give at log-moneyness k.
-    fn precision_at(&self, k: f64) -> f64 {
-        self.support.precision(spline_place(k / self.base.sd()))
-    }
-
-    /// The spline's coordinate of log-moneyness k.
-    fn place_of(&self, k: f64) -> f64 {
-        spline_place(k / self.base.sd())
-    }
-
-    /// Log-moneyness of a place on the spline's coordinate.
-    fn k_of(&self, u: f64) -> f64 {
-        LINEAR_SD * u.sinh() * self.base.sd()
+    /// 1/variance of ln σ that the quotes give at log-moneyness k, and the place of k on the spline's coordinate.
+    fn precision_at(&self, k: f64) -> (f64, f64) {
+        let u = spline_place(k / self.base.sd());
+        (self.support.precision(self.spline.locate(u)), u)
     }
 }
 
 /// Where in standard deviations the spline's own coordinate turns from linear to logarithmic.
 const LINEAR_SD: f64 = 1.5;
 
-/// The spline's coordinate: fine near the money, coarse in the wings.
-fn spline_place(x: f64) -> f64 {
-    let y = x / LINEAR_SD;
-    asinh(y, (1.0 + y * y).sqrt())
+/// The spline's coordinate, the inverse hyperbolic sine: fine near the money, coarse in the wings.
+#[inline(always)]
+fn spline_place<L: Lanes>(x: L) -> L {
+    let y = (x * L::splat(1.0 / LINEAR_SD)).abs();
+    let u = ln(y + y.mul_add(y, L::splat(1.0)).sqrt());
+    L::select(x.lt(L::splat(0.0)), -u, u)
 }
 
-/// The inverse hyperbolic sine of y, given √(1 + y²).
-fn asinh(y: f64, root: f64) -> f64 {
-    ln(y.abs() + root).copysign(y)
+/// Standard deviations at a place of the spline's coordinate.
+#[inline(always)]
+fn deviations<L: Lanes>(u: L) -> L {
+    let e = exp(u);
+    L::splat(0.5 * LINEAR_SD) * (e - L::splat(1.0) / e)
 }
 
-/// The same with its first two derivatives in x.
-fn spline_place_jet(x: f64) -> (f64, f64, f64) {
-    let y = x / LINEAR_SD;
-    let root = (1.0 + y * y).sqrt();
-    (asinh(y, root), 1.0 / (LINEAR_SD * root), -y / (LINEAR_SD * LINEAR_SD * root * root * root))
+/// A place of the spline's coordinate with its first two derivatives in standard deviations.
+#[inline(always)]
+fn place_jet<L: Lanes>(u: L) -> [L; 3] {
+    let e = exp(u);
+    let back = L::splat(1.0) / e;
+    let (sinh, cosh) = (L::splat(0.5) * (e - back), L::splat(0.5) * (e + back));
+    let u1 = L::splat(1.0 / LINEAR_SD) / cosh;
+    [u, u1, -(sinh * u1 * u1 * u1 * L::splat(LINEAR_SD))]
 }

@@ -1,0 +1,222 @@
+//! What the rows of one expiry say of its volatility, strike by strike. Never: a curve.
+
+use super::SurfaceInput;
+use super::base::Points;
+use crate::contract::Right;
+use crate::kernel::elementary::ln;
+use crate::kernel::lanes::{Block, Lanes};
+
+/// A mid is not known better than this, in ln σ.
+const HALF_MIN: f64 = 0.0015;
+/// How far an ask alone bounds the volatility, in ln σ.
+const HALF_ASK_ONLY: f64 = 0.1;
+/// The base does not follow a quote more closely than this, in ln σ.
+const HALF_BASE: f64 = 0.01;
+/// Strikes this far in standard deviations from the money take calls and puts, others the out-of-the-money side.
+const BOTH_SIDES_SD: f64 = 1.0;
+/// More points than this teach three numbers nothing.
+const POINTS_MAX: usize = 48;
+
+/// One entry per strike in ascending order, in ln σ; columns padded to whole blocks with entries without precision.
+#[derive(Clone, Debug, Default)]
+pub(super) struct StrikeQuotes {
+    len: usize,
+    /// ln(K/F).
+    pub(super) k: Vec<f64>,
+    /// ln σ at the mid; where there is only an ask: at the ask.
+    pub(super) mid: Vec<f64>,
+    /// 1/half², half of the spread in ln σ.
+    pub(super) precision: Vec<f64>,
+    /// 1: both sides are quoted, 0: an ask only, the volatility is at most `mid`.
+    pub(super) firm: Vec<f64>,
+    /// Median of the volatilities nearest to the money; NaN: none.
+    pub(super) rough_vol: f64,
+    /// Least and greatest log-moneyness of the two-sided quotes; the money where there are none.
+    pub(super) range: (f64, f64),
+}
+
+/// The rows that may count, before their logarithms.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Candidates {
+    strike_milli: Vec<u32>,
+    /// K/F, then its logarithm.
+    ratio: Vec<f64>,
+    /// σ at the mid or the only ask, then its logarithm.
+    vol: Vec<f64>,
+    /// σ at the ask over σ at the bid, then its logarithm; 0: an ask only.
+    spread: Vec<f64>,
+}
+
+/// One quote in ln σ.
+#[derive(Clone, Copy)]
+struct Quote {
+    mid: f64,
+    half: f64,
+    firm: bool,
+}
+
+impl StrikeQuotes {
+    /// How many strikes have a quote.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// How many strikes have both sides.
+    pub(super) fn n_firm(&self) -> f64 {
+        self.firm.iter().sum()
+    }
+
+    /// Takes the quotes of an expiry: the out-of-the-money side, near the money both.
+    pub(super) fn read(&mut self, input: &SurfaceInput, candidates: &mut Candidates) {
+        self.clear();
+        if !(input.fwd > 0.0 && input.t > 0.0) {
+            return;
+        }
+        self.rough_vol = rough_vol(input);
+        candidates.pick(input, (BOTH_SIDES_SD * self.rough_vol * input.t.sqrt()).exp());
+        candidates.take_logarithms();
+        let mut last: Option<(u32, Quote)> = None;
+        for (i, &strike_milli) in candidates.strike_milli.iter().enumerate() {
+            let mut quote = candidates.quote(i);
+            match last {
+                Some((strike, other)) if strike == strike_milli => {
+                    quote = both(other, quote);
+                    self.set_last(quote);
+                }
+                _ => self.push(candidates.ratio[i], quote),
+            }
+            last = Some((strike_milli, quote));
+        }
+        self.finish();
+    }
+
+    fn clear(&mut self) {
+        for column in [&mut self.k, &mut self.mid, &mut self.precision, &mut self.firm] {
+            column.clear();
+        }
+        (self.len, self.rough_vol, self.range) = (0, f64::NAN, (0.0, 0.0));
+    }
+
+    fn push(&mut self, k: f64, quote: Quote) {
+        self.k.push(k);
+        self.mid.push(quote.mid);
+        self.precision.push(1.0 / (quote.half * quote.half));
+        self.firm.push(f64::from(u8::from(quote.firm)));
+    }
+
+    fn set_last(&mut self, quote: Quote) {
+        let columns = (self.mid.last_mut(), self.precision.last_mut(), self.firm.last_mut());
+        if let (Some(mid), Some(precision), Some(firm)) = columns {
+            (*mid, *precision) = (quote.mid, 1.0 / (quote.half * quote.half));
+            *firm = f64::from(u8::from(quote.firm));
+        }
+    }
+
+    fn finish(&mut self) {
+        self.len = self.k.len();
+        let mut firm = self.k.iter().zip(&self.firm).filter(|(_, firm)| **firm > 0.0).map(|(&k, _)| k);
+        if let Some(first) = firm.next() {
+            self.range = (first, firm.next_back().unwrap_or(first));
+        }
+        let padded = self.len.next_multiple_of(Block::N);
+        for column in [&mut self.k, &mut self.mid, &mut self.precision, &mut self.firm] {
+            column.resize(padded, 0.0);
+        }
+    }
+
+    /// What the base is fitted to: the two-sided quotes, thinned out where there are many.
+    pub(super) fn base_points(&self, points: &mut Points) {
+        let every = self.len.div_ceil(POINTS_MAX).max(1);
+        let firm = (0..self.len).filter(|&i| self.firm[i] > 0.0).step_by(every);
+        let most = 1.0 / (HALF_BASE * HALF_BASE);
+        points.fill(firm.map(|i| (self.k[i], self.mid[i], self.precision[i].min(most))));
+    }
+}
+
+impl Candidates {
+    /// Takes the rows out of the money, and those whose strike is within a factor `near` of the forward.
+    fn pick(&mut self, input: &SurfaceInput, near: f64) {
+        self.strike_milli.clear();
+        for column in [&mut self.ratio, &mut self.vol, &mut self.spread] {
+            column.clear();
+        }
+        let by_fwd = 1e-3 / input.fwd;
+        for (row, (&strike_milli, &right)) in input.strike_milli.iter().zip(input.right).enumerate() {
+            let ratio = f64::from(strike_milli) * by_fwd;
+            let otm = (right == Right::Call) == (ratio >= 1.0);
+            if !otm && (ratio > near || ratio * near < 1.0) {
+                continue;
+            }
+            let (bid, mid, ask) = (input.vol_bid[row], input.vol_mid[row], input.vol_ask[row]);
+            let (vol, spread) = if input.used[row] && mid > 0.0 && ask > 0.0 {
+                let by_mid = ask / mid;
+                (mid, if bid > 0.0 { ask / bid } else { by_mid * by_mid })
+            } else if otm && ask > 0.0 {
+                (ask, 0.0)
+            } else {
+                continue;
+            };
+            self.strike_milli.push(strike_milli);
+            self.ratio.push(ratio);
+            self.vol.push(vol);
+            self.spread.push(spread);
+        }
+    }
+
+    fn take_logarithms(&mut self) {
+        let padded = self.ratio.len().next_multiple_of(Block::N);
+        for column in [&mut self.ratio, &mut self.vol, &mut self.spread] {
+            column.resize(padded, 0.0);
+            for at in column.chunks_exact_mut(Block::N) {
+                ln(Block::load(at)).store(at);
+            }
+        }
+    }
+
+    fn quote(&self, i: usize) -> Quote {
+        // the logarithm of zero is far below that of any ratio
+        let firm = self.spread[i] > -500.0;
+        let half = if firm { (0.5 * self.spread[i]).max(HALF_MIN) } else { HALF_ASK_ONLY };
+        Quote { mid: self.vol[i], half, firm }
+    }
+}
+
+/// Call and put of one strike: the overlap of their spreads, weighted where they do not overlap.
+fn both(a: Quote, b: Quote) -> Quote {
+    if !(a.firm && b.firm) {
+        return if a.firm { a } else { b };
+    }
+    let (wa, wb) = (b.half * b.half, a.half * a.half);
+    let mid = (wa * a.mid + wb * b.mid) / (wa + wb);
+    let (low, high) = ((a.mid - a.half).max(b.mid - b.half), (a.mid + a.half).min(b.mid + b.half));
+    if low < high {
+        Quote { mid: mid.clamp(low, high), half: (0.5 * (high - low)).max(HALF_MIN), firm: true }
+    } else {
+        Quote { mid, half: (0.5 * (a.mid - b.mid).abs()).max(a.half.min(b.half)), firm: true }
+    }
+}
+
+/// Median of the volatilities of the five used rows nearest to the money; NaN: none.
+fn rough_vol(input: &SurfaceInput) -> f64 {
+    let fwd_milli = input.fwd * 1e3;
+    let strike = |row: usize| f64::from(input.strike_milli[row]);
+    let mut high = input.strike_milli.partition_point(|&k| f64::from(k) < fwd_milli);
+    let mut low = high;
+    let (mut vols, mut n) = ([f64::NAN; 5], 0);
+    while n < vols.len() && (low > 0 || high < input.strike_milli.len()) {
+        let below =
+            high == input.strike_milli.len() || (low > 0 && fwd_milli - strike(low - 1) < strike(high) - fwd_milli);
+        let row = if below { low - 1 } else { high };
+        if below {
+            low -= 1
+        } else {
+            high += 1
+        }
+        if input.used[row] && input.vol_mid[row] > 0.0 {
+            vols[n] = input.vol_mid[row];
+            n += 1;
+        }
+    }
+    vols[..n].sort_unstable_by(f64::total_cmp);
+    if n == 0 { f64::NAN } else { vols[n / 2] }
+}
