@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A Wednesday, 11:00 Eastern.
+/// A Wednesday, 15:30 Eastern, 16 days before the third Friday, as in the measured file.
 fn midday() -> Timestamp {
-    "2026-10-14T15:00:00Z".parse().unwrap()
+    "2026-11-04T20:30:00Z".parse().unwrap()
 }
 
 /// `f` of every name, on two threads; in the order of the names.

@@ -119,7 +119,7 @@ impl Lister {
             let months_ago = 1.0 + 11.0 * listing.chance.unit(20);
             let past = shared.path.spot(self.session.open - (months_ago * 30.4 * 86_400.0) as i64);
             let monthly = listing.expiry == self.calendar.monthly_expiry(listing.expiry);
-            let count = StrikeCount { tier: name.tier, mean: root.strikes, monthly, spot, past, t, sd: sigma * t.sqrt() };
+            let count = StrikeCount { tier: name.tier, mean: root.strikes, monthly, spot, past, t, sigma };
             return count.strikes(listing.chance);
         }
         let range = StrikeRange {

@@ -9,7 +9,7 @@ use super::value::Fair;
 const NO_OFFER: f64 = 9_999.0;
 /// The chance of each kind of bad data per contract and ten minutes.
 const FAULT_RATE: f64 = 0.0004;
-/// Below this volatility, volatility across the spread falls in proportion.
+/// Below this volatility, spreads fall in proportion.
 const CALM: f64 = 0.4;
 /// How long a fault lasts, seconds.
 const FAULT_SECONDS: i64 = 600;
@@ -58,9 +58,9 @@ impl Trading {
     /// The full spread of a contract before rounding. `hour`: the factor of the time of day.
     pub(super) fn spread(&self, fair: &Fair, spot: f64, t: f64, hour: f64) -> f64 {
         let long = if t > 1.0 { 1.5 } else { 1.0 };
-        let vol = self.vol * (fair.sigma / CALM).min(1.0);
-        let model = vol * fair.vega + fair.delta.abs() * spot * self.stock + self.value * fair.value;
-        (model * long * hour).max(f64::from(self.tick(fair.value)) / 100.0)
+        let model = self.vol * fair.vega + fair.delta.abs() * spot * self.stock + self.value * fair.value;
+        let calm = (fair.sigma / CALM).min(1.0);
+        (model * calm * long * hour).max(f64::from(self.tick(fair.value)) / 100.0)
     }
 
     /// The market maker's quote: bid and ask, NaN where there is none. The value lies between them.

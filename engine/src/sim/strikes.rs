@@ -9,13 +9,13 @@ const STEPS: [u32; 11] = [500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_
 /// Fine steps reach this many standard deviations, middle ones twice as many; less where there would be too many strikes.
 const FINE: f64 = 1.5;
 /// How much of the fine zone is tried, to come to the number of strikes that is wanted.
-const ZONES: [f64; 9] = [1.0, 0.8, 0.62, 0.48, 0.36, 0.26, 0.18, 0.1, 0.0];
+const ZONES: [f64; 11] = [4.0, 2.5, 1.6, 1.0, 0.7, 0.48, 0.36, 0.26, 0.18, 0.1, 0.0];
 /// Years before expiry at which third Fridays, and other dates, are listed: their range is as wide as was wanted then.
-const LISTED_AHEAD: (f64, f64) = (0.75, 0.1);
+const LISTED_AHEAD: (f64, f64) = (0.75, 0.3);
 /// Standard deviations below and above the spot that are listed, at the listing.
-const REACH: (f64, f64) = (2.2, 1.4);
-/// The least standard deviation that zones are measured in.
-const LEAST_SD: f64 = 0.12;
+const REACH: (f64, f64) = (7.0, 2.2);
+/// The least time, years, whose standard deviation zones are measured in.
+const LEAST_TIME: f64 = 0.08;
 
 /// What the strikes of an expiry are made from.
 #[derive(Clone, Copy, Debug)]
@@ -30,8 +30,8 @@ pub(super) struct StrikeCount {
     pub(super) past: f64,
     /// Years to settlement.
     pub(super) t: f64,
-    /// Volatility at the money times √t.
-    pub(super) sd: f64,
+    /// Volatility at the money.
+    pub(super) sigma: f64,
 }
 
 impl StrikeCount {
@@ -59,10 +59,10 @@ impl StrikeCount {
     /// The range of strikes.
     fn range(&self) -> (f64, f64) {
         let ahead = if self.monthly { LISTED_AHEAD.0 } else { LISTED_AHEAD.1 };
-        let sd = self.sd * (self.t.max(ahead) / self.t).sqrt();
-        let (least, most): (f64, f64) = if self.t > 1.0 { (0.25, 2.0) } else { (0.6, 1.4) };
-        let (low, high) = (exp(-REACH.0 * sd).max(0.15), exp(REACH.1 * sd).min(3.0));
-        (self.spot * least.min(low), self.spot * most.max(high))
+        let sd = self.sigma * self.t.max(ahead).sqrt();
+        let least = (4.0 * sd + 0.04).min(if self.t > 1.0 { 0.8 } else { 0.45 });
+        let (below, above) = ((REACH.0 * sd).max(least), (REACH.1 * sd).max(0.6 * least));
+        (self.spot * exp(-below.min(3.0)), self.spot * exp(above.min(1.2)))
     }
 
     /// The widest step that gives `near` strikes or more, but not finer than the class may have.
@@ -70,9 +70,18 @@ impl StrikeCount {
         let finest = self.finest();
         let mut allowed = STEPS.into_iter().rev().filter(|&h| h <= finest || h == STEPS[0]);
         let mut allowed_wide = STEPS.into_iter().rev().filter(|&h| h >= finest);
-        let enough = |h: &u32| (high - low) * 1000.0 / f64::from(*h) >= near && self.ladder(*h, 1.0, low, high).len() as f64 >= near;
+        let enough = |h: &u32| (high - low) * 1000.0 / f64::from(*h) >= near && self.ladder(*h, self.evenness(), low, high).len() as f64 >= near;
         let narrow = allowed.next().unwrap_or(STEPS[0]);
         allowed_wide.find(enough).unwrap_or(narrow)
+    }
+
+    /// How far the fine zone of a name reaches that has as many strikes as it wants: active names list wings in full.
+    fn evenness(&self) -> f64 {
+        match self.tier {
+            Tier::Index | Tier::Broad | Tier::Mega | Tier::Weekly => 4.0,
+            Tier::Monthly => 1.6,
+            Tier::Tail => 1.0,
+        }
     }
 
     /// The finest step of the class, thousandths (volume table of universe section 4, penny names finer).
@@ -86,6 +95,7 @@ impl StrikeCount {
             Tier::Index if self.spot > 1000.0 => 5_000,
             Tier::Index | Tier::Broad => 500,
             _ if self.spot < 12.0 => 500,
+            _ if self.sigma < 0.25 => by_price([500, 500, 1000, 1000, 5000]),
             Tier::Mega if short => by_price([500, 500, 1000, 2500, 2500]),
             Tier::Mega => by_price([500, 1000, 1000, 2500, 5000]),
             Tier::Weekly if short => by_price([500, 500, 1000, 2500, 5000]),
@@ -97,7 +107,7 @@ impl StrikeCount {
 
     /// Multiples of `step` from `low` to `high`: every one within `part` of the fine zone, every second, every fourth beyond.
     fn ladder(&self, step: u32, part: f64, low: f64, high: f64) -> Vec<u32> {
-        let (h, sd) = (f64::from(step) / 1000.0, self.sd.max(LEAST_SD) * self.spot);
+        let (h, sd) = (f64::from(step) / 1000.0, self.sigma * self.t.max(LEAST_TIME).sqrt() * self.spot);
         let (first, last) = ((low / h).ceil().max(1.0) as u32, (high / h).floor() as u32);
         let far = if self.t > 1.0 { 2 } else { 1 };
         let spacing = |n: u32| {
@@ -139,7 +149,7 @@ mod tests {
             let mut sum = 0;
             for (i, t) in [0.01, 0.05, 0.1, 0.3, 0.8, 1.6].into_iter().enumerate() {
                 let count =
-                    StrikeCount { tier, mean, monthly: i > 1, spot, past: 1.1 * spot, t, sd: sigma * t.sqrt() };
+                    StrikeCount { tier, mean, monthly: i > 1, spot, past: 1.1 * spot, t, sigma };
                 let strikes = count.strikes(Stream::new(i as u64));
                 assert!(strikes.is_sorted() && strikes.windows(2).all(|w| w[0] < w[1]), "{strikes:?}");
                 let below = strikes.iter().filter(|&&k| f64::from(k) < spot * 1000.0).count();
