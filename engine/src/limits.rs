@@ -42,6 +42,7 @@ bounds! {
     RATE             -0.5      2.0             "per year, decimal"       "continuously compounded rate";
     TENOR_DAYS       0.5       36_525.0        "calendar days"           "tenor of a rate";
     FILE_BYTES       0.0       2_147_483_648.0 "bytes, decompressed"     "feed file";
+    SIM_SCALE        0.2       2.0             "of 1.6 million contracts" "size of the simulated market";
     YEAR             1990.0    2099.0          "calendar year"           "year of any date or quote time";
 }
 

@@ -6,7 +6,7 @@ use engine::calendar::Calendar;
 use engine::contract::{Right, Settle, Style, Symbol};
 use engine::kernel::american::{Band, Pricer, Scheme};
 use engine::sim::symbols::well_known;
-use engine::sim::{SimMarket, SliceTruth};
+use engine::sim::{SimMarket, SliceTruth, Updated};
 use engine::store::book::Book;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
@@ -74,7 +74,7 @@ fn an_updated_book_equals_a_fresh_one_and_updates_few_contracts() {
     let mut per_second = Vec::new();
     for seconds in [1, 2, 3, 10, 65, 4000] {
         let now = midday() + jiff::SignedDuration::from_secs(seconds);
-        let written: usize = moving.iter_mut().map(|b| market.update(b, now)).sum();
+        let written: usize = moving.iter_mut().map(|b| market.update(b, now).quotes).sum();
         if seconds <= 3 {
             per_second.push(written as f64 / contracts as f64);
         }
@@ -162,7 +162,7 @@ fn the_market_stands_still_outside_the_session() {
     assert_eq!(market.instant(night), at("2026-10-14T20:00:00Z"));
     let mut book = market.book(0, night).unwrap();
     let before = bytes(&book);
-    assert_eq!(market.update(&mut book, morning), 0);
+    assert_eq!(market.update(&mut book, morning), Updated::default());
     assert_eq!(before, bytes(&book));
 }
 

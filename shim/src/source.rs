@@ -34,7 +34,7 @@ impl FeedSpec {
                 SimOptions::parse(options).map(Self::Sim).map_err(|e| format!("feed {text}: {e}"))
             }
             Some(("dir", path)) if !path.is_empty() => Ok(Self::Dir(PathBuf::from(path))),
-            _ => Err(format!("feed {text}: want sim, sim:seed=N or dir:PATH")),
+            _ => Err(format!("feed {text}: want sim, sim:full, sim:seed=N or dir:PATH")),
         }
     }
 
@@ -143,7 +143,9 @@ impl Source {
     /// Sorts underlyings so that those without dividends, which are computed soonest, come first.
     pub fn soonest_first(&self, names: &mut [Symbol]) {
         let payers: BTreeSet<Symbol> = match &self.kind {
-            Kind::Sim { market, .. } => market.dividends().iter().map(|d| d.underlying).collect(),
+            Kind::Sim { market, .. } => {
+                market.underlyings().enumerate().filter(|(i, _)| market.pays(*i)).map(|(_, name)| name).collect()
+            }
             Kind::Dir { store, .. } => {
                 store.books().iter().filter(|b| !b.dividends.is_empty()).map(|b| b.underlying).collect()
             }
@@ -160,7 +162,7 @@ impl Source {
                 let wanted: Vec<bool> = market.underlyings().map(|u| names.contains(&u)).collect();
                 let work = books.iter_mut().enumerate().filter(|(i, _)| wanted[*i]);
                 let quotes = passes.map(work, |(i, book)| match book {
-                    Some(book) => market.update(book, now),
+                    Some(book) => market.update(book, now).quotes,
                     None => {
                         *book = market.book(i, now);
                         book.as_ref().map_or(0, Book::rows)
@@ -197,7 +199,7 @@ impl Source {
 
 /// The simulated market of the session of `now`, and its discount curve.
 fn begin(options: &SimOptions, now: Timestamp) -> (Box<SimMarket>, Curves) {
-    let market = Box::new(SimMarket::at(options.seed, now));
+    let market = Box::new(SimMarket::open(options, now));
     let curves = Curves::new(&market.rates());
     (market, curves)
 }

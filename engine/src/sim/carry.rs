@@ -61,6 +61,7 @@ fn regular(payout: &Payout, level: f64, calendar: &Calendar, session: Date, name
         Every::Month => (1, 12.0),
         Every::Week => return weekly(first, last, calendar, level * payout.yield_ / 52.0),
         Every::Session => return daily(first, last, calendar, level * payout.yield_, name),
+        Every::Irregular => return irregular(first, calendar, level * payout.yield_, name),
     };
     // Ex-dates crowd into the first two weeks of the second and third month of a quarter.
     let month = i32::from(name.unit(1) < 0.5) + 1;
@@ -69,6 +70,19 @@ fn regular(payout: &Payout, level: f64, calendar: &Calendar, session: Date, name
     let months = (0..MONTHS_BACK + MONTHS_AHEAD).map(|n| first.saturating_add(n.months()));
     let due = months.filter(|m| (i32::from(m.month()) - 1 - month).rem_euclid(step_months) == 0);
     due.map(|m| (calendar.session_on_or_after(m.saturating_add((day - 1).days())), amount)).collect()
+}
+
+/// Something in three of five quarters, from a fifth to nearly four times the usual part of a year's sum.
+fn irregular(first: Date, calendar: &Calendar, per_year: f64, name: Stream) -> Vec<(Date, f64)> {
+    let quarters = (0..MONTHS_BACK + MONTHS_AHEAD).map(|n| first.saturating_add(n.months()));
+    let quarters = quarters.filter(|m| m.month() % 3 == 2).map(|m| (m, name.sub(day_number(m) as u64)));
+    let date = |m: Date, chance: Stream| m.saturating_add(((chance.unit(1) * 50.0) as i32).days());
+    let due = quarters.filter(|(_, chance)| chance.unit(0) < 0.6);
+    due.map(|(m, chance)| {
+        let amount = cents(per_year / 2.4 * (0.2 + 1.6 * chance.unit(2)));
+        (calendar.session_on_or_after(date(m, chance)), amount)
+    })
+    .collect()
 }
 
 /// Every Thursday, or the session before.

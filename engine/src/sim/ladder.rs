@@ -32,6 +32,8 @@ pub struct Ladder {
     pub decembers: u8,
     /// Volatility index: months, or the Wednesdays between.
     pub volatility: Volatility,
+    /// Further third Fridays until there are so many dates.
+    pub least: u8,
 }
 
 /// The series of a volatility index.
@@ -45,7 +47,7 @@ pub enum Volatility {
     Weeks(u8),
 }
 
-const EMPTY: Ladder = Ladder {
+pub(super) const EMPTY: Ladder = Ladder {
     sessions: 0,
     mondays_wednesdays: 0,
     fridays: 0,
@@ -57,6 +59,7 @@ const EMPTY: Ladder = Ladder {
     junes: 0,
     decembers: 0,
     volatility: Volatility::No,
+    least: 0,
 };
 
 #[rustfmt::skip]
@@ -126,6 +129,12 @@ impl Ladder {
             Volatility::No => {}
             Volatility::Months(n) => add(n, &mut months(from).map(|m| calendar.vix_expiry(m))),
             Volatility::Weeks(n) => add(n, &mut weekly(calendar, from, &[Weekday::Wednesday]).filter(|&d| d != monthly_of_week(calendar, d))),
+        }
+        for month in months(from).take(24) {
+            if dates.len() >= usize::from(self.least) {
+                break;
+            }
+            dates.extend(Some(calendar.monthly_expiry(month)).filter(|&d| d >= from));
         }
         dates.into_iter().collect()
     }

@@ -33,6 +33,7 @@ const fn beta(class: Class) -> f64 {
         Class::Bond => -0.1,
         Class::Commodity => 0.1,
         Class::Leveraged => 3.3,
+        Class::Inverse => -3.3,
         Class::Volatility => -5.0,
     }
 }

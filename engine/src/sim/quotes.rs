@@ -9,6 +9,8 @@ use super::value::Fair;
 const NO_OFFER: f64 = 9_999.0;
 /// The chance of each kind of bad data per contract and ten minutes.
 const FAULT_RATE: f64 = 0.0004;
+/// Below this volatility, spreads fall in proportion.
+const CALM: f64 = 0.4;
 /// How long a fault lasts, seconds.
 const FAULT_SECONDS: i64 = 600;
 
@@ -25,6 +27,8 @@ pub(super) struct Trading {
     placeholder: (f64, f64),
     /// Tick below and from 3.00, cents.
     ticks: (u32, u32),
+    /// Layers of the lattice that values American contracts: its error stays far within the spread.
+    pub(super) steps: usize,
 }
 
 impl Trading {
@@ -36,15 +40,15 @@ impl Trading {
             Ticks::Penny  => (1, 5),
             Ticks::Nickel => (5, 10),
         };
-        let (vol, stock, value, placeholder) = match tier {
-            Tier::Broad   => (0.0015, 0.000_05, 0.0,   (0.01, 0.02)),
-            Tier::Index   => (0.0025, 0.000_1,  0.002, (0.05, 0.10)),
-            Tier::Mega    => (0.005,  0.000_3,  0.005, (0.01, 0.05)),
-            Tier::Weekly  => (0.015,  0.002,    0.02,  (0.05, 0.50)),
-            Tier::Monthly => (0.04,   0.006,    0.05,  (0.10, 1.00)),
-            Tier::Tail    => (0.10,   0.015,    0.10,  (0.25, 5.00)),
+        let (vol, stock, value, placeholder, steps) = match tier {
+            Tier::Broad   => (0.0015, 0.000_05, 0.0,   (0.01, 0.02), 128),
+            Tier::Index   => (0.0025, 0.000_1,  0.002, (0.05, 0.10), 128),
+            Tier::Mega    => (0.005,  0.000_3,  0.005, (0.01, 0.05), 96),
+            Tier::Weekly  => (0.015,  0.002,    0.02,  (0.05, 0.50), 48),
+            Tier::Monthly => (0.04,   0.006,    0.05,  (0.10, 1.00), 24),
+            Tier::Tail    => (0.10,   0.015,    0.10,  (0.25, 5.00), 16),
         };
-        Self { vol, stock, value, placeholder, ticks }
+        Self { vol, stock, value, placeholder, ticks, steps }
     }
 
     fn tick(&self, price: f64) -> u32 {
@@ -55,7 +59,8 @@ impl Trading {
     pub(super) fn spread(&self, fair: &Fair, spot: f64, t: f64, hour: f64) -> f64 {
         let long = if t > 1.0 { 1.5 } else { 1.0 };
         let model = self.vol * fair.vega + fair.delta.abs() * spot * self.stock + self.value * fair.value;
-        (model * long * hour).max(f64::from(self.tick(fair.value)) / 100.0)
+        let calm = (fair.sigma / CALM).min(1.0);
+        (model * calm * long * hour).max(f64::from(self.tick(fair.value)) / 100.0)
     }
 
     /// The market maker's quote: bid and ask, NaN where there is none. The value lies between them.
@@ -112,10 +117,23 @@ pub enum Fault {
     NoOffer,
     /// Both sides far too high.
     Fat,
+    /// The contract came twice, the second time with the quote of the next strike.
+    Repeated,
+    /// Both sides raised by what the other right would pay at once.
+    OtherRight,
 }
 
-const FAULTS: [Fault; 7] =
-    [Fault::Crossed, Fault::Locked, Fault::Stale, Fault::NoAsk, Fault::NoBid, Fault::NoOffer, Fault::Fat];
+const FAULTS: [Fault; 9] = [
+    Fault::Crossed,
+    Fault::Locked,
+    Fault::Stale,
+    Fault::NoAsk,
+    Fault::NoBid,
+    Fault::NoOffer,
+    Fault::Fat,
+    Fault::Repeated,
+    Fault::OtherRight,
+];
 
 impl Fault {
     /// What is wrong with a contract's quote of `u` seconds; nearly always nothing.
@@ -129,43 +147,12 @@ impl Fault {
         match self {
             Self::Crossed => (ask, bid),
             Self::Locked => (if bid.is_nan() { bid } else { ask }, ask),
-            Self::Stale => (bid, ask),
+            Self::Stale | Self::Repeated | Self::OtherRight => (bid, ask),
             Self::NoAsk => (bid, f64::NAN),
             Self::NoBid => (f64::NAN, ask),
             Self::NoOffer => (bid, NO_OFFER),
             Self::Fat => ((bid * 180.0).round() / 100.0, (ask * 180.0).round() / 100.0),
         }
-    }
-}
-
-/// How often a contract is quoted anew: every 1, 4, 16 or 64 seconds, in turns, so that every second has its few percent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Beat(u8);
-
-impl Beat {
-    /// How many beats there are.
-    pub(super) const COUNT: usize = 15;
-    const PERIODS: [i64; 4] = [1, 4, 16, 64];
-
-    /// The beat of a contract that must be quoted anew every `seconds` or sooner.
-    pub(super) fn new(seconds: f64, chance: Stream) -> Self {
-        let class = Self::PERIODS.iter().rposition(|&p| p as f64 <= seconds).unwrap_or(0) as u8;
-        let turns = 1_u64 << class;
-        Self(turns as u8 - 1 + (chance.bits(4) % turns) as u8)
-    }
-
-    /// The beat of a number below [`Beat::COUNT`].
-    pub(super) fn nth(n: usize) -> Self {
-        Self(n as u8)
-    }
-
-    /// The last time it fell at or before `now`, but not before `open`.
-    pub(super) fn last(self, now: i64, open: i64) -> i64 {
-        let class = (self.0 + 1).ilog2();
-        let (period, turns) = (Self::PERIODS[class as usize], 1_i64 << class);
-        let turn = i64::from(self.0) + 1 - turns;
-        let phase = turn * (period / turns);
-        ((now - phase).div_euclid(period) * period + phase).max(open)
     }
 }
 
@@ -187,21 +174,6 @@ mod tests {
             let tick = if ask < 3.0 { 1.0 } else { 5.0 };
             assert!((cents / tick - (cents / tick).round()).abs() < 1e-9, "ask {ask} is off the tick");
         }
-    }
-
-    #[test]
-    fn beats_fall_in_turns_and_never_after_now() {
-        for n in 0..Beat::COUNT {
-            let beat = Beat::nth(n);
-            let period = Beat::PERIODS[(n + 1).ilog2() as usize];
-            for now in 1_000_000..1_000_200 {
-                let last = beat.last(now, 0);
-                assert!(last <= now && now - last < period, "beat {n}: {last} at {now}");
-                assert_eq!(beat.last(last, 0), last, "beat {n} has fallen when it falls");
-            }
-        }
-        let phases: std::collections::BTreeSet<_> = (7..15).map(|n| Beat::nth(n).last(1_000_063, 0)).collect();
-        assert_eq!(phases.len(), 8, "turns differ: {phases:?}");
     }
 
     #[test]

@@ -49,6 +49,11 @@ impl Stream {
         self.unit(i) * 2.0 - 1.0
     }
 
+    /// About normal, mean 0, standard deviation 1, within ±6: the sum of twelve uniform numbers.
+    pub(super) fn normal(self, i: u64) -> f64 {
+        (0..12).map(|n| self.sub(i).unit(n)).sum::<f64>() - 6.0
+    }
+
     /// Smooth noise in [-1, 1] over the real line: random at the integers, twice differentiable between them.
     pub(super) fn noise(self, x: f64) -> f64 {
         let left = x.floor();

@@ -1,16 +1,18 @@
 //! One (root, expiry) of the synthetic market: its contracts, its truth at any instant of the session, its quotes.
 
+use super::beat::{Beat, Clock};
 use super::path::{Path, drift_most};
-use super::quotes::{Beat, Fault, Trading, hour_factor};
+use super::quotes::{Fault, Trading, hour_factor};
 use super::rng::Stream;
 use super::surface::Term;
-use super::value::{Fair, SliceTruth, Tables};
+use super::value::{Anchor, Fair, SliceTruth};
 use crate::contract::{ForwardBasis, Right, RootFacts, Style};
 use crate::kernel::dividends::{Dividend, Terms};
 use crate::store::book::BookSlice;
 use crate::store::rates::Curves;
 use jiff::Timestamp;
 use jiff::civil::Date;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 const SECONDS_PER_DAY: f64 = 86_400.0;
@@ -19,9 +21,14 @@ const DRIFT_ALLOWED: f64 = 0.25;
 /// What error a value may have: a part of its spread, and currency per share.
 const VALUE_ERROR: f64 = 0.02;
 const VALUE_ERROR_LEAST: f64 = 0.000_5;
+/// Premiums of early exercise are computed anew when this part of the time to expiry is over, but at least so often, seconds.
+const ANCHOR_PART: i64 = 128;
+const ANCHOR_MOST: i64 = 4096;
 /// Level and pull of the term structure of volatility futures.
 const VOLATILITY_FAR: f64 = 21.0;
 const VOLATILITY_PULL: f64 = 3.0;
+/// The chance that a contract is not listed although its other right is.
+const ONE_RIGHT_ONLY: f64 = 0.000_5;
 
 /// The session that a market shows.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +59,8 @@ pub(super) struct Shared {
     pub(super) path: Path,
     pub(super) term: Term,
     pub(super) trading: Trading,
+    /// When contracts are quoted anew.
+    pub(super) clock: Clock,
     /// The one curve of the session.
     pub(super) curves: Arc<Curves>,
     pub(super) date: Date,
@@ -60,6 +69,36 @@ pub(super) struct Shared {
     pub(super) dividends: Vec<(i64, f64)>,
     /// Earnings to come: (seconds, total variance).
     pub(super) earnings: Vec<(i64, f64)>,
+}
+
+/// The spot and the factor of all variances at one second.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    pub(super) u: i64,
+    spot: f64,
+    variance_scale: f64,
+}
+
+impl Shared {
+    pub(super) fn moment(&self, u: i64) -> Moment {
+        Moment { u, spot: self.path.spot(u), variance_scale: self.path.variance_scale(u) }
+    }
+}
+
+/// The moments of a name that were asked for: a cache.
+pub(super) struct Moments<'a> {
+    shared: &'a Shared,
+    known: BTreeMap<i64, Moment>,
+}
+
+impl<'a> Moments<'a> {
+    pub(super) fn of(shared: &'a Shared) -> Self {
+        Self { shared, known: BTreeMap::new() }
+    }
+
+    fn at(&mut self, u: i64) -> Moment {
+        *self.known.entry(u).or_insert_with(|| self.shared.moment(u))
+    }
 }
 
 /// What makes a series.
@@ -79,59 +118,81 @@ pub(super) struct Listing {
 #[derive(Debug)]
 pub(super) struct Series {
     pub(super) listing: Listing,
-    pub(super) strike_milli: Vec<u32>,
-    pub(super) right: Vec<Right>,
-    beats: Vec<Beat>,
-    /// Every strike once, currency.
-    strikes: Vec<f64>,
-    /// The tables last used, newest last, each with the second that it was made for: a cache, no state.
-    tables: Mutex<Vec<(i64, Arc<Tables>)>>,
+    pub(super) strike_milli: Box<[u32]>,
+    pub(super) right: Box<[Right]>,
+    beats: Box<[Beat]>,
+    /// The premiums last computed for every row: a cache, no state.
+    anchor: Mutex<Option<Arc<Anchor>>>,
+}
+
+/// How much a contract is traded, as the beats see it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Interest {
+    /// Seconds after which its value has drifted too far.
+    drift: f32,
+    pub(super) vega: f32,
 }
 
 impl Series {
-    /// Lists the contracts of `strikes`, both rights but for a few that lost one.
-    pub(super) fn new(listing: Listing, strikes: &[u32], shared: &Shared) -> Self {
-        let mut series = Self {
+    /// Lists the contracts of `strikes`, both rights but for a few that lost one. Beats are still missing.
+    pub(super) fn new(listing: Listing, strikes: &[u32]) -> Self {
+        let both = strikes.iter().flat_map(|&strike| [(strike, Right::Call), (strike, Right::Put)]);
+        let listed = |&(strike, right): &(u32, Right)| chance(&listing, strike, right).unit(5) >= ONE_RIGHT_ONLY;
+        let (strike_milli, right): (Vec<u32>, Vec<Right>) = both.filter(listed).unzip();
+        Self {
             listing,
-            strike_milli: Vec::with_capacity(2 * strikes.len()),
-            right: Vec::with_capacity(2 * strikes.len()),
-            beats: Vec::with_capacity(2 * strikes.len()),
-            strikes: strikes.iter().map(|&k| f64::from(k) / 1000.0).collect(),
-            tables: Mutex::default(),
-        };
-        let opening = series.truth(shared, shared.session.open);
-        for &strike in strikes {
-            for right in [Right::Call, Right::Put] {
-                let chance = series.chance(strike, right);
-                if chance.unit(5) >= 0.0005 {
-                    series.strike_milli.push(strike);
-                    series.right.push(right);
-                    series.beats.push(beat(shared, &opening, f64::from(strike) / 1000.0, right, chance));
-                }
-            }
+            strike_milli: strike_milli.into(),
+            right: right.into(),
+            beats: Box::default(),
+            anchor: Mutex::default(),
         }
-        series
     }
 
-    fn chance(&self, strike_milli: u32, right: Right) -> Stream {
-        self.listing.chance.sub(2 * u64::from(strike_milli) + right as u64)
+    /// How much each contract is traded, at the opening.
+    pub(super) fn interest(&self, shared: &Shared, opening: Moment) -> Vec<Interest> {
+        let truth = self.truth(shared, opening);
+        let frame = truth.frame();
+        let drift = opening.spot * drift_most(truth.sigma(truth.fwd));
+        let contract = |row: usize| {
+            let (strike, right) = self.contract(row);
+            let fair = frame.fair(strike, right);
+            let spread = shared.trading.spread(&fair, truth.s, truth.terms.t, 1.0);
+            let near = truth.terms.t < 0.02 && (strike / truth.fwd - 1.0).abs() < 0.02;
+            let delta = if near { 1.0 } else { (fair.delta.abs() + 0.02).min(1.0) };
+            Interest { drift: (DRIFT_ALLOWED * spread / (delta * drift)) as f32, vega: fair.vega as f32 }
+        };
+        (0..self.right.len()).map(contract).collect()
+    }
+
+    /// Gives each contract its beat: as its value drifts, or sooner where it is quoted `per_vega` times a second and vega.
+    pub(super) fn set_beats(&mut self, interest: &[Interest], per_vega: f64) {
+        let beat = |(row, interest): (usize, &Interest)| {
+            let traded = 1.0 / (per_vega * f64::from(interest.vega)).max(1e-9);
+            Beat::new(traded.min(f64::from(interest.drift)), self.chance(row))
+        };
+        self.beats = interest.iter().enumerate().map(beat).collect();
+    }
+
+    fn contract(&self, row: usize) -> (f64, Right) {
+        (f64::from(self.strike_milli[row]) / 1000.0, self.right[row])
+    }
+
+    fn chance(&self, row: usize) -> Stream {
+        chance(&self.listing, self.strike_milli[row], self.right[row])
     }
 
     fn settles(&self) -> i64 {
         self.listing.settles_at.as_second()
     }
 
-    /// What is true at `u` seconds.
-    pub(super) fn truth(&self, shared: &Shared, u: i64) -> SliceTruth {
-        self.truth_at_spot(shared, u, shared.path.spot(u))
-    }
-
-    fn truth_at_spot(&self, shared: &Shared, u: i64, spot: f64) -> SliceTruth {
+    /// What is true at a moment.
+    pub(super) fn truth(&self, shared: &Shared, moment: Moment) -> SliceTruth {
+        let Moment { u, spot, variance_scale } = moment;
         let years = |at: i64| (at - u) as f64 / SECONDS_PER_DAY / 365.0;
         let t = years(self.settles());
         let due = |at: i64| at > u && at <= self.settles();
         let jumps = shared.earnings.iter().filter(|e| due(e.0) && e.0 < self.settles()).map(|e| e.1).sum();
-        let smile = shared.term.smile(t, jumps, shared.path.variance_scale(u));
+        let smile = shared.term.smile(t, jumps, variance_scale);
         let r = shared.curves.on(shared.date).map_or(0.0, |curve| curve.rate(t));
         if self.listing.facts.basis == ForwardBasis::Parity {
             let pull = crate::kernel::elementary::exp(-VOLATILITY_PULL * t);
@@ -143,107 +204,91 @@ impl Series {
         SliceTruth::carried(spot * scale, Terms { t, r, b: self.listing.borrow, divs }, smile)
     }
 
-    /// Values of one right at one instant.
-    fn fair(&self, shared: &Shared, truth: &SliceTruth, u: i64, right: Right, strikes: &[f64]) -> Vec<Fair> {
-        let mut fair: Vec<Fair> = strikes.iter().map(|&k| truth.european(k, right)).collect();
-        if self.listing.facts.style == Style::American && !strikes.is_empty() {
-            self.tables(shared, u).value(truth, right, strikes, &mut fair);
-        }
-        fair
+    /// The instant whose premiums serve at `u`: some part of the time to expiry ago. Depends on `u` alone.
+    fn anchored(&self, shared: &Shared, u: i64) -> i64 {
+        let most = ((self.settles() - u) / ANCHOR_PART).clamp(4, ANCHOR_MOST);
+        let span = 1_i64 << most.ilog2();
+        let phase = self.listing.chance.bits(8) as i64 & (span - 1);
+        (u - ((u - phase) & (span - 1))).max(shared.session.open)
     }
 
-    /// The tables for an instant, made for the opening or for a time to expiry that is at most half longer. Which ones
-    /// depends on the instant alone.
-    fn tables(&self, shared: &Shared, u: i64) -> Arc<Tables> {
-        let remaining = self.settles() - u;
-        let mut made_for = 8;
-        while made_for < remaining {
-            made_for += made_for / 2;
-        }
-        self.cached(shared, (self.settles() - made_for).max(shared.session.open))
+    /// The premiums of `rows` at an instant.
+    fn anchor_of(&self, moments: &mut Moments<'_>, at: i64, rows: impl Iterator<Item = usize>) -> Anchor {
+        let shared = moments.shared;
+        let truth = self.truth(shared, moments.at(at));
+        let contracts: Vec<_> = rows.map(|row| self.contract(row)).collect();
+        Anchor::new(at, &truth, &contracts, shared.trading.steps, |fair| {
+            (VALUE_ERROR * shared.trading.spread(fair, truth.s, truth.terms.t, 1.0)).max(VALUE_ERROR_LEAST)
+        })
     }
 
-    fn cached(&self, shared: &Shared, made_for: i64) -> Arc<Tables> {
-        let mut cache = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, tables)) = cache.iter().find(|(at, _)| *at == made_for) {
-            return Arc::clone(tables);
+    /// The premiums of every row at an instant, kept while they serve.
+    fn anchor(&self, moments: &mut Moments<'_>, at: i64) -> Arc<Anchor> {
+        let mut kept = self.anchor.lock().unwrap_or_else(PoisonError::into_inner);
+        match kept.as_ref().filter(|anchor| anchor.at == at) {
+            Some(anchor) => Arc::clone(anchor),
+            None => Arc::clone(kept.insert(Arc::new(self.anchor_of(moments, at, 0..self.right.len())))),
         }
-        let truth = self.truth(shared, made_for);
-        let ignored = |strike: f64| {
-            let fair = truth.european(strike, if strike < truth.fwd { Right::Put } else { Right::Call });
-            (VALUE_ERROR * shared.trading.spread(&fair, truth.s, truth.terms.t, 1.0)).max(VALUE_ERROR_LEAST)
-        };
-        let built = Arc::new(Tables::build(&truth, &self.strikes, ignored));
-        if cache.len() > 1 {
-            cache.remove(0);
-        }
-        cache.push((made_for, Arc::clone(&built)));
-        built
     }
 
     /// Writes the quotes of `now` into a slice of these contracts, as far as they are newer than those of `before`.
     /// Returns how many contracts were quoted.
-    pub(super) fn quote(&self, shared: &Shared, slice: &mut BookSlice, before: Option<i64>, now: i64) -> usize {
-        let open = shared.session.open;
-        let mut written = 0;
-        for beat in (0..Beat::COUNT).map(Beat::nth) {
-            let u = beat.last(now, open);
-            if before.is_some_and(|before| beat.last(before, open) == u) {
-                continue;
-            }
-            for right in [Right::Call, Right::Put] {
-                let due = |row: &usize| self.beats[*row] == beat && self.right[*row] == right;
-                let rows: Vec<usize> = (0..self.right.len()).filter(due).collect();
-                self.quote_rows(shared, slice, &rows, u);
-                written += rows.len();
+    pub(super) fn quote(
+        &self,
+        moments: &mut Moments<'_>,
+        slice: &mut BookSlice,
+        before: Option<i64>,
+        now: i64,
+    ) -> usize {
+        let (shared, before) = (moments.shared, before.unwrap_or(i64::MIN));
+        let clock = shared.clock;
+        let last = self.beats.iter().enumerate().map(|(row, beat)| (beat.last(now, clock), row));
+        let mut due: Vec<(i64, usize)> = last.filter(|(u, _)| *u > before).collect();
+        due.sort_unstable();
+        let american = self.listing.facts.style == Style::American;
+        let current = self.anchored(shared, now);
+        for rows in due.chunk_by(|a, b| !american || self.anchored(shared, a.0) == self.anchored(shared, b.0)) {
+            let at = self.anchored(shared, rows[0].0);
+            let (kept, old);
+            let anchor = match american {
+                false => None,
+                true if at == current => {
+                    kept = self.anchor(moments, at);
+                    Some((&*kept, true))
+                }
+                true => {
+                    old = self.anchor_of(moments, at, rows.iter().map(|r| r.1));
+                    Some((&old, false))
+                }
+            };
+            let mut place = 0;
+            for same in rows.chunk_by(|a, b| a.0 == b.0) {
+                let truth = self.truth(shared, moments.at(same[0].0));
+                let desk = Desk { series: self, shared, truth: &truth, u: same[0].0 };
+                for &(_, row) in same {
+                    let raise = anchor.map(|(anchor, whole)| (anchor, if whole { row } else { place }));
+                    desk.quote(slice, row, raise);
+                    place += 1;
+                }
             }
         }
-        slice.stale |= written > 0;
-        written
-    }
-
-    /// Quotes rows of one right as of `u`.
-    fn quote_rows(&self, shared: &Shared, slice: &mut BookSlice, rows: &[usize], u: i64) {
-        let Some(&first) = rows.first() else { return };
-        let truth = self.truth(shared, u);
-        let strikes: Vec<f64> = rows.iter().map(|&row| f64::from(self.strike_milli[row]) / 1000.0).collect();
-        let fair = self.fair(shared, &truth, u, self.right[first], &strikes);
-        let hour = hour_factor(u - shared.session.open, shared.session.close - u);
-        for (&row, fair) in rows.iter().zip(&fair) {
-            let chance = self.chance(self.strike_milli[row], self.right[row]);
-            let (mut fair, mut at) = (*fair, u);
-            let fault = Fault::of(chance, u);
-            if fault == Some(Fault::Stale) {
-                at = u - 3600 - (chance.unit(6) * 10_800.0) as i64;
-                fair.value = (fair.value + fair.delta * (shared.path.spot(at) - shared.path.spot(u))).max(0.0);
-            }
-            let spread = shared.trading.spread(&fair, truth.s, truth.terms.t, hour);
-            let quote = shared.trading.quote(&fair, spread, chance, at);
-            let (bid, ask) = fault.map_or(quote, |fault| fault.spoil(quote));
-            (slice.bid[row], slice.ask[row]) = (bid, ask);
-            slice.ts[row] = Timestamp::from_second(at).unwrap_or_default();
-        }
+        due.len()
     }
 
     /// What is wrong on purpose with the quote of a row at `now`.
     pub(super) fn fault(&self, shared: &Shared, row: usize, now: i64) -> Option<Fault> {
-        let chance = self.chance(*self.strike_milli.get(row)?, self.right[row]);
-        Fault::of(chance, self.beats[row].last(now, shared.session.open))
+        self.strike_milli.get(row)?;
+        Fault::of(self.chance(row), self.beats[row].last(now, shared.clock))
     }
 
     /// The true value of every contract at `u` seconds, in row order.
     pub(super) fn values(&self, shared: &Shared, u: i64) -> Vec<f64> {
-        let truth = self.truth(shared, u);
-        let mut out = vec![f64::NAN; self.right.len()];
-        for right in [Right::Call, Right::Put] {
-            let rows: Vec<usize> = (0..out.len()).filter(|&row| self.right[row] == right).collect();
-            let strikes: Vec<f64> = rows.iter().map(|&row| f64::from(self.strike_milli[row]) / 1000.0).collect();
-            let fair = self.fair(shared, &truth, u, right, &strikes);
-            for (&row, fair) in rows.iter().zip(&fair) {
-                out[row] = fair.value;
-            }
-        }
-        out
+        let moments = &mut Moments::of(shared);
+        let truth = self.truth(shared, moments.at(u));
+        let american = self.listing.facts.style == Style::American;
+        let anchor = american.then(|| self.anchor(moments, self.anchored(shared, u)));
+        let desk = Desk { series: self, shared, truth: &truth, u };
+        (0..self.right.len()).map(|row| desk.fair(row, anchor.as_ref().map(|a| (&**a, row))).value).collect()
     }
 
     /// The slice of a book, its quotes still missing.
@@ -259,8 +304,8 @@ impl Series {
             basis: facts.basis,
             multiplier: facts.multiplier,
             adjusted: facts.adjusted,
-            strike_milli: self.strike_milli.clone(),
-            right: self.right.clone(),
+            strike_milli: self.strike_milli.to_vec(),
+            right: self.right.to_vec(),
             bid: vec![f64::NAN; rows],
             ask: vec![f64::NAN; rows],
             ts: vec![Timestamp::UNIX_EPOCH; rows],
@@ -269,12 +314,53 @@ impl Series {
     }
 }
 
-/// How often a contract must be quoted anew, so that its value stays within its spread.
-fn beat(shared: &Shared, opening: &SliceTruth, strike: f64, right: Right, chance: Stream) -> Beat {
-    let fair = opening.european(strike, right);
-    let spread = shared.trading.spread(&fair, opening.s, opening.terms.t, 1.0);
-    let near = opening.terms.t < 0.02 && (strike / opening.fwd - 1.0).abs() < 0.02;
-    let delta = if near { 1.0 } else { (fair.delta.abs() + 0.02).min(1.0) };
-    let per_second = delta * opening.s * drift_most(opening.sigma(opening.fwd));
-    Beat::new(DRIFT_ALLOWED * spread / per_second, chance)
+fn chance(listing: &Listing, strike_milli: u32, right: Right) -> Stream {
+    listing.chance.sub(2 * u64::from(strike_milli) + right as u64)
+}
+
+/// Who quotes the contracts of a series at one second.
+struct Desk<'a> {
+    series: &'a Series,
+    shared: &'a Shared,
+    truth: &'a SliceTruth,
+    u: i64,
+}
+
+impl Desk<'_> {
+    /// The value of a row; `anchor`: its premiums, and the place of the row in them.
+    fn fair(&self, row: usize, anchor: Option<(&Anchor, usize)>) -> Fair {
+        let contract = self.series.contract(row);
+        let mut fair = self.truth.frame().fair(contract.0, contract.1);
+        if let Some((anchor, place)) = anchor {
+            anchor.raise(place, contract, self.truth, &mut fair);
+        }
+        fair
+    }
+
+    fn quote(&self, slice: &mut BookSlice, row: usize, anchor: Option<(&Anchor, usize)>) {
+        let Self { series, shared, truth, u } = *self;
+        let (chance, mut fair, mut at) = (series.chance(row), self.fair(row, anchor), u);
+        let fault = Fault::of(chance, u);
+        match fault {
+            Some(Fault::Stale) => {
+                at = u - 3600 - (chance.unit(6) * 10_800.0) as i64;
+                fair.value = (fair.value + fair.delta * (shared.path.spot(at) - shared.path.spot(u))).max(0.0);
+            }
+            Some(Fault::Repeated) => {
+                let next = series.right.iter().skip(row + 1).position(|&r| r == series.right[row]);
+                fair = next.map_or(fair, |ahead| self.fair(row + 1 + ahead, None));
+            }
+            Some(Fault::OtherRight) => {
+                let (strike, right) = series.contract(row);
+                fair.value += (-right.phi() * (truth.s - strike)).max(0.0);
+            }
+            _ => {}
+        }
+        let hour = hour_factor(u - shared.session.open, shared.session.close - u);
+        let spread = shared.trading.spread(&fair, truth.s, truth.terms.t, hour);
+        let quote = shared.trading.quote(&fair, spread, chance, at);
+        let (bid, ask) = fault.map_or(quote, |fault| fault.spoil(quote));
+        (slice.bid[row], slice.ask[row]) = (bid, ask);
+        slice.ts[row] = Timestamp::from_second(at).unwrap_or_default();
+    }
 }

@@ -8,6 +8,8 @@ use crate::kernel::elementary::{exp, ln};
 
 /// The year of a 30-day option.
 const MONTH: f64 = 30.0 / 365.0;
+/// The greatest |ρ|: η(1 + |ρ|) ≤ 2 for every class.
+const MOST_SKEW: f64 = 0.8;
 
 /// Families of surfaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +34,8 @@ pub enum Class {
     Commodity,
     /// Multiples of an index.
     Leveraged,
+    /// Multiples of the opposite of an index.
+    Inverse,
     /// VIX, on the future of each expiry.
     Volatility,
 }
@@ -59,6 +63,7 @@ impl Class {
             Self::Bond       => Shape { long: 0.0,  kappa: 2.0, rho: -0.3,  eta: 0.9,  gamma: 0.45 },
             Self::Commodity  => Shape { long: 0.0,  kappa: 2.0, rho: 0.1,   eta: 0.8,  gamma: 0.45 },
             Self::Leveraged  => Shape { long: 0.62, kappa: 3.0, rho: -0.65, eta: 0.9,  gamma: 0.45 },
+            Self::Inverse    => Shape { long: 0.62, kappa: 3.0, rho: 0.65,  eta: 0.9,  gamma: 0.45 },
             Self::Volatility => Shape { long: 0.45, kappa: 6.0, rho: 0.65,  eta: 0.9,  gamma: 0.45 },
         }
     }
@@ -68,24 +73,26 @@ impl Class {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Term {
     class: Class,
+    rho: f64,
     short: f64,
     long: f64,
 }
 
 impl Term {
-    /// The term structure whose 30-day volatility is `vol`.
-    pub(super) fn new(class: Class, vol: f64) -> Self {
+    /// The term structure whose 30-day volatility is `vol`, with `tilt` added to the skew of the class.
+    pub(super) fn new(class: Class, vol: f64, tilt: f64) -> Self {
         let shape = class.shape();
+        let rho = (shape.rho + tilt).clamp(-MOST_SKEW, MOST_SKEW);
         let long = if shape.long > 0.0 { shape.long * shape.long } else { vol * vol };
         let short = long + (vol * vol - long) / decay_mean(shape.kappa * MONTH);
-        Self { class, short: short.max(0.1 * vol * vol), long }
+        Self { class, rho, short: short.max(0.1 * vol * vol), long }
     }
 
     /// The smile at `t` years, with `jumps` of total variance from earnings and all variance times `scale`.
     pub(super) fn smile(self, t: f64, jumps: f64, scale: f64) -> Smile {
         let shape = self.class.shape();
         let variance = self.long + (self.short - self.long) * decay_mean(shape.kappa * t);
-        Smile::new(&shape, (variance * t + jumps) * scale, t)
+        Smile::new(&Shape { rho: self.rho, ..shape }, (variance * t + jumps) * scale, t)
     }
 }
 
@@ -128,7 +135,7 @@ impl Smile {
 mod tests {
     use super::*;
 
-    const CLASSES: [Class; 11] = [
+    const CLASSES: [Class; 12] = [
         Class::LargeIndex,
         Class::TechIndex,
         Class::SmallIndex,
@@ -139,6 +146,7 @@ mod tests {
         Class::Bond,
         Class::Commodity,
         Class::Leveraged,
+        Class::Inverse,
         Class::Volatility,
     ];
 
@@ -155,7 +163,7 @@ mod tests {
     #[test]
     fn no_class_has_butterfly_or_calendar_arbitrage() {
         for class in CLASSES {
-            let term = Term::new(class, 0.3);
+            let term = Term::new(class, 0.3, 0.0);
             let mut shorter: Option<Smile> = None;
             for t in [0.02, 0.1, 0.5, 1.0, 2.5, 5.0] {
                 let smile = term.smile(t, 0.0, 1.0);
@@ -173,7 +181,7 @@ mod tests {
     #[test]
     fn the_thirty_day_volatility_is_the_one_asked_for() {
         for class in CLASSES {
-            let sigma = Term::new(class, 0.3).smile(MONTH, 0.0, 1.0).sigma(0.0);
+            let sigma = Term::new(class, 0.3, 0.0).smile(MONTH, 0.0, 1.0).sigma(0.0);
             assert!((sigma - 0.3).abs() < 1e-12, "{class:?}: {sigma}");
         }
     }

@@ -67,6 +67,8 @@ pub enum Every {
     Week,
     /// Every session: the constituents of an index.
     Session,
+    /// In some quarters, each time another amount.
+    Irregular,
 }
 
 /// What a name pays.
@@ -89,6 +91,8 @@ pub struct Root {
     pub ladder: Ladder,
     /// Extra value of the deliverable over one share, as a fraction: 0 but for adjusted roots.
     pub extra: f64,
+    /// Strikes of an expiry on average; 0: a short list, for a market to look at.
+    pub strikes: f64,
 }
 
 /// One underlying of the synthetic market.
@@ -114,6 +118,10 @@ pub struct Name {
     pub payout: Payout,
     /// Borrow rate at the short end, per year; a continuous yield of an index is in it.
     pub borrow: f64,
+    /// Added to the skew ρ of the class.
+    pub tilt: f64,
+    /// Place among all names by trading, 1 the busiest; 0: quoted anew only as values drift.
+    pub rank: u32,
 }
 
 const NONE: Payout = Payout { yield_: 0.0, every: Every::Quarter, special: 0.0 };
@@ -123,8 +131,8 @@ const fn pays(yield_: f64, every: Every) -> Payout {
 }
 
 /// A name with one root, spelled like the underlying without its dot.
-fn name(symbol: &str, shape: (Tier, Class), level: f64, vol: f64) -> Name {
-    let root = Root { symbol: symbol.replace('.', ""), ladder: Ladder::of(shape.0), extra: 0.0 };
+pub(super) fn name(symbol: &str, shape: (Tier, Class), level: f64, vol: f64) -> Name {
+    let root = Root { symbol: symbol.replace('.', ""), ladder: Ladder::of(shape.0), extra: 0.0, strikes: 0.0 };
     Name {
         symbol: symbol.to_owned(),
         roots: vec![root],
@@ -136,6 +144,8 @@ fn name(symbol: &str, shape: (Tier, Class), level: f64, vol: f64) -> Name {
         earnings: 0.0,
         payout: NONE,
         borrow: if matches!(shape.0, Tier::Monthly | Tier::Tail) { 0.004 } else { -0.0025 },
+        tilt: 0.0,
+        rank: 0,
     }
 }
 
@@ -168,11 +178,11 @@ impl Name {
         self
     }
     fn with_roots(self, roots: &[(&str, Ladder)]) -> Self {
-        let root = |&(symbol, ladder): &(&str, Ladder)| Root { symbol: symbol.to_owned(), ladder, extra: 0.0 };
+        let root = |&(symbol, ladder): &(&str, Ladder)| Root { symbol: symbol.to_owned(), ladder, extra: 0.0, strikes: 0.0 };
         Self { roots: roots.iter().map(root).collect(), ..self }
     }
     fn with_adjusted(mut self, symbol: &str, extra: f64) -> Self {
-        self.roots.push(Root { symbol: symbol.to_owned(), ladder: Ladder::ADJUSTED, extra });
+        self.roots.push(Root { symbol: symbol.to_owned(), ladder: Ladder::ADJUSTED, extra, strikes: 0.0 });
         self
     }
 }

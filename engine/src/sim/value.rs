@@ -1,19 +1,16 @@
-//! What contracts are truly worth: the truth of an expiry, and values from it by the engine's own kernel.
+//! What contracts are truly worth: the truth of an expiry, and values from it.
 //!
-//! Where the right to wait, or the right not to, is worth next to nothing, the value is that of exercising at the best
-//! fixed date or at expiry, in closed form. Only for the strikes between, a [`Pricer`] per (expiry, right) is built, once,
-//! and serves while the spot moves. Never: a quote.
+//! A European value is a closed form. Where the right to wait, or the right not to, is worth next to nothing, an American
+//! one is that of exercising at the best fixed date or at expiry, in closed form too. Only for the strikes between, a
+//! lattice says what early exercise adds; that part is kept for a while, and moved with the spot and the volatility.
+//! Never: a quote.
 
+use super::lattice::Lattice;
 use super::surface::Smile;
-use crate::contract::{Right, Style};
-use crate::kernel::american::{Band, Pricer, Scheme};
+use crate::contract::Right;
 use crate::kernel::dividends::{Dividend, Terms};
 use crate::kernel::elementary::{exp, ln};
-use crate::kernel::lanes::{BLOCK, Block, Lanes};
 use crate::kernel::normal::{INV_SQRT_2PI, norm_cdf};
-
-/// How much wider than the volatilities at its making a pricer is built: they move during a session.
-const SIGMA_MARGIN: f64 = 1.12;
 
 /// What is true of one (root, expiry) at one instant.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +44,11 @@ impl SliceTruth {
         self.smile.sigma(ln(strike / self.fwd))
     }
 
+    /// X = S − A(0).
+    fn x(&self) -> f64 {
+        self.fwd * exp((self.terms.b - self.terms.r) * self.terms.t)
+    }
+
     /// Discount factor.
     #[must_use]
     pub fn df(&self) -> f64 {
@@ -55,35 +57,34 @@ impl SliceTruth {
 
     /// Value, delta and vega of a European contract.
     pub(super) fn european(&self, strike: f64, right: Right) -> Fair {
-        let sigma = self.sigma(strike);
-        let sd = sigma * self.terms.t.sqrt();
-        let d1 = self.d1(strike);
-        let (phi, df) = (right.phi(), self.df());
-        let (n1, n2) = (norm_cdf(phi * d1), norm_cdf(phi * (d1 - sd)));
-        let density = INV_SQRT_2PI * exp(-0.5 * d1 * d1);
-        Fair {
-            value: (df * phi * (self.fwd * n1 - strike * n2)).max(0.0),
-            delta: phi * n1,
-            vega: df * self.fwd * density * self.terms.t.sqrt(),
-            sigma,
-        }
+        self.frame().fair(strike, right)
     }
 
-    /// What exercising at the best of all fixed dates is worth: now, before a dividend (call) or after one (put).
-    fn fixed_exercise(&self, strike: f64, right: Right) -> f64 {
+    /// What all strikes share.
+    pub(super) fn frame(&self) -> Frame<'_> {
+        Frame { truth: self, df: self.df(), root_t: self.terms.t.sqrt() }
+    }
+
+    /// What exercising at the best of all fixed dates is worth, and its slope by the spot: now, before a dividend (call)
+    /// or after one (put).
+    fn fixed_exercise(&self, strike: f64, right: Right) -> (f64, f64) {
         let Terms { r, b, divs, .. } = &self.terms;
-        let carry = r - b;
+        let (carry, phi) = (r - b, right.phi());
         let present = |d: &Dividend| d.amount * exp(-carry * d.t);
         let mut later: f64 = divs.iter().map(present).sum();
         let x = self.s - later;
-        let mut best = right.phi() * (self.s - strike);
+        let mut best = (phi * (self.s - strike), phi);
         for d in divs {
             let (before, after) = (later, later - present(d));
             let held = if right == Right::Call { before } else { after };
-            best = best.max(right.phi() * ((x + held) * exp(-b * d.t) - strike * exp(-r * d.t)));
+            let carried = exp(-b * d.t);
+            let value = phi * ((x + held) * carried - strike * exp(-r * d.t));
+            if value > best.0 {
+                best = (value, phi * carried);
+            }
             later = after;
         }
-        best.max(0.0)
+        best
     }
 
     /// An upper bound, or nearly one, of what the right to choose the date adds to the best fixed date and to expiry.
@@ -122,6 +123,14 @@ impl SliceTruth {
     }
 }
 
+/// The truth of an expiry with what all its strikes share.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame<'a> {
+    truth: &'a SliceTruth,
+    df: f64,
+    root_t: f64,
+}
+
 /// A contract's true value, and what the spread depends on (European, which is near enough there).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fair {
@@ -131,83 +140,119 @@ pub(super) struct Fair {
     pub(super) sigma: f64,
 }
 
-/// The pricers of one American (root, expiry): those of calls, then those of puts, each for a run of strikes. Strikes
-/// between them, where exercising early is worth nothing, have European values.
-#[derive(Debug)]
-pub(super) struct Tables([Vec<Table>; 2]);
-
-#[derive(Debug)]
-struct Table {
-    pricer: Pricer,
-    band: Band,
+impl Frame<'_> {
+    /// A European contract.
+    pub(super) fn fair(&self, strike: f64, right: Right) -> Fair {
+        let (fwd, phi) = (self.truth.fwd, right.phi());
+        let log = ln(strike / fwd);
+        let sigma = self.truth.smile.sigma(log);
+        let sd = sigma * self.root_t;
+        let d1 = 0.5 * sd - log / sd;
+        let (n1, n2) = (norm_cdf(phi * d1), norm_cdf(phi * (d1 - sd)));
+        let density = INV_SQRT_2PI * exp(-0.5 * d1 * d1);
+        Fair {
+            value: (self.df * phi * (fwd * n1 - strike * n2)).max(0.0),
+            delta: phi * n1,
+            vega: self.df * fwd * density * self.root_t,
+            sigma,
+        }
+    }
 }
 
-impl Tables {
-    /// Builds what the strikes of an expiry need, at its truth at some instant. `ignored`: the error, currency per share,
-    /// that a value of this strike may have.
-    pub(super) fn build(truth: &SliceTruth, strikes: &[f64], ignored: impl Fn(f64) -> f64) -> Self {
-        let table = |right: Right, band: Band| {
-            let pricer = Pricer::new(Style::American, right, &truth.terms, &band, Scheme::Fast);
-            Table { pricer, band }
-        };
-        Self(
-            [Right::Call, Right::Put].map(|right| {
-                bands(truth, strikes, right, &ignored).into_iter().map(|band| table(right, band)).collect()
-            }),
-        )
-    }
+/// What the right to exercise early adds to a European value.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Premium {
+    /// Currency per share.
+    pub(super) value: f64,
+    /// First derivative by the spot.
+    pub(super) slope: f64,
+    /// Second derivative by the spot.
+    pub(super) curve: f64,
+}
 
-    /// Raises European values to American ones: `strikes[i]` of `right` has the value `fair[i]`.
-    pub(super) fn value(&self, truth: &SliceTruth, right: Right, strikes: &[f64], fair: &mut [Fair]) {
-        for (fair, &strike) in fair.iter_mut().zip(strikes) {
-            fair.value = fair.value.max(truth.fixed_exercise(strike, right));
-        }
-        for table in &self.0[right as usize] {
-            let (low, high) = table.band.k;
-            let held = |i: &usize| strikes[*i] >= low && strikes[*i] <= high;
-            let rows: Vec<usize> = (0..strikes.len()).filter(held).collect();
-            for chunk in rows.chunks(Block::N) {
-                table.value(truth, strikes, chunk, fair);
+impl Premium {
+    /// That of a contract whose value, whatever happens, is `value` with `slope`.
+    fn of_certain((value, slope): (f64, f64), fair: &Fair, truth: &SliceTruth) -> Self {
+        let Terms { t, b, .. } = truth.terms;
+        let x = truth.x();
+        let carried = exp(-b * t);
+        let gamma = fair.vega * carried / (truth.df() * truth.fwd * x * fair.sigma * t);
+        Self { value: value - fair.value, slope: slope - carried * fair.delta, curve: -gamma }
+    }
+}
+
+/// The premiums of the contracts of an American expiry at one instant, kept while the market moves.
+#[derive(Debug)]
+pub(super) struct Anchor {
+    /// The instant, seconds.
+    pub(super) at: i64,
+    s: f64,
+    fwd: f64,
+    smile: Smile,
+    /// Value, slope and curvature, by the row that it was computed for; none where all are zero.
+    premiums: Vec<[f32; 3]>,
+}
+
+impl Anchor {
+    /// The premiums of `contracts` at a truth. `ignored`: the error, currency per share, that a value may have.
+    pub(super) fn new(
+        at: i64,
+        truth: &SliceTruth,
+        contracts: &[(f64, Right)],
+        steps: usize,
+        ignored: impl Fn(&Fair) -> f64,
+    ) -> Self {
+        let mut premiums = Vec::new();
+        for right in [Right::Call, Right::Put] {
+            if right == Right::Call && truth.terms.divs.is_empty() && truth.terms.b <= 0.0 && truth.terms.r >= 0.0 {
+                continue;
+            }
+            let rows = || contracts.iter().enumerate().filter(move |(_, c)| c.1 == right).map(|(i, c)| (i, c.0));
+            let mut set = |row: usize, premium: Premium| {
+                premiums.resize(contracts.len(), [0.0; 3]);
+                premiums[row] = [premium.value, premium.slope, premium.curve].map(|x| x as f32);
+            };
+            let frame = truth.frame();
+            let mut open: Vec<(usize, f64, Fair)> = Vec::new();
+            for (row, strike) in rows() {
+                let fair = frame.fair(strike, right);
+                if truth.choice_bound(strike, right) > ignored(&fair) {
+                    open.push((row, strike, fair));
+                } else {
+                    let fixed = truth.fixed_exercise(strike, right);
+                    if fixed.0 > fair.value {
+                        set(row, Premium::of_certain(fixed, &fair, truth));
+                    }
+                }
+            }
+            if open.is_empty() {
+                continue;
+            }
+            let k: Vec<f64> = open.iter().map(|o| o.1).collect();
+            let sigma: Vec<f64> = open.iter().map(|o| o.2.sigma).collect();
+            let chosen = Lattice::new(&truth.terms, truth.s, right, steps).premiums(&k, &sigma);
+            for ((row, strike, fair), chosen) in open.iter().zip(chosen) {
+                let fixed = truth.fixed_exercise(*strike, right);
+                let certain = Premium::of_certain(fixed, fair, truth);
+                set(*row, if chosen.value > certain.value && chosen.value < f64::INFINITY { chosen } else { certain });
             }
         }
+        Self { at, s: truth.s, fwd: truth.fwd, smile: truth.smile, premiums }
     }
-}
 
-impl Table {
-    /// The rows of one block.
-    fn value(&self, truth: &SliceTruth, strikes: &[f64], rows: &[usize], fair: &mut [Fair]) {
-        let row = |lane: usize| rows[lane.min(rows.len() - 1)];
-        let (low, high) = self.band.sigma;
-        let k = core::array::from_fn::<f64, BLOCK, _>(|lane| strikes[row(lane)]);
-        let sigma = core::array::from_fn::<f64, BLOCK, _>(|lane| fair[row(lane)].sigma.clamp(low, high));
-        let value = self.pricer.at(&truth.terms, truth.s).vol_jet(Block::load(&k), Block::load(&sigma)).value;
-        for (lane, &i) in rows.iter().enumerate() {
-            fair[i].value = american(value.lane(lane), fair[i].value);
+    /// Raises the European value of the contract of `row` to the American one of another instant, some minutes away.
+    pub(super) fn raise(&self, row: usize, contract: (f64, Right), truth: &SliceTruth, fair: &mut Fair) {
+        let (strike, right) = contract;
+        if let Some(&premium) = self.premiums.get(row) {
+            let [value, slope, curve] = premium.map(f64::from);
+            let moved = truth.s - self.s;
+            let x = truth.x();
+            let sigma = fair.sigma - self.smile.sigma(ln(strike / self.fwd));
+            let bent = 0.5 * moved * moved + fair.sigma * truth.terms.t * x * x * sigma;
+            fair.value += (value + slope * moved + curve * bent).max(0.0);
         }
+        fair.value = fair.value.max(right.phi() * (truth.s - strike));
     }
-}
-
-/// A table's value, held to what no American contract is below; that where the table has none.
-fn american(table: f64, floor: f64) -> f64 {
-    if table > floor { table } else { floor }
-}
-
-/// The strikes whose right to exercise early is worth something, in runs that one premium table serves, each with its
-/// volatilities and a margin. Boundary tables, which know no strike, take all strikes at once.
-fn bands(truth: &SliceTruth, strikes: &[f64], right: Right, ignored: &impl Fn(f64) -> f64) -> Vec<Band> {
-    let mut bands: Vec<Band> = Vec::new();
-    for &k in strikes.iter().filter(|&&k| truth.choice_bound(k, right) > ignored(k)) {
-        let sigma = truth.sigma(k);
-        let widest = if truth.terms.divs.is_empty() { f64::INFINITY } else { (sigma * truth.terms.t.sqrt()).max(0.18) };
-        match bands.last_mut().filter(|last| ln(k / last.k.0) < widest) {
-            Some(last) => {
-                last.k.1 = k;
-                last.sigma = (last.sigma.0.min(sigma / SIGMA_MARGIN), last.sigma.1.max(sigma * SIGMA_MARGIN));
-            }
-            None => bands.push(Band { k: (k, k), sigma: (sigma / SIGMA_MARGIN, sigma * SIGMA_MARGIN) }),
-        }
-    }
-    bands
 }
 
 #[cfg(test)]
@@ -216,7 +261,7 @@ mod tests {
     use crate::sim::surface::{Class, Term};
 
     fn truth() -> SliceTruth {
-        let smile = Term::new(Class::MidCap, 0.25).smile(0.5, 0.0, 1.0);
+        let smile = Term::new(Class::MidCap, 0.25, 0.0).smile(0.5, 0.0, 1.0);
         let divs = vec![Dividend { t: 0.1, amount: 0.8 }, Dividend { t: 0.35, amount: 0.8 }];
         SliceTruth::carried(100.0, Terms { t: 0.5, r: 0.04, b: 0.004, divs }, smile)
     }
@@ -238,10 +283,15 @@ mod tests {
         let mut truth = truth();
         truth.terms.b = -0.003;
         truth.terms.divs = vec![Dividend { t: 0.1, amount: 0.1 }];
-        let strikes = [60.0, 80.0, 100.0, 120.0];
-        assert!(bands(&truth, &strikes, Right::Call, &|_| 0.001).is_empty());
-        let puts = bands(&truth, &strikes, Right::Put, &|_| 0.001);
-        let served = |k: f64| puts.iter().any(|band| band.k.0 <= k && k <= band.k.1);
-        assert!(served(100.0) && served(120.0), "puts are exercised early at positive rates: {puts:?}");
+        let premium = |k: f64, right: Right| {
+            let mut fair = truth.european(k, right);
+            let european = fair.value;
+            Anchor::new(0, &truth, &[(k, right)], 32, |_| 0.001).raise(0, (k, right), &truth, &mut fair);
+            fair.value - european
+        };
+        for k in [60.0, 80.0, 100.0, 120.0] {
+            assert!(premium(k, Right::Call).abs() < 1e-9, "call at {k}: {}", premium(k, Right::Call));
+        }
+        assert!(premium(100.0, Right::Put) > 0.01 && premium(120.0, Right::Put) > 1.0, "puts are exercised early");
     }
 }
