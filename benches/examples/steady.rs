@@ -20,7 +20,10 @@ fn main() {
             searched += c.report.searched;
             refreshed += c.report.refreshed;
         }
-        println!("pass {n}: {t:?} for {slices} slices, {contracts} contracts: {:.3} us a contract; searched {searched}, refreshed {refreshed} blocks", t.as_secs_f64() * 1e6 / f64::from(contracts));
+        println!(
+            "pass {n}: {t:?} for {slices} slices, {contracts} contracts: {:.3} us a contract; searched {searched}, refreshed {refreshed} blocks",
+            t.as_secs_f64() * 1e6 / f64::from(contracts)
+        );
         at += SignedDuration::from_secs(1);
         sim.update(&mut books, at, &passes);
     }

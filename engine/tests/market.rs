@@ -71,13 +71,35 @@ fn counts_are_those_of_the_real_market() {
     let strikes = quantile(&contracts, 0.5) / 2;
     println!(
         "{} names, {groups} groups, {total} contracts; expiries: median {}, mean {:.2}; strikes: median {strikes}, mean {:.1}; largest {} {}",
-        books.len(), quantile(&expiries, 0.5), means.0, means.1, largest.underlying, largest.rows()
+        books.len(),
+        quantile(&expiries, 0.5),
+        means.0,
+        means.1,
+        largest.underlying,
+        largest.rows()
     );
     let by = |p| quantile(&contracts, p);
-    println!("contracts a name: 1 % {}, 10 % {}, 25 % {}, 50 % {}, 75 % {}, 90 % {}, 95 % {}, 99 % {}, 99.9 % {}",
-        by(0.01), by(0.1), by(0.25), by(0.5), by(0.75), by(0.9), by(0.95), by(0.99), by(0.999));
+    println!(
+        "contracts a name: 1 % {}, 10 % {}, 25 % {}, 50 % {}, 75 % {}, 90 % {}, 95 % {}, 99 % {}, 99.9 % {}",
+        by(0.01),
+        by(0.1),
+        by(0.25),
+        by(0.5),
+        by(0.75),
+        by(0.9),
+        by(0.95),
+        by(0.99),
+        by(0.999)
+    );
     let top = |n: usize| share(contracts.iter().rev().take(n).sum(), total);
-    println!("share of the largest: 10 {:.3}, 100 {:.3}, 500 {:.3}, 1,000 {:.3}, 3,000 {:.3}", top(10), top(100), top(500), top(1000), top(3000));
+    println!(
+        "share of the largest: 10 {:.3}, 100 {:.3}, 500 {:.3}, 1,000 {:.3}, 3,000 {:.3}",
+        top(10),
+        top(100),
+        top(500),
+        top(1000),
+        top(3000)
+    );
     let names = names();
     let mut tiers: BTreeMap<String, (usize, usize, usize)> = BTreeMap::new();
     for book in books {
@@ -123,7 +145,9 @@ fn empty_bids_are_as_many_as_in_the_real_market() {
     }
     let (calls, puts, either) = (share(calls, strikes), share(puts, strikes), share(either, strikes));
     let blind = share(blind, WHOLE.1.len());
-    println!("no bid: calls {calls:.3}, puts {puts:.3}, either {either:.3}; names with an expiry without a pair {blind:.3}");
+    println!(
+        "no bid: calls {calls:.3}, puts {puts:.3}, either {either:.3}; names with an expiry without a pair {blind:.3}"
+    );
     assert!((0.18..=0.24).contains(&calls), "calls without a bid: {calls}");
     assert!((0.24..=0.30).contains(&puts), "puts without a bid: {puts}");
     assert!((0.42..=0.50).contains(&either), "either without a bid: {either}");
@@ -142,7 +166,10 @@ fn payers_and_borrow_are_as_many_as_in_the_real_market() {
     assert!((0.04..=0.06).contains(&special), "{special} lent above 10 %");
     assert!((0.60..=0.68).contains(&stocks_share));
     let hard = names.values().filter(|n| n.borrow > 0.03);
-    assert!(hard.into_iter().all(|n| !matches!(n.class, Class::MidCap | Class::LargeIndex) || n.borrow < 0.03 || n.rank < 4000));
+    assert!(
+        hard.into_iter()
+            .all(|n| !matches!(n.class, Class::MidCap | Class::LargeIndex) || n.borrow < 0.03 || n.rank < 4000)
+    );
 }
 
 #[test]
@@ -166,15 +193,46 @@ fn diag() {
                     e[4] += usize::from(nc && np);
                     us += usize::from(!nc && !np);
                 }
-                if us == 0 { bl = 1; e[6] += 1;
-                    if shown < 12 { shown += 1; println!("{} {:?} {:?} spot {} vol {} {}: {:?}", book.underlying, n.tier, n.class, book.spot, n.vol, s.expiry,
-                        (0..s.right.len()).map(|i| format!("{}{} {}/{}", s.strike_milli[i]/1000, if s.right[i]==Right::Call {"C"} else {"P"}, s.bid[i], s.ask[i])).collect::<Vec<_>>()); } }
+                if us == 0 {
+                    bl = 1;
+                    e[6] += 1;
+                    if shown < 12 {
+                        shown += 1;
+                        println!(
+                            "{} {:?} {:?} spot {} vol {} {}: {:?}",
+                            book.underlying,
+                            n.tier,
+                            n.class,
+                            book.spot,
+                            n.vol,
+                            s.expiry,
+                            (0..s.right.len())
+                                .map(|i| format!(
+                                    "{}{} {}/{}",
+                                    s.strike_milli[i] / 1000,
+                                    if s.right[i] == Right::Call { "C" } else { "P" },
+                                    s.bid[i],
+                                    s.ask[i]
+                                ))
+                                .collect::<Vec<_>>()
+                        );
+                    }
+                }
                 e[7] += 1;
             }
             e[5] += bl;
         }
     }
     for (k, e) in by {
-        println!("{k}: names {} strikes/slice {:.1} call0 {:.3} put0 {:.3} both {:.3} blind names {:.3} blind slices {:.3}", e[0], e[1] as f64/e[7] as f64, e[2] as f64/e[1] as f64, e[3] as f64/e[1] as f64, e[4] as f64/e[1] as f64, e[5] as f64/e[0] as f64, e[6] as f64/e[7] as f64);
+        println!(
+            "{k}: names {} strikes/slice {:.1} call0 {:.3} put0 {:.3} both {:.3} blind names {:.3} blind slices {:.3}",
+            e[0],
+            e[1] as f64 / e[7] as f64,
+            e[2] as f64 / e[1] as f64,
+            e[3] as f64 / e[1] as f64,
+            e[4] as f64 / e[1] as f64,
+            e[5] as f64 / e[0] as f64,
+            e[6] as f64 / e[7] as f64
+        );
     }
 }

@@ -30,17 +30,29 @@ fn calibrate(name: &str) -> Option<Done> {
     let clock = std::time::Instant::now();
     let slices = chain(&inputs, &mut states);
     let calibrated = clock.elapsed();
+    let surface: Vec<SurfaceInput> = inputs.iter().zip(&slices).map(|(i, c)| surface_input(i, c)).collect();
+    let clock = std::time::Instant::now();
+    let curves = fit(&surface);
+    let fitted = clock.elapsed();
+    for (state, curve) in states.iter_mut().zip(&curves) {
+        state.sigma = state.ladder.strikes().iter().map(|&k| curve.vol(k)).collect();
+    }
     let clock = std::time::Instant::now();
     let again = chain(&inputs, &mut states);
     println!("{name}: again in {:?}", clock.elapsed());
     for ((a, b), s) in slices.iter().zip(&again).zip(&recorded.slices) {
-        let moved = (a.fwd / b.fwd - 1.0).abs();
-        assert!(moved < 3e-5 || a.fwd.is_nan(), "{name} {}: the forward moved from {} to {}", s.expiry, a.fwd, b.fwd);
+        // the premium is read at the volatility of the curve now, and at that of the pair before: as exact as its tables
+        let (moved, known) = ((a.fwd / b.fwd - 1.0).abs(), (0.1 * a.fwd_error / a.fwd).min(2e-4));
+        assert!(
+            moved < known.max(3e-5) || a.fwd.is_nan(),
+            "{name} {}: the forward moved from {} ± {} to {}",
+            s.expiry,
+            a.fwd,
+            a.fwd_error,
+            b.fwd
+        );
     }
-    let surface: Vec<SurfaceInput> = inputs.iter().zip(&slices).map(|(i, c)| surface_input(i, c)).collect();
-    let clock = std::time::Instant::now();
-    let curves = fit(&surface);
-    println!("{name}: {} slices calibrated in {calibrated:?}, fitted in {:?}", curves.len(), clock.elapsed());
+    println!("{name}: {} slices calibrated in {calibrated:?}, fitted in {fitted:?}", curves.len());
     Some(Done { slices, curves, chain: recorded })
 }
 

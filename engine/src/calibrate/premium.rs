@@ -21,15 +21,16 @@ const ROUNDS: usize = 6;
 /// The forward has settled when it moves by less than this part of the spot: 0.1 basis point.
 const SETTLED: f64 = 1e-5;
 /// A move of the forward below this part of the spot leaves the sensitivities as they are.
-const STEADY: f64 = 1e-4;
+const STEADY: f64 = 2e-5;
 /// Pairs further than this from the money, in standard deviations, have no weight worth a value.
 const FAR_SD: f64 = 1.5;
 /// The nearest strikes that are looked at, on either side.
 const STRIKES_MAX: usize = 12;
 /// From about here on an expiry's own borrow is no noise, and the premium follows from it; before, the steadied one.
 const OWN_BORROW_YEARS: f64 = 0.025;
-/// Least part of the European sensitivity at which a pair still says something.
-const SENSITIVITY_MIN: f64 = 0.05;
+/// Part of the European sensitivity at which a pair begins to say something, and at which it says what it can: in
+/// between it fades, so that no pair comes or goes at once.
+const SENSITIVITY: (f64, f64) = (0.05, 0.4);
 /// The forward is bumped by this part of a standard deviation for the sensitivities.
 const BUMP: f64 = 1e-3;
 
@@ -107,9 +108,10 @@ fn seen_from(fwd: f64, df: f64, pair: &Pair, gaps: &[f64], slope: &[f64]) -> Opt
     let european = df * (fwd - pair.k);
     let miss = pair.gap - european - gaps[pair.strike];
     let slope = slope[pair.strike].min(1.5);
-    (miss.is_finite() && slope > SENSITIVITY_MIN).then(|| Pair {
+    let known = ((slope - SENSITIVITY.0) / (SENSITIVITY.1 - SENSITIVITY.0)).min(1.0);
+    (miss.is_finite() && known > 0.0).then(|| Pair {
         gap: european + miss / slope,
-        half: pair.half / slope,
+        half: pair.half / (slope * known),
         ..*pair
     })
 }

@@ -70,7 +70,10 @@ impl StrikeCount {
         let finest = self.finest();
         let mut allowed = STEPS.into_iter().rev().filter(|&h| h <= finest || h == STEPS[0]);
         let mut allowed_wide = STEPS.into_iter().rev().filter(|&h| h >= finest);
-        let enough = |h: &u32| (high - low) * 1000.0 / f64::from(*h) >= near && self.ladder(*h, self.evenness(), low, high).len() as f64 >= near;
+        let enough = |h: &u32| {
+            (high - low) * 1000.0 / f64::from(*h) >= near
+                && self.ladder(*h, self.evenness(), low, high).len() as f64 >= near
+        };
         let narrow = allowed.next().unwrap_or(STEPS[0]);
         allowed_wide.find(enough).unwrap_or(narrow)
     }
@@ -148,8 +151,7 @@ mod tests {
         ] {
             let mut sum = 0;
             for (i, t) in [0.01, 0.05, 0.1, 0.3, 0.8, 1.6].into_iter().enumerate() {
-                let count =
-                    StrikeCount { tier, mean, monthly: i > 1, spot, past: 1.1 * spot, t, sigma };
+                let count = StrikeCount { tier, mean, monthly: i > 1, spot, past: 1.1 * spot, t, sigma };
                 let strikes = count.strikes(Stream::new(i as u64));
                 assert!(strikes.is_sorted() && strikes.windows(2).all(|w| w[0] < w[1]), "{strikes:?}");
                 let below = strikes.iter().filter(|&&k| f64::from(k) < spot * 1000.0).count();

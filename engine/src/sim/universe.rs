@@ -243,12 +243,33 @@ impl Plan {
         let dates = lognormal(self.expiries, chance, 0).round() as u8;
         let yes = |i: u64, share: f64| u8::from(chance.unit(i) < share);
         let ladder = match self.tier {
-            Tier::Broad => Ladder { sessions: 12, fridays: 8, month_ends: 4, quarter_ends: 4, monthlies: 9, januaries: 3, junes: 2, least: dates, ..EMPTY },
+            Tier::Broad => Ladder {
+                sessions: 12,
+                fridays: 8,
+                month_ends: 4,
+                quarter_ends: 4,
+                monthlies: 9,
+                januaries: 3,
+                junes: 2,
+                least: dates,
+                ..EMPTY
+            },
             Tier::Mega => {
                 let mondays_wednesdays = if place < 9 { 2 } else { 0 };
-                Ladder { mondays_wednesdays, fridays: 7, monthlies: 4, cycle: 2, januaries: 3, junes: 2, least: dates, ..EMPTY }
+                Ladder {
+                    mondays_wednesdays,
+                    fridays: 7,
+                    monthlies: 4,
+                    cycle: 2,
+                    januaries: 3,
+                    junes: 2,
+                    least: dates,
+                    ..EMPTY
+                }
             }
-            Tier::Weekly => Ladder { fridays: 6, monthlies: 3, cycle: 2, januaries: 1 + yes(1, 0.5), least: dates, ..EMPTY },
+            Tier::Weekly => {
+                Ladder { fridays: 6, monthlies: 3, cycle: 2, januaries: 1 + yes(1, 0.5), least: dates, ..EMPTY }
+            }
             Tier::Monthly => Ladder { monthlies: 2, cycle: 2, januaries: yes(1, 0.4), least: dates, ..EMPTY },
             _ => Ladder { monthlies: 2, cycle: 1 + yes(1, 0.75) + yes(2, 0.27), ..EMPTY },
         };
