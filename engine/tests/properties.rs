@@ -206,7 +206,7 @@ fn a_table_does_not_serve_other_terms() {
         Terms { t: 0.2, ..terms.clone() },
         Terms { t: 0.51, ..terms.clone() },
         Terms { r: 0.0403, ..terms.clone() },
-        Terms { b: 0.011, ..terms.clone() },
+        Terms { b: 0.015, ..terms.clone() },
         Terms { r: -0.04, b: 0.0, ..terms.clone() },
     ] {
         assert!(!pricer.serves(&other, &band), "{other:?}");

@@ -6,9 +6,9 @@
 //! every sign and size of rates, and the same matrix gives the boundary's derivative in a rate without a second
 //! solution. The lanes of a solve are volatilities; a [`Boundary`] keeps H/sigma² as a polynomial in √tau and ln sigma,
 //! so that one table serves every spot, every strike (B scales with K), every volatility of its range and every moment
-//! until expiry. Calls are puts with rate and yield exchanged, ln(B/K) with the other sign. Never: a spot.
+//! until expiry. In the borrow rate, which quotes imply anew every pass, it is a cubic from three solutions and a slope;
+//! in the rate, which hardly moves, a straight line. Calls are puts with rate and yield exchanged, ln(B/K) with the other sign. Never: a spot.
 
-use super::super::dividends::Terms;
 use super::super::elementary::{exp, ln};
 use super::super::lanes::{Lanes, Mask, Pack};
 use super::super::normal::{INV_SQRT_2PI, norm_cdf_given};
@@ -30,8 +30,19 @@ const BUMP: f64 = 1e-6;
 const MOST_POINTS: usize = 16;
 /// Newton steps; 4 to 10 are taken, 13 at most in golden/.
 const MOST_STEPS: usize = 30;
-/// A step of ln B below this part of sigma·√t ends the iteration.
-const CONVERGED: f64 = 1e-9;
+/// A step of ln B below this part of sigma·√t ends the iteration: the next would be about its square.
+const CONVERGED: f64 = 2e-5;
+/// How far the borrow rate may move: REACH·size^⅔·t^(−⅓), size being the greater of the two rates, and at most this
+/// part of it, and this part of its distance from r, where B(0+) has a kink, or of the greater rate if it is there. What
+/// a cubic leaves is of fourth order in the move over the rate, times rate and time.
+const REACH: f64 = 0.0215;
+const REACH_MOST: f64 = 0.3;
+const REACH_TO_KINK: f64 = 0.2;
+const REACH_AT_KINK: f64 = 0.005;
+/// Standard deviations from the strike at which a call's premium is below 1e-7 of the stock.
+const FAR: f64 = 4.0;
+/// A table serves this part of its range beyond either end, so that noise about an end does not build tables in turn.
+const BEYOND: f64 = 0.2;
 
 /// Constants of a discretisation, the same for every expiry.
 struct Collocation {
@@ -87,13 +98,13 @@ impl Put {
         if self.yield_ > self.rate { (self.rate / self.yield_).ln() } else { 0.0 }
     }
 
-    /// ln B at the collocation points, one volatility per lane.
+    /// ln B at the collocation points, one volatility per lane, by Newton's method from `near`.
     #[inline(never)]
-    fn solve(&self, grid: &Collocation, sigma: Sigmas) -> Vec<Sigmas> {
+    fn solve(&self, grid: &Collocation, sigma: Sigmas, near: Vec<Sigmas>) -> Vec<Sigmas> {
         let last = grid.root.len() - 1;
         let ln_b0 = Sigmas::splat(self.ln_b0());
         let reach = sigma * Sigmas::splat(self.t.sqrt());
-        let mut y: Vec<Sigmas> = grid.root.iter().map(|x| self.start(sigma, self.t * x * x)).collect();
+        let mut y = near;
         y[last] = ln_b0;
         for _ in 0..MOST_STEPS {
             let mut system = self.system(grid, sigma, &y);
@@ -109,6 +120,17 @@ impl Put {
             }
         }
         y
+    }
+
+    /// Where a solution without a neighbour's starts.
+    fn starts(&self, grid: &Collocation, sigma: Sigmas) -> Vec<Sigmas> {
+        grid.root.iter().map(|x| self.start(sigma, self.t * x * x)).collect()
+    }
+
+    /// Where a solution starts that `near` is the solution of `other` to.
+    fn starts_from(&self, other: &Self, near: &[Sigmas]) -> Vec<Sigmas> {
+        let shift = Sigmas::splat(self.ln_b0() - other.ln_b0());
+        near.iter().map(|y| *y + shift).collect()
     }
 
     /// The derivative of the solution `y` in a rate, in which `next` differs by `step`: the equations are solved for
@@ -265,6 +287,12 @@ impl System {
     }
 }
 
+/// The derivative in r follows from the one in b by an identity with the factor b/r; a borrow rate beyond this many
+/// times the rate takes it the other way.
+const FAR_ABOVE: f64 = 3.0;
+/// The rate may move by this part of the greater of the two.
+const RATE_PART: f64 = 5e-3;
+
 /// A rate of MODEL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rate {
@@ -284,20 +312,32 @@ pub(super) struct Boundary {
     /// The rates it was solved at.
     pub(super) r: f64,
     pub(super) b: f64,
+    /// Least and greatest borrow rate solved for.
+    range: (f64, f64),
     /// Least and greatest volatility.
     pub(super) sigma: (f64, f64),
-    /// The rate in which edges carry a derivative: the smaller of the two in size.
+    /// The rate in which edges carry a derivative.
     pub(super) moved: Rate,
-    /// ln(B/K) of a call has the opposite sign of the put's: −1 or +1.
-    sign: f64,
-    /// ln(B(0+)/K) of the put, and its derivatives in the moved and in the other rate.
-    ln_b0: [f64; 3],
+    right: Right,
+    /// Whether the put's yield exceeds its rate, so that its boundary begins below the strike.
+    starts_below: bool,
+    /// Whether this is the boundary of a call so far above the strike that its height over B(0+) hardly matters: then
+    /// that of the least b serves every lesser one.
+    far: bool,
     /// Mid and half width of the ln sigma range.
     centre: f64,
     half: f64,
-    /// H/sigma²: for each Chebyshev order in √tau, a polynomial in the scaled ln sigma; then its derivatives in the
-    /// moved and in the other rate.
-    h: Vec<[[f64; NODES]; 3]>,
+    /// H/sigma² by Chebyshev order in √tau.
+    h: Box<[Order]>,
+}
+
+/// What belongs to one Chebyshev order: polynomials in the scaled ln sigma.
+#[derive(Clone, Debug, PartialEq)]
+struct Order {
+    h: [f64; NODES],
+    /// What a cubic in the move of b, as a part of the range, adds in first to third order.
+    by_b: [[f32; NODES]; 3],
+    by_r: [f32; NODES],
 }
 
 impl Boundary {
@@ -308,73 +348,121 @@ impl Boundary {
         let (lo, hi) = (sigma.0.ln(), sigma.1.ln());
         let (centre, half) = (0.5 * (lo + hi), (0.5 * (hi - lo)).max(0.05));
         let nodes: Vec<f64> = chebyshev_roots(NODES).iter().map(|x| (centre + half * x).exp()).collect();
-        let span = match right {
-            Right::Put => t.min(settling(r, b, sigma)),
-            Right::Call => t.min(settling(b, r, sigma)),
+        let (rate, yield_) = put_rates(right, r, b);
+        let span = t.min(settling(rate, yield_, sigma));
+        let put = |r: f64, b: f64| {
+            let (rate, yield_) = put_rates(right, r, b);
+            Put { rate, yield_, t: span }
         };
-        let put = |r: f64, b: f64| match right {
-            Right::Put => Put { rate: r, yield_: b, t: span },
-            Right::Call => Put { rate: b, yield_: r, t: span },
-        };
+        let most = far_borrow(right, (r, t), sigma.1);
+        let range = borrow_range(right, (r, b, t), most);
         let (base, lanes) = (put(r, b), Sigmas::load(&nodes));
-        let y = base.solve(grid, lanes);
-        let below: Vec<Sigmas> = y.iter().map(|y| (*y - Sigmas::splat(base.ln_b0())) / lanes).collect();
+        let y = base.solve(grid, lanes, base.starts(grid, lanes));
+        // as the differences are taken
+        let starts_below = yield_ > rate || (yield_ >= rate && right == Right::Put);
+        let height = |put: &Put, y: &[Sigmas]| {
+            let ln_b0 = Sigmas::splat(if starts_below { put.ln_b0() } else { 0.0 });
+            let below = |y: &Sigmas| (*y - ln_b0) / lanes;
+            fit(grid, &y.iter().map(|y| below(y) * below(y)).collect::<Vec<_>>())
+        };
+        let at = |b: f64| {
+            let put = put(r, b);
+            height(&put, &put.solve(grid, lanes, put.starts_from(&base, &y)))
+        };
+        let (h, low, high) = (height(&base, &y), at(range.0), at(range.1));
         let by = |rate: Rate| {
             let step = bump(rate, &base, right);
-            let next = match rate {
-                Rate::R => put(r + step, b),
-                Rate::B => put(r, b + step),
-            };
-            let ln_b0 = (next.ln_b0() - base.ln_b0()) / step;
+            let next = if rate == Rate::R { put(r + step, b) } else { put(r, b + step) };
+            let ln_b0 = Sigmas::splat((next.ln_b0() - base.ln_b0()) / step);
             let slopes = base.slopes(&next, step, grid, lanes, &y);
-            let slope = |(d, y): (&Sigmas, &Sigmas)| (*d + *d) * (*y - Sigmas::splat(ln_b0)) / lanes;
-            (ln_b0, fit(grid, &below.iter().zip(&slopes).map(slope).collect::<Vec<_>>()))
+            let slope = |(y, d): (&Sigmas, &Sigmas)| {
+                let below = (*y - Sigmas::splat(base.ln_b0())) / lanes;
+                (below + below) * (*d - ln_b0) / lanes
+            };
+            fit(grid, &y.iter().zip(&slopes).map(slope).collect::<Vec<_>>())
         };
-        let (moved, other) = if r.abs() >= b.abs() { (Rate::B, Rate::R) } else { (Rate::R, Rate::B) };
-        let (one, two) = (by(moved), by(other));
-        let h = fit(grid, &below.iter().map(|d| *d * *d).collect::<Vec<_>>());
-        let h = h.into_iter().zip(one.1).zip(two.1).map(|((h, one), two)| [h, one, two]).collect();
-        let ln_b0 = [base.ln_b0(), one.0, two.0];
-        Self { t, span, r, b, sigma, moved, sign: -right.phi(), ln_b0, centre, half, h }
-    }
-
-    /// The boundary at `tau` years before expiry as a polynomial in ln sigma, at rates that have [`Self::moved_by`]
-    /// `by`.
-    #[inline(always)]
-    pub(super) fn at_time(&self, tau: f64, by: [f64; 2]) -> Slice {
-        let z = 2.0 * (tau / self.span).clamp(0.0, 1.0).sqrt() - 1.0;
-        let (mut before, mut now) = (z, 1.0);
-        let mut sum = [[0.0; NODES]; 2];
-        let (mut moved, mut ln_b0) = ([0.0; NODES], self.ln_b0[0]);
-        let still = by.iter().all(|by| *by == 0.0);
-        for order in &self.h {
-            for p in 0..NODES {
-                sum[0][p] = Lanes::mul_add(now, order[0][p], sum[0][p]);
-                sum[1][p] = Lanes::mul_add(now, order[1][p], sum[1][p]);
+        let (by_r, by_b) = (by(Rate::R), by(Rate::B));
+        let far = range.0 < most;
+        let unit = range.1 - range.0;
+        let (down, up) = ((range.0 - b) / unit, (range.1 - b) / unit);
+        let cubic = |order: usize, p: usize| {
+            let (h, slope) = (h[order][p], by_b[order][p] * unit);
+            if far {
+                return [(high[order][p] - h) / up, 0.0, 0.0];
             }
-            if !still {
-                for p in 0..NODES {
-                    moved[p] += now * (by[0] * order[1][p] + by[1] * order[2][p]);
+            // where b is an end of the range, that end says nothing
+            let bend = |at: f64, value: f64| (at.abs() > 1e-9).then(|| (value - h - slope * at) / (at * at));
+            match (bend(down, low[order][p]), bend(up, high[order][p])) {
+                (Some(low), Some(high)) => {
+                    let third = (high - low) / (up - down);
+                    [slope, low - third * down, third]
                 }
+                (low, high) => [slope, low.or(high).unwrap_or(0.0), 0.0],
             }
-            (before, now) = (now, 2.0 * z * now - before);
-        }
-        let [mut h, slope] = sum;
-        for (h, moved) in h.iter_mut().zip(&moved) {
-            *h += moved;
-        }
-        ln_b0 += by[0] * self.ln_b0[1] + by[1] * self.ln_b0[2];
-        Slice { h, slope, ln_b0: [ln_b0, self.ln_b0[1]], sign: self.sign }
+        };
+        let order = |order: usize| {
+            let by_b: [[f64; 3]; NODES] = core::array::from_fn(|p| cubic(order, p));
+            Order {
+                h: h[order],
+                by_b: core::array::from_fn(|part| core::array::from_fn(|p| by_b[p][part] as f32)),
+                by_r: by_r[order].map(|c| c as f32),
+            }
+        };
+        let moved = if b.abs() > FAR_ABOVE * r.abs() { Rate::R } else { Rate::B };
+        let h = (0..h.len()).map(order).collect();
+        Self { t, span, r, b, range, sigma, moved, right, starts_below, far, centre, half, h }
     }
 
-    /// How far the rates have moved since the solution: the one with a derivative, the other.
-    #[inline(always)]
-    pub(super) fn moved_by(&self, terms: &Terms) -> [f64; 2] {
-        let (dr, db) = (terms.r - self.r, terms.b - self.b);
-        match self.moved {
-            Rate::R => [dr, db],
-            Rate::B => [db, dr],
+    /// Bytes held.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Self>() + size_of_val(&*self.h)
+    }
+
+    /// Whether the rates lie where the table knows the boundary.
+    pub(super) fn reaches(&self, r: f64, b: f64) -> bool {
+        let room = BEYOND * (self.range.1 - self.range.0);
+        let size = self.r.abs().max(self.b.abs());
+        let low = if self.far { f64::NEG_INFINITY } else { self.range.0 - room };
+        (r - self.r).abs() <= RATE_PART * size && low <= b && b <= self.range.1 + room
+    }
+
+    /// The boundary at the rates `r` and `b`.
+    #[inline(never)]
+    pub(super) fn course(&self, r: f64, b: f64) -> Course {
+        let unit = self.range.1 - self.range.0;
+        let low = if self.far { self.range.0 } else { f64::NEG_INFINITY };
+        let (dr, move_) = (r - self.r, (b.max(low) - self.b) / unit);
+        let mut out = Course {
+            h: [[[0.0; NODES]; 2]; MOST_POINTS + 1],
+            orders: self.h.len(),
+            per_span: 1.0 / self.span,
+            ln_b0: self.start_at(r, b),
+            sign: -self.right.phi(),
+        };
+        let per_unit = 1.0 / unit;
+        let by_b = self.moved == Rate::B;
+        for (out, order) in out.h.iter_mut().zip(&self.h) {
+            for p in 0..NODES {
+                let [first, second, third] = order.by_b.map(|part| f64::from(part[p]));
+                let (h, by_r) = (order.h[p], f64::from(order.by_r[p]));
+                let bend = Lanes::mul_add(third, move_, second);
+                let chord = Lanes::mul_add(bend, move_, first);
+                let slope = Lanes::mul_add(Lanes::mul_add(third, move_, bend), move_, chord) * per_unit;
+                out[0][p] = Lanes::mul_add(chord, move_, Lanes::mul_add(by_r, dr, h));
+                out[1][p] = if by_b { slope } else { by_r };
+            }
         }
+        out
+    }
+
+    /// ln(B(0+)/K) of the put, and its derivative in the moved rate.
+    fn start_at(&self, r: f64, b: f64) -> [f64; 2] {
+        let (rate, yield_) = put_rates(self.right, r, b);
+        if !self.starts_below || yield_ < rate {
+            return [0.0; 2];
+        }
+        let is_rate = (self.moved == Rate::R) == (self.right == Right::Put);
+        [(rate / yield_).ln(), if is_rate { 1.0 / rate } else { -1.0 / yield_ }]
     }
 
     /// The place of ln sigma in the table's range, −1 to 1, and the width of that range's unit.
@@ -382,6 +470,67 @@ impl Boundary {
     pub(super) fn place<L: Lanes>(&self, sigma: L) -> (L, f64) {
         ((ln(sigma) - L::splat(self.centre)) * L::splat(1.0 / self.half), 1.0 / self.half)
     }
+}
+
+/// The boundary at some rates.
+pub(super) struct Course {
+    /// H/sigma² by Chebyshev order in √tau and power of the scaled ln sigma, and its derivative in the moved rate.
+    h: [[[f64; NODES]; 2]; MOST_POINTS + 1],
+    orders: usize,
+    /// 1 over the time to expiry beyond which the boundary no longer moves.
+    per_span: f64,
+    /// ln(B(0+)/K) of the put, and its derivative in the moved rate.
+    ln_b0: [f64; 2],
+    /// ln(B/K) of a call has the opposite sign of the put's: −1 or +1.
+    sign: f64,
+}
+
+impl Course {
+    /// The boundary at `tau` years before expiry as a polynomial in ln sigma.
+    #[inline(always)]
+    pub(super) fn at_time(&self, tau: f64) -> Slice {
+        let z = 2.0 * (tau * self.per_span).clamp(0.0, 1.0).sqrt() - 1.0;
+        let (mut before, mut now) = (z, 1.0);
+        let [mut h, mut slope] = [[0.0; NODES]; 2];
+        for order in &self.h[..self.orders] {
+            for p in 0..NODES {
+                h[p] = Lanes::mul_add(now, order[0][p], h[p]);
+                slope[p] = Lanes::mul_add(now, order[1][p], slope[p]);
+            }
+            (before, now) = (now, 2.0 * z * now - before);
+        }
+        Slice { h, slope, ln_b0: self.ln_b0, sign: self.sign }
+    }
+}
+
+/// Rate and yield of the put that an option is, calls being puts with the two exchanged.
+fn put_rates(right: Right, r: f64, b: f64) -> (f64, f64) {
+    match right {
+        Right::Put => (r, b),
+        Right::Call => (b, r),
+    }
+}
+
+/// The borrow rate below which a call's boundary lies [`FAR`] standard deviations beyond any likely spot; negative if there is none.
+fn far_borrow(right: Right, (r, t): (f64, f64), sigma: f64) -> f64 {
+    if right == Right::Call && r > 0.0 { r * (-FAR * sigma * t.sqrt() - 0.7).exp() } else { f64::NEG_INFINITY }
+}
+
+/// The borrow rates about `b` that a cubic serves: on one side of the kink of B(0+) at r = b, and, where it is the
+/// borrow that exercise earns, away from 0 unless it is below `far`.
+fn borrow_range(right: Right, (r, b, t): (f64, f64, f64), far: f64) -> (f64, f64) {
+    let size = r.abs().max(b.abs());
+    let reach = (REACH * size.powf(2.0 / 3.0) * t.max(1e-4).powf(-1.0 / 3.0)).min(REACH_MOST * size);
+    let reach = reach.min((REACH_TO_KINK * (r - b).abs()).max(REACH_AT_KINK * size)).max(1e-6);
+    let (mut low, mut high) = (b - reach, b + reach);
+    if right == Right::Call && r > 0.0 {
+        (low, high) = (low.max((1.0 - REACH_MOST) * b), high.min(((1.0 + REACH_MOST) * b).max(far)));
+    } else if right == Right::Call {
+        low = low.max(0.0);
+    }
+    // next to the kink the range keeps a part of its width, beyond the kink
+    let least = 0.05 * reach;
+    if b >= r { (low.max(r.min(b - least)), high) } else { (low, high.min(r.max(b + least))) }
 }
 
 /// The time to expiry at which the boundary has come within 1e-11 of the perpetual one, at every volatility of a range.
@@ -397,10 +546,9 @@ fn settling(rate: f64, yield_: f64, sigma: (f64, f64)) -> f64 {
     25.0 / lambda(still).min(lambda(sigma.0)).min(lambda(sigma.1)).max(1e-9)
 }
 
-/// The step of the difference in `moved`: away from the kink at rate = yield, and never across 0 of the put's rate.
-fn bump(moved: Rate, put: &Put, right: Right) -> f64 {
-    let is_rate = (moved == Rate::R) == (right == Right::Put);
-    if !is_rate {
+/// The step of a difference: away from the kink at rate = yield, and never across 0 of the put's rate.
+fn bump(by: Rate, put: &Put, right: Right) -> f64 {
+    if (by == Rate::R) != (right == Right::Put) {
         return if put.yield_ >= put.rate { BUMP } else { -BUMP };
     }
     if put.rate >= put.yield_ { BUMP } else { -BUMP.min(0.01 * put.rate) }
@@ -504,6 +652,7 @@ fn slope_taylor<L: Lanes>(c: &[f64; NODES], x: L) -> [L; 2] {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::dividends::Terms;
     use super::super::{Band, Pricer};
     use super::*;
     use crate::contract::Style;
@@ -513,7 +662,7 @@ mod tests {
 
     fn ln_b(right: Right, (r, b, t): (f64, f64, f64), sigma: f64) -> f64 {
         let table = Boundary::new(right, (r, b, t), (0.9 * sigma, 1.1 * sigma), Scheme::Accurate);
-        table.at_time(t, [0.0; 2]).ln_b(sigma, table.place(sigma).0)
+        table.course(r, b).at_time(t).ln_b(sigma, table.place(sigma).0)
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::super::lanes::{Lanes, Mask};
 use super::super::normal::{INV_SQRT_2PI, norm_cdf_short_given};
 use super::super::solve::gauss_legendre;
 use super::Scheme;
-use super::boundary::{Boundary, Edge, Rate};
+use super::boundary::{Boundary, Course, Edge, Rate};
 use std::f64::consts::FRAC_PI_2;
 use std::sync::LazyLock;
 
@@ -89,8 +89,6 @@ pub(super) struct Contract<L> {
     /// ln(X/K).
     pub(super) ln_xk: L,
     pub(super) sigma: L,
-    /// [`Boundary::moved_by`].
-    pub(super) moved_by: [f64; 2],
 }
 
 /// Premium and derivatives: in ln X, in sigma, in both, and in the rate in which the boundary has a derivative.
@@ -149,7 +147,7 @@ struct Integrand<L> {
 #[inline(never)]
 pub(super) fn premium<L: Lanes, const FULL: bool>(
     at: &Contract<L>,
-    table: &Boundary,
+    (table, course): (&Boundary, &Course),
     reach: &Reach<L>,
     scheme: Scheme,
 ) -> Premium<L> {
@@ -158,7 +156,7 @@ pub(super) fn premium<L: Lanes, const FULL: bool>(
     for &(part, rest, weight) in &Rule::serving(scheme, reach).nodes {
         let u = at.t * part;
         let moment = Moment { u, weight: at.t * weight, root_u: u.sqrt(), df: exp(-at.r * u), df_b: exp(-at.b * u) };
-        let edge = table.at_time(at.t * rest, at.moved_by).edge(at.sigma, place);
+        let edge = course.at_time(at.t * rest).edge(at.sigma, place);
         let f = Integrand::new(at, &moment, &edge);
         f.add_sigma::<FULL>(at, &moment, &edge, &mut sum);
         if FULL {

@@ -14,7 +14,7 @@ use super::dividends::Terms;
 use super::greeks::{Greeks, Market, VolJet, exercised, finish};
 use super::lanes::{Lanes, Mask};
 use crate::contract::{Right, Style};
-use classes::{Class, class};
+use classes::{Class, LOST, LOST_KEPT, class};
 use no_dividends::NoDividends;
 use premium::PremiumTables;
 
@@ -46,6 +46,39 @@ pub struct Band {
     pub sigma: (f64, f64),
 }
 
+/// What pricers hold, to be summed up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Boundaries without dividends.
+    pub boundaries: usize,
+    /// Premium tables that begin at an exercise boundary, now or at an ex-date.
+    pub aligned: usize,
+    /// Premium tables without one for some strikes or volatilities: sound prices, worse third-order Greeks.
+    pub anchored: usize,
+    /// Pricers and tables where early exercise is proved to be worth nothing.
+    pub european: usize,
+}
+
+impl core::ops::AddAssign for Counts {
+    fn add_assign(&mut self, o: Self) {
+        self.boundaries += o.boundaries;
+        self.aligned += o.aligned;
+        self.anchored += o.anchored;
+        self.european += o.european;
+    }
+}
+
+/// What [`Pricer::refit`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refit {
+    /// Nothing: the pricer serves.
+    Kept,
+    /// Added what the band lacked.
+    Widened,
+    /// Built anew: terms have moved too far.
+    Built,
+}
+
 /// How a [`Pricer`] values its contracts.
 #[derive(Debug)]
 enum Method {
@@ -63,39 +96,101 @@ pub struct Pricer {
     style: Style,
     right: Right,
     band: Band,
+    scheme: Scheme,
     method: Method,
+}
+
+impl Band {
+    /// Whether `inner` lies inside.
+    #[must_use]
+    pub fn holds(&self, inner: &Self) -> bool {
+        let within = |inner: (f64, f64), outer: (f64, f64)| outer.0 <= inner.0 && inner.1 <= outer.1;
+        within(inner.k, self.k) && within(inner.sigma, self.sigma)
+    }
+
+    /// The least band that holds both.
+    #[must_use]
+    pub fn with(&self, other: &Self) -> Self {
+        let both = |a: (f64, f64), b: (f64, f64)| (a.0.min(b.0), a.1.max(b.1));
+        Self { k: both(self.k, other.k), sigma: both(self.sigma, other.sigma) }
+    }
 }
 
 impl Pricer {
     /// Builds what does not depend on the spot, for every strike and volatility of `band`.
     #[must_use]
     pub fn new(style: Style, right: Right, terms: &Terms, band: &Band, scheme: Scheme) -> Self {
-        let method = match Self::class(style, right, terms, band) {
+        let method = match Self::class(style, right, terms, band, LOST) {
             Class::European => Method::European,
             Class::OneBoundary => Method::NoDividends(NoDividends::new(right, terms, band, scheme)),
             Class::TwoBoundaries | Class::Dividends => Method::Premium(PremiumTables::new(right, terms, band, scheme)),
         };
-        Self { style, right, band: *band, method }
+        Self { style, right, band: *band, scheme, method }
     }
 
-    fn class(style: Style, right: Right, terms: &Terms, band: &Band) -> Class {
+    fn class(style: Style, right: Right, terms: &Terms, band: &Band, lost: f64) -> Class {
         match style {
             Style::European => Class::European,
-            Style::American => class(right, terms, band),
+            Style::American => class(right, terms, band, lost),
         }
     }
 
     /// Whether the tables still serve these terms (time passed, r and b moved a little) and this band.
     #[must_use]
     pub fn serves(&self, terms: &Terms, band: &Band) -> bool {
-        let within = |inner: (f64, f64), outer: (f64, f64)| outer.0 <= inner.0 && inner.1 <= outer.1;
-        let class = Self::class(self.style, self.right, terms, band);
-        within(band.k, self.band.k)
-            && within(band.sigma, self.band.sigma)
-            && match &self.method {
-                Method::European => class == Class::European,
-                Method::NoDividends(tables) => class == Class::OneBoundary && tables.serves(terms),
-                Method::Premium(tables) => class != Class::European && tables.serves(terms, band),
+        self.band.holds(band) && self.serves_terms(terms, &self.band)
+    }
+
+    /// Whether the method is right for the terms, and the tables that there are.
+    fn serves_terms(&self, terms: &Terms, band: &Band) -> bool {
+        let class = || Self::class(self.style, self.right, terms, band, LOST_KEPT);
+        match &self.method {
+            Method::European => class() == Class::European,
+            Method::NoDividends(tables) => {
+                tables.serves(terms) && matches!(class(), Class::OneBoundary | Class::European)
+            }
+            Method::Premium(tables) => tables.serves(terms),
+        }
+    }
+
+    /// Makes the pricer serve `terms` and `band`, at the least cost: tables that serve the terms stay. A band that is
+    /// widened often should be asked for with room to spare.
+    pub fn refit(&mut self, terms: &Terms, band: &Band) -> Refit {
+        let wide = self.band.with(band);
+        if !self.serves_terms(terms, &wide) {
+            *self = Self::new(self.style, self.right, terms, band, self.scheme);
+            return Refit::Built;
+        }
+        if self.band.holds(band) {
+            return Refit::Kept;
+        }
+        match &mut self.method {
+            Method::European => {}
+            Method::NoDividends(tables) => tables.widen(self.right, terms, wide.sigma),
+            Method::Premium(tables) => tables.widen(band),
+        }
+        self.band = wide;
+        Refit::Widened
+    }
+
+    /// What the pricer holds.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        match &self.method {
+            Method::European => Counts { european: 1, ..Counts::default() },
+            Method::NoDividends(tables) => Counts { boundaries: tables.len(), ..Counts::default() },
+            Method::Premium(tables) => tables.counts(),
+        }
+    }
+
+    /// Bytes held.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>()
+            + match &self.method {
+                Method::European => 0,
+                Method::NoDividends(tables) => tables.bytes(),
+                Method::Premium(tables) => tables.bytes(),
             }
     }
 
@@ -123,8 +218,9 @@ impl PricerAt<'_> {
         let k = self.in_band(k, sigma);
         let (jet, now) = match &self.pricer.method {
             Method::European => {
-                let horizon = Horizon::from(self.terms);
-                return finish(&european(phi, &horizon, L::splat(market.x), k, sigma), &market, sigma);
+                let jet = european(phi, &Horizon::from(self.terms), L::splat(market.x), k, sigma);
+                let now = self.better_now(jet.v, k);
+                (jet, now)
             }
             Method::NoDividends(tables) => tables.jet(self.terms, market.x, k, sigma),
             Method::Premium(tables) => tables.jet(self.terms, self.s, k, sigma),
@@ -142,7 +238,11 @@ impl PricerAt<'_> {
         let phi = self.pricer.right.phi();
         let k = self.in_band(k, sigma);
         let (jet, now) = match &self.pricer.method {
-            Method::European => return european_vol(phi, &Horizon::from(self.terms), L::splat(x), k, sigma),
+            Method::European => {
+                let jet = european_vol(phi, &Horizon::from(self.terms), L::splat(x), k, sigma);
+                let now = self.better_now(jet.value, k);
+                (jet, now)
+            }
             Method::NoDividends(tables) => tables.vol_jet(self.terms, x, k, sigma),
             Method::Premium(tables) => tables.vol_jet(self.terms, self.s, k, sigma),
         };
@@ -170,6 +270,15 @@ impl PricerAt<'_> {
         let (fwd, df) = (L::splat(self.terms.fwd(self.s)), L::splat(self.terms.df()));
         let at_expiry = (fwd - k) * df * L::splat(self.pricer.right.phi());
         self.exercise_value(k).max(L::splat(0.0).max(at_expiry))
+    }
+
+    /// The lanes of a call worth no more than the intrinsic value although European otherwise: b > 0, far in the money.
+    #[inline(always)]
+    fn better_now<L: Lanes>(&self, value: L, k: L) -> L::Mask {
+        let american = self.pricer.style == Style::American;
+        let borrowed_call = american && self.pricer.right == Right::Call && self.terms.b > 0.0;
+        let s = L::splat(if borrowed_call { self.s } else { f64::NEG_INFINITY });
+        (value + k).lt(s)
     }
 
     /// The strike where strike and volatility lie in the band, else NaN.

@@ -5,25 +5,13 @@ use super::super::dividends::Terms;
 use super::super::elementary::ln;
 use super::super::greeks::{Jet, VolJet};
 use super::super::lanes::{Lanes, Mask};
-use super::boundary::{Boundary, Rate};
+use super::boundary::{Boundary, Course, Rate};
 use super::integral::{Contract, Premium, Reach, premium};
 use super::{Band, Scheme};
 use crate::contract::Right;
 
-/// How far the times and rates of a table may lie from the terms that it serves.
-///
 /// Time to expiry may shrink to this part: a boundary is a function of time to expiry, and its nodes lie densest there.
 const AGE: f64 = 0.5;
-/// Rates may move by this part of the greater one: the boundary moves along to first order.
-const MOVE: f64 = 5e-3;
-/// And by this part of their distance: B(0+) has a kink at r = b.
-const TO_KINK: f64 = 0.1;
-/// And by this part of what exercise earns: without it there is no boundary.
-const TO_ZERO: f64 = 0.1;
-/// Below this many years a table serves greater moves, up to this factor: what it misses is of second order in rate times
-/// time, while borrow implied from quotes is noisy as 1/t.
-const SHORT: f64 = 0.5;
-const SHORTEST: f64 = 12.0;
 /// An option this many standard deviations out of the money is worth no exercise before expiry: its premium is below
 /// 1e-10 of the strike.
 const FAR_OUT: f64 = 6.5;
@@ -36,30 +24,50 @@ pub(super) struct NoDividends {
     phi: f64,
     scheme: Scheme,
     /// Ascending and adjoining in sigma.
-    tables: Vec<Boundary>,
+    tables: Box<[Boundary]>,
 }
 
 impl NoDividends {
     pub(super) fn new(right: Right, terms: &Terms, band: &Band, scheme: Scheme) -> Self {
-        let (lo, hi) = (band.sigma.0.max(1e-4), band.sigma.1.max(1e-4));
-        let n = ((hi / lo).ln() / scheme.sigma_ratio().ln()).ceil().max(1.0);
-        let edge = |i: f64| lo * (hi / lo).powf(i / n);
-        let range = |i: usize| (edge(i as f64), edge(i as f64 + 1.0));
-        let at = (terms.r, terms.b, terms.t);
-        let tables = (0..n as usize).map(|i| Boundary::new(right, at, range(i), scheme)).collect();
-        Self { phi: right.phi(), scheme, tables }
+        Self { phi: right.phi(), scheme, tables: boundaries(right, terms, band.sigma, scheme).into() }
     }
 
+    /// Bytes held.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.tables.iter().map(Boundary::bytes).sum::<usize>()
+    }
+
+    /// How many boundaries.
+    pub(super) fn len(&self) -> usize {
+        self.tables.len()
+    }
+
+    /// Makes the tables serve `sigma` too, with boundaries at `terms`. What is built stays.
+    pub(super) fn widen(&mut self, right: Right, terms: &Terms, sigma: (f64, f64)) {
+        let known = (self.tables[0].sigma.0, self.tables[self.tables.len() - 1].sigma.1);
+        let mut tables = Vec::new();
+        if sigma.0 < known.0 {
+            tables.extend(boundaries(right, terms, (sigma.0, known.0), self.scheme));
+        }
+        tables.extend(core::mem::take(&mut self.tables));
+        if sigma.1 > known.1 {
+            tables.extend(boundaries(right, terms, (known.1, sigma.1), self.scheme));
+        }
+        self.tables = tables.into();
+    }
+
+    /// Whether the boundaries are known at `terms`: the rates lie in their range, time has not run out.
     pub(super) fn serves(&self, terms: &Terms) -> bool {
-        let table = &self.tables[0];
-        let (dr, db) = ((terms.r - table.r).abs(), (terms.b - table.b).abs());
-        let greater = table.r.abs().max(table.b.abs());
-        // what exercise earns: interest on a put's strike, the borrow rate on a call's stock
-        let earned = if self.phi < 0.0 { table.r.abs() } else { table.b.abs() };
-        let to_edge = (TO_KINK * (table.r - table.b).abs()).min(TO_ZERO * earned);
-        let most = (MOVE * (SHORT / terms.t).clamp(1.0, SHORTEST) * greater).min(to_edge);
-        let rates = dr.max(db) <= most;
-        rates && terms.t <= table.t && terms.t >= AGE * table.t
+        self.tables.iter().all(|table| {
+            terms.t <= table.t
+                && terms.t >= AGE * table.t
+                && (table.reaches(terms.r, terms.b) || self.out_of_reach(terms))
+        })
+    }
+
+    /// Whether this is a call that nothing is gained by exercising.
+    fn out_of_reach(&self, terms: &Terms) -> bool {
+        self.phi > 0.0 && terms.b <= 0.0 && terms.r >= 0.0
     }
 
     /// Value and derivatives, and the lanes where exercising now is optimal. `terms` must be [served](Self::serves).
@@ -68,10 +76,10 @@ impl NoDividends {
         let plain = european(self.phi, &Horizon::from(terms), x, k, sigma);
         let mut jet = plain;
         let mut exercised = self.nowhere(sigma);
-        for table in &self.tables {
+        for table in self.live(terms) {
             let Some(part) = self.part(table, terms, x, k, sigma) else { continue };
             if part.integrate {
-                let gain = premium::<L, true>(&part.at, table, &part.reach, self.scheme);
+                let gain = premium::<L, true>(&part.at, (table, &part.course), &part.reach, self.scheme);
                 jet = Jet::select(part.lanes, &add(&plain, &gain, &part.at, table.moved), &jet);
             }
             exercised = exercised | part.beyond;
@@ -85,15 +93,20 @@ impl NoDividends {
         let plain = european_vol(self.phi, &Horizon::from(terms), x, k, sigma);
         let mut jet = plain;
         let mut exercised = self.nowhere(sigma);
-        for table in &self.tables {
+        for table in self.live(terms) {
             let Some(part) = self.part(table, terms, x, k, sigma) else { continue };
             if part.integrate {
-                let gain = premium::<L, false>(&part.at, table, &part.reach, self.scheme);
+                let gain = premium::<L, false>(&part.at, (table, &part.course), &part.reach, self.scheme);
                 jet = VolJet::select(part.lanes, &add_vol(&plain, &gain), &jet);
             }
             exercised = exercised | part.beyond;
         }
         (jet, exercised | at_intrinsic(self.phi, jet.value, x, k))
+    }
+
+    /// The tables to read at `terms`.
+    fn live(&self, terms: &Terms) -> &[Boundary] {
+        if self.out_of_reach(terms) { &[] } else { &self.tables }
     }
 
     fn nowhere<L: Lanes>(&self, sigma: L) -> L::Mask {
@@ -114,8 +127,8 @@ impl NoDividends {
         }
         let sigma = sigma.max(c(table.sigma.0)).min(c(table.sigma.1));
         let ln_xk = ln(x / k);
-        let moved_by = table.moved_by(terms);
-        let ln_b = table.at_time(terms.t, moved_by).ln_b(sigma, table.place(sigma).0);
+        let course = table.course(terms.r, terms.b);
+        let ln_b = course.at_time(terms.t).ln_b(sigma, table.place(sigma).0);
         let inside = (ln_xk - ln_b) * c(-self.phi);
         let beyond = inside.le(c(0.0)) & lanes;
         let width = sigma * c(terms.t.sqrt());
@@ -123,13 +136,23 @@ impl NoDividends {
         let drift = (self.phi * (terms.r - terms.b) * terms.t).max(0.0);
         let far_out = ln_xk.mul_add(c(self.phi), c(drift)).lt(width * c(-FAR_OUT));
         let idle = beyond | far_out | !lanes;
-        let at = Contract { phi: self.phi, t: terms.t, r: terms.r, b: terms.b, x, k, ln_xk, sigma, moved_by };
+        let at = Contract { phi: self.phi, t: terms.t, r: terms.r, b: terms.b, x, k, ln_xk, sigma };
         let reach = Reach {
             distance: L::select(idle, c(f64::INFINITY), inside / width),
             drift: L::select(idle, c(0.0), c((terms.r - terms.b).abs() * terms.t) / width),
         };
-        Some(Part { lanes, beyond, integrate: !idle.all(), reach, at })
+        Some(Part { lanes, beyond, integrate: !idle.all(), reach, at, course })
     }
+}
+
+/// The boundaries that adjoin over a range of volatilities.
+fn boundaries(right: Right, terms: &Terms, sigma: (f64, f64), scheme: Scheme) -> Vec<Boundary> {
+    let (lo, hi) = (sigma.0.max(1e-4), sigma.1.max(1e-4));
+    let n = ((hi / lo).ln() / scheme.sigma_ratio().ln()).ceil().max(1.0);
+    let edge = |i: f64| lo * (hi / lo).powf(i / n);
+    let range = |i: usize| (edge(i as f64), edge(i as f64 + 1.0));
+    let at = (terms.r, terms.b, terms.t);
+    (0..n as usize).map(|i| Boundary::new(right, at, range(i), scheme)).collect()
 }
 
 /// The lanes where a value does not exceed the exercise value (MODEL).
@@ -146,6 +169,7 @@ struct Part<L: Lanes> {
     integrate: bool,
     reach: Reach<L>,
     at: Contract<L>,
+    course: Course,
 }
 
 /// European value plus premium, at fixed X. Without dividends the value is homogeneous in (X, K), and scaling time gives

@@ -1,31 +1,38 @@
 //! Series and tensor polynomials on intervals: what tables are made of. Never: finance.
 
+use super::evaluate::MOST_TERMS;
 use crate::kernel::lanes::Lanes;
 use crate::kernel::solve::{chebyshev_roots, lobatto, lobatto_to_chebyshev, roots_to_monomials};
+use std::sync::OnceLock;
 
-/// An interval and the interpolation nodes on it.
-#[derive(Clone, Debug)]
+/// An interval with Chebyshev nodes on it.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Axis {
     /// Middle and half width.
     pub(super) centre: f64,
     pub(super) half: f64,
-    /// Chebyshev nodes in the axis' own coordinate.
-    pub(super) nodes: Vec<f64>,
-    /// Row i: coefficients of the power i, from values at the nodes.
-    to_powers: Vec<Vec<f64>>,
+    n: usize,
 }
 
 impl Axis {
     /// `n` Chebyshev nodes between `from` and `to`.
     pub(super) fn new(from: f64, to: f64, n: usize) -> Self {
-        let (centre, half) = (0.5 * (from + to), 0.5 * (to - from).abs());
-        let nodes = chebyshev_roots(n).iter().map(|u| centre + half * u).collect();
-        Axis { centre, half, nodes, to_powers: roots_to_monomials(n) }
+        Axis { centre: 0.5 * (from + to), half: 0.5 * (to - from).abs(), n }
+    }
+
+    /// The same interval with `n` nodes.
+    pub(super) fn with(self, n: usize) -> Self {
+        Axis { n, ..self }
+    }
+
+    /// The nodes, in the axis' own coordinate.
+    pub(super) fn nodes(&self) -> Vec<f64> {
+        chebyshev_roots(self.n).iter().map(|u| self.centre + self.half * u).collect()
     }
 
     /// How many nodes.
     pub(super) fn len(&self) -> usize {
-        self.nodes.len()
+        self.n
     }
 
     /// Coordinate in [−1, 1].
@@ -39,18 +46,19 @@ impl Axis {
 /// `values[k·|s| + s][term]` are the values at the nodes.
 pub(super) fn fit_tensor(s: &Axis, k: &Axis, values: &[Vec<f64>]) -> Vec<f64> {
     let (ns, nk) = (s.len(), k.len());
+    let [s_powers, k_powers] = [ns, nk].map(roots_to_monomials);
     let terms = values[0].len();
     let mut out = vec![0.0; terms * nk * ns];
     let mut along_s = vec![0.0; nk * ns];
     for term in 0..terms {
         for a in 0..nk {
             for p in 0..ns {
-                along_s[a * ns + p] = (0..ns).map(|j| s.to_powers[p][j] * values[a * ns + j][term]).sum();
+                along_s[a * ns + p] = (0..ns).map(|j| s_powers[p][j] * values[a * ns + j][term]).sum();
             }
         }
         for a in 0..nk {
             for p in 0..ns {
-                out[(term * nk + a) * ns + p] = (0..nk).map(|j| k.to_powers[a][j] * along_s[j * ns + p]).sum();
+                out[(term * nk + a) * ns + p] = (0..nk).map(|j| k_powers[a][j] * along_s[j * ns + p]).sum();
             }
         }
     }
@@ -122,9 +130,11 @@ pub(super) struct Lobatto {
 }
 
 impl Lobatto {
-    /// For series of `terms` terms.
-    pub(super) fn new(terms: usize) -> Self {
-        Lobatto { points: lobatto(terms - 1), to_coefficients: lobatto_to_chebyshev(terms - 1) }
+    /// For series of `terms` terms, at most [`MOST_TERMS`].
+    pub(super) fn of(terms: usize) -> &'static Self {
+        static ALL: [OnceLock<Lobatto>; MOST_TERMS + 1] = [const { OnceLock::new() }; MOST_TERMS + 1];
+        ALL[terms]
+            .get_or_init(|| Lobatto { points: lobatto(terms - 1), to_coefficients: lobatto_to_chebyshev(terms - 1) })
     }
 
     /// Coefficients of the series through `f` at the points.
@@ -144,8 +154,8 @@ mod tests {
         let (s, k) = (Axis::new(-1.5, 0.5, 5), Axis::new(0.01, 0.02, 3));
         let f = |s: f64, k: f64| (1.0 + s - 2.0 * s * s * s) * (1.0 + 30.0 * k - 1e3 * k * k);
         let mut values = Vec::new();
-        for &b in &k.nodes {
-            for &a in &s.nodes {
+        for b in k.nodes() {
+            for a in s.nodes() {
                 values.push(vec![f(a, b)]);
             }
         }

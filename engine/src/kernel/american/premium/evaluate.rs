@@ -1,26 +1,33 @@
 //! Reads a premium table: the premium of one contract per lane with every derivative.
 //!
 //! Both layouts end in the same moments: ∂^(p+i)/∂U^p∂l^i of the premium over K as a function of one coordinate U and
-//! of (l, 1/K, r, b). `Now`: U is the series' own coordinate. `AtExDate`: U is the normal deviate at which the
+//! of (l, 1/K, r, b). Rates that have moved since the table was built move its coefficients first, and so every
+//! derivative. `Now`: U is the series' own coordinate. `AtExDate`: U is the normal deviate at which the
 //! boundary is met, the function an integral over the density around it; distances from the boundary scale with σ,
 //! so no node of the integral moves with σ, and one chain rule serves both. Never: a build.
 
-use super::chebyshev::{Local, local, local_slope};
+use super::chebyshev::{Axis, Local, local, local_slope};
 use super::exercise::{Exercise, Inputs, carry, discount, exercised_later};
-use super::table::{Layout, Table, Tangents};
+use super::table::{Layout, RATE_NODES, Rates, Table};
 use super::taylor::{Taylor, at};
-use crate::kernel::elementary::exp;
+use crate::kernel::american::Scheme;
+use crate::kernel::elementary::{exp, ln};
 use crate::kernel::lanes::{Lanes, Mask};
 use crate::kernel::normal::INV_SQRT_2PI;
+use crate::kernel::solve::gauss_legendre;
+use std::sync::LazyLock;
 
 /// Most terms of a Chebyshev series.
 pub(super) const MOST_TERMS: usize = 96;
 /// The density is cut off beyond this many standard deviations.
 const WINDOW: f64 = 5.8;
 
-/// When a table is read, as against when it was built.
+/// Most coefficients of one tensor polynomial.
+const MOST_NODES: usize = 48;
+
+/// When and at which rates a table is read, as against when it was built.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clock {
+pub(super) struct Clock<'a> {
     pub(super) r: f64,
     pub(super) b: f64,
     /// Years to expiry and to the date that the table describes.
@@ -29,6 +36,19 @@ pub(super) struct Clock {
     /// Dividends that exercise at `stop` collects, and their derivative by r.
     pub(super) a: f64,
     pub(super) a_r: f64,
+    /// How the table moves with the rates, where that is asked for, and how far r and b have moved.
+    pub(super) rates: Option<&'a Rates>,
+    pub(super) moved: [f64; 2],
+}
+
+/// Nodes and weights on [0, 1] of the integral back from an ex-date.
+fn back(scheme: Scheme) -> &'static [(f64, f64)] {
+    static FAST: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(20));
+    static ACCURATE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(32));
+    match scheme {
+        Scheme::Fast => &FAST,
+        Scheme::Accurate => &ACCURATE,
+    }
 }
 
 /// ∂^(p+i)/∂U^p∂l^i of the premium over K, and what belongs to 1/K, r and b.
@@ -105,6 +125,9 @@ impl<L: Lanes> Moments<L> {
     }
 }
 
+/// Where the lanes lie in a table: unit coordinates of ln σ and 1/K.
+type Units<L> = (L, L);
+
 impl Table {
     /// Premium over the European value, as a series (without `ALL`: in σ only), and which lanes lie before the
     /// series' start: in the exercise region, or where the table knows nothing.
@@ -115,7 +138,7 @@ impl Table {
         if matches!(self.layout, Layout::European | Layout::LowerStrike(_)) {
             return (Taylor::constant(zero), never);
         }
-        let beta = self.boundary_series(on);
+        let beta = self.boundary_series(clock, on);
         if self.layout == Layout::AtExDate {
             return (self.premium_at_ex_date::<L, ALL>(clock, on, &beta), never);
         }
@@ -123,17 +146,30 @@ impl Table {
         let distance = on.x - beta;
         let u = (distance * on.inverse_sigma).scale(outward * L::splat(2.0 / self.reach));
         let unit = u.value();
-        let moments = self.moments_now::<L, ALL>(on, unit.max(zero).min(L::splat(2.0)) - L::splat(1.0));
+        let moments = self.moments_now::<L, ALL>(clock, on, unit.max(zero).min(L::splat(2.0)) - L::splat(1.0));
         let premium = moments.compose(&u, on.strike.value()) * on.strike;
         let beyond = unit.gt(L::splat(2.0));
         (Taylor(premium.0.map(|p| L::select(beyond, zero, p))), unit.le(zero))
     }
 
     /// ln B as a series.
-    fn boundary_series<L: Lanes>(&self, on: &Inputs<L>) -> Taylor<L> {
+    fn boundary_series<L: Lanes>(&self, clock: &Clock, on: &Inputs<L>) -> Taylor<L> {
         let c = |v: f64| L::splat(v);
         let inverse = c(1.0) / on.strike.value();
-        let y = self.local(&self.boundary, on);
+        let units = self.units(on);
+        let n = self.boundary.len();
+        let mut moved = [0.0; MOST_NODES];
+        moved[..n].copy_from_slice(&self.boundary);
+        let axes = (&self.sigma, &self.strike);
+        let mut rates = [c(0.0); 3];
+        if let Some(by) = clock.rates {
+            for (part, factor) in by.boundary.iter().zip(clock.moved) {
+                self.shift(&mut moved, part, factor);
+            }
+            let (r, b) = self.rate_slopes(&by.boundary, units);
+            rates = [r[0], r[1], b];
+        }
+        let y = local::<L, true>(&moved[..n], (axes.0, units.0), (axes.1, units.1));
         on.log_strike
             + Taylor::constant(y.s[0])
                 .with(at::L, y.s[1])
@@ -141,66 +177,77 @@ impl Table {
                 .with(at::LLL, y.s[3] * c(1.0 / 6.0))
                 .with(at::Q, -(y.k[0] * inverse))
                 .with(at::QQ, c(0.5) * inverse * (y.k[0] + y.k[1] * inverse))
+                .with(at::R, rates[0])
+                .with(at::RL, rates[1])
+                .with(at::B, rates[2])
     }
 
-    /// One tensor polynomial at the lanes' volatility and strike.
+    /// Adds a tensor on the axes of the rates, times `factor`, to one on the table's own.
     #[inline(always)]
-    fn local<L: Lanes>(&self, c: &[f64], on: &Inputs<L>) -> Local<L> {
-        let (us, uk) = self.units(on);
-        local::<L, true>(c, (&self.sigma, us), (&self.strike, uk))
+    fn shift<C: Copy + Into<f64>>(&self, to: &mut [f64; MOST_NODES], by: &[C; RATE_NODES], factor: f64) {
+        let (ns, (rate_ns, _)) = (self.sigma.len(), Rates::NODES);
+        for (q, row) in by.chunks_exact(rate_ns).enumerate() {
+            for (to, by) in to[q * ns..].iter_mut().zip(row) {
+                *to = Lanes::mul_add((*by).into(), factor, *to);
+            }
+        }
+    }
+
+    /// Values and slopes along l of ∂/∂r, value of ∂/∂b, of the tensors of one term.
+    #[inline(always)]
+    fn rate_slopes<L: Lanes, C: Copy + Into<f64>>(&self, by: &[[C; RATE_NODES]; 2], (us, uk): Units<L>) -> Tangent<L> {
+        let (sigma, strike) = self.rate_axes();
+        let (s, k) = ((&sigma, us), (&strike, uk));
+        let [by_r, by_b]: [[f64; RATE_NODES]; 2] = by.map(|by| by.map(Into::into));
+        (local_slope(&by_r, s, k), local_slope(&by_b, s, k)[0])
+    }
+
+    fn rate_axes(&self) -> (Axis, Axis) {
+        let (ns, nk) = Rates::NODES;
+        (self.sigma.with(ns), self.strike.with(nk))
     }
 
     /// Unit coordinates of the lanes.
     #[inline(always)]
-    fn units<L: Lanes>(&self, on: &Inputs<L>) -> (L, L) {
-        let log_sigma = crate::kernel::elementary::ln(on.sigma.value());
-        (self.sigma.unit(log_sigma), self.strike.unit(L::splat(1.0) / on.strike.value()))
+    fn units<L: Lanes>(&self, on: &Inputs<L>) -> Units<L> {
+        (self.sigma.unit(ln(on.sigma.value())), self.strike.unit(L::splat(1.0) / on.strike.value()))
     }
 
-    /// The tangent tensors of term `term`: values and slopes of ∂/∂r, value of ∂/∂b.
+    /// One term of the premium's series, at the rates of `clock`, and its derivatives in them.
     #[inline(always)]
-    fn tangent_term<L: Lanes>(&self, tangents: &Tangents, term: usize, (us, uk): (L, L)) -> ([L; 2], L) {
-        let n = self.tangent_sigma.len() * self.tangent_strike.len();
-        let (s, k) = ((&self.tangent_sigma, us), (&self.tangent_strike, uk));
-        let range = term * n..(term + 1) * n;
-        let r = local_slope(&tangents.by_r[range.clone()], s, k);
-        (r, local_slope(&tangents.by_b[range], s, k)[0])
-    }
-
-    /// The tangents, where they are read.
-    fn read_tangents<const ALL: bool>(&self) -> Option<&Tangents> {
-        ALL.then(|| self.tangents())
-    }
-
-    /// How many terms the premium's series has, and how many of the tangents' are read.
-    fn n_terms(&self, tangents: Option<&Tangents>) -> (usize, usize) {
-        let tangent = self.tangent_sigma.len() * self.tangent_strike.len();
-        let tangents = tangents.map_or(0, |t| t.by_r.len() / tangent);
-        (self.premium.len() / (self.sigma.len() * self.strike.len()), tangents)
+    fn term<L: Lanes, const ALL: bool>(&self, clock: &Clock, term: usize, units: Units<L>) -> (Local<L>, Tangent<L>) {
+        let zero = L::splat(0.0);
+        let n = self.sigma.len() * self.strike.len();
+        let mut c = [0.0; MOST_NODES];
+        for (c, premium) in c.iter_mut().zip(&self.premium[term * n..(term + 1) * n]) {
+            *c = f64::from(*premium);
+        }
+        let mut slopes = ([zero; 2], zero);
+        if let Some(by) = clock.rates.and_then(|rates| rates.premium.get(term)) {
+            for (part, factor) in by.iter().zip(clock.moved) {
+                self.shift(&mut c, part, factor);
+            }
+            if ALL {
+                slopes = self.rate_slopes(by, units);
+            }
+        }
+        (local::<L, ALL>(&c[..n], (&self.sigma, units.0), (&self.strike, units.1)), slopes)
     }
 
     /// Layout `Now`: sums the series and its derivatives at `u` in [−1, 1].
     #[inline(never)]
-    fn moments_now<L: Lanes, const ALL: bool>(&self, on: &Inputs<L>, u: L) -> Moments<L> {
+    fn moments_now<L: Lanes, const ALL: bool>(&self, clock: &Clock, on: &Inputs<L>, u: L) -> Moments<L> {
         let zero = L::splat(0.0);
         let units = self.units(on);
-        let n = self.sigma.len() * self.strike.len();
-        let rates = self.read_tangents::<ALL>();
-        let (terms, tangents) = self.n_terms(rates);
         let mut sum = Moments::zero();
         // T and its derivatives, of this term and of the one before
         let (mut before, mut t) = ([zero; 5], [zero; 5]);
         t[0] = L::splat(1.0);
         let twice = u + u;
-        for term in 0..terms {
-            let f = local::<L, ALL>(
-                &self.premium[term * n..(term + 1) * n],
-                (&self.sigma, units.0),
-                (&self.strike, units.1),
-            );
+        for term in 0..self.n_terms() {
+            let (f, (r, b)) = self.term::<L, ALL>(clock, term, units);
             sum.add::<ALL>(&f, &t);
-            if let Some(rates) = rates.filter(|_| term < tangents) {
-                let (r, b) = self.tangent_term(rates, term, units);
+            if ALL {
                 sum.add_tangents(r, b, &t);
             }
             let half = if term == 0 { 0.5 } else { 1.0 };
@@ -227,7 +274,7 @@ impl Table {
         let root = clock.stop.sqrt();
         let distance = *beta - on.x - carry(clock.r, clock.b, clock.stop);
         let z = (distance * on.inverse_sigma).scale(c(1.0 / root)) + on.sigma.scale(c(0.5 * root));
-        let moments = self.moments_at_ex_date::<L, ALL>(on, root, z.value());
+        let moments = self.moments_at_ex_date::<L, ALL>(clock, on, z.value());
         let kept = moments.compose(&z, on.strike.value()) * on.strike * discount(clock.r, clock.stop, at::R);
         let exercise =
             Exercise { phi: self.phi, r: clock.r, b: clock.b, ts: clock.stop, t: clock.t, a: clock.a, a_r: clock.a_r };
@@ -236,10 +283,10 @@ impl Table {
 
     /// Moments of the integral over the continuation side; `z` is the deviate at the boundary.
     #[inline(never)]
-    fn moments_at_ex_date<L: Lanes, const ALL: bool>(&self, on: &Inputs<L>, root: f64, z: L) -> Moments<L> {
+    fn moments_at_ex_date<L: Lanes, const ALL: bool>(&self, clock: &Clock, on: &Inputs<L>, z: L) -> Moments<L> {
         let c = |v: f64| L::splat(v);
         let zero = c(0.0);
-        let outward = -self.phi;
+        let (root, outward) = (clock.stop.sqrt(), -self.phi);
         let mut sum = Moments::zero();
         // w = outward·(deviate − z)·√ts, the distance from the boundary over σ
         let centre = z * c(-outward * root);
@@ -250,20 +297,14 @@ impl Table {
             return sum;
         }
         let units = self.units(on);
-        let rates = self.read_tangents::<ALL>();
-        let (terms, tangents) = self.n_terms(rates);
-        let n = self.sigma.len() * self.strike.len();
+        let terms = self.n_terms();
         let mut f = [Local { s: [zero; 4], k: [zero; 2] }; MOST_TERMS];
         let mut tangent = [([zero; 2], zero); MOST_TERMS];
-        for (f, c) in f.iter_mut().zip(self.premium.chunks_exact(n)) {
-            *f = local::<L, ALL>(c, (&self.sigma, units.0), (&self.strike, units.1));
+        for (term, (f, tangent)) in f.iter_mut().zip(&mut tangent).enumerate().take(terms) {
+            (*f, *tangent) = self.term::<L, ALL>(clock, term, units);
         }
-        if let Some(rates) = rates {
-            for (term, out) in tangent.iter_mut().enumerate().take(tangents) {
-                *out = self.tangent_term(rates, term, units);
-            }
-        }
-        for &(node, weight) in &self.gauss {
+        let tangents = clock.rates.map_or(0, |rates| rates.premium.len()).min(terms);
+        for &(node, weight) in back(self.scheme) {
             let w = length.mul_add(c(node), from);
             let deviate = w.mul_add(c(outward / root), z);
             let density = exp(deviate * deviate * c(-0.5)) * length * c(weight * INV_SQRT_2PI / root);
@@ -309,7 +350,7 @@ fn sum_series<L: Lanes, const ALL: bool>(f: &[Local<L>], tangents: &[Tangent<L>]
                 sum.k[i] = f.k[i].mul_add(t, sum.k[i]);
             }
         }
-        if let Some((r, b)) = tangents.get(term) {
+        if let Some((r, b)) = tangents.get(term).filter(|_| ALL) {
             slope.0[0] = r[0].mul_add(t, slope.0[0]);
             slope.0[1] = r[1].mul_add(t, slope.0[1]);
             slope.1 = b.mul_add(t, slope.1);

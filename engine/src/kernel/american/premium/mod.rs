@@ -16,7 +16,7 @@ mod solver;
 mod table;
 mod taylor;
 
-use super::{Band, Scheme};
+use super::{Band, Counts, Scheme};
 use crate::contract::Right;
 use crate::kernel::black76::{Horizon, european, european_vol};
 use crate::kernel::dividends::Terms;
@@ -32,8 +32,11 @@ use std::sync::OnceLock;
 use table::{Layout, Table};
 use taylor::{Taylor, at};
 
-/// r and b may move by this much before the tables must be built anew.
+/// r may move by this much before the tables must be built anew, and b where there is no boundary to measure from.
 pub const RATE_MOVE: f64 = 5e-4;
+/// b may move by this times size^⅔·t^(−½), size being the greater of the two rates, and by this part of it.
+const B_MOVE: f64 = 3.5e-3;
+const B_PART: f64 = 0.1;
 /// How far terms shifted in time may miss the dates and amounts that the tables were built on.
 const DATE_SLACK: f64 = 1e-7;
 /// Within this part of the strike above intrinsic, exercising now counts as optimal (MODEL).
@@ -42,8 +45,9 @@ const EXERCISED: f64 = 1e-9;
 const NEGLIGIBLE: f64 = 2.5e-7;
 /// By how much of the strike a value must fall short of a fixed plan to give way to it: more than a table's error.
 const SHORT: f64 = 2e-5;
-/// Years that a table of the premium now may age: over a long weekend.
+/// Years that a table of the premium now may age: over a long weekend, and this part of the way to the next date.
 const AGE: f64 = 4.5 / 365.0;
+const AGE_PART: f64 = 0.05;
 
 /// One contract per lane, at one spot.
 #[derive(Clone, Copy)]
@@ -91,17 +95,7 @@ impl PremiumTables {
     #[must_use]
     pub fn new(right: Right, terms: &Terms, band: &Band, scheme: Scheme) -> Self {
         let terms = live(terms);
-        let mut tiles = Vec::new();
-        let sigma_ratio = sigma_ratio(right, &terms);
-        for sigma in split(band.sigma, sigma_ratio, sigma_ratio.min(1.5)) {
-            let width = match scheme {
-                Scheme::Fast => 0.18f64.max((sigma.0 * sigma.1 * terms.t).sqrt()),
-                Scheme::Accurate => 0.18,
-            };
-            for k in split(band.k, width.exp(), 1.1) {
-                tiles.push(Tile { span: Span { k, sigma }, table: OnceLock::new() });
-            }
-        }
+        let tiles = tiles(right, &terms, band, scheme);
         PremiumTables { right, terms, band: *band, scheme, tiles }
     }
 
@@ -136,33 +130,70 @@ impl PremiumTables {
         c(NEGLIGIBLE).lt(gain * in_the_money / spot)
     }
 
-    /// Whether the tables still serve `terms` and `band`: the band lies inside, the same dividends are to come, no
-    /// date that a table describes has passed, and r and b moved by at most [`RATE_MOVE`].
+    /// Whether the tables still serve `terms`: the same dividends are to come, no date that a table describes has passed,
+    /// and the rates moved by little; how little, depends on the term and on what was built.
     ///
-    /// # Accuracy  5e-4 moves of r or b carried to first order: 8e-4 of 100 at worst; a table aged by a day: 1e-5
+    /// # Accuracy  of what is built anew at moved rates: price 2e-5 of max(V, 5 % of S), delta 1e-4, gamma, vega and theta
+    /// 2e-3, away from the exercise boundary; a table aged by a day: 1e-5: `moved_tables_agree_with_fresh_ones`
     #[must_use]
-    pub fn serves(&self, terms: &Terms, band: &Band) -> bool {
+    pub fn serves(&self, terms: &Terms) -> bool {
         let terms = live(terms);
-        let within = |outer: (f64, f64), inner: (f64, f64)| outer.0 <= inner.0 && inner.1 <= outer.1;
         let age = self.terms.t - terms.t;
         let same = self.terms.divs.len() == terms.divs.len()
             && self.terms.divs.iter().zip(&terms.divs).all(|(old, new)| {
                 (old.t - age - new.t).abs() < DATE_SLACK && (old.amount - new.amount).abs() <= 1e-9 * old.amount.abs()
             });
-        same && within(self.band.k, band.k)
-            && within(self.band.sigma, band.sigma)
-            && (terms.r - self.terms.r).abs() <= RATE_MOVE
-            && (terms.b - self.terms.b).abs() <= RATE_MOVE
+        let size = self.terms.r.abs().max(self.terms.b.abs());
+        let aligned = (B_MOVE * size.powf(2.0 / 3.0) / self.terms.t.max(1e-4).sqrt()).min(B_PART * size);
+        // exercise anywhere between the dates of a call is harder to follow
+        let watched_call = self.right == Right::Call && continuous(1.0, &self.terms);
+        let rough = watched_call || self.built().any(|t| t.layout == Layout::Anchored);
+        let b_move = if rough { RATE_MOVE } else { aligned.max(RATE_MOVE) };
+        same && (terms.r - self.terms.r).abs() <= RATE_MOVE
+            && (terms.b - self.terms.b).abs() <= b_move
             && terms.t > 0.0
             && age > -DATE_SLACK
-            && self.built().all(|t| t.serves_age(age))
+            && self.built().all(|t| t.serves_age(age, &self.terms))
     }
 
-    /// How many tables were built so far, and how many of them found no exercise boundary to align to: their prices are
-    /// sound, their third-order Greeks near the exercise region less so.
+    /// Makes the tables serve `band` too. What is built stays.
+    pub fn widen(&mut self, band: &Band) {
+        let Band { k: (k_lo, k_hi), sigma: (s_lo, s_hi) } = *band;
+        let Band { k: strikes, sigma } = self.band;
+        let k = (k_lo.min(strikes.0), k_hi.max(strikes.1));
+        let new = [
+            (s_lo < sigma.0, k, (s_lo, sigma.0)),
+            (s_hi > sigma.1, k, (sigma.1, s_hi)),
+            (k_lo < strikes.0, (k_lo, strikes.0), sigma),
+            (k_hi > strikes.1, (strikes.1, k_hi), sigma),
+        ];
+        for (needed, k, sigma) in new {
+            if needed {
+                self.tiles.extend(tiles(self.right, &self.terms, &Band { k, sigma }, self.scheme));
+            }
+        }
+        self.band = Band { k, sigma: (s_lo.min(sigma.0), s_hi.max(sigma.1)) };
+    }
+
+    /// What was built so far.
     #[must_use]
-    pub fn counts(&self) -> (usize, usize) {
-        (self.built().count(), self.built().filter(|t| t.layout == Layout::Anchored).count())
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        for table in self.built() {
+            match table.layout {
+                Layout::European | Layout::LowerStrike(_) => counts.european += 1,
+                Layout::Now | Layout::AtExDate => counts.aligned += 1,
+                Layout::Anchored => counts.anchored += 1,
+            }
+        }
+        counts
+    }
+
+    /// Bytes held.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let tables: usize = self.built().map(Table::bytes).sum();
+        size_of::<Self>() + size_of_val(&*self.tiles) + size_of_val(&*self.terms.divs) + tables
     }
 
     /// Value and derivatives at fixed X, and in which lanes exercising now is optimal (the jet then means nothing).
@@ -200,10 +231,8 @@ impl PremiumTables {
         let needed = self.needed(terms, spot, k, sigma);
         let strike = self.strike(k, sigma, needed);
         let mut jet = european_vol(self.right.phi(), &Horizon::from(terms), spot, strike, sigma);
-        let moved = (terms.r - self.terms.r).abs() + (terms.b - self.terms.b).abs() > 0.0;
         let place = Place { spot, k, sigma, needed, european: jet.value };
-        let (premium, (exercised, whole)) =
-            if moved { self.premium::<L, true>(terms, &place) } else { self.premium::<L, false>(terms, &place) };
+        let (premium, (exercised, whole)) = self.premium::<L, false>(terms, &place);
         if whole.any() {
             let zero = L::splat(0.0);
             jet = VolJet::select(whole, &VolJet { value: zero, vega: zero, volga: zero, ultima: zero }, &jet);
@@ -254,8 +283,10 @@ impl PremiumTables {
             let clamped_k = k.max(L::splat(k_lo)).min(L::splat(k_hi));
             let clamped_sigma = sigma.max(L::splat(s_lo)).min(L::splat(s_hi));
             let on = Inputs::new(spot, clamped_k, clamped_sigma);
-            let (mut premium, before) = table.premium::<L, ALL>(&self.clock(terms, table), &on);
-            self.carry(terms, table, clamped_sigma, &mut premium);
+            let (mut premium, before) = table.premium::<L, ALL>(&self.clock::<ALL>(terms, table), &on);
+            if table.layout != Layout::AtExDate {
+                age(terms, self.terms.t - terms.t, clamped_sigma, &mut premium);
+            }
             whole = whole | (inside & self.bound(table, &Reading { terms, on, european }, before, &mut premium));
             out = Taylor(core::array::from_fn(|i| L::select(inside, premium.0[i], out.0[i])));
             if table.layout == Layout::Now {
@@ -284,38 +315,36 @@ impl PremiumTables {
         whole
     }
 
-    /// The table's own rates, at the time of `terms`.
-    fn clock(&self, terms: &Terms, table: &Table) -> Clock {
+    /// The rates and the time of `terms`, as `table` is to be read there.
+    fn clock<'a, const ALL: bool>(&self, terms: &Terms, table: &'a Table) -> Clock<'a> {
         let age = if table.layout == Layout::AtExDate { self.terms.t - terms.t } else { 0.0 };
-        let Terms { r, b, .. } = self.terms;
-        let (a, a_r) = collected(&self.terms, table.stop, table.stop - 1e-12 * self.right.phi());
-        Clock { r, b, t: self.terms.t - age, stop: table.stop - age, a, a_r }
+        let (stop, moved) = (table.stop - age, [terms.r - self.terms.r, terms.b - self.terms.b]);
+        let (a, a_r) = collected(terms, stop, stop - 3.0 * DATE_SLACK * self.right.phi());
+        let needed = ALL || moved.iter().any(|by| *by != 0.0);
+        let rates = (needed && table.has_premium()).then(|| table.rates(&self.terms));
+        Clock { r: terms.r, b: terms.b, t: self.terms.t - age, stop, a, a_r, rates, moved }
     }
+}
 
-    /// Carries a premium to the rates and, for tables of the premium now, to the time of `terms`, to first order.
-    fn carry<L: Lanes>(&self, terms: &Terms, table: &Table, sigma: L, premium: &mut Taylor<L>) {
-        let c = |v: f64| L::splat(v);
-        let (dr, db) = (terms.r - self.terms.r, terms.b - self.terms.b);
-        let p = premium.0;
-        let dt = if table.layout == Layout::AtExDate { 0.0 } else { self.terms.t - terms.t };
-        // P_t = rP − (r − b − σ²/2)·P_x − σ²/2·P_xx in terms of x = ln X, and its derivatives in x and ln σ
-        let variance = sigma * sigma;
-        let half = variance * c(0.5);
-        let drift = c(self.terms.r - self.terms.b) - half;
-        let aged = |v: L, by_x: L, by_xx: L| c(self.terms.r) * v - drift * by_x - half * by_xx;
-        let two = c(2.0);
-        let vega = aged(p[at::L], p[at::XL], two * p[at::XXL]) + variance * (p[at::X] - two * p[at::XX]);
-        let moves = [
-            (at::ONE, aged(p[at::ONE], p[at::X], two * p[at::XX])),
-            (at::X, aged(p[at::X], two * p[at::XX], c(6.0) * p[at::XXX])),
-            (at::XX, aged(p[at::XX], c(3.0) * p[at::XXX], c(12.0) * p[at::XXXX])),
-            (at::L, vega),
-        ];
-        for (i, by_t) in moves {
-            premium.0[i] = by_t.mul_add(c(dt), premium.0[i]);
-        }
-        premium.0[at::ONE] = premium.0[at::ONE] + p[at::R] * c(dr) + p[at::B] * c(db);
-        premium.0[at::L] += p[at::RL] * c(dr);
+/// Carries a premium `dt` years on, to first order.
+fn age<L: Lanes>(terms: &Terms, dt: f64, sigma: L, premium: &mut Taylor<L>) {
+    let c = |v: f64| L::splat(v);
+    let p = premium.0;
+    // P_t = rP − (r − b − σ²/2)·P_x − σ²/2·P_xx in terms of x = ln X, and its derivatives in x and ln σ
+    let variance = sigma * sigma;
+    let half = variance * c(0.5);
+    let drift = c(terms.r - terms.b) - half;
+    let aged = |v: L, by_x: L, by_xx: L| c(terms.r) * v - drift * by_x - half * by_xx;
+    let two = c(2.0);
+    let vega = aged(p[at::L], p[at::XL], two * p[at::XXL]) + variance * (p[at::X] - two * p[at::XX]);
+    let moves = [
+        (at::ONE, aged(p[at::ONE], p[at::X], two * p[at::XX])),
+        (at::X, aged(p[at::X], two * p[at::XX], c(6.0) * p[at::XXX])),
+        (at::XX, aged(p[at::XX], c(3.0) * p[at::XXX], c(12.0) * p[at::XXXX])),
+        (at::L, vega),
+    ];
+    for (i, by_t) in moves {
+        premium.0[i] = by_t.mul_add(c(dt), premium.0[i]);
     }
 }
 
@@ -336,13 +365,35 @@ impl Tile {
 }
 
 impl Table {
-    fn serves_age(&self, age: f64) -> bool {
+    /// Whether there is anything to read.
+    fn has_premium(&self) -> bool {
+        !matches!(self.layout, Layout::European | Layout::LowerStrike(_))
+    }
+
+    fn serves_age(&self, age: f64, terms: &Terms) -> bool {
+        let next = terms.divs.first().map_or(terms.t, |d| d.t);
         match self.layout {
             Layout::European | Layout::LowerStrike(_) => true,
             Layout::AtExDate => age < self.stop - 1e-6,
-            Layout::Now | Layout::Anchored => age <= AGE,
+            Layout::Now | Layout::Anchored => age <= AGE.min(AGE_PART * next),
         }
     }
+}
+
+/// The tiles that cover `band`.
+fn tiles(right: Right, terms: &Terms, band: &Band, scheme: Scheme) -> Vec<Tile> {
+    let mut tiles = Vec::new();
+    let sigma_ratio = sigma_ratio(right, terms);
+    for sigma in split(band.sigma, sigma_ratio, sigma_ratio.min(1.5)) {
+        let width = match scheme {
+            Scheme::Fast => 0.18f64.max((sigma.0 * sigma.1 * terms.t).sqrt()),
+            Scheme::Accurate => 0.18,
+        };
+        for k in split(band.k, width.exp(), 1.1) {
+            tiles.push(Tile { span: Span { k, sigma }, table: OnceLock::new() });
+        }
+    }
+    tiles
 }
 
 /// The terms with their live dividends only.

@@ -14,7 +14,6 @@ use super::solver::{Grid, Problem, SAME_DATE, solve};
 use crate::kernel::american::Scheme;
 use crate::kernel::dividends::Terms;
 use crate::kernel::lanes::{Lanes, Pack};
-use crate::kernel::solve::gauss_legendre;
 use std::sync::OnceLock;
 
 /// The lanes of one solve.
@@ -23,8 +22,13 @@ type Row = Pack<3>;
 const WIDE: f64 = 3.8;
 /// A boundary whose highest term in 1/K is greater than this is not fitted by the table's few strikes.
 const BEND_MAX: f64 = 0.01;
-/// Bumps of r and b for the tangents.
-const BUMP: f64 = 0.0005;
+/// Bumps of r and b for the derivatives in them.
+const BUMP: f64 = 5e-4;
+/// A boundary that the bumps move by more than this part of σ√τ is no place to measure from: call, put.
+const BOUNDARY_MOVES: [f64; 2] = [0.01, 0.03];
+
+/// The part of their terms that the derivatives in rates need where they are measured from a moving boundary.
+const SMOOTHER: f64 = 0.67;
 
 /// Sizes of a table.
 #[derive(Clone, Copy, Debug)]
@@ -39,18 +43,16 @@ struct Sizes {
 }
 
 /// Sizes of the premium and of its tangents, by scheme; a strike range wider than `WIDE_RANGE` takes one more node.
-fn sizes(scheme: Scheme, span: &Span) -> (Sizes, Sizes, usize) {
+fn sizes(scheme: Scheme, span: &Span) -> (Sizes, Sizes) {
     let more = usize::from(span.k.1 / span.k.0 > WIDE_RANGE);
     match scheme {
         Scheme::Fast => (
             Sizes { intervals: 200, steps: 50, nodes: (6, 3 + more), terms: 32 },
             Sizes { intervals: 150, steps: 40, nodes: (4, 3), terms: 24 },
-            20,
         ),
         Scheme::Accurate => (
             Sizes { intervals: 600, steps: 200, nodes: (6, 4), terms: 48 },
             Sizes { intervals: 500, steps: 150, nodes: (4, 3), terms: 40 },
-            32,
         ),
     }
 }
@@ -84,26 +86,31 @@ pub(super) struct Table {
     pub(super) sigma: Axis,
     pub(super) strike: Axis,
     /// ln(B/K), a tensor polynomial.
-    pub(super) boundary: Vec<f64>,
+    pub(super) boundary: Box<[f64]>,
     /// Length of the series' interval, in units of σ.
     pub(super) reach: f64,
-    /// Premium/K: one tensor polynomial for each Chebyshev term.
-    pub(super) premium: Vec<f64>,
-    /// The axes of the derivatives in r and b.
-    pub(super) tangent_sigma: Axis,
-    pub(super) tangent_strike: Axis,
-    /// What they are solved from; `None` where there is no premium.
-    source: Option<(Problem, Sizes)>,
-    tangents: OnceLock<Tangents>,
-    /// Nodes and weights on [0, 1] of the integral back from `stop`.
-    pub(super) gauss: Vec<(f64, f64)>,
+    /// Premium/K: one tensor polynomial for each Chebyshev term. Single precision: a coefficient is below 1 and its
+    /// error below 1e-7 of it.
+    pub(super) premium: Box<[f32]>,
+    pub(super) scheme: Scheme,
+    rates: OnceLock<Rates>,
 }
 
-/// The tensors of ∂(premium/K)/∂r and ∂b, at fixed X and boundary.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Tangents {
-    pub(super) by_r: Vec<f64>,
-    pub(super) by_b: Vec<f64>,
+/// How boundary and premium move with the rates, measured along the moving boundary: ∂/∂r and ∂/∂b.
+#[derive(Clone, Debug)]
+pub(super) struct Rates {
+    /// Tensors of ln(B/K), of [`Rates::NODES`].
+    pub(super) boundary: [[f64; RATE_NODES]; 2],
+    /// Tensors of premium/K by Chebyshev term.
+    pub(super) premium: Box<[[[f32; RATE_NODES]; 2]]>,
+}
+
+/// Coefficients of one tensor of the derivatives in rates.
+pub(super) const RATE_NODES: usize = Rates::NODES.0 * Rates::NODES.1;
+
+impl Rates {
+    /// Volatility and strike nodes.
+    pub(super) const NODES: (usize, usize) = (4, 3);
 }
 
 impl Table {
@@ -111,29 +118,20 @@ impl Table {
     ///
     /// # Cost  1.3 to 4 ms (`Scheme::Fast`), 50 to 100 ms (`Scheme::Accurate`)
     pub(super) fn build(phi: f64, terms: &Terms, span: &Span, scheme: Scheme) -> Self {
-        let (sizes, coarse, gauss) = sizes(scheme, span);
-        let axes = |sizes: &Sizes| {
-            let (lo, hi) = span.sigma;
-            let sigma = Axis::new(lo.ln(), hi.ln(), sizes.nodes.0);
-            (sigma, Axis::new(1.0 / span.k.1, 1.0 / span.k.0, sizes.nodes.1))
-        };
-        let (sigma, strike) = axes(&sizes);
-        let (tangent_sigma, tangent_strike) = axes(&coarse);
+        let (sizes, _) = sizes(scheme, span);
+        let (lo, hi) = span.sigma;
         let mut table = Table {
             phi,
             span: *span,
             layout: Layout::European,
             stop: 0.0,
-            sigma,
-            strike,
-            boundary: Vec::new(),
+            sigma: Axis::new(lo.ln(), hi.ln(), sizes.nodes.0),
+            strike: Axis::new(1.0 / span.k.1, 1.0 / span.k.0, sizes.nodes.1),
+            boundary: Box::default(),
             reach: 1.0,
-            premium: Vec::new(),
-            tangent_sigma,
-            tangent_strike,
-            source: None,
-            tangents: OnceLock::new(),
-            gauss: gauss_legendre(gauss),
+            premium: Box::default(),
+            scheme,
+            rates: OnceLock::new(),
         };
         let start = start(phi, terms, span);
         match start {
@@ -146,17 +144,16 @@ impl Table {
             Start::Now | Start::At(_) => {}
         }
         table.stop = if let Start::At(date) = start { date } else { 0.0 };
-        if !table.fill(terms, &sizes, &coarse) {
+        if !table.fill(terms, &sizes) {
             table.stop = 0.0;
-            table.fill(terms, &sizes, &coarse);
+            table.fill(terms, &sizes);
         }
         table
     }
 
     /// Solves and fits; false if the layout at an ex-date does not suit, because some lanes have no boundary there.
-    fn fill(&mut self, terms: &Terms, sizes: &Sizes, coarse: &Sizes) -> bool {
-        let problem =
-            Problem { phi: self.phi, terms: terms.clone(), stop: self.stop, continuous: continuous(self.phi, terms) };
+    fn fill(&mut self, terms: &Terms, sizes: &Sizes) -> bool {
+        let problem = self.problem(terms);
         let pairs = lanes(&self.sigma, &self.strike);
         let profiles = profiles(&problem, &pairs, &ends(&problem, &pairs), sizes);
         let bounded = profiles.iter().all(|p| p.boundary.is_some())
@@ -175,19 +172,33 @@ impl Table {
             .map(|p| if bounded { p.boundary.unwrap_or(p.edge) } else { p.k.ln() - outward * anchor * p.sigma })
             .collect();
         let relative = profiles.iter().zip(&from).map(|(p, from)| vec![from - p.k.ln()]).collect::<Vec<_>>();
-        self.boundary = fit_tensor(&self.sigma, &self.strike, &relative);
+        self.boundary = fit_tensor(&self.sigma, &self.strike, &relative).into();
         let reaches = profiles.iter().zip(&from).map(|(p, from)| (p.far() - from) * outward / p.sigma);
         self.reach = reaches.fold(0.0, f64::max);
         let terms_kept = self.terms_kept(sizes, terms);
-        let series = Lobatto::new(terms_kept);
+        let series = Lobatto::of(terms_kept);
         let sampled: Vec<Vec<f64>> = profiles
             .iter()
             .zip(&from)
             .map(|(p, from)| series.coefficients(|u| p.premium(from + outward * p.sigma * self.place(u)) / p.k))
             .collect();
-        self.premium = fit_tensor(&self.sigma, &self.strike, &sampled);
-        self.source = Some((problem, Sizes { terms: coarse.terms * terms_kept / sizes.terms, ..*coarse }));
+        self.premium = fit_tensor(&self.sigma, &self.strike, &sampled).iter().map(|c| *c as f32).collect();
         true
+    }
+
+    fn problem(&self, terms: &Terms) -> Problem {
+        Problem { phi: self.phi, terms: terms.clone(), stop: self.stop, continuous: continuous(self.phi, terms) }
+    }
+
+    /// How many terms the series has.
+    pub(super) fn n_terms(&self) -> usize {
+        self.premium.len() / (self.sigma.len() * self.strike.len())
+    }
+
+    /// Bytes held.
+    pub(super) fn bytes(&self) -> usize {
+        let rates = self.rates.get().map_or(0, |rates| size_of_val(&*rates.premium));
+        size_of::<Self>() + size_of_val(&*self.boundary) + size_of_val(&*self.premium) + rates
     }
 
     /// The highest term in 1/K of ln(B/K). It is small, but where a put's dividend is worth about the interest on the
@@ -222,52 +233,69 @@ impl Table {
         local_slope(&self.boundary, (&self.sigma, s), (&self.strike, x))[0] + k.ln()
     }
 
-    /// The derivatives in r and b. They cost more than the table itself and implied volatilities do without them, so
-    /// they are solved when they are first read.
-    pub(super) fn tangents(&self) -> &Tangents {
-        self.tangents.get_or_init(|| match &self.source {
-            Some((problem, sizes)) => self.fit_tangents(problem, sizes),
-            None => Tangents::default(),
-        })
+    /// How the table moves with the rates; `terms` are those it was built at. They cost as much as the table itself,
+    /// so they are solved when they are first read.
+    pub(super) fn rates(&self, terms: &Terms) -> &Rates {
+        self.rates.get_or_init(|| self.fit_rates(terms))
     }
 
-    /// Fits ∂/∂r and ∂/∂b of the premium, sampled where the base table samples.
-    fn fit_tangents(&self, base: &Problem, sizes: &Sizes) -> Tangents {
-        let r_bump = BUMP.min(0.5 * base.terms.r);
-        let r_ends = if r_bump > 1e-5 { (-r_bump, r_bump) } else { (0.0, 1e-3) };
-        let width = r_ends.1 - r_ends.0;
-        Tangents {
-            by_r: self.tangent(base, sizes, |terms, up| terms.r += if up { r_ends.1 } else { r_ends.0 }, width),
-            by_b: self.tangent(base, sizes, |terms, up| terms.b += if up { BUMP } else { -BUMP }, 2.0 * BUMP),
-        }
-    }
-
-    fn tangent(&self, base: &Problem, sizes: &Sizes, bump: impl Fn(&mut Terms, bool), width: f64) -> Vec<f64> {
-        let pairs = lanes(&self.tangent_sigma, &self.tangent_strike);
-        // the same grids up and down, so that what remains of the grid's error cancels
-        let grids = ends(base, &pairs);
-        let [down, up] = [false, true].map(|up| {
-            let mut problem = base.clone();
-            bump(&mut problem.terms, up);
-            profiles(&problem, &pairs, &grids, sizes)
+    /// Solves at moved rates and compares, boundary with boundary and premium at equal distances from it.
+    fn fit_rates(&self, terms: &Terms) -> Rates {
+        let base = self.problem(terms);
+        let (main, coarse) = sizes(self.scheme, &self.span);
+        let (sigma, strike) = (self.sigma.with(Rates::NODES.0), self.strike.with(Rates::NODES.1));
+        let pairs = lanes(&sigma, &strike);
+        // the same grids for all, so that what remains of the grid's error cancels
+        let grids = ends(&base, &pairs);
+        let bump = BUMP.min(0.5 * terms.r);
+        // at r ≤ 0 one side only: there is a kink at 0
+        let (r_down, r_up) = if bump > 1e-5 { (-bump, bump) } else { (0.0, 2.0 * BUMP) };
+        let solved = [(r_down, 0.0), (r_up, 0.0), (0.0, -BUMP), (0.0, BUMP)].map(|(dr, db)| {
+            let terms = Terms { r: terms.r + dr, b: terms.b + db, ..terms.clone() };
+            profiles(&Problem { terms, ..base.clone() }, &pairs, &grids, &coarse)
         });
-        let series = Lobatto::new(sizes.terms);
-        let sample = |(up, down): (&Profile, &Profile)| {
-            let from = self.boundary_at(up.k, up.sigma);
-            series.coefficients(|u| {
-                let x = from - self.phi * up.sigma * self.place(u);
-                (up.premium(x) - down.premium(x)) / (width * up.k)
-            })
+        let steady = |lane: usize| {
+            let most = BOUNDARY_MOVES[usize::from(self.phi < 0.0)] * pairs[lane].1 * (terms.t - self.stop).sqrt();
+            let at = |i: usize| solved[i][lane].boundary.unwrap_or(f64::INFINITY);
+            (at(1) - at(0)).abs() <= most && (at(3) - at(2)).abs() <= most
         };
-        let sampled: Vec<Vec<f64>> = up.iter().zip(&down).map(sample).collect();
-        fit_tensor(&self.tangent_sigma, &self.tangent_strike, &sampled)
+        let bounded = self.layout != Layout::Anchored && (0..pairs.len()).all(steady);
+        let from = |p: &Profile| match p.boundary {
+            Some(boundary) if bounded => boundary,
+            _ => self.boundary_at(p.k, p.sigma),
+        };
+        let moves = |[low, high, down, up]: [f64; 4]| [(high - low) / (r_up - r_down), (up - down) / (2.0 * BUMP)];
+        let at = |lane: usize, f: &dyn Fn(&Profile) -> f64| moves(core::array::from_fn(|i| f(&solved[i][lane])));
+        let boundary = |part: usize| {
+            let values: Vec<Vec<f64>> = (0..pairs.len()).map(|lane| vec![at(lane, &from)[part]]).collect();
+            let fitted = fit_tensor(&sigma, &strike, &values);
+            core::array::from_fn(|i| fitted[i])
+        };
+        // measured from a boundary that moves along, they have no kink
+        let part = if bounded { SMOOTHER } else { 1.0 };
+        let series = Lobatto::of((coarse.terms as f64 * part * self.n_terms() as f64 / main.terms as f64) as usize);
+        let premium = |part: usize| {
+            let sampled = (0..pairs.len()).map(|lane| {
+                series.coefficients(|u| {
+                    let away = -self.phi * pairs[lane].1 * self.place(u);
+                    at(lane, &|p| p.premium(from(p) + away) / p.k)[part]
+                })
+            });
+            fit_tensor(&sigma, &strike, &sampled.collect::<Vec<_>>())
+        };
+        let fitted = [premium(0), premium(1)];
+        let term = |term: usize| {
+            core::array::from_fn(|part| core::array::from_fn(|i| fitted[part][term * RATE_NODES + i] as f32))
+        };
+        Rates { boundary: [boundary(0), boundary(1)], premium: (0..fitted[0].len() / RATE_NODES).map(term).collect() }
     }
 }
 
 /// Every (strike, volatility) of two axes, volatilities running fastest.
 fn lanes(sigma: &Axis, strike: &Axis) -> Vec<(f64, f64)> {
-    let of = |k: &f64| sigma.nodes.iter().map(move |s| (*k, s.exp())).collect::<Vec<_>>();
-    strike.nodes.iter().map(|inverse| 1.0 / inverse).flat_map(|k| of(&k)).collect()
+    let volatilities: Vec<f64> = sigma.nodes().iter().map(|s| s.exp()).collect();
+    let of = |k: f64| volatilities.iter().map(move |sigma| (k, *sigma)).collect::<Vec<_>>();
+    strike.nodes().iter().flat_map(|inverse| of(1.0 / inverse)).collect()
 }
 
 /// Distance from the strike towards exercise, in units of σ, that every lane's grid covers.
