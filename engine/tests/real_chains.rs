@@ -42,7 +42,7 @@ fn calibrate(name: &str) -> Option<Done> {
     println!("{name}: again in {:?}", clock.elapsed());
     for ((a, b), s) in slices.iter().zip(&again).zip(&recorded.slices) {
         // the premium is read at the volatility of the curve now, and at that of the pair before: as exact as its tables
-        let (moved, known) = ((a.fwd / b.fwd - 1.0).abs(), (0.1 * a.fwd_error / a.fwd).min(2e-4));
+        let (moved, known) = ((a.fwd / b.fwd - 1.0).abs(), 0.2 * a.fwd_error / a.fwd);
         assert!(
             moved < known.max(3e-5) || a.fwd.is_nan(),
             "{name} {}: the forward moved from {} ± {} to {}",

@@ -2,12 +2,14 @@
 
 use super::borrow::Carry;
 use super::clean::Quotes;
+use super::searched::{Before, Searched, key};
 use super::{Calibrated, Draft, Drop, SliceInput, SliceState};
 use crate::contract::{Right, Style};
-use crate::early::{BySigma, Early, Here, european};
+use crate::early::{BySigma, Early, Here, european, plain};
 use crate::kernel::american::PricerAt;
 use crate::kernel::black76::Horizon;
 use crate::kernel::dividends::Terms;
+use crate::kernel::greeks::Greeks;
 use crate::kernel::implied::{Near, Sought, implied, implied_near};
 use crate::kernel::lanes::{BLOCK, Block, Lanes, Mask};
 use crate::store::ladder::Ladder;
@@ -20,25 +22,28 @@ const UNKNOWN: f64 = 0.3;
 
 /// Implied volatilities of a slice on its carry, into `draft.out`.
 pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, draft: &mut Draft) {
-    let Draft { terms, quotes, out, .. } = draft;
+    let Draft { terms, quotes, out, found, .. } = draft;
     state.last = Some((carry.fwd, carry.b));
     out.begin(carry, quotes);
     terms.b = carry.b;
     if carry.fwd.is_nan() || carry.s <= terms.a(0.0) {
         return;
     }
-    let SliceState { ladder, early, sigma, .. } = state;
+    let SliceState { ladder, early, sigma, searched, .. } = state;
     start_vols((input, terms, carry.fwd), quotes, ladder, sigma);
     let here = Here { style: input.style, s: carry.s, terms, step: input.step };
     if input.style == Style::American {
         early.prepare(ladder, terms);
         early.refresh(&here, ladder, sigma, 0..ladder.blocks());
     }
+    let mut memory = Memory { before: Before::new(searched), now: found };
+    memory.now.clear();
     for block in 0..ladder.blocks() {
         for right in [Right::Call, Right::Put] {
-            imply_sides(&Side { here, right, block, ladder, early, quotes }, sigma, out);
+            imply_sides(&Side { here, right, block, ladder, early, quotes }, sigma, &mut memory, out);
         }
     }
+    core::mem::swap(searched, found);
     for (row, &two_sided) in quotes.two_sided.iter().enumerate() {
         if two_sided {
             out.used[row] = out.vol_ask[row].is_finite() && out.vol_mid[row].is_finite();
@@ -74,38 +79,92 @@ struct Side<'a> {
     quotes: &'a Quotes,
 }
 
+/// Searches of the last pass, and those that this one needs or keeps.
+struct Memory<'a> {
+    before: Before<'a>,
+    now: &'a mut Vec<Searched>,
+}
+
 /// Bid, mid and ask of one right of a block: the mid from the last curve's volatility, bid and ask from the mid's.
-fn imply_sides(side: &Side<'_>, sigma: &[f64], out: &mut Calibrated) {
+fn imply_sides(side: &Side<'_>, sigma: &[f64], memory: &mut Memory<'_>, out: &mut Calibrated) {
     let Side { here, right, block, ladder, early, quotes } = *side;
     let k = ladder.block(block);
-    let (bid, ask) = (ladder.gather(right, block, &quotes.bid), ladder.gather(right, block, &quotes.ask));
     let premium = early.by_sigma(&here, right, block);
-    let start = Block::load(&sigma[block * BLOCK..]);
-    let mut find = |price: Block, start: Block| {
+    let mut find = |which: usize, column: &[f64], start: Block| {
+        let price = ladder.gather(right, block, column);
         let near = imply_block(&here, right, (k, price, start), &premium);
         let allowed = near.sigma * Block::splat(ALLOWED.0) + (near.sigma - start).abs() * Block::splat(ALLOWED.1);
         let sure = premium.doubt(near.sigma).le(allowed * near.vega);
-        if !(near.wanted & !sure).any() {
+        let open = near.wanted & !sure;
+        if !open.any() {
             return near.sigma;
         }
-        let searched = search(side, (k, price, start));
         let mut numbers = [0.0; BLOCK];
-        Block::select(sure, near.sigma, searched).store(&mut numbers);
-        for (lane, number) in numbers.iter_mut().enumerate() {
-            let sought = near.wanted.lane(lane) && ladder.is_listed(right, block * BLOCK + lane);
-            out.searched += u32::from(sought && !sure.lane(lane));
-            *number = if near.wanted.lane(lane) { *number } else { f64::NAN };
-        }
+        near.sigma.store(&mut numbers);
+        out.searched += settle(side, which, (price, start), (open, &mut numbers), memory);
         Block::load(&numbers)
     };
-    let mid = find(ladder.gather(right, block, &quotes.mid), start);
-    let near = Block::select(mid.gt(Block::splat(0.0)), mid, start);
-    let (low, high) = (find(bid, near), find(ask, near));
+    let mid = find(0, &quotes.mid, start_of(sigma, block));
+    let near = Block::select(mid.gt(Block::splat(0.0)), mid, start_of(sigma, block));
+    let (low, high) = (find(1, &quotes.bid, near), find(2, &quotes.ask, near));
     for (vol, column) in [(low, &mut out.vol_bid), (mid, &mut out.vol_mid), (high, &mut out.vol_ask)] {
         let mut numbers = [0.0; BLOCK];
         vol.store(&mut numbers);
         ladder.scatter(right, block, &numbers, column);
     }
+}
+
+fn start_of(sigma: &[f64], block: usize) -> Block {
+    Block::load(&sigma[block * BLOCK..])
+}
+
+/// Volatilities of the `open` lanes, from the last pass's searches where those still say something, else from a search,
+/// which is counted.
+fn settle(
+    side: &Side<'_>,
+    which: usize,
+    (price, start): (Block, Block),
+    (open, numbers): (<Block as Lanes>::Mask, &mut [f64; BLOCK]),
+    memory: &mut Memory<'_>,
+) -> u32 {
+    let Side { here, right, block, ladder, .. } = *side;
+    let k = ladder.block(block);
+    let floor = floor(&here, right, k);
+    let mut known: [Option<Searched>; BLOCK] = [None; BLOCK];
+    let mut left = [false; BLOCK];
+    for lane in 0..BLOCK {
+        if !open.lane(lane) {
+            continue;
+        }
+        let remembered = memory.before.get(key(block, right, which, lane), &here, (price.lane(lane), floor.lane(lane)));
+        if let Some((searched, vol)) = remembered {
+            (known[lane], numbers[lane]) = (Some(searched), vol);
+        } else {
+            left[lane] = true;
+        }
+    }
+    if left.contains(&true) {
+        let found = search(side, (k, price, start));
+        let greeks = valued(side, k, found);
+        for lane in (0..BLOCK).filter(|&lane| left[lane]) {
+            numbers[lane] = found.lane(lane);
+            let pair = (price.lane(lane), numbers[lane]);
+            known[lane] = Some(Searched::new(key(block, right, which, lane), pair, here.s, &greeks, lane));
+        }
+    }
+    memory.now.extend(known.iter().flatten());
+    (0..BLOCK).map(|lane| u32::from(left[lane] && ladder.is_listed(right, block * BLOCK + lane))).sum()
+}
+
+/// Greeks at the volatilities that a search found.
+fn valued(side: &Side<'_>, k: Block, sigma: Block) -> Greeks<Block> {
+    let tables = side.early.pricer(&side.here, side.right).filter(|_| side.here.style == Style::American);
+    let european = plain(side.right, &side.here, k, sigma);
+    let Some(tables) = tables else { return european };
+    let american = tables.greeks(k, sigma);
+    // beyond the band of the tables
+    let missing = !american.vega.abs().lt(Block::splat(f64::INFINITY));
+    Greeks::select(missing, &european, &american)
 }
 
 /// Volatilities of one right of a block, from what is remembered of early exercise.

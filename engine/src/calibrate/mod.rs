@@ -6,6 +6,7 @@ pub mod clean;
 pub mod forward;
 pub mod implied;
 pub mod premium;
+mod searched;
 
 use crate::contract::{ForwardBasis, Right, Style};
 use crate::early::Early;
@@ -16,6 +17,7 @@ use clean::{Quotes, clean_quotes};
 use forward::{Pair, Parity, fit_forward, pair_quotes};
 use implied::imply_vols;
 use premium::refine_forward;
+use searched::Searched;
 
 /// Everything that one (root, expiry) is calibrated from.
 #[derive(Clone, Copy, Debug)]
@@ -108,6 +110,8 @@ pub struct SliceState {
     pub last: Option<(f64, f64)>,
     /// The last refined forward less the one that early exercise was not taken out of, currency per share.
     shift: f64,
+    /// Volatilities that the last pass had to search for, or to remember.
+    searched: Vec<Searched>,
 }
 
 impl SliceState {
@@ -117,6 +121,7 @@ impl SliceState {
             self.ladder = Ladder::new(input.strike_milli, input.right);
             self.early.forget();
             self.sigma.clear();
+            self.searched.clear();
         }
     }
 }
@@ -134,6 +139,7 @@ pub struct Draft {
     pub parity: Parity,
     premium: premium::Room,
     sorted: Vec<(f64, f64)>,
+    found: Vec<Searched>,
     /// The result.
     pub out: Calibrated,
 }

@@ -1,0 +1,82 @@
+//! What a bracketed search found, kept for the next pass: a search costs twenty valuations, and the price of a contract
+//! that needed one mostly stands still. Never: a search.
+
+use crate::contract::Right;
+use crate::early::Here;
+use crate::kernel::greeks::Greeks;
+use crate::kernel::lanes::{Block, Lanes};
+
+/// The market may move by this part of a price's time value before one without a volatility is searched again.
+const STILL_NONE: f64 = 0.25;
+/// A volatility may move by this part of itself before it is searched again: what is left of third order is then 1e-4.
+const STILL_NEAR: f64 = 0.08;
+/// The spot may move by this part of a standard deviation at the volatility found.
+const SPOT_MOVE: f64 = 0.05;
+
+/// One price of one contract, and its volatility.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Searched {
+    key: u32,
+    price: f64,
+    s: f64,
+    /// NaN: none.
+    sigma: f64,
+    /// Derivatives of the value there.
+    delta: f32,
+    vega: f32,
+    volga: f32,
+    ultima: f32,
+}
+
+/// Where a volatility belongs, ascending in the order in which they are looked for.
+pub(super) fn key(block: usize, right: Right, side: usize, lane: usize) -> u32 {
+    u32::try_from(((block * 2 + right as usize) * 3 + side) * Block::N + lane).unwrap_or(u32::MAX)
+}
+
+impl Searched {
+    /// Lane `lane` of a search: `greeks` at the volatilities that were found.
+    pub(super) fn new(key: u32, (price, sigma): (f64, f64), s: f64, greeks: &Greeks<Block>, lane: usize) -> Self {
+        let of = |x: Block| x.lane(lane) as f32;
+        let (delta, vega) = (of(greeks.delta), of(greeks.vega));
+        Self { key, price, s, sigma, delta, vega, volga: of(greeks.volga), ultima: of(greeks.ultima) }
+    }
+
+    /// The volatility of `price` now, if the market is near enough; `floor` is what the price must exceed.
+    fn now(&self, here: &Here<'_>, price: f64, floor: f64) -> Option<f64> {
+        let (dp, ds) = (price - self.price, here.s - self.s);
+        if self.sigma.is_nan() {
+            return (dp.abs() + ds.abs() < STILL_NONE * (price - floor)).then_some(f64::NAN);
+        }
+        let gap = dp - f64::from(self.delta) * ds;
+        let vega = f64::from(self.vega);
+        let newton = gap / vega;
+        let (h2, h3) = (f64::from(self.volga) / vega, f64::from(self.ultima) / vega);
+        let step = newton * (1.0 - 0.5 * h2 * newton + (0.5 * h2 * h2 - h3 / 6.0) * newton * newton);
+        let near = newton.abs().max(step.abs()) < STILL_NEAR * self.sigma
+            && ds.abs() < SPOT_MOVE * self.s * self.sigma * here.terms.t.sqrt();
+        near.then_some(self.sigma + step)
+    }
+}
+
+/// The searches of the last pass, asked in their order.
+pub(super) struct Before<'a>(&'a [Searched]);
+
+impl<'a> Before<'a> {
+    pub(super) fn new(all: &'a [Searched]) -> Self {
+        Self(all)
+    }
+
+    /// What was found under a key, and what it says of `price` now.
+    pub(super) fn get(&mut self, key: u32, here: &Here<'_>, (price, floor): (f64, f64)) -> Option<(Searched, f64)> {
+        while let Some((first, rest)) = self.0.split_first() {
+            if first.key > key {
+                return None;
+            }
+            self.0 = rest;
+            if first.key == key {
+                return Some((*first, first.now(here, price, floor)?));
+            }
+        }
+        None
+    }
+}
