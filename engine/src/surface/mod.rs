@@ -101,28 +101,34 @@ impl Curve {
     /// # Shapes   three slices of one length, any
     /// # Cost     about 3 ns a strike
     pub fn rows(&self, strike_milli: &[u32], vol: &mut [f64], conf: &mut [f64]) {
-        let rows = strike_milli.len().min(vol.len()).min(conf.len());
-        let mut row = 0;
-        while row < rows {
-            // where each lane's strike begins, and what follows the last
-            let (mut begins, mut ratio, mut lanes) = ([row; Block::N + 1], [1.0; Block::N], 0);
-            while row < rows {
-                if row == begins[0] || strike_milli[row] != strike_milli[row - 1] {
+        let n = strike_milli.len().min(vol.len()).min(conf.len());
+        let (strike_milli, vol, conf) = (&strike_milli[..n], &mut vol[..n], &mut conf[..n]);
+        let by_fwd = 1e-3 / self.fwd;
+        let mut first = 0;
+        while first < n {
+            // the rows of at most eight strikes
+            let (mut ratio, mut lanes, mut end, mut strike) = ([1.0; Block::N], 0, first, None);
+            while end < n {
+                if strike != Some(strike_milli[end]) {
                     if lanes == Block::N {
                         break;
                     }
-                    (begins[lanes], ratio[lanes]) = (row, f64::from(strike_milli[row]) * 1e-3 / self.fwd);
+                    strike = Some(strike_milli[end]);
+                    ratio[lanes] = f64::from(strike_milli[end]) * by_fwd;
                     lanes += 1;
                 }
-                row += 1;
+                end += 1;
             }
-            begins[lanes] = row;
             let (vols, confs) = self.at_ratio(Block::load(&ratio));
-            for lane in 0..lanes {
-                let own = begins[lane]..begins[lane + 1];
-                vol[own.clone()].fill(vols.lane(lane));
-                conf[own].fill(confs.lane(lane));
+            let mut found = [[0.0; Block::N]; 2];
+            vols.store(&mut found[0]);
+            confs.store(&mut found[1]);
+            let mut lane = 0;
+            for row in first..end {
+                lane += usize::from(row > first && strike_milli[row] != strike_milli[row - 1]);
+                (vol[row], conf[row]) = (found[0][lane % Block::N], found[1][lane % Block::N]);
             }
+            first = end;
         }
     }
 
