@@ -52,7 +52,7 @@ struct Place {
     /// Derivatives of its logarithm in k.
     slope: Block,
     bend: Block,
-    /// du/dk and d²u/dk² in knots, both doubled: g counts twice in ln w; and half the square of the first.
+    /// Twice du/dk and d²u/dk² in knots, and twice the square of du/dk: g counts twice in ln w.
     rise: Block,
     turn: Block,
     rise2: Block,

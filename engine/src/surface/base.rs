@@ -220,7 +220,7 @@ fn total(of: Block) -> f64 {
 /// The base nearest to the points, each weighted by its precision and losing weight as an outlier, held by the prior.
 ///
 /// # Domain   any points, none included: then the prior's base
-/// # Cost     about 60 ns a round and 4 ns more for each point
+/// # Cost     0.25 µs for 7 points, 0.5 µs for 30
 #[must_use]
 pub fn fit_base(points: &Points, prior: &Prior, t: f64) -> Base {
     if points.is_empty() {

@@ -88,7 +88,7 @@ impl Spline {
         self.coef.resize(n + 3, 0.0);
     }
 
-    /// The coefficients: three more than intervals, at least four.
+    /// The coefficients: three more than intervals, at least four; coefficient `i` matters most at knot `i − 1`.
     #[must_use]
     pub fn coef(&self) -> &[f64] {
         &self.coef
@@ -104,12 +104,6 @@ impl Spline {
     #[must_use]
     pub fn intervals(&self) -> usize {
         self.coef.len() - 3
-    }
-
-    /// The place where coefficient `i` matters most: knot `i − 1`.
-    #[must_use]
-    pub fn place(&self, i: usize) -> f64 {
-        self.start + (i as f64 - 1.0) * self.step
     }
 
     /// First and last knot.
