@@ -6,9 +6,9 @@ mod truth;
 use engine::contract::Style;
 use engine::kernel::dividends::Dividend;
 use engine::surface::arbitrage::durrleman;
-use engine::surface::{Curve, SurfaceInput, fit};
+use engine::surface::{Curve, Fitter, SurfaceInput, fit};
 use proptest::prelude::*;
-use truth::{Market, calibrate, curves, quantile};
+use truth::{Market, calibrate, curves, quantile, surface_inputs};
 
 #[test]
 fn forward_error_is_below_a_tenth_of_the_parity_half_spread() {
@@ -110,6 +110,51 @@ fn no_arbitrage_is_left_inside_the_quoted_strikes() {
     println!("least density factor {butterfly:.2e}, greatest calendar crossing {calendar:.2e}");
     assert!(butterfly > -1e-3, "density factor {butterfly}");
     assert!(calendar < 1e-3, "calendar crossing {calendar}");
+}
+
+/// Volatility and confidence of every row, by bits.
+fn bits(inputs: &[SurfaceInput], curves: &[Curve]) -> Vec<(u64, u64)> {
+    let mut out = Vec::new();
+    for (input, curve) in inputs.iter().zip(curves) {
+        let (mut vol, mut conf) = (vec![0.0; input.right.len()], vec![0.0; input.right.len()]);
+        curve.rows(input.strike_milli, &mut vol, &mut conf);
+        out.extend(vol.iter().zip(&conf).map(|(v, c)| (v.to_bits(), c.to_bits())));
+    }
+    out
+}
+
+#[test]
+fn a_fit_depends_on_its_quotes_alone() {
+    let mut fitter = Fitter::default();
+    for seed in 0..30 {
+        let market = Market::draw(seed);
+        let done = calibrate(&market);
+        let inputs = surface_inputs(&market, &done);
+        // chains of different lengths and sizes one after the other
+        let inputs = &inputs[..2 + seed as usize % (inputs.len() - 1)];
+        assert_eq!(bits(inputs, fitter.fit(inputs)), bits(inputs, &fit(inputs)), "seed {seed}");
+    }
+}
+
+#[test]
+fn rows_read_at_once_equal_those_read_one_by_one() {
+    for seed in 0..10 {
+        let market = Market::draw(seed);
+        let done = calibrate(&market);
+        let inputs = surface_inputs(&market, &done);
+        let curves = fit(&inputs);
+        for (input, curve) in inputs.iter().zip(&curves) {
+            for n in [0, 1, 2, 15, 16, 17, input.right.len()].into_iter().filter(|&n| n <= input.right.len()) {
+                let input = SurfaceInput { strike_milli: &input.strike_milli[..n], right: &input.right[..n], ..*input };
+                let alone = |&k: &u32| (curve.vol(f64::from(k) * 1e-3), curve.confidence(f64::from(k) * 1e-3));
+                let alone = input.strike_milli.iter().map(alone);
+                for (i, ((vol, conf), (v, c))) in alone.zip(bits(&[input], core::slice::from_ref(curve))).enumerate() {
+                    let (v, c) = (f64::from_bits(v), f64::from_bits(c));
+                    assert!((v / vol - 1.0).abs() < 1e-12 && (c - conf).abs() < 1e-9, "row {i} of {n}: {v} for {vol}");
+                }
+            }
+        }
+    }
 }
 
 proptest! {

@@ -28,6 +28,8 @@ const ROUNDS: usize = 14;
 const SHARED_ROUNDS: usize = 3;
 /// A crossing smaller than this part of w is none.
 const CROSSING_SMALL: f64 = 1e-6;
+/// Curves that are this part of w apart at their knots do not cross between them.
+const CLOSE: f64 = 0.03;
 /// Least value of Durrleman's function at the places looked at, so that none between them is negative.
 const DENSITY_MIN: f64 = 2e-3;
 /// Crossing curves are moved this much further apart in ln σ, so that they do not cross between the places looked at.
@@ -50,7 +52,7 @@ struct Place {
     /// Derivatives of its logarithm in k.
     slope: Block,
     bend: Block,
-    /// du/dk and d²u/dk² in knots, both doubled: g counts twice in ln w; and half the square of the first.
+    /// Twice du/dk and d²u/dk² in knots, and twice the square of du/dk: g counts twice in ln w.
     rise: Block,
     turn: Block,
     rise2: Block,
@@ -196,9 +198,15 @@ impl Profile {
     /// Adds the places where this curve is out of order with a neighbour: (k, half the fall of ln w from the earlier to
     /// the later, and some more).
     fn compare(&self, other: &Curve, later: bool, out: &mut Vec<(f64, f64)>) {
+        let mut close = true;
         for (i, (&k, &own)) in self.k.iter().zip(&self.w).enumerate() {
+            // where eight knots in a row are far apart, so are the places between them
+            if i % 2 == 1 && !close {
+                continue;
+            }
             let others = other.variance_at(k);
             let (early, late) = if later { (others, own) } else { (own, others) };
+            close = early.gt(late * Block::splat(1.0 - CLOSE)).any();
             let crossed = early.gt(late * Block::splat(1.0 + CROSSING_SMALL));
             if !crossed.any() {
                 continue;

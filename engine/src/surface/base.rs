@@ -192,11 +192,12 @@ fn normal_equations(base: &Base, points: &Points) -> Normal {
     let (mut a, mut g) = ([zero; 6], [zero; 3]);
     let level = Block::splat(base.atm.ln());
     for at in (0..points.k.len()).step_by(Block::N) {
-        let [k, ln_vol, precision] = [&points.k, &points.ln_vol, &points.precision].map(|c| Block::load(&c[at..]));
+        let load = |column: &[f64]| Block::load(&column[at..]);
+        let (k, ln_vol, precision) = (load(&points.k), load(&points.ln_vol), load(&points.precision));
         let (shape, d) = base.ln_vol_jet(k);
         let miss = ln_vol - (level + shape);
         let w = precision / (precision * Block::splat(1.0 / 9.0)).mul_add(miss * miss, Block::splat(1.0));
-        let wd = d.map(|d| w * d);
+        let wd = [w * d[0], w * d[1], w * d[2]];
         for (i, j, sum) in [(0, 0, 0), (0, 1, 1), (0, 2, 2), (1, 1, 3), (1, 2, 4), (2, 2, 5)] {
             a[sum] = wd[i].mul_add(d[j], a[sum]);
         }
@@ -219,7 +220,7 @@ fn total(of: Block) -> f64 {
 /// The base nearest to the points, each weighted by its precision and losing weight as an outlier, held by the prior.
 ///
 /// # Domain   any points, none included: then the prior's base
-/// # Cost     about 60 ns a round and 4 ns more for each point
+/// # Cost     0.25 µs for 7 points, 0.5 µs for 30
 #[must_use]
 pub fn fit_base(points: &Points, prior: &Prior, t: f64) -> Base {
     if points.is_empty() {

@@ -54,10 +54,12 @@ impl Support {
         let mut ends = [[0.0; Block::N]; 2];
         for lane in 0..L::N {
             let first = at[lane] as usize;
-            let Some(own) = self.precision.get(first..).and_then(<[f64]>::first_chunk::<2>) else { continue };
-            (ends[0][lane], ends[1][lane]) = (own[0], own[1]);
+            let Some(&[low, high]) = self.precision.get(first..first + 2).and_then(<[f64]>::first_chunk) else {
+                continue;
+            };
+            (ends[0][lane], ends[1][lane]) = (low, high);
         }
-        let [low, high] = ends.map(|e| L::load(&e));
+        let [low, high] = [L::load(&ends[0]), L::load(&ends[1])];
         part.mul_add(high - low, low)
     }
 

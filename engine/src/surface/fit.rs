@@ -6,7 +6,7 @@ use super::quotes::{Candidates, StrikeQuotes};
 use super::spline::{LeastSquares, Stiffness};
 use super::{Curve, SurfaceInput, spline_place};
 use crate::kernel::elementary::ln;
-use crate::kernel::lanes::{Block, Lanes};
+use crate::kernel::lanes::{Block, Lanes, Mask};
 
 /// Knot distance on the spline's coordinate, and the most pieces.
 const KNOT_STEP: f64 = 0.12;
@@ -15,6 +15,11 @@ const PIECES_MAX: f64 = 56.0;
 const REACH: f64 = 0.6;
 /// Standard deviation of the second difference of g at [`KNOT_STEP`].
 const BEND_SD: f64 = 0.003;
+/// Fits of one curve to its quotes at most, each softer than the one before, and rounds of reweighting in each.
+const ATTEMPTS: usize = 4;
+const REWEIGHTS: usize = 3;
+/// Weights that all move by less than this part of a quote's precision have settled.
+const WEIGHT_SETTLED: f64 = 0.01;
 /// Each retry lets the spline bend this much more.
 const SOFTER: f64 = 2.5;
 /// Enough of the quotes have the curve inside their spread.
@@ -145,12 +150,14 @@ struct Problem {
 }
 
 /// How a curve meets its quotes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Judgement {
     /// Part of the two-sided quotes that the curve passes within.
     inside: f64,
     /// Two-sided quotes far off.
     outliers: u32,
+    /// Whether a weight has moved by more than [`WEIGHT_SETTLED`].
+    moved: bool,
 }
 
 impl Problem {
@@ -163,7 +170,7 @@ impl Problem {
         self.fit(curve, quotes);
         lattice.lay(curve);
         self.repair_butterflies(curve, lattice);
-        let Judgement { inside, outliers } = self.weigh(quotes);
+        let Judgement { inside, outliers, .. } = self.weigh(quotes);
         let tight = (0..quotes.len()).filter(|&i| quotes.firm[i] > 0.0).map(|i| (self.places[i], quotes.precision[i]));
         curve.support.spread(tight, &curve.spline, inside);
         curve.outliers = outliers;
@@ -185,11 +192,10 @@ impl Problem {
         self.squares.begin(&curve.spline, &self.places, quotes.len());
         let (level, half) = (Block::splat(curve.base.atm().ln()), Block::splat(0.5));
         for at in (0..quotes.k.len()).step_by(Block::N) {
-            let [k, mid, precision, firm] =
-                [&quotes.k, &quotes.mid, &quotes.precision, &quotes.firm].map(|c| Block::load(&c[at..]));
-            let shape = ln(curve.base.ratio(k * Block::splat(by_sd)));
-            (mid - shape.mul_add(half, level)).store(&mut self.squares.y[at..]);
-            (precision * firm).store(&mut self.squares.w[at..]);
+            let load = |column: &[f64]| Block::load(&column[at..]);
+            let shape = ln(curve.base.ratio(load(&quotes.k) * Block::splat(by_sd)));
+            (load(&quotes.mid) - shape.mul_add(half, level)).store(&mut self.squares.y[at..]);
+            (load(&quotes.precision) * load(&quotes.firm)).store(&mut self.squares.w[at..]);
         }
         self.set_stiffness(curve);
     }
@@ -208,41 +214,49 @@ impl Problem {
     /// Fits, reweights and softens until enough quotes are met.
     fn fit(&mut self, curve: &mut Curve, quotes: &StrikeQuotes) {
         let n = curve.spline.coef().len();
-        for attempt in 0..4 {
+        for attempt in 0..ATTEMPTS {
             self.squares.penalise(n, &self.stiffness);
-            let mut inside = 0.0;
-            for _ in 0..3 {
+            let mut met = Judgement::default();
+            for _ in 0..REWEIGHTS {
                 self.squares.solve(&mut curve.spline);
-                inside = self.weigh(quotes).inside;
+                met = self.weigh(quotes);
+                if !met.moved {
+                    break;
+                }
             }
-            if attempt == 3 || inside >= INSIDE_ENOUGH {
-                break;
+            if attempt + 1 == ATTEMPTS || met.inside >= INSIDE_ENOUGH {
+                if met.moved {
+                    self.squares.solve(&mut curve.spline);
+                }
+                return;
             }
             self.stiffness.bend.iter_mut().for_each(|b| *b /= SOFTER * SOFTER);
         }
-        self.squares.solve(&mut curve.spline);
     }
 
     /// Weighs the quotes by their distance from the curve of the last fit, an ask alone only where the curve is above.
     fn weigh(&mut self, quotes: &StrikeQuotes) -> Judgement {
         let (zero, one) = (Block::splat(0.0), Block::splat(1.0));
         let (robust, far) = (Block::splat(ROBUST_HALVES.powi(-2)), Block::splat(OUTLIER_HALVES.powi(2)));
+        let (settled, mut moved) = (Block::splat(WEIGHT_SETTLED), zero.gt(zero));
         let (mut inside, mut outliers) = (zero, zero);
         let squares = &mut self.squares;
         for at in (0..quotes.k.len()).step_by(Block::N) {
-            let [precision, firm, y, fitted] =
-                [&quotes.precision, &quotes.firm, &squares.y, &squares.fitted].map(|c| Block::load(&c[at..]));
-            let miss = fitted - y;
+            let load = |column: &[f64]| Block::load(&column[at..]);
+            let (precision, firm) = (load(&quotes.precision), load(&quotes.firm));
+            let miss = load(&squares.fitted) - load(&squares.y);
             let halves2 = miss * miss * precision;
-            let two_sided = precision / halves2.mul_add(robust, one);
-            let above = Block::select(miss.gt(zero), precision, zero);
-            Block::select(firm.gt(zero), two_sided, above).store(&mut squares.w[at..]);
+            let two_sided = one / halves2.mul_add(robust, one);
+            let above = Block::select(miss.gt(zero), one, zero);
+            let w = Block::select(firm.gt(zero), two_sided, above) * precision;
+            moved = moved | (w - load(&squares.w)).abs().gt(precision * settled);
+            w.store(&mut squares.w[at..]);
             inside += Block::select(halves2.le(one), firm, zero);
             outliers += Block::select(halves2.gt(far), firm, zero);
         }
         let count = |of: Block| (0..Block::N).map(|i| of.lane(i)).sum::<f64>();
         let n_firm = quotes.n_firm();
-        Judgement { inside: count(inside) / n_firm.max(1.0), outliers: count(outliers) as u32 }
+        Judgement { inside: count(inside) / n_firm.max(1.0), outliers: count(outliers) as u32, moved: moved.any() }
     }
 
     /// Stiffens the spline where the density would be negative; as a last resort shrinks it to the base.

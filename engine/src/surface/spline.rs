@@ -88,7 +88,7 @@ impl Spline {
         self.coef.resize(n + 3, 0.0);
     }
 
-    /// The coefficients: three more than intervals, at least four.
+    /// The coefficients: three more than intervals, at least four; coefficient `i` matters most at knot `i − 1`.
     #[must_use]
     pub fn coef(&self) -> &[f64] {
         &self.coef
@@ -104,12 +104,6 @@ impl Spline {
     #[must_use]
     pub fn intervals(&self) -> usize {
         self.coef.len() - 3
-    }
-
-    /// The place where coefficient `i` matters most: knot `i − 1`.
-    #[must_use]
-    pub fn place(&self, i: usize) -> f64 {
-        self.start + (i as f64 - 1.0) * self.step
     }
 
     /// First and last knot.
@@ -144,12 +138,12 @@ impl Spline {
         let mut c = [[0.0; Block::N]; 4];
         for lane in 0..L::N {
             let first = at[lane] as usize;
-            let Some(own) = self.coef.get(first..).and_then(<[f64]>::first_chunk::<4>) else { continue };
-            for (column, own) in c.iter_mut().zip(own) {
-                column[lane] = *own;
-            }
+            let Some(&[c0, c1, c2, c3]) = self.coef.get(first..first + 4).and_then(<[f64]>::first_chunk) else {
+                continue;
+            };
+            (c[0][lane], c[1][lane], c[2][lane], c[3][lane]) = (c0, c1, c2, c3);
         }
-        c.map(|column| L::load(&column))
+        [L::load(&c[0]), L::load(&c[1]), L::load(&c[2]), L::load(&c[3])]
     }
 
     /// Value at a place that [`Spline::locate`] found.

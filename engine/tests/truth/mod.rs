@@ -232,8 +232,8 @@ pub(crate) fn calibrate(market: &Market) -> Vec<Calibrated> {
     chain(&inputs, &mut states(inputs.len()))
 }
 
-pub(crate) fn curves(market: &Market, done: &[Calibrated]) -> Vec<Curve> {
-    let inputs: Vec<SurfaceInput> = market
+pub(crate) fn surface_inputs<'a>(market: &'a Market, done: &'a [Calibrated]) -> Vec<SurfaceInput<'a>> {
+    market
         .slices
         .iter()
         .zip(done)
@@ -247,8 +247,11 @@ pub(crate) fn curves(market: &Market, done: &[Calibrated]) -> Vec<Curve> {
             vol_ask: &c.vol_ask,
             used: &c.used,
         })
-        .collect();
-    fit(&inputs)
+        .collect()
+}
+
+pub(crate) fn curves(market: &Market, done: &[Calibrated]) -> Vec<Curve> {
+    fit(&surface_inputs(market, done))
 }
 
 pub(crate) fn quantile(x: &mut [f64], p: f64) -> f64 {
