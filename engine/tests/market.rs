@@ -178,3 +178,65 @@ fn diag() {
         println!("{k}: names {} strikes/slice {:.1} call0 {:.3} put0 {:.3} both {:.3} blind names {:.3} blind slices {:.3}", e[0], e[1] as f64/e[7] as f64, e[2] as f64/e[1] as f64, e[3] as f64/e[1] as f64, e[4] as f64/e[1] as f64, e[5] as f64/e[0] as f64, e[6] as f64/e[7] as f64);
     }
 }
+
+#[test]
+fn dump() {
+    use std::io::Write;
+    let names = names();
+    let market = &WHOLE.0;
+    let mut out = std::io::BufWriter::new(std::fs::File::create("/tmp/gen_dump.txt").unwrap());
+    let mut n: u64 = 0;
+    for book in &WHOLE.1 {
+        let tier = names[&book.underlying].tier;
+        let every: u64 = match tier { Tier::Broad => 67, Tier::Mega => 401, Tier::Weekly => 1999, Tier::Monthly => 1999, _ => 1999 };
+        for s in book.slices.iter().filter(|s| s.style == engine::contract::Style::American) {
+            let mut vals: Option<(engine::sim::SliceTruth, Vec<f64>)> = None;
+            for i in 0..s.right.len() {
+                n = n.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                if (n >> 33) % every != 0 { continue; }
+                let (t, v) = vals.get_or_insert_with(|| (market.truth(s.root, s.expiry, midday()).unwrap(), market.values(s.root, s.expiry, midday()).unwrap()));
+                let k = f64::from(s.strike_milli[i]) / 1000.0;
+                let phi = s.right[i].phi();
+                write!(out, "{:?}|{}|{}|{}|{} {} {} {} {} {} {} {} {} {}", tier, v[i], s.bid[i], s.ask[i], format!("{}_{}_{}", book.underlying, s.expiry, k), phi, t.s, k, t.terms.t, t.terms.r, t.terms.b, t.sigma(k), t.terms.divs.len(), 
+                    t.terms.divs.iter().map(|d| format!("{} {}", d.t, d.amount)).collect::<Vec<_>>().join(" ")).unwrap();
+                writeln!(out).unwrap();
+            }
+        }
+    }
+}
+
+fn cpu() -> f64 {
+    let s = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+    let f: Vec<&str> = s.rsplit(')').next().unwrap().split_whitespace().collect();
+    (f[11].parse::<f64>().unwrap() + f[12].parse::<f64>().unwrap()) / 100.0
+}
+
+fn rss() -> f64 {
+    let s = std::fs::read_to_string("/proc/self/statm").unwrap();
+    s.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() * 4096.0 / 1e6
+}
+
+#[test]
+fn timing() {
+    let r0 = rss();
+    let t = cpu();
+    let market = SimMarket::full(1, 1.0, midday(), 1.0);
+    println!("plan {:.2} s, {} MB", cpu() - t, rss() - r0);
+    let t = cpu();
+    let n = market.contracts();
+    println!("list {n}: {:.2} s, {} MB", cpu() - t, rss() - r0);
+    let t = cpu();
+    let mut books: Vec<Book> = (0..market.len()).map(|i| market.book(i, midday()).unwrap()).collect();
+    println!("books {:.2} s, {} MB", cpu() - t, rss() - r0);
+    for step in [1, 2, 3, 4, 5, 10, 11, 12, 13, 14, 20, 21, 22, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70] {
+        let now = midday() + jiff::SignedDuration::from_secs(step);
+        let t = std::time::Instant::now();
+        let c = cpu();
+        let (mut q, mut s) = (0, 0);
+        for b in &mut books { let u = market.update(b, now); q += u.quotes; s += u.slices; }
+        println!("second {step}: {q} quotes {:.4}, {s} slices, cpu {:.2} wall {:.3}", share(q, n), cpu() - c, t.elapsed().as_secs_f64());
+    }
+    println!("after {} MB", rss() - r0);
+    drop(books);
+    println!("books dropped {} MB", rss() - r0);
+}

@@ -41,6 +41,8 @@ struct Layer {
     held: f64,
     /// Years to the next layer; 0 for the last.
     dt: f64,
+    /// A dividend goes ex here, or the option expires: the value gets a corner.
+    corner: bool,
 }
 
 /// Values on the nodes of the layer that was computed last.
@@ -116,7 +118,8 @@ impl Grid {
             let n = pieces as usize * parts;
             let dt = (end - from) / n as f64;
             longest = longest.max(dt);
-            layers.extend((0..n).map(|i| Layer::new(terms, right, from + i as f64 * dt, dt)));
+            let layer = |i: usize| Layer { corner: i == 0 && from > 0.0, ..Layer::new(terms, right, from + i as f64 * dt, dt) };
+            layers.extend((0..n).map(layer));
             from = end;
         }
         layers.push(Layer::new(terms, right, terms.t, 0.0));
@@ -143,7 +146,13 @@ impl Grid {
                 weights = [moved - high, one - moved, high];
             }
             let paid = L::splat(phi * layer.held * layer.df) - phi_k * L::splat(layer.df);
-            nodes.back((i + 1).min(self.half), weights, L::splat(layer.carried), paid);
+            let carried = L::splat(layer.carried);
+            if layer.corner {
+                nodes.back::<false>((i + 1).min(self.half), weights, carried, paid);
+                nodes.exercise((i + 1).min(self.half), carried, paid);
+            } else {
+                nodes.back::<true>((i + 1).min(self.half), weights, carried, paid);
+            }
         }
         let now = &self.layers[0];
         nodes.root(up, L::splat(phi), |node| node + L::splat(phi * now.held) - phi_k)
@@ -156,8 +165,25 @@ impl Layer {
         let collected = |at: f64| at > t || (at >= t && right == Right::Call);
         let held = terms.divs.iter().filter(|d| d.t <= terms.t && collected(d.t));
         let held = held.map(|d| d.amount * exp(-carry * (d.t - t))).sum();
-        Self { carried: exp(-terms.b * t), df: exp(-terms.r * t), held, dt }
+        Self { carried: exp(-terms.b * t), df: exp(-terms.r * t), held, dt, corner: dt <= 0.0 }
     }
+}
+
+/// max(h, 0) for `n` nodes as the mean over the cell of each node, so that it does not matter where between two nodes h
+/// changes its sign.
+fn cut<L: Lanes>(n: usize, h: impl Fn(usize) -> L) -> Vec<L> {
+    let half = L::splat(0.5);
+    let (mut before, mut here) = (h(0), h(0));
+    let mut out = Vec::with_capacity(n);
+    for j in 0..n {
+        let after = if j + 1 < n { h(j + 1) } else { here };
+        let slope = ((after - before) * half).abs();
+        let reach = (here + slope * half).max(L::splat(0.0));
+        let mean = reach * reach / (slope + slope).max(L::splat(f64::MIN_POSITIVE));
+        out.push(L::select((slope * half).le(here), here, mean));
+        (before, here) = (here, after);
+    }
+    out
 }
 
 impl<L: Lanes> Nodes<L> {
@@ -173,17 +199,27 @@ impl<L: Lanes> Nodes<L> {
         let last = &grid.layers[grid.layers.len() - 1];
         let (carried, df) = (L::splat(last.carried), L::splat(last.df));
         let phi = if x.lane(0) > 0.0 { 1.0 } else { -1.0 };
-        let payoff = |&node: &L| (node.mul_add(carried, -(phi_k * df))).max(zero);
-        let european: Vec<L> = nodes.iter().map(payoff).collect();
-        let paid = L::splat(phi * last.held) * df;
-        let american = nodes.iter().zip(&european).map(|(&node, &e)| e.max(node.mul_add(carried, paid - phi_k * df)));
-        Self { american: american.collect(), european, x: nodes }
+        let european = cut(nodes.len(), |j| nodes[j].mul_add(carried, -(phi_k * df)));
+        let mut all = Self { american: european.clone(), european, x: nodes };
+        if last.held > 0.0 {
+            all.exercise(half, carried, L::splat(phi * last.held) * df - phi_k * df);
+        }
+        all
+    }
+
+    /// Exercise where it pays more, on the nodes up to `wide` from the middle, at a layer where that makes a corner.
+    fn exercise(&mut self, wide: usize, carried: L, paid: L) {
+        let first = self.x.len() / 2 - wide;
+        let gain = cut(2 * wide + 1, |j| self.x[first + j].mul_add(carried, paid) - self.american[first + j]);
+        for (a, gain) in self.american[first..].iter_mut().zip(gain) {
+            *a += gain;
+        }
     }
 
     /// One layer back: the nodes up to `wide` from the middle. Where the lattice ends, far in or out of the money, values
     /// in discounted terms stand still.
     #[inline(always)]
-    fn back(&mut self, wide: usize, [low, mid, high]: [L; 3], carried: L, paid: L) {
+    fn back<const EXERCISE: bool>(&mut self, wide: usize, [low, mid, high]: [L; 3], carried: L, paid: L) {
         let middle = self.x.len() / 2;
         let ends = wide == middle;
         let inner = if ends { wide - 1 } else { wide };
@@ -194,11 +230,11 @@ impl<L: Lanes> Nodes<L> {
         for j in first..=last {
             let (a2, e2) = (a[j + 1], e[j + 1]);
             let kept = low.mul_add(a0, mid.mul_add(a1, high * a2));
-            a[j] = kept.max(x[j].mul_add(carried, paid));
+            a[j] = if EXERCISE { kept.max(x[j].mul_add(carried, paid)) } else { kept };
             e[j] = low.mul_add(e0, mid.mul_add(e1, high * e2));
             (a0, a1, e0, e1) = (a1, a2, e1, e2);
         }
-        if ends {
+        if ends && EXERCISE {
             for j in [middle - wide, middle + wide] {
                 self.american[j] = self.american[j].max(self.x[j].mul_add(carried, paid));
             }
