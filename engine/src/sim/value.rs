@@ -168,6 +168,8 @@ pub(super) struct Premium {
     pub(super) slope: f64,
     /// Second derivative by the spot.
     pub(super) curve: f64,
+    /// Derivative by the volatility.
+    pub(super) vega: f64,
 }
 
 impl Premium {
@@ -177,7 +179,7 @@ impl Premium {
         let x = truth.x();
         let carried = exp(-b * t);
         let gamma = fair.vega * carried / (truth.df() * truth.fwd * x * fair.sigma * t);
-        Self { value: value - fair.value, slope: slope - carried * fair.delta, curve: -gamma }
+        Self { value: value - fair.value, slope: slope - carried * fair.delta, curve: -gamma, vega: -fair.vega }
     }
 }
 
@@ -189,8 +191,8 @@ pub(super) struct Anchor {
     s: f64,
     fwd: f64,
     smile: Smile,
-    /// Value, slope and curvature, by the row that it was computed for; none where all are zero.
-    premiums: Vec<[f32; 3]>,
+    /// Value, slope, curvature and vega, by the row that it was computed for; none where all are zero.
+    premiums: Box<[[f32; 4]]>,
 }
 
 impl Anchor {
@@ -209,8 +211,8 @@ impl Anchor {
             }
             let rows = || contracts.iter().enumerate().filter(move |(_, c)| c.1 == right).map(|(i, c)| (i, c.0));
             let mut set = |row: usize, premium: Premium| {
-                premiums.resize(contracts.len(), [0.0; 3]);
-                premiums[row] = [premium.value, premium.slope, premium.curve].map(|x| x as f32);
+                premiums.resize(contracts.len(), [0.0; 4]);
+                premiums[row] = [premium.value, premium.slope, premium.curve, premium.vega].map(|x| x as f32);
             };
             let frame = truth.frame();
             let mut open: Vec<(usize, f64, Fair)> = Vec::new();
@@ -237,19 +239,17 @@ impl Anchor {
                 set(*row, if chosen.value > certain.value && chosen.value < f64::INFINITY { chosen } else { certain });
             }
         }
-        Self { at, s: truth.s, fwd: truth.fwd, smile: truth.smile, premiums }
+        Self { at, s: truth.s, fwd: truth.fwd, smile: truth.smile, premiums: premiums.into() }
     }
 
     /// Raises the European value of the contract of `row` to the American one of another instant, some minutes away.
     pub(super) fn raise(&self, row: usize, contract: (f64, Right), truth: &SliceTruth, fair: &mut Fair) {
         let (strike, right) = contract;
         if let Some(&premium) = self.premiums.get(row) {
-            let [value, slope, curve] = premium.map(f64::from);
+            let [value, slope, curve, vega] = premium.map(f64::from);
             let moved = truth.s - self.s;
-            let x = truth.x();
-            let sigma = fair.sigma - self.smile.sigma(ln(strike / self.fwd));
-            let bent = 0.5 * moved * moved + fair.sigma * truth.terms.t * x * x * sigma;
-            fair.value += (value + slope * moved + curve * bent).max(0.0);
+            let wilder = fair.sigma - self.smile.sigma(ln(strike / self.fwd));
+            fair.value += (value + (slope + 0.5 * curve * moved) * moved + vega * wilder).max(0.0);
         }
         fair.value = fair.value.max(right.phi() * (truth.s - strike));
     }
