@@ -4,6 +4,9 @@
 //! variance of X exact over steps of any length, so that every ex-date is a layer. Exercise at a layer pays φ(X + A − K),
 //! A with the dividend of that instant for calls, without it for puts. The European value runs along on the same nodes;
 //! the difference of the two is far better than either, and half the steps extrapolate away most of what is left.
+//! Values in discounted terms are martingales here, so nothing but exercise changes them far in or out of the money.
+//!
+//! Accuracy: `american_values_are_those_of_the_golden_files` (value.rs), and `engine/tests/market.rs` by tier.
 
 use super::value::Premium;
 use crate::contract::Right;
@@ -75,7 +78,7 @@ impl Lattice {
     /// exercised now have an infinite one.
     pub(super) fn premiums(&self, k: &[f64], sigma: &[f64]) -> Vec<Premium> {
         let mut out = Vec::with_capacity(k.len());
-        if !(self.x > 0.0) {
+        if self.x.is_nan() || self.x <= 0.0 {
             return vec![Premium::default(); k.len()];
         }
         let blocks = k.chunks(Block::N).zip(sigma.chunks(Block::N));
@@ -328,29 +331,5 @@ impl<L: Lanes> Nodes<L> {
         let slope = (above * fall + below * rise) / (rise + fall);
         let (carried, paid) = contract.exercise(now);
         Root { value, slope, curve, exercised: self.american[m].le(self.x[m].mul_add(carried, paid)) }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::kernel::dividends::Dividend;
-
-    #[test]
-    fn conv() {
-        let cases = [
-            (Right::Put, 260.51, 297.5, 0.44651826484018264, 0.042159131297593855, 0.004, 0.19006290289962452, vec![(0.013013698630136987, 0.74), (0.2650684931506849, 0.74)], 1.821),
-            (Right::Put, 173.72, 242.5, 0.6958333333333333, 0.043301623459642266, -0.0025, 0.4631290552781321, vec![], 2.4637),
-            (Right::Call, 90.82, 85.0, 0.6958333333333333, 0.043301623459642266, 0.00338, 0.3123839473417691, vec![(0.013013698630136987, 3.14), (0.09246575342465753, 3.14)], 0.0),
-        ];
-        for (right, s, k, t, r, b, sigma, divs, want) in cases {
-            let divs = divs.into_iter().map(|(t, amount)| Dividend { t, amount }).collect();
-            let terms = Terms { t, r, b, divs };
-            for steps in [16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 2048] {
-                let l = Lattice::new(&terms, s, right, steps);
-                let [f, c] = [0, 1].map(|g| l.grids[g].walk(l.phi, l.x, k, sigma));
-                println!("{steps}: {:?} fine {} coarse {} want {want} layers {}", l.premiums(&[k], &[sigma])[0].value, f.value, c.value, l.grids[0].layers.len());
-            }
-        }
     }
 }

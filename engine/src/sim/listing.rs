@@ -1,12 +1,12 @@
 //! What is listed at a session: the names of a universe with their dividends, earnings, expiries and strikes.
 //! Never: a quote, a clock.
 
+use super::beat::Clock;
 use super::carry;
 use super::ladder::StrikeRange;
 use super::path::Path;
 use super::quotes::Trading;
 use super::rng::Stream;
-use super::beat::Clock;
 use super::series::{Interest, Listing, Series, Session, Shared};
 use super::strikes::StrikeCount;
 use super::surface::{Class, Term};

@@ -70,7 +70,10 @@ impl StrikeCount {
         let finest = self.finest();
         let mut allowed = STEPS.into_iter().rev().filter(|&h| h <= finest || h == STEPS[0]);
         let mut allowed_wide = STEPS.into_iter().rev().filter(|&h| h >= finest);
-        let enough = |h: &u32| (high - low) * 1000.0 / f64::from(*h) >= near && self.ladder(*h, self.evenness(), low, high).len() as f64 >= near;
+        let enough = |h: &u32| {
+            (high - low) * 1000.0 / f64::from(*h) >= near
+                && self.ladder(*h, self.evenness(), low, high).len() as f64 >= near
+        };
         let narrow = allowed.next().unwrap_or(STEPS[0]);
         allowed_wide.find(enough).unwrap_or(narrow)
     }
@@ -109,7 +112,7 @@ impl StrikeCount {
     fn ladder(&self, step: u32, part: f64, low: f64, high: f64) -> Vec<u32> {
         let (h, sd) = (f64::from(step) / 1000.0, self.sigma * self.t.max(LEAST_TIME).sqrt() * self.spot);
         let (first, last) = ((low / h).ceil().max(1.0) as u32, (high / h).floor() as u32);
-        let far = if self.t > 1.0 { 2 } else { 1 };
+        let far = if self.t > 1.0 && self.spot > 8.0 * h { 2 } else { 1 };
         let spacing = |n: u32| {
             let away = (f64::from(n) * h - self.spot).abs() / sd;
             let zone = if away > 2.0 * FINE * part.max(0.25) { 4 } else { 1 + u32::from(away > FINE * part) };
@@ -149,8 +152,7 @@ mod tests {
         ] {
             let mut sum = 0;
             for (i, t) in [0.01, 0.05, 0.1, 0.3, 0.8, 1.6].into_iter().enumerate() {
-                let count =
-                    StrikeCount { tier, mean, monthly: i > 1, spot, past: 1.1 * spot, t, sigma };
+                let count = StrikeCount { tier, mean, monthly: i > 1, spot, past: 1.1 * spot, t, sigma };
                 let strikes = count.strikes(Stream::new(i as u64));
                 assert!(strikes.is_sorted() && strikes.windows(2).all(|w| w[0] < w[1]), "{strikes:?}");
                 let below = strikes.iter().filter(|&&k| f64::from(k) < spot * 1000.0).count();

@@ -178,7 +178,8 @@ impl Name {
         self
     }
     fn with_roots(self, roots: &[(&str, Ladder)]) -> Self {
-        let root = |&(symbol, ladder): &(&str, Ladder)| Root { symbol: symbol.to_owned(), ladder, extra: 0.0, strikes: 0.0 };
+        let root =
+            |&(symbol, ladder): &(&str, Ladder)| Root { symbol: symbol.to_owned(), ladder, extra: 0.0, strikes: 0.0 };
         Self { roots: roots.iter().map(root).collect(), ..self }
     }
     fn with_adjusted(mut self, symbol: &str, extra: f64) -> Self {

@@ -6,7 +6,8 @@ use crate::contract::{RootTable, Symbol};
 use std::collections::BTreeSet;
 
 /// Letters by how often tickers have them.
-const LETTERS: &[u8] = b"AAAAAAABBBBCCCCCCDDDDEEEEEEFFFFGGGGHHHIIIIIIJKKLLLLLMMMMMNNNNNOOOOPPPPPQRRRRRSSSSSSSTTTTTTUUUVVVWWXXXYYZ";
+const LETTERS: &[u8] =
+    b"AAAAAAABBBBCCCCCCDDDDEEEEEEFFFFGGGGHHHIIIIIIJKKLLLLLMMMMMNNNNNOOOOPPPPPQRRRRRSSSSSSSTTTTTTUUUVVVWWXXXYYZ";
 /// Of a hundred tickers: how many have one letter, two, three, four, five.
 const LENGTHS: [(usize, u64); 5] = [(1, 0), (2, 3), (3, 37), (4, 59), (5, 1)];
 
@@ -29,7 +30,8 @@ impl Tickers {
         loop {
             self.drawn += 1;
             let ticker = spell(self.chance.sub(self.drawn));
-            let real = Symbol::parse(&ticker).is_some_and(|s| self.roots.get(s).is_some() || self.roots.roots_of(s).next().is_some());
+            let real = Symbol::parse(&ticker)
+                .is_some_and(|s| self.roots.get(s).is_some() || self.roots.roots_of(s).next().is_some());
             if !real && self.taken.insert(ticker.clone()) {
                 return ticker;
             }

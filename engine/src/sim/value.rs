@@ -280,9 +280,9 @@ mod tests {
 
     #[test]
     fn a_call_without_reason_to_exercise_is_european_at_every_strike() {
-        let mut truth = truth();
-        truth.terms.b = -0.003;
-        truth.terms.divs = vec![Dividend { t: 0.1, amount: 0.1 }];
+        let divs = vec![Dividend { t: 0.1, amount: 0.1 }];
+        let Terms { t, r, .. } = truth().terms;
+        let truth = SliceTruth::carried(100.0, Terms { t, r, b: -0.003, divs }, truth().smile);
         let premium = |k: f64, right: Right| {
             let mut fair = truth.european(k, right);
             let european = fair.value;
@@ -293,5 +293,52 @@ mod tests {
             assert!(premium(k, Right::Call).abs() < 1e-9, "call at {k}: {}", premium(k, Right::Call));
         }
         assert!(premium(100.0, Right::Put) > 0.01 && premium(120.0, Right::Put) > 1.0, "puts are exercised early");
+    }
+
+    /// The contracts of a golden file: terms, right, strike, volatility, spot, price.
+    fn golden(text: &str) -> Vec<(SliceTruth, Right, f64, f64)> {
+        let row = |line: &str| {
+            let cells: Vec<&str> = line.split(',').collect();
+            let number = |i: usize| cells[i].parse::<f64>().unwrap();
+            let div = |d: &str| {
+                let (t, amount) = d.split_once(':').unwrap();
+                Dividend { t: t.parse().unwrap(), amount: amount.parse().unwrap() }
+            };
+            let divs = cells[9].split(';').filter(|d| !d.is_empty()).map(div).collect();
+            let terms = Terms { t: number(5), r: number(6), b: number(7), divs };
+            let smile = Smile::flat(number(8), number(5));
+            let right = if cells[2] == "call" { Right::Call } else { Right::Put };
+            (SliceTruth::carried(number(3), terms, smile), right, number(4), number(10))
+        };
+        text.lines().skip(1).map(row).collect()
+    }
+
+    #[test]
+    fn american_values_are_those_of_the_golden_files() {
+        let files =
+            [include_str!("../../../golden/american_nodiv.csv"), include_str!("../../../golden/american_div.csv")];
+        for (steps, middle, most) in [(24, 3e-4, 3e-3), (64, 1e-4, 1e-3), (256, 3e-5, 3e-4)] {
+            let mut errors = Vec::new();
+            for (truth, right, k, want) in files.iter().flat_map(|text| golden(text)) {
+                let mut fair = truth.european(k, right);
+                Anchor::new(0, &truth, &[(k, right)], steps, |_| 1e-6 * truth.s).raise(
+                    0,
+                    (k, right),
+                    &truth,
+                    &mut fair,
+                );
+                errors.push(((fair.value - want).abs() / truth.s, k, want, truth));
+            }
+            errors.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let at = |p: f64| errors[((errors.len() - 1) as f64 * p) as usize].0;
+            println!(
+                "{steps} steps, error over spot: median {:.1e}, 90 % {:.1e}, 99 % {:.1e}, worst {:.1e}",
+                at(0.5),
+                at(0.9),
+                at(0.99),
+                at(1.0)
+            );
+            assert!(at(0.9) < middle && at(1.0) < most, "{steps} steps: {:?}", errors.last());
+        }
     }
 }
