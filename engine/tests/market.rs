@@ -2,10 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use engine::contract::{Right, Symbol};
+use engine::contract::{Right, Style, Symbol};
+use engine::kernel::american::{Band, Pricer, Scheme};
 use engine::sim::SimMarket;
 use engine::sim::surface::Class;
-use engine::sim::symbols::{Name, Tier};
+use engine::sim::symbols::{Every, Name, Tier};
 use engine::sim::universe;
 use engine::store::book::{Book, BookSlice};
 use jiff::Timestamp;
@@ -70,36 +71,17 @@ fn counts_are_those_of_the_real_market() {
     let means = (share(groups, books.len()), share(total, 2 * books.len()));
     let strikes = quantile(&contracts, 0.5) / 2;
     println!(
-        "{} names, {groups} groups, {total} contracts; expiries: median {}, mean {:.2}; strikes: median {strikes}, mean {:.1}; largest {} {}",
+        "{} names, {groups} groups, {total} contracts; expiries: mean {:.2}; strikes: median {strikes}, mean {:.1}; largest {} {}",
         books.len(),
-        quantile(&expiries, 0.5),
         means.0,
         means.1,
         largest.underlying,
         largest.rows()
     );
-    let by = |p| quantile(&contracts, p);
-    println!(
-        "contracts a name: 1 % {}, 10 % {}, 25 % {}, 50 % {}, 75 % {}, 90 % {}, 95 % {}, 99 % {}, 99.9 % {}",
-        by(0.01),
-        by(0.1),
-        by(0.25),
-        by(0.5),
-        by(0.75),
-        by(0.9),
-        by(0.95),
-        by(0.99),
-        by(0.999)
-    );
+    let quantiles = [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999].map(|p| quantile(&contracts, p));
+    println!("contracts of a name at 1, 10, 25, 50, 75, 90, 95, 99, 99.9 %: {quantiles:?}");
     let top = |n: usize| share(contracts.iter().rev().take(n).sum(), total);
-    println!(
-        "share of the largest: 10 {:.3}, 100 {:.3}, 500 {:.3}, 1,000 {:.3}, 3,000 {:.3}",
-        top(10),
-        top(100),
-        top(500),
-        top(1000),
-        top(3000)
-    );
+    println!("share of the largest 10, 100, 500, 1,000, 3,000: {:.3?}", [10, 100, 500, 1000, 3000].map(top));
     let names = names();
     let mut tiers: BTreeMap<String, (usize, usize, usize)> = BTreeMap::new();
     for book in books {
@@ -165,74 +147,195 @@ fn payers_and_borrow_are_as_many_as_in_the_real_market() {
     assert!((0.28..=0.36).contains(&payers), "{payers} pay");
     assert!((0.04..=0.06).contains(&special), "{special} lent above 10 %");
     assert!((0.60..=0.68).contains(&stocks_share));
-    let hard = names.values().filter(|n| n.borrow > 0.03);
+    for every in [Every::Quarter, Every::Month, Every::Week, Every::HalfYear, Every::Year, Every::Irregular] {
+        assert!(names.values().any(|n| n.payout.yield_ > 0.0 && n.payout.every == every), "nobody pays {every:?}");
+    }
+    let special = names.values().filter(|n| n.payout.special > 0.0).count();
+    assert!((2..30).contains(&special), "{special} special dividends");
+    let easy = |n: &&Name| n.earnings > 0.0 && matches!(n.class, Class::MegaCap | Class::MidCap) && n.borrow > 0.10;
+    assert_eq!(names.values().filter(easy).count(), 0, "large names are easy to borrow");
+}
+
+/// A few hundred names of every tier, and their books.
+fn part(now: Timestamp) -> (SimMarket, Vec<Book>) {
+    let market = SimMarket::full(7, 1.0, now, 0.04);
+    let books = each(market.len(), |i| market.book(i, now).unwrap());
+    (market, books)
+}
+
+/// Every number of a book, by bits.
+fn bytes(book: &Book) -> Vec<u64> {
+    let mut out = vec![book.spot.to_bits(), book.ts.as_second() as u64];
+    for s in &book.slices {
+        out.extend(s.strike_milli.iter().map(|&k| u64::from(k)));
+        out.extend(s.bid.iter().chain(&s.ask).map(|x| x.to_bits()));
+        out.extend(s.ts.iter().map(|t| t.as_second() as u64));
+    }
+    out
+}
+
+#[test]
+fn an_updated_book_equals_a_fresh_one_and_says_what_changed() {
+    let (market, mut moving) = part(midday());
+    for seconds in [1, 2, 7, 64, 1500] {
+        let now = midday() + jiff::SignedDuration::from_secs(seconds);
+        for (i, book) in moving.iter_mut().enumerate() {
+            let before = book.clone();
+            let updated = market.update(book, now);
+            let fresh = market.book(i, now).unwrap();
+            assert_eq!(bytes(book), bytes(&fresh), "{} after {seconds} s", book.underlying);
+            let changed = |(a, b): (&BookSlice, &BookSlice)| {
+                let quoted = |i: &usize| a.ts[*i] != b.ts[*i] || a.bid[*i].to_bits() != b.bid[*i].to_bits();
+                (0..a.right.len()).filter(quoted).count()
+            };
+            let mut stale = 0;
+            for (a, b) in before.slices.iter().zip(&book.slices) {
+                stale += usize::from(b.stale);
+                assert!(b.stale || (changed((a, b)) == 0 && before.spot.to_bits() == book.spot.to_bits()));
+            }
+            assert_eq!(updated.slices, stale, "{} after {seconds} s", book.underlying);
+        }
+    }
+}
+
+#[test]
+fn a_few_percent_are_quoted_anew_each_second_and_more_after_the_opening() {
+    let shares = |market: &SimMarket, mut books: Vec<Book>, start: Timestamp| {
+        let contracts = books.iter().map(Book::rows).sum::<usize>();
+        let mut second = |i: i64| {
+            let now = start + jiff::SignedDuration::from_secs(i);
+            share(books.iter_mut().map(|b| market.update(b, now).quotes).sum(), contracts)
+        };
+        (1..=10).map(&mut second).collect::<Vec<_>>()
+    };
+    let start: Timestamp = "2026-11-04T14:31:00Z".parse().unwrap();
+    let early = SimMarket::full(1, 1.0, start, 1.0);
+    let opening = shares(&early, each(early.len(), |i| early.book(i, start).unwrap()), start);
+    let normal = shares(&WHOLE.0, WHOLE.1.clone(), midday());
+    println!("quoted anew: after the opening {opening:.3?}, at noon {normal:.3?}");
+    assert!(opening.iter().all(|x| (0.20..=0.30).contains(x)), "{opening:?}");
+    assert!(normal.iter().all(|x| (0.01..0.05).contains(x)), "{normal:?}");
+}
+
+#[test]
+fn every_kind_of_bad_data_is_there_and_rare() {
+    let (market, books) = part(midday());
+    let (mut seen, mut rows): (BTreeMap<String, usize>, usize) = (BTreeMap::new(), 0);
+    for slice in books.iter().flat_map(|b| &b.slices) {
+        rows += slice.right.len();
+        for row in 0..slice.right.len() {
+            if let Some(fault) = market.fault(slice.root, slice.expiry, row, midday()) {
+                *seen.entry(format!("{fault:?}")).or_default() += 1;
+            }
+        }
+        *seen.entry("OneRightOnly".to_owned()).or_default() += slice.right.len() - 2 * pairs(slice).count();
+    }
+    let adjusted = WHOLE.1.iter().flat_map(|b| &b.slices).filter(|s| s.adjusted).map(|s| s.right.len()).sum();
+    println!("of {rows}: {seen:?}; adjusted {adjusted} of the whole market");
+    assert_eq!(seen.len(), 10, "{seen:?}");
+    assert!(seen.values().all(|&n| (0.0001..=0.001).contains(&share(n, rows))), "{seen:?} of {rows}");
+    assert!((0.0001..=0.001).contains(&share(adjusted, 1_650_000)), "{adjusted} adjusted contracts");
+}
+
+/// Values within a twentieth of the half spread, or half a cent, of one table for each contract at the finest scheme.
+#[test]
+fn american_values_agree_with_the_reference_scheme() {
+    let names: BTreeMap<Symbol, Name> =
+        universe::names(7, 1.0).into_iter().map(|n| (Symbol::parse(&n.symbol).unwrap(), n)).collect();
+    let (market, books) = part(midday());
+    let errors = each(books.len(), |i| {
+        let mut out = Vec::new();
+        let tier = names[&books[i].underlying].tier;
+        for (n, slice) in books[i].slices.iter().enumerate().filter(|(_, s)| s.style == Style::American) {
+            if (n + i) % 3 > 0 {
+                continue;
+            }
+            let values = market.values(slice.root, slice.expiry, midday()).unwrap();
+            let truth = market.truth(slice.root, slice.expiry, midday()).unwrap();
+            let row = (7919 * (n + 1) + 31 * i) % slice.right.len();
+            let (k, right) = (f64::from(slice.strike_milli[row]) / 1000.0, slice.right[row]);
+            let half = 0.5 * (slice.ask[row] - slice.bid[row]);
+            let sigma = truth.sigma(k);
+            let band = Band { k: (k, k), sigma: (sigma, sigma) };
+            let pricer = Pricer::new(Style::American, right, &truth.terms, &band, Scheme::Accurate);
+            let want = pricer.at(&truth.terms, truth.s).vol_jet(k, sigma).value;
+            if half > 0.0 {
+                let what = format!(
+                    "{tier:?} {} {} {k} {right:?}: {} for {want}, half spread {half}",
+                    slice.root, slice.expiry, values[row]
+                );
+                out.push(((values[row] - want).abs() / half.max(0.1), what));
+            }
+        }
+        out
+    });
+    let mut errors: Vec<(f64, String)> = errors.into_iter().flatten().collect();
+    errors.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let at = |p: f64| &errors[((errors.len() - 1) as f64 * p) as usize];
+    println!(
+        "{} contracts, error over half spread: 90 % {:.4}, 99 % {:.4}, worst {:?}",
+        errors.len(),
+        at(0.9).0,
+        at(0.99).0,
+        at(1.0)
+    );
     assert!(
-        hard.into_iter()
-            .all(|n| !matches!(n.class, Class::MidCap | Class::LargeIndex) || n.borrow < 0.03 || n.rank < 4000)
+        errors.len() > 200 && at(0.98).0 < 0.05 && at(1.0).0 < 0.2,
+        "{:?}",
+        errors.iter().rev().take(5).collect::<Vec<_>>()
+    );
+}
+
+/// Fowler, Noll and Vo's hash: what is drawn is the same on every platform.
+fn hash(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
+}
+
+#[test]
+fn names_and_contracts_of_a_seed_are_the_same_everywhere() {
+    let text = |n: &Name| format!("{n:?}").into_bytes();
+    let names = hash(universe::names(1, 1.0).iter().flat_map(text));
+    let contract = |s: &BookSlice| {
+        let mut out = format!("{} {} ", s.root, s.expiry).into_bytes();
+        out.extend(s.strike_milli.iter().flat_map(|k| k.to_le_bytes()));
+        out
+    };
+    let contracts = hash(WHOLE.1.iter().flat_map(|b| &b.slices).flat_map(contract));
+    assert_eq!(
+        (names, contracts),
+        (0x5874_afcb_0616_d0b5, 0xcb92_086a_d3e6_85e1),
+        "names {names:#x}, contracts {contracts:#x}"
     );
 }
 
 #[test]
-fn diag() {
-    let names = names();
-    let mut by: BTreeMap<String, [usize; 8]> = BTreeMap::new();
-    let mut shown = 0;
-    for book in &WHOLE.1 {
-        let n = &names[&book.underlying];
-        for key in [format!("{:?}", n.tier), format!("{:?} {:?}", n.tier, n.class)] {
-            let e = by.entry(key).or_default();
-            e[0] += 1;
-            let mut bl = 0;
-            for s in &book.slices {
-                let mut us = 0;
-                for (c, p) in pairs(s) {
-                    e[1] += 1;
-                    let (nc, np) = (s.bid[c].is_nan(), s.bid[p].is_nan());
-                    e[2] += usize::from(nc);
-                    e[3] += usize::from(np);
-                    e[4] += usize::from(nc && np);
-                    us += usize::from(!nc && !np);
-                }
-                if us == 0 {
-                    bl = 1;
-                    e[6] += 1;
-                    if shown < 12 {
-                        shown += 1;
-                        println!(
-                            "{} {:?} {:?} spot {} vol {} {}: {:?}",
-                            book.underlying,
-                            n.tier,
-                            n.class,
-                            book.spot,
-                            n.vol,
-                            s.expiry,
-                            (0..s.right.len())
-                                .map(|i| format!(
-                                    "{}{} {}/{}",
-                                    s.strike_milli[i] / 1000,
-                                    if s.right[i] == Right::Call { "C" } else { "P" },
-                                    s.bid[i],
-                                    s.ask[i]
-                                ))
-                                .collect::<Vec<_>>()
-                        );
-                    }
-                }
-                e[7] += 1;
-            }
-            e[5] += bl;
-        }
+fn the_whole_market_is_the_same_on_any_number_of_threads() {
+    let market = SimMarket::full(1, 1.0, midday(), 0.05);
+    let parallel = each(market.len(), |i| bytes(&market.book(i, midday()).unwrap()));
+    let again = SimMarket::full(1, 1.0, midday(), 0.05);
+    let alone: Vec<_> = (0..again.len()).rev().map(|i| bytes(&again.book(i, midday()).unwrap())).collect();
+    assert!(parallel.iter().eq(alone.iter().rev()));
+}
+
+#[test]
+fn a_part_of_the_market_has_every_tier_in_proportion_and_the_same_names() {
+    let tenth = SimMarket::full(1, 1.0, midday(), 0.1);
+    assert!((595..=600).contains(&tenth.len()), "{} names", tenth.len());
+    let whole: Vec<Symbol> = WHOLE.0.underlyings().collect();
+    assert!(tenth.underlyings().all(|s| whole.contains(&s)));
+    for (i, symbol) in tenth.underlyings().enumerate().step_by(50) {
+        let place = whole.iter().position(|s| *s == symbol).unwrap();
+        assert_eq!(bytes(&tenth.book(i, midday()).unwrap()), bytes(&WHOLE.1[place]), "{symbol}");
     }
-    for (k, e) in by {
-        println!(
-            "{k}: names {} strikes/slice {:.1} call0 {:.3} put0 {:.3} both {:.3} blind names {:.3} blind slices {:.3}",
-            e[0],
-            e[1] as f64 / e[7] as f64,
-            e[2] as f64 / e[1] as f64,
-            e[3] as f64 / e[1] as f64,
-            e[4] as f64 / e[1] as f64,
-            e[5] as f64 / e[0] as f64,
-            e[6] as f64 / e[7] as f64
-        );
-    }
+}
+
+#[test]
+fn a_scale_changes_the_number_of_contracts_alone() {
+    let count = |scale| {
+        let market = SimMarket::full(1, scale, midday(), 0.2);
+        (market.len(), market.contracts() as f64)
+    };
+    let (one, large) = (count(1.0), count(1.3));
+    assert_eq!(one.0, large.0);
+    assert!((1.15..1.35).contains(&(large.1 / one.1)), "{one:?} {large:?}");
 }

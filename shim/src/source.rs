@@ -23,7 +23,7 @@ pub enum FeedSpec {
 }
 
 impl FeedSpec {
-    /// Reads `sim`, `sim:OPTIONS` or `dir:PATH`.
+    /// Reads `sim`, `sim:OPTIONS` (`sim:full`) or `dir:PATH`.
     ///
     /// # Errors
     /// What is wrong, for the user.
@@ -159,7 +159,9 @@ impl Source {
         match &mut self.kind {
             Kind::Sim { market, books, .. } => {
                 let market = &*market;
+                let names: BTreeSet<Symbol> = names.iter().copied().collect();
                 let wanted: Vec<bool> = market.underlyings().map(|u| names.contains(&u)).collect();
+                let made = books.iter().flatten().count();
                 let work = books.iter_mut().enumerate().filter(|(i, _)| wanted[*i]);
                 let quotes = passes.map(work, |(i, book)| match book {
                     Some(book) => market.update(book, now).quotes,
@@ -169,6 +171,7 @@ impl Source {
                     }
                 });
                 self.received.records += quotes.iter().sum::<usize>() as u64;
+                tell_progress(made, books.iter().flatten().count(), books.len());
                 let at = market.instant(now);
                 books.iter().zip(wanted).filter(|(_, w)| *w).filter_map(|(b, _)| Some((b.as_ref()?, at))).collect()
             }
@@ -181,6 +184,15 @@ impl Source {
                 let wanted = store.books().iter().filter(|b| names.contains(&b.underlying));
                 wanted.map(|b| (b, fixed.unwrap_or(b.ts))).collect()
             }
+        }
+    }
+
+    /// How many names of a simulated market have their quotes, and how many there are; `None` for other feeds.
+    #[must_use]
+    pub fn simulated(&self) -> Option<(usize, usize)> {
+        match &self.kind {
+            Kind::Sim { books, .. } => Some((books.iter().flatten().count(), books.len())),
+            Kind::Dir { .. } => None,
         }
     }
 
@@ -197,7 +209,18 @@ impl Source {
     }
 }
 
-/// The simulated market of the session of `now`, and its discount curve.
+/// Names of a large market between two lines of the log.
+const PROGRESS_STEP: usize = 600;
+
+/// Says how many of `all` names have their quotes, where it takes a while.
+fn tell_progress(before: usize, made: usize, all: usize) {
+    if all > PROGRESS_STEP && made > before && (made == all || made / PROGRESS_STEP > before / PROGRESS_STEP) {
+        tracing::info!("simulating {made} of {all} names");
+    }
+}
+
+/// The simulated market of the session of `now`, and its discount curve. Cheap at any size: names are listed and quoted
+/// when their books are asked for, on the threads of the passes.
 fn begin(options: &SimOptions, now: Timestamp) -> (Box<SimMarket>, Curves) {
     let market = Box::new(SimMarket::open(options, now));
     let curves = Curves::new(&market.rates());

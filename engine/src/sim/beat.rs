@@ -5,7 +5,7 @@ use super::rng::Stream;
 /// For so long after the opening everything is quoted faster, seconds.
 const OPENING: i64 = 300;
 /// How much faster, as a power of two.
-const OPENING_HASTE: u8 = 3;
+const OPENING_HASTE: u8 = 4;
 /// Different turns of a beat: that many names' seconds are looked at, at most.
 const TURNS: u8 = 8;
 
@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn beats_fall_in_turns_and_never_after_now() {
         let clock = Clock { open: 1_000_000, offset: 5 };
-        for n in 0..=u8::from(Beat::SLOWEST) * TURNS + TURNS - 1 {
+        for n in 0..=Beat::SLOWEST * TURNS + TURNS - 1 {
             let (beat, period) = (Beat(n), 1 << (n / TURNS));
             let mut before = 0;
             for now in 1_000_000..1_003_000 {
@@ -75,6 +75,6 @@ mod tests {
         let clock = Clock { open: 1_000_000, offset: 0 };
         let beat = Beat::new(64.0, Stream::new(1));
         let times = |from: i64| (from..from + 256).filter(|&u| beat.last(u, clock) == u).count();
-        assert_eq!((times(1_000_010), times(1_001_000)), (32, 4));
+        assert_eq!((times(1_000_010), times(1_001_000)), (64, 4));
     }
 }

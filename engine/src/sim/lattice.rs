@@ -4,6 +4,9 @@
 //! variance of X exact over steps of any length, so that every ex-date is a layer. Exercise at a layer pays φ(X + A − K),
 //! A with the dividend of that instant for calls, without it for puts. The European value runs along on the same nodes;
 //! the difference of the two is far better than either, and half the steps extrapolate away most of what is left.
+//! Values in discounted terms are martingales here, so nothing but exercise changes them far in or out of the money.
+//!
+//! Accuracy: `american_values_are_those_of_the_golden_files` (value.rs), and `engine/tests/market.rs` by tier.
 
 use super::value::Premium;
 use crate::contract::Right;
@@ -13,6 +16,13 @@ use crate::kernel::lanes::{Block, Lanes, Mask, Pack};
 
 /// Standard deviations of ln X that the lattice spans to either side.
 const SPAN: f64 = 6.0;
+/// A first ex-date before so many of the usual pieces of the term is near, and has so many of its own.
+const NEAR: f64 = 4.0;
+const NEAR_PIECES: f64 = 4.0;
+/// Nodes that a near ex-date needs beyond those that the layers after it need.
+const WIDER: usize = 12;
+/// The change of volatility, as a part of it, that the slope by the volatility is measured over.
+const BUMP: f64 = 0.01;
 
 /// The layers of one (expiry, right), for strikes and volatilities of any number.
 pub(super) struct Lattice {
@@ -23,10 +33,13 @@ pub(super) struct Lattice {
     grids: [Grid; 2],
 }
 
-/// Layers in time, the first of them now.
+/// Layers in time, the first of them now. Up to a first ex-date that is near, steps in time and space are shorter.
 struct Grid {
     layers: Vec<Layer>,
-    longest: f64,
+    /// How many layers come before the near ex-date; 0 if none is near.
+    near: usize,
+    /// Years between layers: before the near ex-date, and the longest from there on.
+    dt: (f64, f64),
     /// Nodes to either side of the middle one.
     half: usize,
 }
@@ -45,6 +58,8 @@ struct Layer {
 
 /// Values on the nodes of the layer that was computed last.
 struct Nodes<L> {
+    /// The ratio of neighbouring nodes.
+    up: L,
     /// φX at now, times e^(j·dx).
     x: Vec<L>,
     american: Vec<L>,
@@ -63,7 +78,7 @@ impl Lattice {
     /// exercised now have an infinite one.
     pub(super) fn premiums(&self, k: &[f64], sigma: &[f64]) -> Vec<Premium> {
         let mut out = Vec::with_capacity(k.len());
-        if !(self.x > 0.0) {
+        if self.x.is_nan() || self.x <= 0.0 {
             return vec![Premium::default(); k.len()];
         }
         let blocks = k.chunks(Block::N).zip(sigma.chunks(Block::N));
@@ -84,12 +99,15 @@ impl Lattice {
         };
         let (lanes_k, lanes_sigma) = (fill(k), fill(sigma));
         let [fine, coarse] = [0, 1].map(|g| self.grids[g].walk(self.phi, self.x, lanes_k, lanes_sigma));
+        let wilder = self.grids[1].walk(self.phi, self.x, lanes_k, lanes_sigma * L::splat(1.0 + BUMP));
+        let vega = (wilder.value - coarse.value) / (lanes_sigma * L::splat(BUMP));
         for i in 0..k.len() {
             let value = 2.0 * fine.value.lane(i) - coarse.value.lane(i);
             out.push(Premium {
                 value: if fine.exercised.lane(i) { f64::INFINITY } else { value.max(0.0) },
                 slope: fine.slope.lane(i),
                 curve: fine.curve.lane(i),
+                vega: vega.lane(i),
             });
         }
     }
@@ -109,44 +127,80 @@ impl Grid {
         let mut ends: Vec<f64> = terms.divs.iter().map(|d| d.t).filter(|&t| t > 0.0 && t < terms.t).collect();
         ends.push(terms.t);
         ends.dedup();
+        let piece = terms.t / (steps / 2) as f64;
+        let is_near = ends.len() > 1 && ends[0] < NEAR * piece;
         let mut layers = Vec::with_capacity(parts * (steps / 2 + ends.len()) + 1);
-        let (mut from, mut longest) = (0.0, 0.0_f64);
+        let (mut from, mut longest, mut shortest) = (0.0, 0.0_f64, 0.0);
         for end in ends {
-            let pieces = ((end - from) / terms.t * (steps / 2) as f64).ceil().max(1.0);
+            let first = is_near && from <= 0.0;
+            let pieces = if first { NEAR_PIECES } else { ((end - from) / piece).ceil().max(1.0) };
             let n = pieces as usize * parts;
             let dt = (end - from) / n as f64;
-            longest = longest.max(dt);
+            if first {
+                shortest = dt;
+            } else {
+                longest = longest.max(dt);
+            }
             layers.extend((0..n).map(|i| Layer::new(terms, right, from + i as f64 * dt, dt)));
             from = end;
         }
         layers.push(Layer::new(terms, right, terms.t, 0.0));
+        let near = if is_near { NEAR_PIECES as usize * parts } else { 0 };
         let half = (SPAN * (terms.t / (3.0 * longest)).sqrt()).ceil() as usize + 1;
-        Self { half: half.min(layers.len()), layers, longest }
+        Self { half: half.min(layers.len() - near + WIDER), layers, near, dt: (shortest, longest) }
     }
 
     fn walk<L: Lanes>(&self, phi: f64, x: f64, k: L, sigma: L) -> Root<L> {
-        let one = L::splat(1.0);
-        let variance = sigma * sigma;
-        let dx = (variance * L::splat(3.0 * self.longest)).sqrt();
-        let up = exp(dx);
-        // 4·sinh²(dx/2)
-        let apart = up + one / up - one - one;
-        let phi_k = k * L::splat(phi);
-        let mut nodes = Nodes::new(self, L::splat(phi * x), up, phi_k);
-        let (mut dt, mut weights) = (0.0, [one; 3]);
-        for i in (0..self.layers.len() - 1).rev() {
-            let layer = &self.layers[i];
-            if layer.dt.to_bits() != f64::to_bits(dt) {
-                dt = layer.dt;
-                let moved = (exp(variance * L::splat(dt)) - one) / apart;
-                let high = moved / (one + up);
-                weights = [moved - high, one - moved, high];
-            }
-            let paid = L::splat(phi * layer.held * layer.df) - phi_k * L::splat(layer.df);
-            nodes.back((i + 1).min(self.half), weights, L::splat(layer.carried), paid);
+        let contract = Contract { phi, x, phi_k: k * L::splat(phi), variance: sigma * sigma };
+        let space = contract.space(self.dt.1);
+        let mut nodes = Nodes::new(self, &contract, space);
+        let last = self.layers.len() - 1;
+        if self.near == 0 {
+            nodes.walk(self, 0..last, 1, &contract);
+            return nodes.root(&contract, &self.layers[0]);
         }
-        let now = &self.layers[0];
-        nodes.root(up, L::splat(phi), |node| node + L::splat(phi * now.held) - phi_k)
+        // the near ex-date itself is looked at on the finer nodes
+        let ratio = (self.dt.0 / self.dt.1).sqrt();
+        let wide = ((self.near + 1) as f64 * ratio).ceil() as usize + 2;
+        nodes.walk(self, self.near + 1..last, wide + 1, &contract);
+        let at = &self.layers[self.near];
+        let (carried, paid) = contract.exercise(at);
+        nodes.back(wide.min(self.half), contract.weights(at.dt, nodes.up));
+        let mut nodes = nodes.finer(self.near + 1, ratio, contract.space(self.dt.0), &contract);
+        nodes.exercise(self.near + 1, carried, paid);
+        nodes.walk(self, 0..self.near, 1, &contract);
+        nodes.root(&contract, &self.layers[0])
+    }
+}
+
+/// The contracts of a block.
+struct Contract<L> {
+    phi: f64,
+    x: f64,
+    phi_k: L,
+    variance: L,
+}
+
+impl<L: Lanes> Contract<L> {
+    /// e^dx, the ratio of neighbouring nodes where the longest step takes `dt` years.
+    fn space(&self, dt: f64) -> L {
+        exp((self.variance * L::splat(3.0 * dt)).sqrt())
+    }
+
+    /// The probabilities of down, level and up over `dt` years, for neighbours at the ratio `up`: the mean is kept, and the
+    /// second moment that of X.
+    fn weights(&self, dt: f64, up: L) -> [L; 3] {
+        let one = L::splat(1.0);
+        // (e^(σ²dt) − 1) / 4·sinh²(dx/2)
+        let moved = (exp(self.variance * L::splat(dt)) - one) / (up + one / up - one - one);
+        let high = moved / (one + up);
+        [moved - high, one - moved, high]
+    }
+
+    /// Exercise at a layer pays `carried`·φX + `paid`, discounted to now.
+    fn exercise(&self, layer: &Layer) -> (L, L) {
+        let paid = L::splat(self.phi * layer.held * layer.df) - self.phi_k * L::splat(layer.df);
+        (L::splat(layer.carried), paid)
     }
 }
 
@@ -161,60 +215,121 @@ impl Layer {
 }
 
 impl<L: Lanes> Nodes<L> {
-    /// The nodes at expiry: the payoff, or that of exercise just before.
-    fn new(grid: &Grid, x: L, up: L, phi_k: L) -> Self {
-        let (half, zero) = (grid.half, L::splat(0.0));
-        let mut nodes = vec![x; 2 * half + 1];
+    /// `half` nodes to either side, φX at each.
+    fn places(half: usize, up: L, contract: &Contract<L>) -> Vec<L> {
+        let mut x = vec![L::splat(contract.phi * contract.x); 2 * half + 1];
         let down = L::splat(1.0) / up;
         for j in 1..=half {
-            nodes[half + j] = nodes[half + j - 1] * up;
-            nodes[half - j] = nodes[half - j + 1] * down;
+            x[half + j] = x[half + j - 1] * up;
+            x[half - j] = x[half - j + 1] * down;
         }
-        let last = &grid.layers[grid.layers.len() - 1];
-        let (carried, df) = (L::splat(last.carried), L::splat(last.df));
-        let phi = if x.lane(0) > 0.0 { 1.0 } else { -1.0 };
-        let payoff = |&node: &L| (node.mul_add(carried, -(phi_k * df))).max(zero);
-        let european: Vec<L> = nodes.iter().map(payoff).collect();
-        let paid = L::splat(phi * last.held) * df;
-        let american = nodes.iter().zip(&european).map(|(&node, &e)| e.max(node.mul_add(carried, paid - phi_k * df)));
-        Self { american: american.collect(), european, x: nodes }
+        x
     }
 
-    /// One layer back: the nodes up to `wide` from the middle. Where the lattice ends, far in or out of the money, values
-    /// in discounted terms stand still.
-    #[inline(always)]
-    fn back(&mut self, wide: usize, [low, mid, high]: [L; 3], carried: L, paid: L) {
+    /// The nodes at expiry: the payoff, or that of exercise just before.
+    fn new(grid: &Grid, contract: &Contract<L>, up: L) -> Self {
+        let (x, last) = (Self::places(grid.half, up, contract), &grid.layers[grid.layers.len() - 1]);
+        let (carried, paid) = contract.exercise(last);
+        let nothing = vec![L::splat(0.0); x.len()];
+        let mut nodes = Self { american: nothing.clone(), european: nothing, x, up };
+        nodes.exercise(grid.half, carried, paid - L::splat(contract.phi * last.held * last.df));
+        nodes.european.copy_from_slice(&nodes.american);
+        if last.held > 0.0 {
+            nodes.exercise(grid.half, carried, paid);
+        }
+        nodes
+    }
+
+    /// Back through `layers`, to `wide` nodes to either side at the first of them.
+    fn walk(&mut self, grid: &Grid, layers: core::ops::Range<usize>, wide: usize, contract: &Contract<L>) {
+        let (mut dt, mut weights) = (0.0, [L::splat(0.0); 3]);
+        let (start, half) = (layers.start, self.x.len() / 2);
+        for i in layers.rev() {
+            let layer = &grid.layers[i];
+            if layer.dt.to_bits() != f64::to_bits(dt) {
+                dt = layer.dt;
+                weights = contract.weights(dt, self.up);
+            }
+            let (carried, paid) = contract.exercise(layer);
+            let wide = (i - start + wide).min(half);
+            self.back(wide, weights);
+            self.exercise(wide, carried, paid);
+        }
+    }
+
+    /// The same values on `half` nodes to either side that are `ratio` as far apart, at the ratio `up`: by cubics.
+    fn finer(&self, half: usize, ratio: f64, up: L, contract: &Contract<L>) -> Self {
         let middle = self.x.len() / 2;
-        let ends = wide == middle;
-        let inner = if ends { wide - 1 } else { wide };
+        let place = |j: usize| (j as f64 - half as f64) * ratio;
+        let between = |from: &[L], j: usize| {
+            let left = place(j).floor();
+            let f = place(j) - left;
+            let at = (middle as i64 + left as i64 - 1) as usize;
+            let weights = [
+                -f * (f - 1.0) * (f - 2.0) / 6.0,
+                (f + 1.0) * (f - 1.0) * (f - 2.0) / 2.0,
+                -(f + 1.0) * f * (f - 2.0) / 2.0,
+                (f + 1.0) * f * (f - 1.0) / 6.0,
+            ];
+            (0..4).fold(L::splat(0.0), |sum, i| from[at + i].mul_add(L::splat(weights[i]), sum))
+        };
+        let on = |from: &[L]| (0..=2 * half).map(|j| between(from, j)).collect();
+        let (american, european) = (on(&self.american), on(&self.european));
+        Self { american, european, x: Self::places(half, up, contract), up }
+    }
+
+    /// One layer back without exercise: the nodes up to `wide` from the middle. Where the lattice ends, far in or out of
+    /// the money, values in discounted terms stand still.
+    #[inline(always)]
+    fn back(&mut self, wide: usize, [low, mid, high]: [L; 3]) {
+        let middle = self.x.len() / 2;
+        let inner = wide.min(middle - 1);
         let (first, last) = (middle - inner, middle + inner);
-        let (x, a, e) = (&self.x[..=last + 1], &mut self.american[..=last + 1], &mut self.european[..=last + 1]);
+        let (a, e) = (&mut self.american[..=last + 1], &mut self.european[..=last + 1]);
         let (mut a0, mut e0) = (a[first - 1], e[first - 1]);
         let (mut a1, mut e1) = (a[first], e[first]);
         for j in first..=last {
             let (a2, e2) = (a[j + 1], e[j + 1]);
-            let kept = low.mul_add(a0, mid.mul_add(a1, high * a2));
-            a[j] = kept.max(x[j].mul_add(carried, paid));
+            a[j] = low.mul_add(a0, mid.mul_add(a1, high * a2));
             e[j] = low.mul_add(e0, mid.mul_add(e1, high * e2));
             (a0, a1, e0, e1) = (a1, a2, e1, e2);
         }
-        if ends {
-            for j in [middle - wide, middle + wide] {
-                self.american[j] = self.american[j].max(self.x[j].mul_add(carried, paid));
+    }
+
+    /// Exercise where it pays more than to wait, on the nodes up to `wide` from the middle. The gain is its mean over the
+    /// cell of a node, so that it does not matter where between two nodes it begins.
+    #[inline(always)]
+    fn exercise(&mut self, wide: usize, carried: L, paid: L) {
+        let (middle, zero, half) = (self.x.len() / 2, L::splat(0.0), L::splat(0.5));
+        let (first, last) = (middle - wide, middle + wide);
+        let (x, a) = (&self.x[..=last], &mut self.american[..=last]);
+        let mut here = x[first].mul_add(carried, paid) - a[first];
+        let mut before = here;
+        for j in first..=last {
+            let after = if j < last { x[j + 1].mul_add(carried, paid) - a[j + 1] } else { here };
+            let slope = ((after - before) * half).abs();
+            let mut gain = here.max(zero);
+            if here.abs().lt(slope * half).any() {
+                let reach = (here + slope * half).max(zero);
+                let mean = reach * reach / (slope + slope).max(L::splat(f64::MIN_POSITIVE));
+                gain = L::select((slope * half).le(here), here, mean);
             }
+            a[j] += gain;
+            (before, here) = (here, after);
         }
     }
 
     /// Premium, slope and curvature in the middle, from the three nodes there.
-    fn root(&self, up: L, phi: L, exercise: impl Fn(L) -> L) -> Root<L> {
-        let m = self.x.len() / 2;
+    fn root(&self, contract: &Contract<L>, now: &Layer) -> Root<L> {
+        let (m, up) = (self.x.len() / 2, self.up);
         let premium = |j: usize| self.american[j] - self.european[j];
         let (low, value, high) = (premium(m - 1), premium(m), premium(m + 1));
-        let x = self.x[m] * phi;
+        let x = L::splat(contract.x);
         let (rise, fall) = (x * up - x, x - x / up);
         let (above, below) = ((high - value) / rise, (value - low) / fall);
         let curve = (above - below) * L::splat(2.0) / (rise + fall);
         let slope = (above * fall + below * rise) / (rise + fall);
-        Root { value, slope, curve, exercised: self.american[m].le(exercise(self.x[m])) }
+        let (carried, paid) = contract.exercise(now);
+        Root { value, slope, curve, exercised: self.american[m].le(self.x[m].mul_add(carried, paid)) }
     }
 }

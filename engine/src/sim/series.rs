@@ -22,8 +22,8 @@ const DRIFT_ALLOWED: f64 = 0.25;
 const VALUE_ERROR: f64 = 0.02;
 const VALUE_ERROR_LEAST: f64 = 0.000_5;
 /// Premiums of early exercise are computed anew when this part of the time to expiry is over, but at least so often, seconds.
-const ANCHOR_PART: i64 = 128;
-const ANCHOR_MOST: i64 = 4096;
+const ANCHOR_PART: i64 = 256;
+const ANCHOR_MOST: i64 = 1024;
 /// Level and pull of the term structure of volatility futures.
 const VOLATILITY_FAR: f64 = 21.0;
 const VOLATILITY_PULL: f64 = 3.0;

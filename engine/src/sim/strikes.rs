@@ -11,9 +11,9 @@ const FINE: f64 = 1.5;
 /// How much of the fine zone is tried, to come to the number of strikes that is wanted.
 const ZONES: [f64; 11] = [4.0, 2.5, 1.6, 1.0, 0.7, 0.48, 0.36, 0.26, 0.18, 0.1, 0.0];
 /// Years before expiry at which third Fridays, and other dates, are listed: their range is as wide as was wanted then.
-const LISTED_AHEAD: (f64, f64) = (0.75, 0.3);
+const LISTED_AHEAD: (f64, f64) = (0.9, 0.4);
 /// Standard deviations below and above the spot that are listed, at the listing.
-const REACH: (f64, f64) = (7.0, 2.2);
+const REACH: (f64, f64) = (9.5, 2.7);
 /// The least time, years, whose standard deviation zones are measured in.
 const LEAST_TIME: f64 = 0.08;
 
@@ -112,11 +112,12 @@ impl StrikeCount {
     fn ladder(&self, step: u32, part: f64, low: f64, high: f64) -> Vec<u32> {
         let (h, sd) = (f64::from(step) / 1000.0, self.sigma * self.t.max(LEAST_TIME).sqrt() * self.spot);
         let (first, last) = ((low / h).ceil().max(1.0) as u32, (high / h).floor() as u32);
-        let far = if self.t > 1.0 { 2 } else { 1 };
+        let far = if self.t > 1.0 && self.spot > 8.0 * h { 2 } else { 1 };
         let spacing = |n: u32| {
             let away = (f64::from(n) * h - self.spot).abs() / sd;
             let zone = if away > 2.0 * FINE * part.max(0.25) { 4 } else { 1 + u32::from(away > FINE * part) };
-            if zone == 4 { 4 } else { zone * far }
+            let below = f64::from(n) * h < self.spot;
+            if zone == 4 { if below { 2 } else { 4 } } else { zone * far }
         };
         (first..=last).filter(|&n| n % spacing(n) == 0).map(|n| n * step).collect()
     }
@@ -124,7 +125,7 @@ impl StrikeCount {
     fn add_stale(&self, strikes: &mut Vec<u32>, n: u64, step: u32, chance: Stream) {
         let chance = chance.sub(23);
         for i in 0..n {
-            let edge = if chance.unit(i) < 0.5 { 0.6 } else { 1.45 };
+            let edge = if chance.unit(i) < 0.75 { 0.55 } else { 1.5 };
             let at = self.past * edge * (1.0 + 0.25 * chance.signed(i + 1000));
             let coarse = 2 * step;
             let strike = ((at * 1000.0 / f64::from(coarse)).round() as u32).max(1) * coarse;

@@ -110,6 +110,14 @@ pub struct Smile {
     t: f64,
 }
 
+#[cfg(test)]
+impl Smile {
+    /// The same volatility at every strike.
+    pub(super) fn flat(sigma: f64, t: f64) -> Self {
+        Self { theta: sigma * sigma * t, rho: 0.0, phi: 0.0, t }
+    }
+}
+
 impl Smile {
     fn new(shape: &Shape, theta: f64, t: f64) -> Self {
         let phi = shape.eta * exp(-shape.gamma * ln(theta) + (shape.gamma - 1.0) * ln(1.0 + theta));

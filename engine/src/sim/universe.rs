@@ -50,23 +50,26 @@ const FUNDS: [(f64, Class, (f64, f64)); 8] = [
 const SPECIALS: [(f64, f64, f64); 5] =
     [(0.005, 1.0, 5.0), (0.015, 0.30, 1.0), (0.03, 0.10, 0.30), (0.05, 0.03, 0.10), (0.10, 0.005, 0.03)];
 
-/// Index options beside the well-known ones: symbol, its roots, level, volatility, dates, strikes of an expiry.
+/// An index with its roots: level, 30-day volatility, strikes of an expiry.
+struct Index(&'static str, &'static [(&'static str, Ladder)], f64, f64, f64);
+
+/// Index options beside the well-known ones.
 #[rustfmt::skip]
-const INDICES: [(&str, &[(&str, Ladder)], f64, f64, f64); 14] = [
-    ("MRUT",  &[("MRUT", MINI)], 260.0, 0.22, 75.0),
-    ("XND",   &[("XND", MINI)], 250.0, 0.195, 50.0),
-    ("DJX",   &[("DJX", THIN)], 480.0, 0.14, 75.0),
-    ("MXEF",  &[("MXEF", FEW)], 1_350.0, 0.17, 45.0),
-    ("MXEA",  &[("MXEA", FEW)], 2_800.0, 0.15, 45.0),
-    ("RLG",   &[("RLG", FEW)], 4_800.0, 0.18, 40.0),
-    ("RLV",   &[("RLV", FEW)], 2_000.0, 0.13, 40.0),
-    ("RUI",   &[("RUI", FEW)], 3_800.0, 0.15, 40.0),
-    ("SPEQX", &[("SPEQX", FEW), ("SPEQW", FEW)], 770.0, 0.13, 25.0),
-    ("CBTX",  &[("CBTX", FEW), ("CBTXW", FEW)], 240.0, 0.48, 25.0),
-    ("MBTX",  &[("MBTX", FEW), ("MBTXW", FEW)], 24.0, 0.48, 20.0),
-    ("MGTN",  &[("MGTN", FEW), ("MGTNW", FEW)], 380.0, 0.24, 25.0),
-    ("SOX",   &[("SOX", FEW)], 7_000.0, 0.34, 30.0),
-    ("XAU",   &[("XAU", FEW)], 330.0, 0.38, 30.0),
+const INDICES: [Index; 14] = [
+    Index("MRUT",  &[("MRUT", MINI)], 260.0, 0.22, 75.0),
+    Index("XND",   &[("XND", MINI)], 250.0, 0.195, 50.0),
+    Index("DJX",   &[("DJX", THIN)], 480.0, 0.14, 75.0),
+    Index("MXEF",  &[("MXEF", FEW)], 1_350.0, 0.17, 45.0),
+    Index("MXEA",  &[("MXEA", FEW)], 2_800.0, 0.15, 45.0),
+    Index("RLG",   &[("RLG", FEW)], 4_800.0, 0.18, 40.0),
+    Index("RLV",   &[("RLV", FEW)], 2_000.0, 0.13, 40.0),
+    Index("RUI",   &[("RUI", FEW)], 3_800.0, 0.15, 40.0),
+    Index("SPEQX", &[("SPEQX", FEW), ("SPEQW", FEW)], 770.0, 0.13, 25.0),
+    Index("CBTX",  &[("CBTX", FEW), ("CBTXW", FEW)], 240.0, 0.48, 25.0),
+    Index("MBTX",  &[("MBTX", FEW), ("MBTXW", FEW)], 24.0, 0.48, 20.0),
+    Index("MGTN",  &[("MGTN", FEW), ("MGTNW", FEW)], 380.0, 0.24, 25.0),
+    Index("SOX",   &[("SOX", FEW)], 7_000.0, 0.34, 30.0),
+    Index("XAU",   &[("XAU", FEW)], 330.0, 0.38, 30.0),
 ];
 
 const MINI: Ladder = Ladder { sessions: 10, fridays: 8, month_ends: 4, monthlies: 6, ..EMPTY };
@@ -141,7 +144,7 @@ fn giant(mut name: Name) -> Name {
     name
 }
 
-fn index(&(symbol, roots, level, vol, strikes): &(&str, &[(&str, Ladder)], f64, f64, f64)) -> Name {
+fn index(&Index(symbol, roots, level, vol, strikes): &Index) -> Name {
     let root = |&(root, ladder): &(&str, Ladder)| Root { symbol: root.to_owned(), ladder, extra: 0.0, strikes };
     let class = if vol > 0.3 { Class::Commodity } else { Class::LargeIndex };
     let mut index = name(symbol, (Tier::Index, class), level, vol);

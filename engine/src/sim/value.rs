@@ -168,6 +168,8 @@ pub(super) struct Premium {
     pub(super) slope: f64,
     /// Second derivative by the spot.
     pub(super) curve: f64,
+    /// Derivative by the volatility.
+    pub(super) vega: f64,
 }
 
 impl Premium {
@@ -177,7 +179,7 @@ impl Premium {
         let x = truth.x();
         let carried = exp(-b * t);
         let gamma = fair.vega * carried / (truth.df() * truth.fwd * x * fair.sigma * t);
-        Self { value: value - fair.value, slope: slope - carried * fair.delta, curve: -gamma }
+        Self { value: value - fair.value, slope: slope - carried * fair.delta, curve: -gamma, vega: -fair.vega }
     }
 }
 
@@ -189,8 +191,8 @@ pub(super) struct Anchor {
     s: f64,
     fwd: f64,
     smile: Smile,
-    /// Value, slope and curvature, by the row that it was computed for; none where all are zero.
-    premiums: Vec<[f32; 3]>,
+    /// Value, slope, curvature and vega, by the row that it was computed for; none where all are zero.
+    premiums: Box<[[f32; 4]]>,
 }
 
 impl Anchor {
@@ -209,8 +211,8 @@ impl Anchor {
             }
             let rows = || contracts.iter().enumerate().filter(move |(_, c)| c.1 == right).map(|(i, c)| (i, c.0));
             let mut set = |row: usize, premium: Premium| {
-                premiums.resize(contracts.len(), [0.0; 3]);
-                premiums[row] = [premium.value, premium.slope, premium.curve].map(|x| x as f32);
+                premiums.resize(contracts.len(), [0.0; 4]);
+                premiums[row] = [premium.value, premium.slope, premium.curve, premium.vega].map(|x| x as f32);
             };
             let frame = truth.frame();
             let mut open: Vec<(usize, f64, Fair)> = Vec::new();
@@ -237,19 +239,17 @@ impl Anchor {
                 set(*row, if chosen.value > certain.value && chosen.value < f64::INFINITY { chosen } else { certain });
             }
         }
-        Self { at, s: truth.s, fwd: truth.fwd, smile: truth.smile, premiums }
+        Self { at, s: truth.s, fwd: truth.fwd, smile: truth.smile, premiums: premiums.into() }
     }
 
     /// Raises the European value of the contract of `row` to the American one of another instant, some minutes away.
     pub(super) fn raise(&self, row: usize, contract: (f64, Right), truth: &SliceTruth, fair: &mut Fair) {
         let (strike, right) = contract;
         if let Some(&premium) = self.premiums.get(row) {
-            let [value, slope, curve] = premium.map(f64::from);
+            let [value, slope, curve, vega] = premium.map(f64::from);
             let moved = truth.s - self.s;
-            let x = truth.x();
-            let sigma = fair.sigma - self.smile.sigma(ln(strike / self.fwd));
-            let bent = 0.5 * moved * moved + fair.sigma * truth.terms.t * x * x * sigma;
-            fair.value += (value + slope * moved + curve * bent).max(0.0);
+            let wilder = fair.sigma - self.smile.sigma(ln(strike / self.fwd));
+            fair.value += (value + (slope + 0.5 * curve * moved) * moved + vega * wilder).max(0.0);
         }
         fair.value = fair.value.max(right.phi() * (truth.s - strike));
     }
@@ -280,9 +280,9 @@ mod tests {
 
     #[test]
     fn a_call_without_reason_to_exercise_is_european_at_every_strike() {
-        let mut truth = truth();
-        truth.terms.b = -0.003;
-        truth.terms.divs = vec![Dividend { t: 0.1, amount: 0.1 }];
+        let divs = vec![Dividend { t: 0.1, amount: 0.1 }];
+        let Terms { t, r, .. } = truth().terms;
+        let truth = SliceTruth::carried(100.0, Terms { t, r, b: -0.003, divs }, truth().smile);
         let premium = |k: f64, right: Right| {
             let mut fair = truth.european(k, right);
             let european = fair.value;
@@ -293,5 +293,52 @@ mod tests {
             assert!(premium(k, Right::Call).abs() < 1e-9, "call at {k}: {}", premium(k, Right::Call));
         }
         assert!(premium(100.0, Right::Put) > 0.01 && premium(120.0, Right::Put) > 1.0, "puts are exercised early");
+    }
+
+    /// The contracts of a golden file: terms, right, strike, volatility, spot, price.
+    fn golden(text: &str) -> Vec<(SliceTruth, Right, f64, f64)> {
+        let row = |line: &str| {
+            let cells: Vec<&str> = line.split(',').collect();
+            let number = |i: usize| cells[i].parse::<f64>().unwrap();
+            let div = |d: &str| {
+                let (t, amount) = d.split_once(':').unwrap();
+                Dividend { t: t.parse().unwrap(), amount: amount.parse().unwrap() }
+            };
+            let divs = cells[9].split(';').filter(|d| !d.is_empty()).map(div).collect();
+            let terms = Terms { t: number(5), r: number(6), b: number(7), divs };
+            let smile = Smile::flat(number(8), number(5));
+            let right = if cells[2] == "call" { Right::Call } else { Right::Put };
+            (SliceTruth::carried(number(3), terms, smile), right, number(4), number(10))
+        };
+        text.lines().skip(1).map(row).collect()
+    }
+
+    #[test]
+    fn american_values_are_those_of_the_golden_files() {
+        let files =
+            [include_str!("../../../golden/american_nodiv.csv"), include_str!("../../../golden/american_div.csv")];
+        for (steps, middle, most) in [(24, 3e-4, 3e-3), (64, 1e-4, 1e-3), (256, 3e-5, 3e-4)] {
+            let mut errors = Vec::new();
+            for (truth, right, k, want) in files.iter().flat_map(|text| golden(text)) {
+                let mut fair = truth.european(k, right);
+                Anchor::new(0, &truth, &[(k, right)], steps, |_| 1e-6 * truth.s).raise(
+                    0,
+                    (k, right),
+                    &truth,
+                    &mut fair,
+                );
+                errors.push(((fair.value - want).abs() / truth.s, k, want, truth));
+            }
+            errors.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let at = |p: f64| errors[((errors.len() - 1) as f64 * p) as usize].0;
+            println!(
+                "{steps} steps, error over spot: median {:.1e}, 90 % {:.1e}, 99 % {:.1e}, worst {:.1e}",
+                at(0.5),
+                at(0.9),
+                at(0.99),
+                at(1.0)
+            );
+            assert!(at(0.9) < middle && at(1.0) < most, "{steps} steps: {:?}", errors.last());
+        }
     }
 }

@@ -41,7 +41,7 @@ pub(super) struct ServeArgs {
     #[arg(long, env = "GREEKSD_ALLOW_REMOTE", hide_env_values = true, value_name = "BOOL", value_parser = value::flag)]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(super) allow_remote: Option<bool>,
-    /// Where quotes come from: sim, sim:full, sim:seed=7, dir:PATH [default: sim]
+    /// Where quotes come from: sim, sim:full (6,000 names), sim:full,scale=1.3, sim:seed=7, dir:PATH [default: sim]
     #[arg(long, env = "GREEKSD_FEED", hide_env_values = true, value_name = "SPEC", value_parser = value::text)]
     pub(super) feed: Option<String>,
     /// Let the clock stand still at this instant (RFC 3339)
