@@ -30,6 +30,10 @@ chains:
 bench name="":
     cargo bench --locked -p greeksd-benches {{ if name == "" { "" } else { "--bench " + name } }}
 
+# the same contracts priced by QuantLib, fast-vollib, pyvolr and Rust crates: time, disagreement, who is right
+peers:
+    python3 benches/peers/run.py
+
 # the daemon on its embedded market
 run *args:
     cargo run --release -- {{ args }}

@@ -58,19 +58,38 @@ fn parse(text: &HashMap<String, String>) -> Row {
     Row { contract, values }
 }
 
-/// Values by column name, in the units of the files: vega per 1 %, theta per calendar day.
+/// The values of a contract in the units of the files: vega, rho and epsilon per 1 %, theta per calendar day.
 #[must_use]
-pub fn published(g: &Greeks<f64>) -> HashMap<&'static str, f64> {
-    HashMap::from([
+pub fn columns(g: &Greeks<f64>) -> [(&'static str, f64); 21] {
+    [
         ("price", g.value),
         ("delta", g.delta),
         ("gamma", g.gamma),
-        ("vega", g.vega / 100.0),
-        ("theta", g.theta / 365.0),
         ("speed", g.speed),
-        ("zomma", g.zomma),
+        ("vega", g.vega / 100.0),
+        ("volga", g.volga),
         ("ultima", g.ultima),
-    ])
+        ("vanna", g.vanna),
+        ("zomma", g.zomma),
+        ("theta", g.theta / 365.0),
+        ("charm", g.charm),
+        ("color", g.color),
+        ("veta", g.veta),
+        ("rho", g.rho / 100.0),
+        ("vera", g.vera),
+        ("epsilon", g.epsilon / 100.0),
+        ("lambda", g.lambda),
+        ("dual_delta", g.dual_delta),
+        ("dual_gamma", g.dual_gamma),
+        ("d1", g.d1),
+        ("d2", g.d2),
+    ]
+}
+
+/// The same by name.
+#[must_use]
+pub fn published(g: &Greeks<f64>) -> HashMap<&'static str, f64> {
+    columns(g).into_iter().collect()
 }
 
 /// How far a value is from the reference: price relative to the greater of value and 5 % of the spot, delta absolute,
