@@ -125,6 +125,12 @@ impl Slice {
 /// All values of one contract from tables made for a band around it, as a chain would have them.
 #[must_use]
 pub fn engine_greeks(o: &Contract) -> Greeks<f64> {
+    engine_greeks_with(o, Scheme::Fast)
+}
+
+/// The same with either scheme.
+#[must_use]
+pub fn engine_greeks_with(o: &Contract, scheme: Scheme) -> Greeks<f64> {
     let band = Band { k: (0.8 * o.k, 1.25 * o.k), sigma: (0.7 * o.sigma, 1.3 * o.sigma) };
-    Pricer::new(o.style, o.right, &o.terms, &band, Scheme::Fast).at(&o.terms, o.s).greeks(o.k, o.sigma)
+    Pricer::new(o.style, o.right, &o.terms, &band, scheme).at(&o.terms, o.s).greeks(o.k, o.sigma)
 }

@@ -1,6 +1,7 @@
 //! Values and every Greek along fine sweeps of the spot, the volatility and the time show no jump beyond the tolerances
 //! of golden/tolerances.csv: not at the border of a table, not where a table gives way to a new one, not at an ex-date.
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // test code
+#![allow(clippy::float_cmp, reason = "what is exercised has exactly these values")]
 
 use engine::contract::{Right, Style};
 use engine::kernel::american::{Band, Pricer, Scheme};
