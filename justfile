@@ -18,6 +18,10 @@ test:
 test-isa:
     cargo test --release --locked -p greeksd-engine --target-dir target/portable --config 'target."cfg(target_arch = \"x86_64\")".rustflags=[]'
 
+# the same for aarch64, in an emulator; says what is missing where it cannot
+test-aarch64 *args:
+    bash tests/aarch64.sh {{ args }}
+
 # golden files against the program itself: worst error by Greek
 golden:
     cargo test --release --locked -p greeksd-engine --test golden -- --nocapture
@@ -29,6 +33,14 @@ chains:
 # criterion benches; `just bench kernels` runs one
 bench name="":
     cargo bench --locked -p greeksd-benches {{ if name == "" { "" } else { "--bench " + name } }}
+
+# the same contracts priced by QuantLib, fast-vollib, pyvolr and Rust crates: time, disagreement, who is right
+peers:
+    python3 benches/peers/run.py
+
+# errors by class, by distance to the exercise boundary and to the ex-date: target/maps.md and docs/plots
+maps:
+    cargo run --release --locked -p greeksd-benches --example maps
 
 # the daemon on its embedded market
 run *args:

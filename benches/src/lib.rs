@@ -3,7 +3,9 @@
 
 pub mod client;
 pub mod cpu;
+pub mod drawn;
 pub mod golden;
 pub mod market;
 pub mod naive;
+pub mod plot;
 pub mod workload;

@@ -14,6 +14,13 @@ const SPOT: f64 = 100.0;
 const STRIKES: usize = 8 * BLOCK;
 /// Calendar days to the expiries.
 const DAYS: [f64; 6] = [8.0, 36.0, 92.0, 183.0, 365.0, 730.0];
+/// Years to the first of the quarterly ex-dates.
+const FIRST_EX: f64 = 0.011;
+/// The same of a chain: a whole number of strikes and days, as calendars of days have them.
+const CHAIN_STRIKES: usize = 60;
+const CHAIN_DAYS: [f64; 3] = [30.0, 91.0, 365.0];
+const CHAIN_FIRST_EX: f64 = 20.0 / 365.0;
+const QUARTER: f64 = 91.0 / 365.0;
 
 /// The contracts of one (expiry, right).
 #[derive(Clone, Debug)]
@@ -24,6 +31,8 @@ pub struct Slice {
     pub right: Right,
     /// Time, rates and dividends.
     pub terms: Terms,
+    contracts: usize,
+    /// Padded to whole blocks with the last contract.
     k: Vec<f64>,
     sigma: Vec<f64>,
 }
@@ -31,24 +40,44 @@ pub struct Slice {
 /// Twelve slices of 64 contracts: 4 % rate, borrow `b`, a `dividend` every quarter (0: none).
 #[must_use]
 pub fn slices(style: Style, b: f64, dividend: f64) -> Vec<Slice> {
-    let each = |days: f64| [Right::Call, Right::Put].map(|right| Slice::new(style, right, days / 365.0, b, dividend));
-    DAYS.into_iter().flat_map(each).collect()
+    let expiry = |days: f64| terms(days / 365.0, b, (FIRST_EX, 0.25, dividend));
+    both(style, DAYS.into_iter().map(expiry), STRIKES)
+}
+
+/// Six slices of 60 contracts: a chain of three expiries and 60 strikes, whose times are whole days.
+#[must_use]
+pub fn chain(style: Style, b: f64, dividend: f64) -> Vec<Slice> {
+    let expiry = |days: f64| terms(days / 365.0, b, (CHAIN_FIRST_EX, QUARTER, dividend));
+    both(style, CHAIN_DAYS.into_iter().map(expiry), CHAIN_STRIKES)
+}
+
+/// Calls and puts of each expiry.
+fn both(style: Style, expiries: impl Iterator<Item = Terms>, strikes: usize) -> Vec<Slice> {
+    expiries
+        .flat_map(|terms| [Right::Call, Right::Put].map(|right| Slice::new(style, right, &terms, strikes)))
+        .collect()
+}
+
+/// Terms of `t` years with dividends at `first`, every `step`, of `amount`.
+fn terms(t: f64, b: f64, (first, step, amount): (f64, f64, f64)) -> Terms {
+    let ex_dates = (0..).map(|i| first + step * f64::from(i)).take_while(|&ex| ex < t && amount > 0.0);
+    Terms { t, r: 0.04, b, divs: ex_dates.map(|ex| Dividend { t: ex, amount }).collect() }
 }
 
 impl Slice {
-    fn new(style: Style, right: Right, t: f64, b: f64, dividend: f64) -> Self {
-        let ex_dates = (0..).map(|i| 0.011 + 0.25 * f64::from(i)).take_while(|&ex| ex < t && dividend > 0.0);
-        let divs = ex_dates.map(|ex| Dividend { t: ex, amount: dividend }).collect();
-        let deviations = (0..STRIKES).map(|i| 4.0 * i as f64 / (STRIKES - 1) as f64 - 2.0);
+    fn new(style: Style, right: Right, terms: &Terms, strikes: usize) -> Self {
+        let last = strikes - 1;
+        let padded = (0..strikes.next_multiple_of(BLOCK)).map(|i| i.min(last));
+        let deviations = padded.map(|i| 4.0 * i as f64 / last as f64 - 2.0);
         let (k, sigma) =
-            deviations.map(|d| (SPOT * (0.25 * t.sqrt() * d).exp(), 0.25 - 0.02 * d + 0.01 * d * d)).unzip();
-        Self { style, right, terms: Terms { t, r: 0.04, b, divs }, k, sigma }
+            deviations.map(|d| (SPOT * (0.25 * terms.t.sqrt() * d).exp(), 0.25 - 0.02 * d + 0.01 * d * d)).unzip();
+        Self { style, right, terms: terms.clone(), contracts: strikes, k, sigma }
     }
 
     /// How many contracts.
     #[must_use]
     pub fn contracts(&self) -> u64 {
-        self.k.len() as u64
+        self.contracts as u64
     }
 
     /// Contract `i`, for the plain versions.
@@ -61,9 +90,15 @@ impl Slice {
     /// What a pass keeps of the slice, its tables built.
     #[must_use]
     pub fn pricer(&self) -> Pricer {
+        self.pricer_with(Scheme::Fast)
+    }
+
+    /// The same with either scheme.
+    #[must_use]
+    pub fn pricer_with(&self, scheme: Scheme) -> Pricer {
         let ends = |of: &[f64]| of.iter().fold((f64::INFINITY, 0.0f64), |(lo, hi), &x| (lo.min(x), hi.max(x)));
         let band = Band { k: ends(&self.k), sigma: ends(&self.sigma) };
-        let pricer = Pricer::new(self.style, self.right, &self.terms, &band, Scheme::Fast);
+        let pricer = Pricer::new(self.style, self.right, &self.terms, &band, scheme);
         self.value(&pricer); // tables of a premium are built when they are first read
         pricer
     }
@@ -90,6 +125,12 @@ impl Slice {
 /// All values of one contract from tables made for a band around it, as a chain would have them.
 #[must_use]
 pub fn engine_greeks(o: &Contract) -> Greeks<f64> {
+    engine_greeks_with(o, Scheme::Fast)
+}
+
+/// The same with either scheme.
+#[must_use]
+pub fn engine_greeks_with(o: &Contract, scheme: Scheme) -> Greeks<f64> {
     let band = Band { k: (0.8 * o.k, 1.25 * o.k), sigma: (0.7 * o.sigma, 1.3 * o.sigma) };
-    Pricer::new(o.style, o.right, &o.terms, &band, Scheme::Fast).at(&o.terms, o.s).greeks(o.k, o.sigma)
+    Pricer::new(o.style, o.right, &o.terms, &band, scheme).at(&o.terms, o.s).greeks(o.k, o.sigma)
 }
