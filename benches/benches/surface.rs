@@ -8,6 +8,7 @@ use engine::contract::Right;
 use engine::pass::Computed;
 use engine::store::chain::Slice;
 use engine::store::columns::Col;
+use engine::store::ladder::Ladder;
 use engine::surface::{Curve, Fitter, SurfaceInput};
 use greeksd_benches::cpu::of_thread;
 use greeksd_benches::market::{NOW, Sim, passes};
@@ -117,15 +118,17 @@ fn surface(c: &mut Criterion) {
             });
         });
         let curves: Vec<Vec<Curve>> = instants[0].iter().map(|chain| fitter.fit(chain).to_vec()).collect();
-        let (mut vol, mut conf) = (vec![0.0; rows], vec![0.0; rows]);
+        let ladders: Vec<Ladder> =
+            instants[0].iter().flatten().map(|slice| Ladder::new(slice.strike_milli, slice.right)).collect();
         group.throughput(Throughput::Elements(rows as u64));
-        group.bench_function(format!("{name}, rows read"), |b| {
+        group.bench_function(format!("{name}, curves read"), |b| {
             b.iter_custom(|n| {
                 of_thread(n, || {
-                    for (slice, curve) in instants[0].iter().flatten().zip(curves.iter().flatten()) {
-                        curve.rows(slice.strike_milli, &mut vol, &mut conf);
+                    for (ladder, curve) in ladders.iter().zip(curves.iter().flatten()) {
+                        (0..ladder.blocks()).for_each(|block| {
+                            black_box(curve.at_strikes(ladder.block(block)));
+                        });
                     }
-                    black_box((&mut vol, &mut conf));
                 })
             });
         });

@@ -10,7 +10,8 @@ fn main() {
     let (sim, mut passes) = (Sim::of(&names), passes());
     let mut books = sim.books(&passes);
     let mut at = NOW;
-    for n in 0..12 {
+    let passes_run = std::env::var("PASSES").ok().and_then(|n| n.parse().ok()).unwrap_or(12);
+    for n in 0..passes_run {
         let mut computed = Vec::new();
         let t = of_process(1, || computed = sim.pass(&books, at, &mut passes));
         let (mut slices, mut contracts, mut searched, mut refreshed) = (0, 0, 0, 0);

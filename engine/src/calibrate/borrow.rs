@@ -15,6 +15,9 @@ use crate::kernel::dividends::{Dividend, escrowed, escrowed_by_rate};
 const SPOT_NOISE: f64 = 5e-4;
 /// How much borrow differs between expiries whose times are a factor e apart: this much plus a part of itself.
 const DRIFT: (f64, f64) = (0.01, 0.2);
+/// A borrow rate stays where it was while what it moves the forward by is below this part of it, or below this part of
+/// the forward's standard error.
+const STILL: (f64, f64) = (5e-5, 0.5);
 /// Further apart than this in ln t makes no more difference.
 const LN_T_FAR: f64 = 2.0;
 
@@ -129,6 +132,9 @@ fn steadied(i: usize, input: &SliceInput, parity: &Parity, own: &[Own], prior: f
     let mine = implied_borrow(input.s, fwd, input.t, input.r, input.divs);
     let weight = (input.t / (fwd_error / fwd).hypot(SPOT_NOISE)).powi(2);
     let b = if mine.is_finite() { (wb + weight * mine) / (w + weight) } else { others };
+    // within its error it stays as it was: F is kept exactly all the same, and so are the tables that b is the key of
+    let still = STILL.0.max(STILL.1 * fwd_error / fwd);
+    let b = if ((b - prior) * input.t).abs() < still { prior } else { b };
     Carry { fwd, fwd_error, b, und: input.s, s: effective_spot(fwd, input, b) }
 }
 

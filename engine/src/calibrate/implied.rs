@@ -136,7 +136,10 @@ fn settle(
         if !open.lane(lane) {
             continue;
         }
-        let remembered = memory.before.get(key(block, right, which, lane), &here, (price.lane(lane), floor.lane(lane)));
+        let remembered = {
+            let asked = (right.phi(), price.lane(lane), floor.lane(lane));
+            memory.before.get(key(block, right, which, lane), &here, asked)
+        };
         if let Some((searched, vol)) = remembered {
             (known[lane], numbers[lane]) = (Some(searched), vol);
         } else {

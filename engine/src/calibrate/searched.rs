@@ -6,8 +6,9 @@ use crate::early::Here;
 use crate::kernel::greeks::Greeks;
 use crate::kernel::lanes::{Block, Lanes};
 
-/// The market may move by this part of a price's time value before one without a volatility is searched again.
-const STILL_NONE: f64 = 0.25;
+/// A price without a volatility is searched again when it has moved against the exercise value by this part of its time
+/// value and this part of the spot.
+const STILL_NONE: (f64, f64) = (0.25, 2e-4);
 /// A volatility may move by this part of itself before it is searched again: what is left of third order is then 1e-4.
 const STILL_NEAR: f64 = 0.08;
 /// The spot may move by this part of a standard deviation at the volatility found.
@@ -42,10 +43,11 @@ impl Searched {
     }
 
     /// The volatility of `price` now, if the market is near enough; `floor` is what the price must exceed.
-    fn now(&self, here: &Here<'_>, price: f64, floor: f64) -> Option<f64> {
+    fn now(&self, here: &Here<'_>, phi: f64, price: f64, floor: f64) -> Option<f64> {
         let (dp, ds) = (price - self.price, here.s - self.s);
         if self.sigma.is_nan() {
-            return (dp.abs() + ds.abs() < STILL_NONE * (price - floor)).then_some(f64::NAN);
+            let still = STILL_NONE.0 * (price - floor) + STILL_NONE.1 * here.s;
+            return ((dp - phi * ds).abs() < still).then_some(f64::NAN);
         }
         let gap = dp - f64::from(self.delta) * ds;
         let vega = f64::from(self.vega);
@@ -67,14 +69,19 @@ impl<'a> Before<'a> {
     }
 
     /// What was found under a key, and what it says of `price` now.
-    pub(super) fn get(&mut self, key: u32, here: &Here<'_>, (price, floor): (f64, f64)) -> Option<(Searched, f64)> {
+    pub(super) fn get(
+        &mut self,
+        key: u32,
+        here: &Here<'_>,
+        (phi, price, floor): (f64, f64, f64),
+    ) -> Option<(Searched, f64)> {
         while let Some((first, rest)) = self.0.split_first() {
             if first.key > key {
                 return None;
             }
             self.0 = rest;
             if first.key == key {
-                return Some((*first, first.now(here, price, floor)?));
+                return Some((*first, first.now(here, phi, price, floor)?));
             }
         }
         None

@@ -135,11 +135,11 @@ impl Early {
         let k = ladder.strikes();
         let ends = (k.first().copied().unwrap_or(1.0), k.last().copied().unwrap_or(1.0));
         let band = Band { k: ends, sigma: span(sigma) };
-        self.tables.serving(here.style, here.terms, &band);
+        self.tables.serve(here.style, here.terms, &band);
         if let Some((_, later)) = here.next_session()
             && !self.tables.serves(&later, &band)
         {
-            self.later.serving(here.style, &later, &band);
+            self.later.serve(here.style, &later, &band);
         }
     }
 

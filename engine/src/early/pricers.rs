@@ -20,16 +20,19 @@ pub(super) const BAND_MARGIN: f64 = 1.3;
 pub(super) struct Pricers(Option<[Pricer; 2]>);
 
 impl Pricers {
-    /// The pricers of both rights, built anew, with room for a while, only where those at hand do not serve.
-    pub(super) fn serving(&mut self, style: Style, terms: &Terms, band: &Band) -> &[Pricer; 2] {
-        if !self.serves(terms, band) {
-            self.0 = None;
+    /// Makes the pricers of both rights serve, with room for a while; tables that still do stay.
+    pub(super) fn serve(&mut self, style: Style, terms: &Terms, band: &Band) {
+        let roomy = with_room(band);
+        match &mut self.0 {
+            Some(pair) => {
+                for pricer in pair.iter_mut().filter(|p| !p.serves(terms, band)) {
+                    pricer.refit(terms, &roomy);
+                }
+            }
+            none => {
+                *none = Some([Right::Call, Right::Put].map(|right| Pricer::new(style, right, terms, &roomy, Scheme::Fast)));
+            }
         }
-        let build = || {
-            let band = with_room(band);
-            [Right::Call, Right::Put].map(|right| Pricer::new(style, right, terms, &band, Scheme::Fast))
-        };
-        self.0.get_or_insert_with(build)
     }
 
     /// Whether those at hand serve.

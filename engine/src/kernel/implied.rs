@@ -19,6 +19,8 @@ const LAST_STEP: f64 = 3e-4;
 const NARROW: f64 = 1e-13;
 /// A value within this part of the strike of the price is an answer.
 const HIT: f64 = 1e-11;
+/// A value that a volatility changes by less than this part of the strike does not depend on it.
+const FLAT: f64 = 1e-9;
 /// Within this part of the strike a price equals the exercise value (MODEL).
 const EQUAL: f64 = 1e-9;
 
@@ -196,8 +198,13 @@ impl<L: Lanes> Bracket<L> {
         let live = !self.done;
         let time_value = jet.value - floor;
         let short = !target.le(time_value);
-        // the answer lies outside the band where even its end is short, or too much
-        let outside_low = live & !short & self.sigma.le(self.low) & target.lt(time_value);
+        // the answer lies outside the band where even its end is short, or too much; and where the value has ceased to
+        // depend on volatility, no lower one changes it
+        let flat = jet.vega.abs() * self.sigma * c(1.0 / FLAT);
+        let outside_low = live
+            & !short
+            & ((self.sigma.le(self.low) & target.lt(time_value))
+                | (flat.le(k) & (target + k * c(FLAT)).lt(time_value)));
         let outside_high = live & short & self.high.le(self.sigma);
         self.below = self.below | outside_low;
         self.above = self.above | outside_high;
