@@ -132,10 +132,14 @@ fn steadied(i: usize, input: &SliceInput, parity: &Parity, own: &[Own], prior: f
     let mine = implied_borrow(input.s, fwd, input.t, input.r, input.divs);
     let weight = (input.t / (fwd_error / fwd).hypot(SPOT_NOISE)).powi(2);
     let b = if mine.is_finite() { (wb + weight * mine) / (w + weight) } else { others };
-    // within its error it stays as it was: F is kept exactly all the same, and so are the tables that b is the key of
-    let still = STILL.0.max(STILL.1 * fwd_error / fwd);
-    let b = if ((b - prior) * input.t).abs() < still { prior } else { b };
+    let b = settled(b, prior, input.t, fwd_error / fwd);
     Carry { fwd, fwd_error, b, und: input.s, s: effective_spot(fwd, input, b) }
+}
+
+/// A borrow rate, or the one before where the two differ by less than is known of the forward, whose standard error is
+/// `error` of it: the forward is kept exactly all the same, and so are the tables that b is the key of.
+pub(super) fn settled(b: f64, prior: f64, t: f64, error: f64) -> f64 {
+    if ((b - prior) * t).abs() < STILL.0.max(STILL.1 * error) { prior } else { b }
 }
 
 /// The spot that gives the forward at a borrow rate.

@@ -5,7 +5,7 @@
 //! forward is taken from the model, and where a call is as good as exercised it says nothing, and counts for nothing.
 //! Never: a European slice.
 
-use super::borrow::{Carry, effective_spot, implied_borrow};
+use super::borrow::{Carry, effective_spot, implied_borrow, settled};
 use super::forward::{Pair, Parity, fit_forward};
 use super::implied::{imply_block, start_vols};
 use super::{Draft, SliceInput, SliceState};
@@ -54,7 +54,8 @@ pub(super) fn refine_forward(input: &SliceInput, carry: &Carry, state: &mut Slic
     if rough.fwd.is_nan() || carry.fwd.is_nan() {
         return rough;
     }
-    let SliceState { ladder, early, sigma, shift, .. } = state;
+    let SliceState { ladder, early, sigma, shift, last: before, .. } = state;
+    let prior = before.map_or(f64::NAN, |(_, b)| b);
     let Draft { terms, quotes, pairs, premium: room, sorted, .. } = draft;
     let df = terms.df();
     let width = rough.sd * rough.fwd;
@@ -68,7 +69,7 @@ pub(super) fn refine_forward(input: &SliceInput, carry: &Carry, state: &mut Slic
     let mut last = rough;
     let mut moved = f64::INFINITY;
     for _ in 0..ROUNDS {
-        let look = NearMoney { input, carry, quotes, ladder, sigma, blocks: blocks.clone() };
+        let look = NearMoney { input, carry, prior, parity: last, quotes, ladder, sigma, blocks: blocks.clone() };
         early.refresh(&look.here(fwd, terms), ladder, sigma, blocks.clone());
         look.gaps(fwd, terms, early, [&mut room.gaps, &mut room.vols]);
         if moved > STEADY * input.s {
@@ -130,6 +131,10 @@ fn near_blocks(ladder: &Ladder, fwd: f64, sd: f64) -> Range<usize> {
 struct NearMoney<'a> {
     input: &'a SliceInput<'a>,
     carry: &'a Carry,
+    /// Borrow of the last pass; NaN: none.
+    prior: f64,
+    /// What is known of the forward so far.
+    parity: Parity,
     quotes: &'a super::clean::Quotes,
     ladder: &'a Ladder,
     sigma: &'a [f64],
@@ -140,6 +145,7 @@ impl NearMoney<'_> {
     /// The market at a forward, its borrow rate put into `terms`.
     fn here<'t>(&self, fwd: f64, terms: &'t mut Terms) -> Here<'t> {
         let b = borrow_at(fwd, self.input, self.carry);
+        let b = settled(b, self.prior, self.input.t, self.parity.error / self.parity.fwd);
         terms.b = b;
         let s = effective_spot(fwd, self.input, b);
         Here { style: self.input.style, s, terms, step: self.input.step }

@@ -30,7 +30,8 @@ impl Pricers {
                 }
             }
             none => {
-                *none = Some([Right::Call, Right::Put].map(|right| Pricer::new(style, right, terms, &roomy, Scheme::Fast)));
+                *none =
+                    Some([Right::Call, Right::Put].map(|right| Pricer::new(style, right, terms, &roomy, Scheme::Fast)));
             }
         }
     }
