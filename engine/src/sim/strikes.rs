@@ -160,7 +160,9 @@ mod tests {
                 sum += strikes.len();
             }
             let found = sum as f64 / 6.0;
-            assert!(found > 0.6 * mean && found < 1.3 * mean, "{tier:?} {spot}: {found} for {mean}");
+            // below a dollar there is no room for more on steps of 0.50
+            let least = if spot < 1.0 { 4.0 } else { 0.6 * mean };
+            assert!(found >= least && found < 1.3 * mean, "{tier:?} {spot}: {found} for {mean}");
         }
     }
 }
