@@ -6,7 +6,7 @@ use super::rng::Stream;
 const OPENING: i64 = 300;
 /// How much faster, as a power of two.
 const OPENING_HASTE: u8 = 4;
-/// Different turns of a beat: that many names' seconds are looked at, at most.
+/// In how many turns contracts of one beat are quoted: few, as each is a moment of the name to be computed.
 const TURNS: u8 = 8;
 
 /// How often a contract is quoted: every 1, 2, 4 … 1,024 seconds, in one of up to eight turns.
