@@ -138,7 +138,7 @@ fn steadied(i: usize, input: &SliceInput, parity: &Parity, own: &[Own], prior: f
 
 /// A borrow rate, or the one before where the two differ by less than is known of the forward, whose standard error is
 /// `error` of it: the forward is kept exactly all the same, and so are the tables that b is the key of.
-pub(super) fn settled(b: f64, prior: f64, t: f64, error: f64) -> f64 {
+fn settled(b: f64, prior: f64, t: f64, error: f64) -> f64 {
     if ((b - prior) * t).abs() < STILL.0.max(STILL.1 * error) { prior } else { b }
 }
 

@@ -5,7 +5,7 @@
 //! forward is taken from the model, and where a call is as good as exercised it says nothing, and counts for nothing.
 //! Never: a European slice.
 
-use super::borrow::{Carry, effective_spot, implied_borrow, settled};
+use super::borrow::{Carry, effective_spot, implied_borrow};
 use super::forward::{Pair, Parity, fit_forward};
 use super::implied::{imply_block, start_vols};
 use super::{Draft, SliceInput, SliceState};
@@ -69,7 +69,7 @@ pub(super) fn refine_forward(input: &SliceInput, carry: &Carry, state: &mut Slic
     let mut last = rough;
     let mut moved = f64::INFINITY;
     for _ in 0..ROUNDS {
-        let look = NearMoney { input, carry, prior, parity: last, quotes, ladder, sigma, blocks: blocks.clone() };
+        let look = NearMoney { input, carry, prior, quotes, ladder, sigma, blocks: blocks.clone() };
         early.refresh(&look.here(fwd, terms), ladder, sigma, blocks.clone());
         look.gaps(fwd, terms, early, [&mut room.gaps, &mut room.vols]);
         if moved > STEADY * input.s {
@@ -131,10 +131,8 @@ fn near_blocks(ladder: &Ladder, fwd: f64, sd: f64) -> Range<usize> {
 struct NearMoney<'a> {
     input: &'a SliceInput<'a>,
     carry: &'a Carry,
-    /// Borrow of the last pass; NaN: none.
+    /// Borrow that the last pass valued at; NaN: none. What moves it shows in the next pass.
     prior: f64,
-    /// What is known of the forward so far.
-    parity: Parity,
     quotes: &'a super::clean::Quotes,
     ladder: &'a Ladder,
     sigma: &'a [f64],
@@ -144,8 +142,7 @@ struct NearMoney<'a> {
 impl NearMoney<'_> {
     /// The market at a forward, its borrow rate put into `terms`.
     fn here<'t>(&self, fwd: f64, terms: &'t mut Terms) -> Here<'t> {
-        let b = borrow_at(fwd, self.input, self.carry);
-        let b = settled(b, self.prior, self.input.t, self.parity.error / self.parity.fwd);
+        let b = if self.prior.is_finite() { self.prior } else { borrow_at(fwd, self.input, self.carry) };
         terms.b = b;
         let s = effective_spot(fwd, self.input, b);
         Here { style: self.input.style, s, terms, step: self.input.step }
