@@ -9,6 +9,8 @@ TODAY = ql.Date(20, ql.November, 2026)
 DAY_COUNT = ql.Actual365Fixed()
 # bumps: in standard deviations of ln S, of the volatility, in rate
 IN_SPOT, IN_VOL, IN_RATE = 0.05, 0.02, 1e-3
+# a price within this part of the strike above the exercise value counts as exercised: the error of QdFp's fast scheme
+EXERCISED = 1e-5
 
 
 class Market:
@@ -42,7 +44,7 @@ def option(o, engine, k=0.0):
 def by_identities(o, v):
     """What the pricing equation gives from spot and volatility derivatives; units of golden/. Where exercising now is
     optimal it does not hold, and all but price and delta are 0."""
-    if v["price"] - o.phi * (o.s - o.k) < 1e-6 * o.k:
+    if v["price"] - o.phi * (o.s - o.k) < EXERCISED * o.k:
         nothing = dict.fromkeys([*v, "theta", "charm", "color", "veta"], 0.0)
         nothing.pop("fourth")
         now = {"price": v["price"], "delta": o.phi, "dual_delta": -o.phi, "lambda": o.phi * o.s / v["price"]}

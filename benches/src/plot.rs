@@ -111,9 +111,10 @@ fn draw_panel(area: &Area<'_>, panel: &Panel) -> Outcome {
         .draw()?;
     for (i, (series, colour)) in panel.series.iter().zip(COLOURS.iter().cycle()).enumerate() {
         draw_series(&mut chart, series, *colour)?;
-        // by turns above and below, so that neighbours do not cover each other
         let text = ("sans-serif", TEXT).into_font().color(colour);
-        let beside = |j: usize| if (i + j).is_multiple_of(2) { (5, -14) } else { (5, 5) };
+        // below the point where it would cover its neighbour's, and in every third series
+        let close = |j: usize| j > 0 && (series.points[j].0 / series.points[j - 1].0).ln().abs() < 0.7;
+        let beside = |j: usize| if i % 3 == 2 || close(j) { (5, 5) } else { (5, -14) };
         let labelled = series.points.iter().zip(&series.labels).enumerate();
         let label = |(j, (&at, label)): (usize, (&(f64, f64), &String))| {
             EmptyElement::at(at) + Text::new(label.clone(), beside(j), &text)
@@ -121,9 +122,15 @@ fn draw_panel(area: &Area<'_>, panel: &Panel) -> Outcome {
         chart.draw_series(labelled.map(label))?;
     }
     if panel.series.iter().any(|s| !s.name.is_empty()) {
+        let rising = panel.series.iter().any(|s| s.joined);
+        let place = match (rising, labelled) {
+            (true, _) => SeriesLabelPosition::UpperLeft,
+            (false, true) => SeriesLabelPosition::LowerRight,
+            (false, false) => SeriesLabelPosition::UpperRight,
+        };
         chart
             .configure_series_labels()
-            .position(if labelled { SeriesLabelPosition::LowerRight } else { SeriesLabelPosition::UpperRight })
+            .position(place)
             .background_style(WHITE.mix(0.8))
             .label_font(("sans-serif", TEXT))
             .draw()?;
