@@ -1,31 +1,51 @@
-//! Steady passes over the embedded market, what each took and what it had to take anew.
+//! Passes over a synthetic market one after the other, a second apart: what each took and what it had to take anew.
+//!
+//! `cargo run --release -p greeksd-benches --example steady -- [full[=SHARE] | NAME...]`; `PASSES=n` for more than 12.
 #![allow(clippy::print_stdout, reason = "the report")]
+
 use greeksd_benches::cpu::of_process;
 use greeksd_benches::market::{NOW, Sim, passes};
 use jiff::SignedDuration;
+use std::time::{Duration, Instant};
+
+/// Wall and processor time of one call.
+fn timed<R>(f: impl FnOnce() -> R) -> (R, Duration, Duration) {
+    let (began, mut result) = (Instant::now(), None);
+    let mut f = Some(f);
+    let processor = of_process(1, || result = f.take().map(|f| f()));
+    (result.expect("called once"), began.elapsed(), processor)
+}
 
 fn main() {
     let names: Vec<String> = std::env::args().skip(1).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let (sim, mut passes) = (Sim::of(&names), passes());
-    let mut books = sim.books(&passes);
+    let passes_run: u32 = std::env::var("PASSES").ok().and_then(|n| n.parse().ok()).unwrap_or(12);
+    let mut passes = passes();
+    let sim = match names.first().and_then(|name| name.strip_prefix("full")) {
+        Some(share) => Sim::full(share.trim_start_matches('=').parse().unwrap_or(1.0)),
+        None => Sim::of(&names),
+    };
+    let (mut books, wall, processor) = timed(|| sim.books(&passes));
+    println!("{} books in {wall:.2?}, processor {processor:.2?}", books.len());
     let mut at = NOW;
-    let passes_run = std::env::var("PASSES").ok().and_then(|n| n.parse().ok()).unwrap_or(12);
     for n in 0..passes_run {
-        let mut computed = Vec::new();
-        let t = of_process(1, || computed = sim.pass(&books, at, &mut passes));
+        let (computed, wall, processor) = timed(|| sim.pass(&books, at, &mut passes));
         let (mut slices, mut contracts, mut searched, mut refreshed) = (0, 0, 0, 0);
-        for c in &computed {
-            slices += c.report.slices;
-            contracts += c.report.contracts;
-            searched += c.report.searched;
-            refreshed += c.report.refreshed;
+        for done in &computed {
+            slices += done.report.slices;
+            contracts += done.report.contracts;
+            searched += done.report.searched;
+            refreshed += done.report.refreshed;
         }
+        let each = processor.as_secs_f64() * 1e6 / f64::from(contracts.max(1));
+        let resident = memory_stats::memory_stats().map_or(0, |stats| stats.physical_mem / 1_000_000);
         println!(
-            "pass {n}: {t:?} for {slices} slices, {contracts} contracts: {:.3} us a contract; searched {searched}, refreshed {refreshed} blocks",
-            t.as_secs_f64() * 1e6 / f64::from(contracts)
+            "pass {n}: {wall:.1?}, processor {processor:.1?}, {each:.3} us a contract of {contracts} in {slices} slices; \
+             {searched} searches, {refreshed} blocks anew; {resident} MB resident"
         );
+        drop(computed);
         at += SignedDuration::from_secs(1);
-        sim.update(&mut books, at, &passes);
+        let ((), wall, processor) = timed(|| sim.update(&mut books, at, &passes));
+        println!("  quotes a second later in {wall:.1?}, processor {processor:.1?}");
     }
 }

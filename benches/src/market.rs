@@ -41,6 +41,14 @@ impl Sim {
         Self { market, curves, calendar: Calendar::embedded() }
     }
 
+    /// A part of the whole market.
+    #[must_use]
+    pub fn full(share: f64) -> Self {
+        let market = SimMarket::full(1, 1.0, NOW, share);
+        let curves = Curves::new(&market.rates());
+        Self { market, curves, calendar: Calendar::embedded() }
+    }
+
     /// How many contracts are listed.
     #[must_use]
     pub fn contracts(&self) -> u64 {
