@@ -55,6 +55,8 @@ pub struct Counts {
     pub aligned: usize,
     /// Premium tables without one for some strikes or volatilities: sound prices, worse third-order Greeks.
     pub anchored: usize,
+    /// Calls with one date worth exercising before: in closed form.
+    pub closed: usize,
     /// Pricers and tables where early exercise is proved to be worth nothing.
     pub european: usize,
 }
@@ -64,6 +66,7 @@ impl core::ops::AddAssign for Counts {
         self.boundaries += o.boundaries;
         self.aligned += o.aligned;
         self.anchored += o.anchored;
+        self.closed += o.closed;
         self.european += o.european;
     }
 }

@@ -53,17 +53,9 @@ pub(super) fn start(phi: f64, terms: &Terms, span: &Span) -> Start {
 /// Exercising a call at an ex-date rather than at the next gains the dividend and the borrow, and loses the interest on
 /// the strike in between; for b ≤ 0 waiting between ex-dates never loses, which makes the test a proof there.
 fn call_start(terms: &Terms, span: &Span) -> Start {
-    let Terms { t, r, b, .. } = *terms;
+    let t = terms.t;
     let watched = continuous(1.0, terms);
-    let pays = |i: usize| {
-        let here = terms.divs[i];
-        let next = terms.divs.get(i + 1).map_or(t, |d| d.t);
-        let gap = next - here.t;
-        let highest = span.k.1 * (2.0 * span.sigma.1 * next.sqrt()).min(1.5).exp();
-        here.amount + b.max(0.0) * gap * highest > span.k.0 * (1.0 - (-r * gap).exp()) * 0.999
-    };
-    let at_expiry = |i: usize| terms.divs[i].t > t - SAME_DATE;
-    let first = (0..terms.divs.len()).find(|&i| watched || at_expiry(i) || pays(i)).map(|i| terms.divs[i].t);
+    let first = (0..terms.divs.len()).find(|&i| watched || pays(terms, span, i)).map(|i| terms.divs[i].t);
     match first {
         Some(date) if date < t - SAME_DATE => {
             if watched && !waiting_is_free(terms, span, date) {
@@ -77,6 +69,21 @@ fn call_start(terms: &Terms, span: &Span) -> Start {
         None if watched => Start::Now,
         None => Start::Never,
     }
+}
+
+/// Whether exercising a call right before ex-date `i`, rather than before the next or at expiry, can pay.
+fn pays(terms: &Terms, span: &Span, i: usize) -> bool {
+    let Terms { t, r, b, .. } = *terms;
+    let here = terms.divs[i];
+    let next = terms.divs.get(i + 1).map_or(t, |d| d.t);
+    let gap = next - here.t;
+    let highest = span.k.1 * (2.0 * span.sigma.1 * next.sqrt()).min(1.5).exp();
+    here.t > t - SAME_DATE || here.amount + b.max(0.0) * gap * highest > span.k.0 * (1.0 - (-r * gap).exp()) * 0.999
+}
+
+/// Whether a call that may be exercised right before `date` is European from there on.
+pub(super) fn european_after(terms: &Terms, span: &Span, date: f64) -> bool {
+    !continuous(1.0, terms) && (0..terms.divs.len()).all(|i| terms.divs[i].t <= date || !pays(terms, span, i))
 }
 
 /// Whether a call's exercise between now and `date` can be left to a comparison with the intrinsic value.

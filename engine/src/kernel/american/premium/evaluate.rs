@@ -7,7 +7,7 @@
 //! so no node of the integral moves with σ, and one chain rule serves both. Never: a build.
 
 use super::chebyshev::{Axis, Local, local, local_slope};
-use super::exercise::{Exercise, Inputs, carry, discount, exercised_later};
+use super::exercise::{Exercise, Inputs, carry, discount, exercise_point, exercised_later};
 use super::table::{Layout, RATE_NODES, Rates, Table};
 use super::taylor::{Taylor, at};
 use crate::kernel::american::Scheme;
@@ -137,6 +137,10 @@ impl Table {
         let never = zero.lt(zero);
         if matches!(self.layout, Layout::European | Layout::LowerStrike(_)) {
             return (Taylor::constant(zero), never);
+        }
+        if self.layout == Layout::Once {
+            let exercise = self.exercise(clock);
+            return (exercised_later(&exercise, on, &self.deviate(clock, on, &exercise_point(&exercise, on))), never);
         }
         let beta = self.boundary_series(clock, on);
         if self.layout == Layout::AtExDate {
@@ -270,15 +274,21 @@ impl Table {
         on: &Inputs<L>,
         beta: &Taylor<L>,
     ) -> Taylor<L> {
-        let c = |v: f64| L::splat(v);
-        let root = clock.stop.sqrt();
-        let distance = *beta - on.x - carry(clock.r, clock.b, clock.stop);
-        let z = (distance * on.inverse_sigma).scale(c(1.0 / root)) + on.sigma.scale(c(0.5 * root));
+        let z = self.deviate(clock, on, beta);
         let moments = self.moments_at_ex_date::<L, ALL>(clock, on, z.value());
         let kept = moments.compose(&z, on.strike.value()) * on.strike * discount(clock.r, clock.stop, at::R);
-        let exercise =
-            Exercise { phi: self.phi, r: clock.r, b: clock.b, ts: clock.stop, t: clock.t, a: clock.a, a_r: clock.a_r };
-        kept + exercised_later(&exercise, on, &z)
+        kept + exercised_later(&self.exercise(clock), on, &z)
+    }
+
+    fn exercise(&self, clock: &Clock) -> Exercise {
+        Exercise { phi: self.phi, r: clock.r, b: clock.b, ts: clock.stop, t: clock.t, a: clock.a, a_r: clock.a_r }
+    }
+
+    /// The normal deviate at which the boundary `beta` is met at the table's date.
+    fn deviate<L: Lanes>(&self, clock: &Clock, on: &Inputs<L>, beta: &Taylor<L>) -> Taylor<L> {
+        let root = clock.stop.sqrt();
+        let distance = *beta - on.x - carry(clock.r, clock.b, clock.stop);
+        (distance * on.inverse_sigma).scale(L::splat(1.0 / root)) + on.sigma.scale(L::splat(0.5 * root))
     }
 
     /// Moments of the integral over the continuation side; `z` is the deviate at the boundary.

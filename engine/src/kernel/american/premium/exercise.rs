@@ -96,6 +96,56 @@ pub(super) fn exercised_later<V: Lanes>(e: &Exercise, on: &Inputs<V>, z: &Taylor
     (on.spot * share - cash).scale(phi)
 }
 
+/// Steps of Newton's method to the exercise point; from 5 on they hardly move it.
+const STEPS: usize = 14;
+/// Standard deviations above the strike where an exercise point is as good as none.
+const NOWHERE: f64 = 9.0;
+
+/// ln of the X above which a call is exercised at `ts`, where European from there on: X + A − K is the European value,
+/// so what is kept by exercising, A and the borrow less the interest on the strike, is the put's value.
+///
+/// # Shapes    first derivatives only: the value of the option is stationary in the exercise point, so these make its
+/// own derivatives right up to the third order
+/// # Accuracy  where there is no such X, or none within [`NOWHERE`], that of [`NOWHERE`]: below 1e-15 of K
+#[inline(never)]
+pub(super) fn exercise_point<V: Lanes>(e: &Exercise, on: &Inputs<V>) -> Taylor<V> {
+    let c = |v: f64| V::splat(v);
+    let (k, sigma) = (on.strike.value(), on.sigma.value());
+    let tau = e.t - e.ts;
+    let (df, df_b) = (c((-e.r * tau).exp()), c((-e.b * tau).exp()));
+    let (one, width) = (c(1.0), sigma * c(tau.sqrt()));
+    let ln_k = on.log_strike.value();
+    let top = ln_k + width * c(NOWHERE);
+    let least = k * c(1e-15);
+    let mut x = ln_k + width * width * c(0.5);
+    let at = |x: V| {
+        let spot = exp(x);
+        let d1 = (x - ln_k + c((e.r - e.b) * tau)) / width + width * c(0.5);
+        (spot, norm_cdf(-d1), norm_cdf(width - d1))
+    };
+    for _ in 0..STEPS {
+        let (spot, n1, n2) = at(x);
+        let put = (k * df * n2 - spot * df_b * n1).max(least);
+        let kept = c(e.a) + spot * (one - df_b) - k * (one - df);
+        let slope = spot * df_b * n1 / put + V::select(kept.gt(least), spot * (one - df_b) / kept.max(least), c(0.0));
+        let step = ln(put / kept.max(least)) / slope;
+        x = (x + step.max(-width).min(width + width)).min(top);
+    }
+    let (spot, n1, n2) = at(x);
+    let (share, cash) = (spot * df_b * (one - n1), k * df * (one - n2));
+    let by_x = spot - share;
+    let d1 = (x - ln_k + c((e.r - e.b) * tau)) / width + width * c(0.5);
+    let density = exp(d1 * d1 * c(-0.5));
+    let vega = spot * df_b * density * c(INV_SQRT_2PI * tau.sqrt());
+    let found = by_x.gt(spot * c(1e-9));
+    let inverse = V::select(found, one / by_x, c(0.0));
+    Taylor::constant(x)
+        .with(at::L, sigma * vega * inverse)
+        .with(at::Q, (k - cash) * inverse)
+        .with(at::R, (cash * c(tau) - c(e.a_r)) * inverse)
+        .with(at::B, (c(e.a_r) - share * c(tau)) * inverse)
+}
+
 /// N of a series.
 #[inline(never)]
 fn normal<V: Lanes>(d: &Taylor<V>) -> Taylor<V> {

@@ -183,6 +183,7 @@ impl PremiumTables {
             match table.layout {
                 Layout::European | Layout::LowerStrike(_) => counts.european += 1,
                 Layout::Now | Layout::AtExDate => counts.aligned += 1,
+                Layout::Once => counts.closed += 1,
                 Layout::Anchored => counts.anchored += 1,
             }
         }
@@ -284,7 +285,7 @@ impl PremiumTables {
             let clamped_sigma = sigma.max(L::splat(s_lo)).min(L::splat(s_hi));
             let on = Inputs::new(spot, clamped_k, clamped_sigma);
             let (mut premium, before) = table.premium::<L, ALL>(&self.clock::<ALL>(terms, table), &on);
-            if table.layout != Layout::AtExDate {
+            if !table.is_dated() {
                 age(terms, self.terms.t - terms.t, clamped_sigma, &mut premium);
             }
             whole = whole | (inside & self.bound(table, &Reading { terms, on, european }, before, &mut premium));
@@ -303,7 +304,7 @@ impl PremiumTables {
         let (phi, zero) = (self.right.phi(), L::splat(0.0));
         replace_where(premium, premium.value().lt(zero), &Taylor::constant(zero));
         let anchored = table.layout == Layout::Anchored;
-        let ends = table.layout == Layout::AtExDate && phi > 0.0 && at.terms.b < 0.0;
+        let ends = table.is_dated() && phi > 0.0 && at.terms.b < 0.0;
         if !(anchored || ends) {
             return zero.lt(zero);
         }
@@ -317,7 +318,7 @@ impl PremiumTables {
 
     /// The rates and the time of `terms`, as `table` is to be read there.
     fn clock<'a, const ALL: bool>(&self, terms: &Terms, table: &'a Table) -> Clock<'a> {
-        let age = if table.layout == Layout::AtExDate { self.terms.t - terms.t } else { 0.0 };
+        let age = if table.is_dated() { self.terms.t - terms.t } else { 0.0 };
         let (stop, moved) = (table.stop - age, [terms.r - self.terms.r, terms.b - self.terms.b]);
         let (a, a_r) = collected(terms, stop, stop - 3.0 * DATE_SLACK * self.right.phi());
         let needed = ALL || moved.iter().any(|by| *by != 0.0);
@@ -365,16 +366,21 @@ impl Tile {
 }
 
 impl Table {
-    /// Whether there is anything to read.
+    /// Whether anything is tabulated.
     fn has_premium(&self) -> bool {
-        !matches!(self.layout, Layout::European | Layout::LowerStrike(_))
+        matches!(self.layout, Layout::Now | Layout::Anchored | Layout::AtExDate)
+    }
+
+    /// Whether it describes a date to come, and does not age until then.
+    fn is_dated(&self) -> bool {
+        matches!(self.layout, Layout::Once | Layout::AtExDate)
     }
 
     fn serves_age(&self, age: f64, terms: &Terms) -> bool {
         let next = terms.divs.first().map_or(terms.t, |d| d.t);
         match self.layout {
             Layout::European | Layout::LowerStrike(_) => true,
-            Layout::AtExDate => age < self.stop - 1e-6,
+            Layout::Once | Layout::AtExDate => age < self.stop - 1e-6,
             Layout::Now | Layout::Anchored => age <= AGE.min(AGE_PART * next),
         }
     }
@@ -386,7 +392,9 @@ fn tiles(right: Right, terms: &Terms, band: &Band, scheme: Scheme) -> Vec<Tile> 
     let sigma_ratio = sigma_ratio(right, terms);
     for sigma in split(band.sigma, sigma_ratio, sigma_ratio.min(1.5)) {
         let width = match scheme {
-            Scheme::Fast => 0.18f64.max((sigma.0 * sigma.1 * terms.t).sqrt()),
+            // a narrow tile of calls is more often exercised once, or never
+            Scheme::Fast if right == Right::Call => 0.18f64.max((sigma.0 * sigma.1 * terms.t).sqrt()),
+            Scheme::Fast => 0.36f64.max((sigma.0 * sigma.1 * terms.t).sqrt()),
             Scheme::Accurate => 0.18,
         };
         for k in split(band.k, width.exp(), 1.1) {

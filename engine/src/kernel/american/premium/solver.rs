@@ -16,6 +16,9 @@ use crate::kernel::lanes::{Lanes, Mask};
 /// Dates closer than this are one date, years.
 pub(super) const SAME_DATE: f64 = 1e-9;
 
+/// Nodes by which a step is expected to move the boundary towards exercise at most.
+const ROOM: usize = 24;
+
 /// What all lanes share.
 #[derive(Clone, Debug)]
 pub(super) struct Problem {
@@ -138,10 +141,29 @@ impl<L: Lanes> Stencil<L> {
         Stencil(core::array::from_fn(|i| other.0[i].mul_add(L::splat(f), self.0[i])))
     }
 
+    /// self·f.
+    fn times(&self, f: L) -> Self {
+        Stencil(self.0.map(|c| c * f))
+    }
+
     #[inline(always)]
     fn apply(&self, near: L, here: L, away: L) -> L {
         self.0[0].mul_add(near, self.0[1].mul_add(here, self.0[2] * away))
     }
+}
+
+/// An elimination where lanes are exercised, done down to node `from`.
+#[derive(Clone, Copy)]
+struct Exercised<L> {
+    /// Rows of lanes that are not exercised there, and of those that are.
+    kept: Stencil<L>,
+    still: Stencil<L>,
+    /// What the payoff's move adds to the latter, and the extension of the continuation value to the last one.
+    payoff_moves: L,
+    extended: L,
+    factor: L,
+    eliminated: L,
+    from: usize,
 }
 
 /// The state of the march from expiry to the stop date.
@@ -158,11 +180,15 @@ struct March<'a, L> {
     flow: Stencil<L>,
     american: Vec<L>,
     european: Vec<L>,
-    /// Eliminated right sides and lower coefficients, both divided by the pivots.
+    /// Eliminated right sides and the lower coefficient, divided by the pivots.
     right_american: Vec<L>,
     right_european: Vec<L>,
-    lower: Vec<L>,
+    lower: L,
+    /// The lower coefficient itself, and 1 over the pivots from the far edge on until they settle.
+    near: L,
+    far_inverse: Vec<L>,
     contact: Contact<L>,
+    exercised: Exercised<L>,
     plan: Plan<L>,
     /// The time reached, and A there.
     t: f64,
@@ -191,8 +217,19 @@ impl<'a, L: Lanes> March<'a, L> {
             european: zeros(),
             right_american: zeros(),
             right_european: zeros(),
-            lower: zeros(),
+            lower: c(0.0),
+            near: c(0.0),
+            far_inverse: Vec::with_capacity(n),
             contact: Contact::none(),
+            exercised: Exercised {
+                kept: mass,
+                still: mass,
+                payoff_moves: c(0.0),
+                extended: c(0.0),
+                factor: c(0.0),
+                eliminated: c(0.0),
+                from: 1,
+            },
             plan: Plan::at_expiry(k),
             t: problem.terms.t,
             a: 0.0,
@@ -268,8 +305,7 @@ impl<'a, L: Lanes> March<'a, L> {
 
     /// One step to `next`; `weight` 1 is implicit, ½ Crank-Nicolson.
     fn step(&mut self, next: f64, a: f64, weight: f64) {
-        let dt = self.t - next;
-        self.eliminate(dt, a, weight);
+        self.eliminate(self.t - next, a, weight);
         (self.t, self.a) = (next, a);
         self.european[0] = self.european_at(0, self.k);
         self.american[0] = self.edge_value();
@@ -289,36 +325,61 @@ impl<'a, L: Lanes> March<'a, L> {
     }
 
     /// Forms the explicit side and eliminates from the far edge towards the exercise edge.
+    ///
+    /// The rows are all alike, so that the pivots settle on the way; from there on an elimination divides no more.
     fn eliminate(&mut self, dt: f64, a: f64, weight: f64) {
         let c = |v: f64| L::splat(v);
         let implicit = self.mass.plus(&self.flow, -weight * dt);
         let explicit = self.mass.plus(&self.flow, (1.0 - weight) * dt);
+        let [near, here, away] = implicit.0;
+        let pivot = (here + (here * here - c(4.0) * near * away).sqrt()) * c(0.5);
+        let settled = c(1.0) / pivot;
+        self.lower = near * settled;
         let last = self.x.len() - 1;
-        let nodes = self.contact.node;
-        let exercised_up_to = (0..L::N).map(|i| nodes.lane(i) as usize).max().unwrap_or(0);
-        let extended = self.extension() * explicit.0[0];
-        let payoff_moves = c(self.problem.phi * (a - self.a) * (1.0 - weight));
-        let (mut am, mut eu) = (self.american[last], self.european[last]);
-        let (mut inverse, mut lower) = (c(1.0), c(0.0));
-        for j in (1..last).rev() {
-            let row = |v: &[L], by: &Stencil<L>| by.apply(v[j - 1], v[j], v[j + 1]);
-            let mut value = row(&self.american, &explicit);
-            if j <= exercised_up_to {
-                let here = c(j as f64);
-                let first_free = (here - nodes).abs().lt(c(0.5));
-                value = L::select(first_free, value + extended, value);
-                let exercised = here.lt(nodes - c(0.5));
-                value = L::select(exercised, row(&self.american, &self.mass) + payoff_moves, value);
+        let at_contact = |i: usize| self.contact.node.lane(i) as usize;
+        let exercised_up_to = (0..L::N).map(at_contact).max().unwrap_or(0).min(last - 1);
+        let nearest = (0..L::N).map(at_contact).min().unwrap_or(0);
+        self.far_inverse.clear();
+        let mut inverse = c(1.0) / here;
+        while self.far_inverse.len() < last - 1 - exercised_up_to {
+            self.far_inverse.push(inverse);
+            if (inverse * pivot - c(1.0)).abs().lt(c(SETTLED)).all() {
+                break;
             }
-            let factor = implicit.0[2] * inverse;
-            inverse = c(1.0) / factor.neg_mul_add(lower, implicit.0[1]);
-            lower = implicit.0[0];
-            am = factor.neg_mul_add(am, value);
-            eu = factor.neg_mul_add(eu, row(&self.european, &explicit));
-            self.right_american[j] = am * inverse;
-            self.right_european[j] = eu * inverse;
-            self.lower[j] = lower * inverse;
+            inverse = c(1.0) / (away * inverse).neg_mul_add(near, here);
         }
+        self.near = near;
+        let rows = Rows { explicit, away, inverse: &self.far_inverse, settled };
+        rows.sweep(&self.european, &mut self.right_european);
+        let eliminated = rows.sweep(&self.american[exercised_up_to..], &mut self.right_american[exercised_up_to..]);
+        let kept = explicit.times(settled);
+        self.exercised = Exercised {
+            kept,
+            still: self.mass.times(settled),
+            payoff_moves: c(self.problem.phi * (a - self.a) * (1.0 - weight)) * settled,
+            extended: self.extension() * kept.0[0],
+            factor: away * settled,
+            eliminated,
+            from: exercised_up_to + 1,
+        };
+        self.eliminate_exercised(nearest.saturating_sub(ROOM).max(1));
+    }
+
+    /// Eliminates on to node `to`, where lanes are exercised.
+    fn eliminate_exercised(&mut self, to: usize) {
+        let c = |v: f64| L::splat(v);
+        let nodes = self.contact.node;
+        let Exercised { kept, still, payoff_moves, extended, factor, mut eliminated, from } = self.exercised;
+        for j in (to..from).rev() {
+            let at = c(j as f64);
+            let (near, here, away) = (self.american[j - 1], self.american[j], self.american[j + 1]);
+            let value = kept.apply(near, here, away);
+            let value = L::select((at - nodes).abs().lt(c(0.5)), value + extended, value);
+            let value = L::select(at.lt(nodes - c(0.5)), still.apply(near, here, away) + payoff_moves, value);
+            eliminated = factor.neg_mul_add(eliminated, value);
+            self.right_american[j] = eliminated;
+        }
+        (self.exercised.eliminated, self.exercised.from) = (eliminated, to);
     }
 
     /// How far the smooth extension of the continuation value lies above the payoff at the last exercised node.
@@ -335,14 +396,33 @@ impl<'a, L: Lanes> March<'a, L> {
 
     /// Substitutes from node `from` on, projecting where exercise is watched for.
     fn substitute(&mut self, from: usize) {
-        let (mut am, mut eu) = (self.american[from - 1], self.european[from - 1]);
-        for j in from..self.x.len() - 1 {
-            am = self.lower[j].neg_mul_add(am, self.right_american[j]);
-            if self.problem.continuous {
-                am = am.max(self.payoff(j, self.a));
+        let last = self.x.len() - 1;
+        let turn = (last - self.far_inverse.len()).max(from);
+        let (lower, near) = (self.lower, self.near);
+        let settled = core::iter::repeat_n(lower, turn - from);
+        let lowers =
+            || settled.clone().chain(self.far_inverse[..last - turn].iter().rev().map(|inverse| near * *inverse));
+        let mut eu = self.european[from - 1];
+        for ((value, right), lower) in
+            self.european[from..last].iter_mut().zip(&self.right_european[from..last]).zip(lowers())
+        {
+            eu = lower.neg_mul_add(eu, *right);
+            *value = eu;
+        }
+        let mut am = self.american[from - 1];
+        let rows = self.american[from..last].iter_mut().zip(&self.right_american[from..last]).zip(lowers());
+        if !self.problem.continuous {
+            for ((value, right), lower) in rows {
+                am = lower.neg_mul_add(am, *right);
+                *value = am;
             }
-            eu = self.lower[j].neg_mul_add(eu, self.right_european[j]);
-            (self.american[j], self.european[j]) = (am, eu);
+            return;
+        }
+        let phi = L::splat(self.problem.phi);
+        let cash = (L::splat(self.a) - self.k) * phi;
+        for (((value, right), lower), spot) in rows.zip(&self.spot[from..last]) {
+            am = lower.neg_mul_add(am, *right).max(spot.mul_add(phi, cash));
+            *value = am;
         }
     }
 
@@ -353,13 +433,17 @@ impl<'a, L: Lanes> March<'a, L> {
         let (zero, one) = (c(0.0), c(1.0));
         let mut exercised = self.american[0].le(self.payoff(0, self.a) + c(1e-13) * self.k);
         let mut contact = Contact::none();
-        let mut j = 1;
+        let mut j = self.still_exercised(exercised);
+        for i in 1..j {
+            self.american[i] = self.payoff(i, self.a);
+            self.european[i] = self.lower.neg_mul_add(self.european[i - 1], self.right_european[i]);
+        }
         while j < self.x.len() - 1 && exercised.any() {
             let payoff = self.payoff(j, self.a);
             let bend = self.bend(self.spot[j], self.a).max(c(1e-14) * self.k);
-            let candidate = self.lower[j].neg_mul_add(self.american[j - 1], self.right_american[j]);
+            let candidate = self.lower.neg_mul_add(self.american[j - 1], self.right_american[j]);
             let excess = candidate - payoff;
-            let coupling = -self.lower[j];
+            let coupling = -self.lower;
             let reach = excess / bend + coupling;
             let free = reach.gt(zero);
             let root = (coupling * coupling + (one - coupling) * reach).max(zero).sqrt();
@@ -368,7 +452,7 @@ impl<'a, L: Lanes> March<'a, L> {
             let first = payoff + (coupling * bend * rest * rest + excess).max(zero);
             let at_contact = L::select(free, first, payoff);
             self.american[j] = L::select(exercised, at_contact, candidate.max(payoff));
-            self.european[j] = self.lower[j].neg_mul_add(self.european[j - 1], self.right_european[j]);
+            self.european[j] = self.lower.neg_mul_add(self.european[j - 1], self.right_european[j]);
             let here = exercised & free;
             contact.node = L::select(here, c(j as f64), contact.node);
             contact.theta = L::select(here, theta, contact.theta);
@@ -377,6 +461,20 @@ impl<'a, L: Lanes> March<'a, L> {
         }
         self.contact = contact;
         self.substitute(j);
+    }
+
+    /// The first node that the step may have freed; those before stay exercised. `exercised`: whether the edge is.
+    fn still_exercised(&mut self, exercised: L::Mask) -> usize {
+        let from = self.exercised.from;
+        if from > 1 {
+            let before = self.payoff(from - 1, self.a);
+            let candidate = self.lower.neg_mul_add(before, self.right_american[from]);
+            if exercised.all() && !candidate.gt(self.payoff(from, self.a)).any() {
+                return from;
+            }
+            self.eliminate_exercised(1);
+        }
+        1
     }
 
     /// Crosses an ex-date backwards: a call may take the dividend, and every boundary starts anew.
@@ -398,6 +496,39 @@ impl<'a, L: Lanes> March<'a, L> {
             *value = L::load(row);
         }
         self.plan.exercise_if_better(self.problem.phi, self.spot[0], self.k, a);
+    }
+}
+
+/// Pivots settle to this part.
+const SETTLED: f64 = 1e-12;
+
+/// The rows of one step.
+struct Rows<'a, L> {
+    explicit: Stencil<L>,
+    /// The coefficient towards the far edge.
+    away: L,
+    /// 1 over the pivots from the far edge on, and where they have settled.
+    inverse: &'a [L],
+    settled: L,
+}
+
+impl<L: Lanes> Rows<'_, L> {
+    /// Eliminates the rows between the ends of `values` from the far end on, and gives the last one eliminated.
+    #[inline(never)]
+    fn sweep(&self, values: &[L], right: &mut [L]) -> L {
+        let last = values.len() - 1;
+        let mut eliminated = values[last];
+        let mut rows = right[1..last].iter_mut().rev().zip(values.windows(3).rev());
+        for (inverse, (right, v)) in self.inverse.iter().zip(&mut rows) {
+            eliminated = self.away.neg_mul_add(eliminated, self.explicit.apply(v[0], v[1], v[2])) * *inverse;
+            *right = eliminated;
+        }
+        let (explicit, factor) = (self.explicit.times(self.settled), self.away * self.settled);
+        for (right, v) in rows {
+            eliminated = factor.neg_mul_add(eliminated, explicit.apply(v[0], v[1], v[2]));
+            *right = eliminated;
+        }
+        eliminated
     }
 }
 

@@ -7,7 +7,7 @@
 //! Never: a spot, an evaluation.
 
 use super::chebyshev::{Axis, Lobatto, fit_tensor, local_slope};
-use super::classify::{Span, Start, continuous, gap_before, start, two_sided};
+use super::classify::{Span, Start, continuous, european_after, gap_before, start, two_sided};
 use super::evaluate::MOST_TERMS;
 use super::profile::Profile;
 use super::solver::{Grid, Problem, SAME_DATE, solve};
@@ -25,7 +25,7 @@ const BEND_MAX: f64 = 0.01;
 /// Bumps of r and b for the derivatives in them.
 const BUMP: f64 = 5e-4;
 /// A boundary that the bumps move by more than this part of σ√τ is no place to measure from: call, put.
-const BOUNDARY_MOVES: [f64; 2] = [0.01, 0.03];
+const BOUNDARY_MOVES: [f64; 2] = [0.01, 0.02];
 
 /// The part of their terms that the derivatives in rates need where they are measured from a moving boundary.
 const SMOOTHER: f64 = 0.67;
@@ -42,7 +42,8 @@ struct Sizes {
     terms: usize,
 }
 
-/// Sizes of the premium and of its tangents, by scheme; a strike range wider than `WIDE_RANGE` takes one more node.
+/// Sizes of the premium and of its derivatives in rates, by scheme; a strike range wider than `WIDE_RANGE` takes one
+/// more node.
 fn sizes(scheme: Scheme, span: &Span) -> (Sizes, Sizes) {
     let more = usize::from(span.k.1 / span.k.0 > WIDE_RANGE);
     match scheme {
@@ -56,6 +57,7 @@ fn sizes(scheme: Scheme, span: &Span) -> (Sizes, Sizes) {
         ),
     }
 }
+
 /// Strike ratio up to which three nodes do.
 const WIDE_RANGE: f64 = 1.21;
 
@@ -70,6 +72,8 @@ pub(super) enum Layout {
     Now,
     /// Premium now, from a common anchor outwards: some strikes or volatilities have no boundary.
     Anchored,
+    /// A call worth exercising right before one date, and European from there on: in closed form.
+    Once,
     /// Premium at the first date that matters, from the boundary there outwards; beyond it exercise.
     AtExDate,
 }
@@ -144,6 +148,10 @@ impl Table {
             Start::Now | Start::At(_) => {}
         }
         table.stop = if let Start::At(date) = start { date } else { 0.0 };
+        if phi > 0.0 && table.stop > 0.0 && european_after(terms, span, table.stop) {
+            table.layout = Layout::Once;
+            return table;
+        }
         if !table.fill(terms, &sizes) {
             table.stop = 0.0;
             table.fill(terms, &sizes);
