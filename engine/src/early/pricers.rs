@@ -8,12 +8,10 @@ use crate::kernel::dividends::Terms;
 pub const VOL: (f64, f64) = (1e-3, 20.0);
 /// Any strike.
 const STRIKES: (f64, f64) = (1e-6, 1e9);
-/// Bands of volatility end at powers of this, so that a pass does not rebuild tables for a small move.
-const BAND_STEP: f64 = 1.25;
 /// Tables reach this factor beyond the strikes asked for, so that they serve while the spot moves.
 const STRIKE_ROOM: f64 = 1.02;
-/// Tables reach this factor beyond the volatilities asked for.
-pub(super) const BAND_MARGIN: f64 = 1.3;
+/// Tables reach this factor beyond the volatilities asked for: with it most smiles need one table in volatility.
+pub(super) const BAND_MARGIN: f64 = 1.2;
 
 /// Pricers of calls and puts, kept for as long as they serve.
 #[derive(Debug, Default)]
@@ -61,13 +59,10 @@ pub fn span(vols: &[f64]) -> (f64, f64) {
     (low.min(high), high)
 }
 
-/// A wider band, its volatilities at round steps, so that quotes can move for a while.
+/// A wider band, so that quotes can move for a while.
 fn with_room(band: &Band) -> Band {
-    let power = |x: f64| BAND_STEP.powf(x);
-    let log = |x: f64| x.ln() / BAND_STEP.ln();
-    let (low, high) = (band.sigma.0 / BAND_MARGIN, band.sigma.1 * BAND_MARGIN);
     Band {
         k: (band.k.0 / STRIKE_ROOM, band.k.1 * STRIKE_ROOM),
-        sigma: (power(log(low).floor()), power(log(high).ceil())),
+        sigma: (band.sigma.0 / BAND_MARGIN, band.sigma.1 * BAND_MARGIN),
     }
 }
