@@ -35,7 +35,7 @@ pub struct Passes {
     pool: rayon::ThreadPool,
     states: BTreeMap<Symbol, ChainState>,
     /// Room to work in, one for each chain that is in work.
-    rooms: Mutex<Vec<Box<Room>>>,
+    rooms: Mutex<Vec<Room>>,
     /// Volatilities of the session before the first pass, where they were kept.
     prior: Arc<SessionVols>,
 }

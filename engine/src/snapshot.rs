@@ -31,8 +31,12 @@ impl Snapshot {
         chains.sort_by_key(|c| c.underlying);
         pending.sort_unstable();
         let time = chains.iter().map(|c| c.valued_at).max().unwrap_or(Timestamp::UNIX_EPOCH);
-        let mut roots: Vec<(Symbol, u32)> =
-            (0u32..).zip(&chains).flat_map(|(i, c)| c.slices.iter().map(move |s| (s.root, i))).collect();
+        let of = |(i, chain): (u32, &Arc<Chain>)| {
+            let mut roots: Vec<(Symbol, u32)> = chain.slices.iter().map(|s| (s.root, i)).collect();
+            roots.dedup();
+            roots
+        };
+        let mut roots: Vec<(Symbol, u32)> = (0u32..).zip(&chains).flat_map(of).collect();
         roots.sort_unstable();
         roots.dedup();
         Self { number, time, chains, roots, pending }

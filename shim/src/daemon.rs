@@ -17,6 +17,8 @@ use std::time::{Duration, Instant};
 
 /// While chains are computed for the first time, finished ones are published at least this often.
 const FIRST_PUBLISH: Duration = Duration::from_millis(250);
+/// Contracts that are computed between two looks at the feed, for each thread: some 20 ms.
+const PORTION: u32 = 20_000;
 /// Passes whose duration the median is taken of.
 const PASSES_KEPT: usize = 101;
 
@@ -89,48 +91,74 @@ impl Daemon {
         self.reports.retain(|name, _| listed.contains(name));
         let began = Instant::now();
         let mut pass = PassFacts::default();
-        if !stale.is_empty() {
+        if stale.is_empty() {
+            if gone != self.chains.len() {
+                self.publish(&listed);
+            }
+            self.report(now, None);
+        } else {
             self.source.soonest_first(&mut stale);
-            self.compute(&stale, &listed, now, &mut pass, enough);
+            self.compute(stale, &listed, now, &mut pass, enough);
             self.record(began.elapsed(), &mut pass);
-        } else if gone != self.chains.len() {
-            self.publish(&listed);
+            self.report(now, Some(pass));
         }
-        self.report(now, (!stale.is_empty()).then_some(pass));
         self.chains.len() == listed.len()
     }
 
-    /// Computes `stale` and publishes: at once, or name by name while some have no chain yet.
+    /// Computes `stale` in portions, each published when it is done: what changes meanwhile comes next, so that a name
+    /// waits for one portion at most and never for the whole market.
     fn compute(
         &mut self,
-        stale: &[Symbol],
+        stale: Vec<Symbol>,
         listed: &BTreeSet<Symbol>,
         now: Timestamp,
         pass: &mut PassFacts,
         enough: &dyn Fn() -> bool,
     ) {
-        let first = stale.iter().any(|name| !self.chains.contains_key(name));
-        let portion = if first { 2 * self.passes.threads().max(2) } else { stale.len() };
+        let mut waiting: BTreeSet<Symbol> = stale.iter().copied().collect();
+        let mut queue: VecDeque<Symbol> = stale.into();
         let mut published = Instant::now();
-        for names in stale.chunks(portion) {
-            if enough() {
-                return;
-            }
+        while !queue.is_empty() && !enough() {
+            let names = self.portion(&mut queue);
+            names.iter().for_each(|name| _ = waiting.remove(name));
+            let first = names.iter().any(|name| !self.chains.contains_key(name));
             let market = self.source.market();
-            let books = self.source.books(names, now, &self.passes);
-            for done in self.passes.run(borrowed(&market), &books) {
+            let books = self.source.books(&names, now, &self.passes);
+            let computed = self.passes.run(borrowed(&market), &books);
+            let changed = !computed.is_empty();
+            for done in computed {
                 pass.expiries += u64::from(done.report.slices);
                 pass.contracts += u64::from(done.report.contracts);
                 self.reports.insert(done.chain.underlying, done.report);
                 self.chains.insert(done.chain.underlying, done.chain);
             }
-            if first && published.elapsed() > FIRST_PUBLISH {
+            if queue.is_empty() || (changed && (!first || published.elapsed() > FIRST_PUBLISH)) {
                 self.publish(listed);
                 self.report(now, None);
                 published = Instant::now();
             }
+            if !queue.is_empty() {
+                let log = |complaint: &str| tracing::warn!("{complaint}");
+                for name in self.source.changed(now, &log).into_iter().rev() {
+                    if waiting.insert(name) {
+                        queue.push_front(name);
+                    }
+                }
+            }
         }
-        self.publish(listed);
+    }
+
+    /// The next names: as many as make a portion, and a few while they have no chain yet.
+    fn portion(&self, queue: &mut VecDeque<Symbol>) -> Vec<Symbol> {
+        let threads = u32::try_from(self.passes.threads().max(1)).unwrap_or(u32::MAX);
+        let (mut left, mut names) = (PORTION * threads, Vec::new());
+        let cold = PORTION / 2;
+        while left > 0 {
+            let Some(name) = queue.pop_front() else { break };
+            left = left.saturating_sub(self.chains.get(&name).map_or(cold, |chain| chain.rows()));
+            names.push(name);
+        }
+        names
     }
 
     fn publish(&mut self, listed: &BTreeSet<Symbol>) {

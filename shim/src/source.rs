@@ -9,7 +9,7 @@ use engine::sim::{SimMarket, SimOptions};
 use engine::store::book::Book;
 use engine::store::ingest::Store;
 use engine::store::rates::Curves;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -65,9 +65,33 @@ pub struct Source {
 }
 
 enum Kind {
-    Sim { options: SimOptions, market: Box<SimMarket>, books: Vec<Option<Book>>, shown: Option<Timestamp> },
+    Sim { options: SimOptions, market: Box<SimMarket>, books: Vec<Simulated>, shown: Option<Timestamp> },
     Dir { feed: DirFeed, store: Box<Store> },
 }
+
+/// One name of the simulated market.
+#[derive(Clone, Default)]
+struct Simulated {
+    /// Its quotes, from the first time on that they are asked for.
+    book: Option<Book>,
+    /// The instant that it was last handed out for.
+    valued: Option<Timestamp>,
+}
+
+impl Simulated {
+    /// Whether a name without a new quote is due all the same: values decay.
+    fn is_due(&self, at: Timestamp) -> bool {
+        let (Some(book), Some(valued)) = (&self.book, self.valued) else { return true };
+        let live = book.slices.iter().map(|s| s.settles_at).filter(|&settles| settles > valued);
+        let nearest = live.min().map_or(DECAYED, |settles| settles.duration_since(valued) / DECAYED_PART);
+        at.duration_since(valued) >= nearest.min(DECAYED)
+    }
+}
+
+/// A chain without a new quote or spot is valued again after this long, and after this part of the time to its next
+/// settlement.
+const DECAYED: SignedDuration = SignedDuration::from_secs(60);
+const DECAYED_PART: i32 = 1000;
 
 impl Source {
     /// Opens a feed; nothing is read yet but what tells that it is there. `fixed` is the instant of a clock that stands
@@ -81,7 +105,7 @@ impl Source {
         match spec {
             FeedSpec::Sim(options) => {
                 let (market, curves) = begin(options, now);
-                let books = vec![None; market.len()];
+                let books = vec![Simulated::default(); market.len()];
                 let kind = Kind::Sim { options: *options, market, books, shown: None };
                 Ok(Self { calendar, curves, kind, received, fixed })
             }
@@ -99,10 +123,10 @@ impl Source {
             Kind::Sim { options, market, books, shown } => {
                 if !market.covers(now) {
                     (*market, self.curves) = begin(options, now);
-                    *books = vec![None; market.len()];
+                    *books = vec![Simulated::default(); market.len()];
                     *shown = None;
                 }
-                if *shown == Some(market.instant(now)) && books.iter().all(Option::is_some) {
+                if *shown == Some(market.instant(now)) && books.iter().all(|name| name.book.is_some()) {
                     return Vec::new();
                 }
                 *shown = Some(market.instant(now));
@@ -131,6 +155,14 @@ impl Source {
         }
     }
 
+    /// What has changed since the last poll, while a pass is at work: nothing where the market moves by the clock.
+    pub fn changed(&mut self, now: Timestamp, log: &dyn Fn(&str)) -> Vec<Symbol> {
+        match &self.kind {
+            Kind::Sim { .. } => Vec::new(),
+            Kind::Dir { .. } => self.poll(now, log),
+        }
+    }
+
     /// Every underlying that can have a chain: one that the feed has a price of.
     #[must_use]
     pub fn underlyings(&self) -> BTreeSet<Symbol> {
@@ -154,26 +186,37 @@ impl Source {
     }
 
     /// Brings the books of some underlyings to the instant `now`, on the threads of the passes, and returns them with
-    /// the instant at which each is to be valued. They count as fresh from here on.
+    /// the instant at which each is to be valued. They count as fresh from here on. Those that have nothing new since
+    /// they were last handed out are left out.
     pub fn books<'a>(&'a mut self, names: &[Symbol], now: Timestamp, passes: &Passes) -> Vec<(&'a Book, Timestamp)> {
         match &mut self.kind {
             Kind::Sim { market, books, .. } => {
                 let market = &*market;
                 let names: BTreeSet<Symbol> = names.iter().copied().collect();
                 let wanted: Vec<bool> = market.underlyings().map(|u| names.contains(&u)).collect();
-                let made = books.iter().flatten().count();
+                let made = made(books);
+                let at = market.instant(now);
                 let work = books.iter_mut().enumerate().filter(|(i, _)| wanted[*i]);
-                let quotes = passes.map(work, |(i, book)| match book {
-                    Some(book) => market.update(book, now).quotes,
-                    None => {
-                        *book = market.book(i, now);
-                        book.as_ref().map_or(0, Book::rows)
+                let quotes = passes.map(work, |(i, name)| {
+                    let (quotes, changed) = match &mut name.book {
+                        Some(book) => {
+                            let updated = market.update(book, now);
+                            (updated.quotes, updated.slices > 0)
+                        }
+                        none => {
+                            *none = market.book(i, now);
+                            (none.as_ref().map_or(0, Book::rows), true)
+                        }
+                    };
+                    if changed || name.is_due(at) {
+                        name.valued = Some(at);
                     }
+                    quotes
                 });
                 self.received.records += quotes.iter().sum::<usize>() as u64;
-                tell_progress(made, books.iter().flatten().count(), books.len());
-                let at = market.instant(now);
-                books.iter().zip(wanted).filter(|(_, w)| *w).filter_map(|(b, _)| Some((b.as_ref()?, at))).collect()
+                tell_progress(made, self::made(books), books.len());
+                let due = books.iter().zip(wanted).filter(|(name, wanted)| *wanted && name.valued == Some(at));
+                due.filter_map(|(name, _)| Some((name.book.as_ref()?, at))).collect()
             }
             Kind::Dir { store, .. } => {
                 let is_wanted = |b: &&mut Book| names.contains(&b.underlying);
@@ -191,7 +234,7 @@ impl Source {
     #[must_use]
     pub fn simulated(&self) -> Option<(usize, usize)> {
         match &self.kind {
-            Kind::Sim { books, .. } => Some((books.iter().flatten().count(), books.len())),
+            Kind::Sim { books, .. } => Some((made(books), books.len())),
             Kind::Dir { .. } => None,
         }
     }
@@ -207,6 +250,11 @@ impl Source {
     pub fn received(&self) -> Received {
         self.received
     }
+}
+
+/// How many names have their quotes.
+fn made(books: &[Simulated]) -> usize {
+    books.iter().filter(|name| name.book.is_some()).count()
 }
 
 /// Names of a large market between two lines of the log.

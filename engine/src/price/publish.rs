@@ -50,10 +50,11 @@ fn raw_columns(of: &Block<'_>) -> [(Col, Numbers); 23] {
 /// numbers stay missing.
 pub(super) fn publish(of: &Block<'_>, columns: &mut Columns) -> u32 {
     let raw = raw_columns(of);
-    // a number less itself is zero where it is finite, and NaN elsewhere
-    let mut poison = Numbers::splat(0.0);
+    // a finite number times zero is zero, any other NaN
+    let zero = Numbers::splat(0.0);
+    let mut poison = zero;
     for (_, value) in &raw {
-        poison += *value - *value;
+        poison += *value * zero;
     }
     let mut numbers = [0.0; BLOCK];
     for (col, value) in raw {
