@@ -426,30 +426,34 @@ impl Boundary {
         (r - self.r).abs() <= RATE_PART * size && low <= b && b <= self.range.1 + room
     }
 
-    /// The boundary at the rates `r` and `b`.
+    /// The boundary at the rates `r` and `b`; without `SLOPES` its derivative in the moved rate means nothing.
     #[inline(never)]
-    pub(super) fn course(&self, r: f64, b: f64) -> Course {
+    pub(super) fn course<const SLOPES: bool>(&self, r: f64, b: f64) -> Course {
+        let c = |v: f64| Sigmas::splat(v);
         let unit = self.range.1 - self.range.0;
         let low = if self.far { self.range.0 } else { f64::NEG_INFINITY };
-        let (dr, move_) = (r - self.r, (b.max(low) - self.b) / unit);
+        let (dr, move_) = (c(r - self.r), c((b.max(low) - self.b) / unit));
+        let zero = c(0.0);
         let mut out = Course {
-            h: [[[0.0; NODES]; 2]; MOST_POINTS + 1],
+            h: [[zero; 2]; MOST_POINTS + 1],
             orders: self.h.len(),
             per_span: 1.0 / self.span,
             ln_b0: self.start_at(r, b),
             sign: -self.right.phi(),
         };
-        let per_unit = 1.0 / unit;
-        let by_b = self.moved == Rate::B;
+        let per_unit = c(1.0 / unit);
+        let wide = |narrow: &[f32; NODES]| Sigmas::load(&narrow.map(f64::from));
         for (out, order) in out.h.iter_mut().zip(&self.h) {
-            for p in 0..NODES {
-                let [first, second, third] = order.by_b.map(|part| f64::from(part[p]));
-                let (h, by_r) = (order.h[p], f64::from(order.by_r[p]));
-                let bend = Lanes::mul_add(third, move_, second);
-                let chord = Lanes::mul_add(bend, move_, first);
-                let slope = Lanes::mul_add(Lanes::mul_add(third, move_, bend), move_, chord) * per_unit;
-                out[0][p] = Lanes::mul_add(chord, move_, Lanes::mul_add(by_r, dr, h));
-                out[1][p] = if by_b { slope } else { by_r };
+            let [first, second, third] = [0, 1, 2].map(|i: usize| wide(&order.by_b[i]));
+            let (h, by_r) = (Sigmas::load(&order.h), wide(&order.by_r));
+            let bend = third.mul_add(move_, second);
+            let chord = bend.mul_add(move_, first);
+            out[0] = chord.mul_add(move_, by_r.mul_add(dr, h));
+            if SLOPES {
+                out[1] = match self.moved {
+                    Rate::R => by_r,
+                    Rate::B => third.mul_add(move_, bend).mul_add(move_, chord) * per_unit,
+                };
             }
         }
         out
@@ -475,7 +479,7 @@ impl Boundary {
 /// The boundary at some rates.
 pub(super) struct Course {
     /// H/sigma² by Chebyshev order in √tau and power of the scaled ln sigma, and its derivative in the moved rate.
-    h: [[[f64; NODES]; 2]; MOST_POINTS + 1],
+    h: [[Sigmas; 2]; MOST_POINTS + 1],
     orders: usize,
     /// 1 over the time to expiry beyond which the boundary no longer moves.
     per_span: f64,
@@ -486,20 +490,26 @@ pub(super) struct Course {
 }
 
 impl Course {
-    /// The boundary at `tau` years before expiry as a polynomial in ln sigma.
+    /// The boundary at `tau` years before expiry as a polynomial in ln sigma; `SLOPES` as in [`Boundary::course`].
     #[inline(always)]
-    pub(super) fn at_time(&self, tau: f64) -> Slice {
+    pub(super) fn at_time<const SLOPES: bool>(&self, tau: f64) -> Slice {
         let z = 2.0 * (tau * self.per_span).clamp(0.0, 1.0).sqrt() - 1.0;
         let (mut before, mut now) = (z, 1.0);
-        let [mut h, mut slope] = [[0.0; NODES]; 2];
+        let [mut h, mut slope] = [Sigmas::splat(0.0); 2];
         for order in &self.h[..self.orders] {
-            for p in 0..NODES {
-                h[p] = Lanes::mul_add(now, order[0][p], h[p]);
-                slope[p] = Lanes::mul_add(now, order[1][p], slope[p]);
+            let t = Sigmas::splat(now);
+            h = order[0].mul_add(t, h);
+            if SLOPES {
+                slope = order[1].mul_add(t, slope);
             }
             (before, now) = (now, 2.0 * z * now - before);
         }
-        Slice { h, slope, ln_b0: self.ln_b0, sign: self.sign }
+        let mut out = Slice { h: [0.0; NODES], slope: [0.0; NODES], ln_b0: self.ln_b0, sign: self.sign };
+        h.store(&mut out.h);
+        if SLOPES {
+            slope.store(&mut out.slope);
+        }
+        out
     }
 }
 
@@ -597,9 +607,9 @@ impl Slice {
         (L::splat(self.ln_b0[0]) - sigma * root) * L::splat(self.sign)
     }
 
-    /// ln(B/K) = ln(B(0+)/K) − sigma·√h and its derivatives; `place`, `unit` from [`Boundary::place`].
+    /// ln(B/K) = ln(B(0+)/K) − sigma·√h and its derivatives, from sigma and 1/sigma; `place`, `unit` from [`Boundary::place`].
     #[inline(always)]
-    pub(super) fn edge<L: Lanes>(&self, sigma: L, (place, unit): (L, f64)) -> Edge<L> {
+    pub(super) fn edge<L: Lanes>(&self, (sigma, inv_sigma): (L, L), (place, unit): (L, f64)) -> Edge<L> {
         let c = |v: f64| L::splat(v);
         let [h, h1, h2, h3] = taylor(&self.h, place);
         let [p, p1] = slope_taylor(&self.slope, place);
@@ -615,10 +625,14 @@ impl Slice {
         let root2 = (root1 * root1).neg_mul_add(c(2.0), h2) * inv;
         let root3 = (root1 * root2).neg_mul_add(c(6.0), h3) * inv;
         let (by_rate, by_rate1) = (p * inv, (p1 - (p + p) * root1 * inv) * inv);
-        let per_sigma = c(-self.sign) / sigma;
+        let per_sigma = inv_sigma * c(-self.sign);
         Edge {
             y: (c(self.ln_b0[0]) - sigma * root) * c(self.sign),
-            sigma: [(root + root1) * c(-self.sign), (root1 + root2) * per_sigma, (root3 - root1) * per_sigma / sigma],
+            sigma: [
+                (root + root1) * c(-self.sign),
+                (root1 + root2) * per_sigma,
+                (root3 - root1) * per_sigma * inv_sigma,
+            ],
             rate: (c(self.ln_b0[1]) - sigma * by_rate) * c(self.sign),
             rate_sigma: (by_rate + by_rate1) * c(-self.sign),
         }
@@ -662,7 +676,7 @@ mod tests {
 
     fn ln_b(right: Right, (r, b, t): (f64, f64, f64), sigma: f64) -> f64 {
         let table = Boundary::new(right, (r, b, t), (0.9 * sigma, 1.1 * sigma), Scheme::Accurate);
-        table.course(r, b).at_time(t).ln_b(sigma, table.place(sigma).0)
+        table.course::<false>(r, b).at_time::<false>(t).ln_b(sigma, table.place(sigma).0)
     }
 
     #[test]
