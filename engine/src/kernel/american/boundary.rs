@@ -365,24 +365,34 @@ impl Boundary {
             let below = |y: &Sigmas| (*y - ln_b0) / lanes;
             fit(grid, &y.iter().map(|y| below(y) * below(y)).collect::<Vec<_>>())
         };
-        let at = |b: f64| {
-            let put = put(r, b);
-            height(&put, &put.solve(grid, lanes, put.starts_from(&base, &y)))
-        };
-        let (h, low, high) = (height(&base, &y), at(range.0), at(range.1));
-        let by = |rate: Rate| {
+        let slopes = |rate: Rate| {
             let step = bump(rate, &base, right);
             let next = if rate == Rate::R { put(r + step, b) } else { put(r, b + step) };
-            let ln_b0 = Sigmas::splat((next.ln_b0() - base.ln_b0()) / step);
-            let slopes = base.slopes(&next, step, grid, lanes, &y);
+            let ln_b0 = (next.ln_b0() - base.ln_b0()) / step;
+            (ln_b0, base.slopes(&next, step, grid, lanes, &y))
+        };
+        let by = |(ln_b0, slopes): &(f64, Vec<Sigmas>)| {
             let slope = |(y, d): (&Sigmas, &Sigmas)| {
                 let below = (*y - Sigmas::splat(base.ln_b0())) / lanes;
-                (below + below) * (*d - ln_b0) / lanes
+                (below + below) * (*d - Sigmas::splat(*ln_b0)) / lanes
             };
-            fit(grid, &y.iter().zip(&slopes).map(slope).collect::<Vec<_>>())
+            fit(grid, &y.iter().zip(slopes).map(slope).collect::<Vec<_>>())
         };
-        let (by_r, by_b) = (by(Rate::R), by(Rate::B));
         let far = range.0 < most;
+        let in_b = slopes(Rate::B);
+        let at = |to: f64| {
+            let put = put(r, to);
+            let reach = lanes * Sigmas::splat(put.t.sqrt());
+            let near = |(y, slope): (&Sigmas, &Sigmas)| {
+                let step = *slope * Sigmas::splat(to - b);
+                (*y + step.max(-reach).min(reach)).min(Sigmas::splat(put.ln_b0()) - reach * Sigmas::splat(1e-3))
+            };
+            let start = if far { put.starts_from(&base, &y) } else { y.iter().zip(&in_b.1).map(near).collect() };
+            height(&put, &put.solve(grid, lanes, start))
+        };
+        let (h, high) = (height(&base, &y), at(range.1));
+        let low = if far { h.clone() } else { at(range.0) };
+        let (by_r, by_b) = (by(&slopes(Rate::R)), by(&in_b));
         let unit = range.1 - range.0;
         let (down, up) = ((range.0 - b) / unit, (range.1 - b) / unit);
         let cubic = |order: usize, p: usize| {
