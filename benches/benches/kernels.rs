@@ -55,6 +55,16 @@ fn cached(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, slices: &[Slice]
     });
 }
 
+/// Value and volatility derivatives only, at a borrow rate that has moved a little since the tables were built: what a
+/// pass looks for implied volatilities with.
+fn cached_vol(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, slices: &[Slice]) {
+    let priced = priced(slices);
+    group.throughput(Throughput::Elements(contracts(slices)));
+    group.bench_function(name, |b| {
+        b.iter_custom(|n| of_thread(n, || priced.iter().for_each(|(slice, pricer)| slice.value_by_vol(pricer, 2e-5))))
+    });
+}
+
 /// The tables of one (expiry, right): what a pass does once, and again when rates or dividends have moved.
 fn build(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, slices: &[Slice]) {
     group.throughput(Throughput::Elements(slices.len() as u64)).sample_size(10);
@@ -104,6 +114,7 @@ fn american(c: &mut Criterion) {
     let slices = slices(Style::American, 0.01, 0.0);
     let mut group = c.benchmark_group("american");
     cached(&mut group, "all values", &slices);
+    cached_vol(&mut group, "volatility derivatives", &slices);
     build(&mut group, "tables of an expiry and right", &slices);
     plain(&mut group, "plain, tree bumped", &slices, by_tree);
     group.finish();
@@ -115,6 +126,7 @@ fn dividends(c: &mut Criterion) {
     for (name, b) in [("no borrow", 0.0), ("borrow 1 %", 0.01)] {
         let slices = slices(Style::American, b, 0.5);
         cached(&mut group, &format!("all values, {name}"), &slices);
+        cached_vol(&mut group, &format!("volatility derivatives, {name}"), &slices);
         build(&mut group, &format!("tables of an expiry and right, {name}"), &slices);
     }
     plain(&mut group, "plain, tree bumped", &slices(Style::American, 0.01, 0.5), by_tree);

@@ -112,6 +112,15 @@ impl Slice {
         }
     }
 
+    /// Value and volatility derivatives of every contract, the borrow rate moved by `db`.
+    pub fn value_by_vol(&self, pricer: &Pricer, db: f64) {
+        let terms = Terms { b: self.terms.b + db, ..self.terms.clone() };
+        let at = pricer.at(&terms, SPOT);
+        for (k, sigma) in self.k.chunks_exact(BLOCK).zip(self.sigma.chunks_exact(BLOCK)) {
+            black_box(&at.vol_jet(Block::load(k), Block::load(sigma)));
+        }
+    }
+
     /// The same, one contract at a time.
     pub fn value_singly(&self, pricer: &Pricer) {
         let at = pricer.at(&self.terms, SPOT);

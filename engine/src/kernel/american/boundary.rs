@@ -365,24 +365,34 @@ impl Boundary {
             let below = |y: &Sigmas| (*y - ln_b0) / lanes;
             fit(grid, &y.iter().map(|y| below(y) * below(y)).collect::<Vec<_>>())
         };
-        let at = |b: f64| {
-            let put = put(r, b);
-            height(&put, &put.solve(grid, lanes, put.starts_from(&base, &y)))
-        };
-        let (h, low, high) = (height(&base, &y), at(range.0), at(range.1));
-        let by = |rate: Rate| {
+        let slopes = |rate: Rate| {
             let step = bump(rate, &base, right);
             let next = if rate == Rate::R { put(r + step, b) } else { put(r, b + step) };
-            let ln_b0 = Sigmas::splat((next.ln_b0() - base.ln_b0()) / step);
-            let slopes = base.slopes(&next, step, grid, lanes, &y);
+            let ln_b0 = (next.ln_b0() - base.ln_b0()) / step;
+            (ln_b0, base.slopes(&next, step, grid, lanes, &y))
+        };
+        let by = |(ln_b0, slopes): &(f64, Vec<Sigmas>)| {
             let slope = |(y, d): (&Sigmas, &Sigmas)| {
                 let below = (*y - Sigmas::splat(base.ln_b0())) / lanes;
-                (below + below) * (*d - ln_b0) / lanes
+                (below + below) * (*d - Sigmas::splat(*ln_b0)) / lanes
             };
-            fit(grid, &y.iter().zip(&slopes).map(slope).collect::<Vec<_>>())
+            fit(grid, &y.iter().zip(slopes).map(slope).collect::<Vec<_>>())
         };
-        let (by_r, by_b) = (by(Rate::R), by(Rate::B));
         let far = range.0 < most;
+        let in_b = slopes(Rate::B);
+        let at = |to: f64| {
+            let put = put(r, to);
+            let reach = lanes * Sigmas::splat(put.t.sqrt());
+            let near = |(y, slope): (&Sigmas, &Sigmas)| {
+                let step = *slope * Sigmas::splat(to - b);
+                (*y + step.max(-reach).min(reach)).min(Sigmas::splat(put.ln_b0()) - reach * Sigmas::splat(1e-3))
+            };
+            let start = if far { put.starts_from(&base, &y) } else { y.iter().zip(&in_b.1).map(near).collect() };
+            height(&put, &put.solve(grid, lanes, start))
+        };
+        let (h, high) = (height(&base, &y), at(range.1));
+        let low = if far { h.clone() } else { at(range.0) };
+        let (by_r, by_b) = (by(&slopes(Rate::R)), by(&in_b));
         let unit = range.1 - range.0;
         let (down, up) = ((range.0 - b) / unit, (range.1 - b) / unit);
         let cubic = |order: usize, p: usize| {
@@ -426,30 +436,34 @@ impl Boundary {
         (r - self.r).abs() <= RATE_PART * size && low <= b && b <= self.range.1 + room
     }
 
-    /// The boundary at the rates `r` and `b`.
+    /// The boundary at the rates `r` and `b`; without `SLOPES` its derivative in the moved rate means nothing.
     #[inline(never)]
-    pub(super) fn course(&self, r: f64, b: f64) -> Course {
+    pub(super) fn course<const SLOPES: bool>(&self, r: f64, b: f64) -> Course {
+        let c = |v: f64| Sigmas::splat(v);
         let unit = self.range.1 - self.range.0;
         let low = if self.far { self.range.0 } else { f64::NEG_INFINITY };
-        let (dr, move_) = (r - self.r, (b.max(low) - self.b) / unit);
+        let (dr, move_) = (c(r - self.r), c((b.max(low) - self.b) / unit));
+        let zero = c(0.0);
         let mut out = Course {
-            h: [[[0.0; NODES]; 2]; MOST_POINTS + 1],
+            h: [[zero; 2]; MOST_POINTS + 1],
             orders: self.h.len(),
             per_span: 1.0 / self.span,
             ln_b0: self.start_at(r, b),
             sign: -self.right.phi(),
         };
-        let per_unit = 1.0 / unit;
-        let by_b = self.moved == Rate::B;
+        let per_unit = c(1.0 / unit);
+        let wide = |narrow: &[f32; NODES]| Sigmas::load(&narrow.map(f64::from));
         for (out, order) in out.h.iter_mut().zip(&self.h) {
-            for p in 0..NODES {
-                let [first, second, third] = order.by_b.map(|part| f64::from(part[p]));
-                let (h, by_r) = (order.h[p], f64::from(order.by_r[p]));
-                let bend = Lanes::mul_add(third, move_, second);
-                let chord = Lanes::mul_add(bend, move_, first);
-                let slope = Lanes::mul_add(Lanes::mul_add(third, move_, bend), move_, chord) * per_unit;
-                out[0][p] = Lanes::mul_add(chord, move_, Lanes::mul_add(by_r, dr, h));
-                out[1][p] = if by_b { slope } else { by_r };
+            let [first, second, third] = [0, 1, 2].map(|i: usize| wide(&order.by_b[i]));
+            let (h, by_r) = (Sigmas::load(&order.h), wide(&order.by_r));
+            let bend = third.mul_add(move_, second);
+            let chord = bend.mul_add(move_, first);
+            out[0] = chord.mul_add(move_, by_r.mul_add(dr, h));
+            if SLOPES {
+                out[1] = match self.moved {
+                    Rate::R => by_r,
+                    Rate::B => third.mul_add(move_, bend).mul_add(move_, chord) * per_unit,
+                };
             }
         }
         out
@@ -475,7 +489,7 @@ impl Boundary {
 /// The boundary at some rates.
 pub(super) struct Course {
     /// H/sigma² by Chebyshev order in √tau and power of the scaled ln sigma, and its derivative in the moved rate.
-    h: [[[f64; NODES]; 2]; MOST_POINTS + 1],
+    h: [[Sigmas; 2]; MOST_POINTS + 1],
     orders: usize,
     /// 1 over the time to expiry beyond which the boundary no longer moves.
     per_span: f64,
@@ -486,20 +500,26 @@ pub(super) struct Course {
 }
 
 impl Course {
-    /// The boundary at `tau` years before expiry as a polynomial in ln sigma.
+    /// The boundary at `tau` years before expiry as a polynomial in ln sigma; `SLOPES` as in [`Boundary::course`].
     #[inline(always)]
-    pub(super) fn at_time(&self, tau: f64) -> Slice {
+    pub(super) fn at_time<const SLOPES: bool>(&self, tau: f64) -> Slice {
         let z = 2.0 * (tau * self.per_span).clamp(0.0, 1.0).sqrt() - 1.0;
         let (mut before, mut now) = (z, 1.0);
-        let [mut h, mut slope] = [[0.0; NODES]; 2];
+        let [mut h, mut slope] = [Sigmas::splat(0.0); 2];
         for order in &self.h[..self.orders] {
-            for p in 0..NODES {
-                h[p] = Lanes::mul_add(now, order[0][p], h[p]);
-                slope[p] = Lanes::mul_add(now, order[1][p], slope[p]);
+            let t = Sigmas::splat(now);
+            h = order[0].mul_add(t, h);
+            if SLOPES {
+                slope = order[1].mul_add(t, slope);
             }
             (before, now) = (now, 2.0 * z * now - before);
         }
-        Slice { h, slope, ln_b0: self.ln_b0, sign: self.sign }
+        let mut out = Slice { h: [0.0; NODES], slope: [0.0; NODES], ln_b0: self.ln_b0, sign: self.sign };
+        h.store(&mut out.h);
+        if SLOPES {
+            slope.store(&mut out.slope);
+        }
+        out
     }
 }
 
@@ -597,9 +617,9 @@ impl Slice {
         (L::splat(self.ln_b0[0]) - sigma * root) * L::splat(self.sign)
     }
 
-    /// ln(B/K) = ln(B(0+)/K) − sigma·√h and its derivatives; `place`, `unit` from [`Boundary::place`].
+    /// ln(B/K) = ln(B(0+)/K) − sigma·√h and its derivatives, from sigma and 1/sigma; `place`, `unit` from [`Boundary::place`].
     #[inline(always)]
-    pub(super) fn edge<L: Lanes>(&self, sigma: L, (place, unit): (L, f64)) -> Edge<L> {
+    pub(super) fn edge<L: Lanes>(&self, (sigma, inv_sigma): (L, L), (place, unit): (L, f64)) -> Edge<L> {
         let c = |v: f64| L::splat(v);
         let [h, h1, h2, h3] = taylor(&self.h, place);
         let [p, p1] = slope_taylor(&self.slope, place);
@@ -615,10 +635,14 @@ impl Slice {
         let root2 = (root1 * root1).neg_mul_add(c(2.0), h2) * inv;
         let root3 = (root1 * root2).neg_mul_add(c(6.0), h3) * inv;
         let (by_rate, by_rate1) = (p * inv, (p1 - (p + p) * root1 * inv) * inv);
-        let per_sigma = c(-self.sign) / sigma;
+        let per_sigma = inv_sigma * c(-self.sign);
         Edge {
             y: (c(self.ln_b0[0]) - sigma * root) * c(self.sign),
-            sigma: [(root + root1) * c(-self.sign), (root1 + root2) * per_sigma, (root3 - root1) * per_sigma / sigma],
+            sigma: [
+                (root + root1) * c(-self.sign),
+                (root1 + root2) * per_sigma,
+                (root3 - root1) * per_sigma * inv_sigma,
+            ],
             rate: (c(self.ln_b0[1]) - sigma * by_rate) * c(self.sign),
             rate_sigma: (by_rate + by_rate1) * c(-self.sign),
         }
@@ -662,7 +686,7 @@ mod tests {
 
     fn ln_b(right: Right, (r, b, t): (f64, f64, f64), sigma: f64) -> f64 {
         let table = Boundary::new(right, (r, b, t), (0.9 * sigma, 1.1 * sigma), Scheme::Accurate);
-        table.course(r, b).at_time(t).ln_b(sigma, table.place(sigma).0)
+        table.course::<false>(r, b).at_time::<false>(t).ln_b(sigma, table.place(sigma).0)
     }
 
     #[test]

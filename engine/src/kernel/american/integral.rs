@@ -89,6 +89,9 @@ pub(super) struct Contract<L> {
     /// ln(X/K).
     pub(super) ln_xk: L,
     pub(super) sigma: L,
+    /// 1/X, 1/sigma.
+    pub(super) inv_x: L,
+    pub(super) inv_sigma: L,
 }
 
 /// Premium and derivatives: in ln X, in sigma, in both, and in the rate in which the boundary has a derivative.
@@ -156,7 +159,7 @@ pub(super) fn premium<L: Lanes, const FULL: bool>(
     for &(part, rest, weight) in &Rule::serving(scheme, reach).nodes {
         let u = at.t * part;
         let moment = Moment { u, weight: at.t * weight, root_u: u.sqrt(), df: exp(-at.r * u), df_b: exp(-at.b * u) };
-        let edge = course.at_time(at.t * rest).edge(at.sigma, place);
+        let edge = course.at_time::<FULL>(at.t * rest).edge((at.sigma, at.inv_sigma), place);
         let f = Integrand::new(at, &moment, &edge);
         f.add_sigma::<FULL>(at, &moment, &edge, &mut sum);
         if FULL {
@@ -171,14 +174,14 @@ impl<L: Lanes> Integrand<L> {
     #[inline(always)]
     fn new(at: &Contract<L>, moment: &Moment, edge: &Edge<L>) -> Self {
         let c = |v: f64| L::splat(v);
-        let g = c(1.0) / (at.sigma * c(moment.root_u));
+        let g = at.inv_sigma * c(1.0 / moment.root_u);
         let yg = (at.ln_xk - edge.y + c((at.r - at.b) * moment.u)) * g;
         let width = at.sigma * c(moment.root_u);
         let d = width.mul_add(c(-0.5), yg);
         let e = exp(d * d * c(-0.5));
         let edge_x = at.k * exp(edge.y);
         // n(d+) = n(d)·(B/X)·e^(−(r−b)u)
-        let e_high = e * edge_x / at.x * c(moment.df / moment.df_b);
+        let e_high = e * edge_x * at.inv_x * c(moment.df / moment.df_b);
         let low = norm_cdf_short_given(d * c(at.phi), e);
         let high = norm_cdf_short_given((d + width) * c(at.phi), e_high);
         Self {
@@ -199,7 +202,7 @@ impl<L: Lanes> Integrand<L> {
     fn add_sigma<const FULL: bool>(&self, at: &Contract<L>, moment: &Moment, edge: &Edge<L>, sum: &mut Premium<L>) {
         let c = |v: f64| L::splat(v);
         let (g, d, bb, rk, root_u) = (self.g, self.d, self.bb, self.rk, c(moment.root_u));
-        let per_sigma = c(1.0) / at.sigma;
+        let per_sigma = at.inv_sigma;
         let [b1, b2, b3] = edge.sigma;
         let yg1 = self.yg * per_sigma;
         let b1g = b1 * g;
@@ -247,7 +250,7 @@ impl<L: Lanes> Integrand<L> {
     fn add_rate(&self, at: &Contract<L>, moment: &Moment, edge: &Edge<L>, moved: Rate, sum: &mut Premium<L>) {
         let c = |v: f64| L::splat(v);
         let u = moment.u;
-        let per_sigma = c(1.0) / at.sigma;
+        let per_sigma = at.inv_sigma;
         let [b1, ..] = edge.sigma;
         let d1 = -(b1.mul_add(self.g, self.yg * per_sigma) + c(0.5 * moment.root_u));
         let (lead, lead_sigma, d_rate) = match moved {

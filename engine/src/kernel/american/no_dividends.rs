@@ -77,7 +77,7 @@ impl NoDividends {
         let mut jet = plain;
         let mut exercised = self.nowhere(sigma);
         for table in self.live(terms) {
-            let Some(part) = self.part(table, terms, x, k, sigma) else { continue };
+            let Some(part) = self.part::<L, true>(table, terms, x, k, sigma) else { continue };
             if part.integrate {
                 let gain = premium::<L, true>(&part.at, (table, &part.course), &part.reach, self.scheme);
                 jet = Jet::select(part.lanes, &add(&plain, &gain, &part.at, table.moved), &jet);
@@ -94,7 +94,7 @@ impl NoDividends {
         let mut jet = plain;
         let mut exercised = self.nowhere(sigma);
         for table in self.live(terms) {
-            let Some(part) = self.part(table, terms, x, k, sigma) else { continue };
+            let Some(part) = self.part::<L, false>(table, terms, x, k, sigma) else { continue };
             if part.integrate {
                 let gain = premium::<L, false>(&part.at, (table, &part.course), &part.reach, self.scheme);
                 jet = VolJet::select(part.lanes, &add_vol(&plain, &gain), &jet);
@@ -115,7 +115,14 @@ impl NoDividends {
 
     /// The lanes that `table` serves, ready for the integral; `None` where there are none.
     #[inline(always)]
-    fn part<L: Lanes>(&self, table: &Boundary, terms: &Terms, x: L, k: L, sigma: L) -> Option<Part<L>> {
+    fn part<L: Lanes, const FULL: bool>(
+        &self,
+        table: &Boundary,
+        terms: &Terms,
+        x: L,
+        k: L,
+        sigma: L,
+    ) -> Option<Part<L>> {
         let c = |v: f64| L::splat(v);
         let first = core::ptr::eq(table, &raw const self.tables[0]);
         let last = core::ptr::eq(table, &raw const self.tables[self.tables.len() - 1]);
@@ -127,8 +134,8 @@ impl NoDividends {
         }
         let sigma = sigma.max(c(table.sigma.0)).min(c(table.sigma.1));
         let ln_xk = ln(x / k);
-        let course = table.course(terms.r, terms.b);
-        let ln_b = course.at_time(terms.t).ln_b(sigma, table.place(sigma).0);
+        let course = table.course::<FULL>(terms.r, terms.b);
+        let ln_b = course.at_time::<false>(terms.t).ln_b(sigma, table.place(sigma).0);
         let inside = (ln_xk - ln_b) * c(-self.phi);
         let beyond = inside.le(c(0.0)) & lanes;
         let width = sigma * c(terms.t.sqrt());
@@ -136,7 +143,18 @@ impl NoDividends {
         let drift = (self.phi * (terms.r - terms.b) * terms.t).max(0.0);
         let far_out = ln_xk.mul_add(c(self.phi), c(drift)).lt(width * c(-FAR_OUT));
         let idle = beyond | far_out | !lanes;
-        let at = Contract { phi: self.phi, t: terms.t, r: terms.r, b: terms.b, x, k, ln_xk, sigma };
+        let at = Contract {
+            phi: self.phi,
+            t: terms.t,
+            r: terms.r,
+            b: terms.b,
+            x,
+            k,
+            ln_xk,
+            sigma,
+            inv_x: c(1.0) / x,
+            inv_sigma: c(1.0) / sigma,
+        };
         let reach = Reach {
             distance: L::select(idle, c(f64::INFINITY), inside / width),
             drift: L::select(idle, c(0.0), c((terms.r - terms.b).abs() * terms.t) / width),

@@ -164,26 +164,22 @@ fn normal_pair<V: Lanes>(a: &Taylor<V>, d: &Taylor<V>, rho: &Correlation) -> Tay
     let c = |v: f64| V::splat(v);
     let n = partials(a.value(), d.value(), rho);
     let (a, d) = (a.moving(), d.moving());
-    let (a2, d2) = (a * a, d * d);
-    let ad = a * d;
-    let terms = [
-        (a, n[1][0], 1.0),
-        (d, n[0][1], 1.0),
-        (a2, n[2][0], 0.5),
-        (ad, n[1][1], 1.0),
-        (d2, n[0][2], 0.5),
-        (a2 * a, n[3][0], 1.0 / 6.0),
-        (a2 * d, n[2][1], 0.5),
-        (ad * d, n[1][2], 0.5),
-        (d2 * d, n[0][3], 1.0 / 6.0),
-        (a2 * a2, n[4][0], 1.0 / 24.0),
-        (a2 * ad, n[3][1], 1.0 / 6.0),
-        (ad * ad, n[2][2], 0.25),
-        (ad * d2, n[1][3], 1.0 / 6.0),
-        (d2 * d2, n[0][4], 1.0 / 24.0),
-    ];
-    let start = Taylor::constant(n[0][0]);
-    terms.iter().fold(start, |sum, (power, n, weight)| sum + power.scale(*n * c(*weight)))
+    const FACTORIAL: [f64; 5] = [1.0, 1.0, 2.0, 6.0, 24.0];
+    let coefficient = |i: usize, j: usize| n[i][j] * c(1.0 / (FACTORIAL[i] * FACTORIAL[j]));
+    // the powers of a that go with d^j, by Horner's rule, and then those of d
+    let along_a = |j: usize| {
+        let top = 4 - j;
+        let mut sum = a.scale(coefficient(top, j)).plus(coefficient(top - 1, j));
+        for i in (0..top - 1).rev() {
+            sum = (sum * a).plus(coefficient(i, j));
+        }
+        sum
+    };
+    let mut sum = d.scale(coefficient(0, 4)) + along_a(3);
+    for j in (0..3).rev() {
+        sum = sum * d + along_a(j);
+    }
+    sum
 }
 
 /// ∂^(i+j)/∂a^i∂d^j of the normal distribution in two dimensions at `[i][j]`, i + j ≤ 4.

@@ -27,6 +27,12 @@ const BUMP: f64 = 5e-4;
 /// A boundary that the bumps move by more than this part of σ√τ is no place to measure from: call, put.
 const BOUNDARY_MOVES: [f64; 2] = [0.01, 0.02];
 
+/// Terms at the end of a series are dropped where all are below this, in units of the strike: where the series is only
+/// integrated, where it is differentiated, and in derivatives in rates.
+const WORTH_INTEGRATING: f64 = 3e-8;
+const WORTH_DIFFERENTIATING: f64 = 1e-9;
+const WORTH_MOVING: f64 = 3e-6;
+
 /// The part of their terms that the derivatives in rates need where they are measured from a moving boundary.
 const SMOOTHER: f64 = 0.67;
 
@@ -93,6 +99,8 @@ pub(super) struct Table {
     pub(super) boundary: Box<[f64]>,
     /// Length of the series' interval, in units of σ.
     pub(super) reach: f64,
+    /// How many terms were sampled.
+    sampled: usize,
     /// Premium/K: one tensor polynomial for each Chebyshev term. Single precision: a coefficient is below 1 and its
     /// error below 1e-7 of it.
     pub(super) premium: Box<[f32]>,
@@ -120,7 +128,7 @@ impl Rates {
 impl Table {
     /// Builds the table of `span` at `terms`.
     ///
-    /// # Cost  1.3 to 4 ms (`Scheme::Fast`), 50 to 100 ms (`Scheme::Accurate`)
+    /// # Cost  0.5 ms (`Scheme::Fast`, quarterly dividends), 15 to 90 ms (`Scheme::Accurate`)
     pub(super) fn build(phi: f64, terms: &Terms, span: &Span, scheme: Scheme) -> Self {
         let (sizes, _) = sizes(scheme, span);
         let (lo, hi) = span.sigma;
@@ -133,6 +141,7 @@ impl Table {
             strike: Axis::new(1.0 / span.k.1, 1.0 / span.k.0, sizes.nodes.1),
             boundary: Box::default(),
             reach: 1.0,
+            sampled: 0,
             premium: Box::default(),
             scheme,
             rates: OnceLock::new(),
@@ -184,14 +193,25 @@ impl Table {
         let reaches = profiles.iter().zip(&from).map(|(p, from)| (p.far() - from) * outward / p.sigma);
         self.reach = reaches.fold(0.0, f64::max);
         let terms_kept = self.terms_kept(sizes, terms);
+        self.sampled = terms_kept;
         let series = Lobatto::of(terms_kept);
         let sampled: Vec<Vec<f64>> = profiles
             .iter()
             .zip(&from)
             .map(|(p, from)| series.coefficients(|u| p.premium(from + outward * p.sigma * self.place(u)) / p.k))
             .collect();
+        let worth = if self.layout == Layout::AtExDate { WORTH_INTEGRATING } else { WORTH_DIFFERENTIATING };
+        let sampled = without_tail(sampled, worth * self.tail());
         self.premium = fit_tensor(&self.sigma, &self.strike, &sampled).iter().map(|c| *c as f32).collect();
         true
+    }
+
+    /// The part of a tail worth dropping that the scheme drops.
+    fn tail(&self) -> f64 {
+        match self.scheme {
+            Scheme::Fast => 1.0,
+            Scheme::Accurate => 1e-3,
+        }
     }
 
     fn problem(&self, terms: &Terms) -> Problem {
@@ -281,22 +301,33 @@ impl Table {
         };
         // measured from a boundary that moves along, they have no kink
         let part = if bounded { SMOOTHER } else { 1.0 };
-        let series = Lobatto::of((coarse.terms as f64 * part * self.n_terms() as f64 / main.terms as f64) as usize);
-        let premium = |part: usize| {
-            let sampled = (0..pairs.len()).map(|lane| {
-                series.coefficients(|u| {
-                    let away = -self.phi * pairs[lane].1 * self.place(u);
-                    at(lane, &|p| p.premium(from(p) + away) / p.k)[part]
-                })
-            });
-            fit_tensor(&sigma, &strike, &sampled.collect::<Vec<_>>())
-        };
-        let fitted = [premium(0), premium(1)];
-        let term = |term: usize| {
-            core::array::from_fn(|part| core::array::from_fn(|i| fitted[part][term * RATE_NODES + i] as f32))
-        };
-        Rates { boundary: [boundary(0), boundary(1)], premium: (0..fitted[0].len() / RATE_NODES).map(term).collect() }
+        let series = Lobatto::of((coarse.terms as f64 * part * self.sampled as f64 / main.terms as f64) as usize);
+        let sampled: Vec<Vec<[f64; 2]>> = (0..pairs.len())
+            .map(|lane| {
+                let of = |p: &Profile| {
+                    let from = from(p);
+                    series.coefficients(|u| p.premium(from - self.phi * p.sigma * self.place(u)) / p.k)
+                };
+                let solved: [Vec<f64>; 4] = core::array::from_fn(|i| of(&solved[i][lane]));
+                (0..solved[0].len()).map(|term| moves(core::array::from_fn(|i| solved[i][term]))).collect()
+            })
+            .collect();
+        let part = |part: usize| sampled.iter().map(|lane| lane.iter().map(|moves| moves[part]).collect()).collect();
+        let fitted: [Vec<f64>; 2] =
+            [0, 1].map(|i| fit_tensor(&sigma, &strike, &without_tail(part(i), WORTH_MOVING * self.tail())));
+        let n_terms = fitted.iter().map(|f| f.len() / RATE_NODES).max().unwrap_or(0);
+        let at = |part: usize, i: usize| fitted[part].get(i).map_or(0.0, |c| *c as f32);
+        let term = |term: usize| core::array::from_fn(|part| core::array::from_fn(|i| at(part, term * RATE_NODES + i)));
+        Rates { boundary: [boundary(0), boundary(1)], premium: (0..n_terms).map(term).collect() }
     }
+}
+
+/// Series without the terms at their ends that are below `worth` in all.
+fn without_tail(mut series: Vec<Vec<f64>>, worth: f64) -> Vec<Vec<f64>> {
+    let last = |series: &Vec<f64>| series.iter().rposition(|c| c.abs() > worth).unwrap_or(0);
+    let keep = series.iter().map(last).max().unwrap_or(0) + 1;
+    series.iter_mut().for_each(|series| series.truncate(keep));
+    series
 }
 
 /// Every (strike, volatility) of two axes, volatilities running fastest.

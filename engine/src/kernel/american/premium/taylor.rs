@@ -58,6 +58,13 @@ impl<V: Lanes> Taylor<V> {
         ))
     }
 
+    /// self + a constant.
+    #[inline(always)]
+    pub(super) fn plus(mut self, c: V) -> Self {
+        self.0[at::ONE] += c;
+        self
+    }
+
     /// Without the constant term.
     #[inline(always)]
     pub(super) fn moving(self) -> Self {
@@ -91,10 +98,10 @@ impl<V: Lanes> Taylor<V> {
         let d = self.moving();
         let c = |i: usize, factorial: f64| f[i] * V::splat(1.0 / factorial);
         // Horner on the nilpotent part
-        let mut out = d.scale(c(4, 24.0)) + Taylor::constant(c(3, 6.0));
-        out = out * d + Taylor::constant(c(2, 2.0));
-        out = out * d + Taylor::constant(f[1]);
-        out * d + Taylor::constant(f[0])
+        let mut out = d.scale(c(4, 24.0)).plus(c(3, 6.0));
+        out = (out * d).plus(c(2, 2.0));
+        out = (out * d).plus(f[1]);
+        (out * d).plus(f[0])
     }
 }
 
