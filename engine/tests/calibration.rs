@@ -5,6 +5,8 @@ mod truth;
 
 use engine::contract::Style;
 use engine::kernel::dividends::Dividend;
+use engine::kernel::lanes::{BLOCK, Lanes};
+use engine::store::ladder::Ladder;
 use engine::surface::arbitrage::durrleman;
 use engine::surface::{Curve, Fitter, SurfaceInput, fit};
 use proptest::prelude::*;
@@ -112,13 +114,15 @@ fn no_arbitrage_is_left_inside_the_quoted_strikes() {
     assert!(calendar < 1e-3, "calendar crossing {calendar}");
 }
 
-/// Volatility and confidence of every row, by bits.
+/// Volatility and confidence of every strike, by bits.
 fn bits(inputs: &[SurfaceInput], curves: &[Curve]) -> Vec<(u64, u64)> {
     let mut out = Vec::new();
     for (input, curve) in inputs.iter().zip(curves) {
-        let (mut vol, mut conf) = (vec![0.0; input.right.len()], vec![0.0; input.right.len()]);
-        curve.rows(input.strike_milli, &mut vol, &mut conf);
-        out.extend(vol.iter().zip(&conf).map(|(v, c)| (v.to_bits(), c.to_bits())));
+        let ladder = Ladder::new(input.strike_milli, input.right);
+        for strike in 0..ladder.len() {
+            let (vol, conf) = curve.at_strikes(ladder.block(strike / BLOCK));
+            out.push((vol.lane(strike % BLOCK).to_bits(), conf.lane(strike % BLOCK).to_bits()));
+        }
     }
     out
 }
@@ -137,7 +141,7 @@ fn a_fit_depends_on_its_quotes_alone() {
 }
 
 #[test]
-fn rows_read_at_once_equal_those_read_one_by_one() {
+fn strikes_read_at_once_equal_those_read_one_by_one() {
     for seed in 0..10 {
         let market = Market::draw(seed);
         let done = calibrate(&market);
@@ -146,11 +150,14 @@ fn rows_read_at_once_equal_those_read_one_by_one() {
         for (input, curve) in inputs.iter().zip(&curves) {
             for n in [0, 1, 2, 15, 16, 17, input.right.len()].into_iter().filter(|&n| n <= input.right.len()) {
                 let input = SurfaceInput { strike_milli: &input.strike_milli[..n], right: &input.right[..n], ..*input };
-                let alone = |&k: &u32| (curve.vol(f64::from(k) * 1e-3), curve.confidence(f64::from(k) * 1e-3));
-                let alone = input.strike_milli.iter().map(alone);
+                let ladder = Ladder::new(input.strike_milli, input.right);
+                let alone = ladder.strikes().iter().map(|&k| (curve.vol(k), curve.confidence(k)));
                 for (i, ((vol, conf), (v, c))) in alone.zip(bits(&[input], core::slice::from_ref(curve))).enumerate() {
                     let (v, c) = (f64::from_bits(v), f64::from_bits(c));
-                    assert!((v / vol - 1.0).abs() < 1e-12 && (c - conf).abs() < 1e-9, "row {i} of {n}: {v} for {vol}");
+                    assert!(
+                        (v / vol - 1.0).abs() < 1e-12 && (c - conf).abs() < 1e-9,
+                        "strike {i}, {n} rows: {v} for {vol}"
+                    );
                 }
             }
         }
