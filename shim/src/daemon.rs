@@ -7,6 +7,7 @@ use arc_swap::ArcSwap;
 use engine::calibrate::Drop;
 use engine::contract::Symbol;
 use engine::error::Reason;
+use engine::kernel::american::Counts;
 use engine::pass::{ChainReport, Passes};
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
@@ -54,6 +55,8 @@ pub struct Daemon {
     number: u64,
     timing: VecDeque<f64>,
     longest_ms: f64,
+    searches: u64,
+    blocks_refreshed: u64,
 }
 
 impl Daemon {
@@ -77,6 +80,8 @@ impl Daemon {
             number: 0,
             timing: VecDeque::new(),
             longest_ms: 0.0,
+            searches: 0,
+            blocks_refreshed: 0,
         }
     }
 
@@ -129,6 +134,8 @@ impl Daemon {
             for done in computed {
                 pass.expiries += u64::from(done.report.slices);
                 pass.contracts += u64::from(done.report.contracts);
+                self.searches += u64::from(done.report.searched);
+                self.blocks_refreshed += u64::from(done.report.refreshed);
                 self.reports.insert(done.chain.underlying, done.report);
                 self.chains.insert(done.chain.underlying, done.chain);
             }
@@ -190,7 +197,16 @@ impl Daemon {
             pass: pass.unwrap_or_else(|| self.status.facts().pass),
             quotes_received: received.records,
             quotes_dropped: self.dropped(&received),
+            searches: self.searches,
+            blocks_refreshed: self.blocks_refreshed,
+            tables: self.tables(),
         });
+    }
+
+    fn tables(&self) -> Counts {
+        let mut sum = Counts::default();
+        self.reports.values().for_each(|report| sum += report.tables);
+        sum
     }
 
     /// Records refused so far, and quotes that the chains of the snapshot do without, by reason.

@@ -3,6 +3,7 @@
 
 use crate::rows::frame::escape_json;
 use arc_swap::ArcSwap;
+use engine::kernel::american::Counts;
 use engine::snapshot::Snapshot;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -43,6 +44,12 @@ pub struct Facts {
     pub quotes_received: u64,
     /// Records that were not used, by reason.
     pub quotes_dropped: Vec<(&'static str, u64)>,
+    /// Implied volatilities that needed a bracketed search, since the start.
+    pub searches: u64,
+    /// Blocks of contracts whose early exercise was taken from its tables anew, since the start.
+    pub blocks_refreshed: u64,
+    /// The tables of early exercise held.
+    pub tables: Counts,
 }
 
 /// Times of the passes, and what the last one did.
@@ -174,6 +181,30 @@ impl Status {
         if let Some(bytes) = reading.rss_bytes {
             metric(out, "rss_bytes", "gauge", "Resident memory");
             let _ = writeln!(out, "greeksd_rss_bytes {bytes}");
+        }
+        let totals = [
+            ("vol_searches_total", "Implied volatilities that needed a bracketed search", facts.searches),
+            (
+                "early_blocks_refreshed_total",
+                "Blocks of contracts taken from the exercise tables anew",
+                facts.blocks_refreshed,
+            ),
+        ];
+        for (name, help, value) in totals {
+            metric(out, name, "counter", help);
+            let _ = writeln!(out, "greeksd_{name} {value}");
+        }
+        metric(out, "exercise_tables", "gauge", "Tables of early exercise held, by kind; `european`: none is needed");
+        let Counts { boundaries, aligned, anchored, closed, european } = facts.tables;
+        let kinds = [
+            ("boundary", boundaries),
+            ("aligned", aligned),
+            ("anchored", anchored),
+            ("closed", closed),
+            ("european", european),
+        ];
+        for (kind, count) in kinds {
+            let _ = writeln!(out, "greeksd_exercise_tables{{kind=\"{kind}\"}} {count}");
         }
         metric(out, "quotes_received_total", "counter", "Records that the feed delivered");
         let _ = writeln!(out, "greeksd_quotes_received_total {}", facts.quotes_received);

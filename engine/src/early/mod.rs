@@ -12,7 +12,7 @@ pub use jets::BySigma;
 pub use pricers::{VOL, european, span};
 
 use crate::contract::{Right, Style};
-use crate::kernel::american::{Band, Pricer, PricerAt};
+use crate::kernel::american::{Band, Counts, Pricer, PricerAt};
 use crate::kernel::black76::{Horizon, european as black, european_vol};
 use crate::kernel::dividends::{Dividend, Terms};
 use crate::kernel::greeks::{Greeks, Market, VolJet, exercised, finish};
@@ -128,6 +128,15 @@ impl Early {
             }
         }
         taken
+    }
+
+    /// The tables held.
+    #[must_use]
+    pub fn tables(&self) -> Counts {
+        let mut sum = Counts::default();
+        let pairs = [self.tables.get(), self.later.get()];
+        pairs.into_iter().flatten().flatten().for_each(|pricer| sum += pricer.counts());
+        sum
     }
 
     /// Makes sure that tables for now and for the next trading day are there.

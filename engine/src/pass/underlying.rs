@@ -11,6 +11,7 @@ use crate::calibrate::implied::imply_vols;
 use crate::calibrate::{self, Calibrated, Draft, Drop, SliceInput, SliceState};
 use crate::contract::{Right, Symbol};
 use crate::early::Here;
+use crate::kernel::american::Counts;
 use crate::kernel::dividends::Dividend;
 use crate::kernel::lanes::{BLOCK, Lanes};
 use crate::price::{SlicePrice, Valued, value_slice};
@@ -59,6 +60,8 @@ pub struct ChainReport {
     pub searched: u32,
     /// Blocks of contracts whose early exercise was taken from the tables anew.
     pub refreshed: u32,
+    /// The tables of early exercise that the chain holds.
+    pub tables: Counts,
 }
 
 /// Room to compute a chain in, used again for the next one.
@@ -354,6 +357,7 @@ fn assemble(book: &Book, at: Timestamp, desks: &[Desk], curves: &[Curve]) -> (Ch
         report.priced += desk.valued.priced;
         report.refreshed += desk.valued.refreshed;
         report.searched += desk.draft.out.searched;
+        report.tables += desk.state.early.tables();
         for (sum, n) in report.dropped.iter_mut().zip(desk.draft.out.dropped) {
             *sum += n;
         }

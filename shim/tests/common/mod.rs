@@ -5,6 +5,7 @@
 use arc_swap::ArcSwap;
 use engine::calendar::Calendar;
 use engine::contract::{Right, Settle, Style, Symbol};
+use engine::kernel::american::Counts;
 use engine::snapshot::Snapshot;
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::{Col, Columns};
@@ -150,6 +151,9 @@ pub fn service(snapshot: Snapshot) -> Service {
         pass: PassFacts { last_ms: 12.5, p50_ms: 11.25, max_ms: 40.0, expiries: 7, contracts: 50 },
         quotes_received: 1000,
         quotes_dropped: vec![("crossed", 2), ("stale", 3)],
+        searches: 17,
+        blocks_refreshed: 40,
+        tables: Counts { boundaries: 9, aligned: 4, anchored: 1, closed: 2, european: 6 },
     });
     Service::new(Arc::new(ArcSwap::from_pointee(snapshot)), Arc::new(status), Arc::new(Metrics::new(&route_names())))
 }
