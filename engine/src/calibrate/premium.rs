@@ -3,6 +3,9 @@
 //! At each strike near the money the right that is out of the money gives the volatility, and with it the premium of both
 //! rights. What the quoted C − P misses the model's by says how far the forward is off; how far that miss follows the
 //! forward is taken from the model, and where a call is as good as exercised it says nothing, and counts for nothing.
+//!
+//! The premium comes from what is remembered of it. Of an expiry seen for the first time nothing is: its borrow rate
+//! changes with the forward that is sought, tables would have to be built for each, and so a lattice serves.
 //! Never: a European slice.
 
 use super::borrow::{Carry, effective_spot, implied_borrow};
@@ -10,9 +13,11 @@ use super::forward::{Pair, Parity, fit_forward};
 use super::implied::{imply_block, start_vols};
 use super::{Draft, SliceInput, SliceState};
 use crate::contract::Right;
-use crate::early::{Early, Here};
+use crate::early::{BySigma, Early, Here};
+use crate::kernel::black76::{Horizon, european_vol};
 use crate::kernel::dividends::Terms;
-use crate::kernel::lanes::{BLOCK, Block, Lanes};
+use crate::kernel::lanes::{BLOCK, Block, Lanes, Mask};
+use crate::kernel::lattice::Lattice;
 use crate::store::ladder::Ladder;
 use core::ops::Range;
 
@@ -33,6 +38,9 @@ const OWN_BORROW_YEARS: f64 = 0.025;
 const SENSITIVITY: (f64, f64) = (0.05, 0.4);
 /// The forward is bumped by this part of a standard deviation for the sensitivities.
 const BUMP: f64 = 1e-3;
+
+/// Layers of the lattice: its error is a small part of what bid and ask leave open.
+const LAYERS: usize = 60;
 
 /// Room to work in.
 #[derive(Debug, Default)]
@@ -64,13 +72,17 @@ pub(super) fn refine_forward(input: &SliceInput, carry: &Carry, state: &mut Slic
     room.near.extend(pairs.iter().filter(|p| blocks.contains(&(p.strike / BLOCK))));
     terms.b = carry.b;
     early.prepare(ladder, terms);
+    let new = before.is_none();
     let cold = start_vols((input, terms, rough.fwd), quotes, ladder, sigma);
     let mut fwd = carry.fwd + shift.clamp(-0.2 * carry.fwd, 0.2 * carry.fwd);
     let mut last = rough;
     let mut moved = f64::INFINITY;
     for _ in 0..ROUNDS {
         let look = NearMoney { input, carry, prior, quotes, ladder, sigma, blocks: blocks.clone() };
-        early.refresh(&look.here(fwd, terms), ladder, sigma, blocks.clone());
+        if !new {
+            early.refresh(&look.here(fwd, terms), ladder, sigma, blocks.clone());
+        }
+        let early = (!new).then_some(&*early);
         look.gaps(fwd, terms, early, [&mut room.gaps, &mut room.vols]);
         if moved > STEADY * input.s {
             let h = BUMP * width;
@@ -148,17 +160,24 @@ impl NearMoney<'_> {
         Here { style: self.input.style, s, terms, step: self.input.step }
     }
 
-    /// The premium of the call less that of the put at each strike, at a forward, and the volatility; NaN: none.
-    fn gaps(&self, fwd: f64, terms: &mut Terms, early: &Early, [gaps, vols]: [&mut Vec<f64>; 2]) {
+    /// The premium of the call less that of the put at each strike, at a forward, and the volatility; NaN: none. What
+    /// early exercise adds is in `early`, or in a lattice.
+    fn gaps(&self, fwd: f64, terms: &mut Terms, early: Option<&Early>, [gaps, vols]: [&mut Vec<f64>; 2]) {
         let here = self.here(fwd, terms);
         for column in [&mut *gaps, &mut *vols] {
             column.clear();
             column.resize(self.ladder.strikes().len(), f64::NAN);
         }
+        const RIGHTS: [Right; 2] = [Right::Call, Right::Put];
+        let lattices = early.is_none().then(|| RIGHTS.map(|right| Lattice::new(here.terms, here.s, right, LAYERS)));
         for block in self.blocks.clone() {
             let k = self.ladder.block(block);
-            let premium = [Right::Call, Right::Put].map(|right| early.by_sigma(&here, right, block));
             let start = Block::load(&self.sigma[block * BLOCK..]);
+            let premium = RIGHTS.map(|right| match (early, &lattices) {
+                (Some(early), _) => early.by_sigma(&here, right, block),
+                (None, Some(lattices)) => by_lattice(&here, right, &lattices[right as usize], k, start),
+                (None, None) => BySigma::none(),
+            });
             let of = |right: Right| {
                 let mid = self.ladder.gather(right, block, &self.quotes.mid);
                 imply_block(&here, right, (k, mid, start), &premium[right as usize]).sigma
@@ -171,6 +190,20 @@ impl NearMoney<'_> {
             sigma.store(&mut vols[block * BLOCK..]);
         }
     }
+}
+
+/// The premium near `sigma`, from a lattice.
+fn by_lattice(here: &Here<'_>, right: Right, lattice: &Lattice, k: Block, sigma: Block) -> BySigma {
+    let premium = lattice.premium(k, sigma);
+    if !premium.exercised.any() {
+        return BySigma::straight(sigma, premium.value, premium.vega);
+    }
+    let x = Block::splat(here.s - here.terms.a(0.0));
+    let european = european_vol(right.phi(), &Horizon::from(here.terms), x, k, sigma);
+    let payoff = (Block::splat(here.s) - k) * Block::splat(right.phi());
+    let pick = |now: Block, waiting: Block| Block::select(premium.exercised, now, waiting);
+    let value = pick(payoff - european.value, premium.value);
+    BySigma::straight(sigma, value, pick(-european.vega, premium.vega))
 }
 
 /// The borrow rate that goes with a forward: the expiry's own but for the last days, which take the steadied one.

@@ -141,9 +141,14 @@ impl BySigma {
     /// No premium.
     #[must_use]
     pub fn none() -> Self {
-        let zero = Block::splat(0.0);
-        let side = [Block::splat(1.0), zero, zero];
-        Self { centre: zero, p: [zero; 3], up: side, down: side }
+        let (zero, one) = (Block::splat(0.0), Block::splat(1.0));
+        Self { centre: zero, p: [zero; 3], up: [one, zero, zero], down: [-one, zero, zero] }
+    }
+
+    /// A straight line through `value` with the slope `vega` at `centre`.
+    #[must_use]
+    pub fn straight(centre: Block, value: Block, vega: Block) -> Self {
+        Self { centre, p: [value, vega, Block::splat(0.0)], ..Self::none() }
     }
 
     pub(super) fn new(numbers: &Numbers, sigma: &[f32; BLOCK], by: &Moved) -> Self {

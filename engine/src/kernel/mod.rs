@@ -10,5 +10,6 @@ pub mod elementary;
 pub mod greeks;
 pub mod implied;
 pub mod lanes;
+pub mod lattice;
 pub mod normal;
 pub mod solve;

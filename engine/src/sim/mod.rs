@@ -8,7 +8,6 @@
 mod beat;
 mod carry;
 pub mod ladder;
-mod lattice;
 mod listing;
 mod market;
 mod path;

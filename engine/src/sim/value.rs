@@ -5,11 +5,12 @@
 //! lattice says what early exercise adds; that part is kept for a while, and moved with the spot and the volatility.
 //! Never: a quote.
 
-use super::lattice::Lattice;
 use super::surface::Smile;
 use crate::contract::Right;
 use crate::kernel::dividends::{Dividend, Terms};
 use crate::kernel::elementary::{exp, ln};
+use crate::kernel::lanes::{Block, Lanes, Mask, Pack};
+use crate::kernel::lattice::Lattice;
 use crate::kernel::normal::{INV_SQRT_2PI, norm_cdf};
 
 /// What is true of one (root, expiry) at one instant.
@@ -183,6 +184,33 @@ impl Premium {
     }
 }
 
+/// The premium of each contract, strikes `k` and volatilities `sigma`. Contracts to be exercised now have an infinite one.
+fn all_premiums(lattice: &Lattice, k: &[f64], sigma: &[f64]) -> Vec<Premium> {
+    let mut out = Vec::with_capacity(k.len());
+    for (k, sigma) in k.chunks(Block::N).zip(sigma.chunks(Block::N)) {
+        match k.len() {
+            0..=4 => add_premiums::<Pack<1>>(lattice, k, sigma, &mut out),
+            _ => add_premiums::<Block>(lattice, k, sigma, &mut out),
+        }
+    }
+    out
+}
+
+fn add_premiums<L: Lanes>(lattice: &Lattice, k: &[f64], sigma: &[f64], out: &mut Vec<Premium>) {
+    let fill = |from: &[f64]| {
+        let mut lanes = [0.0; Block::N];
+        lanes.iter_mut().enumerate().for_each(|(i, x)| *x = from[i.min(from.len() - 1)]);
+        L::load(&lanes)
+    };
+    let premium = lattice.premium(fill(k), fill(sigma));
+    out.extend((0..k.len()).map(|i| Premium {
+        value: if premium.exercised.lane(i) { f64::INFINITY } else { premium.value.lane(i).max(0.0) },
+        slope: premium.slope.lane(i),
+        curve: premium.curve.lane(i),
+        vega: premium.vega.lane(i),
+    }));
+}
+
 /// The premiums of the contracts of an American expiry at one instant, kept while the market moves.
 #[derive(Debug)]
 pub(super) struct Anchor {
@@ -232,7 +260,7 @@ impl Anchor {
             }
             let k: Vec<f64> = open.iter().map(|o| o.1).collect();
             let sigma: Vec<f64> = open.iter().map(|o| o.2.sigma).collect();
-            let chosen = Lattice::new(&truth.terms, truth.s, right, steps).premiums(&k, &sigma);
+            let chosen = all_premiums(&Lattice::new(&truth.terms, truth.s, right, steps), &k, &sigma);
             for ((row, strike, fair), chosen) in open.iter().zip(chosen) {
                 let fixed = truth.fixed_exercise(*strike, right);
                 let certain = Premium::of_certain(fixed, fair, truth);

@@ -1,4 +1,5 @@
-//! What the right to exercise early adds, by a coarse lattice, one contract in each lane. Never: a quote, a table.
+//! What the right to exercise early adds, by a coarse lattice, one contract in each lane: for a first look at an expiry
+//! whose borrow is not known yet, and for values that must not come from the tables. Never: a quote, a table.
 //!
 //! A trinomial lattice in the escrowed X = S − A(0): ln X moves by ±dx or not at all, with probabilities that keep mean and
 //! variance of X exact over steps of any length, so that every ex-date is a layer. Exercise at a layer pays φ(X + A − K),
@@ -6,13 +7,12 @@
 //! the difference of the two is far better than either, and half the steps extrapolate away most of what is left.
 //! Values in discounted terms are martingales here, so nothing but exercise changes them far in or out of the money.
 //!
-//! Accuracy: `american_values_are_those_of_the_golden_files` (value.rs), and `engine/tests/market.rs` by tier.
+//! Accuracy: `american_values_are_those_of_the_golden_files` (sim/value.rs), and `engine/tests/market.rs` by tier.
 
-use super::value::Premium;
+use super::dividends::Terms;
+use super::elementary::exp;
+use super::lanes::{Lanes, Mask};
 use crate::contract::Right;
-use crate::kernel::dividends::Terms;
-use crate::kernel::elementary::exp;
-use crate::kernel::lanes::{Block, Lanes, Mask, Pack};
 
 /// Standard deviations of ln X that the lattice spans to either side.
 const SPAN: f64 = 6.0;
@@ -25,7 +25,8 @@ const WIDER: usize = 12;
 const BUMP: f64 = 0.01;
 
 /// The layers of one (expiry, right), for strikes and volatilities of any number.
-pub(super) struct Lattice {
+#[derive(Debug)]
+pub struct Lattice {
     phi: f64,
     /// S − A(0).
     x: f64,
@@ -33,7 +34,23 @@ pub(super) struct Lattice {
     grids: [Grid; 2],
 }
 
+/// What the right to exercise early adds to European values, one contract per lane.
+#[derive(Clone, Copy, Debug)]
+pub struct Premium<L: Lanes> {
+    /// Currency per share, below zero by the lattice's error; nothing worth where exercising now is optimal.
+    pub value: L,
+    /// First derivative by the spot.
+    pub slope: L,
+    /// Second derivative by the spot.
+    pub curve: L,
+    /// Derivative by the volatility.
+    pub vega: L,
+    /// Where exercising now is optimal.
+    pub exercised: L::Mask,
+}
+
 /// Layers in time, the first of them now. Up to a first ex-date that is near, steps in time and space are shorter.
+#[derive(Debug)]
 struct Grid {
     layers: Vec<Layer>,
     /// How many layers come before the near ex-date; 0 if none is near.
@@ -45,6 +62,7 @@ struct Grid {
 }
 
 /// One instant at which exercise is looked at.
+#[derive(Debug)]
 struct Layer {
     /// e^(−bt): takes X to its discounted mean.
     carried: f64,
@@ -68,47 +86,27 @@ struct Nodes<L> {
 
 impl Lattice {
     /// The lattice of `terms` at spot `s`: about `steps` layers, two or more between ex-dates.
-    pub(super) fn new(terms: &Terms, s: f64, right: Right, steps: usize) -> Self {
+    #[must_use]
+    pub fn new(terms: &Terms, s: f64, right: Right, steps: usize) -> Self {
         let x = s - terms.a(0.0);
         let grid = |parts: usize| Grid::new(terms, right, steps, parts);
         Self { phi: right.phi(), x, grids: [grid(2), grid(1)] }
     }
 
-    /// The premium of each contract, strikes `k` and volatilities `sigma`. Zero where the lattice has none; contracts to be
-    /// exercised now have an infinite one.
-    pub(super) fn premiums(&self, k: &[f64], sigma: &[f64]) -> Vec<Premium> {
-        let mut out = Vec::with_capacity(k.len());
+    /// The premium of each contract, strikes `k` and volatilities `sigma`. Zero where the lattice has none.
+    pub fn premium<L: Lanes>(&self, k: L, sigma: L) -> Premium<L> {
+        let zero = L::splat(0.0);
         if self.x.is_nan() || self.x <= 0.0 {
-            return vec![Premium::default(); k.len()];
+            return Premium { value: zero, slope: zero, curve: zero, vega: zero, exercised: zero.lt(zero) };
         }
-        let blocks = k.chunks(Block::N).zip(sigma.chunks(Block::N));
-        for (k, sigma) in blocks {
-            match k.len() {
-                0..=4 => self.block::<Pack<1>>(k, sigma, &mut out),
-                _ => self.block::<Block>(k, sigma, &mut out),
-            }
-        }
-        out
-    }
-
-    fn block<L: Lanes>(&self, k: &[f64], sigma: &[f64], out: &mut Vec<Premium>) {
-        let fill = |from: &[f64]| {
-            let mut lanes = [0.0; Block::N];
-            lanes.iter_mut().enumerate().for_each(|(i, x)| *x = from[i.min(from.len() - 1)]);
-            L::load(&lanes)
-        };
-        let (lanes_k, lanes_sigma) = (fill(k), fill(sigma));
-        let [fine, coarse] = [0, 1].map(|g| self.grids[g].walk(self.phi, self.x, lanes_k, lanes_sigma));
-        let wilder = self.grids[1].walk(self.phi, self.x, lanes_k, lanes_sigma * L::splat(1.0 + BUMP));
-        let vega = (wilder.value - coarse.value) / (lanes_sigma * L::splat(BUMP));
-        for i in 0..k.len() {
-            let value = 2.0 * fine.value.lane(i) - coarse.value.lane(i);
-            out.push(Premium {
-                value: if fine.exercised.lane(i) { f64::INFINITY } else { value.max(0.0) },
-                slope: fine.slope.lane(i),
-                curve: fine.curve.lane(i),
-                vega: vega.lane(i),
-            });
+        let [fine, coarse] = [0, 1].map(|g| self.grids[g].walk(self.phi, self.x, k, sigma));
+        let wilder = self.grids[1].walk(self.phi, self.x, k, sigma * L::splat(1.0 + BUMP));
+        Premium {
+            value: L::splat(2.0) * fine.value - coarse.value,
+            slope: fine.slope,
+            curve: fine.curve,
+            vega: (wilder.value - coarse.value) / (sigma * L::splat(BUMP)),
+            exercised: fine.exercised,
         }
     }
 }
