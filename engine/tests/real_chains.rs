@@ -41,13 +41,13 @@ fn calibrate(name: &str) -> Option<Done> {
     let again = chain(&inputs, &mut states);
     println!("{name}: again in {:?}", clock.elapsed());
     let third = chain(&inputs, &mut states);
-    // the first pass seeks each forward at its own borrow rate, the later ones at the rate that values are computed
-    // with: it moves by a part of what is known of it, and then stays
+    // the first pass takes early exercise from a coarse lattice, the later ones from the tables: the forward moves by a
+    // part of what is known of it, and then stays
     for ((a, b), (c, s)) in slices.iter().zip(&again).zip(third.iter().zip(&recorded.slices)) {
         let (moved, stays) = ((a.fwd / b.fwd - 1.0).abs(), (b.fwd / c.fwd - 1.0).abs());
         let known = a.fwd_error / a.fwd;
         assert!(
-            a.fwd.is_nan() || moved < (0.3 * known).max(1e-4) && stays < (0.05 * known).max(3e-5),
+            a.fwd.is_nan() || moved < (0.6 * known).max(1e-4) && stays < (0.05 * known).max(3e-5),
             "{name} {}: the forward moved from {} ± {} to {} and {}",
             s.expiry,
             a.fwd,

@@ -80,7 +80,7 @@ pub(super) fn refine_forward(input: &SliceInput, carry: &Carry, state: &mut Slic
     for _ in 0..ROUNDS {
         let look = NearMoney { input, carry, prior, quotes, ladder, sigma, blocks: blocks.clone() };
         if !new {
-            early.refresh(&look.here(fwd, terms), ladder, sigma, blocks.clone());
+            early.refresh(&look.here_before(fwd, terms), ladder, sigma, blocks.clone());
         }
         let early = (!new).then_some(&*early);
         look.gaps(fwd, terms, early, [&mut room.gaps, &mut room.vols]);
@@ -143,7 +143,7 @@ fn near_blocks(ladder: &Ladder, fwd: f64, sd: f64) -> Range<usize> {
 struct NearMoney<'a> {
     input: &'a SliceInput<'a>,
     carry: &'a Carry,
-    /// Borrow that the last pass valued at; NaN: none. What moves it shows in the next pass.
+    /// Borrow that the last pass valued at; NaN: none. Jets are taken there, and carried to other rates.
     prior: f64,
     quotes: &'a super::clean::Quotes,
     ladder: &'a Ladder,
@@ -154,7 +154,16 @@ struct NearMoney<'a> {
 impl NearMoney<'_> {
     /// The market at a forward, its borrow rate put into `terms`.
     fn here<'t>(&self, fwd: f64, terms: &'t mut Terms) -> Here<'t> {
+        self.here_at(fwd, borrow_at(fwd, self.input, self.carry), terms)
+    }
+
+    /// The market at a forward as the last pass valued it: where its jets stay.
+    fn here_before<'t>(&self, fwd: f64, terms: &'t mut Terms) -> Here<'t> {
         let b = if self.prior.is_finite() { self.prior } else { borrow_at(fwd, self.input, self.carry) };
+        self.here_at(fwd, b, terms)
+    }
+
+    fn here_at<'t>(&self, fwd: f64, b: f64, terms: &'t mut Terms) -> Here<'t> {
         terms.b = b;
         let s = effective_spot(fwd, self.input, b);
         Here { style: self.input.style, s, terms, step: self.input.step }
