@@ -25,51 +25,57 @@ const DAYS_BEFORE: f64 = 5.0;
 /// Golden rows keep this far from the exercise boundary, in standard deviations of ln S; so does what they promise.
 const NEAR: f64 = 0.04;
 
-/// What does not hold yet, by class, sweep and value, and the jump that is there: time derivatives and others where a
-/// table of the premium gives way to a newer one, most of all before an ex-date; high volatility derivatives at the
-/// border of two tables; color close to the exercise boundary. An entry goes when its jump is within the tolerance.
+/// What does not hold yet, by class, sweep and value, and 1.3 times the jump that is there. An entry goes when its jump
+/// is within the tolerance.
 const OPEN: &[(&str, &str, &str, f64)] = &[
-    ("american_div", "ex-date", "charm", 2.0),
-    ("american_div", "ex-date", "color", 400.0),
-    ("american_div", "ex-date", "delta", 0.003),
-    ("american_div", "ex-date", "dual_delta", 0.007),
-    ("american_div", "ex-date", "dual_gamma", 0.07),
-    ("american_div", "ex-date", "epsilon", 0.05),
-    ("american_div", "ex-date", "gamma", 0.06),
-    ("american_div", "ex-date", "lambda", 0.0009),
-    ("american_div", "ex-date", "price", 0.0005),
-    ("american_div", "ex-date", "rho", 0.05),
-    ("american_div", "ex-date", "speed", 5.0),
-    ("american_div", "ex-date", "theta", 0.1),
-    ("american_div", "ex-date", "vanna", 0.2),
-    ("american_div", "ex-date", "vega", 0.009),
-    ("american_div", "ex-date", "vera", 2.0),
-    ("american_div", "ex-date", "veta", 2.0),
-    ("american_div", "ex-date", "volga", 0.2),
-    ("american_div", "ex-date", "zomma", 0.6),
-    ("american_div", "time", "charm", 2.0),
-    ("american_div", "time", "color", 5.0),
-    ("american_div", "time", "delta", 0.002),
-    ("american_div", "time", "dual_delta", 0.006),
-    ("american_div", "time", "dual_gamma", 0.03),
-    ("american_div", "time", "epsilon", 0.2),
-    ("american_div", "time", "gamma", 0.03),
-    ("american_div", "time", "lambda", 0.005),
-    ("american_div", "time", "price", 0.0004),
-    ("american_div", "time", "rho", 0.2),
-    ("american_div", "time", "speed", 2.0),
-    ("american_div", "time", "theta", 0.03),
-    ("american_div", "time", "vanna", 0.07),
-    ("american_div", "time", "vera", 0.9),
-    ("american_div", "time", "veta", 0.8),
-    ("american_div", "time", "zomma", 0.1),
-    ("american_div", "volatility", "ultima", 5.0),
-    ("american_div", "volatility", "vera", 2.0),
-    ("american_div", "volatility", "veta", 0.05),
-    ("american_div", "volatility", "volga", 0.4),
-    ("american_nodiv", "spot", "color", 1.0),
-    ("american_nodiv", "volatility", "color", 0.9),
-    ("american_nodiv", "volatility", "ultima", 0.02),
+    // Before an ex-date the premium bends within σ√(time left) of the boundary of a call that is watched for exercise: in
+    // the last day finer than the grid of a new table, which each of these hours takes. color: a put that begins to wait.
+    ("american_div", "ex-date", "charm", 2.9),
+    ("american_div", "ex-date", "color", 330.0),
+    ("american_div", "ex-date", "delta", 0.0024),
+    ("american_div", "ex-date", "dual_delta", 0.0025),
+    ("american_div", "ex-date", "dual_gamma", 0.06),
+    ("american_div", "ex-date", "epsilon", 0.38),
+    ("american_div", "ex-date", "gamma", 0.049),
+    ("american_div", "ex-date", "lambda", 0.0025),
+    ("american_div", "ex-date", "price", 0.00021),
+    ("american_div", "ex-date", "rho", 0.47),
+    ("american_div", "ex-date", "speed", 12.0),
+    ("american_div", "ex-date", "theta", 0.11),
+    ("american_div", "ex-date", "ultima", 24.0),
+    ("american_div", "ex-date", "vanna", 0.13),
+    ("american_div", "ex-date", "vega", 0.013),
+    ("american_div", "ex-date", "vera", 9.0),
+    ("american_div", "ex-date", "veta", 1.3),
+    ("american_div", "ex-date", "volga", 0.46),
+    ("american_div", "ex-date", "zomma", 8.8),
+    // A new table's error in place of the old one's, most where a boundary runs away before an ex-date; vera, zomma, veta:
+    // noise of the grid in derivatives by two of volatility, rates and spot.
+    ("american_div", "time", "charm", 0.68),
+    ("american_div", "time", "color", 4.1),
+    ("american_div", "time", "delta", 0.0013),
+    ("american_div", "time", "dual_delta", 0.0012),
+    ("american_div", "time", "dual_gamma", 0.026),
+    ("american_div", "time", "epsilon", 0.049),
+    ("american_div", "time", "lambda", 0.0045),
+    ("american_div", "time", "price", 0.00021),
+    ("american_div", "time", "rho", 0.056),
+    ("american_div", "time", "speed", 0.37),
+    ("american_div", "time", "ultima", 1.5),
+    ("american_div", "time", "vanna", 0.017),
+    ("american_div", "time", "vera", 2.8),
+    ("american_div", "time", "veta", 0.16),
+    ("american_div", "time", "zomma", 0.15),
+    // At the border of two tables: noise of 1e-6 of the strike in the grid, which the ends of the polynomial in ln σ enlarge.
+    ("american_div", "volatility", "ultima", 13.0),
+    ("american_div", "volatility", "vera", 1.6),
+    ("american_div", "volatility", "veta", 0.045),
+    ("american_div", "volatility", "volga", 0.62),
+    // Close to the exercise boundary.
+    ("american_nodiv", "spot", "color", 0.94),
+    // Close to the exercise boundary; ultima: two polynomials of the boundary meet.
+    ("american_nodiv", "volatility", "color", 0.85),
+    ("american_nodiv", "volatility", "ultima", 0.019),
 ];
 
 /// One point of a sweep: where it is, and the values there.
