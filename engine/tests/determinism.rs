@@ -31,7 +31,7 @@ fn instant() -> Timestamp {
 
 /// The names of the sample.
 fn sample() -> BTreeMap<Symbol, Name> {
-    let wanted = |name: &Name| name.rank % SAMPLED == 0 || CHOSEN.contains(&name.symbol.as_str());
+    let wanted = |name: &Name| name.rank.is_multiple_of(SAMPLED) || CHOSEN.contains(&name.symbol.as_str());
     let names = universe::names(SEED, 1.0).into_iter().filter(wanted);
     names.map(|name| (Symbol::parse(&name.symbol).unwrap(), name)).collect()
 }
