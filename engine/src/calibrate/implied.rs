@@ -17,6 +17,8 @@ use crate::store::ladder::Ladder;
 /// An error of the remembered premium is let pass below this part of the volatility, and below this part of the
 /// distance from where the search began: a hundredth of half a spread.
 const ALLOWED: (f64, f64) = (5e-5, 0.01);
+/// An ask alone says a volatility between that of the nearest strike with a mid and this many times that.
+const LONE_MOST: f64 = 2.0;
 /// Where nothing is known, volatilities are about this.
 const UNKNOWN: f64 = 0.3;
 
@@ -221,7 +223,8 @@ fn search(side: &Side<'_>, (k, price, start): (Block, Block, Block)) -> Block {
 }
 
 /// Volatilities to start from, by strike: those of the last curve; where there is none yet, European volatilities of
-/// the mids out of the money, and those of the nearest strike elsewhere. Says whether there was none.
+/// the mids out of the money, and those of the nearest strike elsewhere, raised to what half of an ask alone says: the
+/// nearer they are to the curve to come, the fewer tables are built for nothing. Says whether there was none.
 pub(super) fn start_vols(
     (input, terms, fwd): (&SliceInput, &Terms, f64),
     quotes: &Quotes,
@@ -234,20 +237,29 @@ pub(super) fn start_vols(
     }
     sigma.clear();
     sigma.resize(strikes.len(), f64::NAN);
+    let mut lone = vec![f64::NAN; strikes.len()];
     let plain = european(terms);
     let s = fwd * (-(terms.r - terms.b) * terms.t).exp() + terms.a(0.0);
     let plain = [plain[0].at(terms, s), plain[1].at(terms, s)];
     for block in 0..ladder.blocks() {
         let k = ladder.block(block);
-        let mid = |right: Right| ladder.gather(right, block, &quotes.mid);
+        let gather = |right: Right, column: &[f64]| ladder.gather(right, block, column);
         // about where the logarithm of the time value bends: Newton's method does well from there
         let bend = |k: f64| (0.3 * (k / fwd).ln().abs() / input.t.sqrt()).clamp(0.05, 3.0);
         let first = Block::load(&core::array::from_fn::<f64, BLOCK, _>(|lane| bend(k.lane(lane))));
-        let vol = |right: Right| implied(&plain[right as usize], k, mid(right), first).sigma;
         let calls = Block::splat(fwd).le(k);
-        Block::select(calls, vol(Right::Call), vol(Right::Put)).store(&mut sigma[block * BLOCK..]);
+        let vol = |price: &dyn Fn(Right) -> Block| {
+            let of = |right: Right| implied(&plain[right as usize], k, price(right), first).sigma;
+            Block::select(calls, of(Right::Call), of(Right::Put))
+        };
+        vol(&|right| gather(right, &quotes.mid)).store(&mut sigma[block * BLOCK..]);
+        vol(&|right| gather(right, &quotes.ask) * Block::splat(0.5)).store(&mut lone[block * BLOCK..]);
     }
+    let known: Vec<bool> = sigma.iter().map(|v| v.is_finite()).collect();
     spread_to_neighbours(strikes, sigma);
+    for ((sigma, lone), _) in sigma.iter_mut().zip(lone).zip(known).filter(|(_, known)| !known) {
+        *sigma = lone.max(*sigma).min(LONE_MOST * *sigma);
+    }
     true
 }
 
