@@ -17,7 +17,7 @@ const SPOT_NOISE: f64 = 5e-4;
 const DRIFT: (f64, f64) = (0.01, 0.2);
 /// A borrow rate stays where it was while what it moves the forward by is below this part of it, or below this part of
 /// the forward's standard error.
-const STILL: (f64, f64) = (5e-5, 0.5);
+const STILL: (f64, f64) = (5e-5, 1.0);
 /// Further apart than this in ln t makes no more difference.
 const LN_T_FAR: f64 = 2.0;
 
