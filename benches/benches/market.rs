@@ -1,5 +1,6 @@
 //! Passes over a part of the whole market: by size and by threads, what a slice costs that has few strikes, and how long
-//! one name waits, alone and while a sweep runs. A tenth of the market by default, all of it with `GREEKSD_FULL=1`.
+//! one name waits, alone and while a sweep runs. A tenth of the market by default; on two threads all of it with
+//! `GREEKSD_FULL=1`, which takes minutes to start.
 //! Criterion's times are processor time, all threads together; time on the wall is printed beside it. Writes
 //! target/market.csv and docs/plots/pass_time.svg.
 #![allow(missing_docs, reason = "criterion's macros")]
@@ -112,8 +113,7 @@ fn group<'a>(c: &'a mut Criterion, name: &str) -> BenchmarkGroup<'a, WallTime> {
 }
 
 /// Passes over parts of the market, first cold and then steady; returns the market as it stands.
-fn by_size(c: &mut Criterion, threads: usize, notes: &mut Notes) -> (Running, Passes) {
-    let parts = if std::env::var("GREEKSD_FULL").is_ok_and(|v| v == "1") { WHOLE } else { TENTH };
+fn by_size(c: &mut Criterion, threads: usize, parts: [f64; 3], notes: &mut Notes) -> (Running, Passes) {
     let mut passes = Passes::new(threads, |_| ()).expect("threads");
     let mut market = Running::new(Sim::full(parts[2]), &passes);
     let named = if threads == 1 { "1 thread" } else { &format!("{threads} threads") };
@@ -124,7 +124,7 @@ fn by_size(c: &mut Criterion, threads: usize, notes: &mut Notes) -> (Running, Pa
         (begun, cold) = (end, Took { wall: cold.wall + took.wall, processor: cold.processor + took.processor });
         let (Took { wall, processor }, contracts) = (cold, market.contracts(end));
         println!("cold, {end} names, {contracts} contracts, {named}: processor {processor:.2?}, wall {wall:.2?}");
-        notes.point(contracts, processor.as_secs_f64(), &format!("cold, {named}"));
+        notes.point(contracts, processor.as_secs_f64(), &format!("cold, core-s, {named}"));
     }
     (0..SETTLING).for_each(|_| _ = market.second(market.books.len(), &mut passes));
     let mut group = group(c, "market");
@@ -133,7 +133,7 @@ fn by_size(c: &mut Criterion, threads: usize, notes: &mut Notes) -> (Running, Pa
         group.throughput(Throughput::Elements(contracts as u64));
         let name = format!("steady, {contracts} contracts, {named}");
         let took = notes.bench(&mut group, &name, || market.second(end, &mut passes));
-        notes.point(contracts, took.processor.as_secs_f64(), &format!("steady, {named}"));
+        notes.point(contracts, took.processor.as_secs_f64(), &format!("steady, core-s, {named}"));
     }
     let resident = memory_stats::memory_stats().map_or(0, |stats| stats.physical_mem / 1_000_000);
     println!("{resident} MB resident");
@@ -204,8 +204,9 @@ fn latency(c: &mut Criterion, (market, passes): &mut (Running, Passes), notes: &
 fn market(c: &mut Criterion) {
     let mut notes = Notes { csv: "contracts,seconds,series\n".to_owned(), ..Notes::default() };
     by_slice(c, &mut notes);
-    drop(by_size(c, 1, &mut notes));
-    let mut running = by_size(c, 2, &mut notes);
+    let whole = std::env::var("GREEKSD_FULL").is_ok_and(|value| value == "1");
+    drop(by_size(c, 1, TENTH, &mut notes));
+    let mut running = by_size(c, 2, if whole { WHOLE } else { TENTH }, &mut notes);
     latency(c, &mut running, &mut notes);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a workspace");
     let csv = root.join("target/market.csv");
