@@ -3,18 +3,9 @@
 //! `cargo run --release -p greeksd-benches --example steady -- [full[=SHARE] | NAME...]`; `PASSES=n` for more than 12.
 #![allow(clippy::print_stdout, reason = "the report")]
 
-use greeksd_benches::cpu::of_process;
+use greeksd_benches::cpu::{Took, timed};
 use greeksd_benches::market::{NOW, Sim, passes};
 use jiff::SignedDuration;
-use std::time::{Duration, Instant};
-
-/// Wall and processor time of one call.
-fn timed<R>(f: impl FnOnce() -> R) -> (R, Duration, Duration) {
-    let (began, mut result) = (Instant::now(), None);
-    let mut f = Some(f);
-    let processor = of_process(1, || result = f.take().map(|f| f()));
-    (result.expect("called once"), began.elapsed(), processor)
-}
 
 fn main() {
     let names: Vec<String> = std::env::args().skip(1).collect();
@@ -25,11 +16,11 @@ fn main() {
         Some(share) => Sim::full(share.trim_start_matches('=').parse().unwrap_or(1.0)),
         None => Sim::of(&names),
     };
-    let (mut books, wall, processor) = timed(|| sim.books(&passes));
+    let (mut books, Took { wall, processor }) = timed(|| sim.books(&passes));
     println!("{} books in {wall:.2?}, processor {processor:.2?}", books.len());
     let mut at = NOW;
     for n in 0..passes_run {
-        let (computed, wall, processor) = timed(|| sim.pass(&books, at, &mut passes));
+        let (computed, Took { wall, processor }) = timed(|| sim.pass(&books, at, &mut passes));
         let (mut slices, mut contracts, mut searched, mut refreshed) = (0, 0, 0, 0);
         for done in &computed {
             slices += done.report.slices;
@@ -45,7 +36,7 @@ fn main() {
         );
         drop(computed);
         at += SignedDuration::from_secs(1);
-        let ((), wall, processor) = timed(|| sim.update(&mut books, at, &passes));
+        let ((), Took { wall, processor }) = timed(|| sim.update(&mut books, at, &passes));
         println!("  quotes a second later in {wall:.1?}, processor {processor:.1?}");
     }
 }

@@ -1,6 +1,6 @@
 //! Processor time instead of time on the wall: what a machine that others use can still measure.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The processor time that the calling thread uses to do `work` `n` times.
 #[must_use]
@@ -12,6 +12,22 @@ pub fn of_thread(n: u64, work: impl FnMut()) -> Duration {
 #[must_use]
 pub fn of_process(n: u64, work: impl FnMut()) -> Duration {
     spent(rustix::time::ClockId::ProcessCPUTime, repeated(n, work))
+}
+
+/// What one call took.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Took {
+    /// On the wall.
+    pub wall: Duration,
+    /// Processor time of all threads of the program.
+    pub processor: Duration,
+}
+
+/// What `work` returns, and what it took.
+pub fn timed<R>(work: impl FnOnce() -> R) -> (R, Took) {
+    let (began, mut result) = (Instant::now(), None);
+    let processor = spent(rustix::time::ClockId::ProcessCPUTime, || result = Some(work()));
+    (result.expect("it was called"), Took { wall: began.elapsed(), processor })
 }
 
 fn repeated(n: u64, mut work: impl FnMut()) -> impl FnOnce() {

@@ -4,7 +4,8 @@ use arc_swap::ArcSwap;
 use engine::calendar::Calendar;
 use engine::pass::{Computed, Market, Passes};
 use engine::sim::SimMarket;
-use engine::sim::symbols::well_known;
+use engine::sim::symbols::{Name, well_known};
+use engine::sim::universe;
 use engine::snapshot::Snapshot;
 use engine::store::book::Book;
 use engine::store::rates::Curves;
@@ -49,6 +50,21 @@ impl Sim {
         Self { market, curves, calendar: Calendar::embedded() }
     }
 
+    /// Some names of the whole market, all their contracts.
+    #[must_use]
+    pub fn some(wanted: impl Fn(&Name) -> bool) -> Self {
+        let universe: Vec<_> = universe::names(1, 1.0).into_iter().filter(wanted).collect();
+        let market = SimMarket::with_universe(1, NOW, &universe);
+        let curves = Curves::new(&market.rates());
+        Self { market, curves, calendar: Calendar::embedded() }
+    }
+
+    /// What every pass over it shares.
+    #[must_use]
+    pub fn shared(&self) -> Market<'_> {
+        Market { calendar: &self.calendar, curves: &self.curves }
+    }
+
     /// How many contracts are listed.
     #[must_use]
     pub fn contracts(&self) -> u64 {
@@ -69,7 +85,7 @@ impl Sim {
     /// One pass over every book, all of them stale.
     pub fn pass(&self, books: &[Book], at: Timestamp, passes: &mut Passes) -> Vec<Computed> {
         let work: Vec<_> = books.iter().map(|book| (book, at)).collect();
-        passes.run(Market { calendar: &self.calendar, curves: &self.curves }, &work)
+        passes.run(self.shared(), &work)
     }
 
     /// The finished market at [`NOW`].
