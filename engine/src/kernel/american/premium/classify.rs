@@ -9,6 +9,9 @@ const NEGLIGIBLE: f64 = 2e-5;
 /// What a call may lose, as a share of its intrinsic value and where it loses most, by not being watched before the
 /// first ex-date.
 const WAITING_COSTS: f64 = 2e-4;
+/// Years before an ex-date from which on the grid of a table of the premium now hardly resolves what the ex-date leaves:
+/// twice the negligible carry costs less there.
+const UNRESOLVED: f64 = 1e-3;
 /// A put's first exercise window is passed over if it is shorter than this (years) and this share of the way to the
 /// ex-date: the premium lost is below 1e-4.
 const SHORT_WINDOW: (f64, f64) = (0.012, 0.4);
@@ -98,7 +101,8 @@ fn waiting_is_free(terms: &Terms, span: &Span, date: f64) -> bool {
     }
     let intrinsic = (r / b - 1.0).max(0.05);
     let most = 0.27 * r.max(b) * span.sigma.1 * date.powf(1.5) / intrinsic;
-    most <= WAITING_COSTS && (r > b || (b - r) * date <= NEGLIGIBLE)
+    let carry = if date < UNRESOLVED { 2.0 * NEGLIGIBLE } else { NEGLIGIBLE };
+    most <= WAITING_COSTS && (r > b || (b - r) * date <= carry)
 }
 
 /// In the limit X → 0 a put is a sum of cash: right after which ex-date is taking it at once better than waiting?
