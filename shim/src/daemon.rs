@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 
 /// While chains are computed for the first time, finished ones are published at least this often.
 const FIRST_PUBLISH: Duration = Duration::from_millis(250);
-/// Contracts that are computed between two looks at the feed, for each thread: some 20 ms.
-const PORTION: u32 = 20_000;
+/// Contracts that are computed between two looks at the feed, for each thread: some 40 ms.
+const PORTION: u32 = 12_000;
 /// Passes whose duration the median is taken of.
 const PASSES_KEPT: usize = 101;
 
