@@ -1,0 +1,93 @@
+//! What a pass carries from the anchor of its jets against the tables read on the spot: nothing that is still held may be
+//! further off than the tables themselves.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::print_stdout, reason = "the table is the report")]
+
+use engine::contract::{Right, Style};
+use engine::early::{Early, Here, plain};
+use engine::kernel::american::{Band, Pricer, Scheme};
+use engine::kernel::dividends::{Dividend, Terms};
+use engine::kernel::greeks::Greeks;
+use engine::kernel::lanes::{BLOCK, Block, Lanes};
+use engine::store::ladder::Ladder;
+use std::collections::BTreeMap;
+
+const STEP: f64 = 1.0 / 365.0;
+const SIGMA: f64 = 0.3;
+
+/// Value by name, and what it may be off by at the 90th percentile, of the greater of it and 5 % of its size at the money.
+fn values(g: &Greeks<Block>, lane: usize) -> [(&'static str, f64, f64); 10] {
+    [
+        ("price", g.value, 1e-4),
+        ("delta", g.delta, 2e-4),
+        ("gamma", g.gamma, 3e-3),
+        ("vega", g.vega, 3e-3),
+        ("theta", g.theta, 3e-3),
+        ("rho", g.rho, 5e-3),
+        ("vanna", g.vanna, 5e-3),
+        ("volga", g.volga, 5e-3),
+        ("speed", g.speed, 2e-2),
+        ("zomma", g.zomma, 2e-2),
+    ]
+    .map(|(name, block, bound)| (name, block.lane(lane), bound))
+}
+
+#[test]
+fn carried_premiums_are_those_of_the_tables() {
+    let quarterly: Vec<Dividend> = [0.11, 0.36].map(|t| Dividend { t, amount: 0.6 }).to_vec();
+    let cases = [(0.5, 0.003, Vec::new()), (0.08, 0.003, Vec::new()), (0.5, 0.12, Vec::new()), (0.5, 0.003, quarterly)];
+    let strike_milli: Vec<u32> = (14..27).flat_map(|i| [i * 5_000; 2]).collect();
+    let right: Vec<Right> = strike_milli.iter().enumerate().map(|(i, _)| [Right::Call, Right::Put][i % 2]).collect();
+    let ladder = Ladder::new(&strike_milli, &right);
+    let mut errors: BTreeMap<&str, (f64, Vec<f64>)> = BTreeMap::new();
+    let (mut held, mut asked) = (0, 0);
+    for (t, b, divs) in cases {
+        let terms = Terms { t, r: 0.04, b, divs };
+        let here = Here { style: Style::American, s: 100.0, terms: &terms, step: STEP };
+        let mut early = Early::default();
+        early.prepare(&ladder, &terms);
+        let sigma = vec![SIGMA; ladder.strikes().len()];
+        early.refresh(&here, &ladder, &sigma, 0..ladder.blocks());
+        for (ds, dv, dt) in [(0.0045, 0.0, 0.0), (-0.0045, 0.004, 0.0), (0.002, -0.004, 0.005)] {
+            let later = dt * t;
+            let divs = terms.divs.iter().map(|d| Dividend { t: d.t - later, amount: d.amount }).collect();
+            let now = Terms { t: t - later, r: terms.r, b, divs };
+            let s = 100.0 * (1.0 + ds * SIGMA * t.sqrt());
+            let sigma = vec![SIGMA * (1.0 + dv); ladder.strikes().len()];
+            let here = Here { style: Style::American, s, terms: &now, step: STEP };
+            early.prepare(&ladder, &now);
+            let fresh = early.refresh(&here, &ladder, &sigma, 0..ladder.blocks());
+            asked += 2 * ladder.blocks();
+            held += 2 * ladder.blocks() - fresh;
+            for right in [Right::Call, Right::Put] {
+                let band = Band { k: (70.0, 130.0), sigma: (0.25, 0.36) };
+                let pricer = Pricer::new(Style::American, right, &now, &band, Scheme::Fast);
+                let at = pricer.at(&now, s);
+                let money: Greeks<Block> = at.greeks(Block::splat(100.0), Block::splat(sigma[0]));
+                for block in 0..ladder.blocks() {
+                    let (k, vol) = (ladder.block(block), Block::splat(sigma[0]));
+                    let exact: Greeks<Block> = at.greeks(k, vol);
+                    let mut carried = plain(right, &here, k, vol);
+                    early.add(&here, (right, block), (k, vol), &mut carried);
+                    for lane in 0..BLOCK {
+                        let sizes = values(&money, 0);
+                        let pairs = values(&carried, lane).into_iter().zip(values(&exact, lane)).zip(sizes);
+                        for (((name, carried, bound), (_, exact, _)), (_, size, _)) in pairs {
+                            let size = if name == "delta" { 1.0 } else { exact.abs().max(0.05 * size.abs()) };
+                            let size = if name == "price" { exact.max(5.0) } else { size };
+                            errors.entry(name).or_insert((bound, Vec::new())).1.push((carried - exact).abs() / size);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    println!("{held} of {asked} blocks held");
+    assert!(2 * held > asked, "only {held} of {asked} blocks were carried");
+    for (name, (bound, mut errors)) in errors {
+        errors.sort_by(f64::total_cmp);
+        let at = |p: f64| errors[((errors.len() - 1) as f64 * p) as usize];
+        println!("{name:6} median {:.1e}, 90 % {:.1e}, 99 % {:.1e}, worst {:.1e}", at(0.5), at(0.9), at(0.99), at(1.0));
+        assert!(at(0.9) < bound, "{name}: 90 % within {:.1e}, not {bound:.0e}", at(0.9));
+    }
+}
