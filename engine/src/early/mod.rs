@@ -14,7 +14,7 @@ pub use pricers::{VOL, european, span};
 use crate::contract::{Right, Style};
 use crate::kernel::american::{Band, Counts, Pricer, PricerAt};
 use crate::kernel::black76::{Horizon, european as black, european_vol};
-use crate::kernel::dividends::{Dividend, Terms};
+use crate::kernel::dividends::{Dividend, Terms, escrowed};
 use crate::kernel::greeks::{Greeks, Market, VolJet, exercised, finish};
 use crate::kernel::lanes::{BLOCK, Block, Lanes, Mask};
 use crate::store::ladder::Ladder;
@@ -178,7 +178,7 @@ impl Early {
         premium.reach = TO_BOUNDARY * to_boundary(right, here.s, k, &american, (premium.exercised, beside));
         let band = pricer.at(here.terms, here.s).band();
         let (low, high) = nodes(band.sigma, sigma);
-        let at = |sigma: Block| (sigma, premium_vol(right, here.s, here.terms, pricer, k, sigma));
+        let at = |sigma: Block| (sigma, premium_vol(right, here.s, here.terms, pricer, k, sigma).0);
         let mut taken = Taken {
             american,
             european,
@@ -189,8 +189,8 @@ impl Early {
         if let Some((s, terms)) = here.next_session() {
             let serving = later.get().filter(|pair| pair[0].serves(&terms, &band)).unwrap_or(tables);
             let serving = &serving[right as usize];
-            taken.later = premium_vol(right, s, &terms, serving, k, sigma);
-            let value = serving.at(&terms, s).vol_jet(k, sigma).value;
+            let (later, value) = premium_vol(right, s, &terms, serving, k, sigma);
+            taken.later = later;
             premium.later_exercised = lanes_at_intrinsic(right, s, k, value);
         }
         let numbers = taken.numbers();
@@ -289,9 +289,8 @@ impl Here<'_> {
     #[must_use]
     pub fn next_horizon(&self) -> Option<(Horizon, f64)> {
         let Terms { t, r, b, divs } = self.terms;
-        let later = divs.iter().filter(|d| d.t > self.step && d.t <= *t);
-        let a: f64 = later.map(|d| d.amount * (-(r - b) * (d.t - self.step)).exp()).sum();
-        (*t > self.step).then(|| (Horizon::new(t - self.step, *r, *b), self.next_spot() - a))
+        let x = self.next_spot() - escrowed(divs, r - b, self.step, *t);
+        (*t > self.step).then(|| (Horizon::new(t - self.step, *r, *b), x))
     }
 
     /// The spot less the dividends that go ex before the next trading day, and before settlement.
@@ -352,17 +351,18 @@ pub fn plain(right: Right, here: &Here<'_>, k: Block, sigma: Block) -> Greeks<Bl
     finish(&black(right.phi(), &Horizon::from(here.terms), Block::splat(market.x), k, sigma), &market, sigma)
 }
 
-/// American less European value and volatility derivatives.
-fn premium_vol(right: Right, s: f64, terms: &Terms, pricer: &Pricer, k: Block, sigma: Block) -> VolJet<Block> {
+/// American less European value and volatility derivatives, and the American value.
+fn premium_vol(right: Right, s: f64, terms: &Terms, pricer: &Pricer, k: Block, sigma: Block) -> (VolJet<Block>, Block) {
     let american = pricer.at(terms, s).vol_jet(k, sigma);
     let x = Block::splat(s - terms.a(0.0));
     let european = european_vol(right.phi(), &Horizon::from(terms), x, k, sigma);
-    VolJet {
+    let premium = VolJet {
         value: american.value - european.value,
         vega: american.vega - european.vega,
         volga: american.volga - european.volga,
         ultima: american.ultima - european.ultima,
-    }
+    };
+    (premium, american.value)
 }
 
 /// A lower and a higher volatility inside the band of the tables.

@@ -43,14 +43,15 @@ pub fn value_slice(slice: SlicePrice<'_>, columns: &mut Columns) -> Valued {
         let blocks = early.refresh(&here, ladder, sigma, 0..ladder.blocks());
         valued.refreshed = u32::try_from(blocks).unwrap_or(u32::MAX);
     }
+    let (next_spot, next_horizon) = (here.next_spot(), here.next_horizon());
     for block in 0..ladder.blocks() {
         let (k, sigma) = (ladder.block(block), Block::load(&sigma[block * BLOCK..]));
         for right in [Right::Call, Right::Put] {
             let mut greeks = plain(right, &here, k, sigma);
-            let payoff = (Block::splat(here.next_spot()) - k) * Block::splat(right.phi());
-            let next = match here.next_horizon() {
+            let payoff = (Block::splat(next_spot) - k) * Block::splat(right.phi());
+            let next = match &next_horizon {
                 Some((horizon, x)) => {
-                    let european = european_vol(right.phi(), &horizon, Block::splat(x), k, sigma).value;
+                    let european = european_vol(right.phi(), horizon, Block::splat(*x), k, sigma).value;
                     if american {
                         early.add(&here, (right, block), (k, sigma), &mut greeks).value(european, payoff)
                     } else {
