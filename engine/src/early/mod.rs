@@ -263,7 +263,8 @@ impl Later {
     /// The value then: `european` and the premium, or the exercise value where exercise is optimal.
     #[must_use]
     pub fn value(&self, european: Block, payoff: Block) -> Block {
-        Block::select(mask(self.exercised), payoff, (european + self.premium).max(Block::splat(0.0)))
+        // in this order a value that is missing stays missing
+        Block::select(mask(self.exercised), payoff, Block::splat(0.0).max(european + self.premium))
     }
 }
 
