@@ -1,16 +1,12 @@
-//! The exercise premium of one block of strikes as it was at an anchor, and read nearby: Taylor's series in spot, time,
-//! volatility and rates, and a curve in volatility that reaches further. Never: a table, a strike's quote.
+//! The exercise premium of one block of strikes as it was at an anchor, carried from there: by Taylor's series from one
+//! anchor, or between two in spot by Hermite's polynomials. Never: a table, a strike's quote.
 
 use crate::kernel::dividends::Terms;
-use crate::kernel::greeks::{Greeks, VolJet};
+use crate::kernel::greeks::Greeks;
 use crate::kernel::lanes::{BLOCK, Block, Lanes};
 
-/// The numbers of a block, one lane a strike, in single precision: a premium is a small part of a value, and 6e-8 of it
-/// is far below the error of the tables.
-pub(super) type Numbers = [[f32; BLOCK]; N];
-
-/// Their places.
-const N: usize = 26;
+/// Places of the numbers.
+const N: usize = 18;
 const VALUE: usize = 0;
 const DELTA: usize = 1;
 const GAMMA: usize = 2;
@@ -29,12 +25,6 @@ const VERA: usize = 14;
 const EPSILON: usize = 15;
 const DUAL_DELTA: usize = 16;
 const DUAL_GAMMA: usize = 17;
-/// Value and vega of the premium on the next trading day.
-const LATER: usize = 18;
-const LATER_VEGA: usize = 19;
-/// A lower and a higher volatility, and value and slope there.
-const LOW: usize = 20;
-const HIGH: usize = 23;
 
 /// Where and when jets were taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,23 +36,14 @@ pub(super) struct Anchor {
     /// Rate and borrow rate.
     pub(super) r: f64,
     pub(super) b: f64,
-    /// Years to the same time on the next trading day.
-    pub(super) step: f64,
+    /// Volatility by lane.
+    pub(super) sigma: [f32; BLOCK],
 }
 
-/// How far a market has moved from an anchor.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Moved {
-    pub(super) s: f64,
-    /// Years elapsed.
-    pub(super) t: f64,
-    pub(super) r: f64,
-    pub(super) b: f64,
-}
-
-impl Moved {
-    pub(super) fn new(from: &Anchor, s: f64, terms: &Terms) -> Self {
-        Self { s: s - from.s, t: from.t - terms.t, r: terms.r - from.r, b: terms.b - from.b }
+impl Anchor {
+    pub(super) fn new(s: f64, terms: &Terms, sigma: [f32; BLOCK]) -> Self {
+        let Terms { t, r, b, .. } = *terms;
+        Self { s, t, r, b, sigma }
     }
 }
 
@@ -79,20 +60,17 @@ pub(super) fn load(from: &[f32; BLOCK]) -> Block {
     Block::load(&from.map(f64::from))
 }
 
-/// What a block's numbers are made of: the American Greeks less the European ones, and the premium elsewhere.
-pub(super) struct Taken {
-    pub(super) american: Greeks<Block>,
-    pub(super) european: Greeks<Block>,
-    /// Premium, volatility derivatives, on the next trading day.
-    pub(super) later: VolJet<Block>,
-    /// Premium at two other volatilities.
-    pub(super) low: (Block, VolJet<Block>),
-    pub(super) high: (Block, VolJet<Block>),
+/// The premium and its derivatives at an anchor, one lane a strike, in single precision: a premium is a small part of a
+/// value, and 6e-8 of it is far below the error of the tables.
+#[derive(Clone, Debug)]
+pub(super) struct Jets {
+    pub(super) at: Anchor,
+    numbers: [[f32; BLOCK]; N],
 }
 
-impl Taken {
-    pub(super) fn numbers(&self) -> Numbers {
-        let (a, e) = (&self.american, &self.european);
+impl Jets {
+    /// American less European Greeks at an anchor.
+    pub(super) fn new(at: Anchor, a: &Greeks<Block>, e: &Greeks<Block>) -> Self {
         let blocks = [
             a.value - e.value,
             a.delta - e.delta,
@@ -112,157 +90,205 @@ impl Taken {
             a.epsilon - e.epsilon,
             a.dual_delta - e.dual_delta,
             a.dual_gamma - e.dual_gamma,
-            self.later.value,
-            self.later.vega,
-            self.low.0,
-            self.low.1.value,
-            self.low.1.vega,
-            self.high.0,
-            self.high.1.value,
-            self.high.1.vega,
         ];
-        blocks.map(rounded)
-    }
-}
-
-/// The premium as a function of volatility, at one spot and time: through value, slope and bend at the anchor's
-/// volatility and value and slope at a lower and a higher one, and straight beyond those.
-#[derive(Clone, Copy, Debug)]
-pub struct BySigma {
-    centre: Block,
-    /// Value, first and second derivative at the centre.
-    p: [Block; 3],
-    /// Distance, third and fourth coefficient on either side.
-    up: [Block; 3],
-    down: [Block; 3],
-}
-
-impl BySigma {
-    /// No premium.
-    #[must_use]
-    pub fn none() -> Self {
-        let (zero, one) = (Block::splat(0.0), Block::splat(1.0));
-        Self { centre: zero, p: [zero; 3], up: [one, zero, zero], down: [-one, zero, zero] }
+        Self { at, numbers: blocks.map(rounded) }
     }
 
-    /// A straight line through `value` with the slope `vega` at `centre`.
-    #[must_use]
-    pub fn straight(centre: Block, value: Block, vega: Block) -> Self {
-        Self { centre, p: [value, vega, Block::splat(0.0)], ..Self::none() }
-    }
-
-    pub(super) fn new(numbers: &Numbers, sigma: &[f32; BLOCK], by: &Moved) -> Self {
-        let at = |i: usize| load(&numbers[i]);
-        let c = |v: f64| Block::splat(v);
-        let (ds, dt) = (c(by.s), c(by.t));
-        let centre = load(sigma);
-        let shift =
-            ds * (at(DELTA) + c(0.5) * ds * at(GAMMA)) + dt * at(THETA) + c(by.r) * at(RHO) + c(by.b) * at(EPSILON);
-        let p = [
-            at(VALUE) + shift,
-            at(VEGA) + ds * (at(VANNA) + c(0.5) * ds * at(ZOMMA)) + dt * at(VETA) + c(by.r) * at(VERA),
-            at(VOLGA),
-        ];
-        let side = |node: usize| {
-            let h = at(node) - centre;
-            let (a1, a2) = (p[1] * h, c(0.5) * p[2] * h * h);
-            let miss = at(node + 1) + shift - p[0] - a1 - a2;
-            let slope = at(node + 2) * h - a1 - a2 - a2;
-            // a node that is no node: a lane whose band ends at its own volatility
-            let none = h.abs().lt(centre * c(0.02)) | !h.abs().lt(c(1e3));
-            let pick = |x: Block| Block::select(none, c(0.0), x);
-            [Block::select(none, centre, h), pick(c(4.0) * miss - slope), pick(slope - c(3.0) * miss)]
-        };
-        let (down, up) = (side(LOW), side(HIGH));
-        Self { centre, p, up, down: [Block::select(down[0].lt(c(0.0)), down[0], -down[0]), down[1], down[2]] }
-    }
-
-    /// Value and derivatives in volatility.
+    /// The premium at the anchor's spot, carried to the time and rates of `terms` and to `sigma`. Third-order Greeks stay,
+    /// the others are carried by the next ones.
     #[inline(always)]
-    #[must_use]
-    pub fn at(&self, sigma: Block) -> VolJet<Block> {
+    fn carried(&self, terms: &Terms, sigma: Block) -> Greeks<Block> {
         let c = |v: f64| Block::splat(v);
-        let d = sigma - self.centre;
-        let above = d.gt(c(0.0));
-        let [h, a3, a4] = core::array::from_fn(|i| Block::select(above, self.up[i], self.down[i]));
-        let inv_h = c(1.0) / h;
-        let u = (d * inv_h).min(c(1.0));
-        let (a1, a2) = (self.p[1] * h, c(0.5) * self.p[2] * h * h);
-        let value = self.p[0] + u * (a1 + u * (a2 + u * (a3 + u * a4)));
-        let slope = a1 + u * (a2 + a2 + u * (c(3.0) * a3 + c(4.0) * u * a4));
-        let bend = a2 + a2 + u * (c(6.0) * a3 + c(12.0) * u * a4);
-        let third = c(6.0) * a3 + c(24.0) * u * a4;
-        let beyond = d - u * h;
-        let vega = slope * inv_h;
-        let inside = beyond.abs().le(c(0.0));
-        let keep = |x: Block| Block::select(inside, x, c(0.0));
-        VolJet {
-            value: beyond.mul_add(vega, value),
-            vega,
-            volga: keep(bend * inv_h * inv_h),
-            ultima: keep(third * inv_h * inv_h * inv_h),
+        let at = |i: usize| load(&self.numbers[i]);
+        let dv = sigma - load(&self.at.sigma);
+        let (dt, dr, db) = (c(self.at.t - terms.t), c(terms.r - self.at.r), c(terms.b - self.at.b));
+        let (half, sixth, zero) = (c(0.5), c(1.0 / 6.0), c(0.0));
+        let (vega, volga, ultima) = (at(VEGA), at(VOLGA), at(ULTIMA));
+        let (vanna, zomma, veta, vera) = (at(VANNA), at(ZOMMA), at(VETA), at(VERA));
+        let (theta, charm, color, rho, epsilon) = (at(THETA), at(CHARM), at(COLOR), at(RHO), at(EPSILON));
+        Greeks {
+            value: at(VALUE)
+                + dv * (vega + dv * (half * volga + dv * sixth * ultima))
+                + dt * (theta + dv * veta)
+                + dr * rho
+                + db * epsilon,
+            delta: at(DELTA) + dv * vanna + dt * charm,
+            gamma: at(GAMMA) + dv * zomma + dt * color,
+            speed: at(SPEED),
+            vega: vega + dv * (volga + half * dv * ultima) + dt * veta + dr * vera,
+            volga: volga + dv * ultima,
+            ultima,
+            vanna,
+            zomma,
+            theta: theta + dv * veta,
+            charm,
+            color,
+            veta,
+            rho: rho + dv * vera,
+            vera,
+            epsilon,
+            lambda: zero,
+            dual_delta: at(DUAL_DELTA),
+            dual_gamma: at(DUAL_GAMMA),
+            d1: zero,
+            d2: zero,
         }
     }
 
-    /// About how far the curve may be off at a volatility, currency per share: a tenth of its highest term, and half of
-    /// what the straight piece adds.
+    /// The premium at spot `s`, by Taylor's series.
     #[inline(always)]
-    #[must_use]
-    pub fn doubt(&self, sigma: Block) -> Block {
+    pub(super) fn read(&self, s: f64, terms: &Terms, sigma: Block) -> Greeks<Block> {
+        let at = self.carried(terms, sigma);
         let c = |v: f64| Block::splat(v);
-        let d = sigma - self.centre;
-        let above = d.gt(c(0.0));
-        let [h, _, a4] = core::array::from_fn(|i| Block::select(above, self.up[i], self.down[i]));
-        let u = (d / h).min(c(1.0));
-        let beyond = d - u * h;
-        c(0.1) * u * u * a4.abs() + c(0.5) * (beyond * self.at(sigma).vega).abs()
+        let (ds, half, sixth) = (c(s - self.at.s), c(0.5), c(1.0 / 6.0));
+        Greeks {
+            value: at.value + ds * (at.delta + ds * (half * at.gamma + ds * sixth * at.speed)),
+            delta: at.delta + ds * (at.gamma + half * ds * at.speed),
+            gamma: at.gamma + ds * at.speed,
+            vega: at.vega + ds * (at.vanna + half * ds * at.zomma),
+            vanna: at.vanna + ds * at.zomma,
+            theta: at.theta + ds * (at.charm + half * ds * at.color),
+            charm: at.charm + ds * at.color,
+            ..at
+        }
     }
 }
 
-/// Adds the premium of a block to European Greeks of the same strikes at `sigma`: third-order Greeks as at the anchor,
-/// the others carried by the next ones. Lambda is left to the caller.
-pub(super) fn add(numbers: &Numbers, sigma0: &[f32; BLOCK], by: &Moved, sigma: Block, to: &mut Greeks<Block>) {
-    let at = |i: usize| load(&numbers[i]);
-    let c = |v: f64| Block::splat(v);
-    let (ds, dt, dr, db) = (c(by.s), c(by.t), c(by.r), c(by.b));
-    let dv = sigma - load(sigma0);
-    let half = c(0.5);
-    let sixth = c(1.0 / 6.0);
-    let (delta, gamma, speed, vega, volga, ultima) = (at(DELTA), at(GAMMA), at(SPEED), at(VEGA), at(VOLGA), at(ULTIMA));
-    let (vanna, zomma, theta, charm, color, veta) = (at(VANNA), at(ZOMMA), at(THETA), at(CHARM), at(COLOR), at(VETA));
-    let (rho, vera, epsilon) = (at(RHO), at(VERA), at(EPSILON));
-    to.value += at(VALUE)
-        + ds * (delta + ds * (half * gamma + ds * sixth * speed))
-        + dv * (vega + dv * (half * volga + dv * sixth * ultima) + ds * (vanna + half * ds * zomma))
-        + dt * (theta + ds * charm + dv * veta)
-        + dr * rho
-        + db * epsilon;
-    to.delta += delta + ds * (gamma + half * ds * speed) + dv * (vanna + ds * zomma) + dt * (charm + ds * color);
-    to.gamma += gamma + ds * speed + dv * zomma + dt * color;
-    to.speed += speed;
-    to.vega += vega + dv * (volga + half * dv * ultima) + ds * (vanna + half * ds * zomma) + dt * veta + dr * vera;
-    to.volga += volga + dv * ultima;
-    to.ultima += ultima;
-    to.vanna += vanna + ds * zomma;
-    to.zomma += zomma;
-    to.theta += theta + ds * (charm + half * ds * color) + dv * veta;
-    to.charm += charm + ds * color;
-    to.color += color;
-    to.veta += veta;
-    to.rho += rho + dv * vera;
-    to.vera += vera;
-    to.epsilon += epsilon;
-    to.dual_delta += at(DUAL_DELTA);
-    to.dual_gamma += at(DUAL_GAMMA);
+/// The premium at spot `s` from jets at a lower and at a higher one, without a jump at either.
+#[inline(always)]
+pub(super) fn between([low, high]: [&Jets; 2], s: f64, terms: &Terms, sigma: Block) -> Greeks<Block> {
+    let (a, b) = (low.carried(terms, sigma), high.carried(terms, sigma));
+    let h = high.at.s - low.at.s;
+    let w = Weights::new(h, (s - low.at.s) / h);
+    let (dv, half) = (sigma - load(&low.at.sigma), Block::splat(0.5));
+    // ∂vanna/∂σ, which no jet has
+    let bend = (b.volga - a.volga) * Block::splat(1.0 / h);
+    Greeks {
+        value: w.quintic([a.value, a.delta, a.gamma], [b.value, b.delta, b.gamma]),
+        delta: w.quintic([a.delta, a.gamma, a.speed], [b.delta, b.gamma, b.speed]) + half * dv * dv * bend,
+        gamma: w.cubic([a.gamma, a.speed], [b.gamma, b.speed]),
+        speed: w.slope([a.gamma, a.speed], [b.gamma, b.speed]),
+        vega: w.quintic([a.vega, a.vanna, a.zomma], [b.vega, b.vanna, b.zomma]),
+        volga: w.line(a.volga, b.volga),
+        ultima: w.line(a.ultima, b.ultima),
+        vanna: w.cubic([a.vanna, a.zomma], [b.vanna, b.zomma]) + dv * bend,
+        zomma: w.slope([a.vanna, a.zomma], [b.vanna, b.zomma]),
+        theta: w.quintic([a.theta, a.charm, a.color], [b.theta, b.charm, b.color]),
+        charm: w.cubic([a.charm, a.color], [b.charm, b.color]),
+        color: w.slope([a.charm, a.color], [b.charm, b.color]),
+        veta: w.line(a.veta, b.veta),
+        rho: w.line(a.rho, b.rho),
+        vera: w.line(a.vera, b.vera),
+        epsilon: w.line(a.epsilon, b.epsilon),
+        lambda: a.lambda,
+        dual_delta: w.line(a.dual_delta, b.dual_delta),
+        dual_gamma: w.line(a.dual_gamma, b.dual_gamma),
+        d1: a.d1,
+        d2: a.d2,
+    }
 }
 
-/// The premium on the next trading day, after `step` years.
-pub(super) fn later(numbers: &Numbers, sigma0: &[f32; BLOCK], by: &Moved, sigma: Block, step: f64) -> Block {
-    let at = |i: usize| load(&numbers[i]);
-    let c = |v: f64| Block::splat(v);
-    let delta = at(DELTA) + c(step) * at(CHARM);
-    at(LATER)
-        + c(by.s) * (delta + c(0.5 * by.s) * at(GAMMA))
-        + (sigma - load(sigma0)) * at(LATER_VEGA)
-        + c(by.t) * at(THETA)
+/// Adds a premium to European Greeks. Lambda is left to the caller.
+#[inline(always)]
+pub(super) fn add(premium: &Greeks<Block>, to: &mut Greeks<Block>) {
+    to.value += premium.value;
+    to.delta += premium.delta;
+    to.gamma += premium.gamma;
+    to.speed += premium.speed;
+    to.vega += premium.vega;
+    to.volga += premium.volga;
+    to.ultima += premium.ultima;
+    to.vanna += premium.vanna;
+    to.zomma += premium.zomma;
+    to.theta += premium.theta;
+    to.charm += premium.charm;
+    to.color += premium.color;
+    to.veta += premium.veta;
+    to.rho += premium.rho;
+    to.vera += premium.vera;
+    to.epsilon += premium.epsilon;
+    to.dual_delta += premium.dual_delta;
+    to.dual_gamma += premium.dual_gamma;
+}
+
+/// Hermite's polynomials at one place between two ends, for functions known there with their derivatives.
+struct Weights {
+    /// Of value, first and second derivative at either end.
+    quintic: [[f64; 3]; 2],
+    /// Of value and first derivative, and the slope of that polynomial.
+    cubic: [[f64; 2]; 2],
+    slope: [[f64; 2]; 2],
+    line: [f64; 2],
+}
+
+impl Weights {
+    /// At the part `u` of an interval of length `h`.
+    fn new(h: f64, u: f64) -> Self {
+        let (u2, u3) = (u * u, u * u * u);
+        let rise = u3 * (10.0 + u * (6.0 * u - 15.0));
+        let left = u + u3 * (-6.0 + u * (8.0 - 3.0 * u));
+        let right = u3 * (-4.0 + u * (7.0 - 3.0 * u));
+        let bends = [0.5 * u2 - u3 * (1.5 + u * (0.5 * u - 1.5)), u3 * (0.5 + u * (0.5 * u - 1.0))];
+        let smooth = u2 * (3.0 - 2.0 * u);
+        let fall = 6.0 * u * (u - 1.0) / h;
+        Self {
+            quintic: [[1.0 - rise, left * h, bends[0] * h * h], [rise, right * h, bends[1] * h * h]],
+            cubic: [[1.0 - smooth, (u - 2.0 * u2 + u3) * h], [smooth, (u3 - u2) * h]],
+            slope: [[fall, 1.0 - 4.0 * u + 3.0 * u2], [-fall, 3.0 * u2 - 2.0 * u]],
+            line: [1.0 - u, u],
+        }
+    }
+
+    #[inline(always)]
+    fn quintic(&self, a: [Block; 3], b: [Block; 3]) -> Block {
+        let [wa, wb] = self.quintic;
+        sum(a, wa) + sum(b, wb)
+    }
+
+    #[inline(always)]
+    fn cubic(&self, a: [Block; 2], b: [Block; 2]) -> Block {
+        let [wa, wb] = self.cubic;
+        sum(a, wa) + sum(b, wb)
+    }
+
+    #[inline(always)]
+    fn slope(&self, a: [Block; 2], b: [Block; 2]) -> Block {
+        let [wa, wb] = self.slope;
+        sum(a, wa) + sum(b, wb)
+    }
+
+    #[inline(always)]
+    fn line(&self, a: Block, b: Block) -> Block {
+        a * Block::splat(self.line[0]) + b * Block::splat(self.line[1])
+    }
+}
+
+#[inline(always)]
+fn sum<const M: usize>(values: [Block; M], weights: [f64; M]) -> Block {
+    let mut sum = values[0] * Block::splat(weights[0]);
+    for i in 1..M {
+        sum = values[i].mul_add(Block::splat(weights[i]), sum);
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn polynomials_are_read_exactly() {
+        let f = |x: f64| [x.powi(5) - 2.0 * x.powi(3), 5.0 * x.powi(4) - 6.0 * x * x, 20.0 * x.powi(3) - 12.0 * x];
+        let g = |x: f64| [x.powi(3) - x, 3.0 * x * x - 1.0];
+        let (low, h) = (0.7, 0.4);
+        for u in [-0.4, 0.0, 0.3, 1.0, 1.4] {
+            let (w, x) = (Weights::new(h, u), low + u * h);
+            let ends = [f(low), f(low + h)].map(|d| d.map(Block::splat));
+            assert!((w.quintic(ends[0], ends[1]).lane(0) - f(x)[0]).abs() < 1e-13, "{u}");
+            let ends = [g(low), g(low + h)].map(|d| d.map(Block::splat));
+            assert!((w.cubic(ends[0], ends[1]).lane(0) - g(x)[0]).abs() < 1e-13, "{u}");
+            assert!((w.slope(ends[0], ends[1]).lane(0) - g(x)[1]).abs() < 1e-12, "{u}");
+            assert!((w.line(Block::splat(1.0), Block::splat(3.0)).lane(0) - (1.0 + 2.0 * u)).abs() < 1e-14, "{u}");
+        }
+    }
 }

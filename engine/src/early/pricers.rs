@@ -3,6 +3,7 @@
 use crate::contract::{Right, Style};
 use crate::kernel::american::{Band, Pricer, Scheme};
 use crate::kernel::dividends::Terms;
+use crate::kernel::lanes::{Block, Lanes};
 
 /// Least and greatest volatility that is looked for, per √year.
 pub const VOL: (f64, f64) = (1e-3, 20.0);
@@ -11,7 +12,7 @@ const STRIKES: (f64, f64) = (1e-6, 1e9);
 /// Tables reach this factor beyond the strikes asked for, so that they serve while the spot moves.
 const STRIKE_ROOM: f64 = 1.02;
 /// Tables reach this factor beyond the volatilities asked for: with it most smiles need one table in volatility.
-pub(super) const BAND_MARGIN: f64 = 1.2;
+const BAND_MARGIN: f64 = 1.2;
 
 /// Pricers of calls and puts, kept for as long as they serve.
 #[derive(Debug, Default)]
@@ -57,6 +58,14 @@ pub fn european(terms: &Terms) -> [Pricer; 2] {
 pub fn span(vols: &[f64]) -> (f64, f64) {
     let (low, high) = vols.iter().fold((VOL.1, VOL.0), |(low, high), &v| (low.min(v), high.max(v)));
     (low.min(high), high)
+}
+
+/// A lower and a higher volatility inside the band of the tables.
+pub(super) fn nodes((low, high): (f64, f64), sigma: Block) -> (Block, Block) {
+    let c = |v: f64| Block::splat(v);
+    let down = (sigma * c(1.0 / BAND_MARGIN)).max(c(low * (1.0 + 1e-9)));
+    let up = (sigma * c(BAND_MARGIN)).min(c(high * (1.0 - 1e-9)));
+    (down, up)
 }
 
 /// A wider band, so that quotes can move for a while.

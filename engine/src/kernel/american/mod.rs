@@ -254,6 +254,15 @@ impl PricerAt<'_> {
         VolJet::select(now, &payoff, &jet)
     }
 
+    /// The spot at which exercise becomes optimal now; NaN where that is not known, or nowhere.
+    pub fn boundary<L: Lanes>(&self, k: L, sigma: L) -> L {
+        match &self.pricer.method {
+            Method::European => L::splat(f64::NAN),
+            Method::NoDividends(tables) => tables.boundary(self.terms, k, sigma),
+            Method::Premium(tables) => tables.boundary(self.terms, self.s, k, sigma),
+        }
+    }
+
     /// The strikes and volatilities served.
     #[must_use]
     pub fn band(&self) -> Band {

@@ -2,7 +2,7 @@
 
 use super::super::black76::{Horizon, european, european_vol};
 use super::super::dividends::Terms;
-use super::super::elementary::ln;
+use super::super::elementary::{exp, ln};
 use super::super::greeks::{Jet, VolJet};
 use super::super::lanes::{Lanes, Mask};
 use super::boundary::{Boundary, Course, Rate};
@@ -102,6 +102,21 @@ impl NoDividends {
             exercised = exercised | part.beyond;
         }
         (jet, exercised | at_intrinsic(self.phi, jet.value, x, k))
+    }
+
+    /// The spot at which exercise becomes optimal; NaN where it never does.
+    pub(super) fn boundary<L: Lanes>(&self, terms: &Terms, k: L, sigma: L) -> L {
+        let c = |v: f64| L::splat(v);
+        let mut boundary = c(f64::NAN);
+        for table in self.live(terms) {
+            let first = core::ptr::eq(table, &raw const self.tables[0]);
+            let lanes = c(if first { f64::NEG_INFINITY } else { table.sigma.0 }).le(sigma);
+            let within = sigma.max(c(table.sigma.0)).min(c(table.sigma.1));
+            let course = table.course::<false>(terms.r, terms.b);
+            let ln_b = course.at_time::<false>(terms.t).ln_b(within, table.place(within).0);
+            boundary = L::select(lanes, k * exp(ln_b), boundary);
+        }
+        boundary
     }
 
     /// The tables to read at `terms`.

@@ -157,7 +157,7 @@ impl Table {
     }
 
     /// ln B as a series.
-    fn boundary_series<L: Lanes>(&self, clock: &Clock, on: &Inputs<L>) -> Taylor<L> {
+    pub(super) fn boundary_series<L: Lanes>(&self, clock: &Clock, on: &Inputs<L>) -> Taylor<L> {
         let c = |v: f64| L::splat(v);
         let inverse = c(1.0) / on.strike.value();
         let units = self.units(on);

@@ -20,7 +20,7 @@ use super::{Band, Counts, Scheme};
 use crate::contract::Right;
 use crate::kernel::black76::{Horizon, european, european_vol};
 use crate::kernel::dividends::Terms;
-use crate::kernel::elementary::ln;
+use crate::kernel::elementary::{exp, ln};
 use crate::kernel::greeks::{Jet, VolJet};
 use crate::kernel::lanes::{Lanes, Mask};
 use crate::kernel::normal::norm_cdf;
@@ -247,6 +247,21 @@ impl PremiumTables {
             ultima: jet.ultima + ultima,
         };
         (jet, exercised | self.worth_no_more(jet.value, s, k, sigma, needed))
+    }
+
+    /// The spot at which exercise becomes optimal now, where a table measures from there; else NaN.
+    #[must_use]
+    pub fn boundary<L: Lanes>(&self, terms: &Terms, s: f64, k: L, sigma: L) -> L {
+        let needed = self.needed(terms, self.spot(terms, s), k, sigma);
+        let (collected, none) = (L::splat(terms.a(0.0)), L::splat(f64::NAN));
+        self.serving(k, sigma, needed).filter(|(table, _)| table.layout == Layout::Now).fold(
+            none,
+            |boundary, (table, inside)| {
+                let on = Inputs::new(self.spot(terms, s), k, sigma);
+                let x = table.boundary_series(&self.clock::<false>(terms, table), &on).value();
+                L::select(inside, exp(x) + collected, boundary)
+            },
+        )
     }
 
     /// X, or NaN where the dividends are worth more than the spot.

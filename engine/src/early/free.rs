@@ -1,0 +1,70 @@
+//! How far a spot may move before some strike of a block meets its exercise boundary. Never: a premium.
+
+use crate::contract::Right;
+use crate::kernel::greeks::Greeks;
+use crate::kernel::lanes::{BLOCK, Block, Lanes};
+
+/// From one anchor the spot may come this part of the way to a boundary.
+const ON_THE_WAY: f64 = 0.33;
+
+/// The spots around an anchor at which the same lanes are exercised, currency per share.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Free {
+    low: f64,
+    high: f64,
+}
+
+impl Free {
+    /// No spot.
+    pub(super) fn nowhere() -> Self {
+        Self { low: f64::INFINITY, high: f64::NEG_INFINITY }
+    }
+
+    /// From the boundaries of the lanes; where one is not known, from the value: the time value of a lane that waits
+    /// vanishes like ½·gamma·distance², and a lane that is exercised is at least as far from its boundary as the next
+    /// one that is exercised too.
+    pub(super) fn new(
+        (right, s, k): (Right, f64, Block),
+        boundary: Block,
+        greeks: &Greeks<Block>,
+        exercised: u8,
+    ) -> Self {
+        let payoff = (Block::splat(s) - k) * Block::splat(right.phi());
+        let guessed = ((greeks.value - payoff) * Block::splat(2.0) / greeks.gamma).sqrt();
+        let is = |lane: usize| exercised >> lane & 1 == 1;
+        let mut free = Self { low: f64::NEG_INFINITY, high: f64::INFINITY };
+        for lane in 0..BLOCK {
+            // exercise lies above the boundary of a call, and below that of a put
+            let below = (right == Right::Call) == is(lane);
+            let known = boundary.lane(lane);
+            let away = if known.is_finite() {
+                (s - known).abs()
+            } else if !is(lane) {
+                guessed.lane(lane)
+            } else {
+                let beside = if right == Right::Put { lane.checked_sub(1) } else { Some(lane + 1) };
+                let beside = beside.filter(|&l| l < BLOCK && is(l));
+                beside.map_or(0.0, |l| s * (k.lane(lane) / k.lane(l) - 1.0).abs())
+            };
+            // a distance that is no number changes nothing
+            if below {
+                free.low = free.low.max(s - away);
+            } else {
+                free.high = free.high.min(s + away);
+            }
+        }
+        free
+    }
+
+    /// Whether `s` is still far from a boundary against its distance from the anchor at `from`; boundaries have moved by
+    /// `drift` at most.
+    pub(super) fn is_near(&self, from: f64, s: f64, drift: f64) -> bool {
+        let reach = |distance: f64| ON_THE_WAY * distance - drift;
+        if s < from { from - s <= reach(from - self.low) } else { s - from <= reach(self.high - from) }
+    }
+
+    /// Whether no boundary lies between the ends nor within `margin` of them.
+    pub(super) fn covers(&self, (low, high): (f64, f64), margin: f64) -> bool {
+        self.low + margin <= low && high + margin <= self.high
+    }
+}
