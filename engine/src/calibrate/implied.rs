@@ -2,14 +2,13 @@
 
 use super::borrow::Carry;
 use super::clean::Quotes;
-use super::searched::{Before, Searched, key};
+use super::search::{Open, search};
+use super::searched::{Before, Said, Searched, key};
 use super::{Calibrated, Draft, Drop, SliceInput, SliceState};
 use crate::contract::{Right, Style};
-use crate::early::{BySigma, Early, Here, european, plain};
-use crate::kernel::american::PricerAt;
+use crate::early::{BySigma, Early, Here, european};
 use crate::kernel::black76::Horizon;
 use crate::kernel::dividends::Terms;
-use crate::kernel::greeks::Greeks;
 use crate::kernel::implied::{Near, Sought, implied, implied_near};
 use crate::kernel::lanes::{BLOCK, Block, Lanes, Mask};
 use crate::store::ladder::Ladder;
@@ -24,7 +23,7 @@ const UNKNOWN: f64 = 0.3;
 
 /// Implied volatilities of a slice on its carry, into `draft.out`.
 pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, draft: &mut Draft) {
-    let Draft { terms, quotes, out, found, .. } = draft;
+    let Draft { terms, quotes, out, found, open, .. } = draft;
     state.last = Some((carry.fwd, carry.b));
     out.begin(carry, quotes);
     terms.b = carry.b;
@@ -38,12 +37,19 @@ pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, dra
         early.prepare(ladder, terms);
         early.refresh(&here, ladder, sigma, 0..ladder.blocks());
     }
-    let mut memory = Memory { before: Before::new(searched), now: found };
+    let mut memory = Memory { before: Before::new(searched), now: found, open };
     memory.now.clear();
+    memory.open.clear();
     for block in 0..ladder.blocks() {
         for right in [Right::Call, Right::Put] {
             imply_sides(&Side { here, right, block, ladder, early, quotes }, sigma, &mut memory, out);
         }
+    }
+    if !open.is_empty() {
+        out.searched = u32::try_from(open.len()).unwrap_or(u32::MAX);
+        let columns = [&mut out.vol_mid, &mut out.vol_bid, &mut out.vol_ask];
+        search(&here, open, |open, vol| columns[open.which][open.row] = vol, found);
+        found.sort_unstable_by_key(Searched::key);
     }
     core::mem::swap(searched, found);
     for (row, &two_sided) in quotes.two_sided.iter().enumerate() {
@@ -81,10 +87,11 @@ struct Side<'a> {
     quotes: &'a Quotes,
 }
 
-/// Searches of the last pass, and those that this one needs or keeps.
+/// Searches of the last pass, those that this one keeps, and those that it needs.
 struct Memory<'a> {
     before: Before<'a>,
     now: &'a mut Vec<Searched>,
+    open: &'a mut Vec<Open>,
 }
 
 /// Bid, mid and ask of one right of a block: the mid from the last curve's volatility, bid and ask from the mid's.
@@ -103,7 +110,7 @@ fn imply_sides(side: &Side<'_>, sigma: &[f64], memory: &mut Memory<'_>, out: &mu
         }
         let mut numbers = [0.0; BLOCK];
         near.sigma.store(&mut numbers);
-        out.searched += settle(side, which, (price, start), (open, &mut numbers), memory);
+        remember(side, which, (price, start), (open, &mut numbers), memory);
         Block::load(&numbers)
     };
     let mid = find(0, &quotes.mid, start_of(sigma, block));
@@ -120,56 +127,36 @@ fn start_of(sigma: &[f64], block: usize) -> Block {
     Block::load(&sigma[block * BLOCK..])
 }
 
-/// Volatilities of the `open` lanes, from the last pass's searches where those still say something, else from a search,
-/// which is counted.
-fn settle(
+/// Volatilities of the `open` lanes from the last pass's searches where those still say something; the others are left to
+/// a search, and NaN until then.
+fn remember(
     side: &Side<'_>,
     which: usize,
     (price, start): (Block, Block),
     (open, numbers): (<Block as Lanes>::Mask, &mut [f64; BLOCK]),
     memory: &mut Memory<'_>,
-) -> u32 {
+) {
     let Side { here, right, block, ladder, .. } = *side;
     let k = ladder.block(block);
     let floor = floor(&here, right, k);
-    let mut known: [Option<Searched>; BLOCK] = [None; BLOCK];
-    let mut left = [false; BLOCK];
-    for lane in 0..BLOCK {
-        if !open.lane(lane) {
-            continue;
-        }
-        let remembered = {
-            let asked = (right.phi(), price.lane(lane), floor.lane(lane));
-            memory.before.get(key(block, right, which, lane), &here, asked)
+    for lane in (0..BLOCK).filter(|&lane| open.lane(lane)) {
+        let Some(row) = ladder.row(right, block * BLOCK + lane) else { continue };
+        let (key, price) = (key(block, right, which, lane), price.lane(lane));
+        // where the remembered premium leads, or at least near the curve
+        let near = numbers[lane];
+        let (start, near) = match memory.before.get(key, &here, (right.phi(), price, floor.lane(lane))) {
+            Said::Same(searched, vol) => {
+                memory.now.push(searched);
+                numbers[lane] = vol;
+                continue;
+            }
+            Said::About(vol) => (vol, true),
+            Said::Nothing if near.is_finite() => (near, true),
+            Said::Nothing => (start.lane(lane), false),
         };
-        if let Some((searched, vol)) = remembered {
-            (known[lane], numbers[lane]) = (Some(searched), vol);
-        } else {
-            left[lane] = true;
-        }
+        memory.open.push(Open { key, right, row, which, k: k.lane(lane), price, start, near });
+        numbers[lane] = f64::NAN;
     }
-    if left.contains(&true) {
-        let found = search(side, (k, price, start));
-        let greeks = valued(side, k, found);
-        for lane in (0..BLOCK).filter(|&lane| left[lane]) {
-            numbers[lane] = found.lane(lane);
-            let pair = (price.lane(lane), numbers[lane]);
-            known[lane] = Some(Searched::new(key(block, right, which, lane), pair, here.s, &greeks, lane));
-        }
-    }
-    memory.now.extend(known.iter().flatten());
-    (0..BLOCK).map(|lane| u32::from(left[lane] && ladder.is_listed(right, block * BLOCK + lane))).sum()
-}
-
-/// Greeks at the volatilities that a search found.
-fn valued(side: &Side<'_>, k: Block, sigma: Block) -> Greeks<Block> {
-    let tables = side.early.pricer(&side.here, side.right).filter(|_| side.here.style == Style::American);
-    let european = plain(side.right, &side.here, k, sigma);
-    let Some(tables) = tables else { return european };
-    let american = tables.greeks(k, sigma);
-    // beyond the band of the tables
-    let missing = !american.vega.abs().lt(Block::splat(f64::INFINITY));
-    Greeks::select(missing, &european, &american)
 }
 
 /// Volatilities of one right of a block, from what is remembered of early exercise.
@@ -192,34 +179,11 @@ pub(super) fn imply_block(
 }
 
 /// A bound that every value exceeds: exercise now where that is allowed, or at expiry at the forward.
-fn floor(here: &Here<'_>, right: Right, k: Block) -> Block {
-    let phi = Block::splat(right.phi());
-    let at_expiry = (Block::splat(here.terms.fwd(here.s)) - k) * Block::splat(here.terms.df()) * phi;
-    let now = if here.style == Style::American { (Block::splat(here.s) - k) * phi } else { at_expiry };
-    at_expiry.max(now).max(Block::splat(0.0))
-}
-
-/// The bracketed search on the tables; out of the money and beyond their band, where early exercise adds nothing that a
-/// quote would show, on European values.
-fn search(side: &Side<'_>, (k, price, start): (Block, Block, Block)) -> Block {
-    let Here { s, terms, .. } = side.here;
-    let plain = european(terms);
-    let plain: &PricerAt<'_> = &plain[side.right as usize].at(terms, s);
-    let Some(tables) = side.early.pricer(&side.here, side.right).filter(|_| side.here.style == Style::American) else {
-        return implied(plain, k, price, start).sigma;
-    };
-    let found = implied(&tables, k, price, start).sigma;
-    let (low, high) = tables.band().sigma;
-    let fwd = terms.fwd(s);
-    let (least, most) = (Block::splat(fwd.min(s)), Block::splat(fwd.max(s)));
-    let outside = if side.right == Right::Call { k.gt(most) } else { k.lt(least) };
-    let lost = !found.gt(Block::splat(0.0)) & outside;
-    if !lost.any() {
-        return found;
-    }
-    let beyond = implied(plain, k, price, start).sigma;
-    let inside = Block::splat(low).le(beyond) & beyond.le(Block::splat(high));
-    Block::select(lost & !inside, beyond, found)
+pub(super) fn floor<L: Lanes>(here: &Here<'_>, right: Right, k: L) -> L {
+    let phi = L::splat(right.phi());
+    let at_expiry = (L::splat(here.terms.fwd(here.s)) - k) * L::splat(here.terms.df()) * phi;
+    let now = if here.style == Style::American { (L::splat(here.s) - k) * phi } else { at_expiry };
+    at_expiry.max(now).max(L::splat(0.0))
 }
 
 /// Volatilities to start from, by strike: those of the last curve; where there is none yet, European volatilities of

@@ -6,6 +6,7 @@ pub mod clean;
 pub mod forward;
 pub mod implied;
 pub mod premium;
+mod search;
 mod searched;
 
 use crate::contract::{ForwardBasis, Right, Style};
@@ -140,6 +141,7 @@ pub struct Draft {
     premium: premium::Room,
     sorted: Vec<(f64, f64)>,
     found: Vec<Searched>,
+    open: Vec<search::Open>,
     /// The result.
     pub out: Calibrated,
 }

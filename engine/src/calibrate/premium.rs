@@ -72,9 +72,9 @@ pub(super) fn refine_forward(input: &SliceInput, carry: &Carry, state: &mut Slic
     room.near.extend(pairs.iter().filter(|p| blocks.contains(&(p.strike / BLOCK))));
     terms.b = carry.b;
     early.prepare(ladder, terms);
-    let new = before.is_none();
     let cold = start_vols((input, terms, rough.fwd), quotes, ladder, sigma);
     let mut fwd = carry.fwd + shift.clamp(-0.2 * carry.fwd, 0.2 * carry.fwd);
+    let new = before.is_none();
     let mut last = rough;
     let mut moved = f64::INFINITY;
     for _ in 0..ROUNDS {

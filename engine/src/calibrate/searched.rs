@@ -3,8 +3,7 @@
 
 use crate::contract::Right;
 use crate::early::Here;
-use crate::kernel::greeks::Greeks;
-use crate::kernel::lanes::{Block, Lanes};
+use crate::kernel::lanes::BLOCK;
 
 /// A price without a volatility is searched again when it has moved against the exercise value by this part of its time
 /// value and this part of the spot.
@@ -31,23 +30,27 @@ pub(super) struct Searched {
 
 /// Where a volatility belongs, ascending in the order in which they are looked for.
 pub(super) fn key(block: usize, right: Right, side: usize, lane: usize) -> u32 {
-    u32::try_from(((block * 2 + right as usize) * 3 + side) * Block::N + lane).unwrap_or(u32::MAX)
+    u32::try_from(((block * 2 + right as usize) * 3 + side) * BLOCK + lane).unwrap_or(u32::MAX)
 }
 
 impl Searched {
-    /// Lane `lane` of a search: `greeks` at the volatilities that were found.
-    pub(super) fn new(key: u32, (price, sigma): (f64, f64), s: f64, greeks: &Greeks<Block>, lane: usize) -> Self {
-        let of = |x: Block| x.lane(lane) as f32;
-        let (delta, vega) = (of(greeks.delta), of(greeks.vega));
-        Self { key, price, s, sigma, delta, vega, volga: of(greeks.volga), ultima: of(greeks.ultima) }
+    /// A price, the volatility that was found for it at spot `s`, and there delta, vega, volga and ultima.
+    pub(super) fn new(key: u32, (price, sigma): (f64, f64), s: f64, derivatives: [f64; 4]) -> Self {
+        let [delta, vega, volga, ultima] = derivatives.map(|d| d as f32);
+        Self { key, price, s, sigma, delta, vega, volga, ultima }
     }
 
-    /// The volatility of `price` now, if the market is near enough; `floor` is what the price must exceed.
-    fn now(&self, here: &Here<'_>, phi: f64, price: f64, floor: f64) -> Option<f64> {
+    /// Where it belongs.
+    pub(super) fn key(&self) -> u32 {
+        self.key
+    }
+
+    /// What it says of `price` now; `floor` is what the price must exceed.
+    fn now(&self, here: &Here<'_>, phi: f64, price: f64, floor: f64) -> Said {
         let (dp, ds) = (price - self.price, here.s - self.s);
         if self.sigma.is_nan() {
             let still = STILL_NONE.0 * (price - floor) + STILL_NONE.1 * here.s;
-            return ((dp - phi * ds).abs() < still).then_some(f64::NAN);
+            return if (dp - phi * ds).abs() < still { Said::Same(*self, f64::NAN) } else { Said::Nothing };
         }
         let gap = dp - f64::from(self.delta) * ds;
         let vega = f64::from(self.vega);
@@ -56,8 +59,19 @@ impl Searched {
         let step = newton * (1.0 - 0.5 * h2 * newton + (0.5 * h2 * h2 - h3 / 6.0) * newton * newton);
         let near = newton.abs().max(step.abs()) < STILL_NEAR * self.sigma
             && ds.abs() < SPOT_MOVE * self.s * self.sigma * here.terms.t.sqrt();
-        near.then_some(self.sigma + step)
+        if near { Said::Same(*self, self.sigma + step) } else { Said::About(self.sigma) }
     }
+}
+
+/// What is remembered of a price.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Said {
+    /// Nothing of use.
+    Nothing,
+    /// That its volatility is somewhere near this.
+    About(f64),
+    /// The search that still holds, and the volatility now; NaN: none.
+    Same(Searched, f64),
 }
 
 /// The searches of the last pass, asked in their order.
@@ -68,22 +82,17 @@ impl<'a> Before<'a> {
         Self(all)
     }
 
-    /// What was found under a key, and what it says of `price` now.
-    pub(super) fn get(
-        &mut self,
-        key: u32,
-        here: &Here<'_>,
-        (phi, price, floor): (f64, f64, f64),
-    ) -> Option<(Searched, f64)> {
+    /// What was found under a key says of `price` now.
+    pub(super) fn get(&mut self, key: u32, here: &Here<'_>, (phi, price, floor): (f64, f64, f64)) -> Said {
         while let Some((first, rest)) = self.0.split_first() {
             if first.key > key {
-                return None;
+                break;
             }
             self.0 = rest;
             if first.key == key {
-                return Some((*first, first.now(here, phi, price, floor)?));
+                return first.now(here, phi, price, floor);
             }
         }
-        None
+        Said::Nothing
     }
 }

@@ -94,14 +94,14 @@ impl Jets {
         Self { at, numbers: blocks.map(rounded) }
     }
 
-    /// The premium at the anchor's spot, carried to the time and rates of `terms` and to `sigma`. Third-order Greeks stay,
-    /// the others are carried by the next ones.
+    /// The premium at the anchor's spot, carried to time `t`, to rates and to `sigma`. Third-order Greeks stay, the others
+    /// are carried by the next ones.
     #[inline(always)]
-    fn carried(&self, terms: &Terms, sigma: Block) -> Greeks<Block> {
+    fn carried(&self, t: f64, (r, b): (f64, f64), sigma: Block) -> Greeks<Block> {
         let c = |v: f64| Block::splat(v);
         let at = |i: usize| load(&self.numbers[i]);
         let dv = sigma - load(&self.at.sigma);
-        let (dt, dr, db) = (c(self.at.t - terms.t), c(terms.r - self.at.r), c(terms.b - self.at.b));
+        let (dt, dr, db) = (c(self.at.t - t), c(r - self.at.r), c(b - self.at.b));
         let (half, sixth, zero) = (c(0.5), c(1.0 / 6.0), c(0.0));
         let (vega, volga, ultima) = (at(VEGA), at(VOLGA), at(ULTIMA));
         let (vanna, zomma, veta, vera) = (at(VANNA), at(ZOMMA), at(VETA), at(VERA));
@@ -138,7 +138,7 @@ impl Jets {
     /// The premium at spot `s`, by Taylor's series.
     #[inline(always)]
     pub(super) fn read(&self, s: f64, terms: &Terms, sigma: Block) -> Greeks<Block> {
-        let at = self.carried(terms, sigma);
+        let at = self.carried(terms.t, (terms.r, terms.b), sigma);
         let c = |v: f64| Block::splat(v);
         let (ds, half, sixth) = (c(s - self.at.s), c(0.5), c(1.0 / 6.0));
         Greeks {
@@ -157,29 +157,42 @@ impl Jets {
 /// The premium at spot `s` from jets at a lower and at a higher one, without a jump at either.
 #[inline(always)]
 pub(super) fn between([low, high]: [&Jets; 2], s: f64, terms: &Terms, sigma: Block) -> Greeks<Block> {
-    let (a, b) = (low.carried(terms, sigma), high.carried(terms, sigma));
-    let h = high.at.s - low.at.s;
+    let (h, rates) = (high.at.s - low.at.s, (low.at.r, low.at.b));
+    let (mut a, mut b) = (low.carried(terms.t, rates, sigma), high.carried(terms.t, rates, sigma));
     let w = Weights::new(h, (s - low.at.s) / h);
-    let (dv, half) = (sigma - load(&low.at.sigma), Block::splat(0.5));
-    // ∂vanna/∂σ, which no jet has
-    let bend = (b.volga - a.volga) * Block::splat(1.0 / h);
+    // derivatives that no jet has, so that what is carried at either end is one function of the spot
+    let by_s = |a: Block, b: Block| (b - a) * Block::splat(1.0 / h);
+    let (vanna_sigma, vanna_t) = (by_s(a.volga, b.volga), by_s(a.veta, b.veta));
+    for (end, at) in [(&mut a, &low.at), (&mut b, &high.at)] {
+        let (dv, dt) = (sigma - load(&at.sigma), Block::splat(at.t - terms.t));
+        end.delta += dv * (Block::splat(0.5) * dv * vanna_sigma + dt * vanna_t);
+        end.vanna += dv * vanna_sigma + dt * vanna_t;
+        end.charm += dv * vanna_t;
+    }
+    let (dr, db) = (Block::splat(terms.r - low.at.r), Block::splat(terms.b - low.at.b));
+    // a premium follows the borrow rate mostly through the forward, which makes P_bb about −t·S·P_Sb
+    let epsilon_s = by_s(a.epsilon, b.epsilon);
+    let bend_b = epsilon_s * Block::splat(-0.5 * terms.t * s) * db;
+    let (rho, epsilon, vera) = (w.line(a.rho, b.rho), w.line(a.epsilon, b.epsilon), w.line(a.vera, b.vera));
     Greeks {
-        value: w.quintic([a.value, a.delta, a.gamma], [b.value, b.delta, b.gamma]),
-        delta: w.quintic([a.delta, a.gamma, a.speed], [b.delta, b.gamma, b.speed]) + half * dv * dv * bend,
+        value: w.quintic([a.value, a.delta, a.gamma], [b.value, b.delta, b.gamma]) + dr * rho + db * (epsilon + bend_b),
+        delta: w.quintic([a.delta, a.gamma, a.speed], [b.delta, b.gamma, b.speed])
+            + dr * by_s(a.rho, b.rho)
+            + db * epsilon_s,
         gamma: w.cubic([a.gamma, a.speed], [b.gamma, b.speed]),
         speed: w.slope([a.gamma, a.speed], [b.gamma, b.speed]),
-        vega: w.quintic([a.vega, a.vanna, a.zomma], [b.vega, b.vanna, b.zomma]),
+        vega: w.quintic([a.vega, a.vanna, a.zomma], [b.vega, b.vanna, b.zomma]) + dr * vera,
         volga: w.line(a.volga, b.volga),
         ultima: w.line(a.ultima, b.ultima),
-        vanna: w.cubic([a.vanna, a.zomma], [b.vanna, b.zomma]) + dv * bend,
+        vanna: w.cubic([a.vanna, a.zomma], [b.vanna, b.zomma]),
         zomma: w.slope([a.vanna, a.zomma], [b.vanna, b.zomma]),
         theta: w.quintic([a.theta, a.charm, a.color], [b.theta, b.charm, b.color]),
         charm: w.cubic([a.charm, a.color], [b.charm, b.color]),
         color: w.slope([a.charm, a.color], [b.charm, b.color]),
         veta: w.line(a.veta, b.veta),
-        rho: w.line(a.rho, b.rho),
-        vera: w.line(a.vera, b.vera),
-        epsilon: w.line(a.epsilon, b.epsilon),
+        rho,
+        vera,
+        epsilon,
         lambda: a.lambda,
         dual_delta: w.line(a.dual_delta, b.dual_delta),
         dual_gamma: w.line(a.dual_gamma, b.dual_gamma),

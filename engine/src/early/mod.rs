@@ -16,7 +16,7 @@ pub use premium::Later;
 pub use pricers::{VOL, european, span};
 
 use crate::contract::{Right, Style};
-use crate::kernel::american::{Band, Counts, PricerAt};
+use crate::kernel::american::{Band, Counts};
 use crate::kernel::black76::{Horizon, european as black};
 use crate::kernel::dividends::{Dividend, Terms, escrowed};
 use crate::kernel::greeks::{Greeks, Market, finish};
@@ -143,15 +143,6 @@ impl Early {
     pub fn by_sigma(&self, here: &Here<'_>, right: Right, block: usize) -> BySigma {
         let known = self.blocks[right as usize].get(block);
         known.map_or_else(BySigma::none, |premium| premium.by_sigma(here))
-    }
-
-    /// The tables, where they serve here: for searches that the jets do not reach.
-    #[must_use]
-    pub fn pricer<'a>(&'a self, here: &'a Here<'_>, right: Right) -> Option<PricerAt<'a>> {
-        let pair = self.tables.get()?;
-        let pricer = &pair[right as usize];
-        let at = pricer.at(here.terms, here.s);
-        pricer.serves(here.terms, &at.band()).then_some(at)
     }
 
     /// Adds the premium of one right of a block to European Greeks at `sigma`, and returns the premium on the next

@@ -73,10 +73,33 @@ impl<L: Lanes> Implied<L> {
 /// # Cost      light evaluations of the pricer: one for a start within 0.03 %, two within about 10 %, three within 40 %
 #[inline(never)]
 pub fn implied<L: Lanes>(at: &PricerAt<'_>, k: L, price: L, start: L) -> Implied<L> {
+    let limits = Limits { floor: at.floor(k), exercise: at.exercise_value(k), band: at.band().sigma };
+    implied_by(&limits, |sigma| at.vol_jet(k, sigma), k, price, start)
+}
+
+/// What bounds values and volatilities in a search.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits<L> {
+    /// What no value may fall below, currency per share.
+    pub floor: L,
+    /// What exercising now pays, and at least 0; NaN for a European option.
+    pub exercise: L,
+    /// Least and greatest volatility that is looked for.
+    pub band: (f64, f64),
+}
+
+/// [`implied`] for values from anywhere: `value` by volatility, its volga and ultima as good as may be.
+#[inline(always)]
+pub fn implied_by<L: Lanes>(
+    limits: &Limits<L>,
+    value: impl Fn(L) -> VolJet<L>,
+    k: L,
+    price: L,
+    start: L,
+) -> Implied<L> {
     let c = |v: f64| L::splat(v);
-    let (floor, band) = (at.floor(k), at.band().sigma);
+    let Limits { floor, exercise, band } = *limits;
     let target = price - floor;
-    let exercise = at.exercise_value(k);
     let equal = (price - exercise).abs().le(k * c(EQUAL)) & exercise.gt(c(0.0));
     let none = !target.gt(c(0.0)) | equal;
     let (least, most) = (c(band.0), c(band.1));
@@ -95,12 +118,12 @@ pub fn implied<L: Lanes>(at: &PricerAt<'_>, k: L, price: L, start: L) -> Implied
         if state.done.all() {
             break;
         }
-        state.step(&at.vol_jet(k, state.sigma), k, floor, target);
+        state.step(&value(state.sigma), k, floor, target);
     }
     // equal to the exercise value and, at the least volatility, worth no more than it
     let mut at_intrinsic = equal & state.below;
     if at_intrinsic.any() {
-        at_intrinsic = at_intrinsic & at.vol_jet(k, least).value.le(exercise + k * c(EQUAL));
+        at_intrinsic = at_intrinsic & value(least).value.le(exercise + k * c(EQUAL));
     }
     let missing = state.below | state.above | at_intrinsic;
     Implied {

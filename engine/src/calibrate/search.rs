@@ -1,0 +1,112 @@
+//! Volatilities that what is remembered of early exercise does not reach: quotes of contracts deep in the money, whose
+//! spread alone is worth many times the last curve's volatility. A search in a bracket, with early exercise from a
+//! lattice: its error is a small part of such a spread, and tables for volatilities that no curve has would cost the most.
+//! Never: the quote of a contract that the curve passes near.
+
+use super::implied::floor;
+use super::searched::Searched;
+use crate::contract::{Right, Style};
+use crate::early::{Here, VOL};
+use crate::kernel::black76::{Horizon, european, european_vol};
+use crate::kernel::greeks::VolJet;
+use crate::kernel::implied::{Limits, implied_by};
+use crate::kernel::lanes::{BLOCK, Block, Lanes, Pack};
+use crate::kernel::lattice::Lattice;
+
+/// Layers of the lattice.
+const LAYERS: usize = 60;
+
+/// A price whose volatility is looked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Open {
+    /// Where it belongs; see [`super::searched::key`].
+    pub(super) key: u32,
+    pub(super) right: Right,
+    /// Row of the slice, and 0 mid, 1 bid, 2 ask.
+    pub(super) row: usize,
+    pub(super) which: usize,
+    pub(super) k: f64,
+    pub(super) price: f64,
+    /// Where to begin, per √year, and whether that is known to be near.
+    pub(super) start: f64,
+    pub(super) near: bool,
+}
+
+/// Looks for all of `open`; hands each volatility to `put`, NaN for none, and what the next pass may start from to `keep`.
+pub(super) fn search(here: &Here<'_>, open: &mut [Open], mut put: impl FnMut(&Open, f64), keep: &mut Vec<Searched>) {
+    open.sort_unstable_by_key(|o| (o.right, o.key));
+    for of in open.chunk_by(|a, b| a.right == b.right) {
+        let american = here.style == Style::American;
+        let lattice = american.then(|| Lattice::new(here.terms, here.s, of[0].right, LAYERS));
+        for some in of.chunks(BLOCK) {
+            if some.len() <= Pack::<1>::N {
+                solve::<Pack<1>>(here, lattice.as_ref(), some, &mut put, keep);
+            } else {
+                solve::<Block>(here, lattice.as_ref(), some, &mut put, keep);
+            }
+        }
+    }
+}
+
+fn solve<L: Lanes>(
+    here: &Here<'_>,
+    lattice: Option<&Lattice>,
+    open: &[Open],
+    put: &mut impl FnMut(&Open, f64),
+    keep: &mut Vec<Searched>,
+) {
+    let lanes = |f: &dyn Fn(&Open) -> f64| {
+        let values: [f64; BLOCK] = core::array::from_fn(|i| f(&open[i.min(open.len() - 1)]));
+        L::load(&values)
+    };
+    let (k, price, start) = (lanes(&|o| o.k), lanes(&|o| o.price), lanes(&|o| o.start));
+    let right = open[0].right;
+    let at = Value { here, right, lattice, k, horizon: Horizon::from(here.terms) };
+    let payoff = (L::splat(here.s) - k) * L::splat(right.phi());
+    let exercise = if lattice.is_some() { payoff.max(L::splat(0.0)) } else { L::splat(f64::NAN) };
+    let limits = Limits { floor: floor(here, right, k), exercise, band: VOL };
+    // deep in the money the time value is about what the other right is worth as a European option
+    let time_value = Limits { floor: L::splat(0.0), exercise: L::splat(f64::NAN), band: VOL };
+    let other = |sigma: L| european_vol(-right.phi(), &at.horizon, at.x(), k, sigma);
+    let guess = implied_by(&time_value, other, k, price - limits.floor, start).sigma;
+    let near = lanes(&|o| f64::from(u8::from(o.near))).gt(L::splat(0.5));
+    let in_the_money = payoff.gt(L::splat(0.0)) & guess.gt(L::splat(0.0));
+    let start = L::select(near | !in_the_money, start, guess);
+    let sigma = implied_by(&limits, |sigma| at.by_sigma(sigma).0, k, price, start).sigma;
+    let (jet, slope) = at.by_sigma(sigma);
+    let delta = european(right.phi(), &at.horizon, at.x(), k, sigma).x[0] + slope;
+    for (lane, open) in open.iter().enumerate() {
+        let vol = sigma.lane(lane);
+        put(open, vol);
+        let derivatives = [delta, jet.vega, jet.volga, jet.ultima].map(|d| d.lane(lane));
+        keep.push(Searched::new(open.key, (open.price, vol), here.s, derivatives));
+    }
+}
+
+/// The value of some contracts by their volatility.
+struct Value<'a, L> {
+    here: &'a Here<'a>,
+    right: Right,
+    /// `None`: European.
+    lattice: Option<&'a Lattice>,
+    k: L,
+    horizon: Horizon,
+}
+
+impl<L: Lanes> Value<'_, L> {
+    /// Value and volatility derivatives, volga and ultima those of the European part; and the slope of the premium.
+    fn by_sigma(&self, sigma: L) -> (VolJet<L>, L) {
+        let Self { here, right, lattice, k, ref horizon } = *self;
+        let (phi, zero) = (L::splat(right.phi()), L::splat(0.0));
+        let plain = european_vol(right.phi(), horizon, self.x(), k, sigma);
+        let Some(lattice) = lattice else { return (plain, zero) };
+        let premium = lattice.premium(k, sigma);
+        let waiting = VolJet { value: plain.value + premium.value, vega: plain.vega + premium.vega, ..plain };
+        let now = VolJet { value: (L::splat(here.s) - k) * phi, vega: zero, volga: zero, ultima: zero };
+        (VolJet::select(premium.exercised, &now, &waiting), premium.slope)
+    }
+
+    fn x(&self) -> L {
+        L::splat(self.here.s - self.here.terms.a(0.0))
+    }
+}
