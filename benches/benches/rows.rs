@@ -34,6 +34,7 @@ fn chain() -> Arc<Chain> {
         underlying: Symbol::parse("SPX").expect("a symbol"),
         spot: 6_001.25,
         valued_at: Timestamp::UNIX_EPOCH,
+        rough: false,
         slices: Vec::new(),
         strike_milli: Vec::new(),
         right: Vec::new(),

@@ -1,8 +1,10 @@
 //! Passes over a synthetic market one after the other, a second apart: what each took and what it had to take anew.
 //!
-//! `cargo run --release -p greeksd-benches --example steady -- [full[=SHARE] | NAME...]`; `PASSES=n` for more than 12.
+//! `cargo run --release -p greeksd-benches --example steady -- [full[=SHARE] | NAME...]`; `PASSES=n` for other than 12,
+//! `ROUGH=n` for so many rough ones first.
 #![allow(clippy::print_stdout, reason = "the report")]
 
+use engine::pass::Depth;
 use greeksd_benches::cpu::{Took, timed};
 use greeksd_benches::market::{NOW, Sim, passes};
 use jiff::SignedDuration;
@@ -10,7 +12,8 @@ use jiff::SignedDuration;
 fn main() {
     let names: Vec<String> = std::env::args().skip(1).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let passes_run: u32 = std::env::var("PASSES").ok().and_then(|n| n.parse().ok()).unwrap_or(12);
+    let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u32>().ok());
+    let (passes_run, rough) = (number("PASSES").unwrap_or(12), number("ROUGH").unwrap_or(0));
     let mut passes = passes();
     let sim = match names.first().and_then(|name| name.strip_prefix("full")) {
         Some(share) => Sim::full(share.trim_start_matches('=').parse().unwrap_or(1.0)),
@@ -20,7 +23,10 @@ fn main() {
     println!("{} books in {wall:.2?}, processor {processor:.2?}", books.len());
     let mut at = NOW;
     for n in 0..passes_run {
-        let (computed, Took { wall, processor }) = timed(|| sim.pass(&books, at, &mut passes));
+        let (computed, Took { wall, processor }) = timed(|| {
+            let depth = if n < rough { Depth::Rough } else { Depth::Full };
+            sim.pass_to(depth, &books, at, &mut passes)
+        });
         let (mut slices, mut contracts, mut searched, mut refreshed) = (0, 0, 0, 0);
         for done in &computed {
             slices += done.report.slices;

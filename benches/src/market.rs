@@ -2,7 +2,7 @@
 
 use arc_swap::ArcSwap;
 use engine::calendar::Calendar;
-use engine::pass::{Computed, Market, Passes};
+use engine::pass::{Computed, Depth, Market, Passes};
 use engine::sim::SimMarket;
 use engine::sim::symbols::{Name, well_known};
 use engine::sim::universe;
@@ -84,8 +84,13 @@ impl Sim {
 
     /// One pass over every book, all of them stale.
     pub fn pass(&self, books: &[Book], at: Timestamp, passes: &mut Passes) -> Vec<Computed> {
+        self.pass_to(Depth::Full, books, at, passes)
+    }
+
+    /// The same to a depth of choice.
+    pub fn pass_to(&self, depth: Depth, books: &[Book], at: Timestamp, passes: &mut Passes) -> Vec<Computed> {
         let work: Vec<_> = books.iter().map(|book| (book, at)).collect();
-        passes.run(self.shared(), &work)
+        passes.run_to(depth, self.shared(), &work)
     }
 
     /// The finished market at [`NOW`].

@@ -75,9 +75,9 @@ fn hash(bytes: impl Iterator<Item = u8>) -> u64 {
 
 /// The hash of everything in a chain.
 fn print(chain: &Chain) -> u64 {
-    let Chain { underlying, spot, valued_at, slices, strike_milli, right, columns } = chain;
+    let Chain { underlying, spot, valued_at, rough, slices, strike_milli, right, columns } = chain;
     let numbers = Col::ALL.iter().flat_map(|&col| columns.get(col)).flat_map(|x| x.to_bits().to_le_bytes());
-    let rest = format!("{underlying} {:x} {valued_at} {slices:?} {strike_milli:?} {right:?}", spot.to_bits());
+    let rest = format!("{underlying} {:x} {valued_at} {rough} {slices:?} {strike_milli:?} {right:?}", spot.to_bits());
     hash(numbers.chain(rest.into_bytes()))
 }
 

@@ -1,6 +1,7 @@
 //! The market loop: takes in what the feed has, computes what is stale, publishes. One thread; the passes bring their
 //! own. Never: a socket, a request.
 
+use crate::progress::Progress;
 use crate::source::{Received, Source, borrowed};
 use crate::status::{Facts, PassFacts, Status};
 use arc_swap::ArcSwap;
@@ -8,7 +9,7 @@ use engine::calibrate::Drop;
 use engine::contract::Symbol;
 use engine::error::Reason;
 use engine::kernel::american::Counts;
-use engine::pass::{ChainReport, Passes};
+use engine::pass::{ChainReport, Computed, Depth, Passes};
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use jiff::Timestamp;
@@ -20,6 +21,14 @@ use std::time::{Duration, Instant};
 const FIRST_PUBLISH: Duration = Duration::from_millis(250);
 /// Contracts that are computed between two looks at the feed, for each thread: some 40 ms.
 const PORTION: u32 = 12_000;
+/// Above so many contracts without a chain, every name is looked at roughly first. At full accuracy a contract costs
+/// ten times as much the first time as roughly: so many take some ten seconds, and a market below that is better at full
+/// accuracy at once.
+const ROUGH_ABOVE: usize = 100_000;
+/// What a contract costs whose early exercise has been looked at roughly only, against one that is known.
+const FIRST_FULL: u32 = 10;
+/// What a name without a chain counts for in a portion: roughly, and at full accuracy.
+const COLD_NAME: (u32, u32) = (PORTION / 5, PORTION / 2);
 /// Passes whose duration the median is taken of.
 const PASSES_KEPT: usize = 101;
 
@@ -85,8 +94,8 @@ impl Daemon {
         }
     }
 
-    /// One turn: polls the feed and computes what is stale. `enough` ends a first computation early. Returns whether
-    /// everything that the feed has is published.
+    /// One turn: polls the feed and computes what is stale, then what was only looked at roughly before. `enough` ends a
+    /// first computation early. Returns whether everything that the feed has is published.
     pub fn turn(&mut self, enough: &dyn Fn() -> bool) -> bool {
         let now = self.clock.now();
         let mut stale = self.source.poll(now, &|complaint| tracing::warn!("{complaint}"));
@@ -96,25 +105,43 @@ impl Daemon {
         self.reports.retain(|name, _| listed.contains(name));
         let began = Instant::now();
         let mut pass = PassFacts::default();
+        let cold: Vec<Symbol> = stale.iter().copied().filter(|name| !self.chains.contains_key(name)).collect();
+        let depth = if self.source.exceeds(&cold, now, ROUGH_ABOVE) { Depth::Rough } else { Depth::Full };
+        self.source.soonest_first(&mut stale);
+        if depth == Depth::Full {
+            stale.extend(self.rough(&stale));
+        }
         if stale.is_empty() {
             if gone != self.chains.len() {
                 self.publish(&listed);
             }
             self.report(now, None);
         } else {
-            self.source.soonest_first(&mut stale);
-            self.compute(stale, &listed, now, &mut pass, enough);
+            self.compute((depth, stale), &listed, now, &mut pass, enough);
             self.record(began.elapsed(), &mut pass);
             self.report(now, Some(pass));
         }
         self.chains.len() == listed.len()
     }
 
+    /// The names that were looked at roughly only, but for those that are `stale` anyway; the source hands them out again.
+    fn rough(&mut self, stale: &[Symbol]) -> Vec<Symbol> {
+        let mut names: Vec<Symbol> = self.chains.values().filter(|c| c.rough).map(|c| c.underlying).collect();
+        if names.is_empty() {
+            return names;
+        }
+        self.source.recall(&names);
+        let stale: BTreeSet<Symbol> = stale.iter().copied().collect();
+        names.retain(|name| !stale.contains(name));
+        self.source.soonest_first(&mut names);
+        names
+    }
+
     /// Computes `stale` in portions, each published when it is done: what changes meanwhile comes next, so that a name
     /// waits for one portion at most and never for the whole market.
     fn compute(
         &mut self,
-        stale: Vec<Symbol>,
+        (depth, stale): (Depth, Vec<Symbol>),
         listed: &BTreeSet<Symbol>,
         now: Timestamp,
         pass: &mut PassFacts,
@@ -123,14 +150,15 @@ impl Daemon {
         let mut waiting: BTreeSet<Symbol> = stale.iter().copied().collect();
         let mut queue: VecDeque<Symbol> = stale.into();
         let mut published = Instant::now();
+        let mut progress =
+            Progress::new(if depth == Depth::Rough { "first look" } else { "full accuracy" }, queue.len());
         while !queue.is_empty() && !enough() {
-            let names = self.portion(&mut queue);
+            let names = self.portion(&mut queue, depth);
             names.iter().for_each(|name| _ = waiting.remove(name));
             let first = names.iter().any(|name| !self.chains.contains_key(name));
-            let market = self.source.market();
-            let books = self.source.books(&names, now, &self.passes);
-            let computed = self.passes.run(borrowed(&market), &books);
+            let computed = self.run(depth, &names, now);
             let changed = !computed.is_empty();
+            let before = pass.contracts;
             for done in computed {
                 pass.expiries += u64::from(done.report.slices);
                 pass.contracts += u64::from(done.report.contracts);
@@ -139,6 +167,7 @@ impl Daemon {
                 self.reports.insert(done.chain.underlying, done.report);
                 self.chains.insert(done.chain.underlying, done.chain);
             }
+            progress.add(names.len(), pass.contracts - before);
             if queue.is_empty() || (changed && (!first || published.elapsed() > FIRST_PUBLISH)) {
                 self.publish(listed);
                 self.report(now, None);
@@ -153,16 +182,30 @@ impl Daemon {
                 }
             }
         }
+        progress.end();
+    }
+
+    /// Computes some names: roughly where that is asked and nothing better is there, else fully.
+    fn run(&mut self, depth: Depth, names: &[Symbol], now: Timestamp) -> Vec<Computed> {
+        let market = self.source.market();
+        let books = self.source.books(names, now, &self.passes);
+        let chains = &self.chains;
+        let is_rough = |name: Symbol| depth == Depth::Rough && chains.get(&name).is_none_or(|chain| chain.rough);
+        let (rough, full): (Vec<_>, Vec<_>) = books.into_iter().partition(|(book, _)| is_rough(book.underlying));
+        let mut computed = self.passes.run_to(Depth::Rough, borrowed(&market), &rough);
+        computed.append(&mut self.passes.run_to(Depth::Full, borrowed(&market), &full));
+        computed
     }
 
     /// The next names: as many as make a portion, and a few while they have no chain yet.
-    fn portion(&self, queue: &mut VecDeque<Symbol>) -> Vec<Symbol> {
+    fn portion(&self, queue: &mut VecDeque<Symbol>, depth: Depth) -> Vec<Symbol> {
         let threads = u32::try_from(self.passes.threads().max(1)).unwrap_or(u32::MAX);
         let (mut left, mut names) = (PORTION * threads, Vec::new());
-        let cold = PORTION / 2;
+        let cold = if depth == Depth::Rough { COLD_NAME.0 } else { COLD_NAME.1 };
+        let cost = |chain: &Arc<Chain>| chain.rows() * if chain.rough { FIRST_FULL } else { 1 };
         while left > 0 {
             let Some(name) = queue.pop_front() else { break };
-            left = left.saturating_sub(self.chains.get(&name).map_or(cold, |chain| chain.rows()));
+            left = left.saturating_sub(self.chains.get(&name).map_or(cold, cost));
             names.push(name);
         }
         names

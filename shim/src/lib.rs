@@ -10,6 +10,7 @@ pub mod daemon;
 pub mod front;
 pub mod http;
 pub mod price;
+mod progress;
 pub mod query;
 pub mod refusal;
 pub mod rows;

@@ -185,6 +185,36 @@ impl Source {
         names.sort_by_key(|name| payers.contains(name));
     }
 
+    /// Whether some underlyings have more contracts than `most` between them.
+    #[must_use]
+    pub fn exceeds(&self, names: &[Symbol], now: Timestamp, most: usize) -> bool {
+        let mut sum = 0;
+        let mut exceeds = |contracts: usize| {
+            sum += contracts;
+            sum > most
+        };
+        let names: BTreeSet<Symbol> = names.iter().copied().collect();
+        match &self.kind {
+            Kind::Sim { market, .. } => {
+                let wanted = market.underlyings().enumerate().filter(|(_, name)| names.contains(name));
+                // listing a name is work that is kept; not all of them have to be
+                wanted.filter_map(|(i, _)| market.listed(i, now)).any(|book| exceeds(book.rows()))
+            }
+            Kind::Dir { store, .. } => {
+                store.books().iter().filter(|b| names.contains(&b.underlying)).any(|book| exceeds(book.rows()))
+            }
+        }
+    }
+
+    /// Makes [`Source::books`] hand out some underlyings the next time, whether they have anything new or not.
+    pub fn recall(&mut self, names: &[Symbol]) {
+        if let Kind::Sim { market, books, .. } = &mut self.kind {
+            let names: BTreeSet<Symbol> = names.iter().copied().collect();
+            let places = market.underlyings().zip(books);
+            places.filter(|(name, _)| names.contains(name)).for_each(|(_, name)| name.valued = None);
+        }
+    }
+
     /// Brings the books of some underlyings to the instant `now`, on the threads of the passes, and returns them with
     /// the instant at which each is to be valued. They count as fresh from here on. Those that have nothing new since
     /// they were last handed out are left out.
@@ -194,7 +224,6 @@ impl Source {
                 let market = &*market;
                 let names: BTreeSet<Symbol> = names.iter().copied().collect();
                 let wanted: Vec<bool> = market.underlyings().map(|u| names.contains(&u)).collect();
-                let made = made(books);
                 let at = market.instant(now);
                 let work = books.iter_mut().enumerate().filter(|(i, _)| wanted[*i]);
                 let quotes = passes.map(work, |(i, name)| {
@@ -214,7 +243,6 @@ impl Source {
                     quotes
                 });
                 self.received.records += quotes.iter().sum::<usize>() as u64;
-                tell_progress(made, self::made(books), books.len());
                 let due = books.iter().zip(wanted).filter(|(name, wanted)| *wanted && name.valued == Some(at));
                 due.filter_map(|(name, _)| Some((name.book.as_ref()?, at))).collect()
             }
@@ -255,16 +283,6 @@ impl Source {
 /// How many names have their quotes.
 fn made(books: &[Simulated]) -> usize {
     books.iter().filter(|name| name.book.is_some()).count()
-}
-
-/// Names of a large market between two lines of the log.
-const PROGRESS_STEP: usize = 600;
-
-/// Says how many of `all` names have their quotes, where it takes a while.
-fn tell_progress(before: usize, made: usize, all: usize) {
-    if all > PROGRESS_STEP && made > before && (made == all || made / PROGRESS_STEP > before / PROGRESS_STEP) {
-        tracing::info!("simulating {made} of {all} names");
-    }
 }
 
 /// The simulated market of the session of `now`, and its discount curve. Cheap at any size: names are listed and quoted

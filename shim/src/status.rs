@@ -75,6 +75,7 @@ struct Reading {
     expiries: usize,
     contracts: u64,
     pending: usize,
+    rough: usize,
     rss_bytes: Option<usize>,
 }
 
@@ -146,6 +147,7 @@ impl Status {
         json.optional("snapshot_age_s", started.then(|| format!("{:.3}", reading.age_s)));
         json.raw("underlyings", reading.underlyings);
         json.raw("pending", reading.pending);
+        json.raw("rough", reading.rough);
         json.raw("expiries", reading.expiries);
         json.raw("contracts", reading.contracts);
         json.raw("contracts_priced", facts.contracts_priced);
@@ -160,7 +162,7 @@ impl Status {
     pub fn write_prometheus(&self, snapshot: &Snapshot, out: &mut String) {
         let reading = self.read(snapshot);
         let facts = &reading.facts;
-        let gauges: [(&str, &str, f64); 12] = [
+        let gauges: [(&str, &str, f64); 13] = [
             ("uptime_seconds", "Time since the start", (self.uptime)().as_secs_f64()),
             ("simulated", "1 if the data are made up", f64::from(u8::from(self.simulated))),
             ("market_open", "1 while the market is in session", f64::from(u8::from(facts.market_open))),
@@ -168,6 +170,7 @@ impl Status {
             ("snapshot_age_seconds", "Age of the snapshot", reading.age_s),
             ("underlyings", "Underlyings in the snapshot", reading.underlyings as f64),
             ("underlyings_pending", "Underlyings without a snapshot yet", reading.pending as f64),
+            ("underlyings_rough", "Underlyings whose early exercise is known roughly only", reading.rough as f64),
             ("expiries", "Expiries (by root) in the snapshot", reading.expiries as f64),
             ("contracts", "Contracts in the snapshot", reading.contracts as f64),
             ("contracts_priced", "Contracts with Greeks", facts.contracts_priced as f64),
@@ -232,6 +235,7 @@ impl Status {
             expiries: chains.iter().map(|chain| chain.slices.len()).sum(),
             contracts: chains.iter().map(|chain| u64::from(chain.rows())).sum(),
             pending: snapshot.pending().len(),
+            rough: chains.iter().filter(|chain| chain.rough).count(),
             rss_bytes: memory_stats::memory_stats().map(|stats| stats.physical_mem),
         }
     }

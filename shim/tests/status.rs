@@ -23,7 +23,7 @@ fn health_says_all_that_the_design_lists() {
         json!({
             "status": "starting", "version": env!("CARGO_PKG_VERSION"), "uptime_s": 86400, "feed": "sim", "simulated": true,
             "market": "open", "snapshot_time": "2026-11-20T15:42:07.318-05:00", "snapshot_number": 7,
-            "snapshot_age_s": 1.5, "underlyings": 3, "pending": 1, "expiries": 7, "contracts": 52, "contracts_priced": 50,
+            "snapshot_age_s": 1.5, "underlyings": 3, "pending": 1, "rough": 1, "expiries": 7, "contracts": 52, "contracts_priced": 50,
             "pass": {"last_ms": 12.5, "p50_ms": 11.25, "max_ms": 40.0, "expiries": 7, "contracts": 50},
             "quotes": {"received": 1000, "dropped": {"crossed": 2, "stale": 3}}, "threads": 5,
         })
@@ -54,6 +54,7 @@ fn metrics_are_lines_that_prometheus_reads() {
     assert_eq!((got.status, got.content_type), (200, "text/plain; version=0.0.4; charset=utf-8"));
     for line in [
         "greeksd_contracts 52",
+        "greeksd_underlyings_rough 1",
         "greeksd_snapshot_age_seconds 1.5",
         "greeksd_quotes_received_total 1000",
         "greeksd_quotes_dropped{reason=\"crossed\"} 2",

@@ -6,7 +6,7 @@ use super::search::{Open, search};
 use super::searched::{Before, Said, Searched, key};
 use super::{Calibrated, Draft, Drop, SliceInput, SliceState};
 use crate::contract::{Right, Style};
-use crate::early::{BySigma, Early, Here, european};
+use crate::early::{BySigma, Early, Here, Source, european};
 use crate::kernel::black76::Horizon;
 use crate::kernel::dividends::Terms;
 use crate::kernel::implied::{Near, Sought, implied, implied_near};
@@ -45,13 +45,25 @@ pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, dra
             imply_sides(&Side { here, right, block, ladder, early, quotes }, sigma, &mut memory, out);
         }
     }
+    let rough = early.source == Source::Lattice;
+    if rough {
+        // a first look leaves the others out
+        let fwd = terms.fwd(carry.s);
+        open.retain(|o| {
+            (o.k - fwd.max(carry.s)) * o.right.phi() > 0.0 || (o.k - fwd.min(carry.s)) * o.right.phi() > 0.0
+        });
+    }
     if !open.is_empty() {
         out.searched = u32::try_from(open.len()).unwrap_or(u32::MAX);
         let columns = [&mut out.vol_mid, &mut out.vol_bid, &mut out.vol_ask];
-        search(&here, open, |open, vol| columns[open.which][open.row] = vol, found);
+        search((&here, !rough), open, |open, vol| columns[open.which][open.row] = vol, found);
         found.sort_unstable_by_key(Searched::key);
     }
     core::mem::swap(searched, found);
+    if rough {
+        // nothing of a rough pass may stand in for a search
+        searched.clear();
+    }
     for (row, &two_sided) in quotes.two_sided.iter().enumerate() {
         if two_sided {
             out.used[row] = out.vol_ask[row].is_finite() && out.vol_mid[row].is_finite();
@@ -99,11 +111,14 @@ fn imply_sides(side: &Side<'_>, sigma: &[f64], memory: &mut Memory<'_>, out: &mu
     let Side { here, right, block, ladder, early, quotes } = *side;
     let k = ladder.block(block);
     let premium = early.by_sigma(&here, right, block);
+    // what jets of a lattice give is taken for what it is
+    let rough = early.source == Source::Lattice;
     let mut find = |which: usize, column: &[f64], start: Block| {
         let price = ladder.gather(right, block, column);
         let near = imply_block(&here, right, (k, price, start), &premium);
         let allowed = near.sigma * Block::splat(ALLOWED.0) + (near.sigma - start).abs() * Block::splat(ALLOWED.1);
-        let sure = premium.doubt(near.sigma).le(allowed * near.vega);
+        let found = near.sigma.gt(Block::splat(0.0));
+        let sure = if rough { found } else { premium.doubt(near.sigma).le(allowed * near.vega) };
         let open = near.wanted & !sure;
         if !open.any() {
             return near.sigma;

@@ -33,11 +33,16 @@ pub(super) struct Open {
     pub(super) near: bool,
 }
 
-/// Looks for all of `open`; hands each volatility to `put`, NaN for none, and what the next pass may start from to `keep`.
-pub(super) fn search(here: &Here<'_>, open: &mut [Open], mut put: impl FnMut(&Open, f64), keep: &mut Vec<Searched>) {
+/// Looks for all of `open`, their early exercise looked at or not; hands each volatility to `put`, NaN for none, and what the next pass may start from to `keep`.
+pub(super) fn search(
+    (here, early): (&Here<'_>, bool),
+    open: &mut [Open],
+    mut put: impl FnMut(&Open, f64),
+    keep: &mut Vec<Searched>,
+) {
     open.sort_unstable_by_key(|o| (o.right, o.key));
     for of in open.chunk_by(|a, b| a.right == b.right) {
-        let american = here.style == Style::American;
+        let american = early && here.style == Style::American;
         let lattice = american.then(|| Lattice::new(here.terms, here.s, of[0].right, LAYERS));
         for some in of.chunks(BLOCK) {
             if some.len() <= Pack::<1>::N {

@@ -20,6 +20,11 @@ impl Free {
         Self { low: f64::INFINITY, high: f64::NEG_INFINITY }
     }
 
+    /// Every spot.
+    pub(super) fn everywhere() -> Self {
+        Self { low: f64::NEG_INFINITY, high: f64::INFINITY }
+    }
+
     /// From the boundaries of the lanes; where one is not known, from the value: the time value of a lane that waits
     /// vanishes like ½·gamma·distance², and a lane that is exercised is at least as far from its boundary as the next
     /// one that is exercised too.
@@ -32,7 +37,7 @@ impl Free {
         let payoff = (Block::splat(s) - k) * Block::splat(right.phi());
         let guessed = ((greeks.value - payoff) * Block::splat(2.0) / greeks.gamma).sqrt();
         let is = |lane: usize| exercised >> lane & 1 == 1;
-        let mut free = Self { low: f64::NEG_INFINITY, high: f64::INFINITY };
+        let mut free = Self::everywhere();
         for lane in 0..BLOCK {
             // exercise lies above the boundary of a call, and below that of a put
             let below = (right == Right::Call) == is(lane);

@@ -3,17 +3,20 @@
 //! Tables give the premium of a contract in a third to one microsecond. Between two passes a market moves little, and the
 //! premium is a small and smooth part of a value: so it is kept as [jets] taken at one or two anchors, block by
 //! block, and carried from there while the market stays near. The European part is always computed exactly. A block that
-//! the market has left, or whose exercise boundary has come near, is taken anew. Never: a quote, a curve.
+//! the market has left, or whose exercise boundary has come near, is taken anew. Before tables are asked for, jets come from lattices
+//! ([Source]). Never: a quote, a curve.
 
 mod around;
 mod free;
 mod jets;
 mod premium;
 mod pricers;
+mod rough;
 
 pub use around::BySigma;
 pub use premium::Later;
 pub use pricers::{VOL, european, span};
+pub use rough::Source;
 
 use crate::contract::{Right, Style};
 use crate::kernel::american::{Band, Counts};
@@ -24,6 +27,7 @@ use crate::kernel::lanes::{BLOCK, Block, Lanes};
 use crate::store::ladder::Ladder;
 use premium::{Place, Premium, Tables};
 use pricers::Pricers;
+use rough::Rough;
 
 /// How much dates may differ that are the same, years.
 const SAME_DATE: f64 = 1e-7;
@@ -44,6 +48,8 @@ pub struct Here<'a> {
 /// The premium of every strike of a slice, both rights.
 #[derive(Debug, Default)]
 pub struct Early {
+    /// Where jets are taken from.
+    pub source: Source,
     tables: Pricers,
     /// For the terms of the next trading day, where `tables` do not serve those.
     later: Pricers,
@@ -91,11 +97,17 @@ impl Early {
     ) -> usize {
         let mut taken = 0;
         let mut next = None;
+        let rough = (self.source == Source::Lattice).then(|| Rough::new(here, ladder, span(sigma)));
         for block in which {
             let (k, vols) = (ladder.block(block), Block::load(&sigma[block * BLOCK..]));
             for right in [Right::Call, Right::Put] {
                 let Some(place) = Place::new(here, right, k, vols) else { continue };
-                if self.blocks[right as usize][block].holds(&place) {
+                if self.blocks[right as usize][block].holds(&place, self.source) {
+                    continue;
+                }
+                if let Some(rough) = &rough {
+                    self.blocks[right as usize][block].take_roughly(&place, rough);
+                    taken += 1;
                     continue;
                 }
                 if taken == 0 {

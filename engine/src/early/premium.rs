@@ -10,7 +10,8 @@ use super::around::{Around, BySigma, NextSession};
 use super::free::Free;
 use super::jets::{Anchor, Jets, between, load, rounded};
 use super::pricers::nodes;
-use super::{Here, jets, plain};
+use super::rough::{Rough, Taken};
+use super::{Here, Source, jets, plain, rough};
 use crate::contract::Right;
 use crate::kernel::american::Pricer;
 use crate::kernel::black76::{Horizon, european_vol};
@@ -43,6 +44,7 @@ const SAME_DATE: f64 = 1e-7;
 /// The premium of one right of a block of strikes.
 #[derive(Clone, Debug)]
 pub(super) struct Premium {
+    source: Source,
     known: Known,
     around: Option<Box<Around>>,
     /// Lanes where exercising now is optimal.
@@ -155,12 +157,43 @@ impl<'a> Place<'a> {
 
 impl Premium {
     pub(super) fn unknown() -> Self {
-        Self { known: Known::Unknown, around: None, exercised: 0, free: Free::nowhere() }
+        Self { source: Source::Tables, known: Known::Unknown, around: None, exercised: 0, free: Free::nowhere() }
     }
 
-    /// Whether what is remembered holds at `place`.
-    pub(super) fn holds(&self, place: &Place<'_>) -> bool {
-        self.jets_hold(place) && self.around_holds(place)
+    /// Whether what is remembered holds at `place`; what lattices said does not where tables are asked for.
+    pub(super) fn holds(&self, place: &Place<'_>, source: Source) -> bool {
+        match (self.source, source) {
+            (Source::Lattice, Source::Tables) => false,
+            (Source::Lattice, Source::Lattice) => self.holds_roughly(place),
+            (Source::Tables, _) => self.jets_hold(place) && self.around_holds(place),
+        }
+    }
+
+    /// Jets from a lattice are rough anyway.
+    fn holds_roughly(&self, place: &Place<'_>) -> bool {
+        let at = match &self.known {
+            Known::Nothing(at) => at,
+            Known::One(jets) => &jets.at,
+            Known::Unknown | Known::Two(_) => return false,
+        };
+        place.still(at, rough::SIGMA_MOVE)
+            && place.near(at, rough::TIMES)
+            && place.away(at) <= rough::SPOT_MOVE * place.deviation
+    }
+
+    /// Takes everything anew from lattices.
+    pub(super) fn take_roughly(&mut self, place: &Place<'_>, rough: &Rough<'_>) {
+        let at = place.anchor(place.here.s);
+        let (taken, exercised, later_exercised) = rough.take(place.right, place.k, load(&at.sigma));
+        (self.source, self.exercised, self.free) = (Source::Lattice, exercised, Free::everywhere());
+        let Some(Taken { american, european, later, low, high }) = taken else {
+            (self.known, self.around) = (Known::Nothing(Box::new(at)), None);
+            return;
+        };
+        let now = difference(&vol_jet(&american), &vol_jet(&european));
+        let around = Around::new((at, place.here.step), &now, [low, high], Some((later, later_exercised)));
+        self.around = Some(Box::new(around));
+        self.known = Known::One(Box::new(Jets::new(at, &american, &european)));
     }
 
     fn jets_hold(&self, place: &Place<'_>) -> bool {
@@ -203,6 +236,9 @@ impl Premium {
 
     /// Takes anew what does not hold at `place`.
     pub(super) fn refresh(&mut self, place: &Place<'_>, tables: &Tables<'_>) {
+        if self.source == Source::Lattice {
+            *self = Self::unknown();
+        }
         if !self.jets_hold(place) {
             let kept = self.nearest(place);
             let pair = kept.and_then(|jets| self.paired(jets, place, tables));
@@ -355,13 +391,11 @@ fn premium_vol(right: Right, s: f64, terms: &Terms, pricer: &Pricer, k: Block, s
     let american = pricer.at(terms, s).vol_jet(k, sigma);
     let x = Block::splat(s - terms.a(0.0));
     let european = european_vol(right.phi(), &Horizon::from(terms), x, k, sigma);
-    let premium = VolJet {
-        value: american.value - european.value,
-        vega: american.vega - european.vega,
-        volga: american.volga - european.volga,
-        ultima: american.ultima - european.ultima,
-    };
-    (premium, american.value)
+    (difference(&american, &european), american.value)
+}
+
+fn difference(a: &VolJet<Block>, b: &VolJet<Block>) -> VolJet<Block> {
+    VolJet { value: a.value - b.value, vega: a.vega - b.vega, volga: a.volga - b.volga, ultima: a.ultima - b.ultima }
 }
 
 fn vol_jet(greeks: &Greeks<Block>) -> VolJet<Block> {
@@ -374,7 +408,7 @@ fn lambda(greeks: &Greeks<Block>, s: f64) -> Block {
 }
 
 /// The lanes whose value is what exercising now pays.
-fn lanes_at_intrinsic(right: Right, s: f64, k: Block, value: Block) -> u8 {
+pub(super) fn lanes_at_intrinsic(right: Right, s: f64, k: Block, value: Block) -> u8 {
     let payoff = (Block::splat(s) - k) * Block::splat(right.phi());
     let at = (value - payoff).abs().le(k * Block::splat(EXERCISED)) & payoff.gt(Block::splat(0.0));
     (0..BLOCK).fold(0, |bits, lane| bits | u8::from(at.lane(lane)) << lane)

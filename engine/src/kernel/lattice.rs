@@ -7,7 +7,14 @@
 //! the difference of the two is far better than either, and half the steps extrapolate away most of what is left.
 //! Values in discounted terms are martingales here, so nothing but exercise changes them far in or out of the money.
 //!
+//! [`Lattices`] gives every derivative of a premium. The two average the gain of exercise differently ([`Mean`]): the
+//! made-up market is valued by [`Lattice`], and stays what it was.
+//!
 //! Accuracy: `american_values_are_those_of_the_golden_files` (sim/value.rs), and `engine/tests/market.rs` by tier.
+
+mod jets;
+
+pub use jets::{Beside, Jets, Lattices};
 
 use super::dividends::Terms;
 use super::elementary::exp;
@@ -21,6 +28,8 @@ const NEAR: f64 = 4.0;
 const NEAR_PIECES: f64 = 4.0;
 /// Nodes that a near ex-date needs beyond those that the layers after it need.
 const WIDER: usize = 12;
+/// How much dates may differ that are the same, years.
+const SAME_DATE: f64 = 1e-9;
 /// The change of volatility, as a part of it, that the slope by the volatility is measured over.
 const BUMP: f64 = 0.01;
 
@@ -49,6 +58,17 @@ pub struct Premium<L: Lanes> {
     pub exercised: L::Mask,
 }
 
+/// How the gain of exercise is averaged over the cell of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mean {
+    /// From the slope across the cell: a little too high beside the boundary, which makes up for some of what is lost by
+    /// looking at layers only, and adds something where there is no premium.
+    Slope,
+    /// From the straight pieces to either neighbour: nothing where there is no premium, and more regular in the number of
+    /// layers.
+    Pieces,
+}
+
 /// Layers in time, the first of them now. Up to a first ex-date that is near, steps in time and space are shorter.
 #[derive(Debug)]
 struct Grid {
@@ -59,11 +79,14 @@ struct Grid {
     dt: (f64, f64),
     /// Nodes to either side of the middle one.
     half: usize,
+    mean: Mean,
 }
 
 /// One instant at which exercise is looked at.
 #[derive(Debug)]
 struct Layer {
+    /// Years from now.
+    t: f64,
     /// e^(−bt): takes X to its discounted mean.
     carried: f64,
     /// e^(−rt).
@@ -72,6 +95,8 @@ struct Layer {
     held: f64,
     /// Years to the next layer; 0 for the last.
     dt: f64,
+    /// Whether exercise can pay.
+    pays: bool,
 }
 
 /// Values on the nodes of the layer that was computed last.
@@ -89,7 +114,7 @@ impl Lattice {
     #[must_use]
     pub fn new(terms: &Terms, s: f64, right: Right, steps: usize) -> Self {
         let x = s - terms.a(0.0);
-        let grid = |parts: usize| Grid::new(terms, right, steps, parts);
+        let grid = |parts: usize| Grid::new(terms, right, (steps, parts), Mean::Slope);
         Self { phi: right.phi(), x, grids: [grid(2), grid(1)] }
     }
 
@@ -99,8 +124,9 @@ impl Lattice {
         if self.x.is_nan() || self.x <= 0.0 {
             return Premium { value: zero, slope: zero, curve: zero, vega: zero, exercised: zero.lt(zero) };
         }
-        let [fine, coarse] = [0, 1].map(|g| self.grids[g].walk(self.phi, self.x, k, sigma));
-        let wilder = self.grids[1].walk(self.phi, self.x, k, sigma * L::splat(1.0 + BUMP));
+        let root = |grid: &Grid, sigma: L| grid.root(&Contract::new(self.phi, self.x, k, sigma));
+        let [fine, coarse] = [0, 1].map(|g| root(&self.grids[g], sigma));
+        let wilder = root(&self.grids[1], sigma * L::splat(1.0 + BUMP));
         Premium {
             value: L::splat(2.0) * fine.value - coarse.value,
             slope: fine.slope,
@@ -121,7 +147,7 @@ struct Root<L: Lanes> {
 
 impl Grid {
     /// `parts` steps for each of `steps`/2 pieces of the term, more where ex-dates divide it.
-    fn new(terms: &Terms, right: Right, steps: usize, parts: usize) -> Self {
+    fn new(terms: &Terms, right: Right, (steps, parts): (usize, usize), mean: Mean) -> Self {
         let mut ends: Vec<f64> = terms.divs.iter().map(|d| d.t).filter(|&t| t > 0.0 && t < terms.t).collect();
         ends.push(terms.t);
         ends.dedup();
@@ -145,29 +171,44 @@ impl Grid {
         layers.push(Layer::new(terms, right, terms.t, 0.0));
         let near = if is_near { NEAR_PIECES as usize * parts } else { 0 };
         let half = (SPAN * (terms.t / (3.0 * longest)).sqrt()).ceil() as usize + 1;
-        Self { half: half.min(layers.len() - near + WIDER), layers, near, dt: (shortest, longest) }
+        Self { half: half.min(layers.len() - near + WIDER), layers, near, dt: (shortest, longest), mean }
     }
 
-    fn walk<L: Lanes>(&self, phi: f64, x: f64, k: L, sigma: L) -> Root<L> {
-        let contract = Contract { phi, x, phi_k: k * L::splat(phi), variance: sigma * sigma };
-        let space = contract.space(self.dt.1);
-        let mut nodes = Nodes::new(self, &contract, space);
+    /// Leaves out exercise between ex-dates, where waiting costs nothing.
+    fn exercise_at_dates_only(&mut self, terms: &Terms) {
+        let is_date = |t: f64| terms.divs.iter().any(|d| (d.t - t).abs() < SAME_DATE);
+        self.layers.iter_mut().for_each(|layer| layer.pays = is_date(layer.t));
+    }
+
+    /// What a walk back to now ends with, exercise now looked at.
+    fn root<L: Lanes>(&self, contract: &Contract<L>) -> Root<L> {
+        let mut nodes = self.waiting(contract, 1);
+        let now = &self.layers[0];
+        let (carried, paid) = contract.exercise(now);
+        nodes.exercise(self.mean, 1, carried, paid);
+        nodes.root(contract, now)
+    }
+
+    /// The values now if nothing is exercised now, up to `wide` nodes from the middle.
+    fn waiting<L: Lanes>(&self, contract: &Contract<L>, wide: usize) -> Nodes<L> {
+        let mut nodes = Nodes::new(self, contract, contract.space(self.dt.1));
         let last = self.layers.len() - 1;
-        if self.near == 0 {
-            nodes.walk(self, 0..last, 1, &contract);
-            return nodes.root(&contract, &self.layers[0]);
+        if self.near > 0 {
+            // the near ex-date itself is looked at on the finer nodes
+            let finest = self.near + wide;
+            let ratio = (self.dt.0 / self.dt.1).sqrt();
+            let wider = (finest as f64 * ratio).ceil() as usize + 2;
+            nodes.walk(self, self.near + 1..last, wider + 1, contract);
+            let at = &self.layers[self.near];
+            let (carried, paid) = contract.exercise(at);
+            nodes.back(wider.min(self.half), contract.weights(at.dt, nodes.up));
+            nodes = nodes.finer(finest, ratio, contract.space(self.dt.0), contract);
+            nodes.exercise(self.mean, finest, carried, paid);
         }
-        // the near ex-date itself is looked at on the finer nodes
-        let ratio = (self.dt.0 / self.dt.1).sqrt();
-        let wide = ((self.near + 1) as f64 * ratio).ceil() as usize + 2;
-        nodes.walk(self, self.near + 1..last, wide + 1, &contract);
-        let at = &self.layers[self.near];
-        let (carried, paid) = contract.exercise(at);
-        nodes.back(wide.min(self.half), contract.weights(at.dt, nodes.up));
-        let mut nodes = nodes.finer(self.near + 1, ratio, contract.space(self.dt.0), &contract);
-        nodes.exercise(self.near + 1, carried, paid);
-        nodes.walk(self, 0..self.near, 1, &contract);
-        nodes.root(&contract, &self.layers[0])
+        let last = if self.near > 0 { self.near } else { last };
+        nodes.walk(self, 1..last, wide + 1, contract);
+        nodes.back(wide.min(nodes.x.len() / 2), contract.weights(self.layers[0].dt, nodes.up));
+        nodes
     }
 }
 
@@ -180,6 +221,10 @@ struct Contract<L> {
 }
 
 impl<L: Lanes> Contract<L> {
+    fn new(phi: f64, x: f64, k: L, sigma: L) -> Self {
+        Self { phi, x, phi_k: k * L::splat(phi), variance: sigma * sigma }
+    }
+
     /// e^dx, the ratio of neighbouring nodes where the longest step takes `dt` years.
     fn space(&self, dt: f64) -> L {
         exp((self.variance * L::splat(3.0 * dt)).sqrt())
@@ -208,7 +253,7 @@ impl Layer {
         let collected = |at: f64| at > t || (at >= t && right == Right::Call);
         let held = terms.divs.iter().filter(|d| d.t <= terms.t && collected(d.t));
         let held = held.map(|d| d.amount * exp(-carry * (d.t - t))).sum();
-        Self { carried: exp(-terms.b * t), df: exp(-terms.r * t), held, dt }
+        Self { t, carried: exp(-terms.b * t), df: exp(-terms.r * t), held, dt, pays: true }
     }
 }
 
@@ -230,10 +275,10 @@ impl<L: Lanes> Nodes<L> {
         let (carried, paid) = contract.exercise(last);
         let nothing = vec![L::splat(0.0); x.len()];
         let mut nodes = Self { american: nothing.clone(), european: nothing, x, up };
-        nodes.exercise(grid.half, carried, paid - L::splat(contract.phi * last.held * last.df));
+        nodes.exercise(grid.mean, grid.half, carried, paid - L::splat(contract.phi * last.held * last.df));
         nodes.european.copy_from_slice(&nodes.american);
         if last.held > 0.0 {
-            nodes.exercise(grid.half, carried, paid);
+            nodes.exercise(grid.mean, grid.half, carried, paid);
         }
         nodes
     }
@@ -251,7 +296,9 @@ impl<L: Lanes> Nodes<L> {
             let (carried, paid) = contract.exercise(layer);
             let wide = (i - start + wide).min(half);
             self.back(wide, weights);
-            self.exercise(wide, carried, paid);
+            if layer.pays {
+                self.exercise(grid.mean, wide, carried, paid);
+            }
         }
     }
 
@@ -297,22 +344,49 @@ impl<L: Lanes> Nodes<L> {
     /// Exercise where it pays more than to wait, on the nodes up to `wide` from the middle. The gain is its mean over the
     /// cell of a node, so that it does not matter where between two nodes it begins.
     #[inline(always)]
-    fn exercise(&mut self, wide: usize, carried: L, paid: L) {
-        let (middle, zero, half) = (self.x.len() / 2, L::splat(0.0), L::splat(0.5));
+    fn exercise(&mut self, mean: Mean, wide: usize, carried: L, paid: L) {
+        match mean {
+            Mean::Slope => self.exercise_by(wide, carried, paid, |[before, here, after]| {
+                let (zero, half) = (L::splat(0.0), L::splat(0.5));
+                let slope = ((after - before) * half).abs();
+                let gain = here.max(zero);
+                if !here.abs().lt(slope * half).any() {
+                    return gain;
+                }
+                let reach = (here + slope * half).max(zero);
+                let mean = reach * reach / (slope + slope).max(L::splat(f64::MIN_POSITIVE));
+                L::select((slope * half).le(here), here, mean)
+            }),
+            Mean::Pieces => self.exercise_by(wide, carried, paid, |[before, here, after]| {
+                let (zero, half) = (L::splat(0.0), L::splat(0.5));
+                let gain = here.max(zero);
+                let crossed = (before * here).lt(zero) | (here * after).lt(zero);
+                if !crossed.any() {
+                    return gain;
+                }
+                // ∫max(v, 0)dv from half way to `end` up to here, over the way between
+                let (square, least) = (gain * gain, gain.mul_add(L::splat(1e-9), L::splat(f64::MIN_POSITIVE)));
+                let part = |end: L| {
+                    let half_way = ((end + here) * half).max(zero);
+                    half_way.neg_mul_add(half_way, square).abs() / (here - end).abs().max(least)
+                };
+                L::select(crossed, (part(before) + part(after)) * half, gain)
+            }),
+        }
+    }
+
+    /// Adds the `gain` of exercise to the nodes up to `wide` from the middle, given what exercise pays more than to wait
+    /// there and at the neighbours.
+    #[inline(always)]
+    fn exercise_by(&mut self, wide: usize, carried: L, paid: L, gain: impl Fn([L; 3]) -> L) {
+        let middle = self.x.len() / 2;
         let (first, last) = (middle - wide, middle + wide);
         let (x, a) = (&self.x[..=last], &mut self.american[..=last]);
         let mut here = x[first].mul_add(carried, paid) - a[first];
         let mut before = here;
         for j in first..=last {
             let after = if j < last { x[j + 1].mul_add(carried, paid) - a[j + 1] } else { here };
-            let slope = ((after - before) * half).abs();
-            let mut gain = here.max(zero);
-            if here.abs().lt(slope * half).any() {
-                let reach = (here + slope * half).max(zero);
-                let mean = reach * reach / (slope + slope).max(L::splat(f64::MIN_POSITIVE));
-                gain = L::select((slope * half).le(here), here, mean);
-            }
-            a[j] += gain;
+            a[j] += gain([before, here, after]);
             (before, here) = (here, after);
         }
     }

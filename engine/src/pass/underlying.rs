@@ -3,14 +3,14 @@
 //! Pure: the same book, instant and calendar give the same chain. What [`ChainState`] carries from one pass to the next
 //! saves work; the numbers do not depend on it beyond the tolerances of the solvers. Never: a formula.
 
-use super::Market;
+use super::{Depth, Market};
 use crate::calendar::{Calendar, days_between, years_between};
 use crate::calibrate::borrow::Steadied;
 use crate::calibrate::forward::Parity;
 use crate::calibrate::implied::imply_vols;
 use crate::calibrate::{self, Calibrated, Draft, Drop, SliceInput, SliceState};
 use crate::contract::{Right, Symbol};
-use crate::early::Here;
+use crate::early::{Here, Source};
 use crate::kernel::american::Counts;
 use crate::kernel::dividends::Dividend;
 use crate::kernel::lanes::{BLOCK, Lanes};
@@ -116,7 +116,7 @@ impl ChainState {
 
 /// The chain of `book` at the instant `at`.
 pub(super) fn compute(
-    market: Market<'_>,
+    (market, depth): (Market<'_>, Depth),
     book: &Book,
     at: Timestamp,
     state: &mut ChainState,
@@ -127,6 +127,12 @@ pub(super) fn compute(
     let Room { desks, parity, prior, steadied, fitter } = room;
     let n = prepare(market, book, at, state, desks);
     let desks = &mut desks[..n];
+    for desk in &mut *desks {
+        desk.state.early.source = match depth {
+            Depth::Rough => Source::Lattice,
+            Depth::Full => Source::Tables,
+        };
+    }
     let wide = desks.iter().map(|desk| book.slices[desk.place].rows()).sum::<usize>() > ALONE;
     let step = years_between(at, market.calendar.next_trading_day(at));
 
@@ -146,7 +152,7 @@ pub(super) fn compute(
     let known = &*state.prior;
     side_by_side(desks, wide, |i, desk| desk.publish(book, step, &curves[i], (before, known)));
 
-    let (chain, report) = assemble(book, at, desks, curves);
+    let (chain, report) = assemble(book, (at, depth), desks, curves);
     let slices = &book.slices;
     let kept = |desk: &mut Desk| Kept {
         root: slices[desk.place].root,
@@ -335,7 +341,7 @@ fn iv_errors(slice: &BookSlice, columns: &mut Columns) {
 }
 
 /// Slices side by side, in the book's order.
-fn assemble(book: &Book, at: Timestamp, desks: &[Desk], curves: &[Curve]) -> (Chain, ChainReport) {
+fn assemble(book: &Book, (at, depth): (Timestamp, Depth), desks: &[Desk], curves: &[Curve]) -> (Chain, ChainReport) {
     let parts: Vec<&Columns> = desks.iter().map(|desk| &desk.columns).collect();
     let rows = |desk: &Desk| book.slices[desk.place].rows();
     let n_rows = desks.iter().map(rows).sum();
@@ -343,6 +349,7 @@ fn assemble(book: &Book, at: Timestamp, desks: &[Desk], curves: &[Curve]) -> (Ch
         underlying: book.underlying,
         spot: book.spot,
         valued_at: at,
+        rough: depth == Depth::Rough,
         slices: Vec::with_capacity(desks.len()),
         strike_milli: Vec::with_capacity(n_rows),
         right: Vec::with_capacity(n_rows),

@@ -47,6 +47,7 @@ pub fn chain(underlying: &str, spot: f64, listings: &[Listing]) -> Arc<Chain> {
         underlying: symbol(underlying),
         spot,
         valued_at: NOW,
+        rough: underlying == "ACME",
         slices: Vec::new(),
         strike_milli: Vec::new(),
         right: Vec::new(),

@@ -82,6 +82,12 @@ pub enum Refit {
     Built,
 }
 
+/// Whether no American option of a band is worth exercising early, or only now.
+#[must_use]
+pub fn never_exercised(right: Right, terms: &Terms, band: &Band) -> bool {
+    class(right, terms, band, LOST) == Class::European
+}
+
 /// How a [`Pricer`] values its contracts.
 #[derive(Debug)]
 enum Method {

@@ -1,0 +1,174 @@
+//! Jets from lattices instead of tables: good to about 1e-4 of a price, and there at once. A cold start begins with
+//! them. Never: a table.
+
+use super::premium::lanes_at_intrinsic;
+use super::{Here, plain};
+use crate::contract::Right;
+use crate::kernel::american::{Band, never_exercised};
+use crate::kernel::black76::{Horizon, european, european_vol};
+use crate::kernel::dividends::Terms;
+use crate::kernel::greeks::{Greeks, Jet, Market, VolJet, exercised, finish};
+use crate::kernel::lanes::{Block, Lanes, Mask};
+use crate::kernel::lattice::{Jets, Lattice, Lattices};
+use crate::store::ladder::Ladder;
+use core::cell::OnceCell;
+
+/// Layers of the lattices.
+const LAYERS: usize = 60;
+/// A volatility may move by this part of itself before jets from a lattice are taken anew: from the quotes of single
+/// strikes to the curve through them.
+pub(super) const SIGMA_MOVE: f64 = 0.05;
+/// The spot may move by this part of a standard deviation to expiry.
+pub(super) const SPOT_MOVE: f64 = 0.02;
+/// Time and rates may move so many times as far as for jets from tables.
+pub(super) const TIMES: f64 = 5.0;
+/// The next trading day is a small step for an expiry so many times as far away: a series of second order reaches it.
+const FAR_OFF: f64 = 6.0;
+
+/// Where jets are taken from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Source {
+    /// Lattices: at once, about 1e-4 of a price.
+    Lattice,
+    /// Tables: within the tolerances, but they must be built first.
+    #[default]
+    Tables,
+}
+
+/// American and European Greeks of a block, and the premium elsewhere.
+pub(super) struct Taken {
+    pub(super) american: Greeks<Block>,
+    pub(super) european: Greeks<Block>,
+    /// On the next trading day.
+    pub(super) later: VolJet<Block>,
+    /// At two other volatilities.
+    pub(super) low: (Block, VolJet<Block>),
+    pub(super) high: (Block, VolJet<Block>),
+}
+
+/// The lattices of both rights of a slice at one place, made when they are first needed.
+pub(super) struct Rough<'a> {
+    here: &'a Here<'a>,
+    sides: [Side; 2],
+    /// Spot and terms on the next trading day.
+    next: Option<(f64, Terms)>,
+    /// Whether those are near enough for a series.
+    near: bool,
+}
+
+/// One right.
+#[derive(Default)]
+struct Side {
+    never: bool,
+    now: OnceCell<Option<Lattices>>,
+    next: OnceCell<Lattice>,
+}
+
+impl<'a> Rough<'a> {
+    /// The lattices at `here`, for the strikes of a ladder and the volatilities `sigma`.
+    pub(super) fn new(here: &'a Here<'a>, ladder: &Ladder, sigma: (f64, f64)) -> Self {
+        let k = ladder.strikes();
+        let band = Band { k: (k.first().copied().unwrap_or(1.0), k.last().copied().unwrap_or(1.0)), sigma };
+        let sides = [Right::Call, Right::Put]
+            .map(|right| Side { never: never_exercised(right, here.terms, &band), ..Side::default() });
+        let next = here.next_session();
+        let goes_ex = here.terms.divs.first().is_some_and(|d| d.t <= here.step);
+        Self { here, sides, next, near: !goes_ex && here.terms.t > FAR_OFF * here.step }
+    }
+
+    /// What a block's jets are made of, the lanes exercised now and those on the next trading day; no jets where there
+    /// is no premium.
+    pub(super) fn take(&self, right: Right, k: Block, sigma: Block) -> (Option<Taken>, u8, u8) {
+        let Here { s, terms, .. } = *self.here;
+        let (phi, side) = (right.phi(), &self.sides[right as usize]);
+        let lattices = || side.now.get_or_init(|| Lattices::new(terms, s, right, LAYERS)).as_ref();
+        let european_now = plain(right, self.here, k, sigma);
+        let payoff = (Block::splat(s) - k) * Block::splat(phi);
+        let found = match lattices().filter(|l| !side.never && !l.is_negligible(k, sigma)) {
+            Some(lattices) => lattices.jets(k, sigma),
+            None => {
+                // borrowed stock far in the money: worth no more than now
+                let now = european_now.value.lt(payoff) & Block::splat(0.0).lt(payoff);
+                if !now.any() {
+                    return (None, 0, 0);
+                }
+                Jets::none(sigma, now)
+            }
+        };
+        let market = Market::new(terms, s);
+        let horizon = Horizon::from(terms);
+        let x = Block::splat(market.x);
+        let waiting = finish(&sum(&european(phi, &horizon, x, k, sigma), &found.jet), &market, sigma);
+        let now = found.exercised | waiting.value.le(payoff);
+        let american = Greeks::select(now, &exercised(phi, s, k, [waiting.d1, waiting.d2]), &waiting);
+        let [low, high] = found.beside.map(|b| {
+            let european = european_vol(phi, &horizon, x, k, b.sigma);
+            let exercised = b.exercised | (european.value + b.value).le(payoff);
+            (b.sigma, pick(exercised, &less(payoff, &european), b.value, b.vega))
+        });
+        let bits = lanes_at_intrinsic(right, s, k, american.value);
+        let (later, later_bits) = self.later(right, k, sigma, (&american, &european_now, bits));
+        (Some(Taken { american, european: european_now, later, low, high }), bits, later_bits)
+    }
+
+    /// The premium on the next trading day and the lanes that are exercised then.
+    fn later(
+        &self,
+        right: Right,
+        k: Block,
+        sigma: Block,
+        (american, plain, bits): (&Greeks<Block>, &Greeks<Block>, u8),
+    ) -> (VolJet<Block>, u8) {
+        let c = |v: f64| Block::splat(v);
+        let none = (american.value - plain.value, american.vega - plain.vega);
+        let Some((s, next)) = &self.next else { return (straight(none.0, none.1), 0) };
+        if self.near {
+            let Here { s, terms, step, .. } = *self.here;
+            let (drift, x) = ((terms.r - terms.b) * s, s - terms.a(0.0));
+            let half = sigma * sigma * c(0.5 * x * x);
+            let [theta, charm, color] =
+                [american.theta - plain.theta, american.charm - plain.charm, american.color - plain.color];
+            let bend = c(terms.r) * theta - c(drift) * charm - half * color;
+            let value = none.0 + c(step) * (theta + c(0.5 * step) * bend);
+            return (straight(value, none.1 + c(step) * (american.veta - plain.veta)), bits);
+        }
+        let lattice = self.sides[right as usize].next.get_or_init(|| Lattice::new(next, *s, right, LAYERS));
+        let phi = right.phi();
+        let european = european_vol(phi, &Horizon::from(next), c(*s - next.a(0.0)), k, sigma);
+        let payoff = (c(*s) - k) * c(phi);
+        let found = lattice.premium(k, sigma);
+        let exercised = found.exercised | (european.value + found.value).le(payoff);
+        let premium = pick(exercised, &less(payoff, &european), found.value.max(c(0.0)), found.vega);
+        (premium, lanes_at_intrinsic(right, *s, k, european.value + premium.value))
+    }
+}
+
+/// A European option's derivatives and those of a premium.
+fn sum(a: &Jet<Block>, b: &Jet<Block>) -> Jet<Block> {
+    Jet {
+        v: a.v + b.v,
+        x: core::array::from_fn(|i| a.x[i] + b.x[i]),
+        sigma: core::array::from_fn(|i| a.sigma[i] + b.sigma[i]),
+        x_sigma: a.x_sigma + b.x_sigma,
+        xx_sigma: a.xx_sigma + b.xx_sigma,
+        r: a.r + b.r,
+        r_sigma: a.r_sigma + b.r_sigma,
+        b: a.b + b.b,
+        k: core::array::from_fn(|i| a.k[i] + b.k[i]),
+        d: a.d,
+    }
+}
+
+/// What exercise pays more than the European value.
+fn less(payoff: Block, european: &VolJet<Block>) -> VolJet<Block> {
+    straight(payoff - european.value, -european.vega)
+}
+
+fn straight(value: Block, vega: Block) -> VolJet<Block> {
+    let zero = Block::splat(0.0);
+    VolJet { value, vega, volga: zero, ultima: zero }
+}
+
+fn pick(now: <Block as Lanes>::Mask, exercised: &VolJet<Block>, value: Block, vega: Block) -> VolJet<Block> {
+    VolJet::select(now, exercised, &straight(value, vega))
+}

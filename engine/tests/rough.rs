@@ -1,0 +1,151 @@
+//! Early exercise from lattices, as a cold start takes it first: how rough is it?
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // test code
+
+mod rows;
+
+use engine::contract::{Right, Style};
+use engine::early::{Early, Here, Source, plain};
+use engine::kernel::american::Counts;
+use engine::kernel::dividends::Terms;
+use engine::kernel::greeks::Greeks;
+use engine::kernel::lanes::{Block, Lanes};
+use engine::store::ladder::Ladder;
+use rows::Row;
+use std::collections::BTreeMap;
+
+const STEP: f64 = 1.0 / 365.0;
+
+/// The Greeks of a row from lattices.
+fn greeks(row: &Row) -> Greeks<Block> {
+    let strike_milli = [(row.k * 1000.0).round() as u32; 2];
+    let ladder = Ladder::new(&strike_milli, &[Right::Call, Right::Put]);
+    let here = Here { style: Style::American, s: row.s, terms: &row.terms, step: STEP };
+    let mut early = Early::default();
+    early.source = Source::Lattice;
+    early.prepare(&ladder, &row.terms);
+    let sigma = vec![row.sigma.unwrap(); ladder.strikes().len()];
+    early.refresh(&here, &ladder, &sigma, 0..1);
+    let (k, sigma) = (ladder.block(0), Block::splat(sigma[0]));
+    let mut greeks = plain(row.right, &here, k, sigma);
+    early.add(&here, (row.right, 0), (k, sigma), &mut greeks);
+    greeks
+}
+
+/// Value by name in the units of golden/, and its size at the money.
+fn values(g: &Greeks<Block>, row: &Row) -> [(&'static str, Block, f64); 18] {
+    let (s, k, t, sigma) = (row.s, row.k, row.terms.t, row.sigma.unwrap());
+    let c = |x: f64| Block::splat(x);
+    let width = sigma * t.sqrt();
+    let (gamma, vega) = (0.4 / (s * width), 0.4 * s * t.sqrt());
+    [
+        ("price", g.value, s),
+        ("delta", g.delta, 1.0),
+        ("gamma", g.gamma, gamma),
+        ("speed", g.speed, gamma / (s * width)),
+        ("vega", g.vega * c(0.01), vega / 100.0),
+        ("volga", g.volga, vega / sigma),
+        ("ultima", g.ultima, vega / (sigma * sigma)),
+        ("vanna", g.vanna, 0.4 / sigma),
+        ("zomma", g.zomma, gamma / sigma),
+        ("theta", g.theta * c(1.0 / 365.0), 0.2 * s * sigma / t.sqrt() / 365.0),
+        ("charm", g.charm, 0.2 / t),
+        ("color", g.color, gamma / (2.0 * t)),
+        ("veta", g.veta, vega / (2.0 * t)),
+        ("rho", g.rho * c(0.01), k * t / 100.0),
+        ("vera", g.vera, k * t * t.sqrt()),
+        ("epsilon", g.epsilon * c(0.01), s * t / 100.0),
+        ("dual_delta", g.dual_delta, 1.0),
+        ("dual_gamma", g.dual_gamma, gamma),
+    ]
+}
+
+/// Errors of price relative to the greater of value and 5 % of the spot, of delta and dual_delta absolute, of the others
+/// relative to the greater of the value and 5 % of its size at the money.
+fn errors(file: &str) -> BTreeMap<&'static str, Vec<(f64, String)>> {
+    let mut errors: BTreeMap<&str, Vec<(f64, String)>> = BTreeMap::new();
+    for row in rows::read(file) {
+        for (name, got, size) in values(&greeks(&row), &row) {
+            let Some(want) = row.get(name) else { continue };
+            let doubt = row.get(&format!("{name}_err")).unwrap_or(0.0);
+            let scale = match name {
+                "delta" | "dual_delta" => 1.0,
+                _ => want.abs().max(0.05 * size),
+            };
+            let off = ((got.lane(0) - want).abs() - 2.0 * doubt).max(0.0) / scale;
+            assert!(off.is_finite(), "{} {name}", row.id);
+            errors.entry(name).or_default().push((off, row.id.clone()));
+        }
+    }
+    errors
+}
+
+/// What the median, nine in ten and 99 in a hundred contracts may be off by.
+const BOUNDS: [(&str, [[f64; 3]; 2]); 6] = [
+    //          without dividends        with
+    ("price", [[1e-5, 4e-4, 5e-3], [6e-5, 7e-4, 4e-3]]),
+    ("delta", [[1e-5, 3e-4, 1e-2], [1e-4, 7e-4, 8e-3]]),
+    ("gamma", [[1e-4, 4e-3, 2e-1], [1e-3, 2e-2, 5e-1]]),
+    ("vega", [[1e-4, 8e-3, 2e-1], [4e-3, 2e-1, 6e-1]]),
+    ("theta", [[1e-4, 5e-3, 9e-1], [1e-3, 2e-2, 3e-1]]),
+    ("rho", [[1e-3, 4e-2, 2e-1], [8e-3, 6e-2, 8e-1]]),
+];
+
+#[test]
+fn lattices_are_good_enough_for_a_first_look() {
+    for (kind, file) in ["american_nodiv.csv", "american_div.csv"].into_iter().enumerate() {
+        println!("{file}: p50, p90, p99, worst");
+        for (name, mut errors) in errors(file) {
+            errors.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let at = |p: f64| errors[((errors.len() - 1) as f64 * p) as usize].0;
+            let (worst, id) = &errors[errors.len() - 1];
+            let seen = [at(0.5), at(0.9), at(0.99)];
+            println!("{name:>10} {:8.1e} {:8.1e} {:8.1e} {worst:8.1e} {id}", seen[0], seen[1], seen[2]);
+            let Some((_, bounds)) = BOUNDS.iter().find(|(bound, _)| *bound == name) else { continue };
+            for (seen, bound) in seen.iter().zip(bounds[kind]) {
+                assert!(*seen <= bound, "{file} {name}: {seen:.1e} where {bound:.0e} is allowed");
+            }
+        }
+    }
+}
+
+/// A call that is never worth exercising, and a put deep in the money that is exercised at once.
+#[test]
+fn certain_cases_need_no_lattice() {
+    let terms = Terms { t: 0.5, r: 0.04, b: 0.0, divs: Vec::new() };
+    let ladder = Ladder::new(&[150_000; 2], &[Right::Call, Right::Put]);
+    let here = Here { style: Style::American, s: 100.0, terms: &terms, step: STEP };
+    let mut early = Early::default();
+    early.source = Source::Lattice;
+    early.prepare(&ladder, &terms);
+    let (k, sigma) = (ladder.block(0), Block::splat(0.2));
+    early.refresh(&here, &ladder, &[0.2; 8], 0..1);
+    let value = |right: Right| {
+        let mut greeks = plain(right, &here, k, sigma);
+        early.add(&here, (right, 0), (k, sigma), &mut greeks);
+        [greeks.value.lane(0), greeks.delta.lane(0), greeks.theta.lane(0)]
+    };
+    let european = plain(Right::Call, &here, k, sigma);
+    assert_eq!(value(Right::Call)[0].to_bits(), european.value.lane(0).to_bits());
+    assert_eq!(value(Right::Put).map(f64::to_bits), [50.0f64, -1.0, 0.0].map(f64::to_bits));
+}
+
+/// Jets from a lattice serve rough passes until the market moves, and none that may use tables.
+#[test]
+fn tables_take_over_from_lattices() {
+    let terms = Terms { t: 0.5, r: 0.04, b: 0.0, divs: Vec::new() };
+    let strike_milli: Vec<u32> = (14..26).map(|i| i * 5_000).collect();
+    let ladder = Ladder::new(&strike_milli, &[Right::Put; 12]);
+    let here = Here { style: Style::American, s: 100.0, terms: &terms, step: STEP };
+    let mut early = Early::default();
+    early.prepare(&ladder, &terms);
+    let mut taken = |source: Source, sigma: f64| {
+        early.source = source;
+        (early.refresh(&here, &ladder, &[sigma; 16], 0..2), early.tables() != Counts::default())
+    };
+    assert_eq!(taken(Source::Lattice, 0.3), (4, false), "two rights of two blocks, and no table");
+    assert_eq!(taken(Source::Lattice, 0.309), (0, false), "a volatility nearby");
+    assert_eq!(taken(Source::Lattice, 0.33), (4, false), "one further off");
+    assert_eq!(taken(Source::Tables, 0.33), (4, true));
+    assert_eq!(taken(Source::Tables, 0.33), (0, true));
+    assert_eq!(taken(Source::Lattice, 0.33), (0, true), "what is better stays");
+}

@@ -1,0 +1,43 @@
+//! A large market at its start: every name roughly first, then fully.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use arc_swap::ArcSwap;
+use engine::calendar::Calendar;
+use engine::pass::Passes;
+use engine::snapshot::Snapshot;
+use jiff::Timestamp;
+use shim::daemon::{Clock, Daemon};
+use shim::source::{FeedSpec, Source};
+use shim::status::Status;
+use std::cell::Cell;
+use std::sync::Arc;
+use std::time::Duration;
+
+const NOW: Timestamp = Timestamp::constant(1_795_207_320, 0);
+
+#[test]
+fn a_large_market_is_whole_before_it_is_accurate() {
+    let source = Source::open(&FeedSpec::parse("sim:full,scale=0.2").unwrap(), NOW, Some(NOW)).unwrap();
+    let names = source.underlyings();
+    let market = Arc::new(ArcSwap::from_pointee(Snapshot::empty(names.iter().copied().collect())));
+    let zone = Calendar::embedded().zone().clone();
+    let status = Status::new("sim".to_owned(), true, 2, Box::new(|| NOW), Box::new(|| Duration::ZERO), zone);
+    let status = Arc::new(status);
+    let passes = Passes::new(2, |_| ()).unwrap();
+    let mut daemon = Daemon::new(source, passes, Clock::Fixed(NOW), Arc::clone(&market), Arc::clone(&status));
+
+    assert!(daemon.turn(&|| false), "the first turn publishes every name");
+    let first = market.load_full();
+    assert!(first.pending().is_empty() && first.chains().len() == names.len());
+    assert!(first.chains().iter().all(|chain| chain.rough));
+    assert!(status.health_json(&first).contains(&format!("\"rough\":{}", names.len())));
+
+    // no quote is new, and all the same the names come again
+    let portions = Cell::new(0);
+    daemon.turn(&|| portions.replace(portions.get() + 1) >= 3);
+    let second = market.load_full();
+    let fine = second.chains().iter().filter(|chain| !chain.rough).count();
+    assert!(fine > 0 && fine < names.len(), "{fine} of {} names after three portions", names.len());
+    assert!(second.pending().is_empty() && second.number > first.number);
+    assert!(status.health_json(&second).contains(&format!("\"rough\":{}", names.len() - fine)));
+}
