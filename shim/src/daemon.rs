@@ -28,7 +28,7 @@ const ROUGH_ABOVE: usize = 100_000;
 /// What a contract costs whose early exercise has been looked at roughly only, against one that is known.
 const FIRST_FULL: u32 = 10;
 /// What a name without a chain counts for in a portion: roughly, and at full accuracy.
-const COLD_NAME: (u32, u32) = (PORTION / 5, PORTION / 2);
+const COLD_NAME: (u32, u32) = (PORTION / 10, PORTION / 2);
 /// Passes whose duration the median is taken of.
 const PASSES_KEPT: usize = 101;
 
