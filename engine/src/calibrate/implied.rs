@@ -23,7 +23,7 @@ const UNKNOWN: f64 = 0.3;
 
 /// Implied volatilities of a slice on its carry, into `draft.out`.
 pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, draft: &mut Draft) {
-    let Draft { terms, quotes, out, found, open, .. } = draft;
+    let Draft { terms, quotes, out, found, open, refreshed, .. } = draft;
     state.last = Some((carry.fwd, carry.b));
     out.begin(carry, quotes);
     terms.b = carry.b;
@@ -35,7 +35,7 @@ pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, dra
     let here = Here { style: input.style, s: carry.s, terms, step: input.step };
     if input.style == Style::American {
         early.prepare(ladder, terms);
-        early.refresh(&here, ladder, sigma, 0..ladder.blocks());
+        *refreshed += early.refresh(&here, ladder, sigma, 0..ladder.blocks());
     }
     let mut memory = Memory { before: Before::new(searched), now: found, open };
     memory.now.clear();

@@ -142,6 +142,8 @@ pub struct Draft {
     sorted: Vec<(f64, f64)>,
     found: Vec<Searched>,
     open: Vec<search::Open>,
+    /// Blocks whose early exercise was taken anew on the way.
+    pub refreshed: usize,
     /// The result.
     pub out: Calibrated,
 }
@@ -157,6 +159,7 @@ impl Draft {
 /// Step 1, each slice alone: clean, and a first forward.
 pub fn look(input: &SliceInput, state: &mut SliceState, draft: &mut Draft) {
     state.list(input);
+    draft.refreshed = 0;
     draft.terms.t = input.t;
     draft.terms.r = input.r;
     draft.terms.b = 0.0;

@@ -64,7 +64,7 @@ pub(super) fn refine_forward(input: &SliceInput, carry: &Carry, state: &mut Slic
     }
     let SliceState { ladder, early, sigma, shift, last: before, .. } = state;
     let prior = before.map_or(f64::NAN, |(_, b)| b);
-    let Draft { terms, quotes, pairs, premium: room, sorted, .. } = draft;
+    let Draft { terms, quotes, pairs, premium: room, sorted, refreshed, .. } = draft;
     let df = terms.df();
     let width = rough.sd * rough.fwd;
     let blocks = near_blocks(ladder, rough.fwd, rough.sd);
@@ -80,7 +80,7 @@ pub(super) fn refine_forward(input: &SliceInput, carry: &Carry, state: &mut Slic
     for _ in 0..ROUNDS {
         let look = NearMoney { input, carry, prior, quotes, ladder, sigma, blocks: blocks.clone() };
         if !new {
-            early.refresh(&look.here_before(fwd, terms), ladder, sigma, blocks.clone());
+            *refreshed += early.refresh(&look.here_before(fwd, terms), ladder, sigma, blocks.clone());
         }
         let early = (!new).then_some(&*early);
         look.gaps(fwd, terms, early, [&mut room.gaps, &mut room.vols]);

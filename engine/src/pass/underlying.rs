@@ -362,7 +362,8 @@ fn assemble(book: &Book, (at, depth): (Timestamp, Depth), desks: &[Desk], curves
         chain.right.extend_from_slice(&slice.right);
         chain.slices.push(slice_of(slice, desk, start..chain.rows(), at));
         report.priced += desk.valued.priced;
-        report.refreshed += desk.valued.refreshed;
+        let refreshed = desk.draft.refreshed + desk.valued.refreshed;
+        report.refreshed += u32::try_from(refreshed).unwrap_or(u32::MAX);
         report.searched += desk.draft.out.searched;
         report.tables += desk.state.early.tables();
         for (sum, n) in report.dropped.iter_mut().zip(desk.draft.out.dropped) {

@@ -28,7 +28,7 @@ pub struct Valued {
     /// Rows with Greeks.
     pub priced: u32,
     /// Blocks whose early exercise had to be taken from the tables.
-    pub refreshed: u32,
+    pub refreshed: usize,
 }
 
 /// Fills the columns of a slice with everything that depends on `svc_vol`.
@@ -40,8 +40,7 @@ pub fn value_slice(slice: SlicePrice<'_>, columns: &mut Columns) -> Valued {
     let american = here.style == Style::American;
     let mut valued = Valued::default();
     if american {
-        let blocks = early.refresh(&here, ladder, sigma, 0..ladder.blocks());
-        valued.refreshed = u32::try_from(blocks).unwrap_or(u32::MAX);
+        valued.refreshed = early.refresh(&here, ladder, sigma, 0..ladder.blocks());
     }
     let (next_spot, next_horizon) = (here.next_spot(), here.next_horizon());
     for block in 0..ladder.blocks() {
