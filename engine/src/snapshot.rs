@@ -31,12 +31,15 @@ impl Snapshot {
         chains.sort_by_key(|c| c.underlying);
         pending.sort_unstable();
         let time = chains.iter().map(|c| c.valued_at).max().unwrap_or(Timestamp::UNIX_EPOCH);
-        let of = |(i, chain): (u32, &Arc<Chain>)| {
-            let mut roots: Vec<(Symbol, u32)> = chain.slices.iter().map(|s| (s.root, i)).collect();
-            roots.dedup();
-            roots
-        };
-        let mut roots: Vec<(Symbol, u32)> = (0u32..).zip(&chains).flat_map(of).collect();
+        let mut roots: Vec<(Symbol, u32)> = Vec::with_capacity(chains.len());
+        for (i, chain) in (0u32..).zip(&chains) {
+            for slice in &chain.slices {
+                // a chain lists a root many times, mostly one after the other
+                if roots.last() != Some(&(slice.root, i)) {
+                    roots.push((slice.root, i));
+                }
+            }
+        }
         roots.sort_unstable();
         roots.dedup();
         Self { number, time, chains, roots, pending }

@@ -19,8 +19,10 @@ use std::time::{Duration, Instant};
 
 /// While chains are computed for the first time, finished ones are published at least this often.
 const FIRST_PUBLISH: Duration = Duration::from_millis(250);
+/// While a pass runs, its counts are brought up to date at most this often: they are sums over all names.
+const REPORT_EVERY: Duration = Duration::from_millis(250);
 /// Contracts that are computed between two looks at the feed, for each thread: some 40 ms.
-const PORTION: u32 = 12_000;
+const PORTION: u32 = 30_000;
 /// Above so many contracts without a chain, every name is looked at roughly first. At full accuracy a contract costs
 /// ten times as much the first time as roughly: so many take some ten seconds, and a market below that is better at full
 /// accuracy at once.
@@ -149,7 +151,7 @@ impl Daemon {
     ) {
         let mut waiting: BTreeSet<Symbol> = stale.iter().copied().collect();
         let mut queue: VecDeque<Symbol> = stale.into();
-        let mut published = Instant::now();
+        let (mut published, mut reported) = (Instant::now(), Instant::now());
         let mut progress =
             Progress::new(if depth == Depth::Rough { "first look" } else { "full accuracy" }, queue.len());
         while !queue.is_empty() && !enough() {
@@ -170,8 +172,11 @@ impl Daemon {
             progress.add(names.len(), pass.contracts - before);
             if queue.is_empty() || (changed && (!first || published.elapsed() > FIRST_PUBLISH)) {
                 self.publish(listed);
-                self.report(now, None);
                 published = Instant::now();
+            }
+            if !queue.is_empty() && reported.elapsed() > REPORT_EVERY {
+                self.report(now, None);
+                reported = Instant::now();
             }
             if !queue.is_empty() {
                 let log = |complaint: &str| tracing::warn!("{complaint}");
