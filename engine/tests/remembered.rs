@@ -117,3 +117,58 @@ fn check(paths: &[Path], least: f64) {
         assert!(at(0.9) < bound, "{name}: 90 % within {:.1e}, not {bound:.0e}", at(0.9));
     }
 }
+
+/// Along a fine sweep of the spot anchors come and go: what is carried may not step aside from the tables by more than a
+/// small part of the tolerance from one point to the next.
+#[test]
+fn a_sweep_of_the_spot_crosses_anchors_without_a_jump() {
+    let strike_milli: Vec<u32> = (16..25).flat_map(|i| [i * 5_000; 2]).collect();
+    let right: Vec<Right> = strike_milli.iter().enumerate().map(|(i, _)| [Right::Call, Right::Put][i % 2]).collect();
+    let ladder = Ladder::new(&strike_milli, &right);
+    let quarterly: Vec<Dividend> = [0.11, 0.36].map(|t| Dividend { t, amount: 0.6 }).to_vec();
+    for (divs, bounds) in [(Vec::new(), [3e-7, 1e-5, 3e-4, 1e-4]), (quarterly, [1e-8, 1e-7, 1e-5, 1e-6])] {
+        let terms = Terms { t: 0.5, r: 0.04, b: 0.003, divs };
+        let sigma = vec![SIGMA; ladder.strikes().len()];
+        let band = Band { k: (70.0, 130.0), sigma: (0.25, 0.36) };
+        let pricers = [Right::Call, Right::Put].map(|r| Pricer::new(Style::American, r, &terms, &band, Scheme::Fast));
+        let mut early = Early::default();
+        early.prepare(&ladder, &terms);
+        let mut before: BTreeMap<(usize, usize, usize), [f64; 4]> = BTreeMap::new();
+        let (mut jumps, mut anchors) = ([0.0f64; 4], 0);
+        for i in 0..300 {
+            let s = 100.0 * (1.0 + f64::from(i) * 0.001 * SIGMA * 0.5f64.sqrt());
+            let here = Here { style: Style::American, s, terms: &terms, step: STEP };
+            anchors += early.refresh(&here, &ladder, &sigma, 0..ladder.blocks());
+            for right in [Right::Call, Right::Put] {
+                let at = pricers[right as usize].at(&terms, s);
+                let money: Greeks<Block> = at.greeks(Block::splat(100.0), Block::splat(SIGMA));
+                for block in 0..ladder.blocks() {
+                    let (k, vol) = (ladder.block(block), Block::splat(SIGMA));
+                    let exact: Greeks<Block> = at.greeks(k, vol);
+                    let mut carried = plain(right, &here, k, vol);
+                    early.add(&here, (right, block), (k, vol), &mut carried);
+                    for lane in 0..BLOCK {
+                        let of = |f: fn(&Greeks<Block>) -> Block| {
+                            (f(&carried).lane(lane) - f(&exact).lane(lane), f(&money).lane(lane))
+                        };
+                        let errors = [of(|g| g.value).0 / s, of(|g| g.delta).0]
+                            .into_iter()
+                            .chain([of(|g| g.gamma), of(|g| g.vega)].map(|(error, size)| error / size));
+                        let errors: Vec<f64> = errors.collect();
+                        let errors = [errors[0], errors[1], errors[2], errors[3]];
+                        if let Some(last) = before.insert((right as usize, block, lane), errors) {
+                            for (jump, (new, old)) in jumps.iter_mut().zip(errors.iter().zip(last)) {
+                                *jump = jump.max((new - old).abs());
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        println!("{anchors} anchors; greatest jump of price, delta, gamma, vega: {jumps:?}");
+        assert!(anchors > 12, "only {anchors} anchors were crossed");
+        for (jump, bound) in jumps.iter().zip(bounds) {
+            assert!(*jump < bound, "{jumps:?} against {bounds:?}");
+        }
+    }
+}
