@@ -9,6 +9,7 @@
 mod around;
 mod free;
 mod jets;
+mod place;
 mod premium;
 mod pricers;
 mod rough;
@@ -25,12 +26,10 @@ use crate::kernel::dividends::{Dividend, Terms, escrowed};
 use crate::kernel::greeks::{Greeks, Market, finish};
 use crate::kernel::lanes::{BLOCK, Block, Lanes};
 use crate::store::ladder::Ladder;
-use premium::{Place, Premium, Tables};
+use place::{Place, SAME_DATE};
+use premium::{Premium, Tables};
 use pricers::Pricers;
 use rough::Rough;
-
-/// How much dates may differ that are the same, years.
-const SAME_DATE: f64 = 1e-7;
 
 /// The market that a slice is valued in.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,8 @@
 
 use super::around::{Around, BySigma, NextSession};
 use super::free::Free;
-use super::jets::{Anchor, Jets, between, load, rounded};
+use super::jets::{Anchor, Jets, between, load};
+use super::place::{Place, SAME_DATE};
 use super::pricers::nodes;
 use super::rough::{Rough, Taken};
 use super::{Here, Source, jets, plain, rough};
@@ -30,16 +31,10 @@ const AROUND_MOVE: f64 = 0.1;
 /// A volatility may move by this part of itself; that around which others were taken, by this.
 const SIGMA_MOVE: f64 = 0.007;
 const AROUND_SIGMA: f64 = 0.02;
-/// Rates may move by this much over the time to expiry.
-const RATE_MOVE: f64 = 2e-4;
-/// The time to expiry by this part of itself.
-const TIME_MOVE: f64 = 0.01;
 /// A gain below this part of the strike is none.
 const NO_GAIN: f64 = 1e-13;
 /// Within this part of the strike a value is the exercise value.
 const EXERCISED: f64 = 1e-9;
-/// How much instants may differ that are the same, years.
-const SAME_DATE: f64 = 1e-7;
 
 /// The premium of one right of a block of strikes.
 #[derive(Clone, Debug)]
@@ -61,20 +56,6 @@ enum Known {
     One(Box<Jets>),
     /// The lower one first.
     Two([Box<Jets>; 2]),
-}
-
-/// Where a block is valued.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Place<'a> {
-    pub(super) here: &'a Here<'a>,
-    pub(super) right: Right,
-    pub(super) k: Block,
-    /// In single precision: what an anchor says it was taken at.
-    sigma: [f32; BLOCK],
-    /// The volatilities as they are asked for.
-    asked: Block,
-    /// The least of them, the standard deviation of the spot to expiry with it, currency per share.
-    deviation: f64,
 }
 
 /// What jets are taken from.
@@ -103,55 +84,6 @@ impl Later {
     pub fn value(&self, european: Block, payoff: Block) -> Block {
         // in this order a value that is missing stays missing
         Block::select(mask(self.exercised), payoff, Block::splat(0.0).max(european + self.premium))
-    }
-}
-
-impl<'a> Place<'a> {
-    /// `None`: no lane has a volatility.
-    pub(super) fn new(here: &'a Here<'a>, right: Right, k: Block, sigma: Block) -> Option<Self> {
-        let known = sigma.abs().lt(Block::splat(f64::INFINITY));
-        if !known.any() {
-            return None;
-        }
-        let vols = Block::select(known, sigma, Block::splat(f64::INFINITY));
-        let least = (0..BLOCK).fold(f64::INFINITY, |least, lane| least.min(vols.lane(lane)));
-        let deviation = here.s * least * here.terms.t.sqrt();
-        Some(Self { here, right, k, sigma: rounded(sigma), asked: sigma, deviation })
-    }
-
-    /// Whether volatilities are within the part `by` of those of an anchor.
-    fn still(&self, at: &Anchor, by: f64) -> bool {
-        let before = load(&at.sigma);
-        let moved = (self.asked - before).abs().gt(before * Block::splat(by));
-        let new = before.abs().lt(Block::splat(f64::INFINITY));
-        let asked = self.asked.abs().lt(Block::splat(f64::INFINITY));
-        !(asked & (moved | !new)).any()
-    }
-
-    /// Whether time and rates are near those of an anchor, `times` as far as usual.
-    fn near(&self, at: &Anchor, times: f64) -> bool {
-        let Terms { t, r, b, .. } = *self.here.terms;
-        let elapsed = at.t - t;
-        elapsed >= -SAME_DATE
-            && elapsed <= times * TIME_MOVE * t
-            && (r - at.r).abs().max((b - at.b).abs()) * t <= times * RATE_MOVE
-    }
-
-    /// How far an exercise boundary may have moved since an anchor: it follows volatility and time.
-    fn drift(&self, at: &Anchor) -> f64 {
-        let t = self.here.terms.t;
-        let before = load(&at.sigma);
-        let moved = (self.asked - before).abs() / before;
-        let most = (0..BLOCK).fold(0.0, |most: f64, lane| most.max(moved.lane(lane)));
-        self.deviation * (most + (at.t - t).max(0.0) / t)
-    }
-
-    fn away(&self, at: &Anchor) -> f64 {
-        (self.here.s - at.s).abs()
-    }
-
-    fn anchor(&self, s: f64) -> Anchor {
-        Anchor::new(s, self.here.terms, self.sigma)
     }
 }
 
