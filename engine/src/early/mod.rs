@@ -16,11 +16,11 @@ mod rough;
 
 pub use around::BySigma;
 pub use premium::Later;
-pub use pricers::{VOL, european, span};
+pub use pricers::{VOL, european};
 pub use rough::Source;
 
 use crate::contract::{Right, Style};
-use crate::kernel::american::{Band, Counts};
+use crate::kernel::american::Counts;
 use crate::kernel::black76::{Horizon, european as black};
 use crate::kernel::dividends::{Dividend, Terms, escrowed};
 use crate::kernel::greeks::{Greeks, Market, finish};
@@ -28,7 +28,7 @@ use crate::kernel::lanes::{BLOCK, Block, Lanes};
 use crate::store::ladder::Ladder;
 use place::{Place, SAME_DATE};
 use premium::{Premium, Tables};
-use pricers::Pricers;
+use pricers::{Pricers, bands, span};
 use rough::Rough;
 
 /// The market that a slice is valued in.
@@ -116,8 +116,8 @@ impl Early {
                 let Self { tables, later, blocks, .. } = self;
                 let Some(now) = tables.get() else { continue };
                 let later = next.as_ref().map(|(s, terms)| {
-                    let band = now[right as usize].at(here.terms, here.s).band();
-                    let serving = later.get().filter(|pair| pair[right as usize].serves(terms, &band)).unwrap_or(now);
+                    let aged = now.iter().all(|pricer| pricer.serves_terms(terms));
+                    let serving = later.get().filter(|_| !aged).unwrap_or(now);
                     (*s, terms, &serving[right as usize])
                 });
                 blocks[right as usize][block].refresh(&place, &Tables { now: &now[right as usize], later });
@@ -138,14 +138,12 @@ impl Early {
 
     /// Makes sure that tables for now and for the next trading day are there.
     fn build(&mut self, here: &Here<'_>, next: Option<&(f64, Terms)>, ladder: &Ladder, sigma: &[f64]) {
-        let k = ladder.strikes();
-        let ends = (k.first().copied().unwrap_or(1.0), k.last().copied().unwrap_or(1.0));
-        let band = Band { k: ends, sigma: span(sigma) };
-        self.tables.serve(here.style, here.terms, &band);
+        let [near, roomy] = bands(ladder.strikes(), sigma);
+        self.tables.serve(here.style, here.terms, (&near, &roomy));
         if let Some((_, later)) = next
-            && !self.tables.serves(later, &band)
+            && !self.tables.serves_terms(later)
         {
-            self.later.serve(here.style, later, &band);
+            self.later.serve(here.style, later, (&near, &roomy));
         }
     }
 

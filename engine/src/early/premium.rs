@@ -248,8 +248,7 @@ impl Premium {
         let nothing = VolJet { value: zero, vega: zero, volga: zero, ultima: zero };
         let now = self.read(here, sigma).map_or(nothing, |premium| vol_jet(&premium));
         let side = |sigma: Block| (sigma, premium_vol(right, here.s, here.terms, tables.now, k, sigma).0);
-        let band = tables.now.at(here.terms, here.s).band();
-        let (low, high) = nodes(band.sigma, sigma);
+        let (low, high) = nodes(tables.now.at(here.terms, here.s).sigma_range(k, sigma), sigma);
         let later: Option<NextSession> = tables.later.map(|(s, terms, pricer)| {
             let (premium, value) = premium_vol(right, s, terms, pricer, k, sigma);
             (premium, lanes_at_intrinsic(right, s, k, value))

@@ -9,35 +9,35 @@ use crate::kernel::lanes::{Block, Lanes};
 pub const VOL: (f64, f64) = (1e-3, 20.0);
 /// Any strike.
 const STRIKES: (f64, f64) = (1e-6, 1e9);
-/// Tables reach this factor beyond the strikes asked for, so that they serve while the spot moves.
-const STRIKE_ROOM: f64 = 1.02;
-/// Tables reach this factor beyond the volatilities asked for: with it most smiles need one table in volatility.
-const BAND_MARGIN: f64 = 1.2;
+/// Tables reach this factor beyond the volatilities asked for.
+const BAND_MARGIN: f64 = 1.1;
+/// The part of that which must be left for tables to be kept.
+const MARGIN_LEFT: f64 = 0.3;
 
 /// Pricers of calls and puts, kept for as long as they serve.
 #[derive(Debug, Default)]
 pub(super) struct Pricers(Option<[Pricer; 2]>);
 
 impl Pricers {
-    /// Makes the pricers of both rights serve, with room for a while; tables that still do stay.
-    pub(super) fn serve(&mut self, style: Style, terms: &Terms, band: &Band) {
-        let roomy = with_room(band);
+    /// Makes the pricers of both rights serve, with room for a while; tables that still do stay. `near` and `bands` as of
+    /// [`bands`].
+    pub(super) fn serve(&mut self, style: Style, terms: &Terms, (near, bands): (&[Band], &[Band])) {
         match &mut self.0 {
             Some(pair) => {
-                for pricer in pair.iter_mut().filter(|p| !p.serves(terms, band)) {
-                    pricer.refit(terms, &roomy);
+                for pricer in pair.iter_mut().filter(|p| !p.serves(terms, near)) {
+                    pricer.refit(terms, bands);
                 }
             }
             none => {
                 *none =
-                    Some([Right::Call, Right::Put].map(|right| Pricer::new(style, right, terms, &roomy, Scheme::Fast)));
+                    Some([Right::Call, Right::Put].map(|right| Pricer::new(style, right, terms, bands, Scheme::Fast)));
             }
         }
     }
 
-    /// Whether those at hand serve.
-    pub(super) fn serves(&self, terms: &Terms, band: &Band) -> bool {
-        self.0.as_ref().is_some_and(|pair| pair.iter().all(|p| p.serves(terms, band)))
+    /// Whether those at hand serve these terms.
+    pub(super) fn serves_terms(&self, terms: &Terms) -> bool {
+        self.0.as_ref().is_some_and(|pair| pair.iter().all(|p| p.serves_terms(terms)))
     }
 
     /// Those at hand.
@@ -53,25 +53,27 @@ pub fn european(terms: &Terms) -> [Pricer; 2] {
     [Right::Call, Right::Put].map(|right| Pricer::new(Style::European, right, terms, &band, Scheme::Fast))
 }
 
+/// A lower and a higher volatility inside the range of the tables.
+pub(super) fn nodes((low, high): (Block, Block), sigma: Block) -> (Block, Block) {
+    let c = |v: f64| Block::splat(v);
+    let down = (low * c(1.0 + 1e-9)).max(sigma * c(1.0 / BAND_MARGIN));
+    let up = (high * c(1.0 - 1e-9)).min(sigma * c(BAND_MARGIN));
+    (down, up)
+}
+
 /// The least and the greatest of some volatilities, inside [`VOL`].
-#[must_use]
-pub fn span(vols: &[f64]) -> (f64, f64) {
+pub(super) fn span(vols: &[f64]) -> (f64, f64) {
     let (low, high) = vols.iter().fold((VOL.1, VOL.0), |(low, high), &v| (low.min(v), high.max(v)));
     (low.min(high), high)
 }
 
-/// A lower and a higher volatility inside the band of the tables.
-pub(super) fn nodes((low, high): (f64, f64), sigma: Block) -> (Block, Block) {
-    let c = |v: f64| Block::splat(v);
-    let down = (sigma * c(1.0 / BAND_MARGIN)).max(c(low * (1.0 + 1e-9)));
-    let up = (sigma * c(BAND_MARGIN)).min(c(high * (1.0 - 1e-9)));
-    (down, up)
-}
-
-/// A wider band, so that quotes can move for a while.
-fn with_room(band: &Band) -> Band {
-    Band {
-        k: (band.k.0 / STRIKE_ROOM, band.k.1 * STRIKE_ROOM),
-        sigma: (band.sigma.0 / BAND_MARGIN, band.sigma.1 * BAND_MARGIN),
-    }
+/// What tables must serve of strikes and their volatilities: at least, and with room so that quotes can move for a while.
+pub(super) fn bands(strikes: &[f64], sigma: &[f64]) -> [Vec<Band>; 2] {
+    [MARGIN_LEFT * BAND_MARGIN.ln(), BAND_MARGIN.ln()].map(|room| {
+        let known = strikes.iter().zip(sigma).filter(|(_, sigma)| sigma.is_finite() && **sigma > 0.0);
+        let mut bands: Vec<Band> =
+            known.map(|(&k, &sigma)| Band { k: (k, k), sigma: (sigma * (-room).exp(), sigma * room.exp()) }).collect();
+        bands.dedup();
+        bands
+    })
 }

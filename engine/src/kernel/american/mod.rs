@@ -37,7 +37,7 @@ impl Scheme {
     }
 }
 
-/// The strikes and volatilities that a [`Pricer`] must serve.
+/// Strikes and volatilities that a [`Pricer`] must serve: a rectangle, or one of the many that a chain with a smile needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Band {
     /// Least and greatest strike, currency per share.
@@ -117,6 +117,11 @@ impl Band {
         within(inner.k, self.k) && within(inner.sigma, self.sigma)
     }
 
+    /// The least band that holds all of `bands`.
+    fn around(bands: &[Self]) -> Self {
+        bands.iter().copied().reduce(|a, b| a.with(&b)).unwrap_or(Self { k: (1.0, 1.0), sigma: (1.0, 1.0) })
+    }
+
     /// The least band that holds both.
     #[must_use]
     pub fn with(&self, other: &Self) -> Self {
@@ -125,16 +130,30 @@ impl Band {
     }
 }
 
+impl AsRef<[Self]> for Band {
+    fn as_ref(&self) -> &[Self] {
+        core::slice::from_ref(self)
+    }
+}
+
 impl Pricer {
-    /// Builds what does not depend on the spot, for every strike and volatility of `band`.
+    /// Builds what does not depend on the spot, for every strike and volatility of `bands`: of one [`Band`], or of a list
+    /// with one for each strike, where volatilities between the bands are served as well as it costs nothing.
     #[must_use]
-    pub fn new(style: Style, right: Right, terms: &Terms, band: &Band, scheme: Scheme) -> Self {
-        let method = match Self::class(style, right, terms, band, LOST) {
+    pub fn new<B: AsRef<[Band]> + ?Sized>(
+        style: Style,
+        right: Right,
+        terms: &Terms,
+        bands: &B,
+        scheme: Scheme,
+    ) -> Self {
+        let (band, bands) = (Band::around(bands.as_ref()), bands.as_ref());
+        let method = match Self::class(style, right, terms, &band, LOST) {
             Class::European => Method::European,
-            Class::OneBoundary => Method::NoDividends(NoDividends::new(right, terms, band, scheme)),
-            Class::TwoBoundaries | Class::Dividends => Method::Premium(PremiumTables::new(right, terms, band, scheme)),
+            Class::OneBoundary => Method::NoDividends(NoDividends::new(right, terms, &band, scheme)),
+            Class::TwoBoundaries | Class::Dividends => Method::Premium(PremiumTables::new(right, terms, bands, scheme)),
         };
-        Self { style, right, band: *band, scheme, method }
+        Self { style, right, band, scheme, method }
     }
 
     fn class(style: Style, right: Right, terms: &Terms, band: &Band, lost: f64) -> Class {
@@ -144,14 +163,28 @@ impl Pricer {
         }
     }
 
-    /// Whether the tables still serve these terms (time passed, r and b moved a little) and this band.
+    /// Whether the tables still serve these terms (time passed, r and b moved a little) and these bands.
     #[must_use]
-    pub fn serves(&self, terms: &Terms, band: &Band) -> bool {
-        self.band.holds(band) && self.serves_terms(terms, &self.band)
+    pub fn serves<B: AsRef<[Band]> + ?Sized>(&self, terms: &Terms, bands: &B) -> bool {
+        self.holds(bands.as_ref()) && self.serves_terms(terms)
+    }
+
+    /// Whether the tables still serve these terms.
+    #[must_use]
+    pub fn serves_terms(&self, terms: &Terms) -> bool {
+        self.serves_with(terms, &self.band)
+    }
+
+    /// Whether there are tables for all of `bands`.
+    fn holds(&self, bands: &[Band]) -> bool {
+        match &self.method {
+            Method::Premium(tables) => bands.iter().all(|band| tables.holds(band)),
+            _ => bands.iter().all(|band| self.band.holds(band)),
+        }
     }
 
     /// Whether the method is right for the terms, and the tables that there are.
-    fn serves_terms(&self, terms: &Terms, band: &Band) -> bool {
+    fn serves_with(&self, terms: &Terms, band: &Band) -> bool {
         let class = || Self::class(self.style, self.right, terms, band, LOST_KEPT);
         match &self.method {
             Method::European => class() == Class::European,
@@ -162,21 +195,22 @@ impl Pricer {
         }
     }
 
-    /// Makes the pricer serve `terms` and `band`, at the least cost: tables that serve the terms stay. A band that is
-    /// widened often should be asked for with room to spare.
-    pub fn refit(&mut self, terms: &Terms, band: &Band) -> Refit {
-        let wide = self.band.with(band);
-        if !self.serves_terms(terms, &wide) {
-            *self = Self::new(self.style, self.right, terms, band, self.scheme);
+    /// Makes the pricer serve `terms` and `bands`, at the least cost: tables that serve them stay. Bands that move often
+    /// should be asked for with room to spare.
+    pub fn refit<B: AsRef<[Band]> + ?Sized>(&mut self, terms: &Terms, bands: &B) -> Refit {
+        let bands = bands.as_ref();
+        let wide = self.band.with(&Band::around(bands));
+        if !self.serves_with(terms, &wide) {
+            *self = Self::new(self.style, self.right, terms, bands, self.scheme);
             return Refit::Built;
         }
-        if self.band.holds(band) {
+        if self.holds(bands) {
             return Refit::Kept;
         }
         match &mut self.method {
             Method::European => {}
             Method::NoDividends(tables) => tables.widen(self.right, terms, wide.sigma),
-            Method::Premium(tables) => tables.widen(band),
+            Method::Premium(tables) => tables.widen(bands),
         }
         self.band = wide;
         Refit::Widened
@@ -269,7 +303,16 @@ impl PricerAt<'_> {
         }
     }
 
-    /// The strikes and volatilities served.
+    /// Least and greatest volatility between which every Greek of each lane is served; NaN where there are none.
+    #[must_use]
+    pub fn sigma_range<L: Lanes>(&self, k: L, sigma: L) -> (L, L) {
+        match &self.pricer.method {
+            Method::Premium(tables) => tables.sigma_range(k, sigma),
+            _ => (L::splat(self.pricer.band.sigma.0), L::splat(self.pricer.band.sigma.1)),
+        }
+    }
+
+    /// The least band around all strikes and volatilities served.
     #[must_use]
     pub fn band(&self) -> Band {
         self.pricer.band
@@ -302,6 +345,10 @@ impl PricerAt<'_> {
     /// The strike where strike and volatility lie in the band, else NaN.
     #[inline(always)]
     fn in_band<L: Lanes>(&self, k: L, sigma: L) -> L {
+        if let Method::Premium(_) = self.pricer.method {
+            // its tables reach further than what was asked of them, and say themselves where they end
+            return k;
+        }
         let within = |v: L, (lo, hi): (f64, f64)| L::splat(lo).le(v) & v.le(L::splat(hi));
         let Band { k: strikes, sigma: vols } = self.pricer.band;
         L::select(within(k, strikes) & within(sigma, vols), k, L::splat(f64::NAN))

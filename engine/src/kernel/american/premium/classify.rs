@@ -1,6 +1,7 @@
 //! When early exercise can pay at all: which contracts are European, from which date on a table must know better.
 //! Never: a grid, a volatility's smile.
 
+use super::super::Band;
 use super::solver::SAME_DATE;
 use crate::kernel::dividends::Terms;
 
@@ -15,6 +16,9 @@ const UNRESOLVED: f64 = 1e-3;
 /// A put's first exercise window is passed over if it is shorter than this (years) and this share of the way to the
 /// ex-date: the premium lost is below 1e-4.
 const SHORT_WINDOW: (f64, f64) = (0.012, 0.4);
+
+/// Strikes at which ex-dates change are one within this ratio.
+const SAME_STRIKE: f64 = 1.02;
 
 /// From when on early exercise can pay.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,12 +80,41 @@ fn call_start(terms: &Terms, span: &Span) -> Start {
 
 /// Whether exercising a call right before ex-date `i`, rather than before the next or at expiry, can pay.
 fn pays(terms: &Terms, span: &Span, i: usize) -> bool {
+    let (amount, per_strike) = gain(terms, span.sigma.1, i);
+    terms.divs[i].t > terms.t - SAME_DATE || [span.k.0, span.k.1].iter().any(|k| amount + per_strike * k > 0.0)
+}
+
+/// What exercising a call right before ex-date `i` gains at most over exercising before the next: an amount, and a part
+/// of the strike.
+fn gain(terms: &Terms, sigma: f64, i: usize) -> (f64, f64) {
     let Terms { t, r, b, .. } = *terms;
     let here = terms.divs[i];
     let next = terms.divs.get(i + 1).map_or(t, |d| d.t);
     let gap = next - here.t;
-    let highest = span.k.1 * (2.0 * span.sigma.1 * next.sqrt()).min(1.5).exp();
-    here.t > t - SAME_DATE || here.amount + b.max(0.0) * gap * highest > span.k.0 * (1.0 - (-r * gap).exp()) * 0.999
+    let highest = (2.0 * sigma * next.sqrt()).min(1.5).exp();
+    (here.amount, b.max(0.0) * gap * highest - (1.0 - (-r * gap).exp()) * 0.999)
+}
+
+/// The strikes, ascending, at which the first ex-date that a call is worth exercising before changes.
+pub(super) fn changes(terms: &Terms, bands: &[Band]) -> Vec<f64> {
+    if continuous(1.0, terms) {
+        return Vec::new();
+    }
+    let sigma = bands.iter().fold(0.0, |most: f64, band| most.max(band.sigma.1));
+    let mut strikes = Vec::new();
+    let mut most = 0.0;
+    for (i, date) in terms.divs.iter().enumerate() {
+        let (amount, per_strike) = gain(terms, sigma, i);
+        if per_strike >= 0.0 || date.t > terms.t - SAME_DATE {
+            break; // every strike is
+        }
+        let up_to = -amount / per_strike;
+        if up_to > most * SAME_STRIKE {
+            strikes.push(up_to);
+            most = up_to;
+        }
+    }
+    strikes
 }
 
 /// Whether a call that may be exercised right before `date` is European from there on.

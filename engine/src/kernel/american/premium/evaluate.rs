@@ -174,16 +174,20 @@ impl Table {
             rates = [r[0], r[1], b];
         }
         let y = local::<L, true>(&moved[..n], (axes.0, units.0), (axes.1, units.1));
-        on.log_strike
-            + Taylor::constant(y.s[0])
-                .with(at::L, y.s[1])
-                .with(at::LL, y.s[2] * c(0.5))
-                .with(at::LLL, y.s[3] * c(1.0 / 6.0))
-                .with(at::Q, -(y.k[0] * inverse))
-                .with(at::QQ, c(0.5) * inverse * (y.k[0] + y.k[1] * inverse))
-                .with(at::R, rates[0])
-                .with(at::RL, rates[1])
-                .with(at::B, rates[2])
+        let placed = Taylor::constant(y.s[0])
+            .with(at::L, y.s[1])
+            .with(at::LL, y.s[2] * c(0.5))
+            .with(at::LLL, y.s[3] * c(1.0 / 6.0))
+            .with(at::Q, -(y.k[0] * inverse))
+            .with(at::QQ, c(0.5) * inverse * (y.k[0] + y.k[1] * inverse))
+            .with(at::R, rates[0])
+            .with(at::RL, rates[1])
+            .with(at::B, rates[2]);
+        if self.phi > 0.0 {
+            return on.log_strike + placed;
+        }
+        let below = exp(y.s[0]);
+        on.log_strike - placed.compose([below; 5])
     }
 
     /// Adds a tensor on the axes of the rates, times `factor`, to one on the table's own.

@@ -3,13 +3,14 @@
 //! [`PremiumTables::jet`] reads tables (about a microsecond a contract, every pass), and solves and tabulates
 //! (milliseconds a table, once) where one is not there yet. In between: `classify` says from when on exercise can pay
 //! at all, `solver` and `edges` are the partial differential equation, `profile` one solved lane as a function, `table`
-//! fits, `evaluate` and `exercise` read, `taylor` and `chebyshev` are their arithmetic. Never: a spot in a table.
+//! fits, `layout` says where tables lie, `evaluate` and `exercise` read, `taylor` and `chebyshev` are their arithmetic. Never: a spot in a table.
 
 mod chebyshev;
 mod classify;
 mod edges;
 mod evaluate;
 mod exercise;
+mod layout;
 mod plan;
 mod profile;
 mod solver;
@@ -27,8 +28,8 @@ use crate::kernel::normal::norm_cdf;
 use classify::{Span, continuous};
 use evaluate::Clock;
 use exercise::Inputs;
+use layout::{Tile, covered, tiles};
 use plan::{collected, planned};
-use std::sync::OnceLock;
 use table::{Layout, Table};
 use taylor::{Taylor, at};
 
@@ -71,47 +72,106 @@ struct Reading<'a, L> {
     european: L,
 }
 
-/// Premium tables of one (expiry, right) over a band of strikes and volatilities.
+/// Premium tables of one (expiry, right) over bands of strikes and volatilities.
 pub struct PremiumTables {
     right: Right,
     terms: Terms,
-    band: Band,
     scheme: Scheme,
+    /// Where two serve the same, the later one is read.
     tiles: Vec<Tile>,
 }
 
-/// A part of the band, and its table from the first evaluation on that needs it: a chain lists many strikes whose
-/// premium is nothing, and tables for those would cost the most of a start.
-struct Tile {
-    span: Span,
-    table: OnceLock<Box<Table>>,
+/// Most lanes of one evaluation.
+const MOST_LANES: usize = 16;
+
+/// The tables that serve some lanes, and which lanes each serves.
+struct Serving<'a, L: Lanes> {
+    tables: [Option<(&'a Table, L::Mask)>; MOST_LANES],
+    n: usize,
+}
+
+impl<'a, L: Lanes> Serving<'a, L> {
+    fn push(&mut self, table: &'a Table, lanes: L::Mask) {
+        self.tables[self.n] = Some((table, lanes));
+        self.n += 1;
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&'a Table, L::Mask)> {
+        self.tables[..self.n].iter().flatten().copied()
+    }
 }
 
 impl PremiumTables {
-    /// Lays out the tables for `band` at `terms`; each is built when it is first read.
+    /// Lays out the tables for `bands` at `terms`; each is built when it is first read.
     ///
-    /// # Cost  0.5 ms a table with [`Scheme::Fast`] and 0.7 ms for how it moves with the rates, several times that where
-    /// dividends are weekly; a put's serves a strike ratio of 1.43 or exp(σ√t), a call's of 1.2, a volatility ratio of 2.
-    /// With [`Scheme::Accurate`] 15 to 90 ms
+    /// # Cost  1 ms a table with [`Scheme::Fast`], half of it for how it moves with the rates, several times that where
+    /// dividends are weekly; one serves the bands within a strike ratio of 1.43 (put), 1.2 (call) or exp(σ√t), and a
+    /// volatility ratio of 2. With [`Scheme::Accurate`] 15 to 90 ms
     #[must_use]
-    pub fn new(right: Right, terms: &Terms, band: &Band, scheme: Scheme) -> Self {
+    pub fn new(right: Right, terms: &Terms, bands: &[Band], scheme: Scheme) -> Self {
         let terms = live(terms);
-        let tiles = tiles(right, &terms, band, scheme);
-        PremiumTables { right, terms, band: *band, scheme, tiles }
+        let tiles = tiles(right, &terms, bands, scheme);
+        PremiumTables { right, terms, scheme, tiles }
     }
 
     /// The tables that were built so far.
     fn built(&self) -> impl Iterator<Item = &Table> {
-        self.tiles.iter().filter_map(|tile| tile.table.get().map(|table| &**table))
+        self.tiles.iter().filter_map(Tile::built)
     }
 
-    /// The tables that serve the lanes, and which lanes each serves. Builds those that are not there yet.
-    fn serving<L: Lanes>(&self, k: L, sigma: L, needed: L::Mask) -> impl Iterator<Item = (&Table, L::Mask)> {
-        self.tiles.iter().filter_map(move |tile| {
-            let inside = needed & tile.holds(k, sigma);
-            let build = || Box::new(Table::build(self.right.phi(), &self.terms, &tile.span, self.scheme));
-            inside.any().then(|| (&**tile.table.get_or_init(build), inside))
-        })
+    /// The tables of the `needed` lanes; builds those that are not there yet. With `BEYOND` a lane whose volatility no
+    /// tile of its strike serves gets the one that comes nearest.
+    fn serving<L: Lanes, const BEYOND: bool>(&self, k: L, sigma: L, needed: L::Mask) -> Serving<'_, L> {
+        let mut serving = Serving { tables: [None; MOST_LANES], n: 0 };
+        let mut left = needed;
+        for tile in self.tiles.iter().rev() {
+            if !left.any() {
+                return serving;
+            }
+            let inside = left & tile.holds(k, sigma);
+            if inside.any() {
+                serving.push(tile.table(self.right, &self.terms, self.scheme), inside);
+                left = left & !inside;
+            }
+        }
+        if BEYOND && left.any() {
+            self.nearest(k, sigma, left, &mut serving);
+        }
+        serving
+    }
+
+    /// The tables that come nearest to the volatilities of lanes that none serves.
+    fn nearest<'a, L: Lanes>(&'a self, k: L, sigma: L, mut left: L::Mask, serving: &mut Serving<'a, L>) {
+        let none = L::splat(f64::INFINITY);
+        let away = |tile: &Tile| {
+            let (low, high) = tile.sigma();
+            let ratio = (L::splat(low) / sigma).max(sigma * L::splat(1.0 / high));
+            L::select(tile.holds_strike(k), ratio, none)
+        };
+        let least = self.tiles.iter().fold(none, |least, tile| least.min(away(tile)));
+        for tile in self.tiles.iter().rev() {
+            let lanes = left & away(tile).le(least) & least.lt(none);
+            if lanes.any() {
+                serving.push(tile.table(self.right, &self.terms, self.scheme), lanes);
+                left = left & !lanes;
+            }
+        }
+    }
+
+    /// Least and greatest volatility that the lanes' tables serve; NaN where there is none.
+    pub(super) fn sigma_range<L: Lanes>(&self, k: L, sigma: L) -> (L, L) {
+        let nan = L::splat(f64::NAN);
+        let mut range = (nan, nan);
+        for tile in &self.tiles {
+            let (holds, (low, high)) = (tile.holds(k, sigma), tile.sigma());
+            range = (L::select(holds, L::splat(low), range.0), L::select(holds, L::splat(high), range.1));
+        }
+        range
+    }
+
+    /// Whether tables serve all of `band`.
+    pub(super) fn holds(&self, band: &Band) -> bool {
+        covered(band, &self.tiles)
     }
 
     /// The lanes whose premium is not negligible: far out of the money what exercise could gain, were it certain, times
@@ -157,23 +217,11 @@ impl PremiumTables {
             && self.built().all(|t| t.serves_age(age, &self.terms))
     }
 
-    /// Makes the tables serve `band` too. What is built stays.
-    pub fn widen(&mut self, band: &Band) {
-        let Band { k: (k_lo, k_hi), sigma: (s_lo, s_hi) } = *band;
-        let Band { k: strikes, sigma } = self.band;
-        let k = (k_lo.min(strikes.0), k_hi.max(strikes.1));
-        let new = [
-            (s_lo < sigma.0, k, (s_lo, sigma.0)),
-            (s_hi > sigma.1, k, (sigma.1, s_hi)),
-            (k_lo < strikes.0, (k_lo, strikes.0), sigma),
-            (k_hi > strikes.1, (strikes.1, k_hi), sigma),
-        ];
-        for (needed, k, sigma) in new {
-            if needed {
-                self.tiles.extend(tiles(self.right, &self.terms, &Band { k, sigma }, self.scheme));
-            }
-        }
-        self.band = Band { k, sigma: (s_lo.min(sigma.0), s_hi.max(sigma.1)) };
+    /// Makes the tables serve `bands`. What is built for these stays.
+    pub fn widen(&mut self, bands: &[Band]) {
+        self.tiles.retain(|tile| bands.iter().any(|band| tile.meets(band)));
+        let missing: Vec<Band> = bands.iter().filter(|band| !self.holds(band)).copied().collect();
+        self.tiles.splice(..0, tiles(self.right, &self.terms, &missing, self.scheme));
     }
 
     /// What was built so far.
@@ -212,29 +260,32 @@ impl PremiumTables {
     pub fn jet<L: Lanes>(&self, terms: &Terms, s: f64, k: L, sigma: L) -> (Jet<L>, L::Mask) {
         let (phi, horizon, spot) = (self.right.phi(), Horizon::from(terms), self.spot(terms, s));
         let needed = self.needed(terms, spot, k, sigma);
-        let strike = self.strike(k, sigma, needed);
+        let serving = self.serving::<L, false>(k, sigma, needed);
+        let strike = strike(k, &serving);
         let mut jet = european(phi, &horizon, spot, strike, sigma);
         if strike.lt(k).any() {
             jet.d = european(phi, &horizon, spot, k, sigma).d;
         }
         let place = Place { spot, k, sigma, needed, european: jet.v };
-        let (premium, (exercised, whole)) = self.premium::<L, true>(terms, &place);
+        let (premium, (exercised, whole)) = self.premium::<L, true>(terms, &place, &serving);
         if whole.any() {
             jet = Jet::select(whole, &nothing(jet.d), &jet);
         }
         add_premium(&mut jet, &premium, (spot, k, sigma));
-        (jet, exercised | self.worth_no_more(jet.v, s, k, sigma, needed))
+        (jet, exercised | self.worth_no_more(jet.v, s, k, &serving))
     }
 
     /// Value and volatility derivatives, and in which lanes exercising now is optimal; see [`PremiumTables::jet`].
+    /// Beyond the volatilities of a strike's tables the premium goes on along a straight line: room for a search.
     #[must_use]
     pub fn vol_jet<L: Lanes>(&self, terms: &Terms, s: f64, k: L, sigma: L) -> (VolJet<L>, L::Mask) {
         let spot = self.spot(terms, s);
         let needed = self.needed(terms, spot, k, sigma);
-        let strike = self.strike(k, sigma, needed);
+        let serving = self.serving::<L, true>(k, sigma, needed);
+        let strike = strike(k, &serving);
         let mut jet = european_vol(self.right.phi(), &Horizon::from(terms), spot, strike, sigma);
         let place = Place { spot, k, sigma, needed, european: jet.value };
-        let (premium, (exercised, whole)) = self.premium::<L, false>(terms, &place);
+        let (premium, (exercised, whole)) = self.premium::<L, false>(terms, &place, &serving);
         if whole.any() {
             let zero = L::splat(0.0);
             jet = VolJet::select(whole, &VolJet { value: zero, vega: zero, volga: zero, ultima: zero }, &jet);
@@ -246,7 +297,7 @@ impl PremiumTables {
             volga: jet.volga + volga,
             ultima: jet.ultima + ultima,
         };
-        (jet, exercised | self.worth_no_more(jet.value, s, k, sigma, needed))
+        (jet, exercised | self.worth_no_more(jet.value, s, k, &serving))
     }
 
     /// The spot at which exercise becomes optimal now, where a table measures from there; else NaN.
@@ -254,7 +305,7 @@ impl PremiumTables {
     pub fn boundary<L: Lanes>(&self, terms: &Terms, s: f64, k: L, sigma: L) -> L {
         let needed = self.needed(terms, self.spot(terms, s), k, sigma);
         let (collected, none) = (L::splat(terms.a(0.0)), L::splat(f64::NAN));
-        self.serving(k, sigma, needed).filter(|(table, _)| table.layout == Layout::Now).fold(
+        self.serving::<L, false>(k, sigma, needed).iter().filter(|(table, _)| table.layout == Layout::Now).fold(
             none,
             |boundary, (table, inside)| {
                 let on = Inputs::new(self.spot(terms, s), k, sigma);
@@ -270,32 +321,28 @@ impl PremiumTables {
         L::splat(if x > 0.0 { x } else { f64::NAN })
     }
 
-    /// The strike of the European part: a dividend on the day of expiry lowers a call's.
-    fn strike<L: Lanes>(&self, k: L, sigma: L, needed: L::Mask) -> L {
-        self.serving(k, sigma, needed).fold(k, |strike, (table, inside)| match table.layout {
-            Layout::LowerStrike(amount) => L::select(inside, k - L::splat(amount), strike),
-            _ => strike,
-        })
-    }
-
     /// The lanes whose option may be exercised and whose value is the intrinsic one. With b > 0 a call may always be,
     /// far enough in the money, whatever its table knows.
-    fn worth_no_more<L: Lanes>(&self, value: L, s: f64, k: L, sigma: L, needed: L::Mask) -> L::Mask {
+    fn worth_no_more<L: Lanes>(&self, value: L, s: f64, k: L, serving: &Serving<'_, L>) -> L::Mask {
         let intrinsic = (L::splat(s) - k) * L::splat(self.right.phi());
         let borrowed_call = self.right == Right::Call && self.terms.b > 0.0;
-        let tables = self.serving(k, sigma, needed);
-        let american = tables.filter(|(t, _)| borrowed_call || t.layout != Layout::European);
+        let american = serving.iter().filter(|(t, _)| borrowed_call || t.layout != Layout::European);
         let may = american.fold(k.lt(k), |some, (_, inside)| some | inside);
         may & (value - intrinsic).lt(k * L::splat(EXERCISED))
     }
 
     /// The premium as a series, each lane from the table that serves it; nothing where it is not needed.
-    fn premium<L: Lanes, const ALL: bool>(&self, terms: &Terms, place: &Place<L>) -> (Taylor<L>, Marks<L::Mask>) {
+    fn premium<L: Lanes, const ALL: bool>(
+        &self,
+        terms: &Terms,
+        place: &Place<L>,
+        serving: &Serving<'_, L>,
+    ) -> (Taylor<L>, Marks<L::Mask>) {
         let Place { spot, k, sigma, needed, european } = *place;
         let nothing = L::select(needed, L::splat(f64::NAN), L::splat(0.0));
         let mut out = Taylor(core::array::from_fn(|_| nothing));
         let (mut exercised, mut whole) = (spot.lt(spot), spot.lt(spot));
-        for (table, inside) in self.serving(k, sigma, needed) {
+        for (table, inside) in serving.iter() {
             let Span { k: (k_lo, k_hi), sigma: (s_lo, s_hi) } = table.span;
             let clamped_k = k.max(L::splat(k_lo)).min(L::splat(k_hi));
             let clamped_sigma = sigma.max(L::splat(s_lo)).min(L::splat(s_hi));
@@ -303,6 +350,9 @@ impl PremiumTables {
             let (mut premium, before) = table.premium::<L, ALL>(&self.clock::<ALL>(terms, table), &on);
             if !table.is_dated() {
                 age(terms, self.terms.t - terms.t, clamped_sigma, &mut premium);
+            }
+            if !ALL {
+                straight_on(clamped_sigma, sigma, &mut premium);
             }
             whole = whole | (inside & self.bound(table, &Reading { terms, on, european }, before, &mut premium));
             out = Taylor(core::array::from_fn(|i| L::select(inside, premium.0[i], out.0[i])));
@@ -337,9 +387,31 @@ impl PremiumTables {
         let age = if table.is_dated() { self.terms.t - terms.t } else { 0.0 };
         let (stop, moved) = (table.stop - age, [terms.r - self.terms.r, terms.b - self.terms.b]);
         let (a, a_r) = collected(terms, stop, stop - 3.0 * DATE_SLACK * self.right.phi());
-        let needed = ALL || moved.iter().any(|by| *by != 0.0);
-        let rates = (needed && table.has_premium()).then(|| table.rates(&self.terms));
+        let rates = table.rates.as_ref().filter(|_| ALL || moved.iter().any(|by| *by != 0.0));
         Clock { r: terms.r, b: terms.b, t: self.terms.t - age, stop, a, a_r, rates, moved }
+    }
+}
+
+/// The strike of the European part: a dividend on the day of expiry lowers a call's.
+fn strike<L: Lanes>(k: L, serving: &Serving<'_, L>) -> L {
+    serving.iter().fold(k, |strike, (table, inside)| match table.layout {
+        Layout::LowerStrike(amount) => L::select(inside, k - L::splat(amount), strike),
+        _ => strike,
+    })
+}
+
+/// Carries a premium from the end of a table's volatilities along its tangent, in the lanes that lie beyond.
+fn straight_on<L: Lanes>(end: L, sigma: L, premium: &mut Taylor<L>) {
+    let beyond = end.lt(sigma) | sigma.lt(end);
+    if !beyond.any() {
+        return;
+    }
+    let c = |v: f64| L::splat(v);
+    let slope = premium.0[at::L] / end;
+    let linear = slope * sigma;
+    let value = (sigma - end).mul_add(slope, premium.value());
+    for (i, term) in [(at::ONE, value), (at::L, linear), (at::LL, linear * c(0.5)), (at::LLL, linear * c(1.0 / 6.0))] {
+        premium.0[i] = L::select(beyond, term, premium.0[i]);
     }
 }
 
@@ -373,20 +445,7 @@ impl core::fmt::Debug for PremiumTables {
     }
 }
 
-impl Tile {
-    fn holds<L: Lanes>(&self, k: L, sigma: L) -> L::Mask {
-        let c = |v: f64| L::splat(v);
-        let Span { k: (k_lo, k_hi), sigma: (s_lo, s_hi) } = self.span;
-        c(k_lo).le(k) & k.le(c(k_hi)) & c(s_lo).le(sigma) & sigma.le(c(s_hi))
-    }
-}
-
 impl Table {
-    /// Whether anything is tabulated.
-    fn has_premium(&self) -> bool {
-        matches!(self.layout, Layout::Now | Layout::Anchored | Layout::AtExDate)
-    }
-
     /// Whether it describes a date to come, and does not age until then.
     fn is_dated(&self) -> bool {
         matches!(self.layout, Layout::Once | Layout::AtExDate)
@@ -402,45 +461,11 @@ impl Table {
     }
 }
 
-/// The tiles that cover `band`.
-fn tiles(right: Right, terms: &Terms, band: &Band, scheme: Scheme) -> Vec<Tile> {
-    let mut tiles = Vec::new();
-    let sigma_ratio = sigma_ratio(right, terms);
-    for sigma in split(band.sigma, sigma_ratio, sigma_ratio.min(1.5)) {
-        let width = match scheme {
-            // a narrow tile of calls is more often exercised once, or never
-            Scheme::Fast if right == Right::Call => 0.18f64.max((sigma.0 * sigma.1 * terms.t).sqrt()),
-            Scheme::Fast => 0.36f64.max((sigma.0 * sigma.1 * terms.t).sqrt()),
-            Scheme::Accurate => 0.18,
-        };
-        for k in split(band.k, width.exp(), 1.1) {
-            tiles.push(Tile { span: Span { k, sigma }, table: OnceLock::new() });
-        }
-    }
-    tiles
-}
-
 /// The terms with their live dividends only.
 fn live(terms: &Terms) -> Terms {
     let mut out = terms.clone();
     out.divs.retain(|d| d.t > 0.0 && d.t <= terms.t && d.amount > 0.0);
     out
-}
-
-/// The volatilities of one table. A call that is watched for exercise far above its strike and takes a dividend on the
-/// way bends at places whose distance, counted from its boundary, moves fast with the volatility.
-fn sigma_ratio(right: Right, terms: &Terms) -> f64 {
-    let far_boundary = right == Right::Call && !terms.divs.is_empty() && terms.b > 0.0 && terms.r > 1.3 * terms.b;
-    if far_boundary && continuous(right.phi(), terms) { 1.42 } else { 2.0 }
-}
-
-/// Parts of equal ratio, none wider than `most`; a range narrower than `least` is widened about its middle.
-fn split((lo, hi): (f64, f64), most: f64, least: f64) -> Vec<(f64, f64)> {
-    let widen = (least / (hi / lo)).max(1.0).sqrt();
-    let (lo, hi) = (lo / widen, hi * widen);
-    let n = ((hi / lo).ln() / most.ln() - 1e-9).ceil().max(1.0) as usize;
-    let edge = |i: usize| if i == n { hi } else { lo * (hi / lo).powf(i as f64 / n as f64) };
-    (0..n).map(|i| (edge(i), edge(i + 1))).collect()
 }
 
 /// No value.

@@ -10,21 +10,18 @@ use super::chebyshev::{Axis, Lobatto, fit_tensor, local_slope};
 use super::classify::{Span, Start, continuous, european_after, gap_before, start, two_sided};
 use super::evaluate::MOST_TERMS;
 use super::profile::Profile;
-use super::solver::{Grid, Problem, SAME_DATE, solve};
+use super::solver::{Grid, MOST_LANES, Problem, SAME_DATE, Schedule, solve};
 use crate::kernel::american::Scheme;
 use crate::kernel::dividends::Terms;
 use crate::kernel::lanes::{Lanes, Pack};
-use std::sync::OnceLock;
 
-/// The lanes of one solve.
-type Row = Pack<3>;
 /// Central standard deviations of ln X that a grid covers on the side where nothing happens.
 const WIDE: f64 = 3.8;
 /// A boundary whose highest term in 1/K is greater than this is not fitted by the table's few strikes.
 const BEND_MAX: f64 = 0.01;
-/// Bumps of r and b for the derivatives in them.
-const BUMP: f64 = 5e-4;
-/// A boundary that the bumps move by more than this part of σ√τ is no place to measure from: call, put.
+/// Step of r and b to either side for the derivatives in them.
+const STEP: f64 = 5e-4;
+/// A boundary that 0.001 of a rate move by more than this part of σ√τ is no place to measure from: call, put.
 const BOUNDARY_MOVES: [f64; 2] = [0.01, 0.02];
 
 /// Terms at the end of a series are dropped where all are below this, in units of the strike: where the series is only
@@ -33,8 +30,9 @@ const WORTH_INTEGRATING: f64 = 3e-8;
 const WORTH_DIFFERENTIATING: f64 = 1e-9;
 const WORTH_MOVING: f64 = 3e-6;
 
-/// The part of their terms that the derivatives in rates need where they are measured from a moving boundary.
-const SMOOTHER: f64 = 0.67;
+/// The part of its terms that the derivatives in rates need, and where they are measured from a moving boundary.
+const RATE_TERMS: f64 = 0.75;
+const RATE_TERMS_MOVING: f64 = 0.5;
 
 /// Sizes of a table.
 #[derive(Clone, Copy, Debug)]
@@ -48,19 +46,30 @@ struct Sizes {
     terms: usize,
 }
 
-/// Sizes of the premium and of its derivatives in rates, by scheme; a strike range wider than `WIDE_RANGE` takes one
-/// more node.
-fn sizes(scheme: Scheme, span: &Span) -> (Sizes, Sizes) {
+/// Sizes by scheme; a strike range wider than `WIDE_RANGE` takes one more node.
+fn sizes(scheme: Scheme, span: &Span) -> Sizes {
     let more = usize::from(span.k.1 / span.k.0 > WIDE_RANGE);
     match scheme {
-        Scheme::Fast => (
-            Sizes { intervals: 200, steps: 50, nodes: (6, 3 + more), terms: 32 },
-            Sizes { intervals: 150, steps: 40, nodes: (4, 3), terms: 24 },
-        ),
-        Scheme::Accurate => (
-            Sizes { intervals: 600, steps: 200, nodes: (6, 4), terms: 48 },
-            Sizes { intervals: 500, steps: 150, nodes: (4, 3), terms: 40 },
-        ),
+        Scheme::Fast => Sizes { intervals: 200, steps: 50, nodes: (6, 3 + more), terms: 32 },
+        Scheme::Accurate => Sizes { intervals: 640, steps: 200, nodes: (6, 4), terms: 48 },
+    }
+}
+
+/// What the solves of a table share, so that they can be compared.
+#[derive(Clone, Debug)]
+struct Course {
+    intervals: usize,
+    schedule: Schedule,
+}
+
+impl Course {
+    /// About `intervals` and `steps`, more intervals where a grid is wide.
+    fn new(problem: &Problem, pairs: &[(f64, f64)], ends: &[(f64, f64)], (intervals, steps): (usize, usize)) -> Self {
+        let nominal = |sigma: f64| 2.0 * WIDE * sigma * (problem.terms.t - problem.stop).sqrt();
+        let widest = pairs.iter().zip(ends).map(|(p, e)| (e.1 - e.0).abs() / nominal(p.1)).fold(1.0, f64::max);
+        let intervals = (intervals as f64 * widest.min(2.5)) as usize;
+        let strikes = pairs.iter().fold((f64::INFINITY, 0.0f64), |(low, high), p| (low.min(p.0), high.max(p.0)));
+        Course { intervals, schedule: problem.schedule(strikes, steps) }
     }
 }
 
@@ -95,7 +104,7 @@ pub(super) struct Table {
     /// ln σ and 1/K.
     pub(super) sigma: Axis,
     pub(super) strike: Axis,
-    /// ln(B/K), a tensor polynomial.
+    /// ln(B/K) of a call, ln(−ln(B/K)) of a put, a tensor polynomial.
     pub(super) boundary: Box<[f64]>,
     /// Length of the series' interval, in units of σ.
     pub(super) reach: f64,
@@ -105,13 +114,13 @@ pub(super) struct Table {
     /// error below 1e-7 of it.
     pub(super) premium: Box<[f32]>,
     pub(super) scheme: Scheme,
-    rates: OnceLock<Rates>,
+    pub(super) rates: Option<Rates>,
 }
 
 /// How boundary and premium move with the rates, measured along the moving boundary: ∂/∂r and ∂/∂b.
 #[derive(Clone, Debug)]
 pub(super) struct Rates {
-    /// Tensors of ln(B/K), of [`Rates::NODES`].
+    /// Tensors of the boundary, as the table has it, of [`Rates::NODES`].
     pub(super) boundary: [[f64; RATE_NODES]; 2],
     /// Tensors of premium/K by Chebyshev term.
     pub(super) premium: Box<[[[f32; RATE_NODES]; 2]]>,
@@ -130,7 +139,7 @@ impl Table {
     ///
     /// # Cost  0.5 ms (`Scheme::Fast`, quarterly dividends), 15 to 90 ms (`Scheme::Accurate`)
     pub(super) fn build(phi: f64, terms: &Terms, span: &Span, scheme: Scheme) -> Self {
-        let (sizes, _) = sizes(scheme, span);
+        let sizes = sizes(scheme, span);
         let (lo, hi) = span.sigma;
         let mut table = Table {
             phi,
@@ -144,7 +153,7 @@ impl Table {
             sampled: 0,
             premium: Box::default(),
             scheme,
-            rates: OnceLock::new(),
+            rates: None,
         };
         let start = start(phi, terms, span);
         match start {
@@ -172,7 +181,9 @@ impl Table {
     fn fill(&mut self, terms: &Terms, sizes: &Sizes) -> bool {
         let problem = self.problem(terms);
         let pairs = lanes(&self.sigma, &self.strike);
-        let profiles = profiles(&problem, &pairs, &ends(&problem, &pairs), sizes);
+        let ends = ends(&problem, &pairs);
+        let course = Course::new(&problem, &pairs, &ends, (sizes.intervals, sizes.steps));
+        let profiles = profiles(&problem, &pairs, &ends, &course);
         let bounded = profiles.iter().all(|p| p.boundary.is_some())
             && !two_sided(self.phi, terms)
             && self.strike_bend(&profiles) <= BEND_MAX;
@@ -188,7 +199,8 @@ impl Table {
             .iter()
             .map(|p| if bounded { p.boundary.unwrap_or(p.edge) } else { p.k.ln() - outward * anchor * p.sigma })
             .collect();
-        let relative = profiles.iter().zip(&from).map(|(p, from)| vec![from - p.k.ln()]).collect::<Vec<_>>();
+        let relative =
+            profiles.iter().zip(&from).map(|(p, from)| vec![self.placed(from - p.k.ln())]).collect::<Vec<_>>();
         self.boundary = fit_tensor(&self.sigma, &self.strike, &relative).into();
         let reaches = profiles.iter().zip(&from).map(|(p, from)| (p.far() - from) * outward / p.sigma);
         self.reach = reaches.fold(0.0, f64::max);
@@ -203,6 +215,7 @@ impl Table {
         let worth = if self.layout == Layout::AtExDate { WORTH_INTEGRATING } else { WORTH_DIFFERENTIATING };
         let sampled = without_tail(sampled, worth * self.tail());
         self.premium = fit_tensor(&self.sigma, &self.strike, &sampled).iter().map(|c| *c as f32).collect();
+        self.rates = Some(self.fit_rates(&problem));
         true
     }
 
@@ -225,7 +238,7 @@ impl Table {
 
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
-        let rates = self.rates.get().map_or(0, |rates| size_of_val(&*rates.premium));
+        let rates = self.rates.as_ref().map_or(0, |rates| size_of_val(&*rates.premium));
         size_of::<Self>() + size_of_val(&*self.boundary) + size_of_val(&*self.premium) + rates
     }
 
@@ -258,68 +271,87 @@ impl Table {
     /// ln B of one strike and volatility.
     fn boundary_at(&self, k: f64, sigma: f64) -> f64 {
         let (s, x) = (self.sigma.unit(sigma.ln()), self.strike.unit(1.0 / k));
-        local_slope(&self.boundary, (&self.sigma, s), (&self.strike, x))[0] + k.ln()
+        let placed = local_slope(&self.boundary, (&self.sigma, s), (&self.strike, x))[0];
+        k.ln() + if self.phi > 0.0 { placed } else { -placed.exp() }
     }
 
-    /// How the table moves with the rates; `terms` are those it was built at. They cost as much as the table itself,
-    /// so they are solved when they are first read.
-    pub(super) fn rates(&self, terms: &Terms) -> &Rates {
-        self.rates.get_or_init(|| self.fit_rates(terms))
+    /// What is tabulated of ln(B/K): of a put's the logarithm of how far it lies below 0, which is almost linear in ln σ.
+    fn placed(&self, relative: f64) -> f64 {
+        if self.phi > 0.0 { relative } else { (-relative).max(1e-9).ln() }
     }
 
-    /// Solves at moved rates and compares, boundary with boundary and premium at equal distances from it.
-    fn fit_rates(&self, terms: &Terms) -> Rates {
-        let base = self.problem(terms);
-        let (main, coarse) = sizes(self.scheme, &self.span);
+    /// How the table moves with the rates: solves at rates a step to either side, on a coarser grid, and compares boundary
+    /// with boundary and premium at equal distances from it.
+    fn fit_rates(&self, problem: &Problem) -> Rates {
         let (sigma, strike) = (self.sigma.with(Rates::NODES.0), self.strike.with(Rates::NODES.1));
         let pairs = lanes(&sigma, &strike);
-        // the same grids for all, so that what remains of the grid's error cancels
-        let grids = ends(&base, &pairs);
-        let bump = BUMP.min(0.5 * terms.r);
-        // at r ≤ 0 one side only: there is a kink at 0
-        let (r_down, r_up) = if bump > 1e-5 { (-bump, bump) } else { (0.0, 2.0 * BUMP) };
-        let solved = [(r_down, 0.0), (r_up, 0.0), (0.0, -BUMP), (0.0, BUMP)].map(|(dr, db)| {
-            let terms = Terms { r: terms.r + dr, b: terms.b + db, ..terms.clone() };
-            profiles(&Problem { terms, ..base.clone() }, &pairs, &grids, &coarse)
-        });
-        let steady = |lane: usize| {
-            let most = BOUNDARY_MOVES[usize::from(self.phi < 0.0)] * pairs[lane].1 * (terms.t - self.stop).sqrt();
-            let at = |i: usize| solved[i][lane].boundary.unwrap_or(f64::INFINITY);
-            (at(1) - at(0)).abs() <= most && (at(3) - at(2)).abs() <= most
+        // the same grid and time steps for all, so that what remains of their errors cancels
+        let ends = ends(problem, &pairs);
+        let grid = match self.scheme {
+            Scheme::Fast => (150, 40),
+            Scheme::Accurate => (500, 150),
         };
-        let bounded = self.layout != Layout::Anchored && (0..pairs.len()).all(steady);
+        let course = Course::new(problem, &pairs, &ends, grid);
+        let steps = steps(problem);
+        let solved = [0, 1].map(|part| {
+            steps[part].map(|step| {
+                let (by_r, by_b) = if part == 0 { (step, 0.0) } else { (0.0, step) };
+                let terms = Terms { r: problem.terms.r + by_r, b: problem.terms.b + by_b, ..problem.terms.clone() };
+                profiles(&Problem { terms, ..problem.clone() }, &pairs, &ends, &course)
+            })
+        });
+        let steady = |part: usize, lane: usize| {
+            let most =
+                BOUNDARY_MOVES[usize::from(self.phi < 0.0)] * pairs[lane].1 * (problem.terms.t - problem.stop).sqrt();
+            let [low, high] = [0, 1].map(|end| solved[part][end][lane].boundary.unwrap_or(f64::INFINITY));
+            ((high - low) / width(steps[part])).abs() * 1e-3 <= most
+        };
+        let bounded =
+            self.layout != Layout::Anchored && (0..pairs.len()).all(|lane| steady(0, lane) && steady(1, lane));
         let from = |p: &Profile| match p.boundary {
             Some(boundary) if bounded => boundary,
             _ => self.boundary_at(p.k, p.sigma),
         };
-        let moves = |[low, high, down, up]: [f64; 4]| [(high - low) / (r_up - r_down), (up - down) / (2.0 * BUMP)];
-        let at = |lane: usize, f: &dyn Fn(&Profile) -> f64| moves(core::array::from_fn(|i| f(&solved[i][lane])));
-        let boundary = |part: usize| {
-            let values: Vec<Vec<f64>> = (0..pairs.len()).map(|lane| vec![at(lane, &from)[part]]).collect();
-            let fitted = fit_tensor(&sigma, &strike, &values);
+        let boundary = [0, 1].map(|part| {
+            let placed = |end: usize, lane: usize| {
+                let p = &solved[part][end][lane];
+                self.placed(from(p) - p.k.ln())
+            };
+            let by = |lane: usize| vec![(placed(1, lane) - placed(0, lane)) / width(steps[part])];
+            let fitted = fit_tensor(&sigma, &strike, &(0..pairs.len()).map(by).collect::<Vec<_>>());
             core::array::from_fn(|i| fitted[i])
-        };
+        });
         // measured from a boundary that moves along, they have no kink
-        let part = if bounded { SMOOTHER } else { 1.0 };
-        let series = Lobatto::of((coarse.terms as f64 * part * self.sampled as f64 / main.terms as f64) as usize);
-        let sampled: Vec<Vec<[f64; 2]>> = (0..pairs.len())
-            .map(|lane| {
-                let of = |p: &Profile| {
-                    let from = from(p);
-                    series.coefficients(|u| p.premium(from - self.phi * p.sigma * self.place(u)) / p.k)
-                };
-                let solved: [Vec<f64>; 4] = core::array::from_fn(|i| of(&solved[i][lane]));
-                (0..solved[0].len()).map(|term| moves(core::array::from_fn(|i| solved[i][term]))).collect()
-            })
-            .collect();
-        let part = |part: usize| sampled.iter().map(|lane| lane.iter().map(|moves| moves[part]).collect()).collect();
-        let fitted: [Vec<f64>; 2] =
-            [0, 1].map(|i| fit_tensor(&sigma, &strike, &without_tail(part(i), WORTH_MOVING * self.tail())));
+        let part = if bounded { RATE_TERMS_MOVING } else { RATE_TERMS };
+        let series = Lobatto::of(((part * self.sampled as f64) as usize).max(2));
+        let sample = |p: &Profile| {
+            let from = from(p);
+            series.coefficients(|u| p.premium(from - self.phi * p.sigma * self.place(u)) / p.k)
+        };
+        let fitted = [0, 1].map(|part| {
+            let by = |lane: usize| {
+                let [low, high] = [0, 1].map(|end| sample(&solved[part][end][lane]));
+                high.iter().zip(&low).map(|(high, low)| (high - low) / width(steps[part])).collect()
+            };
+            let sampled = without_tail((0..pairs.len()).map(by).collect(), WORTH_MOVING * self.tail());
+            fit_tensor(&sigma, &strike, &sampled)
+        });
         let n_terms = fitted.iter().map(|f| f.len() / RATE_NODES).max().unwrap_or(0);
         let at = |part: usize, i: usize| fitted[part].get(i).map_or(0.0, |c| *c as f32);
         let term = |term: usize| core::array::from_fn(|part| core::array::from_fn(|i| at(part, term * RATE_NODES + i)));
-        Rates { boundary: [boundary(0), boundary(1)], premium: (0..n_terms).map(term).collect() }
+        Rates { boundary, premium: (0..n_terms).map(term).collect() }
     }
+}
+
+/// Steps down and up of r and of b for the derivatives in them; never across the kink at r = 0.
+fn steps(problem: &Problem) -> [[f64; 2]; 2] {
+    let step = STEP.min(0.5 * problem.terms.r);
+    let r = if step > 1e-5 { [-step, step] } else { [0.0, 2.0 * STEP] };
+    [r, [-STEP, STEP]]
+}
+
+fn width([down, up]: [f64; 2]) -> f64 {
+    up - down
 }
 
 /// Series without the terms at their ends that are below `worth` in all.
@@ -347,17 +379,24 @@ fn ends(problem: &Problem, pairs: &[(f64, f64)]) -> Vec<(f64, f64)> {
     pairs.iter().map(|&(k, sigma)| grid_ends(problem, k, sigma)).collect()
 }
 
-/// Solves `problem` for every (strike, volatility).
-fn profiles(problem: &Problem, pairs: &[(f64, f64)], ends: &[(f64, f64)], sizes: &Sizes) -> Vec<Profile> {
-    let nominal = |sigma: f64| 2.0 * WIDE * sigma * (problem.terms.t - problem.stop).sqrt();
-    let widest = pairs.iter().zip(ends).map(|(p, e)| (e.1 - e.0).abs() / nominal(p.1)).fold(1.0, f64::max);
-    let intervals = (sizes.intervals as f64 * widest.min(2.5)) as usize;
+/// Solves `problem` for every (strike, volatility), in packs that leave few lanes idle.
+fn profiles(problem: &Problem, pairs: &[(f64, f64)], ends: &[(f64, f64)], course: &Course) -> Vec<Profile> {
+    match pairs.len() {
+        13..=16 => packed::<Pack<4>>(problem, pairs, ends, course),
+        17..=20 => packed::<Pack<5>>(problem, pairs, ends, course),
+        _ => packed::<Pack<3>>(problem, pairs, ends, course),
+    }
+}
+
+/// The same in packs of `L`.
+fn packed<L: Lanes>(problem: &Problem, pairs: &[(f64, f64)], ends: &[(f64, f64)], course: &Course) -> Vec<Profile> {
+    let intervals = course.intervals;
     let mut out = Vec::with_capacity(pairs.len());
-    for (pairs, ends) in pairs.chunks(Row::N).zip(ends.chunks(Row::N)) {
+    for (pairs, ends) in pairs.chunks(L::N).zip(ends.chunks(L::N)) {
         let last = pairs.len() - 1;
         let lane = |f: &dyn Fn(usize) -> f64| {
-            let values: [f64; Row::N] = core::array::from_fn(|i| f(i.min(last)));
-            Row::load(&values)
+            let values: [f64; MOST_LANES] = core::array::from_fn(|i| f(i.min(last)));
+            L::load(&values)
         };
         let grid = Grid {
             k: lane(&|i| pairs[i].0),
@@ -365,9 +404,8 @@ fn profiles(problem: &Problem, pairs: &[(f64, f64)], ends: &[(f64, f64)], sizes:
             edge: lane(&|i| ends[i].0),
             far: lane(&|i| ends[i].1),
             intervals,
-            steps: sizes.steps,
         };
-        let slice = solve(problem, &grid);
+        let slice = solve(problem, &grid, &course.schedule);
         let extracted = (0..pairs.len()).map(|i| {
             let american: Vec<f64> = slice.american.iter().map(|v| v.lane(i)).collect();
             let premium = slice.european.iter().zip(&american).map(|(v, a)| a - v.lane(i)).collect();
