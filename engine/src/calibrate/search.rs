@@ -15,7 +15,7 @@ use crate::kernel::lattice::Lattice;
 
 /// Layers of the lattice: a volatility is 7e-4 of itself off at the median, 3e-3 for one in ten, against 300 layers; bid and
 /// ask of such a contract lie a third or more apart.
-const LAYERS: usize = 40;
+const LAYERS: usize = 30;
 
 /// A price whose volatility is looked for.
 #[derive(Clone, Copy, Debug)]
