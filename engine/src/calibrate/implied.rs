@@ -45,6 +45,7 @@ pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, dra
             imply_sides(&Side { here, right, block, ladder, early, quotes }, sigma, &mut memory, out);
         }
     }
+    memory.before.rest(&here, memory.now);
     let rough = early.source == Source::Lattice;
     if rough {
         // a first look leaves the others out
@@ -159,7 +160,7 @@ fn remember(
         let (key, price) = (key(block, right, which, lane), price.lane(lane));
         // where the remembered premium leads, or at least near the curve
         let near = numbers[lane];
-        let (start, near) = match memory.before.get(key, &here, (right.phi(), price, floor.lane(lane))) {
+        let (start, near) = match memory.before.get(key, &here, (right.phi(), price, floor.lane(lane)), memory.now) {
             Said::Same(searched, vol) => {
                 memory.now.push(searched);
                 numbers[lane] = vol;

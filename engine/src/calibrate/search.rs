@@ -85,7 +85,7 @@ fn solve<L: Lanes>(
         let vol = sigma.lane(lane);
         put(open, vol);
         let derivatives = [delta, jet.vega, jet.volga, jet.ultima].map(|d| d.lane(lane));
-        keep.push(Searched::new(open.key, (open.price, vol), here.s, derivatives));
+        keep.push(Searched::new(open.key, (open.price, vol), here, derivatives));
     }
 }
 

@@ -12,6 +12,10 @@ const STILL_NONE: (f64, f64) = (0.25, 2e-4);
 const STILL_NEAR: f64 = 0.08;
 /// The spot may move by this part of a standard deviation at the volatility found.
 const SPOT_MOVE: f64 = 0.05;
+/// The time to expiry by this part of itself.
+const TIME_MOVE: f64 = 0.01;
+/// What a pass has no use for is kept for so many years, five minutes: quotes come and go.
+const KEPT: f64 = 1e-5;
 
 /// One price of one contract, and its volatility.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +23,8 @@ pub(super) struct Searched {
     key: u32,
     price: f64,
     s: f64,
+    /// Years to expiry.
+    t: f64,
     /// NaN: none.
     sigma: f64,
     /// Derivatives of the value there.
@@ -34,10 +40,11 @@ pub(super) fn key(block: usize, right: Right, side: usize, lane: usize) -> u32 {
 }
 
 impl Searched {
-    /// A price, the volatility that was found for it at spot `s`, and there delta, vega, volga and ultima.
-    pub(super) fn new(key: u32, (price, sigma): (f64, f64), s: f64, derivatives: [f64; 4]) -> Self {
+    /// A price, the volatility that was found for it, and there delta, vega, volga and ultima.
+    pub(super) fn new(key: u32, (price, sigma): (f64, f64), here: &Here<'_>, derivatives: [f64; 4]) -> Self {
         let [delta, vega, volga, ultima] = derivatives.map(|d| d as f32);
-        Self { key, price, s, sigma, delta, vega, volga, ultima }
+        let (s, t) = (here.s, here.terms.t);
+        Self { key, price, s, t, sigma, delta, vega, volga, ultima }
     }
 
     /// Where it belongs.
@@ -58,7 +65,8 @@ impl Searched {
         let (h2, h3) = (f64::from(self.volga) / vega, f64::from(self.ultima) / vega);
         let step = newton * (1.0 - 0.5 * h2 * newton + (0.5 * h2 * h2 - h3 / 6.0) * newton * newton);
         let near = newton.abs().max(step.abs()) < STILL_NEAR * self.sigma
-            && ds.abs() < SPOT_MOVE * self.s * self.sigma * here.terms.t.sqrt();
+            && ds.abs() < SPOT_MOVE * self.s * self.sigma * here.terms.t.sqrt()
+            && self.t - here.terms.t < TIME_MOVE * here.terms.t;
         if near { Said::Same(*self, self.sigma + step) } else { Said::About(self.sigma) }
     }
 }
@@ -82,17 +90,64 @@ impl<'a> Before<'a> {
         Self(all)
     }
 
-    /// What was found under a key says of `price` now.
-    pub(super) fn get(&mut self, key: u32, here: &Here<'_>, (phi, price, floor): (f64, f64, f64)) -> Said {
-        while let Some((first, rest)) = self.0.split_first() {
-            if first.key > key {
-                break;
+    /// What was found under a key says of `price` now; what lies before it goes to `kept`.
+    pub(super) fn get(
+        &mut self,
+        key: u32,
+        here: &Here<'_>,
+        (phi, price, floor): (f64, f64, f64),
+        kept: &mut Vec<Searched>,
+    ) -> Said {
+        let before = self.0.iter().take_while(|first| first.key < key).count();
+        self.keep(before, here, kept);
+        match self.0.split_first() {
+            Some((first, rest)) if first.key == key => {
+                self.0 = rest;
+                first.now(here, phi, price, floor)
             }
-            self.0 = rest;
-            if first.key == key {
-                return first.now(here, phi, price, floor);
-            }
+            _ => Said::Nothing,
         }
-        Said::Nothing
+    }
+
+    /// What is left goes to `kept`.
+    pub(super) fn rest(mut self, here: &Here<'_>, kept: &mut Vec<Searched>) {
+        self.keep(self.0.len(), here, kept);
+    }
+
+    fn keep(&mut self, n: usize, here: &Here<'_>, kept: &mut Vec<Searched>) {
+        let (unused, rest) = self.0.split_at(n);
+        kept.extend(unused.iter().filter(|one| one.t - here.terms.t < KEPT));
+        self.0 = rest;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::Style;
+    use crate::kernel::dividends::Terms;
+
+    #[test]
+    fn searches_are_remembered_while_they_say_something() {
+        let terms = |t: f64| Terms { t, r: 0.04, b: 0.0, divs: Vec::new() };
+        let (now, soon, late) = (terms(0.1), terms(0.1 - 2e-6), terms(0.098));
+        let here = |terms| Here { style: Style::American, s: 100.0, terms, step: 0.003 };
+        let put = [-0.9, 5.0, 20.0, 10.0];
+        let all: Vec<Searched> = [3, 8, 9].map(|key| Searched::new(key, (40.0, 1.5), &here(&now), put)).to_vec();
+        let mut kept = Vec::new();
+        let mut before = Before::new(&all);
+        let asked = (-1.0, 40.1, 39.9);
+        assert!(
+            matches!(before.get(8, &here(&soon), asked, &mut kept), Said::Same(_, vol) if (vol - 1.52).abs() < 1e-3)
+        );
+        assert!(matches!(before.get(8, &here(&soon), asked, &mut kept), Said::Nothing));
+        before.rest(&here(&soon), &mut kept);
+        assert_eq!(kept.iter().map(Searched::key).collect::<Vec<_>>(), [3, 9]);
+        // two hundredths of the time later it is a hint, and what nobody asked for is gone
+        kept.clear();
+        let mut before = Before::new(&all);
+        assert!(matches!(before.get(8, &here(&late), asked, &mut kept), Said::About(_)));
+        before.rest(&here(&late), &mut kept);
+        assert!(kept.is_empty());
     }
 }
