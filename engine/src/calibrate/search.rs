@@ -13,8 +13,8 @@ use crate::kernel::implied::{Limits, implied_by};
 use crate::kernel::lanes::{BLOCK, Block, Lanes, Pack};
 use crate::kernel::lattice::Lattice;
 
-/// Layers of the lattice: a volatility is 7e-4 of itself off at the median, 3e-3 for one in ten, against 300 layers; bid and
-/// ask of such a contract lie a third or more apart.
+/// Layers of the lattice. With 40 a volatility is 7e-4 of itself off at the median, 3e-3 for one in ten, against 300 layers,
+/// and half of that with 60; bid and ask of such a contract lie a third or more apart.
 const LAYERS: usize = 30;
 
 /// A price whose volatility is looked for.
@@ -33,7 +33,8 @@ pub(super) struct Open {
     pub(super) near: bool,
 }
 
-/// Looks for all of `open`, their early exercise looked at or not; hands each volatility to `put`, NaN for none, and what the next pass may start from to `keep`.
+/// Looks for all of `open`, their early exercise looked at or not; hands each volatility to `put`, NaN for none, and what
+/// the next pass may start from to `keep`.
 pub(super) fn search(
     (here, early): (&Here<'_>, bool),
     open: &mut [Open],

@@ -90,6 +90,24 @@ pub struct VolJet<L> {
 }
 
 impl<L: Lanes> Jet<L> {
+    /// No value, of a contract whose d1 and d2 are `d`.
+    #[must_use]
+    pub fn nothing(d: [L; 2]) -> Self {
+        let zero = L::splat(0.0);
+        Self {
+            v: zero,
+            x: [zero; 4],
+            sigma: [zero; 3],
+            x_sigma: zero,
+            xx_sigma: zero,
+            r: zero,
+            r_sigma: zero,
+            b: zero,
+            k: [zero; 2],
+            d,
+        }
+    }
+
     /// `yes` in the lanes where the mask says so, else `no`.
     #[inline(always)]
     #[must_use]

@@ -201,18 +201,7 @@ impl<L: Lanes> Jets<L> {
     #[must_use]
     pub fn none(sigma: L, exercised: L::Mask) -> Self {
         let zero = L::splat(0.0);
-        let jet = Jet {
-            v: zero,
-            x: [zero; 4],
-            sigma: [zero; 3],
-            x_sigma: zero,
-            xx_sigma: zero,
-            r: zero,
-            r_sigma: zero,
-            b: zero,
-            k: [zero; 2],
-            d: [zero; 2],
-        };
+        let jet = Jet::nothing([zero; 2]);
         let beside = [-2.0, 2.0].map(|n: f64| {
             let sigma = sigma * L::splat((n * APART).exp());
             Beside { sigma, value: zero, vega: zero, exercised }

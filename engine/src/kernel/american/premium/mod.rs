@@ -3,7 +3,8 @@
 //! [`PremiumTables::jet`] reads tables (about a microsecond a contract, every pass), and solves and tabulates
 //! (milliseconds a table, once) where one is not there yet. In between: `classify` says from when on exercise can pay
 //! at all, `solver` and `edges` are the partial differential equation, `profile` one solved lane as a function, `table`
-//! fits, `layout` says where tables lie, `evaluate` and `exercise` read, `taylor` and `chebyshev` are their arithmetic. Never: a spot in a table.
+//! fits, `layout` says where tables lie, `evaluate` and `exercise` read, `taylor` and `chebyshev` are their arithmetic.
+//! Never: a spot in a table.
 
 mod chebyshev;
 mod classify;
@@ -269,7 +270,7 @@ impl PremiumTables {
         let place = Place { spot, k, sigma, needed, european: jet.v };
         let (premium, (exercised, whole)) = self.premium::<L, true>(terms, &place, &serving);
         if whole.any() {
-            jet = Jet::select(whole, &nothing(jet.d), &jet);
+            jet = Jet::select(whole, &Jet::nothing(jet.d), &jet);
         }
         add_premium(&mut jet, &premium, (spot, k, sigma));
         (jet, exercised | self.worth_no_more(jet.v, s, k, &serving))
@@ -387,7 +388,8 @@ impl PremiumTables {
         let age = if table.is_dated() { self.terms.t - terms.t } else { 0.0 };
         let (stop, moved) = (table.stop - age, [terms.r - self.terms.r, terms.b - self.terms.b]);
         let (a, a_r) = collected(terms, stop, stop - 3.0 * DATE_SLACK * self.right.phi());
-        let rates = table.rates.as_ref().filter(|_| ALL || moved.iter().any(|by| *by != 0.0));
+        let needed = ALL || moved.iter().any(|by| *by != 0.0);
+        let rates = (needed && table.has_premium()).then(|| table.rates(&self.terms));
         Clock { r: terms.r, b: terms.b, t: self.terms.t - age, stop, a, a_r, rates, moved }
     }
 }
@@ -446,6 +448,11 @@ impl core::fmt::Debug for PremiumTables {
 }
 
 impl Table {
+    /// Whether anything is tabulated.
+    fn has_premium(&self) -> bool {
+        matches!(self.layout, Layout::Now | Layout::Anchored | Layout::AtExDate)
+    }
+
     /// Whether it describes a date to come, and does not age until then.
     fn is_dated(&self) -> bool {
         matches!(self.layout, Layout::Once | Layout::AtExDate)
@@ -466,23 +473,6 @@ fn live(terms: &Terms) -> Terms {
     let mut out = terms.clone();
     out.divs.retain(|d| d.t > 0.0 && d.t <= terms.t && d.amount > 0.0);
     out
-}
-
-/// No value.
-fn nothing<L: Lanes>(d: [L; 2]) -> Jet<L> {
-    let zero = L::splat(0.0);
-    Jet {
-        v: zero,
-        x: [zero; 4],
-        sigma: [zero; 3],
-        x_sigma: zero,
-        xx_sigma: zero,
-        r: zero,
-        r_sigma: zero,
-        b: zero,
-        k: [zero; 2],
-        d,
-    }
 }
 
 /// Takes `by` in the lanes of `lanes`.

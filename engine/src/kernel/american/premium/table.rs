@@ -14,6 +14,7 @@ use super::solver::{Grid, MOST_LANES, Problem, SAME_DATE, Schedule, solve};
 use crate::kernel::american::Scheme;
 use crate::kernel::dividends::Terms;
 use crate::kernel::lanes::{Lanes, Pack};
+use std::sync::OnceLock;
 
 /// Central standard deviations of ln X that a grid covers on the side where nothing happens.
 const WIDE: f64 = 3.8;
@@ -114,7 +115,7 @@ pub(super) struct Table {
     /// error below 1e-7 of it.
     pub(super) premium: Box<[f32]>,
     pub(super) scheme: Scheme,
-    pub(super) rates: Option<Rates>,
+    rates: OnceLock<Rates>,
 }
 
 /// How boundary and premium move with the rates, measured along the moving boundary: ∂/∂r and ∂/∂b.
@@ -153,7 +154,7 @@ impl Table {
             sampled: 0,
             premium: Box::default(),
             scheme,
-            rates: None,
+            rates: OnceLock::new(),
         };
         let start = start(phi, terms, span);
         match start {
@@ -215,7 +216,6 @@ impl Table {
         let worth = if self.layout == Layout::AtExDate { WORTH_INTEGRATING } else { WORTH_DIFFERENTIATING };
         let sampled = without_tail(sampled, worth * self.tail());
         self.premium = fit_tensor(&self.sigma, &self.strike, &sampled).iter().map(|c| *c as f32).collect();
-        self.rates = Some(self.fit_rates(&problem));
         true
     }
 
@@ -238,7 +238,7 @@ impl Table {
 
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
-        let rates = self.rates.as_ref().map_or(0, |rates| size_of_val(&*rates.premium));
+        let rates = self.rates.get().map_or(0, |rates| size_of_val(&*rates.premium));
         size_of::<Self>() + size_of_val(&*self.boundary) + size_of_val(&*self.premium) + rates
     }
 
@@ -278,6 +278,12 @@ impl Table {
     /// What is tabulated of ln(B/K): of a put's the logarithm of how far it lies below 0, which is almost linear in ln σ.
     fn placed(&self, relative: f64) -> f64 {
         if self.phi > 0.0 { relative } else { (-relative).max(1e-9).ln() }
+    }
+
+    /// How the table moves with the rates; `terms` are those it was built at. They cost as much as the table itself, and
+    /// tables of the next trading day are read for values only: so they are solved when they are first read.
+    pub(super) fn rates(&self, terms: &Terms) -> &Rates {
+        self.rates.get_or_init(|| self.fit_rates(&self.problem(terms)))
     }
 
     /// How the table moves with the rates: solves at rates a step to either side, on a coarser grid, and compares boundary
