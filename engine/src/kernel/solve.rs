@@ -1,6 +1,7 @@
 //! Bracketed roots, quadrature, Chebyshev. Never: finance.
 
 use std::f64::consts::PI;
+use std::sync::OnceLock;
 
 /// Nodes and weights of Gauss-Legendre quadrature on (0, 1), nodes ascending.
 ///
@@ -65,9 +66,17 @@ pub fn chebyshev_roots(m: usize) -> Vec<f64> {
     (0..m).map(|i| ((i as f64 + 0.5) * PI / m as f64).cos()).collect()
 }
 
-/// The matrix from values at [`chebyshev_roots`] to the coefficients of 1, x, … x^(m−1). For m up to about 12.
+/// Most roots of [`roots_to_monomials`]: beyond, monomials lose too many digits.
+const MOST_ROOTS: usize = 12;
+
+/// The matrix from values at [`chebyshev_roots`] to the coefficients of 1, x, … x^(m−1); m is at most 12.
 #[must_use]
-pub fn roots_to_monomials(m: usize) -> Vec<Vec<f64>> {
+pub fn roots_to_monomials(m: usize) -> &'static [Vec<f64>] {
+    static ALL: [OnceLock<Vec<Vec<f64>>>; MOST_ROOTS + 1] = [const { OnceLock::new() }; MOST_ROOTS + 1];
+    ALL[m].get_or_init(|| monomial_matrix(m))
+}
+
+fn monomial_matrix(m: usize) -> Vec<Vec<f64>> {
     let powers = chebyshev_as_monomials(m);
     let entry = |p: usize, i: usize| -> f64 {
         let angle = (i as f64 + 0.5) * PI / m as f64;

@@ -282,13 +282,12 @@ impl<'a, L: Lanes> March<'a, L> {
         L::splat(self.problem.phi) * (self.spot[j] + L::splat(a) - self.k)
     }
 
-    /// Half the jump of V_xx at the boundary in units of the grid: (h²/σ²)·φ·(bS − rK).
-    #[inline(always)]
-    fn bend(&self, spot: L, a: f64) -> L {
+    /// Half the jump of V_xx at the boundary in units of the grid, (h²/σ²)·φ·(bS − rK), as a line in X: slope and level.
+    fn bend_line(&self, a: f64) -> (L, L) {
         let Problem { phi, terms, .. } = self.problem;
-        let gain = (spot + L::splat(a)) * L::splat(terms.b) - L::splat(terms.r) * self.k;
         let ratio = self.h / self.sigma;
-        ratio * ratio * L::splat(*phi) * gain
+        let scale = ratio * ratio * L::splat(*phi);
+        (scale * L::splat(terms.b), scale * (L::splat(a * terms.b) - L::splat(terms.r) * self.k))
     }
 
     fn european_at(&self, j: usize, k: L) -> L {
@@ -444,7 +443,8 @@ impl<'a, L: Lanes> March<'a, L> {
         let edge = self.x[0];
         let step = self.x[1] - edge;
         let spot = exp(edge + step * self.contact.node);
-        (self.bend(spot, self.a) * rest * rest).max(L::splat(0.0))
+        let (slope, level) = self.bend_line(self.a);
+        (spot.mul_add(slope, level) * rest * rest).max(L::splat(0.0))
     }
 
     /// Substitutes from node `from` on, projecting where exercise is watched for.
@@ -513,25 +513,28 @@ impl<'a, L: Lanes> March<'a, L> {
             self.american[i] = self.payoff(i, self.a);
             self.european[i] = self.lower.neg_mul_add(self.european[i - 1], self.right_european[i]);
         }
+        let (lower, coupling) = (self.lower, -self.lower);
+        let (slope, level) = self.bend_line(self.a);
         while j < self.x.len() - 1 && exercised.any() {
             let payoff = self.payoff(j, self.a);
-            let bend = self.bend(self.spot[j], self.a).max(c(1e-14) * self.k);
-            let candidate = self.lower.neg_mul_add(self.american[j - 1], self.right_american[j]);
+            let bend = self.spot[j].mul_add(slope, level).max(c(1e-14) * self.k);
+            let candidate = lower.neg_mul_add(self.american[j - 1], self.right_american[j]);
             let excess = candidate - payoff;
-            let coupling = -self.lower;
-            let reach = excess / bend + coupling;
-            let free = reach.gt(zero);
-            let root = (coupling * coupling + (one - coupling) * reach).max(zero).sqrt();
-            let theta = (reach.max(zero) / (coupling + root)).min(one);
-            let rest = one - theta;
-            let first = payoff + (coupling * bend * rest * rest + excess).max(zero);
-            let at_contact = L::select(free, first, payoff);
-            self.american[j] = L::select(exercised, at_contact, candidate.max(payoff));
-            self.european[j] = self.lower.neg_mul_add(self.european[j - 1], self.right_european[j]);
-            let here = exercised & free;
-            contact.node = L::select(here, c(j as f64), contact.node);
-            contact.theta = L::select(here, theta, contact.theta);
-            exercised = exercised & !free;
+            let free = exercised & coupling.mul_add(bend, excess).gt(zero);
+            let mut value = L::select(exercised, payoff, candidate.max(payoff));
+            if free.any() {
+                let reach = (excess / bend + coupling).max(zero);
+                let root = (coupling * coupling + (one - coupling) * reach).sqrt();
+                let theta = (reach / (coupling + root)).min(one);
+                let rest = one - theta;
+                let first = payoff + (coupling * bend * rest * rest + excess).max(zero);
+                value = L::select(free, first, value);
+                contact.node = L::select(free, c(j as f64), contact.node);
+                contact.theta = L::select(free, theta, contact.theta);
+                exercised = exercised & !free;
+            }
+            self.american[j] = value;
+            self.european[j] = lower.neg_mul_add(self.european[j - 1], self.right_european[j]);
             j += 1;
         }
         self.contact = contact;
@@ -552,6 +555,44 @@ impl<'a, L: Lanes> March<'a, L> {
         1
     }
 
+    /// Takes the greater of value and payoff before an ex-date, in every lane from the least X at which the payoff wins
+    /// upwards.
+    ///
+    /// The kink between two nodes is represented by corrections on both, such that its area and its first moment are
+    /// those of the true function seen by the compact scheme.
+    fn exercise_all(&mut self, a: f64) {
+        let c = |v: f64| L::splat(v);
+        let last = self.x.len() - 1;
+        let mut least = c(-1.0);
+        for j in 0..=last {
+            least = L::select(self.american[j].lt(self.payoff(j, a)), c(j as f64), least);
+        }
+        let excess = |j: usize, lane: usize| self.american[j].lane(lane) - self.payoff(j, a).lane(lane);
+        let mut corrections = [(0, [0.0; 2]); MOST_LANES];
+        for (lane, correction) in corrections.iter_mut().enumerate().take(L::N) {
+            let first = least.lane(lane);
+            if first >= 1.0 && first + 2.0 <= last as f64 {
+                let first = first as usize;
+                let (f, slope) = crossing([first - 1, first, first + 1, first + 2].map(|j| excess(j, lane)));
+                let kink = slope.max(0.0) * (0.5 * f * (1.0 - f) - 1.0 / 12.0);
+                *correction = (first, [kink * (1.0 - f), kink * f]);
+            }
+        }
+        let most = (0..L::N).map(|lane| least.lane(lane)).fold(-1.0, f64::max);
+        for j in 0..(most + 1.0) as usize {
+            let better = self.american[j].max(self.payoff(j, a));
+            self.american[j] = L::select(least.lt(c(j as f64)), self.american[j], better);
+        }
+        for (lane, (first, corrections)) in corrections.into_iter().enumerate().take(L::N) {
+            for (value, correction) in self.american[first..].iter_mut().zip(corrections) {
+                let mut lanes = [0.0; MOST_LANES];
+                value.store(&mut lanes);
+                lanes[lane] -= correction;
+                *value = L::load(&lanes);
+            }
+        }
+    }
+
     /// Crosses an ex-date backwards: a call may take the dividend, and every boundary starts anew.
     fn cross_ex_date(&mut self, date: f64) {
         self.contact = Contact::none();
@@ -559,17 +600,7 @@ impl<'a, L: Lanes> March<'a, L> {
             return;
         }
         let a = self.problem.terms.a(date - 1e-12);
-        let mut column = vec![[0.0; MOST_LANES]; self.x.len()];
-        for (row, value) in column.iter_mut().zip(&self.american) {
-            value.store(row);
-        }
-        for lane in 0..L::N {
-            let payoff = |j: usize| self.spot[j].lane(lane) + a - self.k.lane(lane);
-            exercise_column(&mut column, lane, payoff);
-        }
-        for (value, row) in self.american.iter_mut().zip(&column) {
-            *value = L::load(row);
-        }
+        self.exercise_all(a);
         self.plan.exercise_if_better(self.problem.phi, self.spot[0], self.k, a);
     }
 }
@@ -622,30 +653,6 @@ fn stencils<L: Lanes>(problem: &Problem, sigma: L, step: L) -> (Stencil<L>, Sten
     let pure = Stencil([diffusion - advection, diffusion * c(-2.0), diffusion + advection]);
     let flow = pure.plus(&mass, -r);
     (mass, flow)
-}
-
-/// Takes the greater of value and payoff in one lane, from the least X at which the payoff wins upwards.
-///
-/// The kink between two nodes is represented by corrections on both, such that its area and its first moment are
-/// those of the true function seen by the compact scheme.
-fn exercise_column(column: &mut [[f64; MOST_LANES]], lane: usize, payoff: impl Fn(usize) -> f64) {
-    let excess = |column: &[[f64; MOST_LANES]], j: usize| column[j][lane] - payoff(j);
-    let last = column.len() - 1;
-    let Some(first) = (0..=last).rev().find(|&j| excess(column, j) < 0.0) else { return };
-    let mut correction = (0.0, 0.0);
-    if first >= 1 && first + 2 <= last {
-        let around = [first - 1, first, first + 1, first + 2].map(|j| excess(column, j));
-        let (f, slope) = crossing(around);
-        let kink = slope.max(0.0) * (0.5 * f * (1.0 - f) - 1.0 / 12.0);
-        correction = (kink * (1.0 - f), kink * f);
-    }
-    for (j, row) in column[..=first].iter_mut().enumerate() {
-        row[lane] = row[lane].max(payoff(j));
-    }
-    column[first][lane] -= correction.0;
-    if first < last {
-        column[first + 1][lane] -= correction.1;
-    }
 }
 
 /// Zero of the cubic through four values at −1, 0, 1, 2, between 0 and 1, and its slope there.
