@@ -1,23 +1,7 @@
-//! What a grid needs to know about its ends: how far it reaches, and the value at its exercise-side edge.
+//! What a grid needs to know about its exercise-side edge: the value there.
 //! Never: the interior.
 
-use crate::kernel::elementary::{exp, ln};
 use crate::kernel::lanes::Lanes;
-use crate::kernel::normal::norm_cdf;
-
-/// Black-76 value in terms of x = ln X.
-///
-/// # Shapes    x, k, sigma: lanes · the rest: the same for all
-/// # Domain    tau > 0, sigma > 0
-#[inline(never)]
-pub(super) fn european<L: Lanes>(phi: f64, (x, k, sigma): (L, L, L), tau: f64, r: f64, b: f64) -> L {
-    let c = |v: f64| L::splat(v);
-    let width = sigma * c(tau.sqrt());
-    let d1 = (x - ln(k) + c((r - b) * tau)) / width + width * c(0.5);
-    let d2 = d1 - width;
-    let spot = exp(x) * c((-b * tau).exp()) * norm_cdf(d1 * c(phi));
-    c(phi) * (spot - k * c((-r * tau).exp()) * norm_cdf(d2 * c(phi)))
-}
 
 /// The best plan laid down in advance at the exercise-side edge: the value of exercising at a date fixed now is
 /// φ·(share·X − cash).

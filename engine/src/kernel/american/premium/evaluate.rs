@@ -8,7 +8,8 @@
 
 use super::chebyshev::{Axis, Local, local, local_slope};
 use super::exercise::{Exercise, Inputs, carry, discount, exercise_point, exercised_later};
-use super::table::{Layout, RATE_NODES, Rates, Table};
+use super::rates::{RATE_NODES, Rates};
+use super::table::{Layout, Table};
 use super::taylor::{Taylor, at};
 use crate::kernel::american::Scheme;
 use crate::kernel::elementary::{exp, ln};

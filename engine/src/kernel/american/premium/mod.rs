@@ -9,11 +9,14 @@
 mod chebyshev;
 mod classify;
 mod edges;
+mod european;
 mod evaluate;
 mod exercise;
 mod layout;
 mod plan;
 mod profile;
+mod rates;
+mod solved;
 mod solver;
 mod table;
 mod taylor;

@@ -1,7 +1,7 @@
 //! One lane of a solved grid as a function of ln X: the premium between nodes, up to the exercise boundary.
 //! Never: a table, another lane.
 
-use super::edges::european;
+use super::european::European;
 use super::solver::Problem;
 use crate::kernel::solve::bracketed_root;
 
@@ -19,10 +19,8 @@ pub(super) struct Profile {
     /// ln X of node 0, and the signed step.
     pub(super) edge: f64,
     pub(super) step: f64,
-    /// Years from the stop date to expiry, and the rates.
-    pub(super) tau: f64,
-    pub(super) r: f64,
-    pub(super) b: f64,
+    /// European values at the stop date.
+    pub(super) european: European<f64>,
     /// A as exercise at the stop date collects it.
     pub(super) a: f64,
     pub(super) american: Vec<f64>,
@@ -51,13 +49,10 @@ impl Profile {
         self.phi * (x.exp() + self.a - self.k)
     }
 
-    fn european(&self, x: f64) -> f64 {
-        european(self.phi, (x, self.k, self.sigma), self.tau, self.r, self.b)
-    }
-
     /// What exercise at `x` pays above the European value.
     fn exercise(&self, x: f64) -> f64 {
-        self.payoff(x) - self.european(x)
+        let spot = x.exp();
+        self.phi * (spot + self.a - self.k) - self.european.at(x, spot)
     }
 
     /// Value kept alive less payoff at `x`.
