@@ -2,7 +2,7 @@
 //! Never: exercise, a date to come.
 
 use super::solver::{Grid, Problem};
-use crate::kernel::elementary::{exp, ln};
+use crate::kernel::elementary::ln;
 use crate::kernel::lanes::{Lanes, Mask};
 use crate::kernel::normal::norm_cdf;
 
