@@ -8,6 +8,7 @@ mod classes;
 mod integral;
 mod no_dividends;
 pub mod premium;
+mod shared;
 
 use super::black76::{Horizon, european, european_vol};
 use super::dividends::Terms;
@@ -19,7 +20,7 @@ use no_dividends::NoDividends;
 use premium::PremiumTables;
 
 /// How accurate, how fast.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scheme {
     /// What the pass runs; within the tolerances of golden/tolerances.csv.
     Fast,

@@ -5,8 +5,9 @@ use super::super::dividends::Terms;
 use super::super::elementary::{exp, ln};
 use super::super::greeks::{Jet, VolJet};
 use super::super::lanes::{Lanes, Mask};
-use super::boundary::{Boundary, Course, Rate};
+use super::boundary::{Course, Rate};
 use super::integral::{Contract, Premium, Reach, premium};
+use super::shared::Shared;
 use super::{Band, Scheme};
 use crate::contract::Right;
 
@@ -24,17 +25,17 @@ pub(super) struct NoDividends {
     phi: f64,
     scheme: Scheme,
     /// Ascending and adjoining in sigma.
-    tables: Box<[Boundary]>,
+    tables: Box<[Shared]>,
 }
 
 impl NoDividends {
     pub(super) fn new(right: Right, terms: &Terms, band: &Band, scheme: Scheme) -> Self {
-        Self { phi: right.phi(), scheme, tables: boundaries(right, terms, band.sigma, scheme).into() }
+        Self { phi: right.phi(), scheme, tables: Shared::over(right, terms, band.sigma, scheme).into() }
     }
 
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
-        size_of::<Self>() + self.tables.iter().map(Boundary::bytes).sum::<usize>()
+        size_of::<Self>() + self.tables.iter().map(Shared::bytes).sum::<usize>()
     }
 
     /// How many boundaries.
@@ -44,24 +45,23 @@ impl NoDividends {
 
     /// Makes the tables serve `sigma` too, with boundaries at `terms`. What is built stays.
     pub(super) fn widen(&mut self, right: Right, terms: &Terms, sigma: (f64, f64)) {
-        let known = (self.tables[0].sigma.0, self.tables[self.tables.len() - 1].sigma.1);
-        let mut tables = Vec::new();
-        if sigma.0 < known.0 {
-            tables.extend(boundaries(right, terms, (sigma.0, known.0), self.scheme));
-        }
-        tables.extend(core::mem::take(&mut self.tables));
-        if sigma.1 > known.1 {
-            tables.extend(boundaries(right, terms, (known.1, sigma.1), self.scheme));
-        }
-        self.tables = tables.into();
+        let known = (self.tables[0].domain.sigma.0, self.tables[self.tables.len() - 1].domain.sigma.1);
+        let wide = Shared::over(right, terms, (sigma.0.min(known.0), sigma.1.max(known.1)), self.scheme);
+        let (below, above): (Vec<Shared>, Vec<Shared>) = wide
+            .into_iter()
+            .filter(|table| table.domain.sigma.0 < 0.999 * known.0 || table.domain.sigma.1 > 1.001 * known.1)
+            .partition(|table| table.domain.sigma.0 < known.0);
+        let held = core::mem::take(&mut self.tables);
+        self.tables = below.into_iter().chain(held).chain(above).collect();
     }
 
     /// Whether the boundaries are known at `terms`: the rates lie in their range, time has not run out.
     pub(super) fn serves(&self, terms: &Terms) -> bool {
         self.tables.iter().all(|table| {
-            terms.t <= table.t
-                && terms.t >= AGE * table.t
-                && (table.reaches(terms.r, terms.b) || self.out_of_reach(terms))
+            let known = &table.domain;
+            terms.t <= known.t
+                && terms.t >= AGE * known.t
+                && (known.reaches(terms.r, terms.b) || self.out_of_reach(terms))
         })
     }
 
@@ -79,8 +79,9 @@ impl NoDividends {
         for table in self.live(terms) {
             let Some(part) = self.part::<L, true>(table, terms, x, k, sigma) else { continue };
             if part.integrate {
-                let gain = premium::<L, true>(&part.at, (table, &part.course), &part.reach, self.scheme);
-                jet = Jet::select(part.lanes, &add(&plain, &gain, &part.at, table.moved), &jet);
+                let boundary = table.get();
+                let gain = premium::<L, true>(&part.at, (boundary, &part.course), &part.reach, self.scheme);
+                jet = Jet::select(part.lanes, &add(&plain, &gain, &part.at, boundary.moved), &jet);
             }
             exercised = exercised | part.beyond;
         }
@@ -96,7 +97,7 @@ impl NoDividends {
         for table in self.live(terms) {
             let Some(part) = self.part::<L, false>(table, terms, x, k, sigma) else { continue };
             if part.integrate {
-                let gain = premium::<L, false>(&part.at, (table, &part.course), &part.reach, self.scheme);
+                let gain = premium::<L, false>(&part.at, (table.get(), &part.course), &part.reach, self.scheme);
                 jet = VolJet::select(part.lanes, &add_vol(&plain, &gain), &jet);
             }
             exercised = exercised | part.beyond;
@@ -109,9 +110,11 @@ impl NoDividends {
         let c = |v: f64| L::splat(v);
         let mut boundary = c(f64::NAN);
         for table in self.live(terms) {
-            let first = core::ptr::eq(table, &raw const self.tables[0]);
-            let lanes = c(if first { f64::NEG_INFINITY } else { table.sigma.0 }).le(sigma);
-            let within = sigma.max(c(table.sigma.0)).min(c(table.sigma.1));
+            let lanes = table.lanes(sigma, self.ends(table));
+            if !lanes.any() {
+                continue;
+            }
+            let (within, table) = (table.within(sigma), table.get());
             let course = table.course::<false>(terms.r, terms.b);
             let ln_b = course.at_time::<false>(terms.t).ln_b(within, table.place(within).0);
             boundary = L::select(lanes, k * exp(ln_b), boundary);
@@ -120,8 +123,14 @@ impl NoDividends {
     }
 
     /// The tables to read at `terms`.
-    fn live(&self, terms: &Terms) -> &[Boundary] {
+    fn live(&self, terms: &Terms) -> &[Shared] {
         if self.out_of_reach(terms) { &[] } else { &self.tables }
+    }
+
+    /// Whether the table is the first, and whether it is the last: they serve what lies beyond.
+    fn ends(&self, table: &Shared) -> (bool, bool) {
+        let is = |other: Option<&Shared>| other.is_some_and(|other| core::ptr::eq(other, table));
+        (is(self.tables.first()), is(self.tables.last()))
     }
 
     fn nowhere<L: Lanes>(&self, sigma: L) -> L::Mask {
@@ -130,33 +139,22 @@ impl NoDividends {
 
     /// The lanes that `table` serves, ready for the integral; `None` where there are none.
     #[inline(always)]
-    fn part<L: Lanes, const FULL: bool>(
-        &self,
-        table: &Boundary,
-        terms: &Terms,
-        x: L,
-        k: L,
-        sigma: L,
-    ) -> Option<Part<L>> {
+    fn part<L: Lanes, const FULL: bool>(&self, table: &Shared, terms: &Terms, x: L, k: L, sigma: L) -> Option<Part<L>> {
         let c = |v: f64| L::splat(v);
-        let first = core::ptr::eq(table, &raw const self.tables[0]);
-        let last = core::ptr::eq(table, &raw const self.tables[self.tables.len() - 1]);
-        let low = if first { f64::NEG_INFINITY } else { table.sigma.0 };
-        let high = if last { f64::INFINITY } else { table.sigma.1 };
-        let lanes = c(low).le(sigma) & sigma.lt(c(high));
-        if !lanes.any() {
+        let lanes = table.lanes(sigma, self.ends(table));
+        let sigma = table.within(sigma);
+        let (ln_xk, width) = (ln(x / k), sigma * c(terms.t.sqrt()));
+        // a drift away from the money does not spare the premium: exercise would come before it
+        let drift = (self.phi * (terms.r - terms.b) * terms.t).max(0.0);
+        let far_out = ln_xk.mul_add(c(self.phi), c(drift)).lt(width * c(-FAR_OUT));
+        if !(lanes & !far_out).any() {
             return None;
         }
-        let sigma = sigma.max(c(table.sigma.0)).min(c(table.sigma.1));
-        let ln_xk = ln(x / k);
+        let table = table.get();
         let course = table.course::<FULL>(terms.r, terms.b);
         let ln_b = course.at_time::<false>(terms.t).ln_b(sigma, table.place(sigma).0);
         let inside = (ln_xk - ln_b) * c(-self.phi);
         let beyond = inside.le(c(0.0)) & lanes;
-        let width = sigma * c(terms.t.sqrt());
-        // a drift away from the money does not spare the premium: exercise would come before it
-        let drift = (self.phi * (terms.r - terms.b) * terms.t).max(0.0);
-        let far_out = ln_xk.mul_add(c(self.phi), c(drift)).lt(width * c(-FAR_OUT));
         let idle = beyond | far_out | !lanes;
         let at = Contract {
             phi: self.phi,
@@ -176,16 +174,6 @@ impl NoDividends {
         };
         Some(Part { lanes, beyond, integrate: !idle.all(), reach, at, course })
     }
-}
-
-/// The boundaries that adjoin over a range of volatilities.
-fn boundaries(right: Right, terms: &Terms, sigma: (f64, f64), scheme: Scheme) -> Vec<Boundary> {
-    let (lo, hi) = (sigma.0.max(1e-4), sigma.1.max(1e-4));
-    let n = ((hi / lo).ln() / scheme.sigma_ratio().ln()).ceil().max(1.0);
-    let edge = |i: f64| lo * (hi / lo).powf(i / n);
-    let range = |i: usize| (edge(i as f64), edge(i as f64 + 1.0));
-    let at = (terms.r, terms.b, terms.t);
-    (0..n as usize).map(|i| Boundary::new(right, at, range(i), scheme)).collect()
 }
 
 /// The lanes where a value does not exceed the exercise value (MODEL).
