@@ -11,7 +11,7 @@ use crate::kernel::black76::{Horizon, european, european_vol};
 use crate::kernel::greeks::VolJet;
 use crate::kernel::implied::{Limits, implied_by};
 use crate::kernel::lanes::{BLOCK, Block, Lanes, Pack};
-use crate::kernel::lattice::Lattice;
+use crate::kernel::lattice::{Lattice, Premium};
 
 /// Layers of the lattice. With 40 a volatility is 7e-4 of itself off at the median, 3e-3 for one in ten, against 300 layers,
 /// and half of that with 60; bid and ask of such a contract lie a third or more apart.
@@ -79,8 +79,12 @@ fn solve<L: Lanes>(
     let near = lanes(&|o| f64::from(u8::from(o.near))).gt(L::splat(0.5));
     let in_the_money = payoff.gt(L::splat(0.0)) & guess.gt(L::splat(0.0));
     let start = L::select(near | !in_the_money, start, guess);
-    let sigma = implied_by(&limits, |sigma| at.by_sigma(sigma).0, k, price, start).sigma;
-    let (jet, slope) = at.by_sigma(sigma);
+    // at half the steps first; what the others add changes little from there on
+    let zero = L::splat(0.0);
+    let first = implied_by(&limits, |sigma| at.roughly(sigma, zero), k, price, start).sigma;
+    let first = L::select(first.gt(zero), first, start);
+    let (jet, slope, correction) = at.by_sigma(first);
+    let sigma = implied_by(&limits, |sigma| at.roughly(sigma, correction), k, price, first).sigma;
     let delta = european(right.phi(), &at.horizon, at.x(), k, sigma).x[0] + slope;
     for (lane, open) in open.iter().enumerate() {
         let vol = sigma.lane(lane);
@@ -101,16 +105,32 @@ struct Value<'a, L> {
 }
 
 impl<L: Lanes> Value<'_, L> {
-    /// Value and volatility derivatives, volga and ultima those of the European part; and the slope of the premium.
-    fn by_sigma(&self, sigma: L) -> (VolJet<L>, L) {
-        let Self { here, right, lattice, k, ref horizon } = *self;
-        let (phi, zero) = (L::splat(right.phi()), L::splat(0.0));
-        let plain = european_vol(right.phi(), horizon, self.x(), k, sigma);
-        let Some(lattice) = lattice else { return (plain, zero) };
-        let premium = lattice.premium(k, sigma);
+    /// Value and volatility derivatives, volga and ultima those of the European part; the slope of the premium, and its
+    /// correction.
+    fn by_sigma(&self, sigma: L) -> (VolJet<L>, L, L) {
+        let zero = L::splat(0.0);
+        let Some(lattice) = self.lattice else { return (self.plain(sigma), zero, zero) };
+        let premium = lattice.premium(self.k, sigma);
+        (self.with(sigma, &premium), premium.slope, premium.correction)
+    }
+
+    /// The same at half the steps, given the correction.
+    fn roughly(&self, sigma: L, correction: L) -> VolJet<L> {
+        let Some(lattice) = self.lattice else { return self.plain(sigma) };
+        let premium = lattice.at_half_the_steps(self.k, sigma);
+        self.with(sigma, &Premium { value: premium.value + correction, ..premium })
+    }
+
+    fn plain(&self, sigma: L) -> VolJet<L> {
+        european_vol(self.right.phi(), &self.horizon, self.x(), self.k, sigma)
+    }
+
+    fn with(&self, sigma: L, premium: &Premium<L>) -> VolJet<L> {
+        let (phi, zero) = (L::splat(self.right.phi()), L::splat(0.0));
+        let plain = self.plain(sigma);
         let waiting = VolJet { value: plain.value + premium.value, vega: plain.vega + premium.vega, ..plain };
-        let now = VolJet { value: (L::splat(here.s) - k) * phi, vega: zero, volga: zero, ultima: zero };
-        (VolJet::select(premium.exercised, &now, &waiting), premium.slope)
+        let now = VolJet { value: (L::splat(self.here.s) - self.k) * phi, vega: zero, volga: zero, ultima: zero };
+        VolJet::select(premium.exercised, &now, &waiting)
     }
 
     fn x(&self) -> L {

@@ -115,12 +115,12 @@ impl Early {
                 }
                 let Self { tables, later, blocks, .. } = self;
                 let Some(now) = tables.get() else { continue };
+                let now = &now[right as usize];
                 let later = next.as_ref().map(|(s, terms)| {
-                    let aged = now.iter().all(|pricer| pricer.serves_terms(terms));
-                    let serving = later.get().filter(|_| !aged).unwrap_or(now);
-                    (*s, terms, &serving[right as usize])
+                    let own = later.get().map(|pair| &pair[right as usize]);
+                    (*s, terms, own.filter(|_| !now.serves_terms(terms)).unwrap_or(now))
                 });
-                blocks[right as usize][block].refresh(&place, &Tables { now: &now[right as usize], later });
+                blocks[right as usize][block].refresh(&place, &Tables { now, later });
                 taken += 1;
             }
         }
