@@ -71,8 +71,7 @@ pub(super) fn carried<L: Lanes>(solved: &[L], from: &Problem, problem: &Problem,
     let c = |v: f64| L::splat(v);
     let tau = problem.terms.t - problem.stop;
     let (by_r, by_b) = (problem.terms.r - from.terms.r, problem.terms.b - from.terms.b);
-    let step = (grid.far - grid.edge) * c(1.0 / grid.intervals as f64);
-    let by = c((by_r - by_b) * tau) / step;
+    let by = c((by_r - by_b) * tau) / grid.step();
     if !by.abs().le(c(FARTHEST)).all() {
         return None;
     }

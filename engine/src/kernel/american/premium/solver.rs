@@ -50,6 +50,13 @@ pub(super) struct Grid<L> {
     pub(super) intervals: usize,
 }
 
+impl<L: Lanes> Grid<L> {
+    /// From node to node, signed.
+    pub(super) fn step(&self) -> L {
+        (self.far - self.edge) * L::splat(1.0 / self.intervals as f64)
+    }
+}
+
 /// Time steps from expiry back to the stop date. Problems that are compared share one.
 #[derive(Clone, Debug)]
 pub(super) struct Schedule(Vec<Leg>);
@@ -94,20 +101,25 @@ impl<L: Lanes> Contact<L> {
 /// # Cost      about 4 ns per node, step and pack of 12 lanes; the European half of it once for all problems
 pub(super) fn solve<L: Lanes>(problems: &[Problem], grid: &Grid<L>, schedule: &Schedule) -> Vec<Slice<L>> {
     let mut slices: Vec<Slice<L>> = Vec::with_capacity(problems.len());
+    let (places, mut room) = (Places::new(grid), Room::new(grid));
     for problem in problems {
+        let on = (grid, &places, &mut room);
         let before = slices.first().and_then(|first| carried(&first.european, &problems[0], problem, grid));
         slices.push(match before {
-            Some(european) => Slice { european, ..march::<L, false>(problem, grid, schedule) },
-            None => march::<L, true>(problem, grid, schedule),
+            Some(european) => Slice { european, ..march::<L, false>(problem, on, schedule) },
+            None => march::<L, true>(problem, on, schedule),
         });
     }
     slices
 }
 
+/// The nodes of a grid, and room for one step on it.
+type On<'a, L> = (&'a Grid<L>, &'a Places<L>, &'a mut Room<L>);
+
 /// The same for one problem; without `EUROPEAN`, European values are solved for at the exercise-side edge only.
 #[inline(never)]
-fn march<L: Lanes, const EUROPEAN: bool>(problem: &Problem, grid: &Grid<L>, schedule: &Schedule) -> Slice<L> {
-    let mut march = March::<L, EUROPEAN>::new(problem, grid);
+fn march<L: Lanes, const EUROPEAN: bool>(problem: &Problem, on: On<'_, L>, schedule: &Schedule) -> Slice<L> {
+    let mut march = March::<L, EUROPEAN>::new(problem, on);
     for leg in &schedule.0 {
         march.leg(leg);
         if leg.crosses {
@@ -218,27 +230,58 @@ struct Exercised<L> {
     from: usize,
 }
 
+/// X and ln X at the nodes.
+struct Places<L> {
+    spot: Vec<L>,
+    x: Vec<L>,
+}
+
+impl<L: Lanes> Places<L> {
+    fn new(grid: &Grid<L>) -> Self {
+        let step = grid.step();
+        let x: Vec<L> = (0..=grid.intervals).map(|j| grid.edge + step * L::splat(j as f64)).collect();
+        Places { spot: x.iter().map(|&x| exp(x)).collect(), x }
+    }
+}
+
+/// What an elimination leaves for the substitution.
+struct Room<L> {
+    /// Eliminated right sides, divided by the pivots.
+    american: Vec<L>,
+    european: Vec<L>,
+    /// 1 over the pivots from the far edge on until they settle.
+    far_inverse: Vec<L>,
+}
+
+impl<L: Lanes> Room<L> {
+    fn new(grid: &Grid<L>) -> Self {
+        let n = grid.intervals + 1;
+        let zeros = || vec![L::splat(0.0); n];
+        Room { american: zeros(), european: zeros(), far_inverse: Vec::with_capacity(n) }
+    }
+}
+
 /// The state of the march from expiry to the stop date.
 struct March<'a, L, const EUROPEAN: bool> {
     problem: &'a Problem,
     k: L,
     sigma: L,
     h: L,
-    /// X and ln X at the nodes.
-    spot: Vec<L>,
-    x: Vec<L>,
+    /// As [`Places`] has them.
+    spot: &'a [L],
+    x: &'a [L],
     /// M of M·u_t = (L − rM)·u, and its right side.
     mass: Stencil<L>,
     flow: Stencil<L>,
     american: Vec<L>,
     european: Vec<L>,
-    /// Eliminated right sides and the lower coefficient, divided by the pivots.
-    right_american: Vec<L>,
-    right_european: Vec<L>,
+    /// As [`Room`] has them.
+    right_american: &'a mut [L],
+    right_european: &'a mut [L],
+    far_inverse: &'a mut Vec<L>,
+    /// The lower coefficient divided by the pivots, and itself.
     lower: L,
-    /// The lower coefficient itself, and 1 over the pivots from the far edge on until they settle.
     near: L,
-    far_inverse: Vec<L>,
     contact: Contact<L>,
     exercised: Exercised<L>,
     plan: Plan<L>,
@@ -248,30 +291,27 @@ struct March<'a, L, const EUROPEAN: bool> {
 }
 
 impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
-    fn new(problem: &'a Problem, grid: &Grid<L>) -> Self {
+    fn new(problem: &'a Problem, (grid, places, room): On<'a, L>) -> Self {
         let c = |v: f64| L::splat(v);
-        let Grid { k, sigma, edge, far, intervals, .. } = *grid;
-        let n = intervals + 1;
-        let step = (far - edge) * c(1.0 / intervals as f64);
-        let x: Vec<L> = (0..n).map(|j| edge + step * c(j as f64)).collect();
-        let zeros = || vec![c(0.0); n];
-        let (mass, flow) = stencils(problem, sigma, step);
+        let step = grid.step();
+        let (mass, flow) = stencils(problem, grid.sigma, step);
+        let zeros = || vec![c(0.0); places.x.len()];
         March {
             problem,
-            k,
-            sigma,
+            k: grid.k,
+            sigma: grid.sigma,
             h: step.abs(),
-            spot: x.iter().map(|&x| exp(x)).collect(),
-            x,
+            spot: &places.spot,
+            x: &places.x,
             mass,
             flow,
             american: zeros(),
             european: zeros(),
-            right_american: zeros(),
-            right_european: zeros(),
+            right_american: &mut room.american,
+            right_european: &mut room.european,
+            far_inverse: &mut room.far_inverse,
             lower: c(0.0),
             near: c(0.0),
-            far_inverse: Vec::with_capacity(n),
             contact: Contact::none(),
             exercised: Exercised {
                 kept: mass,
@@ -282,7 +322,7 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
                 eliminated: c(0.0),
                 from: 1,
             },
-            plan: Plan::at_expiry(k),
+            plan: Plan::at_expiry(grid.k),
             t: problem.terms.t,
             a: 0.0,
         }
@@ -402,9 +442,9 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
             inverse = c(1.0) / (away * inverse).neg_mul_add(near, here);
         }
         self.near = near;
-        let rows = Rows { explicit, away, inverse: &self.far_inverse, settled };
+        let rows = Rows { explicit, away, inverse: self.far_inverse, settled };
         if EUROPEAN {
-            rows.sweep(&self.european, &mut self.right_european);
+            rows.sweep(&self.european, self.right_european);
         }
         let eliminated = rows.sweep(&self.american[exercised_up_to..], &mut self.right_american[exercised_up_to..]);
         let kept = explicit.times(settled);
