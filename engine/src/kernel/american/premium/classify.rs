@@ -13,12 +13,18 @@ const WAITING_COSTS: f64 = 2e-4;
 /// Years before an ex-date from which on the grid of a table of the premium now hardly resolves what the ex-date leaves:
 /// twice the negligible carry costs less there.
 const UNRESOLVED: f64 = 1e-3;
+/// Years before an ex-date in which a call's exercise until then is had in closed form.
+const LAST_DAYS: f64 = 0.012;
+/// What waiting until then may cost in borrow, as a share of the spot: beyond it the closed form is off by too much.
+const LAST_COSTS: f64 = 1.5e-3;
 /// A put's first exercise window is passed over if it is shorter than this (years) and this share of the way to the
 /// ex-date: the premium lost is below 1e-4.
 const SHORT_WINDOW: (f64, f64) = (0.012, 0.4);
 
 /// Strikes at which ex-dates change are one within this ratio.
 const SAME_STRIKE: f64 = 1.02;
+/// That of a put is found this close.
+const CLOSE: f64 = 1.001;
 
 /// From when on early exercise can pay.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,7 +71,7 @@ fn call_start(terms: &Terms, span: &Span) -> Start {
     let first = (0..terms.divs.len()).find(|&i| watched || pays(terms, span, i)).map(|i| terms.divs[i].t);
     match first {
         Some(date) if date < t - SAME_DATE => {
-            if watched && !waiting_is_free(terms, span, date) {
+            if watched && !waiting_is_free(terms, span, date) && !in_last_days(terms, span, date) {
                 Start::Now
             } else {
                 Start::At(date)
@@ -76,6 +82,15 @@ fn call_start(terms: &Terms, span: &Span) -> Start {
         None if watched => Start::Now,
         None => Start::Never,
     }
+}
+
+/// Whether what exercise of a watched call gains between now and `date` is had in closed form.
+pub(super) fn in_last_days(terms: &Terms, span: &Span, date: f64) -> bool {
+    !waiting_is_free(terms, span, date)
+        && terms.b > 0.0
+        && terms.r >= 0.0
+        && date <= LAST_DAYS
+        && terms.b * date <= LAST_COSTS
 }
 
 /// Whether exercising a call right before ex-date `i`, rather than before the next or at expiry, can pay.
@@ -95,8 +110,56 @@ fn gain(terms: &Terms, sigma: f64, i: usize) -> (f64, f64) {
     (here.amount, b.max(0.0) * gap * highest - (1.0 - (-r * gap).exp()) * 0.999)
 }
 
-/// The strikes, ascending, at which the first ex-date that a call is worth exercising before changes.
-pub(super) fn changes(terms: &Terms, bands: &[Band]) -> Vec<f64> {
+/// The strikes, ascending, at which the date from which on exercise can pay changes.
+pub(super) fn changes(phi: f64, terms: &Terms, bands: &[Band]) -> Vec<f64> {
+    if phi > 0.0 { call_changes(terms, bands) } else { put_changes(terms, bands) }
+}
+
+/// How well the boundary of a put is known where exercise begins to pay.
+#[derive(Clone, Copy, PartialEq)]
+enum Window {
+    /// It begins now.
+    Now,
+    /// At a date to come, and soon after is there no more: the boundary lies far below, if anywhere.
+    Short,
+    /// At a date to come, and lasts.
+    Long,
+}
+
+/// The same for a put, and where its boundary is there or not: close above such a strike it falls away to nothing. A table
+/// of strikes on both sides would have to begin where it does not.
+fn put_changes(terms: &Terms, bands: &[Band]) -> Vec<f64> {
+    let (low, high) = bands.iter().fold((f64::INFINITY, 0.0f64), |k, band| (k.0.min(band.k.0), k.1.max(band.k.1)));
+    if terms.r <= 1e-9 || terms.b < 0.0 || terms.divs.is_empty() {
+        return Vec::new();
+    }
+    let mut strikes = Vec::new();
+    let mut from = low;
+    while from < high {
+        let to = (from * SAME_STRIKE).min(high);
+        let (mut below, mut above) = (from, to);
+        let there = window(terms, from);
+        if there != window(terms, to) {
+            while above > below * CLOSE {
+                let middle = (below * above).sqrt();
+                *(if window(terms, middle) == there { &mut below } else { &mut above }) = middle;
+            }
+            strikes.push(above);
+        }
+        from = to;
+    }
+    strikes
+}
+
+fn window(terms: &Terms, k: f64) -> Window {
+    let Some(start) = deterministic_put_start(terms, k).filter(|start| *start > 0.0) else { return Window::Now };
+    let Some(next) = terms.divs.iter().find(|d| d.t > start && d.t < terms.t - SAME_DATE) else { return Window::Long };
+    let lasts = next.t - start - gap_before(next.amount, k, terms.r);
+    if lasts < SHORT_WINDOW.0 { Window::Short } else { Window::Long }
+}
+
+/// The same for a call and its ex-dates.
+fn call_changes(terms: &Terms, bands: &[Band]) -> Vec<f64> {
     if continuous(1.0, terms) {
         return Vec::new();
     }
@@ -144,7 +207,8 @@ fn put_start(terms: &Terms, span: &Span) -> Start {
         return if terms.b >= 0.0 { Start::Never } else { Start::Now };
     }
     let first = |terms: &Terms| {
-        let ends = [span.k.0, span.k.1].map(|k| deterministic_put_start(terms, k));
+        // a table may end where this changes
+        let ends = [span.k.0 * CLOSE, span.k.1 / CLOSE].map(|k| deterministic_put_start(terms, k));
         ends.into_iter().flatten().fold(f64::INFINITY, f64::min)
     };
     let date = first(terms);
@@ -155,6 +219,20 @@ fn put_start(terms: &Terms, span: &Span) -> Start {
         f64::INFINITY => Start::Never,
         0.0 => Start::Now,
         date => Start::At(date),
+    }
+}
+
+/// Strike nodes that a table of puts takes besides: close to where their first exercise window opens, the boundary falls
+/// away fast as the strike falls.
+pub(super) fn more_strikes(phi: f64, terms: &Terms, span: &Span) -> usize {
+    let Some(first) = terms.divs.first().filter(|_| phi < 0.0 && terms.r > 1e-9) else { return 0 };
+    let wait = gap_before(first.amount, span.k.0, terms.r);
+    let opening = (first.t - wait) / (wait * (span.k.1 / span.k.0).ln());
+    match opening {
+        ..0.0 => 0,
+        ..1.0 => 2,
+        ..2.0 => 1,
+        _ => 0,
     }
 }
 

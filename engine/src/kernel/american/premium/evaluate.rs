@@ -8,20 +8,23 @@
 
 use super::chebyshev::{Axis, Local, local, local_slope};
 use super::exercise::{Exercise, Inputs, carry, discount, exercise_point, exercised_later};
+use super::last_days::{Kink, exercised_before};
 use super::rates::{RATE_NODES, Rates};
 use super::table::{Layout, Table};
 use super::taylor::{Taylor, at};
 use crate::kernel::american::Scheme;
 use crate::kernel::elementary::{exp, ln};
 use crate::kernel::lanes::{Lanes, Mask};
-use crate::kernel::normal::INV_SQRT_2PI;
+use crate::kernel::normal::{INV_SQRT_2PI, norm_cdf};
 use crate::kernel::solve::gauss_legendre;
 use std::sync::LazyLock;
 
 /// Most terms of a Chebyshev series.
 pub(super) const MOST_TERMS: usize = 96;
-/// The density is cut off beyond this many standard deviations.
+/// Standard deviations of the integral back from an ex-date, and from one that is as close as this.
 const WINDOW: f64 = 5.8;
+const WINDOW_SOON: f64 = 8.4;
+const SOON_YEARS: f64 = 0.02;
 
 /// Most coefficients of one tensor polynomial.
 const MOST_NODES: usize = 48;
@@ -42,13 +45,16 @@ pub(super) struct Clock<'a> {
     pub(super) moved: [f64; 2],
 }
 
-/// Nodes and weights on [0, 1] of the integral back from an ex-date.
-fn back(scheme: Scheme) -> &'static [(f64, f64)] {
+/// Nodes and weights on [0, 1] of the integral back from an ex-date `stop` years ahead, and beyond how many standard
+/// deviations the density is cut off. Derivatives of order n divide its error by (σ√stop)^n.
+fn back(scheme: Scheme, stop: f64) -> (&'static [(f64, f64)], f64) {
     static FAST: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(20));
     static ACCURATE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(32));
+    static SOON: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(40));
     match scheme {
-        Scheme::Fast => &FAST,
-        Scheme::Accurate => &ACCURATE,
+        _ if stop < SOON_YEARS => (&SOON, WINDOW_SOON),
+        Scheme::Fast => (&FAST, WINDOW),
+        Scheme::Accurate => (&ACCURATE, WINDOW),
     }
 }
 
@@ -144,8 +150,13 @@ impl Table {
             return (exercised_later(&exercise, on, &self.deviate(clock, on, &exercise_point(&exercise, on))), never);
         }
         let beta = self.boundary_series(clock, on);
-        if self.layout == Layout::AtExDate {
-            return (self.premium_at_ex_date::<L, ALL>(clock, on, &beta), never);
+        if matches!(self.layout, Layout::AtExDate | Layout::AnchoredAtExDate) {
+            let at_ex_date = self.premium_at_ex_date::<L, ALL>(clock, on, &beta);
+            if !self.watched {
+                return (at_ex_date, never);
+            }
+            let (before, exercised) = exercised_before(&self.exercise(clock), on, &self.kink(clock, on, beta));
+            return (at_ex_date + before, exercised);
         }
         let outward = L::splat(-self.phi);
         let distance = on.x - beta;
@@ -285,6 +296,25 @@ impl Table {
         kept + exercised_later(&self.exercise(clock), on, &z)
     }
 
+    /// Where a call's exercise right before the ex-date begins, `boundary`, and the slopes there.
+    fn kink<L: Lanes>(&self, clock: &Clock, on: &Inputs<L>, boundary: Taylor<L>) -> Kink<L> {
+        let c = |v: f64| L::splat(v);
+        let (sigma, k) = (on.sigma.value(), on.strike.value());
+        let units = self.units(on);
+        let mut by_u = c(0.0);
+        for term in 1..self.n_terms() {
+            // the derivative of a Chebyshev polynomial at −1
+            let slope = (term * term) as f64 * if term % 2 == 1 { 1.0 } else { -1.0 };
+            by_u = self.term::<L, false>(clock, term, units).0.s[0].mul_add(c(slope), by_u);
+        }
+        let premium = by_u * k * c(-self.phi * 2.0 / self.reach) / sigma;
+        let (spot, left) = (exp(boundary.value()), clock.t - clock.stop);
+        let width = sigma * c(left.sqrt());
+        let forward = boundary.value() - ln(k) + c((clock.r - clock.b) * left);
+        let european = spot * c((-clock.b * left).exp()) * norm_cdf(forward / width + width * c(0.5));
+        Kink { boundary, spot, slope: (spot - european - premium).max(spot * c(1e-3)) }
+    }
+
     fn exercise(&self, clock: &Clock) -> Exercise {
         Exercise { phi: self.phi, r: clock.r, b: clock.b, ts: clock.stop, t: clock.t, a: clock.a, a_r: clock.a_r }
     }
@@ -305,8 +335,9 @@ impl Table {
         let mut sum = Moments::zero();
         // w = outward·(deviate − z)·√ts, the distance from the boundary over σ
         let centre = z * c(-outward * root);
-        let from = (centre - c(WINDOW * root)).max(zero).min(c(self.reach));
-        let to = (centre + c(WINDOW * root)).max(from).min(c(self.reach));
+        let (nodes, window) = back(self.scheme, clock.stop);
+        let from = (centre - c(window * root)).max(zero).min(c(self.reach));
+        let to = (centre + c(window * root)).max(from).min(c(self.reach));
         let length = to - from;
         if !length.gt(c(1e-12)).any() {
             return sum;
@@ -319,7 +350,7 @@ impl Table {
             (*f, *tangent) = self.term::<L, ALL>(clock, term, units);
         }
         let tangents = clock.rates.map_or(0, |rates| rates.premium.len()).min(terms);
-        for &(node, weight) in back(self.scheme) {
+        for &(node, weight) in nodes {
             let w = length.mul_add(c(node), from);
             let deviate = w.mul_add(c(outward / root), z);
             let density = exp(deviate * deviate * c(-0.5)) * length * c(weight * INV_SQRT_2PI / root);

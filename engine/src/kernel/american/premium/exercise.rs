@@ -148,7 +148,7 @@ pub(super) fn exercise_point<V: Lanes>(e: &Exercise, on: &Inputs<V>) -> Taylor<V
 
 /// N of a series.
 #[inline(never)]
-fn normal<V: Lanes>(d: &Taylor<V>) -> Taylor<V> {
+pub(super) fn normal<V: Lanes>(d: &Taylor<V>) -> Taylor<V> {
     let x = d.value();
     let e = exp(x * x * V::splat(-0.5));
     let density = e * V::splat(INV_SQRT_2PI);

@@ -18,6 +18,10 @@ const STRIKES_LEAST: f64 = 1.1;
 /// often exercised once, or never.
 const STRIKES_MOST: [f64; 2] = [0.18, 0.36];
 
+/// A table is fitted this much beyond where another one takes over, call, put: third derivatives are worst at the ends.
+/// Not those of calls: wider, they do not meet the payoff at their boundary.
+const BEYOND: [f64; 2] = [1.0, 1.1];
+
 /// A part of the strikes and volatilities, and its table from the first evaluation on that needs it: a chain lists many
 /// strikes whose premium is nothing, and tables for those would cost the most of a start.
 pub(super) struct Tile {
@@ -98,7 +102,7 @@ pub(super) fn tiles(right: Right, terms: &Terms, bands: &[Band], scheme: Scheme)
         Scheme::Fast => STRIKES_MOST[right as usize].max((band.sigma.0 * band.sigma.1 * terms.t).sqrt()).exp(),
         Scheme::Accurate => STRIKES_MOST[0].exp(),
     };
-    let cuts = if right == Right::Call { changes(terms, &bands) } else { Vec::new() };
+    let cuts = changes(right.phi(), terms, &bands);
     let mut tiles = Vec::new();
     let mut rest = &bands[..];
     while let Some(first) = rest.first() {
@@ -108,7 +112,7 @@ pub(super) fn tiles(right: Right, terms: &Terms, bands: &[Band], scheme: Scheme)
         rest = others;
         let high = group.iter().fold(low, |high, band| high.max(band.k.1));
         for k in split_at((low, high), &cuts, most) {
-            for sigma in volatilities(group, sigma_ratios(right, terms)) {
+            for sigma in volatilities(group, sigma_ratios(right, terms), BEYOND[right as usize]) {
                 let serves = Span { k, sigma: sigma.0 };
                 tiles.push(Tile { serves, span: Span { k, sigma: sigma.1 }, table: OnceLock::new() });
             }
@@ -118,7 +122,7 @@ pub(super) fn tiles(right: Right, terms: &Terms, bands: &[Band], scheme: Scheme)
 }
 
 /// The volatilities of a group of bands: what each table serves, and what it is fitted on.
-fn volatilities(group: &[Band], (least, most): (f64, f64)) -> Vec<((f64, f64), (f64, f64))> {
+fn volatilities(group: &[Band], (least, most): (f64, f64), beyond: f64) -> Vec<((f64, f64), (f64, f64))> {
     let mut ranges: Vec<(f64, f64)> = group.iter().map(|band| band.sigma).collect();
     ranges.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut together: Vec<(f64, f64)> = Vec::new();
@@ -133,9 +137,14 @@ fn volatilities(group: &[Band], (least, most): (f64, f64)) -> Vec<((f64, f64), (
         let parts = split(range, most);
         let last = parts.len() - 1;
         for (i, &part) in parts.iter().enumerate() {
-            let fitted = widened(part, least);
-            let low = if i == 0 { fitted.0 } else { part.0 };
-            let high = if i == last { fitted.1 } else { part.1 };
+            let mut fitted = widened(part, least);
+            let (low, high) = (if i == 0 { fitted.0 } else { part.0 }, if i == last { fitted.1 } else { part.1 });
+            if i > 0 {
+                fitted.0 = fitted.0.min(part.0 / beyond);
+            }
+            if i < last {
+                fitted.1 = fitted.1.max(part.1 * beyond);
+            }
             out.push(((low, high), fitted));
         }
     }

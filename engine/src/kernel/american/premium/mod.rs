@@ -12,6 +12,7 @@ mod edges;
 mod european;
 mod evaluate;
 mod exercise;
+mod last_days;
 mod layout;
 mod plan;
 mod profile;
@@ -50,6 +51,8 @@ const EXERCISED: f64 = 1e-9;
 const NEGLIGIBLE: f64 = 2.5e-7;
 /// By how much of the strike a value must fall short of a fixed plan to give way to it: more than a table's error.
 const SHORT: f64 = 2e-5;
+/// The same of a table at an ex-date, which follows the best plan but for a window or two.
+const SHORT_AHEAD: f64 = 2e-4;
 /// Years that a table of the premium now may age: over a long weekend, and this part of the way to the next date.
 const AGE: f64 = 4.5 / 365.0;
 const AGE_PART: f64 = 0.05;
@@ -212,7 +215,7 @@ impl PremiumTables {
         let aligned = (B_MOVE * size.powf(2.0 / 3.0) / self.terms.t.max(1e-4).sqrt()).min(B_PART * size);
         // exercise anywhere between the dates of a call is harder to follow
         let watched_call = self.right == Right::Call && continuous(1.0, &self.terms);
-        let rough = watched_call || self.built().any(|t| t.layout == Layout::Anchored);
+        let rough = watched_call || self.built().any(Table::is_anchored);
         let b_move = if rough { RATE_MOVE } else { aligned.max(RATE_MOVE) };
         same && (terms.r - self.terms.r).abs() <= RATE_MOVE
             && (terms.b - self.terms.b).abs() <= b_move
@@ -237,7 +240,7 @@ impl PremiumTables {
                 Layout::European | Layout::LowerStrike(_) => counts.european += 1,
                 Layout::Now | Layout::AtExDate => counts.aligned += 1,
                 Layout::Once => counts.closed += 1,
-                Layout::Anchored => counts.anchored += 1,
+                Layout::Anchored | Layout::AnchoredAtExDate => counts.anchored += 1,
             }
         }
         counts
@@ -360,7 +363,7 @@ impl PremiumTables {
             }
             whole = whole | (inside & self.bound(table, &Reading { terms, on, european }, before, &mut premium));
             out = Taylor(core::array::from_fn(|i| L::select(inside, premium.0[i], out.0[i])));
-            if table.layout == Layout::Now {
+            if matches!(table.layout, Layout::Now | Layout::AtExDate) {
                 exercised = exercised | (inside & before);
             }
         }
@@ -374,13 +377,14 @@ impl PremiumTables {
         let (phi, zero) = (self.right.phi(), L::splat(0.0));
         replace_where(premium, premium.value().lt(zero), &Taylor::constant(zero));
         let anchored = table.layout == Layout::Anchored;
-        let ends = table.is_dated() && phi > 0.0 && at.terms.b < 0.0;
+        let ahead = table.layout == Layout::AnchoredAtExDate;
+        let ends = ahead || table.is_dated() && phi > 0.0 && at.terms.b < 0.0;
         if !(anchored || ends) {
             return zero.lt(zero);
         }
         let plan = planned(phi, at.terms, &at.on);
         let value = at.european + premium.value();
-        let short = (value + at.on.strike.value() * L::splat(SHORT)).lt(plan.value());
+        let short = (value + at.on.strike.value() * L::splat(if ahead { SHORT_AHEAD } else { SHORT })).lt(plan.value());
         let whole = if anchored { short | (beyond & zero.lt(plan.value())) } else { short };
         replace_where(premium, whole, &plan);
         whole
@@ -453,19 +457,19 @@ impl core::fmt::Debug for PremiumTables {
 impl Table {
     /// Whether anything is tabulated.
     fn has_premium(&self) -> bool {
-        matches!(self.layout, Layout::Now | Layout::Anchored | Layout::AtExDate)
+        !matches!(self.layout, Layout::European | Layout::LowerStrike(_) | Layout::Once)
     }
 
     /// Whether it describes a date to come, and does not age until then.
     fn is_dated(&self) -> bool {
-        matches!(self.layout, Layout::Once | Layout::AtExDate)
+        matches!(self.layout, Layout::Once | Layout::AtExDate | Layout::AnchoredAtExDate)
     }
 
     fn serves_age(&self, age: f64, terms: &Terms) -> bool {
         let next = terms.divs.first().map_or(terms.t, |d| d.t);
         match self.layout {
             Layout::European | Layout::LowerStrike(_) => true,
-            Layout::Once | Layout::AtExDate => age < self.stop - 1e-6,
+            Layout::Once | Layout::AtExDate | Layout::AnchoredAtExDate => age < self.stop - 1e-6,
             Layout::Now | Layout::Anchored => age <= AGE.min(AGE_PART * next),
         }
     }

@@ -5,7 +5,7 @@ use super::chebyshev::{Lobatto, fit_tensor};
 use super::profile::Profile;
 use super::solved::Course;
 use super::solver::Problem;
-use super::table::{Layout, Table, without_tail};
+use super::table::{Table, without_tail};
 use crate::kernel::american::Scheme;
 use crate::kernel::dividends::Terms;
 
@@ -63,7 +63,7 @@ impl Rates {
             let [low, high] = [0, 1].map(|end| solved(part, end, lane).boundary.unwrap_or(f64::INFINITY));
             ((high - low) / width(steps[part])).abs() * 1e-3 <= most
         };
-        let bounded = table.layout != Layout::Anchored && (0..lanes).all(|lane| steady(0, lane) && steady(1, lane));
+        let bounded = !table.is_anchored() && (0..lanes).all(|lane| steady(0, lane) && steady(1, lane));
         let from = |p: &Profile| match p.boundary {
             Some(boundary) if bounded => boundary,
             _ => table.boundary_at(p.k, p.sigma),

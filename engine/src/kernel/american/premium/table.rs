@@ -7,7 +7,7 @@
 //! Never: a spot, an evaluation.
 
 use super::chebyshev::{Axis, Lobatto, fit_tensor, local_slope};
-use super::classify::{Span, Start, continuous, european_after, start, two_sided};
+use super::classify::{Span, Start, continuous, european_after, in_last_days, more_strikes, start, two_sided};
 use super::evaluate::MOST_TERMS;
 use super::profile::Profile;
 use super::rates::Rates;
@@ -46,6 +46,8 @@ fn sizes(scheme: Scheme, span: &Span) -> Sizes {
     }
 }
 
+/// Terms that a series takes, in units of the scheme's, where a boundary lies within it.
+const MORE_ANCHORED: f64 = 1.3;
 /// Strike ratio up to which three nodes do.
 const WIDE_RANGE: f64 = 1.21;
 
@@ -64,6 +66,8 @@ pub(super) enum Layout {
     Once,
     /// Premium at the first date that matters, from the boundary there outwards; beyond it exercise.
     AtExDate,
+    /// The same of puts from a common anchor outwards: some strikes or volatilities have no boundary there.
+    AnchoredAtExDate,
 }
 
 /// A built table; see the module.
@@ -74,6 +78,8 @@ pub(super) struct Table {
     pub(super) layout: Layout,
     /// Years from the time of building to the date described.
     pub(super) stop: f64,
+    /// Whether exercise of a call is watched for until then.
+    pub(super) watched: bool,
     /// ln σ and 1/K.
     pub(super) sigma: Axis,
     pub(super) strike: Axis,
@@ -95,13 +101,15 @@ impl Table {
     ///
     /// # Cost  0.5 ms (`Scheme::Fast`, quarterly dividends), 15 to 90 ms (`Scheme::Accurate`)
     pub(super) fn build(phi: f64, terms: &Terms, span: &Span, scheme: Scheme) -> Self {
-        let sizes = sizes(scheme, span);
+        let mut sizes = sizes(scheme, span);
+        sizes.nodes.1 += more_strikes(phi, terms, span).min(if scheme == Scheme::Fast { 2 } else { 1 });
         let (lo, hi) = span.sigma;
         let mut table = Table {
             phi,
             span: *span,
             layout: Layout::European,
             stop: 0.0,
+            watched: false,
             sigma: Axis::new(lo.ln(), hi.ln(), sizes.nodes.0),
             strike: Axis::new(1.0 / span.k.1, 1.0 / span.k.0, sizes.nodes.1),
             boundary: Box::default(),
@@ -122,6 +130,7 @@ impl Table {
             Start::Now | Start::At(_) => {}
         }
         table.stop = if let Start::At(date) = start { date } else { 0.0 };
+        table.watched = phi > 0.0 && continuous(phi, terms) && in_last_days(terms, span, table.stop);
         if phi > 0.0 && table.stop > 0.0 && european_after(terms, span, table.stop) {
             table.layout = Layout::Once;
             return table;
@@ -144,6 +153,7 @@ impl Table {
         self.layout = match (bounded, self.stop > 0.0) {
             (true, true) => Layout::AtExDate,
             (true, false) => Layout::Now,
+            (false, true) if self.phi < 0.0 && !two_sided(self.phi, terms) => Layout::AnchoredAtExDate,
             (false, true) => return false,
             (false, false) => Layout::Anchored,
         };
@@ -166,10 +176,15 @@ impl Table {
             .zip(&from)
             .map(|(p, from)| series.coefficients(|u| p.premium(from + outward * p.sigma * self.place(u)) / p.k))
             .collect();
-        let worth = if self.layout == Layout::AtExDate { WORTH_INTEGRATING } else { WORTH_DIFFERENTIATING };
+        let worth = if self.stop > 0.0 { WORTH_INTEGRATING } else { WORTH_DIFFERENTIATING };
         let sampled = without_tail(sampled, worth * self.tail());
         self.premium = fit_tensor(&self.sigma, &self.strike, &sampled).iter().map(|c| *c as f32).collect();
         true
+    }
+
+    /// Whether it begins at a common anchor.
+    pub(super) fn is_anchored(&self) -> bool {
+        matches!(self.layout, Layout::Anchored | Layout::AnchoredAtExDate)
     }
 
     /// The part of a tail worth dropping that the scheme drops.
@@ -212,6 +227,9 @@ impl Table {
         if self.layout == Layout::Anchored {
             let next = terms.divs.first().map_or(terms.t, |d| d.t);
             more = more.max((0.3 * terms.t / next.max(1e-6)).sqrt());
+        }
+        if self.layout == Layout::AnchoredAtExDate {
+            more = more.max(MORE_ANCHORED);
         }
         ((sizes.terms as f64 * more.min(2.5)) as usize).min(MOST_TERMS)
     }
