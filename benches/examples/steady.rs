@@ -4,6 +4,7 @@
 //! `ROUGH=n` for so many rough ones first.
 #![allow(clippy::print_stdout, reason = "the report")]
 
+use engine::kernel::american::Counts;
 use engine::pass::Depth;
 use greeksd_benches::cpu::{Took, timed};
 use greeksd_benches::market::{NOW, Sim, passes};
@@ -28,11 +29,13 @@ fn main() {
             sim.pass_to(depth, &books, at, &mut passes)
         });
         let (mut slices, mut contracts, mut searched, mut refreshed) = (0, 0, 0, 0);
+        let mut tables = Counts::default();
         for done in &computed {
             slices += done.report.slices;
             contracts += done.report.contracts;
             searched += done.report.searched;
             refreshed += done.report.refreshed;
+            tables += done.report.tables;
         }
         let each = processor.as_secs_f64() * 1e6 / f64::from(contracts.max(1));
         let resident = memory_stats::memory_stats().map_or(0, |stats| stats.physical_mem / 1_000_000);
@@ -40,6 +43,7 @@ fn main() {
             "pass {n}: {wall:.1?}, processor {processor:.1?}, {each:.3} us a contract of {contracts} in {slices} slices; \
              {searched} searches, {refreshed} blocks anew; {resident} MB resident"
         );
+        println!("  {tables:?}");
         drop(computed);
         at += SignedDuration::from_secs(1);
         let ((), Took { wall, processor }) = timed(|| sim.update(&mut books, at, &passes));

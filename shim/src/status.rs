@@ -198,7 +198,7 @@ impl Status {
             let _ = writeln!(out, "greeksd_{name} {value}");
         }
         metric(out, "exercise_tables", "gauge", "Tables of early exercise held, by kind; `european`: none is needed");
-        let Counts { boundaries, aligned, anchored, closed, european } = facts.tables;
+        let Counts { boundaries, aligned, anchored, closed, european, refined, accurate } = facts.tables;
         let kinds = [
             ("boundary", boundaries),
             ("aligned", aligned),
@@ -208,6 +208,15 @@ impl Status {
         ];
         for (kind, count) in kinds {
             let _ = writeln!(out, "greeksd_exercise_tables{{kind=\"{kind}\"}} {count}");
+        }
+        metric(
+            out,
+            "exercise_tables_refined",
+            "gauge",
+            "Of these, tables that had to be built again to be resolved, by the scheme that did it",
+        );
+        for (scheme, count) in [("fast", refined - accurate), ("accurate", accurate)] {
+            let _ = writeln!(out, "greeksd_exercise_tables_refined{{scheme=\"{scheme}\"}} {count}");
         }
         metric(out, "quotes_received_total", "counter", "Records that the feed delivered");
         let _ = writeln!(out, "greeksd_quotes_received_total {}", facts.quotes_received);

@@ -61,7 +61,9 @@ fn metrics_are_lines_that_prometheus_reads() {
         "greeksd_pass_last_seconds 0.0125",
         "greeksd_vol_searches_total 17",
         "greeksd_early_blocks_refreshed_total 40",
-        "greeksd_exercise_tables{kind=\"anchored\"} 1",
+        "greeksd_exercise_tables{kind=\"anchored\"} 3",
+        "greeksd_exercise_tables_refined{scheme=\"fast\"} 1",
+        "greeksd_exercise_tables_refined{scheme=\"accurate\"} 1",
         "greeksd_http_connections_open 0",
     ] {
         assert!(got.body.lines().any(|l| l == line), "no line {line} in\n{}", got.body);

@@ -154,7 +154,7 @@ pub fn service(snapshot: Snapshot) -> Service {
         quotes_dropped: vec![("crossed", 2), ("stale", 3)],
         searches: 17,
         blocks_refreshed: 40,
-        tables: Counts { boundaries: 9, aligned: 4, anchored: 1, closed: 2, european: 6 },
+        tables: Counts { boundaries: 9, aligned: 4, anchored: 3, closed: 2, european: 6, refined: 2, accurate: 1 },
     });
     Service::new(Arc::new(ArcSwap::from_pointee(snapshot)), Arc::new(status), Arc::new(Metrics::new(&route_names())))
 }

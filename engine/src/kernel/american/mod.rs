@@ -60,6 +60,10 @@ pub struct Counts {
     pub closed: usize,
     /// Pricers and tables where early exercise is proved to be worth nothing.
     pub european: usize,
+    /// Premium tables that the usual strikes and terms did not resolve, built again with more. Counted above as well.
+    pub refined: usize,
+    /// Of these, tables that needed [`Scheme::Accurate`].
+    pub accurate: usize,
 }
 
 impl core::ops::AddAssign for Counts {
@@ -69,6 +73,8 @@ impl core::ops::AddAssign for Counts {
         self.anchored += o.anchored;
         self.closed += o.closed;
         self.european += o.european;
+        self.refined += o.refined;
+        self.accurate += o.accurate;
     }
 }
 

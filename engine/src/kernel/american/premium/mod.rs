@@ -2,8 +2,9 @@
 //!
 //! [`PremiumTables::jet`] reads tables (about a microsecond a contract, every pass), and solves and tabulates
 //! (milliseconds a table, once) where one is not there yet. In between: `classify` says from when on exercise can pay
-//! at all, `solver` and `edges` are the partial differential equation, `profile` one solved lane as a function, `table`
-//! fits, `layout` says where tables lie, `evaluate` and `exercise` read, `taylor` and `chebyshev` are their arithmetic.
+//! at all, `solver`, `edges` and `european` are the partial differential equation, `solved` solves it for all nodes of a
+//! table, `profile` is one solved lane as a function, `table` and `rates` fit, `resolution` says whether that will do,
+//! `layout` where tables lie; `evaluate`, `exercise` and `last_days` read; `taylor` and `chebyshev` are their arithmetic.
 //! Never: a spot in a table.
 
 mod chebyshev;
@@ -17,6 +18,7 @@ mod layout;
 mod plan;
 mod profile;
 mod rates;
+mod resolution;
 mod solved;
 mod solver;
 mod table;
@@ -236,6 +238,8 @@ impl PremiumTables {
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         for table in self.built() {
+            counts.refined += usize::from(table.refined);
+            counts.accurate += usize::from(table.scheme != self.scheme);
             match table.layout {
                 Layout::European | Layout::LowerStrike(_) => counts.european += 1,
                 Layout::Now | Layout::AtExDate => counts.aligned += 1,

@@ -83,8 +83,10 @@ impl Profile {
     pub(super) fn premium(&self, x: f64) -> f64 {
         let outward = self.step.signum();
         let place = (x - self.edge) / self.step;
-        if place >= (self.premium.len() - 1) as f64 {
-            return 0.0;
+        let last = self.premium.len() - 1;
+        if place >= last as f64 {
+            // nothing, but where a call's dividends are worth more than its strike
+            return self.premium[last];
         }
         let smooth = self.first_free > 0;
         let Some(boundary) = self.boundary.filter(|_| smooth) else {

@@ -45,7 +45,7 @@ impl Rates {
             Scheme::Accurate => (500, 150),
         };
         // the same grid and time steps for all, so that what remains of their errors cancels
-        let course = Course::new(problem, (&sigma, &strike), sizes);
+        let course = Course::new(problem, (&sigma, &strike), sizes, table.down);
         let lanes = course.pairs.len();
         let steps = steps(problem);
         let moved = [0, 1].map(|part| {

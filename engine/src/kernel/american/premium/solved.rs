@@ -12,6 +12,15 @@ use crate::kernel::lanes::{Lanes, Pack};
 /// Central standard deviations of ln X that a grid covers on the side where nothing happens.
 pub(super) const WIDE: f64 = 3.8;
 
+/// How far a put's grid reaches down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Down {
+    /// Beyond where exercise is certain.
+    ToExercise,
+    /// [`WIDE`] deviations of the whole term: nothing is exercised, so nothing ends it.
+    Far,
+}
+
 /// What the solves of a table share, so that they can be compared.
 #[derive(Clone, Debug)]
 pub(super) struct Course {
@@ -24,11 +33,21 @@ pub(super) struct Course {
 
 impl Course {
     /// For the nodes of two axes: about `intervals` and `steps`, more intervals where a grid is wide.
-    pub(super) fn new(problem: &Problem, (sigma, strike): (&Axis, &Axis), (intervals, steps): (usize, usize)) -> Self {
+    pub(super) fn new(
+        problem: &Problem,
+        (sigma, strike): (&Axis, &Axis),
+        (intervals, steps): (usize, usize),
+        down: Down,
+    ) -> Self {
         let volatilities: Vec<f64> = sigma.nodes().iter().map(|s| s.exp()).collect();
         let of = |k: f64| volatilities.iter().map(move |sigma| (k, *sigma));
         let pairs: Vec<(f64, f64)> = strike.nodes().iter().flat_map(|inverse| of(1.0 / inverse)).collect();
-        let ends: Vec<(f64, f64)> = pairs.iter().map(|&(k, sigma)| grid_ends(problem, k, sigma)).collect();
+        let end = |&(k, sigma): &(f64, f64)| {
+            let (edge, far) = grid_ends(problem, k, sigma);
+            let deepest = k.ln() - WIDE * sigma * problem.terms.t.sqrt();
+            (if down == Down::Far { edge.min(deepest) } else { edge }, far)
+        };
+        let ends: Vec<(f64, f64)> = pairs.iter().map(end).collect();
         let nominal = |sigma: f64| 2.0 * WIDE * sigma * (problem.terms.t - problem.stop).sqrt();
         let widest = pairs.iter().zip(&ends).map(|(p, e)| (e.1 - e.0).abs() / nominal(p.1)).fold(1.0, f64::max);
         let intervals = (intervals as f64 * widest.min(2.5)) as usize;

@@ -11,7 +11,8 @@ use super::classify::{Span, Start, continuous, european_after, in_last_days, mor
 use super::evaluate::MOST_TERMS;
 use super::profile::Profile;
 use super::rates::Rates;
-use super::solved::{Course, WIDE};
+use super::resolution::resolved;
+use super::solved::{Course, Down, WIDE};
 use super::solver::{Problem, SAME_DATE};
 use crate::kernel::american::Scheme;
 use crate::kernel::dividends::Terms;
@@ -48,6 +49,11 @@ fn sizes(scheme: Scheme, span: &Span) -> Sizes {
 
 /// Terms that a series takes, in units of the scheme's, where a boundary lies within it.
 const MORE_ANCHORED: f64 = 1.3;
+/// Strike nodes of a table that fewer did not resolve, terms of its series where it has no boundary to start from, and
+/// space intervals.
+const REFINED_STRIKES: usize = 8;
+const REFINED_TERMS: usize = MOST_TERMS;
+const REFINED_INTERVALS: usize = 320;
 /// Strike ratio up to which three nodes do.
 const WIDE_RANGE: f64 = 1.21;
 
@@ -93,16 +99,32 @@ pub(super) struct Table {
     /// error below 1e-7 of it.
     pub(super) premium: Box<[f32]>,
     pub(super) scheme: Scheme,
+    /// Whether it was built with more strikes and terms, because the usual ones did not resolve it.
+    pub(super) refined: bool,
+    /// How far its grids reach where exercise ends them.
+    pub(super) down: Down,
     rates: OnceLock<Rates>,
 }
 
 impl Table {
-    /// Builds the table of `span` at `terms`.
+    /// Builds the table of `span` at `terms`; a second time with more strikes and terms, and if need be with
+    /// `Scheme::Accurate`, where it is not resolved.
     ///
     /// # Cost  0.5 ms (`Scheme::Fast`, quarterly dividends), 15 to 90 ms (`Scheme::Accurate`)
     pub(super) fn build(phi: f64, terms: &Terms, span: &Span, scheme: Scheme) -> Self {
+        let with = |scheme: Scheme, refined: bool| Self::with(phi, terms, span, scheme, refined);
+        let table = with(scheme, false);
+        if scheme == Scheme::Fast { resolved(table, terms, with) } else { table }
+    }
+
+    /// Builds it with the sizes of `scheme`.
+    fn with(phi: f64, terms: &Terms, span: &Span, scheme: Scheme, refined: bool) -> Self {
         let mut sizes = sizes(scheme, span);
         sizes.nodes.1 += more_strikes(phi, terms, span).min(if scheme == Scheme::Fast { 2 } else { 1 });
+        if refined {
+            sizes.nodes.1 = REFINED_STRIKES;
+            sizes.intervals = sizes.intervals.max(REFINED_INTERVALS);
+        }
         let (lo, hi) = span.sigma;
         let mut table = Table {
             phi,
@@ -117,6 +139,8 @@ impl Table {
             sampled: 0,
             premium: Box::default(),
             scheme,
+            refined,
+            down: Down::ToExercise,
             rates: OnceLock::new(),
         };
         let start = start(phi, terms, span);
@@ -145,8 +169,15 @@ impl Table {
     /// Solves and fits; false if the layout at an ex-date does not suit, because some lanes have no boundary there.
     fn fill(&mut self, terms: &Terms, sizes: &Sizes) -> bool {
         let problem = self.problem(terms);
-        let course = Course::new(&problem, (&self.sigma, &self.strike), (sizes.intervals, sizes.steps));
-        let profiles = course.profiles(&[problem]).remove(0);
+        let axes = (&self.sigma, &self.strike);
+        let course = Course::new(&problem, axes, (sizes.intervals, sizes.steps), self.down);
+        let mut profiles = course.profiles(core::slice::from_ref(&problem)).remove(0);
+        if self.refined && self.phi < 0.0 && profiles.iter().all(|p| p.boundary.is_none()) {
+            // there is no exercise to end the grid in
+            self.down = Down::Far;
+            let course = Course::new(&problem, axes, (sizes.intervals, sizes.steps), self.down);
+            profiles = course.profiles(&[problem]).remove(0);
+        }
         let bounded = profiles.iter().all(|p| p.boundary.is_some())
             && !two_sided(self.phi, terms)
             && self.strike_bend(&profiles) <= BEND_MAX;
@@ -222,6 +253,9 @@ impl Table {
     /// Terms of the series: more where it covers more standard deviations, or where, without a boundary to start
     /// from, it must resolve what the next ex-date leaves.
     fn terms_kept(&self, sizes: &Sizes, terms: &Terms) -> usize {
+        if self.refined && self.is_anchored() {
+            return REFINED_TERMS;
+        }
         let deviations = self.reach / (terms.t - self.stop).sqrt();
         let mut more = (deviations / (2.0 * WIDE)).max(1.0);
         if self.layout == Layout::Anchored {
