@@ -24,7 +24,7 @@ pub(super) const MOST_TERMS: usize = 96;
 /// Standard deviations of the integral back from an ex-date, and from one that is as close as this.
 const WINDOW: f64 = 5.8;
 const WINDOW_SOON: f64 = 8.4;
-const SOON_YEARS: f64 = 0.02;
+const SOON_YEARS: f64 = 0.01;
 
 /// Most coefficients of one tensor polynomial.
 const MOST_NODES: usize = 48;
