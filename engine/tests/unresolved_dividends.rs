@@ -113,3 +113,22 @@ fn ordinary_tables_are_built_once_and_unresolved_ones_are_counted() {
     let counts = counted(Right::Call, &wild, ((155.0, 180.0), (9.0, 15.0)));
     assert!(counts.accurate > 0, "{counts:?}");
 }
+
+/// Little time after a great dividend is worth nothing: the call ends right before it, as a European one on X with the
+/// strike K − D.
+#[test]
+fn a_special_dividend_soon_before_expiry_ends_a_call() {
+    use engine::kernel::black76::{Horizon, european};
+    let (s, k, r, b, date) = (100.0, 97.5, 0.045, 0.003, 0.2);
+    for (sigma, amount) in [(0.05, 30.0), (0.14, 12.0), (0.14, 30.0), (0.3, 12.0), (0.3, 60.0)] {
+        for days in [0.04, 0.4, 1.3, 3.0] {
+            let terms = Terms { t: date + days / 365.0, r, b, divs: vec![Dividend { t: date, amount }] };
+            let band = Band { k: (k, k), sigma: (sigma / 1.1, sigma * 1.1) };
+            let got =
+                Pricer::new(Style::American, Right::Call, &terms, &band, Scheme::Fast).at(&terms, s).greeks(k, sigma);
+            let wanted = european(1.0, &Horizon::new(date, r, b), s - terms.a(0.0), k - amount, sigma);
+            let off = ((got.value - wanted.v) / (0.05 * s), got.delta - wanted.x[0]);
+            assert!(off.0.abs() <= 1e-6 && off.1.abs() <= 1e-6, "sigma {sigma}, {amount}, {days} days: {off:?}");
+        }
+    }
+}
