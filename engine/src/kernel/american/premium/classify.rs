@@ -2,7 +2,7 @@
 //! Never: a grid, a volatility's smile.
 
 use super::super::Band;
-use super::solver::SAME_DATE;
+use super::schedule::SAME_DATE;
 use crate::kernel::dividends::Terms;
 
 /// Carry below this share of the strike is none.

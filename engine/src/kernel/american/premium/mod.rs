@@ -1,10 +1,11 @@
 //! Early-exercise premium of American options with cash dividends, from tables that do not depend on the spot.
 //!
 //! [`PremiumTables::jet`] reads tables (about a microsecond a contract, every pass), and solves and tabulates
-//! (milliseconds a table, once) where one is not there yet. In between: `classify` says from when on exercise can pay
-//! at all, `solver`, `edges` and `european` are the partial differential equation, `solved` solves it for all nodes of a
-//! table, `profile` is one solved lane as a function, `table` and `rates` fit, `resolution` says whether that will do,
-//! `layout` where tables lie; `evaluate`, `exercise` and `last_days` read; `taylor` and `chebyshev` are their arithmetic.
+//! (milliseconds a table, once) where one is not there yet. In between: `classify` says from when on exercise can pay at
+//! all; `solver`, `schedule`, `stencil`, `edges` and `european` are the partial differential equation; `solved` solves it
+//! for all nodes of a table, `profile` is one solved lane as a function; `table` and `rates` fit, `resolution` says whether
+//! that will do, `layout` where tables lie; `evaluate`, `exercise` and `last_days` read; `taylor` and `chebyshev` are
+//! their arithmetic.
 //! Never: a spot in a table.
 
 mod chebyshev;
@@ -19,8 +20,10 @@ mod plan;
 mod profile;
 mod rates;
 mod resolution;
+mod schedule;
 mod solved;
 mod solver;
+mod stencil;
 mod table;
 mod taylor;
 

@@ -2,7 +2,7 @@
 //! Never: a table, another lane.
 
 use super::european::European;
-use super::solver::Problem;
+use super::schedule::Problem;
 use crate::kernel::solve::bracketed_root;
 
 /// Nodes of the interpolation between grid nodes.

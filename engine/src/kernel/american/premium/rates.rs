@@ -3,8 +3,8 @@
 
 use super::chebyshev::{Lobatto, fit_tensor};
 use super::profile::Profile;
+use super::schedule::Problem;
 use super::solved::Course;
-use super::solver::Problem;
 use super::table::{Table, without_tail};
 use crate::kernel::american::Scheme;
 use crate::kernel::dividends::Terms;

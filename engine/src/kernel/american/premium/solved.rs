@@ -5,7 +5,8 @@ use super::chebyshev::Axis;
 use super::classify::gap_before;
 use super::european::European;
 use super::profile::Profile;
-use super::solver::{Grid, MOST_LANES, Problem, SAME_DATE, Schedule, solve};
+use super::schedule::{Problem, SAME_DATE, Schedule};
+use super::solver::{Grid, MOST_LANES, solve};
 use crate::kernel::dividends::Terms;
 use crate::kernel::lanes::{Lanes, Pack};
 

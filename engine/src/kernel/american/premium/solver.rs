@@ -7,36 +7,19 @@
 //! position of the boundary between two nodes shows up as noise a hundred times the remaining error.
 //! Never: a table, an interpolation.
 
-use super::classify::gap_before;
 use super::edges::Plan;
 use super::european::{European, carried};
+use super::schedule::{Leg, Problem, Schedule};
+use super::stencil::{Rows, SETTLED, Stencil, stencils};
 use crate::kernel::dividends::Terms;
 use crate::kernel::elementary::exp;
 use crate::kernel::lanes::{Lanes, Mask};
-
-/// Dates closer than this are one date, years.
-pub(super) const SAME_DATE: f64 = 1e-9;
 
 /// Most lanes of one solve.
 pub(super) const MOST_LANES: usize = 20;
 
 /// Nodes by which a step is expected to move the boundary towards exercise at most.
 const ROOM: usize = 24;
-
-/// Steps at least while the boundaries of a table's puts come up one after the other.
-const TURN_STEPS: usize = 4;
-
-/// What all lanes share.
-#[derive(Clone, Debug)]
-pub(super) struct Problem {
-    /// +1 call, −1 put.
-    pub(super) phi: f64,
-    pub(super) terms: Terms,
-    /// The date at which to stop, years from now, right after its dividend if it is an ex-date.
-    pub(super) stop: f64,
-    /// Whether exercise between ex-dates is worth watching for.
-    pub(super) continuous: bool,
-}
 
 /// The lanes' own numbers.
 #[derive(Clone, Copy, Debug)]
@@ -55,21 +38,6 @@ impl<L: Lanes> Grid<L> {
     pub(super) fn step(&self) -> L {
         (self.far - self.edge) * L::splat(1.0 / self.intervals as f64)
     }
-}
-
-/// Time steps from expiry back to the stop date. Problems that are compared share one.
-#[derive(Clone, Debug)]
-pub(super) struct Schedule(Vec<Leg>);
-
-/// Steps between two dates, from the later one.
-#[derive(Clone, Copy, Debug)]
-struct Leg {
-    from: f64,
-    to: f64,
-    count: usize,
-    /// Whether it begins at expiry, and whether it ends at an ex-date to cross.
-    first: bool,
-    crosses: bool,
 }
 
 /// American and European value at the stop date. Node j lies at edge + dir·h·j.
@@ -120,100 +88,13 @@ type On<'a, L> = (&'a Grid<L>, &'a Places<L>, &'a mut Room<L>);
 #[inline(never)]
 fn march<L: Lanes, const EUROPEAN: bool>(problem: &Problem, on: On<'_, L>, schedule: &Schedule) -> Slice<L> {
     let mut march = March::<L, EUROPEAN>::new(problem, on);
-    for leg in &schedule.0 {
+    for leg in schedule.legs() {
         march.leg(leg);
         if leg.crosses {
             march.cross_ex_date(leg.to);
         }
     }
     Slice { american: march.american, european: march.european, contact: march.contact }
-}
-
-impl Problem {
-    /// Expiry, the ex-dates between, the stop date: descending.
-    fn dates(&self) -> Vec<f64> {
-        let inside = |t: f64| t > self.stop + SAME_DATE && t < self.terms.t - SAME_DATE;
-        let mut dates = vec![self.terms.t];
-        dates.extend(self.terms.divs.iter().rev().map(|d| d.t).filter(|&t| inside(t)));
-        dates.push(self.stop);
-        dates.dedup_by(|a, b| (*a - *b).abs() < SAME_DATE);
-        dates
-    }
-
-    /// About `steps` steps. Where puts between the two strikes begin to wait for a dividend, their boundaries come up from
-    /// nothing one after the other: those moments are ends of legs.
-    pub(super) fn schedule(&self, (low, high): (f64, f64), steps: usize) -> Schedule {
-        let dates = self.dates();
-        let roots: f64 = dates.windows(2).map(|w| (w[0] - w[1]).max(0.0).sqrt()).sum();
-        let mut legs = Vec::new();
-        for (piece, ends) in dates.windows(2).enumerate() {
-            let (from, to) = (ends[0], ends[1]);
-            let share = (from - to).max(0.0).sqrt() / roots;
-            let count = self.steps(dates.len() - 1, (steps as f64 * share).ceil() as usize);
-            let part = |from: f64, until: f64| (count as f64 * (from - until) / (ends[0] - to)).ceil() as usize;
-            let mut left = (from, count);
-            let inside = |turn: &f64| to + SAME_DATE < *turn && *turn < from - SAME_DATE;
-            let turns = [high, low].map(|k| from - self.wait_before(from, k));
-            for (turn, least) in turns.into_iter().zip([4, TURN_STEPS]).filter(|(turn, _)| inside(turn)) {
-                if left.0 - turn > SAME_DATE {
-                    let here = part(left.0, turn).max(least);
-                    legs.push(Leg { from: left.0, to: turn, count: here, first: piece == 0, crosses: false });
-                    left = (turn, count.saturating_sub(here).max(6));
-                }
-            }
-            let crosses = to > self.stop + SAME_DATE;
-            if left.0 - to > SAME_DATE {
-                legs.push(Leg { from: left.0, to, count: left.1, first: piece == 0, crosses });
-            } else if crosses {
-                legs.push(Leg { from: left.0, to, count: 0, first: piece == 0, crosses });
-            }
-        }
-        Schedule(legs)
-    }
-
-    /// How long before the ex-date `date` a put is not exercised: there its boundary comes up from nothing.
-    fn wait_before(&self, date: f64, k: f64) -> f64 {
-        let here = self.terms.divs.iter().filter(|d| (d.t - date).abs() < SAME_DATE && date < self.terms.t);
-        let amount: f64 = here.map(|d| d.amount).sum();
-        if self.phi < 0.0 && amount > 0.0 { gap_before(amount, k, self.terms.r) } else { 0.0 }
-    }
-
-    /// Whether this is a call that is watched for exercise between ex-dates.
-    pub(super) fn watched_call(&self) -> bool {
-        self.phi > 0.0 && self.continuous
-    }
-
-    /// Time steps of a piece whose share of all is `share`.
-    fn steps(&self, pieces: usize, share: usize) -> usize {
-        share.max(if self.watched_call() { 16 } else { (160 / pieces).clamp(5, 8) })
-    }
-
-    /// Dividends on the day of expiry, which a call's exercise still collects.
-    fn at_expiry(&self) -> f64 {
-        let last = self.terms.divs.iter().filter(|d| (d.t - self.terms.t).abs() < SAME_DATE);
-        if self.phi > 0.0 { last.map(|d| d.amount).sum() } else { 0.0 }
-    }
-}
-
-/// Coefficients of one row: towards the exercise edge, at the node, towards the far edge.
-#[derive(Clone, Copy)]
-struct Stencil<L>([L; 3]);
-
-impl<L: Lanes> Stencil<L> {
-    /// self + other·f.
-    fn plus(&self, other: &Self, f: f64) -> Self {
-        Stencil(core::array::from_fn(|i| other.0[i].mul_add(L::splat(f), self.0[i])))
-    }
-
-    /// self·f.
-    fn times(&self, f: L) -> Self {
-        Stencil(self.0.map(|c| c * f))
-    }
-
-    #[inline(always)]
-    fn apply(&self, near: L, here: L, away: L) -> L {
-        self.0[0].mul_add(near, self.0[1].mul_add(here, self.0[2] * away))
-    }
 }
 
 /// An elimination where lanes are exercised, done down to node `from`.
@@ -656,56 +537,6 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
         self.exercise_all(a);
         self.plan.exercise_if_better(self.problem.phi, self.spot[0], self.k, a);
     }
-}
-
-/// Pivots settle to this part.
-const SETTLED: f64 = 1e-12;
-
-/// The rows of one step.
-struct Rows<'a, L> {
-    explicit: Stencil<L>,
-    /// The coefficient towards the far edge.
-    away: L,
-    /// 1 over the pivots from the far edge on, and where they have settled.
-    inverse: &'a [L],
-    settled: L,
-}
-
-impl<L: Lanes> Rows<'_, L> {
-    /// Eliminates the rows between the ends of `values` from the far end on, and gives the last one eliminated.
-    #[inline(never)]
-    fn sweep(&self, values: &[L], right: &mut [L]) -> L {
-        let last = values.len() - 1;
-        let mut eliminated = values[last];
-        let mut rows = right[1..last].iter_mut().rev().zip(values.windows(3).rev());
-        for (inverse, (right, v)) in self.inverse.iter().zip(&mut rows) {
-            eliminated = self.away.neg_mul_add(eliminated, self.explicit.apply(v[0], v[1], v[2])) * *inverse;
-            *right = eliminated;
-        }
-        let (explicit, factor) = (self.explicit.times(self.settled), self.away * self.settled);
-        for (right, v) in rows {
-            eliminated = factor.neg_mul_add(eliminated, explicit.apply(v[0], v[1], v[2]));
-            *right = eliminated;
-        }
-        eliminated
-    }
-}
-
-/// M and L − rM of the compact scheme, from the exercise edge outwards.
-fn stencils<L: Lanes>(problem: &Problem, sigma: L, step: L) -> (Stencil<L>, Stencil<L>) {
-    let c = |v: f64| L::splat(v);
-    let Terms { r, b, .. } = problem.terms;
-    let half_variance = sigma * sigma * c(0.5);
-    let h = step.abs();
-    let outward = L::select(step.lt(c(0.0)), c(-1.0), c(1.0));
-    let drift = (c(r - b) - half_variance) * outward;
-    let diffusion = half_variance / (h * h) + drift * drift / (half_variance * c(12.0));
-    let advection = drift * c(0.5) / h;
-    let skew = drift * h / (half_variance * c(24.0));
-    let mass = Stencil([c(1.0 / 12.0) - skew, c(10.0 / 12.0), c(1.0 / 12.0) + skew]);
-    let pure = Stencil([diffusion - advection, diffusion * c(-2.0), diffusion + advection]);
-    let flow = pure.plus(&mass, -r);
-    (mass, flow)
 }
 
 /// Zero of the cubic through four values at −1, 0, 1, 2, between 0 and 1, and its slope there.
