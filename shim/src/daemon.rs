@@ -13,6 +13,7 @@ use engine::pass::{ChainReport, Computed, Depth, Passes};
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use jiff::Timestamp;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,10 +28,12 @@ const PORTION: u32 = 30_000;
 /// ten times as much the first time as roughly: so many take some ten seconds, and a market below that is better at full
 /// accuracy at once.
 const ROUGH_ABOVE: usize = 100_000;
-/// What a contract costs whose early exercise has been looked at roughly only, against one that is known.
-const FIRST_FULL: u32 = 10;
+/// What a contract counts for in a portion whose early exercise has been looked at roughly only. It costs some fifty times
+/// as much as one that is known; but threads wait for each other at the end of a portion, and shorter ones would cost more
+/// than they gain while the market is cold.
+const FIRST_FULL: u32 = 5;
 /// What a name without a chain counts for in a portion: roughly, and at full accuracy.
-const COLD_NAME: (u32, u32) = (PORTION / 10, PORTION / 2);
+const COLD_NAME: (u32, u32) = (PORTION / 20, PORTION / 2);
 /// Passes whose duration the median is taken of.
 const PASSES_KEPT: usize = 101;
 
@@ -193,7 +196,9 @@ impl Daemon {
     /// Computes some names: roughly where that is asked and nothing better is there, else fully.
     fn run(&mut self, depth: Depth, names: &[Symbol], now: Timestamp) -> Vec<Computed> {
         let market = self.source.market();
-        let books = self.source.books(names, now, &self.passes);
+        let mut books = self.source.books(names, now, &self.passes);
+        // the longest first, so that threads end together
+        books.sort_by_cached_key(|(book, _)| Reverse(book.contracts()));
         let chains = &self.chains;
         let is_rough = |name: Symbol| depth == Depth::Rough && chains.get(&name).is_none_or(|chain| chain.rough);
         let (rough, full): (Vec<_>, Vec<_>) = books.into_iter().partition(|(book, _)| is_rough(book.underlying));

@@ -19,6 +19,14 @@ pub struct Book {
     pub slices: Vec<BookSlice>,
 }
 
+impl Book {
+    /// How many contracts are listed.
+    #[must_use]
+    pub fn contracts(&self) -> usize {
+        self.slices.iter().map(|slice| slice.strike_milli.len()).sum()
+    }
+}
+
 /// The quotes of one (root, expiry), one row per listed contract: strike ascending, call before put.
 #[derive(Clone, Debug)]
 pub struct BookSlice {
