@@ -18,8 +18,8 @@ use crate::kernel::lanes::{Lanes, Mask};
 /// Most lanes of one solve.
 pub(super) const MOST_LANES: usize = 20;
 
-/// Nodes by which a step is expected to move the boundary towards exercise at most.
-const ROOM: usize = 24;
+/// Nodes by which a step is expected to move the boundary towards exercise: where it moves further, it is eliminated on.
+const ROOM: usize = 10;
 
 /// The lanes' own numbers.
 #[derive(Clone, Copy, Debug)]
