@@ -42,7 +42,6 @@ pub(super) struct Shared {
 impl Shared {
     /// Those that adjoin over a range of volatilities: as narrow as it is, or cells.
     pub(super) fn over(right: Right, terms: &Terms, sigma: (f64, f64), scheme: Scheme) -> Vec<Self> {
-        let ratio = scheme.sigma_ratio();
         let sigma = (sigma.0.max(LEAST), sigma.1.max(LEAST));
         if scheme == Scheme::Fast {
             let at = |sigma: f64| (sigma.ln() / SIGMA_CELL.ln()).floor() as i32;
@@ -52,7 +51,7 @@ impl Shared {
                 return cells.into_iter().map(|domain| Self::of(domain, scheme)).collect();
             }
         }
-        let n = ((sigma.1 / sigma.0).ln() / ratio.ln()).ceil().max(1.0);
+        let n = ((sigma.1 / sigma.0).ln() / scheme.sigma_ratio().ln()).ceil().max(1.0);
         let edge = |i: i32| sigma.0 * (sigma.1 / sigma.0).powf(f64::from(i) / n);
         let at = (terms.r, terms.b, terms.t);
         let domain = |i: i32| Domain::new(right, at, (edge(i), edge(i + 1)));

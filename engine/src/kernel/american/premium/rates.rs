@@ -18,6 +18,7 @@ const WORTH: f64 = 3e-6;
 /// The part of the table's terms that its derivatives in rates need, and where they are measured from a moving boundary.
 const TERMS: f64 = 0.75;
 const TERMS_MOVING: f64 = 0.5;
+
 /// How boundary and premium move with the rates, measured along the moving boundary: ∂/∂r and ∂/∂b.
 #[derive(Clone, Debug)]
 pub(super) struct Rates {
@@ -33,9 +34,7 @@ pub(super) const RATE_NODES: usize = Rates::NODES.0 * Rates::NODES.1;
 impl Rates {
     /// Volatility and strike nodes.
     pub(super) const NODES: (usize, usize) = (4, 3);
-}
 
-impl Rates {
     /// Solves at rates a step to either side, on a coarser grid than the `table`'s, and compares boundary with boundary
     /// and premium at equal distances from it.
     pub(super) fn of(table: &Table, problem: &Problem) -> Self {

@@ -169,14 +169,13 @@ impl Table {
     /// Solves and fits; false if the layout at an ex-date does not suit, because some lanes have no boundary there.
     fn fill(&mut self, terms: &Terms, sizes: &Sizes) -> bool {
         let problem = self.problem(terms);
-        let axes = (&self.sigma, &self.strike);
-        let course = Course::new(&problem, axes, (sizes.intervals, sizes.steps), self.down);
-        let mut profiles = course.profiles(core::slice::from_ref(&problem)).remove(0);
+        let (axes, grid) = ((&self.sigma, &self.strike), (sizes.intervals, sizes.steps));
+        let solved = |down| Course::new(&problem, axes, grid, down).profiles(core::slice::from_ref(&problem)).remove(0);
+        let mut profiles = solved(self.down);
         if self.refined && self.phi < 0.0 && profiles.iter().all(|p| p.boundary.is_none()) {
             // there is no exercise to end the grid in
             self.down = Down::Far;
-            let course = Course::new(&problem, axes, (sizes.intervals, sizes.steps), self.down);
-            profiles = course.profiles(&[problem]).remove(0);
+            profiles = solved(self.down);
         }
         let bounded = profiles.iter().all(|p| p.boundary.is_some())
             && !two_sided(self.phi, terms)
