@@ -27,11 +27,18 @@ pub struct Quotes {
     pub mid: Vec<f64>,
     /// Two sides that belong together: the quote may support the forward and the curve.
     pub two_sided: Vec<bool>,
-    /// Count of dropped quotes by [`Drop`].
-    pub dropped: [u32; Drop::ALL.len()],
+    /// Why a row was not used.
+    pub fault: Vec<Option<Drop>>,
 }
 
 impl Quotes {
+    /// Drops both sides of a row.
+    pub fn reject(&mut self, row: usize, why: Drop) {
+        (self.bid[row], self.ask[row], self.mid[row]) = (f64::NAN, f64::NAN, f64::NAN);
+        self.two_sided[row] = false;
+        self.fault[row] = Some(why);
+    }
+
     /// Half the spread of a row, at least half a tick; NaN where a side is missing.
     #[must_use]
     pub fn half(&self, row: usize) -> f64 {
@@ -46,13 +53,11 @@ pub fn clean_quotes(input: &SliceInput, quotes: &mut Quotes) {
     quotes.ask.clear();
     quotes.mid.clear();
     quotes.two_sided.clear();
-    quotes.dropped = [0; Drop::ALL.len()];
+    quotes.fault.clear();
     for ((&bid, &ask), &age_s) in input.bid.iter().zip(input.ask).zip(input.age_s) {
         let (bid, ask) = (positive(bid), positive(ask));
         let fault = fault_of(bid, ask, age_s, input.s);
-        if let Some(drop) = fault {
-            quotes.dropped[drop as usize] += 1;
-        }
+        quotes.fault.push(fault);
         let (bid, ask) = match fault {
             None | Some(Drop::NoBid | Drop::NoAsk | Drop::TooWide) => (bid, ask),
             Some(_) => (f64::NAN, f64::NAN),
@@ -106,12 +111,12 @@ mod tests {
         slice.age_s[0] = 1.0e6;
         let mut quotes = Quotes::default();
         clean_quotes(&slice.input(), &mut quotes);
-        let count = |d: Drop| quotes.dropped[d as usize];
+        let count = |d: Drop| quotes.fault.iter().filter(|f| **f == Some(d)).count();
         assert_eq!(
             [Drop::Stale, Drop::Crossed, Drop::NoBid, Drop::NoAsk, Drop::TooWide].map(count),
             [1, 1, 1, 2, 1],
             "{:?}",
-            quotes.dropped
+            quotes.fault
         );
         assert_eq!(quotes.two_sided, [false; 6]);
         assert!(

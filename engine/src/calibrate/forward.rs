@@ -4,6 +4,7 @@
 //! Each pair gives its own forward K + (C − P)/df. They must agree; where the discount factor is a little off they
 //! drift linearly in K − F, so a line is fitted (its slope held near zero) and read at K = F.
 
+use super::SliceInput;
 use super::clean::Quotes;
 use crate::contract::Right;
 use crate::store::ladder::Ladder;
@@ -16,6 +17,8 @@ const NEAR_MONEY_SD: f64 = 0.75;
 const STRADDLE_PER_SD: f64 = 0.797_884_560_802_865_4;
 /// A shift below this part of the forward is none.
 const SETTLED: f64 = 1e-9;
+/// The scatter of pairs counts like this many more that miss by their half spread: few pairs do not know their error.
+const FEW: f64 = 1.5;
 /// Reweighting rounds; the last ones change nothing to 1e-6 of the error.
 const ROUNDS: usize = 8;
 
@@ -43,7 +46,7 @@ pub struct Parity {
     pub error: f64,
     /// σ√t near the money from straddles; NaN: no pair.
     pub sd: f64,
-    /// How many pairs had weight.
+    /// How many pairs near the money agree on it, at least 1; 0: no pair.
     pub pairs: u32,
 }
 
@@ -77,6 +80,26 @@ pub fn pair_quotes(ladder: &Ladder, quotes: &Quotes, pairs: &mut Vec<Pair>) {
     }
 }
 
+/// How far a pair's forward may be from the spot, in logarithms: this and so much more by year.
+const PLAUSIBLE: (f64, f64) = (0.15, 0.6);
+
+/// Leaves out pairs whose forward no carry explains, where others are left; `s` is the spot that the options are quoted
+/// against, NaN: unknown.
+pub fn keep_near(pairs: &mut Vec<Pair>, s: f64, input: &SliceInput) {
+    let df = (-input.r * input.t).exp();
+    let (low, high) = {
+        let far = (PLAUSIBLE.0 + PLAUSIBLE.1 * input.t).exp();
+        (s / far - input.divs.iter().map(|d| d.amount).sum::<f64>(), s * far)
+    };
+    let near = |p: &Pair| {
+        let s = df * p.k + p.gap;
+        low <= s && s <= high
+    };
+    if s > 0.0 {
+        pairs.retain(near);
+    }
+}
+
 /// The forward on which the pairs agree.
 ///
 /// # Units    df: 1 · t: years
@@ -95,7 +118,8 @@ pub fn fit_forward(pairs: &[Pair], df: f64, t: f64, sorted: &mut Vec<(f64, f64)>
             let e = p.half / df;
             let miss = (x + p.gap / df - slope * x) / (e * scale);
             let near = (-0.5 * (x / (NEAR_MONEY_SD * sd * fwd)).powi(2)).exp();
-            sums.add(x, x + p.gap / df, near / (e * e * (1.0 + miss * miss)), near, miss.abs() * scale);
+            let believed = near / (1.0 + miss * miss);
+            sums.add(x, x + p.gap / df, believed / (e * e), near, miss.abs() * scale, believed);
         }
         let slope_sd = SLOPE_PRIOR * t.sqrt();
         let (shift, new_slope) = sums.solve(1.0 / (slope_sd * slope_sd), fwd);
@@ -105,14 +129,13 @@ pub fn fit_forward(pairs: &[Pair], df: f64, t: f64, sorted: &mut Vec<(f64, f64)>
         fwd += shift;
         slope = new_slope;
         let before = scale;
-        scale = (sums.miss / sums.near).clamp(0.25, 20.0);
+        scale = ((sums.miss + FEW) / (sums.near + FEW)).clamp(0.25, 20.0);
         if shift.abs() < SETTLED * fwd && (scale - before).abs() < 1e-3 * scale {
             break;
         }
     }
     let error = (scale / sums.w.sqrt()).max(1e-7 * fwd);
-    let counted = pairs.iter().filter(|p| (p.k - fwd).abs() < 3.0 * NEAR_MONEY_SD * sd * fwd).count();
-    Parity { fwd, error, sd, pairs: u32::try_from(counted).unwrap_or(u32::MAX) }
+    Parity { fwd, error, sd, pairs: sums.believed.round().max(1.0) as u32 }
 }
 
 /// Moments of the pair forwards about the last forward.
@@ -125,16 +148,19 @@ struct Sums {
     wxy: f64,
     near: f64,
     miss: f64,
+    /// Sum of how far pairs near the money are believed.
+    believed: f64,
 }
 
 impl Sums {
-    fn add(&mut self, x: f64, y: f64, w: f64, near: f64, miss: f64) {
+    fn add(&mut self, x: f64, y: f64, w: f64, near: f64, miss: f64, believed: f64) {
         self.w += w;
         self.wx += w * x;
         self.wxx += w * x * x;
         self.wy += w * y;
         self.wxy += w * x * y;
         self.near += near;
+        self.believed += believed;
         self.miss += near * miss.min(20.0);
     }
 

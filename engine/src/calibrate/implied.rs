@@ -1,6 +1,6 @@
 //! Volatilities at bid, mid and ask of every row of one expiry. Never: smoothing.
 
-use super::borrow::Carry;
+use super::carry::Carry;
 use super::clean::Quotes;
 use super::search::{Open, search};
 use super::searched::{Before, Said, Searched, key};
@@ -65,15 +65,28 @@ pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, dra
         // nothing of a rough pass may stand in for a search
         searched.clear();
     }
+    out.order_sides();
     for (row, &two_sided) in quotes.two_sided.iter().enumerate() {
         if two_sided {
             out.used[row] = out.vol_ask[row].is_finite() && out.vol_mid[row].is_finite();
-            out.dropped[Drop::NoArbitrage as usize] += u32::from(out.vol_ask[row].is_nan());
+            if !out.used[row] {
+                out.fault[row] = Some(Drop::NoArbitrage);
+            }
         }
     }
 }
 
 impl Calibrated {
+    /// A value rises with its volatility, so the volatility at the bid is the lower one: where the two come from searches
+    /// that end within their tolerance of each other, they are put in order.
+    fn order_sides(&mut self) {
+        for (bid, ask) in self.vol_bid.iter_mut().zip(&mut self.vol_ask) {
+            if *bid > *ask {
+                core::mem::swap(bid, ask);
+            }
+        }
+    }
+
     /// The carry, and no volatility yet.
     fn begin(&mut self, carry: &Carry, quotes: &Quotes) {
         let n_rows = quotes.bid.len();
@@ -85,7 +98,8 @@ impl Calibrated {
         }
         self.used.clear();
         self.used.resize(n_rows, false);
-        self.dropped = quotes.dropped;
+        self.fault.clone_from(&quotes.fault);
+        self.refused = carry.refused;
         self.searched = 0;
     }
 }

@@ -1,24 +1,28 @@
 //! Quotes to a forward, a borrow rate and three volatilities per contract, one (root, expiry) at a time.
 //! Never: smoothing, a symbol, a clock.
 
-pub mod borrow;
+pub mod carry;
 pub mod clean;
+pub mod consistent;
 pub mod forward;
 pub mod implied;
 pub mod premium;
 mod search;
 mod searched;
+pub mod spot;
 
 use crate::contract::{ForwardBasis, Right, Style};
 use crate::early::Early;
 use crate::kernel::dividends::{Dividend, Terms};
 use crate::store::ladder::Ladder;
-use borrow::{Carry, Steadied};
+use carry::{Carries, Carry};
 use clean::{Quotes, clean_quotes};
-use forward::{Pair, Parity, fit_forward, pair_quotes};
+use consistent::{Expiry, ExpiryOrder, Money, StrikeOrder, drop_out_of_bounds};
+use forward::{Pair, Parity, fit_forward, keep_near, pair_quotes};
 use implied::imply_vols;
 use premium::refine_forward;
 use searched::Searched;
+use spot::Reference;
 
 /// Everything that one (root, expiry) is calibrated from.
 #[derive(Clone, Copy, Debug)]
@@ -71,6 +75,12 @@ pub enum Drop {
     Stale,
     /// Wider than the limit.
     TooWide,
+    /// Beyond what spot and strike allow at any volatility.
+    OutOfBounds,
+    /// Out of order, or not convex, with other strikes of its expiry.
+    StrikeOrder,
+    /// Dearer than the same contract of later expiries.
+    ExpiryOrder,
     /// Below the least or above the greatest value that any volatility gives.
     NoArbitrage,
     /// Far from what the rest of the expiry agrees on.
@@ -79,8 +89,18 @@ pub enum Drop {
 
 impl Drop {
     /// Every reason, in the order of its counts.
-    pub const ALL: [Self; 7] =
-        [Self::Crossed, Self::NoBid, Self::NoAsk, Self::Stale, Self::TooWide, Self::NoArbitrage, Self::Outlier];
+    pub const ALL: [Self; 10] = [
+        Self::Crossed,
+        Self::NoBid,
+        Self::NoAsk,
+        Self::Stale,
+        Self::TooWide,
+        Self::OutOfBounds,
+        Self::StrikeOrder,
+        Self::ExpiryOrder,
+        Self::NoArbitrage,
+        Self::Outlier,
+    ];
 
     /// The name in `/health`.
     #[must_use]
@@ -91,6 +111,9 @@ impl Drop {
             Self::NoAsk => "no_ask",
             Self::Stale => "stale",
             Self::TooWide => "too_wide",
+            Self::OutOfBounds => "out_of_bounds",
+            Self::StrikeOrder => "strike_order",
+            Self::ExpiryOrder => "expiry_order",
             Self::NoArbitrage => "no_arbitrage",
             Self::Outlier => "outlier",
         }
@@ -139,6 +162,7 @@ pub struct Draft {
     /// What they say of the forward.
     pub parity: Parity,
     premium: premium::Room,
+    order: StrikeOrder,
     sorted: Vec<(f64, f64)>,
     found: Vec<Searched>,
     open: Vec<search::Open>,
@@ -156,7 +180,7 @@ impl Draft {
     }
 }
 
-/// Step 1, each slice alone: clean, and a first forward.
+/// Step 1, each slice alone: what is wrong with a quote by itself, and the pairs that are left.
 pub fn look(input: &SliceInput, state: &mut SliceState, draft: &mut Draft) {
     state.list(input);
     draft.refreshed = 0;
@@ -167,33 +191,83 @@ pub fn look(input: &SliceInput, state: &mut SliceState, draft: &mut Draft) {
     draft.terms.divs.extend_from_slice(input.divs);
     clean_quotes(input, &mut draft.quotes);
     pair_quotes(&state.ladder, &draft.quotes, &mut draft.pairs);
+}
+
+/// Step 2, all slices of a chain: the spot that the options are quoted against, about.
+pub fn reference_spot<'a>(
+    reference: &mut Reference,
+    slices: impl Iterator<Item = (SliceInput<'a>, &'a Draft)> + Clone,
+) -> f64 {
+    let published = slices.clone().next().map_or(f64::NAN, |(input, _)| input.s);
+    let spots = slices.filter(|(input, _)| input.basis == ForwardBasis::Spot);
+    reference.spot(published, spots.map(|(input, draft)| (input, &draft.pairs[..])))
+}
+
+/// Step 3, each slice alone: quotes that cannot live with spot, strike and each other are dropped; a first forward.
+pub fn look_closer(input: &SliceInput, s: f64, state: &SliceState, draft: &mut Draft) {
+    let s = if input.basis == ForwardBasis::Spot { s } else { f64::NAN };
+    drop_out_of_bounds(input, s, &mut draft.quotes);
+    first_forward(input, s, state, draft);
+    let Draft { quotes, order, parity, .. } = draft;
+    let centre = if s.is_nan() { parity.fwd } else { s };
+    let money = Money { s: centre, sd: parity.sd };
+    if order.clean(input, &state.ladder, money, quotes) {
+        first_forward(input, s, state, draft);
+    }
+}
+
+fn first_forward(input: &SliceInput, s: f64, state: &SliceState, draft: &mut Draft) {
+    pair_quotes(&state.ladder, &draft.quotes, &mut draft.pairs);
+    keep_near(&mut draft.pairs, s, input);
     draft.parity = fit_forward(&draft.pairs, draft.terms.df(), input.t, &mut draft.sorted);
 }
 
-/// Step 3, each slice alone: the forward without early-exercise premium, on the carry that step 2 found.
+/// Step 4, all slices of a chain: American quotes that are dearer than later expiries allow are dropped. Ascending in
+/// time.
+pub fn order_expiries(order: &mut ExpiryOrder, s: f64, slices: Vec<(SliceInput<'_>, &mut SliceState, &mut Draft)>) {
+    let mut slices: Vec<_> = slices
+        .into_iter()
+        .filter(|(input, ..)| input.style == Style::American && input.basis == ForwardBasis::Spot)
+        .collect();
+    let mut touched = vec![false; slices.len()];
+    let mut expiries: Vec<Expiry<'_>> =
+        slices.iter_mut().map(|(_, state, draft)| Expiry { ladder: &state.ladder, quotes: &mut draft.quotes }).collect();
+    order.clean(&mut expiries, &mut touched);
+    for ((input, state, draft), _) in slices.iter_mut().zip(touched).filter(|(_, touched)| *touched) {
+        first_forward(input, s, state, draft);
+    }
+}
+
+/// Step 6, each slice alone: the forward without early-exercise premium, on the carry that step 5 found.
 pub fn refine(input: &SliceInput, carry: &Carry, state: &mut SliceState, draft: &mut Draft) {
     if input.style == Style::American {
         draft.parity = refine_forward(input, carry, state, draft);
     }
 }
 
-/// All steps for the slices of one chain, one after the other: look, steady, refine, steady, imply.
+/// All steps for the slices of one chain, one after the other.
 #[must_use]
 pub fn chain(inputs: &[SliceInput], states: &mut [SliceState]) -> Vec<Calibrated> {
     let prior: Vec<f64> = states.iter().map(|s| s.last.map_or(f64::NAN, |l| l.1)).collect();
     let mut drafts: Vec<Draft> = inputs.iter().map(|_| Draft::default()).collect();
-    let mut steadied = Steadied::default();
+    let mut carries = Carries::default();
     for i in 0..inputs.len() {
         look(&inputs[i], &mut states[i], &mut drafts[i]);
     }
-    let parity = |drafts: &[Draft]| drafts.iter().map(|d| d.parity).collect::<Vec<_>>();
-    steadied.set(inputs, &parity(&drafts), &prior);
+    let s = reference_spot(&mut Reference::default(), inputs.iter().copied().zip(&drafts));
     for i in 0..inputs.len() {
-        refine(&inputs[i], &steadied.carry[i], &mut states[i], &mut drafts[i]);
+        look_closer(&inputs[i], s, &states[i], &mut drafts[i]);
     }
-    steadied.set(inputs, &parity(&drafts), &prior);
+    let all = inputs.iter().zip(&mut *states).zip(&mut drafts).map(|((i, s), d)| (*i, s, d)).collect();
+    order_expiries(&mut ExpiryOrder::default(), s, all);
+    let parity = |drafts: &[Draft]| drafts.iter().map(|d| d.parity).collect::<Vec<_>>();
+    carries.set(inputs, &parity(&drafts), s, &prior);
     for i in 0..inputs.len() {
-        imply_vols(&inputs[i], &steadied.carry[i], &mut states[i], &mut drafts[i]);
+        refine(&inputs[i], &carries.carry[i], &mut states[i], &mut drafts[i]);
+    }
+    carries.set(inputs, &parity(&drafts), s, &prior);
+    for i in 0..inputs.len() {
+        imply_vols(&inputs[i], &carries.carry[i], &mut states[i], &mut drafts[i]);
     }
     drafts.into_iter().map(|draft| draft.out).collect()
 }
@@ -219,8 +293,10 @@ pub struct Calibrated {
     pub vol_ask: Vec<f64>,
     /// Whether the row's quote may support the curve.
     pub used: Vec<bool>,
-    /// Count of dropped quotes by [`Drop`].
-    pub dropped: [u32; Drop::ALL.len()],
+    /// Why the row's quote may not.
+    pub fault: Vec<Option<Drop>>,
+    /// The forward found could not be one, and is missing.
+    pub refused: bool,
     /// Volatilities that were looked for in a bracket, because what is remembered of early exercise did not reach.
     pub searched: u32,
 }

@@ -8,7 +8,7 @@
 //! changes with the forward that is sought, tables would have to be built for each, and so a lattice serves.
 //! Never: a European slice.
 
-use super::borrow::{Carry, effective_spot, implied_borrow};
+use super::carry::{Carry, effective_spot, implied_borrow};
 use super::forward::{Pair, Parity, fit_forward};
 use super::implied::{imply_block, start_vols};
 use super::{Draft, SliceInput, SliceState};
@@ -218,6 +218,6 @@ fn by_lattice(here: &Here<'_>, right: Right, lattice: &Lattice, k: Block, sigma:
 /// The borrow rate that goes with a forward: the expiry's own but for the last days, which take the steadied one.
 fn borrow_at(fwd: f64, input: &SliceInput, carry: &Carry) -> f64 {
     let own_share = 1.0 / (1.0 + (OWN_BORROW_YEARS / input.t).powi(2));
-    let own = implied_borrow(input.s, fwd, input.t, input.r, input.divs) - carry.b;
+    let own = implied_borrow(carry.spot, fwd, input.t, input.r, input.divs) - carry.b;
     carry.b + if own.is_finite() { own_share * own } else { 0.0 }
 }

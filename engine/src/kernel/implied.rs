@@ -31,7 +31,7 @@ pub enum Status {
     Ok,
     /// Below the value at the least volatility of the band: below the exercise value, or no number.
     BelowMin,
-    /// Above the value at the greatest volatility of the band.
+    /// Above the value at the greatest volatility of the band, or not found within the steps.
     AboveMax,
     /// American and equal to the exercise value: every low enough volatility gives it.
     AtIntrinsic,
@@ -125,11 +125,12 @@ pub fn implied_by<L: Lanes>(
     if at_intrinsic.any() {
         at_intrinsic = at_intrinsic & value(least).value.le(exercise + k * c(EQUAL));
     }
-    let missing = state.below | state.above | at_intrinsic;
+    // what was not found within the steps is not known
+    let missing = state.below | state.above | at_intrinsic | !state.done;
     Implied {
         sigma: L::select(missing, c(f64::NAN), state.sigma),
         below: state.below,
-        above: state.above,
+        above: state.above | !state.done,
         at_intrinsic,
     }
 }

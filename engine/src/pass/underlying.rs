@@ -5,9 +5,11 @@
 
 use super::{Depth, Market};
 use crate::calendar::{Calendar, days_between, years_between};
-use crate::calibrate::borrow::Steadied;
+use crate::calibrate::carry::Carries;
+use crate::calibrate::consistent::ExpiryOrder;
 use crate::calibrate::forward::Parity;
 use crate::calibrate::implied::imply_vols;
+use crate::calibrate::spot::Reference;
 use crate::calibrate::{self, Calibrated, Draft, Drop, SliceInput, SliceState};
 use crate::contract::{Right, Symbol};
 use crate::early::{Here, Source};
@@ -70,7 +72,9 @@ pub(super) struct Room {
     desks: Vec<Desk>,
     parity: Vec<Parity>,
     prior: Vec<f64>,
-    steadied: Steadied,
+    reference: Reference,
+    order: ExpiryOrder,
+    carries: Carries,
     fitter: Fitter,
 }
 
@@ -124,7 +128,7 @@ pub(super) fn compute(
 ) -> (Arc<Chain>, ChainReport) {
     let session = market.calendar.session_on_or_before(market.calendar.eastern(at).date());
     state.roll(session);
-    let Room { desks, parity, prior, steadied, fitter } = room;
+    let Room { desks, parity, prior, reference, order, carries, fitter } = room;
     let n = prepare(market, book, at, state, desks);
     let desks = &mut desks[..n];
     for desk in &mut *desks {
@@ -139,13 +143,18 @@ pub(super) fn compute(
     prior.clear();
     prior.extend(desks.iter().map(|desk| desk.state.last.map_or(f64::NAN, |(_, b)| b)));
     side_by_side(desks, wide, |_, desk| desk.with(book, step, calibrate::look));
-    steady(book, step, desks, (parity, prior), steadied);
-    side_by_side(desks, wide, |i, desk| {
-        desk.with(book, step, |input, state, draft| calibrate::refine(input, &steadied.carry[i], state, draft));
+    let s = calibrate::reference_spot(reference, desks.iter().map(|desk| (desk.input(book, step), &desk.draft)));
+    side_by_side(desks, wide, |_, desk| {
+        desk.with(book, step, |input, state, draft| calibrate::look_closer(input, s, state, draft));
     });
-    steady(book, step, desks, (parity, prior), steadied);
+    calibrate::order_expiries(order, s, desks.iter_mut().map(|desk| desk.parts(book, step)).collect());
+    carry(book, step, s, desks, (parity, prior), carries);
     side_by_side(desks, wide, |i, desk| {
-        desk.with(book, step, |input, state, draft| imply_vols(input, &steadied.carry[i], state, draft));
+        desk.with(book, step, |input, state, draft| calibrate::refine(input, &carries.carry[i], state, draft));
+    });
+    carry(book, step, s, desks, (parity, prior), carries);
+    side_by_side(desks, wide, |i, desk| {
+        desk.with(book, step, |input, state, draft| imply_vols(input, &carries.carry[i], state, draft));
     });
     let curves = fit_curves(book, step, desks, fitter);
     let before = state.session.as_ref().map(|(_, chain)| &**chain);
@@ -215,10 +224,16 @@ impl Desk {
         input_of(&book.slices[*place], (book.spot, *t, *r, step), (divs, age_s, unquoted))
     }
 
-    /// One stage of the calibration.
-    fn with(&mut self, book: &Book, step: f64, stage: impl Fn(&SliceInput<'_>, &mut SliceState, &mut Draft)) {
+    /// Its slice of the book, what it keeps, and what it is working on.
+    fn parts<'a>(&'a mut self, book: &'a Book, step: f64) -> (SliceInput<'a>, &'a mut SliceState, &'a mut Draft) {
         let Self { place, t, r, divs, age_s, unquoted, state, draft, .. } = self;
         let input = input_of(&book.slices[*place], (book.spot, *t, *r, step), (divs, age_s, unquoted));
+        (input, state, draft)
+    }
+
+    /// One stage of the calibration.
+    fn with(&mut self, book: &Book, step: f64, stage: impl Fn(&SliceInput<'_>, &mut SliceState, &mut Draft)) {
+        let (input, state, draft) = self.parts(book, step);
         stage(&input, state, draft);
     }
 
@@ -278,17 +293,18 @@ fn input_of<'a>(
 }
 
 /// Weighs each slice's forward and borrow against the others'.
-fn steady(
+fn carry(
     book: &Book,
     step: f64,
+    s: f64,
     desks: &[Desk],
     (parity, prior): (&mut Vec<Parity>, &[f64]),
-    steadied: &mut Steadied,
+    carries: &mut Carries,
 ) {
     let inputs: Vec<SliceInput<'_>> = desks.iter().map(|desk| desk.input(book, step)).collect();
     parity.clear();
     parity.extend(desks.iter().map(|desk| desk.draft.parity));
-    steadied.set(&inputs, parity, prior);
+    carries.set(&inputs, parity, s, prior);
 }
 
 /// One curve per slice.
@@ -366,8 +382,8 @@ fn assemble(book: &Book, (at, depth): (Timestamp, Depth), desks: &[Desk], curves
         report.refreshed += u32::try_from(refreshed).unwrap_or(u32::MAX);
         report.searched += desk.draft.out.searched;
         report.tables += desk.state.early.tables();
-        for (sum, n) in report.dropped.iter_mut().zip(desk.draft.out.dropped) {
-            *sum += n;
+        for drop in desk.draft.out.fault.iter().flatten() {
+            report.dropped[*drop as usize] += 1;
         }
         report.dropped[Drop::Outlier as usize] += curve.outliers;
     }

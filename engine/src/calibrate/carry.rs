@@ -1,0 +1,549 @@
+//! Forward and borrow of every expiry of a name, and the spot that its options are quoted against, from what each
+//! expiry's pairs say alone.
+//!
+//! An expiry's own borrow b is what makes its parity forward from the spot: z = b·t is how far the forward lies below
+//! the one without borrow, in logarithms. Were the options quoted against the spot S·e^δ, it would be b·t − δ. So z is
+//! measured with the forward's error, b is a random walk in ln t about a level that is small until quotes say
+//! otherwise, and δ is small too: one least-squares problem a name, three diagonals and a border. Measurements that
+//! do not fit lose weight, the sooner the fewer pairs they have. Everything is in logarithms of the forward, so that no
+//! absurd value can be sure of itself, and an expiry of hours, whose z is all spot and noise, says nothing of borrow.
+//! Nothing is clamped: b below zero and above one are real.
+//!
+//! What an expiry is valued on is its measured forward weighed against what the others make expected; from the
+//! published spot where the two agree within their errors, otherwise from the one that the options tell.
+//! Source: MODEL step 3; the random walk is a local-level model (Durbin and Koopman 2012, chapter 2), robust by iterated
+//! reweighting (Huber and Ronchetti 2009, chapter 7).
+//! Never: a quote.
+
+use super::SliceInput;
+use super::forward::Parity;
+use crate::contract::ForwardBasis;
+use crate::kernel::dividends::{Dividend, escrowed, escrowed_by_rate};
+
+/// How far the recorded spot may be from the one that the options were quoted against, as a part of it.
+const SPOT_NOISE: f64 = 5e-4;
+/// How far the expiries of a name may be from one spot: they are not quoted at one instant.
+const EXPIRY_NOISE: f64 = 2e-4;
+/// How much borrow differs between expiries whose times are a factor e apart: this much plus a part of itself.
+const DRIFT: (f64, f64) = (0.01, 0.2);
+/// Further apart than this in ln t makes no more difference.
+const LN_T_FAR: f64 = 2.0;
+/// Borrow where nothing is known: 0 within this, and a part of what is found more.
+const LEVEL: (f64, f64) = (0.05, 0.5);
+/// Degrees of freedom of a measurement's error: for one pair, for each further one, at most.
+const FREEDOM: (f64, f64, f64) = (1.0, 0.5, 6.0);
+/// Those of the spot's.
+const SPOT_FREEDOM: f64 = 2.0;
+/// Rounds of reweighting.
+const ROUNDS: usize = 8;
+/// A name's options tell another spot beyond so many standard errors and this part of it.
+const SPOT_OFF: (f64, f64) = (3.0, 1e-3);
+/// A borrow rate stays where it was while what it moves the forward by is below the first of these, or below the second
+/// as a part of the forward's standard error and below the third.
+const STILL: (f64, f64, f64) = (5e-5, 0.5, 5e-4);
+/// An expiry's own borrow may be so far from the smooth one, and a part of that, to give its forward from the published
+/// spot; beyond, the expiry is valued from the spot that its options tell.
+const OWN_BORROW: (f64, f64) = (0.02, 0.25);
+/// A forward further from the spot than this in logarithms, rates taken out, is no forward.
+const LN_FORWARD_MOST: f64 = 1.0;
+/// The same where it is no forward of the spot's.
+const LN_PARITY_MOST: f64 = 1.5;
+
+/// What an expiry is valued on.
+#[derive(Clone, Copy, Debug)]
+pub struct Carry {
+    /// Forward, currency per share; NaN: unknown.
+    pub fwd: f64,
+    /// Its standard error; NaN where no pair of its own tells it.
+    pub fwd_error: f64,
+    /// Borrow rate as published.
+    pub b: f64,
+    /// The underlying price to publish: the spot, or F where parity is the basis.
+    pub und: f64,
+    /// The spot that F and b imply together: what values are computed from.
+    pub s: f64,
+    /// The name's spot, published or told by its options: what borrow is measured from.
+    pub spot: f64,
+    /// A forward was found that cannot be one; it is missing.
+    pub refused: bool,
+}
+
+/// The spot that the options of a name tell.
+#[derive(Clone, Copy, Debug)]
+pub struct ImpliedSpot {
+    /// Currency per share; NaN: they tell none.
+    pub s: f64,
+    /// Standard error, currency per share.
+    pub error: f64,
+    /// Whether it differs from the published one beyond its error, and values follow it.
+    pub off: bool,
+}
+
+impl Default for ImpliedSpot {
+    fn default() -> Self {
+        Self { s: f64::NAN, error: f64::NAN, off: false }
+    }
+}
+
+/// The borrow rate for which (s − A(0))·e^((r−b)t) = fwd, by Newton: A(0) depends on b.
+///
+/// # Domain   fwd > 0 and s above the dividends; NaN elsewhere
+/// # Accuracy 1e-13 relative in fwd
+#[must_use]
+pub fn implied_borrow(s: f64, fwd: f64, t: f64, r: f64, divs: &[Dividend]) -> f64 {
+    let x = s - escrowed(divs, r, 0.0, t);
+    if !(x > 0.0 && fwd > 0.0 && t > 0.0) {
+        return f64::NAN;
+    }
+    let mut b = r - (fwd / x).ln() / t;
+    if divs.is_empty() {
+        return b;
+    }
+    for _ in 0..30 {
+        let x = s - escrowed(divs, r - b, 0.0, t);
+        if x <= 0.0 || x.is_nan() {
+            return f64::NAN;
+        }
+        // d/db of ln((s − A)·e^((r−b)t)): dA/db = −dA/dr.
+        let slope = escrowed_by_rate(divs, r - b, t) / x - t;
+        let step = ((x / fwd).ln() + (r - b) * t) / slope;
+        b -= step;
+        if step.abs() * t < 1e-14 {
+            break;
+        }
+    }
+    b
+}
+
+/// The forward of a spot at a borrow rate.
+#[must_use]
+pub fn forward_at(s: f64, input: &SliceInput, b: f64) -> f64 {
+    let carry = input.r - b;
+    (s - escrowed(input.divs, carry, 0.0, input.t)) * (carry * input.t).exp()
+}
+
+/// The spot that gives the forward at a borrow rate.
+#[must_use]
+pub fn effective_spot(fwd: f64, input: &SliceInput, b: f64) -> f64 {
+    let carry = input.r - b;
+    fwd * (-carry * input.t).exp() + escrowed(input.divs, carry, 0.0, input.t)
+}
+
+/// What one expiry measures.
+#[derive(Clone, Copy, Debug)]
+struct Measured {
+    /// Its place in the chain.
+    slice: usize,
+    t: f64,
+    /// Own borrow times t; NaN: no pair.
+    z: f64,
+    /// Variance of z by the pairs alone.
+    own: f64,
+    /// Degrees of freedom of its error.
+    freedom: f64,
+    /// 1/variance as used, after reweighting; 0: nothing measured.
+    w: f64,
+}
+
+impl Measured {
+    fn new(slice: usize, input: &SliceInput, parity: &Parity, s: f64) -> Self {
+        let t = input.t;
+        let z = implied_borrow(s, parity.fwd, t, input.r, input.divs) * t;
+        let own = (parity.error / parity.fwd).powi(2);
+        let heard = z.is_finite() && own.is_finite();
+        let freedom = (FREEDOM.0 + FREEDOM.1 * (f64::from(parity.pairs) - 1.0)).clamp(FREEDOM.0, FREEDOM.2);
+        let w = if heard { 1.0 / (own + EXPIRY_NOISE * EXPIRY_NOISE) } else { 0.0 };
+        Self { slice, t, z: if heard { z } else { f64::NAN }, own, freedom, w }
+    }
+
+    /// z, 0 where there is none, which then has no weight.
+    fn known(&self) -> f64 {
+        if self.w > 0.0 { self.z } else { 0.0 }
+    }
+
+    fn variance(&self) -> f64 {
+        self.own + EXPIRY_NOISE * EXPIRY_NOISE
+    }
+}
+
+/// Forward, borrow and spot of every slice of a chain; kept for its memory.
+#[derive(Debug, Default)]
+pub struct Carries {
+    measured: Vec<Measured>,
+    level: Level,
+    /// By slice.
+    pub carry: Vec<Carry>,
+    /// The spot that the options tell together.
+    pub spot: ImpliedSpot,
+}
+
+impl Carries {
+    /// Works them out anew, `parity` being what each slice says alone and `reference` the spot that the options are
+    /// quoted against, about. `prior` is the borrow of the last pass (NaN: none).
+    pub fn set(&mut self, slices: &[SliceInput], parity: &[Parity], reference: f64, prior: &[f64]) {
+        let Self { measured, level, carry, spot } = self;
+        let of_spot = |i: &usize| slices[*i].basis == ForwardBasis::Spot;
+        measured.clear();
+        measured.extend((0..slices.len()).filter(of_spot).map(|i| Measured::new(i, &slices[i], &parity[i], reference)));
+        level.fit(measured);
+        let published = slices.first().map_or(f64::NAN, |input| input.s);
+        *spot = level.spot(measured, reference, published);
+        let valued = if spot.off { spot.s } else { published };
+        carry.clear();
+        carry.extend((0..slices.len()).map(|i| on_its_own(i, slices, parity)));
+        for (i, m) in measured.iter().enumerate() {
+            let name = Name { reference, valued, published };
+            carry[m.slice] = level.carry(i, m, &slices[m.slice], name, prior[m.slice]);
+        }
+    }
+}
+
+/// The spots of a name.
+#[derive(Clone, Copy, Debug)]
+struct Name {
+    /// What borrow was measured from.
+    reference: f64,
+    /// What it is valued at.
+    valued: f64,
+    /// What is published.
+    published: f64,
+}
+
+/// Borrow by expiry and the spot's displacement, with their covariance.
+#[derive(Clone, Debug, Default)]
+struct Level {
+    /// Borrow, by expiry.
+    b: Vec<f64>,
+    /// δ.
+    delta: f64,
+    /// Variance of b by expiry, δ held.
+    var_b: Vec<f64>,
+    /// By how much b follows δ, by expiry.
+    by_delta: Vec<f64>,
+    /// Variance of δ; the same without what is expected of it.
+    var_delta: f64,
+    var_delta_told: f64,
+    walk: Vec<f64>,
+    diag: Vec<f64>,
+    rhs: Vec<f64>,
+    gain: Vec<f64>,
+}
+
+impl Level {
+    fn fit(&mut self, measured: &mut [Measured]) {
+        let n = measured.len();
+        for column in [&mut self.b, &mut self.var_b, &mut self.by_delta, &mut self.walk, &mut self.diag, &mut self.rhs, &mut self.gain] {
+            column.clear();
+            column.resize(n, 0.0);
+        }
+        (self.delta, self.var_delta, self.var_delta_told) = (first_delta(measured), 0.0, f64::INFINITY);
+        if n == 0 {
+            return;
+        }
+        for round in 0..ROUNDS {
+            let before = self.delta;
+            if round > 0 || self.delta.abs() > 0.0 {
+                self.reweigh(measured, round);
+            }
+            self.solve(measured);
+            if round > 2 && (self.delta - before).abs() < 1e-7 {
+                break;
+            }
+        }
+    }
+
+    /// Measurements that do not fit lose weight.
+    fn reweigh(&self, measured: &mut [Measured], round: usize) {
+        for (i, m) in measured.iter_mut().enumerate().filter(|(_, m)| m.w > 0.0) {
+            // before the first solution borrow is not known: what it may be is part of the error
+            let borrow = if round == 0 { LEVEL.0 * m.t } else { 0.0 };
+            let miss = m.z - (self.b[i] * m.t - self.delta);
+            let variance = m.variance() + borrow * borrow;
+            m.w = 1.0 / (m.variance() * (1.0 + miss * miss / (m.freedom * variance)));
+        }
+    }
+
+    /// The least-squares problem at the weights of `measured`: ½Σ w(z − b·t + δ)² + walk + level + spot.
+    fn solve(&mut self, measured: &[Measured]) {
+        let n = measured.len();
+        for i in 0..n {
+            let level = LEVEL.0 + LEVEL.1 * self.b[i].abs();
+            self.diag[i] = measured[i].w * measured[i].t * measured[i].t + 1.0 / (level * level * n as f64);
+            self.rhs[i] = measured[i].w * measured[i].t * measured[i].known();
+            self.by_delta[i] = measured[i].w * measured[i].t;
+        }
+        for i in 1..n {
+            let apart = (measured[i].t / measured[i - 1].t).ln().clamp(1e-4, LN_T_FAR);
+            let drift = DRIFT.0 + DRIFT.1 * 0.5 * (self.b[i] + self.b[i - 1]).abs();
+            let w = 1.0 / (drift * drift * apart);
+            self.walk[i] = w;
+            self.diag[i] += w;
+            self.diag[i - 1] += w;
+        }
+        // LDLᵀ of the three diagonals, then both right-hand sides
+        for i in 1..n {
+            self.gain[i] = self.walk[i] / self.diag[i - 1];
+            self.diag[i] -= self.walk[i] * self.gain[i];
+            self.rhs[i] += self.gain[i] * self.rhs[i - 1];
+            self.by_delta[i] += self.gain[i] * self.by_delta[i - 1];
+        }
+        for i in (0..n).rev() {
+            let (ahead, rhs, by) = match i + 1 < n {
+                true => (self.gain[i + 1], self.rhs[i + 1], self.by_delta[i + 1]),
+                false => (0.0, 0.0, 0.0),
+            };
+            self.rhs[i] = self.rhs[i] / self.diag[i] + ahead * rhs;
+            self.by_delta[i] = self.by_delta[i] / self.diag[i] + ahead * by;
+            let var = if i + 1 < n { self.var_b[i + 1] } else { 0.0 };
+            self.var_b[i] = 1.0 / self.diag[i] + ahead * ahead * var;
+        }
+        // δ: what is left of it when borrow has taken its part
+        let (mut told, mut sum) = (0.0, 0.0);
+        for (i, m) in measured.iter().enumerate() {
+            told += m.w * (1.0 - m.t * self.by_delta[i]);
+            sum += m.w * (m.t * self.rhs[i] - m.known());
+        }
+        let told = told.max(0.0);
+        let spot = 1.0 / (SPOT_NOISE * SPOT_NOISE + self.delta * self.delta / SPOT_FREEDOM);
+        self.delta = sum / (told + spot);
+        (self.var_delta, self.var_delta_told) = (1.0 / (told + spot), 1.0 / told);
+        for i in 0..n {
+            self.b[i] = self.rhs[i] + self.by_delta[i] * self.delta;
+        }
+    }
+
+    fn spot(&self, measured: &[Measured], reference: f64, published: f64) -> ImpliedSpot {
+        let s = reference * self.delta.exp();
+        let error = self.var_delta_told.min(1.0).sqrt();
+        if !(s > 0.0 && measured.iter().any(|m| m.w > 0.0)) {
+            return ImpliedSpot::default();
+        }
+        let off = (s / published).ln().abs();
+        let elsewhere = (reference / published).ln().abs() > SPOT_OFF.1;
+        let off = published.is_nan() || elsewhere || off > SPOT_OFF.1.max(SPOT_OFF.0 * error);
+        ImpliedSpot { s, error: error * s, off }
+    }
+
+    /// Mean and variance of b·t − δ at expiry `i` as all others tell it.
+    fn expected(&self, i: usize, m: &Measured) -> (f64, f64) {
+        let t = m.t;
+        let mean = self.b[i] * t - self.delta;
+        let by = t * self.by_delta[i] - 1.0;
+        let var = (t * t * self.var_b[i] + by * by * self.var_delta).max(1e-16);
+        let others = 1.0 / var - m.w;
+        if m.w <= 0.0 || others <= 1e-9 / var {
+            return if m.w > 0.0 { (0.0, f64::INFINITY) } else { (mean, var) };
+        }
+        ((mean / var - m.w * m.z) / others, 1.0 / others)
+    }
+
+    /// What expiry `i` is valued on.
+    fn carry(&self, i: usize, m: &Measured, input: &SliceInput, name: Name, prior: f64) -> Carry {
+        let (expected, var) = self.expected(i, m);
+        let var = var + EXPIRY_NOISE * EXPIRY_NOISE;
+        let (mut z, mut error) = (expected, f64::NAN);
+        if m.w > 0.0 {
+            let miss = m.z - expected;
+            let own = m.own.max(1e-16) * (1.0 + miss * miss / (m.freedom * (m.own + var)));
+            z = (m.z / own + expected / var) / (1.0 / own + 1.0 / var);
+            error = (1.0 / (1.0 / own + 1.0 / var)).sqrt();
+        }
+        // from the reference spot as measured, to the one that it is valued at
+        let smooth = if self.b[i].is_finite() { self.b[i] } else { 0.0 };
+        let fwd = forward_at(name.reference, input, z / input.t);
+        let far = z.abs() > LN_FORWARD_MOST || !(fwd > 0.0 && fwd.is_finite());
+        if far || !(name.valued > 0.0) {
+            let nan = f64::NAN;
+            return Carry { fwd: nan, fwd_error: nan, b: nan, und: name.published, s: nan, spot: name.valued, refused: far };
+        }
+        let settled = Settled { input, spot: name.valued, fwd, error: if error.is_nan() { var.sqrt() } else { error } };
+        let (fwd, b, s) = settled.on(prior).or_else(|| settled.own(smooth)).unwrap_or_else(|| settled.aside(smooth));
+        Carry { fwd, fwd_error: error * fwd, b, und: name.published, s, spot: name.valued, refused: false }
+    }
+}
+
+/// A forward that is to be had from a spot.
+struct Settled<'a> {
+    input: &'a SliceInput<'a>,
+    spot: f64,
+    fwd: f64,
+    /// As a part of it.
+    error: f64,
+}
+
+impl Settled<'_> {
+    /// On the borrow rate of the last pass, where that gives the forward nearly: the tables of early exercise are kept
+    /// by it.
+    fn on(&self, prior: f64) -> Option<(f64, f64, f64)> {
+        let still = STILL.0.max((STILL.1 * self.error).min(STILL.2));
+        let fwd = forward_at(self.spot, self.input, prior);
+        ((fwd / self.fwd).ln().abs() <= still).then_some((fwd, prior, self.spot))
+    }
+
+    /// On the borrow rate that gives it from the spot, where that is near the smooth one.
+    fn own(&self, smooth: f64) -> Option<(f64, f64, f64)> {
+        let b = implied_borrow(self.spot, self.fwd, self.input.t, self.input.r, self.input.divs);
+        let near = (b - smooth).abs() <= OWN_BORROW.0 + OWN_BORROW.1 * smooth.abs();
+        if near {
+            return Some((self.fwd, b, self.spot));
+        }
+        // in the last days a forward that agrees with the spot within its error is that of the spot
+        let fwd = forward_at(self.spot, self.input, smooth);
+        ((fwd / self.fwd).ln().abs() <= self.error).then_some((fwd, smooth, self.spot))
+    }
+
+    /// On the smooth borrow rate and the spot that goes with it.
+    fn aside(&self, smooth: f64) -> (f64, f64, f64) {
+        (self.fwd, smooth, effective_spot(self.fwd, self.input, smooth))
+    }
+}
+
+/// Where δ is looked for: a line through what the expiries measure, robust against half of them; 0 where there are too few
+/// to tell it from borrow.
+fn first_delta(measured: &[Measured]) -> f64 {
+    let heard: Vec<&Measured> = measured.iter().filter(|m| m.w > 0.0).collect();
+    if heard.len() < 4 {
+        return 0.0;
+    }
+    let mut slopes: Vec<(f64, f64)> = Vec::new();
+    for (i, a) in heard.iter().enumerate() {
+        for b in &heard[i + 1..] {
+            let apart = b.t - a.t;
+            if apart > 0.02 {
+                slopes.push(((b.z - a.z) / apart, apart * apart / (1.0 / a.w + 1.0 / b.w)));
+            }
+        }
+    }
+    let Some(slope) = weighted_median(&mut slopes) else { return 0.0 };
+    let mut deltas: Vec<(f64, f64)> =
+        heard.iter().map(|m| (slope * m.t - m.z, 1.0 / (1.0 / m.w + (LEVEL.0 * m.t).powi(2)))).collect();
+    weighted_median(&mut deltas).filter(|delta| delta.abs() > 4.0 * SPOT_NOISE).unwrap_or(0.0)
+}
+
+/// The value below which half of the weight lies; of (value, weight).
+fn weighted_median(of: &mut [(f64, f64)]) -> Option<f64> {
+    of.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let half = 0.5 * of.iter().map(|x| x.1).sum::<f64>();
+    let mut sum = 0.0;
+    of.iter()
+        .find(|x| {
+            sum += x.1;
+            sum >= half
+        })
+        .map(|x| x.0)
+}
+
+/// S := F and b := r; an expiry without pairs takes F from its neighbours in time, else the spot.
+fn on_its_own(i: usize, slices: &[SliceInput], parity: &[Parity]) -> Carry {
+    let known = |j: &usize| parity[*j].fwd.is_finite() && (parity[*j].fwd / slices[*j].s).ln().abs() < LN_PARITY_MOST;
+    let fwd = if known(&i) {
+        parity[i].fwd
+    } else {
+        match ((0..i).rev().find(known), (i + 1..slices.len()).find(known)) {
+            (Some(lo), Some(hi)) => {
+                let part = (slices[i].t - slices[lo].t) / (slices[hi].t - slices[lo].t).max(1e-9);
+                parity[lo].fwd + part * (parity[hi].fwd - parity[lo].fwd)
+            }
+            (Some(j), None) | (None, Some(j)) => parity[j].fwd,
+            (None, None) => slices[i].s,
+        }
+    };
+    let refused = parity[i].fwd.is_finite() && !known(&i);
+    Carry { fwd, fwd_error: parity[i].error, b: slices[i].r, und: fwd, s: fwd, spot: fwd, refused }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calibrate::testing::slice;
+    use crate::kernel::dividends::Terms;
+
+    fn carries(slices: &[SliceInput], parity: &[Parity], prior: &[f64]) -> Carries {
+        let mut carries = Carries::default();
+        carries.set(slices, parity, slices[0].s, prior);
+        carries
+    }
+
+    fn parity(fwd: f64, error: f64) -> Parity {
+        Parity { fwd, error, sd: 0.1, pairs: 9 }
+    }
+
+    #[test]
+    fn implied_borrow_inverts_the_forward_with_dividends() {
+        let divs = [Dividend { t: 0.1, amount: 1.2 }, Dividend { t: 0.4, amount: 1.3 }];
+        for b in [-0.02, 0.0, 0.3, 2.5] {
+            let terms = Terms { t: 0.5, r: 0.04, b, divs: divs.to_vec() };
+            let back = implied_borrow(90.0, terms.fwd(90.0), 0.5, 0.04, &divs);
+            assert!((back - b).abs() < 1e-12, "{b} came back as {back}");
+        }
+        assert!(implied_borrow(2.0, 1.0, 0.5, 0.04, &divs).is_nan(), "dividends worth more than the spot");
+    }
+
+    #[test]
+    fn last_days_keep_their_forward_and_take_the_neighbours_borrow() {
+        let near = slice(100.0, 1.0 / 365.0, &[]);
+        let far = slice(100.0, 0.25, &[]);
+        let (near, far) = (near.input(), far.input());
+        let fwd_far = 100.0 * (0.25 * (near.r - 0.02)).exp();
+        let carry = carries(&[near, far], &[parity(99.9, 0.005), parity(fwd_far, 0.01)], &[f64::NAN; 2]).carry;
+        assert!((carry[0].fwd - 99.9).abs() < 0.01 && (carry[0].b - 0.02).abs() < 0.03, "{:?}", carry[0]);
+        let back = carry[0].s * ((near.r - carry[0].b) * near.t).exp();
+        assert!((back - carry[0].fwd).abs() < 1e-10, "the spot that it is valued at gives the forward back: {back}");
+        assert!((carry[1].b - 0.02).abs() < 2e-3 && (carry[1].fwd / fwd_far - 1.0).abs() < 1e-4, "{:?}", carry[1]);
+    }
+
+    #[test]
+    fn an_expiry_without_pairs_takes_its_neighbours_borrow() {
+        let ts = [0.1, 0.3, 0.6].map(|t| slice(50.0, t, &[]));
+        let inputs: Vec<_> = ts.iter().map(|s| s.input()).collect();
+        let fwd = |i: usize| 50.0 * ((inputs[i].r - 0.8) * inputs[i].t).exp();
+        let parities = [parity(fwd(0), 0.01), Parity::NONE, parity(fwd(2), 0.01)];
+        let carry = carries(&inputs, &parities, &[f64::NAN; 3]).carry;
+        assert!((carry[1].b - 0.8).abs() < 0.02 && (carry[1].fwd / fwd(1) - 1.0).abs() < 0.01, "{:?}", carry[1]);
+        let none = carries(&inputs[..1], &[Parity::NONE], &[f64::NAN]).carry;
+        assert!(none[0].b.abs() < 1e-12, "nothing known: no borrow");
+    }
+
+    #[test]
+    fn one_absurd_pair_of_the_last_day_moves_nothing() {
+        let (near, far) = (slice(100.0, 6.0 / 8760.0, &[]), slice(100.0, 0.154, &[]));
+        let (near, far) = (near.input(), far.input());
+        let truth = forward_at(100.0, &far, 0.0);
+        for wrong in [60.0, 93.0, 104.0, 400.0] {
+            let one = Parity { pairs: 1, ..parity(wrong, 0.6) };
+            let out = carries(&[near, far], &[one, parity(truth, 0.05)], &[f64::NAN; 2]);
+            assert!((out.carry[1].fwd / truth - 1.0).abs() < 2e-4, "{wrong}: {:?}", out.carry[1]);
+            assert!((out.carry[0].fwd / 100.0 - 1.0).abs() < 5e-3 && !out.spot.off, "{wrong}: {:?}", out.carry[0]);
+        }
+    }
+
+    #[test]
+    fn a_spot_that_lags_is_told_by_all_expiries_together() {
+        let ts = [0.01, 0.03, 0.06, 0.1, 0.3, 0.6].map(|t| slice(100.0, t, &[]));
+        let inputs: Vec<_> = ts.iter().map(|s| s.input()).collect();
+        let parities: Vec<_> = inputs.iter().map(|i| parity(forward_at(102.0, i, 0.01), 0.02)).collect();
+        let out = carries(&inputs, &parities, &[f64::NAN; 6]);
+        assert!(out.spot.off && (out.spot.s - 102.0).abs() < 0.05 && out.spot.error < 0.1, "{:?}", out.spot);
+        for (carry, parity) in out.carry.iter().zip(&parities) {
+            assert!((carry.fwd / parity.fwd - 1.0).abs() < 2e-4 && (carry.b - 0.01).abs() < 0.02, "{carry:?}");
+            assert!((carry.und - 100.0).abs() < 1e-12, "the published spot is published");
+        }
+    }
+
+    #[test]
+    fn where_spot_and_options_agree_values_use_the_published_spot() {
+        let ts = [0.02, 0.1, 0.4].map(|t| slice(100.0, t, &[]));
+        let inputs: Vec<_> = ts.iter().map(|s| s.input()).collect();
+        let off = [1.0001, 0.9999, 1.0002];
+        let parities: Vec<_> =
+            inputs.iter().zip(off).map(|(i, off)| parity(off * forward_at(100.0, i, 0.03), 0.02)).collect();
+        let out = carries(&inputs, &parities, &[f64::NAN; 3]);
+        for (carry, input) in out.carry.iter().zip(&inputs) {
+            assert!((carry.s - 100.0).abs() < 1e-12, "{carry:?}");
+            assert!((forward_at(100.0, input, carry.b) / carry.fwd - 1.0).abs() < 1e-12, "{carry:?}");
+        }
+        let prior = [0.031, 0.0301, 0.0301];
+        let again = carries(&inputs, &parities, &prior);
+        assert!((again.carry[1].b - prior[1]).abs() < 1e-15, "what is known no better stays: {:?}", again.carry[1]);
+    }
+}

@@ -1,0 +1,387 @@
+//! What the quotes of one name must obey among themselves, whatever the model: bounds by spot and strike, order and
+//! convexity in strike, order in expiry. A quote is the interval from bid to ask; the largest set of quotes through
+//! which arbitrage-free values can pass is kept, the others are named with the rule that they break.
+//!
+//! Order in strike (a call is worth no more than one of a lower strike, and no less than that less the distance of the
+//! strikes) is a rule of pairs: the quote that breaks it with the greatest weight of others goes first. Convexity is
+//! looked at through the convex minorant of the asks, the dearest curve that the asks allow: a bid above it cannot
+//! live with the asks beside it, and of the three quotes concerned the one goes whose absence leaves the least.
+//! Source: the constraints are C1 to C6 of Cohen, Reisinger and Wang (2020), Detecting and repairing arbitrage in
+//! traded option prices; where their linear program moves a price out of its quote, this drops the quote.
+//! Never: a volatility, a formula of a model.
+
+use super::clean::Quotes;
+use super::{Drop, SliceInput};
+use crate::contract::{Right, Style};
+use crate::store::ladder::Ladder;
+
+/// How far the reference spot may be from the one that a quote was made against, as a part of it: the bounds by spot
+/// and strike are for dead quotes, not for late ones.
+const SPOT_SLACK: f64 = 0.05;
+/// The same by the carry that is not known yet, per year.
+const CARRY_SLACK: f64 = 0.10;
+/// A quote loses weight with its age, half of it after so many seconds.
+const HALF_AGE_S: f64 = 300.0;
+/// A quote counts half at so many standard deviations from the money: where nobody trades, quotes are forgotten.
+const HALF_SD: f64 = 2.0;
+/// An ask alone, or a spread that is too wide for the curve, counts so much against a two-sided quote.
+const ONE_SIDED: f64 = 0.25;
+/// A bid above the minorant of the asks by less than this part of its own spread is a matter of moments, and no fault.
+const CONVEX_SLACK: f64 = 0.25;
+
+/// Two quotes are nearly alike to blame above this ratio.
+const ALIKE: f64 = 0.6;
+/// Prices are in cents at best: a difference below this is none, currency per share.
+const TINY: f64 = 1e-7;
+
+/// Where the money is, for the weights of quotes.
+#[derive(Clone, Copy, Debug)]
+pub struct Money {
+    /// Spot that the options are quoted against, currency per share.
+    pub s: f64,
+    /// σ√t near the money.
+    pub sd: f64,
+}
+
+/// Drops the quotes that no volatility can explain at any spot near `s`: calls bid above the spot, puts bid above the
+/// strike, asks below what exercise pays.
+pub fn drop_out_of_bounds(input: &SliceInput, s: f64, quotes: &mut Quotes) {
+    if !(s > 0.0 && s.is_finite()) {
+        return;
+    }
+    let divs: f64 = input.divs.iter().map(|d| d.amount).sum();
+    let slack = s * (SPOT_SLACK + CARRY_SLACK * input.t.min(1.0));
+    for (row, &right) in input.right.iter().enumerate() {
+        let k = input.strike(row);
+        // a European option pays at expiry only: the forward may be below the spot by dividends, borrow and rates
+        let late = if input.style == Style::American { 0.0 } else { divs + (input.r.abs() * input.t).min(1.0) * k };
+        let (most, least) = match right {
+            Right::Call => (s + slack, s - k - slack - late),
+            Right::Put => (k * (1.0 + 0.5 * SPOT_SLACK + CARRY_SLACK * (-input.r * input.t).max(0.0)), k - s - slack - late),
+        };
+        let (bid, ask) = (quotes.bid[row], quotes.ask[row]);
+        if bid > most || ask < least {
+            quotes.reject(row, Drop::OutOfBounds);
+        }
+    }
+}
+
+/// Finds the quotes of one expiry that cannot live with the others; kept for its memory.
+#[derive(Clone, Debug, Default)]
+pub struct StrikeOrder {
+    /// Strike, by which the values of a right fall: strikes of calls, strikes of puts with their sign changed.
+    x: Vec<f64>,
+    bid: Vec<f64>,
+    ask: Vec<f64>,
+    weight: Vec<f64>,
+    row: Vec<usize>,
+    blame: Vec<f64>,
+    hull: Vec<usize>,
+    /// The dearest values that the asks allow, by quote.
+    most: Vec<f64>,
+}
+
+impl StrikeOrder {
+    /// Drops the quotes that break order or convexity in strike; says whether there was one.
+    ///
+    /// # Cost     20 ns a strike and right where nothing is wrong
+    pub fn clean(&mut self, input: &SliceInput, ladder: &Ladder, money: Money, quotes: &mut Quotes) -> bool {
+        let mut dropped = false;
+        for right in [Right::Call, Right::Put] {
+            self.read(input, (ladder, right), money, quotes);
+            if self.worst().is_none() {
+                continue;
+            }
+            let before = self.x.len();
+            self.order(quotes);
+            self.convexity(quotes);
+            dropped |= self.x.len() < before;
+        }
+        dropped
+    }
+
+    /// Takes the quotes of one right, ascending in `x`.
+    fn read(&mut self, input: &SliceInput, (ladder, right): (&Ladder, Right), money: Money, quotes: &Quotes) {
+        for column in [&mut self.x, &mut self.bid, &mut self.ask, &mut self.weight] {
+            column.clear();
+        }
+        self.row.clear();
+        let n = ladder.len();
+        for i in 0..n {
+            let (strike, sign) = if right == Right::Call { (i, 1.0) } else { (n - 1 - i, -1.0) };
+            let Some(row) = ladder.row(right, strike) else { continue };
+            let (bid, ask) = (quotes.bid[row], quotes.ask[row]);
+            if bid.is_nan() && ask.is_nan() {
+                continue;
+            }
+            let k = ladder.strikes()[strike];
+            self.x.push(sign * k);
+            self.bid.push(if bid.is_nan() { 0.0 } else { bid });
+            self.ask.push(if ask.is_nan() { f64::INFINITY } else { ask });
+            self.weight.push(weight(k, input.age_s[row], quotes.two_sided[row], money));
+            self.row.push(row);
+        }
+    }
+
+    fn remove(&mut self, i: usize, rule: Drop, quotes: &mut Quotes) {
+        quotes.reject(self.row[i], rule);
+        for column in [&mut self.x, &mut self.bid, &mut self.ask, &mut self.weight] {
+            column.remove(i);
+        }
+        self.row.remove(i);
+    }
+
+    /// Whether two quotes, the first of the lower `x`, break order: dearer than it, or cheaper by more than the strikes
+    /// are apart.
+    #[inline(always)]
+    fn conflict(&self, i: usize, j: usize) -> bool {
+        self.bid[j] > self.ask[i] + TINY || self.bid[i] - self.ask[j] > self.x[j] - self.x[i] + TINY
+    }
+
+    /// Drops quotes until no two break order, each time the one that breaks it with the greatest weight of others for
+    /// its own.
+    fn order(&mut self, quotes: &mut Quotes) {
+        let n = self.x.len();
+        self.blame.clear();
+        self.blame.resize(n, 0.0);
+        for j in 1..n {
+            for i in 0..j {
+                if self.conflict(i, j) {
+                    self.blame[i] += self.weight[j];
+                    self.blame[j] += self.weight[i];
+                }
+            }
+        }
+        loop {
+            let mut worst: Option<(usize, f64)> = None;
+            for i in 0..self.x.len() {
+                let blame = self.blame[i] / self.weight[i];
+                if self.blame[i] > 1e-9 && worst.is_none_or(|(_, most)| blame > most) {
+                    worst = Some((i, blame));
+                }
+            }
+            let Some((out, most)) = worst else { return };
+            let out = self.of_two(out, most);
+            for i in 0..self.x.len() {
+                if i != out && self.conflict(i.min(out), i.max(out)) {
+                    self.blame[i] -= self.weight[out];
+                }
+            }
+            self.blame.remove(out);
+            self.remove(out, Drop::StrikeOrder, quotes);
+        }
+    }
+
+    /// Of the quote to blame most and the one that it breaks order with most, where these are nearly alike, the one
+    /// without which the others go together better.
+    fn of_two(&mut self, out: usize, most: f64) -> usize {
+        let alike = |i: usize| self.blame[i] / self.weight[i] > ALIKE * most;
+        let partner = (0..self.x.len())
+            .filter(|&i| i != out && alike(i) && self.conflict(i.min(out), i.max(out)))
+            .max_by(|&a, &b| (self.blame[a] / self.weight[a]).total_cmp(&(self.blame[b] / self.weight[b])));
+        match partner {
+            Some(other) if self.excess_without(other) < self.excess_without(out) => other,
+            _ => out,
+        }
+    }
+
+    /// Drops quotes until every bid is below the convex minorant of the asks.
+    fn convexity(&mut self, quotes: &mut Quotes) {
+        for _ in 0..self.x.len() {
+            let Some((i, left, right)) = self.worst() else { return };
+            let mut best = (f64::INFINITY, i);
+            for out in [Some(i), left, right].into_iter().flatten() {
+                let rest = self.excess_without(out) * self.weight[out];
+                if rest < best.0 {
+                    best = (rest, out);
+                }
+            }
+            self.remove(best.1, Drop::StrikeOrder, quotes);
+        }
+    }
+
+    /// What all bids together are above the minorant of the asks without quote `out`, in their own spreads, and one for
+    /// each.
+    fn excess_without(&mut self, out: usize) -> f64 {
+        let (bid, ask) = (self.bid[out], self.ask[out]);
+        (self.bid[out], self.ask[out]) = (0.0, f64::INFINITY);
+        self.minorant();
+        let sum = (0..self.x.len()).filter(|&i| self.is_above(i)).map(|i| self.weight[i]).sum::<f64>();
+        (self.bid[out], self.ask[out]) = (bid, ask);
+        sum + 1e-3
+    }
+
+    #[inline(always)]
+    fn is_above(&self, i: usize) -> bool {
+        let spread = (self.ask[i] - self.bid[i]).max(TINY).min(self.bid[i]);
+        self.bid[i] > self.most[i] + CONVEX_SLACK * spread
+    }
+
+    /// The bid that is furthest above the minorant, with the asks that hold the minorant down there; `None`: all are
+    /// below it.
+    fn worst(&mut self) -> Option<(usize, Option<usize>, Option<usize>)> {
+        self.minorant();
+        let mut worst = None;
+        let mut most = 0.0;
+        for i in 0..self.x.len() {
+            if self.is_above(i) && self.bid[i] - self.most[i] > most {
+                (worst, most) = (Some(i), self.bid[i] - self.most[i]);
+            }
+        }
+        let i = worst?;
+        let at = self.hull.partition_point(|&h| h < i);
+        let left = at.checked_sub(1).map(|h| self.hull[h]);
+        let right = if self.hull.get(at) == Some(&i) { self.hull.get(at + 1) } else { self.hull.get(at) };
+        Some((i, left, right.copied()))
+    }
+
+    /// The greatest convex function that falls by no more than the distance of the strikes and is nowhere above an ask.
+    fn minorant(&mut self) {
+        let n = self.x.len();
+        self.most.clear();
+        self.most.extend_from_slice(&self.ask);
+        for i in 1..n {
+            self.most[i] = self.most[i].min(self.most[i - 1]);
+        }
+        for i in (1..n).rev() {
+            self.most[i - 1] = self.most[i - 1].min(self.most[i] + self.x[i] - self.x[i - 1]);
+        }
+        self.hull.clear();
+        for i in (0..n).filter(|&i| self.most[i].is_finite()) {
+            while let &[.., a, b] = &self.hull[..] {
+                let chord = (self.most[b] - self.most[a]) * (self.x[i] - self.x[a]);
+                if chord < (self.most[i] - self.most[a]) * (self.x[b] - self.x[a]) {
+                    break;
+                }
+                self.hull.pop();
+            }
+            self.hull.push(i);
+        }
+        for edge in self.hull.windows(2) {
+            let (a, b) = (edge[0], edge[1]);
+            let slope = (self.most[b] - self.most[a]) / (self.x[b] - self.x[a]);
+            for i in a + 1..b {
+                self.most[i] = self.most[a] + slope * (self.x[i] - self.x[a]);
+            }
+        }
+    }
+}
+
+/// How much a quote is to be believed against another.
+fn weight(k: f64, age_s: f64, two_sided: bool, money: Money) -> f64 {
+    let away = (k / money.s).ln() / (money.sd * HALF_SD);
+    let by_money = if away.is_finite() { 1.0 / (1.0 + away * away) } else { 1.0 };
+    let by_age = HALF_AGE_S / (HALF_AGE_S + age_s.max(0.0));
+    by_money.max(1e-4) * by_age * if two_sided { 1.0 } else { ONE_SIDED }
+}
+
+/// One expiry among those of its name.
+#[derive(Debug)]
+pub struct Expiry<'a> {
+    /// Its strikes.
+    pub ladder: &'a Ladder,
+    /// Its quotes.
+    pub quotes: &'a mut Quotes,
+}
+
+/// Finds the quotes of American options that are dearer than the same contract of a later expiry, which can do all that
+/// they can; kept for its memory.
+#[derive(Clone, Debug, Default)]
+pub struct ExpiryOrder {
+    /// Strike, and the least asks of call and put at it among the expiries looked at so far; ascending in strike.
+    least: Vec<(f64, [f64; 2])>,
+    merged: Vec<(f64, [f64; 2])>,
+    /// Strikes and rights where order is broken.
+    broken: Vec<(f64, Right)>,
+    column: Vec<Quoted>,
+}
+
+/// A contract of one expiry.
+#[derive(Clone, Copy, Debug)]
+struct Quoted {
+    expiry: usize,
+    row: usize,
+    bid: f64,
+    ask: f64,
+    blame: u32,
+}
+
+impl ExpiryOrder {
+    /// Drops the quotes that break order with more expiries than any that they break it with; where one stands against
+    /// one nobody can tell, and both stay. `expiries`: American ones, ascending in time.
+    pub fn clean(&mut self, expiries: &mut [Expiry<'_>], touched: &mut [bool]) {
+        self.least.clear();
+        self.broken.clear();
+        for expiry in expiries.iter().rev() {
+            self.merge(expiry);
+        }
+        self.broken.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        self.broken.dedup();
+        for i in 0..self.broken.len() {
+            let (k, right) = self.broken[i];
+            self.read(k, right, expiries);
+            while let Some(worst) = self.worst() {
+                let out = self.column.remove(worst);
+                expiries[out.expiry].quotes.reject(out.row, Drop::ExpiryOrder);
+                touched[out.expiry] = true;
+            }
+        }
+    }
+
+    /// Takes in an expiry before those looked at so far.
+    fn merge(&mut self, expiry: &Expiry<'_>) {
+        let Expiry { ladder, quotes } = expiry;
+        let strikes = &ladder.strikes()[..ladder.len()];
+        self.merged.clear();
+        let mut later = self.least.iter().peekable();
+        for (i, &k) in strikes.iter().enumerate() {
+            while let Some(other) = later.next_if(|other| other.0 < k) {
+                self.merged.push(*other);
+            }
+            let mut asks = later.next_if(|other| other.0 <= k).map_or([f64::INFINITY; 2], |other| other.1);
+            for right in [Right::Call, Right::Put] {
+                let Some(row) = ladder.row(right, i) else { continue };
+                let least = &mut asks[right as usize];
+                if quotes.bid[row] > *least + TINY {
+                    self.broken.push((k, right));
+                }
+                *least = least.min(quotes.ask[row]);
+            }
+            self.merged.push((k, asks));
+        }
+        self.merged.extend(later);
+        core::mem::swap(&mut self.least, &mut self.merged);
+    }
+
+    /// Takes one contract of all expiries.
+    fn read(&mut self, k: f64, right: Right, expiries: &[Expiry<'_>]) {
+        self.column.clear();
+        for (expiry, Expiry { ladder, quotes }) in expiries.iter().enumerate() {
+            let strikes = &ladder.strikes()[..ladder.len()];
+            let at = strikes.partition_point(|&strike| strike < k);
+            let listed = strikes.get(at).is_some_and(|&strike| strike <= k);
+            let Some(row) = listed.then(|| ladder.row(right, at)).flatten() else { continue };
+            let (bid, ask) = (quotes.bid[row], quotes.ask[row]);
+            if bid > 0.0 || ask > 0.0 {
+                self.column.push(Quoted { expiry, row, bid, ask, blame: 0 });
+            }
+        }
+    }
+
+    /// The quote that stands against more others than any of them does.
+    fn worst(&mut self) -> Option<usize> {
+        for quoted in &mut self.column {
+            quoted.blame = 0;
+        }
+        for j in 1..self.column.len() {
+            for i in 0..j {
+                if self.column[i].bid > self.column[j].ask + TINY {
+                    self.column[i].blame += 1;
+                    self.column[j].blame += 1;
+                }
+            }
+        }
+        let most = self.column.iter().map(|q| q.blame).max().filter(|&most| most > 1)?;
+        self.column.iter().position(|q| q.blame == most)
+    }
+}
