@@ -1,7 +1,8 @@
 //! From volatilities at bid, mid and ask to curves. Never: a price.
 
-use super::arbitrage::{Lattice, Profile, Repair};
+use super::arbitrage::Lattice;
 use super::base::{Base, Points, Prior, fit_base};
+use super::calendar::{Bound, Calendar, ROUNDS};
 use super::quotes::{Candidates, StrikeQuotes};
 use super::spline::{LeastSquares, Stiffness};
 use super::{Curve, SurfaceInput, spline_place};
@@ -28,6 +29,16 @@ const INSIDE_ENOUGH: f64 = 0.95;
 const OUTLIER_HALVES: f64 = 6.0;
 /// A quote loses weight when it is about this many half spreads off.
 const ROBUST_HALVES: f64 = 3.0;
+/// Half width in ln σ to which a bound holds, and how much of it may be missed.
+const HALF_BOUND: f64 = 5e-4;
+const BOUND_MET: f64 = 1.5e-3;
+/// Knots reach so far at most, on the spline's coordinate.
+const PLACE_MAX: f64 = 6.0;
+/// A shape borrowed from neighbours is worth this part of one's own.
+const BORROWED: f64 = 0.01;
+/// Rounds of stiffening where the density would be negative; after the first ones the quotes there lose weight too.
+const FLY_ROUNDS: usize = 12;
+const FLY_STIFF_ROUNDS: usize = 4;
 /// Fewer quotes than this borrow their shape from neighbours.
 const QUOTES_FEW: usize = 6;
 
@@ -38,7 +49,6 @@ pub struct Fitter {
     // by slice, with room for the longest chain so far
     curves: Vec<Curve>,
     quotes: Vec<StrikeQuotes>,
-    profiles: Vec<Profile>,
     bases: Vec<Option<Base>>,
     known: Vec<Option<Base>>,
     // of the slice at hand
@@ -46,7 +56,7 @@ pub struct Fitter {
     points: Points,
     problem: Problem,
     lattice: Lattice,
-    repair: Repair,
+    calendar: Calendar,
 }
 
 /// The curves of all slices of one chain, given in native order.
@@ -64,13 +74,11 @@ impl Fitter {
         if self.curves.len() < n {
             self.curves.resize_with(n, || Curve::missing(0.0));
             self.quotes.resize_with(n, StrikeQuotes::default);
-            self.profiles.resize_with(n, Profile::default);
         }
         for (slice, quotes) in slices.iter().zip(&mut self.quotes) {
             quotes.read(slice, &mut self.candidates);
         }
         self.fit_bases(slices);
-        let mut before = (0.0, 0.0);
         for (i, slice) in slices.iter().enumerate() {
             let (curve, quotes) = (&mut self.curves[i], &self.quotes[i]);
             let Some(base) = self.bases[i] else {
@@ -78,11 +86,20 @@ impl Fitter {
                 continue;
             };
             (curve.fwd, curve.t, curve.base) = (slice.fwd, slice.t, base);
-            self.problem.fit_curve(curve, quotes, before, &mut self.lattice);
-            self.profiles[i].lay(curve);
-            before = quotes.range;
+            curve.listed = listed(slice);
+            curve.firmness = if quotes.n_firm() > 0.0 { 1.0 } else { BORROWED };
+            self.problem.fit_curve(curve, quotes, &[], &mut self.lattice);
         }
-        self.repair.run(&mut self.curves[..n], &mut self.profiles[..n], &mut self.lattice);
+        let curves = &mut self.curves[..n];
+        self.calendar.begin(curves);
+        for _ in 0..ROUNDS {
+            if !self.calendar.find(curves) {
+                break;
+            }
+            for &i in &self.calendar.moved {
+                self.problem.fit_curve(&mut curves[i], &self.quotes[i], &self.calendar.bounds[i], &mut self.lattice);
+            }
+        }
         &self.curves[..n]
     }
 
@@ -111,6 +128,12 @@ impl Fitter {
             }
         }
     }
+}
+
+/// Log-moneyness of the lowest and the highest strike.
+fn listed(slice: &SurfaceInput) -> (f64, f64) {
+    let at = |strike: Option<&u32>| strike.map_or(0.0, |&milli| (1e-3 * f64::from(milli) / slice.fwd).ln());
+    (at(slice.strike_milli.first()), at(slice.strike_milli.last()))
 }
 
 /// A base of few or no quotes at time and rough volatility `own`: level and shape expected from the neighbours in time,
@@ -161,41 +184,50 @@ struct Judgement {
 }
 
 impl Problem {
-    /// The spline over a base, softened until it meets the quotes, stiffened where it would bend into arbitrage.
-    ///
-    /// Its knots reach beyond its own quotes, and to those of the expiry before (log-moneyness `before`), with which
-    /// it must not cross.
-    fn fit_curve(&mut self, curve: &mut Curve, quotes: &StrikeQuotes, before: (f64, f64), lattice: &mut Lattice) {
-        self.begin(curve, quotes, before);
-        self.fit(curve, quotes);
+    /// The spline over a base, softened until it meets the quotes and the bounds, stiffened where it would bend into
+    /// arbitrage. Its knots reach beyond its own quotes, and as far as it has bounds.
+    fn fit_curve(&mut self, curve: &mut Curve, quotes: &StrikeQuotes, bounds: &[Bound], lattice: &mut Lattice) {
+        self.begin(curve, quotes, bounds);
+        self.fit(curve, quotes, bounds);
         lattice.lay(curve);
         self.repair_butterflies(curve, lattice);
         let Judgement { inside, outliers, .. } = self.weigh(quotes);
-        let tight = (0..quotes.len()).filter(|&i| quotes.firm[i] > 0.0).map(|i| (self.places[i], quotes.precision[i]));
+        let tight = (0..quotes.len()).filter(|&i| quotes.firm[i] > 0.0).map(|i| {
+            // a quote that the curve misses does not support it
+            let miss = self.squares.fitted[i] - self.squares.y[i];
+            (self.places[i], quotes.precision[i] / (miss * miss * quotes.precision[i]).max(1.0))
+        });
         curve.support.spread(tight, &curve.spline, inside);
         curve.outliers = outliers;
     }
 
     /// Places of the quotes, knots, distances to the base, first weights.
-    fn begin(&mut self, curve: &mut Curve, quotes: &StrikeQuotes, before: (f64, f64)) {
+    fn begin(&mut self, curve: &mut Curve, quotes: &StrikeQuotes, bounds: &[Bound]) {
         let by_sd = 1.0 / curve.base.sd();
-        let place = |k: f64| spline_place(k * by_sd);
+        let place = |k: f64| spline_place(k * by_sd).clamp(-PLACE_MAX, PLACE_MAX);
         curve.quoted = (place(quotes.range.0), place(quotes.range.1));
-        let (start, end) = (curve.quoted.0.min(place(before.0)) - REACH, curve.quoted.1.max(place(before.1)) + REACH);
+        curve.shaped = bounds.iter().map(|bound| place(bound.k)).fold(curve.quoted, |s, u| (s.0.min(u), s.1.max(u)));
+        let (start, end) = (curve.shaped.0 - REACH, curve.shaped.1 + REACH);
         let pieces = ((end - start) / KNOT_STEP).ceil().min(PIECES_MAX);
         curve.spline.reset(start, end, pieces as usize);
+        let (n, level) = (quotes.k.len(), curve.base.atm().ln());
         self.places.clear();
-        self.places.resize(quotes.k.len(), 0.0);
+        self.places.resize(n, 0.0);
         for (k, place) in quotes.k.chunks_exact(Block::N).zip(self.places.chunks_exact_mut(Block::N)) {
             spline_place(Block::load(k) * Block::splat(by_sd)).store(place);
         }
-        self.squares.begin(&curve.spline, &self.places, quotes.len());
-        let (level, half) = (Block::splat(curve.base.atm().ln()), Block::splat(0.5));
-        for at in (0..quotes.k.len()).step_by(Block::N) {
+        self.places.extend(bounds.iter().map(|bound| place(bound.k)));
+        self.squares.begin(&curve.spline, &self.places, if bounds.is_empty() { quotes.len() } else { self.places.len() });
+        let half = Block::splat(0.5);
+        for at in (0..n).step_by(Block::N) {
             let load = |column: &[f64]| Block::load(&column[at..]);
             let shape = ln(curve.base.ratio(load(&quotes.k) * Block::splat(by_sd)));
-            (load(&quotes.mid) - shape.mul_add(half, level)).store(&mut self.squares.y[at..]);
+            (load(&quotes.mid) - shape.mul_add(half, Block::splat(level))).store(&mut self.squares.y[at..]);
             (load(&quotes.precision) * load(&quotes.firm)).store(&mut self.squares.w[at..]);
+        }
+        for (i, bound) in bounds.iter().enumerate() {
+            self.squares.y[n + i] = bound.ln_vol - level - 0.5 * ln(curve.base.ratio(bound.k * by_sd));
+            self.squares.w[n + i] = 1.0 / (HALF_BOUND * HALF_BOUND);
         }
         self.set_stiffness(curve);
     }
@@ -207,12 +239,12 @@ impl Problem {
         self.stiffness.bend.clear();
         self.stiffness.bend.resize(n - 2, 1.0 / (bend_sd * bend_sd));
         self.stiffness.end_slope = 1.0 / (0.02 * step).powi(2);
-        self.stiffness.ends = (beyond(curve.quoted.0 - start), beyond(end - curve.quoted.1));
+        self.stiffness.ends = (beyond(curve.shaped.0 - start), beyond(end - curve.shaped.1));
         self.stiffness.level = 1.0;
     }
 
     /// Fits, reweights and softens until enough quotes are met.
-    fn fit(&mut self, curve: &mut Curve, quotes: &StrikeQuotes) {
+    fn fit(&mut self, curve: &mut Curve, quotes: &StrikeQuotes, bounds: &[Bound]) {
         let n = curve.spline.coef().len();
         for attempt in 0..ATTEMPTS {
             self.squares.penalise(n, &self.stiffness);
@@ -224,7 +256,8 @@ impl Problem {
                     break;
                 }
             }
-            if attempt + 1 == ATTEMPTS || met.inside >= INSIDE_ENOUGH {
+            let held = self.keeps(bounds, quotes.k.len());
+            if attempt + 1 == ATTEMPTS || (met.inside >= INSIDE_ENOUGH && held) {
                 if met.moved {
                     self.squares.solve(&mut curve.spline);
                 }
@@ -232,6 +265,12 @@ impl Problem {
             }
             self.stiffness.bend.iter_mut().for_each(|b| *b /= SOFTER * SOFTER);
         }
+    }
+
+    /// Whether the curve keeps its bounds.
+    fn keeps(&self, bounds: &[Bound], first: usize) -> bool {
+        let over = |i: usize| self.squares.fitted[first + i] - self.squares.y[first + i];
+        bounds.iter().enumerate().all(|(i, bound)| (if bound.from_above { over(i) } else { -over(i) }) < BOUND_MET)
     }
 
     /// Weighs the quotes by their distance from the curve of the last fit, an ask alone only where the curve is above.
@@ -259,15 +298,24 @@ impl Problem {
         Judgement { inside: count(inside) / n_firm.max(1.0), outliers: count(outliers) as u32, moved: moved.any() }
     }
 
-    /// Stiffens the spline where the density would be negative; as a last resort shrinks it to the base.
+    /// Stiffens the spline where the density would be negative, and lets the quotes there yield where that is not enough;
+    /// as a last resort shrinks it to the base.
     fn repair_butterflies(&mut self, curve: &mut Curve, lattice: &mut Lattice) {
-        for _ in 0..6 {
+        for round in 0..FLY_ROUNDS {
             if !lattice.look(&curve.spline) {
                 return;
             }
             for (i, bend) in self.stiffness.bend.iter_mut().enumerate() {
                 if lattice.is_thin(i + 1) {
                     *bend *= 4.0;
+                }
+            }
+            if round >= FLY_STIFF_ROUNDS {
+                let (start, step) = (curve.spline.ends().0, curve.spline.step());
+                for (place, w) in self.places.iter().zip(&mut self.squares.w) {
+                    if lattice.is_thin(((place - start) / step).round().max(0.0) as usize + 1) {
+                        *w *= 0.25;
+                    }
                 }
             }
             self.squares.penalise(curve.spline.coef().len(), &self.stiffness);

@@ -10,6 +10,7 @@
 
 pub mod arbitrage;
 pub mod base;
+mod calendar;
 pub mod confidence;
 pub mod fit;
 mod quotes;
@@ -57,6 +58,12 @@ pub struct Curve {
     support: Support,
     /// Outermost two-sided quotes, on the spline's coordinate.
     quoted: (f64, f64),
+    /// The same and the outermost bounds that it is held to.
+    shaped: (f64, f64),
+    /// Log-moneyness of the lowest and the highest listed strike.
+    listed: (f64, f64),
+    /// 1 where it has quotes, little where all it has is the shape of its neighbours.
+    firmness: f64,
     /// Quotes further from the curve than several times their spread.
     pub outliers: u32,
 }
@@ -83,6 +90,9 @@ impl Curve {
             spline: Spline::zero(),
             support: Support::default(),
             quoted: (0.0, 0.0),
+            shaped: (0.0, 0.0),
+            listed: (0.0, 0.0),
+            firmness: 0.0,
             outliers: 0,
         }
     }
@@ -92,7 +102,7 @@ impl Curve {
         (self.fwd, self.t, self.base) = (f64::NAN, t, Base::flat(f64::NAN, t));
         self.spline.reset(0.0, 1.0, 1);
         self.support.forget();
-        (self.quoted, self.outliers) = ((0.0, 0.0), 0);
+        (self.quoted, self.shaped, self.outliers) = ((0.0, 0.0), (0.0, 0.0), 0);
     }
 
     /// Volatility and confidence at a block of strikes, currency per share.

@@ -1,0 +1,197 @@
+//! Total variance must not fall along the expiries of a name at equal forward moneyness.
+//!
+//! Where curves cross, the values of all expiries that list such strikes are put in order by isotonic regression, each
+//! weighted by the precision with which its own quotes know it there: what is well quoted stays, what is not yields,
+//! wings beyond the quotes first. Each curve that must move is then fitted again to its quotes with these values as
+//! bounds, so that it moves there and nowhere else, and stays smooth.
+//! Source: pool adjacent violators (Ayer and others 1955; Barlow and others 1972); bounds on total variance at equal
+//! forward moneyness are those of Fengler (2009), Arbitrage-free smoothing of the implied volatility surface.
+//! Never: a quote.
+
+use super::{Curve, deviations, spline_place};
+use crate::kernel::elementary::ln;
+use crate::kernel::lanes::{Block, Lanes, Mask};
+
+/// Rounds of putting in order and fitting again at most.
+pub(super) const ROUNDS: usize = 4;
+/// A fall of total variance below this part of it is none.
+const FALL_SMALL: f64 = 1e-3;
+/// Curves in order are to be this far apart in ln σ where they have been moved.
+const CLEARANCE: f64 = 5e-4;
+/// Distance of the places looked at on the spline's coordinate, and the most of them.
+const STEP: f64 = 0.15;
+const PLACES_MAX: usize = 64;
+/// So many expiries before one are looked at for one that lists a place.
+const BACK: usize = 6;
+/// Places of one name put in order in one round at most.
+const FALLS_MAX: usize = 96;
+/// Half width in ln σ to which a curve is known between its quotes where none is near, and by how much more for each unit
+/// of the spline's coordinate beyond them.
+const KNOWN: (f64, f64) = (0.02, 0.25);
+
+/// A bound on a curve, for its next fit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bound {
+    /// ln(K/F).
+    pub(super) k: f64,
+    /// ln σ.
+    pub(super) ln_vol: f64,
+    /// The curve must be below; above otherwise.
+    pub(super) from_above: bool,
+}
+
+/// Puts the curves of one chain in order; kept between chains for its memory.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Calendar {
+    /// Log-moneyness of the places looked at, by slice, in blocks.
+    places: Vec<Vec<Block>>,
+    /// Bounds found so far, by slice.
+    pub(super) bounds: Vec<Vec<Bound>>,
+    /// Slices with a new bound.
+    pub(super) moved: Vec<usize>,
+    falls: Vec<f64>,
+    pools: Vec<Pool>,
+    column: Vec<(usize, f64, f64)>,
+}
+
+/// Neighbours in time with one value of ln w.
+#[derive(Clone, Copy, Debug)]
+struct Pool {
+    value: f64,
+    weight: f64,
+    n: usize,
+}
+
+impl Calendar {
+    /// Forgets all bounds and takes the places of new curves, in order of time.
+    pub(super) fn begin(&mut self, curves: &[Curve]) {
+        let n = curves.len();
+        if self.places.len() < n {
+            self.places.resize_with(n, Vec::new);
+            self.bounds.resize_with(n, Vec::new);
+        }
+        for (i, curve) in curves.iter().enumerate() {
+            self.bounds[i].clear();
+            lay(curve, &mut self.places[i]);
+        }
+    }
+
+    /// Looks for falls of total variance, and for the bounds that mend them; whether there is one.
+    pub(super) fn find(&mut self, curves: &[Curve]) -> bool {
+        self.falls.clear();
+        self.moved.clear();
+        for i in 0..curves.len() {
+            if curves[i].fwd > 0.0 {
+                self.compare(i, curves);
+            }
+        }
+        if self.falls.is_empty() {
+            return false;
+        }
+        self.falls.sort_unstable_by(f64::total_cmp);
+        let every = self.falls.len().div_ceil(FALLS_MAX);
+        for at in (0..self.falls.len()).step_by(every) {
+            self.order(self.falls[at], curves);
+        }
+        self.moved.sort_unstable();
+        self.moved.dedup();
+        !self.moved.is_empty()
+    }
+
+    /// Compares a curve at its own places with the expiries before and after it that list them.
+    fn compare(&mut self, i: usize, curves: &[Curve]) {
+        let (before, after) = (curves[..i].iter().rev(), curves[i + 1..].iter());
+        for &k in &self.places[i] {
+            let own = curves[i].variance_at(k);
+            falls(k, own, before.clone(), |own, other| other.gt(own * Block::splat(1.0 + FALL_SMALL)), &mut self.falls);
+            falls(k, own, after.clone(), |own, other| own.gt(other * Block::splat(1.0 + FALL_SMALL)), &mut self.falls);
+        }
+    }
+
+    /// Puts all expiries that list log-moneyness `k` in order there.
+    fn order(&mut self, k: f64, curves: &[Curve]) {
+        self.column.clear();
+        for (i, curve) in curves.iter().enumerate() {
+            if curve.fwd > 0.0 && curve.listed.0 <= k && k <= curve.listed.1 {
+                let w = curve.variance_at(k);
+                self.column.push((i, ln(w), known(curve, k)));
+            }
+        }
+        self.pools.clear();
+        for &(_, value, weight) in &self.column {
+            let mut pool = Pool { value, weight, n: 1 };
+            while let Some(before) = self.pools.pop_if(|before| before.value > pool.value) {
+                let weight = before.weight + pool.weight;
+                let value = (before.weight * before.value + pool.weight * pool.value) / weight;
+                pool = Pool { value, weight, n: before.n + pool.n };
+            }
+            self.pools.push(pool);
+        }
+        let mut at = 0;
+        for pool in &self.pools {
+            let members = &self.column[at..at + pool.n];
+            at += pool.n;
+            if pool.n < 2 {
+                continue;
+            }
+            for (place, &(i, value, _)) in members.iter().enumerate() {
+                let apart = (place as f64 - 0.5 * (pool.n - 1) as f64) * CLEARANCE;
+                let ln_vol = 0.5 * (pool.value - curves[i].t.ln()) + apart;
+                self.bounds[i].push(Bound { k, ln_vol, from_above: value > pool.value });
+                self.moved.push(i);
+            }
+        }
+    }
+}
+
+/// Adds the places among `k` where `out_of_order` says so of w there and the w of the nearest of `others` that lists them.
+#[inline(always)]
+fn falls<'a>(
+    k: Block,
+    own: Block,
+    others: impl Iterator<Item = &'a Curve>,
+    out_of_order: impl Fn(Block, Block) -> <Block as Lanes>::Mask,
+    out: &mut Vec<f64>,
+) {
+    let mut open = k.le(k);
+    for other in others.filter(|other| other.fwd > 0.0).take(BACK) {
+        let lists = Block::splat(other.listed.0).le(k) & k.le(Block::splat(other.listed.1)) & open;
+        if !lists.any() {
+            continue;
+        }
+        let fall = out_of_order(own, other.variance_at(k)) & lists;
+        if fall.any() {
+            out.extend((0..Block::N).filter(|&lane| fall.lane(lane)).map(|lane| k.lane(lane)));
+        }
+        open = open & !lists;
+        if !open.any() {
+            return;
+        }
+    }
+}
+
+/// The places of a curve: even on its spline's coordinate, from its lowest listed strike to its highest.
+fn lay(curve: &Curve, places: &mut Vec<Block>) {
+    places.clear();
+    if !(curve.fwd > 0.0) {
+        return;
+    }
+    let sd = curve.base.sd();
+    let (low, high) = (spline_place(curve.listed.0 / sd), spline_place(curve.listed.1 / sd));
+    let n = (((high - low) / STEP).ceil() as usize + 1).next_multiple_of(Block::N).min(PLACES_MAX);
+    let step = (high - low) / (n - 1) as f64;
+    let lanes = Block::load(&core::array::from_fn::<f64, { Block::N }, _>(|i| i as f64));
+    for at in (0..n).step_by(Block::N) {
+        let u = (Block::splat(at as f64) + lanes).mul_add(Block::splat(step), Block::splat(low));
+        let k = deviations(u) * Block::splat(sd);
+        places.push(k.max(Block::splat(curve.listed.0)).min(Block::splat(curve.listed.1)));
+    }
+}
+
+/// 1/variance with which a curve knows its ln σ at log-moneyness `k`: by its quotes near, and by its shape.
+fn known(curve: &Curve, k: f64) -> f64 {
+    let (precision, u) = curve.precision_at(k);
+    let beyond = (curve.quoted.0 - u).max(u - curve.quoted.1).max(0.0);
+    let half = KNOWN.0 + KNOWN.1 * beyond;
+    precision + curve.firmness / (half * half)
+}
