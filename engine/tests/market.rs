@@ -4,10 +4,10 @@
 
 use engine::contract::{Right, Style, Symbol};
 use engine::kernel::american::{Band, Pricer, Scheme};
-use engine::sim::SimMarket;
 use engine::sim::surface::Class;
 use engine::sim::symbols::{Every, Name, Tier};
 use engine::sim::universe;
+use engine::sim::{Fault, SimMarket, SpotFault};
 use engine::store::book::{Book, BookSlice};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
@@ -177,6 +177,7 @@ fn bytes(book: &Book) -> Vec<u64> {
 #[test]
 fn an_updated_book_equals_a_fresh_one_and_says_what_changed() {
     let (market, mut moving) = part(midday());
+    assert!((0..market.len()).filter(|&i| market.is_dirty(i)).count() > 5, "dirty names are among them");
     for seconds in [1, 2, 7, 64, 1500] {
         let now = midday() + jiff::SignedDuration::from_secs(seconds);
         for (i, book) in moving.iter_mut().enumerate() {
@@ -217,6 +218,9 @@ fn a_few_percent_are_quoted_anew_each_second_and_more_after_the_opening() {
     assert!(normal.iter().all(|x| (0.01..0.05).contains(x)), "{normal:?}");
 }
 
+/// What only dirty names have.
+const LASTING: [Fault; 4] = [Fault::BeforeSplit, Fault::StaleWing, Fault::Contradicting, Fault::Zero];
+
 #[test]
 fn every_kind_of_bad_data_is_there_and_rare() {
     let (market, books) = part(midday());
@@ -224,7 +228,8 @@ fn every_kind_of_bad_data_is_there_and_rare() {
     for slice in books.iter().flat_map(|b| &b.slices) {
         rows += slice.right.len();
         for row in 0..slice.right.len() {
-            if let Some(fault) = market.fault(slice.root, slice.expiry, row, midday()) {
+            let fault = market.fault(slice.root, slice.expiry, row, midday());
+            if let Some(fault) = fault.filter(|fault| !LASTING.contains(fault)) {
                 *seen.entry(format!("{fault:?}")).or_default() += 1;
             }
         }
@@ -235,6 +240,97 @@ fn every_kind_of_bad_data_is_there_and_rare() {
     assert_eq!(seen.len(), 10, "{seen:?}");
     assert!(seen.values().all(|&n| (0.0001..=0.001).contains(&share(n, rows))), "{seen:?} of {rows}");
     assert!((0.0001..=0.001).contains(&share(adjusted, 1_650_000)), "{adjusted} adjusted contracts");
+}
+
+/// Faults of the rows of a book, by slice.
+fn faults(market: &SimMarket, book: &Book) -> Vec<Vec<Option<Fault>>> {
+    let of = |s: &BookSlice| (0..s.rows()).map(|row| market.fault(s.root, s.expiry, row, midday())).collect();
+    book.slices.iter().map(of).collect()
+}
+
+/// The books of the dirty names of the whole market, with what is wrong with their spots.
+fn dirty() -> impl Iterator<Item = (&'static Book, Option<SpotFault>)> {
+    let (market, books) = &*WHOLE;
+    let dirty = books.iter().enumerate().filter(|(i, _)| market.is_dirty(*i));
+    dirty.map(|(i, book)| (book, market.spot_fault(i)))
+}
+
+#[test]
+fn a_name_in_twenty_has_the_dirt_of_the_real_market() {
+    let (market, books) = &*WHOLE;
+    let (mut names, mut rows, mut seen) = (0, 0, BTreeMap::<String, usize>::new());
+    for (book, spot) in dirty() {
+        let faults = faults(market, book);
+        names += 1;
+        rows += book.rows();
+        for fault in faults.iter().flatten().flatten().filter(|fault| LASTING.contains(fault)) {
+            *seen.entry(format!("{fault:?}")).or_default() += 1;
+        }
+        let empty = |(slice, row): (&Vec<Option<Fault>>, &BookSlice)| {
+            row.rows() > 0 && slice.iter().all(|f| *f == Some(Fault::Zero))
+        };
+        let zeros = faults.iter().zip(&book.slices).filter(|p| empty(*p)).count();
+        *seen.entry("expiries of zeros".to_owned()).or_default() += zeros;
+        *seen.entry(format!("spot {spot:?}")).or_default() += 1;
+    }
+    println!("{names} dirty names of {} with {rows} contracts: {seen:?}", books.len());
+    assert!((0.04..=0.06).contains(&share(names, books.len())), "{names} dirty names");
+    let bad: usize = LASTING.iter().map(|fault| seen[&format!("{fault:?}")]).sum();
+    assert!((0.04..=0.07).contains(&share(bad, rows)), "{bad} of the {rows} contracts of dirty names");
+    let least = |what: &str, n: usize| assert!(seen[what] >= n, "{what}: {seen:?}");
+    LASTING.iter().for_each(|fault| least(&format!("{fault:?}"), rows / 500));
+    least("expiries of zeros", 5);
+    least("spot Some(Missing)", 10);
+    least("spot Some(Behind)", 50);
+}
+
+/// The first rows with a fault and two sides, and what their contracts are truly worth: (name, strike, right, bid, value).
+fn spoiled(wanted: Fault) -> Vec<(&'static Book, f64, Right, f64, f64)> {
+    let market = &WHOLE.0;
+    let mut out = Vec::new();
+    for (book, _) in dirty() {
+        for slice in book.slices.iter().filter(|s| !s.adjusted) {
+            let fault = |row: usize| market.fault(slice.root, slice.expiry, row, midday());
+            let rows = (0..slice.rows()).filter(|&row| fault(row) == Some(wanted) && slice.bid[row] > 0.0);
+            let values = market.values(slice.root, slice.expiry, midday()).unwrap();
+            out.extend(
+                rows.map(|i| {
+                    (book, f64::from(slice.strike_milli[i]) / 1000.0, slice.right[i], slice.bid[i], values[i])
+                }),
+            );
+        }
+    }
+    out
+}
+
+#[test]
+fn dead_quotes_are_those_of_another_spot_and_wings_are_too_dear() {
+    let dead = spoiled(Fault::BeforeSplit);
+    let calls = || dead.iter().filter(|d| d.2 == Right::Call);
+    let above = calls().filter(|(book, _, _, bid, _)| *bid > book.spot).count();
+    let dear = calls().filter(|(_, _, _, bid, value)| bid > value).count();
+    println!("{} dead quotes with a bid, {above} of {} calls above the spot", dead.len(), calls().count());
+    assert!(share(above, calls().count()) > 0.5 && share(dear, calls().count()) > 0.99);
+    let puts = || dead.iter().filter(|d| d.2 == Right::Put);
+    assert!(puts().count() > 0 && puts().all(|(_, k, _, bid, value)| bid < value || bid < k), "dead puts are cheap");
+    let wings = spoiled(Fault::StaleWing);
+    let dear = wings.iter().filter(|(_, _, _, bid, value)| *bid > 1.5 * value).count();
+    assert!(wings.len() > 200 && share(dear, wings.len()) > 0.99, "{dear} of {} are too dear", wings.len());
+}
+
+#[test]
+fn a_late_or_missing_spot_leaves_the_truth_alone() {
+    let (market, behind) = (&WHOLE.0, dirty().filter(|(_, spot)| *spot == Some(SpotFault::Behind)));
+    let mut n = 0;
+    for (book, _) in behind {
+        let Some(slice) = book.slices.iter().find(|s| !s.adjusted) else { continue };
+        let truth = market.truth(slice.root, slice.expiry, midday()).unwrap();
+        let off = (book.spot / truth.s - 1.0).abs();
+        // the whole cents of a cheap stock are a part of a percent themselves
+        assert!((0.001..0.05).contains(&(off + 0.01 / truth.s)), "{}: {} for {}", book.underlying, book.spot, truth.s);
+        n += 1;
+    }
+    assert!(n > 50 && dirty().all(|(book, spot)| book.spot.is_nan() == (spot == Some(SpotFault::Missing))));
 }
 
 /// Values within a twentieth of the half spread, or half a cent, of one table for each contract at the finest scheme.

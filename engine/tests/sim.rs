@@ -206,6 +206,11 @@ fn clean_quotes_hold_the_value_and_bad_ones_are_few() {
 }
 
 #[test]
+fn no_well_known_name_is_dirty() {
+    assert!((0..MARKET.len()).all(|i| !MARKET.is_dirty(i) && MARKET.spot_fault(i).is_none()));
+}
+
+#[test]
 fn truth_reproduces_the_forward_and_the_borrow_of_each_name() {
     let market = &*MARKET;
     let truth = |root: &str| {

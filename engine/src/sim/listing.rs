@@ -3,6 +3,7 @@
 
 use super::beat::Clock;
 use super::carry;
+use super::dirt::Dirt;
 use super::ladder::StrikeRange;
 use super::path::Path;
 use super::quotes::Trading;
@@ -23,6 +24,7 @@ const CHANCE_DIVIDENDS: u64 = 10;
 const CHANCE_EARNINGS: u64 = 11;
 const CHANCE_CYCLE: u64 = 12;
 const CHANCE_CLOCK: u64 = 13;
+const CHANCE_DIRT: u64 = 14;
 /// Quotes a second of the busiest name; the n-th has 1/n of it (Zipf's law).
 const BUSIEST: f64 = 2_500.0;
 /// Beyond an expiry with so many dividends, as a fraction of the spot, none is listed.
@@ -51,6 +53,8 @@ pub(super) struct Lister {
     pub(super) session: Session,
     pub(super) curves: Arc<Curves>,
     pub(super) roots: RootTable,
+    /// Whether some names are dirty.
+    pub(super) dirty: bool,
 }
 
 impl Lister {
@@ -70,6 +74,7 @@ impl Lister {
             session: self.session,
             dividends: dividends.iter().map(ex).collect(),
             earnings: self.earnings(name.earnings, chance.sub(CHANCE_EARNINGS)),
+            dirt: if self.dirty { Dirt::of(chance.sub(CHANCE_DIRT), name.tier) } else { None },
         };
         let mut series = Vec::new();
         for root in &name.roots {

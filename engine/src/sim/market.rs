@@ -1,6 +1,7 @@
 //! The synthetic market of one session: names, books, updates and the truth behind them.
 
 use super::carry;
+use super::dirt::{Dirt, SpotFault};
 use super::listing::{Listed, Lister};
 use super::path::Path;
 use super::quotes::Fault;
@@ -65,8 +66,8 @@ impl SimMarket {
         Self::with_universe(seed, now, &well_known())
     }
 
-    /// A `share` of the names of the whole market, the same of every tier. `scale`: how many contracts there are, 1 for
-    /// 1.6 million.
+    /// A `share` of the names of the whole market, the same of every tier; one in twenty is dirty. `scale`: how many
+    /// contracts there are, 1 for 1.6 million.
     #[must_use]
     pub fn full(seed: u64, scale: f64, now: Timestamp, share: f64) -> Self {
         let names = universe::names(seed, scale);
@@ -77,17 +78,17 @@ impl SimMarket {
             (f64::from(*n) * share).floor() > (f64::from(*n - 1) * share).floor()
         };
         let chosen: Vec<Name> = names.iter().filter(chosen).cloned().collect();
-        Self::planned(seed, now, chosen, &names)
+        Self::planned(seed, now, (chosen, &names), true)
     }
 
     /// Any names at the session of an instant. Names whose symbol is no ticker, and
     /// those that follow a name that is not there, are left out.
     #[must_use]
     pub fn with_universe(seed: u64, now: Timestamp, universe: &[Name]) -> Self {
-        Self::planned(seed, now, universe.to_vec(), universe)
+        Self::planned(seed, now, (universe.to_vec(), universe), false)
     }
 
-    fn planned(seed: u64, now: Timestamp, names: Vec<Name>, leaders: &[Name]) -> Self {
+    fn planned(seed: u64, now: Timestamp, (names, leaders): (Vec<Name>, &[Name]), dirty: bool) -> Self {
         let calendar = Calendar::embedded();
         let at = calendar.last_session_instant(now);
         let date = calendar.eastern(at).date();
@@ -102,7 +103,7 @@ impl SimMarket {
         };
         let mut names: Vec<Planned> = names.into_iter().filter_map(plan).collect();
         names.sort_by_key(|n| n.symbol);
-        let lister = Lister { seed, calendar, date, session, curves, roots: RootTable::embedded() };
+        let lister = Lister { seed, calendar, date, session, curves, roots: RootTable::embedded(), dirty };
         Self { lister, rates, names }
     }
 
@@ -189,7 +190,7 @@ impl SimMarket {
         let name = self.name(i)?;
         Some(Book {
             underlying: name.symbol,
-            spot: name.shared.path.spot(self.second(now)),
+            spot: name.shared.spot_published(self.second(now)),
             ts: self.instant(now),
             dividends: name.dividends.clone(),
             slices: name.series.iter().map(Series::empty_slice).collect(),
@@ -220,7 +221,7 @@ impl SimMarket {
 
     fn quote(&self, name: &Listed, book: &mut Book, before: Option<i64>, now: Timestamp) -> Updated {
         let u = self.second(now);
-        let spot = name.shared.path.spot(u);
+        let spot = name.shared.spot_published(u);
         let moved = before.is_none() || spot.to_bits() != book.spot.to_bits();
         (book.spot, book.ts) = (spot, self.instant(now));
         let moments = &mut Moments::of(&name.shared);
@@ -232,6 +233,18 @@ impl SimMarket {
             updated.slices += usize::from(slice.stale);
         }
         updated
+    }
+
+    /// Whether underlying `i` has bad data in the mass, for good.
+    #[must_use]
+    pub fn is_dirty(&self, i: usize) -> bool {
+        self.name(i).is_some_and(|name| name.shared.dirt.is_some())
+    }
+
+    /// What is wrong on purpose with the spot of underlying `i`.
+    #[must_use]
+    pub fn spot_fault(&self, i: usize) -> Option<SpotFault> {
+        self.name(i)?.shared.dirt.as_ref().and_then(Dirt::spot)
     }
 
     /// What is true of a (root, expiry) at an instant; `None` where none is listed.
@@ -257,7 +270,9 @@ impl SimMarket {
 
     fn find(&self, root: Symbol, expiry: Date) -> Option<(&Listed, &Series)> {
         let has = |n: &Planned| n.name.roots.iter().any(|r| r.symbol == root.as_str());
-        let name = self.name(self.names.iter().position(has)?)?;
+        // nearly every root is spelled like its underlying
+        let same = self.names.binary_search_by_key(&root, |n| n.symbol).ok().filter(|&i| has(&self.names[i]));
+        let name = self.name(same.or_else(|| self.names.iter().position(has))?)?;
         let series = name.series.iter().find(|s| s.listing.facts.root == root && s.listing.expiry == expiry);
         Some((name, series?))
     }

@@ -7,6 +7,7 @@
 
 mod beat;
 mod carry;
+mod dirt;
 pub mod ladder;
 mod listing;
 mod market;
@@ -21,6 +22,7 @@ mod tickers;
 pub mod universe;
 mod value;
 
+pub use dirt::SpotFault;
 pub use market::{SimMarket, Updated};
 pub use quotes::Fault;
 pub use value::SliceTruth;

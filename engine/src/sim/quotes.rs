@@ -121,8 +121,17 @@ pub enum Fault {
     Repeated,
     /// Both sides raised by what the other right would pay at once.
     OtherRight,
+    /// Of a dirty name: both sides frozen before a split, as if the spot were many times what it is.
+    BeforeSplit,
+    /// Of a dirty name: far from the money, two sides frozen many times too dear.
+    StaleWing,
+    /// Of a dirty name: the call of a strike too dear and the put too cheap, or the other way round.
+    Contradicting,
+    /// Of a dirty name: bid and ask of zero, which a book spells as missing.
+    Zero,
 }
 
+/// Those that any contract can have for a while.
 const FAULTS: [Fault; 9] = [
     Fault::Crossed,
     Fault::Locked,
@@ -148,6 +157,8 @@ impl Fault {
             Self::Crossed => (ask, bid),
             Self::Locked => (if bid.is_nan() { bid } else { ask }, ask),
             Self::Stale | Self::Repeated | Self::OtherRight => (bid, ask),
+            Self::BeforeSplit | Self::StaleWing | Self::Contradicting => (bid, ask),
+            Self::Zero => (f64::NAN, f64::NAN),
             Self::NoAsk => (bid, f64::NAN),
             Self::NoBid => (f64::NAN, ask),
             Self::NoOffer => (bid, NO_OFFER),

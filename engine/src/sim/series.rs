@@ -1,6 +1,7 @@
 //! One (root, expiry) of the synthetic market: its contracts, its truth at any instant of the session, its quotes.
 
 use super::beat::{Beat, Clock};
+use super::dirt::{Dirt, Place, SpotFault};
 use super::path::{Path, drift_most};
 use super::quotes::{Fault, Trading, hour_factor};
 use super::rng::Stream;
@@ -29,6 +30,10 @@ const VOLATILITY_FAR: f64 = 21.0;
 const VOLATILITY_PULL: f64 = 3.0;
 /// The chance that a contract is not listed although its other right is.
 const ONE_RIGHT_ONLY: f64 = 0.000_5;
+/// A contract of a stale wing is quoted as if it were worth this part of the spot at least.
+const WING_LEAST: f64 = 0.002;
+/// A spot that comes late is so old, seconds.
+const BEHIND_SECONDS: i64 = 900;
 
 /// The session that a market shows.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +74,8 @@ pub(super) struct Shared {
     pub(super) dividends: Vec<(i64, f64)>,
     /// Earnings to come: (seconds, total variance).
     pub(super) earnings: Vec<(i64, f64)>,
+    /// What is wrong with the name, for good.
+    pub(super) dirt: Option<Dirt>,
 }
 
 /// The spot and the factor of all variances at one second.
@@ -82,6 +89,17 @@ pub(super) struct Moment {
 impl Shared {
     pub(super) fn moment(&self, u: i64) -> Moment {
         Moment { u, spot: self.path.spot(u), variance_scale: self.path.variance_scale(u) }
+    }
+
+    /// The spot as the feed has it at `u` seconds; NaN where none comes.
+    pub(super) fn spot_published(&self, u: i64) -> f64 {
+        let Some((dirt, fault)) = self.dirt.as_ref().and_then(|dirt| Some((dirt, dirt.spot()?))) else {
+            return self.path.spot(u);
+        };
+        match fault {
+            SpotFault::Missing => f64::NAN,
+            SpotFault::Behind => (self.path.spot(u - BEHIND_SECONDS) * dirt.behind() * 100.0).round().max(1.0) / 100.0,
+        }
     }
 }
 
@@ -278,7 +296,30 @@ impl Series {
     /// What is wrong on purpose with the quote of a row at `now`.
     pub(super) fn fault(&self, shared: &Shared, row: usize, now: i64) -> Option<Fault> {
         self.strike_milli.get(row)?;
-        Fault::of(self.chance(row), self.beats[row].last(now, shared.clock))
+        self.fault_at(shared, row, self.beats[row].last(now, shared.clock))
+    }
+
+    /// What is wrong on purpose with a row that is quoted at `u`.
+    fn fault_at(&self, shared: &Shared, row: usize, u: i64) -> Option<Fault> {
+        let lasting = shared.dirt.as_ref().and_then(|dirt| dirt.fault(&self.place(row)));
+        lasting.or_else(|| Fault::of(self.chance(row), u))
+    }
+
+    /// A row as dirt sees it.
+    fn place(&self, row: usize) -> Place {
+        Place {
+            expiry: self.listing.chance.named("dirt"),
+            strike: chance(&self.listing, self.strike_milli[row], Right::Call).named("dirt"),
+            contract: self.chance(row).named("dirt of one right"),
+            right: self.right[row],
+            height: (row as f64 + 0.5) / self.right.len() as f64,
+        }
+    }
+
+    /// What would have been true at the opening, had the spot been `times` what it was.
+    fn opening(&self, shared: &Shared, times: f64) -> SliceTruth {
+        let opening = shared.moment(shared.session.open);
+        self.truth(shared, Moment { spot: opening.spot * times, ..opening })
     }
 
     /// The true value of every contract at `u` seconds, in row order.
@@ -340,7 +381,7 @@ impl Desk<'_> {
     fn quote(&self, slice: &mut BookSlice, row: usize, anchor: Option<(&Anchor, usize)>) {
         let Self { series, shared, truth, u } = *self;
         let (chance, mut fair, mut at) = (series.chance(row), self.fair(row, anchor), u);
-        let fault = Fault::of(chance, u);
+        let fault = series.fault_at(shared, row, u);
         match fault {
             Some(Fault::Stale) => {
                 at = u - 3600 - (chance.unit(6) * 10_800.0) as i64;
@@ -354,13 +395,40 @@ impl Desk<'_> {
                 let (strike, right) = series.contract(row);
                 fair.value += (-right.phi() * (truth.s - strike)).max(0.0);
             }
+            Some(Fault::Contradicting) => {
+                fair.value = (fair.value + Dirt::off(&series.place(row)) * truth.s).max(0.0);
+            }
             _ => {}
         }
         let hour = hour_factor(u - shared.session.open, shared.session.close - u);
         let spread = shared.trading.spread(&fair, truth.s, truth.terms.t, hour);
-        let quote = shared.trading.quote(&fair, spread, chance, at);
+        let quote = match self.frozen(row, fault) {
+            Some((fair, spread)) => shared.trading.quote(&fair, spread, chance, shared.session.open),
+            None => shared.trading.quote(&fair, spread, chance, at),
+        };
         let (bid, ask) = fault.map_or(quote, |fault| fault.spoil(quote));
         (slice.bid[row], slice.ask[row]) = (bid, ask);
         slice.ts[row] = Timestamp::from_second(at).unwrap_or_default();
+    }
+
+    /// Value and spread of a row whose quote nobody changes any more, although it comes with a new time.
+    fn frozen(&self, row: usize, fault: Option<Fault>) -> Option<(Fair, f64)> {
+        let Self { series, shared, .. } = *self;
+        let (strike, right) = series.contract(row);
+        match fault? {
+            Fault::BeforeSplit => {
+                let before = series.opening(shared, shared.dirt?.split());
+                let fair = before.european(strike, right);
+                Some((fair, shared.trading.spread(&fair, before.s, before.terms.t, 1.0)))
+            }
+            Fault::StaleWing => {
+                let opening = series.opening(shared, 1.0);
+                let fair = opening.european(strike, right);
+                let (times, width) = Dirt::wing(&series.place(row));
+                let value = times * fair.value.max(WING_LEAST * opening.s);
+                Some((Fair { value, ..fair }, width * value))
+            }
+            _ => None,
+        }
     }
 }
