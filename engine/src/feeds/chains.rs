@@ -47,8 +47,9 @@ pub struct Chains {
 }
 
 /// Reads a chain file. A contract that occurs again with the same time is refused at its second line, and the one of
-/// the two that [`QuoteRecord::precedence`] prefers is kept. Empty prices and sizes are NaN; an empty `und_price` is no
-/// price.
+/// the two that [`QuoteRecord::precedence`] prefers is kept. Empty prices and sizes are NaN. An `und_price` that is empty
+/// is no price, and one that is no price is refused; the quote beside it counts all the same, so that a name whose price
+/// is missing keeps its contracts.
 #[must_use]
 pub fn parse_chains(file: &Path, bytes: &[u8]) -> (Chains, Report) {
     let mut parser = Parser::default();
@@ -69,11 +70,16 @@ struct Parser {
 impl Parser {
     fn take(&mut self, row: &Row<'_, { COLUMNS.len() }>) -> Result<(), Bad> {
         let quote = self.quote(row)?;
-        let price = row.number_or_nan(UND_PRICE, limits::SPOT)?;
-        let spot = SpotRecord { ts: quote.ts, underlying: quote.underlying, price };
-        if !price.is_nan() && self.out.spots.last() != Some(&spot) {
+        let price = row.number_or_nan(UND_PRICE, limits::SPOT);
+        let spot = SpotRecord { ts: quote.ts, underlying: quote.underlying, price: price.unwrap_or(f64::NAN) };
+        if !spot.price.is_nan() && self.out.spots.last() != Some(&spot) {
             self.out.spots.push(spot);
         }
+        self.keep(quote)?;
+        price.map(|_| ())
+    }
+
+    fn keep(&mut self, quote: QuoteRecord) -> Result<(), Bad> {
         match self.seen.entry((quote.underlying, quote.contract, quote.ts)) {
             Entry::Vacant(entry) => {
                 entry.insert(self.out.quotes.len());
@@ -151,8 +157,6 @@ mod tests {
             (swap("2026-08-21T16:00:00-04:00", "1066-10-14T16:00:00Z"), "quote_time", Reason::NotATime),
             (swap("BRK/B", ""), "underlying", Reason::Missing),
             (swap("BRK/B", "B?"), "underlying", Reason::NotASymbol),
-            (swap("14.41", "-14.41"), "und_price", Reason::OutOfRange),
-            (swap("14.41", "0"), "und_price", Reason::OutOfRange),
             (swap("BRKB", "1SPX"), "root", Reason::Flex),
             (swap("BRKB", "TOOLONGX"), "root", Reason::NotASymbol),
             (swap("2026-08-28", "2026-02-30"), "expiry", Reason::NotADate),
@@ -178,6 +182,28 @@ mod tests {
             assert_eq!((place.line, place.field, place.reason), (2, field, reason), "{row}");
             assert_eq!((report.records, chains.quotes.len()), (2, 1), "{row}");
         }
+    }
+
+    #[test]
+    fn a_price_that_is_none_costs_the_price_and_not_the_quote() {
+        let refused = [
+            ("-14.41", Reason::OutOfRange),
+            ("0", Reason::OutOfRange),
+            ("inf", Reason::OutOfRange),
+            ("NaN", Reason::NotANumber),
+            ("n/a", Reason::NotANumber),
+        ];
+        for (price, reason) in refused {
+            let (chains, report) = parse(&GOOD.replace("14.41", price));
+            assert_eq!((chains.quotes.len(), chains.spots.len(), report.refused_total()), (1, 0, 1), "{price}");
+            assert_eq!((report.places[0].field, report.places[0].reason), ("und_price", reason), "{price}");
+        }
+        let (chains, report) = parse(&GOOD.replace("14.41", ""));
+        assert_eq!((chains.quotes.len(), chains.spots.len(), report.refused_total()), (1, 0, 0), "empty is no fault");
+        let rows = GOOD.to_owned() + &GOOD.replace("14.41", "0").replace("5.5", "6.5");
+        let (chains, _) = parse(&rows);
+        assert_eq!((chains.quotes.len(), chains.spots.len()), (2, 1), "other rows have a price");
+        assert!((chains.spots[0].price - 14.41).abs() < 1e-12);
     }
 
     #[test]
