@@ -33,6 +33,10 @@ fn chain() -> Arc<Chain> {
     let mut chain = Chain {
         underlying: Symbol::parse("SPX").expect("a symbol"),
         spot: 6_001.25,
+        implied_spot: f64::NAN,
+        implied_spot_error: f64::NAN,
+        spot_off: false,
+        uncomputed: None,
         valued_at: Timestamp::UNIX_EPOCH,
         rough: false,
         slices: Vec::new(),

@@ -4,6 +4,7 @@
 //! chain are independent but for the two steps that look at neighbours (borrow and curve). Results are put together in
 //! the order of the books, so the same input gives the same bytes on any number of threads.
 
+mod uncomputed;
 mod underlying;
 
 pub use underlying::{ChainReport, ChainState};

@@ -3,6 +3,7 @@
 //! Pure: the same book, instant and calendar give the same chain. What [`ChainState`] carries from one pass to the next
 //! saves work; the numbers do not depend on it beyond the tolerances of the solvers. Never: a formula.
 
+use super::uncomputed::{identity_only, why_uncomputed};
 use super::{Depth, Market};
 use crate::calendar::{Calendar, days_between, years_between};
 use crate::calibrate::carry::Carries;
@@ -56,6 +57,9 @@ pub struct ChainReport {
     pub contracts: u32,
     /// Contracts with Greeks.
     pub priced: u32,
+    /// The calibration found no forward because calls and puts contradict each other. It says so of a whole name; nothing
+    /// follows from it where some contract is priced all the same.
+    pub contradictory_pairs: bool,
     /// Dropped quotes by [`Drop`].
     pub dropped: [u32; Drop::ALL.len()],
     /// Implied volatilities that needed a search in a bracket.
@@ -110,6 +114,11 @@ impl ChainState {
         }
     }
 
+    /// The last chain of this session, and the volatilities of the session before.
+    fn session_vols(&self) -> (Option<&Chain>, &SessionVols) {
+        (self.session.as_ref().map(|(_, chain)| &**chain), &self.prior)
+    }
+
     /// Hands out the state of a slice, the `i`-th of its chain.
     fn take(&mut self, i: usize, slice: &BookSlice) -> SliceState {
         let is = |kept: &Kept| kept.root == slice.root && kept.expiry == slice.expiry;
@@ -128,6 +137,10 @@ pub(super) fn compute(
 ) -> (Arc<Chain>, ChainReport) {
     let session = market.calendar.session_on_or_before(market.calendar.eastern(at).date());
     state.roll(session);
+    if !book.has_spot() {
+        // what the state remembers waits for the next spot
+        return identity_only(book, at, |slice, out| prev_vols(slice, state.session_vols(), out));
+    }
     let Room { desks, parity, prior, reference, order, carries, fitter } = room;
     let n = prepare(market, book, at, state, desks);
     let desks = &mut desks[..n];
@@ -157,9 +170,8 @@ pub(super) fn compute(
         desk.with(book, step, |input, state, draft| imply_vols(input, &carries.carry[i], state, draft));
     });
     let curves = fit_curves(book, step, desks, fitter);
-    let before = state.session.as_ref().map(|(_, chain)| &**chain);
-    let known = &*state.prior;
-    side_by_side(desks, wide, |i, desk| desk.publish(book, step, &curves[i], (before, known)));
+    let known = state.session_vols();
+    side_by_side(desks, wide, |i, desk| desk.publish(book, step, &curves[i], known));
 
     let (chain, report) = assemble(book, (at, depth), desks, curves);
     let slices = &book.slices;
@@ -364,6 +376,10 @@ fn assemble(book: &Book, (at, depth): (Timestamp, Depth), desks: &[Desk], curves
     let mut chain = Chain {
         underlying: book.underlying,
         spot: book.spot,
+        implied_spot: f64::NAN,
+        implied_spot_error: f64::NAN,
+        spot_off: false,
+        uncomputed: None,
         valued_at: at,
         rough: depth == Depth::Rough,
         slices: Vec::with_capacity(desks.len()),
@@ -388,6 +404,7 @@ fn assemble(book: &Book, (at, depth): (Timestamp, Depth), desks: &[Desk], curves
         report.dropped[Drop::Outlier as usize] += curve.outliers;
     }
     report.contracts = chain.rows();
+    chain.uncomputed = why_uncomputed(&chain, &report);
     (chain, report)
 }
 

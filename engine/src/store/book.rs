@@ -9,7 +9,8 @@ use jiff::{Timestamp, civil::Date};
 pub struct Book {
     /// Underlying symbol.
     pub underlying: Symbol,
-    /// Spot price, currency per share; NaN until one came.
+    /// Spot price, currency per share; NaN until one came, and for good where the feed has none. Such a book is listed
+    /// with identity only ([`Uncomputed::NoSpot`](super::chain::Uncomputed)).
     pub spot: f64,
     /// The time of the latest spot or quote.
     pub ts: Timestamp,
@@ -20,6 +21,12 @@ pub struct Book {
 }
 
 impl Book {
+    /// Whether there is a spot to compute from.
+    #[must_use]
+    pub fn has_spot(&self) -> bool {
+        self.spot > 0.0
+    }
+
     /// How many contracts are listed.
     #[must_use]
     pub fn contracts(&self) -> usize {

@@ -11,8 +11,17 @@ use jiff::{Timestamp, civil::Date};
 pub struct Chain {
     /// Underlying symbol.
     pub underlying: Symbol,
-    /// Spot price, currency per share.
+    /// Spot price, currency per share; NaN: the feed has none.
     pub spot: f64,
+    /// The spot that the options imply together, by put-call parity over all expiries, currency per share; NaN: they
+    /// say nothing of it. Values follow it where it differs from `spot` by more than its error.
+    pub implied_spot: f64,
+    /// Standard error of `implied_spot`, currency per share; NaN where that is.
+    pub implied_spot_error: f64,
+    /// The options tell another spot than the published one: values follow `implied_spot`.
+    pub spot_off: bool,
+    /// Why no contract has Greeks; `None` where one has, or where only adjusted roots are listed, which never have.
+    pub uncomputed: Option<Uncomputed>,
     /// The instant that the chain is valued at.
     pub valued_at: Timestamp,
     /// Early exercise is known from lattices only: prices are good to about 1e-4.
@@ -27,7 +36,35 @@ pub struct Chain {
     pub columns: Columns,
 }
 
-/// What is constant over one (root, expiry). NaN: missing (adjusted roots, slices that could not be calibrated).
+/// Why a name is listed without Greeks. One reason for a whole name: a single expiry without a curve is no such case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Uncomputed {
+    /// The feed has no price of the underlying, and its options are not asked for one.
+    NoSpot,
+    /// No expiry has a curve: its quotes are missing, one-sided or dropped.
+    NoUsableQuote,
+    /// Calls and puts of the same strikes contradict each other, so that no forward is known.
+    ContradictoryPairs,
+}
+
+impl Uncomputed {
+    /// Every reason, in the order of its counts.
+    pub const ALL: [Self; 3] = [Self::NoSpot, Self::NoUsableQuote, Self::ContradictoryPairs];
+
+    /// The name in `/health`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NoSpot => "no_spot",
+            Self::NoUsableQuote => "no_usable_quote",
+            Self::ContradictoryPairs => "contradictory_pairs",
+        }
+    }
+}
+
+/// What is constant over one (root, expiry). NaN: missing (adjusted roots, slices that could not be calibrated, names
+/// without a spot).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slice {
     /// Option root.

@@ -46,6 +46,10 @@ pub fn chain(underlying: &str, spot: f64, listings: &[Listing]) -> Arc<Chain> {
     let mut chain = Chain {
         underlying: symbol(underlying),
         spot,
+        implied_spot: f64::NAN,
+        implied_spot_error: f64::NAN,
+        spot_off: false,
+        uncomputed: None,
         valued_at: NOW,
         rough: underlying == "ACME",
         slices: Vec::new(),
