@@ -169,6 +169,7 @@ impl Daemon {
                 pass.contracts += u64::from(done.report.contracts);
                 self.searches += u64::from(done.report.searched);
                 self.blocks_refreshed += u64::from(done.report.refreshed);
+                self.tell_change(&done.chain);
                 self.reports.insert(done.chain.underlying, done.report);
                 self.chains.insert(done.chain.underlying, done.chain);
             }
@@ -191,6 +192,16 @@ impl Daemon {
             }
         }
         progress.end();
+    }
+
+    /// Says that a name cannot be computed, or can again: once, not at every pass.
+    fn tell_change(&self, chain: &Chain) {
+        let (name, before) = (chain.underlying, self.chains.get(&chain.underlying).and_then(|old| old.uncomputed));
+        match chain.uncomputed {
+            now if now == before => {}
+            Some(why) => tracing::warn!("{name}: {} contracts without Greeks: {}", chain.rows(), why.name()),
+            None => tracing::info!("{name}: computed again"),
+        }
     }
 
     /// Computes some names: roughly where that is asked and nothing better is there, else fully.

@@ -6,6 +6,7 @@ use crate::rows::page::{escape, push_top};
 use crate::vendors::layer_at;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
+use std::sync::Arc;
 
 /// The formats, in the order of the columns.
 const FORMATS: [&str; 4] = ["json", "csv", "ndjson", "html"];
@@ -110,10 +111,13 @@ fn push_row(page: &mut Vec<u8>, what: &str, links: &[(&str, &str)]) {
     page.extend_from_slice(b"</tr>\n");
 }
 
-/// A name that the snapshot has, and an expiry of it that is not the nearest.
+/// A name that the snapshot has, with Greeks if one has any, and an expiry of it that is not the nearest.
 fn subject(snapshot: &Snapshot) -> (String, String) {
     let named = |name: &&str| snapshot.chains().iter().find(|chain| chain.underlying.as_str() == *name);
-    let known = ["SPY", "AAPL", "SPX"].iter().find_map(named).or(snapshot.chains().first());
+    let known = ["SPY", "AAPL", "SPX"].iter().find_map(named).or_else(|| {
+        let computed = |chain: &&Arc<Chain>| chain.uncomputed.is_none();
+        snapshot.chains().iter().find(computed).or(snapshot.chains().first())
+    });
     let expiry = |chain: &Chain| chain.slices.get(chain.slices.len() / 3).map(|slice| slice.expiry.to_string());
     let symbol = known.map_or_else(|| "SPY".to_owned(), |chain| chain.underlying.to_string());
     (symbol, known.and_then(|chain| expiry(chain)).unwrap_or_else(|| "*".to_owned()))

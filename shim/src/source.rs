@@ -149,7 +149,7 @@ impl Source {
                     Ok(None) => {}
                     Err(error) => log(&error.to_string()),
                 }
-                let stale = store.books().iter().filter(|b| b.spot > 0.0 && b.slices.iter().any(|s| s.stale));
+                let stale = store.books().iter().filter(|b| b.slices.iter().any(|s| s.stale));
                 stale.map(|b| b.underlying).collect()
             }
         }
@@ -163,12 +163,15 @@ impl Source {
         }
     }
 
-    /// Every underlying that can have a chain: one that the feed has a price of.
+    /// Every underlying that can have a chain: one that a live contract is listed of. Whether it can be computed is told by
+    /// its chain.
     #[must_use]
     pub fn underlyings(&self) -> BTreeSet<Symbol> {
         match &self.kind {
             Kind::Sim { market, .. } => market.underlyings().collect(),
-            Kind::Dir { store, .. } => store.books().iter().filter(|b| b.spot > 0.0).map(|b| b.underlying).collect(),
+            Kind::Dir { store, .. } => {
+                store.books().iter().filter(|b| !b.slices.is_empty()).map(|b| b.underlying).collect()
+            }
         }
     }
 

@@ -3,8 +3,10 @@
 
 use crate::rows::frame::escape_json;
 use arc_swap::ArcSwap;
+use engine::contract::Symbol;
 use engine::kernel::american::Counts;
 use engine::snapshot::Snapshot;
+use engine::store::chain::{Chain, Uncomputed};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use std::fmt::Write;
@@ -13,6 +15,9 @@ use std::time::Duration;
 
 /// In an open market a snapshot older than this is stale: refreshes are at most 5 s apart.
 const STALE_AFTER_S: f64 = 15.0;
+
+/// So many names of one kind are listed; all are counted.
+const NAMES_LISTED: usize = 100;
 
 /// What does not change while the daemon runs, and the facts of its last pass.
 pub struct Status {
@@ -76,6 +81,12 @@ struct Reading {
     contracts: u64,
     pending: usize,
     rough: usize,
+    /// How many names are without Greeks, by [`Uncomputed`], and the first of them.
+    uncomputed: [usize; Uncomputed::ALL.len()],
+    uncomputed_names: Vec<(Symbol, Uncomputed)>,
+    /// How many names' options tell another spot than the published one, and the first of them.
+    spot_off: usize,
+    spot_off_names: Vec<Symbol>,
     rss_bytes: Option<usize>,
 }
 
@@ -148,6 +159,9 @@ impl Status {
         json.raw("underlyings", reading.underlyings);
         json.raw("pending", reading.pending);
         json.raw("rough", reading.rough);
+        json.raw("uncomputed_count", reading.uncomputed.iter().sum::<usize>());
+        json.raw("uncomputed", uncomputed_json(&reading.uncomputed_names));
+        json.raw("spot_off", spot_off_json(&reading));
         json.raw("expiries", reading.expiries);
         json.raw("contracts", reading.contracts);
         json.raw("contracts_priced", facts.contracts_priced);
@@ -162,7 +176,7 @@ impl Status {
     pub fn write_prometheus(&self, snapshot: &Snapshot, out: &mut String) {
         let reading = self.read(snapshot);
         let facts = &reading.facts;
-        let gauges: [(&str, &str, f64); 13] = [
+        let gauges: [(&str, &str, f64); 14] = [
             ("uptime_seconds", "Time since the start", (self.uptime)().as_secs_f64()),
             ("simulated", "1 if the data are made up", f64::from(u8::from(self.simulated))),
             ("market_open", "1 while the market is in session", f64::from(u8::from(facts.market_open))),
@@ -171,6 +185,11 @@ impl Status {
             ("underlyings", "Underlyings in the snapshot", reading.underlyings as f64),
             ("underlyings_pending", "Underlyings without a snapshot yet", reading.pending as f64),
             ("underlyings_rough", "Underlyings whose early exercise is known roughly only", reading.rough as f64),
+            (
+                "underlyings_spot_off",
+                "Underlyings whose options tell another spot than the published one",
+                reading.spot_off as f64,
+            ),
             ("expiries", "Expiries (by root) in the snapshot", reading.expiries as f64),
             ("contracts", "Contracts in the snapshot", reading.contracts as f64),
             ("contracts_priced", "Contracts with Greeks", facts.contracts_priced as f64),
@@ -180,6 +199,10 @@ impl Status {
         for (name, help, value) in gauges.into_iter().filter(|(_, _, value)| value.is_finite()) {
             metric(out, name, "gauge", help);
             let _ = writeln!(out, "greeksd_{name} {value}");
+        }
+        metric(out, "underlyings_uncomputed", "gauge", "Underlyings that are listed without Greeks, by reason");
+        for (reason, count) in Uncomputed::ALL.iter().zip(reading.uncomputed) {
+            let _ = writeln!(out, "greeksd_underlyings_uncomputed{{reason=\"{}\"}} {count}", reason.name());
         }
         if let Some(bytes) = reading.rss_bytes {
             metric(out, "rss_bytes", "gauge", "Resident memory");
@@ -237,6 +260,8 @@ impl Status {
 
     fn read(&self, snapshot: &Snapshot) -> Reading {
         let chains = snapshot.chains();
+        let off = |chain: &&Arc<Chain>| chain.spot_off;
+        let uncomputed = || chains.iter().filter_map(|chain| Some((chain.underlying, chain.uncomputed?)));
         Reading {
             facts: self.facts(),
             age_s: self.age_s(snapshot),
@@ -245,6 +270,10 @@ impl Status {
             contracts: chains.iter().map(|chain| u64::from(chain.rows())).sum(),
             pending: snapshot.pending().len(),
             rough: chains.iter().filter(|chain| chain.rough).count(),
+            uncomputed: Uncomputed::ALL.map(|reason| uncomputed().filter(|&(_, of)| of == reason).count()),
+            uncomputed_names: uncomputed().take(NAMES_LISTED).collect(),
+            spot_off: chains.iter().filter(off).count(),
+            spot_off_names: chains.iter().filter(off).map(|chain| chain.underlying).take(NAMES_LISTED).collect(),
             rss_bytes: memory_stats::memory_stats().map(|stats| stats.physical_mem),
         }
     }
@@ -258,6 +287,30 @@ fn pass_json(pass: &PassFacts) -> String {
     json.raw("expiries", pass.expiries);
     json.raw("contracts", pass.contracts);
     json.close()
+}
+
+/// Names without Greeks, each with its reason.
+fn uncomputed_json(names: &[(Symbol, Uncomputed)]) -> String {
+    array(names.iter().map(|(name, reason)| {
+        let mut json = Json::default();
+        json.text("underlying", name.as_str());
+        json.text("reason", reason.name());
+        json.close()
+    }))
+}
+
+/// Names whose options tell another spot than the published one.
+fn spot_off_json(reading: &Reading) -> String {
+    let mut json = Json::default();
+    json.raw("count", reading.spot_off);
+    // a symbol has nothing to escape
+    json.raw("underlyings", array(reading.spot_off_names.iter().map(|name| format!("\"{name}\""))));
+    json.close()
+}
+
+/// A JSON array of finished values.
+fn array(values: impl Iterator<Item = String>) -> String {
+    format!("[{}]", values.collect::<Vec<_>>().join(","))
 }
 
 fn quotes_json(facts: &Facts) -> String {
