@@ -101,6 +101,23 @@ fn rooms_have_names_of_the_domain() {
     }
 }
 
+/// Lists of all variants are written by hand; one that is left out would never be counted or shown.
+#[test]
+fn lists_of_all_variants_are_whole() {
+    let mut seen = 0;
+    for (file, text) in sources("engine/src") {
+        for (at, start) in text.match_indices("pub const ALL: [Self; ") {
+            let listed = text[at + start.len()..].split(']').next().unwrap();
+            let name = text[..at].rsplit("impl ").next().unwrap().split(' ').next().unwrap();
+            let body = text.split(&format!("pub enum {name} {{")).nth(1).unwrap().split("\n}").next().unwrap();
+            let variants = body.lines().filter(|line| line.trim_start().starts_with(char::is_uppercase)).count();
+            assert_eq!(listed, variants.to_string(), "engine/src/{file}: {name}");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 3, "{seen} lists");
+}
+
 #[test]
 fn nothing_unsafe_and_no_panic_by_habit() {
     for under in ["engine/src", "shim/src"] {

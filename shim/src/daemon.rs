@@ -2,7 +2,7 @@
 //! own. Never: a socket, a request.
 
 use crate::progress::Progress;
-use crate::source::{Received, Source, borrowed};
+use crate::source::{Source, borrowed};
 use crate::status::{Facts, PassFacts, Status};
 use arc_swap::ArcSwap;
 use engine::calibrate::Drop;
@@ -260,7 +260,7 @@ impl Daemon {
             contracts_priced: self.reports.values().map(|r| u64::from(r.priced)).sum(),
             pass: pass.unwrap_or_else(|| self.status.facts().pass),
             quotes_received: received.records,
-            quotes_dropped: self.dropped(&received),
+            quotes_dropped: by_reason(&received.refused, self.reports.values()),
             searches: self.searches,
             blocks_refreshed: self.blocks_refreshed,
             tables: self.tables(),
@@ -272,12 +272,43 @@ impl Daemon {
         self.reports.values().for_each(|report| sum += report.tables);
         sum
     }
+}
 
-    /// Records refused so far, and quotes that the chains of the snapshot do without, by reason.
-    fn dropped(&self, received: &Received) -> Vec<(&'static str, u64)> {
-        let refused = Reason::ALL.iter().zip(received.refused).map(|(reason, n)| (reason.name(), n));
-        let unused = |drop: Drop| self.reports.values().map(|r| u64::from(r.dropped[drop as usize])).sum();
-        let cleaned = Drop::ALL.iter().map(|&drop| (drop.name(), unused(drop)));
-        refused.chain(cleaned).filter(|&(_, n)| n > 0).collect()
+/// Records refused so far, and quotes that the chains of the snapshot do without, by reason; reasons that did not occur
+/// are left out.
+fn by_reason<'r>(
+    refused: &[u64; Reason::ALL.len()],
+    reports: impl Iterator<Item = &'r ChainReport>,
+) -> Vec<(&'static str, u64)> {
+    let mut unused = [0; Drop::ALL.len()];
+    for report in reports {
+        unused.iter_mut().zip(report.dropped).for_each(|(sum, n)| *sum += u64::from(n));
+    }
+    let refused = Reason::ALL.iter().zip(refused).map(|(reason, &n)| (reason.name(), n));
+    let cleaned = Drop::ALL.iter().zip(unused).map(|(drop, n)| (drop.name(), n));
+    refused.chain(cleaned).filter(|&(_, n)| n > 0).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_that_occurs_is_shown_by_its_name() {
+        for (i, drop) in Drop::ALL.into_iter().enumerate() {
+            assert_eq!(drop as usize, i, "{}", drop.name());
+            let mut report = ChainReport::default();
+            report.dropped[drop as usize] = 2;
+            let shown = by_reason(&[0; Reason::ALL.len()], [report, report].iter());
+            assert_eq!(shown, [(drop.name(), 4)]);
+        }
+        for reason in Reason::ALL {
+            let mut refused = [0; Reason::ALL.len()];
+            refused[reason as usize] = 3;
+            assert_eq!(by_reason(&refused, [].iter()), [(reason.name(), 3)]);
+        }
+        let names: BTreeSet<&str> =
+            Drop::ALL.iter().map(|d| d.name()).chain(Reason::ALL.iter().map(|r| r.name())).collect();
+        assert_eq!(names.len(), Drop::ALL.len() + Reason::ALL.len(), "one name, one reason");
     }
 }
