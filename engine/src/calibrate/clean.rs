@@ -32,11 +32,26 @@ pub struct Quotes {
 }
 
 impl Quotes {
-    /// Drops both sides of a row.
+    /// Drops both sides of a row: they mean nothing.
     pub fn reject(&mut self, row: usize, why: Drop) {
-        (self.bid[row], self.ask[row], self.mid[row]) = (f64::NAN, f64::NAN, f64::NAN);
+        (self.bid[row], self.ask[row]) = (f64::NAN, f64::NAN);
+        self.set_aside(row, why);
+    }
+
+    /// Takes away what a row supports; its two sides keep their volatilities, an ask alone does not.
+    pub fn set_aside(&mut self, row: usize, why: Drop) {
+        if !self.two_sided[row] {
+            (self.bid[row], self.ask[row]) = (f64::NAN, f64::NAN);
+        }
+        self.mid[row] = f64::NAN;
         self.two_sided[row] = false;
         self.fault[row] = Some(why);
+    }
+
+    /// Whether a row was set aside for what other quotes say.
+    #[must_use]
+    pub fn is_aside(&self, row: usize) -> bool {
+        matches!(self.fault[row], Some(Drop::StrikeOrder | Drop::ExpiryOrder))
     }
 
     /// Half the spread of a row, at least half a tick; NaN where a side is missing.

@@ -15,8 +15,8 @@ use super::{Drop, SliceInput};
 use crate::contract::{Right, Style};
 use crate::store::ladder::Ladder;
 
-/// How far the reference spot may be from the one that a quote was made against, as a part of it: the bounds by spot
-/// and strike are for dead quotes, not for late ones.
+/// How far the reference spot may be from the one that a quote was made against, as a part of it: asks below what
+/// exercise pays are dropped when they are dead, not when they are late.
 const SPOT_SLACK: f64 = 0.05;
 /// The same by the carry that is not known yet, per year.
 const CARRY_SLACK: f64 = 0.10;
@@ -56,7 +56,7 @@ pub fn drop_out_of_bounds(input: &SliceInput, s: f64, quotes: &mut Quotes) {
         // a European option pays at expiry only: the forward may be below the spot by dividends, borrow and rates
         let late = if input.style == Style::American { 0.0 } else { divs + (input.r.abs() * input.t).min(1.0) * k };
         let (most, least) = match right {
-            Right::Call => (s + slack, s - k - slack - late),
+            Right::Call => (s, s - k - slack - late),
             Right::Put => (k * (1.0 + 0.5 * SPOT_SLACK + CARRY_SLACK * (-input.r * input.t).max(0.0)), k - s - slack - late),
         };
         let (bid, ask) = (quotes.bid[row], quotes.ask[row]);
@@ -111,7 +111,7 @@ impl StrikeOrder {
             let (strike, sign) = if right == Right::Call { (i, 1.0) } else { (n - 1 - i, -1.0) };
             let Some(row) = ladder.row(right, strike) else { continue };
             let (bid, ask) = (quotes.bid[row], quotes.ask[row]);
-            if bid.is_nan() && ask.is_nan() {
+            if (bid.is_nan() && ask.is_nan()) || quotes.is_aside(row) {
                 continue;
             }
             let k = ladder.strikes()[strike];
@@ -124,7 +124,7 @@ impl StrikeOrder {
     }
 
     fn remove(&mut self, i: usize, rule: Drop, quotes: &mut Quotes) {
-        quotes.reject(self.row[i], rule);
+        quotes.set_aside(self.row[i], rule);
         for column in [&mut self.x, &mut self.bid, &mut self.ask, &mut self.weight] {
             column.remove(i);
         }
@@ -322,7 +322,7 @@ impl ExpiryOrder {
             self.read(k, right, expiries);
             while let Some(worst) = self.worst() {
                 let out = self.column.remove(worst);
-                expiries[out.expiry].quotes.reject(out.row, Drop::ExpiryOrder);
+                expiries[out.expiry].quotes.set_aside(out.row, Drop::ExpiryOrder);
                 touched[out.expiry] = true;
             }
         }
@@ -340,7 +340,7 @@ impl ExpiryOrder {
             }
             let mut asks = later.next_if(|other| other.0 <= k).map_or([f64::INFINITY; 2], |other| other.1);
             for right in [Right::Call, Right::Put] {
-                let Some(row) = ladder.row(right, i) else { continue };
+                let Some(row) = ladder.row(right, i).filter(|&row| !quotes.is_aside(row)) else { continue };
                 let least = &mut asks[right as usize];
                 if quotes.bid[row] > *least + TINY {
                     self.broken.push((k, right));
@@ -360,7 +360,8 @@ impl ExpiryOrder {
             let strikes = &ladder.strikes()[..ladder.len()];
             let at = strikes.partition_point(|&strike| strike < k);
             let listed = strikes.get(at).is_some_and(|&strike| strike <= k);
-            let Some(row) = listed.then(|| ladder.row(right, at)).flatten() else { continue };
+            let row = if listed { ladder.row(right, at) } else { None };
+            let Some(row) = row.filter(|&row| !quotes.is_aside(row)) else { continue };
             let (bid, ask) = (quotes.bid[row], quotes.ask[row]);
             if bid > 0.0 || ask > 0.0 {
                 self.column.push(Quoted { expiry, row, bid, ask, blame: 0 });

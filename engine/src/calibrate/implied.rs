@@ -250,18 +250,17 @@ pub(super) fn start_vols(
         vol(&|right| gather(right, &quotes.ask) * Block::splat(0.5)).store(&mut lone[block * BLOCK..]);
     }
     let known: Vec<bool> = sigma.iter().map(|v| v.is_finite()).collect();
-    spread_to_neighbours(strikes, sigma);
+    if known.contains(&true) { fill_gaps(strikes, sigma) } else { sigma.fill(UNKNOWN) }
     for ((sigma, lone), _) in sigma.iter_mut().zip(lone).zip(known).filter(|(_, known)| !known) {
         *sigma = lone.max(*sigma).min(LONE_MOST * *sigma);
     }
     true
 }
 
-/// Fills gaps with the nearest known value.
-fn spread_to_neighbours(strikes: &[f64], sigma: &mut [f64]) {
+/// Fills gaps with the nearest known value; where none is known, nothing.
+pub fn fill_gaps(strikes: &[f64], sigma: &mut [f64]) {
     let known: Vec<usize> = (0..sigma.len()).filter(|&i| sigma[i].is_finite()).collect();
     if known.is_empty() {
-        sigma.fill(UNKNOWN);
         return;
     }
     let mut next = 0;

@@ -45,6 +45,7 @@ pub(super) fn identity_only(
         slices: Vec::with_capacity(live.len()),
         strike_milli: live.iter().flat_map(|slice| &slice.strike_milli).copied().collect(),
         right: live.iter().flat_map(|slice| &slice.right).copied().collect(),
+        dropped: vec![None; live.iter().map(|slice| slice.rows()).sum()],
         columns: Columns::missing(live.iter().map(|slice| slice.rows()).sum()),
     };
     let mut start = 0;

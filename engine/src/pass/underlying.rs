@@ -6,21 +6,22 @@
 use super::uncomputed::{identity_only, why_uncomputed};
 use super::{Depth, Market};
 use crate::calendar::{Calendar, days_between, years_between};
-use crate::calibrate::carry::Carries;
+use crate::calibrate::carry::{Carries, ImpliedSpot};
 use crate::calibrate::consistent::ExpiryOrder;
 use crate::calibrate::forward::Parity;
-use crate::calibrate::implied::imply_vols;
+use crate::calibrate::implied::{fill_gaps, imply_vols};
 use crate::calibrate::spot::Reference;
 use crate::calibrate::{self, Calibrated, Draft, Drop, SliceInput, SliceState};
 use crate::contract::{Right, Symbol};
 use crate::early::{Here, Source};
 use crate::kernel::american::Counts;
 use crate::kernel::dividends::Dividend;
-use crate::kernel::lanes::{BLOCK, Lanes};
+use crate::kernel::lanes::{BLOCK, Block, Lanes};
 use crate::price::{SlicePrice, Valued, value_slice};
 use crate::store::book::{Book, BookSlice};
 use crate::store::chain::{Chain, Slice};
 use crate::store::columns::{Col, Columns};
+use crate::store::ladder::Ladder;
 use crate::store::session::SessionVols;
 use crate::surface::{Curve, Fitter, SurfaceInput};
 use jiff::{Timestamp, civil::Date};
@@ -29,6 +30,11 @@ use std::sync::Arc;
 
 /// A chain with more contracts than this is worth more than one thread.
 const ALONE: usize = 3000;
+
+/// A quote whose mid is further from the curve than this many half spreads is an outlier; half a spread is at least this
+/// part of the volatility.
+const OUTLIER_HALVES: f64 = 6.0;
+const OUTLIER_LEAST: f64 = 0.0015;
 
 /// What a chain keeps from one pass to the next.
 #[derive(Debug)]
@@ -173,7 +179,7 @@ pub(super) fn compute(
     let known = state.session_vols();
     side_by_side(desks, wide, |i, desk| desk.publish(book, step, &curves[i], known));
 
-    let (chain, report) = assemble(book, (at, depth), desks, curves);
+    let (chain, report) = assemble(book, (at, depth), desks, carries.spot);
     let slices = &book.slices;
     let kept = |desk: &mut Desk| Kept {
         root: slices[desk.place].root,
@@ -253,23 +259,29 @@ impl Desk {
     fn publish(&mut self, book: &Book, step: f64, curve: &Curve, session: (Option<&Chain>, &SessionVols)) {
         let slice = &book.slices[self.place];
         let Self { state, draft, columns, .. } = self;
-        let out = &draft.out;
         columns.reset(slice.rows());
         prev_vols(slice, session, columns.get_mut(Col::PrevVol));
         self.valued = Valued::default();
         if slice.adjusted {
             return;
         }
+        let out = &draft.out;
         columns.get_mut(Col::BidVol).copy_from_slice(&out.vol_bid);
         columns.get_mut(Col::MidVol).copy_from_slice(&out.vol_mid);
         columns.get_mut(Col::AskVol).copy_from_slice(&out.vol_ask);
         let SliceState { ladder, early, sigma, .. } = state;
         sigma.resize(ladder.strikes().len(), f64::NAN);
+        let known = curve.fwd > 0.0;
+        if !known && out.fwd > 0.0 {
+            session_shape(ladder, columns.get(Col::PrevVol), sigma);
+        }
         for block in 0..ladder.blocks() {
             let (vol, confidence) = curve.at_strikes(ladder.block(block));
-            vol.store(&mut sigma[block * BLOCK..]);
+            if known || out.fwd.is_nan() {
+                vol.store(&mut sigma[block * BLOCK..]);
+            }
             let mut numbers = [0.0; BLOCK];
-            confidence.store(&mut numbers);
+            (if known { confidence } else { Block::splat(0.0) }).store(&mut numbers);
             for right in [Right::Call, Right::Put] {
                 ladder.scatter(right, block, &numbers, columns.get_mut(Col::ConfVol));
             }
@@ -278,6 +290,7 @@ impl Desk {
             let here = Here { style: slice.style, s: out.s, terms: draft.terms(), step };
             self.valued = value_slice(SlicePrice { here, ladder, sigma, early }, columns);
             iv_errors(slice, columns);
+            find_outliers(draft, columns);
         }
     }
 }
@@ -357,6 +370,31 @@ fn prev_vols(slice: &BookSlice, (last, before): (Option<&Chain>, &SessionVols), 
     }
 }
 
+/// The volatilities of the session before, by strike, for an expiry without a usable quote in a name without one; gaps take
+/// the nearest. None known: all missing.
+fn session_shape(ladder: &Ladder, prev_vol: &[f64], sigma: &mut [f64]) {
+    let n = ladder.len();
+    for (strike, sigma) in sigma.iter_mut().enumerate() {
+        let vol = |right| ladder.row(right, strike.min(n.saturating_sub(1))).map_or(f64::NAN, |row| prev_vol[row]);
+        let (call, put) = (vol(Right::Call), vol(Right::Put));
+        *sigma = if call.is_nan() { put } else { call };
+    }
+    fill_gaps(ladder.strikes(), sigma);
+}
+
+/// Marks the quotes that the curve misses by several times their spread.
+fn find_outliers(draft: &mut Draft, columns: &Columns) {
+    let out = &mut draft.out;
+    let svc = columns.get(Col::SvcVol);
+    for (row, fault) in out.fault.iter_mut().enumerate().filter(|(row, _)| out.used[*row]) {
+        let (bid, mid, ask) = (out.vol_bid[row], out.vol_mid[row], out.vol_ask[row]);
+        let half = if bid > 0.0 { 0.5 * (ask - bid) } else { ask - mid };
+        if (svc[row] - mid).abs() > OUTLIER_HALVES * half.max(OUTLIER_LEAST * mid) {
+            *fault = Some(Drop::Outlier);
+        }
+    }
+}
+
 /// Model value over mid, where there is a mid.
 fn iv_errors(slice: &BookSlice, columns: &mut Columns) {
     for row in 0..slice.rows() {
@@ -369,39 +407,46 @@ fn iv_errors(slice: &BookSlice, columns: &mut Columns) {
 }
 
 /// Slices side by side, in the book's order.
-fn assemble(book: &Book, (at, depth): (Timestamp, Depth), desks: &[Desk], curves: &[Curve]) -> (Chain, ChainReport) {
+fn assemble(
+    book: &Book,
+    (at, depth): (Timestamp, Depth),
+    desks: &[Desk],
+    spot: ImpliedSpot,
+) -> (Chain, ChainReport) {
     let parts: Vec<&Columns> = desks.iter().map(|desk| &desk.columns).collect();
     let rows = |desk: &Desk| book.slices[desk.place].rows();
     let n_rows = desks.iter().map(rows).sum();
     let mut chain = Chain {
         underlying: book.underlying,
         spot: book.spot,
-        implied_spot: f64::NAN,
-        implied_spot_error: f64::NAN,
-        spot_off: false,
+        implied_spot: spot.s,
+        implied_spot_error: spot.error,
+        spot_off: spot.off,
         uncomputed: None,
         valued_at: at,
         rough: depth == Depth::Rough,
         slices: Vec::with_capacity(desks.len()),
         strike_milli: Vec::with_capacity(n_rows),
         right: Vec::with_capacity(n_rows),
+        dropped: Vec::with_capacity(n_rows),
         columns: Columns::joined(&parts),
     };
     let mut report = ChainReport { slices: u32::try_from(desks.len()).unwrap_or(u32::MAX), ..Default::default() };
-    for (desk, curve) in desks.iter().zip(curves) {
+    for desk in desks {
         let (start, slice) = (chain.rows(), &book.slices[desk.place]);
         chain.strike_milli.extend_from_slice(&slice.strike_milli);
         chain.right.extend_from_slice(&slice.right);
+        chain.dropped.extend_from_slice(&desk.draft.out.fault);
         chain.slices.push(slice_of(slice, desk, start..chain.rows(), at));
         report.priced += desk.valued.priced;
         let refreshed = desk.draft.refreshed + desk.valued.refreshed;
         report.refreshed += u32::try_from(refreshed).unwrap_or(u32::MAX);
         report.searched += desk.draft.out.searched;
+        report.contradictory_pairs |= desk.draft.out.refused;
         report.tables += desk.state.early.tables();
         for drop in desk.draft.out.fault.iter().flatten() {
             report.dropped[*drop as usize] += 1;
         }
-        report.dropped[Drop::Outlier as usize] += curve.outliers;
     }
     report.contracts = chain.rows();
     chain.uncomputed = why_uncomputed(&chain, &report);

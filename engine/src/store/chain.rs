@@ -2,6 +2,7 @@
 //! strike, call before put). Never: mutation after publishing.
 
 use super::columns::Columns;
+use super::dropped::Drop;
 use crate::contract::{Right, Settle, Style, Symbol};
 use core::ops::Range;
 use jiff::{Timestamp, civil::Date};
@@ -32,6 +33,8 @@ pub struct Chain {
     pub strike_milli: Vec<u32>,
     /// Call or put, by row.
     pub right: Vec<Right>,
+    /// Why a row's quote supports nothing; `None`: it does.
+    pub dropped: Vec<Option<Drop>>,
     /// The numbers, by row.
     pub columns: Columns,
 }

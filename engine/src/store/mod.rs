@@ -4,6 +4,7 @@
 pub mod book;
 pub mod chain;
 pub mod columns;
+pub mod dropped;
 pub mod ingest;
 pub mod ladder;
 pub mod rates;

@@ -2,9 +2,10 @@
 //! Never: a quote.
 
 use super::spline::{Spline, piece_jet};
-use super::{Curve, LnVariance, deviations, place_jet};
+use super::{Curve, LnVariance, deviations, place_jet, spline_place};
 use crate::kernel::elementary::exp;
 use crate::kernel::lanes::{Block, Lanes, Mask};
+use crate::kernel::normal::norm_cdf;
 
 /// Durrleman's function: the risk-neutral density is its positive multiple, so it must not be negative.
 ///
@@ -27,6 +28,8 @@ fn density_factor<L: Lanes>(k: L, w: L, [slope, bend]: [L; 2]) -> L {
 const DENSITY_MIN: f64 = 2e-3;
 /// Places looked at between one knot and the next (the bend is linear between them).
 const PLACES: usize = 4;
+/// A tail that is wrong concerns this many knots of its wing.
+const WING_KNOTS: usize = 8;
 /// A butterfly concerns the coefficients within this many knots.
 const FLY_KNOTS: f64 = 2.0;
 
@@ -60,9 +63,12 @@ pub(super) struct Lattice {
 }
 
 impl Lattice {
-    /// Lays the places inside the quotes of a curve, and as far as it is held beyond them.
+    /// Lays the places between the outermost strikes, as far as the spline reaches.
     pub(super) fn lay(&mut self, curve: &Curve) {
-        let (spline, (from, to)) = (&curve.spline, curve.shaped);
+        let (spline, place) = (&curve.spline, |k: f64| spline_place(k / curve.base.sd()));
+        let (first, last) = spline.ends();
+        let from = place(curve.listed.0).max(first).min(curve.shaped.0);
+        let to = place(curve.listed.1).min(last).max(curve.shaped.1);
         let (start, step, sd) = (spline.ends().0, spline.step(), curve.base.sd());
         let interval = |u: f64| ((u - start) / step).clamp(0.0, (spline.intervals() - 1) as f64) as usize;
         self.first = interval(from);
@@ -120,11 +126,37 @@ impl Lattice {
         !self.thin.is_empty()
     }
 
+    /// Looks at the outermost quotes, where values must still fall with the strike; adds the wing where they do not.
+    pub(super) fn look_at_tails(&mut self, curve: &Curve) -> bool {
+        let sd = curve.base.sd();
+        let (low, high) = (deviations(curve.shaped.0) * sd, deviations(curve.shaped.1) * sd);
+        let knot = |u: f64| (u - curve.spline.ends().0) / curve.spline.step();
+        let before = self.thin.len();
+        if tail_beyond(curve, low, -1.0) < 0.0 {
+            self.thin.extend((0..WING_KNOTS).map(|i| knot(curve.shaped.0) + i as f64));
+        }
+        if tail_beyond(curve, high, 1.0) < 0.0 {
+            self.thin.extend((0..WING_KNOTS).map(|i| knot(curve.shaped.1) - i as f64));
+        }
+        self.thin.len() > before
+    }
+
     /// Whether the last look found a place near coefficient `i`.
     pub(super) fn is_thin(&self, i: usize) -> bool {
         let own = i as f64 - 1.0;
         self.thin.iter().any(|p| (own - p).abs() < FLY_KNOTS)
     }
+}
+
+/// The probability beyond log-moneyness `k` that the curve says, to the right (`side` 1) or the left (−1): minus the slope
+/// of the call, or the slope of the put, in strike. Negative: values rise where they must fall.
+fn tail_beyond(curve: &Curve, k: f64, side: f64) -> f64 {
+    let v = curve.ln_variance_at(k);
+    let sd = exp(0.5 * v.value);
+    let d2 = -k / sd - 0.5 * sd;
+    // ∂σ√t/∂k = ½ σ√t · ∂ln w/∂k
+    let density = exp(-0.5 * d2 * d2) * (0.5 * core::f64::consts::FRAC_1_PI).sqrt();
+    norm_cdf(side * d2) - side * density * 0.5 * sd * v.slope
 }
 
 /// `from`, then its last number again until there are `n`.

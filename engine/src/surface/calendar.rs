@@ -12,8 +12,12 @@ use super::{Curve, deviations, spline_place};
 use crate::kernel::elementary::ln;
 use crate::kernel::lanes::{Block, Lanes, Mask};
 
-/// Rounds of putting in order and fitting again at most.
-pub(super) const ROUNDS: usize = 4;
+/// Rounds of putting in order and fitting again at most, and after those rounds of moving the curves at the places that
+/// are left, without a fit.
+pub(super) const FITS: usize = 3;
+pub(super) const NUDGES: usize = 8;
+/// A nudge at one place moves the coefficients within this many knots.
+const NEAR_KNOTS: f64 = 1.5;
 /// A fall of total variance below this part of it is none.
 const FALL_SMALL: f64 = 1e-3;
 /// Curves in order are to be this far apart in ln σ where they have been moved.
@@ -47,8 +51,11 @@ pub(super) struct Calendar {
     places: Vec<Vec<Block>>,
     /// Bounds found so far, by slice.
     pub(super) bounds: Vec<Vec<Bound>>,
+    /// Those of this round: slice, log-moneyness, and what the curve's ln σ has to move by.
+    fresh: Vec<(usize, f64, f64)>,
     /// Slices with a new bound.
     pub(super) moved: Vec<usize>,
+    by: Vec<f64>,
     falls: Vec<f64>,
     pools: Vec<Pool>,
     column: Vec<(usize, f64, f64)>,
@@ -80,6 +87,7 @@ impl Calendar {
     pub(super) fn find(&mut self, curves: &[Curve]) -> bool {
         self.falls.clear();
         self.moved.clear();
+        self.fresh.clear();
         for i in 0..curves.len() {
             if curves[i].fwd > 0.0 {
                 self.compare(i, curves);
@@ -96,6 +104,26 @@ impl Calendar {
         self.moved.sort_unstable();
         self.moved.dedup();
         !self.moved.is_empty()
+    }
+
+    /// Moves the coefficients of curve `i` at the places found, and no others.
+    pub(super) fn nudge(&mut self, i: usize, curve: &mut Curve) {
+        let sd = curve.base.sd();
+        let place = |k: f64| spline_place(k / sd);
+        let fresh = self.fresh.iter().filter(|(slice, ..)| *slice == i);
+        let reach = fresh.clone().map(|&(_, k, _)| place(k)).fold(curve.spline.ends(), |e, u| (e.0.min(u), e.1.max(u)));
+        curve.spline.extend(reach.0, reach.1);
+        let (start, step) = (curve.spline.ends().0, curve.spline.step());
+        self.by.clear();
+        self.by.resize(curve.spline.coef().len(), 0.0);
+        for &(_, k, by) in fresh {
+            let knot = (place(k) - start) / step + 1.0;
+            let (first, last) = ((knot - NEAR_KNOTS).ceil().max(0.0) as usize, (knot + NEAR_KNOTS) as usize);
+            for most in self.by.iter_mut().take(last + 1).skip(first).filter(|most| most.abs() < by.abs()) {
+                *most = by;
+            }
+        }
+        curve.spline.coef_mut().iter_mut().zip(&self.by).for_each(|(coef, by)| *coef += by);
     }
 
     /// Compares a curve at its own places with the expiries before and after it that list them.
@@ -138,6 +166,7 @@ impl Calendar {
                 let apart = (place as f64 - 0.5 * (pool.n - 1) as f64) * CLEARANCE;
                 let ln_vol = 0.5 * (pool.value - curves[i].t.ln()) + apart;
                 self.bounds[i].push(Bound { k, ln_vol, from_above: value > pool.value });
+                self.fresh.push((i, k, 0.5 * (pool.value - value) + apart));
                 self.moved.push(i);
             }
         }

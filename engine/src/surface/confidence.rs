@@ -10,7 +10,7 @@ const HALF_SUPPORT: f64 = 0.04;
 /// Precision of the quotes along the spline's coordinate, and how well the curve met them.
 #[derive(Clone, Debug, Default)]
 pub struct Support {
-    /// Sum of 1/half² of the quotes around each knot.
+    /// Sum of 1/half² of the quotes around each knot, those that the curve misses counting less.
     precision: Vec<f64>,
     /// Part of the quotes that the curve passes within, 0 to 1.
     inside: f64,
@@ -23,20 +23,25 @@ impl Support {
         self.inside = 0.0;
     }
 
-    /// Spreads the quotes, each a place and a 1/half² in ln σ, over the knots of a spline.
-    pub fn spread(&mut self, quotes: impl Iterator<Item = (f64, f64)>, spline: &Spline, inside: f64) {
-        self.inside = inside;
-        let n = spline.intervals() + 1;
+    /// Begins anew over the knots of a spline.
+    pub fn begin(&mut self, spline: &Spline) {
         self.precision.clear();
-        self.precision.resize(n, 0.0);
-        for (u, weight) in quotes {
-            let (i, part) = spline.locate(u);
-            let i = i as usize;
-            self.precision[i] += weight * (1.0 - part);
-            self.precision[i + 1] += weight * part;
-        }
+        self.precision.resize(spline.intervals() + 1, 0.0);
+    }
+
+    /// Takes in a quote: its place and 1/half² in ln σ.
+    pub fn add(&mut self, u: f64, weight: f64, spline: &Spline) {
+        let (i, part) = spline.locate(u);
+        let i = i as usize;
+        self.precision[i] += weight * (1.0 - part);
+        self.precision[i + 1] += weight * part;
+    }
+
+    /// Spreads what was taken in over the knots near it; `inside` is the part of the quotes that the curve passes within.
+    pub fn finish(&mut self, inside: f64) {
+        self.inside = inside;
         let [mut b, mut a] = [0.0; 2];
-        for i in 0..n {
+        for i in 0..self.precision.len() {
             let own = self.precision[i];
             let ahead = |d: usize| self.precision.get(i + d).copied().unwrap_or(0.0);
             let sum = own + 0.5 * (a + ahead(1)) + 0.1 * (b + ahead(2));
@@ -72,6 +77,36 @@ impl Support {
     }
 }
 
+/// Precision of a fit along its coordinate, kept while the curve is fitted again.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    start: f64,
+    step: f64,
+    precision: Vec<f64>,
+}
+
+impl Known {
+    /// Keeps what supports a curve with this spline.
+    pub fn keep(&mut self, support: &Support, spline: &Spline) {
+        (self.start, self.step) = (spline.ends().0, spline.step());
+        self.precision.clone_from(&support.precision);
+    }
+
+    /// 1/variance of ln σ at a place; 0 beyond the knots.
+    #[must_use]
+    pub fn precision_at(&self, u: f64) -> f64 {
+        let at = (u - self.start) / self.step;
+        let (i, part) = (at.floor(), at - at.floor());
+        if !(at >= 0.0) {
+            return 0.0;
+        }
+        match self.precision.get(i as usize..i as usize + 2) {
+            Some(&[low, high]) => low + part * (high - low),
+            _ => 0.0,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,7 +117,9 @@ mod tests {
         spline.reset(-1.0, 3.0, 40);
         let support = |half: f64| {
             let mut support = Support::default();
-            support.spread((0..20).map(|i| (0.1 * f64::from(i), 1.0 / (half * half))), &spline, 1.0);
+            support.begin(&spline);
+            (0..20).for_each(|i| support.add(0.1 * f64::from(i), 1.0 / (half * half), &spline));
+            support.finish(1.0);
             support
         };
         let (tight, wide) = (support(0.005), support(0.3));

@@ -2,7 +2,7 @@
 
 use super::arbitrage::Lattice;
 use super::base::{Base, Points, Prior, fit_base};
-use super::calendar::{Bound, Calendar, ROUNDS};
+use super::calendar::{Bound, Calendar, FITS, NUDGES};
 use super::quotes::{Candidates, StrikeQuotes};
 use super::spline::{LeastSquares, Stiffness};
 use super::{Curve, SurfaceInput, spline_place};
@@ -92,12 +92,18 @@ impl Fitter {
         }
         let curves = &mut self.curves[..n];
         self.calendar.begin(curves);
-        for _ in 0..ROUNDS {
+        for round in 0..FITS + NUDGES {
             if !self.calendar.find(curves) {
                 break;
             }
-            for &i in &self.calendar.moved {
-                self.problem.fit_curve(&mut curves[i], &self.quotes[i], &self.calendar.bounds[i], &mut self.lattice);
+            for at in 0..self.calendar.moved.len() {
+                let i = self.calendar.moved[at];
+                if round < FITS {
+                    self.problem.fit_curve(&mut curves[i], &self.quotes[i], &self.calendar.bounds[i], &mut self.lattice);
+                } else {
+                    self.calendar.nudge(i, &mut curves[i]);
+                    curves[i].judge(&self.quotes[i]);
+                }
             }
         }
         &self.curves[..n]
@@ -177,10 +183,36 @@ struct Problem {
 struct Judgement {
     /// Part of the two-sided quotes that the curve passes within.
     inside: f64,
-    /// Two-sided quotes far off.
-    outliers: u32,
     /// Whether a weight has moved by more than [`WEIGHT_SETTLED`].
     moved: bool,
+}
+
+impl Curve {
+    /// How well the quotes support the curve as it is now.
+    fn judge(&mut self, quotes: &StrikeQuotes) {
+        let (by_sd, level) = (Block::splat(1.0 / self.base.sd()), Block::splat(self.base.atm().ln()));
+        let (mut inside, mut firm) = (0.0, 0.0);
+        self.outliers = 0;
+        let Self { base, spline, support, outliers, .. } = self;
+        support.begin(spline);
+        for at in (0..quotes.k.len()).step_by(Block::N) {
+            let load = |column: &[f64]| Block::load(&column[at..]);
+            let x = load(&quotes.k) * by_sd;
+            let u = spline_place(x);
+            let shape = ln(base.ratio(x));
+            let miss = load(&quotes.mid) - (shape.mul_add(Block::splat(0.5), level) + spline.value(u));
+            let halves2 = miss * miss * load(&quotes.precision);
+            for lane in (0..Block::N).filter(|&lane| quotes.firm[at + lane] > 0.0) {
+                let halves2 = halves2.lane(lane);
+                firm += 1.0;
+                inside += f64::from(u8::from(halves2 <= 1.0));
+                *outliers += u32::from(halves2 > OUTLIER_HALVES * OUTLIER_HALVES);
+                // a quote that the curve misses does not support it
+                support.add(u.lane(lane), quotes.precision[at + lane] / halves2.max(1.0), spline);
+            }
+        }
+        support.finish(inside / f64::max(firm, 1.0));
+    }
 }
 
 impl Problem {
@@ -191,14 +223,10 @@ impl Problem {
         self.fit(curve, quotes, bounds);
         lattice.lay(curve);
         self.repair_butterflies(curve, lattice);
-        let Judgement { inside, outliers, .. } = self.weigh(quotes);
-        let tight = (0..quotes.len()).filter(|&i| quotes.firm[i] > 0.0).map(|i| {
-            // a quote that the curve misses does not support it
-            let miss = self.squares.fitted[i] - self.squares.y[i];
-            (self.places[i], quotes.precision[i] / (miss * miss * quotes.precision[i]).max(1.0))
-        });
-        curve.support.spread(tight, &curve.spline, inside);
-        curve.outliers = outliers;
+        curve.judge(quotes);
+        if bounds.is_empty() {
+            curve.alone.keep(&curve.support, &curve.spline);
+        }
     }
 
     /// Places of the quotes, knots, distances to the base, first weights.
@@ -252,6 +280,7 @@ impl Problem {
             for _ in 0..REWEIGHTS {
                 self.squares.solve(&mut curve.spline);
                 met = self.weigh(quotes);
+                met.moved |= self.weigh_bounds(bounds, quotes.k.len());
                 if !met.moved {
                     break;
                 }
@@ -267,6 +296,19 @@ impl Problem {
         }
     }
 
+    /// Lets go of the bounds that the curve keeps by itself; whether one was let go.
+    fn weigh_bounds(&mut self, bounds: &[Bound], first: usize) -> bool {
+        let mut moved = false;
+        for (i, bound) in (first..).zip(bounds) {
+            let over = self.squares.fitted[i] - self.squares.y[i];
+            let kept = if bound.from_above { over < 0.0 } else { over > 0.0 };
+            let w = if kept { 0.0 } else { 1.0 / (HALF_BOUND * HALF_BOUND) };
+            moved |= (w > 0.0) != (self.squares.w[i] > 0.0);
+            self.squares.w[i] = w;
+        }
+        moved
+    }
+
     /// Whether the curve keeps its bounds.
     fn keeps(&self, bounds: &[Bound], first: usize) -> bool {
         let over = |i: usize| self.squares.fitted[first + i] - self.squares.y[first + i];
@@ -276,9 +318,9 @@ impl Problem {
     /// Weighs the quotes by their distance from the curve of the last fit, an ask alone only where the curve is above.
     fn weigh(&mut self, quotes: &StrikeQuotes) -> Judgement {
         let (zero, one) = (Block::splat(0.0), Block::splat(1.0));
-        let (robust, far) = (Block::splat(ROBUST_HALVES.powi(-2)), Block::splat(OUTLIER_HALVES.powi(2)));
+        let robust = Block::splat(ROBUST_HALVES.powi(-2));
         let (settled, mut moved) = (Block::splat(WEIGHT_SETTLED), zero.gt(zero));
-        let (mut inside, mut outliers) = (zero, zero);
+        let mut inside = zero;
         let squares = &mut self.squares;
         for at in (0..quotes.k.len()).step_by(Block::N) {
             let load = |column: &[f64]| Block::load(&column[at..]);
@@ -291,18 +333,17 @@ impl Problem {
             moved = moved | (w - load(&squares.w)).abs().gt(precision * settled);
             w.store(&mut squares.w[at..]);
             inside += Block::select(halves2.le(one), firm, zero);
-            outliers += Block::select(halves2.gt(far), firm, zero);
         }
         let count = |of: Block| (0..Block::N).map(|i| of.lane(i)).sum::<f64>();
         let n_firm = quotes.n_firm();
-        Judgement { inside: count(inside) / n_firm.max(1.0), outliers: count(outliers) as u32, moved: moved.any() }
+        Judgement { inside: count(inside) / n_firm.max(1.0), moved: moved.any() }
     }
 
     /// Stiffens the spline where the density would be negative, and lets the quotes there yield where that is not enough;
     /// as a last resort shrinks it to the base.
     fn repair_butterflies(&mut self, curve: &mut Curve, lattice: &mut Lattice) {
         for round in 0..FLY_ROUNDS {
-            if !lattice.look(&curve.spline) {
+            if !lattice.look(&curve.spline) & !lattice.look_at_tails(curve) {
                 return;
             }
             for (i, bend) in self.stiffness.bend.iter_mut().enumerate() {
@@ -322,7 +363,7 @@ impl Problem {
             self.squares.solve(&mut curve.spline);
         }
         for shrink in [0.7; 12].into_iter().chain([0.0]) {
-            if !lattice.look(&curve.spline) {
+            if !lattice.look(&curve.spline) & !lattice.look_at_tails(curve) {
                 return;
             }
             curve.spline.coef_mut().iter_mut().for_each(|c| *c *= shrink);

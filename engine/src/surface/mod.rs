@@ -22,7 +22,7 @@ use crate::contract::Right;
 use crate::kernel::elementary::{exp, ln};
 use crate::kernel::lanes::{Block, Lanes};
 use base::Base;
-use confidence::Support;
+use confidence::{Known, Support};
 use spline::Spline;
 
 /// Everything that the curve of one (root, expiry) is fitted to.
@@ -56,6 +56,8 @@ pub struct Curve {
     base: Base,
     spline: Spline,
     support: Support,
+    /// The same of the fit to its own quotes alone.
+    alone: Known,
     /// Outermost two-sided quotes, on the spline's coordinate.
     quoted: (f64, f64),
     /// The same and the outermost bounds that it is held to.
@@ -89,6 +91,7 @@ impl Curve {
             base: Base::flat(f64::NAN, t),
             spline: Spline::zero(),
             support: Support::default(),
+            alone: Known::default(),
             quoted: (0.0, 0.0),
             shaped: (0.0, 0.0),
             listed: (0.0, 0.0),
@@ -161,10 +164,11 @@ impl Curve {
         }
     }
 
-    /// 1/variance of ln σ that the quotes give at log-moneyness k, and the place of k on the spline's coordinate.
+    /// 1/variance of ln σ that the quotes give at log-moneyness k, as of the fit to them alone, and the place of k on the
+    /// spline's coordinate.
     fn precision_at(&self, k: f64) -> (f64, f64) {
         let u = spline_place(k / self.base.sd());
-        (self.support.precision(self.spline.locate(u)), u)
+        (self.alone.precision_at(u), u)
     }
 }
 

@@ -74,6 +74,10 @@ impl StrikeQuotes {
         }
         self.rough_vol = rough_vol(input);
         candidates.pick(input, (BOTH_SIDES_SD * self.rough_vol * input.t.sqrt()).exp());
+        if !candidates.spread.iter().any(|&spread| spread > 0.0) {
+            // what is in the money says more than nothing
+            candidates.pick(input, f64::INFINITY);
+        }
         candidates.take_logarithms();
         let mut last: Option<(u32, Quote)> = None;
         for (i, &strike_milli) in candidates.strike_milli.iter().enumerate() {
@@ -151,7 +155,7 @@ impl Candidates {
             let (vol, spread) = if input.used[row] && mid > 0.0 && ask > 0.0 {
                 let by_mid = ask / mid;
                 (mid, if bid > 0.0 { ask / bid } else { by_mid * by_mid })
-            } else if otm && ask > 0.0 {
+            } else if otm && ask > 0.0 && bid.is_nan() {
                 (ask, 0.0)
             } else {
                 continue;

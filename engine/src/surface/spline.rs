@@ -45,6 +45,9 @@ pub struct LeastSquares {
     rhs: Vec<f64>,
 }
 
+/// A spline is extended by this many knots at a time at most.
+const KNOTS_MORE: f64 = 96.0;
+
 /// The four cubic B-splines that overlap at fraction `f` of an interval.
 #[inline(always)]
 fn weights<L: Lanes>(f: L) -> [L; 4] {
@@ -86,6 +89,22 @@ impl Spline {
         self.step = ((to - from) / n as f64).max(1e-6);
         self.coef.clear();
         self.coef.resize(n + 3, 0.0);
+    }
+
+    /// Reaches from `from` to `to` at least, as constant beyond its old ends as it was, to a knot.
+    pub fn extend(&mut self, from: f64, to: f64) {
+        let (start, end) = self.ends();
+        let more = |by: f64| (by / self.step).ceil().clamp(0.0, KNOTS_MORE) as usize;
+        let (low, high) = (more(start - from), more(to - end));
+        if low > 0 {
+            let first = self.value(start);
+            self.coef.splice(0..0, core::iter::repeat_n(first, low));
+            self.start -= low as f64 * self.step;
+        }
+        if high > 0 {
+            let last = self.value(end);
+            self.coef.extend(core::iter::repeat_n(last, high));
+        }
     }
 
     /// The coefficients: three more than intervals, at least four; coefficient `i` matters most at knot `i − 1`.
