@@ -141,6 +141,19 @@ impl Lattice {
         self.thin.len() > before
     }
 
+    /// Lets the spline diffuse where the last look found the density too thin.
+    pub(super) fn smooth(&self, spline: &mut Spline) {
+        let coef = spline.coef_mut();
+        let mut before = coef[0];
+        for i in 1..coef.len() - 1 {
+            let own = coef[i];
+            if self.is_thin(i) {
+                coef[i] += 0.25 * (before - 2.0 * own + coef[i + 1]);
+            }
+            before = own;
+        }
+    }
+
     /// Whether the last look found a place near coefficient `i`.
     pub(super) fn is_thin(&self, i: usize) -> bool {
         let own = i as f64 - 1.0;

@@ -20,6 +20,8 @@ pub(super) const NUDGES: usize = 8;
 const NEAR_KNOTS: f64 = 1.5;
 /// A fall of total variance below this part of it is none.
 const FALL_SMALL: f64 = 1e-3;
+/// Half width in ln σ to which order holds.
+const HALF_ORDER: f64 = 5e-4;
 /// Curves in order are to be this far apart in ln σ where they have been moved.
 const CLEARANCE: f64 = 5e-4;
 /// Distance of the places looked at on the spline's coordinate, and the most of them.
@@ -42,6 +44,8 @@ pub(super) struct Bound {
     pub(super) ln_vol: f64,
     /// The curve must be below; above otherwise.
     pub(super) from_above: bool,
+    /// Half width in ln σ to which it holds.
+    pub(super) half: f64,
 }
 
 /// Puts the curves of one chain in order; kept between chains for its memory.
@@ -165,7 +169,7 @@ impl Calendar {
             for (place, &(i, value, _)) in members.iter().enumerate() {
                 let apart = (place as f64 - 0.5 * (pool.n - 1) as f64) * CLEARANCE;
                 let ln_vol = 0.5 * (pool.value - curves[i].t.ln()) + apart;
-                self.bounds[i].push(Bound { k, ln_vol, from_above: value > pool.value });
+                self.bounds[i].push(Bound { k, ln_vol, from_above: value > pool.value, half: HALF_ORDER });
                 self.fresh.push((i, k, 0.5 * (pool.value - value) + apart));
                 self.moved.push(i);
             }

@@ -29,16 +29,24 @@ const INSIDE_ENOUGH: f64 = 0.95;
 const OUTLIER_HALVES: f64 = 6.0;
 /// A quote loses weight when it is about this many half spreads off.
 const ROBUST_HALVES: f64 = 3.0;
-/// Half width in ln σ to which a bound holds, and how much of it may be missed.
-const HALF_BOUND: f64 = 5e-4;
-const BOUND_MET: f64 = 1.5e-3;
+/// A bound is met within so many of its half widths.
+const BOUND_MET: f64 = 3.0;
+/// Near a bound the spline may bend this much more, within so many knots, so that it moves there and not elsewhere.
+const BOUND_SOFTER: (f64, f64) = (6.0, 3.0);
+/// Half width in ln σ to which an ask without a bid bounds the curve, and by how much the curve is above it before it is
+/// fitted again.
+const HALF_ASK: f64 = 0.01;
+const ABOVE_ASK: f64 = 0.005;
 /// Knots reach so far at most, on the spline's coordinate.
 const PLACE_MAX: f64 = 6.0;
 /// A shape borrowed from neighbours is worth this part of one's own.
 const BORROWED: f64 = 0.01;
 /// Rounds of stiffening where the density would be negative; after the first ones the quotes there lose weight too.
-const FLY_ROUNDS: usize = 12;
+const FLY_ROUNDS: usize = 7;
 const FLY_STIFF_ROUNDS: usize = 4;
+/// Passes of smoothing after that.
+const SMOOTHINGS: usize = 40;
+const SMOOTHINGS_NUDGED: usize = 10;
 /// Fewer quotes than this borrow their shape from neighbours.
 const QUOTES_FEW: usize = 6;
 
@@ -92,6 +100,13 @@ impl Fitter {
         }
         let curves = &mut self.curves[..n];
         self.calendar.begin(curves);
+        for (i, curve) in curves.iter_mut().enumerate().filter(|(_, curve)| curve.fwd > 0.0) {
+            let bounds = &mut self.calendar.bounds[i];
+            curve.above_asks(&self.quotes[i], bounds);
+            if !bounds.is_empty() {
+                self.problem.fit_curve(curve, &self.quotes[i], bounds, &mut self.lattice);
+            }
+        }
         for round in 0..FITS + NUDGES {
             if !self.calendar.find(curves) {
                 break;
@@ -101,8 +116,16 @@ impl Fitter {
                 if round < FITS {
                     self.problem.fit_curve(&mut curves[i], &self.quotes[i], &self.calendar.bounds[i], &mut self.lattice);
                 } else {
-                    self.calendar.nudge(i, &mut curves[i]);
-                    curves[i].judge(&self.quotes[i]);
+                    let curve = &mut curves[i];
+                    self.calendar.nudge(i, curve);
+                    self.lattice.lay(curve);
+                    for _ in 0..SMOOTHINGS_NUDGED {
+                        if round + 1 == FITS + NUDGES || !self.lattice.look(&curve.spline) {
+                            break;
+                        }
+                        self.lattice.smooth(&mut curve.spline);
+                    }
+                    curve.judge(&self.quotes[i]);
                 }
             }
         }
@@ -188,6 +211,16 @@ struct Judgement {
 }
 
 impl Curve {
+    /// The asks without a bid that the curve is above, as bounds.
+    fn above_asks(&self, quotes: &StrikeQuotes, bounds: &mut Vec<Bound>) {
+        for i in (0..quotes.len()).filter(|&i| quotes.firm[i] < 0.5) {
+            let (k, ln_vol) = (quotes.k[i], quotes.mid[i]);
+            if 0.5 * ln(self.variance_at(k) / self.t) > ln_vol + ABOVE_ASK {
+                bounds.push(Bound { k, ln_vol, from_above: true, half: HALF_ASK });
+            }
+        }
+    }
+
     /// How well the quotes support the curve as it is now.
     fn judge(&mut self, quotes: &StrikeQuotes) {
         let (by_sd, level) = (Block::splat(1.0 / self.base.sd()), Block::splat(self.base.atm().ln()));
@@ -255,9 +288,18 @@ impl Problem {
         }
         for (i, bound) in bounds.iter().enumerate() {
             self.squares.y[n + i] = bound.ln_vol - level - 0.5 * ln(curve.base.ratio(bound.k * by_sd));
-            self.squares.w[n + i] = 1.0 / (HALF_BOUND * HALF_BOUND);
+            self.squares.w[n + i] = 1.0 / (bound.half * bound.half);
         }
         self.set_stiffness(curve);
+        let (start, step) = (curve.spline.ends().0, curve.spline.step());
+        let knots: &[f64] = &self.places[n..];
+        if !bounds.is_empty() {
+            for (i, bend) in self.stiffness.bend.iter_mut().enumerate() {
+                if knots.iter().any(|u| ((u - start) / step - i as f64).abs() < BOUND_SOFTER.1) {
+                    *bend /= BOUND_SOFTER.0 * BOUND_SOFTER.0;
+                }
+            }
+        }
     }
 
     fn set_stiffness(&mut self, curve: &Curve) {
@@ -302,7 +344,7 @@ impl Problem {
         for (i, bound) in (first..).zip(bounds) {
             let over = self.squares.fitted[i] - self.squares.y[i];
             let kept = if bound.from_above { over < 0.0 } else { over > 0.0 };
-            let w = if kept { 0.0 } else { 1.0 / (HALF_BOUND * HALF_BOUND) };
+            let w = if kept { 0.0 } else { 1.0 / (bound.half * bound.half) };
             moved |= (w > 0.0) != (self.squares.w[i] > 0.0);
             self.squares.w[i] = w;
         }
@@ -312,7 +354,8 @@ impl Problem {
     /// Whether the curve keeps its bounds.
     fn keeps(&self, bounds: &[Bound], first: usize) -> bool {
         let over = |i: usize| self.squares.fitted[first + i] - self.squares.y[first + i];
-        bounds.iter().enumerate().all(|(i, bound)| (if bound.from_above { over(i) } else { -over(i) }) < BOUND_MET)
+        let broken = |i: usize, bound: &Bound| if bound.from_above { over(i) } else { -over(i) };
+        bounds.iter().enumerate().all(|(i, bound)| broken(i, bound) < BOUND_MET * bound.half)
     }
 
     /// Weighs the quotes by their distance from the curve of the last fit, an ask alone only where the curve is above.
@@ -340,7 +383,7 @@ impl Problem {
     }
 
     /// Stiffens the spline where the density would be negative, and lets the quotes there yield where that is not enough;
-    /// as a last resort shrinks it to the base.
+    /// as a last resort smooths it there.
     fn repair_butterflies(&mut self, curve: &mut Curve, lattice: &mut Lattice) {
         for round in 0..FLY_ROUNDS {
             if !lattice.look(&curve.spline) & !lattice.look_at_tails(curve) {
@@ -362,11 +405,11 @@ impl Problem {
             self.squares.penalise(curve.spline.coef().len(), &self.stiffness);
             self.squares.solve(&mut curve.spline);
         }
-        for shrink in [0.7; 12].into_iter().chain([0.0]) {
+        for _ in 0..SMOOTHINGS {
             if !lattice.look(&curve.spline) & !lattice.look_at_tails(curve) {
                 return;
             }
-            curve.spline.coef_mut().iter_mut().for_each(|c| *c *= shrink);
+            lattice.smooth(&mut curve.spline);
         }
     }
 }
