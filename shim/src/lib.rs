@@ -1,5 +1,7 @@
 //! `greeksd`: serves the engine's columns over HTTP. The library exists for the program, its tests and its benches.
 #![deny(unsafe_code)]
+// standard error may be closed, and `eprintln!` panics then: `log` writes there
+#![warn(clippy::print_stderr)]
 
 pub mod app;
 pub mod base64;
@@ -9,6 +11,8 @@ pub mod cursor;
 pub mod daemon;
 pub mod front;
 pub mod http;
+pub mod log;
+#[expect(clippy::print_stderr, reason = "a command that somebody waits for; nothing is served meanwhile")]
 pub mod price;
 mod progress;
 pub mod query;

@@ -1,9 +1,10 @@
 //! `greeksd serve`: puts feed, passes and server together, waits for a signal, and stops in order.
 
 use crate::app::{Service, route_names};
-use crate::config::{Config, Log};
+use crate::config::Config;
 use crate::daemon::{Clock, Daemon};
 use crate::http::{self, Limits, Metrics, Server};
+use crate::log;
 use crate::source::{FeedSpec, Source};
 use crate::state;
 use crate::status::Status;
@@ -12,7 +13,6 @@ use engine::calendar::Calendar;
 use engine::pass::Passes;
 use engine::snapshot::Snapshot;
 use jiff::Timestamp;
-use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,30 +27,16 @@ const PROGRESS: Duration = Duration::from_secs(5);
 /// Runs until a signal ends it.
 #[must_use]
 pub fn run(config: &Config) -> ExitCode {
-    start_log(config.log);
-    match serve(config) {
+    log::start(config.log);
+    let code = match serve(config) {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
-            eprintln!("greeksd: {why}");
+            log::say(&format!("greeksd: {why}"));
             ExitCode::FAILURE
         }
-    }
-}
-
-/// Logs go to standard error; standard output is for answers.
-fn start_log(form: Log) {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("GREEKSD_LOG_LEVEL")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_target(false)
-        .with_ansi(std::io::stderr().is_terminal());
-    // a second start in one process (tests) keeps the first log
-    let _ = match form {
-        Log::Text => log.try_init(),
-        Log::Json => log.json().try_init(),
     };
+    log::finish();
+    code
 }
 
 fn serve(config: &Config) -> Result<(), String> {
@@ -163,14 +149,14 @@ impl Banner {
     fn print(&self, snapshot: &Snapshot, status: &Status) {
         let contracts: u64 = snapshot.chains().iter().map(|c| u64::from(c.rows())).sum();
         let note = if self.simulated { "  (simulated: no real market data)" } else { "" };
-        eprintln!(
+        log::say(&format!(
             "greeksd {} serving {}\n  feed      {}{note}\n  market    {} names, {contracts} contracts\n  snapshot  {}",
             env!("CARGO_PKG_VERSION"),
             self.addresses,
             self.feed,
             snapshot.chains().len(),
             status.time_line(snapshot),
-        );
+        ));
     }
 }
 

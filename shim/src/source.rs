@@ -4,6 +4,7 @@ use engine::calendar::Calendar;
 use engine::contract::{RootTable, Symbol};
 use engine::error::{FeedError, Reason};
 use engine::feeds::dir::DirFeed;
+use engine::feeds::report::Report;
 use engine::pass::{Market, Passes};
 use engine::sim::{SimMarket, SimOptions};
 use engine::store::book::Book;
@@ -92,6 +93,8 @@ impl Simulated {
 /// settlement.
 const DECAYED: SignedDuration = SignedDuration::from_secs(60);
 const DECAYED_PART: i32 = 1000;
+/// Places of refused rows, and files that cannot be used, that one poll names in the log; the others are counted.
+const PLACES_TOLD: usize = 20;
 
 impl Source {
     /// Opens a feed; nothing is read yet but what tells that it is there. `fixed` is the instant of a clock that stands
@@ -135,8 +138,7 @@ impl Source {
             Kind::Dir { feed, store } => {
                 match feed.poll() {
                     Ok(Some((batch, report))) => {
-                        report.places.iter().for_each(|p| log(&format!("refused: {p}")));
-                        report.errors.iter().for_each(|e| log(&e.to_string()));
+                        tell(&report, log);
                         let ingested = store.ingest(&batch);
                         store.expire(self.fixed);
                         self.curves = store.curves().clone();
@@ -280,6 +282,20 @@ impl Source {
     #[must_use]
     pub fn received(&self) -> Received {
         self.received
+    }
+}
+
+/// What could not be used of a poll: the first places and files, and how many more there are.
+fn tell(report: &Report, log: &dyn Fn(&str)) {
+    report.places.iter().take(PLACES_TOLD).for_each(|place| log(&format!("refused: {place}")));
+    let rows = report.refused_total().saturating_sub(report.places.len().min(PLACES_TOLD) as u64);
+    if rows > 0 {
+        log(&format!("refused: {rows} more rows"));
+    }
+    report.errors.iter().take(PLACES_TOLD).for_each(|error| log(&error.to_string()));
+    let files = report.errors.len().saturating_sub(PLACES_TOLD);
+    if files > 0 {
+        log(&format!("{files} more files cannot be used"));
     }
 }
 

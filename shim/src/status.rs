@@ -1,6 +1,7 @@
 //! What the daemon says about itself: `/health` and `/metrics`. The daemon's loop replaces the facts after each pass;
 //! requests read them. Never: a clock of its own, a lock.
 
+use crate::log;
 use crate::rows::frame::escape_json;
 use arc_swap::ArcSwap;
 use engine::contract::Symbol;
@@ -209,6 +210,7 @@ impl Status {
             let _ = writeln!(out, "greeksd_rss_bytes {bytes}");
         }
         let totals = [
+            ("log_lines_dropped_total", "Log lines that standard error did not take in time", log::lines_dropped()),
             ("vol_searches_total", "Implied volatilities that needed a bracketed search", facts.searches),
             (
                 "early_blocks_refreshed_total",

@@ -176,6 +176,50 @@ fn remove(folder: &Path) {
     let _ = std::fs::remove_dir_all(folder);
 }
 
+/// Writes the chain at another spot, and waits until it is served.
+fn follow(daemon: &Daemon, folder: &Path, spot: f64, more: &str) {
+    std::fs::write(folder.join("chains/acme.csv"), format!("{HEADER}{}{more}", chain(spot))).unwrap();
+    let began = Instant::now();
+    let shown = || daemon.rows("/l1/greeks?underlying=ACME").first().map(|row| Daemon::number(row, "und_price"));
+    while shown().is_none_or(|shown| (shown - spot).abs() > 1e-9) {
+        assert!(began.elapsed() < Duration::from_secs(60), "the changed file was not read");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_reader_of_the_log_that_has_left_ends_nothing() {
+    let folder = folder("left", &chain(100.0));
+    let mut daemon = Daemon::start(&format!("dir:{}", folder.display()), &["--refresh", "0.1"]);
+    drop(daemon.child.stderr.take());
+    let bad = "2026-11-20T16:00:00-05:00,ACME,100,ACME,2026-12-18,call,banana,1,2,,\n";
+    follow(&daemon, &folder, 101.0, bad);
+    follow(&daemon, &folder, 102.0, "");
+    Command::new("kill").args(["-TERM", &daemon.child.id().to_string()]).status().unwrap();
+    assert_eq!(daemon.child.wait().unwrap().code(), Some(0));
+    remove(&folder);
+}
+
+#[test]
+fn a_reader_of_the_log_that_does_not_read_holds_up_nothing() {
+    let folder = folder("unread", &chain(100.0));
+    // 400 bytes of path a line: what twenty rounds say is more than any pipe holds
+    let long = folder.join("x".repeat(200)).join("y".repeat(200));
+    std::fs::create_dir_all(long.join("chains")).unwrap();
+    std::fs::write(long.join("chains/acme.csv"), format!("{HEADER}{}", chain(100.0))).unwrap();
+    let daemon = Daemon::start(&format!("dir:{}", long.display()), &["--refresh", "0.1"]);
+    let bad = "2026-11-20T16:00:00-05:00,ACME,100,ACME,2026-12-18,call,banana,1,2,,\n".repeat(100);
+    for round in 1..=20 {
+        follow(&daemon, &long, 100.0 + f64::from(round) / 4.0, &bad);
+    }
+    let (status, metrics) = daemon.get("/metrics");
+    assert!(status == 200 && metrics.contains("greeksd_log_lines_dropped_total"), "{metrics}");
+    Command::new("kill").args(["-TERM", &daemon.child.id().to_string()]).status().unwrap();
+    let mut daemon = daemon;
+    assert_eq!(daemon.child.wait().unwrap().code(), Some(0), "nobody waits for the log");
+    remove(&folder);
+}
+
 #[test]
 fn a_folder_with_bad_rows_is_served_and_followed() {
     let bad = "2026-11-20T16:00:00-05:00,ACME,100,ACME,2026-12-18,call,banana,1,2,,\n\
@@ -193,13 +237,7 @@ fn a_folder_with_bad_rows_is_served_and_followed() {
         assert_eq!(dropped[reason], 1, "{dropped}");
     }
 
-    std::fs::write(folder.join("chains/acme.csv"), format!("{HEADER}{}", chain(103.0))).unwrap();
-    let began = Instant::now();
-    let spot = |daemon: &Daemon| Daemon::number(&daemon.rows("/l1/greeks?underlying=ACME")[0], "und_price");
-    while (spot(&daemon) - 103.0).abs() > 1e-9 {
-        assert!(began.elapsed() < Duration::from_secs(60), "the changed file was not read");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    follow(&daemon, &folder, 103.0, "");
 
     std::fs::write(folder.join("chains/acme.csv"), b"\xff\xfe not a chain").unwrap();
     std::thread::sleep(Duration::from_millis(500));

@@ -1,0 +1,205 @@
+//! Standard error without waiting: lines go through a bounded queue to a thread that writes them. Whoever logs neither
+//! waits for a reader that is slow nor fails with one that has left; what does not fit is dropped and counted.
+//! Never: what a line says.
+
+use crate::config::Log;
+use std::io::{self, IsTerminal, Write};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::time::Duration;
+
+/// Lines that wait at most: a burst of refused rows, or a reader that looks away for a moment.
+const WAITING: usize = 1024;
+/// How long the end of the program waits for its last lines.
+const LAST_LINES: Duration = Duration::from_millis(500);
+
+/// The one queue to standard error, and what became of its lines. A program has one standard error.
+static QUEUE: OnceLock<Queue> = OnceLock::new();
+static DROPPED: AtomicU64 = AtomicU64::new(0);
+
+/// What goes to the writing thread.
+enum Message {
+    Line(Vec<u8>),
+    /// Everything before it is written: answer.
+    Written(SyncSender<()>),
+}
+
+/// A way to the writing thread.
+#[derive(Clone)]
+struct Queue {
+    to: SyncSender<Message>,
+    dropped: &'static AtomicU64,
+}
+
+/// Starts the log: standard error, since standard output is for answers.
+pub fn start(form: Log) {
+    let filter = tracing_subscriber::EnvFilter::try_from_env("GREEKSD_LOG_LEVEL")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
+    // without a thread lines are written directly
+    if let Ok(queue) = Queue::to(io::stderr(), WAITING, &DROPPED) {
+        let _ = QUEUE.set(queue);
+    }
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(|| Line)
+        // its own complaints would go to standard error by `eprintln!`, which panics where that is closed
+        .log_internal_errors(false)
+        .with_target(false)
+        .with_ansi(io::stderr().is_terminal());
+    // a second start in one process (tests) keeps the first log
+    let _ = match form {
+        Log::Text => log.try_init(),
+        Log::Json => log.json().try_init(),
+    };
+    // the standard hook would wait for the reader
+    std::panic::set_hook(Box::new(|panic| tracing::error!("{panic}")));
+}
+
+/// Says something that is no log line: a banner, last words.
+pub fn say(text: &str) {
+    let _ = Line.write(format!("{text}\n").as_bytes());
+}
+
+/// Waits until what was said so far is written, but not for long.
+pub fn finish() {
+    if let Some(queue) = QUEUE.get() {
+        queue.finish(LAST_LINES);
+    }
+}
+
+/// Lines that nobody will read: the queue was full, or standard error refused them.
+#[must_use]
+pub fn lines_dropped() -> u64 {
+    DROPPED.load(Ordering::Relaxed)
+}
+
+/// One line on its way.
+struct Line;
+
+impl Write for Line {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match QUEUE.get() {
+            Some(queue) => queue.send(bytes),
+            None => {
+                let _ = io::stderr().write_all(bytes);
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Queue {
+    /// A queue for so many lines, and its thread.
+    fn to(out: impl Write + Send + 'static, waiting: usize, dropped: &'static AtomicU64) -> io::Result<Self> {
+        let (to, lines) = sync_channel(waiting);
+        std::thread::Builder::new().name("log".to_owned()).spawn(move || write_all(&lines, out, dropped))?;
+        Ok(Self { to, dropped })
+    }
+
+    fn send(&self, bytes: &[u8]) {
+        if self.to.try_send(Message::Line(bytes.to_vec())).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Waits until the lines so far are written, at most so long.
+    fn finish(&self, patience: Duration) {
+        let (done, written) = sync_channel(1);
+        match self.to.try_send(Message::Written(done)) {
+            Ok(()) => _ = written.recv_timeout(patience),
+            // a queue that is full has no reader worth waiting for
+            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {}
+        }
+    }
+}
+
+/// Writes until the last sender has gone. A line that cannot be written is dropped; the next one may find a reader.
+fn write_all(lines: &Receiver<Message>, mut out: impl Write, dropped: &AtomicU64) {
+    for message in lines {
+        match message {
+            Message::Line(line) => {
+                if out.write_all(&line).is_err() {
+                    dropped.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            Message::Written(done) => _ = done.try_send(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex};
+
+    /// Takes what it is given; until the gate opens, the first line waits.
+    struct Reader {
+        gate: Receiver<()>,
+        read: Arc<Mutex<Vec<u8>>>,
+    }
+
+    impl Write for Reader {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let _ = self.gate.recv();
+            self.read.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    struct Left;
+
+    impl Write for Left {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn counter() -> &'static AtomicU64 {
+        Box::leak(Box::default())
+    }
+
+    #[test]
+    fn a_reader_that_does_not_read_costs_lines_and_no_time() {
+        let (open, gate) = sync_channel(0);
+        let (read, dropped) = (Arc::default(), counter());
+        let queue = Queue::to(Reader { gate, read: Arc::clone(&read) }, 4, dropped).unwrap();
+        for i in 0..100 {
+            queue.send(format!("{i}\n").as_bytes());
+        }
+        queue.finish(Duration::from_millis(1));
+        // four wait, and a fifth may be in the hands of the thread
+        assert!((95..=96).contains(&dropped.load(Ordering::Relaxed)), "{dropped:?}");
+        drop(open);
+        while read.lock().unwrap().len() < 8 {
+            std::thread::yield_now();
+        }
+        queue.send(b"later\n");
+        queue.finish(Duration::from_secs(20));
+        let read = String::from_utf8(read.lock().unwrap().clone()).unwrap();
+        assert!(read.starts_with("0\n1\n2\n3\n") && read.ends_with("later\n"), "{read}");
+    }
+
+    #[test]
+    fn a_reader_that_has_left_ends_nothing() {
+        let dropped = counter();
+        let queue = Queue::to(Left, 100, dropped).unwrap();
+        for _ in 0..10 {
+            queue.send(b"a line\n");
+        }
+        queue.finish(Duration::from_secs(20));
+        assert_eq!(dropped.load(Ordering::Relaxed), 10);
+    }
+}
