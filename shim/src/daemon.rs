@@ -102,6 +102,7 @@ impl Daemon {
     /// One turn: polls the feed and computes what is stale, then what was only looked at roughly before. `enough` ends a
     /// first computation early. Returns whether everything that the feed has is published.
     pub fn turn(&mut self, enough: &dyn Fn() -> bool) -> bool {
+        self.status.turned();
         let now = self.clock.now();
         let mut stale = self.source.poll(now, &|complaint| tracing::warn!("{complaint}"));
         let listed = self.source.underlyings();
@@ -162,6 +163,7 @@ impl Daemon {
             names.iter().for_each(|name| _ = waiting.remove(name));
             let first = names.iter().any(|name| !self.chains.contains_key(name));
             let computed = self.run(depth, &names, now);
+            self.status.turned();
             let changed = !computed.is_empty();
             let before = pass.contracts;
             for done in computed {

@@ -3,6 +3,10 @@
 // standard error may be closed, and `eprintln!` panics then: `log` writes there
 #![warn(clippy::print_stderr)]
 
+// a panic costs one connection, or one chain: that needs unwinding
+#[cfg(panic = "abort")]
+compile_error!("greeksd must be built with panic = \"unwind\"");
+
 pub mod app;
 pub mod base64;
 pub mod config;

@@ -16,20 +16,34 @@ use jiff::Timestamp;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// Threads that stream long answers.
 const BULK_THREADS: usize = 2;
 /// How often a start that takes long says how far it is.
 const PROGRESS: Duration = Duration::from_secs(5);
+/// How often the threads are looked after.
+const WATCH: Duration = Duration::from_millis(500);
+/// The exit code of a program that found a fault in itself (`EX_SOFTWARE`): whoever supervises it starts it again.
+const SOFTWARE_FAILED: u8 = 70;
+
+/// Why the program ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// A signal asked for it.
+    Asked,
+    /// A thread has ended that must live as long as the program.
+    Failed,
+}
 
 /// Runs until a signal ends it.
 #[must_use]
 pub fn run(config: &Config) -> ExitCode {
     log::start(config.log);
     let code = match serve(config) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(End::Asked) => ExitCode::SUCCESS,
+        Ok(End::Failed) => ExitCode::from(SOFTWARE_FAILED),
         Err(why) => {
             log::say(&format!("greeksd: {why}"));
             ExitCode::FAILURE
@@ -39,7 +53,7 @@ pub fn run(config: &Config) -> ExitCode {
     code
 }
 
-fn serve(config: &Config) -> Result<(), String> {
+fn serve(config: &Config) -> Result<End, String> {
     let spec = FeedSpec::parse(&config.feed)?;
     let clock = config.now.map_or(Clock::Running, Clock::Fixed);
     let source = Source::open(&spec, clock.now(), config.now).map_err(|e| format!("feed {}: {e}", config.feed))?;
@@ -78,21 +92,37 @@ fn serve(config: &Config) -> Result<(), String> {
     let keeper = config.state_dir.clone().filter(|_| !spec.is_simulated());
     let refresh = config.refresh;
     let (loop_ending, loop_market, loop_status) = (Arc::clone(&ending), Arc::clone(&market), status);
-    std::thread::Builder::new()
+    let market_thread = std::thread::Builder::new()
         .name("market".to_owned())
         .spawn(move || market_loop(daemon, refresh, &loop_ending, &loop_market, &loop_status, &banner))
         .map_err(|e| format!("no thread: {e}"))?;
 
-    // a closed channel cannot happen while `stop` lives, and would mean the same
-    let _ = stopped.recv();
+    let end = wait(&stopped, || !market_thread.is_finished() && server.is_whole());
     drop(stop);
     ending.store(true, Ordering::Release);
-    tracing::info!("stopping");
+    match end {
+        End::Asked => tracing::info!("stopping"),
+        End::Failed => {
+            tracing::error!("a thread has ended that must not: stopping, so that nobody is served old values")
+        }
+    }
     server.stop();
     if let Some(folder) = keeper {
         state::keep(&folder, &Calendar::embedded(), &market.load());
     }
-    Ok(())
+    Ok(end)
+}
+
+/// Waits for a signal, or until not all threads live any more.
+fn wait(stopped: &Receiver<()>, all_live: impl Fn() -> bool) -> End {
+    loop {
+        match stopped.recv_timeout(WATCH) {
+            Err(RecvTimeoutError::Timeout) if all_live() => {}
+            Err(RecvTimeoutError::Timeout) => return End::Failed,
+            // a closed channel cannot happen while its sender lives, and would mean the same
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => return End::Asked,
+        }
+    }
 }
 
 /// Turns until the program ends; a pass in progress is abandoned with it.
@@ -165,5 +195,21 @@ fn low_priority() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::setpriority_process(None, 19) {
         tracing::debug!("priority: {error}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_has_ended_ends_the_program_with_a_code_of_its_own() {
+        let (stop, stopped) = channel();
+        let thread = std::thread::spawn(|| std::panic::panic_any("a fault of the loop"));
+        let began = Instant::now();
+        assert_eq!(wait(&stopped, || !thread.is_finished()), End::Failed);
+        assert!(began.elapsed() < Duration::from_secs(20));
+        stop.send(()).unwrap();
+        assert_eq!(wait(&stopped, || true), End::Asked);
     }
 }

@@ -12,11 +12,14 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use std::fmt::Write;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// In an open market a snapshot older than this is stale: refreshes are at most 5 s apart.
 const STALE_AFTER_S: f64 = 15.0;
 
+/// A loop that has not come round for so long hangs: a portion of a cold market takes seconds.
+const HANGS_AFTER_S: f64 = 60.0;
 /// So many names of one kind are listed; all are counted.
 const NAMES_LISTED: usize = 100;
 
@@ -35,6 +38,8 @@ pub struct Status {
     /// The zone that times are shown in.
     pub zone: TimeZone,
     facts: ArcSwap<Facts>,
+    /// Uptime when the daemon's loop last came round, milliseconds.
+    turned_ms: AtomicU64,
 }
 
 /// What the daemon's loop knows after a pass.
@@ -102,7 +107,7 @@ impl Status {
         uptime: Box<dyn Fn() -> Duration + Send + Sync>,
         zone: TimeZone,
     ) -> Self {
-        Self { feed, simulated, threads, now, uptime, zone, facts: ArcSwap::default() }
+        Self { feed, simulated, threads, now, uptime, zone, facts: ArcSwap::default(), turned_ms: AtomicU64::new(0) }
     }
 
     /// Replaces the facts, after a pass.
@@ -116,11 +121,26 @@ impl Status {
         self.facts.load_full()
     }
 
-    /// `starting`: some underlyings have no chain yet; `held`: the market is closed and shows its last session; `stale`: it is open
-    /// and nothing new came for long; else `ok`.
+    /// The daemon's loop has come round: it looked at its feed, or finished a portion of a pass.
+    pub fn turned(&self) {
+        let ms = u64::try_from((self.uptime)().as_millis()).unwrap_or(u64::MAX);
+        self.turned_ms.store(ms, Ordering::Relaxed);
+    }
+
+    /// Seconds since the daemon's loop last came round.
+    fn loop_age_s(&self) -> f64 {
+        let turned = Duration::from_millis(self.turned_ms.load(Ordering::Relaxed));
+        (self.uptime)().saturating_sub(turned).as_secs_f64()
+    }
+
+    /// `failed`: the daemon's loop hangs; `starting`: some underlyings have no chain yet; `held`: the market is closed
+    /// and shows its last session; `stale`: it is open and nothing new came for long; else `ok`.
     #[must_use]
     pub fn word(&self, snapshot: &Snapshot) -> &'static str {
-        if snapshot.number == 0 || !snapshot.pending().is_empty() {
+        if snapshot.number > 0 && self.loop_age_s() > HANGS_AFTER_S {
+            "failed"
+        } else if snapshot.number == 0 || !snapshot.pending().is_empty() {
+            // reading a large feed for the first time may take as long as it likes
             "starting"
         } else if !self.facts.load().market_open {
             "held"
@@ -166,6 +186,7 @@ impl Status {
         json.raw("expiries", reading.expiries);
         json.raw("contracts", reading.contracts);
         json.raw("contracts_priced", facts.contracts_priced);
+        json.raw("loop_age_s", format_args!("{:.3}", self.loop_age_s()));
         json.raw("pass", pass_json(&facts.pass));
         json.raw("quotes", quotes_json(facts));
         json.optional("rss_bytes", reading.rss_bytes);
@@ -177,12 +198,13 @@ impl Status {
     pub fn write_prometheus(&self, snapshot: &Snapshot, out: &mut String) {
         let reading = self.read(snapshot);
         let facts = &reading.facts;
-        let gauges: [(&str, &str, f64); 14] = [
+        let gauges: [(&str, &str, f64); 15] = [
             ("uptime_seconds", "Time since the start", (self.uptime)().as_secs_f64()),
             ("simulated", "1 if the data are made up", f64::from(u8::from(self.simulated))),
             ("market_open", "1 while the market is in session", f64::from(u8::from(facts.market_open))),
             ("snapshot_number", "Snapshots published", snapshot.number as f64),
             ("snapshot_age_seconds", "Age of the snapshot", reading.age_s),
+            ("loop_age_seconds", "Time since the market loop last came round", self.loop_age_s()),
             ("underlyings", "Underlyings in the snapshot", reading.underlyings as f64),
             ("underlyings_pending", "Underlyings without a snapshot yet", reading.pending as f64),
             ("underlyings_rough", "Underlyings whose early exercise is known roughly only", reading.rough as f64),

@@ -6,6 +6,7 @@ mod common;
 use common::{get, get_from, market, service};
 use engine::snapshot::Snapshot;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 fn health(snapshot: Snapshot) -> Value {
     let got = get_from(&service(snapshot), "/health");
@@ -25,7 +26,7 @@ fn health_says_all_that_the_design_lists() {
             "market": "open", "snapshot_time": "2026-11-20T15:42:07.318-05:00", "snapshot_number": 7,
             "snapshot_age_s": 1.5, "underlyings": 3, "pending": 1, "rough": 1,
             "uncomputed_count": 0, "uncomputed": [], "spot_off": {"count": 0, "underlyings": []},
-            "expiries": 7, "contracts": 52, "contracts_priced": 50,
+            "expiries": 7, "contracts": 52, "contracts_priced": 50, "loop_age_s": 0.0,
             "pass": {"last_ms": 12.5, "p50_ms": 11.25, "max_ms": 40.0, "expiries": 7, "contracts": 50},
             "quotes": {"received": 1000, "dropped": {"crossed": 2, "stale": 3}}, "threads": 5,
         })
@@ -48,6 +49,22 @@ fn the_status_word_follows_market_and_age() {
     assert_eq!(health(old(0))["status"], "ok");
     assert_eq!(health(old(13))["status"], "ok");
     assert_eq!(health(old(14))["status"], "stale");
+}
+
+#[test]
+fn a_loop_that_does_not_come_round_is_told() {
+    let at = |seconds: u64| common::status_at(Duration::from_secs(seconds));
+    let said = |seconds| {
+        let health: Value = serde_json::from_str(&at(seconds).health_json(&market())).unwrap();
+        (health["status"].as_str().unwrap().to_owned(), health["loop_age_s"].as_f64().unwrap())
+    };
+    assert_eq!(said(59), ("starting".to_owned(), 59.0));
+    assert_eq!(said(61), ("failed".to_owned(), 61.0));
+    let cold = Snapshot::empty(vec![common::symbol("ACME")]);
+    assert!(at(61).health_json(&cold).contains("\"starting\""), "nothing was read yet");
+    let status = at(61);
+    status.turned();
+    assert!(status.health_json(&market()).contains("\"loop_age_s\":0.000"));
 }
 
 #[test]

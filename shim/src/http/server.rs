@@ -108,6 +108,13 @@ impl Server {
         &self.addresses
     }
 
+    /// Whether every thread of the server lives. One that has ended before the stop leaves listeners or streams that
+    /// nobody serves.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        !self.threads.iter().any(JoinHandle::is_finished)
+    }
+
     /// Stops: accepts no more, closes idle connections, lets streams finish for as long as [`Limits::drain`].
     pub fn stop(self) {
         drop(self);

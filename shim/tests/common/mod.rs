@@ -144,12 +144,18 @@ pub fn market() -> Snapshot {
     Snapshot::new(7, vec![spx, brk, acme], vec![symbol("LATE")])
 }
 
-/// The service over a snapshot, its clock standing still 1.5 s after [`NOW`].
+/// The service over a snapshot, its clock standing still 1.5 s after [`NOW`], its loop having just come round.
 pub fn service(snapshot: Snapshot) -> Service {
+    let status = status_at(Duration::from_secs(86_400));
+    status.turned();
+    Service::new(Arc::new(ArcSwap::from_pointee(snapshot)), Arc::new(status), Arc::new(Metrics::new(&route_names())))
+}
+
+/// A status with facts, so long after the start; the loop has not come round since.
+pub fn status_at(uptime: Duration) -> Status {
     let now = || NOW + jiff::SignedDuration::from_millis(1500);
     let zone = Calendar::embedded().zone().clone();
-    let uptime = || Duration::from_secs(86_400);
-    let status = Status::new("sim".to_owned(), true, 5, Box::new(now), Box::new(uptime), zone);
+    let status = Status::new("sim".to_owned(), true, 5, Box::new(now), Box::new(move || uptime), zone);
     status.publish(Facts {
         market_open: true,
         contracts_priced: 50,
@@ -160,7 +166,7 @@ pub fn service(snapshot: Snapshot) -> Service {
         blocks_refreshed: 40,
         tables: Counts { boundaries: 9, aligned: 4, anchored: 3, closed: 2, european: 6, refined: 2, accurate: 1 },
     });
-    Service::new(Arc::new(ArcSwap::from_pointee(snapshot)), Arc::new(status), Arc::new(Metrics::new(&route_names())))
+    status
 }
 
 /// Status, content type, further headers, body.
