@@ -18,6 +18,7 @@ use crate::store::session::SessionVols;
 use jiff::Timestamp;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use underlying::Room;
 
@@ -49,6 +50,8 @@ pub struct Passes {
     rooms: Mutex<Vec<Room>>,
     /// Volatilities of the session before the first pass, where they were kept.
     prior: Arc<SessionVols>,
+    /// Of the last run: chains whose computation panicked.
+    failed: Vec<Arc<Chain>>,
 }
 
 /// One computed underlying.
@@ -72,7 +75,7 @@ impl Passes {
             .start_handler(on_start)
             .build()
             .map_err(std::io::Error::other)?;
-        Ok(Self { pool, states: BTreeMap::new(), rooms: Mutex::default(), prior: Arc::default() })
+        Ok(Self { pool, states: BTreeMap::new(), rooms: Mutex::default(), prior: Arc::default(), failed: Vec::new() })
     }
 
     /// Sets what `prev_vol` shows for chains that have not seen a session end.
@@ -96,7 +99,8 @@ impl Passes {
         self.pool.current_num_threads()
     }
 
-    /// Computes `work`: each book at its instant. The result is in the order of `work`.
+    /// Computes `work`: each book at its instant. The result is in the order of `work`; a chain whose computation
+    /// panicked is left out, and what was remembered of it forgotten ([`Passes::take_failed`]).
     pub fn run(&mut self, market: Market<'_>, work: &[(&Book, Timestamp)]) -> Vec<Computed> {
         self.run_to(Depth::Full, market, work)
     }
@@ -106,25 +110,40 @@ impl Passes {
         // each chain owns its state while it is computed, so that no lock is needed
         let states: Vec<ChainState> = work.iter().map(|(book, _)| self.take_state(book.underlying)).collect();
         let rooms = &self.rooms;
-        let done: Vec<(Computed, ChainState)> = self.pool.install(|| {
+        let done: Vec<Result<(Computed, ChainState), Arc<Chain>>> = self.pool.install(|| {
             work.par_iter()
                 .zip(states)
                 .with_max_len(1)
                 .map(|(&(book, at), mut state)| {
                     let idle = || rooms.lock().unwrap_or_else(PoisonError::into_inner);
                     let mut room = idle().pop().unwrap_or_default();
-                    let (chain, report) = underlying::compute((market, depth), book, at, &mut state, &mut room);
+                    // bad input never stops the rest, nor does a fault that it finds; state and room are in pieces then
+                    let compute = || underlying::compute((market, depth), book, at, &mut state, &mut room);
+                    let Ok((chain, report)) = catch_unwind(AssertUnwindSafe(compute)) else {
+                        return Err(uncomputed::failed(book, at));
+                    };
                     idle().push(room);
-                    (Computed { chain, report }, state)
+                    Ok((Computed { chain, report }, state))
                 })
                 .collect()
         });
         let mut computed = Vec::with_capacity(done.len());
-        for ((book, _), (result, state)) in work.iter().zip(done) {
-            self.states.insert(book.underlying, state);
-            computed.push(result);
+        self.failed.clear();
+        for ((book, _), done) in work.iter().zip(done) {
+            match done {
+                Ok((result, state)) => {
+                    self.states.insert(book.underlying, state);
+                    computed.push(result);
+                }
+                Err(chain) => self.failed.push(chain),
+            }
         }
         computed
+    }
+
+    /// What the last run could not compute: identity rows, in the place of a chain that was never computed.
+    pub fn take_failed(&mut self) -> Vec<Arc<Chain>> {
+        std::mem::take(&mut self.failed)
     }
 
     fn take_state(&mut self, underlying: Symbol) -> ChainState {

@@ -71,6 +71,9 @@ pub struct Daemon {
     longest_ms: f64,
     searches: u64,
     blocks_refreshed: u64,
+    /// Names whose last computation panicked.
+    failing: BTreeSet<Symbol>,
+    failures: u64,
 }
 
 impl Daemon {
@@ -96,6 +99,8 @@ impl Daemon {
             longest_ms: 0.0,
             searches: 0,
             blocks_refreshed: 0,
+            failing: BTreeSet::new(),
+            failures: 0,
         }
     }
 
@@ -109,6 +114,7 @@ impl Daemon {
         let gone = self.chains.len();
         self.chains.retain(|name, _| listed.contains(name));
         self.reports.retain(|name, _| listed.contains(name));
+        self.failing.retain(|name| listed.contains(name));
         let began = Instant::now();
         let mut pass = PassFacts::default();
         let cold: Vec<Symbol> = stale.iter().copied().filter(|name| !self.chains.contains_key(name)).collect();
@@ -132,7 +138,9 @@ impl Daemon {
 
     /// The names that were looked at roughly only, but for those that are `stale` anyway; the source hands them out again.
     fn rough(&mut self, stale: &[Symbol]) -> Vec<Symbol> {
-        let mut names: Vec<Symbol> = self.chains.values().filter(|c| c.rough).map(|c| c.underlying).collect();
+        // a name that failed waits for another quote
+        let wanted = |chain: &&Arc<Chain>| chain.rough && !self.failing.contains(&chain.underlying);
+        let mut names: Vec<Symbol> = self.chains.values().filter(wanted).map(|c| c.underlying).collect();
         if names.is_empty() {
             return names;
         }
@@ -162,9 +170,10 @@ impl Daemon {
             let names = self.portion(&mut queue, depth);
             names.iter().for_each(|name| _ = waiting.remove(name));
             let first = names.iter().any(|name| !self.chains.contains_key(name));
-            let computed = self.run(depth, &names, now);
+            let (computed, failed) = self.run(depth, &names, now);
             self.status.turned();
-            let changed = !computed.is_empty();
+            let changed = !computed.is_empty() || !failed.is_empty();
+            failed.into_iter().for_each(|chain| self.take_failed(chain));
             let before = pass.contracts;
             for done in computed {
                 pass.expiries += u64::from(done.report.slices);
@@ -172,6 +181,7 @@ impl Daemon {
                 self.searches += u64::from(done.report.searched);
                 self.blocks_refreshed += u64::from(done.report.refreshed);
                 self.tell_change(&done.chain);
+                self.failing.remove(&done.chain.underlying);
                 self.reports.insert(done.chain.underlying, done.report);
                 self.chains.insert(done.chain.underlying, done.chain);
             }
@@ -206,8 +216,19 @@ impl Daemon {
         }
     }
 
-    /// Computes some names: roughly where that is asked and nothing better is there, else fully.
-    fn run(&mut self, depth: Depth, names: &[Symbol], now: Timestamp) -> Vec<Computed> {
+    /// A name whose computation panicked keeps the chain that is published; `instead` stands where there is none.
+    fn take_failed(&mut self, instead: Arc<Chain>) {
+        let name = instead.underlying;
+        self.failures += 1;
+        if self.failing.insert(name) {
+            tracing::error!("{name}: not computed, for a fault of the program; its last values stay");
+        }
+        self.chains.entry(name).or_insert(instead);
+    }
+
+    /// Computes some names: roughly where that is asked and nothing better is there, else fully. What was computed, and
+    /// what failed.
+    fn run(&mut self, depth: Depth, names: &[Symbol], now: Timestamp) -> (Vec<Computed>, Vec<Arc<Chain>>) {
         let market = self.source.market();
         let mut books = self.source.books(names, now, &self.passes);
         // the longest first, so that threads end together
@@ -216,8 +237,10 @@ impl Daemon {
         let is_rough = |name: Symbol| depth == Depth::Rough && chains.get(&name).is_none_or(|chain| chain.rough);
         let (rough, full): (Vec<_>, Vec<_>) = books.into_iter().partition(|(book, _)| is_rough(book.underlying));
         let mut computed = self.passes.run_to(Depth::Rough, borrowed(&market), &rough);
+        let mut failed = self.passes.take_failed();
         computed.append(&mut self.passes.run_to(Depth::Full, borrowed(&market), &full));
-        computed
+        failed.append(&mut self.passes.take_failed());
+        (computed, failed)
     }
 
     /// The next names: as many as make a portion, and a few while they have no chain yet.
@@ -266,6 +289,8 @@ impl Daemon {
             searches: self.searches,
             blocks_refreshed: self.blocks_refreshed,
             tables: self.tables(),
+            failing: self.failing.len(),
+            failures: self.failures,
         });
     }
 
@@ -294,6 +319,43 @@ fn by_reason<'r>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::FeedSpec;
+    use engine::sim::SimOptions;
+    use engine::store::chain::Uncomputed;
+
+    fn daemon() -> Daemon {
+        let at: Timestamp = "2026-11-20T15:42:00-05:00".parse().unwrap();
+        let source = Source::open(&FeedSpec::Sim(SimOptions::default()), at, Some(at)).unwrap();
+        let zone = engine::calendar::Calendar::embedded().zone().clone();
+        let status = Status::new("sim".to_owned(), true, 1, Box::new(move || at), Box::new(|| Duration::ZERO), zone);
+        let market = Arc::new(ArcSwap::from_pointee(Snapshot::empty(Vec::new())));
+        Daemon::new(source, Passes::new(1, |_| ()).unwrap(), Clock::Fixed(at), market, Arc::new(status))
+    }
+
+    #[test]
+    fn a_name_that_fails_keeps_its_last_values_and_is_counted() {
+        let mut daemon = daemon();
+        let at = daemon.clock.now();
+        let names: Vec<Symbol> = ["KO", "F"].map(|name| Symbol::parse(name).unwrap()).to_vec();
+        let (computed, failed) = daemon.run(Depth::Rough, &names, at);
+        assert_eq!((computed.len(), failed.len()), (2, 0));
+        let published = Arc::clone(&computed[0].chain);
+        daemon.chains.insert(published.underlying, Arc::clone(&published));
+        for instead in [&computed[0].chain, &computed[1].chain] {
+            daemon.take_failed(Arc::new(Chain { uncomputed: Some(Uncomputed::Failed), ..(**instead).clone() }));
+        }
+        assert!(Arc::ptr_eq(&daemon.chains[&published.underlying], &published));
+        let other = &daemon.chains[&computed[1].chain.underlying];
+        assert_eq!(other.uncomputed, Some(Uncomputed::Failed));
+        assert!(daemon.rough(&[]).is_empty(), "not again before something changes");
+        daemon.report(at, None);
+        assert_eq!((daemon.status.facts().failing, daemon.status.facts().failures), (2, 2));
+        daemon.source.recall(&names);
+        let listed = daemon.source.underlyings();
+        daemon.compute((Depth::Full, names), &listed, at, &mut PassFacts::default(), &|| false);
+        daemon.report(at, None);
+        assert_eq!((daemon.status.facts().failing, daemon.status.facts().failures), (0, 2));
+    }
 
     #[test]
     fn every_reason_that_occurs_is_shown_by_its_name() {

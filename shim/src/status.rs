@@ -61,6 +61,10 @@ pub struct Facts {
     pub blocks_refreshed: u64,
     /// The tables of early exercise held.
     pub tables: Counts,
+    /// Names whose last computation panicked: their chains are older than the pass.
+    pub failing: usize,
+    /// Computations that panicked, since the start.
+    pub failures: u64,
 }
 
 /// Times of the passes, and what the last one did.
@@ -186,6 +190,7 @@ impl Status {
         json.raw("expiries", reading.expiries);
         json.raw("contracts", reading.contracts);
         json.raw("contracts_priced", facts.contracts_priced);
+        json.raw("failing", facts.failing);
         json.raw("loop_age_s", format_args!("{:.3}", self.loop_age_s()));
         json.raw("pass", pass_json(&facts.pass));
         json.raw("quotes", quotes_json(facts));
@@ -198,12 +203,13 @@ impl Status {
     pub fn write_prometheus(&self, snapshot: &Snapshot, out: &mut String) {
         let reading = self.read(snapshot);
         let facts = &reading.facts;
-        let gauges: [(&str, &str, f64); 15] = [
+        let gauges: [(&str, &str, f64); 16] = [
             ("uptime_seconds", "Time since the start", (self.uptime)().as_secs_f64()),
             ("simulated", "1 if the data are made up", f64::from(u8::from(self.simulated))),
             ("market_open", "1 while the market is in session", f64::from(u8::from(facts.market_open))),
             ("snapshot_number", "Snapshots published", snapshot.number as f64),
             ("snapshot_age_seconds", "Age of the snapshot", reading.age_s),
+            ("underlyings_failing", "Underlyings whose last computation panicked", facts.failing as f64),
             ("loop_age_seconds", "Time since the market loop last came round", self.loop_age_s()),
             ("underlyings", "Underlyings in the snapshot", reading.underlyings as f64),
             ("underlyings_pending", "Underlyings without a snapshot yet", reading.pending as f64),
@@ -232,6 +238,7 @@ impl Status {
             let _ = writeln!(out, "greeksd_rss_bytes {bytes}");
         }
         let totals = [
+            ("chains_failed_total", "Computations of a chain that panicked", facts.failures),
             ("log_lines_dropped_total", "Log lines that standard error did not take in time", log::lines_dropped()),
             ("vol_searches_total", "Implied volatilities that needed a bracketed search", facts.searches),
             (

@@ -234,7 +234,7 @@ fn health_and_metrics_count_and_name_it() {
     assert_eq!(health["uncomputed"], json!(named));
     assert_eq!(health["spot_off"], json!({"count": 0, "underlyings": []}));
     let metrics = running.get("/metrics").body;
-    for (reason, n) in [("no_spot", 1), ("no_usable_quote", 1), ("contradictory_pairs", 0)] {
+    for (reason, n) in [("no_spot", 1), ("no_usable_quote", 1), ("contradictory_pairs", 0), ("failed", 0)] {
         let line = format!("greeksd_underlyings_uncomputed{{reason=\"{reason}\"}} {n}");
         assert!(metrics.lines().any(|l| l == line), "no {line} in\n{metrics}");
     }

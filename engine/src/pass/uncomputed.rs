@@ -24,7 +24,14 @@ pub(super) fn why_uncomputed(chain: &Chain, report: &ChainReport) -> Option<Unco
     }
 }
 
-/// The chain of a book without a spot: who each contract is, its days, the volatilities of the session before
+/// The chain of a book whose computation panicked.
+pub(super) fn failed(book: &Book, at: Timestamp) -> Arc<Chain> {
+    let (mut chain, _) = identity_only(book, at, |_, _| ());
+    Arc::make_mut(&mut chain).uncomputed = Some(Uncomputed::Failed);
+    chain
+}
+
+/// The chain of a book that is not computed: who each contract is, its days, the volatilities of the session before
 /// (`prev_vols` fills in those of a slice); every other number is missing.
 pub(super) fn identity_only(
     book: &Book,

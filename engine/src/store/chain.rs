@@ -49,11 +49,13 @@ pub enum Uncomputed {
     NoUsableQuote,
     /// Calls and puts of the same strikes contradict each other, so that no forward is known.
     ContradictoryPairs,
+    /// The computation stumbled over a fault of the program.
+    Failed,
 }
 
 impl Uncomputed {
     /// Every reason, in the order of its counts.
-    pub const ALL: [Self; 3] = [Self::NoSpot, Self::NoUsableQuote, Self::ContradictoryPairs];
+    pub const ALL: [Self; 4] = [Self::NoSpot, Self::NoUsableQuote, Self::ContradictoryPairs, Self::Failed];
 
     /// The name in `/health`.
     #[must_use]
@@ -62,6 +64,7 @@ impl Uncomputed {
             Self::NoSpot => "no_spot",
             Self::NoUsableQuote => "no_usable_quote",
             Self::ContradictoryPairs => "contradictory_pairs",
+            Self::Failed => "failed",
         }
     }
 }

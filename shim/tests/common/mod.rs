@@ -165,6 +165,8 @@ pub fn status_at(uptime: Duration) -> Status {
         searches: 17,
         blocks_refreshed: 40,
         tables: Counts { boundaries: 9, aligned: 4, anchored: 3, closed: 2, european: 6, refined: 2, accurate: 1 },
+        failing: 1,
+        failures: 6,
     });
     status
 }
