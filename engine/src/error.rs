@@ -116,6 +116,11 @@ pub enum FeedError {
         /// Its line, from 1.
         line: u64,
     },
+    /// A chain file without a row that can be used.
+    NoRows {
+        /// The file.
+        file: PathBuf,
+    },
     /// A file larger than is read, once decompressed.
     TooLarge {
         /// The file.
@@ -134,6 +139,7 @@ impl fmt::Display for FeedError {
             Self::Io { file, kind } => write!(f, "{}: {kind}", file.display()),
             Self::NoColumn { file, column } => write!(f, "{}: no column `{column}`", file.display()),
             Self::Malformed { file, line } => write!(f, "{}:{line}: not a record", file.display()),
+            Self::NoRows { file } => write!(f, "{}: no row that can be used", file.display()),
             Self::TooLarge { file } => write!(f, "{}: too large", file.display()),
             Self::NoChains { folder } => write!(f, "{}: no chain file", folder.display()),
         }

@@ -5,7 +5,7 @@ use engine::calendar::Calendar;
 use engine::contract::{RootTable, Symbol};
 use engine::error::FeedError;
 use engine::feeds::Batch;
-use engine::feeds::dir::DirFeed;
+use engine::feeds::dir::{DirFeed, SETTLED};
 use engine::feeds::report::Report;
 use engine::store::ingest::Store;
 use flate2::{Compression, write::GzEncoder};
@@ -13,6 +13,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 const HEADER: &str = "quote_time,underlying,und_price,root,expiry,right,strike,bid,ask\n";
 
@@ -34,8 +36,17 @@ fn gzip(text: &str) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+/// What has changed, once it has stood still.
 fn poll(feed: &mut DirFeed) -> (Batch, Report) {
-    feed.poll().unwrap().expect("something changed")
+    settled(feed).expect("something changed")
+}
+
+/// Two polls far enough apart, on a clock that goes on from call to call.
+fn settled(feed: &mut DirFeed) -> Option<(Batch, Report)> {
+    static TURN: AtomicU32 = AtomicU32::new(1);
+    let at = SETTLED * TURN.fetch_add(2, Ordering::Relaxed);
+    let first = feed.poll(at).unwrap();
+    first.or_else(|| feed.poll(at + SETTLED).unwrap())
 }
 
 fn symbols(names: &[&str]) -> Vec<Symbol> {
@@ -53,7 +64,7 @@ fn only_what_changed_is_read_again_and_whole_underlyings_are_handed_over() {
     let mut feed = DirFeed::open(&folder).unwrap();
     let (batch, report) = poll(&mut feed);
     assert_eq!((batch.quotes.len(), report.errors.len()), (5, 0));
-    assert!(feed.poll().unwrap().is_none());
+    assert!(settled(&mut feed).is_none());
 
     let mut store = Store::new(RootTable::embedded(), Calendar::embedded());
     store.ingest(&batch);
@@ -96,6 +107,103 @@ fn reference_files_come_whole_when_they_change() {
     fs::remove_file(dividends).unwrap();
     let (batch, _) = poll(&mut feed);
     assert_eq!(batch.dividends.map(|d| d.len()), Some(0));
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_file_that_is_being_written_is_left_alone_until_it_stands_still() {
+    let folder = folder("moving");
+    let file = folder.join("chains/a.csv");
+    let whole = format!("{HEADER}{}{}", row("10:00", "AAA", 90), row("10:00", "AAA", 95));
+    fs::write(&file, &whole).unwrap();
+    let mut feed = DirFeed::open(&folder).unwrap();
+    let at = |ms: u64| Duration::from_millis(ms);
+    assert_eq!(feed.poll(at(0)).unwrap().unwrap().0.quotes.len(), 2, "the first time everything is taken as it is");
+    // cut, then filled: in between nothing is handed over, however often somebody looks
+    for (ms, part) in [(1000, 0), (1100, 30), (1200, whole.len() - 40), (1300, whole.len() - 3)] {
+        fs::write(&file, &whole[..part]).unwrap();
+        assert!(feed.poll(at(ms)).unwrap().is_none() && feed.is_waiting(), "{part} bytes");
+        assert!(feed.poll(at(ms + 90)).unwrap().is_none(), "{part} bytes");
+    }
+    fs::write(&file, whole.replace(",1,2", ",1,3")).unwrap();
+    assert!(feed.poll(at(1400)).unwrap().is_none());
+    assert!(feed.poll(at(1649)).unwrap().is_none());
+    let (batch, report) = feed.poll(at(1650)).unwrap().unwrap();
+    assert_eq!((batch.quotes.len(), report.refused_total(), feed.is_waiting()), (2, 0, false));
+    assert!(batch.quotes.iter().all(|q| (q.ask - 3.0).abs() < 1e-12));
+    // removed, then made again
+    fs::remove_file(&file).unwrap();
+    assert!(feed.poll(at(2000)).unwrap().is_none() && feed.is_waiting());
+    fs::write(&file, &whole).unwrap();
+    assert!(feed.poll(at(2300)).unwrap().is_none());
+    assert_eq!(feed.poll(at(2600)).unwrap().unwrap().0.quotes.len(), 2);
+    // gone for good
+    fs::remove_file(&file).unwrap();
+    assert!(feed.poll(at(3000)).unwrap().is_none());
+    assert_eq!(feed.poll(at(3250)).unwrap().unwrap().0.reset, symbols(&["AAA"]));
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_file_that_is_worse_than_before_changes_nothing_and_is_told_once() {
+    let folder = folder("worse");
+    let (plain, packed) = (folder.join("chains/a.csv"), folder.join("chains/b.csv.gz"));
+    let rows = |name: &str| format!("{HEADER}{}{}", row("10:00", name, 90), row("10:00", name, 95));
+    fs::write(&plain, rows("AAA")).unwrap();
+    fs::write(&packed, gzip(&rows("BBB"))).unwrap();
+    let mut feed = DirFeed::open(&folder).unwrap();
+    assert_eq!((poll(&mut feed).0.quotes.len(), feed.unusable()), (4, 0));
+    let whole = gzip(&rows("BBB"));
+    let worse: [(&Path, &[u8], &str); 5] = [
+        (&plain, b"", "no column"),
+        (&plain, HEADER.as_bytes(), "no row"),
+        (&plain, b"\xff\xfe not a chain\n", "no column"),
+        (&packed, &whole[..whole.len() - 9], "unexpected end"),
+        (&packed, &[0x1f, 0x8b, 9, 9], ""),
+    ];
+    for (file, bytes, why) in worse {
+        fs::write(file, bytes).unwrap();
+        let (batch, report) = poll(&mut feed);
+        assert_eq!((batch.reset.len(), batch.quotes.len()), (0, 0), "{bytes:?}");
+        assert!(!report.errors.is_empty(), "{bytes:?}");
+        assert!(report.errors[0].to_string().contains(why), "{:?}", report.errors);
+        assert!(settled(&mut feed).is_none(), "told once");
+    }
+    assert_eq!(feed.unusable(), 2);
+    fs::write(&plain, rows("AAA")).unwrap();
+    let (batch, _) = poll(&mut feed);
+    assert_eq!((batch.reset, batch.quotes.len(), feed.unusable()), (symbols(&["AAA"]), 2, 1));
+    fs::remove_file(&packed).unwrap();
+    assert_eq!((poll(&mut feed).0.reset, feed.unusable()), (symbols(&["BBB"]), 0));
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn reference_files_that_are_worse_than_before_keep_their_last_records() {
+    let folder = folder("kept");
+    fs::write(folder.join("chains/a.csv"), format!("{HEADER}{}", row("10:00", "AAA", 90))).unwrap();
+    let (dividends, rates) = (folder.join("dividends.csv"), folder.join("rates.csv"));
+    fs::write(&dividends, "underlying,ex_date,amount\nAAA,2026-12-01,0.5\n").unwrap();
+    fs::write(&rates, "date,tenor_days,rate\n2026-11-20,30,0.04\n").unwrap();
+    let mut feed = DirFeed::open(&folder).unwrap();
+    poll(&mut feed);
+    fs::write(&dividends, "").unwrap();
+    fs::write(&rates, "rubbish\n").unwrap();
+    let (batch, report) = poll(&mut feed);
+    assert!(batch.dividends.is_none() && batch.rates.is_none());
+    assert_eq!((report.errors.len(), feed.unusable()), (2, 2));
+    // not a file at all: tried again and again, told once more at most
+    fs::remove_file(&rates).unwrap();
+    fs::create_dir(&rates).unwrap();
+    for _ in 0..3 {
+        assert!(settled(&mut feed).is_none());
+    }
+    fs::remove_dir(&rates).unwrap();
+    fs::write(&rates, "date,tenor_days,rate\n2026-11-20,30,0.05\n").unwrap();
+    fs::write(&dividends, "underlying,ex_date,amount\n").unwrap();
+    let (batch, _) = poll(&mut feed);
+    assert_eq!((batch.rates.map(|r| r.len()), batch.dividends.map(|d| d.len())), (Some(1), Some(0)));
+    assert_eq!(feed.unusable(), 0);
     fs::remove_dir_all(folder).unwrap();
 }
 

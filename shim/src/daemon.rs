@@ -8,6 +8,7 @@ use arc_swap::ArcSwap;
 use engine::calibrate::Drop;
 use engine::contract::Symbol;
 use engine::error::Reason;
+use engine::feeds::dir::SETTLED;
 use engine::kernel::american::Counts;
 use engine::pass::{ChainReport, Computed, Depth, Passes};
 use engine::snapshot::Snapshot;
@@ -62,6 +63,7 @@ pub struct Daemon {
     source: Source,
     passes: Passes,
     clock: Clock,
+    began: Instant,
     market: Arc<ArcSwap<Snapshot>>,
     status: Arc<Status>,
     chains: BTreeMap<Symbol, Arc<Chain>>,
@@ -90,6 +92,7 @@ impl Daemon {
             source,
             passes,
             clock,
+            began: Instant::now(),
             market,
             status,
             chains: BTreeMap::new(),
@@ -109,7 +112,7 @@ impl Daemon {
     pub fn turn(&mut self, enough: &dyn Fn() -> bool) -> bool {
         self.status.turned();
         let now = self.clock.now();
-        let mut stale = self.source.poll(now, &|complaint| tracing::warn!("{complaint}"));
+        let mut stale = self.source.poll(now, self.began.elapsed(), &|complaint| tracing::warn!("{complaint}"));
         let listed = self.source.underlyings();
         let gone = self.chains.len();
         self.chains.retain(|name, _| listed.contains(name));
@@ -134,6 +137,12 @@ impl Daemon {
             self.report(now, Some(pass));
         }
         self.chains.len() == listed.len()
+    }
+
+    /// How long the loop may rest between two turns, at most `refresh`.
+    #[must_use]
+    pub fn rest(&self, refresh: Duration) -> Duration {
+        if self.source.is_waiting() { refresh.min(SETTLED) } else { refresh }
     }
 
     /// The names that were looked at roughly only, but for those that are `stale` anyway; the source hands them out again.
@@ -196,7 +205,7 @@ impl Daemon {
             }
             if !queue.is_empty() {
                 let log = |complaint: &str| tracing::warn!("{complaint}");
-                for name in self.source.changed(now, &log).into_iter().rev() {
+                for name in self.source.changed(now, self.began.elapsed(), &log).into_iter().rev() {
                     if waiting.insert(name) {
                         queue.push_front(name);
                     }
@@ -290,6 +299,7 @@ impl Daemon {
             blocks_refreshed: self.blocks_refreshed,
             tables: self.tables(),
             failing: self.failing.len(),
+            files_unusable: self.source.files_unusable(),
             failures: self.failures,
         });
     }

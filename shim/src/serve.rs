@@ -148,7 +148,7 @@ fn market_loop(
             let snapshot = market.load();
             tracing::info!("first chains: {} done, {} to come", snapshot.chains().len(), snapshot.pending().len());
         }
-        let rest = refresh.saturating_sub(began.elapsed());
+        let rest = daemon.rest(refresh).saturating_sub(began.elapsed());
         if let Err(RecvTimeoutError::Disconnected) = tick.recv_timeout(rest) {
             return;
         }

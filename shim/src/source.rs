@@ -13,6 +13,7 @@ use engine::store::rates::Curves;
 use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// A feed as the user names it.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,8 +121,9 @@ impl Source {
         }
     }
 
-    /// Takes in what is new, and says which underlyings have something stale. Every complaint of the feed goes to `log`.
-    pub fn poll(&mut self, now: Timestamp, log: &dyn Fn(&str)) -> Vec<Symbol> {
+    /// Takes in what is new, and says which underlyings have something stale. `elapsed` is the time since some fixed
+    /// moment, by a clock that is never set. Every complaint of the feed goes to `log`.
+    pub fn poll(&mut self, now: Timestamp, elapsed: Duration, log: &dyn Fn(&str)) -> Vec<Symbol> {
         match &mut self.kind {
             Kind::Sim { options, market, books, shown } => {
                 if !market.covers(now) {
@@ -136,7 +138,7 @@ impl Source {
                 market.underlyings().collect()
             }
             Kind::Dir { feed, store } => {
-                match feed.poll() {
+                match feed.poll(elapsed) {
                     Ok(Some((batch, report))) => {
                         tell(&report, log);
                         let ingested = store.ingest(&batch);
@@ -158,10 +160,28 @@ impl Source {
     }
 
     /// What has changed since the last poll, while a pass is at work: nothing where the market moves by the clock.
-    pub fn changed(&mut self, now: Timestamp, log: &dyn Fn(&str)) -> Vec<Symbol> {
+    pub fn changed(&mut self, now: Timestamp, elapsed: Duration, log: &dyn Fn(&str)) -> Vec<Symbol> {
         match &self.kind {
             Kind::Sim { .. } => Vec::new(),
-            Kind::Dir { .. } => self.poll(now, log),
+            Kind::Dir { .. } => self.poll(now, elapsed, log),
+        }
+    }
+
+    /// Whether something has changed that is not taken in yet, because it may not be whole: a poll should come soon.
+    #[must_use]
+    pub fn is_waiting(&self) -> bool {
+        match &self.kind {
+            Kind::Sim { .. } => false,
+            Kind::Dir { feed, .. } => feed.is_waiting(),
+        }
+    }
+
+    /// How many files of the feed cannot be used as they are.
+    #[must_use]
+    pub fn files_unusable(&self) -> usize {
+        match &self.kind {
+            Kind::Sim { .. } => 0,
+            Kind::Dir { feed, .. } => feed.unusable(),
         }
     }
 

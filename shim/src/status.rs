@@ -63,6 +63,8 @@ pub struct Facts {
     pub tables: Counts,
     /// Names whose last computation panicked: their chains are older than the pass.
     pub failing: usize,
+    /// Files of the feed that cannot be used as they are: what was last read of them is served.
+    pub files_unusable: usize,
     /// Computations that panicked, since the start.
     pub failures: u64,
 }
@@ -191,6 +193,7 @@ impl Status {
         json.raw("contracts", reading.contracts);
         json.raw("contracts_priced", facts.contracts_priced);
         json.raw("failing", facts.failing);
+        json.raw("files_unusable", facts.files_unusable);
         json.raw("loop_age_s", format_args!("{:.3}", self.loop_age_s()));
         json.raw("pass", pass_json(&facts.pass));
         json.raw("quotes", quotes_json(facts));
@@ -203,13 +206,14 @@ impl Status {
     pub fn write_prometheus(&self, snapshot: &Snapshot, out: &mut String) {
         let reading = self.read(snapshot);
         let facts = &reading.facts;
-        let gauges: [(&str, &str, f64); 16] = [
+        let gauges: [(&str, &str, f64); 17] = [
             ("uptime_seconds", "Time since the start", (self.uptime)().as_secs_f64()),
             ("simulated", "1 if the data are made up", f64::from(u8::from(self.simulated))),
             ("market_open", "1 while the market is in session", f64::from(u8::from(facts.market_open))),
             ("snapshot_number", "Snapshots published", snapshot.number as f64),
             ("snapshot_age_seconds", "Age of the snapshot", reading.age_s),
             ("underlyings_failing", "Underlyings whose last computation panicked", facts.failing as f64),
+            ("feed_files_unusable", "Files of the feed that cannot be used as they are", facts.files_unusable as f64),
             ("loop_age_seconds", "Time since the market loop last came round", self.loop_age_s()),
             ("underlyings", "Underlyings in the snapshot", reading.underlyings as f64),
             ("underlyings_pending", "Underlyings without a snapshot yet", reading.pending as f64),

@@ -94,13 +94,21 @@ impl Running {
         Self { daemon, service: Service::new(Arc::clone(&market), status, metrics), market }
     }
 
-    /// One turn of the loop; whether it was complete, and what it logged.
+    /// Turns of the loop until nothing waits; whether the last was complete, and what they logged.
     fn turn(&mut self) -> (bool, String) {
         let log = Arc::new(Mutex::new(Vec::new()));
         let writer = Log(Arc::clone(&log));
         let subscriber =
             tracing_subscriber::fmt().with_ansi(false).without_time().with_writer(move || writer.clone()).finish();
-        let complete = tracing::subscriber::with_default(subscriber, || self.daemon.turn(&|| false));
+        let refresh = Duration::from_secs(3600);
+        let turns = || loop {
+            let complete = self.daemon.turn(&|| false);
+            match self.daemon.rest(refresh) {
+                rest if rest == refresh => return complete,
+                rest => std::thread::sleep(rest),
+            }
+        };
+        let complete = tracing::subscriber::with_default(subscriber, turns);
         let said = String::from_utf8(log.lock().unwrap().clone()).unwrap();
         (complete, said)
     }

@@ -2,10 +2,12 @@
 //! `overrides.csv`, all three optional.
 //!
 //! A poll reads what changed since the last one (by time of change and length) and hands over whole underlyings, so that
-//! a contract which left its file leaves the market too. Never: a clock, a computation.
+//! a contract which left its file leaves the market too. Most programs write in place, so a changed file is read when it
+//! has stood still for a moment, and one that is worse than before (unreadable, without a header or a row, damaged)
+//! changes nothing: what was last read of it stays. Never: a clock (the caller has one), a computation.
 
 use super::Batch;
-use super::chains::parse_chains;
+use super::chains::{Chains, parse_chains};
 use super::csv::decompress;
 use super::reference::{parse_days, parse_dividends, parse_rates};
 use super::report::Report;
@@ -16,11 +18,13 @@ use core::mem;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 const DIVIDENDS: &str = "dividends.csv";
 const RATES: &str = "rates.csv";
 const OVERRIDES: &str = "overrides.csv";
+/// How long a changed file must stand still: a program that writes in place seldom pauses for longer.
+pub const SETTLED: Duration = Duration::from_millis(250);
 
 /// A market folder that is read again where it changes.
 #[derive(Debug)]
@@ -32,6 +36,12 @@ pub struct DirFeed {
     chains: BTreeMap<PathBuf, Loaded>,
     /// The state that each reference file was read in; a file that is not there has none.
     reference: BTreeMap<&'static str, Option<Stamp>>,
+    /// Files that are not as they were read: how they are now (`None`: gone), and since when.
+    moving: BTreeMap<PathBuf, (Option<Stamp>, Duration)>,
+    /// Files of which something older is served, or nothing, because they cannot be used as they are.
+    unusable: BTreeSet<PathBuf>,
+    /// The folder was read once.
+    begun: bool,
 }
 
 #[derive(Debug)]
@@ -51,11 +61,21 @@ struct Loaded {
 struct Stamp {
     changed: Option<SystemTime>,
     bytes: u64,
+    /// Which file it is, and when anything of it changed: two writes of one length within one tick of the clock, or an old
+    /// file put in its place with its own time. Zero where the system has no such thing.
+    node: (u64, i64, i64),
 }
 
 impl Stamp {
     fn of(metadata: &Metadata) -> Self {
-        Self { changed: metadata.modified().ok(), bytes: metadata.len() }
+        #[cfg(unix)]
+        let node = {
+            use std::os::unix::fs::MetadataExt;
+            (metadata.ino(), metadata.ctime(), metadata.ctime_nsec())
+        };
+        #[cfg(not(unix))]
+        let node = (0, 0, 0);
+        Self { changed: metadata.modified().ok(), bytes: metadata.len(), node }
     }
 }
 
@@ -68,7 +88,9 @@ impl DirFeed {
     pub fn open(path: &Path) -> Result<Self, FeedError> {
         let found = |source, folder: &Path| {
             let folder = folder.to_path_buf();
-            Ok(Self { source, folder, chains: BTreeMap::new(), reference: BTreeMap::new() })
+            let (chains, reference) = (BTreeMap::new(), BTreeMap::new());
+            let (moving, unusable) = (BTreeMap::new(), BTreeSet::new());
+            Ok(Self { source, folder, chains, reference, moving, unusable, begun: false })
         };
         if !metadata(path)?.is_dir() {
             let folder = path.parent().unwrap_or(Path::new("."));
@@ -87,18 +109,37 @@ impl DirFeed {
         }
     }
 
-    /// Reads what changed since the last call: the first time everything. `None`: nothing did.
+    /// Reads what changed since the last call and has stood still for [`SETTLED`]: the first time everything as it is.
+    /// `None`: nothing did. `at` is the time since some fixed moment.
     ///
-    /// A file that cannot be used is an entry of the report and is tried again when it changes.
+    /// A file that cannot be used is an entry of the report. One that could not even be read is tried again at the next
+    /// call, others when they change.
     ///
     /// # Errors
     /// The folder itself cannot be listed; the next call tries again.
-    pub fn poll(&mut self) -> Result<Option<(Batch, Report)>, FeedError> {
+    pub fn poll(&mut self, at: Duration) -> Result<Option<(Batch, Report)>, FeedError> {
         let files = self.list()?;
         let (mut batch, mut report) = (Batch::default(), Report::default());
-        let reference = self.poll_reference(&mut batch, &mut report);
-        let chains = self.poll_chains(&files, &mut batch, &mut report);
-        Ok((reference || chains).then_some((batch, report)))
+        let before = mem::take(&mut self.moving);
+        let mut poll = Poll { before: &before, at, batch: &mut batch, report: &mut report };
+        self.poll_reference(&mut poll);
+        self.poll_chains(&files, &mut poll);
+        self.begun = true;
+        let Batch { reset, dividends, rates, days, .. } = &batch;
+        let any = !reset.is_empty() || dividends.is_some() || rates.is_some() || days.is_some();
+        Ok((any || report.records > 0 || !report.errors.is_empty()).then_some((batch, report)))
+    }
+
+    /// Whether some file has changed but not yet stood still: another poll should come soon.
+    #[must_use]
+    pub fn is_waiting(&self) -> bool {
+        !self.moving.is_empty()
+    }
+
+    /// How many files cannot be used as they are; what was last read of them is served.
+    #[must_use]
+    pub fn unusable(&self) -> usize {
+        self.unusable.len()
     }
 
     /// The chain files and their states, by name.
@@ -115,86 +156,164 @@ impl DirFeed {
         Ok(stamped.map(|(stamp, path)| (path, stamp)).collect())
     }
 
-    fn poll_chains(&mut self, files: &BTreeMap<PathBuf, Stamp>, batch: &mut Batch, report: &mut Report) -> bool {
-        let is_changed = |path: &Path, stamp| self.chains.get(path).is_none_or(|old| old.stamp != stamp);
-        let mut unread: BTreeSet<PathBuf> =
-            files.iter().filter(|&(path, stamp)| is_changed(path, *stamp)).map(|(path, _)| path.clone()).collect();
-        let gone: Vec<PathBuf> = self.chains.keys().filter(|path| !files.contains_key(*path)).cloned().collect();
-        let any = !unread.is_empty() || !gone.is_empty();
+    /// Whether a file that is not as it was read has been as it is now for long enough.
+    fn has_settled(&mut self, path: &Path, now: Option<Stamp>, poll: &Poll<'_>) -> bool {
+        let since = poll.before.get(path).filter(|(seen, _)| *seen == now).map_or(poll.at, |&(_, since)| since);
+        if !self.begun || poll.at.saturating_sub(since) >= SETTLED {
+            return true;
+        }
+        self.moving.insert(path.to_path_buf(), (now, since));
+        false
+    }
 
-        let mut touched = BTreeSet::new();
-        for path in unread.iter().chain(&gone) {
-            touched.extend(self.chains.remove(path).into_iter().flat_map(|old| old.underlyings));
+    fn poll_chains(&mut self, files: &BTreeMap<PathBuf, Stamp>, poll: &mut Poll<'_>) {
+        let is_changed = |path: &Path, stamp| self.chains.get(path).is_none_or(|old| old.stamp != stamp);
+        let changed =
+            files.iter().filter(|&(path, stamp)| is_changed(path, *stamp)).map(|(path, &stamp)| (path, stamp));
+        let mut changed: Vec<(&PathBuf, Stamp)> = changed.collect();
+        changed.retain(|&(path, stamp)| self.has_settled(path, Some(stamp), poll));
+        let mut gone: Vec<PathBuf> = self.chains.keys().filter(|path| !files.contains_key(*path)).cloned().collect();
+        gone.retain(|path| self.has_settled(path, None, poll));
+
+        let (mut touched, mut read) = (BTreeSet::new(), BTreeSet::new());
+        for path in gone {
+            touched.extend(self.chains.remove(&path).into_iter().flat_map(|old| old.underlyings));
+        }
+        for (path, stamp) in changed {
+            if let Some(chains) = self.read_changed(path, stamp, poll.report) {
+                touched.extend(self.chains.remove(path).into_iter().flat_map(|old| old.underlyings));
+                self.take(path, stamp, chains, &mut touched, poll.batch);
+                read.insert(path.clone());
+            }
         }
         // Whatever a changed file has to do with is read whole, from every file that has it.
-        let mut read = BTreeSet::new();
         loop {
-            for path in mem::take(&mut unread) {
-                let (chains, outcome) = read_with(&path, parse_chains);
-                report.absorb(outcome);
-                let underlyings: BTreeSet<Symbol> = chains.quotes.iter().map(|q| q.underlying).collect();
-                touched.extend(&underlyings);
-                batch.quotes.extend(chains.quotes);
-                batch.spots.extend(chains.spots);
-                self.chains.insert(path.clone(), Loaded { stamp: files[&path], underlyings });
-                read.insert(path);
-            }
             let shares = |loaded: &Loaded| !loaded.underlyings.is_disjoint(&touched);
             let more = self.chains.iter().filter(|(path, loaded)| !read.contains(*path) && shares(loaded));
-            unread.extend(more.map(|(path, _)| path.clone()));
-            if unread.is_empty() {
+            let more: Vec<(PathBuf, Stamp)> = more.map(|(path, loaded)| (path.clone(), loaded.stamp)).collect();
+            if more.is_empty() {
                 break;
             }
+            for (path, stamp) in more {
+                if let Ok((chains, outcome)) = read_with(&path, parse_chains) {
+                    poll.report.absorb(outcome);
+                    self.take(&path, stamp, chains, &mut touched, poll.batch);
+                }
+                read.insert(path);
+            }
         }
-        batch.reset = touched.into_iter().collect();
-        any
+        poll.batch.reset = touched.into_iter().collect();
+        let Self { chains, folder, unusable, .. } = self;
+        let is_reference = |path: &Path| [DIVIDENDS, RATES, OVERRIDES].iter().any(|name| folder.join(name) == path);
+        unusable.retain(|path| files.contains_key(path) || chains.contains_key(path) || is_reference(path));
     }
 
-    fn poll_reference(&mut self, batch: &mut Batch, report: &mut Report) -> bool {
-        let dividends = self.reread(DIVIDENDS, parse_dividends, report);
-        let rates = self.reread(RATES, parse_rates, report);
-        let days = self.reread(OVERRIDES, parse_days, report);
-        let any = dividends.is_some() || rates.is_some() || days.is_some();
-        (batch.dividends, batch.rates, batch.days) = (dividends, rates, days);
-        any
+    /// What a changed chain file has, unless something better was read of it before.
+    fn read_changed(&mut self, path: &Path, stamp: Stamp, report: &mut Report) -> Option<Chains> {
+        let (chains, mut outcome) = self.read(path, parse_chains, report)?;
+        if chains.quotes.is_empty() && outcome.errors.is_empty() {
+            outcome.errors.push(FeedError::NoRows { file: path.to_path_buf() });
+        }
+        let is_usable = outcome.errors.is_empty();
+        report.absorb(outcome);
+        self.mark(path, is_usable);
+        match self.chains.get_mut(path) {
+            Some(old) if !is_usable => {
+                old.stamp = stamp;
+                None
+            }
+            _ => Some(chains),
+        }
     }
 
-    /// A reference file's records if it changed; none of them if it is not there any more.
-    fn reread<T>(&mut self, name: &'static str, parse: Parse<Vec<T>>, report: &mut Report) -> Option<Vec<T>> {
+    /// Hands over what a chain file has.
+    fn take(&mut self, path: &Path, stamp: Stamp, chains: Chains, touched: &mut BTreeSet<Symbol>, batch: &mut Batch) {
+        let underlyings: BTreeSet<Symbol> = chains.quotes.iter().map(|q| q.underlying).collect();
+        touched.extend(&underlyings);
+        batch.quotes.extend(chains.quotes);
+        batch.spots.extend(chains.spots);
+        self.chains.insert(path.to_path_buf(), Loaded { stamp, underlyings });
+    }
+
+    fn poll_reference(&mut self, poll: &mut Poll<'_>) {
+        let dividends = self.reread(DIVIDENDS, parse_dividends, poll);
+        let rates = self.reread(RATES, parse_rates, poll);
+        let days = self.reread(OVERRIDES, parse_days, poll);
+        (poll.batch.dividends, poll.batch.rates, poll.batch.days) = (dividends, rates, days);
+    }
+
+    /// A reference file's records if it changed; none of them if it is not there any more. `None`: as before, also where
+    /// the file cannot be used as it is now.
+    fn reread<T>(&mut self, name: &'static str, parse: Parse<Vec<T>>, poll: &mut Poll<'_>) -> Option<Vec<T>> {
         let path = self.folder.join(name);
         let stamp = fs::metadata(&path).ok().as_ref().map(Stamp::of);
-        let last = self.reference.insert(name, stamp).flatten();
-        if last == stamp {
+        let last = self.reference.get(name).copied().flatten();
+        if stamp.is_none() && last.is_none() {
+            self.unusable.remove(&path);
+        }
+        if last == stamp || !self.has_settled(&path, stamp, poll) {
             return None;
         }
         if stamp.is_none() {
+            self.mark(&path, true);
+            self.reference.insert(name, stamp);
             return Some(Vec::new());
         }
-        let (records, outcome) = read_with(&path, parse);
-        report.absorb(outcome);
-        Some(records)
+        let (records, outcome) = self.read(&path, parse, poll.report)?;
+        self.reference.insert(name, stamp);
+        let is_usable = outcome.errors.is_empty();
+        poll.report.absorb(outcome);
+        self.mark(&path, is_usable);
+        (is_usable || last.is_none()).then_some(records)
     }
+
+    /// Reads a file; `None` where it cannot be read now, which is an entry of the report the first time.
+    fn read<T: Default>(&mut self, path: &Path, parse: Parse<T>, report: &mut Report) -> Option<(T, Report)> {
+        match read_with(path, parse) {
+            Ok(read) => Some(read),
+            Err(error) => {
+                if self.unusable.insert(path.to_path_buf()) {
+                    report.errors.push(error);
+                }
+                None
+            }
+        }
+    }
+
+    fn mark(&mut self, path: &Path, is_usable: bool) {
+        if is_usable {
+            self.unusable.remove(path);
+        } else {
+            self.unusable.insert(path.to_path_buf());
+        }
+    }
+}
+
+/// One poll: what was moving before it, its time, and what it delivers.
+struct Poll<'a> {
+    before: &'a BTreeMap<PathBuf, (Option<Stamp>, Duration)>,
+    at: Duration,
+    batch: &'a mut Batch,
+    report: &'a mut Report,
 }
 
 /// Bytes of a file, whose name is for the report only, to records.
 type Parse<T> = fn(&Path, &[u8]) -> (T, Report);
 
-/// Reads, decompresses and parses a file. What can be read of a damaged file is served, and the damage reported.
-fn read_with<T: Default>(path: &Path, parse: Parse<T>) -> (T, Report) {
-    let failed = |error| (T::default(), Report { errors: vec![error], ..Report::default() });
-    match metadata(path) {
-        Ok(found) if limits::FILE_BYTES.holds(found.len() as f64) => {}
-        Ok(_) => return failed(FeedError::TooLarge { file: path.to_path_buf() }),
-        Err(error) => return failed(error),
+/// Reads, decompresses and parses a file. What can be read of a damaged file is handed over, and the damage reported.
+///
+/// # Errors
+/// It cannot be read at all, for now.
+fn read_with<T: Default>(path: &Path, parse: Parse<T>) -> Result<(T, Report), FeedError> {
+    if !limits::FILE_BYTES.holds(metadata(path)?.len() as f64) {
+        let errors = vec![FeedError::TooLarge { file: path.to_path_buf() }];
+        return Ok((T::default(), Report { errors, ..Report::default() }));
     }
-    let raw = match fs::read(path) {
-        Ok(raw) => raw,
-        Err(e) => return failed(FeedError::Io { file: path.to_path_buf(), kind: e.kind() }),
-    };
+    let raw = fs::read(path).map_err(|e| FeedError::Io { file: path.to_path_buf(), kind: e.kind() })?;
     let (bytes, damage) = decompress(path, raw);
     let (records, mut report) = parse(path, &bytes);
     report.errors.extend(damage);
-    (records, report)
+    Ok((records, report))
 }
 
 fn metadata(path: &Path) -> Result<Metadata, FeedError> {

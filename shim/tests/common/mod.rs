@@ -166,6 +166,7 @@ pub fn status_at(uptime: Duration) -> Status {
         blocks_refreshed: 40,
         tables: Counts { boundaries: 9, aligned: 4, anchored: 3, closed: 2, european: 6, refined: 2, accurate: 1 },
         failing: 1,
+        files_unusable: 2,
         failures: 6,
     });
     status
