@@ -177,7 +177,10 @@ impl Sums {
     }
 }
 
-/// Weighted median of the pair forwards, then σ√t from the straddle nearest to it.
+/// σ√t is the median of what so many straddles about the money say.
+const STRADDLES: usize = 6;
+
+/// Weighted median of the pair forwards, then σ√t from the straddles about it.
 fn rough(pairs: &[Pair], df: f64, by_fwd: &mut Vec<(f64, f64)>) -> Option<(f64, f64)> {
     by_fwd.clear();
     by_fwd.extend(pairs.iter().map(|p| (p.k + p.gap / df, 1.0 / (p.half * p.half))).filter(|p| p.0 > 0.0));
@@ -189,11 +192,18 @@ fn rough(pairs: &[Pair], df: f64, by_fwd: &mut Vec<(f64, f64)>) -> Option<(f64, 
         sum >= half
     })?;
     let fwd = fwd.0;
-    let atm = pairs.iter().min_by(|a, b| (a.k - fwd).abs().total_cmp(&(b.k - fwd).abs()))?;
     // A straddle is worth |F − K| at least; its time value near the money is 0.8·df·F·σ√t.
-    let miss = atm.k - fwd;
-    let straddle = (atm.straddle / df).max(miss.abs());
-    let sd = (straddle * straddle - miss * miss).sqrt() / (STRADDLE_PER_SD * fwd);
+    let sd = |pair: &Pair| {
+        let miss = pair.k - fwd;
+        let straddle = (pair.straddle / df).max(miss.abs());
+        (straddle * straddle - miss * miss).sqrt() / (STRADDLE_PER_SD * fwd)
+    };
+    let middle = pairs.partition_point(|pair| pair.k < fwd);
+    let near = &pairs[middle.saturating_sub(STRADDLES / 2)..(middle + STRADDLES.div_ceil(2)).min(pairs.len())];
+    let mut sds = [f64::NAN; STRADDLES];
+    sds.iter_mut().zip(near).for_each(|(to, pair)| *to = sd(pair));
+    sds[..near.len()].sort_unstable_by(f64::total_cmp);
+    let sd = sds[near.len().checked_sub(1)? / 2];
     Some((fwd, sd.clamp(1e-3, 3.0)))
 }
 

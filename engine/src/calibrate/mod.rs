@@ -145,6 +145,9 @@ pub fn reference_spot<'a>(
     reference.spot(published, spots.map(|(input, draft)| (input, &draft.pairs[..])))
 }
 
+/// Volatility above which a straddle is not believed where quotes are weighed by their distance from the money.
+const SD_MOST: f64 = 3.0;
+
 /// Step 3, each slice alone: quotes that cannot live with spot, strike and each other are dropped; a first forward.
 pub fn look_closer(input: &SliceInput, s: f64, state: &SliceState, draft: &mut Draft) {
     let s = if input.basis == ForwardBasis::Spot { s } else { f64::NAN };
@@ -152,7 +155,7 @@ pub fn look_closer(input: &SliceInput, s: f64, state: &SliceState, draft: &mut D
     first_forward(input, s, state, draft);
     let Draft { quotes, order, parity, .. } = draft;
     let centre = if s.is_nan() { parity.fwd } else { s };
-    let money = Money { s: centre, sd: parity.sd };
+    let money = Money { s: centre, sd: parity.sd.min(SD_MOST * input.t.sqrt()) };
     if order.clean(input, &state.ladder, money, quotes) {
         first_forward(input, s, state, draft);
     }

@@ -126,19 +126,24 @@ impl Lattice {
         !self.thin.is_empty()
     }
 
-    /// Looks at the outermost quotes, where values must still fall with the strike; adds the wing where they do not.
+    /// Whether values rise where they must fall at the lowest and at the highest quote.
+    pub(super) fn tails(&self, curve: &Curve) -> [bool; 2] {
+        let place = |u: f64| deviations(u) * curve.base.sd();
+        let (low, high) = curve.shaped;
+        [tail_beyond(curve, place(low), -1.0) < 0.0, tail_beyond(curve, place(high), 1.0) < 0.0]
+    }
+
+    /// The same; adds the wings where they do to what the last look found.
     pub(super) fn look_at_tails(&mut self, curve: &Curve) -> bool {
-        let sd = curve.base.sd();
-        let (low, high) = (deviations(curve.shaped.0) * sd, deviations(curve.shaped.1) * sd);
         let knot = |u: f64| (u - curve.spline.ends().0) / curve.spline.step();
-        let before = self.thin.len();
-        if tail_beyond(curve, low, -1.0) < 0.0 {
+        let [low, high] = self.tails(curve);
+        if low {
             self.thin.extend((0..WING_KNOTS).map(|i| knot(curve.shaped.0) + i as f64));
         }
-        if tail_beyond(curve, high, 1.0) < 0.0 {
+        if high {
             self.thin.extend((0..WING_KNOTS).map(|i| knot(curve.shaped.1) - i as f64));
         }
-        self.thin.len() > before
+        low || high
     }
 
     /// Lets the spline diffuse where the last look found the density too thin.

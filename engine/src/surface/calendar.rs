@@ -15,7 +15,9 @@ use crate::kernel::lanes::{Block, Lanes, Mask};
 /// Rounds of putting in order and fitting again at most, and after those rounds of moving the curves at the places that
 /// are left, without a fit.
 pub(super) const FITS: usize = 3;
-pub(super) const NUDGES: usize = 8;
+pub(super) const NUDGES: usize = 16;
+/// Of these, the first ones are followed by smoothing where that made the density thin.
+pub(super) const SMOOTHED: usize = 6;
 /// A nudge at one place moves the coefficients within this many knots.
 const NEAR_KNOTS: f64 = 1.5;
 /// A fall of total variance below this part of it is none.

@@ -2,7 +2,7 @@
 
 use super::arbitrage::Lattice;
 use super::base::{Base, Points, Prior, fit_base};
-use super::calendar::{Bound, Calendar, FITS, NUDGES};
+use super::calendar::{Bound, Calendar, FITS, NUDGES, SMOOTHED};
 use super::quotes::{Candidates, StrikeQuotes};
 use super::spline::{LeastSquares, Stiffness};
 use super::{Curve, SurfaceInput, spline_place};
@@ -47,6 +47,9 @@ const FLY_STIFF_ROUNDS: usize = 4;
 /// Passes of smoothing after that.
 const SMOOTHINGS: usize = 40;
 const SMOOTHINGS_NUDGED: usize = 10;
+/// A wing whose values still rise shrinks to the base by this factor a pass, so many coefficients of it and one more each.
+const SHRINK: f64 = 0.8;
+const WING_FIRST: usize = 10;
 /// Fewer quotes than this borrow their shape from neighbours.
 const QUOTES_FEW: usize = 6;
 
@@ -120,7 +123,7 @@ impl Fitter {
                     self.calendar.nudge(i, curve);
                     self.lattice.lay(curve);
                     for _ in 0..SMOOTHINGS_NUDGED {
-                        if round + 1 == FITS + NUDGES || !self.lattice.look(&curve.spline) {
+                        if round >= FITS + SMOOTHED || !self.lattice.look(&curve.spline) {
                             break;
                         }
                         self.lattice.smooth(&mut curve.spline);
@@ -211,6 +214,18 @@ struct Judgement {
 }
 
 impl Curve {
+    /// Takes the outer `n` coefficients of the wings `which`, low and high, a part of the way to the base.
+    fn shrink(&mut self, which: [bool; 2], n: usize) {
+        let coef = self.spline.coef_mut();
+        let n = n.min(coef.len());
+        if which[0] {
+            coef[..n].iter_mut().for_each(|c| *c *= SHRINK);
+        }
+        if which[1] {
+            coef.iter_mut().rev().take(n).for_each(|c| *c *= SHRINK);
+        }
+    }
+
     /// The asks without a bid that the curve is above, as bounds.
     fn above_asks(&self, quotes: &StrikeQuotes, bounds: &mut Vec<Bound>) {
         for i in (0..quotes.len()).filter(|&i| quotes.firm[i] < 0.5) {
@@ -405,11 +420,16 @@ impl Problem {
             self.squares.penalise(curve.spline.coef().len(), &self.stiffness);
             self.squares.solve(&mut curve.spline);
         }
-        for _ in 0..SMOOTHINGS {
-            if !lattice.look(&curve.spline) & !lattice.look_at_tails(curve) {
+        for round in 0..SMOOTHINGS {
+            let thin = lattice.look(&curve.spline);
+            let tails = lattice.tails(curve);
+            if !thin && tails == [false, false] {
                 return;
             }
-            lattice.smooth(&mut curve.spline);
+            if thin {
+                lattice.smooth(&mut curve.spline);
+            }
+            curve.shrink(tails, WING_FIRST + round);
         }
     }
 }
