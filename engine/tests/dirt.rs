@@ -3,6 +3,7 @@
 //! the simulated market, or against the clean pass of a recorded one. The table is printed with `--nocapture`.
 #![allow(clippy::print_stdout, reason = "the table is the report")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::float_cmp, reason = "shares are compared with themselves")]
 
 #[allow(dead_code, reason = "each test takes what it needs of the reader")]
 mod real;
@@ -30,6 +31,8 @@ const SHARES: [f64; 3] = [0.01, 0.05, 0.20];
 const P99_SHARE_MOST: f64 = 0.05;
 /// What dirt may do to good quotes.
 struct Bounds {
+    /// Which names.
+    of: &'static str,
     /// A median error may move by this part of what it is without dirt ...
     moved: f64,
     /// ... or by this: volatility, and half-spreads.
@@ -40,11 +43,17 @@ struct Bounds {
     p99_times: f64,
 }
 /// Names whose quotes know the volatility better than to a point.
-const ACTIVE: Bounds = Bounds { moved: 0.20, moved_vol: 1e-4, moved_theo: 0.01, p99_vol: 0.01, p99_times: 0.0 };
+const ACTIVE: Bounds = Bounds { of: "active", moved: 0.20, moved_vol: 1e-4, moved_theo: 0.01, p99_vol: 0.01, p99_times: 0.0 };
 /// Names whose quotes do not: a clean pass misses by more than a point at one in a hundred.
-const THIN: Bounds = Bounds { moved_theo: 0.02, p99_times: 1.5, ..ACTIVE };
+const THIN: Bounds = Bounds { of: "thin", moved_theo: 0.02, p99_times: 1.5, ..ACTIVE };
 /// Held against their own clean pass, so that quotes that are only missing move the curve within the spreads.
-const AGAINST_CLEAN: Bounds = Bounds { moved: 0.0, moved_vol: 5e-4, moved_theo: 0.05, p99_vol: 0.01, p99_times: 0.0 };
+const AGAINST_CLEAN: Bounds = Bounds { of: "recorded", moved: 0.0, moved_vol: 5e-4, moved_theo: 0.05, p99_vol: 0.01, p99_times: 0.0 };
+/// Bounds that do not hold yet, each with what is allowed meanwhile: names, way, share, measure. Of thin names a fifth of
+/// the quotes bad leaves many strikes without a good one; stale wings that are in order with what is left of an expiry
+/// can be told by later expiries only.
+#[rustfmt::skip]
+const OPEN: [(&str, &str, f64, &str, f64); 0] = [
+];
 /// No market has a volatility above this.
 const VOL_MOST: f64 = 10.0;
 /// Nor a value above this many times the stock (call) or the strike (put).
@@ -309,18 +318,21 @@ impl Row {
             }
         };
         let medians = |of: fn(&Errors) -> &Vec<f64>| [&self.clean, &self.dirty].map(|e| quantile(of(e), 0.5));
-        for (what, [clean, dirty], slack) in
-            [("vol", medians(|e| &e.vol), bounds.moved_vol), ("theo", medians(|e| &e.theo), bounds.moved_theo)]
-        {
-            let held = dirty - clean <= slack.max(bounds.moved * clean);
-            hold(held, format!("the median {what} error goes from {clean:.6} to {dirty:.6}"));
+        let mut within = |what: &str, [clean, dirty]: [f64; 2], most: f64| {
+            let open = OPEN.iter().find(|o| (o.0, o.1, o.3) == (bounds.of, &self.ways, what) && o.2 == self.share);
+            let most = open.map_or(most, |open| most.max(open.4));
+            hold(dirty <= most, format!("{what} error goes from {clean:.6} to {dirty:.6}, {most:.6} is allowed"));
+        };
+        for (what, [clean, dirty], slack) in [
+            ("median vol", medians(|e| &e.vol), bounds.moved_vol),
+            ("median theo", medians(|e| &e.theo), bounds.moved_theo),
+        ] {
+            within(what, [clean, dirty], clean + slack.max(bounds.moved * clean));
         }
         let [clean, dirty] = [&self.clean, &self.dirty].map(|e| quantile(&e.vol, 0.99));
-        let held = dirty < bounds.p99_vol.max(bounds.p99_times * clean);
-        hold(
-            held || self.share > P99_SHARE_MOST,
-            format!("one vol in a hundred is off by {dirty:.4}, clean {clean:.4}"),
-        );
+        if self.share <= P99_SHARE_MOST {
+            within("p99 vol", [clean, dirty], bounds.p99_vol.max(bounds.p99_times * clean));
+        }
         let absurd = &self.dirty.absurd;
         hold(absurd.is_empty(), format!("{} absurd, as {:?}", absurd.len(), absurd.first()));
         out

@@ -5,7 +5,7 @@
 
 mod real;
 
-use engine::calibrate::{Calibrated, SliceInput, SliceState, chain};
+use engine::calibrate::{Calibrated, Drop, SliceInput, SliceState, chain};
 use engine::contract::Right;
 use engine::kernel::american::{Band, Pricer, Scheme};
 use engine::kernel::dividends::Terms;
@@ -194,7 +194,7 @@ fn print_slices(done: &Done) {
             spread(&table.vol),
             curve.outliers,
             curve.confidence(c.fwd),
-            c.dropped
+            Drop::ALL.map(|drop| c.fault.iter().filter(|f| **f == Some(drop)).count())
         );
     }
 }

@@ -6,7 +6,7 @@
 
 use super::SliceInput;
 use super::clean::Quotes;
-use crate::contract::Right;
+use crate::contract::{ForwardBasis, Right};
 use crate::store::ladder::Ladder;
 
 /// How much the discount factor may be off, per √year: the prior width of the slope of pair forwards in K − F.
@@ -83,12 +83,16 @@ pub fn pair_quotes(ladder: &Ladder, quotes: &Quotes, pairs: &mut Vec<Pair>) {
 /// How far a pair's forward may be from the spot, in logarithms: this and so much more by year.
 const PLAUSIBLE: (f64, f64) = (0.15, 0.6);
 
+/// The first of these where the forward is no forward of the spot's.
+const PLAUSIBLE_PARITY: f64 = 0.8;
+
 /// Leaves out pairs whose forward no carry explains, where others are left; `s` is the spot that the options are quoted
 /// against, NaN: unknown.
 pub fn keep_near(pairs: &mut Vec<Pair>, s: f64, input: &SliceInput) {
     let df = (-input.r * input.t).exp();
     let (low, high) = {
-        let far = (PLAUSIBLE.0 + PLAUSIBLE.1 * input.t).exp();
+        let wide = if input.basis == ForwardBasis::Spot { PLAUSIBLE.0 } else { PLAUSIBLE_PARITY };
+        let far = (wide + PLAUSIBLE.1 * input.t).exp();
         (s / far - input.divs.iter().map(|d| d.amount).sum::<f64>(), s * far)
     };
     let near = |p: &Pair| {

@@ -150,14 +150,20 @@ const SD_MOST: f64 = 3.0;
 
 /// Step 3, each slice alone: quotes that cannot live with spot, strike and each other are dropped; a first forward.
 pub fn look_closer(input: &SliceInput, s: f64, state: &SliceState, draft: &mut Draft) {
-    let s = if input.basis == ForwardBasis::Spot { s } else { f64::NAN };
-    drop_out_of_bounds(input, s, &mut draft.quotes);
-    first_forward(input, s, state, draft);
+    // where the spot tells no forward it still tells about where one can be
+    let spot = if input.basis == ForwardBasis::Spot { s } else { input.s };
+    let of_spot = input.basis == ForwardBasis::Spot;
+    if of_spot {
+        drop_out_of_bounds(input, s, &mut draft.quotes);
+    }
+    first_forward(input, spot, state, draft);
+    if !of_spot {
+        drop_out_of_bounds(input, draft.parity.fwd, &mut draft.quotes);
+    }
     let Draft { quotes, order, parity, .. } = draft;
-    let centre = if s.is_nan() { parity.fwd } else { s };
-    let money = Money { s: centre, sd: parity.sd.min(SD_MOST * input.t.sqrt()) };
+    let money = Money { s: if of_spot { s } else { parity.fwd }, sd: parity.sd.min(SD_MOST * input.t.sqrt()) };
     if order.clean(input, &state.ladder, money, quotes) {
-        first_forward(input, s, state, draft);
+        first_forward(input, spot, state, draft);
     }
 }
 

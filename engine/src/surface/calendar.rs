@@ -17,9 +17,9 @@ use crate::kernel::lanes::{Block, Lanes, Mask};
 pub(super) const FITS: usize = 3;
 pub(super) const NUDGES: usize = 16;
 /// Of these, the first ones are followed by smoothing where that made the density thin.
-pub(super) const SMOOTHED: usize = 6;
-/// A nudge at one place moves the coefficients within this many knots.
-const NEAR_KNOTS: f64 = 1.5;
+pub(super) const SMOOTHED: usize = 12;
+/// A nudge at one place moves the coefficients within this many knots, the less the further away.
+const NEAR_KNOTS: f64 = 4.0;
 /// A fall of total variance below this part of it is none.
 const FALL_SMALL: f64 = 1e-3;
 /// Half width in ln σ to which order holds.
@@ -125,8 +125,12 @@ impl Calendar {
         for &(_, k, by) in fresh {
             let knot = (place(k) - start) / step + 1.0;
             let (first, last) = ((knot - NEAR_KNOTS).ceil().max(0.0) as usize, (knot + NEAR_KNOTS) as usize);
-            for most in self.by.iter_mut().take(last + 1).skip(first).filter(|most| most.abs() < by.abs()) {
-                *most = by;
+            for (i, most) in self.by.iter_mut().enumerate().take(last + 1).skip(first) {
+                let away = (i as f64 - knot) / NEAR_KNOTS;
+                let by = by * (1.0 - away * away);
+                if most.abs() < by.abs() {
+                    *most = by;
+                }
             }
         }
         curve.spline.coef_mut().iter_mut().zip(&self.by).for_each(|(coef, by)| *coef += by);

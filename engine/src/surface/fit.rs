@@ -90,6 +90,7 @@ impl Fitter {
             quotes.read(slice, &mut self.candidates);
         }
         self.fit_bases(slices);
+        let mut before = (0.0, 0.0);
         for (i, slice) in slices.iter().enumerate() {
             let (curve, quotes) = (&mut self.curves[i], &self.quotes[i]);
             let Some(base) = self.bases[i] else {
@@ -97,7 +98,10 @@ impl Fitter {
                 continue;
             };
             (curve.fwd, curve.t, curve.base) = (slice.fwd, slice.t, base);
-            curve.listed = listed(slice);
+            let own = listed(slice);
+            // it must be in order where the expiry before has strikes, too
+            curve.listed = (own.0.min(before.0), own.1.max(before.1));
+            before = own;
             curve.firmness = if quotes.n_firm() > 0.0 { 1.0 } else { BORROWED };
             self.problem.fit_curve(curve, quotes, &[], &mut self.lattice);
         }

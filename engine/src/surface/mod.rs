@@ -62,7 +62,7 @@ pub struct Curve {
     quoted: (f64, f64),
     /// The same and the outermost bounds that it is held to.
     shaped: (f64, f64),
-    /// Log-moneyness of the lowest and the highest listed strike.
+    /// Log-moneyness of the lowest and the highest strike listed, of the expiry before as well.
     listed: (f64, f64),
     /// 1 where it has quotes, little where all it has is the shape of its neighbours.
     firmness: f64,
