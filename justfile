@@ -38,6 +38,12 @@ bench name="":
 peers:
     python3 benches/peers/run.py
 
+# volatility curves of recorded chains beside published codes: benches/surface-peers/README.md says what BASE and MOMENT are
+surface-peers base moment *args:
+    python3 -m venv target/surface-peers/venv
+    target/surface-peers/venv/bin/pip install --quiet --disable-pip-version-check -r benches/surface-peers/requirements.txt
+    target/surface-peers/venv/bin/python benches/surface-peers/run.py {{ base }} {{ moment }} {{ args }}
+
 # errors by class, by distance to the exercise boundary and to the ex-date: target/maps.md and docs/plots
 maps:
     cargo run --release --locked -p greeksd-benches --example maps
