@@ -40,7 +40,7 @@ peers:
 
 # volatility curves of recorded chains beside published codes: benches/surface-peers/README.md says what BASE and MOMENT are
 surface-peers base moment *args:
-    python3 -m venv target/surface-peers/venv
+    python3.13 -m venv target/surface-peers/venv
     target/surface-peers/venv/bin/pip install --quiet --disable-pip-version-check -r benches/surface-peers/requirements.txt
     target/surface-peers/venv/bin/python benches/surface-peers/run.py {{ base }} {{ moment }} {{ args }}
 
