@@ -48,6 +48,8 @@ const OWN_BORROW: (f64, f64) = (0.02, 0.25);
 const LN_FORWARD_MOST: f64 = 1.0;
 /// The same where it is no forward of the spot's.
 const LN_PARITY_MOST: f64 = 1.5;
+/// And so far from the median of its name's expiries, in logarithms.
+const LN_PARITY_APART: f64 = 0.3;
 
 /// What an expiry is valued on.
 #[derive(Clone, Copy, Debug)]
@@ -190,7 +192,8 @@ impl Carries {
         *spot = level.spot(measured, reference, published);
         let valued = if spot.off { spot.s } else { published };
         carry.clear();
-        carry.extend((0..slices.len()).map(|i| on_its_own(i, slices, parity)));
+        let usual = usual_basis(slices, parity);
+        carry.extend((0..slices.len()).map(|i| on_its_own(i, slices, parity, usual)));
         for (i, m) in measured.iter().enumerate() {
             let name = Name { reference, valued, published };
             carry[m.slice] = level.carry(i, m, &slices[m.slice], name, prior[m.slice]);
@@ -433,9 +436,20 @@ fn weighted_median(of: &mut [(f64, f64)]) -> Option<f64> {
         .map(|x| x.0)
 }
 
-/// S := F and b := r; an expiry without pairs takes F from its neighbours in time, else the spot.
-fn on_its_own(i: usize, slices: &[SliceInput], parity: &[Parity]) -> Carry {
-    let known = |j: &usize| parity[*j].fwd.is_finite() && (parity[*j].fwd / slices[*j].s).ln().abs() < LN_PARITY_MOST;
+/// Median of ln(F/S) where parity is the basis; NaN: no pair.
+fn usual_basis(slices: &[SliceInput], parity: &[Parity]) -> f64 {
+    let own = slices.iter().zip(parity).filter(|(input, p)| input.basis == ForwardBasis::Parity && p.fwd > 0.0);
+    let mut basis: Vec<(f64, f64)> = own.map(|(input, p)| ((p.fwd / input.s).ln(), 1.0)).collect();
+    weighted_median(&mut basis).unwrap_or(f64::NAN)
+}
+
+/// S := F and b := r; an expiry without pairs, or with a forward unlike all others, takes F from its neighbours in time,
+/// else the spot.
+fn on_its_own(i: usize, slices: &[SliceInput], parity: &[Parity], usual: f64) -> Carry {
+    let known = |j: &usize| {
+        let basis = (parity[*j].fwd / slices[*j].s).ln();
+        basis.abs() < LN_PARITY_MOST && (basis - usual).abs() < LN_PARITY_APART
+    };
     let fwd = if known(&i) {
         parity[i].fwd
     } else {

@@ -15,24 +15,26 @@ use crate::kernel::lanes::{Block, Lanes, Mask};
 /// Rounds of putting in order and fitting again at most, and after those rounds of moving the curves at the places that
 /// are left, without a fit.
 pub(super) const FITS: usize = 3;
-pub(super) const NUDGES: usize = 16;
+pub(super) const NUDGES: usize = 12;
 /// Of these, the first ones are followed by smoothing where that made the density thin.
-pub(super) const SMOOTHED: usize = 12;
+pub(super) const SMOOTHED: usize = 8;
 /// A nudge at one place moves the coefficients within this many knots, the less the further away.
 const NEAR_KNOTS: f64 = 4.0;
 /// A fall of total variance below this part of it is none.
-const FALL_SMALL: f64 = 1e-3;
+const FALL_SMALL: f64 = 5e-4;
 /// Half width in ln σ to which order holds.
 const HALF_ORDER: f64 = 5e-4;
 /// Curves in order are to be this far apart in ln σ where they have been moved.
 const CLEARANCE: f64 = 5e-4;
+/// Where curves are this part of w apart they do not cross between the places looked at.
+const CLOSE: f64 = 0.02;
 /// Distance of the places looked at on the spline's coordinate, and the most of them.
 const STEP: f64 = 0.15;
 const PLACES_MAX: usize = 64;
 /// So many expiries before one are looked at for one that lists a place.
 const BACK: usize = 6;
-/// Places of one name put in order in one round at most.
-const FALLS_MAX: usize = 96;
+/// Places put in order in one round at most, for each expiry of a name.
+const FALLS_MAX: usize = 6;
 /// Half width in ln σ to which a curve is known between its quotes where none is near, and by how much more for each unit
 /// of the spline's coordinate beyond them.
 const KNOWN: (f64, f64) = (0.02, 0.25);
@@ -53,8 +55,8 @@ pub(super) struct Bound {
 /// Puts the curves of one chain in order; kept between chains for its memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Calendar {
-    /// Log-moneyness of the places looked at, by slice, in blocks.
-    places: Vec<Vec<Block>>,
+    /// Log-moneyness of the places looked at, by slice, in blocks, each with the places half way to the next ones.
+    places: Vec<Vec<[Block; 2]>>,
     /// Bounds found so far, by slice.
     pub(super) bounds: Vec<Vec<Bound>>,
     /// Those of this round: slice, log-moneyness, and what the curve's ln σ has to move by.
@@ -103,7 +105,7 @@ impl Calendar {
             return false;
         }
         self.falls.sort_unstable_by(f64::total_cmp);
-        let every = self.falls.len().div_ceil(FALLS_MAX);
+        let every = self.falls.len().div_ceil(FALLS_MAX * curves.len());
         for at in (0..self.falls.len()).step_by(every) {
             self.order(self.falls[at], curves);
         }
@@ -139,10 +141,15 @@ impl Calendar {
     /// Compares a curve at its own places with the expiries before and after it that list them.
     fn compare(&mut self, i: usize, curves: &[Curve]) {
         let (before, after) = (curves[..i].iter().rev(), curves[i + 1..].iter());
-        for &k in &self.places[i] {
+        for &[k, between] in &self.places[i] {
             let own = curves[i].variance_at(k);
-            falls(k, own, before.clone(), |own, other| other.gt(own * Block::splat(1.0 + FALL_SMALL)), &mut self.falls);
-            falls(k, own, after.clone(), |own, other| own.gt(other * Block::splat(1.0 + FALL_SMALL)), &mut self.falls);
+            let mut close = falls((k, own, -1.0), before.clone(), &mut self.falls);
+            close |= falls((k, own, 1.0), after.clone(), &mut self.falls);
+            if close {
+                let own = curves[i].variance_at(between);
+                falls((between, own, -1.0), before.clone(), &mut self.falls);
+                falls((between, own, 1.0), after.clone(), &mut self.falls);
+            }
         }
     }
 
@@ -183,34 +190,37 @@ impl Calendar {
     }
 }
 
-/// Adds the places among `k` where `out_of_order` says so of w there and the w of the nearest of `others` that lists them.
+/// Adds the places among `k` where total variance falls between this curve, which has `own` there, and the nearest of
+/// `others` that lists them: later ones for a `side` of 1, earlier ones for −1. Says whether the two are close somewhere.
 #[inline(always)]
 fn falls<'a>(
-    k: Block,
-    own: Block,
+    (k, own, side): (Block, Block, f64),
     others: impl Iterator<Item = &'a Curve>,
-    out_of_order: impl Fn(Block, Block) -> <Block as Lanes>::Mask,
     out: &mut Vec<f64>,
-) {
-    let mut open = k.le(k);
+) -> bool {
+    let (c, mut open, mut close) = (Block::splat, k.le(k), false);
     for other in others.filter(|other| other.fwd > 0.0).take(BACK) {
-        let lists = Block::splat(other.listed.0).le(k) & k.le(Block::splat(other.listed.1)) & open;
+        let lists = c(other.listed.0).le(k) & k.le(c(other.listed.1)) & open;
         if !lists.any() {
             continue;
         }
-        let fall = out_of_order(own, other.variance_at(k)) & lists;
+        // how far total variance rises from the earlier to the later, as a part of it
+        let rise = (other.variance_at(k) / own - c(1.0)) * c(side);
+        close |= (rise.lt(c(CLOSE)) & lists).any();
+        let fall = rise.lt(c(-FALL_SMALL)) & lists;
         if fall.any() {
             out.extend((0..Block::N).filter(|&lane| fall.lane(lane)).map(|lane| k.lane(lane)));
         }
         open = open & !lists;
         if !open.any() {
-            return;
+            break;
         }
     }
+    close
 }
 
 /// The places of a curve: even on its spline's coordinate, from its lowest listed strike to its highest.
-fn lay(curve: &Curve, places: &mut Vec<Block>) {
+fn lay(curve: &Curve, places: &mut Vec<[Block; 2]>) {
     places.clear();
     if !(curve.fwd > 0.0) {
         return;
@@ -222,8 +232,11 @@ fn lay(curve: &Curve, places: &mut Vec<Block>) {
     let lanes = Block::load(&core::array::from_fn::<f64, { Block::N }, _>(|i| i as f64));
     for at in (0..n).step_by(Block::N) {
         let u = (Block::splat(at as f64) + lanes).mul_add(Block::splat(step), Block::splat(low));
-        let k = deviations(u) * Block::splat(sd);
-        places.push(k.max(Block::splat(curve.listed.0)).min(Block::splat(curve.listed.1)));
+        let place = |u: Block| {
+            let k = deviations(u) * Block::splat(sd);
+            k.max(Block::splat(curve.listed.0)).min(Block::splat(curve.listed.1))
+        };
+        places.push([place(u), place(u + Block::splat(0.5 * step))]);
     }
 }
 

@@ -1,0 +1,103 @@
+//! The same quotes read again give the same numbers, and what a chain remembers of an earlier market does not stay: a
+//! warm pass agrees with a cold one. On names with bad data as well as clean ones.
+#![allow(clippy::print_stdout, reason = "the worst names are the report")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use engine::calendar::Calendar;
+use engine::pass::{Computed, Depth, Market, Passes};
+use engine::sim::SimMarket;
+use engine::store::book::Book;
+use engine::store::columns::Col;
+use engine::store::rates::Curves;
+use jiff::{SignedDuration, Timestamp};
+
+/// Of a thousand contracts 999 keep their volatility within this when nothing has changed.
+const AGAIN_P999: f64 = 1e-3;
+/// The same after another market, a minute of it before, against a pass that has seen nothing.
+const WARM_P999: f64 = 3e-3;
+
+fn quantile(of: &mut [f64], p: f64) -> f64 {
+    of.sort_by(f64::total_cmp);
+    of.get(((of.len().max(1) - 1) as f64 * p) as usize).copied().unwrap_or(f64::NAN)
+}
+
+/// |Δ svc_vol| of every contract of two computations of one market; one without a number counts as 1. Prints the names
+/// that differ most.
+fn differences(what: &str, a: &[Computed], b: &[Computed]) -> Vec<f64> {
+    let (mut all, mut names) = (Vec::new(), Vec::new());
+    for (a, b) in a.iter().zip(b) {
+        assert_eq!(a.chain.underlying, b.chain.underlying, "in one order");
+        let vols = a.chain.columns.get(Col::SvcVol).iter().zip(b.chain.columns.get(Col::SvcVol));
+        let of = |(x, y): (&f64, &f64)| match (x.is_nan(), y.is_nan()) {
+            (true, true) => 0.0,
+            (false, false) => (x - y).abs(),
+            _ => 1.0,
+        };
+        let own: Vec<f64> = vols.map(of).collect();
+        let worst = own.iter().copied().fold(0.0, f64::max);
+        names.push((worst, own.iter().filter(|d| **d > 1e-3).count(), a.chain.underlying));
+        all.extend(own);
+    }
+    names.sort_by(|a, b| b.0.total_cmp(&a.0));
+    for (worst, n, name) in names.iter().take(12).filter(|(worst, ..)| *worst > 1e-4) {
+        println!("  {what}: {name} worst {worst:.4}, {n} over 0.001");
+    }
+    let [p50, p99, p999] = [0.5, 0.99, 0.999].map(|p| quantile(&mut all, p));
+    println!("{what}: {} contracts, p50 {p50:.1e} p99 {p99:.1e} p99.9 {p999:.1e}", all.len());
+    all
+}
+
+struct Made {
+    calendar: Calendar,
+    curves: Curves,
+    sim: SimMarket,
+    at: Timestamp,
+}
+
+impl Made {
+    /// A hundredth of the names of the whole market, the bad ones among them.
+    fn new() -> Self {
+        let at: Timestamp = "2026-11-20T20:12:00Z".parse().unwrap();
+        let sim = SimMarket::full(7, 1.0, at, 0.02);
+        Self { calendar: Calendar::embedded(), curves: Curves::new(&sim.rates()), sim, at }
+    }
+
+    fn books(&self, at: Timestamp) -> Vec<Book> {
+        (0..self.sim.len()).filter_map(|i| self.sim.book(i, at)).collect()
+    }
+
+    fn pass(&self, passes: &mut Passes, books: &[Book], depth: Depth) -> Vec<Computed> {
+        let market = Market { calendar: &self.calendar, curves: &self.curves };
+        let work: Vec<(&Book, Timestamp)> = books.iter().map(|book| (book, self.at)).collect();
+        passes.run_to(depth, market, &work)
+    }
+}
+
+#[test]
+fn the_same_quotes_give_the_same_numbers_again() {
+    let made = Made::new();
+    let books = made.books(made.at);
+    let mut passes = Passes::new(2, |_| ()).unwrap();
+    let first = made.pass(&mut passes, &books, Depth::Full);
+    let second = made.pass(&mut passes, &books, Depth::Full);
+    let third = made.pass(&mut passes, &books, Depth::Full);
+    for (what, a, b) in [("second against first", &first, &second), ("third against second", &second, &third)] {
+        let p999 = quantile(&mut differences(what, a, b), 0.999);
+        assert!(p999 < AGAIN_P999, "{what}: {p999:.1e}");
+    }
+}
+
+#[test]
+fn an_earlier_market_and_a_rough_look_leave_nothing_behind() {
+    let made = Made::new();
+    let books = made.books(made.at);
+    let mut cold = Passes::new(2, |_| ()).unwrap();
+    let cold = made.pass(&mut cold, &books, Depth::Full);
+    let mut warm = Passes::new(2, |_| ()).unwrap();
+    let earlier = made.books(made.at - SignedDuration::from_mins(1));
+    made.pass(&mut warm, &earlier, Depth::Rough);
+    made.pass(&mut warm, &earlier, Depth::Full);
+    let warm = made.pass(&mut warm, &books, Depth::Full);
+    let p999 = quantile(&mut differences("warm against cold", &cold, &warm), 0.999);
+    assert!(p999 < WARM_P999, "warm against cold: {p999:.1e}");
+}
