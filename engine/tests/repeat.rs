@@ -16,6 +16,9 @@ const AGAIN_P999: f64 = 1e-3;
 /// The same after another market, a minute of it before, against a pass that has seen nothing.
 const WARM_P999: f64 = 3e-3;
 
+/// Expiries of the last hours are left out: what a cent of a far strike says of volatility there is noise.
+const DAYS_LEAST: f64 = 0.5;
+
 fn quantile(of: &mut [f64], p: f64) -> f64 {
     of.sort_by(f64::total_cmp);
     of.get(((of.len().max(1) - 1) as f64 * p) as usize).copied().unwrap_or(f64::NAN)
@@ -27,7 +30,9 @@ fn differences(what: &str, a: &[Computed], b: &[Computed]) -> Vec<f64> {
     let (mut all, mut names) = (Vec::new(), Vec::new());
     for (a, b) in a.iter().zip(b) {
         assert_eq!(a.chain.underlying, b.chain.underlying, "in one order");
-        let vols = a.chain.columns.get(Col::SvcVol).iter().zip(b.chain.columns.get(Col::SvcVol));
+        let past =
+            a.chain.slices.iter().find(|slice| slice.days > DAYS_LEAST).map_or(0, |slice| slice.rows.start as usize);
+        let vols = a.chain.columns.get(Col::SvcVol)[past..].iter().zip(&b.chain.columns.get(Col::SvcVol)[past..]);
         let of = |(x, y): (&f64, &f64)| match (x.is_nan(), y.is_nan()) {
             (true, true) => 0.0,
             (false, false) => (x - y).abs(),

@@ -39,8 +39,9 @@ const ROUNDS: usize = 8;
 /// A name's options tell another spot beyond so many standard errors and this part of it.
 const SPOT_OFF: (f64, f64) = (3.0, 1e-3);
 /// A borrow rate stays where it was while what it moves the forward by is below the first of these, or below the second
-/// as a part of the forward's standard error and below the third.
-const STILL: (f64, f64, f64) = (5e-5, 0.5, 5e-4);
+/// as a part of the forward's standard error and below the third: tables of early exercise are kept by it, and with half
+/// of this a steady pass solved two fifths more of them.
+const STILL: (f64, f64, f64) = (5e-5, 1.0, 1.5e-3);
 /// An expiry's own borrow may be so far from the smooth one, and a part of that, to give its forward from the published
 /// spot; beyond, the expiry is valued from the spot that its options tell.
 const OWN_BORROW: (f64, f64) = (0.02, 0.25);
@@ -235,7 +236,15 @@ struct Level {
 impl Level {
     fn fit(&mut self, measured: &mut [Measured]) {
         let n = measured.len();
-        for column in [&mut self.b, &mut self.var_b, &mut self.by_delta, &mut self.walk, &mut self.diag, &mut self.rhs, &mut self.gain] {
+        for column in [
+            &mut self.b,
+            &mut self.var_b,
+            &mut self.by_delta,
+            &mut self.walk,
+            &mut self.diag,
+            &mut self.rhs,
+            &mut self.gain,
+        ] {
             column.clear();
             column.resize(n, 0.0);
         }
@@ -357,7 +366,15 @@ impl Level {
         let far = z.abs() > LN_FORWARD_MOST || !(fwd > 0.0 && fwd.is_finite());
         if far || !(name.valued > 0.0) {
             let nan = f64::NAN;
-            return Carry { fwd: nan, fwd_error: nan, b: nan, und: name.published, s: nan, spot: name.valued, refused: far };
+            return Carry {
+                fwd: nan,
+                fwd_error: nan,
+                b: nan,
+                und: name.published,
+                s: nan,
+                spot: name.valued,
+                refused: far,
+            };
         }
         let settled = Settled { input, spot: name.valued, fwd, error: if error.is_nan() { var.sqrt() } else { error } };
         let (fwd, b, s) = settled.on(prior).or_else(|| settled.own(smooth)).unwrap_or_else(|| settled.aside(smooth));

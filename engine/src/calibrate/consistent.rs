@@ -57,7 +57,9 @@ pub fn drop_out_of_bounds(input: &SliceInput, s: f64, quotes: &mut Quotes) {
         let late = if input.style == Style::American { 0.0 } else { divs + (input.r.abs() * input.t).min(1.0) * k };
         let (most, least) = match right {
             Right::Call => (s, s - k - slack - late),
-            Right::Put => (k * (1.0 + 0.5 * SPOT_SLACK + CARRY_SLACK * (-input.r * input.t).max(0.0)), k - s - slack - late),
+            Right::Put => {
+                (k * (1.0 + 0.5 * SPOT_SLACK + CARRY_SLACK * (-input.r * input.t).max(0.0)), k - s - slack - late)
+            }
         };
         let (bid, ask) = (quotes.bid[row], quotes.ask[row]);
         if bid > most || ask < least {

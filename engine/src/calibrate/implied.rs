@@ -250,7 +250,11 @@ pub(super) fn start_vols(
         vol(&|right| gather(right, &quotes.ask) * Block::splat(0.5)).store(&mut lone[block * BLOCK..]);
     }
     let known: Vec<bool> = sigma.iter().map(|v| v.is_finite()).collect();
-    if known.contains(&true) { fill_gaps(strikes, sigma) } else { sigma.fill(UNKNOWN) }
+    if known.contains(&true) {
+        fill_gaps(strikes, sigma)
+    } else {
+        sigma.fill(UNKNOWN)
+    }
     for ((sigma, lone), _) in sigma.iter_mut().zip(lone).zip(known).filter(|(_, known)| !known) {
         *sigma = lone.max(*sigma).min(LONE_MOST * *sigma);
     }

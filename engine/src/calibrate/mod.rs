@@ -181,8 +181,10 @@ pub fn order_expiries(order: &mut ExpiryOrder, s: f64, slices: Vec<(SliceInput<'
         .filter(|(input, ..)| input.style == Style::American && input.basis == ForwardBasis::Spot)
         .collect();
     let mut touched = vec![false; slices.len()];
-    let mut expiries: Vec<Expiry<'_>> =
-        slices.iter_mut().map(|(_, state, draft)| Expiry { ladder: &state.ladder, quotes: &mut draft.quotes }).collect();
+    let mut expiries: Vec<Expiry<'_>> = slices
+        .iter_mut()
+        .map(|(_, state, draft)| Expiry { ladder: &state.ladder, quotes: &mut draft.quotes })
+        .collect();
     order.clean(&mut expiries, &mut touched);
     for ((input, state, draft), _) in slices.iter_mut().zip(touched).filter(|(_, touched)| *touched) {
         first_forward(input, s, state, draft);

@@ -407,12 +407,7 @@ fn iv_errors(slice: &BookSlice, columns: &mut Columns) {
 }
 
 /// Slices side by side, in the book's order.
-fn assemble(
-    book: &Book,
-    (at, depth): (Timestamp, Depth),
-    desks: &[Desk],
-    spot: ImpliedSpot,
-) -> (Chain, ChainReport) {
+fn assemble(book: &Book, (at, depth): (Timestamp, Depth), desks: &[Desk], spot: ImpliedSpot) -> (Chain, ChainReport) {
     let parts: Vec<&Columns> = desks.iter().map(|desk| &desk.columns).collect();
     let rows = |desk: &Desk| book.slices[desk.place].rows();
     let n_rows = desks.iter().map(rows).sum();

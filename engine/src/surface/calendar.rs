@@ -193,11 +193,7 @@ impl Calendar {
 /// Adds the places among `k` where total variance falls between this curve, which has `own` there, and the nearest of
 /// `others` that lists them: later ones for a `side` of 1, earlier ones for −1. Says whether the two are close somewhere.
 #[inline(always)]
-fn falls<'a>(
-    (k, own, side): (Block, Block, f64),
-    others: impl Iterator<Item = &'a Curve>,
-    out: &mut Vec<f64>,
-) -> bool {
+fn falls<'a>((k, own, side): (Block, Block, f64), others: impl Iterator<Item = &'a Curve>, out: &mut Vec<f64>) -> bool {
     let (c, mut open, mut close) = (Block::splat, k.le(k), false);
     for other in others.filter(|other| other.fwd > 0.0).take(BACK) {
         let lists = c(other.listed.0).le(k) & k.le(c(other.listed.1)) & open;

@@ -121,7 +121,12 @@ impl Fitter {
             for at in 0..self.calendar.moved.len() {
                 let i = self.calendar.moved[at];
                 if round < FITS {
-                    self.problem.fit_curve(&mut curves[i], &self.quotes[i], &self.calendar.bounds[i], &mut self.lattice);
+                    self.problem.fit_curve(
+                        &mut curves[i],
+                        &self.quotes[i],
+                        &self.calendar.bounds[i],
+                        &mut self.lattice,
+                    );
                 } else {
                     let curve = &mut curves[i];
                     self.calendar.nudge(i, curve);
@@ -297,7 +302,11 @@ impl Problem {
             spline_place(Block::load(k) * Block::splat(by_sd)).store(place);
         }
         self.places.extend(bounds.iter().map(|bound| place(bound.k)));
-        self.squares.begin(&curve.spline, &self.places, if bounds.is_empty() { quotes.len() } else { self.places.len() });
+        self.squares.begin(
+            &curve.spline,
+            &self.places,
+            if bounds.is_empty() { quotes.len() } else { self.places.len() },
+        );
         let half = Block::splat(0.5);
         for at in (0..n).step_by(Block::N) {
             let load = |column: &[f64]| Block::load(&column[at..]);

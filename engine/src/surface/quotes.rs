@@ -14,6 +14,8 @@ const HALF_ASK_ONLY: f64 = 0.1;
 const HALF_BASE: f64 = 0.01;
 /// Strikes this far in standard deviations from the money take calls and puts, others the out-of-the-money side.
 const BOTH_SIDES_SD: f64 = 1.0;
+/// Where nothing else is quoted the strikes in the money count, from so many years to expiry on.
+const IN_THE_MONEY_YEARS: f64 = 0.02;
 /// More points than this teach three numbers nothing.
 const POINTS_MAX: usize = 48;
 
@@ -74,8 +76,8 @@ impl StrikeQuotes {
         }
         self.rough_vol = rough_vol(input);
         candidates.pick(input, (BOTH_SIDES_SD * self.rough_vol * input.t.sqrt()).exp());
-        if !candidates.spread.iter().any(|&spread| spread > 0.0) {
-            // what is in the money says more than nothing
+        if input.t > IN_THE_MONEY_YEARS && !candidates.spread.iter().any(|&spread| spread > 0.0) {
+            // what is in the money says more than nothing, but for the last days, when it is worth its intrinsic value
             candidates.pick(input, f64::INFINITY);
         }
         candidates.take_logarithms();
