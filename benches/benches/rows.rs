@@ -42,6 +42,7 @@ fn chain() -> Arc<Chain> {
         slices: Vec::new(),
         strike_milli: Vec::new(),
         right: Vec::new(),
+        dropped: vec![None; n_rows],
         columns: Columns::missing(n_rows),
     };
     for s in 0..N_SLICES {

@@ -55,6 +55,7 @@ pub fn chain(underlying: &str, spot: f64, listings: &[Listing]) -> Arc<Chain> {
         slices: Vec::new(),
         strike_milli: Vec::new(),
         right: Vec::new(),
+        dropped: vec![None; n_rows],
         columns: Columns::missing(n_rows),
     };
     for listing in listings {
