@@ -9,7 +9,7 @@ use engine::pass::Computed;
 use engine::store::chain::Slice;
 use engine::store::columns::Col;
 use engine::store::ladder::Ladder;
-use engine::surface::{Curve, Fitter, SurfaceInput};
+use engine::surface::{Curve, Fitted, Fitter, SurfaceInput};
 use greeksd_benches::cpu::of_thread;
 use greeksd_benches::market::{NOW, Sim, passes};
 use jiff::SignedDuration;

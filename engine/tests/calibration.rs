@@ -8,7 +8,7 @@ use engine::kernel::dividends::Dividend;
 use engine::kernel::lanes::{BLOCK, Lanes};
 use engine::store::ladder::Ladder;
 use engine::surface::arbitrage::durrleman;
-use engine::surface::{Curve, Fitter, SurfaceInput, fit};
+use engine::surface::{Curve, Fitted, Fitter, SurfaceInput, fit};
 use proptest::prelude::*;
 use truth::{Market, calibrate, curves, quantile, surface_inputs};
 

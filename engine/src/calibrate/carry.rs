@@ -278,11 +278,11 @@ impl Level {
     /// The least-squares problem at the weights of `measured`: ½Σ w(z − b·t + δ)² + walk + level + spot.
     fn solve(&mut self, measured: &[Measured]) {
         let n = measured.len();
-        for i in 0..n {
+        for (i, m) in measured.iter().enumerate() {
             let level = LEVEL.0 + LEVEL.1 * self.b[i].abs();
-            self.diag[i] = measured[i].w * measured[i].t * measured[i].t + 1.0 / (level * level * n as f64);
-            self.rhs[i] = measured[i].w * measured[i].t * measured[i].known();
-            self.by_delta[i] = measured[i].w * measured[i].t;
+            self.diag[i] = m.w * m.t * m.t + 1.0 / (level * level * n as f64);
+            self.rhs[i] = m.w * m.t * m.known();
+            self.by_delta[i] = m.w * m.t;
         }
         for i in 1..n {
             let apart = (measured[i].t / measured[i - 1].t).ln().clamp(1e-4, LN_T_FAR);
@@ -364,7 +364,7 @@ impl Level {
         let smooth = if self.b[i].is_finite() { self.b[i] } else { 0.0 };
         let fwd = forward_at(name.reference, input, z / input.t);
         let far = z.abs() > LN_FORWARD_MOST || !(fwd > 0.0 && fwd.is_finite());
-        if far || !(name.valued > 0.0) {
+        if far || name.valued.is_nan() || name.valued <= 0.0 {
             let nan = f64::NAN;
             return Carry {
                 fwd: nan,

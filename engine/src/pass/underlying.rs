@@ -23,7 +23,7 @@ use crate::store::chain::{Chain, Slice};
 use crate::store::columns::{Col, Columns};
 use crate::store::ladder::Ladder;
 use crate::store::session::SessionVols;
-use crate::surface::{Curve, Fitter, SurfaceInput};
+use crate::surface::{Fitted, InUse, Smoother, SurfaceInput};
 use jiff::{Timestamp, civil::Date};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -85,7 +85,7 @@ pub(super) struct Room {
     reference: Reference,
     order: ExpiryOrder,
     carries: Carries,
-    fitter: Fitter,
+    fitter: InUse,
 }
 
 /// One slice on its way through the stages.
@@ -256,7 +256,7 @@ impl Desk {
     }
 
     /// The finished columns.
-    fn publish(&mut self, book: &Book, step: f64, curve: &Curve, session: (Option<&Chain>, &SessionVols)) {
+    fn publish(&mut self, book: &Book, step: f64, curve: &impl Fitted, session: (Option<&Chain>, &SessionVols)) {
         let slice = &book.slices[self.place];
         let Self { state, draft, columns, .. } = self;
         columns.reset(slice.rows());
@@ -271,7 +271,7 @@ impl Desk {
         columns.get_mut(Col::AskVol).copy_from_slice(&out.vol_ask);
         let SliceState { ladder, early, sigma, .. } = state;
         sigma.resize(ladder.strikes().len(), f64::NAN);
-        let known = curve.fwd > 0.0;
+        let known = curve.is_known();
         if !known && out.fwd > 0.0 {
             session_shape(ladder, columns.get(Col::PrevVol), sigma);
         }
@@ -333,7 +333,7 @@ fn carry(
 }
 
 /// One curve per slice.
-fn fit_curves<'a>(book: &Book, step: f64, desks: &[Desk], fitter: &'a mut Fitter) -> &'a [Curve] {
+fn fit_curves<'a, S: Smoother>(book: &Book, step: f64, desks: &[Desk], fitter: &'a mut S) -> &'a [S::Curve] {
     let surface: Vec<SurfaceInput<'_>> = desks
         .iter()
         .map(|desk| {

@@ -218,7 +218,7 @@ fn falls<'a>((k, own, side): (Block, Block, f64), others: impl Iterator<Item = &
 /// The places of a curve: even on its spline's coordinate, from its lowest listed strike to its highest.
 fn lay(curve: &Curve, places: &mut Vec<[Block; 2]>) {
     places.clear();
-    if !(curve.fwd > 0.0) {
+    if curve.fwd.is_nan() || curve.fwd <= 0.0 {
         return;
     }
     let sd = curve.base.sd();

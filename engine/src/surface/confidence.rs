@@ -97,7 +97,7 @@ impl Known {
     pub fn precision_at(&self, u: f64) -> f64 {
         let at = (u - self.start) / self.step;
         let (i, part) = (at.floor(), at - at.floor());
-        if !(at >= 0.0) {
+        if at.is_nan() || at < 0.0 {
             return 0.0;
         }
         match self.precision.get(i as usize..i as usize + 2) {

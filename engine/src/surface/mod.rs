@@ -46,6 +46,28 @@ pub struct SurfaceInput<'a> {
     pub used: &'a [bool],
 }
 
+/// What a pass reads of a fitted expiry.
+pub trait Fitted {
+    /// Whether anything is known of the expiry; where nothing is, every volatility is missing.
+    fn is_known(&self) -> bool;
+
+    /// Volatility per √year and confidence, 0 to 1, at a block of strikes, currency per share.
+    fn at_strikes(&self, strikes: Block) -> (Block, Block);
+}
+
+/// A method that turns the volatilities of a chain into one curve per expiry. Another one is another type with this
+/// trait, named in [`InUse`].
+pub trait Smoother: core::fmt::Debug + core::default::Default + Send {
+    /// What it fits.
+    type Curve: Fitted + Sync;
+
+    /// The curves of all slices of one chain, given in native order.
+    fn fit(&mut self, slices: &[SurfaceInput]) -> &[Self::Curve];
+}
+
+/// The method in use.
+pub type InUse = Fitter;
+
 /// The fitted volatility of one (root, expiry) as a function of strike.
 #[derive(Clone, Debug)]
 pub struct Curve {
@@ -108,14 +130,6 @@ impl Curve {
         (self.quoted, self.shaped, self.outliers) = ((0.0, 0.0), (0.0, 0.0), 0);
     }
 
-    /// Volatility and confidence at a block of strikes, currency per share.
-    ///
-    /// # Cost     about 3 ns a strike
-    #[must_use]
-    pub fn at_strikes(&self, strikes: Block) -> (Block, Block) {
-        self.at_ratio(strikes / Block::splat(self.fwd))
-    }
-
     /// Volatility and confidence at K/F.
     #[inline(always)]
     fn at_ratio<L: Lanes>(&self, ratio: L) -> (L, L) {
@@ -169,6 +183,25 @@ impl Curve {
     fn precision_at(&self, k: f64) -> (f64, f64) {
         let u = spline_place(k / self.base.sd());
         (self.alone.precision_at(u), u)
+    }
+}
+
+impl Fitted for Curve {
+    fn is_known(&self) -> bool {
+        self.fwd > 0.0
+    }
+
+    /// # Cost     about 3 ns a strike
+    fn at_strikes(&self, strikes: Block) -> (Block, Block) {
+        self.at_ratio(strikes / Block::splat(self.fwd))
+    }
+}
+
+impl Smoother for Fitter {
+    type Curve = Curve;
+
+    fn fit(&mut self, slices: &[SurfaceInput]) -> &[Curve] {
+        Self::fit(self, slices)
     }
 }
 
