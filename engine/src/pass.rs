@@ -1,7 +1,7 @@
 //! Which chains, in what order, on which threads. The only room that names `rayon`. Never: a formula.
 //!
 //! A pass takes every book with something stale, and turns it into a finished chain (`underlying`): slices of one
-//! chain are independent but for the two steps that look at neighbours (borrow and curve). Results are put together in
+//! chain are independent but for the steps that look at neighbours (reference spot, order in expiry, carry, curves). Results are put together in
 //! the order of the books, so the same input gives the same bytes on any number of threads.
 
 mod uncomputed;

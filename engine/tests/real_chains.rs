@@ -179,7 +179,7 @@ fn print_slices(done: &Done) {
         let mut table = Table::default();
         table.add(s, c, curve);
         println!(
-            "  {} {} t {:.4} F {:.3} ± {:.3} b {:+.4} S {:.3} atm {:.4} inside {}/{} delta {:.4?} vol {:.3?} outliers {} conf {:.2} dropped {:?}",
+            "  {} {} t {:.4} F {:.3} ± {:.3} b {:+.4} S {:.3} atm {:.4} inside {}/{} delta {:.4?} vol {:.3?} conf {:.2} dropped {:?}",
             s.root,
             s.expiry,
             s.t,
@@ -192,7 +192,6 @@ fn print_slices(done: &Done) {
             table.liquid,
             spread(&table.delta),
             spread(&table.vol),
-            curve.outliers,
             curve.confidence(c.fwd),
             Drop::ALL.map(|drop| c.fault.iter().filter(|f| **f == Some(drop)).count())
         );

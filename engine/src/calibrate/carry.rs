@@ -194,11 +194,14 @@ impl Carries {
         let valued = if spot.off { spot.s } else { published };
         carry.clear();
         let usual = usual_basis(slices, parity);
-        carry.extend((0..slices.len()).map(|i| on_its_own(i, slices, parity, usual)));
-        for (i, m) in measured.iter().enumerate() {
-            let name = Name { reference, valued, published };
-            carry[m.slice] = level.carry(i, m, &slices[m.slice], name, prior[m.slice]);
-        }
+        let name = Name { reference, valued, published };
+        carry.extend((0..slices.len()).map(|i| match slices[i].basis {
+            ForwardBasis::Parity => on_its_own(i, slices, parity, usual),
+            ForwardBasis::Spot => {
+                let at = measured.partition_point(|m| m.slice < i);
+                level.carry(at, &measured[at], &slices[i], name, prior[i])
+            }
+        }));
     }
 }
 

@@ -18,6 +18,10 @@ use crate::store::ladder::Ladder;
 const ALLOWED: (f64, f64) = (5e-5, 0.01);
 /// An ask alone says a volatility between that of the nearest strike with a mid and this many times that.
 const LONE_MOST: f64 = 2.0;
+/// A quote whose mid is further from the curve than this many half spreads is an outlier; half a spread is at least this
+/// part of the volatility.
+const OUTLIER_HALVES: f64 = 6.0;
+const OUTLIER_LEAST: f64 = 0.0015;
 /// Where nothing is known, volatilities are about this.
 const UNKNOWN: f64 = 0.3;
 
@@ -77,6 +81,18 @@ pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, dra
 }
 
 impl Calibrated {
+    /// Marks the quotes that a fitted volatility, by row, misses by several times their spread.
+    pub fn find_outliers(&mut self, svc_vol: &[f64]) {
+        let Self { fault, used, vol_bid, vol_mid, vol_ask, .. } = self;
+        for (row, fault) in fault.iter_mut().enumerate().filter(|(row, _)| used[*row]) {
+            let (bid, mid, ask) = (vol_bid[row], vol_mid[row], vol_ask[row]);
+            let half = if bid > 0.0 { 0.5 * (ask - bid) } else { ask - mid };
+            if (svc_vol[row] - mid).abs() > OUTLIER_HALVES * half.max(OUTLIER_LEAST * mid) {
+                *fault = Some(Drop::Outlier);
+            }
+        }
+    }
+
     /// A value rises with its volatility, so the volatility at the bid is the lower one: where the two come from searches
     /// that end within their tolerance of each other, they are put in order.
     fn order_sides(&mut self) {
@@ -261,8 +277,20 @@ pub(super) fn start_vols(
     true
 }
 
+/// The volatilities of the session before, by strike, for an expiry without a usable quote in a name without one; gaps take
+/// the nearest. None known: all missing.
+pub fn carried_over(ladder: &Ladder, prev_vol: &[f64], sigma: &mut [f64]) {
+    let n = ladder.len();
+    for (strike, sigma) in sigma.iter_mut().enumerate() {
+        let vol = |right| ladder.row(right, strike.min(n.saturating_sub(1))).map_or(f64::NAN, |row| prev_vol[row]);
+        let (call, put) = (vol(Right::Call), vol(Right::Put));
+        *sigma = if call.is_nan() { put } else { call };
+    }
+    fill_gaps(ladder.strikes(), sigma);
+}
+
 /// Fills gaps with the nearest known value; where none is known, nothing.
-pub fn fill_gaps(strikes: &[f64], sigma: &mut [f64]) {
+fn fill_gaps(strikes: &[f64], sigma: &mut [f64]) {
     let known: Vec<usize> = (0..sigma.len()).filter(|&i| sigma[i].is_finite()).collect();
     if known.is_empty() {
         return;

@@ -9,7 +9,7 @@ use crate::calendar::{Calendar, days_between, years_between};
 use crate::calibrate::carry::{Carries, ImpliedSpot};
 use crate::calibrate::consistent::ExpiryOrder;
 use crate::calibrate::forward::Parity;
-use crate::calibrate::implied::{fill_gaps, imply_vols};
+use crate::calibrate::implied::{carried_over, imply_vols};
 use crate::calibrate::spot::Reference;
 use crate::calibrate::{self, Calibrated, Draft, Drop, SliceInput, SliceState};
 use crate::contract::{Right, Symbol};
@@ -21,20 +21,14 @@ use crate::price::{SlicePrice, Valued, value_slice};
 use crate::store::book::{Book, BookSlice};
 use crate::store::chain::{Chain, Slice};
 use crate::store::columns::{Col, Columns};
-use crate::store::ladder::Ladder;
 use crate::store::session::SessionVols;
-use crate::surface::{Fitted, InUse, Smoother, SurfaceInput};
+use crate::surface::{DefaultSmoother, Fitted, Smoother, SurfaceInput};
 use jiff::{Timestamp, civil::Date};
 use rayon::prelude::*;
 use std::sync::Arc;
 
 /// A chain with more contracts than this is worth more than one thread.
 const ALONE: usize = 3000;
-
-/// A quote whose mid is further from the curve than this many half spreads is an outlier; half a spread is at least this
-/// part of the volatility.
-const OUTLIER_HALVES: f64 = 6.0;
-const OUTLIER_LEAST: f64 = 0.0015;
 
 /// What a chain keeps from one pass to the next.
 #[derive(Debug)]
@@ -85,7 +79,7 @@ pub(super) struct Room {
     reference: Reference,
     order: ExpiryOrder,
     carries: Carries,
-    fitter: InUse,
+    fitter: DefaultSmoother,
 }
 
 /// One slice on its way through the stages.
@@ -273,7 +267,7 @@ impl Desk {
         sigma.resize(ladder.strikes().len(), f64::NAN);
         let known = curve.is_known();
         if !known && out.fwd > 0.0 {
-            session_shape(ladder, columns.get(Col::PrevVol), sigma);
+            carried_over(ladder, columns.get(Col::PrevVol), sigma);
         }
         for block in 0..ladder.blocks() {
             let (vol, confidence) = curve.at_strikes(ladder.block(block));
@@ -290,7 +284,7 @@ impl Desk {
             let here = Here { style: slice.style, s: out.s, terms: draft.terms(), step };
             self.valued = value_slice(SlicePrice { here, ladder, sigma, early }, columns);
             iv_errors(slice, columns);
-            find_outliers(draft, columns);
+            draft.out.find_outliers(columns.get(Col::SvcVol));
         }
     }
 }
@@ -367,31 +361,6 @@ fn prev_vols(slice: &BookSlice, (last, before): (Option<&Chain>, &SessionVols), 
     }
     for (row, (&strike, &right)) in slice.strike_milli.iter().zip(&slice.right).enumerate() {
         column[row] = before.get(slice.root, slice.expiry, strike, right).unwrap_or(f64::NAN);
-    }
-}
-
-/// The volatilities of the session before, by strike, for an expiry without a usable quote in a name without one; gaps take
-/// the nearest. None known: all missing.
-fn session_shape(ladder: &Ladder, prev_vol: &[f64], sigma: &mut [f64]) {
-    let n = ladder.len();
-    for (strike, sigma) in sigma.iter_mut().enumerate() {
-        let vol = |right| ladder.row(right, strike.min(n.saturating_sub(1))).map_or(f64::NAN, |row| prev_vol[row]);
-        let (call, put) = (vol(Right::Call), vol(Right::Put));
-        *sigma = if call.is_nan() { put } else { call };
-    }
-    fill_gaps(ladder.strikes(), sigma);
-}
-
-/// Marks the quotes that the curve misses by several times their spread.
-fn find_outliers(draft: &mut Draft, columns: &Columns) {
-    let out = &mut draft.out;
-    let svc = columns.get(Col::SvcVol);
-    for (row, fault) in out.fault.iter_mut().enumerate().filter(|(row, _)| out.used[*row]) {
-        let (bid, mid, ask) = (out.vol_bid[row], out.vol_mid[row], out.vol_ask[row]);
-        let half = if bid > 0.0 { 0.5 * (ask - bid) } else { ask - mid };
-        if (svc[row] - mid).abs() > OUTLIER_HALVES * half.max(OUTLIER_LEAST * mid) {
-            *fault = Some(Drop::Outlier);
-        }
     }
 }
 

@@ -41,7 +41,7 @@ const KNOWN: (f64, f64) = (0.02, 0.25);
 
 /// A bound on a curve, for its next fit.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bound {
+pub(super) struct CurveBound {
     /// ln(K/F).
     pub(super) k: f64,
     /// ln σ.
@@ -54,11 +54,11 @@ pub(super) struct Bound {
 
 /// Puts the curves of one chain in order; kept between chains for its memory.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Calendar {
+pub(super) struct CalendarOrder {
     /// Log-moneyness of the places looked at, by slice, in blocks, each with the places half way to the next ones.
     places: Vec<Vec<[Block; 2]>>,
     /// Bounds found so far, by slice.
-    pub(super) bounds: Vec<Vec<Bound>>,
+    pub(super) bounds: Vec<Vec<CurveBound>>,
     /// Those of this round: slice, log-moneyness, and what the curve's ln σ has to move by.
     fresh: Vec<(usize, f64, f64)>,
     /// Slices with a new bound.
@@ -77,7 +77,7 @@ struct Pool {
     n: usize,
 }
 
-impl Calendar {
+impl CalendarOrder {
     /// Forgets all bounds and takes the places of new curves, in order of time.
     pub(super) fn begin(&mut self, curves: &[Curve]) {
         let n = curves.len();
@@ -182,7 +182,7 @@ impl Calendar {
             for (place, &(i, value, _)) in members.iter().enumerate() {
                 let apart = (place as f64 - 0.5 * (pool.n - 1) as f64) * CLEARANCE;
                 let ln_vol = 0.5 * (pool.value - curves[i].t.ln()) + apart;
-                self.bounds[i].push(Bound { k, ln_vol, from_above: value > pool.value, half: HALF_ORDER });
+                self.bounds[i].push(CurveBound { k, ln_vol, from_above: value > pool.value, half: HALF_ORDER });
                 self.fresh.push((i, k, 0.5 * (pool.value - value) + apart));
                 self.moved.push(i);
             }

@@ -79,13 +79,13 @@ impl Support {
 
 /// Precision of a fit along its coordinate, kept while the curve is fitted again.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
+pub struct Precision {
     start: f64,
     step: f64,
     precision: Vec<f64>,
 }
 
-impl Known {
+impl Precision {
     /// Keeps what supports a curve with this spline.
     pub fn keep(&mut self, support: &Support, spline: &Spline) {
         (self.start, self.step) = (spline.ends().0, spline.step());

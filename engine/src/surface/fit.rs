@@ -2,7 +2,7 @@
 
 use super::arbitrage::Lattice;
 use super::base::{Base, Points, Prior, fit_base};
-use super::calendar::{Bound, Calendar, FITS, NUDGES, SMOOTHED};
+use super::calendar::{CalendarOrder, CurveBound, FITS, NUDGES, SMOOTHED};
 use super::quotes::{Candidates, StrikeQuotes};
 use super::spline::{LeastSquares, Stiffness};
 use super::{Curve, SurfaceInput, spline_place};
@@ -25,8 +25,6 @@ const WEIGHT_SETTLED: f64 = 0.01;
 const SOFTER: f64 = 2.5;
 /// Enough of the quotes have the curve inside their spread.
 const INSIDE_ENOUGH: f64 = 0.95;
-/// A quote further off than this many half spreads is an outlier.
-const OUTLIER_HALVES: f64 = 6.0;
 /// A quote loses weight when it is about this many half spreads off.
 const ROBUST_HALVES: f64 = 3.0;
 /// A bound is met within so many of its half widths.
@@ -67,7 +65,7 @@ pub struct Fitter {
     points: Points,
     problem: Problem,
     lattice: Lattice,
-    calendar: Calendar,
+    calendar: CalendarOrder,
 }
 
 /// The curves of all slices of one chain, given in native order.
@@ -137,9 +135,11 @@ impl Fitter {
                         }
                         self.lattice.smooth(&mut curve.spline);
                     }
-                    curve.judge(&self.quotes[i]);
                 }
             }
+        }
+        for (i, curve) in curves.iter_mut().enumerate().filter(|(i, _)| !self.calendar.bounds[*i].is_empty()) {
+            curve.judge(&self.quotes[i]);
         }
         &self.curves[..n]
     }
@@ -236,11 +236,11 @@ impl Curve {
     }
 
     /// The asks without a bid that the curve is above, as bounds.
-    fn above_asks(&self, quotes: &StrikeQuotes, bounds: &mut Vec<Bound>) {
+    fn above_asks(&self, quotes: &StrikeQuotes, bounds: &mut Vec<CurveBound>) {
         for i in (0..quotes.len()).filter(|&i| quotes.firm[i] < 0.5) {
             let (k, ln_vol) = (quotes.k[i], quotes.mid[i]);
             if 0.5 * ln(self.variance_at(k) / self.t) > ln_vol + ABOVE_ASK {
-                bounds.push(Bound { k, ln_vol, from_above: true, half: HALF_ASK });
+                bounds.push(CurveBound { k, ln_vol, from_above: true, half: HALF_ASK });
             }
         }
     }
@@ -249,8 +249,7 @@ impl Curve {
     fn judge(&mut self, quotes: &StrikeQuotes) {
         let (by_sd, level) = (Block::splat(1.0 / self.base.sd()), Block::splat(self.base.atm().ln()));
         let (mut inside, mut firm) = (0.0, 0.0);
-        self.outliers = 0;
-        let Self { base, spline, support, outliers, .. } = self;
+        let Self { base, spline, support, .. } = self;
         support.begin(spline);
         for at in (0..quotes.k.len()).step_by(Block::N) {
             let load = |column: &[f64]| Block::load(&column[at..]);
@@ -263,7 +262,6 @@ impl Curve {
                 let halves2 = halves2.lane(lane);
                 firm += 1.0;
                 inside += f64::from(u8::from(halves2 <= 1.0));
-                *outliers += u32::from(halves2 > OUTLIER_HALVES * OUTLIER_HALVES);
                 // a quote that the curve misses does not support it
                 support.add(u.lane(lane), quotes.precision[at + lane] / halves2.max(1.0), spline);
             }
@@ -275,19 +273,20 @@ impl Curve {
 impl Problem {
     /// The spline over a base, softened until it meets the quotes and the bounds, stiffened where it would bend into
     /// arbitrage. Its knots reach beyond its own quotes, and as far as it has bounds.
-    fn fit_curve(&mut self, curve: &mut Curve, quotes: &StrikeQuotes, bounds: &[Bound], lattice: &mut Lattice) {
+    fn fit_curve(&mut self, curve: &mut Curve, quotes: &StrikeQuotes, bounds: &[CurveBound], lattice: &mut Lattice) {
         self.begin(curve, quotes, bounds);
         self.fit(curve, quotes, bounds);
         lattice.lay(curve);
         self.repair_butterflies(curve, lattice);
-        curve.judge(quotes);
+        // of those that are bound the support is judged when all are
         if bounds.is_empty() {
+            curve.judge(quotes);
             curve.alone.keep(&curve.support, &curve.spline);
         }
     }
 
     /// Places of the quotes, knots, distances to the base, first weights.
-    fn begin(&mut self, curve: &mut Curve, quotes: &StrikeQuotes, bounds: &[Bound]) {
+    fn begin(&mut self, curve: &mut Curve, quotes: &StrikeQuotes, bounds: &[CurveBound]) {
         let by_sd = 1.0 / curve.base.sd();
         let place = |k: f64| spline_place(k * by_sd).clamp(-PLACE_MAX, PLACE_MAX);
         curve.quoted = (place(quotes.range.0), place(quotes.range.1));
@@ -342,7 +341,7 @@ impl Problem {
     }
 
     /// Fits, reweights and softens until enough quotes are met.
-    fn fit(&mut self, curve: &mut Curve, quotes: &StrikeQuotes, bounds: &[Bound]) {
+    fn fit(&mut self, curve: &mut Curve, quotes: &StrikeQuotes, bounds: &[CurveBound]) {
         let n = curve.spline.coef().len();
         for attempt in 0..ATTEMPTS {
             self.squares.penalise(n, &self.stiffness);
@@ -367,7 +366,7 @@ impl Problem {
     }
 
     /// Lets go of the bounds that the curve keeps by itself; whether one was let go.
-    fn weigh_bounds(&mut self, bounds: &[Bound], first: usize) -> bool {
+    fn weigh_bounds(&mut self, bounds: &[CurveBound], first: usize) -> bool {
         let mut moved = false;
         for (i, bound) in (first..).zip(bounds) {
             let over = self.squares.fitted[i] - self.squares.y[i];
@@ -380,9 +379,9 @@ impl Problem {
     }
 
     /// Whether the curve keeps its bounds.
-    fn keeps(&self, bounds: &[Bound], first: usize) -> bool {
+    fn keeps(&self, bounds: &[CurveBound], first: usize) -> bool {
         let over = |i: usize| self.squares.fitted[first + i] - self.squares.y[first + i];
-        let broken = |i: usize, bound: &Bound| if bound.from_above { over(i) } else { -over(i) };
+        let broken = |i: usize, bound: &CurveBound| if bound.from_above { over(i) } else { -over(i) };
         bounds.iter().enumerate().all(|(i, bound)| broken(i, bound) < BOUND_MET * bound.half)
     }
 

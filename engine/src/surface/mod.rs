@@ -22,7 +22,7 @@ use crate::contract::Right;
 use crate::kernel::elementary::{exp, ln};
 use crate::kernel::lanes::{Block, Lanes};
 use base::Base;
-use confidence::{Known, Support};
+use confidence::{Precision, Support};
 use spline::Spline;
 
 /// Everything that the curve of one (root, expiry) is fitted to.
@@ -56,7 +56,7 @@ pub trait Fitted {
 }
 
 /// A method that turns the volatilities of a chain into one curve per expiry. Another one is another type with this
-/// trait, named in [`InUse`].
+/// trait, named in [`DefaultSmoother`].
 pub trait Smoother: core::fmt::Debug + core::default::Default + Send {
     /// What it fits.
     type Curve: Fitted + Sync;
@@ -66,7 +66,7 @@ pub trait Smoother: core::fmt::Debug + core::default::Default + Send {
 }
 
 /// The method in use.
-pub type InUse = Fitter;
+pub type DefaultSmoother = Fitter;
 
 /// The fitted volatility of one (root, expiry) as a function of strike.
 #[derive(Clone, Debug)]
@@ -79,7 +79,7 @@ pub struct Curve {
     spline: Spline,
     support: Support,
     /// The same of the fit to its own quotes alone.
-    alone: Known,
+    alone: Precision,
     /// Outermost two-sided quotes, on the spline's coordinate.
     quoted: (f64, f64),
     /// The same and the outermost bounds that it is held to.
@@ -88,8 +88,6 @@ pub struct Curve {
     listed: (f64, f64),
     /// 1 where it has quotes, little where all it has is the shape of its neighbours.
     firmness: f64,
-    /// Quotes further from the curve than several times their spread.
-    pub outliers: u32,
 }
 
 /// ln of total variance and its first two derivatives in k = ln(K/F).
@@ -113,12 +111,11 @@ impl Curve {
             base: Base::flat(f64::NAN, t),
             spline: Spline::zero(),
             support: Support::default(),
-            alone: Known::default(),
+            alone: Precision::default(),
             quoted: (0.0, 0.0),
             shaped: (0.0, 0.0),
             listed: (0.0, 0.0),
             firmness: 0.0,
-            outliers: 0,
         }
     }
 
@@ -127,7 +124,7 @@ impl Curve {
         (self.fwd, self.t, self.base) = (f64::NAN, t, Base::flat(f64::NAN, t));
         self.spline.reset(0.0, 1.0, 1);
         self.support.forget();
-        (self.quoted, self.shaped, self.outliers) = ((0.0, 0.0), (0.0, 0.0), 0);
+        (self.quoted, self.shaped) = ((0.0, 0.0), (0.0, 0.0));
     }
 
     /// Volatility and confidence at K/F.
