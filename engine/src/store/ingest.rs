@@ -117,9 +117,7 @@ impl Store {
         if let Some(days) = &batch.days {
             self.set_days(days);
         }
-        for &underlying in &batch.reset {
-            self.forget(underlying);
-        }
+        let before: Vec<Book> = batch.reset.iter().filter_map(|&underlying| self.forget(underlying)).collect();
         if let Some(dividends) = &batch.dividends {
             self.set_dividends(dividends);
         }
@@ -132,6 +130,9 @@ impl Store {
         }
         for quote in &batch.quotes {
             out.count(self.quote(quote));
+        }
+        if batch.rates.is_none() && batch.days.is_none() {
+            before.iter().for_each(|book| self.keep_fresh(book));
         }
         out
     }
@@ -181,11 +182,28 @@ impl Store {
         self.books.iter_mut().map(|book| book.expire(at.unwrap_or(book.ts))).sum()
     }
 
-    fn forget(&mut self, underlying: Symbol) {
+    fn forget(&mut self, underlying: Symbol) -> Option<Book> {
         let underlying = self.roots.canonical(underlying);
-        self.books.retain(|b| b.underlying != underlying);
         self.spot_times.remove(&underlying);
         self.last = None;
+        let i = self.books.binary_search_by_key(&underlying, |b| b.underlying).ok()?;
+        Some(self.books.remove(i))
+    }
+
+    /// What was read again and is what it was `before` is not stale: the same quotes have the values that they had.
+    fn keep_fresh(&mut self, before: &Book) {
+        let Ok(i) = self.books.binary_search_by_key(&before.underlying, |b| b.underlying) else { return };
+        let book = &mut self.books[i];
+        let place = |slices: &[BookSlice], of: &BookSlice| slices.binary_search_by_key(&of.order(), BookSlice::order);
+        let is_here = |old: &BookSlice| place(&book.slices, old).is_ok_and(|at| book.slices[at].says_the_same(old));
+        let same = book.spot.to_bits() == before.spot.to_bits()
+            && (book.ts, &book.dividends) == (before.ts, &before.dividends)
+            && before.slices.iter().all(is_here);
+        if same {
+            for slice in &mut book.slices {
+                slice.stale = place(&before.slices, slice).map_or(true, |at| before.slices[at].stale);
+            }
+        }
     }
 
     fn set_days(&mut self, days: &[(Date, Day)]) {
@@ -332,6 +350,15 @@ impl BookSlice {
     #[must_use]
     pub fn row(&self, strike_milli: u32, right: Right) -> Option<usize> {
         self.search(strike_milli, right).ok()
+    }
+
+    /// Whether it lists the same contracts with the same quotes as another.
+    fn says_the_same(&self, other: &Self) -> bool {
+        let same = |a: &[f64], b: &[f64]| a.iter().map(|x| x.to_bits()).eq(b.iter().map(|x| x.to_bits()));
+        (self.settles_at, &self.strike_milli, &self.right, &self.ts)
+            == (other.settles_at, &other.strike_milli, &other.right, &other.ts)
+            && same(&self.bid, &other.bid)
+            && same(&self.ask, &other.ask)
     }
 
     fn order(&self) -> (Date, Settle, Symbol) {

@@ -151,6 +151,31 @@ fn a_reset_forgets_contracts_that_are_gone() {
 }
 
 #[test]
+fn what_is_read_again_unchanged_is_not_stale() {
+    let near = || quote("10:00", "KO", "KO261218C00070000", 1.0, 1.1);
+    let far = |bid| quote("10:01", "KO", "KO270115C00070000", bid, 2.1);
+    let batch =
+        |quotes| Batch { reset: vec![sym("KO")], spots: vec![spot("10:00", "KO", 71.0)], quotes, ..Batch::default() };
+    let stale = |store: &Store| store.book(sym("KO")).unwrap().slices.iter().map(|s| s.stale).collect::<Vec<_>>();
+    let mut store = store();
+    store.ingest(&batch(vec![near(), far(2.0)]));
+    store.books_mut()[0].slices.iter_mut().for_each(|s| s.stale = false);
+
+    store.ingest(&batch(vec![near(), far(2.0)]));
+    assert_eq!(stale(&store), [false, false], "the same bytes");
+    store.ingest(&batch(vec![near(), far(1.9)]));
+    assert_eq!(stale(&store), [true, true], "another bid: all of the name was read anew");
+    store.ingest(&batch(vec![near(), far(1.9)]));
+    assert_eq!(stale(&store), [true, true], "what waits for a pass goes on waiting");
+    store.books_mut()[0].slices.iter_mut().for_each(|s| s.stale = false);
+    store.ingest(&batch(vec![near()]));
+    assert_eq!(stale(&store), [true], "a contract is gone");
+    let rates = Some(vec![]);
+    store.ingest(&Batch { rates, ..batch(vec![near()]) });
+    assert_eq!(stale(&store), [true], "other reference data came with it");
+}
+
+#[test]
 fn a_feeds_own_early_close_moves_settlements() {
     let mut store = filled(vec![quote("10:00", "KO", "KO261218C00070000", 1.0, 2.0)]);
     let day = Date::constant(2026, 12, 18);
