@@ -1,12 +1,13 @@
 //! Which chains, in what order, on which threads. The only room that names `rayon`. Never: a formula.
 //!
-//! A pass takes every book with something stale, and turns it into a finished chain (`underlying`): slices of one
-//! chain are independent but for the steps that look at neighbours (reference spot, order in expiry, carry, curves). Results are put together in
-//! the order of the books, so the same input gives the same bytes on any number of threads.
+//! A pass takes every book with something stale, and turns it into a finished chain (`underlying`): slices of one chain
+//! are independent but for the steps that look at neighbours (reference spot, order in expiry, carry, curves). Results
+//! are put together in the order of the books, so the same input gives the same bytes on any number of threads.
 
 mod uncomputed;
 mod underlying;
 
+pub use crate::early::Depth;
 pub use underlying::{ChainReport, ChainState};
 
 use crate::calendar::Calendar;
@@ -20,17 +21,7 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
-use underlying::Room;
-
-/// How well a pass knows early exercise.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Depth {
-    /// From lattices: prices to about 1e-4, without any table.
-    Rough,
-    /// From the tables.
-    #[default]
-    Full,
-}
+use underlying::{Scratch, Task};
 
 /// What every chain of a pass shares.
 #[derive(Clone, Copy, Debug)]
@@ -46,8 +37,8 @@ pub struct Market<'a> {
 pub struct Passes {
     pool: rayon::ThreadPool,
     states: BTreeMap<Symbol, ChainState>,
-    /// Room to work in, one for each chain that is in work.
-    rooms: Mutex<Vec<Room>>,
+    /// Memory to work in, one for each chain that is in work.
+    scratch: Mutex<Vec<Scratch>>,
     /// Volatilities of the session before the first pass, where they were kept.
     prior: Arc<SessionVols>,
     /// Of the last run: chains whose computation panicked.
@@ -75,7 +66,7 @@ impl Passes {
             .start_handler(on_start)
             .build()
             .map_err(std::io::Error::other)?;
-        Ok(Self { pool, states: BTreeMap::new(), rooms: Mutex::default(), prior: Arc::default(), failed: Vec::new() })
+        Ok(Self { pool, states: BTreeMap::new(), scratch: Mutex::default(), prior: Arc::default(), failed: Vec::new() })
     }
 
     /// Sets what `prev_vol` shows for chains that have not seen a session end.
@@ -109,20 +100,21 @@ impl Passes {
     pub fn run_to(&mut self, depth: Depth, market: Market<'_>, work: &[(&Book, Timestamp)]) -> Vec<Computed> {
         // each chain owns its state while it is computed, so that no lock is needed
         let states: Vec<ChainState> = work.iter().map(|(book, _)| self.take_state(book.underlying)).collect();
-        let rooms = &self.rooms;
+        let unused = &self.scratch;
         let done: Vec<Result<(Computed, ChainState), Arc<Chain>>> = self.pool.install(|| {
             work.par_iter()
                 .zip(states)
                 .with_max_len(1)
                 .map(|(&(book, at), mut state)| {
-                    let idle = || rooms.lock().unwrap_or_else(PoisonError::into_inner);
-                    let mut room = idle().pop().unwrap_or_default();
-                    // bad input never stops the rest, nor does a fault that it finds; state and room are in pieces then
-                    let compute = || underlying::compute((market, depth), book, at, &mut state, &mut room);
+                    let idle = || unused.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut scratch = idle().pop().unwrap_or_default();
+                    let task = Task { market, book, at, depth };
+                    // bad input never stops the rest, nor does a fault that it finds; state and memory are in pieces then
+                    let compute = || underlying::compute(&task, &mut state, &mut scratch);
                     let Ok((chain, report)) = catch_unwind(AssertUnwindSafe(compute)) else {
                         return Err(uncomputed::failed(book, at));
                     };
-                    idle().push(room);
+                    idle().push(scratch);
                     Ok((Computed { chain, report }, state))
                 })
                 .collect()

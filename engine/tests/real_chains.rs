@@ -5,7 +5,8 @@
 
 mod real;
 
-use engine::calibrate::{Calibrated, Drop, SliceInput, SliceState, chain};
+use engine::calibrate::chain::{ChainCalibration, OneByOne, SliceWork};
+use engine::calibrate::{Calibrated, Drop, SliceInput};
 use engine::contract::Right;
 use engine::kernel::american::{Band, Pricer, Scheme};
 use engine::kernel::dividends::Terms;
@@ -20,27 +21,32 @@ struct Done {
     curves: Vec<Curve>,
 }
 
+fn pass(inputs: &[SliceInput<'_>], work: &mut [SliceWork]) -> Vec<Calibrated> {
+    ChainCalibration::default().run(inputs, work, &OneByOne);
+    work.iter().map(|slice| slice.draft.out.clone()).collect()
+}
+
 fn calibrate(name: &str) -> Option<Done> {
     let Some(recorded) = load(name) else {
         println!("skipped: no recorded chain {name}; set GREEKSD_REALDATA to its folder");
         return None;
     };
     let inputs: Vec<SliceInput> = recorded.slices.iter().map(|s| s.input(&recorded)).collect();
-    let mut states: Vec<SliceState> = inputs.iter().map(|_| SliceState::default()).collect();
+    let mut work: Vec<SliceWork> = inputs.iter().map(|_| SliceWork::default()).collect();
     let clock = std::time::Instant::now();
-    let slices = chain(&inputs, &mut states);
+    let slices = pass(&inputs, &mut work);
     let calibrated = clock.elapsed();
     let surface: Vec<SurfaceInput> = inputs.iter().zip(&slices).map(|(i, c)| surface_input(i, c)).collect();
     let clock = std::time::Instant::now();
     let curves = fit(&surface);
     let fitted = clock.elapsed();
-    for (state, curve) in states.iter_mut().zip(&curves) {
+    for (SliceWork { state, .. }, curve) in work.iter_mut().zip(&curves) {
         state.sigma = state.ladder.strikes().iter().map(|&k| curve.vol(k)).collect();
     }
     let clock = std::time::Instant::now();
-    let again = chain(&inputs, &mut states);
+    let again = pass(&inputs, &mut work);
     println!("{name}: again in {:?}", clock.elapsed());
-    let third = chain(&inputs, &mut states);
+    let third = pass(&inputs, &mut work);
     // the first pass takes early exercise from a coarse lattice, the later ones from the tables: the forward moves by a
     // part of what is known of it, and then stays
     for ((a, b), (c, s)) in slices.iter().zip(&again).zip(third.iter().zip(&recorded.slices)) {

@@ -4,7 +4,7 @@
 #![allow(clippy::print_stdout, reason = "the table is the report")]
 
 use engine::contract::{Right, Style};
-use engine::early::{Early, Here, plain};
+use engine::early::{Depth, Early, Valuation, plain};
 use engine::kernel::american::{Band, Pricer, Scheme};
 use engine::kernel::dividends::{Dividend, Terms};
 use engine::kernel::greeks::Greeks;
@@ -64,7 +64,7 @@ fn check(paths: &[Path], least: f64) {
     for (t, b, divs) in cases {
         let terms = Terms { t, r: 0.04, b, divs };
         for path in paths {
-            let here = Here { style: Style::American, s: 100.0, terms: &terms, step: STEP };
+            let here = Valuation { style: Style::American, depth: Depth::Full, s: 100.0, terms: &terms, step: STEP };
             let mut early = Early::default();
             early.prepare(&ladder, &terms);
             let sigma = vec![SIGMA; ladder.strikes().len()];
@@ -75,7 +75,7 @@ fn check(paths: &[Path], least: f64) {
                 let now = Terms { t: t - later, r: terms.r, b, divs };
                 let s = 100.0 * (1.0 + ds * SIGMA * t.sqrt());
                 let sigma = vec![SIGMA * (1.0 + dv); ladder.strikes().len()];
-                let here = Here { style: Style::American, s, terms: &now, step: STEP };
+                let here = Valuation { style: Style::American, depth: Depth::Full, s, terms: &now, step: STEP };
                 early.prepare(&ladder, &now);
                 let fresh = early.refresh(&here, &ladder, &sigma, 0..ladder.blocks());
                 asked += 2 * ladder.blocks();
@@ -137,7 +137,7 @@ fn a_sweep_of_the_spot_crosses_anchors_without_a_jump() {
         let (mut jumps, mut anchors) = ([0.0f64; 4], 0);
         for i in 0..300 {
             let s = 100.0 * (1.0 + f64::from(i) * 0.001 * SIGMA * 0.5f64.sqrt());
-            let here = Here { style: Style::American, s, terms: &terms, step: STEP };
+            let here = Valuation { style: Style::American, depth: Depth::Full, s, terms: &terms, step: STEP };
             anchors += early.refresh(&here, &ladder, &sigma, 0..ladder.blocks());
             for right in [Right::Call, Right::Put] {
                 let at = pricers[right as usize].at(&terms, s);

@@ -4,7 +4,7 @@
 mod rows;
 
 use engine::contract::{Right, Style};
-use engine::early::{Early, Here, Source, plain};
+use engine::early::{Depth, Early, Valuation, plain};
 use engine::kernel::american::Counts;
 use engine::kernel::dividends::Terms;
 use engine::kernel::greeks::Greeks;
@@ -19,9 +19,8 @@ const STEP: f64 = 1.0 / 365.0;
 fn greeks(row: &Row) -> Greeks<Block> {
     let strike_milli = [(row.k * 1000.0).round() as u32; 2];
     let ladder = Ladder::new(&strike_milli, &[Right::Call, Right::Put]);
-    let here = Here { style: Style::American, s: row.s, terms: &row.terms, step: STEP };
+    let here = Valuation { style: Style::American, depth: Depth::Rough, s: row.s, terms: &row.terms, step: STEP };
     let mut early = Early::default();
-    early.source = Source::Lattice;
     early.prepare(&ladder, &row.terms);
     let sigma = vec![row.sigma.unwrap(); ladder.strikes().len()];
     early.refresh(&here, &ladder, &sigma, 0..1);
@@ -113,9 +112,8 @@ fn lattices_are_good_enough_for_a_first_look() {
 fn certain_cases_need_no_lattice() {
     let terms = Terms { t: 0.5, r: 0.04, b: 0.0, divs: Vec::new() };
     let ladder = Ladder::new(&[150_000; 2], &[Right::Call, Right::Put]);
-    let here = Here { style: Style::American, s: 100.0, terms: &terms, step: STEP };
+    let here = Valuation { style: Style::American, depth: Depth::Rough, s: 100.0, terms: &terms, step: STEP };
     let mut early = Early::default();
-    early.source = Source::Lattice;
     early.prepare(&ladder, &terms);
     let (k, sigma) = (ladder.block(0), Block::splat(0.2));
     early.refresh(&here, &ladder, &[0.2; 8], 0..1);
@@ -135,17 +133,17 @@ fn tables_take_over_from_lattices() {
     let terms = Terms { t: 0.5, r: 0.04, b: 0.0, divs: Vec::new() };
     let strike_milli: Vec<u32> = (14..26).map(|i| i * 5_000).collect();
     let ladder = Ladder::new(&strike_milli, &[Right::Put; 12]);
-    let here = Here { style: Style::American, s: 100.0, terms: &terms, step: STEP };
+    let here = Valuation { style: Style::American, depth: Depth::Rough, s: 100.0, terms: &terms, step: STEP };
     let mut early = Early::default();
     early.prepare(&ladder, &terms);
-    let mut taken = |source: Source, sigma: f64| {
-        early.source = source;
+    let mut taken = |depth: Depth, sigma: f64| {
+        let here = Valuation { depth, ..here };
         (early.refresh(&here, &ladder, &[sigma; 16], 0..2), early.tables() != Counts::default())
     };
-    assert_eq!(taken(Source::Lattice, 0.3), (4, false), "two rights of two blocks, and no table");
-    assert_eq!(taken(Source::Lattice, 0.309), (0, false), "a volatility nearby");
-    assert_eq!(taken(Source::Lattice, 0.33), (4, false), "one further off");
-    assert_eq!(taken(Source::Tables, 0.33), (4, true));
-    assert_eq!(taken(Source::Tables, 0.33), (0, true));
-    assert_eq!(taken(Source::Lattice, 0.33), (0, true), "what is better stays");
+    assert_eq!(taken(Depth::Rough, 0.3), (4, false), "two rights of two blocks, and no table");
+    assert_eq!(taken(Depth::Rough, 0.309), (0, false), "a volatility nearby");
+    assert_eq!(taken(Depth::Rough, 0.33), (4, false), "one further off");
+    assert_eq!(taken(Depth::Full, 0.33), (4, true));
+    assert_eq!(taken(Depth::Full, 0.33), (0, true));
+    assert_eq!(taken(Depth::Rough, 0.33), (0, true), "what is better stays");
 }

@@ -90,7 +90,7 @@ impl StrikeOrder {
     pub fn clean(&mut self, input: &SliceInput, ladder: &Ladder, money: Money, quotes: &mut Quotes) -> bool {
         let mut dropped = false;
         for right in [Right::Call, Right::Put] {
-            self.read(input, (ladder, right), money, quotes);
+            self.read(input, ladder, right, money, quotes);
             if self.worst().is_none() {
                 continue;
             }
@@ -103,7 +103,7 @@ impl StrikeOrder {
     }
 
     /// Takes the quotes of one right, ascending in `x`.
-    fn read(&mut self, input: &SliceInput, (ladder, right): (&Ladder, Right), money: Money, quotes: &Quotes) {
+    fn read(&mut self, input: &SliceInput, ladder: &Ladder, right: Right, money: Money, quotes: &Quotes) {
         for column in [&mut self.x, &mut self.bid, &mut self.ask, &mut self.weight] {
             column.clear();
         }

@@ -6,7 +6,7 @@ use super::search::{Open, search};
 use super::searched::{Before, Said, Searched, key};
 use super::{Calibrated, Draft, Drop, SliceInput, SliceState};
 use crate::contract::{Right, Style};
-use crate::early::{BySigma, Early, Here, Source, european};
+use crate::early::{BySigma, Depth, Early, Valuation, european};
 use crate::kernel::black76::Horizon;
 use crate::kernel::dividends::Terms;
 use crate::kernel::implied::{Near, Sought, implied, implied_near};
@@ -35,8 +35,9 @@ pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, dra
         return;
     }
     let SliceState { ladder, early, sigma, searched, .. } = state;
-    start_vols((input, terms, carry.fwd), quotes, ladder, sigma);
-    let here = Here { style: input.style, s: carry.s, terms, step: input.step };
+    start_vols(input, terms, carry.fwd, quotes, ladder, sigma);
+    let here = input.valuation(carry.s, terms);
+    let rough = input.depth == Depth::Rough;
     if input.style == Style::American {
         early.prepare(ladder, terms);
         *refreshed += early.refresh(&here, ladder, sigma, 0..ladder.blocks());
@@ -50,7 +51,6 @@ pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, dra
         }
     }
     memory.before.rest(&here, memory.now);
-    let rough = early.source == Source::Lattice;
     if rough {
         // a first look leaves the others out
         let fwd = terms.fwd(carry.s);
@@ -61,7 +61,7 @@ pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, dra
     if !open.is_empty() {
         out.searched = u32::try_from(open.len()).unwrap_or(u32::MAX);
         let columns = [&mut out.vol_mid, &mut out.vol_bid, &mut out.vol_ask];
-        search((&here, !rough), open, |open, vol| columns[open.which][open.row] = vol, found);
+        search(&here, open, |open, vol| columns[open.which][open.row] = vol, found);
         found.sort_unstable_by_key(Searched::key);
     }
     core::mem::swap(searched, found);
@@ -122,7 +122,7 @@ impl Calibrated {
 
 /// One right of a block of strikes.
 struct Side<'a> {
-    here: Here<'a>,
+    here: Valuation<'a>,
     right: Right,
     block: usize,
     ladder: &'a Ladder,
@@ -143,10 +143,10 @@ fn imply_sides(side: &Side<'_>, sigma: &[f64], memory: &mut Memory<'_>, out: &mu
     let k = ladder.block(block);
     let premium = early.by_sigma(&here, right, block);
     // what jets of a lattice give is taken for what it is
-    let rough = early.source == Source::Lattice;
+    let rough = here.depth == Depth::Rough;
     let mut find = |which: usize, column: &[f64], start: Block| {
         let price = ladder.gather(right, block, column);
-        let near = imply_block(&here, right, (k, price, start), &premium);
+        let near = imply_block(&here, right, &Asked { k, price, start }, &premium);
         let allowed = near.sigma * Block::splat(ALLOWED.0) + (near.sigma - start).abs() * Block::splat(ALLOWED.1);
         let found = near.sigma.gt(Block::splat(0.0));
         let sure = if rough { found } else { premium.doubt(near.sigma).le(allowed * near.vega) };
@@ -156,7 +156,7 @@ fn imply_sides(side: &Side<'_>, sigma: &[f64], memory: &mut Memory<'_>, out: &mu
         }
         let mut numbers = [0.0; BLOCK];
         near.sigma.store(&mut numbers);
-        remember(side, which, (price, start), (open, &mut numbers), memory);
+        remember(side, which, &Asked { k, price, start }, open, &mut numbers, memory);
         Block::load(&numbers)
     };
     let mid = find(0, &quotes.mid, start_of(sigma, block));
@@ -178,19 +178,20 @@ fn start_of(sigma: &[f64], block: usize) -> Block {
 fn remember(
     side: &Side<'_>,
     which: usize,
-    (price, start): (Block, Block),
-    (open, numbers): (<Block as Lanes>::Mask, &mut [f64; BLOCK]),
+    asked: &Asked,
+    open: <Block as Lanes>::Mask,
+    numbers: &mut [f64; BLOCK],
     memory: &mut Memory<'_>,
 ) {
     let Side { here, right, block, ladder, .. } = *side;
-    let k = ladder.block(block);
+    let Asked { k, price, start } = *asked;
     let floor = floor(&here, right, k);
     for lane in (0..BLOCK).filter(|&lane| open.lane(lane)) {
         let Some(row) = ladder.row(right, block * BLOCK + lane) else { continue };
         let (key, price) = (key(block, right, which, lane), price.lane(lane));
         // where the remembered premium leads, or at least near the curve
         let near = numbers[lane];
-        let (start, near) = match memory.before.get(key, &here, (right.phi(), price, floor.lane(lane)), memory.now) {
+        let (start, near) = match memory.before.get(key, &here, right.phi(), price, floor.lane(lane), memory.now) {
             Said::Same(searched, vol) => {
                 memory.now.push(searched);
                 numbers[lane] = vol;
@@ -205,14 +206,18 @@ fn remember(
     }
 }
 
+/// Prices of a block of strikes whose volatilities are looked for, from `start` on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    pub(super) k: Block,
+    pub(super) price: Block,
+    pub(super) start: Block,
+}
+
 /// Volatilities of one right of a block, from what is remembered of early exercise.
 #[inline(always)]
-pub(super) fn imply_block(
-    here: &Here<'_>,
-    right: Right,
-    (k, price, start): (Block, Block, Block),
-    premium: &BySigma,
-) -> Near<Block> {
+pub(super) fn imply_block(here: &Valuation<'_>, right: Right, asked: &Asked, premium: &BySigma) -> Near<Block> {
+    let Asked { k, price, start } = *asked;
     let horizon = Horizon::from(here.terms);
     let sought = Sought {
         phi: right.phi(),
@@ -225,7 +230,7 @@ pub(super) fn imply_block(
 }
 
 /// A bound that every value exceeds: exercise now where that is allowed, or at expiry at the forward.
-pub(super) fn floor<L: Lanes>(here: &Here<'_>, right: Right, k: L) -> L {
+pub(super) fn floor<L: Lanes>(here: &Valuation<'_>, right: Right, k: L) -> L {
     let phi = L::splat(right.phi());
     let at_expiry = (L::splat(here.terms.fwd(here.s)) - k) * L::splat(here.terms.df()) * phi;
     let now = if here.style == Style::American { (L::splat(here.s) - k) * phi } else { at_expiry };
@@ -236,7 +241,9 @@ pub(super) fn floor<L: Lanes>(here: &Here<'_>, right: Right, k: L) -> L {
 /// the mids out of the money, and those of the nearest strike elsewhere, raised to what half of an ask alone says: the
 /// nearer they are to the curve to come, the fewer tables are built for nothing. Says whether there was none.
 pub(super) fn start_vols(
-    (input, terms, fwd): (&SliceInput, &Terms, f64),
+    input: &SliceInput,
+    terms: &Terms,
+    fwd: f64,
     quotes: &Quotes,
     ladder: &Ladder,
     sigma: &mut Vec<f64>,

@@ -2,6 +2,7 @@
 //! Never: smoothing, a symbol, a clock.
 
 pub mod carry;
+pub mod chain;
 pub mod clean;
 pub mod consistent;
 pub mod forward;
@@ -12,24 +13,22 @@ mod searched;
 pub mod spot;
 
 use crate::contract::{ForwardBasis, Right, Style};
-use crate::early::Early;
+use crate::early::{Depth, Early, Valuation};
 use crate::kernel::dividends::{Dividend, Terms};
 pub use crate::store::dropped::Drop;
 use crate::store::ladder::Ladder;
-use carry::{Carries, Carry};
-use clean::{Quotes, clean_quotes};
-use consistent::{Expiry, ExpiryOrder, Money, StrikeOrder, drop_out_of_bounds};
-use forward::{Pair, Parity, fit_forward, keep_near, pair_quotes};
-use implied::imply_vols;
-use premium::refine_forward;
+use clean::Quotes;
+use consistent::StrikeOrder;
+use forward::{Pair, Parity};
 use searched::Searched;
-use spot::Reference;
 
 /// Everything that one (root, expiry) is calibrated from.
 #[derive(Clone, Copy, Debug)]
 pub struct SliceInput<'a> {
     /// Exercise style.
     pub style: Style,
+    /// How well early exercise is to be known.
+    pub depth: Depth,
     /// Where the forward comes from.
     pub basis: ForwardBasis,
     /// Years to settlement, positive.
@@ -59,6 +58,12 @@ impl SliceInput<'_> {
     #[must_use]
     pub fn strike(&self, row: usize) -> f64 {
         f64::from(self.strike_milli[row]) / 1000.0
+    }
+
+    /// What values of this expiry are computed on, from a spot and the terms of its carry.
+    #[must_use]
+    pub fn valuation<'t>(&self, s: f64, terms: &'t Terms) -> Valuation<'t> {
+        Valuation { style: self.style, depth: self.depth, s, terms, step: self.step }
     }
 }
 
@@ -115,114 +120,10 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Time, rates and dividends that the slice is valued on, once its volatilities are implied.
-    #[must_use]
-    pub fn terms(&self) -> &Terms {
-        &self.terms
+    /// What the slice is valued on, once its volatilities are implied: time, rates and dividends; and the result.
+    pub fn finished(&mut self) -> (&Terms, &mut Calibrated) {
+        (&self.terms, &mut self.out)
     }
-}
-
-/// Step 1, each slice alone: what is wrong with a quote by itself, and the pairs that are left.
-pub fn look(input: &SliceInput, state: &mut SliceState, draft: &mut Draft) {
-    state.list(input);
-    draft.refreshed = 0;
-    draft.terms.t = input.t;
-    draft.terms.r = input.r;
-    draft.terms.b = 0.0;
-    draft.terms.divs.clear();
-    draft.terms.divs.extend_from_slice(input.divs);
-    clean_quotes(input, &mut draft.quotes);
-    pair_quotes(&state.ladder, &draft.quotes, &mut draft.pairs);
-}
-
-/// Step 2, all slices of a chain: the spot that the options are quoted against, about.
-pub fn reference_spot<'a>(
-    reference: &mut Reference,
-    slices: impl Iterator<Item = (SliceInput<'a>, &'a Draft)> + Clone,
-) -> f64 {
-    let published = slices.clone().next().map_or(f64::NAN, |(input, _)| input.s);
-    let spots = slices.filter(|(input, _)| input.basis == ForwardBasis::Spot);
-    reference.spot(published, spots.map(|(input, draft)| (input, &draft.pairs[..])))
-}
-
-/// Volatility above which a straddle is not believed where quotes are weighed by their distance from the money.
-const SD_MOST: f64 = 3.0;
-
-/// Step 3, each slice alone: quotes that cannot live with spot, strike and each other are dropped; a first forward.
-pub fn look_closer(input: &SliceInput, s: f64, state: &SliceState, draft: &mut Draft) {
-    // where the spot tells no forward it still tells about where one can be
-    let spot = if input.basis == ForwardBasis::Spot { s } else { input.s };
-    let of_spot = input.basis == ForwardBasis::Spot;
-    if of_spot {
-        drop_out_of_bounds(input, s, &mut draft.quotes);
-    }
-    first_forward(input, spot, state, draft);
-    if !of_spot {
-        drop_out_of_bounds(input, draft.parity.fwd, &mut draft.quotes);
-    }
-    let Draft { quotes, order, parity, .. } = draft;
-    let money = Money { s: if of_spot { s } else { parity.fwd }, sd: parity.sd.min(SD_MOST * input.t.sqrt()) };
-    if order.clean(input, &state.ladder, money, quotes) {
-        first_forward(input, spot, state, draft);
-    }
-}
-
-fn first_forward(input: &SliceInput, s: f64, state: &SliceState, draft: &mut Draft) {
-    pair_quotes(&state.ladder, &draft.quotes, &mut draft.pairs);
-    keep_near(&mut draft.pairs, s, input);
-    draft.parity = fit_forward(&draft.pairs, draft.terms.df(), input.t, &mut draft.sorted);
-}
-
-/// Step 4, all slices of a chain: American quotes that are dearer than later expiries allow are dropped. Ascending in
-/// time.
-pub fn order_expiries(order: &mut ExpiryOrder, s: f64, slices: Vec<(SliceInput<'_>, &mut SliceState, &mut Draft)>) {
-    let mut slices: Vec<_> = slices
-        .into_iter()
-        .filter(|(input, ..)| input.style == Style::American && input.basis == ForwardBasis::Spot)
-        .collect();
-    let mut touched = vec![false; slices.len()];
-    let mut expiries: Vec<Expiry<'_>> = slices
-        .iter_mut()
-        .map(|(_, state, draft)| Expiry { ladder: &state.ladder, quotes: &mut draft.quotes })
-        .collect();
-    order.clean(&mut expiries, &mut touched);
-    for ((input, state, draft), _) in slices.iter_mut().zip(touched).filter(|(_, touched)| *touched) {
-        first_forward(input, s, state, draft);
-    }
-}
-
-/// Step 6, each slice alone: the forward without early-exercise premium, on the carry that step 5 found.
-pub fn refine(input: &SliceInput, carry: &Carry, state: &mut SliceState, draft: &mut Draft) {
-    if input.style == Style::American {
-        draft.parity = refine_forward(input, carry, state, draft);
-    }
-}
-
-/// All steps for the slices of one chain, one after the other.
-#[must_use]
-pub fn chain(inputs: &[SliceInput], states: &mut [SliceState]) -> Vec<Calibrated> {
-    let prior: Vec<f64> = states.iter().map(|s| s.last.map_or(f64::NAN, |l| l.1)).collect();
-    let mut drafts: Vec<Draft> = inputs.iter().map(|_| Draft::default()).collect();
-    let mut carries = Carries::default();
-    for i in 0..inputs.len() {
-        look(&inputs[i], &mut states[i], &mut drafts[i]);
-    }
-    let s = reference_spot(&mut Reference::default(), inputs.iter().copied().zip(&drafts));
-    for i in 0..inputs.len() {
-        look_closer(&inputs[i], s, &states[i], &mut drafts[i]);
-    }
-    let all = inputs.iter().zip(&mut *states).zip(&mut drafts).map(|((i, s), d)| (*i, s, d)).collect();
-    order_expiries(&mut ExpiryOrder::default(), s, all);
-    let parity = |drafts: &[Draft]| drafts.iter().map(|d| d.parity).collect::<Vec<_>>();
-    carries.set(inputs, &parity(&drafts), s, &prior);
-    for i in 0..inputs.len() {
-        refine(&inputs[i], &carries.carry[i], &mut states[i], &mut drafts[i]);
-    }
-    carries.set(inputs, &parity(&drafts), s, &prior);
-    for i in 0..inputs.len() {
-        imply_vols(&inputs[i], &carries.carry[i], &mut states[i], &mut drafts[i]);
-    }
-    drafts.into_iter().map(|draft| draft.out).collect()
 }
 
 /// The calibrated slice.

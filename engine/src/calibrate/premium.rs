@@ -10,10 +10,10 @@
 
 use super::carry::{Carry, effective_spot, implied_borrow};
 use super::forward::{Pair, Parity, fit_forward};
-use super::implied::{imply_block, start_vols};
+use super::implied::{Asked, imply_block, start_vols};
 use super::{Draft, SliceInput, SliceState};
 use crate::contract::Right;
-use crate::early::{BySigma, Early, Here};
+use crate::early::{BySigma, Early, Valuation};
 use crate::kernel::black76::{Horizon, european_vol};
 use crate::kernel::dividends::Terms;
 use crate::kernel::lanes::{BLOCK, Block, Lanes, Mask};
@@ -72,7 +72,7 @@ pub(super) fn refine_forward(input: &SliceInput, carry: &Carry, state: &mut Slic
     room.near.extend(pairs.iter().filter(|p| blocks.contains(&(p.strike / BLOCK))));
     terms.b = carry.b;
     early.prepare(ladder, terms);
-    let cold = start_vols((input, terms, rough.fwd), quotes, ladder, sigma);
+    let cold = start_vols(input, terms, rough.fwd, quotes, ladder, sigma);
     let mut fwd = carry.fwd + shift.clamp(-0.2 * carry.fwd, 0.2 * carry.fwd);
     let new = before.is_none();
     let mut last = rough;
@@ -153,20 +153,20 @@ struct NearMoney<'a> {
 
 impl NearMoney<'_> {
     /// The market at a forward, its borrow rate put into `terms`.
-    fn here<'t>(&self, fwd: f64, terms: &'t mut Terms) -> Here<'t> {
+    fn here<'t>(&self, fwd: f64, terms: &'t mut Terms) -> Valuation<'t> {
         self.here_at(fwd, borrow_at(fwd, self.input, self.carry), terms)
     }
 
     /// The market at a forward as the last pass valued it: where its jets stay.
-    fn here_before<'t>(&self, fwd: f64, terms: &'t mut Terms) -> Here<'t> {
+    fn here_before<'t>(&self, fwd: f64, terms: &'t mut Terms) -> Valuation<'t> {
         let b = if self.prior.is_finite() { self.prior } else { borrow_at(fwd, self.input, self.carry) };
         self.here_at(fwd, b, terms)
     }
 
-    fn here_at<'t>(&self, fwd: f64, b: f64, terms: &'t mut Terms) -> Here<'t> {
+    fn here_at<'t>(&self, fwd: f64, b: f64, terms: &'t mut Terms) -> Valuation<'t> {
         terms.b = b;
         let s = effective_spot(fwd, self.input, b);
-        Here { style: self.input.style, s, terms, step: self.input.step }
+        self.input.valuation(s, terms)
     }
 
     /// The premium of the call less that of the put at each strike, at a forward, and the volatility; NaN: none. What
@@ -189,7 +189,7 @@ impl NearMoney<'_> {
             });
             let of = |right: Right| {
                 let mid = self.ladder.gather(right, block, &self.quotes.mid);
-                imply_block(&here, right, (k, mid, start), &premium[right as usize]).sigma
+                imply_block(&here, right, &Asked { k, price: mid, start }, &premium[right as usize]).sigma
             };
             // the right that is out of the money against the spot has less exercise premium
             let calls = Block::splat(here.s).le(k);
@@ -202,7 +202,7 @@ impl NearMoney<'_> {
 }
 
 /// The premium near `sigma`, from a lattice.
-fn by_lattice(here: &Here<'_>, right: Right, lattice: &Lattice, k: Block, sigma: Block) -> BySigma {
+fn by_lattice(here: &Valuation<'_>, right: Right, lattice: &Lattice, k: Block, sigma: Block) -> BySigma {
     let premium = lattice.premium(k, sigma);
     if !premium.exercised.any() {
         return BySigma::straight(sigma, premium.value, premium.vega);

@@ -6,7 +6,7 @@
 use super::implied::floor;
 use super::searched::Searched;
 use crate::contract::{Right, Style};
-use crate::early::{Here, VOL};
+use crate::early::{Depth, VOL, Valuation};
 use crate::kernel::black76::{Horizon, european, european_vol};
 use crate::kernel::greeks::VolJet;
 use crate::kernel::implied::{Limits, implied_by};
@@ -33,17 +33,17 @@ pub(super) struct Open {
     pub(super) near: bool,
 }
 
-/// Looks for all of `open`, their early exercise looked at or not; hands each volatility to `put`, NaN for none, and what
+/// Looks for all of `open`, their early exercise looked at where the valuation is to be of full depth; hands each volatility to `put`, NaN for none, and what
 /// the next pass may start from to `keep`.
 pub(super) fn search(
-    (here, early): (&Here<'_>, bool),
+    here: &Valuation<'_>,
     open: &mut [Open],
     mut put: impl FnMut(&Open, f64),
     keep: &mut Vec<Searched>,
 ) {
     open.sort_unstable_by_key(|o| (o.right, o.key));
     for of in open.chunk_by(|a, b| a.right == b.right) {
-        let american = early && here.style == Style::American;
+        let american = here.depth == Depth::Full && here.style == Style::American;
         let lattice = american.then(|| Lattice::new(here.terms, here.s, of[0].right, LAYERS));
         for some in of.chunks(BLOCK) {
             if some.len() <= Pack::<1>::N {
@@ -56,7 +56,7 @@ pub(super) fn search(
 }
 
 fn solve<L: Lanes>(
-    here: &Here<'_>,
+    here: &Valuation<'_>,
     lattice: Option<&Lattice>,
     open: &[Open],
     put: &mut impl FnMut(&Open, f64),
@@ -90,13 +90,13 @@ fn solve<L: Lanes>(
         let vol = sigma.lane(lane);
         put(open, vol);
         let derivatives = [delta, jet.vega, jet.volga, jet.ultima].map(|d| d.lane(lane));
-        keep.push(Searched::new(open.key, (open.price, vol), here, derivatives));
+        keep.push(Searched::new(open.key, open.price, vol, here, derivatives));
     }
 }
 
 /// The value of some contracts by their volatility.
 struct Value<'a, L> {
-    here: &'a Here<'a>,
+    here: &'a Valuation<'a>,
     right: Right,
     /// `None`: European.
     lattice: Option<&'a Lattice>,

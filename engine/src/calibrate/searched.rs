@@ -2,7 +2,7 @@
 //! that needed one mostly stands still. Never: a search.
 
 use crate::contract::Right;
-use crate::early::Here;
+use crate::early::Valuation;
 use crate::kernel::lanes::BLOCK;
 
 /// A price without a volatility is searched again when it has moved against the exercise value by this part of its time
@@ -41,7 +41,7 @@ pub(super) fn key(block: usize, right: Right, side: usize, lane: usize) -> u32 {
 
 impl Searched {
     /// A price, the volatility that was found for it, and there delta, vega, volga and ultima.
-    pub(super) fn new(key: u32, (price, sigma): (f64, f64), here: &Here<'_>, derivatives: [f64; 4]) -> Self {
+    pub(super) fn new(key: u32, price: f64, sigma: f64, here: &Valuation<'_>, derivatives: [f64; 4]) -> Self {
         let [delta, vega, volga, ultima] = derivatives.map(|d| d as f32);
         let (s, t) = (here.s, here.terms.t);
         Self { key, price, s, t, sigma, delta, vega, volga, ultima }
@@ -53,7 +53,7 @@ impl Searched {
     }
 
     /// What it says of `price` now; `floor` is what the price must exceed.
-    fn now(&self, here: &Here<'_>, phi: f64, price: f64, floor: f64) -> Said {
+    fn now(&self, here: &Valuation<'_>, phi: f64, price: f64, floor: f64) -> Said {
         let (dp, ds) = (price - self.price, here.s - self.s);
         if self.sigma.is_nan() {
             let still = STILL_NONE.0 * (price - floor) + STILL_NONE.1 * here.s;
@@ -94,8 +94,10 @@ impl<'a> Before<'a> {
     pub(super) fn get(
         &mut self,
         key: u32,
-        here: &Here<'_>,
-        (phi, price, floor): (f64, f64, f64),
+        here: &Valuation<'_>,
+        phi: f64,
+        price: f64,
+        floor: f64,
         kept: &mut Vec<Searched>,
     ) -> Said {
         let before = self.0.iter().take_while(|first| first.key < key).count();
@@ -110,11 +112,11 @@ impl<'a> Before<'a> {
     }
 
     /// What is left goes to `kept`.
-    pub(super) fn rest(mut self, here: &Here<'_>, kept: &mut Vec<Searched>) {
+    pub(super) fn rest(mut self, here: &Valuation<'_>, kept: &mut Vec<Searched>) {
         self.keep(self.0.len(), here, kept);
     }
 
-    fn keep(&mut self, n: usize, here: &Here<'_>, kept: &mut Vec<Searched>) {
+    fn keep(&mut self, n: usize, here: &Valuation<'_>, kept: &mut Vec<Searched>) {
         let (unused, rest) = self.0.split_at(n);
         kept.extend(unused.iter().filter(|one| one.t - here.terms.t < KEPT));
         self.0 = rest;
@@ -125,28 +127,29 @@ impl<'a> Before<'a> {
 mod tests {
     use super::*;
     use crate::contract::Style;
+    use crate::early::Depth;
     use crate::kernel::dividends::Terms;
 
     #[test]
     fn searches_are_remembered_while_they_say_something() {
         let terms = |t: f64| Terms { t, r: 0.04, b: 0.0, divs: Vec::new() };
         let (now, soon, late) = (terms(0.1), terms(0.1 - 2e-6), terms(0.098));
-        let here = |terms| Here { style: Style::American, s: 100.0, terms, step: 0.003 };
+        let here = |terms| Valuation { style: Style::American, depth: Depth::Full, s: 100.0, terms, step: 0.003 };
         let put = [-0.9, 5.0, 20.0, 10.0];
-        let all: Vec<Searched> = [3, 8, 9].map(|key| Searched::new(key, (40.0, 1.5), &here(&now), put)).to_vec();
+        let all: Vec<Searched> = [3, 8, 9].map(|key| Searched::new(key, 40.0, 1.5, &here(&now), put)).to_vec();
         let mut kept = Vec::new();
         let mut before = Before::new(&all);
-        let asked = (-1.0, 40.1, 39.9);
+        let (phi, price, floor) = (-1.0, 40.1, 39.9);
         assert!(
-            matches!(before.get(8, &here(&soon), asked, &mut kept), Said::Same(_, vol) if (vol - 1.52).abs() < 1e-3)
+            matches!(before.get(8, &here(&soon), phi, price, floor, &mut kept), Said::Same(_, vol) if (vol - 1.52).abs() < 1e-3)
         );
-        assert!(matches!(before.get(8, &here(&soon), asked, &mut kept), Said::Nothing));
+        assert!(matches!(before.get(8, &here(&soon), phi, price, floor, &mut kept), Said::Nothing));
         before.rest(&here(&soon), &mut kept);
         assert_eq!(kept.iter().map(Searched::key).collect::<Vec<_>>(), [3, 9]);
         // two hundredths of the time later it is a hint, and what nobody asked for is gone
         kept.clear();
         let mut before = Before::new(&all);
-        assert!(matches!(before.get(8, &here(&late), asked, &mut kept), Said::About(_)));
+        assert!(matches!(before.get(8, &here(&late), phi, price, floor, &mut kept), Said::About(_)));
         before.rest(&here(&late), &mut kept);
         assert!(kept.is_empty());
     }

@@ -2,6 +2,7 @@
 
 use super::SliceInput;
 use crate::contract::{ForwardBasis, Right, Style};
+use crate::early::Depth;
 use crate::kernel::dividends::Dividend;
 
 /// A slice that owns its rows.
@@ -38,6 +39,7 @@ impl OwnedSlice {
     pub(crate) fn input(&self) -> SliceInput<'_> {
         SliceInput {
             style: self.style,
+            depth: Depth::Full,
             basis: ForwardBasis::Spot,
             t: self.t,
             s: self.s,

@@ -4,7 +4,7 @@
 //! premium is a small and smooth part of a value: so it is kept as [jets] taken at one or two anchors, block by
 //! block, and carried from there while the market stays near. The European part is always computed exactly. A block that
 //! the market has left, or whose exercise boundary has come near, is taken anew. Before tables are asked for, jets come from lattices
-//! ([Source]). Never: a quote, a curve.
+//! ([Depth]). Never: a quote, a curve.
 
 mod around;
 mod free;
@@ -17,7 +17,6 @@ mod rough;
 pub use around::BySigma;
 pub use premium::Later;
 pub use pricers::{VOL, european};
-pub use rough::Source;
 
 use crate::contract::{Right, Style};
 use crate::kernel::american::Counts;
@@ -31,11 +30,23 @@ use premium::{Premium, Tables};
 use pricers::{Pricers, bands, span};
 use rough::Rough;
 
-/// The market that a slice is valued in.
+/// How well early exercise is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Depth {
+    /// From lattices: at once, about 1e-4 of a price.
+    Rough,
+    /// From tables: within the tolerances of the golden files, but they must be built first.
+    #[default]
+    Full,
+}
+
+/// What a slice is valued on.
 #[derive(Clone, Copy, Debug)]
-pub struct Here<'a> {
+pub struct Valuation<'a> {
     /// Exercise style.
     pub style: Style,
+    /// How well early exercise is to be known.
+    pub depth: Depth,
     /// The spot to value at, currency per share.
     pub s: f64,
     /// Time, rates and dividends.
@@ -47,8 +58,6 @@ pub struct Here<'a> {
 /// The premium of every strike of a slice, both rights.
 #[derive(Debug, Default)]
 pub struct Early {
-    /// Where jets are taken from.
-    pub source: Source,
     tables: Pricers,
     /// For the terms of the next trading day, where `tables` do not serve those.
     later: Pricers,
@@ -89,19 +98,19 @@ impl Early {
     /// many blocks.
     pub fn refresh(
         &mut self,
-        here: &Here<'_>,
+        here: &Valuation<'_>,
         ladder: &Ladder,
         sigma: &[f64],
         which: core::ops::Range<usize>,
     ) -> usize {
         let mut taken = 0;
         let mut next = None;
-        let rough = (self.source == Source::Lattice).then(|| Rough::new(here, ladder, span(sigma)));
+        let rough = (here.depth == Depth::Rough).then(|| Rough::new(here, ladder, span(sigma)));
         for block in which {
             let (k, vols) = (ladder.block(block), Block::load(&sigma[block * BLOCK..]));
             for right in [Right::Call, Right::Put] {
                 let Some(place) = Place::new(here, right, k, vols) else { continue };
-                if self.blocks[right as usize][block].holds(&place, self.source) {
+                if self.blocks[right as usize][block].holds(&place) {
                     continue;
                 }
                 if let Some(rough) = &rough {
@@ -137,7 +146,7 @@ impl Early {
     }
 
     /// Makes sure that tables for now and for the next trading day are there.
-    fn build(&mut self, here: &Here<'_>, next: Option<&(f64, Terms)>, ladder: &Ladder, sigma: &[f64]) {
+    fn build(&mut self, here: &Valuation<'_>, next: Option<&(f64, Terms)>, ladder: &Ladder, sigma: &[f64]) {
         let [near, roomy] = bands(ladder.strikes(), sigma);
         self.tables.serve(here.style, here.terms, (&near, &roomy));
         if let Some((_, later)) = next
@@ -149,7 +158,7 @@ impl Early {
 
     /// The premium of one right of a block, by volatility.
     #[must_use]
-    pub fn by_sigma(&self, here: &Here<'_>, right: Right, block: usize) -> BySigma {
+    pub fn by_sigma(&self, here: &Valuation<'_>, right: Right, block: usize) -> BySigma {
         let known = self.blocks[right as usize].get(block);
         known.map_or_else(BySigma::none, |premium| premium.by_sigma(here))
     }
@@ -158,7 +167,7 @@ impl Early {
     /// trading day and the lanes that are exercised then. Rows exercised now become those of exercise.
     pub fn add(
         &self,
-        here: &Here<'_>,
+        here: &Valuation<'_>,
         (right, block): (Right, usize),
         at: (Block, Block),
         greeks: &mut Greeks<Block>,
@@ -168,7 +177,7 @@ impl Early {
     }
 }
 
-impl Here<'_> {
+impl Valuation<'_> {
     /// Spot and terms at the same clock time on the next trading day, all else equal: dividends that go ex meanwhile
     /// leave the spot, the others come nearer. `None`: the contract settles before.
     #[must_use]
@@ -181,7 +190,7 @@ impl Here<'_> {
         })
     }
 
-    /// Horizon and X of the next trading day, as of [`Here::next_session`].
+    /// Horizon and X of the next trading day, as of [`Valuation::next_session`].
     #[must_use]
     pub fn next_horizon(&self) -> Option<(Horizon, f64)> {
         let Terms { t, r, b, divs } = self.terms;
@@ -199,7 +208,7 @@ impl Here<'_> {
 
 /// European Greeks here.
 #[must_use]
-pub fn plain(right: Right, here: &Here<'_>, k: Block, sigma: Block) -> Greeks<Block> {
+pub fn plain(right: Right, here: &Valuation<'_>, k: Block, sigma: Block) -> Greeks<Block> {
     let market = Market::new(here.terms, here.s);
     finish(&black(right.phi(), &Horizon::from(here.terms), Block::splat(market.x), k, sigma), &market, sigma)
 }

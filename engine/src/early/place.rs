@@ -1,6 +1,6 @@
 //! Where a block of strikes is valued, and how near that is to an anchor. Never: a premium.
 
-use super::Here;
+use super::Valuation;
 use super::jets::{Anchor, load, rounded};
 use crate::contract::Right;
 use crate::kernel::dividends::Terms;
@@ -16,7 +16,7 @@ pub(super) const SAME_DATE: f64 = 1e-7;
 /// Where a block is valued.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place<'a> {
-    pub(super) here: &'a Here<'a>,
+    pub(super) here: &'a Valuation<'a>,
     pub(super) right: Right,
     pub(super) k: Block,
     /// In single precision: what an anchor says it was taken at.
@@ -29,7 +29,7 @@ pub(super) struct Place<'a> {
 
 impl<'a> Place<'a> {
     /// `None`: no lane has a volatility.
-    pub(super) fn new(here: &'a Here<'a>, right: Right, k: Block, sigma: Block) -> Option<Self> {
+    pub(super) fn new(here: &'a Valuation<'a>, right: Right, k: Block, sigma: Block) -> Option<Self> {
         let known = sigma.abs().lt(Block::splat(f64::INFINITY));
         if !known.any() {
             return None;

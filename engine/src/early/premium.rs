@@ -12,7 +12,7 @@ use super::jets::{Anchor, Jets, between, load};
 use super::place::{Place, SAME_DATE};
 use super::pricers::nodes;
 use super::rough::{Rough, Taken};
-use super::{Here, Source, jets, plain, rough};
+use super::{Depth, Valuation, jets, plain, rough};
 use crate::contract::Right;
 use crate::kernel::american::Pricer;
 use crate::kernel::black76::{Horizon, european_vol};
@@ -39,7 +39,7 @@ const EXERCISED: f64 = 1e-9;
 /// The premium of one right of a block of strikes.
 #[derive(Clone, Debug)]
 pub(super) struct Premium {
-    source: Source,
+    depth: Depth,
     known: Known,
     around: Option<Box<Around>>,
     /// Lanes where exercising now is optimal.
@@ -89,15 +89,15 @@ impl Later {
 
 impl Premium {
     pub(super) fn unknown() -> Self {
-        Self { source: Source::Tables, known: Known::Unknown, around: None, exercised: 0, free: Free::nowhere() }
+        Self { depth: Depth::Full, known: Known::Unknown, around: None, exercised: 0, free: Free::nowhere() }
     }
 
     /// Whether what is remembered holds at `place`; what lattices said does not where tables are asked for.
-    pub(super) fn holds(&self, place: &Place<'_>, source: Source) -> bool {
-        match (self.source, source) {
-            (Source::Lattice, Source::Tables) => false,
-            (Source::Lattice, Source::Lattice) => self.holds_roughly(place),
-            (Source::Tables, _) => self.jets_hold(place) && self.around_holds(place),
+    pub(super) fn holds(&self, place: &Place<'_>) -> bool {
+        match (self.depth, place.here.depth) {
+            (Depth::Rough, Depth::Full) => false,
+            (Depth::Rough, Depth::Rough) => self.holds_roughly(place),
+            (Depth::Full, _) => self.jets_hold(place) && self.around_holds(place),
         }
     }
 
@@ -117,7 +117,7 @@ impl Premium {
     pub(super) fn take_roughly(&mut self, place: &Place<'_>, rough: &Rough<'_>) {
         let at = place.anchor(place.here.s);
         let (taken, exercised, later_exercised) = rough.take(place.right, place.k, load(&at.sigma));
-        (self.source, self.exercised, self.free) = (Source::Lattice, exercised, Free::everywhere());
+        (self.depth, self.exercised, self.free) = (Depth::Rough, exercised, Free::everywhere());
         let Some(Taken { american, european, later, low, high }) = taken else {
             (self.known, self.around) = (Known::Nothing(Box::new(at)), None);
             return;
@@ -168,7 +168,7 @@ impl Premium {
 
     /// Takes anew what does not hold at `place`.
     pub(super) fn refresh(&mut self, place: &Place<'_>, tables: &Tables<'_>) {
-        if self.source == Source::Lattice {
+        if self.depth == Depth::Rough {
             *self = Self::unknown();
         }
         if !self.jets_hold(place) {
@@ -258,7 +258,7 @@ impl Premium {
 
     /// The premium here; `None`: nothing.
     #[inline(always)]
-    fn read(&self, here: &Here<'_>, sigma: Block) -> Option<Greeks<Block>> {
+    fn read(&self, here: &Valuation<'_>, sigma: Block) -> Option<Greeks<Block>> {
         match &self.known {
             Known::Unknown | Known::Nothing(_) => None,
             Known::One(jets) => Some(jets.read(here.s, here.terms, sigma)),
@@ -267,7 +267,7 @@ impl Premium {
     }
 
     /// The premium by volatility.
-    pub(super) fn by_sigma(&self, here: &Here<'_>) -> BySigma {
+    pub(super) fn by_sigma(&self, here: &Valuation<'_>) -> BySigma {
         let Some(around) = &self.around else { return BySigma::none() };
         let now = self.read(here, around.centre());
         now.map_or_else(BySigma::none, |now| around.by_sigma(&vol_jet(&now)))
@@ -277,7 +277,7 @@ impl Premium {
     /// now become those of exercise.
     pub(super) fn add(
         &self,
-        here: &Here<'_>,
+        here: &Valuation<'_>,
         right: Right,
         (k, sigma): (Block, Block),
         greeks: &mut Greeks<Block>,
@@ -305,7 +305,7 @@ fn taken(place: &Place<'_>, tables: &Tables<'_>, s: f64) -> (Jets, Greeks<Block>
     let at = place.anchor(s);
     let sigma = load(&at.sigma);
     let american = tables.now.at(place.here.terms, s).greeks(place.k, sigma);
-    let european = plain(place.right, &Here { s, ..*place.here }, place.k, sigma);
+    let european = plain(place.right, &Valuation { s, ..*place.here }, place.k, sigma);
     (Jets::new(at, &american, &european), american, american.value - european.value)
 }
 

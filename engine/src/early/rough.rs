@@ -2,7 +2,7 @@
 //! them. Never: a table.
 
 use super::premium::lanes_at_intrinsic;
-use super::{Here, plain};
+use super::{Valuation, plain};
 use crate::contract::Right;
 use crate::kernel::american::{Band, never_exercised};
 use crate::kernel::black76::{Horizon, european, european_vol};
@@ -25,16 +25,6 @@ pub(super) const TIMES: f64 = 5.0;
 /// The next trading day is a small step for an expiry so many times as far away: a series of second order reaches it.
 const FAR_OFF: f64 = 6.0;
 
-/// Where jets are taken from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Source {
-    /// Lattices: at once, about 1e-4 of a price.
-    Lattice,
-    /// Tables: within the tolerances, but they must be built first.
-    #[default]
-    Tables,
-}
-
 /// American and European Greeks of a block, and the premium elsewhere.
 pub(super) struct Taken {
     pub(super) american: Greeks<Block>,
@@ -48,7 +38,7 @@ pub(super) struct Taken {
 
 /// The lattices of both rights of a slice at one place, made when they are first needed.
 pub(super) struct Rough<'a> {
-    here: &'a Here<'a>,
+    here: &'a Valuation<'a>,
     sides: [Side; 2],
     /// Spot and terms on the next trading day.
     next: Option<(f64, Terms)>,
@@ -66,7 +56,7 @@ struct Side {
 
 impl<'a> Rough<'a> {
     /// The lattices at `here`, for the strikes of a ladder and the volatilities `sigma`.
-    pub(super) fn new(here: &'a Here<'a>, ladder: &Ladder, sigma: (f64, f64)) -> Self {
+    pub(super) fn new(here: &'a Valuation<'a>, ladder: &Ladder, sigma: (f64, f64)) -> Self {
         let k = ladder.strikes();
         let band = Band { k: (k.first().copied().unwrap_or(1.0), k.last().copied().unwrap_or(1.0)), sigma };
         let sides = [Right::Call, Right::Put]
@@ -79,7 +69,7 @@ impl<'a> Rough<'a> {
     /// What a block's jets are made of, the lanes exercised now and those on the next trading day; no jets where there
     /// is no premium.
     pub(super) fn take(&self, right: Right, k: Block, sigma: Block) -> (Option<Taken>, u8, u8) {
-        let Here { s, terms, .. } = *self.here;
+        let Valuation { s, terms, .. } = *self.here;
         let (phi, side) = (right.phi(), &self.sides[right as usize]);
         let lattices = || side.now.get_or_init(|| Lattices::new(terms, s, right, LAYERS)).as_ref();
         let european_now = plain(right, self.here, k, sigma);
@@ -123,7 +113,7 @@ impl<'a> Rough<'a> {
         let none = (american.value - plain.value, american.vega - plain.vega);
         let Some((s, next)) = &self.next else { return (straight(none.0, none.1), 0) };
         if self.near {
-            let Here { s, terms, step, .. } = *self.here;
+            let Valuation { s, terms, step, .. } = *self.here;
             let (drift, x) = ((terms.r - terms.b) * s, s - terms.a(0.0));
             let half = sigma * sigma * c(0.5 * x * x);
             let [theta, charm, color] =

@@ -3,26 +3,22 @@
 //! Pure: the same book, instant and calendar give the same chain. What [`ChainState`] carries from one pass to the next
 //! saves work; the numbers do not depend on it beyond the tolerances of the solvers. Never: a formula.
 
+use super::Market;
 use super::uncomputed::{identity_only, why_uncomputed};
-use super::{Depth, Market};
 use crate::calendar::{Calendar, days_between, years_between};
-use crate::calibrate::carry::{Carries, ImpliedSpot};
-use crate::calibrate::consistent::ExpiryOrder;
-use crate::calibrate::forward::Parity;
-use crate::calibrate::implied::{carried_over, imply_vols};
-use crate::calibrate::spot::Reference;
-use crate::calibrate::{self, Calibrated, Draft, Drop, SliceInput, SliceState};
-use crate::contract::{Right, Symbol};
-use crate::early::{Here, Source};
+use crate::calibrate::carry::ImpliedSpot;
+use crate::calibrate::chain::{ChainCalibration, OneByOne, SideBySide, SliceWork};
+use crate::calibrate::{Calibrated, Drop, SliceInput, SliceState};
+use crate::contract::Symbol;
+use crate::early::Depth;
 use crate::kernel::american::Counts;
 use crate::kernel::dividends::Dividend;
-use crate::kernel::lanes::{BLOCK, Block, Lanes};
-use crate::price::{SlicePrice, Valued, value_slice};
+use crate::price::{Valued, price_slice};
 use crate::store::book::{Book, BookSlice};
 use crate::store::chain::{Chain, Slice};
 use crate::store::columns::{Col, Columns};
-use crate::store::session::SessionVols;
-use crate::surface::{DefaultSmoother, Fitted, Smoother, SurfaceInput};
+use crate::store::session::{SessionBefore, SessionVols};
+use crate::surface::{DefaultSmoother, Smoother, SurfaceInput};
 use jiff::{Timestamp, civil::Date};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -70,21 +66,20 @@ pub struct ChainReport {
     pub tables: Counts,
 }
 
-/// Room to compute a chain in, used again for the next one.
+/// Memory to compute a chain in, used again for the next one. The lists run in parallel, an entry for each slice that has
+/// not settled.
 #[derive(Debug, Default)]
-pub(super) struct Room {
-    desks: Vec<Desk>,
-    parity: Vec<Parity>,
-    prior: Vec<f64>,
-    reference: Reference,
-    order: ExpiryOrder,
-    carries: Carries,
-    fitter: DefaultSmoother,
+pub(super) struct Scratch {
+    facts: Vec<SliceFacts>,
+    slices: Vec<SliceWork>,
+    priced: Vec<Priced>,
+    calibration: ChainCalibration,
+    smoother: DefaultSmoother,
 }
 
-/// One slice on its way through the stages.
+/// What a slice is calibrated from, but for its book.
 #[derive(Debug, Default)]
-struct Desk {
+struct SliceFacts {
     /// Its place in the book.
     place: usize,
     t: f64,
@@ -93,10 +88,22 @@ struct Desk {
     age_s: Vec<f64>,
     /// In place of the quotes of an adjusted root: its deliverable is not the spot, so it says nothing.
     unquoted: Vec<f64>,
-    state: SliceState,
-    draft: Draft,
+}
+
+/// The finished rows of a slice.
+#[derive(Debug, Default)]
+struct Priced {
     columns: Columns,
     valued: Valued,
+}
+
+/// What is computed, for when and how well.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Task<'a> {
+    pub(super) market: Market<'a>,
+    pub(super) book: &'a Book,
+    pub(super) at: Timestamp,
+    pub(super) depth: Depth,
 }
 
 impl ChainState {
@@ -114,9 +121,8 @@ impl ChainState {
         }
     }
 
-    /// The last chain of this session, and the volatilities of the session before.
-    fn session_vols(&self) -> (Option<&Chain>, &SessionVols) {
-        (self.session.as_ref().map(|(_, chain)| &**chain), &self.prior)
+    fn session_before(&self) -> SessionBefore<'_> {
+        SessionBefore { shown: self.session.as_ref().map(|(_, chain)| &**chain), vols: &self.prior }
     }
 
     /// Hands out the state of a slice, the `i`-th of its chain.
@@ -127,100 +133,135 @@ impl ChainState {
     }
 }
 
-/// The chain of `book` at the instant `at`.
-pub(super) fn compute(
-    (market, depth): (Market<'_>, Depth),
-    book: &Book,
-    at: Timestamp,
-    state: &mut ChainState,
-    room: &mut Room,
-) -> (Arc<Chain>, ChainReport) {
+/// The chain of a book.
+pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scratch) -> (Arc<Chain>, ChainReport) {
+    let Task { market, book, at, .. } = *task;
     let session = market.calendar.session_on_or_before(market.calendar.eastern(at).date());
     state.roll(session);
     if !book.has_spot() {
         // what the state remembers waits for the next spot
-        return identity_only(book, at, |slice, out| prev_vols(slice, state.session_vols(), out));
+        return identity_only(book, at, |slice, out| state.session_before().prev_vols(slice, out));
     }
-    let Room { desks, parity, prior, reference, order, carries, fitter } = room;
-    let n = prepare(market, book, at, state, desks);
-    let desks = &mut desks[..n];
-    for desk in &mut *desks {
-        desk.state.early.source = match depth {
-            Depth::Rough => Source::Lattice,
-            Depth::Full => Source::Tables,
-        };
-    }
-    let wide = desks.iter().map(|desk| book.slices[desk.place].rows()).sum::<usize>() > ALONE;
+    let Scratch { facts, slices, priced, calibration, smoother } = scratch;
+    let n = prepare(task, facts);
+    let facts = &facts[..n];
     let step = years_between(at, market.calendar.next_trading_day(at));
+    let inputs: Vec<SliceInput<'_>> = facts.iter().map(|facts| facts.input(task, step)).collect();
+    slices.resize_with(n.max(slices.len()), SliceWork::default);
+    priced.resize_with(n.max(priced.len()), Priced::default);
+    let (slices, priced) = (&mut slices[..n], &mut priced[..n]);
+    for (i, (slice, facts)) in slices.iter_mut().zip(facts).enumerate() {
+        slice.state = state.take(i, &book.slices[facts.place]);
+    }
+    let threads = Threads { many: inputs.iter().map(|input| input.right.len()).sum::<usize>() > ALONE };
 
-    prior.clear();
-    prior.extend(desks.iter().map(|desk| desk.state.last.map_or(f64::NAN, |(_, b)| b)));
-    side_by_side(desks, wide, |_, desk| desk.with(book, step, calibrate::look));
-    let s = calibrate::reference_spot(reference, desks.iter().map(|desk| (desk.input(book, step), &desk.draft)));
-    side_by_side(desks, wide, |_, desk| {
-        desk.with(book, step, |input, state, draft| calibrate::look_closer(input, s, state, draft));
+    let spot = calibration.run(&inputs, slices, &threads);
+    let curves = Smoother::fit(smoother, &surface_inputs(&inputs, slices));
+    let before = state.session_before();
+    threads.each_priced(slices, priced, |i, slice, priced| {
+        let book_slice = &book.slices[facts[i].place];
+        priced.columns.reset(book_slice.rows());
+        before.prev_vols(book_slice, priced.columns.get_mut(Col::PrevVol));
+        // the deliverable of an adjusted root is not the spot: it has identity only
+        priced.valued = match book_slice.adjusted {
+            true => Valued::default(),
+            false => price_slice(&inputs[i], slice, &curves[i], &mut priced.columns),
+        };
     });
-    calibrate::order_expiries(order, s, desks.iter_mut().map(|desk| desk.parts(book, step)).collect());
-    carry(book, step, s, desks, (parity, prior), carries);
-    side_by_side(desks, wide, |i, desk| {
-        desk.with(book, step, |input, state, draft| calibrate::refine(input, &carries.carry[i], state, draft));
-    });
-    carry(book, step, s, desks, (parity, prior), carries);
-    side_by_side(desks, wide, |i, desk| {
-        desk.with(book, step, |input, state, draft| imply_vols(input, &carries.carry[i], state, draft));
-    });
-    let curves = fit_curves(book, step, desks, fitter);
-    let known = state.session_vols();
-    side_by_side(desks, wide, |i, desk| desk.publish(book, step, &curves[i], known));
 
-    let (chain, report) = assemble(book, (at, depth), desks, carries.spot);
-    let slices = &book.slices;
-    let kept = |desk: &mut Desk| Kept {
-        root: slices[desk.place].root,
-        expiry: slices[desk.place].expiry,
-        state: core::mem::take(&mut desk.state),
-    };
+    let finished: Vec<Finished<'_>> = (0..n)
+        .map(|i| Finished { of: &book.slices[facts[i].place], input: &inputs[i], work: &slices[i], priced: &priced[i] })
+        .collect();
+    let (chain, report) = assemble(task, &finished, spot);
     state.slices.clear();
-    state.slices.extend(desks.iter_mut().map(kept));
+    state.slices.extend(slices.iter_mut().zip(facts).map(|(slice, facts)| {
+        let BookSlice { root, expiry, .. } = book.slices[facts.place];
+        Kept { root, expiry, state: core::mem::take(&mut slice.state) }
+    }));
     let chain = Arc::new(chain);
     state.session = Some((session, Arc::clone(&chain)));
     (chain, report)
 }
 
-/// Each slice alone; on several threads where that is worth it.
-fn side_by_side(desks: &mut [Desk], wide: bool, f: impl Fn(usize, &mut Desk) + Send + Sync) {
-    if wide {
-        desks.par_iter_mut().enumerate().with_max_len(1).for_each(|(i, desk)| f(i, desk));
-    } else {
-        desks.iter_mut().enumerate().for_each(|(i, desk)| f(i, desk));
+/// The slices of one chain, on several threads where there are many contracts.
+#[derive(Clone, Copy, Debug)]
+struct Threads {
+    many: bool,
+}
+
+impl SideBySide for Threads {
+    fn each(&self, slices: &mut [SliceWork], step: impl Fn(usize, &mut SliceWork) + Send + Sync) {
+        if self.many {
+            slices.par_iter_mut().enumerate().with_max_len(1).for_each(|(i, slice)| step(i, slice));
+        } else {
+            OneByOne.each(slices, step);
+        }
     }
 }
 
-/// Sets up a desk for every slice that has not settled, with its time, rate and dividends; says how many there are.
-fn prepare(market: Market<'_>, book: &Book, at: Timestamp, state: &mut ChainState, desks: &mut Vec<Desk>) -> usize {
+impl Threads {
+    /// The same of slices and their finished rows.
+    fn each_priced(
+        &self,
+        slices: &mut [SliceWork],
+        priced: &mut [Priced],
+        step: impl Fn(usize, &mut SliceWork, &mut Priced) + Send + Sync,
+    ) {
+        if self.many {
+            let all = slices.par_iter_mut().zip(priced).enumerate().with_max_len(1);
+            all.for_each(|(i, (slice, priced))| step(i, slice, priced));
+        } else {
+            slices.iter_mut().zip(priced).enumerate().for_each(|(i, (slice, priced))| step(i, slice, priced));
+        }
+    }
+}
+
+/// Time, rate, dividends and ages of every slice that has not settled; says how many there are.
+fn prepare(task: &Task<'_>, facts: &mut Vec<SliceFacts>) -> usize {
+    let Task { market, book, at, .. } = *task;
     let curve = market.curves.on(market.calendar.eastern(at).date());
     let dividends = dividend_times(market.calendar, book, at);
     let newest = book.slices.iter().flat_map(|s| &s.ts).max().copied().unwrap_or(at);
     let live = book.slices.iter().enumerate().filter(|(_, s)| s.settles_at > at);
     let mut n = 0;
     for (place, slice) in live {
-        if n == desks.len() {
-            desks.push(Desk::default());
+        if n == facts.len() {
+            facts.push(SliceFacts::default());
         }
-        let desk = &mut desks[n];
-        desk.state = state.take(n, slice);
+        let facts = &mut facts[n];
         n += 1;
-        desk.place = place;
-        desk.t = years_between(at, slice.settles_at);
-        desk.r = curve.map_or(0.0, |c| c.rate(desk.t));
-        desk.divs.clear();
-        desk.divs.extend(dividends.iter().filter(|d| d.t <= desk.t));
-        desk.age_s.clear();
-        desk.age_s.extend(slice.ts.iter().map(|ts| (newest.as_millisecond() - ts.as_millisecond()) as f64 * 1e-3));
-        desk.unquoted.clear();
-        desk.unquoted.resize(if slice.adjusted { slice.rows() } else { 0 }, f64::NAN);
+        facts.place = place;
+        facts.t = years_between(at, slice.settles_at);
+        facts.r = curve.map_or(0.0, |c| c.rate(facts.t));
+        facts.divs.clear();
+        facts.divs.extend(dividends.iter().filter(|d| d.t <= facts.t));
+        facts.age_s.clear();
+        facts.age_s.extend(slice.ts.iter().map(|ts| (newest.as_millisecond() - ts.as_millisecond()) as f64 * 1e-3));
+        facts.unquoted.clear();
+        facts.unquoted.resize(if slice.adjusted { slice.rows() } else { 0 }, f64::NAN);
     }
     n
+}
+
+impl SliceFacts {
+    fn input<'a>(&'a self, task: &Task<'a>, step: f64) -> SliceInput<'a> {
+        let slice = &task.book.slices[self.place];
+        SliceInput {
+            style: slice.style,
+            depth: task.depth,
+            basis: slice.basis,
+            t: self.t,
+            s: task.book.spot,
+            r: self.r,
+            step,
+            divs: &self.divs,
+            strike_milli: &slice.strike_milli,
+            right: &slice.right,
+            bid: if slice.adjusted { &self.unquoted } else { &slice.bid },
+            ask: if slice.adjusted { &self.unquoted } else { &slice.ask },
+            age_s: &self.age_s,
+        }
+    }
 }
 
 /// Dividends still to come, in years from `at`.
@@ -229,157 +270,37 @@ fn dividend_times(calendar: &Calendar, book: &Book, at: Timestamp) -> Vec<Divide
     timed.filter(|&(ex, _)| ex > at).map(|(ex, amount)| Dividend { t: years_between(at, ex), amount }).collect()
 }
 
-impl Desk {
-    /// Its slice of the book.
-    fn input<'a>(&'a self, book: &'a Book, step: f64) -> SliceInput<'a> {
-        let Self { place, t, r, divs, age_s, unquoted, .. } = self;
-        input_of(&book.slices[*place], (book.spot, *t, *r, step), (divs, age_s, unquoted))
-    }
-
-    /// Its slice of the book, what it keeps, and what it is working on.
-    fn parts<'a>(&'a mut self, book: &'a Book, step: f64) -> (SliceInput<'a>, &'a mut SliceState, &'a mut Draft) {
-        let Self { place, t, r, divs, age_s, unquoted, state, draft, .. } = self;
-        let input = input_of(&book.slices[*place], (book.spot, *t, *r, step), (divs, age_s, unquoted));
-        (input, state, draft)
-    }
-
-    /// One stage of the calibration.
-    fn with(&mut self, book: &Book, step: f64, stage: impl Fn(&SliceInput<'_>, &mut SliceState, &mut Draft)) {
-        let (input, state, draft) = self.parts(book, step);
-        stage(&input, state, draft);
-    }
-
-    /// The finished columns.
-    fn publish(&mut self, book: &Book, step: f64, curve: &impl Fitted, session: (Option<&Chain>, &SessionVols)) {
-        let slice = &book.slices[self.place];
-        let Self { state, draft, columns, .. } = self;
-        columns.reset(slice.rows());
-        prev_vols(slice, session, columns.get_mut(Col::PrevVol));
-        self.valued = Valued::default();
-        if slice.adjusted {
-            return;
+/// What the curves are fitted to.
+fn surface_inputs<'a>(inputs: &[SliceInput<'a>], slices: &'a [SliceWork]) -> Vec<SurfaceInput<'a>> {
+    let of = |(input, slice): (&SliceInput<'a>, &'a SliceWork)| {
+        let out = &slice.draft.out;
+        SurfaceInput {
+            t: input.t,
+            fwd: out.fwd,
+            strike_milli: input.strike_milli,
+            right: input.right,
+            vol_bid: &out.vol_bid,
+            vol_mid: &out.vol_mid,
+            vol_ask: &out.vol_ask,
+            used: &out.used,
         }
-        let out = &draft.out;
-        columns.get_mut(Col::BidVol).copy_from_slice(&out.vol_bid);
-        columns.get_mut(Col::MidVol).copy_from_slice(&out.vol_mid);
-        columns.get_mut(Col::AskVol).copy_from_slice(&out.vol_ask);
-        let SliceState { ladder, early, sigma, .. } = state;
-        sigma.resize(ladder.strikes().len(), f64::NAN);
-        let known = curve.is_known();
-        if !known && out.fwd > 0.0 {
-            carried_over(ladder, columns.get(Col::PrevVol), sigma);
-        }
-        for block in 0..ladder.blocks() {
-            let (vol, confidence) = curve.at_strikes(ladder.block(block));
-            if known || out.fwd.is_nan() {
-                vol.store(&mut sigma[block * BLOCK..]);
-            }
-            let mut numbers = [0.0; BLOCK];
-            (if known { confidence } else { Block::splat(0.0) }).store(&mut numbers);
-            for right in [Right::Call, Right::Put] {
-                ladder.scatter(right, block, &numbers, columns.get_mut(Col::ConfVol));
-            }
-        }
-        if sigma.iter().any(|vol| vol.is_finite()) {
-            let here = Here { style: slice.style, s: out.s, terms: draft.terms(), step };
-            self.valued = value_slice(SlicePrice { here, ladder, sigma, early }, columns);
-            iv_errors(slice, columns);
-            draft.out.find_outliers(columns.get(Col::SvcVol));
-        }
-    }
-}
-
-/// The input of a slice, from the book and from what its desk holds.
-fn input_of<'a>(
-    slice: &'a BookSlice,
-    (s, t, r, step): (f64, f64, f64, f64),
-    (divs, age_s, unquoted): (&'a [Dividend], &'a [f64], &'a [f64]),
-) -> SliceInput<'a> {
-    SliceInput {
-        style: slice.style,
-        basis: slice.basis,
-        t,
-        s,
-        r,
-        step,
-        divs,
-        strike_milli: &slice.strike_milli,
-        right: &slice.right,
-        bid: if slice.adjusted { unquoted } else { &slice.bid },
-        ask: if slice.adjusted { unquoted } else { &slice.ask },
-        age_s,
-    }
-}
-
-/// Weighs each slice's forward and borrow against the others'.
-fn carry(
-    book: &Book,
-    step: f64,
-    s: f64,
-    desks: &[Desk],
-    (parity, prior): (&mut Vec<Parity>, &[f64]),
-    carries: &mut Carries,
-) {
-    let inputs: Vec<SliceInput<'_>> = desks.iter().map(|desk| desk.input(book, step)).collect();
-    parity.clear();
-    parity.extend(desks.iter().map(|desk| desk.draft.parity));
-    carries.set(&inputs, parity, s, prior);
-}
-
-/// One curve per slice.
-fn fit_curves<'a, S: Smoother>(book: &Book, step: f64, desks: &[Desk], fitter: &'a mut S) -> &'a [S::Curve] {
-    let surface: Vec<SurfaceInput<'_>> = desks
-        .iter()
-        .map(|desk| {
-            let (input, out) = (desk.input(book, step), &desk.draft.out);
-            SurfaceInput {
-                t: input.t,
-                fwd: out.fwd,
-                strike_milli: input.strike_milli,
-                right: input.right,
-                vol_bid: &out.vol_bid,
-                vol_mid: &out.vol_mid,
-                vol_ask: &out.vol_ask,
-                used: &out.used,
-            }
-        })
-        .collect();
-    fitter.fit(&surface)
-}
-
-/// Volatilities of the session before: those of the last pass of this session, where it listed the same contracts.
-fn prev_vols(slice: &BookSlice, (last, before): (Option<&Chain>, &SessionVols), column: &mut [f64]) {
-    let same = |chain: &Chain| {
-        let of = chain.slices.iter().find(|s| s.root == slice.root && s.expiry == slice.expiry)?;
-        let rows = of.rows.start as usize..of.rows.end as usize;
-        let listed = chain.strike_milli[rows.clone()] == slice.strike_milli && chain.right[rows.clone()] == slice.right;
-        listed.then_some(rows)
     };
-    if let Some((chain, rows)) = last.and_then(|chain| Some((chain, same(chain)?))) {
-        column.copy_from_slice(&chain.columns.get(Col::PrevVol)[rows]);
-        return;
-    }
-    for (row, (&strike, &right)) in slice.strike_milli.iter().zip(&slice.right).enumerate() {
-        column[row] = before.get(slice.root, slice.expiry, strike, right).unwrap_or(f64::NAN);
-    }
+    inputs.iter().zip(slices).map(of).collect()
 }
 
-/// Model value over mid, where there is a mid.
-fn iv_errors(slice: &BookSlice, columns: &mut Columns) {
-    for row in 0..slice.rows() {
-        let mid = 0.5 * (slice.bid[row] + slice.ask[row]);
-        let error = columns.get(Col::SvcTheo)[row] / mid - 1.0;
-        if error.is_finite() {
-            columns.get_mut(Col::IvError)[row] = error;
-        }
-    }
+/// A slice whose rows are done.
+struct Finished<'a> {
+    of: &'a BookSlice,
+    input: &'a SliceInput<'a>,
+    work: &'a SliceWork,
+    priced: &'a Priced,
 }
 
 /// Slices side by side, in the book's order.
-fn assemble(book: &Book, (at, depth): (Timestamp, Depth), desks: &[Desk], spot: ImpliedSpot) -> (Chain, ChainReport) {
-    let parts: Vec<&Columns> = desks.iter().map(|desk| &desk.columns).collect();
-    let rows = |desk: &Desk| book.slices[desk.place].rows();
-    let n_rows = desks.iter().map(rows).sum();
+fn assemble(task: &Task<'_>, slices: &[Finished<'_>], spot: ImpliedSpot) -> (Chain, ChainReport) {
+    let Task { book, at, depth, .. } = *task;
+    let parts: Vec<&Columns> = slices.iter().map(|slice| &slice.priced.columns).collect();
+    let n_rows = slices.iter().map(|slice| slice.of.rows()).sum();
     let mut chain = Chain {
         underlying: book.underlying,
         spot: book.spot,
@@ -389,26 +310,26 @@ fn assemble(book: &Book, (at, depth): (Timestamp, Depth), desks: &[Desk], spot: 
         uncomputed: None,
         valued_at: at,
         rough: depth == Depth::Rough,
-        slices: Vec::with_capacity(desks.len()),
+        slices: Vec::with_capacity(slices.len()),
         strike_milli: Vec::with_capacity(n_rows),
         right: Vec::with_capacity(n_rows),
         dropped: Vec::with_capacity(n_rows),
         columns: Columns::joined(&parts),
     };
-    let mut report = ChainReport { slices: u32::try_from(desks.len()).unwrap_or(u32::MAX), ..Default::default() };
-    for desk in desks {
-        let (start, slice) = (chain.rows(), &book.slices[desk.place]);
-        chain.strike_milli.extend_from_slice(&slice.strike_milli);
-        chain.right.extend_from_slice(&slice.right);
-        chain.dropped.extend_from_slice(&desk.draft.out.fault);
-        chain.slices.push(slice_of(slice, desk, start..chain.rows(), at));
-        report.priced += desk.valued.priced;
-        let refreshed = desk.draft.refreshed + desk.valued.refreshed;
+    let mut report = ChainReport { slices: u32::try_from(slices.len()).unwrap_or(u32::MAX), ..Default::default() };
+    for slice in slices {
+        let (start, draft) = (chain.rows(), &slice.work.draft);
+        chain.strike_milli.extend_from_slice(&slice.of.strike_milli);
+        chain.right.extend_from_slice(&slice.of.right);
+        chain.dropped.extend_from_slice(&draft.out.fault);
+        chain.slices.push(slice.constants(start..chain.rows(), at));
+        report.priced += slice.priced.valued.priced;
+        let refreshed = draft.refreshed + slice.priced.valued.refreshed;
         report.refreshed += u32::try_from(refreshed).unwrap_or(u32::MAX);
-        report.searched += desk.draft.out.searched;
-        report.contradictory_pairs |= desk.draft.out.refused;
-        report.tables += desk.state.early.tables();
-        for drop in desk.draft.out.fault.iter().flatten() {
+        report.searched += draft.out.searched;
+        report.contradictory_pairs |= draft.out.refused;
+        report.tables += slice.work.state.early.tables();
+        for drop in draft.out.fault.iter().flatten() {
             report.dropped[*drop as usize] += 1;
         }
     }
@@ -417,24 +338,26 @@ fn assemble(book: &Book, (at, depth): (Timestamp, Depth), desks: &[Desk], spot: 
     (chain, report)
 }
 
-/// What is constant over the rows of a slice.
-fn slice_of(slice: &BookSlice, desk: &Desk, rows: core::ops::Range<u32>, at: Timestamp) -> Slice {
-    let BookSlice { root, expiry, style, settle, settles_at, adjusted, .. } = *slice;
-    let known = |x: f64| if adjusted { f64::NAN } else { x };
-    let out: &Calibrated = &desk.draft.out;
-    Slice {
-        root,
-        expiry,
-        rows,
-        style,
-        settle,
-        settles_at,
-        adjusted,
-        days: days_between(at, settles_at),
-        und_price: known(out.und),
-        fwd_price: known(out.fwd),
-        disc_rate: known(desk.r),
-        borr_rate: known(out.borr),
-        divs: known(desk.divs.iter().map(|d| d.amount).sum()),
+impl Finished<'_> {
+    /// What is constant over the rows of the slice.
+    fn constants(&self, rows: core::ops::Range<u32>, at: Timestamp) -> Slice {
+        let BookSlice { root, expiry, style, settle, settles_at, adjusted, .. } = *self.of;
+        let known = |x: f64| if adjusted { f64::NAN } else { x };
+        let out: &Calibrated = &self.work.draft.out;
+        Slice {
+            root,
+            expiry,
+            rows,
+            style,
+            settle,
+            settles_at,
+            adjusted,
+            days: days_between(at, settles_at),
+            und_price: known(out.und),
+            fwd_price: known(out.fwd),
+            disc_rate: known(self.input.r),
+            borr_rate: known(out.borr),
+            divs: known(self.input.divs.iter().map(|d| d.amount).sum()),
+        }
     }
 }

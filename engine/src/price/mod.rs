@@ -1,6 +1,8 @@
 //! Passes over blocks of strikes: values and Greeks at the fitted volatility, in native units. Never: calibration, text.
 
 mod publish;
+mod slice;
 mod value;
 
-pub use value::{SlicePrice, Valued, value_slice};
+pub use slice::price_slice;
+pub use value::Valued;

@@ -3,24 +3,11 @@
 
 use super::publish::{Block as Finished, publish};
 use crate::contract::{Right, Style};
-use crate::early::{Early, Here, plain};
+use crate::early::{Early, Valuation, plain};
 use crate::kernel::black76::european_vol;
 use crate::kernel::lanes::{BLOCK, Block, Lanes};
 use crate::store::columns::Columns;
 use crate::store::ladder::Ladder;
-
-/// Everything that the rows of one slice are priced with.
-#[derive(Debug)]
-pub struct SlicePrice<'a> {
-    /// Spot, time, rates and dividends.
-    pub here: Here<'a>,
-    /// The strikes.
-    pub ladder: &'a Ladder,
-    /// Volatility by strike, padded; NaN: its rows stay missing.
-    pub sigma: &'a [f64],
-    /// What early exercise adds, where that is not zero.
-    pub early: &'a mut Early,
-}
 
 /// What a slice needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,35 +18,41 @@ pub struct Valued {
     pub refreshed: usize,
 }
 
-/// Fills the columns of a slice with everything that depends on `svc_vol`.
+/// Fills the columns of a slice with everything that depends on `svc_vol`: `sigma` by strike, padded; where it is NaN rows
+/// stay missing. What early exercise adds is taken from `early`, and kept there.
 ///
 /// # Units   native: vega, rho, epsilon per 1 %, theta per calendar day, the rest as in [`crate::kernel::greeks::Greeks`]
 /// # Missing a row without volatility, or without model value (S ≤ A(0)), keeps NaN.
-pub fn value_slice(slice: SlicePrice<'_>, columns: &mut Columns) -> Valued {
-    let SlicePrice { here, ladder, sigma, early } = slice;
+pub(super) fn value_slice(
+    here: &Valuation<'_>,
+    ladder: &Ladder,
+    sigma: &[f64],
+    early: &mut Early,
+    columns: &mut Columns,
+) -> Valued {
     let american = here.style == Style::American;
     let mut valued = Valued::default();
     if american {
-        valued.refreshed = early.refresh(&here, ladder, sigma, 0..ladder.blocks());
+        valued.refreshed = early.refresh(here, ladder, sigma, 0..ladder.blocks());
     }
     let (next_spot, next_horizon) = (here.next_spot(), here.next_horizon());
     for block in 0..ladder.blocks() {
         let (k, sigma) = (ladder.block(block), Block::load(&sigma[block * BLOCK..]));
         for right in [Right::Call, Right::Put] {
-            let mut greeks = plain(right, &here, k, sigma);
+            let mut greeks = plain(right, here, k, sigma);
             let payoff = (Block::splat(next_spot) - k) * Block::splat(right.phi());
             let next = match &next_horizon {
                 Some((horizon, x)) => {
                     let european = european_vol(right.phi(), horizon, Block::splat(*x), k, sigma).value;
                     if american {
-                        early.add(&here, (right, block), (k, sigma), &mut greeks).value(european, payoff)
+                        early.add(here, (right, block), (k, sigma), &mut greeks).value(european, payoff)
                     } else {
                         european
                     }
                 }
                 None => {
                     if american {
-                        early.add(&here, (right, block), (k, sigma), &mut greeks);
+                        early.add(here, (right, block), (k, sigma), &mut greeks);
                     }
                     payoff.max(Block::splat(0.0))
                 }

@@ -1,11 +1,41 @@
 //! The volatilities that a session ended with: what `prev_vol` shows in the next one, kept across a restart as a plain
 //! CSV file (`root,expiry,strike,right,svc_vol`, strike in thousandths).
 
+use super::book::BookSlice;
 use super::chain::Chain;
 use super::columns::Col;
 use crate::contract::{ContractKey, Right, Symbol};
 use jiff::civil::Date;
 use std::collections::BTreeMap;
+
+/// What is known of the volatilities of the session before, while a session goes on.
+#[derive(Clone, Copy, Debug)]
+pub struct SessionBefore<'a> {
+    /// The last chain of this session, which shows them.
+    pub shown: Option<&'a Chain>,
+    /// What the session before ended with.
+    pub vols: &'a SessionVols,
+}
+
+impl SessionBefore<'_> {
+    /// `prev_vol` of a slice, by row; NaN: none. What this session has shown of the same contracts goes on being shown.
+    pub fn prev_vols(&self, slice: &BookSlice, column: &mut [f64]) {
+        let same = |chain: &Chain| {
+            let of = chain.slices.iter().find(|s| s.root == slice.root && s.expiry == slice.expiry)?;
+            let rows = of.rows.start as usize..of.rows.end as usize;
+            let listed =
+                chain.strike_milli[rows.clone()] == slice.strike_milli && chain.right[rows.clone()] == slice.right;
+            listed.then_some(rows)
+        };
+        if let Some((chain, rows)) = self.shown.and_then(|chain| Some((chain, same(chain)?))) {
+            column.copy_from_slice(&chain.columns.get(Col::PrevVol)[rows]);
+            return;
+        }
+        for (row, (&strike, &right)) in slice.strike_milli.iter().zip(&slice.right).enumerate() {
+            column[row] = self.vols.get(slice.root, slice.expiry, strike, right).unwrap_or(f64::NAN);
+        }
+    }
+}
 
 /// Volatilities of one (root, expiry), sorted by (strike, right).
 type Rows = Vec<(u32, Right, f64)>;

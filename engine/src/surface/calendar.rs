@@ -143,12 +143,12 @@ impl CalendarOrder {
         let (before, after) = (curves[..i].iter().rev(), curves[i + 1..].iter());
         for &[k, between] in &self.places[i] {
             let own = curves[i].variance_at(k);
-            let mut close = falls((k, own, -1.0), before.clone(), &mut self.falls);
-            close |= falls((k, own, 1.0), after.clone(), &mut self.falls);
+            let mut close = falls(k, own, -1.0, before.clone(), &mut self.falls);
+            close |= falls(k, own, 1.0, after.clone(), &mut self.falls);
             if close {
                 let own = curves[i].variance_at(between);
-                falls((between, own, -1.0), before.clone(), &mut self.falls);
-                falls((between, own, 1.0), after.clone(), &mut self.falls);
+                falls(between, own, -1.0, before.clone(), &mut self.falls);
+                falls(between, own, 1.0, after.clone(), &mut self.falls);
             }
         }
     }
@@ -193,7 +193,7 @@ impl CalendarOrder {
 /// Adds the places among `k` where total variance falls between this curve, which has `own` there, and the nearest of
 /// `others` that lists them: later ones for a `side` of 1, earlier ones for −1. Says whether the two are close somewhere.
 #[inline(always)]
-fn falls<'a>((k, own, side): (Block, Block, f64), others: impl Iterator<Item = &'a Curve>, out: &mut Vec<f64>) -> bool {
+fn falls<'a>(k: Block, own: Block, side: f64, others: impl Iterator<Item = &'a Curve>, out: &mut Vec<f64>) -> bool {
     let (c, mut open, mut close) = (Block::splat, k.le(k), false);
     for other in others.filter(|other| other.fwd > 0.0).take(BACK) {
         let lists = c(other.listed.0).le(k) & k.le(c(other.listed.1)) & open;

@@ -163,7 +163,7 @@ impl Fitter {
                     self.quotes[i].base_points(&mut self.points);
                     if self.points.is_empty() != with_quotes {
                         let own = self.quotes[i].rough_vol;
-                        self.bases[i] = borrowed_base((slice.t, own), &self.points, slices, &self.known);
+                        self.bases[i] = borrowed_base(slice.t, own, &self.points, slices, &self.known);
                     }
                 }
             }
@@ -179,12 +179,7 @@ fn listed(slice: &SurfaceInput) -> (f64, f64) {
 
 /// A base of few or no quotes at time and rough volatility `own`: level and shape expected from the neighbours in time,
 /// moved by what quotes there are.
-fn borrowed_base(
-    (t, own): (f64, f64),
-    points: &Points,
-    slices: &[SurfaceInput],
-    known: &[Option<Base>],
-) -> Option<Base> {
+fn borrowed_base(t: f64, own: f64, points: &Points, slices: &[SurfaceInput], known: &[Option<Base>]) -> Option<Base> {
     let (mut near, mut far) = (None, f64::INFINITY);
     let (mut w, mut wv) = (0.0, 0.0);
     for (other, base) in slices.iter().zip(known) {

@@ -240,7 +240,7 @@ impl LeastSquares {
             else {
                 continue;
             };
-            add_sample(rows, rhs, b, (w, y));
+            add_sample(rows, rhs, b, w, y);
         }
         solve_banded(&mut self.rows, &mut self.rhs, spline.coef.len());
         let found = &self.rhs[..spline.coef.len()];
@@ -257,7 +257,7 @@ impl LeastSquares {
 
 /// Adds w·b·bᵀ and w·b·y.
 #[inline(always)]
-fn add_sample(rows: &mut [[f64; 4]; 4], rhs: &mut [f64; 4], b: [f64; 4], (w, y): (f64, f64)) {
+fn add_sample(rows: &mut [[f64; 4]; 4], rhs: &mut [f64; 4], b: [f64; 4], w: f64, y: f64) {
     let wb = b.map(|b| w * b);
     for p in 0..4 {
         rhs[p] = Lanes::mul_add(wb[p], y, rhs[p]);

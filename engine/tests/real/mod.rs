@@ -4,6 +4,7 @@
 
 use engine::calibrate::SliceInput;
 use engine::contract::{ForwardBasis, Right, Style};
+use engine::early::Depth;
 use engine::kernel::dividends::Dividend;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -35,6 +36,7 @@ impl RecordedSlice {
     pub(crate) fn input<'a>(&'a self, chain: &Recorded) -> SliceInput<'a> {
         SliceInput {
             style: self.style,
+            depth: Depth::Full,
             basis: ForwardBasis::Spot,
             t: self.t,
             s: chain.spot,

@@ -1,7 +1,9 @@
 //! A made-up market whose forwards and volatilities are known, with the faults of real quotes.
 
-use engine::calibrate::{Calibrated, SliceInput, SliceState, chain};
+use engine::calibrate::chain::{ChainCalibration, OneByOne, SliceWork};
+use engine::calibrate::{Calibrated, SliceInput};
 use engine::contract::{ForwardBasis, Right, Style};
+use engine::early::Depth;
 use engine::kernel::american::{Band, Pricer, Scheme};
 use engine::kernel::dividends::{Dividend, Terms};
 use engine::kernel::normal::norm_cdf;
@@ -178,6 +180,7 @@ impl TrueSlice {
     pub(crate) fn input(&self, s: f64, style: Style) -> SliceInput<'_> {
         SliceInput {
             style,
+            depth: Depth::Full,
             basis: ForwardBasis::Spot,
             t: self.t,
             s,
@@ -223,13 +226,11 @@ impl TrueSlice {
     }
 }
 
-fn states(n: usize) -> Vec<SliceState> {
-    (0..n).map(|_| SliceState::default()).collect()
-}
-
 pub(crate) fn calibrate(market: &Market) -> Vec<Calibrated> {
     let inputs: Vec<SliceInput> = market.slices.iter().map(|s| s.input(market.s, market.style)).collect();
-    chain(&inputs, &mut states(inputs.len()))
+    let mut slices: Vec<SliceWork> = inputs.iter().map(|_| SliceWork::default()).collect();
+    ChainCalibration::default().run(&inputs, &mut slices, &OneByOne);
+    slices.into_iter().map(|slice| slice.draft.out).collect()
 }
 
 pub(crate) fn surface_inputs<'a>(market: &'a Market, done: &'a [Calibrated]) -> Vec<SurfaceInput<'a>> {

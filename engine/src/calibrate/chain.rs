@@ -1,0 +1,154 @@
+//! All expiries of a name through the steps of the calibration, in their order: the one driver, for passes and tests.
+//! Steps that look at one expiry run side by side; those that look at all of a name run between them.
+//! Never: a formula, a thread.
+
+use super::carry::{Carries, Carry, ImpliedSpot};
+use super::clean::clean_quotes;
+use super::consistent::{Expiry, ExpiryOrder, Money, drop_out_of_bounds};
+use super::forward::{Parity, fit_forward, keep_near, pair_quotes};
+use super::implied::imply_vols;
+use super::premium::refine_forward;
+use super::spot::Reference;
+use super::{Draft, SliceInput, SliceState};
+use crate::contract::{ForwardBasis, Style};
+
+/// Volatility above which a straddle is not believed where quotes are weighed by their distance from the money.
+const SD_MOST: f64 = 3.0;
+
+/// One expiry on its way through a pass.
+#[derive(Debug, Default)]
+pub struct SliceWork {
+    /// What it keeps from one pass to the next.
+    pub state: SliceState,
+    /// What the steps have found so far.
+    pub draft: Draft,
+}
+
+/// How the slices of a name are worked on where none looks at another.
+pub trait SideBySide {
+    /// Calls `step` once for each slice, with its place; in any order, on any thread.
+    fn each(&self, slices: &mut [SliceWork], step: impl Fn(usize, &mut SliceWork) + Send + Sync);
+}
+
+/// One slice after the other, on this thread.
+#[derive(Clone, Copy, Debug)]
+pub struct OneByOne;
+
+impl SideBySide for OneByOne {
+    fn each(&self, slices: &mut [SliceWork], step: impl Fn(usize, &mut SliceWork) + Send + Sync) {
+        slices.iter_mut().enumerate().for_each(|(i, slice)| step(i, slice));
+    }
+}
+
+/// Calibrates the expiries of one name together; kept for its memory.
+#[derive(Debug, Default)]
+pub struct ChainCalibration {
+    /// What each slice says of its forward alone.
+    parity: Vec<Parity>,
+    /// Borrow of the last pass by slice; NaN: none.
+    prior: Vec<f64>,
+    reference: Reference,
+    order: ExpiryOrder,
+    carries: Carries,
+}
+
+impl ChainCalibration {
+    /// Takes the slices of a name from quotes to volatilities, into `draft.out` of each, and says which spot its options
+    /// tell. The two lists run in parallel, ascending in time. The steps are those of `docs/surface.md` and MODEL.
+    pub fn run(&mut self, inputs: &[SliceInput<'_>], slices: &mut [SliceWork], how: &impl SideBySide) -> ImpliedSpot {
+        self.prior.clear();
+        self.prior.extend(slices.iter().map(|slice| slice.state.last.map_or(f64::NAN, |(_, b)| b)));
+        how.each(slices, |i, slice| slice.clean(&inputs[i]));
+        let s = self.reference_spot(inputs, slices);
+        how.each(slices, |i, slice| slice.order_strikes(&inputs[i], s));
+        self.order_expiries(inputs, slices, s);
+        self.carry(inputs, slices, s);
+        let carry = &self.carries.carry;
+        how.each(slices, |i, slice| slice.refine(&inputs[i], &carry[i]));
+        self.carry(inputs, slices, s);
+        let carry = &self.carries.carry;
+        how.each(slices, |i, SliceWork { state, draft }| imply_vols(&inputs[i], &carry[i], state, draft));
+        self.carries.spot
+    }
+
+    /// The spot that the options are quoted against, about.
+    fn reference_spot(&mut self, inputs: &[SliceInput<'_>], slices: &[SliceWork]) -> f64 {
+        let published = inputs.first().map_or(f64::NAN, |input| input.s);
+        let all = inputs.iter().zip(slices).filter(|(input, _)| input.basis == ForwardBasis::Spot);
+        self.reference.spot(published, all.map(|(input, slice)| (*input, &slice.draft.pairs[..])))
+    }
+
+    /// American quotes that are dearer than later expiries allow are dropped.
+    fn order_expiries(&mut self, inputs: &[SliceInput<'_>], slices: &mut [SliceWork], s: f64) {
+        let mut ordered: Vec<_> = inputs
+            .iter()
+            .zip(slices)
+            .filter(|(input, _)| input.style == Style::American && input.basis == ForwardBasis::Spot)
+            .collect();
+        let mut touched = vec![false; ordered.len()];
+        let mut expiries: Vec<Expiry<'_>> = ordered
+            .iter_mut()
+            .map(|(_, slice)| Expiry { ladder: &slice.state.ladder, quotes: &mut slice.draft.quotes })
+            .collect();
+        self.order.clean(&mut expiries, &mut touched);
+        for ((input, slice), _) in ordered.iter_mut().zip(touched).filter(|(_, touched)| *touched) {
+            slice.first_forward(input, s);
+        }
+    }
+
+    /// Weighs each slice's forward and borrow against the others'.
+    fn carry(&mut self, inputs: &[SliceInput<'_>], slices: &[SliceWork], s: f64) {
+        self.parity.clear();
+        self.parity.extend(slices.iter().map(|slice| slice.draft.parity));
+        self.carries.set(inputs, &self.parity, s, &self.prior);
+    }
+}
+
+impl SliceWork {
+    /// What is wrong with a quote by itself, and the pairs that are left.
+    fn clean(&mut self, input: &SliceInput<'_>) {
+        let Self { state, draft } = self;
+        state.list(input);
+        draft.refreshed = 0;
+        draft.terms.t = input.t;
+        draft.terms.r = input.r;
+        draft.terms.b = 0.0;
+        draft.terms.divs.clear();
+        draft.terms.divs.extend_from_slice(input.divs);
+        clean_quotes(input, &mut draft.quotes);
+        pair_quotes(&state.ladder, &draft.quotes, &mut draft.pairs);
+    }
+
+    /// Quotes that cannot live with spot, strike and each other are dropped; a first forward.
+    fn order_strikes(&mut self, input: &SliceInput<'_>, s: f64) {
+        // where the spot tells no forward it still tells about where one can be
+        let of_spot = input.basis == ForwardBasis::Spot;
+        let spot = if of_spot { s } else { input.s };
+        if of_spot {
+            drop_out_of_bounds(input, s, &mut self.draft.quotes);
+        }
+        self.first_forward(input, spot);
+        if !of_spot {
+            drop_out_of_bounds(input, self.draft.parity.fwd, &mut self.draft.quotes);
+        }
+        let Draft { quotes, order, parity, .. } = &mut self.draft;
+        let money = Money { s: if of_spot { s } else { parity.fwd }, sd: parity.sd.min(SD_MOST * input.t.sqrt()) };
+        if order.clean(input, &self.state.ladder, money, quotes) {
+            self.first_forward(input, spot);
+        }
+    }
+
+    fn first_forward(&mut self, input: &SliceInput<'_>, s: f64) {
+        let draft = &mut self.draft;
+        pair_quotes(&self.state.ladder, &draft.quotes, &mut draft.pairs);
+        keep_near(&mut draft.pairs, s, input);
+        draft.parity = fit_forward(&draft.pairs, draft.terms.df(), input.t, &mut draft.sorted);
+    }
+
+    /// The forward without early-exercise premium, on the carry that was found with it.
+    fn refine(&mut self, input: &SliceInput<'_>, carry: &Carry) {
+        if input.style == Style::American {
+            self.draft.parity = refine_forward(input, carry, &mut self.state, &mut self.draft);
+        }
+    }
+}

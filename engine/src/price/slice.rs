@@ -1,0 +1,67 @@
+//! One expiry from its calibration and its curve to finished columns. Never: a quote's faults, a neighbour.
+
+use super::value::{Valued, value_slice};
+use crate::calibrate::chain::SliceWork;
+use crate::calibrate::implied::carried_over;
+use crate::calibrate::{SliceInput, SliceState};
+use crate::contract::Right;
+use crate::kernel::lanes::{BLOCK, Block, Lanes};
+use crate::store::columns::{Col, Columns};
+use crate::store::ladder::Ladder;
+use crate::surface::Fitted;
+
+/// Fills the columns of one expiry: volatilities of its quotes and of its curve, values, Greeks. `columns` has as many rows
+/// as the slice, all missing but `prev_vol`. Quotes that the curve misses by far are marked in `slice.draft.out`, and its
+/// volatilities are kept as first guesses of the next pass.
+pub fn price_slice(
+    input: &SliceInput<'_>,
+    slice: &mut SliceWork,
+    curve: &impl Fitted,
+    columns: &mut Columns,
+) -> Valued {
+    let SliceWork { state, draft } = slice;
+    let (terms, out) = draft.finished();
+    columns.get_mut(Col::BidVol).copy_from_slice(&out.vol_bid);
+    columns.get_mut(Col::MidVol).copy_from_slice(&out.vol_mid);
+    columns.get_mut(Col::AskVol).copy_from_slice(&out.vol_ask);
+    let SliceState { ladder, early, sigma, .. } = state;
+    curve_vols(curve, out.fwd > 0.0, ladder, sigma, columns);
+    if !sigma.iter().any(|vol| vol.is_finite()) {
+        return Valued::default();
+    }
+    let valued = value_slice(&input.valuation(out.s, terms), ladder, sigma, early, columns);
+    iv_errors(input, columns);
+    out.find_outliers(columns.get(Col::SvcVol));
+    valued
+}
+
+/// Volatility by strike into `sigma`, confidence into its column. A slice with a forward and no curve takes the
+/// volatilities of the session before.
+fn curve_vols(curve: &impl Fitted, has_forward: bool, ladder: &Ladder, sigma: &mut Vec<f64>, columns: &mut Columns) {
+    let known = curve.is_known();
+    sigma.resize(ladder.strikes().len(), f64::NAN);
+    if !known && has_forward {
+        carried_over(ladder, columns.get(Col::PrevVol), sigma);
+    }
+    for block in 0..ladder.blocks() {
+        let (vol, confidence) = curve.at_strikes(ladder.block(block));
+        if known || !has_forward {
+            vol.store(&mut sigma[block * BLOCK..]);
+        }
+        let mut numbers = [0.0; BLOCK];
+        (if known { confidence } else { Block::splat(0.0) }).store(&mut numbers);
+        for right in [Right::Call, Right::Put] {
+            ladder.scatter(right, block, &numbers, columns.get_mut(Col::ConfVol));
+        }
+    }
+}
+
+/// Model value over mid, less 1, where there is a mid.
+fn iv_errors(input: &SliceInput<'_>, columns: &mut Columns) {
+    for (row, (bid, ask)) in input.bid.iter().zip(input.ask).enumerate() {
+        let error = columns.get(Col::SvcTheo)[row] / (0.5 * (bid + ask)) - 1.0;
+        if error.is_finite() {
+            columns.get_mut(Col::IvError)[row] = error;
+        }
+    }
+}
