@@ -2,29 +2,11 @@
 //! anchor, or between two in spot by Hermite's polynomials. Never: a table, a strike's quote.
 
 use crate::kernel::dividends::Terms;
-use crate::kernel::greeks::Greeks;
+use crate::kernel::greeks::{Greek, Greeks};
 use crate::kernel::lanes::{BLOCK, Block, Lanes};
 
-/// Places of the numbers.
-const N: usize = 18;
-const VALUE: usize = 0;
-const DELTA: usize = 1;
-const GAMMA: usize = 2;
-const SPEED: usize = 3;
-const VEGA: usize = 4;
-const VOLGA: usize = 5;
-const ULTIMA: usize = 6;
-const VANNA: usize = 7;
-const ZOMMA: usize = 8;
-const THETA: usize = 9;
-const CHARM: usize = 10;
-const COLOR: usize = 11;
-const VETA: usize = 12;
-const RHO: usize = 13;
-const VERA: usize = 14;
-const EPSILON: usize = 15;
-const DUAL_DELTA: usize = 16;
-const DUAL_GAMMA: usize = 17;
+/// A premium has the value and its derivatives.
+const N: usize = Greek::DERIVATIVES.len();
 
 /// Where and when jets were taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -71,27 +53,9 @@ pub(super) struct Jets {
 impl Jets {
     /// American less European Greeks at an anchor.
     pub(super) fn new(at: Anchor, a: &Greeks<Block>, e: &Greeks<Block>) -> Self {
-        let blocks = [
-            a.value - e.value,
-            a.delta - e.delta,
-            a.gamma - e.gamma,
-            a.speed - e.speed,
-            a.vega - e.vega,
-            a.volga - e.volga,
-            a.ultima - e.ultima,
-            a.vanna - e.vanna,
-            a.zomma - e.zomma,
-            a.theta - e.theta,
-            a.charm - e.charm,
-            a.color - e.color,
-            a.veta - e.veta,
-            a.rho - e.rho,
-            a.vera - e.vera,
-            a.epsilon - e.epsilon,
-            a.dual_delta - e.dual_delta,
-            a.dual_gamma - e.dual_gamma,
-        ];
-        Self { at, numbers: blocks.map(rounded) }
+        let difference = |greek: Greek| a.get(greek) - e.get(greek);
+        let numbers = core::array::from_fn(|i| rounded(difference(Greek::DERIVATIVES[i])));
+        Self { at, numbers }
     }
 
     /// The premium at the anchor's spot, carried to time `t`, to rates and to `sigma`. Third-order Greeks stay, the others
@@ -99,22 +63,23 @@ impl Jets {
     #[inline(always)]
     fn carried(&self, t: f64, (r, b): (f64, f64), sigma: Block) -> Greeks<Block> {
         let c = |v: f64| Block::splat(v);
-        let at = |i: usize| load(&self.numbers[i]);
+        let at = |greek: Greek| load(&self.numbers[greek as usize]);
         let dv = sigma - load(&self.at.sigma);
         let (dt, dr, db) = (c(self.at.t - t), c(r - self.at.r), c(b - self.at.b));
         let (half, sixth, zero) = (c(0.5), c(1.0 / 6.0), c(0.0));
-        let (vega, volga, ultima) = (at(VEGA), at(VOLGA), at(ULTIMA));
-        let (vanna, zomma, veta, vera) = (at(VANNA), at(ZOMMA), at(VETA), at(VERA));
-        let (theta, charm, color, rho, epsilon) = (at(THETA), at(CHARM), at(COLOR), at(RHO), at(EPSILON));
+        let (vega, volga, ultima) = (at(Greek::Vega), at(Greek::Volga), at(Greek::Ultima));
+        let (vanna, zomma, veta, vera) = (at(Greek::Vanna), at(Greek::Zomma), at(Greek::Veta), at(Greek::Vera));
+        let (theta, charm, color, rho, epsilon) =
+            (at(Greek::Theta), at(Greek::Charm), at(Greek::Color), at(Greek::Rho), at(Greek::Epsilon));
         Greeks {
-            value: at(VALUE)
+            value: at(Greek::Value)
                 + dv * (vega + dv * (half * volga + dv * sixth * ultima))
                 + dt * (theta + dv * veta)
                 + dr * rho
                 + db * epsilon,
-            delta: at(DELTA) + dv * vanna + dt * charm,
-            gamma: at(GAMMA) + dv * zomma + dt * color,
-            speed: at(SPEED),
+            delta: at(Greek::Delta) + dv * vanna + dt * charm,
+            gamma: at(Greek::Gamma) + dv * zomma + dt * color,
+            speed: at(Greek::Speed),
             vega: vega + dv * (volga + half * dv * ultima) + dt * veta + dr * vera,
             volga: volga + dv * ultima,
             ultima,
@@ -128,8 +93,8 @@ impl Jets {
             vera,
             epsilon,
             lambda: zero,
-            dual_delta: at(DUAL_DELTA),
-            dual_gamma: at(DUAL_GAMMA),
+            dual_delta: at(Greek::DualDelta),
+            dual_gamma: at(Greek::DualGamma),
             d1: zero,
             d2: zero,
         }
@@ -204,24 +169,7 @@ pub(super) fn between([low, high]: [&Jets; 2], s: f64, terms: &Terms, sigma: Blo
 /// Adds a premium to European Greeks. Lambda is left to the caller.
 #[inline(always)]
 pub(super) fn add(premium: &Greeks<Block>, to: &mut Greeks<Block>) {
-    to.value += premium.value;
-    to.delta += premium.delta;
-    to.gamma += premium.gamma;
-    to.speed += premium.speed;
-    to.vega += premium.vega;
-    to.volga += premium.volga;
-    to.ultima += premium.ultima;
-    to.vanna += premium.vanna;
-    to.zomma += premium.zomma;
-    to.theta += premium.theta;
-    to.charm += premium.charm;
-    to.color += premium.color;
-    to.veta += premium.veta;
-    to.rho += premium.rho;
-    to.vera += premium.vera;
-    to.epsilon += premium.epsilon;
-    to.dual_delta += premium.dual_delta;
-    to.dual_gamma += premium.dual_gamma;
+    *to = to.zip(premium, |to, premium| to + premium);
 }
 
 /// Hermite's polynomials at one place between two ends, for functions known there with their derivatives.

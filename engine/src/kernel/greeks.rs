@@ -1,8 +1,175 @@
-//! From derivatives at fixed X = S − A(0) to every Greek of MODEL: the identities and the chain rule, once for all
+//! The Greeks: one table, from which come the struct, its array view and everything that is the same for all of them; and
+//! the step from derivatives at fixed X = S − A(0) to each of them, the identities and the chain rule, once for all
 //! pricing methods.
 
 use super::dividends::Terms;
 use super::lanes::Lanes;
+
+/// The unit that a number is published in. A layer asks for the unit it wants and gets the factor from here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// No unit, or currency per share: printed as it is.
+    Plain,
+    /// Per 1 % (of volatility, rate or yield).
+    PerPercent,
+    /// Per 1.00 (of volatility, rate or yield).
+    PerOne,
+    /// Per calendar day.
+    PerDay,
+    /// Per year.
+    PerYear,
+}
+
+impl Unit {
+    /// What a raw derivative of the kernel (per 1.00, per year) is divided by to be in this unit.
+    #[must_use]
+    pub const fn divisor(self) -> f64 {
+        match self {
+            Self::PerPercent => 100.0,
+            Self::PerDay => 365.0,
+            Self::Plain | Self::PerOne | Self::PerYear => 1.0,
+        }
+    }
+}
+
+/// A contract at the money, as far as the size of its Greeks goes.
+#[derive(Clone, Copy, Debug)]
+pub struct AtTheMoney {
+    /// Spot, currency per share.
+    pub s: f64,
+    /// Strike.
+    pub k: f64,
+    /// Volatility, per √year.
+    pub sigma: f64,
+    /// Years to settlement.
+    pub t: f64,
+}
+
+impl AtTheMoney {
+    /// Standard deviation of ln S to settlement.
+    fn width(&self) -> f64 {
+        self.sigma * self.t.sqrt()
+    }
+
+    /// φ(0)/(S·σ√t), about.
+    fn gamma(&self) -> f64 {
+        0.4 / (self.s * self.width())
+    }
+
+    /// φ(0)·S·√t, about.
+    fn vega(&self) -> f64 {
+        0.4 * self.s * self.t.sqrt()
+    }
+}
+
+macro_rules! greeks {
+    ($($field:ident $greek:ident $unit:ident $order:literal $size:expr, $meaning:literal;)*) => {
+        /// Every Greek in raw units: vega, rho, epsilon per 1.00, theta and the other time derivatives per year. Sign
+        /// conventions: docs/model.md.
+        #[derive(Clone, Copy, Debug)]
+        pub struct Greeks<L> {
+            $(#[doc = $meaning] pub $field: L,)*
+        }
+
+        /// One of the Greeks; the value is the first.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub enum Greek {
+            $(#[doc = $meaning] $greek,)*
+        }
+
+        impl Greek {
+            /// All of them, in the order of the table.
+            pub const ALL: &[Self] = &[$(Self::$greek,)*];
+
+            /// The value and its derivatives: the first so many. A sum of values has the sums of these.
+            pub const DERIVATIVES: &[Self] = Self::ALL.split_at(Self::Lambda as usize).0;
+
+            /// Name, as in the golden files and, but for the value, in the native record.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                if let Self::Value = self {
+                    return "price";
+                }
+                match self { $(Self::$greek => stringify!($field),)* }
+            }
+
+            /// What it is a derivative of, in one line.
+            #[must_use]
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Self::$greek => $meaning,)* }
+            }
+
+            /// The unit of the native record.
+            #[must_use]
+            pub const fn unit(self) -> Unit {
+                match self { $(Self::$greek => Unit::$unit,)* }
+            }
+
+            /// How many times the value is differentiated.
+            #[must_use]
+            pub const fn order(self) -> u8 {
+                match self { $(Self::$greek => $order,)* }
+            }
+
+            /// Its size at the money, raw: what an error is measured by where the number itself is small.
+            #[must_use]
+            pub fn size(self, at: &AtTheMoney) -> f64 {
+                let size: fn(&AtTheMoney) -> f64 = match self { $(Self::$greek => $size,)* };
+                size(at)
+            }
+        }
+
+        impl<L: Copy> Greeks<L> {
+            /// Each number of two sets put together by `f`.
+            #[inline(always)]
+            #[must_use]
+            pub fn zip(&self, other: &Self, f: impl Fn(L, L) -> L) -> Self {
+                Self { $($field: f(self.$field, other.$field),)* }
+            }
+
+            /// One of them.
+            #[inline(always)]
+            #[must_use]
+            pub fn get(&self, greek: Greek) -> L {
+                match greek { $(Greek::$greek => self.$field,)* }
+            }
+
+            /// All of them by what `f` says.
+            #[inline(always)]
+            #[must_use]
+            pub fn from_fn(mut f: impl FnMut(Greek) -> L) -> Self {
+                Self { $($field: f(Greek::$greek),)* }
+            }
+        }
+    };
+}
+
+greeks! {
+    // field    name      native unit order size at the money          meaning
+    value       Value     Plain       0 |at| at.s,                        "V, currency per share";
+    delta       Delta     Plain       1 |_| 1.0,                          "dV/dS";
+    gamma       Gamma     Plain       2 |at| at.gamma(),                  "d2V/dS2";
+    speed       Speed     Plain       3 |at| at.gamma() / (at.s * at.width()), "d3V/dS3";
+    vega        Vega      PerPercent  1 |at| at.vega(),                   "dV/dsigma";
+    volga       Volga     Plain       2 |at| at.vega() / at.sigma,        "d2V/dsigma2";
+    ultima      Ultima    Plain       3 |at| at.vega() / (at.sigma * at.sigma), "d3V/dsigma3";
+    vanna       Vanna     Plain       2 |at| 0.4 / at.sigma,              "d2V/(dS dsigma)";
+    zomma       Zomma     Plain       3 |at| at.gamma() / at.sigma,       "d3V/(dS2 dsigma)";
+    theta       Theta     PerDay      1 |at| 0.5 * at.vega() * at.sigma / at.t, "dV/dt, calendar time forward";
+    charm       Charm     PerYear     2 |at| 0.2 / at.t,                  "d2V/(dS dt)";
+    color       Color     PerYear     3 |at| at.gamma() / (2.0 * at.t),   "d3V/(dS2 dt)";
+    veta        Veta      PerYear     2 |at| at.vega() / (2.0 * at.t),    "d2V/(dsigma dt)";
+    rho         Rho       PerPercent  1 |at| at.k * at.t,                 "dV/dr, spot fixed";
+    vera        Vera      Plain       2 |at| at.k * at.t * at.t.sqrt(),   "d2V/(dsigma dr)";
+    epsilon     Epsilon   PerPercent  1 |at| at.s * at.t,                 "dV/dq, a continuous yield added to b";
+    dual_delta  DualDelta Plain       1 |_| 1.0,                          "dV/dK";
+    dual_gamma  DualGamma Plain       2 |at| at.gamma(),                  "d2V/dK2";
+    // what is no derivative comes last
+    lambda      Lambda    Plain       1 |at| 1.0 / at.width(),            "delta times S over V; 0 where V = 0";
+    d1          D1        Plain       0 |_| 1.0,                          "Black-76 d1";
+    d2          D2        Plain       0 |_| 1.0,                          "Black-76 d2";
+}
 
 /// Value and derivatives of one option per lane in (X, sigma, r, b, K), each other input held fixed.
 #[derive(Clone, Copy, Debug)]
@@ -27,53 +194,6 @@ pub struct Jet<L> {
     pub k: [L; 2],
     /// Black-76's d1 and d2.
     pub d: [L; 2],
-}
-
-/// Every Greek of MODEL in raw units: vega, rho, epsilon per 1.00, theta and the other time derivatives per year.
-#[derive(Clone, Copy, Debug)]
-pub struct Greeks<L> {
-    /// Value, currency per share.
-    pub value: L,
-    /// ∂V/∂S.
-    pub delta: L,
-    /// ∂²V/∂S².
-    pub gamma: L,
-    /// ∂³V/∂S³.
-    pub speed: L,
-    /// ∂V/∂σ.
-    pub vega: L,
-    /// ∂²V/∂σ².
-    pub volga: L,
-    /// ∂³V/∂σ³.
-    pub ultima: L,
-    /// ∂²V/∂S∂σ.
-    pub vanna: L,
-    /// ∂³V/∂S²∂σ.
-    pub zomma: L,
-    /// ∂V/∂t, calendar time forward, per year.
-    pub theta: L,
-    /// ∂²V/∂S∂t.
-    pub charm: L,
-    /// ∂³V/∂S²∂t.
-    pub color: L,
-    /// ∂²V/∂σ∂t.
-    pub veta: L,
-    /// ∂V/∂r, spot fixed.
-    pub rho: L,
-    /// ∂²V/∂σ∂r.
-    pub vera: L,
-    /// ∂V/∂q, a continuous yield added to b.
-    pub epsilon: L,
-    /// delta·S/V; 0 where V = 0.
-    pub lambda: L,
-    /// ∂V/∂K.
-    pub dual_delta: L,
-    /// ∂²V/∂K².
-    pub dual_gamma: L,
-    /// Black-76 d1.
-    pub d1: L,
-    /// Black-76 d2.
-    pub d2: L,
 }
 
 /// Value and volatility derivatives only: what an implied volatility needs.
@@ -133,30 +253,7 @@ impl<L: Lanes> Greeks<L> {
     #[inline(always)]
     #[must_use]
     pub fn select(mask: L::Mask, yes: &Self, no: &Self) -> Self {
-        let pick = |a: L, b: L| L::select(mask, a, b);
-        Self {
-            value: pick(yes.value, no.value),
-            delta: pick(yes.delta, no.delta),
-            gamma: pick(yes.gamma, no.gamma),
-            speed: pick(yes.speed, no.speed),
-            vega: pick(yes.vega, no.vega),
-            volga: pick(yes.volga, no.volga),
-            ultima: pick(yes.ultima, no.ultima),
-            vanna: pick(yes.vanna, no.vanna),
-            zomma: pick(yes.zomma, no.zomma),
-            theta: pick(yes.theta, no.theta),
-            charm: pick(yes.charm, no.charm),
-            color: pick(yes.color, no.color),
-            veta: pick(yes.veta, no.veta),
-            rho: pick(yes.rho, no.rho),
-            vera: pick(yes.vera, no.vera),
-            epsilon: pick(yes.epsilon, no.epsilon),
-            lambda: pick(yes.lambda, no.lambda),
-            dual_delta: pick(yes.dual_delta, no.dual_delta),
-            dual_gamma: pick(yes.dual_gamma, no.dual_gamma),
-            d1: pick(yes.d1, no.d1),
-            d2: pick(yes.d2, no.d2),
-        }
+        yes.zip(no, |yes, no| L::select(mask, yes, no))
     }
 }
 
@@ -248,29 +345,14 @@ pub fn finish<L: Lanes>(jet: &Jet<L>, at: &Market, sigma: L) -> Greeks<L> {
 #[inline(always)]
 pub fn exercised<L: Lanes>(phi: f64, s: f64, k: L, d: [L; 2]) -> Greeks<L> {
     let c = |v: f64| L::splat(v);
-    let value = (c(s) - k) * c(phi);
-    let zero = c(0.0);
+    let (value, zero) = ((c(s) - k) * c(phi), c(0.0));
     Greeks {
         value,
         delta: c(phi),
-        gamma: zero,
-        speed: zero,
-        vega: zero,
-        volga: zero,
-        ultima: zero,
-        vanna: zero,
-        zomma: zero,
-        theta: zero,
-        charm: zero,
-        color: zero,
-        veta: zero,
-        rho: zero,
-        vera: zero,
-        epsilon: zero,
         lambda: L::select(value.le(zero), zero, c(phi * s) / value),
         dual_delta: c(-phi),
-        dual_gamma: zero,
         d1: d[0],
         d2: d[1],
+        ..Greeks::from_fn(|_| zero)
     }
 }

@@ -16,45 +16,16 @@ pub(super) struct Block<'a> {
     pub(super) decay: Numbers,
 }
 
-/// The columns that a valued contract has, the greeks in the raw unit of the kernel: per 1.00 and per year.
-fn raw_columns(of: &Block<'_>) -> [(Col, Numbers); 23] {
-    let g = &of.greeks;
-    [
-        (Col::SvcTheo, g.value),
-        (Col::SvcVol, of.sigma),
-        (Col::Delta, g.delta),
-        (Col::Gamma, g.gamma),
-        (Col::Speed, g.speed),
-        (Col::Vega, g.vega),
-        (Col::Volga, g.volga),
-        (Col::Ultima, g.ultima),
-        (Col::Vanna, g.vanna),
-        (Col::Zomma, g.zomma),
-        (Col::Theta, g.theta),
-        (Col::Charm, g.charm),
-        (Col::Color, g.color),
-        (Col::Veta, g.veta),
-        (Col::Rho, g.rho),
-        (Col::Vera, g.vera),
-        (Col::Epsilon, g.epsilon),
-        (Col::Lambda, g.lambda),
-        (Col::DualDelta, g.dual_delta),
-        (Col::DualGamma, g.dual_gamma),
-        (Col::D1, g.d1),
-        (Col::D2, g.d2),
-        (Col::Decay, of.decay),
-    ]
-}
-
 /// Writes one block and says how many rows it has. A row with any number that is not finite has no model value: all its
 /// numbers stay missing.
 pub(super) fn publish(of: &Block<'_>, columns: &mut Columns) -> u32 {
-    let raw = raw_columns(of);
+    let greeks = Col::ALL.iter().filter_map(|&col| Some((col, of.greeks.get(col.greek()?))));
+    let raw = greeks.chain([(Col::SvcVol, of.sigma), (Col::Decay, of.decay)]);
     // a finite number times zero is zero, any other NaN
     let zero = Numbers::splat(0.0);
     let mut poison = zero;
-    for (_, value) in &raw {
-        poison += *value * zero;
+    for (_, value) in raw.clone() {
+        poison += value * zero;
     }
     let mut numbers = [0.0; BLOCK];
     for (col, value) in raw {

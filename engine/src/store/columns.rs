@@ -1,31 +1,16 @@
 //! The table of columns: one row here is one published number per contract. The struct of columns, the [`Col`] enum
 //! and the native schema all come from it.
 
-/// The unit that a column is stored in. A layer asks for the unit it wants and gets the factor from here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// No unit, or currency per share: printed as it is.
-    Plain,
-    /// Per 1 % (of volatility, rate or yield).
-    PerPercent,
-    /// Per 1.00 (of volatility, rate or yield).
-    PerOne,
-    /// Per calendar day.
-    PerDay,
-    /// Per year.
-    PerYear,
-}
+use crate::kernel::greeks::Greek;
+pub use crate::kernel::greeks::Unit;
 
-impl Unit {
-    /// What a raw derivative of the kernel (per 1.00, per year) is divided by to be in this unit.
-    #[must_use]
-    pub const fn divisor(self) -> f64 {
-        match self {
-            Self::PerPercent => 100.0,
-            Self::PerDay => 365.0,
-            Self::Plain | Self::PerOne | Self::PerYear => 1.0,
-        }
-    }
+/// What a column holds.
+#[derive(Clone, Copy, Debug)]
+enum Holds {
+    /// A Greek, in its native unit.
+    Greek(Greek),
+    /// Something else: its unit, and what it means.
+    Other(Unit, &'static str),
 }
 
 /// The native field groups, in the order in which a row has them.
@@ -44,12 +29,12 @@ pub enum Group {
 }
 
 macro_rules! columns {
-    ($($name:ident $col:ident $unit:ident $group:ident $nullable:literal $meaning:literal;)*) => {
+    ($($name:ident $col:ident $group:ident $nullable:literal $holds:expr;)*) => {
         /// One column of a chain.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
         pub enum Col {
-            $(#[doc = $meaning] $col,)*
+            $(#[doc = concat!("`", stringify!($name), "` of the native record.")] $col,)*
         }
 
         impl Col {
@@ -59,11 +44,6 @@ macro_rules! columns {
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$col => stringify!($name),)* }
-            }
-            /// The unit it is stored in.
-            #[must_use]
-            pub const fn unit(self) -> Unit {
-                match self { $(Self::$col => Unit::$unit,)* }
             }
             /// The native group.
             #[must_use]
@@ -75,46 +55,78 @@ macro_rules! columns {
             pub const fn nullable(self) -> bool {
                 match self { $(Self::$col => $nullable,)* }
             }
-            /// What it means, in one line.
-            #[must_use]
-            pub const fn meaning(self) -> &'static str {
-                match self { $(Self::$col => $meaning,)* }
+            const fn holds(self) -> Holds {
+                use Holds::Other;
+                use Unit::Plain;
+                const fn of(greek: Greek) -> Holds {
+                    Holds::Greek(greek)
+                }
+                match self { $(Self::$col => $holds,)* }
             }
         }
     };
 }
 
 columns! {
-    // name     column     stored as  group   may be missing  meaning (sign conventions: MODEL)
-    delta       Delta      Plain      Core    false "dV/dS";
-    gamma       Gamma      Plain      Core    false "d2V/dS2";
-    vega        Vega       PerPercent Core    false "dV/dsigma, per 1 % of volatility";
-    theta       Theta      PerDay     Core    false "dV/dt, calendar time forward, per calendar day";
-    decay       Decay      Plain      Core    false "expected change of the price to the same time on the next trading day";
-    rho         Rho        PerPercent Core    false "dV/dr, spot fixed, per 1 % of rate";
-    svc_theo    SvcTheo    Plain      Core    false "model value, currency per share";
-    svc_vol     SvcVol     Plain      Core    false "volatility of the fitted curve, decimal";
-    vanna       Vanna      Plain      Extra   false "d2V/(dS dsigma)";
-    volga       Volga      Plain      Extra   false "d2V/dsigma2";
-    charm       Charm      PerYear    Extra   false "d2V/(dS dt), annualized";
-    veta        Veta       PerYear    Extra   false "d2V/(dsigma dt), annualized";
-    bid_vol     BidVol     Plain      Extra   true  "volatility implied by the bid";
-    ask_vol     AskVol     Plain      Extra   true  "volatility implied by the ask";
-    prev_vol    PrevVol    Plain      Extra   true  "svc_vol at the end of the prior session";
-    conf_vol    ConfVol    Plain      Extra   true  "how well the quotes support the curve, 0 to 1";
-    speed       Speed      Plain      Exotic  false "d3V/dS3";
-    zomma       Zomma      Plain      Exotic  false "d3V/(dS2 dsigma)";
-    color       Color      PerYear    Exotic  false "d3V/(dS2 dt), annualized";
-    ultima      Ultima     Plain      Exotic  false "d3V/dsigma3";
-    vera        Vera       Plain      Exotic  false "d2V/(dsigma dr)";
-    lambda      Lambda     Plain      Exotic  false "delta times S over V; 0 where V = 0";
-    epsilon     Epsilon    PerPercent Exotic  false "dV/dq, per 1 % of dividend yield";
-    mid_vol     MidVol     Plain      Layer   true  "volatility implied by the mid";
-    iv_error    IvError    Plain      Layer   true  "model value over mid, minus 1";
-    dual_delta  DualDelta  Plain      Layer   false "dV/dK";
-    dual_gamma  DualGamma  Plain      Layer   false "d2V/dK2";
-    d1          D1         Plain      Layer   false "Black-76 d1";
-    d2          D2         Plain      Layer   false "Black-76 d2";
+    // name     column     group  may be missing  what it holds
+    delta       Delta      Core   false of(Greek::Delta);
+    gamma       Gamma      Core   false of(Greek::Gamma);
+    vega        Vega       Core   false of(Greek::Vega);
+    theta       Theta      Core   false of(Greek::Theta);
+    decay       Decay      Core   false Other(Plain, "expected change of the price to the same time on the next trading day");
+    rho         Rho        Core   false of(Greek::Rho);
+    svc_theo    SvcTheo    Core   false of(Greek::Value);
+    svc_vol     SvcVol     Core   false Other(Plain, "volatility of the fitted curve, decimal");
+    vanna       Vanna      Extra  false of(Greek::Vanna);
+    volga       Volga      Extra  false of(Greek::Volga);
+    charm       Charm      Extra  false of(Greek::Charm);
+    veta        Veta       Extra  false of(Greek::Veta);
+    bid_vol     BidVol     Extra  true  Other(Plain, "volatility implied by the bid");
+    ask_vol     AskVol     Extra  true  Other(Plain, "volatility implied by the ask");
+    prev_vol    PrevVol    Extra  true  Other(Plain, "svc_vol at the end of the prior session");
+    conf_vol    ConfVol    Extra  true  Other(Plain, "how well the quotes support the curve, 0 to 1");
+    speed       Speed      Exotic false of(Greek::Speed);
+    zomma       Zomma      Exotic false of(Greek::Zomma);
+    color       Color      Exotic false of(Greek::Color);
+    ultima      Ultima     Exotic false of(Greek::Ultima);
+    vera        Vera       Exotic false of(Greek::Vera);
+    lambda      Lambda     Exotic false of(Greek::Lambda);
+    epsilon     Epsilon    Exotic false of(Greek::Epsilon);
+    mid_vol     MidVol     Layer  true  Other(Plain, "volatility implied by the mid");
+    iv_error    IvError    Layer  true  Other(Plain, "model value over mid, minus 1");
+    dual_delta  DualDelta  Layer  false of(Greek::DualDelta);
+    dual_gamma  DualGamma  Layer  false of(Greek::DualGamma);
+    d1          D1         Layer  false of(Greek::D1);
+    d2          D2         Layer  false of(Greek::D2);
+}
+
+impl Col {
+    /// The Greek that it holds, if it holds one.
+    #[must_use]
+    pub const fn greek(self) -> Option<Greek> {
+        match self.holds() {
+            Holds::Greek(greek) => Some(greek),
+            Holds::Other(..) => None,
+        }
+    }
+
+    /// The unit it is stored in.
+    #[must_use]
+    pub const fn unit(self) -> Unit {
+        match self.holds() {
+            Holds::Greek(greek) => greek.unit(),
+            Holds::Other(unit, _) => unit,
+        }
+    }
+
+    /// What it means, in one line.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self.holds() {
+            Holds::Greek(greek) => greek.meaning(),
+            Holds::Other(_, meaning) => meaning,
+        }
+    }
 }
 
 /// The columns of one chain: one contiguous block of numbers, column after column, each padded to whole lanes.
