@@ -147,7 +147,7 @@ fn imply_sides(side: &Side<'_>, sigma: &[f64], memory: &mut Memory<'_>, out: &mu
     let mut find = |which: usize, column: &[f64], start: Block| {
         let price = ladder.gather(right, block, column);
         let near = imply_block(&here, right, &Asked { k, price, start }, &premium);
-        let allowed = near.sigma * Block::splat(ALLOWED.0) + (near.sigma - start).abs() * Block::splat(ALLOWED.1);
+        let allowed = near.sigma * ALLOWED.0 + (near.sigma - start).abs() * ALLOWED.1;
         let found = near.sigma.gt(Block::splat(0.0));
         let sure = if rough { found } else { premium.doubt(near.sigma).le(allowed * near.vega) };
         let open = near.wanted & !sure;
@@ -270,7 +270,7 @@ pub(super) fn start_vols(
             Block::select(calls, of(Right::Call), of(Right::Put))
         };
         vol(&|right| gather(right, &quotes.mid)).store(&mut sigma[block * BLOCK..]);
-        vol(&|right| gather(right, &quotes.ask) * Block::splat(0.5)).store(&mut lone[block * BLOCK..]);
+        vol(&|right| gather(right, &quotes.ask) * 0.5).store(&mut lone[block * BLOCK..]);
     }
     let known: Vec<bool> = sigma.iter().map(|v| v.is_finite()).collect();
     if known.contains(&true) {

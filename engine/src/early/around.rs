@@ -40,7 +40,7 @@ impl Around {
             let (a1, a2) = (now.vega * h, c(0.5) * now.volga * h * h);
             let miss = there.value - now.value - a1 - a2;
             let slope = there.vega * h - a1 - a2 - a2;
-            let none = h.abs().lt(centre * c(NO_NODE)) | !h.abs().lt(c(1e3));
+            let none = h.abs().lt(centre * NO_NODE) | !h.abs().lt(c(1e3));
             let pick = |x: Block| Block::select(none, c(0.0), x);
             [Block::select(none, centre, h), pick(c(4.0) * miss - slope), pick(slope - c(3.0) * miss)].map(rounded)
         };

@@ -35,7 +35,7 @@ impl Free {
         exercised: u8,
     ) -> Self {
         let payoff = (Block::splat(s) - k) * Block::splat(right.phi());
-        let guessed = ((greeks.value - payoff) * Block::splat(2.0) / greeks.gamma).sqrt();
+        let guessed = ((greeks.value - payoff) * 2.0 / greeks.gamma).sqrt();
         let is = |lane: usize| exercised >> lane & 1 == 1;
         let mut free = Self::everywhere();
         for lane in 0..BLOCK {

@@ -126,7 +126,7 @@ pub(super) fn between([low, high]: [&Jets; 2], s: f64, terms: &Terms, sigma: Blo
     let (mut a, mut b) = (low.carried(terms.t, rates, sigma), high.carried(terms.t, rates, sigma));
     let w = Weights::new(h, (s - low.at.s) / h);
     // derivatives that no jet has, so that what is carried at either end is one function of the spot
-    let by_s = |a: Block, b: Block| (b - a) * Block::splat(1.0 / h);
+    let by_s = |a: Block, b: Block| (b - a) * (1.0 / h);
     let (vanna_sigma, vanna_t) = (by_s(a.volga, b.volga), by_s(a.veta, b.veta));
     for (end, at) in [(&mut a, &low.at), (&mut b, &high.at)] {
         let (dv, dt) = (sigma - load(&at.sigma), Block::splat(at.t - terms.t));
@@ -137,7 +137,7 @@ pub(super) fn between([low, high]: [&Jets; 2], s: f64, terms: &Terms, sigma: Blo
     let (dr, db) = (Block::splat(terms.r - low.at.r), Block::splat(terms.b - low.at.b));
     // a premium follows the borrow rate mostly through the forward, which makes P_bb about −t·S·P_Sb
     let epsilon_s = by_s(a.epsilon, b.epsilon);
-    let bend_b = epsilon_s * Block::splat(-0.5 * terms.t * s) * db;
+    let bend_b = epsilon_s * (-0.5 * terms.t * s) * db;
     let (rho, epsilon, vera) = (w.line(a.rho, b.rho), w.line(a.epsilon, b.epsilon), w.line(a.vera, b.vera));
     Greeks {
         value: w.quintic([a.value, a.delta, a.gamma], [b.value, b.delta, b.gamma]) + dr * rho + db * (epsilon + bend_b),
@@ -220,13 +220,13 @@ impl Weights {
 
     #[inline(always)]
     fn line(&self, a: Block, b: Block) -> Block {
-        a * Block::splat(self.line[0]) + b * Block::splat(self.line[1])
+        a * self.line[0] + b * self.line[1]
     }
 }
 
 #[inline(always)]
 fn sum<const M: usize>(values: [Block; M], weights: [f64; M]) -> Block {
-    let mut sum = values[0] * Block::splat(weights[0]);
+    let mut sum = values[0] * weights[0];
     for i in 1..M {
         sum = values[i].mul_add(Block::splat(weights[i]), sum);
     }

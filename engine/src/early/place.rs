@@ -43,7 +43,7 @@ impl<'a> Place<'a> {
     /// Whether volatilities are within the part `by` of those of an anchor.
     pub(super) fn still(&self, at: &Anchor, by: f64) -> bool {
         let before = load(&at.sigma);
-        let moved = (self.asked - before).abs().gt(before * Block::splat(by));
+        let moved = (self.asked - before).abs().gt(before * by);
         let new = before.abs().lt(Block::splat(f64::INFINITY));
         let asked = self.asked.abs().lt(Block::splat(f64::INFINITY));
         !(asked & (moved | !new)).any()

@@ -234,7 +234,7 @@ impl Premium {
         if before != self.exercised {
             self.around = None;
         }
-        if gain.abs().le(place.k * Block::splat(NO_GAIN)).all() {
+        if gain.abs().le(place.k * NO_GAIN).all() {
             return Known::Nothing(Box::new(jets.at));
         }
         Known::One(Box::new(jets))
@@ -335,13 +335,13 @@ fn vol_jet(greeks: &Greeks<Block>) -> VolJet<Block> {
 
 fn lambda(greeks: &Greeks<Block>, s: f64) -> Block {
     let zero = Block::splat(0.0);
-    Block::select(greeks.value.le(zero), zero, greeks.delta * Block::splat(s) / greeks.value)
+    Block::select(greeks.value.le(zero), zero, greeks.delta * s / greeks.value)
 }
 
 /// The lanes whose value is what exercising now pays.
 pub(super) fn lanes_at_intrinsic(right: Right, s: f64, k: Block, value: Block) -> u8 {
     let payoff = (Block::splat(s) - k) * Block::splat(right.phi());
-    let at = (value - payoff).abs().le(k * Block::splat(EXERCISED)) & payoff.gt(Block::splat(0.0));
+    let at = (value - payoff).abs().le(k * EXERCISED) & payoff.gt(Block::splat(0.0));
     (0..BLOCK).fold(0, |bits, lane| bits | u8::from(at.lane(lane)) << lane)
 }
 

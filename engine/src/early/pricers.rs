@@ -57,7 +57,7 @@ pub fn european(terms: &Terms) -> [Pricer; 2] {
 pub(super) fn nodes((low, high): (Block, Block), sigma: Block) -> (Block, Block) {
     let c = |v: f64| Block::splat(v);
     let down = (low * c(1.0 + 1e-9)).max(sigma * c(1.0 / BAND_MARGIN));
-    let up = (high * c(1.0 - 1e-9)).min(sigma * c(BAND_MARGIN));
+    let up = (high * c(1.0 - 1e-9)).min(sigma * BAND_MARGIN);
     (down, up)
 }
 

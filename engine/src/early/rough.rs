@@ -73,7 +73,7 @@ impl<'a> Rough<'a> {
         let (phi, side) = (right.phi(), &self.sides[right as usize]);
         let lattices = || side.now.get_or_init(|| Lattices::new(terms, s, right, LAYERS)).as_ref();
         let european_now = plain(right, self.here, k, sigma);
-        let payoff = (Block::splat(s) - k) * Block::splat(phi);
+        let payoff = (Block::splat(s) - k) * phi;
         let found = match lattices().filter(|l| !side.never && !l.is_negligible(k, sigma)) {
             Some(lattices) => lattices.jets(k, sigma),
             None => {
@@ -125,7 +125,7 @@ impl<'a> Rough<'a> {
         let lattice = self.sides[right as usize].next.get_or_init(|| Lattice::new(next, *s, right, LAYERS));
         let phi = right.phi();
         let european = european_vol(phi, &Horizon::from(next), c(*s - next.a(0.0)), k, sigma);
-        let payoff = (c(*s) - k) * c(phi);
+        let payoff = (c(*s) - k) * phi;
         let found = lattice.premium(k, sigma);
         let exercised = found.exercised | (european.value + found.value).le(payoff);
         let premium = pick(exercised, &less(payoff, &european), found.value.max(c(0.0)), found.vega);

@@ -73,11 +73,11 @@ fn parts<L: Lanes>(phi: f64, at: &Horizon, x: L, k: L, sigma: L) -> Parts<L> {
     let poison = L::select(valid, c(0.0), c(f64::NAN));
     let x = x + poison;
     let sigma = sigma.max(c(TINY));
-    let w = (sigma * c(at.root_t)).max(c(TINY));
+    let w = (sigma * at.root_t).max(c(TINY));
     let inv_w = c(1.0) / w;
-    let d1 = (ln(x / k) + c(at.drift)).mul_add(inv_w, w * c(0.5)) + poison; // ln alone would lose it
+    let d1 = (ln(x / k) + at.drift).mul_add(inv_w, w * 0.5) + poison; // ln alone would lose it
     let d2 = d1 - w;
-    let bell = |d: L| L::select(d.abs().lt(c(FAR)), exp(d * d * c(-0.5)), c(0.0));
+    let bell = |d: L| L::select(d.abs().lt(c(FAR)), exp(d * d * -0.5), c(0.0));
     let (e1, e2) = (bell(d1), bell(d2));
     Parts {
         sigma,
@@ -85,11 +85,11 @@ fn parts<L: Lanes>(phi: f64, at: &Horizon, x: L, k: L, sigma: L) -> Parts<L> {
         inv_w,
         d1,
         d2,
-        n1: norm_cdf_given(d1 * c(phi), e1),
-        n2: norm_cdf_given(d2 * c(phi), e2),
-        xe: x * c(at.df_b),
-        kd: k * c(at.df),
-        density: e1 * c(INV_SQRT_2PI),
+        n1: norm_cdf_given(d1 * phi, e1),
+        n2: norm_cdf_given(d2 * phi, e2),
+        xe: x * at.df_b,
+        kd: k * at.df,
+        density: e1 * INV_SQRT_2PI,
     }
 }
 
@@ -97,13 +97,13 @@ impl<L: Lanes> Parts<L> {
     /// V, at least 0.
     #[inline(always)]
     fn value(&self, phi: f64) -> L {
-        L::splat(0.0).max((self.xe * self.n1 - self.kd * self.n2) * L::splat(phi))
+        L::splat(0.0).max((self.xe * self.n1 - self.kd * self.n2) * phi)
     }
 
     /// vega, volga, ultima.
     #[inline(always)]
     fn by_sigma(&self, at: &Horizon) -> [L; 3] {
-        let vega = self.xe * self.density * L::splat(at.root_t);
+        let vega = self.xe * self.density * at.root_t;
         let per_sigma = L::splat(1.0) / self.sigma;
         let (d12, vega_s) = (self.d1 * self.d2, vega * per_sigma);
         let sum = self.d1.mul_add(self.d1, self.d2 * self.d2);
@@ -128,7 +128,7 @@ pub fn european<L: Lanes>(phi: f64, at: &Horizon, x: L, k: L, sigma: L) -> Jet<L
     let q = p.d1.mul_add(p.inv_w, c(1.0));
     let xx_x = xx * inv_x;
     let by_sigma = p.by_sigma(at);
-    let vega_t = by_sigma[0] * c(at.root_t) * per_sigma;
+    let vega_t = by_sigma[0] * at.root_t * per_sigma;
     Jet {
         v: p.value(phi),
         x: [c(phi * at.df_b) * p.n1, xx, -(xx_x * q), xx_x * inv_x * (q.mul_add(q, q) - p.inv_w * p.inv_w)],

@@ -32,7 +32,7 @@ const INV_FACTORIAL: [f64; 12] = [
 #[inline(always)]
 pub fn exp<L: Lanes>(x: L) -> L {
     let x = x.max(L::splat(-708.0)).min(L::splat(709.0));
-    let n = (x * L::splat(core::f64::consts::LOG2_E)).round();
+    let n = (x * core::f64::consts::LOG2_E).round();
     let r = n.neg_mul_add(L::splat(LN2_HI), x);
     let r = n.neg_mul_add(L::splat(LN2_LO), r);
     let c = |i: usize| L::splat(INV_FACTORIAL[i]);
@@ -42,7 +42,7 @@ pub fn exp<L: Lanes>(x: L) -> L {
     let mid = pair(6).mul_add(r2, pair(4));
     let high = pair(10).mul_add(r2, pair(8));
     let tail = high.mul_add(r4, mid).mul_add(r4, low);
-    (tail.mul_add(r2, r) + L::splat(1.0)) * n.exp2_int()
+    (tail.mul_add(r2, r) + 1.0) * n.exp2_int()
 }
 
 /// Natural logarithm.
@@ -54,8 +54,8 @@ pub fn exp<L: Lanes>(x: L) -> L {
 pub fn ln<L: Lanes>(x: L) -> L {
     let (m, e) = x.mantissa_exponent();
     let c = |v: f64| L::splat(v);
-    let f = m - c(1.0);
-    let s = f / (m + c(1.0));
+    let f = m - 1.0;
+    let s = f / (m + 1.0);
     let z = s * s;
     let w = z * z;
     let even = w
@@ -65,8 +65,8 @@ pub fn ln<L: Lanes>(x: L) -> L {
         w.mul_add(w.mul_add(c(1.479_819_860_511_658_6e-1), c(1.818_357_216_161_805e-1)), c(2.857_142_874_366_239e-1)),
         c(6.666_666_666_666_735e-1),
     ) * z;
-    let half = f * f * c(0.5);
-    e * c(LN2_HI) - ((half - s.mul_add(half + even + odd, e * c(LN2_LO))) - f)
+    let half = f * f * 0.5;
+    e * LN2_HI - ((half - s.mul_add(half + even + odd, e * LN2_LO)) - f)
 }
 
 #[cfg(test)]

@@ -306,7 +306,7 @@ pub fn finish<L: Lanes>(jet: &Jet<L>, at: &Market, sigma: L) -> Greeks<L> {
     let (x, s) = (c(at.x), c(at.s));
     let drift = c((at.r - at.b) * at.s);
     let s2x = sigma * sigma * x;
-    let h = s2x * x * c(0.5);
+    let h = s2x * x * 0.5;
     let [v_x, v_xx, v_xxx, v_xxxx] = jet.x;
     let [vega, volga, ultima] = jet.sigma;
     let theta = h.neg_mul_add(v_xx, drift.neg_mul_add(v_x, c(at.r) * jet.v));
@@ -345,7 +345,7 @@ pub fn finish<L: Lanes>(jet: &Jet<L>, at: &Market, sigma: L) -> Greeks<L> {
 #[inline(always)]
 pub fn exercised<L: Lanes>(phi: f64, s: f64, k: L, d: [L; 2]) -> Greeks<L> {
     let c = |v: f64| L::splat(v);
-    let (value, zero) = ((c(s) - k) * c(phi), c(0.0));
+    let (value, zero) = ((c(s) - k) * phi, c(0.0));
     Greeks {
         value,
         delta: c(phi),

@@ -100,7 +100,7 @@ pub fn implied_by<L: Lanes>(
     let c = |v: f64| L::splat(v);
     let Limits { floor, exercise, band } = *limits;
     let target = price - floor;
-    let equal = (price - exercise).abs().le(k * c(EQUAL)) & exercise.gt(c(0.0));
+    let equal = (price - exercise).abs().le(k * EQUAL) & exercise.gt(c(0.0));
     let none = !target.gt(c(0.0)) | equal;
     let (least, most) = (c(band.0), c(band.1));
     let usable = least.lt(start) & start.lt(most);
@@ -123,7 +123,7 @@ pub fn implied_by<L: Lanes>(
     // equal to the exercise value and, at the least volatility, worth no more than it
     let mut at_intrinsic = equal & state.below;
     if at_intrinsic.any() {
-        at_intrinsic = at_intrinsic & value(least).value.le(exercise + k * c(EQUAL));
+        at_intrinsic = at_intrinsic & value(least).value.le(exercise + k * EQUAL);
     }
     // what was not found within the steps is not known
     let missing = state.below | state.above | at_intrinsic | !state.done;
@@ -175,7 +175,7 @@ pub struct Near<L: Lanes> {
 pub fn implied_near<L: Lanes>(sought: &Sought<'_, L>, premium: impl Fn(L) -> VolJet<L>, price: L, start: L) -> Near<L> {
     let c = |v: f64| L::splat(v);
     let target = price - sought.floor;
-    let wanted = target.gt(sought.k * c(EQUAL));
+    let wanted = target.gt(sought.k * EQUAL);
     let mut sigma = start;
     let mut done = !(wanted & c(0.0).lt(start));
     let mut found = done & !done;
@@ -189,7 +189,7 @@ pub fn implied_near<L: Lanes>(sought: &Sought<'_, L>, premium: impl Fn(L) -> Vol
             ultima: plain.ultima + early.ultima,
         };
         let step = householder(sigma, jet.value - sought.floor, target, &jet);
-        let close = step.abs().le(sigma * c(LAST_STEP));
+        let close = step.abs().le(sigma * LAST_STEP);
         sigma = L::select(done, sigma, sigma + step);
         vega = L::select(done, vega, jet.vega);
         found = found | (close & !done);
@@ -227,8 +227,7 @@ impl<L: Lanes> Bracket<L> {
         let flat = jet.vega.abs() * self.sigma * c(1.0 / FLAT);
         let outside_low = live
             & !short
-            & ((self.sigma.le(self.low) & target.lt(time_value))
-                | (flat.le(k) & (target + k * c(FLAT)).lt(time_value)));
+            & ((self.sigma.le(self.low) & target.lt(time_value)) | (flat.le(k) & (target + k * FLAT).lt(time_value)));
         let outside_high = live & short & self.high.le(self.sigma);
         self.below = self.below | outside_low;
         self.above = self.above | outside_high;
@@ -238,14 +237,14 @@ impl<L: Lanes> Bracket<L> {
         self.high_seen = self.high_seen | (live & !short);
         let next = self.sigma + householder(self.sigma, time_value, target, jet);
         let inside = self.low.lt(next) & next.lt(self.high);
-        let close = inside & (next - self.sigma).abs().le(self.sigma * c(LAST_STEP));
-        let hit = (time_value - target).abs().le(k * c(HIT));
+        let close = inside & (next - self.sigma).abs().le(self.sigma * LAST_STEP);
+        let hit = (time_value - target).abs().le(k * HIT);
         let middle = (self.low * self.high).sqrt();
         let to_low = next.le(self.low) & !self.low_seen;
         let to_high = self.high.le(next) & !self.high_seen;
         let beside = L::select(hit, self.sigma, L::select(to_low, self.low, L::select(to_high, self.high, middle)));
         let next = L::select(close | (inside & !hit), next, beside);
-        let narrow = (self.high - self.low).le(self.high * c(NARROW)) & self.low_seen & self.high_seen;
+        let narrow = (self.high - self.low).le(self.high * NARROW) & self.low_seen & self.high_seen;
         self.sigma = L::select(live & !outside_low & !outside_high, next, self.sigma);
         self.done = self.done | outside_low | outside_high | close | hit | narrow;
     }
@@ -265,7 +264,7 @@ fn householder<L: Lanes>(sigma: L, time_value: L, target: L, jet: &VolJet<L>) ->
     let (h2, h3) = (f2 / f1, f3 / f1);
     let denominator = c(1.0) + newton * (h2 + newton * h3 * c(1.0 / 6.0));
     let third = newton * (c(1.0) + c(0.5) * h2 * newton) / denominator;
-    let limit = sigma * c(0.6);
+    let limit = sigma * 0.6;
     let sound = c(0.3).lt(denominator) & third.abs().lt(limit);
     let step = L::select(sound, third, newton.max(-limit).min(limit));
     // ln of no time value means nothing: look at higher volatilities

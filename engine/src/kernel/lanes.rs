@@ -34,6 +34,10 @@ pub trait Lanes:
     + Sub<Output = Self>
     + Mul<Output = Self>
     + Div<Output = Self>
+    + Add<f64, Output = Self>
+    + Sub<f64, Output = Self>
+    + Mul<f64, Output = Self>
+    + Div<f64, Output = Self>
     + Neg<Output = Self>
     + AddAssign
     + SubAssign
@@ -203,6 +207,13 @@ macro_rules! operator {
             #[inline(always)]
             fn $call(self, o: Self) -> Self {
                 Pack(each!(i => $trait::$call(self.0[i], o.0[i])))
+            }
+        }
+        impl<const G: usize> $trait<f64> for Pack<G> {
+            type Output = Self;
+            #[inline(always)]
+            fn $call(self, o: f64) -> Self {
+                $trait::$call(self, Self::splat(o))
             }
         }
         impl<const G: usize> $assign for Pack<G> {

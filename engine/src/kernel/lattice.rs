@@ -144,8 +144,8 @@ impl Lattice {
             return Premium::none();
         }
         let Root { value, slope, curve, exercised } = self.root(1, k, sigma);
-        let wilder = self.root(1, k, sigma * L::splat(1.0 + BUMP));
-        let vega = (wilder.value - value) / (sigma * L::splat(BUMP));
+        let wilder = self.root(1, k, sigma * (1.0 + BUMP));
+        let vega = (wilder.value - value) / (sigma * BUMP);
         Premium { value, slope, curve, vega, exercised, correction: L::splat(0.0) }
     }
 
@@ -246,12 +246,12 @@ struct Contract<L> {
 
 impl<L: Lanes> Contract<L> {
     fn new(phi: f64, x: f64, k: L, sigma: L) -> Self {
-        Self { phi, x, phi_k: k * L::splat(phi), variance: sigma * sigma }
+        Self { phi, x, phi_k: k * phi, variance: sigma * sigma }
     }
 
     /// e^dx, the ratio of neighbouring nodes where the longest step takes `dt` years.
     fn space(&self, dt: f64) -> L {
-        exp((self.variance * L::splat(3.0 * dt)).sqrt())
+        exp((self.variance * (3.0 * dt)).sqrt())
     }
 
     /// The probabilities of down, level and up over `dt` years, for neighbours at the ratio `up`: the mean is kept, and the
@@ -259,14 +259,14 @@ impl<L: Lanes> Contract<L> {
     fn weights(&self, dt: f64, up: L) -> [L; 3] {
         let one = L::splat(1.0);
         // (e^(σ²dt) − 1) / 4·sinh²(dx/2)
-        let moved = (exp(self.variance * L::splat(dt)) - one) / (up + one / up - one - one);
+        let moved = (exp(self.variance * dt) - one) / (up + one / up - one - one);
         let high = moved / (one + up);
         [moved - high, one - moved, high]
     }
 
     /// Exercise at a layer pays `carried`·φX + `paid`, discounted to now.
     fn exercise(&self, layer: &Layer) -> (L, L) {
-        let paid = L::splat(self.phi * layer.held * layer.df) - self.phi_k * L::splat(layer.df);
+        let paid = L::splat(self.phi * layer.held * layer.df) - self.phi_k * layer.df;
         (L::splat(layer.carried), paid)
     }
 }
@@ -423,7 +423,7 @@ impl<L: Lanes> Nodes<L> {
         let x = L::splat(contract.x);
         let (rise, fall) = (x * up - x, x - x / up);
         let (above, below) = ((high - value) / rise, (value - low) / fall);
-        let curve = (above - below) * L::splat(2.0) / (rise + fall);
+        let curve = (above - below) * 2.0 / (rise + fall);
         let slope = (above * fall + below * rise) / (rise + fall);
         let (carried, paid) = contract.exercise(now);
         Root { value, slope, curve, exercised: self.american[m].le(self.x[m].mul_add(carried, paid)) }

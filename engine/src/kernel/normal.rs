@@ -78,10 +78,10 @@ fn polynomial<L: Lanes, const M: usize>(q: L, c: &[f64; M]) -> L {
 /// # Source    N = e·erfcx(|d|/√2)/2 on the left; (1+2x)·erfcx(x) as a polynomial in (x−2)/(x+2)
 #[inline(always)]
 pub fn norm_cdf_given<L: Lanes>(d: L, e: L) -> L {
-    let x = d.abs() * L::splat(core::f64::consts::FRAC_1_SQRT_2);
+    let x = d.abs() * core::f64::consts::FRAC_1_SQRT_2;
     let two = L::splat(2.0);
     let q = (x - two) / (x + two);
-    let tail = e * polynomial(q, &FULL) * L::splat(0.5) / (x + x + L::splat(1.0));
+    let tail = e * polynomial(q, &FULL) * 0.5 / (x + x + 1.0);
     L::select(d.lt(L::splat(0.0)), tail, L::splat(1.0) - tail)
 }
 
@@ -93,18 +93,18 @@ pub fn norm_cdf_given<L: Lanes>(d: L, e: L) -> L {
 /// # Source    as [`norm_cdf_given`], degree 12 (golden/make/erfcx_fit.py)
 #[inline(always)]
 pub fn norm_cdf_short_given<L: Lanes>(d: L, e: L) -> L {
-    let x = d.abs() * L::splat(core::f64::consts::FRAC_1_SQRT_2);
-    let (plus, twice) = (x + L::splat(2.0), x + x + L::splat(1.0));
+    let x = d.abs() * core::f64::consts::FRAC_1_SQRT_2;
+    let (plus, twice) = (x + 2.0, x + x + 1.0);
     let inv = L::splat(1.0) / (plus * twice);
-    let q = (x - L::splat(2.0)) * twice * inv;
-    let tail = e * polynomial(q, &SHORT) * L::splat(0.5) * plus * inv;
+    let q = (x - 2.0) * twice * inv;
+    let tail = e * polynomial(q, &SHORT) * 0.5 * plus * inv;
     L::select(d.lt(L::splat(0.0)), tail, L::splat(1.0) - tail)
 }
 
 /// N(d), the normal distribution function. Accuracy and source: [`norm_cdf_given`].
 #[inline(always)]
 pub fn norm_cdf<L: Lanes>(d: L) -> L {
-    norm_cdf_given(d, exp(d * d * L::splat(-0.5)))
+    norm_cdf_given(d, exp(d * d * -0.5))
 }
 
 #[cfg(test)]

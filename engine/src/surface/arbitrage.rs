@@ -89,7 +89,7 @@ impl Lattice {
                 // without variance and at the money Durrleman's function is 1
                 let counted = |x: Block| Block::select(counts, x, c(0.0));
                 self.places.push(Place {
-                    k: counted(x * c(sd)),
+                    k: counted(x * sd),
                     w: counted(q * c(sd * sd)),
                     slope: q1 * by_sd,
                     bend: q2 * by_sd * by_sd,

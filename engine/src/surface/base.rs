@@ -128,7 +128,7 @@ impl Base {
 
     #[inline(always)]
     fn ratio_and_root<L: Lanes>(&self, x: L) -> (L, L) {
-        let (px, rho, one) = (x * L::splat(self.psi), L::splat(self.rho), L::splat(1.0));
+        let (px, rho, one) = (x * self.psi, L::splat(self.rho), L::splat(1.0));
         let root = px.mul_add(px + rho + rho, one).sqrt();
         (L::splat(0.5) * (rho.mul_add(px, one) + root), root)
     }
@@ -170,13 +170,13 @@ impl Base {
     #[inline(always)]
     fn ln_vol_jet<L: Lanes>(&self, k: L) -> (L, [L; 3]) {
         let one = L::splat(1.0);
-        let x = k * L::splat(1.0 / self.sd);
+        let x = k * (1.0 / self.sd);
         let (q, root) = self.ratio_and_root(x);
-        let (px, rho) = (x * L::splat(self.psi), L::splat(self.rho));
+        let (px, rho) = (x * self.psi, L::splat(self.rho));
         let (by_root, quarter) = (one / root, L::splat(0.25) / q);
         let by_px = (px + rho).mul_add(by_root, rho) * quarter * px;
         let by_rho = px.mul_add(by_root, px) * quarter;
-        (L::splat(0.5) * ln(q), [one - by_px, by_rho * L::splat(1.0 - self.rho * self.rho), by_px])
+        (L::splat(0.5) * ln(q), [one - by_px, by_rho * (1.0 - self.rho * self.rho), by_px])
     }
 }
 
@@ -196,7 +196,7 @@ fn normal_equations(base: &Base, points: &Points) -> Normal {
         let (k, ln_vol, precision) = (load(&points.k), load(&points.ln_vol), load(&points.precision));
         let (shape, d) = base.ln_vol_jet(k);
         let miss = ln_vol - (level + shape);
-        let w = precision / (precision * Block::splat(1.0 / 9.0)).mul_add(miss * miss, Block::splat(1.0));
+        let w = precision / (precision * (1.0 / 9.0)).mul_add(miss * miss, Block::splat(1.0));
         let wd = [w * d[0], w * d[1], w * d[2]];
         for (i, j, sum) in [(0, 0, 0), (0, 1, 1), (0, 2, 2), (1, 1, 3), (1, 2, 4), (2, 2, 5)] {
             a[sum] = wd[i].mul_add(d[j], a[sum]);

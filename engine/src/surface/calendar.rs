@@ -201,7 +201,7 @@ fn falls<'a>(k: Block, own: Block, side: f64, others: impl Iterator<Item = &'a C
             continue;
         }
         // how far total variance rises from the earlier to the later, as a part of it
-        let rise = (other.variance_at(k) / own - c(1.0)) * c(side);
+        let rise = (other.variance_at(k) / own - 1.0) * side;
         close |= (rise.lt(c(CLOSE)) & lists).any();
         let fall = rise.lt(c(-FALL_SMALL)) & lists;
         if fall.any() {
@@ -229,7 +229,7 @@ fn lay(curve: &Curve, places: &mut Vec<[Block; 2]>) {
     for at in (0..n).step_by(Block::N) {
         let u = (Block::splat(at as f64) + lanes).mul_add(Block::splat(step), Block::splat(low));
         let place = |u: Block| {
-            let k = deviations(u) * Block::splat(sd);
+            let k = deviations(u) * sd;
             k.max(Block::splat(curve.listed.0)).min(Block::splat(curve.listed.1))
         };
         places.push([place(u), place(u + Block::splat(0.5 * step))]);

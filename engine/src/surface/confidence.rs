@@ -72,7 +72,7 @@ impl Support {
     #[inline(always)]
     #[must_use]
     pub fn at<L: Lanes>(&self, place: (L, L)) -> L {
-        let p = self.precision(place) * L::splat(HALF_SUPPORT * HALF_SUPPORT);
+        let p = self.precision(place) * (HALF_SUPPORT * HALF_SUPPORT);
         L::splat(self.inside) * p / (L::splat(1.0) + p)
     }
 }

@@ -293,7 +293,7 @@ impl Problem {
         self.places.clear();
         self.places.resize(n, 0.0);
         for (k, place) in quotes.k.chunks_exact(Block::N).zip(self.places.chunks_exact_mut(Block::N)) {
-            spline_place(Block::load(k) * Block::splat(by_sd)).store(place);
+            spline_place(Block::load(k) * by_sd).store(place);
         }
         self.places.extend(bounds.iter().map(|bound| place(bound.k)));
         self.squares.begin(
@@ -304,7 +304,7 @@ impl Problem {
         let half = Block::splat(0.5);
         for at in (0..n).step_by(Block::N) {
             let load = |column: &[f64]| Block::load(&column[at..]);
-            let shape = ln(curve.base.ratio(load(&quotes.k) * Block::splat(by_sd)));
+            let shape = ln(curve.base.ratio(load(&quotes.k) * by_sd));
             (load(&quotes.mid) - shape.mul_add(half, Block::splat(level))).store(&mut self.squares.y[at..]);
             (load(&quotes.precision) * load(&quotes.firm)).store(&mut self.squares.w[at..]);
         }

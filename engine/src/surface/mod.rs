@@ -190,7 +190,7 @@ impl Fitted for Curve {
 
     /// # Cost     about 3 ns a strike
     fn at_strikes(&self, strikes: Block) -> (Block, Block) {
-        self.at_ratio(strikes / Block::splat(self.fwd))
+        self.at_ratio(strikes / self.fwd)
     }
 }
 
@@ -208,7 +208,7 @@ const LINEAR_SD: f64 = 1.5;
 /// The spline's coordinate, the inverse hyperbolic sine: fine near the money, coarse in the wings.
 #[inline(always)]
 fn spline_place<L: Lanes>(x: L) -> L {
-    let y = (x * L::splat(1.0 / LINEAR_SD)).abs();
+    let y = (x * (1.0 / LINEAR_SD)).abs();
     let u = ln(y + y.mul_add(y, L::splat(1.0)).sqrt());
     L::select(x.lt(L::splat(0.0)), -u, u)
 }
@@ -227,5 +227,5 @@ fn place_jet<L: Lanes>(u: L) -> [L; 3] {
     let back = L::splat(1.0) / e;
     let (sinh, cosh) = (L::splat(0.5) * (e - back), L::splat(0.5) * (e + back));
     let u1 = L::splat(1.0 / LINEAR_SD) / cosh;
-    [u, u1, -(sinh * u1 * u1 * u1 * L::splat(LINEAR_SD))]
+    [u, u1, -(sinh * u1 * u1 * u1 * LINEAR_SD)]
 }

@@ -142,10 +142,10 @@ impl Spline {
     #[must_use]
     pub fn locate<L: Lanes>(&self, u: L) -> (L, L) {
         let last = L::splat((self.intervals() - 1) as f64);
-        let p = (u - L::splat(self.start)) * L::splat(1.0 / self.step);
-        let p = p.max(L::splat(0.0)).min(last + L::splat(1.0));
+        let p = (u - self.start) * (1.0 / self.step);
+        let p = p.max(L::splat(0.0)).min(last + 1.0);
         // a knot may count to either side
-        let i = (p - L::splat(0.5)).round().max(L::splat(0.0)).min(last);
+        let i = (p - 0.5).round().max(L::splat(0.0)).min(last);
         (i, p - i)
     }
 

@@ -162,12 +162,12 @@ impl Put {
         let c = |v: f64| Sigmas::splat(v);
         let s2 = sigma * sigma;
         let carry = c(self.yield_ - self.rate) / s2;
-        let a = carry - c(0.5);
+        let a = carry - 0.5;
         let root = (a * a + c(2.0 * self.yield_) / s2).max(c(0.0)).sqrt();
         let beta = (c(0.5) - carry + root).max(c(1.0 + 1e-6));
-        let (b0, b_inf) = (c((-self.ln_b0()).exp()), beta / (beta - c(1.0)));
+        let (b0, b_inf) = (c((-self.ln_b0()).exp()), beta / (beta - 1.0));
         let width = sigma * c(tau.sqrt());
-        let reach = (c((self.yield_ - self.rate) * tau) + width + width).max(width * c(0.5));
+        let reach = (c((self.yield_ - self.rate) * tau) + width + width).max(width * 0.5);
         let gap = (b_inf - b0).max(b0 * c(1e-6));
         let b = b0 + gap * (c(1.0) - exp(-(reach * b0 / gap)));
         -ln(b.max(b0 * c(1.0 + 1e-7)))
@@ -228,10 +228,10 @@ impl Put {
         if SLOPES {
             let (per_num, per_den) = (c(1.0) / num, c(1.0) / den);
             for (m, slope) in slopes.iter_mut().enumerate().take(last) {
-                let h_y = (y[m] - ln_b0) * c(2.0);
+                let h_y = (y[m] - ln_b0) * 2.0;
                 *slope = (by_h[1][m] * per_den - by_h[0][m] * per_num) * h_y;
             }
-            slopes[i] = slopes[i] + c(1.0) - num_y * per_num + den_y * per_den;
+            slopes[i] = slopes[i] + 1.0 - num_y * per_num + den_y * per_den;
         }
         y[i] + c((self.rate - self.yield_) * tau) - ln(num / den)
     }
@@ -240,13 +240,13 @@ impl Put {
     #[inline(always)]
     fn densities(&self, sigma: Sigmas, y: Sigmas, root_wait: f64) -> Densities {
         let c = |v: f64| Sigmas::splat(v);
-        let width = sigma * c(root_wait);
+        let width = sigma * root_wait;
         let inv = c(1.0) / width;
         let drift = c((self.rate - self.yield_) * root_wait * root_wait);
-        let low = (y + drift).mul_add(inv, width * c(-0.5));
+        let low = (y + drift).mul_add(inv, width * -0.5);
         let high = low + width;
-        let (e_low, e_high) = (exp(low * low * c(-0.5)), exp(high * high * c(-0.5)));
-        let (p_low, p_high) = (e_low * inv * c(INV_SQRT_2PI), e_high * inv * c(INV_SQRT_2PI));
+        let (e_low, e_high) = (exp(low * low * -0.5), exp(high * high * -0.5));
+        let (p_low, p_high) = (e_low * inv * INV_SQRT_2PI, e_high * inv * INV_SQRT_2PI);
         Densities {
             num: p_low,
             den: p_high + norm_cdf_given(high, e_high),
@@ -512,7 +512,7 @@ impl Boundary {
     /// The place of ln sigma in the table's range, −1 to 1, and the width of that range's unit.
     #[inline(always)]
     pub(super) fn place<L: Lanes>(&self, sigma: L) -> (L, f64) {
-        ((ln(sigma) - L::splat(self.centre)) * L::splat(1.0 / self.half), 1.0 / self.half)
+        ((ln(sigma) - self.centre) * (1.0 / self.half), 1.0 / self.half)
     }
 }
 
@@ -644,7 +644,7 @@ impl Slice {
     pub(super) fn ln_b<L: Lanes>(&self, sigma: L, place: L) -> L {
         let h = self.h.iter().rev().fold(L::splat(0.0), |acc, c| acc.mul_add(place, L::splat(*c)));
         let root = h.max(L::splat(0.0)).sqrt();
-        (L::splat(self.ln_b0[0]) - sigma * root) * L::splat(self.sign)
+        (L::splat(self.ln_b0[0]) - sigma * root) * self.sign
     }
 
     /// ln(B/K) = ln(B(0+)/K) − sigma·√h and its derivatives, from sigma and 1/sigma; `place`, `unit` from [`Boundary::place`].
@@ -656,25 +656,20 @@ impl Slice {
         // interpolation may dip below 0 next to expiry, where the boundary is at ln_b0 anyway
         let flat = h.le(c(1e-12));
         let keep = |v: L| L::select(flat, c(0.0), v);
-        let (h1, h2, h3) =
-            (keep(h1) * c(unit), keep(h2) * c(2.0 * unit * unit), keep(h3) * c(6.0 * unit * unit * unit));
-        let (p, p1) = (keep(p), keep(p1) * c(unit));
+        let (h1, h2, h3) = (keep(h1) * unit, keep(h2) * c(2.0 * unit * unit), keep(h3) * c(6.0 * unit * unit * unit));
+        let (p, p1) = (keep(p), keep(p1) * unit);
         let root = h.max(c(1e-12)).sqrt();
         let inv = c(0.5) / root;
         let root1 = h1 * inv;
         let root2 = (root1 * root1).neg_mul_add(c(2.0), h2) * inv;
         let root3 = (root1 * root2).neg_mul_add(c(6.0), h3) * inv;
         let (by_rate, by_rate1) = (p * inv, (p1 - (p + p) * root1 * inv) * inv);
-        let per_sigma = inv_sigma * c(-self.sign);
+        let per_sigma = inv_sigma * -self.sign;
         Edge {
-            y: (c(self.ln_b0[0]) - sigma * root) * c(self.sign),
-            sigma: [
-                (root + root1) * c(-self.sign),
-                (root1 + root2) * per_sigma,
-                (root3 - root1) * per_sigma * inv_sigma,
-            ],
-            rate: (c(self.ln_b0[1]) - sigma * by_rate) * c(self.sign),
-            rate_sigma: (by_rate + by_rate1) * c(-self.sign),
+            y: (c(self.ln_b0[0]) - sigma * root) * self.sign,
+            sigma: [(root + root1) * -self.sign, (root1 + root2) * per_sigma, (root3 - root1) * per_sigma * inv_sigma],
+            rate: (c(self.ln_b0[1]) - sigma * by_rate) * self.sign,
+            rate_sigma: (by_rate + by_rate1) * -self.sign,
         }
     }
 }

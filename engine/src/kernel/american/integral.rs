@@ -176,21 +176,21 @@ impl<L: Lanes> Integrand<L> {
         let c = |v: f64| L::splat(v);
         let g = at.inv_sigma * c(1.0 / moment.root_u);
         let yg = (at.ln_xk - edge.y + c((at.r - at.b) * moment.u)) * g;
-        let width = at.sigma * c(moment.root_u);
+        let width = at.sigma * moment.root_u;
         let d = width.mul_add(c(-0.5), yg);
-        let e = exp(d * d * c(-0.5));
+        let e = exp(d * d * -0.5);
         let edge_x = at.k * exp(edge.y);
         // n(d+) = n(d)·(B/X)·e^(−(r−b)u)
         let e_high = e * edge_x * at.inv_x * c(moment.df / moment.df_b);
-        let low = norm_cdf_short_given(d * c(at.phi), e);
-        let high = norm_cdf_short_given((d + width) * c(at.phi), e_high);
+        let low = norm_cdf_short_given(d * at.phi, e);
+        let high = norm_cdf_short_given((d + width) * at.phi, e_high);
         Self {
             g,
             d,
             yg,
             edge_x,
-            bb: edge_x * c(at.b),
-            rk: at.k * c(at.r),
+            bb: edge_x * at.b,
+            rk: at.k * at.r,
             m: e * c(INV_SQRT_2PI * moment.df * moment.weight),
             stock: at.x * high * c(at.phi * moment.df_b * moment.weight),
             cash: low * c(at.phi * moment.df * moment.weight),
@@ -206,7 +206,7 @@ impl<L: Lanes> Integrand<L> {
         let [b1, b2, b3] = edge.sigma;
         let yg1 = self.yg * per_sigma;
         let b1g = b1 * g;
-        let d1 = -(b1g + yg1 + root_u * c(0.5));
+        let d1 = -(b1g + yg1 + root_u * 0.5);
         let turn = (b1g + yg1) * per_sigma;
         let d2 = b2.neg_mul_add(g, turn + turn);
         let d3 = (c(3.0) * b2 * per_sigma - b3).mul_add(g, c(-6.0) * turn * per_sigma);
@@ -215,7 +215,7 @@ impl<L: Lanes> Integrand<L> {
         let q1 = bb * b1.mul_add(high1, d2) - rk * d2;
         let q2 = bb * (b1.mul_add(b1, b2).mul_add(high1, d3) + (b1 + b1) * d2) - rk * d3;
         let dd1 = d * d1;
-        sum.v = sum.v + self.stock * c(at.b) - rk * self.cash;
+        sum.v = sum.v + self.stock * at.b - rk * self.cash;
         sum.sigma[0] = self.m.mul_add(q, sum.sigma[0]);
         sum.sigma[1] = self.m.mul_add(dd1.neg_mul_add(q, q1), sum.sigma[1]);
         let curve = d.mul_add(d, c(-1.0)) * d1 * d1 - d * d2;
@@ -233,7 +233,7 @@ impl<L: Lanes> Integrand<L> {
     fn add_spot(&self, at: &Contract<L>, sum: &mut Premium<L>) {
         let c = |v: f64| L::splat(v);
         let (d, mg) = (self.d, self.m * self.g);
-        let (jump, stock) = ((self.rk - self.bb) * mg, self.stock * c(at.b));
+        let (jump, stock) = ((self.rk - self.bb) * mg, self.stock * at.b);
         let both = self.bb.mul_add(mg, stock);
         let h = self.bb * mg;
         let dg = d * self.g;
@@ -256,11 +256,11 @@ impl<L: Lanes> Integrand<L> {
         let (lead, lead_sigma, d_rate) = match moved {
             Rate::B => {
                 let left = c(1.0 - at.b * u);
-                (self.stock * left, self.edge_x * (d1 + c(moment.root_u)) * left, -((edge.rate + c(u)) * self.g))
+                (self.stock * left, self.edge_x * (d1 + moment.root_u) * left, -((edge.rate + u) * self.g))
             }
             Rate::R => {
                 let left = c(at.r * u - 1.0);
-                (at.k * self.cash * left, at.k * d1 * left, -((edge.rate - c(u)) * self.g))
+                (at.k * self.cash * left, at.k * d1 * left, -((edge.rate - u) * self.g))
             }
         };
         let jump = self.bb - self.rk;

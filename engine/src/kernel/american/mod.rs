@@ -297,7 +297,7 @@ impl PricerAt<'_> {
             Method::Premium(tables) => tables.vol_jet(self.terms, self.s, k, sigma),
         };
         let zero = L::splat(0.0);
-        let payoff = VolJet { value: (L::splat(self.s) - k) * L::splat(phi), vega: zero, volga: zero, ultima: zero };
+        let payoff = VolJet { value: (L::splat(self.s) - k) * phi, vega: zero, volga: zero, ultima: zero };
         VolJet::select(now, &payoff, &jet)
     }
 

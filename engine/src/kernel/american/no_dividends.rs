@@ -146,14 +146,14 @@ impl NoDividends {
         let (ln_xk, width) = (ln(x / k), sigma * c(terms.t.sqrt()));
         // a drift away from the money does not spare the premium: exercise would come before it
         let drift = (self.phi * (terms.r - terms.b) * terms.t).max(0.0);
-        let far_out = ln_xk.mul_add(c(self.phi), c(drift)).lt(width * c(-FAR_OUT));
+        let far_out = ln_xk.mul_add(c(self.phi), c(drift)).lt(width * -FAR_OUT);
         if !(lanes & !far_out).any() {
             return None;
         }
         let table = table.get();
         let course = table.course::<FULL>(terms.r, terms.b);
         let ln_b = course.at_time::<false>(terms.t).ln_b(sigma, table.place(sigma).0);
-        let inside = (ln_xk - ln_b) * c(-self.phi);
+        let inside = (ln_xk - ln_b) * -self.phi;
         let beyond = inside.le(c(0.0)) & lanes;
         let idle = beyond | far_out | !lanes;
         let at = Contract {
@@ -178,7 +178,7 @@ impl NoDividends {
 
 /// The lanes where a value does not exceed the exercise value (MODEL).
 pub(super) fn at_intrinsic<L: Lanes>(phi: f64, value: L, x: L, k: L) -> L::Mask {
-    (value - (x - k) * L::splat(phi)).lt(k * L::splat(EXERCISED))
+    (value - (x - k) * phi).lt(k * EXERCISED)
 }
 
 /// The lanes of a block that one table serves.
@@ -225,7 +225,7 @@ fn by_rates<L: Lanes>(plain: &Jet<L>, gain: &Premium<L>, at: &Contract<L>, moved
     let (t, r, b) = (c(at.t), c(at.r), c(at.b));
     let [vega, volga, _] = jet.sigma;
     let (drift, diffusion) = ((r - b) * at.x, at.sigma * at.x * at.x);
-    let half = diffusion * at.sigma * c(0.5);
+    let half = diffusion * at.sigma * 0.5;
     let v_t = half.mul_add(jet.x[1], drift.mul_add(jet.x[0], -(r * jet.v)));
     let vega_t = half.mul_add(jet.xx_sigma, diffusion.mul_add(jet.x[1], drift.mul_add(jet.x_sigma, -(r * vega))));
     let total = t * v_t - c(0.5) * at.sigma * vega;

@@ -103,10 +103,10 @@ impl Lattices {
         let collected = self.terms.divs.iter().map(|d| d.amount).sum::<f64>() * ((b - r).max(0.0) * t).exp();
         let deviation = sigma * c(t.sqrt());
         // a call exercised early collects the dividends
-        let pays_from = if self.right == Right::Call { (k - c(collected)).max(k * c(1e-3)) } else { k };
+        let pays_from = if self.right == Right::Call { (k - collected).max(k * c(1e-3)) } else { k };
         let d = (ln(c(self.s) / pays_from) + c((r - b) * t)) / deviation;
-        let in_the_money = norm_cdf(d * c(self.right.phi()) + deviation * c(0.5));
-        let gain = k.max(c(self.s)) * c((r.abs() + b.abs()) * t) + c(collected);
+        let in_the_money = norm_cdf(d * c(self.right.phi()) + deviation * 0.5);
+        let gain = k.max(c(self.s)) * c((r.abs() + b.abs()) * t) + collected;
         (gain * in_the_money).le(c(NEGLIGIBLE * self.s)).all()
     }
 
@@ -149,12 +149,12 @@ impl Lattices {
             // of degree 1 in (X, K)
             [value - x[0], x[1] - x[0]]
         } else {
-            let h = coarse.space * c(STRIKE_BUMP);
+            let h = coarse.space * STRIKE_BUMP;
             let [up, down] = [exp(h), exp(-h)].map(|by| self.look(&self.coarse, k * by, sigma).value * better);
             [(up - down) / (h + h), (up + down - values[2] - values[2]) / (h * h)]
         };
         let one_sided = |v: [L; 5]| {
-            let at = |i: usize, w: f64| v[i] * c(w);
+            let at = |i: usize, w: f64| v[i] * w;
             (at(0, 25.0) - at(1, 48.0) + at(2, 36.0) - at(3, 16.0) + at(4, 3.0)) * c(1.0 / (12.0 * APART))
         };
         let reversed = core::array::from_fn(|i| values[4 - i]);

@@ -38,7 +38,7 @@ impl Axis {
     /// Coordinate in [−1, 1].
     #[inline(always)]
     pub(super) fn unit<L: Lanes>(&self, x: L) -> L {
-        (x - L::splat(self.centre)) * L::splat(1.0 / self.half)
+        (x - self.centre) * (1.0 / self.half)
     }
 }
 
@@ -101,8 +101,8 @@ pub(super) fn local<L: Lanes, const ALL: bool>(c: &[f64], (s, us): (&Axis, L), (
     let (is, ik) = (1.0 / s.half, 1.0 / k.half);
     let c = |v: f64| L::splat(v);
     Local {
-        s: [y[0], y[1] * c(is), y[2] * c(2.0 * is * is), y[3] * c(6.0 * is * is * is)],
-        k: [g[0] * c(ik), g[1] * c(2.0 * ik * ik)],
+        s: [y[0], y[1] * is, y[2] * c(2.0 * is * is), y[3] * c(6.0 * is * is * is)],
+        k: [g[0] * ik, g[1] * c(2.0 * ik * ik)],
     }
 }
 
@@ -119,7 +119,7 @@ pub(super) fn local_slope<L: Lanes>(c: &[f64], (s, us): (&Axis, L), (k, uk): (&A
         y1 = y1.mul_add(us, y);
         y = y.mul_add(us, a);
     }
-    [y, y1 * L::splat(1.0 / s.half)]
+    [y, y1 * (1.0 / s.half)]
 }
 
 /// The Chebyshev-Lobatto points, and the transform from values there to coefficients.

@@ -30,7 +30,7 @@ impl<L: Lanes> Plan<L> {
 
     /// Exercises now, where the dividends still to come are worth `a`, if that is better at `spot`.
     pub(super) fn exercise_if_better(&mut self, phi: f64, spot: L, k: L, a: f64) {
-        let cash = k - L::splat(a);
+        let cash = k - a;
         let better = (L::splat(phi) * (spot - cash)).gt(self.value(phi, spot));
         self.share = L::select(better, L::splat(1.0), self.share);
         self.cash = L::select(better, cash, self.cash);

@@ -39,16 +39,16 @@ impl<L: Lanes> European<L> {
     #[inline(never)]
     pub(super) fn at(&self, x: L, spot: L) -> L {
         let phi = L::splat(self.phi);
-        let d1 = (x - self.centre).mul_add(self.inverse, self.width * L::splat(0.5));
+        let d1 = (x - self.centre).mul_add(self.inverse, self.width * 0.5);
         let d2 = d1 - self.width;
-        phi * (spot * L::splat(self.share) * norm_cdf(d1 * phi) - self.cash * norm_cdf(d2 * phi))
+        phi * (spot * self.share * norm_cdf(d1 * phi) - self.cash * norm_cdf(d2 * phi))
     }
 
     /// The same shortly before expiry: a forward or nothing where the strike is out of reach in all lanes.
     pub(super) fn soon(&self, x: L, spot: L) -> L {
-        let (away, reach) = (x - self.centre, self.width * L::splat(OUT_OF_REACH));
+        let (away, reach) = (x - self.centre, self.width * OUT_OF_REACH);
         if reach.lt(away).all() || away.lt(-reach).all() {
-            return (L::splat(self.phi) * (spot * L::splat(self.share) - self.cash)).max(L::splat(0.0));
+            return (L::splat(self.phi) * (spot * self.share - self.cash)).max(L::splat(0.0));
         }
         self.at(x, spot)
     }

@@ -108,10 +108,10 @@ impl<L: Lanes> Moments<L> {
         let inverse = c(1.0) / k;
         let m = &self.u;
         // 1/K = (1 − q + q²/2)/K
-        let half_inverse = inverse * c(0.5);
+        let half_inverse = inverse * 0.5;
         let level = Taylor::constant(m[0][0])
             .with(at::L, m[0][1])
-            .with(at::LL, m[0][2] * c(0.5))
+            .with(at::LL, m[0][2] * 0.5)
             .with(at::LLL, m[0][3] * c(1.0 / 6.0))
             .with(at::Q, -(self.k[0] * inverse))
             .with(at::QQ, half_inverse * (self.k[0] + self.k[1] * inverse))
@@ -120,7 +120,7 @@ impl<L: Lanes> Moments<L> {
             .with(at::B, self.b);
         let slope = Taylor::constant(m[1][0])
             .with(at::L, m[1][1])
-            .with(at::LL, m[1][2] * c(0.5))
+            .with(at::LL, m[1][2] * 0.5)
             .with(at::Q, -(self.k[2] * inverse))
             .with(at::R, self.r[2]);
         let curve = Taylor::constant(m[2][0]).with(at::L, m[2][1]).scale(c(0.5));
@@ -160,9 +160,9 @@ impl Table {
         }
         let outward = L::splat(-self.phi);
         let distance = on.x - beta;
-        let u = (distance * on.inverse_sigma).scale(outward * L::splat(2.0 / self.reach));
+        let u = (distance * on.inverse_sigma).scale(outward * (2.0 / self.reach));
         let unit = u.value();
-        let moments = self.moments_now::<L, ALL>(clock, on, unit.max(zero).min(L::splat(2.0)) - L::splat(1.0));
+        let moments = self.moments_now::<L, ALL>(clock, on, unit.max(zero).min(L::splat(2.0)) - 1.0);
         let premium = moments.compose(&u, on.strike.value()) * on.strike;
         let beyond = unit.gt(L::splat(2.0));
         (Taylor(premium.0.map(|p| L::select(beyond, zero, p))), unit.le(zero))
@@ -188,7 +188,7 @@ impl Table {
         let y = local::<L, true>(&moved[..n], (axes.0, units.0), (axes.1, units.1));
         let placed = Taylor::constant(y.s[0])
             .with(at::L, y.s[1])
-            .with(at::LL, y.s[2] * c(0.5))
+            .with(at::LL, y.s[2] * 0.5)
             .with(at::LLL, y.s[3] * c(1.0 / 6.0))
             .with(at::Q, -(y.k[0] * inverse))
             .with(at::QQ, c(0.5) * inverse * (y.k[0] + y.k[1] * inverse))
@@ -272,7 +272,7 @@ impl Table {
             }
             let half = if term == 0 { 0.5 } else { 1.0 };
             for p in (0..5).rev() {
-                let mut next = (twice * L::splat(half)).mul_add(t[p], -before[p]);
+                let mut next = (twice * half).mul_add(t[p], -before[p]);
                 if p > 0 {
                     next = t[p - 1].mul_add(L::splat(2.0 * half * p as f64), next);
                 }
@@ -311,7 +311,7 @@ impl Table {
         let (spot, left) = (exp(boundary.value()), clock.t - clock.stop);
         let width = sigma * c(left.sqrt());
         let forward = boundary.value() - ln(k) + c((clock.r - clock.b) * left);
-        let european = spot * c((-clock.b * left).exp()) * norm_cdf(forward / width + width * c(0.5));
+        let european = spot * c((-clock.b * left).exp()) * norm_cdf(forward / width + width * 0.5);
         Kink { boundary, spot, slope: (spot - european - premium).max(spot * c(1e-3)) }
     }
 
@@ -353,8 +353,8 @@ impl Table {
         for &(node, weight) in nodes {
             let w = length.mul_add(c(node), from);
             let deviate = w.mul_add(c(outward / root), z);
-            let density = exp(deviate * deviate * c(-0.5)) * length * c(weight * INV_SQRT_2PI / root);
-            let u = w * c(2.0 / self.reach) - c(1.0);
+            let density = exp(deviate * deviate * -0.5) * length * c(weight * INV_SQRT_2PI / root);
+            let u = w * c(2.0 / self.reach) - 1.0;
             let (function, slope) = sum_series::<L, ALL>(&f[..terms], &tangent[..tangents], u);
             let g = hermite(deviate, density);
             sum.add::<ALL>(&function, &g);
@@ -369,11 +369,10 @@ impl Table {
 /// (−1)^p·He_p(z)·density, p = 0 to 4: the derivatives of the density by the deviate.
 #[inline(always)]
 fn hermite<L: Lanes>(z: L, density: L) -> [L; 5] {
-    let c = |v: f64| L::splat(v);
     let z2 = z * z;
-    let third = (z2 - c(3.0)) * z;
-    let fourth = (z2 - c(6.0)) * z2 + c(3.0);
-    [density, -(z * density), (z2 - c(1.0)) * density, -(third * density), fourth * density]
+    let third = (z2 - 3.0) * z;
+    let fourth = (z2 - 6.0) * z2 + 3.0;
+    [density, -(z * density), (z2 - 1.0) * density, -(third * density), fourth * density]
 }
 
 /// A slope along l of ∂/∂r with its value, and ∂/∂b.

@@ -46,7 +46,7 @@ impl<V: Lanes> Inputs<V> {
         let c = |v: f64| V::splat(v);
         let exponential = Taylor::constant(spot)
             .with(at::X, spot)
-            .with(at::XX, spot * c(0.5))
+            .with(at::XX, spot * 0.5)
             .with(at::XXX, spot * c(1.0 / 6.0))
             .with(at::XXXX, spot * c(1.0 / 24.0));
         Inputs {
@@ -83,7 +83,7 @@ pub(super) fn exercised_later<V: Lanes>(e: &Exercise, on: &Inputs<V>, z: &Taylor
     let phi = c(e.phi);
     let (root_s, root_t) = (e.ts.sqrt(), e.t.sqrt());
     let a2 = z.scale(-phi);
-    let a1 = a2 + on.sigma.scale(phi * c(root_s));
+    let a1 = a2 + on.sigma.scale(phi * root_s);
     let spread = on.sigma.scale(c(root_t));
     let forward = on.x - on.log_strike + carry(e.r, e.b, e.t);
     let d1 = ((forward * on.inverse_sigma).scale(c(1.0 / root_t)) + spread.scale(c(0.5))).scale(phi);
@@ -115,15 +115,15 @@ pub(super) fn exercise_point<V: Lanes>(e: &Exercise, on: &Inputs<V>) -> Taylor<V
     let (df, df_b) = (c((-e.r * tau).exp()), c((-e.b * tau).exp()));
     let (one, width) = (c(1.0), sigma * c(tau.sqrt()));
     let ln_k = on.log_strike.value();
-    let top = ln_k + width * c(NOWHERE);
+    let top = ln_k + width * NOWHERE;
     let least = k * c(1e-15);
     // the put is worth its intrinsic value at least, so that the point lies above K − A: where that is far below K, close above
-    let low = ln((k - c(e.a)).max(k * c(1e-3)));
-    let start = ln_k + width * width * c(0.5);
+    let low = ln((k - e.a).max(k * c(1e-3)));
+    let start = ln_k + width * width * 0.5;
     let mut x = V::select(low.lt(start - width - width), low, start);
     let at = |x: V| {
         let spot = exp(x);
-        let d1 = (x - ln_k + c((e.r - e.b) * tau)) / width + width * c(0.5);
+        let d1 = (x - ln_k + c((e.r - e.b) * tau)) / width + width * 0.5;
         (spot, norm_cdf(-d1), norm_cdf(width - d1))
     };
     for _ in 0..STEPS {
@@ -137,16 +137,16 @@ pub(super) fn exercise_point<V: Lanes>(e: &Exercise, on: &Inputs<V>) -> Taylor<V
     let (spot, n1, n2) = at(x);
     let (share, cash) = (spot * df_b * (one - n1), k * df * (one - n2));
     let by_x = spot - share;
-    let d1 = (x - ln_k + c((e.r - e.b) * tau)) / width + width * c(0.5);
-    let density = exp(d1 * d1 * c(-0.5));
+    let d1 = (x - ln_k + c((e.r - e.b) * tau)) / width + width * 0.5;
+    let density = exp(d1 * d1 * -0.5);
     let vega = spot * df_b * density * c(INV_SQRT_2PI * tau.sqrt());
     let found = by_x.gt(spot * c(1e-9));
     let inverse = V::select(found, one / by_x, c(0.0));
     Taylor::constant(x)
         .with(at::L, sigma * vega * inverse)
         .with(at::Q, (k - cash) * inverse)
-        .with(at::R, (cash * c(tau) - c(e.a_r)) * inverse)
-        .with(at::B, (c(e.a_r) - share * c(tau)) * inverse)
+        .with(at::R, (cash * tau - e.a_r) * inverse)
+        .with(at::B, (c(e.a_r) - share * tau) * inverse)
 }
 
 /// N of a series.
@@ -191,7 +191,7 @@ fn partials<V: Lanes>(a: V, d: V, correlation: &Correlation) -> [[V; 5]; 5] {
     let rho = correlation.rho;
     let q2 = 1.0 - rho * rho;
     let (q, rho_v) = (q2.sqrt(), c(rho));
-    let density = |x: V| exp(x * x * c(-0.5)) * c(INV_SQRT_2PI);
+    let density = |x: V| exp(x * x * -0.5) * INV_SQRT_2PI;
     let (u, v) = ((d - rho_v * a) * c(1.0 / q), (a - rho_v * d) * c(1.0 / q));
     let joint = density(a) * density(u) * c(1.0 / q);
     let one = c(1.0);
@@ -259,10 +259,10 @@ fn normal_pair_value<V: Lanes>(a: V, d: V, rho: &Correlation) -> V {
 /// N(a)N(d) + ∫₀^asin ρ exp(−(a² + d² − 2ad·sin θ)/(2cos²θ)) dθ/2π.
 fn pair_by_angle<V: Lanes>(a: V, d: V, rho: &Correlation) -> V {
     let c = |v: f64| V::splat(v);
-    let (half_squares, product) = ((a * a + d * d) * c(0.5), a * d);
+    let (half_squares, product) = ((a * a + d * d) * 0.5, a * d);
     let mut sum = norm_cdf(a) * norm_cdf(d);
     for (sine, inverse, weight) in rho.nodes {
-        let exponent = (product * c(sine) - half_squares) * c(inverse);
+        let exponent = (product * sine - half_squares) * inverse;
         sum = exp(exponent).mul_add(c(weight), sum);
     }
     sum
@@ -275,22 +275,22 @@ fn pair_near_one<V: Lanes>(a: V, d: V, rho: f64) -> V {
     let product = (a * d).max(c(-300.0));
     let q2 = (1.0 - rho) * (1.0 + rho);
     let (gap, square) = ((a - d).abs(), (a - d) * (a - d));
-    let k1 = (c(4.0) - product) * c(0.125);
-    let k2 = (c(12.0) - product) * c(0.0625);
-    let head = exp((square * c(1.0 / q2) + product) * c(-0.5));
-    let head_series = one - k1 * (square - c(q2)) * (one - k2 * square * c(0.2)) * third + k1 * k2 * c(q2 * q2 * 0.2);
+    let k1 = (c(4.0) - product) * 0.125;
+    let k2 = (c(12.0) - product) * 0.0625;
+    let head = exp((square * c(1.0 / q2) + product) * -0.5);
+    let head_series = one - k1 * (square - q2) * (one - k2 * square * 0.2) * third + k1 * k2 * c(q2 * q2 * 0.2);
     let mut sum = head * head_series * c(q2.sqrt());
     let tail = norm_cdf(-(gap * c(1.0 / q2.sqrt()))) * c(core::f64::consts::TAU.sqrt());
-    let tail_series = one - k1 * square * (one - k2 * square * c(0.2)) * third;
-    sum -= exp(product * c(-0.5)) * tail * gap * tail_series;
+    let tail_series = one - k1 * square * (one - k2 * square * 0.2) * third;
+    sum -= exp(product * -0.5) * tail * gap * tail_series;
     let half = 0.5 * q2.sqrt();
     for (x, w) in GAUSS {
         for x in [x, -x] {
             let y = (half * (x + 1.0)) * (half * (x + 1.0));
             let root = (1.0 - y).sqrt();
-            let outer = exp((square * c(1.0 / y) + product) * c(-0.5));
+            let outer = exp((square * c(1.0 / y) + product) * -0.5);
             let inner = exp(product * c(-0.5 * (1.0 - root) / (1.0 + root))) * c(1.0 / root);
-            let series = one + k1 * c(y) * (one + k2 * c(y));
+            let series = one + k1 * y * (one + k2 * y);
             sum = (outer * (inner - series)).mul_add(c(half * w), sum);
         }
     }

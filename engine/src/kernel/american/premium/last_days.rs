@@ -43,13 +43,13 @@ pub(super) fn exercised_before<V: Lanes>(e: &Exercise, on: &Inputs<V>, kink: &Ki
     let c = |v: f64| V::splat(v);
     let (x, sigma, k) = (on.x.value(), on.sigma.value(), on.strike.value());
     // a year's cost of waiting at the kink
-    let cost = (kink.spot + c(e.a)) * c(e.b) - k * c(e.r);
-    let level = ln((k * c(e.r / e.b) - c(e.a)).max(k * c(1e-3)));
+    let cost = (kink.spot + e.a) * e.b - k * e.r;
+    let level = ln((k * c(e.r / e.b) - e.a).max(k * c(1e-3)));
     let ratio = cost.max(k * c(1e-6)) / (sigma * kink.slope);
     let ln_ratio = ln(ratio);
     let above = |left: f64| {
         let q = (ln_ratio + ln_ratio + c(left.ln())).max(c(LN_S.0)).min(c(LN_S.1));
-        let z = (q + c(8.0)) * c(1.0 / 8.0);
+        let z = (q + 8.0) * c(1.0 / 8.0);
         let (mut h, mut slope) = (c(0.0), c(0.0));
         for a in ABOVE.iter().rev() {
             slope = slope.mul_add(z, h);
@@ -62,7 +62,7 @@ pub(super) fn exercised_before<V: Lanes>(e: &Exercise, on: &Inputs<V>, kink: &Ki
         let root = c(left.sqrt());
         let (h, by_l) = above(left);
         let from_kink = kink.boundary + on.sigma * Taylor::constant(h * root).with(at::L, by_l * root);
-        let of_level = level + sigma * c(ABOVE_LEVEL) * root;
+        let of_level = level + sigma * ABOVE_LEVEL * root;
         let higher = from_kink.value().lt(of_level);
         let moving = on.log_strike + on.sigma.scale(c(ABOVE_LEVEL) * root);
         let moving = moving.plus(of_level - moving.value());

@@ -36,7 +36,7 @@ pub(super) struct Grid<L> {
 impl<L: Lanes> Grid<L> {
     /// From node to node, signed.
     pub(super) fn step(&self) -> L {
-        (self.far - self.edge) * L::splat(1.0 / self.intervals as f64)
+        (self.far - self.edge) * (1.0 / self.intervals as f64)
     }
 }
 
@@ -120,7 +120,7 @@ struct Places<L> {
 impl<L: Lanes> Places<L> {
     fn new(grid: &Grid<L>) -> Self {
         let step = grid.step();
-        let x: Vec<L> = (0..=grid.intervals).map(|j| grid.edge + step * L::splat(j as f64)).collect();
+        let x: Vec<L> = (0..=grid.intervals).map(|j| grid.edge + step * (j as f64)).collect();
         Places { spot: x.iter().map(|&x| exp(x)).collect(), x }
     }
 }
@@ -212,15 +212,15 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
     /// φ·(X + A − K) at node `j`.
     #[inline(always)]
     fn payoff(&self, j: usize, a: f64) -> L {
-        L::splat(self.problem.phi) * (self.spot[j] + L::splat(a) - self.k)
+        L::splat(self.problem.phi) * (self.spot[j] + a - self.k)
     }
 
     /// Half the jump of V_xx at the boundary in units of the grid, (h²/σ²)·φ·(bS − rK), as a line in X: slope and level.
     fn bend_line(&self, a: f64) -> (L, L) {
         let Problem { phi, terms, .. } = self.problem;
         let ratio = self.h / self.sigma;
-        let scale = ratio * ratio * L::splat(*phi);
-        (scale * L::splat(terms.b), scale * (L::splat(a * terms.b) - L::splat(terms.r) * self.k))
+        let scale = ratio * ratio * (*phi);
+        (scale * terms.b, scale * (L::splat(a * terms.b) - L::splat(terms.r) * self.k))
     }
 
     /// European values at the time reached, of strikes `k`.
@@ -256,7 +256,7 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
     fn start(&mut self, next: f64, a: f64) {
         (self.t, self.a) = (next, a);
         let collected = self.problem.at_expiry();
-        let (european, american) = (self.european(self.k), self.european(self.k - L::splat(collected)));
+        let (european, american) = (self.european(self.k), self.european(self.k - collected));
         let mut free_from = L::splat(0.0);
         for j in 0..self.x.len() {
             let (x, spot) = (self.x[j], self.spot[j]);
@@ -306,7 +306,7 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
         let implicit = self.mass.plus(&self.flow, -weight * dt);
         let explicit = self.mass.plus(&self.flow, (1.0 - weight) * dt);
         let [near, here, away] = implicit.0;
-        let pivot = (here + (here * here - c(4.0) * near * away).sqrt()) * c(0.5);
+        let pivot = (here + (here * here - c(4.0) * near * away).sqrt()) * 0.5;
         let settled = c(1.0) / pivot;
         self.lower = near * settled;
         let last = self.x.len() - 1;
@@ -317,7 +317,7 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
         let mut inverse = c(1.0) / here;
         while self.far_inverse.len() < last - 1 - exercised_up_to {
             self.far_inverse.push(inverse);
-            if (inverse * pivot - c(1.0)).abs().lt(c(SETTLED)).all() {
+            if (inverse * pivot - 1.0).abs().lt(c(SETTLED)).all() {
                 break;
             }
             inverse = c(1.0) / (away * inverse).neg_mul_add(near, here);
@@ -351,7 +351,7 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
             let (near, here, away) = (self.american[j - 1], self.american[j], self.american[j + 1]);
             let value = kept.apply(near, here, away);
             let value = L::select((at - nodes).abs().lt(c(0.5)), value + extended, value);
-            let value = L::select(at.lt(nodes - c(0.5)), still.apply(near, here, away) + payoff_moves, value);
+            let value = L::select(at.lt(nodes - 0.5), still.apply(near, here, away) + payoff_moves, value);
             eliminated = factor.neg_mul_add(eliminated, value);
             self.right_american[j] = eliminated;
         }
@@ -409,7 +409,7 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
     /// at `from`.
     fn falls_short(&self, from: usize) -> bool {
         let last = self.x.len() - 1;
-        let slack = self.k * L::splat(1e-13);
+        let slack = self.k * (1e-13);
         let short = |j: usize| (self.american[j] + slack).lt(self.payoff(j, self.a)).any();
         let dense = (from + 8).min(last);
         (from..dense).any(short) || (dense..last).step_by(4).any(short)

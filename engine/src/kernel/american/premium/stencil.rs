@@ -63,15 +63,15 @@ impl<L: Lanes> Rows<'_, L> {
 pub(super) fn stencils<L: Lanes>(problem: &Problem, sigma: L, step: L) -> (Stencil<L>, Stencil<L>) {
     let c = |v: f64| L::splat(v);
     let Terms { r, b, .. } = problem.terms;
-    let half_variance = sigma * sigma * c(0.5);
+    let half_variance = sigma * sigma * 0.5;
     let h = step.abs();
     let outward = L::select(step.lt(c(0.0)), c(-1.0), c(1.0));
     let drift = (c(r - b) - half_variance) * outward;
-    let diffusion = half_variance / (h * h) + drift * drift / (half_variance * c(12.0));
-    let advection = drift * c(0.5) / h;
-    let skew = drift * h / (half_variance * c(24.0));
+    let diffusion = half_variance / (h * h) + drift * drift / (half_variance * 12.0);
+    let advection = drift * 0.5 / h;
+    let skew = drift * h / (half_variance * 24.0);
     let mass = Stencil([c(1.0 / 12.0) - skew, c(10.0 / 12.0), c(1.0 / 12.0) + skew]);
-    let pure = Stencil([diffusion - advection, diffusion * c(-2.0), diffusion + advection]);
+    let pure = Stencil([diffusion - advection, diffusion * -2.0, diffusion + advection]);
     let flow = pure.plus(&mass, -r);
     (mass, flow)
 }
