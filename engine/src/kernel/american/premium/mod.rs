@@ -157,7 +157,7 @@ impl PremiumTables {
         let none = L::splat(f64::INFINITY);
         let away = |tile: &Tile| {
             let (low, high) = tile.sigma();
-            let ratio = (L::splat(low) / sigma).max(sigma * L::splat(1.0 / high));
+            let ratio = (L::splat(low) / sigma).max(sigma * (1.0 / high));
             L::select(tile.holds_strike(k), ratio, none)
         };
         let least = self.tiles.iter().fold(none, |least, tile| least.min(away(tile)));
@@ -195,11 +195,11 @@ impl PremiumTables {
         let collected = terms.divs.iter().map(|d| d.amount).sum::<f64>() * ((b - r).max(0.0) * t).exp();
         let deviation = sigma * c(t.sqrt());
         // a call exercised early collects the dividends
-        let pays_from = if self.right == Right::Call { (k - c(collected)).max(k * c(1e-3)) } else { k };
+        let pays_from = if self.right == Right::Call { (k - collected).max(k * c(1e-3)) } else { k };
         let d = (ln(spot / pays_from) + c((r - b) * t)) / deviation;
         let phi = c(self.right.phi());
-        let in_the_money = norm_cdf(d * phi + deviation * c(0.5));
-        let gain = spot.max(k) * c((r.abs() + b.abs()) * t) + c(collected);
+        let in_the_money = norm_cdf(d * phi + deviation * 0.5);
+        let gain = spot.max(k) * c((r.abs() + b.abs()) * t) + collected;
         c(NEGLIGIBLE).lt(gain * in_the_money / spot)
     }
 
@@ -335,14 +335,16 @@ impl PremiumTables {
         L::splat(if x > 0.0 { x } else { f64::NAN })
     }
 
-    /// The lanes whose option may be exercised and whose value is the intrinsic one. With b > 0 a call may always be,
+    /// The lanes whose option may be exercised and whose value is the intrinsic one or less. With b > 0 a call may always be,
     /// far enough in the money, whatever its table knows.
     fn worth_no_more<L: Lanes>(&self, value: L, s: f64, k: L, serving: &Serving<'_, L>) -> L::Mask {
         let intrinsic = (L::splat(s) - k) * L::splat(self.right.phi());
         let borrowed_call = self.right == Right::Call && self.terms.b > 0.0;
         let american = serving.iter().filter(|(t, _)| borrowed_call || t.layout != Layout::European);
         let may = american.fold(k.lt(k), |some, (_, inside)| some | inside);
-        may & (value - intrinsic).lt(k * L::splat(EXERCISED))
+        let gain = value - intrinsic;
+        // where all is lost by waiting no table is asked: volatility is small and the forward far on the other side
+        (may & gain.lt(k * EXERCISED)) | gain.lt(k * -EXERCISED)
     }
 
     /// The premium as a series, each lane from the table that serves it; nothing where it is not needed.
@@ -391,7 +393,7 @@ impl PremiumTables {
         }
         let plan = planned(phi, at.terms, &at.on);
         let value = at.european + premium.value();
-        let short = (value + at.on.strike.value() * L::splat(if ahead { SHORT_AHEAD } else { SHORT })).lt(plan.value());
+        let short = (value + at.on.strike.value() * (if ahead { SHORT_AHEAD } else { SHORT })).lt(plan.value());
         let whole = if anchored { short | (beyond & zero.lt(plan.value())) } else { short };
         replace_where(premium, whole, &plan);
         whole
@@ -411,7 +413,7 @@ impl PremiumTables {
 /// The strike of the European part: a dividend on the day of expiry lowers a call's.
 fn strike<L: Lanes>(k: L, serving: &Serving<'_, L>) -> L {
     serving.iter().fold(k, |strike, (table, inside)| match table.layout {
-        Layout::LowerStrike(amount) => L::select(inside, k - L::splat(amount), strike),
+        Layout::LowerStrike(amount) => L::select(inside, k - amount, strike),
         _ => strike,
     })
 }
@@ -426,7 +428,7 @@ fn straight_on<L: Lanes>(end: L, sigma: L, premium: &mut Taylor<L>) {
     let slope = premium.0[at::L] / end;
     let linear = slope * sigma;
     let value = (sigma - end).mul_add(slope, premium.value());
-    for (i, term) in [(at::ONE, value), (at::L, linear), (at::LL, linear * c(0.5)), (at::LLL, linear * c(1.0 / 6.0))] {
+    for (i, term) in [(at::ONE, value), (at::L, linear), (at::LL, linear * 0.5), (at::LLL, linear * c(1.0 / 6.0))] {
         premium.0[i] = L::select(beyond, term, premium.0[i]);
     }
 }
@@ -437,7 +439,7 @@ fn age<L: Lanes>(terms: &Terms, dt: f64, sigma: L, premium: &mut Taylor<L>) {
     let p = premium.0;
     // P_t = rP − (r − b − σ²/2)·P_x − σ²/2·P_xx in terms of x = ln X, and its derivatives in x and ln σ
     let variance = sigma * sigma;
-    let half = variance * c(0.5);
+    let half = variance * 0.5;
     let drift = c(terms.r - terms.b) - half;
     let aged = |v: L, by_x: L, by_xx: L| c(terms.r) * v - drift * by_x - half * by_xx;
     let two = c(2.0);
@@ -501,7 +503,7 @@ fn add_premium<L: Lanes>(jet: &mut Jet<L>, premium: &Taylor<L>, (x, k, sigma): (
     let c = |v: f64| L::splat(v);
     let p = &premium.0;
     let (ix, ik, is) = (c(1.0) / x, c(1.0) / k, c(1.0) / sigma);
-    let [p1, p2, p3, p4] = [p[at::X], p[at::XX] * c(2.0), p[at::XXX] * c(6.0), p[at::XXXX] * c(24.0)];
+    let [p1, p2, p3, p4] = [p[at::X], p[at::XX] * 2.0, p[at::XXX] * 6.0, p[at::XXXX] * 24.0];
     jet.v += p[at::ONE];
     jet.x[0] += p1 * ix;
     jet.x[1] += (p2 - p1) * ix * ix;
@@ -511,18 +513,18 @@ fn add_premium<L: Lanes>(jet: &mut Jet<L>, premium: &Taylor<L>, (x, k, sigma): (
         *sum += premium;
     }
     jet.x_sigma += p[at::XL] * ix * is;
-    jet.xx_sigma += (p[at::XXL] * c(2.0) - p[at::XL]) * ix * ix * is;
+    jet.xx_sigma += (p[at::XXL] * 2.0 - p[at::XL]) * ix * ix * is;
     jet.r += p[at::R];
     jet.r_sigma += p[at::RL] * is;
     jet.b += p[at::B];
     jet.k[0] += p[at::Q] * ik;
-    jet.k[1] += (p[at::QQ] * c(2.0) - p[at::Q]) * ik * ik;
+    jet.k[1] += (p[at::QQ] * 2.0 - p[at::Q]) * ik * ik;
 }
 
 /// Vega, volga and ultima of a premium.
 fn by_sigma<L: Lanes>(premium: &Taylor<L>, sigma: L) -> [L; 3] {
     let c = |v: f64| L::splat(v);
     let (p, is) = (&premium.0, c(1.0) / sigma);
-    let [l1, l2, l3] = [p[at::L], p[at::LL] * c(2.0), p[at::LLL] * c(6.0)];
+    let [l1, l2, l3] = [p[at::L], p[at::LL] * 2.0, p[at::LLL] * 6.0];
     [l1 * is, (l2 - l1) * is * is, (l3 - c(3.0) * l2 + c(2.0) * l1) * is * is * is]
 }
