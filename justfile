@@ -24,11 +24,11 @@ test-aarch64 *args:
 
 # golden files against the program itself: worst error by Greek
 golden:
-    cargo test --release --locked -p greeksd-engine --test golden -- --nocapture
+    cargo test --release --locked -p greeksd-engine --test kernel golden -- --nocapture
 
-# the recorded chains, where they are present: forwards, volatilities and Greeks against the vendors'
-chains:
-    cargo test --release --locked -p greeksd-engine --test real_chains -- --nocapture
+# a folder of recorded chains (absolute path): forwards, volatilities and Greeks against the vendors', dirt, reading
+chains folder:
+    GREEKSD_REALDATA={{ folder }} cargo test --release --locked -p greeksd-engine --test chains -- --ignored --nocapture
 
 # criterion benches; `just bench kernels` runs one
 bench name="":

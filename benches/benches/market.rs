@@ -9,12 +9,12 @@
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
 use engine::pass::{Computed, Passes};
-use engine::sim::symbols::{Name, Tier};
 use engine::store::book::Book;
 use greeksd_benches::cpu::{Took, timed};
 use greeksd_benches::market::{NOW, Sim};
 use greeksd_benches::plot::pass_time;
 use jiff::{SignedDuration, Timestamp};
+use sim::symbols::{Name, Tier};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;

@@ -6,7 +6,7 @@
 use engine::contract::Right;
 use engine::kernel::american::Scheme;
 use greeksd_benches::drawn::drawn;
-use greeksd_benches::golden::{Row, error, published, quantile_of, read, sorted};
+use greeksd_benches::golden::{Row, error, quantile_of, read, sorted};
 use greeksd_benches::naive::Contract;
 use greeksd_benches::plot::{self, Panel, Series};
 use greeksd_benches::workload::engine_greeks_with;
@@ -37,7 +37,7 @@ struct Judged {
 impl Judged {
     fn new(class: &str, row: Row) -> Self {
         let errors = [Scheme::Fast, Scheme::Accurate].map(|scheme| {
-            let got = published(&engine_greeks_with(&row.contract, scheme));
+            let got = engine_greeks_with(&row.contract, scheme);
             let of = |name: &'static str| Some((name, error(&row, name, &got)?));
             FIRST.into_iter().chain(THIRD).filter_map(of).collect()
         });

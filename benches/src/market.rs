@@ -3,9 +3,6 @@
 use arc_swap::ArcSwap;
 use engine::calendar::Calendar;
 use engine::pass::{Computed, Depth, Market, Passes};
-use engine::sim::SimMarket;
-use engine::sim::symbols::{Name, well_known};
-use engine::sim::universe;
 use engine::snapshot::Snapshot;
 use engine::store::book::Book;
 use engine::store::rates::Curves;
@@ -13,6 +10,9 @@ use jiff::Timestamp;
 use shim::app::{Service, route_names};
 use shim::http::Metrics;
 use shim::status::Status;
+use sim::SimMarket;
+use sim::symbols::{Name, well_known};
+use sim::universe;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -15,7 +15,6 @@ pub mod kernel;
 pub mod limits;
 pub mod pass;
 pub mod price;
-pub mod sim;
 pub mod snapshot;
 pub mod store;
 pub mod surface;

@@ -4,12 +4,12 @@
 
 use engine::calendar::Calendar;
 use engine::pass::{Market, Passes};
-use engine::sim::SimMarket;
-use engine::sim::symbols::well_known;
 use engine::store::book::Book;
 use engine::store::columns::Col;
 use engine::store::rates::Curves;
 use jiff::{SignedDuration, Timestamp};
+use sim::SimMarket;
+use sim::symbols::well_known;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 

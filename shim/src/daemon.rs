@@ -330,8 +330,8 @@ fn by_reason<'r>(
 mod tests {
     use super::*;
     use crate::source::FeedSpec;
-    use engine::sim::SimOptions;
     use engine::store::chain::Uncomputed;
+    use sim::SimOptions;
 
     fn daemon() -> Daemon {
         let at: Timestamp = "2026-11-20T15:42:00-05:00".parse().unwrap();

@@ -1,0 +1,16 @@
+//! Whole names: from records to finished chains, on made-up, spoiled and recorded quotes.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails; tables are printed")]
+
+mod calibration;
+mod cold_start;
+mod determinism;
+mod dirt;
+mod market_folder;
+mod pipeline;
+mod real_chains;
+mod repeat;
+mod repro;
+mod shape;
+mod spoil;
+mod truth;
+mod uncomputed;
