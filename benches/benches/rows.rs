@@ -10,13 +10,15 @@ use engine::store::chain::{Chain, Slice};
 use engine::store::columns::{Col, Columns, Group};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan, civil::date};
+use shim::picked::Picked;
 use shim::query::Query;
 use shim::rows::clock::Clock;
-use shim::rows::frame::Heading;
-use shim::rows::write::{CHUNK, Rows};
-use shim::select::Picked;
+use shim::rows::heading::Heading;
+use shim::rows::write::Rows;
+use shim::stream::PIECE_BYTES;
+use shim::vendors::layer::Layer;
 use shim::vendors::native::NATIVE;
-use shim::vendors::{Layer, chains, columnar_v2, columnar_v3, envelope, quotes, strikes};
+use shim::vendors::{chains, columnar_v2, columnar_v3, envelope, quotes, strikes};
 use std::hint::black_box;
 use std::io::Write;
 use std::sync::Arc;
@@ -137,7 +139,7 @@ fn drain_plain(chain: &Chain, buffer: &mut Vec<u8>) -> std::io::Result<usize> {
                 slice.borr_rate,
                 rounded(slice.divs),
             )?;
-            if buffer.len() > CHUNK {
+            if buffer.len() > PIECE_BYTES {
                 total += black_box(&*buffer).len();
                 buffer.clear();
             }
@@ -150,7 +152,7 @@ fn rows(c: &mut Criterion) {
     let chain = chain();
     let mut group = c.benchmark_group("rows");
     group.sample_size(20).throughput(Throughput::Elements(N_ROWS));
-    let mut buffer = Vec::with_capacity(2 * CHUNK);
+    let mut buffer = Vec::with_capacity(2 * PIECE_BYTES);
     for format in ["json", "ndjson", "csv", "html"] {
         let bytes = drain(rows_of(&chain, format), &mut buffer) as u64;
         group.bench_function(format!("{format}, {} bytes a row", bytes / N_ROWS), |b| {
@@ -180,7 +182,7 @@ const LAYERS: &[(&str, &Layer, &str, &str, structs::Writer)] = &[
 
 fn layers(c: &mut Criterion) {
     let chain = chain();
-    let mut buffer = Vec::with_capacity(2 * CHUNK);
+    let mut buffer = Vec::with_capacity(2 * PIECE_BYTES);
     for &(name, layer, word, query, by_serde) in LAYERS {
         let rows = || rows_by(layer, word, &chain, query);
         let mut group = c.benchmark_group(format!("layers/{name}"));

@@ -1,9 +1,9 @@
 //! The page at `/`: what this is, the state of feed and snapshot, and requests to click, one for each layer and format.
 //! Never: a computation, a script.
 
-use crate::rows::frame::Heading;
+use crate::rows::heading::Heading;
 use crate::rows::page::{escape, push_top};
-use crate::vendors::layer_at;
+use crate::vendors::routes::layer_at;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use std::sync::Arc;

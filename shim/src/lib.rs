@@ -16,6 +16,7 @@ pub mod daemon;
 pub mod front;
 pub mod http;
 pub mod log;
+pub mod picked;
 #[expect(clippy::print_stderr, reason = "a command that somebody waits for; nothing is served meanwhile")]
 pub mod price;
 mod progress;
@@ -28,4 +29,5 @@ pub mod sieve;
 pub mod source;
 pub mod state;
 pub mod status;
+pub mod stream;
 pub mod vendors;

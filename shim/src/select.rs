@@ -8,6 +8,7 @@
 
 pub mod order;
 
+use crate::picked::{Picked, Ranges};
 use crate::query::{Bounds, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::days_between;
@@ -88,32 +89,6 @@ pub enum Center {
     AtForward,
     /// This delta of the call.
     CallDelta(f64),
-}
-
-/// Rows of one chain, ascending.
-#[derive(Clone, Debug)]
-pub struct Picked {
-    /// The chain.
-    pub chain: Arc<Chain>,
-    /// Ranges of its rows, not empty; ascending, none touching the next, until they are arranged for a vendor.
-    pub rows: Vec<Range<u32>>,
-}
-
-impl Picked {
-    /// How many rows.
-    #[must_use]
-    pub fn count(&self) -> usize {
-        self.rows.iter().map(ExactSizeIterator::len).sum()
-    }
-
-    /// The picked rows of one slice, ascending.
-    pub fn rows_of(&self, slice: &Slice) -> impl Iterator<Item = u32> {
-        let within = slice.rows.clone();
-        let first = self.rows.partition_point(|range| range.end <= within.start);
-        let end = within.end;
-        let ranges = self.rows[first..].iter().take_while(move |range| range.start < end);
-        ranges.flat_map(move |range| range.start.max(within.start)..range.end.min(within.end))
-    }
 }
 
 /// The rows that are asked for. Unknown names have none.
@@ -237,7 +212,7 @@ fn pick_rows(chain: &Chain, ask: &Ask, names: &Names) -> Vec<Range<u32>> {
             }
         }
     }
-    rows.0
+    rows.into_vec()
 }
 
 fn admit_slice(slice: &Slice, ask: &Ask, names: &Names) -> bool {
@@ -309,7 +284,7 @@ fn named_rows(chain: &Chain, within: &Range<u32>, contracts: &[ContractKey]) -> 
             rows.push(row..row + 1);
         }
     }
-    rows.0
+    rows.into_vec()
 }
 
 /// The first row in a range of one slice that is not before (strike, right).
@@ -381,27 +356,4 @@ fn by_strike<'c>(chain: &'c Chain, candidates: &'c [Range<u32>]) -> impl Iterato
         }
         Some(start..end)
     })
-}
-
-/// Rows as ranges; what follows the row before joins its range.
-pub fn ranges_of(rows: impl IntoIterator<Item = u32>) -> Vec<Range<u32>> {
-    let mut ranges = Ranges::default();
-    rows.into_iter().for_each(|row| ranges.push(row..row + 1));
-    ranges.0
-}
-
-/// Ranges in ascending order; what touches becomes one.
-#[derive(Default)]
-struct Ranges(Vec<Range<u32>>);
-
-impl Ranges {
-    fn push(&mut self, range: Range<u32>) {
-        if range.is_empty() {
-            return;
-        }
-        match self.0.last_mut() {
-            Some(last) if last.end == range.start => last.end = range.end,
-            _ => self.0.push(range),
-        }
-    }
 }

@@ -4,10 +4,10 @@
 //! It works on what [`crate::select`] left, in this order: age, settlement, expirations, the money,
 //! strikes, deltas, strikes near the money. A missing number passes no filter on it. Never: bytes, a parameter's name.
 
+use crate::picked::{Picked, ranges_of};
 use crate::query::{Bounds, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::days_between;
-use crate::select::{Picked, ranges_of};
 use engine::calendar::Calendar;
 use engine::contract::{Right, Settle, Style};
 use engine::store::chain::{Chain, Slice};

@@ -12,10 +12,11 @@ use engine::store::columns::Col;
 use jiff::civil::{Date, date};
 use proptest::prelude::*;
 use shim::cursor::compact;
+use shim::picked::Picked;
 use shim::query::{Bounds, Rights};
 use shim::refusal::Refusal;
 use shim::select::order::{Page, Sort, page};
-use shim::select::{Ask, Picked, select};
+use shim::select::{Ask, select};
 use shim::sieve::{Deltas, Expirations, Money, Setting, Sieve, sift};
 
 const TODAY: Date = date(2026, 11, 20);

@@ -364,7 +364,7 @@ fn an_answer_keeps_the_snapshot_that_it_began_with() {
         loop {
             let before = out.len();
             let is_all = stream.fill(&mut out);
-            assert!(out.len() - before < shim::rows::write::CHUNK + 4096, "a piece of {}", out.len() - before);
+            assert!(out.len() - before < shim::stream::PIECE_BYTES + 4096, "a piece of {}", out.len() - before);
             if is_all {
                 break;
             }

@@ -15,7 +15,8 @@ use shim::query::Query;
 use shim::rows::field::{Cell, Field, Missing, flat_names};
 use shim::rows::number::Print;
 use shim::rows::sheet::Per;
-use shim::vendors::{LAYERS, Layer, Serve};
+use shim::vendors::layer::{Layer, Serve};
+use shim::vendors::routes::LAYERS;
 
 /// Where the rows are in a layer's JSON.
 #[derive(Clone, Copy)]

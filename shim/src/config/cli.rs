@@ -1,7 +1,7 @@
 //! The command line and the environment variables beside it.
 
-use super::value::{self, Folder};
-use super::{Log, Origin};
+use super::origin::Origin;
+use super::value::{self, Folder, Log};
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use jiff::Timestamp;

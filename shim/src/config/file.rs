@@ -1,7 +1,8 @@
 //! `greeksd.toml`: one key for each option of `serve`, nothing else.
 
+use super::error::ConfigError;
+use super::origin::Origin;
 use super::value;
-use super::{ConfigError, Origin};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::ErrorKind;

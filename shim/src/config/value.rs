@@ -1,6 +1,5 @@
 //! One parser and one printed form for each kind of value, whether an option, a variable or a key gave it.
 
-use super::Log;
 use jiff::Timestamp;
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -17,6 +16,15 @@ pub(super) const DEFAULT_REFRESH: f64 = 1.0;
 const REFRESH_SECONDS: std::ops::RangeInclusive<f64> = 0.1..=5.0;
 /// Threads beyond this are a slip of the finger.
 const THREADS_MAX: usize = 1024;
+
+/// How the log is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Log {
+    /// For a reader.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
 
 /// A folder; its own type because a path prints as TOML text.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,12 +3,12 @@
 //! [`Connection::drive`] goes on until the socket would block, which is what an edge-triggered poll needs. While an
 //! answer waits to be sent nothing is read, so a client that does not take its answers cannot queue more of them.
 
+use super::app::App;
 use super::exchange::{self, InFlight};
 use super::limits::{HEADERS, Limits};
-use super::metrics::OpenConnection;
-use super::reactor::Turn;
+use super::metrics::{Metrics, OpenConnection};
 use super::request::{Facts, Fault, parse};
-use super::{App, Metrics};
+use super::turn::Turn;
 use mio::net::TcpStream;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr};

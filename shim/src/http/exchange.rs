@@ -3,12 +3,13 @@
 //! Everything that can still fail has happened when the head is written: the first piece of a streamed body is there
 //! before it. What does not fit into that piece travels chunk by chunk on a bulk reactor.
 
-use super::App;
+use super::app::App;
 use super::framing::{Compressor, Framing, Outgoing};
 use super::limits::PIECE_BYTES;
-use super::reactor::Turn;
 use super::request::{Facts, Fault, Method, Request};
-use super::response::{Answer, Body, Delivery, Stream, write_head};
+use super::response::{Answer, Body, Delivery, write_head};
+use super::turn::Turn;
+use crate::stream::Stream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 

@@ -1,6 +1,6 @@
 //! From a body to bytes on the wire: chunks around pieces, and gzip as a stage of its own between the two.
 
-use super::response::Stream;
+use crate::stream::Stream;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::fmt;

@@ -1,9 +1,11 @@
 //! The server as a whole: binds, starts its reactor threads, stops them.
 
+use super::app::App;
 use super::limits::Limits;
 use super::listen::{ListenError, listen};
+use super::metrics::Metrics;
 use super::reactor::{Peer, Reactor, WAKER};
-use super::{App, Metrics};
+use super::turn::Shared;
 use jiff::Timestamp;
 use mio::{Poll, Waker};
 use std::io;
@@ -12,7 +14,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 /// How much a bulk reactor yields to the small one, in steps of `nice`.
 #[cfg(target_os = "linux")]
@@ -31,17 +32,6 @@ pub struct Config {
     pub metrics: Arc<Metrics>,
     /// The time that `Date` says.
     pub clock: fn() -> Timestamp,
-}
-
-/// What all reactors of a server share.
-pub(super) struct Shared<A> {
-    pub(super) app: A,
-    pub(super) limits: Limits,
-    pub(super) sweep_interval: Duration,
-    pub(super) metrics: Arc<Metrics>,
-    pub(super) clock: fn() -> Timestamp,
-    pub(super) stopping: AtomicBool,
-    pub(super) gzip_places: Arc<AtomicUsize>,
 }
 
 /// A running server. Dropping it stops it.

@@ -1,5 +1,6 @@
 //! What stands around cells and rows: JSON, NDJSON, CSV and HTML as data. Never: a column, a vendor.
 
+use super::heading::{Column, Heading};
 use super::number::Print;
 use super::page;
 
@@ -32,24 +33,6 @@ impl Format {
             Self::Html => &HTML,
         }
     }
-}
-
-/// What an answer says about itself where the format has a place for it.
-#[derive(Clone, Debug, Default)]
-pub struct Heading {
-    /// What was asked for.
-    pub title: String,
-    /// The facts below it.
-    pub lines: Vec<String>,
-}
-
-/// The head of one column.
-#[derive(Clone, Copy, Debug)]
-pub struct Column<'a> {
-    /// Its name, objects around it included.
-    pub name: &'a str,
-    /// Whether every row shows a number there.
-    pub is_number: bool,
 }
 
 /// What stands around cells and rows in one format.

@@ -5,6 +5,7 @@ pub mod clock;
 pub mod derived;
 pub mod field;
 pub mod frame;
+pub mod heading;
 pub mod identity;
 pub mod listing;
 pub mod number;

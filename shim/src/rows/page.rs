@@ -2,7 +2,7 @@
 //!
 //! One plain `<table>` with head and body, because that is what a spreadsheet's web import takes. Never: a second table.
 
-use super::frame::{Column, Heading};
+use super::heading::{Column, Heading};
 
 /// The style sheet of every page.
 pub const STYLE: &str = "\

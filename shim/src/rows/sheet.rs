@@ -2,7 +2,8 @@
 
 use super::clock::Clock;
 use super::field::{Field, flat_names};
-use super::frame::{Column, Frame, Heading};
+use super::frame::Frame;
+use super::heading::{Column, Heading};
 use engine::contract::RootTable;
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -4,9 +4,7 @@
 //! (keys, names, expiry, the head of the OSI symbol, forward and rates) melts into the text between two cells, so a row
 //! costs one copy and one number per cell that really differs. Never: a format's or a vendor's name.
 
-mod compile;
-
-pub use compile::Plan;
+pub mod compile;
 
 use super::derived::{Derived, Facts, is_in_the_money};
 use super::identity::osi_letter;

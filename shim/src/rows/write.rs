@@ -1,4 +1,4 @@
-//! Selected rows to bytes, a chunk at a time: the cursor of one answer.
+//! Selected rows to bytes, a piece at a time: the cursor of one answer.
 //!
 //! It holds the chains that it reads, so an answer is of one snapshot however slowly it is taken, and writes behind what
 //! is already in the buffer, so no answer is ever built whole. Nothing is allocated per row. JSON that goes column by
@@ -6,14 +6,13 @@
 
 use super::frame::VALUES;
 use super::sheet::{Per, Sheet, Walk};
-use super::template::{Cells, Plan, Template};
-use crate::select::Picked;
+use super::template::compile::Plan;
+use super::template::{Cells, Template};
+use crate::picked::Picked;
+use crate::stream::{PIECE_BYTES, Stream};
 use engine::store::chain::Slice;
 use std::borrow::Cow;
 use std::ops::Range;
-
-/// About how many bytes one call of [`Rows::fill`] appends.
-pub const CHUNK: usize = 64 * 1024;
 
 /// One answer in the making.
 pub struct Rows {
@@ -47,6 +46,22 @@ struct Place {
     slice: usize,
 }
 
+impl Stream for Rows {
+    fn fill(&mut self, out: &mut Vec<u8>) -> bool {
+        if self.stage == Stage::Head {
+            self.sheet.push_head(out, &self.names);
+            self.stage = Stage::Body;
+        }
+        let stop = out.len() + PIECE_BYTES;
+        let more = if self.walks_columns() { self.fill_columns(out, stop) } else { self.fill_rows(out, stop) };
+        if self.stage == Stage::Body && !more {
+            self.sheet.push_foot(out);
+            self.stage = Stage::Done;
+        }
+        self.stage == Stage::Done
+    }
+}
+
 impl Rows {
     /// An answer of these rows.
     #[must_use]
@@ -57,26 +72,11 @@ impl Rows {
         Self { sheet, names, picked, template, stage, column: 0, at, compiled: None, is_first: true }
     }
 
-    /// Appends the next chunk, about [`CHUNK`] bytes; whether there is more to come.
-    pub fn fill(&mut self, out: &mut Vec<u8>) -> bool {
-        if self.stage == Stage::Head {
-            self.sheet.push_head(out, &self.names);
-            self.stage = Stage::Body;
-        }
-        let stop = out.len() + CHUNK;
-        let more = if self.walks_columns() { self.fill_columns(out, stop) } else { self.fill_rows(out, stop) };
-        if self.stage == Stage::Body && !more {
-            self.sheet.push_foot(out);
-            self.stage = Stage::Done;
-        }
-        self.stage != Stage::Done
-    }
-
     fn walks_columns(&self) -> bool {
         self.sheet.walk == Walk::Columns && self.sheet.frame.nested
     }
 
-    /// Appends values, column after column, until the chunk is full; whether any are left.
+    /// Appends values, column after column, until the piece is full; whether any are left.
     fn fill_columns(&mut self, out: &mut Vec<u8>, stop: usize) -> bool {
         while let Some(name) = self.names.get(self.column) {
             let is_begun = self.at.chain > 0 || self.compiled.is_some();
@@ -95,7 +95,7 @@ impl Rows {
         false
     }
 
-    /// Appends rows until the chunk is full; whether rows are left.
+    /// Appends rows until the piece is full; whether rows are left.
     fn fill_rows(&mut self, out: &mut Vec<u8>, stop: usize) -> bool {
         let mut end = out.len();
         while self.at.chain < self.picked.len() {
@@ -133,8 +133,8 @@ impl Rows {
                         return end;
                     }
                     if out.len() < end + need {
-                        // Twice what was written so far: a short answer must not pay for a whole chunk of zeros.
-                        let written = (end + CHUNK).saturating_sub(stop);
+                        // Twice what was written so far: a short answer must not pay for a whole piece of zeros.
+                        let written = (end + PIECE_BYTES).saturating_sub(stop);
                         out.resize((end + 2 * need + written).min(stop + need), 0);
                     }
                     let seat = match sheet.per {

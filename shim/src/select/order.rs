@@ -4,9 +4,8 @@
 //! so that following pages shows every contract once although another snapshot was published in between. Never: a
 //! filter, bytes.
 
-use super::{Picked, ranges_of};
+use crate::picked::{Expiration, Picked, ranges_of};
 use crate::rows::identity::push_osi_head;
-use crate::rows::listing::Expiration;
 use engine::contract::{ContractKey, Right, Symbol};
 use engine::store::chain::{Chain, Slice};
 use jiff::civil::Date;

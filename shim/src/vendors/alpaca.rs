@@ -2,7 +2,8 @@
 //! `GET /v1beta1/options/snapshots?symbols=` for contracts by name. Pages of contracts ordered by symbol; a token is the
 //! last symbol of a page, and the client repeats its filters.
 
-use super::{Ending, JSON, Layer, Order, Serve, Wrap};
+use super::body::JSON;
+use super::layer::{Ending, Layer, Order, Serve, Wrap};
 use crate::cursor;
 use crate::query::{Query, Rights};
 use crate::refusal::Refusal;

@@ -1,6 +1,8 @@
 //! `GET /v1/markets/options/chains`: the chains layer, and the two lists that its clients ask first.
 
-use super::{JSON, Layer, List, Order, Serve, Wrap, body, date_or_any, ticker, title};
+use super::body::{self, JSON};
+use super::layer::{Layer, List, Order, Serve, Wrap};
+use super::parameter::{date_or_any, ticker, title};
 use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::rows::clock::{Stamp, When};

@@ -1,7 +1,9 @@
 //! `GET /v2/bulk_snapshot/option/…`: the columnar snapshot layer, version 2 (deprecated). Rows of bare numbers behind a
 //! header that names them, strikes in thousandths, dates and times as integers.
 
-use super::{Ending, Layer, Order, Serve, Wrap, body, ticker, title};
+use super::body;
+use super::layer::{Ending, Layer, Order, Serve, Wrap};
+use super::parameter::{ticker, title};
 use crate::query::{Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Stamp, When};

@@ -1,7 +1,9 @@
 //! `GET /v3/option/snapshot/greeks/<order>`: the columnar snapshot layer, version 3. JSON goes column by column; CSV is
 //! the default. Numbers always have a decimal point, because readers infer types from the first rows.
 
-use super::{Layer, Order, Serve, Wrap, body, date_or_any, ticker, title};
+use super::body;
+use super::layer::{Layer, Order, Serve, Wrap};
+use super::parameter::{date_or_any, ticker, title};
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Stamp, When};

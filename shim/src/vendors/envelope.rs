@@ -1,6 +1,8 @@
 //! `GET /query`: the envelope layer. Every value is a string, and everything about a request is case-insensitive.
 
-use super::{JSON, Layer, Order, Serve, Wrap, body, ticker, title};
+use super::body::{self, JSON};
+use super::layer::{Layer, Order, Serve, Wrap};
+use super::parameter::{ticker, title};
 use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::rows::field::{Field, Missing, Text, num, own, strike_as, text, zero_as};

@@ -1,7 +1,8 @@
 //! Intrinio's realtime options chain: `GET /options/chain/<symbol>/<expiration>/realtime`, a whole expiration at once,
 //! and the list of expirations that its clients ask first.
 
-use super::{JSON, Layer, List, Order, Serve, Wrap};
+use super::body::JSON;
+use super::layer::{Layer, List, Order, Serve, Wrap};
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp, When};

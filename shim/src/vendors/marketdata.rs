@@ -4,7 +4,8 @@
 
 mod filters;
 
-use super::{JSON, Layer, List, Order, Serve, Value, Wrap};
+use super::body::JSON;
+use super::layer::{Layer, List, Order, Serve, Value, Wrap};
 use crate::cursor;
 use crate::query::Query;
 use crate::refusal::Refusal;

@@ -1,6 +1,6 @@
 //! `GET /l1/greeks`: the native record, one row per contract. Every rule of the interface's native part.
 
-use super::{Layer, Order, Serve};
+use super::layer::{Layer, Order, Serve};
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::field::{Field, Missing, SliceNumber, Source, Text, num, own, strike, text};

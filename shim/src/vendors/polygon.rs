@@ -2,7 +2,8 @@
 //! `GET /v3/snapshot/options/<underlying>/<contract>` for one. An object is left out or filled, never null: the
 //! published clients break on null. The cursor of the next page carries the filters, because clients send nothing else.
 
-use super::{Ending, JSON, Layer, Order, Serve, Wrap};
+use super::body::JSON;
+use super::layer::{Ending, Layer, Order, Serve, Wrap};
 use crate::cursor;
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;

@@ -1,6 +1,8 @@
 //! `GET /allaccess/market/option-and-underlying-quotes`: the quotes layer. A flat array, one element per contract.
 
-use super::{Layer, Order, Serve, Value, body, ticker, title};
+use super::body;
+use super::layer::{Layer, Order, Serve, Value};
+use super::parameter::{ticker, title};
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::field::{Field, Missing, SliceNumber, Source, Text, null, num, own, slice, strike, text, zero};

@@ -1,6 +1,8 @@
 //! `GET /datav2/strikes`: the strikes layer. One row per (root, expiry, strike), call and put side by side.
 
-use super::{Layer, Order, Serve, Wrap, body, title};
+use super::body;
+use super::layer::{Layer, Order, Serve, Wrap};
+use super::parameter::title;
 use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::rows::clock::{Stamp, When};

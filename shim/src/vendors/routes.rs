@@ -1,9 +1,53 @@
-//! From a raw path to the layer that answers there, and the words that the path itself carries.
+//! Every layer, and from a raw path to the one that answers there with the words that the path itself carries.
 //!
 //! A path is split at `/` before it is decoded, so that `BRK%2FB` is one segment. Never: a parameter of the query.
 
-use super::{LAYERS, Layer};
+use super::layer::Layer;
+use super::{
+    alpaca, chains, columnar_v2, columnar_v3, envelope, intrinio, marketdata, native, polygon, quotes, strikes,
+};
 use crate::http::percent::decode_strict;
+
+/// Every layer, in the order in which paths are tried.
+pub const LAYERS: &[&Layer] = &[
+    &native::NATIVE,
+    &envelope::ENVELOPE,
+    &strikes::STRIKES,
+    &strikes::STRIKES_JSON,
+    &strikes::STRIKES_CSV,
+    &quotes::QUOTES,
+    &quotes::QUOTES_LIVE,
+    &quotes::QUOTES_DELAYED,
+    &columnar_v3::COLUMNAR,
+    &columnar_v3::COLUMNAR_UNKNOWN,
+    &columnar_v2::GREEKS,
+    &columnar_v2::SECOND_ORDER,
+    &columnar_v2::ALL_GREEKS,
+    &columnar_v2::UNKNOWN,
+    &chains::CHAINS,
+    &chains::EXPIRATIONS,
+    &chains::STRIKES_OF,
+    &alpaca::CONTRACTS,
+    &alpaca::CHAIN,
+    &alpaca::REST,
+    &intrinio::CHAIN,
+    &intrinio::EXPIRATIONS,
+    &intrinio::EXPIRATIONS_EOD,
+    &intrinio::EXPIRATIONS_REALTIME,
+    &intrinio::REST,
+    &marketdata::CHAIN,
+    &marketdata::QUOTES,
+    &marketdata::EXPIRATIONS,
+    &marketdata::STRIKES,
+    &marketdata::LOOKUP,
+    &marketdata::USER,
+    &marketdata::STATUS,
+    &marketdata::REST,
+    &polygon::CHAIN,
+    &polygon::CONTRACT,
+    &polygon::UNIVERSAL,
+    &polygon::REST,
+];
 
 /// The words of a path, by the names that the layer's pattern gives them.
 pub(crate) type Segments = Vec<(&'static str, String)>;
