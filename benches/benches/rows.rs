@@ -15,7 +15,7 @@ use shim::query::Query;
 use shim::rows::clock::Clock;
 use shim::rows::heading::Heading;
 use shim::rows::write::Rows;
-use shim::stream::PIECE_BYTES;
+use shim::stream::{PIECE_BYTES, Progress, Stream};
 use shim::vendors::layer::Layer;
 use shim::vendors::native::NATIVE;
 use shim::vendors::{chains, columnar_v2, columnar_v3, envelope, quotes, strikes};
@@ -98,9 +98,9 @@ fn drain(mut rows: Rows, buffer: &mut Vec<u8>) -> usize {
     let mut total = 0;
     loop {
         buffer.clear();
-        let more = rows.fill(buffer);
+        let progress = rows.fill(buffer);
         total += black_box(&*buffer).len();
-        if !more {
+        if progress == Progress::Done {
             return total;
         }
     }

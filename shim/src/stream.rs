@@ -3,8 +3,18 @@
 /// About how many bytes one call of [`Stream::fill`] appends.
 pub const PIECE_BYTES: usize = 64 * 1024;
 
+/// Whether what is written piece by piece goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Progress {
+    /// There is more to come.
+    More,
+    /// That was all.
+    Done,
+}
+
 /// A body that is written in pieces.
 pub trait Stream: Send {
-    /// Appends about [`PIECE_BYTES`] to `out`, which may already hold bytes; true when that was all.
-    fn fill(&mut self, out: &mut Vec<u8>) -> bool;
+    /// Appends about [`PIECE_BYTES`] to `out`, which may already hold bytes.
+    fn fill(&mut self, out: &mut Vec<u8>) -> Progress;
 }

@@ -9,6 +9,7 @@ use super::limits::{HEADERS, Limits};
 use super::metrics::{Metrics, OpenConnection};
 use super::request::{Facts, Fault, parse};
 use super::turn::Turn;
+use crate::stream::Progress;
 use mio::net::TcpStream;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr};
@@ -273,9 +274,9 @@ impl Connection {
     fn send_piece<A: App>(&mut self, turn: &mut Turn<A>) -> Result<(), Gone> {
         let Some(in_flight) = &mut self.in_flight else { return Ok(()) };
         turn.out.clear();
-        let done = in_flight.next(turn).ok_or(Gone)?;
+        let progress = in_flight.next(turn).ok_or(Gone)?;
         self.send(turn)?;
-        if done {
+        if progress == Progress::Done {
             if let Some(finished) = self.in_flight.take() {
                 finished.count(turn);
             }

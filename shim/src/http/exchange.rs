@@ -9,7 +9,7 @@ use super::limits::PIECE_BYTES;
 use super::request::{Facts, Fault, Method, Request};
 use super::response::{Answer, Body, Delivery, write_head};
 use super::turn::Turn;
-use crate::stream::Stream;
+use crate::stream::{Progress, Stream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
@@ -35,13 +35,13 @@ pub(super) struct InFlight {
 }
 
 impl InFlight {
-    /// Appends the next piece to `turn.out`; true when it was the last, `None` if the stream panicked.
-    pub(super) fn next<A: App>(&mut self, turn: &mut Turn<A>) -> Option<bool> {
+    /// Appends the next piece to `turn.out`; `None` if the stream panicked.
+    pub(super) fn next<A: App>(&mut self, turn: &mut Turn<A>) -> Option<Progress> {
         let (out, piece) = (&mut turn.out, &mut turn.piece);
         let before = out.len();
-        let done = catch_unwind(AssertUnwindSafe(|| self.body.next(out, piece))).ok()?;
+        let progress = catch_unwind(AssertUnwindSafe(|| self.body.next(out, piece))).ok()?;
         self.bytes += turn.out.len() - before;
-        Some(done)
+        Some(progress)
     }
 
     /// Counts the whole answer.
@@ -91,8 +91,8 @@ fn open<A: App>(app: &A, request: &Request<'_>, piece: &mut Vec<u8>) -> Opened {
         Body::Full(first) => Opened { answer, first, rest: None },
         Body::Stream(mut stream) => {
             piece.clear();
-            let done = stream.fill(piece);
-            Opened { answer, first: std::mem::take(piece), rest: (!done).then_some(stream) }
+            let rest = (stream.fill(piece) == Progress::More).then_some(stream);
+            Opened { answer, first: std::mem::take(piece), rest }
         }
     }
 }
@@ -111,7 +111,7 @@ fn deliver<A: App>(
     let streamed = rest.is_some() || (zipped && first.len() > GZIP_AT_ONCE);
     if let Some(mut gzip) = gzip.take_if(|_| !streamed) {
         let mut packed = Vec::new();
-        gzip.write(&first, true, &mut packed);
+        gzip.write(&first, Progress::Done, &mut packed);
         first = packed;
     }
     let framing = match (streamed, facts.http10) {

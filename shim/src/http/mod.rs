@@ -22,7 +22,7 @@ mod response;
 mod server;
 mod turn;
 
-pub use crate::stream::Stream;
+pub use crate::stream::{Progress, Stream};
 pub use app::App;
 pub use limits::Limits;
 pub use listen::ListenError;

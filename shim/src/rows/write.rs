@@ -9,7 +9,7 @@ use super::sheet::{Per, Sheet, Walk};
 use super::template::compile::Plan;
 use super::template::{Cells, Template};
 use crate::picked::Picked;
-use crate::stream::{PIECE_BYTES, Stream};
+use crate::stream::{PIECE_BYTES, Progress, Stream};
 use engine::store::chain::Slice;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -47,18 +47,18 @@ struct Place {
 }
 
 impl Stream for Rows {
-    fn fill(&mut self, out: &mut Vec<u8>) -> bool {
+    fn fill(&mut self, out: &mut Vec<u8>) -> Progress {
         if self.stage == Stage::Head {
             self.sheet.push_head(out, &self.names);
             self.stage = Stage::Body;
         }
         let stop = out.len() + PIECE_BYTES;
-        let more = if self.walks_columns() { self.fill_columns(out, stop) } else { self.fill_rows(out, stop) };
-        if self.stage == Stage::Body && !more {
+        let progress = if self.walks_columns() { self.fill_columns(out, stop) } else { self.fill_rows(out, stop) };
+        if self.stage == Stage::Body && progress == Progress::Done {
             self.sheet.push_foot(out);
             self.stage = Stage::Done;
         }
-        self.stage == Stage::Done
+        progress
     }
 }
 
@@ -76,8 +76,8 @@ impl Rows {
         self.sheet.walk == Walk::Columns && self.sheet.frame.nested
     }
 
-    /// Appends values, column after column, until the piece is full; whether any are left.
-    fn fill_columns(&mut self, out: &mut Vec<u8>, stop: usize) -> bool {
+    /// Appends values, column after column, until the piece is full.
+    fn fill_columns(&mut self, out: &mut Vec<u8>, stop: usize) -> Progress {
         while let Some(name) = self.names.get(self.column) {
             let is_begun = self.at.chain > 0 || self.compiled.is_some();
             if !is_begun {
@@ -85,28 +85,28 @@ impl Rows {
                 (self.sheet.frame.escape)(out, name);
                 out.extend_from_slice(b"\":[");
             }
-            if self.fill_rows(out, stop) {
-                return true;
+            if self.fill_rows(out, stop) == Progress::More {
+                return Progress::More;
             }
             out.push(b']');
             self.column += 1;
             (self.at, self.compiled, self.is_first) = (Place::default(), None, true);
         }
-        false
+        Progress::Done
     }
 
-    /// Appends rows until the piece is full; whether rows are left.
-    fn fill_rows(&mut self, out: &mut Vec<u8>, stop: usize) -> bool {
+    /// Appends rows until the piece is full.
+    fn fill_rows(&mut self, out: &mut Vec<u8>, stop: usize) -> Progress {
         let mut end = out.len();
         while self.at.chain < self.picked.len() {
             if end >= stop && self.compiled.is_some() {
                 out.truncate(end);
-                return true;
+                return Progress::More;
             }
             end = self.fill_chain(out, end, stop);
         }
         out.truncate(end);
-        false
+        Progress::Done
     }
 
     /// Writes rows of the chain at hand until it ends or `stop` is reached; the end of the text.

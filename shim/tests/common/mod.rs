@@ -12,7 +12,7 @@ use engine::store::columns::{Col, Columns};
 use jiff::Timestamp;
 use jiff::civil::{Date, date};
 use shim::app::{Service, route_names};
-use shim::http::{Answer, Body, Metrics};
+use shim::http::{Answer, Body, Metrics, Progress};
 use shim::status::{Facts, PassFacts, Status};
 use std::sync::Arc;
 use std::time::Duration;
@@ -201,9 +201,9 @@ pub fn read(answer: Answer) -> Got {
             let mut piece = Vec::new();
             loop {
                 piece.clear();
-                let is_all = stream.fill(&mut piece);
+                let progress = stream.fill(&mut piece);
                 body.extend_from_slice(&piece);
-                if is_all {
+                if progress == Progress::Done {
                     break;
                 }
             }
