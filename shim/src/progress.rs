@@ -22,7 +22,7 @@ impl Progress {
         Self { what, names, began: now, said: now, done: 0, contracts: 0 }
     }
 
-    /// Takes in a portion, and says how far it is where nothing was said for a while.
+    /// Takes in a batch, and says how far it is where nothing was said for a while.
     pub(crate) fn add(&mut self, names: usize, contracts: u64) {
         self.done += names;
         self.contracts += contracts;

@@ -18,7 +18,7 @@ use std::time::Duration;
 /// In an open market a snapshot older than this is stale: refreshes are at most 5 s apart.
 const STALE_AFTER_S: f64 = 15.0;
 
-/// A loop that has not come round for so long hangs: a portion of a cold market takes seconds.
+/// A loop that has not come round for so long hangs: a batch of a cold market takes seconds.
 const HANGS_AFTER_S: f64 = 60.0;
 /// So many names of one kind are listed; all are counted.
 const NAMES_LISTED: usize = 100;
@@ -127,7 +127,7 @@ impl Status {
         self.facts.load_full()
     }
 
-    /// The daemon's loop has come round: it looked at its feed, or finished a portion of a pass.
+    /// The daemon's loop has come round: it looked at its feed, or finished a batch of a pass.
     pub fn turned(&self) {
         let ms = u64::try_from((self.uptime)().as_millis()).unwrap_or(u64::MAX);
         self.turned_ms.store(ms, Ordering::Relaxed);

@@ -12,10 +12,11 @@ use engine::store::chain::{Chain, Uncomputed};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use shim::app::{Service, route_names};
-use shim::daemon::{Clock, Daemon};
 use shim::front::EXAMPLES;
 use shim::http::Metrics;
-use shim::source::{FeedSpec, Source};
+use shim::market::MarketLoop;
+use shim::market::clock::MarketClock;
+use shim::market::spec::FeedSpec;
 use shim::status::Status;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -76,22 +77,23 @@ fn tight(value: f64) -> (f64, f64) {
 
 /// The daemon's own parts over a folder, without its threads: the loop turns when the test says so.
 struct Running {
-    daemon: Daemon,
+    market_loop: MarketLoop,
     market: Arc<ArcSwap<Snapshot>>,
     service: Service,
 }
 
 impl Running {
     fn new(folder: &Path) -> Self {
-        let source = Source::open(&FeedSpec::Dir(folder.to_path_buf()), at(), None).unwrap();
+        let feed = FeedSpec::Dir(folder.to_path_buf()).open(at(), None).unwrap();
         let market = Arc::new(ArcSwap::from_pointee(Snapshot::empty(Vec::new())));
         let zone = Calendar::embedded().zone().clone();
         let (now, uptime) = (Box::new(at), Box::new(|| Duration::from_secs(1)));
         let status = Arc::new(Status::new("dir".to_owned(), false, 1, now, uptime, zone));
         let passes = Passes::new(1, |_| ()).unwrap();
-        let daemon = Daemon::new(source, passes, Clock::Fixed(at()), Arc::clone(&market), Arc::clone(&status));
+        let market_loop =
+            MarketLoop::new(feed, passes, MarketClock::Fixed(at()), Arc::clone(&market), Arc::clone(&status));
         let metrics = Arc::new(Metrics::new(&route_names()));
-        Self { daemon, service: Service::new(Arc::clone(&market), status, metrics), market }
+        Self { market_loop, service: Service::new(Arc::clone(&market), status, metrics), market }
     }
 
     /// Turns of the loop until nothing waits; whether the last was complete, and what they logged.
@@ -102,8 +104,8 @@ impl Running {
             tracing_subscriber::fmt().with_ansi(false).without_time().with_writer(move || writer.clone()).finish();
         let refresh = Duration::from_secs(3600);
         let turns = || loop {
-            let complete = self.daemon.turn(&|| false);
-            match self.daemon.rest(refresh) {
+            let complete = self.market_loop.turn(&|| false);
+            match self.market_loop.rest(refresh) {
                 rest if rest == refresh => return complete,
                 rest => std::thread::sleep(rest),
             }
