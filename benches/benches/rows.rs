@@ -14,7 +14,7 @@ use shim::picked::Picked;
 use shim::query::Query;
 use shim::rows::clock::Clock;
 use shim::rows::heading::Heading;
-use shim::rows::write::Rows;
+use shim::rows::stream::RowStream;
 use shim::stream::{PIECE_BYTES, Progress, Stream};
 use shim::vendors::layer::Layer;
 use shim::vendors::native::NATIVE;
@@ -79,22 +79,22 @@ fn chain() -> Arc<Chain> {
     Arc::new(chain)
 }
 
-fn rows_of(chain: &Arc<Chain>, format: &str) -> Rows {
+fn rows_of(chain: &Arc<Chain>, format: &str) -> RowStream {
     rows_by(&NATIVE, "", chain, &format!("root=SPXW&greeks=all&format={format}"))
 }
 
 /// The whole chain in a layer's form; `word` is the last word of its path.
-fn rows_by(layer: &Layer, word: &str, chain: &Arc<Chain>, query: &str) -> Rows {
+fn rows_by(layer: &Layer, word: &str, chain: &Arc<Chain>, query: &str) -> RowStream {
     let query = Query::parse(query).with_segments(vec![("order", word.to_owned())]);
-    let order = layer.order(&query).expect("a good query");
+    let reply = layer.parse(&query).expect("a good query");
     let clock = Clock::new(Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH, &TimeZone::UTC);
-    let sheet = order.into_sheet(None, None, Heading::default(), clock, Arc::new(RootTable::embedded()));
+    let layout = reply.into_layout(None, None, Heading::default(), clock, Arc::new(RootTable::embedded()));
     let whole = Picked { chain: Arc::clone(chain), rows: std::iter::once(0..chain.rows()).collect() };
-    Rows::new(sheet, vec![whole])
+    RowStream::new(layout, vec![whole])
 }
 
 /// Every piece into one buffer, as the server does.
-fn drain(mut rows: Rows, buffer: &mut Vec<u8>) -> usize {
+fn drain(mut rows: RowStream, buffer: &mut Vec<u8>) -> usize {
     let mut total = 0;
     loop {
         buffer.clear();

@@ -6,7 +6,7 @@ use crate::http::{Answer, App, Metrics, Request};
 use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::status::Status;
-use crate::vendors::layer::Scene;
+use crate::vendors::layer::RequestContext;
 use crate::vendors::native::error_json;
 use crate::vendors::routes::{LAYERS, layer_at};
 use arc_swap::ArcSwap;
@@ -59,7 +59,7 @@ impl Service {
     pub fn answer_for(&self, raw_path: &str, query: &str, host: Option<&str>) -> Answer {
         let snapshot = self.market.load_full();
         if let Some((layer, segments)) = layer_at(raw_path) {
-            let scene = Scene {
+            let context = RequestContext {
                 snapshot: &snapshot,
                 now: (self.status.now)(),
                 zone: &self.status.zone,
@@ -68,7 +68,7 @@ impl Service {
                 host,
                 note: &|| self.note(&snapshot),
             };
-            return layer.answer(&Query::parse(query).with_segments(segments), &scene);
+            return layer.answer(&Query::parse(query).with_segments(segments), &context);
         }
         let Some(path) = decode_strict(raw_path) else { return unknown() };
         match path.strip_suffix('/').unwrap_or(&path) {

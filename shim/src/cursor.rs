@@ -1,7 +1,7 @@
 //! Where the next page begins, as text that a client hands back. Nothing is kept between two pages: a token is the last
 //! contract of a page, a cursor that contract together with the parameters of the first request.
 //!
-//! Never: an order of rows (that is [`crate::select::order`]'s), a vendor's address.
+//! Never: an order of rows (that is [`crate::selection::order`]'s), a vendor's address.
 
 use crate::base64::{decode, encode, encode_url};
 use crate::query::Query;

@@ -94,7 +94,7 @@ impl Write for Line {
 }
 
 impl Queue {
-    /// A queue for so many lines, and its thread.
+    /// A queue for `waiting` lines, and its thread.
     fn to(out: impl Write + Send + 'static, waiting: usize, dropped: &'static AtomicU64) -> io::Result<Self> {
         let (to, lines) = sync_channel(waiting);
         std::thread::Builder::new().name("log".to_owned()).spawn(move || write_all(&lines, out, dropped))?;

@@ -97,7 +97,7 @@ pub fn price(input: impl Read, output: impl Write, scheme: Scheme) -> Result<Sum
     let mut write = |bytes: &[u8]| output.write_all(bytes).map_err(|e| PriceError::File("cannot write".to_owned(), e));
     write(layout.header().as_bytes())?;
     let mut summary = Summary::default();
-    let mut progress = Progress::new();
+    let mut progress = RowCounter::new();
     let mut records = reader.byte_records();
     loop {
         let batch: Vec<csv::ByteRecord> = records.by_ref().take(BATCH).collect::<Result<_, _>>().map_err(broken)?;
@@ -122,12 +122,12 @@ fn broken(error: csv::Error) -> PriceError {
 }
 
 /// A line on the terminal that counts rows, if there is one and the input takes more than a batch.
-struct Progress {
+struct RowCounter {
     to_terminal: bool,
     shown: bool,
 }
 
-impl Progress {
+impl RowCounter {
     fn new() -> Self {
         Self { to_terminal: io::stderr().is_terminal(), shown: false }
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 const EVERY: Duration = Duration::from_secs(5);
 
 /// How far a computation is.
-pub(crate) struct Progress {
+pub(crate) struct ProgressLog {
     what: &'static str,
     names: usize,
     began: Instant,
@@ -15,8 +15,8 @@ pub(crate) struct Progress {
     contracts: u64,
 }
 
-impl Progress {
-    /// Of `what`, over so many names.
+impl ProgressLog {
+    /// Of `what`, over a number of names.
     pub(crate) fn new(what: &'static str, names: usize) -> Self {
         let now = Instant::now();
         Self { what, names, began: now, said: now, done: 0, contracts: 0 }
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn a_line_says_names_part_contracts_and_seconds() {
-        let mut progress = Progress::new("first look", 200);
+        let mut progress = ProgressLog::new("first look", 200);
         progress.add(50, 1_000);
         progress.add(10, 234);
         assert_eq!(

@@ -68,7 +68,7 @@ fn serve(config: &Config) -> Result<End, String> {
     let status = Arc::new(new_status(config, simulated, clock));
     let service = Service::new(Arc::clone(&market), Arc::clone(&status), Arc::clone(&metrics));
     let server = Server::start(
-        http::Config {
+        http::ServerConfig {
             listen: config.listen.clone(),
             limits: Limits::default(),
             bulk_threads: BULK_THREADS,

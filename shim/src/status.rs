@@ -20,7 +20,7 @@ const STALE_AFTER_S: f64 = 15.0;
 
 /// A loop that has not come round for so long hangs: a batch of a cold market takes seconds.
 const HANGS_AFTER_S: f64 = 60.0;
-/// So many names of one kind are listed; all are counted.
+/// Names of one kind that are listed at most; all are counted.
 const NAMES_LISTED: usize = 100;
 
 /// What does not change while the daemon runs, and the facts of its last pass.
@@ -37,14 +37,14 @@ pub struct Status {
     pub uptime: Box<dyn Fn() -> Duration + Send + Sync>,
     /// The zone that times are shown in.
     pub zone: TimeZone,
-    facts: ArcSwap<Facts>,
+    facts: ArcSwap<MarketFacts>,
     /// Uptime when the daemon's loop last came round, milliseconds.
     turned_ms: AtomicU64,
 }
 
 /// What the daemon's loop knows after a pass.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Facts {
+pub struct MarketFacts {
     /// The market is in session.
     pub market_open: bool,
     /// Contracts with Greeks.
@@ -86,7 +86,7 @@ pub struct PassFacts {
 
 /// One reading of everything, to be spelt as JSON or as metrics.
 struct Reading {
-    facts: Arc<Facts>,
+    facts: Arc<MarketFacts>,
     age_s: f64,
     underlyings: usize,
     expiries: usize,
@@ -117,13 +117,13 @@ impl Status {
     }
 
     /// Replaces the facts, after a pass.
-    pub fn publish(&self, facts: Facts) {
+    pub fn publish(&self, facts: MarketFacts) {
         self.facts.store(Arc::new(facts));
     }
 
     /// The facts of the last pass.
     #[must_use]
-    pub fn facts(&self) -> Arc<Facts> {
+    pub fn facts(&self) -> Arc<MarketFacts> {
         self.facts.load_full()
     }
 
@@ -348,7 +348,7 @@ fn array(values: impl Iterator<Item = String>) -> String {
     format!("[{}]", values.collect::<Vec<_>>().join(","))
 }
 
-fn quotes_json(facts: &Facts) -> String {
+fn quotes_json(facts: &MarketFacts) -> String {
     let mut dropped = Json::default();
     for (reason, count) in &facts.quotes_dropped {
         dropped.raw(reason, count);

@@ -176,3 +176,22 @@ fn a_circle_is_found() {
     let joined: Vec<String> = found.iter().map(|path| path.join("::")).collect();
     assert_eq!(joined, ["super::a", "super::b::c", "super::b::d", "super::e::F"]);
 }
+
+/// A name that stands for two things has to be looked up each time.
+#[test]
+fn no_two_public_types_have_one_name() {
+    let mut homes: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for source in sources() {
+        for line in source.code.lines().map(str::trim_start).filter(|line| line.starts_with("pub")) {
+            let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+            let kind = words.iter().position(|word| ["struct", "enum", "trait", "type"].contains(word));
+            if let Some(name) = kind.and_then(|kind| words.get(kind + 1)) {
+                homes.entry((*name).to_owned()).or_default().push(source.file.clone());
+            }
+        }
+    }
+    assert!(homes.len() > 90, "{} types", homes.len());
+    for (name, files) in homes {
+        assert_eq!(files.len(), 1, "{name} stands in {}", files.join(" and in "));
+    }
+}

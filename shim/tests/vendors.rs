@@ -13,8 +13,8 @@ use engine::store::columns::Col;
 use serde_json::{Map, Value};
 use shim::query::Query;
 use shim::rows::field::{Cell, Field, Missing, flat_names};
+use shim::rows::layout::Per;
 use shim::rows::number::Print;
-use shim::rows::sheet::Per;
 use shim::vendors::layer::{Layer, Serve};
 use shim::vendors::routes::LAYERS;
 
@@ -205,8 +205,8 @@ fn layer_at(path: &str) -> Option<&'static Layer> {
 fn table(path: &str, query: &str) -> (Vec<Field>, Per) {
     let last = path.rsplit_once('/').unwrap().1.to_owned();
     let query = Query::parse(query).with_segments(vec![("order", last)]);
-    let order = layer(path).order(&query).unwrap();
-    (order.fields, order.per)
+    let reply = layer(path).parse(&query).unwrap();
+    (reply.fields, reply.per)
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::app::App;
 use super::exchange::{self, InFlight};
 use super::limits::{HEADERS, Limits};
 use super::metrics::{Metrics, OpenConnection};
-use super::request::{Facts, Fault, parse};
+use super::request::{Fault, HeadFacts, parse};
 use super::turn::Turn;
 use crate::stream::Progress;
 use mio::net::TcpStream;
@@ -228,7 +228,7 @@ impl Connection {
 
     /// How many bytes of the request's body stand in the buffer, `behind` bytes of which follow the head; `None` if
     /// more are to come.
-    fn pass_body<A: App>(&mut self, facts: &Facts, behind: usize, turn: &mut Turn<A>) -> Option<usize> {
+    fn pass_body<A: App>(&mut self, facts: &HeadFacts, behind: usize, turn: &mut Turn<A>) -> Option<usize> {
         if self.body_left.take().is_some() {
             return Some(0);
         }

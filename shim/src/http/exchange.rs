@@ -6,7 +6,7 @@
 use super::app::App;
 use super::framing::{Compressor, Framing, Outgoing};
 use super::limits::PIECE_BYTES;
-use super::request::{Facts, Fault, Method, Request};
+use super::request::{Fault, HeadFacts, Method, Request};
 use super::response::{Answer, Body, Delivery, write_head};
 use super::turn::Turn;
 use crate::stream::{Progress, Stream};
@@ -17,7 +17,7 @@ use std::time::Instant;
 const GZIP_AT_ONCE: usize = 8 * 1024;
 
 /// What is left to do when the head has been written.
-pub(super) struct Reply {
+pub(super) struct Remainder {
     /// The body, if it does not stand behind the head already.
     pub(super) in_flight: Option<InFlight>,
     /// The connection stays open.
@@ -58,14 +58,14 @@ struct Opened {
 }
 
 /// Answers a request: writes the head, and the body if it is short, to `turn.out`.
-pub(super) fn reply<A: App>(request: &Request<'_>, facts: &Facts, turn: &mut Turn<A>) -> Reply {
+pub(super) fn reply<A: App>(request: &Request<'_>, facts: &HeadFacts, turn: &mut Turn<A>) -> Remainder {
     let started = Instant::now();
     let (app, piece) = (&turn.shared.app, &mut turn.piece);
     match catch_unwind(AssertUnwindSafe(|| open(app, request, piece))) {
         Ok(opened) => deliver(opened, request, facts, turn, started),
         Err(_) => {
             refuse(Fault::Panicked, request.method() == Method::Head, turn);
-            Reply { in_flight: None, keep_alive: false }
+            Remainder { in_flight: None, keep_alive: false }
         }
     }
 }
@@ -100,10 +100,10 @@ fn open<A: App>(app: &A, request: &Request<'_>, piece: &mut Vec<u8>) -> Opened {
 fn deliver<A: App>(
     opened: Opened,
     request: &Request<'_>,
-    facts: &Facts,
+    facts: &HeadFacts,
     turn: &mut Turn<A>,
     started: Instant,
-) -> Reply {
+) -> Remainder {
     let Opened { answer, mut first, rest } = opened;
     let varies = answer.status == 200 && (rest.is_some() || first.len() >= turn.shared.limits.gzip_bytes);
     let mut gzip = if varies && request.takes_gzip() { Compressor::take_place(&turn.shared.gzip_places) } else { None };
@@ -127,7 +127,7 @@ fn deliver<A: App>(
     if streamed && request.method() == Method::Get {
         let bytes = turn.out.len() - before;
         let body = Outgoing::new(first, rest, gzip, framing);
-        return Reply { in_flight: Some(InFlight { body, route, status, bytes, started }), keep_alive };
+        return Remainder { in_flight: Some(InFlight { body, route, status, bytes, started }), keep_alive };
     }
     if request.method() == Method::Get {
         turn.out.extend_from_slice(&first);
@@ -136,7 +136,7 @@ fn deliver<A: App>(
     if first.capacity() <= 4 * PIECE_BYTES && first.capacity() > turn.piece.capacity() {
         turn.piece = first;
     }
-    Reply { in_flight: None, keep_alive }
+    Remainder { in_flight: None, keep_alive }
 }
 
 fn count<A: App>(turn: &Turn<A>, route: &str, status: u16, bytes: usize, started: Instant) {

@@ -22,7 +22,7 @@ pub(super) enum Framing {
 /// Compression is for the slow link behind a tunnel, never for loopback: the fastest level does.
 const LEVEL: Compression = Compression::new(1);
 
-/// Room for a chunk's size, 8 hex digits, which is known only when the chunk is written.
+/// Stands for a chunk's size, 8 hex digits, which is known only when the chunk is written.
 const CHUNK_GAP: &[u8; 10] = b"00000000\r\n";
 
 /// A body on its way out.

@@ -2,7 +2,7 @@
 
 use super::app::App;
 use super::limits::Limits;
-use super::listen::{ListenError, listen};
+use super::listeners::{ListenError, listen};
 use super::metrics::Metrics;
 use super::reactor::{Peer, Reactor, WAKER};
 use super::turn::Shared;
@@ -21,7 +21,7 @@ const BULK_NICE: i32 = 5;
 
 /// What a server is started with.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub struct ServerConfig {
     /// Where to listen. An address that the machine does not have is skipped with a warning if another is left.
     pub listen: Vec<SocketAddr>,
     /// Bounds on what clients may do.
@@ -52,7 +52,7 @@ impl Server {
     ///
     /// # Errors
     /// An address that cannot be had, or a thread or poll that the system does not give.
-    pub fn start<A: App>(config: Config, app: A) -> Result<Self, ListenError> {
+    pub fn start<A: App>(config: ServerConfig, app: A) -> Result<Self, ListenError> {
         let listeners = listen(&config.listen)?;
         let addresses = listeners.iter().map(mio::net::TcpListener::local_addr).collect::<io::Result<Vec<_>>>()?;
         let shared = Arc::new(Shared {
@@ -92,7 +92,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Where the server listens, in the order of [`Config::listen`].
+    /// Where the server listens, in the order of [`ServerConfig::listen`].
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses

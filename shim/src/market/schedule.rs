@@ -27,7 +27,7 @@ pub struct LoopSettings {
     pub cold_rough_contracts: u32,
     /// The same at [`Depth::Full`], ten times as dear: half a batch.
     pub cold_full_contracts: u32,
-    /// Above so many contracts without a chain every name is computed roughly first. At full accuracy so many take some
+    /// Above this many contracts without a chain every name is computed roughly first. At full accuracy they take some
     /// ten seconds, ten times as long as roughly; a smaller market is better at full accuracy at once.
     pub rough_above_contracts: usize,
     /// While chains are computed for the first time, finished ones are published at least this often: each snapshot is
@@ -59,14 +59,14 @@ impl Default for LoopSettings {
 pub enum Known {
     /// It has no chain yet.
     Nothing,
-    /// It has a chain of so many contracts, whose early exercise is known roughly.
+    /// It has a chain of this many contracts, whose early exercise is known roughly.
     Roughly(u32),
-    /// It has a chain of so many contracts at full accuracy.
+    /// It has a chain of this many contracts at full accuracy.
     Fully(u32),
 }
 
 impl LoopSettings {
-    /// How far a round goes that begins with names without a chain, of so many contracts each.
+    /// How far a round goes that begins with names without a chain; how many contracts each of these has.
     pub fn depth(&self, cold_contracts: impl IntoIterator<Item = usize>) -> Depth {
         let mut sum = 0;
         // counting may be work, and stops when the answer is known

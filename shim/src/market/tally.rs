@@ -2,7 +2,7 @@
 //! computation.
 
 use super::feed::FeedProgress;
-use crate::status::{Facts, PassFacts};
+use crate::status::{MarketFacts, PassFacts};
 use engine::calibrate::Drop;
 use engine::contract::Symbol;
 use engine::error::Reason;
@@ -67,10 +67,10 @@ impl Tally {
     }
 
     /// Everything that is counted, as requests see it.
-    pub(super) fn facts(&self, market_open: bool, pass: PassFacts, feed: &FeedProgress) -> Facts {
+    pub(super) fn facts(&self, market_open: bool, pass: PassFacts, feed: &FeedProgress) -> MarketFacts {
         let mut tables = Counts::default();
         self.reports.values().for_each(|report| tables += report.tables);
-        Facts {
+        MarketFacts {
             market_open,
             contracts_priced: self.reports.values().map(|r| u64::from(r.priced)).sum(),
             pass,

@@ -11,7 +11,7 @@ pub struct Heading {
 
 /// The head of one column.
 #[derive(Clone, Copy, Debug)]
-pub struct Column<'a> {
+pub struct ColumnHead<'a> {
     /// Its name, objects around it included.
     pub name: &'a str,
     /// Whether every row shows a number there.

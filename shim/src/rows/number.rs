@@ -17,13 +17,13 @@ const FAST_MAX: f64 = 1e8;
 /// How many decimals a column shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Print {
-    /// Up to so many, in shortest form: `0.25`, `100`.
+    /// Up to this many, in shortest form: `0.25`, `100`.
     UpTo(u8),
-    /// Always so many: `100.00`.
+    /// Always this many: `100.00`.
     Fixed(u8),
-    /// Up to so many but at least one: `0.0`, for readers that take a number without a point for an integer.
+    /// Up to this many but at least one: `0.0`, for readers that take a number without a point for an integer.
     Point(u8),
-    /// Always so many, as a word: `"100.00"` in JSON.
+    /// Always this many, as a word: `"100.00"` in JSON.
     Words(u8),
 }
 

@@ -1,7 +1,7 @@
 //! `GET /v1/markets/options/chains`: the chains layer, and the two lists that its clients ask first.
 
 use super::body::{self, JSON};
-use super::layer::{Layer, List, Order, Serve, Wrap};
+use super::layer::{Layer, List, Reply, Serve, Wrap};
 use super::parameter::{date_or_any, ticker, title};
 use crate::query::Query;
 use crate::refusal::Refusal;
@@ -10,10 +10,10 @@ use crate::rows::field::{
     Field, Missing, Source, Text, Unpriced, close, null, num, open, own, strike, text, time, verbatim, zero,
 };
 use crate::rows::frame::Format;
+use crate::rows::layout::Around;
 use crate::rows::listing::{Piece, QUOTED_DATE};
 use crate::rows::number::Print;
-use crate::rows::sheet::Around;
-use crate::select::Ask;
+use crate::selection::Selection;
 use engine::store::columns::{Col, Unit};
 
 /// The chains layer.
@@ -90,21 +90,21 @@ const fn plain(name: &'static str, source: Source) -> Field {
 
 const AROUND: Wrap = Wrap::text(r#"{"options":{"option":["#, "]}}");
 
-fn parse(query: &Query<'_>) -> Result<Order, Refusal> {
+fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
     let symbol = ticker(query, "symbol")?;
-    let ask = Ask { expiries: date_or_any(query, "expiration")?, ..Ask::named(symbol) };
+    let selection = Selection { expiries: date_or_any(query, "expiration")?, ..Selection::named(symbol) };
     let format = query.word("format", Format::WORDS)?.unwrap_or_default();
     let fields = if is_true(query, "greeks") { [FIELDS, GREEKS].concat() } else { FIELDS.to_vec() };
-    Ok(Order { ask, format, fields, around: AROUND, title: title(symbol), ..Order::default() })
+    Ok(Reply { selection, format, fields, around: AROUND, title: title(symbol), ..Reply::default() })
 }
 
 fn parse_expirations(query: &Query<'_>) -> Result<List, Refusal> {
-    let ask = Ask::named(ticker(query, "symbol")?);
+    let selection = Selection::named(ticker(query, "symbol")?);
     let (size, kind) = (is_true(query, "contractSize"), is_true(query, "expirationType"));
     let strikes = is_true(query, "strikes");
     if !(size || kind || strikes) {
         let around = |_: &_| Around::constant(r#"{"expirations":{"date":["#, "]}}");
-        return Ok(List { ask, item: QUOTED_DATE.to_vec(), around, when_empty: None });
+        return Ok(List { selection, item: QUOTED_DATE.to_vec(), around, when_empty: None });
     }
     let mut item = vec![Piece::Text(r#"{"date":""#), Piece::Date, Piece::Text("\"")];
     if size {
@@ -118,15 +118,16 @@ fn parse_expirations(query: &Query<'_>) -> Result<List, Refusal> {
     }
     item.push(Piece::Text("}"));
     let around = |_: &_| Around::constant(r#"{"expirations":{"expiration":["#, "]}}");
-    Ok(List { ask, item, around, when_empty: None })
+    Ok(List { selection, item, around, when_empty: None })
 }
 
 fn parse_strikes(query: &Query<'_>) -> Result<List, Refusal> {
     let symbol = ticker(query, "symbol")?;
     query.required("expiration")?;
-    let ask = Ask { expiries: query.date("expiration")?.map(|date| vec![date]), ..Ask::named(symbol) };
+    let selection =
+        Selection { expiries: query.date("expiration")?.map(|date| vec![date]), ..Selection::named(symbol) };
     let around = |_: &_| Around::constant(r#"{"strikes":{"strike":["#, "]}}");
-    Ok(List { ask, item: vec![Piece::Strikes], around, when_empty: None })
+    Ok(List { selection, item: vec![Piece::Strikes], around, when_empty: None })
 }
 
 /// `true` in any case; anything else is no, never an error.

@@ -2,7 +2,7 @@
 //! header that names them, strikes in thousandths, dates and times as integers.
 
 use super::body;
-use super::layer::{Ending, Layer, Order, Serve, Wrap};
+use super::layer::{Ending, Layer, Reply, Serve, Wrap};
 use super::parameter::{ticker, title};
 use crate::query::{Query, Rights};
 use crate::refusal::Refusal;
@@ -12,9 +12,9 @@ use crate::rows::field::{
     zero_as,
 };
 use crate::rows::frame::Format;
+use crate::rows::layout::Around;
 use crate::rows::number::Print;
-use crate::rows::sheet::Around;
-use crate::select::Ask;
+use crate::selection::Selection;
 use engine::store::columns::{Col, Unit};
 use std::borrow::Cow;
 
@@ -93,12 +93,12 @@ const fn plain(name: &'static str, source: Source) -> Field {
     num(name, source, Unit::Plain, POINT, Missing::Zero)
 }
 
-fn parse(query: &Query<'_>, columns: &[&[Field]]) -> Result<Order, Refusal> {
+fn parse(query: &Query<'_>, columns: &[&[Field]]) -> Result<Reply, Refusal> {
     let root = ticker(query, "root")?;
-    let ask = Ask {
+    let selection = Selection {
         expiries: if query.required("exp")? == "0" { None } else { Some(vec![query.date8("exp")?]) },
         rights: query.rights("right", Rights::LETTERS)?,
-        ..Ask::named(root)
+        ..Selection::named(root)
     };
     let (mut format, mut headers) = (query.word("format", Format::WORDS)?.unwrap_or_default(), Vec::new());
     // A client of this version asks for a table and reads from a header that no page follows.
@@ -108,12 +108,12 @@ fn parse(query: &Query<'_>, columns: &[&[Field]]) -> Result<Order, Refusal> {
     }
     let fields = [BASE, &columns.concat(), TAIL].concat();
     let (around, title) = (Wrap::Of(around), title(root));
-    Ok(Order { ask, format, fields, around, headers, title, ..Order::default() })
+    Ok(Reply { selection, format, fields, around, headers, title, ..Reply::default() })
 }
 
 /// The header names the numbers of a row.
 fn around(ending: &Ending<'_>) -> Around {
-    let names = body::names_within(&ending.order.fields, TICKS);
+    let names = body::names_within(&ending.reply.fields, TICKS);
     let open = format!(r#"{{"header":{{"latency_ms":0,"next_page":null,"format":[{names}]}},"response":["#);
     Around { open: Cow::Owned(open), close: Cow::Borrowed("]}") }
 }

@@ -2,16 +2,16 @@
 //! the default. Numbers always have a decimal point, because readers infer types from the first rows.
 
 use super::body;
-use super::layer::{Layer, Order, Serve, Wrap};
+use super::layer::{Layer, Reply, Serve, Wrap};
 use super::parameter::{date_or_any, ticker, title};
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Stamp, When};
 use crate::rows::field::{Field, Missing, SliceNumber, Source, Text, num, own, slice, strike_as, text, time, zero_as};
 use crate::rows::frame::Format;
+use crate::rows::layout::Walk;
 use crate::rows::number::Print;
-use crate::rows::sheet::Walk;
-use crate::select::Ask;
+use crate::selection::Selection;
 use engine::store::columns::{Col, Unit};
 
 /// The five orders.
@@ -93,11 +93,11 @@ fn fields(order: &str) -> Option<Vec<Field>> {
     })
 }
 
-fn parse(query: &Query<'_>) -> Result<Order, Refusal> {
+fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
     let fields = fields(query.segment("order")).ok_or(Refusal::UnknownPath)?;
     let symbol = ticker(query, "symbol")?;
     query.required("expiration")?;
-    let ask = Ask {
+    let selection = Selection {
         expiries: date_or_any(query, "expiration")?,
         strike: match query.get("strike") {
             Some("*") => Bounds::default(),
@@ -106,9 +106,9 @@ fn parse(query: &Query<'_>) -> Result<Order, Refusal> {
         rights: query.rights("right", Rights::WORDS)?,
         dte: Bounds { least: None, most: query.integer("max_dte", 0..=i64::MAX)?.map(|days| days as f64) },
         strike_range: query.integer("strike_range", 1..=i64::MAX)?.and_then(|n| usize::try_from(n).ok()),
-        ..Ask::named(symbol)
+        ..Selection::named(symbol)
     };
     let format = query.word("format", Format::WORDS)?.unwrap_or(Format::Csv);
     let (walk, around, title) = (Walk::Columns, Wrap::text("{", "}"), title(symbol));
-    Ok(Order { ask, format, fields, walk, around, title, ..Order::default() })
+    Ok(Reply { selection, format, fields, walk, around, title, ..Reply::default() })
 }

@@ -10,12 +10,12 @@ use crate::rows::clock::Clock;
 use crate::rows::field::Field;
 use crate::rows::frame::Format;
 use crate::rows::heading::Heading;
+use crate::rows::layout::{AnswerLayout, Around, Per, Walk};
 use crate::rows::listing::{self, Piece};
-use crate::rows::sheet::{Around, Per, Sheet, Walk};
-use crate::rows::write::Rows;
-use crate::select::order::{self, Page};
-use crate::select::{Ask, select};
-use crate::sieve::{Setting, Sieve, sift};
+use crate::rows::stream::RowStream;
+use crate::selection::filters::{FilterContext, VendorFilters, filter_picked};
+use crate::selection::order::{self, Page};
+use crate::selection::{Selection, select};
 use engine::calendar::Calendar;
 use engine::contract::{ContractKey, RootTable};
 use engine::snapshot::Snapshot;
@@ -47,9 +47,9 @@ pub struct Layer {
 #[derive(Debug)]
 pub enum Serve {
     /// Rows of contracts.
-    Rows(fn(&Query<'_>) -> Result<Order, Refusal>),
+    Rows(fn(&Query<'_>) -> Result<Reply, Refusal>),
     /// Rows of contracts, where parameters may count from the current date.
-    Dated(fn(&Query<'_>, &Clock) -> Result<Order, Refusal>),
+    Dated(fn(&Query<'_>, &Clock) -> Result<Reply, Refusal>),
     /// A list of expirations, in JSON.
     Listing(fn(&Query<'_>) -> Result<List, Refusal>),
     /// A list of expirations, where parameters may count from the current date.
@@ -67,13 +67,13 @@ pub enum Value {
     NextMidnight,
 }
 
-/// What a request orders: which rows, and what of them in which form.
+/// What a request is answered with: which rows, and what of them in which form.
 #[derive(Clone, Debug, Default)]
-pub struct Order {
+pub struct Reply {
     /// Which rows.
-    pub ask: Ask,
+    pub selection: Selection,
     /// Which of these.
-    pub sieve: Sieve,
+    pub filters: VendorFilters,
     /// Which part of them, in which order.
     pub page: Page,
     /// In which form.
@@ -128,8 +128,8 @@ impl Wrap {
 pub struct Ending<'a> {
     /// The last contract of the page, if more rows follow it.
     pub next: Option<ContractKey>,
-    /// What was ordered.
-    pub order: &'a Order,
+    /// What it is the answer to.
+    pub reply: &'a Reply,
     /// The host that the client asked, as it wrote it.
     pub host: Option<&'a str>,
     /// The times of the answer.
@@ -140,7 +140,7 @@ pub struct Ending<'a> {
 #[derive(Clone, Debug)]
 pub struct List {
     /// The contracts whose expirations are listed.
-    pub ask: Ask,
+    pub selection: Selection,
     /// How one is spelt.
     pub item: Vec<Piece>,
     /// What stands around them.
@@ -150,7 +150,7 @@ pub struct List {
 }
 
 /// What an answer is made from, beside the request's path and query.
-pub struct Scene<'a> {
+pub struct RequestContext<'a> {
     /// The market.
     pub snapshot: &'a Snapshot,
     /// The time now.
@@ -170,13 +170,13 @@ pub struct Scene<'a> {
 impl Layer {
     /// The answer to a query, from one snapshot.
     #[must_use]
-    pub fn answer(&self, query: &Query<'_>, scene: &Scene<'_>) -> Answer {
-        let clock = Clock::new(scene.snapshot.time, scene.now, scene.zone);
+    pub fn answer(&self, query: &Query<'_>, context: &RequestContext<'_>) -> Answer {
+        let clock = Clock::new(context.snapshot.time, context.now, context.zone);
         let answered = match self.serve {
-            Serve::Rows(parse) => parse(query).and_then(|order| self.rows(order, scene, clock.clone())),
-            Serve::Dated(parse) => parse(query, &clock).and_then(|order| self.rows(order, scene, clock.clone())),
-            Serve::Listing(parse) => parse(query).and_then(|list| self.list(&list, scene, &clock)),
-            Serve::DatedListing(parse) => parse(query, &clock).and_then(|list| self.list(&list, scene, &clock)),
+            Serve::Rows(parse) => parse(query).and_then(|reply| self.rows(reply, context, clock.clone())),
+            Serve::Dated(parse) => parse(query, &clock).and_then(|reply| self.rows(reply, context, clock.clone())),
+            Serve::Listing(parse) => parse(query).and_then(|list| self.list(&list, context, &clock)),
+            Serve::DatedListing(parse) => parse(query, &clock).and_then(|list| self.list(&list, context, &clock)),
             Serve::Text(write) => write(query, &clock).map(|text| Answer::full(self.name, 200, JSON, text)),
         };
         let mut answer = answered.unwrap_or_else(|refusal| self.refusal(&refusal));
@@ -186,42 +186,43 @@ impl Layer {
         answer
     }
 
-    /// What a query orders, where the endpoint answers rows.
+    /// What a query asks for, where the endpoint answers rows.
     ///
     /// # Errors
     /// The layer's refusals; [`Refusal::UnknownPath`] where it answers no rows.
-    pub fn order(&self, query: &Query<'_>) -> Result<Order, Refusal> {
+    pub fn parse(&self, query: &Query<'_>) -> Result<Reply, Refusal> {
         match self.serve {
             Serve::Rows(parse) => parse(query),
             _ => Err(Refusal::UnknownPath),
         }
     }
 
-    fn rows(&self, mut order: Order, scene: &Scene<'_>, clock: Clock) -> Result<Answer, Refusal> {
-        order.ask.today = clock.today();
-        let setting = Setting { rights: order.ask.rights, today: clock.today(), calendar: scene.calendar };
-        let picked = sift(select(scene.snapshot, &order.ask)?, &order.sieve, &setting)?;
-        let (picked, next) = order::page(picked, &order.page);
-        if let (true, Some(refusal)) = (picked.is_empty(), &order.when_empty) {
+    fn rows(&self, mut reply: Reply, context: &RequestContext<'_>, clock: Clock) -> Result<Answer, Refusal> {
+        reply.selection.today = clock.today();
+        let filter_context =
+            FilterContext { rights: reply.selection.rights, today: clock.today(), calendar: context.calendar };
+        let picked = filter_picked(select(context.snapshot, &reply.selection)?, &reply.filters, &filter_context)?;
+        let (picked, next) = order::page(picked, &reply.page);
+        if let (true, Some(refusal)) = (picked.is_empty(), &reply.when_empty) {
             return Err(refusal.clone());
         }
         let mut heading = Heading::default();
-        if order.format == Format::Html {
-            heading.title.clone_from(&order.title);
-            heading.lines = (scene.note)();
-            heading.lines.push(count_line(&picked, &order));
+        if reply.format == Format::Html {
+            heading.title.clone_from(&reply.title);
+            heading.lines = (context.note)();
+            heading.lines.push(count_line(&picked, &reply));
         }
-        let (headers, roots) = (std::mem::take(&mut order.headers), Arc::clone(scene.roots));
-        let content_type = order.format.frame().content_type;
-        let sheet = order.into_sheet(next, scene.host, heading, clock, roots);
-        let mut answer = Answer::stream(self.name, content_type, Rows::new(sheet, picked));
+        let (headers, roots) = (std::mem::take(&mut reply.headers), Arc::clone(context.roots));
+        let content_type = reply.format.frame().content_type;
+        let layout = reply.into_layout(next, context.host, heading, clock, roots);
+        let mut answer = Answer::stream(self.name, content_type, RowStream::new(layout, picked));
         answer.headers = headers;
         Ok(answer)
     }
 
-    fn list(&self, list: &List, scene: &Scene<'_>, clock: &Clock) -> Result<Answer, Refusal> {
-        let ask = Ask { today: clock.today(), ..list.ask.clone() };
-        let expirations = order::expirations(&select(scene.snapshot, &ask)?);
+    fn list(&self, list: &List, context: &RequestContext<'_>, clock: &Clock) -> Result<Answer, Refusal> {
+        let selection = Selection { today: clock.today(), ..list.selection.clone() };
+        let expirations = order::expirations(&select(context.snapshot, &selection)?);
         if let (true, Some(refusal)) = (expirations.is_empty(), &list.when_empty) {
             return Err(refusal.clone());
         }
@@ -237,22 +238,22 @@ impl Layer {
     }
 }
 
-impl Order {
+impl Reply {
     /// What the answer shows and in which form. `next` and `host` are those of [`Ending`].
     #[must_use]
-    pub fn into_sheet(
+    pub fn into_layout(
         self,
         next: Option<ContractKey>,
         host: Option<&str>,
         heading: Heading,
         clock: Clock,
         roots: Arc<RootTable>,
-    ) -> Sheet {
+    ) -> AnswerLayout {
         let around = match &self.around {
             Wrap::Constant(around) => around.clone(),
-            Wrap::Of(make) => make(&Ending { next, order: &self, host, clock: &clock }),
+            Wrap::Of(make) => make(&Ending { next, reply: &self, host, clock: &clock }),
         };
-        Sheet {
+        AnswerLayout {
             fields: self.fields,
             frame: self.format.frame(),
             groups: self.groups,
@@ -276,12 +277,12 @@ impl Value {
     }
 }
 
-fn count_line(picked: &[Picked], order: &Order) -> String {
+fn count_line(picked: &[Picked], reply: &Reply) -> String {
     let n: usize = picked.iter().map(Picked::count).sum();
-    let what = match order.per {
+    let what = match reply.per {
         Per::Contract => "row",
         Per::Strike => "contract",
     };
-    let groups = if order.groups.is_empty() { String::new() } else { format!(" · {}", order.groups) };
+    let groups = if reply.groups.is_empty() { String::new() } else { format!(" · {}", reply.groups) };
     format!("{n} {what}{}{groups}", if n == 1 { "" } else { "s" })
 }

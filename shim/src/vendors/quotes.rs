@@ -1,14 +1,14 @@
 //! `GET /allaccess/market/option-and-underlying-quotes`: the quotes layer. A flat array, one element per contract.
 
 use super::body;
-use super::layer::{Layer, Order, Serve, Value};
+use super::layer::{Layer, Reply, Serve, Value};
 use super::parameter::{ticker, title};
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::field::{Field, Missing, SliceNumber, Source, Text, null, num, own, slice, strike, text, zero};
 use crate::rows::frame::Format;
 use crate::rows::number::Print;
-use crate::select::Ask;
+use crate::selection::Selection;
 use engine::contract::Symbol;
 use engine::store::columns::{Col, Unit};
 
@@ -64,24 +64,24 @@ const fn plain(name: &'static str, source: Source) -> Field {
     num(name, source, Unit::Plain, Print::UpTo(4), Missing::Zero)
 }
 
-fn parse(query: &Query<'_>) -> Result<Order, Refusal> {
+fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
     let symbol = ticker(query, "symbol")?;
-    let ask = Ask {
+    let selection = Selection {
         roots: parse_root(query)?,
         rights: query.rights("option_type", Rights::LETTERS)?,
         strike: Bounds { least: query.number("min_strike")?, most: query.number("max_strike")? },
         expiry_min: query.date("min_expiry")?,
         expiry_max: query.date("max_expiry")?,
-        ..Ask::named(symbol)
+        ..Selection::named(symbol)
     };
-    if ask.strike.least.zip(ask.strike.most).is_some_and(|(least, most)| least > most) {
+    if selection.strike.least.zip(selection.strike.most).is_some_and(|(least, most)| least > most) {
         return Err(Refusal::Conflict { reason: "min_strike is above max_strike" });
     }
-    if ask.expiry_min.zip(ask.expiry_max).is_some_and(|(first, last)| first > last) {
+    if selection.expiry_min.zip(selection.expiry_max).is_some_and(|(first, last)| first > last) {
         return Err(Refusal::Conflict { reason: "min_expiry is after max_expiry" });
     }
     let format = query.word("format", Format::WORDS)?.unwrap_or_default();
-    Ok(Order { ask, format, fields: FIELDS.to_vec(), title: title(symbol), ..Order::default() })
+    Ok(Reply { selection, format, fields: FIELDS.to_vec(), title: title(symbol), ..Reply::default() })
 }
 
 /// The root asked for; a name that can be no root is that of no contract.

@@ -1,7 +1,7 @@
 //! `GET /datav2/strikes`: the strikes layer. One row per (root, expiry, strike), call and put side by side.
 
 use super::body;
-use super::layer::{Layer, Order, Serve, Wrap};
+use super::layer::{Layer, Reply, Serve, Wrap};
 use super::parameter::title;
 use crate::query::Query;
 use crate::refusal::Refusal;
@@ -10,9 +10,9 @@ use crate::rows::field::{
     Field, Missing, SliceNumber, Source, Text, call, days_to_expiry, num, own, put, slice, strike, text, time, zero,
 };
 use crate::rows::frame::Format;
+use crate::rows::layout::Per;
 use crate::rows::number::Print;
-use crate::rows::sheet::Per;
-use crate::select::Ask;
+use crate::selection::Selection;
 use engine::contract::Symbol;
 use engine::store::columns::{Col, Unit};
 
@@ -23,7 +23,7 @@ pub const STRIKES_JSON: Layer = at("/datav2/strikes.json", parse);
 /// The same where the path says the format.
 pub const STRIKES_CSV: Layer = at("/datav2/strikes.csv", parse_csv);
 
-const fn at(path: &'static str, parse: fn(&Query<'_>) -> Result<Order, Refusal>) -> Layer {
+const fn at(path: &'static str, parse: fn(&Query<'_>) -> Result<Reply, Refusal>) -> Layer {
     Layer { name: "strikes", path, serve: Serve::Rows(parse), refuse: body::message, headers: &[] }
 }
 
@@ -80,24 +80,24 @@ const fn price(name: &'static str) -> Field {
 
 const AROUND: Wrap = Wrap::text(r#"{"data":["#, "]}");
 
-fn parse(query: &Query<'_>) -> Result<Order, Refusal> {
+fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
     parse_as(query, Format::Json)
 }
 
-fn parse_csv(query: &Query<'_>) -> Result<Order, Refusal> {
+fn parse_csv(query: &Query<'_>) -> Result<Reply, Refusal> {
     parse_as(query, Format::Csv)
 }
 
-fn parse_as(query: &Query<'_>, format: Format) -> Result<Order, Refusal> {
+fn parse_as(query: &Query<'_>, format: Format) -> Result<Reply, Refusal> {
     // Of a list of tickers only the first counts.
     let first = query.list("ticker").next().ok_or_else(|| Refusal::missing("ticker"))?;
     let symbol = Symbol::parse_underlying(first).ok_or_else(|| Refusal::invalid("ticker", first, "a symbol"))?;
-    let ask = Ask {
+    let selection = Selection {
         dte: query.range("dte")?.unwrap_or_default(),
         call_delta: query.range("delta")?.unwrap_or_default(),
-        ..Ask::named(symbol)
+        ..Selection::named(symbol)
     };
     let format = query.word("format", Format::WORDS)?.unwrap_or(format);
     let (fields, around, title) = (FIELDS.to_vec(), AROUND, title(symbol));
-    Ok(Order { ask, format, per: Per::Strike, fields, around, title, ..Order::default() })
+    Ok(Reply { selection, format, per: Per::Strike, fields, around, title, ..Reply::default() })
 }

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use jiff::civil::{Date, date};
 use shim::app::{Service, route_names};
 use shim::http::{Answer, Body, Metrics, Progress};
-use shim::status::{Facts, PassFacts, Status};
+use shim::status::{MarketFacts, PassFacts, Status};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -157,7 +157,7 @@ pub fn status_at(uptime: Duration) -> Status {
     let now = || NOW + jiff::SignedDuration::from_millis(1500);
     let zone = Calendar::embedded().zone().clone();
     let status = Status::new("sim".to_owned(), true, 5, Box::new(now), Box::new(move || uptime), zone);
-    status.publish(Facts {
+    status.publish(MarketFacts {
         market_open: true,
         contracts_priced: 50,
         pass: PassFacts { last_ms: 12.5, p50_ms: 11.25, max_ms: 40.0, expiries: 7, contracts: 50 },

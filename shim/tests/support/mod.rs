@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a client that fails fails its test")]
 
 use jiff::Timestamp;
-use shim::http::{Answer, App, Config, Limits, Metrics, Progress, Request, Server, Stream};
+use shim::http::{Answer, App, Limits, Metrics, Progress, Request, Server, ServerConfig, Stream};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -117,9 +117,9 @@ pub(crate) fn serve_with(limits: Limits) -> Fixture {
     Fixture { server, address, seen, metrics }
 }
 
-pub(crate) fn config(address: SocketAddr, limits: Limits, metrics: &Arc<Metrics>) -> Config {
+pub(crate) fn config(address: SocketAddr, limits: Limits, metrics: &Arc<Metrics>) -> ServerConfig {
     let clock = || Timestamp::constant(1_795_207_327, 0);
-    Config { listen: vec![address], limits, bulk_threads: 2, metrics: Arc::clone(metrics), clock }
+    ServerConfig { listen: vec![address], limits, bulk_threads: 2, metrics: Arc::clone(metrics), clock }
 }
 
 pub(crate) fn app() -> TestApp {
