@@ -18,7 +18,7 @@ use shim::rows::stream::RowStream;
 use shim::stream::{PIECE_BYTES, Progress, Stream};
 use shim::vendors::layer::Layer;
 use shim::vendors::native::NATIVE;
-use shim::vendors::{chains, columnar_v2, columnar_v3, envelope, quotes, strikes};
+use shim::vendors::{alphavantage, livevol, orats, thetadata_v2, thetadata_v3, tradier};
 use std::hint::black_box;
 use std::io::Write;
 use std::sync::Arc;
@@ -167,17 +167,17 @@ fn rows(c: &mut Criterion) {
 const LAYERS: &[(&str, &Layer, &str, &str, structs::Writer)] = &[
     (
         "envelope",
-        &envelope::ENVELOPE,
+        &alphavantage::OPTIONS,
         "",
         "function=REALTIME_OPTIONS&require_greeks=true&symbol=SPX",
         structs::envelope,
     ),
-    ("strikes", &strikes::STRIKES, "", "ticker=SPX", structs::strikes),
-    ("quotes", &quotes::QUOTES, "", "symbol=SPX", structs::quotes),
-    ("columnar v3 json", &columnar_v3::COLUMNAR, "all", "symbol=SPX&expiration=*&format=json", structs::columnar_v3),
-    ("columnar v3 csv", &columnar_v3::COLUMNAR, "all", "symbol=SPX&expiration=*", structs::columnar_v3_csv),
-    ("columnar v2", &columnar_v2::ALL_GREEKS, "", "root=SPX&exp=0", structs::columnar_v2),
-    ("chains", &chains::CHAINS, "", "symbol=SPX&greeks=true", structs::chains),
+    ("strikes", &orats::STRIKES, "", "ticker=SPX", structs::strikes),
+    ("quotes", &livevol::QUOTES, "", "symbol=SPX", structs::quotes),
+    ("columnar v3 json", &thetadata_v3::GREEKS, "all", "symbol=SPX&expiration=*&format=json", structs::columnar_v3),
+    ("columnar v3 csv", &thetadata_v3::GREEKS, "all", "symbol=SPX&expiration=*", structs::columnar_v3_csv),
+    ("columnar v2", &thetadata_v2::ALL_GREEKS, "", "root=SPX&exp=0", structs::columnar_v2),
+    ("chains", &tradier::CHAIN, "", "symbol=SPX&greeks=true", structs::chains),
 ];
 
 fn layers(c: &mut Criterion) {

@@ -8,7 +8,7 @@ use crate::refusal::Refusal;
 use crate::status::Status;
 use crate::vendors::layer::RequestContext;
 use crate::vendors::native::error_json;
-use crate::vendors::routes::{LAYERS, layer_at};
+use crate::vendors::routes::{NAMES, layer_at};
 use arc_swap::ArcSwap;
 use engine::calendar::Calendar;
 use engine::contract::RootTable;
@@ -30,9 +30,7 @@ pub struct Service {
 /// Under which names requests are counted; what [`Metrics::new`] wants.
 #[must_use]
 pub fn route_names() -> Vec<&'static str> {
-    let mut names: Vec<&str> = LAYERS.iter().map(|layer| layer.name).chain(PAGES).collect();
-    names.dedup();
-    names
+    NAMES.into_iter().chain(PAGES).collect()
 }
 
 impl App for Service {

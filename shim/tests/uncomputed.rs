@@ -213,16 +213,16 @@ fn every_layer_answers_what_its_table_says_for_missing_values() {
     let example = |name: &str| EXAMPLES.iter().find(|(of, _)| *of == name).unwrap().1;
     let greek = |name: &str, path: &str| json(example(name)).pointer(path).cloned();
     assert_eq!(greek("native", "/0/delta"), Some(Value::Null));
-    assert_eq!(greek("envelope", "/data/0/delta"), Some(json!("-")));
+    assert_eq!(greek("alphavantage", "/data/0/delta"), Some(json!("-")));
     assert_eq!(json("/datav2/strikes?ticker=EEE&format={format}")["data"][0]["delta"], json!(0));
-    assert_eq!(greek("strikes", "/data/0"), None, "a filter by delta");
-    let columnar = json(example("columnar, version 3"));
-    assert_eq!((&columnar["delta"][0], &columnar["underlying_price"][0]), (&json!(0.0), &json!(0.0)));
-    assert_eq!(greek("chains", "/options/option/0/greeks/delta"), Some(json!(0)));
-    assert_eq!(greek("snapshots", "/snapshots/EEE261218C00080000/greeks"), Some(Value::Null));
-    assert_eq!(greek("realtime chain", "/chain/0/stats/delta"), Some(Value::Null));
-    assert_eq!(greek("columnar chain", "/delta/0"), Some(Value::Null));
-    let paged = json(example("paged snapshot"));
+    assert_eq!(greek("orats", "/data/0"), None, "a filter by delta");
+    let thetadata = json(example("thetadata_v3"));
+    assert_eq!((&thetadata["delta"][0], &thetadata["underlying_price"][0]), (&json!(0.0), &json!(0.0)));
+    assert_eq!(greek("tradier", "/options/option/0/greeks/delta"), Some(json!(0)));
+    assert_eq!(greek("alpaca", "/snapshots/EEE261218C00080000/greeks"), Some(Value::Null));
+    assert_eq!(greek("intrinio", "/chain/0/stats/delta"), Some(Value::Null));
+    assert_eq!(greek("marketdata", "/delta/0"), Some(Value::Null));
+    let paged = json(example("polygon"));
     assert_eq!(paged["results"].as_array().map(Vec::len), Some(10), "{paged}");
     assert_eq!(paged.pointer("/results/0/greeks/delta"), None);
     for (_, pattern) in EXAMPLES {

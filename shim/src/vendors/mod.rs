@@ -2,17 +2,17 @@
 //! each vendor; everything else is the same for all of them and stands in [`layer`]. Never: arithmetic, a loop over rows.
 
 pub mod alpaca;
+pub mod alphavantage;
 pub mod body;
-pub mod chains;
-pub mod columnar_v2;
-pub mod columnar_v3;
-pub mod envelope;
 pub mod intrinio;
 pub mod layer;
+pub mod livevol;
 pub mod marketdata;
 pub mod native;
+pub mod orats;
 pub mod parameter;
 pub mod polygon;
-pub mod quotes;
 pub mod routes;
-pub mod strikes;
+pub mod thetadata_v2;
+pub mod thetadata_v3;
+pub mod tradier;

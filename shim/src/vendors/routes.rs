@@ -4,29 +4,44 @@
 
 use super::layer::Layer;
 use super::{
-    alpaca, chains, columnar_v2, columnar_v3, envelope, intrinio, marketdata, native, polygon, quotes, strikes,
+    alpaca, alphavantage, intrinio, livevol, marketdata, native, orats, polygon, thetadata_v2, thetadata_v3, tradier,
 };
 use crate::http::percent::decode_strict;
 
-/// Every layer, in the order in which paths are tried.
+/// The names of the layers: in the metrics, on the front page and in `docs/compat.md`.
+pub const NAMES: [&str; 11] = [
+    "native",
+    "alphavantage",
+    "orats",
+    "livevol",
+    "thetadata_v3",
+    "thetadata_v2",
+    "tradier",
+    "alpaca",
+    "intrinio",
+    "marketdata",
+    "polygon",
+];
+
+/// Every endpoint of every layer, in the order in which paths are tried.
 pub const LAYERS: &[&Layer] = &[
     &native::NATIVE,
-    &envelope::ENVELOPE,
-    &strikes::STRIKES,
-    &strikes::STRIKES_JSON,
-    &strikes::STRIKES_CSV,
-    &quotes::QUOTES,
-    &quotes::QUOTES_LIVE,
-    &quotes::QUOTES_DELAYED,
-    &columnar_v3::COLUMNAR,
-    &columnar_v3::COLUMNAR_UNKNOWN,
-    &columnar_v2::GREEKS,
-    &columnar_v2::SECOND_ORDER,
-    &columnar_v2::ALL_GREEKS,
-    &columnar_v2::UNKNOWN,
-    &chains::CHAINS,
-    &chains::EXPIRATIONS,
-    &chains::STRIKES_OF,
+    &alphavantage::OPTIONS,
+    &orats::STRIKES,
+    &orats::STRIKES_JSON,
+    &orats::STRIKES_CSV,
+    &livevol::QUOTES,
+    &livevol::QUOTES_LIVE,
+    &livevol::QUOTES_DELAYED,
+    &thetadata_v3::GREEKS,
+    &thetadata_v3::REST,
+    &thetadata_v2::GREEKS,
+    &thetadata_v2::SECOND_ORDER,
+    &thetadata_v2::ALL_GREEKS,
+    &thetadata_v2::REST,
+    &tradier::CHAIN,
+    &tradier::EXPIRATIONS,
+    &tradier::STRIKES,
     &alpaca::CONTRACTS,
     &alpaca::CHAIN,
     &alpaca::REST,
@@ -93,6 +108,44 @@ mod tests {
     fn words(pattern: &'static str, path: &str) -> Option<String> {
         let words = matching(pattern, path)?;
         Some(words.iter().map(|(name, word)| format!("{name}={word}")).collect::<Vec<_>>().join(" "))
+    }
+
+    /// A path of a pattern's form.
+    fn sample(pattern: &str) -> String {
+        let word = |piece: &str| {
+            match piece {
+                variable if variable.ends_with("*}") => "some/thing",
+                variable if variable.starts_with('{') => "ACME",
+                fixed => fixed,
+            }
+            .to_owned()
+        };
+        pattern.split('/').map(word).collect::<Vec<_>>().join("/")
+    }
+
+    #[test]
+    fn no_path_is_shadowed_by_one_before_it() {
+        for layer in LAYERS {
+            for path in [sample(layer.path), sample(layer.path) + "/"] {
+                let found = layer_at(&path).map(|(found, _)| found.path);
+                assert_eq!(found, Some(layer.path), "{path} is meant for {}", layer.name);
+            }
+        }
+        for page in ["/", "/health", "/metrics"] {
+            assert!(layer_at(page).is_none(), "{page} is no layer's");
+        }
+    }
+
+    #[test]
+    fn every_layer_has_one_name_everywhere() {
+        let table = include_str!("../../../docs/compat.md");
+        for name in NAMES {
+            assert!(LAYERS.iter().any(|layer| layer.name == name), "{name} has no endpoint");
+            assert!(table.contains(&format!("`{name}`")), "{name} is not in docs/compat.md");
+        }
+        for layer in LAYERS {
+            assert!(NAMES.contains(&layer.name), "{} is not among the names", layer.name);
+        }
     }
 
     #[test]

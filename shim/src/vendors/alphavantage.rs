@@ -1,4 +1,5 @@
-//! `GET /query`: the envelope layer. Every value is a string, and everything about a request is case-insensitive.
+//! Alpha Vantage (the envelope layer): `GET /query`. Every value is a string, and everything
+//! about a request is case-insensitive.
 
 use super::body::{self, JSON};
 use super::layer::{Layer, Reply, Serve, Wrap};
@@ -13,8 +14,9 @@ use engine::contract::ContractKey;
 use engine::store::columns::{Col, Unit};
 use std::borrow::Cow;
 
-/// The envelope layer.
-pub const ENVELOPE: Layer = Layer { name: "envelope", path: "/query", serve: Serve::Rows(parse), refuse, headers: &[] };
+/// The options of an underlying.
+pub const OPTIONS: Layer =
+    Layer { name: "alphavantage", path: "/query", serve: Serve::Rows(parse), refuse, headers: &[] };
 
 const FIELDS: &[Field] = &[
     text("contractID", Text::OsiCompact),

@@ -1,5 +1,5 @@
-//! `GET /v3/option/snapshot/greeks/<order>`: the columnar snapshot layer, version 3. JSON goes column by column; CSV is
-//! the default. Numbers always have a decimal point, because readers infer types from the first rows.
+//! ThetaData, version 3 (the columnar snapshot layer): `GET /v3/option/snapshot/greeks/<order>`. JSON goes column by
+//! column; CSV is the default. Numbers always have a decimal point, because readers infer types from the first rows.
 
 use super::body;
 use super::layer::{Layer, Reply, Serve, Wrap};
@@ -15,12 +15,12 @@ use crate::selection::Selection;
 use engine::store::columns::{Col, Unit};
 
 /// The five orders.
-pub const COLUMNAR: Layer = at("/v3/option/snapshot/greeks/{order}", Serve::Rows(parse));
+pub const GREEKS: Layer = at("/v3/option/snapshot/greeks/{order}", Serve::Rows(parse));
 /// Whatever else is asked under its prefix.
-pub const COLUMNAR_UNKNOWN: Layer = at("/v3/option/{rest*}", Serve::Text(|_, _| Err(Refusal::UnknownPath)));
+pub const REST: Layer = at("/v3/option/{rest*}", Serve::Text(|_, _| Err(Refusal::UnknownPath)));
 
 const fn at(path: &'static str, serve: Serve) -> Layer {
-    Layer { name: "columnar_v3", path, serve, refuse: body::plain, headers: &[] }
+    Layer { name: "thetadata_v3", path, serve, refuse: body::plain, headers: &[] }
 }
 
 const POINT: Print = Print::Point(4);
@@ -70,7 +70,7 @@ const THIRD: &[Field] = &[
 ];
 
 /// What only the order of all has.
-const REST: &[Field] = &[
+const ONLY_IN_ALL: &[Field] = &[
     plain("d1", own(Col::D1)),
     plain("d2", own(Col::D2)),
     plain("dual_delta", own(Col::DualDelta)),
@@ -88,7 +88,7 @@ fn fields(order: &str) -> Option<Vec<Field>> {
         "second_order" => [BASE, SECOND, TAIL].concat(),
         "third_order" => [BASE, THIRD, TAIL].concat(),
         "implied_volatility" => [BASE, TAIL].concat(),
-        "all" => [BASE, FIRST, SECOND, THIRD, REST, TAIL].concat(),
+        "all" => [BASE, FIRST, SECOND, THIRD, ONLY_IN_ALL, TAIL].concat(),
         _ => return None,
     })
 }

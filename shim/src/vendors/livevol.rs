@@ -1,4 +1,5 @@
-//! `GET /allaccess/market/option-and-underlying-quotes`: the quotes layer. A flat array, one element per contract.
+//! Cboe LiveVol (the quotes layer): `GET /allaccess/market/option-and-underlying-quotes`. A flat array, one
+//! element per contract.
 
 use super::body;
 use super::layer::{Layer, Reply, Serve, Value};
@@ -12,7 +13,7 @@ use crate::selection::Selection;
 use engine::contract::Symbol;
 use engine::store::columns::{Col, Unit};
 
-/// The quotes layer.
+/// The contracts of an underlying.
 pub const QUOTES: Layer = at("/allaccess/market/option-and-underlying-quotes");
 /// The same under the prefix that the vendor's clients keep.
 pub const QUOTES_LIVE: Layer = at("/v1/live/allaccess/market/option-and-underlying-quotes");
@@ -20,7 +21,7 @@ pub const QUOTES_LIVE: Layer = at("/v1/live/allaccess/market/option-and-underlyi
 pub const QUOTES_DELAYED: Layer = at("/v1/delayed/allaccess/market/option-and-underlying-quotes");
 
 const fn at(path: &'static str) -> Layer {
-    Layer { name: "quotes", path, serve: Serve::Rows(parse), refuse: body::message, headers: HEADERS }
+    Layer { name: "livevol", path, serve: Serve::Rows(parse), refuse: body::message, headers: HEADERS }
 }
 
 /// A client reads how much of its quota was used before it reads the body.

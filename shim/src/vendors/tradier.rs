@@ -1,4 +1,4 @@
-//! `GET /v1/markets/options/chains`: the chains layer, and the two lists that its clients ask first.
+//! Tradier (the chains layer): `GET /v1/markets/options/chains`, and the two lists that its clients ask first.
 
 use super::body::{self, JSON};
 use super::layer::{Layer, List, Reply, Serve, Wrap};
@@ -16,15 +16,15 @@ use crate::rows::number::Print;
 use crate::selection::Selection;
 use engine::store::columns::{Col, Unit};
 
-/// The chains layer.
-pub const CHAINS: Layer = at("/v1/markets/options/chains", Serve::Rows(parse));
+/// The chain of an underlying.
+pub const CHAIN: Layer = at("/v1/markets/options/chains", Serve::Rows(parse));
 /// The expirations of an underlying.
 pub const EXPIRATIONS: Layer = at("/v1/markets/options/expirations", Serve::Listing(parse_expirations));
 /// The strikes of an expiration.
-pub const STRIKES_OF: Layer = at("/v1/markets/options/strikes", Serve::Listing(parse_strikes));
+pub const STRIKES: Layer = at("/v1/markets/options/strikes", Serve::Listing(parse_strikes));
 
 const fn at(path: &'static str, serve: Serve) -> Layer {
-    Layer { name: "chains", path, serve, refuse, headers: &[] }
+    Layer { name: "tradier", path, serve, refuse, headers: &[] }
 }
 
 const FIELDS: &[Field] = &[

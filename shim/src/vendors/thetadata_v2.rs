@@ -1,5 +1,5 @@
-//! `GET /v2/bulk_snapshot/option/…`: the columnar snapshot layer, version 2 (deprecated). Rows of bare numbers behind a
-//! header that names them, strikes in thousandths, dates and times as integers.
+//! ThetaData, version 2, deprecated (the columnar snapshot layer): `GET /v2/bulk_snapshot/option/…`. Rows of
+//! bare numbers behind a header that names them, strikes in thousandths, dates and times as integers.
 
 use super::body;
 use super::layer::{Ending, Layer, Reply, Serve, Wrap};
@@ -27,10 +27,10 @@ pub const SECOND_ORDER: Layer =
 pub const ALL_GREEKS: Layer =
     at("/v2/bulk_snapshot/option/all_greeks", Serve::Rows(|query| parse(query, &[FIRST, SECOND, ONLY_IN_ALL])));
 /// Whatever else is asked under its prefix.
-pub const UNKNOWN: Layer = at("/v2/{rest*}", Serve::Text(|_, _| Err(Refusal::UnknownPath)));
+pub const REST: Layer = at("/v2/{rest*}", Serve::Text(|_, _| Err(Refusal::UnknownPath)));
 
 const fn at(path: &'static str, serve: Serve) -> Layer {
-    Layer { name: "columnar_v2", path, serve, refuse: body::plain, headers: &[] }
+    Layer { name: "thetadata_v2", path, serve, refuse: body::plain, headers: &[] }
 }
 
 const POINT: Print = Print::Point(4);

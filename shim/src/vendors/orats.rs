@@ -1,4 +1,4 @@
-//! `GET /datav2/strikes`: the strikes layer. One row per (root, expiry, strike), call and put side by side.
+//! ORATS (the strikes layer): `GET /datav2/strikes`. One row per (root, expiry, strike), call and put side by side.
 
 use super::body;
 use super::layer::{Layer, Reply, Serve, Wrap};
@@ -16,7 +16,7 @@ use crate::selection::Selection;
 use engine::contract::Symbol;
 use engine::store::columns::{Col, Unit};
 
-/// The strikes layer.
+/// The strikes of an underlying.
 pub const STRIKES: Layer = at("/datav2/strikes", parse);
 /// The same where the path says the format.
 pub const STRIKES_JSON: Layer = at("/datav2/strikes.json", parse);
@@ -24,7 +24,7 @@ pub const STRIKES_JSON: Layer = at("/datav2/strikes.json", parse);
 pub const STRIKES_CSV: Layer = at("/datav2/strikes.csv", parse_csv);
 
 const fn at(path: &'static str, parse: fn(&Query<'_>) -> Result<Reply, Refusal>) -> Layer {
-    Layer { name: "strikes", path, serve: Serve::Rows(parse), refuse: body::message, headers: &[] }
+    Layer { name: "orats", path, serve: Serve::Rows(parse), refuse: body::message, headers: &[] }
 }
 
 const FIELDS: &[Field] = &[
