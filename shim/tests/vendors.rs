@@ -205,7 +205,7 @@ fn layer_at(path: &str) -> Option<&'static Layer> {
 fn table(path: &str, query: &str) -> (Vec<Field>, Per) {
     let last = path.rsplit_once('/').unwrap().1.to_owned();
     let query = Query::parse(query).with_segments(vec![("order", last)]);
-    let reply = layer(path).parse(&query).unwrap();
+    let reply = layer(path).parse(&query, &common::clock()).unwrap();
     (reply.fields, reply.per)
 }
 
@@ -222,7 +222,7 @@ fn every_sample_is_answered_and_counted_under_its_layer() {
 #[test]
 fn every_endpoint_that_answers_rows_has_a_sample() {
     let tried: Vec<&str> = SAMPLES.iter().map(|(_, path, ..)| layer(path).path).collect();
-    let has_rows = |layer: &&&Layer| matches!(layer.serve, Serve::Rows(_) | Serve::Dated(_));
+    let has_rows = |layer: &&&Layer| matches!(layer.serve, Serve::Rows(_));
     for layer in LAYERS.iter().filter(has_rows).filter(|layer| !ELSEWHERE.contains(&layer.name)) {
         assert!(tried.contains(&layer.path), "{} has no sample", layer.path);
     }

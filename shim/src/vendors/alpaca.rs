@@ -3,15 +3,15 @@
 //! last symbol of a page, and the client repeats its filters.
 
 use super::body::JSON;
+use super::columns::or_null;
 use super::layer::{Ending, Layer, Reply, Serve, Wrap};
 use crate::cursor;
 use crate::query::{Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp, When};
-use crate::rows::field::{Field, Missing, Text, Unpriced, close, num, open, own, row_key, text, time, zero};
+use crate::rows::field::{Field, Text, Unpriced, close, open, own, row_key, text, time, zero};
 use crate::rows::frame::{Format, json_text};
 use crate::rows::layout::Around;
-use crate::rows::number::Print;
 use crate::selection::Selection;
 use crate::selection::filters::VendorFilters;
 use crate::selection::order::{Page, Sort};
@@ -21,9 +21,9 @@ use jiff::Timestamp;
 use std::borrow::Cow;
 
 /// A chain.
-pub const CHAIN: Layer = layer("/v1beta1/options/snapshots/{symbol}", Serve::Rows(parse_chain));
+pub const CHAIN: Layer = layer("/v1beta1/options/snapshots/{symbol}", Serve::Rows(|query, _| parse_chain(query)));
 /// Contracts by name.
-pub const CONTRACTS: Layer = layer("/v1beta1/options/snapshots", Serve::Rows(parse_contracts));
+pub const CONTRACTS: Layer = layer("/v1beta1/options/snapshots", Serve::Rows(|query, _| parse_contracts(query)));
 /// Everything else of this vendor.
 pub const REST: Layer = layer("/v1beta1/{rest*}", Serve::Text(no_endpoint));
 
@@ -35,13 +35,13 @@ const fn layer(path: &'static str, serve: Serve) -> Layer {
 pub const FIELDS: &[Field] = &[
     row_key("symbol", Text::OsiCompact),
     open("greeks", Unpriced::Null),
-    greek("delta", Col::Delta, Unit::Plain),
-    greek("gamma", Col::Gamma, Unit::Plain),
-    greek("theta", Col::Theta, Unit::PerDay),
-    greek("vega", Col::Vega, Unit::PerPercent),
-    greek("rho", Col::Rho, Unit::PerPercent),
+    or_null("delta", own(Col::Delta), Unit::Plain),
+    or_null("gamma", own(Col::Gamma), Unit::Plain),
+    or_null("theta", own(Col::Theta), Unit::PerDay),
+    or_null("vega", own(Col::Vega), Unit::PerPercent),
+    or_null("rho", own(Col::Rho), Unit::PerPercent),
     close(),
-    greek("impliedVolatility", Col::SvcVol, Unit::Plain),
+    or_null("impliedVolatility", own(Col::SvcVol), Unit::Plain),
     open("latestTrade", Unpriced::Whole),
     time("t", When::Snapshot, Stamp::UtcIsoMillis),
     text("x", Text::Fixed("")),
@@ -60,10 +60,6 @@ pub const FIELDS: &[Field] = &[
     text("c", Text::Fixed("")),
     close(),
 ];
-
-const fn greek(name: &'static str, col: Col, unit: Unit) -> Field {
-    num(name, own(col), unit, Print::UpTo(4), Missing::Null)
-}
 
 const LIMIT: i64 = 100;
 const LIMIT_MAX: i64 = 1000;

@@ -2,31 +2,31 @@
 //! and the list of expirations that its clients ask first.
 
 use super::body::JSON;
+use super::columns::or_null;
 use super::layer::{Layer, List, Reply, Serve, Wrap};
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp, When};
-use crate::rows::field::{
-    Field, Missing, SliceNumber, Text, Unpriced, close, num, open, own, slice, strike, text, time, zero,
-};
+use crate::rows::field::{Field, SliceNumber, Text, Unpriced, close, open, own, slice, strike, text, time, zero};
 use crate::rows::frame::{Format, json_text};
 use crate::rows::layout::Around;
 use crate::rows::listing::QUOTED_DATE;
-use crate::rows::number::Print;
 use crate::selection::Selection;
 use crate::selection::filters::{Money, VendorFilters};
 use engine::contract::Symbol;
 use engine::store::columns::{Col, Unit};
 
 /// A chain.
-pub const CHAIN: Layer = layer("/options/chain/{symbol}/{expiration}/realtime", Serve::Rows(parse));
+pub const CHAIN: Layer = layer("/options/chain/{symbol}/{expiration}/realtime", Serve::Rows(|query, _| parse(query)));
 /// Expirations, under the three names that clients know.
-pub const EXPIRATIONS: Layer = layer("/options/expirations/{symbol}", Serve::Listing(parse_expirations));
+pub const EXPIRATIONS: Layer =
+    layer("/options/expirations/{symbol}", Serve::Listing(|query, _| parse_expirations(query)));
 /// The same.
-pub const EXPIRATIONS_EOD: Layer = layer("/options/expirations/{symbol}/eod", Serve::Listing(parse_expirations));
+pub const EXPIRATIONS_EOD: Layer =
+    layer("/options/expirations/{symbol}/eod", Serve::Listing(|query, _| parse_expirations(query)));
 /// The same.
 pub const EXPIRATIONS_REALTIME: Layer =
-    layer("/options/expirations/{symbol}/realtime", Serve::Listing(parse_expirations));
+    layer("/options/expirations/{symbol}/realtime", Serve::Listing(|query, _| parse_expirations(query)));
 /// Everything else of this vendor.
 pub const REST: Layer = layer("/options/{rest*}", Serve::Text(no_endpoint));
 
@@ -63,12 +63,12 @@ pub const FIELDS: &[Field] = &[
 /// Unless `show_stats` is false. This layer has no rho.
 pub const STATS: &[Field] = &[
     open("stats", Unpriced::Whole),
-    stat("implied_volatility", Col::SvcVol, Unit::Plain),
-    stat("delta", Col::Delta, Unit::Plain),
-    stat("gamma", Col::Gamma, Unit::Plain),
-    stat("theta", Col::Theta, Unit::PerDay),
-    stat("vega", Col::Vega, Unit::PerPercent),
-    num("underlying_price", slice(SliceNumber::UndPrice), Unit::Plain, Print::UpTo(4), Missing::Null),
+    or_null("implied_volatility", own(Col::SvcVol), Unit::Plain),
+    or_null("delta", own(Col::Delta), Unit::Plain),
+    or_null("gamma", own(Col::Gamma), Unit::Plain),
+    or_null("theta", own(Col::Theta), Unit::PerDay),
+    or_null("vega", own(Col::Vega), Unit::PerPercent),
+    or_null("underlying_price", slice(SliceNumber::UndPrice), Unit::Plain),
     close(),
 ];
 
@@ -90,10 +90,6 @@ pub const EXTENDED: &[Field] = &[
     zero("mark"),
     close(),
 ];
-
-const fn stat(name: &'static str, col: Col, unit: Unit) -> Field {
-    num(name, own(col), unit, Print::UpTo(4), Missing::Null)
-}
 
 const fn snapshot_time(name: &'static str) -> Field {
     time(name, When::Snapshot, Stamp::UtcOffsetMillis)

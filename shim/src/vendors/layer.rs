@@ -43,17 +43,13 @@ pub struct Layer {
     pub headers: &'static [(&'static str, Value)],
 }
 
-/// What an endpoint answers.
+/// What an endpoint answers. Parameters may count from the current date, which the clock knows.
 #[derive(Debug)]
 pub enum Serve {
     /// Rows of contracts.
-    Rows(fn(&Query<'_>) -> Result<Reply, Refusal>),
-    /// Rows of contracts, where parameters may count from the current date.
-    Dated(fn(&Query<'_>, &Clock) -> Result<Reply, Refusal>),
+    Rows(fn(&Query<'_>, &Clock) -> Result<Reply, Refusal>),
     /// A list of expirations, in JSON.
-    Listing(fn(&Query<'_>) -> Result<List, Refusal>),
-    /// A list of expirations, where parameters may count from the current date.
-    DatedListing(fn(&Query<'_>, &Clock) -> Result<List, Refusal>),
+    Listing(fn(&Query<'_>, &Clock) -> Result<List, Refusal>),
     /// JSON that needs no row.
     Text(fn(&Query<'_>, &Clock) -> Result<String, Refusal>),
 }
@@ -173,10 +169,8 @@ impl Layer {
     pub fn answer(&self, query: &Query<'_>, context: &RequestContext<'_>) -> Answer {
         let clock = Clock::new(context.snapshot.time, context.now, context.zone);
         let answered = match self.serve {
-            Serve::Rows(parse) => parse(query).and_then(|reply| self.rows(reply, context, clock.clone())),
-            Serve::Dated(parse) => parse(query, &clock).and_then(|reply| self.rows(reply, context, clock.clone())),
-            Serve::Listing(parse) => parse(query).and_then(|list| self.list(&list, context, &clock)),
-            Serve::DatedListing(parse) => parse(query, &clock).and_then(|list| self.list(&list, context, &clock)),
+            Serve::Rows(parse) => parse(query, &clock).and_then(|reply| self.rows(reply, context, clock.clone())),
+            Serve::Listing(parse) => parse(query, &clock).and_then(|list| self.list(&list, context, &clock)),
             Serve::Text(write) => write(query, &clock).map(|text| Answer::full(self.name, 200, JSON, text)),
         };
         let mut answer = answered.unwrap_or_else(|refusal| self.refusal(&refusal));
@@ -190,9 +184,9 @@ impl Layer {
     ///
     /// # Errors
     /// The layer's refusals; [`Refusal::UnknownPath`] where it answers no rows.
-    pub fn parse(&self, query: &Query<'_>) -> Result<Reply, Refusal> {
+    pub fn parse(&self, query: &Query<'_>, clock: &Clock) -> Result<Reply, Refusal> {
         match self.serve {
-            Serve::Rows(parse) => parse(query),
+            Serve::Rows(parse) => parse(query, clock),
             _ => Err(Refusal::UnknownPath),
         }
     }

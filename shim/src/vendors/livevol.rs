@@ -2,13 +2,13 @@
 //! element per contract.
 
 use super::body;
+use super::columns::or_zero;
 use super::layer::{Layer, Reply, Serve, Value};
 use super::parameter::{ticker, title};
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
-use crate::rows::field::{Field, Missing, SliceNumber, Source, Text, null, num, own, slice, strike, text, zero};
+use crate::rows::field::{Field, SliceNumber, Text, null, own, slice, strike, text, zero};
 use crate::rows::frame::Format;
-use crate::rows::number::Print;
 use crate::selection::Selection;
 use engine::contract::Symbol;
 use engine::store::columns::{Col, Unit};
@@ -21,7 +21,13 @@ pub const QUOTES_LIVE: Layer = at("/v1/live/allaccess/market/option-and-underlyi
 pub const QUOTES_DELAYED: Layer = at("/v1/delayed/allaccess/market/option-and-underlying-quotes");
 
 const fn at(path: &'static str) -> Layer {
-    Layer { name: "livevol", path, serve: Serve::Rows(parse), refuse: body::message, headers: HEADERS }
+    Layer {
+        name: "livevol",
+        path,
+        serve: Serve::Rows(|query, _| parse(query)),
+        refuse: body::message,
+        headers: HEADERS,
+    }
 }
 
 /// A client reads how much of its quota was used before it reads the body.
@@ -34,14 +40,14 @@ const FIELDS: &[Field] = &[
     strike("strike"),
     text("option_type", Text::Right(["C", "P"])),
     text("option", Text::OsiCompact),
-    plain("delta", own(Col::Delta)),
-    plain("gamma", own(Col::Gamma)),
-    num("theta", own(Col::Theta), Unit::PerDay, Print::UpTo(4), Missing::Zero),
-    num("vega", own(Col::Vega), Unit::PerPercent, Print::UpTo(4), Missing::Zero),
-    num("rho", own(Col::Rho), Unit::PerPercent, Print::UpTo(4), Missing::Zero),
-    plain("iv", own(Col::SvcVol)),
-    plain("mid_iv", own(Col::MidVol)),
-    plain("vendor_theo", own(Col::SvcTheo)),
+    or_zero("delta", own(Col::Delta), Unit::Plain),
+    or_zero("gamma", own(Col::Gamma), Unit::Plain),
+    or_zero("theta", own(Col::Theta), Unit::PerDay),
+    or_zero("vega", own(Col::Vega), Unit::PerPercent),
+    or_zero("rho", own(Col::Rho), Unit::PerPercent),
+    or_zero("iv", own(Col::SvcVol), Unit::Plain),
+    or_zero("mid_iv", own(Col::MidVol), Unit::Plain),
+    or_zero("vendor_theo", own(Col::SvcTheo), Unit::Plain),
     zero("option_bid"),
     zero("option_ask"),
     zero("option_mid"),
@@ -56,14 +62,10 @@ const FIELDS: &[Field] = &[
     zero("open_interest"),
     zero("option_bid_size"),
     zero("option_ask_size"),
-    plain("underlying_bid", slice(SliceNumber::UndPrice)),
-    plain("underlying_ask", slice(SliceNumber::UndPrice)),
-    plain("underlying_mid", slice(SliceNumber::UndPrice)),
+    or_zero("underlying_bid", slice(SliceNumber::UndPrice), Unit::Plain),
+    or_zero("underlying_ask", slice(SliceNumber::UndPrice), Unit::Plain),
+    or_zero("underlying_mid", slice(SliceNumber::UndPrice), Unit::Plain),
 ];
-
-const fn plain(name: &'static str, source: Source) -> Field {
-    num(name, source, Unit::Plain, Print::UpTo(4), Missing::Zero)
-}
 
 fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
     let symbol = ticker(query, "symbol")?;

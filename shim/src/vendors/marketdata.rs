@@ -5,6 +5,7 @@
 mod filters;
 
 use super::body::JSON;
+use super::columns::or_null;
 use super::layer::{Layer, List, Reply, Serve, Value, Wrap};
 use crate::cursor;
 use crate::query::Query;
@@ -12,26 +13,25 @@ use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp, When};
 use crate::rows::derived::Derived;
 use crate::rows::field::{
-    Field, Missing, SliceNumber, Source, Text, days_to_expiry, derived, in_the_money, null, num, own, slice, strike,
-    text, time, verbatim, zero,
+    Field, SliceNumber, Text, days_to_expiry, derived, in_the_money, null, own, slice, strike, text, time, verbatim,
+    zero,
 };
 use crate::rows::frame::{Format, json_text};
 use crate::rows::layout::{Around, Walk};
 use crate::rows::listing::{Piece, QUOTED_DATE};
-use crate::rows::number::Print;
 use crate::selection::Selection;
 use crate::selection::order::{Page, Sort};
 use engine::contract::{ContractKey, Symbol};
 use engine::store::columns::{Col, Unit};
 
 /// A chain.
-pub const CHAIN: Layer = layer("/v1/options/chain/{underlying}", Serve::Dated(parse_chain));
+pub const CHAIN: Layer = layer("/v1/options/chain/{underlying}", Serve::Rows(parse_chain));
 /// One contract.
-pub const QUOTES: Layer = layer("/v1/options/quotes/{optionSymbol}", Serve::Dated(parse_quotes));
+pub const QUOTES: Layer = layer("/v1/options/quotes/{optionSymbol}", Serve::Rows(parse_quotes));
 /// Dates.
-pub const EXPIRATIONS: Layer = layer("/v1/options/expirations/{underlying}", Serve::DatedListing(parse_expirations));
+pub const EXPIRATIONS: Layer = layer("/v1/options/expirations/{underlying}", Serve::Listing(parse_expirations));
 /// Strikes by date.
-pub const STRIKES: Layer = layer("/v1/options/strikes/{underlying}", Serve::DatedListing(parse_strikes));
+pub const STRIKES: Layer = layer("/v1/options/strikes/{underlying}", Serve::Listing(parse_strikes));
 /// Words to a symbol.
 pub const LOOKUP: Layer = layer("/v1/options/lookup/{words*}", Serve::Text(lookup));
 /// Asked by a client with a token before anything else.
@@ -78,19 +78,15 @@ const fn table(dates: Stamp, never: &'static str) -> [(Field, &'static str); 25]
         (zero("openInterest"), "Open Interest"),
         (zero("volume"), "Volume"),
         (in_the_money("inTheMoney"), "In The Money"),
-        (number("intrinsicValue", derived(Derived::Intrinsic), Unit::Plain), "Intrinsic Value"),
-        (number("extrinsicValue", derived(Derived::Extrinsic), Unit::Plain), "Extrinsic Value"),
-        (number("underlyingPrice", slice(SliceNumber::UndPrice), Unit::Plain), "Underlying Price"),
-        (number("iv", own(Col::SvcVol), Unit::Plain), "IV"),
-        (number("delta", own(Col::Delta), Unit::Plain), "Delta"),
-        (number("gamma", own(Col::Gamma), Unit::Plain), "Gamma"),
-        (number("theta", own(Col::Theta), Unit::PerDay), "Theta"),
-        (number("vega", own(Col::Vega), Unit::PerPercent), "Vega"),
+        (or_null("intrinsicValue", derived(Derived::Intrinsic), Unit::Plain), "Intrinsic Value"),
+        (or_null("extrinsicValue", derived(Derived::Extrinsic), Unit::Plain), "Extrinsic Value"),
+        (or_null("underlyingPrice", slice(SliceNumber::UndPrice), Unit::Plain), "Underlying Price"),
+        (or_null("iv", own(Col::SvcVol), Unit::Plain), "IV"),
+        (or_null("delta", own(Col::Delta), Unit::Plain), "Delta"),
+        (or_null("gamma", own(Col::Gamma), Unit::Plain), "Gamma"),
+        (or_null("theta", own(Col::Theta), Unit::PerDay), "Theta"),
+        (or_null("vega", own(Col::Vega), Unit::PerPercent), "Vega"),
     ]
-}
-
-const fn number(name: &'static str, source: Source, unit: Unit) -> Field {
-    num(name, source, unit, Print::UpTo(4), Missing::Null)
 }
 
 /// How dates are spelt, and the instant 0, which stands for a first trade that is not known.

@@ -11,7 +11,8 @@ use engine::contract::{ContractKey, Symbol};
 use engine::store::columns::{Col, Group, Unit};
 
 /// The native layer.
-pub const NATIVE: Layer = Layer { name: "native", path: "/l1/greeks", serve: Serve::Rows(parse), refuse, headers: &[] };
+pub const NATIVE: Layer =
+    Layer { name: "native", path: "/l1/greeks", serve: Serve::Rows(|query, _| parse(query)), refuse, headers: &[] };
 
 /// Every field, in the order of the interface. All numbers have up to six decimals and are `null` when missing.
 pub const FIELDS: &[Field] = &[

@@ -1,30 +1,28 @@
 //! ORATS (the strikes layer): `GET /datav2/strikes`. One row per (root, expiry, strike), call and put side by side.
 
 use super::body;
+use super::columns::or_zero;
 use super::layer::{Layer, Reply, Serve, Wrap};
 use super::parameter::title;
 use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::rows::clock::{Stamp, When};
-use crate::rows::field::{
-    Field, Missing, SliceNumber, Source, Text, call, days_to_expiry, num, own, put, slice, strike, text, time, zero,
-};
+use crate::rows::field::{Field, SliceNumber, Text, call, days_to_expiry, own, put, slice, strike, text, time, zero};
 use crate::rows::frame::Format;
 use crate::rows::layout::Per;
-use crate::rows::number::Print;
 use crate::selection::Selection;
 use engine::contract::Symbol;
 use engine::store::columns::{Col, Unit};
 
 /// The strikes of an underlying.
-pub const STRIKES: Layer = at("/datav2/strikes", parse);
+pub const STRIKES: Layer = at("/datav2/strikes", Serve::Rows(|query, _| parse(query)));
 /// The same where the path says the format.
-pub const STRIKES_JSON: Layer = at("/datav2/strikes.json", parse);
+pub const STRIKES_JSON: Layer = at("/datav2/strikes.json", Serve::Rows(|query, _| parse(query)));
 /// The same where the path says the format.
-pub const STRIKES_CSV: Layer = at("/datav2/strikes.csv", parse_csv);
+pub const STRIKES_CSV: Layer = at("/datav2/strikes.csv", Serve::Rows(|query, _| parse_csv(query)));
 
-const fn at(path: &'static str, parse: fn(&Query<'_>) -> Result<Reply, Refusal>) -> Layer {
-    Layer { name: "orats", path, serve: Serve::Rows(parse), refuse: body::message, headers: &[] }
+const fn at(path: &'static str, serve: Serve) -> Layer {
+    Layer { name: "orats", path, serve, refuse: body::message, headers: &[] }
 }
 
 const FIELDS: &[Field] = &[
@@ -33,7 +31,7 @@ const FIELDS: &[Field] = &[
     text("expirDate", Text::Expiry),
     days_to_expiry("dte"),
     strike("strike"),
-    price("stockPrice"),
+    or_zero("stockPrice", slice(SliceNumber::UndPrice), Unit::Plain),
     zero("callVolume"),
     zero("callOpenInterest"),
     zero("callBidSize"),
@@ -43,40 +41,32 @@ const FIELDS: &[Field] = &[
     zero("putBidSize"),
     zero("putAskSize"),
     zero("callBidPrice"),
-    plain("callValue", call(Col::SvcTheo)),
+    or_zero("callValue", call(Col::SvcTheo), Unit::Plain),
     zero("callAskPrice"),
     zero("putBidPrice"),
-    plain("putValue", put(Col::SvcTheo)),
+    or_zero("putValue", put(Col::SvcTheo), Unit::Plain),
     zero("putAskPrice"),
-    plain("callBidIv", call(Col::BidVol)),
-    plain("callMidIv", call(Col::MidVol)),
-    plain("callAskIv", call(Col::AskVol)),
-    plain("smvVol", own(Col::SvcVol)),
-    plain("putBidIv", put(Col::BidVol)),
-    plain("putMidIv", put(Col::MidVol)),
-    plain("putAskIv", put(Col::AskVol)),
+    or_zero("callBidIv", call(Col::BidVol), Unit::Plain),
+    or_zero("callMidIv", call(Col::MidVol), Unit::Plain),
+    or_zero("callAskIv", call(Col::AskVol), Unit::Plain),
+    or_zero("smvVol", own(Col::SvcVol), Unit::Plain),
+    or_zero("putBidIv", put(Col::BidVol), Unit::Plain),
+    or_zero("putMidIv", put(Col::MidVol), Unit::Plain),
+    or_zero("putAskIv", put(Col::AskVol), Unit::Plain),
     zero("residualRate"),
-    plain("delta", call(Col::Delta)),
-    plain("gamma", own(Col::Gamma)),
-    num("theta", own(Col::Theta), Unit::PerDay, Print::UpTo(4), Missing::Zero),
-    num("vega", own(Col::Vega), Unit::PerPercent, Print::UpTo(4), Missing::Zero),
-    num("rho", own(Col::Rho), Unit::PerPercent, Print::UpTo(4), Missing::Zero),
+    or_zero("delta", call(Col::Delta), Unit::Plain),
+    or_zero("gamma", own(Col::Gamma), Unit::Plain),
+    or_zero("theta", own(Col::Theta), Unit::PerDay),
+    or_zero("vega", own(Col::Vega), Unit::PerPercent),
+    or_zero("rho", own(Col::Rho), Unit::PerPercent),
     zero("phi"),
-    num("driftlessTheta", own(Col::Theta), Unit::PerDay, Print::UpTo(4), Missing::Zero),
-    plain("extSmvVol", own(Col::SvcVol)),
-    plain("extCallValue", call(Col::SvcTheo)),
-    plain("extPutValue", put(Col::SvcTheo)),
-    price("spotPrice"),
+    or_zero("driftlessTheta", own(Col::Theta), Unit::PerDay),
+    or_zero("extSmvVol", own(Col::SvcVol), Unit::Plain),
+    or_zero("extCallValue", call(Col::SvcTheo), Unit::Plain),
+    or_zero("extPutValue", put(Col::SvcTheo), Unit::Plain),
+    or_zero("spotPrice", slice(SliceNumber::UndPrice), Unit::Plain),
     time("updatedAt", When::Snapshot, Stamp::UtcIso),
 ];
-
-const fn plain(name: &'static str, source: Source) -> Field {
-    num(name, source, Unit::Plain, Print::UpTo(4), Missing::Zero)
-}
-
-const fn price(name: &'static str) -> Field {
-    plain(name, slice(SliceNumber::UndPrice))
-}
 
 const AROUND: Wrap = Wrap::text(r#"{"data":["#, "]}");
 

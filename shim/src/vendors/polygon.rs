@@ -3,6 +3,7 @@
 //! published clients break on null. The cursor of the next page carries the filters, because clients send nothing else.
 
 use super::body::JSON;
+use super::columns::{or_absent, or_null};
 use super::layer::{Ending, Layer, Reply, Serve, Wrap};
 use crate::cursor;
 use crate::query::{Bounds, Query, Rights};
@@ -10,12 +11,10 @@ use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp, When};
 use crate::rows::derived::Derived;
 use crate::rows::field::{
-    Field, Missing, SliceNumber, Source, Text, Unpriced, close, derived, num, open, own, slice, strike, text, time,
-    verbatim, zero,
+    Field, SliceNumber, Text, Unpriced, close, derived, open, own, slice, strike, text, time, verbatim, zero,
 };
 use crate::rows::frame::{Format, json_text};
 use crate::rows::layout::Around;
-use crate::rows::number::Print;
 use crate::selection::Selection;
 use crate::selection::order::{Page, Sort};
 use engine::contract::{ContractKey, Symbol};
@@ -24,9 +23,10 @@ use jiff::ToSpan;
 use std::borrow::Cow;
 
 /// A chain.
-pub const CHAIN: Layer = layer("/v3/snapshot/options/{underlying}", Serve::Rows(parse_chain));
+pub const CHAIN: Layer = layer("/v3/snapshot/options/{underlying}", Serve::Rows(|query, _| parse_chain(query)));
 /// One contract.
-pub const CONTRACT: Layer = layer("/v3/snapshot/options/{underlying}/{contract}", Serve::Rows(parse_contract));
+pub const CONTRACT: Layer =
+    layer("/v3/snapshot/options/{underlying}/{contract}", Serve::Rows(|query, _| parse_contract(query)));
 /// Several underlyings in one answer, which is not served.
 pub const UNIVERSAL: Layer = layer("/v3/snapshot", Serve::Text(no_endpoint));
 /// Everything else of this vendor.
@@ -46,7 +46,7 @@ pub const FIELDS: &[Field] = &[
     strike("strike_price"),
     text("ticker", Text::OsiAfter("O:")),
     close(),
-    number("break_even_price", derived(Derived::BreakEven), Unit::Plain),
+    or_absent("break_even_price", derived(Derived::BreakEven), Unit::Plain),
     open("day", Unpriced::Whole),
     zero("close"),
     zero("high"),
@@ -59,15 +59,15 @@ pub const FIELDS: &[Field] = &[
     zero("change"),
     zero("change_percent"),
     close(),
-    number("fmv", own(Col::SvcTheo), Unit::Plain),
+    or_absent("fmv", own(Col::SvcTheo), Unit::Plain),
     snapshot_time("fmv_last_updated"),
     open("greeks", Unpriced::Empty),
-    greek("delta", own(Col::Delta), Unit::Plain),
-    greek("gamma", own(Col::Gamma), Unit::Plain),
-    greek("theta", own(Col::Theta), Unit::PerDay),
-    greek("vega", own(Col::Vega), Unit::PerPercent),
+    or_null("delta", own(Col::Delta), Unit::Plain),
+    or_null("gamma", own(Col::Gamma), Unit::Plain),
+    or_null("theta", own(Col::Theta), Unit::PerDay),
+    or_null("vega", own(Col::Vega), Unit::PerPercent),
     close(),
-    number("implied_volatility", own(Col::SvcVol), Unit::Plain),
+    or_absent("implied_volatility", own(Col::SvcVol), Unit::Plain),
     open("last_quote", Unpriced::Whole),
     zero("ask"),
     zero("ask_size"),
@@ -88,22 +88,13 @@ pub const FIELDS: &[Field] = &[
     zero("open_interest"),
     open("underlying_asset", Unpriced::Whole),
     snapshot_time("last_updated"),
-    number("change_to_break_even", derived(Derived::ToBreakEven), Unit::Plain),
-    number("price", slice(SliceNumber::UndPrice), Unit::Plain),
-    number("value", slice(SliceNumber::UndPrice), Unit::Plain),
+    or_absent("change_to_break_even", derived(Derived::ToBreakEven), Unit::Plain),
+    or_absent("price", slice(SliceNumber::UndPrice), Unit::Plain),
+    or_absent("value", slice(SliceNumber::UndPrice), Unit::Plain),
     text("ticker", Text::UnderlyingOrIndex("I:")),
     text("timeframe", Text::Fixed("REAL-TIME")),
     close(),
 ];
-
-const fn number(name: &'static str, source: Source, unit: Unit) -> Field {
-    num(name, source, unit, Print::UpTo(4), Missing::Omit)
-}
-
-/// Within the object that is empty for a contract without Greeks.
-const fn greek(name: &'static str, source: Source, unit: Unit) -> Field {
-    num(name, source, unit, Print::UpTo(4), Missing::Null)
-}
 
 const fn snapshot_time(name: &'static str) -> Field {
     time(name, When::Snapshot, Stamp::Nanos)

@@ -2,38 +2,35 @@
 //! bare numbers behind a header that names them, strikes in thousandths, dates and times as integers.
 
 use super::body;
+use super::columns::{POINT, pointed};
 use super::layer::{Ending, Layer, Reply, Serve, Wrap};
 use super::parameter::{ticker, title};
 use crate::query::{Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Stamp, When};
 use crate::rows::field::{
-    Field, Missing, SliceNumber, Source, Text, close, num, open_array, open_bare, own, slice, strike_milli, text, time,
-    zero_as,
+    Field, SliceNumber, Text, close, open_array, open_bare, own, slice, strike_milli, text, time, zero_as,
 };
 use crate::rows::frame::Format;
 use crate::rows::layout::Around;
-use crate::rows::number::Print;
 use crate::selection::Selection;
 use engine::store::columns::{Col, Unit};
 use std::borrow::Cow;
 
 /// First order.
-pub const GREEKS: Layer = at("/v2/bulk_snapshot/option/greeks", Serve::Rows(|query| parse(query, &[FIRST])));
+pub const GREEKS: Layer = at("/v2/bulk_snapshot/option/greeks", Serve::Rows(|query, _| parse(query, &[FIRST])));
 /// Second order.
 pub const SECOND_ORDER: Layer =
-    at("/v2/bulk_snapshot/option/greeks_second_order", Serve::Rows(|query| parse(query, &[SECOND])));
+    at("/v2/bulk_snapshot/option/greeks_second_order", Serve::Rows(|query, _| parse(query, &[SECOND])));
 /// All of them.
 pub const ALL_GREEKS: Layer =
-    at("/v2/bulk_snapshot/option/all_greeks", Serve::Rows(|query| parse(query, &[FIRST, SECOND, ONLY_IN_ALL])));
+    at("/v2/bulk_snapshot/option/all_greeks", Serve::Rows(|query, _| parse(query, &[FIRST, SECOND, ONLY_IN_ALL])));
 /// Whatever else is asked under its prefix.
 pub const REST: Layer = at("/v2/{rest*}", Serve::Text(|_, _| Err(Refusal::UnknownPath)));
 
 const fn at(path: &'static str, serve: Serve) -> Layer {
     Layer { name: "thetadata_v2", path, serve, refuse: body::plain, headers: &[] }
 }
-
-const POINT: Print = Print::Point(4);
 
 /// The contract, and the beginning of its numbers.
 const BASE: &[Field] = &[
@@ -55,43 +52,39 @@ const TICKS: &str = "ticks";
 
 /// The end of its numbers.
 const TAIL: &[Field] = &[
-    plain("implied_vol", own(Col::SvcVol)),
-    plain("iv_error", own(Col::IvError)),
+    pointed("implied_vol", own(Col::SvcVol), Unit::Plain),
+    pointed("iv_error", own(Col::IvError), Unit::Plain),
     time("ms_of_day2", When::Snapshot, Stamp::MillisOfDay),
-    plain("underlying_price", slice(SliceNumber::UndPrice)),
+    pointed("underlying_price", slice(SliceNumber::UndPrice), Unit::Plain),
     time("date", When::Snapshot, Stamp::Date8),
     close(),
     close(),
 ];
 
 const FIRST: &[Field] = &[
-    plain("delta", own(Col::Delta)),
-    num("theta", own(Col::Theta), Unit::PerDay, POINT, Missing::Zero),
-    num("vega", own(Col::Vega), Unit::PerOne, POINT, Missing::Zero),
-    num("rho", own(Col::Rho), Unit::PerOne, POINT, Missing::Zero),
-    num("epsilon", own(Col::Epsilon), Unit::PerOne, POINT, Missing::Zero),
-    plain("lambda", own(Col::Lambda)),
+    pointed("delta", own(Col::Delta), Unit::Plain),
+    pointed("theta", own(Col::Theta), Unit::PerDay),
+    pointed("vega", own(Col::Vega), Unit::PerOne),
+    pointed("rho", own(Col::Rho), Unit::PerOne),
+    pointed("epsilon", own(Col::Epsilon), Unit::PerOne),
+    pointed("lambda", own(Col::Lambda), Unit::Plain),
 ];
 
 const SECOND: &[Field] = &[
-    plain("gamma", own(Col::Gamma)),
-    plain("vanna", own(Col::Vanna)),
-    num("charm", own(Col::Charm), Unit::PerYear, POINT, Missing::Zero),
-    plain("vomma", own(Col::Volga)),
-    num("veta", own(Col::Veta), Unit::PerDay, POINT, Missing::Zero),
+    pointed("gamma", own(Col::Gamma), Unit::Plain),
+    pointed("vanna", own(Col::Vanna), Unit::Plain),
+    pointed("charm", own(Col::Charm), Unit::PerYear),
+    pointed("vomma", own(Col::Volga), Unit::Plain),
+    pointed("veta", own(Col::Veta), Unit::PerDay),
 ];
 
 const ONLY_IN_ALL: &[Field] = &[
-    plain("vera", own(Col::Vera)),
-    plain("speed", own(Col::Speed)),
-    plain("zomma", own(Col::Zomma)),
-    num("color", own(Col::Color), Unit::PerYear, POINT, Missing::Zero),
-    plain("ultima", own(Col::Ultima)),
+    pointed("vera", own(Col::Vera), Unit::Plain),
+    pointed("speed", own(Col::Speed), Unit::Plain),
+    pointed("zomma", own(Col::Zomma), Unit::Plain),
+    pointed("color", own(Col::Color), Unit::PerYear),
+    pointed("ultima", own(Col::Ultima), Unit::Plain),
 ];
-
-const fn plain(name: &'static str, source: Source) -> Field {
-    num(name, source, Unit::Plain, POINT, Missing::Zero)
-}
 
 fn parse(query: &Query<'_>, columns: &[&[Field]]) -> Result<Reply, Refusal> {
     let root = ticker(query, "root")?;

@@ -2,12 +2,13 @@
 //! column; CSV is the default. Numbers always have a decimal point, because readers infer types from the first rows.
 
 use super::body;
+use super::columns::{POINT, pointed};
 use super::layer::{Layer, Reply, Serve, Wrap};
 use super::parameter::{date_or_any, ticker, title};
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Stamp, When};
-use crate::rows::field::{Field, Missing, SliceNumber, Source, Text, num, own, slice, strike_as, text, time, zero_as};
+use crate::rows::field::{Field, SliceNumber, Text, own, slice, strike_as, text, time, zero_as};
 use crate::rows::frame::Format;
 use crate::rows::layout::Walk;
 use crate::rows::number::Print;
@@ -15,15 +16,13 @@ use crate::selection::Selection;
 use engine::store::columns::{Col, Unit};
 
 /// The five orders.
-pub const GREEKS: Layer = at("/v3/option/snapshot/greeks/{order}", Serve::Rows(parse));
+pub const GREEKS: Layer = at("/v3/option/snapshot/greeks/{order}", Serve::Rows(|query, _| parse(query)));
 /// Whatever else is asked under its prefix.
 pub const REST: Layer = at("/v3/option/{rest*}", Serve::Text(|_, _| Err(Refusal::UnknownPath)));
 
 const fn at(path: &'static str, serve: Serve) -> Layer {
     Layer { name: "thetadata_v3", path, serve, refuse: body::plain, headers: &[] }
 }
-
-const POINT: Print = Print::Point(4);
 
 /// What every order begins with.
 const BASE: &[Field] = &[
@@ -38,48 +37,44 @@ const BASE: &[Field] = &[
 
 /// What every order ends with.
 const TAIL: &[Field] = &[
-    plain("implied_vol", own(Col::SvcVol)),
-    plain("iv_error", own(Col::IvError)),
+    pointed("implied_vol", own(Col::SvcVol), Unit::Plain),
+    pointed("iv_error", own(Col::IvError), Unit::Plain),
     time("underlying_timestamp", When::Snapshot, Stamp::EasternIso),
-    plain("underlying_price", slice(SliceNumber::UndPrice)),
+    pointed("underlying_price", slice(SliceNumber::UndPrice), Unit::Plain),
 ];
 
 const FIRST: &[Field] = &[
-    plain("delta", own(Col::Delta)),
-    num("theta", own(Col::Theta), Unit::PerDay, POINT, Missing::Zero),
-    num("vega", own(Col::Vega), Unit::PerOne, POINT, Missing::Zero),
-    num("rho", own(Col::Rho), Unit::PerOne, POINT, Missing::Zero),
-    num("epsilon", own(Col::Epsilon), Unit::PerOne, POINT, Missing::Zero),
-    plain("lambda", own(Col::Lambda)),
+    pointed("delta", own(Col::Delta), Unit::Plain),
+    pointed("theta", own(Col::Theta), Unit::PerDay),
+    pointed("vega", own(Col::Vega), Unit::PerOne),
+    pointed("rho", own(Col::Rho), Unit::PerOne),
+    pointed("epsilon", own(Col::Epsilon), Unit::PerOne),
+    pointed("lambda", own(Col::Lambda), Unit::Plain),
 ];
 
 const SECOND: &[Field] = &[
-    plain("gamma", own(Col::Gamma)),
-    plain("vanna", own(Col::Vanna)),
-    num("charm", own(Col::Charm), Unit::PerYear, POINT, Missing::Zero),
-    plain("vomma", own(Col::Volga)),
-    num("veta", own(Col::Veta), Unit::PerDay, POINT, Missing::Zero),
-    plain("vera", own(Col::Vera)),
+    pointed("gamma", own(Col::Gamma), Unit::Plain),
+    pointed("vanna", own(Col::Vanna), Unit::Plain),
+    pointed("charm", own(Col::Charm), Unit::PerYear),
+    pointed("vomma", own(Col::Volga), Unit::Plain),
+    pointed("veta", own(Col::Veta), Unit::PerDay),
+    pointed("vera", own(Col::Vera), Unit::Plain),
 ];
 
 const THIRD: &[Field] = &[
-    plain("speed", own(Col::Speed)),
-    plain("zomma", own(Col::Zomma)),
-    num("color", own(Col::Color), Unit::PerYear, POINT, Missing::Zero),
-    plain("ultima", own(Col::Ultima)),
+    pointed("speed", own(Col::Speed), Unit::Plain),
+    pointed("zomma", own(Col::Zomma), Unit::Plain),
+    pointed("color", own(Col::Color), Unit::PerYear),
+    pointed("ultima", own(Col::Ultima), Unit::Plain),
 ];
 
 /// What only the order of all has.
 const ONLY_IN_ALL: &[Field] = &[
-    plain("d1", own(Col::D1)),
-    plain("d2", own(Col::D2)),
-    plain("dual_delta", own(Col::DualDelta)),
-    plain("dual_gamma", own(Col::DualGamma)),
+    pointed("d1", own(Col::D1), Unit::Plain),
+    pointed("d2", own(Col::D2), Unit::Plain),
+    pointed("dual_delta", own(Col::DualDelta), Unit::Plain),
+    pointed("dual_gamma", own(Col::DualGamma), Unit::Plain),
 ];
-
-const fn plain(name: &'static str, source: Source) -> Field {
-    num(name, source, Unit::Plain, POINT, Missing::Zero)
-}
 
 /// The fields of an order.
 fn fields(order: &str) -> Option<Vec<Field>> {

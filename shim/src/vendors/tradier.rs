@@ -1,27 +1,26 @@
 //! Tradier (the chains layer): `GET /v1/markets/options/chains`, and the two lists that its clients ask first.
 
 use super::body::{self, JSON};
+use super::columns::or_zero;
 use super::layer::{Layer, List, Reply, Serve, Wrap};
 use super::parameter::{date_or_any, ticker, title};
 use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::rows::clock::{Stamp, When};
-use crate::rows::field::{
-    Field, Missing, Source, Text, Unpriced, close, null, num, open, own, strike, text, time, verbatim, zero,
-};
+use crate::rows::field::{Field, Text, Unpriced, close, null, open, own, strike, text, time, verbatim, zero};
 use crate::rows::frame::Format;
 use crate::rows::layout::Around;
 use crate::rows::listing::{Piece, QUOTED_DATE};
-use crate::rows::number::Print;
 use crate::selection::Selection;
 use engine::store::columns::{Col, Unit};
 
 /// The chain of an underlying.
-pub const CHAIN: Layer = at("/v1/markets/options/chains", Serve::Rows(parse));
+pub const CHAIN: Layer = at("/v1/markets/options/chains", Serve::Rows(|query, _| parse(query)));
 /// The expirations of an underlying.
-pub const EXPIRATIONS: Layer = at("/v1/markets/options/expirations", Serve::Listing(parse_expirations));
+pub const EXPIRATIONS: Layer =
+    at("/v1/markets/options/expirations", Serve::Listing(|query, _| parse_expirations(query)));
 /// The strikes of an expiration.
-pub const STRIKES: Layer = at("/v1/markets/options/strikes", Serve::Listing(parse_strikes));
+pub const STRIKES: Layer = at("/v1/markets/options/strikes", Serve::Listing(|query, _| parse_strikes(query)));
 
 const fn at(path: &'static str, serve: Serve) -> Layer {
     Layer { name: "tradier", path, serve, refuse, headers: &[] }
@@ -67,26 +66,22 @@ const FIELDS: &[Field] = &[
 /// What follows where Greeks are asked for. Clients break on null in it, so zero stands for what is missing.
 const GREEKS: &[Field] = &[
     open("greeks", Unpriced::Whole),
-    plain("delta", own(Col::Delta)),
-    plain("gamma", own(Col::Gamma)),
-    num("theta", own(Col::Theta), Unit::PerDay, Print::UpTo(4), Missing::Zero),
-    num("vega", own(Col::Vega), Unit::PerPercent, Print::UpTo(4), Missing::Zero),
-    num("rho", own(Col::Rho), Unit::PerPercent, Print::UpTo(4), Missing::Zero),
+    or_zero("delta", own(Col::Delta), Unit::Plain),
+    or_zero("gamma", own(Col::Gamma), Unit::Plain),
+    or_zero("theta", own(Col::Theta), Unit::PerDay),
+    or_zero("vega", own(Col::Vega), Unit::PerPercent),
+    or_zero("rho", own(Col::Rho), Unit::PerPercent),
     zero("phi"),
-    plain("bid_iv", own(Col::BidVol)),
-    plain("mid_iv", own(Col::MidVol)),
-    plain("ask_iv", own(Col::AskVol)),
-    plain("smv_vol", own(Col::SvcVol)),
+    or_zero("bid_iv", own(Col::BidVol), Unit::Plain),
+    or_zero("mid_iv", own(Col::MidVol), Unit::Plain),
+    or_zero("ask_iv", own(Col::AskVol), Unit::Plain),
+    or_zero("smv_vol", own(Col::SvcVol), Unit::Plain),
     time("updated_at", When::Snapshot, Stamp::UtcPlain),
     close(),
 ];
 
 /// Some exchange: a client refuses none.
 const EXCHANGE: Text = Text::Fixed("Z");
-
-const fn plain(name: &'static str, source: Source) -> Field {
-    num(name, source, Unit::Plain, Print::UpTo(4), Missing::Zero)
-}
 
 const AROUND: Wrap = Wrap::text(r#"{"options":{"option":["#, "]}}");
 

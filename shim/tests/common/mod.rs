@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use jiff::civil::{Date, date};
 use shim::app::{Service, route_names};
 use shim::http::{Answer, Body, Metrics, Progress};
+use shim::rows::clock::Clock;
 use shim::status::{MarketFacts, PassFacts, Status};
 use std::sync::Arc;
 use std::time::Duration;
@@ -150,6 +151,11 @@ pub fn service(snapshot: Snapshot) -> Service {
     let status = status_at(Duration::from_secs(86_400));
     status.turned();
     Service::new(Arc::new(ArcSwap::from_pointee(snapshot)), Arc::new(status), Arc::new(Metrics::new(&route_names())))
+}
+
+/// The times of an answer of that service.
+pub fn clock() -> Clock {
+    Clock::new(NOW, NOW, Calendar::embedded().zone())
 }
 
 /// A status with facts, so long after the start; the loop has not come round since.
