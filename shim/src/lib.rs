@@ -8,7 +8,6 @@
 compile_error!("greeksd must be built with panic = \"unwind\"");
 
 pub mod app;
-pub mod base64;
 pub mod config;
 pub mod cpu;
 pub mod cursor;

@@ -40,7 +40,7 @@ enum End {
 /// Runs until a signal ends it.
 #[must_use]
 pub fn run(config: &Config) -> ExitCode {
-    log::start(config.log);
+    log::start(config.log, config.log_level);
     let code = match serve(config) {
         Ok(End::Asked) => ExitCode::SUCCESS,
         Ok(End::Failed) => ExitCode::from(SOFTWARE_FAILED),

@@ -22,6 +22,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+use tracing::level_filters::LevelFilter;
 pub use value::Log;
 
 /// What `greeksd serve` runs with.
@@ -41,6 +42,8 @@ pub struct Config {
     pub state_dir: Option<PathBuf>,
     /// How the log is written.
     pub log: Log,
+    /// What is logged.
+    pub log_level: LevelFilter,
 }
 
 /// What to do.
@@ -96,6 +99,7 @@ fn resolve(
     let default_state = || if feed.starts_with("sim") { None } else { value::state_folder(home).map(value::Folder) };
     let state_dir = pick.optional("state-dir", args.state_dir, value::folder, default_state)?;
     let log = pick.one("log", args.log, value::log, || Log::Text)?;
+    let log_level = pick.one("log-level", args.log_level, value::log_level, || LevelFilter::INFO)?;
     if let Some(address) = listen.iter().find(|address| !allow_remote && !address.ip().is_loopback()) {
         return Err(ConfigError::Value(format!(
             "{address} can be reached from other machines, and greeksd asks nobody for a password; \
@@ -104,7 +108,7 @@ fn resolve(
     }
     let state_dir = state_dir.map(|value::Folder(path)| path);
     let refresh = Duration::from_secs_f64(refresh);
-    Ok((Config { listen, feed, now, refresh, threads, state_dir, log }, pick.report))
+    Ok((Config { listen, feed, now, refresh, threads, state_dir, log, log_level }, pick.report))
 }
 
 /// Picks values by precedence.

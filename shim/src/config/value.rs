@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use tracing::level_filters::LevelFilter;
 
 /// `localhost` is ::1 first on Windows and macOS: a listener on IPv4 alone costs each connection a wait.
 pub(super) const DEFAULT_LISTEN: &str = "127.0.0.1:2112,[::1]:2112";
@@ -14,6 +15,15 @@ pub(super) const DEFAULT_REFRESH: f64 = 1.0;
 
 /// A snapshot may be at most 5 s old; below a tenth of a second nobody could read them.
 const REFRESH_SECONDS: std::ops::RangeInclusive<f64> = 0.1..=5.0;
+/// What may be logged, from nothing to everything.
+const LEVELS: [LevelFilter; 6] = [
+    LevelFilter::OFF,
+    LevelFilter::ERROR,
+    LevelFilter::WARN,
+    LevelFilter::INFO,
+    LevelFilter::DEBUG,
+    LevelFilter::TRACE,
+];
 /// Threads beyond this are a slip of the finger.
 const THREADS_MAX: usize = 1024;
 
@@ -58,6 +68,11 @@ impl Shown for Folder {
 impl Shown for Log {
     fn shown(&self) -> String {
         format!("\"{}\"", if *self == Self::Json { "json" } else { "text" })
+    }
+}
+impl Shown for LevelFilter {
+    fn shown(&self) -> String {
+        format!("\"{self}\"")
     }
 }
 impl Shown for f64 {
@@ -112,6 +127,11 @@ pub(super) fn log(text: &str) -> Result<Log, String> {
         "json" => Ok(Log::Json),
         _ => Err("want text or json".to_owned()),
     }
+}
+
+pub(super) fn log_level(text: &str) -> Result<LevelFilter, String> {
+    let hint = || "want off, error, warn, info, debug or trace".to_owned();
+    LEVELS.into_iter().find(|level| level.to_string() == text).ok_or_else(hint)
 }
 
 /// One thread for each core.
