@@ -147,7 +147,7 @@ impl MarketLoop {
     fn compute(&mut self, round: &mut Round, conditions: &Conditions<'_>) -> PassFacts {
         let &Conditions { depth, now, listed, enough } = conditions;
         let what = if depth == Depth::Rough { "first look" } else { "full accuracy" };
-        let mut progress = ProgressLog::new(what, round.due());
+        let mut progress = ProgressLog::new(what, "names", Some(round.due()), |line| tracing::info!("{line}"));
         let mut pass = PassFacts::default();
         let (mut published, mut reported) = (Instant::now(), Instant::now());
         while round.due() > 0 && !enough() {
