@@ -248,12 +248,19 @@ mod tests {
     use super::*;
     use engine::calendar::Calendar;
     use engine::sim::SimOptions;
+    use engine::store::book::Book;
     use engine::store::chain::Uncomputed;
+    use feed::{FeedProgress, ReferenceData};
     use sim::SimFeed;
+    use std::sync::Mutex;
 
     fn market_loop() -> MarketLoop {
         let at: Timestamp = "2026-11-20T15:42:00-05:00".parse().unwrap();
-        let feed = Box::new(SimFeed::open(SimOptions::default(), at));
+        market_loop_over(Box::new(SimFeed::open(SimOptions::default(), at)))
+    }
+
+    fn market_loop_over(feed: Box<dyn Feed>) -> MarketLoop {
+        let at: Timestamp = "2026-11-20T15:42:00-05:00".parse().unwrap();
         let zone = Calendar::embedded().zone().clone();
         let status = Status::new("sim".to_owned(), true, 1, Box::new(move || at), Box::new(|| Duration::ZERO), zone);
         let market = Arc::new(ArcSwap::from_pointee(Snapshot::empty(Vec::new())));
@@ -284,5 +291,69 @@ mod tests {
         market.compute(&mut Round::new(names), &conditions);
         market.report(at, None);
         assert_eq!((market.status.facts().failing, market.status.facts().failures), (0, 2));
+    }
+
+    /// Some names of the embedded market, all of which have changed whenever it is looked at.
+    struct Restless {
+        feed: SimFeed,
+        names: Vec<Symbol>,
+        batches: Arc<Mutex<Vec<Vec<Symbol>>>>,
+    }
+
+    impl Feed for Restless {
+        fn poll(&mut self, moment: &Moment<'_>) -> Vec<Symbol> {
+            self.feed.poll(moment);
+            self.names.clone()
+        }
+
+        fn changed(&mut self, _: &Moment<'_>) -> Vec<Symbol> {
+            self.feed.requeue(&self.names);
+            self.names.clone()
+        }
+
+        fn names(&self) -> BTreeSet<Symbol> {
+            self.names.iter().copied().collect()
+        }
+
+        fn contracts(&self, name: Symbol, now: Timestamp) -> usize {
+            self.feed.contracts(name, now)
+        }
+
+        fn pays_dividends(&self, name: Symbol) -> bool {
+            self.feed.pays_dividends(name)
+        }
+
+        fn books<'a>(&'a mut self, names: &[Symbol], now: Timestamp, passes: &Passes) -> Vec<(&'a Book, Timestamp)> {
+            self.batches.lock().unwrap().push(names.to_vec());
+            self.feed.books(names, now, passes)
+        }
+
+        fn reference(&self) -> &ReferenceData {
+            self.feed.reference()
+        }
+
+        fn progress(&self) -> FeedProgress {
+            self.feed.progress()
+        }
+    }
+
+    #[test]
+    fn a_turn_ends_and_publishes_every_name_although_the_feed_never_stands_still() {
+        let at: Timestamp = "2026-11-20T15:42:00-05:00".parse().unwrap();
+        let feed = SimFeed::open(SimOptions::default(), at);
+        // two cold names make a batch
+        let names: Vec<Symbol> =
+            feed.names().into_iter().filter(|&name| feed.contracts(name, at) < 1500).take(8).collect();
+        assert!(names.len() >= 6, "{names:?}");
+        let batches = Arc::<Mutex<Vec<Vec<Symbol>>>>::default();
+        let feed = Box::new(Restless { feed, names: names.clone(), batches: Arc::clone(&batches) });
+        let mut market = market_loop_over(feed);
+        assert!(market.turn(&|| false), "every name is published");
+        let batches = batches.lock().unwrap().clone();
+        assert!(names.iter().all(|name| batches.iter().flatten().any(|handed| handed == name)), "{batches:?}");
+        assert_eq!(batches[0], batches[1], "what changes after its turn does not wait for the others: {batches:?}");
+        let most = 2 * names.len().div_ceil(batches[0].len());
+        assert!(batches.len() <= most, "a round takes twice its batches at most: {batches:?}");
+        assert_eq!(market.rest(Duration::from_secs(60)), Duration::ZERO, "there is more to do");
     }
 }
