@@ -11,5 +11,6 @@ pub mod layout;
 pub mod listing;
 pub mod number;
 pub mod page;
+pub mod source;
 pub mod stream;
 pub mod template;

@@ -148,12 +148,12 @@ fn digits8(n: u32) -> u64 {
 #[cold]
 #[inline(never)]
 fn put_wide(buf: &mut [u8], at: usize, x: f64, most: usize, least: usize) -> usize {
-    let room = buf.len() - at;
+    let free = buf.len() - at;
     let mut rest = &mut buf[at..];
     if write!(rest, "{x:.most$}").is_err() {
         return at;
     }
-    let mut end = at + room - rest.len();
+    let mut end = at + free - rest.len();
     let shortest = end - (most - least);
     while end > shortest && buf[end - 1] == b'0' {
         end -= 1;
