@@ -1,4 +1,4 @@
-//! Sieves, orders and pages, against filters and sorts that look at every row by itself.
+//! Filters, orders and pages, against filters and sorts that look at every row by itself.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod common;

@@ -19,7 +19,8 @@ pub(super) enum Framing {
     UntilClose,
 }
 
-/// Compression is for the slow link behind a tunnel, never for loopback: the fastest level does.
+/// Compression is for the slow link behind a tunnel, and a client of this machine that asks for it gets it, too: the
+/// fastest level does.
 const LEVEL: Compression = Compression::new(1);
 
 /// Stands for a chunk's size, 8 hex digits, which is known only when the chunk is written.

@@ -4,7 +4,7 @@ use super::feed::{Feed, FeedProgress, Moment, ReferenceData};
 use engine::calendar::Calendar;
 use engine::contract::{RootTable, Symbol};
 use engine::error::FeedError;
-use engine::feeds::dir::DirFeed;
+use engine::feeds::dir::{DirFeed, SETTLED};
 use engine::feeds::report::Report;
 use engine::pass::Passes;
 use engine::store::book::Book;
@@ -110,7 +110,8 @@ impl Feed for DirectoryFeed {
     }
 
     fn progress(&self) -> FeedProgress {
-        FeedProgress { files_unusable: self.files.unusable(), is_waiting: self.files.is_waiting(), ..self.progress }
+        let poll_within = self.files.is_waiting().then_some(SETTLED);
+        FeedProgress { files_unusable: self.files.unusable(), poll_within, ..self.progress }
     }
 }
 

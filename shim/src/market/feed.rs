@@ -31,8 +31,8 @@ pub struct FeedProgress {
     pub refused: [u64; Reason::ALL.len()],
     /// Files that cannot be used as they are; what was last read of them is served.
     pub files_unusable: usize,
-    /// Something has changed that is not taken in yet, because it may not be whole: a poll should come soon.
-    pub is_waiting: bool,
+    /// Something has changed that is not taken in yet, because it may not be whole: a poll should come within this time.
+    pub poll_within: Option<Duration>,
 }
 
 /// What all names of a feed have in common.

@@ -16,7 +16,6 @@ use crate::status::{PassFacts, Status};
 use arc_swap::ArcSwap;
 use clock::MarketClock;
 use engine::contract::Symbol;
-use engine::feeds::dir::SETTLED;
 use engine::pass::{Computed, Depth, Passes};
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
@@ -116,10 +115,8 @@ impl MarketLoop {
     pub fn rest(&self, refresh: Duration) -> Duration {
         if self.has_changed {
             Duration::ZERO
-        } else if self.feed.progress().is_waiting {
-            refresh.min(SETTLED)
         } else {
-            refresh
+            self.feed.progress().poll_within.map_or(refresh, |soon| soon.min(refresh))
         }
     }
 
