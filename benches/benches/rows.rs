@@ -10,13 +10,15 @@ use engine::store::chain::{Chain, Slice};
 use engine::store::columns::{Col, Columns, Group};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan, civil::date};
+use shim::picked::Picked;
 use shim::query::Query;
 use shim::rows::clock::Clock;
-use shim::rows::frame::Heading;
-use shim::rows::write::{CHUNK, Rows};
-use shim::select::Picked;
+use shim::rows::heading::Heading;
+use shim::rows::stream::RowStream;
+use shim::stream::{PIECE_BYTES, Progress, Stream};
+use shim::vendors::layer::Layer;
 use shim::vendors::native::NATIVE;
-use shim::vendors::{Layer, chains, columnar_v2, columnar_v3, envelope, quotes, strikes};
+use shim::vendors::{alphavantage, livevol, orats, thetadata_v2, thetadata_v3, tradier};
 use std::hint::black_box;
 use std::io::Write;
 use std::sync::Arc;
@@ -77,28 +79,28 @@ fn chain() -> Arc<Chain> {
     Arc::new(chain)
 }
 
-fn rows_of(chain: &Arc<Chain>, format: &str) -> Rows {
+fn rows_of(chain: &Arc<Chain>, format: &str) -> RowStream {
     rows_by(&NATIVE, "", chain, &format!("root=SPXW&greeks=all&format={format}"))
 }
 
 /// The whole chain in a layer's form; `word` is the last word of its path.
-fn rows_by(layer: &Layer, word: &str, chain: &Arc<Chain>, query: &str) -> Rows {
+fn rows_by(layer: &Layer, word: &str, chain: &Arc<Chain>, query: &str) -> RowStream {
     let query = Query::parse(query).with_segments(vec![("order", word.to_owned())]);
-    let order = layer.order(&query).expect("a good query");
     let clock = Clock::new(Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH, &TimeZone::UTC);
-    let sheet = order.into_sheet(None, None, Heading::default(), clock, Arc::new(RootTable::embedded()));
+    let reply = layer.parse(&query, &clock).expect("a good query");
+    let layout = reply.into_layout(None, None, Heading::default(), clock, Arc::new(RootTable::embedded()));
     let whole = Picked { chain: Arc::clone(chain), rows: std::iter::once(0..chain.rows()).collect() };
-    Rows::new(sheet, vec![whole])
+    RowStream::new(layout, vec![whole])
 }
 
 /// Every piece into one buffer, as the server does.
-fn drain(mut rows: Rows, buffer: &mut Vec<u8>) -> usize {
+fn drain(mut rows: RowStream, buffer: &mut Vec<u8>) -> usize {
     let mut total = 0;
     loop {
         buffer.clear();
-        let more = rows.fill(buffer);
+        let progress = rows.fill(buffer);
         total += black_box(&*buffer).len();
-        if !more {
+        if progress == Progress::Done {
             return total;
         }
     }
@@ -137,7 +139,7 @@ fn drain_plain(chain: &Chain, buffer: &mut Vec<u8>) -> std::io::Result<usize> {
                 slice.borr_rate,
                 rounded(slice.divs),
             )?;
-            if buffer.len() > CHUNK {
+            if buffer.len() > PIECE_BYTES {
                 total += black_box(&*buffer).len();
                 buffer.clear();
             }
@@ -150,7 +152,7 @@ fn rows(c: &mut Criterion) {
     let chain = chain();
     let mut group = c.benchmark_group("rows");
     group.sample_size(20).throughput(Throughput::Elements(N_ROWS));
-    let mut buffer = Vec::with_capacity(2 * CHUNK);
+    let mut buffer = Vec::with_capacity(2 * PIECE_BYTES);
     for format in ["json", "ndjson", "csv", "html"] {
         let bytes = drain(rows_of(&chain, format), &mut buffer) as u64;
         group.bench_function(format!("{format}, {} bytes a row", bytes / N_ROWS), |b| {
@@ -165,22 +167,22 @@ fn rows(c: &mut Criterion) {
 const LAYERS: &[(&str, &Layer, &str, &str, structs::Writer)] = &[
     (
         "envelope",
-        &envelope::ENVELOPE,
+        &alphavantage::OPTIONS,
         "",
         "function=REALTIME_OPTIONS&require_greeks=true&symbol=SPX",
         structs::envelope,
     ),
-    ("strikes", &strikes::STRIKES, "", "ticker=SPX", structs::strikes),
-    ("quotes", &quotes::QUOTES, "", "symbol=SPX", structs::quotes),
-    ("columnar v3 json", &columnar_v3::COLUMNAR, "all", "symbol=SPX&expiration=*&format=json", structs::columnar_v3),
-    ("columnar v3 csv", &columnar_v3::COLUMNAR, "all", "symbol=SPX&expiration=*", structs::columnar_v3_csv),
-    ("columnar v2", &columnar_v2::ALL_GREEKS, "", "root=SPX&exp=0", structs::columnar_v2),
-    ("chains", &chains::CHAINS, "", "symbol=SPX&greeks=true", structs::chains),
+    ("strikes", &orats::STRIKES, "", "ticker=SPX", structs::strikes),
+    ("quotes", &livevol::QUOTES, "", "symbol=SPX", structs::quotes),
+    ("columnar v3 json", &thetadata_v3::GREEKS, "all", "symbol=SPX&expiration=*&format=json", structs::columnar_v3),
+    ("columnar v3 csv", &thetadata_v3::GREEKS, "all", "symbol=SPX&expiration=*", structs::columnar_v3_csv),
+    ("columnar v2", &thetadata_v2::ALL_GREEKS, "", "root=SPX&exp=0", structs::columnar_v2),
+    ("chains", &tradier::CHAIN, "", "symbol=SPX&greeks=true", structs::chains),
 ];
 
 fn layers(c: &mut Criterion) {
     let chain = chain();
-    let mut buffer = Vec::with_capacity(2 * CHUNK);
+    let mut buffer = Vec::with_capacity(2 * PIECE_BYTES);
     for &(name, layer, word, query, by_serde) in LAYERS {
         let rows = || rows_by(layer, word, &chain, query);
         let mut group = c.benchmark_group(format!("layers/{name}"));

@@ -6,8 +6,9 @@ use crate::http::{Answer, App, Metrics, Request};
 use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::status::Status;
+use crate::vendors::layer::RequestContext;
 use crate::vendors::native::error_json;
-use crate::vendors::{LAYERS, Scene, layer_at};
+use crate::vendors::routes::{NAMES, layer_at};
 use arc_swap::ArcSwap;
 use engine::calendar::Calendar;
 use engine::contract::RootTable;
@@ -29,9 +30,7 @@ pub struct Service {
 /// Under which names requests are counted; what [`Metrics::new`] wants.
 #[must_use]
 pub fn route_names() -> Vec<&'static str> {
-    let mut names: Vec<&str> = LAYERS.iter().map(|layer| layer.name).chain(PAGES).collect();
-    names.dedup();
-    names
+    NAMES.into_iter().chain(PAGES).collect()
 }
 
 impl App for Service {
@@ -58,7 +57,7 @@ impl Service {
     pub fn answer_for(&self, raw_path: &str, query: &str, host: Option<&str>) -> Answer {
         let snapshot = self.market.load_full();
         if let Some((layer, segments)) = layer_at(raw_path) {
-            let scene = Scene {
+            let context = RequestContext {
                 snapshot: &snapshot,
                 now: (self.status.now)(),
                 zone: &self.status.zone,
@@ -67,7 +66,7 @@ impl Service {
                 host,
                 note: &|| self.note(&snapshot),
             };
-            return layer.answer(&Query::parse(query).with_segments(segments), &scene);
+            return layer.answer(&Query::parse(query).with_segments(segments), &context);
         }
         let Some(path) = decode_strict(raw_path) else { return unknown() };
         match path.strip_suffix('/').unwrap_or(&path) {

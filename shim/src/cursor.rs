@@ -1,13 +1,20 @@
 //! Where the next page begins, as text that a client hands back. Nothing is kept between two pages: a token is the last
 //! contract of a page, a cursor that contract together with the parameters of the first request.
 //!
-//! Never: an order of rows (that is [`crate::select::order`]'s), a vendor's address.
+//! Never: an order of rows (that is [`crate::selection::order`]'s), a vendor's address.
 
-use crate::base64::{decode, encode, encode_url};
 use crate::query::Query;
 use crate::refusal::Refusal;
+use base64::Engine;
+use base64::engine::general_purpose::{GeneralPurpose, NO_PAD, STANDARD as PADDED, URL_SAFE_NO_PAD as URL};
 use engine::contract::ContractKey;
 use engine::contract::osi::OSI_LEN;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// Reads tokens, in the standard alphabet and without padding; bits that no byte has must be zero.
+const READER: GeneralPurpose = GeneralPurpose::new(&base64::alphabet::STANDARD, NO_PAD);
+/// What stands for itself in an address.
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The parameter of a cursor that names the last contract.
 const LAST: &str = "ap";
@@ -23,7 +30,7 @@ pub fn compact(key: &ContractKey) -> String {
 /// The token behind a contract.
 #[must_use]
 pub fn token(last: &ContractKey) -> String {
-    encode(&compact(last))
+    PADDED.encode(compact(last))
 }
 
 /// The contract that a token stands behind.
@@ -47,7 +54,7 @@ pub fn filters(query: &Query<'_>, parameters: &[&str]) -> String {
 /// The cursor behind a contract, of a request with these [`filters`].
 #[must_use]
 pub fn cursor(filters: &str, last: &ContractKey) -> String {
-    encode_url(&format!("{LAST}={}&as=&{filters}", percent_encode(&format!("O:{}", compact(last)))))
+    URL.encode(format!("{LAST}={}&as=&{filters}", percent_encode(&format!("O:{}", compact(last)))))
 }
 
 /// The query text of a cursor and the contract that it stands behind.
@@ -65,20 +72,28 @@ pub fn parse_cursor(parameter: &str, text: &str) -> Result<(String, ContractKey)
 /// Everything but letters, digits, `-`, `.`, `_` and `~` as `%XX`.
 #[must_use]
 pub fn percent_encode(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    out
+    utf8_percent_encode(text, UNRESERVED).to_string()
+}
+
+/// The text of a token in either alphabet, padded or not, because clients pass tokens on as they like; `None` for anything
+/// else. A space counts as the `+` that it was before a form decoder read it.
+fn decode(token: &str) -> Option<String> {
+    let bare = token.strip_suffix("==").or_else(|| token.strip_suffix('=')).unwrap_or(token);
+    let standard: String = bare
+        .chars()
+        .map(|letter| match letter {
+            '-' | ' ' => '+',
+            '_' => '/',
+            other => other,
+        })
+        .collect();
+    String::from_utf8(READER.decode(standard).ok()?).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn key(text: &str) -> ContractKey {
         ContractKey::parse_osi(text).unwrap()
@@ -106,6 +121,48 @@ mod tests {
         assert_eq!(Query::parse(&again).get("q"), Some("a&b=+"));
         for bad in ["abc", "", "YXA9", "YXA9T%3A", "bGltaXQ9Mw"] {
             assert_eq!(parse_cursor("cursor", bad).map(drop), Err(Refusal::invalid("cursor", bad, "a cursor")));
+        }
+    }
+
+    #[test]
+    fn the_vectors_of_rfc_4648_hold() {
+        for (text, token) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+            ("fooba", "Zm9vYmE="),
+            ("foobar", "Zm9vYmFy"),
+            ("ACME261218C00100000", "QUNNRTI2MTIxOEMwMDEwMDAwMA=="),
+        ] {
+            assert_eq!(PADDED.encode(text), token);
+            assert_eq!(URL.encode(text), token.trim_end_matches('='));
+            assert_eq!(decode(token).as_deref(), Some(text));
+        }
+        assert_eq!(PADDED.encode("?>~"), "Pz5+");
+        assert_eq!(URL.encode("?>~"), "Pz5-");
+    }
+
+    #[test]
+    fn what_is_no_token_is_refused() {
+        for bad in ["Z", "Zh", "Zm9=", "Zg===", "Zg=a", "é", "Zm9v!", "gICA"] {
+            assert_eq!(decode(bad), None, "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn decoding_undoes_encoding(text in ".{0,60}") {
+            let plain = PADDED.encode(&text);
+            prop_assert_eq!(decode(&plain), Some(text.clone()));
+            prop_assert_eq!(decode(&plain.replace('+', " ")), Some(text.clone()));
+            prop_assert_eq!(decode(&URL.encode(&text)), Some(text));
+        }
+
+        #[test]
+        fn no_token_panics(token in ".{0,40}") {
+            let _ = decode(&token);
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The page at `/`: what this is, the state of feed and snapshot, and requests to click, one for each layer and format.
 //! Never: a computation, a script.
 
-use crate::rows::frame::Heading;
+use crate::rows::heading::Heading;
 use crate::rows::page::{escape, push_top};
-use crate::vendors::layer_at;
+use crate::vendors::routes::layer_at;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use std::sync::Arc;
@@ -14,19 +14,19 @@ const FORMATS: [&str; 4] = ["json", "csv", "ndjson", "html"];
 /// One request for each layer; `{symbol}`, `{date}` and `{format}` are filled in.
 pub const EXAMPLES: &[(&str, &str)] = &[
     ("native", "/l1/greeks?underlying={symbol}&exp={date}&greeks=all&format={format}"),
-    ("envelope", "/query?function=REALTIME_OPTIONS&symbol={symbol}&require_greeks=true&datatype={format}"),
-    ("strikes", "/datav2/strikes?ticker={symbol}&delta=.2,.8&format={format}"),
+    ("alphavantage", "/query?function=REALTIME_OPTIONS&symbol={symbol}&require_greeks=true&datatype={format}"),
+    ("orats", "/datav2/strikes?ticker={symbol}&delta=.2,.8&format={format}"),
     (
-        "quotes",
+        "livevol",
         "/allaccess/market/option-and-underlying-quotes?symbol={symbol}&min_expiry={date}&max_expiry={date}&format={format}",
     ),
-    ("columnar, version 3", "/v3/option/snapshot/greeks/all?symbol={symbol}&expiration={date}&format={format}"),
-    ("columnar, version 2", "/v2/bulk_snapshot/option/all_greeks?root={symbol}&exp=0&format={format}"),
-    ("chains", "/v1/markets/options/chains?symbol={symbol}&expiration={date}&greeks=true&format={format}"),
-    ("snapshots", "/v1beta1/options/snapshots/{symbol}?expiration_date={date}&format={format}"),
-    ("realtime chain", "/options/chain/{symbol}/{date}/realtime?format={format}"),
-    ("columnar chain", "/v1/options/chain/{symbol}?expiration={date}&format={format}"),
-    ("paged snapshot", "/v3/snapshot/options/{symbol}?expiration_date={date}&format={format}"),
+    ("thetadata_v3", "/v3/option/snapshot/greeks/all?symbol={symbol}&expiration={date}&format={format}"),
+    ("thetadata_v2", "/v2/bulk_snapshot/option/all_greeks?root={symbol}&exp=0&format={format}"),
+    ("tradier", "/v1/markets/options/chains?symbol={symbol}&expiration={date}&greeks=true&format={format}"),
+    ("alpaca", "/v1beta1/options/snapshots/{symbol}?expiration_date={date}&format={format}"),
+    ("intrinio", "/options/chain/{symbol}/{date}/realtime?format={format}"),
+    ("marketdata", "/v1/options/chain/{symbol}?expiration={date}&format={format}"),
+    ("polygon", "/v3/snapshot/options/{symbol}?expiration_date={date}&format={format}"),
 ];
 
 /// What is worth asking of the native layer.
@@ -121,4 +121,20 @@ fn subject(snapshot: &Snapshot) -> (String, String) {
     let expiry = |chain: &Chain| chain.slices.get(chain.slices.len() / 3).map(|slice| slice.expiry.to_string());
     let symbol = known.map_or_else(|| "SPY".to_owned(), |chain| chain.underlying.to_string());
     (symbol, known.and_then(|chain| expiry(chain)).unwrap_or_else(|| "*".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vendors::routes::NAMES;
+
+    #[test]
+    fn every_layer_has_an_example_under_its_name() {
+        let names: Vec<&str> = EXAMPLES.iter().map(|&(name, _)| name).collect();
+        assert_eq!(names, NAMES);
+        for (name, pattern) in EXAMPLES {
+            let layer = layer_at(pattern.split('?').next().unwrap_or_default()).map(|(layer, _)| layer.name);
+            assert_eq!(layer, Some(*name), "{pattern}");
+        }
+    }
 }

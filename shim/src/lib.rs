@@ -8,24 +8,22 @@
 compile_error!("greeksd must be built with panic = \"unwind\"");
 
 pub mod app;
-pub mod base64;
 pub mod config;
 pub mod cpu;
 pub mod cursor;
-pub mod daemon;
 pub mod front;
 pub mod http;
 pub mod log;
+pub mod market;
+pub mod picked;
 #[expect(clippy::print_stderr, reason = "a command that somebody waits for; nothing is served meanwhile")]
 pub mod price;
 mod progress;
 pub mod query;
 pub mod refusal;
 pub mod rows;
-pub mod select;
+pub mod selection;
 pub mod serve;
-pub mod sieve;
-pub mod source;
-pub mod state;
 pub mod status;
+pub mod stream;
 pub mod vendors;

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
+use tracing::level_filters::LevelFilter;
 
 /// Lines that wait at most: a burst of refused rows, or a reader that looks away for a moment.
 const WAITING: usize = 1024;
@@ -33,15 +34,13 @@ struct Queue {
 }
 
 /// Starts the log: standard error, since standard output is for answers.
-pub fn start(form: Log) {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("GREEKSD_LOG_LEVEL")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
+pub fn start(form: Log, level: LevelFilter) {
     // without a thread lines are written directly
     if let Ok(queue) = Queue::to(io::stderr(), WAITING, &DROPPED) {
         let _ = QUEUE.set(queue);
     }
     let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_max_level(level)
         .with_writer(|| Line)
         // its own complaints would go to standard error by `eprintln!`, which panics where that is closed
         .log_internal_errors(false)
@@ -94,7 +93,7 @@ impl Write for Line {
 }
 
 impl Queue {
-    /// A queue for so many lines, and its thread.
+    /// A queue for `waiting` lines, and its thread.
     fn to(out: impl Write + Send + 'static, waiting: usize, dropped: &'static AtomicU64) -> io::Result<Self> {
         let (to, lines) = sync_channel(waiting);
         std::thread::Builder::new().name("log".to_owned()).spawn(move || write_all(&lines, out, dropped))?;

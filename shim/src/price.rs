@@ -9,6 +9,7 @@ mod row;
 mod value;
 
 use crate::config::PriceArgs;
+use crate::progress::ProgressLog;
 use engine::kernel::american::Scheme;
 use rayon::prelude::*;
 use row::Layout;
@@ -97,7 +98,9 @@ pub fn price(input: impl Read, output: impl Write, scheme: Scheme) -> Result<Sum
     let mut write = |bytes: &[u8]| output.write_all(bytes).map_err(|e| PriceError::File("cannot write".to_owned(), e));
     write(layout.header().as_bytes())?;
     let mut summary = Summary::default();
-    let mut progress = Progress::new();
+    // only a terminal has a reader who waits
+    let say: fn(&str) = if io::stderr().is_terminal() { |line| eprintln!("{line}") } else { |_| () };
+    let mut progress = ProgressLog::new("priced", "rows", None, say);
     let mut records = reader.byte_records();
     loop {
         let batch: Vec<csv::ByteRecord> = records.by_ref().take(BATCH).collect::<Result<_, _>>().map_err(broken)?;
@@ -110,38 +113,13 @@ pub fn price(input: impl Read, output: impl Write, scheme: Scheme) -> Result<Sum
         }
         summary.rows += lines.len();
         summary.errors += lines.iter().filter(|line| line.failed).count();
-        progress.show(summary.rows);
+        progress.add(lines.len(), 0);
     }
     output.flush().map_err(|e| PriceError::File("cannot write".to_owned(), e))?;
-    progress.clear();
+    progress.end();
     Ok(summary)
 }
 
 fn broken(error: csv::Error) -> PriceError {
     PriceError::Format(format!("the input is not CSV: {error}"))
-}
-
-/// A line on the terminal that counts rows, if there is one and the input takes more than a batch.
-struct Progress {
-    to_terminal: bool,
-    shown: bool,
-}
-
-impl Progress {
-    fn new() -> Self {
-        Self { to_terminal: io::stderr().is_terminal(), shown: false }
-    }
-
-    fn show(&mut self, rows: usize) {
-        if self.to_terminal && rows >= BATCH {
-            eprint!("\r{rows} rows");
-            self.shown = true;
-        }
-    }
-
-    fn clear(&self) {
-        if self.shown {
-            eprint!("\r\x1b[K");
-        }
-    }
 }

@@ -2,11 +2,11 @@
 
 use crate::app::{Service, route_names};
 use crate::config::Config;
-use crate::daemon::{Clock, Daemon};
 use crate::http::{self, Limits, Metrics, Server};
 use crate::log;
-use crate::source::{FeedSpec, Source};
-use crate::state;
+use crate::market::clock::MarketClock;
+use crate::market::spec::FeedSpec;
+use crate::market::{MarketLoop, state};
 use crate::status::Status;
 use arc_swap::ArcSwap;
 use engine::calendar::Calendar;
@@ -40,7 +40,7 @@ enum End {
 /// Runs until a signal ends it.
 #[must_use]
 pub fn run(config: &Config) -> ExitCode {
-    log::start(config.log);
+    log::start(config.log, config.log_level);
     let code = match serve(config) {
         Ok(End::Asked) => ExitCode::SUCCESS,
         Ok(End::Failed) => ExitCode::from(SOFTWARE_FAILED),
@@ -55,19 +55,20 @@ pub fn run(config: &Config) -> ExitCode {
 
 fn serve(config: &Config) -> Result<End, String> {
     let spec = FeedSpec::parse(&config.feed)?;
-    let clock = config.now.map_or(Clock::Running, Clock::Fixed);
-    let source = Source::open(&spec, clock.now(), config.now).map_err(|e| format!("feed {}: {e}", config.feed))?;
+    let clock = config.now.map_or(MarketClock::Running, MarketClock::Fixed);
+    let feed = spec.open(clock.now(), config.now).map_err(|e| format!("feed {}: {e}", config.feed))?;
+    let simulated = feed.is_simulated();
     let mut passes = Passes::new(config.threads, |_| low_priority()).map_err(|e| format!("no threads: {e}"))?;
     if let Some(folder) = &config.state_dir {
         passes.set_prior(state::load_prior(folder, &Calendar::embedded(), clock.now()));
     }
 
-    let market = Arc::new(ArcSwap::from_pointee(Snapshot::empty(source.underlyings().into_iter().collect())));
+    let market = Arc::new(ArcSwap::from_pointee(Snapshot::empty(feed.names().into_iter().collect())));
     let metrics = Arc::new(Metrics::new(&route_names()));
-    let status = Arc::new(new_status(config, &spec, clock));
+    let status = Arc::new(new_status(config, simulated, clock));
     let service = Service::new(Arc::clone(&market), Arc::clone(&status), Arc::clone(&metrics));
     let server = Server::start(
-        http::Config {
+        http::ServerConfig {
             listen: config.listen.clone(),
             limits: Limits::default(),
             bulk_threads: BULK_THREADS,
@@ -86,15 +87,15 @@ fn serve(config: &Config) -> Result<End, String> {
     .map_err(|e| format!("cannot wait for signals: {e}"))?;
 
     let ending = Arc::new(AtomicBool::new(false));
-    let daemon = Daemon::new(source, passes, clock, Arc::clone(&market), Arc::clone(&status));
+    let market_loop = MarketLoop::new(feed, passes, clock, Arc::clone(&market), Arc::clone(&status));
     let addresses = server.addresses().iter().map(|a| format!("http://{a}")).collect::<Vec<_>>().join(" and ");
-    let banner = Banner { addresses, feed: config.feed.clone(), simulated: spec.is_simulated() };
-    let keeper = config.state_dir.clone().filter(|_| !spec.is_simulated());
+    let banner = Banner { addresses, feed: config.feed.clone(), simulated };
+    let keeper = config.state_dir.clone().filter(|_| !simulated);
     let refresh = config.refresh;
     let (loop_ending, loop_market, loop_status) = (Arc::clone(&ending), Arc::clone(&market), status);
     let market_thread = std::thread::Builder::new()
         .name("market".to_owned())
-        .spawn(move || market_loop(daemon, refresh, &loop_ending, &loop_market, &loop_status, &banner))
+        .spawn(move || run_market(market_loop, refresh, &loop_ending, &loop_market, &loop_status, &banner))
         .map_err(|e| format!("no thread: {e}"))?;
 
     let end = wait(&stopped, || !market_thread.is_finished() && server.is_whole());
@@ -126,8 +127,8 @@ fn wait(stopped: &Receiver<()>, all_live: impl Fn() -> bool) -> End {
 }
 
 /// Turns until the program ends; a pass in progress is abandoned with it.
-fn market_loop(
-    mut daemon: Daemon,
+fn run_market(
+    mut market_loop: MarketLoop,
     refresh: Duration,
     ending: &AtomicBool,
     market: &ArcSwap<Snapshot>,
@@ -139,7 +140,7 @@ fn market_loop(
     let mut said = Instant::now();
     while !ending.load(Ordering::Acquire) {
         let began = Instant::now();
-        let complete = daemon.turn(&|| ending.load(Ordering::Acquire));
+        let complete = market_loop.turn(&|| ending.load(Ordering::Acquire));
         if complete && !announced && market.load().number > 0 {
             announced = true;
             banner.print(&market.load(), status);
@@ -148,19 +149,19 @@ fn market_loop(
             let snapshot = market.load();
             tracing::info!("first chains: {} done, {} to come", snapshot.chains().len(), snapshot.pending().len());
         }
-        let rest = daemon.rest(refresh).saturating_sub(began.elapsed());
+        let rest = market_loop.rest(refresh).saturating_sub(began.elapsed());
         if let Err(RecvTimeoutError::Disconnected) = tick.recv_timeout(rest) {
             return;
         }
     }
 }
 
-fn new_status(config: &Config, spec: &FeedSpec, clock: Clock) -> Status {
+fn new_status(config: &Config, simulated: bool, clock: MarketClock) -> Status {
     let started = Instant::now();
     let threads = config.threads + BULK_THREADS + 2;
     Status::new(
         config.feed.clone(),
-        spec.is_simulated(),
+        simulated,
         threads,
         Box::new(move || clock.now()),
         Box::new(move || started.elapsed()),

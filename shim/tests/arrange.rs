@@ -1,4 +1,4 @@
-//! Sieves, orders and pages, against filters and sorts that look at every row by itself.
+//! Filters, orders and pages, against filters and sorts that look at every row by itself.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod common;
@@ -12,11 +12,12 @@ use engine::store::columns::Col;
 use jiff::civil::{Date, date};
 use proptest::prelude::*;
 use shim::cursor::compact;
+use shim::picked::Picked;
 use shim::query::{Bounds, Rights};
 use shim::refusal::Refusal;
-use shim::select::order::{Page, Sort, page};
-use shim::select::{Ask, Picked, select};
-use shim::sieve::{Deltas, Expirations, Money, Setting, Sieve, sift};
+use shim::selection::filters::{Deltas, Expirations, FilterContext, Money, VendorFilters, filter_picked};
+use shim::selection::order::{Page, Sort, page};
+use shim::selection::{Selection, select};
 
 const TODAY: Date = date(2026, 11, 20);
 const STRIKES: [u32; 7] = [85_000, 95_000, 97_500, 100_000, 102_500, 105_000, 115_000];
@@ -50,13 +51,15 @@ fn gme() -> Snapshot {
 }
 
 fn of(names: &[&str], rights: Rights) -> Vec<Picked> {
-    let ask = Ask { underlyings: names.iter().map(|name| symbol(name)).collect(), rights, ..Ask::default() };
-    select(&gme(), &ask).unwrap()
+    let selection =
+        Selection { underlyings: names.iter().map(|name| symbol(name)).collect(), rights, ..Selection::default() };
+    select(&gme(), &selection).unwrap()
 }
 
-fn sifted(names: &[&str], rights: Rights, sieve: &Sieve) -> Vec<Picked> {
+fn left(names: &[&str], rights: Rights, vendor_filters: &VendorFilters) -> Vec<Picked> {
     let calendar = Calendar::embedded();
-    sift(of(names, rights), sieve, &Setting { rights, today: TODAY, calendar: &calendar }).unwrap()
+    filter_picked(of(names, rights), vendor_filters, &FilterContext { rights, today: TODAY, calendar: &calendar })
+        .unwrap()
 }
 
 fn keys(picked: &[Picked]) -> Vec<ContractKey> {
@@ -70,7 +73,7 @@ fn keys(picked: &[Picked]) -> Vec<ContractKey> {
 
 /// Dates and their number of rows.
 fn dates(names: &[&str], expirations: Expirations) -> Vec<String> {
-    let keys = keys(&sifted(names, Rights::Both, &Sieve { expirations, ..Sieve::default() }));
+    let keys = keys(&left(names, Rights::Both, &VendorFilters { expirations, ..VendorFilters::default() }));
     let mut dates: Vec<String> = keys.iter().map(|key| key.expiry.to_string()).collect();
     dates.dedup();
     dates
@@ -100,10 +103,10 @@ fn expirations_are_told_apart_by_kind() {
 
 #[test]
 fn settlement_and_adjusted_roots_can_be_left_out() {
-    let any = Sieve::default();
-    let roots = |names: &[&str], sieve: &Sieve| {
+    let any = VendorFilters::default();
+    let roots = |names: &[&str], vendor_filters: &VendorFilters| {
         let mut roots: Vec<String> =
-            keys(&sifted(names, Rights::Both, sieve)).iter().map(|key| key.root.to_string()).collect();
+            keys(&left(names, Rights::Both, vendor_filters)).iter().map(|key| key.root.to_string()).collect();
         roots.sort();
         roots.dedup();
         roots
@@ -116,25 +119,27 @@ fn settlement_and_adjusted_roots_can_be_left_out() {
         (None, Some(false), &["SPX"]),
         (Some(true), Some(true), &[]),
     ] {
-        assert_eq!(roots(&["SPX"], &Sieve { am, pm, ..any.clone() }), wanted);
+        assert_eq!(roots(&["SPX"], &VendorFilters { am, pm, ..any.clone() }), wanted);
     }
     let calendar = Calendar::embedded();
-    let setting = Setting { rights: Rights::Both, today: TODAY, calendar: &calendar };
-    let refused = sift(of(&["GME"], Rights::Both), &Sieve { am: Some(true), ..any }, &setting);
+    let context = FilterContext { rights: Rights::Both, today: TODAY, calendar: &calendar };
+    let refused = filter_picked(of(&["GME"], Rights::Both), &VendorFilters { am: Some(true), ..any }, &context);
     assert_eq!(refused.map(drop), Err(Refusal::Conflict { reason: "am and pm are for index options" }));
 }
 
 #[test]
 fn a_sieve_of_time_passes_all_or_nothing() {
     let since = |after: i64| Some(common::NOW + jiff::SignedDuration::from_millis(after));
-    let n =
-        |after| keys(&sifted(&["GME"], Rights::Both, &Sieve { valued_since: since(after), ..Sieve::default() })).len();
+    let n = |after| {
+        keys(&left(&["GME"], Rights::Both, &VendorFilters { valued_since: since(after), ..VendorFilters::default() }))
+            .len()
+    };
     assert_eq!((n(-1), n(0), n(1)), (64, 64, 0));
 }
 
 /// Of the December contracts, the strikes of the calls and those of the puts.
-fn sides(rights: Rights, sieve: Sieve) -> [Vec<u32>; 2] {
-    let keys = keys(&sifted(&["GME"], rights, &sieve));
+fn sides(rights: Rights, vendor_filters: VendorFilters) -> [Vec<u32>; 2] {
+    let keys = keys(&left(&["GME"], rights, &vendor_filters));
     let december = keys.iter().filter(|key| key.expiry == date(2026, 12, 18) && key.root == symbol("GME"));
     let (calls, puts): (Vec<&ContractKey>, Vec<_>) = december.partition(|key| key.right == Right::Call);
     [calls, puts].map(|side| side.iter().map(|key| key.strike_milli / 100).collect())
@@ -142,7 +147,7 @@ fn sides(rights: Rights, sieve: Sieve) -> [Vec<u32>; 2] {
 
 #[test]
 fn the_money_is_where_the_spot_is() {
-    let money = |money| sides(Rights::Both, Sieve { money, ..Sieve::default() });
+    let money = |money| sides(Rights::Both, VendorFilters { money, ..VendorFilters::default() });
     assert_eq!(money(Money::In), [vec![850, 950, 975, 1000], vec![1025, 1050, 1150]]);
     assert_eq!(money(Money::Out), [vec![1025, 1050, 1150], vec![850, 950, 975, 1000]]);
     assert_eq!(money(Money::Near(1.25)), [vec![1025], vec![1000]]);
@@ -154,22 +159,22 @@ fn the_money_is_where_the_spot_is() {
 #[test]
 fn strikes_near_the_money_count_by_strike_or_by_side() {
     let near = |n, near_each_right, money| {
-        sides(Rights::Both, Sieve { near_strikes: Some(n), near_each_right, money, ..Sieve::default() })
+        sides(Rights::Both, VendorFilters { near_strikes: Some(n), near_each_right, money, ..VendorFilters::default() })
     };
     assert_eq!(near(3, false, Money::Any), [vec![975, 1000, 1025], vec![975, 1000, 1025]]);
     assert_eq!(near(2, false, Money::In), [vec![1000], vec![1025]]);
     assert_eq!(near(2, true, Money::In), [vec![975, 1000], vec![1025, 1050]]);
-    let calls = Sieve { near_strikes: Some(2), money: Money::Out, ..Sieve::default() };
+    let calls = VendorFilters { near_strikes: Some(2), money: Money::Out, ..VendorFilters::default() };
     assert_eq!(sides(Rights::Call, calls), [vec![1025, 1050], vec![]]);
 }
 
 #[test]
 fn strikes_and_deltas_are_lists_of_ranges() {
     let strikes = vec![Bounds::exactly(97.5), Bounds::above(105.0, false)];
-    let listed = sides(Rights::Both, Sieve { strikes, ..Sieve::default() });
+    let listed = sides(Rights::Both, VendorFilters { strikes, ..VendorFilters::default() });
     assert_eq!(listed, [vec![975, 1150], vec![975, 1150]]);
     let within = vec![Bounds { least: Some(0.3), most: Some(0.6) }];
-    let got = sides(Rights::Both, Sieve { deltas: Deltas::Within(within), ..Sieve::default() });
+    let got = sides(Rights::Both, VendorFilters { deltas: Deltas::Within(within), ..VendorFilters::default() });
     let chain = gme().chain(symbol("GME")).unwrap().clone();
     let december = chain.slices.iter().find(|s| s.expiry == date(2026, 12, 18) && !s.adjusted).unwrap().clone();
     let delta = |side| {
@@ -189,9 +194,9 @@ fn strikes_and_deltas_are_lists_of_ranges() {
         let mut wanted = vec![nearest(&calls, to), nearest(&puts, to)];
         wanted.sort_unstable();
         wanted.dedup();
-        let sieve = Sieve { deltas: Deltas::Nearest(vec![to]), ..Sieve::default() };
-        assert_eq!(sides(Rights::Both, sieve.clone()), [wanted.clone(), wanted], "{to}");
-        assert_eq!(sides(Rights::Put, sieve), [vec![], vec![nearest(&puts, to)]], "{to}");
+        let vendor_filters = VendorFilters { deltas: Deltas::Nearest(vec![to]), ..VendorFilters::default() };
+        assert_eq!(sides(Rights::Both, vendor_filters.clone()), [wanted.clone(), wanted], "{to}");
+        assert_eq!(sides(Rights::Put, vendor_filters), [vec![], vec![nearest(&puts, to)]], "{to}");
     }
 }
 

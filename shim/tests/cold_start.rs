@@ -6,8 +6,9 @@ use engine::calendar::Calendar;
 use engine::pass::Passes;
 use engine::snapshot::Snapshot;
 use jiff::Timestamp;
-use shim::daemon::{Clock, Daemon};
-use shim::source::{FeedSpec, Source};
+use shim::market::MarketLoop;
+use shim::market::clock::MarketClock;
+use shim::market::spec::FeedSpec;
 use shim::status::Status;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -17,16 +18,17 @@ const NOW: Timestamp = Timestamp::constant(1_795_207_320, 0);
 
 #[test]
 fn a_large_market_is_whole_before_it_is_accurate() {
-    let source = Source::open(&FeedSpec::parse("sim:full,scale=0.2").unwrap(), NOW, Some(NOW)).unwrap();
-    let names = source.underlyings();
+    let feed = FeedSpec::parse("sim:full,scale=0.2").unwrap().open(NOW, Some(NOW)).unwrap();
+    let names = feed.names();
     let market = Arc::new(ArcSwap::from_pointee(Snapshot::empty(names.iter().copied().collect())));
     let zone = Calendar::embedded().zone().clone();
     let status = Status::new("sim".to_owned(), true, 2, Box::new(|| NOW), Box::new(|| Duration::ZERO), zone);
     let status = Arc::new(status);
     let passes = Passes::new(2, |_| ()).unwrap();
-    let mut daemon = Daemon::new(source, passes, Clock::Fixed(NOW), Arc::clone(&market), Arc::clone(&status));
+    let mut market_loop =
+        MarketLoop::new(feed, passes, MarketClock::Fixed(NOW), Arc::clone(&market), Arc::clone(&status));
 
-    assert!(daemon.turn(&|| false), "the first turn publishes every name");
+    assert!(market_loop.turn(&|| false), "the first turn publishes every name");
     let first = market.load_full();
     assert!(first.pending().is_empty() && first.chains().len() == names.len());
     // a name without a spot has nothing to be looked at again
@@ -35,11 +37,11 @@ fn a_large_market_is_whole_before_it_is_accurate() {
     assert!(status.health_json(&first).contains(&format!("\"rough\":{}", names.len() - bare)));
 
     // no quote is new, and all the same the names come again
-    let portions = Cell::new(0);
-    daemon.turn(&|| portions.replace(portions.get() + 1) >= 3);
+    let batches = Cell::new(0);
+    market_loop.turn(&|| batches.replace(batches.get() + 1) >= 3);
     let second = market.load_full();
     let fine = second.chains().iter().filter(|chain| !chain.rough).count();
-    assert!(fine > bare && fine < names.len(), "{fine} of {} names after three portions", names.len());
+    assert!(fine > bare && fine < names.len(), "{fine} of {} names after three batches", names.len());
     assert!(second.pending().is_empty() && second.number > first.number);
     assert!(status.health_json(&second).contains(&format!("\"rough\":{}", names.len() - fine)));
 }

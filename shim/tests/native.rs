@@ -9,6 +9,7 @@ use engine::snapshot::Snapshot;
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::{Col, Group};
 use serde_json::{Map, Value};
+use shim::stream::{PIECE_BYTES, Progress};
 
 const IDENTITY: [&str; 7] = ["underlying", "root", "expiry", "strike", "right", "osym", "greeks"];
 
@@ -359,18 +360,18 @@ fn an_answer_keeps_the_snapshot_that_it_began_with() {
     for query in ["underlying=ACME&greeks=all", "underlying=ACME&right=put&format=csv", "root=ACME&format=html"] {
         let whole = get_from(&service, &format!("/l1/greeks?{query}"));
         let shim::http::Body::Stream(mut stream) = service.answer_to("/l1/greeks", query).body else { panic!() };
-        // Pieces come behind what the buffer holds already, and none is much longer than a chunk.
+        // Pieces come behind what the buffer holds already, and none is much longer than that.
         let mut out = b"head".to_vec();
         loop {
             let before = out.len();
-            let is_all = stream.fill(&mut out);
-            assert!(out.len() - before < shim::rows::write::CHUNK + 4096, "a piece of {}", out.len() - before);
-            if is_all {
+            let progress = stream.fill(&mut out);
+            assert!(out.len() - before < PIECE_BYTES + 4096, "a piece of {}", out.len() - before);
+            if progress == Progress::Done {
                 break;
             }
         }
         assert_eq!(&out[..4], b"head");
         assert_eq!(&out[4..], whole.body.as_bytes());
-        assert!(stream.fill(&mut out), "what has ended stays ended");
+        assert_eq!(stream.fill(&mut out), Progress::Done, "what has ended stays ended");
     }
 }

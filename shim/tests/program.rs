@@ -58,7 +58,8 @@ fn the_command_line_wins_then_the_environment_then_the_file() {
     let folder = Folder::new("precedence");
     folder
         .write("greeksd.toml", "refresh = 0.5\nthreads = 2\nfeed = 'dir:here'\nlisten = ['127.0.0.1:7', '[::1]:7']\n");
-    let variables = [("GREEKSD_REFRESH", "2"), ("GREEKSD_THREADS", "3"), ("GREEKSD_LOG", "json")];
+    let variables =
+        [("GREEKSD_REFRESH", "2"), ("GREEKSD_THREADS", "3"), ("GREEKSD_LOG", "json"), ("GREEKSD_LOG_LEVEL", "warn")];
     for command in [&["--threads", "4"][..], &["serve", "--threads", "4"][..]] {
         let printed = printed(&folder.0, command, &variables);
         for (line, origin) in [
@@ -67,6 +68,7 @@ fn the_command_line_wins_then_the_environment_then_the_file() {
             ("log = \"json\"", "GREEKSD_LOG"),
             ("feed = \"dir:here\"", "greeksd.toml"),
             ("listen = [\"127.0.0.1:7\", \"[::1]:7\"]", "greeksd.toml"),
+            ("log-level = \"warn\"", "GREEKSD_LOG_LEVEL"),
             ("allow-remote = false", "default"),
             ("# now is not set", "default"),
         ] {
@@ -109,7 +111,7 @@ fn state_is_kept_by_default_except_for_the_embedded_market() {
 #[test]
 fn a_slip_ends_the_program_with_a_hint() {
     let folder = Folder::new("slips");
-    let rows: [(&[&str], &str); 8] = [
+    let rows: [(&[&str], &str); 9] = [
         (&["--refersh", "1"], "--refresh"),
         (&["--refresh", "9"], "want seconds from 0.1 to 5"),
         (&["--refresh", "nan"], "want seconds from 0.1 to 5"),
@@ -118,6 +120,7 @@ fn a_slip_ends_the_program_with_a_hint() {
         (&["--listen", "localhost:2112"], "want ADDRESS:PORT, such as 127.0.0.1:2112"),
         (&["--listen", "0.0.0.0:2112"], "--allow-remote"),
         (&["--log", "xml"], "want text or json"),
+        (&["--log-level", "loud"], "want off, error, warn, info, debug or trace"),
     ];
     for (arguments, hint) in rows {
         let error = refused(&folder.0, arguments, &[]);

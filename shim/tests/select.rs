@@ -11,7 +11,7 @@ use engine::store::columns::{Col, Columns};
 use jiff::civil::{Date, date};
 use proptest::prelude::*;
 use shim::query::{Bounds, Rights};
-use shim::select::{Ask, Center, select};
+use shim::selection::{Center, Selection, select};
 use std::sync::Arc;
 
 const EXPIRIES: [Date; 3] = [date(2026, 11, 27), date(2026, 12, 18), date(2027, 1, 15)];
@@ -46,12 +46,12 @@ fn build(name: &'static str, roots: [&'static str; 2], present: u64, priced: u64
 }
 
 /// (underlying, row) of every row that is asked for, by the rules and nothing else.
-fn naive(snapshot: &Snapshot, ask: &Ask) -> Vec<(String, u32)> {
+fn naive(snapshot: &Snapshot, selection: &Selection) -> Vec<(String, u32)> {
     let mut order: Vec<&Arc<Chain>> = Vec::new();
-    let named: Vec<&Arc<Chain>> = if !ask.underlyings.is_empty() {
-        ask.underlyings.iter().filter_map(|&name| snapshot.chain(name)).collect()
+    let named: Vec<&Arc<Chain>> = if !selection.underlyings.is_empty() {
+        selection.underlyings.iter().filter_map(|&name| snapshot.chain(name)).collect()
     } else {
-        let roots = ask.roots.iter().copied().chain(ask.contracts.iter().map(|key| key.root));
+        let roots = selection.roots.iter().copied().chain(selection.contracts.iter().map(|key| key.root));
         let lists = |chain: &Chain, root| chain.slices.iter().any(|slice| slice.root == root);
         roots.flat_map(|root| snapshot.chains().iter().filter(move |chain| lists(chain, root))).collect()
     };
@@ -63,14 +63,14 @@ fn naive(snapshot: &Snapshot, ask: &Ask) -> Vec<(String, u32)> {
     let mut out = Vec::new();
     for chain in order {
         for slice in &chain.slices {
-            let anchored = center_strikes(chain, slice, ask);
+            let anchored = center_strikes(chain, slice, selection);
             for row in slice.rows.clone() {
                 let i = row as usize;
                 let strike = chain.strike_milli[i];
-                let keep = candidate(chain, slice, row, ask)
+                let keep = candidate(chain, slice, row, selection)
                     && anchored.as_ref().is_none_or(|strikes| strikes.contains(&strike))
-                    && ask.rights.admit(chain.right[i])
-                    && within(&ask.abs_delta, chain.columns.get(Col::Delta)[i].abs());
+                    && selection.rights.admit(chain.right[i])
+                    && within(&selection.abs_delta, chain.columns.get(Col::Delta)[i].abs());
                 if keep {
                     out.push((chain.underlying.to_string(), row));
                 }
@@ -84,21 +84,21 @@ fn within(bounds: &Bounds, x: f64) -> bool {
     (bounds.least.is_none() || x >= bounds.least.unwrap()) && (bounds.most.is_none() || x <= bounds.most.unwrap())
 }
 
-fn candidate(chain: &Chain, slice: &Slice, row: u32, ask: &Ask) -> bool {
+fn candidate(chain: &Chain, slice: &Slice, row: u32, selection: &Selection) -> bool {
     let i = row as usize;
     let (strike_milli, right) = (chain.strike_milli[i], chain.right[i]);
     let key = ContractKey { root: slice.root, expiry: slice.expiry, strike_milli, right };
-    (ask.roots.is_empty() || ask.roots.contains(&slice.root))
-        && (ask.contracts.is_empty() || ask.contracts.contains(&key))
-        && ask.expiries.as_ref().is_none_or(|dates| dates.contains(&slice.expiry))
-        && ask.expiry_min.is_none_or(|first| slice.expiry >= first)
-        && ask.expiry_max.is_none_or(|last| slice.expiry <= last)
-        && within(&ask.days, slice.days)
-        && within(&ask.strike, f64::from(strike_milli) / 1000.0)
+    (selection.roots.is_empty() || selection.roots.contains(&slice.root))
+        && (selection.contracts.is_empty() || selection.contracts.contains(&key))
+        && selection.expiries.as_ref().is_none_or(|dates| dates.contains(&slice.expiry))
+        && selection.expiry_min.is_none_or(|first| slice.expiry >= first)
+        && selection.expiry_max.is_none_or(|last| slice.expiry <= last)
+        && within(&selection.days, slice.days)
+        && within(&selection.strike, f64::from(strike_milli) / 1000.0)
 }
 
-fn center_strikes(chain: &Chain, slice: &Slice, ask: &Ask) -> Option<Vec<u32>> {
-    let center = ask.center?;
+fn center_strikes(chain: &Chain, slice: &Slice, selection: &Selection) -> Option<Vec<u32>> {
+    let center = selection.center?;
     let distance = |strike: u32| match center {
         Center::AtMoney => (f64::from(strike) / 1000.0 - slice.und_price).abs(),
         Center::AtForward => (f64::from(strike) / 1000.0 - slice.fwd_price).abs(),
@@ -113,13 +113,13 @@ fn center_strikes(chain: &Chain, slice: &Slice, ask: &Ask) -> Option<Vec<u32>> {
     let mut left: Vec<u32> = slice
         .rows
         .clone()
-        .filter(|&row| candidate(chain, slice, row, ask))
+        .filter(|&row| candidate(chain, slice, row, selection))
         .map(|row| chain.strike_milli[row as usize])
         .filter(|&strike| distance(strike).is_finite())
         .collect();
     left.dedup();
     let mut chosen = Vec::new();
-    while chosen.len() < ask.strike_count && !left.is_empty() {
+    while chosen.len() < selection.strike_count && !left.is_empty() {
         let mut best = 0;
         for i in 1..left.len() {
             if distance(left[i]) < distance(left[best]) {
@@ -141,7 +141,7 @@ fn some_of<T: Clone + std::fmt::Debug + 'static>(values: Vec<T>, most: usize) ->
     prop::collection::vec(0..n, 0..=most).prop_map(move |picks| picks.iter().map(|&i| values[i].clone()).collect())
 }
 
-fn asks() -> impl Strategy<Value = Ask> {
+fn asks() -> impl Strategy<Value = Selection> {
     let names = ["ABC", "XY.Z", "NONE"].map(symbol).to_vec();
     let roots = ["ABC", "ABC1", "XYZ", "XYZW", "NONE"].map(symbol).to_vec();
     let key = |i: usize| ContractKey {
@@ -167,7 +167,7 @@ fn asks() -> impl Strategy<Value = Ask> {
     );
     let rights = prop::sample::select(vec![Rights::Both, Rights::Call, Rights::Put]);
     (names, expiry, numbers, rights, center, 1..5usize).prop_map(|(names, expiry, numbers, rights, center, count)| {
-        Ask {
+        Selection {
             underlyings: names.0,
             roots: names.1,
             contracts: names.2,
@@ -180,7 +180,7 @@ fn asks() -> impl Strategy<Value = Ask> {
             rights,
             center,
             strike_count: count,
-            ..Ask::default()
+            ..Selection::default()
         }
     })
 }
@@ -189,17 +189,17 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
     #[test]
     fn ranges_hold_exactly_the_rows_that_a_plain_filter_keeps(
-        ask in asks(), present in any::<[u64; 2]>(), priced in any::<u64>(),
+        selection in asks(), present in any::<[u64; 2]>(), priced in any::<u64>(),
     ) {
         let abc = build("ABC", ["ABC", "ABC1"], present[0] | 1, priced);
         let xyz = build("XY.Z", ["XYZ", "XYZW"], present[1] | 1, !0);
         let snapshot = Snapshot::new(1, vec![xyz, abc], vec![]);
-        let picked = select(&snapshot, &ask).unwrap();
+        let picked = select(&snapshot, &selection).unwrap();
         let got: Vec<(String, u32)> = picked
             .iter()
             .flat_map(|p| p.rows.iter().cloned().flatten().map(|row| (p.chain.underlying.to_string(), row)))
             .collect();
-        prop_assert_eq!(&got, &naive(&snapshot, &ask));
+        prop_assert_eq!(&got, &naive(&snapshot, &selection));
         for p in &picked {
             prop_assert!(!p.rows.is_empty() && p.rows.iter().all(|range| !range.is_empty()));
             prop_assert!(p.rows.windows(2).all(|pair| pair[0].end < pair[1].start), "ranges that touch are one");

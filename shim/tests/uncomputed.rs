@@ -12,10 +12,11 @@ use engine::store::chain::{Chain, Uncomputed};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use shim::app::{Service, route_names};
-use shim::daemon::{Clock, Daemon};
 use shim::front::EXAMPLES;
 use shim::http::Metrics;
-use shim::source::{FeedSpec, Source};
+use shim::market::MarketLoop;
+use shim::market::clock::MarketClock;
+use shim::market::spec::FeedSpec;
 use shim::status::Status;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -76,22 +77,23 @@ fn tight(value: f64) -> (f64, f64) {
 
 /// The daemon's own parts over a folder, without its threads: the loop turns when the test says so.
 struct Running {
-    daemon: Daemon,
+    market_loop: MarketLoop,
     market: Arc<ArcSwap<Snapshot>>,
     service: Service,
 }
 
 impl Running {
     fn new(folder: &Path) -> Self {
-        let source = Source::open(&FeedSpec::Dir(folder.to_path_buf()), at(), None).unwrap();
+        let feed = FeedSpec::Dir(folder.to_path_buf()).open(at(), None).unwrap();
         let market = Arc::new(ArcSwap::from_pointee(Snapshot::empty(Vec::new())));
         let zone = Calendar::embedded().zone().clone();
         let (now, uptime) = (Box::new(at), Box::new(|| Duration::from_secs(1)));
         let status = Arc::new(Status::new("dir".to_owned(), false, 1, now, uptime, zone));
         let passes = Passes::new(1, |_| ()).unwrap();
-        let daemon = Daemon::new(source, passes, Clock::Fixed(at()), Arc::clone(&market), Arc::clone(&status));
+        let market_loop =
+            MarketLoop::new(feed, passes, MarketClock::Fixed(at()), Arc::clone(&market), Arc::clone(&status));
         let metrics = Arc::new(Metrics::new(&route_names()));
-        Self { daemon, service: Service::new(Arc::clone(&market), status, metrics), market }
+        Self { market_loop, service: Service::new(Arc::clone(&market), status, metrics), market }
     }
 
     /// Turns of the loop until nothing waits; whether the last was complete, and what they logged.
@@ -102,8 +104,8 @@ impl Running {
             tracing_subscriber::fmt().with_ansi(false).without_time().with_writer(move || writer.clone()).finish();
         let refresh = Duration::from_secs(3600);
         let turns = || loop {
-            let complete = self.daemon.turn(&|| false);
-            match self.daemon.rest(refresh) {
+            let complete = self.market_loop.turn(&|| false);
+            match self.market_loop.rest(refresh) {
                 rest if rest == refresh => return complete,
                 rest => std::thread::sleep(rest),
             }
@@ -211,16 +213,16 @@ fn every_layer_answers_what_its_table_says_for_missing_values() {
     let example = |name: &str| EXAMPLES.iter().find(|(of, _)| *of == name).unwrap().1;
     let greek = |name: &str, path: &str| json(example(name)).pointer(path).cloned();
     assert_eq!(greek("native", "/0/delta"), Some(Value::Null));
-    assert_eq!(greek("envelope", "/data/0/delta"), Some(json!("-")));
+    assert_eq!(greek("alphavantage", "/data/0/delta"), Some(json!("-")));
     assert_eq!(json("/datav2/strikes?ticker=EEE&format={format}")["data"][0]["delta"], json!(0));
-    assert_eq!(greek("strikes", "/data/0"), None, "a filter by delta");
-    let columnar = json(example("columnar, version 3"));
-    assert_eq!((&columnar["delta"][0], &columnar["underlying_price"][0]), (&json!(0.0), &json!(0.0)));
-    assert_eq!(greek("chains", "/options/option/0/greeks/delta"), Some(json!(0)));
-    assert_eq!(greek("snapshots", "/snapshots/EEE261218C00080000/greeks"), Some(Value::Null));
-    assert_eq!(greek("realtime chain", "/chain/0/stats/delta"), Some(Value::Null));
-    assert_eq!(greek("columnar chain", "/delta/0"), Some(Value::Null));
-    let paged = json(example("paged snapshot"));
+    assert_eq!(greek("orats", "/data/0"), None, "a filter by delta");
+    let thetadata = json(example("thetadata_v3"));
+    assert_eq!((&thetadata["delta"][0], &thetadata["underlying_price"][0]), (&json!(0.0), &json!(0.0)));
+    assert_eq!(greek("tradier", "/options/option/0/greeks/delta"), Some(json!(0)));
+    assert_eq!(greek("alpaca", "/snapshots/EEE261218C00080000/greeks"), Some(Value::Null));
+    assert_eq!(greek("intrinio", "/chain/0/stats/delta"), Some(Value::Null));
+    assert_eq!(greek("marketdata", "/delta/0"), Some(Value::Null));
+    let paged = json(example("polygon"));
     assert_eq!(paged["results"].as_array().map(Vec::len), Some(10), "{paged}");
     assert_eq!(paged.pointer("/results/0/greeks/delta"), None);
     for (_, pattern) in EXAMPLES {

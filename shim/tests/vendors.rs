@@ -13,9 +13,10 @@ use engine::store::columns::Col;
 use serde_json::{Map, Value};
 use shim::query::Query;
 use shim::rows::field::{Cell, Field, Missing, flat_names};
+use shim::rows::layout::Per;
 use shim::rows::number::Print;
-use shim::rows::sheet::Per;
-use shim::vendors::{LAYERS, Layer, Serve};
+use shim::vendors::layer::{Layer, Serve};
+use shim::vendors::routes::LAYERS;
 
 /// Where the rows are in a layer's JSON.
 #[derive(Clone, Copy)]
@@ -31,23 +32,23 @@ enum Shape {
 /// A request for everything of one underlying, at each path that answers rows: layer, path, query up to the symbol,
 /// what the format parameter is called, shape.
 const SAMPLES: &[(&str, &str, &str, &str, Shape)] = &[
-    ("envelope", "/query", "function=REALTIME_OPTIONS&require_greeks=1&symbol=", "datatype", Shape::At("/data")),
-    ("strikes", "/datav2/strikes", "ticker=", "format", Shape::At("/data")),
-    ("strikes", "/datav2/strikes.json", "ticker=", "format", Shape::At("/data")),
-    ("strikes", "/datav2/strikes.csv", "ticker=", "format", Shape::At("/data")),
-    ("quotes", "/allaccess/market/option-and-underlying-quotes", "symbol=", "format", Shape::At("")),
-    ("quotes", "/v1/live/allaccess/market/option-and-underlying-quotes", "symbol=", "format", Shape::At("")),
-    ("quotes", "/v1/delayed/allaccess/market/option-and-underlying-quotes", "symbol=", "format", Shape::At("")),
-    ("columnar", "/v3/option/snapshot/greeks/all", "expiration=*&symbol=", "format", Shape::Columns),
-    ("columnar", "/v3/option/snapshot/greeks/first_order", "expiration=*&symbol=", "format", Shape::Columns),
-    ("columnar", "/v3/option/snapshot/greeks/second_order", "expiration=*&symbol=", "format", Shape::Columns),
-    ("columnar", "/v3/option/snapshot/greeks/third_order", "expiration=*&symbol=", "format", Shape::Columns),
-    ("columnar", "/v3/option/snapshot/greeks/implied_volatility", "expiration=*&symbol=", "format", Shape::Columns),
-    ("columnar", "/v2/bulk_snapshot/option/greeks", "exp=0&root=", "format", Shape::Ticks),
-    ("columnar", "/v2/bulk_snapshot/option/greeks_second_order", "exp=0&root=", "format", Shape::Ticks),
-    ("columnar", "/v2/bulk_snapshot/option/all_greeks", "exp=0&root=", "format", Shape::Ticks),
-    ("chains", "/v1/markets/options/chains", "greeks=true&symbol=", "format", Shape::At("/options/option")),
-    ("chains", "/v1/markets/options/chains", "symbol=", "format", Shape::At("/options/option")),
+    ("alphavantage", "/query", "function=REALTIME_OPTIONS&require_greeks=1&symbol=", "datatype", Shape::At("/data")),
+    ("orats", "/datav2/strikes", "ticker=", "format", Shape::At("/data")),
+    ("orats", "/datav2/strikes.json", "ticker=", "format", Shape::At("/data")),
+    ("orats", "/datav2/strikes.csv", "ticker=", "format", Shape::At("/data")),
+    ("livevol", "/allaccess/market/option-and-underlying-quotes", "symbol=", "format", Shape::At("")),
+    ("livevol", "/v1/live/allaccess/market/option-and-underlying-quotes", "symbol=", "format", Shape::At("")),
+    ("livevol", "/v1/delayed/allaccess/market/option-and-underlying-quotes", "symbol=", "format", Shape::At("")),
+    ("thetadata", "/v3/option/snapshot/greeks/all", "expiration=*&symbol=", "format", Shape::Columns),
+    ("thetadata", "/v3/option/snapshot/greeks/first_order", "expiration=*&symbol=", "format", Shape::Columns),
+    ("thetadata", "/v3/option/snapshot/greeks/second_order", "expiration=*&symbol=", "format", Shape::Columns),
+    ("thetadata", "/v3/option/snapshot/greeks/third_order", "expiration=*&symbol=", "format", Shape::Columns),
+    ("thetadata", "/v3/option/snapshot/greeks/implied_volatility", "expiration=*&symbol=", "format", Shape::Columns),
+    ("thetadata", "/v2/bulk_snapshot/option/greeks", "exp=0&root=", "format", Shape::Ticks),
+    ("thetadata", "/v2/bulk_snapshot/option/greeks_second_order", "exp=0&root=", "format", Shape::Ticks),
+    ("thetadata", "/v2/bulk_snapshot/option/all_greeks", "exp=0&root=", "format", Shape::Ticks),
+    ("tradier", "/v1/markets/options/chains", "greeks=true&symbol=", "format", Shape::At("/options/option")),
+    ("tradier", "/v1/markets/options/chains", "symbol=", "format", Shape::At("/options/option")),
 ];
 
 /// Layers that tests of their own walk: `native.rs`, `vendors_four.rs`.
@@ -76,7 +77,7 @@ type Meanings = &'static [(&'static str, Meaning)];
 /// The numbers of the layers, in the units of the interface: layer, decimals, names.
 const MEANINGS: &[(&str, i32, Meanings)] = &[
     (
-        "envelope",
+        "alphavantage",
         5,
         &[
             ("implied_volatility", Own("svc_vol", 1.0)),
@@ -96,7 +97,7 @@ const MEANINGS: &[(&str, i32, Meanings)] = &[
         ],
     ),
     (
-        "strikes",
+        "orats",
         4,
         &[
             ("stockPrice", Spot),
@@ -122,7 +123,7 @@ const MEANINGS: &[(&str, i32, Meanings)] = &[
         ],
     ),
     (
-        "quotes",
+        "livevol",
         4,
         &[
             ("delta", Own("delta", 1.0)),
@@ -139,7 +140,7 @@ const MEANINGS: &[(&str, i32, Meanings)] = &[
         ],
     ),
     (
-        "columnar",
+        "thetadata",
         4,
         &[
             ("bid", Zero),
@@ -170,7 +171,7 @@ const MEANINGS: &[(&str, i32, Meanings)] = &[
         ],
     ),
     (
-        "chains",
+        "tradier",
         4,
         &[
             ("greeks.delta", Own("delta", 1.0)),
@@ -204,14 +205,24 @@ fn layer_at(path: &str) -> Option<&'static Layer> {
 fn table(path: &str, query: &str) -> (Vec<Field>, Per) {
     let last = path.rsplit_once('/').unwrap().1.to_owned();
     let query = Query::parse(query).with_segments(vec![("order", last)]);
-    let order = layer(path).order(&query).unwrap();
-    (order.fields, order.per)
+    let reply = layer(path).parse(&query, &common::clock()).unwrap();
+    (reply.fields, reply.per)
+}
+
+#[test]
+fn every_sample_is_answered_and_counted_under_its_layer() {
+    let service = service(market());
+    for (name, path, query, ..) in SAMPLES {
+        let answer = service.answer_to(path, &format!("{query}ACME"));
+        assert_eq!((answer.status, answer.route), (200, layer(path).name), "{path}");
+        assert!(answer.route.starts_with(name), "{path}: {}", answer.route);
+    }
 }
 
 #[test]
 fn every_endpoint_that_answers_rows_has_a_sample() {
     let tried: Vec<&str> = SAMPLES.iter().map(|(_, path, ..)| layer(path).path).collect();
-    let has_rows = |layer: &&&Layer| matches!(layer.serve, Serve::Rows(_) | Serve::Dated(_));
+    let has_rows = |layer: &&&Layer| matches!(layer.serve, Serve::Rows(_));
     for layer in LAYERS.iter().filter(has_rows).filter(|layer| !ELSEWHERE.contains(&layer.name)) {
         assert!(tried.contains(&layer.path), "{} has no sample", layer.path);
     }

@@ -7,7 +7,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use shim::app::Service;
-use shim::http::{Body, Stream};
+use shim::http::{Body, Progress, Stream};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -30,7 +30,7 @@ impl hyper::body::Body for Pieces {
             Self::Whole(bytes) => bytes.take(),
             Self::Stream(stream) => stream.take().map(|mut rest| {
                 let mut piece = Vec::with_capacity(shim::http::limits::PIECE_BYTES * 2);
-                if !rest.fill(&mut piece) {
+                if rest.fill(&mut piece) == Progress::More {
                     *stream = Some(rest);
                 }
                 piece.into()
@@ -55,7 +55,7 @@ fn respond(service: &Service, request: &Request<Incoming>) -> Response<Pieces> {
         Body::Stream(mut stream) => {
             // as our server does: what fits into one piece is sent with its length
             let mut piece = Vec::with_capacity(shim::http::limits::PIECE_BYTES * 2);
-            if stream.fill(&mut piece) {
+            if stream.fill(&mut piece) == Progress::Done {
                 Pieces::Whole(Some(piece.into()))
             } else {
                 return streamed(answer.content_type, Begun { piece, rest: stream });
@@ -72,12 +72,12 @@ struct Begun {
 }
 
 impl Stream for Begun {
-    fn fill(&mut self, out: &mut Vec<u8>) -> bool {
+    fn fill(&mut self, out: &mut Vec<u8>) -> Progress {
         if self.piece.is_empty() {
             return self.rest.fill(out);
         }
         out.append(&mut self.piece);
-        false
+        Progress::More
     }
 }
 

@@ -3,7 +3,7 @@
 use super::split;
 use may_minihttp::{HttpServer, HttpService, Request, Response};
 use shim::app::Service;
-use shim::http::Body;
+use shim::http::{Body, Progress};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -25,10 +25,10 @@ impl HttpService for Peer {
         match answer.body {
             Body::Full(bytes) => response.body_mut().extend_from_slice(&bytes),
             Body::Stream(mut stream) => {
-                let mut is_all = false;
-                while !is_all {
+                let mut progress = Progress::More;
+                while progress == Progress::More {
                     self.piece.clear();
-                    is_all = stream.fill(&mut self.piece);
+                    progress = stream.fill(&mut self.piece);
                     response.body_mut().extend_from_slice(&self.piece);
                 }
             }

@@ -21,7 +21,7 @@ pub(crate) fn free_address() -> SocketAddr {
 /// # Panics
 /// It does not start.
 pub(crate) fn own(service: Service, metrics: Arc<Metrics>) -> Server {
-    let config = shim::http::Config {
+    let config = shim::http::ServerConfig {
         listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))],
         limits: shim::http::Limits::default(),
         bulk_threads: 2,

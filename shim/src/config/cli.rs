@@ -1,13 +1,14 @@
 //! The command line and the environment variables beside it.
 
-use super::value::{self, Folder};
-use super::{Log, Origin};
+use super::origin::Origin;
+use super::value::{self, Folder, Log};
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use jiff::Timestamp;
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use tracing::level_filters::LevelFilter;
 
 /// Option Greeks of the US listed market over HTTP, computed on this machine.
 #[derive(Debug, Parser)]
@@ -59,6 +60,9 @@ pub(super) struct ServeArgs {
     /// How the log is written: text or json [default: text]
     #[arg(long, env = "GREEKSD_LOG", hide_env_values = true, value_name = "FORM", value_parser = value::log)]
     pub(super) log: Option<Log>,
+    /// What is logged: off, error, warn, info, debug or trace [default: info]
+    #[arg(long, env = "GREEKSD_LOG_LEVEL", hide_env_values = true, value_name = "LEVEL", value_parser = value::log_level)]
+    pub(super) log_level: Option<LevelFilter>,
     /// The configuration file [default: greeksd.toml here, else in the platform's configuration folder]
     #[arg(long, env = "GREEKSD_CONFIG", hide_env_values = true, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
@@ -118,6 +122,7 @@ fn variable(name: &str) -> &'static str {
         "threads" => "GREEKSD_THREADS",
         "state-dir" => "GREEKSD_STATE_DIR",
         "log" => "GREEKSD_LOG",
+        "log-level" => "GREEKSD_LOG_LEVEL",
         _ => "environment",
     }
 }

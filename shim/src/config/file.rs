@@ -1,14 +1,16 @@
 //! `greeksd.toml`: one key for each option of `serve`, nothing else.
 
+use super::error::ConfigError;
+use super::origin::Origin;
 use super::value;
-use super::{ConfigError, Origin};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The keys of the file: the options of `serve` that are about the daemon and not about this start of it.
-pub(super) const KEYS: [&str; 8] = ["listen", "allow-remote", "feed", "now", "refresh", "threads", "state-dir", "log"];
+pub(super) const KEYS: [&str; 9] =
+    ["listen", "allow-remote", "feed", "now", "refresh", "threads", "state-dir", "log", "log-level"];
 
 /// What a file says, as text in the spelling of the command line.
 #[derive(Debug, Default)]

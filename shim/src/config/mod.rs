@@ -6,18 +6,24 @@
 //! the names declared in `cli`).
 
 mod cli;
+mod error;
 mod file;
+mod origin;
 mod value;
 
 pub use cli::PriceArgs;
 use cli::{Cli, Command, ServeArgs};
+pub use error::ConfigError;
 use file::File;
 use jiff::Timestamp;
+pub use origin::Origin;
 use std::ffi::OsString;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+use tracing::level_filters::LevelFilter;
+pub use value::Log;
 
 /// What `greeksd serve` runs with.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,15 +42,8 @@ pub struct Config {
     pub state_dir: Option<PathBuf>,
     /// How the log is written.
     pub log: Log,
-}
-
-/// How the log is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Log {
-    /// For a reader.
-    Text,
-    /// One JSON object a line.
-    Json,
+    /// What is logged.
+    pub log_level: LevelFilter,
 }
 
 /// What to do.
@@ -56,56 +55,6 @@ pub enum Invocation {
     Print(String),
     /// Price the rows of a file.
     Price(PriceArgs),
-}
-
-/// Where a value came from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// Nobody said anything.
-    Default,
-    /// A configuration file.
-    File(PathBuf),
-    /// An environment variable.
-    Environment(&'static str),
-    /// An option.
-    CommandLine,
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Default => f.write_str("default"),
-            Self::File(path) => write!(f, "{}", path.display()),
-            Self::Environment(name) => f.write_str(name),
-            Self::CommandLine => f.write_str("command line"),
-        }
-    }
-}
-
-/// Why the program cannot begin.
-#[derive(Debug)]
-pub enum ConfigError {
-    /// The command line or the environment; also how `--help` and `--version` end.
-    Usage(clap::Error),
-    /// The file or a combination of values, with a hint.
-    Value(String),
-}
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Usage(error) => write!(f, "{error}"),
-            Self::Value(text) => write!(f, "error: {text}"),
-        }
-    }
-}
-
-impl std::error::Error for ConfigError {}
-
-impl From<clap::Error> for ConfigError {
-    fn from(error: clap::Error) -> Self {
-        Self::Usage(error)
-    }
 }
 
 /// Reads arguments (the program's name first), environment and file.
@@ -150,6 +99,7 @@ fn resolve(
     let default_state = || if feed.starts_with("sim") { None } else { value::state_folder(home).map(value::Folder) };
     let state_dir = pick.optional("state-dir", args.state_dir, value::folder, default_state)?;
     let log = pick.one("log", args.log, value::log, || Log::Text)?;
+    let log_level = pick.one("log-level", args.log_level, value::log_level, || LevelFilter::INFO)?;
     if let Some(address) = listen.iter().find(|address| !allow_remote && !address.ip().is_loopback()) {
         return Err(ConfigError::Value(format!(
             "{address} can be reached from other machines, and greeksd asks nobody for a password; \
@@ -158,7 +108,7 @@ fn resolve(
     }
     let state_dir = state_dir.map(|value::Folder(path)| path);
     let refresh = Duration::from_secs_f64(refresh);
-    Ok((Config { listen, feed, now, refresh, threads, state_dir, log }, pick.report))
+    Ok((Config { listen, feed, now, refresh, threads, state_dir, log, log_level }, pick.report))
 }
 
 /// Picks values by precedence.

@@ -1,10 +1,10 @@
 //! One parser and one printed form for each kind of value, whether an option, a variable or a key gave it.
 
-use super::Log;
 use jiff::Timestamp;
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use tracing::level_filters::LevelFilter;
 
 /// `localhost` is ::1 first on Windows and macOS: a listener on IPv4 alone costs each connection a wait.
 pub(super) const DEFAULT_LISTEN: &str = "127.0.0.1:2112,[::1]:2112";
@@ -15,8 +15,26 @@ pub(super) const DEFAULT_REFRESH: f64 = 1.0;
 
 /// A snapshot may be at most 5 s old; below a tenth of a second nobody could read them.
 const REFRESH_SECONDS: std::ops::RangeInclusive<f64> = 0.1..=5.0;
+/// What may be logged, from nothing to everything.
+const LEVELS: [LevelFilter; 6] = [
+    LevelFilter::OFF,
+    LevelFilter::ERROR,
+    LevelFilter::WARN,
+    LevelFilter::INFO,
+    LevelFilter::DEBUG,
+    LevelFilter::TRACE,
+];
 /// Threads beyond this are a slip of the finger.
 const THREADS_MAX: usize = 1024;
+
+/// How the log is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Log {
+    /// For a reader.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
 
 /// A folder; its own type because a path prints as TOML text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +68,11 @@ impl Shown for Folder {
 impl Shown for Log {
     fn shown(&self) -> String {
         format!("\"{}\"", if *self == Self::Json { "json" } else { "text" })
+    }
+}
+impl Shown for LevelFilter {
+    fn shown(&self) -> String {
+        format!("\"{self}\"")
     }
 }
 impl Shown for f64 {
@@ -104,6 +127,11 @@ pub(super) fn log(text: &str) -> Result<Log, String> {
         "json" => Ok(Log::Json),
         _ => Err("want text or json".to_owned()),
     }
+}
+
+pub(super) fn log_level(text: &str) -> Result<LevelFilter, String> {
+    let hint = || "want off, error, warn, info, debug or trace".to_owned();
+    LEVELS.into_iter().find(|level| level.to_string() == text).ok_or_else(hint)
 }
 
 /// One thread for each core.

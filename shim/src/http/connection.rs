@@ -3,12 +3,13 @@
 //! [`Connection::drive`] goes on until the socket would block, which is what an edge-triggered poll needs. While an
 //! answer waits to be sent nothing is read, so a client that does not take its answers cannot queue more of them.
 
+use super::app::App;
 use super::exchange::{self, InFlight};
 use super::limits::{HEADERS, Limits};
-use super::metrics::OpenConnection;
-use super::reactor::Turn;
-use super::request::{Facts, Fault, parse};
-use super::{App, Metrics};
+use super::metrics::{Metrics, OpenConnection};
+use super::request::{Fault, HeadFacts, parse};
+use super::turn::Turn;
+use crate::stream::Progress;
 use mio::net::TcpStream;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr};
@@ -227,7 +228,7 @@ impl Connection {
 
     /// How many bytes of the request's body stand in the buffer, `behind` bytes of which follow the head; `None` if
     /// more are to come.
-    fn pass_body<A: App>(&mut self, facts: &Facts, behind: usize, turn: &mut Turn<A>) -> Option<usize> {
+    fn pass_body<A: App>(&mut self, facts: &HeadFacts, behind: usize, turn: &mut Turn<A>) -> Option<usize> {
         if self.body_left.take().is_some() {
             return Some(0);
         }
@@ -273,9 +274,9 @@ impl Connection {
     fn send_piece<A: App>(&mut self, turn: &mut Turn<A>) -> Result<(), Gone> {
         let Some(in_flight) = &mut self.in_flight else { return Ok(()) };
         turn.out.clear();
-        let done = in_flight.next(turn).ok_or(Gone)?;
+        let progress = in_flight.next(turn).ok_or(Gone)?;
         self.send(turn)?;
-        if done {
+        if progress == Progress::Done {
             if let Some(finished) = self.in_flight.take() {
                 finished.count(turn);
             }

@@ -3,12 +3,13 @@
 //! Everything that can still fail has happened when the head is written: the first piece of a streamed body is there
 //! before it. What does not fit into that piece travels chunk by chunk on a bulk reactor.
 
-use super::App;
+use super::app::App;
 use super::framing::{Compressor, Framing, Outgoing};
 use super::limits::PIECE_BYTES;
-use super::reactor::Turn;
-use super::request::{Facts, Fault, Method, Request};
-use super::response::{Answer, Body, Delivery, Stream, write_head};
+use super::request::{Fault, HeadFacts, Method, Request};
+use super::response::{Answer, Body, Delivery, write_head};
+use super::turn::Turn;
+use crate::stream::{Progress, Stream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
@@ -16,7 +17,7 @@ use std::time::Instant;
 const GZIP_AT_ONCE: usize = 8 * 1024;
 
 /// What is left to do when the head has been written.
-pub(super) struct Reply {
+pub(super) struct Remainder {
     /// The body, if it does not stand behind the head already.
     pub(super) in_flight: Option<InFlight>,
     /// The connection stays open.
@@ -34,13 +35,13 @@ pub(super) struct InFlight {
 }
 
 impl InFlight {
-    /// Appends the next piece to `turn.out`; true when it was the last, `None` if the stream panicked.
-    pub(super) fn next<A: App>(&mut self, turn: &mut Turn<A>) -> Option<bool> {
+    /// Appends the next piece to `turn.out`; `None` if the stream panicked.
+    pub(super) fn next<A: App>(&mut self, turn: &mut Turn<A>) -> Option<Progress> {
         let (out, piece) = (&mut turn.out, &mut turn.piece);
         let before = out.len();
-        let done = catch_unwind(AssertUnwindSafe(|| self.body.next(out, piece))).ok()?;
+        let progress = catch_unwind(AssertUnwindSafe(|| self.body.next(out, piece))).ok()?;
         self.bytes += turn.out.len() - before;
-        Some(done)
+        Some(progress)
     }
 
     /// Counts the whole answer.
@@ -57,14 +58,14 @@ struct Opened {
 }
 
 /// Answers a request: writes the head, and the body if it is short, to `turn.out`.
-pub(super) fn reply<A: App>(request: &Request<'_>, facts: &Facts, turn: &mut Turn<A>) -> Reply {
+pub(super) fn reply<A: App>(request: &Request<'_>, facts: &HeadFacts, turn: &mut Turn<A>) -> Remainder {
     let started = Instant::now();
     let (app, piece) = (&turn.shared.app, &mut turn.piece);
     match catch_unwind(AssertUnwindSafe(|| open(app, request, piece))) {
         Ok(opened) => deliver(opened, request, facts, turn, started),
         Err(_) => {
             refuse(Fault::Panicked, request.method() == Method::Head, turn);
-            Reply { in_flight: None, keep_alive: false }
+            Remainder { in_flight: None, keep_alive: false }
         }
     }
 }
@@ -90,8 +91,8 @@ fn open<A: App>(app: &A, request: &Request<'_>, piece: &mut Vec<u8>) -> Opened {
         Body::Full(first) => Opened { answer, first, rest: None },
         Body::Stream(mut stream) => {
             piece.clear();
-            let done = stream.fill(piece);
-            Opened { answer, first: std::mem::take(piece), rest: (!done).then_some(stream) }
+            let rest = (stream.fill(piece) == Progress::More).then_some(stream);
+            Opened { answer, first: std::mem::take(piece), rest }
         }
     }
 }
@@ -99,10 +100,10 @@ fn open<A: App>(app: &A, request: &Request<'_>, piece: &mut Vec<u8>) -> Opened {
 fn deliver<A: App>(
     opened: Opened,
     request: &Request<'_>,
-    facts: &Facts,
+    facts: &HeadFacts,
     turn: &mut Turn<A>,
     started: Instant,
-) -> Reply {
+) -> Remainder {
     let Opened { answer, mut first, rest } = opened;
     let varies = answer.status == 200 && (rest.is_some() || first.len() >= turn.shared.limits.gzip_bytes);
     let mut gzip = if varies && request.takes_gzip() { Compressor::take_place(&turn.shared.gzip_places) } else { None };
@@ -110,7 +111,7 @@ fn deliver<A: App>(
     let streamed = rest.is_some() || (zipped && first.len() > GZIP_AT_ONCE);
     if let Some(mut gzip) = gzip.take_if(|_| !streamed) {
         let mut packed = Vec::new();
-        gzip.write(&first, true, &mut packed);
+        gzip.write(&first, Progress::Done, &mut packed);
         first = packed;
     }
     let framing = match (streamed, facts.http10) {
@@ -126,7 +127,7 @@ fn deliver<A: App>(
     if streamed && request.method() == Method::Get {
         let bytes = turn.out.len() - before;
         let body = Outgoing::new(first, rest, gzip, framing);
-        return Reply { in_flight: Some(InFlight { body, route, status, bytes, started }), keep_alive };
+        return Remainder { in_flight: Some(InFlight { body, route, status, bytes, started }), keep_alive };
     }
     if request.method() == Method::Get {
         turn.out.extend_from_slice(&first);
@@ -135,7 +136,7 @@ fn deliver<A: App>(
     if first.capacity() <= 4 * PIECE_BYTES && first.capacity() > turn.piece.capacity() {
         turn.piece = first;
     }
-    Reply { in_flight: None, keep_alive }
+    Remainder { in_flight: None, keep_alive }
 }
 
 fn count<A: App>(turn: &Turn<A>, route: &str, status: u16, bytes: usize, started: Instant) {

@@ -1,6 +1,6 @@
 //! From a body to bytes on the wire: chunks around pieces, and gzip as a stage of its own between the two.
 
-use super::response::Stream;
+use crate::stream::{Progress, Stream};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::fmt;
@@ -19,10 +19,11 @@ pub(super) enum Framing {
     UntilClose,
 }
 
-/// Compression is for the slow link behind a tunnel, never for loopback: the fastest level does.
+/// Compression is for the slow link behind a tunnel, and a client of this machine that asks for it gets it, too: the
+/// fastest level does.
 const LEVEL: Compression = Compression::new(1);
 
-/// Room for a chunk's size, 8 hex digits, which is known only when the chunk is written.
+/// Stands for a chunk's size, 8 hex digits, which is known only when the chunk is written.
 const CHUNK_GAP: &[u8; 10] = b"00000000\r\n";
 
 /// A body on its way out.
@@ -51,36 +52,36 @@ impl Outgoing {
         Self { first, rest, gzip, chunked: framing == Framing::Chunked }
     }
 
-    /// Appends the next piece to `out`, framed; true when it was the last. `scratch` is room for text to be compressed.
-    pub(super) fn next(&mut self, out: &mut Vec<u8>, scratch: &mut Vec<u8>) -> bool {
+    /// Appends the next piece to `out`, framed. `scratch` holds text to be compressed.
+    pub(super) fn next(&mut self, out: &mut Vec<u8>, scratch: &mut Vec<u8>) -> Progress {
         let start = out.len();
         if self.chunked {
             out.extend_from_slice(CHUNK_GAP);
         }
-        let done = if let Some(gzip) = &mut self.gzip {
+        let progress = if let Some(gzip) = &mut self.gzip {
             scratch.clear();
-            let done = produce(&mut self.first, &mut self.rest, scratch);
-            gzip.write(scratch, done, out);
-            done
+            let progress = produce(&mut self.first, &mut self.rest, scratch);
+            gzip.write(scratch, progress, out);
+            progress
         } else {
             produce(&mut self.first, &mut self.rest, out)
         };
         if self.chunked {
             close_chunk(out, start);
-            if done {
+            if progress == Progress::Done {
                 out.extend_from_slice(b"0\r\n\r\n");
             }
         }
-        done
+        progress
     }
 }
 
-fn produce(first: &mut Vec<u8>, rest: &mut Option<Box<dyn Stream>>, out: &mut Vec<u8>) -> bool {
+fn produce(first: &mut Vec<u8>, rest: &mut Option<Box<dyn Stream>>, out: &mut Vec<u8>) -> Progress {
     if !first.is_empty() {
         out.append(&mut std::mem::take(first));
-        return rest.is_none();
+        return if rest.is_some() { Progress::More } else { Progress::Done };
     }
-    rest.as_mut().is_none_or(|stream| stream.fill(out))
+    rest.as_mut().map_or(Progress::Done, |stream| stream.fill(out))
 }
 
 /// Writes the size of the chunk whose gap begins at `start`; takes the gap back where nothing follows it, for an empty
@@ -113,10 +114,10 @@ impl Compressor {
     }
 
     /// Compresses `text`, appends what has come out to `out`.
-    pub(super) fn write(&mut self, text: &[u8], last: bool, out: &mut Vec<u8>) {
+    pub(super) fn write(&mut self, text: &[u8], progress: Progress, out: &mut Vec<u8>) {
         // Writing to a Vec does not fail.
         let _ = self.encoder.write_all(text);
-        if last {
+        if progress == Progress::Done {
             let _ = self.encoder.try_finish();
         }
         out.append(self.encoder.get_mut());
@@ -137,9 +138,9 @@ mod tests {
     struct Pieces(Vec<&'static str>);
 
     impl Stream for Pieces {
-        fn fill(&mut self, out: &mut Vec<u8>) -> bool {
+        fn fill(&mut self, out: &mut Vec<u8>) -> Progress {
             out.extend_from_slice(self.0.remove(0).as_bytes());
-            self.0.is_empty()
+            if self.0.is_empty() { Progress::Done } else { Progress::More }
         }
     }
 
@@ -147,7 +148,7 @@ mod tests {
         let rest: Option<Box<dyn Stream>> = if rest.is_empty() { None } else { Some(Box::new(Pieces(rest))) };
         let mut outgoing = Outgoing::new(first.as_bytes().to_vec(), rest, gzip, framing);
         let (mut out, mut scratch) = (Vec::new(), Vec::new());
-        while !outgoing.next(&mut out, &mut scratch) {}
+        while outgoing.next(&mut out, &mut scratch) == Progress::More {}
         out
     }
 

@@ -1,12 +1,10 @@
 //! Every bound of the server, in one place: what a client may send, hold and wait for.
 
+pub use crate::stream::PIECE_BYTES;
 use std::time::Duration;
 
 /// Most header lines of a request; more are answered with 431. Browsers send 15 to 25.
 pub const HEADERS: usize = 100;
-
-/// Bytes that an answer is written in: what [`super::Stream::fill`] should append per call.
-pub const PIECE_BYTES: usize = 64 * 1024;
 
 /// Bytes read from a socket at once.
 pub(super) const READ_BYTES: usize = 16 * 1024;

@@ -8,29 +8,25 @@
 //!
 //! The server is generic over an [`App`]. Never here: a vendor, a Greek, a row.
 
+mod app;
 mod connection;
 mod exchange;
 mod framing;
 pub mod limits;
-mod listen;
+mod listeners;
 pub mod metrics;
 pub mod percent;
 mod reactor;
 mod request;
 mod response;
 mod server;
+mod turn;
 
+pub use crate::stream::{Progress, Stream};
+pub use app::App;
 pub use limits::Limits;
-pub use listen::ListenError;
+pub use listeners::ListenError;
 pub use metrics::Metrics;
 pub use request::{Method, Request};
-pub use response::{Answer, Body, Stream};
-pub use server::{Config, Server};
-
-/// What the server serves. Called on the reactor threads: it must not block, and should hold a lock nowhere.
-///
-/// A panic costs the one connection (500, or a cut stream), not the server.
-pub trait App: Send + Sync + 'static {
-    /// The answer to one request. Whatever can fail is decided here, before the head of the answer is written.
-    fn answer(&self, request: &Request<'_>) -> Answer;
-}
+pub use response::{Answer, Body};
+pub use server::{Server, ServerConfig};

@@ -1,5 +1,6 @@
 //! Percent-decoding of targets. Strict for a path, whose bytes choose a resource; forgiving for a query, as browsers are.
 
+use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
 
 /// Decodes `%XX` of a path or of one of its segments. Split a path on `/` first: `%2F` belongs to a name (`BRK%2FB`).
@@ -7,57 +8,22 @@ use std::borrow::Cow;
 /// `None` for a `%` without two hex digits and for bytes that are not UTF-8.
 #[must_use]
 pub fn decode_strict(text: &str) -> Option<Cow<'_, str>> {
-    if !text.contains('%') {
-        return Some(Cow::Borrowed(text));
-    }
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, tail)) = rest.split_first() {
-        if byte == b'%' {
-            out.push(hex_byte(tail)?);
-            rest = &tail[2..];
-        } else {
-            out.push(byte);
-            rest = tail;
-        }
-    }
-    String::from_utf8(out).ok().map(Cow::Owned)
+    let is_hex = |digits: &[u8]| digits.iter().all(u8::is_ascii_hexdigit);
+    let begins_with_byte = |piece: &str| piece.as_bytes().get(..2).is_some_and(is_hex);
+    let is_strict = text.split('%').skip(1).all(begins_with_byte);
+    if is_strict { percent_decode_str(text).decode_utf8().ok() } else { None }
 }
 
 /// Decodes `%XX` and `+` of a query name or value. A `%` without two hex digits stays as it is; bytes that are not
 /// UTF-8 become U+FFFD.
 #[must_use]
 pub fn decode_form(text: &str) -> Cow<'_, str> {
-    if !text.contains(['%', '+']) {
-        return Cow::Borrowed(text);
+    if text.contains('+') {
+        // before the bytes are decoded, so that an encoded + stays one
+        Cow::Owned(percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned())
+    } else {
+        percent_decode_str(text).decode_utf8_lossy()
     }
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, tail)) = rest.split_first() {
-        rest = tail;
-        match byte {
-            b'+' => out.push(b' '),
-            b'%' => match hex_byte(tail) {
-                Some(decoded) => {
-                    out.push(decoded);
-                    rest = &tail[2..];
-                }
-                None => out.push(b'%'),
-            },
-            other => out.push(other),
-        }
-    }
-    match String::from_utf8(out) {
-        Ok(decoded) => Cow::Owned(decoded),
-        Err(bad) => Cow::Owned(String::from_utf8_lossy(bad.as_bytes()).into_owned()),
-    }
-}
-
-/// The byte of two hex digits at the start of `text`.
-fn hex_byte(text: &[u8]) -> Option<u8> {
-    let digit = |i: usize| text.get(i).and_then(|&b| char::from(b).to_digit(16));
-    let value = digit(0)? * 16 + digit(1)?;
-    u8::try_from(value).ok()
 }
 
 #[cfg(test)]

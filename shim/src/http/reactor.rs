@@ -3,11 +3,9 @@
 //! Sockets with news come first, then one connection that has more to do, then the poll again: a stream never holds up
 //! what has just arrived for longer than one piece.
 
-use super::App;
+use super::app::App;
 use super::connection::{Connection, Verdict};
-use super::limits::READ_BYTES;
-use super::response::DateText;
-use super::server::Shared;
+use super::turn::{Shared, Turn};
 use mio::net::TcpListener;
 use mio::{Events, Interest, Poll, Token, Waker};
 use std::collections::VecDeque;
@@ -25,34 +23,6 @@ const ACCEPTS_PER_TURN: usize = 64;
 
 /// How often a reactor looks, while the server stops, whether the others have ended.
 const STOPPING_PATIENCE: Duration = Duration::from_millis(10);
-
-/// What a reactor lends to the connection that it drives.
-pub(super) struct Turn<A> {
-    /// What all reactors share.
-    pub(super) shared: Arc<Shared<A>>,
-    /// Whether this reactor streams.
-    pub(super) bulk: bool,
-    /// Whether the server is being stopped.
-    pub(super) stopping: bool,
-    /// When this turn began.
-    pub(super) now: Instant,
-    /// The `Date` of answers.
-    pub(super) date: DateText,
-    /// Where answers are written before they go to the socket.
-    pub(super) out: Vec<u8>,
-    /// Where a body's first piece is written, and text that is to be compressed.
-    pub(super) piece: Vec<u8>,
-    /// Where sockets are read to.
-    pub(super) input: Box<[u8]>,
-}
-
-impl<A: App> Turn<A> {
-    fn new(shared: Arc<Shared<A>>, bulk: bool) -> Self {
-        let date = DateText::new(shared.clock);
-        let input = vec![0; READ_BYTES].into();
-        Self { shared, bulk, stopping: false, now: Instant::now(), date, out: Vec::new(), piece: Vec::new(), input }
-    }
-}
 
 /// The way to another reactor.
 #[derive(Debug, Clone)]

@@ -80,7 +80,7 @@ impl<'a> Request<'a> {
 
 /// What the connection must know of a head besides the request itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Facts {
+pub(super) struct HeadFacts {
     /// Bytes of the head.
     pub(super) length: usize,
     /// Bytes of the body behind it.
@@ -137,7 +137,7 @@ pub(super) fn parse<'a>(
     slots: &'a mut HeaderSlots<'a>,
     peer: SocketAddr,
     limits: &Limits,
-) -> Result<Option<(Request<'a>, Facts)>, Fault> {
+) -> Result<Option<(Request<'a>, HeadFacts)>, Fault> {
     let mut head = httparse::Request::new(slots);
     let length = match head.parse(bytes) {
         Ok(httparse::Status::Complete(length)) if length <= limits.head_bytes => length,
@@ -167,8 +167,8 @@ fn names_http(bytes: &[u8]) -> bool {
 }
 
 /// The headers that concern the connection.
-fn read_facts(headers: &[httparse::Header<'_>], length: usize, http10: bool) -> Result<Facts, Fault> {
-    let mut facts = Facts { length, body: 0, expects_continue: false, http10, keep_alive: !http10 };
+fn read_facts(headers: &[httparse::Header<'_>], length: usize, http10: bool) -> Result<HeadFacts, Fault> {
+    let mut facts = HeadFacts { length, body: 0, expects_continue: false, http10, keep_alive: !http10 };
     let (mut lengths, mut hosts) = (0, 0);
     for header in headers {
         let is = |name: &str| header.name.eq_ignore_ascii_case(name);
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn with_parsed<T>(text: &[u8], look: impl FnOnce(Result<Option<(Request<'_>, Facts)>, Fault>) -> T) -> T {
+    fn with_parsed<T>(text: &[u8], look: impl FnOnce(Result<Option<(Request<'_>, HeadFacts)>, Fault>) -> T) -> T {
         let mut slots = [httparse::EMPTY_HEADER; HEADERS];
         let peer = SocketAddr::from(([127, 0, 0, 1], 1));
         look(parse(text, &mut slots, peer, &Limits::default()))
@@ -256,7 +256,7 @@ mod tests {
         })
     }
 
-    fn facts(lines: &str) -> Result<Facts, Fault> {
+    fn facts(lines: &str) -> Result<HeadFacts, Fault> {
         with_parsed(lines.as_bytes(), |parsed| parsed?.map(|(_, facts)| facts).ok_or(Fault::Timeout))
     }
 

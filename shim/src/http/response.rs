@@ -2,6 +2,7 @@
 
 use super::framing::Framing;
 use super::request::Fault;
+use crate::stream::Stream;
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimePrinter;
 use std::borrow::Cow;
@@ -28,12 +29,6 @@ pub enum Body {
     Full(Vec<u8>),
     /// Written as the client takes it; sent with a length if it ends within the first piece.
     Stream(Box<dyn Stream>),
-}
-
-/// A body that is written in pieces.
-pub trait Stream: Send {
-    /// Appends about [`super::limits::PIECE_BYTES`] to `out`; true when that was all. `out` may already hold bytes.
-    fn fill(&mut self, out: &mut Vec<u8>) -> bool;
 }
 
 impl fmt::Debug for Body {

@@ -1,9 +1,11 @@
 //! The server as a whole: binds, starts its reactor threads, stops them.
 
+use super::app::App;
 use super::limits::Limits;
-use super::listen::{ListenError, listen};
+use super::listeners::{ListenError, listen};
+use super::metrics::Metrics;
 use super::reactor::{Peer, Reactor, WAKER};
-use super::{App, Metrics};
+use super::turn::Shared;
 use jiff::Timestamp;
 use mio::{Poll, Waker};
 use std::io;
@@ -12,7 +14,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 /// How much a bulk reactor yields to the small one, in steps of `nice`.
 #[cfg(target_os = "linux")]
@@ -20,7 +21,7 @@ const BULK_NICE: i32 = 5;
 
 /// What a server is started with.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub struct ServerConfig {
     /// Where to listen. An address that the machine does not have is skipped with a warning if another is left.
     pub listen: Vec<SocketAddr>,
     /// Bounds on what clients may do.
@@ -31,17 +32,6 @@ pub struct Config {
     pub metrics: Arc<Metrics>,
     /// The time that `Date` says.
     pub clock: fn() -> Timestamp,
-}
-
-/// What all reactors of a server share.
-pub(super) struct Shared<A> {
-    pub(super) app: A,
-    pub(super) limits: Limits,
-    pub(super) sweep_interval: Duration,
-    pub(super) metrics: Arc<Metrics>,
-    pub(super) clock: fn() -> Timestamp,
-    pub(super) stopping: AtomicBool,
-    pub(super) gzip_places: Arc<AtomicUsize>,
 }
 
 /// A running server. Dropping it stops it.
@@ -62,7 +52,7 @@ impl Server {
     ///
     /// # Errors
     /// An address that cannot be had, or a thread or poll that the system does not give.
-    pub fn start<A: App>(config: Config, app: A) -> Result<Self, ListenError> {
+    pub fn start<A: App>(config: ServerConfig, app: A) -> Result<Self, ListenError> {
         let listeners = listen(&config.listen)?;
         let addresses = listeners.iter().map(mio::net::TcpListener::local_addr).collect::<io::Result<Vec<_>>>()?;
         let shared = Arc::new(Shared {
@@ -102,7 +92,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Where the server listens, in the order of [`Config::listen`].
+    /// Where the server listens, in the order of [`ServerConfig::listen`].
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses

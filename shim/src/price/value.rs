@@ -18,7 +18,7 @@ const OVERLAP: f64 = 1.02;
 
 /// Tables about a volatility that has been found reach this far: enough to move it, and no wider than it needs.
 const POLISH_REACH: f64 = 1.05;
-/// The value at an implied volatility is the price that was given, to this part of the spot.
+/// The value at an implied volatility is the price that was given, to this fraction of the spot.
 const PRICE_AGREES: f64 = 1e-6;
 
 /// A contract as a row of the file describes it.

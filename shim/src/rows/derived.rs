@@ -18,7 +18,7 @@ pub enum Derived {
 
 /// What they are made of.
 #[derive(Clone, Copy, Debug)]
-pub struct Facts {
+pub struct DerivedInputs {
     /// Strike, currency per share.
     pub strike: f64,
     /// Call or put.
@@ -38,8 +38,8 @@ impl Derived {
 
     /// The number; NaN if anything that it needs is missing.
     #[must_use]
-    pub fn of(self, facts: &Facts) -> f64 {
-        let Facts { strike, right, theo, und_price } = *facts;
+    pub fn of(self, inputs: &DerivedInputs) -> f64 {
+        let DerivedInputs { strike, right, theo, und_price } = *inputs;
         let intrinsic = || at_least_zero(right.phi() * (und_price - strike));
         let break_even = || strike + right.phi() * theo;
         match self {
@@ -69,15 +69,15 @@ mod tests {
     #[test]
     #[expect(clippy::float_cmp, reason = "sums of halves and quarters are exact")]
     fn each_is_its_definition() {
-        let call = Facts { strike: 100.0, right: Right::Call, theo: 3.75, und_price: 101.25 };
-        let put = Facts { right: Right::Put, theo: 2.25, ..call };
-        let all = |facts| {
-            [Derived::Intrinsic, Derived::Extrinsic, Derived::BreakEven, Derived::ToBreakEven].map(|d| d.of(&facts))
+        let call = DerivedInputs { strike: 100.0, right: Right::Call, theo: 3.75, und_price: 101.25 };
+        let put = DerivedInputs { right: Right::Put, theo: 2.25, ..call };
+        let all = |inputs| {
+            [Derived::Intrinsic, Derived::Extrinsic, Derived::BreakEven, Derived::ToBreakEven].map(|d| d.of(&inputs))
         };
         assert_eq!(all(call), [1.25, 2.5, 103.75, 2.5]);
         assert_eq!(all(put), [0.0, 2.25, 97.75, -3.5]);
-        assert_eq!(Derived::Extrinsic.of(&Facts { theo: 1.0, ..call }), 0.0);
-        assert!(all(Facts { und_price: f64::NAN, theo: f64::NAN, ..call }).iter().all(|x| x.is_nan()));
+        assert_eq!(Derived::Extrinsic.of(&DerivedInputs { theo: 1.0, ..call }), 0.0);
+        assert!(all(DerivedInputs { und_price: f64::NAN, theo: f64::NAN, ..call }).iter().all(|x| x.is_nan()));
         assert!(is_in_the_money(100.0, Right::Call, 101.25) && !is_in_the_money(100.0, Right::Put, 101.25));
         assert!(!is_in_the_money(100.0, Right::Call, 100.0) && !is_in_the_money(100.0, Right::Call, f64::NAN));
     }

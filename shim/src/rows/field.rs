@@ -6,11 +6,9 @@
 //! formats without nesting join their names with a dot. Never: a vendor, a formula.
 
 use super::clock::{Stamp, When};
-use super::derived::Derived;
 use super::number::Print;
-use engine::contract::Right;
-use engine::store::chain::Slice;
-use engine::store::columns::{Col, Group, Unit};
+pub use super::source::{SliceNumber, Source, call, derived, own, put, slice};
+use engine::store::columns::{Group, Unit};
 use std::borrow::Cow;
 
 /// One column of an answer.
@@ -122,38 +120,6 @@ pub enum Text {
     Description([&'static str; 2]),
     /// The underlying's symbol, behind a prefix if it is an index.
     UnderlyingOrIndex(&'static str),
-}
-
-/// Where a number comes from.
-#[derive(Clone, Copy, Debug)]
-pub enum Source {
-    /// A column of the contract; in rows by strike the call's, or the put's where no call is listed.
-    Own(Col),
-    /// A column of the contract of this right, in rows by strike.
-    Side(Right, Col),
-    /// What columns say together, of the same contract as [`Source::Own`].
-    Derived(Derived),
-    /// Always zero, printed as the column's numbers are.
-    Zero,
-    /// A number of its (root, expiry).
-    Slice(SliceNumber),
-}
-
-/// The numbers that are constant over one (root, expiry).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SliceNumber {
-    /// Underlying price that the slice is valued at.
-    UndPrice,
-    /// Calibrated forward.
-    FwdPrice,
-    /// Fractional calendar days to settlement.
-    Days,
-    /// Rate to settlement.
-    DiscRate,
-    /// Implied borrow rate.
-    BorrRate,
-    /// Sum of the dividends to expiry.
-    Divs,
 }
 
 /// What stands in the place of a missing number.
@@ -320,74 +286,12 @@ pub const fn close() -> Field {
     Field { name: "", group: None, cell: Cell::Close }
 }
 
-/// A column of the call, in rows by strike.
-#[must_use]
-pub const fn call(col: Col) -> Source {
-    Source::Side(Right::Call, col)
-}
-
-/// A column of the put, in rows by strike.
-#[must_use]
-pub const fn put(col: Col) -> Source {
-    Source::Side(Right::Put, col)
-}
-
-/// What columns of the contract say together.
-#[must_use]
-pub const fn derived(derived: Derived) -> Source {
-    Source::Derived(derived)
-}
-
-/// A number of the (root, expiry).
-#[must_use]
-pub const fn slice(number: SliceNumber) -> Source {
-    Source::Slice(number)
-}
-
-/// A column of the contract itself.
-#[must_use]
-pub const fn own(col: Col) -> Source {
-    Source::Own(col)
-}
-
-impl Source {
-    /// The unit that the value is stored in.
-    #[must_use]
-    pub const fn unit(self) -> Unit {
-        match self {
-            Self::Own(col) | Self::Side(_, col) => col.unit(),
-            Self::Slice(_) | Self::Derived(_) | Self::Zero => Unit::Plain,
-        }
-    }
-}
-
-impl SliceNumber {
-    /// The value; NaN if it is missing.
-    #[must_use]
-    pub fn of(self, slice: &Slice) -> f64 {
-        match self {
-            Self::UndPrice => slice.und_price,
-            Self::FwdPrice => slice.fwd_price,
-            Self::Days => slice.days,
-            Self::DiscRate => slice.disc_rate,
-            Self::BorrRate => slice.borr_rate,
-            Self::Divs => slice.divs,
-        }
-    }
-}
-
-/// What a number stored in `from` is multiplied with to be in `to`. The only place that knows the 100 and the 365.
+/// What a number stored in `from` is multiplied with to be in `to`; the 100 and the 365 are [`Unit::divisor`]'s.
 const fn factor(from: Unit, to: Unit) -> f64 {
     match (from, to) {
         (Unit::Plain, Unit::Plain)
-        | (Unit::PerPercent, Unit::PerPercent)
-        | (Unit::PerOne, Unit::PerOne)
-        | (Unit::PerDay, Unit::PerDay)
-        | (Unit::PerYear, Unit::PerYear) => 1.0,
-        (Unit::PerPercent, Unit::PerOne) => 100.0,
-        (Unit::PerOne, Unit::PerPercent) => 1.0 / 100.0,
-        (Unit::PerDay, Unit::PerYear) => 365.0,
-        (Unit::PerYear, Unit::PerDay) => 1.0 / 365.0,
+        | (Unit::PerPercent | Unit::PerOne, Unit::PerPercent | Unit::PerOne)
+        | (Unit::PerDay | Unit::PerYear, Unit::PerDay | Unit::PerYear) => from.divisor() / to.divisor(),
         _ => panic!("no factor leads from the column's unit to the one wanted"),
     }
 }
@@ -395,6 +299,7 @@ const fn factor(from: Unit, to: Unit) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use engine::store::columns::Col;
 
     fn factor_of(field: Field) -> f64 {
         match field.cell {

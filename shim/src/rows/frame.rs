@@ -1,5 +1,6 @@
 //! What stands around cells and rows: JSON, NDJSON, CSV and HTML as data. Never: a column, a vendor.
 
+use super::heading::{ColumnHead, Heading};
 use super::number::Print;
 use super::page;
 
@@ -34,31 +35,13 @@ impl Format {
     }
 }
 
-/// What an answer says about itself where the format has a place for it.
-#[derive(Clone, Debug, Default)]
-pub struct Heading {
-    /// What was asked for.
-    pub title: String,
-    /// The facts below it.
-    pub lines: Vec<String>,
-}
-
-/// The head of one column.
-#[derive(Clone, Copy, Debug)]
-pub struct Column<'a> {
-    /// Its name, objects around it included.
-    pub name: &'a str,
-    /// Whether every row shows a number there.
-    pub is_number: bool,
-}
-
 /// What stands around cells and rows in one format.
 #[derive(Debug)]
 pub struct Frame {
     /// The `Content-Type`.
     pub content_type: &'static str,
     /// Writes what comes before the first row.
-    pub head: fn(&mut Vec<u8>, &Heading, &[Column<'_>]),
+    pub head: fn(&mut Vec<u8>, &Heading, &[ColumnHead<'_>]),
     /// Whether the layer's own text stands around the rows, instead of `[` and `]`.
     pub wrapped: bool,
     /// Whether objects nest in a row.
@@ -172,7 +155,7 @@ pub static HTML: Frame = Frame {
     print: Some(Print::Fixed(4)),
 };
 
-fn push_csv_header(out: &mut Vec<u8>, _: &Heading, columns: &[Column<'_>]) {
+fn push_csv_header(out: &mut Vec<u8>, _: &Heading, columns: &[ColumnHead<'_>]) {
     for (i, column) in columns.iter().enumerate() {
         if i > 0 {
             out.push(b',');

@@ -4,16 +4,7 @@
 use super::clock::{Clock, Stamp};
 use super::identity::push_date;
 use super::number::{NUMBER_MAX, put_milli};
-use jiff::civil::Date;
-
-/// One date on which contracts expire, and the strikes of all of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Expiration {
-    /// The date.
-    pub date: Date,
-    /// Strikes in thousandths, ascending, each once.
-    pub strikes_milli: Vec<u32>,
-}
+use crate::picked::Expiration;
 
 /// A piece of the text of one expiration.
 #[derive(Clone, Copy, Debug)]

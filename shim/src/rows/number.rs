@@ -17,13 +17,13 @@ const FAST_MAX: f64 = 1e8;
 /// How many decimals a column shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Print {
-    /// Up to so many, in shortest form: `0.25`, `100`.
+    /// Up to this many, in shortest form: `0.25`, `100`.
     UpTo(u8),
-    /// Always so many: `100.00`.
+    /// Always this many: `100.00`.
     Fixed(u8),
-    /// Up to so many but at least one: `0.0`, for readers that take a number without a point for an integer.
+    /// Up to this many but at least one: `0.0`, for readers that take a number without a point for an integer.
     Point(u8),
-    /// Always so many, as a word: `"100.00"` in JSON.
+    /// Always this many, as a word: `"100.00"` in JSON.
     Words(u8),
 }
 
@@ -148,12 +148,12 @@ fn digits8(n: u32) -> u64 {
 #[cold]
 #[inline(never)]
 fn put_wide(buf: &mut [u8], at: usize, x: f64, most: usize, least: usize) -> usize {
-    let room = buf.len() - at;
+    let free = buf.len() - at;
     let mut rest = &mut buf[at..];
     if write!(rest, "{x:.most$}").is_err() {
         return at;
     }
-    let mut end = at + room - rest.len();
+    let mut end = at + free - rest.len();
     let shortest = end - (most - least);
     while end > shortest && buf[end - 1] == b'0' {
         end -= 1;

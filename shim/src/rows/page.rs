@@ -2,7 +2,7 @@
 //!
 //! One plain `<table>` with head and body, because that is what a spreadsheet's web import takes. Never: a second table.
 
-use super::frame::{Column, Heading};
+use super::heading::{ColumnHead, Heading};
 
 /// The style sheet of every page.
 pub const STYLE: &str = "\
@@ -26,7 +26,7 @@ tbody tr:hover{background:var(--hover)}
 pub const FOOT: &str = "</tbody></table>\n</body></html>\n";
 
 /// Everything before the first row: page head, heading, header row.
-pub fn push_head(out: &mut Vec<u8>, heading: &Heading, columns: &[Column<'_>]) {
+pub fn push_head(out: &mut Vec<u8>, heading: &Heading, columns: &[ColumnHead<'_>]) {
     push_top(out, heading);
     out.extend_from_slice(b"<table>\n<thead><tr>");
     for column in columns {

@@ -1,14 +1,12 @@
-//! A row with blanks: what is constant over one (root, expiry) as text, and between it the cells that differ by row.
+//! A row with open slots: what is constant over one (root, expiry) as text, and between it the cells that differ by row.
 //!
 //! Compiled once per slice from the layer's table and the format's frame (`compile`). Everything constant in a slice
 //! (keys, names, expiry, the head of the OSI symbol, forward and rates) melts into the text between two cells, so a row
 //! costs one copy and one number per cell that really differs. Never: a format's or a vendor's name.
 
-mod compile;
+pub mod builder;
 
-pub use compile::Plan;
-
-use super::derived::{Derived, Facts, is_in_the_money};
+use super::derived::{Derived, DerivedInputs, is_in_the_money};
 use super::identity::osi_letter;
 use super::number::{Print, osi_digits, put_as, put_milli};
 use engine::contract::Right;
@@ -18,21 +16,21 @@ use engine::store::columns::Col;
 /// Text up to this length is copied with one fixed-size store.
 const SHORT: usize = 16;
 
-/// A row with blanks. Reused from slice to slice.
+/// A row with open slots. Reused from slice to slice.
 #[derive(Debug, Default)]
 pub struct Template {
     text: Vec<u8>,
-    blanks: Vec<Blank>,
-    /// Where the text before the next blank starts.
+    slots: Vec<Slot>,
+    /// Where the text before the next slot starts.
     mark: usize,
     row_max: usize,
 }
 
 /// The text before a cell that differs by row, and the cell.
 #[derive(Clone, Copy, Debug)]
-struct Blank {
+struct Slot {
     before: Copied,
-    filled: Filled,
+    value: SlotValue,
 }
 
 /// A piece of the template's text; its first bytes stand here, so that a short one needs no second look-up.
@@ -43,9 +41,9 @@ struct Copied {
     len: usize,
 }
 
-/// What fills a blank.
+/// What a slot shows.
 #[derive(Clone, Copy, Debug)]
-enum Filled {
+enum SlotValue {
     Number {
         col: Col,
         factor: f64,
@@ -54,7 +52,7 @@ enum Filled {
     },
     /// A number that is not simply a column of the row's own contract.
     Other {
-        reading: Reading,
+        source: NumberSource,
         factor: f64,
         print: Print,
         missing: Copied,
@@ -67,7 +65,7 @@ enum Filled {
     InTheMoney([Copied; 2], f64),
     /// Letter and digits of an OSI symbol.
     OsiTail,
-    /// Where the number is missing, this text stands in place of everything up to the blank `then`.
+    /// Where the number is missing, this text stands in place of everything up to the slot `then`.
     Unless {
         col: Col,
         instead: Copied,
@@ -79,14 +77,14 @@ enum Filled {
 
 /// Where a number of another kind comes from.
 #[derive(Clone, Copy, Debug)]
-enum Reading {
+enum NumberSource {
     Side(Right, Col),
     Derived(Derived, f64),
 }
 
 /// The rows that one row of an answer shows: the contract, and the two of its strike in rows by strike.
 #[derive(Clone, Copy, Debug)]
-pub struct Seat {
+pub struct RowRef {
     /// The row of identity and of the columns of the contract.
     pub own: usize,
     /// The call's row, if it is listed.
@@ -102,7 +100,7 @@ pub struct Cells<'a> {
     right: &'a [Right],
 }
 
-impl Seat {
+impl RowRef {
     /// How many rows it takes.
     #[inline]
     #[must_use]
@@ -119,23 +117,23 @@ impl<'a> Cells<'a> {
         Self { columns, strike_milli: &chain.strike_milli, right: &chain.right }
     }
 
-    /// The seat of a contract.
+    /// The row of a contract.
     #[inline]
     #[must_use]
-    pub fn contract(row: u32) -> Seat {
-        Seat { own: row as usize, call: None, put: None }
+    pub fn contract(row: u32) -> RowRef {
+        RowRef { own: row as usize, call: None, put: None }
     }
 
-    /// The seat of the strike that begins at a row: the call's, or the put's where no call is listed.
+    /// The rows of the strike that begins at a row: the call's, or the put's where no call is listed.
     #[must_use]
-    pub fn strike(&self, row: u32) -> Seat {
+    pub fn strike(&self, row: u32) -> RowRef {
         let own = row as usize;
         if self.right[own] == Right::Put {
-            return Seat { own, call: None, put: Some(own) };
+            return RowRef { own, call: None, put: Some(own) };
         }
         let next = own + 1;
         let paired = self.strike_milli.get(next) == Some(&self.strike_milli[own]) && self.right[next] == Right::Put;
-        Seat { own, call: Some(own), put: paired.then_some(next) }
+        RowRef { own, call: Some(own), put: paired.then_some(next) }
     }
 
     fn strike_of(&self, row: usize) -> f64 {
@@ -143,15 +141,20 @@ impl<'a> Cells<'a> {
     }
 
     /// The value of a number of another kind; NaN if it is missing.
-    fn read(&self, reading: Reading, seat: Seat) -> f64 {
-        match reading {
-            Reading::Side(right, col) => {
-                let row = if right == Right::Call { seat.call } else { seat.put };
+    fn read(&self, source: NumberSource, row_ref: RowRef) -> f64 {
+        match source {
+            NumberSource::Side(right, col) => {
+                let row = if right == Right::Call { row_ref.call } else { row_ref.put };
                 row.map_or(f64::NAN, |row| self.columns[col as usize][row])
             }
-            Reading::Derived(derived, und_price) => {
-                let (strike, right) = (self.strike_of(seat.own), self.right[seat.own]);
-                derived.of(&Facts { strike, right, theo: self.columns[Col::SvcTheo as usize][seat.own], und_price })
+            NumberSource::Derived(derived, und_price) => {
+                let (strike, right) = (self.strike_of(row_ref.own), self.right[row_ref.own]);
+                derived.of(&DerivedInputs {
+                    strike,
+                    right,
+                    theo: self.columns[Col::SvcTheo as usize][row_ref.own],
+                    und_price,
+                })
             }
         }
     }
@@ -167,35 +170,35 @@ impl Template {
     /// Writes one row at `buf[at..]` and gives its end. At least [`Self::row_max`] bytes must be there.
     #[inline]
     #[must_use]
-    pub fn put_row(&self, cells: &Cells<'_>, seat: Seat, buf: &mut [u8], mut at: usize) -> usize {
-        let row = seat.own;
+    pub fn put_row(&self, cells: &Cells<'_>, row_ref: RowRef, buf: &mut [u8], mut at: usize) -> usize {
+        let row = row_ref.own;
         let mut next = 0;
-        while let Some(blank) = self.blanks.get(next) {
+        while let Some(slot) = self.slots.get(next) {
             next += 1;
-            at = self.copy(&blank.before, buf, at);
-            at = match &blank.filled {
-                Filled::Number { col, factor, print, missing } => {
+            at = self.copy(&slot.before, buf, at);
+            at = match &slot.value {
+                SlotValue::Number { col, factor, print, missing } => {
                     let value = cells.columns[*col as usize][row] * factor;
                     if value.is_finite() { put_as(buf, at, value, *print) } else { self.copy(missing, buf, at) }
                 }
-                Filled::Other { reading, factor, print, missing } => {
-                    let value = cells.read(*reading, seat) * factor;
+                SlotValue::Other { source, factor, print, missing } => {
+                    let value = cells.read(*source, row_ref) * factor;
                     if value.is_finite() { put_as(buf, at, value, *print) } else { self.copy(missing, buf, at) }
                 }
-                Filled::Strike => put_milli(buf, at, cells.strike_milli[row]),
-                Filled::StrikeAs(print) => put_as(buf, at, cells.strike_of(row), *print),
-                Filled::StrikeMilli => put_as(buf, at, f64::from(cells.strike_milli[row]), Print::UpTo(0)),
-                Filled::Right(words) => self.copy(&words[cells.right[row] as usize], buf, at),
-                Filled::InTheMoney(words, und_price) => {
+                SlotValue::Strike => put_milli(buf, at, cells.strike_milli[row]),
+                SlotValue::StrikeAs(print) => put_as(buf, at, cells.strike_of(row), *print),
+                SlotValue::StrikeMilli => put_as(buf, at, f64::from(cells.strike_milli[row]), Print::UpTo(0)),
+                SlotValue::Right(words) => self.copy(&words[cells.right[row] as usize], buf, at),
+                SlotValue::InTheMoney(words, und_price) => {
                     let yes = is_in_the_money(cells.strike_of(row), cells.right[row], *und_price);
                     self.copy(&words[usize::from(yes)], buf, at)
                 }
-                Filled::OsiTail => {
+                SlotValue::OsiTail => {
                     buf[at] = osi_letter(cells.right[row]);
                     buf[at + 1..at + 9].copy_from_slice(&osi_digits(cells.strike_milli[row]));
                     at + 9
                 }
-                Filled::Unless { col, instead, then } => {
+                SlotValue::Unless { col, instead, then } => {
                     if cells.columns[*col as usize][row].is_finite() {
                         at
                     } else {
@@ -203,7 +206,7 @@ impl Template {
                         self.copy(instead, buf, at)
                     }
                 }
-                Filled::Nothing => at,
+                SlotValue::Nothing => at,
             };
         }
         at

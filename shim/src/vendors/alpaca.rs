@@ -2,27 +2,28 @@
 //! `GET /v1beta1/options/snapshots?symbols=` for contracts by name. Pages of contracts ordered by symbol; a token is the
 //! last symbol of a page, and the client repeats its filters.
 
-use super::{Ending, JSON, Layer, Order, Serve, Wrap};
+use super::body::JSON;
+use super::columns::or_null;
+use super::layer::{Ending, Layer, Reply, Serve, Wrap};
 use crate::cursor;
 use crate::query::{Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp, When};
-use crate::rows::field::{Field, Missing, Text, Unpriced, close, num, open, own, row_key, text, time, zero};
+use crate::rows::field::{Field, Text, Unpriced, close, open, own, row_key, text, time, zero};
 use crate::rows::frame::{Format, json_text};
-use crate::rows::number::Print;
-use crate::rows::sheet::Around;
-use crate::select::Ask;
-use crate::select::order::{Page, Sort};
-use crate::sieve::Sieve;
+use crate::rows::layout::Around;
+use crate::selection::Selection;
+use crate::selection::filters::VendorFilters;
+use crate::selection::order::{Page, Sort};
 use engine::contract::{ContractKey, Symbol};
 use engine::store::columns::{Col, Unit};
 use jiff::Timestamp;
 use std::borrow::Cow;
 
 /// A chain.
-pub const CHAIN: Layer = layer("/v1beta1/options/snapshots/{symbol}", Serve::Rows(parse_chain));
+pub const CHAIN: Layer = layer("/v1beta1/options/snapshots/{symbol}", Serve::Rows(|query, _| parse_chain(query)));
 /// Contracts by name.
-pub const CONTRACTS: Layer = layer("/v1beta1/options/snapshots", Serve::Rows(parse_contracts));
+pub const CONTRACTS: Layer = layer("/v1beta1/options/snapshots", Serve::Rows(|query, _| parse_contracts(query)));
 /// Everything else of this vendor.
 pub const REST: Layer = layer("/v1beta1/{rest*}", Serve::Text(no_endpoint));
 
@@ -34,13 +35,13 @@ const fn layer(path: &'static str, serve: Serve) -> Layer {
 pub const FIELDS: &[Field] = &[
     row_key("symbol", Text::OsiCompact),
     open("greeks", Unpriced::Null),
-    greek("delta", Col::Delta, Unit::Plain),
-    greek("gamma", Col::Gamma, Unit::Plain),
-    greek("theta", Col::Theta, Unit::PerDay),
-    greek("vega", Col::Vega, Unit::PerPercent),
-    greek("rho", Col::Rho, Unit::PerPercent),
+    or_null("delta", own(Col::Delta), Unit::Plain),
+    or_null("gamma", own(Col::Gamma), Unit::Plain),
+    or_null("theta", own(Col::Theta), Unit::PerDay),
+    or_null("vega", own(Col::Vega), Unit::PerPercent),
+    or_null("rho", own(Col::Rho), Unit::PerPercent),
     close(),
-    greek("impliedVolatility", Col::SvcVol, Unit::Plain),
+    or_null("impliedVolatility", own(Col::SvcVol), Unit::Plain),
     open("latestTrade", Unpriced::Whole),
     time("t", When::Snapshot, Stamp::UtcIsoMillis),
     text("x", Text::Fixed("")),
@@ -60,56 +61,52 @@ pub const FIELDS: &[Field] = &[
     close(),
 ];
 
-const fn greek(name: &'static str, col: Col, unit: Unit) -> Field {
-    num(name, own(col), unit, Print::UpTo(4), Missing::Null)
-}
-
 const LIMIT: i64 = 100;
 const LIMIT_MAX: i64 = 1000;
 const SYMBOLS_MAX: usize = 100;
 const TYPES: &[(&str, Rights)] = &[("call", Rights::Call), ("put", Rights::Put)];
 
-fn parse_chain(query: &Query<'_>) -> Result<Order, Refusal> {
+fn parse_chain(query: &Query<'_>) -> Result<Reply, Refusal> {
     let name = query.segment("symbol");
     let symbol = Symbol::parse_underlying(name).ok_or_else(|| Refusal::invalid(UNDERLYING, name, "a symbol"))?;
     let root = query
         .get("root_symbol")
         .map(|root| Symbol::parse_underlying(root).ok_or_else(|| Refusal::invalid("root_symbol", root, "a symbol")));
-    let mut ask = Ask::named(symbol);
-    ask.roots = root.transpose()?.map(Symbol::bare).into_iter().collect();
-    ask.rights = query.rights("type", TYPES)?;
-    ask.strike.least = query.number("strike_price_gte")?;
-    ask.strike.most = query.number("strike_price_lte")?;
-    ask.expiries = query.date("expiration_date")?.map(|date| vec![date]);
-    ask.expiry_min = query.date("expiration_date_gte")?;
-    ask.expiry_max = query.date("expiration_date_lte")?;
-    order(query, ask, name)
+    let mut selection = Selection::named(symbol);
+    selection.roots = root.transpose()?.map(Symbol::bare).into_iter().collect();
+    selection.rights = query.rights("type", TYPES)?;
+    selection.strike.least = query.number("strike_price_gte")?;
+    selection.strike.most = query.number("strike_price_lte")?;
+    selection.expiries = query.date("expiration_date")?.map(|date| vec![date]);
+    selection.expiry_min = query.date("expiration_date_gte")?;
+    selection.expiry_max = query.date("expiration_date_lte")?;
+    reply(query, selection, name)
 }
 
-fn parse_contracts(query: &Query<'_>) -> Result<Order, Refusal> {
+fn parse_contracts(query: &Query<'_>) -> Result<Reply, Refusal> {
     let contract = |text| ContractKey::parse_osi(text).ok_or_else(|| Refusal::invalid(CONTRACT, text, "a contract"));
     let contracts = query.list("symbols").map(contract).collect::<Result<Vec<_>, _>>()?;
     match contracts.len() {
         0 => Err(Refusal::missing("symbols")),
         n if n > SYMBOLS_MAX => Err(Refusal::invalid("symbols", &n.to_string(), "up to 100 contracts")),
-        _ => order(query, Ask { contracts, ..Ask::default() }, "contracts"),
+        _ => reply(query, Selection { contracts, ..Selection::default() }, "contracts"),
     }
 }
 
-fn order(query: &Query<'_>, ask: Ask, name: &str) -> Result<Order, Refusal> {
+fn reply(query: &Query<'_>, selection: Selection, name: &str) -> Result<Reply, Refusal> {
     let valued_since = query.get("updated_since").map(parse_since).transpose()?;
     let format = query.word("format", Format::WORDS)?.unwrap_or_default();
     let limit = query.integer("limit", 1..=LIMIT_MAX)?.or((format == Format::Json).then_some(LIMIT));
     let after = query.get("page_token").map(|token| cursor::parse_token("page_token", token)).transpose()?;
-    Ok(Order {
-        ask,
-        sieve: Sieve { valued_since, ..Sieve::default() },
+    Ok(Reply {
+        selection,
+        filters: VendorFilters { valued_since, ..VendorFilters::default() },
         page: Page { sort: Sort::Ticker, after, limit: limit.and_then(|n| usize::try_from(n).ok()), ..Page::default() },
         format,
         fields: FIELDS.to_vec(),
         around: Wrap::Of(around),
         title: format!("{} · option snapshots", name.to_uppercase()),
-        ..Order::default()
+        ..Reply::default()
     })
 }
 

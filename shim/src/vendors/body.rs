@@ -4,6 +4,11 @@ use crate::refusal::Refusal;
 use crate::rows::field::{Cell, Field};
 use crate::rows::frame::escape_json;
 
+/// The content type of everything that is not rows.
+pub const JSON: &str = "application/json";
+/// The content type of errors that are sentences.
+pub const PLAIN: &str = "text/plain; charset=utf-8";
+
 /// The refusal's text inside a JSON string, `before` and `after` it.
 #[must_use]
 pub fn with_text(before: &str, refusal: &Refusal, after: &str) -> String {
@@ -16,13 +21,13 @@ pub fn with_text(before: &str, refusal: &Refusal, after: &str) -> String {
 /// `{"message":"…"}`.
 #[must_use]
 pub fn message(refusal: &Refusal) -> (&'static str, String) {
-    (super::JSON, with_text(r#"{"message":""#, refusal, r#""}"#))
+    (JSON, with_text(r#"{"message":""#, refusal, r#""}"#))
 }
 
 /// One plain sentence.
 #[must_use]
 pub fn plain(refusal: &Refusal) -> (&'static str, String) {
-    (super::PLAIN, format!("{refusal}\n"))
+    (PLAIN, format!("{refusal}\n"))
 }
 
 /// The names of the cells from the beginning of an object or array on, as JSON strings with commas between them.

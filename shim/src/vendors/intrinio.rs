@@ -1,31 +1,32 @@
 //! Intrinio's realtime options chain: `GET /options/chain/<symbol>/<expiration>/realtime`, a whole expiration at once,
 //! and the list of expirations that its clients ask first.
 
-use super::{JSON, Layer, List, Order, Serve, Wrap};
+use super::body::JSON;
+use super::columns::or_null;
+use super::layer::{Layer, List, Reply, Serve, Wrap};
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp, When};
-use crate::rows::field::{
-    Field, Missing, SliceNumber, Text, Unpriced, close, num, open, own, slice, strike, text, time, zero,
-};
+use crate::rows::field::{Field, SliceNumber, Text, Unpriced, close, open, own, slice, strike, text, time, zero};
 use crate::rows::frame::{Format, json_text};
+use crate::rows::layout::Around;
 use crate::rows::listing::QUOTED_DATE;
-use crate::rows::number::Print;
-use crate::rows::sheet::Around;
-use crate::select::Ask;
-use crate::sieve::{Money, Sieve};
+use crate::selection::Selection;
+use crate::selection::filters::{Money, VendorFilters};
 use engine::contract::Symbol;
 use engine::store::columns::{Col, Unit};
 
 /// A chain.
-pub const CHAIN: Layer = layer("/options/chain/{symbol}/{expiration}/realtime", Serve::Rows(parse));
+pub const CHAIN: Layer = layer("/options/chain/{symbol}/{expiration}/realtime", Serve::Rows(|query, _| parse(query)));
 /// Expirations, under the three names that clients know.
-pub const EXPIRATIONS: Layer = layer("/options/expirations/{symbol}", Serve::Listing(parse_expirations));
+pub const EXPIRATIONS: Layer =
+    layer("/options/expirations/{symbol}", Serve::Listing(|query, _| parse_expirations(query)));
 /// The same.
-pub const EXPIRATIONS_EOD: Layer = layer("/options/expirations/{symbol}/eod", Serve::Listing(parse_expirations));
+pub const EXPIRATIONS_EOD: Layer =
+    layer("/options/expirations/{symbol}/eod", Serve::Listing(|query, _| parse_expirations(query)));
 /// The same.
 pub const EXPIRATIONS_REALTIME: Layer =
-    layer("/options/expirations/{symbol}/realtime", Serve::Listing(parse_expirations));
+    layer("/options/expirations/{symbol}/realtime", Serve::Listing(|query, _| parse_expirations(query)));
 /// Everything else of this vendor.
 pub const REST: Layer = layer("/options/{rest*}", Serve::Text(no_endpoint));
 
@@ -62,12 +63,12 @@ pub const FIELDS: &[Field] = &[
 /// Unless `show_stats` is false. This layer has no rho.
 pub const STATS: &[Field] = &[
     open("stats", Unpriced::Whole),
-    stat("implied_volatility", Col::SvcVol, Unit::Plain),
-    stat("delta", Col::Delta, Unit::Plain),
-    stat("gamma", Col::Gamma, Unit::Plain),
-    stat("theta", Col::Theta, Unit::PerDay),
-    stat("vega", Col::Vega, Unit::PerPercent),
-    num("underlying_price", slice(SliceNumber::UndPrice), Unit::Plain, Print::UpTo(4), Missing::Null),
+    or_null("implied_volatility", own(Col::SvcVol), Unit::Plain),
+    or_null("delta", own(Col::Delta), Unit::Plain),
+    or_null("gamma", own(Col::Gamma), Unit::Plain),
+    or_null("theta", own(Col::Theta), Unit::PerDay),
+    or_null("vega", own(Col::Vega), Unit::PerPercent),
+    or_null("underlying_price", slice(SliceNumber::UndPrice), Unit::Plain),
     close(),
 ];
 
@@ -90,10 +91,6 @@ pub const EXTENDED: &[Field] = &[
     close(),
 ];
 
-const fn stat(name: &'static str, col: Col, unit: Unit) -> Field {
-    num(name, own(col), unit, Print::UpTo(4), Missing::Null)
-}
-
 const fn snapshot_time(name: &'static str) -> Field {
     time(name, When::Snapshot, Stamp::UtcOffsetMillis)
 }
@@ -109,18 +106,18 @@ const MONEYNESS: &[(&str, Money)] = &[
     ("near_the_money", Money::Near(0.5)),
 ];
 
-fn parse(query: &Query<'_>) -> Result<Order, Refusal> {
-    let mut ask = parse_symbol(query)?;
+fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
+    let mut selection = parse_symbol(query)?;
     let expiration = query.segment("expiration");
     if expiration != "*" {
         let date = crate::query::parse_date(expiration);
-        ask.expiries = Some(vec![date.ok_or_else(|| Refusal::invalid("expiration", expiration, "a date"))?]);
+        selection.expiries = Some(vec![date.ok_or_else(|| Refusal::invalid("expiration", expiration, "a date"))?]);
     }
-    ask.rights = query.rights("type", TYPES)?;
-    ask.strike = query.number("strike")?.map_or_else(Bounds::default, Bounds::exactly);
-    ask.strike_above = query.number("strike_greater_than")?;
-    ask.strike_below = query.number("strike_less_than")?;
-    ask.standard_only = !query.flag("include_related_symbols")?.unwrap_or(false);
+    selection.rights = query.rights("type", TYPES)?;
+    selection.strike = query.number("strike")?.map_or_else(Bounds::default, Bounds::exactly);
+    selection.strike_above = query.number("strike_greater_than")?;
+    selection.strike_below = query.number("strike_less_than")?;
+    selection.standard_only = !query.flag("include_related_symbols")?.unwrap_or(false);
     let mut fields = FIELDS.to_vec();
     if query.flag("show_stats")?.unwrap_or(true) {
         fields.extend_from_slice(STATS);
@@ -128,28 +125,31 @@ fn parse(query: &Query<'_>) -> Result<Order, Refusal> {
     if query.flag("show_extended_price")?.unwrap_or(false) {
         fields.extend_from_slice(EXTENDED);
     }
-    Ok(Order {
-        ask,
-        sieve: Sieve { money: query.word("moneyness", MONEYNESS)?.unwrap_or_default(), ..Sieve::default() },
+    Ok(Reply {
+        selection,
+        filters: VendorFilters {
+            money: query.word("moneyness", MONEYNESS)?.unwrap_or_default(),
+            ..VendorFilters::default()
+        },
         format: query.word("format", Format::WORDS)?.unwrap_or_default(),
         fields,
         around: Wrap::text("{\"chain\":[", "]}"),
         title: format!("{} · options chain", query.segment("symbol").to_uppercase()),
-        ..Order::default()
+        ..Reply::default()
     })
 }
 
 fn parse_expirations(query: &Query<'_>) -> Result<List, Refusal> {
-    let mut ask = parse_symbol(query)?;
-    ask.expiry_min = query.date("after")?;
-    ask.expiry_max = query.date("before")?;
+    let mut selection = parse_symbol(query)?;
+    selection.expiry_min = query.date("after")?;
+    selection.expiry_max = query.date("before")?;
     let around = |_: &Clock| Around::constant("{\"expirations\":[", "]}");
-    Ok(List { ask, item: QUOTED_DATE.to_vec(), around, when_empty: None })
+    Ok(List { selection, item: QUOTED_DATE.to_vec(), around, when_empty: None })
 }
 
-fn parse_symbol(query: &Query<'_>) -> Result<Ask, Refusal> {
+fn parse_symbol(query: &Query<'_>) -> Result<Selection, Refusal> {
     let symbol = Symbol::parse_underlying(query.segment("symbol"));
-    Ok(Ask::named(symbol.ok_or(Refusal::NotListed { reason: "no such symbol" })?))
+    Ok(Selection::named(symbol.ok_or(Refusal::NotListed { reason: "no such symbol" })?))
 }
 
 fn no_endpoint(_: &Query<'_>, _: &Clock) -> Result<String, Refusal> {

@@ -4,33 +4,34 @@
 
 mod filters;
 
-use super::{JSON, Layer, List, Order, Serve, Value, Wrap};
+use super::body::JSON;
+use super::columns::or_null;
+use super::layer::{Layer, List, Reply, Serve, Value, Wrap};
 use crate::cursor;
 use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp, When};
 use crate::rows::derived::Derived;
 use crate::rows::field::{
-    Field, Missing, SliceNumber, Source, Text, days_to_expiry, derived, in_the_money, null, num, own, slice, strike,
-    text, time, verbatim, zero,
+    Field, SliceNumber, Text, days_to_expiry, derived, in_the_money, null, own, slice, strike, text, time, verbatim,
+    zero,
 };
 use crate::rows::frame::{Format, json_text};
+use crate::rows::layout::{Around, Walk};
 use crate::rows::listing::{Piece, QUOTED_DATE};
-use crate::rows::number::Print;
-use crate::rows::sheet::{Around, Walk};
-use crate::select::Ask;
-use crate::select::order::{Page, Sort};
+use crate::selection::Selection;
+use crate::selection::order::{Page, Sort};
 use engine::contract::{ContractKey, Symbol};
 use engine::store::columns::{Col, Unit};
 
 /// A chain.
-pub const CHAIN: Layer = layer("/v1/options/chain/{underlying}", Serve::Dated(parse_chain));
+pub const CHAIN: Layer = layer("/v1/options/chain/{underlying}", Serve::Rows(parse_chain));
 /// One contract.
-pub const QUOTES: Layer = layer("/v1/options/quotes/{optionSymbol}", Serve::Dated(parse_quotes));
+pub const QUOTES: Layer = layer("/v1/options/quotes/{optionSymbol}", Serve::Rows(parse_quotes));
 /// Dates.
-pub const EXPIRATIONS: Layer = layer("/v1/options/expirations/{underlying}", Serve::DatedListing(parse_expirations));
+pub const EXPIRATIONS: Layer = layer("/v1/options/expirations/{underlying}", Serve::Listing(parse_expirations));
 /// Strikes by date.
-pub const STRIKES: Layer = layer("/v1/options/strikes/{underlying}", Serve::DatedListing(parse_strikes));
+pub const STRIKES: Layer = layer("/v1/options/strikes/{underlying}", Serve::Listing(parse_strikes));
 /// Words to a symbol.
 pub const LOOKUP: Layer = layer("/v1/options/lookup/{words*}", Serve::Text(lookup));
 /// Asked by a client with a token before anything else.
@@ -77,19 +78,15 @@ const fn table(dates: Stamp, never: &'static str) -> [(Field, &'static str); 25]
         (zero("openInterest"), "Open Interest"),
         (zero("volume"), "Volume"),
         (in_the_money("inTheMoney"), "In The Money"),
-        (number("intrinsicValue", derived(Derived::Intrinsic), Unit::Plain), "Intrinsic Value"),
-        (number("extrinsicValue", derived(Derived::Extrinsic), Unit::Plain), "Extrinsic Value"),
-        (number("underlyingPrice", slice(SliceNumber::UndPrice), Unit::Plain), "Underlying Price"),
-        (number("iv", own(Col::SvcVol), Unit::Plain), "IV"),
-        (number("delta", own(Col::Delta), Unit::Plain), "Delta"),
-        (number("gamma", own(Col::Gamma), Unit::Plain), "Gamma"),
-        (number("theta", own(Col::Theta), Unit::PerDay), "Theta"),
-        (number("vega", own(Col::Vega), Unit::PerPercent), "Vega"),
+        (or_null("intrinsicValue", derived(Derived::Intrinsic), Unit::Plain), "Intrinsic Value"),
+        (or_null("extrinsicValue", derived(Derived::Extrinsic), Unit::Plain), "Extrinsic Value"),
+        (or_null("underlyingPrice", slice(SliceNumber::UndPrice), Unit::Plain), "Underlying Price"),
+        (or_null("iv", own(Col::SvcVol), Unit::Plain), "IV"),
+        (or_null("delta", own(Col::Delta), Unit::Plain), "Delta"),
+        (or_null("gamma", own(Col::Gamma), Unit::Plain), "Gamma"),
+        (or_null("theta", own(Col::Theta), Unit::PerDay), "Theta"),
+        (or_null("vega", own(Col::Vega), Unit::PerPercent), "Vega"),
     ]
-}
-
-const fn number(name: &'static str, source: Source, unit: Unit) -> Field {
-    num(name, source, unit, Print::UpTo(4), Missing::Null)
 }
 
 /// How dates are spelt, and the instant 0, which stands for a first trade that is not known.
@@ -102,20 +99,20 @@ const UNIX: (Stamp, &str) = (Stamp::Seconds, "0");
 const NO_CONTRACT: &str = "No option found. Check the symbol of the contract.";
 const LIMIT_MAX: i64 = 50_000;
 
-fn parse_chain(query: &Query<'_>, clock: &Clock) -> Result<Order, Refusal> {
+fn parse_chain(query: &Query<'_>, clock: &Clock) -> Result<Reply, Refusal> {
     let name = query.segment("underlying");
-    let mut ask = Ask::named(parse_underlying(name)?);
-    let sieve = filters::parse(query, clock, &mut ask)?;
-    Ok(Order { ask, sieve, when_empty: Some(Refusal::NoRows), ..order(query, name)? })
+    let mut selection = Selection::named(parse_underlying(name)?);
+    let vendor_filters = filters::parse(query, clock, &mut selection)?;
+    Ok(Reply { selection, filters: vendor_filters, when_empty: Some(Refusal::NoRows), ..reply(query, name)? })
 }
 
-fn parse_quotes(query: &Query<'_>, clock: &Clock) -> Result<Order, Refusal> {
+fn parse_quotes(query: &Query<'_>, clock: &Clock) -> Result<Reply, Refusal> {
     let name = query.segment("optionSymbol");
     let key = ContractKey::parse_osi(name).ok_or_else(|| Refusal::invalid("optionSymbol", name, "a contract"))?;
     filters::refuse_history(query, &["date", "from", "to"], clock)?;
-    let ask = Ask { contracts: vec![key], ..Ask::default() };
+    let selection = Selection { contracts: vec![key], ..Selection::default() };
     let when_empty = Some(Refusal::NotListed { reason: NO_CONTRACT });
-    Ok(Order { ask, when_empty, ..order(query, name)? })
+    Ok(Reply { selection, when_empty, ..reply(query, name)? })
 }
 
 fn parse_underlying(name: &str) -> Result<Symbol, Refusal> {
@@ -123,7 +120,7 @@ fn parse_underlying(name: &str) -> Result<Symbol, Refusal> {
 }
 
 /// The parameters that every list of contracts has.
-fn order(query: &Query<'_>, name: &str) -> Result<Order, Refusal> {
+fn reply(query: &Query<'_>, name: &str) -> Result<Reply, Refusal> {
     let (stamp, never) = query.word("dateformat", DATE_FORMATS)?.unwrap_or(UNIX);
     let is_human = query.flag("human")?.unwrap_or(false);
     let table = table(stamp, never);
@@ -136,7 +133,7 @@ fn order(query: &Query<'_>, name: &str) -> Result<Order, Refusal> {
     let word =
         |&(field, human): &(Field, &'static str)| Field { name: if is_human { human } else { field.name }, ..field };
     let count = |name, least| Ok(query.integer(name, least..=LIMIT_MAX)?.and_then(|n| usize::try_from(n).ok()));
-    Ok(Order {
+    Ok(Reply {
         page: Page {
             sort: Sort::CallsFirst,
             offset: count("offset", 0)?.unwrap_or(0),
@@ -149,7 +146,7 @@ fn order(query: &Query<'_>, name: &str) -> Result<Order, Refusal> {
         around: Wrap::text(if is_whole { "{\"s\":\"ok\"," } else { "{" }, "}"),
         headless: query.flag("headers")? == Some(false),
         title: format!("{} · options chain", name.to_uppercase()),
-        ..Order::default()
+        ..Reply::default()
     })
 }
 
@@ -160,9 +157,9 @@ fn column<'t>(table: &'t [(Field, &'static str)], name: &str) -> Result<&'t (Fie
 
 fn parse_expirations(query: &Query<'_>, clock: &Clock) -> Result<List, Refusal> {
     filters::refuse_history(query, &["date"], clock)?;
-    let mut ask = Ask::named(parse_underlying(query.segment("underlying"))?);
-    ask.standard_only = true;
-    ask.strike = query.number("strike")?.map_or_else(Default::default, crate::query::Bounds::exactly);
+    let mut selection = Selection::named(parse_underlying(query.segment("underlying"))?);
+    selection.standard_only = true;
+    selection.strike = query.number("strike")?.map_or_else(Default::default, crate::query::Bounds::exactly);
     let item = match query.word("dateformat", DATE_FORMATS)? {
         None => QUOTED_DATE.to_vec(),
         Some((stamp, _)) if stamp.is_number() => vec![Piece::Midnight(stamp)],
@@ -172,20 +169,20 @@ fn parse_expirations(query: &Query<'_>, clock: &Clock) -> Result<List, Refusal> 
         open: "{\"s\":\"ok\",\"expirations\":[".into(),
         close: format!("],\"updated\":{}}}", clock.snapshot(Stamp::Seconds)).into(),
     };
-    Ok(List { ask, item, around, when_empty: Some(Refusal::NoRows) })
+    Ok(List { selection, item, around, when_empty: Some(Refusal::NoRows) })
 }
 
 fn parse_strikes(query: &Query<'_>, clock: &Clock) -> Result<List, Refusal> {
     filters::refuse_history(query, &["date"], clock)?;
-    let mut ask = Ask::named(parse_underlying(query.segment("underlying"))?);
-    ask.standard_only = true;
-    ask.expiries = filters::parse_expiration(query, clock)?.map(|date| vec![date]);
+    let mut selection = Selection::named(parse_underlying(query.segment("underlying"))?);
+    selection.standard_only = true;
+    selection.expiries = filters::parse_expiration(query, clock)?.map(|date| vec![date]);
     let around = |clock: &Clock| Around {
         open: format!("{{\"s\":\"ok\",\"updated\":{},", clock.snapshot(Stamp::Seconds)).into(),
         close: "}".into(),
     };
     let item = vec![Piece::Text("\""), Piece::Date, Piece::Text("\":["), Piece::Strikes, Piece::Text("]")];
-    Ok(List { ask, item, around, when_empty: Some(Refusal::NoRows) })
+    Ok(List { selection, item, around, when_empty: Some(Refusal::NoRows) })
 }
 
 fn lookup(query: &Query<'_>, _: &Clock) -> Result<String, Refusal> {

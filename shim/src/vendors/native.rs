@@ -1,17 +1,18 @@
 //! `GET /l1/greeks`: the native record, one row per contract. Every rule of the interface's native part.
 
-use super::{Layer, Order, Serve};
+use super::layer::{Layer, Reply, Serve};
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::field::{Field, Missing, SliceNumber, Source, Text, num, own, strike, text};
 use crate::rows::frame::{Format, escape_json};
 use crate::rows::number::Print;
-use crate::select::{Ask, Center};
+use crate::selection::{Center, Selection};
 use engine::contract::{ContractKey, Symbol};
 use engine::store::columns::{Col, Group, Unit};
 
 /// The native layer.
-pub const NATIVE: Layer = Layer { name: "native", path: "/l1/greeks", serve: Serve::Rows(parse), refuse, headers: &[] };
+pub const NATIVE: Layer =
+    Layer { name: "native", path: "/l1/greeks", serve: Serve::Rows(|query, _| parse(query)), refuse, headers: &[] };
 
 /// Every field, in the order of the interface. All numbers have up to six decimals and are `null` when missing.
 pub const FIELDS: &[Field] = &[
@@ -91,29 +92,29 @@ const PARAMETERS: &[&str] = &[
 const GROUPS: &[(&str, Group)] =
     &[("core", Group::Core), ("extra", Group::Extra), ("exotic", Group::Exotic), ("chain", Group::Chain)];
 
-fn parse(query: &Query<'_>) -> Result<Order, Refusal> {
+fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
     query.only(PARAMETERS)?;
-    let ask = parse_ask(query)?;
+    let selection = parse_selection(query)?;
     let groups = parse_groups(query)?;
     let format = query.word("format", Format::WORDS)?.unwrap_or(Format::Json);
     let shown = |field: &&Field| field.group.is_none_or(|group| groups.iter().any(|&(_, g)| g == group));
-    Ok(Order {
-        ask,
+    Ok(Reply {
+        selection,
         format,
         fields: FIELDS.iter().filter(shown).copied().collect(),
         groups: groups.iter().map(|&(name, _)| name).collect::<Vec<_>>().join(","),
         title: title(query),
-        ..Order::default()
+        ..Reply::default()
     })
 }
 
-fn parse_ask(query: &Query<'_>) -> Result<Ask, Refusal> {
+fn parse_selection(query: &Query<'_>) -> Result<Selection, Refusal> {
     let named = ["underlying", "root", "osym"].iter().any(|name| query.list(name).next().is_some());
     if !named {
         return Err(Refusal::missing("underlying or root"));
     }
     let integer = |name: &str| Ok(query.integer(name, i64::MIN..=i64::MAX)?.map(|n| n as f64));
-    Ok(Ask {
+    Ok(Selection {
         underlyings: parse_symbols(query, "underlying")?,
         roots: parse_symbols(query, "root")?.into_iter().map(Symbol::bare).collect(),
         contracts: parse_contracts(query)?,
@@ -126,7 +127,7 @@ fn parse_ask(query: &Query<'_>) -> Result<Ask, Refusal> {
         rights: query.rights("right", Rights::WORDS)?,
         center: query.get("center").map(parse_center).transpose()?,
         strike_count: parse_strike_count(query)?,
-        ..Ask::default()
+        ..Selection::default()
     })
 }
 
@@ -207,12 +208,12 @@ mod tests {
         ("chain", "fwd_price ex_style settle days disc_rate borr_rate divs"),
     ];
 
-    fn order(query: &str) -> Result<Order, String> {
+    fn reply(query: &str) -> Result<Reply, String> {
         parse(&Query::parse(query)).map_err(|refusal| format!("{} {refusal}", refusal.status()))
     }
 
     fn names(query: &str) -> String {
-        order(query).unwrap().fields.iter().map(|field| field.name).collect::<Vec<_>>().join(" ")
+        reply(query).unwrap().fields.iter().map(|field| field.name).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
@@ -222,8 +223,8 @@ mod tests {
         assert_eq!(names("root=A&greeks=chain"), format!("{identity} {chain}"));
         assert_eq!(names("root=A&greeks=exotic,EXTRA,exotic"), format!("{identity} {extra} {exotic}"));
         for all in ["all", "chain,exotic,extra,core", "core,all"] {
-            let order = order(&format!("root=A&greeks={all}")).unwrap();
-            assert_eq!(order.groups, "core,extra,exotic,chain");
+            let reply = reply(&format!("root=A&greeks={all}")).unwrap();
+            assert_eq!(reply.groups, "core,extra,exotic,chain");
             assert_eq!(names(&format!("root=A&greeks={all}")), format!("{identity} {core} {extra} {exotic} {chain}"));
         }
     }
@@ -238,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_center_is_a_word_or_a_delta() {
-        let center = |text: &str| order(&format!("root=A&center={text}")).map(|order| order.ask.center.unwrap());
+        let center = |text: &str| reply(&format!("root=A&center={text}")).map(|reply| reply.selection.center.unwrap());
         assert_eq!(center("atm"), Ok(Center::AtMoney));
         assert_eq!(center("ATF"), Ok(Center::AtForward));
         assert_eq!(center("25"), Ok(Center::CallDelta(0.25)));
@@ -278,20 +279,24 @@ mod tests {
             ("underlying=A%0AB", "400 underlying: not a symbol: A\nB"),
             ("root=A,%3Cb%3E", "400 root: not a symbol: <b>"),
         ] {
-            assert_eq!(order(query).map(drop), Err(wanted.to_owned()), "{query}");
+            assert_eq!(reply(query).map(drop), Err(wanted.to_owned()), "{query}");
         }
     }
 
     #[test]
     fn credentials_pass_and_names_have_many_spellings() {
-        assert!(order("root=A&apikey=x&token=y").is_ok());
-        let ask = order("underlying=spx,+brk%2Fb,,BRK.B&root=brk.b&osym=ACME++261218C00100000,acme261218p00100000");
-        let ask = ask.unwrap().ask;
-        assert_eq!(format!("{:?}", ask.underlyings), "[SPX, BRK.B, BRK.B]");
-        assert_eq!(format!("{:?}", ask.roots), "[BRKB]");
-        assert_eq!(ask.contracts.len(), 2);
-        assert_eq!((ask.strike_count, ask.center, ask.expiries), (1, None, None));
-        assert_eq!(order("root=A&exp=*").unwrap().ask.expiries, None);
-        assert_eq!(order("root=A&exp=20261218,2027-01-15").unwrap().ask.expiries.map(|dates| dates.len()), Some(2));
+        assert!(reply("root=A&apikey=x&token=y").is_ok());
+        let selection =
+            reply("underlying=spx,+brk%2Fb,,BRK.B&root=brk.b&osym=ACME++261218C00100000,acme261218p00100000");
+        let selection = selection.unwrap().selection;
+        assert_eq!(format!("{:?}", selection.underlyings), "[SPX, BRK.B, BRK.B]");
+        assert_eq!(format!("{:?}", selection.roots), "[BRKB]");
+        assert_eq!(selection.contracts.len(), 2);
+        assert_eq!((selection.strike_count, selection.center, selection.expiries), (1, None, None));
+        assert_eq!(reply("root=A&exp=*").unwrap().selection.expiries, None);
+        assert_eq!(
+            reply("root=A&exp=20261218,2027-01-15").unwrap().selection.expiries.map(|dates| dates.len()),
+            Some(2)
+        );
     }
 }

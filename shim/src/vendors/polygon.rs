@@ -2,30 +2,31 @@
 //! `GET /v3/snapshot/options/<underlying>/<contract>` for one. An object is left out or filled, never null: the
 //! published clients break on null. The cursor of the next page carries the filters, because clients send nothing else.
 
-use super::{Ending, JSON, Layer, Order, Serve, Wrap};
+use super::body::JSON;
+use super::columns::{or_absent, or_null};
+use super::layer::{Ending, Layer, Reply, Serve, Wrap};
 use crate::cursor;
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp, When};
 use crate::rows::derived::Derived;
 use crate::rows::field::{
-    Field, Missing, SliceNumber, Source, Text, Unpriced, close, derived, num, open, own, slice, strike, text, time,
-    verbatim, zero,
+    Field, SliceNumber, Text, Unpriced, close, derived, open, own, slice, strike, text, time, verbatim, zero,
 };
 use crate::rows::frame::{Format, json_text};
-use crate::rows::number::Print;
-use crate::rows::sheet::Around;
-use crate::select::Ask;
-use crate::select::order::{Page, Sort};
+use crate::rows::layout::Around;
+use crate::selection::Selection;
+use crate::selection::order::{Page, Sort};
 use engine::contract::{ContractKey, Symbol};
 use engine::store::columns::{Col, Unit};
 use jiff::ToSpan;
 use std::borrow::Cow;
 
 /// A chain.
-pub const CHAIN: Layer = layer("/v3/snapshot/options/{underlying}", Serve::Rows(parse_chain));
+pub const CHAIN: Layer = layer("/v3/snapshot/options/{underlying}", Serve::Rows(|query, _| parse_chain(query)));
 /// One contract.
-pub const CONTRACT: Layer = layer("/v3/snapshot/options/{underlying}/{contract}", Serve::Rows(parse_contract));
+pub const CONTRACT: Layer =
+    layer("/v3/snapshot/options/{underlying}/{contract}", Serve::Rows(|query, _| parse_contract(query)));
 /// Several underlyings in one answer, which is not served.
 pub const UNIVERSAL: Layer = layer("/v3/snapshot", Serve::Text(no_endpoint));
 /// Everything else of this vendor.
@@ -45,7 +46,7 @@ pub const FIELDS: &[Field] = &[
     strike("strike_price"),
     text("ticker", Text::OsiAfter("O:")),
     close(),
-    number("break_even_price", derived(Derived::BreakEven), Unit::Plain),
+    or_absent("break_even_price", derived(Derived::BreakEven), Unit::Plain),
     open("day", Unpriced::Whole),
     zero("close"),
     zero("high"),
@@ -58,15 +59,15 @@ pub const FIELDS: &[Field] = &[
     zero("change"),
     zero("change_percent"),
     close(),
-    number("fmv", own(Col::SvcTheo), Unit::Plain),
+    or_absent("fmv", own(Col::SvcTheo), Unit::Plain),
     snapshot_time("fmv_last_updated"),
     open("greeks", Unpriced::Empty),
-    greek("delta", own(Col::Delta), Unit::Plain),
-    greek("gamma", own(Col::Gamma), Unit::Plain),
-    greek("theta", own(Col::Theta), Unit::PerDay),
-    greek("vega", own(Col::Vega), Unit::PerPercent),
+    or_null("delta", own(Col::Delta), Unit::Plain),
+    or_null("gamma", own(Col::Gamma), Unit::Plain),
+    or_null("theta", own(Col::Theta), Unit::PerDay),
+    or_null("vega", own(Col::Vega), Unit::PerPercent),
     close(),
-    number("implied_volatility", own(Col::SvcVol), Unit::Plain),
+    or_absent("implied_volatility", own(Col::SvcVol), Unit::Plain),
     open("last_quote", Unpriced::Whole),
     zero("ask"),
     zero("ask_size"),
@@ -87,22 +88,13 @@ pub const FIELDS: &[Field] = &[
     zero("open_interest"),
     open("underlying_asset", Unpriced::Whole),
     snapshot_time("last_updated"),
-    number("change_to_break_even", derived(Derived::ToBreakEven), Unit::Plain),
-    number("price", slice(SliceNumber::UndPrice), Unit::Plain),
-    number("value", slice(SliceNumber::UndPrice), Unit::Plain),
+    or_absent("change_to_break_even", derived(Derived::ToBreakEven), Unit::Plain),
+    or_absent("price", slice(SliceNumber::UndPrice), Unit::Plain),
+    or_absent("value", slice(SliceNumber::UndPrice), Unit::Plain),
     text("ticker", Text::UnderlyingOrIndex("I:")),
     text("timeframe", Text::Fixed("REAL-TIME")),
     close(),
 ];
-
-const fn number(name: &'static str, source: Source, unit: Unit) -> Field {
-    num(name, source, unit, Print::UpTo(4), Missing::Omit)
-}
-
-/// Within the object that is empty for a contract without Greeks.
-const fn greek(name: &'static str, source: Source, unit: Unit) -> Field {
-    num(name, source, unit, Print::UpTo(4), Missing::Null)
-}
 
 const fn snapshot_time(name: &'static str) -> Field {
     time(name, When::Snapshot, Stamp::Nanos)
@@ -136,15 +128,15 @@ const SORTS: &[(&str, Sort)] =
     &[("ticker", Sort::Ticker), ("expiration_date", Sort::Expiry), ("strike_price", Sort::Strike)];
 const ORDERS: &[(&str, bool)] = &[("asc", false), ("desc", true)];
 
-fn parse_chain(query: &Query<'_>) -> Result<Order, Refusal> {
+fn parse_chain(query: &Query<'_>) -> Result<Reply, Refusal> {
     let name = query.segment("underlying");
     let symbol = parse_underlying(name).ok_or_else(|| Refusal::invalid("underlying", name, "a symbol"))?;
-    let Some(cursor) = query.get("cursor") else { return order(query, name, symbol, None) };
+    let Some(cursor) = query.get("cursor") else { return reply(query, name, symbol, None) };
     let (text, last) = cursor::parse_cursor("cursor", cursor)?;
-    order(&Query::parse(&text), name, symbol, Some(last))
+    reply(&Query::parse(&text), name, symbol, Some(last))
 }
 
-fn order(query: &Query<'_>, name: &str, symbol: Symbol, after: Option<ContractKey>) -> Result<Order, Refusal> {
+fn reply(query: &Query<'_>, name: &str, symbol: Symbol, after: Option<ContractKey>) -> Result<Reply, Refusal> {
     let format = query.word("format", Format::WORDS)?.unwrap_or_default();
     let limit = query.integer("limit", 1..=LIMIT_MAX)?.or((format == Format::Json).then_some(LIMIT));
     let page = Page {
@@ -154,51 +146,51 @@ fn order(query: &Query<'_>, name: &str, symbol: Symbol, after: Option<ContractKe
         limit: limit.and_then(|n| usize::try_from(n).ok()),
         offset: 0,
     };
-    Ok(Order {
-        ask: parse_ask(query, symbol)?,
+    Ok(Reply {
+        selection: parse_selection(query, symbol)?,
         page,
         format,
         fields: FIELDS.to_vec(),
         around: Wrap::Of(around_page),
         memo: format!("{}?{}", cursor::percent_encode(name), cursor::filters(query, PARAMETERS)),
         title: format!("{} · options chain snapshot", name.to_uppercase()),
-        ..Order::default()
+        ..Reply::default()
     })
 }
 
-fn parse_ask(query: &Query<'_>, symbol: Symbol) -> Result<Ask, Refusal> {
-    let mut ask = Ask::named(symbol);
+fn parse_selection(query: &Query<'_>, symbol: Symbol) -> Result<Selection, Refusal> {
+    let mut selection = Selection::named(symbol);
     let bounds = Bounds { least: query.number("strike_price.gte")?, most: query.number("strike_price.lte")? };
     let exact = query.number("strike_price")?.map_or_else(Bounds::default, Bounds::exactly);
-    ask.strike = bounds.and(exact);
-    ask.strike_above = query.number("strike_price.gt")?;
-    ask.strike_below = query.number("strike_price.lt")?;
-    ask.expiries = query.date("expiration_date")?.map(|date| vec![date]);
+    selection.strike = bounds.and(exact);
+    selection.strike_above = query.number("strike_price.gt")?;
+    selection.strike_below = query.number("strike_price.lt")?;
+    selection.expiries = query.date("expiration_date")?.map(|date| vec![date]);
     let after = query.date("expiration_date.gt")?.map(|date| date.saturating_add(1.day()));
-    ask.expiry_min = query.date("expiration_date.gte")?.max(after);
+    selection.expiry_min = query.date("expiration_date.gte")?.max(after);
     let before = query.date("expiration_date.lt")?.map(|date| date.saturating_sub(1.day()));
     let last = query.date("expiration_date.lte")?;
-    ask.expiry_max = [last, before].into_iter().flatten().min();
+    selection.expiry_max = [last, before].into_iter().flatten().min();
     match query.word("contract_type", TYPES)? {
         None => {}
-        Some(Some(rights)) => ask.rights = rights,
-        Some(None) => ask.expiries = Some(Vec::new()),
+        Some(Some(rights)) => selection.rights = rights,
+        Some(None) => selection.expiries = Some(Vec::new()),
     }
-    Ok(ask)
+    Ok(selection)
 }
 
-fn parse_contract(query: &Query<'_>) -> Result<Order, Refusal> {
+fn parse_contract(query: &Query<'_>) -> Result<Reply, Refusal> {
     let unlisted = || Refusal::NotListed { reason: "Option Ticker not found." };
     let symbol = parse_underlying(query.segment("underlying")).ok_or_else(unlisted)?;
     let key = ContractKey::parse_osi(query.segment("contract")).ok_or_else(unlisted)?;
-    Ok(Order {
-        ask: Ask { contracts: vec![key], ..Ask::named(symbol) },
+    Ok(Reply {
+        selection: Selection { contracts: vec![key], ..Selection::named(symbol) },
         format: query.word("format", Format::WORDS)?.unwrap_or_default(),
         fields: FIELDS.to_vec(),
         around: Wrap::Of(around_contract),
         when_empty: Some(unlisted()),
         title: format!("{} · option contract snapshot", query.segment("contract").to_uppercase()),
-        ..Order::default()
+        ..Reply::default()
     })
 }
 
@@ -210,7 +202,7 @@ fn parse_underlying(text: &str) -> Option<Symbol> {
 
 fn around_page(ending: &Ending<'_>) -> Around {
     let next = ending.next.map(|last| {
-        let (name, filters) = ending.order.memo.split_once('?').unwrap_or_default();
+        let (name, filters) = ending.reply.memo.split_once('?').unwrap_or_default();
         let host = ending.host.unwrap_or(HOST);
         let cursor = cursor::cursor(filters, &last);
         json_text(&format!("http://{host}/v3/snapshot/options/{name}?cursor={cursor}"))

@@ -12,8 +12,9 @@ use engine::store::columns::{Col, Columns};
 use jiff::Timestamp;
 use jiff::civil::{Date, date};
 use shim::app::{Service, route_names};
-use shim::http::{Answer, Body, Metrics};
-use shim::status::{Facts, PassFacts, Status};
+use shim::http::{Answer, Body, Metrics, Progress};
+use shim::rows::clock::Clock;
+use shim::status::{MarketFacts, PassFacts, Status};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -152,12 +153,17 @@ pub fn service(snapshot: Snapshot) -> Service {
     Service::new(Arc::new(ArcSwap::from_pointee(snapshot)), Arc::new(status), Arc::new(Metrics::new(&route_names())))
 }
 
+/// The times of an answer of that service.
+pub fn clock() -> Clock {
+    Clock::new(NOW, NOW, Calendar::embedded().zone())
+}
+
 /// A status with facts, so long after the start; the loop has not come round since.
 pub fn status_at(uptime: Duration) -> Status {
     let now = || NOW + jiff::SignedDuration::from_millis(1500);
     let zone = Calendar::embedded().zone().clone();
     let status = Status::new("sim".to_owned(), true, 5, Box::new(now), Box::new(move || uptime), zone);
-    status.publish(Facts {
+    status.publish(MarketFacts {
         market_open: true,
         contracts_priced: 50,
         pass: PassFacts { last_ms: 12.5, p50_ms: 11.25, max_ms: 40.0, expiries: 7, contracts: 50 },
@@ -201,9 +207,9 @@ pub fn read(answer: Answer) -> Got {
             let mut piece = Vec::new();
             loop {
                 piece.clear();
-                let is_all = stream.fill(&mut piece);
+                let progress = stream.fill(&mut piece);
                 body.extend_from_slice(&piece);
-                if is_all {
+                if progress == Progress::Done {
                     break;
                 }
             }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a client that fails fails its test")]
 
 use jiff::Timestamp;
-use shim::http::{Answer, App, Config, Limits, Metrics, Request, Server, Stream};
+use shim::http::{Answer, App, Limits, Metrics, Progress, Request, Server, ServerConfig, Stream};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -55,14 +55,14 @@ pub(crate) struct Rows {
 }
 
 impl Stream for Rows {
-    fn fill(&mut self, out: &mut Vec<u8>) -> bool {
+    fn fill(&mut self, out: &mut Vec<u8>) -> Progress {
         let before = out.len();
         while self.next < self.wanted && out.len() - before < 64 * 1024 {
             write_row(self.next / 64, out);
             self.next += 64;
         }
         self.seen.produced.fetch_add(out.len() - before, Ordering::SeqCst);
-        self.next >= self.wanted
+        if self.next >= self.wanted { Progress::Done } else { Progress::More }
     }
 }
 
@@ -88,11 +88,11 @@ pub(crate) fn rows(wanted: usize) -> Vec<u8> {
 struct FailsLater(usize);
 
 impl Stream for FailsLater {
-    fn fill(&mut self, out: &mut Vec<u8>) -> bool {
+    fn fill(&mut self, out: &mut Vec<u8>) -> Progress {
         self.0 += 1;
         assert!(self.0 < 3, "a stream that fails");
         out.extend_from_slice(&[b'x'; 1000]);
-        false
+        Progress::More
     }
 }
 
@@ -117,9 +117,9 @@ pub(crate) fn serve_with(limits: Limits) -> Fixture {
     Fixture { server, address, seen, metrics }
 }
 
-pub(crate) fn config(address: SocketAddr, limits: Limits, metrics: &Arc<Metrics>) -> Config {
+pub(crate) fn config(address: SocketAddr, limits: Limits, metrics: &Arc<Metrics>) -> ServerConfig {
     let clock = || Timestamp::constant(1_795_207_327, 0);
-    Config { listen: vec![address], limits, bulk_threads: 2, metrics: Arc::clone(metrics), clock }
+    ServerConfig { listen: vec![address], limits, bulk_threads: 2, metrics: Arc::clone(metrics), clock }
 }
 
 pub(crate) fn app() -> TestApp {

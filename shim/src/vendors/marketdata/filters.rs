@@ -4,8 +4,8 @@
 use crate::query::{Bounds, Query, Rights, items, parse_date, parse_number};
 use crate::refusal::Refusal;
 use crate::rows::clock::Clock;
-use crate::select::Ask;
-use crate::sieve::{Deltas, Expirations, Money, Sieve};
+use crate::selection::Selection;
+use crate::selection::filters::{Deltas, Expirations, Money, VendorFilters};
 use engine::contract::{ContractKey, Right, Symbol, strike_milli};
 use jiff::civil::{Date, date};
 use jiff::{Timestamp, ToSpan};
@@ -19,25 +19,25 @@ const DAY_ZERO: Date = date(1899, 12, 30);
 /// Numbers from here on are seconds, below it days of a spreadsheet.
 const SECONDS_FROM: f64 = 1e6;
 
-/// The filters of a chain: what an ask can say goes there, the rest is the sieve.
-pub(super) fn parse(query: &Query<'_>, clock: &Clock, ask: &mut Ask) -> Result<Sieve, Refusal> {
+/// The filters of a chain: what a selection can say goes there, the rest into the vendor filters.
+pub(super) fn parse(query: &Query<'_>, clock: &Clock, selection: &mut Selection) -> Result<VendorFilters, Refusal> {
     refuse_history(query, &["date"], clock)?;
-    ask.rights = query.rights("side", Rights::ANY)?;
-    ask.standard_only = !query.flag("nonstandard")?.unwrap_or(false);
-    ask.expiries = parse_expiration(query, clock)?.map(|date| vec![date]);
-    ask.expiry_min = parse_day(query, "from", clock)?;
-    ask.expiry_max = parse_day(query, "to", clock)?;
+    selection.rights = query.rights("side", Rights::ANY)?;
+    selection.standard_only = !query.flag("nonstandard")?.unwrap_or(false);
+    selection.expiries = parse_expiration(query, clock)?.map(|date| vec![date]);
+    selection.expiry_min = parse_day(query, "from", clock)?;
+    selection.expiry_max = parse_day(query, "to", clock)?;
     let days_near = match query.get("dte").map(parse_days).transpose()? {
         None => Vec::new(),
         Some(Numbers::Plain(near)) => near,
         Some(Numbers::Ranges(ranges)) => {
-            ask.dte = ranges.into_iter().fold(Bounds::default(), Bounds::and);
+            selection.dte = ranges.into_iter().fold(Bounds::default(), Bounds::and);
             Vec::new()
         }
     };
     let money = query.word("range", RANGES)?.unwrap_or_default();
     let near_strikes = query.integer("strikeLimit", 1..=i64::MAX)?;
-    Ok(Sieve {
+    Ok(VendorFilters {
         am: query.flag("am")?,
         pm: query.flag("pm")?,
         expirations: Expirations { days_near, ..parse_series(query)? },
@@ -45,8 +45,8 @@ pub(super) fn parse(query: &Query<'_>, clock: &Clock, ask: &mut Ask) -> Result<S
         strikes: query.get("strike").map(parse_strikes).transpose()?.unwrap_or_default(),
         deltas: query.get("delta").map(parse_deltas).transpose()?.unwrap_or_default(),
         near_strikes: near_strikes.map(|n| usize::try_from(n).unwrap_or(usize::MAX)),
-        near_each_right: matches!(money, Money::In | Money::Out) && ask.rights == Rights::Both,
-        ..Sieve::default()
+        near_each_right: matches!(money, Money::In | Money::Out) && selection.rights == Rights::Both,
+        ..VendorFilters::default()
     })
 }
 

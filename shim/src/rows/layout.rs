@@ -2,14 +2,15 @@
 
 use super::clock::Clock;
 use super::field::{Field, flat_names};
-use super::frame::{Column, Frame, Heading};
+use super::frame::Frame;
+use super::heading::{ColumnHead, Heading};
 use engine::contract::RootTable;
 use std::borrow::Cow;
 use std::sync::Arc;
 
 /// What an answer shows, and in which form.
 #[derive(Clone, Debug)]
-pub struct Sheet {
+pub struct AnswerLayout {
     /// Its columns.
     pub fields: Vec<Field>,
     /// What stands around cells and rows.
@@ -78,7 +79,7 @@ impl Default for Around {
     }
 }
 
-impl Sheet {
+impl AnswerLayout {
     /// The name of each field in this format.
     #[must_use]
     pub fn names(&self) -> Vec<Cow<'static, str>> {
@@ -98,7 +99,8 @@ impl Sheet {
             let cells = self.fields.iter().zip(names).filter(|(field, _)| field.is_cell());
             let column = |(field, name): (&Field, _)| (field.is_number(), name);
             let cells: Vec<(bool, &Cow<'static, str>)> = cells.map(column).collect();
-            let columns: Vec<Column<'_>> = cells.iter().map(|&(is_number, name)| Column { name, is_number }).collect();
+            let columns: Vec<ColumnHead<'_>> =
+                cells.iter().map(|&(is_number, name)| ColumnHead { name, is_number }).collect();
             (self.frame.head)(out, &self.heading, &columns);
         }
     }

@@ -1,12 +1,11 @@
 //! Rows in another order than the native one, pages of them, and the lists of expirations.
 //!
-//! A place in an order is a contract, not a number: a page begins strictly behind the last contract of the page before,
+//! A position in an order is a contract, not a number: a page begins strictly behind the last contract of the page before,
 //! so that following pages shows every contract once although another snapshot was published in between. Never: a
 //! filter, bytes.
 
-use super::{Picked, ranges_of};
+use crate::picked::{Expiration, Picked, ranges_of};
 use crate::rows::identity::push_osi_head;
-use crate::rows::listing::Expiration;
 use engine::contract::{ContractKey, Right, Symbol};
 use engine::store::chain::{Chain, Slice};
 use jiff::civil::Date;
@@ -40,22 +39,22 @@ pub struct Page {
     /// Only what comes after this contract, whether or not it is still listed. Counts in orders by ticker, expiry and
     /// strike.
     pub after: Option<ContractKey>,
-    /// So many of the first rows are left out.
+    /// How many of the first rows are left out.
     pub offset: usize,
-    /// At most so many rows; `None`: all.
+    /// At most this many rows; `None`: all.
     pub limit: Option<usize>,
 }
 
-/// The rows of one slice that were picked, and its place among slices.
+/// The rows of one slice that were picked, and its key among slices.
 struct Run<'p> {
     picked: &'p Picked,
     slice: &'p Slice,
-    place: Place,
+    key: SortKey,
 }
 
-/// Where a slice stands; ties of equal places do not occur but in native order, which is kept.
+/// Where a slice stands; ties of equal keys do not occur but in native order, which is kept.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct SortKey {
     expiry: Option<Date>,
     /// Root and date as text, without padding.
     head: [u8; 16],
@@ -67,7 +66,7 @@ pub fn page(picked: Vec<Picked>, page: &Page) -> (Vec<Picked>, Option<ContractKe
     if *page == Page::default() {
         return (picked, None);
     }
-    let mut paging = Paging { skip: page.offset, room: page.limit, rows: Vec::new(), is_full: false };
+    let mut paging = Paging { skip: page.offset, limit: page.limit, rows: Vec::new(), is_full: false };
     if page.sort == Sort::Strike {
         by_strike(&picked, page, &mut paging);
     } else {
@@ -80,9 +79,9 @@ pub fn page(picked: Vec<Picked>, page: &Page) -> (Vec<Picked>, Option<ContractKe
 /// Rows taken so far.
 struct Paging<'p> {
     skip: usize,
-    room: Option<usize>,
+    limit: Option<usize>,
     rows: Vec<(&'p Picked, u32)>,
-    /// There was a row more than room for it.
+    /// There was a row more than the page holds.
     is_full: bool,
 }
 
@@ -90,7 +89,7 @@ impl<'p> Paging<'p> {
     fn take(&mut self, picked: &'p Picked, row: u32) {
         if self.skip > 0 {
             self.skip -= 1;
-        } else if self.room.is_some_and(|room| self.rows.len() >= room) {
+        } else if self.limit.is_some_and(|limit| self.rows.len() >= limit) {
             self.is_full = true;
         } else {
             self.rows.push((picked, row));
@@ -98,17 +97,17 @@ impl<'p> Paging<'p> {
     }
 }
 
-/// Orders in which a slice stays together: whole slices before the place of `after` are passed over unread.
+/// Orders in which a slice stays together: whole slices before the key of `after` are passed over unread.
 fn by_slice<'p>(picked: &'p [Picked], wanted: &Page, paging: &mut Paging<'p>) {
     let mut runs = runs(picked, wanted.sort);
-    runs.sort_by_key(|run| run.place);
+    runs.sort_by_key(|run| run.key);
     if wanted.descending {
         runs.reverse();
     }
     let after = wanted.after.filter(|_| matches!(wanted.sort, Sort::Ticker | Sort::Expiry));
-    let after = after.map(|key| (Place::of(wanted.sort, key.root, key.expiry), (key.right, key.strike_milli)));
+    let after = after.map(|key| (SortKey::of(wanted.sort, key.root, key.expiry), (key.right, key.strike_milli)));
     for run in &runs {
-        let slice_side = after.map(|(place, _)| directed(run.place.cmp(&place), wanted.descending));
+        let slice_side = after.map(|(key, _)| directed(run.key.cmp(&key), wanted.descending));
         if slice_side == Some(Ordering::Less) {
             continue;
         }
@@ -130,7 +129,7 @@ fn by_slice<'p>(picked: &'p [Picked], wanted: &Page, paging: &mut Paging<'p>) {
 
 fn by_strike<'p>(picked: &'p [Picked], wanted: &Page, paging: &mut Paging<'p>) {
     let mut runs = runs(picked, Sort::Ticker);
-    runs.sort_by_key(|run| run.place);
+    runs.sort_by_key(|run| run.key);
     let ascending = Page { sort: Sort::Ticker, ..Page::default() };
     let mut rows: Vec<(u32, &Run<'p>, u32)> = Vec::new();
     for run in &runs {
@@ -142,10 +141,10 @@ fn by_strike<'p>(picked: &'p [Picked], wanted: &Page, paging: &mut Paging<'p>) {
     if wanted.descending {
         rows.reverse();
     }
-    let place = |key: ContractKey| (key.strike_milli, Place::of(Sort::Ticker, key.root, key.expiry), key.right);
-    let after = wanted.after.map(place);
+    let key = |key: ContractKey| (key.strike_milli, SortKey::of(Sort::Ticker, key.root, key.expiry), key.right);
+    let after = wanted.after.map(key);
     for (strike, run, row) in rows {
-        let here = (strike, run.place, run.picked.chain.right[row as usize]);
+        let here = (strike, run.key, run.picked.chain.right[row as usize]);
         if after.is_none_or(|last| directed(here.cmp(&last), wanted.descending) == Ordering::Greater) {
             paging.take(run.picked, row);
         }
@@ -164,8 +163,8 @@ fn runs(picked: &[Picked], sort: Sort) -> Vec<Run<'_>> {
     let mut runs = Vec::new();
     for picked in picked {
         for slice in &picked.chain.slices {
-            let place = Place::of(sort, slice.root, slice.expiry);
-            runs.push(Run { picked, slice, place });
+            let key = SortKey::of(sort, slice.root, slice.expiry);
+            runs.push(Run { picked, slice, key });
         }
     }
     runs
@@ -186,7 +185,7 @@ impl Run<'_> {
     }
 }
 
-impl Place {
+impl SortKey {
     fn of(sort: Sort, root: Symbol, expiry: Date) -> Self {
         let mut head = [0; 16];
         if !matches!(sort, Sort::Native | Sort::CallsFirst) {

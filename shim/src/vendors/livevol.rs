@@ -1,16 +1,19 @@
-//! `GET /allaccess/market/option-and-underlying-quotes`: the quotes layer. A flat array, one element per contract.
+//! Cboe LiveVol (the quotes layer): `GET /allaccess/market/option-and-underlying-quotes`. A flat array, one
+//! element per contract.
 
-use super::{Layer, Order, Serve, Value, body, ticker, title};
+use super::body;
+use super::columns::or_zero;
+use super::layer::{Layer, Reply, Serve, Value};
+use super::parameter::{ticker, title};
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
-use crate::rows::field::{Field, Missing, SliceNumber, Source, Text, null, num, own, slice, strike, text, zero};
+use crate::rows::field::{Field, SliceNumber, Text, null, own, slice, strike, text, zero};
 use crate::rows::frame::Format;
-use crate::rows::number::Print;
-use crate::select::Ask;
+use crate::selection::Selection;
 use engine::contract::Symbol;
 use engine::store::columns::{Col, Unit};
 
-/// The quotes layer.
+/// The contracts of an underlying.
 pub const QUOTES: Layer = at("/allaccess/market/option-and-underlying-quotes");
 /// The same under the prefix that the vendor's clients keep.
 pub const QUOTES_LIVE: Layer = at("/v1/live/allaccess/market/option-and-underlying-quotes");
@@ -18,7 +21,13 @@ pub const QUOTES_LIVE: Layer = at("/v1/live/allaccess/market/option-and-underlyi
 pub const QUOTES_DELAYED: Layer = at("/v1/delayed/allaccess/market/option-and-underlying-quotes");
 
 const fn at(path: &'static str) -> Layer {
-    Layer { name: "quotes", path, serve: Serve::Rows(parse), refuse: body::message, headers: HEADERS }
+    Layer {
+        name: "livevol",
+        path,
+        serve: Serve::Rows(|query, _| parse(query)),
+        refuse: body::message,
+        headers: HEADERS,
+    }
 }
 
 /// A client reads how much of its quota was used before it reads the body.
@@ -31,14 +40,14 @@ const FIELDS: &[Field] = &[
     strike("strike"),
     text("option_type", Text::Right(["C", "P"])),
     text("option", Text::OsiCompact),
-    plain("delta", own(Col::Delta)),
-    plain("gamma", own(Col::Gamma)),
-    num("theta", own(Col::Theta), Unit::PerDay, Print::UpTo(4), Missing::Zero),
-    num("vega", own(Col::Vega), Unit::PerPercent, Print::UpTo(4), Missing::Zero),
-    num("rho", own(Col::Rho), Unit::PerPercent, Print::UpTo(4), Missing::Zero),
-    plain("iv", own(Col::SvcVol)),
-    plain("mid_iv", own(Col::MidVol)),
-    plain("vendor_theo", own(Col::SvcTheo)),
+    or_zero("delta", own(Col::Delta), Unit::Plain),
+    or_zero("gamma", own(Col::Gamma), Unit::Plain),
+    or_zero("theta", own(Col::Theta), Unit::PerDay),
+    or_zero("vega", own(Col::Vega), Unit::PerPercent),
+    or_zero("rho", own(Col::Rho), Unit::PerPercent),
+    or_zero("iv", own(Col::SvcVol), Unit::Plain),
+    or_zero("mid_iv", own(Col::MidVol), Unit::Plain),
+    or_zero("vendor_theo", own(Col::SvcTheo), Unit::Plain),
     zero("option_bid"),
     zero("option_ask"),
     zero("option_mid"),
@@ -53,33 +62,29 @@ const FIELDS: &[Field] = &[
     zero("open_interest"),
     zero("option_bid_size"),
     zero("option_ask_size"),
-    plain("underlying_bid", slice(SliceNumber::UndPrice)),
-    plain("underlying_ask", slice(SliceNumber::UndPrice)),
-    plain("underlying_mid", slice(SliceNumber::UndPrice)),
+    or_zero("underlying_bid", slice(SliceNumber::UndPrice), Unit::Plain),
+    or_zero("underlying_ask", slice(SliceNumber::UndPrice), Unit::Plain),
+    or_zero("underlying_mid", slice(SliceNumber::UndPrice), Unit::Plain),
 ];
 
-const fn plain(name: &'static str, source: Source) -> Field {
-    num(name, source, Unit::Plain, Print::UpTo(4), Missing::Zero)
-}
-
-fn parse(query: &Query<'_>) -> Result<Order, Refusal> {
+fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
     let symbol = ticker(query, "symbol")?;
-    let ask = Ask {
+    let selection = Selection {
         roots: parse_root(query)?,
         rights: query.rights("option_type", Rights::LETTERS)?,
         strike: Bounds { least: query.number("min_strike")?, most: query.number("max_strike")? },
         expiry_min: query.date("min_expiry")?,
         expiry_max: query.date("max_expiry")?,
-        ..Ask::named(symbol)
+        ..Selection::named(symbol)
     };
-    if ask.strike.least.zip(ask.strike.most).is_some_and(|(least, most)| least > most) {
+    if selection.strike.least.zip(selection.strike.most).is_some_and(|(least, most)| least > most) {
         return Err(Refusal::Conflict { reason: "min_strike is above max_strike" });
     }
-    if ask.expiry_min.zip(ask.expiry_max).is_some_and(|(first, last)| first > last) {
+    if selection.expiry_min.zip(selection.expiry_max).is_some_and(|(first, last)| first > last) {
         return Err(Refusal::Conflict { reason: "min_expiry is after max_expiry" });
     }
     let format = query.word("format", Format::WORDS)?.unwrap_or_default();
-    Ok(Order { ask, format, fields: FIELDS.to_vec(), title: title(symbol), ..Order::default() })
+    Ok(Reply { selection, format, fields: FIELDS.to_vec(), title: title(symbol), ..Reply::default() })
 }
 
 /// The root asked for; a name that can be no root is that of no contract.

@@ -1,23 +1,22 @@
-//! Selected rows to bytes, a chunk at a time: the cursor of one answer.
+//! Selected rows to bytes, a piece at a time: the cursor of one answer.
 //!
 //! It holds the chains that it reads, so an answer is of one snapshot however slowly it is taken, and writes behind what
 //! is already in the buffer, so no answer is ever built whole. Nothing is allocated per row. JSON that goes column by
-//! column is the same walk, once for each column. Never: a filter, a socket.
+//! column is the same loop, once for each column. Never: a filter, a socket.
 
 use super::frame::VALUES;
-use super::sheet::{Per, Sheet, Walk};
-use super::template::{Cells, Plan, Template};
-use crate::select::Picked;
+use super::layout::{AnswerLayout, Per, Walk};
+use super::template::builder::RowPlan;
+use super::template::{Cells, Template};
+use crate::picked::Picked;
+use crate::stream::{PIECE_BYTES, Progress, Stream};
 use engine::store::chain::Slice;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// About how many bytes one call of [`Rows::fill`] appends.
-pub const CHUNK: usize = 64 * 1024;
-
 /// One answer in the making.
-pub struct Rows {
-    sheet: Sheet,
+pub struct RowStream {
+    layout: AnswerLayout,
     /// The name of each field.
     names: Vec<Cow<'static, str>>,
     picked: Vec<Picked>,
@@ -26,7 +25,7 @@ pub struct Rows {
     /// The column at hand, where columns are walked.
     column: usize,
     /// The chain, the range in it and the row in that to write next.
-    at: Place,
+    at: RowPosition,
     /// The slice that the template was compiled for: (chain, slice).
     compiled: Option<(usize, usize)>,
     is_first: bool,
@@ -40,80 +39,81 @@ enum Stage {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct RowPosition {
     chain: usize,
     range: usize,
     row: u32,
     slice: usize,
 }
 
-impl Rows {
-    /// An answer of these rows.
-    #[must_use]
-    pub fn new(sheet: Sheet, picked: Vec<Picked>) -> Self {
-        let picked: Vec<Picked> = picked.into_iter().filter(|p| !p.rows.is_empty()).collect();
-        let (template, at, names) = (Template::default(), Place::default(), sheet.names());
-        let stage = Stage::Head;
-        Self { sheet, names, picked, template, stage, column: 0, at, compiled: None, is_first: true }
-    }
-
-    /// Appends the next chunk, about [`CHUNK`] bytes; whether there is more to come.
-    pub fn fill(&mut self, out: &mut Vec<u8>) -> bool {
+impl Stream for RowStream {
+    fn fill(&mut self, out: &mut Vec<u8>) -> Progress {
         if self.stage == Stage::Head {
-            self.sheet.push_head(out, &self.names);
+            self.layout.push_head(out, &self.names);
             self.stage = Stage::Body;
         }
-        let stop = out.len() + CHUNK;
-        let more = if self.walks_columns() { self.fill_columns(out, stop) } else { self.fill_rows(out, stop) };
-        if self.stage == Stage::Body && !more {
-            self.sheet.push_foot(out);
+        let stop = out.len() + PIECE_BYTES;
+        let progress = if self.walks_columns() { self.fill_columns(out, stop) } else { self.fill_rows(out, stop) };
+        if self.stage == Stage::Body && progress == Progress::Done {
+            self.layout.push_foot(out);
             self.stage = Stage::Done;
         }
-        self.stage != Stage::Done
+        progress
+    }
+}
+
+impl RowStream {
+    /// An answer of these rows.
+    #[must_use]
+    pub fn new(layout: AnswerLayout, picked: Vec<Picked>) -> Self {
+        let picked: Vec<Picked> = picked.into_iter().filter(|p| !p.rows.is_empty()).collect();
+        let (template, at, names) = (Template::default(), RowPosition::default(), layout.names());
+        let stage = Stage::Head;
+        Self { layout, names, picked, template, stage, column: 0, at, compiled: None, is_first: true }
     }
 
     fn walks_columns(&self) -> bool {
-        self.sheet.walk == Walk::Columns && self.sheet.frame.nested
+        self.layout.walk == Walk::Columns && self.layout.frame.nested
     }
 
-    /// Appends values, column after column, until the chunk is full; whether any are left.
-    fn fill_columns(&mut self, out: &mut Vec<u8>, stop: usize) -> bool {
+    /// Appends values, column after column, until the piece is full.
+    fn fill_columns(&mut self, out: &mut Vec<u8>, stop: usize) -> Progress {
         while let Some(name) = self.names.get(self.column) {
             let is_begun = self.at.chain > 0 || self.compiled.is_some();
             if !is_begun {
                 out.extend_from_slice(if self.column > 0 { b",\"" } else { b"\"" });
-                (self.sheet.frame.escape)(out, name);
+                (self.layout.frame.escape)(out, name);
                 out.extend_from_slice(b"\":[");
             }
-            if self.fill_rows(out, stop) {
-                return true;
+            if self.fill_rows(out, stop) == Progress::More {
+                return Progress::More;
             }
             out.push(b']');
             self.column += 1;
-            (self.at, self.compiled, self.is_first) = (Place::default(), None, true);
+            (self.at, self.compiled, self.is_first) = (RowPosition::default(), None, true);
         }
-        false
+        Progress::Done
     }
 
-    /// Appends rows until the chunk is full; whether rows are left.
-    fn fill_rows(&mut self, out: &mut Vec<u8>, stop: usize) -> bool {
+    /// Appends rows until the piece is full.
+    fn fill_rows(&mut self, out: &mut Vec<u8>, stop: usize) -> Progress {
         let mut end = out.len();
         while self.at.chain < self.picked.len() {
             if end >= stop && self.compiled.is_some() {
                 out.truncate(end);
-                return true;
+                return Progress::More;
             }
             end = self.fill_chain(out, end, stop);
         }
         out.truncate(end);
-        false
+        Progress::Done
     }
 
     /// Writes rows of the chain at hand until it ends or `stop` is reached; the end of the text.
     fn fill_chain(&mut self, out: &mut Vec<u8>, mut end: usize, stop: usize) -> usize {
         let columns = self.walks_columns().then_some(self.column..self.column + 1);
-        let Self { sheet, names, picked, template, at, compiled, is_first, .. } = self;
-        let plan = plan(sheet, names, columns);
+        let Self { layout, names, picked, template, at, compiled, is_first, .. } = self;
+        let plan = plan(layout, names, columns);
         let Picked { chain, rows } = &picked[at.chain];
         let cells = Cells::of(chain);
         let n_between = plan.frame.row_between.len();
@@ -133,37 +133,37 @@ impl Rows {
                         return end;
                     }
                     if out.len() < end + need {
-                        // Twice what was written so far: a short answer must not pay for a whole chunk of zeros.
-                        let written = (end + CHUNK).saturating_sub(stop);
+                        // Twice what was written so far: a short answer must not pay for a whole piece of zeros.
+                        let written = (end + PIECE_BYTES).saturating_sub(stop);
                         out.resize((end + 2 * need + written).min(stop + need), 0);
                     }
-                    let seat = match sheet.per {
+                    let row_ref = match layout.per {
                         Per::Contract => Cells::contract(at.row),
                         Per::Strike => cells.strike(at.row),
                     };
                     let start = end;
-                    end = template.put_row(&cells, seat, out, end);
+                    end = template.put_row(&cells, row_ref, out, end);
                     if std::mem::take(is_first) {
                         // A row begins with what stands between two, so that it costs no copy of its own.
                         out.copy_within(start + n_between..end, start);
                         end -= n_between;
                     }
-                    at.row += seat.n_rows();
+                    at.row += row_ref.n_rows();
                 }
             }
             at.range += 1;
             at.row = 0;
         }
-        *at = Place { chain: at.chain + 1, ..Place::default() };
+        *at = RowPosition { chain: at.chain + 1, ..RowPosition::default() };
         end
     }
 }
 
 /// What a row is compiled from: all columns, or one of them as bare values.
-fn plan<'a>(sheet: &'a Sheet, names: &'a [Cow<'static, str>], column: Option<Range<usize>>) -> Plan<'a> {
+fn plan<'a>(layout: &'a AnswerLayout, names: &'a [Cow<'static, str>], column: Option<Range<usize>>) -> RowPlan<'a> {
     match column {
-        None => Plan { fields: &sheet.fields, names, sheet, frame: sheet.frame },
-        Some(one) => Plan { fields: &sheet.fields[one.clone()], names: &names[one], sheet, frame: &VALUES },
+        None => RowPlan { fields: &layout.fields, names, layout, frame: layout.frame },
+        Some(one) => RowPlan { fields: &layout.fields[one.clone()], names: &names[one], layout, frame: &VALUES },
     }
 }
 

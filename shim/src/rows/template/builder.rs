@@ -1,11 +1,11 @@
-//! From a table of fields, a frame and a slice to a row with blanks. Never: a row's own number.
+//! From a table of fields, a frame and a slice to a row with open slots. Never: a row's own number.
 
-use super::{Blank, Copied, Filled, Reading, SHORT, Template};
+use super::{Copied, NumberSource, SHORT, Slot, SlotValue, Template};
 use crate::rows::field::{Cell, Field, Missing, Nest, Source, Text, Unpriced};
 use crate::rows::frame::Frame;
 use crate::rows::identity::{push_date, push_description_head, push_osi_head};
+use crate::rows::layout::AnswerLayout;
 use crate::rows::number::{NUMBER_MAX, Print, put_as};
-use crate::rows::sheet::Sheet;
 use engine::contract::{Settle, Style};
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
@@ -16,13 +16,13 @@ const PRICED: Col = Col::Delta;
 
 /// What a row is compiled from.
 #[derive(Clone, Copy)]
-pub struct Plan<'a> {
+pub struct RowPlan<'a> {
     /// The columns.
     pub fields: &'a [Field],
     /// Their names in the format, one for each field.
     pub names: &'a [Cow<'static, str>],
     /// What the rest of the answer is.
-    pub sheet: &'a Sheet,
+    pub layout: &'a AnswerLayout,
     /// What stands around cells and rows.
     pub frame: &'a Frame,
 }
@@ -32,15 +32,15 @@ struct Level {
     keyed: bool,
     /// Whether its next member is its first.
     is_first: bool,
-    /// The blank that leaves it out for contracts without Greeks.
+    /// The slot that leaves it out for contracts without Greeks.
     unless: Option<usize>,
 }
 
 /// One row in the making.
-struct Maker<'a> {
+struct RowBuilder<'a> {
     to: &'a mut Template,
     frame: &'a Frame,
-    sheet: &'a Sheet,
+    layout: &'a AnswerLayout,
     chain: &'a Chain,
     slice: &'a Slice,
     levels: Vec<Level>,
@@ -48,18 +48,19 @@ struct Maker<'a> {
 
 impl Template {
     /// Compiles the row of one slice.
-    pub fn compile(&mut self, plan: &Plan<'_>, chain: &Chain, slice: &Slice) {
+    pub fn compile(&mut self, plan: &RowPlan<'_>, chain: &Chain, slice: &Slice) {
         self.text.clear();
-        self.blanks.clear();
+        self.slots.clear();
         self.mark = 0;
         self.row_max = 0;
         let row = Level { keyed: plan.frame.keys, is_first: true, unless: None };
-        let mut maker = Maker { to: self, frame: plan.frame, sheet: plan.sheet, chain, slice, levels: vec![row] };
-        maker.row(plan.fields, plan.names);
+        let mut builder =
+            RowBuilder { to: self, frame: plan.frame, layout: plan.layout, chain, slice, levels: vec![row] };
+        builder.row(plan.fields, plan.names);
     }
 }
 
-impl Maker<'_> {
+impl RowBuilder<'_> {
     fn row(&mut self, fields: &[Field], names: &[Cow<'static, str>]) {
         let mut start = 0;
         self.push(self.frame.row_between);
@@ -79,7 +80,7 @@ impl Maker<'_> {
         }
         self.push(self.frame.row_close);
         if self.to.mark < self.to.text.len() {
-            self.blank(Filled::Nothing, 0);
+            self.slot(SlotValue::Nothing, 0);
         }
     }
 
@@ -106,24 +107,24 @@ impl Maker<'_> {
         match cell {
             Cell::Text(text) | Cell::RowKey(text) => self.words(text),
             Cell::Number { source, factor, print, missing } => self.number(source, factor, print, missing),
-            Cell::Strike => self.blank(Filled::Strike, SHORT),
+            Cell::Strike => self.slot(SlotValue::Strike, SHORT),
             Cell::StrikeAs { json, table } => self.strike(if self.frame.tabular { table } else { json }),
-            Cell::StrikeMilli => self.blank(Filled::StrikeMilli, NUMBER_MAX),
+            Cell::StrikeMilli => self.slot(SlotValue::StrikeMilli, NUMBER_MAX),
             Cell::Verbatim("null") => self.push(self.frame.null),
             Cell::Verbatim(text) => self.push(text),
             Cell::InTheMoney => {
                 let und_price = self.slice.und_price;
-                self.choice(["false", "true"], |words| Filled::InTheMoney(words, und_price));
+                self.choice(["false", "true"], |words| SlotValue::InTheMoney(words, und_price));
             }
             Cell::Time(when, stamp) => {
                 let quote = if stamp.is_number() { "" } else { self.frame.quote };
-                let text = self.sheet.clock.text(when, stamp, self.slice);
+                let text = self.layout.clock.text(when, stamp, self.slice);
                 self.push(quote);
                 self.push(&text);
                 self.push(quote);
             }
             Cell::DaysToExpiry => {
-                let days = self.sheet.clock.days_to(self.slice.expiry);
+                let days = self.layout.clock.days_to(self.slice.expiry);
                 self.push(&days.to_string());
             }
             Cell::Open(_) | Cell::Close => {}
@@ -168,16 +169,16 @@ impl Maker<'_> {
         let before = self.take();
         self.push(instead);
         let instead = self.take();
-        self.blank_after(before, Filled::Unless { col, instead, then: 0 }, SHORT.max(instead.len));
-        self.to.blanks.len() - 1
+        self.slot_after(before, SlotValue::Unless { col, instead, then: 0 }, SHORT.max(instead.len));
+        self.to.slots.len() - 1
     }
 
     /// Rows without the number go on here.
     fn then_here(&mut self, unless: Option<usize>) {
         let Some(unless) = unless else { return };
-        self.blank(Filled::Nothing, 0);
-        let here = self.to.blanks.len();
-        if let Filled::Unless { then, .. } = &mut self.to.blanks[unless].filled {
+        self.slot(SlotValue::Nothing, 0);
+        let here = self.to.slots.len();
+        if let SlotValue::Unless { then, .. } = &mut self.to.slots[unless].value {
             *then = here;
         }
     }
@@ -190,25 +191,25 @@ impl Maker<'_> {
             Text::UnderlyingOrIndex(prefix) => {
                 // The root table holds indices, and class shares, which have a dot in their name.
                 let name = chain.underlying.as_str();
-                let is_index = self.sheet.roots.get(slice.root).is_some() && !name.contains('.');
+                let is_index = self.layout.roots.get(slice.root).is_some() && !name.contains('.');
                 self.push(if is_index { prefix } else { "" });
                 self.escape(name);
             }
             Text::Root => self.escape(slice.root.as_str()),
             Text::Expiry => push_date(&mut self.to.text, slice.expiry),
-            Text::Today => self.sheet.clock.push_today(&mut self.to.text),
+            Text::Today => self.layout.clock.push_today(&mut self.to.text),
             Text::Style([american, european]) => {
                 self.push(if slice.style == Style::American { american } else { european })
             }
             Text::Settle([am, pm]) => self.push(if slice.settle == Settle::Am { am } else { pm }),
-            Text::Groups => self.escape(&self.sheet.groups),
+            Text::Groups => self.escape(&self.layout.groups),
             Text::Fixed(text) => self.escape(text),
-            Text::Right(words) => self.choice(words, Filled::Right),
+            Text::Right(words) => self.choice(words, SlotValue::Right),
             Text::Description(words) => {
                 push_description_head(&mut self.to.text, slice.root, slice.expiry);
-                self.blank(Filled::StrikeAs(Print::Fixed(2)), NUMBER_MAX);
+                self.slot(SlotValue::StrikeAs(Print::Fixed(2)), NUMBER_MAX);
                 self.push(" ");
-                self.choice(words, Filled::Right);
+                self.choice(words, SlotValue::Right);
             }
             Text::OsiAfter(prefix) => {
                 self.push(prefix);
@@ -222,25 +223,25 @@ impl Maker<'_> {
 
     fn osi(&mut self, padded: bool) {
         push_osi_head(&mut self.to.text, self.slice.root, self.slice.expiry, padded);
-        self.blank(Filled::OsiTail, SHORT);
+        self.slot(SlotValue::OsiTail, SHORT);
     }
 
     /// One of two words, by row.
-    fn choice(&mut self, words: [&str; 2], filled: impl Fn([Copied; 2]) -> Filled) {
+    fn choice(&mut self, words: [&str; 2], value: impl Fn([Copied; 2]) -> SlotValue) {
         let before = self.take();
         let words = words.map(|word| {
             self.push(word);
             self.take()
         });
-        let room = words.map(|word| word.len).into_iter().fold(SHORT, usize::max);
-        self.blank_after(before, filled(words), room);
+        let value_max = words.map(|word| word.len).into_iter().fold(SHORT, usize::max);
+        self.slot_after(before, value(words), value_max);
     }
 
     /// A strike with the layer's decimals.
     fn strike(&mut self, print: Print) {
         let quote = self.quote_of(print);
         self.push(quote);
-        self.blank(Filled::StrikeAs(print), NUMBER_MAX);
+        self.slot(SlotValue::StrikeAs(print), NUMBER_MAX);
         self.push(quote);
     }
 
@@ -258,26 +259,26 @@ impl Maker<'_> {
                 if value.is_finite() { self.push_number(value, print) } else { self.push_missing(missing, print) }
             }
             Source::Own(col) => {
-                self.by_row(missing, print, |missing| Filled::Number { col, factor, print, missing });
+                self.by_row(missing, print, |missing| SlotValue::Number { col, factor, print, missing });
             }
             Source::Side(right, col) => {
-                let reading = Reading::Side(right, col);
-                self.by_row(missing, print, |missing| Filled::Other { reading, factor, print, missing });
+                let source = NumberSource::Side(right, col);
+                self.by_row(missing, print, |missing| SlotValue::Other { source, factor, print, missing });
             }
             Source::Derived(derived) => {
-                let reading = Reading::Derived(derived, self.slice.und_price);
-                self.by_row(missing, print, |missing| Filled::Other { reading, factor, print, missing });
+                let source = NumberSource::Derived(derived, self.slice.und_price);
+                self.by_row(missing, print, |missing| SlotValue::Other { source, factor, print, missing });
             }
         }
         self.push(quote);
     }
 
     /// A number that differs by row, and what stands there without it.
-    fn by_row(&mut self, missing: Missing, print: Print, filled: impl Fn(Copied) -> Filled) {
+    fn by_row(&mut self, missing: Missing, print: Print, value: impl Fn(Copied) -> SlotValue) {
         let before = self.take();
         self.push_missing(missing, print);
         let missing = self.take();
-        self.blank_after(before, filled(missing), NUMBER_MAX.max(missing.len));
+        self.slot_after(before, value(missing), NUMBER_MAX.max(missing.len));
     }
 
     fn quote_of(&self, print: Print) -> &'static str {
@@ -306,7 +307,7 @@ impl Maker<'_> {
         self.to.text.extend_from_slice(text.as_bytes());
     }
 
-    /// The text pushed since the last blank, as a piece.
+    /// The text pushed since the last slot, as a piece.
     fn take(&mut self) -> Copied {
         let pushed = &self.to.text[self.to.mark..];
         let mut head = [0; SHORT];
@@ -317,14 +318,14 @@ impl Maker<'_> {
         piece
     }
 
-    /// Closes the constant text so far and leaves a blank of at most `room` bytes.
-    fn blank(&mut self, filled: Filled, room: usize) {
+    /// Closes the constant text so far and leaves a slot of at most `value_max` bytes.
+    fn slot(&mut self, value: SlotValue, value_max: usize) {
         let before = self.take();
-        self.blank_after(before, filled, room);
+        self.slot_after(before, value, value_max);
     }
 
-    fn blank_after(&mut self, before: Copied, filled: Filled, room: usize) {
-        self.to.row_max += before.len.max(SHORT) + room;
-        self.to.blanks.push(Blank { before, filled });
+    fn slot_after(&mut self, before: Copied, value: SlotValue, value_max: usize) {
+        self.to.row_max += before.len.max(SHORT) + value_max;
+        self.to.slots.push(Slot { before, value });
     }
 }

@@ -1,13 +1,13 @@
 //! What some layers ask for beyond names and bounds: kinds of expirations, the money, lists of strikes and of deltas,
 //! the nearest of each.
 //!
-//! It works on what [`crate::select`] left, in this order: age, settlement, expirations, the money,
+//! It works on what [`crate::selection`] left, in this order: age, settlement, expirations, the money,
 //! strikes, deltas, strikes near the money. A missing number passes no filter on it. Never: bytes, a parameter's name.
 
+use crate::picked::{Picked, ranges_of};
 use crate::query::{Bounds, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::days_between;
-use crate::select::{Picked, ranges_of};
 use engine::calendar::Calendar;
 use engine::contract::{Right, Settle, Style};
 use engine::store::chain::{Chain, Slice};
@@ -17,9 +17,9 @@ use jiff::civil::Date;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What must hold beyond an ask. The default lets everything pass.
+/// What must hold beyond a selection. The default lets everything pass.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Sieve {
+pub struct VendorFilters {
     /// Only chains that were valued at or after this instant.
     pub valued_since: Option<Timestamp>,
     /// Only AM-settled contracts, or all but them. Said of an underlying without index options, it is refused.
@@ -34,7 +34,7 @@ pub struct Sieve {
     pub strikes: Vec<Bounds>,
     /// Which deltas.
     pub deltas: Deltas,
-    /// So many strikes nearest to the spot, per (root, expiry).
+    /// How many strikes nearest to the spot, per (root, expiry).
     pub near_strikes: Option<usize>,
     /// Of calls and puts each.
     pub near_each_right: bool,
@@ -69,7 +69,7 @@ pub enum Money {
     In,
     /// Not in the money.
     Out,
-    /// At most so far from being in the money, and not in it.
+    /// At most this far from being in the money, and not in it.
     Near(f64),
     /// The strike of each (root, expiry) that is nearest to the spot.
     At,
@@ -89,7 +89,7 @@ pub enum Deltas {
 
 /// The circumstances of a request that filters ask for.
 #[derive(Clone, Copy, Debug)]
-pub struct Setting<'c> {
+pub struct FilterContext<'c> {
     /// Which rights the request wants.
     pub rights: Rights,
     /// The current date in Eastern time.
@@ -102,21 +102,25 @@ pub struct Setting<'c> {
 ///
 /// # Errors
 /// [`Refusal::Conflict`] if a settlement is asked of an underlying without index options.
-pub fn sift(picked: Vec<Picked>, sieve: &Sieve, setting: &Setting<'_>) -> Result<Vec<Picked>, Refusal> {
-    if *sieve == Sieve::default() {
+pub fn filter_picked(
+    picked: Vec<Picked>,
+    filters: &VendorFilters,
+    context: &FilterContext<'_>,
+) -> Result<Vec<Picked>, Refusal> {
+    if *filters == VendorFilters::default() {
         return Ok(picked);
     }
     let is_index = |picked: &Picked| picked.chain.slices.iter().any(|slice| slice.style == Style::European);
-    if (sieve.am.is_some() || sieve.pm.is_some()) && !picked.is_empty() && !picked.iter().any(is_index) {
+    if (filters.am.is_some() || filters.pm.is_some()) && !picked.is_empty() && !picked.iter().any(is_index) {
         return Err(Refusal::Conflict { reason: "am and pm are for index options" });
     }
-    let sifted = picked.into_iter().filter_map(|picked| sift_chain(&picked, sieve, setting));
-    Ok(sifted.collect())
+    let left = picked.into_iter().filter_map(|picked| filter_chain(&picked, filters, context));
+    Ok(left.collect())
 }
 
-fn sift_chain(picked: &Picked, sieve: &Sieve, setting: &Setting<'_>) -> Option<Picked> {
+fn filter_chain(picked: &Picked, filters: &VendorFilters, context: &FilterContext<'_>) -> Option<Picked> {
     let chain = &picked.chain;
-    if sieve.valued_since.is_some_and(|since| chain.valued_at < since) {
+    if filters.valued_since.is_some_and(|since| chain.valued_at < since) {
         return None;
     }
     let slices = chain
@@ -125,30 +129,30 @@ fn sift_chain(picked: &Picked, sieve: &Sieve, setting: &Setting<'_>) -> Option<P
         .map(|slice| (slice, picked.rows_of(slice).collect()))
         .filter(|(_, rows): &(_, Vec<u32>)| !rows.is_empty());
     let slices: Vec<(&Slice, Vec<u32>)> = slices.collect();
-    let kinds = slices.iter().map(|(slice, _)| *slice).filter(|slice| admit_kind(slice, sieve));
-    let dates = expirations(kinds, &sieve.expirations, setting);
+    let kinds = slices.iter().map(|(slice, _)| *slice).filter(|slice| admit_kind(slice, filters));
+    let dates = expirations(kinds, &filters.expirations, context);
     let mut kept = Vec::new();
     for (slice, mut rows) in slices {
-        if admit_kind(slice, sieve) && dates.contains(&slice.expiry) {
-            sift_rows(chain, slice, sieve, setting.rights, &mut rows);
+        if admit_kind(slice, filters) && dates.contains(&slice.expiry) {
+            filter_rows(chain, slice, filters, context.rights, &mut rows);
             kept.append(&mut rows);
         }
     }
     (!kept.is_empty()).then(|| Picked { chain: Arc::clone(chain), rows: ranges_of(kept) })
 }
 
-fn admit_kind(slice: &Slice, sieve: &Sieve) -> bool {
+fn admit_kind(slice: &Slice, filters: &VendorFilters) -> bool {
     let is_am = slice.settle == Settle::Am;
-    sieve.am.is_none_or(|wanted| wanted == is_am) && sieve.pm.is_none_or(|wanted| wanted != is_am)
+    filters.am.is_none_or(|wanted| wanted == is_am) && filters.pm.is_none_or(|wanted| wanted != is_am)
 }
 
 /// The dates that are asked for, of those that are listed.
 fn expirations<'s>(
     slices: impl Iterator<Item = &'s Slice>,
     wanted: &Expirations,
-    setting: &Setting<'_>,
+    context: &FilterContext<'_>,
 ) -> BTreeSet<Date> {
-    let Setting { today, calendar, .. } = *setting;
+    let FilterContext { today, calendar, .. } = *context;
     let days = |date: Date| days_between(today, date) as f64;
     let admitted = slices.filter(|slice| {
         wanted.month.is_none_or(|month| slice.expiry.month() == month)
@@ -198,19 +202,19 @@ fn admit_series(slice: &Slice, wanted: &Expirations, calendar: &Calendar) -> boo
 }
 
 /// The filters that look at rows.
-fn sift_rows(chain: &Chain, slice: &Slice, sieve: &Sieve, rights: Rights, rows: &mut Vec<u32>) {
+fn filter_rows(chain: &Chain, slice: &Slice, filters: &VendorFilters, rights: Rights, rows: &mut Vec<u32>) {
     let strike = |row: u32| chain.strike_milli[row as usize];
     let right = |row: u32| chain.right[row as usize];
-    if sieve.money == Money::At {
+    if filters.money == Money::At {
         keep_near(chain, slice, 1, rows);
     } else {
-        rows.retain(|&row| admit_money(sieve.money, spot_minus_strike(chain, slice, row), right(row)));
+        rows.retain(|&row| admit_money(filters.money, spot_minus_strike(chain, slice, row), right(row)));
     }
-    if !sieve.strikes.is_empty() {
-        rows.retain(|&row| sieve.strikes.iter().any(|bounds| bounds.admit(f64::from(strike(row)) / 1000.0)));
+    if !filters.strikes.is_empty() {
+        rows.retain(|&row| filters.strikes.iter().any(|bounds| bounds.admit(f64::from(strike(row)) / 1000.0)));
     }
     let magnitude = |row: u32| chain.columns.get(Col::Delta)[row as usize].abs();
-    match &sieve.deltas {
+    match &filters.deltas {
         Deltas::Any => {}
         Deltas::Within(within) => rows.retain(|&row| within.iter().any(|bounds| bounds.admit(magnitude(row)))),
         Deltas::Nearest(to) => {
@@ -225,8 +229,8 @@ fn sift_rows(chain: &Chain, slice: &Slice, sieve: &Sieve, rights: Rights, rows: 
             rows.retain(|&row| found.contains(&strike(row)));
         }
     }
-    match sieve.near_strikes {
-        Some(n) if sieve.near_each_right => {
+    match filters.near_strikes {
+        Some(n) if filters.near_each_right => {
             let (mut calls, mut puts): (Vec<u32>, Vec<u32>) =
                 rows.drain(..).partition(|&row| right(row) == Right::Call);
             keep_near(chain, slice, n, &mut calls);
@@ -245,7 +249,7 @@ fn admit_money(money: Money, below_spot: f64, right: Right) -> bool {
         Money::Any | Money::At => true,
         Money::In => into > 0.0,
         Money::Out => into <= 0.0,
-        Money::Near(room) => into <= 0.0 && into >= -room,
+        Money::Near(distance) => into <= 0.0 && into >= -distance,
     }
 }
 

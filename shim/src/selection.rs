@@ -6,8 +6,10 @@
 //! what is left of each (root, expiry); then right and delta. A missing number passes no filter on it: contracts without
 //! Greeks (adjusted roots) are listed until somebody filters by days, delta or centre. Never: bytes, a parameter's name.
 
+pub mod filters;
 pub mod order;
 
+use crate::picked::{Picked, Ranges};
 use crate::query::{Bounds, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::days_between;
@@ -22,7 +24,7 @@ use std::sync::Arc;
 
 /// What a request asks for. Everything that is given must hold.
 #[derive(Clone, Debug, Default)]
-pub struct Ask {
+pub struct Selection {
     /// One name: an underlying, else a root. The way of the vendor layers.
     pub name: Option<Symbol>,
     /// Underlyings, in the order of the answer; empty: any.
@@ -59,13 +61,13 @@ pub struct Ask {
     pub center: Option<Center>,
     /// How many strikes around it; at least one.
     pub strike_count: usize,
-    /// Only so many strikes below and above the one whose call has a delta nearest to one half, and that one.
+    /// Only this many strikes below and above the one whose call has a delta nearest to one half, and that one.
     pub strike_range: Option<usize>,
     /// Leave out roots with an adjusted deliverable.
     pub standard_only: bool,
 }
 
-impl Ask {
+impl Selection {
     /// Everything of an underlying, or of a root.
     #[must_use]
     pub fn named(name: Symbol) -> Self {
@@ -90,64 +92,38 @@ pub enum Center {
     CallDelta(f64),
 }
 
-/// Rows of one chain, ascending.
-#[derive(Clone, Debug)]
-pub struct Picked {
-    /// The chain.
-    pub chain: Arc<Chain>,
-    /// Ranges of its rows, not empty; ascending, none touching the next, until they are arranged for a vendor.
-    pub rows: Vec<Range<u32>>,
-}
-
-impl Picked {
-    /// How many rows.
-    #[must_use]
-    pub fn count(&self) -> usize {
-        self.rows.iter().map(ExactSizeIterator::len).sum()
-    }
-
-    /// The picked rows of one slice, ascending.
-    pub fn rows_of(&self, slice: &Slice) -> impl Iterator<Item = u32> {
-        let within = slice.rows.clone();
-        let first = self.rows.partition_point(|range| range.end <= within.start);
-        let end = within.end;
-        let ranges = self.rows[first..].iter().take_while(move |range| range.start < end);
-        ranges.flat_map(move |range| range.start.max(within.start)..range.end.min(within.end))
-    }
-}
-
 /// The rows that are asked for. Unknown names have none.
 ///
 /// # Errors
 /// [`Refusal::NoSnapshot`] if nothing that is named has been computed yet and something of it soon will be.
-pub fn select(snapshot: &Snapshot, ask: &Ask) -> Result<Vec<Picked>, Refusal> {
-    let resolved = ask.name.map(|name| resolve(snapshot, ask, name));
-    let ask = resolved.as_ref().unwrap_or(ask);
-    let chains = named_chains(snapshot, ask);
-    if chains.is_empty() && is_pending(snapshot, ask) {
+pub fn select(snapshot: &Snapshot, selection: &Selection) -> Result<Vec<Picked>, Refusal> {
+    let resolved = selection.name.map(|name| resolve(snapshot, selection, name));
+    let selection = resolved.as_ref().unwrap_or(selection);
+    let chains = named_chains(snapshot, selection);
+    if chains.is_empty() && is_pending(snapshot, selection) {
         return Err(Refusal::NoSnapshot);
     }
-    let names = Names::of(ask);
-    let pick = |chain: &Arc<Chain>| Picked { chain: Arc::clone(chain), rows: pick_rows(chain, ask, &names) };
+    let names = Names::of(selection);
+    let pick = |chain: &Arc<Chain>| Picked { chain: Arc::clone(chain), rows: pick_rows(chain, selection, &names) };
     Ok(chains.into_iter().map(pick).filter(|picked| !picked.rows.is_empty()).collect())
 }
 
 /// The same question with its name understood: an underlying's, also one that is still being computed, else a root's.
-fn resolve(snapshot: &Snapshot, ask: &Ask, name: Symbol) -> Ask {
-    let mut ask = ask.clone();
+fn resolve(snapshot: &Snapshot, selection: &Selection, name: Symbol) -> Selection {
+    let mut selection = selection.clone();
     if snapshot.is_pending(name) || chain_of(snapshot, name).is_some() {
-        ask.underlyings = vec![name];
-    } else if ask.roots.is_empty() || ask.roots.contains(&name.bare()) {
-        ask.roots = vec![name.bare()];
+        selection.underlyings = vec![name];
+    } else if selection.roots.is_empty() || selection.roots.contains(&name.bare()) {
+        selection.roots = vec![name.bare()];
     } else {
         // A root that is asked for by name has no other roots.
-        ask = ask.for_nothing();
+        selection = selection.for_nothing();
     }
-    ask
+    selection
 }
 
 /// The chains that can hold what is named, each once, in the order of the answer.
-fn named_chains<'s>(snapshot: &'s Snapshot, ask: &Ask) -> Vec<&'s Arc<Chain>> {
+fn named_chains<'s>(snapshot: &'s Snapshot, selection: &Selection) -> Vec<&'s Arc<Chain>> {
     let mut seen = HashSet::new();
     let mut chains = Vec::new();
     let mut add = |chain: &'s Arc<Chain>| {
@@ -155,12 +131,12 @@ fn named_chains<'s>(snapshot: &'s Snapshot, ask: &Ask) -> Vec<&'s Arc<Chain>> {
             chains.push(chain);
         }
     };
-    if !ask.underlyings.is_empty() {
-        ask.underlyings.iter().filter_map(|&name| chain_of(snapshot, name)).for_each(add);
-    } else if !ask.roots.is_empty() {
-        ask.roots.iter().flat_map(|&root| snapshot.chains_of_root(root)).for_each(add);
+    if !selection.underlyings.is_empty() {
+        selection.underlyings.iter().filter_map(|&name| chain_of(snapshot, name)).for_each(add);
+    } else if !selection.roots.is_empty() {
+        selection.roots.iter().flat_map(|&root| snapshot.chains_of_root(root)).for_each(add);
     } else {
-        ask.contracts.iter().flat_map(|key| snapshot.chains_of_root(key.root)).for_each(&mut add);
+        selection.contracts.iter().flat_map(|key| snapshot.chains_of_root(key.root)).for_each(&mut add);
     }
     chains
 }
@@ -173,19 +149,19 @@ fn chain_of(snapshot: &Snapshot, name: Symbol) -> Option<&Arc<Chain>> {
 
 /// Whether something that is named will be computed soon. Before the first pass that may be anything; later, a root
 /// belongs to a pending underlying if it begins with its name, as the roots of weekly series do.
-fn is_pending(snapshot: &Snapshot, ask: &Ask) -> bool {
+fn is_pending(snapshot: &Snapshot, selection: &Selection) -> bool {
     if snapshot.number == 0 {
         return true;
     }
     let of_pending =
         |root: Symbol| snapshot.pending().iter().any(|name| root.as_str().starts_with(name.bare().as_str()));
-    if !ask.underlyings.is_empty() {
-        return ask.underlyings.iter().any(|&name| snapshot.is_pending(name));
+    if !selection.underlyings.is_empty() {
+        return selection.underlyings.iter().any(|&name| snapshot.is_pending(name));
     }
     if snapshot.pending().is_empty() {
         return false;
     }
-    ask.roots.iter().copied().any(of_pending) || ask.contracts.iter().any(|key| of_pending(key.root))
+    selection.roots.iter().copied().any(of_pending) || selection.contracts.iter().any(|key| of_pending(key.root))
 }
 
 /// The names asked for, sorted for look-up.
@@ -196,9 +172,12 @@ struct Names {
 }
 
 impl Names {
-    fn of(ask: &Ask) -> Self {
-        let mut names =
-            Self { roots: ask.roots.clone(), contracts: ask.contracts.clone(), expiries: ask.expiries.clone() };
+    fn of(selection: &Selection) -> Self {
+        let mut names = Self {
+            roots: selection.roots.clone(),
+            contracts: selection.contracts.clone(),
+            expiries: selection.expiries.clone(),
+        };
         names.roots.sort_unstable();
         names.contracts.sort_unstable();
         names.contracts.dedup();
@@ -224,39 +203,40 @@ impl Names {
 }
 
 /// The rows of one chain that are asked for.
-fn pick_rows(chain: &Chain, ask: &Ask, names: &Names) -> Vec<Range<u32>> {
+fn pick_rows(chain: &Chain, selection: &Selection, names: &Names) -> Vec<Range<u32>> {
     let mut rows = Ranges::default();
     for slice in &chain.slices {
-        if admit_slice(slice, ask, names) {
-            let bounded = within_strikes(chain, slice, ask);
+        if admit_slice(slice, selection, names) {
+            let bounded = within_strikes(chain, slice, selection);
             if names.contracts.is_empty() {
-                pick_slice(chain, slice, &[bounded], ask, &mut rows);
+                pick_slice(chain, slice, &[bounded], selection, &mut rows);
             } else {
                 let listed = named_rows(chain, &bounded, names.contracts_of(slice));
-                pick_slice(chain, slice, &listed, ask, &mut rows);
+                pick_slice(chain, slice, &listed, selection, &mut rows);
             }
         }
     }
-    rows.0
+    rows.into_vec()
 }
 
-fn admit_slice(slice: &Slice, ask: &Ask, names: &Names) -> bool {
+fn admit_slice(slice: &Slice, selection: &Selection, names: &Names) -> bool {
     names.admit_root(slice.root)
         && names.admit_expiry(slice.expiry)
-        && ask.expiry_min.is_none_or(|first| slice.expiry >= first)
-        && ask.expiry_max.is_none_or(|last| slice.expiry <= last)
-        && ask.days.admit(slice.days)
-        && (ask.dte == Bounds::default() || ask.dte.admit(days_between(ask.today, slice.expiry) as f64))
-        && !(ask.standard_only && slice.adjusted)
+        && selection.expiry_min.is_none_or(|first| slice.expiry >= first)
+        && selection.expiry_max.is_none_or(|last| slice.expiry <= last)
+        && selection.days.admit(slice.days)
+        && (selection.dte == Bounds::default()
+            || selection.dte.admit(days_between(selection.today, slice.expiry) as f64))
+        && !(selection.standard_only && slice.adjusted)
 }
 
 /// Applies centre, right and delta to candidate rows of one slice.
-fn pick_slice(chain: &Chain, slice: &Slice, candidates: &[Range<u32>], ask: &Ask, rows: &mut Ranges) {
-    let whole = ask.rights == Rights::Both && ask.abs_delta == Bounds::default();
+fn pick_slice(chain: &Chain, slice: &Slice, candidates: &[Range<u32>], selection: &Selection, rows: &mut Ranges) {
+    let whole = selection.rights == Rights::Both && selection.abs_delta == Bounds::default();
     let delta = chain.columns.get(Col::Delta);
     let admit_row = |row: &u32| {
         let i = *row as usize;
-        ask.rights.admit(chain.right[i]) && ask.abs_delta.admit(delta[i].abs())
+        selection.rights.admit(chain.right[i]) && selection.abs_delta.admit(delta[i].abs())
     };
     let mut push = |range: Range<u32>| {
         if whole {
@@ -267,31 +247,33 @@ fn pick_slice(chain: &Chain, slice: &Slice, candidates: &[Range<u32>], ask: &Ask
     };
     let near: Vec<Range<u32>>;
     let mut candidates = candidates;
-    if let Some(side) = ask.strike_range {
+    if let Some(side) = selection.strike_range {
         near = around_half(chain, slice, candidates, side);
         candidates = &near;
     }
-    match ask.center {
-        None if ask.call_delta != Bounds::default() => {
+    match selection.center {
+        None if selection.call_delta != Bounds::default() => {
             let admitted = |strike: &Range<u32>| {
-                ask.call_delta.admit(call_delta(chain, slice, chain.strike_milli[strike.start as usize]))
+                selection.call_delta.admit(call_delta(chain, slice, chain.strike_milli[strike.start as usize]))
             };
             by_strike(chain, candidates).filter(admitted).for_each(push);
         }
         None => candidates.iter().cloned().for_each(push),
-        Some(center) => nearest(chain, slice, candidates, center, ask.strike_count).into_iter().for_each(&mut push),
+        Some(center) => {
+            nearest(chain, slice, candidates, center, selection.strike_count).into_iter().for_each(&mut push)
+        }
     }
 }
 
 /// The rows of a slice whose strikes are within bounds: strikes ascend.
-fn within_strikes(chain: &Chain, slice: &Slice, ask: &Ask) -> Range<u32> {
-    let bounds = &ask.strike;
+fn within_strikes(chain: &Chain, slice: &Slice, selection: &Selection) -> Range<u32> {
+    let bounds = &selection.strike;
     let strikes = &chain.strike_milli[slice.rows.start as usize..slice.rows.end as usize];
     let below = |limit: f64| strikes.partition_point(|&milli| strike_of(milli) < limit) as u32;
     let up_to = |limit: f64| strikes.partition_point(|&milli| strike_of(milli) <= limit) as u32;
     let n = strikes.len() as u32;
-    let start = bounds.least.map_or(0, below).max(ask.strike_above.map_or(0, up_to));
-    let end = bounds.most.map_or(n, up_to).min(ask.strike_below.map_or(n, below));
+    let start = bounds.least.map_or(0, below).max(selection.strike_above.map_or(0, up_to));
+    let end = bounds.most.map_or(n, up_to).min(selection.strike_below.map_or(n, below));
     slice.rows.start + start..slice.rows.start + end.max(start)
 }
 
@@ -309,7 +291,7 @@ fn named_rows(chain: &Chain, within: &Range<u32>, contracts: &[ContractKey]) -> 
             rows.push(row..row + 1);
         }
     }
-    rows.0
+    rows.into_vec()
 }
 
 /// The first row in a range of one slice that is not before (strike, right).
@@ -381,27 +363,4 @@ fn by_strike<'c>(chain: &'c Chain, candidates: &'c [Range<u32>]) -> impl Iterato
         }
         Some(start..end)
     })
-}
-
-/// Rows as ranges; what follows the row before joins its range.
-pub fn ranges_of(rows: impl IntoIterator<Item = u32>) -> Vec<Range<u32>> {
-    let mut ranges = Ranges::default();
-    rows.into_iter().for_each(|row| ranges.push(row..row + 1));
-    ranges.0
-}
-
-/// Ranges in ascending order; what touches becomes one.
-#[derive(Default)]
-struct Ranges(Vec<Range<u32>>);
-
-impl Ranges {
-    fn push(&mut self, range: Range<u32>) {
-        if range.is_empty() {
-            return;
-        }
-        match self.0.last_mut() {
-            Some(last) if last.end == range.start => last.end = range.end,
-            _ => self.0.push(range),
-        }
-    }
 }

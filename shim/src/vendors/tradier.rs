@@ -1,28 +1,29 @@
-//! `GET /v1/markets/options/chains`: the chains layer, and the two lists that its clients ask first.
+//! Tradier (the chains layer): `GET /v1/markets/options/chains`, and the two lists that its clients ask first.
 
-use super::{JSON, Layer, List, Order, Serve, Wrap, body, date_or_any, ticker, title};
+use super::body::{self, JSON};
+use super::columns::or_zero;
+use super::layer::{Layer, List, Reply, Serve, Wrap};
+use super::parameter::{date_or_any, ticker, title};
 use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::rows::clock::{Stamp, When};
-use crate::rows::field::{
-    Field, Missing, Source, Text, Unpriced, close, null, num, open, own, strike, text, time, verbatim, zero,
-};
+use crate::rows::field::{Field, Text, Unpriced, close, null, open, own, strike, text, time, verbatim, zero};
 use crate::rows::frame::Format;
+use crate::rows::layout::Around;
 use crate::rows::listing::{Piece, QUOTED_DATE};
-use crate::rows::number::Print;
-use crate::rows::sheet::Around;
-use crate::select::Ask;
+use crate::selection::Selection;
 use engine::store::columns::{Col, Unit};
 
-/// The chains layer.
-pub const CHAINS: Layer = at("/v1/markets/options/chains", Serve::Rows(parse));
+/// The chain of an underlying.
+pub const CHAIN: Layer = at("/v1/markets/options/chains", Serve::Rows(|query, _| parse(query)));
 /// The expirations of an underlying.
-pub const EXPIRATIONS: Layer = at("/v1/markets/options/expirations", Serve::Listing(parse_expirations));
+pub const EXPIRATIONS: Layer =
+    at("/v1/markets/options/expirations", Serve::Listing(|query, _| parse_expirations(query)));
 /// The strikes of an expiration.
-pub const STRIKES_OF: Layer = at("/v1/markets/options/strikes", Serve::Listing(parse_strikes));
+pub const STRIKES: Layer = at("/v1/markets/options/strikes", Serve::Listing(|query, _| parse_strikes(query)));
 
 const fn at(path: &'static str, serve: Serve) -> Layer {
-    Layer { name: "chains", path, serve, refuse, headers: &[] }
+    Layer { name: "tradier", path, serve, refuse, headers: &[] }
 }
 
 const FIELDS: &[Field] = &[
@@ -65,16 +66,16 @@ const FIELDS: &[Field] = &[
 /// What follows where Greeks are asked for. Clients break on null in it, so zero stands for what is missing.
 const GREEKS: &[Field] = &[
     open("greeks", Unpriced::Whole),
-    plain("delta", own(Col::Delta)),
-    plain("gamma", own(Col::Gamma)),
-    num("theta", own(Col::Theta), Unit::PerDay, Print::UpTo(4), Missing::Zero),
-    num("vega", own(Col::Vega), Unit::PerPercent, Print::UpTo(4), Missing::Zero),
-    num("rho", own(Col::Rho), Unit::PerPercent, Print::UpTo(4), Missing::Zero),
+    or_zero("delta", own(Col::Delta), Unit::Plain),
+    or_zero("gamma", own(Col::Gamma), Unit::Plain),
+    or_zero("theta", own(Col::Theta), Unit::PerDay),
+    or_zero("vega", own(Col::Vega), Unit::PerPercent),
+    or_zero("rho", own(Col::Rho), Unit::PerPercent),
     zero("phi"),
-    plain("bid_iv", own(Col::BidVol)),
-    plain("mid_iv", own(Col::MidVol)),
-    plain("ask_iv", own(Col::AskVol)),
-    plain("smv_vol", own(Col::SvcVol)),
+    or_zero("bid_iv", own(Col::BidVol), Unit::Plain),
+    or_zero("mid_iv", own(Col::MidVol), Unit::Plain),
+    or_zero("ask_iv", own(Col::AskVol), Unit::Plain),
+    or_zero("smv_vol", own(Col::SvcVol), Unit::Plain),
     time("updated_at", When::Snapshot, Stamp::UtcPlain),
     close(),
 ];
@@ -82,27 +83,23 @@ const GREEKS: &[Field] = &[
 /// Some exchange: a client refuses none.
 const EXCHANGE: Text = Text::Fixed("Z");
 
-const fn plain(name: &'static str, source: Source) -> Field {
-    num(name, source, Unit::Plain, Print::UpTo(4), Missing::Zero)
-}
-
 const AROUND: Wrap = Wrap::text(r#"{"options":{"option":["#, "]}}");
 
-fn parse(query: &Query<'_>) -> Result<Order, Refusal> {
+fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
     let symbol = ticker(query, "symbol")?;
-    let ask = Ask { expiries: date_or_any(query, "expiration")?, ..Ask::named(symbol) };
+    let selection = Selection { expiries: date_or_any(query, "expiration")?, ..Selection::named(symbol) };
     let format = query.word("format", Format::WORDS)?.unwrap_or_default();
     let fields = if is_true(query, "greeks") { [FIELDS, GREEKS].concat() } else { FIELDS.to_vec() };
-    Ok(Order { ask, format, fields, around: AROUND, title: title(symbol), ..Order::default() })
+    Ok(Reply { selection, format, fields, around: AROUND, title: title(symbol), ..Reply::default() })
 }
 
 fn parse_expirations(query: &Query<'_>) -> Result<List, Refusal> {
-    let ask = Ask::named(ticker(query, "symbol")?);
+    let selection = Selection::named(ticker(query, "symbol")?);
     let (size, kind) = (is_true(query, "contractSize"), is_true(query, "expirationType"));
     let strikes = is_true(query, "strikes");
     if !(size || kind || strikes) {
         let around = |_: &_| Around::constant(r#"{"expirations":{"date":["#, "]}}");
-        return Ok(List { ask, item: QUOTED_DATE.to_vec(), around, when_empty: None });
+        return Ok(List { selection, item: QUOTED_DATE.to_vec(), around, when_empty: None });
     }
     let mut item = vec![Piece::Text(r#"{"date":""#), Piece::Date, Piece::Text("\"")];
     if size {
@@ -116,15 +113,16 @@ fn parse_expirations(query: &Query<'_>) -> Result<List, Refusal> {
     }
     item.push(Piece::Text("}"));
     let around = |_: &_| Around::constant(r#"{"expirations":{"expiration":["#, "]}}");
-    Ok(List { ask, item, around, when_empty: None })
+    Ok(List { selection, item, around, when_empty: None })
 }
 
 fn parse_strikes(query: &Query<'_>) -> Result<List, Refusal> {
     let symbol = ticker(query, "symbol")?;
     query.required("expiration")?;
-    let ask = Ask { expiries: query.date("expiration")?.map(|date| vec![date]), ..Ask::named(symbol) };
+    let selection =
+        Selection { expiries: query.date("expiration")?.map(|date| vec![date]), ..Selection::named(symbol) };
     let around = |_: &_| Around::constant(r#"{"strikes":{"strike":["#, "]}}");
-    Ok(List { ask, item: vec![Piece::Strikes], around, when_empty: None })
+    Ok(List { selection, item: vec![Piece::Strikes], around, when_empty: None })
 }
 
 /// `true` in any case; anything else is no, never an error.

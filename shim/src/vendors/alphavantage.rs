@@ -1,18 +1,22 @@
-//! `GET /query`: the envelope layer. Every value is a string, and everything about a request is case-insensitive.
+//! Alpha Vantage (the envelope layer): `GET /query`. Every value is a string, and everything
+//! about a request is case-insensitive.
 
-use super::{JSON, Layer, Order, Serve, Wrap, body, ticker, title};
+use super::body::{self, JSON};
+use super::layer::{Layer, Reply, Serve, Wrap};
+use super::parameter::{ticker, title};
 use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::rows::field::{Field, Missing, Text, num, own, strike_as, text, zero_as};
 use crate::rows::frame::Format;
 use crate::rows::number::Print;
-use crate::select::Ask;
+use crate::selection::Selection;
 use engine::contract::ContractKey;
 use engine::store::columns::{Col, Unit};
 use std::borrow::Cow;
 
-/// The envelope layer.
-pub const ENVELOPE: Layer = Layer { name: "envelope", path: "/query", serve: Serve::Rows(parse), refuse, headers: &[] };
+/// The options of an underlying.
+pub const OPTIONS: Layer =
+    Layer { name: "alphavantage", path: "/query", serve: Serve::Rows(|query, _| parse(query)), refuse, headers: &[] };
 
 const FIELDS: &[Field] = &[
     text("contractID", Text::OsiCompact),
@@ -39,7 +43,7 @@ const FIELDS: &[Field] = &[
 
 const AROUND: Wrap = Wrap::text(r#"{"endpoint":"Realtime Options","message":"success","data":["#, "]}");
 
-fn parse(query: &Query<'_>) -> Result<Order, Refusal> {
+fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
     let query = &query.clone().with_lowercase_names();
     query.required("function")?;
     query.word("function", &[("realtime_options", ())])?;
@@ -51,16 +55,16 @@ fn parse(query: &Query<'_>) -> Result<Order, Refusal> {
     if !query.flag("require_greeks").is_ok_and(|flag| flag == Some(true)) {
         return Err(Refusal::Unsupported { reason: "require_greeks must be true" });
     }
-    let ask = match query.get("contract").map(ContractKey::parse_osi) {
-        None => Ask::named(symbol),
-        Some(Some(contract)) => Ask { contracts: vec![contract], ..Ask::named(symbol) },
-        Some(None) => Ask::named(symbol).for_nothing(),
+    let selection = match query.get("contract").map(ContractKey::parse_osi) {
+        None => Selection::named(symbol),
+        Some(Some(contract)) => Selection { contracts: vec![contract], ..Selection::named(symbol) },
+        Some(None) => Selection::named(symbol).for_nothing(),
     };
     // A symbol holds letters, digits and a dot only, so that it cannot end the header or the file name.
     let file = format!("attachment; filename=realtime_options_{symbol}.csv");
     let headers = if format == Format::Csv { vec![("Content-Disposition", Cow::Owned(file))] } else { Vec::new() };
     let (fields, around, title) = (FIELDS.to_vec(), AROUND, title(symbol));
-    Ok(Order { ask, format, fields, around, headers, title, ..Order::default() })
+    Ok(Reply { selection, format, fields, around, headers, title, ..Reply::default() })
 }
 
 fn refuse(refusal: &Refusal) -> (&'static str, String) {

@@ -1,0 +1,12 @@
+//! What a server needs of the program that it serves.
+
+use super::request::Request;
+use super::response::Answer;
+
+/// What the server serves. Called on the reactor threads: it must not block, and should hold a lock nowhere.
+///
+/// A panic costs the one connection (500, or a cut stream), not the server.
+pub trait App: Send + Sync + 'static {
+    /// The answer to one request. Whatever can fail is decided here, before the head of the answer is written.
+    fn answer(&self, request: &Request<'_>) -> Answer;
+}

@@ -1,0 +1,97 @@
+//! What the market loop needs of a feed. A new feed is a type that implements [`Feed`], and a word for it in
+//! [`super::spec`]. Never: a kind of feed.
+
+use engine::calendar::Calendar;
+use engine::contract::Symbol;
+use engine::error::Reason;
+use engine::pass::{Market, Passes};
+use engine::store::book::Book;
+use engine::store::rates::Curves;
+use jiff::Timestamp;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// The moment at which a feed is asked, and where it may complain.
+#[derive(Clone, Copy)]
+pub struct Moment<'a> {
+    /// The time of the market.
+    pub now: Timestamp,
+    /// Time since some fixed moment, by a clock that is never set.
+    pub elapsed: Duration,
+    /// Takes every complaint of the feed.
+    pub log: &'a dyn Fn(&str),
+}
+
+/// What a feed has delivered so far, and what it waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FeedProgress {
+    /// Quotes and spots.
+    pub records: u64,
+    /// Of these: refused, by [`Reason`].
+    pub refused: [u64; Reason::ALL.len()],
+    /// Files that cannot be used as they are; what was last read of them is served.
+    pub files_unusable: usize,
+    /// Something has changed that is not taken in yet, because it may not be whole: a poll should come within this time.
+    pub poll_within: Option<Duration>,
+}
+
+/// What all names of a feed have in common.
+#[derive(Clone, Debug)]
+pub struct ReferenceData {
+    /// Sessions and settlement instants.
+    pub calendar: Calendar,
+    /// Discount curves.
+    pub curves: Curves,
+}
+
+impl ReferenceData {
+    /// The same for a pass.
+    #[must_use]
+    pub fn market(&self) -> Market<'_> {
+        Market { calendar: &self.calendar, curves: &self.curves }
+    }
+}
+
+/// A source of quotes: it fills books, and says which of them have something new.
+pub trait Feed: Send {
+    /// Whether the market is made up.
+    fn is_simulated(&self) -> bool {
+        false
+    }
+
+    /// Takes in what is new. The underlyings that have something which [`Feed::books`] has not handed out yet, whenever
+    /// it came.
+    fn poll(&mut self, moment: &Moment<'_>) -> Vec<Symbol>;
+
+    /// As [`Feed::poll`], between two batches of a pass. A market that moves by the clock alone has nothing new there.
+    fn changed(&mut self, moment: &Moment<'_>) -> Vec<Symbol> {
+        self.poll(moment)
+    }
+
+    /// Every underlying that can have a chain: one that a live contract is listed of. Whether it can be computed is told
+    /// by its chain.
+    fn names(&self) -> BTreeSet<Symbol>;
+
+    /// How many contracts are listed of an underlying at an instant.
+    fn contracts(&self, name: Symbol, now: Timestamp) -> usize;
+
+    /// Whether an underlying pays dividends: those that do not are computed soonest.
+    fn pays_dividends(&self, name: Symbol) -> bool;
+
+    /// Makes [`Feed::books`] hand out some underlyings the next time, whether they have anything new or not.
+    fn requeue(&mut self, names: &[Symbol]) {
+        // a feed that hands out every book that it is asked for has nothing to do
+        let _ = names;
+    }
+
+    /// Brings the books of some underlyings to the instant `now`, on the threads of the passes if that is work, and
+    /// returns them with the instant at which each is to be valued. They count as fresh from here on. Those that have
+    /// nothing new since they were last handed out may be left out.
+    fn books<'a>(&'a mut self, names: &[Symbol], now: Timestamp, passes: &Passes) -> Vec<(&'a Book, Timestamp)>;
+
+    /// Calendar and discount curves.
+    fn reference(&self) -> &ReferenceData;
+
+    /// What was delivered so far.
+    fn progress(&self) -> FeedProgress;
+}

@@ -1,0 +1,301 @@
+//! What the market loop computes next: which names are due, in which order, how many at once. Nothing but numbers and
+//! names, so that it can be tested. Never: a clock, a book, a thread.
+//!
+//! A round computes every name that was due when it began, in batches. What changes after its turn waits in a line of its
+//! own, and the two lines have batches by turns: so a tick is computed soon although a round is at work, and a round takes
+//! twice its batches at most, whatever changes meanwhile. Every name that waits has its turn within two rounds.
+
+use engine::contract::Symbol;
+use engine::pass::Depth;
+use jiff::{SignedDuration, Timestamp};
+use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
+
+/// The numbers that the market loop runs by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LoopSettings {
+    /// Contracts in a batch, for each thread, 5,000 to 200,000. Between two batches finished chains are published and the
+    /// feed is looked at, so a batch is how long a finished chain waits; below some milliseconds the threads wait for
+    /// each other at its end. A known contract takes 1 to 1.5 µs, so these are some 40 ms.
+    pub batch_contracts: u32,
+    /// What a contract counts for whose early exercise is known roughly only, 1 to 50. It costs some fifty times as much
+    /// as one that is known; but threads wait for each other at the end of a batch, and shorter ones would cost more than
+    /// they gain while the market is cold: these batches take about half a second.
+    pub first_full_factor: u32,
+    /// Contracts that a name without a chain counts for at [`Depth::Rough`]: its size is not known before it is read. A
+    /// twentieth of a batch, so that every thread gets several names.
+    pub cold_rough_contracts: u32,
+    /// The same at [`Depth::Full`], ten times as dear: half a batch.
+    pub cold_full_contracts: u32,
+    /// Above this many contracts without a chain every name is computed roughly first. At full accuracy they take some
+    /// ten seconds, ten times as long as roughly; a smaller market is better at full accuracy at once.
+    pub rough_above_contracts: usize,
+    /// While chains are computed for the first time, finished ones are published at least this often: each snapshot is
+    /// a table of the whole market.
+    pub first_publish: Duration,
+    /// While a round runs, its counts are brought up to date at most this often: they are sums over all names.
+    pub report_every: Duration,
+    /// Rounds whose duration the median is taken of.
+    pub rounds_kept: usize,
+}
+
+impl Default for LoopSettings {
+    fn default() -> Self {
+        Self {
+            batch_contracts: 30_000,
+            first_full_factor: 5,
+            cold_rough_contracts: 1_500,
+            cold_full_contracts: 15_000,
+            rough_above_contracts: 100_000,
+            first_publish: Duration::from_millis(250),
+            report_every: Duration::from_millis(250),
+            rounds_kept: 101,
+        }
+    }
+}
+
+/// What is known of a name before it is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// It has no chain yet.
+    Nothing,
+    /// It has a chain of this many contracts, whose early exercise is known roughly.
+    Roughly(u32),
+    /// It has a chain of this many contracts at full accuracy.
+    Fully(u32),
+}
+
+impl LoopSettings {
+    /// How far a round goes that begins with names without a chain; how many contracts each of these has.
+    pub fn depth(&self, cold_contracts: impl IntoIterator<Item = usize>) -> Depth {
+        let mut sum = 0;
+        // counting may be work, and stops when the answer is known
+        let exceeds = cold_contracts.into_iter().any(|contracts| {
+            sum += contracts;
+            sum > self.rough_above_contracts
+        });
+        if exceeds { Depth::Rough } else { Depth::Full }
+    }
+
+    /// What a name counts for in a batch, in contracts.
+    #[must_use]
+    pub fn cost(&self, depth: Depth, known: Known) -> u32 {
+        match (known, depth) {
+            (Known::Nothing, Depth::Rough) => self.cold_rough_contracts,
+            (Known::Nothing, Depth::Full) => self.cold_full_contracts,
+            (Known::Roughly(contracts), _) => contracts.saturating_mul(self.first_full_factor),
+            (Known::Fully(contracts), _) => contracts,
+        }
+    }
+}
+
+/// When values without a new quote are too old.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decay {
+    /// After this long in any case. Theta of a minute is far below the spread of any contract that has days to go.
+    pub after: SignedDuration,
+    /// After this fraction of the time to the next settlement, one over: the last hours decay faster.
+    pub fraction: i32,
+}
+
+impl Default for Decay {
+    fn default() -> Self {
+        Self { after: SignedDuration::from_secs(60), fraction: 1000 }
+    }
+}
+
+impl Decay {
+    /// Whether values of the instant `valued` are too old at `at`; `settles` is the next settlement after `valued`. A
+    /// clock that was set back makes every value one of the future: those are due, too.
+    #[must_use]
+    pub fn is_due(&self, valued: Timestamp, at: Timestamp, settles: Option<Timestamp>) -> bool {
+        let patience = settles.map_or(self.after, |settles| settles.duration_since(valued) / self.fraction);
+        at < valued || at.duration_since(valued) >= patience.min(self.after)
+    }
+}
+
+/// Sorts names so that those without dividends come first: they are computed soonest. Others keep their order.
+pub fn soonest_first(names: &mut [Symbol], pays_dividends: impl Fn(Symbol) -> bool) {
+    names.sort_by_cached_key(|&name| pays_dividends(name));
+}
+
+/// One round over the names that were due when it began.
+#[derive(Debug)]
+pub struct Round {
+    /// Names that have not had their turn.
+    due: VecDeque<Symbol>,
+    /// Names that changed after their turn, in the order in which they did.
+    changed: VecDeque<Symbol>,
+    /// What stands in either.
+    waiting: BTreeSet<Symbol>,
+    /// The next batch is one of changed names.
+    changed_next: bool,
+}
+
+impl Round {
+    /// A round over some names, in this order, each once.
+    pub fn new(names: impl IntoIterator<Item = Symbol>) -> Self {
+        let (mut due, mut waiting) = (VecDeque::new(), BTreeSet::new());
+        due.extend(names.into_iter().filter(|&name| waiting.insert(name)));
+        Self { due, changed: VecDeque::new(), waiting, changed_next: false }
+    }
+
+    /// How many names have not had their turn.
+    #[must_use]
+    pub fn due(&self) -> usize {
+        self.due.len()
+    }
+
+    /// Takes note of names that have changed. One that waits is computed from what is newest anyway; others go behind
+    /// those that changed before them.
+    pub fn note_changed(&mut self, names: impl IntoIterator<Item = Symbol>) {
+        let waiting = &mut self.waiting;
+        self.changed.extend(names.into_iter().filter(|&name| waiting.insert(name)));
+    }
+
+    /// Whether the next round should begin at once: some names changed after their turn and were not computed again.
+    #[must_use]
+    pub fn has_changed(&self) -> bool {
+        !self.changed.is_empty()
+    }
+
+    /// The next names: as many as make a batch of `most` by their costs, and at least one while any is due.
+    pub fn next_batch(&mut self, most: u32, cost: impl Fn(Symbol) -> u32) -> Vec<Symbol> {
+        let queue = if self.changed_next && !self.changed.is_empty() { &mut self.changed } else { &mut self.due };
+        self.changed_next = !self.changed_next;
+        let (mut left, mut names) = (most.max(1), Vec::new());
+        while left > 0 {
+            let Some(name) = queue.pop_front() else { break };
+            self.waiting.remove(&name);
+            left = left.saturating_sub(cost(name));
+            names.push(name);
+        }
+        names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(n: usize) -> Vec<Symbol> {
+        let letter = |i: usize| char::from(b'A' + u8::try_from(i % 26).unwrap());
+        (0..n).map(|i| Symbol::parse(&format!("{}{}", letter(i / 26), letter(i))).unwrap()).collect()
+    }
+
+    /// Rounds over a feed that marks names as changed after each batch; for each name, the batches that it was in.
+    fn batches_of(all: &[Symbol], changes: impl Fn(usize) -> Vec<Symbol>, rounds: usize) -> Vec<Vec<usize>> {
+        let mut batches = vec![Vec::new(); all.len()];
+        let (mut due, mut n) = (all.to_vec(), 0);
+        for _ in 0..rounds {
+            let mut round = Round::new(due);
+            while round.due() > 0 {
+                for name in round.next_batch(10, |_| 1) {
+                    batches[all.binary_search(&name).unwrap()].push(n);
+                }
+                n += 1;
+                round.note_changed(changes(n));
+            }
+            // what a feed says that was not handed out
+            due = round.waiting.into_iter().collect();
+        }
+        batches
+    }
+
+    #[test]
+    fn a_feed_that_changes_everything_at_each_look_starves_nobody() {
+        let all = names(100);
+        let batches = batches_of(&all, |_| all.clone(), 20);
+        for (name, batches) in all.iter().zip(&batches) {
+            assert!(batches.len() >= 10 && batches[0] < 20, "{name}: {batches:?}");
+            // a round of all names is ten batches
+            assert!(batches.windows(2).all(|pair| pair[1] - pair[0] <= 20), "{name}: {batches:?}");
+        }
+    }
+
+    #[test]
+    fn names_that_change_without_end_do_not_hold_up_one_that_changed_once() {
+        let all = names(100);
+        let loud = &all[70..];
+        let batches = batches_of(&all, |n| if n == 5 { all.clone() } else { loud.to_vec() }, 4);
+        for (name, batches) in all.iter().zip(&batches).take(70) {
+            assert!(batches.iter().any(|&batch| (5..25).contains(&batch)), "{name}: {batches:?}");
+        }
+    }
+
+    #[test]
+    fn a_tick_is_computed_within_two_batches_of_a_round() {
+        let all = names(100);
+        let mut round = Round::new(all.clone());
+        assert_eq!(round.next_batch(10, |_| 1), all[..10]);
+        round.note_changed([all[3], all[50]]);
+        assert!(round.has_changed());
+        assert_eq!(round.next_batch(10, |_| 1), [all[3]], "the other is still to come");
+        round.note_changed([all[3]]);
+        assert_eq!(round.next_batch(10, |_| 1), all[10..20]);
+        assert_eq!(round.next_batch(10, |_| 1), [all[3]]);
+        assert_eq!(round.next_batch(10, |_| 1), all[20..30], "no batch is empty while a name is due");
+        assert_eq!(round.next_batch(10, |_| 1), all[30..40]);
+    }
+
+    #[test]
+    fn a_round_ends_and_says_whether_the_next_should_begin_at_once() {
+        let all = names(3);
+        let mut round = Round::new([all[0], all[1], all[0], all[2]]);
+        assert_eq!(round.due(), 3, "each once");
+        assert_eq!(round.next_batch(100, |_| 1), all);
+        assert!(round.due() == 0 && !round.has_changed());
+        round.note_changed([all[0]]);
+        assert!(round.due() == 0 && round.has_changed());
+    }
+
+    #[test]
+    fn a_batch_is_as_long_as_its_costs_allow() {
+        let all = names(40);
+        let settings = LoopSettings::default();
+        let batch = |known: Known, depth| {
+            Round::new(all.clone()).next_batch(settings.batch_contracts, |_| settings.cost(depth, known)).len()
+        };
+        assert_eq!(batch(Known::Nothing, Depth::Rough), 20);
+        assert_eq!(batch(Known::Nothing, Depth::Full), 2);
+        assert_eq!(batch(Known::Fully(10_000), Depth::Full), 3);
+        assert_eq!(batch(Known::Fully(7_000), Depth::Full), 5, "the last may exceed it");
+        assert_eq!(batch(Known::Roughly(3_000), Depth::Full), 2);
+        assert_eq!(batch(Known::Roughly(u32::MAX), Depth::Full), 1, "at least one");
+        assert_eq!(batch(Known::Fully(0), Depth::Full), all.len());
+    }
+
+    #[test]
+    fn a_large_cold_market_is_computed_roughly_first() {
+        let settings = LoopSettings::default();
+        assert_eq!(settings.depth([]), Depth::Full);
+        assert_eq!(settings.depth([60_000, 40_000]), Depth::Full);
+        assert_eq!(settings.depth([60_000, 40_001]), Depth::Rough);
+        let counted = std::cell::Cell::new(0);
+        let _ = settings.depth((0..100).map(|_| {
+            counted.set(counted.get() + 1);
+            50_000
+        }));
+        assert_eq!(counted.get(), 3, "what is known is not counted on");
+    }
+
+    #[test]
+    fn what_pays_no_dividends_comes_first_and_else_the_order_stays() {
+        let mut all = names(6);
+        let [a, b, c, d, e, f] = [0, 1, 2, 3, 4, 5].map(|i| all[i]);
+        soonest_first(&mut all, |name| [a, c, f].contains(&name));
+        assert_eq!(all, [b, d, e, a, c, f]);
+    }
+
+    #[test]
+    fn values_are_due_after_a_minute_sooner_near_settlement_and_when_the_clock_was_set_back() {
+        let decay = Decay::default();
+        let at = |seconds: i64| Timestamp::from_second(1_795_207_320 + seconds).unwrap();
+        let hour = Some(at(3600));
+        assert!(!decay.is_due(at(0), at(0), None) && !decay.is_due(at(0), at(59), None));
+        assert!(decay.is_due(at(0), at(60), None));
+        assert!(!decay.is_due(at(0), at(3), hour) && decay.is_due(at(0), at(4), hour), "a thousandth of an hour");
+        assert!(decay.is_due(at(0), at(60), Some(at(86_400 * 30))), "never longer than a minute");
+        assert!(decay.is_due(at(0), at(-1), None) && decay.is_due(at(0), at(-7200), hour));
+    }
+}

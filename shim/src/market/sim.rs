@@ -1,0 +1,140 @@
+//! The embedded market as a feed: quotes are made when they are asked for, and values decay by the clock.
+
+use super::feed::{Feed, FeedProgress, Moment, ReferenceData};
+use super::schedule::Decay;
+use engine::calendar::Calendar;
+use engine::contract::Symbol;
+use engine::pass::Passes;
+use engine::store::book::Book;
+use engine::store::rates::Curves;
+use jiff::Timestamp;
+use sim::{SimMarket, SimOptions};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The embedded market.
+pub struct SimFeed {
+    options: SimOptions,
+    market: Box<SimMarket>,
+    /// The place of each name in the market.
+    places: BTreeMap<Symbol, usize>,
+    /// The names, in the order of the market.
+    names: Vec<SimName>,
+    /// The instant of the market when it was last polled.
+    polled: Option<Timestamp>,
+    reference: ReferenceData,
+    progress: FeedProgress,
+    decay: Decay,
+}
+
+/// One name.
+#[derive(Clone, Default)]
+struct SimName {
+    /// Its quotes, from the first time on that they are asked for.
+    book: Option<Book>,
+    /// The instant that it was last handed out for.
+    valued: Option<Timestamp>,
+}
+
+impl SimName {
+    /// Whether a name without a new quote is due all the same.
+    fn is_due(&self, at: Timestamp, decay: &Decay) -> bool {
+        let (Some(book), Some(valued)) = (&self.book, self.valued) else { return true };
+        let live = book.slices.iter().map(|s| s.settles_at).filter(|&settles| settles > valued);
+        decay.is_due(valued, at, live.min())
+    }
+
+    /// Brings its quotes to `now`, and notes that it is handed out if something is new. How many quotes came.
+    fn refresh(&mut self, market: &SimMarket, place: usize, now: Timestamp, decay: &Decay) -> usize {
+        let at = market.instant(now);
+        let (quotes, changed) = match &mut self.book {
+            Some(book) => {
+                let updated = market.update(book, now);
+                (updated.quotes, updated.slices > 0)
+            }
+            none => {
+                *none = market.book(place, now);
+                (none.as_ref().map_or(0, Book::rows), true)
+            }
+        };
+        if changed || self.is_due(at, decay) {
+            self.valued = Some(at);
+        }
+        quotes
+    }
+}
+
+impl SimFeed {
+    /// The market of the session of `now`.
+    #[must_use]
+    pub fn open(options: SimOptions, now: Timestamp) -> Self {
+        let market = Box::new(SimMarket::open(&options, now));
+        let places = market.underlyings().enumerate().map(|(i, name)| (name, i)).collect();
+        let names = vec![SimName::default(); market.len()];
+        let reference = ReferenceData { calendar: Calendar::embedded(), curves: Curves::new(&market.rates()) };
+        let (progress, decay) = (FeedProgress::default(), Decay::default());
+        Self { options, market, places, names, polled: None, reference, progress, decay }
+    }
+}
+
+impl Feed for SimFeed {
+    fn is_simulated(&self) -> bool {
+        true
+    }
+
+    fn poll(&mut self, moment: &Moment<'_>) -> Vec<Symbol> {
+        if !self.market.covers(moment.now) {
+            // cheap at any size: names are listed and quoted when their books are asked for
+            *self = Self { progress: self.progress, ..Self::open(self.options, moment.now) };
+        }
+        let at = self.market.instant(moment.now);
+        if self.polled == Some(at) && self.names.iter().all(|name| name.book.is_some()) {
+            return Vec::new();
+        }
+        self.polled = Some(at);
+        self.market.underlyings().collect()
+    }
+
+    fn changed(&mut self, _: &Moment<'_>) -> Vec<Symbol> {
+        Vec::new()
+    }
+
+    fn names(&self) -> BTreeSet<Symbol> {
+        self.market.underlyings().collect()
+    }
+
+    fn contracts(&self, name: Symbol, now: Timestamp) -> usize {
+        // listing a name is work that is kept
+        let listed = self.places.get(&name).and_then(|&place| self.market.listed(place, now));
+        listed.map_or(0, |book| book.rows())
+    }
+
+    fn pays_dividends(&self, name: Symbol) -> bool {
+        self.places.get(&name).is_some_and(|&place| self.market.pays(place))
+    }
+
+    fn requeue(&mut self, names: &[Symbol]) {
+        for place in names.iter().filter_map(|name| self.places.get(name)) {
+            self.names[*place].valued = None;
+        }
+    }
+
+    fn books<'a>(&'a mut self, names: &[Symbol], now: Timestamp, passes: &Passes) -> Vec<(&'a Book, Timestamp)> {
+        let (market, decay) = (&*self.market, &self.decay);
+        let mut wanted = vec![false; self.names.len()];
+        names.iter().filter_map(|name| self.places.get(name)).for_each(|&place| wanted[place] = true);
+        let work = self.names.iter_mut().enumerate().filter(|&(place, _)| wanted[place]);
+        let quotes = passes.map(work, |(place, name)| name.refresh(market, place, now, decay));
+        self.progress.records += quotes.iter().sum::<usize>() as u64;
+        let at = market.instant(now);
+        let due = self.names.iter().zip(wanted).filter(|(name, wanted)| *wanted && name.valued == Some(at));
+        due.filter_map(|(name, _)| Some((name.book.as_ref()?, at))).collect()
+    }
+
+    fn reference(&self) -> &ReferenceData {
+        &self.reference
+    }
+
+    fn progress(&self) -> FeedProgress {
+        self.progress
+    }
+}

@@ -1,0 +1,136 @@
+//! What the market loop counts: times of its rounds, what each chain did without, which computations failed. Never: a
+//! computation.
+
+use super::feed::FeedProgress;
+use crate::status::{MarketFacts, PassFacts};
+use engine::calibrate::Drop;
+use engine::contract::Symbol;
+use engine::error::Reason;
+use engine::kernel::american::Counts;
+use engine::pass::ChainReport;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+/// The counts of a market loop.
+#[derive(Default)]
+pub(super) struct Tally {
+    reports: BTreeMap<Symbol, ChainReport>,
+    rounds_ms: VecDeque<f64>,
+    longest_ms: f64,
+    searches: u64,
+    blocks_refreshed: u64,
+    /// Names whose last computation panicked.
+    failing: BTreeSet<Symbol>,
+    failures: u64,
+}
+
+impl Tally {
+    /// Forgets the names that are not listed any more.
+    pub(super) fn retain(&mut self, listed: &BTreeSet<Symbol>) {
+        self.reports.retain(|name, _| listed.contains(name));
+        self.failing.retain(|name| listed.contains(name));
+    }
+
+    /// Counts a computed name.
+    pub(super) fn count(&mut self, name: Symbol, report: ChainReport, pass: &mut PassFacts) {
+        pass.expiries += u64::from(report.slices);
+        pass.contracts += u64::from(report.contracts);
+        self.searches += u64::from(report.searched);
+        self.blocks_refreshed += u64::from(report.refreshed);
+        self.failing.remove(&name);
+        self.reports.insert(name, report);
+    }
+
+    /// Counts a name whose computation panicked; whether it is the first time since it was last computed.
+    pub(super) fn count_failure(&mut self, name: Symbol) -> bool {
+        self.failures += 1;
+        self.failing.insert(name)
+    }
+
+    /// Whether the last computation of a name panicked.
+    pub(super) fn is_failing(&self, name: Symbol) -> bool {
+        self.failing.contains(&name)
+    }
+
+    /// Takes in the duration of a round; the median is that of the last `kept`.
+    pub(super) fn time_round(&mut self, took: Duration, kept: usize, pass: &mut PassFacts) {
+        pass.last_ms = took.as_secs_f64() * 1e3;
+        self.longest_ms = self.longest_ms.max(pass.last_ms);
+        self.rounds_ms.push_back(pass.last_ms);
+        if self.rounds_ms.len() > kept {
+            self.rounds_ms.pop_front();
+        }
+        let mut sorted: Vec<f64> = self.rounds_ms.iter().copied().collect();
+        sorted.sort_unstable_by(f64::total_cmp);
+        pass.p50_ms = sorted[sorted.len() / 2];
+        pass.max_ms = self.longest_ms;
+    }
+
+    /// Everything that is counted, as requests see it.
+    pub(super) fn facts(&self, market_open: bool, pass: PassFacts, feed: &FeedProgress) -> MarketFacts {
+        let mut tables = Counts::default();
+        self.reports.values().for_each(|report| tables += report.tables);
+        MarketFacts {
+            market_open,
+            contracts_priced: self.reports.values().map(|r| u64::from(r.priced)).sum(),
+            pass,
+            quotes_received: feed.records,
+            quotes_dropped: by_reason(&feed.refused, self.reports.values()),
+            searches: self.searches,
+            blocks_refreshed: self.blocks_refreshed,
+            tables,
+            failing: self.failing.len(),
+            files_unusable: feed.files_unusable,
+            failures: self.failures,
+        }
+    }
+}
+
+/// Records refused so far, and quotes that the chains of the snapshot do without, by reason; reasons that did not occur
+/// are left out.
+fn by_reason<'r>(
+    refused: &[u64; Reason::ALL.len()],
+    reports: impl Iterator<Item = &'r ChainReport>,
+) -> Vec<(&'static str, u64)> {
+    let mut unused = [0; Drop::ALL.len()];
+    for report in reports {
+        unused.iter_mut().zip(report.dropped).for_each(|(sum, n)| *sum += u64::from(n));
+    }
+    let refused = Reason::ALL.iter().zip(refused).map(|(reason, &n)| (reason.name(), n));
+    let cleaned = Drop::ALL.iter().zip(unused).map(|(drop, n)| (drop.name(), n));
+    refused.chain(cleaned).filter(|&(_, n)| n > 0).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_that_occurs_is_shown_by_its_name() {
+        for (i, drop) in Drop::ALL.into_iter().enumerate() {
+            assert_eq!(drop as usize, i, "{}", drop.name());
+            let mut report = ChainReport::default();
+            report.dropped[drop as usize] = 2;
+            let shown = by_reason(&[0; Reason::ALL.len()], [report, report].iter());
+            assert_eq!(shown, [(drop.name(), 4)]);
+        }
+        for reason in Reason::ALL {
+            let mut refused = [0; Reason::ALL.len()];
+            refused[reason as usize] = 3;
+            assert_eq!(by_reason(&refused, [].iter()), [(reason.name(), 3)]);
+        }
+        let names: BTreeSet<&str> =
+            Drop::ALL.iter().map(|d| d.name()).chain(Reason::ALL.iter().map(|r| r.name())).collect();
+        assert_eq!(names.len(), Drop::ALL.len() + Reason::ALL.len(), "one name, one reason");
+    }
+
+    #[test]
+    fn the_median_is_that_of_the_last_rounds_and_the_longest_of_all() {
+        let (mut tally, mut pass) = (Tally::default(), PassFacts::default());
+        for ms in [900, 10, 30, 20] {
+            tally.time_round(Duration::from_millis(ms), 3, &mut pass);
+        }
+        let whole = |ms: f64| ms.round() as u32;
+        assert_eq!((whole(pass.last_ms), whole(pass.p50_ms), whole(pass.max_ms)), (20, 20, 900));
+    }
+}

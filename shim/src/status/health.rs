@@ -1,0 +1,85 @@
+//! The body of `/health`: its members, in the order in which they are written. Never: how they are found out.
+
+use super::facts::{MarketFacts, PassFacts};
+use super::reading::SnapshotCounts;
+use super::spelling::{by_name, three_decimals, three_decimals_or_null};
+use engine::contract::Symbol;
+use engine::store::chain::Uncomputed;
+use serde::Serialize;
+
+/// The body of `/health`.
+#[derive(Serialize)]
+pub(super) struct Health<'a> {
+    pub(super) status: &'static str,
+    pub(super) version: &'static str,
+    pub(super) uptime_s: u64,
+    pub(super) feed: &'a str,
+    pub(super) simulated: bool,
+    pub(super) market: &'static str,
+    pub(super) snapshot_time: Option<String>,
+    pub(super) snapshot_number: u64,
+    #[serde(serialize_with = "three_decimals_or_null")]
+    pub(super) snapshot_age_s: Option<f64>,
+    pub(super) underlyings: usize,
+    pub(super) pending: usize,
+    pub(super) rough: usize,
+    pub(super) uncomputed_count: usize,
+    /// The first of them.
+    pub(super) uncomputed: Vec<UncomputedName<'a>>,
+    pub(super) spot_off: SpotOff<'a>,
+    pub(super) expiries: usize,
+    pub(super) contracts: u64,
+    pub(super) contracts_priced: u64,
+    pub(super) failing: usize,
+    pub(super) files_unusable: usize,
+    #[serde(serialize_with = "three_decimals")]
+    pub(super) loop_age_s: f64,
+    pub(super) pass: PassFacts,
+    pub(super) quotes: Quotes<'a>,
+    pub(super) rss_bytes: Option<usize>,
+    pub(super) threads: usize,
+}
+
+/// A name without Greeks.
+#[derive(Serialize)]
+pub(super) struct UncomputedName<'a> {
+    underlying: &'a str,
+    reason: &'static str,
+}
+
+/// Names whose options tell another spot than the published one.
+#[derive(Serialize)]
+pub(super) struct SpotOff<'a> {
+    count: usize,
+    /// The first of them.
+    underlyings: Vec<&'a str>,
+}
+
+/// Records of the feed.
+#[derive(Serialize)]
+pub(super) struct Quotes<'a> {
+    received: u64,
+    #[serde(serialize_with = "by_name")]
+    dropped: &'a [(&'static str, u64)],
+}
+
+impl<'a> UncomputedName<'a> {
+    /// A name and why it has none.
+    pub(super) fn new((name, reason): &'a (Symbol, Uncomputed)) -> Self {
+        Self { underlying: name.as_str(), reason: reason.name() }
+    }
+}
+
+impl<'a> SpotOff<'a> {
+    /// Those of a snapshot.
+    pub(super) fn of(counts: &'a SnapshotCounts) -> Self {
+        Self { count: counts.spot_off, underlyings: counts.spot_off_names.iter().map(Symbol::as_str).collect() }
+    }
+}
+
+impl<'a> Quotes<'a> {
+    /// Those of the last pass.
+    pub(super) fn of(facts: &'a MarketFacts) -> Self {
+        Self { received: facts.quotes_received, dropped: &facts.quotes_dropped }
+    }
+}

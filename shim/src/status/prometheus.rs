@@ -1,0 +1,114 @@
+//! What `/metrics` says of the market, in Prometheus text form. Never: how it is found out.
+
+use super::facts::MarketFacts;
+use super::reading::{Reading, SnapshotCounts};
+use crate::log;
+use engine::kernel::american::Counts;
+use engine::store::chain::Uncomputed;
+use std::fmt::Write;
+
+/// Appends what `/health` says as metrics.
+pub(super) fn write(reading: &Reading, out: &mut String) {
+    let (facts, counts) = (&reading.facts, &reading.counts);
+    let gauges: [(&str, &str, f64); 17] = [
+        ("uptime_seconds", "Time since the start", reading.uptime.as_secs_f64()),
+        ("simulated", "1 if the data are made up", f64::from(u8::from(reading.simulated))),
+        ("market_open", "1 while the market is in session", f64::from(u8::from(facts.market_open))),
+        ("snapshot_number", "Snapshots published", reading.snapshot_number as f64),
+        ("snapshot_age_seconds", "Age of the snapshot", reading.snapshot_age_s),
+        ("underlyings_failing", "Underlyings whose last computation panicked", facts.failing as f64),
+        ("feed_files_unusable", "Files of the feed that cannot be used as they are", facts.files_unusable as f64),
+        ("loop_age_seconds", "Time since the market loop last came round", reading.loop_age_s),
+        ("underlyings", "Underlyings in the snapshot", counts.underlyings as f64),
+        ("underlyings_pending", "Underlyings without a snapshot yet", counts.pending as f64),
+        ("underlyings_rough", "Underlyings whose early exercise is known roughly only", counts.rough as f64),
+        (
+            "underlyings_spot_off",
+            "Underlyings whose options tell another spot than the published one",
+            counts.spot_off as f64,
+        ),
+        ("expiries", "Expiries (by root) in the snapshot", counts.expiries as f64),
+        ("contracts", "Contracts in the snapshot", counts.contracts as f64),
+        ("contracts_priced", "Contracts with Greeks", facts.contracts_priced as f64),
+        ("pass_last_seconds", "Duration of the last pass", facts.pass.last_ms / 1000.0),
+        ("pass_max_seconds", "Duration of the longest pass", facts.pass.max_ms / 1000.0),
+    ];
+    for (name, help, value) in gauges.into_iter().filter(|(_, _, value)| value.is_finite()) {
+        metric(out, name, "gauge", help);
+        let _ = writeln!(out, "greeksd_{name} {value}");
+    }
+    write_uncomputed(counts, out);
+    if let Some(bytes) = reading.rss_bytes {
+        metric(out, "rss_bytes", "gauge", "Resident memory");
+        let _ = writeln!(out, "greeksd_rss_bytes {bytes}");
+    }
+    write_totals(facts, out);
+    write_tables(&facts.tables, out);
+    write_quotes(facts, out);
+}
+
+fn write_uncomputed(counts: &SnapshotCounts, out: &mut String) {
+    metric(out, "underlyings_uncomputed", "gauge", "Underlyings that are listed without Greeks, by reason");
+    for (reason, count) in Uncomputed::ALL.iter().zip(counts.uncomputed) {
+        let _ = writeln!(out, "greeksd_underlyings_uncomputed{{reason=\"{}\"}} {count}", reason.name());
+    }
+}
+
+fn write_totals(facts: &MarketFacts, out: &mut String) {
+    let totals = [
+        ("chains_failed_total", "Computations of a chain that panicked", facts.failures),
+        ("log_lines_dropped_total", "Log lines that standard error did not take in time", log::lines_dropped()),
+        ("vol_searches_total", "Implied volatilities that needed a bracketed search", facts.searches),
+        (
+            "early_blocks_refreshed_total",
+            "Blocks of contracts taken from the exercise tables anew",
+            facts.blocks_refreshed,
+        ),
+    ];
+    for (name, help, value) in totals {
+        metric(out, name, "counter", help);
+        let _ = writeln!(out, "greeksd_{name} {value}");
+    }
+}
+
+fn write_tables(tables: &Counts, out: &mut String) {
+    metric(out, "exercise_tables", "gauge", "Tables of early exercise held, by kind; `european`: none is needed");
+    let Counts { boundaries, aligned, anchored, closed, european, refined, accurate } = *tables;
+    let kinds = [
+        ("boundary", boundaries),
+        ("aligned", aligned),
+        ("anchored", anchored),
+        ("closed", closed),
+        ("european", european),
+    ];
+    for (kind, count) in kinds {
+        let _ = writeln!(out, "greeksd_exercise_tables{{kind=\"{kind}\"}} {count}");
+    }
+    metric(
+        out,
+        "exercise_tables_refined",
+        "gauge",
+        "Of these, tables that had to be built again to be resolved, by the scheme that did it",
+    );
+    for (scheme, count) in [("fast", refined - accurate), ("accurate", accurate)] {
+        let _ = writeln!(out, "greeksd_exercise_tables_refined{{scheme=\"{scheme}\"}} {count}");
+    }
+}
+
+fn write_quotes(facts: &MarketFacts, out: &mut String) {
+    metric(out, "quotes_received_total", "counter", "Records that the feed delivered");
+    let _ = writeln!(out, "greeksd_quotes_received_total {}", facts.quotes_received);
+    metric(
+        out,
+        "quotes_dropped",
+        "gauge",
+        "Records refused so far, and quotes that the snapshot does without, by reason",
+    );
+    for (reason, count) in &facts.quotes_dropped {
+        let _ = writeln!(out, "greeksd_quotes_dropped{{reason=\"{reason}\"}} {count}");
+    }
+}
+
+fn metric(out: &mut String, name: &str, kind: &str, help: &str) {
+    let _ = writeln!(out, "# HELP greeksd_{name} {help}\n# TYPE greeksd_{name} {kind}");
+}

@@ -1,0 +1,60 @@
+//! What a snapshot says about itself: counts, and the names that something is wrong with. Never: a format.
+
+use super::facts::MarketFacts;
+use engine::contract::Symbol;
+use engine::snapshot::Snapshot;
+use engine::store::chain::{Chain, Uncomputed};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Names of one kind that are listed at most; all are counted.
+const NAMES_LISTED: usize = 100;
+
+/// One reading of everything, to be spelt as JSON or as metrics.
+pub(super) struct Reading {
+    pub(super) facts: Arc<MarketFacts>,
+    pub(super) simulated: bool,
+    pub(super) uptime: Duration,
+    /// Time since the market loop last came round, seconds.
+    pub(super) loop_age_s: f64,
+    pub(super) snapshot_number: u64,
+    /// Age of the snapshot, seconds.
+    pub(super) snapshot_age_s: f64,
+    pub(super) counts: SnapshotCounts,
+    pub(super) rss_bytes: Option<usize>,
+}
+
+/// What a snapshot says about itself.
+pub(super) struct SnapshotCounts {
+    pub(super) underlyings: usize,
+    pub(super) expiries: usize,
+    pub(super) contracts: u64,
+    pub(super) pending: usize,
+    pub(super) rough: usize,
+    /// How many names are without Greeks, by [`Uncomputed`], and the first of them.
+    pub(super) uncomputed: [usize; Uncomputed::ALL.len()],
+    pub(super) uncomputed_names: Vec<(Symbol, Uncomputed)>,
+    /// How many names' options tell another spot than the published one, and the first of them.
+    pub(super) spot_off: usize,
+    pub(super) spot_off_names: Vec<Symbol>,
+}
+
+impl SnapshotCounts {
+    /// Reads a snapshot.
+    pub(super) fn of(snapshot: &Snapshot) -> Self {
+        let chains = snapshot.chains();
+        let off = |chain: &&Arc<Chain>| chain.spot_off;
+        let uncomputed = || chains.iter().filter_map(|chain| Some((chain.underlying, chain.uncomputed?)));
+        Self {
+            underlyings: chains.len(),
+            expiries: chains.iter().map(|chain| chain.slices.len()).sum(),
+            contracts: chains.iter().map(|chain| u64::from(chain.rows())).sum(),
+            pending: snapshot.pending().len(),
+            rough: chains.iter().filter(|chain| chain.rough).count(),
+            uncomputed: Uncomputed::ALL.map(|reason| uncomputed().filter(|&(_, of)| of == reason).count()),
+            uncomputed_names: uncomputed().take(NAMES_LISTED).collect(),
+            spot_off: chains.iter().filter(off).count(),
+            spot_off_names: chains.iter().filter(off).map(|chain| chain.underlying).take(NAMES_LISTED).collect(),
+        }
+    }
+}

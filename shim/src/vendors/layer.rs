@@ -1,0 +1,282 @@
+//! What a layer is: a path, a parser of parameters and a table of fields, and how an answer is made of them.
+//! Everything that is the same for all layers stands here once. Never: arithmetic, a loop over rows, a vendor.
+
+use super::body::JSON;
+use crate::http::Answer;
+use crate::picked::Picked;
+use crate::query::Query;
+use crate::refusal::Refusal;
+use crate::rows::clock::Clock;
+use crate::rows::field::Field;
+use crate::rows::frame::Format;
+use crate::rows::heading::Heading;
+use crate::rows::layout::{AnswerLayout, Around, Per, Walk};
+use crate::rows::listing::{self, Piece};
+use crate::rows::stream::RowStream;
+use crate::selection::filters::{FilterContext, VendorFilters, filter_picked};
+use crate::selection::order::{self, Page};
+use crate::selection::{Selection, select};
+use engine::calendar::Calendar;
+use engine::contract::{ContractKey, RootTable};
+use engine::snapshot::Snapshot;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Seconds after which a client may ask again where nothing has been computed yet.
+const RETRY_AFTER_S: &str = "1";
+
+/// One endpoint of a layer of the interface.
+#[derive(Debug)]
+pub struct Layer {
+    /// Under which name its requests are counted.
+    pub name: &'static str,
+    /// Its path, without a trailing slash. `{name}` is one segment, `{name*}` the rest; both are read with
+    /// [`Query::segment`].
+    pub path: &'static str,
+    /// What it answers.
+    pub serve: Serve,
+    /// Spells a refusal: content type and body.
+    pub refuse: fn(&Refusal) -> (&'static str, String),
+    /// Headers of every answer, refusals too.
+    pub headers: &'static [(&'static str, Value)],
+}
+
+/// What an endpoint answers. Parameters may count from the current date, which the clock knows.
+#[derive(Debug)]
+pub enum Serve {
+    /// Rows of contracts.
+    Rows(fn(&Query<'_>, &Clock) -> Result<Reply, Refusal>),
+    /// A list of expirations, in JSON.
+    Listing(fn(&Query<'_>, &Clock) -> Result<List, Refusal>),
+    /// JSON that needs no row.
+    Text(fn(&Query<'_>, &Clock) -> Result<String, Refusal>),
+}
+
+/// The value of a header.
+#[derive(Clone, Copy, Debug)]
+pub enum Value {
+    /// The same in every answer.
+    Fixed(&'static str),
+    /// Seconds since 1970 of the next midnight Eastern.
+    NextMidnight,
+}
+
+/// What a request is answered with: which rows, and what of them in which form.
+#[derive(Clone, Debug, Default)]
+pub struct Reply {
+    /// Which rows.
+    pub selection: Selection,
+    /// Which of these.
+    pub filters: VendorFilters,
+    /// Which part of them, in which order.
+    pub page: Page,
+    /// In which form.
+    pub format: Format,
+    /// Which columns.
+    pub fields: Vec<Field>,
+    /// What one row is.
+    pub per: Per,
+    /// In which direction JSON is written.
+    pub walk: Walk,
+    /// What stands around the rows in JSON.
+    pub around: Wrap,
+    /// What the layer wants to find again when it writes that.
+    pub memo: String,
+    /// A table begins without the names of its columns.
+    pub headless: bool,
+    /// Further headers.
+    pub headers: Vec<(&'static str, Cow<'static, str>)>,
+    /// The refusal that stands for no rows, in layers that have no empty form.
+    pub when_empty: Option<Refusal>,
+    /// The names of their groups, for the columns that say so.
+    pub groups: String,
+    /// What was asked for, for a reader.
+    pub title: String,
+}
+
+/// What stands around the rows in JSON.
+#[derive(Clone, Debug)]
+pub enum Wrap {
+    /// The same text in every answer.
+    Constant(Around),
+    /// Text that depends on the page.
+    Of(fn(&Ending<'_>) -> Around),
+}
+
+impl Default for Wrap {
+    fn default() -> Self {
+        Self::Constant(Around::ARRAY)
+    }
+}
+
+impl Wrap {
+    /// The same text in every answer.
+    #[must_use]
+    pub const fn text(open: &'static str, close: &'static str) -> Self {
+        Self::Constant(Around::constant(open, close))
+    }
+}
+
+/// How a page ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Ending<'a> {
+    /// The last contract of the page, if more rows follow it.
+    pub next: Option<ContractKey>,
+    /// What it is the answer to.
+    pub reply: &'a Reply,
+    /// The host that the client asked, as it wrote it.
+    pub host: Option<&'a str>,
+    /// The times of the answer.
+    pub clock: &'a Clock,
+}
+
+/// A list of expirations: which, and how it is spelt.
+#[derive(Clone, Debug)]
+pub struct List {
+    /// The contracts whose expirations are listed.
+    pub selection: Selection,
+    /// How one is spelt.
+    pub item: Vec<Piece>,
+    /// What stands around them.
+    pub around: fn(&Clock) -> Around,
+    /// The refusal that stands for none, in layers that have no empty form.
+    pub when_empty: Option<Refusal>,
+}
+
+/// What an answer is made from, beside the request's path and query.
+pub struct RequestContext<'a> {
+    /// The market.
+    pub snapshot: &'a Snapshot,
+    /// The time now.
+    pub now: Timestamp,
+    /// The zone of the market.
+    pub zone: &'a TimeZone,
+    /// Which dates are monthly expirations.
+    pub calendar: &'a Calendar,
+    /// What is an index.
+    pub roots: &'a Arc<RootTable>,
+    /// The host that the client asked, as it wrote it.
+    pub host: Option<&'a str>,
+    /// What the heading of a page says about the snapshot.
+    pub note: &'a dyn Fn() -> Vec<String>,
+}
+
+impl Layer {
+    /// The answer to a query, from one snapshot.
+    #[must_use]
+    pub fn answer(&self, query: &Query<'_>, context: &RequestContext<'_>) -> Answer {
+        let clock = Clock::new(context.snapshot.time, context.now, context.zone);
+        let answered = match self.serve {
+            Serve::Rows(parse) => parse(query, &clock).and_then(|reply| self.rows(reply, context, clock.clone())),
+            Serve::Listing(parse) => parse(query, &clock).and_then(|list| self.list(&list, context, &clock)),
+            Serve::Text(write) => write(query, &clock).map(|text| Answer::full(self.name, 200, JSON, text)),
+        };
+        let mut answer = answered.unwrap_or_else(|refusal| self.refusal(&refusal));
+        for &(name, value) in self.headers {
+            answer = answer.with_header(name, value.text(&clock));
+        }
+        answer
+    }
+
+    /// What a query asks for, where the endpoint answers rows.
+    ///
+    /// # Errors
+    /// The layer's refusals; [`Refusal::UnknownPath`] where it answers no rows.
+    pub fn parse(&self, query: &Query<'_>, clock: &Clock) -> Result<Reply, Refusal> {
+        match self.serve {
+            Serve::Rows(parse) => parse(query, clock),
+            _ => Err(Refusal::UnknownPath),
+        }
+    }
+
+    fn rows(&self, mut reply: Reply, context: &RequestContext<'_>, clock: Clock) -> Result<Answer, Refusal> {
+        reply.selection.today = clock.today();
+        let filter_context =
+            FilterContext { rights: reply.selection.rights, today: clock.today(), calendar: context.calendar };
+        let picked = filter_picked(select(context.snapshot, &reply.selection)?, &reply.filters, &filter_context)?;
+        let (picked, next) = order::page(picked, &reply.page);
+        if let (true, Some(refusal)) = (picked.is_empty(), &reply.when_empty) {
+            return Err(refusal.clone());
+        }
+        let mut heading = Heading::default();
+        if reply.format == Format::Html {
+            heading.title.clone_from(&reply.title);
+            heading.lines = (context.note)();
+            heading.lines.push(count_line(&picked, &reply));
+        }
+        let (headers, roots) = (std::mem::take(&mut reply.headers), Arc::clone(context.roots));
+        let content_type = reply.format.frame().content_type;
+        let layout = reply.into_layout(next, context.host, heading, clock, roots);
+        let mut answer = Answer::stream(self.name, content_type, RowStream::new(layout, picked));
+        answer.headers = headers;
+        Ok(answer)
+    }
+
+    fn list(&self, list: &List, context: &RequestContext<'_>, clock: &Clock) -> Result<Answer, Refusal> {
+        let selection = Selection { today: clock.today(), ..list.selection.clone() };
+        let expirations = order::expirations(&select(context.snapshot, &selection)?);
+        if let (true, Some(refusal)) = (expirations.is_empty(), &list.when_empty) {
+            return Err(refusal.clone());
+        }
+        let around = (list.around)(clock);
+        let body = listing::write(&around.open, &expirations, &list.item, &around.close, clock);
+        Ok(Answer::full(self.name, 200, JSON, body))
+    }
+
+    fn refusal(&self, refusal: &Refusal) -> Answer {
+        let (content_type, body) = (self.refuse)(refusal);
+        let answer = Answer::full(self.name, refusal.status(), content_type, body);
+        if *refusal == Refusal::NoSnapshot { answer.with_header("Retry-After", RETRY_AFTER_S) } else { answer }
+    }
+}
+
+impl Reply {
+    /// What the answer shows and in which form. `next` and `host` are those of [`Ending`].
+    #[must_use]
+    pub fn into_layout(
+        self,
+        next: Option<ContractKey>,
+        host: Option<&str>,
+        heading: Heading,
+        clock: Clock,
+        roots: Arc<RootTable>,
+    ) -> AnswerLayout {
+        let around = match &self.around {
+            Wrap::Constant(around) => around.clone(),
+            Wrap::Of(make) => make(&Ending { next, reply: &self, host, clock: &clock }),
+        };
+        AnswerLayout {
+            fields: self.fields,
+            frame: self.format.frame(),
+            groups: self.groups,
+            heading,
+            header: !self.headless,
+            around,
+            walk: self.walk,
+            per: self.per,
+            clock,
+            roots,
+        }
+    }
+}
+
+impl Value {
+    fn text(self, clock: &Clock) -> Cow<'static, str> {
+        match self {
+            Self::Fixed(text) => Cow::Borrowed(text),
+            Self::NextMidnight => Cow::Owned(clock.next_midnight()),
+        }
+    }
+}
+
+fn count_line(picked: &[Picked], reply: &Reply) -> String {
+    let n: usize = picked.iter().map(Picked::count).sum();
+    let what = match reply.per {
+        Per::Contract => "row",
+        Per::Strike => "contract",
+    };
+    let groups = if reply.groups.is_empty() { String::new() } else { format!(" · {}", reply.groups) };
+    format!("{n} {what}{}{groups}", if n == 1 { "" } else { "s" })
+}

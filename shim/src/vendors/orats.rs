@@ -1,0 +1,93 @@
+//! ORATS (the strikes layer): `GET /datav2/strikes`. One row per (root, expiry, strike), call and put side by side.
+
+use super::body;
+use super::columns::or_zero;
+use super::layer::{Layer, Reply, Serve, Wrap};
+use super::parameter::title;
+use crate::query::Query;
+use crate::refusal::Refusal;
+use crate::rows::clock::{Stamp, When};
+use crate::rows::field::{Field, SliceNumber, Text, call, days_to_expiry, own, put, slice, strike, text, time, zero};
+use crate::rows::frame::Format;
+use crate::rows::layout::Per;
+use crate::selection::Selection;
+use engine::contract::Symbol;
+use engine::store::columns::{Col, Unit};
+
+/// The strikes of an underlying.
+pub const STRIKES: Layer = at("/datav2/strikes", Serve::Rows(|query, _| parse(query)));
+/// The same where the path says the format.
+pub const STRIKES_JSON: Layer = at("/datav2/strikes.json", Serve::Rows(|query, _| parse(query)));
+/// The same where the path says the format.
+pub const STRIKES_CSV: Layer = at("/datav2/strikes.csv", Serve::Rows(|query, _| parse_csv(query)));
+
+const fn at(path: &'static str, serve: Serve) -> Layer {
+    Layer { name: "orats", path, serve, refuse: body::message, headers: &[] }
+}
+
+const FIELDS: &[Field] = &[
+    text("ticker", Text::Underlying),
+    text("tradeDate", Text::Today),
+    text("expirDate", Text::Expiry),
+    days_to_expiry("dte"),
+    strike("strike"),
+    or_zero("stockPrice", slice(SliceNumber::UndPrice), Unit::Plain),
+    zero("callVolume"),
+    zero("callOpenInterest"),
+    zero("callBidSize"),
+    zero("callAskSize"),
+    zero("putVolume"),
+    zero("putOpenInterest"),
+    zero("putBidSize"),
+    zero("putAskSize"),
+    zero("callBidPrice"),
+    or_zero("callValue", call(Col::SvcTheo), Unit::Plain),
+    zero("callAskPrice"),
+    zero("putBidPrice"),
+    or_zero("putValue", put(Col::SvcTheo), Unit::Plain),
+    zero("putAskPrice"),
+    or_zero("callBidIv", call(Col::BidVol), Unit::Plain),
+    or_zero("callMidIv", call(Col::MidVol), Unit::Plain),
+    or_zero("callAskIv", call(Col::AskVol), Unit::Plain),
+    or_zero("smvVol", own(Col::SvcVol), Unit::Plain),
+    or_zero("putBidIv", put(Col::BidVol), Unit::Plain),
+    or_zero("putMidIv", put(Col::MidVol), Unit::Plain),
+    or_zero("putAskIv", put(Col::AskVol), Unit::Plain),
+    zero("residualRate"),
+    or_zero("delta", call(Col::Delta), Unit::Plain),
+    or_zero("gamma", own(Col::Gamma), Unit::Plain),
+    or_zero("theta", own(Col::Theta), Unit::PerDay),
+    or_zero("vega", own(Col::Vega), Unit::PerPercent),
+    or_zero("rho", own(Col::Rho), Unit::PerPercent),
+    zero("phi"),
+    or_zero("driftlessTheta", own(Col::Theta), Unit::PerDay),
+    or_zero("extSmvVol", own(Col::SvcVol), Unit::Plain),
+    or_zero("extCallValue", call(Col::SvcTheo), Unit::Plain),
+    or_zero("extPutValue", put(Col::SvcTheo), Unit::Plain),
+    or_zero("spotPrice", slice(SliceNumber::UndPrice), Unit::Plain),
+    time("updatedAt", When::Snapshot, Stamp::UtcIso),
+];
+
+const AROUND: Wrap = Wrap::text(r#"{"data":["#, "]}");
+
+fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
+    parse_as(query, Format::Json)
+}
+
+fn parse_csv(query: &Query<'_>) -> Result<Reply, Refusal> {
+    parse_as(query, Format::Csv)
+}
+
+fn parse_as(query: &Query<'_>, format: Format) -> Result<Reply, Refusal> {
+    // Of a list of tickers only the first counts.
+    let first = query.list("ticker").next().ok_or_else(|| Refusal::missing("ticker"))?;
+    let symbol = Symbol::parse_underlying(first).ok_or_else(|| Refusal::invalid("ticker", first, "a symbol"))?;
+    let selection = Selection {
+        dte: query.range("dte")?.unwrap_or_default(),
+        call_delta: query.range("delta")?.unwrap_or_default(),
+        ..Selection::named(symbol)
+    };
+    let format = query.word("format", Format::WORDS)?.unwrap_or(format);
+    let (fields, around, title) = (FIELDS.to_vec(), AROUND, title(symbol));
+    Ok(Reply { selection, format, per: Per::Strike, fields, around, title, ..Reply::default() })
+}

@@ -1,0 +1,112 @@
+//! ThetaData, version 2, deprecated (the columnar snapshot layer): `GET /v2/bulk_snapshot/option/…`. Rows of
+//! bare numbers behind a header that names them, strikes in thousandths, dates and times as integers.
+
+use super::body;
+use super::columns::{POINT, pointed};
+use super::layer::{Ending, Layer, Reply, Serve, Wrap};
+use super::parameter::{ticker, title};
+use crate::query::{Query, Rights};
+use crate::refusal::Refusal;
+use crate::rows::clock::{Stamp, When};
+use crate::rows::field::{
+    Field, SliceNumber, Text, close, open_array, open_bare, own, slice, strike_milli, text, time, zero_as,
+};
+use crate::rows::frame::Format;
+use crate::rows::layout::Around;
+use crate::selection::Selection;
+use engine::store::columns::{Col, Unit};
+use std::borrow::Cow;
+
+/// First order.
+pub const GREEKS: Layer = at("/v2/bulk_snapshot/option/greeks", Serve::Rows(|query, _| parse(query, &[FIRST])));
+/// Second order.
+pub const SECOND_ORDER: Layer =
+    at("/v2/bulk_snapshot/option/greeks_second_order", Serve::Rows(|query, _| parse(query, &[SECOND])));
+/// All of them.
+pub const ALL_GREEKS: Layer =
+    at("/v2/bulk_snapshot/option/all_greeks", Serve::Rows(|query, _| parse(query, &[FIRST, SECOND, ONLY_IN_ALL])));
+/// Whatever else is asked under its prefix.
+pub const REST: Layer = at("/v2/{rest*}", Serve::Text(|_, _| Err(Refusal::UnknownPath)));
+
+const fn at(path: &'static str, serve: Serve) -> Layer {
+    Layer { name: "thetadata_v2", path, serve, refuse: body::plain, headers: &[] }
+}
+
+/// The contract, and the beginning of its numbers.
+const BASE: &[Field] = &[
+    open_bare("contract"),
+    text("security_type", Text::Fixed("OPTION")),
+    text("root", Text::Root),
+    time("expiration", When::ExpiryFour, Stamp::Date8),
+    strike_milli("strike"),
+    text("right", Text::Right(["C", "P"])),
+    close(),
+    open_array(TICKS),
+    open_array(""),
+    time("ms_of_day", When::Snapshot, Stamp::MillisOfDay),
+    zero_as("bid", POINT),
+    zero_as("ask", POINT),
+];
+
+const TICKS: &str = "ticks";
+
+/// The end of its numbers.
+const TAIL: &[Field] = &[
+    pointed("implied_vol", own(Col::SvcVol), Unit::Plain),
+    pointed("iv_error", own(Col::IvError), Unit::Plain),
+    time("ms_of_day2", When::Snapshot, Stamp::MillisOfDay),
+    pointed("underlying_price", slice(SliceNumber::UndPrice), Unit::Plain),
+    time("date", When::Snapshot, Stamp::Date8),
+    close(),
+    close(),
+];
+
+const FIRST: &[Field] = &[
+    pointed("delta", own(Col::Delta), Unit::Plain),
+    pointed("theta", own(Col::Theta), Unit::PerDay),
+    pointed("vega", own(Col::Vega), Unit::PerOne),
+    pointed("rho", own(Col::Rho), Unit::PerOne),
+    pointed("epsilon", own(Col::Epsilon), Unit::PerOne),
+    pointed("lambda", own(Col::Lambda), Unit::Plain),
+];
+
+const SECOND: &[Field] = &[
+    pointed("gamma", own(Col::Gamma), Unit::Plain),
+    pointed("vanna", own(Col::Vanna), Unit::Plain),
+    pointed("charm", own(Col::Charm), Unit::PerYear),
+    pointed("vomma", own(Col::Volga), Unit::Plain),
+    pointed("veta", own(Col::Veta), Unit::PerDay),
+];
+
+const ONLY_IN_ALL: &[Field] = &[
+    pointed("vera", own(Col::Vera), Unit::Plain),
+    pointed("speed", own(Col::Speed), Unit::Plain),
+    pointed("zomma", own(Col::Zomma), Unit::Plain),
+    pointed("color", own(Col::Color), Unit::PerYear),
+    pointed("ultima", own(Col::Ultima), Unit::Plain),
+];
+
+fn parse(query: &Query<'_>, columns: &[&[Field]]) -> Result<Reply, Refusal> {
+    let root = ticker(query, "root")?;
+    let selection = Selection {
+        expiries: if query.required("exp")? == "0" { None } else { Some(vec![query.date8("exp")?]) },
+        rights: query.rights("right", Rights::LETTERS)?,
+        ..Selection::named(root)
+    };
+    let (mut format, mut headers) = (query.word("format", Format::WORDS)?.unwrap_or_default(), Vec::new());
+    // A client of this version asks for a table and reads from a header that no page follows.
+    if query.get("use_csv").is_some_and(|text| text.eq_ignore_ascii_case("true")) {
+        format = Format::Csv;
+        headers.push(("Next-Page", Cow::Borrowed("null")));
+    }
+    let fields = [BASE, &columns.concat(), TAIL].concat();
+    let (around, title) = (Wrap::Of(around), title(root));
+    Ok(Reply { selection, format, fields, around, headers, title, ..Reply::default() })
+}
+
+/// The header names the numbers of a row.
+fn around(ending: &Ending<'_>) -> Around {
+    let names = body::names_within(&ending.reply.fields, TICKS);
+    let open = format!(r#"{{"header":{{"latency_ms":0,"next_page":null,"format":[{names}]}},"response":["#);
+    Around { open: Cow::Owned(open), close: Cow::Borrowed("]}") }
+}

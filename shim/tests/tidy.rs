@@ -1,0 +1,197 @@
+//! The shape of the sources: which file may know which.
+
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Who names whom.
+type Arrows = BTreeMap<String, BTreeSet<String>>;
+
+/// A source file: its module path, and its code without comments and without its test module.
+struct Source {
+    file: String,
+    module: Vec<String>,
+    code: String,
+}
+
+fn sources() -> Vec<Source> {
+    fn walk(folder: &Path, out: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(&path, out);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                out.push(path);
+            }
+        }
+    }
+    let base = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut paths = Vec::new();
+    walk(&base, &mut paths);
+    paths.sort();
+    let source = |path: &PathBuf| {
+        let file = path.strip_prefix(&base).unwrap().to_string_lossy().replace('\\', "/");
+        let name = file.trim_end_matches(".rs").trim_end_matches("/mod");
+        let module = name.split('/').map(str::to_owned).collect();
+        let text = fs::read_to_string(path).unwrap();
+        let lines = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]"));
+        let code = lines.filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+        Source { file, module, code }
+    };
+    paths.iter().map(source).filter(|s| !["main.rs", "lib.rs"].contains(&s.file.as_str())).collect()
+}
+
+/// Every path that a file names, as it is written: `use` trees taken apart, and paths within the code.
+fn paths(code: &str) -> Vec<Vec<String>> {
+    let mut found = Vec::new();
+    for statement in code.split("use ").skip(1) {
+        let Some((tree, _)) = statement.split_once(';') else { continue };
+        expand(&mut Vec::new(), &tree.split_whitespace().collect::<String>(), &mut found);
+    }
+    let words: Vec<&str> = code.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':')).collect();
+    found.extend(words.iter().filter(|w| w.contains("::")).map(|w| w.split("::").map(str::to_owned).collect()));
+    found
+}
+
+/// The paths of one `use` tree: `a::{b, c::d}` is `a::b` and `a::c::d`.
+fn expand(before: &mut Vec<String>, tree: &str, out: &mut Vec<Vec<String>>) {
+    let (head, group) = tree.split_once('{').map_or((tree, None), |(head, rest)| (head, Some(rest)));
+    let depth = before.len();
+    before.extend(head.split("::").filter(|s| !s.is_empty()).map(str::to_owned));
+    match group.and_then(|group| group.strip_suffix('}')) {
+        None => out.push(before.clone()),
+        Some(inner) => {
+            let (mut level, mut start) = (0, 0);
+            for (i, c) in inner.char_indices().chain([(inner.len(), ',')]) {
+                match c {
+                    '{' => level += 1,
+                    '}' => level -= 1,
+                    ',' if level == 0 => {
+                        expand(before, &inner[start..i], out);
+                        start = i + 1;
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    before.truncate(depth);
+}
+
+/// The file that a path of `own` leads into, if it is one of this crate.
+fn target<'s>(sources: &'s [Source], own: &[String], path: &[String]) -> Option<&'s Source> {
+    let child = |name: &String| {
+        sources
+            .iter()
+            .any(|s| s.module.len() == own.len() + 1 && s.module[..own.len()] == *own && s.module.last() == Some(name))
+    };
+    let (mut at, mut rest): (Vec<String>, &[String]) = match path.first()?.as_str() {
+        "crate" => (Vec::new(), &path[1..]),
+        "self" => (own.to_vec(), &path[1..]),
+        "super" => (own[..own.len() - 1].to_vec(), &path[1..]),
+        _ if child(&path[0]) => (own.to_vec(), path),
+        _ => return None,
+    };
+    let mut found = sources.iter().find(|s| s.module == at);
+    while let Some((name, after)) = rest.split_first() {
+        if name == "super" {
+            at.pop();
+        } else {
+            at.push(name.clone());
+        }
+        match sources.iter().find(|s| s.module == at) {
+            Some(source) => found = Some(source),
+            None => break,
+        }
+        rest = after;
+    }
+    found
+}
+
+/// The arrows between files, and between the top modules.
+fn arrows() -> (Arrows, Arrows) {
+    let sources = sources();
+    let (mut files, mut modules) = (Arrows::new(), Arrows::new());
+    for source in &sources {
+        for path in paths(&source.code) {
+            let Some(target) = target(&sources, &source.module, &path) else { continue };
+            if target.file != source.file {
+                files.entry(source.file.clone()).or_default().insert(target.file.clone());
+            }
+            if target.module[0] != source.module[0] {
+                modules.entry(source.module[0].clone()).or_default().insert(target.module[0].clone());
+            }
+        }
+    }
+    (files, modules)
+}
+
+/// The first circle among the arrows, from a name back to it.
+fn circle(arrows: &Arrows) -> Option<Vec<String>> {
+    fn visit(arrows: &Arrows, at: &str, trail: &mut Vec<String>, done: &mut BTreeSet<String>) -> Option<Vec<String>> {
+        if let Some(start) = trail.iter().position(|name| name == at) {
+            return Some([&trail[start..], &[at.to_owned()]].concat());
+        }
+        if !done.contains(at) {
+            trail.push(at.to_owned());
+            for next in arrows.get(at).into_iter().flatten() {
+                let found = visit(arrows, next, trail, done);
+                if found.is_some() {
+                    return found;
+                }
+            }
+            trail.pop();
+            done.insert(at.to_owned());
+        }
+        None
+    }
+    let mut done = BTreeSet::new();
+    arrows.keys().find_map(|name| visit(arrows, name, &mut Vec::new(), &mut done))
+}
+
+#[test]
+fn no_file_and_no_module_stands_in_a_circle() {
+    let (files, modules) = arrows();
+    assert!(files.len() > 40 && modules.len() > 10, "{} files, {} modules name others", files.len(), modules.len());
+    for (what, arrows) in [("files", &files), ("modules", &modules)] {
+        if let Some(circle) = circle(arrows) {
+            panic!("a circle of {what}: {}", circle.join(" -> "));
+        }
+    }
+}
+
+#[test]
+fn a_circle_is_found() {
+    let arrows = |pairs: &[(&str, &str)]| {
+        let mut arrows = Arrows::new();
+        pairs.iter().for_each(|(a, b)| _ = arrows.entry((*a).to_owned()).or_default().insert((*b).to_owned()));
+        arrows
+    };
+    assert_eq!(circle(&arrows(&[("a", "b"), ("b", "c"), ("a", "c")])), None);
+    assert_eq!(circle(&arrows(&[("a", "b"), ("b", "c"), ("c", "b")])).unwrap(), ["b", "c", "b"]);
+    let mut found = Vec::new();
+    expand(&mut Vec::new(), "super::{a,b::{c,d},e::F}", &mut found);
+    let joined: Vec<String> = found.iter().map(|path| path.join("::")).collect();
+    assert_eq!(joined, ["super::a", "super::b::c", "super::b::d", "super::e::F"]);
+}
+
+/// A name that stands for two things has to be looked up each time.
+#[test]
+fn no_two_public_types_have_one_name() {
+    let mut homes: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for source in sources() {
+        for line in source.code.lines().map(str::trim_start).filter(|line| line.starts_with("pub")) {
+            let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+            let kind = words.iter().position(|word| ["struct", "enum", "trait", "type"].contains(word));
+            if let Some(name) = kind.and_then(|kind| words.get(kind + 1)) {
+                homes.entry((*name).to_owned()).or_default().push(source.file.clone());
+            }
+        }
+    }
+    assert!(homes.len() > 90, "{} types", homes.len());
+    for (name, files) in homes {
+        assert_eq!(files.len(), 1, "{name} stands in {}", files.join(" and in "));
+    }
+}
