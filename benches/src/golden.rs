@@ -34,11 +34,11 @@ impl Row {
 /// The file is not there or is no golden file.
 #[must_use]
 pub fn read(file: &str, each: usize) -> Vec<Row> {
-    let waits = |row: &testkit::golden::Row| row.get("exercise_now") != Some(1.0);
+    let waits = |row: &testkit::golden::GoldenRow| row.get("exercise_now") != Some(1.0);
     rows(file).into_iter().filter(waits).step_by(each).map(parse).collect()
 }
 
-fn parse(row: testkit::golden::Row) -> Row {
+fn parse(row: testkit::golden::GoldenRow) -> Row {
     let names = Greek::ALL.iter().map(|greek| greek.name()).chain(["boundary"]);
     let values = names.filter_map(|name| Some((name.to_owned(), row.get(name)?))).collect();
     let (style, right, s, k, sigma) = (row.style, row.right, row.s, row.k, row.vol());

@@ -2,10 +2,10 @@
 
 use arc_swap::ArcSwap;
 use engine::calendar::Calendar;
-use engine::pass::{Computed, Depth, Market, Passes};
+use engine::pass::{Computed, Depth, MarketData, Passes};
 use engine::snapshot::Snapshot;
 use engine::store::book::Book;
-use engine::store::rates::Curves;
+use engine::store::rates::DiscountCurves;
 use jiff::Timestamp;
 use shim::app::{Service, route_names};
 use shim::http::Metrics;
@@ -27,7 +27,7 @@ pub const ROW: &str = "/l1/greeks?underlying=SPX&center=atm&right=call&strike_co
 /// The embedded market with what a pass over it needs.
 pub struct Sim {
     market: SimMarket,
-    curves: Curves,
+    curves: DiscountCurves,
     calendar: Calendar,
 }
 
@@ -38,7 +38,7 @@ impl Sim {
         let wanted = |name: &str| names.is_empty() || names.contains(&name);
         let universe: Vec<_> = well_known().into_iter().filter(|name| wanted(&name.symbol)).collect();
         let market = SimMarket::with_universe(1, NOW, &universe);
-        let curves = Curves::new(&market.rates());
+        let curves = DiscountCurves::new(&market.rates());
         Self { market, curves, calendar: Calendar::embedded() }
     }
 
@@ -46,7 +46,7 @@ impl Sim {
     #[must_use]
     pub fn full(share: f64) -> Self {
         let market = SimMarket::full(1, 1.0, NOW, share);
-        let curves = Curves::new(&market.rates());
+        let curves = DiscountCurves::new(&market.rates());
         Self { market, curves, calendar: Calendar::embedded() }
     }
 
@@ -55,14 +55,14 @@ impl Sim {
     pub fn some(wanted: impl Fn(&Name) -> bool) -> Self {
         let universe: Vec<_> = universe::names(1, 1.0).into_iter().filter(wanted).collect();
         let market = SimMarket::with_universe(1, NOW, &universe);
-        let curves = Curves::new(&market.rates());
+        let curves = DiscountCurves::new(&market.rates());
         Self { market, curves, calendar: Calendar::embedded() }
     }
 
     /// What every pass over it shares.
     #[must_use]
-    pub fn shared(&self) -> Market<'_> {
-        Market { calendar: &self.calendar, curves: &self.curves }
+    pub fn shared(&self) -> MarketData<'_> {
+        MarketData { calendar: &self.calendar, curves: &self.curves }
     }
 
     /// How many contracts are listed.

@@ -117,7 +117,7 @@ impl Slice {
         let terms = Terms { b: self.terms.b + db, ..self.terms.clone() };
         let at = pricer.at(&terms, SPOT);
         for (k, sigma) in self.k.chunks_exact(BLOCK).zip(self.sigma.chunks_exact(BLOCK)) {
-            black_box(&at.vol_jet(Block::load(k), Block::load(sigma)));
+            black_box(&at.vol_derivatives(Block::load(k), Block::load(sigma)));
         }
     }
 

@@ -14,7 +14,7 @@ use crate::calendar::Calendar;
 use crate::contract::Symbol;
 use crate::store::book::Book;
 use crate::store::chain::Chain;
-use crate::store::rates::Curves;
+use crate::store::rates::DiscountCurves;
 use crate::store::session::SessionVols;
 use jiff::Timestamp;
 use rayon::prelude::*;
@@ -25,11 +25,11 @@ use underlying::{Scratch, Task};
 
 /// What every chain of a pass shares.
 #[derive(Clone, Copy, Debug)]
-pub struct Market<'a> {
+pub struct MarketData<'a> {
     /// Sessions and settlement instants.
     pub calendar: &'a Calendar,
     /// Discount curves.
-    pub curves: &'a Curves,
+    pub curves: &'a DiscountCurves,
 }
 
 /// The threads of the passes, and what each chain keeps from one pass to the next.
@@ -92,12 +92,12 @@ impl Passes {
 
     /// Computes `work`: each book at its instant. The result is in the order of `work`; a chain whose computation
     /// panicked is left out, and what was remembered of it forgotten ([`Passes::take_failed`]).
-    pub fn run(&mut self, market: Market<'_>, work: &[(&Book, Timestamp)]) -> Vec<Computed> {
+    pub fn run(&mut self, market: MarketData<'_>, work: &[(&Book, Timestamp)]) -> Vec<Computed> {
         self.run_to(Depth::Full, market, work)
     }
 
     /// As [`Passes::run`], to a depth of choice: a first look at a whole market costs a tenth of its tables.
-    pub fn run_to(&mut self, depth: Depth, market: Market<'_>, work: &[(&Book, Timestamp)]) -> Vec<Computed> {
+    pub fn run_to(&mut self, depth: Depth, market: MarketData<'_>, work: &[(&Book, Timestamp)]) -> Vec<Computed> {
         // each chain owns its state while it is computed, so that no lock is needed
         let states: Vec<ChainState> = work.iter().map(|(book, _)| self.take_state(book.underlying)).collect();
         let unused = &self.scratch;

@@ -14,7 +14,7 @@ use super::surface::{Class, Term};
 use super::symbols::{Name, Root, Tier};
 use engine::calendar::Calendar;
 use engine::contract::{RootTable, Settle, Symbol};
-use engine::store::rates::Curves;
+use engine::store::rates::DiscountCurves;
 use jiff::ToSpan;
 use jiff::civil::Date;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ pub(super) struct Lister {
     pub(super) calendar: Calendar,
     pub(super) date: Date,
     pub(super) session: Session,
-    pub(super) curves: Arc<Curves>,
+    pub(super) curves: Arc<DiscountCurves>,
     pub(super) roots: RootTable,
     /// Whether some names are dirty.
     pub(super) dirty: bool,

@@ -15,7 +15,7 @@ use engine::calendar::Calendar;
 use engine::contract::{RootTable, Symbol};
 use engine::feeds::{DividendRecord, RateRecord};
 use engine::store::book::{Book, BookSlice};
-use engine::store::rates::Curves;
+use engine::store::rates::DiscountCurves;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use std::collections::BTreeMap;
@@ -95,7 +95,7 @@ impl SimMarket {
         let (open, close) = calendar.session(date).unwrap_or((at, at));
         let session = Session { open: open.as_second(), close: close.as_second(), running: calendar.is_open(now) };
         let rates = carry::rates(date);
-        let (seed, curves) = (Stream::new(seed), Arc::new(Curves::new(&rates)));
+        let (seed, curves) = (Stream::new(seed), Arc::new(DiscountCurves::new(&rates)));
         let plan = |name: Name| {
             let symbol = Symbol::parse(&name.symbol)?;
             let path = Path::new(seed, &name, leaders)?;

@@ -10,7 +10,7 @@ use super::value::{Anchor, Fair, SliceTruth};
 use engine::contract::{ForwardBasis, Right, RootFacts, Style};
 use engine::kernel::dividends::{Dividend, Terms};
 use engine::store::book::BookSlice;
-use engine::store::rates::Curves;
+use engine::store::rates::DiscountCurves;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ const DRIFT_ALLOWED: f64 = 0.25;
 /// What error a value may have: a part of its spread, and currency per share.
 const VALUE_ERROR: f64 = 0.02;
 const VALUE_ERROR_LEAST: f64 = 0.000_5;
-/// Premiums of early exercise are computed anew when this part of the time to expiry is over, but at least so often, seconds.
+/// Premiums of early exercise are computed anew when this fraction of the time to expiry is over, but at least so often, seconds.
 const ANCHOR_PART: i64 = 256;
 const ANCHOR_MOST: i64 = 1024;
 /// Level and pull of the term structure of volatility futures.
@@ -30,7 +30,7 @@ const VOLATILITY_FAR: f64 = 21.0;
 const VOLATILITY_PULL: f64 = 3.0;
 /// The chance that a contract is not listed although its other right is.
 const ONE_RIGHT_ONLY: f64 = 0.000_5;
-/// A contract of a stale wing is quoted as if it were worth this part of the spot at least.
+/// A contract of a stale wing is quoted as if it were worth this fraction of the spot at least.
 const WING_LEAST: f64 = 0.002;
 /// A spot that comes late is so old, seconds.
 const BEHIND_SECONDS: i64 = 900;
@@ -67,7 +67,7 @@ pub(super) struct Shared {
     /// When contracts are quoted anew.
     pub(super) clock: Clock,
     /// The one curve of the session.
-    pub(super) curves: Arc<Curves>,
+    pub(super) curves: Arc<DiscountCurves>,
     pub(super) date: Date,
     pub(super) session: Session,
     /// Dividends to come: (seconds of the ex-instant, currency per share).

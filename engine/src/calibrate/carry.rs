@@ -36,7 +36,7 @@ const FREEDOM: (f64, f64, f64) = (1.0, 0.5, 6.0);
 const SPOT_FREEDOM: f64 = 2.0;
 /// Rounds of reweighting.
 const ROUNDS: usize = 8;
-/// A name's options tell another spot beyond so many standard errors and this part of it.
+/// A name's options tell another spot beyond so many standard errors and this fraction of it.
 const SPOT_OFF: (f64, f64) = (3.0, 1e-3);
 /// A borrow rate stays where it was while what it moves the forward by is below the first of these, or below the second
 /// as a part of the forward's standard error and below the third: tables of early exercise are kept by it, and with half
@@ -173,7 +173,7 @@ impl Measured {
 #[derive(Debug, Default)]
 pub struct Carries {
     measured: Vec<Measured>,
-    level: Level,
+    level: BorrowLevel,
     /// By slice.
     pub carry: Vec<Carry>,
     /// The spot that the options tell together.
@@ -194,7 +194,7 @@ impl Carries {
         let valued = if spot.off { spot.s } else { published };
         carry.clear();
         let usual = usual_basis(slices, parity);
-        let name = Name { reference, valued, published };
+        let name = NameSpots { reference, valued, published };
         carry.extend((0..slices.len()).map(|i| match slices[i].basis {
             ForwardBasis::Parity => on_its_own(i, slices, parity, usual),
             ForwardBasis::Spot => {
@@ -207,7 +207,7 @@ impl Carries {
 
 /// The spots of a name.
 #[derive(Clone, Copy, Debug)]
-struct Name {
+struct NameSpots {
     /// What borrow was measured from.
     reference: f64,
     /// What it is valued at.
@@ -218,7 +218,7 @@ struct Name {
 
 /// Borrow by expiry and the spot's displacement, with their covariance.
 #[derive(Clone, Debug, Default)]
-struct Level {
+struct BorrowLevel {
     /// Borrow, by expiry.
     b: Vec<f64>,
     /// δ.
@@ -236,7 +236,7 @@ struct Level {
     gain: Vec<f64>,
 }
 
-impl Level {
+impl BorrowLevel {
     fn fit(&mut self, measured: &mut [Measured]) {
         let n = measured.len();
         for column in [
@@ -353,7 +353,7 @@ impl Level {
     }
 
     /// What expiry `i` is valued on.
-    fn carry(&self, i: usize, m: &Measured, input: &SliceInput, name: Name, prior: f64) -> Carry {
+    fn carry(&self, i: usize, m: &Measured, input: &SliceInput, name: NameSpots, prior: f64) -> Carry {
         let (expected, var) = self.expected(i, m);
         let var = var + EXPIRY_NOISE * EXPIRY_NOISE;
         let (mut z, mut error) = (expected, f64::NAN);

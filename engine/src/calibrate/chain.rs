@@ -4,7 +4,7 @@
 
 use super::carry::{Carries, Carry, ImpliedSpot};
 use super::clean::clean_quotes;
-use super::consistent::{Expiry, ExpiryOrder, Money, drop_out_of_bounds};
+use super::consistent::{Expiry, ExpiryOrder, Moneyness, drop_out_of_bounds};
 use super::forward::{Parity, fit_forward, keep_near, pair_quotes};
 use super::implied::imply_vols;
 use super::premium::refine_forward;
@@ -132,7 +132,7 @@ impl SliceWork {
             drop_out_of_bounds(input, self.draft.parity.fwd, &mut self.draft.quotes);
         }
         let Draft { quotes, order, parity, .. } = &mut self.draft;
-        let money = Money { s: if of_spot { s } else { parity.fwd }, sd: parity.sd.min(SD_MOST * input.t.sqrt()) };
+        let money = Moneyness { s: if of_spot { s } else { parity.fwd }, sd: parity.sd.min(SD_MOST * input.t.sqrt()) };
         if order.clean(input, &self.state.ladder, money, quotes) {
             self.first_forward(input, spot);
         }

@@ -9,9 +9,9 @@ const AGE_S_MAX: f64 = 900.0;
 const ASK_OVER_BID_MAX: f64 = 4.0;
 /// A spread below this never is too wide, currency per share.
 const SPREAD_SMALL: f64 = 0.10;
-/// A spread below this part of the spot never is too wide.
+/// A spread below this fraction of the spot never is too wide.
 const SPREAD_SMALL_OF_SPOT: f64 = 0.002;
-/// A spread above this part of the spot always is too wide.
+/// A spread above this fraction of the spot always is too wide.
 const SPREAD_MAX_OF_SPOT: f64 = 0.25;
 /// Half of the least tick: a locked quote is no better known than this, currency per share.
 const HALF_SPREAD_MIN: f64 = 0.005;

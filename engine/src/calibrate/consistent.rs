@@ -26,7 +26,7 @@ const HALF_AGE_S: f64 = 300.0;
 const HALF_SD: f64 = 2.0;
 /// An ask alone, or a spread that is too wide for the curve, counts so much against a two-sided quote.
 const ONE_SIDED: f64 = 0.25;
-/// A bid above the minorant of the asks by less than this part of its own spread is a matter of moments, and no fault.
+/// A bid above the minorant of the asks by less than this fraction of its own spread is a matter of moments, and no fault.
 const CONVEX_SLACK: f64 = 0.25;
 
 /// Two quotes are nearly alike to blame above this ratio.
@@ -36,7 +36,7 @@ const TINY: f64 = 1e-7;
 
 /// Where the money is, for the weights of quotes.
 #[derive(Clone, Copy, Debug)]
-pub struct Money {
+pub struct Moneyness {
     /// Spot that the options are quoted against, currency per share.
     pub s: f64,
     /// σ√t near the money.
@@ -87,7 +87,7 @@ impl StrikeOrder {
     /// Drops the quotes that break order or convexity in strike; says whether there was one.
     ///
     /// # Cost     20 ns a strike and right where nothing is wrong
-    pub fn clean(&mut self, input: &SliceInput, ladder: &Ladder, money: Money, quotes: &mut Quotes) -> bool {
+    pub fn clean(&mut self, input: &SliceInput, ladder: &Ladder, money: Moneyness, quotes: &mut Quotes) -> bool {
         let mut dropped = false;
         for right in [Right::Call, Right::Put] {
             self.read(input, ladder, right, money, quotes);
@@ -103,7 +103,7 @@ impl StrikeOrder {
     }
 
     /// Takes the quotes of one right, ascending in `x`.
-    fn read(&mut self, input: &SliceInput, ladder: &Ladder, right: Right, money: Money, quotes: &Quotes) {
+    fn read(&mut self, input: &SliceInput, ladder: &Ladder, right: Right, money: Moneyness, quotes: &Quotes) {
         for column in [&mut self.x, &mut self.bid, &mut self.ask, &mut self.weight] {
             column.clear();
         }
@@ -270,7 +270,7 @@ impl StrikeOrder {
 }
 
 /// How much a quote is to be believed against another.
-fn weight(k: f64, age_s: f64, two_sided: bool, money: Money) -> f64 {
+fn weight(k: f64, age_s: f64, two_sided: bool, money: Moneyness) -> f64 {
     let away = (k / money.s).ln() / (money.sd * HALF_SD);
     let by_money = if away.is_finite() { 1.0 / (1.0 + away * away) } else { 1.0 };
     let by_age = HALF_AGE_S / (HALF_AGE_S + age_s.max(0.0));

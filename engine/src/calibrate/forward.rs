@@ -15,7 +15,7 @@ const SLOPE_PRIOR: f64 = 0.01;
 const NEAR_MONEY_SD: f64 = 0.75;
 /// √(2/π): the straddle at the money per σ√t of the forward.
 const STRADDLE_PER_SD: f64 = 0.797_884_560_802_865_4;
-/// A shift below this part of the forward is none.
+/// A shift below this fraction of the forward is none.
 const SETTLED: f64 = 1e-9;
 /// The scatter of pairs counts like this many more that miss by their half spread: few pairs do not know their error.
 const FEW: f64 = 1.5;

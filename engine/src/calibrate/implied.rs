@@ -2,18 +2,18 @@
 
 use super::carry::Carry;
 use super::clean::Quotes;
+use super::remembered::{Recalled, RememberedVol, RememberedVols, key};
 use super::search::{Open, search};
-use super::searched::{Before, Said, Searched, key};
 use super::{Calibrated, Draft, Drop, SliceInput, SliceState};
 use crate::contract::{Right, Style};
-use crate::early::{BySigma, Depth, Early, Valuation, european};
+use crate::early::{Depth, Early, PremiumByVol, Valuation, european};
 use crate::kernel::black76::Horizon;
 use crate::kernel::dividends::Terms;
 use crate::kernel::implied::{Near, Sought, implied, implied_near};
 use crate::kernel::lanes::{BLOCK, Block, Lanes, Mask};
 use crate::store::ladder::Ladder;
 
-/// An error of the remembered premium is let pass below this part of the volatility, and below this part of the
+/// An error of the remembered premium is let pass below this fraction of the volatility, and below this fraction of the
 /// distance from where the search began: a hundredth of half a spread.
 const ALLOWED: (f64, f64) = (5e-5, 0.01);
 /// An ask alone says a volatility between that of the nearest strike with a mid and this many times that.
@@ -42,12 +42,12 @@ pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, dra
         early.prepare(ladder, terms);
         *refreshed += early.refresh(&here, ladder, sigma, 0..ladder.blocks());
     }
-    let mut memory = Memory { before: Before::new(searched), now: found, open };
+    let mut memory = Memory { before: RememberedVols::new(searched), now: found, open };
     memory.now.clear();
     memory.open.clear();
     for block in 0..ladder.blocks() {
         for right in [Right::Call, Right::Put] {
-            imply_sides(&Side { here, right, block, ladder, early, quotes }, sigma, &mut memory, out);
+            imply_sides(&BlockSide { here, right, block, ladder, early, quotes }, sigma, &mut memory, out);
         }
     }
     memory.before.rest(&here, memory.now);
@@ -62,7 +62,7 @@ pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, dra
         out.searched = u32::try_from(open.len()).unwrap_or(u32::MAX);
         let columns = [&mut out.vol_mid, &mut out.vol_bid, &mut out.vol_ask];
         search(&here, open, |open, vol| columns[open.which][open.row] = vol, found);
-        found.sort_unstable_by_key(Searched::key);
+        found.sort_unstable_by_key(RememberedVol::key);
     }
     core::mem::swap(searched, found);
     if rough {
@@ -121,7 +121,7 @@ impl Calibrated {
 }
 
 /// One right of a block of strikes.
-struct Side<'a> {
+struct BlockSide<'a> {
     here: Valuation<'a>,
     right: Right,
     block: usize,
@@ -132,17 +132,17 @@ struct Side<'a> {
 
 /// Searches of the last pass, those that this one keeps, and those that it needs.
 struct Memory<'a> {
-    before: Before<'a>,
-    now: &'a mut Vec<Searched>,
+    before: RememberedVols<'a>,
+    now: &'a mut Vec<RememberedVol>,
     open: &'a mut Vec<Open>,
 }
 
 /// Bid, mid and ask of one right of a block: the mid from the last curve's volatility, bid and ask from the mid's.
-fn imply_sides(side: &Side<'_>, sigma: &[f64], memory: &mut Memory<'_>, out: &mut Calibrated) {
-    let Side { here, right, block, ladder, early, quotes } = *side;
+fn imply_sides(side: &BlockSide<'_>, sigma: &[f64], memory: &mut Memory<'_>, out: &mut Calibrated) {
+    let BlockSide { here, right, block, ladder, early, quotes } = *side;
     let k = ladder.block(block);
     let premium = early.by_sigma(&here, right, block);
-    // what jets of a lattice give is taken for what it is
+    // what expansions of a lattice give is taken for what it is
     let rough = here.depth == Depth::Rough;
     let mut find = |which: usize, column: &[f64], start: Block| {
         let price = ladder.gather(right, block, column);
@@ -176,14 +176,14 @@ fn start_of(sigma: &[f64], block: usize) -> Block {
 /// Volatilities of the `open` lanes from the last pass's searches where those still say something; the others are left to
 /// a search, and NaN until then.
 fn remember(
-    side: &Side<'_>,
+    side: &BlockSide<'_>,
     which: usize,
     asked: &Asked,
     open: <Block as Lanes>::Mask,
     numbers: &mut [f64; BLOCK],
     memory: &mut Memory<'_>,
 ) {
-    let Side { here, right, block, ladder, .. } = *side;
+    let BlockSide { here, right, block, ladder, .. } = *side;
     let Asked { k, price, start } = *asked;
     let floor = floor(&here, right, k);
     for lane in (0..BLOCK).filter(|&lane| open.lane(lane)) {
@@ -192,14 +192,14 @@ fn remember(
         // where the remembered premium leads, or at least near the curve
         let near = numbers[lane];
         let (start, near) = match memory.before.get(key, &here, right.phi(), price, floor.lane(lane), memory.now) {
-            Said::Same(searched, vol) => {
+            Recalled::Same(searched, vol) => {
                 memory.now.push(searched);
                 numbers[lane] = vol;
                 continue;
             }
-            Said::About(vol) => (vol, true),
-            Said::Nothing if near.is_finite() => (near, true),
-            Said::Nothing => (start.lane(lane), false),
+            Recalled::About(vol) => (vol, true),
+            Recalled::Nothing if near.is_finite() => (near, true),
+            Recalled::Nothing => (start.lane(lane), false),
         };
         memory.open.push(Open { key, right, row, which, k: k.lane(lane), price, start, near });
         numbers[lane] = f64::NAN;
@@ -216,7 +216,7 @@ pub(super) struct Asked {
 
 /// Volatilities of one right of a block, from what is remembered of early exercise.
 #[inline(always)]
-pub(super) fn imply_block(here: &Valuation<'_>, right: Right, asked: &Asked, premium: &BySigma) -> Near<Block> {
+pub(super) fn imply_block(here: &Valuation<'_>, right: Right, asked: &Asked, premium: &PremiumByVol) -> Near<Block> {
     let Asked { k, price, start } = *asked;
     let horizon = Horizon::from(here.terms);
     let sought = Sought {

@@ -8,8 +8,8 @@ pub mod consistent;
 pub mod forward;
 pub mod implied;
 pub mod premium;
+mod remembered;
 mod search;
-mod searched;
 pub mod spot;
 
 use crate::contract::{ForwardBasis, Right, Style};
@@ -20,7 +20,7 @@ use crate::store::ladder::Ladder;
 use clean::Quotes;
 use consistent::StrikeOrder;
 use forward::{Pair, Parity};
-use searched::Searched;
+use remembered::RememberedVol;
 
 /// Everything that one (root, expiry) is calibrated from.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +82,7 @@ pub struct SliceState {
     /// The last refined forward less the one that early exercise was not taken out of, currency per share.
     shift: f64,
     /// Volatilities that the last pass had to search for, or to remember.
-    searched: Vec<Searched>,
+    searched: Vec<RememberedVol>,
 }
 
 impl SliceState {
@@ -108,10 +108,10 @@ pub struct Draft {
     pairs: Vec<Pair>,
     /// What they say of the forward.
     pub parity: Parity,
-    premium: premium::Room,
+    premium: premium::PremiumScratch,
     order: StrikeOrder,
     sorted: Vec<(f64, f64)>,
-    found: Vec<Searched>,
+    found: Vec<RememberedVol>,
     open: Vec<search::Open>,
     /// Blocks whose early exercise was taken anew on the way.
     pub refreshed: usize,

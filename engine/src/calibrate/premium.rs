@@ -13,7 +13,7 @@ use super::forward::{Pair, Parity, fit_forward};
 use super::implied::{Asked, imply_block, start_vols};
 use super::{Draft, SliceInput, SliceState};
 use crate::contract::Right;
-use crate::early::{BySigma, Early, Valuation};
+use crate::early::{Early, PremiumByVol, Valuation};
 use crate::kernel::black76::{Horizon, european_vol};
 use crate::kernel::dividends::Terms;
 use crate::kernel::lanes::{BLOCK, Block, Lanes, Mask};
@@ -23,9 +23,9 @@ use core::ops::Range;
 
 /// Rounds at most; a market that has moved little takes one.
 const ROUNDS: usize = 6;
-/// The forward has settled when it moves by less than this part of the spot: 0.1 basis point.
+/// The forward has settled when it moves by less than this fraction of the spot: 0.1 basis point.
 const SETTLED: f64 = 1e-5;
-/// A move of the forward below this part of the spot leaves the sensitivities as they are.
+/// A move of the forward below this fraction of the spot leaves the sensitivities as they are.
 const STEADY: f64 = 2e-5;
 /// Pairs further than this from the money, in standard deviations, have no weight worth a value.
 const FAR_SD: f64 = 1.5;
@@ -36,15 +36,15 @@ const OWN_BORROW_YEARS: f64 = 0.025;
 /// Part of the European sensitivity at which a pair begins to say something, and at which it says what it can: in
 /// between it fades, so that no pair comes or goes at once.
 const SENSITIVITY: (f64, f64) = (0.05, 0.4);
-/// The forward is bumped by this part of a standard deviation for the sensitivities.
+/// The forward is bumped by this fraction of a standard deviation for the sensitivities.
 const BUMP: f64 = 1e-3;
 
 /// Layers of the lattice: its error is a small part of what bid and ask leave open.
 const LAYERS: usize = 60;
 
-/// Room to work in.
+/// PremiumScratch to work in.
 #[derive(Debug, Default)]
-pub(super) struct Room {
+pub(super) struct PremiumScratch {
     near: Vec<Pair>,
     seen: Vec<Pair>,
     /// Premium of the call less that of the put, by strike; the same at the bumped forward.
@@ -143,7 +143,7 @@ fn near_blocks(ladder: &Ladder, fwd: f64, sd: f64) -> Range<usize> {
 struct NearMoney<'a> {
     input: &'a SliceInput<'a>,
     carry: &'a Carry,
-    /// Borrow that the last pass valued at; NaN: none. Jets are taken there, and carried to other rates.
+    /// Borrow that the last pass valued at; NaN: none. Expansions are taken there, and carried to other rates.
     prior: f64,
     quotes: &'a super::clean::Quotes,
     ladder: &'a Ladder,
@@ -157,7 +157,7 @@ impl NearMoney<'_> {
         self.here_at(fwd, borrow_at(fwd, self.input, self.carry), terms)
     }
 
-    /// The market at a forward as the last pass valued it: where its jets stay.
+    /// The market at a forward as the last pass valued it: where its expansions stay.
     fn here_before<'t>(&self, fwd: f64, terms: &'t mut Terms) -> Valuation<'t> {
         let b = if self.prior.is_finite() { self.prior } else { borrow_at(fwd, self.input, self.carry) };
         self.here_at(fwd, b, terms)
@@ -185,7 +185,7 @@ impl NearMoney<'_> {
             let premium = RIGHTS.map(|right| match (early, &lattices) {
                 (Some(early), _) => early.by_sigma(&here, right, block),
                 (None, Some(lattices)) => by_lattice(&here, right, &lattices[right as usize], k, start),
-                (None, None) => BySigma::none(),
+                (None, None) => PremiumByVol::none(),
             });
             let of = |right: Right| {
                 let mid = self.ladder.gather(right, block, &self.quotes.mid);
@@ -202,17 +202,17 @@ impl NearMoney<'_> {
 }
 
 /// The premium near `sigma`, from a lattice.
-fn by_lattice(here: &Valuation<'_>, right: Right, lattice: &Lattice, k: Block, sigma: Block) -> BySigma {
+fn by_lattice(here: &Valuation<'_>, right: Right, lattice: &Lattice, k: Block, sigma: Block) -> PremiumByVol {
     let premium = lattice.premium(k, sigma);
     if !premium.exercised.any() {
-        return BySigma::straight(sigma, premium.value, premium.vega);
+        return PremiumByVol::straight(sigma, premium.value, premium.vega);
     }
     let x = Block::splat(here.s - here.terms.a(0.0));
     let european = european_vol(right.phi(), &Horizon::from(here.terms), x, k, sigma);
     let payoff = (Block::splat(here.s) - k) * Block::splat(right.phi());
     let pick = |now: Block, waiting: Block| Block::select(premium.exercised, now, waiting);
     let value = pick(payoff - european.value, premium.value);
-    BySigma::straight(sigma, value, pick(-european.vega, premium.vega))
+    PremiumByVol::straight(sigma, value, pick(-european.vega, premium.vega))
 }
 
 /// The borrow rate that goes with a forward: the expiry's own but for the last days, which take the steadied one.

@@ -4,12 +4,12 @@
 //! Never: the quote of a contract that the curve passes near.
 
 use super::implied::floor;
-use super::searched::Searched;
+use super::remembered::RememberedVol;
 use crate::contract::{Right, Style};
 use crate::early::{Depth, VOL, Valuation};
 use crate::kernel::black76::{Horizon, european, european_vol};
-use crate::kernel::greeks::VolJet;
-use crate::kernel::implied::{Limits, implied_by};
+use crate::kernel::greeks::VolDerivatives;
+use crate::kernel::implied::{VolBounds, implied_by};
 use crate::kernel::lanes::{BLOCK, Block, Lanes, Pack};
 use crate::kernel::lattice::{Lattice, Premium};
 
@@ -20,7 +20,7 @@ const LAYERS: usize = 30;
 /// A price whose volatility is looked for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Open {
-    /// Where it belongs; see [`super::searched::key`].
+    /// Where it belongs; see [`super::remembered::key`].
     pub(super) key: u32,
     pub(super) right: Right,
     /// Row of the slice, and 0 mid, 1 bid, 2 ask.
@@ -39,7 +39,7 @@ pub(super) fn search(
     here: &Valuation<'_>,
     open: &mut [Open],
     mut put: impl FnMut(&Open, f64),
-    keep: &mut Vec<Searched>,
+    keep: &mut Vec<RememberedVol>,
 ) {
     open.sort_unstable_by_key(|o| (o.right, o.key));
     for of in open.chunk_by(|a, b| a.right == b.right) {
@@ -60,7 +60,7 @@ fn solve<L: Lanes>(
     lattice: Option<&Lattice>,
     open: &[Open],
     put: &mut impl FnMut(&Open, f64),
-    keep: &mut Vec<Searched>,
+    keep: &mut Vec<RememberedVol>,
 ) {
     let lanes = |f: &dyn Fn(&Open) -> f64| {
         let values: [f64; BLOCK] = core::array::from_fn(|i| f(&open[i.min(open.len() - 1)]));
@@ -71,9 +71,9 @@ fn solve<L: Lanes>(
     let at = Value { here, right, lattice, k, horizon: Horizon::from(here.terms) };
     let payoff = (L::splat(here.s) - k) * L::splat(right.phi());
     let exercise = if lattice.is_some() { payoff.max(L::splat(0.0)) } else { L::splat(f64::NAN) };
-    let limits = Limits { floor: floor(here, right, k), exercise, band: VOL };
+    let limits = VolBounds { floor: floor(here, right, k), exercise, band: VOL };
     // deep in the money the time value is about what the other right is worth as a European option
-    let time_value = Limits { floor: L::splat(0.0), exercise: L::splat(f64::NAN), band: VOL };
+    let time_value = VolBounds { floor: L::splat(0.0), exercise: L::splat(f64::NAN), band: VOL };
     let other = |sigma: L| european_vol(-right.phi(), &at.horizon, at.x(), k, sigma);
     let guess = implied_by(&time_value, other, k, price - limits.floor, start).sigma;
     let near = lanes(&|o| f64::from(u8::from(o.near))).gt(L::splat(0.5));
@@ -90,7 +90,7 @@ fn solve<L: Lanes>(
         let vol = sigma.lane(lane);
         put(open, vol);
         let derivatives = [delta, jet.vega, jet.volga, jet.ultima].map(|d| d.lane(lane));
-        keep.push(Searched::new(open.key, open.price, vol, here, derivatives));
+        keep.push(RememberedVol::new(open.key, open.price, vol, here, derivatives));
     }
 }
 
@@ -107,7 +107,7 @@ struct Value<'a, L> {
 impl<L: Lanes> Value<'_, L> {
     /// Value and volatility derivatives, volga and ultima those of the European part; the slope of the premium, and its
     /// correction.
-    fn by_sigma(&self, sigma: L) -> (VolJet<L>, L, L) {
+    fn by_sigma(&self, sigma: L) -> (VolDerivatives<L>, L, L) {
         let zero = L::splat(0.0);
         let Some(lattice) = self.lattice else { return (self.plain(sigma), zero, zero) };
         let premium = lattice.premium(self.k, sigma);
@@ -115,22 +115,23 @@ impl<L: Lanes> Value<'_, L> {
     }
 
     /// The same at half the steps, given the correction.
-    fn roughly(&self, sigma: L, correction: L) -> VolJet<L> {
+    fn roughly(&self, sigma: L, correction: L) -> VolDerivatives<L> {
         let Some(lattice) = self.lattice else { return self.plain(sigma) };
         let premium = lattice.at_half_the_steps(self.k, sigma);
         self.with(sigma, &Premium { value: premium.value + correction, ..premium })
     }
 
-    fn plain(&self, sigma: L) -> VolJet<L> {
+    fn plain(&self, sigma: L) -> VolDerivatives<L> {
         european_vol(self.right.phi(), &self.horizon, self.x(), self.k, sigma)
     }
 
-    fn with(&self, sigma: L, premium: &Premium<L>) -> VolJet<L> {
+    fn with(&self, sigma: L, premium: &Premium<L>) -> VolDerivatives<L> {
         let (phi, zero) = (L::splat(self.right.phi()), L::splat(0.0));
         let plain = self.plain(sigma);
-        let waiting = VolJet { value: plain.value + premium.value, vega: plain.vega + premium.vega, ..plain };
-        let now = VolJet { value: (L::splat(self.here.s) - self.k) * phi, vega: zero, volga: zero, ultima: zero };
-        VolJet::select(premium.exercised, &now, &waiting)
+        let waiting = VolDerivatives { value: plain.value + premium.value, vega: plain.vega + premium.vega, ..plain };
+        let now =
+            VolDerivatives { value: (L::splat(self.here.s) - self.k) * phi, vega: zero, volga: zero, ultima: zero };
+        VolDerivatives::select(premium.exercised, &now, &waiting)
     }
 
     fn x(&self) -> L {

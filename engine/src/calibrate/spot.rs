@@ -12,7 +12,7 @@ use crate::kernel::dividends::escrowed;
 /// A pair agrees with a spot that it is this near to, as a part of it, and this much more by year to expiry: the
 /// carry is not known yet.
 const AGREES: (f64, f64) = (0.03, 0.25);
-/// A pair whose spreads add up to this part of the spot counts half.
+/// A pair whose spreads add up to this fraction of the spot counts half.
 const HALF_WEIGHT: f64 = 0.02;
 /// Expiries up to here are asked first, years.
 const NEAR_YEARS: f64 = 0.35;

@@ -1,32 +1,32 @@
 //! What the right to exercise early adds to the European value, remembered from pass to pass.
 //!
 //! Tables give the premium of a contract in a third to one microsecond. Between two passes a market moves little, and the
-//! premium is a small and smooth part of a value: so it is kept as [jets] taken at one or two anchors, block by
+//! premium is a small and smooth part of a value: so it is kept as [expansions] taken at one or two expansion points, block by
 //! block, and carried from there while the market stays near. The European part is always computed exactly. A block that
-//! the market has left, or whose exercise boundary has come near, is taken anew. Before tables are asked for, jets come from lattices
+//! the market has left, or whose exercise boundary has come near, is taken anew. Before tables are asked for, expansions come from lattices
 //! ([Depth]). Never: a quote, a curve.
 
-mod around;
-mod free;
-mod jets;
-mod place;
+mod block_valuation;
+mod boundary_distance;
+mod expansion;
 mod premium;
 mod pricers;
 mod rough;
+mod vol_slice;
 
-pub use around::BySigma;
-pub use premium::Later;
+pub use premium::NextSession;
 pub use pricers::{VOL, european};
+pub use vol_slice::PremiumByVol;
 
 use crate::contract::{Right, Style};
 use crate::kernel::american::Counts;
 use crate::kernel::black76::{Horizon, european as black};
 use crate::kernel::dividends::{Dividend, Terms, escrowed};
-use crate::kernel::greeks::{Greeks, Market, finish};
+use crate::kernel::greeks::{Greeks, SpotInputs, finish};
 use crate::kernel::lanes::{BLOCK, Block, Lanes};
 use crate::store::ladder::Ladder;
-use place::{Place, SAME_DATE};
-use premium::{Premium, Tables};
+use block_valuation::{BlockValuation, SAME_DATE};
+use premium::{BlockPremium, Tables};
 use pricers::{Pricers, bands, span};
 use rough::Rough;
 
@@ -61,9 +61,9 @@ pub struct Early {
     tables: Pricers,
     /// For the terms of the next trading day, where `tables` do not serve those.
     later: Pricers,
-    /// The dividends that the jets know of, and the time to expiry then.
+    /// The dividends that the expansions know of, and the time to expiry then.
     dividends: (Vec<Dividend>, f64),
-    blocks: [Vec<Premium>; 2],
+    blocks: [Vec<BlockPremium>; 2],
 }
 
 impl Early {
@@ -84,7 +84,7 @@ impl Early {
         for premiums in &mut self.blocks {
             if !same || premiums.len() != blocks {
                 premiums.clear();
-                premiums.resize(blocks, Premium::unknown());
+                premiums.resize(blocks, BlockPremium::unknown());
             }
         }
     }
@@ -94,7 +94,7 @@ impl Early {
         self.blocks.iter_mut().for_each(Vec::clear);
     }
 
-    /// Takes the jets of the blocks `which` anew where the market has left them; `sigma` by strike, padded. Returns how
+    /// Takes the expansions of the blocks `which` anew where the market has left them; `sigma` by strike, padded. Returns how
     /// many blocks.
     pub fn refresh(
         &mut self,
@@ -109,7 +109,7 @@ impl Early {
         for block in which {
             let (k, vols) = (ladder.block(block), Block::load(&sigma[block * BLOCK..]));
             for right in [Right::Call, Right::Put] {
-                let Some(place) = Place::new(here, right, k, vols) else { continue };
+                let Some(place) = BlockValuation::new(here, right, k, vols) else { continue };
                 if self.blocks[right as usize][block].holds(&place) {
                     continue;
                 }
@@ -158,9 +158,9 @@ impl Early {
 
     /// The premium of one right of a block, by volatility.
     #[must_use]
-    pub fn by_sigma(&self, here: &Valuation<'_>, right: Right, block: usize) -> BySigma {
+    pub fn by_sigma(&self, here: &Valuation<'_>, right: Right, block: usize) -> PremiumByVol {
         let known = self.blocks[right as usize].get(block);
-        known.map_or_else(BySigma::none, |premium| premium.by_sigma(here))
+        known.map_or_else(PremiumByVol::none, |premium| premium.by_sigma(here))
     }
 
     /// Adds the premium of one right of a block to European Greeks at `sigma`, and returns the premium on the next
@@ -171,9 +171,9 @@ impl Early {
         (right, block): (Right, usize),
         at: (Block, Block),
         greeks: &mut Greeks<Block>,
-    ) -> Later {
+    ) -> NextSession {
         let known = self.blocks[right as usize].get(block);
-        known.map_or_else(Later::none, |premium| premium.add(here, right, at, greeks))
+        known.map_or_else(NextSession::none, |premium| premium.add(here, right, at, greeks))
     }
 }
 
@@ -209,6 +209,6 @@ impl Valuation<'_> {
 /// European Greeks here.
 #[must_use]
 pub fn plain(right: Right, here: &Valuation<'_>, k: Block, sigma: Block) -> Greeks<Block> {
-    let market = Market::new(here.terms, here.s);
+    let market = SpotInputs::new(here.terms, here.s);
     finish(&black(right.phi(), &Horizon::from(here.terms), Block::splat(market.x), k, sigma), &market, sigma)
 }

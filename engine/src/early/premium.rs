@@ -1,64 +1,64 @@
 //! The exercise premium of one right of a block of strikes: what is remembered of it, how far that holds, and what is
 //! taken anew where it does not.
 //!
-//! A block that the spot has just come to has one anchor. When the spot leaves that one's neighbourhood, a second anchor
+//! A block that the spot has just come to has one expansion point. When the spot leaves that one's neighbourhood, a second expansion point
 //! is set on the side where it went, and everything in between is read from both; from then on the spot crosses a whole
-//! interval before one more is needed. Next to an exercise boundary, where the premium bends, there is one anchor only.
+//! interval before one more is needed. Next to an exercise boundary, where the premium bends, there is one expansion point only.
 //! Never: a quote, a curve.
 
-use super::around::{Around, BySigma, NextSession};
-use super::free::Free;
-use super::jets::{Anchor, Jets, between, load};
-use super::place::{Place, SAME_DATE};
+use super::block_valuation::{BlockValuation, SAME_DATE};
+use super::boundary_distance::BoundaryDistance;
+use super::expansion::{Expansion, ExpansionPoint, between, load};
 use super::pricers::nodes;
 use super::rough::{Rough, Taken};
-use super::{Depth, Valuation, jets, plain, rough};
+use super::vol_slice::{NextSessionChange, PremiumByVol, VolSlice};
+use super::{Depth, Valuation, expansion, plain, rough};
 use crate::contract::Right;
 use crate::kernel::american::Pricer;
 use crate::kernel::black76::{Horizon, european_vol};
 use crate::kernel::dividends::Terms;
-use crate::kernel::greeks::{Greeks, VolJet, exercised};
+use crate::kernel::greeks::{Greeks, VolDerivatives, exercised};
 use crate::kernel::lanes::{BLOCK, Block, Lanes, Mask};
 
-/// From one anchor the spot may move by this part of a standard deviation to expiry.
+/// From one expansion point the spot may move by this fraction of a standard deviation to expiry.
 const SPOT_MOVE: f64 = 0.005;
-/// Two anchors lie this part of a deviation apart, and the spot may leave them by this part of their distance.
+/// Two expansion points lie this fraction of a deviation apart, and the spot may leave them by this fraction of their distance.
 const APART: f64 = 0.05;
 const BESIDE: f64 = 0.5;
 /// How far it may move where there is no premium, and from where the premium at other volatilities was taken.
 const NOTHING_MOVE: f64 = 0.05;
 const AROUND_MOVE: f64 = 0.1;
-/// A volatility may move by this part of itself; that around which others were taken, by this.
+/// A volatility may move by this fraction of itself; that around which others were taken, by this.
 const SIGMA_MOVE: f64 = 0.007;
 const AROUND_SIGMA: f64 = 0.02;
-/// A gain below this part of the strike is none.
+/// A gain below this fraction of the strike is none.
 const NO_GAIN: f64 = 1e-13;
-/// Within this part of the strike a value is the exercise value.
+/// Within this fraction of the strike a value is the exercise value.
 const EXERCISED: f64 = 1e-9;
 
 /// The premium of one right of a block of strikes.
 #[derive(Clone, Debug)]
-pub(super) struct Premium {
+pub(super) struct BlockPremium {
     depth: Depth,
     known: Known,
-    around: Option<Box<Around>>,
+    slice: Option<Box<VolSlice>>,
     /// Lanes where exercising now is optimal.
     exercised: u8,
-    free: Free,
+    free: BoundaryDistance,
 }
 
-/// From how many anchors.
+/// From how many expansion points.
 #[derive(Clone, Debug)]
 enum Known {
     Unknown,
     /// There is no premium.
-    Nothing(Box<Anchor>),
-    One(Box<Jets>),
+    Nothing(Box<ExpansionPoint>),
+    One(Box<Expansion>),
     /// The lower one first.
-    Two([Box<Jets>; 2]),
+    Two([Box<Expansion>; 2]),
 }
 
-/// What jets are taken from.
+/// What expansions are taken from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tables<'a> {
     pub(super) now: &'a Pricer,
@@ -68,13 +68,13 @@ pub(super) struct Tables<'a> {
 
 /// What a block is worth on the next trading day over its European value.
 #[derive(Clone, Copy, Debug)]
-pub struct Later {
+pub struct NextSession {
     /// The premium then.
     pub premium: Block,
     exercised: u8,
 }
 
-impl Later {
+impl NextSession {
     pub(super) fn none() -> Self {
         Self { premium: Block::splat(0.0), exercised: 0 }
     }
@@ -87,22 +87,22 @@ impl Later {
     }
 }
 
-impl Premium {
+impl BlockPremium {
     pub(super) fn unknown() -> Self {
-        Self { depth: Depth::Full, known: Known::Unknown, around: None, exercised: 0, free: Free::nowhere() }
+        Self { depth: Depth::Full, known: Known::Unknown, slice: None, exercised: 0, free: BoundaryDistance::nowhere() }
     }
 
     /// Whether what is remembered holds at `place`; what lattices said does not where tables are asked for.
-    pub(super) fn holds(&self, place: &Place<'_>) -> bool {
+    pub(super) fn holds(&self, place: &BlockValuation<'_>) -> bool {
         match (self.depth, place.here.depth) {
             (Depth::Rough, Depth::Full) => false,
             (Depth::Rough, Depth::Rough) => self.holds_roughly(place),
-            (Depth::Full, _) => self.jets_hold(place) && self.around_holds(place),
+            (Depth::Full, _) => self.expansions_hold(place) && self.vol_slice_holds(place),
         }
     }
 
-    /// Jets from a lattice are rough anyway.
-    fn holds_roughly(&self, place: &Place<'_>) -> bool {
+    /// Expansion from a lattice are rough anyway.
+    fn holds_roughly(&self, place: &BlockValuation<'_>) -> bool {
         let at = match &self.known {
             Known::Nothing(at) => at,
             Known::One(jets) => &jets.at,
@@ -114,22 +114,22 @@ impl Premium {
     }
 
     /// Takes everything anew from lattices.
-    pub(super) fn take_roughly(&mut self, place: &Place<'_>, rough: &Rough<'_>) {
-        let at = place.anchor(place.here.s);
+    pub(super) fn take_roughly(&mut self, place: &BlockValuation<'_>, rough: &Rough<'_>) {
+        let at = place.expansion_point(place.here.s);
         let (taken, exercised, later_exercised) = rough.take(place.right, place.k, load(&at.sigma));
-        (self.depth, self.exercised, self.free) = (Depth::Rough, exercised, Free::everywhere());
+        (self.depth, self.exercised, self.free) = (Depth::Rough, exercised, BoundaryDistance::everywhere());
         let Some(Taken { american, european, later, low, high }) = taken else {
-            (self.known, self.around) = (Known::Nothing(Box::new(at)), None);
+            (self.known, self.slice) = (Known::Nothing(Box::new(at)), None);
             return;
         };
-        let now = difference(&vol_jet(&american), &vol_jet(&european));
-        let around = Around::new((at, place.here.step), &now, [low, high], Some((later, later_exercised)));
-        self.around = Some(Box::new(around));
-        self.known = Known::One(Box::new(Jets::new(at, &american, &european)));
+        let now = difference(&vol_derivatives(&american), &vol_derivatives(&european));
+        let slice = VolSlice::new((at, place.here.step), &now, [low, high], Some((later, later_exercised)));
+        self.slice = Some(Box::new(slice));
+        self.known = Known::One(Box::new(Expansion::new(at, &american, &european)));
     }
 
-    fn jets_hold(&self, place: &Place<'_>) -> bool {
-        let here = |at: &Anchor| place.still(at, SIGMA_MOVE) && place.near(at, 1.0);
+    fn expansions_hold(&self, place: &BlockValuation<'_>) -> bool {
+        let here = |at: &ExpansionPoint| place.still(at, SIGMA_MOVE) && place.near(at, 1.0);
         match &self.known {
             Known::Unknown => false,
             Known::Nothing(at) => here(at) && place.away(at) <= NOTHING_MOVE * place.deviation,
@@ -150,45 +150,45 @@ impl Premium {
         }
     }
 
-    fn around_holds(&self, place: &Place<'_>) -> bool {
-        match (&self.known, &self.around) {
+    fn vol_slice_holds(&self, place: &BlockValuation<'_>) -> bool {
+        match (&self.known, &self.slice) {
             (Known::Nothing(_), _) => true,
             (_, None) => false,
-            (_, Some(around)) => {
-                let at = &around.at;
+            (_, Some(slice)) => {
+                let at = &slice.at;
                 place.still(at, AROUND_SIGMA)
                     && place.near(at, AROUND_SIGMA / SIGMA_MOVE)
                     && place.away(at) <= AROUND_MOVE * place.deviation
                     && (place.away(at) <= SPOT_MOVE * place.deviation
                         || self.free.is_near(at.s, place.here.s, place.drift(at)))
-                    && (around.step - place.here.step).abs() < SAME_DATE
+                    && (slice.step - place.here.step).abs() < SAME_DATE
             }
         }
     }
 
     /// Takes anew what does not hold at `place`.
-    pub(super) fn refresh(&mut self, place: &Place<'_>, tables: &Tables<'_>) {
+    pub(super) fn refresh(&mut self, place: &BlockValuation<'_>, tables: &Tables<'_>) {
         if self.depth == Depth::Rough {
             *self = Self::unknown();
         }
-        if !self.jets_hold(place) {
+        if !self.expansions_hold(place) {
             let kept = self.nearest(place);
             let pair = kept.and_then(|jets| self.paired(jets, place, tables));
             self.known = pair.unwrap_or_else(|| self.anew(place, tables));
         }
         if matches!(self.known, Known::Nothing(_)) {
-            self.around = None;
-        } else if !self.around_holds(place) {
-            let around = self.look_around(place, tables);
-            match &mut self.around {
-                Some(held) => **held = around,
-                none => *none = Some(Box::new(around)),
+            self.slice = None;
+        } else if !self.vol_slice_holds(place) {
+            let slice = self.take_vol_slice(place, tables);
+            match &mut self.slice {
+                Some(held) => **held = slice,
+                none => *none = Some(Box::new(slice)),
             }
         }
     }
 
-    /// The anchor nearest to the spot of those that still hold but for the spot.
-    fn nearest(&mut self, place: &Place<'_>) -> Option<Box<Jets>> {
+    /// The expansion point nearest to the spot of those that still hold but for the spot.
+    fn nearest(&mut self, place: &BlockValuation<'_>) -> Option<Box<Expansion>> {
         let jets = match core::mem::replace(&mut self.known, Known::Unknown) {
             Known::Unknown | Known::Nothing(_) => return None,
             Known::One(jets) => jets,
@@ -203,9 +203,9 @@ impl Premium {
         (place.still(&jets.at, SIGMA_MOVE) && place.near(&jets.at, 1.0)).then_some(jets)
     }
 
-    /// A second anchor on the side of the first where the spot has gone, if it has gone there, not too far, and nothing
+    /// A second expansion point on the side of the first where the spot has gone, if it has gone there, not too far, and nothing
     /// is exercised on the way.
-    fn paired(&mut self, jets: Box<Jets>, place: &Place<'_>, tables: &Tables<'_>) -> Option<Known> {
+    fn paired(&mut self, jets: Box<Expansion>, place: &BlockValuation<'_>, tables: &Tables<'_>) -> Option<Known> {
         let (h, away) = (APART * place.deviation, place.here.s - jets.at.s);
         if away.abs() <= SPOT_MOVE * place.deviation || away.abs() > (1.0 + BESIDE) * h {
             return None;
@@ -225,14 +225,14 @@ impl Premium {
         Some(Known::Two(if away > 0.0 { [jets, new] } else { [new, jets] }))
     }
 
-    /// One anchor, here.
-    fn anew(&mut self, place: &Place<'_>, tables: &Tables<'_>) -> Known {
+    /// One expansion point, here.
+    fn anew(&mut self, place: &BlockValuation<'_>, tables: &Tables<'_>) -> Known {
         let s = place.here.s;
         let (jets, american, gain) = taken(place, tables, s);
         let before = self.exercised;
         (self.exercised, self.free) = boundary(place, tables, s, &american);
         if before != self.exercised {
-            self.around = None;
+            self.slice = None;
         }
         if gain.abs().le(place.k * NO_GAIN).all() {
             return Known::Nothing(Box::new(jets.at));
@@ -240,20 +240,20 @@ impl Premium {
         Known::One(Box::new(jets))
     }
 
-    fn look_around(&self, place: &Place<'_>, tables: &Tables<'_>) -> Around {
-        let Place { here, right, k, .. } = *place;
-        let at = place.anchor(here.s);
+    fn take_vol_slice(&self, place: &BlockValuation<'_>, tables: &Tables<'_>) -> VolSlice {
+        let BlockValuation { here, right, k, .. } = *place;
+        let at = place.expansion_point(here.s);
         let sigma = load(&at.sigma);
         let zero = Block::splat(0.0);
-        let nothing = VolJet { value: zero, vega: zero, volga: zero, ultima: zero };
-        let now = self.read(here, sigma).map_or(nothing, |premium| vol_jet(&premium));
+        let nothing = VolDerivatives { value: zero, vega: zero, volga: zero, ultima: zero };
+        let now = self.read(here, sigma).map_or(nothing, |premium| vol_derivatives(&premium));
         let side = |sigma: Block| (sigma, premium_vol(right, here.s, here.terms, tables.now, k, sigma).0);
         let (low, high) = nodes(tables.now.at(here.terms, here.s).sigma_range(k, sigma), sigma);
-        let later: Option<NextSession> = tables.later.map(|(s, terms, pricer)| {
+        let later: Option<NextSessionChange> = tables.later.map(|(s, terms, pricer)| {
             let (premium, value) = premium_vol(right, s, terms, pricer, k, sigma);
             (premium, lanes_at_intrinsic(right, s, k, value))
         });
-        Around::new((at, here.step), &now, [side(low), side(high)], later)
+        VolSlice::new((at, here.step), &now, [side(low), side(high)], later)
     }
 
     /// The premium here; `None`: nothing.
@@ -267,10 +267,10 @@ impl Premium {
     }
 
     /// The premium by volatility.
-    pub(super) fn by_sigma(&self, here: &Valuation<'_>) -> BySigma {
-        let Some(around) = &self.around else { return BySigma::none() };
-        let now = self.read(here, around.centre());
-        now.map_or_else(BySigma::none, |now| around.by_sigma(&vol_jet(&now)))
+    pub(super) fn by_sigma(&self, here: &Valuation<'_>) -> PremiumByVol {
+        let Some(slice) = &self.slice else { return PremiumByVol::none() };
+        let now = self.read(here, slice.centre());
+        now.map_or_else(PremiumByVol::none, |now| slice.by_sigma(&vol_derivatives(&now)))
     }
 
     /// Adds the premium to European Greeks at `sigma`; what it will be on the next trading day. Lanes that are exercised
@@ -281,15 +281,15 @@ impl Premium {
         right: Right,
         (k, sigma): (Block, Block),
         greeks: &mut Greeks<Block>,
-    ) -> Later {
+    ) -> NextSession {
         let d = [greeks.d1, greeks.d2];
-        let mut later = Later::none();
+        let mut later = NextSession::none();
         if let Some(premium) = self.read(here, sigma) {
-            jets::add(&premium, greeks);
+            expansion::add(&premium, greeks);
             greeks.lambda = lambda(greeks, here.s);
-            if let Some(around) = &self.around {
-                let change = around.until_later(here.s, sigma, premium.charm);
-                later = Later { premium: premium.value + change, exercised: around.later_exercised };
+            if let Some(slice) = &self.slice {
+                let change = slice.until_later(here.s, sigma, premium.charm);
+                later = NextSession { premium: premium.value + change, exercised: slice.later_exercised };
             }
         }
         if self.exercised != 0 {
@@ -301,36 +301,53 @@ impl Premium {
 }
 
 /// The premium at spot `s`, the American Greeks there, and by how much their value exceeds the European one.
-fn taken(place: &Place<'_>, tables: &Tables<'_>, s: f64) -> (Jets, Greeks<Block>, Block) {
-    let at = place.anchor(s);
+fn taken(place: &BlockValuation<'_>, tables: &Tables<'_>, s: f64) -> (Expansion, Greeks<Block>, Block) {
+    let at = place.expansion_point(s);
     let sigma = load(&at.sigma);
     let american = tables.now.at(place.here.terms, s).greeks(place.k, sigma);
     let european = plain(place.right, &Valuation { s, ..*place.here }, place.k, sigma);
-    (Jets::new(at, &american, &european), american, american.value - european.value)
+    (Expansion::new(at, &american, &european), american, american.value - european.value)
 }
 
 /// The lanes that are exercised at `s`, and how far the spot may move before that changes.
-fn boundary(place: &Place<'_>, tables: &Tables<'_>, s: f64, american: &Greeks<Block>) -> (u8, Free) {
-    let Place { here, right, k, .. } = *place;
+fn boundary(
+    place: &BlockValuation<'_>,
+    tables: &Tables<'_>,
+    s: f64,
+    american: &Greeks<Block>,
+) -> (u8, BoundaryDistance) {
+    let BlockValuation { here, right, k, .. } = *place;
     let exercised = lanes_at_intrinsic(right, s, k, american.value);
     let boundary = tables.now.at(here.terms, s).boundary(k, load(&place.sigma));
-    (exercised, Free::new((right, s, k), boundary, american, exercised))
+    (exercised, BoundaryDistance::new((right, s, k), boundary, american, exercised))
 }
 
 /// American less European value and volatility derivatives, and the American value.
-fn premium_vol(right: Right, s: f64, terms: &Terms, pricer: &Pricer, k: Block, sigma: Block) -> (VolJet<Block>, Block) {
-    let american = pricer.at(terms, s).vol_jet(k, sigma);
+fn premium_vol(
+    right: Right,
+    s: f64,
+    terms: &Terms,
+    pricer: &Pricer,
+    k: Block,
+    sigma: Block,
+) -> (VolDerivatives<Block>, Block) {
+    let american = pricer.at(terms, s).vol_derivatives(k, sigma);
     let x = Block::splat(s - terms.a(0.0));
     let european = european_vol(right.phi(), &Horizon::from(terms), x, k, sigma);
     (difference(&american, &european), american.value)
 }
 
-fn difference(a: &VolJet<Block>, b: &VolJet<Block>) -> VolJet<Block> {
-    VolJet { value: a.value - b.value, vega: a.vega - b.vega, volga: a.volga - b.volga, ultima: a.ultima - b.ultima }
+fn difference(a: &VolDerivatives<Block>, b: &VolDerivatives<Block>) -> VolDerivatives<Block> {
+    VolDerivatives {
+        value: a.value - b.value,
+        vega: a.vega - b.vega,
+        volga: a.volga - b.volga,
+        ultima: a.ultima - b.ultima,
+    }
 }
 
-fn vol_jet(greeks: &Greeks<Block>) -> VolJet<Block> {
-    VolJet { value: greeks.value, vega: greeks.vega, volga: greeks.volga, ultima: greeks.ultima }
+fn vol_derivatives(greeks: &Greeks<Block>) -> VolDerivatives<Block> {
+    VolDerivatives { value: greeks.value, vega: greeks.vega, volga: greeks.volga, ultima: greeks.ultima }
 }
 
 fn lambda(greeks: &Greeks<Block>, s: f64) -> Block {

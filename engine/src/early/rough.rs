@@ -1,4 +1,4 @@
-//! Jets from lattices instead of tables: good to about 1e-4 of a price, and there at once. A cold start begins with
+//! LatticeGreeks from lattices instead of tables: good to about 1e-4 of a price, and there at once. A cold start begins with
 //! them. Never: a table.
 
 use super::premium::lanes_at_intrinsic;
@@ -7,20 +7,20 @@ use crate::contract::Right;
 use crate::kernel::american::{Band, never_exercised};
 use crate::kernel::black76::{Horizon, european, european_vol};
 use crate::kernel::dividends::Terms;
-use crate::kernel::greeks::{Greeks, Jet, Market, VolJet, exercised, finish};
+use crate::kernel::greeks::{Derivatives, Greeks, SpotInputs, VolDerivatives, exercised, finish};
 use crate::kernel::lanes::{Block, Lanes, Mask};
-use crate::kernel::lattice::{Jets, Lattice, Lattices};
+use crate::kernel::lattice::{Lattice, LatticeGreeks, Lattices};
 use crate::store::ladder::Ladder;
 use core::cell::OnceCell;
 
 /// Layers of the lattices.
 const LAYERS: usize = 60;
-/// A volatility may move by this part of itself before jets from a lattice are taken anew: from the quotes of single
+/// A volatility may move by this fraction of itself before expansions from a lattice are taken anew: from the quotes of single
 /// strikes to the curve through them.
 pub(super) const SIGMA_MOVE: f64 = 0.05;
-/// The spot may move by this part of a standard deviation to expiry.
+/// The spot may move by this fraction of a standard deviation to expiry.
 pub(super) const SPOT_MOVE: f64 = 0.02;
-/// Time and rates may move so many times as far as for jets from tables.
+/// Time and rates may move so many times as far as for expansions from tables.
 pub(super) const TIMES: f64 = 5.0;
 /// The next trading day is a small step for an expiry so many times as far away: a series of second order reaches it.
 const FAR_OFF: f64 = 6.0;
@@ -30,16 +30,16 @@ pub(super) struct Taken {
     pub(super) american: Greeks<Block>,
     pub(super) european: Greeks<Block>,
     /// On the next trading day.
-    pub(super) later: VolJet<Block>,
+    pub(super) later: VolDerivatives<Block>,
     /// At two other volatilities.
-    pub(super) low: (Block, VolJet<Block>),
-    pub(super) high: (Block, VolJet<Block>),
+    pub(super) low: (Block, VolDerivatives<Block>),
+    pub(super) high: (Block, VolDerivatives<Block>),
 }
 
 /// The lattices of both rights of a slice at one place, made when they are first needed.
 pub(super) struct Rough<'a> {
     here: &'a Valuation<'a>,
-    sides: [Side; 2],
+    sides: [RoughSide; 2],
     /// Spot and terms on the next trading day.
     next: Option<(f64, Terms)>,
     /// Whether those are near enough for a series.
@@ -48,7 +48,7 @@ pub(super) struct Rough<'a> {
 
 /// One right.
 #[derive(Default)]
-struct Side {
+struct RoughSide {
     never: bool,
     now: OnceCell<Option<Lattices>>,
     next: OnceCell<Lattice>,
@@ -60,13 +60,13 @@ impl<'a> Rough<'a> {
         let k = ladder.strikes();
         let band = Band { k: (k.first().copied().unwrap_or(1.0), k.last().copied().unwrap_or(1.0)), sigma };
         let sides = [Right::Call, Right::Put]
-            .map(|right| Side { never: never_exercised(right, here.terms, &band), ..Side::default() });
+            .map(|right| RoughSide { never: never_exercised(right, here.terms, &band), ..RoughSide::default() });
         let next = here.next_session();
         let goes_ex = here.terms.divs.first().is_some_and(|d| d.t <= here.step);
         Self { here, sides, next, near: !goes_ex && here.terms.t > FAR_OFF * here.step }
     }
 
-    /// What a block's jets are made of, the lanes exercised now and those on the next trading day; no jets where there
+    /// What a block's expansions are made of, the lanes exercised now and those on the next trading day; no expansions where there
     /// is no premium.
     pub(super) fn take(&self, right: Right, k: Block, sigma: Block) -> (Option<Taken>, u8, u8) {
         let Valuation { s, terms, .. } = *self.here;
@@ -82,10 +82,10 @@ impl<'a> Rough<'a> {
                 if !now.any() {
                     return (None, 0, 0);
                 }
-                Jets::none(sigma, now)
+                LatticeGreeks::none(sigma, now)
             }
         };
-        let market = Market::new(terms, s);
+        let market = SpotInputs::new(terms, s);
         let horizon = Horizon::from(terms);
         let x = Block::splat(market.x);
         let waiting = finish(&sum(&european(phi, &horizon, x, k, sigma), &found.jet), &market, sigma);
@@ -108,7 +108,7 @@ impl<'a> Rough<'a> {
         k: Block,
         sigma: Block,
         (american, plain, bits): (&Greeks<Block>, &Greeks<Block>, u8),
-    ) -> (VolJet<Block>, u8) {
+    ) -> (VolDerivatives<Block>, u8) {
         let c = |v: f64| Block::splat(v);
         let none = (american.value - plain.value, american.vega - plain.vega);
         let Some((s, next)) = &self.next else { return (straight(none.0, none.1), 0) };
@@ -134,8 +134,8 @@ impl<'a> Rough<'a> {
 }
 
 /// A European option's derivatives and those of a premium.
-fn sum(a: &Jet<Block>, b: &Jet<Block>) -> Jet<Block> {
-    Jet {
+fn sum(a: &Derivatives<Block>, b: &Derivatives<Block>) -> Derivatives<Block> {
+    Derivatives {
         v: a.v + b.v,
         x: core::array::from_fn(|i| a.x[i] + b.x[i]),
         sigma: core::array::from_fn(|i| a.sigma[i] + b.sigma[i]),
@@ -150,15 +150,20 @@ fn sum(a: &Jet<Block>, b: &Jet<Block>) -> Jet<Block> {
 }
 
 /// What exercise pays more than the European value.
-fn less(payoff: Block, european: &VolJet<Block>) -> VolJet<Block> {
+fn less(payoff: Block, european: &VolDerivatives<Block>) -> VolDerivatives<Block> {
     straight(payoff - european.value, -european.vega)
 }
 
-fn straight(value: Block, vega: Block) -> VolJet<Block> {
+fn straight(value: Block, vega: Block) -> VolDerivatives<Block> {
     let zero = Block::splat(0.0);
-    VolJet { value, vega, volga: zero, ultima: zero }
+    VolDerivatives { value, vega, volga: zero, ultima: zero }
 }
 
-fn pick(now: <Block as Lanes>::Mask, exercised: &VolJet<Block>, value: Block, vega: Block) -> VolJet<Block> {
-    VolJet::select(now, exercised, &straight(value, vega))
+fn pick(
+    now: <Block as Lanes>::Mask,
+    exercised: &VolDerivatives<Block>,
+    value: Block,
+    vega: Block,
+) -> VolDerivatives<Block> {
+    VolDerivatives::select(now, exercised, &straight(value, vega))
 }

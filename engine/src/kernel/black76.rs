@@ -5,7 +5,7 @@
 
 use super::dividends::Terms;
 use super::elementary::{exp, ln};
-use super::greeks::{Jet, VolJet};
+use super::greeks::{Derivatives, VolDerivatives};
 use super::lanes::Lanes;
 use super::normal::{INV_SQRT_2PI, norm_cdf_given};
 
@@ -120,7 +120,7 @@ impl<L: Lanes> Parts<L> {
 /// # Accuracy  every value on golden/european.csv (200 contracts, 50 digits): `european_values_meet_their_bounds`
 /// # Source    MODEL, "Dynamics"; Black (1976); derivatives by hand, checked against 50-digit differences
 #[inline(never)]
-pub fn european<L: Lanes>(phi: f64, at: &Horizon, x: L, k: L, sigma: L) -> Jet<L> {
+pub fn european<L: Lanes>(phi: f64, at: &Horizon, x: L, k: L, sigma: L) -> Derivatives<L> {
     let c = |v: f64| L::splat(v);
     let p = parts(phi, at, x, k, sigma);
     let (inv_x, inv_k, per_sigma) = (c(1.0) / p.x, c(1.0) / k, c(1.0) / p.sigma);
@@ -129,7 +129,7 @@ pub fn european<L: Lanes>(phi: f64, at: &Horizon, x: L, k: L, sigma: L) -> Jet<L
     let xx_x = xx * inv_x;
     let by_sigma = p.by_sigma(at);
     let vega_t = by_sigma[0] * at.root_t * per_sigma;
-    Jet {
+    Derivatives {
         v: p.value(phi),
         x: [c(phi * at.df_b) * p.n1, xx, -(xx_x * q), xx_x * inv_x * (q.mul_add(q, q) - p.inv_w * p.inv_w)],
         sigma: by_sigma,
@@ -145,10 +145,10 @@ pub fn european<L: Lanes>(phi: f64, at: &Horizon, x: L, k: L, sigma: L) -> Jet<L
 
 /// Value, vega, volga and ultima only: the same numbers as [`european`], bit for bit.
 #[inline(never)]
-pub fn european_vol<L: Lanes>(phi: f64, at: &Horizon, x: L, k: L, sigma: L) -> VolJet<L> {
+pub fn european_vol<L: Lanes>(phi: f64, at: &Horizon, x: L, k: L, sigma: L) -> VolDerivatives<L> {
     let p = parts(phi, at, x, k, sigma);
     let [vega, volga, ultima] = p.by_sigma(at);
-    VolJet { value: p.value(phi), vega, volga, ultima }
+    VolDerivatives { value: p.value(phi), vega, volga, ultima }
 }
 
 #[cfg(test)]

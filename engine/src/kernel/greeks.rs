@@ -173,7 +173,7 @@ greeks! {
 
 /// Value and derivatives of one option per lane in (X, sigma, r, b, K), each other input held fixed.
 #[derive(Clone, Copy, Debug)]
-pub struct Jet<L> {
+pub struct Derivatives<L> {
     /// V.
     pub v: L,
     /// ∂V/∂X to ∂⁴V/∂X⁴.
@@ -198,7 +198,7 @@ pub struct Jet<L> {
 
 /// Value and volatility derivatives only: what an implied volatility needs.
 #[derive(Clone, Copy, Debug)]
-pub struct VolJet<L> {
+pub struct VolDerivatives<L> {
     /// Value, currency per share.
     pub value: L,
     /// ∂V/∂σ.
@@ -209,7 +209,7 @@ pub struct VolJet<L> {
     pub ultima: L,
 }
 
-impl<L: Lanes> Jet<L> {
+impl<L: Lanes> Derivatives<L> {
     /// No value, of a contract whose d1 and d2 are `d`.
     #[must_use]
     pub fn nothing(d: [L; 2]) -> Self {
@@ -257,7 +257,7 @@ impl<L: Lanes> Greeks<L> {
     }
 }
 
-impl<L: Lanes> VolJet<L> {
+impl<L: Lanes> VolDerivatives<L> {
     /// `yes` in the lanes where the mask says so, else `no`.
     #[inline(always)]
     #[must_use]
@@ -274,7 +274,7 @@ impl<L: Lanes> VolJet<L> {
 
 /// The market of one expiry as the chain rule sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Market {
+pub struct SpotInputs {
     /// Underlying price, currency per share.
     pub s: f64,
     /// X = S − A(0).
@@ -287,7 +287,7 @@ pub struct Market {
     pub b: f64,
 }
 
-impl Market {
+impl SpotInputs {
     /// At the spot `s`.
     #[must_use]
     pub fn new(terms: &Terms, s: f64) -> Self {
@@ -301,7 +301,7 @@ impl Market {
 /// # Domain    wherever holding on is optimal (the identities are the pricing equation); NaN in gives NaN out, by lane
 /// # Source    MODEL, "Identities"; A(0) moves with r and b, so rho, vera and epsilon take in dA(0)/dr
 #[inline(always)]
-pub fn finish<L: Lanes>(jet: &Jet<L>, at: &Market, sigma: L) -> Greeks<L> {
+pub fn finish<L: Lanes>(jet: &Derivatives<L>, at: &SpotInputs, sigma: L) -> Greeks<L> {
     let c = |v: f64| L::splat(v);
     let (x, s) = (c(at.x), c(at.s));
     let drift = c((at.r - at.b) * at.s);

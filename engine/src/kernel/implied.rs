@@ -8,25 +8,25 @@
 use super::american::PricerAt;
 use super::black76::{Horizon, european_vol};
 use super::elementary::ln;
-use super::greeks::VolJet;
+use super::greeks::VolDerivatives;
 use super::lanes::{Lanes, Mask};
 
 /// Evaluations; from a start within 10 % two are enough, bisection over the widest band needs 50.
 const MOST_STEPS: usize = 60;
-/// A third-order step below this part of sigma leaves an error of about its fourth power.
+/// A third-order step below this fraction of sigma leaves an error of about its fourth power.
 const LAST_STEP: f64 = 3e-4;
-/// A bracket of this part of sigma is an answer.
+/// A bracket of this fraction of sigma is an answer.
 const NARROW: f64 = 1e-13;
-/// A value within this part of the strike of the price is an answer.
+/// A value within this fraction of the strike of the price is an answer.
 const HIT: f64 = 1e-11;
-/// A value that a volatility changes by less than this part of the strike does not depend on it.
+/// A value that a volatility changes by less than this fraction of the strike does not depend on it.
 const FLAT: f64 = 1e-9;
-/// Within this part of the strike a price equals the exercise value (MODEL).
+/// Within this fraction of the strike a price equals the exercise value (MODEL).
 const EQUAL: f64 = 1e-9;
 
 /// Why a price has a volatility, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
+pub enum ImpliedStatus {
     /// It has one.
     Ok,
     /// Below the value at the least volatility of the band: below the exercise value, or no number.
@@ -40,7 +40,7 @@ pub enum Status {
 /// Volatilities, one per lane.
 #[derive(Clone, Copy, Debug)]
 pub struct Implied<L: Lanes> {
-    /// Per √year; NaN where the status is not [`Status::Ok`].
+    /// Per √year; NaN where the status is not [`ImpliedStatus::Ok`].
     pub sigma: L,
     below: L::Mask,
     above: L::Mask,
@@ -50,15 +50,15 @@ pub struct Implied<L: Lanes> {
 impl<L: Lanes> Implied<L> {
     /// The status of lane `i`.
     #[must_use]
-    pub fn status(&self, i: usize) -> Status {
+    pub fn status(&self, i: usize) -> ImpliedStatus {
         if self.at_intrinsic.lane(i) {
-            Status::AtIntrinsic
+            ImpliedStatus::AtIntrinsic
         } else if self.below.lane(i) {
-            Status::BelowMin
+            ImpliedStatus::BelowMin
         } else if self.above.lane(i) {
-            Status::AboveMax
+            ImpliedStatus::AboveMax
         } else {
-            Status::Ok
+            ImpliedStatus::Ok
         }
     }
 }
@@ -73,13 +73,13 @@ impl<L: Lanes> Implied<L> {
 /// # Cost      light evaluations of the pricer: one for a start within 0.03 %, two within about 10 %, three within 40 %
 #[inline(never)]
 pub fn implied<L: Lanes>(at: &PricerAt<'_>, k: L, price: L, start: L) -> Implied<L> {
-    let limits = Limits { floor: at.floor(k), exercise: at.exercise_value(k), band: at.band().sigma };
-    implied_by(&limits, |sigma| at.vol_jet(k, sigma), k, price, start)
+    let limits = VolBounds { floor: at.floor(k), exercise: at.exercise_value(k), band: at.band().sigma };
+    implied_by(&limits, |sigma| at.vol_derivatives(k, sigma), k, price, start)
 }
 
 /// What bounds values and volatilities in a search.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits<L> {
+pub struct VolBounds<L> {
     /// What no value may fall below, currency per share.
     pub floor: L,
     /// What exercising now pays, and at least 0; NaN for a European option.
@@ -91,14 +91,14 @@ pub struct Limits<L> {
 /// [`implied`] for values from anywhere: `value` by volatility, its volga and ultima as good as may be.
 #[inline(always)]
 pub fn implied_by<L: Lanes>(
-    limits: &Limits<L>,
-    value: impl Fn(L) -> VolJet<L>,
+    limits: &VolBounds<L>,
+    value: impl Fn(L) -> VolDerivatives<L>,
     k: L,
     price: L,
     start: L,
 ) -> Implied<L> {
     let c = |v: f64| L::splat(v);
-    let Limits { floor, exercise, band } = *limits;
+    let VolBounds { floor, exercise, band } = *limits;
     let target = price - floor;
     let equal = (price - exercise).abs().le(k * EQUAL) & exercise.gt(c(0.0));
     let none = !target.gt(c(0.0)) | equal;
@@ -172,7 +172,12 @@ pub struct Near<L: Lanes> {
 /// # Accuracy that of `premium`: a last step below 3e-4 of sigma leaves its fourth power
 /// # Cost     one European evaluation for a start within 0.03 %, two within about 10 %
 #[inline(always)]
-pub fn implied_near<L: Lanes>(sought: &Sought<'_, L>, premium: impl Fn(L) -> VolJet<L>, price: L, start: L) -> Near<L> {
+pub fn implied_near<L: Lanes>(
+    sought: &Sought<'_, L>,
+    premium: impl Fn(L) -> VolDerivatives<L>,
+    price: L,
+    start: L,
+) -> Near<L> {
     let c = |v: f64| L::splat(v);
     let target = price - sought.floor;
     let wanted = target.gt(sought.k * EQUAL);
@@ -182,7 +187,7 @@ pub fn implied_near<L: Lanes>(sought: &Sought<'_, L>, premium: impl Fn(L) -> Vol
     let mut vega = c(0.0);
     for _ in 0..NEAR_STEPS {
         let (plain, early) = (european_vol(sought.phi, sought.at, sought.x, sought.k, sigma), premium(sigma));
-        let jet = VolJet {
+        let jet = VolDerivatives {
             value: plain.value + early.value,
             vega: plain.vega + early.vega,
             volga: plain.volga + early.volga,
@@ -217,7 +222,7 @@ struct Bracket<L: Lanes> {
 impl<L: Lanes> Bracket<L> {
     /// Takes in the evaluation at `sigma` and moves on.
     #[inline(always)]
-    fn step(&mut self, jet: &VolJet<L>, k: L, floor: L, target: L) {
+    fn step(&mut self, jet: &VolDerivatives<L>, k: L, floor: L, target: L) {
         let c = |v: f64| L::splat(v);
         let live = !self.done;
         let time_value = jet.value - floor;
@@ -252,7 +257,7 @@ impl<L: Lanes> Bracket<L> {
 
 /// A step of third order on f = ln(time value/target); NaN or 0 where there is no slope to follow.
 #[inline(always)]
-fn householder<L: Lanes>(sigma: L, time_value: L, target: L, jet: &VolJet<L>) -> L {
+fn householder<L: Lanes>(sigma: L, time_value: L, target: L, jet: &VolDerivatives<L>) -> L {
     let c = |v: f64| L::splat(v);
     let per = c(1.0) / time_value;
     let f = ln(time_value / target);

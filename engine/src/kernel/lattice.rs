@@ -12,9 +12,9 @@
 //!
 //! Accuracy: `american_values_are_those_of_the_golden_files` (sim/value.rs), and `engine/tests/market.rs` by tier.
 
-mod jets;
+mod greeks;
 
-pub use jets::{Beside, Jets, Lattices};
+pub use greeks::{Beside, LatticeGreeks, Lattices};
 
 use super::dividends::Terms;
 use super::elementary::exp;

@@ -3,7 +3,7 @@
 //! Pure: the same book, instant and calendar give the same chain. What [`ChainState`] carries from one pass to the next
 //! saves work; the numbers do not depend on it beyond the tolerances of the solvers. Never: a formula.
 
-use super::Market;
+use super::MarketData;
 use super::uncomputed::{identity_only, why_uncomputed};
 use crate::calendar::{Calendar, days_between, years_between};
 use crate::calibrate::carry::ImpliedSpot;
@@ -100,7 +100,7 @@ struct Priced {
 /// What is computed, for when and how well.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Task<'a> {
-    pub(super) market: Market<'a>,
+    pub(super) market: MarketData<'a>,
     pub(super) book: &'a Book,
     pub(super) at: Timestamp,
     pub(super) depth: Depth,

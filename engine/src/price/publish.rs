@@ -7,7 +7,7 @@ use crate::store::columns::{Col, Columns};
 use crate::store::ladder::Ladder;
 
 /// One right of a block of strikes, valued.
-pub(super) struct Block<'a> {
+pub(super) struct ValuedBlock<'a> {
     pub(super) ladder: &'a Ladder,
     pub(super) right: Right,
     pub(super) block: usize,
@@ -18,7 +18,7 @@ pub(super) struct Block<'a> {
 
 /// Writes one block and says how many rows it has. A row with any number that is not finite has no model value: all its
 /// numbers stay missing.
-pub(super) fn publish(of: &Block<'_>, columns: &mut Columns) -> u32 {
+pub(super) fn publish(of: &ValuedBlock<'_>, columns: &mut Columns) -> u32 {
     let greeks = Col::ALL.iter().filter_map(|&col| Some((col, of.greeks.get(col.greek()?))));
     let raw = greeks.chain([(Col::SvcVol, of.sigma), (Col::Decay, of.decay)]);
     // a finite number times zero is zero, any other NaN

@@ -1,7 +1,7 @@
 //! Values and Greeks of one slice, a block of strikes and one right at a time: the European part exactly, and what early
 //! exercise adds. Call or put is decided once per block and never inside a kernel.
 
-use super::publish::{Block as Finished, publish};
+use super::publish::{ValuedBlock, publish};
 use crate::contract::{Right, Style};
 use crate::early::{Early, Valuation, plain};
 use crate::kernel::black76::european_vol;
@@ -58,7 +58,7 @@ pub(super) fn value_slice(
                 }
             };
             let decay = next - greeks.value;
-            valued.priced += publish(&Finished { ladder, right, block, sigma, greeks, decay }, columns);
+            valued.priced += publish(&ValuedBlock { ladder, right, block, sigma, greeks, decay }, columns);
         }
     }
     valued

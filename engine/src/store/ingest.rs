@@ -2,7 +2,7 @@
 //! the later counts, and at one time a fixed rule decides. Never: a formula, a file, a clock.
 
 use super::book::{Book, BookSlice};
-use super::rates::Curves;
+use super::rates::DiscountCurves;
 use crate::calendar::{Calendar, Day, expirations::canonical_expiry};
 use crate::contract::{ContractKey, Right, RootFacts, RootTable, Settle, Symbol, roots::is_flex};
 use crate::error::Reason;
@@ -18,18 +18,18 @@ pub struct Store {
     /// The calendar before a feed's own dates.
     calendar_base: Calendar,
     calendar: Calendar,
-    curves: Curves,
+    curves: DiscountCurves,
     /// By underlying.
     books: Vec<Book>,
     /// The time of each book's spot.
     spot_times: BTreeMap<Symbol, Timestamp>,
     dividends: BTreeMap<Symbol, Vec<(Date, f64)>>,
-    last: Option<Place>,
+    last: Option<LastPlace>,
 }
 
 /// Where the last quote went: the next one most often belongs there too.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct LastPlace {
     underlying: Symbol,
     root: Symbol,
     expiry: Date,
@@ -66,7 +66,7 @@ impl Store {
             roots,
             calendar_base: calendar.clone(),
             calendar,
-            curves: Curves::default(),
+            curves: DiscountCurves::default(),
             books: Vec::new(),
             spot_times: BTreeMap::new(),
             dividends: BTreeMap::new(),
@@ -96,7 +96,7 @@ impl Store {
 
     /// The discount curves.
     #[must_use]
-    pub fn curves(&self) -> &Curves {
+    pub fn curves(&self) -> &DiscountCurves {
         &self.curves
     }
 
@@ -122,7 +122,7 @@ impl Store {
             self.set_dividends(dividends);
         }
         if let Some(rates) = &batch.rates {
-            self.set_curves(Curves::new(rates));
+            self.set_curves(DiscountCurves::new(rates));
         }
         let mut out = Ingested::default();
         for spot in &batch.spots {
@@ -215,7 +215,7 @@ impl Store {
         }
     }
 
-    fn set_curves(&mut self, curves: Curves) {
+    fn set_curves(&mut self, curves: DiscountCurves) {
         if curves != self.curves {
             self.books.iter_mut().for_each(Book::mark_stale);
             self.curves = curves;
@@ -240,10 +240,10 @@ impl Store {
     }
 
     /// The book and the slice that a quote belongs to, made where they are new.
-    fn place(&mut self, record: &QuoteRecord) -> Result<Place, Reason> {
+    fn place(&mut self, record: &QuoteRecord) -> Result<LastPlace, Reason> {
         let ContractKey { root, expiry, .. } = record.contract;
         let underlying = record.underlying;
-        let same = |p: &Place| p.root == root && p.expiry == expiry && p.underlying == underlying;
+        let same = |p: &LastPlace| p.root == root && p.expiry == expiry && p.underlying == underlying;
         if let Some(place) = self.last.filter(same) {
             return Ok(place);
         }
@@ -264,7 +264,7 @@ impl Store {
                 (book, slice)
             }
         };
-        let place = Place { underlying, root, expiry, book, slice };
+        let place = LastPlace { underlying, root, expiry, book, slice };
         self.last = Some(place);
         Ok(place)
     }

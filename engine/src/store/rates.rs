@@ -11,12 +11,12 @@ const DAYS_PER_YEAR: f64 = 365.0;
 
 /// The curve of one date.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Curve {
+pub struct DiscountCurve {
     /// (years, rate), ascending; never empty.
     nodes: Vec<(f64, f64)>,
 }
 
-impl Curve {
+impl DiscountCurve {
     /// The continuously compounded rate to `years` from the curve's date, per year.
     #[must_use]
     pub fn rate(&self, years: f64) -> f64 {
@@ -34,12 +34,12 @@ impl Curve {
 
 /// The curves that a feed delivered, by date.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Curves {
-    by_date: BTreeMap<Date, Curve>,
+pub struct DiscountCurves {
+    by_date: BTreeMap<Date, DiscountCurve>,
 }
 
-impl Curves {
-    /// Curves from their points, in any order. Of two points of one date and tenor the larger rate counts; a point
+impl DiscountCurves {
+    /// DiscountCurves from their points, in any order. Of two points of one date and tenor the larger rate counts; a point
     /// without a positive tenor or a finite rate does not.
     #[must_use]
     pub fn new(records: &[RateRecord]) -> Self {
@@ -52,7 +52,7 @@ impl Curves {
         points.dedup_by_key(|r| (r.date, r.tenor_days.to_bits()));
         let mut by_date = BTreeMap::new();
         for r in points {
-            let curve = by_date.entry(r.date).or_insert_with(|| Curve { nodes: Vec::new() });
+            let curve = by_date.entry(r.date).or_insert_with(|| DiscountCurve { nodes: Vec::new() });
             curve.nodes.push((r.tenor_days / DAYS_PER_YEAR, r.rate));
         }
         Self { by_date }
@@ -61,7 +61,7 @@ impl Curves {
     /// The curve to value at on a date: the latest of that date or earlier; where there is none, the earliest later one.
     /// Tenors count from the valuation, as if the curve were of that date. `None`: there is no curve at all.
     #[must_use]
-    pub fn on(&self, date: Date) -> Option<&Curve> {
+    pub fn on(&self, date: Date) -> Option<&DiscountCurve> {
         let earlier = self.by_date.range(..=date).next_back();
         earlier.or_else(|| self.by_date.iter().next()).map(|(_, curve)| curve)
     }
@@ -76,10 +76,10 @@ mod tests {
         RateRecord { date, tenor_days, rate }
     }
 
-    fn curves() -> Curves {
+    fn curves() -> DiscountCurves {
         let (old, new) = (date(2026, 1, 2), date(2026, 2, 2));
         let nan = point(old, 30.0, f64::NAN);
-        Curves::new(&[point(old, 730.0, 0.05), nan, point(new, 365.0, 0.03), point(old, 365.0, 0.04)])
+        DiscountCurves::new(&[point(old, 730.0, 0.05), nan, point(new, 365.0, 0.03), point(old, 365.0, 0.04)])
     }
 
     #[test]
@@ -100,6 +100,6 @@ mod tests {
         assert_eq!(rate(date(2026, 2, 1)), Some(0.04));
         assert_eq!(rate(date(2027, 2, 1)), Some(0.03));
         assert_eq!(rate(date(2020, 1, 1)), Some(0.04));
-        assert_eq!(Curves::default().on(date(2026, 1, 2)), None);
+        assert_eq!(DiscountCurves::default().on(date(2026, 1, 2)), None);
     }
 }

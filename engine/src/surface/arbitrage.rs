@@ -35,7 +35,7 @@ const FLY_KNOTS: f64 = 2.0;
 
 /// What a look for butterflies takes from the curve but for its spline, at eight places at once.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct GridPoint {
     k: Block,
     /// Total variance of the base.
     w: Block,
@@ -51,18 +51,18 @@ struct Place {
 /// Where butterflies are looked for: every knot inside the quotes and three places between, eight intervals at a time.
 /// What does not move with the spline is worked out once.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Lattice {
+pub(super) struct ButterflyGrid {
     /// The first interval.
     first: usize,
     /// [`PLACES`] for each eight intervals.
-    places: Vec<Place>,
+    places: Vec<GridPoint>,
     /// Coefficients from the first interval on, padded.
     coef: Vec<f64>,
     /// Where the density was last found to be thin, in knots from the first.
     thin: Vec<f64>,
 }
 
-impl Lattice {
+impl ButterflyGrid {
     /// Lays the places between the outermost strikes, as far as the spline reaches.
     pub(super) fn lay(&mut self, curve: &Curve) {
         let (spline, place) = (&curve.spline, |k: f64| spline_place(k / curve.base.sd()));
@@ -88,7 +88,7 @@ impl Lattice {
                 let (by_sd, doubled) = (c(1.0 / sd), c(2.0 / (sd * step)));
                 // without variance and at the money Durrleman's function is 1
                 let counted = |x: Block| Block::select(counts, x, c(0.0));
-                self.places.push(Place {
+                self.places.push(GridPoint {
                     k: counted(x * sd),
                     w: counted(q * c(sd * sd)),
                     slope: q1 * by_sd,

@@ -20,13 +20,13 @@ pub(super) const NUDGES: usize = 12;
 pub(super) const SMOOTHED: usize = 8;
 /// A nudge at one place moves the coefficients within this many knots, the less the further away.
 const NEAR_KNOTS: f64 = 4.0;
-/// A fall of total variance below this part of it is none.
+/// A fall of total variance below this fraction of it is none.
 const FALL_SMALL: f64 = 5e-4;
 /// Half width in ln σ to which order holds.
 const HALF_ORDER: f64 = 5e-4;
-/// Curves in order are to be this far apart in ln σ where they have been moved.
+/// DiscountCurves in order are to be this far apart in ln σ where they have been moved.
 const CLEARANCE: f64 = 5e-4;
-/// Where curves are this part of w apart they do not cross between the places looked at.
+/// Where curves are this fraction of w apart they do not cross between the places looked at.
 const CLOSE: f64 = 0.02;
 /// Distance of the places looked at on the spline's coordinate, and the most of them.
 const STEP: f64 = 0.15;

@@ -1,6 +1,6 @@
 //! From volatilities at bid, mid and ask to curves. Never: a price.
 
-use super::arbitrage::Lattice;
+use super::arbitrage::ButterflyGrid;
 use super::base::{Base, Points, Prior, fit_base};
 use super::calendar::{CalendarOrder, CurveBound, FITS, NUDGES, SMOOTHED};
 use super::quotes::{Candidates, StrikeQuotes};
@@ -19,7 +19,7 @@ const BEND_SD: f64 = 0.003;
 /// Fits of one curve to its quotes at most, each softer than the one before, and rounds of reweighting in each.
 const ATTEMPTS: usize = 4;
 const REWEIGHTS: usize = 3;
-/// Weights that all move by less than this part of a quote's precision have settled.
+/// Weights that all move by less than this fraction of a quote's precision have settled.
 const WEIGHT_SETTLED: f64 = 0.01;
 /// Each retry lets the spline bend this much more.
 const SOFTER: f64 = 2.5;
@@ -37,7 +37,7 @@ const HALF_ASK: f64 = 0.01;
 const ABOVE_ASK: f64 = 0.005;
 /// Knots reach so far at most, on the spline's coordinate.
 const PLACE_MAX: f64 = 6.0;
-/// A shape borrowed from neighbours is worth this part of one's own.
+/// A shape borrowed from neighbours is worth this fraction of one's own.
 const BORROWED: f64 = 0.01;
 /// Rounds of stiffening where the density would be negative; after the first ones the quotes there lose weight too.
 const FLY_ROUNDS: usize = 7;
@@ -63,8 +63,8 @@ pub struct Fitter {
     // of the slice at hand
     candidates: Candidates,
     points: Points,
-    problem: Problem,
-    lattice: Lattice,
+    problem: CurveProblem,
+    lattice: ButterflyGrid,
     calendar: CalendarOrder,
 }
 
@@ -202,7 +202,7 @@ fn borrowed_base(t: f64, own: f64, points: &Points, slices: &[SurfaceInput], kno
 
 /// The least-squares problem of one curve, its weights changing from round to round.
 #[derive(Clone, Debug, Default)]
-struct Problem {
+struct CurveProblem {
     places: Vec<f64>,
     squares: LeastSquares,
     stiffness: Stiffness,
@@ -265,10 +265,16 @@ impl Curve {
     }
 }
 
-impl Problem {
+impl CurveProblem {
     /// The spline over a base, softened until it meets the quotes and the bounds, stiffened where it would bend into
     /// arbitrage. Its knots reach beyond its own quotes, and as far as it has bounds.
-    fn fit_curve(&mut self, curve: &mut Curve, quotes: &StrikeQuotes, bounds: &[CurveBound], lattice: &mut Lattice) {
+    fn fit_curve(
+        &mut self,
+        curve: &mut Curve,
+        quotes: &StrikeQuotes,
+        bounds: &[CurveBound],
+        lattice: &mut ButterflyGrid,
+    ) {
         self.begin(curve, quotes, bounds);
         self.fit(curve, quotes, bounds);
         lattice.lay(curve);
@@ -406,7 +412,7 @@ impl Problem {
 
     /// Stiffens the spline where the density would be negative, and lets the quotes there yield where that is not enough;
     /// as a last resort smooths it there.
-    fn repair_butterflies(&mut self, curve: &mut Curve, lattice: &mut Lattice) {
+    fn repair_butterflies(&mut self, curve: &mut Curve, lattice: &mut ButterflyGrid) {
         for round in 0..FLY_ROUNDS {
             if !lattice.look(&curve.spline) & !lattice.look_at_tails(curve) {
                 return;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// One contract with its reference values.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct GoldenRow {
     /// Its name in the file.
     pub id: String,
     /// Exercise style.
@@ -26,7 +26,7 @@ pub struct Row {
     text: HashMap<String, String>,
 }
 
-impl Row {
+impl GoldenRow {
     /// The volatility of a row that has one.
     ///
     /// # Panics
@@ -69,16 +69,16 @@ pub fn folder() -> PathBuf {
 /// # Panics
 /// The file is not there, not whole or empty.
 #[must_use]
-pub fn rows(file: &str) -> Vec<Row> {
+pub fn rows(file: &str) -> Vec<GoldenRow> {
     let path = folder().join(file);
     let mut reader = csv::Reader::from_path(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let names = reader.headers().unwrap().clone();
-    let rows: Vec<Row> = reader.records().map(|record| row(&names, &record.unwrap())).collect();
+    let rows: Vec<GoldenRow> = reader.records().map(|record| row(&names, &record.unwrap())).collect();
     assert!(!rows.is_empty(), "{file} is empty");
     rows
 }
 
-fn row(names: &csv::StringRecord, record: &csv::StringRecord) -> Row {
+fn row(names: &csv::StringRecord, record: &csv::StringRecord) -> GoldenRow {
     let text: HashMap<String, String> =
         names.iter().zip(record).map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let number = |name: &str| text[name].parse::<f64>().unwrap();
@@ -86,7 +86,7 @@ fn row(names: &csv::StringRecord, record: &csv::StringRecord) -> Row {
         let (t, amount) = entry.split_once(':').unwrap();
         Dividend { t: t.parse().unwrap(), amount: amount.parse().unwrap() }
     };
-    Row {
+    GoldenRow {
         id: text["id"].clone(),
         style: if text["style"] == "american" { Style::American } else { Style::European },
         right: if text["right"] == "call" { Right::Call } else { Right::Put },

@@ -4,7 +4,7 @@
 //! ([`Greek::size`]): where a number is small an error counts by what it would be worth on a contract that matters. What a
 //! reference leaves open itself is taken off twice, and a number that is missing is infinitely far.
 
-use crate::golden::Row;
+use crate::golden::GoldenRow;
 use engine::kernel::greeks::{AtTheMoney, Greek, Greeks};
 
 /// The part of the size at the money that an error is at least measured by.
@@ -19,7 +19,7 @@ pub fn error(greek: Greek, got: f64, want: f64, doubt: f64, at: &AtTheMoney) -> 
 
 /// The error of one Greek of a golden row; `None` where the file leaves the value open.
 #[must_use]
-pub fn golden_error(row: &Row, greek: Greek, greeks: &Greeks<f64>) -> Option<f64> {
+pub fn golden_error(row: &GoldenRow, greek: Greek, greeks: &Greeks<f64>) -> Option<f64> {
     let raw = greek.unit().divisor();
     let want = row.get(greek.name())? * raw;
     let doubt = row.get(&format!("{}_err", greek.name())).unwrap_or(0.0) * raw;

@@ -9,11 +9,11 @@ use crate::spoil::{Spoiled, Way, spoil};
 use engine::calendar::Calendar;
 use engine::contract::{ForwardBasis, Settle, Style, Symbol};
 use engine::feeds::RateRecord;
-use engine::pass::{Market, Passes};
+use engine::pass::{MarketData, Passes};
 use engine::store::book::{Book, BookSlice};
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
-use engine::store::rates::Curves;
+use engine::store::rates::DiscountCurves;
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use sim::SimMarket;
@@ -28,7 +28,7 @@ const P99_SHARE_MOST: f64 = 0.05;
 struct Bounds {
     /// Which names.
     of: &'static str,
-    /// A median error may move by this part of what it is without dirt ...
+    /// A median error may move by this fraction of what it is without dirt ...
     moved: f64,
     /// ... or by this: volatility, and half-spreads.
     moved_vol: f64,
@@ -117,22 +117,22 @@ struct Truth {
 /// A clean book with what a clean pass makes of it.
 struct Clean {
     book: Book,
-    curves: Curves,
+    curves: DiscountCurves,
     chain: Arc<Chain>,
     /// By slice of the book; none of adjusted roots.
     truth: Vec<Option<Truth>>,
 }
 
 /// What a first pass makes of books.
-fn computed<'a>(of: impl Iterator<Item = (&'a Book, &'a Curves)>) -> Vec<Arc<Chain>> {
+fn computed<'a>(of: impl Iterator<Item = (&'a Book, &'a DiscountCurves)>) -> Vec<Arc<Chain>> {
     let calendar = Calendar::embedded();
     let mut passes = Passes::new(0, |_| ()).unwrap();
     let mut chains = Vec::new();
     // recorded names have curves of their own
-    let of: Vec<(&Book, &Curves)> = of.collect();
+    let of: Vec<(&Book, &DiscountCurves)> = of.collect();
     for same in of.chunk_by(|a, b| a.1 == b.1) {
         let work: Vec<(&Book, Timestamp)> = same.iter().map(|(book, _)| (*book, book.ts)).collect();
-        let done = passes.run(Market { calendar: &calendar, curves: same[0].1 }, &work);
+        let done = passes.run(MarketData { calendar: &calendar, curves: same[0].1 }, &work);
         chains.extend(done.into_iter().map(|done| done.chain));
     }
     chains
@@ -158,7 +158,7 @@ fn good_rows(chain: &Chain, quoted: &BookSlice) -> Vec<bool> {
 fn simulated(names: &[&str]) -> Vec<Clean> {
     let now: Timestamp = "2026-10-14T15:00:00Z".parse().unwrap();
     let market = SimMarket::at(1, now);
-    let curves = Curves::new(&market.rates());
+    let curves = DiscountCurves::new(&market.rates());
     let chosen = market.underlyings().enumerate().filter(|(_, name)| names.contains(&name.as_str()));
     let books: Vec<Book> = chosen.map(|(i, _)| market.book(i, now).unwrap()).collect();
     assert_eq!(books.len(), names.len());
@@ -183,7 +183,7 @@ fn simulated(names: &[&str]) -> Vec<Clean> {
 }
 
 /// A recorded chain as a book and its discount curve.
-fn recorded_book(name: &str) -> (Book, Curves) {
+fn recorded_book(name: &str) -> (Book, DiscountCurves) {
     let recorded = recorded::load(name);
     let (symbol, date) = name.split_once('_').unwrap();
     let (calendar, date): (Calendar, Date) = (Calendar::embedded(), date.parse().unwrap());
@@ -218,14 +218,14 @@ fn recorded_book(name: &str) -> (Book, Curves) {
         slices: recorded.slices.iter().map(slice).collect(),
     };
     let rate = |s: &recorded::RecordedSlice| RateRecord { date, tenor_days: s.t * 365.0, rate: s.r };
-    (book, Curves::new(&recorded.slices.iter().map(rate).collect::<Vec<_>>()))
+    (book, DiscountCurves::new(&recorded.slices.iter().map(rate).collect::<Vec<_>>()))
 }
 
 /// Recorded chains, whose clean pass stands for the truth.
 fn recorded() -> Vec<Clean> {
-    let books: Vec<(Book, Curves)> = RECORDED.iter().map(|name| recorded_book(name)).collect();
+    let books: Vec<(Book, DiscountCurves)> = RECORDED.iter().map(|name| recorded_book(name)).collect();
     let chains = computed(books.iter().map(|(book, curves)| (book, curves)));
-    let clean = |((book, curves), chain): ((Book, Curves), Arc<Chain>)| {
+    let clean = |((book, curves), chain): ((Book, DiscountCurves), Arc<Chain>)| {
         let truth = |quoted: &BookSlice| Truth {
             fwd: slice_of(&chain, quoted).fwd_price,
             vol: column(&chain, quoted, Col::SvcVol).to_vec(),

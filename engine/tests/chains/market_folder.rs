@@ -1,4 +1,4 @@
-//! Market folders as a user has them: whole, damaged and changing files, and recorded chains.
+//! MarketData folders as a user has them: whole, damaged and changing files, and recorded chains.
 
 use engine::calendar::Calendar;
 use engine::contract::{RootTable, Symbol};

@@ -2,10 +2,10 @@
 //! warm pass agrees with a cold one. On names with bad data as well as clean ones.
 
 use engine::calendar::Calendar;
-use engine::pass::{Computed, Depth, Market, Passes};
+use engine::pass::{Computed, Depth, MarketData, Passes};
 use engine::store::book::Book;
 use engine::store::columns::Col;
-use engine::store::rates::Curves;
+use engine::store::rates::DiscountCurves;
 use jiff::{SignedDuration, Timestamp};
 use sim::SimMarket;
 
@@ -65,7 +65,7 @@ fn hold(what: &str, a: &[Computed], b: &[Computed], most: [f64; 2]) {
 
 struct Made {
     calendar: Calendar,
-    curves: Curves,
+    curves: DiscountCurves,
     sim: SimMarket,
     at: Timestamp,
 }
@@ -75,7 +75,7 @@ impl Made {
     fn new() -> Self {
         let at: Timestamp = "2026-11-20T20:12:00Z".parse().unwrap();
         let sim = SimMarket::full(7, 1.0, at, 0.02);
-        Self { calendar: Calendar::embedded(), curves: Curves::new(&sim.rates()), sim, at }
+        Self { calendar: Calendar::embedded(), curves: DiscountCurves::new(&sim.rates()), sim, at }
     }
 
     fn books(&self, at: Timestamp) -> Vec<Book> {
@@ -83,7 +83,7 @@ impl Made {
     }
 
     fn pass(&self, passes: &mut Passes, books: &[Book], depth: Depth) -> Vec<Computed> {
-        let market = Market { calendar: &self.calendar, curves: &self.curves };
+        let market = MarketData { calendar: &self.calendar, curves: &self.curves };
         let work: Vec<(&Book, Timestamp)> = books.iter().map(|book| (book, self.at)).collect();
         passes.run_to(depth, market, &work)
     }

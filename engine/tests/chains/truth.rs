@@ -132,7 +132,7 @@ fn draw_slice(dice: &mut Random, name: &Name, s: f64, t: f64) -> TrueSlice {
     let band = Band { k: (strike(0), strike(out.right.len() - 1)), sigma: vols };
     let pricers = [Right::Call, Right::Put].map(|r| Pricer::new(name.style, r, &terms, &band, Scheme::Fast));
     for i in 0..out.right.len() {
-        let v = pricers[out.right[i] as usize].at(&terms, s).vol_jet(strike(i), out.sigma[i]).value;
+        let v = pricers[out.right[i] as usize].at(&terms, s).vol_derivatives(strike(i), out.sigma[i]).value;
         let (bid, ask) = quote(dice, name, s, t, v, out.sigma[i] * t.sqrt(), (fwd / strike(i)).ln());
         out.bid.push(bid);
         out.ask.push(ask);

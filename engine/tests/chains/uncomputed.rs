@@ -4,12 +4,12 @@ use engine::calendar::Calendar;
 use engine::contract::{ContractKey, RootTable, Symbol};
 use engine::feeds::{Batch, QuoteRecord, SpotRecord};
 use engine::kernel::black76::{Horizon, european_vol};
-use engine::pass::{Computed, Depth, Market, Passes};
+use engine::pass::{Computed, Depth, MarketData, Passes};
 use engine::store::book::Book;
 use engine::store::chain::{Chain, Uncomputed};
 use engine::store::columns::Col;
 use engine::store::ingest::Store;
-use engine::store::rates::Curves;
+use engine::store::rates::DiscountCurves;
 use jiff::Timestamp;
 
 /// Bid and ask of a fair value.
@@ -62,9 +62,9 @@ fn passes() -> Passes {
 }
 
 fn compute(passes: &mut Passes, depth: Depth, store: &Store) -> Vec<Computed> {
-    let (calendar, curves) = (Calendar::embedded(), Curves::default());
+    let (calendar, curves) = (Calendar::embedded(), DiscountCurves::default());
     let work: Vec<(&Book, Timestamp)> = store.books().iter().map(|book| (book, at())).collect();
-    passes.run_to(depth, Market { calendar: &calendar, curves: &curves }, &work)
+    passes.run_to(depth, MarketData { calendar: &calendar, curves: &curves }, &work)
 }
 
 fn one(quoted: Quoted) -> Computed {
@@ -119,8 +119,8 @@ fn it_is_in_nobodys_way_and_computed_as_soon_as_a_spot_comes() {
 #[test]
 fn volatilities_of_the_session_before_outlive_a_missing_spot() {
     let later: Timestamp = "2026-11-23T10:00:00-05:00".parse().unwrap();
-    let (calendar, curves) = (Calendar::embedded(), Curves::default());
-    let market = Market { calendar: &calendar, curves: &curves };
+    let (calendar, curves) = (Calendar::embedded(), DiscountCurves::default());
+    let market = MarketData { calendar: &calendar, curves: &curves };
     let mut passes = passes();
     let known = compute(&mut passes, Depth::Full, &store(quotes("ABC", tight), vec![spot("ABC")])).remove(0);
     let spotless = store(quotes("ABC", tight), Vec::new());

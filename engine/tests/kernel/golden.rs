@@ -3,9 +3,9 @@
 use engine::contract::Style;
 use engine::kernel::american::{Band, Pricer, Scheme};
 use engine::kernel::black76::{Horizon, european};
-use engine::kernel::greeks::{Greek, Greeks, Market, finish};
-use engine::kernel::implied::{Implied, Status, implied};
-use testkit::golden::{Row, rows};
+use engine::kernel::greeks::{Greek, Greeks, SpotInputs, finish};
+use engine::kernel::implied::{Implied, ImpliedStatus, implied};
+use testkit::golden::{GoldenRow as Row, rows};
 use testkit::ruler::{PART, golden_error};
 use testkit::tolerances::Errors;
 
@@ -13,7 +13,7 @@ use testkit::tolerances::Errors;
 fn european_values_meet_their_bounds() {
     let mut errors = Errors::default();
     for row in rows("european.csv") {
-        let market = Market::new(&row.terms, row.s);
+        let market = SpotInputs::new(&row.terms, row.s);
         let sigma = row.sigma.unwrap();
         let jet = european(row.right.phi(), &Horizon::from(&row.terms), market.x, row.k, sigma);
         let greeks = finish(&jet, &market, sigma);
@@ -65,7 +65,7 @@ fn implied_of(row: &Row) -> Option<Implied<f64>> {
     let band = Band { k: (row.k, row.k), sigma: (0.01, 6.0) };
     let pricer = Pricer::new(row.style, row.right, &row.terms, &band, Scheme::Fast);
     let at = pricer.at(&row.terms, row.s);
-    let served = !at.vol_jet(row.k, 0.3).value.is_nan();
+    let served = !at.vol_derivatives(row.k, 0.3).value.is_nan();
     served.then(|| implied(&at, row.k, row.get("price").unwrap(), 0.3))
 }
 
@@ -74,7 +74,7 @@ fn implied_volatilities_meet_their_bounds() {
     let mut errors = [Errors::default(), Errors::default(), Errors::default()];
     for row in rows("iv.csv").iter().filter(|row| row.text("status") == "ok") {
         let Some(found) = implied_of(row) else { continue };
-        assert_eq!(found.status(0), Status::Ok, "{row:?}");
+        assert_eq!(found.status(0), ImpliedStatus::Ok, "{row:?}");
         let difference = (found.sigma - row.get("sigma").unwrap()).abs() - 2.0 * row.get("sigma_err").unwrap();
         let price_error = difference.max(0.0) * 100.0 * row.get("vega").unwrap();
         let american = row.style == Style::American;
@@ -95,9 +95,9 @@ fn prices_without_a_volatility_say_why() {
     let mut n = 0;
     for row in rows("iv.csv") {
         let expected = match row.text("status") {
-            "below_min" => Status::BelowMin,
-            "above_max" => Status::AboveMax,
-            "at_intrinsic" => Status::AtIntrinsic,
+            "below_min" => ImpliedStatus::BelowMin,
+            "above_max" => ImpliedStatus::AboveMax,
+            "at_intrinsic" => ImpliedStatus::AtIntrinsic,
             _ => continue,
         };
         let Some(found) = implied_of(&row) else { continue };

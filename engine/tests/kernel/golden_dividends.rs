@@ -6,7 +6,7 @@
 use engine::contract::Right;
 use engine::kernel::american::{Band, Pricer, Scheme};
 use engine::kernel::greeks::Greek;
-use testkit::golden::{Row, rows};
+use testkit::golden::{GoldenRow as Row, rows};
 use testkit::random::Random;
 use testkit::ruler::golden_error;
 use testkit::tolerances::Errors;

@@ -4,7 +4,7 @@ use engine::contract::{Right, Style};
 use engine::kernel::american::{Band, Pricer, Scheme};
 use engine::kernel::dividends::Terms;
 use engine::kernel::greeks::{Greek, Greeks};
-use engine::kernel::implied::{Status, implied};
+use engine::kernel::implied::{ImpliedStatus, implied};
 use engine::kernel::lanes::{Lanes, Pack};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -103,7 +103,7 @@ proptest! {
         }
         for start in [f64::NAN, 0.75 * case.sigma, 1.25 * case.sigma] {
             let found = implied(&at, K, g.value, start);
-            prop_assert_eq!(found.status(0), Status::Ok);
+            prop_assert_eq!(found.status(0), ImpliedStatus::Ok);
             let error = (found.sigma - case.sigma).abs() * g.vega;
             // the value steps by less than this where the quadrature changes
             prop_assert!(error <= 5e-6 * case.s().max(K), "{} not {}", found.sigma, case.sigma);
@@ -114,7 +114,7 @@ proptest! {
     fn volatility_jets_equal_the_greeks(case in case()) {
         let pricer = case.pricer(Style::American);
         let at = pricer.at(&case.terms, case.s());
-        let (g, j) = (at.greeks(K, case.sigma), at.vol_jet(K, case.sigma));
+        let (g, j) = (at.greeks(K, case.sigma), at.vol_derivatives(K, case.sigma));
         for (a, b) in [(g.value, j.value), (g.vega, j.vega), (g.volga, j.volga), (g.ultima, j.ultima)] {
             prop_assert!((a - b).abs() <= 1e-12 * (1.0 + a.abs()), "{a} {b}");
         }
@@ -204,7 +204,7 @@ fn exercise_between_two_boundaries_has_values() {
             assert!(all(&g).iter().all(|v| v.is_finite()), "{g:?}");
             let plain = european.at(&terms, 100.0).greeks(k, 0.2).value;
             assert!(g.value >= plain - 1e-9 && g.value <= plain + 3.0, "{} {plain}", g.value);
-            let j = american.at(&terms, 100.0).vol_jet(k, 0.2);
+            let j = american.at(&terms, 100.0).vol_derivatives(k, 0.2);
             assert!((j.value - g.value).abs() <= 1e-12 && (j.ultima - g.ultima).abs() <= 1e-9 * (1.0 + g.ultima.abs()));
         }
     }

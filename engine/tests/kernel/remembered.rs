@@ -1,4 +1,4 @@
-//! What a pass carries from the anchor of its jets against the tables read on the spot: nothing that is still held may be
+//! What a pass carries from the expansion point of its expansions against the tables read on the spot: nothing that is still held may be
 //! further off than the tables themselves.
 
 use engine::contract::{Right, Style};
@@ -29,7 +29,7 @@ const BOUNDS: [(Greek, f64); 10] = [
 ];
 
 /// Moves of the spot in deviations, of the volatility and of the time in parts of themselves, one after the other, each
-/// from where the first anchor was set.
+/// from where the first expansion point was set.
 type Path = &'static [(f64, f64, f64)];
 
 #[test]
@@ -106,7 +106,7 @@ fn check(paths: &[Path], least: f64) {
     }
 }
 
-/// Along a fine sweep of the spot anchors come and go: what is carried may not step aside from the tables by more than a
+/// Along a fine sweep of the spot expansion points come and go: what is carried may not step aside from the tables by more than a
 /// small part of the tolerance from one point to the next.
 #[test]
 fn a_sweep_of_the_spot_crosses_anchors_without_a_jump() {

@@ -8,7 +8,7 @@ use engine::kernel::greeks::{Greek, Greeks};
 use engine::kernel::lanes::{Block, Lanes};
 use engine::store::ladder::Ladder;
 use std::collections::BTreeMap;
-use testkit::golden::{Row, rows};
+use testkit::golden::{GoldenRow as Row, rows};
 use testkit::ruler::golden_error;
 
 const STEP: f64 = 1.0 / 365.0;
@@ -97,7 +97,7 @@ fn certain_cases_need_no_lattice() {
     assert_eq!(value(Right::Put).map(f64::to_bits), [50.0f64, -1.0, 0.0].map(f64::to_bits));
 }
 
-/// Jets from a lattice serve rough passes until the market moves, and none that may use tables.
+/// Expansions from a lattice serve rough passes until the market moves, and none that may use tables.
 #[test]
 fn tables_take_over_from_lattices() {
     let terms = Terms { t: 0.5, r: 0.04, b: 0.0, divs: Vec::new() };

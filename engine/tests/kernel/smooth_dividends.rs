@@ -142,7 +142,7 @@ fn tables_serve_the_day_and_small_moves_of_the_rates() {
                 let (old, new) = (tables.at(&later, s).greeks(100.0, 0.25), fresh.at(&later, s).greeks(100.0, 0.25));
                 let off = (old.value - new.value).abs();
                 assert!(off < 1e-3, "{name} age {age} dr {dr} db {db} s {s}: {} {} {off:e}", old.value, new.value);
-                let vol = tables.at(&later, s).vol_jet(100.0, 0.25);
+                let vol = tables.at(&later, s).vol_derivatives(100.0, 0.25);
                 assert!((vol.value - old.value).abs() < 1e-12, "{name}: light value {} {}", vol.value, old.value);
                 assert!((vol.ultima - old.ultima).abs() <= 1e-9 * old.ultima.abs().max(1.0), "{name}");
             }
@@ -173,7 +173,7 @@ fn what_has_no_value_is_nan() {
     for right in [Right::Put, Right::Call] {
         let tables = pricer(right, &terms, &WIDE);
         assert!(tables.at(&terms, 100.0).greeks(100.0, 0.3).value.is_nan(), "dividends worth more than the spot");
-        assert!(tables.at(&terms, 100.0).vol_jet(100.0, 0.3).value.is_nan());
+        assert!(tables.at(&terms, 100.0).vol_derivatives(100.0, 0.3).value.is_nan());
         assert!(tables.at(&terms, 200.0).greeks(100.0, 0.3).value.is_finite());
         assert!(tables.at(&terms, 200.0).greeks(70.0, 0.3).value.is_nan(), "outside the band");
         assert!(tables.at(&terms, 200.0).greeks(100.0, 0.9).value.is_nan(), "outside the band");

@@ -6,7 +6,7 @@ use engine::contract::{Right, Style};
 use engine::kernel::american::{Band, Counts, Pricer, Scheme};
 use engine::kernel::dividends::{Dividend, Terms};
 use engine::kernel::greeks::Greek;
-use testkit::golden::{Row, rows};
+use testkit::golden::{GoldenRow as Row, rows};
 use testkit::ruler::golden_error;
 
 /// The rows of one case, and greatest errors.

@@ -51,7 +51,7 @@ impl Server {
     /// Binds and starts to serve.
     ///
     /// # Errors
-    /// An address that cannot be had, or a thread or poll that the system does not give.
+    /// An address that cannot be known, or a thread or poll that the system does not give.
     pub fn start<A: App>(config: ServerConfig, app: A) -> Result<Self, ListenError> {
         let listeners = listen(&config.listen)?;
         let addresses = listeners.iter().map(mio::net::TcpListener::local_addr).collect::<io::Result<Vec<_>>>()?;

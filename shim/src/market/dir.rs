@@ -9,7 +9,7 @@ use engine::feeds::report::Report;
 use engine::pass::Passes;
 use engine::store::book::Book;
 use engine::store::ingest::Store;
-use engine::store::rates::Curves;
+use engine::store::rates::DiscountCurves;
 use jiff::Timestamp;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -39,7 +39,7 @@ impl DirectoryFeed {
     /// # Errors
     /// It is not there.
     pub fn open(path: &Path, fixed: Option<Timestamp>) -> Result<Self, FeedError> {
-        let reference = ReferenceData { calendar: Calendar::embedded(), curves: Curves::default() };
+        let reference = ReferenceData { calendar: Calendar::embedded(), curves: DiscountCurves::default() };
         let store = Box::new(Store::new(RootTable::embedded(), reference.calendar.clone()));
         Ok(Self {
             files: DirFeed::open(path)?,

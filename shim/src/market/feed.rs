@@ -4,9 +4,9 @@
 use engine::calendar::Calendar;
 use engine::contract::Symbol;
 use engine::error::Reason;
-use engine::pass::{Market, Passes};
+use engine::pass::{MarketData, Passes};
 use engine::store::book::Book;
-use engine::store::rates::Curves;
+use engine::store::rates::DiscountCurves;
 use jiff::Timestamp;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -41,14 +41,14 @@ pub struct ReferenceData {
     /// Sessions and settlement instants.
     pub calendar: Calendar,
     /// Discount curves.
-    pub curves: Curves,
+    pub curves: DiscountCurves,
 }
 
 impl ReferenceData {
     /// The same for a pass.
     #[must_use]
-    pub fn market(&self) -> Market<'_> {
-        Market { calendar: &self.calendar, curves: &self.curves }
+    pub fn market(&self) -> MarketData<'_> {
+        MarketData { calendar: &self.calendar, curves: &self.curves }
     }
 }
 

@@ -6,7 +6,7 @@ use engine::calendar::Calendar;
 use engine::contract::Symbol;
 use engine::pass::Passes;
 use engine::store::book::Book;
-use engine::store::rates::Curves;
+use engine::store::rates::DiscountCurves;
 use jiff::Timestamp;
 use sim::{SimMarket, SimOptions};
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,7 +70,7 @@ impl SimFeed {
         let market = Box::new(SimMarket::open(&options, now));
         let places = market.underlyings().enumerate().map(|(i, name)| (name, i)).collect();
         let names = vec![SimName::default(); market.len()];
-        let reference = ReferenceData { calendar: Calendar::embedded(), curves: Curves::new(&market.rates()) };
+        let reference = ReferenceData { calendar: Calendar::embedded(), curves: DiscountCurves::new(&market.rates()) };
         let (progress, decay) = (FeedProgress::default(), Decay::default());
         Self { options, market, places, names, polled: None, reference, progress, decay }
     }

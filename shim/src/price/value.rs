@@ -4,7 +4,7 @@ use engine::contract::{Right, Style};
 use engine::kernel::american::{Band, Pricer, Scheme};
 use engine::kernel::dividends::Terms;
 use engine::kernel::greeks::Greeks;
-use engine::kernel::implied::{Status, implied as solve};
+use engine::kernel::implied::{ImpliedStatus, implied as solve};
 use engine::store::columns::{Col, Unit};
 
 /// Where the search for a volatility begins that nothing else suggests.
@@ -104,7 +104,7 @@ pub(super) fn value(contract: &Contract, scheme: Scheme) -> Result<Priced, Strin
             let near = implied(contract, price, scheme)?;
             let pricer = tables(POLISH_REACH, near);
             let polished = solve(&pricer.at(terms, *s), *k, price, near);
-            (pricer, if polished.status(0) == Status::Ok { polished.sigma } else { near })
+            (pricer, if polished.status(0) == ImpliedStatus::Ok { polished.sigma } else { near })
         }
     };
     let priced = Priced { sigma, greeks: pricer.at(terms, *s).greeks(*k, sigma), fwd: terms.fwd(*s) };
@@ -132,21 +132,21 @@ fn implied(contract: &Contract, price: f64, scheme: Scheme) -> Result<f64, Strin
     search(contract, Style::American, price, scheme, start).map_err(|status| reason(status, price))
 }
 
-fn search(contract: &Contract, style: Style, price: f64, scheme: Scheme, start: f64) -> Result<f64, Status> {
+fn search(contract: &Contract, style: Style, price: f64, scheme: Scheme, start: f64) -> Result<f64, ImpliedStatus> {
     let Contract { right, s, k, terms, .. } = contract;
     let (mut low, mut high) = (start / BAND_RATIO, start * BAND_RATIO);
-    let mut last = Status::Ok;
+    let mut last = ImpliedStatus::Ok;
     loop {
         let band = Band { k: (*k, *k), sigma: (low.max(SIGMA.0), high.min(SIGMA.1)) };
         let pricer = Pricer::new(style, *right, terms, &band, scheme);
         let found = solve(&pricer.at(terms, *s), *k, price, start);
         let status = found.status(0);
         match status {
-            Status::Ok => return Ok(found.sigma),
-            Status::BelowMin if band.sigma.0 > SIGMA.0 && last != Status::AboveMax => {
+            ImpliedStatus::Ok => return Ok(found.sigma),
+            ImpliedStatus::BelowMin if band.sigma.0 > SIGMA.0 && last != ImpliedStatus::AboveMax => {
                 (low, high) = (low / (BAND_RATIO * BAND_RATIO), band.sigma.0 * OVERLAP);
             }
-            Status::AboveMax if band.sigma.1 < SIGMA.1 && last != Status::BelowMin => {
+            ImpliedStatus::AboveMax if band.sigma.1 < SIGMA.1 && last != ImpliedStatus::BelowMin => {
                 (low, high) = (band.sigma.1 / OVERLAP, high * (BAND_RATIO * BAND_RATIO));
             }
             _ => return Err(status),
@@ -155,11 +155,11 @@ fn search(contract: &Contract, style: Style, price: f64, scheme: Scheme, start: 
     }
 }
 
-fn reason(status: Status, price: f64) -> String {
+fn reason(status: ImpliedStatus, price: f64) -> String {
     match status {
-        Status::BelowMin => format!("price: below the value at any volatility: {price}"),
-        Status::AboveMax => format!("price: above the value at any volatility: {price}"),
-        Status::AtIntrinsic | Status::Ok => {
+        ImpliedStatus::BelowMin => format!("price: below the value at any volatility: {price}"),
+        ImpliedStatus::AboveMax => format!("price: above the value at any volatility: {price}"),
+        ImpliedStatus::AtIntrinsic | ImpliedStatus::Ok => {
             format!("price: the exercise value, which every low enough volatility gives: {price}")
         }
     }

@@ -291,7 +291,7 @@ fn reference(truth: &SliceTruth, style: Style, right: Right, k: f64) -> f64 {
     let sigma = truth.sigma(k);
     let band = Band { k: (k, k), sigma: (sigma, sigma) };
     let pricer = Pricer::new(style, right, &truth.terms, &band, Scheme::Accurate);
-    pricer.at(&truth.terms, truth.s).vol_jet(k, sigma).value
+    pricer.at(&truth.terms, truth.s).vol_derivatives(k, sigma).value
 }
 
 #[test]

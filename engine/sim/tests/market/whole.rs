@@ -352,7 +352,7 @@ fn american_values_agree_with_the_reference_scheme() {
             let sigma = truth.sigma(k);
             let band = Band { k: (k, k), sigma: (sigma, sigma) };
             let pricer = Pricer::new(Style::American, right, &truth.terms, &band, Scheme::Accurate);
-            let want = pricer.at(&truth.terms, truth.s).vol_jet(k, sigma).value;
+            let want = pricer.at(&truth.terms, truth.s).vol_derivatives(k, sigma).value;
             if half > 0.0 {
                 let what = format!(
                     "{tier:?} {} {} {k} {right:?}: {} for {want}, half spread {half}",

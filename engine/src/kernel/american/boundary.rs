@@ -30,10 +30,10 @@ const BUMP: f64 = 1e-6;
 const MOST_POINTS: usize = 16;
 /// Newton steps; 4 to 10 are taken, 13 at most in golden/.
 const MOST_STEPS: usize = 30;
-/// A step of ln B below this part of sigma·√t ends the iteration: the next would be about its square.
+/// A step of ln B below this fraction of sigma·√t ends the iteration: the next would be about its square.
 const CONVERGED: f64 = 2e-5;
 /// How far the borrow rate may move: REACH·size^⅔·t^(−⅓), size being the greater of the two rates, and at most this
-/// part of it, and this part of its distance from r, where B(0+) has a kink, or of the greater rate if it is there. What
+/// part of it, and this fraction of its distance from r, where B(0+) has a kink, or of the greater rate if it is there. What
 /// a cubic leaves is of fourth order in the move over the rate, times rate and time.
 const REACH: f64 = 0.0215;
 const REACH_MOST: f64 = 0.3;
@@ -41,7 +41,7 @@ const REACH_TO_KINK: f64 = 0.2;
 const REACH_AT_KINK: f64 = 0.005;
 /// Standard deviations from the strike at which a call's premium is below 1e-7 of the stock.
 const FAR: f64 = 4.0;
-/// A table serves this part of its range beyond either end, so that noise about an end does not build tables in turn.
+/// A table serves this fraction of its range beyond either end, so that noise about an end does not build tables in turn.
 const BEYOND: f64 = 0.2;
 
 /// Constants of a discretisation, the same for every expiry.
@@ -290,7 +290,7 @@ impl System {
 /// The derivative in r follows from the one in b by an identity with the factor b/r; a borrow rate beyond this many
 /// times the rate takes it the other way.
 const FAR_ABOVE: f64 = 3.0;
-/// The rate may move by this part of the greater of the two.
+/// The rate may move by this fraction of the greater of the two.
 const RATE_PART: f64 = 5e-3;
 
 /// A rate of MODEL.

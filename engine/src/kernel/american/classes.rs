@@ -4,10 +4,10 @@ use super::super::dividends::Terms;
 use super::Band;
 use crate::contract::Right;
 
-/// A premium below this part of the strike (put) or the stock (call) counts as none: a fiftieth of the price tolerance.
+/// A premium below this fraction of the strike (put) or the stock (call) counts as none: a fiftieth of the price tolerance.
 const NEGLIGIBLE: f64 = 1e-7;
 
-/// A call may lose this part of its value by being exercised now or at expiry only, when its pricer is chosen, and this
+/// A call may lose this fraction of its value by being exercised now or at expiry only, when its pricer is chosen, and this
 /// part while the pricer is kept: borrow implied from quotes is noise about 0 for most names.
 pub(super) const LOST: f64 = 5e-6;
 pub(super) const LOST_KEPT: f64 = 2e-5;

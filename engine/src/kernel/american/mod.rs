@@ -12,7 +12,7 @@ mod shared;
 
 use super::black76::{Horizon, european, european_vol};
 use super::dividends::Terms;
-use super::greeks::{Greeks, Market, VolJet, exercised, finish};
+use super::greeks::{Greeks, SpotInputs, VolDerivatives, exercised, finish};
 use super::lanes::{Lanes, Mask};
 use crate::contract::{Right, Style};
 use classes::{Class, LOST, LOST_KEPT, class};
@@ -263,7 +263,7 @@ impl PricerAt<'_> {
     /// Every Greek, raw units. A lane whose strike or volatility lies outside the band, or without model value
     /// (S ≤ A(0)), is NaN.
     pub fn greeks<L: Lanes>(&self, k: L, sigma: L) -> Greeks<L> {
-        let market = Market::new(self.terms, self.s);
+        let market = SpotInputs::new(self.terms, self.s);
         let phi = self.pricer.right.phi();
         let k = self.in_band(k, sigma);
         let (jet, now) = match &self.pricer.method {
@@ -283,7 +283,7 @@ impl PricerAt<'_> {
     }
 
     /// Value, vega, volga, ultima only.
-    pub fn vol_jet<L: Lanes>(&self, k: L, sigma: L) -> VolJet<L> {
+    pub fn vol_derivatives<L: Lanes>(&self, k: L, sigma: L) -> VolDerivatives<L> {
         let x = self.s - self.terms.a(0.0);
         let phi = self.pricer.right.phi();
         let k = self.in_band(k, sigma);
@@ -293,12 +293,12 @@ impl PricerAt<'_> {
                 let now = self.better_now(jet.value, k);
                 (jet, now)
             }
-            Method::NoDividends(tables) => tables.vol_jet(self.terms, x, k, sigma),
-            Method::Premium(tables) => tables.vol_jet(self.terms, self.s, k, sigma),
+            Method::NoDividends(tables) => tables.vol_derivatives(self.terms, x, k, sigma),
+            Method::Premium(tables) => tables.vol_derivatives(self.terms, self.s, k, sigma),
         };
         let zero = L::splat(0.0);
-        let payoff = VolJet { value: (L::splat(self.s) - k) * phi, vega: zero, volga: zero, ultima: zero };
-        VolJet::select(now, &payoff, &jet)
+        let payoff = VolDerivatives { value: (L::splat(self.s) - k) * phi, vega: zero, volga: zero, ultima: zero };
+        VolDerivatives::select(now, &payoff, &jet)
     }
 
     /// The spot at which exercise becomes optimal now; NaN where that is not known, or nowhere.

@@ -3,7 +3,7 @@
 use super::super::black76::{Horizon, european, european_vol};
 use super::super::dividends::Terms;
 use super::super::elementary::{exp, ln};
-use super::super::greeks::{Jet, VolJet};
+use super::super::greeks::{Derivatives, VolDerivatives};
 use super::super::lanes::{Lanes, Mask};
 use super::boundary::{Course, Rate};
 use super::integral::{Contract, Premium, Reach, premium};
@@ -16,7 +16,7 @@ const AGE: f64 = 0.5;
 /// An option this many standard deviations out of the money is worth no exercise before expiry: its premium is below
 /// 1e-10 of the strike.
 const FAR_OUT: f64 = 6.5;
-/// Within this part of the strike above intrinsic, exercising now counts as optimal (MODEL).
+/// Within this fraction of the strike above intrinsic, exercising now counts as optimal (MODEL).
 const EXERCISED: f64 = 1e-9;
 
 /// The boundaries of one (terms, right).
@@ -71,7 +71,7 @@ impl NoDividends {
     }
 
     /// Value and derivatives, and the lanes where exercising now is optimal. `terms` must be [served](Self::serves).
-    pub(super) fn jet<L: Lanes>(&self, terms: &Terms, x: f64, k: L, sigma: L) -> (Jet<L>, L::Mask) {
+    pub(super) fn jet<L: Lanes>(&self, terms: &Terms, x: f64, k: L, sigma: L) -> (Derivatives<L>, L::Mask) {
         let x = L::splat(x);
         let plain = european(self.phi, &Horizon::from(terms), x, k, sigma);
         let mut jet = plain;
@@ -81,7 +81,7 @@ impl NoDividends {
             if part.integrate {
                 let boundary = table.get();
                 let gain = premium::<L, true>(&part.at, (boundary, &part.course), &part.reach, self.scheme);
-                jet = Jet::select(part.lanes, &add(&plain, &gain, &part.at, boundary.moved), &jet);
+                jet = Derivatives::select(part.lanes, &add(&plain, &gain, &part.at, boundary.moved), &jet);
             }
             exercised = exercised | part.beyond;
         }
@@ -89,7 +89,13 @@ impl NoDividends {
     }
 
     /// As [`Self::jet`], volatility derivatives only.
-    pub(super) fn vol_jet<L: Lanes>(&self, terms: &Terms, x: f64, k: L, sigma: L) -> (VolJet<L>, L::Mask) {
+    pub(super) fn vol_derivatives<L: Lanes>(
+        &self,
+        terms: &Terms,
+        x: f64,
+        k: L,
+        sigma: L,
+    ) -> (VolDerivatives<L>, L::Mask) {
         let x = L::splat(x);
         let plain = european_vol(self.phi, &Horizon::from(terms), x, k, sigma);
         let mut jet = plain;
@@ -98,7 +104,7 @@ impl NoDividends {
             let Some(part) = self.part::<L, false>(table, terms, x, k, sigma) else { continue };
             if part.integrate {
                 let gain = premium::<L, false>(&part.at, (table.get(), &part.course), &part.reach, self.scheme);
-                jet = VolJet::select(part.lanes, &add_vol(&plain, &gain), &jet);
+                jet = VolDerivatives::select(part.lanes, &add_vol(&plain, &gain), &jet);
             }
             exercised = exercised | part.beyond;
         }
@@ -196,7 +202,12 @@ struct Part<L: Lanes> {
 /// European value plus premium, at fixed X. Without dividends the value is homogeneous in (X, K), and scaling time gives
 /// r·V_r + b·V_b + ½·sigma·V_sigma = t·V_t: the rate without a derivative of its own, and the strike, follow from these.
 #[inline(always)]
-pub(super) fn add<L: Lanes>(plain: &Jet<L>, gain: &Premium<L>, at: &Contract<L>, moved: Rate) -> Jet<L> {
+pub(super) fn add<L: Lanes>(
+    plain: &Derivatives<L>,
+    gain: &Premium<L>,
+    at: &Contract<L>,
+    moved: Rate,
+) -> Derivatives<L> {
     let c = |v: f64| L::splat(v);
     let [l1, l2, l3, l4] = gain.l;
     let inv_x = c(1.0) / at.x;
@@ -220,7 +231,13 @@ pub(super) fn add<L: Lanes>(plain: &Jet<L>, gain: &Premium<L>, at: &Contract<L>,
 
 /// The derivatives in r and b.
 #[inline(always)]
-fn by_rates<L: Lanes>(plain: &Jet<L>, gain: &Premium<L>, at: &Contract<L>, moved: Rate, jet: &mut Jet<L>) {
+fn by_rates<L: Lanes>(
+    plain: &Derivatives<L>,
+    gain: &Premium<L>,
+    at: &Contract<L>,
+    moved: Rate,
+    jet: &mut Derivatives<L>,
+) {
     let c = |v: f64| L::splat(v);
     let (t, r, b) = (c(at.t), c(at.r), c(at.b));
     let [vega, volga, _] = jet.sigma;
@@ -246,8 +263,8 @@ fn by_rates<L: Lanes>(plain: &Jet<L>, gain: &Premium<L>, at: &Contract<L>, moved
 }
 
 #[inline(always)]
-pub(super) fn add_vol<L: Lanes>(plain: &VolJet<L>, gain: &Premium<L>) -> VolJet<L> {
-    VolJet {
+pub(super) fn add_vol<L: Lanes>(plain: &VolDerivatives<L>, gain: &Premium<L>) -> VolDerivatives<L> {
+    VolDerivatives {
         value: plain.value + gain.v,
         vega: plain.vega + gain.sigma[0],
         volga: plain.volga + gain.sigma[1],

@@ -17,11 +17,11 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
 const TIME_CELL: f64 = 0.02;
 /// Cells of the rate, as parts of it. They may be narrow: names have the curve in common.
 const RATE_CELL: f64 = 1e-4;
-/// Cells of the borrow rate are this part of what a boundary in their middle reaches, and, where it reaches a part of the
+/// Cells of the borrow rate are this fraction of what a boundary in their middle reaches, and, where it reaches a part of the
 /// rate itself, in this ratio. What its cubic leaves grows with the third power of that in derivatives.
 const BORROW_PART: f64 = 0.25;
 const BORROW_RATIO: f64 = 1.12;
-/// A borrow rate nearer to the rate than this part of the greater is a cell of its own: the boundary has a kink there.
+/// A borrow rate nearer to the rate than this fraction of the greater is a cell of its own: the boundary has a kink there.
 const AT_KINK: f64 = 0.05;
 /// Cells of volatility are in this ratio: narrow enough that ultima does not jump at their ends.
 const SIGMA_CELL: f64 = 1.8;

@@ -13,7 +13,7 @@ const WAITING_COSTS: f64 = 2e-4;
 /// Years before an ex-date from which on the grid of a table of the premium now hardly resolves what the ex-date leaves:
 /// twice the negligible carry costs less there.
 const UNRESOLVED: f64 = 1e-3;
-/// Years before an ex-date in which a call's exercise until then is had in closed form.
+/// Years before an ex-date in which a call's exercise until then is known in closed form.
 const LAST_DAYS: f64 = 0.012;
 /// What waiting until then may cost in borrow, as a share of the spot: beyond it the closed form is off by too much.
 const LAST_COSTS: f64 = 1.5e-3;
@@ -84,7 +84,7 @@ fn call_start(terms: &Terms, span: &Span) -> Start {
     }
 }
 
-/// Whether what exercise of a watched call gains between now and `date` is had in closed form.
+/// Whether what exercise of a watched call gains between now and `date` is known in closed form.
 pub(super) fn in_last_days(terms: &Terms, span: &Span, date: f64) -> bool {
     !waiting_is_free(terms, span, date)
         && terms.b > 0.0

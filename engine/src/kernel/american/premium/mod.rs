@@ -32,7 +32,7 @@ use crate::contract::Right;
 use crate::kernel::black76::{Horizon, european, european_vol};
 use crate::kernel::dividends::Terms;
 use crate::kernel::elementary::{exp, ln};
-use crate::kernel::greeks::{Jet, VolJet};
+use crate::kernel::greeks::{Derivatives, VolDerivatives};
 use crate::kernel::lanes::{Lanes, Mask};
 use crate::kernel::normal::norm_cdf;
 use classify::{Span, continuous};
@@ -45,20 +45,20 @@ use taylor::{Taylor, at};
 
 /// r may move by this much before the tables must be built anew, and b where there is no boundary to measure from.
 pub const RATE_MOVE: f64 = 5e-4;
-/// b may move by this times size^⅔·t^(−½), size being the greater of the two rates, and by this part of it.
+/// b may move by this times size^⅔·t^(−½), size being the greater of the two rates, and by this fraction of it.
 const B_MOVE: f64 = 3.5e-3;
 const B_PART: f64 = 0.1;
 /// How far terms shifted in time may miss the dates and amounts that the tables were built on.
 const DATE_SLACK: f64 = 1e-7;
-/// Within this part of the strike above intrinsic, exercising now counts as optimal (MODEL).
+/// Within this fraction of the strike above intrinsic, exercising now counts as optimal (MODEL).
 const EXERCISED: f64 = 1e-9;
-/// A premium below this part of the spot counts as none.
+/// A premium below this fraction of the spot counts as none.
 const NEGLIGIBLE: f64 = 2.5e-7;
 /// By how much of the strike a value must fall short of a fixed plan to give way to it: more than a table's error.
 const SHORT: f64 = 2e-5;
 /// The same of a table at an ex-date, which follows the best plan but for a window or two.
 const SHORT_AHEAD: f64 = 2e-4;
-/// Years that a table of the premium now may age: over a long weekend, and this part of the way to the next date.
+/// Years that a table of the premium now may age: over a long weekend, and this fraction of the way to the next date.
 const AGE: f64 = 4.5 / 365.0;
 const AGE_PART: f64 = 0.05;
 
@@ -264,14 +264,14 @@ impl PremiumTables {
     /// A lane outside the tables or with S ≤ A(0) is NaN.
     ///
     /// # Shapes    k, sigma and the result: one contract per lane; no lane looks at another
-    /// # Units     as [`Jet`]: per 1.00 of volatility and rate, per year
+    /// # Units     as [`Derivatives`]: per 1.00 of volatility and rate, per year
     /// # Domain    `terms` that [`PremiumTables::serves`]. Where dividends are worth most of the spot, and where b < 0
     /// leaves a call's exercise region an end close by, derivatives are less accurate than below
     /// # Accuracy  golden/american_div.csv, 200 hard rows: price 2e-5 of max(V, 5 % of S) at p99, delta 4e-5; at p90
     /// gamma, vega, theta 1e-4, rho and epsilon 6e-4, third order 2e-3, ultima 2e-2: `options_with_dividends_meet_their_bounds`
     /// # Cost      0.25 µs a contract where exercise is possible now, 0.7 µs where it begins at an ex-date
     #[must_use]
-    pub fn jet<L: Lanes>(&self, terms: &Terms, s: f64, k: L, sigma: L) -> (Jet<L>, L::Mask) {
+    pub fn jet<L: Lanes>(&self, terms: &Terms, s: f64, k: L, sigma: L) -> (Derivatives<L>, L::Mask) {
         let (phi, horizon, spot) = (self.right.phi(), Horizon::from(terms), self.spot(terms, s));
         let needed = self.needed(terms, spot, k, sigma);
         let serving = self.serving::<L, false>(k, sigma, needed);
@@ -283,7 +283,7 @@ impl PremiumTables {
         let place = Place { spot, k, sigma, needed, european: jet.v };
         let (premium, (exercised, whole)) = self.premium::<L, true>(terms, &place, &serving);
         if whole.any() {
-            jet = Jet::select(whole, &Jet::nothing(jet.d), &jet);
+            jet = Derivatives::select(whole, &Derivatives::nothing(jet.d), &jet);
         }
         add_premium(&mut jet, &premium, (spot, k, sigma));
         (jet, exercised | self.worth_no_more(jet.v, s, k, &serving))
@@ -292,7 +292,7 @@ impl PremiumTables {
     /// Value and volatility derivatives, and in which lanes exercising now is optimal; see [`PremiumTables::jet`].
     /// Beyond the volatilities of a strike's tables the premium goes on along a straight line: room for a search.
     #[must_use]
-    pub fn vol_jet<L: Lanes>(&self, terms: &Terms, s: f64, k: L, sigma: L) -> (VolJet<L>, L::Mask) {
+    pub fn vol_derivatives<L: Lanes>(&self, terms: &Terms, s: f64, k: L, sigma: L) -> (VolDerivatives<L>, L::Mask) {
         let spot = self.spot(terms, s);
         let needed = self.needed(terms, spot, k, sigma);
         let serving = self.serving::<L, true>(k, sigma, needed);
@@ -302,10 +302,14 @@ impl PremiumTables {
         let (premium, (exercised, whole)) = self.premium::<L, false>(terms, &place, &serving);
         if whole.any() {
             let zero = L::splat(0.0);
-            jet = VolJet::select(whole, &VolJet { value: zero, vega: zero, volga: zero, ultima: zero }, &jet);
+            jet = VolDerivatives::select(
+                whole,
+                &VolDerivatives { value: zero, vega: zero, volga: zero, ultima: zero },
+                &jet,
+            );
         }
         let (value, [vega, volga, ultima]) = (premium.value(), by_sigma(&premium, sigma));
-        jet = VolJet {
+        jet = VolDerivatives {
             value: jet.value + value,
             vega: jet.vega + vega,
             volga: jet.volga + volga,
@@ -499,7 +503,7 @@ fn replace_where<L: Lanes>(premium: &mut Taylor<L>, lanes: L::Mask, by: &Taylor<
 }
 
 /// Adds a premium's series in (ln X, ln σ, ln K, r, b) to derivatives in (X, σ, K, r, b).
-fn add_premium<L: Lanes>(jet: &mut Jet<L>, premium: &Taylor<L>, (x, k, sigma): (L, L, L)) {
+fn add_premium<L: Lanes>(jet: &mut Derivatives<L>, premium: &Taylor<L>, (x, k, sigma): (L, L, L)) {
     let c = |v: f64| L::splat(v);
     let p = &premium.0;
     let (ix, ik, is) = (c(1.0) / x, c(1.0) / k, c(1.0) / sigma);

@@ -11,7 +11,7 @@ use crate::kernel::dividends::Terms;
 
 /// Step of r and b to either side for the derivatives in them.
 const STEP: f64 = 5e-4;
-/// A boundary that 0.001 of a rate move by more than this part of σ√τ is no place to measure from: call, put.
+/// A boundary that 0.001 of a rate move by more than this fraction of σ√τ is no place to measure from: call, put.
 const BOUNDARY_MOVES: [f64; 2] = [0.01, 0.02];
 /// Terms at the end of a series are dropped where all are below this, in units of the strike.
 const WORTH: f64 = 3e-6;

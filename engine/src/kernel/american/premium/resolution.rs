@@ -17,7 +17,7 @@ const RESOLVED: f64 = 6e-4;
 /// A refined series that misses more than this was built on too coarse a grid.
 const COARSE: f64 = 1.5e-2;
 /// A series that bends at a place misses there about this much of its last terms' size times their number, and a tensor
-/// this part of its highest term in the volatility.
+/// this fraction of its highest term in the volatility.
 const TAIL: f64 = 0.15;
 const SIGMA_TOP: f64 = 0.3;
 /// Standard deviations below the strike where a put is worth what the best plan laid down in advance is.

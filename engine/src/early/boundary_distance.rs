@@ -4,17 +4,17 @@ use crate::contract::Right;
 use crate::kernel::greeks::Greeks;
 use crate::kernel::lanes::{BLOCK, Block, Lanes};
 
-/// From one anchor the spot may come this part of the way to a boundary.
+/// From one expansion point the spot may come this fraction of the way to a boundary.
 const ON_THE_WAY: f64 = 0.33;
 
-/// The spots around an anchor at which the same lanes are exercised, currency per share.
+/// The spots around an expansion point at which the same lanes are exercised, currency per share.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Free {
+pub(super) struct BoundaryDistance {
     low: f64,
     high: f64,
 }
 
-impl Free {
+impl BoundaryDistance {
     /// No spot.
     pub(super) fn nowhere() -> Self {
         Self { low: f64::INFINITY, high: f64::NEG_INFINITY }
@@ -61,7 +61,7 @@ impl Free {
         free
     }
 
-    /// Whether `s` is still far from a boundary against its distance from the anchor at `from`; boundaries have moved by
+    /// Whether `s` is still far from a boundary against its distance from the expansion point at `from`; boundaries have moved by
     /// `drift` at most.
     pub(super) fn is_near(&self, from: f64, s: f64, drift: f64) -> bool {
         let reach = |distance: f64| ON_THE_WAY * distance - drift;

@@ -1,5 +1,5 @@
-//! The exercise premium of one block of strikes as it was at an anchor, carried from there: by Taylor's series from one
-//! anchor, or between two in spot by Hermite's polynomials. Never: a table, a strike's quote.
+//! The exercise premium of one block of strikes as it was at an expansion point, carried from there: by Taylor's series from one
+//! expansion point, or between two in spot by Hermite's polynomials. Never: a table, a strike's quote.
 
 use crate::kernel::dividends::Terms;
 use crate::kernel::greeks::{Greek, Greeks};
@@ -8,9 +8,9 @@ use crate::kernel::lanes::{BLOCK, Block, Lanes};
 /// A premium has the value and its derivatives.
 const N: usize = Greek::DERIVATIVES.len();
 
-/// Where and when jets were taken.
+/// Where and when expansions were taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Anchor {
+pub(super) struct ExpansionPoint {
     /// Spot, currency per share.
     pub(super) s: f64,
     /// Years to settlement.
@@ -22,7 +22,7 @@ pub(super) struct Anchor {
     pub(super) sigma: [f32; BLOCK],
 }
 
-impl Anchor {
+impl ExpansionPoint {
     pub(super) fn new(s: f64, terms: &Terms, sigma: [f32; BLOCK]) -> Self {
         let Terms { t, r, b, .. } = *terms;
         Self { s, t, r, b, sigma }
@@ -42,23 +42,23 @@ pub(super) fn load(from: &[f32; BLOCK]) -> Block {
     Block::load(&from.map(f64::from))
 }
 
-/// The premium and its derivatives at an anchor, one lane a strike, in single precision: a premium is a small part of a
+/// The premium and its derivatives at an expansion point, one lane a strike, in single precision: a premium is a small part of a
 /// value, and 6e-8 of it is far below the error of the tables.
 #[derive(Clone, Debug)]
-pub(super) struct Jets {
-    pub(super) at: Anchor,
+pub(super) struct Expansion {
+    pub(super) at: ExpansionPoint,
     numbers: [[f32; BLOCK]; N],
 }
 
-impl Jets {
-    /// American less European Greeks at an anchor.
-    pub(super) fn new(at: Anchor, a: &Greeks<Block>, e: &Greeks<Block>) -> Self {
+impl Expansion {
+    /// American less European Greeks at an expansion point.
+    pub(super) fn new(at: ExpansionPoint, a: &Greeks<Block>, e: &Greeks<Block>) -> Self {
         let difference = |greek: Greek| a.get(greek) - e.get(greek);
         let numbers = core::array::from_fn(|i| rounded(difference(Greek::DERIVATIVES[i])));
         Self { at, numbers }
     }
 
-    /// The premium at the anchor's spot, carried to time `t`, to rates and to `sigma`. Third-order Greeks stay, the others
+    /// The premium at the expansion point's spot, carried to time `t`, to rates and to `sigma`. Third-order Greeks stay, the others
     /// are carried by the next ones.
     #[inline(always)]
     fn carried(&self, t: f64, (r, b): (f64, f64), sigma: Block) -> Greeks<Block> {
@@ -119,9 +119,9 @@ impl Jets {
     }
 }
 
-/// The premium at spot `s` from jets at a lower and at a higher one, without a jump at either.
+/// The premium at spot `s` from expansions at a lower and at a higher one, without a jump at either.
 #[inline(always)]
-pub(super) fn between([low, high]: [&Jets; 2], s: f64, terms: &Terms, sigma: Block) -> Greeks<Block> {
+pub(super) fn between([low, high]: [&Expansion; 2], s: f64, terms: &Terms, sigma: Block) -> Greeks<Block> {
     let (h, rates) = (high.at.s - low.at.s, (low.at.r, low.at.b));
     let (mut a, mut b) = (low.carried(terms.t, rates, sigma), high.carried(terms.t, rates, sigma));
     let w = Weights::new(h, (s - low.at.s) / h);

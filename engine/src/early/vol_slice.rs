@@ -1,17 +1,17 @@
-//! What jets do not reach: the premium at a lower and a higher volatility, and on the next trading day. Never: a table.
+//! What expansions do not reach: the premium at a lower and a higher volatility, and on the next trading day. Never: a table.
 
-use super::jets::{Anchor, load, rounded};
-use crate::kernel::greeks::VolJet;
+use super::expansion::{ExpansionPoint, load, rounded};
+use crate::kernel::greeks::VolDerivatives;
 use crate::kernel::lanes::{BLOCK, Block, Lanes};
 
-/// A node of volatility nearer than this part of the centre is none: a lane whose band ends at its own volatility.
+/// A node of volatility nearer than this fraction of the centre is none: a lane whose band ends at its own volatility.
 const NO_NODE: f64 = 0.02;
 
-/// The numbers of one block, at an anchor. They change little while the spot moves by a tenth of a deviation: what changes
-/// fast is in the jets, and these are what is left.
+/// The numbers of one block, at an expansion point. They change little while the spot moves by a tenth of a deviation: what changes
+/// fast is in the expansions, and these are what is left.
 #[derive(Clone, Debug)]
-pub(super) struct Around {
-    pub(super) at: Anchor,
+pub(super) struct VolSlice {
+    pub(super) at: ExpansionPoint,
     /// Years to the same time on the next trading day.
     pub(super) step: f64,
     /// Distance of the lower and of the higher volatility, third and fourth coefficient of the premium towards it.
@@ -23,18 +23,18 @@ pub(super) struct Around {
 }
 
 /// The premium on the next trading day, volatility derivatives, and the lanes that are exercised then.
-pub(super) type NextSession = (VolJet<Block>, u8);
+pub(super) type NextSessionChange = (VolDerivatives<Block>, u8);
 
-impl Around {
-    /// `now` is the premium at the anchor, `sides` that at a lower and a higher volatility.
+impl VolSlice {
+    /// `now` is the premium at the expansion point, `sides` that at a lower and a higher volatility.
     pub(super) fn new(
-        (at, step): (Anchor, f64),
-        now: &VolJet<Block>,
-        sides: [(Block, VolJet<Block>); 2],
-        later: Option<NextSession>,
+        (at, step): (ExpansionPoint, f64),
+        now: &VolDerivatives<Block>,
+        sides: [(Block, VolDerivatives<Block>); 2],
+        later: Option<NextSessionChange>,
     ) -> Self {
         let centre = load(&at.sigma);
-        let side = |(sigma, there): (Block, VolJet<Block>)| {
+        let side = |(sigma, there): (Block, VolDerivatives<Block>)| {
             let c = |v: f64| Block::splat(v);
             let h = sigma - centre;
             let (a1, a2) = (now.vega * h, c(0.5) * now.volga * h * h);
@@ -57,11 +57,11 @@ impl Around {
 
     /// The premium as a function of volatility where it is `now` at the centre.
     #[inline(always)]
-    pub(super) fn by_sigma(&self, now: &VolJet<Block>) -> BySigma {
+    pub(super) fn by_sigma(&self, now: &VolDerivatives<Block>) -> PremiumByVol {
         let centre = self.centre();
         let [down, up] = [&self.sides[0], &self.sides[1]].map(|side| [load(&side[0]), load(&side[1]), load(&side[2])]);
         let below = Block::select(down[0].lt(Block::splat(0.0)), down[0], -down[0]);
-        BySigma { centre, p: [now.value, now.vega, now.volga], up, down: [below, down[1], down[2]] }
+        PremiumByVol { centre, p: [now.value, now.vega, now.volga], up, down: [below, down[1], down[2]] }
     }
 
     /// What the premium at `s` and `sigma` changes by until the next trading day; `charm` as it is now.
@@ -72,10 +72,10 @@ impl Around {
     }
 }
 
-/// The premium as a function of volatility, at one spot and time: through value, slope and bend at the anchor's
+/// The premium as a function of volatility, at one spot and time: through value, slope and bend at the expansion point's
 /// volatility and value and slope at a lower and a higher one, and straight beyond those.
 #[derive(Clone, Copy, Debug)]
-pub struct BySigma {
+pub struct PremiumByVol {
     centre: Block,
     /// Value, first and second derivative at the centre.
     p: [Block; 3],
@@ -84,7 +84,7 @@ pub struct BySigma {
     down: [Block; 3],
 }
 
-impl BySigma {
+impl PremiumByVol {
     /// No premium.
     #[must_use]
     pub fn none() -> Self {
@@ -101,7 +101,7 @@ impl BySigma {
     /// Value and derivatives in volatility.
     #[inline(always)]
     #[must_use]
-    pub fn at(&self, sigma: Block) -> VolJet<Block> {
+    pub fn at(&self, sigma: Block) -> VolDerivatives<Block> {
         let c = |v: f64| Block::splat(v);
         let d = sigma - self.centre;
         let above = d.gt(c(0.0));
@@ -117,7 +117,7 @@ impl BySigma {
         let vega = slope * inv_h;
         let inside = beyond.abs().le(c(0.0));
         let keep = |x: Block| Block::select(inside, x, c(0.0));
-        VolJet {
+        VolDerivatives {
             value: beyond.mul_add(vega, value),
             vega,
             volga: keep(bend * inv_h * inv_h),

@@ -5,7 +5,7 @@ use super::{Contract, Grid, Mean};
 use crate::contract::Right;
 use crate::kernel::dividends::Terms;
 use crate::kernel::elementary::{exp, ln};
-use crate::kernel::greeks::Jet;
+use crate::kernel::greeks::Derivatives;
 use crate::kernel::lanes::{Lanes, Mask};
 use crate::kernel::normal::norm_cdf;
 
@@ -14,9 +14,9 @@ use crate::kernel::normal::norm_cdf;
 const APART: f64 = 0.091_160_778_396_977_27;
 /// Rates are bumped by this much.
 const RATE_BUMP: f64 = 2e-4;
-/// ln K is bumped by this part of the distance of neighbouring nodes.
+/// ln K is bumped by this fraction of the distance of neighbouring nodes.
 const STRIKE_BUMP: f64 = 0.5;
-/// A premium below this part of the spot counts as none.
+/// A premium below this fraction of the spot counts as none.
 const NEGLIGIBLE: f64 = 2.5e-6;
 /// By how much the finer grid may correct what is known of the coarser one only.
 const CORRECTED: (f64, f64) = (0.5, 2.0);
@@ -37,9 +37,9 @@ pub struct Lattices {
 
 /// What the right to exercise early adds to the values of a block, one contract per lane.
 #[derive(Clone, Copy, Debug)]
-pub struct Jets<L: Lanes> {
+pub struct LatticeGreeks<L: Lanes> {
     /// Value and derivatives in (X, sigma, r, b, K); d1 and d2 are none of a premium's, and 0.
-    pub jet: Jet<L>,
+    pub jet: Derivatives<L>,
     /// A lower and a higher volatility.
     pub beside: [Beside<L>; 2],
     /// Where exercising now is optimal: nothing else here means anything there.
@@ -112,15 +112,15 @@ impl Lattices {
 
     /// The premium of each contract, strikes `k` and volatilities `sigma`.
     ///
-    /// # Units    raw, as [`Jet`]
+    /// # Units    raw, as [`Derivatives`]
     /// # Accuracy against golden/, in engine/tests/rough.rs
     /// # Cost     one walk over the finer grid and ten over the coarser one, which costs a quarter
-    pub fn jets<L: Lanes>(&self, k: L, sigma: L) -> Jets<L> {
+    pub fn jets<L: Lanes>(&self, k: L, sigma: L) -> LatticeGreeks<L> {
         let c = |v: f64| L::splat(v);
         let ratio = [-2.0, -1.0, 0.0, 1.0, 2.0].map(|n: f64| c((n * APART).exp()));
         let highest = self.look(&self.coarse, k, sigma * ratio[4]);
         if highest.exercised.all() {
-            return Jets::none(sigma, highest.exercised);
+            return LatticeGreeks::none(sigma, highest.exercised);
         }
         let by_sigma: [Seen<L>; 4] = core::array::from_fn(|i| self.look(&self.coarse, k, sigma * ratio[i]));
         let by_sigma = |i: usize| if i < 4 { &by_sigma[i] } else { &highest };
@@ -163,7 +163,7 @@ impl Lattices {
             Beside { sigma: there, value: values[i], vega: by_l / there, exercised: by_sigma(i).exercised }
         };
         let (is, ix, ik) = (c(1.0) / sigma, c(1.0 / self.x), c(1.0) / k);
-        let jet = Jet {
+        let jet = Derivatives {
             v: value,
             x: [
                 x[0] * ix,
@@ -181,7 +181,7 @@ impl Lattices {
             d: [c(0.0); 2],
         };
         let beside = [beside(0, -one_sided(values)), beside(4, one_sided(reversed))];
-        Jets { jet, beside, exercised: fine.exercised }
+        LatticeGreeks { jet, beside, exercised: fine.exercised }
     }
 
     fn look<L: Lanes>(&self, grid: &Grid, k: L, sigma: L) -> Seen<L> {
@@ -196,12 +196,12 @@ impl Lattices {
     }
 }
 
-impl<L: Lanes> Jets<L> {
+impl<L: Lanes> LatticeGreeks<L> {
     /// No premium, and the contracts that are exercised now whatever happens.
     #[must_use]
     pub fn none(sigma: L, exercised: L::Mask) -> Self {
         let zero = L::splat(0.0);
-        let jet = Jet::nothing([zero; 2]);
+        let jet = Derivatives::nothing([zero; 2]);
         let beside = [-2.0, 2.0].map(|n: f64| {
             let sigma = sigma * L::splat((n * APART).exp());
             Beside { sigma, value: zero, vega: zero, exercised }

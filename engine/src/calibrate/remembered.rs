@@ -5,21 +5,21 @@ use crate::contract::Right;
 use crate::early::Valuation;
 use crate::kernel::lanes::BLOCK;
 
-/// A price without a volatility is searched again when it has moved against the exercise value by this part of its time
-/// value and this part of the spot.
+/// A price without a volatility is searched again when it has moved against the exercise value by this fraction of its time
+/// value and this fraction of the spot.
 const STILL_NONE: (f64, f64) = (0.25, 2e-4);
-/// A volatility may move by this part of itself before it is searched again: what is left of third order is then 1e-4.
+/// A volatility may move by this fraction of itself before it is searched again: what is left of third order is then 1e-4.
 const STILL_NEAR: f64 = 0.08;
-/// The spot may move by this part of a standard deviation at the volatility found.
+/// The spot may move by this fraction of a standard deviation at the volatility found.
 const SPOT_MOVE: f64 = 0.05;
-/// The time to expiry by this part of itself.
+/// The time to expiry by this fraction of itself.
 const TIME_MOVE: f64 = 0.01;
 /// What a pass has no use for is kept for so many years, five minutes: quotes come and go.
 const KEPT: f64 = 1e-5;
 
 /// One price of one contract, and its volatility.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Searched {
+pub(super) struct RememberedVol {
     key: u32,
     price: f64,
     s: f64,
@@ -39,7 +39,7 @@ pub(super) fn key(block: usize, right: Right, side: usize, lane: usize) -> u32 {
     u32::try_from(((block * 2 + right as usize) * 3 + side) * BLOCK + lane).unwrap_or(u32::MAX)
 }
 
-impl Searched {
+impl RememberedVol {
     /// A price, the volatility that was found for it, and there delta, vega, volga and ultima.
     pub(super) fn new(key: u32, price: f64, sigma: f64, here: &Valuation<'_>, derivatives: [f64; 4]) -> Self {
         let [delta, vega, volga, ultima] = derivatives.map(|d| d as f32);
@@ -53,11 +53,11 @@ impl Searched {
     }
 
     /// What it says of `price` now; `floor` is what the price must exceed.
-    fn now(&self, here: &Valuation<'_>, phi: f64, price: f64, floor: f64) -> Said {
+    fn now(&self, here: &Valuation<'_>, phi: f64, price: f64, floor: f64) -> Recalled {
         let (dp, ds) = (price - self.price, here.s - self.s);
         if self.sigma.is_nan() {
             let still = STILL_NONE.0 * (price - floor) + STILL_NONE.1 * here.s;
-            return if (dp - phi * ds).abs() < still { Said::Same(*self, f64::NAN) } else { Said::Nothing };
+            return if (dp - phi * ds).abs() < still { Recalled::Same(*self, f64::NAN) } else { Recalled::Nothing };
         }
         let gap = dp - f64::from(self.delta) * ds;
         let vega = f64::from(self.vega);
@@ -67,26 +67,26 @@ impl Searched {
         let near = newton.abs().max(step.abs()) < STILL_NEAR * self.sigma
             && ds.abs() < SPOT_MOVE * self.s * self.sigma * here.terms.t.sqrt()
             && self.t - here.terms.t < TIME_MOVE * here.terms.t;
-        if near { Said::Same(*self, self.sigma + step) } else { Said::About(self.sigma) }
+        if near { Recalled::Same(*self, self.sigma + step) } else { Recalled::About(self.sigma) }
     }
 }
 
 /// What is remembered of a price.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Said {
+pub(super) enum Recalled {
     /// Nothing of use.
     Nothing,
     /// That its volatility is somewhere near this.
     About(f64),
     /// The search that still holds, and the volatility now; NaN: none.
-    Same(Searched, f64),
+    Same(RememberedVol, f64),
 }
 
 /// The searches of the last pass, asked in their order.
-pub(super) struct Before<'a>(&'a [Searched]);
+pub(super) struct RememberedVols<'a>(&'a [RememberedVol]);
 
-impl<'a> Before<'a> {
-    pub(super) fn new(all: &'a [Searched]) -> Self {
+impl<'a> RememberedVols<'a> {
+    pub(super) fn new(all: &'a [RememberedVol]) -> Self {
         Self(all)
     }
 
@@ -98,8 +98,8 @@ impl<'a> Before<'a> {
         phi: f64,
         price: f64,
         floor: f64,
-        kept: &mut Vec<Searched>,
-    ) -> Said {
+        kept: &mut Vec<RememberedVol>,
+    ) -> Recalled {
         let before = self.0.iter().take_while(|first| first.key < key).count();
         self.keep(before, here, kept);
         match self.0.split_first() {
@@ -107,16 +107,16 @@ impl<'a> Before<'a> {
                 self.0 = rest;
                 first.now(here, phi, price, floor)
             }
-            _ => Said::Nothing,
+            _ => Recalled::Nothing,
         }
     }
 
     /// What is left goes to `kept`.
-    pub(super) fn rest(mut self, here: &Valuation<'_>, kept: &mut Vec<Searched>) {
+    pub(super) fn rest(mut self, here: &Valuation<'_>, kept: &mut Vec<RememberedVol>) {
         self.keep(self.0.len(), here, kept);
     }
 
-    fn keep(&mut self, n: usize, here: &Valuation<'_>, kept: &mut Vec<Searched>) {
+    fn keep(&mut self, n: usize, here: &Valuation<'_>, kept: &mut Vec<RememberedVol>) {
         let (unused, rest) = self.0.split_at(n);
         kept.extend(unused.iter().filter(|one| one.t - here.terms.t < KEPT));
         self.0 = rest;
@@ -136,20 +136,21 @@ mod tests {
         let (now, soon, late) = (terms(0.1), terms(0.1 - 2e-6), terms(0.098));
         let here = |terms| Valuation { style: Style::American, depth: Depth::Full, s: 100.0, terms, step: 0.003 };
         let put = [-0.9, 5.0, 20.0, 10.0];
-        let all: Vec<Searched> = [3, 8, 9].map(|key| Searched::new(key, 40.0, 1.5, &here(&now), put)).to_vec();
+        let all: Vec<RememberedVol> =
+            [3, 8, 9].map(|key| RememberedVol::new(key, 40.0, 1.5, &here(&now), put)).to_vec();
         let mut kept = Vec::new();
-        let mut before = Before::new(&all);
+        let mut before = RememberedVols::new(&all);
         let (phi, price, floor) = (-1.0, 40.1, 39.9);
         assert!(
-            matches!(before.get(8, &here(&soon), phi, price, floor, &mut kept), Said::Same(_, vol) if (vol - 1.52).abs() < 1e-3)
+            matches!(before.get(8, &here(&soon), phi, price, floor, &mut kept), Recalled::Same(_, vol) if (vol - 1.52).abs() < 1e-3)
         );
-        assert!(matches!(before.get(8, &here(&soon), phi, price, floor, &mut kept), Said::Nothing));
+        assert!(matches!(before.get(8, &here(&soon), phi, price, floor, &mut kept), Recalled::Nothing));
         before.rest(&here(&soon), &mut kept);
-        assert_eq!(kept.iter().map(Searched::key).collect::<Vec<_>>(), [3, 9]);
+        assert_eq!(kept.iter().map(RememberedVol::key).collect::<Vec<_>>(), [3, 9]);
         // two hundredths of the time later it is a hint, and what nobody asked for is gone
         kept.clear();
-        let mut before = Before::new(&all);
-        assert!(matches!(before.get(8, &here(&late), phi, price, floor, &mut kept), Said::About(_)));
+        let mut before = RememberedVols::new(&all);
+        assert!(matches!(before.get(8, &here(&late), phi, price, floor, &mut kept), Recalled::About(_)));
         before.rest(&here(&late), &mut kept);
         assert!(kept.is_empty());
     }
