@@ -17,12 +17,14 @@ def read(path):
 
 
 def write(path, names, rows):
-    """A CSV file with exactly these columns."""
+    """A CSV file with exactly these columns, and the line ends that it has."""
+    path = Path(path)
+    crlf = path.exists() and b"\r\n" in path.read_bytes()
     text = io.StringIO()
-    writer = csv.DictWriter(text, names, extrasaction="ignore", lineterminator="\n")
+    writer = csv.DictWriter(text, names, extrasaction="ignore", lineterminator="\r\n" if crlf else "\n")
     writer.writeheader()
     writer.writerows(rows)
-    Path(path).write_text(text.getvalue())
+    path.write_bytes(text.getvalue().encode())
 
 
 def dividends(row):
