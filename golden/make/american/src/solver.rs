@@ -955,3 +955,68 @@ fn tilt<const N: usize>(f: &[f64; N]) -> [f64; N] {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn contract(phi: f64, dividends: &[(f64, f64)]) -> Contract {
+        Contract { phi, s: 101.0, k: 97.0, t: 0.8, r: 0.05, b: 0.02, sigma: 0.3, dividends: dividends.to_vec() }
+    }
+
+    fn value(c: &Contract) -> [f64; 5] {
+        solve(c, &Scheme::pair(!c.dividends.is_empty()).1).unwrap().value
+    }
+
+    #[test]
+    fn a_call_without_yield_is_european() {
+        let c = Contract { b: 0.0, ..contract(1.0, &[]) };
+        let dev = c.sigma * c.t.sqrt();
+        let d1 = ((c.s / c.k).ln() + c.r * c.t) / dev + 0.5 * dev;
+        let black = c.s * cdf(d1) - c.k * (-c.r * c.t).exp() * cdf(d1 - dev);
+        assert!((value(&c)[0] - black).abs() < 1e-13 * c.k);
+    }
+
+    #[test]
+    fn calls_are_puts_with_spot_and_strike_and_rate_and_yield_exchanged() {
+        for (r, b) in [(0.05, 0.02), (0.02, 0.05), (0.0, 0.03), (-0.01, 0.02), (0.04, 0.04)] {
+            let call = Contract { r, b, ..contract(1.0, &[]) };
+            let put = Contract { phi: -1.0, s: call.k, k: call.s, r: b, b: r, ..call.clone() };
+            let (call, put) = (value(&call)[0], value(&put)[0]);
+            assert!((call - put).abs() < 1e-9 * call, "{r} {b}: {call} {put}");
+        }
+    }
+
+    #[test]
+    fn spot_derivatives_are_those_of_the_value() {
+        for dividends in [&[][..], &[(0.3, 1.5), (0.7, 1.5)][..]] {
+            for phi in [1.0, -1.0] {
+                let c = contract(phi, dividends);
+                let steps: Vec<f64> = (-4..=4).map(|i| f64::from(i) * 0.4).collect();
+                let at: Vec<[f64; 5]> = steps.iter().map(|h| value(&Contract { s: c.s + h, ..c.clone() })).collect();
+                let weights = crate::math::difference(&steps, 1);
+                for k in 0..4 {
+                    let slope: f64 = weights.iter().zip(&at).map(|(w, v)| w * v[k]).sum();
+                    let exact = at[4][k + 1];
+                    assert!((slope - exact).abs() < 1e-7 * exact.abs(), "{phi} {dividends:?} {k}: {slope} {exact}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_split_dividend_is_the_dividend() {
+        for phi in [1.0, -1.0] {
+            let whole = value(&contract(phi, &[(0.3, 2.0)]))[0];
+            let parts = value(&contract(phi, &[(0.3, 1.0), (0.3 + 1e-9, 1.0)]))[0];
+            assert!((whole - parts).abs() < 1e-7, "{phi}: {whole} {parts}");
+        }
+    }
+
+    #[test]
+    fn an_american_option_is_worth_its_payoff_where_exercise_is_optimal() {
+        let put = Contract { s: 30.0, ..contract(-1.0, &[]) };
+        let found = solve(&put, &Scheme::pair(false).1).unwrap();
+        assert!(found.exercise_now && found.value[0] == 67.0 && found.boundary > 30.0);
+    }
+}
