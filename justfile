@@ -26,6 +26,16 @@ test-aarch64 *args:
 golden:
     cargo test --release --locked -p greeksd-engine --test kernel golden -- --nocapture
 
+# every golden file made again from its own input columns, by programs that share nothing with the engine; FILE: only that
+golden-remake *args:
+    python3 -m venv target/golden-venv
+    target/golden-venv/bin/pip install --quiet --disable-pip-version-check -r golden/make/requirements.txt
+    target/golden-venv/bin/python golden/make/remake.py {{ args }}
+
+# the same, compared with the files there: exit code 1 and the rows where a value differs by more than its error
+golden-check *args:
+    @just golden-remake --check {{ args }}
+
 # a folder of recorded chains (absolute path): forwards, volatilities and Greeks against the vendors', dirt, reading
 chains folder:
     GREEKSD_REALDATA={{ folder }} cargo test --release --locked -p greeksd-engine --test chains -- --ignored --nocapture

@@ -1,5 +1,6 @@
-"""Makes reference.csv from what the solver of README.md says about the contracts that are drawn.
+"""Makes reference.csv from what the solver of golden/make/american says about the contracts that are drawn.
 
+    python3 benches/maps/reference.py --rows CONTRACTS              prints contracts as the solver reads them
     python3 benches/maps/reference.py RESULT…                       writes reference.csv
     python3 benches/maps/reference.py --near CONTRACTS RESULT…      prints more contracts: the same, near the boundary
 
@@ -18,7 +19,7 @@ VALUES = "price delta gamma vega theta rho vanna charm speed zomma color ultima"
 
 def shown(row, name):
     """A value of a row, as it is kept."""
-    if not row[name]:
+    if row[name] in ("", "NaN"):
         return ""
     value, error = float(row[name]), float(row[f"{name}_err"])
     known = error <= max(1e-4 * abs(value), 1e-9)
@@ -27,8 +28,18 @@ def shown(row, name):
 
 def rows_of(results):
     """The rows that the solver could do, by id."""
-    rows = [row for result in results for row in csv.DictReader(open(result, newline="")) if row["status"] == "ok"]
+    rows = [row for result in results for row in csv.DictReader(open(result, newline="")) if not row["unsupported"]]
     return sorted(rows, key=lambda row: int(row["id"]))
+
+
+def rows(contracts):
+    """Contracts, a line `id phi S K T r b sigma n t1 D1 …` each, as CSV with the columns of golden/."""
+    print("id,right,s,k,t_years,r,b,sigma,divs")
+    for line in open(contracts):
+        name, phi, *numbers = line.split()
+        pairs = numbers[7:]
+        divs = ";".join(f"{t}:{amount}" for t, amount in zip(pairs[::2], pairs[1::2]))
+        print(",".join([name, "call" if float(phi) > 0 else "put", *numbers[:6], divs]))
 
 
 def near(contracts, results):
@@ -54,11 +65,13 @@ def main(results):
             boundary = float(row["boundary"])
             kept = f"{boundary:.6g}" if math.isfinite(boundary) and boundary > 0 else ""
             spot = f"{float(row['lambda']) * float(row['price']) / float(row['delta']):.6g}"
-            out.writerow([row["id"], spot, row["exnow"], kept, *(shown(row, name) for name in VALUES)])
+            out.writerow([row["id"], spot, row["exercise_now"], kept, *(shown(row, name) for name in VALUES)])
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--near":
+    if sys.argv[1] == "--rows":
+        rows(sys.argv[2])
+    elif sys.argv[1] == "--near":
         near(sys.argv[2], sys.argv[3:])
     else:
         main(sys.argv[1:])
