@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn european_values_hold_parity_and_their_own_derivatives() {
         let truth = truth();
-        assert!((truth.fwd - truth.terms.fwd(100.0)).abs() < 1e-12, "the forward is MODEL's");
+        assert!((truth.fwd - truth.terms.fwd(100.0)).abs() < 1e-12, "the forward is the model's");
         for k in [70.0, 95.0, 100.0, 130.0] {
             let (call, put) = (truth.european(k, Right::Call), truth.european(k, Right::Put));
             let parity = truth.df() * (truth.fwd - k);

@@ -11,7 +11,7 @@
 //!
 //! What an expiry is valued on is its measured forward weighed against what the others make expected; from the
 //! published spot where the two agree within their errors, otherwise from the one that the options tell.
-//! Source: MODEL step 3; the random walk is a local-level model (Durbin and Koopman 2012, chapter 2), robust by iterated
+//! Source: docs/model.md, step 3; the random walk is a local-level model (Durbin and Koopman 2012, chapter 2), robust by iterated
 //! reweighting (Huber and Ronchetti 2009, chapter 7).
 //! Never: a quote.
 

@@ -54,7 +54,7 @@ pub struct ChainCalibration {
 
 impl ChainCalibration {
     /// Takes the slices of a name from quotes to volatilities, into `draft.out` of each, and says which spot its options
-    /// tell. The two lists run in parallel, ascending in time. The steps are those of `docs/surface.md` and MODEL.
+    /// tell. The two lists run in parallel, ascending in time. The steps are those of docs/model.md.
     pub fn run(&mut self, inputs: &[SliceInput<'_>], slices: &mut [SliceWork], how: &impl SideBySide) -> ImpliedSpot {
         self.prior.clear();
         self.prior.extend(slices.iter().map(|slice| slice.state.last.map_or(f64::NAN, |(_, b)| b)));

@@ -108,7 +108,7 @@ pub fn keep_near(pairs: &mut Vec<Pair>, s: f64, input: &SliceInput) {
 ///
 /// # Units    df: 1 · t: years
 /// # Domain   any pairs; none gives [`Parity::NONE`] · `sorted` is room to work in
-/// # Source   MODEL step 3; iterated reweighting with Cauchy weights, scale from the spreads and the scatter
+/// # Source   docs/model.md, step 3; iterated reweighting with Cauchy weights, scale from the spreads and the scatter
 #[must_use]
 pub fn fit_forward(pairs: &[Pair], df: f64, t: f64, sorted: &mut Vec<(f64, f64)>) -> Parity {
     let Some((mut fwd, sd)) = rough(pairs, df, sorted) else { return Parity::NONE };

@@ -118,7 +118,7 @@ impl<L: Lanes> Parts<L> {
 /// # Domain    1e-150 < x, k < 1e150, sigma ≥ 0; sigma·√t → 0 gives df·max(phi·(fwd − k), 0); elsewhere NaN, in that
 /// lane only
 /// # Accuracy  every value on golden/european.csv (200 contracts, 50 digits): `european_values_meet_their_bounds`
-/// # Source    MODEL, "Dynamics"; Black (1976); derivatives by hand, checked against 50-digit differences
+/// # Source    docs/model.md, "Dynamics"; Black (1976); derivatives by hand, checked against 50-digit differences
 #[inline(never)]
 pub fn european<L: Lanes>(phi: f64, at: &Horizon, x: L, k: L, sigma: L) -> Derivatives<L> {
     let c = |v: f64| L::splat(v);

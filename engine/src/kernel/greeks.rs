@@ -299,7 +299,7 @@ impl SpotInputs {
 ///
 /// # Units     raw: per 1.00 of volatility and rate, per year
 /// # Domain    wherever holding on is optimal (the identities are the pricing equation); NaN in gives NaN out, by lane
-/// # Source    MODEL, "Identities"; A(0) moves with r and b, so rho, vera and epsilon take in dA(0)/dr
+/// # Source    docs/model.md, "Identities"; A(0) moves with r and b, so rho, vera and epsilon take in dA(0)/dr
 #[inline(always)]
 pub fn finish<L: Lanes>(jet: &Derivatives<L>, at: &SpotInputs, sigma: L) -> Greeks<L> {
     let c = |v: f64| L::splat(v);
@@ -341,7 +341,7 @@ pub fn finish<L: Lanes>(jet: &Derivatives<L>, at: &SpotInputs, sigma: L) -> Gree
     }
 }
 
-/// The row of an option whose exercise is optimal now: phi·(S − K), delta phi, everything else 0 (MODEL).
+/// The row of an option whose exercise is optimal now: phi·(S − K), delta phi, everything else 0 (docs/model.md).
 #[inline(always)]
 pub fn exercised<L: Lanes>(phi: f64, s: f64, k: L, d: [L; 2]) -> Greeks<L> {
     let c = |v: f64| L::splat(v);

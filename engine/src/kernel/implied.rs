@@ -21,7 +21,7 @@ const NARROW: f64 = 1e-13;
 const HIT: f64 = 1e-11;
 /// A value that a volatility changes by less than this fraction of the strike does not depend on it.
 const FLAT: f64 = 1e-9;
-/// Within this fraction of the strike a price equals the exercise value (MODEL).
+/// Within this fraction of the strike a price equals the exercise value (docs/model.md).
 const EQUAL: f64 = 1e-9;
 
 /// Why a price has a volatility, or none.

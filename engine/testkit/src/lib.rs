@@ -6,6 +6,7 @@ pub mod golden;
 pub mod random;
 pub mod recorded;
 pub mod ruler;
+pub mod sources;
 pub mod tolerances;
 
 /// The value that a part `p` in [0, 1] of `values` does not exceed; sorts them. NaN: there are none.

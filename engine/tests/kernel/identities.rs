@@ -1,4 +1,4 @@
-//! Is the mathematics right? Derivatives against differences of our own smooth values, and the identities of MODEL.
+//! Is the mathematics right? Derivatives against differences of our own smooth values, and the identities of docs/model.md.
 
 use engine::contract::{Right, Style};
 use engine::kernel::american::{Band, Pricer, Scheme};

@@ -293,7 +293,7 @@ const FAR_ABOVE: f64 = 3.0;
 /// The rate may move by this fraction of the greater of the two.
 const RATE_PART: f64 = 5e-3;
 
-/// A rate of MODEL.
+/// A rate of docs/model.md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rate {
     /// The risk-free rate.

@@ -16,7 +16,7 @@ const AGE: f64 = 0.5;
 /// An option this many standard deviations out of the money is worth no exercise before expiry: its premium is below
 /// 1e-10 of the strike.
 const FAR_OUT: f64 = 6.5;
-/// Within this fraction of the strike above intrinsic, exercising now counts as optimal (MODEL).
+/// Within this fraction of the strike above intrinsic, exercising now counts as optimal (docs/model.md).
 const EXERCISED: f64 = 1e-9;
 
 /// The boundaries of one (terms, right).
@@ -182,7 +182,7 @@ impl NoDividends {
     }
 }
 
-/// The lanes where a value does not exceed the exercise value (MODEL).
+/// The lanes where a value does not exceed the exercise value (docs/model.md).
 pub(super) fn at_intrinsic<L: Lanes>(phi: f64, value: L, x: L, k: L) -> L::Mask {
     (value - (x - k) * phi).lt(k * EXERCISED)
 }

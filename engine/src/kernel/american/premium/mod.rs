@@ -50,7 +50,7 @@ const B_MOVE: f64 = 3.5e-3;
 const B_PART: f64 = 0.1;
 /// How far terms shifted in time may miss the dates and amounts that the tables were built on.
 const DATE_SLACK: f64 = 1e-7;
-/// Within this fraction of the strike above intrinsic, exercising now counts as optimal (MODEL).
+/// Within this fraction of the strike above intrinsic, exercising now counts as optimal (docs/model.md).
 const EXERCISED: f64 = 1e-9;
 /// A premium below this fraction of the spot counts as none.
 const NEGLIGIBLE: f64 = 2.5e-7;

@@ -1,22 +1,31 @@
-//! The shape of the sources: which file may know which.
-
-#![allow(clippy::unwrap_used, reason = "a test")]
+//! The shape of the sources: which file names which. For the tests that hold the house rules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Who names whom.
-type Arrows = BTreeMap<String, BTreeSet<String>>;
+pub type Arrows = BTreeMap<String, BTreeSet<String>>;
 
 /// A source file: its module path, and its code without comments and without its test module.
-struct Source {
-    file: String,
-    module: Vec<String>,
-    code: String,
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Path below the folder, with slashes.
+    pub file: String,
+    /// Names of the modules that lead to it.
+    pub module: Vec<String>,
+    /// All of it.
+    pub text: String,
+    /// The lines that are code: no comments, nothing from its test module on.
+    pub code: String,
 }
 
-fn sources() -> Vec<Source> {
+/// Every source file under a folder of the workspace, such as `engine/src`, but for files of tests.
+///
+/// # Panics
+/// The folder is not there.
+#[must_use]
+pub fn sources(under: &str) -> Vec<Source> {
     fn walk(folder: &Path, out: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -27,7 +36,7 @@ fn sources() -> Vec<Source> {
             }
         }
     }
-    let base = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let base = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(under);
     let mut paths = Vec::new();
     walk(&base, &mut paths);
     paths.sort();
@@ -38,9 +47,10 @@ fn sources() -> Vec<Source> {
         let text = fs::read_to_string(path).unwrap();
         let lines = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]"));
         let code = lines.filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
-        Source { file, module, code }
+        Source { file, module, text, code }
     };
-    paths.iter().map(source).filter(|s| !["main.rs", "lib.rs"].contains(&s.file.as_str())).collect()
+    let own_tests = |s: &Source| ["tests.rs", "testing.rs"].iter().any(|name| s.file.ends_with(name));
+    paths.iter().map(source).filter(|s| !own_tests(s)).collect()
 }
 
 /// Every path that a file names, as it is written: `use` trees taken apart, and paths within the code.
@@ -111,12 +121,12 @@ fn target<'s>(sources: &'s [Source], own: &[String], path: &[String]) -> Option<
 }
 
 /// The arrows between files, and between the top modules.
-fn arrows() -> (Arrows, Arrows) {
-    let sources = sources();
+#[must_use]
+pub fn arrows(sources: &[Source]) -> (Arrows, Arrows) {
     let (mut files, mut modules) = (Arrows::new(), Arrows::new());
-    for source in &sources {
+    for source in sources.iter().filter(|s| !["main.rs", "lib.rs"].contains(&s.file.as_str())) {
         for path in paths(&source.code) {
-            let Some(target) = target(&sources, &source.module, &path) else { continue };
+            let Some(target) = target(sources, &source.module, &path) else { continue };
             if target.file != source.file {
                 files.entry(source.file.clone()).or_default().insert(target.file.clone());
             }
@@ -129,7 +139,8 @@ fn arrows() -> (Arrows, Arrows) {
 }
 
 /// The first circle among the arrows, from a name back to it.
-fn circle(arrows: &Arrows) -> Option<Vec<String>> {
+#[must_use]
+pub fn circle(arrows: &Arrows) -> Option<Vec<String>> {
     fn visit(arrows: &Arrows, at: &str, trail: &mut Vec<String>, done: &mut BTreeSet<String>) -> Option<Vec<String>> {
         if let Some(start) = trail.iter().position(|name| name == at) {
             return Some([&trail[start..], &[at.to_owned()]].concat());
@@ -151,38 +162,12 @@ fn circle(arrows: &Arrows) -> Option<Vec<String>> {
     arrows.keys().find_map(|name| visit(arrows, name, &mut Vec::new(), &mut done))
 }
 
-#[test]
-fn no_file_and_no_module_stands_in_a_circle() {
-    let (files, modules) = arrows();
-    assert!(files.len() > 40 && modules.len() > 10, "{} files, {} modules name others", files.len(), modules.len());
-    for (what, arrows) in [("files", &files), ("modules", &modules)] {
-        if let Some(circle) = circle(arrows) {
-            panic!("a circle of {what}: {}", circle.join(" -> "));
-        }
-    }
-}
-
-#[test]
-fn a_circle_is_found() {
-    let arrows = |pairs: &[(&str, &str)]| {
-        let mut arrows = Arrows::new();
-        pairs.iter().for_each(|(a, b)| _ = arrows.entry((*a).to_owned()).or_default().insert((*b).to_owned()));
-        arrows
-    };
-    assert_eq!(circle(&arrows(&[("a", "b"), ("b", "c"), ("a", "c")])), None);
-    assert_eq!(circle(&arrows(&[("a", "b"), ("b", "c"), ("c", "b")])).unwrap(), ["b", "c", "b"]);
-    let mut found = Vec::new();
-    expand(&mut Vec::new(), "super::{a,b::{c,d},e::F}", &mut found);
-    let joined: Vec<String> = found.iter().map(|path| path.join("::")).collect();
-    assert_eq!(joined, ["super::a", "super::b::c", "super::b::d", "super::e::F"]);
-}
-
-/// A name that stands for two things has to be looked up each time.
-#[test]
-fn no_two_public_types_have_one_name() {
+/// Public types by name, with the files that they stand in.
+#[must_use]
+pub fn public_types(sources: &[Source]) -> BTreeMap<String, Vec<String>> {
     let mut homes: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for source in sources() {
-        for line in source.code.lines().map(str::trim_start).filter(|line| line.starts_with("pub")) {
+    for source in sources {
+        for line in source.code.lines().map(str::trim_start).filter(|line| line.starts_with("pub ")) {
             let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
             let kind = words.iter().position(|word| ["struct", "enum", "trait", "type"].contains(word));
             if let Some(name) = kind.and_then(|kind| words.get(kind + 1)) {
@@ -190,8 +175,25 @@ fn no_two_public_types_have_one_name() {
             }
         }
     }
-    assert!(homes.len() > 90, "{} types", homes.len());
-    for (name, files) in homes {
-        assert_eq!(files.len(), 1, "{name} stands in {}", files.join(" and in "));
+    homes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_circle_is_found() {
+        let arrows = |pairs: &[(&str, &str)]| {
+            let mut arrows = Arrows::new();
+            pairs.iter().for_each(|(a, b)| _ = arrows.entry((*a).to_owned()).or_default().insert((*b).to_owned()));
+            arrows
+        };
+        assert_eq!(circle(&arrows(&[("a", "b"), ("b", "c"), ("a", "c")])), None);
+        assert_eq!(circle(&arrows(&[("a", "b"), ("b", "c"), ("c", "b")])).unwrap(), ["b", "c", "b"]);
+        let mut found = Vec::new();
+        expand(&mut Vec::new(), "super::{a,b::{c,d},e::F}", &mut found);
+        let joined: Vec<String> = found.iter().map(|path| path.join("::")).collect();
+        assert_eq!(joined, ["super::a", "super::b::c", "super::b::d", "super::e::F"]);
     }
 }
