@@ -3,8 +3,11 @@
 //! Closures come from rules, so the calendar has no last year; what has no rule (days of mourning, storms) is a small
 //! table, and a user can add rows. The zone's rules are part of the program. Never: asks what time it is.
 
+mod day;
 pub mod expirations;
 mod rules;
+
+pub use day::Day;
 
 use crate::contract::Settle;
 use jiff::civil::{Date, DateTime, Time, date, time};
@@ -22,30 +25,6 @@ const CLOSE_EARLY: Time = time(13, 0, 0, 0);
 const SEARCH_DAYS: i32 = 60;
 const SECONDS_PER_DAY: f64 = 86_400.0;
 const DAYS_PER_YEAR: f64 = 365.0;
-
-/// What the market does on a date.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Day {
-    /// No session.
-    Closed,
-    /// 09:30 to 13:00.
-    Early,
-    /// 09:30 to 16:00.
-    Open,
-}
-
-impl Day {
-    /// Reads `closed`, `early` or `open`.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "closed" => Some(Self::Closed),
-            "early" => Some(Self::Early),
-            "open" => Some(Self::Open),
-            _ => None,
-        }
-    }
-}
 
 /// The trading calendar, in US Eastern time. A value: made once, passed down.
 #[derive(Clone, Debug)]

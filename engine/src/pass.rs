@@ -4,17 +4,19 @@
 //! are independent but for the steps that look at neighbours (reference spot, order in expiry, carry, curves). Results
 //! are put together in the order of the books, so the same input gives the same bytes on any number of threads.
 
+mod market_data;
+mod report;
 mod uncomputed;
 mod underlying;
 
 pub use crate::early::Depth;
-pub use underlying::{ChainReport, ChainState};
+pub use market_data::MarketData;
+pub use report::ChainReport;
+pub use underlying::ChainState;
 
-use crate::calendar::Calendar;
 use crate::contract::Symbol;
 use crate::store::book::Book;
 use crate::store::chain::Chain;
-use crate::store::rates::DiscountCurves;
 use crate::store::session::SessionVols;
 use jiff::Timestamp;
 use rayon::prelude::*;
@@ -22,15 +24,6 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use underlying::{Scratch, Task};
-
-/// What every chain of a pass shares.
-#[derive(Clone, Copy, Debug)]
-pub struct MarketData<'a> {
-    /// Sessions and settlement instants.
-    pub calendar: &'a Calendar,
-    /// Discount curves.
-    pub curves: &'a DiscountCurves,
-}
 
 /// The threads of the passes, and what each chain keeps from one pass to the next.
 #[derive(Debug)]

@@ -4,7 +4,7 @@
 
 use super::quotes::Fault;
 use super::rng::Stream;
-use super::symbols::Tier;
+use super::tier::Tier;
 use core::ops::Range;
 use engine::contract::Right;
 

@@ -1,7 +1,7 @@
 //! Which contracts are listed: expiration dates per root, strikes per expiry. Never: a price, a clock.
 
 use super::rng::Stream;
-use super::symbols::Tier;
+use super::tier::Tier;
 use engine::calendar::Calendar;
 use jiff::ToSpan;
 use jiff::civil::{Date, Weekday};
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 /// How many expirations of each kind a root lists, counted from the session on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ladder {
+pub struct StrikeLadder {
     /// Sessions in a row.
     pub sessions: u8,
     /// Weeks with a Monday and a Wednesday series.
@@ -47,7 +47,7 @@ pub enum Volatility {
     Weeks(u8),
 }
 
-pub(super) const EMPTY: Ladder = Ladder {
+pub(super) const EMPTY: StrikeLadder = StrikeLadder {
     sessions: 0,
     mondays_wednesdays: 0,
     fridays: 0,
@@ -63,7 +63,7 @@ pub(super) const EMPTY: Ladder = Ladder {
 };
 
 #[rustfmt::skip]
-impl Ladder {
+impl StrikeLadder {
     /// The AM root of the largest index: third Fridays, quarterly, Decembers far out.
     pub const INDEX_AM_LONG: Self = Self { monthlies: 9, cycle: 3, decembers: 4, ..EMPTY };
     /// The AM root of another index.
@@ -294,8 +294,9 @@ mod tests {
     fn every_expiration_is_a_session_and_none_is_past() {
         let calendar = Calendar::embedded();
         let from = date(2026, 11, 20);
-        let tiers = [Tier::Broad, Tier::Mega, Tier::Weekly, Tier::Monthly, Tier::Tail].map(Ladder::of);
-        let indices = [Ladder::INDEX_AM_LONG, Ladder::INDEX_DAILY, Ladder::VIX, Ladder::VIX_WEEKLY];
+        let tiers = [Tier::Broad, Tier::Mega, Tier::Weekly, Tier::Monthly, Tier::Tail].map(StrikeLadder::of);
+        let indices =
+            [StrikeLadder::INDEX_AM_LONG, StrikeLadder::INDEX_DAILY, StrikeLadder::VIX, StrikeLadder::VIX_WEEKLY];
         for ladder in tiers.iter().chain(&indices) {
             let dates = ladder.expirations(&calendar, from, 1);
             assert!(dates.len() >= 4 && dates.is_sorted(), "{ladder:?}: {dates:?}");
@@ -306,12 +307,12 @@ mod tests {
     #[test]
     fn volatility_index_dates_are_the_published_ones() {
         let calendar = Calendar::embedded();
-        let monthly = Ladder::VIX.expirations(&calendar, date(2026, 11, 20), 1);
+        let monthly = StrikeLadder::VIX.expirations(&calendar, date(2026, 11, 20), 1);
         // The third Friday of January 2027 is the 15th; 30 days before it is Wednesday 2026-12-16.
         assert_eq!(monthly[0], date(2026, 12, 16));
         // Juneteenth 2027 is observed on Friday 18, so June expires on Thursday 17: 30 days before is Tuesday 2027-05-18.
         assert!(monthly.contains(&date(2027, 5, 18)), "{monthly:?}");
-        let weekly = Ladder::VIX_WEEKLY.expirations(&calendar, date(2026, 11, 20), 1);
+        let weekly = StrikeLadder::VIX_WEEKLY.expirations(&calendar, date(2026, 11, 20), 1);
         assert!(weekly.iter().all(|d| !monthly.contains(d)), "a date of both roots: {weekly:?}");
     }
 

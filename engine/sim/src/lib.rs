@@ -19,6 +19,7 @@ mod strikes;
 pub mod surface;
 pub mod symbols;
 mod tickers;
+pub mod tier;
 pub mod universe;
 mod value;
 

@@ -2,7 +2,7 @@
 //! Never: a value, a clock.
 
 use super::rng::Stream;
-use super::symbols::{Ticks, Tier};
+use super::tier::{Ticks, Tier};
 use super::value::Fair;
 
 /// An ask that means that nobody offers.

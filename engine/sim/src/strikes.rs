@@ -1,7 +1,7 @@
 //! The strikes of an expiry in the whole market: so many, on steps that fit the price. Never: a price of an option.
 
 use super::rng::Stream;
-use super::symbols::Tier;
+use super::tier::Tier;
 use engine::kernel::elementary::exp;
 
 /// The steps that exchanges list strikes in, thousandths.

@@ -1,47 +1,9 @@
 //! Which names the synthetic market has, and what each is like. Levels are plausible for late 2026, not observed.
 //! The table is data: a larger universe is another list of [`Name`]s.
 
-use super::ladder::Ladder;
+use super::ladder::StrikeLadder;
 use super::surface::Class;
-
-/// How a name trades: spreads, placeholder asks, ticks, strikes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tier {
-    /// Cash-settled index options.
-    Index,
-    /// The three broad funds.
-    Broad,
-    /// The most active stocks and funds.
-    Mega,
-    /// Names with Friday weeklies.
-    Weekly,
-    /// Active names without weeklies.
-    Monthly,
-    /// The long tail.
-    Tail,
-}
-
-/// The steps that prices are quoted in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ticks {
-    /// 0.01 throughout.
-    Cents,
-    /// The penny programme: 0.01 below 3.00 and 0.05 from there on.
-    Penny,
-    /// 0.05 below 3.00 and 0.10 from there on.
-    Nickel,
-}
-
-impl Tier {
-    /// What most classes of the tier are quoted in.
-    const fn ticks(self) -> Ticks {
-        match self {
-            Self::Broad => Ticks::Cents,
-            Self::Mega | Self::Weekly => Ticks::Penny,
-            Self::Index | Self::Monthly | Self::Tail => Ticks::Nickel,
-        }
-    }
-}
+use super::tier::{Ticks, Tier};
 
 /// Where the spot comes from.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,7 +50,7 @@ pub struct Root {
     /// Option root.
     pub symbol: String,
     /// Its expirations.
-    pub ladder: Ladder,
+    pub ladder: StrikeLadder,
     /// Extra value of the deliverable over one share, as a fraction: 0 but for adjusted roots.
     pub extra: f64,
     /// Strikes of an expiry on average; 0: a short list, for a market to look at.
@@ -132,7 +94,7 @@ const fn pays(yield_: f64, every: Every) -> Payout {
 
 /// A name with one root, spelled like the underlying without its dot.
 pub(super) fn name(symbol: &str, shape: (Tier, Class), level: f64, vol: f64) -> Name {
-    let root = Root { symbol: symbol.replace('.', ""), ladder: Ladder::of(shape.0), extra: 0.0, strikes: 0.0 };
+    let root = Root { symbol: symbol.replace('.', ""), ladder: StrikeLadder::of(shape.0), extra: 0.0, strikes: 0.0 };
     Name {
         symbol: symbol.to_owned(),
         roots: vec![root],
@@ -177,13 +139,17 @@ impl Name {
         self.roots[0].ladder.mondays_wednesdays = 2;
         self
     }
-    fn with_roots(self, roots: &[(&str, Ladder)]) -> Self {
-        let root =
-            |&(symbol, ladder): &(&str, Ladder)| Root { symbol: symbol.to_owned(), ladder, extra: 0.0, strikes: 0.0 };
+    fn with_roots(self, roots: &[(&str, StrikeLadder)]) -> Self {
+        let root = |&(symbol, ladder): &(&str, StrikeLadder)| Root {
+            symbol: symbol.to_owned(),
+            ladder,
+            extra: 0.0,
+            strikes: 0.0,
+        };
         Self { roots: roots.iter().map(root).collect(), ..self }
     }
     fn with_adjusted(mut self, symbol: &str, extra: f64) -> Self {
-        self.roots.push(Root { symbol: symbol.to_owned(), ladder: Ladder::ADJUSTED, extra, strikes: 0.0 });
+        self.roots.push(Root { symbol: symbol.to_owned(), ladder: StrikeLadder::ADJUSTED, extra, strikes: 0.0 });
         self
     }
 }
@@ -206,12 +172,12 @@ fn indices() -> Vec<Name> {
     use Class::{LargeIndex, SmallIndex, TechIndex, Volatility};
     let spx = (Tier::Index, LargeIndex);
     vec![
-        name("SPX", spx, 7000.0, 0.145).lent_at(0.0085).with_roots(&[("SPX", Ladder::INDEX_AM_LONG), ("SPXW", Ladder::INDEX_DAILY)]),
-        name("XSP", spx, 0.0, 0.145).following("SPX", 0.1).in_cents().lent_at(0.0085).with_roots(&[("XSP", Ladder::INDEX_MINI)]),
-        name("OEX", spx, 0.0, 0.15).following("SPX", 0.5).lent_at(0.008).with_roots(&[("OEX", Ladder::INDEX_THIN), ("XEO", Ladder::INDEX_THIN)]),
-        name("NDX", (Tier::Index, TechIndex), 25000.0, 0.195).lent_at(0.004).with_roots(&[("NDX", Ladder::INDEX_AM), ("NDXP", Ladder::INDEX_WEEKLY)]),
-        name("RUT", (Tier::Index, SmallIndex), 2600.0, 0.22).paying(0.013, Every::Session).lent_at(-0.003).with_roots(&[("RUT", Ladder::INDEX_AM), ("RUTW", Ladder::INDEX_WEEKLY)]),
-        name("VIX", (Tier::Index, Volatility), 17.0, 1.0).lent_at(0.0).with_roots(&[("VIX", Ladder::VIX), ("VIXW", Ladder::VIX_WEEKLY)]),
+        name("SPX", spx, 7000.0, 0.145).lent_at(0.0085).with_roots(&[("SPX", StrikeLadder::INDEX_AM_LONG), ("SPXW", StrikeLadder::INDEX_DAILY)]),
+        name("XSP", spx, 0.0, 0.145).following("SPX", 0.1).in_cents().lent_at(0.0085).with_roots(&[("XSP", StrikeLadder::INDEX_MINI)]),
+        name("OEX", spx, 0.0, 0.15).following("SPX", 0.5).lent_at(0.008).with_roots(&[("OEX", StrikeLadder::INDEX_THIN), ("XEO", StrikeLadder::INDEX_THIN)]),
+        name("NDX", (Tier::Index, TechIndex), 25000.0, 0.195).lent_at(0.004).with_roots(&[("NDX", StrikeLadder::INDEX_AM), ("NDXP", StrikeLadder::INDEX_WEEKLY)]),
+        name("RUT", (Tier::Index, SmallIndex), 2600.0, 0.22).paying(0.013, Every::Session).lent_at(-0.003).with_roots(&[("RUT", StrikeLadder::INDEX_AM), ("RUTW", StrikeLadder::INDEX_WEEKLY)]),
+        name("VIX", (Tier::Index, Volatility), 17.0, 1.0).lent_at(0.0).with_roots(&[("VIX", StrikeLadder::VIX), ("VIXW", StrikeLadder::VIX_WEEKLY)]),
     ]
 }
 

@@ -1,11 +1,12 @@
 //! The whole market: some 6,000 names with the shape of the real one, drawn from a seed. Tiers, counts and shares are
 //! data; the names that everybody knows keep their own facts. Never: a date, a price of an option.
 
-use super::ladder::{EMPTY, Ladder, Volatility};
+use super::ladder::{EMPTY, StrikeLadder, Volatility};
 use super::rng::Stream;
 use super::surface::Class;
-use super::symbols::{Every, Level, Name, Payout, Root, Tier, name, well_known};
+use super::symbols::{Every, Level, Name, Payout, Root, name, well_known};
 use super::tickers::Tickers;
+use super::tier::Tier;
 use engine::kernel::elementary::exp;
 
 /// How a tier is drawn. Pairs: median, standard deviation of the logarithm.
@@ -51,7 +52,7 @@ const SPECIALS: [(f64, f64, f64); 5] =
     [(0.005, 1.0, 5.0), (0.015, 0.30, 1.0), (0.03, 0.10, 0.30), (0.05, 0.03, 0.10), (0.10, 0.005, 0.03)];
 
 /// An index with its roots: level, 30-day volatility, strikes of an expiry.
-struct Index(&'static str, &'static [(&'static str, Ladder)], f64, f64, f64);
+struct Index(&'static str, &'static [(&'static str, StrikeLadder)], f64, f64, f64);
 
 /// Index options beside the well-known ones.
 #[rustfmt::skip]
@@ -72,22 +73,22 @@ const INDICES: [Index; 14] = [
     Index("XAU",   &[("XAU", FEW)], 330.0, 0.38, 30.0),
 ];
 
-const MINI: Ladder = Ladder { sessions: 10, fridays: 8, month_ends: 4, monthlies: 6, ..EMPTY };
-const THIN: Ladder = Ladder { fridays: 5, monthlies: 5, cycle: 2, decembers: 1, ..EMPTY };
-const FEW: Ladder = Ladder { monthlies: 3, cycle: 2, ..EMPTY };
+const MINI: StrikeLadder = StrikeLadder { sessions: 10, fridays: 8, month_ends: 4, monthlies: 6, ..EMPTY };
+const THIN: StrikeLadder = StrikeLadder { fridays: 5, monthlies: 5, cycle: 2, decembers: 1, ..EMPTY };
+const FEW: StrikeLadder = StrikeLadder { monthlies: 3, cycle: 2, ..EMPTY };
 
 /// Dates and strikes of the largest index roots.
 #[rustfmt::skip]
-const GIANTS: [(&str, Ladder, f64); 11] = [
-    ("SPX",  Ladder { monthlies: 12, cycle: 4, decembers: 5, junes: 3, ..EMPTY }, 225.0),
-    ("SPXW", Ladder { sessions: 27, fridays: 10, month_ends: 12, quarter_ends: 5, ..EMPTY }, 235.0),
-    ("XSP",  Ladder { sessions: 27, fridays: 10, month_ends: 10, monthlies: 12, cycle: 3, ..EMPTY }, 110.0),
-    ("NDX",  Ladder { monthlies: 9, cycle: 3, decembers: 4, ..EMPTY }, 215.0),
-    ("NDXP", Ladder { sessions: 20, fridays: 9, month_ends: 6, ..EMPTY }, 215.0),
-    ("RUT",  Ladder { monthlies: 6, cycle: 3, decembers: 2, ..EMPTY }, 145.0),
-    ("RUTW", Ladder { sessions: 10, fridays: 8, month_ends: 5, ..EMPTY }, 145.0),
-    ("VIX",  Ladder { volatility: Volatility::Months(9), ..EMPTY }, 66.0),
-    ("VIXW", Ladder { volatility: Volatility::Weeks(5), ..EMPTY }, 60.0),
+const GIANTS: [(&str, StrikeLadder, f64); 11] = [
+    ("SPX",  StrikeLadder { monthlies: 12, cycle: 4, decembers: 5, junes: 3, ..EMPTY }, 225.0),
+    ("SPXW", StrikeLadder { sessions: 27, fridays: 10, month_ends: 12, quarter_ends: 5, ..EMPTY }, 235.0),
+    ("XSP",  StrikeLadder { sessions: 27, fridays: 10, month_ends: 10, monthlies: 12, cycle: 3, ..EMPTY }, 110.0),
+    ("NDX",  StrikeLadder { monthlies: 9, cycle: 3, decembers: 4, ..EMPTY }, 215.0),
+    ("NDXP", StrikeLadder { sessions: 20, fridays: 9, month_ends: 6, ..EMPTY }, 215.0),
+    ("RUT",  StrikeLadder { monthlies: 6, cycle: 3, decembers: 2, ..EMPTY }, 145.0),
+    ("RUTW", StrikeLadder { sessions: 10, fridays: 8, month_ends: 5, ..EMPTY }, 145.0),
+    ("VIX",  StrikeLadder { volatility: Volatility::Months(9), ..EMPTY }, 66.0),
+    ("VIXW", StrikeLadder { volatility: Volatility::Weeks(5), ..EMPTY }, 60.0),
     ("OEX",  THIN, 75.0),
     ("XEO",  THIN, 75.0),
 ];
@@ -145,7 +146,7 @@ fn giant(mut name: Name) -> Name {
 }
 
 fn index(&Index(symbol, roots, level, vol, strikes): &Index) -> Name {
-    let root = |&(root, ladder): &(&str, Ladder)| Root { symbol: root.to_owned(), ladder, extra: 0.0, strikes };
+    let root = |&(root, ladder): &(&str, StrikeLadder)| Root { symbol: root.to_owned(), ladder, extra: 0.0, strikes };
     let class = if vol > 0.3 { Class::Commodity } else { Class::LargeIndex };
     let mut index = name(symbol, (Tier::Index, class), level, vol);
     index.roots = roots.iter().map(root).collect();
@@ -213,7 +214,7 @@ impl Plan {
         };
         stock.borrow = rounded(borrow(special, class == Class::MegaCap, chance.sub(10)), 1e5);
         if chance.unit(11) < 0.003 {
-            let ladder = Ladder::ADJUSTED;
+            let ladder = StrikeLadder::ADJUSTED;
             stock.roots.push(Root { symbol: format!("{symbol}1"), ladder, extra: 0.03, strikes: 10.0 });
         }
         stock
@@ -246,7 +247,7 @@ impl Plan {
         let dates = lognormal(self.expiries, chance, 0).round() as u8;
         let yes = |i: u64, share: f64| u8::from(chance.unit(i) < share);
         let ladder = match self.tier {
-            Tier::Broad => Ladder {
+            Tier::Broad => StrikeLadder {
                 sessions: 12,
                 fridays: 8,
                 month_ends: 4,
@@ -259,7 +260,7 @@ impl Plan {
             },
             Tier::Mega => {
                 let mondays_wednesdays = if place < 9 { 2 } else { 0 };
-                Ladder {
+                StrikeLadder {
                     mondays_wednesdays,
                     fridays: 7,
                     monthlies: 4,
@@ -271,16 +272,16 @@ impl Plan {
                 }
             }
             Tier::Weekly => {
-                Ladder { fridays: 6, monthlies: 3, cycle: 2, januaries: 1 + yes(1, 0.5), least: dates, ..EMPTY }
+                StrikeLadder { fridays: 6, monthlies: 3, cycle: 2, januaries: 1 + yes(1, 0.5), least: dates, ..EMPTY }
             }
-            Tier::Monthly => Ladder { monthlies: 2, cycle: 2, januaries: yes(1, 0.4), least: dates, ..EMPTY },
-            _ => Ladder { monthlies: 2, cycle: 1 + yes(1, 0.75) + yes(2, 0.27), ..EMPTY },
+            Tier::Monthly => StrikeLadder { monthlies: 2, cycle: 2, januaries: yes(1, 0.4), least: dates, ..EMPTY },
+            _ => StrikeLadder { monthlies: 2, cycle: 1 + yes(1, 0.75) + yes(2, 0.27), ..EMPTY },
         };
         let strikes = lognormal(self.strikes, chance, 3) * scale;
-        for root in name.roots.iter_mut().filter(|r| r.ladder != Ladder::ADJUSTED) {
+        for root in name.roots.iter_mut().filter(|r| r.ladder != StrikeLadder::ADJUSTED) {
             (root.ladder, root.strikes) = (ladder, rounded(strikes, 100.0));
         }
-        for root in name.roots.iter_mut().filter(|r| r.ladder == Ladder::ADJUSTED) {
+        for root in name.roots.iter_mut().filter(|r| r.ladder == StrikeLadder::ADJUSTED) {
             root.strikes = 10.0;
         }
     }

@@ -1,7 +1,7 @@
 //! Closures and early closes of the US equity and options markets by rule, for any year. Special closures have no rule:
 //! they are rows of a table. Never: a time of day, a zone.
 
-use super::Day;
+use super::day::Day;
 use jiff::ToSpan;
 use jiff::civil::{Date, Weekday, date};
 

@@ -15,8 +15,8 @@
 //! reweighting (Huber and Ronchetti 2009, chapter 7).
 //! Never: a quote.
 
-use super::SliceInput;
 use super::forward::Parity;
+use super::input::SliceInput;
 use crate::contract::ForwardBasis;
 use crate::kernel::dividends::{Dividend, escrowed, escrowed_by_rate};
 

@@ -5,11 +5,12 @@
 use super::carry::{Carries, Carry, ImpliedSpot};
 use super::clean::clean_quotes;
 use super::consistent::{Expiry, ExpiryOrder, Moneyness, drop_out_of_bounds};
+use super::draft::{Draft, SliceState};
 use super::forward::{Parity, fit_forward, keep_near, pair_quotes};
 use super::implied::imply_vols;
+use super::input::SliceInput;
 use super::premium::refine_forward;
 use super::spot::Reference;
-use super::{Draft, SliceInput, SliceState};
 use crate::contract::{ForwardBasis, Style};
 
 /// Volatility above which a straddle is not believed where quotes are weighed by their distance from the money.

@@ -1,7 +1,8 @@
 //! Which quotes can be used, and why the others cannot. A dropped side becomes NaN; nothing is repaired.
 //! Never: a volatility.
 
-use super::{Drop, SliceInput};
+use super::input::SliceInput;
+use crate::store::dropped::Drop;
 
 /// Older than this against the newest quote of its chain: stale, seconds.
 const AGE_S_MAX: f64 = 900.0;

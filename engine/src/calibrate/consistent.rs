@@ -11,8 +11,9 @@
 //! Never: a volatility, a formula of a model.
 
 use super::clean::Quotes;
-use super::{Drop, SliceInput};
+use super::input::SliceInput;
 use crate::contract::{Right, Style};
+use crate::store::dropped::Drop;
 use crate::store::ladder::Ladder;
 
 /// How far the reference spot may be from the one that a quote was made against, as a part of it: asks below what

@@ -4,8 +4,8 @@
 //! Each pair gives its own forward K + (C − P)/df. They must agree; where the discount factor is a little off they
 //! drift linearly in K − F, so a line is fitted (its slope held near zero) and read at K = F.
 
-use super::SliceInput;
 use super::clean::Quotes;
+use super::input::SliceInput;
 use crate::contract::{ForwardBasis, Right};
 use crate::store::ladder::Ladder;
 

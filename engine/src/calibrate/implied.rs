@@ -2,15 +2,17 @@
 
 use super::carry::Carry;
 use super::clean::Quotes;
+use super::draft::{Calibrated, Draft, SliceState};
+use super::input::SliceInput;
 use super::remembered::{Recalled, RememberedVol, RememberedVols, key};
 use super::search::{Open, search};
-use super::{Calibrated, Draft, Drop, SliceInput, SliceState};
 use crate::contract::{Right, Style};
 use crate::early::{Depth, Early, PremiumByVol, Valuation, european};
 use crate::kernel::black76::Horizon;
 use crate::kernel::dividends::Terms;
 use crate::kernel::implied::{Near, Sought, implied, implied_near};
 use crate::kernel::lanes::{BLOCK, Block, Lanes, Mask};
+use crate::store::dropped::Drop;
 use crate::store::ladder::Ladder;
 
 /// An error of the remembered premium is let pass below this fraction of the volatility, and below this fraction of the
@@ -185,7 +187,7 @@ fn remember(
 ) {
     let BlockSide { here, right, block, ladder, .. } = *side;
     let Asked { k, price, start } = *asked;
-    let floor = floor(&here, right, k);
+    let floor = here.floor(right, k);
     for lane in (0..BLOCK).filter(|&lane| open.lane(lane)) {
         let Some(row) = ladder.row(right, block * BLOCK + lane) else { continue };
         let (key, price) = (key(block, right, which, lane), price.lane(lane));
@@ -224,17 +226,9 @@ pub(super) fn imply_block(here: &Valuation<'_>, right: Right, asked: &Asked, pre
         at: &horizon,
         x: Block::splat(here.s - here.terms.a(0.0)),
         k,
-        floor: floor(here, right, k),
+        floor: here.floor(right, k),
     };
     implied_near(&sought, |sigma| premium.at(sigma), price, start)
-}
-
-/// A bound that every value exceeds: exercise now where that is allowed, or at expiry at the forward.
-pub(super) fn floor<L: Lanes>(here: &Valuation<'_>, right: Right, k: L) -> L {
-    let phi = L::splat(right.phi());
-    let at_expiry = (L::splat(here.terms.fwd(here.s)) - k) * L::splat(here.terms.df()) * phi;
-    let now = if here.style == Style::American { (L::splat(here.s) - k) * phi } else { at_expiry };
-    at_expiry.max(now).max(L::splat(0.0))
 }
 
 /// Volatilities to start from, by strike: those of the last curve; where there is none yet, European volatilities of

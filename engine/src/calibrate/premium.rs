@@ -9,9 +9,10 @@
 //! Never: a European slice.
 
 use super::carry::{Carry, effective_spot, implied_borrow};
+use super::draft::{Draft, SliceState};
 use super::forward::{Pair, Parity, fit_forward};
 use super::implied::{Asked, imply_block, start_vols};
-use super::{Draft, SliceInput, SliceState};
+use super::input::SliceInput;
 use crate::contract::Right;
 use crate::early::{Early, PremiumByVol, Valuation};
 use crate::kernel::black76::{Horizon, european_vol};
@@ -41,20 +42,6 @@ const BUMP: f64 = 1e-3;
 
 /// Layers of the lattice: its error is a small part of what bid and ask leave open.
 const LAYERS: usize = 60;
-
-/// PremiumScratch to work in.
-#[derive(Debug, Default)]
-pub(super) struct PremiumScratch {
-    near: Vec<Pair>,
-    seen: Vec<Pair>,
-    /// Premium of the call less that of the put, by strike; the same at the bumped forward.
-    gaps: Vec<f64>,
-    bumped: Vec<f64>,
-    /// Volatility by strike.
-    vols: Vec<f64>,
-    /// By how much a pair's European C − P and premium follow df·F, by strike.
-    slope: Vec<f64>,
-}
 
 /// The forward without early-exercise premium, starting from `carry`.
 pub(super) fn refine_forward(input: &SliceInput, carry: &Carry, state: &mut SliceState, draft: &mut Draft) -> Parity {

@@ -3,7 +3,6 @@
 //! lattice: its error is a small part of such a spread, and tables for volatilities that no curve has would cost the most.
 //! Never: the quote of a contract that the curve passes near.
 
-use super::implied::floor;
 use super::remembered::RememberedVol;
 use crate::contract::{Right, Style};
 use crate::early::{Depth, VOL, Valuation};
@@ -71,7 +70,7 @@ fn solve<L: Lanes>(
     let at = Value { here, right, lattice, k, horizon: Horizon::from(here.terms) };
     let payoff = (L::splat(here.s) - k) * L::splat(right.phi());
     let exercise = if lattice.is_some() { payoff.max(L::splat(0.0)) } else { L::splat(f64::NAN) };
-    let limits = VolBounds { floor: floor(here, right, k), exercise, band: VOL };
+    let limits = VolBounds { floor: here.floor(right, k), exercise, band: VOL };
     // deep in the money the time value is about what the other right is worth as a European option
     let time_value = VolBounds { floor: L::splat(0.0), exercise: L::splat(f64::NAN), band: VOL };
     let other = |sigma: L| european_vol(-right.phi(), &at.horizon, at.x(), k, sigma);

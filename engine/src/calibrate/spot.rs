@@ -5,8 +5,8 @@
 //! nothing the published one stays.
 //! Never: a forward that anything is valued on.
 
-use super::SliceInput;
 use super::forward::Pair;
+use super::input::SliceInput;
 use crate::kernel::dividends::escrowed;
 
 /// A pair agrees with a spot that it is this near to, as a part of it, and this much more by year to expiry: the

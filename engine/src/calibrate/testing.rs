@@ -1,6 +1,6 @@
 //! Slices by hand, for tests.
 
-use super::SliceInput;
+use super::input::SliceInput;
 use crate::contract::{ForwardBasis, Right, Style};
 use crate::early::Depth;
 use crate::kernel::dividends::Dividend;

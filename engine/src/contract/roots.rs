@@ -3,7 +3,8 @@
 //! They come from a table, not from the weekday and not from a vendor. What the table does not have is an equity or
 //! ETF option: American, PM, 100 shares. Never: a global, a date.
 
-use super::{ForwardBasis, Settle, Style, Symbol};
+use super::symbol::Symbol;
+use super::terms::{ForwardBasis, Settle, Style};
 
 /// What a root says about its contracts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Where a block of strikes is valued, and how near that is to an expansion point. Never: a premium.
 
-use super::Valuation;
 use super::expansion::{ExpansionPoint, load, rounded};
+use super::valuation::Valuation;
 use crate::contract::Right;
 use crate::kernel::dividends::Terms;
 use crate::kernel::lanes::{BLOCK, Block, Lanes, Mask};

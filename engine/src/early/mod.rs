@@ -12,48 +12,24 @@ mod expansion;
 mod premium;
 mod pricers;
 mod rough;
+mod valuation;
 mod vol_slice;
 
 pub use premium::NextSession;
 pub use pricers::{VOL, european};
+pub use valuation::{Depth, Valuation, plain};
 pub use vol_slice::PremiumByVol;
 
-use crate::contract::{Right, Style};
+use crate::contract::Right;
 use crate::kernel::american::Counts;
-use crate::kernel::black76::{Horizon, european as black};
-use crate::kernel::dividends::{Dividend, Terms, escrowed};
-use crate::kernel::greeks::{Greeks, SpotInputs, finish};
+use crate::kernel::dividends::{Dividend, Terms};
+use crate::kernel::greeks::Greeks;
 use crate::kernel::lanes::{BLOCK, Block, Lanes};
 use crate::store::ladder::Ladder;
 use block_valuation::{BlockValuation, SAME_DATE};
 use premium::{BlockPremium, Tables};
 use pricers::{Pricers, bands, span};
 use rough::Rough;
-
-/// How well early exercise is known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Depth {
-    /// From lattices: at once, about 1e-4 of a price.
-    Rough,
-    /// From tables: within the tolerances of the golden files, but they must be built first.
-    #[default]
-    Full,
-}
-
-/// What a slice is valued on.
-#[derive(Clone, Copy, Debug)]
-pub struct Valuation<'a> {
-    /// Exercise style.
-    pub style: Style,
-    /// How well early exercise is to be known.
-    pub depth: Depth,
-    /// The spot to value at, currency per share.
-    pub s: f64,
-    /// Time, rates and dividends.
-    pub terms: &'a Terms,
-    /// Years to the same clock time on the next trading day.
-    pub step: f64,
-}
 
 /// The premium of every strike of a slice, both rights.
 #[derive(Debug, Default)]
@@ -175,40 +151,4 @@ impl Early {
         let known = self.blocks[right as usize].get(block);
         known.map_or_else(NextSession::none, |premium| premium.add(here, right, at, greeks))
     }
-}
-
-impl Valuation<'_> {
-    /// Spot and terms at the same clock time on the next trading day, all else equal: dividends that go ex meanwhile
-    /// leave the spot, the others come nearer. `None`: the contract settles before.
-    #[must_use]
-    pub fn next_session(&self) -> Option<(f64, Terms)> {
-        let (terms, step) = (self.terms, self.step);
-        (terms.t > step).then(|| {
-            let later = terms.divs.iter().filter(|d| d.t > step);
-            let divs = later.map(|d| Dividend { t: d.t - step, amount: d.amount }).collect();
-            (self.next_spot(), Terms { t: terms.t - step, r: terms.r, b: terms.b, divs })
-        })
-    }
-
-    /// Horizon and X of the next trading day, as of [`Valuation::next_session`].
-    #[must_use]
-    pub fn next_horizon(&self) -> Option<(Horizon, f64)> {
-        let Terms { t, r, b, divs } = self.terms;
-        let x = self.next_spot() - escrowed(divs, r - b, self.step, *t);
-        (*t > self.step).then(|| (Horizon::new(t - self.step, *r, *b), x))
-    }
-
-    /// The spot less the dividends that go ex before the next trading day, and before settlement.
-    #[must_use]
-    pub fn next_spot(&self) -> f64 {
-        let until = self.step.min(self.terms.t);
-        self.s - self.terms.divs.iter().filter(|d| d.t <= until).map(|d| d.amount).sum::<f64>()
-    }
-}
-
-/// European Greeks here.
-#[must_use]
-pub fn plain(right: Right, here: &Valuation<'_>, k: Block, sigma: Block) -> Greeks<Block> {
-    let market = SpotInputs::new(here.terms, here.s);
-    finish(&black(right.phi(), &Horizon::from(here.terms), Block::splat(market.x), k, sigma), &market, sigma)
 }

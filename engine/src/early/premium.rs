@@ -8,11 +8,11 @@
 
 use super::block_valuation::{BlockValuation, SAME_DATE};
 use super::boundary_distance::BoundaryDistance;
-use super::expansion::{Expansion, ExpansionPoint, between, load};
+use super::expansion::{self, Expansion, ExpansionPoint, between, load};
 use super::pricers::nodes;
-use super::rough::{Rough, Taken};
+use super::rough::{self, Rough, Taken};
+use super::valuation::{Depth, Valuation, lanes_at_intrinsic, plain};
 use super::vol_slice::{NextSessionChange, PremiumByVol, VolSlice};
-use super::{Depth, Valuation, expansion, plain, rough};
 use crate::contract::Right;
 use crate::kernel::american::Pricer;
 use crate::kernel::black76::{Horizon, european_vol};
@@ -33,8 +33,6 @@ const SIGMA_MOVE: f64 = 0.007;
 const AROUND_SIGMA: f64 = 0.02;
 /// A gain below this fraction of the strike is none.
 const NO_GAIN: f64 = 1e-13;
-/// Within this fraction of the strike a value is the exercise value.
-const EXERCISED: f64 = 1e-9;
 
 /// The premium of one right of a block of strikes.
 #[derive(Clone, Debug)]
@@ -353,13 +351,6 @@ fn vol_derivatives(greeks: &Greeks<Block>) -> VolDerivatives<Block> {
 fn lambda(greeks: &Greeks<Block>, s: f64) -> Block {
     let zero = Block::splat(0.0);
     Block::select(greeks.value.le(zero), zero, greeks.delta * s / greeks.value)
-}
-
-/// The lanes whose value is what exercising now pays.
-pub(super) fn lanes_at_intrinsic(right: Right, s: f64, k: Block, value: Block) -> u8 {
-    let payoff = (Block::splat(s) - k) * Block::splat(right.phi());
-    let at = (value - payoff).abs().le(k * EXERCISED) & payoff.gt(Block::splat(0.0));
-    (0..BLOCK).fold(0, |bits, lane| bits | u8::from(at.lane(lane)) << lane)
 }
 
 fn mask(bits: u8) -> <Block as Lanes>::Mask {

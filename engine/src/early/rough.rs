@@ -1,8 +1,7 @@
 //! LatticeGreeks from lattices instead of tables: good to about 1e-4 of a price, and there at once. A cold start begins with
 //! them. Never: a table.
 
-use super::premium::lanes_at_intrinsic;
-use super::{Valuation, plain};
+use super::valuation::{Valuation, lanes_at_intrinsic, plain};
 use crate::contract::Right;
 use crate::kernel::american::{Band, never_exercised};
 use crate::kernel::black76::{Horizon, european, european_vol};

@@ -1,7 +1,7 @@
 //! Names that cannot be computed: their contracts are listed all the same, with the reason. The one place that decides
 //! which reason. Never: a formula.
 
-use super::ChainReport;
+use super::report::ChainReport;
 use crate::calendar::days_between;
 use crate::store::book::{Book, BookSlice};
 use crate::store::chain::{Chain, Slice, Uncomputed};

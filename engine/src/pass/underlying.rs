@@ -3,15 +3,15 @@
 //! Pure: the same book, instant and calendar give the same chain. What [`ChainState`] carries from one pass to the next
 //! saves work; the numbers do not depend on it beyond the tolerances of the solvers. Never: a formula.
 
-use super::MarketData;
+use super::market_data::MarketData;
+use super::report::ChainReport;
 use super::uncomputed::{identity_only, why_uncomputed};
 use crate::calendar::{Calendar, days_between, years_between};
 use crate::calibrate::carry::ImpliedSpot;
 use crate::calibrate::chain::{ChainCalibration, OneByOne, SideBySide, SliceWork};
-use crate::calibrate::{Calibrated, Drop, SliceInput, SliceState};
+use crate::calibrate::{Calibrated, SliceInput, SliceState};
 use crate::contract::Symbol;
 use crate::early::Depth;
-use crate::kernel::american::Counts;
 use crate::kernel::dividends::Dividend;
 use crate::price::{Valued, price_slice};
 use crate::store::book::{Book, BookSlice};
@@ -42,28 +42,6 @@ struct Kept {
     root: Symbol,
     expiry: Date,
     state: SliceState,
-}
-
-/// What happened while a chain was computed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ChainReport {
-    /// Slices computed.
-    pub slices: u32,
-    /// Contracts listed, settled ones left out.
-    pub contracts: u32,
-    /// Contracts with Greeks.
-    pub priced: u32,
-    /// The calibration found no forward because calls and puts contradict each other. It says so of a whole name; nothing
-    /// follows from it where some contract is priced all the same.
-    pub contradictory_pairs: bool,
-    /// Dropped quotes by [`Drop`].
-    pub dropped: [u32; Drop::ALL.len()],
-    /// Implied volatilities that needed a search in a bracket.
-    pub searched: u32,
-    /// Blocks of contracts whose early exercise was taken from the tables anew.
-    pub refreshed: u32,
-    /// The tables of early exercise that the chain holds.
-    pub tables: Counts,
 }
 
 /// Memory to compute a chain in, used again for the next one. The lists run in parallel, an entry for each slice that has

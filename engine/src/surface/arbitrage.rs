@@ -1,8 +1,9 @@
 //! Butterflies of one curve: where its density would be negative.
 //! Never: a quote.
 
+use super::coordinate::{deviations, place_jet, spline_place};
+use super::curve::{Curve, LnVariance};
 use super::spline::{Spline, piece_jet};
-use super::{Curve, LnVariance, deviations, place_jet, spline_place};
 use crate::kernel::elementary::exp;
 use crate::kernel::lanes::{Block, Lanes, Mask};
 use crate::kernel::normal::norm_cdf;

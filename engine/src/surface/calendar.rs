@@ -8,7 +8,8 @@
 //! forward moneyness are those of Fengler (2009), Arbitrage-free smoothing of the implied volatility surface.
 //! Never: a quote.
 
-use super::{Curve, deviations, spline_place};
+use super::coordinate::{deviations, spline_place};
+use super::curve::Curve;
 use crate::kernel::elementary::ln;
 use crate::kernel::lanes::{Block, Lanes, Mask};
 

@@ -3,9 +3,11 @@
 use super::arbitrage::ButterflyGrid;
 use super::base::{Base, Points, Prior, fit_base};
 use super::calendar::{CalendarOrder, CurveBound, FITS, NUDGES, SMOOTHED};
+use super::coordinate::spline_place;
+use super::curve::Curve;
 use super::quotes::{Candidates, StrikeQuotes};
+use super::smoother::{Smoother, SurfaceInput};
 use super::spline::{LeastSquares, Stiffness};
-use super::{Curve, SurfaceInput, spline_place};
 use crate::kernel::elementary::ln;
 use crate::kernel::lanes::{Block, Lanes, Mask};
 
@@ -168,6 +170,14 @@ impl Fitter {
                 }
             }
         }
+    }
+}
+
+impl Smoother for Fitter {
+    type Curve = Curve;
+
+    fn fit(&mut self, slices: &[SurfaceInput]) -> &[Curve] {
+        Self::fit(self, slices)
     }
 }
 

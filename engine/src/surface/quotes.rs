@@ -1,7 +1,7 @@
 //! What the rows of one expiry say of its volatility, strike by strike. Never: a curve.
 
-use super::SurfaceInput;
 use super::base::Points;
+use super::smoother::SurfaceInput;
 use crate::contract::Right;
 use crate::kernel::elementary::ln;
 use crate::kernel::lanes::{Block, Lanes};

@@ -9,7 +9,7 @@ pub type Arrows = BTreeMap<String, BTreeSet<String>>;
 
 /// A source file: its module path, and its code without comments and without its test module.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct SourceFile {
     /// Path below the folder, with slashes.
     pub file: String,
     /// Names of the modules that lead to it.
@@ -25,7 +25,7 @@ pub struct Source {
 /// # Panics
 /// The folder is not there.
 #[must_use]
-pub fn sources(under: &str) -> Vec<Source> {
+pub fn sources(under: &str) -> Vec<SourceFile> {
     fn walk(folder: &Path, out: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -47,9 +47,9 @@ pub fn sources(under: &str) -> Vec<Source> {
         let text = fs::read_to_string(path).unwrap();
         let lines = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]"));
         let code = lines.filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
-        Source { file, module, text, code }
+        SourceFile { file, module, text, code }
     };
-    let own_tests = |s: &Source| ["tests.rs", "testing.rs"].iter().any(|name| s.file.ends_with(name));
+    let own_tests = |s: &SourceFile| ["tests.rs", "testing.rs"].iter().any(|name| s.file.ends_with(name));
     paths.iter().map(source).filter(|s| !own_tests(s)).collect()
 }
 
@@ -91,7 +91,7 @@ fn expand(before: &mut Vec<String>, tree: &str, out: &mut Vec<Vec<String>>) {
 }
 
 /// The file that a path of `own` leads into, if it is one of this crate.
-fn target<'s>(sources: &'s [Source], own: &[String], path: &[String]) -> Option<&'s Source> {
+fn target<'s>(sources: &'s [SourceFile], own: &[String], path: &[String]) -> Option<&'s SourceFile> {
     let child = |name: &String| {
         sources
             .iter()
@@ -122,7 +122,7 @@ fn target<'s>(sources: &'s [Source], own: &[String], path: &[String]) -> Option<
 
 /// The arrows between files, and between the top modules.
 #[must_use]
-pub fn arrows(sources: &[Source]) -> (Arrows, Arrows) {
+pub fn arrows(sources: &[SourceFile]) -> (Arrows, Arrows) {
     let (mut files, mut modules) = (Arrows::new(), Arrows::new());
     for source in sources.iter().filter(|s| !["main.rs", "lib.rs"].contains(&s.file.as_str())) {
         for path in paths(&source.code) {
@@ -164,7 +164,7 @@ pub fn circle(arrows: &Arrows) -> Option<Vec<String>> {
 
 /// Public types by name, with the files that they stand in.
 #[must_use]
-pub fn public_types(sources: &[Source]) -> BTreeMap<String, Vec<String>> {
+pub fn public_types(sources: &[SourceFile]) -> BTreeMap<String, Vec<String>> {
     let mut homes: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for source in sources {
         for line in source.code.lines().map(str::trim_start).filter(|line| line.starts_with("pub ")) {

@@ -15,7 +15,7 @@ use super::super::normal::{INV_SQRT_2PI, norm_cdf_given};
 use super::super::solve::{
     chebyshev_roots, gauss_legendre, lobatto, lobatto_row, lobatto_to_chebyshev, roots_to_monomials,
 };
-use super::Scheme;
+use super::band::Scheme;
 use crate::contract::Right;
 use std::f64::consts::FRAC_PI_2;
 use std::sync::LazyLock;

@@ -1,7 +1,7 @@
 //! Which options are never worth exercising early, by sign and size of rates and dividends. Never: a spot, a volatility.
 
 use super::super::dividends::Terms;
-use super::Band;
+use super::band::Band;
 use crate::contract::Right;
 
 /// A premium below this fraction of the strike (put) or the stock (call) counts as none: a fiftieth of the price tolerance.

@@ -9,7 +9,7 @@ use super::super::elementary::exp;
 use super::super::lanes::{Lanes, Mask};
 use super::super::normal::{INV_SQRT_2PI, norm_cdf_short_given};
 use super::super::solve::gauss_legendre;
-use super::Scheme;
+use super::band::Scheme;
 use super::boundary::{Boundary, Course, Edge, Rate};
 use std::f64::consts::FRAC_PI_2;
 use std::sync::LazyLock;

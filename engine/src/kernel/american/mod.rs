@@ -3,6 +3,7 @@
 //! The exercise boundary does not depend on the spot. What is expensive (boundary and premium tables) is built once
 //! by [`Pricer::new`] for a band of strikes and volatilities; what runs every pass is closed form.
 
+mod band;
 mod boundary;
 mod classes;
 mod integral;
@@ -15,68 +16,10 @@ use super::dividends::Terms;
 use super::greeks::{Greeks, SpotInputs, VolDerivatives, exercised, finish};
 use super::lanes::{Lanes, Mask};
 use crate::contract::{Right, Style};
+pub use band::{Band, Counts, Scheme};
 use classes::{Class, LOST, LOST_KEPT, class};
 use no_dividends::NoDividends;
 use premium::PremiumTables;
-
-/// How accurate, how fast.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Scheme {
-    /// What the pass runs; within the tolerances of golden/tolerances.csv.
-    Fast,
-    /// The reference: finer grids, a table per contract.
-    Accurate,
-}
-
-impl Scheme {
-    /// The factor of volatility that one boundary table may span.
-    pub(super) const fn sigma_ratio(self) -> f64 {
-        match self {
-            Self::Fast => 2.5,
-            Self::Accurate => 1.6,
-        }
-    }
-}
-
-/// Strikes and volatilities that a [`Pricer`] must serve: a rectangle, or one of the many that a chain with a smile needs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Band {
-    /// Least and greatest strike, currency per share.
-    pub k: (f64, f64),
-    /// Least and greatest volatility, per √year.
-    pub sigma: (f64, f64),
-}
-
-/// What pricers hold, to be summed up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Boundaries without dividends.
-    pub boundaries: usize,
-    /// Premium tables that begin at an exercise boundary, now or at an ex-date.
-    pub aligned: usize,
-    /// Premium tables without one for some strikes or volatilities: sound prices, worse third-order Greeks.
-    pub anchored: usize,
-    /// Calls with one date worth exercising before: in closed form.
-    pub closed: usize,
-    /// Pricers and tables where early exercise is proved to be worth nothing.
-    pub european: usize,
-    /// Premium tables that the usual strikes and terms did not resolve, built again with more. Counted above as well.
-    pub refined: usize,
-    /// Of these, tables that needed [`Scheme::Accurate`].
-    pub accurate: usize,
-}
-
-impl core::ops::AddAssign for Counts {
-    fn add_assign(&mut self, o: Self) {
-        self.boundaries += o.boundaries;
-        self.aligned += o.aligned;
-        self.anchored += o.anchored;
-        self.closed += o.closed;
-        self.european += o.european;
-        self.refined += o.refined;
-        self.accurate += o.accurate;
-    }
-}
 
 /// What [`Pricer::refit`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,33 +57,6 @@ pub struct Pricer {
     band: Band,
     scheme: Scheme,
     method: Method,
-}
-
-impl Band {
-    /// Whether `inner` lies inside.
-    #[must_use]
-    pub fn holds(&self, inner: &Self) -> bool {
-        let within = |inner: (f64, f64), outer: (f64, f64)| outer.0 <= inner.0 && inner.1 <= outer.1;
-        within(inner.k, self.k) && within(inner.sigma, self.sigma)
-    }
-
-    /// The least band that holds all of `bands`.
-    fn around(bands: &[Self]) -> Self {
-        bands.iter().copied().reduce(|a, b| a.with(&b)).unwrap_or(Self { k: (1.0, 1.0), sigma: (1.0, 1.0) })
-    }
-
-    /// The least band that holds both.
-    #[must_use]
-    pub fn with(&self, other: &Self) -> Self {
-        let both = |a: (f64, f64), b: (f64, f64)| (a.0.min(b.0), a.1.max(b.1));
-        Self { k: both(self.k, other.k), sigma: both(self.sigma, other.sigma) }
-    }
-}
-
-impl AsRef<[Self]> for Band {
-    fn as_ref(&self) -> &[Self] {
-        core::slice::from_ref(self)
-    }
 }
 
 impl Pricer {

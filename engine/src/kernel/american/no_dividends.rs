@@ -5,10 +5,10 @@ use super::super::dividends::Terms;
 use super::super::elementary::{exp, ln};
 use super::super::greeks::{Derivatives, VolDerivatives};
 use super::super::lanes::{Lanes, Mask};
+use super::band::{Band, Scheme};
 use super::boundary::{Course, Rate};
 use super::integral::{Contract, Premium, Reach, premium};
 use super::shared::Shared;
-use super::{Band, Scheme};
 use crate::contract::Right;
 
 /// Time to expiry may shrink to this part: a boundary is a function of time to expiry, and its nodes lie densest there.

@@ -5,7 +5,7 @@
 //! read, and forgotten with the last pricer that holds it.
 //! Never: a strike, a spot.
 
-use super::Scheme;
+use super::band::Scheme;
 use super::boundary::{Boundary, Domain};
 use crate::contract::Right;
 use crate::kernel::dividends::Terms;

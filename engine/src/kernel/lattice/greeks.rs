@@ -1,7 +1,7 @@
 //! Every derivative of what early exercise adds, from lattices: for values that are wanted before the tables are built.
 //! Never: a quote, a table.
 
-use super::{Contract, Grid, Mean};
+use super::trinomial::{Contract, Grid, Mean};
 use crate::contract::Right;
 use crate::kernel::dividends::Terms;
 use crate::kernel::elementary::{exp, ln};

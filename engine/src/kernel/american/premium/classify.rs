@@ -1,7 +1,7 @@
 //! When early exercise can pay at all: which contracts are European, from which date on a table must know better.
 //! Never: a grid, a volatility's smile.
 
-use super::super::Band;
+use super::super::band::Band;
 use super::schedule::SAME_DATE;
 use crate::kernel::dividends::Terms;
 

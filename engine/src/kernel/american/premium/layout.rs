@@ -4,7 +4,7 @@
 //! them. Strikes at which a call is worth exercising before other ex-dates have groups of their own: in one table their
 //! boundaries would begin and end within its strikes. Never: a solve.
 
-use super::super::{Band, Scheme};
+use super::super::band::{Band, Scheme};
 use super::classify::{Span, changes, continuous};
 use super::table::Table;
 use crate::contract::Right;

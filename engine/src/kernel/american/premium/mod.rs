@@ -27,7 +27,7 @@ mod stencil;
 mod table;
 mod taylor;
 
-use super::{Band, Counts, Scheme};
+use super::band::{Band, Counts, Scheme};
 use crate::contract::Right;
 use crate::kernel::black76::{Horizon, european, european_vol};
 use crate::kernel::dividends::Terms;

@@ -1,0 +1,25 @@
+//! What the market does on a date.
+
+/// What the market does on a date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Day {
+    /// No session.
+    Closed,
+    /// 09:30 to 13:00.
+    Early,
+    /// 09:30 to 16:00.
+    Open,
+}
+
+impl Day {
+    /// Reads `closed`, `early` or `open`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "closed" => Some(Self::Closed),
+            "early" => Some(Self::Early),
+            "open" => Some(Self::Open),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! One expiry on its way through the steps: what it keeps from pass to pass, what the steps have found, the result.
+
+use super::clean::Quotes;
+use super::consistent::StrikeOrder;
+use super::forward::{Pair, Parity};
+use super::input::SliceInput;
+use super::remembered::RememberedVol;
+use super::search::Open;
+use crate::early::Early;
+use crate::kernel::dividends::Terms;
+use crate::store::dropped::Drop;
+use crate::store::ladder::Ladder;
+
+/// What a slice keeps from one pass to the next. It saves work: the numbers depend on it only within the bounds of
+/// [`Early`] and of the solvers' tolerances.
+#[derive(Debug, Default)]
+pub struct SliceState {
+    /// Its strikes.
+    pub ladder: Ladder,
+    /// What early exercise adds; empty for a European slice.
+    pub early: Early,
+    /// Volatility of the last curve by strike, padded; empty: none yet.
+    pub sigma: Vec<f64>,
+    /// Forward and borrow of the last pass.
+    pub last: Option<(f64, f64)>,
+    /// The last refined forward less the one that early exercise was not taken out of, currency per share.
+    pub(super) shift: f64,
+    /// Volatilities that the last pass had to search for, or to remember.
+    pub(super) searched: Vec<RememberedVol>,
+}
+
+impl SliceState {
+    /// Brings the ladder up to date with a listing.
+    pub(super) fn list(&mut self, input: &SliceInput) {
+        if !self.ladder.is_of(input.strike_milli, input.right) {
+            self.ladder = Ladder::new(input.strike_milli, input.right);
+            self.early.forget();
+            self.sigma.clear();
+            self.searched.clear();
+        }
+    }
+}
+
+/// One slice on its way through a pass. Its vectors are used again in the next one.
+#[derive(Debug, Default)]
+pub struct Draft {
+    /// Time, rates and dividends; the borrow rate as far as it is known.
+    pub(super) terms: Terms,
+    /// Cleaned quotes.
+    pub(super) quotes: Quotes,
+    /// Strikes where call and put both have two sides.
+    pub(super) pairs: Vec<Pair>,
+    /// What they say of the forward.
+    pub parity: Parity,
+    pub(super) premium: PremiumScratch,
+    pub(super) order: StrikeOrder,
+    pub(super) sorted: Vec<(f64, f64)>,
+    pub(super) found: Vec<RememberedVol>,
+    pub(super) open: Vec<Open>,
+    /// Blocks whose early exercise was taken anew on the way.
+    pub refreshed: usize,
+    /// The result.
+    pub out: Calibrated,
+}
+
+impl Draft {
+    /// What the slice is valued on, once its volatilities are implied: time, rates and dividends; and the result.
+    pub fn finished(&mut self) -> (&Terms, &mut Calibrated) {
+        (&self.terms, &mut self.out)
+    }
+}
+
+/// Memory of the step that takes early exercise out of the forward.
+#[derive(Debug, Default)]
+pub(super) struct PremiumScratch {
+    pub(super) near: Vec<Pair>,
+    pub(super) seen: Vec<Pair>,
+    /// Premium of the call less that of the put, by strike; the same at the bumped forward.
+    pub(super) gaps: Vec<f64>,
+    pub(super) bumped: Vec<f64>,
+    /// Volatility by strike.
+    pub(super) vols: Vec<f64>,
+    /// By how much a pair's European C − P and premium follow df·F, by strike.
+    pub(super) slope: Vec<f64>,
+}
+
+/// The calibrated slice.
+#[derive(Clone, Debug, Default)]
+pub struct Calibrated {
+    /// Forward, currency per share.
+    pub fwd: f64,
+    /// Its standard error, currency per share; NaN where there was no parity pair.
+    pub fwd_error: f64,
+    /// Implied borrow rate, decimal, as published.
+    pub borr: f64,
+    /// The underlying price to publish: S, or F where parity is the basis.
+    pub und: f64,
+    /// The spot that `fwd` and `borr` imply together; values are computed from it, so that F is kept exactly.
+    pub s: f64,
+    /// Volatility at the bid, by row; NaN: none.
+    pub vol_bid: Vec<f64>,
+    /// Volatility at the mid, by row; NaN: none.
+    pub vol_mid: Vec<f64>,
+    /// Volatility at the ask, by row; NaN: none.
+    pub vol_ask: Vec<f64>,
+    /// Whether the row's quote may support the curve.
+    pub used: Vec<bool>,
+    /// Why the row's quote may not.
+    pub fault: Vec<Option<Drop>>,
+    /// The forward found could not be one, and is missing.
+    pub refused: bool,
+    /// Volatilities that were looked for in a bracket, because what is remembered of early exercise did not reach.
+    pub searched: u32,
+}

@@ -1,0 +1,50 @@
+//! What one expiry is calibrated from.
+
+use crate::contract::{ForwardBasis, Right, Style};
+use crate::early::{Depth, Valuation};
+use crate::kernel::dividends::{Dividend, Terms};
+
+/// Everything that one (root, expiry) is calibrated from.
+#[derive(Clone, Copy, Debug)]
+pub struct SliceInput<'a> {
+    /// Exercise style.
+    pub style: Style,
+    /// How well early exercise is to be known.
+    pub depth: Depth,
+    /// Where the forward comes from.
+    pub basis: ForwardBasis,
+    /// Years to settlement, positive.
+    pub t: f64,
+    /// Spot, currency per share.
+    pub s: f64,
+    /// Continuously compounded rate to settlement.
+    pub r: f64,
+    /// Years to the same clock time on the next trading day.
+    pub step: f64,
+    /// Dividends with ex-dates in (0, t], ascending.
+    pub divs: &'a [Dividend],
+    /// Strikes by row, thousandths; ascending, call before put.
+    pub strike_milli: &'a [u32],
+    /// Call or put, by row.
+    pub right: &'a [Right],
+    /// Bid by row, currency per share; NaN: none.
+    pub bid: &'a [f64],
+    /// Ask by row; NaN: none.
+    pub ask: &'a [f64],
+    /// Age of each quote against the newest of the chain, seconds.
+    pub age_s: &'a [f64],
+}
+
+impl SliceInput<'_> {
+    /// Strike of a row, currency per share.
+    #[must_use]
+    pub fn strike(&self, row: usize) -> f64 {
+        f64::from(self.strike_milli[row]) / 1000.0
+    }
+
+    /// What values of this expiry are computed on, from a spot and the terms of its carry.
+    #[must_use]
+    pub fn valuation<'t>(&self, s: f64, terms: &'t Terms) -> Valuation<'t> {
+        Valuation { style: self.style, depth: self.depth, s, terms, step: self.step }
+    }
+}

@@ -1,0 +1,86 @@
+//! What a slice is valued on, and how well. Never: a table, a memory.
+
+use crate::contract::{Right, Style};
+use crate::kernel::black76::{Horizon, european as black};
+use crate::kernel::dividends::{Dividend, Terms, escrowed};
+use crate::kernel::greeks::{Greeks, SpotInputs, finish};
+use crate::kernel::lanes::{BLOCK, Block, Lanes, Mask};
+
+/// Within this fraction of the strike a value is the exercise value.
+const EXERCISED: f64 = 1e-9;
+
+/// How well early exercise is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Depth {
+    /// From lattices: at once, about 1e-4 of a price.
+    Rough,
+    /// From tables: within the tolerances of the golden files, but they must be built first.
+    #[default]
+    Full,
+}
+
+/// What a slice is valued on.
+#[derive(Clone, Copy, Debug)]
+pub struct Valuation<'a> {
+    /// Exercise style.
+    pub style: Style,
+    /// How well early exercise is to be known.
+    pub depth: Depth,
+    /// The spot to value at, currency per share.
+    pub s: f64,
+    /// Time, rates and dividends.
+    pub terms: &'a Terms,
+    /// Years to the same clock time on the next trading day.
+    pub step: f64,
+}
+
+impl Valuation<'_> {
+    /// Spot and terms at the same clock time on the next trading day, all else equal: dividends that go ex meanwhile
+    /// leave the spot, the others come nearer. `None`: the contract settles before.
+    #[must_use]
+    pub fn next_session(&self) -> Option<(f64, Terms)> {
+        let (terms, step) = (self.terms, self.step);
+        (terms.t > step).then(|| {
+            let later = terms.divs.iter().filter(|d| d.t > step);
+            let divs = later.map(|d| Dividend { t: d.t - step, amount: d.amount }).collect();
+            (self.next_spot(), Terms { t: terms.t - step, r: terms.r, b: terms.b, divs })
+        })
+    }
+
+    /// Horizon and X of the next trading day, as of [`Valuation::next_session`].
+    #[must_use]
+    pub fn next_horizon(&self) -> Option<(Horizon, f64)> {
+        let Terms { t, r, b, divs } = self.terms;
+        let x = self.next_spot() - escrowed(divs, r - b, self.step, *t);
+        (*t > self.step).then(|| (Horizon::new(t - self.step, *r, *b), x))
+    }
+
+    /// The spot less the dividends that go ex before the next trading day, and before settlement.
+    #[must_use]
+    pub fn next_spot(&self) -> f64 {
+        let until = self.step.min(self.terms.t);
+        self.s - self.terms.divs.iter().filter(|d| d.t <= until).map(|d| d.amount).sum::<f64>()
+    }
+
+    /// A bound that every value exceeds: exercise now where that is allowed, or at expiry at the forward.
+    pub(crate) fn floor<L: Lanes>(&self, right: Right, k: L) -> L {
+        let phi = right.phi();
+        let at_expiry = (L::splat(self.terms.fwd(self.s)) - k) * self.terms.df() * phi;
+        let now = if self.style == Style::American { (L::splat(self.s) - k) * phi } else { at_expiry };
+        at_expiry.max(now).max(L::splat(0.0))
+    }
+}
+
+/// European Greeks here.
+#[must_use]
+pub fn plain(right: Right, here: &Valuation<'_>, k: Block, sigma: Block) -> Greeks<Block> {
+    let market = SpotInputs::new(here.terms, here.s);
+    finish(&black(right.phi(), &Horizon::from(here.terms), Block::splat(market.x), k, sigma), &market, sigma)
+}
+
+/// The lanes whose value is what exercising now pays.
+pub(super) fn lanes_at_intrinsic(right: Right, s: f64, k: Block, value: Block) -> u8 {
+    let payoff = (Block::splat(s) - k) * Block::splat(right.phi());
+    let at = (value - payoff).abs().le(k * EXERCISED) & payoff.gt(Block::splat(0.0));
+    (0..BLOCK).fold(0, |bits, lane| bits | u8::from(at.lane(lane)) << lane)
+}

@@ -1,0 +1,26 @@
+//! What happened while a chain was computed.
+
+use crate::calibrate::Drop;
+use crate::kernel::american::Counts;
+
+/// What happened while a chain was computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChainReport {
+    /// Slices computed.
+    pub slices: u32,
+    /// Contracts listed, settled ones left out.
+    pub contracts: u32,
+    /// Contracts with Greeks.
+    pub priced: u32,
+    /// The calibration found no forward because calls and puts contradict each other. It says so of a whole name; nothing
+    /// follows from it where some contract is priced all the same.
+    pub contradictory_pairs: bool,
+    /// Dropped quotes by [`Drop`].
+    pub dropped: [u32; Drop::ALL.len()],
+    /// Implied volatilities that needed a search in a bracket.
+    pub searched: u32,
+    /// Blocks of contracts whose early exercise was taken from the tables anew.
+    pub refreshed: u32,
+    /// The tables of early exercise that the chain holds.
+    pub tables: Counts,
+}
