@@ -30,6 +30,17 @@ impl Unit {
             Self::Plain | Self::PerOne | Self::PerYear => 1.0,
         }
     }
+
+    /// What a number in this unit is multiplied with to be in `other`. `None`: they do not measure the same.
+    #[must_use]
+    pub const fn factor_to(self, other: Self) -> Option<f64> {
+        match (self, other) {
+            (Self::Plain, Self::Plain)
+            | (Self::PerPercent | Self::PerOne, Self::PerPercent | Self::PerOne)
+            | (Self::PerDay | Self::PerYear, Self::PerDay | Self::PerYear) => Some(self.divisor() / other.divisor()),
+            _ => None,
+        }
+    }
 }
 
 /// A contract at the money, as far as the size of its Greeks goes.

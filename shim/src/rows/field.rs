@@ -286,13 +286,12 @@ pub const fn close() -> Field {
     Field { name: "", group: None, cell: Cell::Close }
 }
 
-/// What a number stored in `from` is multiplied with to be in `to`; the 100 and the 365 are [`Unit::divisor`]'s.
+/// What a number stored in `from` is multiplied with to be in `to`. A table with units that do not measure the same does
+/// not compile.
 const fn factor(from: Unit, to: Unit) -> f64 {
-    match (from, to) {
-        (Unit::Plain, Unit::Plain)
-        | (Unit::PerPercent | Unit::PerOne, Unit::PerPercent | Unit::PerOne)
-        | (Unit::PerDay | Unit::PerYear, Unit::PerDay | Unit::PerYear) => from.divisor() / to.divisor(),
-        _ => panic!("no factor leads from the column's unit to the one wanted"),
+    match from.factor_to(to) {
+        Some(factor) => factor,
+        None => panic!("no factor leads from the column's unit to the one wanted"),
     }
 }
 
