@@ -71,6 +71,15 @@ clients *args:
 portable:
     cargo build --release --locked --target-dir target/portable --config 'target."cfg(target_arch = \"x86_64\")".rustflags=[]'
 
+# licenses, sources, bans and known advisories of the dependencies (advisories need the network)
+deny:
+    command -v cargo-deny > /dev/null || cargo install --locked cargo-deny
+    cargo deny --locked check
+
+# every figure of the benches at this commit, as one dated file in benches/record
+record *args:
+    python3 benches/record.py {{ args }}
+
 # what CI runs
 ci:
     bash .ci/run
