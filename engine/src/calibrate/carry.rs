@@ -279,6 +279,12 @@ impl BorrowLevel {
     }
 
     /// The least-squares problem at the weights of `measured`: ½Σ w(z − b·t + δ)² + walk + level + spot.
+    ///
+    /// # Shapes   one unknown b a measurement, ascending in time, and δ: tridiagonal with a border of one
+    /// # Units    b per year, δ in logarithms of the spot
+    /// # Domain   weights of zero measure nothing; with none at all b is 0 where the walk leads it, and δ 0
+    /// # Source   LDLᵀ of a tridiagonal matrix and its border, by elimination (Golub and Van Loan 2013, 4.3); the diagonal of the
+    /// #          inverse by the same recursion backwards
     fn solve(&mut self, measured: &[Measured]) {
         let n = measured.len();
         for (i, m) in measured.iter().enumerate() {

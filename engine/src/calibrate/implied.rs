@@ -28,6 +28,13 @@ const OUTLIER_LEAST: f64 = 0.0015;
 const UNKNOWN: f64 = 0.3;
 
 /// Implied volatilities of a slice on its carry, into `draft.out`.
+///
+/// # Shapes   volatilities by row; NaN where a side is missing or no volatility gives its price
+/// # Units    per √year
+/// # Domain   a carry with a forward, and a spot above the dividends; otherwise everything is missing
+/// # Accuracy 5e-5 of the volatility, and a hundredth of half a spread, where early exercise is remembered (`ALLOWED`); the lattice's
+/// #          3e-3 where a search was needed
+/// # Source   Newton on European value and premium curve; docs/model.md, step 4
 pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, draft: &mut Draft) {
     let Draft { terms, quotes, out, found, open, refreshed, .. } = draft;
     state.last = Some((carry.fwd, carry.b));
@@ -234,6 +241,10 @@ pub(super) fn imply_block(here: &Valuation<'_>, right: Right, asked: &Asked, pre
 /// Volatilities to start from, by strike: those of the last curve; where there is none yet, European volatilities of
 /// the mids out of the money, and those of the nearest strike elsewhere, raised to what half of an ask alone says: the
 /// nearer they are to the curve to come, the fewer tables are built for nothing. Says whether there was none.
+///
+/// # Shapes   `sigma` by strike, padded to blocks
+/// # Units    per √year
+/// # Accuracy none is promised: first guesses
 pub(super) fn start_vols(
     input: &SliceInput,
     terms: &Terms,

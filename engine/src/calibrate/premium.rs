@@ -44,6 +44,13 @@ const BUMP: f64 = 1e-3;
 const LAYERS: usize = 60;
 
 /// The forward without early-exercise premium, starting from `carry`.
+///
+/// # Units    forward and errors in currency per share
+/// # Domain   an American slice; without a first forward or a carry the first one stays
+/// # Accuracy settled within 0.1 basis point of the spot ([`SETTLED`]), or after [`ROUNDS`]
+/// # Source   docs/model.md, step 3
+/// # Cost     one round where the market moved little: a volatility and two premiums for up to 24 strikes; the first time two
+/// #          lattices of 60 layers a round
 pub(super) fn refine_forward(input: &SliceInput, carry: &Carry, state: &mut SliceState, draft: &mut Draft) -> Parity {
     let rough = draft.parity;
     if rough.fwd.is_nan() || carry.fwd.is_nan() {

@@ -60,6 +60,9 @@ impl Expansion {
 
     /// The premium at the expansion point's spot, carried to time `t`, to rates and to `sigma`. Third-order Greeks stay, the others
     /// are carried by the next ones.
+    ///
+    /// # Units    raw
+    /// # Source   Taylor's series, to third order in the volatility, second with time, first in the rates
     #[inline(always)]
     fn carried(&self, t: f64, (r, b): (f64, f64), sigma: Block) -> Greeks<Block> {
         let c = |v: f64| Block::splat(v);
@@ -120,6 +123,11 @@ impl Expansion {
 }
 
 /// The premium at spot `s` from expansions at a lower and at a higher one, without a jump at either.
+///
+/// # Units    raw
+/// # Domain   `s` between the two, or half their distance beyond
+/// # Accuracy price 1e-4, vega and theta 3e-3 at 90 %: engine/tests/kernel/remembered.rs
+/// # Source   Hermite interpolation in the spot, Taylor's series in time, volatility and rates
 #[inline(always)]
 pub(super) fn between([low, high]: [&Expansion; 2], s: f64, terms: &Terms, sigma: Block) -> Greeks<Block> {
     let (h, rates) = (high.at.s - low.at.s, (low.at.r, low.at.b));

@@ -72,6 +72,11 @@ impl Early {
 
     /// Takes the expansions of the blocks `which` anew where the market has left them; `sigma` by strike, padded. Returns how
     /// many blocks.
+    ///
+    /// # Domain   [`Early::prepare`] has seen the ladder and the dividends
+    /// # Accuracy the tolerances of the tables, or 1e-4 of a price at rough depth
+    /// # Cost     about 1 µs a block whose expansions hold; 5 to 20 µs a block from tables that are there; milliseconds where tables
+    /// #          have to be built
     pub fn refresh(
         &mut self,
         here: &Valuation<'_>,

@@ -112,6 +112,10 @@ impl ChainState {
 }
 
 /// The chain of a book.
+///
+/// # Shapes   the rows of the chain are those of the book's slices that have not settled, in the book's order
+/// # Domain   any book; without a spot every row has its identity only
+/// # Cost     PERF.md, "whole market"
 pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scratch) -> (Arc<Chain>, ChainReport) {
     let Task { market, book, at, .. } = *task;
     let session = market.calendar.session_on_or_before(market.calendar.eastern(at).date());

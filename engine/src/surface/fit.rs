@@ -71,6 +71,11 @@ pub struct Fitter {
 }
 
 /// The curves of all slices of one chain, given in native order.
+///
+/// # Shapes   a curve for each slice
+/// # Domain   any volatilities, NaN for none; a slice without a quote takes its shape from the nearest in time
+/// # Accuracy 98.4 % of liquid quotes of a recorded market are met within their spread: docs/surface.md
+/// # Source   docs/surface.md
 #[must_use]
 pub fn fit(slices: &[SurfaceInput]) -> Vec<Curve> {
     let mut fitter = Fitter::default();
@@ -422,6 +427,9 @@ impl CurveProblem {
 
     /// Stiffens the spline where the density would be negative, and lets the quotes there yield where that is not enough;
     /// as a last resort smooths it there.
+    ///
+    /// # Source   Durrleman's condition at the points of a grid; stiffening where it fails, then yielding, then smoothing
+    /// # Cost     nothing but a look where the first fit has none
     fn repair_butterflies(&mut self, curve: &mut Curve, lattice: &mut ButterflyGrid) {
         for round in 0..FLY_ROUNDS {
             if !lattice.look(&curve.spline) & !lattice.look_at_tails(curve) {
