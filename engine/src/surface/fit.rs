@@ -74,7 +74,7 @@ pub struct Fitter {
 ///
 /// # Shapes   a curve for each slice
 /// # Domain   any volatilities, NaN for none; a slice without a quote takes its shape from the nearest in time
-/// # Accuracy 98.4 % of liquid quotes of a recorded market are met within their spread: docs/surface.md
+/// # Accuracy docs/surface.md, and beside other programs benches/surface-peers/README.md
 /// # Source   docs/surface.md
 #[must_use]
 pub fn fit(slices: &[SurfaceInput]) -> Vec<Curve> {
