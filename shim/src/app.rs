@@ -6,7 +6,7 @@ use crate::http::{Answer, App, Metrics, Request};
 use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::status::Status;
-use crate::vendors::layer::RequestContext;
+use crate::vendors::layer::{Prepared, RequestContext};
 use crate::vendors::native::error_json;
 use crate::vendors::routes::{NAMES, layer_at};
 use arc_swap::ArcSwap;
@@ -37,6 +37,10 @@ impl App for Service {
     fn answer(&self, request: &Request<'_>) -> Answer {
         self.answer_for(request.raw_path(), request.query(), request.host())
     }
+
+    fn answer_at_once(&self, request: &Request<'_>) -> Option<Answer> {
+        self.answer_unless(request.raw_path(), request.query(), request.host(), Prepared::is_heavy)
+    }
 }
 
 impl Service {
@@ -55,6 +59,17 @@ impl Service {
     /// The answer to a target's raw path and query. Loads the snapshot once; the answer keeps the chains that it shows.
     #[must_use]
     pub fn answer_for(&self, raw_path: &str, query: &str, host: Option<&str>) -> Answer {
+        self.answer_unless(raw_path, query, host, |_, _| false).unwrap_or_else(unknown)
+    }
+
+    /// The same, unless it `is_too_much`.
+    fn answer_unless(
+        &self,
+        raw_path: &str,
+        query: &str,
+        host: Option<&str>,
+        is_too_much: impl Fn(&Prepared, &Snapshot) -> bool,
+    ) -> Option<Answer> {
         let snapshot = self.market.load_full();
         if let Some((layer, segments)) = layer_at(raw_path) {
             let context = RequestContext {
@@ -66,14 +81,20 @@ impl Service {
                 host,
                 note: &|| self.note(&snapshot),
             };
-            return layer.answer(&Query::parse(query).with_segments(segments), &context);
+            let prepared = layer.prepare(&Query::parse(query).with_segments(segments), &context);
+            return (!is_too_much(&prepared, &snapshot)).then(|| layer.answer(prepared, &context));
         }
+        Some(self.page(&snapshot, raw_path))
+    }
+
+    /// What is no layer's.
+    fn page(&self, snapshot: &Snapshot, raw_path: &str) -> Answer {
         let Some(path) = decode_strict(raw_path) else { return unknown() };
         match path.strip_suffix('/').unwrap_or(&path) {
-            "" => Answer::full("front", 200, "text/html; charset=utf-8", self.front_page(&snapshot)),
-            "/health" => Answer::full("health", 200, "application/json", self.status.health_json(&snapshot)),
+            "" => Answer::full("front", 200, "text/html; charset=utf-8", self.front_page(snapshot)),
+            "/health" => Answer::full("health", 200, "application/json", self.status.health_json(snapshot)),
             "/metrics" => {
-                Answer::full("metrics", 200, "text/plain; version=0.0.4; charset=utf-8", self.metrics(&snapshot))
+                Answer::full("metrics", 200, "text/plain; version=0.0.4; charset=utf-8", self.metrics(snapshot))
             }
             _ => unknown(),
         }

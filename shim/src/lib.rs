@@ -13,6 +13,7 @@ pub mod cpu;
 pub mod cursor;
 pub mod front;
 pub mod http;
+pub mod limits;
 pub mod log;
 pub mod market;
 pub mod picked;

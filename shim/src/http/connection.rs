@@ -68,6 +68,8 @@ pub(super) struct Connection {
     unsent: Vec<u8>,
     sent: usize,
     in_flight: Option<InFlight>,
+    /// `inbox` begins with a request that is answered on a bulk reactor.
+    heavy: bool,
     /// No further request is answered.
     last: bool,
     phase: Phase,
@@ -90,6 +92,7 @@ impl Connection {
             unsent: Vec::new(),
             sent: 0,
             in_flight: None,
+            heavy: false,
             last: false,
             phase: Phase::Idle,
             deadline: Instant::now() + limits.idle,
@@ -149,10 +152,10 @@ impl Connection {
         if turn.stopping {
             return Ok(Some(Verdict::Close));
         }
-        if turn.bulk {
+        if self.heavy != turn.bulk {
             return Ok(Some(Verdict::Move));
         }
-        if self.answer(turn)? {
+        if self.answer(turn)? || self.heavy {
             return Ok(None);
         }
         self.hear(turn)
@@ -187,18 +190,25 @@ impl Connection {
                 }
                 Ok(Some((request, facts))) => {
                     let behind = kept.len() - facts.length;
+                    let was_dropped = self.body_left.is_some();
                     let Some(body) = self.pass_body(&facts, behind, turn) else {
                         kept.end = kept.start + facts.length;
                         break;
                     };
+                    (self.searched, self.parse_at) = (0, 0);
+                    let Some(reply) = exchange::reply(&request, &facts, turn) else {
+                        // parsed again where it is answered
+                        (self.heavy, self.body_left) = (true, was_dropped.then_some(0));
+                        break;
+                    };
                     kept.start += facts.length + body;
-                    let reply = exchange::reply(&request, &facts, turn);
                     self.last = !reply.keep_alive;
                     self.in_flight = reply.in_flight;
-                    (self.searched, self.parse_at, answered) = (0, 0, true);
+                    answered = true;
                 }
             }
-            if self.last || self.in_flight.is_some() || turn.out.len() > turn.shared.limits.unsent_bytes {
+            self.heavy = false;
+            if turn.bulk || self.last || self.in_flight.is_some() || turn.out.len() > turn.shared.limits.unsent_bytes {
                 break;
             }
         }

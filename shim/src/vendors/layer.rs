@@ -15,7 +15,7 @@ use crate::rows::listing::{self, Piece};
 use crate::rows::stream::RowStream;
 use crate::selection::filters::{FilterContext, VendorFilters, filter_picked};
 use crate::selection::order::{self, Page};
-use crate::selection::{Selection, select};
+use crate::selection::{Selection, is_heavy, select};
 use engine::calendar::Calendar;
 use engine::contract::{ContractKey, RootTable};
 use engine::snapshot::Snapshot;
@@ -163,16 +163,59 @@ pub struct RequestContext<'a> {
     pub note: &'a dyn Fn() -> Vec<String>,
 }
 
-impl Layer {
-    /// The answer to a query, from one snapshot.
+/// A request that was read, and what is left to be looked up.
+#[derive(Debug)]
+pub struct Prepared {
+    clock: Clock,
+    asked: Result<Asked, Refusal>,
+}
+
+#[derive(Debug)]
+enum Asked {
+    Rows(Box<Reply>),
+    Listing(List),
+    Text(String),
+}
+
+impl Prepared {
+    /// Whether looking it up would hold up others.
     #[must_use]
-    pub fn answer(&self, query: &Query<'_>, context: &RequestContext<'_>) -> Answer {
+    pub fn is_heavy(&self, snapshot: &Snapshot) -> bool {
+        match &self.asked {
+            Ok(Asked::Rows(reply)) => {
+                let looks_at_rows = reply.selection.looks_at_rows()
+                    || reply.filters != VendorFilters::default()
+                    || reply.page != Page::default();
+                is_heavy(snapshot, &reply.selection, looks_at_rows)
+            }
+            Ok(Asked::Listing(list)) => is_heavy(snapshot, &list.selection, true),
+            Ok(Asked::Text(_)) | Err(_) => false,
+        }
+    }
+}
+
+impl Layer {
+    /// Reads a query.
+    #[must_use]
+    pub fn prepare(&self, query: &Query<'_>, context: &RequestContext<'_>) -> Prepared {
         let clock = Clock::new(context.snapshot.time, context.now, context.zone);
-        let answered = match self.serve {
-            Serve::Rows(parse) => parse(query, &clock).and_then(|reply| self.rows(reply, context, clock.clone())),
-            Serve::Listing(parse) => parse(query, &clock).and_then(|list| self.list(&list, context, &clock)),
-            Serve::Text(write) => write(query, &clock).map(|text| Answer::full(self.name, 200, JSON, text)),
+        let asked = match self.serve {
+            Serve::Rows(parse) => parse(query, &clock).map(|reply| Asked::Rows(Box::new(reply))),
+            Serve::Listing(parse) => parse(query, &clock).map(Asked::Listing),
+            Serve::Text(write) => write(query, &clock).map(Asked::Text),
         };
+        Prepared { clock, asked }
+    }
+
+    /// The answer to what was read, from one snapshot.
+    #[must_use]
+    pub fn answer(&self, prepared: Prepared, context: &RequestContext<'_>) -> Answer {
+        let Prepared { clock, asked } = prepared;
+        let answered = asked.and_then(|asked| match asked {
+            Asked::Rows(reply) => self.rows(*reply, context, clock.clone()),
+            Asked::Listing(list) => self.list(&list, context, &clock),
+            Asked::Text(text) => Ok(Answer::full(self.name, 200, JSON, text)),
+        });
         let mut answer = answered.unwrap_or_else(|refusal| self.refusal(&refusal));
         for &(name, value) in self.headers {
             answer = answer.with_header(name, value.text(&clock));

@@ -7,7 +7,7 @@ use shim::http::{Answer, App, Limits, Metrics, Progress, Request, Server, Server
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// What the app has done.
@@ -19,6 +19,8 @@ pub(crate) struct Seen {
     pub(crate) streams: AtomicUsize,
     /// Streams that exist.
     pub(crate) alive: AtomicUsize,
+    /// Answers to `/heavy` wait.
+    pub(crate) held_up: AtomicBool,
 }
 
 pub(crate) struct TestApp(Arc<Seen>);
@@ -40,10 +42,22 @@ impl App for TestApp {
                 let text = format!("{path}|{}|{host}|{:?}", request.query(), request.header("x-probe"));
                 Answer::full("echo", 200, "text/plain; charset=utf-8", text)
             }
+            // says where it was answered, when nobody holds it up any more
+            "/heavy" => {
+                while self.0.held_up.load(Ordering::SeqCst) {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                let thread = std::thread::current().name().unwrap_or("-").to_owned();
+                Answer::full("small", 200, "text/plain; charset=utf-8", thread)
+            }
             "/panic" => panic!("an app that fails"),
             "/panic-late" => Answer::stream("rows", "text/plain", FailsLater(0)),
             _ => Answer::full("none", 404, "application/json", format!(r#"{{"error":"{path}"}}"#)),
         }
+    }
+
+    fn answer_at_once(&self, request: &Request<'_>) -> Option<Answer> {
+        (request.path() != "/heavy").then(|| self.answer(request))
     }
 }
 

@@ -1,0 +1,135 @@
+//! Nothing that ordinary clients, pages and programs do may hurt the service: bounds in sum, and the browser.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod common;
+mod support;
+
+use common::{get, listing, market, service};
+use engine::snapshot::Snapshot;
+use jiff::civil::date;
+use shim::app::route_names;
+use shim::http::{Limits, Metrics, Server};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use support::{Client, serve};
+
+fn serve_market(snapshot: Snapshot) -> Server {
+    let metrics = Arc::new(Metrics::new(&route_names()));
+    let config = support::config(SocketAddr::from(([127, 0, 0, 1], 0)), Limits::default(), &metrics);
+    Server::start(config, service(snapshot)).unwrap()
+}
+
+#[test]
+fn days_beyond_every_calendar_are_refused_and_the_connection_lives() {
+    let server = serve_market(market());
+    let mut client = Client::new(server.addresses()[0]);
+    for name in ["expiration", "from", "to", "date"] {
+        for days in ["99999999+days", "99999999+days+ago", "-99999999+days", "9223372036854775807+days"] {
+            let response = client.get(&format!("/v1/options/chain/ACME?{name}={days}"));
+            assert!([400, 404].contains(&response.status), "{name}={days}: {} {}", response.status, response.text());
+            assert_ne!(response.header("connection"), Some("close"), "{name}={days}");
+        }
+    }
+}
+
+#[test]
+fn a_list_of_numbers_has_an_end() {
+    let list = |item: &str, n: usize| vec![item; n].join(",");
+    for (name, item) in [("delta", ".5"), ("delta", "0-1"), ("strike", "100"), ("dte", "28"), ("dte", "1-90")] {
+        let ask = |n| get(&format!("/v1/options/chain/ACME?expiration=all&{name}={}", list(item, n)));
+        let once = ask(1);
+        assert_eq!(once.status, 200, "{name}={item}");
+        assert_eq!(ask(64).body, once.body, "{name}={item}");
+        for n in [65, 5_000] {
+            let refused = ask(n);
+            assert_eq!(refused.status, 400, "{n} times {name}={item}");
+            let wanted = format!("{{\"s\":\"error\",\"errmsg\":\"{name}: not a list of up to 64: {n} items\"}}");
+            assert_eq!(refused.body, wanted);
+        }
+    }
+}
+
+#[test]
+fn a_column_is_asked_for_once() {
+    let all = "optionSymbol,underlying,expiration,side,strike,firstTraded,dte,updated,bid,bidSize,mid,ask,askSize,last,\
+               openInterest,volume,inTheMoney,intrinsicValue,extrinsicValue,underlyingPrice,iv,delta,gamma,theta,vega";
+    let ask = |columns: &str| get(&format!("/v1/options/chain/ACME?columns={columns}"));
+    assert_eq!(ask(all).status, 200);
+    for columns in ["iv,iv".to_owned(), "iv,delta,iv".to_owned(), vec!["iv"; 8_000].join(","), format!("{all},iv")] {
+        let refused = ask(&columns);
+        let wanted = "{\"s\":\"error\",\"errmsg\":\"columns: not a column that is asked for once: iv\"}";
+        assert_eq!((refused.status, refused.body.as_str()), (400, wanted));
+    }
+}
+
+#[test]
+fn heavy_work_is_done_where_streams_are_and_its_answer_keeps_its_place() {
+    let fixture = serve();
+    let mut client = fixture.connect();
+    let body = "Content-Length: 5\r\n";
+    client.send(support::get("/small"));
+    client.send(support::get("/heavy"));
+    client.send(format!("{}12345", support::get_with("/heavy", body)));
+    client.send("HEAD /heavy HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    client.send(support::get("/small"));
+    assert_eq!(client.response().text(), r#"{"small":true}"#);
+    for _ in 0..2 {
+        let heavy = client.response();
+        assert!(heavy.text().starts_with("http-bulk-"), "{}", heavy.text());
+    }
+    assert_eq!(client.head().0, 200);
+    assert_eq!(client.response().text(), r#"{"small":true}"#);
+    // a body that comes later than its head
+    client.send(support::get_with("/heavy", body));
+    client.send("12");
+    client.send("345");
+    assert!(client.response().text().starts_with("http-bulk-"));
+    assert_eq!(client.get("/small").status, 200);
+}
+
+#[test]
+fn heavy_work_holds_up_no_small_request() {
+    let fixture = serve();
+    fixture.seen.held_up.store(true, Ordering::SeqCst);
+    let mut heavy = fixture.connect();
+    heavy.send(support::get("/heavy"));
+    for _ in 0..20 {
+        assert_eq!(fixture.connect().get("/small").status, 200);
+    }
+    fixture.seen.held_up.store(false, Ordering::SeqCst);
+    assert_eq!(heavy.response().status, 200);
+}
+
+#[test]
+fn many_names_and_filters_of_long_chains_are_heavy_and_answered_alike() {
+    let strikes: Vec<u32> = (1..=10_500).map(|n| n * 1000).collect();
+    let chain = common::chain("WIDE", 101.25, &[listing("WIDE", date(2026, 12, 18), 101.5, &strikes)]);
+    let snapshot = || Snapshot::new(1, vec![chain.clone()], vec![]);
+    let names: Vec<String> = (0..40).map(|i| format!("A{i}")).collect();
+    let server = serve_market(snapshot());
+    let mut client = Client::new(server.addresses()[0]);
+    for query in [
+        format!("underlying=WIDE,{}&min_strike=100&max_strike=101", names.join(",")),
+        "underlying=WIDE&center=atm".to_owned(),
+        "root=WIDE&right=put&max_strike=20".to_owned(),
+        "underlying=WIDE&min_delta=2".to_owned(),
+    ] {
+        let target = format!("/l1/greeks?{query}");
+        let got = client.get(&target);
+        assert_eq!(got.text(), common::get_from(&service(snapshot()), &target).body, "{query}");
+    }
+    for list in ["expirations", "strikes"] {
+        assert_eq!(client.get(&format!("/v1/options/{list}/WIDE")).status, 200);
+    }
+}
+
+#[test]
+fn a_root_is_of_a_pending_name_only_where_it_is_one_of_its_series() {
+    for root in ["LATE", "LATEW", "LATEP", "LATE1"] {
+        assert_eq!(get(&format!("/l1/greeks?root={root}")).status, 502, "{root}");
+    }
+    for root in ["LATEX", "LATER", "LATEWW", "LAT", "LATE0"] {
+        assert_eq!(get(&format!("/l1/greeks?root={root}")).status, 200, "{root} is no series of LATE");
+    }
+}
