@@ -54,6 +54,9 @@ pub fn run(config: &Config) -> ExitCode {
 }
 
 fn serve(config: &Config) -> Result<End, String> {
+    for note in notes(config) {
+        tracing::info!("{}", note.split_whitespace().collect::<Vec<_>>().join(" "));
+    }
     let spec = FeedSpec::parse(&config.feed)?;
     let clock = config.now.map_or(MarketClock::Running, MarketClock::Fixed);
     let feed = spec.open(clock.now(), config.now).map_err(|e| format!("feed {}: {e}", config.feed))?;
@@ -70,6 +73,7 @@ fn serve(config: &Config) -> Result<End, String> {
     let server = Server::start(
         http::ServerConfig {
             listen: config.listen.clone(),
+            allow_hosts: config.allow_hosts.clone(),
             limits: Limits::default(),
             bulk_threads: BULK_THREADS,
             metrics,
@@ -89,7 +93,7 @@ fn serve(config: &Config) -> Result<End, String> {
     let ending = Arc::new(AtomicBool::new(false));
     let market_loop = MarketLoop::new(feed, passes, clock, Arc::clone(&market), Arc::clone(&status));
     let addresses = server.addresses().iter().map(|a| format!("http://{a}")).collect::<Vec<_>>().join(" and ");
-    let banner = Banner { addresses, feed: config.feed.clone(), simulated };
+    let banner = Banner { addresses, feed: config.feed.clone(), simulated, notes: notes(config) };
     let keeper = config.state_dir.clone().filter(|_| !simulated);
     let refresh = config.refresh;
     let (loop_ending, loop_market, loop_status) = (Arc::clone(&ending), Arc::clone(&market), status);
@@ -169,19 +173,32 @@ fn new_status(config: &Config, simulated: bool, clock: MarketClock) -> Status {
     )
 }
 
+/// What somebody should know of a configuration who did not write it.
+fn notes(config: &Config) -> Vec<String> {
+    let file = config.file_note.iter().map(|note| format!("config    {note}"));
+    let remote = config.listen.iter().any(|address| !address.ip().is_loopback()).then(|| REMOTE.to_owned());
+    file.chain(remote).collect()
+}
+
+/// What `--allow-remote` means.
+const REMOTE: &str = "remote    every machine that reaches these addresses may ask: no password, no encryption, no bound \
+                      for one client; put a proxy in front (docs/security.md)";
+
 /// What is printed once, when everything is there.
 struct Banner {
     addresses: String,
     feed: String,
     simulated: bool,
+    notes: Vec<String>,
 }
 
 impl Banner {
     fn print(&self, snapshot: &Snapshot, status: &Status) {
         let contracts: u64 = snapshot.chains().iter().map(|c| u64::from(c.rows())).sum();
         let note = if self.simulated { "  (simulated: no real market data)" } else { "" };
+        let notes: String = self.notes.iter().map(|note| format!("\n  {note}")).collect();
         log::say(&format!(
-            "greeksd {} serving {}\n  feed      {}{note}\n  market    {} names, {contracts} contracts\n  snapshot  {}",
+            "greeksd {} serving {}\n  feed      {}{note}\n  market    {} names, {contracts} contracts\n  snapshot  {}{notes}",
             env!("CARGO_PKG_VERSION"),
             self.addresses,
             self.feed,

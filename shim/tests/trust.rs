@@ -133,3 +133,68 @@ fn a_root_is_of_a_pending_name_only_where_it_is_one_of_its_series() {
         assert_eq!(get(&format!("/l1/greeks?root={root}")).status, 200, "{root} is no series of LATE");
     }
 }
+
+#[test]
+fn another_host_is_misdirected_and_nothing_of_it_is_answered() {
+    let fixture = serve();
+    for (target, host, status) in [
+        ("/small", "evil:2112", 421),
+        ("/small", "localhost.evil", 421),
+        ("http://evil/small", "localhost", 421),
+        ("http://localhost/small", "evil", 421),
+        ("http://user@localhost/small", "localhost", 421),
+        ("/small", "127.0.0.1:2112", 200),
+        ("/small", "192.168.7.7", 200),
+        ("/small", "[::1]:2112", 200),
+        ("/small", "LOCALHOST", 200),
+        ("/small", "app.localhost:2112", 200),
+        ("/small", "BOX:1", 200),
+        ("http://127.0.0.1:2112/small", "box", 200),
+    ] {
+        let mut client = fixture.connect();
+        client.send(format!("GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+        let response = client.response();
+        assert_eq!(response.status, status, "{target} of {host}");
+        if status == 421 {
+            assert!(!response.text().contains("small") && client.is_closed(), "{}", response.text());
+        }
+    }
+    assert!(fixture.exchange(b"GET /small HTTP/1.0\r\n\r\n").contains(" 200 OK"), "old programs send no Host");
+    assert!(fixture.exchange(b"GET /small HTTP/1.1\r\nHost: \xff\r\n\r\n").contains(" 421 "));
+}
+
+#[test]
+fn a_script_or_picture_of_another_site_has_nothing_and_a_link_has_a_page() {
+    let fixture = serve();
+    let ask = |headers: &str| fixture.connect().get_with("/small", headers).status;
+    for mode in ["cors", "no-cors", "same-origin", "websocket", ""] {
+        let headers = format!("Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: {mode}\r\n");
+        assert_eq!(ask(&headers), 403, "{mode}");
+    }
+    assert_eq!(ask("Sec-Fetch-Site: Cross-Site\r\n"), 403);
+    assert_eq!(ask("Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\n"), 200);
+    for site in ["same-origin", "same-site", "none"] {
+        assert_eq!(ask(&format!("Sec-Fetch-Site: {site}\r\nSec-Fetch-Mode: cors\r\n")), 200, "{site}");
+    }
+}
+
+#[test]
+fn every_answer_tells_a_browser_what_it_may_do_with_it() {
+    let server = serve_market(market());
+    let address = server.addresses()[0];
+    for target in
+        ["/", "/health", "/metrics", "/l1/greeks?root=ACME", "/l1/greeks?root=ACME&format=html", "/l1/greeks", "/no"]
+    {
+        let response = Client::new(address).get(target);
+        assert_eq!(response.header("x-content-type-options"), Some("nosniff"), "{target}");
+        assert_eq!(response.header("cross-origin-resource-policy"), Some("same-origin"), "{target}");
+        assert_eq!(response.header("access-control-allow-origin"), None, "{target}");
+        let is_page = response.header("content-type").is_some_and(|kind| kind.starts_with("text/html"));
+        let policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
+        assert_eq!(response.header("content-security-policy"), is_page.then_some(policy), "{target}");
+    }
+    let mut stranger = Client::new(address);
+    stranger.send("GET / HTTP/1.1\r\nHost: evil\r\n\r\n");
+    let refused = stranger.response();
+    assert_eq!((refused.status, refused.header("x-content-type-options")), (421, Some("nosniff")));
+}

@@ -60,6 +60,10 @@ struct Opened {
 /// Answers a request: writes the head, and the body if it is short, to `turn.out`. `None`: it is heavy work, and this
 /// is the small reactor.
 pub(super) fn reply<A: App>(request: &Request<'_>, facts: &HeadFacts, turn: &mut Turn<A>) -> Option<Remainder> {
+    if let Some(fault) = turn.shared.boundary.fault(request) {
+        refuse(fault, request.method() == Method::Head, turn);
+        return Some(Remainder { in_flight: None, keep_alive: false });
+    }
     let started = Instant::now();
     let (app, bulk, piece) = (&turn.shared.app, turn.bulk, &mut turn.piece);
     let ask = || if bulk { Some(app.answer(request)) } else { app.answer_at_once(request) };

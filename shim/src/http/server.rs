@@ -1,6 +1,7 @@
 //! The server as a whole: binds, starts its reactor threads, stops them.
 
 use super::app::App;
+use super::boundary::Boundary;
 use super::limits::Limits;
 use super::listeners::{ListenError, listen};
 use super::metrics::Metrics;
@@ -24,6 +25,8 @@ const BULK_NICE: i32 = 5;
 pub struct ServerConfig {
     /// Where to listen. An address that the machine does not have is skipped with a warning if another is left.
     pub listen: Vec<SocketAddr>,
+    /// Names that it answers to, beside addresses in digits, `localhost` and `*.localhost`.
+    pub allow_hosts: Vec<String>,
     /// Bounds on what clients may do.
     pub limits: Limits,
     /// Threads that stream.
@@ -57,6 +60,7 @@ impl Server {
         let addresses = listeners.iter().map(mio::net::TcpListener::local_addr).collect::<io::Result<Vec<_>>>()?;
         let shared = Arc::new(Shared {
             app,
+            boundary: Boundary::new(&config.allow_hosts),
             sweep_interval: config.limits.sweep_interval(),
             gzip_places: Arc::new(AtomicUsize::new(config.limits.gzip_streams)),
             limits: config.limits,

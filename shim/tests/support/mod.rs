@@ -133,7 +133,8 @@ pub(crate) fn serve_with(limits: Limits) -> Fixture {
 
 pub(crate) fn config(address: SocketAddr, limits: Limits, metrics: &Arc<Metrics>) -> ServerConfig {
     let clock = || Timestamp::constant(1_795_207_327, 0);
-    ServerConfig { listen: vec![address], limits, bulk_threads: 2, metrics: Arc::clone(metrics), clock }
+    let (listen, metrics) = (vec![address], Arc::clone(metrics));
+    ServerConfig { listen, allow_hosts: vec!["box".to_owned()], limits, bulk_threads: 2, metrics, clock }
 }
 
 pub(crate) fn app() -> TestApp {
