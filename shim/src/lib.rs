@@ -11,6 +11,7 @@ pub mod app;
 pub mod config;
 pub mod cpu;
 pub mod cursor;
+pub mod descriptors;
 pub mod front;
 pub mod http;
 pub mod limits;

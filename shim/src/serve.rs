@@ -2,6 +2,7 @@
 
 use crate::app::{Service, route_names};
 use crate::config::Config;
+use crate::descriptors;
 use crate::http::{self, Limits, Metrics, Server};
 use crate::log;
 use crate::market::clock::MarketClock;
@@ -27,6 +28,9 @@ const PROGRESS: Duration = Duration::from_secs(5);
 const WATCH: Duration = Duration::from_millis(500);
 /// The exit code of a program that found a fault in itself (`EX_SOFTWARE`): whoever supervises it starts it again.
 const SOFTWARE_FAILED: u8 = 70;
+
+/// The exit code of a program that a second signal ended (128 and the number of SIGINT).
+const INTERRUPTED: i32 = 130;
 
 /// Why the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +78,7 @@ fn serve(config: &Config) -> Result<End, String> {
         http::ServerConfig {
             listen: config.listen.clone(),
             allow_hosts: config.allow_hosts.clone(),
-            limits: Limits::default(),
+            limits: limits(),
             bulk_threads: BULK_THREADS,
             metrics,
             clock: Timestamp::now,
@@ -85,7 +89,12 @@ fn serve(config: &Config) -> Result<End, String> {
 
     let (stop, stopped) = channel();
     let signal = Sender::clone(&stop);
+    let asked = AtomicBool::new(false);
     ctrlc::set_handler(move || {
+        if asked.swap(true, Ordering::AcqRel) {
+            // whoever asks twice does not want to wait for streams
+            std::process::exit(INTERRUPTED);
+        }
         let _ = signal.send(());
     })
     .map_err(|e| format!("cannot wait for signals: {e}"))?;
@@ -116,6 +125,16 @@ fn serve(config: &Config) -> Result<End, String> {
         state::keep(&folder, &Calendar::embedded(), &market.load());
     }
     Ok(end)
+}
+
+/// The bounds of the server: those of its own, within those of the system.
+fn limits() -> Limits {
+    let own = Limits::default();
+    let room = descriptors::for_connections().unwrap_or(usize::MAX);
+    if room < own.connections {
+        tracing::info!("room for {room} connections: the system allows no more open files");
+    }
+    Limits { connections: own.connections.min(room).max(1), ..own }
 }
 
 /// Waits for a signal, or until not all threads live any more.

@@ -74,6 +74,8 @@ pub(super) struct Connection {
     last: bool,
     phase: Phase,
     deadline: Instant,
+    /// Bytes of the answer that were taken since the deadline was last moved.
+    taken: usize,
     _open: OpenConnection,
 }
 
@@ -96,6 +98,7 @@ impl Connection {
             last: false,
             phase: Phase::Idle,
             deadline: Instant::now() + limits.idle,
+            taken: 0,
             _open: metrics.opened(),
         }
     }
@@ -103,6 +106,11 @@ impl Connection {
     /// The socket, for the poll.
     pub(super) fn socket(&mut self) -> &mut TcpStream {
         &mut self.socket
+    }
+
+    /// Until when it may be idle, if it is.
+    pub(super) fn idle_until(&self) -> Option<Instant> {
+        (self.phase == Phase::Idle && self.unsent.is_empty()).then_some(self.deadline)
     }
 
     /// Does what can be done now.
@@ -119,7 +127,9 @@ impl Connection {
 
     /// Looks at the deadline.
     pub(super) fn sweep<A: App>(&mut self, turn: &mut Turn<A>) -> Verdict {
-        if turn.now < self.deadline {
+        let answer = turn.shared.limits.answer;
+        let is_overdue = self.in_flight.as_ref().is_some_and(|answered| turn.now >= answered.started() + answer);
+        if turn.now < self.deadline && !is_overdue {
             return Verdict::Wait;
         }
         if !matches!(self.phase, Phase::Head | Phase::Body) {
@@ -303,9 +313,18 @@ impl Connection {
         let n = write_some(&mut self.socket, &turn.out)?;
         if n < turn.out.len() || self.in_flight.is_some() {
             self.unsent.extend_from_slice(&turn.out[n..]);
-            (self.phase, self.deadline) = (Phase::Write, turn.now + turn.shared.limits.write);
+            self.note_taken(n, turn);
         }
         Ok(())
+    }
+
+    /// Moves the deadline when the client has taken enough since it was last moved.
+    fn note_taken<A: App>(&mut self, n: usize, turn: &Turn<A>) {
+        let limits = &turn.shared.limits;
+        self.taken += n;
+        if self.phase != Phase::Write || self.taken >= limits.write_bytes {
+            (self.phase, self.deadline, self.taken) = (Phase::Write, turn.now + limits.write, 0);
+        }
     }
 
     /// Sends what the socket did not take before; false while some of it is left.
@@ -315,9 +334,7 @@ impl Connection {
         }
         let n = write_some(&mut self.socket, &self.unsent[self.sent..])?;
         self.sent += n;
-        if n > 0 {
-            self.deadline = turn.now + turn.shared.limits.write;
-        }
+        self.note_taken(n, turn);
         if self.sent < self.unsent.len() {
             return Ok(false);
         }

@@ -44,6 +44,11 @@ impl InFlight {
         Some(progress)
     }
 
+    /// When the answer was begun.
+    pub(super) fn started(&self) -> Instant {
+        self.started
+    }
+
     /// Counts the whole answer.
     pub(super) fn count<A: App>(&self, turn: &Turn<A>) {
         count(turn, self.route, self.status, self.bytes, self.started);

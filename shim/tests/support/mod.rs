@@ -19,6 +19,8 @@ pub(crate) struct Seen {
     pub(crate) streams: AtomicUsize,
     /// Streams that exist.
     pub(crate) alive: AtomicUsize,
+    /// Answers to `/heavy` that were begun.
+    pub(crate) waiting: AtomicUsize,
     /// Answers to `/heavy` wait.
     pub(crate) held_up: AtomicBool,
 }
@@ -44,12 +46,14 @@ impl App for TestApp {
             }
             // says where it was answered, when nobody holds it up any more
             "/heavy" => {
+                self.0.waiting.fetch_add(1, Ordering::SeqCst);
                 while self.0.held_up.load(Ordering::SeqCst) {
                     std::thread::sleep(Duration::from_millis(5));
                 }
                 let thread = std::thread::current().name().unwrap_or("-").to_owned();
                 Answer::full("small", 200, "text/plain; charset=utf-8", thread)
             }
+            "/where" => Answer::stream("rows", "text/plain", Where(request.query().parse().unwrap_or(0))),
             "/panic" => panic!("an app that fails"),
             "/panic-late" => Answer::stream("rows", "text/plain", FailsLater(0)),
             _ => Answer::full("none", 404, "application/json", format!(r#"{{"error":"{path}"}}"#)),
@@ -83,6 +87,18 @@ impl Stream for Rows {
 impl Drop for Rows {
     fn drop(&mut self) {
         self.seen.alive.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// So many pieces that say on which thread they were written.
+struct Where(usize);
+
+impl Stream for Where {
+    fn fill(&mut self, out: &mut Vec<u8>) -> Progress {
+        let thread = format!("{}\n", std::thread::current().name().unwrap_or("-"));
+        out.extend(thread.bytes().cycle().take(thread.len() * 6000));
+        self.0 = self.0.saturating_sub(1);
+        if self.0 == 0 { Progress::Done } else { Progress::More }
     }
 }
 
