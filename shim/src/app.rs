@@ -25,6 +25,7 @@ pub struct Service {
     metrics: Arc<Metrics>,
     roots: Arc<RootTable>,
     calendar: Calendar,
+    old_snapshot_bytes: u64,
 }
 
 /// Under which names requests are counted; what [`Metrics::new`] wants.
@@ -47,7 +48,14 @@ impl Service {
     /// A service that reads the market from where the daemon publishes it.
     #[must_use]
     pub fn new(market: Arc<ArcSwap<Snapshot>>, status: Arc<Status>, metrics: Arc<Metrics>) -> Self {
-        Self { market, status, metrics, roots: Arc::new(RootTable::embedded()), calendar: Calendar::embedded() }
+        let (roots, calendar) = (Arc::new(RootTable::embedded()), Calendar::embedded());
+        Self { market, status, metrics, roots, calendar, old_snapshot_bytes: u64::MAX }
+    }
+
+    /// The same, but while readers hold more bytes of old snapshots than these no answer of several names is begun.
+    #[must_use]
+    pub fn with_old_snapshot_bytes(self, most: u64) -> Self {
+        Self { old_snapshot_bytes: most, ..self }
     }
 
     /// The answer to a target's raw path and query, from a client that names no host.
@@ -79,6 +87,7 @@ impl Service {
                 calendar: &self.calendar,
                 roots: &self.roots,
                 host,
+                is_crowded: self.status.old_snapshot_bytes() > self.old_snapshot_bytes,
                 note: &|| self.note(&snapshot),
             };
             let prepared = layer.prepare(&Query::parse(query).with_segments(segments), &context);

@@ -73,7 +73,8 @@ fn serve(config: &Config) -> Result<End, String> {
     let market = Arc::new(ArcSwap::from_pointee(Snapshot::empty(feed.names().into_iter().collect())));
     let metrics = Arc::new(Metrics::new(&route_names()));
     let status = Arc::new(new_status(config, simulated, clock));
-    let service = Service::new(Arc::clone(&market), Arc::clone(&status), Arc::clone(&metrics));
+    let service = Service::new(Arc::clone(&market), Arc::clone(&status), Arc::clone(&metrics))
+        .with_old_snapshot_bytes(config.old_snapshot_bytes);
     let server = Server::start(
         http::ServerConfig {
             listen: config.listen.clone(),

@@ -8,7 +8,7 @@ use common::{get, listing, market, service};
 use engine::snapshot::Snapshot;
 use jiff::civil::date;
 use shim::app::route_names;
-use shim::http::{Limits, Metrics, Server};
+use shim::http::{Body, Limits, Metrics, Progress, Server};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -197,4 +197,40 @@ fn every_answer_tells_a_browser_what_it_may_do_with_it() {
     stranger.send("GET / HTTP/1.1\r\nHost: evil\r\n\r\n");
     let refused = stranger.response();
     assert_eq!((refused.status, refused.header("x-content-type-options")), (421, Some("nosniff")));
+}
+
+#[test]
+fn while_slow_readers_hold_too_much_no_answer_of_several_names_is_begun() {
+    let ask = |held, target: &str| common::get_from(&common::service_with_old(market(), held, 1000), target);
+    let several = "/l1/greeks?underlying=ACME,SPX";
+    assert_eq!(ask(1000, several).status, 200);
+    let refused = ask(1001, several);
+    assert_eq!((refused.status, refused.headers), (503, vec!["Retry-After: 10".to_owned()]));
+    assert!(refused.body.contains("ask again, or for one name"), "{}", refused.body);
+    for target in ["/l1/greeks?underlying=SPX", "/v1/options/chain/ACME", "/health", "/"] {
+        assert_eq!(ask(1001, target).status, 200, "{target}");
+    }
+    assert!(ask(1001, "/metrics").body.contains("\ngreeksd_old_snapshots_bytes 1001\n"));
+}
+
+#[test]
+fn an_answer_gives_each_chain_back_when_its_rows_are_written() {
+    let strikes: Vec<u32> = (1..=3000).map(|n| n * 1000).collect();
+    let chains: Vec<_> = ["AA", "BB", "CC"]
+        .map(|name| common::chain(name, 101.25, &[listing(name, date(2026, 12, 18), 101.5, &strikes)]))
+        .into();
+    let held = || chains.iter().map(|chain| Arc::strong_count(chain) - 1).collect::<Vec<_>>();
+    for format in ["json", "csv", "html"] {
+        let service = service(Snapshot::new(1, chains.clone(), vec![]));
+        let answer = service.answer_to("/l1/greeks", &format!("underlying=AA,BB,CC&format={format}"));
+        drop(service);
+        let Body::Stream(mut stream) = answer.body else { panic!("rows are streamed") };
+        assert_eq!(held(), [1, 1, 1]);
+        let (mut out, mut seen) = (Vec::new(), vec![held()]);
+        while stream.fill(&mut out) == Progress::More {
+            seen.push(held());
+        }
+        seen.dedup();
+        assert_eq!(seen, [[1, 1, 1], [0, 1, 1], [0, 0, 1]], "{format}");
+    }
 }

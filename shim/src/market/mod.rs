@@ -5,6 +5,7 @@
 pub mod clock;
 pub mod dir;
 pub mod feed;
+mod retired;
 pub mod schedule;
 pub mod sim;
 pub mod spec;
@@ -18,9 +19,10 @@ use clock::MarketClock;
 use engine::contract::Symbol;
 use engine::pass::{Computed, Depth, Passes};
 use engine::snapshot::Snapshot;
-use engine::store::chain::Chain;
+use engine::store::chain::{Chain, Uncomputed};
 use feed::{Feed, Moment};
 use jiff::Timestamp;
+use retired::Retired;
 use schedule::{Known, LoopSettings, Round, soonest_first};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,6 +42,7 @@ pub struct MarketLoop {
     chains: BTreeMap<Symbol, Arc<Chain>>,
     number: u64,
     tally: Tally,
+    retired: Retired,
     /// Some names changed in the last round after their turn.
     has_changed: bool,
 }
@@ -74,6 +77,7 @@ impl MarketLoop {
             chains: BTreeMap::new(),
             number: 0,
             tally: Tally::default(),
+            retired: Retired::default(),
             has_changed: false,
         }
     }
@@ -107,6 +111,7 @@ impl MarketLoop {
             self.report(now, None);
         }
         self.has_changed = round.has_changed();
+        self.status.holds_old_snapshots(self.retired.sweep());
         self.chains.len() == listed.len()
     }
 
@@ -158,7 +163,7 @@ impl MarketLoop {
             for Computed { chain, report } in computed {
                 self.tell_change(&chain);
                 self.tally.count(chain.underlying, report, &mut pass);
-                self.chains.insert(chain.underlying, chain);
+                self.replace(chain);
             }
             progress.add(names.len(), pass.contracts - before);
             let is_last = round.due() == 0;
@@ -188,6 +193,14 @@ impl MarketLoop {
         };
         let most = self.settings.batch_contracts.saturating_mul(threads);
         round.next_batch(most, |name| self.settings.cost(depth, known(name)))
+    }
+
+    /// Takes in a computed chain.
+    fn replace(&mut self, chain: Arc<Chain>) {
+        // the passes keep the last chain of a name that lost its spot
+        let is_kept = chain.uncomputed == Some(Uncomputed::NoSpot);
+        let old = self.chains.insert(chain.underlying, chain);
+        old.filter(|_| !is_kept).into_iter().for_each(|old| self.retired.add_chain(old));
     }
 
     /// Says that a name cannot be computed, or can again: once, not at every pass.
@@ -230,7 +243,8 @@ impl MarketLoop {
         self.number += 1;
         let pending = listed.iter().filter(|name| !self.chains.contains_key(name)).copied().collect();
         let snapshot = Snapshot::new(self.number, self.chains.values().cloned().collect(), pending);
-        self.market.store(Arc::new(snapshot));
+        self.retired.add_snapshot(self.market.swap(Arc::new(snapshot)));
+        self.status.holds_old_snapshots(self.retired.sweep());
     }
 
     fn report(&self, now: Timestamp, pass: Option<PassFacts>) {
@@ -247,7 +261,6 @@ mod tests {
     use ::sim::SimOptions;
     use engine::calendar::Calendar;
     use engine::store::book::Book;
-    use engine::store::chain::Uncomputed;
     use feed::{FeedProgress, ReferenceData};
     use std::sync::Mutex;
 
@@ -288,6 +301,33 @@ mod tests {
         market.compute(&mut Round::new(names), &conditions);
         market.report(at, None);
         assert_eq!((market.status.facts().failing, market.status.facts().failures), (0, 2));
+    }
+
+    #[test]
+    fn what_readers_hold_of_old_snapshots_is_told_and_freed_by_the_loop() {
+        let mut market = market_loop();
+        let name = Symbol::parse("KO").unwrap();
+        let listed: BTreeSet<Symbol> = [name].into();
+        let compute = |market: &mut MarketLoop| {
+            market.feed.requeue(&[name]);
+            let at = market.clock.now();
+            let conditions = Conditions { depth: Depth::Full, now: at, listed: &listed, enough: &|| false };
+            market.compute(&mut Round::new([name]), &conditions);
+        };
+        compute(&mut market);
+        let reader = market.market.load_full();
+        let held = Arc::clone(&reader.chains()[0]);
+        assert_eq!(market.status.old_snapshot_bytes(), 0, "it is the one that is published");
+        compute(&mut market);
+        let bytes = market.status.old_snapshot_bytes();
+        assert!(bytes > u64::from(held.rows()) * 200 && bytes < u64::from(held.rows()) * 400, "{bytes}");
+        drop(reader);
+        compute(&mut market);
+        assert_eq!(market.status.old_snapshot_bytes(), bytes, "one chain is held, however many came after it");
+        assert_eq!(Arc::strong_count(&held), 2, "the loop is the last to hold it");
+        drop(held);
+        compute(&mut market);
+        assert_eq!(market.status.old_snapshot_bytes(), 0);
     }
 
     /// Some names of the embedded market, all of which have changed whenever it is looked at.

@@ -26,6 +26,8 @@ use std::sync::Arc;
 
 /// Seconds after which a client may ask again where nothing has been computed yet.
 const RETRY_AFTER_S: &str = "1";
+/// The same where memory must become free first.
+const CROWDED_RETRY_AFTER_S: &str = "10";
 
 /// One endpoint of a layer of the interface.
 #[derive(Debug)]
@@ -159,6 +161,8 @@ pub struct RequestContext<'a> {
     pub roots: &'a Arc<RootTable>,
     /// The host that the client asked, as it wrote it.
     pub host: Option<&'a str>,
+    /// Slow readers hold more of old snapshots than they may.
+    pub is_crowded: bool,
     /// What the heading of a page says about the snapshot.
     pub note: &'a dyn Fn() -> Vec<String>,
 }
@@ -243,6 +247,9 @@ impl Layer {
         if let (true, Some(refusal)) = (picked.is_empty(), &reply.when_empty) {
             return Err(refusal.clone());
         }
+        if context.is_crowded && picked.len() > 1 {
+            return Err(Refusal::Crowded);
+        }
         let mut heading = Heading::default();
         if reply.format == Format::Html {
             heading.title.clone_from(&reply.title);
@@ -271,7 +278,11 @@ impl Layer {
     fn refusal(&self, refusal: &Refusal) -> Answer {
         let (content_type, body) = (self.refuse)(refusal);
         let answer = Answer::full(self.name, refusal.status(), content_type, body);
-        if *refusal == Refusal::NoSnapshot { answer.with_header("Retry-After", RETRY_AFTER_S) } else { answer }
+        match refusal {
+            Refusal::NoSnapshot => answer.with_header("Retry-After", RETRY_AFTER_S),
+            Refusal::Crowded => answer.with_header("Retry-After", CROWDED_RETRY_AFTER_S),
+            _ => answer,
+        }
     }
 }
 
