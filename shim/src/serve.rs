@@ -5,9 +5,11 @@ use crate::config::Config;
 use crate::descriptors;
 use crate::http::{self, Limits, Metrics, Server};
 use crate::log;
+use crate::market::MarketLoop;
 use crate::market::clock::MarketClock;
+use crate::market::sessions::{Keeper, KeeperTerms, Sessions};
 use crate::market::spec::FeedSpec;
-use crate::market::{MarketLoop, state};
+use crate::market::state::StateFolder;
 use crate::status::Status;
 use arc_swap::ArcSwap;
 use engine::calendar::Calendar;
@@ -65,10 +67,10 @@ fn serve(config: &Config) -> Result<End, String> {
     let clock = config.now.map_or(MarketClock::Running, MarketClock::Fixed);
     let feed = spec.open(clock.now(), config.now).map_err(|e| format!("feed {}: {e}", config.feed))?;
     let simulated = feed.is_simulated();
-    let mut passes = Passes::new(config.threads, |_| low_priority()).map_err(|e| format!("no threads: {e}"))?;
-    if let Some(folder) = &config.state_dir {
-        passes.set_prior(state::load_prior(folder, &Calendar::embedded(), clock.now()));
-    }
+    let passes = Passes::new(config.threads, |_| low_priority()).map_err(|e| format!("no threads: {e}"))?;
+    let folder = config.state_dir.as_deref().map(|path| Arc::new(StateFolder::open(path)));
+    let keeper = folder.iter().filter(|_| !simulated).map(|folder| start_keeper(folder, config)).next();
+    let keeper = keeper.transpose().map_err(|e| format!("no thread: {e}"))?;
 
     let market = Arc::new(ArcSwap::from_pointee(Snapshot::empty(feed.names().into_iter().collect())));
     let metrics = Arc::new(Metrics::new(&route_names()));
@@ -101,10 +103,11 @@ fn serve(config: &Config) -> Result<End, String> {
     .map_err(|e| format!("cannot wait for signals: {e}"))?;
 
     let ending = Arc::new(AtomicBool::new(false));
+    let sessions = folder.map(|folder| Sessions::new(folder, keeper.as_ref()));
     let market_loop = MarketLoop::new(feed, passes, clock, Arc::clone(&market), Arc::clone(&status));
+    let market_loop = market_loop.with_sessions(sessions);
     let addresses = server.addresses().iter().map(|a| format!("http://{a}")).collect::<Vec<_>>().join(" and ");
     let banner = Banner { addresses, feed: config.feed.clone(), simulated, notes: notes(config) };
-    let keeper = config.state_dir.clone().filter(|_| !simulated);
     let refresh = config.refresh;
     let (loop_ending, loop_market, loop_status) = (Arc::clone(&ending), Arc::clone(&market), status);
     let market_thread = std::thread::Builder::new()
@@ -122,10 +125,20 @@ fn serve(config: &Config) -> Result<End, String> {
         }
     }
     server.stop();
-    if let Some(folder) = keeper {
-        state::keep(&folder, &Calendar::embedded(), &market.load());
+    if let Some(keeper) = keeper {
+        keeper.finish(&market.load());
     }
     Ok(end)
+}
+
+/// Starts what keeps the volatilities of sessions.
+fn start_keeper(folder: &Arc<StateFolder>, config: &Config) -> std::io::Result<Keeper> {
+    Keeper::start(KeeperTerms {
+        folder: Arc::clone(folder),
+        calendar: Calendar::embedded(),
+        clock: Timestamp::now,
+        stands_still: config.now.is_some(),
+    })
 }
 
 /// The bounds of the server: those of its own, within those of the system.

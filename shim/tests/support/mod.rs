@@ -2,6 +2,9 @@
 #![allow(dead_code, reason = "each test program uses a part")]
 #![allow(clippy::unwrap_used, reason = "a client that fails fails its test")]
 
+#[cfg(unix)]
+pub(crate) mod daemon;
+
 use jiff::Timestamp;
 use shim::http::{Answer, App, Limits, Metrics, Progress, Request, Server, ServerConfig, Stream};
 use std::io::{Read, Write};
