@@ -77,30 +77,9 @@ fn serve(config: &Config) -> Result<End, String> {
     let status = Arc::new(new_status(config, simulated, clock));
     let service = Service::new(Arc::clone(&market), Arc::clone(&status), Arc::clone(&metrics))
         .with_old_snapshot_bytes(config.old_snapshot_bytes);
-    let server = Server::start(
-        http::ServerConfig {
-            listen: config.listen.clone(),
-            allow_hosts: config.allow_hosts.clone(),
-            limits: limits(),
-            bulk_threads: BULK_THREADS,
-            metrics,
-            clock: Timestamp::now,
-        },
-        service,
-    )
-    .map_err(|e| e.to_string())?;
-
+    let server = Server::start(server_config(config, metrics), service).map_err(|e| e.to_string())?;
     let (stop, stopped) = channel();
-    let signal = Sender::clone(&stop);
-    let asked = AtomicBool::new(false);
-    ctrlc::set_handler(move || {
-        if asked.swap(true, Ordering::AcqRel) {
-            // whoever asks twice does not want to wait for streams
-            std::process::exit(INTERRUPTED);
-        }
-        let _ = signal.send(());
-    })
-    .map_err(|e| format!("cannot wait for signals: {e}"))?;
+    listen_for_signals(Sender::clone(&stop)).map_err(|e| format!("cannot wait for signals: {e}"))?;
 
     let ending = Arc::new(AtomicBool::new(false));
     let sessions = folder.map(|folder| Sessions::new(folder, keeper.as_ref()));
@@ -129,6 +108,29 @@ fn serve(config: &Config) -> Result<End, String> {
         keeper.finish(&market.load());
     }
     Ok(end)
+}
+
+fn server_config(config: &Config, metrics: Arc<Metrics>) -> http::ServerConfig {
+    http::ServerConfig {
+        listen: config.listen.clone(),
+        allow_hosts: config.allow_hosts.clone(),
+        limits: limits(),
+        bulk_threads: BULK_THREADS,
+        metrics,
+        clock: Timestamp::now,
+    }
+}
+
+/// The first signal asks for the end, a second one is the end.
+fn listen_for_signals(stop: Sender<()>) -> Result<(), ctrlc::Error> {
+    let asked = AtomicBool::new(false);
+    ctrlc::set_handler(move || {
+        if asked.swap(true, Ordering::AcqRel) {
+            // whoever asks twice does not want to wait for streams
+            std::process::exit(INTERRUPTED);
+        }
+        let _ = stop.send(());
+    })
 }
 
 /// Starts what keeps the volatilities of sessions.
@@ -262,5 +264,26 @@ mod tests {
         assert!(began.elapsed() < Duration::from_secs(20));
         stop.send(()).unwrap();
         assert_eq!(wait(&stopped, || true), End::Asked);
+    }
+
+    #[test]
+    fn the_banner_says_which_file_was_read_and_what_remote_means() {
+        let config = |listen: &str, file: Option<&str>| Config {
+            listen: vec![listen.parse().unwrap()],
+            feed: "sim".to_owned(),
+            now: None,
+            refresh: Duration::from_secs(1),
+            threads: 1,
+            state_dir: None,
+            log: crate::config::Log::Text,
+            log_level: tracing::level_filters::LevelFilter::INFO,
+            allow_hosts: Vec::new(),
+            old_snapshot_bytes: 0,
+            file_note: file.map(str::to_owned),
+        };
+        assert_eq!(notes(&config("127.0.0.1:1", None)), [""; 0]);
+        assert_eq!(notes(&config("[::1]:1", Some("a.toml"))), ["config    a.toml"]);
+        let remote = notes(&config("0.0.0.0:1", None)).join("");
+        assert!(remote.contains("no password") && remote.contains("every machine"), "{remote}");
     }
 }

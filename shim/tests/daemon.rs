@@ -9,6 +9,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
+use support::Client;
 use support::daemon::{Daemon, HEADER, chain, command, folder, free_address, norm_cdf, remove};
 
 /// Black-76 from nothing but the row's own fields: (name, value, size that its rounding to six decimals is held against).
@@ -136,6 +137,42 @@ fn a_folder_with_bad_rows_is_served_and_followed() {
     let (code, said) = daemon.stop();
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("acme.csv:20: strike: not_a_number"), "{said}");
+    remove(&folder);
+}
+
+#[test]
+fn more_idle_clients_than_the_system_allows_lock_nobody_out() {
+    let folder = folder("idle", &chain(100.0));
+    // room for 64 connections
+    let daemon = Daemon::start_within(128, &format!("dir:{}", folder.display()), &["--refresh", "0.1"]);
+    let mut idle: Vec<Client> = Vec::new();
+    for _ in 0..90 {
+        let mut client = Client::new(daemon.address);
+        assert_eq!(client.get("/health").status, 200);
+        idle.push(client);
+    }
+    assert!(idle[0].is_closed() && idle[89].get("/health").status == 200);
+    // and the feed is still read
+    follow(&daemon, &folder, 101.0, "");
+    let (code, said) = daemon.stop();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("room for 64 connections"), "{said}");
+    remove(&folder);
+}
+
+#[test]
+fn a_name_that_was_allowed_is_answered_and_others_are_not() {
+    let folder = folder("hosts", &chain(100.0));
+    let daemon = Daemon::start(&format!("dir:{}", folder.display()), &["--allow-host", "box.example"]);
+    let status = |host: &str| {
+        let mut client = Client::new(daemon.address);
+        client.send(format!("GET /health HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+        client.response().status
+    };
+    for (host, wanted) in [("box.example", 200), ("BOX.example:2112", 200), ("localhost", 200), ("evil.example", 421)] {
+        assert_eq!(status(host), wanted, "{host}");
+    }
+    assert_eq!(daemon.stop().0, Some(0));
     remove(&folder);
 }
 

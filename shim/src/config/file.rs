@@ -42,7 +42,7 @@ impl File {
         let here = PathBuf::from("greeksd.toml");
         for path in [Some(here.clone()), value::config_file(home)].into_iter().flatten() {
             match std::fs::read_to_string(&path) {
-                Ok(text) if path == here => return Self::parse(&path, &text).map(Self::as_found_here),
+                Ok(text) if path == here => return Self::parse(&path, &text).map(Self::found_here),
                 Ok(text) => return Self::parse(&path, &text),
                 Err(error) if error.kind() == ErrorKind::NotFound || error.kind() == ErrorKind::NotADirectory => {}
                 Err(error) => return Err(unreadable(&path, &error)),
@@ -72,7 +72,7 @@ impl File {
     }
 
     /// The same without what a file in the current folder does not decide.
-    fn as_found_here(mut self) -> Self {
+    fn found_here(mut self) -> Self {
         self.ignored = NOT_FROM_HERE.into_iter().filter(|key| self.values.remove(key).is_some()).collect();
         self
     }
@@ -178,7 +178,7 @@ mod tests {
         let named = parse(text).unwrap();
         assert_eq!(named.note().as_deref(), Some("greeksd.toml"));
         assert_eq!((named.get("allow-remote"), named.get("allow-host")), (Some("true"), Some("a,b")));
-        let found = named.as_found_here();
+        let found = named.found_here();
         assert_eq!((found.get("allow-remote"), found.get("state-dir"), found.get("allow-host")), (None, None, None));
         assert_eq!(found.get("refresh"), Some("0.5"));
         let note = "greeksd.toml of this folder; not taken from it: allow-remote, allow-host, state-dir";

@@ -21,6 +21,9 @@ use std::time::Duration;
 /// A market is kept this often while it is open: as much may be lost to a power cut.
 const KEPT_EVERY: Duration = Duration::from_mins(15);
 
+/// Sessions whose predecessors are held: those that names without a chain may belong to. A whole market takes 40 MB.
+const REMEMBERED: usize = 3;
+
 /// The session of an instant: the last one that has begun, before its open too.
 #[must_use]
 pub fn session_of(calendar: &Calendar, at: Timestamp) -> Date {
@@ -59,7 +62,11 @@ impl Sessions {
     /// What the session before one ended with, as it was kept when it was first asked for.
     pub(super) fn before(&mut self, session: Date) -> Arc<SessionVols> {
         let folder = &self.folder;
-        Arc::clone(self.before.entry(session).or_insert_with(|| Arc::new(folder.before(session))))
+        let found = Arc::clone(self.before.entry(session).or_insert_with(|| Arc::new(folder.before(session))));
+        while self.before.len() > REMEMBERED {
+            self.before.pop_first();
+        }
+        found
     }
 
     /// Takes note that a chain was replaced: where the new one is of a later session, the old one is what its session

@@ -177,7 +177,7 @@ pub struct Prepared {
 #[derive(Debug)]
 enum Asked {
     Rows(Box<Reply>),
-    Listing(List),
+    Listing(Box<List>),
     Text(String),
 }
 
@@ -205,7 +205,7 @@ impl Layer {
         let clock = Clock::new(context.snapshot.time, context.now, context.zone);
         let asked = match self.serve {
             Serve::Rows(parse) => parse(query, &clock).map(|reply| Asked::Rows(Box::new(reply))),
-            Serve::Listing(parse) => parse(query, &clock).map(Asked::Listing),
+            Serve::Listing(parse) => parse(query, &clock).map(|list| Asked::Listing(Box::new(list))),
             Serve::Text(write) => write(query, &clock).map(Asked::Text),
         };
         Prepared { clock, asked }

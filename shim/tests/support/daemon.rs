@@ -29,7 +29,23 @@ pub(crate) fn free_address() -> SocketAddr {
 impl Daemon {
     pub(crate) fn start(feed: &str, more: &[&str]) -> Self {
         let address = free_address();
-        let child = command(feed, address, more).spawn().unwrap();
+        Self::spawn(command(feed, address, more), address)
+    }
+
+    /// As [`Daemon::start`], where it may have only so many files and sockets open.
+    pub(crate) fn start_within(descriptors: usize, feed: &str, more: &[&str]) -> Self {
+        let address = free_address();
+        let daemon = command(feed, address, more);
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", &format!("ulimit -n {descriptors} && exec \"$0\" \"$@\"")]);
+        shell.arg(daemon.get_program()).args(daemon.get_args());
+        shell.env_clear().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        shell.current_dir(std::env::temp_dir());
+        Self::spawn(shell, address)
+    }
+
+    fn spawn(mut command: Command, address: SocketAddr) -> Self {
+        let child = command.spawn().unwrap();
         let mut daemon = Self { child, address };
         let began = Instant::now();
         while daemon.health().is_none_or(|h| h["status"] == "starting") {
