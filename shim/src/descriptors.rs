@@ -30,20 +30,19 @@ fn raise() -> Option<u64> {
     None
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
-    use super::*;
-    use rustix::process::{Resource, getrlimit};
-
+    #[cfg(unix)]
     #[test]
     fn the_soft_limit_is_raised_to_the_hard_one() {
+        use rustix::process::{Resource, getrlimit};
         let before = getrlimit(Resource::Nofile);
-        let room = for_connections();
+        let room = super::for_connections();
         let now = getrlimit(Resource::Nofile);
         assert_eq!(now.maximum, before.maximum);
         if let Some(hard) = before.maximum.filter(|&hard| hard < 1 << 20) {
             assert_eq!(now.current, Some(hard));
         }
-        assert_eq!(room, now.current.map(|limit| usize::try_from(limit - 64).unwrap()));
+        assert_eq!(room, now.current.map(|limit| usize::try_from(limit - super::OTHERS).unwrap()));
     }
 }

@@ -290,3 +290,25 @@ fn keep_near(chain: &Chain, slice: &Slice, n: usize, rows: &mut Vec<u32>) {
     kept.sort_unstable();
     rows.retain(|&row| kept.binary_search(&strike(row)).is_ok());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_ladder_finds_what_looking_at_every_row_finds(
+            steps in proptest::collection::vec(0u8..9, 0..40),
+            wanted in 0u8..40,
+        ) {
+            // quarters, so that distances are exact and ties occur
+            let magnitudes: Vec<f64> = steps.iter().map(|&step| f64::from(step) / 4.0).collect();
+            let wanted = f64::from(wanted) / 8.0;
+            let distance = |&(_, magnitude): &(u32, f64)| (magnitude - wanted).abs();
+            let rows = || (0u32..).zip(magnitudes.iter().copied());
+            let naive = rows().min_by(|a, b| distance(a).total_cmp(&distance(b))).map(|(row, _)| row);
+            prop_assert_eq!(Ladder::of(rows().map(|(row, magnitude)| (magnitude, row))).nearest(wanted), naive);
+        }
+    }
+}
