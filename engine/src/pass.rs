@@ -63,8 +63,8 @@ impl Passes {
     }
 
     /// Sets what `prev_vol` shows for chains that have not seen a session end.
-    pub fn set_prior(&mut self, prior: SessionVols) {
-        self.prior = Arc::new(prior);
+    pub fn set_prior(&mut self, prior: impl Into<Arc<SessionVols>>) {
+        self.prior = prior.into();
     }
 
     /// `f` of each item, side by side on the threads of the passes; the results in the order of the items.

@@ -6,7 +6,7 @@ use crate::http::{Answer, App, Metrics, Request};
 use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::status::Status;
-use crate::vendors::layer::RequestContext;
+use crate::vendors::layer::{Prepared, RequestContext};
 use crate::vendors::native::error_json;
 use crate::vendors::routes::{NAMES, layer_at};
 use arc_swap::ArcSwap;
@@ -25,6 +25,7 @@ pub struct Service {
     metrics: Arc<Metrics>,
     roots: Arc<RootTable>,
     calendar: Calendar,
+    old_snapshot_bytes: u64,
 }
 
 /// Under which names requests are counted; what [`Metrics::new`] wants.
@@ -37,13 +38,24 @@ impl App for Service {
     fn answer(&self, request: &Request<'_>) -> Answer {
         self.answer_for(request.raw_path(), request.query(), request.host())
     }
+
+    fn answer_at_once(&self, request: &Request<'_>) -> Option<Answer> {
+        self.answer_unless(request.raw_path(), request.query(), request.host(), Prepared::is_heavy)
+    }
 }
 
 impl Service {
     /// A service that reads the market from where the daemon publishes it.
     #[must_use]
     pub fn new(market: Arc<ArcSwap<Snapshot>>, status: Arc<Status>, metrics: Arc<Metrics>) -> Self {
-        Self { market, status, metrics, roots: Arc::new(RootTable::embedded()), calendar: Calendar::embedded() }
+        let (roots, calendar) = (Arc::new(RootTable::embedded()), Calendar::embedded());
+        Self { market, status, metrics, roots, calendar, old_snapshot_bytes: u64::MAX }
+    }
+
+    /// The same, but while readers hold more bytes of old snapshots than these no answer of several names is begun.
+    #[must_use]
+    pub fn with_old_snapshot_bytes(self, most: u64) -> Self {
+        Self { old_snapshot_bytes: most, ..self }
     }
 
     /// The answer to a target's raw path and query, from a client that names no host.
@@ -55,6 +67,17 @@ impl Service {
     /// The answer to a target's raw path and query. Loads the snapshot once; the answer keeps the chains that it shows.
     #[must_use]
     pub fn answer_for(&self, raw_path: &str, query: &str, host: Option<&str>) -> Answer {
+        self.answer_unless(raw_path, query, host, |_, _| false).unwrap_or_else(unknown)
+    }
+
+    /// The same, unless it `is_too_much`.
+    fn answer_unless(
+        &self,
+        raw_path: &str,
+        query: &str,
+        host: Option<&str>,
+        is_too_much: impl Fn(&Prepared, &Snapshot) -> bool,
+    ) -> Option<Answer> {
         let snapshot = self.market.load_full();
         if let Some((layer, segments)) = layer_at(raw_path) {
             let context = RequestContext {
@@ -64,16 +87,23 @@ impl Service {
                 calendar: &self.calendar,
                 roots: &self.roots,
                 host,
+                is_crowded: self.status.old_snapshot_bytes() > self.old_snapshot_bytes,
                 note: &|| self.note(&snapshot),
             };
-            return layer.answer(&Query::parse(query).with_segments(segments), &context);
+            let prepared = layer.prepare(&Query::parse(query).with_segments(segments), &context);
+            return (!is_too_much(&prepared, &snapshot)).then(|| layer.answer(prepared, &context));
         }
+        Some(self.page(&snapshot, raw_path))
+    }
+
+    /// What is no layer's.
+    fn page(&self, snapshot: &Snapshot, raw_path: &str) -> Answer {
         let Some(path) = decode_strict(raw_path) else { return unknown() };
         match path.strip_suffix('/').unwrap_or(&path) {
-            "" => Answer::full("front", 200, "text/html; charset=utf-8", self.front_page(&snapshot)),
-            "/health" => Answer::full("health", 200, "application/json", self.status.health_json(&snapshot)),
+            "" => Answer::full("front", 200, "text/html; charset=utf-8", self.front_page(snapshot)),
+            "/health" => Answer::full("health", 200, "application/json", self.status.health_json(snapshot)),
             "/metrics" => {
-                Answer::full("metrics", 200, "text/plain; version=0.0.4; charset=utf-8", self.metrics(&snapshot))
+                Answer::full("metrics", 200, "text/plain; version=0.0.4; charset=utf-8", self.metrics(snapshot))
             }
             _ => unknown(),
         }

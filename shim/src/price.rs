@@ -5,12 +5,14 @@
 //! keeps its line and says why under `error`. Numbers are printed with as many digits as give the same double again.
 //! Never: a formula.
 
+mod output;
 mod row;
 mod value;
 
 use crate::config::PriceArgs;
 use crate::progress::ProgressLog;
 use engine::kernel::american::Scheme;
+use output::OutputFile;
 use rayon::prelude::*;
 use row::Layout;
 use std::fmt;
@@ -36,6 +38,8 @@ pub struct Summary {
 pub enum PriceError {
     /// A file could not be read or written: what was tried, and why not.
     File(String, io::Error),
+    /// The output is the input.
+    SameFile(String),
     /// The input is no CSV file with the columns that are needed.
     Format(String),
 }
@@ -44,6 +48,7 @@ impl fmt::Display for PriceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(what, cause) => write!(f, "{what}: {cause}"),
+            Self::SameFile(path) => write!(f, "{path} is the input, too: say another file for the output"),
             Self::Format(text) => f.write_str(text),
         }
     }
@@ -72,13 +77,21 @@ pub fn run(args: &PriceArgs) -> ExitCode {
 
 fn price_files(args: &PriceArgs) -> Result<Summary, PriceError> {
     let scheme = if args.accurate { Scheme::Accurate } else { Scheme::Fast };
+    if let Some(path) = args.output.as_deref().filter(|path| output::are_same(&args.input, path)) {
+        return Err(PriceError::SameFile(path.display().to_string()));
+    }
     let input: Box<dyn Read> = if args.input == Path::new("-") {
         Box::new(io::stdin())
     } else {
         Box::new(File::open(&args.input).map_err(|e| cannot("read", &args.input, e))?)
     };
     match &args.output {
-        Some(path) => price(input, File::create(path).map_err(|e| cannot("write", path, e))?, scheme),
+        Some(path) => {
+            let output = OutputFile::create(path).map_err(|e| cannot("write", path, e))?;
+            let summary = price(input, output.file(), scheme)?;
+            output.finish().map_err(|e| cannot("write", path, e))?;
+            Ok(summary)
+        }
         None => price(input, io::stdout().lock(), scheme),
     }
 }

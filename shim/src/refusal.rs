@@ -50,6 +50,8 @@ pub enum Refusal {
     },
     /// There is no snapshot yet for what was asked; worth asking again soon.
     NoSnapshot,
+    /// Slow readers hold so much of old snapshots that no further answer of several names is begun; worth asking again.
+    Crowded,
 }
 
 impl Refusal {
@@ -80,6 +82,7 @@ impl Refusal {
             Self::UnknownPath | Self::NotListed { .. } | Self::NoRows => 404,
             Self::Unsupported { .. } => 501,
             Self::NoSnapshot => 502,
+            Self::Crowded => 503,
         }
     }
 }
@@ -96,6 +99,7 @@ impl fmt::Display for Refusal {
             Self::UnknownPath => f.write_str("not found"),
             Self::NoRows => f.write_str("no data"),
             Self::NoSnapshot => f.write_str("upstream data unavailable"),
+            Self::Crowded => f.write_str("slow readers hold too much of old snapshots; ask again, or for one name"),
         }
     }
 }
@@ -118,7 +122,7 @@ mod tests {
     #[test]
     fn each_refusal_has_its_status_and_names_what_is_wrong() {
         let unsupported = Refusal::Unsupported { reason: "the switch must be true" };
-        let rows: [(Refusal, u16, &str); 9] = [
+        let rows: [(Refusal, u16, &str); 10] = [
             (Refusal::missing("ticker"), 400, "ticker is required"),
             (Refusal::invalid("min", "abc", "a number"), 400, "min: not a number: abc"),
             (Refusal::unknown_parameter("foo"), 400, "unknown parameter: foo"),
@@ -128,6 +132,7 @@ mod tests {
             (Refusal::NoRows, 404, "no data"),
             (unsupported, 501, "the switch must be true"),
             (Refusal::NoSnapshot, 502, "upstream data unavailable"),
+            (Refusal::Crowded, 503, "slow readers hold too much of old snapshots; ask again, or for one name"),
         ];
         for (refusal, status, text) in rows {
             assert_eq!((refusal.status(), refusal.to_string().as_str()), (status, text));

@@ -9,6 +9,7 @@
 pub mod filters;
 pub mod order;
 
+use crate::limits::{NAMES_AT_ONCE, ROWS_AT_ONCE};
 use crate::picked::{Picked, Ranges};
 use crate::query::{Bounds, Rights};
 use crate::refusal::Refusal;
@@ -74,6 +75,17 @@ impl Selection {
         Self { name: Some(name), ..Self::default() }
     }
 
+    /// Whether it looks at rows one by one.
+    #[must_use]
+    pub fn looks_at_rows(&self) -> bool {
+        let any = Bounds::default();
+        self.rights != Rights::Both
+            || self.abs_delta != any
+            || self.call_delta != any
+            || self.center.is_some()
+            || self.strike_range.is_some()
+    }
+
     /// The same, but no contract fits.
     #[must_use]
     pub fn for_nothing(self) -> Self {
@@ -106,6 +118,22 @@ pub fn select(snapshot: &Snapshot, selection: &Selection) -> Result<Vec<Picked>,
     let names = Names::of(selection);
     let pick = |chain: &Arc<Chain>| Picked { chain: Arc::clone(chain), rows: pick_rows(chain, selection, &names) };
     Ok(chains.into_iter().map(pick).filter(|picked| !picked.rows.is_empty()).collect())
+}
+
+/// Whether finding the rows would hold up others: many names, or a chain with many rows all of which are looked at.
+#[must_use]
+pub fn is_heavy(snapshot: &Snapshot, selection: &Selection, looks_at_rows: bool) -> bool {
+    let Selection { name, underlyings, roots, contracts, .. } = selection;
+    if underlyings.len() + roots.len() + contracts.len() > NAMES_AT_ONCE {
+        return true;
+    }
+    if !looks_at_rows {
+        return false;
+    }
+    let of_names = name.iter().chain(underlyings).filter_map(|&name| chain_of(snapshot, name));
+    let listed = name.iter().map(|name| name.bare()).chain(roots.iter().copied());
+    let of_roots = listed.chain(contracts.iter().map(|key| key.root)).flat_map(|root| snapshot.chains_of_root(root));
+    of_names.chain(of_roots).any(|chain| chain.rows() > ROWS_AT_ONCE)
 }
 
 /// The same question with its name understood: an underlying's, also one that is still being computed, else a root's.
@@ -147,21 +175,30 @@ fn chain_of(snapshot: &Snapshot, name: Symbol) -> Option<&Arc<Chain>> {
     snapshot.chain(name).or_else(|| snapshot.chains_of_root(name).find(spelt_as_root))
 }
 
-/// Whether something that is named will be computed soon. Before the first pass that may be anything; later, a root
-/// belongs to a pending underlying if it begins with its name, as the roots of weekly series do.
+/// Whether something that is named will be computed soon. Before the first pass that may be anything.
 fn is_pending(snapshot: &Snapshot, selection: &Selection) -> bool {
     if snapshot.number == 0 {
         return true;
     }
-    let of_pending =
-        |root: Symbol| snapshot.pending().iter().any(|name| root.as_str().starts_with(name.bare().as_str()));
     if !selection.underlyings.is_empty() {
         return selection.underlyings.iter().any(|&name| snapshot.is_pending(name));
     }
     if snapshot.pending().is_empty() {
         return false;
     }
-    selection.roots.iter().copied().any(of_pending) || selection.contracts.iter().any(|key| of_pending(key.root))
+    let mut bare: Vec<Symbol> = snapshot.pending().iter().map(|name| name.bare()).collect();
+    bare.sort_unstable();
+    let is_of_pending = |root: Symbol| {
+        let is = |name: Symbol| bare.binary_search(&name).is_ok();
+        is(root) || without_series(root).is_some_and(is)
+    };
+    selection.roots.iter().copied().any(is_of_pending) || selection.contracts.iter().any(|key| is_of_pending(key.root))
+}
+
+/// A root without the letter of a weekly or PM series, or the digit of an adjusted one, that it may end in.
+fn without_series(root: Symbol) -> Option<Symbol> {
+    let stem = root.as_str().strip_suffix(|last: char| matches!(last, 'W' | 'P' | '1'..='9'))?;
+    Symbol::parse(stem)
 }
 
 /// The names asked for, sorted for look-up.
@@ -179,9 +216,13 @@ impl Names {
             expiries: selection.expiries.clone(),
         };
         names.roots.sort_unstable();
+        names.roots.dedup();
         names.contracts.sort_unstable();
         names.contracts.dedup();
-        names.expiries.iter_mut().for_each(|dates| dates.sort_unstable());
+        if let Some(dates) = &mut names.expiries {
+            dates.sort_unstable();
+            dates.dedup();
+        }
         names
     }
 

@@ -2,11 +2,14 @@
 
 use crate::app::{Service, route_names};
 use crate::config::Config;
+use crate::descriptors;
 use crate::http::{self, Limits, Metrics, Server};
 use crate::log;
+use crate::market::MarketLoop;
 use crate::market::clock::MarketClock;
+use crate::market::sessions::{Keeper, KeeperTerms, Sessions};
 use crate::market::spec::FeedSpec;
-use crate::market::{MarketLoop, state};
+use crate::market::state::StateFolder;
 use crate::status::Status;
 use arc_swap::ArcSwap;
 use engine::calendar::Calendar;
@@ -27,6 +30,9 @@ const PROGRESS: Duration = Duration::from_secs(5);
 const WATCH: Duration = Duration::from_millis(500);
 /// The exit code of a program that found a fault in itself (`EX_SOFTWARE`): whoever supervises it starts it again.
 const SOFTWARE_FAILED: u8 = 70;
+
+/// The exit code of a program that a second signal ended (128 and the number of SIGINT).
+const INTERRUPTED: i32 = 130;
 
 /// Why the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,43 +60,33 @@ pub fn run(config: &Config) -> ExitCode {
 }
 
 fn serve(config: &Config) -> Result<End, String> {
+    for note in notes(config) {
+        tracing::info!("{}", note.split_whitespace().collect::<Vec<_>>().join(" "));
+    }
     let spec = FeedSpec::parse(&config.feed)?;
     let clock = config.now.map_or(MarketClock::Running, MarketClock::Fixed);
     let feed = spec.open(clock.now(), config.now).map_err(|e| format!("feed {}: {e}", config.feed))?;
     let simulated = feed.is_simulated();
-    let mut passes = Passes::new(config.threads, |_| low_priority()).map_err(|e| format!("no threads: {e}"))?;
-    if let Some(folder) = &config.state_dir {
-        passes.set_prior(state::load_prior(folder, &Calendar::embedded(), clock.now()));
-    }
+    let passes = Passes::new(config.threads, |_| low_priority()).map_err(|e| format!("no threads: {e}"))?;
+    let folder = config.state_dir.as_deref().map(|path| Arc::new(StateFolder::open(path)));
+    let keeper = folder.iter().filter(|_| !simulated).map(|folder| start_keeper(folder, config)).next();
+    let keeper = keeper.transpose().map_err(|e| format!("no thread: {e}"))?;
 
     let market = Arc::new(ArcSwap::from_pointee(Snapshot::empty(feed.names().into_iter().collect())));
     let metrics = Arc::new(Metrics::new(&route_names()));
     let status = Arc::new(new_status(config, simulated, clock));
-    let service = Service::new(Arc::clone(&market), Arc::clone(&status), Arc::clone(&metrics));
-    let server = Server::start(
-        http::ServerConfig {
-            listen: config.listen.clone(),
-            limits: Limits::default(),
-            bulk_threads: BULK_THREADS,
-            metrics,
-            clock: Timestamp::now,
-        },
-        service,
-    )
-    .map_err(|e| e.to_string())?;
-
+    let service = Service::new(Arc::clone(&market), Arc::clone(&status), Arc::clone(&metrics))
+        .with_old_snapshot_bytes(config.old_snapshot_bytes);
+    let server = Server::start(server_config(config, metrics), service).map_err(|e| e.to_string())?;
     let (stop, stopped) = channel();
-    let signal = Sender::clone(&stop);
-    ctrlc::set_handler(move || {
-        let _ = signal.send(());
-    })
-    .map_err(|e| format!("cannot wait for signals: {e}"))?;
+    listen_for_signals(Sender::clone(&stop)).map_err(|e| format!("cannot wait for signals: {e}"))?;
 
     let ending = Arc::new(AtomicBool::new(false));
+    let sessions = folder.map(|folder| Sessions::new(folder, keeper.as_ref()));
     let market_loop = MarketLoop::new(feed, passes, clock, Arc::clone(&market), Arc::clone(&status));
+    let market_loop = market_loop.with_sessions(sessions);
     let addresses = server.addresses().iter().map(|a| format!("http://{a}")).collect::<Vec<_>>().join(" and ");
-    let banner = Banner { addresses, feed: config.feed.clone(), simulated };
-    let keeper = config.state_dir.clone().filter(|_| !simulated);
+    let banner = Banner { addresses, feed: config.feed.clone(), simulated, notes: notes(config) };
     let refresh = config.refresh;
     let (loop_ending, loop_market, loop_status) = (Arc::clone(&ending), Arc::clone(&market), status);
     let market_thread = std::thread::Builder::new()
@@ -108,10 +104,53 @@ fn serve(config: &Config) -> Result<End, String> {
         }
     }
     server.stop();
-    if let Some(folder) = keeper {
-        state::keep(&folder, &Calendar::embedded(), &market.load());
+    if let Some(keeper) = keeper {
+        keeper.finish(&market.load());
     }
     Ok(end)
+}
+
+fn server_config(config: &Config, metrics: Arc<Metrics>) -> http::ServerConfig {
+    http::ServerConfig {
+        listen: config.listen.clone(),
+        allow_hosts: config.allow_hosts.clone(),
+        limits: limits(),
+        bulk_threads: BULK_THREADS,
+        metrics,
+        clock: Timestamp::now,
+    }
+}
+
+/// The first signal asks for the end, a second one is the end.
+fn listen_for_signals(stop: Sender<()>) -> Result<(), ctrlc::Error> {
+    let asked = AtomicBool::new(false);
+    ctrlc::set_handler(move || {
+        if asked.swap(true, Ordering::AcqRel) {
+            // whoever asks twice does not want to wait for streams
+            std::process::exit(INTERRUPTED);
+        }
+        let _ = stop.send(());
+    })
+}
+
+/// Starts what keeps the volatilities of sessions.
+fn start_keeper(folder: &Arc<StateFolder>, config: &Config) -> std::io::Result<Keeper> {
+    Keeper::start(KeeperTerms {
+        folder: Arc::clone(folder),
+        calendar: Calendar::embedded(),
+        clock: Timestamp::now,
+        stands_still: config.now.is_some(),
+    })
+}
+
+/// The bounds of the server: those of its own, within those of the system.
+fn limits() -> Limits {
+    let own = Limits::default();
+    let room = descriptors::for_connections().unwrap_or(usize::MAX);
+    if room < own.connections {
+        tracing::info!("room for {room} connections: the system allows no more open files");
+    }
+    Limits { connections: own.connections.min(room).max(1), ..own }
 }
 
 /// Waits for a signal, or until not all threads live any more.
@@ -169,19 +208,32 @@ fn new_status(config: &Config, simulated: bool, clock: MarketClock) -> Status {
     )
 }
 
+/// What somebody should know of a configuration who did not write it.
+fn notes(config: &Config) -> Vec<String> {
+    let file = config.file_note.iter().map(|note| format!("config    {note}"));
+    let remote = config.listen.iter().any(|address| !address.ip().is_loopback()).then(|| REMOTE.to_owned());
+    file.chain(remote).collect()
+}
+
+/// What `--allow-remote` means.
+const REMOTE: &str = "remote    every machine that reaches these addresses may ask: no password, no encryption, no bound \
+                      for one client; put a proxy in front (docs/security.md)";
+
 /// What is printed once, when everything is there.
 struct Banner {
     addresses: String,
     feed: String,
     simulated: bool,
+    notes: Vec<String>,
 }
 
 impl Banner {
     fn print(&self, snapshot: &Snapshot, status: &Status) {
         let contracts: u64 = snapshot.chains().iter().map(|c| u64::from(c.rows())).sum();
         let note = if self.simulated { "  (simulated: no real market data)" } else { "" };
+        let notes: String = self.notes.iter().map(|note| format!("\n  {note}")).collect();
         log::say(&format!(
-            "greeksd {} serving {}\n  feed      {}{note}\n  market    {} names, {contracts} contracts\n  snapshot  {}",
+            "greeksd {} serving {}\n  feed      {}{note}\n  market    {} names, {contracts} contracts\n  snapshot  {}{notes}",
             env!("CARGO_PKG_VERSION"),
             self.addresses,
             self.feed,
@@ -212,5 +264,26 @@ mod tests {
         assert!(began.elapsed() < Duration::from_secs(20));
         stop.send(()).unwrap();
         assert_eq!(wait(&stopped, || true), End::Asked);
+    }
+
+    #[test]
+    fn the_banner_says_which_file_was_read_and_what_remote_means() {
+        let config = |listen: &str, file: Option<&str>| Config {
+            listen: vec![listen.parse().unwrap()],
+            feed: "sim".to_owned(),
+            now: None,
+            refresh: Duration::from_secs(1),
+            threads: 1,
+            state_dir: None,
+            log: crate::config::Log::Text,
+            log_level: tracing::level_filters::LevelFilter::INFO,
+            allow_hosts: Vec::new(),
+            old_snapshot_bytes: 0,
+            file_note: file.map(str::to_owned),
+        };
+        assert_eq!(notes(&config("127.0.0.1:1", None)), [""; 0]);
+        assert_eq!(notes(&config("[::1]:1", Some("a.toml"))), ["config    a.toml"]);
+        let remote = notes(&config("0.0.0.0:1", None)).join("");
+        assert!(remote.contains("no password") && remote.contains("every machine"), "{remote}");
     }
 }

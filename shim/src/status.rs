@@ -40,6 +40,8 @@ pub struct Status {
     facts: ArcSwap<MarketFacts>,
     /// Uptime when the market loop last came round, milliseconds.
     turned_ms: AtomicU64,
+    /// Bytes of old snapshots that readers hold.
+    old_snapshot_bytes: AtomicU64,
 }
 
 impl Status {
@@ -53,7 +55,8 @@ impl Status {
         uptime: Box<dyn Fn() -> Duration + Send + Sync>,
         zone: TimeZone,
     ) -> Self {
-        Self { feed, simulated, threads, now, uptime, zone, facts: ArcSwap::default(), turned_ms: AtomicU64::new(0) }
+        let (facts, turned_ms, old_snapshot_bytes) = (ArcSwap::default(), AtomicU64::new(0), AtomicU64::new(0));
+        Self { feed, simulated, threads, now, uptime, zone, facts, turned_ms, old_snapshot_bytes }
     }
 
     /// Replaces the facts, after a pass.
@@ -71,6 +74,17 @@ impl Status {
     pub fn turned(&self) {
         let ms = u64::try_from((self.uptime)().as_millis()).unwrap_or(u64::MAX);
         self.turned_ms.store(ms, Ordering::Relaxed);
+    }
+
+    /// Takes note of how many bytes of old snapshots readers hold.
+    pub fn holds_old_snapshots(&self, bytes: u64) {
+        self.old_snapshot_bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Bytes of old snapshots that readers hold, as of the last turn of the market loop.
+    #[must_use]
+    pub fn old_snapshot_bytes(&self) -> u64 {
+        self.old_snapshot_bytes.load(Ordering::Relaxed)
     }
 
     /// Seconds since the market loop last came round.
@@ -155,6 +169,7 @@ impl Status {
             simulated: self.simulated,
             uptime: (self.uptime)(),
             loop_age_s: self.loop_age_s(),
+            old_snapshot_bytes: self.old_snapshot_bytes(),
             snapshot_number: snapshot.number,
             snapshot_age_s: self.age_s(snapshot),
             counts: SnapshotCounts::of(snapshot),

@@ -6,87 +6,11 @@
 mod support;
 
 use serde_json::Value;
-use std::io::Read;
-use std::net::{SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 use support::Client;
-
-/// A running daemon; ended with the test, by its own process id.
-struct Daemon {
-    child: Child,
-    address: SocketAddr,
-}
-
-fn command(feed: &str, address: SocketAddr, more: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_greeksd"));
-    command.args(["serve", "--feed", feed, "--listen", &address.to_string()]).args(more);
-    command.env_clear().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    command.current_dir(std::env::temp_dir());
-    command
-}
-
-fn free_address() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
-}
-
-impl Daemon {
-    fn start(feed: &str, more: &[&str]) -> Self {
-        let address = free_address();
-        let child = command(feed, address, more).spawn().unwrap();
-        let mut daemon = Self { child, address };
-        let began = Instant::now();
-        while daemon.health().is_none_or(|h| h["status"] == "starting") {
-            assert!(began.elapsed() < Duration::from_secs(300), "no whole market after five minutes");
-            assert_eq!(daemon.child.try_wait().unwrap(), None, "the daemon ended");
-            std::thread::sleep(Duration::from_millis(100));
-        }
-        daemon
-    }
-
-    fn get(&self, target: &str) -> (u16, String) {
-        let response = Client::new(self.address).get(target);
-        (response.status, response.text().to_owned())
-    }
-
-    fn health(&self) -> Option<Value> {
-        std::net::TcpStream::connect(self.address).ok()?;
-        serde_json::from_str(&self.get("/health").1).ok()
-    }
-
-    fn rows(&self, target: &str) -> Vec<Value> {
-        let (status, body) = self.get(target);
-        assert_eq!(status, 200, "{target}: {body}");
-        serde_json::from_str(&body).unwrap()
-    }
-
-    /// Asks it to stop, and says how it ended and what it had printed.
-    fn stop(mut self) -> (Option<i32>, String) {
-        Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
-        let ended = self.child.wait().unwrap();
-        let mut said = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-        (ended.code(), said)
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Daemon {
-    fn number(row: &Value, name: &str) -> f64 {
-        row[name].as_f64().unwrap_or_else(|| panic!("{name} of {row}"))
-    }
-}
-
-fn norm_cdf(x: f64) -> f64 {
-    0.5 * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)
-}
+use support::daemon::{Daemon, HEADER, chain, command, folder, free_address, norm_cdf, remove};
 
 /// Black-76 from nothing but the row's own fields: (name, value, size that its rounding to six decimals is held against).
 fn black76(row: &Value) -> Vec<(&'static str, f64)> {
@@ -142,38 +66,6 @@ fn european_rows_reproduce_black_76_from_their_own_fields() {
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("simulated") && said.contains("contracts"), "{said}");
     assert_eq!(said.matches("serving http://").count(), 1, "one banner: {said}");
-}
-
-const HEADER: &str = "quote_time,underlying,und_price,root,expiry,right,strike,bid,ask,bid_size,ask_size\n";
-
-fn folder(name: &str, rows: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("greeksd-{name}-{}", std::process::id()));
-    std::fs::create_dir_all(folder.join("chains")).unwrap();
-    std::fs::write(folder.join("chains/acme.csv"), format!("{HEADER}{rows}")).unwrap();
-    std::fs::write(folder.join("rates.csv"), "date,tenor_days,rate\n2026-11-20,365,0.04\n").unwrap();
-    folder
-}
-
-/// A chain of 100 ± 20 priced at 25 % volatility and no carry.
-fn chain(spot: f64) -> String {
-    let mut rows = String::new();
-    for strike in (80..=120).step_by(5) {
-        let (k, sd) = (f64::from(strike), 0.25 * (28.0f64 / 365.0).sqrt());
-        let fwd = spot * (0.04 * 28.0 / 365.0f64).exp();
-        let d1 = (fwd / k).ln() / sd + 0.5 * sd;
-        let df = (-0.04 * 28.0 / 365.0f64).exp();
-        for (right, phi) in [("call", 1.0), ("put", -1.0)] {
-            let value = df * phi * (fwd * norm_cdf(phi * d1) - k * norm_cdf(phi * (d1 - sd)));
-            let (bid, ask) = ((value - 0.03).max(0.0), value + 0.03);
-            let start = format!("2026-11-20T16:00:00-05:00,ACME,{spot},ACME,2026-12-18,{right},{strike}");
-            rows += &format!("{start},{bid:.2},{ask:.2},10,10\n");
-        }
-    }
-    rows
-}
-
-fn remove(folder: &Path) {
-    let _ = std::fs::remove_dir_all(folder);
 }
 
 /// Writes the chain at another spot, and waits until it is served.
@@ -245,6 +137,42 @@ fn a_folder_with_bad_rows_is_served_and_followed() {
     let (code, said) = daemon.stop();
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("acme.csv:20: strike: not_a_number"), "{said}");
+    remove(&folder);
+}
+
+#[test]
+fn more_idle_clients_than_the_system_allows_lock_nobody_out() {
+    let folder = folder("idle", &chain(100.0));
+    // room for 64 connections
+    let daemon = Daemon::start_within(128, &format!("dir:{}", folder.display()), &["--refresh", "0.1"]);
+    let mut idle: Vec<Client> = Vec::new();
+    for _ in 0..90 {
+        let mut client = Client::new(daemon.address);
+        assert_eq!(client.get("/health").status, 200);
+        idle.push(client);
+    }
+    assert!(idle[0].is_closed() && idle[89].get("/health").status == 200);
+    // and the feed is still read
+    follow(&daemon, &folder, 101.0, "");
+    let (code, said) = daemon.stop();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("room for 64 connections"), "{said}");
+    remove(&folder);
+}
+
+#[test]
+fn a_name_that_was_allowed_is_answered_and_others_are_not() {
+    let folder = folder("hosts", &chain(100.0));
+    let daemon = Daemon::start(&format!("dir:{}", folder.display()), &["--allow-host", "box.example"]);
+    let status = |host: &str| {
+        let mut client = Client::new(daemon.address);
+        client.send(format!("GET /health HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+        client.response().status
+    };
+    for (host, wanted) in [("box.example", 200), ("BOX.example:2112", 200), ("localhost", 200), ("evil.example", 421)] {
+        assert_eq!(status(host), wanted, "{host}");
+    }
+    assert_eq!(daemon.stop().0, Some(0));
     remove(&folder);
 }
 

@@ -160,3 +160,44 @@ fn an_input_without_its_columns_is_refused() {
     let error = price(&b"a,b\n1,2\n"[..], Vec::new(), Scheme::Fast).unwrap_err().to_string();
     assert!(error.contains("no column style, right, s"), "{error}");
 }
+
+/// Runs the command in a folder.
+fn command(folder: &Path, arguments: &[&str]) -> std::process::Output {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_greeksd"));
+    command.arg("price").args(arguments).current_dir(folder).output().unwrap()
+}
+
+const INPUT: &str = "style,right,s,k,t_years,r,b,sigma\neuropean,call,100,100,1,0.02,0,0.2\n";
+
+#[test]
+fn an_output_that_is_the_input_is_refused_and_nothing_is_lost() {
+    let folder = std::env::temp_dir().join(format!("greeksd-price-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+    std::fs::write(folder.join("x.csv"), INPUT).unwrap();
+    std::fs::hard_link(folder.join("x.csv"), folder.join("link.csv")).unwrap();
+    for output in ["x.csv", "./x.csv", "link.csv"] {
+        let out = command(&folder, &["x.csv", "-o", output]);
+        assert!(!out.status.success(), "{output}");
+        assert!(String::from_utf8_lossy(&out.stderr).contains("is the input, too"), "{out:?}");
+        assert_eq!(read("x.csv"), INPUT);
+    }
+    // a run that fails leaves what was there
+    std::fs::write(folder.join("out.csv"), "before").unwrap();
+    std::fs::write(folder.join("bad.csv"), "a,b\n1,2\n").unwrap();
+    assert!(!command(&folder, &["bad.csv", "-o", "out.csv"]).status.success());
+    assert_eq!(read("out.csv"), "before");
+    assert!(command(&folder, &["x.csv", "-o", "out.csv"]).status.success());
+    assert!(read("out.csv").lines().count() == 2 && read("out.csv").contains("price"), "{}", read("out.csv"));
+    assert!(command(&folder, &["x.csv", "-o", "new.csv"]).status.success());
+    assert_eq!(read("new.csv"), read("out.csv"));
+    if cfg!(unix) {
+        assert!(command(&folder, &["x.csv", "-o", "/dev/null"]).status.success());
+        let out = command(&folder, &["x.csv", "-o", "/dev/stdout"]);
+        assert_eq!(String::from_utf8_lossy(&out.stdout), read("out.csv"));
+    }
+    let mut names: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["bad.csv", "link.csv", "new.csv", "out.csv", "x.csv"], "nothing unfinished is left");
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -143,3 +143,46 @@ fn remote_addresses_are_taken_when_that_is_said() {
     assert_eq!(printed[0].0, "listen = [\"0.0.0.0:2112\"]");
     assert_eq!(printed[1], ("allow-remote = true".to_owned(), "command line".to_owned()));
 }
+
+#[test]
+fn a_file_of_the_current_folder_opens_nothing_and_one_that_is_named_may() {
+    let folder = Folder::new("here");
+    let text = "listen = ['0.0.0.0:2112']\nallow-remote = true\nstate-dir = '/tmp/x'\nallow-host = ['box']\n";
+    let file = folder.write("greeksd.toml", text);
+    let error = refused(&folder.0, &[], &[]);
+    assert!(error.contains("--allow-remote"), "{error}");
+    assert!(error.contains("not taken from it: allow-remote, allow-host, state-dir"), "{error}");
+    let found = printed(&folder.0, &["--listen", "127.0.0.1:1"], &[]);
+    let expected =
+        [("allow-remote = false", "default"), ("allow-host = []", "default"), ("# state-dir is not set", "default")];
+    for (line, origin) in expected {
+        assert!(found.contains(&(line.to_owned(), origin.to_owned())), "no {line} # {origin} in {found:#?}");
+    }
+    let named = printed(&folder.0, &["--config", file.to_str().unwrap()], &[]);
+    for line in ["allow-remote = true", "allow-host = [\"box\"]", "state-dir = \"/tmp/x\""] {
+        assert!(named.iter().any(|(shown, origin)| shown == line && origin.ends_with("greeksd.toml")), "{named:#?}");
+    }
+}
+
+#[test]
+fn hosts_and_bounds_are_options_like_the_others() {
+    let folder = Folder::new("hosts");
+    let variables = [("GREEKSD_ALLOW_HOST", "a.example,b"), ("GREEKSD_OLD_SNAPSHOTS_MB", "64")];
+    let shown = printed(&folder.0, &[], &variables);
+    for (line, origin) in [
+        ("allow-host = [\"a.example\", \"b\"]", "GREEKSD_ALLOW_HOST"),
+        ("old-snapshots-mb = 64", "GREEKSD_OLD_SNAPSHOTS_MB"),
+    ] {
+        assert!(shown.contains(&(line.to_owned(), origin.to_owned())), "{shown:#?}");
+    }
+    let shown = printed(&folder.0, &["--allow-host", "a", "--allow-host", "b"], &[]);
+    assert!(shown.contains(&("allow-host = [\"a\", \"b\"]".to_owned(), "command line".to_owned())), "{shown:#?}");
+    for (arguments, hint) in [
+        (["--allow-host", "http://a"], "want a host name without scheme and port"),
+        (["--allow-host", "a:80"], "want a host name without scheme and port"),
+        (["--old-snapshots-mb", "1"], "want megabytes from 16 to 1000000"),
+    ] {
+        let error = refused(&folder.0, &arguments, &[]);
+        assert!(error.contains(hint), "{error}");
+    }
+}

@@ -23,6 +23,7 @@ pub(crate) fn free_address() -> SocketAddr {
 pub(crate) fn own(service: Service, metrics: Arc<Metrics>) -> Server {
     let config = shim::http::ServerConfig {
         listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))],
+        allow_hosts: Vec::new(),
         limits: shim::http::Limits::default(),
         bulk_threads: 2,
         metrics,

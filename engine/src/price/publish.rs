@@ -1,7 +1,7 @@
 //! Raw units to native units, blocks to columns. NaN goes out only as "missing", infinity never.
 
 use crate::contract::Right;
-use crate::kernel::greeks::Greeks;
+use crate::kernel::greeks::{Greek, Greeks};
 use crate::kernel::lanes::{BLOCK, Block as Numbers, Lanes};
 use crate::store::columns::{Col, Columns};
 use crate::store::ladder::Ladder;
@@ -16,22 +16,40 @@ pub(super) struct ValuedBlock<'a> {
     pub(super) decay: Numbers,
 }
 
+/// The columns that hold Greeks.
+const GREEKS: [(Col, Greek); Greek::ALL.len()] = {
+    let mut greeks = [(Col::SvcTheo, Greek::Value); Greek::ALL.len()];
+    let (mut i, mut n) = (0, 0);
+    while i < Col::ALL.len() {
+        if let Some(greek) = Col::ALL[i].greek() {
+            greeks[n] = (Col::ALL[i], greek);
+            n += 1;
+        }
+        i += 1;
+    }
+    assert!(n == greeks.len(), "a Greek has no column");
+    greeks
+};
+
 /// Writes one block and says how many rows it has. A row with any number that is not finite has no model value: all its
 /// numbers stay missing.
 pub(super) fn publish(of: &ValuedBlock<'_>, columns: &mut Columns) -> u32 {
-    let greeks = Col::ALL.iter().filter_map(|&col| Some((col, of.greeks.get(col.greek()?))));
-    let raw = greeks.chain([(Col::SvcVol, of.sigma), (Col::Decay, of.decay)]);
     // a finite number times zero is zero, any other NaN
     let zero = Numbers::splat(0.0);
-    let mut poison = zero;
-    for (_, value) in raw.clone() {
-        poison += value * zero;
+    let mut poison = of.sigma * zero + of.decay * zero;
+    for (_, greek) in GREEKS {
+        poison += of.greeks.get(greek) * zero;
     }
     let mut numbers = [0.0; BLOCK];
-    for (col, value) in raw {
-        (value * Numbers::splat(1.0 / col.unit().divisor()) + poison).store(&mut numbers);
+    let mut write = |col: Col, value: Numbers| {
+        (value * (1.0 / col.unit().divisor()) + poison).store(&mut numbers);
         of.ladder.scatter(of.right, of.block, &numbers, columns.get_mut(col));
+    };
+    for (col, greek) in GREEKS {
+        write(col, of.greeks.get(greek));
     }
+    write(Col::SvcVol, of.sigma);
+    write(Col::Decay, of.decay);
     poison.store(&mut numbers);
     let listed = |lane: usize| of.ladder.is_listed(of.right, of.block * BLOCK + lane);
     (0..BLOCK).map(|lane| u32::from(!numbers[lane].is_nan() && listed(lane))).sum()

@@ -68,6 +68,16 @@ impl SessionVols {
         }
     }
 
+    /// Takes in later volatilities of the same session, contract by contract; the others stay.
+    pub fn update(&mut self, later: Self) {
+        for (slice, rows) in later.slices {
+            let before = self.slices.remove(&slice).unwrap_or_default();
+            let mut both: BTreeMap<(u32, Right), f64> = before.into_iter().map(|(k, r, vol)| ((k, r), vol)).collect();
+            both.extend(rows.into_iter().map(|(k, r, vol)| ((k, r), vol)));
+            self.slices.insert(slice, both.into_iter().map(|((k, r), vol)| (k, r, vol)).collect());
+        }
+    }
+
     /// The volatility of one contract, if it had one.
     #[must_use]
     pub fn get(&self, root: Symbol, expiry: Date, strike_milli: u32, right: Right) -> Option<f64> {
@@ -156,6 +166,18 @@ mod tests {
         let mut file = Vec::new();
         vols().write(&mut file).unwrap();
         assert_eq!(SessionVols::read(&file[..]), (vols(), 0));
+    }
+
+    #[test]
+    fn later_volatilities_replace_those_of_the_same_contract_alone() {
+        let (mut whole, key) = (vols(), (Symbol::parse("SPXW").unwrap(), date(2026, 12, 18)));
+        let later = vec![(4_900_000, Right::Put, 0.3), (5_000_000, Right::Put, 0.25)];
+        whole.update(SessionVols { slices: [(key, later)].into() });
+        let all =
+            [(4_900_000, Right::Put, 0.3), (5_000_000, Right::Call, 0.1234567890123), (5_000_000, Right::Put, 0.25)];
+        assert_eq!(whole.slices[&key], all);
+        whole.update(SessionVols::default());
+        assert_eq!(whole.slices[&key], all);
     }
 
     #[test]

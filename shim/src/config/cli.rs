@@ -63,6 +63,16 @@ pub(super) struct ServeArgs {
     /// What is logged: off, error, warn, info, debug or trace [default: info]
     #[arg(long, env = "GREEKSD_LOG_LEVEL", hide_env_values = true, value_name = "LEVEL", value_parser = value::log_level)]
     pub(super) log_level: Option<LevelFilter>,
+    /// A further name that clients may call this machine by; repeatable. Addresses in digits, localhost and *.localhost
+    /// need none
+    #[arg(long, env = "GREEKSD_ALLOW_HOST", hide_env_values = true, value_name = "NAME", value_delimiter = ',',
+          value_parser = value::host)]
+    pub(super) allow_host: Option<Vec<String>>,
+    /// Memory that old snapshots may hold for slow readers, in MB, 16 to 1000000; beyond it answers of several names wait
+    /// [default: 1000]
+    #[arg(long, env = "GREEKSD_OLD_SNAPSHOTS_MB", hide_env_values = true, value_name = "MB",
+          value_parser = value::megabytes)]
+    pub(super) old_snapshots_mb: Option<usize>,
     /// The configuration file [default: greeksd.toml here, else in the platform's configuration folder]
     #[arg(long, env = "GREEKSD_CONFIG", hide_env_values = true, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
@@ -123,6 +133,8 @@ fn variable(name: &str) -> &'static str {
         "state-dir" => "GREEKSD_STATE_DIR",
         "log" => "GREEKSD_LOG",
         "log-level" => "GREEKSD_LOG_LEVEL",
+        "allow-host" => "GREEKSD_ALLOW_HOST",
+        "old-snapshots-mb" => "GREEKSD_OLD_SNAPSHOTS_MB",
         _ => "environment",
     }
 }

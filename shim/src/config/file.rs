@@ -9,22 +9,40 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The keys of the file: the options of `serve` that are about the daemon and not about this start of it.
-pub(super) const KEYS: [&str; 9] =
-    ["listen", "allow-remote", "feed", "now", "refresh", "threads", "state-dir", "log", "log-level"];
+pub(super) const KEYS: [&str; 11] = [
+    "listen",
+    "allow-remote",
+    "feed",
+    "now",
+    "refresh",
+    "threads",
+    "state-dir",
+    "log",
+    "log-level",
+    "allow-host",
+    "old-snapshots-mb",
+];
+
+/// What a file that merely lies in the current folder does not decide: who may reach the daemon, and where it writes.
+/// Somebody else may have put it there.
+const NOT_FROM_HERE: [&str; 3] = ["allow-remote", "allow-host", "state-dir"];
 
 /// What a file says, as text in the spelling of the command line.
 #[derive(Debug, Default)]
 pub(super) struct File {
     path: PathBuf,
     values: BTreeMap<&'static str, String>,
+    /// Keys that do not count.
+    ignored: Vec<&'static str>,
 }
 
 impl File {
     /// The file in the current folder, else the one in the platform's configuration folder, else nothing.
     pub(super) fn find(home: &dyn Fn(&str) -> Option<OsString>) -> Result<Self, ConfigError> {
-        let candidates = [Some(PathBuf::from("greeksd.toml")), value::config_file(home)];
-        for path in candidates.into_iter().flatten() {
+        let here = PathBuf::from("greeksd.toml");
+        for path in [Some(here.clone()), value::config_file(home)].into_iter().flatten() {
             match std::fs::read_to_string(&path) {
+                Ok(text) if path == here => return Self::parse(&path, &text).map(Self::found_here),
                 Ok(text) => return Self::parse(&path, &text),
                 Err(error) if error.kind() == ErrorKind::NotFound || error.kind() == ErrorKind::NotADirectory => {}
                 Err(error) => return Err(unreadable(&path, &error)),
@@ -50,7 +68,22 @@ impl File {
             let text = spell(value).ok_or_else(|| fail(format!("{key}: want text, a number or a list of texts")))?;
             values.insert(known, text);
         }
-        Ok(Self { path: path.to_owned(), values })
+        Ok(Self { path: path.to_owned(), values, ignored: Vec::new() })
+    }
+
+    /// The same without what a file in the current folder does not decide.
+    fn found_here(mut self) -> Self {
+        self.ignored = NOT_FROM_HERE.into_iter().filter(|key| self.values.remove(key).is_some()).collect();
+        self
+    }
+
+    /// The file that was read, and what of it does not count, in words; `None` without a file.
+    pub(super) fn note(&self) -> Option<String> {
+        let path = (!self.path.as_os_str().is_empty()).then(|| self.path.display().to_string())?;
+        Some(match self.ignored.as_slice() {
+            [] => path,
+            ignored => format!("{path} of this folder; not taken from it: {}", ignored.join(", ")),
+        })
     }
 
     /// The value of a key, in the spelling of the command line.
@@ -137,6 +170,20 @@ mod tests {
         for (name, value) in rows {
             assert_eq!(file.get(name), value, "{name}");
         }
+    }
+
+    #[test]
+    fn a_file_that_lies_here_says_neither_who_may_come_nor_where_to_write() {
+        let text = "allow-remote = true\nstate-dir = 'x'\nallow-host = ['a', 'b']\nrefresh = 0.5\n";
+        let named = parse(text).unwrap();
+        assert_eq!(named.note().as_deref(), Some("greeksd.toml"));
+        assert_eq!((named.get("allow-remote"), named.get("allow-host")), (Some("true"), Some("a,b")));
+        let found = named.found_here();
+        assert_eq!((found.get("allow-remote"), found.get("state-dir"), found.get("allow-host")), (None, None, None));
+        assert_eq!(found.get("refresh"), Some("0.5"));
+        let note = "greeksd.toml of this folder; not taken from it: allow-remote, allow-host, state-dir";
+        assert_eq!(found.note().as_deref(), Some(note));
+        assert_eq!(File::default().note(), None);
     }
 
     #[test]

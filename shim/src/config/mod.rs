@@ -44,6 +44,12 @@ pub struct Config {
     pub log: Log,
     /// What is logged.
     pub log_level: LevelFilter,
+    /// Names that clients may call this machine by, beside addresses in digits and `localhost`.
+    pub allow_hosts: Vec<String>,
+    /// Bytes that old snapshots may hold.
+    pub old_snapshot_bytes: u64,
+    /// The configuration file, and what of it does not count.
+    pub file_note: Option<String>,
 }
 
 /// What to do.
@@ -100,15 +106,34 @@ fn resolve(
     let state_dir = pick.optional("state-dir", args.state_dir, value::folder, default_state)?;
     let log = pick.one("log", args.log, value::log, || Log::Text)?;
     let log_level = pick.one("log-level", args.log_level, value::log_level, || LevelFilter::INFO)?;
+    let allow_hosts = pick.list("allow-host", args.allow_host, value::host, "")?;
+    let old_snapshots =
+        pick.one("old-snapshots-mb", args.old_snapshots_mb, value::megabytes, || value::DEFAULT_OLD_SNAPSHOTS_MB)?;
     if let Some(address) = listen.iter().find(|address| !allow_remote && !address.ip().is_loopback()) {
         return Err(ConfigError::Value(format!(
             "{address} can be reached from other machines, and greeksd asks nobody for a password; \
-             say --allow-remote if that is meant, or listen on 127.0.0.1"
+             say --allow-remote if that is meant, or listen on 127.0.0.1{}",
+            file.note().map_or_else(String::new, |note| format!(" (read: {note})"))
         )));
     }
     let state_dir = state_dir.map(|value::Folder(path)| path);
     let refresh = Duration::from_secs_f64(refresh);
-    Ok((Config { listen, feed, now, refresh, threads, state_dir, log, log_level }, pick.report))
+    let old_snapshot_bytes = old_snapshots as u64 * 1_000_000;
+    let file_note = file.note();
+    let config = Config {
+        listen,
+        feed,
+        now,
+        refresh,
+        threads,
+        state_dir,
+        log,
+        log_level,
+        allow_hosts,
+        old_snapshot_bytes,
+        file_note,
+    };
+    Ok((config, pick.report))
 }
 
 /// Picks values by precedence.
@@ -155,7 +180,7 @@ impl Pick<'_> {
         parse: impl Fn(&str) -> Result<T, String>,
         default: &str,
     ) -> Result<Vec<T>, ConfigError> {
-        let all = |text: &str| text.split(',').map(|item| parse(item.trim())).collect::<Result<Vec<T>, String>>();
+        let all = |text: &str| crate::query::items(text).map(&parse).collect::<Result<Vec<T>, String>>();
         let (values, origin) = match (given, self.file.get(name)) {
             (Some(values), _) => (values, self.origins.of(name)),
             (None, Some(text)) => (all(text).map_err(|e| self.file.refuse(name, text, &e))?, self.file.origin()),

@@ -27,6 +27,11 @@ const LEVELS: [LevelFilter; 6] = [
 /// Threads beyond this are a slip of the finger.
 const THREADS_MAX: usize = 1024;
 
+/// A small market takes a few megabytes, the whole one 400.
+const MEGABYTES: std::ops::RangeInclusive<usize> = 16..=1_000_000;
+/// Two whole markets and a half.
+pub(super) const DEFAULT_OLD_SNAPSHOTS_MB: usize = 1000;
+
 /// How the log is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Log {
@@ -119,6 +124,17 @@ pub(super) fn threads(text: &str) -> Result<usize, String> {
 
 pub(super) fn folder(text: &str) -> Result<Folder, String> {
     if text.is_empty() { Err("want a folder".to_owned()) } else { Ok(Folder(PathBuf::from(text))) }
+}
+
+pub(super) fn host(text: &str) -> Result<String, String> {
+    let is_name = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_');
+    let hint = || "want a host name without scheme and port, such as greeks.example".to_owned();
+    if !text.is_empty() && text.bytes().all(is_name) { Ok(text.to_owned()) } else { Err(hint()) }
+}
+
+pub(super) fn megabytes(text: &str) -> Result<usize, String> {
+    let hint = || format!("want megabytes from {} to {}", MEGABYTES.start(), MEGABYTES.end());
+    text.parse().ok().filter(|n| MEGABYTES.contains(n)).ok_or_else(hint)
 }
 
 pub(super) fn log(text: &str) -> Result<Log, String> {

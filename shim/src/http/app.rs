@@ -9,4 +9,10 @@ use super::response::Answer;
 pub trait App: Send + Sync + 'static {
     /// The answer to one request. Whatever can fail is decided here, before the head of the answer is written.
     fn answer(&self, request: &Request<'_>) -> Answer;
+
+    /// The same, or `None` where it is work that would hold up small requests: then [`App::answer`] is asked, on a
+    /// thread that streams.
+    fn answer_at_once(&self, request: &Request<'_>) -> Option<Answer> {
+        Some(self.answer(request))
+    }
 }

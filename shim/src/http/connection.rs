@@ -68,10 +68,14 @@ pub(super) struct Connection {
     unsent: Vec<u8>,
     sent: usize,
     in_flight: Option<InFlight>,
+    /// `inbox` begins with a request that is answered on a bulk reactor.
+    heavy: bool,
     /// No further request is answered.
     last: bool,
     phase: Phase,
     deadline: Instant,
+    /// Bytes of the answer that were taken since the deadline was last moved.
+    taken: usize,
     _open: OpenConnection,
 }
 
@@ -90,9 +94,11 @@ impl Connection {
             unsent: Vec::new(),
             sent: 0,
             in_flight: None,
+            heavy: false,
             last: false,
             phase: Phase::Idle,
             deadline: Instant::now() + limits.idle,
+            taken: 0,
             _open: metrics.opened(),
         }
     }
@@ -100,6 +106,11 @@ impl Connection {
     /// The socket, for the poll.
     pub(super) fn socket(&mut self) -> &mut TcpStream {
         &mut self.socket
+    }
+
+    /// Until when it may be idle, if it is.
+    pub(super) fn idle_until(&self) -> Option<Instant> {
+        (self.phase == Phase::Idle && self.unsent.is_empty()).then_some(self.deadline)
     }
 
     /// Does what can be done now.
@@ -116,7 +127,9 @@ impl Connection {
 
     /// Looks at the deadline.
     pub(super) fn sweep<A: App>(&mut self, turn: &mut Turn<A>) -> Verdict {
-        if turn.now < self.deadline {
+        let answer = turn.shared.limits.answer;
+        let is_overdue = self.in_flight.as_ref().is_some_and(|answered| turn.now >= answered.started() + answer);
+        if turn.now < self.deadline && !is_overdue {
             return Verdict::Wait;
         }
         if !matches!(self.phase, Phase::Head | Phase::Body) {
@@ -149,10 +162,10 @@ impl Connection {
         if turn.stopping {
             return Ok(Some(Verdict::Close));
         }
-        if turn.bulk {
+        if self.heavy != turn.bulk {
             return Ok(Some(Verdict::Move));
         }
-        if self.answer(turn)? {
+        if self.answer(turn)? || self.heavy {
             return Ok(None);
         }
         self.hear(turn)
@@ -187,18 +200,25 @@ impl Connection {
                 }
                 Ok(Some((request, facts))) => {
                     let behind = kept.len() - facts.length;
+                    let was_dropped = self.body_left.is_some();
                     let Some(body) = self.pass_body(&facts, behind, turn) else {
                         kept.end = kept.start + facts.length;
                         break;
                     };
+                    (self.searched, self.parse_at) = (0, 0);
+                    let Some(reply) = exchange::reply(&request, &facts, turn) else {
+                        // parsed again where it is answered
+                        (self.heavy, self.body_left) = (true, was_dropped.then_some(0));
+                        break;
+                    };
                     kept.start += facts.length + body;
-                    let reply = exchange::reply(&request, &facts, turn);
                     self.last = !reply.keep_alive;
                     self.in_flight = reply.in_flight;
-                    (self.searched, self.parse_at, answered) = (0, 0, true);
+                    answered = true;
                 }
             }
-            if self.last || self.in_flight.is_some() || turn.out.len() > turn.shared.limits.unsent_bytes {
+            self.heavy = false;
+            if turn.bulk || self.last || self.in_flight.is_some() || turn.out.len() > turn.shared.limits.unsent_bytes {
                 break;
             }
         }
@@ -293,9 +313,18 @@ impl Connection {
         let n = write_some(&mut self.socket, &turn.out)?;
         if n < turn.out.len() || self.in_flight.is_some() {
             self.unsent.extend_from_slice(&turn.out[n..]);
-            (self.phase, self.deadline) = (Phase::Write, turn.now + turn.shared.limits.write);
+            self.note_taken(n, turn);
         }
         Ok(())
+    }
+
+    /// Moves the deadline when the client has taken enough since it was last moved.
+    fn note_taken<A: App>(&mut self, n: usize, turn: &Turn<A>) {
+        let limits = &turn.shared.limits;
+        self.taken += n;
+        if self.phase != Phase::Write || self.taken >= limits.write_bytes {
+            (self.phase, self.deadline, self.taken) = (Phase::Write, turn.now + limits.write, 0);
+        }
     }
 
     /// Sends what the socket did not take before; false while some of it is left.
@@ -305,9 +334,7 @@ impl Connection {
         }
         let n = write_some(&mut self.socket, &self.unsent[self.sent..])?;
         self.sent += n;
-        if n > 0 {
-            self.deadline = turn.now + turn.shared.limits.write;
-        }
+        self.note_taken(n, turn);
         if self.sent < self.unsent.len() {
             return Ok(false);
         }

@@ -44,6 +44,11 @@ impl InFlight {
         Some(progress)
     }
 
+    /// When the answer was begun.
+    pub(super) fn started(&self) -> Instant {
+        self.started
+    }
+
     /// Counts the whole answer.
     pub(super) fn count<A: App>(&self, turn: &Turn<A>) {
         count(turn, self.route, self.status, self.bytes, self.started);
@@ -57,15 +62,21 @@ struct Opened {
     rest: Option<Box<dyn Stream>>,
 }
 
-/// Answers a request: writes the head, and the body if it is short, to `turn.out`.
-pub(super) fn reply<A: App>(request: &Request<'_>, facts: &HeadFacts, turn: &mut Turn<A>) -> Remainder {
+/// Answers a request: writes the head, and the body if it is short, to `turn.out`. `None`: it is heavy work, and this
+/// is the small reactor.
+pub(super) fn reply<A: App>(request: &Request<'_>, facts: &HeadFacts, turn: &mut Turn<A>) -> Option<Remainder> {
+    if let Some(fault) = turn.shared.boundary.fault(request) {
+        refuse(fault, request.method() == Method::Head, turn);
+        return Some(Remainder { in_flight: None, keep_alive: false });
+    }
     let started = Instant::now();
-    let (app, piece) = (&turn.shared.app, &mut turn.piece);
-    match catch_unwind(AssertUnwindSafe(|| open(app, request, piece))) {
-        Ok(opened) => deliver(opened, request, facts, turn, started),
+    let (app, bulk, piece) = (&turn.shared.app, turn.bulk, &mut turn.piece);
+    let ask = || if bulk { Some(app.answer(request)) } else { app.answer_at_once(request) };
+    match catch_unwind(AssertUnwindSafe(|| Some(open(ask()?, piece)))) {
+        Ok(opened) => Some(deliver(opened?, request, facts, turn, started)),
         Err(_) => {
             refuse(Fault::Panicked, request.method() == Method::Head, turn);
-            Remainder { in_flight: None, keep_alive: false }
+            Some(Remainder { in_flight: None, keep_alive: false })
         }
     }
 }
@@ -84,9 +95,8 @@ pub(super) fn refuse<A: App>(fault: Fault, head_only: bool, turn: &mut Turn<A>) 
     count(turn, answer.route, answer.status, turn.out.len() - before, turn.now);
 }
 
-/// Asks the app and fills the first piece.
-fn open<A: App>(app: &A, request: &Request<'_>, piece: &mut Vec<u8>) -> Opened {
-    let mut answer = app.answer(request);
+/// Fills the first piece.
+fn open(mut answer: Answer, piece: &mut Vec<u8>) -> Opened {
     match std::mem::replace(&mut answer.body, Body::Full(Vec::new())) {
         Body::Full(first) => Opened { answer, first, rest: None },
         Body::Stream(mut stream) => {

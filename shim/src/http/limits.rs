@@ -18,7 +18,8 @@ pub struct Limits {
     pub body_bytes: u64,
     /// No further pipelined request is parsed while more bytes than this wait to be sent.
     pub unsent_bytes: usize,
-    /// Open connections; further ones wait in the kernel's queue.
+    /// Open connections, those that stream among them. For a further one the longest idle one is closed; where none is
+    /// idle it waits in the kernel's queue.
     pub connections: usize,
     /// Time for a whole head, from its first byte; then 408.
     pub head: Duration,
@@ -26,8 +27,13 @@ pub struct Limits {
     pub body: Duration,
     /// Time between two requests on a connection.
     pub idle: Duration,
-    /// Time in which a client must take at least a byte of its answer.
+    /// Time in which a client must take [`Limits::write_bytes`] of its answer, or what is left of it. A byte now and
+    /// then would hold the chains of an old snapshot for hours.
     pub write: Duration,
+    /// See [`Limits::write`].
+    pub write_bytes: usize,
+    /// Time for one whole answer: the whole market, 400 MB, to a client that takes half a megabyte a second.
+    pub answer: Duration,
     /// Time for a client to stop sending after the last answer on its connection.
     pub linger: Duration,
     /// Time for streams to finish after [`super::Server::stop`].
@@ -51,6 +57,8 @@ impl Default for Limits {
             body: Duration::from_secs(30),
             idle: Duration::from_secs(60),
             write: Duration::from_secs(30),
+            write_bytes: 256 * 1024,
+            answer: Duration::from_mins(15),
             linger: Duration::from_secs(2),
             drain: Duration::from_secs(5),
             accept_pause: Duration::from_millis(50),
@@ -63,7 +71,8 @@ impl Default for Limits {
 impl Limits {
     /// How often deadlines are looked at: a quarter of the shortest, between 5 ms and 1 s.
     pub(super) fn sweep_interval(&self) -> Duration {
-        let shortest = [self.head, self.body, self.idle, self.write, self.linger, self.drain].into_iter().min();
+        let all = [self.head, self.body, self.idle, self.write, self.answer, self.linger, self.drain];
+        let shortest = all.into_iter().min();
         (shortest.unwrap_or_default() / 4).clamp(Duration::from_millis(5), Duration::from_secs(1))
     }
 }

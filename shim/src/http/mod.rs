@@ -9,6 +9,7 @@
 //! The server is generic over an [`App`]. Never here: a vendor, a Greek, a row.
 
 mod app;
+mod boundary;
 mod connection;
 mod exchange;
 mod framing;

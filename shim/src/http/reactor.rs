@@ -11,8 +11,8 @@ use mio::{Events, Interest, Poll, Token, Waker};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, Sender, TryRecvError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
 /// The token of the waker; those of listeners lie right below it, those of connections count up from 0.
@@ -20,6 +20,9 @@ pub(super) const WAKER: Token = Token(usize::MAX);
 
 /// Connections accepted before the others get their turn.
 const ACCEPTS_PER_TURN: usize = 64;
+
+/// Between two complaints about connections that cannot be accepted.
+const COMPLAINT_EVERY: Duration = Duration::from_mins(1);
 
 /// How often a reactor looks, while the server stops, whether the others have ended.
 const STOPPING_PATIENCE: Duration = Duration::from_millis(10);
@@ -31,6 +34,26 @@ pub(super) struct Peer {
     pub(super) connections: Sender<Connection>,
     /// Makes it look there.
     pub(super) waker: Arc<Waker>,
+    /// Connections that it has, or that are on their way to it.
+    load: Arc<AtomicUsize>,
+}
+
+/// A reactor's poll, and the way to it.
+pub(super) struct Post {
+    poll: Poll,
+    arriving: Receiver<Connection>,
+    /// The way to it.
+    pub(super) peer: Peer,
+}
+
+impl Post {
+    /// A poll, and a way to it.
+    pub(super) fn new() -> io::Result<Self> {
+        let poll = Poll::new()?;
+        let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
+        let (connections, arriving) = channel();
+        Ok(Self { poll, arriving, peer: Peer { connections, waker, load: Arc::default() } })
+    }
 }
 
 /// A thread's poll and what arrives at it.
@@ -41,7 +64,7 @@ pub(super) struct Reactor<A> {
     /// No other reactor is left that could send a connection.
     alone: bool,
     peers: Vec<Peer>,
-    next_peer: usize,
+    load: Arc<AtomicUsize>,
     listeners: Vec<TcpListener>,
     /// A listener has connections that were not accepted yet, from this moment on.
     accept_at: Option<Instant>,
@@ -52,6 +75,8 @@ pub(super) struct Reactor<A> {
     ready: VecDeque<usize>,
     sweep_at: Instant,
     drain_until: Option<Instant>,
+    /// When it was last said that no connection can be accepted.
+    complained: Option<Instant>,
 }
 
 struct Slot {
@@ -63,12 +88,12 @@ struct Slot {
 impl<A: App> Reactor<A> {
     /// A small reactor, which accepts, if it is given listeners; else a bulk one.
     pub(super) fn new(
-        poll: Poll,
+        post: Post,
         shared: Arc<Shared<A>>,
-        arriving: Receiver<Connection>,
         peers: Vec<Peer>,
         listeners: Option<Vec<TcpListener>>,
     ) -> io::Result<Self> {
+        let Post { poll, arriving, peer } = post;
         let bulk = listeners.is_none();
         let mut listeners = listeners.unwrap_or_default();
         for (i, listener) in listeners.iter_mut().enumerate() {
@@ -82,7 +107,7 @@ impl<A: App> Reactor<A> {
             arriving,
             alone: false,
             peers,
-            next_peer: 0,
+            load: peer.load,
             listeners,
             accept_at: None,
             slots: Vec::new(),
@@ -91,6 +116,7 @@ impl<A: App> Reactor<A> {
             ready: VecDeque::new(),
             sweep_at: now,
             drain_until: None,
+            complained: None,
         })
     }
 
@@ -172,42 +198,58 @@ impl<A: App> Reactor<A> {
         }
     }
 
-    /// Accepts what waits at the listeners. Where the process has no descriptor left, pauses: the listener would be
-    /// ready again at once, for ever.
+    /// Accepts what waits at the listeners.
     fn accept(&mut self) {
         if self.accept_at.is_none_or(|at| at > self.turn.now) {
             return;
         }
-        let limits = &self.turn.shared.limits;
-        let pause = Some(self.turn.now + limits.accept_pause);
-        let mut accepted = Vec::new();
-        self.accept_at = None;
-        for listener in &self.listeners {
-            loop {
-                if self.n_open + accepted.len() >= limits.connections {
-                    self.accept_at = pause;
-                    break;
+        // each has a share of its own, so that a flood at one does not starve the others
+        self.accept_at = (0..self.listeners.len()).filter_map(|i| self.accept_from(i)).min();
+    }
+
+    /// Accepts what waits at one listener; when to try again, where something may be left there. Where there is no room,
+    /// pauses: the listener would be ready again at once, for ever.
+    fn accept_from(&mut self, listener: usize) -> Option<Instant> {
+        let pause = Some(self.turn.now + self.turn.shared.limits.accept_pause);
+        for _ in 0..ACCEPTS_PER_TURN {
+            let is_full = self.turn.shared.metrics.open_connections() >= self.turn.shared.limits.connections as u64;
+            let idle = if is_full { self.longest_idle() } else { None };
+            if is_full && idle.is_none() {
+                return pause;
+            }
+            match self.listeners[listener].accept() {
+                Ok((socket, peer)) => {
+                    drop(idle.and_then(|id| self.release(id)));
+                    let Shared { metrics, limits, .. } = &*self.turn.shared;
+                    let connection = Connection::new(socket, peer, metrics, limits);
+                    self.load.fetch_add(1, Ordering::Relaxed);
+                    self.adopt(connection);
                 }
-                if accepted.len() >= ACCEPTS_PER_TURN {
-                    self.accept_at = Some(self.turn.now);
-                    break;
-                }
-                match listener.accept() {
-                    Ok((socket, peer)) => {
-                        accepted.push(Connection::new(socket, peer, &self.turn.shared.metrics, limits));
-                    }
-                    Err(e) if e.kind() == ErrorKind::WouldBlock => break,
-                    Err(e) if matches!(e.kind(), ErrorKind::Interrupted | ErrorKind::ConnectionAborted) => {}
-                    Err(e) => {
-                        tracing::warn!(error = %e, "cannot accept a connection; trying again in a moment");
-                        self.accept_at = pause;
-                        break;
-                    }
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return None,
+                Err(e) if matches!(e.kind(), ErrorKind::Interrupted | ErrorKind::ConnectionAborted) => {}
+                Err(e) => {
+                    self.complain(&e);
+                    // most probably the process has no descriptor left
+                    drop(self.longest_idle().and_then(|id| self.release(id)));
+                    return pause;
                 }
             }
         }
-        for connection in accepted {
-            self.adopt(connection);
+        Some(self.turn.now)
+    }
+
+    /// The connection that has been idle for the longest time.
+    fn longest_idle(&self) -> Option<usize> {
+        let slots = self.slots.iter().enumerate();
+        let idle = slots.filter_map(|(id, slot)| Some((slot.as_ref()?.connection.idle_until()?, id)));
+        idle.min().map(|(_, id)| id)
+    }
+
+    /// Says that no connection can be accepted: at most once a minute.
+    fn complain(&mut self, cause: &io::Error) {
+        if self.complained.is_none_or(|at| at + COMPLAINT_EVERY <= self.turn.now) {
+            self.complained = Some(self.turn.now);
+            tracing::warn!(error = %cause, "cannot accept a connection; trying again, and closing idle ones");
         }
     }
 
@@ -234,6 +276,7 @@ impl<A: App> Reactor<A> {
         if let Err(e) = self.poll.registry().register(connection.socket(), Token(id), interest) {
             tracing::warn!(error = %e, "cannot wait for a connection; it is dropped");
             self.free.push(id);
+            self.load.fetch_sub(1, Ordering::Relaxed);
             return;
         }
         self.slots[id] = Some(Slot { connection, queued: false });
@@ -271,15 +314,16 @@ impl<A: App> Reactor<A> {
         let mut slot = self.slots[id].take()?;
         self.free.push(id);
         self.n_open -= 1;
+        self.load.fetch_sub(1, Ordering::Relaxed);
         // It goes to another poll or is closed; a failure shows there.
         let _ = self.poll.registry().deregister(slot.connection.socket());
         Some(slot.connection)
     }
 
-    /// Sends a connection to the next reactor of the other kind.
+    /// Sends a connection to the reactor of the other kind that has the fewest.
     fn hand_over(&mut self, connection: Connection) {
-        self.next_peer = (self.next_peer + 1) % self.peers.len().max(1);
-        let Some(peer) = self.peers.get(self.next_peer) else { return };
+        let Some(peer) = self.peers.iter().min_by_key(|peer| peer.load.load(Ordering::Relaxed)) else { return };
+        peer.load.fetch_add(1, Ordering::Relaxed);
         // Both fail only when that reactor has ended, at the server's end: then the connection ends, too.
         if peer.connections.send(connection).is_ok() {
             let _ = peer.waker.wake();

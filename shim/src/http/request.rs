@@ -66,6 +66,12 @@ impl<'a> Request<'a> {
         self.authority.or_else(|| self.header("host")).filter(|host| !host.is_empty())
     }
 
+    /// Every host that the request names: the target's if it is absolute, and that of the header.
+    pub(super) fn hosts(&self) -> impl Iterator<Item = &'a [u8]> {
+        let header = self.headers.iter().find(|h| h.name.eq_ignore_ascii_case("host"));
+        self.authority.map(str::as_bytes).into_iter().chain(header.map(|h| h.value.trim_ascii()))
+    }
+
     /// The client's address.
     #[must_use]
     pub fn peer(&self) -> SocketAddr {
@@ -100,9 +106,11 @@ pub(super) enum Fault {
     BadPath,
     BadLength,
     BadHost,
+    CrossSite,
     Method,
     Timeout,
     ContentTooLarge,
+    OtherHost,
     HeadTooLarge,
     Panicked,
     TransferEncoding,
@@ -117,9 +125,11 @@ impl Fault {
             Self::BadPath => (400, "malformed path"),
             Self::BadLength => (400, "malformed or repeated Content-Length"),
             Self::BadHost => (400, "missing or repeated Host"),
+            Self::CrossSite => (403, "a page of another site asked: it may only link here"),
             Self::Method => (405, "method not allowed"),
             Self::Timeout => (408, "the request did not arrive in time"),
             Self::ContentTooLarge => (413, "request body too large"),
+            Self::OtherHost => (421, "this server has no such name; greeksd serve --allow-host NAME gives it one"),
             Self::HeadTooLarge => (431, "request head too large"),
             Self::Panicked => (500, "internal error"),
             Self::TransferEncoding => (501, "request bodies with Transfer-Encoding are not supported"),

@@ -114,6 +114,13 @@ pub(super) struct Delivery {
     pub(super) http10: bool,
 }
 
+/// What a browser must know of every answer: its type is the one that is said, and pages of other origins may not
+/// have it, not even as a picture or a script.
+const BROWSER_HEADERS: &str = "X-Content-Type-Options: nosniff\r\nCross-Origin-Resource-Policy: same-origin\r\n";
+/// What it must know of a page: nothing in it runs, loads or is shown within another page.
+const PAGE_HEADER: &str = "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; \
+                           frame-ancestors 'none'\r\n";
+
 /// Writes status line and headers.
 pub(super) fn write_head(out: &mut Vec<u8>, answer: &Answer, delivery: &Delivery, date: &str) {
     let mut number = itoa::Buffer::new();
@@ -127,6 +134,10 @@ pub(super) fn write_head(out: &mut Vec<u8>, answer: &Answer, delivery: &Delivery
     put("\r\nContent-Type: ");
     put(answer.content_type);
     put("\r\nCache-Control: no-store\r\n");
+    put(BROWSER_HEADERS);
+    if answer.content_type.starts_with("text/html") {
+        put(PAGE_HEADER);
+    }
     if delivery.varies {
         put("Vary: Accept-Encoding\r\n");
     }
@@ -171,6 +182,7 @@ fn reason(status: u16) -> &'static str {
         405 => "Method Not Allowed",
         408 => "Request Timeout",
         413 => "Content Too Large",
+        421 => "Misdirected Request",
         431 => "Request Header Fields Too Large",
         500 => "Internal Server Error",
         501 => "Not Implemented",
@@ -200,10 +212,15 @@ mod tests {
             head(&answer, Framing::Length(2), false),
             format!(
                 "HTTP/1.1 404 Not Found\r\n{server}\r\nDate: Fri, 20 Nov 2026 20:42:07 GMT\r\n\
-                 Content-Type: application/json\r\nCache-Control: no-store\r\nContent-Length: 2\r\n\
+                 Content-Type: application/json\r\nCache-Control: no-store\r\n\
+                 X-Content-Type-Options: nosniff\r\nCross-Origin-Resource-Policy: same-origin\r\nContent-Length: 2\r\n\
                  Connection: close\r\n\r\n"
             )
         );
+        let page = Answer::full("x", 200, "text/html; charset=utf-8", "");
+        let policy = "\r\nContent-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; \
+                      frame-ancestors 'none'\r\n";
+        assert!(head(&page, Framing::Length(0), true).contains(policy));
     }
 
     #[test]

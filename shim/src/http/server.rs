@@ -1,29 +1,37 @@
 //! The server as a whole: binds, starts its reactor threads, stops them.
 
 use super::app::App;
+use super::boundary::Boundary;
 use super::limits::Limits;
 use super::listeners::{ListenError, listen};
 use super::metrics::Metrics;
-use super::reactor::{Peer, Reactor, WAKER};
+use super::reactor::{Peer, Post, Reactor};
 use super::turn::Shared;
 use jiff::Timestamp;
-use mio::{Poll, Waker};
+use mio::Waker;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// How much a bulk reactor yields to the small one, in steps of `nice`.
 #[cfg(target_os = "linux")]
 const BULK_NICE: i32 = 5;
+
+/// How much longer than streams may last the end of the server waits for its threads.
+const GRACE: Duration = Duration::from_secs(2);
+/// How often it looks whether they have ended.
+const LOOK: Duration = Duration::from_millis(2);
 
 /// What a server is started with.
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
     /// Where to listen. An address that the machine does not have is skipped with a warning if another is left.
     pub listen: Vec<SocketAddr>,
+    /// Names that it answers to, beside addresses in digits, `localhost` and `*.localhost`.
+    pub allow_hosts: Vec<String>,
     /// Bounds on what clients may do.
     pub limits: Limits,
     /// Threads that stream.
@@ -39,6 +47,8 @@ pub struct Server {
     addresses: Vec<SocketAddr>,
     stop: Box<dyn Fn() + Send + Sync>,
     threads: Vec<JoinHandle<()>>,
+    /// How long its threads may take to end.
+    patience: Duration,
 }
 
 impl std::fmt::Debug for Server {
@@ -57,6 +67,7 @@ impl Server {
         let addresses = listeners.iter().map(mio::net::TcpListener::local_addr).collect::<io::Result<Vec<_>>>()?;
         let shared = Arc::new(Shared {
             app,
+            boundary: Boundary::new(&config.allow_hosts),
             sweep_interval: config.limits.sweep_interval(),
             gzip_places: Arc::new(AtomicUsize::new(config.limits.gzip_streams)),
             limits: config.limits,
@@ -78,16 +89,17 @@ impl Server {
                 let _ = waker.wake();
             }
         });
-        let mut server = Self { addresses, stop, threads: Vec::new() };
+        let patience = shared.limits.drain + GRACE;
+        let mut server = Self { addresses, stop, threads: Vec::new(), patience };
         for (i, post) in bulk.into_iter().enumerate() {
-            let reactor = Reactor::new(post.poll, Arc::clone(&shared), post.arriving, small_peers.clone(), None)?;
+            let reactor = Reactor::new(post, Arc::clone(&shared), small_peers.clone(), None)?;
             let run = move || {
                 lower_priority();
                 reactor.run();
             };
             server.threads.push(spawn(format!("http-bulk-{i}"), run)?);
         }
-        let reactor = Reactor::new(small.poll, shared, small.arriving, bulk_peers, Some(listeners))?;
+        let reactor = Reactor::new(small, shared, bulk_peers, Some(listeners))?;
         server.threads.push(spawn("http-small".to_owned(), || reactor.run())?);
         Ok(server)
     }
@@ -105,7 +117,8 @@ impl Server {
         !self.threads.iter().any(JoinHandle::is_finished)
     }
 
-    /// Stops: accepts no more, closes idle connections, lets streams finish for as long as [`Limits::drain`].
+    /// Stops: accepts no more, closes idle connections, lets streams finish for as long as [`Limits::drain`]. A thread
+    /// that hangs is left behind.
     pub fn stop(self) {
         drop(self);
     }
@@ -114,26 +127,18 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         (self.stop)();
+        let until = Instant::now() + self.patience;
         for thread in self.threads.drain(..) {
-            // A reactor that panicked has said so already.
-            let _ = thread.join();
+            while !thread.is_finished() && Instant::now() < until {
+                std::thread::sleep(LOOK);
+            }
+            if thread.is_finished() {
+                // A reactor that panicked has said so already.
+                let _ = thread.join();
+            } else {
+                tracing::warn!("a thread of the server does not end; it is left behind");
+            }
         }
-    }
-}
-
-/// A reactor's poll, and the way to it.
-struct Post {
-    poll: Poll,
-    arriving: Receiver<super::connection::Connection>,
-    peer: Peer,
-}
-
-impl Post {
-    fn new() -> io::Result<Self> {
-        let poll = Poll::new()?;
-        let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
-        let (connections, arriving) = channel();
-        Ok(Self { poll, arriving, peer: Peer { connections, waker } })
     }
 }
 

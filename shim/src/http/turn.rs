@@ -1,5 +1,6 @@
 //! What the reactors of a server share, and what one of them lends to the connection that it drives.
 
+use super::boundary::Boundary;
 use super::limits::{Limits, READ_BYTES};
 use super::metrics::Metrics;
 use super::response::DateText;
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 /// What all reactors of a server share.
 pub(super) struct Shared<A> {
     pub(super) app: A,
+    pub(super) boundary: Boundary,
     pub(super) limits: Limits,
     pub(super) sweep_interval: Duration,
     pub(super) metrics: Arc<Metrics>,

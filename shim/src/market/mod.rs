@@ -5,7 +5,9 @@
 pub mod clock;
 pub mod dir;
 pub mod feed;
+mod retired;
 pub mod schedule;
+pub mod sessions;
 pub mod sim;
 pub mod spec;
 pub mod state;
@@ -15,13 +17,18 @@ use crate::progress::ProgressLog;
 use crate::status::{PassFacts, Status};
 use arc_swap::ArcSwap;
 use clock::MarketClock;
+use engine::calendar::Calendar;
 use engine::contract::Symbol;
 use engine::pass::{Computed, Depth, Passes};
 use engine::snapshot::Snapshot;
-use engine::store::chain::Chain;
+use engine::store::book::Book;
+use engine::store::chain::{Chain, Uncomputed};
 use feed::{Feed, Moment};
 use jiff::Timestamp;
+use jiff::civil::Date;
+use retired::Retired;
 use schedule::{Known, LoopSettings, Round, soonest_first};
+use sessions::{Sessions, session_of};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -40,6 +47,8 @@ pub struct MarketLoop {
     chains: BTreeMap<Symbol, Arc<Chain>>,
     number: u64,
     tally: Tally,
+    retired: Retired,
+    sessions: Option<Sessions>,
     /// Some names changed in the last round after their turn.
     has_changed: bool,
 }
@@ -74,8 +83,16 @@ impl MarketLoop {
             chains: BTreeMap::new(),
             number: 0,
             tally: Tally::default(),
+            retired: Retired::default(),
+            sessions: None,
             has_changed: false,
         }
+    }
+
+    /// The same, with what is known of sessions before.
+    #[must_use]
+    pub fn with_sessions(self, sessions: Option<Sessions>) -> Self {
+        Self { sessions, ..self }
     }
 
     /// One turn: polls the feed and computes what is due, then what is known roughly only. `enough` ends a first
@@ -107,6 +124,11 @@ impl MarketLoop {
             self.report(now, None);
         }
         self.has_changed = round.has_changed();
+        if let Some(sessions) = &mut self.sessions {
+            let is_open = self.feed.reference().calendar.is_open(now);
+            sessions.turned(&self.market.load(), is_open, self.began.elapsed());
+        }
+        self.status.holds_old_snapshots(self.retired.sweep());
         self.chains.len() == listed.len()
     }
 
@@ -158,7 +180,7 @@ impl MarketLoop {
             for Computed { chain, report } in computed {
                 self.tell_change(&chain);
                 self.tally.count(chain.underlying, report, &mut pass);
-                self.chains.insert(chain.underlying, chain);
+                self.replace(chain);
             }
             progress.add(names.len(), pass.contracts - before);
             let is_last = round.due() == 0;
@@ -190,6 +212,17 @@ impl MarketLoop {
         round.next_batch(most, |name| self.settings.cost(depth, known(name)))
     }
 
+    /// Takes in a computed chain.
+    fn replace(&mut self, chain: Arc<Chain>) {
+        // the passes keep the last chain of a name that lost its spot
+        let is_kept = chain.uncomputed == Some(Uncomputed::NoSpot);
+        let old = self.chains.insert(chain.underlying, Arc::clone(&chain));
+        if let (Some(sessions), Some(old)) = (&mut self.sessions, &old) {
+            sessions.replaced(old, &chain, &self.feed.reference().calendar);
+        }
+        old.filter(|_| !is_kept).into_iter().for_each(|old| self.retired.add_chain(old));
+    }
+
     /// Says that a name cannot be computed, or can again: once, not at every pass.
     fn tell_change(&self, chain: &Chain) {
         let (name, before) = (chain.underlying, self.chains.get(&chain.underlying).and_then(|old| old.uncomputed));
@@ -218,11 +251,17 @@ impl MarketLoop {
         books.sort_by_cached_key(|(book, _)| Reverse(book.contracts()));
         let chains = &self.chains;
         let is_rough = |name: Symbol| depth == Depth::Rough && chains.get(&name).is_none_or(|chain| chain.rough);
-        let (rough, full): (Vec<_>, Vec<_>) = books.into_iter().partition(|(book, _)| is_rough(book.underlying));
-        let mut computed = self.passes.run_to(Depth::Rough, reference.market(), &rough);
-        let mut failed = self.passes.take_failed();
-        computed.append(&mut self.passes.run_to(Depth::Full, reference.market(), &full));
-        failed.append(&mut self.passes.take_failed());
+        let (mut computed, mut failed) = (Vec::new(), Vec::new());
+        for (session, books) in by_session(books, &reference.calendar) {
+            if let Some(sessions) = &mut self.sessions {
+                self.passes.set_prior(sessions.before(session));
+            }
+            let (rough, full): (Vec<_>, Vec<_>) = books.into_iter().partition(|(book, _)| is_rough(book.underlying));
+            for (depth, books) in [(Depth::Rough, rough), (Depth::Full, full)] {
+                computed.append(&mut self.passes.run_to(depth, reference.market(), &books));
+                failed.append(&mut self.passes.take_failed());
+            }
+        }
         (computed, failed)
     }
 
@@ -230,7 +269,8 @@ impl MarketLoop {
         self.number += 1;
         let pending = listed.iter().filter(|name| !self.chains.contains_key(name)).copied().collect();
         let snapshot = Snapshot::new(self.number, self.chains.values().cloned().collect(), pending);
-        self.market.store(Arc::new(snapshot));
+        self.retired.add_snapshot(self.market.swap(Arc::new(snapshot)));
+        self.status.holds_old_snapshots(self.retired.sweep());
     }
 
     fn report(&self, now: Timestamp, pass: Option<PassFacts>) {
@@ -240,117 +280,17 @@ impl MarketLoop {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::sim::SimFeed;
-    use super::*;
-    use ::sim::SimOptions;
-    use engine::calendar::Calendar;
-    use engine::store::book::Book;
-    use engine::store::chain::Uncomputed;
-    use feed::{FeedProgress, ReferenceData};
-    use std::sync::Mutex;
-
-    fn market_loop() -> MarketLoop {
-        let at: Timestamp = "2026-11-20T15:42:00-05:00".parse().unwrap();
-        market_loop_over(Box::new(SimFeed::open(SimOptions::default(), at)))
+/// Books and their instants by session, in the order in which they were. Mostly there is one.
+fn by_session<'b>(
+    books: Vec<(&'b Book, Timestamp)>,
+    calendar: &Calendar,
+) -> BTreeMap<Date, Vec<(&'b Book, Timestamp)>> {
+    let mut sessions: BTreeMap<Date, Vec<(&Book, Timestamp)>> = BTreeMap::new();
+    for (book, at) in books {
+        sessions.entry(session_of(calendar, at)).or_default().push((book, at));
     }
-
-    fn market_loop_over(feed: Box<dyn Feed>) -> MarketLoop {
-        let at: Timestamp = "2026-11-20T15:42:00-05:00".parse().unwrap();
-        let zone = Calendar::embedded().zone().clone();
-        let status = Status::new("sim".to_owned(), true, 1, Box::new(move || at), Box::new(|| Duration::ZERO), zone);
-        let market = Arc::new(ArcSwap::from_pointee(Snapshot::empty(Vec::new())));
-        MarketLoop::new(feed, Passes::new(1, |_| ()).unwrap(), MarketClock::Fixed(at), market, Arc::new(status))
-    }
-
-    #[test]
-    fn a_name_that_fails_keeps_its_last_values_and_is_counted() {
-        let mut market = market_loop();
-        let at = market.clock.now();
-        let names: Vec<Symbol> = ["KO", "F"].map(|name| Symbol::parse(name).unwrap()).to_vec();
-        let (computed, failed) = market.run(Depth::Rough, &names, at);
-        assert_eq!((computed.len(), failed.len()), (2, 0));
-        let published = Arc::clone(&computed[0].chain);
-        market.chains.insert(published.underlying, Arc::clone(&published));
-        for instead in [&computed[0].chain, &computed[1].chain] {
-            market.take_failed(Arc::new(Chain { uncomputed: Some(Uncomputed::Failed), ..(**instead).clone() }));
-        }
-        assert!(Arc::ptr_eq(&market.chains[&published.underlying], &published));
-        let other = &market.chains[&computed[1].chain.underlying];
-        assert_eq!(other.uncomputed, Some(Uncomputed::Failed));
-        assert!(market.known_roughly().is_empty(), "not again before something changes");
-        market.report(at, None);
-        assert_eq!((market.status.facts().failing, market.status.facts().failures), (2, 2));
-        market.feed.requeue(&names);
-        let listed = market.feed.names();
-        let conditions = Conditions { depth: Depth::Full, now: at, listed: &listed, enough: &|| false };
-        market.compute(&mut Round::new(names), &conditions);
-        market.report(at, None);
-        assert_eq!((market.status.facts().failing, market.status.facts().failures), (0, 2));
-    }
-
-    /// Some names of the embedded market, all of which have changed whenever it is looked at.
-    struct Restless {
-        feed: SimFeed,
-        names: Vec<Symbol>,
-        batches: Arc<Mutex<Vec<Vec<Symbol>>>>,
-    }
-
-    impl Feed for Restless {
-        fn poll(&mut self, moment: &Moment<'_>) -> Vec<Symbol> {
-            self.feed.poll(moment);
-            self.names.clone()
-        }
-
-        fn changed(&mut self, _: &Moment<'_>) -> Vec<Symbol> {
-            self.feed.requeue(&self.names);
-            self.names.clone()
-        }
-
-        fn names(&self) -> BTreeSet<Symbol> {
-            self.names.iter().copied().collect()
-        }
-
-        fn contracts(&self, name: Symbol, now: Timestamp) -> usize {
-            self.feed.contracts(name, now)
-        }
-
-        fn pays_dividends(&self, name: Symbol) -> bool {
-            self.feed.pays_dividends(name)
-        }
-
-        fn books<'a>(&'a mut self, names: &[Symbol], now: Timestamp, passes: &Passes) -> Vec<(&'a Book, Timestamp)> {
-            self.batches.lock().unwrap().push(names.to_vec());
-            self.feed.books(names, now, passes)
-        }
-
-        fn reference(&self) -> &ReferenceData {
-            self.feed.reference()
-        }
-
-        fn progress(&self) -> FeedProgress {
-            self.feed.progress()
-        }
-    }
-
-    #[test]
-    fn a_turn_ends_and_publishes_every_name_although_the_feed_never_stands_still() {
-        let at: Timestamp = "2026-11-20T15:42:00-05:00".parse().unwrap();
-        let feed = SimFeed::open(SimOptions::default(), at);
-        // two cold names make a batch
-        let names: Vec<Symbol> =
-            feed.names().into_iter().filter(|&name| feed.contracts(name, at) < 1500).take(8).collect();
-        assert!(names.len() >= 6, "{names:?}");
-        let batches = Arc::<Mutex<Vec<Vec<Symbol>>>>::default();
-        let feed = Box::new(Restless { feed, names: names.clone(), batches: Arc::clone(&batches) });
-        let mut market = market_loop_over(feed);
-        assert!(market.turn(&|| false), "every name is published");
-        let batches = batches.lock().unwrap().clone();
-        assert!(names.iter().all(|name| batches.iter().flatten().any(|handed| handed == name)), "{batches:?}");
-        assert_eq!(batches[0], batches[1], "what changes after its turn does not wait for the others: {batches:?}");
-        let most = 2 * names.len().div_ceil(batches[0].len());
-        assert!(batches.len() <= most, "a round takes twice its batches at most: {batches:?}");
-        assert_eq!(market.rest(Duration::from_secs(60)), Duration::ZERO, "there is more to do");
-    }
+    sessions
 }
+
+#[cfg(test)]
+mod tests;

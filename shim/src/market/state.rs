@@ -1,73 +1,296 @@
-//! The volatilities of the last session, kept in the state folder as `vols-YYYY-MM-DD.csv`. Never: a clock.
+//! The volatilities that sessions ended with, kept in the state folder as `vols-YYYY-MM-DD.csv`. Never: a market, a
+//! thread.
+//!
+//! A file is written beside and renamed, and both it and the folder are on the disk before the next one is: after a
+//! power cut there is the old file or the new one. What is none of ours, or damaged, is moved aside and never read twice.
 
-use engine::calendar::Calendar;
-use engine::snapshot::Snapshot;
 use engine::store::session::SessionVols;
-use jiff::Timestamp;
 use jiff::civil::Date;
+use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, BufReader, BufWriter};
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Sessions that are kept.
 const KEPT: usize = 5;
+/// The first line of every file.
+const HEADER: &[u8] = b"root,expiry,strike,right,svc_vol\n";
+/// An unfinished file of this age was left behind by a program that did not end: writing one takes seconds.
+const LEFT_BEHIND: Duration = Duration::from_hours(1);
 
-/// The volatilities of the latest session before the one of `now`; nothing where none were kept.
-#[must_use]
-pub fn load_prior(folder: &Path, calendar: &Calendar, now: Timestamp) -> SessionVols {
-    let session = calendar.session_on_or_before(calendar.eastern(now).date());
-    let Some((_, path)) = sessions(folder).into_iter().rfind(|&(date, _)| date < session) else {
-        return SessionVols::default();
-    };
-    match File::open(&path) {
-        Ok(file) => {
-            let (vols, refused) = SessionVols::read(BufReader::new(file));
-            if refused > 0 {
-                tracing::warn!("{}: {refused} lines left out", path.display());
+/// The state folder.
+#[derive(Clone, Debug)]
+pub struct StateFolder {
+    path: PathBuf,
+}
+
+/// When volatilities may be kept under a session's date.
+#[derive(Clone, Copy, Debug)]
+pub struct Permit {
+    /// The session of the system's clock: a later one has not been.
+    pub today: Date,
+    /// The clock of the market stands still: what it shows may be tried out, and is kept only where nothing of that
+    /// session, or of a later one, is there.
+    pub stands_still: bool,
+}
+
+impl StateFolder {
+    /// The folder, which need not be there yet. Removes what others left unfinished.
+    #[must_use]
+    pub fn open(path: &Path) -> Self {
+        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+            let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with("vols-"));
+            let is_unfinished = entry.path().extension() == Some(OsStr::new("unfinished"));
+            let age = entry.metadata().and_then(|facts| facts.modified()).ok().and_then(|at| at.elapsed().ok());
+            if is_ours && is_unfinished && age.is_some_and(|age| age > LEFT_BEHIND) {
+                let _ = fs::remove_file(entry.path());
             }
-            vols
         }
-        Err(error) => {
+        Self { path: path.to_owned() }
+    }
+
+    /// What the latest session before this one ended with; nothing where none was kept.
+    #[must_use]
+    pub fn before(&self, session: Date) -> SessionVols {
+        let before = self.sessions().into_iter().rev().filter(|&(date, _)| date < session);
+        before.into_iter().find_map(|(date, _)| self.read(date)).unwrap_or_default()
+    }
+
+    /// Adds to what is kept of a session, and drops the oldest one beyond five.
+    pub fn keep(&self, session: Date, vols: SessionVols, permit: Permit) {
+        let hides = |(date, _): &(Date, PathBuf)| *date >= session;
+        let is_free = session <= permit.today && !(permit.stands_still && self.sessions().iter().any(hides));
+        if vols.is_empty() || !is_free {
+            return;
+        }
+        let mut whole = self.read(session).unwrap_or_default();
+        whole.update(vols);
+        if let Err(error) = self.write(session, &whole) {
+            tracing::warn!("{}: {error}", self.file(session).display());
+        }
+        // a file of a day to come is none of ours to drop, and must not push out those that are
+        let past: Vec<_> = self.sessions().into_iter().filter(|&(date, _)| date <= permit.today).collect();
+        for (_, path) in past.iter().take(past.len().saturating_sub(KEPT)) {
+            let _ = fs::remove_file(path);
+        }
+    }
+
+    fn file(&self, session: Date) -> PathBuf {
+        self.path.join(format!("vols-{session}.csv"))
+    }
+
+    /// What is kept of a session; `None` where that is nothing that can be used.
+    fn read(&self, session: Date) -> Option<SessionVols> {
+        let path = self.file(session);
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            Err(error) => {
+                tracing::warn!("{}: {error}", path.display());
+                return None;
+            }
+        };
+        // what was cut within a line ends in a shorter number
+        let whole = text.iter().rposition(|&b| b == b'\n').map_or(0, |end| end + 1);
+        let is_ours = text.starts_with(HEADER);
+        let (vols, refused) = if is_ours { SessionVols::read(&text[..whole]) } else { (SessionVols::default(), 0) };
+        if is_ours && refused == 0 && whole == text.len() {
+            return Some(vols);
+        }
+        self.move_aside(&path);
+        if vols.is_empty() {
+            return None;
+        }
+        // what could be read goes on being there at the next start
+        if let Err(error) = self.write(session, &vols) {
             tracing::warn!("{}: {error}", path.display());
-            SessionVols::default()
+        }
+        Some(vols)
+    }
+
+    fn move_aside(&self, path: &Path) {
+        let aside = path.with_extension("csv.bad");
+        match fs::rename(path, &aside) {
+            Ok(()) => {
+                tracing::warn!("{} is damaged, or no file of greeksd: it is {} now", path.display(), aside.display())
+            }
+            Err(error) => tracing::warn!("{} is damaged, or no file of greeksd: {error}", path.display()),
         }
     }
+
+    fn write(&self, session: Date, vols: &SessionVols) -> io::Result<()> {
+        fs::create_dir_all(&self.path)?;
+        // two programs with one folder do not write into each other's file
+        let unfinished = self.path.join(format!("vols-{session}.{}.unfinished", std::process::id()));
+        let written = write_synced(&unfinished, vols).and_then(|()| fs::rename(&unfinished, self.file(session)));
+        if written.is_err() {
+            let _ = fs::remove_file(&unfinished);
+        }
+        written?;
+        sync_folder(&self.path)
+    }
+
+    /// The kept sessions, oldest first.
+    fn sessions(&self) -> Vec<(Date, PathBuf)> {
+        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        let dated = |path: PathBuf| {
+            let name = path.file_name()?.to_str()?;
+            let date = name.strip_prefix("vols-")?.strip_suffix(".csv")?.parse().ok()?;
+            Some((date, path))
+        };
+        let mut sessions: Vec<(Date, PathBuf)> = entries.filter_map(|e| dated(e.path())).collect();
+        sessions.sort();
+        sessions
+    }
 }
 
-/// Writes the volatilities of a snapshot under its session's date, whole or not at all, and drops the oldest files.
-pub fn keep(folder: &Path, calendar: &Calendar, snapshot: &Snapshot) {
-    if snapshot.chains().is_empty() {
-        return;
-    }
-    let session = calendar.session_on_or_before(calendar.eastern(snapshot.time).date());
-    let mut vols = SessionVols::default();
-    snapshot.chains().iter().for_each(|chain| vols.add(chain));
-    let path = folder.join(format!("vols-{session}.csv"));
-    if let Err(error) = write(folder, &path, &vols) {
-        tracing::warn!("{}: {error}", path.display());
-    }
-    let old = sessions(folder);
-    for (_, path) in old.iter().take(old.len().saturating_sub(KEPT)) {
-        let _ = fs::remove_file(path);
-    }
+fn write_synced(path: &Path, vols: &SessionVols) -> io::Result<()> {
+    let mut file = BufWriter::new(File::create(path)?);
+    vols.write(&mut file)?;
+    file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
 }
 
-fn write(folder: &Path, path: &Path, vols: &SessionVols) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
-    let unfinished = path.with_extension("unfinished");
-    vols.write(BufWriter::new(File::create(&unfinished)?))?;
-    fs::rename(unfinished, path)
+/// A name in a folder is on the disk when the folder is.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }
 
-/// The kept sessions, oldest first.
-fn sessions(folder: &Path) -> Vec<(Date, PathBuf)> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let dated = |path: PathBuf| {
-        let name = path.file_name()?.to_str()?;
-        let date = name.strip_prefix("vols-")?.strip_suffix(".csv")?.parse().ok()?;
-        Some((date, path))
-    };
-    let mut sessions: Vec<(Date, PathBuf)> = entries.filter_map(|e| dated(e.path())).collect();
-    sessions.sort();
-    sessions
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::contract::{Right, Symbol};
+    use jiff::civil::date;
+    use std::time::SystemTime;
+
+    /// A folder of its own, removed at the end.
+    struct Folder(StateFolder);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("greeksd-state-{name}-{}", std::process::id()));
+            fs::create_dir_all(&path).unwrap();
+            Self(StateFolder::open(&path))
+        }
+
+        fn names(&self) -> Vec<String> {
+            let entries = fs::read_dir(&self.0.path).unwrap();
+            let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        }
+
+        fn put(&self, name: &str, text: impl AsRef<[u8]>) {
+            fs::write(self.0.path.join(name), text).unwrap();
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0.path);
+        }
+    }
+
+    const TODAY: Date = date(2024, 11, 20);
+    const RUNNING: Permit = Permit { today: TODAY, stands_still: false };
+    const STILL: Permit = Permit { today: TODAY, stands_still: true };
+
+    fn vols(rows: &str) -> SessionVols {
+        let (vols, refused) = SessionVols::read([HEADER, rows.as_bytes()].concat().as_slice());
+        assert_eq!(refused, 0);
+        vols
+    }
+
+    fn vol(vols: &SessionVols, root: &str) -> Option<f64> {
+        vols.get(Symbol::parse(root).unwrap(), date(2024, 12, 20), 100_000, Right::Call)
+    }
+
+    const ACME: &str = "ACME,2024-12-20,100000,call,0.25\n";
+    const GME: &str = "GME,2024-12-20,100000,call,0.75\n";
+
+    #[test]
+    fn a_smaller_market_of_the_same_session_takes_nothing_away() {
+        let folder = Folder::new("merged");
+        folder.0.keep(TODAY, vols(&format!("{ACME}{GME}")), RUNNING);
+        folder.0.keep(TODAY, vols("ACME,2024-12-20,100000,call,0.5\n"), RUNNING);
+        folder.0.keep(TODAY, SessionVols::default(), RUNNING);
+        let kept = folder.0.before(date(2024, 11, 21));
+        assert_eq!((vol(&kept, "ACME"), vol(&kept, "GME")), (Some(0.5), Some(0.75)));
+        assert_eq!(folder.names(), ["vols-2024-11-20.csv"]);
+        assert!(folder.0.before(TODAY).is_empty(), "a session is not before itself");
+    }
+
+    #[test]
+    fn what_is_damaged_or_foreign_is_moved_aside_and_the_rest_of_it_used() {
+        let folder = Folder::new("damaged");
+        let header = String::from_utf8_lossy(HEADER).into_owned();
+        folder.put("vols-2024-11-14.csv", format!("{header}{ACME}"));
+        folder.put("vols-2024-11-15.csv", "");
+        folder.put("vols-2024-11-18.csv", "name,price\nACME,1\n");
+        folder.put("vols-2024-11-19.csv", b"\0\0\0\0");
+        let kept = folder.0.before(TODAY);
+        assert_eq!(vol(&kept, "ACME"), Some(0.25), "the latest that can be used");
+        let aside: Vec<String> = ["15", "18", "19"].map(|day| format!("vols-2024-11-{day}.csv.bad")).into();
+        assert_eq!(folder.names(), [&["vols-2024-11-14.csv".to_owned()][..], &aside].concat());
+
+        for (i, damaged) in
+            [format!("{ACME}GME,2024-12-20,100000,call,0.7"), format!("{ACME}what is this\n")].iter().enumerate()
+        {
+            folder.put("vols-2024-11-19.csv", format!("{header}{damaged}"));
+            for _ in 0..2 {
+                let kept = folder.0.before(TODAY);
+                assert_eq!((vol(&kept, "ACME"), vol(&kept, "GME")), (Some(0.25), None), "{i}");
+            }
+            let whole = fs::read_to_string(folder.0.path.join("vols-2024-11-19.csv")).unwrap();
+            assert_eq!(whole, format!("{header}{ACME}"));
+        }
+    }
+
+    #[test]
+    fn no_session_is_kept_that_has_not_been() {
+        let folder = Folder::new("future");
+        let header = String::from_utf8_lossy(HEADER).into_owned();
+        for year in 2030..2036 {
+            folder.put(&format!("vols-{year}-01-02.csv"), format!("{header}{ACME}"));
+        }
+        folder.0.keep(date(2036, 1, 2), vols(ACME), RUNNING);
+        for day in [11, 12, 13, 14, 15, 18, 19, 20] {
+            folder.0.keep(date(2024, 11, day), vols(GME), RUNNING);
+        }
+        let names = folder.names();
+        assert_eq!(names.len(), 6 + KEPT, "{names:?}");
+        assert_eq!(names[..KEPT], [14, 15, 18, 19, 20].map(|day| format!("vols-2024-11-{day}.csv")));
+        assert_eq!(vol(&folder.0.before(date(2024, 11, 21)), "GME"), Some(0.75));
+    }
+
+    #[test]
+    fn a_clock_that_stands_still_hides_no_session() {
+        let folder = Folder::new("still");
+        folder.0.keep(date(2024, 11, 18), vols(ACME), STILL);
+        folder.0.keep(date(2024, 11, 19), vols(ACME), RUNNING);
+        for day in [15, 18, 19] {
+            folder.0.keep(date(2024, 11, day), vols("ACME,2024-12-20,100000,call,9\n"), STILL);
+        }
+        assert_eq!(folder.names(), ["vols-2024-11-18.csv", "vols-2024-11-19.csv"]);
+        assert_eq!(vol(&folder.0.before(TODAY), "ACME"), Some(0.25));
+        assert_eq!(vol(&folder.0.before(date(2024, 11, 19)), "ACME"), Some(0.25));
+    }
+
+    #[test]
+    fn what_was_left_unfinished_long_ago_is_removed_and_nothing_else() {
+        let folder = Folder::new("unfinished");
+        let names = [
+            "vols-2024-11-19.1.unfinished",
+            "vols-2024-11-19.2.unfinished",
+            "vols-2024-11-20.unfinished",
+            "mine.unfinished",
+        ];
+        for (name, hours) in names.into_iter().zip([0, 2, 2, 2]) {
+            folder.put(name, "x");
+            let file = File::options().write(true).open(folder.0.path.join(name)).unwrap();
+            file.set_modified(SystemTime::now() - Duration::from_hours(hours)).unwrap();
+        }
+        let _ = StateFolder::open(&folder.0.path);
+        assert_eq!(folder.names(), ["mine.unfinished", "vols-2024-11-19.1.unfinished"]);
+    }
 }

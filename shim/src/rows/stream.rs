@@ -19,7 +19,8 @@ pub struct RowStream {
     layout: AnswerLayout,
     /// The name of each field.
     names: Vec<Cow<'static, str>>,
-    picked: Vec<Picked>,
+    /// Given back, each when its last row is written.
+    picked: Vec<Option<Picked>>,
     template: Template,
     stage: Stage,
     /// The column at hand, where columns are walked.
@@ -66,7 +67,7 @@ impl RowStream {
     /// An answer of these rows.
     #[must_use]
     pub fn new(layout: AnswerLayout, picked: Vec<Picked>) -> Self {
-        let picked: Vec<Picked> = picked.into_iter().filter(|p| !p.rows.is_empty()).collect();
+        let picked: Vec<Option<Picked>> = picked.into_iter().filter(|p| !p.rows.is_empty()).map(Some).collect();
         let (template, at, names) = (Template::default(), RowPosition::default(), layout.names());
         let stage = Stage::Head;
         Self { layout, names, picked, template, stage, column: 0, at, compiled: None, is_first: true }
@@ -112,9 +113,13 @@ impl RowStream {
     /// Writes rows of the chain at hand until it ends or `stop` is reached; the end of the text.
     fn fill_chain(&mut self, out: &mut Vec<u8>, mut end: usize, stop: usize) -> usize {
         let columns = self.walks_columns().then_some(self.column..self.column + 1);
+        let is_last_walk = columns.is_none() || self.column + 1 == self.names.len();
         let Self { layout, names, picked, template, at, compiled, is_first, .. } = self;
         let plan = plan(layout, names, columns);
-        let Picked { chain, rows } = &picked[at.chain];
+        let Some(Picked { chain, rows }) = &picked[at.chain] else {
+            *at = RowPosition { chain: at.chain + 1, ..RowPosition::default() };
+            return end;
+        };
         let cells = Cells::of(chain);
         let n_between = plan.frame.row_between.len();
         while let Some(range) = rows.get(at.range) {
@@ -153,6 +158,10 @@ impl RowStream {
             }
             at.range += 1;
             at.row = 0;
+        }
+        if is_last_walk {
+            // an old snapshot is held no longer than its rows take
+            picked[at.chain] = None;
         }
         *at = RowPosition { chain: at.chain + 1, ..RowPosition::default() };
         end

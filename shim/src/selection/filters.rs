@@ -220,11 +220,9 @@ fn filter_rows(chain: &Chain, slice: &Slice, filters: &VendorFilters, rights: Ri
         Deltas::Nearest(to) => {
             let mut found = BTreeSet::new();
             for side in [Right::Call, Right::Put].into_iter().filter(|&side| rights.admit(side)) {
-                for wanted in to {
-                    let of_side = rows.iter().copied().filter(|&row| right(row) == side && magnitude(row).is_finite());
-                    let distance = |row: u32| (magnitude(row) - wanted).abs();
-                    found.extend(of_side.min_by(|&a, &b| distance(a).total_cmp(&distance(b))).map(strike));
-                }
+                let of_side = rows.iter().copied().filter(|&row| right(row) == side && magnitude(row).is_finite());
+                let ladder = Ladder::of(of_side.map(|row| (magnitude(row), row)));
+                found.extend(to.iter().filter_map(|&wanted| ladder.nearest(wanted)).map(strike));
             }
             rows.retain(|&row| found.contains(&strike(row)));
         }
@@ -240,6 +238,28 @@ fn filter_rows(chain: &Chain, slice: &Slice, filters: &VendorFilters, rights: Ri
         }
         Some(n) => keep_near(chain, slice, n, rows),
         None => {}
+    }
+}
+
+/// Rows by a magnitude of theirs, ascending; rows of the same magnitude in their own order.
+struct Ladder(Vec<(f64, u32)>);
+
+impl Ladder {
+    fn of(rows: impl Iterator<Item = (f64, u32)>) -> Self {
+        let mut ladder: Vec<(f64, u32)> = rows.collect();
+        ladder.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        Self(ladder)
+    }
+
+    /// The row whose magnitude is nearest; the first row of equally near ones.
+    fn nearest(&self, wanted: f64) -> Option<u32> {
+        let first_from = |x: f64| self.0.partition_point(|&(magnitude, _)| magnitude < x);
+        let at = first_from(wanted);
+        let above = self.0.get(at).copied();
+        let below = at.checked_sub(1).map(|last| self.0[first_from(self.0[last].0)]);
+        let distance = |(magnitude, _): (f64, u32)| (magnitude - wanted).abs();
+        let near = below.into_iter().chain(above);
+        near.min_by(|&a, &b| distance(a).total_cmp(&distance(b)).then(a.1.cmp(&b.1))).map(|(_, row)| row)
     }
 }
 
@@ -266,5 +286,29 @@ fn keep_near(chain: &Chain, slice: &Slice, n: usize, rows: &mut Vec<u32>) {
     strikes.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     strikes.dedup();
     strikes.truncate(n);
-    rows.retain(|&row| strikes.iter().any(|&(_, kept)| kept == strike(row)));
+    let mut kept: Vec<u32> = strikes.into_iter().map(|(_, strike)| strike).collect();
+    kept.sort_unstable();
+    rows.retain(|&row| kept.binary_search(&strike(row)).is_ok());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_ladder_finds_what_looking_at_every_row_finds(
+            steps in proptest::collection::vec(0u8..9, 0..40),
+            wanted in 0u8..40,
+        ) {
+            // quarters, so that distances are exact and ties occur
+            let magnitudes: Vec<f64> = steps.iter().map(|&step| f64::from(step) / 4.0).collect();
+            let wanted = f64::from(wanted) / 8.0;
+            let distance = |&(_, magnitude): &(u32, f64)| (magnitude - wanted).abs();
+            let rows = || (0u32..).zip(magnitudes.iter().copied());
+            let naive = rows().min_by(|a, b| distance(a).total_cmp(&distance(b))).map(|(row, _)| row);
+            prop_assert_eq!(Ladder::of(rows().map(|(row, magnitude)| (magnitude, row))).nearest(wanted), naive);
+        }
+    }
 }

@@ -10,7 +10,7 @@ use std::fmt::Write;
 /// Appends what `/health` says as metrics.
 pub(super) fn write(reading: &Reading, out: &mut String) {
     let (facts, counts) = (&reading.facts, &reading.counts);
-    let gauges: [(&str, &str, f64); 17] = [
+    let gauges: [(&str, &str, f64); 18] = [
         ("uptime_seconds", "Time since the start", reading.uptime.as_secs_f64()),
         ("simulated", "1 if the data are made up", f64::from(u8::from(reading.simulated))),
         ("market_open", "1 while the market is in session", f64::from(u8::from(facts.market_open))),
@@ -19,6 +19,11 @@ pub(super) fn write(reading: &Reading, out: &mut String) {
         ("underlyings_failing", "Underlyings whose last computation panicked", facts.failing as f64),
         ("feed_files_unusable", "Files of the feed that cannot be used as they are", facts.files_unusable as f64),
         ("loop_age_seconds", "Time since the market loop last came round", reading.loop_age_s),
+        (
+            "old_snapshots_bytes",
+            "Memory of chains that are not published any more and that answers still read",
+            reading.old_snapshot_bytes as f64,
+        ),
         ("underlyings", "Underlyings in the snapshot", counts.underlyings as f64),
         ("underlyings_pending", "Underlyings without a snapshot yet", counts.pending as f64),
         ("underlyings_rough", "Underlyings whose early exercise is known roughly only", counts.rough as f64),

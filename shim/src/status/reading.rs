@@ -17,6 +17,8 @@ pub(super) struct Reading {
     pub(super) uptime: Duration,
     /// Time since the market loop last came round, seconds.
     pub(super) loop_age_s: f64,
+    /// Bytes of old snapshots that readers hold.
+    pub(super) old_snapshot_bytes: u64,
     pub(super) snapshot_number: u64,
     /// Age of the snapshot, seconds.
     pub(super) snapshot_age_s: f64,

@@ -162,6 +162,7 @@ fn refuse(refusal: &Refusal) -> (&'static str, String) {
         400 => "Bad Request",
         404 => "Not Found",
         501 => "Not Implemented",
+        503 => "Service Unavailable",
         _ => "Bad Gateway",
     };
     (JSON, format!("{{\"error\":\"{error}\",\"message\":{}}}", json_text(&refusal.to_string())))

@@ -15,7 +15,7 @@ use crate::rows::listing::{self, Piece};
 use crate::rows::stream::RowStream;
 use crate::selection::filters::{FilterContext, VendorFilters, filter_picked};
 use crate::selection::order::{self, Page};
-use crate::selection::{Selection, select};
+use crate::selection::{Selection, is_heavy, select};
 use engine::calendar::Calendar;
 use engine::contract::{ContractKey, RootTable};
 use engine::snapshot::Snapshot;
@@ -26,6 +26,8 @@ use std::sync::Arc;
 
 /// Seconds after which a client may ask again where nothing has been computed yet.
 const RETRY_AFTER_S: &str = "1";
+/// The same where memory must become free first.
+const CROWDED_RETRY_AFTER_S: &str = "10";
 
 /// One endpoint of a layer of the interface.
 #[derive(Debug)]
@@ -159,20 +161,65 @@ pub struct RequestContext<'a> {
     pub roots: &'a Arc<RootTable>,
     /// The host that the client asked, as it wrote it.
     pub host: Option<&'a str>,
+    /// Slow readers hold more of old snapshots than they may.
+    pub is_crowded: bool,
     /// What the heading of a page says about the snapshot.
     pub note: &'a dyn Fn() -> Vec<String>,
 }
 
-impl Layer {
-    /// The answer to a query, from one snapshot.
+/// A request that was read, and what is left to be looked up.
+#[derive(Debug)]
+pub struct Prepared {
+    clock: Clock,
+    asked: Result<Asked, Refusal>,
+}
+
+#[derive(Debug)]
+enum Asked {
+    Rows(Box<Reply>),
+    Listing(Box<List>),
+    Text(String),
+}
+
+impl Prepared {
+    /// Whether looking it up would hold up others.
     #[must_use]
-    pub fn answer(&self, query: &Query<'_>, context: &RequestContext<'_>) -> Answer {
+    pub fn is_heavy(&self, snapshot: &Snapshot) -> bool {
+        match &self.asked {
+            Ok(Asked::Rows(reply)) => {
+                let looks_at_rows = reply.selection.looks_at_rows()
+                    || reply.filters != VendorFilters::default()
+                    || reply.page != Page::default();
+                is_heavy(snapshot, &reply.selection, looks_at_rows)
+            }
+            Ok(Asked::Listing(list)) => is_heavy(snapshot, &list.selection, true),
+            Ok(Asked::Text(_)) | Err(_) => false,
+        }
+    }
+}
+
+impl Layer {
+    /// Reads a query.
+    #[must_use]
+    pub fn prepare(&self, query: &Query<'_>, context: &RequestContext<'_>) -> Prepared {
         let clock = Clock::new(context.snapshot.time, context.now, context.zone);
-        let answered = match self.serve {
-            Serve::Rows(parse) => parse(query, &clock).and_then(|reply| self.rows(reply, context, clock.clone())),
-            Serve::Listing(parse) => parse(query, &clock).and_then(|list| self.list(&list, context, &clock)),
-            Serve::Text(write) => write(query, &clock).map(|text| Answer::full(self.name, 200, JSON, text)),
+        let asked = match self.serve {
+            Serve::Rows(parse) => parse(query, &clock).map(|reply| Asked::Rows(Box::new(reply))),
+            Serve::Listing(parse) => parse(query, &clock).map(|list| Asked::Listing(Box::new(list))),
+            Serve::Text(write) => write(query, &clock).map(Asked::Text),
         };
+        Prepared { clock, asked }
+    }
+
+    /// The answer to what was read, from one snapshot.
+    #[must_use]
+    pub fn answer(&self, prepared: Prepared, context: &RequestContext<'_>) -> Answer {
+        let Prepared { clock, asked } = prepared;
+        let answered = asked.and_then(|asked| match asked {
+            Asked::Rows(reply) => self.rows(*reply, context, clock.clone()),
+            Asked::Listing(list) => self.list(&list, context, &clock),
+            Asked::Text(text) => Ok(Answer::full(self.name, 200, JSON, text)),
+        });
         let mut answer = answered.unwrap_or_else(|refusal| self.refusal(&refusal));
         for &(name, value) in self.headers {
             answer = answer.with_header(name, value.text(&clock));
@@ -199,6 +246,9 @@ impl Layer {
         let (picked, next) = order::page(picked, &reply.page);
         if let (true, Some(refusal)) = (picked.is_empty(), &reply.when_empty) {
             return Err(refusal.clone());
+        }
+        if context.is_crowded && picked.len() > 1 {
+            return Err(Refusal::Crowded);
         }
         let mut heading = Heading::default();
         if reply.format == Format::Html {
@@ -228,7 +278,11 @@ impl Layer {
     fn refusal(&self, refusal: &Refusal) -> Answer {
         let (content_type, body) = (self.refuse)(refusal);
         let answer = Answer::full(self.name, refusal.status(), content_type, body);
-        if *refusal == Refusal::NoSnapshot { answer.with_header("Retry-After", RETRY_AFTER_S) } else { answer }
+        match refusal {
+            Refusal::NoSnapshot => answer.with_header("Retry-After", RETRY_AFTER_S),
+            Refusal::Crowded => answer.with_header("Retry-After", CROWDED_RETRY_AFTER_S),
+            _ => answer,
+        }
     }
 }
 

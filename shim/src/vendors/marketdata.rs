@@ -126,7 +126,7 @@ fn reply(query: &Query<'_>, name: &str) -> Result<Reply, Refusal> {
     let table = table(stamp, never);
     let columns: Option<Vec<&(Field, &str)>> = match query.get("columns") {
         None => None,
-        Some(_) => Some(query.list("columns").map(|name| column(&table, name)).collect::<Result<_, _>>()?),
+        Some(_) => Some(parse_columns(query, &table)?),
     };
     let is_whole = columns.is_none() && !is_human;
     let chosen = columns.unwrap_or_else(|| table.iter().collect());
@@ -148,6 +148,22 @@ fn reply(query: &Query<'_>, name: &str) -> Result<Reply, Refusal> {
         title: format!("{} · options chain", name.to_uppercase()),
         ..Reply::default()
     })
+}
+
+/// The columns asked for, in that order, each once: so there are never more than the table has.
+fn parse_columns<'t>(
+    query: &Query<'_>,
+    table: &'t [(Field, &'static str)],
+) -> Result<Vec<&'t (Field, &'static str)>, Refusal> {
+    let mut columns: Vec<&(Field, &str)> = Vec::new();
+    for name in query.list("columns") {
+        let found = column(table, name)?;
+        if columns.iter().any(|(field, _)| field.name == found.0.name) {
+            return Err(Refusal::invalid("columns", name, "a column that is asked for once"));
+        }
+        columns.push(found);
+    }
+    Ok(columns)
 }
 
 fn column<'t>(table: &'t [(Field, &'static str)], name: &str) -> Result<&'t (Field, &'static str), Refusal> {

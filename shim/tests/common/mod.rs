@@ -146,6 +146,15 @@ pub fn market() -> Snapshot {
     Snapshot::new(7, vec![spx, brk, acme], vec![symbol("LATE")])
 }
 
+/// The same while readers hold some bytes of old snapshots, of which they may hold others.
+pub fn service_with_old(snapshot: Snapshot, held: u64, most: u64) -> Service {
+    let status = status_at(Duration::from_secs(86_400));
+    status.turned();
+    status.holds_old_snapshots(held);
+    let metrics = Arc::new(Metrics::new(&route_names()));
+    Service::new(Arc::new(ArcSwap::from_pointee(snapshot)), Arc::new(status), metrics).with_old_snapshot_bytes(most)
+}
+
 /// The service over a snapshot, its clock standing still 1.5 s after [`NOW`], its loop having just come round.
 pub fn service(snapshot: Snapshot) -> Service {
     let status = status_at(Duration::from_secs(86_400));

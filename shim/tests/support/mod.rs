@@ -2,12 +2,15 @@
 #![allow(dead_code, reason = "each test program uses a part")]
 #![allow(clippy::unwrap_used, reason = "a client that fails fails its test")]
 
+#[cfg(unix)]
+pub(crate) mod daemon;
+
 use jiff::Timestamp;
 use shim::http::{Answer, App, Limits, Metrics, Progress, Request, Server, ServerConfig, Stream};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// What the app has done.
@@ -19,6 +22,10 @@ pub(crate) struct Seen {
     pub(crate) streams: AtomicUsize,
     /// Streams that exist.
     pub(crate) alive: AtomicUsize,
+    /// Answers to `/heavy` that were begun.
+    pub(crate) waiting: AtomicUsize,
+    /// Answers to `/heavy` wait.
+    pub(crate) held_up: AtomicBool,
 }
 
 pub(crate) struct TestApp(Arc<Seen>);
@@ -40,10 +47,24 @@ impl App for TestApp {
                 let text = format!("{path}|{}|{host}|{:?}", request.query(), request.header("x-probe"));
                 Answer::full("echo", 200, "text/plain; charset=utf-8", text)
             }
+            // says where it was answered, when nobody holds it up any more
+            "/heavy" => {
+                self.0.waiting.fetch_add(1, Ordering::SeqCst);
+                while self.0.held_up.load(Ordering::SeqCst) {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                let thread = std::thread::current().name().unwrap_or("-").to_owned();
+                Answer::full("small", 200, "text/plain; charset=utf-8", thread)
+            }
+            "/where" => Answer::stream("rows", "text/plain", Where(request.query().parse().unwrap_or(0))),
             "/panic" => panic!("an app that fails"),
             "/panic-late" => Answer::stream("rows", "text/plain", FailsLater(0)),
             _ => Answer::full("none", 404, "application/json", format!(r#"{{"error":"{path}"}}"#)),
         }
+    }
+
+    fn answer_at_once(&self, request: &Request<'_>) -> Option<Answer> {
+        (request.path() != "/heavy").then(|| self.answer(request))
     }
 }
 
@@ -69,6 +90,18 @@ impl Stream for Rows {
 impl Drop for Rows {
     fn drop(&mut self) {
         self.seen.alive.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// So many pieces that say on which thread they were written.
+struct Where(usize);
+
+impl Stream for Where {
+    fn fill(&mut self, out: &mut Vec<u8>) -> Progress {
+        let thread = format!("{}\n", std::thread::current().name().unwrap_or("-"));
+        out.extend(thread.bytes().cycle().take(thread.len() * 6000));
+        self.0 = self.0.saturating_sub(1);
+        if self.0 == 0 { Progress::Done } else { Progress::More }
     }
 }
 
@@ -119,7 +152,8 @@ pub(crate) fn serve_with(limits: Limits) -> Fixture {
 
 pub(crate) fn config(address: SocketAddr, limits: Limits, metrics: &Arc<Metrics>) -> ServerConfig {
     let clock = || Timestamp::constant(1_795_207_327, 0);
-    ServerConfig { listen: vec![address], limits, bulk_threads: 2, metrics: Arc::clone(metrics), clock }
+    let (listen, metrics) = (vec![address], Arc::clone(metrics));
+    ServerConfig { listen, allow_hosts: vec!["box".to_owned()], limits, bulk_threads: 2, metrics, clock }
 }
 
 pub(crate) fn app() -> TestApp {

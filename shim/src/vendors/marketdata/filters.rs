@@ -1,6 +1,7 @@
 //! The filters of MarketData.app: dates in five spellings, strikes, deltas and days as numbers, lists, ranges and
 //! comparisons, and contracts in words.
 
+use crate::limits::NUMBERS;
 use crate::query::{Bounds, Query, Rights, items, parse_date, parse_number};
 use crate::refusal::Refusal;
 use crate::rows::clock::Clock;
@@ -8,7 +9,7 @@ use crate::selection::Selection;
 use crate::selection::filters::{Deltas, Expirations, Money, VendorFilters};
 use engine::contract::{ContractKey, Right, Symbol, strike_milli};
 use jiff::civil::{Date, date};
-use jiff::{Timestamp, ToSpan};
+use jiff::{Span, Timestamp};
 
 /// The parameters that choose expirations; without any of them an answer holds the next monthly one.
 const OF_EXPIRATIONS: [&str; 9] =
@@ -102,15 +103,20 @@ fn read_day(text: &str, clock: &Clock) -> Option<Date> {
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["today"] => Some(today),
         ["yesterday"] => today.yesterday().ok(),
-        [n, "day" | "days"] => today.checked_add(n.parse::<i32>().ok()?.days()).ok(),
-        [n, "day" | "days", "ago"] => today.checked_sub(n.parse::<i32>().ok()?.days()).ok(),
+        [n, "day" | "days"] => today.checked_add(read_span(n)?).ok(),
+        [n, "day" | "days", "ago"] => today.checked_sub(read_span(n)?).ok(),
         [number] => match parse_number(number)? {
             seconds if seconds >= SECONDS_FROM => Some(clock.date_of(Timestamp::from_second(seconds as i64).ok()?)),
-            days if days >= 1.0 => DAY_ZERO.checked_add((days as i32).days()).ok(),
+            days if days >= 1.0 => DAY_ZERO.checked_add(Span::new().try_days(days as i64).ok()?).ok(),
             _ => None,
         },
         _ => None,
     }
+}
+
+/// A number of days. A span has bounds of its own, beyond which it would panic.
+fn read_span(days: &str) -> Option<Span> {
+    Span::new().try_days(days.parse::<i64>().ok()?).ok()
 }
 
 /// `MM/DD/YYYY`, one or two digits for month and day.
@@ -129,7 +135,15 @@ enum Numbers {
     Ranges(Vec<Bounds>),
 }
 
-/// A comma list of numbers, ranges `a-b` and comparisons `>a`, `>=a`, `<a`, `<=a`.
+/// A comma list of numbers, ranges `a-b` and comparisons `>a`, `>=a`, `<a`, `<=a`, for the parameter `name`.
+fn parse_numbers(name: &str, text: &str, wants: &'static str) -> Result<Numbers, Refusal> {
+    let n = items(text).count();
+    if n > NUMBERS {
+        return Err(Refusal::invalid(name, &format!("{n} items"), format!("a list of up to {NUMBERS}")));
+    }
+    read_numbers(text).ok_or_else(|| Refusal::invalid(name, text, wants))
+}
+
 fn read_numbers(text: &str) -> Option<Numbers> {
     let plain: Option<Vec<f64>> = items(text).map(parse_number).collect();
     if let Some(plain) = plain {
@@ -161,23 +175,21 @@ fn read_equals(rest: &str) -> (Option<f64>, bool) {
 }
 
 fn parse_days(text: &str) -> Result<Numbers, Refusal> {
-    read_numbers(text).ok_or_else(|| Refusal::invalid("dte", text, "a number, list, range or comparison of days"))
+    parse_numbers("dte", text, "a number, list, range or comparison of days")
 }
 
 fn parse_strikes(text: &str) -> Result<Vec<Bounds>, Refusal> {
-    match read_numbers(text) {
-        Some(Numbers::Plain(strikes)) => Ok(strikes.into_iter().map(Bounds::exactly).collect()),
-        Some(Numbers::Ranges(ranges)) => Ok(ranges),
-        None => Err(Refusal::invalid("strike", text, "a number, list, range or comparison")),
-    }
+    Ok(match parse_numbers("strike", text, "a number, list, range or comparison")? {
+        Numbers::Plain(strikes) => strikes.into_iter().map(Bounds::exactly).collect(),
+        Numbers::Ranges(ranges) => ranges,
+    })
 }
 
 fn parse_deltas(text: &str) -> Result<Deltas, Refusal> {
-    match read_numbers(text) {
-        Some(Numbers::Plain(deltas)) => Ok(Deltas::Nearest(deltas.into_iter().map(f64::abs).collect())),
-        Some(Numbers::Ranges(ranges)) => Ok(Deltas::Within(ranges)),
-        None => Err(Refusal::invalid("delta", text, "a number, list, range or comparison")),
-    }
+    Ok(match parse_numbers("delta", text, "a number, list, range or comparison")? {
+        Numbers::Plain(deltas) => Deltas::Nearest(deltas.into_iter().map(f64::abs).collect()),
+        Numbers::Ranges(ranges) => Deltas::Within(ranges),
+    })
 }
 
 /// `AAPL 7/28/2028 200 call` in any order of the words.
@@ -212,6 +224,7 @@ mod tests {
     use super::*;
     use crate::cursor::compact;
     use engine::calendar::Calendar;
+    use proptest::prelude::*;
 
     fn clock() -> Clock {
         let now = Timestamp::constant(1_795_207_327, 0);
@@ -293,5 +306,40 @@ mod tests {
         }
         assert!(parse_series(&Query::parse("weekly=true&monthly=false")).is_err());
         assert!(parse_series(&Query::parse("weekly=false&monthly=false")).is_ok());
+    }
+
+    #[test]
+    fn a_list_has_an_end() {
+        let list = |n: usize| vec!["1"; n].join(",");
+        for n in [NUMBERS, NUMBERS + 1, 16_000] {
+            let results =
+                [parse_deltas(&list(n)).is_ok(), parse_strikes(&list(n)).is_ok(), parse_days(&list(n)).is_ok()];
+            assert_eq!(results, [n <= NUMBERS; 3], "{n}");
+        }
+        let ranges = vec!["1-2"; NUMBERS + 1].join(",");
+        assert_eq!(parse_deltas(&ranges).unwrap_err().to_string(), "delta: not a list of up to 64: 65 items");
+    }
+
+    proptest! {
+        #[test]
+        fn no_day_panics(text in "[-+0-9.e/ ]{0,24}( ?(day|days|days ago))?", any in any::<String>(), n in any::<i64>()) {
+            for text in [text, any, format!("{n} days"), format!("{n} days ago"), n.to_string()] {
+                let _ = (read_day(&text, &clock()), read_slashed(&text), parse_words(&text));
+            }
+        }
+
+        #[test]
+        fn every_day_is_read_in_each_spelling(back in 0i64..700_000) {
+            let day = date(1970, 1, 1).saturating_add(Span::new().days(back));
+            let away = (day - clock().today()).get_days();
+            for text in [day.to_string(), day.strftime("%m/%d/%Y").to_string(), format!("{away} days")] {
+                prop_assert_eq!(read_day(&text, &clock()), Some(day), "{}", text);
+            }
+        }
+
+        #[test]
+        fn no_list_of_numbers_panics(text in "[-0-9.,<>= einf]{0,40}") {
+            let _ = (parse_deltas(&text), parse_strikes(&text), parse_days(&text).is_ok());
+        }
     }
 }

@@ -1,0 +1,88 @@
+//! Which requests a browser may bring here: those that were meant for this server, and no page's of another site.
+//!
+//! A server on the loopback is reached by every page that its user's browser shows. A page whose own name was made to
+//! point here (DNS rebinding) names itself in `Host`; one that sends its requests across sites says so in
+//! `Sec-Fetch-Site`. An address that is written in digits cannot be made to point anywhere else.
+
+use super::request::{Fault, Request};
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// The names that a server answers to, beside addresses in digits, `localhost` and `*.localhost`.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Boundary {
+    allowed: Vec<String>,
+}
+
+impl Boundary {
+    /// Answers to these names, too, in any case and on any port.
+    pub(super) fn new(allow_hosts: &[String]) -> Self {
+        Self { allowed: allow_hosts.iter().map(|name| name.trim_end_matches('.').to_ascii_lowercase()).collect() }
+    }
+
+    /// Why a request is not answered; `None`: it is.
+    pub(super) fn fault(&self, request: &Request<'_>) -> Option<Fault> {
+        if !request.hosts().all(|host| self.admits(host)) {
+            return Some(Fault::OtherHost);
+        }
+        let says = |name: &str, word: &str| request.header(name).is_some_and(|value| value.eq_ignore_ascii_case(word));
+        // a link on another site may lead here: that shows a page and tells the other site nothing
+        let crosses = says("sec-fetch-site", "cross-site") && !says("sec-fetch-mode", "navigate");
+        crosses.then_some(Fault::CrossSite)
+    }
+
+    /// Whether a host, with or without a port, is one of this server. None at all is what old programs send, not browsers.
+    fn admits(&self, host: &[u8]) -> bool {
+        let Ok(host) = std::str::from_utf8(host) else { return false };
+        if host.is_empty() {
+            return true;
+        }
+        if let Some(rest) = host.strip_prefix('[') {
+            let Some((address, port)) = rest.split_once(']') else { return false };
+            let address = address.split_once('%').map_or(address, |(address, _zone)| address);
+            return is_port(port) && address.parse::<Ipv6Addr>().is_ok();
+        }
+        let (name, port) = host.find(':').map_or((host, ""), |colon| host.split_at(colon));
+        let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
+        is_port(port)
+            && (name == "localhost"
+                || name.ends_with(".localhost")
+                || name.parse::<Ipv4Addr>().is_ok()
+                || self.allowed.contains(&name))
+    }
+}
+
+/// Nothing, or a colon and a port, which may be empty.
+fn is_port(text: &str) -> bool {
+    text.is_empty() || text.strip_prefix(':').is_some_and(|port| port.bytes().all(|b| b.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn addresses_in_digits_and_local_names_are_ours() {
+        let boundary = Boundary::new(&["Greeks.Example".to_owned(), "box".to_owned()]);
+        let ours = "127.0.0.1 127.0.0.1:2112 192.168.1.7:80 0.0.0.0 [::1] [::1]:2112 [fe80::1%25eth0]:1 localhost \
+                    LocalHost:2112 localhost. a.localhost:1 x.y.localhost greeks.example GREEKS.EXAMPLE:443 box. box:";
+        for host in ours.split_whitespace().chain([""]) {
+            assert!(boundary.admits(host.as_bytes()), "{host}");
+        }
+        let others = "evil evil:2112 evil.example notlocalhost localhost.evil 127.0.0.1.evil 127.0.0.1@evil \
+                      evil@127.0.0.1 [::1 [::1]evil ::1 1.2.3 127.1 0x7f.0.0.1 127.0.0.1:x greeks.example.evil \
+                      sub.box .localhost.evil [evil] 127.0.0.1,evil";
+        for host in others.split_whitespace() {
+            assert!(!boundary.admits(host.as_bytes()), "{host}");
+        }
+        assert!(!boundary.admits(b"\xff") && !Boundary::default().admits(b"box"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_host_panics(bytes in proptest::collection::vec(any::<u8>(), 0..40), text in "[\\[\\]:.%a-z0-9@]{0,20}") {
+            let boundary = Boundary::default();
+            let _ = (boundary.admits(&bytes), boundary.admits(text.as_bytes()));
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! The bounds of one question to the market, in one place; those of connections are in [`crate::http::limits`].
+
+/// Most numbers in a list (`delta=.3,.5`, `strike=100,105`, `dte=7,30`). Each is looked for in every expiration of a
+/// chain, and a head of 32 KB holds 16,000 of them.
+pub const NUMBERS: usize = 64;
+
+/// Names (underlyings, roots and contracts together) that the small reactor looks up itself: a few microseconds each
+/// for those without row filters. A longer list is answered where streams are.
+pub const NAMES_AT_ONCE: usize = 16;
+
+/// Rows of a chain that the small reactor looks at one by one: about half a millisecond. A filter of rows on a longer
+/// chain is answered where streams are.
+pub const ROWS_AT_ONCE: u32 = 20_000;

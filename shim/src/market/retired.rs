@@ -1,0 +1,42 @@
+//! What was published and is not any more, for as long as a reader holds it: how much that is, and where it is freed.
+//! Never: a computation.
+//!
+//! The market loop keeps each replaced snapshot and chain until nobody else has it, so that memory is never given back
+//! on a thread that serves: a whole market is thousands of pieces of memory.
+
+use engine::calibrate::Drop;
+use engine::contract::Right;
+use engine::snapshot::Snapshot;
+use engine::store::chain::Chain;
+use engine::store::columns::Col;
+use std::sync::Arc;
+
+/// Bytes of a contract in a chain: its numbers, its strike, its right, why its quote was dropped.
+const CONTRACT_BYTES: usize = Col::ALL.len() * size_of::<f64>() + size_of::<(u32, Right, Option<Drop>)>();
+
+/// Replaced snapshots and chains.
+#[derive(Debug, Default)]
+pub(super) struct Retired {
+    snapshots: Vec<Arc<Snapshot>>,
+    chains: Vec<Arc<Chain>>,
+}
+
+impl Retired {
+    /// Takes a chain that another one has replaced.
+    pub(super) fn add_chain(&mut self, chain: Arc<Chain>) {
+        self.chains.push(chain);
+    }
+
+    /// Takes a snapshot that is published no longer.
+    pub(super) fn add_snapshot(&mut self, snapshot: Arc<Snapshot>) {
+        self.snapshots.push(snapshot);
+    }
+
+    /// Frees what nobody else holds; the bytes of the chains that somebody does.
+    pub(super) fn sweep(&mut self) -> u64 {
+        // nobody can take hold again of what is not published: a count of one stays one
+        self.snapshots.retain(|snapshot| Arc::strong_count(snapshot) > 1);
+        self.chains.retain(|chain| Arc::strong_count(chain) > 1);
+        self.chains.iter().map(|chain| u64::from(chain.rows()) * CONTRACT_BYTES as u64).sum()
+    }
+}

@@ -1,0 +1,136 @@
+//! The market loop over the embedded market.
+
+use super::sim::SimFeed;
+use super::*;
+use ::sim::SimOptions;
+use feed::{FeedProgress, ReferenceData};
+use std::sync::Mutex;
+
+fn market_loop() -> MarketLoop {
+    let at: Timestamp = "2026-11-20T15:42:00-05:00".parse().unwrap();
+    market_loop_over(Box::new(SimFeed::open(SimOptions::default(), at)))
+}
+
+fn market_loop_over(feed: Box<dyn Feed>) -> MarketLoop {
+    let at: Timestamp = "2026-11-20T15:42:00-05:00".parse().unwrap();
+    let zone = Calendar::embedded().zone().clone();
+    let status = Status::new("sim".to_owned(), true, 1, Box::new(move || at), Box::new(|| Duration::ZERO), zone);
+    let market = Arc::new(ArcSwap::from_pointee(Snapshot::empty(Vec::new())));
+    MarketLoop::new(feed, Passes::new(1, |_| ()).unwrap(), MarketClock::Fixed(at), market, Arc::new(status))
+}
+
+#[test]
+fn a_name_that_fails_keeps_its_last_values_and_is_counted() {
+    let mut market = market_loop();
+    let at = market.clock.now();
+    let names: Vec<Symbol> = ["KO", "F"].map(|name| Symbol::parse(name).unwrap()).to_vec();
+    let (computed, failed) = market.run(Depth::Rough, &names, at);
+    assert_eq!((computed.len(), failed.len()), (2, 0));
+    let published = Arc::clone(&computed[0].chain);
+    market.chains.insert(published.underlying, Arc::clone(&published));
+    for instead in [&computed[0].chain, &computed[1].chain] {
+        market.take_failed(Arc::new(Chain { uncomputed: Some(Uncomputed::Failed), ..(**instead).clone() }));
+    }
+    assert!(Arc::ptr_eq(&market.chains[&published.underlying], &published));
+    let other = &market.chains[&computed[1].chain.underlying];
+    assert_eq!(other.uncomputed, Some(Uncomputed::Failed));
+    assert!(market.known_roughly().is_empty(), "not again before something changes");
+    market.report(at, None);
+    assert_eq!((market.status.facts().failing, market.status.facts().failures), (2, 2));
+    market.feed.requeue(&names);
+    let listed = market.feed.names();
+    let conditions = Conditions { depth: Depth::Full, now: at, listed: &listed, enough: &|| false };
+    market.compute(&mut Round::new(names), &conditions);
+    market.report(at, None);
+    assert_eq!((market.status.facts().failing, market.status.facts().failures), (0, 2));
+}
+
+#[test]
+fn what_readers_hold_of_old_snapshots_is_told_and_freed_by_the_loop() {
+    let mut market = market_loop();
+    let name = Symbol::parse("KO").unwrap();
+    let listed: BTreeSet<Symbol> = [name].into();
+    let compute = |market: &mut MarketLoop| {
+        market.feed.requeue(&[name]);
+        let at = market.clock.now();
+        let conditions = Conditions { depth: Depth::Full, now: at, listed: &listed, enough: &|| false };
+        market.compute(&mut Round::new([name]), &conditions);
+    };
+    compute(&mut market);
+    let reader = market.market.load_full();
+    let held = Arc::clone(&reader.chains()[0]);
+    assert_eq!(market.status.old_snapshot_bytes(), 0, "it is the one that is published");
+    compute(&mut market);
+    let bytes = market.status.old_snapshot_bytes();
+    assert!(bytes > u64::from(held.rows()) * 200 && bytes < u64::from(held.rows()) * 400, "{bytes}");
+    drop(reader);
+    compute(&mut market);
+    assert_eq!(market.status.old_snapshot_bytes(), bytes, "one chain is held, however many came after it");
+    assert_eq!(Arc::strong_count(&held), 2, "the loop is the last to hold it");
+    drop(held);
+    compute(&mut market);
+    assert_eq!(market.status.old_snapshot_bytes(), 0);
+}
+
+/// Some names of the embedded market, all of which have changed whenever it is looked at.
+struct Restless {
+    feed: SimFeed,
+    names: Vec<Symbol>,
+    batches: Arc<Mutex<Vec<Vec<Symbol>>>>,
+}
+
+impl Feed for Restless {
+    fn poll(&mut self, moment: &Moment<'_>) -> Vec<Symbol> {
+        self.feed.poll(moment);
+        self.names.clone()
+    }
+
+    fn changed(&mut self, _: &Moment<'_>) -> Vec<Symbol> {
+        self.feed.requeue(&self.names);
+        self.names.clone()
+    }
+
+    fn names(&self) -> BTreeSet<Symbol> {
+        self.names.iter().copied().collect()
+    }
+
+    fn contracts(&self, name: Symbol, now: Timestamp) -> usize {
+        self.feed.contracts(name, now)
+    }
+
+    fn pays_dividends(&self, name: Symbol) -> bool {
+        self.feed.pays_dividends(name)
+    }
+
+    fn books<'a>(&'a mut self, names: &[Symbol], now: Timestamp, passes: &Passes) -> Vec<(&'a Book, Timestamp)> {
+        self.batches.lock().unwrap().push(names.to_vec());
+        self.feed.books(names, now, passes)
+    }
+
+    fn reference(&self) -> &ReferenceData {
+        self.feed.reference()
+    }
+
+    fn progress(&self) -> FeedProgress {
+        self.feed.progress()
+    }
+}
+
+#[test]
+fn a_turn_ends_and_publishes_every_name_although_the_feed_never_stands_still() {
+    let at: Timestamp = "2026-11-20T15:42:00-05:00".parse().unwrap();
+    let feed = SimFeed::open(SimOptions::default(), at);
+    // two cold names make a batch
+    let names: Vec<Symbol> = feed.names().into_iter().filter(|&name| feed.contracts(name, at) < 1500).take(8).collect();
+    assert!(names.len() >= 6, "{names:?}");
+    let batches = Arc::<Mutex<Vec<Vec<Symbol>>>>::default();
+    let feed = Box::new(Restless { feed, names: names.clone(), batches: Arc::clone(&batches) });
+    let mut market = market_loop_over(feed);
+    assert!(market.turn(&|| false), "every name is published");
+    let batches = batches.lock().unwrap().clone();
+    assert!(names.iter().all(|name| batches.iter().flatten().any(|handed| handed == name)), "{batches:?}");
+    assert_eq!(batches[0], batches[1], "what changes after its turn does not wait for the others: {batches:?}");
+    let most = 2 * names.len().div_ceil(batches[0].len());
+    assert!(batches.len() <= most, "a round takes twice its batches at most: {batches:?}");
+    assert_eq!(market.rest(Duration::from_secs(60)), Duration::ZERO, "there is more to do");
+}
