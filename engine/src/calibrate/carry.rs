@@ -40,8 +40,10 @@ const ROUNDS: usize = 8;
 const SPOT_OFF: (f64, f64) = (3.0, 1e-3);
 /// A borrow rate stays where it was while what it moves the forward by is below the first of these, or below the second
 /// as a part of the forward's standard error and below the third: tables of early exercise are kept by it, and with half
-/// of this a steady pass solved two fifths more of them.
-const STILL: (f64, f64, f64) = (5e-5, 1.0, 1.5e-3);
+/// of this a steady pass solved two fifths more of them. Where the forward's error is beyond the fourth, what it is beyond
+/// by says nothing either: the rate of one name in 1,200, whose few pairs contradict each other, turned from one value to
+/// another each second, and its tables were a third of the pass.
+const STILL: (f64, f64, f64, f64) = (5e-5, 1.0, 1.5e-3, 1e-2);
 /// An expiry's own borrow may be so far from the smooth one, and a part of that, to give its forward from the published
 /// spot; beyond, the expiry is valued from the spot that its options tell.
 const OWN_BORROW: (f64, f64) = (0.02, 0.25);
@@ -404,7 +406,7 @@ impl Settled<'_> {
     /// On the borrow rate of the last pass, where that gives the forward nearly: the tables of early exercise are kept
     /// by it.
     fn on(&self, prior: f64) -> Option<(f64, f64, f64)> {
-        let still = STILL.0.max((STILL.1 * self.error).min(STILL.2));
+        let still = STILL.0.max((STILL.1 * self.error).min(STILL.2)).max(self.error - STILL.3);
         let fwd = forward_at(self.spot, self.input, prior);
         ((fwd / self.fwd).ln().abs() <= still).then_some((fwd, prior, self.spot))
     }
