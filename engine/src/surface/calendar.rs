@@ -40,6 +40,10 @@ const FALLS_MAX: usize = 6;
 /// of the spline's coordinate beyond them.
 const KNOWN: (f64, f64) = (0.02, 0.25);
 
+/// An expiry nearer than this, years, says little of those behind it: what a tick of a far strike is worth in the last
+/// hours is a volatility of several hundred percent, and as much total variance as weeks have.
+const LAST_DAY: f64 = 1.0 / 365.0;
+
 /// A bound on a curve, for its next fit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CurveBound {
@@ -245,5 +249,5 @@ fn known(curve: &Curve, k: f64) -> f64 {
     let (precision, u) = curve.precision_at(k);
     let beyond = (curve.quoted.0 - u).max(u - curve.quoted.1).max(0.0);
     let half = KNOWN.0 + KNOWN.1 * beyond;
-    precision + curve.firmness / (half * half)
+    (precision + curve.firmness / (half * half)) * (curve.t / LAST_DAY).min(1.0).powi(2)
 }
