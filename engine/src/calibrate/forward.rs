@@ -107,11 +107,11 @@ pub fn keep_near(pairs: &mut Vec<Pair>, s: f64, input: &SliceInput) {
 /// The forward on which the pairs agree.
 ///
 /// # Units    df: 1 · t: years
-/// # Domain   any pairs; none gives [`Parity::NONE`] · `sorted` is room to work in
+/// # Domain   any pairs; none gives [`Parity::NONE`] · `sorted` is scratch space
 /// # Source   docs/model.md, step 3; iterated reweighting with Cauchy weights, scale from the spreads and the scatter
 #[must_use]
 pub fn fit_forward(pairs: &[Pair], df: f64, t: f64, sorted: &mut Vec<(f64, f64)>) -> Parity {
-    let Some((mut fwd, sd)) = rough(pairs, df, sorted) else { return Parity::NONE };
+    let Some((mut fwd, sd)) = median_forward(pairs, df, sorted) else { return Parity::NONE };
     let mut scale = 1.0;
     let mut sums = Sums::default();
     let mut slope = 0.0;
@@ -185,7 +185,7 @@ impl Sums {
 const STRADDLES: usize = 6;
 
 /// Weighted median of the pair forwards, then σ√t from the straddles about it.
-fn rough(pairs: &[Pair], df: f64, by_fwd: &mut Vec<(f64, f64)>) -> Option<(f64, f64)> {
+fn median_forward(pairs: &[Pair], df: f64, by_fwd: &mut Vec<(f64, f64)>) -> Option<(f64, f64)> {
     by_fwd.clear();
     by_fwd.extend(pairs.iter().map(|p| (p.k + p.gap / df, 1.0 / (p.half * p.half))).filter(|p| p.0 > 0.0));
     by_fwd.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));

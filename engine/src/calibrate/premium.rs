@@ -52,24 +52,24 @@ const LAYERS: usize = 60;
 /// # Cost     one round where the market moved little: a volatility and two premiums for up to 24 strikes; the first time two
 /// #          lattices of 60 layers a round
 pub(super) fn refine_forward(input: &SliceInput, carry: &Carry, state: &mut SliceState, draft: &mut Draft) -> Parity {
-    let rough = draft.parity;
-    if rough.fwd.is_nan() || carry.fwd.is_nan() {
-        return rough;
+    let first = draft.parity;
+    if first.fwd.is_nan() || carry.fwd.is_nan() {
+        return first;
     }
     let SliceState { ladder, early, sigma, shift, last: before, .. } = state;
     let prior = before.map_or(f64::NAN, |(_, b)| b);
     let Draft { terms, quotes, pairs, premium: room, sorted, refreshed, .. } = draft;
     let df = terms.df();
-    let width = rough.sd * rough.fwd;
-    let blocks = near_blocks(ladder, rough.fwd, rough.sd);
+    let width = first.sd * first.fwd;
+    let blocks = near_blocks(ladder, first.fwd, first.sd);
     room.near.clear();
     room.near.extend(pairs.iter().filter(|p| blocks.contains(&(p.strike / BLOCK))));
     terms.b = carry.b;
     early.prepare(ladder, terms);
-    let cold = start_vols(input, terms, rough.fwd, quotes, ladder, sigma);
+    let cold = start_vols(input, terms, first.fwd, quotes, ladder, sigma);
     let mut fwd = carry.fwd + shift.clamp(-0.2 * carry.fwd, 0.2 * carry.fwd);
     let new = before.is_none();
-    let mut last = rough;
+    let mut last = first;
     let mut moved = f64::INFINITY;
     for _ in 0..ROUNDS {
         let look = NearMoney { input, carry, prior, quotes, ladder, sigma, blocks: blocks.clone() };
@@ -91,14 +91,14 @@ pub(super) fn refine_forward(input: &SliceInput, carry: &Carry, state: &mut Slic
         if next.fwd.is_nan() {
             break;
         }
-        last = Parity { sd: rough.sd, ..next };
+        last = Parity { sd: first.sd, ..next };
         moved = (next.fwd - fwd).abs();
         if moved < SETTLED * input.s {
             break;
         }
         fwd = next.fwd;
         if cold {
-            // the first volatilities were European ones at a rough forward
+            // the first volatilities were European ones at the first forward
             let found = sigma.iter_mut().zip(&room.vols).filter(|(_, vol)| vol.is_finite());
             found.for_each(|(sigma, &vol)| *sigma = vol);
         }

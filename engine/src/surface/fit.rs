@@ -156,8 +156,8 @@ impl Fitter {
         self.bases.clear();
         for (slice, quotes) in slices.iter().zip(&self.quotes) {
             quotes.base_points(&mut self.points);
-            let own = (self.points.len() >= QUOTES_FEW && quotes.rough_vol > 0.0).then(|| {
-                let prior = Prior { base: Base::usual(quotes.rough_vol, slice.t), sd: [1.0, 0.7, 0.7] };
+            let own = (self.points.len() >= QUOTES_FEW && quotes.usual_vol > 0.0).then(|| {
+                let prior = Prior { base: Base::usual(quotes.usual_vol, slice.t), sd: [1.0, 0.7, 0.7] };
                 fit_base(&self.points, &prior, slice.t)
             });
             self.bases.push(own);
@@ -169,7 +169,7 @@ impl Fitter {
                 if self.bases[i].is_none() && slice.fwd > 0.0 {
                     self.quotes[i].base_points(&mut self.points);
                     if self.points.is_empty() != with_quotes {
-                        let own = self.quotes[i].rough_vol;
+                        let own = self.quotes[i].usual_vol;
                         self.bases[i] = borrowed_base(slice.t, own, &self.points, slices, &self.known);
                     }
                 }
@@ -192,7 +192,7 @@ fn listed(slice: &SurfaceInput) -> (f64, f64) {
     (at(slice.strike_milli.first()), at(slice.strike_milli.last()))
 }
 
-/// A base of few or no quotes at time and rough volatility `own`: level and shape expected from the neighbours in time,
+/// A base of few or no quotes at time and usual volatility `own`: level and shape expected from the neighbours in time,
 /// moved by what quotes there are.
 fn borrowed_base(t: f64, own: f64, points: &Points, slices: &[SurfaceInput], known: &[Option<Base>]) -> Option<Base> {
     let (mut near, mut far) = (None, f64::INFINITY);

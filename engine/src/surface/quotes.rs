@@ -32,7 +32,7 @@ pub(super) struct StrikeQuotes {
     /// 1: both sides are quoted, 0: an ask only, the volatility is at most `mid`.
     pub(super) firm: Vec<f64>,
     /// Median of the volatilities nearest to the money; NaN: none.
-    pub(super) rough_vol: f64,
+    pub(super) usual_vol: f64,
     /// Least and greatest log-moneyness of the two-sided quotes; the money where there are none.
     pub(super) range: (f64, f64),
 }
@@ -74,8 +74,8 @@ impl StrikeQuotes {
         if !(input.fwd > 0.0 && input.t > 0.0) {
             return;
         }
-        self.rough_vol = rough_vol(input);
-        candidates.pick(input, (BOTH_SIDES_SD * self.rough_vol * input.t.sqrt()).exp());
+        self.usual_vol = usual_vol(input);
+        candidates.pick(input, (BOTH_SIDES_SD * self.usual_vol * input.t.sqrt()).exp());
         if input.t > IN_THE_MONEY_YEARS && !candidates.spread.iter().any(|&spread| spread > 0.0) {
             // what is in the money says more than nothing, but for the last days, when it is worth its intrinsic value
             candidates.pick(input, f64::INFINITY);
@@ -100,7 +100,7 @@ impl StrikeQuotes {
         for column in [&mut self.k, &mut self.mid, &mut self.precision, &mut self.firm] {
             column.clear();
         }
-        (self.len, self.rough_vol, self.range) = (0, f64::NAN, (0.0, 0.0));
+        (self.len, self.usual_vol, self.range) = (0, f64::NAN, (0.0, 0.0));
     }
 
     fn push(&mut self, k: f64, quote: Quote) {
@@ -203,7 +203,7 @@ fn both(a: Quote, b: Quote) -> Quote {
 }
 
 /// Median of the volatilities of the five used rows nearest to the money; NaN: none.
-fn rough_vol(input: &SurfaceInput) -> f64 {
+fn usual_vol(input: &SurfaceInput) -> f64 {
     let fwd_milli = input.fwd * 1e3;
     let strike = |row: usize| f64::from(input.strike_milli[row]);
     let mut high = input.strike_milli.partition_point(|&k| f64::from(k) < fwd_milli);

@@ -52,18 +52,6 @@ impl Way {
 /// Which quotes of a book were spoiled, by slice and row.
 pub(crate) type Spoiled = Vec<Vec<bool>>;
 
-/// Draws of this module.
-trait Draws {
-    /// Call or put, alike.
-    fn right(&mut self) -> Right;
-}
-
-impl Draws for Random {
-    fn right(&mut self) -> Right {
-        if self.chance(0.5) { Right::Call } else { Right::Put }
-    }
-}
-
 /// Black-76 on a clean chain's forward and volatilities.
 struct Model<'a> {
     quoted: &'a BookSlice,
@@ -142,7 +130,7 @@ fn choose(quoted: &BookSlice, way: Way, share: f64, dice: &mut Random) -> Vec<us
     let share = if way.in_clusters() { 2.0 * share } else { share };
     match way {
         _ if !hit => Vec::new(),
-        Way::StaleWing => wing(quoted, dice.right(), share),
+        Way::StaleWing => wing(quoted, dice.pick(&[Right::Call, Right::Put]), share),
         // a pair is two quotes
         Way::CrossedPair => (0..quoted.rows()).filter(|_| dice.chance(0.5 * share)).collect(),
         _ => (0..quoted.rows()).filter(|_| dice.chance(share)).collect(),

@@ -4,3 +4,16 @@
 mod calibration;
 mod small;
 mod whole;
+
+use engine::store::book::Book;
+
+/// Every number of a book, by bits.
+fn bytes(book: &Book) -> Vec<u64> {
+    let mut out = vec![book.spot.to_bits(), book.ts.as_second() as u64];
+    for s in &book.slices {
+        out.extend(s.strike_milli.iter().map(|&k| u64::from(k)));
+        out.extend(s.bid.iter().chain(&s.ask).map(|x| x.to_bits()));
+        out.extend(s.ts.iter().map(|t| t.as_second() as u64));
+    }
+    out
+}

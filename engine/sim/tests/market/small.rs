@@ -1,5 +1,6 @@
 //! The synthetic market as a whole: what is listed, how it is quoted, and that it is reproducible.
 
+use crate::bytes;
 use engine::calendar::Calendar;
 use engine::contract::{Right, Settle, Style, Symbol};
 use engine::kernel::american::{Band, Pricer, Scheme};
@@ -29,17 +30,6 @@ static MARKET: LazyLock<SimMarket> = LazyLock::new(|| SimMarket::at(1, midday())
 
 fn books(market: &SimMarket, now: Timestamp) -> Vec<Book> {
     (0..market.len()).map(|i| market.book(i, now).unwrap()).collect()
-}
-
-/// Every number of a book, by bits.
-fn bytes(book: &Book) -> Vec<u64> {
-    let mut out = vec![book.spot.to_bits(), book.ts.as_second() as u64];
-    for s in &book.slices {
-        out.extend(s.strike_milli.iter().map(|&k| u64::from(k)));
-        out.extend(s.bid.iter().chain(&s.ask).map(|x| x.to_bits()));
-        out.extend(s.ts.iter().map(|t| t.as_second() as u64));
-    }
-    out
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The whole market: is its shape that of the real one, and is it the same each time.
 
+use crate::bytes;
 use engine::contract::{Right, Style, Symbol};
 use engine::kernel::american::{Band, Pricer, Scheme};
 use engine::store::book::{Book, BookSlice};
@@ -160,17 +161,6 @@ fn part(now: Timestamp) -> (SimMarket, Vec<Book>) {
     let market = SimMarket::full(7, 1.0, now, 0.04);
     let books = each(market.len(), |i| market.book(i, now).unwrap());
     (market, books)
-}
-
-/// Every number of a book, by bits.
-fn bytes(book: &Book) -> Vec<u64> {
-    let mut out = vec![book.spot.to_bits(), book.ts.as_second() as u64];
-    for s in &book.slices {
-        out.extend(s.strike_milli.iter().map(|&k| u64::from(k)));
-        out.extend(s.bid.iter().chain(&s.ask).map(|x| x.to_bits()));
-        out.extend(s.ts.iter().map(|t| t.as_second() as u64));
-    }
-    out
 }
 
 #[test]
