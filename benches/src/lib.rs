@@ -1,5 +1,5 @@
 //! What the benches share: workloads, the plain versions to beat ([`naive`]) and the golden rows that both are held to.
-//! The figures are in PERF.md.
+//! The figures are in PERF.md and benches/record.
 
 pub mod client;
 pub mod cpu;

@@ -91,7 +91,7 @@ impl Passes {
 
     /// As [`Passes::run`], to a depth of choice: a first look at a whole market costs a tenth of its tables.
     ///
-    /// # Cost     PERF.md, "whole market"
+    /// # Cost     PERF.md; at older commits benches/record/history.md, "The whole market"
     pub fn run_to(&mut self, depth: Depth, market: MarketData<'_>, work: &[(&Book, Timestamp)]) -> Vec<Computed> {
         // each chain owns its state while it is computed, so that no lock is needed
         let states: Vec<ChainState> = work.iter().map(|(book, _)| self.take_state(book.underlying)).collect();
