@@ -210,16 +210,20 @@ impl Series {
         let t = years(self.settles());
         let due = |at: i64| at > u && at <= self.settles();
         let jumps = shared.earnings.iter().filter(|e| due(e.0) && e.0 < self.settles()).map(|e| e.1).sum();
-        let smile = shared.term.smile(t, jumps, variance_scale);
         let r = shared.curves.on(shared.date).map_or(0.0, |curve| curve.rate(t));
         if self.listing.facts.basis == ForwardBasis::Parity {
             let pull = engine::kernel::elementary::exp(-VOLATILITY_PULL * t);
+            let smile = shared.term.smile(t, jumps, variance_scale);
             return SliceTruth::on_forward(VOLATILITY_FAR + (spot - VOLATILITY_FAR) * pull, t, r, smile);
         }
         let scale = 1.0 + self.listing.extra;
         let live = shared.dividends.iter().filter(|d| due(d.0));
         let divs = live.map(|d| Dividend { t: years(d.0), amount: d.1 * scale }).collect();
-        SliceTruth::carried(spot * scale, Terms { t, r, b: self.listing.borrow, divs }, smile)
+        let (s, terms) = (spot * scale, Terms { t, r, b: self.listing.borrow, divs });
+        // The surface is that of the spot; what the model lets diffuse is the spot less the dividends up to the expiry,
+        // and a later expiry would have the spot move less today if that moved no more in proportion.
+        let net = s / (s - terms.a(0.0));
+        SliceTruth::carried(s, terms, shared.term.smile(t, jumps, variance_scale * net * net))
     }
 
     /// The instant whose premiums serve at `u`: some part of the time to expiry ago. Depends on `u` alone.

@@ -49,14 +49,16 @@ const AGAINST_CLEAN: Bounds =
 /// the quotes bad leaves many strikes without a good one; stale wings that are in order with what is left of an expiry
 /// can be told by later expiries only; an index of volatility whose pairs are mostly dead has no spot to be held against.
 #[rustfmt::skip]
-const OPEN: [(&str, &str, f64, &str, f64); 35] = [
+const OPEN: [(&str, &str, f64, &str, f64); 37] = [
     ("active", "DeadBeforeSplit", 0.20, "median vol", 0.0004),
     ("active", "DeadBeforeSplit", 0.20, "median theo", 0.1),
     ("active", "StaleWing", 0.05, "p99 vol", 0.035),
     ("active", "StaleWing", 0.20, "median vol", 0.00035),
     ("active", "StaleWing", 0.20, "median theo", 0.08),
     ("active", "CrossedPair", 0.20, "median theo", 0.065),
+    ("active", "Zero", 0.20, "median theo", 0.061),
     ("active", "WrongStrike", 0.20, "median theo", 0.085),
+    ("active", "WrongExpiry", 0.20, "median theo", 0.062),
     ("active", "OldSpot", 0.20, "median vol", 0.0003),
     ("active", "OldSpot", 0.20, "median theo", 0.08),
     ("active", "FatFinger", 0.20, "median theo", 0.075),

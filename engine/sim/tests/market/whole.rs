@@ -371,6 +371,33 @@ fn american_values_agree_with_the_reference_scheme() {
     );
 }
 
+/// Who holds the later of two American options can do all that the holder of the earlier one can.
+#[test]
+fn later_american_options_are_truly_worth_no_less() {
+    let (market, books) = part(midday());
+    let falls = each(books.len(), |i| {
+        let mut falls = Vec::new();
+        let mut dearest: BTreeMap<(u32, bool), f64> = BTreeMap::new();
+        for slice in books[i].slices.iter().filter(|s| s.style == Style::American && !s.adjusted) {
+            let values = market.values(slice.root, slice.expiry, midday()).unwrap();
+            for (row, &value) in values.iter().enumerate() {
+                let before = dearest.entry((slice.strike_milli[row], slice.right[row] == Right::Call)).or_insert(0.0);
+                let half = 0.5 * (slice.ask[row] - slice.bid[row]).max(0.02);
+                let what = (slice.root, slice.expiry, slice.strike_milli[row], slice.right[row], value, *before);
+                falls.push(((*before - value) / half, what));
+                *before = before.max(value);
+            }
+        }
+        falls
+    });
+    let mut falls: Vec<_> = falls.into_iter().flatten().filter(|fall| fall.0.is_finite()).collect();
+    falls.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let over = |least: f64| falls.iter().filter(|fall| fall.0 > least).count();
+    println!("of {}: by over half a half spread {}, by over one {}", falls.len(), over(0.5), over(1.0));
+    println!("worst {:?}", &falls[..8]);
+    assert!(share(over(0.5), falls.len()) < 1e-3 && share(over(1.0), falls.len()) < 1e-4);
+}
+
 /// Fowler, Noll and Vo's hash: what is drawn is the same on every platform.
 fn hash(bytes: impl Iterator<Item = u8>) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
