@@ -45,7 +45,7 @@ const BORROWED: f64 = 0.01;
 const FLY_ROUNDS: usize = 7;
 const FLY_STIFF_ROUNDS: usize = 4;
 /// Passes of smoothing after that.
-const SMOOTHINGS: usize = 40;
+const SMOOTHINGS: usize = 200;
 const SMOOTHINGS_NUDGED: usize = 10;
 /// A wing whose values still rise shrinks to the base by this factor a pass, so many coefficients of it and one more each.
 const SHRINK: f64 = 0.8;

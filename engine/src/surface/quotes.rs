@@ -47,6 +47,8 @@ pub(super) struct Candidates {
     vol: Vec<f64>,
     /// σ at the ask over σ at the bid, then its logarithm; 0: an ask only.
     spread: Vec<f64>,
+    /// The bid is below what any volatility gives: the quote says nothing of how low its volatility may be.
+    unbounded: Vec<bool>,
 }
 
 /// One quote in ln σ.
@@ -55,6 +57,15 @@ struct Quote {
     mid: f64,
     half: f64,
     firm: bool,
+    /// No volatility is too low for it.
+    unbounded: bool,
+}
+
+impl Quote {
+    /// The lowest and the highest volatility of a two-sided quote.
+    fn ends(&self) -> (f64, f64) {
+        (if self.unbounded { f64::NEG_INFINITY } else { self.mid - self.half }, self.mid + self.half)
+    }
 }
 
 impl StrikeQuotes {
@@ -143,6 +154,7 @@ impl Candidates {
     /// Takes the rows out of the money, and those whose strike is within a factor `near` of the forward.
     fn pick(&mut self, input: &SurfaceInput, near: f64) {
         self.strike_milli.clear();
+        self.unbounded.clear();
         for column in [&mut self.ratio, &mut self.vol, &mut self.spread] {
             column.clear();
         }
@@ -166,6 +178,7 @@ impl Candidates {
             self.ratio.push(ratio);
             self.vol.push(vol);
             self.spread.push(spread);
+            self.unbounded.push(bid.is_nan());
         }
     }
 
@@ -183,23 +196,32 @@ impl Candidates {
         // the logarithm of zero is far below that of any ratio
         let firm = self.spread[i] > -500.0;
         let half = if firm { (0.5 * self.spread[i]).max(HALF_MIN) } else { HALF_ASK_ONLY };
-        Quote { mid: self.vol[i], half, firm }
+        Quote { mid: self.vol[i], half, firm, unbounded: self.unbounded[i] }
     }
 }
 
-/// Call and put of one strike: the overlap of their spreads, weighted where they do not overlap.
+/// Call and put of one strike: the overlap of their spreads, weighted where they do not overlap. One of the two whose bid
+/// is below what any volatility gives (in the money, perhaps best exercised at once) has a mid that says little: its ask
+/// is an upper bound to the other.
 fn both(a: Quote, b: Quote) -> Quote {
     if !(a.firm && b.firm) {
         return if a.firm { a } else { b };
     }
+    let ((a_low, a_high), (b_low, b_high)) = (a.ends(), b.ends());
+    let (low, high) = (a_low.max(b_low), a_high.min(b_high));
     let (wa, wb) = (b.half * b.half, a.half * a.half);
-    let mid = (wa * a.mid + wb * b.mid) / (wa + wb);
-    let (low, high) = ((a.mid - a.half).max(b.mid - b.half), (a.mid + a.half).min(b.mid + b.half));
-    if low < high {
-        Quote { mid: mid.clamp(low, high), half: (0.5 * (high - low)).max(HALF_MIN), firm: true }
-    } else {
-        Quote { mid, half: (0.5 * (a.mid - b.mid).abs()).max(a.half.min(b.half)), firm: true }
+    let between = (wa * a.mid + wb * b.mid) / (wa + wb);
+    let unbounded = a.unbounded && b.unbounded;
+    if low >= high || unbounded {
+        let apart = 0.5 * (a.mid - b.mid).abs();
+        return Quote { mid: between, half: apart.max(a.half.min(b.half)), firm: true, unbounded };
     }
+    let mid = match (a.unbounded, b.unbounded) {
+        (true, _) => b.mid,
+        (_, true) => a.mid,
+        _ => between,
+    };
+    Quote { mid: mid.clamp(low, high), half: (0.5 * (high - low)).max(HALF_MIN), firm: true, unbounded }
 }
 
 /// Median of the volatilities of the five used rows nearest to the money; NaN: none.
@@ -225,4 +247,34 @@ fn usual_vol(input: &SurfaceInput) -> f64 {
     }
     vols[..n].sort_unstable_by(f64::total_cmp);
     if n == 0 { f64::NAN } else { vols[n / 2] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn quote(low: f64, high: f64) -> Quote {
+        Quote { mid: 0.5 * (low + high), half: 0.5 * (high - low), firm: true, unbounded: false }
+    }
+
+    #[test]
+    fn what_call_and_put_both_allow_is_what_the_strike_says() {
+        let one = both(quote(-1.0, -0.8), quote(-0.9, -0.5));
+        assert!((one.half - 0.05).abs() < 1e-12 && (-0.9..=-0.8).contains(&one.mid));
+        assert!(one.firm && !one.unbounded);
+    }
+
+    #[test]
+    fn a_bid_below_every_volatility_bounds_from_above_alone() {
+        let put = quote(-1.0, -0.8);
+        let call = |mid: f64, half: f64| Quote { mid, half, firm: true, unbounded: true };
+        // its mid is far above the put's: nothing is said of how low the volatility may be, so the put has the say
+        let far = both(call(-0.3, 0.2), put);
+        assert_eq!((far.mid, far.half, far.unbounded), (put.mid, put.half, false));
+        // its ask is inside the put's spread
+        let inside = both(put, call(-1.5, 0.65));
+        assert!((inside.half - 0.075).abs() < 1e-12 && inside.mid <= -0.85, "{} {}", inside.mid, inside.half);
+        // its ask is below the put's bid: the two contradict each other
+        assert!(both(put, call(-1.5, 0.2)).half > put.half);
+    }
 }
