@@ -69,11 +69,7 @@ impl<const N: usize> Row<'_, N> {
     /// Missing, empty, no number or out of range.
     pub fn number(&self, column: usize, bound: Bound) -> Result<f64, Bad> {
         let x: f64 = self.text(column)?.parse().map_err(|_| (column, Reason::NotANumber))?;
-        match x {
-            x if bound.holds(x) => Ok(x),
-            x if x.is_nan() => Err((column, Reason::NotANumber)),
-            _ => Err((column, Reason::OutOfRange)),
-        }
+        bound.admit(x).map_err(|reason| (column, reason))
     }
 
     /// A number within its bound, NaN where the field is empty.
