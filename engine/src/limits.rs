@@ -57,7 +57,9 @@ bounds! {
     TENOR_DAYS       0.5       36_525.0        "calendar days"           "tenor of a rate";
     FILE_BYTES       0.0       2_147_483_648.0 "bytes, decompressed"     "feed file";
     DOCUMENT_BYTES   0.0       134_217_728.0   "bytes, decompressed"     "document of a vendor";
-    RECORDS          0.0       4_000_000.0     "records"                 "records of one document";
+    RECORDS          0.0       1_000_000.0     "records"                 "records of one document";
+    INSTRUMENTS      0.0       4_000_000.0     "instruments"             "instruments that one file names";
+    SPOT_SPREAD      0.0       0.01            "of the middle"           "spread of a share whose middle is its price";
     SIM_SCALE        0.2       2.0             "of 1.6 million contracts" "size of the simulated market";
     YEAR             1990.0    2099.0          "calendar year"           "year of any date or quote time";
 }

@@ -1,11 +1,15 @@
 //! What a feed delivers: records, whatever format they came in. One file per source; each turns bytes into records.
 //! Never: a computation, a column.
 
+pub mod cboe;
 pub mod chains;
 pub mod csv;
 pub mod dir;
+mod intake;
+mod json;
 pub mod reference;
 pub mod report;
+mod times;
 
 use crate::calendar::Day;
 use crate::contract::Symbol;
