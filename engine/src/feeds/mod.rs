@@ -9,6 +9,7 @@ mod intake;
 mod json;
 pub mod reference;
 pub mod report;
+pub mod thetadata;
 mod times;
 
 use crate::calendar::Day;
