@@ -11,6 +11,7 @@ pub mod reference;
 pub mod report;
 pub mod thetadata;
 mod times;
+pub mod tradier;
 
 use crate::calendar::Day;
 use crate::contract::Symbol;
