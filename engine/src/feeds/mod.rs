@@ -7,6 +7,7 @@ pub mod csv;
 pub mod dir;
 mod intake;
 mod json;
+pub mod massive;
 pub mod reference;
 pub mod report;
 pub mod thetadata;
