@@ -1,6 +1,7 @@
 //! What a feed delivers: records, whatever format they came in. One file per source; each turns bytes into records.
 //! Never: a computation, a column.
 
+pub mod alpaca;
 pub mod cboe;
 pub mod chains;
 pub mod csv;
