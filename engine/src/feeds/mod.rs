@@ -5,6 +5,7 @@ pub mod alpaca;
 pub mod cboe;
 pub mod chains;
 pub mod csv;
+pub mod databento;
 pub mod declared;
 pub mod dir;
 mod intake;
