@@ -80,8 +80,11 @@ fn of_rates((rates, report): (Vec<RateRecord>, Report)) -> Read {
     Read { rates, report, ..Read::default() }
 }
 
+/// The fields of a reader.
+type Row<D> = (&'static str, D, bool, fn(&[u8]) -> Read);
+
 fn readers(of: &Quoted) -> Vec<Reader> {
-    let quotes: [(&'static str, Vec<u8>, bool, fn(&[u8]) -> Read); 7] = [
+    let quotes: [Row<Vec<u8>>; 7] = [
         ("cboe", of.cboe().into(), true, |b| of_batch(parse_cboe(Path::new("d"), b, ko(), &CALENDAR))),
         ("thetadata csv", of.thetadata_csv().into(), false, |b| {
             of_batch(parse_thetadata_options(Path::new("d"), b, ko(), &CALENDAR))
@@ -100,7 +103,7 @@ fn readers(of: &Quoted) -> Vec<Reader> {
         }),
         ("databento", of.databento(2), false, |b| of_batch(parse_dbn(Path::new("d"), b, &ROOTS, None))),
     ];
-    let others: [(&'static str, &str, bool, fn(&[u8]) -> Read); 12] = [
+    let others: [Row<&str>; 12] = [
         (
             "thetadata stocks",
             "timestamp,symbol,bid_size,bid,ask_size,ask\n2026-11-20T15:42:00.000,KO,1,70.01,2,70.02\n",

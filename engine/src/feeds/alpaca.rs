@@ -102,7 +102,8 @@ pub fn parse_alpaca_stocks(source: &Path, bytes: &[u8]) -> (Batch, Report) {
     if let [(key, _), ..] = stocks.items.as_slice()
         && matches!(key.as_str(), "message" | "code")
     {
-        report.say_instead(source, Instead::NotPermitted);
+        let said = json::parse::<Page<'_>>(source, bytes, &mut report).unwrap_or_default();
+        report.say_instead(source, instead_of_snapshots(&said.message));
         return (Batch::default(), report);
     }
     if stocks.items.is_empty() {
@@ -262,5 +263,7 @@ mod tests {
         assert_eq!(report.places[0].to_string(), "s:3: latestTrade: missing");
         let (_, report) = parse_alpaca_stocks(Path::new("s"), br#"{"message":"forbidden."}"#);
         assert_eq!(report.errors[0].to_string(), format!("s: {}", Instead::NotPermitted));
+        let (_, report) = parse_alpaca_stocks(Path::new("s"), br#"{"code":42910000,"message":"too many requests."}"#);
+        assert_eq!(report.errors[0].to_string(), format!("s: {}", Instead::TooMuch));
     }
 }

@@ -41,27 +41,32 @@ objects! {
     }
 }
 
-/// Reads the chain of an underlying: everything that Cboe lists of it, so the batch resets it. A document about another
-/// one, or without a contract that can be used, changes nothing.
+/// Reads the chain of an underlying: everything that Cboe lists of it, so the batch resets it, unless the document has no
+/// price of it: then the last one stays, and with it the contracts that left. A document about another underlying, or
+/// without a contract that can be used, changes nothing.
 #[must_use]
 pub fn parse_cboe(source: &Path, bytes: &[u8], underlying: Symbol, calendar: &Calendar) -> (Batch, Report) {
     let mut report = Report::default();
     let Some(document) = json::parse::<Document<'_>>(source, bytes, &mut report) else {
         return (Batch::default(), report);
     };
-    let mut intake = Intake::new(source, report);
-    let instead = |what| {
-        let mut report = Report::default();
-        report.say_instead(source, what);
-        (Batch::default(), report)
+    let is_named = [&document.data.symbol, &document.symbol].into_iter().any(|symbol| names(symbol, underlying));
+    let contracts = match &document.data.options {
+        Some(contracts) if is_named && !contracts.cut => contracts,
+        other => {
+            let is_cut = other.as_ref().is_some_and(|contracts| contracts.cut);
+            report.say_instead(
+                source,
+                match () {
+                    () if other.is_none() => Instead::OtherFormat,
+                    () if is_cut => Instead::TooManyRecords,
+                    () => Instead::OtherUnderlying,
+                },
+            );
+            return (Batch::default(), report);
+        }
     };
-    let Some(contracts) = &document.data.options else { return instead(Instead::OtherFormat) };
-    if ![&document.data.symbol, &document.symbol].into_iter().any(|symbol| names(symbol, underlying)) {
-        return instead(Instead::OtherUnderlying);
-    }
-    if contracts.cut {
-        return instead(Instead::TooManyRecords);
-    }
+    let mut intake = Intake::new(source, report);
     let ts = match quote_time(&document, calendar) {
         Ok(ts) => ts,
         Err(fault) => {
@@ -79,7 +84,9 @@ pub fn parse_cboe(source: &Path, bytes: &[u8], underlying: Symbol, calendar: &Ca
         return (Batch::default(), intake.finish().1);
     }
     let (mut batch, report) = intake.finish();
-    batch.reset = vec![underlying];
+    if !batch.spots.is_empty() {
+        batch.reset = vec![underlying];
+    }
     (batch, report)
 }
 
@@ -214,7 +221,7 @@ mod tests {
             assert_eq!((place.line, place.field, place.reason), (2, field, reason), "{to}");
         }
         let (batch, report) = parse(&DOCUMENT.replace("95.55", "0"));
-        assert_eq!((batch.quotes.len(), batch.spots.len()), (3, 0));
+        assert_eq!((batch.quotes.len(), batch.spots.len(), batch.reset.len()), (3, 0, 0), "the last price stays");
         assert_eq!(report.places[0].to_string(), "cboe/CLX:1: current_price: out_of_range");
     }
 

@@ -175,7 +175,7 @@ pub fn parse_tradier_dividends(source: &Path, bytes: &[u8]) -> (Vec<DeclaredDivi
     }
     let (mut out, report) =
         read_listed(source, report, &rows, |(symbol, dividend)| dividend.declared(at("request", *symbol)?));
-    out.sort_by(|a, b| (a.underlying, a.ex_date).cmp(&(b.underlying, b.ex_date)));
+    out.sort_by_key(|dividend| (dividend.underlying, dividend.ex_date));
     out.dedup();
     (out, report)
 }

@@ -82,7 +82,8 @@ fn databentos_files_have_what_the_vendors_own_library_reads() {
         assert_eq!((report.records, report.refused_total(), report.errors.len()), (4, 0, 0), "{name}");
         let [q] = batch.quotes.as_slice() else { panic!("{name}: {} contracts", batch.quotes.len()) };
         assert_eq!((q.ts.as_second(), q.underlying.as_str(), q.contract.strike_milli), (ts, "AAPL", 250_000));
-        assert_eq!([q.bid, q.ask, q.bid_size, q.ask_size], [bid, ask, bid_size, ask_size]);
+        let bits = |numbers: [f64; 4]| numbers.map(f64::to_bits);
+        assert_eq!(bits([q.bid, q.ask, q.bid_size, q.ask_size]), bits([bid, ask, bid_size, ask_size]));
     }
     let (batch, report) = read("opra_definition_AAPL_2025-02-20.dbn.zst");
     assert_eq!((batch.quotes.len(), report.errors.len()), (1, 0));
