@@ -49,6 +49,8 @@ fn arrows_point_left() {
 fn each_library_is_named_in_one_room() {
     forbid("engine/src", |f| f != "kernel/lanes.rs", &["use wide", "wide::"], "only kernel/lanes.rs names `wide`");
     forbid("engine/src", |f| module(f) != "pass", &["rayon"], "only pass names `rayon`");
+    forbid("engine/src", |f| f != "feeds/json.rs", &["serde_json"], "only feeds/json.rs names a JSON library");
+    forbid("engine/src", |f| f != "feeds/databento.rs", &["ruzstd"], "only feeds/databento.rs names `ruzstd`");
     forbid("engine/src", |f| module(f) == "kernel", &["jiff", "Timestamp", "Symbol"], "kernels know numbers only");
     forbid(
         "engine/src",
