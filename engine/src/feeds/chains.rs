@@ -60,6 +60,9 @@ pub fn parse_chains(file: &Path, bytes: &[u8]) -> (Chains, Report) {
 #[derive(Default)]
 struct Parser {
     out: Chains,
+    /// The contract of the last row, while they ascend: none of them occurs twice then.
+    last: Option<(Symbol, ContractKey)>,
+    /// The place of each contract and time, from the first row on that does not ascend.
     seen: HashMap<(Symbol, ContractKey, Timestamp), usize>,
     time: Repeated<Timestamp>,
     underlying: Repeated<Symbol>,
@@ -80,6 +83,16 @@ impl Parser {
     }
 
     fn keep(&mut self, quote: QuoteRecord) -> Result<(), Bad> {
+        let contract = Some((quote.underlying, quote.contract));
+        if self.seen.is_empty() && self.last < contract {
+            self.last = contract;
+            self.out.quotes.push(quote);
+            return Ok(());
+        }
+        if self.seen.is_empty() {
+            let place = |(i, q): (usize, &QuoteRecord)| ((q.underlying, q.contract, q.ts), i);
+            self.seen = self.out.quotes.iter().enumerate().map(place).collect();
+        }
         match self.seen.entry((quote.underlying, quote.contract, quote.ts)) {
             Entry::Vacant(entry) => {
                 entry.insert(self.out.quotes.len());
@@ -225,6 +238,19 @@ mod tests {
             assert_eq!(chains.quotes[0].bid.to_bits(), 8.9f64.to_bits());
             assert_eq!((report.refused[Reason::Duplicate as usize], report.places[0].line), (1, 3));
         }
+    }
+
+    #[test]
+    fn a_contract_that_comes_again_after_others_is_found_wherever_the_order_broke() {
+        let strikes = [1, 3, 2, 4, 3, 1];
+        let rows: String = strikes.iter().map(|k| GOOD.replace(",5.5,", &format!(",{k},"))).collect();
+        let (chains, report) = parse(&rows);
+        let kept: Vec<u32> = chains.quotes.iter().map(|q| q.contract.strike_milli / 1000).collect();
+        assert_eq!((kept, report.refused[Reason::Duplicate as usize]), (vec![1, 3, 2, 4], 2));
+        assert_eq!(report.places.iter().map(|place| place.line).collect::<Vec<_>>(), [6, 7]);
+        let later = GOOD.replace("16:00:00", "16:00:01");
+        let (chains, report) = parse(&format!("{GOOD}{later}"));
+        assert_eq!((chains.quotes.len(), report.refused_total()), (2, 0), "another time is another quote");
     }
 
     proptest! {
