@@ -13,6 +13,7 @@ use crate::calibrate::{Calibrated, SliceInput, SliceState};
 use crate::contract::Symbol;
 use crate::early::Depth;
 use crate::kernel::dividends::Dividend;
+use crate::limits;
 use crate::price::{Valued, price_slice};
 use crate::store::book::{Book, BookSlice};
 use crate::store::chain::{Chain, Slice};
@@ -125,7 +126,7 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
         return identity_only(book, at, |slice, out| state.session_before().prev_vols(slice, out));
     }
     let Scratch { facts, slices, priced, calibration, smoother } = scratch;
-    let n = prepare(task, facts);
+    let (n, dividends_refused) = prepare(task, facts);
     let facts = &facts[..n];
     let step = years_between(at, market.calendar.next_trading_day(at));
     let inputs: Vec<SliceInput<'_>> = facts.iter().map(|facts| facts.input(task, step)).collect();
@@ -154,7 +155,8 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
     let finished: Vec<Finished<'_>> = (0..n)
         .map(|i| Finished { of: &book.slices[facts[i].place], input: &inputs[i], work: &slices[i], priced: &priced[i] })
         .collect();
-    let (chain, report) = assemble(task, &finished, spot);
+    let (chain, mut report) = assemble(task, &finished, spot);
+    report.dividends_refused = dividends_refused;
     state.slices.clear();
     state.slices.extend(slices.iter_mut().zip(facts).map(|(slice, facts)| {
         let BookSlice { root, expiry, .. } = book.slices[facts.place];
@@ -198,11 +200,12 @@ impl Threads {
     }
 }
 
-/// Time, rate, dividends and ages of every slice that has not settled; says how many there are.
-fn prepare(task: &Task<'_>, facts: &mut Vec<SliceFacts>) -> usize {
+/// Time, rate, dividends and ages of every slice that has not settled; says how many there are, and how many dividends
+/// were refused.
+fn prepare(task: &Task<'_>, facts: &mut Vec<SliceFacts>) -> (usize, u32) {
     let Task { market, book, at, .. } = *task;
     let curve = market.curves.on(market.calendar.eastern(at).date());
-    let dividends = dividend_times(market.calendar, book, at);
+    let (dividends, refused) = dividend_times(market.calendar, book, at);
     let newest = book.slices.iter().flat_map(|s| &s.ts).max().copied().unwrap_or(at);
     let live = book.slices.iter().enumerate().filter(|(_, s)| s.settles_at > at);
     let mut n = 0;
@@ -222,7 +225,7 @@ fn prepare(task: &Task<'_>, facts: &mut Vec<SliceFacts>) -> usize {
         facts.unquoted.clear();
         facts.unquoted.resize(if slice.adjusted { slice.rows() } else { 0 }, f64::NAN);
     }
-    n
+    (n, refused)
 }
 
 impl SliceFacts {
@@ -246,10 +249,18 @@ impl SliceFacts {
     }
 }
 
-/// Dividends still to come, in years from `at`.
-fn dividend_times(calendar: &Calendar, book: &Book, at: Timestamp) -> Vec<Dividend> {
+/// Dividends in the life of the contracts, in years from `at`, and how many were refused: lattices add up all of them at
+/// each of their layers, so that a name with more than [`limits::DIVIDEND_DATES`], which none has, is valued without.
+fn dividend_times(calendar: &Calendar, book: &Book, at: Timestamp) -> (Vec<Dividend>, u32) {
+    let last = book.slices.iter().map(|slice| slice.settles_at).max().unwrap_or(at);
     let timed = book.dividends.iter().map(|&(date, amount)| (calendar.ex_instant(date), amount));
-    timed.filter(|&(ex, _)| ex > at).map(|(ex, amount)| Dividend { t: years_between(at, ex), amount }).collect()
+    let live = timed.filter(|&(ex, _)| ex > at && ex <= last);
+    let dividends: Vec<Dividend> = live.map(|(ex, amount)| Dividend { t: years_between(at, ex), amount }).collect();
+    if limits::DIVIDEND_DATES.holds(dividends.len() as f64) {
+        (dividends, 0)
+    } else {
+        (Vec::new(), u32::try_from(dividends.len()).unwrap_or(u32::MAX))
+    }
 }
 
 /// What the curves are fitted to.
