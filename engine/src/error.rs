@@ -39,7 +39,7 @@ pub enum Reason {
     TooLong,
     /// A quotation mark is opened at this field or before it, and not closed in its line.
     OpenQuote,
-    /// There are more of the kind than are taken: strikes of an expiry, ex-dates in the life of a contract.
+    /// There are more of the kind than are taken: strikes of an expiry.
     TooMany,
 }
 

@@ -32,6 +32,9 @@ use underlying::{Scratch, Task};
 /// idle at the end of each.)
 const STACK_BYTES: usize = 16 << 20;
 
+/// Of more names that have left nothing is kept.
+const LEFT_MOST: usize = 10_000;
+
 /// The threads of the passes, and what each chain keeps from one pass to the next.
 #[derive(Debug)]
 pub struct Passes {
@@ -136,9 +139,13 @@ impl Passes {
         computed
     }
 
-    /// Forgets what is kept of names that are not `listed`: their last chains, and tables of megabytes.
+    /// Forgets what is kept of names that are not `listed`, their last chains and tables of megabytes, but for the
+    /// volatilities that they had: those are `prev_vol` when a name is back, of so many names at most.
     pub fn retain(&mut self, listed: &BTreeSet<Symbol>) {
-        self.states.retain(|name, _| listed.contains(name));
+        if self.states.len() > listed.len() + LEFT_MOST {
+            self.states.retain(|name, _| listed.contains(name));
+        }
+        self.states.iter_mut().filter(|(name, _)| !listed.contains(name)).for_each(|(_, state)| state.leave());
     }
 
     /// What the last run could not compute: identity rows, in the place of a chain that was never computed.
@@ -166,9 +173,15 @@ mod tests {
         let books = names.map(book);
         let work: Vec<(&Book, Timestamp)> = books.iter().map(|book| (book, at)).collect();
         let mut passes = Passes::new(1, |_| ()).unwrap();
-        passes.run(MarketData { calendar: &calendar, curves: &curves }, &work);
-        assert_eq!(passes.states.keys().copied().collect::<Vec<_>>(), names);
+        let done = passes.run(MarketData { calendar: &calendar, curves: &curves }, &work);
+        let held = |done: &[Computed]| done.iter().map(|of| Arc::strong_count(&of.chain) - 1).collect::<Vec<_>>();
+        assert_eq!(held(&done), [1, 1, 1]);
         passes.retain(&[names[0], names[2]].into());
-        assert_eq!(passes.states.keys().copied().collect::<Vec<_>>(), [names[0], names[2]]);
+        assert_eq!(held(&done), [1, 0, 1]);
+        // nor anything at all of too many
+        let many = (0..=LEFT_MOST).map(|i| Symbol::parse(&format!("X{i}")).unwrap());
+        passes.states.extend(many.map(|name| (name, ChainState::new(Arc::default()))));
+        passes.retain(&[names[0]].into());
+        assert_eq!(passes.states.keys().copied().collect::<Vec<_>>(), [names[0]]);
     }
 }

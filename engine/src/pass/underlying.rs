@@ -10,7 +10,7 @@ use crate::calendar::{Calendar, days_between, years_between};
 use crate::calibrate::carry::ImpliedSpot;
 use crate::calibrate::chain::{ChainCalibration, OneByOne, SideBySide, SliceWork};
 use crate::calibrate::{Calibrated, SliceInput, SliceState};
-use crate::contract::Symbol;
+use crate::contract::{Style, Symbol};
 use crate::early::Depth;
 use crate::kernel::dividends::Dividend;
 use crate::limits;
@@ -31,8 +31,10 @@ const ALONE: usize = 3000;
 #[derive(Debug)]
 pub struct ChainState {
     slices: Vec<Kept>,
-    /// The session that `last` shows, and its chain.
+    /// The session that is shown, and its chain.
     session: Option<(Date, Arc<Chain>)>,
+    /// The same of a name that has left: the volatilities of its last chain.
+    left: Option<(Date, SessionVols)>,
     /// Volatilities at the end of the session before.
     prior: Arc<SessionVols>,
 }
@@ -88,7 +90,7 @@ pub(super) struct Task<'a> {
 impl ChainState {
     /// Nothing kept but the volatilities of the session before.
     pub(super) fn new(prior: Arc<SessionVols>) -> Self {
-        Self { slices: Vec::new(), session: None, prior }
+        Self { slices: Vec::new(), session: None, left: None, prior }
     }
 
     /// When a new session has begun, what the last one ended with becomes the prior one.
@@ -97,6 +99,20 @@ impl ChainState {
             && let Some((_, chain)) = self.session.take()
         {
             self.prior = Arc::new(SessionVols::of(&chain));
+        }
+        // a name that is back in the session that it left in has nothing newer to show
+        if let Some((of, vols)) = self.left.take()
+            && of < session
+        {
+            self.prior = Arc::new(vols);
+        }
+    }
+
+    /// Keeps nothing but volatilities of a name that has left, for the day on which it is back.
+    pub(super) fn leave(&mut self) {
+        self.slices = Vec::new();
+        if let Some((session, chain)) = self.session.take() {
+            self.left = Some((session, SessionVols::of(&chain)));
         }
     }
 
@@ -250,16 +266,18 @@ impl SliceFacts {
 }
 
 /// Dividends in the life of the contracts, in years from `at`, and how many were refused: lattices add up all of them at
-/// each of their layers, so that a name with more than [`limits::DIVIDEND_DATES`], which none has, is valued without.
+/// each of their layers, so that a name with more than [`limits::DIVIDEND_DATES`] in the life of an American contract,
+/// which none has, is valued without. European values take as many as an index has.
 fn dividend_times(calendar: &Calendar, book: &Book, at: Timestamp) -> (Vec<Dividend>, u32) {
-    let last = book.slices.iter().map(|slice| slice.settles_at).max().unwrap_or(at);
+    let american = book.slices.iter().filter(|slice| slice.style == Style::American);
+    let last = american.map(|slice| slice.settles_at).max().unwrap_or(at);
     let timed = book.dividends.iter().map(|&(date, amount)| (calendar.ex_instant(date), amount));
-    let live = timed.filter(|&(ex, _)| ex > at && ex <= last);
-    let dividends: Vec<Dividend> = live.map(|(ex, amount)| Dividend { t: years_between(at, ex), amount }).collect();
-    if limits::DIVIDEND_DATES.holds(dividends.len() as f64) {
-        (dividends, 0)
+    let live: Vec<(Timestamp, f64)> = timed.filter(|&(ex, _)| ex > at).collect();
+    let american = live.iter().filter(|&&(ex, _)| ex <= last).count();
+    if limits::DIVIDEND_DATES.holds(american as f64) {
+        (live.iter().map(|&(ex, amount)| Dividend { t: years_between(at, ex), amount }).collect(), 0)
     } else {
-        (Vec::new(), u32::try_from(dividends.len()).unwrap_or(u32::MAX))
+        (Vec::new(), u32::try_from(american).unwrap_or(u32::MAX))
     }
 }
 
