@@ -14,6 +14,7 @@ use serde_json::Value;
 use sim::{SimMarket, SimOptions};
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::{Duration, Instant};
 use support::daemon::Daemon;
 
 /// An expiry's own borrow may be so far from that of the others, and a part of it, to be used: docs/model.md.
@@ -127,6 +128,15 @@ fn check_aside(row: &Row<'_>, dividends: &[(f64, f64)], market: &Market) {
     assert!(misses.iter().all(|miss| miss.signum() == misses[0].signum()), "{misses:?}: {}", row.of);
 }
 
+/// Waits until early exercise is known from tables everywhere: a large market is served roughly first.
+fn wait_until_accurate(daemon: &Daemon) {
+    let began = Instant::now();
+    while daemon.health().unwrap()["rough"] != 0 {
+        assert!(began.elapsed() < Duration::from_secs(1200), "still rough after twenty minutes");
+        std::thread::sleep(Duration::from_millis(500));
+    }
+}
+
 fn spot_off(daemon: &Daemon) -> BTreeSet<String> {
     let off = &daemon.health().unwrap()["spot_off"];
     let names: BTreeSet<String> =
@@ -139,6 +149,7 @@ fn spot_off(daemon: &Daemon) -> BTreeSet<String> {
 fn rows_of_the_embedded_market_belong_together() {
     let now = "2026-11-20T15:42:00-05:00";
     let daemon = Daemon::start("sim", &["--now", now, "--threads", "2"]);
+    wait_until_accurate(&daemon);
     let sim = SimMarket::open(&SimOptions::default(), now.parse().unwrap());
     let market = Market { calendar: Calendar::embedded(), dividends: sim.dividends(), spot_off: spot_off(&daemon) };
     let names: Vec<Symbol> = sim.underlyings().filter(|name| name.as_str() != "VIX").collect();
@@ -153,6 +164,7 @@ fn rows_of_the_embedded_market_belong_together() {
 fn rows_of_recorded_chains_belong_together() {
     let folder = std::env::var("GREEKSD_MARKET").unwrap();
     let daemon = Daemon::start(&format!("dir:{folder}"), &["--threads", "2"]);
+    wait_until_accurate(&daemon);
     let file = Path::new(&folder).join("dividends.csv");
     let dividends = std::fs::read(&file).map(|bytes| parse_dividends(&file, &bytes).0).unwrap_or_default();
     let market = Market { calendar: Calendar::embedded(), dividends, spot_off: spot_off(&daemon) };
