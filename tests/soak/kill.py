@@ -20,21 +20,23 @@ import market
 from daemon import Daemon
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-EXPIRY = datetime.date(2025, 12, 19)
+FIRST = datetime.date(2018, 1, 2)
+EXPIRY = datetime.date(2027, 12, 17)
 NAMES = ["ACME", "GME"]
 KEPT = 5
 
 
 class Writer(threading.Thread):
-    """Each session of a year after the other, as fast as the daemon follows; then the year again."""
+    """One session after the other, faster than they come: each ends the one before, which is kept."""
 
     def __init__(self, folder, pause):
         super().__init__(daemon=True)
         self.folder, self.pause, self.ending = folder, pause, threading.Event()
-        self.day = datetime.date(2024, 1, 2)
+        self.day = FIRST
 
     def run(self):
-        while not self.ending.wait(self.pause):
+        # a session that has not been is never kept
+        while not self.ending.wait(self.pause) and self.day < datetime.date.today():
             self.write()
             self.day += datetime.timedelta(days=3 if self.day.weekday() == 4 else 1)
 
@@ -79,7 +81,7 @@ def main():
         folder, state = pathlib.Path(scratch) / "market", pathlib.Path(scratch) / "state"
         (folder / "chains").mkdir(parents=True)
         state.mkdir()
-        writer = Writer(folder, 0.4)
+        writer = Writer(folder, 0.5)
         writer.write()
         writer.start()
         for turn in range(asked.times):
