@@ -21,9 +21,14 @@ from daemon import Daemon
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 FIRST = datetime.date(2018, 1, 2)
-EXPIRY = datetime.date(2027, 12, 17)
 NAMES = ["ACME", "GME"]
 KEPT = 5
+
+
+def expiry_after(day):
+    """The third Friday of December of the next year."""
+    first = datetime.date(day.year + 1, 12, 1)
+    return first + datetime.timedelta(days=(4 - first.weekday()) % 7 + 14)
 
 
 class Writer(threading.Thread):
@@ -43,7 +48,7 @@ class Writer(threading.Thread):
     def write(self):
         vol = 0.2 + self.day.day / 100
         for name in NAMES:
-            text = market.HEADER + "".join(market.rows(name, 100.0, self.day, EXPIRY, vol))
+            text = market.HEADER + "".join(market.rows(name, 100.0, self.day, expiry_after(self.day), vol))
             market.write_whole(self.folder / "chains" / f"{name.lower()}.csv", text)
 
 
