@@ -40,6 +40,24 @@ golden-check *args:
 chains folder:
     GREEKSD_REALDATA={{ folder }} cargo test --release --locked -p greeksd-engine --test chains -- --ignored --nocapture
 
+# mutations of the saved inputs in shim/tests/fuzz/corpus to everything that reads what others wrote
+fuzz seconds="60":
+    GREEKSD_FUZZ_SECONDS={{ seconds }} cargo test --release --locked -p greeksd --test fuzz -- --ignored --nocapture
+
+# a market folder (absolute path): what each row shows over HTTP belongs together (docs/model.md)
+together folder:
+    GREEKSD_MARKET={{ folder }} cargo test --release --locked -p greeksd --test together -- --ignored --nocapture
+
+# the daemon on a market that is spoiled while clients misbehave: tests/soak/README.md; exit code 1 where something fails
+soak *args:
+    cargo build --release --locked
+    python3 tests/soak/soak.py {{ args }}
+
+# killed 200 times at random moments while files and state are written: every restart serves, the state is whole
+kill *args:
+    cargo build --release --locked
+    python3 tests/soak/kill.py {{ args }}
+
 # criterion benches; `just bench kernels` runs one
 bench name="":
     cargo bench --locked -p greeksd-benches {{ if name == "" { "" } else { "--bench " + name } }}

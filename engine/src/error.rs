@@ -2,7 +2,7 @@
 
 use core::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Why one field of one record was refused.
@@ -37,11 +37,19 @@ pub enum Reason {
     OtherUnderlying,
     /// The vendor itself marks the record as doubtful.
     Doubtful,
+    /// The record's time is later than any clock allows.
+    FromTheFuture,
+    /// The line is longer than is read.
+    TooLong,
+    /// A quotation mark is opened at this field or before it, and not closed in its line.
+    OpenQuote,
+    /// There are more of the kind than are taken: strikes of an expiry.
+    TooMany,
 }
 
 impl Reason {
     /// Every reason, in the order of its counts.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 18] = [
         Self::Missing,
         Self::NotUtf8,
         Self::NotANumber,
@@ -56,6 +64,10 @@ impl Reason {
         Self::Expired,
         Self::OtherUnderlying,
         Self::Doubtful,
+        Self::FromTheFuture,
+        Self::TooLong,
+        Self::OpenQuote,
+        Self::TooMany,
     ];
 
     /// A name to count by.
@@ -76,7 +88,22 @@ impl Reason {
             Self::Expired => "expired",
             Self::OtherUnderlying => "other_underlying",
             Self::Doubtful => "doubtful",
+            Self::FromTheFuture => "from_the_future",
+            Self::TooLong => "too_long",
+            Self::OpenQuote => "open_quote",
+            Self::TooMany => "too_many",
         }
+    }
+}
+
+/// A path in one line: a name may hold a line end, which would begin a line of the log that nobody wrote.
+struct OneLine<'a>(&'a Path);
+
+impl fmt::Display for OneLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.0.to_string_lossy();
+        text.chars()
+            .try_for_each(|c| if c.is_control() { write!(f, "{}", c.escape_default()) } else { write!(f, "{c}") })
     }
 }
 
@@ -96,7 +123,7 @@ pub struct Refused {
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, line, field, reason } = self;
-        write!(f, "{}:{line}: {field}: {}", file.display(), reason.name())
+        write!(f, "{}:{line}: {field}: {}", OneLine(file), reason.name())
     }
 }
 
@@ -163,6 +190,11 @@ pub enum FeedError {
         /// Its line, from 1.
         line: u64,
     },
+    /// Neither a file nor a link to one: a device, a pipe, a folder.
+    NotAFile {
+        /// What was found there.
+        file: PathBuf,
+    },
     /// A chain file without a row that can be used.
     NoRows {
         /// The file.
@@ -190,13 +222,14 @@ pub enum FeedError {
 impl fmt::Display for FeedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Io { file, kind } => write!(f, "{}: {kind}", file.display()),
-            Self::NoColumn { file, column } => write!(f, "{}: no column `{column}`", file.display()),
-            Self::Malformed { file, line } => write!(f, "{}:{line}: not a record", file.display()),
-            Self::NoRows { file } => write!(f, "{}: no row that can be used", file.display()),
-            Self::TooLarge { file } => write!(f, "{}: too large", file.display()),
-            Self::Instead { file, what } => write!(f, "{}: {what}", file.display()),
-            Self::NoChains { folder } => write!(f, "{}: no chain file", folder.display()),
+            Self::Io { file, kind } => write!(f, "{}: {kind}", OneLine(file)),
+            Self::NoColumn { file, column } => write!(f, "{}: no column `{column}`", OneLine(file)),
+            Self::Malformed { file, line } => write!(f, "{}:{line}: not a record", OneLine(file)),
+            Self::NotAFile { file } => write!(f, "{}: not a regular file", OneLine(file)),
+            Self::NoRows { file } => write!(f, "{}: no row that can be used", OneLine(file)),
+            Self::TooLarge { file } => write!(f, "{}: too large", OneLine(file)),
+            Self::Instead { file, what } => write!(f, "{}: {what}", OneLine(file)),
+            Self::NoChains { folder } => write!(f, "{}: no chain file", OneLine(folder)),
         }
     }
 }
@@ -214,6 +247,8 @@ mod tests {
         assert_eq!(refused.to_string(), "chains/a.csv:7: bid: not_a_number");
         let error = FeedError::NoColumn { file: PathBuf::from("x.csv"), column: "strike" };
         assert_eq!(error.to_string(), "x.csv: no column `strike`");
+        let forged = FeedError::NoRows { file: PathBuf::from("a\nINFO all is well\u{1b}.csv") };
+        assert_eq!(forged.to_string(), "a\\nINFO all is well\\u{1b}.csv: no row that can be used");
     }
 
     #[test]

@@ -56,11 +56,16 @@ bounds! {
     RATE             -0.5      2.0             "per year, decimal"       "continuously compounded rate";
     RATE_PERCENT     -50.0     200.0           "per year, percent"       "published interest rate";
     TENOR_DAYS       0.5       36_525.0        "calendar days"           "tenor of a rate";
-    FILE_BYTES       0.0       2_147_483_648.0 "bytes, decompressed"     "feed file";
     DOCUMENT_BYTES   0.0       134_217_728.0   "bytes, decompressed"     "document of a vendor";
     RECORDS          0.0       1_000_000.0     "records"                 "records of one document";
     INSTRUMENTS      0.0       4_000_000.0     "instruments"             "instruments that one file names";
     SPOT_SPREAD      0.0       0.01            "of the middle"           "spread of a share whose middle is its price";
+    AHEAD_HOURS      0.0       24.0            "hours"                   "time of a record ahead of the clocks";
+    FILE_BYTES       0.0       536_870_912.0   "bytes, decompressed"     "feed file";
+    LINE_BYTES       0.0       65_536.0        "bytes"                   "line of a feed file";
+    GZIP_RATIO       0.0       200.0           "bytes from one"          "growth of a compressed file beyond a megabyte";
+    STRIKES          0.0       20_000.0        "strikes"                 "strikes of one root and expiry";
+    DIVIDEND_DATES   0.0       64.0            "ex-dates"                "dividends in the life of an American contract";
     SIM_SCALE        0.2       2.0             "of 1.6 million contracts" "size of the simulated market";
     YEAR             1990.0    2099.0          "calendar year"           "year of any date or quote time";
 }

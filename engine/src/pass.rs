@@ -20,10 +20,20 @@ use crate::store::chain::Chain;
 use crate::store::session::SessionVols;
 use jiff::Timestamp;
 use rayon::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use underlying::{Scratch, Task};
+
+/// The stack of a thread of the passes. A thread that waits for the slices of a wide chain takes up whatever work is left,
+/// another chain too, on the stack that it has. So how deep it gets is bounded by how many wide chains a run has (some
+/// dozens in the whole market), not by one computation, which the 2 MB that are usual hold many times. This is eight times
+/// that, and what is not touched costs addresses only. (Wide chains first and alone would bound it too, and leave threads
+/// idle at the end of each.)
+const STACK_BYTES: usize = 16 << 20;
+
+/// Of more names that have left nothing is kept.
+const LEFT_MOST: usize = 10_000;
 
 /// The threads of the passes, and what each chain keeps from one pass to the next.
 #[derive(Debug)]
@@ -56,6 +66,7 @@ impl Passes {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .thread_name(|i| format!("pass-{i}"))
+            .stack_size(STACK_BYTES)
             .start_handler(on_start)
             .build()
             .map_err(std::io::Error::other)?;
@@ -128,6 +139,15 @@ impl Passes {
         computed
     }
 
+    /// Forgets what is kept of names that are not `listed`, their last chains and tables of megabytes, but for the
+    /// volatilities that they had: those are `prev_vol` when a name is back, of so many names at most.
+    pub fn retain(&mut self, listed: &BTreeSet<Symbol>) {
+        if self.states.len() > listed.len() + LEFT_MOST {
+            self.states.retain(|name, _| listed.contains(name));
+        }
+        self.states.iter_mut().filter(|(name, _)| !listed.contains(name)).for_each(|(_, state)| state.leave());
+    }
+
     /// What the last run could not compute: identity rows, in the place of a chain that was never computed.
     pub fn take_failed(&mut self) -> Vec<Arc<Chain>> {
         std::mem::take(&mut self.failed)
@@ -135,5 +155,33 @@ impl Passes {
 
     fn take_state(&mut self, underlying: Symbol) -> ChainState {
         self.states.remove(&underlying).unwrap_or_else(|| ChainState::new(Arc::clone(&self.prior)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calendar::Calendar;
+    use crate::store::rates::DiscountCurves;
+
+    #[test]
+    fn nothing_is_kept_of_a_name_that_has_left() {
+        let (calendar, curves) = (Calendar::embedded(), DiscountCurves::default());
+        let at: Timestamp = "2026-11-20T21:00:00Z".parse().unwrap();
+        let names = ["AA", "BB", "CC"].map(|name| Symbol::parse(name).unwrap());
+        let book = |underlying| Book { underlying, spot: 1.0, ts: at, dividends: Vec::new(), slices: Vec::new() };
+        let books = names.map(book);
+        let work: Vec<(&Book, Timestamp)> = books.iter().map(|book| (book, at)).collect();
+        let mut passes = Passes::new(1, |_| ()).unwrap();
+        let done = passes.run(MarketData { calendar: &calendar, curves: &curves }, &work);
+        let held = |done: &[Computed]| done.iter().map(|of| Arc::strong_count(&of.chain) - 1).collect::<Vec<_>>();
+        assert_eq!(held(&done), [1, 1, 1]);
+        passes.retain(&[names[0], names[2]].into());
+        assert_eq!(held(&done), [1, 0, 1]);
+        // nor anything at all of too many
+        let many = (0..=LEFT_MOST).map(|i| Symbol::parse(&format!("X{i}")).unwrap());
+        passes.states.extend(many.map(|name| (name, ChainState::new(Arc::default()))));
+        passes.retain(&[names[0]].into());
+        assert_eq!(passes.states.keys().copied().collect::<Vec<_>>(), [names[0]]);
     }
 }

@@ -272,7 +272,8 @@ impl BlockPremium {
     }
 
     /// Adds the premium to European Greeks at `sigma`; what it will be on the next trading day. Lanes that are exercised
-    /// now become those of exercise.
+    /// now become those of exercise, and so do those that a rough premium, carried further than one from tables, leaves
+    /// below it.
     pub(super) fn add(
         &self,
         here: &Valuation<'_>,
@@ -290,9 +291,13 @@ impl BlockPremium {
                 later = NextSession { premium: premium.value + change, exercised: slice.later_exercised };
             }
         }
-        if self.exercised != 0 {
+        let mut now = mask(self.exercised);
+        if self.depth == Depth::Rough {
+            now = now | greeks.value.lt((Block::splat(here.s) - k) * right.phi());
+        }
+        if now.any() {
             let row = exercised(right.phi(), here.s, k, d);
-            *greeks = Greeks::select(mask(self.exercised), &row, greeks);
+            *greeks = Greeks::select(now, &row, greeks);
         }
         later
     }

@@ -204,6 +204,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_contract_that_comes_again_after_others_is_found_wherever_the_order_broke() {
+        let strikes = [1, 3, 2, 4, 3, 1];
+        let rows: String = strikes.iter().map(|k| GOOD.replace(",5.5,", &format!(",{k},"))).collect();
+        let (chains, report) = parse(&rows);
+        let kept: Vec<u32> = chains.quotes.iter().map(|q| q.contract.strike_milli / 1000).collect();
+        assert_eq!((kept, report.refused[Reason::Duplicate as usize]), (vec![1, 3, 2, 4], 2));
+        assert_eq!(report.places.iter().map(|place| place.line).collect::<Vec<_>>(), [6, 7]);
+        let later = GOOD.replace("16:00:00", "16:00:01");
+        let (chains, report) = parse(&format!("{GOOD}{later}"));
+        assert_eq!((chains.quotes.len(), report.refused_total()), (2, 0), "another time is another quote");
+    }
+
     proptest! {
         #[test]
         fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400), header in any::<bool>()) {

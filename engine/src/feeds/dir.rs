@@ -6,17 +6,18 @@
 //! has stood still for a moment, and one that is worse than before (unreadable, without a header or a row, damaged)
 //! changes nothing: what was last read of it stays. Never: a clock (the caller has one), a computation.
 
-use super::Batch;
 use super::chains::{Chains, parse_chains};
 use super::csv::decompress;
 use super::reference::{parse_days, parse_dividends, parse_rates};
 use super::report::Report;
-use crate::contract::Symbol;
+use super::{Batch, QuoteRecord};
+use crate::contract::{RootTable, Symbol};
 use crate::error::FeedError;
 use crate::limits;
 use core::mem;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -30,6 +31,8 @@ pub const SETTLED: Duration = Duration::from_millis(250);
 #[derive(Debug)]
 pub struct DirFeed {
     source: Source,
+    /// Which underlying a row is about: files spell one in several ways.
+    roots: RootTable,
     /// Where dividends, rates and overrides are.
     folder: PathBuf,
     /// What was read of each chain file.
@@ -53,6 +56,7 @@ enum Source {
 #[derive(Debug)]
 struct Loaded {
     stamp: Stamp,
+    /// Every underlying that the store files a row of it under.
     underlyings: BTreeSet<Symbol>,
 }
 
@@ -90,7 +94,8 @@ impl DirFeed {
             let folder = folder.to_path_buf();
             let (chains, reference) = (BTreeMap::new(), BTreeMap::new());
             let (moving, unusable) = (BTreeMap::new(), BTreeSet::new());
-            Ok(Self { source, folder, chains, reference, moving, unusable, begun: false })
+            let roots = RootTable::embedded();
+            Ok(Self { source, roots, folder, chains, reference, moving, unusable, begun: false })
         };
         if !metadata(path)?.is_dir() {
             let folder = path.parent().unwrap_or(Path::new("."));
@@ -228,11 +233,20 @@ impl DirFeed {
 
     /// Hands over what a chain file has.
     fn take(&mut self, path: &Path, stamp: Stamp, chains: Chains, touched: &mut BTreeSet<Symbol>, batch: &mut Batch) {
-        let underlyings: BTreeSet<Symbol> = chains.quotes.iter().map(|q| q.underlying).collect();
+        let underlyings = self.underlyings(&chains.quotes);
         touched.extend(&underlyings);
         batch.quotes.extend(chains.quotes);
         batch.spots.extend(chains.spots);
         self.chains.insert(path.to_path_buf(), Loaded { stamp, underlyings });
+    }
+
+    /// The underlyings that the store files quotes under: that of the contract's root, and that of the spot beside it.
+    fn underlyings(&self, quotes: &[QuoteRecord]) -> BTreeSet<Symbol> {
+        let spelled: BTreeSet<(Symbol, Symbol)> = quotes.iter().map(|q| (q.contract.root, q.underlying)).collect();
+        let filed = |(root, underlying): (Symbol, Symbol)| {
+            [self.roots.facts(root, underlying).underlying, self.roots.canonical(underlying)]
+        };
+        spelled.into_iter().flat_map(filed).collect()
     }
 
     fn poll_reference(&mut self, poll: &mut Poll<'_>) {
@@ -305,11 +319,21 @@ type Parse<T> = fn(&Path, &[u8]) -> (T, Report);
 /// # Errors
 /// It cannot be read at all, for now.
 fn read_with<T: Default>(path: &Path, parse: Parse<T>) -> Result<(T, Report), FeedError> {
-    if !limits::FILE_BYTES.holds(metadata(path)?.len() as f64) {
-        let errors = vec![FeedError::TooLarge { file: path.to_path_buf() }];
-        return Ok((T::default(), Report { errors, ..Report::default() }));
+    // before it is opened: opening a pipe waits for a writer
+    if !metadata(path)?.is_file() {
+        return Err(FeedError::NotAFile { file: path.to_path_buf() });
     }
-    let raw = fs::read(path).map_err(|e| FeedError::Io { file: path.to_path_buf(), kind: e.kind() })?;
+    let mut raw = Vec::new();
+    let most = limits::FILE_BYTES.most as u64;
+    let read = File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut raw));
+    match read {
+        Ok(bytes) if bytes as u64 > most => {
+            let errors = vec![FeedError::TooLarge { file: path.to_path_buf() }];
+            return Ok((T::default(), Report { errors, ..Report::default() }));
+        }
+        Ok(_) => {}
+        Err(e) => return Err(FeedError::Io { file: path.to_path_buf(), kind: e.kind() }),
+    }
     let (bytes, damage) = decompress(path, raw);
     let (records, mut report) = parse(path, &bytes);
     report.errors.extend(damage);

@@ -51,6 +51,9 @@ fn served(contract: ContractKey) -> Result<ContractKey, Reason> {
 #[derive(Debug, Default)]
 pub(super) struct Distinct {
     quotes: Vec<QuoteRecord>,
+    /// The contract of the last quote, while they ascend: none of them occurs twice then.
+    last: Option<(Symbol, ContractKey)>,
+    /// The place of each contract and time, from the first quote on that does not ascend.
     seen: HashMap<(Symbol, ContractKey, Timestamp), usize>,
 }
 
@@ -60,6 +63,16 @@ impl Distinct {
     /// # Errors
     /// The contract is there with the same time; the one that [`QuoteRecord::precedence`] prefers is kept.
     pub(super) fn keep(&mut self, quote: QuoteRecord) -> Result<(), Reason> {
+        let contract = Some((quote.underlying, quote.contract));
+        if self.seen.is_empty() && self.last < contract {
+            self.last = contract;
+            self.quotes.push(quote);
+            return Ok(());
+        }
+        if self.seen.is_empty() {
+            let place = |(i, q): (usize, &QuoteRecord)| ((q.underlying, q.contract, q.ts), i);
+            self.seen = self.quotes.iter().enumerate().map(place).collect();
+        }
         match self.seen.entry((quote.underlying, quote.contract, quote.ts)) {
             Entry::Vacant(entry) => {
                 entry.insert(self.quotes.len());

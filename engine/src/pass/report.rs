@@ -17,6 +17,8 @@ pub struct ChainReport {
     pub contradictory_pairs: bool,
     /// Dropped quotes by [`Drop`].
     pub dropped: [u32; Drop::ALL.len()],
+    /// Dividends refused because the contracts would live through too many; the name is valued without any then.
+    pub dividends_refused: u32,
     /// Implied volatilities that needed a search in a bracket.
     pub searched: u32,
     /// Blocks of contracts whose early exercise was taken from the tables anew.

@@ -10,9 +10,10 @@ use crate::calendar::{Calendar, days_between, years_between};
 use crate::calibrate::carry::ImpliedSpot;
 use crate::calibrate::chain::{ChainCalibration, OneByOne, SideBySide, SliceWork};
 use crate::calibrate::{Calibrated, SliceInput, SliceState};
-use crate::contract::Symbol;
+use crate::contract::{Style, Symbol};
 use crate::early::Depth;
 use crate::kernel::dividends::Dividend;
+use crate::limits;
 use crate::price::{Valued, price_slice};
 use crate::store::book::{Book, BookSlice};
 use crate::store::chain::{Chain, Slice};
@@ -30,8 +31,10 @@ const ALONE: usize = 3000;
 #[derive(Debug)]
 pub struct ChainState {
     slices: Vec<Kept>,
-    /// The session that `last` shows, and its chain.
+    /// The session that is shown, and its chain.
     session: Option<(Date, Arc<Chain>)>,
+    /// The same of a name that has left: the volatilities of its last chain.
+    left: Option<(Date, SessionVols)>,
     /// Volatilities at the end of the session before.
     prior: Arc<SessionVols>,
 }
@@ -87,7 +90,7 @@ pub(super) struct Task<'a> {
 impl ChainState {
     /// Nothing kept but the volatilities of the session before.
     pub(super) fn new(prior: Arc<SessionVols>) -> Self {
-        Self { slices: Vec::new(), session: None, prior }
+        Self { slices: Vec::new(), session: None, left: None, prior }
     }
 
     /// When a new session has begun, what the last one ended with becomes the prior one.
@@ -96,6 +99,20 @@ impl ChainState {
             && let Some((_, chain)) = self.session.take()
         {
             self.prior = Arc::new(SessionVols::of(&chain));
+        }
+        // a name that is back in the session that it left in has nothing newer to show
+        if let Some((of, vols)) = self.left.take()
+            && of < session
+        {
+            self.prior = Arc::new(vols);
+        }
+    }
+
+    /// Keeps nothing but volatilities of a name that has left, for the day on which it is back.
+    pub(super) fn leave(&mut self) {
+        self.slices = Vec::new();
+        if let Some((session, chain)) = self.session.take() {
+            self.left = Some((session, SessionVols::of(&chain)));
         }
     }
 
@@ -125,7 +142,7 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
         return identity_only(book, at, |slice, out| state.session_before().prev_vols(slice, out));
     }
     let Scratch { facts, slices, priced, calibration, smoother } = scratch;
-    let n = prepare(task, facts);
+    let (n, dividends_refused) = prepare(task, facts);
     let facts = &facts[..n];
     let step = years_between(at, market.calendar.next_trading_day(at));
     let inputs: Vec<SliceInput<'_>> = facts.iter().map(|facts| facts.input(task, step)).collect();
@@ -154,7 +171,8 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
     let finished: Vec<Finished<'_>> = (0..n)
         .map(|i| Finished { of: &book.slices[facts[i].place], input: &inputs[i], work: &slices[i], priced: &priced[i] })
         .collect();
-    let (chain, report) = assemble(task, &finished, spot);
+    let (chain, mut report) = assemble(task, &finished, spot);
+    report.dividends_refused = dividends_refused;
     state.slices.clear();
     state.slices.extend(slices.iter_mut().zip(facts).map(|(slice, facts)| {
         let BookSlice { root, expiry, .. } = book.slices[facts.place];
@@ -198,11 +216,12 @@ impl Threads {
     }
 }
 
-/// Time, rate, dividends and ages of every slice that has not settled; says how many there are.
-fn prepare(task: &Task<'_>, facts: &mut Vec<SliceFacts>) -> usize {
+/// Time, rate, dividends and ages of every slice that has not settled; says how many there are, and how many dividends
+/// were refused.
+fn prepare(task: &Task<'_>, facts: &mut Vec<SliceFacts>) -> (usize, u32) {
     let Task { market, book, at, .. } = *task;
     let curve = market.curves.on(market.calendar.eastern(at).date());
-    let dividends = dividend_times(market.calendar, book, at);
+    let (dividends, refused) = dividend_times(market.calendar, book, at);
     let newest = book.slices.iter().flat_map(|s| &s.ts).max().copied().unwrap_or(at);
     let live = book.slices.iter().enumerate().filter(|(_, s)| s.settles_at > at);
     let mut n = 0;
@@ -222,7 +241,7 @@ fn prepare(task: &Task<'_>, facts: &mut Vec<SliceFacts>) -> usize {
         facts.unquoted.clear();
         facts.unquoted.resize(if slice.adjusted { slice.rows() } else { 0 }, f64::NAN);
     }
-    n
+    (n, refused)
 }
 
 impl SliceFacts {
@@ -246,10 +265,20 @@ impl SliceFacts {
     }
 }
 
-/// Dividends still to come, in years from `at`.
-fn dividend_times(calendar: &Calendar, book: &Book, at: Timestamp) -> Vec<Dividend> {
+/// Dividends in the life of the contracts, in years from `at`, and how many were refused: lattices add up all of them at
+/// each of their layers, so that a name with more than [`limits::DIVIDEND_DATES`] in the life of an American contract,
+/// which none has, is valued without. European values take as many as an index has.
+fn dividend_times(calendar: &Calendar, book: &Book, at: Timestamp) -> (Vec<Dividend>, u32) {
+    let american = book.slices.iter().filter(|slice| slice.style == Style::American);
+    let last = american.map(|slice| slice.settles_at).max().unwrap_or(at);
     let timed = book.dividends.iter().map(|&(date, amount)| (calendar.ex_instant(date), amount));
-    timed.filter(|&(ex, _)| ex > at).map(|(ex, amount)| Dividend { t: years_between(at, ex), amount }).collect()
+    let live: Vec<(Timestamp, f64)> = timed.filter(|&(ex, _)| ex > at).collect();
+    let american = live.iter().filter(|&&(ex, _)| ex <= last).count();
+    if limits::DIVIDEND_DATES.holds(american as f64) {
+        (live.iter().map(|&(ex, amount)| Dividend { t: years_between(at, ex), amount }).collect(), 0)
+    } else {
+        (Vec::new(), u32::try_from(american).unwrap_or(u32::MAX))
+    }
 }
 
 /// What the curves are fitted to.

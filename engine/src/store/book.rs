@@ -12,7 +12,7 @@ pub struct Book {
     /// Spot price, currency per share; NaN until one came, and for good where the feed has none. Such a book is listed
     /// with identity only ([`Uncomputed::NoSpot`](super::chain::Uncomputed)).
     pub spot: f64,
-    /// The time of the latest spot or quote.
+    /// The time of the latest quote; before the first one the earliest instant that there is.
     pub ts: Timestamp,
     /// Cash dividends: (ex-date, currency per share), ascending, future and past.
     pub dividends: Vec<(Date, f64)>,

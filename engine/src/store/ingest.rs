@@ -8,8 +8,8 @@ use crate::contract::{ContractKey, Right, RootFacts, RootTable, Settle, Symbol, 
 use crate::error::Reason;
 use crate::feeds::{Batch, DividendRecord, QuoteRecord, SpotRecord, quoted};
 use crate::limits;
-use jiff::{Timestamp, civil::Date};
-use std::collections::BTreeMap;
+use jiff::{SignedDuration, Timestamp, civil::Date};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything that was quoted: the books, the discount curves, and the calendar and root table that they are read by.
 #[derive(Clone, Debug)]
@@ -26,6 +26,8 @@ pub struct Store {
     dividends: BTreeMap<Symbol, Vec<(Date, f64)>>,
     /// By underlying, the first ex-date of a dividend that is not declared.
     projected_from: BTreeMap<Symbol, Date>,
+    /// Records of a later time are refused.
+    latest: Timestamp,
     last: Option<LastPlace>,
 }
 
@@ -42,7 +44,7 @@ struct LastPlace {
 /// What became of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ingested {
-    /// Quotes and spots that came.
+    /// Quotes and spots that came, but for spots that went with refused quotes.
     pub received: u64,
     /// Of these: a later record of the same thing was already there.
     pub superseded: u64,
@@ -73,6 +75,7 @@ impl Store {
             spot_times: BTreeMap::new(),
             dividends: BTreeMap::new(),
             projected_from: BTreeMap::new(),
+            latest: Timestamp::MAX,
             last: None,
         }
     }
@@ -121,8 +124,13 @@ impl Store {
         &self.roots
     }
 
-    /// Takes in a batch.
-    pub fn ingest(&mut self, batch: &Batch) -> Ingested {
+    /// Takes in a batch that came at `now`, the latest instant that any clock of the caller shows: nothing is quoted later
+    /// than [`limits::AHEAD_HOURS`] after it, so a record that says so is refused.
+    ///
+    /// A price whose name and time only refused quotes of the batch have stood beside one of them: it is left out too.
+    pub fn ingest(&mut self, batch: &Batch, now: Timestamp) -> Ingested {
+        let ahead = SignedDuration::from_secs(limits::AHEAD_HOURS.most as i64 * 3600);
+        self.latest = now.checked_add(ahead).unwrap_or(Timestamp::MAX);
         if let Some(days) = &batch.days {
             self.set_days(days);
         }
@@ -134,11 +142,9 @@ impl Store {
             self.set_curves(DiscountCurves::new(rates));
         }
         let mut out = Ingested::default();
-        for spot in &batch.spots {
+        let refused = self.take_quotes(&batch.quotes, &mut out);
+        for spot in batch.spots.iter().filter(|spot| !refused.contains(&(spot.underlying, spot.ts))) {
             out.count(self.spot(spot));
-        }
-        for quote in &batch.quotes {
-            out.count(self.quote(quote));
         }
         if batch.rates.is_none() && batch.days.is_none() {
             before.iter().for_each(|book| self.keep_fresh(book));
@@ -146,18 +152,38 @@ impl Store {
         out
     }
 
+    /// Takes in quotes, and returns the names and times of which every one was refused.
+    fn take_quotes(&mut self, quotes: &[QuoteRecord], out: &mut Ingested) -> BTreeSet<(Symbol, Timestamp)> {
+        let of = |quote: &QuoteRecord| (quote.underlying, quote.ts);
+        let mut refused = Vec::new();
+        for at in in_order(quotes) {
+            let outcome = self.quote(&quotes[at]);
+            out.count(outcome);
+            if outcome.is_err() {
+                refused.push(at);
+            }
+        }
+        let mut lost: BTreeSet<(Symbol, Timestamp)> = refused.iter().map(|&at| of(&quotes[at])).collect();
+        if !lost.is_empty() {
+            refused.sort_unstable();
+            let taken = quotes.iter().enumerate().filter(|(at, _)| refused.binary_search(at).is_err());
+            taken.for_each(|(_, quote)| _ = lost.remove(&of(quote)));
+        }
+        lost
+    }
+
     /// Takes in the price of an underlying; whether it counts, or a later one is there.
     ///
     /// # Errors
-    /// The price is out of its bound.
+    /// The price is out of its bound, or its time lies ahead ([`Store::ingest`]).
     pub fn spot(&mut self, record: &SpotRecord) -> Result<bool, Reason> {
         if !limits::SPOT.holds(record.price) {
             return Err(Reason::OutOfRange);
         }
+        self.check_time(record.ts)?;
         let underlying = self.roots.canonical(record.underlying);
-        let i = self.book_or_new(underlying, record.ts);
+        let i = self.book_or_new(underlying);
         let book = &mut self.books[i];
-        book.ts = book.ts.max(record.ts);
         let time = self.spot_times.entry(underlying).or_insert(Timestamp::MIN);
         let later = record.ts.cmp(time).then_with(|| record.price.total_cmp(&book.spot)).is_gt();
         if !book.spot.is_nan() && !later {
@@ -172,9 +198,11 @@ impl Store {
     /// Takes in a quote; whether it counts, or one that goes before it is there ([`QuoteRecord::precedence`]).
     ///
     /// # Errors
-    /// A FLEX series, a number out of its bound, or a contract that has settled by the time of the quote.
+    /// A FLEX series, a number out of its bound, a time that lies ahead ([`Store::ingest`]), or a contract that has settled
+    /// by the time of the quote, or a strike more than an expiry may have ([`limits::STRIKES`]).
     pub fn quote(&mut self, record: &QuoteRecord) -> Result<bool, Reason> {
         check(record)?;
+        self.check_time(record.ts)?;
         let at = self.place(record)?;
         let book = &mut self.books[at.book];
         let slice = &mut book.slices[at.slice];
@@ -182,13 +210,17 @@ impl Store {
             return Err(Reason::Expired);
         }
         book.ts = book.ts.max(record.ts);
-        Ok(slice.upsert(record))
+        slice.upsert(record)
     }
 
     /// Drops every contract that has settled: by `at`, or where that is `None` by the time of its own book. How many.
     pub fn expire(&mut self, at: Option<Timestamp>) -> usize {
         self.last = None;
         self.books.iter_mut().map(|book| book.expire(at.unwrap_or(book.ts))).sum()
+    }
+
+    fn check_time(&self, ts: Timestamp) -> Result<(), Reason> {
+        if ts > self.latest { Err(Reason::FromTheFuture) } else { Ok(()) }
     }
 
     fn forget(&mut self, underlying: Symbol) -> Option<Book> {
@@ -242,7 +274,9 @@ impl Store {
             self.dividends.entry(self.roots.canonical(d.underlying)).or_default().push((d.ex_date, d.amount));
         }
         for dates in self.dividends.values_mut() {
-            dates.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+            dates.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
+            // one dividend under two spellings of its name: the larger amount counts, as in one file
+            dates.dedup_by_key(|&mut (date, _)| date);
         }
         for book in &mut self.books {
             let dividends = self.dividends.get(&book.underlying).cloned().unwrap_or_default();
@@ -271,7 +305,7 @@ impl Store {
                 if record.ts >= settles_at {
                     return Err(Reason::Expired);
                 }
-                let book = self.book_or_new(facts.underlying, record.ts);
+                let book = self.book_or_new(facts.underlying);
                 let slices = &mut self.books[book].slices;
                 let slice = slices.partition_point(|s| s.order() < order);
                 slices.insert(slice, BookSlice::new(facts, listed, settles_at));
@@ -289,17 +323,31 @@ impl Store {
         Some((book, slice))
     }
 
-    fn book_or_new(&mut self, underlying: Symbol, ts: Timestamp) -> usize {
+    fn book_or_new(&mut self, underlying: Symbol) -> usize {
         match self.books.binary_search_by_key(&underlying, |b| b.underlying) {
             Ok(i) => i,
             Err(i) => {
                 let dividends = self.dividends.get(&underlying).cloned().unwrap_or_default();
-                self.books.insert(i, Book { underlying, spot: f64::NAN, ts, dividends, slices: Vec::new() });
+                let (spot, ts) = (f64::NAN, Timestamp::MIN);
+                self.books.insert(i, Book { underlying, spot, ts, dividends, slices: Vec::new() });
                 self.last = None;
                 i
             }
         }
     }
+}
+
+/// The places of quotes in the order of their rows: a row is put at the end of its slice then, not before all others.
+fn in_order(quotes: &[QuoteRecord]) -> Vec<usize> {
+    let key = |quote: &QuoteRecord| {
+        let ContractKey { root, expiry, strike_milli, right } = quote.contract;
+        (quote.underlying, expiry, root, strike_milli, right)
+    };
+    let mut order: Vec<usize> = (0..quotes.len()).collect();
+    if !quotes.is_sorted_by_key(key) {
+        order.sort_by_key(|&at| key(&quotes[at]));
+    }
+    order
 }
 
 /// Refuses a quote that no feed should deliver, whatever it came from.
@@ -393,17 +441,18 @@ impl BookSlice {
     }
 
     /// Puts a quote in its row, unless one that goes before it is there.
-    fn upsert(&mut self, q: &QuoteRecord) -> bool {
+    fn upsert(&mut self, q: &QuoteRecord) -> Result<bool, Reason> {
         let ContractKey { strike_milli, right, .. } = q.contract;
         let (bid, ask) = (quoted(q.bid), quoted(q.ask));
         match self.search(strike_milli, right) {
             Ok(i) => {
                 let old = QuoteRecord { ts: self.ts[i], bid: self.bid[i], ask: self.ask[i], ..*q };
                 if q.precedence(&old).is_le() {
-                    return false;
+                    return Ok(false);
                 }
                 (self.bid[i], self.ask[i], self.ts[i]) = (bid, ask, q.ts);
             }
+            Err(_) if self.rows() as f64 >= 2.0 * limits::STRIKES.most => return Err(Reason::TooMany),
             Err(i) => {
                 self.strike_milli.insert(i, strike_milli);
                 self.right.insert(i, right);
@@ -413,7 +462,7 @@ impl BookSlice {
             }
         }
         self.stale = true;
-        true
+        Ok(true)
     }
 }
 

@@ -8,6 +8,7 @@ use engine::feeds::dir::{DirFeed, SETTLED};
 use engine::feeds::report::Report;
 use engine::store::ingest::Store;
 use flate2::{Compression, write::GzEncoder};
+use jiff::Timestamp;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
@@ -66,26 +67,91 @@ fn only_what_changed_is_read_again_and_whole_underlyings_are_handed_over() {
     assert!(settled(&mut feed).is_none());
 
     let mut store = Store::new(RootTable::embedded(), Calendar::embedded());
-    store.ingest(&batch);
+    store.ingest(&batch, Timestamp::MAX);
     // AAA loses a contract; b.csv has AAA too, so BBB comes again with it, but CCC does not.
     write("a.csv", &format!("{HEADER}{}", row("10:01", "AAA", 95)));
     let (batch, _) = poll(&mut feed);
     assert_eq!((batch.reset.clone(), batch.quotes.len()), (symbols(&["AAA", "BBB"]), 3));
-    store.ingest(&batch);
+    store.ingest(&batch, Timestamp::MAX);
     let rows: Vec<usize> = store.books().iter().map(engine::store::book::Book::rows).collect();
     assert_eq!(rows, [2, 1, 1]);
 
     fs::remove_file(folder.join("chains/c.csv")).unwrap();
     let (batch, _) = poll(&mut feed);
-    store.ingest(&batch);
+    store.ingest(&batch, Timestamp::MAX);
     assert_eq!((batch.reset, store.books().len()), (symbols(&["CCC"]), 2));
 
     // The file that goes had one contract of AAA; the other one is in the file that stays.
     fs::remove_file(folder.join("chains/a.csv")).unwrap();
     let (batch, _) = poll(&mut feed);
-    store.ingest(&batch);
+    store.ingest(&batch, Timestamp::MAX);
     let rows: Vec<usize> = store.books().iter().map(engine::store::book::Book::rows).collect();
     assert_eq!((batch.reset, rows), (symbols(&["AAA", "BBB"]), vec![1, 1]));
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn one_underlying_in_two_spellings_is_one_whichever_file_changes() {
+    for (first, second) in [(["SPX", "SPX"], ["SPXW", "SPXW"]), (["BRK.B", "BRKB"], ["BRKB", "BRKB"])] {
+        let folder = folder("spellings");
+        let row = |[underlying, root]: [&str; 2], strike: u32| {
+            format!("2026-11-20T10:00:00-05:00,{underlying},100,{root},2026-12-18,call,{strike},1,2\n")
+        };
+        let write = |name: &str, rows: &str| {
+            fs::write(folder.join("chains").join(name), format!("{HEADER}{rows}")).unwrap();
+        };
+        write("a.csv", &row(first, 90));
+        write("b.csv", &row(second, 95));
+        let mut feed = DirFeed::open(&folder).unwrap();
+        let mut store = Store::new(RootTable::embedded(), Calendar::embedded());
+        store.ingest(&poll(&mut feed).0, Timestamp::MAX);
+        let rows = |store: &Store| store.books().iter().map(engine::store::book::Book::rows).collect::<Vec<_>>();
+        assert_eq!(rows(&store), [2]);
+        write("b.csv", &(row(second, 100) + &row(second, 105)));
+        store.ingest(&poll(&mut feed).0, Timestamp::MAX);
+        assert_eq!(rows(&store), [3], "{second:?} changed");
+        write("a.csv", &(row(first, 80) + &row(first, 85)));
+        store.ingest(&poll(&mut feed).0, Timestamp::MAX);
+        assert_eq!(rows(&store), [4], "{first:?} changed");
+        fs::remove_file(folder.join("chains/b.csv")).unwrap();
+        store.ingest(&poll(&mut feed).0, Timestamp::MAX);
+        assert_eq!(rows(&store), [2], "{second:?} left");
+        fs::remove_dir_all(folder).unwrap();
+    }
+}
+
+#[test]
+fn a_root_that_belongs_elsewhere_leaves_with_its_file() {
+    let folder = folder("elsewhere");
+    let row =
+        |root: &str, strike: u32| format!("2026-11-20T10:00:00-05:00,ABC,100,{root},2026-12-18,call,{strike},1,2\n");
+    let file = folder.join("chains/a.csv");
+    fs::write(&file, format!("{HEADER}{}{}", row("ABC", 90), row("SPXW", 95))).unwrap();
+    let mut feed = DirFeed::open(&folder).unwrap();
+    let mut store = Store::new(RootTable::embedded(), Calendar::embedded());
+    store.ingest(&poll(&mut feed).0, Timestamp::MAX);
+    assert_eq!(store.books().iter().map(|b| b.underlying).collect::<Vec<_>>(), symbols(&["ABC", "SPX"]));
+    fs::write(&file, format!("{HEADER}{}", row("ABC", 90))).unwrap();
+    store.ingest(&poll(&mut feed).0, Timestamp::MAX);
+    assert!(store.book(symbols(&["SPX"])[0]).is_none_or(|book| book.rows() == 0));
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_regular_file_is_not_opened() {
+    let folder = folder("devices");
+    fs::write(folder.join("chains/a.csv"), format!("{HEADER}{}", row("10:00", "AAA", 90))).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", folder.join("dividends.csv")).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", folder.join("chains/b.csv")).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(folder.join("rates.csv")).status();
+    assert!(made.is_ok_and(|status| status.success()));
+    let (batch, report) = poll(&mut DirFeed::open(&folder).unwrap());
+    assert_eq!((batch.quotes.len(), report.errors.len()), (1, 2), "{:?}", report.errors);
+    assert!(report.errors.iter().all(|error| error.to_string().ends_with("not a regular file")));
+    let (batch, report) = poll(&mut DirFeed::open(&folder.join("chains/b.csv")).unwrap());
+    assert!(batch.quotes.is_empty());
+    assert!(report.errors.iter().any(|error| error.to_string().ends_with("b.csv: not a regular file")));
     fs::remove_dir_all(folder).unwrap();
 }
 
@@ -299,7 +365,7 @@ fn recorded_chains_are_read_whole() {
         assert_eq!((of_name().count(), dates.len()), (rows, expiries), "{name}");
     }
     let mut store = Store::new(RootTable::embedded(), Calendar::embedded());
-    let counts = store.ingest(&batch);
+    let counts = store.ingest(&batch, Timestamp::MAX);
     let expired: u64 = counts.refused.iter().sum();
     let kept: usize = store.books().iter().map(engine::store::book::Book::rows).sum();
     assert_eq!(kept as u64 + expired, batch.quotes.len() as u64);

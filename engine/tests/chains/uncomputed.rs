@@ -2,7 +2,7 @@
 
 use engine::calendar::Calendar;
 use engine::contract::{ContractKey, RootTable, Symbol};
-use engine::feeds::{Batch, QuoteRecord, SpotRecord};
+use engine::feeds::{Batch, DividendRecord, QuoteRecord, SpotRecord};
 use engine::kernel::black76::{Horizon, european_vol};
 use engine::pass::{Computed, Depth, MarketData, Passes};
 use engine::store::book::Book;
@@ -11,6 +11,7 @@ use engine::store::columns::Col;
 use engine::store::ingest::Store;
 use engine::store::rates::DiscountCurves;
 use jiff::Timestamp;
+use jiff::civil::date;
 
 /// Bid and ask of a fair value.
 type Quoted = fn(f64) -> (f64, f64);
@@ -53,7 +54,7 @@ fn spot(name: &str) -> SpotRecord {
 
 fn store(quotes: Vec<QuoteRecord>, spots: Vec<SpotRecord>) -> Store {
     let mut store = Store::new(RootTable::embedded(), Calendar::embedded());
-    store.ingest(&Batch { quotes, spots, ..Batch::default() });
+    store.ingest(&Batch { quotes, spots, ..Batch::default() }, at());
     store
 }
 
@@ -170,6 +171,27 @@ fn nothing_at_all_is_no_case_either() {
     let store = store(Vec::new(), vec![spot("ABC")]);
     let done = compute(&mut passes(), Depth::Full, &store).remove(0);
     assert_eq!((done.chain.rows(), done.chain.uncomputed), (0, None));
+}
+
+#[test]
+fn too_many_dividends_are_refused_together_and_said() {
+    let far =
+        QuoteRecord { contract: ContractKey::parse_osi("ABC270618C00100000").unwrap(), ..quotes("ABC", tight)[0] };
+    let with = |dates: i64| {
+        let mut store = store([quotes("ABC", tight), vec![far]].concat(), vec![spot("ABC")]);
+        let day = |n: i64| date(2026, 12, 1).saturating_add(jiff::Span::new().days(n));
+        // those before the quotes and after the last settlement count for nothing
+        let days = (-100..-20).chain(0..dates).chain(300..400);
+        let record = |n| DividendRecord { underlying: symbol("ABC"), ex_date: day(n), amount: 0.001, projected: false };
+        store.ingest(&Batch { dividends: Some(days.map(record).collect()), ..Batch::default() }, at());
+        compute(&mut passes(), Depth::Rough, &store).remove(0)
+    };
+    let divs = |done: &Computed| done.chain.slices.last().map(|slice| (slice.divs * 1000.0).round());
+    let (none, most, more) = (with(0), with(64), with(65));
+    assert_eq!((none.report.dividends_refused, divs(&none)), (0, Some(0.0)));
+    assert_eq!((most.report.dividends_refused, divs(&most)), (0, Some(64.0)));
+    assert_eq!((more.report.dividends_refused, divs(&more)), (65, Some(0.0)));
+    assert!(bits(&more.chain) == bits(&none.chain) && bits(&most.chain) != bits(&none.chain), "valued as without any");
 }
 
 #[test]

@@ -28,6 +28,6 @@ pub use app::App;
 pub use limits::Limits;
 pub use listeners::ListenError;
 pub use metrics::Metrics;
-pub use request::{Method, Request};
+pub use request::{Method, Request, length_of_head};
 pub use response::{Answer, Body};
 pub use server::{Server, ServerConfig};

@@ -141,6 +141,18 @@ impl Fault {
 /// The headers of a head, to be lent to [`parse`].
 pub(super) type HeaderSlots<'a> = [httparse::Header<'a>; HEADERS];
 
+/// How long the request head is that `bytes` begin with; `None` while it is incomplete. Or the status that it is refused
+/// with, for which hosts are not looked at.
+///
+/// # Errors
+/// The status of a refusal.
+pub fn length_of_head(bytes: &[u8], limits: &Limits) -> Result<Option<usize>, u16> {
+    let mut slots = [httparse::EMPTY_HEADER; HEADERS];
+    let peer = SocketAddr::from(([127, 0, 0, 1], 0));
+    let parsed = parse(bytes, &mut slots, peer, limits).map_err(|fault| fault.text().0)?;
+    Ok(parsed.map(|(_, facts)| facts.length))
+}
+
 /// Reads one head from the start of `bytes`; `None` while it is incomplete.
 pub(super) fn parse<'a>(
     bytes: &'a [u8],

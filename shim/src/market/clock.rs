@@ -20,4 +20,10 @@ impl MarketClock {
             Self::Fixed(at) => at,
         }
     }
+
+    /// The later of the market's and the system's time: no record is from a later one.
+    #[must_use]
+    pub fn latest(self) -> Timestamp {
+        self.now().max(Timestamp::now())
+    }
 }

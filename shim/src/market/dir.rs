@@ -3,12 +3,12 @@
 use super::feed::{Feed, FeedProgress, Moment, ReferenceData};
 use engine::calendar::Calendar;
 use engine::contract::{RootTable, Symbol};
-use engine::error::FeedError;
+use engine::error::{FeedError, Reason};
 use engine::feeds::dir::{DirFeed, SETTLED};
 use engine::feeds::report::Report;
 use engine::pass::Passes;
 use engine::store::book::Book;
-use engine::store::ingest::Store;
+use engine::store::ingest::{Ingested, Store};
 use engine::store::rates::DiscountCurves;
 use jiff::Timestamp;
 use std::collections::BTreeSet;
@@ -21,6 +21,9 @@ const PLACES_TOLD: usize = 20;
 /// Between two batches of a pass the folder is looked at so often at most: a look costs a system call a file.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
+/// How often it is said that the folder itself cannot be read, while it stays so.
+const SAY_AGAIN: Duration = Duration::from_secs(60);
+
 /// A market folder, or one chain file.
 pub struct DirectoryFeed {
     files: DirFeed,
@@ -31,6 +34,8 @@ pub struct DirectoryFeed {
     fixed: Option<Timestamp>,
     /// When it was last looked at.
     looked: Duration,
+    /// When it was last said that the folder cannot be read, and why, if it cannot.
+    unreadable: Option<(Duration, String)>,
 }
 
 impl DirectoryFeed {
@@ -48,7 +53,18 @@ impl DirectoryFeed {
             progress: FeedProgress::default(),
             fixed,
             looked: Duration::ZERO,
+            unreadable: None,
         })
+    }
+
+    /// Says that the folder cannot be read, unless that was just said.
+    fn complain(&mut self, error: &FeedError, moment: &Moment<'_>) {
+        let why = error.to_string();
+        let is_said = |(at, said): &(Duration, String)| *said == why && moment.elapsed.saturating_sub(*at) < SAY_AGAIN;
+        if !self.unreadable.as_ref().is_some_and(is_said) {
+            (moment.log)(&format!("{why}; what was last read is served"));
+            self.unreadable = Some((moment.elapsed, why));
+        }
     }
 
     /// The names with quotes that were not handed out.
@@ -61,10 +77,15 @@ impl DirectoryFeed {
 impl Feed for DirectoryFeed {
     fn poll(&mut self, moment: &Moment<'_>) -> Vec<Symbol> {
         self.looked = moment.elapsed;
-        match self.files.poll(moment.elapsed) {
+        let polled = self.files.poll(moment.elapsed);
+        if polled.is_ok() {
+            self.unreadable = None;
+        }
+        match polled {
             Ok(Some((batch, report))) => {
                 tell(&report, moment.log);
-                let ingested = self.store.ingest(&batch);
+                let ingested = self.store.ingest(&batch, moment.latest);
+                tell_refused(&ingested, moment.log);
                 self.store.expire(self.fixed);
                 self.reference.curves = self.store.curves().clone();
                 self.reference.calendar = self.store.calendar().clone();
@@ -74,7 +95,7 @@ impl Feed for DirectoryFeed {
                 }
             }
             Ok(None) => {}
-            Err(error) => (moment.log)(&error.to_string()),
+            Err(error) => self.complain(&error, moment),
         }
         self.stale()
     }
@@ -111,7 +132,8 @@ impl Feed for DirectoryFeed {
 
     fn progress(&self) -> FeedProgress {
         let poll_within = self.files.is_waiting().then_some(SETTLED);
-        FeedProgress { files_unusable: self.files.unusable(), poll_within, ..self.progress }
+        let files_unusable = self.files.unusable() + usize::from(self.unreadable.is_some());
+        FeedProgress { files_unusable, poll_within, ..self.progress }
     }
 }
 
@@ -126,5 +148,14 @@ fn tell(report: &Report, log: &dyn Fn(&str)) {
     let files = report.errors.len().saturating_sub(PLACES_TOLD);
     if files > 0 {
         log(&format!("{files} more files cannot be used"));
+    }
+}
+
+/// What the store refused of a poll: how many of each kind.
+fn tell_refused(ingested: &Ingested, log: &dyn Fn(&str)) {
+    let counts = Reason::ALL.iter().zip(ingested.refused).filter(|&(_, n)| n > 0);
+    let counts: Vec<String> = counts.map(|(reason, n)| format!("{n} {}", reason.name())).collect();
+    if !counts.is_empty() {
+        log(&format!("refused: {}", counts.join(", ")));
     }
 }

@@ -16,6 +16,9 @@ use std::time::Duration;
 pub struct Moment<'a> {
     /// The time of the market.
     pub now: Timestamp,
+    /// The later of the market's and the system's time: what records are held against that say when they were made
+    /// ([`engine::store::ingest::Store::ingest`]).
+    pub latest: Timestamp,
     /// Time since some fixed moment, by a clock that is never set.
     pub elapsed: Duration,
     /// Takes every complaint of the feed.

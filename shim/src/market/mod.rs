@@ -105,6 +105,7 @@ impl MarketLoop {
         let before = self.chains.len();
         self.chains.retain(|name, _| listed.contains(name));
         self.tally.retain(&listed);
+        self.passes.retain(&listed);
         let began = Instant::now();
         let cold = due.iter().filter(|name| !self.chains.contains_key(name));
         let depth = self.settings.depth(cold.map(|&name| self.feed.contracts(name, now)));
@@ -143,7 +144,8 @@ impl MarketLoop {
     }
 
     fn moment(&self, now: Timestamp) -> Moment<'static> {
-        Moment { now, elapsed: self.began.elapsed(), log: &|complaint| tracing::warn!("{complaint}") }
+        let latest = self.clock.latest();
+        Moment { now, latest, elapsed: self.began.elapsed(), log: &|complaint| tracing::warn!("{complaint}") }
     }
 
     fn sort(&self, names: &mut [Symbol]) {
@@ -179,7 +181,10 @@ impl MarketLoop {
             let before = pass.contracts;
             for Computed { chain, report } in computed {
                 self.tell_change(&chain);
-                self.tally.count(chain.underlying, report, &mut pass);
+                if self.tally.count(chain.underlying, report, &mut pass) {
+                    let (name, n) = (chain.underlying, report.dividends_refused);
+                    tracing::warn!("{name}: valued without dividends: {n} in the life of its contracts are too many");
+                }
                 self.replace(chain);
             }
             progress.add(names.len(), pass.contracts - before);

@@ -31,14 +31,15 @@ impl Tally {
         self.failing.retain(|name| listed.contains(name));
     }
 
-    /// Counts a computed name.
-    pub(super) fn count(&mut self, name: Symbol, report: ChainReport, pass: &mut PassFacts) {
+    /// Counts a computed name; whether its dividends were refused, which they had not been before.
+    pub(super) fn count(&mut self, name: Symbol, report: ChainReport, pass: &mut PassFacts) -> bool {
         pass.expiries += u64::from(report.slices);
         pass.contracts += u64::from(report.contracts);
         self.searches += u64::from(report.searched);
         self.blocks_refreshed += u64::from(report.refreshed);
         self.failing.remove(&name);
-        self.reports.insert(name, report);
+        let before = self.reports.insert(name, report).map_or(0, |report| report.dividends_refused);
+        before == 0 && report.dividends_refused > 0
     }
 
     /// Counts a name whose computation panicked; whether it is the first time since it was last computed.

@@ -26,9 +26,14 @@ fn spot(clock: &str, underlying: &str, price: f64) -> SpotRecord {
     SpotRecord { ts: format!("2026-11-20T{clock}:00-05:00").parse().unwrap(), underlying: sym(underlying), price }
 }
 
+/// The evening of the quotes.
+fn now() -> Timestamp {
+    "2026-11-20T23:00:00Z".parse().unwrap()
+}
+
 fn filled(quotes: Vec<QuoteRecord>) -> Store {
     let mut store = store();
-    store.ingest(&Batch { quotes, ..Batch::default() });
+    store.ingest(&Batch { quotes, ..Batch::default() }, now());
     store
 }
 
@@ -88,12 +93,12 @@ fn a_spot_or_a_dividend_or_a_curve_marks_what_depends_on_it() {
     let (underlying, ex_date) = (sym("F"), Date::constant(2026, 12, 1));
     let dividend = DividendRecord { underlying, ex_date, amount: 0.15, projected: false };
     let batch = Batch { dividends: Some(vec![dividend]), ..Batch::default() };
-    store.ingest(&batch);
+    store.ingest(&batch, now());
     assert_eq!(stale(&mut store), [true, false]);
-    store.ingest(&batch);
+    store.ingest(&batch, now());
     assert_eq!(stale(&mut store), [false, false]);
     let rate = crate::feeds::RateRecord { date: Date::constant(2026, 11, 20), tenor_days: 30.0, rate: 0.04 };
-    store.ingest(&Batch { rates: Some(vec![rate]), ..Batch::default() });
+    store.ingest(&Batch { rates: Some(vec![rate]), ..Batch::default() }, now());
     assert_eq!(stale(&mut store), [true, true]);
     assert_eq!(store.book(sym("KO")).unwrap().spot.to_bits(), 71f64.to_bits());
 }
@@ -107,9 +112,9 @@ fn dividends_are_known_up_to_the_first_projected_one() {
         amount: 0.15,
         projected,
     };
-    store.ingest(&Batch { dividends: Some(vec![of(9, true), of(3, false), of(6, true)]), ..Batch::default() });
+    store.ingest(&Batch { dividends: Some(vec![of(9, true), of(3, false), of(6, true)]), ..Batch::default() }, now());
     assert_eq!(store.projected_from(sym("F")), Some(Date::constant(2027, 6, 8)));
-    store.ingest(&Batch { dividends: Some(vec![of(3, false)]), ..Batch::default() });
+    store.ingest(&Batch { dividends: Some(vec![of(3, false)]), ..Batch::default() }, now());
     assert_eq!(store.projected_from(sym("F")), None);
 }
 
@@ -153,7 +158,7 @@ fn what_no_feed_should_deliver_is_refused() {
     assert_eq!(store.spot(&spot("10:00", "KO", f64::NAN)), range);
     assert_eq!(store.spot(&spot("10:00", "KO", 0.0)), range);
     assert!(store.books().is_empty());
-    let counts = store.ingest(&Batch { quotes: vec![good, good, of(|q| q.bid = -1.0)], ..Batch::default() });
+    let counts = store.ingest(&Batch { quotes: vec![good, good, of(|q| q.bid = -1.0)], ..Batch::default() }, now());
     assert_eq!((counts.received, counts.superseded, counts.refused[Reason::OutOfRange as usize]), (3, 1, 1));
 }
 
@@ -162,7 +167,7 @@ fn a_reset_forgets_contracts_that_are_gone() {
     let gone = quote("10:00", "KO", "KO261218C00070000", 1.0, 2.0);
     let kept = quote("10:00", "KO", "KO261218C00075000", 1.0, 2.0);
     let mut store = filled(vec![gone, kept]);
-    store.ingest(&Batch { reset: vec![sym("KO")], quotes: vec![kept], ..Batch::default() });
+    store.ingest(&Batch { reset: vec![sym("KO")], quotes: vec![kept], ..Batch::default() }, now());
     assert_eq!(store.books()[0].rows(), 1);
 }
 
@@ -174,20 +179,20 @@ fn what_is_read_again_unchanged_is_not_stale() {
         |quotes| Batch { reset: vec![sym("KO")], spots: vec![spot("10:00", "KO", 71.0)], quotes, ..Batch::default() };
     let stale = |store: &Store| store.book(sym("KO")).unwrap().slices.iter().map(|s| s.stale).collect::<Vec<_>>();
     let mut store = store();
-    store.ingest(&batch(vec![near(), far(2.0)]));
+    store.ingest(&batch(vec![near(), far(2.0)]), now());
     store.books_mut()[0].slices.iter_mut().for_each(|s| s.stale = false);
 
-    store.ingest(&batch(vec![near(), far(2.0)]));
+    store.ingest(&batch(vec![near(), far(2.0)]), now());
     assert_eq!(stale(&store), [false, false], "the same bytes");
-    store.ingest(&batch(vec![near(), far(1.9)]));
+    store.ingest(&batch(vec![near(), far(1.9)]), now());
     assert_eq!(stale(&store), [true, true], "another bid: all of the name was read anew");
-    store.ingest(&batch(vec![near(), far(1.9)]));
+    store.ingest(&batch(vec![near(), far(1.9)]), now());
     assert_eq!(stale(&store), [true, true], "what waits for a pass goes on waiting");
     store.books_mut()[0].slices.iter_mut().for_each(|s| s.stale = false);
-    store.ingest(&batch(vec![near()]));
+    store.ingest(&batch(vec![near()]), now());
     assert_eq!(stale(&store), [true], "a contract is gone");
     let rates = Some(vec![]);
-    store.ingest(&Batch { rates, ..batch(vec![near()]) });
+    store.ingest(&Batch { rates, ..batch(vec![near()]) }, now());
     assert_eq!(stale(&store), [true], "other reference data came with it");
 }
 
@@ -195,9 +200,9 @@ fn what_is_read_again_unchanged_is_not_stale() {
 fn a_feeds_own_early_close_moves_settlements() {
     let mut store = filled(vec![quote("10:00", "KO", "KO261218C00070000", 1.0, 2.0)]);
     let day = Date::constant(2026, 12, 18);
-    store.ingest(&Batch { days: Some(vec![(day, Day::Early)]), ..Batch::default() });
+    store.ingest(&Batch { days: Some(vec![(day, Day::Early)]), ..Batch::default() }, now());
     assert_eq!(store.books()[0].slices[0].settles_at, "2026-12-18T13:00:00-05:00".parse().unwrap());
-    store.ingest(&Batch { days: Some(Vec::new()), ..Batch::default() });
+    store.ingest(&Batch { days: Some(Vec::new()), ..Batch::default() }, now());
     assert_eq!(store.books()[0].slices[0].settles_at, "2026-12-18T16:00:00-05:00".parse().unwrap());
 }
 
@@ -207,6 +212,78 @@ fn old_saturday_listings_become_fridays() {
     q.ts = "2013-01-02T10:00:00-05:00".parse().unwrap();
     let store = filled(vec![q]);
     assert_eq!(store.books()[0].slices[0].expiry.to_string(), "2013-01-18");
+}
+
+#[test]
+fn nothing_is_quoted_later_than_a_day_ahead_of_every_clock() {
+    let good = quote("16:00", "KO", "KO261218C00070000", 1.0, 2.0);
+    let at = |time: &str| QuoteRecord { ts: time.parse().unwrap(), ..good };
+    let price = |q: &QuoteRecord, price| SpotRecord { ts: q.ts, underlying: q.underlying, price };
+    let (in_time, late) = (at("2026-11-21T23:00:00Z"), at("2026-11-21T23:00:00.001Z"));
+    for far in [late, at("2026-12-10T12:00:00Z"), at("2036-11-20T21:00:00Z")] {
+        let mut store = store();
+        let quotes = vec![good, far, QuoteRecord { underlying: sym("F"), ..far }];
+        let spots =
+            vec![price(&good, 71.0), price(&far, 7100.0), price(&QuoteRecord { underlying: sym("T"), ..far }, 1.0)];
+        let counts = store.ingest(&Batch { quotes, spots, ..Batch::default() }, now());
+        // the price beside a refused quote is not counted again, one that came alone is
+        assert_eq!((counts.received, counts.refused[Reason::FromTheFuture as usize]), (5, 3));
+        assert_eq!(store.expire(None), 0);
+        let book = store.book(sym("KO")).unwrap();
+        assert_eq!((store.books().len(), book.rows(), book.ts, book.spot.to_bits()), (1, 1, good.ts, 71f64.to_bits()));
+    }
+    let mut store = store();
+    store.ingest(&Batch { quotes: vec![good, in_time], ..Batch::default() }, now());
+    assert_eq!(store.books()[0].ts, in_time.ts);
+}
+
+#[test]
+fn a_price_counts_with_its_quotes_and_moves_no_time() {
+    let live = quote("10:00", "KO", "KO261218C00070000", 1.0, 2.0);
+    let settled = quote("16:00", "KO", "KO261120C00070000", 1.0, 2.0);
+    let mut store = store();
+    let spots = vec![spot("10:00", "KO", 71.0), spot("16:00", "KO", 99.0)];
+    let counts = store.ingest(&Batch { quotes: vec![live, settled], spots, ..Batch::default() }, now());
+    assert_eq!((counts.received, counts.refused[Reason::Expired as usize]), (3, 1));
+    assert_eq!(store.books()[0].spot.to_bits(), 71f64.to_bits());
+    // one that comes without quotes counts by its own time
+    store.ingest(&Batch { spots: vec![spot("16:00", "KO", 72.0)], ..Batch::default() }, now());
+    assert_eq!((store.books()[0].spot.to_bits(), store.books()[0].ts), (72f64.to_bits(), live.ts));
+    // and so does one beside a quote that is taken, whatever else was refused then
+    let beside = quote("16:00", "KO", "KO261218C00075000", 1.0, 2.0);
+    let spots = vec![spot("16:00", "KO", 73.0)];
+    store.ingest(&Batch { quotes: vec![settled, beside], spots, ..Batch::default() }, now());
+    assert_eq!(store.books()[0].spot.to_bits(), 73f64.to_bits());
+}
+
+#[test]
+fn an_expiry_has_an_end_of_strikes_whatever_their_order() {
+    let most = limits::STRIKES.most as u32;
+    let of = |strike_milli: u32, right: Right| {
+        let contract = ContractKey { strike_milli, right, ..ContractKey::parse_osi("KO261218C00070000").unwrap() };
+        QuoteRecord { contract, ..quote("10:00", "KO", "KO261218C00070000", 1.0, 2.0) }
+    };
+    let quotes: Vec<QuoteRecord> =
+        (1..=most + 10).rev().flat_map(|k| [of(k, Right::Put), of(k, Right::Call)]).collect();
+    let mut store = store();
+    let counts = store.ingest(&Batch { quotes, ..Batch::default() }, now());
+    assert_eq!(counts.refused[Reason::TooMany as usize], 20);
+    let slice = &store.books()[0].slices[0];
+    assert!(slice.strike_milli.is_sorted() && slice.rows() == 2 * most as usize);
+    assert_eq!(store.quote(&of(1, Right::Put)), Ok(false), "what is there is still quoted");
+}
+
+#[test]
+fn one_dividend_under_two_spellings_is_one() {
+    let mut store = filled(vec![quote("10:00", "BRK.B", "BRKB261218C00500000", 1.0, 2.0)]);
+    let of = |name, amount| DividendRecord {
+        underlying: sym(name),
+        ex_date: Date::constant(2026, 12, 1),
+        amount,
+        projected: false,
+    };
+    store.ingest(&Batch { dividends: Some(vec![of("BRKB", 0.5), of("BRK.B", 0.75)]), ..Batch::default() }, now());
+    assert_eq!(store.books()[0].dividends, [(Date::constant(2026, 12, 1), 0.75)]);
 }
 
 /// Records that collide often: few contracts, few times, few prices.
@@ -235,8 +312,8 @@ proptest! {
     ) {
         let spots: Vec<_> = prices.iter().map(|&(t, p)| spot(["10:00", "10:01"][t], "SPX", f64::from(p))).collect();
         let (mut one, mut other) = (store(), store());
-        one.ingest(&Batch { quotes, spots: spots.clone(), ..Batch::default() });
-        other.ingest(&Batch { quotes: shuffled, spots: spots.into_iter().rev().collect(), ..Batch::default() });
+        one.ingest(&Batch { quotes, spots: spots.clone(), ..Batch::default() }, now());
+        other.ingest(&Batch { quotes: shuffled, spots: spots.into_iter().rev().collect(), ..Batch::default() }, now());
         one.expire(None);
         other.expire(None);
         prop_assert_eq!(format!("{:?}", one.books()), format!("{:?}", other.books()));
