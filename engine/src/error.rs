@@ -33,11 +33,15 @@ pub enum Reason {
     Duplicate,
     /// The quote is not before the settlement of its contract.
     Expired,
+    /// A line that is no record at all.
+    Malformed,
+    /// A line longer than is read.
+    TooLong,
 }
 
 impl Reason {
     /// Every reason, in the order of its counts.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::Missing,
         Self::NotUtf8,
         Self::NotANumber,
@@ -50,6 +54,8 @@ impl Reason {
         Self::Flex,
         Self::Duplicate,
         Self::Expired,
+        Self::Malformed,
+        Self::TooLong,
     ];
 
     /// A name to count by.
@@ -68,6 +74,8 @@ impl Reason {
             Self::Flex => "flex",
             Self::Duplicate => "duplicate",
             Self::Expired => "expired",
+            Self::Malformed => "malformed",
+            Self::TooLong => "too_long",
         }
     }
 }

@@ -12,6 +12,17 @@ pub enum Right {
 }
 
 impl Right {
+    /// Reads `call`, `put`, `c` or `p` in either case.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let is = |words: [&str; 2]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
+        match (is(["call", "c"]), is(["put", "p"])) {
+            (true, _) => Some(Self::Call),
+            (_, true) => Some(Self::Put),
+            _ => None,
+        }
+    }
+
     /// +1 for a call, −1 for a put.
     #[must_use]
     pub fn phi(self) -> f64 {

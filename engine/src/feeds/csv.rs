@@ -106,8 +106,7 @@ impl<const N: usize> Row<'_, N> {
     /// Missing, not a time or out of the years allowed.
     pub fn time(&self, column: usize) -> Result<Timestamp, Bad> {
         let ts: Option<Timestamp> = self.text(column)?.parse().ok();
-        let allowed = |ts: &Timestamp| *ts >= FIRST && *ts < END;
-        ts.filter(allowed).ok_or((column, Reason::NotATime))
+        ts.filter(|&ts| within_years(ts)).ok_or((column, Reason::NotATime))
     }
 
     /// `call`, `put`, `c` or `p` in either case.
@@ -115,13 +114,7 @@ impl<const N: usize> Row<'_, N> {
     /// # Errors
     /// Missing or another word.
     pub fn right(&self, column: usize) -> Result<Right, Bad> {
-        let text = self.text(column)?;
-        let is = |words: [&str; 2]| words.iter().any(|w| text.eq_ignore_ascii_case(w));
-        match (is(["call", "c"]), is(["put", "p"])) {
-            (true, _) => Ok(Right::Call),
-            (_, true) => Ok(Right::Put),
-            _ => Err((column, Reason::NotARight)),
-        }
+        Right::parse(self.text(column)?).ok_or((column, Reason::NotARight))
     }
 
     /// `closed`, `early` or `open`.
@@ -137,6 +130,12 @@ impl<const N: usize> Row<'_, N> {
 const FIRST: Timestamp = Timestamp::constant(631_152_000, 0);
 /// The first instant after the years allowed.
 const END: Timestamp = Timestamp::constant(4_102_444_800, 0);
+
+/// Whether an instant lies within [`limits::YEAR`].
+#[must_use]
+pub fn within_years(ts: Timestamp) -> bool {
+    ts >= FIRST && ts < END
+}
 
 /// A date in exactly the form `YYYY-MM-DD`, within [`limits::YEAR`].
 #[must_use]

@@ -2,8 +2,10 @@
 //! Never: a computation, a column.
 
 pub mod chains;
+pub mod conflate;
 pub mod csv;
 pub mod dir;
+pub mod lines;
 pub mod reference;
 pub mod report;
 
@@ -83,10 +85,27 @@ pub struct Batch {
     pub days: Option<Vec<(Date, Day)>>,
 }
 
+impl Batch {
+    /// Forgets a name: what the batch has of it so far, and what was known before.
+    pub fn forget(&mut self, underlying: Symbol) {
+        self.quotes.retain(|quote| quote.underlying != underlying);
+        self.spots.retain(|spot| spot.underlying != underlying);
+        self.reset.push(underlying);
+    }
+}
+
 /// A price as quoted, or NaN where it is none: 0, negative or NaN.
 #[must_use]
 pub fn quoted(price: f64) -> f64 {
     if price > 0.0 { price } else { f64::NAN }
+}
+
+impl SpotRecord {
+    /// Which of two prices of one underlying counts, whatever order they come in: the later one; at one time the higher.
+    #[must_use]
+    pub fn precedence(&self, other: &Self) -> Ordering {
+        self.ts.cmp(&other.ts).then(self.price.total_cmp(&other.price))
+    }
 }
 
 impl QuoteRecord {

@@ -150,7 +150,7 @@ impl Store {
         let book = &mut self.books[i];
         book.ts = book.ts.max(record.ts);
         let time = self.spot_times.entry(underlying).or_insert(Timestamp::MIN);
-        let later = record.ts.cmp(time).then_with(|| record.price.total_cmp(&book.spot)).is_gt();
+        let later = record.precedence(&SpotRecord { ts: *time, price: book.spot, ..*record }).is_gt();
         if !book.spot.is_nan() && !later {
             return Ok(false);
         }
