@@ -8,7 +8,7 @@ use crate::log;
 use crate::market::MarketLoop;
 use crate::market::clock::MarketClock;
 use crate::market::sessions::{Keeper, KeeperTerms, Sessions};
-use crate::market::spec::FeedSpec;
+use crate::market::spec::{FeedSpec, OpenTerms};
 use crate::market::state::StateFolder;
 use crate::status::Status;
 use arc_swap::ArcSwap;
@@ -63,9 +63,10 @@ fn serve(config: &Config) -> Result<End, String> {
     for note in notes(config) {
         tracing::info!("{}", note.split_whitespace().collect::<Vec<_>>().join(" "));
     }
-    let spec = FeedSpec::parse(&config.feed)?;
+    let specs = config.feeds.iter().map(|feed| FeedSpec::parse(feed)).collect::<Result<Vec<_>, _>>()?;
     let clock = config.now.map_or(MarketClock::Running, MarketClock::Fixed);
-    let feed = spec.open(clock.now(), config.now).map_err(|e| format!("feed {}: {e}", config.feed))?;
+    let terms = OpenTerms { now: clock.now(), fixed: config.now, allow_remote: config.allow_remote };
+    let feed = FeedSpec::open(&specs, &terms)?;
     let simulated = feed.is_simulated();
     let passes = Passes::new(config.threads, |_| low_priority()).map_err(|e| format!("no threads: {e}"))?;
     let folder = config.state_dir.as_deref().map(|path| Arc::new(StateFolder::open(path)));
@@ -86,7 +87,7 @@ fn serve(config: &Config) -> Result<End, String> {
     let market_loop = MarketLoop::new(feed, passes, clock, Arc::clone(&market), Arc::clone(&status));
     let market_loop = market_loop.with_sessions(sessions);
     let addresses = server.addresses().iter().map(|a| format!("http://{a}")).collect::<Vec<_>>().join(" and ");
-    let banner = Banner { addresses, feed: config.feed.clone(), simulated, notes: notes(config) };
+    let banner = Banner { addresses, feed: config.feeds.join(", "), simulated, notes: notes(config) };
     let refresh = config.refresh;
     let (loop_ending, loop_market, loop_status) = (Arc::clone(&ending), Arc::clone(&market), status);
     let market_thread = std::thread::Builder::new()
@@ -199,7 +200,7 @@ fn new_status(config: &Config, simulated: bool, clock: MarketClock) -> Status {
     let started = Instant::now();
     let threads = config.threads + BULK_THREADS + 2;
     Status::new(
-        config.feed.clone(),
+        config.feeds.join(", "),
         simulated,
         threads,
         Box::new(move || clock.now()),
@@ -270,7 +271,10 @@ mod tests {
     fn the_banner_says_which_file_was_read_and_what_remote_means() {
         let config = |listen: &str, file: Option<&str>| Config {
             listen: vec![listen.parse().unwrap()],
-            feed: "sim".to_owned(),
+            feeds: vec!["sim".to_owned()],
+            allow_remote: false,
+            keys: crate::secret::Keys::default(),
+            feed_ca: None,
             now: None,
             refresh: Duration::from_secs(1),
             threads: 1,

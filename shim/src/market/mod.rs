@@ -3,17 +3,19 @@
 //! What a feed is stands in [`feed`], what is computed when in [`schedule`]. Never: a socket, a request, a kind of feed.
 
 pub mod clock;
-pub mod dir;
 pub mod feed;
+mod precedence;
 mod retired;
 pub mod schedule;
 pub mod sessions;
 pub mod sim;
 pub mod spec;
 pub mod state;
+pub mod store_feed;
 mod tally;
 
 use crate::progress::ProgressLog;
+use crate::source::Moment;
 use crate::status::{PassFacts, Status};
 use arc_swap::ArcSwap;
 use clock::MarketClock;
@@ -23,7 +25,7 @@ use engine::pass::{Computed, Depth, Passes};
 use engine::snapshot::Snapshot;
 use engine::store::book::Book;
 use engine::store::chain::{Chain, Uncomputed};
-use feed::{Feed, Moment};
+use feed::Feed;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use retired::Retired;
@@ -276,7 +278,7 @@ impl MarketLoop {
     fn report(&self, now: Timestamp, pass: Option<PassFacts>) {
         let open = self.feed.reference().calendar.is_open(now);
         let pass = pass.unwrap_or_else(|| self.status.facts().pass);
-        self.status.publish(self.tally.facts(open, pass, &self.feed.progress()));
+        self.status.publish(self.tally.facts(open, pass, &self.feed.progress(), self.feed.sources()));
     }
 }
 

@@ -1,0 +1,69 @@
+//! A folder of files as a source: what changed is read.
+
+use super::facts::{SourceFacts, SourceState};
+use super::{Delivery, Moment, Source};
+use engine::error::FeedError;
+use engine::feeds::dir::{DirFeed, SETTLED};
+use std::path::Path;
+use std::time::Duration;
+
+/// Between two batches of a pass the folder is looked at so often at most: a look costs a system call a file.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// A market folder, or one chain file.
+pub struct DirectorySource {
+    name: String,
+    files: DirFeed,
+    /// When it was last looked at.
+    looked: Duration,
+    /// When something of it was last read.
+    read: Option<Duration>,
+}
+
+impl DirectorySource {
+    /// Opens the folder or file; nothing is read yet. With `reference_only` a folder will do that has no chains but
+    /// dividends, rates or dates.
+    ///
+    /// # Errors
+    /// It is not there.
+    pub fn open(path: &Path, reference_only: bool) -> Result<Self, FeedError> {
+        let files = if reference_only { DirFeed::open_reference(path)? } else { DirFeed::open(path)? };
+        Ok(Self { name: format!("dir:{}", path.display()), files, looked: Duration::ZERO, read: None })
+    }
+}
+
+impl Source for DirectorySource {
+    fn take(&mut self, moment: &Moment<'_>) -> Option<Delivery> {
+        self.looked = moment.elapsed;
+        match self.files.poll(moment.elapsed) {
+            Ok(read) => {
+                let (batch, report) = read?;
+                self.read = Some(moment.elapsed);
+                Some(Delivery { batch, report })
+            }
+            Err(error) => {
+                (moment.log)(&error.to_string());
+                None
+            }
+        }
+    }
+
+    fn take_between(&mut self, moment: &Moment<'_>) -> Option<Delivery> {
+        if moment.elapsed.saturating_sub(self.looked) < LOOK_EVERY { None } else { self.take(moment) }
+    }
+
+    fn is_live(&self) -> bool {
+        false
+    }
+
+    fn facts(&self) -> SourceFacts {
+        SourceFacts {
+            feed: self.name.clone(),
+            state: if self.read.is_some() { SourceState::Ok } else { SourceState::Waiting },
+            last_success: self.read.map(|read| self.looked.saturating_sub(read)),
+            files_unusable: self.files.unusable(),
+            look_within: self.files.is_waiting().then_some(SETTLED),
+            ..SourceFacts::default()
+        }
+    }
+}
