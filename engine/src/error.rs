@@ -37,11 +37,15 @@ pub enum Reason {
     Malformed,
     /// A line longer than is read.
     TooLong,
+    /// A record of another underlying than the one that was asked for.
+    OtherUnderlying,
+    /// The vendor itself marks the record as doubtful.
+    Doubtful,
 }
 
 impl Reason {
     /// Every reason, in the order of its counts.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Missing,
         Self::NotUtf8,
         Self::NotANumber,
@@ -56,6 +60,8 @@ impl Reason {
         Self::Expired,
         Self::Malformed,
         Self::TooLong,
+        Self::OtherUnderlying,
+        Self::Doubtful,
     ];
 
     /// A name to count by.
@@ -76,6 +82,8 @@ impl Reason {
             Self::Expired => "expired",
             Self::Malformed => "malformed",
             Self::TooLong => "too_long",
+            Self::OtherUnderlying => "other_underlying",
+            Self::Doubtful => "doubtful",
         }
     }
 }
@@ -83,9 +91,9 @@ impl Reason {
 /// One refused record and the place where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// The file.
+    /// The file, or what was asked of a vendor.
     pub file: Arc<PathBuf>,
-    /// Its line, from 1.
+    /// Its line, from 1; in a document without lines, which of its records.
     pub line: u64,
     /// The column's name.
     pub field: &'static str,
@@ -97,6 +105,45 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, line, field, reason } = self;
         write!(f, "{}:{line}: {field}: {}", file.display(), reason.name())
+    }
+}
+
+/// What a vendor's answer is where it is not the data that was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Instead {
+    /// Not in the format: a page, a sentence, a document of another kind.
+    OtherFormat,
+    /// The vendor has nothing to tell, for now or at all.
+    Nothing,
+    /// The vendor does not find the question right.
+    WrongQuestion,
+    /// The key, the plan or the address is not allowed this.
+    NotPermitted,
+    /// More questions than the plan allows, or a larger one.
+    TooMuch,
+    /// The vendor's server is starting, or is itself cut off.
+    NotReady,
+    /// It concerns another underlying.
+    OtherUnderlying,
+    /// Contracts without a bid or an ask, as in plans without quotes.
+    NoQuotes,
+    /// More records than are read of one document ([`limits::RECORDS`](crate::limits::RECORDS)).
+    TooManyRecords,
+}
+
+impl fmt::Display for Instead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OtherFormat => "not in the format",
+            Self::Nothing => "the vendor has no data for this",
+            Self::WrongQuestion => "the vendor does not accept the request",
+            Self::NotPermitted => "not permitted by the vendor: key, plan or address",
+            Self::TooMuch => "more than the vendor's plan allows",
+            Self::NotReady => "the vendor's server is not ready",
+            Self::OtherUnderlying => "about another underlying",
+            Self::NoQuotes => "contracts without bid and ask: the vendor's plan may not include quotes",
+            Self::TooManyRecords => "more records than are read",
+        })
     }
 }
 
@@ -134,6 +181,13 @@ pub enum FeedError {
         /// The file.
         file: PathBuf,
     },
+    /// A vendor's answer that is not the data.
+    Instead {
+        /// What was asked.
+        file: PathBuf,
+        /// What came.
+        what: Instead,
+    },
     /// There is no chain file in the folder.
     NoChains {
         /// The folder.
@@ -149,6 +203,7 @@ impl fmt::Display for FeedError {
             Self::Malformed { file, line } => write!(f, "{}:{line}: not a record", file.display()),
             Self::NoRows { file } => write!(f, "{}: no row that can be used", file.display()),
             Self::TooLarge { file } => write!(f, "{}: too large", file.display()),
+            Self::Instead { file, what } => write!(f, "{}: {what}", file.display()),
             Self::NoChains { folder } => write!(f, "{}: no chain file", folder.display()),
         }
     }

@@ -1,5 +1,7 @@
 //! Every bound and domain, one table: name, unit, least, most. Never: a bound anywhere else.
 
+use crate::error::Reason;
+
 /// The closed range that a quantity must lie in.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
@@ -14,6 +16,18 @@ pub struct Bound {
 }
 
 impl Bound {
+    /// The number, if it lies in the range.
+    ///
+    /// # Errors
+    /// NaN is no number; everything else outside is out of range.
+    pub const fn admit(&self, x: f64) -> Result<f64, Reason> {
+        match x {
+            x if self.holds(x) => Ok(x),
+            x if x.is_nan() => Err(Reason::NotANumber),
+            _ => Err(Reason::OutOfRange),
+        }
+    }
+
     /// Whether `x` lies in the range; NaN and infinity never do.
     #[must_use]
     pub const fn holds(&self, x: f64) -> bool {
@@ -42,6 +56,10 @@ bounds! {
     RATE             -0.5      2.0             "per year, decimal"       "continuously compounded rate";
     TENOR_DAYS       0.5       36_525.0        "calendar days"           "tenor of a rate";
     FILE_BYTES       0.0       2_147_483_648.0 "bytes, decompressed"     "feed file";
+    DOCUMENT_BYTES   0.0       134_217_728.0   "bytes, decompressed"     "document of a vendor";
+    RECORDS          0.0       1_000_000.0     "records"                 "records of one document";
+    INSTRUMENTS      0.0       4_000_000.0     "instruments"             "instruments that one file names";
+    SPOT_SPREAD      0.0       0.01            "of the middle"           "spread of a share whose middle is its price";
     SIM_SCALE        0.2       2.0             "of 1.6 million contracts" "size of the simulated market";
     YEAR             1990.0    2099.0          "calendar year"           "year of any date or quote time";
 }

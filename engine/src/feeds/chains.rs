@@ -2,14 +2,12 @@
 //! underlying. Bytes to records. Never: a file handle, a look-up of what a root means.
 
 use super::csv::{Bad, Column, Repeated, Row, optional, read_rows, required};
+use super::intake::{Distinct, parse_root, parse_strike};
 use super::report::Report;
 use super::{ContractKey, QuoteRecord, SpotRecord};
-use crate::contract::{Symbol, roots::is_flex, strike_milli};
-use crate::error::Reason;
+use crate::contract::Symbol;
 use crate::limits;
 use jiff::{Timestamp, civil::Date};
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::path::Path;
 
 const COLUMNS: [Column; 11] = [
@@ -54,13 +52,13 @@ pub struct Chains {
 pub fn parse_chains(file: &Path, bytes: &[u8]) -> (Chains, Report) {
     let mut parser = Parser::default();
     let report = read_rows(file, bytes, &COLUMNS, |row| parser.take(row));
-    (parser.out, report)
+    (Chains { quotes: parser.quotes.into_quotes(), spots: parser.spots }, report)
 }
 
 #[derive(Default)]
 struct Parser {
-    out: Chains,
-    seen: HashMap<(Symbol, ContractKey, Timestamp), usize>,
+    quotes: Distinct,
+    spots: Vec<SpotRecord>,
     time: Repeated<Timestamp>,
     underlying: Repeated<Symbol>,
     root: Repeated<Symbol>,
@@ -72,36 +70,21 @@ impl Parser {
         let quote = self.quote(row)?;
         let price = row.number_or_nan(UND_PRICE, limits::SPOT);
         let spot = SpotRecord { ts: quote.ts, underlying: quote.underlying, price: price.unwrap_or(f64::NAN) };
-        if !spot.price.is_nan() && self.out.spots.last() != Some(&spot) {
-            self.out.spots.push(spot);
+        if !spot.price.is_nan() && self.spots.last() != Some(&spot) {
+            self.spots.push(spot);
         }
-        self.keep(quote)?;
+        self.quotes.keep(quote).map_err(|reason| (STRIKE, reason))?;
         price.map(|_| ())
-    }
-
-    fn keep(&mut self, quote: QuoteRecord) -> Result<(), Bad> {
-        match self.seen.entry((quote.underlying, quote.contract, quote.ts)) {
-            Entry::Vacant(entry) => {
-                entry.insert(self.out.quotes.len());
-                self.out.quotes.push(quote);
-            }
-            Entry::Occupied(entry) => {
-                let kept = &mut self.out.quotes[*entry.get()];
-                if quote.precedence(kept).is_gt() {
-                    *kept = quote;
-                }
-                return Err((STRIKE, Reason::Duplicate));
-            }
-        }
-        Ok(())
     }
 
     fn quote(&mut self, row: &Row<'_, { COLUMNS.len() }>) -> Result<QuoteRecord, Bad> {
         let strike = row.number(STRIKE, limits::PRICE)?;
         let contract = ContractKey {
-            root: self.root.get(row, ROOT, parse_root)?,
+            root: self
+                .root
+                .get(row, ROOT, |row, column| parse_root(row.text(column)?).map_err(|reason| (column, reason)))?,
             expiry: self.expiry.get(row, EXPIRY, Row::date)?,
-            strike_milli: strike_milli(strike).ok_or((STRIKE, Reason::OutOfRange))?,
+            strike_milli: parse_strike(strike).map_err(|reason| (STRIKE, reason))?,
             right: row.right(RIGHT)?,
         };
         Ok(QuoteRecord {
@@ -116,16 +99,10 @@ impl Parser {
     }
 }
 
-/// A root of at most six bytes, without a dot; FLEX series are refused.
-fn parse_root<const N: usize>(row: &Row<'_, N>, column: usize) -> Result<Symbol, Bad> {
-    let root = Symbol::parse_underlying(row.text(column)?).map(Symbol::bare);
-    let root = root.filter(|r| r.as_str().len() <= 6).ok_or((column, Reason::NotASymbol))?;
-    if is_flex(root) { Err((column, Reason::Flex)) } else { Ok(root) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Reason;
     use proptest::prelude::*;
 
     const HEADER: &str =

@@ -2,6 +2,7 @@
 //! Never: a meaning of a column, a file handle.
 
 use super::report::Report;
+use super::times;
 use crate::calendar::Day;
 use crate::contract::{Right, Symbol};
 use crate::error::{FeedError, Reason, Refused};
@@ -40,9 +41,16 @@ pub type Bad = (usize, Reason);
 pub struct Row<'a, const N: usize> {
     record: &'a ByteRecord,
     at: &'a [Option<usize>; N],
+    file: &'a [u8],
 }
 
 impl<const N: usize> Row<'_, N> {
+    /// The line that the row begins on, from 1.
+    #[must_use]
+    pub fn line(&self) -> u64 {
+        self.record.position().map_or(0, |start| line_of(start, self.file))
+    }
+
     /// The bytes of a field, without blanks around it; empty where the file has no such column.
     ///
     /// # Errors
@@ -69,11 +77,7 @@ impl<const N: usize> Row<'_, N> {
     /// Missing, empty, no number or out of range.
     pub fn number(&self, column: usize, bound: Bound) -> Result<f64, Bad> {
         let x: f64 = self.text(column)?.parse().map_err(|_| (column, Reason::NotANumber))?;
-        match x {
-            x if bound.holds(x) => Ok(x),
-            x if x.is_nan() => Err((column, Reason::NotANumber)),
-            _ => Err((column, Reason::OutOfRange)),
-        }
+        bound.admit(x).map_err(|reason| (column, reason))
     }
 
     /// A number within its bound, NaN where the field is empty.
@@ -97,7 +101,7 @@ impl<const N: usize> Row<'_, N> {
     /// # Errors
     /// Missing, not a date or out of the years allowed.
     pub fn date(&self, column: usize) -> Result<Date, Bad> {
-        parse_date(self.text(column)?).ok_or((column, Reason::NotADate))
+        times::parse_date(self.text(column)?).ok_or((column, Reason::NotADate))
     }
 
     /// A time with an offset, as in RFC 3339.
@@ -105,8 +109,7 @@ impl<const N: usize> Row<'_, N> {
     /// # Errors
     /// Missing, not a time or out of the years allowed.
     pub fn time(&self, column: usize) -> Result<Timestamp, Bad> {
-        let ts: Option<Timestamp> = self.text(column)?.parse().ok();
-        ts.filter(|&ts| within_years(ts)).ok_or((column, Reason::NotATime))
+        times::parse_rfc3339(self.text(column)?).ok_or((column, Reason::NotATime))
     }
 
     /// `call`, `put`, `c` or `p` in either case.
@@ -124,28 +127,6 @@ impl<const N: usize> Row<'_, N> {
     pub fn day(&self, column: usize) -> Result<Day, Bad> {
         Day::parse(self.text(column)?).ok_or((column, Reason::NotAWord))
     }
-}
-
-/// The first instant of the years allowed.
-const FIRST: Timestamp = Timestamp::constant(631_152_000, 0);
-/// The first instant after the years allowed.
-const END: Timestamp = Timestamp::constant(4_102_444_800, 0);
-
-/// Whether an instant lies within [`limits::YEAR`].
-#[must_use]
-pub fn within_years(ts: Timestamp) -> bool {
-    ts >= FIRST && ts < END
-}
-
-/// A date in exactly the form `YYYY-MM-DD`, within [`limits::YEAR`].
-#[must_use]
-pub fn parse_date(text: &str) -> Option<Date> {
-    let &[y0, y1, y2, y3, b'-', m0, m1, b'-', d0, d1] = text.as_bytes() else { return None };
-    let digits =
-        |digits: &[u8]| digits.iter().try_fold(0i16, |n, b| b.is_ascii_digit().then(|| n * 10 + i16::from(b - b'0')));
-    let part = |a, b| digits(&[a, b]).and_then(|n| i8::try_from(n).ok());
-    let date = Date::new(digits(&[y0, y1, y2, y3])?, part(m0, m1)?, part(d0, d1)?).ok()?;
-    limits::YEAR.holds(f64::from(date.year())).then_some(date)
 }
 
 /// Reads every row of a file. `take` makes a record of a row or says what is wrong with it; refused rows are counted.
@@ -175,9 +156,10 @@ pub fn read_rows<const N: usize>(
     let name = Arc::new(file.to_path_buf());
     while reader.read_byte_record(&mut record).unwrap_or(false) {
         report.records += 1;
-        if let Err((column, reason)) = take(&Row { record: &record, at: &at }) {
-            let line = record.position().map_or(0, |start| line_of(start, bytes));
-            report.refuse(Refused { file: Arc::clone(&name), line, field: columns[column].name, reason });
+        let row = Row { record: &record, at: &at, file: bytes };
+        if let Err((column, reason)) = take(&row) {
+            let field = columns[column].name;
+            report.refuse(Refused { file: Arc::clone(&name), line: row.line(), field, reason });
         }
     }
     report
@@ -271,23 +253,6 @@ pub fn decompress(file: &Path, raw: Vec<u8>) -> (Vec<u8>, Option<FeedError>) {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn dates_have_one_form() {
-        assert_eq!(parse_date("2026-12-18"), Some(jiff::civil::date(2026, 12, 18)));
-        for text in
-            ["20261218", "2026-12-18T00:00", "2026-13-01", "2026-02-30", "1989-01-01", "2100-01-01", "+026-01-01"]
-        {
-            assert_eq!(parse_date(text), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn instants_are_bounded_like_years() {
-        let year = |y: f64| format!("{y}-01-01T00:00:00Z").parse::<Timestamp>().unwrap();
-        assert_eq!(FIRST, year(limits::YEAR.least));
-        assert_eq!(END, year(limits::YEAR.most + 1.0));
-    }
 
     #[test]
     fn columns_are_found_by_name_in_any_order() {

@@ -4,8 +4,8 @@
 //! What a line is, its fields tell: `forget` a name, `ex_date` a dividend, `tenor_days` a rate, `price` the price of an
 //! underlying, and anything else a quote. One bad line costs itself. Never: a socket, a computation.
 
-use super::csv::{parse_date, within_years};
 use super::report::Report;
+use super::times::{allowed, parse_date};
 use super::{Batch, DividendRecord, QuoteRecord, RateRecord, SpotRecord};
 use crate::contract::roots::is_flex;
 use crate::contract::{ContractKey, Right, RootTable, Symbol, strike_milli};
@@ -291,7 +291,7 @@ impl Cell<'_> {
             Self::Number(_) | Self::Other => None,
             Self::Absent | Self::Null => return Err((field, Reason::Missing)),
         };
-        ts.filter(|&ts| within_years(ts)).ok_or((field, Reason::NotATime))
+        ts.and_then(allowed).ok_or((field, Reason::NotATime))
     }
 }
 

@@ -1,13 +1,21 @@
 //! What a feed delivers: records, whatever format they came in. One file per source; each turns bytes into records.
 //! Never: a computation, a column.
 
+pub mod alpaca;
+pub mod cboe;
 pub mod chains;
 pub mod conflate;
 pub mod csv;
 pub mod dir;
+mod intake;
+mod json;
 pub mod lines;
+pub mod massive;
 pub mod reference;
 pub mod report;
+pub mod thetadata;
+mod times;
+pub mod tradier;
 
 use crate::calendar::Day;
 use crate::contract::Symbol;
@@ -92,6 +100,30 @@ impl Batch {
         self.spots.retain(|spot| spot.underlying != underlying);
         self.reset.push(underlying);
     }
+}
+
+/// How a vendor's quotes stand to the market.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Grade {
+    /// As quoted, or the vendor says nothing else.
+    Live,
+    /// As quoted, some minutes ago; the times of the quotes are their own.
+    Delayed,
+    /// Altered by the vendor: not for fitting.
+    Indicative,
+}
+
+/// One page of quotes, of a vendor that answers in pages.
+#[derive(Clone, Debug)]
+pub struct QuotePage {
+    /// What the page has: a part of what is known of its underlying, so `reset` is empty.
+    pub batch: Batch,
+    /// What brings the next page; `None`: this is the last one. Massive: the query of its address (what follows the
+    /// `?`), to be put behind the host and path of the first page, so that no document can send a key elsewhere. Alpaca:
+    /// the value of `page_token`. Not yet percent-encoded in the second case.
+    pub next: Option<String>,
+    /// How its quotes stand to the market.
+    pub grade: Grade,
 }
 
 /// A price as quoted, or NaN where it is none: 0, negative or NaN.

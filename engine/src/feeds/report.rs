@@ -1,7 +1,8 @@
 //! What became of the records of a feed: how many were read, how many refused and why, with the first places.
 //! Never: stops a file.
 
-use crate::error::{FeedError, Reason, Refused};
+use crate::error::{FeedError, Instead, Reason, Refused};
+use std::path::Path;
 
 /// How many refused records keep their place; all are counted.
 const PLACES_KEPT: usize = 100;
@@ -32,6 +33,11 @@ impl Report {
         if self.places.len() < PLACES_KEPT {
             self.places.push(refused);
         }
+    }
+
+    /// Notes that a document is not the data that was asked for.
+    pub fn say_instead(&mut self, source: &Path, what: Instead) {
+        self.errors.push(FeedError::Instead { file: source.to_path_buf(), what });
     }
 
     /// Adds the outcome of another file.
