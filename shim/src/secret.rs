@@ -18,6 +18,18 @@ impl Secret {
     pub fn expose(&self) -> &str {
         &self.0
     }
+
+    /// Text that stands among secrets and is none.
+    #[must_use]
+    pub fn plain(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+
+    /// The value of an `Authorization` header with this token.
+    #[must_use]
+    pub fn as_bearer(&self) -> Self {
+        Self(format!("Bearer {}", self.0))
+    }
 }
 
 impl fmt::Debug for Secret {
@@ -72,6 +84,14 @@ impl Keys {
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Secret> {
         self.0.get(name)
+    }
+
+    /// A key that must be there.
+    ///
+    /// # Errors
+    /// It is not, and where it could be.
+    pub fn need(&self, name: &str) -> Result<&Secret, String> {
+        self.get(name).ok_or_else(|| format!("no key: set {name}, or name a file that has it by --key-file"))
     }
 }
 

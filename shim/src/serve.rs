@@ -10,6 +10,7 @@ use crate::market::clock::MarketClock;
 use crate::market::sessions::{Keeper, KeeperTerms, Sessions};
 use crate::market::spec::{FeedSpec, OpenTerms};
 use crate::market::state::StateFolder;
+use crate::source::asked::Asked;
 use crate::status::Status;
 use arc_swap::ArcSwap;
 use engine::calendar::Calendar;
@@ -65,7 +66,15 @@ fn serve(config: &Config) -> Result<End, String> {
     }
     let specs = config.feeds.iter().map(|feed| FeedSpec::parse(feed)).collect::<Result<Vec<_>, _>>()?;
     let clock = config.now.map_or(MarketClock::Running, MarketClock::Fixed);
-    let terms = OpenTerms { now: clock.now(), fixed: config.now, allow_remote: config.allow_remote };
+    let asked = Arc::<Asked>::default();
+    let terms = OpenTerms {
+        clock: Arc::new(move || clock.now()),
+        fixed: config.now,
+        allow_remote: config.allow_remote,
+        keys: config.keys.clone(),
+        authorities: config.feed_ca.clone(),
+        asked: Arc::clone(&asked),
+    };
     let feed = FeedSpec::open(&specs, &terms)?;
     let simulated = feed.is_simulated();
     let passes = Passes::new(config.threads, |_| low_priority()).map_err(|e| format!("no threads: {e}"))?;
@@ -77,7 +86,8 @@ fn serve(config: &Config) -> Result<End, String> {
     let metrics = Arc::new(Metrics::new(&route_names()));
     let status = Arc::new(new_status(config, simulated, clock));
     let service = Service::new(Arc::clone(&market), Arc::clone(&status), Arc::clone(&metrics))
-        .with_old_snapshot_bytes(config.old_snapshot_bytes);
+        .with_old_snapshot_bytes(config.old_snapshot_bytes)
+        .noting(asked);
     let server = Server::start(server_config(config, metrics), service).map_err(|e| e.to_string())?;
     let (stop, stopped) = channel();
     listen_for_signals(Sender::clone(&stop)).map_err(|e| format!("cannot wait for signals: {e}"))?;

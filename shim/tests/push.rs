@@ -81,7 +81,10 @@ fn pushed_quotes_are_served_and_followed_and_bad_lines_cost_themselves() {
     assert_eq!(health["quotes"]["dropped"]["malformed"], 1, "{health}");
     wait_for_spot(&daemon, "ACME", 102.0);
     let said = daemon.stop().1;
-    assert!(said.contains(":21: time: not_a_time") && said.contains(":22: line: malformed"), "the number of a refused line: {said}");
+    assert!(
+        said.contains(":21: time: not_a_time") && said.contains(":22: line: malformed"),
+        "the number of a refused line: {said}"
+    );
 }
 
 #[test]

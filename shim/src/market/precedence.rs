@@ -6,7 +6,7 @@
 use crate::source::facts::Used;
 use engine::calendar::Day;
 use engine::contract::{RootTable, Symbol};
-use engine::feeds::{Batch, DividendRecord, QuoteRecord, RateRecord};
+use engine::feeds::{Batch, DividendRecord, QuoteRecord, RateRecord, SpotRecord};
 use jiff::civil::Date;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,6 +17,8 @@ pub(super) struct Precedence {
     /// By underlying, the source whose quotes count.
     quotes: BTreeMap<Symbol, usize>,
     spots: BTreeMap<Symbol, usize>,
+    /// The last price of each name, for when the quotes of another source are forgotten and the price with them.
+    prices: BTreeMap<Symbol, SpotRecord>,
     references: Vec<Reference>,
 }
 
@@ -32,7 +34,7 @@ impl Precedence {
     /// The order of so many sources.
     pub(super) fn new(sources: usize, roots: RootTable) -> Self {
         let references = vec![Reference::default(); sources];
-        Self { roots, quotes: BTreeMap::new(), spots: BTreeMap::new(), references }
+        Self { roots, quotes: BTreeMap::new(), spots: BTreeMap::new(), prices: BTreeMap::new(), references }
     }
 
     /// Whether there is one source only, which has everything.
@@ -66,6 +68,11 @@ impl Precedence {
         // a name is forgotten by whoever has its quotes
         batch.reset.retain(|&name| self.quotes.get(&roots.canonical(name)).is_none_or(|&owner| owner == source));
         batch.reset.extend(taken_over);
+        let is_others = |name: &Symbol| self.spots.get(name).is_some_and(|&owner| owner != source);
+        let forgotten = batch.reset.iter().map(|&name| roots.canonical(name)).filter(is_others);
+        let kept: Vec<SpotRecord> = forgotten.filter_map(|name| self.prices.get(&name).copied()).collect();
+        batch.spots.extend(kept);
+        self.prices.extend(batch.spots.iter().map(|&spot| (roots.canonical(spot.underlying), spot)));
     }
 
     /// What of a source counts.
@@ -194,6 +201,8 @@ mod tests {
         assert_eq!(order.admit(1, batch(&[QUOTE, SPOT])).spots.len(), 1);
         assert_eq!(order.admit(2, batch(&[SPOT])).spots.len(), 0);
         assert_eq!((order.used(1).quotes, order.used(1).spots), (0, 1));
+        let again = order.admit(0, Batch { reset: batch(&[r#"{"forget":"SPX"}"#]).reset, ..batch(&[QUOTE]) });
+        assert_eq!((again.reset.len(), again.spots.len()), (1, 1), "the price of the other stays");
         let forgets = order.admit(1, batch(&[r#"{"forget":"SPX"}"#]));
         assert_eq!(forgets.reset, [], "the quotes are not its");
     }

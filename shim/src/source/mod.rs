@@ -1,10 +1,12 @@
 //! Where quotes come from: a source delivers records, whatever it takes to get them. The market loop asks every source
 //! what is new and waits for none. Never: a book, a computation, a request of a client.
 
+pub mod asked;
 pub mod dir;
 pub mod facts;
 pub mod inbox;
 pub mod lines;
+pub mod poll;
 
 use engine::feeds::Batch;
 use engine::feeds::report::Report;
