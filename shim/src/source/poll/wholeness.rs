@@ -39,7 +39,8 @@ impl Wholeness {
         let contracts = batch.quotes.len();
         let newest = batch.quotes.iter().map(|quote| quote.ts).max().ok_or(Failure::Empty)?;
         let calls = batch.quotes.iter().filter(|quote| quote.contract.right == Right::Call).count();
-        let one_sided = contracts >= SMALL && (calls == 0 || calls == contracts);
+        let before = self.names.get(&name).map_or(0, |last| last.contracts);
+        let one_sided = contracts.max(before) >= SMALL && (calls == 0 || calls == contracts);
         let doubted = match self.names.get_mut(&name) {
             Some(last) if newest < last.newest => return Err(Failure::Older),
             Some(last) if one_sided || is_less(contracts, last.contracts) => {
