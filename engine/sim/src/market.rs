@@ -178,7 +178,7 @@ impl SimMarket {
             let underlying = n.symbol;
             n.dividends
                 .iter()
-                .map(move |&(ex_date, amount)| DividendRecord { underlying, ex_date, amount })
+                .map(move |&(ex_date, amount)| DividendRecord { underlying, ex_date, amount, projected: false })
                 .collect::<Vec<_>>()
         };
         self.all().flat_map(of).collect()

@@ -1,6 +1,7 @@
 //! What readers of documents gather: quotes, each contract once at a time, prices of underlyings, and what was refused
 //! at which place. Never: a format.
 
+use super::json::Listed;
 use super::report::Report;
 use super::{Batch, ContractKey, QuoteRecord, SpotRecord};
 use crate::contract::{Symbol, roots::is_flex, strike_milli};
@@ -98,9 +99,22 @@ impl Intake {
 
     /// Takes the outcome of one record; `place` is its line or its number, from 1.
     pub(super) fn quote(&mut self, place: usize, field: &'static str, outcome: Result<QuoteRecord, Fault>) {
+        let kept = outcome.and_then(|quote| at(field, self.quotes.keep(quote)));
+        self.count(place, kept);
+    }
+
+    /// Counts one record.
+    pub(super) fn count(&mut self, place: usize, outcome: Result<(), Fault>) {
         self.report.records += 1;
-        if let Err(fault) = outcome.and_then(|quote| at(field, self.quotes.keep(quote))) {
+        if let Err(fault) = outcome {
             self.refuse(place, fault);
+        }
+    }
+
+    /// Keeps a quote of a record that was counted.
+    pub(super) fn keep(&mut self, place: usize, field: &'static str, quote: QuoteRecord) {
+        if let Err(reason) = self.quotes.keep(quote) {
+            self.refuse(place, (field, reason));
         }
     }
 
@@ -122,11 +136,18 @@ impl Intake {
 
     /// Takes the price of an underlying.
     pub(super) fn spot(&mut self, place: usize, outcome: Result<SpotRecord, Fault>) {
-        self.report.records += 1;
-        match outcome {
-            Ok(spot) => self.spots.push(spot),
-            Err(fault) => self.refuse(place, fault),
-        }
+        let kept = outcome.map(|spot| self.spots.push(spot));
+        self.count(place, kept);
+    }
+
+    /// Keeps prices of records that were counted.
+    pub(super) fn keep_spots(&mut self, spots: impl IntoIterator<Item = SpotRecord>) {
+        self.spots.extend(spots);
+    }
+
+    /// How many records were counted.
+    pub(super) fn records(&self) -> u64 {
+        self.report.records
     }
 
     fn refuse(&mut self, place: usize, (field, reason): Fault) {
@@ -188,4 +209,27 @@ pub(super) enum PriceFrom {
     Quote(f64),
     /// The last trade.
     Trade(f64),
+}
+
+/// Makes a record of each row, or refuses the row at its place.
+pub(super) fn read_listed<T, R>(
+    source: &Path,
+    mut report: Report,
+    rows: &Listed<T>,
+    mut read: impl FnMut(&T) -> Result<R, Fault>,
+) -> (Vec<R>, Report) {
+    if rows.cut {
+        report.say_instead(source, Instead::TooManyRecords);
+        return (Vec::new(), report);
+    }
+    let file = Arc::new(source.to_path_buf());
+    let mut out = Vec::new();
+    for (line, row) in (1..).zip(&rows.items) {
+        report.records += 1;
+        match read(row) {
+            Ok(record) => out.push(record),
+            Err((field, reason)) => report.refuse(Refused { file: Arc::clone(&file), line, field, reason }),
+        }
+    }
+    (out, report)
 }

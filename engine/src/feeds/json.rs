@@ -317,7 +317,7 @@ impl<T> Default for Listed<T> {
 
 impl<T> Listed<T> {
     /// Adds an entry, if there is room.
-    fn push(&mut self, item: T) {
+    pub(super) fn push(&mut self, item: T) {
         if (self.items.len() as f64) < limits::RECORDS.most { self.items.push(item) } else { self.cut = true }
     }
 }
@@ -433,9 +433,7 @@ impl<'a, T: Deserialize<'a>> Deserialize<'a> for Keyed<'a, T> {
 
 /// Reads a whole document. `None`, with the reason in the report: it is too large, not JSON, or damaged.
 pub(super) fn parse<'a, T: Deserialize<'a>>(source: &Path, bytes: &'a [u8], report: &mut Report) -> Option<T> {
-    let file = || source.to_path_buf();
-    if bytes.len() as f64 > limits::DOCUMENT_BYTES.most {
-        report.errors.push(FeedError::TooLarge { file: file() });
+    if !report.admits(source, bytes) {
         return None;
     }
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
@@ -443,7 +441,9 @@ pub(super) fn parse<'a, T: Deserialize<'a>>(source: &Path, bytes: &'a [u8], repo
         Ok(document) => Some(document),
         Err(e) => {
             match bytes.trim_ascii_start().first() {
-                Some(b'{' | b'[') => report.errors.push(FeedError::Malformed { file: file(), line: e.line() as u64 }),
+                Some(b'{' | b'[') => {
+                    report.errors.push(FeedError::Malformed { file: source.to_path_buf(), line: e.line() as u64 });
+                }
                 _ => report.say_instead(source, Instead::OtherFormat),
             }
             None

@@ -1,11 +1,11 @@
 //! Massive's (once Polygon's) snapshots of option chains, page by page, with the price of the underlying in every record.
 //! Bytes to records. Never: the vendor's volatilities and Greeks.
 
-use super::intake::{Fault, Intake, at, parse_contract};
+use super::intake::{Fault, Intake, at, parse_contract, read_listed};
 use super::json::{self, Given, Listed, Number, Text, Whole, objects};
 use super::report::Report;
-use super::times::of_nanos;
-use super::{Batch, Grade, QuotePage, QuoteRecord, SpotRecord};
+use super::times::{of_nanos, parse_date};
+use super::{Batch, DeclaredDividend, DividendKind, DividendPage, Grade, QuotePage, QuoteRecord, SpotRecord};
 use crate::contract::{ContractKey, Symbol};
 use crate::error::{Instead, Reason};
 use crate::limits;
@@ -17,6 +17,21 @@ objects! {
         status: Text<'a> = "status",
         results: Given<Listed<Contract<'a>>> = "results",
         next_url: Text<'a> = "next_url",
+    }
+    struct DividendList {
+        status: Text<'a> = "status",
+        results: Given<Listed<Dividend<'a>>> = "results",
+        next_url: Text<'a> = "next_url",
+    }
+    /// The older kind is `dividend_type`, the newer one `distribution_type`.
+    struct Dividend {
+        ticker: Text<'a> = "ticker",
+        ex_date: Text<'a> = "ex_dividend_date",
+        amount: Number = "cash_amount",
+        currency: Text<'a> = "currency",
+        frequency: Whole = "frequency",
+        dividend_type: Text<'a> = "dividend_type",
+        distribution_type: Text<'a> = "distribution_type",
     }
     struct Contract {
         details: Details<'a> = "details",
@@ -86,8 +101,26 @@ pub fn parse_massive_snapshot(source: &Path, bytes: &[u8], underlying: Symbol) -
     (QuotePage { batch, next: query_of(&page.next_url), grade }, report)
 }
 
+/// Reads one page of dividends, of the older or the newer address.
+#[must_use]
+pub fn parse_massive_dividends(source: &Path, bytes: &[u8]) -> (DividendPage, Report) {
+    let mut report = Report::default();
+    let empty = DividendPage { dividends: Vec::new(), next: None };
+    let Some(page) = json::parse::<DividendList<'_>>(source, bytes, &mut report) else { return (empty, report) };
+    match &page.results.0 {
+        Some(rows) => {
+            let (dividends, report) = read_listed(source, report, rows, Dividend::declared);
+            (DividendPage { dividends, next: query_of(&page.next_url) }, report)
+        }
+        None => {
+            report.say_instead(source, instead_of_results(&page.status));
+            (empty, report)
+        }
+    }
+}
+
 /// What an answer without results is.
-pub(super) fn instead_of_results(status: &Text<'_>) -> Instead {
+fn instead_of_results(status: &Text<'_>) -> Instead {
     match status.get(Reason::NotAWord) {
         Ok("OK" | "DELAYED") => Instead::Nothing,
         Ok("NOT_AUTHORIZED") => Instead::NotPermitted,
@@ -98,7 +131,7 @@ pub(super) fn instead_of_results(status: &Text<'_>) -> Instead {
 }
 
 /// What follows the `?` of the next page's address.
-pub(super) fn query_of(next_url: &Text<'_>) -> Option<String> {
+fn query_of(next_url: &Text<'_>) -> Option<String> {
     let (_, query) = next_url.get(Reason::NotAWord).ok()?.split_once('?')?;
     Some(query.to_owned())
 }
@@ -116,6 +149,34 @@ impl Contract<'_> {
 /// An underlying: indices have `I:` in front.
 fn parse_underlying(text: &str) -> Option<Symbol> {
     Symbol::parse_underlying(text.strip_prefix("I:").unwrap_or(text))
+}
+
+impl Dividend<'_> {
+    fn declared(&self) -> Result<DeclaredDividend, Fault> {
+        let per_year = match self.frequency {
+            Whole::Is(n) => u8::try_from(n).ok(),
+            _ => None,
+        };
+        let kind = match (self.dividend_type.get(Reason::NotAWord), self.distribution_type.get(Reason::NotAWord)) {
+            _ if per_year == Some(0) => DividendKind::Special,
+            (Ok("CD"), _) | (_, Ok("recurring" | "unknown")) => DividendKind::Regular,
+            (Err(Reason::Missing), Err(Reason::Missing)) => DividendKind::Regular,
+            _ => DividendKind::Special,
+        };
+        if self.currency.is_some() {
+            at(
+                "currency",
+                self.currency.read(Reason::NotAWord, |word| word.eq_ignore_ascii_case("USD").then_some(())),
+            )?;
+        }
+        Ok(DeclaredDividend {
+            underlying: at("ticker", self.ticker.read(Reason::NotASymbol, Symbol::parse_underlying))?,
+            ex_date: at("ex_dividend_date", self.ex_date.read(Reason::NotADate, parse_date))?,
+            amount: at("cash_amount", self.amount.get(limits::DIVIDEND))?,
+            kind,
+            per_year,
+        })
+    }
 }
 
 impl Quote<'_> {
@@ -250,5 +311,33 @@ mod tests {
             let place = &report.places[0];
             assert_eq!((place.line, place.field, place.reason), (2, field, reason), "{to}");
         }
+    }
+
+    #[test]
+    fn dividends_of_both_addresses() {
+        let text = r#"{"results":[
+            {"cash_amount":0.26,"currency":"USD","declaration_date":"2026-07-30","dividend_type":"CD",
+             "ex_dividend_date":"2026-08-10","frequency":4,"pay_date":"2026-08-13","ticker":"AAPL"},
+            {"cash_amount":1.5,"currency":"USD","dividend_type":"SC","ex_dividend_date":"2026-05-10","frequency":0,"ticker":"AAPL"},
+            {"cash_amount":0.2,"distribution_type":"recurring","ex_dividend_date":"2026-05-11","frequency":12,"ticker":"X"},
+            {"cash_amount":0.2,"distribution_type":"supplemental","ex_dividend_date":"2026-05-11","frequency":4,"ticker":"Y"},
+            {"cash_amount":0.2,"currency":"CAD","ex_dividend_date":"2026-05-11","ticker":"Z"},
+            {"cash_amount":-0.2,"ex_dividend_date":"2026-05-11","ticker":"Z"},
+            {"cash_amount":0.2,"ex_dividend_date":"05/11/2026","ticker":"Z"}],
+            "status":"OK","next_url":"https://api.example.com/v3/reference/dividends?cursor=z"}"#;
+        let (page, report) = parse_massive_dividends(Path::new("d"), text.as_bytes());
+        let seen: Vec<_> = page.dividends.iter().map(|d| (d.amount, d.kind, d.per_year)).collect();
+        let want = [
+            (0.26, DividendKind::Regular, Some(4)),
+            (1.5, DividendKind::Special, Some(0)),
+            (0.2, DividendKind::Regular, Some(12)),
+            (0.2, DividendKind::Special, Some(4)),
+        ];
+        assert_eq!(seen, want);
+        assert_eq!(page.next.as_deref(), Some("cursor=z"));
+        let places: Vec<_> = report.places.iter().map(|p| (p.line, p.field)).collect();
+        assert_eq!(places, [(5, "currency"), (6, "cash_amount"), (7, "ex_dividend_date")]);
+        let (_, report) = parse_massive_dividends(Path::new("d"), br#"{"status":"NOT_AUTHORIZED"}"#);
+        assert_eq!(report.errors[0].to_string(), format!("d: {}", Instead::NotPermitted));
     }
 }

@@ -1,16 +1,21 @@
 //! What a feed delivers: records, whatever format they came in. One file per source; each turns bytes into records.
-//! Never: a computation, a column.
+//! Never: a column; a computation but the two that make records of what is published (`par_yields.rs`, `declared.rs`).
 
 pub mod alpaca;
 pub mod cboe;
 pub mod chains;
 pub mod conflate;
 pub mod csv;
+pub mod databento;
+pub mod declared;
 pub mod dir;
 mod intake;
 mod json;
 pub mod lines;
 pub mod massive;
+pub mod nasdaq;
+pub mod par_yields;
+pub mod rates;
 pub mod reference;
 pub mod report;
 pub mod thetadata;
@@ -63,6 +68,32 @@ pub struct DividendRecord {
     pub ex_date: Date,
     /// Currency per share.
     pub amount: f64,
+    /// Not declared yet: what is likely to follow the past ones.
+    pub projected: bool,
+}
+
+/// Which dividends come again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DividendKind {
+    /// One of a series.
+    Regular,
+    /// Once.
+    Special,
+}
+
+/// A cash dividend as declared.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DeclaredDividend {
+    /// Underlying symbol.
+    pub underlying: Symbol,
+    /// Ex-dividend date.
+    pub ex_date: Date,
+    /// Dollars per share.
+    pub amount: f64,
+    /// Whether it comes again.
+    pub kind: DividendKind,
+    /// Payments a year, where the vendor says so.
+    pub per_year: Option<u8>,
 }
 
 /// One point of a discount curve.
@@ -124,6 +155,15 @@ pub struct QuotePage {
     pub next: Option<String>,
     /// How its quotes stand to the market.
     pub grade: Grade,
+}
+
+/// One page of dividends, of a vendor that answers in pages.
+#[derive(Clone, Debug)]
+pub struct DividendPage {
+    /// What the page has.
+    pub dividends: Vec<DeclaredDividend>,
+    /// What brings the next page, as in [`QuotePage::next`].
+    pub next: Option<String>,
 }
 
 /// A price as quoted, or NaN where it is none: 0, negative or NaN.

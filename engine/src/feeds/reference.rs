@@ -7,21 +7,32 @@ use crate::calendar::Day;
 use crate::error::Reason;
 use crate::limits;
 use jiff::civil::Date;
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Reads `underlying,ex_date,amount`, one row per ex-date: a special dividend is added to a regular one of the same
-/// day. A second row of one underlying and date is refused, and the larger amount kept.
+/// Reads `underlying,ex_date,amount[,status]`, one row per ex-date: a special dividend is added to a regular one of the
+/// same day. A second row of one underlying and date is refused, and the larger amount kept. The status `projected` or
+/// `estimated` marks a dividend that is not declared yet.
 #[must_use]
 pub fn parse_dividends(file: &Path, bytes: &[u8]) -> (Vec<DividendRecord>, Report) {
-    const COLUMNS: [Column; 3] = [required("underlying"), required("ex_date"), required("amount")];
-    let mut rows = BTreeMap::new();
+    const COLUMNS: [Column; 4] = [required("underlying"), required("ex_date"), required("amount"), optional("status")];
+    let (mut rows, mut guesses) = (BTreeMap::new(), BTreeSet::new());
     let report = read_rows(file, bytes, &COLUMNS, |row| {
         let key = (row.underlying(0)?, row.date(1)?);
-        put_larger(&mut rows, key, row.number(2, limits::DIVIDEND)?, 1)
+        let amount = row.number(2, limits::DIVIDEND)?;
+        if [&b"projected"[..], b"estimated"]
+            .iter()
+            .any(|word| row.bytes(3).unwrap_or_default().eq_ignore_ascii_case(word))
+        {
+            guesses.insert(key);
+        }
+        put_larger(&mut rows, key, amount, 1)
     });
-    let record = |((underlying, ex_date), amount)| DividendRecord { underlying, ex_date, amount };
+    let record = |((underlying, ex_date), amount)| {
+        let projected = guesses.contains(&(underlying, ex_date));
+        DividendRecord { underlying, ex_date, amount, projected }
+    };
     (rows.into_iter().map(record).collect(), report)
 }
 
@@ -78,9 +89,10 @@ mod tests {
     #[test]
     fn dividends_are_read_and_doubles_refused() {
         let file =
-            b"amount,status,underlying,ex_date\n0.15,known,F,2026-11-09\n0.10,known,F,2026-11-09\n-1,,F,2026-12-09\n";
+            b"amount,status,underlying,ex_date\n0.15,known,F,2026-11-09\n0.10,known,F,2026-11-09\n-1,,F,2026-12-09\n\
+              0.15,Estimated,F,2027-02-09\n";
         let (rows, report) = parse_dividends(Path::new("d.csv"), file);
-        assert_eq!(rows.len(), 1);
+        assert_eq!(rows.iter().map(|row| row.projected).collect::<Vec<_>>(), [false, true]);
         assert_eq!((rows[0].ex_date, rows[0].amount.to_bits()), (date(2026, 11, 9), 0.15f64.to_bits()));
         assert_eq!(
             report.places.iter().map(|p| (p.line, p.field)).collect::<Vec<_>>(),

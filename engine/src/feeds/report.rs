@@ -2,6 +2,7 @@
 //! Never: stops a file.
 
 use crate::error::{FeedError, Instead, Reason, Refused};
+use crate::limits;
 use std::path::Path;
 
 /// How many refused records keep their place; all are counted.
@@ -33,6 +34,15 @@ impl Report {
         if self.places.len() < PLACES_KEPT {
             self.places.push(refused);
         }
+    }
+
+    /// Whether a document is not too large to be read, which is noted where it is.
+    pub fn admits(&mut self, source: &Path, bytes: &[u8]) -> bool {
+        let fits = limits::DOCUMENT_BYTES.holds(bytes.len() as f64);
+        if !fits {
+            self.errors.push(FeedError::TooLarge { file: source.to_path_buf() });
+        }
+        fits
     }
 
     /// Notes that a document is not the data that was asked for.

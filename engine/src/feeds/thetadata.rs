@@ -88,8 +88,7 @@ fn each_row<const N: usize>(
     mut take: impl FnMut(usize, &Cells<'_>),
 ) -> Vec<FeedError> {
     let mut report = Report::default();
-    if bytes.len() as f64 > limits::DOCUMENT_BYTES.most {
-        report.errors.push(FeedError::TooLarge { file: source.to_path_buf() });
+    if !report.admits(source, bytes) {
         return report.errors;
     }
     let first = bytes.split(|&b| b == b'\n').next().unwrap_or_default();

@@ -3,17 +3,16 @@
 //!
 //! The answers were XML once: a list with one entry comes as that entry, an empty one as `null` or the word "null".
 
-use super::intake::{Fault, Intake, PriceFrom, at, parse_contract, price_of};
+use super::intake::{Fault, Intake, PriceFrom, at, parse_contract, price_of, read_listed};
 use super::json::{self, Given, Listed, Number, Text, Whole, Words, objects};
 use super::report::Report;
 use super::times::{of_millis, parse_date};
-use super::{Batch, QuoteRecord, SpotRecord};
+use super::{Batch, DeclaredDividend, DividendKind, QuoteRecord, SpotRecord};
 use crate::contract::Symbol;
-use crate::error::{Instead, Reason, Refused};
+use crate::error::{Instead, Reason};
 use crate::limits;
 use jiff::{Timestamp, civil::Date};
 use std::path::Path;
-use std::sync::Arc;
 
 objects! {
     struct Chain {
@@ -66,6 +65,23 @@ objects! {
     }
     struct Expiration {
         date: Text<'a> = "date",
+    }
+    struct Fundamentals {
+        request: Text<'a> = "request",
+        results: Listed<Company<'a>> = "results",
+    }
+    struct Company {
+        tables: Tables<'a> = "tables",
+    }
+    struct Tables {
+        cash_dividends: Listed<Dividend<'a>> = "cash_dividends",
+    }
+    struct Dividend {
+        ex_date: Text<'a> = "ex_date",
+        amount: Number = "cash_amount",
+        currency: Text<'a> = "currency_i_d",
+        kind: Text<'a> = "dividend_type",
+        frequency: Whole = "frequency",
     }
     /// Either of the vendor's two ways to refuse: `fault` for the key, `errors` for the question.
     struct Refusal {
@@ -124,22 +140,42 @@ pub fn parse_tradier_expirations(source: &Path, bytes: &[u8]) -> (Vec<Date>, Rep
     let Some(document) = json::parse::<Expirations<'_>>(source, bytes, &mut report) else {
         return (Vec::new(), report);
     };
-    let some = |dates: &&Dates<'_>| !dates.date.0.items.is_empty() || !dates.expiration.items.is_empty();
-    let Some(dates) = document.expirations.0.as_ref().filter(some) else {
+    let some = |dates: &Dates<'_>| !dates.date.0.items.is_empty() || !dates.expiration.items.is_empty();
+    if !document.expirations.0.as_ref().is_some_and(some) {
         report.say_instead(source, instead(&document.expirations, &document.refusal, &document.errors));
         return (Vec::new(), report);
-    };
-    let file = Arc::new(source.to_path_buf());
-    let listed = dates.date.0.items.iter().chain(dates.expiration.items.iter().map(|expiration| &expiration.date));
-    let mut out = Vec::new();
-    for (line, date) in (1..).zip(listed) {
-        report.records += 1;
-        match date.read(Reason::NotADate, parse_date) {
-            Ok(date) => out.push(date),
-            Err(reason) => report.refuse(Refused { file: Arc::clone(&file), line, field: "date", reason }),
-        }
     }
+    let dates = document.expirations.0.unwrap_or_default();
+    let mut listed = Listed::default();
+    dates.date.0.items.into_iter().for_each(|date| listed.push(date));
+    dates.expiration.items.into_iter().for_each(|expiration| listed.push(expiration.date));
+    let (mut out, report) =
+        read_listed(source, report, &listed, |date| at("date", date.read(Reason::NotADate, parse_date)));
     out.sort_unstable();
+    out.dedup();
+    (out, report)
+}
+
+/// Reads dividends of the names asked for. What a name is listed with more than once is one.
+#[must_use]
+pub fn parse_tradier_dividends(source: &Path, bytes: &[u8]) -> (Vec<DeclaredDividend>, Report) {
+    let mut report = Report::default();
+    let Some(names) = json::parse::<Listed<Fundamentals<'_>>>(source, bytes, &mut report) else {
+        return (Vec::new(), report);
+    };
+    if names.cut || !names.items.iter().any(|name| name.request.is_some()) {
+        report.say_instead(source, if names.cut { Instead::TooManyRecords } else { Instead::OtherFormat });
+        return (Vec::new(), report);
+    }
+    let mut rows = Listed::default();
+    for name in names.items {
+        let symbol = name.request.read(Reason::NotASymbol, Symbol::parse_underlying);
+        let companies = name.results.items.into_iter().flat_map(|company| company.tables.cash_dividends.items);
+        companies.for_each(|dividend| rows.push((symbol, dividend)));
+    }
+    let (mut out, report) =
+        read_listed(source, report, &rows, |(symbol, dividend)| dividend.declared(at("request", *symbol)?));
+    out.sort_by(|a, b| (a.underlying, a.ex_date).cmp(&(b.underlying, b.ex_date)));
     out.dedup();
     (out, report)
 }
@@ -171,6 +207,26 @@ impl Contract<'_> {
             ask: at("ask", self.ask.or_nan(limits::PRICE))?,
             bid_size: at("bidsize", self.bidsize.or_nan(limits::SIZE))?,
             ask_size: at("asksize", self.asksize.or_nan(limits::SIZE))?,
+        })
+    }
+}
+
+impl Dividend<'_> {
+    fn declared(&self, underlying: Symbol) -> Result<DeclaredDividend, Fault> {
+        if self.currency.is_some() {
+            at("currency_i_d", self.currency.read(Reason::NotAWord, |word| (word == "USD").then_some(())))?;
+        }
+        let per_year = match self.frequency {
+            Whole::Is(n) => u8::try_from(n).ok(),
+            _ => None,
+        };
+        let is_regular = matches!(self.kind.get(Reason::NotAWord), Ok("CD") | Err(Reason::Missing));
+        Ok(DeclaredDividend {
+            underlying,
+            ex_date: at("ex_date", self.ex_date.read(Reason::NotADate, parse_date))?,
+            amount: at("cash_amount", self.amount.get(limits::DIVIDEND))?,
+            kind: if is_regular && per_year != Some(0) { DividendKind::Regular } else { DividendKind::Special },
+            per_year,
         })
     }
 }
@@ -316,5 +372,28 @@ mod tests {
         assert_eq!(read(r#"{"expirations":{"date":"2026-09-18"}}"#).0, want[..1]);
         assert_eq!(read(r#"{"expirations":{"date":["2026-09-18","soon"]}}"#).1.refused_total(), 1);
         assert_eq!(read(r#"{"expirations":null}"#).1.errors[0].to_string(), "e: the vendor has no data for this");
+    }
+
+    #[test]
+    fn dividends_stand_in_tables_of_tables() {
+        let row = r#"{"share_class_id":"0P","dividend_type":"CD","ex_date":"2026-08-10","cash_amount":0.26,
+            "currency_i_d":"USD","declaration_date":"2026-07-30","frequency":4,"pay_date":"2026-08-13"}"#;
+        let text = format!(
+            r#"[{{"request":"AAPL","type":"Symbol","results":[{{"type":"Company","tables":{{"cash_dividends":null}}}},
+            {{"type":"Stock","tables":{{"cash_dividends":[{row},{row},{}]}}}}]}},
+            {{"request":"KO","results":[{{"tables":{{"cash_dividends":{}}}}}]}}]"#,
+            row.replace("USD", "CAD"),
+            row.replace("CD", "SD").replace("0.26", "1.5"),
+        );
+        let (rows, report) = parse_tradier_dividends(Path::new("d"), text.as_bytes());
+        let seen: Vec<_> = rows.iter().map(|d| (d.underlying.to_string(), d.amount, d.kind, d.per_year)).collect();
+        let want = [
+            ("AAPL".to_owned(), 0.26, DividendKind::Regular, Some(4)),
+            ("KO".to_owned(), 1.5, DividendKind::Special, Some(4)),
+        ];
+        assert_eq!(seen, want);
+        assert_eq!(report.places[0].to_string(), "d:3: currency_i_d: not_a_word");
+        let (_, report) = parse_tradier_dividends(Path::new("d"), br#"{"fault":{"faultstring":"x"}}"#);
+        assert_eq!(report.errors[0].to_string(), format!("d: {}", Instead::OtherFormat));
     }
 }

@@ -24,6 +24,8 @@ pub struct Store {
     /// The time of each book's spot.
     spot_times: BTreeMap<Symbol, Timestamp>,
     dividends: BTreeMap<Symbol, Vec<(Date, f64)>>,
+    /// By underlying, the first ex-date of a dividend that is not declared.
+    projected_from: BTreeMap<Symbol, Date>,
     last: Option<LastPlace>,
 }
 
@@ -70,6 +72,7 @@ impl Store {
             books: Vec::new(),
             spot_times: BTreeMap::new(),
             dividends: BTreeMap::new(),
+            projected_from: BTreeMap::new(),
             last: None,
         }
     }
@@ -98,6 +101,12 @@ impl Store {
     #[must_use]
     pub fn curves(&self) -> &DiscountCurves {
         &self.curves
+    }
+
+    /// The first ex-date of an underlying whose dividend is projected and not declared; `None`: all are declared.
+    #[must_use]
+    pub fn projected_from(&self, underlying: Symbol) -> Option<Date> {
+        self.projected_from.get(&self.roots.canonical(underlying)).copied()
     }
 
     /// The calendar, a feed's own dates included.
@@ -224,6 +233,11 @@ impl Store {
 
     fn set_dividends(&mut self, records: &[DividendRecord]) {
         self.dividends.clear();
+        self.projected_from.clear();
+        for d in records.iter().filter(|d| d.projected) {
+            let first = self.projected_from.entry(self.roots.canonical(d.underlying)).or_insert(d.ex_date);
+            *first = d.ex_date.min(*first);
+        }
         for d in records.iter().filter(|d| d.amount > 0.0 && limits::DIVIDEND.holds(d.amount)) {
             self.dividends.entry(self.roots.canonical(d.underlying)).or_default().push((d.ex_date, d.amount));
         }

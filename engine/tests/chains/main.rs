@@ -8,6 +8,7 @@ mod dirt;
 mod market_folder;
 mod pipeline;
 mod real_chains;
+mod recorded_documents;
 mod repeat;
 mod repro;
 mod shape;

@@ -85,7 +85,8 @@ fn a_spot_or_a_dividend_or_a_curve_marks_what_depends_on_it() {
     assert_eq!(store.spot(&spot("10:00", "KO", 71.0)), Ok(true));
     assert_eq!(store.spot(&spot("09:59", "KO", 72.0)), Ok(false));
     assert_eq!(stale(&mut store), [false, true]);
-    let dividend = DividendRecord { underlying: sym("F"), ex_date: Date::constant(2026, 12, 1), amount: 0.15 };
+    let (underlying, ex_date) = (sym("F"), Date::constant(2026, 12, 1));
+    let dividend = DividendRecord { underlying, ex_date, amount: 0.15, projected: false };
     let batch = Batch { dividends: Some(vec![dividend]), ..Batch::default() };
     store.ingest(&batch);
     assert_eq!(stale(&mut store), [true, false]);
@@ -95,6 +96,21 @@ fn a_spot_or_a_dividend_or_a_curve_marks_what_depends_on_it() {
     store.ingest(&Batch { rates: Some(vec![rate]), ..Batch::default() });
     assert_eq!(stale(&mut store), [true, true]);
     assert_eq!(store.book(sym("KO")).unwrap().spot.to_bits(), 71f64.to_bits());
+}
+
+#[test]
+fn dividends_are_known_up_to_the_first_projected_one() {
+    let mut store = filled(vec![quote("10:00", "F", "F261218C00012000", 1.0, 2.0)]);
+    let of = |month, projected| DividendRecord {
+        underlying: sym("F"),
+        ex_date: Date::constant(2027, month, 8),
+        amount: 0.15,
+        projected,
+    };
+    store.ingest(&Batch { dividends: Some(vec![of(9, true), of(3, false), of(6, true)]), ..Batch::default() });
+    assert_eq!(store.projected_from(sym("F")), Some(Date::constant(2027, 6, 8)));
+    store.ingest(&Batch { dividends: Some(vec![of(3, false)]), ..Batch::default() });
+    assert_eq!(store.projected_from(sym("F")), None);
 }
 
 #[test]
