@@ -493,6 +493,7 @@ fn certificates_are_those_of_an_authority_that_is_trusted_and_not_expired() {
         assert_eq!((spot_of(&daemon), &health["feeds"][0]["state"]), (None, &Value::from("backing_off")), "{health}");
     }
     let mut wrong = command(&feed(good), free_address(), &["--feed-ca", file!()]);
-    let said = String::from_utf8(wrong.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).output().unwrap().stderr);
+    let said =
+        String::from_utf8(wrong.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).output().unwrap().stderr);
     assert!(said.unwrap().contains("no certificate"));
 }

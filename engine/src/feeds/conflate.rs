@@ -18,7 +18,7 @@ pub struct Conflated {
     at: HashMap<(Symbol, ContractKey), usize>,
     spots: BTreeMap<Symbol, SpotRecord>,
     reset: BTreeSet<Symbol>,
-    dividends: Kept<(Symbol, Date), f64>,
+    dividends: Kept<(Symbol, Date), DividendRecord>,
     /// By date and the bits of the tenor, which is positive.
     rates: Kept<(Date, u64), f64>,
     days: Kept<Date, Day>,
@@ -60,8 +60,8 @@ impl Conflated {
         }
         batch.quotes.into_iter().for_each(|quote| self.quote(quote));
         batch.spots.into_iter().for_each(|spot| self.spot(spot));
-        for DividendRecord { underlying, ex_date, amount } in batch.dividends.into_iter().flatten() {
-            self.dividends.put((underlying, ex_date), amount);
+        for dividend in batch.dividends.into_iter().flatten() {
+            self.dividends.put((dividend.underlying, dividend.ex_date), dividend);
         }
         for RateRecord { date, tenor_days, rate } in batch.rates.into_iter().flatten() {
             self.rates.put((date, tenor_days.to_bits()), rate);
@@ -86,16 +86,12 @@ impl Conflated {
     /// Hands over what waits.
     pub fn take(&mut self) -> Batch {
         self.at.clear();
-        self.dividends.rows.retain(|_, amount| *amount > 0.0);
+        self.dividends.rows.retain(|_, dividend| dividend.amount > 0.0);
         Batch {
             reset: mem::take(&mut self.reset).into_iter().collect(),
             quotes: mem::take(&mut self.quotes),
             spots: mem::take(&mut self.spots).into_values().collect(),
-            dividends: self.dividends.take(|((underlying, ex_date), amount)| DividendRecord {
-                underlying,
-                ex_date,
-                amount,
-            }),
+            dividends: self.dividends.take(|(_, dividend)| dividend),
             rates: self.rates.take(|((date, tenor), rate)| RateRecord {
                 date,
                 tenor_days: f64::from_bits(tenor),
@@ -203,7 +199,8 @@ mod tests {
     #[test]
     fn what_was_taken_waits_no_more_and_dividends_are_whole() {
         let name = Symbol::parse("AA").unwrap();
-        let dividend = |day, amount| DividendRecord { underlying: name, ex_date: date(2026, 12, day), amount };
+        let dividend =
+            |day, amount| DividendRecord { underlying: name, ex_date: date(2026, 12, day), amount, projected: false };
         let of = |records: &[DividendRecord]| Batch { dividends: Some(records.to_vec()), ..Batch::default() };
         let mut waiting = Conflated::default();
         waiting.add(of(&[dividend(1, 0.5)]));

@@ -211,6 +211,7 @@ impl Line<'_> {
             underlying: self.symbol.underlying("symbol")?,
             ex_date: self.ex_date.date("ex_date")?,
             amount: self.amount.number("amount", limits::DIVIDEND)?,
+            projected: false,
         })
     }
 
