@@ -108,8 +108,7 @@ impl MarketLoop {
         self.chains.retain(|name, _| listed.contains(name));
         self.tally.retain(&listed);
         let began = Instant::now();
-        let cold = due.iter().filter(|name| !self.chains.contains_key(name));
-        let depth = self.settings.depth(cold.map(|&name| self.feed.contracts(name, now)));
+        let depth = self.depth_for(&due, now);
         self.sort(&mut due);
         if depth == Depth::Full {
             due.extend(self.known_roughly());
@@ -164,6 +163,12 @@ impl MarketLoop {
         names
     }
 
+    /// How far a round over some names goes.
+    fn depth_for(&self, names: &[Symbol], now: Timestamp) -> Depth {
+        let cold = names.iter().filter(|name| !self.chains.contains_key(name));
+        self.settings.depth(cold.map(|&name| self.feed.contracts(name, now)))
+    }
+
     /// Computes a round in batches, each published when it is done.
     fn compute(&mut self, round: &mut Round, conditions: &Conditions<'_>) -> PassFacts {
         let &Conditions { depth, now, listed, enough } = conditions;
@@ -195,7 +200,13 @@ impl MarketLoop {
                 reported = Instant::now();
             }
             if !is_last {
-                round.note_changed(self.feed.changed(&self.moment(now)));
+                let changed = self.feed.changed(&self.moment(now));
+                let has_grown = depth == Depth::Full && self.depth_for(&changed, now) == Depth::Rough;
+                round.note_changed(changed);
+                if has_grown {
+                    // most of a market came after its first names: the next round looks at all of it roughly first
+                    break;
+                }
             }
         }
         progress.end();

@@ -8,10 +8,10 @@ use crate::source::Source;
 use crate::source::asked::Asked;
 use crate::source::dir::DirectorySource;
 use crate::source::lines::{stdin, tcp};
-use crate::source::poll::client::{Base, Client};
+use crate::source::poll::client::{Client, ServerBase};
 use crate::source::poll::plan::Terms;
 use crate::source::poll::vendor::{Adjust, Vendor};
-use crate::source::poll::{Clock, PollSource, PollTerms, alpaca, cboe, massive, theta, tradier};
+use crate::source::poll::{MarketTime, PollSource, PollTerms, alpaca, cboe, massive, theta, tradier};
 use engine::contract::{RootTable, Symbol};
 use jiff::Timestamp;
 use sim::SimOptions;
@@ -46,7 +46,7 @@ pub struct PollSpec {
     names: Vec<Symbol>,
     adjust: Adjust,
     /// In place of the vendor's own address.
-    base: Option<Base>,
+    base: Option<ServerBase>,
 }
 
 /// The vendors.
@@ -63,7 +63,7 @@ enum VendorKind {
 #[derive(Clone)]
 pub struct OpenTerms {
     /// The time of the market.
-    pub clock: Clock,
+    pub clock: MarketTime,
     /// The instant of a clock that stands still.
     pub fixed: Option<Timestamp>,
     /// Feeds may listen where other machines can reach them.
@@ -193,7 +193,7 @@ impl VendorKind {
 impl PollSpec {
     fn parse(vendor: VendorKind, text: &str) -> Result<Self, String> {
         let (list, base) = match text.split_once('@') {
-            Some((list, base)) => (list, Some(Base::parse(base)?)),
+            Some((list, base)) => (list, Some(ServerBase::parse(base)?)),
             None => (text, None),
         };
         let (mut names, mut adjust) = (Vec::new(), Adjust::default());
@@ -233,7 +233,7 @@ impl PollSpec {
     }
 
     fn source(&self, name: String, terms: &OpenTerms) -> Result<PollSource, String> {
-        let base = self.base.clone().map_or_else(|| Base::parse(self.vendor.base()), Ok)?;
+        let base = self.base.clone().map_or_else(|| ServerBase::parse(self.vendor.base()), Ok)?;
         let vendor = self.vendor(&terms.keys)?;
         let headers = vendor.headers();
         if !headers.is_empty() && !base.is_private() {

@@ -26,7 +26,7 @@ const USER_AGENT: &str = concat!("Mozilla/5.0 (compatible; greeksd/", env!("CARG
 
 /// Where a vendor's server is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Base {
+pub struct ServerBase {
     /// Scheme, host and port, perhaps the beginning of a path; without a `/` at its end.
     text: String,
     /// How long scheme, host and port are.
@@ -34,7 +34,7 @@ pub struct Base {
     host: String,
 }
 
-impl Base {
+impl ServerBase {
     /// Reads `http://HOST[:PORT][/PATH]` or the same with `https`.
     ///
     /// # Errors
@@ -86,7 +86,7 @@ impl Base {
     }
 }
 
-impl std::fmt::Display for Base {
+impl std::fmt::Display for ServerBase {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.text)
     }
@@ -121,7 +121,7 @@ pub enum Received {
 #[derive(Debug)]
 pub struct Client {
     agent: Agent,
-    base: Base,
+    base: ServerBase,
     headers: Vec<(&'static str, Secret)>,
 }
 
@@ -131,7 +131,11 @@ impl Client {
     ///
     /// # Errors
     /// The certificates cannot be read.
-    pub fn new(base: Base, headers: Vec<(&'static str, Secret)>, authorities: Option<&Path>) -> Result<Self, String> {
+    pub fn new(
+        base: ServerBase,
+        headers: Vec<(&'static str, Secret)>,
+        authorities: Option<&Path>,
+    ) -> Result<Self, String> {
         let roots = match authorities {
             Some(file) => read_certificates(file).map_err(|e| format!("certificates {}: {e}", file.display()))?,
             None => RootCerts::PlatformVerifier,
@@ -293,19 +297,19 @@ mod tests {
             ("http://api.example:8080", false, false),
             ("http://127.0.0.1.example", false, false),
         ] {
-            let base = Base::parse(text).unwrap();
+            let base = ServerBase::parse(text).unwrap();
             assert_eq!((base.is_loopback(), base.is_private()), (loopback, private), "{text}");
         }
         for text in
             ["", "ftp://x", "http://", "https:///x", "http://a b", "https://me:word@x", "http://x?y", "http://x#y"]
         {
-            assert!(Base::parse(text).is_err(), "{text}");
+            assert!(ServerBase::parse(text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn redirects_stay_where_they_are() {
-        let base = Base::parse("https://api.example:444/v1").unwrap();
+        let base = ServerBase::parse("https://api.example:444/v1").unwrap();
         assert_eq!(base.url("/x?y=1"), "https://api.example:444/v1/x?y=1");
         for (location, wanted) in [
             ("/v2/x", Some("https://api.example:444/v2/x")),

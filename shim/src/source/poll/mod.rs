@@ -50,11 +50,11 @@ pub struct PollTerms {
     /// Names that somebody asked for.
     pub asked: Arc<Asked>,
     /// The time of the market.
-    pub clock: Clock,
+    pub clock: MarketTime,
 }
 
 /// A clock of the market.
-pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+pub type MarketTime = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// A vendor that is asked over HTTP.
 pub struct PollSource {
@@ -73,7 +73,7 @@ struct Shared {
     inbox: Inbox,
     memory: Mutex<Memory>,
     asked: Arc<Asked>,
-    clock: Clock,
+    clock: MarketTime,
     calendar: Calendar,
     began: Instant,
     /// The vendor marks quotes as late.
