@@ -4,12 +4,12 @@ use super::feed::Feed;
 use super::sim::SimFeed;
 use super::store_feed::StoreFeed;
 use crate::secret::Keys;
-use crate::source::Source;
+use crate::source::QuoteSource;
 use crate::source::asked::Asked;
 use crate::source::dir::DirectorySource;
 use crate::source::lines::{stdin, tcp};
 use crate::source::poll::client::{Client, ServerBase};
-use crate::source::poll::plan::Terms;
+use crate::source::poll::plan::VendorTerms;
 use crate::source::poll::vendor::{Adjust, Vendor};
 use crate::source::poll::{MarketTime, PollSource, PollTerms, alpaca, cboe, massive, theta, tradier};
 use engine::contract::{RootTable, Symbol};
@@ -120,7 +120,7 @@ impl FeedSpec {
         Ok(Box::new(StoreFeed::new(sources, terms.fixed)))
     }
 
-    fn source(&self, has_others: bool, terms: &OpenTerms) -> Result<Box<dyn Source>, String> {
+    fn source(&self, has_others: bool, terms: &OpenTerms) -> Result<Box<dyn QuoteSource>, String> {
         Ok(match self {
             Self::Sim(_) => return Err("the embedded market is whole, and goes with no other feed".to_owned()),
             Self::Dir(path) => Box::new(DirectorySource::open(path, has_others).map_err(|e| e.to_string())?),
@@ -179,7 +179,7 @@ impl VendorKind {
         }
     }
 
-    const fn terms(self) -> Terms {
+    const fn terms(self) -> VendorTerms {
         match self {
             Self::Cboe => cboe::TERMS,
             Self::Theta => theta::TERMS,

@@ -7,7 +7,7 @@ use super::feed::{Feed, FeedProgress, ReferenceData};
 use super::precedence::Precedence;
 use super::schedule::Decay;
 use crate::source::facts::{SourceFacts, Used};
-use crate::source::{Delivery, Moment, Source};
+use crate::source::{Delivery, Moment, QuoteSource};
 use engine::calendar::Calendar;
 use engine::contract::{RootTable, Symbol};
 use engine::feeds::report::Report;
@@ -23,7 +23,7 @@ const PLACES_TOLD: usize = 20;
 
 /// Sources and the store that they fill.
 pub struct StoreFeed {
-    sources: Vec<Box<dyn Source>>,
+    sources: Vec<Box<dyn QuoteSource>>,
     precedence: Precedence,
     store: Box<Store>,
     reference: ReferenceData,
@@ -56,7 +56,7 @@ impl StoreFeed {
     /// A feed of some sources, the ones before going before the ones after. `fixed` is the instant of a clock that stands
     /// still.
     #[must_use]
-    pub fn new(sources: Vec<Box<dyn Source>>, fixed: Option<Timestamp>) -> Self {
+    pub fn new(sources: Vec<Box<dyn QuoteSource>>, fixed: Option<Timestamp>) -> Self {
         let reference = ReferenceData { calendar: Calendar::embedded(), curves: DiscountCurves::default() };
         let store = Box::new(Store::new(RootTable::embedded(), reference.calendar.clone()));
         let is_live = sources.iter().any(|source| source.is_live());
@@ -76,7 +76,7 @@ impl StoreFeed {
     fn take_in(
         &mut self,
         moment: &Moment<'_>,
-        ask: impl Fn(&mut dyn Source, &Moment<'_>) -> Option<Delivery>,
+        ask: impl Fn(&mut dyn QuoteSource, &Moment<'_>) -> Option<Delivery>,
     ) -> Vec<Symbol> {
         let mut any = false;
         for (i, source) in self.sources.iter_mut().enumerate() {
@@ -168,7 +168,8 @@ impl Feed for StoreFeed {
     }
 
     fn sources(&self) -> Vec<SourceFacts> {
-        let with_use = |(i, source): (usize, &Box<dyn Source>)| SourceFacts { used: self.used(i), ..source.facts() };
+        let with_use =
+            |(i, source): (usize, &Box<dyn QuoteSource>)| SourceFacts { used: self.used(i), ..source.facts() };
         self.sources.iter().enumerate().map(with_use).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! A folder of files as a source: what changed is read.
 
 use super::facts::{SourceFacts, SourceState};
-use super::{Delivery, Moment, Source};
+use super::{Delivery, Moment, QuoteSource};
 use engine::error::FeedError;
 use engine::feeds::dir::{DirFeed, SETTLED};
 use std::path::Path;
@@ -32,7 +32,7 @@ impl DirectorySource {
     }
 }
 
-impl Source for DirectorySource {
+impl QuoteSource for DirectorySource {
     fn take(&mut self, moment: &Moment<'_>) -> Option<Delivery> {
         self.looked = moment.elapsed;
         match self.files.poll(moment.elapsed) {

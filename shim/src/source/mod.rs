@@ -35,7 +35,7 @@ pub struct Delivery {
 }
 
 /// A source of records.
-pub trait Source: Send {
+pub trait QuoteSource: Send {
     /// What is new since the last time; never waits.
     fn take(&mut self, moment: &Moment<'_>) -> Option<Delivery>;
 

@@ -6,7 +6,7 @@ pub mod tcp;
 
 use super::facts::{SourceFacts, SourceState};
 use super::inbox::Inbox;
-use super::{Delivery, Moment, Source};
+use super::{Delivery, Moment, QuoteSource};
 use engine::contract::RootTable;
 use engine::feeds::lines::LineParser;
 use std::io::{ErrorKind, Read};
@@ -65,7 +65,7 @@ impl LineSource {
     }
 }
 
-impl Source for LineSource {
+impl QuoteSource for LineSource {
     fn take(&mut self, moment: &Moment<'_>) -> Option<Delivery> {
         self.now = moment.elapsed;
         let good = self.shared.good.load(Ordering::Relaxed);

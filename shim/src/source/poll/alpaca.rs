@@ -1,7 +1,7 @@
 //! Alpaca's market data: the chain of a name in pages of 1,000, and the price of the underlying.
 
 use super::failure::Failure;
-use super::plan::Terms;
+use super::plan::VendorTerms;
 use super::vendor::{Asks, Document, Question, Sweep, Vendor};
 use crate::secret::{Keys, Secret};
 use engine::contract::Symbol;
@@ -13,7 +13,7 @@ pub const BASE: &str = "https://data.alpaca.markets";
 /// The variables of its key.
 pub const KEYS: [&str; 2] = ["GREEKSD_ALPACA_KEY_ID", "GREEKSD_ALPACA_SECRET_KEY"];
 /// 200 requests a minute on the free plan.
-pub const TERMS: Terms = Terms {
+pub const TERMS: VendorTerms = VendorTerms {
     every: Duration::from_secs(30),
     every_closed: Duration::from_secs(900),
     per_minute: 180.0,

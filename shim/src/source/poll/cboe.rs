@@ -2,7 +2,7 @@
 //! minutes late, for personal use: it is asked gently, and says so.
 
 use super::failure::Failure;
-use super::plan::Terms;
+use super::plan::VendorTerms;
 use super::vendor::{Asks, Document, Question, Sweep, Vendor, is_index};
 use engine::contract::{RootTable, Symbol};
 use engine::feeds::Grade;
@@ -19,7 +19,7 @@ pub const NAMES_MOST: usize = 20;
 pub const NOTICE: &str = "quotes of Cboe's website: 15 minutes late, not an official product, for personal use only; Cboe \
     may block programs and forbids passing them on";
 /// One request a second, one sweep of a name a minute.
-pub const TERMS: Terms = Terms {
+pub const TERMS: VendorTerms = VendorTerms {
     every: Duration::from_secs(60),
     every_closed: Duration::from_secs(900),
     per_minute: 60.0,

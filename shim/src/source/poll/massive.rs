@@ -1,7 +1,7 @@
 //! Massive (once Polygon): the chain of a name in pages of 250, with the price of the underlying in each.
 
 use super::failure::Failure;
-use super::plan::Terms;
+use super::plan::VendorTerms;
 use super::vendor::{Asks, Document, Question, Sweep, Vendor, is_index};
 use crate::secret::{Keys, Secret};
 use engine::contract::{RootTable, Symbol};
@@ -13,7 +13,7 @@ pub const BASE: &str = "https://api.massive.com";
 /// The variable of its key.
 pub const KEY: &str = "GREEKSD_MASSIVE_KEY";
 /// Plans with quotes have no limit of their own; the vendor asks for less than a hundred requests a second.
-pub const TERMS: Terms = Terms {
+pub const TERMS: VendorTerms = VendorTerms {
     every: Duration::from_secs(15),
     every_closed: Duration::from_secs(900),
     per_minute: 1200.0,

@@ -16,14 +16,14 @@ pub mod wholeness;
 use super::asked::Asked;
 use super::facts::{SourceFacts, SourceState};
 use super::inbox::Inbox;
-use super::{Delivery, Moment, Source};
+use super::{Delivery, Moment, QuoteSource};
 use client::{Client, Received, Validators};
 use engine::calendar::Calendar;
 use engine::contract::Symbol;
 use engine::feeds::{Grade, SpotRecord};
 use failure::{Failed, Failure};
 use jiff::Timestamp;
-use plan::{Next, Outcome, Plan, Terms};
+use plan::{Next, Outcome, Plan, VendorTerms};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ pub struct PollTerms {
     /// The source as its user named it.
     pub name: String,
     /// How often it may be asked.
-    pub terms: Terms,
+    pub terms: VendorTerms,
     /// The watch list.
     pub names: Vec<Symbol>,
     /// Names that somebody asked for.
@@ -128,7 +128,7 @@ impl PollSource {
     }
 }
 
-impl Source for PollSource {
+impl QuoteSource for PollSource {
     fn take(&mut self, _: &Moment<'_>) -> Option<Delivery> {
         self.shared.inbox.take()
     }

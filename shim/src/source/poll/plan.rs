@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// By what a vendor wants to be asked.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Terms {
+pub struct VendorTerms {
     /// Between two sweeps of a name.
     pub every: Duration,
     /// The same while the market is closed.
@@ -72,7 +72,7 @@ const JITTER: f64 = 0.1;
 /// The state of the requests to a vendor.
 #[derive(Debug)]
 pub struct Plan {
-    terms: Terms,
+    terms: VendorTerms,
     names: BTreeMap<Symbol, NameState>,
     /// Requests that may go at once.
     tokens: f64,
@@ -101,7 +101,7 @@ struct NameState {
 impl Plan {
     /// A plan for some names, all of them due; `seed` makes its pauses differ from those of other programs.
     #[must_use]
-    pub fn new(terms: Terms, names: impl IntoIterator<Item = Symbol>, seed: u64) -> Self {
+    pub fn new(terms: VendorTerms, names: impl IntoIterator<Item = Symbol>, seed: u64) -> Self {
         Self {
             terms,
             names: names.into_iter().map(|name| (name, NameState::default())).collect(),
@@ -273,7 +273,7 @@ impl Plan {
 mod tests {
     use super::*;
 
-    const TERMS: Terms = Terms {
+    const TERMS: VendorTerms = VendorTerms {
         every: Duration::from_secs(60),
         every_closed: Duration::from_secs(900),
         per_minute: 60.0,

@@ -2,7 +2,7 @@
 //! another subscription.
 
 use super::failure::Failure;
-use super::plan::Terms;
+use super::plan::VendorTerms;
 use super::vendor::{Asks, Document, Question, Sweep, Vendor, is_index, roots_of};
 use engine::contract::{RootTable, Symbol};
 use engine::feeds::thetadata::{
@@ -13,7 +13,7 @@ use std::time::Duration;
 /// Where its terminal listens. Not `localhost`: the terminal refuses sessions that mix both.
 pub const BASE: &str = "http://127.0.0.1:25503";
 /// The terminal queues what is more than the plan allows; two side by side are what the cheapest with quotes has.
-pub const TERMS: Terms = Terms {
+pub const TERMS: VendorTerms = VendorTerms {
     every: Duration::from_secs(5),
     every_closed: Duration::from_secs(600),
     per_minute: 1200.0,

@@ -1,7 +1,7 @@
 //! Tradier's brokerage interface: the expirations of a name, a chain for each, the price of the underlying.
 
 use super::failure::Failure;
-use super::plan::Terms;
+use super::plan::VendorTerms;
 use super::vendor::{Asks, Document, Question, Sweep, Vendor};
 use crate::secret::{Keys, Secret};
 use engine::contract::Symbol;
@@ -13,7 +13,7 @@ pub const BASE: &str = "https://api.tradier.com";
 /// The variable of its key.
 pub const KEY: &str = "GREEKSD_TRADIER_TOKEN";
 /// 120 requests a minute of market data; a name takes one for each expiration and two more.
-pub const TERMS: Terms = Terms {
+pub const TERMS: VendorTerms = VendorTerms {
     every: Duration::from_secs(30),
     every_closed: Duration::from_secs(900),
     per_minute: 110.0,

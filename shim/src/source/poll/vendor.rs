@@ -2,7 +2,7 @@
 //! Each vendor is one small file beside this. Never: a socket, a clock.
 
 use super::failure::Failure;
-use super::plan::Terms;
+use super::plan::VendorTerms;
 use crate::secret::Secret;
 use engine::calendar::Calendar;
 use engine::contract::{RootTable, Symbol};
@@ -174,9 +174,9 @@ impl Adjust {
 
     /// A vendor's terms with these changes.
     #[must_use]
-    pub fn apply(&self, terms: Terms) -> Terms {
+    pub fn apply(&self, terms: VendorTerms) -> VendorTerms {
         let every = self.every_s.map(std::time::Duration::from_secs_f64);
-        Terms {
+        VendorTerms {
             every: every.unwrap_or(terms.every),
             every_closed: every.map_or(terms.every_closed, |every| every.max(terms.every_closed.min(every * 15))),
             per_minute: self.per_minute.unwrap_or(terms.per_minute),
