@@ -97,6 +97,9 @@ fn serve(config: &Config) -> Result<End, String> {
     let market_loop = MarketLoop::new(feed, passes, clock, Arc::clone(&market), Arc::clone(&status));
     let market_loop = market_loop.with_sessions(sessions);
     let addresses = server.addresses().iter().map(|a| format!("http://{a}")).collect::<Vec<_>>().join(" and ");
+    if !simulated {
+        tracing::info!("{addresses}: waiting for the first quotes of {}", config.feeds.join(", "));
+    }
     let banner = Banner { addresses, feed: config.feeds.join(", "), simulated, notes: notes(config) };
     let refresh = config.refresh;
     let (loop_ending, loop_market, loop_status) = (Arc::clone(&ending), Arc::clone(&market), status);
@@ -197,7 +200,11 @@ fn run_market(
         } else if !announced && said.elapsed() > PROGRESS {
             said = Instant::now();
             let snapshot = market.load();
-            tracing::info!("first chains: {} done, {} to come", snapshot.chains().len(), snapshot.pending().len());
+            let (done, to_come) = (snapshot.chains().len(), snapshot.pending().len());
+            // a feed that is pushed to may wait for hours
+            if done + to_come > 0 {
+                tracing::info!("first chains: {done} done, {to_come} to come");
+            }
         }
         let rest = market_loop.rest(refresh).saturating_sub(began.elapsed());
         if let Err(RecvTimeoutError::Disconnected) = tick.recv_timeout(rest) {
