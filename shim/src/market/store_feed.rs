@@ -168,9 +168,8 @@ impl Feed for StoreFeed {
     }
 
     fn sources(&self) -> Vec<SourceFacts> {
-        let with_use =
-            |(i, source): (usize, &Box<dyn QuoteSource>)| SourceFacts { used: self.used(i), ..source.facts() };
-        self.sources.iter().enumerate().map(with_use).collect()
+        let facts = self.sources.iter().map(|source| source.facts());
+        facts.enumerate().map(|(i, facts)| SourceFacts { used: self.used(i), ..facts }).collect()
     }
 }
 
