@@ -33,6 +33,8 @@ pub enum Reason {
     Duplicate,
     /// The quote is not before the settlement of its contract.
     Expired,
+    /// A line that is no record at all.
+    Malformed,
     /// A record of another underlying than the one that was asked for.
     OtherUnderlying,
     /// The vendor itself marks the record as doubtful.
@@ -49,7 +51,7 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason, in the order of its counts.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Missing,
         Self::NotUtf8,
         Self::NotANumber,
@@ -62,6 +64,7 @@ impl Reason {
         Self::Flex,
         Self::Duplicate,
         Self::Expired,
+        Self::Malformed,
         Self::OtherUnderlying,
         Self::Doubtful,
         Self::FromTheFuture,
@@ -86,6 +89,7 @@ impl Reason {
             Self::Flex => "flex",
             Self::Duplicate => "duplicate",
             Self::Expired => "expired",
+            Self::Malformed => "malformed",
             Self::OtherUnderlying => "other_underlying",
             Self::Doubtful => "doubtful",
             Self::FromTheFuture => "from_the_future",

@@ -199,7 +199,7 @@ fn check(name: &str, read: &Read) {
     assert!(report.refused_total() <= report.records && report.places.len() <= 100, "{name}");
     assert!(batch.reset.is_empty() || !batch.quotes.is_empty(), "{name} forgets a name for nothing");
     let mut store = Store::new(ROOTS.clone(), CALENDAR.clone());
-    let counts = store.ingest(batch);
+    let counts = store.ingest(batch, Timestamp::MAX);
     assert_eq!(counts.refused.iter().sum::<u64>(), counts.refused[engine::error::Reason::Expired as usize], "{name}");
 }
 
@@ -372,7 +372,7 @@ fn a_second_document_of_a_chain_replaces_the_first() {
     let mut store = Store::new(ROOTS.clone(), CALENDAR.clone());
     let take = |store: &mut Store, quoted: &Quoted| {
         let (batch, _) = parse_cboe(Path::new("d"), quoted.cboe().as_bytes(), ko(), &CALENDAR);
-        store.ingest(&batch);
+        store.ingest(&batch, Timestamp::MAX);
         store.book(ko()).map_or(0, |book| book.rows())
     };
     let all = take(&mut store, &KO);
@@ -384,6 +384,6 @@ fn a_second_document_of_a_chain_replaces_the_first() {
     let slice = book.slices.iter().find(|s| (s.root, s.expiry) == (gone.contract.root, gone.contract.expiry));
     assert!(slice.is_none_or(|slice| slice.row(gone.contract.strike_milli, gone.contract.right).is_none()));
     let (batch, _) = parse_cboe(Path::new("d"), b"{\"data\":{\"options\":[", ko(), &CALENDAR);
-    store.ingest(&batch);
+    store.ingest(&batch, Timestamp::MAX);
     assert_eq!(store.book(ko()).unwrap().rows(), KO.quotes.len() - 1, "a damaged one changes nothing");
 }

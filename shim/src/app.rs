@@ -5,6 +5,7 @@ use crate::http::percent::decode_strict;
 use crate::http::{Answer, App, Metrics, Request};
 use crate::query::Query;
 use crate::refusal::Refusal;
+use crate::source::asked::Asked;
 use crate::status::Status;
 use crate::vendors::layer::{Prepared, RequestContext};
 use crate::vendors::native::error_json;
@@ -26,6 +27,7 @@ pub struct Service {
     roots: Arc<RootTable>,
     calendar: Calendar,
     old_snapshot_bytes: u64,
+    asked: Arc<Asked>,
 }
 
 /// Under which names requests are counted; what [`Metrics::new`] wants.
@@ -49,13 +51,20 @@ impl Service {
     #[must_use]
     pub fn new(market: Arc<ArcSwap<Snapshot>>, status: Arc<Status>, metrics: Arc<Metrics>) -> Self {
         let (roots, calendar) = (Arc::new(RootTable::embedded()), Calendar::embedded());
-        Self { market, status, metrics, roots, calendar, old_snapshot_bytes: u64::MAX }
+        let asked = Arc::default();
+        Self { market, status, metrics, roots, calendar, old_snapshot_bytes: u64::MAX, asked }
     }
 
     /// The same, but while readers hold more bytes of old snapshots than these no answer of several names is begun.
     #[must_use]
     pub fn with_old_snapshot_bytes(self, most: u64) -> Self {
         Self { old_snapshot_bytes: most, ..self }
+    }
+
+    /// The same, but names that somebody asks for are noted there.
+    #[must_use]
+    pub fn noting(self, asked: Arc<Asked>) -> Self {
+        Self { asked, ..self }
     }
 
     /// The answer to a target's raw path and query, from a client that names no host.
@@ -91,6 +100,7 @@ impl Service {
                 note: &|| self.note(&snapshot),
             };
             let prepared = layer.prepare(&Query::parse(query).with_segments(segments), &context);
+            prepared.names().for_each(|name| self.asked.note(self.roots.underlying_of(name)));
             return (!is_too_much(&prepared, &snapshot)).then(|| layer.answer(prepared, &context));
         }
         Some(self.page(&snapshot, raw_path))

@@ -9,11 +9,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::registry;
+use tracing_subscriber::util::SubscriberInitExt;
 
 /// Lines that wait at most: a burst of refused rows, or a reader that looks away for a moment.
 const WAITING: usize = 1024;
 /// How long the end of the program waits for its last lines.
 const LAST_LINES: Duration = Duration::from_millis(500);
+
+/// Whose lines are never those of a request: their warnings and errors are logged, nothing below.
+const QUIET: [&str; 3] = ["ureq", "ureq_proto", "rustls"];
 
 /// The one queue to standard error, and what became of its lines. A program has one standard error.
 static QUEUE: OnceLock<Queue> = OnceLock::new();
@@ -39,8 +46,10 @@ pub fn start(form: Log, level: LevelFilter) {
     if let Ok(queue) = Queue::to(io::stderr(), WAITING, &DROPPED) {
         let _ = QUEUE.set(queue);
     }
-    let log = tracing_subscriber::fmt()
-        .with_max_level(level)
+    // what lies under requests to vendors writes down every byte of them, keys too
+    let quiet = level.min(LevelFilter::WARN);
+    let levels = QUIET.into_iter().fold(Targets::new().with_default(level), |levels, of| levels.with_target(of, quiet));
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(|| Line)
         // its own complaints would go to standard error by `eprintln!`, which panics where that is closed
         .log_internal_errors(false)
@@ -48,8 +57,8 @@ pub fn start(form: Log, level: LevelFilter) {
         .with_ansi(io::stderr().is_terminal());
     // a second start in one process (tests) keeps the first log
     let _ = match form {
-        Log::Text => log.try_init(),
-        Log::Json => log.json().try_init(),
+        Log::Text => registry().with(lines.with_filter(levels)).try_init(),
+        Log::Json => registry().with(lines.json().with_filter(levels)).try_init(),
     };
     // the standard hook would wait for the reader
     std::panic::set_hook(Box::new(|panic| tracing::error!("{panic}")));

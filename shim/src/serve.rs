@@ -8,8 +8,9 @@ use crate::log;
 use crate::market::MarketLoop;
 use crate::market::clock::MarketClock;
 use crate::market::sessions::{Keeper, KeeperTerms, Sessions};
-use crate::market::spec::FeedSpec;
+use crate::market::spec::{FeedSpec, OpenTerms};
 use crate::market::state::StateFolder;
+use crate::source::asked::Asked;
 use crate::status::Status;
 use arc_swap::ArcSwap;
 use engine::calendar::Calendar;
@@ -63,9 +64,18 @@ fn serve(config: &Config) -> Result<End, String> {
     for note in notes(config) {
         tracing::info!("{}", note.split_whitespace().collect::<Vec<_>>().join(" "));
     }
-    let spec = FeedSpec::parse(&config.feed)?;
+    let specs = config.feeds.iter().map(|feed| FeedSpec::parse(feed)).collect::<Result<Vec<_>, _>>()?;
     let clock = config.now.map_or(MarketClock::Running, MarketClock::Fixed);
-    let feed = spec.open(clock.now(), config.now).map_err(|e| format!("feed {}: {e}", config.feed))?;
+    let asked = Arc::<Asked>::default();
+    let terms = OpenTerms {
+        clock: Arc::new(move || clock.now()),
+        fixed: config.now,
+        allow_remote: config.allow_remote,
+        keys: config.keys.clone(),
+        authorities: config.feed_ca.clone(),
+        asked: Arc::clone(&asked),
+    };
+    let feed = FeedSpec::open(&specs, &terms)?;
     let simulated = feed.is_simulated();
     let passes = Passes::new(config.threads, |_| low_priority()).map_err(|e| format!("no threads: {e}"))?;
     let folder = config.state_dir.as_deref().map(|path| Arc::new(StateFolder::open(path)));
@@ -76,7 +86,8 @@ fn serve(config: &Config) -> Result<End, String> {
     let metrics = Arc::new(Metrics::new(&route_names()));
     let status = Arc::new(new_status(config, simulated, clock));
     let service = Service::new(Arc::clone(&market), Arc::clone(&status), Arc::clone(&metrics))
-        .with_old_snapshot_bytes(config.old_snapshot_bytes);
+        .with_old_snapshot_bytes(config.old_snapshot_bytes)
+        .noting(asked);
     let server = Server::start(server_config(config, metrics), service).map_err(|e| e.to_string())?;
     let (stop, stopped) = channel();
     listen_for_signals(Sender::clone(&stop)).map_err(|e| format!("cannot wait for signals: {e}"))?;
@@ -86,7 +97,10 @@ fn serve(config: &Config) -> Result<End, String> {
     let market_loop = MarketLoop::new(feed, passes, clock, Arc::clone(&market), Arc::clone(&status));
     let market_loop = market_loop.with_sessions(sessions);
     let addresses = server.addresses().iter().map(|a| format!("http://{a}")).collect::<Vec<_>>().join(" and ");
-    let banner = Banner { addresses, feed: config.feed.clone(), simulated, notes: notes(config) };
+    if !simulated {
+        tracing::info!("{addresses}: waiting for the first quotes of {}", config.feeds.join(", "));
+    }
+    let banner = Banner { addresses, feed: config.feeds.join(", "), simulated, notes: notes(config) };
     let refresh = config.refresh;
     let (loop_ending, loop_market, loop_status) = (Arc::clone(&ending), Arc::clone(&market), status);
     let market_thread = std::thread::Builder::new()
@@ -186,7 +200,11 @@ fn run_market(
         } else if !announced && said.elapsed() > PROGRESS {
             said = Instant::now();
             let snapshot = market.load();
-            tracing::info!("first chains: {} done, {} to come", snapshot.chains().len(), snapshot.pending().len());
+            let (done, to_come) = (snapshot.chains().len(), snapshot.pending().len());
+            // a feed that is pushed to may wait for hours
+            if done + to_come > 0 {
+                tracing::info!("first chains: {done} done, {to_come} to come");
+            }
         }
         let rest = market_loop.rest(refresh).saturating_sub(began.elapsed());
         if let Err(RecvTimeoutError::Disconnected) = tick.recv_timeout(rest) {
@@ -199,7 +217,7 @@ fn new_status(config: &Config, simulated: bool, clock: MarketClock) -> Status {
     let started = Instant::now();
     let threads = config.threads + BULK_THREADS + 2;
     Status::new(
-        config.feed.clone(),
+        config.feeds.join(", "),
         simulated,
         threads,
         Box::new(move || clock.now()),
@@ -270,7 +288,10 @@ mod tests {
     fn the_banner_says_which_file_was_read_and_what_remote_means() {
         let config = |listen: &str, file: Option<&str>| Config {
             listen: vec![listen.parse().unwrap()],
-            feed: "sim".to_owned(),
+            feeds: vec!["sim".to_owned()],
+            allow_remote: false,
+            keys: crate::secret::Keys::default(),
+            feed_ca: None,
             now: None,
             refresh: Duration::from_secs(1),
             threads: 1,

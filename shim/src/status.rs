@@ -10,7 +10,7 @@ mod spelling;
 use arc_swap::ArcSwap;
 use engine::snapshot::Snapshot;
 pub use facts::{MarketFacts, PassFacts};
-use health::{Health, Quotes, SpotOff, UncomputedName};
+use health::{FeedHealth, Health, Quotes, SpotOff, UncomputedName};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use reading::{Reading, SnapshotCounts};
@@ -132,6 +132,7 @@ impl Status {
             version: env!("CARGO_PKG_VERSION"),
             uptime_s: reading.uptime.as_secs(),
             feed: &self.feed,
+            feeds: facts.sources.iter().map(FeedHealth::new).collect(),
             simulated: self.simulated,
             market: if facts.market_open { "open" } else { "closed" },
             snapshot_time: started.then(time),

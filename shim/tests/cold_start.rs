@@ -8,8 +8,10 @@ use engine::snapshot::Snapshot;
 use jiff::Timestamp;
 use shim::market::MarketLoop;
 use shim::market::clock::MarketClock;
-use shim::market::spec::FeedSpec;
+use shim::market::feed::Feed;
+use shim::market::sim::SimFeed;
 use shim::status::Status;
+use sim::SimOptions;
 use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +20,7 @@ const NOW: Timestamp = Timestamp::constant(1_795_207_320, 0);
 
 #[test]
 fn a_large_market_is_whole_before_it_is_accurate() {
-    let feed = FeedSpec::parse("sim:full,scale=0.2").unwrap().open(NOW, Some(NOW)).unwrap();
+    let feed = Box::new(SimFeed::open(SimOptions::parse("full,scale=0.2").unwrap(), NOW));
     let names = feed.names();
     let market = Arc::new(ArcSwap::from_pointee(Snapshot::empty(names.iter().copied().collect())));
     let zone = Calendar::embedded().zone().clone();

@@ -84,7 +84,21 @@ fn lists_may_be_repeated_or_separated_by_commas() {
         ["--listen", "127.0.0.1:1,127.0.0.2:2", "--listen", "[::1]:3", "--now", "2026-11-20T15:42:00-05:00"];
     let printed = printed(&folder.0, &arguments, &[]);
     assert_eq!(printed[0].0, "listen = [\"127.0.0.1:1\", \"127.0.0.2:2\", \"[::1]:3\"]");
-    assert_eq!(printed[3].0, "now = \"2026-11-20T20:42:00Z\"");
+    assert_eq!(printed[5].0, "now = \"2026-11-20T20:42:00Z\"");
+}
+
+#[test]
+fn feeds_have_commas_in_them_and_stand_apart_otherwise() {
+    let folder = Folder::new("feeds");
+    let both = "feed = [\"theta:SPY,SPX\", \"dir:a\"]";
+    let feeds = |arguments: &[&str], variables: &[(&str, &str)]| printed(&folder.0, arguments, variables)[2].0.clone();
+    assert_eq!(feeds(&["--feed", "theta:SPY,SPX", "--feed", "dir:a"], &[]), both);
+    assert_eq!(feeds(&[], &[("GREEKSD_FEED", "theta:SPY,SPX;dir:a")]), both);
+    folder.write("greeksd.toml", &format!("{both}\nkey-file = 'keys'\n"));
+    assert_eq!(feeds(&[], &[]), both);
+    assert_eq!(printed(&folder.0, &[], &[])[3].0, "# key-file is not set", "a file that lies here names no keys");
+    folder.write("greeksd.toml", "feed = 'tradier:SPY@https://elsewhere.example'\n");
+    assert_eq!(feeds(&[], &[]), "feed = \"sim\"", "nor where they are sent");
 }
 
 #[test]
@@ -93,7 +107,7 @@ fn a_file_is_found_in_the_configuration_folder_or_where_it_is_named() {
     let elsewhere = folder.write("elsewhere/named.toml", "refresh = 3\n");
     let place = if cfg!(target_os = "macos") { "Library/Application Support/greeksd" } else { "greeksd" };
     folder.write(&format!("{place}/greeksd.toml"), "refresh = 4\n");
-    let refresh = |arguments: &[&str]| printed(&folder.0, arguments, &[])[4].0.clone();
+    let refresh = |arguments: &[&str]| printed(&folder.0, arguments, &[])[6].0.clone();
     assert_eq!(refresh(&[]), "refresh = 4.0");
     assert_eq!(refresh(&["--config", elsewhere.to_str().unwrap()]), "refresh = 3.0");
     let error = refused(&folder.0, &["--config", "nowhere.toml"], &[]);
@@ -103,7 +117,7 @@ fn a_file_is_found_in_the_configuration_folder_or_where_it_is_named() {
 #[test]
 fn state_is_kept_by_default_except_for_the_embedded_market() {
     let folder = Folder::new("state");
-    let state = |feed: &str| printed(&folder.0, &["--feed", feed], &[])[6].0.clone();
+    let state = |feed: &str| printed(&folder.0, &["--feed", feed], &[])[8].0.clone();
     assert_eq!(state("sim:seed=7"), "# state-dir is not set");
     assert!(state("dir:/quotes").starts_with("state-dir = "), "{}", state("dir:/quotes"));
 }

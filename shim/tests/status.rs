@@ -23,6 +23,9 @@ fn health_says_all_that_the_design_lists() {
         health,
         json!({
             "status": "starting", "version": env!("CARGO_PKG_VERSION"), "uptime_s": 86400, "feed": "sim", "simulated": true,
+            "feeds": [{"feed": "tcp:127.0.0.1:2113", "state": "ok", "delay_s": 0, "last_success_s": 1.25, "requests": 8,
+                "failures": {"broken": 2}, "connections": 3, "superseded": 4,
+                "used": {"quotes": 5, "spots": 6, "dividends": 7, "rates": true, "days": false}}],
             "market": "open", "snapshot_time": "2026-11-20T15:42:07.318-05:00", "snapshot_number": 7,
             "snapshot_age_s": 1.5, "underlyings": 3, "pending": 1, "rough": 1,
             "uncomputed_count": 0, "uncomputed": [], "spot_off": {"count": 0, "underlyings": []},

@@ -16,7 +16,8 @@ use shim::front::EXAMPLES;
 use shim::http::Metrics;
 use shim::market::MarketLoop;
 use shim::market::clock::MarketClock;
-use shim::market::spec::FeedSpec;
+use shim::market::store_feed::StoreFeed;
+use shim::source::dir::DirectorySource;
 use shim::status::Status;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -84,7 +85,8 @@ struct Running {
 
 impl Running {
     fn new(folder: &Path) -> Self {
-        let feed = FeedSpec::Dir(folder.to_path_buf()).open(at(), None).unwrap();
+        let source = DirectorySource::open(folder, false).unwrap();
+        let feed = Box::new(StoreFeed::new(vec![Box::new(source)], None));
         let market = Arc::new(ArcSwap::from_pointee(Snapshot::empty(Vec::new())));
         let zone = Calendar::embedded().zone().clone();
         let (now, uptime) = (Box::new(at), Box::new(|| Duration::from_secs(1)));

@@ -51,6 +51,8 @@ pub struct DirFeed {
 enum Source {
     Folder(PathBuf),
     File(PathBuf),
+    /// There are no chains.
+    Nothing,
 }
 
 #[derive(Debug)]
@@ -90,13 +92,7 @@ impl DirFeed {
     /// # Errors
     /// There is no such path, or no chain file in the folder.
     pub fn open(path: &Path) -> Result<Self, FeedError> {
-        let found = |source, folder: &Path| {
-            let folder = folder.to_path_buf();
-            let (chains, reference) = (BTreeMap::new(), BTreeMap::new());
-            let (moving, unusable) = (BTreeMap::new(), BTreeSet::new());
-            let roots = RootTable::embedded();
-            Ok(Self { source, roots, folder, chains, reference, moving, unusable, begun: false })
-        };
+        let found = |source, folder: &Path| Ok(Self::of(source, folder));
         if !metadata(path)?.is_dir() {
             let folder = path.parent().unwrap_or(Path::new("."));
             let in_chains = folder.file_name().is_some_and(|name| name == "chains");
@@ -112,6 +108,29 @@ impl DirFeed {
             Some(file) => found(Source::File(file), path),
             None => Err(FeedError::NoChains { folder: path.to_path_buf() }),
         }
+    }
+
+    /// The same, where a folder without chains will do that has dividends, rates or overrides.
+    ///
+    /// # Errors
+    /// There is no such path, or nothing of a market in the folder.
+    pub fn open_reference(path: &Path) -> Result<Self, FeedError> {
+        match Self::open(path) {
+            Err(FeedError::NoChains { .. })
+                if [DIVIDENDS, RATES, OVERRIDES].iter().any(|name| path.join(name).is_file()) =>
+            {
+                Ok(Self::of(Source::Nothing, path))
+            }
+            opened => opened,
+        }
+    }
+
+    fn of(source: Source, folder: &Path) -> Self {
+        let folder = folder.to_path_buf();
+        let (chains, reference) = (BTreeMap::new(), BTreeMap::new());
+        let (moving, unusable) = (BTreeMap::new(), BTreeSet::new());
+        let roots = RootTable::embedded();
+        Self { source, roots, folder, chains, reference, moving, unusable, begun: false }
     }
 
     /// Reads what changed since the last call and has stood still for [`SETTLED`]: the first time everything as it is.
@@ -152,6 +171,7 @@ impl DirFeed {
         let folder = match &self.source {
             Source::File(file) => return Ok(BTreeMap::from([(file.clone(), Stamp::of(&metadata(file)?))])),
             Source::Folder(folder) => folder,
+            Source::Nothing => return Ok(BTreeMap::new()),
         };
         let entries = fs::read_dir(folder).map_err(|e| FeedError::Io { file: folder.clone(), kind: e.kind() })?;
         // A file that vanishes between listing and asking is gone, which is no error.

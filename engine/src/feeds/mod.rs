@@ -4,12 +4,14 @@
 pub mod alpaca;
 pub mod cboe;
 pub mod chains;
+pub mod conflate;
 pub mod csv;
 pub mod databento;
 pub mod declared;
 pub mod dir;
 mod intake;
 mod json;
+pub mod lines;
 pub mod massive;
 pub mod nasdaq;
 pub mod par_yields;
@@ -122,6 +124,15 @@ pub struct Batch {
     pub days: Option<Vec<(Date, Day)>>,
 }
 
+impl Batch {
+    /// Forgets a name: what the batch has of it so far, and what was known before.
+    pub fn forget(&mut self, underlying: Symbol) {
+        self.quotes.retain(|quote| quote.underlying != underlying);
+        self.spots.retain(|spot| spot.underlying != underlying);
+        self.reset.push(underlying);
+    }
+}
+
 /// How a vendor's quotes stand to the market.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Grade {
@@ -159,6 +170,14 @@ pub struct DividendPage {
 #[must_use]
 pub fn quoted(price: f64) -> f64 {
     if price > 0.0 { price } else { f64::NAN }
+}
+
+impl SpotRecord {
+    /// Which of two prices of one underlying counts, whatever order they come in: the later one; at one time the higher.
+    #[must_use]
+    pub fn precedence(&self, other: &Self) -> Ordering {
+        self.ts.cmp(&other.ts).then(self.price.total_cmp(&other.price))
+    }
 }
 
 impl QuoteRecord {

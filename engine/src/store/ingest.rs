@@ -185,7 +185,7 @@ impl Store {
         let i = self.book_or_new(underlying);
         let book = &mut self.books[i];
         let time = self.spot_times.entry(underlying).or_insert(Timestamp::MIN);
-        let later = record.ts.cmp(time).then_with(|| record.price.total_cmp(&book.spot)).is_gt();
+        let later = record.precedence(&SpotRecord { ts: *time, price: book.spot, ..*record }).is_gt();
         if !book.spot.is_nan() && !later {
             return Ok(false);
         }

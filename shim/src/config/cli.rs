@@ -42,9 +42,20 @@ pub(super) struct ServeArgs {
     #[arg(long, env = "GREEKSD_ALLOW_REMOTE", hide_env_values = true, value_name = "BOOL", value_parser = value::flag)]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(super) allow_remote: Option<bool>,
-    /// Where quotes come from: sim, sim:full (6,000 names), sim:full,scale=1.3, sim:seed=7, dir:PATH [default: sim]
-    #[arg(long, env = "GREEKSD_FEED", hide_env_values = true, value_name = "SPEC", value_parser = value::text)]
-    pub(super) feed: Option<String>,
+    /// Where quotes come from [default: sim]; repeat it for several, of which the first that has an item counts. Made up:
+    /// sim, sim:full (6,000 names), sim:full,scale=1.3, sim:seed=7. Recorded: dir:PATH. Pushed to here: tcp:PORT,
+    /// tcp:ADDRESS:PORT, stdin:. Asked over HTTP: cboe:NAMES (15 minutes late, for personal use), theta:NAMES,
+    /// tradier:NAMES, massive:NAMES, alpaca:NAMES, where NAMES is SPY,QQQ. docs/feeds.md says more of each
+    #[arg(long, env = "GREEKSD_FEED", hide_env_values = true, value_name = "SPEC", value_delimiter = ';',
+          value_parser = value::text)]
+    pub(super) feed: Option<Vec<String>>,
+    /// A file of keys of vendors, a line NAME=value for each, such as GREEKSD_TRADIER_TOKEN=...; the variables of these
+    /// names go before it
+    #[arg(long, env = "GREEKSD_KEY_FILE", hide_env_values = true, value_name = "FILE", value_parser = value::folder)]
+    pub(super) key_file: Option<Folder>,
+    /// Certificates (PEM) of the authorities that vendors' servers are trusted by, in place of the system's
+    #[arg(long, env = "GREEKSD_FEED_CA", hide_env_values = true, value_name = "FILE", value_parser = value::folder)]
+    pub(super) feed_ca: Option<Folder>,
     /// Let the clock stand still at this instant (RFC 3339)
     #[arg(long, env = "GREEKSD_NOW", hide_env_values = true, value_name = "TIME", value_parser = value::instant)]
     pub(super) now: Option<Timestamp>,
@@ -127,6 +138,8 @@ fn variable(name: &str) -> &'static str {
         "listen" => "GREEKSD_LISTEN",
         "allow-remote" => "GREEKSD_ALLOW_REMOTE",
         "feed" => "GREEKSD_FEED",
+        "key-file" => "GREEKSD_KEY_FILE",
+        "feed-ca" => "GREEKSD_FEED_CA",
         "now" => "GREEKSD_NOW",
         "refresh" => "GREEKSD_REFRESH",
         "threads" => "GREEKSD_THREADS",

@@ -2,17 +2,19 @@
 
 use super::error::ConfigError;
 use super::origin::Origin;
-use super::value;
+use super::value::{self, FEEDS_APART};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The keys of the file: the options of `serve` that are about the daemon and not about this start of it.
-pub(super) const KEYS: [&str; 11] = [
+pub(super) const KEYS: [&str; 13] = [
     "listen",
     "allow-remote",
     "feed",
+    "key-file",
+    "feed-ca",
     "now",
     "refresh",
     "threads",
@@ -23,9 +25,10 @@ pub(super) const KEYS: [&str; 11] = [
     "old-snapshots-mb",
 ];
 
-/// What a file that merely lies in the current folder does not decide: who may reach the daemon, and where it writes.
+/// What a file that merely lies in the current folder does not decide: who may reach the daemon, where it writes, and which
+/// servers are sent the user's keys, for which a feed with an address (`@`) is left out too.
 /// Somebody else may have put it there.
-const NOT_FROM_HERE: [&str; 3] = ["allow-remote", "allow-host", "state-dir"];
+const NOT_FROM_HERE: [&str; 5] = ["allow-remote", "allow-host", "state-dir", "key-file", "feed-ca"];
 
 /// What a file says, as text in the spelling of the command line.
 #[derive(Debug, Default)]
@@ -65,7 +68,8 @@ impl File {
             let name = key.replace('_', "-");
             let known = KEYS.into_iter().find(|&known| known == name);
             let known = known.ok_or_else(|| fail(format!("unknown key `{key}`; {}", hint(&name))))?;
-            let text = spell(value).ok_or_else(|| fail(format!("{key}: want text, a number or a list of texts")))?;
+            let text =
+                spell(known, value).ok_or_else(|| fail(format!("{key}: want text, a number or a list of texts")))?;
             values.insert(known, text);
         }
         Ok(Self { path: path.to_owned(), values, ignored: Vec::new() })
@@ -74,6 +78,11 @@ impl File {
     /// The same without what a file in the current folder does not decide.
     fn found_here(mut self) -> Self {
         self.ignored = NOT_FROM_HERE.into_iter().filter(|key| self.values.remove(key).is_some()).collect();
+        // an address that requests go to, keys with them
+        if self.values.get("feed").is_some_and(|feeds| feeds.contains('@')) {
+            self.values.remove("feed");
+            self.ignored.push("feed");
+        }
         self
     }
 
@@ -107,7 +116,7 @@ fn unreadable(path: &Path, error: &std::io::Error) -> ConfigError {
 }
 
 /// A TOML value as it would stand on the command line.
-fn spell(value: &toml::Value) -> Option<String> {
+fn spell(key: &str, value: &toml::Value) -> Option<String> {
     match value {
         toml::Value::String(text) => Some(text.clone()),
         toml::Value::Integer(number) => Some(number.to_string()),
@@ -116,7 +125,8 @@ fn spell(value: &toml::Value) -> Option<String> {
         toml::Value::Datetime(time) => Some(time.to_string()),
         toml::Value::Array(items) => {
             let items: Option<Vec<&str>> = items.iter().map(toml::Value::as_str).collect();
-            Some(items?.join(","))
+            // what is a feed has commas in it
+            Some(items?.join(if key == "feed" { FEEDS_APART } else { "," }))
         }
         toml::Value::Table(_) => None,
     }

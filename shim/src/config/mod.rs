@@ -11,6 +11,7 @@ mod file;
 mod origin;
 mod value;
 
+use crate::secret::Keys;
 pub use cli::PriceArgs;
 use cli::{Cli, Command, ServeArgs};
 pub use error::ConfigError;
@@ -23,6 +24,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 use tracing::level_filters::LevelFilter;
+use value::Feeds;
 pub use value::Log;
 
 /// What `greeksd serve` runs with.
@@ -30,8 +32,14 @@ pub use value::Log;
 pub struct Config {
     /// Addresses to listen on; loopback only, unless remote clients were allowed.
     pub listen: Vec<SocketAddr>,
-    /// Where quotes come from: `sim`, `sim:full`, `dir:PATH`.
-    pub feed: String,
+    /// Where quotes come from, the ones before going before the ones after: `sim`, `sim:full`, `dir:PATH`, `tcp:PORT`.
+    pub feeds: Vec<String>,
+    /// Feeds and clients may be on other machines.
+    pub allow_remote: bool,
+    /// The keys of vendors.
+    pub keys: Keys,
+    /// Certificates to trust vendors' servers by, in place of the system's.
+    pub feed_ca: Option<PathBuf>,
     /// The instant at which the clock stands still.
     pub now: Option<Timestamp>,
     /// Least time between two snapshots.
@@ -65,7 +73,7 @@ pub enum Invocation {
 
 /// Reads arguments (the program's name first), environment and file.
 ///
-/// `home` answers for environment variables that name folders (`HOME`, `XDG_CONFIG_HOME`, `APPDATA`, …).
+/// `home` answers for environment variables that name folders (`HOME`, `XDG_CONFIG_HOME`, `APPDATA`, …) or hold keys.
 ///
 /// # Errors
 /// An option, variable or key that is unknown or malformed, with a hint; `--help` and `--version`.
@@ -98,11 +106,15 @@ fn resolve(
     let mut pick = Pick { origins, file, report: String::new() };
     let listen = pick.list("listen", args.listen, value::address, value::DEFAULT_LISTEN)?;
     let allow_remote = pick.one("allow-remote", args.allow_remote, value::flag, || false)?;
-    let feed = pick.one("feed", args.feed, value::text, || value::DEFAULT_FEED.to_owned())?;
+    let default_feed = || Feeds(vec![value::DEFAULT_FEED.to_owned()]);
+    let Feeds(feeds) = pick.one("feed", args.feed.map(Feeds), value::feeds, default_feed)?;
+    let key_file = pick.optional("key-file", args.key_file, value::folder, || None)?;
+    let feed_ca = pick.optional("feed-ca", args.feed_ca, value::folder, || None)?;
     let now = pick.optional("now", args.now, value::instant, || None)?;
     let refresh = pick.one("refresh", args.refresh, value::refresh, || value::DEFAULT_REFRESH)?;
     let threads = pick.one("threads", args.threads, value::threads, value::default_threads)?;
-    let default_state = || if feed.starts_with("sim") { None } else { value::state_folder(home).map(value::Folder) };
+    let is_sim = feeds.iter().all(|feed| feed.starts_with("sim"));
+    let default_state = || if is_sim { None } else { value::state_folder(home).map(value::Folder) };
     let state_dir = pick.optional("state-dir", args.state_dir, value::folder, default_state)?;
     let log = pick.one("log", args.log, value::log, || Log::Text)?;
     let log_level = pick.one("log-level", args.log_level, value::log_level, || LevelFilter::INFO)?;
@@ -117,12 +129,17 @@ fn resolve(
         )));
     }
     let state_dir = state_dir.map(|value::Folder(path)| path);
+    let key_file = key_file.map(|value::Folder(path)| path);
+    let keys = Keys::read(key_file.as_deref(), home).map_err(ConfigError::Value)?;
     let refresh = Duration::from_secs_f64(refresh);
     let old_snapshot_bytes = old_snapshots as u64 * 1_000_000;
     let file_note = file.note();
     let config = Config {
         listen,
-        feed,
+        feeds,
+        allow_remote,
+        keys,
+        feed_ca: feed_ca.map(|value::Folder(path)| path),
         now,
         refresh,
         threads,

@@ -45,6 +45,13 @@ pub enum Log {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Folder(pub(super) PathBuf);
 
+/// What stands between several feeds in one text.
+pub(super) const FEEDS_APART: &str = ";";
+
+/// One or more feeds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Feeds(pub(super) Vec<String>);
+
 /// How `--print-config` shows a value: as TOML.
 pub(super) trait Shown {
     fn shown(&self) -> String;
@@ -53,6 +60,12 @@ pub(super) trait Shown {
 impl Shown for String {
     fn shown(&self) -> String {
         toml::Value::String(self.clone()).to_string()
+    }
+}
+impl Shown for Feeds {
+    fn shown(&self) -> String {
+        let shown: Vec<String> = self.0.iter().map(Shown::shown).collect();
+        if let [one] = shown.as_slice() { one.clone() } else { format!("[{}]", shown.join(", ")) }
     }
 }
 impl Shown for SocketAddr {
@@ -102,6 +115,10 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
 
 pub(super) fn text(text: &str) -> Result<String, String> {
     if text.is_empty() { Err("want a feed, such as sim or dir:PATH".to_owned()) } else { Ok(text.to_owned()) }
+}
+
+pub(super) fn feeds(all: &str) -> Result<Feeds, String> {
+    all.split(FEEDS_APART).map(text).collect::<Result<_, _>>().map(Feeds)
 }
 
 pub(super) fn flag(text: &str) -> Result<bool, String> {

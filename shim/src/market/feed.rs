@@ -1,6 +1,8 @@
 //! What the market loop needs of a feed. A new feed is a type that implements [`Feed`], and a word for it in
 //! [`super::spec`]. Never: a kind of feed.
 
+use crate::source::Moment;
+use crate::source::facts::SourceFacts;
 use engine::calendar::Calendar;
 use engine::contract::Symbol;
 use engine::error::Reason;
@@ -10,20 +12,6 @@ use engine::store::rates::DiscountCurves;
 use jiff::Timestamp;
 use std::collections::BTreeSet;
 use std::time::Duration;
-
-/// The moment at which a feed is asked, and where it may complain.
-#[derive(Clone, Copy)]
-pub struct Moment<'a> {
-    /// The time of the market.
-    pub now: Timestamp,
-    /// The later of the market's and the system's time: what records are held against that say when they were made
-    /// ([`engine::store::ingest::Store::ingest`]).
-    pub latest: Timestamp,
-    /// Time since some fixed moment, by a clock that is never set.
-    pub elapsed: Duration,
-    /// Takes every complaint of the feed.
-    pub log: &'a dyn Fn(&str),
-}
 
 /// What a feed has delivered so far, and what it waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,4 +85,9 @@ pub trait Feed: Send {
 
     /// What was delivered so far.
     fn progress(&self) -> FeedProgress;
+
+    /// What its sources say of themselves, the ones before going before the ones after.
+    fn sources(&self) -> Vec<SourceFacts> {
+        Vec::new()
+    }
 }

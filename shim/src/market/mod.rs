@@ -3,17 +3,19 @@
 //! What a feed is stands in [`feed`], what is computed when in [`schedule`]. Never: a socket, a request, a kind of feed.
 
 pub mod clock;
-pub mod dir;
 pub mod feed;
+mod precedence;
 mod retired;
 pub mod schedule;
 pub mod sessions;
 pub mod sim;
 pub mod spec;
 pub mod state;
+pub mod store_feed;
 mod tally;
 
 use crate::progress::ProgressLog;
+use crate::source::Moment;
 use crate::status::{PassFacts, Status};
 use arc_swap::ArcSwap;
 use clock::MarketClock;
@@ -23,7 +25,7 @@ use engine::pass::{Computed, Depth, Passes};
 use engine::snapshot::Snapshot;
 use engine::store::book::Book;
 use engine::store::chain::{Chain, Uncomputed};
-use feed::{Feed, Moment};
+use feed::Feed;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use retired::Retired;
@@ -107,8 +109,7 @@ impl MarketLoop {
         self.tally.retain(&listed);
         self.passes.retain(&listed);
         let began = Instant::now();
-        let cold = due.iter().filter(|name| !self.chains.contains_key(name));
-        let depth = self.settings.depth(cold.map(|&name| self.feed.contracts(name, now)));
+        let depth = self.depth_for(&due, now);
         self.sort(&mut due);
         if depth == Depth::Full {
             due.extend(self.known_roughly());
@@ -164,6 +165,12 @@ impl MarketLoop {
         names
     }
 
+    /// How far a round over some names goes.
+    fn depth_for(&self, names: &[Symbol], now: Timestamp) -> Depth {
+        let cold = names.iter().filter(|name| !self.chains.contains_key(name));
+        self.settings.depth(cold.map(|&name| self.feed.contracts(name, now)))
+    }
+
     /// Computes a round in batches, each published when it is done.
     fn compute(&mut self, round: &mut Round, conditions: &Conditions<'_>) -> PassFacts {
         let &Conditions { depth, now, listed, enough } = conditions;
@@ -198,7 +205,13 @@ impl MarketLoop {
                 reported = Instant::now();
             }
             if !is_last {
-                round.note_changed(self.feed.changed(&self.moment(now)));
+                let changed = self.feed.changed(&self.moment(now));
+                let has_grown = depth == Depth::Full && self.depth_for(&changed, now) == Depth::Rough;
+                round.note_changed(changed);
+                if has_grown {
+                    // most of a market came after its first names: the next round looks at all of it roughly first
+                    break;
+                }
             }
         }
         progress.end();
@@ -281,7 +294,7 @@ impl MarketLoop {
     fn report(&self, now: Timestamp, pass: Option<PassFacts>) {
         let open = self.feed.reference().calendar.is_open(now);
         let pass = pass.unwrap_or_else(|| self.status.facts().pass);
-        self.status.publish(self.tally.facts(open, pass, &self.feed.progress()));
+        self.status.publish(self.tally.facts(open, pass, &self.feed.progress(), self.feed.sources()));
     }
 }
 

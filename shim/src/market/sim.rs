@@ -1,7 +1,8 @@
 //! The embedded market as a feed: quotes are made when they are asked for, and values decay by the clock.
 
-use super::feed::{Feed, FeedProgress, Moment, ReferenceData};
+use super::feed::{Feed, FeedProgress, ReferenceData};
 use super::schedule::Decay;
+use crate::source::Moment;
 use engine::calendar::Calendar;
 use engine::contract::Symbol;
 use engine::pass::Passes;

@@ -1,12 +1,28 @@
 //! A feed as its user names it, and the feed itself made of that: the only place that knows which kinds there are.
 
-use super::dir::DirectoryFeed;
 use super::feed::Feed;
 use super::sim::SimFeed;
-use engine::error::FeedError;
+use super::store_feed::StoreFeed;
+use crate::secret::Keys;
+use crate::source::QuoteSource;
+use crate::source::asked::Asked;
+use crate::source::dir::DirectorySource;
+use crate::source::lines::{stdin, tcp};
+use crate::source::poll::client::{Client, ServerBase};
+use crate::source::poll::plan::VendorTerms;
+use crate::source::poll::vendor::{Adjust, Vendor};
+use crate::source::poll::{MarketTime, PollSource, PollTerms, alpaca, cboe, massive, theta, tradier};
+use engine::contract::{RootTable, Symbol};
 use jiff::Timestamp;
 use sim::SimOptions;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What a feed may be, for whoever named something else.
+const WANT: &str = "want sim, sim:full, sim:seed=N, dir:PATH, tcp:PORT, tcp:ADDRESS:PORT, stdin:, or cboe:, theta:, \
+    tradier:, massive: or alpaca: with names (cboe:SPY,QQQ)";
 
 /// A feed as the user names it.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,33 +31,315 @@ pub enum FeedSpec {
     Sim(SimOptions),
     /// A market folder, or one chain file.
     Dir(PathBuf),
+    /// Lines over connections to this address.
+    Tcp(SocketAddr),
+    /// Lines from standard input.
+    Stdin,
+    /// A vendor that is asked over HTTP.
+    Poll(PollSpec),
+}
+
+/// A vendor that is asked over HTTP.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PollSpec {
+    vendor: VendorKind,
+    names: Vec<Symbol>,
+    adjust: Adjust,
+    /// In place of the vendor's own address.
+    base: Option<ServerBase>,
+}
+
+/// The vendors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum VendorKind {
+    Cboe,
+    Theta,
+    Tradier,
+    Massive,
+    Alpaca,
+}
+
+/// What feeds are opened with.
+#[derive(Clone)]
+pub struct OpenTerms {
+    /// The time of the market.
+    pub clock: MarketTime,
+    /// The instant of a clock that stands still.
+    pub fixed: Option<Timestamp>,
+    /// Feeds may listen where other machines can reach them.
+    pub allow_remote: bool,
+    /// The keys of vendors.
+    pub keys: Keys,
+    /// Certificates to trust vendors' servers by, in place of the system's.
+    pub authorities: Option<PathBuf>,
+    /// Names that somebody asked for.
+    pub asked: Arc<Asked>,
 }
 
 impl FeedSpec {
-    /// Reads `sim`, `sim:OPTIONS` (`sim:full`) or `dir:PATH`.
+    /// Reads one feed: `sim`, `sim:OPTIONS` (`sim:full`), `dir:PATH`, `tcp:PORT`, `tcp:ADDRESS:PORT`, `stdin:`,
+    /// `VENDOR:NAMES[,OPTION=VALUE]…[@ADDRESS]`.
     ///
     /// # Errors
     /// What is wrong, for the user.
     pub fn parse(text: &str) -> Result<Self, String> {
-        match text.split_once(':') {
+        let wrong = |why: String| format!("feed {text}: {why}");
+        let parsed = match text.split_once(':') {
             None if text == "sim" => Ok(Self::Sim(SimOptions::default())),
-            Some(("sim", options)) => {
-                SimOptions::parse(options).map(Self::Sim).map_err(|e| format!("feed {text}: {e}"))
-            }
+            Some(("sim", options)) => SimOptions::parse(options).map(Self::Sim).map_err(|e| e.to_string()),
             Some(("dir", path)) if !path.is_empty() => Ok(Self::Dir(PathBuf::from(path))),
-            _ => Err(format!("feed {text}: want sim, sim:full, sim:seed=N or dir:PATH")),
+            Some(("tcp", address)) => {
+                let here = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
+                let address = address.parse().or_else(|_| address.parse().map(here));
+                address.map(Self::Tcp).map_err(|_| "want tcp:PORT or tcp:ADDRESS:PORT".to_owned())
+            }
+            Some(("stdin", "")) => Ok(Self::Stdin),
+            Some((vendor, rest)) => match VendorKind::parse(vendor) {
+                Some(vendor) => PollSpec::parse(vendor, rest).map(Self::Poll),
+                None => Err(WANT.to_owned()),
+            },
+            None => Err(WANT.to_owned()),
+        };
+        parsed.map_err(wrong)
+    }
+
+    /// Opens feeds that go together, the ones before going before the ones after; nothing is read yet but what tells that
+    /// they are there.
+    ///
+    /// # Errors
+    /// A feed that does not go with others, or cannot be opened: why, for the user.
+    pub fn open(specs: &[Self], terms: &OpenTerms) -> Result<Box<dyn Feed>, String> {
+        if let [Self::Sim(options)] = specs {
+            return Ok(Box::new(SimFeed::open(*options, (terms.clock)())));
+        }
+        if specs.iter().filter(|spec| **spec == Self::Stdin).count() > 1 {
+            return Err("feed stdin: there is one standard input".to_owned());
+        }
+        let open = |spec: &Self| spec.source(specs.len() > 1, terms).map_err(|why| format!("feed {spec}: {why}"));
+        let sources = specs.iter().map(open).collect::<Result<_, _>>()?;
+        Ok(Box::new(StoreFeed::new(sources, terms.fixed)))
+    }
+
+    fn source(&self, has_others: bool, terms: &OpenTerms) -> Result<Box<dyn QuoteSource>, String> {
+        Ok(match self {
+            Self::Sim(_) => return Err("the embedded market is whole, and goes with no other feed".to_owned()),
+            Self::Dir(path) => Box::new(DirectorySource::open(path, has_others).map_err(|e| e.to_string())?),
+            Self::Tcp(address) if !terms.allow_remote && !address.ip().is_loopback() => {
+                return Err("it can be reached from other machines, and whoever reaches it says what quotes are; say \
+                    --allow-remote if that is meant, or listen on 127.0.0.1"
+                    .to_owned());
+            }
+            Self::Tcp(address) => Box::new(tcp::start(*address).map_err(|e| e.to_string())?),
+            Self::Stdin => Box::new(stdin::start().map_err(|e| e.to_string())?),
+            Self::Poll(poll) => Box::new(poll.source(self.to_string(), terms)?),
+        })
+    }
+}
+
+impl fmt::Display for FeedSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sim(_) => f.write_str("sim"),
+            Self::Dir(path) => write!(f, "dir:{}", path.display()),
+            Self::Tcp(address) => write!(f, "tcp:{address}"),
+            Self::Stdin => f.write_str("stdin:"),
+            Self::Poll(PollSpec { vendor, names, base, .. }) => {
+                let names: Vec<&str> = names.iter().map(Symbol::as_str).collect();
+                write!(f, "{}:{}", vendor.word(), names.join(","))?;
+                base.iter().try_for_each(|base| write!(f, "@{base}"))
+            }
+        }
+    }
+}
+
+impl VendorKind {
+    const ALL: [Self; 5] = [Self::Cboe, Self::Theta, Self::Tradier, Self::Massive, Self::Alpaca];
+
+    fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Cboe => "cboe",
+            Self::Theta => "theta",
+            Self::Tradier => "tradier",
+            Self::Massive => "massive",
+            Self::Alpaca => "alpaca",
         }
     }
 
-    /// Opens the feed; nothing is read yet but what tells that it is there. `fixed` is the instant of a clock that
-    /// stands still.
-    ///
-    /// # Errors
-    /// The folder or file is not there.
-    pub fn open(&self, now: Timestamp, fixed: Option<Timestamp>) -> Result<Box<dyn Feed>, FeedError> {
-        Ok(match self {
-            Self::Sim(options) => Box::new(SimFeed::open(*options, now)),
-            Self::Dir(path) => Box::new(DirectoryFeed::open(path, fixed)?),
+    const fn base(self) -> &'static str {
+        match self {
+            Self::Cboe => cboe::BASE,
+            Self::Theta => theta::BASE,
+            Self::Tradier => tradier::BASE,
+            Self::Massive => massive::BASE,
+            Self::Alpaca => alpaca::BASE,
+        }
+    }
+
+    const fn terms(self) -> VendorTerms {
+        match self {
+            Self::Cboe => cboe::TERMS,
+            Self::Theta => theta::TERMS,
+            Self::Tradier => tradier::TERMS,
+            Self::Massive => massive::TERMS,
+            Self::Alpaca => alpaca::TERMS,
+        }
+    }
+}
+
+impl PollSpec {
+    fn parse(vendor: VendorKind, text: &str) -> Result<Self, String> {
+        let (list, base) = match text.split_once('@') {
+            Some((list, base)) => (list, Some(ServerBase::parse(base)?)),
+            None => (text, None),
+        };
+        let (mut names, mut adjust) = (Vec::new(), Adjust::default());
+        for item in list.split(',') {
+            match item.split_once('=') {
+                Some((option, value)) => adjust.set(option, value)?,
+                None => {
+                    let name = Symbol::parse_underlying(item.trim().trim_start_matches(['_', '^', '$']));
+                    let name = RootTable::embedded().canonical(name.ok_or_else(|| format!("{item:?} is no name"))?);
+                    if !names.contains(&name) {
+                        names.push(name);
+                    }
+                }
+            }
+        }
+        if names.is_empty() {
+            return Err(format!("want names, such as {}:SPY,QQQ", vendor.word()));
+        }
+        let spec = Self { vendor, names, adjust, base };
+        spec.check()?;
+        Ok(spec)
+    }
+
+    /// What Cboe's website is not asked for: more than its terms here. Another server may be.
+    fn check(&self) -> Result<(), String> {
+        if self.vendor != VendorKind::Cboe || self.base.is_some() {
+            return Ok(());
+        }
+        let most = self.adjust.most.unwrap_or(cboe::NAMES_MOST);
+        if self.names.len() > most {
+            return Err(format!("{} names; at most {most}, unless names=N says more", self.names.len()));
+        }
+        let terms = self.adjust.apply(cboe::TERMS);
+        let is_gentle =
+            terms.every >= cboe::TERMS.every && terms.per_minute <= cboe::TERMS.per_minute && terms.at_once == 1;
+        if is_gentle { Ok(()) } else { Err("at most one request a second and one sweep a minute".to_owned()) }
+    }
+
+    fn source(&self, name: String, terms: &OpenTerms) -> Result<PollSource, String> {
+        let base = self.base.clone().map_or_else(|| ServerBase::parse(self.vendor.base()), Ok)?;
+        let vendor = self.vendor(&terms.keys)?;
+        let headers = vendor.headers();
+        if !headers.is_empty() && !base.is_private() {
+            return Err(format!("{base}: keys are sent by https, or within this machine"));
+        }
+        if self.vendor == VendorKind::Cboe {
+            tracing::warn!("{}", cboe::NOTICE);
+        }
+        let client = Client::new(base, headers, terms.authorities.as_deref())?;
+        let poll = PollTerms {
+            name,
+            terms: self.adjust.apply(self.vendor.terms()),
+            names: self.names.clone(),
+            asked: Arc::clone(&terms.asked),
+            clock: Arc::clone(&terms.clock),
+        };
+        PollSource::start(vendor, client, poll).map_err(|e| e.to_string())
+    }
+
+    fn vendor(&self, keys: &Keys) -> Result<Box<dyn Vendor>, String> {
+        let roots = RootTable::embedded();
+        Ok(match self.vendor {
+            VendorKind::Cboe => Box::new(cboe::Cboe::new(roots)),
+            VendorKind::Theta => Box::new(theta::Theta::new(roots)),
+            VendorKind::Tradier => Box::new(tradier::Tradier::new(keys)?),
+            VendorKind::Massive => Box::new(massive::Massive::new(roots, keys)?),
+            VendorKind::Alpaca => Box::new(alpaca::Alpaca::new(keys, self.adjust.indicative)?),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms() -> OpenTerms {
+        OpenTerms {
+            clock: Arc::new(|| Timestamp::UNIX_EPOCH),
+            fixed: None,
+            allow_remote: false,
+            keys: Keys::default(),
+            authorities: None,
+            asked: Arc::default(),
+        }
+    }
+
+    #[test]
+    fn feeds_are_read_as_their_user_names_them() {
+        let tcp = |address: &str| Ok(FeedSpec::Tcp(address.parse().unwrap()));
+        for (text, spec) in [
+            ("sim", Ok(FeedSpec::Sim(SimOptions::default()))),
+            ("dir:a;b", Ok(FeedSpec::Dir(PathBuf::from("a;b")))),
+            ("tcp:2113", tcp("127.0.0.1:2113")),
+            ("tcp:[::1]:2113", tcp("[::1]:2113")),
+            ("stdin:", Ok(FeedSpec::Stdin)),
+        ] {
+            assert_eq!(FeedSpec::parse(text), spec, "{text}");
+        }
+        for text in ["", "dir:", "tcp:", "tcp:localhost:1", "tcp:70000", "stdin:x", "kafka:x", "cboe:every=60"] {
+            let error = FeedSpec::parse(text).unwrap_err();
+            assert!(error.starts_with(&format!("feed {text}: want ")), "{error}");
+        }
+    }
+
+    #[test]
+    fn vendors_have_names_options_and_an_address() {
+        let shown = |text: &str| FeedSpec::parse(text).map(|spec| spec.to_string());
+        for (text, wanted) in [
+            ("cboe:SPY,_SPX,brk/b,SPXW", "cboe:SPY,SPX,BRK.B"),
+            ("theta:SPY@http://127.0.0.1:25503/", "theta:SPY@http://127.0.0.1:25503"),
+            ("theta:SPY,every=2.5,rate=30,at-once=4", "theta:SPY"),
+        ] {
+            assert_eq!(shown(text), Ok(wanted.to_owned()), "{text}");
+        }
+        for (text, wanted) in [
+            ("cboe:", "is no name"),
+            ("cboe:SPY,S?Y", "is no name"),
+            ("theta:SPY,every=0", "every: want"),
+            ("theta:SPY,rate=x", "rate: want"),
+            ("theta:SPY,speed=1", "unknown option speed"),
+            ("theta:SPY@127.0.0.1", "want http://"),
+            ("cboe:SPY,every=30", "one sweep a minute"),
+            ("cboe:SPY,rate=61", "one request a second"),
+        ] {
+            assert!(shown(text).unwrap_err().contains(wanted), "{text}: {:?}", shown(text));
+        }
+        let many: String = (0..21).map(|i| format!(",N{i}")).collect();
+        assert!(shown(&format!("cboe:{}", &many[1..])).unwrap_err().contains("at most 20"));
+        assert!(shown(&format!("cboe:{},names=30", &many[1..])).is_ok());
+        assert!(
+            shown("cboe:SPY,every=1@http://127.0.0.1:1").is_ok(),
+            "another server may be asked as often as it likes"
+        );
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_refused() {
+        let open = |texts: &[&str]| {
+            let specs: Vec<FeedSpec> = texts.iter().map(|text| FeedSpec::parse(text).unwrap()).collect();
+            FeedSpec::open(&specs, &terms()).map(|feed| feed.is_simulated())
+        };
+        assert_eq!(open(&["sim"]), Ok(true));
+        assert!(open(&["sim", "tcp:0"]).unwrap_err().contains("no other feed"));
+        assert!(open(&["stdin:", "stdin:"]).unwrap_err().contains("one standard input"));
+        assert!(open(&["tcp:0.0.0.0:0"]).unwrap_err().contains("--allow-remote"));
+        assert!(open(&["tradier:SPY"]).unwrap_err().contains(tradier::KEY));
+        assert_eq!(open(&["tcp:0"]), Ok(false));
     }
 }

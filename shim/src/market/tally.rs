@@ -2,6 +2,7 @@
 //! computation.
 
 use super::feed::FeedProgress;
+use crate::source::facts::SourceFacts;
 use crate::status::{MarketFacts, PassFacts};
 use engine::calibrate::Drop;
 use engine::contract::Symbol;
@@ -68,7 +69,13 @@ impl Tally {
     }
 
     /// Everything that is counted, as requests see it.
-    pub(super) fn facts(&self, market_open: bool, pass: PassFacts, feed: &FeedProgress) -> MarketFacts {
+    pub(super) fn facts(
+        &self,
+        market_open: bool,
+        pass: PassFacts,
+        feed: &FeedProgress,
+        sources: Vec<SourceFacts>,
+    ) -> MarketFacts {
         let mut tables = Counts::default();
         self.reports.values().for_each(|report| tables += report.tables);
         MarketFacts {
@@ -83,6 +90,7 @@ impl Tally {
             failing: self.failing.len(),
             files_unusable: feed.files_unusable,
             failures: self.failures,
+            sources,
         }
     }
 }

@@ -134,3 +134,57 @@ fn a_turn_ends_and_publishes_every_name_although_the_feed_never_stands_still() {
     assert!(batches.len() <= most, "a round takes twice its batches at most: {batches:?}");
     assert_eq!(market.rest(Duration::from_secs(60)), Duration::ZERO, "there is more to do");
 }
+
+/// A market of which two names are there at first, and the rest when they have been handed out.
+struct Growing(Restless);
+
+impl Feed for Growing {
+    fn poll(&mut self, moment: &Moment<'_>) -> Vec<Symbol> {
+        let all = self.0.poll(moment);
+        if self.0.batches.lock().unwrap().is_empty() { all[..2].to_vec() } else { all }
+    }
+
+    fn changed(&mut self, _: &Moment<'_>) -> Vec<Symbol> {
+        self.0.names.clone()
+    }
+
+    fn names(&self) -> BTreeSet<Symbol> {
+        self.0.names()
+    }
+
+    fn contracts(&self, _: Symbol, _: Timestamp) -> usize {
+        60_000
+    }
+
+    fn pays_dividends(&self, name: Symbol) -> bool {
+        self.0.pays_dividends(name)
+    }
+
+    fn books<'a>(&'a mut self, names: &[Symbol], now: Timestamp, passes: &Passes) -> Vec<(&'a Book, Timestamp)> {
+        self.0.books(&names[..1], now, passes)
+    }
+
+    fn reference(&self) -> &ReferenceData {
+        self.0.reference()
+    }
+
+    fn progress(&self) -> FeedProgress {
+        self.0.progress()
+    }
+}
+
+#[test]
+fn a_market_that_comes_after_its_first_name_is_looked_at_roughly() {
+    let at: Timestamp = "2026-11-20T15:42:00-05:00".parse().unwrap();
+    let feed = SimFeed::open(SimOptions::default(), at);
+    let names: Vec<Symbol> = feed.names().into_iter().filter(|&name| feed.contracts(name, at) < 1500).take(8).collect();
+    let feed = Growing(Restless { feed, names: names.clone(), batches: Arc::default() });
+    let mut market = market_loop_over(Box::new(feed));
+    // a round over the first names ends as soon as the others are there
+    let listed: BTreeSet<Symbol> = names.iter().copied().collect();
+    let conditions = Conditions { depth: Depth::Full, now: at, listed: &listed, enough: &|| false };
+    let mut round = Round::new(names[..5].to_vec());
+    market.compute(&mut round, &conditions);
+    assert!(round.due() > 0 && round.has_changed(), "{round:?}");
+    assert_eq!(market.depth_for(&names, at), Depth::Rough);
+}

@@ -1,6 +1,7 @@
 //! What the market loop says of itself after a pass. Never: a request.
 
 use super::spelling::three_decimals;
+use crate::source::facts::SourceFacts;
 use engine::kernel::american::Counts;
 use serde::Serialize;
 
@@ -29,6 +30,8 @@ pub struct MarketFacts {
     pub files_unusable: usize,
     /// Computations that panicked, since the start.
     pub failures: u64,
+    /// What the sources of the feed say of themselves.
+    pub sources: Vec<SourceFacts>,
 }
 
 /// Times of the passes, and what the last one did.

@@ -3,6 +3,7 @@
 use super::facts::{MarketFacts, PassFacts};
 use super::reading::SnapshotCounts;
 use super::spelling::{by_name, three_decimals, three_decimals_or_null};
+use crate::source::facts::{SourceFacts, Used};
 use engine::contract::Symbol;
 use engine::store::chain::Uncomputed;
 use serde::Serialize;
@@ -14,6 +15,8 @@ pub(super) struct Health<'a> {
     pub(super) version: &'static str,
     pub(super) uptime_s: u64,
     pub(super) feed: &'a str,
+    /// What the feeds say of themselves.
+    pub(super) feeds: Vec<FeedHealth<'a>>,
     pub(super) simulated: bool,
     pub(super) market: &'static str,
     pub(super) snapshot_time: Option<String>,
@@ -40,6 +43,34 @@ pub(super) struct Health<'a> {
     pub(super) threads: usize,
 }
 
+/// One of the feeds.
+#[derive(Serialize)]
+pub(super) struct FeedHealth<'a> {
+    feed: &'a str,
+    state: &'static str,
+    /// 0: its quotes are of now.
+    delay_s: u64,
+    #[serde(serialize_with = "three_decimals_or_null")]
+    last_success_s: Option<f64>,
+    requests: u64,
+    #[serde(serialize_with = "by_name")]
+    failures: &'a [(&'static str, u64)],
+    connections: usize,
+    superseded: u64,
+    /// What of it counts.
+    used: UsedHealth,
+}
+
+/// What of a feed counts, where several have the same.
+#[derive(Serialize)]
+struct UsedHealth {
+    quotes: usize,
+    spots: usize,
+    dividends: usize,
+    rates: bool,
+    days: bool,
+}
+
 /// A name without Greeks.
 #[derive(Serialize)]
 pub(super) struct UncomputedName<'a> {
@@ -61,6 +92,24 @@ pub(super) struct Quotes<'a> {
     received: u64,
     #[serde(serialize_with = "by_name")]
     dropped: &'a [(&'static str, u64)],
+}
+
+impl<'a> FeedHealth<'a> {
+    /// What a feed says of itself.
+    pub(super) fn new(facts: &'a SourceFacts) -> Self {
+        let Used { quotes, spots, dividends, rates, days } = facts.used;
+        Self {
+            feed: &facts.feed,
+            state: facts.state.name(),
+            delay_s: facts.delay.as_secs(),
+            last_success_s: facts.last_success.map(|age| age.as_secs_f64()),
+            requests: facts.requests,
+            failures: &facts.failures,
+            connections: facts.connections,
+            superseded: facts.superseded,
+            used: UsedHealth { quotes, spots, dividends, rates, days },
+        }
+    }
 }
 
 impl<'a> UncomputedName<'a> {

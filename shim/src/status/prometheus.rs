@@ -3,6 +3,7 @@
 use super::facts::MarketFacts;
 use super::reading::{Reading, SnapshotCounts};
 use crate::log;
+use crate::source::facts::{SourceFacts, SourceState};
 use engine::kernel::american::Counts;
 use engine::store::chain::Uncomputed;
 use std::fmt::Write;
@@ -50,6 +51,7 @@ pub(super) fn write(reading: &Reading, out: &mut String) {
     write_totals(facts, out);
     write_tables(&facts.tables, out);
     write_quotes(facts, out);
+    write_feeds(facts, out);
 }
 
 fn write_uncomputed(counts: &SnapshotCounts, out: &mut String) {
@@ -112,6 +114,50 @@ fn write_quotes(facts: &MarketFacts, out: &mut String) {
     for (reason, count) in &facts.quotes_dropped {
         let _ = writeln!(out, "greeksd_quotes_dropped{{reason=\"{reason}\"}} {count}");
     }
+}
+
+/// What the feeds say of themselves, each by its name.
+fn write_feeds(facts: &MarketFacts, out: &mut String) {
+    let mut each = |name: &str, kind: &str, help: &str, value: &dyn Fn(&SourceFacts) -> Option<f64>| {
+        let values = facts.sources.iter().filter_map(|feed| Some((feed, value(feed)?)));
+        let lines: Vec<String> =
+            values.map(|(feed, value)| format!("greeksd_{name}{{feed=\"{}\"}} {value}", label(&feed.feed))).collect();
+        if !lines.is_empty() {
+            metric(out, name, kind, help);
+            lines.iter().for_each(|line| _ = writeln!(out, "{line}"));
+        }
+    };
+    each("feed_up", "gauge", "1 while a feed delivers", &|feed| {
+        Some(f64::from(u8::from(feed.state == SourceState::Ok)))
+    });
+    each("feed_delay_seconds", "gauge", "By how much the quotes of a feed are late", &|feed| {
+        Some(feed.delay.as_secs_f64())
+    });
+    each("feed_last_success_seconds", "gauge", "Time since something came that could be used", &|feed| {
+        Some(feed.last_success?.as_secs_f64())
+    });
+    each("feed_requests_total", "counter", "Requests that a feed was sent", &|feed| Some(feed.requests as f64));
+    each("feed_connections", "gauge", "Connections that push to a feed", &|feed| Some(feed.connections as f64));
+    each(
+        "feed_superseded_total",
+        "counter",
+        "Quotes and prices that a later one took the place of before they were taken in",
+        &|feed| Some(feed.superseded as f64),
+    );
+    if facts.sources.iter().any(|feed| !feed.failures.is_empty()) {
+        metric(out, "feed_failures_total", "counter", "What failed of a feed, by kind");
+    }
+    for feed in &facts.sources {
+        for (kind, count) in &feed.failures {
+            let name = label(&feed.feed);
+            let _ = writeln!(out, "greeksd_feed_failures_total{{feed=\"{name}\",kind=\"{kind}\"}} {count}");
+        }
+    }
+}
+
+/// Text as the value of a label.
+fn label(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 fn metric(out: &mut String, name: &str, kind: &str, help: &str) {

@@ -17,7 +17,7 @@ use crate::selection::filters::{FilterContext, VendorFilters, filter_picked};
 use crate::selection::order::{self, Page};
 use crate::selection::{Selection, is_heavy, select};
 use engine::calendar::Calendar;
-use engine::contract::{ContractKey, RootTable};
+use engine::contract::{ContractKey, RootTable, Symbol};
 use engine::snapshot::Snapshot;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -182,6 +182,19 @@ enum Asked {
 }
 
 impl Prepared {
+    /// The names that it asks for, underlyings or roots.
+    pub fn names(&self) -> impl Iterator<Item = Symbol> + '_ {
+        let selection = match &self.asked {
+            Ok(Asked::Rows(reply)) => Some(&reply.selection),
+            Ok(Asked::Listing(list)) => Some(&list.selection),
+            Ok(Asked::Text(_)) | Err(_) => None,
+        };
+        selection.into_iter().flat_map(|Selection { name, underlyings, roots, contracts, .. }| {
+            let named = name.iter().chain(underlyings).chain(roots).copied();
+            named.chain(contracts.iter().map(|contract| contract.root))
+        })
+    }
+
     /// Whether looking it up would hold up others.
     #[must_use]
     pub fn is_heavy(&self, snapshot: &Snapshot) -> bool {

@@ -14,6 +14,7 @@ use jiff::civil::{Date, date};
 use shim::app::{Service, route_names};
 use shim::http::{Answer, Body, Metrics, Progress};
 use shim::rows::clock::Clock;
+use shim::source::facts::{SourceFacts, SourceState, Used};
 use shim::status::{MarketFacts, PassFacts, Status};
 use std::sync::Arc;
 use std::time::Duration;
@@ -184,6 +185,17 @@ pub fn status_at(uptime: Duration) -> Status {
         failing: 1,
         files_unusable: 2,
         failures: 6,
+        sources: vec![SourceFacts {
+            feed: "tcp:127.0.0.1:2113".to_owned(),
+            state: SourceState::Ok,
+            last_success: Some(Duration::from_millis(1250)),
+            requests: 8,
+            failures: vec![("broken", 2)],
+            connections: 3,
+            superseded: 4,
+            used: Used { quotes: 5, spots: 6, dividends: 7, rates: true, days: false },
+            ..SourceFacts::default()
+        }],
     });
     status
 }

@@ -44,16 +44,33 @@ impl Daemon {
         Self::spawn(shell, address)
     }
 
-    fn spawn(mut command: Command, address: SocketAddr) -> Self {
+    fn spawn(command: Command, address: SocketAddr) -> Self {
+        let mut daemon = Self::launch(command, address);
+        daemon.wait("no whole market", |health| health["status"] != "starting");
+        daemon
+    }
+
+    /// Starts the program; there may be no market yet.
+    pub(crate) fn launch(mut command: Command, address: SocketAddr) -> Self {
         let child = command.spawn().unwrap();
         let mut daemon = Self { child, address };
-        let began = Instant::now();
-        while daemon.health().is_none_or(|h| h["status"] == "starting") {
-            assert!(began.elapsed() < Duration::from_secs(300), "no whole market after five minutes");
-            assert_eq!(daemon.child.try_wait().unwrap(), None, "the daemon ended");
-            std::thread::sleep(Duration::from_millis(100));
-        }
+        daemon.wait("no answer", |_| true);
         daemon
+    }
+
+    /// Waits until what the daemon says of itself is as wanted.
+    pub(crate) fn wait(&mut self, otherwise: &str, is_wanted: impl Fn(&Value) -> bool) -> Value {
+        let began = Instant::now();
+        loop {
+            let health = self.health();
+            if let Some(health) = health.as_ref().filter(|health| is_wanted(health)) {
+                return health.clone();
+            }
+            let late = began.elapsed() > Duration::from_secs(300);
+            assert!(!late, "{otherwise} after five minutes: {}", health.unwrap_or_default());
+            assert_eq!(self.child.try_wait().unwrap(), None, "the daemon ended");
+            std::thread::sleep(Duration::from_millis(50));
+        }
     }
 
     pub(crate) fn get(&self, target: &str) -> (u16, String) {

@@ -1,0 +1,229 @@
+//! Which of several sources counts: for each item the first one, in the order in which the user named them, that has it.
+//! Items are the quotes of a name, the price of a name, the dividends of a name, the discount curves, and the dates that
+//! go before the calendar's. A source that has an item keeps it, whatever becomes of its connection: values do not jump
+//! between vendors. Never: a store, a clock.
+
+use crate::source::facts::Used;
+use engine::calendar::Day;
+use engine::contract::{RootTable, Symbol};
+use engine::feeds::{Batch, DividendRecord, QuoteRecord, RateRecord, SpotRecord};
+use jiff::civil::Date;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Which source has what.
+#[derive(Debug)]
+pub(super) struct Precedence {
+    roots: RootTable,
+    /// By underlying, the source whose quotes count.
+    quotes: BTreeMap<Symbol, usize>,
+    spots: BTreeMap<Symbol, usize>,
+    /// The last price of each name, for when the quotes of another source are forgotten and the price with them.
+    prices: BTreeMap<Symbol, SpotRecord>,
+    references: Vec<Reference>,
+}
+
+/// Every dividend, rate and date that a source has.
+#[derive(Clone, Debug, Default)]
+struct Reference {
+    dividends: Vec<DividendRecord>,
+    rates: Vec<RateRecord>,
+    days: Vec<(Date, Day)>,
+}
+
+impl Precedence {
+    /// The order of so many sources.
+    pub(super) fn new(sources: usize, roots: RootTable) -> Self {
+        let references = vec![Reference::default(); sources];
+        Self { roots, quotes: BTreeMap::new(), spots: BTreeMap::new(), prices: BTreeMap::new(), references }
+    }
+
+    /// Whether there is one source only, which has everything.
+    pub(super) fn is_alone(&self) -> bool {
+        self.references.len() == 1
+    }
+
+    /// What of a batch of a source counts. With the first quotes or the first price that another source had until now
+    /// comes that the name is to be forgotten.
+    pub(super) fn admit(&mut self, source: usize, mut batch: Batch) -> Batch {
+        if !self.is_alone() {
+            self.admit_names(source, &mut batch);
+        }
+        self.admit_reference(source, &mut batch);
+        batch
+    }
+
+    fn admit_names(&mut self, source: usize, batch: &mut Batch) {
+        let roots = &self.roots;
+        let mut taken_over = BTreeSet::new();
+        let mut quoted = Admitted::new(source, &mut self.quotes);
+        batch.quotes.retain(|QuoteRecord { underlying, contract, .. }| {
+            let name = || roots.facts(contract.root, *underlying).underlying;
+            quoted.admits((*underlying, contract.root), name, &mut taken_over)
+        });
+        let mut priced = Admitted::new(source, &mut self.spots);
+        batch.spots.retain(|spot| {
+            let name = || roots.canonical(spot.underlying);
+            priced.admits((spot.underlying, spot.underlying), name, &mut taken_over)
+        });
+        // a name is forgotten by whoever has its quotes
+        batch.reset.retain(|&name| self.quotes.get(&roots.canonical(name)).is_none_or(|&owner| owner == source));
+        batch.reset.extend(taken_over);
+        let is_others = |name: &Symbol| self.spots.get(name).is_some_and(|&owner| owner != source);
+        let forgotten = batch.reset.iter().map(|&name| roots.canonical(name)).filter(is_others);
+        let kept: Vec<SpotRecord> = forgotten.filter_map(|name| self.prices.get(&name).copied()).collect();
+        batch.spots.extend(kept);
+        self.prices.extend(batch.spots.iter().map(|&spot| (roots.canonical(spot.underlying), spot)));
+    }
+
+    /// What of a source counts.
+    pub(super) fn used(&self, source: usize) -> Used {
+        let owned = |owners: &BTreeMap<Symbol, usize>| owners.values().filter(|&&owner| owner == source).count();
+        let first = |has: fn(&Reference) -> bool| self.references.iter().position(has) == Some(source);
+        let before = self.references.iter().take(source).flat_map(|r| &r.dividends).map(|d| d.underlying);
+        let before: BTreeSet<Symbol> = before.collect();
+        let own: BTreeSet<Symbol> = self.references[source].dividends.iter().map(|d| d.underlying).collect();
+        Used {
+            quotes: owned(&self.quotes),
+            spots: owned(&self.spots),
+            dividends: own.difference(&before).count(),
+            rates: first(|reference| !reference.rates.is_empty()),
+            days: first(|reference| !reference.days.is_empty()),
+        }
+    }
+
+    fn admit_reference(&mut self, source: usize, batch: &mut Batch) {
+        let own = &mut self.references[source];
+        let has = (batch.dividends.is_some(), batch.rates.is_some(), batch.days.is_some());
+        batch.dividends.take().into_iter().for_each(|dividends| own.dividends = dividends);
+        batch.rates.take().into_iter().for_each(|rates| own.rates = rates);
+        batch.days.take().into_iter().for_each(|days| own.days = days);
+        batch.dividends = has.0.then(|| self.dividends());
+        batch.rates = has.1.then(|| first_of(&self.references, |r| &r.rates));
+        batch.days = has.2.then(|| first_of(&self.references, |r| &r.days));
+    }
+
+    /// Of each name the dividends of the first source that has any of it.
+    fn dividends(&self) -> Vec<DividendRecord> {
+        let mut owners: BTreeMap<Symbol, usize> = BTreeMap::new();
+        let mut all = Vec::new();
+        for (i, reference) in self.references.iter().enumerate() {
+            for dividend in &reference.dividends {
+                let name = self.roots.canonical(dividend.underlying);
+                if *owners.entry(name).or_insert(i) == i {
+                    all.push(*dividend);
+                }
+            }
+        }
+        all
+    }
+}
+
+fn first_of<T: Clone>(references: &[Reference], of: fn(&Reference) -> &Vec<T>) -> Vec<T> {
+    references.iter().map(of).find(|rows| !rows.is_empty()).cloned().unwrap_or_default()
+}
+
+/// Which records of a source count: those of names that no source before it has.
+struct Admitted<'a> {
+    source: usize,
+    owners: &'a mut BTreeMap<Symbol, usize>,
+    /// What was asked last, and what it was told: most records are of the name of the one before.
+    last: Option<((Symbol, Symbol), bool)>,
+}
+
+impl<'a> Admitted<'a> {
+    fn new(source: usize, owners: &'a mut BTreeMap<Symbol, usize>) -> Self {
+        Self { source, owners, last: None }
+    }
+
+    fn admits(
+        &mut self,
+        key: (Symbol, Symbol),
+        name: impl FnOnce() -> Symbol,
+        taken_over: &mut BTreeSet<Symbol>,
+    ) -> bool {
+        if let Some((last, admitted)) = self.last
+            && last == key
+        {
+            return admitted;
+        }
+        let name = name();
+        let owner = self.owners.entry(name).or_insert(self.source);
+        let admitted = *owner >= self.source;
+        if *owner > self.source {
+            *owner = self.source;
+            taken_over.insert(name);
+        }
+        self.last = Some((key, admitted));
+        admitted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::feeds::lines::parse_lines;
+    use jiff::civil::date;
+    use std::path::Path;
+
+    fn batch(lines: &[&str]) -> Batch {
+        let (batch, report) = parse_lines(Path::new("x"), lines.join("\n").as_bytes());
+        assert_eq!(report.places, []);
+        batch
+    }
+
+    const QUOTE: &str = r#"{"osym":"SPXW261218C05000000","bid":1,"ask":2,"time":1795207320}"#;
+    const OTHER: &str = r#"{"osym":"SPX261218C05000000","bid":1,"ask":2,"time":1795207320}"#;
+    const SPY: &str = r#"{"osym":"SPY261218C00500000","bid":1,"ask":2,"time":1795207320}"#;
+    const SPOT: &str = r#"{"symbol":"SPX","price":5000,"time":1795207320}"#;
+
+    fn precedence() -> Precedence {
+        Precedence::new(3, RootTable::embedded())
+    }
+
+    #[test]
+    fn a_name_is_quoted_by_the_first_source_that_has_it_with_all_its_roots() {
+        let mut order = precedence();
+        assert_eq!(order.admit(1, batch(&[QUOTE, SPY])).quotes.len(), 2);
+        assert_eq!(order.admit(2, batch(&[OTHER, SPY])).quotes.len(), 0);
+        let taken = order.admit(0, batch(&[OTHER]));
+        assert_eq!((taken.quotes.len(), taken.reset.len()), (1, 1), "the quotes of the other go");
+        assert_eq!(taken.reset[0].as_str(), "SPX");
+        let after = order.admit(0, batch(&[OTHER]));
+        assert_eq!((after.quotes.len(), after.reset.len()), (1, 0));
+        assert_eq!(order.admit(1, batch(&[QUOTE, SPY])).quotes.len(), 1);
+        assert_eq!((order.used(0).quotes, order.used(1).quotes, order.used(2).quotes), (1, 1, 0));
+    }
+
+    #[test]
+    fn prices_may_come_from_another_source_than_quotes() {
+        let mut order = precedence();
+        order.admit(0, batch(&[QUOTE]));
+        assert_eq!(order.admit(1, batch(&[QUOTE, SPOT])).spots.len(), 1);
+        assert_eq!(order.admit(2, batch(&[SPOT])).spots.len(), 0);
+        assert_eq!((order.used(1).quotes, order.used(1).spots), (0, 1));
+        let again = order.admit(0, Batch { reset: batch(&[r#"{"forget":"SPX"}"#]).reset, ..batch(&[QUOTE]) });
+        assert_eq!((again.reset.len(), again.spots.len()), (1, 1), "the price of the other stays");
+        let forgets = order.admit(1, batch(&[r#"{"forget":"SPX"}"#]));
+        assert_eq!(forgets.reset, [], "the quotes are not its");
+    }
+
+    #[test]
+    fn dividends_go_by_name_and_curves_and_dates_as_a_whole() {
+        let dividend = |name: &str, amount: u32| {
+            format!("{{\"symbol\":\"{name}\",\"ex_date\":\"2026-12-01\",\"amount\":{amount}}}")
+        };
+        let rate = |rate: &str| format!("{{\"date\":\"2026-11-20\",\"tenor_days\":30,\"rate\":{rate}}}");
+        let mut order = precedence();
+        let second = order.admit(1, batch(&[&dividend("KO", 1), &dividend("F", 2), &rate("0.04")]));
+        assert_eq!((second.dividends.unwrap().len(), second.rates.unwrap().len()), (2, 1));
+        let first = order.admit(0, batch(&[&dividend("KO", 3)]));
+        let amounts: Vec<f64> = first.dividends.unwrap().iter().map(|d| d.amount).collect();
+        assert_eq!((amounts, first.rates), (vec![3.0, 2.0], None));
+        assert_eq!((order.used(0).dividends, order.used(1).dividends), (1, 1));
+        assert!(order.used(1).rates && !order.used(0).rates);
+        let third =
+            order.admit(2, Batch { days: Some(vec![(date(2026, 11, 20), Day::Closed)]), ..batch(&[&rate("0.05")]) });
+        assert_eq!(third.rates.unwrap()[0].rate.to_bits(), 0.04f64.to_bits());
+        assert!(third.days.unwrap().len() == 1 && order.used(2).days);
+    }
+}

@@ -1,0 +1,210 @@
+//! A feed of real quotes: what its sources deliver goes into one store, whose books the passes read.
+//!
+//! Recorded chains are valued at their own quote times. Where any source is live, every name is valued at the time of the
+//! newest quote or price of the market: those without a new quote when their values have aged.
+
+use super::feed::{Feed, FeedProgress, ReferenceData};
+use super::precedence::Precedence;
+use super::schedule::Decay;
+use crate::source::facts::{SourceFacts, Used};
+use crate::source::{Delivery, Moment, QuoteSource};
+use engine::calendar::Calendar;
+use engine::contract::{RootTable, Symbol};
+use engine::error::Reason;
+use engine::feeds::report::Report;
+use engine::pass::Passes;
+use engine::store::book::Book;
+use engine::store::ingest::{Ingested, Store};
+use engine::store::rates::DiscountCurves;
+use jiff::Timestamp;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Places of refused rows, and files that cannot be used, that one poll names in the log; the others are counted.
+const PLACES_TOLD: usize = 20;
+
+/// Sources and the store that they fill.
+pub struct StoreFeed {
+    sources: Vec<Box<dyn QuoteSource>>,
+    precedence: Precedence,
+    store: Box<Store>,
+    reference: ReferenceData,
+    progress: FeedProgress,
+    /// Contracts are valued at this instant, whatever their own time.
+    fixed: Option<Timestamp>,
+    live: Option<Live>,
+}
+
+/// What is known of a market that goes with the clock.
+struct Live {
+    /// The newest quote or price.
+    latest: Timestamp,
+    /// For what instant each name was last handed out.
+    valued: BTreeMap<Symbol, Timestamp>,
+    decay: Decay,
+}
+
+impl Live {
+    /// Whether values of a name have aged.
+    fn has_aged(&self, book: &Book) -> bool {
+        self.valued.get(&book.underlying).is_some_and(|&valued| {
+            let live = book.slices.iter().map(|slice| slice.settles_at).filter(|&settles| settles > valued);
+            self.decay.is_due(valued, self.latest, live.min())
+        })
+    }
+}
+
+impl StoreFeed {
+    /// A feed of some sources, the ones before going before the ones after. `fixed` is the instant of a clock that stands
+    /// still.
+    #[must_use]
+    pub fn new(sources: Vec<Box<dyn QuoteSource>>, fixed: Option<Timestamp>) -> Self {
+        let reference = ReferenceData { calendar: Calendar::embedded(), curves: DiscountCurves::default() };
+        let store = Box::new(Store::new(RootTable::embedded(), reference.calendar.clone()));
+        let is_live = sources.iter().any(|source| source.is_live());
+        let live = || Live { latest: Timestamp::MIN, valued: BTreeMap::new(), decay: Decay::default() };
+        Self {
+            precedence: Precedence::new(sources.len(), RootTable::embedded()),
+            sources,
+            store,
+            reference,
+            progress: FeedProgress::default(),
+            fixed,
+            live: is_live.then(live),
+        }
+    }
+
+    /// Takes in what the sources have, each asked by `ask`.
+    fn take_in(
+        &mut self,
+        moment: &Moment<'_>,
+        ask: impl Fn(&mut dyn QuoteSource, &Moment<'_>) -> Option<Delivery>,
+    ) -> Vec<Symbol> {
+        let mut any = false;
+        for (i, source) in self.sources.iter_mut().enumerate() {
+            let Some(Delivery { batch, report }) = ask(source.as_mut(), moment) else { continue };
+            tell(&report, moment.log);
+            let ingested = self.store.ingest(&self.precedence.admit(i, batch), moment.latest);
+            tell_refused(&ingested, moment.log);
+            self.progress.records += report.records;
+            for (i, n) in self.progress.refused.iter_mut().enumerate() {
+                *n += report.refused[i] + ingested.refused[i];
+            }
+            any = true;
+        }
+        if any {
+            self.reference.curves = self.store.curves().clone();
+            self.reference.calendar = self.store.calendar().clone();
+            self.expire(moment.now);
+        }
+        self.due()
+    }
+
+    /// Drops contracts that have settled: by their own time in recorded chains, else by that of the market.
+    fn expire(&mut self, now: Timestamp) {
+        if let Some(live) = &mut self.live {
+            let newest = self.store.books().iter().map(|book| book.ts).max();
+            // a time that has not been yet is no reason to drop anything
+            live.latest = live.latest.max(newest.map_or(Timestamp::MIN, |newest| newest.min(now)));
+            self.store.expire(Some(self.fixed.unwrap_or(live.latest)));
+        } else {
+            self.store.expire(self.fixed);
+        }
+    }
+
+    /// The names with quotes that were not handed out, and those whose values have aged.
+    fn due(&self) -> Vec<Symbol> {
+        let is_due = |book: &&Book| {
+            let is_stale = book.slices.iter().any(|slice| slice.stale);
+            is_stale || self.fixed.is_none() && self.live.as_ref().is_some_and(|live| live.has_aged(book))
+        };
+        self.store.books().iter().filter(is_due).map(|book| book.underlying).collect()
+    }
+}
+
+impl Feed for StoreFeed {
+    fn poll(&mut self, moment: &Moment<'_>) -> Vec<Symbol> {
+        self.take_in(moment, |source, moment| source.take(moment))
+    }
+
+    fn changed(&mut self, moment: &Moment<'_>) -> Vec<Symbol> {
+        self.take_in(moment, |source, moment| source.take_between(moment))
+    }
+
+    fn names(&self) -> BTreeSet<Symbol> {
+        self.store.books().iter().filter(|b| !b.slices.is_empty()).map(|b| b.underlying).collect()
+    }
+
+    fn contracts(&self, name: Symbol, _: Timestamp) -> usize {
+        self.store.book(name).map_or(0, Book::rows)
+    }
+
+    fn pays_dividends(&self, name: Symbol) -> bool {
+        self.store.book(name).is_some_and(|book| !book.dividends.is_empty())
+    }
+
+    fn books<'a>(&'a mut self, names: &[Symbol], _: Timestamp, _: &Passes) -> Vec<(&'a Book, Timestamp)> {
+        let names: BTreeSet<Symbol> = names.iter().copied().collect();
+        for book in self.store.books_mut().iter_mut().filter(|b| names.contains(&b.underlying)) {
+            book.slices.iter_mut().for_each(|s| s.stale = false);
+        }
+        let (fixed, latest) = (self.fixed, self.live.as_ref().map(|live| live.latest));
+        if let (Some(live), Some(at)) = (&mut self.live, fixed.or(latest)) {
+            live.valued.extend(names.iter().map(|&name| (name, at)));
+        }
+        let wanted = self.store.books().iter().filter(|b| names.contains(&b.underlying));
+        wanted.map(|b| (b, fixed.or(latest).unwrap_or(b.ts))).collect()
+    }
+
+    fn reference(&self) -> &ReferenceData {
+        &self.reference
+    }
+
+    fn progress(&self) -> FeedProgress {
+        let facts = self.sources.iter().map(|source| source.facts());
+        let (mut files_unusable, mut poll_within) = (0, None);
+        for SourceFacts { files_unusable: files, look_within, .. } in facts {
+            files_unusable += files;
+            poll_within = poll_within.into_iter().chain(look_within).min();
+        }
+        FeedProgress { files_unusable, poll_within, ..self.progress }
+    }
+
+    fn sources(&self) -> Vec<SourceFacts> {
+        let facts = self.sources.iter().map(|source| source.facts());
+        facts.enumerate().map(|(i, facts)| SourceFacts { used: self.used(i), ..facts }).collect()
+    }
+}
+
+impl StoreFeed {
+    fn used(&self, source: usize) -> Used {
+        let used = self.precedence.used(source);
+        if !self.precedence.is_alone() {
+            return used;
+        }
+        let count = |has: fn(&Book) -> bool| self.store.books().iter().filter(|book| has(book)).count();
+        Used { quotes: count(|book| !book.slices.is_empty()), spots: count(Book::has_spot), ..used }
+    }
+}
+
+/// What could not be used of a poll: the first places and files, and how many more there are.
+fn tell(report: &Report, log: &dyn Fn(&str)) {
+    report.places.iter().take(PLACES_TOLD).for_each(|place| log(&format!("refused: {place}")));
+    let rows = report.refused_total().saturating_sub(report.places.len().min(PLACES_TOLD) as u64);
+    if rows > 0 {
+        log(&format!("refused: {rows} more rows"));
+    }
+    report.errors.iter().take(PLACES_TOLD).for_each(|error| log(&error.to_string()));
+    let files = report.errors.len().saturating_sub(PLACES_TOLD);
+    if files > 0 {
+        log(&format!("{files} more files cannot be used"));
+    }
+}
+
+/// What the store refused of a poll: how many of each kind.
+fn tell_refused(ingested: &Ingested, log: &dyn Fn(&str)) {
+    let counts = Reason::ALL.iter().zip(ingested.refused).filter(|&(_, n)| n > 0);
+    let counts: Vec<String> = counts.map(|(reason, n)| format!("{n} {}", reason.name())).collect();
+    if !counts.is_empty() {
+        log(&format!("refused: {}", counts.join(", ")));
+    }
+}

@@ -1,0 +1,148 @@
+//! Keys of vendors: text that no log, page or error shows. Never: a vendor.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::Path;
+
+/// What stands where a secret would.
+const HIDDEN: &str = "(secret)";
+
+/// Text that is not shown; only [`Secret::expose`] has it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// The text, for the request that needs it.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// Text that stands among secrets and is none.
+    #[must_use]
+    pub fn plain(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+
+    /// The value of an `Authorization` header with this token.
+    #[must_use]
+    pub fn as_bearer(&self) -> Self {
+        Self(format!("Bearer {}", self.0))
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(HIDDEN)
+    }
+}
+
+impl fmt::Display for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(HIDDEN)
+    }
+}
+
+/// The keys of a user, by the name of their environment variable.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Keys(BTreeMap<String, Secret>);
+
+/// The variables that keys are read from.
+pub const KEY_NAMES: [&str; 4] =
+    ["GREEKSD_TRADIER_TOKEN", "GREEKSD_MASSIVE_KEY", "GREEKSD_ALPACA_KEY_ID", "GREEKSD_ALPACA_SECRET_KEY"];
+
+impl Keys {
+    /// Reads keys: from a file of lines `NAME=value`, whose names are those of the variables, and from the environment,
+    /// which goes before it.
+    ///
+    /// # Errors
+    /// The file cannot be read, has a line of another form or a name that is none of ours: why, without the line.
+    pub fn read(file: Option<&Path>, environment: &dyn Fn(&str) -> Option<OsString>) -> Result<Self, String> {
+        let mut keys = BTreeMap::new();
+        if let Some(path) = file {
+            let text = std::fs::read_to_string(path).map_err(|e| format!("key file {}: {e}", path.display()))?;
+            for (i, line) in text.lines().enumerate().filter(|(_, line)| is_content(line)) {
+                let (name, value) =
+                    key_of(line).map_err(|why| format!("key file {}:{}: {why}", path.display(), i + 1))?;
+                keys.insert(name.to_owned(), Secret(value.to_owned()));
+            }
+        }
+        for name in KEY_NAMES {
+            // a variable that is no text is no key
+            if let Some(value) = environment(name).and_then(|value| value.into_string().ok()) {
+                keys.insert(
+                    name.to_owned(),
+                    Secret(checked(value.trim()).map_err(|why| format!("{name}: {why}"))?.to_owned()),
+                );
+            }
+        }
+        Ok(Self(keys))
+    }
+
+    /// A key by its name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Secret> {
+        self.0.get(name)
+    }
+
+    /// A key that must be there.
+    ///
+    /// # Errors
+    /// It is not, and where it could be.
+    pub fn need(&self, name: &str) -> Result<&Secret, String> {
+        self.get(name).ok_or_else(|| format!("no key: set {name}, or name a file that has it by --key-file"))
+    }
+}
+
+fn is_content(line: &str) -> bool {
+    let line = line.trim();
+    !line.is_empty() && !line.starts_with('#')
+}
+
+fn key_of(line: &str) -> Result<(&'static str, &str), String> {
+    let (name, value) = line.split_once('=').ok_or_else(|| "want NAME=value".to_owned())?;
+    let known = KEY_NAMES.into_iter().find(|&known| known == name.trim());
+    let known = known.ok_or_else(|| format!("unknown name; the names are {}", KEY_NAMES.join(", ")))?;
+    Ok((known, checked(value.trim().trim_matches('"'))?))
+}
+
+/// A value that can stand in a header.
+fn checked(value: &str) -> Result<&str, String> {
+    let fits = !value.is_empty() && value.len() <= 4096 && value.bytes().all(|b| b.is_ascii_graphic());
+    if fits { Ok(value) } else { Err("want letters, digits and signs, without blanks".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_not_shown() {
+        let environment = |name: &str| (name == KEY_NAMES[0]).then(|| OsString::from(" hunter2 "));
+        let keys = Keys::read(None, &environment).unwrap();
+        let key = keys.get(KEY_NAMES[0]).unwrap();
+        assert_eq!(key.expose(), "hunter2");
+        for shown in [format!("{keys:?}"), format!("{keys:#?}"), format!("{key}"), format!("{key:?}")] {
+            assert!(!shown.contains("hunter2") && shown.contains(HIDDEN), "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_file_has_names_and_values_and_its_errors_no_value() {
+        let path = std::env::temp_dir().join(format!("greeksd-keys-{}", std::process::id()));
+        let read = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            Keys::read(Some(&path), &|_| None)
+        };
+        let keys = read("# mine\n\nGREEKSD_MASSIVE_KEY = \"abc\"\nGREEKSD_TRADIER_TOKEN=def\n").unwrap();
+        assert_eq!(keys.get("GREEKSD_MASSIVE_KEY").map(Secret::expose), Some("abc"));
+        assert_eq!(keys.get("GREEKSD_TRADIER_TOKEN").map(Secret::expose), Some("def"));
+        for text in ["hunter2", "HUNTER=hunter2", "GREEKSD_MASSIVE_KEY=hunter2 hunter2", "GREEKSD_MASSIVE_KEY="] {
+            let error = read(&format!("\n{text}\n")).unwrap_err();
+            assert!(error.contains(":2: ") && !error.contains("hunter2"), "{error}");
+        }
+        std::fs::remove_file(&path).unwrap();
+        assert!(Keys::read(Some(&path), &|_| None).unwrap_err().contains("key file"));
+    }
+}

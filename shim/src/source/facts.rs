@@ -1,0 +1,79 @@
+//! What a source says of itself, for `/health` and `/metrics`. Never: a key, a clock.
+
+use std::time::Duration;
+
+/// How a source is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SourceState {
+    /// Nothing has come yet.
+    #[default]
+    Waiting,
+    /// It delivers.
+    Ok,
+    /// Its last requests failed; it is asked again soon.
+    BackingOff,
+    /// Many requests failed in a row: it is tried once in a while.
+    CircuitOpen,
+    /// It does not take the key, or does not allow what is asked.
+    Refused,
+    /// Nothing more will come: what came stays.
+    Ended,
+}
+
+impl SourceState {
+    /// Its name in `/health`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Ok => "ok",
+            Self::BackingOff => "backing_off",
+            Self::CircuitOpen => "circuit_open",
+            Self::Refused => "refused",
+            Self::Ended => "ended",
+        }
+    }
+}
+
+/// What a source says of itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SourceFacts {
+    /// The source as its user named it.
+    pub feed: String,
+    /// How it is.
+    pub state: SourceState,
+    /// By how much its quotes are late.
+    pub delay: Duration,
+    /// Time since something came that could be used; `None`: nothing did.
+    pub last_success: Option<Duration>,
+    /// Requests that it was sent.
+    pub requests: u64,
+    /// What failed, by kind.
+    pub failures: Vec<(&'static str, u64)>,
+    /// Connections that it has, of sources that are pushed to.
+    pub connections: usize,
+    /// Files that cannot be used as they are; what was last read of them is served.
+    pub files_unusable: usize,
+    /// Quotes and spots that another took the place of before they were taken in.
+    pub superseded: u64,
+    /// What of it is used where several sources have the same: names whose quotes, names whose prices come from it, and
+    /// whether its dividends, rates and dates do.
+    pub used: Used,
+    /// Something has changed that is not taken in yet: the next look should come within this time.
+    pub look_within: Option<Duration>,
+}
+
+/// What is used of a source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// Names whose quotes are its.
+    pub quotes: usize,
+    /// Names whose prices are its.
+    pub spots: usize,
+    /// Names whose dividends are its.
+    pub dividends: usize,
+    /// The discount curves are its.
+    pub rates: bool,
+    /// The dates that go before the calendar's are its.
+    pub days: bool,
+}

@@ -1,0 +1,138 @@
+//! What sources on threads of their own have delivered and the market loop has not taken yet. It holds the last state of
+//! each contract, so it is as large as the market and no larger; a source that would make it larger waits.
+
+use super::Delivery;
+use engine::feeds::Batch;
+use engine::feeds::conflate::Conflated;
+use engine::feeds::report::Report;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Refused records that keep their place, and errors that are kept, until the loop has told them.
+const PLACES_KEPT: usize = 100;
+/// How often one that waits for room looks whether the source is to end.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// Deliveries on their way to the market loop.
+#[derive(Debug)]
+pub struct Inbox {
+    waiting: Mutex<Waiting>,
+    taken: Condvar,
+    /// Contracts that wait at most.
+    most: usize,
+    ending: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    records: Conflated,
+    report: Report,
+    is_new: bool,
+}
+
+impl Inbox {
+    /// An inbox for `most` contracts.
+    #[must_use]
+    pub fn new(most: usize) -> Self {
+        Self { waiting: Mutex::default(), taken: Condvar::new(), most, ending: AtomicBool::new(false) }
+    }
+
+    /// Puts in what came; waits while there is no room.
+    pub fn put(&self, batch: Batch, report: Report) {
+        let mut waiting = self.lock();
+        while waiting.records.waiting() >= self.most && !self.is_ending() {
+            waiting = self.taken.wait_timeout(waiting, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        waiting.records.add(batch);
+        waiting.report.absorb(report);
+        waiting.report.places.truncate(PLACES_KEPT);
+        waiting.report.errors.truncate(PLACES_KEPT);
+        waiting.is_new = true;
+    }
+
+    /// Takes out what is there.
+    pub fn take(&self) -> Option<Delivery> {
+        let mut waiting = self.lock();
+        if !std::mem::take(&mut waiting.is_new) {
+            return None;
+        }
+        let delivery = Delivery { batch: waiting.records.take(), report: std::mem::take(&mut waiting.report) };
+        drop(waiting);
+        self.taken.notify_all();
+        Some(delivery)
+    }
+
+    /// Quotes and spots so far that another took the place of while they waited.
+    #[must_use]
+    pub fn superseded(&self) -> u64 {
+        self.lock().records.superseded()
+    }
+
+    /// Nobody will take anything any more: threads that deliver should end.
+    pub fn end(&self) {
+        self.ending.store(true, Ordering::Release);
+        self.taken.notify_all();
+    }
+
+    /// Whether nobody will take anything any more.
+    #[must_use]
+    pub fn is_ending(&self) -> bool {
+        self.ending.load(Ordering::Acquire)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        // nothing that is held here can be half done in a way that matters
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::feeds::lines::parse_lines;
+    use std::path::Path;
+    use std::sync::Arc;
+
+    fn quotes(strikes: std::ops::Range<u32>, bid: u32) -> (Batch, Report) {
+        let line = |strike: u32| {
+            format!("{{\"osym\":\"AA261218C{:08}\",\"bid\":{bid},\"ask\":9,\"time\":1795207320}}\n", strike * 1000)
+        };
+        parse_lines(Path::new("x"), strikes.map(line).collect::<String>().as_bytes())
+    }
+
+    #[test]
+    fn what_waits_is_bounded_by_contracts_and_whoever_exceeds_it_waits() {
+        let inbox = Arc::new(Inbox::new(10));
+        for bid in 1..=100 {
+            let (batch, report) = quotes(1..10, bid);
+            inbox.put(batch, report);
+        }
+        let first = inbox.take().unwrap();
+        assert_eq!((first.batch.quotes.len(), first.report.records), (9, 900));
+        assert!(first.batch.quotes.iter().all(|quote| quote.bid.to_bits() == 100f64.to_bits()));
+        assert_eq!((inbox.superseded(), inbox.take().is_none()), (891, true));
+        let (batch, report) = quotes(1..12, 1);
+        inbox.put(batch, report);
+        let other = Arc::clone(&inbox);
+        let full = std::thread::spawn(move || {
+            let (batch, report) = quotes(20..21, 1);
+            other.put(batch, report);
+        });
+        let mut seen = 0;
+        while seen < 12 {
+            seen += inbox.take().map_or(0, |delivery| delivery.batch.quotes.len());
+        }
+        full.join().unwrap();
+        assert_eq!(seen, 12, "nothing is lost");
+    }
+
+    #[test]
+    fn an_end_lets_everybody_go() {
+        let inbox = Inbox::new(0);
+        inbox.end();
+        let (batch, report) = quotes(1..3, 1);
+        inbox.put(batch, report);
+        assert!(inbox.is_ending());
+    }
+}

@@ -1,0 +1,25 @@
+//! Lines from standard input. When it ends, what came stays.
+
+use super::{Ended, LineSource, Shared, read_lines};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Starts to read standard input.
+///
+/// # Errors
+/// The system has no thread for it.
+pub fn start() -> io::Result<LineSource> {
+    let shared = Shared::new();
+    let reader = Arc::clone(&shared);
+    std::thread::Builder::new().name("stdin".to_owned()).spawn(move || {
+        let ended = read_lines(io::stdin().lock(), "stdin", &reader);
+        reader.ended.store(true, Ordering::Relaxed);
+        match ended {
+            Ended::Done => tracing::info!("stdin: has ended; the market stays as it is"),
+            Ended::NotLines => tracing::error!("stdin: the first line is no JSON object; nothing was read"),
+            Ended::Broken(kind) => tracing::error!("stdin: {kind}; the market stays as it is"),
+        }
+    })?;
+    Ok(LineSource::new("stdin:".to_owned(), shared))
+}

@@ -1,0 +1,67 @@
+//! Massive (once Polygon): the chain of a name in pages of 250, with the price of the underlying in each.
+
+use super::failure::Failure;
+use super::plan::VendorTerms;
+use super::vendor::{Asks, Document, Question, Sweep, Vendor, is_index};
+use crate::secret::{Keys, Secret};
+use engine::contract::{RootTable, Symbol};
+use engine::feeds::massive::parse_massive_snapshot;
+use std::time::Duration;
+
+/// Where it is.
+pub const BASE: &str = "https://api.massive.com";
+/// The variable of its key.
+pub const KEY: &str = "GREEKSD_MASSIVE_KEY";
+/// Plans with quotes have no limit of their own; the vendor asks for less than a hundred requests a second.
+pub const TERMS: VendorTerms = VendorTerms {
+    every: Duration::from_secs(15),
+    every_closed: Duration::from_secs(900),
+    per_minute: 1200.0,
+    burst: 10.0,
+    at_once: 2,
+    delay: Duration::ZERO,
+};
+
+/// The interface with a key.
+#[derive(Debug)]
+pub struct Massive {
+    roots: RootTable,
+    authorization: Secret,
+}
+
+impl Massive {
+    /// The vendor.
+    ///
+    /// # Errors
+    /// There is no key.
+    pub fn new(roots: RootTable, keys: &Keys) -> Result<Self, String> {
+        Ok(Self { roots, authorization: keys.need(KEY)?.as_bearer() })
+    }
+
+    fn page(&self, name: Symbol, query: &str) -> Question {
+        let mark = if is_index(&self.roots, name) { "I:" } else { "" };
+        Question::new(Asks::Chain, format!("/v3/snapshot/options/{mark}{name}?{query}"))
+    }
+}
+
+impl Vendor for Massive {
+    fn begin(&self, name: Symbol) -> Vec<Question> {
+        vec![self.page(name, "limit=250")]
+    }
+
+    fn read(&self, data: &Document<'_>, sweep: &mut Sweep) -> Result<(), Failure> {
+        let (page, report) = parse_massive_snapshot(data.source, data.bytes, data.name);
+        sweep.grade = sweep.grade.max(page.grade);
+        sweep.add((page.batch, report))?;
+        if let Some(query) = page.next {
+            // the key goes in a header, and into no address
+            let parts = query.split('&').filter(|part| !part.to_ascii_lowercase().starts_with("apikey="));
+            sweep.wanted.push_back(self.page(data.name, &parts.collect::<Vec<_>>().join("&")));
+        }
+        Ok(())
+    }
+
+    fn headers(&self) -> Vec<(&'static str, Secret)> {
+        vec![("authorization", self.authorization.clone())]
+    }
+}

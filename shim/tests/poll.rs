@@ -1,0 +1,499 @@
+//! Vendors that are asked over HTTP, against a server of this test that does everything wrong: after each fault the last
+//! good chain is still served, the feed recovers, and the server was asked no more often than it should be.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use serde_json::Value;
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use support::daemon::{Daemon, chain, command, free_address};
+
+/// The market is open then.
+const OPEN: &str = "2026-11-20T15:42:30-05:00";
+
+/// How a request is answered.
+#[derive(Clone, Debug)]
+enum Act {
+    /// By this status, these headers and this body.
+    Say(u16, String, String),
+    /// The connection is closed before a word.
+    Refuse,
+    /// Nothing is said for a while.
+    Hang,
+    /// A byte now and then.
+    Drip,
+    /// The body is shorter than its head says.
+    Cut(String),
+}
+
+/// A server that answers as it is told, and remembers what it was asked.
+struct Server {
+    address: SocketAddr,
+    script: Arc<Mutex<Script>>,
+}
+
+#[derive(Default)]
+struct Script {
+    /// How the next requests are answered; then by `always`.
+    once: VecDeque<Act>,
+    always: Option<Answering>,
+    asked: Vec<(Instant, String, String)>,
+}
+
+type Answering = Arc<dyn Fn(&str) -> Act + Send + Sync>;
+
+impl Server {
+    fn start(always: impl Fn(&str) -> Act + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let script = Arc::new(Mutex::new(Script { always: Some(Arc::new(always)), ..Script::default() }));
+        let told = Arc::clone(&script);
+        std::thread::spawn(move || {
+            for connection in listener.incoming().flatten() {
+                let told = Arc::clone(&told);
+                std::thread::spawn(move || serve(&connection, &told));
+            }
+        });
+        Self { address, script }
+    }
+
+    fn once(&self, acts: impl IntoIterator<Item = Act>) {
+        self.script.lock().unwrap().once.extend(acts);
+    }
+
+    fn always(&self, always: impl Fn(&str) -> Act + Send + Sync + 'static) {
+        self.script.lock().unwrap().always = Some(Arc::new(always));
+    }
+
+    fn asked(&self) -> Vec<(Instant, String, String)> {
+        self.script.lock().unwrap().asked.clone()
+    }
+}
+
+/// Answers the requests of a connection.
+fn serve(connection: &TcpStream, script: &Mutex<Script>) {
+    let mut reader = BufReader::new(connection);
+    loop {
+        let (mut first, mut head) = (String::new(), String::new());
+        if reader.read_line(&mut first).unwrap_or(0) == 0 {
+            return;
+        }
+        while reader.read_line(&mut head).is_ok_and(|n| n > 2) {}
+        let target = first.split(' ').nth(1).unwrap_or_default().to_owned();
+        let act = {
+            let mut script = script.lock().unwrap();
+            script.asked.push((Instant::now(), target.clone(), head));
+            let next = script.once.pop_front();
+            next.unwrap_or_else(|| (script.always.as_ref().unwrap().clone())(&target))
+        };
+        if !perform(connection, &act) {
+            return;
+        }
+    }
+}
+
+/// Whether the connection goes on.
+fn perform(mut to: &TcpStream, act: &Act) -> bool {
+    let head = |status: u16, headers: &str, length: usize| {
+        format!("HTTP/1.1 {status} Said\r\nContent-Length: {length}\r\n{headers}\r\n")
+    };
+    match act {
+        Act::Say(status, headers, body) => to.write_all((head(*status, headers, body.len()) + body).as_bytes()).is_ok(),
+        Act::Refuse => false,
+        Act::Hang => {
+            std::thread::sleep(Duration::from_secs(120));
+            false
+        }
+        Act::Drip => {
+            let _ = to.write_all(head(200, "", 1_000_000).as_bytes());
+            while to.write_all(b" ").is_ok() {
+                std::thread::sleep(Duration::from_millis(500));
+            }
+            false
+        }
+        Act::Cut(body) => {
+            let _ = to.write_all((head(200, "", 2 * body.len()) + body).as_bytes());
+            let _ = to.shutdown(std::net::Shutdown::Both);
+            let _ = to.take(1).read(&mut [0]);
+            false
+        }
+    }
+}
+
+fn say(body: impl Into<String>) -> Act {
+    Act::Say(200, String::new(), body.into())
+}
+
+fn status(status: u16) -> Act {
+    Act::Say(status, String::new(), "hunter2 is not the key".to_owned())
+}
+
+/// Cboe's document of ACME at a spot, made at a minute; `keep` chooses among its rows (strike, right).
+fn cboe(spot: f64, minute: u32, keep: impl Fn(usize, &str) -> bool) -> String {
+    let mut options = String::new();
+    for (i, row) in chain(spot).lines().enumerate() {
+        let cells: Vec<&str> = row.split(',').collect();
+        let (right, strike, bid, ask) = (cells[5], cells[6].parse::<u32>().unwrap(), cells[7], cells[8]);
+        if keep(i, right) {
+            let letter = if right == "call" { 'C' } else { 'P' };
+            let comma = if options.is_empty() { "" } else { "," };
+            let _ = write!(
+                options,
+                "{comma}{{\"option\":\"ACME261218{letter}{:08}\",\"bid\":{bid},\"bid_size\":1.0,\"ask\":{ask},\"ask_size\":1.0,\"last_trade_time\":null}}",
+                strike * 1000
+            );
+        }
+    }
+    format!(
+        "{{\"timestamp\":\"2026-11-20 20:{minute:02}:00\",\"symbol\":\"ACME\",\"data\":{{\"symbol\":\"ACME\",\"current_price\":{spot},\"last_trade_time\":\"2026-11-20T15:00:00\",\"options\":[{options}]}}}}"
+    )
+}
+
+fn whole(spot: f64, minute: u32) -> Act {
+    say(cboe(spot, minute, |_, _| true))
+}
+
+fn start(feed: &str, more: &[&str], environment: &[(&str, &str)]) -> Daemon {
+    let address = free_address();
+    let more = [&["--refresh", "0.1", "--threads", "1", "--now", OPEN][..], more].concat();
+    let mut program = command(feed, address, &more);
+    program.envs(environment.iter().copied());
+    Daemon::launch(program, address)
+}
+
+fn spot_of(daemon: &Daemon) -> Option<f64> {
+    let (status, body) = daemon.get("/l1/greeks?underlying=ACME");
+    let rows: Value = (status == 200).then(|| serde_json::from_str(&body).unwrap())?;
+    Some(Daemon::number(rows.as_array()?.first()?, "und_price"))
+}
+
+fn wait_for_spot(daemon: &Daemon, spot: f64) {
+    let began = Instant::now();
+    while spot_of(daemon).is_none_or(|shown| (shown - spot).abs() > 1e-9) {
+        assert!(began.elapsed() < Duration::from_secs(120), "not at {spot}: {:?}", daemon.health());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn failures(health: &Value, kind: &str) -> u64 {
+    health["feeds"][0]["failures"][kind].as_u64().unwrap_or(0)
+}
+
+#[test]
+fn after_every_fault_the_last_chain_is_served_and_the_feed_recovers() {
+    let server = Server::start(|_| whole(100.0, 10));
+    let mut daemon = start(&format!("cboe:ACME,every=0.2,rate=1200@http://{}", server.address), &[], &[]);
+    wait_for_spot(&daemon, 100.0);
+    let elsewhere = "Location: http://127.0.0.2:1/x\r\n".to_owned();
+    let faults: Vec<(&str, Act)> = vec![
+        ("cut", Act::Refuse),
+        ("cut", Act::Cut(cboe(77.0, 20, |_, _| true))),
+        ("server", status(500)),
+        ("server", status(503)),
+        ("limited", Act::Say(429, "Retry-After: 2\r\n".to_owned(), String::new())),
+        ("not_found", status(404)),
+        ("status", status(418)),
+        ("redirect", Act::Say(302, elsewhere, String::new())),
+        ("malformed", say("")),
+        ("malformed", say("<html>blocked</html>")),
+        ("malformed", say("{\"data\":{\"options\":[{\"option\":\"ACM")),
+        ("wrong_name", say(cboe(77.0, 20, |_, _| true).replace("\"ACME\"", "\"OTHER\""))),
+        ("empty", say(cboe(77.0, 20, |_, _| false))),
+        ("older", whole(77.0, 9)),
+    ];
+    for (i, (kind, fault)) in faults.into_iter().enumerate() {
+        let before = failures(&daemon.health().unwrap(), kind);
+        // the other spelling of a name that is not found is not found either
+        let times = if kind == "not_found" { 2 } else { 1 };
+        server.once(std::iter::repeat_n(fault, times));
+        daemon.wait(kind, |health| failures(health, kind) > before);
+        assert!(spot_of(&daemon).is_some_and(|spot| spot > 99.0), "{kind}: {:?}", daemon.health());
+        let spot = 100.5 + 0.25 * i as f64;
+        server.always(move |_| whole(spot, 11 + u32::try_from(i).unwrap()));
+        wait_for_spot(&daemon, spot);
+    }
+    let health = daemon.wait("ok", |health| health["feeds"][0]["state"] == "ok");
+    assert_eq!(health["feeds"][0]["delay_s"], 900, "{health}");
+    // two requests within a twentieth of a second are more than 1,200 a minute
+    let asked = server.asked();
+    let close = asked.windows(2).filter(|two| two[1].0 - two[0].0 < Duration::from_millis(35)).count();
+    assert!(close <= asked.len() / 10, "{close} of {}", asked.len());
+    let told = health["feeds"][0]["requests"].as_u64().unwrap();
+    assert!(told.abs_diff(asked.len() as u64) <= 5, "{health}");
+    let said = daemon.stop().1;
+    assert!(said.contains("15 minutes late") && said.contains("personal use"), "{said}");
+    assert!(!said.contains("hunter2"), "what a server says is not logged: {said}");
+}
+
+#[test]
+fn a_server_that_hangs_or_drips_ends_in_its_time() {
+    let server = Server::start(|_| whole(100.0, 10));
+    let mut daemon = start(&format!("cboe:ACME,every=0.2,rate=1200@http://{}", server.address), &[], &[]);
+    wait_for_spot(&daemon, 100.0);
+    server.once([Act::Hang, Act::Drip]);
+    daemon.wait("two timeouts", |health| failures(health, "timeout") >= 2);
+    assert_eq!(spot_of(&daemon), Some(100.0));
+    server.always(|_| whole(101.0, 11));
+    wait_for_spot(&daemon, 101.0);
+}
+
+#[test]
+fn a_partial_chain_is_recognised_counted_and_not_served() {
+    let server = Server::start(|_| whole(100.0, 10));
+    // 18 contracts are a small chain, of which anything is believed: so three names' worth of strikes
+    let wide = |spot: f64, minute: u32, keep: fn(usize, &str) -> bool| {
+        let one = cboe(spot, minute, keep);
+        let (head, tail) = one.split_once("\"options\":[").unwrap();
+        let more = tail.replace("261218", "270115");
+        say(format!("{head}\"options\":[{},{tail}", more.trim_end_matches("]}}")))
+    };
+    server.always(move |_| wide(100.0, 10, |_, _| true));
+    let mut daemon = start(&format!("cboe:ACME,every=0.2,rate=1200@http://{}", server.address), &[], &[]);
+    wait_for_spot(&daemon, 100.0);
+    let parts: [fn(usize, &str) -> bool; 2] = [|i, _| i < 4, |_, right| right == "call"];
+    for (i, keep) in parts.into_iter().enumerate() {
+        server.once([wide(77.0, 11, keep)]);
+        let wanted = i as u64 + 1;
+        daemon.wait("partial", |health| failures(health, "partial") >= wanted);
+        assert_eq!(spot_of(&daemon), Some(100.0), "{:?}", daemon.health());
+        assert_eq!(daemon.rows("/l1/greeks?underlying=ACME").len(), 36);
+    }
+    server.always(move |_| wide(102.0, 12, |_, _| true));
+    wait_for_spot(&daemon, 102.0);
+}
+
+#[test]
+fn a_wrong_key_is_said_and_not_tried_again_and_again_nor_shown_anywhere() {
+    let key = "hunter2-hunter2";
+    let server = Server::start(|_| status(401));
+    for feed in ["tradier", "massive", "alpaca"] {
+        let address = server.address;
+        let before = server.asked().len();
+        let environment = [
+            ("GREEKSD_TRADIER_TOKEN", key),
+            ("GREEKSD_MASSIVE_KEY", key),
+            ("GREEKSD_ALPACA_KEY_ID", key),
+            ("GREEKSD_ALPACA_SECRET_KEY", key),
+        ];
+        let named = format!("{feed}:ACME,every=0.2@http://{address}");
+        let mut daemon = start(&named, &["--log-level", "trace"], &environment);
+        daemon.wait("refused", |health| health["feeds"][0]["state"] == "refused");
+        std::thread::sleep(Duration::from_millis(700));
+        let asked = server.asked().split_off(before);
+        assert_eq!(asked.len(), 1, "{feed}: {asked:?}");
+        assert!(asked[0].2.contains(key) && !asked[0].1.contains(key), "{feed}: the key goes in a header: {asked:?}");
+        let pages = ["/", "/health", "/metrics", "/l1/greeks?underlying=ACME"].map(|page| daemon.get(page).1).concat();
+        let said = daemon.stop().1;
+        assert!(said.contains("refused"), "{said}");
+        for shown in [pages, said] {
+            assert!(!shown.contains("hunter2"), "{feed}: {shown}");
+        }
+    }
+}
+
+#[test]
+fn keys_do_not_go_unencrypted_to_other_machines_nor_stand_on_the_command_line() {
+    let refused = |arguments: &[&str], environment: &[(&str, &str)]| {
+        let mut program = command("tradier:ACME@http://192.0.2.1:80", free_address(), arguments);
+        let ended = program.envs(environment.iter().copied()).output().unwrap();
+        assert!(!ended.status.success());
+        String::from_utf8(ended.stderr).unwrap()
+    };
+    let said = refused(&[], &[("GREEKSD_TRADIER_TOKEN", "hunter2")]);
+    assert!(said.contains("keys are sent by https") && !said.contains("hunter2"), "{said}");
+    assert!(refused(&[], &[]).contains("set GREEKSD_TRADIER_TOKEN"));
+    assert!(refused(&["--key", "x"], &[]).contains("unexpected argument"));
+}
+
+#[test]
+fn what_has_not_changed_is_not_sent_again() {
+    let server = Server::start(|_| Act::Say(200, "ETag: \"one\"\r\n".to_owned(), cboe(100.0, 10, |_, _| true)));
+    let mut daemon = start(&format!("cboe:ACME,every=0.2,rate=1200@http://{}", server.address), &[], &[]);
+    wait_for_spot(&daemon, 100.0);
+    server.always(|_| Act::Say(304, String::new(), String::new()));
+    let before = daemon.health().unwrap()["quotes"]["received"].clone();
+    let seen = server.asked().len();
+    let began = Instant::now();
+    while server.asked().len() < seen + 5 {
+        assert!(began.elapsed() < Duration::from_secs(60), "no further requests");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let asked = server.asked();
+    assert!(
+        asked[1..].iter().all(|(_, _, head)| head.to_lowercase().contains("if-none-match: \"one\"")) || asked.len() < 3
+    );
+    assert!(asked.last().unwrap().2.to_lowercase().contains("if-none-match: \"one\""));
+    let health = daemon.wait("ok", |health| health["feeds"][0]["state"] == "ok");
+    assert_eq!(
+        (&health["quotes"]["received"], health["feeds"][0]["failures"].as_object().unwrap().len()),
+        (&before, 0)
+    );
+}
+
+#[test]
+fn a_redirect_within_the_server_is_followed_and_an_index_is_found_in_its_other_spelling() {
+    let server = Server::start(|target| match target {
+        "/moved.json" => whole(100.0, 10),
+        "/api/global/delayed_quotes/options/_ACME.json" => {
+            Act::Say(302, "Location: /moved.json\r\n".to_owned(), String::new())
+        }
+        _ => status(403),
+    });
+    let daemon = start(&format!("cboe:ACME,every=0.2,rate=1200@http://{}", server.address), &[], &[]);
+    wait_for_spot(&daemon, 100.0);
+    let asked = server.asked();
+    assert!(asked[0].1.ends_with("/ACME.json") && asked[1].1.ends_with("/_ACME.json"), "{asked:?}");
+    let began = Instant::now();
+    while server.asked().len() < 7 {
+        assert!(began.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let wrong = server.asked().iter().filter(|(_, target, _)| target.ends_with("/ACME.json")).count();
+    assert_eq!(wrong, 1, "it is remembered");
+}
+
+#[test]
+fn a_proxy_of_the_environment_is_not_used_for_this_machine() {
+    let (server, proxy) = (Server::start(|_| whole(100.0, 10)), Server::start(|_| status(502)));
+    let through = format!("http://{}", proxy.address);
+    let environment = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"].map(|name| (name, through.as_str()));
+    let daemon = start(&format!("cboe:ACME,every=1@http://{}", server.address), &[], &environment);
+    wait_for_spot(&daemon, 100.0);
+    assert_eq!(proxy.asked().len(), 0);
+    drop(daemon);
+    // another machine is asked for there, and only there
+    let mut daemon = start("cboe:ACME,every=1@http://vendor.invalid", &[], &environment);
+    daemon
+        .wait("a failure", |health| health["feeds"][0]["failures"].as_object().is_some_and(|kinds| !kinds.is_empty()));
+    assert!(!proxy.asked().is_empty());
+}
+
+/// `ThetaData`'s answers: quotes of a root, the price of the underlying.
+fn theta(target: &str, spot: f64, second: u32) -> Act {
+    let time = format!("2026-11-20T15:42:{second:02}.000");
+    if target.starts_with("/v3/stock/snapshot/quote?symbol=ACME") {
+        let header = "timestamp,symbol,bid_size,bid_exchange,bid,bid_condition,ask_size,ask_exchange,ask,ask_condition";
+        let (bid, ask) = (spot - 0.01, spot + 0.01);
+        return say(format!("{header}\n{time},ACME,1,1,{bid:.2},0,1,1,{ask:.2},0\n"));
+    }
+    assert!(target.starts_with("/v3/option/snapshot/quote?symbol=ACME&expiration=*"), "{target}");
+    let mut out = "timestamp,symbol,expiration,strike,right,bid_size,bid_exchange,bid,bid_condition,ask_size,ask_exchange,ask,ask_condition\n".to_owned();
+    for row in chain(spot).lines() {
+        let cells: Vec<&str> = row.split(',').collect();
+        let (right, strike, bid, ask) = (cells[5].to_uppercase(), cells[6], cells[7], cells[8]);
+        let _ = writeln!(out, "{time},ACME,2026-12-18,{strike}.000,{right},1,1,{bid},0,1,1,{ask},0");
+    }
+    say(out)
+}
+
+#[test]
+fn thetadata_is_swept_by_root_and_lives_without_a_price_of_its_own() {
+    let server = Server::start(|target| theta(target, 100.0, 10));
+    let lines = free_address();
+    let feed = format!("theta:ACME,every=0.2@http://{}", server.address);
+    let mut daemon = start(&feed, &["--feed", &format!("tcp:{lines}")], &[]);
+    wait_for_spot(&daemon, 100.0);
+    for (kind, act) in [
+        ("server", Act::Say(474, String::new(), "disconnected".to_owned())),
+        ("refused", Act::Say(478, String::new(), "session".to_owned())),
+    ] {
+        server.once([act]);
+        daemon.wait(kind, |health| failures(health, kind) == 1);
+        assert!(spot_of(&daemon).is_some_and(|spot| spot > 99.0), "{kind}");
+        if kind == "server" {
+            server.always(|target| theta(target, 101.0, 11));
+            wait_for_spot(&daemon, 101.0);
+        }
+    }
+    drop(daemon);
+    // without the subscription for stocks, another feed has the price
+    server.always(|target| match target.starts_with("/v3/stock") {
+        true => Act::Say(471, String::new(), "permission".to_owned()),
+        false => theta(target, 100.0, 12),
+    });
+    let mut daemon = start(&feed, &["--feed", &format!("tcp:{lines}")], &[]);
+    let mut push = TcpStream::connect(lines).unwrap();
+    push.write_all(b"{\"symbol\":\"ACME\",\"price\":100.25,\"time\":\"2026-11-20T15:42:00-05:00\"}\n").unwrap();
+    wait_for_spot(&daemon, 100.25);
+    let health = daemon.wait("both", |health| health["feeds"][1]["used"]["spots"] == 1);
+    assert_eq!(health["feeds"][0]["used"]["quotes"], 1, "{health}");
+    assert!(failures(&health, "refused") > 0 && health["feeds"][0]["state"] == "ok", "{health}");
+    std::thread::sleep(Duration::from_millis(600));
+    assert_eq!(spot_of(&daemon), Some(100.25), "the next sweep leaves the other feed's price where it is");
+}
+
+#[test]
+fn names_that_somebody_asks_for_come_first() {
+    // more names than the rate allows
+    let server = Server::start(|target| {
+        let name = target.rsplit('/').next().unwrap().trim_end_matches(".json").trim_start_matches('_');
+        say(cboe(100.0, 10, |_, _| true).replace("ACME", name))
+    });
+    let names: Vec<String> = (0..30).map(|i| format!("NAME{i}")).collect();
+    let feed = format!("cboe:{},ACME,every=0.1,rate=600@http://{}", names.join(","), server.address);
+    let mut daemon = start(&feed, &[], &[]);
+    daemon.wait("all", |health| health["underlyings"] == 31);
+    let count = || {
+        let asked = server.asked();
+        (asked.iter().filter(|(_, target, _)| target.ends_with("/ACME.json")).count(), asked.len())
+    };
+    let before = count();
+    assert!(spot_of(&daemon).is_some());
+    let began = Instant::now();
+    while count().1 < before.1 + 40 {
+        assert!(began.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let after = count();
+    assert!(after.0 - before.0 > 10, "{} of {} requests", after.0 - before.0, after.1 - before.1);
+}
+
+/// A server that speaks TLS with one of the certificates of the tests, and one answer.
+fn encrypted(certificate: &'static str) -> SocketAddr {
+    use rustls::pki_types::pem::PemObject;
+    use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/certificates");
+    let chain = vec![CertificateDer::from_pem_file(folder.join(certificate)).unwrap()];
+    let key = PrivateKeyDer::from_pem_file(folder.join("server.key")).unwrap();
+    let config = rustls::ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key).unwrap();
+    let config = Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for connection in listener.incoming().flatten() {
+            let Ok(session) = rustls::ServerConnection::new(Arc::clone(&config)) else { continue };
+            let mut stream = BufReader::new(rustls::StreamOwned::new(session, connection));
+            let mut line = String::new();
+            while stream.read_line(&mut line).is_ok_and(|n| n > 2) {}
+            let body = cboe(100.0, 10, |_, _| true);
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+            let _ = stream.get_mut().write_all((head + &body).as_bytes());
+            stream.get_mut().conn.send_close_notify();
+            let _ = stream.get_mut().flush();
+        }
+    });
+    address
+}
+
+#[test]
+fn certificates_are_those_of_an_authority_that_is_trusted_and_not_expired() {
+    let authority = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/certificates/authority.pem");
+    let feed = |address: SocketAddr| format!("cboe:ACME,every=0.2,rate=1200@https://{address}");
+    let good = encrypted("server.pem");
+    wait_for_spot(&start(&feed(good), &["--feed-ca", authority], &[]), 100.0);
+    for (address, more) in [(good, vec![]), (encrypted("expired.pem"), vec!["--feed-ca", authority])] {
+        let mut daemon = start(&feed(address), &more, &[]);
+        let health = daemon.wait("tls", |health| failures(health, "tls") > 1);
+        assert_eq!((spot_of(&daemon), &health["feeds"][0]["state"]), (None, &Value::from("backing_off")), "{health}");
+    }
+    let mut wrong = command(&feed(good), free_address(), &["--feed-ca", file!()]);
+    let said =
+        String::from_utf8(wrong.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).output().unwrap().stderr);
+    assert!(said.unwrap().contains("no certificate"));
+}
