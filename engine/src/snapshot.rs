@@ -1,5 +1,7 @@
 //! The finished market: a table of chains, its time and number, swapped whole. Never: mutation after publish.
 
+pub mod saved;
+
 use crate::contract::Symbol;
 use crate::store::chain::Chain;
 use jiff::Timestamp;

@@ -16,6 +16,7 @@ use arc_swap::ArcSwap;
 use engine::calendar::Calendar;
 use engine::pass::Passes;
 use engine::snapshot::Snapshot;
+use engine::store::chain::Chain;
 use jiff::Timestamp;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -93,14 +94,16 @@ fn serve(config: &Config) -> Result<End, String> {
     listen_for_signals(Sender::clone(&stop)).map_err(|e| format!("cannot wait for signals: {e}"))?;
 
     let ending = Arc::new(AtomicBool::new(false));
+    let restored = folder.as_ref().filter(|_| !simulated && config.now.is_none());
+    let restored = restored.map_or_else(Vec::new, |folder| restore(folder, config));
     let sessions = folder.map(|folder| Sessions::new(folder, keeper.as_ref()));
     let market_loop = MarketLoop::new(feed, passes, clock, Arc::clone(&market), Arc::clone(&status));
-    let market_loop = market_loop.with_sessions(sessions);
+    let market_loop = market_loop.with_sessions(sessions).with_restored(restored);
     let addresses = server.addresses().iter().map(|a| format!("http://{a}")).collect::<Vec<_>>().join(" and ");
     if !simulated {
-        tracing::info!("{addresses}: waiting for the first quotes of {}", config.feeds.join(", "));
+        tracing::info!("{addresses}: waiting for the first quotes of {}", feed_name(config));
     }
-    let banner = Banner { addresses, feed: config.feeds.join(", "), simulated, notes: notes(config) };
+    let banner = Banner { addresses, feed: feed_name(config), simulated, notes: notes(config) };
     let refresh = config.refresh;
     let (loop_ending, loop_market, loop_status) = (Arc::clone(&ending), Arc::clone(&market), status);
     let market_thread = std::thread::Builder::new()
@@ -154,7 +157,24 @@ fn start_keeper(folder: &Arc<StateFolder>, config: &Config) -> std::io::Result<K
         calendar: Calendar::embedded(),
         clock: Timestamp::now,
         stands_still: config.now.is_some(),
+        feed: feed_name(config),
     })
+}
+
+/// The feeds, as their user named them.
+fn feed_name(config: &Config) -> String {
+    config.feeds.join(", ")
+}
+
+/// The last whole market of these feeds, to serve until there is a new one.
+fn restore(folder: &StateFolder, config: &Config) -> Vec<Chain> {
+    let began = Instant::now();
+    let chains = folder.saved_market(&feed_name(config), Timestamp::now());
+    if let Some(at) = chains.iter().map(|chain| chain.valued_at).max() {
+        let (names, ms) = (chains.len(), began.elapsed().as_millis());
+        tracing::info!("serving {names} names as of {at} (read in {ms} ms), each until it is computed");
+    }
+    chains
 }
 
 /// The bounds of the server: those of its own, within those of the system.
@@ -217,7 +237,7 @@ fn new_status(config: &Config, simulated: bool, clock: MarketClock) -> Status {
     let started = Instant::now();
     let threads = config.threads + BULK_THREADS + 2;
     Status::new(
-        config.feeds.join(", "),
+        feed_name(config),
         simulated,
         threads,
         Box::new(move || clock.now()),

@@ -149,6 +149,7 @@ impl Status {
             contracts_priced: facts.contracts_priced,
             failing: facts.failing,
             files_unusable: facts.files_unusable,
+            restored: facts.restored,
             loop_age_s: reading.loop_age_s,
             pass: facts.pass,
             quotes: Quotes::of(facts),

@@ -11,6 +11,7 @@ mod real_chains;
 mod recorded_documents;
 mod repeat;
 mod repro;
+mod saved;
 mod shape;
 mod spoil;
 mod truth;

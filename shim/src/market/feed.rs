@@ -63,6 +63,11 @@ pub trait Feed: Send {
     /// by its chain.
     fn names(&self) -> BTreeSet<Symbol>;
 
+    /// Whether names may still come that are not listed yet: nobody knows what will be pushed, or when a vendor answers.
+    fn lists_later(&self) -> bool {
+        false
+    }
+
     /// How many contracts are listed of an underlying at an instant.
     fn contracts(&self, name: Symbol, now: Timestamp) -> usize;
 

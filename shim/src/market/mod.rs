@@ -16,7 +16,7 @@ mod tally;
 
 use crate::progress::ProgressLog;
 use crate::source::Moment;
-use crate::status::{PassFacts, Status};
+use crate::status::{MarketFacts, PassFacts, Status};
 use arc_swap::ArcSwap;
 use clock::MarketClock;
 use engine::calendar::Calendar;
@@ -47,6 +47,8 @@ pub struct MarketLoop {
     market: Arc<ArcSwap<Snapshot>>,
     status: Arc<Status>,
     chains: BTreeMap<Symbol, Arc<Chain>>,
+    /// Of these: as they were before a restart, and not computed since.
+    restored: BTreeSet<Symbol>,
     number: u64,
     tally: Tally,
     retired: Retired,
@@ -83,6 +85,7 @@ impl MarketLoop {
             market,
             status,
             chains: BTreeMap::new(),
+            restored: BTreeSet::new(),
             number: 0,
             tally: Tally::default(),
             retired: Retired::default(),
@@ -97,6 +100,34 @@ impl MarketLoop {
         Self { sessions, ..self }
     }
 
+    /// The same, serving these chains from now on, each until it is computed.
+    #[must_use]
+    pub fn with_restored(mut self, chains: Vec<Chain>) -> Self {
+        self.restored = chains.iter().map(|chain| chain.underlying).collect();
+        self.chains = chains.into_iter().map(|chain| (chain.underlying, Arc::new(chain))).collect();
+        if !self.chains.is_empty() {
+            self.publish(&self.feed.names());
+        }
+        self
+    }
+
+    /// Whether a name has a chain that was computed since the start.
+    fn is_known(&self, name: Symbol) -> bool {
+        self.chains.contains_key(&name) && !self.restored.contains(&name)
+    }
+
+    /// Drops what is not listed any more. What was restored waits to be listed, where the feed may still be on its way to
+    /// that, until a contract of it has settled.
+    fn retain(&mut self, listed: &BTreeSet<Symbol>, now: Timestamp) {
+        let waits = self.feed.lists_later();
+        let is_live = |chain: &Chain| chain.slices.iter().all(|slice| slice.settles_at > now);
+        let restored = &self.restored;
+        self.chains.retain(|name, chain| listed.contains(name) || (waits && restored.contains(name) && is_live(chain)));
+        let chains = &self.chains;
+        self.restored.retain(|name| chains.contains_key(name));
+        self.tally.retain(listed);
+    }
+
     /// One turn: polls the feed and computes what is due, then what is known roughly only. `enough` ends a first
     /// computation early. Returns whether everything that the feed has is published.
     pub fn turn(&mut self, enough: &dyn Fn() -> bool) -> bool {
@@ -105,8 +136,7 @@ impl MarketLoop {
         let mut due = self.feed.poll(&self.moment(now));
         let listed = self.feed.names();
         let before = self.chains.len();
-        self.chains.retain(|name, _| listed.contains(name));
-        self.tally.retain(&listed);
+        self.retain(&listed, now);
         self.passes.retain(&listed);
         let began = Instant::now();
         let depth = self.depth_for(&due, now);
@@ -131,7 +161,7 @@ impl MarketLoop {
             sessions.turned(&self.market.load(), is_open, self.began.elapsed());
         }
         self.status.holds_old_snapshots(self.retired.sweep());
-        self.chains.len() == listed.len()
+        listed.iter().all(|&name| self.is_known(name))
     }
 
     /// How long the loop may rest between two turns, at most `refresh`.
@@ -167,7 +197,7 @@ impl MarketLoop {
 
     /// How far a round over some names goes.
     fn depth_for(&self, names: &[Symbol], now: Timestamp) -> Depth {
-        let cold = names.iter().filter(|name| !self.chains.contains_key(name));
+        let cold = names.iter().filter(|&&name| !self.is_known(name));
         self.settings.depth(cold.map(|&name| self.feed.contracts(name, now)))
     }
 
@@ -180,7 +210,7 @@ impl MarketLoop {
         let (mut published, mut reported) = (Instant::now(), Instant::now());
         while round.due() > 0 && !enough() {
             let names = self.next_batch(round, depth);
-            let first = names.iter().any(|name| !self.chains.contains_key(name));
+            let first = names.iter().any(|&name| !self.is_known(name));
             let (computed, failed) = self.run(depth, &names, now);
             self.status.turned();
             let changed = !computed.is_empty() || !failed.is_empty();
@@ -221,7 +251,7 @@ impl MarketLoop {
     /// The names of the next batch.
     fn next_batch(&self, round: &mut Round, depth: Depth) -> Vec<Symbol> {
         let threads = u32::try_from(self.passes.threads().max(1)).unwrap_or(u32::MAX);
-        let known = |name: Symbol| match self.chains.get(&name) {
+        let known = |name: Symbol| match self.chains.get(&name).filter(|_| self.is_known(name)) {
             None => Known::Nothing,
             Some(chain) if chain.rough => Known::Roughly(chain.rows()),
             Some(chain) => Known::Fully(chain.rows()),
@@ -235,6 +265,7 @@ impl MarketLoop {
         // the passes keep the last chain of a name that lost its spot
         let is_kept = chain.uncomputed == Some(Uncomputed::NoSpot);
         let old = self.chains.insert(chain.underlying, Arc::clone(&chain));
+        self.restored.remove(&chain.underlying);
         if let (Some(sessions), Some(old)) = (&mut self.sessions, &old) {
             sessions.replaced(old, &chain, &self.feed.reference().calendar);
         }
@@ -267,8 +298,10 @@ impl MarketLoop {
         let mut books = self.feed.books(names, now, &self.passes);
         // the longest first, so that threads end together
         books.sort_by_cached_key(|(book, _)| Reverse(book.contracts()));
-        let chains = &self.chains;
-        let is_rough = |name: Symbol| depth == Depth::Rough && chains.get(&name).is_none_or(|chain| chain.rough);
+        let (chains, restored) = (&self.chains, &self.restored);
+        let is_rough = |name: Symbol| {
+            depth == Depth::Rough && chains.get(&name).is_none_or(|chain| chain.rough || restored.contains(&name))
+        };
         let (mut computed, mut failed) = (Vec::new(), Vec::new());
         for (session, books) in by_session(books, &reference.calendar) {
             if let Some(sessions) = &mut self.sessions {
@@ -294,7 +327,10 @@ impl MarketLoop {
     fn report(&self, now: Timestamp, pass: Option<PassFacts>) {
         let open = self.feed.reference().calendar.is_open(now);
         let pass = pass.unwrap_or_else(|| self.status.facts().pass);
-        self.status.publish(self.tally.facts(open, pass, &self.feed.progress(), self.feed.sources()));
+        self.status.publish(MarketFacts {
+            restored: self.restored.len(),
+            ..self.tally.facts(open, pass, &self.feed.progress(), self.feed.sources())
+        });
     }
 }
 

@@ -1,5 +1,5 @@
-//! What `prev_vol` remembers across sessions and restarts: what a chain's own session was preceded by, and when what a
-//! session ends with is kept. Never: a file's name, a request.
+//! What outlives the program: what `prev_vol` remembers (what a chain's own session was preceded by, and when what a
+//! session ends with is kept), and when the market is saved that a restart begins with. Never: a file's name, a request.
 //!
 //! A chain's session is that of the instant at which it is valued. So a recorded folder belongs to the session of its
 //! quotes, whenever it is served, and its own volatilities are never those of the session before.
@@ -16,10 +16,15 @@ use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A market is kept this often while it is open: as much may be lost to a power cut.
 const KEPT_EVERY: Duration = Duration::from_mins(15);
+
+/// The market is saved this often for a restart, if something has changed.
+const SAVED_EVERY: Duration = Duration::from_secs(30);
+/// Saving takes at most this fraction of the time.
+const SAVING_MOST: u32 = 50;
 
 /// Sessions whose predecessors are held: those that names without a chain may belong to. A whole market takes 40 MB.
 const REMEMBERED: usize = 3;
@@ -47,6 +52,9 @@ pub struct Sessions {
     kept_at: Duration,
     /// Which snapshot that was.
     kept: u64,
+    /// When the market was last saved for a restart, and which snapshot that was.
+    saved_at: Duration,
+    saved: u64,
     was_open: bool,
     is_due: bool,
 }
@@ -56,7 +64,8 @@ impl Sessions {
     #[must_use]
     pub fn new(folder: Arc<StateFolder>, keeper: Option<&Keeper>) -> Self {
         let (before, ended, jobs) = (BTreeMap::new(), Vec::new(), keeper.map(|keeper| keeper.jobs.clone()));
-        Self { folder, before, jobs, ended, kept_at: Duration::ZERO, kept: 0, was_open: false, is_due: false }
+        let (kept_at, saved_at) = (Duration::ZERO, Duration::ZERO);
+        Self { folder, before, jobs, ended, kept_at, kept: 0, saved_at, saved: 0, was_open: false, is_due: false }
     }
 
     /// What the session before one ended with, as it was kept when it was first asked for.
@@ -82,20 +91,28 @@ impl Sessions {
     pub(super) fn turned(&mut self, snapshot: &Snapshot, is_open: bool, elapsed: Duration) {
         if !self.ended.is_empty() {
             let ended = std::mem::take(&mut self.ended);
-            self.send(ended);
+            self.send(Job::Keep(ended));
         }
         self.is_due |= (self.was_open && !is_open) || elapsed.saturating_sub(self.kept_at) >= KEPT_EVERY;
         self.was_open = is_open;
         if self.is_due && snapshot.number != self.kept && is_whole(snapshot) {
             (self.is_due, self.kept_at, self.kept) = (false, elapsed, snapshot.number);
-            self.send(snapshot.chains().to_vec());
+            self.send(Job::Keep(snapshot.chains().to_vec()));
+        }
+        let is_first = self.saved == 0;
+        if (is_first || elapsed.saturating_sub(self.saved_at) >= SAVED_EVERY)
+            && snapshot.number != self.saved
+            && is_whole(snapshot)
+        {
+            (self.saved_at, self.saved) = (elapsed, snapshot.number);
+            self.send(Job::Save { chains: snapshot.chains().to_vec(), is_last: false });
         }
     }
 
-    fn send(&self, chains: Vec<Arc<Chain>>) {
+    fn send(&self, job: Job) {
         if let Some(jobs) = &self.jobs {
             // a keeper that has ended has said why
-            let _ = jobs.send(Job::Keep(chains));
+            let _ = jobs.send(job);
         }
     }
 }
@@ -105,6 +122,8 @@ impl Sessions {
 enum Job {
     /// Keep these chains, each under its session.
     Keep(Vec<Arc<Chain>>),
+    /// Save this market, which is whole, for a restart: the last one in any case, others where there is time.
+    Save { chains: Vec<Arc<Chain>>, is_last: bool },
     /// There is nothing more to come.
     End,
 }
@@ -127,6 +146,8 @@ pub struct KeeperTerms {
     pub clock: fn() -> Timestamp,
     /// The clock of the market stands still.
     pub stands_still: bool,
+    /// The feed, as its user names it.
+    pub feed: String,
 }
 
 impl Keeper {
@@ -144,6 +165,7 @@ impl Keeper {
     pub fn finish(self, last: &Snapshot) {
         if is_whole(last) {
             let _ = self.jobs.send(Job::Keep(last.chains().to_vec()));
+            let _ = self.jobs.send(Job::Save { chains: last.chains().to_vec(), is_last: true });
         }
         let _ = self.jobs.send(Job::End);
         // a thread that panicked has said so already
@@ -152,16 +174,34 @@ impl Keeper {
 }
 
 fn keep_all(jobs: &Receiver<Job>, terms: &KeeperTerms) {
-    while let Ok(Job::Keep(chains)) = jobs.recv() {
-        let mut sessions: BTreeMap<Date, SessionVols> = BTreeMap::new();
-        for chain in &chains {
-            sessions.entry(session_of(&terms.calendar, chain.valued_at)).or_default().add(chain);
+    // before this moment another market is not worth the time that it takes
+    let mut busy_until = Instant::now();
+    while let Ok(job) = jobs.recv() {
+        match job {
+            Job::Keep(chains) => keep(&chains, terms),
+            // what a clock shows that stands still may be tried out
+            Job::Save { .. } if terms.stands_still => {}
+            Job::Save { chains, is_last } => {
+                let began = Instant::now();
+                if is_last || began >= busy_until {
+                    terms.folder.save_market(&terms.feed, &chains);
+                    busy_until = began + began.elapsed() * SAVING_MOST;
+                }
+            }
+            Job::End => return,
         }
-        drop(chains);
-        let permit = Permit { today: session_of(&terms.calendar, (terms.clock)()), stands_still: terms.stands_still };
-        for (session, vols) in sessions {
-            terms.folder.keep(session, vols, permit);
-        }
+    }
+}
+
+/// Keeps the volatilities of some chains, each under its session.
+fn keep(chains: &[Arc<Chain>], terms: &KeeperTerms) {
+    let mut sessions: BTreeMap<Date, SessionVols> = BTreeMap::new();
+    for chain in chains {
+        sessions.entry(session_of(&terms.calendar, chain.valued_at)).or_default().add(chain);
+    }
+    let permit = Permit { today: session_of(&terms.calendar, (terms.clock)()), stands_still: terms.stands_still };
+    for (session, vols) in sessions {
+        terms.folder.keep(session, vols, permit);
     }
 }
 

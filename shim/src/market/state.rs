@@ -1,20 +1,26 @@
-//! The volatilities that sessions ended with, kept in the state folder as `vols-YYYY-MM-DD.csv`. Never: a market, a
-//! thread.
+//! The state folder: the volatilities that sessions ended with (`vols-YYYY-MM-DD.csv`), and the last whole market of each
+//! feed (`market-TAG.saved`). Never: a thread, when something is kept.
 //!
 //! A file is written beside and renamed, and both it and the folder are on the disk before the next one is: after a
 //! power cut there is the old file or the new one. What is none of ours, or damaged, is moved aside and never read twice.
 
+use engine::snapshot::saved::{self, Saved, SavedError};
+use engine::store::chain::Chain;
 use engine::store::session::SessionVols;
+use jiff::Timestamp;
 use jiff::civil::Date;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, BufWriter};
+use std::io::{self, BufReader, BufWriter};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 /// Sessions that are kept.
 const KEPT: usize = 5;
-/// The first line of every file.
+/// Feeds whose markets are kept.
+const MARKETS_KEPT: usize = 5;
+/// The first line of every file of volatilities.
 const HEADER: &[u8] = b"root,expiry,strike,right,svc_vol\n";
 /// An unfinished file of this age was left behind by a program that did not end: writing one takes seconds.
 const LEFT_BEHIND: Duration = Duration::from_hours(1);
@@ -40,7 +46,8 @@ impl StateFolder {
     #[must_use]
     pub fn open(path: &Path) -> Self {
         for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-            let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with("vols-"));
+            let is_ours =
+                entry.file_name().to_str().is_some_and(|name| name.starts_with("vols-") || name.starts_with("market-"));
             let is_unfinished = entry.path().extension() == Some(OsStr::new("unfinished"));
             let age = entry.metadata().and_then(|facts| facts.modified()).ok().and_then(|at| at.elapsed().ok());
             if is_ours && is_unfinished && age.is_some_and(|age| age > LEFT_BEHIND) {
@@ -120,15 +127,66 @@ impl StateFolder {
     }
 
     fn write(&self, session: Date, vols: &SessionVols) -> io::Result<()> {
+        self.replace(&self.file(session), |file| vols.write(file))
+    }
+
+    /// Puts a file in the place of another, whole and on the disk, or leaves that as it is.
+    fn replace(&self, path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
         fs::create_dir_all(&self.path)?;
         // two programs with one folder do not write into each other's file
-        let unfinished = self.path.join(format!("vols-{session}.{}.unfinished", std::process::id()));
-        let written = write_synced(&unfinished, vols).and_then(|()| fs::rename(&unfinished, self.file(session)));
+        let unfinished = path.with_extension(format!("{}.unfinished", std::process::id()));
+        let written = write_synced(&unfinished, write).and_then(|()| fs::rename(&unfinished, path));
         if written.is_err() {
             let _ = fs::remove_file(&unfinished);
         }
         written?;
         sync_folder(&self.path)
+    }
+
+    /// Saves the market of a feed in place of the one before, and drops those of other feeds that are long gone.
+    pub fn save_market(&self, feed: &str, chains: &[Arc<Chain>]) {
+        let path = self.market(feed);
+        if let Err(error) = self.replace(&path, |file| saved::write(feed, chains.iter().map(AsRef::as_ref), file)) {
+            tracing::warn!("{}: {error}", path.display());
+        }
+        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten().map(|entry| entry.path());
+        let is_market = |path: &PathBuf| {
+            let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+            name.starts_with("market-") && name.ends_with(".saved")
+        };
+        let changed =
+            |path: &PathBuf| fs::metadata(path).and_then(|facts| facts.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
+        let mut markets: Vec<(SystemTime, PathBuf)> =
+            entries.filter(is_market).map(|path| (changed(&path), path)).collect();
+        markets.sort();
+        for (_, path) in markets.iter().take(markets.len().saturating_sub(MARKETS_KEPT)) {
+            let _ = fs::remove_file(path);
+        }
+    }
+
+    /// The market of a feed as it was last saved, without what has settled at `now`. What is damaged of it is left out
+    /// and said; what another version saved is as good as nothing.
+    #[must_use]
+    pub fn saved_market(&self, feed: &str, now: Timestamp) -> Vec<Chain> {
+        let path = self.market(feed);
+        let read = File::open(&path).map_err(SavedError::from);
+        match read.and_then(|file| saved::read(feed, now, &mut BufReader::new(file))) {
+            Ok(Saved { chains, is_damaged }) => {
+                if is_damaged {
+                    tracing::warn!("{} is damaged: {} names of it are used", path.display(), chains.len());
+                }
+                chains
+            }
+            Err(SavedError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => {
+                tracing::info!("{}: {error}; nothing of it is served", path.display());
+                Vec::new()
+            }
+        }
+    }
+
+    fn market(&self, feed: &str) -> PathBuf {
+        self.path.join(format!("market-{}.saved", saved::feed_tag(feed)))
     }
 
     /// The kept sessions, oldest first.
@@ -145,9 +203,9 @@ impl StateFolder {
     }
 }
 
-fn write_synced(path: &Path, vols: &SessionVols) -> io::Result<()> {
+fn write_synced(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
-    vols.write(&mut file)?;
+    write(&mut file)?;
     file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
 }
 

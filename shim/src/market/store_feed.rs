@@ -134,6 +134,10 @@ impl Feed for StoreFeed {
         self.store.books().iter().filter(|b| !b.slices.is_empty()).map(|b| b.underlying).collect()
     }
 
+    fn lists_later(&self) -> bool {
+        self.live.is_some()
+    }
+
     fn contracts(&self, name: Symbol, _: Timestamp) -> usize {
         self.store.book(name).map_or(0, Book::rows)
     }

@@ -89,6 +89,7 @@ impl Tally {
             tables,
             failing: self.failing.len(),
             files_unusable: feed.files_unusable,
+            restored: 0,
             failures: self.failures,
             sources,
         }

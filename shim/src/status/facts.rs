@@ -28,6 +28,8 @@ pub struct MarketFacts {
     pub failing: usize,
     /// Files of the feed that cannot be used as they are: what was last read of them is served.
     pub files_unusable: usize,
+    /// Names that are served as they were before the program was started, until they are computed.
+    pub restored: usize,
     /// Computations that panicked, since the start.
     pub failures: u64,
     /// What the sources of the feed say of themselves.

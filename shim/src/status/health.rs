@@ -35,6 +35,7 @@ pub(super) struct Health<'a> {
     pub(super) contracts_priced: u64,
     pub(super) failing: usize,
     pub(super) files_unusable: usize,
+    pub(super) restored: usize,
     #[serde(serialize_with = "three_decimals")]
     pub(super) loop_age_s: f64,
     pub(super) pass: PassFacts,

@@ -11,13 +11,14 @@ use std::fmt::Write;
 /// Appends what `/health` says as metrics.
 pub(super) fn write(reading: &Reading, out: &mut String) {
     let (facts, counts) = (&reading.facts, &reading.counts);
-    let gauges: [(&str, &str, f64); 18] = [
+    let gauges: [(&str, &str, f64); 19] = [
         ("uptime_seconds", "Time since the start", reading.uptime.as_secs_f64()),
         ("simulated", "1 if the data are made up", f64::from(u8::from(reading.simulated))),
         ("market_open", "1 while the market is in session", f64::from(u8::from(facts.market_open))),
         ("snapshot_number", "Snapshots published", reading.snapshot_number as f64),
         ("snapshot_age_seconds", "Age of the snapshot", reading.snapshot_age_s),
         ("underlyings_failing", "Underlyings whose last computation panicked", facts.failing as f64),
+        ("underlyings_restored", "Names served as they were before the start, until computed", facts.restored as f64),
         ("feed_files_unusable", "Files of the feed that cannot be used as they are", facts.files_unusable as f64),
         ("loop_age_seconds", "Time since the market loop last came round", reading.loop_age_s),
         (

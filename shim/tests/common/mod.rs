@@ -184,6 +184,7 @@ pub fn status_at(uptime: Duration) -> Status {
         tables: Counts { boundaries: 9, aligned: 4, anchored: 3, closed: 2, european: 6, refined: 2, accurate: 1 },
         failing: 1,
         files_unusable: 2,
+        restored: 3,
         failures: 6,
         sources: vec![SourceFacts {
             feed: "tcp:127.0.0.1:2113".to_owned(),

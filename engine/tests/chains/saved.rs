@@ -1,0 +1,110 @@
+//! A market as bytes and back: the same bits, whatever of it is left, and nothing made of damage.
+
+use engine::calendar::Calendar;
+use engine::pass::{Depth, MarketData, Passes};
+use engine::snapshot::saved::{Saved, SavedError, read, write};
+use engine::store::book::Book;
+use engine::store::chain::Chain;
+use engine::store::columns::Col;
+use engine::store::rates::DiscountCurves;
+use jiff::Timestamp;
+use sim::SimMarket;
+use std::sync::Arc;
+use testkit::random::Random;
+
+fn at() -> Timestamp {
+    "2026-11-20T20:12:00Z".parse().unwrap()
+}
+
+/// Some small names of the whole market, one of them with nothing but missing numbers.
+fn chains() -> Vec<Arc<Chain>> {
+    let sim = SimMarket::full(7, 1.0, at(), 0.005);
+    let (calendar, curves) = (Calendar::embedded(), DiscountCurves::new(&sim.rates()));
+    let mut books: Vec<Book> = (0..sim.len()).filter_map(|i| sim.book(i, at())).collect();
+    books.retain(|book| book.rows() < 200);
+    books.truncate(4);
+    books[0].spot = f64::NAN;
+    let work: Vec<(&Book, Timestamp)> = books.iter().map(|book| (book, at())).collect();
+    let mut passes = Passes::new(2, |_| ()).unwrap();
+    let computed = passes.run_to(Depth::Rough, MarketData { calendar: &calendar, curves: &curves }, &work);
+    computed.into_iter().map(|done| done.chain).collect()
+}
+
+fn bytes(feed: &str, chains: &[Arc<Chain>]) -> Vec<u8> {
+    let mut out = Vec::new();
+    write(feed, chains.iter().map(AsRef::as_ref), &mut out).unwrap();
+    out
+}
+
+/// Everything of a chain; missing numbers are equal.
+fn text(chain: &Chain) -> String {
+    let column = |col: &Col| chain.columns.get(*col).iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+    let columns: Vec<_> = Col::ALL.iter().map(column).collect();
+    let Chain { slices, strike_milli, right, dropped, .. } = chain;
+    let head = (chain.underlying, chain.spot, chain.implied_spot, chain.implied_spot_error, chain.spot_off);
+    format!(
+        "{head:?} {:?} {slices:?} {strike_milli:?} {right:?} {dropped:?} {columns:?}",
+        (chain.uncomputed, chain.valued_at, chain.rough)
+    )
+}
+
+#[test]
+fn what_is_read_back_is_what_was_written() {
+    let chains = chains();
+    let Saved { chains: back, is_damaged } = read("dir:x", at(), &mut &bytes("dir:x", &chains)[..]).unwrap();
+    assert!(!is_damaged && back.len() == chains.len() && chains.iter().any(|chain| chain.uncomputed.is_some()));
+    for (old, new) in chains.iter().zip(&back) {
+        assert_eq!(text(old), text(new));
+    }
+}
+
+#[test]
+fn what_has_settled_is_left_out() {
+    let chains = chains();
+    let first = chains[1].slices[0].settles_at;
+    let back = read("x", first, &mut &bytes("x", &chains[1..2])[..]).unwrap().chains.remove(0);
+    let (old, gone) = (&chains[1], chains[1].slices.iter().filter(|slice| slice.settles_at <= first).count());
+    assert!(gone > 0 && back.slices.len() == old.slices.len() - gone);
+    for (slice, kept) in old.slices[gone..].iter().zip(&back.slices) {
+        let rows = |range: &std::ops::Range<u32>| range.start as usize..range.end as usize;
+        let (was, is) = (rows(&slice.rows), rows(&kept.rows));
+        assert_eq!(old.strike_milli[was.clone()], back.strike_milli[is.clone()]);
+        let vols = |chain: &Chain, rows| format!("{:?}", &chain.columns.get(Col::SvcVol)[rows]);
+        assert_eq!(vols(old, was), vols(&back, is));
+    }
+    let all_gone = read("x", "2099-01-01T00:00:00Z".parse().unwrap(), &mut &bytes("x", &chains)[..]).unwrap();
+    assert!(all_gone.chains.is_empty() && !all_gone.is_damaged);
+}
+
+#[test]
+fn what_is_of_another_feed_or_program_is_nothing() {
+    let whole = bytes("cboe:SPY", &chains());
+    assert!(matches!(read("cboe:QQQ", at(), &mut &whole[..]), Err(SavedError::OtherFeed)));
+    assert!(matches!(read("cboe:SPY,QQQ", at(), &mut &whole[..]), Err(SavedError::OtherFeed)));
+    for i in 0..16 {
+        let mut other = whole.clone();
+        other[i] ^= 1;
+        assert!(matches!(read("cboe:SPY", at(), &mut &other[..]), Err(SavedError::Foreign)), "byte {i}");
+    }
+}
+
+#[test]
+fn damage_costs_what_follows_it_and_makes_nothing_up() {
+    let chains = chains();
+    let whole = bytes("x", &chains);
+    let good: Vec<String> = chains.iter().map(|chain| text(chain)).collect();
+    let check = |damaged: &[u8], what: &str| {
+        if let Ok(Saved { chains, .. }) = read("x", at(), &mut &damaged[..]) {
+            assert!(chains.iter().zip(&good).all(|(chain, good)| text(chain) == *good), "{what}");
+        }
+    };
+    let mut random = Random::new(3);
+    for _ in 0..500 {
+        let cut = (random.unit() * whole.len() as f64) as usize;
+        check(&whole[..cut], &format!("cut at {cut}"));
+        let mut spoiled = whole.clone();
+        spoiled[cut] ^= 1 << (cut % 8);
+        check(&spoiled, &format!("a bit of byte {cut}"));
+    }
+    assert!(read("x", at(), &mut &whole[..whole.len() - 1]).unwrap().is_damaged);
+}
