@@ -58,6 +58,11 @@ kill *args:
     cargo build --release --locked
     python3 tests/soak/kill.py {{ args }}
 
+# killed 100 times while quotes are pushed to it: what is served one second after each start, and how old it is
+restart *args:
+    cargo build --release --locked
+    python3 tests/soak/restart.py {{ args }}
+
 # criterion benches; `just bench kernels` runs one
 bench name="":
     cargo bench --locked -p greeksd-benches {{ if name == "" { "" } else { "--bench " + name } }}

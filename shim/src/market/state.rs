@@ -143,8 +143,9 @@ impl StateFolder {
         sync_folder(&self.path)
     }
 
-    /// Saves the market of a feed in place of the one before, and drops those of other feeds that are long gone.
-    pub fn save_market(&self, feed: &str, chains: &[Arc<Chain>]) {
+    /// Saves the market of a feed in place of the one before, and drops those of other feeds that are long gone. How many
+    /// bytes that took.
+    pub fn save_market(&self, feed: &str, chains: &[Arc<Chain>]) -> u64 {
         let path = self.market(feed);
         if let Err(error) = self.replace(&path, |file| saved::write(feed, chains.iter().map(AsRef::as_ref), file)) {
             tracing::warn!("{}: {error}", path.display());
@@ -162,6 +163,7 @@ impl StateFolder {
         for (_, path) in markets.iter().take(markets.len().saturating_sub(MARKETS_KEPT)) {
             let _ = fs::remove_file(path);
         }
+        fs::metadata(&path).map_or(0, |facts| facts.len())
     }
 
     /// The market of a feed as it was last saved, without what has settled at `now`. What is damaged of it is left out
