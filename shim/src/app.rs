@@ -88,6 +88,8 @@ impl Service {
                 roots: &self.roots,
                 host,
                 is_crowded: self.status.old_snapshot_bytes() > self.old_snapshot_bytes,
+                market_open: self.status.facts().market_open,
+                feed: &self.status.feed,
                 note: &|| self.note(&snapshot),
             };
             let prepared = layer.prepare(&Query::parse(query).with_segments(segments), &context);

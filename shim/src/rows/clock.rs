@@ -44,6 +44,8 @@ pub enum Stamp {
     EasternIso,
     /// `2026-12-18T16:00:00-05:00`.
     EasternOffset,
+    /// `2026-12-18T16:00:00.000-05:00`, always three decimals.
+    EasternOffsetMillis,
     /// `2026-12-18 16:00:00 -05:00`.
     EasternPlainOffset,
     /// `2026-11-20T20:42:07Z`.
@@ -76,6 +78,7 @@ impl Stamp {
             Self::Spreadsheet => format!("{:.5}", spreadsheet_days(at)),
             Self::EasternIso => at.strftime("%Y-%m-%dT%H:%M:%S%.3f").to_string(),
             Self::EasternOffset => at.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
+            Self::EasternOffsetMillis => at.strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string(),
             Self::EasternPlainOffset => at.strftime("%Y-%m-%d %H:%M:%S %:z").to_string(),
             Self::UtcIso => utc().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             Self::UtcIsoMillis => utc().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(),
@@ -102,6 +105,12 @@ impl Clock {
     #[must_use]
     pub fn snapshot(&self, stamp: Stamp) -> String {
         stamp.text(&self.snapshot)
+    }
+
+    /// An instant, spelt.
+    #[must_use]
+    pub fn spell(&self, at: Timestamp, stamp: Stamp) -> String {
+        stamp.text(&at.to_zoned(self.snapshot.time_zone().clone()))
     }
 
     /// The Eastern date of an instant.
@@ -179,6 +188,7 @@ mod tests {
             (Stamp::MillisOfDay, "56527318"),
             (Stamp::Date8, "20261120"),
             (Stamp::EasternIso, "2026-11-20T15:42:07.318"),
+            (Stamp::EasternOffsetMillis, "2026-11-20T15:42:07.318-05:00"),
             (Stamp::UtcIso, "2026-11-20T20:42:07Z"),
             (Stamp::UtcIsoMillis, "2026-11-20T20:42:07.318Z"),
             (Stamp::UtcOffsetMillis, "2026-11-20T20:42:07.318+00:00"),

@@ -183,7 +183,8 @@ fn title(query: &Query<'_>) -> String {
     format!("{} · Greeks", names.join(", ").to_uppercase())
 }
 
-fn refuse(refusal: &Refusal) -> (&'static str, String) {
+/// Spells a refusal of the native API.
+pub(super) fn refuse(refusal: &Refusal) -> (&'static str, String) {
     ("application/json", error_json(refusal))
 }
 
