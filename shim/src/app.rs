@@ -26,6 +26,7 @@ pub struct Service {
     roots: Arc<RootTable>,
     calendar: Calendar,
     old_snapshot_bytes: u64,
+    shows_quotes: bool,
 }
 
 /// Under which names requests are counted; what [`Metrics::new`] wants.
@@ -49,13 +50,19 @@ impl Service {
     #[must_use]
     pub fn new(market: Arc<ArcSwap<Snapshot>>, status: Arc<Status>, metrics: Arc<Metrics>) -> Self {
         let (roots, calendar) = (Arc::new(RootTable::embedded()), Calendar::embedded());
-        Self { market, status, metrics, roots, calendar, old_snapshot_bytes: u64::MAX }
+        Self { market, status, metrics, roots, calendar, old_snapshot_bytes: u64::MAX, shows_quotes: false }
     }
 
     /// The same, but while readers hold more bytes of old snapshots than these no answer of several names is begun.
     #[must_use]
     pub fn with_old_snapshot_bytes(self, most: u64) -> Self {
         Self { old_snapshot_bytes: most, ..self }
+    }
+
+    /// The same, of a market whose chains have the quotes of the feed, if that is so.
+    #[must_use]
+    pub fn showing_quotes(self, shows_quotes: bool) -> Self {
+        Self { shows_quotes, ..self }
     }
 
     /// The answer to a target's raw path and query, from a client that names no host.
@@ -90,6 +97,7 @@ impl Service {
                 is_crowded: self.status.old_snapshot_bytes() > self.old_snapshot_bytes,
                 market_open: self.status.facts().market_open,
                 feed: &self.status.feed,
+                shows_quotes: self.shows_quotes,
                 note: &|| self.note(&snapshot),
             };
             let prepared = layer.prepare(&Query::parse(query).with_segments(segments), &context);

@@ -65,9 +65,13 @@ fn serve(config: &Config) -> Result<End, String> {
     }
     let spec = FeedSpec::parse(&config.feed)?;
     let clock = config.now.map_or(MarketClock::Running, MarketClock::Fixed);
-    let feed = spec.open(clock.now(), config.now).map_err(|e| format!("feed {}: {e}", config.feed))?;
+    let mut feed = spec.open(clock.now(), config.now).map_err(|e| format!("feed {}: {e}", config.feed))?;
     let simulated = feed.is_simulated();
-    let passes = Passes::new(config.threads, |_| low_priority()).map_err(|e| format!("no threads: {e}"))?;
+    let mut passes = Passes::new(config.threads, |_| low_priority()).map_err(|e| format!("no threads: {e}"))?;
+    if config.show_quotes {
+        feed.keep_sizes();
+        passes.keep_quotes();
+    }
     let folder = config.state_dir.as_deref().map(|path| Arc::new(StateFolder::open(path)));
     let keeper = folder.iter().filter(|_| !simulated).map(|folder| start_keeper(folder, config)).next();
     let keeper = keeper.transpose().map_err(|e| format!("no thread: {e}"))?;
@@ -76,7 +80,8 @@ fn serve(config: &Config) -> Result<End, String> {
     let metrics = Arc::new(Metrics::new(&route_names()));
     let status = Arc::new(new_status(config, simulated, clock));
     let service = Service::new(Arc::clone(&market), Arc::clone(&status), Arc::clone(&metrics))
-        .with_old_snapshot_bytes(config.old_snapshot_bytes);
+        .with_old_snapshot_bytes(config.old_snapshot_bytes)
+        .showing_quotes(config.show_quotes);
     let server = Server::start(server_config(config, metrics), service).map_err(|e| e.to_string())?;
     let (stop, stopped) = channel();
     listen_for_signals(Sender::clone(&stop)).map_err(|e| format!("cannot wait for signals: {e}"))?;
@@ -279,6 +284,7 @@ mod tests {
             log_level: tracing::level_filters::LevelFilter::INFO,
             allow_hosts: Vec::new(),
             old_snapshot_bytes: 0,
+            show_quotes: false,
             file_note: file.map(str::to_owned),
         };
         assert_eq!(notes(&config("127.0.0.1:1", None)), [""; 0]);

@@ -27,6 +27,7 @@ pub struct Store {
     /// By underlying, the first ex-date of a dividend that is not declared.
     projected_from: BTreeMap<Symbol, Date>,
     last: Option<LastPlace>,
+    keeps_sizes: bool,
 }
 
 /// Where the last quote went: the next one most often belongs there too.
@@ -74,7 +75,13 @@ impl Store {
             dividends: BTreeMap::new(),
             projected_from: BTreeMap::new(),
             last: None,
+            keeps_sizes: false,
         }
+    }
+
+    /// Keeps how many contracts are quoted, of quotes that come from here on. No value depends on them.
+    pub fn keep_sizes(&mut self) {
+        self.keeps_sizes = true;
     }
 
     /// Every book, by underlying.
@@ -182,7 +189,7 @@ impl Store {
             return Err(Reason::Expired);
         }
         book.ts = book.ts.max(record.ts);
-        Ok(slice.upsert(record))
+        Ok(slice.upsert(record, self.keeps_sizes))
     }
 
     /// Drops every contract that has settled: by `at`, or where that is `None` by the time of its own book. How many.
@@ -349,6 +356,7 @@ impl BookSlice {
             right: Vec::new(),
             bid: Vec::new(),
             ask: Vec::new(),
+            sizes: Vec::new(),
             ts: Vec::new(),
             stale: true,
         }
@@ -373,6 +381,7 @@ impl BookSlice {
             == (other.settles_at, &other.strike_milli, &other.right, &other.ts)
             && same(&self.bid, &other.bid)
             && same(&self.ask, &other.ask)
+            && same(self.sizes.as_flattened(), other.sizes.as_flattened())
     }
 
     fn order(&self) -> (Date, Settle, Symbol) {
@@ -392,23 +401,35 @@ impl BookSlice {
         }
     }
 
-    /// Puts a quote in its row, unless one that goes before it is there.
-    fn upsert(&mut self, q: &QuoteRecord) -> bool {
+    /// Puts a quote in its row, unless one that goes before it is there; with its sizes if those are kept.
+    fn upsert(&mut self, q: &QuoteRecord, keeps_sizes: bool) -> bool {
         let ContractKey { strike_milli, right, .. } = q.contract;
         let (bid, ask) = (quoted(q.bid), quoted(q.ask));
+        let sizes = [q.bid_size, q.ask_size].map(|n| if limits::SIZE.holds(n) { n } else { f64::NAN });
+        if keeps_sizes {
+            // quotes from before sizes were kept have none
+            self.sizes.resize(self.rows(), [f64::NAN; 2]);
+        }
         match self.search(strike_milli, right) {
             Ok(i) => {
                 let old = QuoteRecord { ts: self.ts[i], bid: self.bid[i], ask: self.ask[i], ..*q };
-                if q.precedence(&old).is_le() {
+                let [bid_size, ask_size] = self.sizes.get(i).copied().unwrap_or([q.bid_size, q.ask_size]);
+                if q.precedence(&QuoteRecord { bid_size, ask_size, ..old }).is_le() {
                     return false;
                 }
                 (self.bid[i], self.ask[i], self.ts[i]) = (bid, ask, q.ts);
+                if keeps_sizes {
+                    self.sizes[i] = sizes;
+                }
             }
             Err(i) => {
                 self.strike_milli.insert(i, strike_milli);
                 self.right.insert(i, right);
                 self.bid.insert(i, bid);
                 self.ask.insert(i, ask);
+                if keeps_sizes {
+                    self.sizes.insert(i, sizes);
+                }
                 self.ts.insert(i, q.ts);
             }
         }

@@ -32,6 +32,7 @@ use std::sync::Arc;
 const RETRY_AFTER_S: &str = "1";
 /// The same where memory must become free first.
 const CROWDED_RETRY_AFTER_S: &str = "10";
+const NO_QUOTES: &str = "greeks=quote: this daemon does not show quotes; start it with --show-quotes";
 /// The header behind a page of symbols that others follow: what `cursor` takes.
 const NEXT_CURSOR: &str = "Next-Cursor";
 
@@ -86,6 +87,8 @@ pub struct Reply {
     pub format: Format,
     /// Which columns.
     pub fields: Vec<Field>,
+    /// There is no answer where quotes are not shown.
+    pub needs_quotes: bool,
     /// What one row is.
     pub per: Per,
     /// In which direction JSON is written.
@@ -197,6 +200,8 @@ pub struct RequestContext<'a> {
     pub market_open: bool,
     /// The feed, as given to the program. One feed has all names.
     pub feed: &'a str,
+    /// Whether chains have the quotes of the feed.
+    pub shows_quotes: bool,
     /// What the heading of a page says about the snapshot.
     pub note: &'a dyn Fn() -> Vec<String>,
 }
@@ -277,6 +282,9 @@ impl Layer {
     }
 
     fn rows(&self, mut reply: Reply, context: &RequestContext<'_>, clock: Clock) -> Result<Answer, Refusal> {
+        if reply.needs_quotes && !context.shows_quotes {
+            return Err(Refusal::SwitchedOff { reason: NO_QUOTES });
+        }
         reply.selection.today = clock.today();
         let filter_context =
             FilterContext { rights: reply.selection.rights, today: clock.today(), calendar: context.calendar };

@@ -1,13 +1,15 @@
 //! Tradier (the chains layer): `GET /v1/markets/options/chains`, and the two lists that its clients ask first.
 
 use super::body::{self, JSON};
-use super::columns::or_zero;
+use super::columns::{or_zero, quoted_price, quoted_size};
 use super::layer::{Layer, List, Reply, Serve, Wrap};
 use super::parameter::{date_or_any, ticker, title};
 use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::rows::clock::{Stamp, When};
-use crate::rows::field::{Field, Text, Unpriced, close, null, open, own, strike, text, time, verbatim, zero};
+use crate::rows::field::{
+    Field, QuoteNumber, Text, Unpriced, close, null, open, own, strike, text, time, verbatim, zero,
+};
 use crate::rows::frame::Format;
 use crate::rows::layout::Around;
 use crate::rows::listing::{Piece, QUOTED_DATE};
@@ -38,8 +40,8 @@ const FIELDS: &[Field] = &[
     null("high"),
     null("low"),
     null("close"),
-    zero("bid"),
-    zero("ask"),
+    quoted_price("bid", None, QuoteNumber::Bid),
+    quoted_price("ask", None, QuoteNumber::Ask),
     text("underlying", Text::Underlying),
     strike("strike"),
     null("change_percentage"),
@@ -49,12 +51,12 @@ const FIELDS: &[Field] = &[
     null("prevclose"),
     zero("week_52_high"),
     zero("week_52_low"),
-    zero("bidsize"),
+    quoted_size("bidsize", None, QuoteNumber::BidSize),
     text("bidexch", EXCHANGE),
-    time("bid_date", When::Snapshot, Stamp::Millis),
-    zero("asksize"),
+    time("bid_date", When::Quote, Stamp::Millis),
+    quoted_size("asksize", None, QuoteNumber::AskSize),
     text("askexch", EXCHANGE),
-    time("ask_date", When::Snapshot, Stamp::Millis),
+    time("ask_date", When::Quote, Stamp::Millis),
     zero("open_interest"),
     verbatim("contract_size", "100"),
     text("expiration_date", Text::Expiry),
