@@ -12,7 +12,7 @@ use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
 use serde_json::{Map, Value};
 use shim::query::Query;
-use shim::rows::field::{Cell, Field, Missing, flat_names};
+use shim::rows::field::{Cell, Field, Hidden, Missing, Quoted, flat_names};
 use shim::rows::layout::Per;
 use shim::rows::number::Print;
 use shim::vendors::layer::{Layer, Serve};
@@ -87,11 +87,6 @@ const MEANINGS: &[(&str, i32, Meanings)] = &[
             ("vega", Own("vega", 1.0)),
             ("rho", Own("rho", 1.0)),
             ("last", Zero),
-            ("mark", Zero),
-            ("bid", Zero),
-            ("bid_size", Zero),
-            ("ask", Zero),
-            ("ask_size", Zero),
             ("volume", Zero),
             ("open_interest", Zero),
         ],
@@ -143,8 +138,6 @@ const MEANINGS: &[(&str, i32, Meanings)] = &[
         "thetadata",
         4,
         &[
-            ("bid", Zero),
-            ("ask", Zero),
             ("delta", Own("delta", 1.0)),
             ("theta", Own("theta", 1.0)),
             ("vega", Own("vega", 100.0)),
@@ -380,6 +373,12 @@ fn check_field(name: &str, field: &Field, shown: &Value, known: &Known<'_>, laye
             let meaning =
                 meanings.iter().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("{what}: not in the list"));
             check_number(shown, known.value(meaning.1), *decimals, missing, what);
+            assert_eq!(shown.is_string(), matches!(print, Print::Words(_)), "{what}");
+        }
+        // this market shows no quotes
+        Cell::Quoted(Quoted { hidden: Hidden::Verbatim(text), .. }) => assert_eq!(shown.to_string(), text, "{what}"),
+        Cell::Quoted(Quoted { hidden: Hidden::Zero, print, missing, .. }) => {
+            check_number(shown, 0.0, *decimals, missing, what);
             assert_eq!(shown.is_string(), matches!(print, Print::Words(_)), "{what}");
         }
         Cell::Text(_) | Cell::RowKey(_) => assert!(shown.is_string(), "{what}: {shown}"),

@@ -169,7 +169,7 @@ impl QuoteRecord {
         let bid = |q: &Self| if q.bid > 0.0 { q.bid } else { 0.0 };
         let ask = |q: &Self| if q.ask > 0.0 { q.ask } else { f64::INFINITY };
         let by_bid = bid(self).total_cmp(&bid(other));
-        let size = |n: f64| if n > 0.0 { n } else { 0.0 };
+        let size = |n: f64| if n >= 0.0 { n } else { -1.0 };
         let by_size = |a: f64, b: f64| size(a).total_cmp(&size(b));
         self.ts
             .cmp(&other.ts)

@@ -405,21 +405,22 @@ impl BookSlice {
     fn upsert(&mut self, q: &QuoteRecord, keeps_sizes: bool) -> bool {
         let ContractKey { strike_milli, right, .. } = q.contract;
         let (bid, ask) = (quoted(q.bid), quoted(q.ask));
-        let sizes = [q.bid_size, q.ask_size].map(|n| if limits::SIZE.holds(n) { n } else { f64::NAN });
+        let [bid_size, ask_size] = [q.bid_size, q.ask_size].map(|n| if limits::SIZE.holds(n) { n } else { f64::NAN });
+        let new = QuoteRecord { bid_size, ask_size, ..*q };
         if keeps_sizes {
             // quotes from before sizes were kept have none
             self.sizes.resize(self.rows(), [f64::NAN; 2]);
         }
         match self.search(strike_milli, right) {
             Ok(i) => {
-                let old = QuoteRecord { ts: self.ts[i], bid: self.bid[i], ask: self.ask[i], ..*q };
-                let [bid_size, ask_size] = self.sizes.get(i).copied().unwrap_or([q.bid_size, q.ask_size]);
-                if q.precedence(&QuoteRecord { bid_size, ask_size, ..old }).is_le() {
+                let [bid_size, ask_size] = self.sizes.get(i).copied().unwrap_or([bid_size, ask_size]);
+                let old = QuoteRecord { ts: self.ts[i], bid: self.bid[i], ask: self.ask[i], bid_size, ask_size, ..new };
+                if new.precedence(&old).is_le() {
                     return false;
                 }
                 (self.bid[i], self.ask[i], self.ts[i]) = (bid, ask, q.ts);
                 if keeps_sizes {
-                    self.sizes[i] = sizes;
+                    self.sizes[i] = [new.bid_size, new.ask_size];
                 }
             }
             Err(i) => {
@@ -428,7 +429,7 @@ impl BookSlice {
                 self.bid.insert(i, bid);
                 self.ask.insert(i, ask);
                 if keeps_sizes {
-                    self.sizes.insert(i, sizes);
+                    self.sizes.insert(i, [bid_size, ask_size]);
                 }
                 self.ts.insert(i, q.ts);
             }
