@@ -41,7 +41,7 @@ pub enum Cell {
         missing: Missing,
     },
     /// A number of the contract's quote.
-    Quoted(Quoted),
+    Quoted(QuoteCell),
     /// A strike, exact, in shortest form.
     Strike,
     /// A strike with decimals of the layer's own; `table` in CSV and HTML.
@@ -71,7 +71,7 @@ pub enum Cell {
 
 /// A number of a quote, and what stands there without one.
 #[derive(Clone, Copy, Debug)]
-pub struct Quoted {
+pub struct QuoteCell {
     /// Of which contract, in rows by strike; `None`: of that of [`Source::Own`].
     pub side: Option<Right>,
     /// Which number.
@@ -256,7 +256,7 @@ pub const fn zero_as(name: &'static str, print: Print) -> Field {
 
 /// A column of a number of the quote.
 #[must_use]
-pub const fn quoted(name: &'static str, quoted: Quoted) -> Field {
+pub const fn quoted(name: &'static str, quoted: QuoteCell) -> Field {
     Field { name, group: None, cell: Cell::Quoted(quoted) }
 }
 

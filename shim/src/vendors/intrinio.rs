@@ -8,8 +8,8 @@ use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp, When};
 use crate::rows::field::{
-    Field, Hidden, Missing, QuoteNumber, Quoted, SliceNumber, Text, Unpriced, close, open, own, quoted, slice, strike,
-    text, time, zero,
+    Field, Hidden, Missing, QuoteCell, QuoteNumber, SliceNumber, Text, Unpriced, close, open, own, quoted, slice,
+    strike, text, time, zero,
 };
 use crate::rows::frame::{Format, json_text};
 use crate::rows::layout::Around;
@@ -97,7 +97,7 @@ pub const EXTENDED: &[Field] = &[
 
 /// A number of the quote: null where that side is not quoted.
 const fn side(name: &'static str, number: QuoteNumber, print: Print) -> Field {
-    quoted(name, Quoted { side: None, number, print, missing: Missing::Null, hidden: Hidden::Verbatim("0") })
+    quoted(name, QuoteCell { side: None, number, print, missing: Missing::Null, hidden: Hidden::Verbatim("0") })
 }
 
 const fn snapshot_time(name: &'static str) -> Field {

@@ -61,6 +61,8 @@ pub enum Serve {
     Listing(fn(&Query<'_>, &Clock) -> Result<List, Refusal>),
     /// A list of underlyings.
     Symbols(fn(&Query<'_>) -> Result<SymbolList, Refusal>),
+    /// JSON about underlyings, from their chains.
+    Names(fn(&Query<'_>, &RequestContext<'_>, &Clock) -> Result<String, Refusal>),
     /// JSON that needs no row.
     Text(fn(&Query<'_>, &Clock) -> Result<String, Refusal>),
 }
@@ -248,6 +250,7 @@ impl Layer {
             Serve::Rows(parse) => parse(query, &clock).map(|reply| Asked::Rows(Box::new(reply))),
             Serve::Listing(parse) => parse(query, &clock).map(|list| Asked::Listing(Box::new(list))),
             Serve::Symbols(parse) => parse(query).map(Asked::Symbols),
+            Serve::Names(write) => write(query, context, &clock).map(Asked::Text),
             Serve::Text(write) => write(query, &clock).map(Asked::Text),
         };
         Prepared { clock, asked }

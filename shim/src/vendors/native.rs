@@ -5,7 +5,7 @@ use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Stamp, When};
 use crate::rows::field::{
-    Field, Hidden, Missing, QuoteNumber, Quoted, SliceNumber, Source, Text, num, own, quoted, strike, text, time,
+    Field, Hidden, Missing, QuoteCell, QuoteNumber, SliceNumber, Source, Text, num, own, quoted, strike, text, time,
 };
 use crate::rows::frame::{Format, escape_json};
 use crate::rows::number::Print;
@@ -76,7 +76,7 @@ const fn slice(name: &'static str, number: SliceNumber, group: Group) -> Field {
 
 const fn quote(name: &'static str, number: QuoteNumber) -> Field {
     let hidden = Hidden::Verbatim("null");
-    let what = Quoted { side: None, number, print: Print::UpTo(6), missing: Missing::Null, hidden };
+    let what = QuoteCell { side: None, number, print: Print::UpTo(6), missing: Missing::Null, hidden };
     quoted(name, what).within(Group::Quote)
 }
 

@@ -43,6 +43,7 @@ pub const LAYERS: &[&Layer] = &[
     &thetadata_v2::REST,
     &tradier::CHAIN,
     &tradier::EXPIRATIONS,
+    &tradier::QUOTES,
     &tradier::STRIKES,
     &alpaca::CONTRACTS,
     &alpaca::CHAIN,

@@ -2,9 +2,9 @@
 
 use super::{Copied, NumberSource, SHORT, Slot, SlotValue, Template};
 use crate::rows::clock::{STAMP_MAX, When};
-use crate::rows::field::{Cell, Field, Hidden, Missing, Nest, Quoted, Source, Text, Unpriced};
+use crate::rows::field::{Cell, Field, Hidden, Missing, Nest, QuoteCell, Source, Text, Unpriced};
 use crate::rows::frame::Frame;
-use crate::rows::identity::{push_date, push_description_head, push_osi_head};
+use crate::rows::identity::{is_index_root, push_date, push_description_head, push_osi_head};
 use crate::rows::layout::AnswerLayout;
 use crate::rows::number::{NUMBER_MAX, Print, put_as};
 use engine::contract::{Settle, Style};
@@ -198,11 +198,9 @@ impl RowBuilder<'_> {
         match text {
             Text::Underlying => self.escape(chain.underlying.as_str()),
             Text::UnderlyingOrIndex(prefix) => {
-                // The root table holds indices, and class shares, which have a dot in their name.
-                let name = chain.underlying.as_str();
-                let is_index = self.layout.roots.get(slice.root).is_some() && !name.contains('.');
+                let is_index = is_index_root(chain.underlying, slice.root, &self.layout.roots);
                 self.push(if is_index { prefix } else { "" });
-                self.escape(name);
+                self.escape(chain.underlying.as_str());
             }
             Text::Root => self.escape(slice.root.as_str()),
             Text::Expiry => push_date(&mut self.to.text, slice.expiry),
@@ -255,8 +253,8 @@ impl RowBuilder<'_> {
     }
 
     /// A number of the quote, or what hides it.
-    fn quoted(&mut self, quoted: Quoted) {
-        let Quoted { side, number, print, missing, hidden } = quoted;
+    fn quoted(&mut self, quoted: QuoteCell) {
+        let QuoteCell { side, number, print, missing, hidden } = quoted;
         if self.chain.quotes.is_some() {
             let print = self.print(print);
             let quote = self.quote_of(print);
