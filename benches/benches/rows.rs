@@ -46,6 +46,7 @@ fn chain() -> Arc<Chain> {
         right: Vec::new(),
         dropped: vec![None; n_rows],
         columns: Columns::missing(n_rows),
+        quotes: None,
     };
     for s in 0..N_SLICES {
         let start = chain.strike_milli.len() as u32;

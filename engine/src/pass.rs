@@ -6,6 +6,7 @@
 
 mod market_data;
 mod report;
+mod task;
 mod uncomputed;
 mod underlying;
 
@@ -23,7 +24,8 @@ use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
-use underlying::{Scratch, Task};
+use task::Task;
+use underlying::Scratch;
 
 /// The stack of a thread of the passes. A thread that waits for the slices of a wide chain takes up whatever work is left,
 /// another chain too, on the stack that it has. So how deep it gets is bounded by how many wide chains a run has (some
@@ -44,6 +46,8 @@ pub struct Passes {
     scratch: Mutex<Vec<Scratch>>,
     /// Volatilities of the session before the first pass, where they were kept.
     prior: Arc<SessionVols>,
+    /// Chains show the quotes that they were computed from.
+    keeps_quotes: bool,
     /// Of the last run: chains whose computation panicked.
     failed: Vec<Arc<Chain>>,
 }
@@ -70,7 +74,13 @@ impl Passes {
             .start_handler(on_start)
             .build()
             .map_err(std::io::Error::other)?;
-        Ok(Self { pool, states: BTreeMap::new(), scratch: Mutex::default(), prior: Arc::default(), failed: Vec::new() })
+        let (states, scratch, prior, failed) = (BTreeMap::new(), Mutex::default(), Arc::default(), Vec::new());
+        Ok(Self { pool, states, scratch, prior, keeps_quotes: false, failed })
+    }
+
+    /// Chains from here on show the quotes that they were computed from ([`Chain::quotes`]).
+    pub fn keep_quotes(&mut self) {
+        self.keeps_quotes = true;
     }
 
     /// Sets what `prev_vol` shows for chains that have not seen a session end.
@@ -106,7 +116,7 @@ impl Passes {
     pub fn run_to(&mut self, depth: Depth, market: MarketData<'_>, work: &[(&Book, Timestamp)]) -> Vec<Computed> {
         // each chain owns its state while it is computed, so that no lock is needed
         let states: Vec<ChainState> = work.iter().map(|(book, _)| self.take_state(book.underlying)).collect();
-        let unused = &self.scratch;
+        let (unused, quotes) = (&self.scratch, self.keeps_quotes);
         let done: Vec<Result<(Computed, ChainState), Arc<Chain>>> = self.pool.install(|| {
             work.par_iter()
                 .zip(states)
@@ -114,11 +124,11 @@ impl Passes {
                 .map(|(&(book, at), mut state)| {
                     let idle = || unused.lock().unwrap_or_else(PoisonError::into_inner);
                     let mut scratch = idle().pop().unwrap_or_default();
-                    let task = Task { market, book, at, depth };
+                    let task = Task { market, book, at, depth, quotes };
                     // bad input never stops the rest, nor does a fault that it finds; state and memory are in pieces then
                     let compute = || underlying::compute(&task, &mut state, &mut scratch);
                     let Ok((chain, report)) = catch_unwind(AssertUnwindSafe(compute)) else {
-                        return Err(uncomputed::failed(book, at));
+                        return Err(uncomputed::failed(&task));
                     };
                     idle().push(scratch);
                     Ok((Computed { chain, report }, state))

@@ -28,6 +28,7 @@ pub struct Service {
     calendar: Calendar,
     old_snapshot_bytes: u64,
     asked: Arc<Asked>,
+    shows_quotes: bool,
 }
 
 /// Under which names requests are counted; what [`Metrics::new`] wants.
@@ -51,8 +52,8 @@ impl Service {
     #[must_use]
     pub fn new(market: Arc<ArcSwap<Snapshot>>, status: Arc<Status>, metrics: Arc<Metrics>) -> Self {
         let (roots, calendar) = (Arc::new(RootTable::embedded()), Calendar::embedded());
-        let asked = Arc::default();
-        Self { market, status, metrics, roots, calendar, old_snapshot_bytes: u64::MAX, asked }
+        let (asked, old_snapshot_bytes) = (Arc::default(), u64::MAX);
+        Self { market, status, metrics, roots, calendar, old_snapshot_bytes, asked, shows_quotes: false }
     }
 
     /// The same, but while readers hold more bytes of old snapshots than these no answer of several names is begun.
@@ -65,6 +66,12 @@ impl Service {
     #[must_use]
     pub fn noting(self, asked: Arc<Asked>) -> Self {
         Self { asked, ..self }
+    }
+
+    /// The same, of a market whose chains have the quotes of the feed, if that is so.
+    #[must_use]
+    pub fn showing_quotes(self, shows_quotes: bool) -> Self {
+        Self { shows_quotes, ..self }
     }
 
     /// The answer to a target's raw path and query, from a client that names no host.
@@ -97,6 +104,9 @@ impl Service {
                 roots: &self.roots,
                 host,
                 is_crowded: self.status.old_snapshot_bytes() > self.old_snapshot_bytes,
+                market_open: self.status.facts().market_open,
+                feed: &self.status.feed,
+                shows_quotes: self.shows_quotes,
                 note: &|| self.note(&snapshot),
             };
             let prepared = layer.prepare(&Query::parse(query).with_segments(segments), &context);

@@ -43,6 +43,7 @@ const QUESTIONS: &[(&str, &str)] = &[
         "Strikes around the money, all Greeks",
         "/l1/greeks?underlying={symbol}&center=atm&strike_count=11&max_days=60&greeks=all&format=html",
     ),
+    ("What is served: one row per underlying", "/l1/symbols?format=html"),
     ("Health of the service", "/health"),
     ("Counters for Prometheus", "/metrics"),
 ];

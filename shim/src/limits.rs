@@ -8,6 +8,9 @@ pub const NUMBERS: usize = 64;
 /// for those without row filters. A longer list is answered where streams are.
 pub const NAMES_AT_ONCE: usize = 16;
 
+/// Symbols that the small reactor lists itself: some microseconds each. More are listed where streams are.
+pub const SYMBOLS_AT_ONCE: usize = 100;
+
 /// Rows of a chain that the small reactor looks at one by one: about half a millisecond. A filter of rows on a longer
 /// chain is answered where streams are.
 pub const ROWS_AT_ONCE: u32 = 20_000;

@@ -34,6 +34,11 @@ pub enum Refusal {
         /// Which, and why.
         reason: &'static str,
     },
+    /// Something that this daemon answers only where it was told to.
+    SwitchedOff {
+        /// What, and how it is switched on.
+        reason: &'static str,
+    },
     /// No such path, or a path segment with no meaning there.
     UnknownPath,
     /// The one contract or thing asked for does not exist.
@@ -78,7 +83,11 @@ impl Refusal {
     #[must_use]
     pub fn status(&self) -> u16 {
         match self {
-            Self::Missing { .. } | Self::Invalid { .. } | Self::UnknownParameter { .. } | Self::Conflict { .. } => 400,
+            Self::Missing { .. }
+            | Self::Invalid { .. }
+            | Self::UnknownParameter { .. }
+            | Self::Conflict { .. }
+            | Self::SwitchedOff { .. } => 400,
             Self::UnknownPath | Self::NotListed { .. } | Self::NoRows => 404,
             Self::Unsupported { .. } => 501,
             Self::NoSnapshot => 502,
@@ -93,9 +102,10 @@ impl fmt::Display for Refusal {
             Self::Missing { parameter } => write!(f, "{parameter} is required"),
             Self::Invalid { parameter, value, wants } => write!(f, "{parameter}: not {wants}: {value}"),
             Self::UnknownParameter { parameter } => write!(f, "unknown parameter: {parameter}"),
-            Self::Conflict { reason } | Self::NotListed { reason } | Self::Unsupported { reason } => {
-                f.write_str(reason)
-            }
+            Self::Conflict { reason }
+            | Self::SwitchedOff { reason }
+            | Self::NotListed { reason }
+            | Self::Unsupported { reason } => f.write_str(reason),
             Self::UnknownPath => f.write_str("not found"),
             Self::NoRows => f.write_str("no data"),
             Self::NoSnapshot => f.write_str("upstream data unavailable"),
@@ -122,11 +132,12 @@ mod tests {
     #[test]
     fn each_refusal_has_its_status_and_names_what_is_wrong() {
         let unsupported = Refusal::Unsupported { reason: "the switch must be true" };
-        let rows: [(Refusal, u16, &str); 10] = [
+        let rows: [(Refusal, u16, &str); 11] = [
             (Refusal::missing("ticker"), 400, "ticker is required"),
             (Refusal::invalid("min", "abc", "a number"), 400, "min: not a number: abc"),
             (Refusal::unknown_parameter("foo"), 400, "unknown parameter: foo"),
             (Refusal::Conflict { reason: "one or the other" }, 400, "one or the other"),
+            (Refusal::SwitchedOff { reason: "say --so" }, 400, "say --so"),
             (Refusal::UnknownPath, 404, "not found"),
             (Refusal::NotListed { reason: "No such contract." }, 404, "No such contract."),
             (Refusal::NoRows, 404, "no data"),

@@ -8,6 +8,7 @@
 
 pub mod filters;
 pub mod order;
+pub mod symbols;
 
 use crate::limits::{NAMES_AT_ONCE, ROWS_AT_ONCE};
 use crate::picked::{Picked, Ranges};

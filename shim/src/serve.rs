@@ -76,9 +76,13 @@ fn serve(config: &Config) -> Result<End, String> {
         authorities: config.feed_ca.clone(),
         asked: Arc::clone(&asked),
     };
-    let feed = FeedSpec::open(&specs, &terms)?;
+    let mut feed = FeedSpec::open(&specs, &terms)?;
     let simulated = feed.is_simulated();
-    let passes = Passes::new(config.threads, |_| low_priority()).map_err(|e| format!("no threads: {e}"))?;
+    let mut passes = Passes::new(config.threads, |_| low_priority()).map_err(|e| format!("no threads: {e}"))?;
+    if config.show_quotes {
+        feed.keep_sizes();
+        passes.keep_quotes();
+    }
     let folder = config.state_dir.as_deref().map(|path| Arc::new(StateFolder::open(path)));
     let keeper = folder.iter().filter(|_| !simulated).map(|folder| start_keeper(folder, config)).next();
     let keeper = keeper.transpose().map_err(|e| format!("no thread: {e}"))?;
@@ -88,6 +92,7 @@ fn serve(config: &Config) -> Result<End, String> {
     let status = Arc::new(new_status(config, simulated, clock));
     let service = Service::new(Arc::clone(&market), Arc::clone(&status), Arc::clone(&metrics))
         .with_old_snapshot_bytes(config.old_snapshot_bytes)
+        .showing_quotes(config.show_quotes)
         .noting(asked);
     let server = Server::start(server_config(config, metrics), service).map_err(|e| e.to_string())?;
     let (stop, stopped) = channel();
@@ -320,6 +325,7 @@ mod tests {
             log_level: tracing::level_filters::LevelFilter::INFO,
             allow_hosts: Vec::new(),
             old_snapshot_bytes: 0,
+            show_quotes: false,
             file_note: file.map(str::to_owned),
         };
         assert_eq!(notes(&config("127.0.0.1:1", None)), [""; 0]);

@@ -198,3 +198,30 @@ fn a_feed_that_is_not_there_is_an_error_with_its_name() {
         assert!(!out.status.success() && said.contains(wanted), "{feed}: {said}");
     }
 }
+
+#[test]
+fn quotes_are_shown_where_that_is_asked() {
+    let folder = folder("quotes", &chain(100.0));
+    let feed = format!("dir:{}", folder.display());
+    let daemon = Daemon::start(&feed, &["--now", "2026-11-20T16:05:00-05:00", "--threads", "1", "--show-quotes"]);
+    let rows = daemon.rows("/l1/greeks?underlying=ACME&greeks=core,quote");
+    assert_eq!(rows.len(), 18);
+    for row in &rows {
+        let of = |name| Daemon::number(row, name);
+        assert_eq!(row["quote_time"], "2026-11-20T16:00:00.000-05:00");
+        assert_eq!((of("bid_size"), of("ask_size")), (10.0, 10.0), "{row}");
+        if row["bid"].is_null() {
+            assert!(row["mid"].is_null() && of("ask") > 0.0, "{row}");
+        } else {
+            assert!((of("mid") - (of("bid") + of("ask")) / 2.0).abs() < 1e-6, "{row}");
+            // puts are quoted without the right to exercise early
+            let is_near = (of("svc_theo") - of("mid")).abs() < 0.05;
+            assert!(is_near || row["right"] == "put", "the value is that of the quote: {row}");
+        }
+    }
+    assert!(rows.iter().filter(|row| row["bid"].is_number()).count() > 10);
+    drop(daemon);
+    let daemon = Daemon::start(&feed, &["--now", "2026-11-20T16:05:00-05:00", "--threads", "1"]);
+    assert_eq!(daemon.get("/l1/greeks?underlying=ACME&greeks=quote").0, 400);
+    remove(&folder);
+}

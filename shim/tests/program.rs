@@ -189,6 +189,12 @@ fn hosts_and_bounds_are_options_like_the_others() {
     ] {
         assert!(shown.contains(&(line.to_owned(), origin.to_owned())), "{shown:#?}");
     }
+    let quotes = |arguments: &[&str], variables: &[(&str, &str)]| printed(&folder.0, arguments, variables)[11].clone();
+    assert_eq!(quotes(&[], &[]), ("show-quotes = false".to_owned(), "default".to_owned()));
+    assert_eq!(quotes(&["--show-quotes"], &[]), ("show-quotes = true".to_owned(), "command line".to_owned()));
+    let variable = [("GREEKSD_SHOW_QUOTES", "true")];
+    assert_eq!(quotes(&[], &variable), ("show-quotes = true".to_owned(), "GREEKSD_SHOW_QUOTES".to_owned()));
+    assert_eq!(quotes(&["--show-quotes=false"], &variable).0, "show-quotes = false");
     let shown = printed(&folder.0, &["--allow-host", "a", "--allow-host", "b"], &[]);
     assert!(shown.contains(&("allow-host = [\"a\", \"b\"]".to_owned(), "command line".to_owned())), "{shown:#?}");
     for (arguments, hint) in [

@@ -12,7 +12,7 @@ use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
 use serde_json::{Map, Value};
 use shim::query::Query;
-use shim::rows::field::{Cell, Field, Missing, flat_names};
+use shim::rows::field::{Cell, Field, Hidden, Missing, QuoteCell, flat_names};
 use shim::rows::layout::Per;
 use shim::rows::number::Print;
 use shim::vendors::layer::{Layer, Serve};
@@ -87,11 +87,6 @@ const MEANINGS: &[(&str, i32, Meanings)] = &[
             ("vega", Own("vega", 1.0)),
             ("rho", Own("rho", 1.0)),
             ("last", Zero),
-            ("mark", Zero),
-            ("bid", Zero),
-            ("bid_size", Zero),
-            ("ask", Zero),
-            ("ask_size", Zero),
             ("volume", Zero),
             ("open_interest", Zero),
         ],
@@ -143,8 +138,6 @@ const MEANINGS: &[(&str, i32, Meanings)] = &[
         "thetadata",
         4,
         &[
-            ("bid", Zero),
-            ("ask", Zero),
             ("delta", Own("delta", 1.0)),
             ("theta", Own("theta", 1.0)),
             ("vega", Own("vega", 100.0)),
@@ -382,6 +375,12 @@ fn check_field(name: &str, field: &Field, shown: &Value, known: &Known<'_>, laye
             check_number(shown, known.value(meaning.1), *decimals, missing, what);
             assert_eq!(shown.is_string(), matches!(print, Print::Words(_)), "{what}");
         }
+        // this market shows no quotes
+        Cell::Quoted(QuoteCell { hidden: Hidden::Verbatim(text), .. }) => assert_eq!(shown.to_string(), text, "{what}"),
+        Cell::Quoted(QuoteCell { hidden: Hidden::Zero, print, missing, .. }) => {
+            check_number(shown, 0.0, *decimals, missing, what);
+            assert_eq!(shown.is_string(), matches!(print, Print::Words(_)), "{what}");
+        }
         Cell::Text(_) | Cell::RowKey(_) => assert!(shown.is_string(), "{what}: {shown}"),
         Cell::Strike | Cell::StrikeAs { .. } => {
             let strike = f64::from(known.chain.strike_milli[known.own]) / 1000.0;
@@ -535,5 +534,34 @@ fn long_answers_are_whole_in_both_directions() {
         let ndjson = get_from(&service, &target("ndjson")).body;
         let lines: Vec<Map<String, Value>> = ndjson.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert!(lines == rows, "{path}");
+    }
+}
+
+#[test]
+fn tradier_quotes_have_the_prices_of_underlyings() {
+    let json = |target: &str| -> Value {
+        let got = get(target);
+        assert_eq!((got.status, got.content_type), (200, "application/json"), "{target}: {}", got.body);
+        serde_json::from_str(&got.body).unwrap()
+    };
+    let answer = json("/v1/markets/quotes?symbols=acme,SPX,brk/b,NOPE,ACME261218C00100000,%22&greeks=true");
+    let quotes = answer["quotes"]["quote"].as_array().unwrap();
+    let said: Vec<_> = quotes.iter().map(|q| (&q["symbol"], &q["last"], &q["type"])).collect();
+    let row = |symbol: &str, last: f64, kind: &str| (Value::from(symbol), Value::from(last), Value::from(kind));
+    let wanted = [row("ACME", 101.25, "stock"), row("SPX", 6001.25, "index"), row("BRK.B", 480.0, "stock")];
+    for (said, wanted) in said.iter().zip(&wanted) {
+        assert_eq!((said.0, said.1.as_f64(), said.2), (&wanted.0, wanted.1.as_f64(), &wanted.2));
+    }
+    assert_eq!(said.len(), 3);
+    assert_eq!(quotes[0]["trade_date"], 1_795_207_327_318i64);
+    for name in ["bid", "ask", "volume", "bidsize"] {
+        assert_eq!(quotes[0][name], 0, "{name}");
+    }
+    let unmatched = &answer["quotes"]["unmatched_symbols"]["symbol"];
+    assert_eq!(unmatched, &serde_json::json!(["NOPE", "ACME261218C00100000", "\""]));
+    assert!(json("/v1/markets/quotes?symbols=NOPE")["quotes"].get("quote").is_none());
+    assert_eq!(get("/v1/markets/quotes?symbols=ACME,LATE").status, 502);
+    for bad in ["", "symbols=,", &format!("symbols={}", "A,".repeat(101))] {
+        assert_eq!(get(&format!("/v1/markets/quotes?{bad}")).status, 400, "{bad}");
     }
 }

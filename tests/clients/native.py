@@ -11,6 +11,7 @@ import json
 import random
 import sys
 import traceback
+import urllib.error
 import urllib.parse
 import urllib.request
 from dataclasses import dataclass, field
@@ -128,6 +129,21 @@ class Daemon:
         rows = self.json("/l1/greeks", underlying=symbol, greeks="all")
         require(rows, f"/l1/greeks has no contract of {symbol}")
         return rows
+
+    def quotes(self, symbol):
+        """The same with what was quoted; skips the check where the daemon shows no quotes."""
+        try:
+            return self.json("/l1/greeks", underlying=symbol, greeks="all,quote")
+        except urllib.error.HTTPError as refused:
+            require_equal(refused.code, 400, "status of a daemon without quotes")
+            raise Skip("needs a daemon that shows quotes (--show-quotes)") from refused
+
+    def quote_times(self, symbol):
+        """What layers show as the times of an underlying's quotes: the snapshot's where the daemon shows no quotes."""
+        try:
+            return {datetime.datetime.fromisoformat(row["quote_time"]) for row in self.quotes(symbol)}
+        except Skip:
+            return {self.snapshot()[1]}
 
     def snapshot(self):
         """Number and time of the published snapshot; the time carries the Eastern offset."""

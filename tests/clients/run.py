@@ -41,12 +41,14 @@ SKIPPED = 77
 
 @dataclass(frozen=True)
 class Check:
-    """A client: what it is called, the program that uses it, the requirement file of its environment, its script."""
+    """A client: what it is called, the program that uses it, the requirement file of its environment, its script, and
+    whether it needs a daemon that shows quotes."""
 
     name: str
     program: str
     requirements: str = "requirements.txt"
     script: str = ""
+    quotes: bool = False
 
 
 CHECKS = [
@@ -64,6 +66,7 @@ CHECKS = [
     Check("tradier-api-client", "check_tradier_api_client.py"),
     Check("aiotradier", "check_aiotradier.py"),
     Check("asynctradier", "check_asynctradier.py", "requirements-older.txt"),
+    Check("openbb-tradier", "check_openbb_tradier.py", "requirements-openbb.txt", quotes=True),
     Check("orats", "check_orats.py", "requirements-older.txt"),
     Check("requests (quotes)", "check_quotes.py"),
     Check("pandas (columnar)", "check_columnar_pandas.py"),
@@ -77,7 +80,6 @@ CHECKS = [
 
 NOT_POSSIBLE = {
     "thetadata": "1.0.15 needs Python 3.12 and speaks gRPC to its vendor; 0.9.11 reaches no snapshot path",
-    "openbb-tradier": "its address is fixed in its source, and it drops contracts without market data",
 }
 
 
@@ -148,12 +150,12 @@ def health(base):
 class Daemon:
     """The daemon that this run started: up when entered, ended when left."""
 
-    def __init__(self, program):
+    def __init__(self, program, *options):
         if not program.exists():
             raise Unavailable(f"{program.relative_to(ROOT)} is missing: cargo build --release")
         self.base = f"http://127.0.0.1:{free_port()}"
         listen = self.base.removeprefix("http://")
-        command = [str(program), "serve", "--feed", "sim", "--now", NOW, "--listen", listen]
+        command = [str(program), "serve", "--feed", "sim", "--now", NOW, "--listen", listen, *options]
         self.log = tempfile.TemporaryFile()  # noqa: SIM115, it lives as long as the process
         self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL)
 
@@ -239,6 +241,18 @@ def run_all(checks, base, symbols, verbose):
     return counts
 
 
+def run_own(checks, options):
+    """Runs every check against a daemon of this run's own; those that need quotes against one that shows them."""
+    counts = {}
+    for quotes, more in ((False, ()), (True, ("--show-quotes",))):
+        some = [check for check in checks if check.quotes == quotes]
+        if some:
+            with Daemon(options.daemon.resolve(), *more) as base:
+                for outcome, n in run_all(some, base, options.symbols, options.verbose).items():
+                    counts[outcome] = counts.get(outcome, 0) + n
+    return counts
+
+
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--base-url", help="a daemon that already runs; nothing is started or ended then")
@@ -261,8 +275,7 @@ def main():
         if options.base_url:
             counts = run_all(checks, options.base_url.rstrip("/"), options.symbols, options.verbose)
         else:
-            with Daemon(options.daemon.resolve()) as base:
-                counts = run_all(checks, base, options.symbols, options.verbose)
+            counts = run_own(checks, options)
     except Unavailable as reason:
         print(reason)
         counts = {"ok": 0, "FAILED": len(checks), "SKIPPED": 0}

@@ -182,12 +182,19 @@ impl SpotRecord {
 
 impl QuoteRecord {
     /// Which of two quotes of one contract counts, whatever order they come in: the later one; at one time the higher
-    /// bid, then the lower ask; a missing side loses.
+    /// bid, then the lower ask, then the larger sizes; what is missing loses.
     #[must_use]
     pub fn precedence(&self, other: &Self) -> Ordering {
         let bid = |q: &Self| if q.bid > 0.0 { q.bid } else { 0.0 };
         let ask = |q: &Self| if q.ask > 0.0 { q.ask } else { f64::INFINITY };
         let by_bid = bid(self).total_cmp(&bid(other));
-        self.ts.cmp(&other.ts).then(by_bid).then(ask(other).total_cmp(&ask(self)))
+        let size = |n: f64| if n >= 0.0 { n } else { -1.0 };
+        let by_size = |a: f64, b: f64| size(a).total_cmp(&size(b));
+        self.ts
+            .cmp(&other.ts)
+            .then(by_bid)
+            .then(ask(other).total_cmp(&ask(self)))
+            .then(by_size(self.bid_size, other.bid_size))
+            .then(by_size(self.ask_size, other.ask_size))
     }
 }

@@ -2,8 +2,9 @@
 //! which reason. Never: a formula.
 
 use super::report::ChainReport;
+use super::task::Task;
 use crate::calendar::days_between;
-use crate::store::book::{Book, BookSlice};
+use crate::store::book::BookSlice;
 use crate::store::chain::{Chain, Slice, Uncomputed};
 use crate::store::columns::{Col, Columns};
 use core::ops::Range;
@@ -25,20 +26,17 @@ pub(super) fn why_uncomputed(chain: &Chain, report: &ChainReport) -> Option<Unco
 }
 
 /// The chain of a book whose computation panicked.
-pub(super) fn failed(book: &Book, at: Timestamp) -> Arc<Chain> {
-    let (mut chain, _) = identity_only(book, at, |_, _| ());
+pub(super) fn failed(task: &Task<'_>) -> Arc<Chain> {
+    let (mut chain, _) = identity_only(task, |_, _| ());
     Arc::make_mut(&mut chain).uncomputed = Some(Uncomputed::Failed);
     chain
 }
 
 /// The chain of a book that is not computed: who each contract is, its days, the volatilities of the session before
 /// (`prev_vols` fills in those of a slice); every other number is missing.
-pub(super) fn identity_only(
-    book: &Book,
-    at: Timestamp,
-    prev_vols: impl Fn(&BookSlice, &mut [f64]),
-) -> (Arc<Chain>, ChainReport) {
-    let live: Vec<&BookSlice> = book.slices.iter().filter(|slice| slice.settles_at > at).collect();
+pub(super) fn identity_only(task: &Task<'_>, prev_vols: impl Fn(&BookSlice, &mut [f64])) -> (Arc<Chain>, ChainReport) {
+    let (book, at) = (task.book, task.at);
+    let live: Vec<&BookSlice> = task.live().collect();
     let mut chain = Chain {
         underlying: book.underlying,
         spot: f64::NAN,
@@ -54,6 +52,7 @@ pub(super) fn identity_only(
         right: live.iter().flat_map(|slice| &slice.right).copied().collect(),
         dropped: vec![None; live.iter().map(|slice| slice.rows()).sum()],
         columns: Columns::missing(live.iter().map(|slice| slice.rows()).sum()),
+        quotes: task.chain_quotes(),
     };
     let mut start = 0;
     for slice in live {

@@ -3,8 +3,8 @@
 //! Pure: the same book, instant and calendar give the same chain. What [`ChainState`] carries from one pass to the next
 //! saves work; the numbers do not depend on it beyond the tolerances of the solvers. Never: a formula.
 
-use super::market_data::MarketData;
 use super::report::ChainReport;
+use super::task::Task;
 use super::uncomputed::{identity_only, why_uncomputed};
 use crate::calendar::{Calendar, days_between, years_between};
 use crate::calibrate::carry::ImpliedSpot;
@@ -78,15 +78,6 @@ struct Priced {
     valued: Valued,
 }
 
-/// What is computed, for when and how well.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Task<'a> {
-    pub(super) market: MarketData<'a>,
-    pub(super) book: &'a Book,
-    pub(super) at: Timestamp,
-    pub(super) depth: Depth,
-}
-
 impl ChainState {
     /// Nothing kept but the volatilities of the session before.
     pub(super) fn new(prior: Arc<SessionVols>) -> Self {
@@ -139,7 +130,7 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
     state.roll(session);
     if !book.has_spot() {
         // what the state remembers waits for the next spot
-        return identity_only(book, at, |slice, out| state.session_before().prev_vols(slice, out));
+        return identity_only(task, |slice, out| state.session_before().prev_vols(slice, out));
     }
     let Scratch { facts, slices, priced, calibration, smoother } = scratch;
     let (n, dividends_refused) = prepare(task, facts);
@@ -326,6 +317,7 @@ fn assemble(task: &Task<'_>, slices: &[Finished<'_>], spot: ImpliedSpot) -> (Cha
         right: Vec::with_capacity(n_rows),
         dropped: Vec::with_capacity(n_rows),
         columns: Columns::joined(&parts),
+        quotes: task.chain_quotes(),
     };
     let mut report = ChainReport { slices: u32::try_from(slices.len()).unwrap_or(u32::MAX), ..Default::default() };
     for slice in slices {

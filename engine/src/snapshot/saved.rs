@@ -319,6 +319,8 @@ impl<'a> Decoder<'a> {
             right: live.pick(&right),
             dropped: live.pick(&dropped),
             columns,
+            // those of then are no quotes of now
+            quotes: None,
             slices: live.slices,
         })
     }

@@ -61,6 +61,9 @@ pub struct BookSlice {
     pub bid: Vec<f64>,
     /// Asks, currency per share; NaN: none.
     pub ask: Vec<f64>,
+    /// Contracts at bid and ask, NaN: not recorded; empty unless sizes are kept
+    /// ([`Store::keep_sizes`](super::ingest::Store::keep_sizes)).
+    pub sizes: Vec<[f64; 2]>,
     /// Time of each quote.
     pub ts: Vec<Timestamp>,
     /// Something changed since the last pass.

@@ -3,6 +3,7 @@
 
 use super::columns::Columns;
 use super::dropped::Drop;
+use super::quotes::ChainQuotes;
 use crate::contract::{Right, Settle, Style, Symbol};
 use core::ops::Range;
 use jiff::{Timestamp, civil::Date};
@@ -37,6 +38,8 @@ pub struct Chain {
     pub dropped: Vec<Option<Drop>>,
     /// The numbers, by row.
     pub columns: Columns,
+    /// The quotes that they were computed from, by row; `None` unless the pass was asked for them.
+    pub quotes: Option<Box<ChainQuotes>>,
 }
 
 /// Why a name is listed without Greeks. One reason for a whole name: a single expiry without a curve is no such case.

@@ -24,6 +24,8 @@ pub enum Group {
     Exotic,
     /// Constant per expiry.
     Chain,
+    /// What was quoted. It holds no column: [`ChainQuotes`](super::quotes::ChainQuotes).
+    Quote,
     /// Vendor layers only.
     Layer,
 }

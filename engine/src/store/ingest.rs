@@ -29,6 +29,7 @@ pub struct Store {
     /// Records of a later time are refused.
     latest: Timestamp,
     last: Option<LastPlace>,
+    keeps_sizes: bool,
 }
 
 /// Where the last quote went: the next one most often belongs there too.
@@ -77,7 +78,13 @@ impl Store {
             projected_from: BTreeMap::new(),
             latest: Timestamp::MAX,
             last: None,
+            keeps_sizes: false,
         }
+    }
+
+    /// Keeps how many contracts are quoted, of quotes that come from here on. No value depends on them.
+    pub fn keep_sizes(&mut self) {
+        self.keeps_sizes = true;
     }
 
     /// Every book, by underlying.
@@ -210,7 +217,7 @@ impl Store {
             return Err(Reason::Expired);
         }
         book.ts = book.ts.max(record.ts);
-        slice.upsert(record)
+        slice.upsert(record, self.keeps_sizes)
     }
 
     /// Drops every contract that has settled: by `at`, or where that is `None` by the time of its own book. How many.
@@ -397,6 +404,7 @@ impl BookSlice {
             right: Vec::new(),
             bid: Vec::new(),
             ask: Vec::new(),
+            sizes: Vec::new(),
             ts: Vec::new(),
             stale: true,
         }
@@ -421,6 +429,7 @@ impl BookSlice {
             == (other.settles_at, &other.strike_milli, &other.right, &other.ts)
             && same(&self.bid, &other.bid)
             && same(&self.ask, &other.ask)
+            && same(self.sizes.as_flattened(), other.sizes.as_flattened())
     }
 
     fn order(&self) -> (Date, Settle, Symbol) {
@@ -440,17 +449,27 @@ impl BookSlice {
         }
     }
 
-    /// Puts a quote in its row, unless one that goes before it is there.
-    fn upsert(&mut self, q: &QuoteRecord) -> Result<bool, Reason> {
+    /// Puts a quote in its row, unless one that goes before it is there; with its sizes if those are kept.
+    fn upsert(&mut self, q: &QuoteRecord, keeps_sizes: bool) -> Result<bool, Reason> {
         let ContractKey { strike_milli, right, .. } = q.contract;
         let (bid, ask) = (quoted(q.bid), quoted(q.ask));
+        let [bid_size, ask_size] = [q.bid_size, q.ask_size].map(|n| if limits::SIZE.holds(n) { n } else { f64::NAN });
+        let new = QuoteRecord { bid_size, ask_size, ..*q };
+        if keeps_sizes {
+            // quotes from before sizes were kept have none
+            self.sizes.resize(self.rows(), [f64::NAN; 2]);
+        }
         match self.search(strike_milli, right) {
             Ok(i) => {
-                let old = QuoteRecord { ts: self.ts[i], bid: self.bid[i], ask: self.ask[i], ..*q };
-                if q.precedence(&old).is_le() {
+                let [bid_size, ask_size] = self.sizes.get(i).copied().unwrap_or([bid_size, ask_size]);
+                let old = QuoteRecord { ts: self.ts[i], bid: self.bid[i], ask: self.ask[i], bid_size, ask_size, ..new };
+                if new.precedence(&old).is_le() {
                     return Ok(false);
                 }
                 (self.bid[i], self.ask[i], self.ts[i]) = (bid, ask, q.ts);
+                if keeps_sizes {
+                    self.sizes[i] = [new.bid_size, new.ask_size];
+                }
             }
             Err(_) if self.rows() as f64 >= 2.0 * limits::STRIKES.most => return Err(Reason::TooMany),
             Err(i) => {
@@ -458,6 +477,9 @@ impl BookSlice {
                 self.right.insert(i, right);
                 self.bid.insert(i, bid);
                 self.ask.insert(i, ask);
+                if keeps_sizes {
+                    self.sizes.insert(i, [bid_size, ask_size]);
+                }
                 self.ts.insert(i, q.ts);
             }
         }

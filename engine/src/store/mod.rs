@@ -1,5 +1,5 @@
 //! The market as columns: what was quoted ([`book`], [`rates`], filled by [`ingest`]), and what was computed from it
-//! ([`chain`], [`columns`]). Never: a formula.
+//! ([`chain`], [`columns`], with what it was computed from in [`quotes`]). Never: a formula.
 
 pub mod book;
 pub mod chain;
@@ -7,5 +7,6 @@ pub mod columns;
 pub mod dropped;
 pub mod ingest;
 pub mod ladder;
+pub mod quotes;
 pub mod rates;
 pub mod session;

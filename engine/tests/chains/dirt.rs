@@ -207,6 +207,7 @@ fn recorded_book(name: &str) -> (Book, DiscountCurves) {
         right: s.right.clone(),
         bid: s.bid.clone(),
         ask: s.ask.clone(),
+        sizes: Vec::new(),
         ts: vec![now; s.bid.len()],
         stale: true,
     };

@@ -7,6 +7,7 @@ mod determinism;
 mod dirt;
 mod market_folder;
 mod pipeline;
+mod quotes;
 mod real_chains;
 mod recorded_documents;
 mod repeat;

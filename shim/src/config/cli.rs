@@ -84,6 +84,10 @@ pub(super) struct ServeArgs {
     #[arg(long, env = "GREEKSD_OLD_SNAPSHOTS_MB", hide_env_values = true, value_name = "MB",
           value_parser = value::megabytes)]
     pub(super) old_snapshots_mb: Option<usize>,
+    /// Show the quotes of the feed: layers fill bid, ask, sizes, mid and quote time, and /l1/greeks has greeks=quote
+    #[arg(long, env = "GREEKSD_SHOW_QUOTES", hide_env_values = true, value_name = "BOOL", value_parser = value::flag)]
+    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(super) show_quotes: Option<bool>,
     /// The configuration file [default: greeksd.toml here, else in the platform's configuration folder]
     #[arg(long, env = "GREEKSD_CONFIG", hide_env_values = true, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
@@ -148,6 +152,7 @@ fn variable(name: &str) -> &'static str {
         "log-level" => "GREEKSD_LOG_LEVEL",
         "allow-host" => "GREEKSD_ALLOW_HOST",
         "old-snapshots-mb" => "GREEKSD_OLD_SNAPSHOTS_MB",
+        "show-quotes" => "GREEKSD_SHOW_QUOTES",
         _ => "environment",
     }
 }

@@ -9,7 +9,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The keys of the file: the options of `serve` that are about the daemon and not about this start of it.
-pub(super) const KEYS: [&str; 13] = [
+pub(super) const KEYS: [&str; 14] = [
     "listen",
     "allow-remote",
     "feed",
@@ -23,6 +23,7 @@ pub(super) const KEYS: [&str; 13] = [
     "log-level",
     "allow-host",
     "old-snapshots-mb",
+    "show-quotes",
 ];
 
 /// What a file that merely lies in the current folder does not decide: who may reach the daemon, where it writes, and which

@@ -56,6 +56,8 @@ pub struct Config {
     pub allow_hosts: Vec<String>,
     /// Bytes that old snapshots may hold.
     pub old_snapshot_bytes: u64,
+    /// Layers show the quotes of the feed.
+    pub show_quotes: bool,
     /// The configuration file, and what of it does not count.
     pub file_note: Option<String>,
 }
@@ -121,6 +123,7 @@ fn resolve(
     let allow_hosts = pick.list("allow-host", args.allow_host, value::host, "")?;
     let old_snapshots =
         pick.one("old-snapshots-mb", args.old_snapshots_mb, value::megabytes, || value::DEFAULT_OLD_SNAPSHOTS_MB)?;
+    let show_quotes = pick.one("show-quotes", args.show_quotes, value::flag, || false)?;
     if let Some(address) = listen.iter().find(|address| !allow_remote && !address.ip().is_loopback()) {
         return Err(ConfigError::Value(format!(
             "{address} can be reached from other machines, and greeksd asks nobody for a password; \
@@ -148,6 +151,7 @@ fn resolve(
         log_level,
         allow_hosts,
         old_snapshot_bytes,
+        show_quotes,
         file_note,
     };
     Ok((config, pick.report))

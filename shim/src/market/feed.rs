@@ -74,6 +74,11 @@ pub trait Feed: Send {
     /// Whether an underlying pays dividends: those that do not are computed soonest.
     fn pays_dividends(&self, name: Symbol) -> bool;
 
+    /// Keeps how many contracts are quoted, of quotes that come from here on: somebody wants to see them.
+    fn keep_sizes(&mut self) {
+        // a feed without sizes has nothing to keep
+    }
+
     /// Makes [`Feed::books`] hand out some underlyings the next time, whether they have anything new or not.
     fn requeue(&mut self, names: &[Symbol]) {
         // a feed that hands out every book that it is asked for has nothing to do

@@ -14,6 +14,12 @@ use std::sync::Arc;
 /// Bytes of a contract in a chain: its numbers, its strike, its right, why its quote was dropped.
 const CONTRACT_BYTES: usize = Col::ALL.len() * size_of::<f64>() + size_of::<(u32, Right, Option<Drop>)>();
 
+/// Bytes of a chain, with its quotes.
+fn chain_bytes(chain: &Chain) -> u64 {
+    let quotes = chain.quotes.as_ref().map_or(0, |quotes| quotes.bytes());
+    u64::from(chain.rows()) * CONTRACT_BYTES as u64 + quotes as u64
+}
+
 /// Replaced snapshots and chains.
 #[derive(Debug, Default)]
 pub(super) struct Retired {
@@ -37,6 +43,6 @@ impl Retired {
         // nobody can take hold again of what is not published: a count of one stays one
         self.snapshots.retain(|snapshot| Arc::strong_count(snapshot) > 1);
         self.chains.retain(|chain| Arc::strong_count(chain) > 1);
-        self.chains.iter().map(|chain| u64::from(chain.rows()) * CONTRACT_BYTES as u64).sum()
+        self.chains.iter().map(|chain| chain_bytes(chain)).sum()
     }
 }

@@ -227,6 +227,7 @@ mod tests {
             right: Vec::new(),
             dropped: Vec::new(),
             columns: Columns::missing(0),
+            quotes: None,
         })
     }
 

@@ -146,6 +146,10 @@ impl Feed for StoreFeed {
         self.store.book(name).is_some_and(|book| !book.dividends.is_empty())
     }
 
+    fn keep_sizes(&mut self) {
+        self.store.keep_sizes();
+    }
+
     fn books<'a>(&'a mut self, names: &[Symbol], _: Timestamp, _: &Passes) -> Vec<(&'a Book, Timestamp)> {
         let names: BTreeSet<Symbol> = names.iter().copied().collect();
         for book in self.store.books_mut().iter_mut().filter(|b| names.contains(&b.underlying)) {

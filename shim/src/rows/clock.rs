@@ -6,6 +6,7 @@ use engine::store::chain::Slice;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
+use std::fmt;
 
 /// The times of one answer.
 #[derive(Clone, Debug)]
@@ -19,6 +20,8 @@ pub struct Clock {
 pub enum When {
     /// When the snapshot was computed.
     Snapshot,
+    /// When the contract was quoted; the snapshot's time where quotes are not shown.
+    Quote,
     /// The settlement of the contract: 09:30 Eastern for AM, the close for PM.
     Settlement,
     /// 16:00 Eastern on the date of expiry, for readers that know one hour only.
@@ -44,6 +47,8 @@ pub enum Stamp {
     EasternIso,
     /// `2026-12-18T16:00:00-05:00`.
     EasternOffset,
+    /// `2026-12-18T16:00:00.000-05:00`, always three decimals.
+    EasternOffsetMillis,
     /// `2026-12-18 16:00:00 -05:00`.
     EasternPlainOffset,
     /// `2026-11-20T20:42:07Z`.
@@ -66,26 +71,69 @@ impl Stamp {
     /// Spells a time.
     #[must_use]
     pub fn text(self, at: &Zoned) -> String {
+        let mut text = String::new();
+        // writing to memory does not fail
+        let _ = self.write(at, &mut text);
+        text
+    }
+
+    /// Appends a time, spelt.
+    fn write(self, at: &Zoned, out: &mut impl fmt::Write) -> fmt::Result {
         let utc = || at.timestamp().to_zoned(TimeZone::UTC);
         match self {
-            Self::Seconds => at.timestamp().as_second().to_string(),
-            Self::Millis => at.timestamp().as_millisecond().to_string(),
-            Self::Nanos => at.timestamp().as_nanosecond().to_string(),
-            Self::MillisOfDay => millis_of_day(at).to_string(),
-            Self::Date8 => at.strftime("%Y%m%d").to_string(),
-            Self::Spreadsheet => format!("{:.5}", spreadsheet_days(at)),
-            Self::EasternIso => at.strftime("%Y-%m-%dT%H:%M:%S%.3f").to_string(),
-            Self::EasternOffset => at.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
-            Self::EasternPlainOffset => at.strftime("%Y-%m-%d %H:%M:%S %:z").to_string(),
-            Self::UtcIso => utc().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-            Self::UtcIsoMillis => utc().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(),
-            Self::UtcOffsetMillis => utc().strftime("%Y-%m-%dT%H:%M:%S%.3f+00:00").to_string(),
-            Self::UtcPlain => utc().strftime("%Y-%m-%d %H:%M:%S").to_string(),
+            Self::Seconds => write!(out, "{}", at.timestamp().as_second()),
+            Self::Millis => write!(out, "{}", at.timestamp().as_millisecond()),
+            Self::Nanos => write!(out, "{}", at.timestamp().as_nanosecond()),
+            Self::MillisOfDay => write!(out, "{}", millis_of_day(at)),
+            Self::Date8 => write!(out, "{}", at.strftime("%Y%m%d")),
+            Self::Spreadsheet => write!(out, "{:.5}", spreadsheet_days(at)),
+            Self::EasternIso => write!(out, "{}", at.strftime("%Y-%m-%dT%H:%M:%S%.3f")),
+            Self::EasternOffset => write!(out, "{}", at.strftime("%Y-%m-%dT%H:%M:%S%:z")),
+            Self::EasternOffsetMillis => write!(out, "{}", at.strftime("%Y-%m-%dT%H:%M:%S%.3f%:z")),
+            Self::EasternPlainOffset => write!(out, "{}", at.strftime("%Y-%m-%d %H:%M:%S %:z")),
+            Self::UtcIso => write!(out, "{}", utc().strftime("%Y-%m-%dT%H:%M:%SZ")),
+            Self::UtcIsoMillis => write!(out, "{}", utc().strftime("%Y-%m-%dT%H:%M:%S%.3fZ")),
+            Self::UtcOffsetMillis => write!(out, "{}", utc().strftime("%Y-%m-%dT%H:%M:%S%.3f+00:00")),
+            Self::UtcPlain => write!(out, "{}", utc().strftime("%Y-%m-%d %H:%M:%S")),
         }
     }
 }
 
+/// The most bytes that a time takes, however it is spelt.
+pub const STAMP_MAX: usize = 40;
+
+/// Writes an instant, spelt in a zone, at `buf[at..]` and gives the end of the text. At least [`STAMP_MAX`] bytes must be
+/// there.
+#[must_use]
+pub fn put_time(buf: &mut [u8], at: usize, instant: Timestamp, zone: &TimeZone, stamp: Stamp) -> usize {
+    let mut room = Room { buf, at };
+    // what does not fit is no spelling of a year that feeds admit
+    let _ = stamp.write(&instant.to_zoned(zone.clone()), &mut room);
+    room.at
+}
+
+/// Bytes to be written from a place on.
+struct Room<'a> {
+    buf: &'a mut [u8],
+    at: usize,
+}
+
+impl fmt::Write for Room<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = self.at + text.len();
+        self.buf.get_mut(self.at..end).ok_or(fmt::Error)?.copy_from_slice(text.as_bytes());
+        self.at = end;
+        Ok(())
+    }
+}
+
 impl Clock {
+    /// The zone of the market.
+    #[must_use]
+    pub fn zone(&self) -> &TimeZone {
+        self.snapshot.time_zone()
+    }
+
     /// The times of an answer given at `now` from a snapshot of `snapshot`, in the zone of the market.
     #[must_use]
     pub fn new(snapshot: Timestamp, now: Timestamp, zone: &TimeZone) -> Self {
@@ -102,6 +150,12 @@ impl Clock {
     #[must_use]
     pub fn snapshot(&self, stamp: Stamp) -> String {
         stamp.text(&self.snapshot)
+    }
+
+    /// An instant, spelt.
+    #[must_use]
+    pub fn spell(&self, at: Timestamp, stamp: Stamp) -> String {
+        stamp.text(&at.to_zoned(self.snapshot.time_zone().clone()))
     }
 
     /// The Eastern date of an instant.
@@ -121,7 +175,7 @@ impl Clock {
     pub fn text(&self, when: When, stamp: Stamp, slice: &Slice) -> String {
         let zone = self.snapshot.time_zone();
         match when {
-            When::Snapshot => stamp.text(&self.snapshot),
+            When::Snapshot | When::Quote => stamp.text(&self.snapshot),
             When::Settlement => stamp.text(&slice.settles_at.to_zoned(zone.clone())),
             When::ExpiryFour => self.at_hour(slice.expiry, 16, stamp),
         }
@@ -179,12 +233,16 @@ mod tests {
             (Stamp::MillisOfDay, "56527318"),
             (Stamp::Date8, "20261120"),
             (Stamp::EasternIso, "2026-11-20T15:42:07.318"),
+            (Stamp::EasternOffsetMillis, "2026-11-20T15:42:07.318-05:00"),
             (Stamp::UtcIso, "2026-11-20T20:42:07Z"),
             (Stamp::UtcIsoMillis, "2026-11-20T20:42:07.318Z"),
             (Stamp::UtcOffsetMillis, "2026-11-20T20:42:07.318+00:00"),
             (Stamp::UtcPlain, "2026-11-20 20:42:07"),
         ] {
             assert_eq!(clock.snapshot(stamp), wanted, "{stamp:?}");
+            let mut buf = [b'x'; STAMP_MAX + 2];
+            let end = put_time(&mut buf, 2, at, &zone, stamp);
+            assert_eq!(buf[2..end], *wanted.as_bytes(), "{stamp:?}");
         }
         let expiry = Date::constant(2026, 12, 18);
         for (stamp, wanted) in [

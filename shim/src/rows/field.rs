@@ -8,7 +8,9 @@
 use super::clock::{Stamp, When};
 use super::number::Print;
 pub use super::source::{SliceNumber, Source, call, derived, own, put, slice};
+use engine::contract::Right;
 use engine::store::columns::{Group, Unit};
+pub use engine::store::quotes::QuoteNumber;
 use std::borrow::Cow;
 
 /// One column of an answer.
@@ -38,6 +40,8 @@ pub enum Cell {
         /// What stands there without a value.
         missing: Missing,
     },
+    /// A number of the contract's quote.
+    Quoted(QuoteCell),
     /// A strike, exact, in shortest form.
     Strike,
     /// A strike with decimals of the layer's own; `table` in CSV and HTML.
@@ -63,6 +67,30 @@ pub enum Cell {
     Open(Nest),
     /// The innermost object or array ends.
     Close,
+}
+
+/// A number of a quote, and what stands there without one.
+#[derive(Clone, Copy, Debug)]
+pub struct QuoteCell {
+    /// Of which contract, in rows by strike; `None`: of that of [`Source::Own`].
+    pub side: Option<Right>,
+    /// Which number.
+    pub number: QuoteNumber,
+    /// How many decimals.
+    pub print: Print,
+    /// What stands there for a contract without it.
+    pub missing: Missing,
+    /// What stands there in every row where quotes are not shown.
+    pub hidden: Hidden,
+}
+
+/// What stands in the place of market data where quotes are not shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hidden {
+    /// The same text in every format, as it stands; `null` is nothing in CSV and HTML.
+    Verbatim(&'static str),
+    /// Zero, printed as the column's numbers are.
+    Zero,
 }
 
 /// An object or array inside a row.
@@ -224,6 +252,12 @@ pub const fn null(name: &'static str) -> Field {
 #[must_use]
 pub const fn zero_as(name: &'static str, print: Print) -> Field {
     num(name, Source::Zero, Unit::Plain, print, Missing::Zero)
+}
+
+/// A column of a number of the quote.
+#[must_use]
+pub const fn quoted(name: &'static str, quoted: QuoteCell) -> Field {
+    Field { name, group: None, cell: Cell::Quoted(quoted) }
 }
 
 /// A column of strikes with decimals of the layer's own; `table` in CSV and HTML.

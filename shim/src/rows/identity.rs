@@ -1,6 +1,7 @@
 //! What names a contract, as text: dates and OSI symbols. Never: a price.
 
-use engine::contract::{Right, Symbol};
+use engine::contract::{Right, RootTable, Symbol};
+use engine::store::chain::Chain;
 use jiff::civil::Date;
 
 /// Appends `YYYY-MM-DD`.
@@ -31,6 +32,18 @@ pub fn push_description_head(out: &mut Vec<u8>, root: Symbol, expiry: Date) {
     let month = MONTHS[usize::from(expiry.month().unsigned_abs() - 1)];
     let text = format!("{root} {month} {} {} $", expiry.day(), expiry.year());
     out.extend_from_slice(text.as_bytes());
+}
+
+/// Whether an underlying is an index: the root table holds indices, and class shares, which have a dot in their name.
+#[must_use]
+pub fn is_index_root(underlying: Symbol, root: Symbol, roots: &RootTable) -> bool {
+    roots.get(root).is_some() && !underlying.as_str().contains('.')
+}
+
+/// Whether the underlying of a chain is an index, by any of its roots.
+#[must_use]
+pub fn is_index(chain: &Chain, roots: &RootTable) -> bool {
+    chain.slices.iter().any(|slice| is_index_root(chain.underlying, slice.root, roots))
 }
 
 /// The letter of an OSI symbol.

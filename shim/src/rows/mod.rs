@@ -13,4 +13,5 @@ pub mod number;
 pub mod page;
 pub mod source;
 pub mod stream;
+pub mod table;
 pub mod template;

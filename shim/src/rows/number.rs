@@ -45,6 +45,14 @@ pub fn put_as(buf: &mut [u8], at: usize, x: f64, print: Print) -> usize {
     }
 }
 
+/// The text of `x`, which must be finite, with the decimals that a column shows.
+#[must_use]
+pub fn text(x: f64, print: Print) -> String {
+    let mut buf = [0; NUMBER_MAX];
+    let end = put_as(&mut buf, 0, x, print);
+    String::from_utf8_lossy(&buf[..end]).into_owned()
+}
+
 /// The text `00000000` as a little-endian word.
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 

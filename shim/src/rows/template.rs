@@ -6,12 +6,15 @@
 
 pub mod builder;
 
+use super::clock::{Stamp, put_time};
 use super::derived::{Derived, DerivedInputs, is_in_the_money};
 use super::identity::osi_letter;
 use super::number::{Print, osi_digits, put_as, put_milli};
 use engine::contract::Right;
 use engine::store::chain::Chain;
 use engine::store::columns::Col;
+use engine::store::quotes::{ChainQuotes, QuoteNumber};
+use jiff::tz::TimeZone;
 
 /// Text up to this length is copied with one fixed-size store.
 const SHORT: usize = 16;
@@ -24,6 +27,8 @@ pub struct Template {
     /// Where the text before the next slot starts.
     mark: usize,
     row_max: usize,
+    /// The zone of times that differ by row.
+    zone: Option<TimeZone>,
 }
 
 /// The text before a cell that differs by row, and the cell.
@@ -63,6 +68,8 @@ enum SlotValue {
     Right([Copied; 2]),
     /// The words for no and yes, and the price of the underlying.
     InTheMoney([Copied; 2], f64),
+    /// The time of the contract's quote.
+    QuoteTime(Stamp),
     /// Letter and digits of an OSI symbol.
     OsiTail,
     /// Where the number is missing, this text stands in place of everything up to the slot `then`.
@@ -80,6 +87,8 @@ enum SlotValue {
 enum NumberSource {
     Side(Right, Col),
     Derived(Derived, f64),
+    /// Of the quote; in rows by strike of the contract of this right.
+    Quote(Option<Right>, QuoteNumber),
 }
 
 /// The rows that one row of an answer shows: the contract, and the two of its strike in rows by strike.
@@ -98,9 +107,15 @@ pub struct Cells<'a> {
     columns: [&'a [f64]; Col::ALL.len()],
     strike_milli: &'a [u32],
     right: &'a [Right],
+    quotes: Option<&'a ChainQuotes>,
 }
 
 impl RowRef {
+    /// The row of the contract of a right, in rows by strike.
+    fn of(self, right: Right) -> Option<usize> {
+        if right == Right::Call { self.call } else { self.put }
+    }
+
     /// How many rows it takes.
     #[inline]
     #[must_use]
@@ -114,7 +129,7 @@ impl<'a> Cells<'a> {
     #[must_use]
     pub fn of(chain: &'a Chain) -> Self {
         let columns = std::array::from_fn(|i| chain.columns.get(Col::ALL[i]));
-        Self { columns, strike_milli: &chain.strike_milli, right: &chain.right }
+        Self { columns, strike_milli: &chain.strike_milli, right: &chain.right, quotes: chain.quotes.as_deref() }
     }
 
     /// The row of a contract.
@@ -143,9 +158,10 @@ impl<'a> Cells<'a> {
     /// The value of a number of another kind; NaN if it is missing.
     fn read(&self, source: NumberSource, row_ref: RowRef) -> f64 {
         match source {
-            NumberSource::Side(right, col) => {
-                let row = if right == Right::Call { row_ref.call } else { row_ref.put };
-                row.map_or(f64::NAN, |row| self.columns[col as usize][row])
+            NumberSource::Side(right, col) => row_ref.of(right).map_or(f64::NAN, |row| self.columns[col as usize][row]),
+            NumberSource::Quote(side, number) => {
+                let row = side.map_or(Some(row_ref.own), |right| row_ref.of(right));
+                row.zip(self.quotes).map_or(f64::NAN, |(row, quotes)| quotes.get(row, number))
             }
             NumberSource::Derived(derived, und_price) => {
                 let (strike, right) = (self.strike_of(row_ref.own), self.right[row_ref.own]);
@@ -193,6 +209,10 @@ impl Template {
                     let yes = is_in_the_money(cells.strike_of(row), cells.right[row], *und_price);
                     self.copy(&words[usize::from(yes)], buf, at)
                 }
+                SlotValue::QuoteTime(stamp) => match (cells.quotes, &self.zone) {
+                    (Some(quotes), Some(zone)) => put_time(buf, at, quotes.time(row), zone, *stamp),
+                    _ => at,
+                },
                 SlotValue::OsiTail => {
                     buf[at] = osi_letter(cells.right[row]);
                     buf[at + 1..at + 9].copy_from_slice(&osi_digits(cells.strike_milli[row]));

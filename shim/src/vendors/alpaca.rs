@@ -3,13 +3,13 @@
 //! last symbol of a page, and the client repeats its filters.
 
 use super::body::JSON;
-use super::columns::or_null;
+use super::columns::{or_null, quoted_price, quoted_size};
 use super::layer::{Ending, Layer, Reply, Serve, Wrap};
 use crate::cursor;
 use crate::query::{Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp, When};
-use crate::rows::field::{Field, Text, Unpriced, close, open, own, row_key, text, time, zero};
+use crate::rows::field::{Field, QuoteNumber, Text, Unpriced, close, open, own, row_key, text, time, zero};
 use crate::rows::frame::{Format, json_text};
 use crate::rows::layout::Around;
 use crate::selection::Selection;
@@ -50,13 +50,13 @@ pub const FIELDS: &[Field] = &[
     text("c", Text::Fixed("")),
     close(),
     open("latestQuote", Unpriced::Whole),
-    time("t", When::Snapshot, Stamp::UtcIsoMillis),
+    time("t", When::Quote, Stamp::UtcIsoMillis),
     text("bx", Text::Fixed("")),
-    zero("bp"),
-    zero("bs"),
+    quoted_price("bp", None, QuoteNumber::Bid),
+    quoted_size("bs", None, QuoteNumber::BidSize),
     text("ax", Text::Fixed("")),
-    zero("ap"),
-    zero("as"),
+    quoted_price("ap", None, QuoteNumber::Ask),
+    quoted_size("as", None, QuoteNumber::AskSize),
     text("c", Text::Fixed("")),
     close(),
 ];

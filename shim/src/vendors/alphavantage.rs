@@ -2,11 +2,12 @@
 //! about a request is case-insensitive.
 
 use super::body::{self, JSON};
+use super::columns::quoted_as;
 use super::layer::{Layer, Reply, Serve, Wrap};
 use super::parameter::{ticker, title};
 use crate::query::Query;
 use crate::refusal::Refusal;
-use crate::rows::field::{Field, Missing, Text, num, own, strike_as, text, zero_as};
+use crate::rows::field::{Field, Missing, QuoteNumber, Text, num, own, strike_as, text, zero_as};
 use crate::rows::frame::Format;
 use crate::rows::number::Print;
 use crate::selection::Selection;
@@ -25,11 +26,11 @@ const FIELDS: &[Field] = &[
     strike_as("strike", Print::Words(2), Print::Words(2)),
     text("type", Text::Right(["call", "put"])),
     zero_as("last", Print::Words(2)),
-    zero_as("mark", Print::Words(2)),
-    zero_as("bid", Print::Words(2)),
-    zero_as("bid_size", Print::Words(0)),
-    zero_as("ask", Print::Words(2)),
-    zero_as("ask_size", Print::Words(0)),
+    quoted_as("mark", QuoteNumber::Mid, Print::Words(2)),
+    quoted_as("bid", QuoteNumber::Bid, Print::Words(2)),
+    quoted_as("bid_size", QuoteNumber::BidSize, Print::Words(0)),
+    quoted_as("ask", QuoteNumber::Ask, Print::Words(2)),
+    quoted_as("ask_size", QuoteNumber::AskSize, Print::Words(0)),
     zero_as("volume", Print::Words(0)),
     zero_as("open_interest", Print::Words(0)),
     text("date", Text::Today),

@@ -7,10 +7,14 @@ use super::layer::{Layer, List, Reply, Serve, Wrap};
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp, When};
-use crate::rows::field::{Field, SliceNumber, Text, Unpriced, close, open, own, slice, strike, text, time, zero};
+use crate::rows::field::{
+    Field, Hidden, Missing, QuoteCell, QuoteNumber, SliceNumber, Text, Unpriced, close, open, own, quoted, slice,
+    strike, text, time, zero,
+};
 use crate::rows::frame::{Format, json_text};
 use crate::rows::layout::Around;
 use crate::rows::listing::QUOTED_DATE;
+use crate::rows::number::Print;
 use crate::selection::Selection;
 use crate::selection::filters::{Money, VendorFilters};
 use engine::contract::Symbol;
@@ -49,12 +53,12 @@ pub const FIELDS: &[Field] = &[
     zero("last_size"),
     snapshot_time("last_timestamp"),
     zero("volume"),
-    zero("ask"),
-    zero("ask_size"),
-    snapshot_time("ask_timestamp"),
-    zero("bid"),
-    zero("bid_size"),
-    snapshot_time("bid_timestamp"),
+    side("ask", QuoteNumber::Ask, Print::UpTo(4)),
+    side("ask_size", QuoteNumber::AskSize, Print::UpTo(0)),
+    time("ask_timestamp", When::Quote, Stamp::UtcOffsetMillis),
+    side("bid", QuoteNumber::Bid, Print::UpTo(4)),
+    side("bid_size", QuoteNumber::BidSize, Print::UpTo(0)),
+    time("bid_timestamp", When::Quote, Stamp::UtcOffsetMillis),
     zero("open_interest"),
     text("exercise_style", Text::Style(["A", "E"])),
     close(),
@@ -87,9 +91,14 @@ pub const EXTENDED: &[Field] = &[
     zero("ask_close"),
     zero("bid_close"),
     zero("trade_close"),
-    zero("mark"),
+    side("mark", QuoteNumber::Mid, Print::UpTo(4)),
     close(),
 ];
+
+/// A number of the quote: null where that side is not quoted.
+const fn side(name: &'static str, number: QuoteNumber, print: Print) -> Field {
+    quoted(name, QuoteCell { side: None, number, print, missing: Missing::Null, hidden: Hidden::Verbatim("0") })
+}
 
 const fn snapshot_time(name: &'static str) -> Field {
     time(name, When::Snapshot, Stamp::UtcOffsetMillis)

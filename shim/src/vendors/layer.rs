@@ -2,19 +2,23 @@
 //! Everything that is the same for all layers stands here once. Never: arithmetic, a loop over rows, a vendor.
 
 use super::body::JSON;
+use crate::cursor::percent_encode;
 use crate::http::Answer;
+use crate::limits::SYMBOLS_AT_ONCE;
 use crate::picked::Picked;
 use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::rows::clock::Clock;
 use crate::rows::field::Field;
 use crate::rows::frame::Format;
-use crate::rows::heading::Heading;
+use crate::rows::heading::{ColumnHead, Heading};
 use crate::rows::layout::{AnswerLayout, Around, Per, Walk};
 use crate::rows::listing::{self, Piece};
 use crate::rows::stream::RowStream;
+use crate::rows::table::{self, Fact};
 use crate::selection::filters::{FilterContext, VendorFilters, filter_picked};
 use crate::selection::order::{self, Page};
+use crate::selection::symbols::{FreshnessTerms, SymbolFacts, SymbolSelection, symbols};
 use crate::selection::{Selection, is_heavy, select};
 use engine::calendar::Calendar;
 use engine::contract::{ContractKey, RootTable, Symbol};
@@ -28,6 +32,9 @@ use std::sync::Arc;
 const RETRY_AFTER_S: &str = "1";
 /// The same where memory must become free first.
 const CROWDED_RETRY_AFTER_S: &str = "10";
+const NO_QUOTES: &str = "greeks=quote: this daemon does not show quotes; start it with --show-quotes";
+/// The header behind a page of symbols that others follow: what `cursor` takes.
+const NEXT_CURSOR: &str = "Next-Cursor";
 
 /// One endpoint of a layer of the interface.
 #[derive(Debug)]
@@ -52,6 +59,10 @@ pub enum Serve {
     Rows(fn(&Query<'_>, &Clock) -> Result<Reply, Refusal>),
     /// A list of expirations, in JSON.
     Listing(fn(&Query<'_>, &Clock) -> Result<List, Refusal>),
+    /// A list of underlyings.
+    Symbols(fn(&Query<'_>) -> Result<SymbolList, Refusal>),
+    /// JSON about underlyings, from their chains.
+    Names(fn(&Query<'_>, &RequestContext<'_>, &Clock) -> Result<String, Refusal>),
     /// JSON that needs no row.
     Text(fn(&Query<'_>, &Clock) -> Result<String, Refusal>),
 }
@@ -78,6 +89,8 @@ pub struct Reply {
     pub format: Format,
     /// Which columns.
     pub fields: Vec<Field>,
+    /// There is no answer where quotes are not shown.
+    pub needs_quotes: bool,
     /// What one row is.
     pub per: Per,
     /// In which direction JSON is written.
@@ -147,6 +160,28 @@ pub struct List {
     pub when_empty: Option<Refusal>,
 }
 
+/// A list of underlyings: which, and what of them in which form.
+#[derive(Clone, Debug)]
+pub struct SymbolList {
+    /// Which.
+    pub selection: SymbolSelection,
+    /// In which form.
+    pub format: Format,
+    /// What is shown of each.
+    pub columns: &'static [SymbolColumn],
+}
+
+/// A column of a list of underlyings.
+#[derive(Clone, Copy, Debug)]
+pub struct SymbolColumn {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether every row shows a number there.
+    pub is_number: bool,
+    /// What it shows: of the facts, by the clock of the answer, of this feed as given to the program.
+    pub find: fn(&SymbolFacts, &Clock, &str) -> Fact,
+}
+
 /// What an answer is made from, beside the request's path and query.
 pub struct RequestContext<'a> {
     /// The market.
@@ -163,6 +198,12 @@ pub struct RequestContext<'a> {
     pub host: Option<&'a str>,
     /// Slow readers hold more of old snapshots than they may.
     pub is_crowded: bool,
+    /// Whether the market is open.
+    pub market_open: bool,
+    /// The feed, as given to the program. One feed has all names.
+    pub feed: &'a str,
+    /// Whether chains have the quotes of the feed.
+    pub shows_quotes: bool,
     /// What the heading of a page says about the snapshot.
     pub note: &'a dyn Fn() -> Vec<String>,
 }
@@ -178,6 +219,7 @@ pub struct Prepared {
 enum Asked {
     Rows(Box<Reply>),
     Listing(Box<List>),
+    Symbols(SymbolList),
     Text(String),
 }
 
@@ -187,7 +229,8 @@ impl Prepared {
         let selection = match &self.asked {
             Ok(Asked::Rows(reply)) => Some(&reply.selection),
             Ok(Asked::Listing(list)) => Some(&list.selection),
-            Ok(Asked::Text(_)) | Err(_) => None,
+            // a list of everything asks for no name
+            Ok(Asked::Symbols(_) | Asked::Text(_)) | Err(_) => None,
         };
         selection.into_iter().flat_map(|Selection { name, underlyings, roots, contracts, .. }| {
             let named = name.iter().chain(underlyings).chain(roots).copied();
@@ -206,6 +249,7 @@ impl Prepared {
                 is_heavy(snapshot, &reply.selection, looks_at_rows)
             }
             Ok(Asked::Listing(list)) => is_heavy(snapshot, &list.selection, true),
+            Ok(Asked::Symbols(list)) => list.selection.limit.is_none_or(|limit| limit > SYMBOLS_AT_ONCE),
             Ok(Asked::Text(_)) | Err(_) => false,
         }
     }
@@ -219,6 +263,8 @@ impl Layer {
         let asked = match self.serve {
             Serve::Rows(parse) => parse(query, &clock).map(|reply| Asked::Rows(Box::new(reply))),
             Serve::Listing(parse) => parse(query, &clock).map(|list| Asked::Listing(Box::new(list))),
+            Serve::Symbols(parse) => parse(query).map(Asked::Symbols),
+            Serve::Names(write) => write(query, context, &clock).map(Asked::Text),
             Serve::Text(write) => write(query, &clock).map(Asked::Text),
         };
         Prepared { clock, asked }
@@ -231,6 +277,7 @@ impl Layer {
         let answered = asked.and_then(|asked| match asked {
             Asked::Rows(reply) => self.rows(*reply, context, clock.clone()),
             Asked::Listing(list) => self.list(&list, context, &clock),
+            Asked::Symbols(list) => Ok(self.symbols(&list, context, &clock)),
             Asked::Text(text) => Ok(Answer::full(self.name, 200, JSON, text)),
         });
         let mut answer = answered.unwrap_or_else(|refusal| self.refusal(&refusal));
@@ -252,6 +299,9 @@ impl Layer {
     }
 
     fn rows(&self, mut reply: Reply, context: &RequestContext<'_>, clock: Clock) -> Result<Answer, Refusal> {
+        if reply.needs_quotes && !context.shows_quotes {
+            return Err(Refusal::SwitchedOff { reason: NO_QUOTES });
+        }
         reply.selection.today = clock.today();
         let filter_context =
             FilterContext { rights: reply.selection.rights, today: clock.today(), calendar: context.calendar };
@@ -286,6 +336,27 @@ impl Layer {
         let around = (list.around)(clock);
         let body = listing::write(&around.open, &expirations, &list.item, &around.close, clock);
         Ok(Answer::full(self.name, 200, JSON, body))
+    }
+
+    fn symbols(&self, list: &SymbolList, context: &RequestContext<'_>, clock: &Clock) -> Answer {
+        let terms = FreshnessTerms { now: context.now, is_open: context.market_open };
+        let (facts, has_more) = symbols(context.snapshot, &list.selection, terms);
+        let mut heading = Heading::default();
+        if list.format == Format::Html {
+            heading.title = "Symbols".to_owned();
+            heading.lines = (context.note)();
+            heading.lines.push(counted(facts.len(), "symbol"));
+        }
+        let heads: Vec<ColumnHead<'_>> =
+            list.columns.iter().map(|&SymbolColumn { name, is_number, .. }| ColumnHead { name, is_number }).collect();
+        let row = |facts: &SymbolFacts| list.columns.iter().map(|c| (c.find)(facts, clock, context.feed)).collect();
+        let rows: Vec<Vec<Fact>> = facts.iter().map(row).collect();
+        let body = table::write(list.format, &heading, &heads, &rows);
+        let answer = Answer::full(self.name, 200, list.format.frame().content_type, body);
+        match facts.last() {
+            Some(last) if has_more => answer.with_header(NEXT_CURSOR, percent_encode(last.symbol.as_str())),
+            _ => answer,
+        }
     }
 
     fn refusal(&self, refusal: &Refusal) -> Answer {
@@ -345,5 +416,9 @@ fn count_line(picked: &[Picked], reply: &Reply) -> String {
         Per::Strike => "contract",
     };
     let groups = if reply.groups.is_empty() { String::new() } else { format!(" · {}", reply.groups) };
-    format!("{n} {what}{}{groups}", if n == 1 { "" } else { "s" })
+    format!("{}{groups}", counted(n, what))
+}
+
+fn counted(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }

@@ -2,12 +2,12 @@
 //! element per contract.
 
 use super::body;
-use super::columns::or_zero;
+use super::columns::{or_zero, quoted_price, quoted_size};
 use super::layer::{Layer, Reply, Serve, Value};
 use super::parameter::{ticker, title};
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
-use crate::rows::field::{Field, SliceNumber, Text, null, own, slice, strike, text, zero};
+use crate::rows::field::{Field, QuoteNumber, SliceNumber, Text, null, own, slice, strike, text, zero};
 use crate::rows::frame::Format;
 use crate::selection::Selection;
 use engine::contract::Symbol;
@@ -48,9 +48,9 @@ const FIELDS: &[Field] = &[
     or_zero("iv", own(Col::SvcVol), Unit::Plain),
     or_zero("mid_iv", own(Col::MidVol), Unit::Plain),
     or_zero("vendor_theo", own(Col::SvcTheo), Unit::Plain),
-    zero("option_bid"),
-    zero("option_ask"),
-    zero("option_mid"),
+    quoted_price("option_bid", None, QuoteNumber::Bid),
+    quoted_price("option_ask", None, QuoteNumber::Ask),
+    quoted_price("option_mid", None, QuoteNumber::Mid),
     null("option_last_trade_price"),
     null("option_open"),
     null("option_high"),
@@ -60,8 +60,8 @@ const FIELDS: &[Field] = &[
     zero("option_volume"),
     zero("option_trade_count"),
     zero("open_interest"),
-    zero("option_bid_size"),
-    zero("option_ask_size"),
+    quoted_size("option_bid_size", None, QuoteNumber::BidSize),
+    quoted_size("option_ask_size", None, QuoteNumber::AskSize),
     or_zero("underlying_bid", slice(SliceNumber::UndPrice), Unit::Plain),
     or_zero("underlying_ask", slice(SliceNumber::UndPrice), Unit::Plain),
     or_zero("underlying_mid", slice(SliceNumber::UndPrice), Unit::Plain),

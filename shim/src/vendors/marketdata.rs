@@ -5,7 +5,7 @@
 mod filters;
 
 use super::body::JSON;
-use super::columns::or_null;
+use super::columns::{or_null, quoted_price, quoted_size};
 use super::layer::{Layer, List, Reply, Serve, Value, Wrap};
 use crate::cursor;
 use crate::query::Query;
@@ -13,8 +13,8 @@ use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp, When};
 use crate::rows::derived::Derived;
 use crate::rows::field::{
-    Field, SliceNumber, Text, days_to_expiry, derived, in_the_money, null, own, slice, strike, text, time, verbatim,
-    zero,
+    Field, QuoteNumber, SliceNumber, Text, days_to_expiry, derived, in_the_money, null, own, slice, strike, text, time,
+    verbatim, zero,
 };
 use crate::rows::frame::{Format, json_text};
 use crate::rows::layout::{Around, Walk};
@@ -68,12 +68,12 @@ const fn table(dates: Stamp, never: &'static str) -> [(Field, &'static str); 25]
             "First Traded",
         ),
         (days_to_expiry("dte"), "Days To Expiration"),
-        (time("updated", When::Snapshot, dates), "Date"),
-        (zero("bid"), "Bid"),
-        (zero("bidSize"), "Bid Size"),
-        (zero("mid"), "Mid"),
-        (zero("ask"), "Ask"),
-        (zero("askSize"), "Ask Size"),
+        (time("updated", When::Quote, dates), "Date"),
+        (quoted_price("bid", None, QuoteNumber::Bid), "Bid"),
+        (quoted_size("bidSize", None, QuoteNumber::BidSize), "Bid Size"),
+        (quoted_price("mid", None, QuoteNumber::Mid), "Mid"),
+        (quoted_price("ask", None, QuoteNumber::Ask), "Ask"),
+        (quoted_size("askSize", None, QuoteNumber::AskSize), "Ask Size"),
         (null("last"), "Last"),
         (zero("openInterest"), "Open Interest"),
         (zero("volume"), "Volume"),

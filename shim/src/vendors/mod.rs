@@ -10,6 +10,7 @@ pub mod layer;
 pub mod livevol;
 pub mod marketdata;
 pub mod native;
+pub mod native_symbols;
 pub mod orats;
 pub mod parameter;
 pub mod polygon;

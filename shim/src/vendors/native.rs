@@ -3,7 +3,10 @@
 use super::layer::{Layer, Reply, Serve};
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
-use crate::rows::field::{Field, Missing, SliceNumber, Source, Text, num, own, strike, text};
+use crate::rows::clock::{Stamp, When};
+use crate::rows::field::{
+    Field, Hidden, Missing, QuoteCell, QuoteNumber, SliceNumber, Source, Text, num, own, quoted, strike, text, time,
+};
 use crate::rows::frame::{Format, escape_json};
 use crate::rows::number::Print;
 use crate::selection::{Center, Selection};
@@ -54,6 +57,12 @@ pub const FIELDS: &[Field] = &[
     slice("disc_rate", SliceNumber::DiscRate, Group::Chain),
     slice("borr_rate", SliceNumber::BorrRate, Group::Chain),
     slice("divs", SliceNumber::Divs, Group::Chain),
+    quote("bid", QuoteNumber::Bid),
+    quote("ask", QuoteNumber::Ask),
+    quote("bid_size", QuoteNumber::BidSize),
+    quote("ask_size", QuoteNumber::AskSize),
+    quote("mid", QuoteNumber::Mid),
+    time("quote_time", When::Quote, Stamp::EasternOffsetMillis).within(Group::Quote),
 ];
 
 /// A column under its own name, in its own unit and group: the native units are those of the columns.
@@ -63,6 +72,12 @@ const fn column(col: Col) -> Field {
 
 const fn slice(name: &'static str, number: SliceNumber, group: Group) -> Field {
     num(name, Source::Slice(number), Unit::Plain, Print::UpTo(6), Missing::Null).within(group)
+}
+
+const fn quote(name: &'static str, number: QuoteNumber) -> Field {
+    let hidden = Hidden::Verbatim("null");
+    let what = QuoteCell { side: None, number, print: Print::UpTo(6), missing: Missing::Null, hidden };
+    quoted(name, what).within(Group::Quote)
 }
 
 /// The parameters of the interface, and the two that carry credentials and are accepted everywhere.
@@ -89,8 +104,13 @@ const PARAMETERS: &[&str] = &[
 ];
 
 /// The groups in the order of a row.
-const GROUPS: &[(&str, Group)] =
-    &[("core", Group::Core), ("extra", Group::Extra), ("exotic", Group::Exotic), ("chain", Group::Chain)];
+const GROUPS: &[(&str, Group)] = &[
+    ("core", Group::Core),
+    ("extra", Group::Extra),
+    ("exotic", Group::Exotic),
+    ("chain", Group::Chain),
+    ("quote", Group::Quote),
+];
 
 fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
     query.only(PARAMETERS)?;
@@ -102,6 +122,7 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
         selection,
         format,
         fields: FIELDS.iter().filter(shown).copied().collect(),
+        needs_quotes: groups.iter().any(|&(_, group)| group == Group::Quote),
         groups: groups.iter().map(|&(name, _)| name).collect::<Vec<_>>().join(","),
         title: title(query),
         ..Reply::default()
@@ -163,17 +184,18 @@ fn parse_strike_count(query: &Query<'_>) -> Result<usize, Refusal> {
     Ok(usize::try_from(count).unwrap_or(usize::MAX))
 }
 
-/// The groups wanted, each once, in the order of a row.
+/// The groups wanted, each once, in the order of a row. All of them are those of the interface, without quotes.
 fn parse_groups(query: &Query<'_>) -> Result<Vec<(&'static str, Group)>, Refusal> {
     const WORDS: &[(&str, Option<Group>)] = &[
         ("core", Some(Group::Core)),
         ("extra", Some(Group::Extra)),
         ("exotic", Some(Group::Exotic)),
         ("chain", Some(Group::Chain)),
+        ("quote", Some(Group::Quote)),
         ("all", None),
     ];
     let wanted = query.words("greeks", WORDS)?.unwrap_or_else(|| vec![Some(Group::Core)]);
-    let shown = |group: Group| wanted.iter().any(|w| w.is_none_or(|w| w == group));
+    let shown = |group: Group| wanted.iter().any(|w| w.map_or(group != Group::Quote, |w| w == group));
     Ok(GROUPS.iter().copied().filter(|&(_, group)| shown(group)).collect())
 }
 
@@ -183,7 +205,8 @@ fn title(query: &Query<'_>) -> String {
     format!("{} · Greeks", names.join(", ").to_uppercase())
 }
 
-fn refuse(refusal: &Refusal) -> (&'static str, String) {
+/// Spells a refusal of the native API.
+pub(super) fn refuse(refusal: &Refusal) -> (&'static str, String) {
     ("application/json", error_json(refusal))
 }
 
@@ -200,12 +223,13 @@ mod tests {
     use super::*;
 
     /// The groups of the interface and their fields, written down again so that the table can be wrong.
-    const SPEC: [(&str, &str); 5] = [
+    const SPEC: [(&str, &str); 6] = [
         ("", "underlying root expiry strike right osym greeks"),
         ("core", "und_price delta gamma vega theta decay rho svc_theo svc_vol"),
         ("extra", "vanna volga charm veta bid_vol ask_vol prev_vol conf_vol"),
         ("exotic", "speed zomma color ultima vera lambda epsilon"),
         ("chain", "fwd_price ex_style settle days disc_rate borr_rate divs"),
+        ("quote", "bid ask bid_size ask_size mid quote_time"),
     ];
 
     fn reply(query: &str) -> Result<Reply, String> {
@@ -218,13 +242,15 @@ mod tests {
 
     #[test]
     fn groups_have_the_fields_of_the_interface_in_its_order() {
-        let [identity, core, extra, exotic, chain] = SPEC.map(|(_, names)| names);
+        let [identity, core, extra, exotic, chain, quote] = SPEC.map(|(_, names)| names);
         assert_eq!(names("root=A"), format!("{identity} {core}"));
         assert_eq!(names("root=A&greeks=chain"), format!("{identity} {chain}"));
         assert_eq!(names("root=A&greeks=exotic,EXTRA,exotic"), format!("{identity} {extra} {exotic}"));
+        assert_eq!(names("root=A&greeks=quote,core"), format!("{identity} {core} {quote}"));
+        assert!(reply("root=A&greeks=all,quote").unwrap().needs_quotes);
         for all in ["all", "chain,exotic,extra,core", "core,all"] {
             let reply = reply(&format!("root=A&greeks={all}")).unwrap();
-            assert_eq!(reply.groups, "core,extra,exotic,chain");
+            assert_eq!((reply.groups.as_str(), reply.needs_quotes), ("core,extra,exotic,chain", false));
             assert_eq!(names(&format!("root=A&greeks={all}")), format!("{identity} {core} {extra} {exotic} {chain}"));
         }
     }
@@ -262,7 +288,7 @@ mod tests {
             ("foo=1", "400 unknown parameter: foo"),
             ("root=A&right=c", "400 right: not one of call, put, both: c"),
             ("root=A&format=xml", "400 format: not one of json, csv, ndjson, html: xml"),
-            ("root=A&greeks=core,first", "400 greeks: not one of core, extra, exotic, chain, all: first"),
+            ("root=A&greeks=core,first", "400 greeks: not one of core, extra, exotic, chain, quote, all: first"),
             ("root=A&exp=2026-02-30", "400 exp: not a date: 2026-02-30"),
             ("root=A&exp=2026-12-18,*", "400 exp: not a date: *"),
             ("root=A&min_exp=soon", "400 min_exp: not a date: soon"),

@@ -1,17 +1,19 @@
 //! ORATS (the strikes layer): `GET /datav2/strikes`. One row per (root, expiry, strike), call and put side by side.
 
 use super::body;
-use super::columns::or_zero;
+use super::columns::{or_zero, quoted_price, quoted_size};
 use super::layer::{Layer, Reply, Serve, Wrap};
 use super::parameter::title;
 use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::rows::clock::{Stamp, When};
-use crate::rows::field::{Field, SliceNumber, Text, call, days_to_expiry, own, put, slice, strike, text, time, zero};
+use crate::rows::field::{
+    Field, QuoteNumber, SliceNumber, Text, call, days_to_expiry, own, put, slice, strike, text, time, zero,
+};
 use crate::rows::frame::Format;
 use crate::rows::layout::Per;
 use crate::selection::Selection;
-use engine::contract::Symbol;
+use engine::contract::{Right, Symbol};
 use engine::store::columns::{Col, Unit};
 
 /// The strikes of an underlying.
@@ -34,18 +36,18 @@ const FIELDS: &[Field] = &[
     or_zero("stockPrice", slice(SliceNumber::UndPrice), Unit::Plain),
     zero("callVolume"),
     zero("callOpenInterest"),
-    zero("callBidSize"),
-    zero("callAskSize"),
+    quoted_size("callBidSize", CALL, QuoteNumber::BidSize),
+    quoted_size("callAskSize", CALL, QuoteNumber::AskSize),
     zero("putVolume"),
     zero("putOpenInterest"),
-    zero("putBidSize"),
-    zero("putAskSize"),
-    zero("callBidPrice"),
+    quoted_size("putBidSize", PUT, QuoteNumber::BidSize),
+    quoted_size("putAskSize", PUT, QuoteNumber::AskSize),
+    quoted_price("callBidPrice", CALL, QuoteNumber::Bid),
     or_zero("callValue", call(Col::SvcTheo), Unit::Plain),
-    zero("callAskPrice"),
-    zero("putBidPrice"),
+    quoted_price("callAskPrice", CALL, QuoteNumber::Ask),
+    quoted_price("putBidPrice", PUT, QuoteNumber::Bid),
     or_zero("putValue", put(Col::SvcTheo), Unit::Plain),
-    zero("putAskPrice"),
+    quoted_price("putAskPrice", PUT, QuoteNumber::Ask),
     or_zero("callBidIv", call(Col::BidVol), Unit::Plain),
     or_zero("callMidIv", call(Col::MidVol), Unit::Plain),
     or_zero("callAskIv", call(Col::AskVol), Unit::Plain),
@@ -67,6 +69,10 @@ const FIELDS: &[Field] = &[
     or_zero("spotPrice", slice(SliceNumber::UndPrice), Unit::Plain),
     time("updatedAt", When::Snapshot, Stamp::UtcIso),
 ];
+
+/// The contracts of a row.
+const CALL: Option<Right> = Some(Right::Call);
+const PUT: Option<Right> = Some(Right::Put);
 
 const AROUND: Wrap = Wrap::text(r#"{"data":["#, "]}");
 

@@ -3,7 +3,7 @@
 //! published clients break on null. The cursor of the next page carries the filters, because clients send nothing else.
 
 use super::body::JSON;
-use super::columns::{or_absent, or_null};
+use super::columns::{or_absent, or_null, quoted_price, quoted_size};
 use super::layer::{Ending, Layer, Reply, Serve, Wrap};
 use crate::cursor;
 use crate::query::{Bounds, Query, Rights};
@@ -11,7 +11,8 @@ use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp, When};
 use crate::rows::derived::Derived;
 use crate::rows::field::{
-    Field, SliceNumber, Text, Unpriced, close, derived, open, own, slice, strike, text, time, verbatim, zero,
+    Field, QuoteNumber, SliceNumber, Text, Unpriced, close, derived, open, own, slice, strike, text, time, verbatim,
+    zero,
 };
 use crate::rows::frame::{Format, json_text};
 use crate::rows::layout::Around;
@@ -69,12 +70,12 @@ pub const FIELDS: &[Field] = &[
     close(),
     or_absent("implied_volatility", own(Col::SvcVol), Unit::Plain),
     open("last_quote", Unpriced::Whole),
-    zero("ask"),
-    zero("ask_size"),
-    zero("bid"),
-    zero("bid_size"),
-    snapshot_time("last_updated"),
-    zero("midpoint"),
+    quoted_price("ask", None, QuoteNumber::Ask),
+    quoted_size("ask_size", None, QuoteNumber::AskSize),
+    quoted_price("bid", None, QuoteNumber::Bid),
+    quoted_size("bid_size", None, QuoteNumber::BidSize),
+    time("last_updated", When::Quote, Stamp::Nanos),
+    quoted_price("midpoint", None, QuoteNumber::Mid),
     text("timeframe", Text::Fixed("REAL-TIME")),
     close(),
     open("last_trade", Unpriced::Whole),

@@ -4,7 +4,8 @@
 
 use super::layer::Layer;
 use super::{
-    alpaca, alphavantage, intrinio, livevol, marketdata, native, orats, polygon, thetadata_v2, thetadata_v3, tradier,
+    alpaca, alphavantage, intrinio, livevol, marketdata, native, native_symbols, orats, polygon, thetadata_v2,
+    thetadata_v3, tradier,
 };
 use crate::http::percent::decode_strict;
 
@@ -26,6 +27,7 @@ pub const NAMES: [&str; 11] = [
 /// Every endpoint of every layer, in the order in which paths are tried.
 pub const LAYERS: &[&Layer] = &[
     &native::NATIVE,
+    &native_symbols::SYMBOLS,
     &alphavantage::OPTIONS,
     &orats::STRIKES,
     &orats::STRIKES_JSON,
@@ -41,6 +43,7 @@ pub const LAYERS: &[&Layer] = &[
     &thetadata_v2::REST,
     &tradier::CHAIN,
     &tradier::EXPIRATIONS,
+    &tradier::QUOTES,
     &tradier::STRIKES,
     &alpaca::CONTRACTS,
     &alpaca::CHAIN,

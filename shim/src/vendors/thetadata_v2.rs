@@ -2,14 +2,14 @@
 //! bare numbers behind a header that names them, strikes in thousandths, dates and times as integers.
 
 use super::body;
-use super::columns::{POINT, pointed};
+use super::columns::{POINT, pointed, quoted_as};
 use super::layer::{Ending, Layer, Reply, Serve, Wrap};
 use super::parameter::{ticker, title};
 use crate::query::{Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Stamp, When};
 use crate::rows::field::{
-    Field, SliceNumber, Text, close, open_array, open_bare, own, slice, strike_milli, text, time, zero_as,
+    Field, QuoteNumber, SliceNumber, Text, close, open_array, open_bare, own, slice, strike_milli, text, time,
 };
 use crate::rows::frame::Format;
 use crate::rows::layout::Around;
@@ -43,9 +43,9 @@ const BASE: &[Field] = &[
     close(),
     open_array(TICKS),
     open_array(""),
-    time("ms_of_day", When::Snapshot, Stamp::MillisOfDay),
-    zero_as("bid", POINT),
-    zero_as("ask", POINT),
+    time("ms_of_day", When::Quote, Stamp::MillisOfDay),
+    quoted_as("bid", QuoteNumber::Bid, POINT),
+    quoted_as("ask", QuoteNumber::Ask, POINT),
 ];
 
 const TICKS: &str = "ticks";
@@ -56,7 +56,7 @@ const TAIL: &[Field] = &[
     pointed("iv_error", own(Col::IvError), Unit::Plain),
     time("ms_of_day2", When::Snapshot, Stamp::MillisOfDay),
     pointed("underlying_price", slice(SliceNumber::UndPrice), Unit::Plain),
-    time("date", When::Snapshot, Stamp::Date8),
+    time("date", When::Quote, Stamp::Date8),
     close(),
     close(),
 ];

@@ -2,13 +2,13 @@
 //! column; CSV is the default. Numbers always have a decimal point, because readers infer types from the first rows.
 
 use super::body;
-use super::columns::{POINT, pointed};
+use super::columns::{POINT, pointed, quoted_as};
 use super::layer::{Layer, Reply, Serve, Wrap};
 use super::parameter::{date_or_any, ticker, title};
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Stamp, When};
-use crate::rows::field::{Field, SliceNumber, Text, own, slice, strike_as, text, time, zero_as};
+use crate::rows::field::{Field, QuoteNumber, SliceNumber, Text, own, slice, strike_as, text, time};
 use crate::rows::frame::Format;
 use crate::rows::layout::Walk;
 use crate::rows::number::Print;
@@ -30,9 +30,9 @@ const BASE: &[Field] = &[
     text("expiration", Text::Expiry),
     strike_as("strike", POINT, Print::Fixed(4)),
     text("right", Text::Right(["CALL", "PUT"])),
-    time("timestamp", When::Snapshot, Stamp::EasternIso),
-    zero_as("bid", POINT),
-    zero_as("ask", POINT),
+    time("timestamp", When::Quote, Stamp::EasternIso),
+    quoted_as("bid", QuoteNumber::Bid, POINT),
+    quoted_as("ask", QuoteNumber::Ask, POINT),
 ];
 
 /// What every order ends with.

@@ -1,17 +1,24 @@
-//! Tradier (the chains layer): `GET /v1/markets/options/chains`, and the two lists that its clients ask first.
+//! Tradier (the chains layer): `GET /v1/markets/options/chains`, and what its clients ask first: two lists, and the prices
+//! of underlyings.
 
 use super::body::{self, JSON};
-use super::columns::or_zero;
-use super::layer::{Layer, List, Reply, Serve, Wrap};
+use super::columns::{or_zero, quoted_price, quoted_size};
+use super::layer::{Layer, List, Reply, RequestContext, Serve, Wrap};
 use super::parameter::{date_or_any, ticker, title};
 use crate::query::Query;
 use crate::refusal::Refusal;
-use crate::rows::clock::{Stamp, When};
-use crate::rows::field::{Field, Text, Unpriced, close, null, open, own, strike, text, time, verbatim, zero};
-use crate::rows::frame::Format;
+use crate::rows::clock::{Clock, Stamp, When};
+use crate::rows::field::{
+    Field, QuoteNumber, Text, Unpriced, close, null, open, own, strike, text, time, verbatim, zero,
+};
+use crate::rows::frame::{Format, json_text};
+use crate::rows::identity::is_index;
 use crate::rows::layout::Around;
 use crate::rows::listing::{Piece, QUOTED_DATE};
+use crate::rows::number::{self, Print};
 use crate::selection::Selection;
+use engine::contract::{RootTable, Symbol};
+use engine::store::chain::Chain;
 use engine::store::columns::{Col, Unit};
 
 /// The chain of an underlying.
@@ -19,6 +26,8 @@ pub const CHAIN: Layer = at("/v1/markets/options/chains", Serve::Rows(|query, _|
 /// The expirations of an underlying.
 pub const EXPIRATIONS: Layer =
     at("/v1/markets/options/expirations", Serve::Listing(|query, _| parse_expirations(query)));
+/// The prices of underlyings.
+pub const QUOTES: Layer = at("/v1/markets/quotes", Serve::Names(quotes));
 /// The strikes of an expiration.
 pub const STRIKES: Layer = at("/v1/markets/options/strikes", Serve::Listing(|query, _| parse_strikes(query)));
 
@@ -38,8 +47,8 @@ const FIELDS: &[Field] = &[
     null("high"),
     null("low"),
     null("close"),
-    zero("bid"),
-    zero("ask"),
+    quoted_price("bid", None, QuoteNumber::Bid),
+    quoted_price("ask", None, QuoteNumber::Ask),
     text("underlying", Text::Underlying),
     strike("strike"),
     null("change_percentage"),
@@ -49,12 +58,12 @@ const FIELDS: &[Field] = &[
     null("prevclose"),
     zero("week_52_high"),
     zero("week_52_low"),
-    zero("bidsize"),
+    quoted_size("bidsize", None, QuoteNumber::BidSize),
     text("bidexch", EXCHANGE),
-    time("bid_date", When::Snapshot, Stamp::Millis),
-    zero("asksize"),
+    time("bid_date", When::Quote, Stamp::Millis),
+    quoted_size("asksize", None, QuoteNumber::AskSize),
     text("askexch", EXCHANGE),
-    time("ask_date", When::Snapshot, Stamp::Millis),
+    time("ask_date", When::Quote, Stamp::Millis),
     zero("open_interest"),
     verbatim("contract_size", "100"),
     text("expiration_date", Text::Expiry),
@@ -123,6 +132,56 @@ fn parse_strikes(query: &Query<'_>) -> Result<List, Refusal> {
         Selection { expiries: query.date("expiration")?.map(|date| vec![date]), ..Selection::named(symbol) };
     let around = |_: &_| Around::constant(r#"{"strikes":{"strike":["#, "]}}");
     Ok(List { selection, item: vec![Piece::Strikes], around, when_empty: None })
+}
+
+/// Underlyings that one request may name.
+const SYMBOLS_MAX: usize = 100;
+
+/// What is known of underlyings: symbol and price. The rest of the record is what it is in rows of contracts.
+fn quotes(query: &Query<'_>, context: &RequestContext<'_>, clock: &Clock) -> Result<String, Refusal> {
+    let names: Vec<&str> = query.list("symbols").collect();
+    match names.len() {
+        0 => return Err(Refusal::missing("symbols")),
+        n if n > SYMBOLS_MAX => return Err(Refusal::invalid("symbols", &n.to_string(), "up to 100 symbols")),
+        _ => {}
+    }
+    let (mut found, mut unmatched) = (Vec::new(), Vec::new());
+    for name in names {
+        let symbol = Symbol::parse_underlying(name);
+        match symbol.and_then(|symbol| context.snapshot.chain(symbol)) {
+            Some(chain) => found.push(quote_of(chain, context.roots, clock)),
+            None if symbol.is_some_and(|symbol| context.snapshot.is_pending(symbol)) => {
+                return Err(Refusal::NoSnapshot);
+            }
+            None => unmatched.push(json_text(name)),
+        }
+    }
+    let mut parts = Vec::new();
+    if !found.is_empty() {
+        parts.push(format!(r#""quote":[{}]"#, found.join(",\n")));
+    }
+    if !unmatched.is_empty() {
+        parts.push(format!(r#""unmatched_symbols":{{"symbol":[{}]}}"#, unmatched.join(",")));
+    }
+    Ok(format!(r#"{{"quotes":{{{}}}}}"#, parts.join(",")))
+}
+
+fn quote_of(chain: &Chain, roots: &RootTable, clock: &Clock) -> String {
+    let (symbol, at) = (chain.underlying, clock.snapshot(Stamp::Millis));
+    let last = if chain.spot.is_nan() { "null".to_owned() } else { number::text(chain.spot, Print::UpTo(4)) };
+    let kind = if is_index(chain, roots) { "index" } else { "stock" };
+    format!(
+        concat!(
+            r#"{{"symbol":"{symbol}","description":"{symbol}","exch":"Z","type":"{kind}","last":{last},"change":0,"#,
+            r#""volume":0,"open":null,"high":null,"low":null,"close":null,"bid":0,"ask":0,"change_percentage":null,"#,
+            r#""average_volume":0,"last_volume":0,"trade_date":{at},"prevclose":null,"week_52_high":0,"#,
+            r#""week_52_low":0,"bidsize":0,"bidexch":"Z","bid_date":{at},"asksize":0,"askexch":"Z","ask_date":{at}}}"#,
+        ),
+        symbol = symbol,
+        kind = kind,
+        last = last,
+        at = at
+    )
 }
 
 /// `true` in any case; anything else is no, never an error.

@@ -59,6 +59,7 @@ pub fn chain(underlying: &str, spot: f64, listings: &[Listing]) -> Arc<Chain> {
         right: Vec::new(),
         dropped: vec![None; n_rows],
         columns: Columns::missing(n_rows),
+        quotes: None,
     };
     for listing in listings {
         push_slice(&mut chain, listing);

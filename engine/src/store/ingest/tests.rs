@@ -197,6 +197,30 @@ fn what_is_read_again_unchanged_is_not_stale() {
 }
 
 #[test]
+fn sizes_are_kept_for_who_asks_and_belong_to_their_quote() {
+    let sized = |clock, bid_size, ask_size| {
+        let quote = quote(clock, "KO", "KO261218C00070000", 1.0, 1.1);
+        QuoteRecord { bid_size, ask_size, ..quote }
+    };
+    let put = quote("10:00", "KO", "KO261218P00070000", 1.0, 1.1);
+    let sizes = |store: &Store| store.books()[0].slices[0].sizes.clone();
+    let mut store = filled(vec![put]);
+    assert_eq!(store.quote(&sized("10:00", 3.0, 4.0)), Ok(true));
+    assert_eq!(store.quote(&sized("10:00", 5.0, 4.0)), Ok(false), "nobody would see the other size");
+    assert_eq!(sizes(&store), [[0.0; 2]; 0]);
+
+    store.keep_sizes();
+    assert_eq!(store.quote(&sized("10:01", 3.0, f64::INFINITY)), Ok(true));
+    let [call, before] = sizes(&store)[..] else { panic!("{:?}", sizes(&store)) };
+    assert!(call[0].to_bits() == 3f64.to_bits() && call[1].is_nan(), "{call:?}: no size is infinite");
+    assert!(before.iter().all(|n| n.is_nan()), "{before:?}: came before sizes were kept");
+    assert_eq!(store.quote(&sized("10:01", 2.0, 9.0)), Ok(false), "the larger bid size goes first");
+    assert_eq!(store.quote(&sized("10:01", 3.0, 9.0)), Ok(true));
+    assert_eq!(store.quote(&sized("10:01", 3.0, 9.0)), Ok(false));
+    assert_eq!(sizes(&store)[0].map(f64::to_bits), [3.0, 9.0].map(f64::to_bits));
+}
+
+#[test]
 fn a_feeds_own_early_close_moves_settlements() {
     let mut store = filled(vec![quote("10:00", "KO", "KO261218C00070000", 1.0, 2.0)]);
     let day = Date::constant(2026, 12, 18);
@@ -299,8 +323,12 @@ fn any_quote() -> impl Strategy<Value = QuoteRecord> {
     ];
     const CLOCKS: [&str; 4] = ["09:30", "10:00", "10:01", "16:05"];
     const PRICES: [f64; 4] = [f64::NAN, 0.0, 1.0, 1.5];
-    (0..OSI.len(), 0..CLOCKS.len(), 0..PRICES.len(), 0..PRICES.len())
-        .prop_map(|(c, t, b, a)| quote(CLOCKS[t], OSI[c].0, OSI[c].1, PRICES[b], PRICES[a]))
+    const SIZES: [f64; 5] = [f64::NAN, 0.0, 5.0, 7.0, 1e13];
+    let sizes = (0..SIZES.len(), 0..SIZES.len());
+    (0..OSI.len(), 0..CLOCKS.len(), 0..PRICES.len(), 0..PRICES.len(), sizes).prop_map(|(c, t, b, a, (bs, az))| {
+        let quote = quote(CLOCKS[t], OSI[c].0, OSI[c].1, PRICES[b], PRICES[a]);
+        QuoteRecord { bid_size: SIZES[bs], ask_size: SIZES[az], ..quote }
+    })
 }
 
 proptest! {
@@ -309,9 +337,13 @@ proptest! {
         (quotes, shuffled) in proptest::collection::vec(any_quote(), 1..40)
             .prop_flat_map(|q| (Just(q.clone()), Just(q).prop_shuffle())),
         prices in proptest::collection::vec((0usize..2, 1u8..4), 0..6),
+        keeps_sizes in proptest::bool::ANY,
     ) {
         let spots: Vec<_> = prices.iter().map(|&(t, p)| spot(["10:00", "10:01"][t], "SPX", f64::from(p))).collect();
         let (mut one, mut other) = (store(), store());
+        if keeps_sizes {
+            [&mut one, &mut other].into_iter().for_each(Store::keep_sizes);
+        }
         one.ingest(&Batch { quotes, spots: spots.clone(), ..Batch::default() }, now());
         other.ingest(&Batch { quotes: shuffled, spots: spots.into_iter().rev().collect(), ..Batch::default() }, now());
         one.expire(None);
@@ -319,6 +351,7 @@ proptest! {
         prop_assert_eq!(format!("{:?}", one.books()), format!("{:?}", other.books()));
         for slice in one.books().iter().flat_map(|b| &b.slices) {
             let keys: Vec<_> = slice.strike_milli.iter().zip(&slice.right).collect();
+            prop_assert_eq!(slice.sizes.len(), if keeps_sizes { slice.rows() } else { 0 });
             prop_assert!(keys.is_sorted() && keys.windows(2).all(|w| w[0] != w[1]), "{:?}", slice);
         }
     }

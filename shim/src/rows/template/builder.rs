@@ -1,9 +1,10 @@
 //! From a table of fields, a frame and a slice to a row with open slots. Never: a row's own number.
 
 use super::{Copied, NumberSource, SHORT, Slot, SlotValue, Template};
-use crate::rows::field::{Cell, Field, Missing, Nest, Source, Text, Unpriced};
+use crate::rows::clock::{STAMP_MAX, When};
+use crate::rows::field::{Cell, Field, Hidden, Missing, Nest, QuoteCell, Source, Text, Unpriced};
 use crate::rows::frame::Frame;
-use crate::rows::identity::{push_date, push_description_head, push_osi_head};
+use crate::rows::identity::{is_index_root, push_date, push_description_head, push_osi_head};
 use crate::rows::layout::AnswerLayout;
 use crate::rows::number::{NUMBER_MAX, Print, put_as};
 use engine::contract::{Settle, Style};
@@ -53,6 +54,7 @@ impl Template {
         self.slots.clear();
         self.mark = 0;
         self.row_max = 0;
+        self.zone = Some(plan.layout.clock.zone().clone());
         let row = Level { keyed: plan.frame.keys, is_first: true, unless: None };
         let mut builder =
             RowBuilder { to: self, frame: plan.frame, layout: plan.layout, chain, slice, levels: vec![row] };
@@ -115,6 +117,13 @@ impl RowBuilder<'_> {
             Cell::InTheMoney => {
                 let und_price = self.slice.und_price;
                 self.choice(["false", "true"], |words| SlotValue::InTheMoney(words, und_price));
+            }
+            Cell::Quoted(quoted) => self.quoted(quoted),
+            Cell::Time(When::Quote, stamp) if self.chain.quotes.is_some() => {
+                let quote = if stamp.is_number() { "" } else { self.frame.quote };
+                self.push(quote);
+                self.slot(SlotValue::QuoteTime(stamp), STAMP_MAX);
+                self.push(quote);
             }
             Cell::Time(when, stamp) => {
                 let quote = if stamp.is_number() { "" } else { self.frame.quote };
@@ -189,11 +198,9 @@ impl RowBuilder<'_> {
         match text {
             Text::Underlying => self.escape(chain.underlying.as_str()),
             Text::UnderlyingOrIndex(prefix) => {
-                // The root table holds indices, and class shares, which have a dot in their name.
-                let name = chain.underlying.as_str();
-                let is_index = self.layout.roots.get(slice.root).is_some() && !name.contains('.');
+                let is_index = is_index_root(chain.underlying, slice.root, &self.layout.roots);
                 self.push(if is_index { prefix } else { "" });
-                self.escape(name);
+                self.escape(chain.underlying.as_str());
             }
             Text::Root => self.escape(slice.root.as_str()),
             Text::Expiry => push_date(&mut self.to.text, slice.expiry),
@@ -245,11 +252,34 @@ impl RowBuilder<'_> {
         self.push(quote);
     }
 
-    fn number(&mut self, source: Source, factor: f64, print: Print, missing: Missing) {
-        let print = match (print, self.frame.print) {
-            (Print::Words(_), _) | (_, None) => print,
+    /// A number of the quote, or what hides it.
+    fn quoted(&mut self, quoted: QuoteCell) {
+        let QuoteCell { side, number, print, missing, hidden } = quoted;
+        if self.chain.quotes.is_some() {
+            let print = self.print(print);
+            let quote = self.quote_of(print);
+            let source = NumberSource::Quote(side, number);
+            self.push(quote);
+            self.by_row(missing, print, |missing| SlotValue::Other { source, factor: 1.0, print, missing });
+            self.push(quote);
+            return;
+        }
+        match hidden {
+            Hidden::Verbatim(text) => self.cell(Cell::Verbatim(text)),
+            Hidden::Zero => self.number(Source::Zero, 1.0, print, missing),
+        }
+    }
+
+    /// How a number is printed here: as the column says, unless the format has a rule of its own. Counts stay whole.
+    fn print(&self, print: Print) -> Print {
+        match (print, self.frame.print) {
+            (Print::Words(_) | Print::UpTo(0), _) | (_, None) => print,
             (_, Some(print)) => print,
-        };
+        }
+    }
+
+    fn number(&mut self, source: Source, factor: f64, print: Print, missing: Missing) {
+        let print = self.print(print);
         let quote = self.quote_of(print);
         self.push(quote);
         match source {

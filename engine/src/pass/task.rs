@@ -1,0 +1,30 @@
+//! One underlying to be computed. Never: a computation.
+
+use super::market_data::MarketData;
+use crate::early::Depth;
+use crate::store::book::{Book, BookSlice};
+use crate::store::quotes::ChainQuotes;
+use jiff::Timestamp;
+
+/// What is computed, for when and how well.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Task<'a> {
+    pub(super) market: MarketData<'a>,
+    pub(super) book: &'a Book,
+    pub(super) at: Timestamp,
+    pub(super) depth: Depth,
+    /// The chain shows its quotes.
+    pub(super) quotes: bool,
+}
+
+impl Task<'_> {
+    /// The slices that have not settled: those of the chain.
+    pub(super) fn live(&self) -> impl Iterator<Item = &BookSlice> + Clone {
+        self.book.slices.iter().filter(|slice| slice.settles_at > self.at)
+    }
+
+    /// Their quotes, if the chain shows them.
+    pub(super) fn chain_quotes(&self) -> Option<Box<ChainQuotes>> {
+        self.quotes.then(|| Box::new(ChainQuotes::of(self.live())))
+    }
+}

@@ -1,0 +1,129 @@
+//! A short table of facts that are no contracts', whole, in every format. Rows of contracts are never written here: those
+//! go through [`super::template`]. Never: what the facts are.
+
+use super::frame::Format;
+use super::heading::{ColumnHead, Heading};
+
+/// One cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fact {
+    /// Nothing is known: `null` in JSON, nothing in CSV and HTML.
+    Missing,
+    /// A word, quoted in JSON.
+    Word(String),
+    /// Several words: an array in JSON, with spaces between them elsewhere.
+    Words(Vec<String>),
+    /// How many.
+    Count(u64),
+    /// `true` or `false`.
+    Flag(bool),
+}
+
+/// Rows in a format: JSON is an array of flat objects. Each row has a cell for each of the columns.
+#[must_use]
+pub fn write(format: Format, heading: &Heading, columns: &[ColumnHead<'_>], rows: &[Vec<Fact>]) -> Vec<u8> {
+    let frame = format.frame();
+    let mut out = Vec::new();
+    if frame.wrapped {
+        out.push(b'[');
+    }
+    (frame.head)(&mut out, heading, columns);
+    for (i, row) in rows.iter().enumerate() {
+        let between = if i > 0 { frame.row_between } else { "" };
+        out.extend_from_slice(between.as_bytes());
+        out.extend_from_slice(frame.row_open.as_bytes());
+        for (j, (column, fact)) in columns.iter().zip(row).enumerate() {
+            push_cell(&mut out, format, column, fact, j == 0);
+        }
+        out.extend_from_slice(frame.row_close.as_bytes());
+    }
+    if frame.wrapped {
+        out.push(b']');
+    }
+    out.extend_from_slice(frame.foot.as_bytes());
+    out
+}
+
+fn push_cell(out: &mut Vec<u8>, format: Format, column: &ColumnHead<'_>, fact: &Fact, is_first: bool) {
+    let frame = format.frame();
+    let mut push = |text: &str| out.extend_from_slice(text.as_bytes());
+    push(if is_first { "" } else { frame.cell_between });
+    if frame.keys {
+        push("\"");
+        push(column.name);
+        push("\":");
+    }
+    push(if column.is_number { frame.number_open } else { frame.text_open });
+    match fact {
+        Fact::Missing => push(frame.null),
+        Fact::Word(word) => push_word(out, format, word),
+        Fact::Words(words) => push_words(out, format, words),
+        Fact::Count(n) => push(&n.to_string()),
+        Fact::Flag(yes) => push(if *yes { "true" } else { "false" }),
+    }
+    out.extend_from_slice(frame.cell_close.as_bytes());
+}
+
+fn push_words(out: &mut Vec<u8>, format: Format, words: &[String]) {
+    if !format.frame().keys {
+        return push_word(out, format, &words.join(" "));
+    }
+    out.push(b'[');
+    for (i, word) in words.iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        push_word(out, format, word);
+    }
+    out.push(b']');
+}
+
+fn push_word(out: &mut Vec<u8>, format: Format, word: &str) {
+    let frame = format.frame();
+    out.extend_from_slice(frame.quote.as_bytes());
+    (frame.escape)(out, word);
+    out.extend_from_slice(frame.quote.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COLUMNS: [ColumnHead<'static>; 3] = [
+        ColumnHead { name: "a", is_number: false },
+        ColumnHead { name: "b", is_number: false },
+        ColumnHead { name: "c", is_number: true },
+    ];
+
+    fn written(format: Format) -> String {
+        let words = |words: &[&str]| Fact::Words(words.iter().map(|&word| word.to_owned()).collect());
+        let rows = [
+            vec![Fact::Word("x\"<".to_owned()), words(&["P", "Q"]), Fact::Count(7)],
+            vec![Fact::Flag(true), words(&[]), Fact::Missing],
+        ];
+        String::from_utf8(write(format, &Heading::default(), &COLUMNS, &rows)).unwrap()
+    }
+
+    #[test]
+    fn each_format_has_the_same_facts() {
+        assert_eq!(
+            written(Format::Json),
+            "[{\"a\":\"x\\\"<\",\"b\":[\"P\",\"Q\"],\"c\":7},\n{\"a\":true,\"b\":[],\"c\":null}]"
+        );
+        assert_eq!(
+            written(Format::Ndjson),
+            "{\"a\":\"x\\\"<\",\"b\":[\"P\",\"Q\"],\"c\":7}\n{\"a\":true,\"b\":[],\"c\":null}\n"
+        );
+        assert_eq!(written(Format::Csv), "a,b,c\r\n\"x\"\"<\",P Q,7\r\ntrue,,\r\n");
+        let html = written(Format::Html);
+        assert!(html.contains("<td class=w>x&quot;&lt;</td><td class=w>P Q</td><td>7</td></tr>"), "{html}");
+        assert!(html.contains("<td class=w>true</td><td class=w></td><td></td></tr>"), "{html}");
+    }
+
+    #[test]
+    fn no_rows_are_an_empty_table() {
+        let none = |format| String::from_utf8(write(format, &Heading::default(), &COLUMNS, &[])).unwrap();
+        assert_eq!((none(Format::Json).as_str(), none(Format::Ndjson).as_str()), ("[]", ""));
+        assert_eq!(none(Format::Csv), "a,b,c\r\n");
+    }
+}
