@@ -4,6 +4,8 @@ Its address stands in its source: its requests are passed on to the daemon, noth
 """
 
 import asyncio
+import datetime
+import os
 
 import native
 from openbb_core.provider.utils import helpers
@@ -16,15 +18,18 @@ NAMES = {"svc_vol": "orats_final_iv", "bid_vol": "bid_iv", "ask_vol": "ask_iv"}
 
 
 def pass_on(base):
-    """Sends what the client asks its vendor to the daemon."""
+    """Sends what the client asks its vendor to the daemon, past the proxy: it takes no note of `no_proxy`."""
+    for name in ("HTTP_PROXY", "HTTPS_PROXY"):
+        os.environ.pop(name, None)
     ask = helpers.amake_request
     helpers.amake_request = lambda url, *args, **more: ask(url.replace(VENDOR, base, 1), *args, **more)
 
 
-def seen(columns, i):
-    """A contract of the client, which shows zeros as nothing."""
-    values = {name: columns[NAMES.get(name, name)][i] or 0 for name in FIELDS if columns.get(NAMES.get(name, name))}
-    return native.seen_by_osi(columns["contract_symbol"][i], {name: values.get(name, 0) for name in FIELDS})
+def seen(chain):
+    """The contracts of the client. It shows zeros as nothing, and a column of nothing as an empty one."""
+    columns = {name: getattr(chain, NAMES.get(name, name)) for name in FIELDS}
+    for i, symbol in enumerate(chain.contract_symbol):
+        yield native.seen_by_osi(symbol, {name: column[i] or 0 if column else 0 for name, column in columns.items()})
 
 
 def same_straddle(rows, chain):
@@ -45,12 +50,10 @@ def check(daemon):
     for symbol in daemon.symbols:
         rows = [row for row in daemon.quotes(symbol) if row["bid"] or row["ask"]]
         chain = asyncio.run(TradierOptionsChainsFetcher.fetch_data({"symbol": symbol}, ACCOUNT))
-        columns = chain.model_dump()
-        shown = [seen(columns, i) for i in range(len(columns["contract_symbol"]))]
-        native.same_chain(rows, shown, FIELDS, native.FOUR_OR_ZERO)
-        native.require_equal({float(price) for price in columns["underlying_price"]}, {rows[0]["und_price"]}, "price")
-        times = {str(row["quote_time"])[:19] for row in rows}
-        native.require({str(time)[:19].replace(" ", "T") for time in columns["bid_time"]} <= times, "times of quotes")
+        native.same_chain(rows, list(seen(chain)), FIELDS, native.FOUR_OR_ZERO)
+        native.require_equal({float(price) for price in chain.underlying_price}, {rows[0]["und_price"]}, "price")
+        quoted = sorted(datetime.datetime.fromisoformat(row["quote_time"]) for row in rows)
+        native.require_equal(sorted(chain.bid_time), quoted, "times of quotes")
         if not any(native.is_adjusted(row) for row in rows):
             same_straddle(rows, chain)
         contracts += len(rows)

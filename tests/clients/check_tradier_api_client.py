@@ -10,13 +10,15 @@ TIMES = ("trade_date", "bid_date", "ask_date")
 INTEGERS = (*TIMES, "volume", "average_volume", "last_volume", "bidsize", "asksize", "open_interest", "contract_size")
 
 
-def same_times(daemon, chain):
-    """This client shows the answer as it came: the snapshot in milliseconds, and in words as UTC."""
+def same_times(daemon, symbol, chain):
+    """This client shows the answer as it came: the snapshot in milliseconds, and in words as UTC; the times of quotes."""
     milliseconds = daemon.milliseconds()
     words = datetime.datetime.fromtimestamp(milliseconds // 1000, datetime.timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
+    quoted = {round(time.timestamp() * 1000) for time in daemon.quote_times(symbol)}
     for contract in chain:
         native.require_integers(contract, INTEGERS)
-        native.require_equal({contract[name] for name in TIMES}, {milliseconds}, "time of the snapshot")
+        native.require_equal(contract["trade_date"], milliseconds, "time of the snapshot")
+        native.require({contract["bid_date"], contract["ask_date"]} <= quoted, "times of quotes")
         native.require_equal(contract["greeks"]["updated_at"], words, "time of the snapshot in words")
 
 
@@ -25,7 +27,7 @@ def check(daemon):
     tradier_chain.same_expirations(daemon, lambda symbol: client.get_option_expirations(symbol)["expirations"]["date"])
     symbol = daemon.symbols[0]
     day = native.expiries(daemon.chain(symbol))[0]
-    same_times(daemon, client.get_option_chains(symbol, day, greeks=True)["options"]["option"])
+    same_times(daemon, symbol, client.get_option_chains(symbol, day, greeks=True)["options"]["option"])
     return tradier_chain.same_by_expiration(
         daemon, lambda symbol, day: client.get_option_chains(symbol, str(day), greeks=True)["options"]["option"]
     )

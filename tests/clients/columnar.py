@@ -39,11 +39,11 @@ def seen(record, order):
 
 
 def same(daemon, symbol, rows, records, order):
-    """Same chain, and the times of the one snapshot on every record, in Eastern wall time."""
+    """Same chain, and the times of the quotes and of the one snapshot, in Eastern wall time."""
     native.same_chain(rows, [seen(record, order) for record in records], fields(order), native.COLUMNAR)
     _, published = daemon.snapshot()
-    wall = published.replace(tzinfo=None, microsecond=published.microsecond // 1000 * 1000)
-    for name in ("timestamp", "underlying_timestamp"):
+    for name, expected in {"timestamp": daemon.quote_times(symbol), "underlying_timestamp": {published}}.items():
+        wall = {time.replace(tzinfo=None, microsecond=time.microsecond // 1000 * 1000) for time in expected}
         times = {datetime.datetime.fromisoformat(str(record[name])) for record in records}
-        native.require_equal(times, {wall}, f"{name} of {symbol}")
+        native.require_equal(times, wall, f"{name} of {symbol}")
     native.require_equal({record["symbol"] for record in records}, {symbol}, "symbol")

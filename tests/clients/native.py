@@ -138,6 +138,13 @@ class Daemon:
             require_equal(refused.code, 400, "status of a daemon without quotes")
             raise Skip("needs a daemon that shows quotes (--show-quotes)") from refused
 
+    def quote_times(self, symbol):
+        """What layers show as the times of an underlying's quotes: the snapshot's where the daemon shows no quotes."""
+        try:
+            return {datetime.datetime.fromisoformat(row["quote_time"]) for row in self.quotes(symbol)}
+        except Skip:
+            return {self.snapshot()[1]}
+
     def snapshot(self):
         """Number and time of the published snapshot; the time carries the Eastern offset."""
         health = self.json("/health")
