@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+use engine::settings::Chosen;
 use std::collections::BTreeMap;
 use testkit::sources::{Arrows, arrows, circle, public_types, sources};
 
@@ -10,7 +11,7 @@ const CRATES: [&str; 4] = ["engine/src", "engine/sim/src", "engine/testkit/src",
 /// Modules of the engine from the sources to the right end; an import may only point left.
 const FLOW: [&str; 9] = ["feeds", "store", "early", "calibrate", "surface", "price", "snapshot", "pass", "lib"];
 /// Leaves: everything may use them, and they use only each other.
-const LEAVES: [&str; 5] = ["kernel", "contract", "calendar", "limits", "error"];
+const LEAVES: [&str; 6] = ["kernel", "contract", "calendar", "limits", "settings", "error"];
 /// One room whose files still name each other in circles.
 const UNSORTED: &str = "kernel/american/premium/";
 
@@ -94,6 +95,45 @@ fn lists_of_all_variants_are_whole() {
         }
     }
     assert!(seen >= 3, "{seen} lists");
+}
+
+/// What a method's numbers are, what they trade and what chose them stands in one table a room.
+#[test]
+fn settings_have_a_unit_and_say_what_chose_them() {
+    let files: Vec<_> = ["engine/src", "engine/tests"].into_iter().flat_map(sources).collect();
+    let is_a_test = |name: &str| files.iter().any(|source| source.text.contains(&format!("fn {name}()")));
+    let rooms = [engine::calibrate::settings::ALL, engine::surface::settings::ALL];
+    let mut seen = 0;
+    for (method, settings) in rooms.into_iter().flatten() {
+        for setting in *settings {
+            let name = format!("{method}.{}", setting.name);
+            assert!(setting.value.is_finite() && !setting.unit.is_empty(), "{name}");
+            match setting.chosen {
+                Chosen::Test(test) => assert!(is_a_test(test), "{name}: no test is called {test}"),
+                Chosen::Measured(why) | Chosen::Judgement(why) => {
+                    assert!(why.split(' ').count() > 2, "{name}: nothing is said of what chose it")
+                }
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen > 150, "{seen} settings");
+}
+
+#[test]
+fn numbers_of_methods_stand_in_settings() {
+    // no choice: √(2/π)
+    const CONSTANTS: [&str; 1] = ["STRADDLE_PER_SD"];
+    for source in sources("engine/src").iter().filter(|s| ["calibrate", "surface", "price"].contains(&module(&s.file)))
+    {
+        for line in source.code.lines().filter(|_| !source.file.ends_with("settings.rs")) {
+            let Some((_, rest)) = line.split_once("const ") else { continue };
+            let Some((name, is)) = rest.split_once(": ") else { continue };
+            let number = ["f64", "usize", "u32", "(f64", "(usize"].iter().any(|word| is.starts_with(word));
+            let function = name.contains('(');
+            assert!(!number || function || CONSTANTS.contains(&name), "engine/src/{}: {name}", source.file);
+        }
+    }
 }
 
 #[test]

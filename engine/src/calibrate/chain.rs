@@ -10,11 +10,9 @@ use super::forward::{Parity, fit_forward, keep_near, pair_quotes};
 use super::implied::imply_vols;
 use super::input::SliceInput;
 use super::premium::refine_forward;
+use super::settings::CONSISTENCY;
 use super::spot::Reference;
 use crate::contract::{ForwardBasis, Style};
-
-/// Volatility above which a straddle is not believed where quotes are weighed by their distance from the money.
-const SD_MOST: f64 = 3.0;
 
 /// One expiry on its way through a pass.
 #[derive(Debug, Default)]
@@ -133,7 +131,10 @@ impl SliceWork {
             drop_out_of_bounds(input, self.draft.parity.fwd, &mut self.draft.quotes);
         }
         let Draft { quotes, order, parity, .. } = &mut self.draft;
-        let money = Moneyness { s: if of_spot { s } else { parity.fwd }, sd: parity.sd.min(SD_MOST * input.t.sqrt()) };
+        let money = Moneyness {
+            s: if of_spot { s } else { parity.fwd },
+            sd: parity.sd.min(CONSISTENCY.vol_most * input.t.sqrt()),
+        };
         if order.clean(input, &self.state.ladder, money, quotes) {
             self.first_forward(input, spot);
         }

@@ -12,28 +12,10 @@
 
 use super::clean::Quotes;
 use super::input::SliceInput;
+use super::settings::CONSISTENCY;
 use crate::contract::{Right, Style};
 use crate::store::dropped::Drop;
 use crate::store::ladder::Ladder;
-
-/// How far the reference spot may be from the one that a quote was made against, as a part of it: asks below what
-/// exercise pays are dropped when they are dead, not when they are late.
-const SPOT_SLACK: f64 = 0.05;
-/// The same by the carry that is not known yet, per year.
-const CARRY_SLACK: f64 = 0.10;
-/// A quote loses weight with its age, half of it after so many seconds.
-const HALF_AGE_S: f64 = 300.0;
-/// A quote counts half at so many standard deviations from the money: where nobody trades, quotes are forgotten.
-const HALF_SD: f64 = 2.0;
-/// An ask alone, or a spread that is too wide for the curve, counts so much against a two-sided quote.
-const ONE_SIDED: f64 = 0.25;
-/// A bid above the minorant of the asks by less than this fraction of its own spread is a matter of moments, and no fault.
-const CONVEX_SLACK: f64 = 0.25;
-
-/// Two quotes are nearly alike to blame above this ratio.
-const ALIKE: f64 = 0.6;
-/// Prices are in cents at best: a difference below this is none, currency per share.
-const TINY: f64 = 1e-7;
 
 /// Where the money is, for the weights of quotes.
 #[derive(Clone, Copy, Debug)]
@@ -51,16 +33,17 @@ pub fn drop_out_of_bounds(input: &SliceInput, s: f64, quotes: &mut Quotes) {
         return;
     }
     let divs: f64 = input.divs.iter().map(|d| d.amount).sum();
-    let slack = s * (SPOT_SLACK + CARRY_SLACK * input.t.min(1.0));
+    let slack = s * (CONSISTENCY.spot_slack + CONSISTENCY.carry_slack * input.t.min(1.0));
     for (row, &right) in input.right.iter().enumerate() {
         let k = input.strike(row);
         // a European option pays at expiry only: the forward may be below the spot by dividends, borrow and rates
         let late = if input.style == Style::American { 0.0 } else { divs + (input.r.abs() * input.t).min(1.0) * k };
         let (most, least) = match right {
             Right::Call => (s, s - k - slack - late),
-            Right::Put => {
-                (k * (1.0 + 0.5 * SPOT_SLACK + CARRY_SLACK * (-input.r * input.t).max(0.0)), k - s - slack - late)
-            }
+            Right::Put => (
+                k * (1.0 + CONSISTENCY.put_slack + CONSISTENCY.carry_slack * (-input.r * input.t).max(0.0)),
+                k - s - slack - late,
+            ),
         };
         let (bid, ask) = (quotes.bid[row], quotes.ask[row]);
         if bid > most || ask < least {
@@ -138,7 +121,8 @@ impl StrikeOrder {
     /// are apart.
     #[inline(always)]
     fn conflict(&self, i: usize, j: usize) -> bool {
-        self.bid[j] > self.ask[i] + TINY || self.bid[i] - self.ask[j] > self.x[j] - self.x[i] + TINY
+        self.bid[j] > self.ask[i] + CONSISTENCY.equal
+            || self.bid[i] - self.ask[j] > self.x[j] - self.x[i] + CONSISTENCY.equal
     }
 
     /// Drops quotes until no two break order, each time the one that breaks it with the greatest weight of others for
@@ -183,7 +167,7 @@ impl StrikeOrder {
     /// Of the quote to blame most and the one that it breaks order with most, where these are nearly alike, the one
     /// without which the others go together better.
     fn of_two(&mut self, out: usize, most: f64) -> usize {
-        let alike = |i: usize| self.blame[i] / self.weight[i] > ALIKE * most;
+        let alike = |i: usize| self.blame[i] / self.weight[i] > CONSISTENCY.alike * most;
         let partner = (0..self.x.len())
             .filter(|&i| i != out && alike(i) && self.conflict(i.min(out), i.max(out)))
             .max_by(|&a, &b| (self.blame[a] / self.weight[a]).total_cmp(&(self.blame[b] / self.weight[b])));
@@ -221,8 +205,8 @@ impl StrikeOrder {
 
     #[inline(always)]
     fn is_above(&self, i: usize) -> bool {
-        let spread = (self.ask[i] - self.bid[i]).max(TINY).min(self.bid[i]);
-        self.bid[i] > self.most[i] + CONVEX_SLACK * spread
+        let spread = (self.ask[i] - self.bid[i]).max(CONSISTENCY.equal).min(self.bid[i]);
+        self.bid[i] > self.most[i] + CONSISTENCY.convex_slack * spread
     }
 
     /// The bid that is furthest above the minorant, with the asks that hold the minorant down there; `None`: all are
@@ -277,10 +261,10 @@ impl StrikeOrder {
 
 /// How much a quote is to be believed against another.
 fn weight(k: f64, age_s: f64, two_sided: bool, money: Moneyness) -> f64 {
-    let away = (k / money.s).ln() / (money.sd * HALF_SD);
+    let away = (k / money.s).ln() / (money.sd * CONSISTENCY.half_sd);
     let by_money = if away.is_finite() { 1.0 / (1.0 + away * away) } else { 1.0 };
-    let by_age = HALF_AGE_S / (HALF_AGE_S + age_s.max(0.0));
-    by_money.max(1e-4) * by_age * if two_sided { 1.0 } else { ONE_SIDED }
+    let by_age = CONSISTENCY.half_age / (CONSISTENCY.half_age + age_s.max(0.0));
+    by_money.max(CONSISTENCY.far_weight_least) * by_age * if two_sided { 1.0 } else { CONSISTENCY.one_sided }
 }
 
 /// One expiry among those of its name.
@@ -350,7 +334,7 @@ impl ExpiryOrder {
             for right in [Right::Call, Right::Put] {
                 let Some(row) = ladder.row(right, i).filter(|&row| !quotes.is_aside(row)) else { continue };
                 let least = &mut asks[right as usize];
-                if quotes.bid[row] > *least + TINY {
+                if quotes.bid[row] > *least + CONSISTENCY.equal {
                     self.broken.push((k, right));
                 }
                 *least = least.min(quotes.ask[row]);
@@ -384,7 +368,7 @@ impl ExpiryOrder {
         }
         for j in 1..self.column.len() {
             for i in 0..j {
-                if self.column[i].bid > self.column[j].ask + TINY {
+                if self.column[i].bid > self.column[j].ask + CONSISTENCY.equal {
                     self.column[i].blame += 1;
                     self.column[j].blame += 1;
                 }

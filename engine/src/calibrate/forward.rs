@@ -6,21 +6,12 @@
 
 use super::clean::Quotes;
 use super::input::SliceInput;
+use super::settings::FORWARD;
 use crate::contract::{ForwardBasis, Right};
 use crate::store::ladder::Ladder;
 
-/// How much the discount factor may be off, per √year: the prior width of the slope of pair forwards in K − F.
-const SLOPE_PRIOR: f64 = 0.01;
-/// Pairs count less with their distance from the money, in standard deviations of the underlying.
-const NEAR_MONEY_SD: f64 = 0.75;
 /// √(2/π): the straddle at the money per σ√t of the forward.
 const STRADDLE_PER_SD: f64 = 0.797_884_560_802_865_4;
-/// A shift below this fraction of the forward is none.
-const SETTLED: f64 = 1e-9;
-/// The scatter of pairs counts like this many more that miss by their half spread: few pairs do not know their error.
-const FEW: f64 = 1.5;
-/// Reweighting rounds; the last ones change nothing to 1e-6 of the error.
-const ROUNDS: usize = 8;
 
 /// Call and put of one strike, both two-sided.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,19 +71,13 @@ pub fn pair_quotes(ladder: &Ladder, quotes: &Quotes, pairs: &mut Vec<Pair>) {
     }
 }
 
-/// How far a pair's forward may be from the spot, in logarithms: this and so much more by year.
-const PLAUSIBLE: (f64, f64) = (0.15, 0.6);
-
-/// The first of these where the forward is no forward of the spot's.
-const PLAUSIBLE_PARITY: f64 = 0.8;
-
 /// Leaves out pairs whose forward no carry explains, where others are left; `s` is the spot that the options are quoted
 /// against, NaN: unknown.
 pub fn keep_near(pairs: &mut Vec<Pair>, s: f64, input: &SliceInput) {
     let df = (-input.r * input.t).exp();
     let (low, high) = {
-        let wide = if input.basis == ForwardBasis::Spot { PLAUSIBLE.0 } else { PLAUSIBLE_PARITY };
-        let far = (wide + PLAUSIBLE.1 * input.t).exp();
+        let wide = if input.basis == ForwardBasis::Spot { FORWARD.plausible } else { FORWARD.plausible_parity };
+        let far = (wide + FORWARD.plausible_per_year * input.t).exp();
         (s / far - input.divs.iter().map(|d| d.amount).sum::<f64>(), s * far)
     };
     let near = |p: &Pair| {
@@ -115,17 +100,17 @@ pub fn fit_forward(pairs: &[Pair], df: f64, t: f64, sorted: &mut Vec<(f64, f64)>
     let mut scale = 1.0;
     let mut sums = Sums::default();
     let mut slope = 0.0;
-    for _ in 0..ROUNDS {
+    for _ in 0..FORWARD.rounds {
         sums = Sums::default();
         for p in pairs {
             let x = p.k - fwd;
             let e = p.half / df;
             let miss = (x + p.gap / df - slope * x) / (e * scale);
-            let near = (-0.5 * (x / (NEAR_MONEY_SD * sd * fwd)).powi(2)).exp();
+            let near = (-0.5 * (x / (FORWARD.near_money * sd * fwd)).powi(2)).exp();
             let believed = near / (1.0 + miss * miss);
             sums.add(x, x + p.gap / df, believed / (e * e), near, miss.abs() * scale, believed);
         }
-        let slope_sd = SLOPE_PRIOR * t.sqrt();
+        let slope_sd = FORWARD.slope_prior * t.sqrt();
         let (shift, new_slope) = sums.solve(1.0 / (slope_sd * slope_sd), fwd);
         if !shift.is_finite() {
             return Parity::NONE;
@@ -133,12 +118,12 @@ pub fn fit_forward(pairs: &[Pair], df: f64, t: f64, sorted: &mut Vec<(f64, f64)>
         fwd += shift;
         slope = new_slope;
         let before = scale;
-        scale = ((sums.miss + FEW) / (sums.near + FEW)).clamp(0.25, 20.0);
-        if shift.abs() < SETTLED * fwd && (scale - before).abs() < 1e-3 * scale {
+        scale = ((sums.miss + FORWARD.few) / (sums.near + FORWARD.few)).clamp(FORWARD.scale_least, FORWARD.scale_most);
+        if shift.abs() < FORWARD.settled * fwd && (scale - before).abs() < FORWARD.scale_settled * scale {
             break;
         }
     }
-    let error = (scale / sums.w.sqrt()).max(1e-7 * fwd);
+    let error = (scale / sums.w.sqrt()).max(FORWARD.error_least * fwd);
     Parity { fwd, error, sd, pairs: sums.believed.round().max(1.0) as u32 }
 }
 
@@ -165,7 +150,7 @@ impl Sums {
         self.wxy += w * x * y;
         self.near += near;
         self.believed += believed;
-        self.miss += near * miss.min(20.0);
+        self.miss += near * miss.min(FORWARD.miss_most);
     }
 
     /// Intercept and slope of y on x; `prior` is the precision with which the slope is known to be zero.
@@ -177,12 +162,9 @@ impl Sums {
         }
         let shift = (xx * self.wy - self.wx * self.wxy) / det;
         let slope = (self.w * self.wxy - self.wx * self.wy) / det;
-        (shift.clamp(-0.5 * fwd, fwd), slope)
+        (shift.clamp(-FORWARD.fall_most * fwd, FORWARD.rise_most * fwd), slope)
     }
 }
-
-/// σ√t is the median of what so many straddles about the money say.
-const STRADDLES: usize = 6;
 
 /// Weighted median of the pair forwards, then σ√t from the straddles about it.
 fn median_forward(pairs: &[Pair], df: f64, by_fwd: &mut Vec<(f64, f64)>) -> Option<(f64, f64)> {
@@ -203,12 +185,13 @@ fn median_forward(pairs: &[Pair], df: f64, by_fwd: &mut Vec<(f64, f64)>) -> Opti
         (straddle * straddle - miss * miss).sqrt() / (STRADDLE_PER_SD * fwd)
     };
     let middle = pairs.partition_point(|pair| pair.k < fwd);
-    let near = &pairs[middle.saturating_sub(STRADDLES / 2)..(middle + STRADDLES.div_ceil(2)).min(pairs.len())];
-    let mut sds = [f64::NAN; STRADDLES];
+    let near =
+        &pairs[middle.saturating_sub(FORWARD.straddles / 2)..(middle + FORWARD.straddles.div_ceil(2)).min(pairs.len())];
+    let mut sds = [f64::NAN; FORWARD.straddles];
     sds.iter_mut().zip(near).for_each(|(to, pair)| *to = sd(pair));
     sds[..near.len()].sort_unstable_by(f64::total_cmp);
     let sd = sds[near.len().checked_sub(1)? / 2];
-    Some((fwd, sd.clamp(1e-3, 3.0)))
+    Some((fwd, sd.clamp(FORWARD.sd_least, FORWARD.sd_most)))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::draft::{Calibrated, Draft, SliceState};
 use super::input::SliceInput;
 use super::remembered::{Recalled, RememberedVol, RememberedVols, key};
 use super::search::{Open, search};
+use super::settings::IMPLIED;
 use crate::contract::{Right, Style};
 use crate::early::{Depth, Early, PremiumByVol, Valuation, european};
 use crate::kernel::black76::Horizon;
@@ -15,24 +16,12 @@ use crate::kernel::lanes::{BLOCK, Block, Lanes, Mask};
 use crate::store::dropped::Drop;
 use crate::store::ladder::Ladder;
 
-/// An error of the remembered premium is let pass below this fraction of the volatility, and below this fraction of the
-/// distance from where the search began: a hundredth of half a spread.
-const ALLOWED: (f64, f64) = (5e-5, 0.01);
-/// An ask alone says a volatility between that of the nearest strike with a mid and this many times that.
-const LONE_MOST: f64 = 2.0;
-/// A quote whose mid is further from the curve than this many half spreads is an outlier; half a spread is at least this
-/// part of the volatility.
-const OUTLIER_HALVES: f64 = 6.0;
-const OUTLIER_LEAST: f64 = 0.0015;
-/// Where nothing is known, volatilities are about this.
-const UNKNOWN: f64 = 0.3;
-
 /// Implied volatilities of a slice on its carry, into `draft.out`.
 ///
 /// # Shapes   volatilities by row; NaN where a side is missing or no volatility gives its price
 /// # Units    per √year
 /// # Domain   a carry with a forward, and a spot above the dividends; otherwise everything is missing
-/// # Accuracy 5e-5 of the volatility, and a hundredth of half a spread, where early exercise is remembered (`ALLOWED`); the lattice's
+/// # Accuracy 5e-5 of the volatility, and a hundredth of half a spread, where early exercise is remembered (`IMPLIED.allowed`); the lattice's
 /// #          3e-3 where a search was needed
 /// # Source   Newton on European value and premium curve; docs/model.md, step 4
 pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, draft: &mut Draft) {
@@ -96,7 +85,7 @@ impl Calibrated {
         for (row, fault) in fault.iter_mut().enumerate().filter(|(row, _)| used[*row]) {
             let (bid, mid, ask) = (vol_bid[row], vol_mid[row], vol_ask[row]);
             let half = if bid > 0.0 { 0.5 * (ask - bid) } else { ask - mid };
-            if (svc_vol[row] - mid).abs() > OUTLIER_HALVES * half.max(OUTLIER_LEAST * mid) {
+            if (svc_vol[row] - mid).abs() > IMPLIED.outlier_halves * half.max(IMPLIED.outlier_half_least * mid) {
                 *fault = Some(Drop::Outlier);
             }
         }
@@ -156,7 +145,7 @@ fn imply_sides(side: &BlockSide<'_>, sigma: &[f64], memory: &mut Memory<'_>, out
     let mut find = |which: usize, column: &[f64], start: Block| {
         let price = ladder.gather(right, block, column);
         let near = imply_block(&here, right, &Asked { k, price, start }, &premium);
-        let allowed = near.sigma * ALLOWED.0 + (near.sigma - start).abs() * ALLOWED.1;
+        let allowed = near.sigma * IMPLIED.allowed + (near.sigma - start).abs() * IMPLIED.allowed_of_step;
         let found = near.sigma.gt(Block::splat(0.0));
         let sure = if rough { found } else { premium.doubt(near.sigma).le(allowed * near.vega) };
         let open = near.wanted & !sure;
@@ -267,7 +256,9 @@ pub(super) fn start_vols(
         let k = ladder.block(block);
         let gather = |right: Right, column: &[f64]| ladder.gather(right, block, column);
         // about where the logarithm of the time value bends: Newton's method does well from there
-        let bend = |k: f64| (0.3 * (k / fwd).ln().abs() / input.t.sqrt()).clamp(0.05, 3.0);
+        let bend = |k: f64| {
+            (IMPLIED.bend * (k / fwd).ln().abs() / input.t.sqrt()).clamp(IMPLIED.bend_least, IMPLIED.bend_most)
+        };
         let first = Block::load(&core::array::from_fn::<f64, BLOCK, _>(|lane| bend(k.lane(lane))));
         let calls = Block::splat(fwd).le(k);
         let vol = |price: &dyn Fn(Right) -> Block| {
@@ -281,10 +272,10 @@ pub(super) fn start_vols(
     if known.contains(&true) {
         fill_gaps(strikes, sigma)
     } else {
-        sigma.fill(UNKNOWN)
+        sigma.fill(IMPLIED.unknown)
     }
     for ((sigma, lone), _) in sigma.iter_mut().zip(lone).zip(known).filter(|(_, known)| !known) {
-        *sigma = lone.max(*sigma).min(LONE_MOST * *sigma);
+        *sigma = lone.max(*sigma).min(IMPLIED.lone_most * *sigma);
     }
     true
 }

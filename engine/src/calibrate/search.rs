@@ -4,6 +4,7 @@
 //! Never: the quote of a contract that the curve passes near.
 
 use super::remembered::RememberedVol;
+use super::settings::SEARCH;
 use crate::contract::{Right, Style};
 use crate::early::{Depth, VOL, Valuation};
 use crate::kernel::black76::{Horizon, european, european_vol};
@@ -11,10 +12,6 @@ use crate::kernel::greeks::VolDerivatives;
 use crate::kernel::implied::{VolBounds, implied_by};
 use crate::kernel::lanes::{BLOCK, Block, Lanes, Pack};
 use crate::kernel::lattice::{Lattice, Premium};
-
-/// Layers of the lattice. With 40 a volatility is 7e-4 of itself off at the median, 3e-3 for one in ten, against 300 layers,
-/// and half of that with 60; bid and ask of such a contract lie a third or more apart.
-const LAYERS: usize = 30;
 
 /// A price whose volatility is looked for.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +40,7 @@ pub(super) fn search(
     open.sort_unstable_by_key(|o| (o.right, o.key));
     for of in open.chunk_by(|a, b| a.right == b.right) {
         let american = here.depth == Depth::Full && here.style == Style::American;
-        let lattice = american.then(|| Lattice::new(here.terms, here.s, of[0].right, LAYERS));
+        let lattice = american.then(|| Lattice::new(here.terms, here.s, of[0].right, SEARCH.layers));
         for some in of.chunks(BLOCK) {
             if some.len() <= Pack::<1>::N {
                 solve::<Pack<1>>(here, lattice.as_ref(), some, &mut put, keep);
@@ -55,7 +52,7 @@ pub(super) fn search(
 }
 
 /// # Units    prices in currency per share, volatilities per √year
-/// # Accuracy 3e-3 of the volatility for one in ten (`LAYERS`)
+/// # Accuracy 3e-3 of the volatility for one in ten (`SEARCH.layers`)
 /// # Source   bracketed Newton on European value and lattice premium
 fn solve<L: Lanes>(
     here: &Valuation<'_>,
