@@ -137,4 +137,24 @@ mod tests {
         clean_quotes(&slice.input(), &mut quotes);
         assert_eq!(quotes.two_sided, [true, true]);
     }
+
+    #[test]
+    fn a_quote_that_is_set_aside_keeps_its_sides_and_one_that_is_rejected_does_not() {
+        let slice = slice(
+            100.0,
+            0.25,
+            &[(100, Right::Call, 2.0, 2.2), (100, Right::Put, f64::NAN, 2.1), (105, Right::Call, 1.0, 1.0)],
+        );
+        let mut quotes = Quotes::default();
+        clean_quotes(&slice.input(), &mut quotes);
+        assert!((quotes.half(0) - 0.1).abs() < 1e-12, "half the spread");
+        assert!((quotes.half(2) - CLEANING.half_spread_least).abs() < 1e-12, "a locked quote is not exact");
+        quotes.set_aside(0, Drop::StrikeOrder);
+        quotes.set_aside(1, Drop::StrikeOrder);
+        quotes.reject(2, Drop::OutOfBounds);
+        assert!((quotes.bid[0] - 2.0).abs() < 1e-12 && quotes.mid[0].is_nan() && !quotes.two_sided[0]);
+        assert!(quotes.ask[1].is_nan(), "an ask alone that contradicts others bounds nothing");
+        assert!(quotes.bid[2].is_nan() && quotes.ask[2].is_nan());
+        assert_eq!([0, 1, 2].map(|row| quotes.is_aside(row)), [true, true, false]);
+    }
 }

@@ -378,3 +378,117 @@ impl ExpiryOrder {
         self.column.iter().position(|q| q.blame == most)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calibrate::clean::clean_quotes;
+    use crate::calibrate::testing::{OwnedSlice, fair};
+
+    const STRIKES: [u32; 9] = [80, 85, 90, 95, 100, 105, 110, 115, 120];
+    const MONEY: Moneyness = Moneyness { s: 100.0, sd: 0.18 };
+
+    fn good() -> OwnedSlice {
+        fair(Style::European, 100.0, 0.5, 0.25, &STRIKES, 0.05)
+    }
+
+    /// The row of a strike.
+    fn row(k: u32, right: Right) -> usize {
+        2 * STRIKES.iter().position(|&strike| strike == k).unwrap() + right as usize
+    }
+
+    fn cleaned(slice: &OwnedSlice) -> Quotes {
+        let mut quotes = Quotes::default();
+        clean_quotes(&slice.input(), &mut quotes);
+        quotes
+    }
+
+    /// The rows that order in strike sets aside.
+    fn set_aside(slice: &OwnedSlice) -> Vec<usize> {
+        let (input, mut quotes) = (slice.input(), cleaned(slice));
+        let ladder = Ladder::new(input.strike_milli, input.right);
+        let dropped = StrikeOrder::default().clean(&input, &ladder, MONEY, &mut quotes);
+        let rows: Vec<usize> = (0..quotes.bid.len()).filter(|&row| quotes.is_aside(row)).collect();
+        assert_eq!(dropped, !rows.is_empty());
+        rows
+    }
+
+    #[test]
+    fn good_quotes_stay() {
+        assert!(set_aside(&good()).is_empty());
+        let (slice, mut quotes) = (good(), cleaned(&good()));
+        drop_out_of_bounds(&slice.input(), 100.0, &mut quotes);
+        assert_eq!(quotes.fault, [None; 18]);
+    }
+
+    #[test]
+    fn a_spoiled_strike_is_found_and_no_other() {
+        // dearer than lower strikes, cheaper than higher ones, or above the chord of its neighbours by several spreads
+        for right in [Right::Call, Right::Put] {
+            for k in [90, 100, 110] {
+                for by in [-4.0, 0.9, 4.0] {
+                    let (mut slice, row) = (good(), row(k, right));
+                    let (bid, ask) = (slice.bid[row] + by, slice.ask[row] + by);
+                    if bid > 0.0 {
+                        (slice.bid[row], slice.ask[row]) = (bid, ask);
+                        assert_eq!(set_aside(&slice), [row], "{right:?} of {k} moved by {by}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_bid_within_a_part_of_its_spread_is_no_fault() {
+        let (mut slice, row) = (good(), row(100, Right::Call));
+        let chord = 0.5 * (slice.ask[row - 2] + slice.ask[row + 2]);
+        let spread = slice.ask[row] - slice.bid[row];
+        for (over, out) in [(0.9, 0), (1.5, 1)] {
+            slice.bid[row] = chord + over * CONSISTENCY.convex_slack * spread;
+            slice.ask[row] = slice.bid[row] + spread;
+            assert_eq!(set_aside(&slice).len(), out, "{over} of the slack above the chord");
+        }
+    }
+
+    #[test]
+    fn what_neither_spot_nor_strike_allows_is_out_of_bounds() {
+        let mut slice = good();
+        let spoil = [(80, Right::Call, 101.0, 102.0), (120, Right::Put, 126.0, 130.0), (85, Right::Call, 1.0, 2.0)];
+        for (k, right, bid, ask) in spoil {
+            (slice.bid[row(k, right)], slice.ask[row(k, right)]) = (bid, ask);
+        }
+        let mut quotes = cleaned(&slice);
+        drop_out_of_bounds(&slice.input(), 100.0, &mut quotes);
+        let mut want = [None; 18];
+        spoil.iter().for_each(|&(k, right, ..)| want[row(k, right)] = Some(Drop::OutOfBounds));
+        assert_eq!(quotes.fault, want);
+        let mut unknown = cleaned(&slice);
+        drop_out_of_bounds(&slice.input(), f64::NAN, &mut unknown);
+        assert_eq!(unknown.fault, [None; 18], "without a spot nothing is known of bounds");
+    }
+
+    /// The rows of each expiry that order in expiry sets aside, where the call of 100 of the first is moved by `by`.
+    fn of_expiries(ts: &[f64], by: f64) -> Vec<Vec<usize>> {
+        let mut slices: Vec<_> =
+            ts.iter().map(|&t| fair(Style::American, 100.0, t, 0.25, &[95, 100, 105], 0.05)).collect();
+        slices[0].bid[2] += by;
+        slices[0].ask[2] += by;
+        let mut quotes: Vec<Quotes> = slices.iter().map(cleaned).collect();
+        let ladders: Vec<Ladder> = slices.iter().map(|s| Ladder::new(&s.strike_milli, &s.right)).collect();
+        let mut expiries: Vec<Expiry<'_>> =
+            ladders.iter().zip(&mut quotes).map(|(ladder, quotes)| Expiry { ladder, quotes }).collect();
+        let mut touched = vec![false; ts.len()];
+        ExpiryOrder::default().clean(&mut expiries, &mut touched);
+        let rows: Vec<Vec<usize>> = quotes.iter().map(|q| (0..6).filter(|&row| q.is_aside(row)).collect()).collect();
+        assert_eq!(touched, rows.iter().map(|rows| !rows.is_empty()).collect::<Vec<_>>());
+        rows
+    }
+
+    #[test]
+    fn a_quote_dearer_than_two_later_expiries_goes_and_one_against_one_stays() {
+        const NONE: Vec<usize> = Vec::new();
+        assert_eq!(of_expiries(&[0.1, 0.2, 0.3], 0.0), [NONE; 3]);
+        assert_eq!(of_expiries(&[0.1, 0.2, 0.3], 6.0), [vec![2], NONE, NONE]);
+        assert_eq!(of_expiries(&[0.1, 0.2], 6.0), [NONE; 2]);
+    }
+}

@@ -310,3 +310,70 @@ fn fill_gaps(strikes: &[f64], sigma: &mut [f64]) {
         sigma[i] = sigma[known[next]];
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calibrate::testing::{calibrated, fair};
+
+    const STRIKES: [u32; 9] = [80, 85, 90, 95, 100, 105, 110, 115, 120];
+
+    #[test]
+    fn volatilities_are_those_that_quotes_were_made_with() {
+        for style in [Style::European, Style::American] {
+            let out = calibrated(&fair(style, 100.0, 0.5, 0.25, &STRIKES, 0.005)).draft.out;
+            for row in 0..out.vol_mid.len() {
+                let (low, mid, high) = (out.vol_bid[row], out.vol_mid[row], out.vol_ask[row]);
+                assert!((mid - 0.25).abs() < 1e-3, "{style:?}, row {row}: {mid}");
+                assert!(low < mid && mid < high && out.used[row], "{style:?}, row {row}: {low} {mid} {high}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_price_that_no_volatility_gives_has_none_and_says_so() {
+        let strikes = [80, 90, 95, 100, 105, 110, 120, 150];
+        let mut slice = fair(Style::American, 100.0, 0.5, 0.25, &strikes, 0.02);
+        // exercised the put of 150 pays 50; a late spot may explain less, but no volatility
+        let row = 2 * strikes.len() - 1;
+        (slice.bid[row], slice.ask[row]) = (49.96, 49.98);
+        let out = calibrated(&slice).draft.out;
+        assert!(out.vol_mid[row].is_nan() && out.vol_ask[row].is_nan() && !out.used[row]);
+        assert_eq!(out.fault[row], Some(Drop::NoArbitrage));
+        assert_eq!(out.fault.iter().flatten().count(), 1, "{:?}", out.fault);
+    }
+
+    #[test]
+    fn an_outlier_is_what_the_curve_misses_by_many_half_spreads() {
+        let mut out = Calibrated {
+            vol_bid: vec![0.19, 0.19, f64::NAN, 0.2],
+            vol_mid: vec![0.20, 0.20, 0.20, 0.2],
+            vol_ask: vec![0.21, 0.21, 0.21, 0.2],
+            used: vec![true, false, true, true],
+            fault: vec![None; 4],
+            ..Calibrated::default()
+        };
+        out.find_outliers(&[0.27, 0.27, 0.25, 0.203]);
+        // seven half spreads; not used; five of the upper half; locked, ten times the least half
+        assert_eq!(out.fault, [Some(Drop::Outlier), None, None, Some(Drop::Outlier)]);
+    }
+
+    #[test]
+    fn gaps_take_the_nearest_known_volatility() {
+        let nan = f64::NAN;
+        let strikes = [10.0, 20.0, 30.0, 50.0, 60.0];
+        let mut sigma = [nan, 0.3, nan, nan, 0.5];
+        fill_gaps(&strikes, &mut sigma);
+        assert_eq!(sigma.map(|vol| (vol * 10.0) as u32), [3, 3, 3, 5, 5]);
+        let mut none = [nan; 5];
+        fill_gaps(&strikes, &mut none);
+        assert!(none.iter().all(|vol| vol.is_nan()));
+    }
+
+    #[test]
+    fn sides_that_searches_left_out_of_order_are_put_in_order() {
+        let mut out = Calibrated { vol_bid: vec![0.31, f64::NAN], vol_ask: vec![0.30, 0.2], ..Calibrated::default() };
+        out.order_sides();
+        assert!(out.vol_bid[0] < out.vol_ask[0] && out.vol_bid[1].is_nan());
+    }
+}

@@ -196,3 +196,64 @@ fn borrow_at(fwd: f64, input: &SliceInput, carry: &Carry) -> f64 {
     let own = implied_borrow(carry.spot, fwd, input.t, input.r, input.divs) - carry.b;
     carry.b + if own.is_finite() { own_share * own } else { 0.0 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calibrate::testing::{calibrated, fair};
+    use crate::contract::Style;
+
+    fn pair(gap: f64) -> Pair {
+        Pair { strike: 0, k: 100.0, gap, half: 0.1, straddle: 8.0 }
+    }
+
+    #[test]
+    fn what_exercise_adds_is_taken_out_of_parity() {
+        // puts in the money have a premium of up to several percent: parity as quoted is off by as much
+        let slice = fair(Style::American, 100.0, 0.5, 0.25, &[80, 85, 90, 95, 100, 105, 110, 115, 120], 0.02);
+        let truth = 100.0 * (0.04_f64 * 0.5).exp();
+        let mut pairs = Vec::new();
+        let input = slice.input();
+        let mut quotes = crate::calibrate::clean::Quotes::default();
+        crate::calibrate::clean::clean_quotes(&input, &mut quotes);
+        let ladder = Ladder::new(input.strike_milli, input.right);
+        crate::calibrate::forward::pair_quotes(&ladder, &quotes, &mut pairs);
+        let raw = fit_forward(&pairs, (-0.04_f64 * 0.5).exp(), 0.5, &mut Vec::new());
+        assert!((raw.fwd / truth - 1.0).abs() > 1e-3, "nothing to take out: {raw:?}");
+        let fwd = calibrated(&slice).draft.out.fwd;
+        assert!((fwd / truth - 1.0).abs() < 2e-4, "{fwd} for {truth}, {} before", raw.fwd);
+    }
+
+    #[test]
+    fn a_pair_says_its_miss_by_how_far_it_follows_the_forward() {
+        let (fwd, df) = (101.0, 0.98);
+        let european = df * (fwd - 100.0);
+        let near = |seen: Option<Pair>, gap: f64, half: f64| {
+            let seen = seen.unwrap();
+            (seen.gap - gap).abs() < 1e-12 && (seen.half - half).abs() < 1e-12
+        };
+        // quoted as the model has it: it says the forward that it was asked at
+        assert!(near(seen_from(fwd, df, &pair(european - 0.3), &[-0.3], &[1.0]), european, 0.1));
+        // half as sensitive: the same miss is twice as far, and twice as uncertain
+        assert!(near(seen_from(fwd, df, &pair(european + 0.2), &[0.0], &[0.5]), european + 0.4, 0.2));
+        // as good as exercised, or without a premium: nothing
+        assert!(seen_from(fwd, df, &pair(european), &[0.0], &[PREMIUM.sensitivity_none]).is_none());
+        assert!(seen_from(fwd, df, &pair(european), &[f64::NAN], &[1.0]).is_none());
+    }
+
+    #[test]
+    fn only_blocks_near_the_money_are_looked_at() {
+        let strikes: Vec<u32> = (1..=64).map(|k| k * 5000).collect();
+        let both = |right| vec![right; strikes.len()];
+        let rows: Vec<u32> = strikes.iter().flat_map(|&k| [k, k]).collect();
+        let rights: Vec<Right> =
+            both(Right::Call).into_iter().zip(both(Right::Put)).flat_map(|(c, p)| [c, p]).collect();
+        let ladder = Ladder::new(&rows, &rights);
+        // 160 is strike 31, in block 3; 3 % of it to either side is one strike
+        assert_eq!(near_blocks(&ladder, 160.0, 0.02), 3..4);
+        let wide = near_blocks(&ladder, 160.0, 9.0);
+        assert_eq!(wide, (31 - PREMIUM.strikes_most) / BLOCK..(31 + PREMIUM.strikes_most).div_ceil(BLOCK));
+        // a forward beyond all strikes has the last block
+        assert_eq!(near_blocks(&ladder, 1e4, 0.1), 8..8);
+    }
+}

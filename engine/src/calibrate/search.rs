@@ -137,3 +137,61 @@ impl<L: Lanes> Value<'_, L> {
         L::splat(self.here.s - self.here.terms.a(0.0))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calibrate::testing::worth;
+    use crate::kernel::dividends::{Dividend, Terms};
+
+    fn looked_for(style: Style, terms: &Terms, prices: &[(Right, f64, f64)]) -> (Vec<f64>, usize) {
+        let here = Valuation { style, depth: Depth::Full, s: 100.0, terms, step: 1.0 / 365.0 };
+        let open = |(row, &(right, k, price)): (usize, &(Right, f64, f64))| Open {
+            key: u32::try_from(row).unwrap(),
+            right,
+            row,
+            which: 0,
+            k,
+            price,
+            start: 0.2,
+            near: false,
+        };
+        let mut open: Vec<Open> = prices.iter().enumerate().map(open).collect();
+        let (mut found, mut keep) = (vec![f64::INFINITY; prices.len()], Vec::new());
+        search(&here, &mut open, |open, vol| found[open.row] = vol, &mut keep);
+        (found, keep.len())
+    }
+
+    #[test]
+    fn a_search_ends_at_the_volatility_that_a_price_was_made_with() {
+        let divs = vec![Dividend { t: 0.2, amount: 1.5 }];
+        let terms = Terms { t: 0.4, r: 0.05, b: 0.01, divs };
+        for style in [Style::European, Style::American] {
+            let mut truth = Vec::new();
+            for sigma in [0.35, 0.6, 1.4] {
+                for (right, k) in [(Right::Call, 85.0), (Right::Put, 120.0), (Right::Call, 101.0)] {
+                    truth.push((sigma, (right, k, worth(style, &terms, 100.0, right, k, sigma))));
+                }
+            }
+            // ten of one right are a block and one alone
+            let prices: Vec<_> = truth.iter().map(|&(_, price)| price).collect();
+            let (found, kept) = looked_for(style, &terms, &prices);
+            for (vol, (sigma, price)) in found.iter().zip(truth) {
+                assert!((vol / sigma - 1.0).abs() < 5e-3, "{style:?} {price:?}: {vol} for {sigma}");
+            }
+            assert_eq!(kept, prices.len(), "each is remembered");
+        }
+    }
+
+    #[test]
+    fn a_price_below_what_exercise_pays_has_no_volatility() {
+        let terms = Terms { t: 0.4, r: 0.05, b: 0.0, divs: Vec::new() };
+        let (found, kept) =
+            looked_for(Style::American, &terms, &[(Right::Put, 120.0, 19.9), (Right::Put, 110.0, 12.0)]);
+        assert!(found[0].is_nan() && found[1] > 0.0, "{found:?}");
+        assert_eq!(kept, 2, "that there is none is remembered too");
+        // a European put may be worth less than that
+        let (found, _) = looked_for(Style::European, &terms, &[(Right::Put, 120.0, 19.0)]);
+        assert!(found[0] > 0.0, "{found:?}");
+    }
+}

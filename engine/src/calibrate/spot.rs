@@ -54,3 +54,32 @@ impl Reference {
         self.said.iter().filter(|said| (said.0 / s - 1.0).abs() <= said.2).map(|said| said.1).sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calibrate::testing::slice;
+
+    /// Pairs of one expiry of a tenth of a year that say these spots.
+    fn reference(published: f64, said: &[f64]) -> f64 {
+        let slice = slice(published, 0.1, &[]);
+        let df = (-slice.r * slice.t).exp();
+        let pair = |&s: &f64| Pair { strike: 0, k: s, gap: s - df * s, half: 0.001 * s, straddle: 0.1 * s };
+        let pairs: Vec<Pair> = said.iter().map(pair).collect();
+        Reference::default().spot(published, [(slice.input(), &pairs[..])].into_iter())
+    }
+
+    #[test]
+    fn the_published_spot_holds_while_some_pairs_agree_with_it() {
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
+        assert!(near(reference(100.0, &[100.1, 99.8, 100.0, 30.0, 30.1, 30.2, 30.3]), 100.0));
+        // a split: nobody agrees with it, and all agree on another
+        assert!((reference(100.0, &[24.9, 25.0, 25.1, 25.0, 25.05]) / 25.0 - 1.0).abs() < 0.01);
+        // nobody agrees with it, nor with each other; or too few do
+        assert!(near(reference(100.0, &[20.0, 35.0, 50.0, 65.0, 150.0]), 100.0));
+        assert!(near(reference(100.0, &[25.0, 25.1]), 100.0));
+        assert!(near(reference(100.0, &[]), 100.0));
+        // none is published
+        assert!((reference(f64::NAN, &[25.0; 5]) / 25.0 - 1.0).abs() < 0.01);
+    }
+}
