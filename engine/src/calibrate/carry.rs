@@ -71,6 +71,7 @@ pub fn implied_borrow(s: f64, fwd: f64, t: f64, r: f64, divs: &[Dividend]) -> f6
     if divs.is_empty() {
         return b;
     }
+    // converges quadratically, as b moves A(0) little against the spot: a few steps are the rule, thirty a limit
     for _ in 0..30 {
         let x = s - escrowed(divs, r - b, 0.0, t);
         if x <= 0.0 || x.is_nan() {
@@ -120,7 +121,9 @@ struct Measured {
 impl Measured {
     fn new(slice: usize, input: &SliceInput, parity: &Parity, s: f64) -> Self {
         let t = input.t;
+        // z and not b: the error of b is that of the forward over t, without bound in the last hours, that of z is the forward's
         let z = implied_borrow(s, parity.fwd, t, input.r, input.divs) * t;
+        // relative to the forward: an absurd one of nearly nothing has a large error, however tight its quotes
         let own = (parity.error / parity.fwd).powi(2);
         let heard = z.is_finite() && own.is_finite();
         let freedom = (CARRY.freedom_one_pair + CARRY.freedom_per_pair * (f64::from(parity.pairs) - 1.0))
@@ -207,6 +210,12 @@ struct BorrowLevel {
 }
 
 impl BorrowLevel {
+    /// Borrow and δ that go best with what is measured, and the weights that they leave it.
+    ///
+    /// # Shapes   an entry an expiry, ascending in time
+    /// # Domain   any measurements, none included
+    /// # Source   iterated reweighting (Huber and Ronchetti 2009, chapter 7)
+    /// # Cost     a few rounds, each linear in the expiries; the first δ is quadratic in them
     fn fit(&mut self, measured: &mut [Measured]) {
         let n = measured.len();
         for column in [
@@ -225,6 +234,8 @@ impl BorrowLevel {
         if n == 0 {
             return;
         }
+        // Iterated reweighting: each round solves the problem at the weights of the last. It ends at a stationary point of
+        // the likelihood with Student errors; which one depends on where δ begins, hence `first_delta`.
         for round in 0..CARRY.rounds {
             let before = self.delta;
             if round > 0 || self.delta.abs() > 0.0 {
@@ -243,6 +254,7 @@ impl BorrowLevel {
             // before the first solution borrow is not known: what it may be is part of the error
             let borrow = if round == 0 { CARRY.level * m.t } else { 0.0 };
             let miss = m.z - (self.b[i] * m.t - self.delta);
+            // the weight of a Student error (Lange, Little and Taylor 1989), its degrees of freedom by the pairs
             let variance = m.variance() + borrow * borrow;
             m.w = 1.0 / (m.variance() * (1.0 + miss * miss / (m.freedom * variance)));
         }
@@ -258,12 +270,14 @@ impl BorrowLevel {
     fn solve(&mut self, measured: &[Measured]) {
         let n = measured.len();
         for (i, m) in measured.iter().enumerate() {
+            // shared by n expiries, so that a name with many is not held nearer to zero than one with few
             let level = CARRY.level + CARRY.level_of_itself * self.b[i].abs();
             self.diag[i] = m.w * m.t * m.t + 1.0 / (level * level * n as f64);
             self.rhs[i] = m.w * m.t * m.known();
             self.by_delta[i] = m.w * m.t;
         }
         for i in 1..n {
+            // in ln t: borrow of a week and of a month differ as those of a month and of four do
             let apart = (measured[i].t / measured[i - 1].t).ln().clamp(CARRY.ln_t_near, CARRY.ln_t_far);
             let drift = CARRY.drift + CARRY.drift_of_itself * 0.5 * (self.b[i] + self.b[i - 1]).abs();
             let w = 1.0 / (drift * drift * apart);
@@ -295,6 +309,7 @@ impl BorrowLevel {
             sum += m.w * (m.t * self.rhs[i] - m.known());
         }
         let told = told.max(0.0);
+        // a wider prior the further δ is: a spot is within seconds of noise, or from before a split, seldom between
         let spot = 1.0 / (CARRY.spot_noise * CARRY.spot_noise + self.delta * self.delta / CARRY.spot_freedom);
         self.delta = sum / (told + spot);
         (self.var_delta, self.var_delta_told) = (1.0 / (told + spot), 1.0 / told);
@@ -321,6 +336,7 @@ impl BorrowLevel {
         let mean = self.b[i] * t - self.delta;
         let by = t * self.by_delta[i] - 1.0;
         let var = (t * t * self.var_b[i] + by * by * self.var_delta).max(1e-16);
+        // precisions add, so what all tell less what it tells itself is what the others tell
         let others = 1.0 / var - m.w;
         if m.w <= 0.0 || others <= 1e-9 / var {
             return if m.w > 0.0 { (0.0, f64::INFINITY) } else { (mean, var) };
@@ -329,12 +345,17 @@ impl BorrowLevel {
     }
 
     /// What expiry `i` is valued on.
+    ///
+    /// # Units    forward and spot in currency per share, borrow per year, `prior` too; NaN: none
+    /// # Domain   a forward beyond `CARRY.ln_forward_most`, or a name without a spot, gives a carry of NaN; the first is refused
+    /// # Source   docs/model.md, step 3: precision-weighted mean of what the expiry measures and what the others expect
     fn carry(&self, i: usize, m: &Measured, input: &SliceInput, name: NameSpots, prior: f64) -> Carry {
         let (expected, var) = self.expected(i, m);
         let var = var + CARRY.expiry_noise * CARRY.expiry_noise;
         let (mut z, mut error) = (expected, f64::NAN);
         if m.w > 0.0 {
             let miss = m.z - expected;
+            // Student's weight again, now against the others alone: an expiry must not vouch for itself
             let own = m.own.max(1e-16) * (1.0 + miss * miss / (m.freedom * (m.own + var)));
             z = (m.z / own + expected / var) / (1.0 / own + 1.0 / var);
             error = (1.0 / (1.0 / own + 1.0 / var)).sqrt();
@@ -407,6 +428,7 @@ fn first_delta(measured: &[Measured]) -> f64 {
     if heard.len() < CARRY.delta_expiries {
         return 0.0;
     }
+    // Theil and Sen's slope of z in t, weighted: z = b·t − δ is a line where borrow is alike, and its median holds
     let mut slopes: Vec<(f64, f64)> = Vec::new();
     for (i, a) in heard.iter().enumerate() {
         for b in &heard[i + 1..] {

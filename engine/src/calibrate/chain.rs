@@ -57,10 +57,15 @@ impl ChainCalibration {
     pub fn run(&mut self, inputs: &[SliceInput<'_>], slices: &mut [SliceWork], how: &impl SideBySide) -> ImpliedSpot {
         self.prior.clear();
         self.prior.extend(slices.iter().map(|slice| slice.state.last.map_or(f64::NAN, |(_, b)| b)));
+        // What is wrong by itself goes first, as everything after counts votes. The reference spot needs pairs but no
+        // forward; bounds need the spot; order in strike needs to know what is impossible, or one dead quote would be
+        // blamed on many good ones; order in expiry needs what order in strike has left.
         how.each(slices, |i, slice| slice.clean(&inputs[i]));
         let s = self.reference_spot(inputs, slices);
         how.each(slices, |i, slice| slice.order_strikes(&inputs[i], s));
         self.order_expiries(inputs, slices, s);
+        // the premium depends on borrow and borrow on the forward that the premium is taken out of: a second look at the
+        // carry is enough, as the premium moves a forward by little and borrow moves the premium by less
         self.carry(inputs, slices, s);
         let carry = &self.carries.carry;
         how.each(slices, |i, slice| slice.refine(&inputs[i], &carry[i]));

@@ -134,6 +134,8 @@ impl StrikeOrder {
     /// # Cost     quadratic in the quotes that are out of order, linear where all are in order
     fn order(&mut self, quotes: &mut Quotes) {
         let n = self.x.len();
+        // A least set to drop is a vertex cover, and hard; the most blamed first is the usual approximation, and here
+        // almost always exact: a bad quote stands against many good ones, and these against it alone.
         self.blame.clear();
         self.blame.resize(n, 0.0);
         for j in 1..n {
@@ -147,6 +149,7 @@ impl StrikeOrder {
         loop {
             let mut worst: Option<(usize, f64)> = None;
             for i in 0..self.x.len() {
+                // by its own weight: a tight quote at the money must be contradicted by more than a stale one far out
                 let blame = self.blame[i] / self.weight[i];
                 if self.blame[i] > 1e-9 && worst.is_none_or(|(_, most)| blame > most) {
                     worst = Some((i, blame));
@@ -181,6 +184,7 @@ impl StrikeOrder {
     fn convexity(&mut self, quotes: &mut Quotes) {
         for _ in 0..self.x.len() {
             let Some((i, left, right)) = self.worst() else { return };
+            // a bid above a chord may be too high, or one of the two asks that hold the chord too low
             let mut best = (f64::INFINITY, i);
             for out in [Some(i), left, right].into_iter().flatten() {
                 let rest = self.excess_without(out) * self.weight[out];
@@ -200,6 +204,7 @@ impl StrikeOrder {
         self.minorant();
         let sum = (0..self.x.len()).filter(|&i| self.is_above(i)).map(|i| self.weight[i]).sum::<f64>();
         (self.bid[out], self.ask[out]) = (bid, ask);
+        // so that of two that both leave nothing the one of less weight goes
         sum + 1e-3
     }
 
@@ -228,6 +233,10 @@ impl StrikeOrder {
     }
 
     /// The greatest convex function that falls by no more than the distance of the strikes and is nowhere above an ask.
+    ///
+    /// # Shapes   `most` by quote; `hull` are the quotes whose asks hold it
+    /// # Domain   quotes ascending in `x`; one without an ask says nothing
+    /// # Cost     linear in the quotes
     fn minorant(&mut self) {
         let n = self.x.len();
         self.most.clear();
@@ -238,6 +247,7 @@ impl StrikeOrder {
         for i in (1..n).rev() {
             self.most[i - 1] = self.most[i - 1].min(self.most[i] + self.x[i] - self.x[i - 1]);
         }
+        // the lower convex hull (Andrew's chain): linear, as strikes are sorted
         self.hull.clear();
         for i in (0..n).filter(|&i| self.most[i].is_finite()) {
             while let &[.., a, b] = &self.hull[..] {
@@ -374,6 +384,7 @@ impl ExpiryOrder {
                 }
             }
         }
+        // two against one at least
         let most = self.column.iter().map(|q| q.blame).max().filter(|&most| most > 1)?;
         self.column.iter().position(|q| q.blame == most)
     }

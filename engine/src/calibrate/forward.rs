@@ -75,6 +75,7 @@ pub fn pair_quotes(ladder: &Ladder, quotes: &Quotes, pairs: &mut Vec<Pair>) {
 /// against, NaN: unknown.
 pub fn keep_near(pairs: &mut Vec<Pair>, s: f64, input: &SliceInput) {
     let df = (-input.r * input.t).exp();
+    // df·F is the spot less dividends and borrow: dividends are known and lower the bound, and nothing raises it so
     let (low, high) = {
         let wide = if input.basis == ForwardBasis::Spot { FORWARD.plausible } else { FORWARD.plausible_parity };
         let far = (wide + FORWARD.plausible_per_year * input.t).exp();
@@ -96,6 +97,8 @@ pub fn keep_near(pairs: &mut Vec<Pair>, s: f64, input: &SliceInput) {
 /// # Source   docs/model.md, step 3; iterated reweighting with Cauchy weights, scale from the spreads and the scatter
 #[must_use]
 pub fn fit_forward(pairs: &[Pair], df: f64, t: f64, sorted: &mut Vec<(f64, f64)>) -> Parity {
+    // Cauchy weights have more than one minimum: what comes out depends on where rounds begin, so they begin at the median,
+    // which half of the weight cannot move far
     let Some((mut fwd, sd)) = median_forward(pairs, df, sorted) else { return Parity::NONE };
     let mut scale = 1.0;
     let mut sums = Sums::default();
@@ -106,10 +109,13 @@ pub fn fit_forward(pairs: &[Pair], df: f64, t: f64, sorted: &mut Vec<(f64, f64)>
             let x = p.k - fwd;
             let e = p.half / df;
             let miss = (x + p.gap / df - slope * x) / (e * scale);
+            // a Gaussian and not an edge, so that no pair comes or goes at once while the forward moves
             let near = (-0.5 * (x / (FORWARD.near_money * sd * fwd)).powi(2)).exp();
+            // Cauchy: a pair that is ten errors off pulls like one that is a tenth of an error off
             let believed = near / (1.0 + miss * miss);
             sums.add(x, x + p.gap / df, believed / (e * e), near, miss.abs() * scale, believed);
         }
+        // in K − F a wrong discount factor is a slope, and at K = F it says nothing: the intercept is the forward
         let slope_sd = FORWARD.slope_prior * t.sqrt();
         let (shift, new_slope) = sums.solve(1.0 / (slope_sd * slope_sd), fwd);
         if !shift.is_finite() {
@@ -117,12 +123,14 @@ pub fn fit_forward(pairs: &[Pair], df: f64, t: f64, sorted: &mut Vec<(f64, f64)>
         }
         fwd += shift;
         slope = new_slope;
+        // the mean miss and not its square: one pair that is far off must not make all others credible
         let before = scale;
         scale = ((sums.miss + FORWARD.few) / (sums.near + FORWARD.few)).clamp(FORWARD.scale_least, FORWARD.scale_most);
         if shift.abs() < FORWARD.settled * fwd && (scale - before).abs() < FORWARD.scale_settled * scale {
             break;
         }
     }
+    // 1/√Σw of a weighted mean, its unit of weight being what pairs were found to scatter by
     let error = (scale / sums.w.sqrt()).max(FORWARD.error_least * fwd);
     Parity { fwd, error, sd, pairs: sums.believed.round().max(1.0) as u32 }
 }
@@ -157,6 +165,7 @@ impl Sums {
     fn solve(&self, prior: f64, fwd: f64) -> (f64, f64) {
         let xx = self.wxx + prior;
         let det = self.w * xx - self.wx * self.wx;
+        // one pair, or pairs at one strike: no slope, the mean
         if !(det > 1e-12 * self.w * xx && self.w > 0.0) {
             return (self.wy / self.w, 0.0);
         }
@@ -184,6 +193,7 @@ fn median_forward(pairs: &[Pair], df: f64, by_fwd: &mut Vec<(f64, f64)>) -> Opti
         let straddle = (pair.straddle / df).max(miss.abs());
         (straddle * straddle - miss * miss).sqrt() / (STRADDLE_PER_SD * fwd)
     };
+    // a median again: one stale straddle would set the unit of distance for all
     let middle = pairs.partition_point(|pair| pair.k < fwd);
     let near =
         &pairs[middle.saturating_sub(FORWARD.straddles / 2)..(middle + FORWARD.straddles.div_ceil(2)).min(pairs.len())];

@@ -136,11 +136,16 @@ struct Memory<'a> {
 }
 
 /// Bid, mid and ask of one right of a block: the mid from the last curve's volatility, bid and ask from the mid's.
+///
+/// # Shapes   `sigma` by strike, padded; three columns of `out` by row
+/// # Accuracy `IMPLIED.allowed` of the volatility and `IMPLIED.allowed_of_step` of the step; where the remembered premium cannot
+/// #          promise that, the price is left open for a search
+/// # Cost     three solutions of eight lanes
 fn imply_sides(side: &BlockSide<'_>, sigma: &[f64], memory: &mut Memory<'_>, out: &mut Calibrated) {
     let BlockSide { here, right, block, ladder, early, quotes } = *side;
     let k = ladder.block(block);
     let premium = early.by_sigma(&here, right, block);
-    // what expansions of a lattice give is taken for what it is
+    // what expansions of a lattice give is taken for what it is: a search by a lattice would not do better
     let rough = here.depth == Depth::Rough;
     let mut find = |which: usize, column: &[f64], start: Block| {
         let price = ladder.gather(right, block, column);
@@ -159,6 +164,7 @@ fn imply_sides(side: &BlockSide<'_>, sigma: &[f64], memory: &mut Memory<'_>, out
     };
     let mid = find(0, &quotes.mid, start_of(sigma, block));
     let near = Block::select(mid.gt(Block::splat(0.0)), mid, start_of(sigma, block));
+    // from the mid's, which is half a spread away: one or two steps, where the curve of last time may be several off
     let (low, high) = (find(1, &quotes.bid, near), find(2, &quotes.ask, near));
     for (vol, column) in [(low, &mut out.vol_bid), (mid, &mut out.vol_mid), (high, &mut out.vol_ask)] {
         let mut numbers = [0.0; BLOCK];
@@ -173,6 +179,9 @@ fn start_of(sigma: &[f64], block: usize) -> Block {
 
 /// Volatilities of the `open` lanes from the last pass's searches where those still say something; the others are left to
 /// a search, and NaN until then.
+///
+/// # Shapes   `numbers` are the lanes of the block; only open ones change
+/// # Domain   keys ascend from call to call, as `RememberedVols` reads the last pass once, from its beginning to its end
 fn remember(
     side: &BlockSide<'_>,
     which: usize,
@@ -250,6 +259,7 @@ pub(super) fn start_vols(
     sigma.resize(strikes.len(), f64::NAN);
     let mut lone = vec![f64::NAN; strikes.len()];
     let plain = european(terms);
+    // the spot that gives this forward: on the way to the forward it is not the published one
     let s = fwd * (-(terms.r - terms.b) * terms.t).exp() + terms.a(0.0);
     let plain = [plain[0].at(terms, s), plain[1].at(terms, s)];
     for block in 0..ladder.blocks() {

@@ -51,6 +51,9 @@ pub(super) fn refine_forward(input: &SliceInput, carry: &Carry, state: &mut Slic
     let new = before.is_none();
     let mut last = first;
     let mut moved = f64::INFINITY;
+    // Newton in the forward, pair by pair: each says where its miss would vanish, and `fit_forward` weighs what they say.
+    // It converges to the forward at which the model's C − P, premium included, misses the quoted ones by nothing on the
+    // whole; borrow and volatilities follow the forward from round to round, so the sensitivities are total ones.
     for _ in 0..PREMIUM.rounds {
         let look = NearMoney { input, carry, prior, quotes, ladder, sigma, blocks: blocks.clone() };
         if !new {
@@ -95,6 +98,7 @@ fn seen_from(fwd: f64, df: f64, pair: &Pair, gaps: &[f64], slope: &[f64]) -> Opt
     let european = df * (fwd - pair.k);
     let miss = pair.gap - european - gaps[pair.strike];
     let slope = slope[pair.strike].min(PREMIUM.sensitivity_most);
+    // near exercise slope goes to zero and miss/slope to nonsense: the error grows faster than the miss does
     let known = ((slope - PREMIUM.sensitivity_none) / (PREMIUM.sensitivity_full - PREMIUM.sensitivity_none)).min(1.0);
     (miss.is_finite() && known > 0.0).then(|| Pair {
         gap: european + miss / slope,
@@ -145,6 +149,9 @@ impl NearMoney<'_> {
 
     /// The premium of the call less that of the put at each strike, at a forward, and the volatility; NaN: none. What
     /// early exercise adds is in `early`, or in a lattice.
+    ///
+    /// # Shapes   both by strike, padded to blocks; NaN outside of the blocks near the money
+    /// # Cost     a volatility and two premiums a strike; without `early` two lattices more
     fn gaps(&self, fwd: f64, terms: &mut Terms, early: Option<&Early>, [gaps, vols]: [&mut Vec<f64>; 2]) {
         let here = self.here(fwd, terms);
         for column in [&mut *gaps, &mut *vols] {
@@ -166,7 +173,8 @@ impl NearMoney<'_> {
                 let mid = self.ladder.gather(right, block, &self.quotes.mid);
                 imply_block(&here, right, &Asked { k, price: mid, start }, &premium[right as usize]).sigma
             };
-            // the right that is out of the money against the spot has less exercise premium
+            // the right that is out of the money against the spot has less exercise premium, so its volatility depends least
+            // on the forward that is sought; against the spot and not the forward, as exercise pays S − K
             let calls = Block::splat(here.s).le(k);
             let sigma = Block::select(calls, of(Right::Call), of(Right::Put));
             let [call, put] = premium.map(|p| p.at(sigma).value);
@@ -192,6 +200,7 @@ fn by_lattice(here: &Valuation<'_>, right: Right, lattice: &Lattice, k: Block, s
 
 /// The borrow rate that goes with a forward: the expiry's own but for the last days, which take the steadied one.
 fn borrow_at(fwd: f64, input: &SliceInput, carry: &Carry) -> f64 {
+    // quadratic in t, as the error of borrow is the forward's over t: own and steadied meet where they are known alike
     let own_share = 1.0 / (1.0 + (PREMIUM.own_borrow_years / input.t).powi(2));
     let own = implied_borrow(carry.spot, fwd, input.t, input.r, input.divs) - carry.b;
     carry.b + if own.is_finite() { own_share * own } else { 0.0 }

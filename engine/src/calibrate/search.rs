@@ -51,6 +51,8 @@ pub(super) fn search(
     }
 }
 
+/// The volatilities of up to a block of prices of one right, handed to `put` and `keep`.
+///
 /// # Units    prices in currency per share, volatilities per √year
 /// # Accuracy 3e-3 of the volatility for one in ten (`SEARCH.layers`)
 /// # Source   bracketed Newton on European value and lattice premium

@@ -59,14 +59,14 @@ settings! {
         /// A quote loses weight with its age, half of it after so long.
         half_age: f64 = 300.0, "seconds", Judgement("a third of the age at which a quote is stale");
         /// A quote counts half so far from the money: where nobody trades, quotes are forgotten.
-        half_sd: f64 = 2.0, "standard deviations", Judgement("where a delta is a few percent trading ends");
+        half_sd: f64 = 2.0, "standard deviations", Judgement("where a delta is a few percent trading ends; no test fails at half or at double");
         /// But a quote far away counts so much at least.
         far_weight_least: f64 = 1e-4, "of a quote at the money", Judgement("a quote must weigh something, or it could be blamed for nothing");
         /// An ask alone, or a spread that is too wide for the curve, counts so much against a two-sided quote.
         one_sided: f64 = 0.25, "of a two-sided quote", Judgement("four asks alone against one quote that somebody would trade on both sides");
         /// A bid above the minorant of the asks by less than this is a matter of moments, and no fault. Lower drops quotes
         /// that were a second late, higher keeps butterflies that the curve must then break with somebody.
-        convex_slack: f64 = 0.25, "of its spread", Judgement("quotes of neighbours are moments apart");
+        convex_slack: f64 = 0.25, "of its spread", Judgement("quotes of neighbours are moments apart; no test of whole chains fails at half or at double");
         /// Two quotes are nearly alike to blame above this ratio, and it is looked at what each leaves.
         alike: f64 = 0.6, "1", Judgement("below, the one to blame more is the one");
         /// Prices that differ by less are equal: they are in cents at best, so only rounding is below.
@@ -82,10 +82,10 @@ settings! {
         slope_prior: f64 = 0.01, "per √year", Judgement("ten times what a curve of rates is off by at a year");
         /// Pairs count less with their distance from the money, where one of the two is worth little but its exercise and
         /// spreads say less than they seem to. Wider hears more pairs, narrower hears only those that are good.
-        near_money: f64 = 0.75, "standard deviations", Judgement("at half a few pairs decide, at double pairs as good as exercised are heard");
+        near_money: f64 = 0.75, "standard deviations", Measured("at half borrow of 90 % a year is taken out of the forward badly (0.45 of a half spread) and four bounds of thin names with bad quotes fail; at double one does");
         /// The scatter of pairs counts like this many more that miss by their half spread: few pairs do not know their
         /// error. Fewer lets three lucky pairs be sure, more makes ten good ones doubt.
-        few: f64 = 1.5, "pairs", Judgement("prior pairs of a known scatter, as a beta prior has");
+        few: f64 = 1.5, "pairs", Measured("of thin names with bad quotes two bounds fail at half and one at double");
         /// The scatter is no less than this part of the half spreads, however well pairs agree: they share a maker.
         scale_least: f64 = 0.25, "half spreads", Judgement("however well pairs agree, a quarter of what their spreads leave open");
         /// And no more than this, so that the error of pairs that contradict each other stays finite.
@@ -124,12 +124,12 @@ settings! {
     CARRY: CarrySettings {
         /// How far the recorded spot may be from the one that the options were quoted against: standard deviation of δ.
         /// Lower puts a late spot into borrow, higher takes borrow of the near expiries for another spot.
-        spot_noise: f64 = 5e-4, "of the spot", Judgement("what a share moves in seconds");
+        spot_noise: f64 = 5e-4, "of the spot", Judgement("what a share moves in seconds; no test fails at half or at double");
         /// How far the expiries of a name may be from one spot: they are not quoted at one instant.
         expiry_noise: f64 = 2e-4, "of the forward", Judgement("less than `spot_noise`: expiries are requoted together");
         /// How much borrow differs between expiries whose times are a factor e apart: the step of the walk. Lower smooths
         /// term structures that are there, higher lets each expiry have its noise.
-        drift: f64 = 0.01, "per year", Judgement("a percent, as differences of borrow along expiries are");
+        drift: f64 = 0.01, "per year", Judgement("a percent, as differences of borrow along expiries are; no test fails at half or at double");
         /// And this part of itself: who is dear to borrow is so by more.
         drift_of_itself: f64 = 0.2, "of the borrow", Judgement("a name at 50 % may be at 40 % for the next expiry");
         /// Expiries nearer than this in time take the walk's step of this.
@@ -137,7 +137,7 @@ settings! {
         /// Further apart than this makes no more difference.
         ln_t_far: f64 = 2.0, "ln t", Judgement("a week and a year are as far apart as a day and a year");
         /// Borrow where nothing is known is zero within this: most names cost nothing to borrow.
-        level: f64 = 0.05, "per year", Judgement("general collateral costs less than a percent, a hard borrow is heard with `level_of_itself`");
+        level: f64 = 0.05, "per year", Measured("at half a borrow of 90 % a year is missed (a forward by a half spread) and three bounds of thin names with bad quotes fail; at double none does");
         /// And within this part of what is found.
         level_of_itself: f64 = 0.5, "of the borrow", Judgement("at a borrow of 100 % a prior of 5 % would be no prior but a lie");
         /// Degrees of freedom of the error of a forward that one pair tells: so few that it is let go soon.

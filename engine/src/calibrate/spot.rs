@@ -19,6 +19,11 @@ pub struct Reference {
 
 impl Reference {
     /// The spot that the options are quoted against, `spot` being the published one; NaN: neither tells one.
+    ///
+    /// # Units    currency per share
+    /// # Domain   slices of one name whose forward is that of its spot, with any pairs; none leaves the published one
+    /// # Source   a mode and not a mean: what most pairs say, `REFERENCE`
+    /// # Cost     the pairs once where the published one holds; 64 candidates times the pairs where it does not
     pub fn spot<'a>(&mut self, spot: f64, slices: impl Iterator<Item = (SliceInput<'a>, &'a [Pair])> + Clone) -> f64 {
         let near = slices.clone().any(|(input, pairs)| input.t <= REFERENCE.near_years && !pairs.is_empty());
         let heard = slices.filter(|(input, _)| !near || input.t <= REFERENCE.near_years);
@@ -27,6 +32,7 @@ impl Reference {
             let (df, a) = ((-input.r * input.t).exp(), escrowed(input.divs, input.r, 0.0, input.t));
             for pair in pairs {
                 let s = df * pair.k + pair.gap + a;
+                // Cauchy in the spread: a pair of dead quotes is as wide as its price, and says any spot
                 let wide = pair.half / (REFERENCE.half_weight * s);
                 if s > 0.0 && s.is_finite() {
                     self.said.push((
@@ -38,6 +44,7 @@ impl Reference {
             }
         }
         let all: f64 = self.said.iter().map(|said| said.1).sum();
+        // the published one first: that a fifth of the pairs agree with it by chance is rarer than that the others are dead
         if spot > 0.0 && spot.is_finite() && self.agreeing(spot) >= REFERENCE.support * all {
             return spot;
         }

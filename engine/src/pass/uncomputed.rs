@@ -33,6 +33,9 @@ pub(super) fn failed(book: &Book, at: Timestamp) -> Arc<Chain> {
 
 /// The chain of a book that is not computed: who each contract is, its days, the volatilities of the session before
 /// (`prev_vols` fills in those of a slice); every other number is missing.
+///
+/// # Shapes   the rows of the slices that have not settled, in the book's order
+/// # Domain   any book, one without a live slice included: a chain without rows
 pub(super) fn identity_only(
     book: &Book,
     at: Timestamp,

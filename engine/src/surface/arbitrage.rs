@@ -57,6 +57,10 @@ pub(super) struct ButterflyGrid {
 
 impl ButterflyGrid {
     /// Lays the places between the outermost strikes, as far as the spline reaches.
+    ///
+    /// # Shapes   [`GridPoint`]s of eight intervals each, `BUTTERFLY.places` for each eight
+    /// # Units    k in ln(K/F), derivatives by it
+    /// # Cost     once a fit; looks repeat without it
     pub(super) fn lay(&mut self, curve: &Curve) {
         let (spline, place) = (&curve.spline, |k: f64| spline_place(k / curve.base.sd()));
         let (first, last) = spline.ends();
@@ -139,7 +143,8 @@ impl ButterflyGrid {
         low || high
     }
 
-    /// Lets the spline diffuse where the last look found the density too thin.
+    /// Lets the spline diffuse where the last look found the density too thin: explicit steps of the heat equation, which
+    /// flatten a bend and keep the mean there.
     pub(super) fn smooth(&self, spline: &mut Spline) {
         let coef = spline.coef_mut();
         let mut before = coef[0];

@@ -140,6 +140,7 @@ impl Base {
     }
 
     fn from_free(p: [f64; 3], t: f64) -> Self {
+        // wider than the bounds of the result: they keep the exponentials finite, and ln 0.005 is −5.3
         let to = [p[0].clamp(-5.3, 3.0), 2.0 * p[1].clamp(-20.0, 20.0), p[2].clamp(-10.0, 5.0), 0.0];
         let e = exp(Pack::<1>::load(&to));
         Self::of(t, e.lane(0).clamp(BASE.vol_least, BASE.vol_most), 1.0 - 2.0 / (e.lane(1) + 1.0), e.lane(2))
@@ -184,6 +185,7 @@ fn normal_equations(base: &Base, points: &Points) -> Normal {
         let (k, ln_vol, precision) = (load(&points.k), load(&points.ln_vol), load(&points.precision));
         let (shape, d) = base.ln_vol_jet(k);
         let miss = ln_vol - (level + shape);
+        // Cauchy weights: a stale strike must not tilt the shape of all others
         let w = precision
             / (precision * (1.0 / (BASE.robust_halves * BASE.robust_halves))).mul_add(miss * miss, Block::splat(1.0));
         let wd = [w * d[0], w * d[1], w * d[2]];
@@ -219,6 +221,8 @@ pub fn fit_base(points: &Points, prior: &Prior, t: f64) -> Base {
     let precision = prior.sd.map(|sd| 1.0 / (sd * sd));
     let mut p = centre;
     let mut base = prior.base.moved(prior.base.atm, t);
+    // Gauss-Newton in ln σ, atanh ρ and ln ψ, where every value is allowed and the problem nearly linear; what leaves the
+    // bounds against butterflies is brought back after each round, and goes on from there
     for _ in 0..BASE.rounds {
         let Normal { mut a, mut g } = normal_equations(&base, points);
         for i in 0..3 {

@@ -80,6 +80,7 @@ impl CalendarOrder {
             return false;
         }
         self.falls.sort_unstable_by(f64::total_cmp);
+        // sorted and thinned evenly: places next to each other ask for the same bound
         let every = self.falls.len().div_ceil(CALENDAR.falls_most * curves.len());
         for at in (0..self.falls.len()).step_by(every) {
             self.order(self.falls[at], curves);
@@ -138,6 +139,7 @@ impl CalendarOrder {
         for (i, curve) in curves.iter().enumerate() {
             if curve.fwd > 0.0 && curve.listed.0 <= k && k <= curve.listed.1 {
                 let w = curve.variance_at(k);
+                // in ln w, as quotes are known in ln σ: a weight is the inverse of a variance only there
                 self.column.push((i, ln(w), known(curve, k)));
             }
         }
@@ -159,6 +161,7 @@ impl CalendarOrder {
                 continue;
             }
             for (place, &(i, value, _)) in members.iter().enumerate() {
+                // the pool has one value; its members get a little apart, or rounding would find the next fall
                 let apart = (place as f64 - 0.5 * (pool.n - 1) as f64) * CALENDAR.clearance;
                 let ln_vol = 0.5 * (pool.value - curves[i].t.ln()) + apart;
                 self.bounds[i].push(CurveBound {

@@ -70,6 +70,7 @@ impl Support {
     #[inline(always)]
     #[must_use]
     pub fn at<L: Lanes>(&self, place: (L, L)) -> L {
+        // p/(1 + p): one quote of the half width is a half, a hundred tight ones are nearly one
         let p = self.precision(place) * (CONFIDENCE.half_support * CONFIDENCE.half_support);
         L::splat(self.inside) * p / (L::splat(1.0) + p)
     }

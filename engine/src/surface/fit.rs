@@ -43,7 +43,13 @@ pub fn fit(slices: &[SurfaceInput]) -> Vec<Curve> {
 }
 
 impl Fitter {
-    /// The curves of all slices of one chain, given in native order.
+    /// The curves of all slices of one chain, given in native order: each alone, then under the asks without a bid that it
+    /// is above, then all in order.
+    ///
+    /// # Shapes   a curve for each slice
+    /// # Domain   as of [`fit`](fn@fit), which this is with memory
+    /// # Source   docs/surface.md
+    /// # Cost     2.5 to 9 µs a slice of 7 to 126 strikes (benches/record/history.md); nothing is allocated from the second chain of a size on
     pub fn fit(&mut self, slices: &[SurfaceInput]) -> &[Curve] {
         let n = slices.len();
         if self.curves.len() < n {
@@ -78,6 +84,8 @@ impl Fitter {
                 self.problem.fit_curve(curve, &self.quotes[i], bounds, &mut self.lattice);
             }
         }
+        // A fit against bounds keeps a curve smooth but may move it elsewhere and cross there; a nudge moves nothing else
+        // but may bend too much. So fits first, and nudges for what is left.
         for round in 0..CALENDAR.fits + CALENDAR.nudges {
             if !self.calendar.find(curves) {
                 break;
@@ -156,12 +164,17 @@ fn listed(slice: &SurfaceInput) -> (f64, f64) {
 
 /// A base of few or no quotes at time and usual volatility `own`: level and shape expected from the neighbours in time,
 /// moved by what quotes there are.
+///
+/// # Units    `t` in years, `own` per √year; NaN: no quote of its own
+/// # Domain   without a neighbour and without a quote there is none
+/// # Source   the prior of [`fit_base`]: level a mean over neighbours in ln t, shape that of the nearest
 fn borrowed_base(t: f64, own: f64, points: &Points, slices: &[SurfaceInput], known: &[Option<Base>]) -> Option<Base> {
     let (mut near, mut far) = (None, f64::INFINITY);
     let (mut w, mut wv) = (0.0, 0.0);
     for (other, base) in slices.iter().zip(known) {
         let Some(base) = base else { continue };
         let apart = (other.t / t).ln().abs();
+        // level from all neighbours, shape from the nearest: a level goes by time, a shape by what was quoted that day
         let weight = 1.0 / (BASE.neighbour_variance + apart * apart);
         w += weight;
         wv += weight * base.atm().ln();
@@ -273,6 +286,10 @@ impl CurveProblem {
     }
 
     /// Places of the quotes, knots, distances to the base, first weights.
+    ///
+    /// # Shapes   samples are the quotes, padded to blocks, then the bounds
+    /// # Units    places on the spline's coordinate, distances in ln σ
+    /// # Domain   a curve with a base; quotes without a bid have no first weight
     fn begin(&mut self, curve: &mut Curve, quotes: &StrikeQuotes, bounds: &[CurveBound]) {
         let by_sd = 1.0 / curve.base.sd();
         let place = |k: f64| spline_place(k * by_sd).clamp(-SPLINE.place_most, SPLINE.place_most);
@@ -319,6 +336,7 @@ impl CurveProblem {
     fn set_stiffness(&mut self, curve: &Curve) {
         let (n, step, (start, end)) = (curve.spline.coef().len(), curve.spline.step(), curve.spline.ends());
         let beyond = |reach: f64| ((reach / step) as usize).saturating_sub(1);
+        // a second difference grows with the square of the step: the same curve costs the same at any number of pieces
         let bend_sd = SPLINE.bend * (step / SPLINE.knot_step).powi(2);
         self.stiffness.bend.clear();
         self.stiffness.bend.resize(n - 2, 1.0 / (bend_sd * bend_sd));
@@ -330,6 +348,8 @@ impl CurveProblem {
     /// Fits, reweights and softens until enough quotes are met.
     fn fit(&mut self, curve: &mut Curve, quotes: &StrikeQuotes, bounds: &[CurveBound]) {
         let n = curve.spline.coef().len();
+        // From stiff to soft, and not a penalty by cross-validation (as Eilers and Marx 1996 do): what is wanted is the
+        // smoothest curve inside of the spreads, and errors of neighbours are not independent.
         for attempt in 0..SPLINE.attempts {
             self.squares.penalise(n, &self.stiffness);
             let mut met = Judgement::default();

@@ -131,6 +131,7 @@ impl StrikeQuotes {
 
     /// What the base is fitted to: the two-sided quotes, thinned out where there are many.
     pub(super) fn base_points(&self, points: &mut Points) {
+        // evenly through the strikes and not the best ones: three numbers are told by the whole width
         let every = self.len.div_ceil(QUOTES.points_most).max(1);
         let firm = (0..self.len).filter(|&i| self.firm[i] > 0.0).step_by(every);
         let most = 1.0 / (QUOTES.half_base * QUOTES.half_base);
@@ -197,10 +198,12 @@ fn both(a: Quote, b: Quote) -> Quote {
     }
     let ((a_low, a_high), (b_low, b_high)) = (a.ends(), b.ends());
     let (low, high) = (a_low.max(b_low), a_high.min(b_high));
+    // each by its precision 1/half², multiplied out by both: no division by a spread
     let (wa, wb) = (b.half * b.half, a.half * a.half);
     let between = (wa * a.mid + wb * b.mid) / (wa + wb);
     let unbounded = a.unbounded && b.unbounded;
     if low >= high || unbounded {
+        // they contradict each other: what they are apart is the least that the two together do not know
         let apart = 0.5 * (a.mid - b.mid).abs();
         return Quote { mid: between, half: apart.max(a.half.min(b.half)), firm: true, unbounded };
     }
