@@ -15,6 +15,7 @@ pub mod kernel;
 pub mod limits;
 pub mod pass;
 pub mod price;
+pub mod settings;
 pub mod snapshot;
 pub mod store;
 pub mod surface;

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+use engine::settings::Chosen;
 use std::collections::BTreeMap;
 use testkit::sources::{Arrows, arrows, circle, public_types, sources};
 
@@ -10,7 +11,7 @@ const CRATES: [&str; 4] = ["engine/src", "engine/sim/src", "engine/testkit/src",
 /// Modules of the engine from the sources to the right end; an import may only point left.
 const FLOW: [&str; 9] = ["feeds", "store", "early", "calibrate", "surface", "price", "snapshot", "pass", "lib"];
 /// Leaves: everything may use them, and they use only each other.
-const LEAVES: [&str; 5] = ["kernel", "contract", "calendar", "limits", "error"];
+const LEAVES: [&str; 6] = ["kernel", "contract", "calendar", "limits", "settings", "error"];
 /// One room whose files still name each other in circles.
 const UNSORTED: &str = "kernel/american/premium/";
 
@@ -94,6 +95,83 @@ fn lists_of_all_variants_are_whole() {
         }
     }
     assert!(seen >= 3, "{seen} lists");
+}
+
+/// What a method's numbers are, what they trade and what chose them stands in one table a room.
+#[test]
+fn settings_have_a_unit_and_say_what_chose_them() {
+    let files: Vec<_> = ["engine/src", "engine/tests"].into_iter().flat_map(sources).collect();
+    let is_a_test = |name: &str| files.iter().any(|source| source.text.contains(&format!("fn {name}()")));
+    let rooms = [engine::calibrate::settings::ALL, engine::surface::settings::ALL];
+    let mut seen = 0;
+    for (method, settings) in rooms.into_iter().flatten() {
+        for setting in *settings {
+            let name = format!("{method}.{}", setting.name);
+            assert!(setting.value.is_finite() && !setting.unit.is_empty(), "{name}");
+            match setting.chosen {
+                Chosen::Test(test) => assert!(is_a_test(test), "{name}: no test is called {test}"),
+                Chosen::Measured(why) | Chosen::Judgement(why) => {
+                    assert!(why.split(' ').count() > 2, "{name}: nothing is said of what chose it")
+                }
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen > 150, "{seen} settings");
+}
+
+#[test]
+fn numbers_of_methods_stand_in_settings() {
+    // no choice: √(2/π)
+    const CONSTANTS: [&str; 1] = ["STRADDLE_PER_SD"];
+    for source in sources("engine/src").iter().filter(|s| ["calibrate", "surface", "price"].contains(&module(&s.file)))
+    {
+        for line in source.code.lines().filter(|_| !source.file.ends_with("settings.rs")) {
+            let Some((_, rest)) = line.split_once("const ") else { continue };
+            let Some((name, is)) = rest.split_once(": ") else { continue };
+            let number = ["f64", "usize", "u32", "(f64", "(usize"].iter().any(|word| is.starts_with(word));
+            let function = name.contains('(');
+            assert!(!number || function || CONSTANTS.contains(&name), "engine/src/{}: {name}", source.file);
+        }
+    }
+}
+
+/// Rooms whose long functions need not say more than a sentence yet: readers of files, which have their formats, and the
+/// inside of early exercise.
+const SHORT_SPOKEN: [&str; 3] = ["feeds/", "early/", "kernel/american/"];
+
+#[test]
+fn long_functions_say_what_they_take_and_where_it_comes_from() {
+    let mut seen = 0;
+    for source in sources("engine/src").iter().filter(|s| !SHORT_SPOKEN.iter().any(|room| s.file.starts_with(room))) {
+        let lines: Vec<&str> = source.text.lines().take_while(|line| !line.starts_with("#[cfg(test)]")).collect();
+        for (at, line) in lines.iter().enumerate() {
+            let code = line.trim_start();
+            let indent = &line[..line.len() - code.len()];
+            let words = code.split(' ').take_while(|word| *word != "fn");
+            let is_function = words.clone().count() < code.split(' ').count()
+                && words.clone().all(|word| word.starts_with("pub") || word == "const");
+            let end = format!("{indent}}}");
+            let Some(length) = lines[at..].iter().position(|line| **line == end).filter(|&n| is_function && n >= 29)
+            else {
+                continue;
+            };
+            if line.ends_with(';') {
+                continue;
+            }
+            let docs = lines[..at].iter().rev().map(|line| line.trim_start());
+            let docs: Vec<&str> = docs.take_while(|line| line.starts_with("///") || line.starts_with("#[")).collect();
+            let says = docs.iter().any(|doc| doc.starts_with("/// # "));
+            assert!(
+                says,
+                "engine/src/{}: `{code}` has {} lines and no `# Domain` or the like",
+                source.file,
+                length + 1
+            );
+            seen += 1;
+        }
+    }
+    assert!(seen > 15, "{seen} functions");
 }
 
 #[test]

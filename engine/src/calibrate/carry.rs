@@ -17,42 +17,9 @@
 
 use super::forward::Parity;
 use super::input::SliceInput;
+use super::settings::CARRY;
 use crate::contract::ForwardBasis;
 use crate::kernel::dividends::{Dividend, escrowed, escrowed_by_rate};
-
-/// How far the recorded spot may be from the one that the options were quoted against, as a part of it.
-const SPOT_NOISE: f64 = 5e-4;
-/// How far the expiries of a name may be from one spot: they are not quoted at one instant.
-const EXPIRY_NOISE: f64 = 2e-4;
-/// How much borrow differs between expiries whose times are a factor e apart: this much plus a part of itself.
-const DRIFT: (f64, f64) = (0.01, 0.2);
-/// Further apart than this in ln t makes no more difference.
-const LN_T_FAR: f64 = 2.0;
-/// Borrow where nothing is known: 0 within this, and a part of what is found more.
-const LEVEL: (f64, f64) = (0.05, 0.5);
-/// Degrees of freedom of a measurement's error: for one pair, for each further one, at most.
-const FREEDOM: (f64, f64, f64) = (1.0, 0.5, 6.0);
-/// Those of the spot's.
-const SPOT_FREEDOM: f64 = 2.0;
-/// Rounds of reweighting.
-const ROUNDS: usize = 8;
-/// A name's options tell another spot beyond so many standard errors and this fraction of it.
-const SPOT_OFF: (f64, f64) = (3.0, 1e-3);
-/// A borrow rate stays where it was while what it moves the forward by is below the first of these, or below the second
-/// as a part of the forward's standard error and below the third: tables of early exercise are kept by it, and with half
-/// of this a steady pass solved two fifths more of them. Where the forward's error is beyond the fourth, what it is beyond
-/// by says nothing either: the rate of one name in 1,200, whose few pairs contradict each other, turned from one value to
-/// another each second, and its tables were a third of the pass.
-const STILL: (f64, f64, f64, f64) = (5e-5, 1.0, 1.5e-3, 1e-2);
-/// An expiry's own borrow may be so far from the smooth one, and a part of that, to give its forward from the published
-/// spot; beyond, the expiry is valued from the spot that its options tell.
-const OWN_BORROW: (f64, f64) = (0.02, 0.25);
-/// A forward further from the spot than this in logarithms, rates taken out, is no forward.
-const LN_FORWARD_MOST: f64 = 1.0;
-/// The same where it is no forward of the spot's.
-const LN_PARITY_MOST: f64 = 1.5;
-/// And so far from the median of its name's expiries, in logarithms.
-const LN_PARITY_APART: f64 = 0.3;
 
 /// What an expiry is valued on.
 #[derive(Clone, Copy, Debug)]
@@ -104,6 +71,7 @@ pub fn implied_borrow(s: f64, fwd: f64, t: f64, r: f64, divs: &[Dividend]) -> f6
     if divs.is_empty() {
         return b;
     }
+    // converges quadratically, as b moves A(0) little against the spot: a few steps are the rule, thirty a limit
     for _ in 0..30 {
         let x = s - escrowed(divs, r - b, 0.0, t);
         if x <= 0.0 || x.is_nan() {
@@ -153,11 +121,14 @@ struct Measured {
 impl Measured {
     fn new(slice: usize, input: &SliceInput, parity: &Parity, s: f64) -> Self {
         let t = input.t;
+        // z and not b: the error of b is that of the forward over t, without bound in the last hours, that of z is the forward's
         let z = implied_borrow(s, parity.fwd, t, input.r, input.divs) * t;
+        // relative to the forward: an absurd one of nearly nothing has a large error, however tight its quotes
         let own = (parity.error / parity.fwd).powi(2);
         let heard = z.is_finite() && own.is_finite();
-        let freedom = (FREEDOM.0 + FREEDOM.1 * (f64::from(parity.pairs) - 1.0)).clamp(FREEDOM.0, FREEDOM.2);
-        let w = if heard { 1.0 / (own + EXPIRY_NOISE * EXPIRY_NOISE) } else { 0.0 };
+        let freedom = (CARRY.freedom_one_pair + CARRY.freedom_per_pair * (f64::from(parity.pairs) - 1.0))
+            .clamp(CARRY.freedom_one_pair, CARRY.freedom_most);
+        let w = if heard { 1.0 / (own + CARRY.expiry_noise * CARRY.expiry_noise) } else { 0.0 };
         Self { slice, t, z: if heard { z } else { f64::NAN }, own, freedom, w }
     }
 
@@ -167,7 +138,7 @@ impl Measured {
     }
 
     fn variance(&self) -> f64 {
-        self.own + EXPIRY_NOISE * EXPIRY_NOISE
+        self.own + CARRY.expiry_noise * CARRY.expiry_noise
     }
 }
 
@@ -239,6 +210,12 @@ struct BorrowLevel {
 }
 
 impl BorrowLevel {
+    /// Borrow and δ that go best with what is measured, and the weights that they leave it.
+    ///
+    /// # Shapes   an entry an expiry, ascending in time
+    /// # Domain   any measurements, none included
+    /// # Source   iterated reweighting (Huber and Ronchetti 2009, chapter 7)
+    /// # Cost     a few rounds, each linear in the expiries; the first δ is quadratic in them
     fn fit(&mut self, measured: &mut [Measured]) {
         let n = measured.len();
         for column in [
@@ -257,13 +234,15 @@ impl BorrowLevel {
         if n == 0 {
             return;
         }
-        for round in 0..ROUNDS {
+        // Iterated reweighting: each round solves the problem at the weights of the last. It ends at a stationary point of
+        // the likelihood with Student errors; which one depends on where δ begins, hence `first_delta`.
+        for round in 0..CARRY.rounds {
             let before = self.delta;
             if round > 0 || self.delta.abs() > 0.0 {
                 self.reweigh(measured, round);
             }
             self.solve(measured);
-            if round > 2 && (self.delta - before).abs() < 1e-7 {
+            if round > 2 && (self.delta - before).abs() < CARRY.settled {
                 break;
             }
         }
@@ -273,8 +252,9 @@ impl BorrowLevel {
     fn reweigh(&self, measured: &mut [Measured], round: usize) {
         for (i, m) in measured.iter_mut().enumerate().filter(|(_, m)| m.w > 0.0) {
             // before the first solution borrow is not known: what it may be is part of the error
-            let borrow = if round == 0 { LEVEL.0 * m.t } else { 0.0 };
+            let borrow = if round == 0 { CARRY.level * m.t } else { 0.0 };
             let miss = m.z - (self.b[i] * m.t - self.delta);
+            // the weight of a Student error (Lange, Little and Taylor 1989), its degrees of freedom by the pairs
             let variance = m.variance() + borrow * borrow;
             m.w = 1.0 / (m.variance() * (1.0 + miss * miss / (m.freedom * variance)));
         }
@@ -290,14 +270,16 @@ impl BorrowLevel {
     fn solve(&mut self, measured: &[Measured]) {
         let n = measured.len();
         for (i, m) in measured.iter().enumerate() {
-            let level = LEVEL.0 + LEVEL.1 * self.b[i].abs();
+            // shared by n expiries, so that a name with many is not held nearer to zero than one with few
+            let level = CARRY.level + CARRY.level_of_itself * self.b[i].abs();
             self.diag[i] = m.w * m.t * m.t + 1.0 / (level * level * n as f64);
             self.rhs[i] = m.w * m.t * m.known();
             self.by_delta[i] = m.w * m.t;
         }
         for i in 1..n {
-            let apart = (measured[i].t / measured[i - 1].t).ln().clamp(1e-4, LN_T_FAR);
-            let drift = DRIFT.0 + DRIFT.1 * 0.5 * (self.b[i] + self.b[i - 1]).abs();
+            // in ln t: borrow of a week and of a month differ as those of a month and of four do
+            let apart = (measured[i].t / measured[i - 1].t).ln().clamp(CARRY.ln_t_near, CARRY.ln_t_far);
+            let drift = CARRY.drift + CARRY.drift_of_itself * 0.5 * (self.b[i] + self.b[i - 1]).abs();
             let w = 1.0 / (drift * drift * apart);
             self.walk[i] = w;
             self.diag[i] += w;
@@ -327,7 +309,8 @@ impl BorrowLevel {
             sum += m.w * (m.t * self.rhs[i] - m.known());
         }
         let told = told.max(0.0);
-        let spot = 1.0 / (SPOT_NOISE * SPOT_NOISE + self.delta * self.delta / SPOT_FREEDOM);
+        // a wider prior the further δ is: a spot is within seconds of noise, or from before a split, seldom between
+        let spot = 1.0 / (CARRY.spot_noise * CARRY.spot_noise + self.delta * self.delta / CARRY.spot_freedom);
         self.delta = sum / (told + spot);
         (self.var_delta, self.var_delta_told) = (1.0 / (told + spot), 1.0 / told);
         for i in 0..n {
@@ -342,8 +325,8 @@ impl BorrowLevel {
             return ImpliedSpot::default();
         }
         let off = (s / published).ln().abs();
-        let elsewhere = (reference / published).ln().abs() > SPOT_OFF.1;
-        let off = published.is_nan() || elsewhere || off > SPOT_OFF.1.max(SPOT_OFF.0 * error);
+        let elsewhere = (reference / published).ln().abs() > CARRY.spot_off;
+        let off = published.is_nan() || elsewhere || off > CARRY.spot_off.max(CARRY.spot_off_errors * error);
         ImpliedSpot { s, error: error * s, off }
     }
 
@@ -353,6 +336,7 @@ impl BorrowLevel {
         let mean = self.b[i] * t - self.delta;
         let by = t * self.by_delta[i] - 1.0;
         let var = (t * t * self.var_b[i] + by * by * self.var_delta).max(1e-16);
+        // precisions add, so what all tell less what it tells itself is what the others tell
         let others = 1.0 / var - m.w;
         if m.w <= 0.0 || others <= 1e-9 / var {
             return if m.w > 0.0 { (0.0, f64::INFINITY) } else { (mean, var) };
@@ -361,12 +345,17 @@ impl BorrowLevel {
     }
 
     /// What expiry `i` is valued on.
+    ///
+    /// # Units    forward and spot in currency per share, borrow per year, `prior` too; NaN: none
+    /// # Domain   a forward beyond `CARRY.ln_forward_most`, or a name without a spot, gives a carry of NaN; the first is refused
+    /// # Source   docs/model.md, step 3: precision-weighted mean of what the expiry measures and what the others expect
     fn carry(&self, i: usize, m: &Measured, input: &SliceInput, name: NameSpots, prior: f64) -> Carry {
         let (expected, var) = self.expected(i, m);
-        let var = var + EXPIRY_NOISE * EXPIRY_NOISE;
+        let var = var + CARRY.expiry_noise * CARRY.expiry_noise;
         let (mut z, mut error) = (expected, f64::NAN);
         if m.w > 0.0 {
             let miss = m.z - expected;
+            // Student's weight again, now against the others alone: an expiry must not vouch for itself
             let own = m.own.max(1e-16) * (1.0 + miss * miss / (m.freedom * (m.own + var)));
             z = (m.z / own + expected / var) / (1.0 / own + 1.0 / var);
             error = (1.0 / (1.0 / own + 1.0 / var)).sqrt();
@@ -374,7 +363,7 @@ impl BorrowLevel {
         // from the reference spot as measured, to the one that it is valued at
         let smooth = if self.b[i].is_finite() { self.b[i] } else { 0.0 };
         let fwd = forward_at(name.reference, input, z / input.t);
-        let far = z.abs() > LN_FORWARD_MOST || !(fwd > 0.0 && fwd.is_finite());
+        let far = z.abs() > CARRY.ln_forward_most || !(fwd > 0.0 && fwd.is_finite());
         if far || name.valued.is_nan() || name.valued <= 0.0 {
             let nan = f64::NAN;
             return Carry {
@@ -406,7 +395,10 @@ impl Settled<'_> {
     /// On the borrow rate of the last pass, where that gives the forward nearly: the tables of early exercise are kept
     /// by it.
     fn on(&self, prior: f64) -> Option<(f64, f64, f64)> {
-        let still = STILL.0.max((STILL.1 * self.error).min(STILL.2)).max(self.error - STILL.3);
+        let still = CARRY
+            .still
+            .max((CARRY.still_errors * self.error).min(CARRY.still_most))
+            .max(self.error - CARRY.still_unknown);
         let fwd = forward_at(self.spot, self.input, prior);
         ((fwd / self.fwd).ln().abs() <= still).then_some((fwd, prior, self.spot))
     }
@@ -414,7 +406,7 @@ impl Settled<'_> {
     /// On the borrow rate that gives it from the spot, where that is near the smooth one.
     fn own(&self, smooth: f64) -> Option<(f64, f64, f64)> {
         let b = implied_borrow(self.spot, self.fwd, self.input.t, self.input.r, self.input.divs);
-        let near = (b - smooth).abs() <= OWN_BORROW.0 + OWN_BORROW.1 * smooth.abs();
+        let near = (b - smooth).abs() <= CARRY.own_borrow + CARRY.own_borrow_of_itself * smooth.abs();
         if near {
             return Some((self.fwd, b, self.spot));
         }
@@ -433,22 +425,23 @@ impl Settled<'_> {
 /// to tell it from borrow.
 fn first_delta(measured: &[Measured]) -> f64 {
     let heard: Vec<&Measured> = measured.iter().filter(|m| m.w > 0.0).collect();
-    if heard.len() < 4 {
+    if heard.len() < CARRY.delta_expiries {
         return 0.0;
     }
+    // Theil and Sen's slope of z in t, weighted: z = b·t − δ is a line where borrow is alike, and its median holds
     let mut slopes: Vec<(f64, f64)> = Vec::new();
     for (i, a) in heard.iter().enumerate() {
         for b in &heard[i + 1..] {
             let apart = b.t - a.t;
-            if apart > 0.02 {
+            if apart > CARRY.delta_years_apart {
                 slopes.push(((b.z - a.z) / apart, apart * apart / (1.0 / a.w + 1.0 / b.w)));
             }
         }
     }
     let Some(slope) = weighted_median(&mut slopes) else { return 0.0 };
     let mut deltas: Vec<(f64, f64)> =
-        heard.iter().map(|m| (slope * m.t - m.z, 1.0 / (1.0 / m.w + (LEVEL.0 * m.t).powi(2)))).collect();
-    weighted_median(&mut deltas).filter(|delta| delta.abs() > 4.0 * SPOT_NOISE).unwrap_or(0.0)
+        heard.iter().map(|m| (slope * m.t - m.z, 1.0 / (1.0 / m.w + (CARRY.level * m.t).powi(2)))).collect();
+    weighted_median(&mut deltas).filter(|delta| delta.abs() > CARRY.delta_noises * CARRY.spot_noise).unwrap_or(0.0)
 }
 
 /// The value below which half of the weight lies; of (value, weight).
@@ -476,7 +469,7 @@ fn usual_basis(slices: &[SliceInput], parity: &[Parity]) -> f64 {
 fn on_its_own(i: usize, slices: &[SliceInput], parity: &[Parity], usual: f64) -> Carry {
     let known = |j: &usize| {
         let basis = (parity[*j].fwd / slices[*j].s).ln();
-        basis.abs() < LN_PARITY_MOST && (basis - usual).abs() < LN_PARITY_APART
+        basis.abs() < CARRY.ln_parity_most && (basis - usual).abs() < CARRY.ln_parity_apart
     };
     let fwd = if known(&i) {
         parity[i].fwd

@@ -10,11 +10,9 @@ use super::forward::{Parity, fit_forward, keep_near, pair_quotes};
 use super::implied::imply_vols;
 use super::input::SliceInput;
 use super::premium::refine_forward;
+use super::settings::CONSISTENCY;
 use super::spot::Reference;
 use crate::contract::{ForwardBasis, Style};
-
-/// Volatility above which a straddle is not believed where quotes are weighed by their distance from the money.
-const SD_MOST: f64 = 3.0;
 
 /// One expiry on its way through a pass.
 #[derive(Debug, Default)]
@@ -59,10 +57,15 @@ impl ChainCalibration {
     pub fn run(&mut self, inputs: &[SliceInput<'_>], slices: &mut [SliceWork], how: &impl SideBySide) -> ImpliedSpot {
         self.prior.clear();
         self.prior.extend(slices.iter().map(|slice| slice.state.last.map_or(f64::NAN, |(_, b)| b)));
+        // What is wrong by itself goes first, as everything after counts votes. The reference spot needs pairs but no
+        // forward; bounds need the spot; order in strike needs to know what is impossible, or one dead quote would be
+        // blamed on many good ones; order in expiry needs what order in strike has left.
         how.each(slices, |i, slice| slice.clean(&inputs[i]));
         let s = self.reference_spot(inputs, slices);
         how.each(slices, |i, slice| slice.order_strikes(&inputs[i], s));
         self.order_expiries(inputs, slices, s);
+        // the premium depends on borrow and borrow on the forward that the premium is taken out of: a second look at the
+        // carry is enough, as the premium moves a forward by little and borrow moves the premium by less
         self.carry(inputs, slices, s);
         let carry = &self.carries.carry;
         how.each(slices, |i, slice| slice.refine(&inputs[i], &carry[i]));
@@ -133,7 +136,10 @@ impl SliceWork {
             drop_out_of_bounds(input, self.draft.parity.fwd, &mut self.draft.quotes);
         }
         let Draft { quotes, order, parity, .. } = &mut self.draft;
-        let money = Moneyness { s: if of_spot { s } else { parity.fwd }, sd: parity.sd.min(SD_MOST * input.t.sqrt()) };
+        let money = Moneyness {
+            s: if of_spot { s } else { parity.fwd },
+            sd: parity.sd.min(CONSISTENCY.vol_most * input.t.sqrt()),
+        };
         if order.clean(input, &self.state.ladder, money, quotes) {
             self.first_forward(input, spot);
         }

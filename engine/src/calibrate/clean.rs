@@ -2,20 +2,8 @@
 //! Never: a volatility.
 
 use super::input::SliceInput;
+use super::settings::CLEANING;
 use crate::store::dropped::Drop;
-
-/// Older than this against the newest quote of its chain: stale, seconds.
-const AGE_S_MAX: f64 = 900.0;
-/// An ask above this many times the bid is a placeholder, unless the spread is small in money too.
-const ASK_OVER_BID_MAX: f64 = 4.0;
-/// A spread below this never is too wide, currency per share.
-const SPREAD_SMALL: f64 = 0.10;
-/// A spread below this fraction of the spot never is too wide.
-const SPREAD_SMALL_OF_SPOT: f64 = 0.002;
-/// A spread above this fraction of the spot always is too wide.
-const SPREAD_MAX_OF_SPOT: f64 = 0.25;
-/// Half of the least tick: a locked quote is no better known than this, currency per share.
-const HALF_SPREAD_MIN: f64 = 0.005;
 
 /// The quotes of one slice after cleaning, by row.
 #[derive(Clone, Debug, Default)]
@@ -59,7 +47,7 @@ impl Quotes {
     #[must_use]
     pub fn half(&self, row: usize) -> f64 {
         let half = 0.5 * (self.ask[row] - self.bid[row]);
-        if half < HALF_SPREAD_MIN { HALF_SPREAD_MIN } else { half }
+        if half < CLEANING.half_spread_least { CLEANING.half_spread_least } else { half }
     }
 }
 
@@ -91,8 +79,9 @@ fn positive(price: f64) -> f64 {
 
 fn fault_of(bid: f64, ask: f64, age_s: f64, s: f64) -> Option<Drop> {
     let spread = ask - bid;
-    let placeholder = ask > ASK_OVER_BID_MAX * bid && spread > SPREAD_SMALL.max(SPREAD_SMALL_OF_SPOT * s);
-    if age_s > AGE_S_MAX {
+    let placeholder =
+        ask > CLEANING.ask_over_bid_most * bid && spread > CLEANING.spread_small.max(CLEANING.spread_small_of_spot * s);
+    if age_s > CLEANING.age_most {
         Some(Drop::Stale)
     } else if bid.is_nan() {
         Some(Drop::NoBid)
@@ -100,7 +89,7 @@ fn fault_of(bid: f64, ask: f64, age_s: f64, s: f64) -> Option<Drop> {
         Some(Drop::NoAsk)
     } else if spread < 0.0 {
         Some(Drop::Crossed)
-    } else if placeholder || spread > SPREAD_MAX_OF_SPOT * s {
+    } else if placeholder || spread > CLEANING.spread_most_of_spot * s {
         Some(Drop::TooWide)
     } else {
         None
@@ -147,5 +136,25 @@ mod tests {
         let mut quotes = Quotes::default();
         clean_quotes(&slice.input(), &mut quotes);
         assert_eq!(quotes.two_sided, [true, true]);
+    }
+
+    #[test]
+    fn a_quote_that_is_set_aside_keeps_its_sides_and_one_that_is_rejected_does_not() {
+        let slice = slice(
+            100.0,
+            0.25,
+            &[(100, Right::Call, 2.0, 2.2), (100, Right::Put, f64::NAN, 2.1), (105, Right::Call, 1.0, 1.0)],
+        );
+        let mut quotes = Quotes::default();
+        clean_quotes(&slice.input(), &mut quotes);
+        assert!((quotes.half(0) - 0.1).abs() < 1e-12, "half the spread");
+        assert!((quotes.half(2) - CLEANING.half_spread_least).abs() < 1e-12, "a locked quote is not exact");
+        quotes.set_aside(0, Drop::StrikeOrder);
+        quotes.set_aside(1, Drop::StrikeOrder);
+        quotes.reject(2, Drop::OutOfBounds);
+        assert!((quotes.bid[0] - 2.0).abs() < 1e-12 && quotes.mid[0].is_nan() && !quotes.two_sided[0]);
+        assert!(quotes.ask[1].is_nan(), "an ask alone that contradicts others bounds nothing");
+        assert!(quotes.bid[2].is_nan() && quotes.ask[2].is_nan());
+        assert_eq!([0, 1, 2].map(|row| quotes.is_aside(row)), [true, true, false]);
     }
 }

@@ -12,28 +12,10 @@
 
 use super::clean::Quotes;
 use super::input::SliceInput;
+use super::settings::CONSISTENCY;
 use crate::contract::{Right, Style};
 use crate::store::dropped::Drop;
 use crate::store::ladder::Ladder;
-
-/// How far the reference spot may be from the one that a quote was made against, as a part of it: asks below what
-/// exercise pays are dropped when they are dead, not when they are late.
-const SPOT_SLACK: f64 = 0.05;
-/// The same by the carry that is not known yet, per year.
-const CARRY_SLACK: f64 = 0.10;
-/// A quote loses weight with its age, half of it after so many seconds.
-const HALF_AGE_S: f64 = 300.0;
-/// A quote counts half at so many standard deviations from the money: where nobody trades, quotes are forgotten.
-const HALF_SD: f64 = 2.0;
-/// An ask alone, or a spread that is too wide for the curve, counts so much against a two-sided quote.
-const ONE_SIDED: f64 = 0.25;
-/// A bid above the minorant of the asks by less than this fraction of its own spread is a matter of moments, and no fault.
-const CONVEX_SLACK: f64 = 0.25;
-
-/// Two quotes are nearly alike to blame above this ratio.
-const ALIKE: f64 = 0.6;
-/// Prices are in cents at best: a difference below this is none, currency per share.
-const TINY: f64 = 1e-7;
 
 /// Where the money is, for the weights of quotes.
 #[derive(Clone, Copy, Debug)]
@@ -51,16 +33,17 @@ pub fn drop_out_of_bounds(input: &SliceInput, s: f64, quotes: &mut Quotes) {
         return;
     }
     let divs: f64 = input.divs.iter().map(|d| d.amount).sum();
-    let slack = s * (SPOT_SLACK + CARRY_SLACK * input.t.min(1.0));
+    let slack = s * (CONSISTENCY.spot_slack + CONSISTENCY.carry_slack * input.t.min(1.0));
     for (row, &right) in input.right.iter().enumerate() {
         let k = input.strike(row);
         // a European option pays at expiry only: the forward may be below the spot by dividends, borrow and rates
         let late = if input.style == Style::American { 0.0 } else { divs + (input.r.abs() * input.t).min(1.0) * k };
         let (most, least) = match right {
             Right::Call => (s, s - k - slack - late),
-            Right::Put => {
-                (k * (1.0 + 0.5 * SPOT_SLACK + CARRY_SLACK * (-input.r * input.t).max(0.0)), k - s - slack - late)
-            }
+            Right::Put => (
+                k * (1.0 + CONSISTENCY.put_slack + CONSISTENCY.carry_slack * (-input.r * input.t).max(0.0)),
+                k - s - slack - late,
+            ),
         };
         let (bid, ask) = (quotes.bid[row], quotes.ask[row]);
         if bid > most || ask < least {
@@ -138,7 +121,8 @@ impl StrikeOrder {
     /// are apart.
     #[inline(always)]
     fn conflict(&self, i: usize, j: usize) -> bool {
-        self.bid[j] > self.ask[i] + TINY || self.bid[i] - self.ask[j] > self.x[j] - self.x[i] + TINY
+        self.bid[j] > self.ask[i] + CONSISTENCY.equal
+            || self.bid[i] - self.ask[j] > self.x[j] - self.x[i] + CONSISTENCY.equal
     }
 
     /// Drops quotes until no two break order, each time the one that breaks it with the greatest weight of others for
@@ -150,6 +134,8 @@ impl StrikeOrder {
     /// # Cost     quadratic in the quotes that are out of order, linear where all are in order
     fn order(&mut self, quotes: &mut Quotes) {
         let n = self.x.len();
+        // A least set to drop is a vertex cover, and hard; the most blamed first is the usual approximation, and here
+        // almost always exact: a bad quote stands against many good ones, and these against it alone.
         self.blame.clear();
         self.blame.resize(n, 0.0);
         for j in 1..n {
@@ -163,6 +149,7 @@ impl StrikeOrder {
         loop {
             let mut worst: Option<(usize, f64)> = None;
             for i in 0..self.x.len() {
+                // by its own weight: a tight quote at the money must be contradicted by more than a stale one far out
                 let blame = self.blame[i] / self.weight[i];
                 if self.blame[i] > 1e-9 && worst.is_none_or(|(_, most)| blame > most) {
                     worst = Some((i, blame));
@@ -183,7 +170,7 @@ impl StrikeOrder {
     /// Of the quote to blame most and the one that it breaks order with most, where these are nearly alike, the one
     /// without which the others go together better.
     fn of_two(&mut self, out: usize, most: f64) -> usize {
-        let alike = |i: usize| self.blame[i] / self.weight[i] > ALIKE * most;
+        let alike = |i: usize| self.blame[i] / self.weight[i] > CONSISTENCY.alike * most;
         let partner = (0..self.x.len())
             .filter(|&i| i != out && alike(i) && self.conflict(i.min(out), i.max(out)))
             .max_by(|&a, &b| (self.blame[a] / self.weight[a]).total_cmp(&(self.blame[b] / self.weight[b])));
@@ -197,6 +184,7 @@ impl StrikeOrder {
     fn convexity(&mut self, quotes: &mut Quotes) {
         for _ in 0..self.x.len() {
             let Some((i, left, right)) = self.worst() else { return };
+            // a bid above a chord may be too high, or one of the two asks that hold the chord too low
             let mut best = (f64::INFINITY, i);
             for out in [Some(i), left, right].into_iter().flatten() {
                 let rest = self.excess_without(out) * self.weight[out];
@@ -216,13 +204,14 @@ impl StrikeOrder {
         self.minorant();
         let sum = (0..self.x.len()).filter(|&i| self.is_above(i)).map(|i| self.weight[i]).sum::<f64>();
         (self.bid[out], self.ask[out]) = (bid, ask);
+        // so that of two that both leave nothing the one of less weight goes
         sum + 1e-3
     }
 
     #[inline(always)]
     fn is_above(&self, i: usize) -> bool {
-        let spread = (self.ask[i] - self.bid[i]).max(TINY).min(self.bid[i]);
-        self.bid[i] > self.most[i] + CONVEX_SLACK * spread
+        let spread = (self.ask[i] - self.bid[i]).max(CONSISTENCY.equal).min(self.bid[i]);
+        self.bid[i] > self.most[i] + CONSISTENCY.convex_slack * spread
     }
 
     /// The bid that is furthest above the minorant, with the asks that hold the minorant down there; `None`: all are
@@ -244,6 +233,10 @@ impl StrikeOrder {
     }
 
     /// The greatest convex function that falls by no more than the distance of the strikes and is nowhere above an ask.
+    ///
+    /// # Shapes   `most` by quote; `hull` are the quotes whose asks hold it
+    /// # Domain   quotes ascending in `x`; one without an ask says nothing
+    /// # Cost     linear in the quotes
     fn minorant(&mut self) {
         let n = self.x.len();
         self.most.clear();
@@ -254,6 +247,7 @@ impl StrikeOrder {
         for i in (1..n).rev() {
             self.most[i - 1] = self.most[i - 1].min(self.most[i] + self.x[i] - self.x[i - 1]);
         }
+        // the lower convex hull (Andrew's chain): linear, as strikes are sorted
         self.hull.clear();
         for i in (0..n).filter(|&i| self.most[i].is_finite()) {
             while let &[.., a, b] = &self.hull[..] {
@@ -277,10 +271,10 @@ impl StrikeOrder {
 
 /// How much a quote is to be believed against another.
 fn weight(k: f64, age_s: f64, two_sided: bool, money: Moneyness) -> f64 {
-    let away = (k / money.s).ln() / (money.sd * HALF_SD);
+    let away = (k / money.s).ln() / (money.sd * CONSISTENCY.half_sd);
     let by_money = if away.is_finite() { 1.0 / (1.0 + away * away) } else { 1.0 };
-    let by_age = HALF_AGE_S / (HALF_AGE_S + age_s.max(0.0));
-    by_money.max(1e-4) * by_age * if two_sided { 1.0 } else { ONE_SIDED }
+    let by_age = CONSISTENCY.half_age / (CONSISTENCY.half_age + age_s.max(0.0));
+    by_money.max(CONSISTENCY.far_weight_least) * by_age * if two_sided { 1.0 } else { CONSISTENCY.one_sided }
 }
 
 /// One expiry among those of its name.
@@ -350,7 +344,7 @@ impl ExpiryOrder {
             for right in [Right::Call, Right::Put] {
                 let Some(row) = ladder.row(right, i).filter(|&row| !quotes.is_aside(row)) else { continue };
                 let least = &mut asks[right as usize];
-                if quotes.bid[row] > *least + TINY {
+                if quotes.bid[row] > *least + CONSISTENCY.equal {
                     self.broken.push((k, right));
                 }
                 *least = least.min(quotes.ask[row]);
@@ -384,13 +378,128 @@ impl ExpiryOrder {
         }
         for j in 1..self.column.len() {
             for i in 0..j {
-                if self.column[i].bid > self.column[j].ask + TINY {
+                if self.column[i].bid > self.column[j].ask + CONSISTENCY.equal {
                     self.column[i].blame += 1;
                     self.column[j].blame += 1;
                 }
             }
         }
+        // two against one at least
         let most = self.column.iter().map(|q| q.blame).max().filter(|&most| most > 1)?;
         self.column.iter().position(|q| q.blame == most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calibrate::clean::clean_quotes;
+    use crate::calibrate::testing::{OwnedSlice, fair};
+
+    const STRIKES: [u32; 9] = [80, 85, 90, 95, 100, 105, 110, 115, 120];
+    const MONEY: Moneyness = Moneyness { s: 100.0, sd: 0.18 };
+
+    fn good() -> OwnedSlice {
+        fair(Style::European, 100.0, 0.5, 0.25, &STRIKES, 0.05)
+    }
+
+    /// The row of a strike.
+    fn row(k: u32, right: Right) -> usize {
+        2 * STRIKES.iter().position(|&strike| strike == k).unwrap() + right as usize
+    }
+
+    fn cleaned(slice: &OwnedSlice) -> Quotes {
+        let mut quotes = Quotes::default();
+        clean_quotes(&slice.input(), &mut quotes);
+        quotes
+    }
+
+    /// The rows that order in strike sets aside.
+    fn set_aside(slice: &OwnedSlice) -> Vec<usize> {
+        let (input, mut quotes) = (slice.input(), cleaned(slice));
+        let ladder = Ladder::new(input.strike_milli, input.right);
+        let dropped = StrikeOrder::default().clean(&input, &ladder, MONEY, &mut quotes);
+        let rows: Vec<usize> = (0..quotes.bid.len()).filter(|&row| quotes.is_aside(row)).collect();
+        assert_eq!(dropped, !rows.is_empty());
+        rows
+    }
+
+    #[test]
+    fn good_quotes_stay() {
+        assert!(set_aside(&good()).is_empty());
+        let (slice, mut quotes) = (good(), cleaned(&good()));
+        drop_out_of_bounds(&slice.input(), 100.0, &mut quotes);
+        assert_eq!(quotes.fault, [None; 18]);
+    }
+
+    #[test]
+    fn a_spoiled_strike_is_found_and_no_other() {
+        // dearer than lower strikes, cheaper than higher ones, or above the chord of its neighbours by several spreads
+        for right in [Right::Call, Right::Put] {
+            for k in [90, 100, 110] {
+                for by in [-4.0, 0.9, 4.0] {
+                    let (mut slice, row) = (good(), row(k, right));
+                    let (bid, ask) = (slice.bid[row] + by, slice.ask[row] + by);
+                    if bid > 0.0 {
+                        (slice.bid[row], slice.ask[row]) = (bid, ask);
+                        assert_eq!(set_aside(&slice), [row], "{right:?} of {k} moved by {by}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_bid_within_a_part_of_its_spread_is_no_fault() {
+        let (mut slice, row) = (good(), row(100, Right::Call));
+        let chord = 0.5 * (slice.ask[row - 2] + slice.ask[row + 2]);
+        let spread = slice.ask[row] - slice.bid[row];
+        for (over, out) in [(0.9, 0), (1.5, 1)] {
+            slice.bid[row] = chord + over * CONSISTENCY.convex_slack * spread;
+            slice.ask[row] = slice.bid[row] + spread;
+            assert_eq!(set_aside(&slice).len(), out, "{over} of the slack above the chord");
+        }
+    }
+
+    #[test]
+    fn what_neither_spot_nor_strike_allows_is_out_of_bounds() {
+        let mut slice = good();
+        let spoil = [(80, Right::Call, 101.0, 102.0), (120, Right::Put, 126.0, 130.0), (85, Right::Call, 1.0, 2.0)];
+        for (k, right, bid, ask) in spoil {
+            (slice.bid[row(k, right)], slice.ask[row(k, right)]) = (bid, ask);
+        }
+        let mut quotes = cleaned(&slice);
+        drop_out_of_bounds(&slice.input(), 100.0, &mut quotes);
+        let mut want = [None; 18];
+        spoil.iter().for_each(|&(k, right, ..)| want[row(k, right)] = Some(Drop::OutOfBounds));
+        assert_eq!(quotes.fault, want);
+        let mut unknown = cleaned(&slice);
+        drop_out_of_bounds(&slice.input(), f64::NAN, &mut unknown);
+        assert_eq!(unknown.fault, [None; 18], "without a spot nothing is known of bounds");
+    }
+
+    /// The rows of each expiry that order in expiry sets aside, where the call of 100 of the first is moved by `by`.
+    fn of_expiries(ts: &[f64], by: f64) -> Vec<Vec<usize>> {
+        let mut slices: Vec<_> =
+            ts.iter().map(|&t| fair(Style::American, 100.0, t, 0.25, &[95, 100, 105], 0.05)).collect();
+        slices[0].bid[2] += by;
+        slices[0].ask[2] += by;
+        let mut quotes: Vec<Quotes> = slices.iter().map(cleaned).collect();
+        let ladders: Vec<Ladder> = slices.iter().map(|s| Ladder::new(&s.strike_milli, &s.right)).collect();
+        let mut expiries: Vec<Expiry<'_>> =
+            ladders.iter().zip(&mut quotes).map(|(ladder, quotes)| Expiry { ladder, quotes }).collect();
+        let mut touched = vec![false; ts.len()];
+        ExpiryOrder::default().clean(&mut expiries, &mut touched);
+        let rows: Vec<Vec<usize>> = quotes.iter().map(|q| (0..6).filter(|&row| q.is_aside(row)).collect()).collect();
+        assert_eq!(touched, rows.iter().map(|rows| !rows.is_empty()).collect::<Vec<_>>());
+        rows
+    }
+
+    #[test]
+    fn a_quote_dearer_than_two_later_expiries_goes_and_one_against_one_stays() {
+        const NONE: Vec<usize> = Vec::new();
+        assert_eq!(of_expiries(&[0.1, 0.2, 0.3], 0.0), [NONE; 3]);
+        assert_eq!(of_expiries(&[0.1, 0.2, 0.3], 6.0), [vec![2], NONE, NONE]);
+        assert_eq!(of_expiries(&[0.1, 0.2], 6.0), [NONE; 2]);
     }
 }

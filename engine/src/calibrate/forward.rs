@@ -6,21 +6,12 @@
 
 use super::clean::Quotes;
 use super::input::SliceInput;
+use super::settings::FORWARD;
 use crate::contract::{ForwardBasis, Right};
 use crate::store::ladder::Ladder;
 
-/// How much the discount factor may be off, per √year: the prior width of the slope of pair forwards in K − F.
-const SLOPE_PRIOR: f64 = 0.01;
-/// Pairs count less with their distance from the money, in standard deviations of the underlying.
-const NEAR_MONEY_SD: f64 = 0.75;
 /// √(2/π): the straddle at the money per σ√t of the forward.
 const STRADDLE_PER_SD: f64 = 0.797_884_560_802_865_4;
-/// A shift below this fraction of the forward is none.
-const SETTLED: f64 = 1e-9;
-/// The scatter of pairs counts like this many more that miss by their half spread: few pairs do not know their error.
-const FEW: f64 = 1.5;
-/// Reweighting rounds; the last ones change nothing to 1e-6 of the error.
-const ROUNDS: usize = 8;
 
 /// Call and put of one strike, both two-sided.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,19 +71,14 @@ pub fn pair_quotes(ladder: &Ladder, quotes: &Quotes, pairs: &mut Vec<Pair>) {
     }
 }
 
-/// How far a pair's forward may be from the spot, in logarithms: this and so much more by year.
-const PLAUSIBLE: (f64, f64) = (0.15, 0.6);
-
-/// The first of these where the forward is no forward of the spot's.
-const PLAUSIBLE_PARITY: f64 = 0.8;
-
 /// Leaves out pairs whose forward no carry explains, where others are left; `s` is the spot that the options are quoted
 /// against, NaN: unknown.
 pub fn keep_near(pairs: &mut Vec<Pair>, s: f64, input: &SliceInput) {
     let df = (-input.r * input.t).exp();
+    // df·F is the spot less dividends and borrow: dividends are known and lower the bound, and nothing raises it so
     let (low, high) = {
-        let wide = if input.basis == ForwardBasis::Spot { PLAUSIBLE.0 } else { PLAUSIBLE_PARITY };
-        let far = (wide + PLAUSIBLE.1 * input.t).exp();
+        let wide = if input.basis == ForwardBasis::Spot { FORWARD.plausible } else { FORWARD.plausible_parity };
+        let far = (wide + FORWARD.plausible_per_year * input.t).exp();
         (s / far - input.divs.iter().map(|d| d.amount).sum::<f64>(), s * far)
     };
     let near = |p: &Pair| {
@@ -111,34 +97,41 @@ pub fn keep_near(pairs: &mut Vec<Pair>, s: f64, input: &SliceInput) {
 /// # Source   docs/model.md, step 3; iterated reweighting with Cauchy weights, scale from the spreads and the scatter
 #[must_use]
 pub fn fit_forward(pairs: &[Pair], df: f64, t: f64, sorted: &mut Vec<(f64, f64)>) -> Parity {
+    // Cauchy weights have more than one minimum: what comes out depends on where rounds begin, so they begin at the median,
+    // which half of the weight cannot move far
     let Some((mut fwd, sd)) = median_forward(pairs, df, sorted) else { return Parity::NONE };
     let mut scale = 1.0;
     let mut sums = Sums::default();
     let mut slope = 0.0;
-    for _ in 0..ROUNDS {
+    for _ in 0..FORWARD.rounds {
         sums = Sums::default();
         for p in pairs {
             let x = p.k - fwd;
             let e = p.half / df;
             let miss = (x + p.gap / df - slope * x) / (e * scale);
-            let near = (-0.5 * (x / (NEAR_MONEY_SD * sd * fwd)).powi(2)).exp();
+            // a Gaussian and not an edge, so that no pair comes or goes at once while the forward moves
+            let near = (-0.5 * (x / (FORWARD.near_money * sd * fwd)).powi(2)).exp();
+            // Cauchy: a pair that is ten errors off pulls like one that is a tenth of an error off
             let believed = near / (1.0 + miss * miss);
             sums.add(x, x + p.gap / df, believed / (e * e), near, miss.abs() * scale, believed);
         }
-        let slope_sd = SLOPE_PRIOR * t.sqrt();
+        // in K − F a wrong discount factor is a slope, and at K = F it says nothing: the intercept is the forward
+        let slope_sd = FORWARD.slope_prior * t.sqrt();
         let (shift, new_slope) = sums.solve(1.0 / (slope_sd * slope_sd), fwd);
         if !shift.is_finite() {
             return Parity::NONE;
         }
         fwd += shift;
         slope = new_slope;
+        // the mean miss and not its square: one pair that is far off must not make all others credible
         let before = scale;
-        scale = ((sums.miss + FEW) / (sums.near + FEW)).clamp(0.25, 20.0);
-        if shift.abs() < SETTLED * fwd && (scale - before).abs() < 1e-3 * scale {
+        scale = ((sums.miss + FORWARD.few) / (sums.near + FORWARD.few)).clamp(FORWARD.scale_least, FORWARD.scale_most);
+        if shift.abs() < FORWARD.settled * fwd && (scale - before).abs() < FORWARD.scale_settled * scale {
             break;
         }
     }
-    let error = (scale / sums.w.sqrt()).max(1e-7 * fwd);
+    // 1/√Σw of a weighted mean, its unit of weight being what pairs were found to scatter by
+    let error = (scale / sums.w.sqrt()).max(FORWARD.error_least * fwd);
     Parity { fwd, error, sd, pairs: sums.believed.round().max(1.0) as u32 }
 }
 
@@ -165,24 +158,22 @@ impl Sums {
         self.wxy += w * x * y;
         self.near += near;
         self.believed += believed;
-        self.miss += near * miss.min(20.0);
+        self.miss += near * miss.min(FORWARD.miss_most);
     }
 
     /// Intercept and slope of y on x; `prior` is the precision with which the slope is known to be zero.
     fn solve(&self, prior: f64, fwd: f64) -> (f64, f64) {
         let xx = self.wxx + prior;
         let det = self.w * xx - self.wx * self.wx;
+        // one pair, or pairs at one strike: no slope, the mean
         if !(det > 1e-12 * self.w * xx && self.w > 0.0) {
             return (self.wy / self.w, 0.0);
         }
         let shift = (xx * self.wy - self.wx * self.wxy) / det;
         let slope = (self.w * self.wxy - self.wx * self.wy) / det;
-        (shift.clamp(-0.5 * fwd, fwd), slope)
+        (shift.clamp(-FORWARD.fall_most * fwd, FORWARD.rise_most * fwd), slope)
     }
 }
-
-/// σ√t is the median of what so many straddles about the money say.
-const STRADDLES: usize = 6;
 
 /// Weighted median of the pair forwards, then σ√t from the straddles about it.
 fn median_forward(pairs: &[Pair], df: f64, by_fwd: &mut Vec<(f64, f64)>) -> Option<(f64, f64)> {
@@ -202,13 +193,15 @@ fn median_forward(pairs: &[Pair], df: f64, by_fwd: &mut Vec<(f64, f64)>) -> Opti
         let straddle = (pair.straddle / df).max(miss.abs());
         (straddle * straddle - miss * miss).sqrt() / (STRADDLE_PER_SD * fwd)
     };
+    // a median again: one stale straddle would set the unit of distance for all
     let middle = pairs.partition_point(|pair| pair.k < fwd);
-    let near = &pairs[middle.saturating_sub(STRADDLES / 2)..(middle + STRADDLES.div_ceil(2)).min(pairs.len())];
-    let mut sds = [f64::NAN; STRADDLES];
+    let near =
+        &pairs[middle.saturating_sub(FORWARD.straddles / 2)..(middle + FORWARD.straddles.div_ceil(2)).min(pairs.len())];
+    let mut sds = [f64::NAN; FORWARD.straddles];
     sds.iter_mut().zip(near).for_each(|(to, pair)| *to = sd(pair));
     sds[..near.len()].sort_unstable_by(f64::total_cmp);
     let sd = sds[near.len().checked_sub(1)? / 2];
-    Some((fwd, sd.clamp(1e-3, 3.0)))
+    Some((fwd, sd.clamp(FORWARD.sd_least, FORWARD.sd_most)))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::draft::{Calibrated, Draft, SliceState};
 use super::input::SliceInput;
 use super::remembered::{Recalled, RememberedVol, RememberedVols, key};
 use super::search::{Open, search};
+use super::settings::IMPLIED;
 use crate::contract::{Right, Style};
 use crate::early::{Depth, Early, PremiumByVol, Valuation, european};
 use crate::kernel::black76::Horizon;
@@ -15,24 +16,12 @@ use crate::kernel::lanes::{BLOCK, Block, Lanes, Mask};
 use crate::store::dropped::Drop;
 use crate::store::ladder::Ladder;
 
-/// An error of the remembered premium is let pass below this fraction of the volatility, and below this fraction of the
-/// distance from where the search began: a hundredth of half a spread.
-const ALLOWED: (f64, f64) = (5e-5, 0.01);
-/// An ask alone says a volatility between that of the nearest strike with a mid and this many times that.
-const LONE_MOST: f64 = 2.0;
-/// A quote whose mid is further from the curve than this many half spreads is an outlier; half a spread is at least this
-/// part of the volatility.
-const OUTLIER_HALVES: f64 = 6.0;
-const OUTLIER_LEAST: f64 = 0.0015;
-/// Where nothing is known, volatilities are about this.
-const UNKNOWN: f64 = 0.3;
-
 /// Implied volatilities of a slice on its carry, into `draft.out`.
 ///
 /// # Shapes   volatilities by row; NaN where a side is missing or no volatility gives its price
 /// # Units    per √year
 /// # Domain   a carry with a forward, and a spot above the dividends; otherwise everything is missing
-/// # Accuracy 5e-5 of the volatility, and a hundredth of half a spread, where early exercise is remembered (`ALLOWED`); the lattice's
+/// # Accuracy 5e-5 of the volatility, and a hundredth of half a spread, where early exercise is remembered (`IMPLIED.allowed`); the lattice's
 /// #          3e-3 where a search was needed
 /// # Source   Newton on European value and premium curve; docs/model.md, step 4
 pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, draft: &mut Draft) {
@@ -96,7 +85,7 @@ impl Calibrated {
         for (row, fault) in fault.iter_mut().enumerate().filter(|(row, _)| used[*row]) {
             let (bid, mid, ask) = (vol_bid[row], vol_mid[row], vol_ask[row]);
             let half = if bid > 0.0 { 0.5 * (ask - bid) } else { ask - mid };
-            if (svc_vol[row] - mid).abs() > OUTLIER_HALVES * half.max(OUTLIER_LEAST * mid) {
+            if (svc_vol[row] - mid).abs() > IMPLIED.outlier_halves * half.max(IMPLIED.outlier_half_least * mid) {
                 *fault = Some(Drop::Outlier);
             }
         }
@@ -147,16 +136,21 @@ struct Memory<'a> {
 }
 
 /// Bid, mid and ask of one right of a block: the mid from the last curve's volatility, bid and ask from the mid's.
+///
+/// # Shapes   `sigma` by strike, padded; three columns of `out` by row
+/// # Accuracy `IMPLIED.allowed` of the volatility and `IMPLIED.allowed_of_step` of the step; where the remembered premium cannot
+/// #          promise that, the price is left open for a search
+/// # Cost     three solutions of eight lanes
 fn imply_sides(side: &BlockSide<'_>, sigma: &[f64], memory: &mut Memory<'_>, out: &mut Calibrated) {
     let BlockSide { here, right, block, ladder, early, quotes } = *side;
     let k = ladder.block(block);
     let premium = early.by_sigma(&here, right, block);
-    // what expansions of a lattice give is taken for what it is
+    // what expansions of a lattice give is taken for what it is: a search by a lattice would not do better
     let rough = here.depth == Depth::Rough;
     let mut find = |which: usize, column: &[f64], start: Block| {
         let price = ladder.gather(right, block, column);
         let near = imply_block(&here, right, &Asked { k, price, start }, &premium);
-        let allowed = near.sigma * ALLOWED.0 + (near.sigma - start).abs() * ALLOWED.1;
+        let allowed = near.sigma * IMPLIED.allowed + (near.sigma - start).abs() * IMPLIED.allowed_of_step;
         let found = near.sigma.gt(Block::splat(0.0));
         let sure = if rough { found } else { premium.doubt(near.sigma).le(allowed * near.vega) };
         let open = near.wanted & !sure;
@@ -170,6 +164,7 @@ fn imply_sides(side: &BlockSide<'_>, sigma: &[f64], memory: &mut Memory<'_>, out
     };
     let mid = find(0, &quotes.mid, start_of(sigma, block));
     let near = Block::select(mid.gt(Block::splat(0.0)), mid, start_of(sigma, block));
+    // from the mid's, which is half a spread away: one or two steps, where the curve of last time may be several off
     let (low, high) = (find(1, &quotes.bid, near), find(2, &quotes.ask, near));
     for (vol, column) in [(low, &mut out.vol_bid), (mid, &mut out.vol_mid), (high, &mut out.vol_ask)] {
         let mut numbers = [0.0; BLOCK];
@@ -184,6 +179,9 @@ fn start_of(sigma: &[f64], block: usize) -> Block {
 
 /// Volatilities of the `open` lanes from the last pass's searches where those still say something; the others are left to
 /// a search, and NaN until then.
+///
+/// # Shapes   `numbers` are the lanes of the block; only open ones change
+/// # Domain   keys ascend from call to call, as `RememberedVols` reads the last pass once, from its beginning to its end
 fn remember(
     side: &BlockSide<'_>,
     which: usize,
@@ -261,13 +259,16 @@ pub(super) fn start_vols(
     sigma.resize(strikes.len(), f64::NAN);
     let mut lone = vec![f64::NAN; strikes.len()];
     let plain = european(terms);
+    // the spot that gives this forward: on the way to the forward it is not the published one
     let s = fwd * (-(terms.r - terms.b) * terms.t).exp() + terms.a(0.0);
     let plain = [plain[0].at(terms, s), plain[1].at(terms, s)];
     for block in 0..ladder.blocks() {
         let k = ladder.block(block);
         let gather = |right: Right, column: &[f64]| ladder.gather(right, block, column);
         // about where the logarithm of the time value bends: Newton's method does well from there
-        let bend = |k: f64| (0.3 * (k / fwd).ln().abs() / input.t.sqrt()).clamp(0.05, 3.0);
+        let bend = |k: f64| {
+            (IMPLIED.bend * (k / fwd).ln().abs() / input.t.sqrt()).clamp(IMPLIED.bend_least, IMPLIED.bend_most)
+        };
         let first = Block::load(&core::array::from_fn::<f64, BLOCK, _>(|lane| bend(k.lane(lane))));
         let calls = Block::splat(fwd).le(k);
         let vol = |price: &dyn Fn(Right) -> Block| {
@@ -281,10 +282,10 @@ pub(super) fn start_vols(
     if known.contains(&true) {
         fill_gaps(strikes, sigma)
     } else {
-        sigma.fill(UNKNOWN)
+        sigma.fill(IMPLIED.unknown)
     }
     for ((sigma, lone), _) in sigma.iter_mut().zip(lone).zip(known).filter(|(_, known)| !known) {
-        *sigma = lone.max(*sigma).min(LONE_MOST * *sigma);
+        *sigma = lone.max(*sigma).min(IMPLIED.lone_most * *sigma);
     }
     true
 }
@@ -317,5 +318,72 @@ fn fill_gaps(strikes: &[f64], sigma: &mut [f64]) {
             next += 1;
         }
         sigma[i] = sigma[known[next]];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calibrate::testing::{calibrated, fair};
+
+    const STRIKES: [u32; 9] = [80, 85, 90, 95, 100, 105, 110, 115, 120];
+
+    #[test]
+    fn volatilities_are_those_that_quotes_were_made_with() {
+        for style in [Style::European, Style::American] {
+            let out = calibrated(&fair(style, 100.0, 0.5, 0.25, &STRIKES, 0.005)).draft.out;
+            for row in 0..out.vol_mid.len() {
+                let (low, mid, high) = (out.vol_bid[row], out.vol_mid[row], out.vol_ask[row]);
+                assert!((mid - 0.25).abs() < 1e-3, "{style:?}, row {row}: {mid}");
+                assert!(low < mid && mid < high && out.used[row], "{style:?}, row {row}: {low} {mid} {high}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_price_that_no_volatility_gives_has_none_and_says_so() {
+        let strikes = [80, 90, 95, 100, 105, 110, 120, 150];
+        let mut slice = fair(Style::American, 100.0, 0.5, 0.25, &strikes, 0.02);
+        // exercised the put of 150 pays 50; a late spot may explain less, but no volatility
+        let row = 2 * strikes.len() - 1;
+        (slice.bid[row], slice.ask[row]) = (49.96, 49.98);
+        let out = calibrated(&slice).draft.out;
+        assert!(out.vol_mid[row].is_nan() && out.vol_ask[row].is_nan() && !out.used[row]);
+        assert_eq!(out.fault[row], Some(Drop::NoArbitrage));
+        assert_eq!(out.fault.iter().flatten().count(), 1, "{:?}", out.fault);
+    }
+
+    #[test]
+    fn an_outlier_is_what_the_curve_misses_by_many_half_spreads() {
+        let mut out = Calibrated {
+            vol_bid: vec![0.19, 0.19, f64::NAN, 0.2],
+            vol_mid: vec![0.20, 0.20, 0.20, 0.2],
+            vol_ask: vec![0.21, 0.21, 0.21, 0.2],
+            used: vec![true, false, true, true],
+            fault: vec![None; 4],
+            ..Calibrated::default()
+        };
+        out.find_outliers(&[0.27, 0.27, 0.25, 0.203]);
+        // seven half spreads; not used; five of the upper half; locked, ten times the least half
+        assert_eq!(out.fault, [Some(Drop::Outlier), None, None, Some(Drop::Outlier)]);
+    }
+
+    #[test]
+    fn gaps_take_the_nearest_known_volatility() {
+        let nan = f64::NAN;
+        let strikes = [10.0, 20.0, 30.0, 50.0, 60.0];
+        let mut sigma = [nan, 0.3, nan, nan, 0.5];
+        fill_gaps(&strikes, &mut sigma);
+        assert_eq!(sigma.map(|vol| (vol * 10.0) as u32), [3, 3, 3, 5, 5]);
+        let mut none = [nan; 5];
+        fill_gaps(&strikes, &mut none);
+        assert!(none.iter().all(|vol| vol.is_nan()));
+    }
+
+    #[test]
+    fn sides_that_searches_left_out_of_order_are_put_in_order() {
+        let mut out = Calibrated { vol_bid: vec![0.31, f64::NAN], vol_ask: vec![0.30, 0.2], ..Calibrated::default() };
+        out.order_sides();
+        assert!(out.vol_bid[0] < out.vol_ask[0] && out.vol_bid[1].is_nan());
     }
 }

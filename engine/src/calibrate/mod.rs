@@ -12,6 +12,7 @@ mod input;
 pub mod premium;
 mod remembered;
 mod search;
+pub mod settings;
 pub mod spot;
 
 pub use crate::store::dropped::Drop;

@@ -13,6 +13,7 @@ use super::draft::{Draft, SliceState};
 use super::forward::{Pair, Parity, fit_forward};
 use super::implied::{Asked, imply_block, start_vols};
 use super::input::SliceInput;
+use super::settings::PREMIUM;
 use crate::contract::Right;
 use crate::early::{Early, PremiumByVol, Valuation};
 use crate::kernel::black76::{Horizon, european_vol};
@@ -22,32 +23,11 @@ use crate::kernel::lattice::Lattice;
 use crate::store::ladder::Ladder;
 use core::ops::Range;
 
-/// Rounds at most; a market that has moved little takes one.
-const ROUNDS: usize = 6;
-/// The forward has settled when it moves by less than this fraction of the spot: 0.1 basis point.
-const SETTLED: f64 = 1e-5;
-/// A move of the forward below this fraction of the spot leaves the sensitivities as they are.
-const STEADY: f64 = 2e-5;
-/// Pairs further than this from the money, in standard deviations, have no weight worth a value.
-const FAR_SD: f64 = 1.5;
-/// The nearest strikes that are looked at, on either side.
-const STRIKES_MAX: usize = 12;
-/// From about here on an expiry's own borrow is no noise, and the premium follows from it; before, the steadied one.
-const OWN_BORROW_YEARS: f64 = 0.025;
-/// Part of the European sensitivity at which a pair begins to say something, and at which it says what it can: in
-/// between it fades, so that no pair comes or goes at once.
-const SENSITIVITY: (f64, f64) = (0.05, 0.4);
-/// The forward is bumped by this fraction of a standard deviation for the sensitivities.
-const BUMP: f64 = 1e-3;
-
-/// Layers of the lattice: its error is a small part of what bid and ask leave open.
-const LAYERS: usize = 60;
-
 /// The forward without early-exercise premium, starting from `carry`.
 ///
 /// # Units    forward and errors in currency per share
 /// # Domain   an American slice; without a first forward or a carry the first one stays
-/// # Accuracy settled within 0.1 basis point of the spot ([`SETTLED`]), or after [`ROUNDS`]
+/// # Accuracy settled within 0.1 basis point of the spot (`PREMIUM.settled`), or after `PREMIUM.rounds`
 /// # Source   docs/model.md, step 3
 /// # Cost     one round where the market moved little: a volatility and two premiums for up to 24 strikes; the first time two
 /// #          lattices of 60 layers a round
@@ -67,19 +47,22 @@ pub(super) fn refine_forward(input: &SliceInput, carry: &Carry, state: &mut Slic
     terms.b = carry.b;
     early.prepare(ladder, terms);
     let cold = start_vols(input, terms, first.fwd, quotes, ladder, sigma);
-    let mut fwd = carry.fwd + shift.clamp(-0.2 * carry.fwd, 0.2 * carry.fwd);
+    let mut fwd = carry.fwd + shift.clamp(-PREMIUM.shift_most * carry.fwd, PREMIUM.shift_most * carry.fwd);
     let new = before.is_none();
     let mut last = first;
     let mut moved = f64::INFINITY;
-    for _ in 0..ROUNDS {
+    // Newton in the forward, pair by pair: each says where its miss would vanish, and `fit_forward` weighs what they say.
+    // It converges to the forward at which the model's C − P, premium included, misses the quoted ones by nothing on the
+    // whole; borrow and volatilities follow the forward from round to round, so the sensitivities are total ones.
+    for _ in 0..PREMIUM.rounds {
         let look = NearMoney { input, carry, prior, quotes, ladder, sigma, blocks: blocks.clone() };
         if !new {
             *refreshed += early.refresh(&look.here_before(fwd, terms), ladder, sigma, blocks.clone());
         }
         let early = (!new).then_some(&*early);
         look.gaps(fwd, terms, early, [&mut room.gaps, &mut room.vols]);
-        if moved > STEADY * input.s {
-            let h = BUMP * width;
+        if moved > PREMIUM.steady * input.s {
+            let h = PREMIUM.bump * width;
             look.gaps(fwd + h, terms, early, [&mut room.bumped, &mut room.slope]);
             let slope = |(here, there): (&f64, &f64)| 1.0 + (there - here) / (df * h);
             room.slope.clear();
@@ -93,7 +76,7 @@ pub(super) fn refine_forward(input: &SliceInput, carry: &Carry, state: &mut Slic
         }
         last = Parity { sd: first.sd, ..next };
         moved = (next.fwd - fwd).abs();
-        if moved < SETTLED * input.s {
+        if moved < PREMIUM.settled * input.s {
             break;
         }
         fwd = next.fwd;
@@ -114,8 +97,9 @@ pub(super) fn refine_forward(input: &SliceInput, carry: &Carry, state: &mut Slic
 fn seen_from(fwd: f64, df: f64, pair: &Pair, gaps: &[f64], slope: &[f64]) -> Option<Pair> {
     let european = df * (fwd - pair.k);
     let miss = pair.gap - european - gaps[pair.strike];
-    let slope = slope[pair.strike].min(1.5);
-    let known = ((slope - SENSITIVITY.0) / (SENSITIVITY.1 - SENSITIVITY.0)).min(1.0);
+    let slope = slope[pair.strike].min(PREMIUM.sensitivity_most);
+    // near exercise slope goes to zero and miss/slope to nonsense: the error grows faster than the miss does
+    let known = ((slope - PREMIUM.sensitivity_none) / (PREMIUM.sensitivity_full - PREMIUM.sensitivity_none)).min(1.0);
     (miss.is_finite() && known > 0.0).then(|| Pair {
         gap: european + miss / slope,
         half: pair.half / (slope * known),
@@ -127,9 +111,9 @@ fn seen_from(fwd: f64, df: f64, pair: &Pair, gaps: &[f64], slope: &[f64]) -> Opt
 fn near_blocks(ladder: &Ladder, fwd: f64, sd: f64) -> Range<usize> {
     let strikes = &ladder.strikes()[..ladder.len()];
     let at = |k: f64| strikes.partition_point(|&strike| strike < k);
-    let (middle, reach) = (at(fwd), (FAR_SD * sd).exp());
-    let low = at(fwd / reach).max(middle.saturating_sub(STRIKES_MAX));
-    let high = at(fwd * reach).min(middle + STRIKES_MAX).max(low + 1);
+    let (middle, reach) = (at(fwd), (PREMIUM.far * sd).exp());
+    let low = at(fwd / reach).max(middle.saturating_sub(PREMIUM.strikes_most));
+    let high = at(fwd * reach).min(middle + PREMIUM.strikes_most).max(low + 1);
     low / BLOCK..high.div_ceil(BLOCK).min(ladder.blocks())
 }
 
@@ -165,6 +149,9 @@ impl NearMoney<'_> {
 
     /// The premium of the call less that of the put at each strike, at a forward, and the volatility; NaN: none. What
     /// early exercise adds is in `early`, or in a lattice.
+    ///
+    /// # Shapes   both by strike, padded to blocks; NaN outside of the blocks near the money
+    /// # Cost     a volatility and two premiums a strike; without `early` two lattices more
     fn gaps(&self, fwd: f64, terms: &mut Terms, early: Option<&Early>, [gaps, vols]: [&mut Vec<f64>; 2]) {
         let here = self.here(fwd, terms);
         for column in [&mut *gaps, &mut *vols] {
@@ -172,7 +159,8 @@ impl NearMoney<'_> {
             column.resize(self.ladder.strikes().len(), f64::NAN);
         }
         const RIGHTS: [Right; 2] = [Right::Call, Right::Put];
-        let lattices = early.is_none().then(|| RIGHTS.map(|right| Lattice::new(here.terms, here.s, right, LAYERS)));
+        let lattices =
+            early.is_none().then(|| RIGHTS.map(|right| Lattice::new(here.terms, here.s, right, PREMIUM.layers)));
         for block in self.blocks.clone() {
             let k = self.ladder.block(block);
             let start = Block::load(&self.sigma[block * BLOCK..]);
@@ -185,7 +173,8 @@ impl NearMoney<'_> {
                 let mid = self.ladder.gather(right, block, &self.quotes.mid);
                 imply_block(&here, right, &Asked { k, price: mid, start }, &premium[right as usize]).sigma
             };
-            // the right that is out of the money against the spot has less exercise premium
+            // the right that is out of the money against the spot has less exercise premium, so its volatility depends least
+            // on the forward that is sought; against the spot and not the forward, as exercise pays S − K
             let calls = Block::splat(here.s).le(k);
             let sigma = Block::select(calls, of(Right::Call), of(Right::Put));
             let [call, put] = premium.map(|p| p.at(sigma).value);
@@ -211,7 +200,69 @@ fn by_lattice(here: &Valuation<'_>, right: Right, lattice: &Lattice, k: Block, s
 
 /// The borrow rate that goes with a forward: the expiry's own but for the last days, which take the steadied one.
 fn borrow_at(fwd: f64, input: &SliceInput, carry: &Carry) -> f64 {
-    let own_share = 1.0 / (1.0 + (OWN_BORROW_YEARS / input.t).powi(2));
+    // quadratic in t, as the error of borrow is the forward's over t: own and steadied meet where they are known alike
+    let own_share = 1.0 / (1.0 + (PREMIUM.own_borrow_years / input.t).powi(2));
     let own = implied_borrow(carry.spot, fwd, input.t, input.r, input.divs) - carry.b;
     carry.b + if own.is_finite() { own_share * own } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calibrate::testing::{calibrated, fair};
+    use crate::contract::Style;
+
+    fn pair(gap: f64) -> Pair {
+        Pair { strike: 0, k: 100.0, gap, half: 0.1, straddle: 8.0 }
+    }
+
+    #[test]
+    fn what_exercise_adds_is_taken_out_of_parity() {
+        // puts in the money have a premium of up to several percent: parity as quoted is off by as much
+        let slice = fair(Style::American, 100.0, 0.5, 0.25, &[80, 85, 90, 95, 100, 105, 110, 115, 120], 0.02);
+        let truth = 100.0 * (0.04_f64 * 0.5).exp();
+        let mut pairs = Vec::new();
+        let input = slice.input();
+        let mut quotes = crate::calibrate::clean::Quotes::default();
+        crate::calibrate::clean::clean_quotes(&input, &mut quotes);
+        let ladder = Ladder::new(input.strike_milli, input.right);
+        crate::calibrate::forward::pair_quotes(&ladder, &quotes, &mut pairs);
+        let raw = fit_forward(&pairs, (-0.04_f64 * 0.5).exp(), 0.5, &mut Vec::new());
+        assert!((raw.fwd / truth - 1.0).abs() > 1e-3, "nothing to take out: {raw:?}");
+        let fwd = calibrated(&slice).draft.out.fwd;
+        assert!((fwd / truth - 1.0).abs() < 2e-4, "{fwd} for {truth}, {} before", raw.fwd);
+    }
+
+    #[test]
+    fn a_pair_says_its_miss_by_how_far_it_follows_the_forward() {
+        let (fwd, df) = (101.0, 0.98);
+        let european = df * (fwd - 100.0);
+        let near = |seen: Option<Pair>, gap: f64, half: f64| {
+            let seen = seen.unwrap();
+            (seen.gap - gap).abs() < 1e-12 && (seen.half - half).abs() < 1e-12
+        };
+        // quoted as the model has it: it says the forward that it was asked at
+        assert!(near(seen_from(fwd, df, &pair(european - 0.3), &[-0.3], &[1.0]), european, 0.1));
+        // half as sensitive: the same miss is twice as far, and twice as uncertain
+        assert!(near(seen_from(fwd, df, &pair(european + 0.2), &[0.0], &[0.5]), european + 0.4, 0.2));
+        // as good as exercised, or without a premium: nothing
+        assert!(seen_from(fwd, df, &pair(european), &[0.0], &[PREMIUM.sensitivity_none]).is_none());
+        assert!(seen_from(fwd, df, &pair(european), &[f64::NAN], &[1.0]).is_none());
+    }
+
+    #[test]
+    fn only_blocks_near_the_money_are_looked_at() {
+        let strikes: Vec<u32> = (1..=64).map(|k| k * 5000).collect();
+        let both = |right| vec![right; strikes.len()];
+        let rows: Vec<u32> = strikes.iter().flat_map(|&k| [k, k]).collect();
+        let rights: Vec<Right> =
+            both(Right::Call).into_iter().zip(both(Right::Put)).flat_map(|(c, p)| [c, p]).collect();
+        let ladder = Ladder::new(&rows, &rights);
+        // 160 is strike 31, in block 3; 3 % of it to either side is one strike
+        assert_eq!(near_blocks(&ladder, 160.0, 0.02), 3..4);
+        let wide = near_blocks(&ladder, 160.0, 9.0);
+        assert_eq!(wide, (31 - PREMIUM.strikes_most) / BLOCK..(31 + PREMIUM.strikes_most).div_ceil(BLOCK));
+        // a forward beyond all strikes has the last block
+        assert_eq!(near_blocks(&ladder, 1e4, 0.1), 8..8);
+    }
 }

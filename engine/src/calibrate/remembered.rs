@@ -1,21 +1,10 @@
 //! What a bracketed search found, kept for the next pass: a search costs twenty valuations, and the price of a contract
 //! that needed one mostly stands still. Never: a search.
 
+use super::settings::MEMORY;
 use crate::contract::Right;
 use crate::early::Valuation;
 use crate::kernel::lanes::BLOCK;
-
-/// A price without a volatility is searched again when it has moved against the exercise value by this fraction of its time
-/// value and this fraction of the spot.
-const STILL_NONE: (f64, f64) = (0.25, 2e-4);
-/// A volatility may move by this fraction of itself before it is searched again: what is left of third order is then 1e-4.
-const STILL_NEAR: f64 = 0.08;
-/// The spot may move by this fraction of a standard deviation at the volatility found.
-const SPOT_MOVE: f64 = 0.05;
-/// The time to expiry by this fraction of itself.
-const TIME_MOVE: f64 = 0.01;
-/// What a pass has no use for is kept for so many years, five minutes: quotes come and go.
-const KEPT: f64 = 1e-5;
 
 /// One price of one contract, and its volatility.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +45,7 @@ impl RememberedVol {
     fn now(&self, here: &Valuation<'_>, phi: f64, price: f64, floor: f64) -> Recalled {
         let (dp, ds) = (price - self.price, here.s - self.s);
         if self.sigma.is_nan() {
-            let still = STILL_NONE.0 * (price - floor) + STILL_NONE.1 * here.s;
+            let still = MEMORY.still_none * (price - floor) + MEMORY.still_none_of_spot * here.s;
             return if (dp - phi * ds).abs() < still { Recalled::Same(*self, f64::NAN) } else { Recalled::Nothing };
         }
         let gap = dp - f64::from(self.delta) * ds;
@@ -64,9 +53,9 @@ impl RememberedVol {
         let newton = gap / vega;
         let (h2, h3) = (f64::from(self.volga) / vega, f64::from(self.ultima) / vega);
         let step = newton * (1.0 - 0.5 * h2 * newton + (0.5 * h2 * h2 - h3 / 6.0) * newton * newton);
-        let near = newton.abs().max(step.abs()) < STILL_NEAR * self.sigma
-            && ds.abs() < SPOT_MOVE * self.s * self.sigma * here.terms.t.sqrt()
-            && self.t - here.terms.t < TIME_MOVE * here.terms.t;
+        let near = newton.abs().max(step.abs()) < MEMORY.still_near * self.sigma
+            && ds.abs() < MEMORY.spot_move * self.s * self.sigma * here.terms.t.sqrt()
+            && self.t - here.terms.t < MEMORY.time_move * here.terms.t;
         if near { Recalled::Same(*self, self.sigma + step) } else { Recalled::About(self.sigma) }
     }
 }
@@ -118,7 +107,7 @@ impl<'a> RememberedVols<'a> {
 
     fn keep(&mut self, n: usize, here: &Valuation<'_>, kept: &mut Vec<RememberedVol>) {
         let (unused, rest) = self.0.split_at(n);
-        kept.extend(unused.iter().filter(|one| one.t - here.terms.t < KEPT));
+        kept.extend(unused.iter().filter(|one| one.t - here.terms.t < MEMORY.kept));
         self.0 = rest;
     }
 }

@@ -4,6 +4,7 @@
 //! Never: the quote of a contract that the curve passes near.
 
 use super::remembered::RememberedVol;
+use super::settings::SEARCH;
 use crate::contract::{Right, Style};
 use crate::early::{Depth, VOL, Valuation};
 use crate::kernel::black76::{Horizon, european, european_vol};
@@ -11,10 +12,6 @@ use crate::kernel::greeks::VolDerivatives;
 use crate::kernel::implied::{VolBounds, implied_by};
 use crate::kernel::lanes::{BLOCK, Block, Lanes, Pack};
 use crate::kernel::lattice::{Lattice, Premium};
-
-/// Layers of the lattice. With 40 a volatility is 7e-4 of itself off at the median, 3e-3 for one in ten, against 300 layers,
-/// and half of that with 60; bid and ask of such a contract lie a third or more apart.
-const LAYERS: usize = 30;
 
 /// A price whose volatility is looked for.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +40,7 @@ pub(super) fn search(
     open.sort_unstable_by_key(|o| (o.right, o.key));
     for of in open.chunk_by(|a, b| a.right == b.right) {
         let american = here.depth == Depth::Full && here.style == Style::American;
-        let lattice = american.then(|| Lattice::new(here.terms, here.s, of[0].right, LAYERS));
+        let lattice = american.then(|| Lattice::new(here.terms, here.s, of[0].right, SEARCH.layers));
         for some in of.chunks(BLOCK) {
             if some.len() <= Pack::<1>::N {
                 solve::<Pack<1>>(here, lattice.as_ref(), some, &mut put, keep);
@@ -54,8 +51,10 @@ pub(super) fn search(
     }
 }
 
+/// The volatilities of up to a block of prices of one right, handed to `put` and `keep`.
+///
 /// # Units    prices in currency per share, volatilities per √year
-/// # Accuracy 3e-3 of the volatility for one in ten (`LAYERS`)
+/// # Accuracy 3e-3 of the volatility for one in ten (`SEARCH.layers`)
 /// # Source   bracketed Newton on European value and lattice premium
 fn solve<L: Lanes>(
     here: &Valuation<'_>,
@@ -138,5 +137,63 @@ impl<L: Lanes> Value<'_, L> {
 
     fn x(&self) -> L {
         L::splat(self.here.s - self.here.terms.a(0.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calibrate::testing::worth;
+    use crate::kernel::dividends::{Dividend, Terms};
+
+    fn looked_for(style: Style, terms: &Terms, prices: &[(Right, f64, f64)]) -> (Vec<f64>, usize) {
+        let here = Valuation { style, depth: Depth::Full, s: 100.0, terms, step: 1.0 / 365.0 };
+        let open = |(row, &(right, k, price)): (usize, &(Right, f64, f64))| Open {
+            key: u32::try_from(row).unwrap(),
+            right,
+            row,
+            which: 0,
+            k,
+            price,
+            start: 0.2,
+            near: false,
+        };
+        let mut open: Vec<Open> = prices.iter().enumerate().map(open).collect();
+        let (mut found, mut keep) = (vec![f64::INFINITY; prices.len()], Vec::new());
+        search(&here, &mut open, |open, vol| found[open.row] = vol, &mut keep);
+        (found, keep.len())
+    }
+
+    #[test]
+    fn a_search_ends_at_the_volatility_that_a_price_was_made_with() {
+        let divs = vec![Dividend { t: 0.2, amount: 1.5 }];
+        let terms = Terms { t: 0.4, r: 0.05, b: 0.01, divs };
+        for style in [Style::European, Style::American] {
+            let mut truth = Vec::new();
+            for sigma in [0.35, 0.6, 1.4] {
+                for (right, k) in [(Right::Call, 85.0), (Right::Put, 120.0), (Right::Call, 101.0)] {
+                    truth.push((sigma, (right, k, worth(style, &terms, 100.0, right, k, sigma))));
+                }
+            }
+            // ten of one right are a block and one alone
+            let prices: Vec<_> = truth.iter().map(|&(_, price)| price).collect();
+            let (found, kept) = looked_for(style, &terms, &prices);
+            for (vol, (sigma, price)) in found.iter().zip(truth) {
+                assert!((vol / sigma - 1.0).abs() < 5e-3, "{style:?} {price:?}: {vol} for {sigma}");
+            }
+            assert_eq!(kept, prices.len(), "each is remembered");
+        }
+    }
+
+    #[test]
+    fn a_price_below_what_exercise_pays_has_no_volatility() {
+        let terms = Terms { t: 0.4, r: 0.05, b: 0.0, divs: Vec::new() };
+        let (found, kept) =
+            looked_for(Style::American, &terms, &[(Right::Put, 120.0, 19.9), (Right::Put, 110.0, 12.0)]);
+        assert!(found[0].is_nan() && found[1] > 0.0, "{found:?}");
+        assert_eq!(kept, 2, "that there is none is remembered too");
+        // a European put may be worth less than that
+        let (found, _) = looked_for(Style::European, &terms, &[(Right::Put, 120.0, 19.0)]);
+        assert!(found[0] > 0.0, "{found:?}");
     }
 }

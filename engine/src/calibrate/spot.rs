@@ -7,19 +7,8 @@
 
 use super::forward::Pair;
 use super::input::SliceInput;
+use super::settings::REFERENCE;
 use crate::kernel::dividends::escrowed;
-
-/// A pair agrees with a spot that it is this near to, as a part of it, and this much more by year to expiry: the
-/// carry is not known yet.
-const AGREES: (f64, f64) = (0.03, 0.25);
-/// A pair whose spreads add up to this fraction of the spot counts half.
-const HALF_WEIGHT: f64 = 0.02;
-/// Expiries up to here are asked first, years.
-const NEAR_YEARS: f64 = 0.35;
-/// The published spot is the reference where pairs with this share of the weight agree with it,
-const SUPPORT: f64 = 0.2;
-/// and another one only where this share agrees with that, of this weight at least.
-const MAJORITY: (f64, f64) = (0.6, 3.0);
 
 /// Works out reference spots; kept for its memory.
 #[derive(Clone, Debug, Default)]
@@ -30,34 +19,74 @@ pub struct Reference {
 
 impl Reference {
     /// The spot that the options are quoted against, `spot` being the published one; NaN: neither tells one.
+    ///
+    /// # Units    currency per share
+    /// # Domain   slices of one name whose forward is that of its spot, with any pairs; none leaves the published one
+    /// # Source   a mode and not a mean: what most pairs say, `REFERENCE`
+    /// # Cost     the pairs once where the published one holds; 64 candidates times the pairs where it does not
     pub fn spot<'a>(&mut self, spot: f64, slices: impl Iterator<Item = (SliceInput<'a>, &'a [Pair])> + Clone) -> f64 {
-        let near = slices.clone().any(|(input, pairs)| input.t <= NEAR_YEARS && !pairs.is_empty());
-        let heard = slices.filter(|(input, _)| !near || input.t <= NEAR_YEARS);
+        let near = slices.clone().any(|(input, pairs)| input.t <= REFERENCE.near_years && !pairs.is_empty());
+        let heard = slices.filter(|(input, _)| !near || input.t <= REFERENCE.near_years);
         self.said.clear();
         for (input, pairs) in heard {
             let (df, a) = ((-input.r * input.t).exp(), escrowed(input.divs, input.r, 0.0, input.t));
             for pair in pairs {
                 let s = df * pair.k + pair.gap + a;
-                let wide = pair.half / (HALF_WEIGHT * s);
+                // Cauchy in the spread: a pair of dead quotes is as wide as its price, and says any spot
+                let wide = pair.half / (REFERENCE.half_weight * s);
                 if s > 0.0 && s.is_finite() {
-                    self.said.push((s, 1.0 / (1.0 + wide * wide), AGREES.0 + AGREES.1 * input.t));
+                    self.said.push((
+                        s,
+                        1.0 / (1.0 + wide * wide),
+                        REFERENCE.agrees + REFERENCE.agrees_per_year * input.t,
+                    ));
                 }
             }
         }
         let all: f64 = self.said.iter().map(|said| said.1).sum();
-        if spot > 0.0 && spot.is_finite() && self.agreeing(spot) >= SUPPORT * all {
+        // the published one first: that a fifth of the pairs agree with it by chance is rarer than that the others are dead
+        if spot > 0.0 && spot.is_finite() && self.agreeing(spot) >= REFERENCE.support * all {
             return spot;
         }
         self.said.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        let step = (self.said.len() / 64).max(1);
+        let step = (self.said.len() / REFERENCE.candidates).max(1);
         let candidates = self.said.iter().step_by(step).map(|said| (said.0, self.agreeing(said.0)));
         match candidates.max_by(|a, b| a.1.total_cmp(&b.1)) {
-            Some((s, agreeing)) if agreeing >= MAJORITY.0 * all && agreeing >= MAJORITY.1 => s,
+            Some((s, agreeing)) if agreeing >= REFERENCE.majority * all && agreeing >= REFERENCE.majority_weight => s,
             _ => spot,
         }
     }
 
     fn agreeing(&self, s: f64) -> f64 {
         self.said.iter().filter(|said| (said.0 / s - 1.0).abs() <= said.2).map(|said| said.1).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calibrate::testing::slice;
+
+    /// Pairs of one expiry of a tenth of a year that say these spots.
+    fn reference(published: f64, said: &[f64]) -> f64 {
+        let slice = slice(published, 0.1, &[]);
+        let df = (-slice.r * slice.t).exp();
+        let pair = |&s: &f64| Pair { strike: 0, k: s, gap: s - df * s, half: 0.001 * s, straddle: 0.1 * s };
+        let pairs: Vec<Pair> = said.iter().map(pair).collect();
+        Reference::default().spot(published, [(slice.input(), &pairs[..])].into_iter())
+    }
+
+    #[test]
+    fn the_published_spot_holds_while_some_pairs_agree_with_it() {
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
+        assert!(near(reference(100.0, &[100.1, 99.8, 100.0, 30.0, 30.1, 30.2, 30.3]), 100.0));
+        // a split: nobody agrees with it, and all agree on another
+        assert!((reference(100.0, &[24.9, 25.0, 25.1, 25.0, 25.05]) / 25.0 - 1.0).abs() < 0.01);
+        // nobody agrees with it, nor with each other; or too few do
+        assert!(near(reference(100.0, &[20.0, 35.0, 50.0, 65.0, 150.0]), 100.0));
+        assert!(near(reference(100.0, &[25.0, 25.1]), 100.0));
+        assert!(near(reference(100.0, &[]), 100.0));
+        // none is published
+        assert!((reference(f64::NAN, &[25.0; 5]) / 25.0 - 1.0).abs() < 0.01);
     }
 }

@@ -1,9 +1,13 @@
 //! Slices by hand, for tests.
 
+use super::chain::{ChainCalibration, OneByOne, SliceWork};
 use super::input::SliceInput;
 use crate::contract::{ForwardBasis, Right, Style};
 use crate::early::Depth;
-use crate::kernel::dividends::Dividend;
+use crate::kernel::black76::{Horizon, european_vol};
+use crate::kernel::dividends::{Dividend, Terms};
+use crate::kernel::lanes::Mask;
+use crate::kernel::lattice::Lattice;
 
 /// A slice that owns its rows.
 pub(crate) struct OwnedSlice {
@@ -33,6 +37,35 @@ pub(crate) fn slice(s: f64, t: f64, rows: &[(u32, Right, f64, f64)]) -> OwnedSli
         ask: rows.iter().map(|r| r.3).collect(),
         age_s: vec![0.0; rows.len()],
     }
+}
+
+/// What a contract is worth: European, or with early exercise from a lattice of 200 layers.
+pub(crate) fn worth(style: Style, terms: &Terms, s: f64, right: Right, k: f64, sigma: f64) -> f64 {
+    let european = european_vol(right.phi(), &Horizon::from(terms), s - terms.a(0.0), k, sigma).value;
+    if style == Style::European {
+        return european;
+    }
+    let premium = Lattice::new(terms, s, right, 200).premium(k, sigma);
+    if premium.exercised.any() { (s - k) * right.phi() } else { european + premium.value }
+}
+
+/// Calls and puts at these strikes, quoted `half` to either side of what they are worth at r = 4 % and one volatility.
+pub(crate) fn fair(style: Style, s: f64, t: f64, sigma: f64, strikes: &[u32], half: f64) -> OwnedSlice {
+    let terms = Terms { t, r: 0.04, b: 0.0, divs: Vec::new() };
+    let quote = |k: u32, right: Right| {
+        let value = worth(style, &terms, s, right, f64::from(k), sigma);
+        (k, right, value - half, value + half)
+    };
+    let rows: Vec<_> = strikes.iter().flat_map(|&k| [quote(k, Right::Call), quote(k, Right::Put)]).collect();
+    OwnedSlice { style, ..slice(s, t, &rows) }
+}
+
+/// A slice through all steps of the calibration, alone.
+pub(crate) fn calibrated(slice: &OwnedSlice) -> SliceWork {
+    let mut work = [SliceWork::default()];
+    ChainCalibration::default().run(&[slice.input()], &mut work, &OneByOne);
+    let [work] = work;
+    work
 }
 
 impl OwnedSlice {

@@ -89,6 +89,12 @@ pub struct VolBounds<L> {
 }
 
 /// [`implied`] for values from anywhere: `value` by volatility, its volga and ultima as good as may be.
+///
+/// # Shapes    lane by lane; a lane that is done stands still while others go on
+/// # Domain    as of [`implied`]; `value` must rise with the volatility
+/// # Accuracy  that of `value`; wrong volga and ultima cost rounds and nothing else
+/// # Source    as of [`implied`]
+/// # Cost      a call of `value` a round, for all lanes
 #[inline(always)]
 pub fn implied_by<L: Lanes>(
     limits: &VolBounds<L>,
@@ -221,6 +227,8 @@ struct Bracket<L: Lanes> {
 
 impl<L: Lanes> Bracket<L> {
     /// Takes in the evaluation at `sigma` and moves on.
+    ///
+    /// # Source  Householder's step of order 3 in the logarithm of the time value, the middle of the bracket in ln σ where it leaves that
     #[inline(always)]
     fn step(&mut self, jet: &VolDerivatives<L>, k: L, floor: L, target: L) {
         let c = |v: f64| L::splat(v);

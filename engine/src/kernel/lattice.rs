@@ -7,7 +7,7 @@
 //! the difference of the two is far better than either, and half the steps extrapolate away most of what is left.
 //! Values in discounted terms are martingales here, so nothing but exercise changes them far in or out of the money.
 //!
-//! [`Lattices`] gives every derivative of a premium. The two average the gain of exercise differently ([`Mean`]): the
+//! [`Lattices`] gives every derivative of a premium. The two average the gain of exercise differently (`trinomial::Mean`): the
 //! made-up market is valued by [`Lattice`], and stays what it was.
 //!
 //! Accuracy: `american_values_are_those_of_the_golden_files` (sim/value.rs), and `engine/tests/market.rs` by tier.

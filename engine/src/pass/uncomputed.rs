@@ -34,6 +34,9 @@ pub(super) fn failed(task: &Task<'_>) -> Arc<Chain> {
 
 /// The chain of a book that is not computed: who each contract is, its days, the volatilities of the session before
 /// (`prev_vols` fills in those of a slice); every other number is missing.
+///
+/// # Shapes   the rows of the slices that have not settled, in the book's order
+/// # Domain   any book, one without a live slice included: a chain without rows
 pub(super) fn identity_only(task: &Task<'_>, prev_vols: impl Fn(&BookSlice, &mut [f64])) -> (Arc<Chain>, ChainReport) {
     let (book, at) = (task.book, task.at);
     let live: Vec<&BookSlice> = task.live().collect();
@@ -85,5 +88,82 @@ fn identity(slice: &BookSlice, rows: Range<usize>, at: Timestamp) -> Slice {
         disc_rate: f64::NAN,
         borr_rate: f64::NAN,
         divs: f64::NAN,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::{ForwardBasis, Right, Settle, Style, Symbol};
+
+    fn at() -> Timestamp {
+        "2026-11-20T16:00:00-05:00".parse().unwrap()
+    }
+
+    /// Two contracts each of an expiry that has settled and of one that has not.
+    fn book(spot: f64, adjusted: bool) -> Book {
+        let slice = |days: i64| BookSlice {
+            root: Symbol::parse("ABC").unwrap(),
+            expiry: jiff::civil::date(2026, 11, 20),
+            style: Style::American,
+            settle: Settle::Pm,
+            settles_at: at() + jiff::SignedDuration::from_hours(24 * days),
+            basis: ForwardBasis::Spot,
+            multiplier: 100,
+            adjusted,
+            strike_milli: vec![90_000, 90_000],
+            right: vec![Right::Call, Right::Put],
+            bid: vec![1.0; 2],
+            ask: vec![2.0; 2],
+            ts: vec![at(); 2],
+            stale: true,
+        };
+        Book {
+            underlying: Symbol::parse("ABC").unwrap(),
+            spot,
+            ts: at(),
+            dividends: Vec::new(),
+            slices: vec![slice(0), slice(30)],
+        }
+    }
+
+    #[test]
+    fn a_name_without_a_spot_has_identity_and_the_volatilities_of_the_session_before() {
+        let (chain, report) = identity_only(&book(f64::NAN, false), at(), |_, vols| vols.copy_from_slice(&[0.3, 0.4]));
+        assert_eq!(
+            (chain.uncomputed, chain.rows(), report.contracts, report.priced),
+            (Some(Uncomputed::NoSpot), 2, 2, 0)
+        );
+        assert_eq!(chain.columns.get(Col::PrevVol), [0.3, 0.4]);
+        let missing = |col: &Col| chain.columns.get(*col).iter().all(|x| x.is_nan());
+        assert!(Col::ALL.iter().filter(|col| **col != Col::PrevVol).all(missing));
+        assert_eq!((chain.slices.len(), chain.slices[0].rows.clone()), (1, 0..2));
+        assert!((chain.slices[0].days - 30.0).abs() < 1e-9 && chain.slices[0].fwd_price.is_nan());
+    }
+
+    #[test]
+    fn the_first_reason_that_holds_is_the_reason() {
+        let (chain, _) = identity_only(&book(100.0, false), at(), |_, _| ());
+        let mut chain = Chain { spot: 100.0, ..(*chain).clone() };
+        let none = ChainReport::default();
+        let contradictory = ChainReport { contradictory_pairs: true, ..none };
+        let priced = ChainReport { priced: 1, ..contradictory };
+        assert_eq!(why_uncomputed(&chain, &none), Some(Uncomputed::NoUsableQuote));
+        assert_eq!(why_uncomputed(&chain, &contradictory), Some(Uncomputed::ContradictoryPairs));
+        assert_eq!(why_uncomputed(&chain, &priced), None, "one contract with Greeks is enough");
+        chain.spot = f64::NAN;
+        assert_eq!(why_uncomputed(&chain, &contradictory), Some(Uncomputed::NoSpot));
+    }
+
+    #[test]
+    fn adjusted_roots_and_empty_books_are_no_case_but_a_panic_is() {
+        let (adjusted, _) = identity_only(&book(f64::NAN, true), at(), |_, _| ());
+        assert_eq!(adjusted.uncomputed, None);
+        let mut settled = book(f64::NAN, false);
+        settled.slices.truncate(1);
+        let (settled, report) = identity_only(&settled, at(), |_, _| ());
+        assert_eq!((settled.uncomputed, settled.rows(), report.slices), (None, 0, 0));
+        let failed = failed(&book(100.0, false), at());
+        assert_eq!((failed.uncomputed, failed.rows()), (Some(Uncomputed::Failed), 2));
     }
 }

@@ -3,6 +3,7 @@
 
 use super::coordinate::{deviations, place_jet, spline_place};
 use super::curve::{Curve, LnVariance};
+use super::settings::BUTTERFLY;
 use super::spline::{Spline, piece_jet};
 use crate::kernel::elementary::exp;
 use crate::kernel::lanes::{Block, Lanes, Mask};
@@ -25,15 +26,6 @@ fn density_factor<L: Lanes>(k: L, w: L, [slope, bend]: [L; 2]) -> L {
     lead.mul_add(lead, w * curved)
 }
 
-/// Least value of Durrleman's function at the places looked at, so that none between them is negative.
-const DENSITY_MIN: f64 = 2e-3;
-/// Places looked at between one knot and the next (the bend is linear between them).
-const PLACES: usize = 4;
-/// A tail that is wrong concerns this many knots of its wing.
-const WING_KNOTS: usize = 8;
-/// A butterfly concerns the coefficients within this many knots.
-const FLY_KNOTS: f64 = 2.0;
-
 /// What a look for butterflies takes from the curve but for its spline, at eight places at once.
 #[derive(Clone, Copy, Debug)]
 struct GridPoint {
@@ -55,7 +47,7 @@ struct GridPoint {
 pub(super) struct ButterflyGrid {
     /// The first interval.
     first: usize,
-    /// [`PLACES`] for each eight intervals.
+    /// `BUTTERFLY.places` for each eight intervals.
     places: Vec<GridPoint>,
     /// Coefficients from the first interval on, padded.
     coef: Vec<f64>,
@@ -65,6 +57,10 @@ pub(super) struct ButterflyGrid {
 
 impl ButterflyGrid {
     /// Lays the places between the outermost strikes, as far as the spline reaches.
+    ///
+    /// # Shapes   [`GridPoint`]s of eight intervals each, `BUTTERFLY.places` for each eight
+    /// # Units    k in ln(K/F), derivatives by it
+    /// # Cost     once a fit; looks repeat without it
     pub(super) fn lay(&mut self, curve: &Curve) {
         let (spline, place) = (&curve.spline, |k: f64| spline_place(k / curve.base.sd()));
         let (first, last) = spline.ends();
@@ -75,12 +71,12 @@ impl ButterflyGrid {
         self.first = interval(from);
         self.places.clear();
         // a little beyond both ends, so that they lie between places
-        let beyond = step / PLACES as f64;
+        let beyond = step / BUTTERFLY.places as f64;
         let (low, high) = (Block::splat(from - beyond), Block::splat(to + beyond));
         let (c, lanes) = (Block::splat, Block::load(&core::array::from_fn::<f64, { Block::N }, _>(|i| i as f64)));
         for at in (self.first..=interval(to)).step_by(Block::N) {
-            for part in 0..PLACES {
-                let knots = c(at as f64 + part as f64 / PLACES as f64) + lanes;
+            for part in 0..BUTTERFLY.places {
+                let knots = c(at as f64 + part as f64 / BUTTERFLY.places as f64) + lanes;
                 let u = knots.mul_add(c(step), c(start));
                 let counts = low.le(u) & u.le(high);
                 let [u, u1, u2] = place_jet(u);
@@ -105,19 +101,19 @@ impl ButterflyGrid {
     /// Looks for places where the density is negative, or nearly so; whether there is one.
     pub(super) fn look(&mut self, spline: &Spline) -> bool {
         self.thin.clear();
-        let blocks = self.places.len() / PLACES;
+        let blocks = self.places.len() / BUTTERFLY.places;
         pad(&spline.coef()[self.first..], (blocks * Block::N) + 3, &mut self.coef);
         for block in 0..blocks {
             let at = block * Block::N;
             let coef = [0, 1, 2, 3].map(|i| Block::load(&self.coef[at + i..]));
-            for part in 0..PLACES {
-                let p = &self.places[block * PLACES + part];
-                let fraction = part as f64 / PLACES as f64;
+            for part in 0..BUTTERFLY.places {
+                let p = &self.places[block * BUTTERFLY.places + part];
+                let fraction = part as f64 / BUTTERFLY.places as f64;
                 let [g, g1, g2] = piece_jet(coef, Block::splat(fraction));
                 let w = p.w * exp(g + g);
                 let slope = g1.mul_add(p.rise, p.slope);
                 let bend = g2.mul_add(p.rise2, g1.mul_add(p.turn, p.bend));
-                let thin = density_factor(p.k, w, [slope, bend]).lt(Block::splat(DENSITY_MIN));
+                let thin = density_factor(p.k, w, [slope, bend]).lt(Block::splat(BUTTERFLY.density_least));
                 if thin.any() {
                     let knot = (self.first + at) as f64 + fraction;
                     self.thin.extend((0..Block::N).filter(|&i| thin.lane(i)).map(|i| knot + i as f64));
@@ -139,22 +135,23 @@ impl ButterflyGrid {
         let knot = |u: f64| (u - curve.spline.ends().0) / curve.spline.step();
         let [low, high] = self.tails(curve);
         if low {
-            self.thin.extend((0..WING_KNOTS).map(|i| knot(curve.shaped.0) + i as f64));
+            self.thin.extend((0..BUTTERFLY.wing_knots).map(|i| knot(curve.shaped.0) + i as f64));
         }
         if high {
-            self.thin.extend((0..WING_KNOTS).map(|i| knot(curve.shaped.1) - i as f64));
+            self.thin.extend((0..BUTTERFLY.wing_knots).map(|i| knot(curve.shaped.1) - i as f64));
         }
         low || high
     }
 
-    /// Lets the spline diffuse where the last look found the density too thin.
+    /// Lets the spline diffuse where the last look found the density too thin: explicit steps of the heat equation, which
+    /// flatten a bend and keep the mean there.
     pub(super) fn smooth(&self, spline: &mut Spline) {
         let coef = spline.coef_mut();
         let mut before = coef[0];
         for i in 1..coef.len() - 1 {
             let own = coef[i];
             if self.is_thin(i) {
-                coef[i] += 0.25 * (before - 2.0 * own + coef[i + 1]);
+                coef[i] += BUTTERFLY.diffusion * (before - 2.0 * own + coef[i + 1]);
             }
             before = own;
         }
@@ -163,7 +160,7 @@ impl ButterflyGrid {
     /// Whether the last look found a place near coefficient `i`.
     pub(super) fn is_thin(&self, i: usize) -> bool {
         let own = i as f64 - 1.0;
-        self.thin.iter().any(|p| (own - p).abs() < FLY_KNOTS)
+        self.thin.iter().any(|p| (own - p).abs() < BUTTERFLY.near_knots)
     }
 }
 

@@ -4,21 +4,9 @@
 //! give the smile in standard deviations, so they travel from expiry to expiry.
 //! Source: Gatheral and Jacquier (2014), Arbitrage-free SVI volatility surfaces.
 
+use super::settings::BASE;
 use crate::kernel::elementary::{exp, ln};
 use crate::kernel::lanes::{Block, Lanes, Pack};
-
-/// Least and greatest volatility at the money, per √year.
-const VOL: (f64, f64) = (0.005, 20.0);
-/// Greatest |ρ|.
-const RHO_MAX: f64 = 0.98;
-/// Least ψ.
-const PSI_MIN: f64 = 0.01;
-/// Part of the way to the bounds ψ²(1+|ρ|) ≤ 4 and ψ√θ(1+|ρ|) ≤ 4 that is allowed.
-const BOUND: f64 = 3.9;
-/// Gauss–Newton rounds at most.
-const ROUNDS: usize = 12;
-/// A round that moves no parameter by more than this is the last.
-const STEP_SMALL: f64 = 1e-3;
 
 /// A slice of SSVI.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,19 +80,19 @@ impl Base {
     /// No smile.
     #[must_use]
     pub fn flat(vol: f64, t: f64) -> Self {
-        Self::of(t, vol, 0.0, PSI_MIN)
+        Self::of(t, vol, 0.0, BASE.psi_least)
     }
 
     /// A usual equity smile at this volatility.
     #[must_use]
     pub fn usual(vol: f64, t: f64) -> Self {
-        Self::of(t, vol, -0.3, 0.5).bounded()
+        Self::of(t, vol, BASE.usual_rho, BASE.usual_psi).bounded()
     }
 
     /// The same smile in standard deviations at another level and time.
     #[must_use]
     pub fn moved(self, vol: f64, t: f64) -> Self {
-        Self::of(t, vol.clamp(VOL.0, VOL.1), self.rho, self.psi).bounded()
+        Self::of(t, vol.clamp(BASE.vol_least, BASE.vol_most), self.rho, self.psi).bounded()
     }
 
     /// Volatility at the money.
@@ -152,17 +140,18 @@ impl Base {
     }
 
     fn from_free(p: [f64; 3], t: f64) -> Self {
+        // wider than the bounds of the result: they keep the exponentials finite, and ln 0.005 is −5.3
         let to = [p[0].clamp(-5.3, 3.0), 2.0 * p[1].clamp(-20.0, 20.0), p[2].clamp(-10.0, 5.0), 0.0];
         let e = exp(Pack::<1>::load(&to));
-        Self::of(t, e.lane(0).clamp(VOL.0, VOL.1), 1.0 - 2.0 / (e.lane(1) + 1.0), e.lane(2))
+        Self::of(t, e.lane(0).clamp(BASE.vol_least, BASE.vol_most), 1.0 - 2.0 / (e.lane(1) + 1.0), e.lane(2))
     }
 
     /// Inside the bounds that keep butterflies positive.
     fn bounded(mut self) -> Self {
-        self.rho = self.rho.clamp(-RHO_MAX, RHO_MAX);
+        self.rho = self.rho.clamp(-BASE.rho_most, BASE.rho_most);
         let spread = 1.0 + self.rho.abs();
-        let most = (BOUND / spread).sqrt().min(BOUND / (spread * self.sd));
-        self.psi = self.psi.clamp(PSI_MIN.min(most), most);
+        let most = (BASE.butterfly_bound / spread).sqrt().min(BASE.butterfly_bound / (spread * self.sd));
+        self.psi = self.psi.clamp(BASE.psi_least.min(most), most);
         self
     }
 
@@ -196,7 +185,9 @@ fn normal_equations(base: &Base, points: &Points) -> Normal {
         let (k, ln_vol, precision) = (load(&points.k), load(&points.ln_vol), load(&points.precision));
         let (shape, d) = base.ln_vol_jet(k);
         let miss = ln_vol - (level + shape);
-        let w = precision / (precision * (1.0 / 9.0)).mul_add(miss * miss, Block::splat(1.0));
+        // Cauchy weights: a stale strike must not tilt the shape of all others
+        let w = precision
+            / (precision * (1.0 / (BASE.robust_halves * BASE.robust_halves))).mul_add(miss * miss, Block::splat(1.0));
         let wd = [w * d[0], w * d[1], w * d[2]];
         for (i, j, sum) in [(0, 0, 0), (0, 1, 1), (0, 2, 2), (1, 1, 3), (1, 2, 4), (2, 2, 5)] {
             a[sum] = wd[i].mul_add(d[j], a[sum]);
@@ -230,15 +221,17 @@ pub fn fit_base(points: &Points, prior: &Prior, t: f64) -> Base {
     let precision = prior.sd.map(|sd| 1.0 / (sd * sd));
     let mut p = centre;
     let mut base = prior.base.moved(prior.base.atm, t);
-    for _ in 0..ROUNDS {
+    // Gauss-Newton in ln σ, atanh ρ and ln ψ, where every value is allowed and the problem nearly linear; what leaves the
+    // bounds against butterflies is brought back after each round, and goes on from there
+    for _ in 0..BASE.rounds {
         let Normal { mut a, mut g } = normal_equations(&base, points);
         for i in 0..3 {
-            a[i][i] = a[i][i] * (1.0 + 1e-6) + precision[i];
+            a[i][i] = a[i][i] * (1.0 + BASE.ridge) + precision[i];
             g[i] += precision[i] * (centre[i] - p[i]);
         }
         let Some(step) = solve3(a, g) else { break };
         let largest = step.iter().fold(0.0, |m: f64, s| m.max(s.abs()));
-        let damp = (0.7 / largest.max(0.7)).min(1.0);
+        let damp = (BASE.step_most / largest.max(BASE.step_most)).min(1.0);
         for i in 0..3 {
             p[i] += damp * step[i];
         }
@@ -247,7 +240,7 @@ pub fn fit_base(points: &Points, prior: &Prior, t: f64) -> Base {
         if base != free {
             p = base.free();
         }
-        if largest < STEP_SMALL {
+        if largest < BASE.settled {
             break;
         }
     }

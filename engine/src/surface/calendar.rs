@@ -10,39 +10,9 @@
 
 use super::coordinate::{deviations, spline_place};
 use super::curve::Curve;
+use super::settings::CALENDAR;
 use crate::kernel::elementary::ln;
 use crate::kernel::lanes::{Block, Lanes, Mask};
-
-/// Rounds of putting in order and fitting again at most, and after those rounds of moving the curves at the places that
-/// are left, without a fit.
-pub(super) const FITS: usize = 3;
-pub(super) const NUDGES: usize = 12;
-/// Of these, the first ones are followed by smoothing where that made the density thin.
-pub(super) const SMOOTHED: usize = 8;
-/// A nudge at one place moves the coefficients within this many knots, the less the further away.
-const NEAR_KNOTS: f64 = 4.0;
-/// A fall of total variance below this fraction of it is none.
-const FALL_SMALL: f64 = 5e-4;
-/// Half width in ln σ to which order holds.
-const HALF_ORDER: f64 = 5e-4;
-/// DiscountCurves in order are to be this far apart in ln σ where they have been moved.
-const CLEARANCE: f64 = 5e-4;
-/// Where curves are this fraction of w apart they do not cross between the places looked at.
-const CLOSE: f64 = 0.02;
-/// Distance of the places looked at on the spline's coordinate, and the most of them.
-const STEP: f64 = 0.15;
-const PLACES_MAX: usize = 64;
-/// So many expiries before one are looked at for one that lists a place.
-const BACK: usize = 6;
-/// Places put in order in one round at most, for each expiry of a name.
-const FALLS_MAX: usize = 6;
-/// Half width in ln σ to which a curve is known between its quotes where none is near, and by how much more for each unit
-/// of the spline's coordinate beyond them.
-const KNOWN: (f64, f64) = (0.02, 0.25);
-
-/// An expiry nearer than this, years, says little of those behind it: what a tick of a far strike is worth in the last
-/// hours is a volatility of several hundred percent, and as much total variance as weeks have.
-const LAST_DAY: f64 = 1.0 / 365.0;
 
 /// A bound on a curve, for its next fit.
 #[derive(Clone, Copy, Debug)]
@@ -110,7 +80,8 @@ impl CalendarOrder {
             return false;
         }
         self.falls.sort_unstable_by(f64::total_cmp);
-        let every = self.falls.len().div_ceil(FALLS_MAX * curves.len());
+        // sorted and thinned evenly: places next to each other ask for the same bound
+        let every = self.falls.len().div_ceil(CALENDAR.falls_most * curves.len());
         for at in (0..self.falls.len()).step_by(every) {
             self.order(self.falls[at], curves);
         }
@@ -131,9 +102,10 @@ impl CalendarOrder {
         self.by.resize(curve.spline.coef().len(), 0.0);
         for &(_, k, by) in fresh {
             let knot = (place(k) - start) / step + 1.0;
-            let (first, last) = ((knot - NEAR_KNOTS).ceil().max(0.0) as usize, (knot + NEAR_KNOTS) as usize);
+            let (first, last) =
+                ((knot - CALENDAR.near_knots).ceil().max(0.0) as usize, (knot + CALENDAR.near_knots) as usize);
             for (i, most) in self.by.iter_mut().enumerate().take(last + 1).skip(first) {
-                let away = (i as f64 - knot) / NEAR_KNOTS;
+                let away = (i as f64 - knot) / CALENDAR.near_knots;
                 let by = by * (1.0 - away * away);
                 if most.abs() < by.abs() {
                     *most = by;
@@ -167,6 +139,7 @@ impl CalendarOrder {
         for (i, curve) in curves.iter().enumerate() {
             if curve.fwd > 0.0 && curve.listed.0 <= k && k <= curve.listed.1 {
                 let w = curve.variance_at(k);
+                // in ln w, as quotes are known in ln σ: a weight is the inverse of a variance only there
                 self.column.push((i, ln(w), known(curve, k)));
             }
         }
@@ -188,9 +161,15 @@ impl CalendarOrder {
                 continue;
             }
             for (place, &(i, value, _)) in members.iter().enumerate() {
-                let apart = (place as f64 - 0.5 * (pool.n - 1) as f64) * CLEARANCE;
+                // the pool has one value; its members get a little apart, or rounding would find the next fall
+                let apart = (place as f64 - 0.5 * (pool.n - 1) as f64) * CALENDAR.clearance;
                 let ln_vol = 0.5 * (pool.value - curves[i].t.ln()) + apart;
-                self.bounds[i].push(CurveBound { k, ln_vol, from_above: value > pool.value, half: HALF_ORDER });
+                self.bounds[i].push(CurveBound {
+                    k,
+                    ln_vol,
+                    from_above: value > pool.value,
+                    half: CALENDAR.half_order,
+                });
                 self.fresh.push((i, k, 0.5 * (pool.value - value) + apart));
                 self.moved.push(i);
             }
@@ -203,15 +182,15 @@ impl CalendarOrder {
 #[inline(always)]
 fn falls<'a>(k: Block, own: Block, side: f64, others: impl Iterator<Item = &'a Curve>, out: &mut Vec<f64>) -> bool {
     let (c, mut open, mut close) = (Block::splat, k.le(k), false);
-    for other in others.filter(|other| other.fwd > 0.0).take(BACK) {
+    for other in others.filter(|other| other.fwd > 0.0).take(CALENDAR.back) {
         let lists = c(other.listed.0).le(k) & k.le(c(other.listed.1)) & open;
         if !lists.any() {
             continue;
         }
         // how far total variance rises from the earlier to the later, as a part of it
         let rise = (other.variance_at(k) / own - 1.0) * side;
-        close |= (rise.lt(c(CLOSE)) & lists).any();
-        let fall = rise.lt(c(-FALL_SMALL)) & lists;
+        close |= (rise.lt(c(CALENDAR.close)) & lists).any();
+        let fall = rise.lt(c(-CALENDAR.fall_small)) & lists;
         if fall.any() {
             out.extend((0..Block::N).filter(|&lane| fall.lane(lane)).map(|lane| k.lane(lane)));
         }
@@ -231,7 +210,7 @@ fn lay(curve: &Curve, places: &mut Vec<[Block; 2]>) {
     }
     let sd = curve.base.sd();
     let (low, high) = (spline_place(curve.listed.0 / sd), spline_place(curve.listed.1 / sd));
-    let n = (((high - low) / STEP).ceil() as usize + 1).next_multiple_of(Block::N).min(PLACES_MAX);
+    let n = (((high - low) / CALENDAR.step).ceil() as usize + 1).next_multiple_of(Block::N).min(CALENDAR.places_most);
     let step = (high - low) / (n - 1) as f64;
     let lanes = Block::load(&core::array::from_fn::<f64, { Block::N }, _>(|i| i as f64));
     for at in (0..n).step_by(Block::N) {
@@ -248,6 +227,6 @@ fn lay(curve: &Curve, places: &mut Vec<[Block; 2]>) {
 fn known(curve: &Curve, k: f64) -> f64 {
     let (precision, u) = curve.precision_at(k);
     let beyond = (curve.quoted.0 - u).max(u - curve.quoted.1).max(0.0);
-    let half = KNOWN.0 + KNOWN.1 * beyond;
-    (precision + curve.firmness / (half * half)) * (curve.t / LAST_DAY).min(1.0).powi(2)
+    let half = CALENDAR.known + CALENDAR.known_beyond * beyond;
+    (precision + curve.firmness / (half * half)) * (curve.t / CALENDAR.last_day).min(1.0).powi(2)
 }

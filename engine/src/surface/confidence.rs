@@ -1,11 +1,9 @@
 //! How well the quotes support a curve: how tight they are near a strike, and how many the curve passes within.
 //! Never: a change of the curve.
 
+use super::settings::CONFIDENCE;
 use super::spline::Spline;
 use crate::kernel::lanes::{Block, Lanes};
-
-/// The half width in ln σ at which a curve is half supported.
-const HALF_SUPPORT: f64 = 0.04;
 
 /// Precision of the quotes along the spline's coordinate, and how well the curve met them.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +42,7 @@ impl Support {
         for i in 0..self.precision.len() {
             let own = self.precision[i];
             let ahead = |d: usize| self.precision.get(i + d).copied().unwrap_or(0.0);
-            let sum = own + 0.5 * (a + ahead(1)) + 0.1 * (b + ahead(2));
+            let sum = own + CONFIDENCE.beside * (a + ahead(1)) + CONFIDENCE.two_away * (b + ahead(2));
             (b, a) = (a, own);
             self.precision[i] = sum;
         }
@@ -72,7 +70,8 @@ impl Support {
     #[inline(always)]
     #[must_use]
     pub fn at<L: Lanes>(&self, place: (L, L)) -> L {
-        let p = self.precision(place) * (HALF_SUPPORT * HALF_SUPPORT);
+        // p/(1 + p): one quote of the half width is a half, a hundred tight ones are nearly one
+        let p = self.precision(place) * (CONFIDENCE.half_support * CONFIDENCE.half_support);
         L::splat(self.inside) * p / (L::splat(1.0) + p)
     }
 }

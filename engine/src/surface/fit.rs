@@ -2,56 +2,15 @@
 
 use super::arbitrage::ButterflyGrid;
 use super::base::{Base, Points, Prior, fit_base};
-use super::calendar::{CalendarOrder, CurveBound, FITS, NUDGES, SMOOTHED};
+use super::calendar::{CalendarOrder, CurveBound};
 use super::coordinate::spline_place;
 use super::curve::Curve;
 use super::quotes::{Candidates, StrikeQuotes};
+use super::settings::{BASE, BUTTERFLY, CALENDAR, SPLINE};
 use super::smoother::{Smoother, SurfaceInput};
 use super::spline::{LeastSquares, Stiffness};
 use crate::kernel::elementary::ln;
 use crate::kernel::lanes::{Block, Lanes, Mask};
-
-/// Knot distance on the spline's coordinate, and the most pieces.
-const KNOT_STEP: f64 = 0.12;
-const PIECES_MAX: f64 = 56.0;
-/// How far the spline reaches beyond the quotes.
-const REACH: f64 = 0.6;
-/// Standard deviation of the second difference of g at [`KNOT_STEP`].
-const BEND_SD: f64 = 0.003;
-/// Fits of one curve to its quotes at most, each softer than the one before, and rounds of reweighting in each.
-const ATTEMPTS: usize = 4;
-const REWEIGHTS: usize = 3;
-/// Weights that all move by less than this fraction of a quote's precision have settled.
-const WEIGHT_SETTLED: f64 = 0.01;
-/// Each retry lets the spline bend this much more.
-const SOFTER: f64 = 2.5;
-/// Enough of the quotes have the curve inside their spread.
-const INSIDE_ENOUGH: f64 = 0.95;
-/// A quote loses weight when it is about this many half spreads off.
-const ROBUST_HALVES: f64 = 3.0;
-/// A bound is met within so many of its half widths.
-const BOUND_MET: f64 = 3.0;
-/// Near a bound the spline may bend this much more, within so many knots, so that it moves there and not elsewhere.
-const BOUND_SOFTER: (f64, f64) = (6.0, 3.0);
-/// Half width in ln σ to which an ask without a bid bounds the curve, and by how much the curve is above it before it is
-/// fitted again.
-const HALF_ASK: f64 = 0.01;
-const ABOVE_ASK: f64 = 0.005;
-/// Knots reach so far at most, on the spline's coordinate.
-const PLACE_MAX: f64 = 6.0;
-/// A shape borrowed from neighbours is worth this fraction of one's own.
-const BORROWED: f64 = 0.01;
-/// Rounds of stiffening where the density would be negative; after the first ones the quotes there lose weight too.
-const FLY_ROUNDS: usize = 7;
-const FLY_STIFF_ROUNDS: usize = 4;
-/// Passes of smoothing after that.
-const SMOOTHINGS: usize = 200;
-const SMOOTHINGS_NUDGED: usize = 10;
-/// A wing whose values still rise shrinks to the base by this factor a pass, so many coefficients of it and one more each.
-const SHRINK: f64 = 0.8;
-const WING_FIRST: usize = 10;
-/// Fewer quotes than this borrow their shape from neighbours.
-const QUOTES_FEW: usize = 6;
 
 /// Fits the curves of one chain after another, and keeps nothing but its memory: from the second chain of a size on it
 /// allocates nothing.
@@ -84,7 +43,13 @@ pub fn fit(slices: &[SurfaceInput]) -> Vec<Curve> {
 }
 
 impl Fitter {
-    /// The curves of all slices of one chain, given in native order.
+    /// The curves of all slices of one chain, given in native order: each alone, then under the asks without a bid that it
+    /// is above, then all in order.
+    ///
+    /// # Shapes   a curve for each slice
+    /// # Domain   as of [`fit`](fn@fit), which this is with memory
+    /// # Source   docs/surface.md
+    /// # Cost     2.5 to 9 µs a slice of 7 to 126 strikes (benches/record/history.md); nothing is allocated from the second chain of a size on
     pub fn fit(&mut self, slices: &[SurfaceInput]) -> &[Curve] {
         let n = slices.len();
         if self.curves.len() < n {
@@ -107,7 +72,7 @@ impl Fitter {
             // it must be in order where the expiry before has strikes, too
             curve.listed = (own.0.min(before.0), own.1.max(before.1));
             before = own;
-            curve.firmness = if quotes.n_firm() > 0.0 { 1.0 } else { BORROWED };
+            curve.firmness = if quotes.n_firm() > 0.0 { 1.0 } else { CALENDAR.borrowed };
             self.problem.fit_curve(curve, quotes, &[], &mut self.lattice);
         }
         let curves = &mut self.curves[..n];
@@ -119,13 +84,15 @@ impl Fitter {
                 self.problem.fit_curve(curve, &self.quotes[i], bounds, &mut self.lattice);
             }
         }
-        for round in 0..FITS + NUDGES {
+        // A fit against bounds keeps a curve smooth but may move it elsewhere and cross there; a nudge moves nothing else
+        // but may bend too much. So fits first, and nudges for what is left.
+        for round in 0..CALENDAR.fits + CALENDAR.nudges {
             if !self.calendar.find(curves) {
                 break;
             }
             for at in 0..self.calendar.moved.len() {
                 let i = self.calendar.moved[at];
-                if round < FITS {
+                if round < CALENDAR.fits {
                     self.problem.fit_curve(
                         &mut curves[i],
                         &self.quotes[i],
@@ -136,8 +103,8 @@ impl Fitter {
                     let curve = &mut curves[i];
                     self.calendar.nudge(i, curve);
                     self.lattice.lay(curve);
-                    for _ in 0..SMOOTHINGS_NUDGED {
-                        if round >= FITS + SMOOTHED || !self.lattice.look(&curve.spline) {
+                    for _ in 0..CALENDAR.smoothings {
+                        if round >= CALENDAR.fits + CALENDAR.smoothed || !self.lattice.look(&curve.spline) {
                             break;
                         }
                         self.lattice.smooth(&mut curve.spline);
@@ -156,8 +123,11 @@ impl Fitter {
         self.bases.clear();
         for (slice, quotes) in slices.iter().zip(&self.quotes) {
             quotes.base_points(&mut self.points);
-            let own = (self.points.len() >= QUOTES_FEW && quotes.usual_vol > 0.0).then(|| {
-                let prior = Prior { base: Base::usual(quotes.usual_vol, slice.t), sd: [1.0, 0.7, 0.7] };
+            let own = (self.points.len() >= BASE.quotes_few && quotes.usual_vol > 0.0).then(|| {
+                let prior = Prior {
+                    base: Base::usual(quotes.usual_vol, slice.t),
+                    sd: [BASE.own_level, BASE.own_shape, BASE.own_shape],
+                };
                 fit_base(&self.points, &prior, slice.t)
             });
             self.bases.push(own);
@@ -194,13 +164,18 @@ fn listed(slice: &SurfaceInput) -> (f64, f64) {
 
 /// A base of few or no quotes at time and usual volatility `own`: level and shape expected from the neighbours in time,
 /// moved by what quotes there are.
+///
+/// # Units    `t` in years, `own` per √year; NaN: no quote of its own
+/// # Domain   without a neighbour and without a quote there is none
+/// # Source   the prior of [`fit_base`]: level a mean over neighbours in ln t, shape that of the nearest
 fn borrowed_base(t: f64, own: f64, points: &Points, slices: &[SurfaceInput], known: &[Option<Base>]) -> Option<Base> {
     let (mut near, mut far) = (None, f64::INFINITY);
     let (mut w, mut wv) = (0.0, 0.0);
     for (other, base) in slices.iter().zip(known) {
         let Some(base) = base else { continue };
         let apart = (other.t / t).ln().abs();
-        let weight = 1.0 / (0.01 + apart * apart);
+        // level from all neighbours, shape from the nearest: a level goes by time, a shape by what was quoted that day
+        let weight = 1.0 / (BASE.neighbour_variance + apart * apart);
         w += weight;
         wv += weight * base.atm().ln();
         if apart < far {
@@ -208,8 +183,17 @@ fn borrowed_base(t: f64, own: f64, points: &Points, slices: &[SurfaceInput], kno
         }
     }
     let prior = match near {
-        Some(base) => Prior { base: base.moved((wv / w).exp(), t), sd: [0.1 + 0.2 * far.min(2.0), 0.15, 0.15] },
-        None if own > 0.0 => Prior { base: Base::usual(own, t), sd: [1.0, 0.3, 0.3] },
+        Some(base) => Prior {
+            base: base.moved((wv / w).exp(), t),
+            sd: [
+                BASE.borrowed_level + BASE.borrowed_level_by_ln_t * far.min(BASE.borrowed_ln_t_most),
+                BASE.borrowed_shape,
+                BASE.borrowed_shape,
+            ],
+        },
+        None if own > 0.0 => {
+            Prior { base: Base::usual(own, t), sd: [BASE.single_level, BASE.single_shape, BASE.single_shape] }
+        }
         None => return None,
     };
     Some(fit_base(points, &prior, t))
@@ -228,7 +212,7 @@ struct CurveProblem {
 struct Judgement {
     /// Part of the two-sided quotes that the curve passes within.
     inside: f64,
-    /// Whether a weight has moved by more than [`WEIGHT_SETTLED`].
+    /// Whether a weight has moved by more than `SPLINE.weight_settled`.
     moved: bool,
 }
 
@@ -238,10 +222,10 @@ impl Curve {
         let coef = self.spline.coef_mut();
         let n = n.min(coef.len());
         if which[0] {
-            coef[..n].iter_mut().for_each(|c| *c *= SHRINK);
+            coef[..n].iter_mut().for_each(|c| *c *= BUTTERFLY.shrink);
         }
         if which[1] {
-            coef.iter_mut().rev().take(n).for_each(|c| *c *= SHRINK);
+            coef.iter_mut().rev().take(n).for_each(|c| *c *= BUTTERFLY.shrink);
         }
     }
 
@@ -249,8 +233,8 @@ impl Curve {
     fn above_asks(&self, quotes: &StrikeQuotes, bounds: &mut Vec<CurveBound>) {
         for i in (0..quotes.len()).filter(|&i| quotes.firm[i] < 0.5) {
             let (k, ln_vol) = (quotes.k[i], quotes.mid[i]);
-            if 0.5 * ln(self.variance_at(k) / self.t) > ln_vol + ABOVE_ASK {
-                bounds.push(CurveBound { k, ln_vol, from_above: true, half: HALF_ASK });
+            if 0.5 * ln(self.variance_at(k) / self.t) > ln_vol + SPLINE.above_ask {
+                bounds.push(CurveBound { k, ln_vol, from_above: true, half: SPLINE.half_ask });
             }
         }
     }
@@ -302,13 +286,17 @@ impl CurveProblem {
     }
 
     /// Places of the quotes, knots, distances to the base, first weights.
+    ///
+    /// # Shapes   samples are the quotes, padded to blocks, then the bounds
+    /// # Units    places on the spline's coordinate, distances in ln σ
+    /// # Domain   a curve with a base; quotes without a bid have no first weight
     fn begin(&mut self, curve: &mut Curve, quotes: &StrikeQuotes, bounds: &[CurveBound]) {
         let by_sd = 1.0 / curve.base.sd();
-        let place = |k: f64| spline_place(k * by_sd).clamp(-PLACE_MAX, PLACE_MAX);
+        let place = |k: f64| spline_place(k * by_sd).clamp(-SPLINE.place_most, SPLINE.place_most);
         curve.quoted = (place(quotes.range.0), place(quotes.range.1));
         curve.shaped = bounds.iter().map(|bound| place(bound.k)).fold(curve.quoted, |s, u| (s.0.min(u), s.1.max(u)));
-        let (start, end) = (curve.shaped.0 - REACH, curve.shaped.1 + REACH);
-        let pieces = ((end - start) / KNOT_STEP).ceil().min(PIECES_MAX);
+        let (start, end) = (curve.shaped.0 - SPLINE.reach, curve.shaped.1 + SPLINE.reach);
+        let pieces = ((end - start) / SPLINE.knot_step).ceil().min(SPLINE.pieces_most);
         curve.spline.reset(start, end, pieces as usize);
         let (n, level) = (quotes.k.len(), curve.base.atm().ln());
         self.places.clear();
@@ -338,8 +326,8 @@ impl CurveProblem {
         let knots: &[f64] = &self.places[n..];
         if !bounds.is_empty() {
             for (i, bend) in self.stiffness.bend.iter_mut().enumerate() {
-                if knots.iter().any(|u| ((u - start) / step - i as f64).abs() < BOUND_SOFTER.1) {
-                    *bend /= BOUND_SOFTER.0 * BOUND_SOFTER.0;
+                if knots.iter().any(|u| ((u - start) / step - i as f64).abs() < SPLINE.bound_knots) {
+                    *bend /= SPLINE.bound_softer * SPLINE.bound_softer;
                 }
             }
         }
@@ -348,21 +336,24 @@ impl CurveProblem {
     fn set_stiffness(&mut self, curve: &Curve) {
         let (n, step, (start, end)) = (curve.spline.coef().len(), curve.spline.step(), curve.spline.ends());
         let beyond = |reach: f64| ((reach / step) as usize).saturating_sub(1);
-        let bend_sd = BEND_SD * (step / KNOT_STEP).powi(2);
+        // a second difference grows with the square of the step: the same curve costs the same at any number of pieces
+        let bend_sd = SPLINE.bend * (step / SPLINE.knot_step).powi(2);
         self.stiffness.bend.clear();
         self.stiffness.bend.resize(n - 2, 1.0 / (bend_sd * bend_sd));
-        self.stiffness.end_slope = 1.0 / (0.02 * step).powi(2);
+        self.stiffness.end_slope = 1.0 / (SPLINE.end_slope * step).powi(2);
         self.stiffness.ends = (beyond(curve.shaped.0 - start), beyond(end - curve.shaped.1));
-        self.stiffness.level = 1.0;
+        self.stiffness.level = SPLINE.level_precision;
     }
 
     /// Fits, reweights and softens until enough quotes are met.
     fn fit(&mut self, curve: &mut Curve, quotes: &StrikeQuotes, bounds: &[CurveBound]) {
         let n = curve.spline.coef().len();
-        for attempt in 0..ATTEMPTS {
+        // From stiff to soft, and not a penalty by cross-validation (as Eilers and Marx 1996 do): what is wanted is the
+        // smoothest curve inside of the spreads, and errors of neighbours are not independent.
+        for attempt in 0..SPLINE.attempts {
             self.squares.penalise(n, &self.stiffness);
             let mut met = Judgement::default();
-            for _ in 0..REWEIGHTS {
+            for _ in 0..SPLINE.reweights {
                 self.squares.solve(&mut curve.spline);
                 met = self.weigh(quotes);
                 met.moved |= self.weigh_bounds(bounds, quotes.k.len());
@@ -371,13 +362,13 @@ impl CurveProblem {
                 }
             }
             let held = self.keeps(bounds, quotes.k.len());
-            if attempt + 1 == ATTEMPTS || (met.inside >= INSIDE_ENOUGH && held) {
+            if attempt + 1 == SPLINE.attempts || (met.inside >= SPLINE.inside_enough && held) {
                 if met.moved {
                     self.squares.solve(&mut curve.spline);
                 }
                 return;
             }
-            self.stiffness.bend.iter_mut().for_each(|b| *b /= SOFTER * SOFTER);
+            self.stiffness.bend.iter_mut().for_each(|b| *b /= SPLINE.softer * SPLINE.softer);
         }
     }
 
@@ -398,14 +389,14 @@ impl CurveProblem {
     fn keeps(&self, bounds: &[CurveBound], first: usize) -> bool {
         let over = |i: usize| self.squares.fitted[first + i] - self.squares.y[first + i];
         let broken = |i: usize, bound: &CurveBound| if bound.from_above { over(i) } else { -over(i) };
-        bounds.iter().enumerate().all(|(i, bound)| broken(i, bound) < BOUND_MET * bound.half)
+        bounds.iter().enumerate().all(|(i, bound)| broken(i, bound) < SPLINE.bound_met * bound.half)
     }
 
     /// Weighs the quotes by their distance from the curve of the last fit, an ask alone only where the curve is above.
     fn weigh(&mut self, quotes: &StrikeQuotes) -> Judgement {
         let (zero, one) = (Block::splat(0.0), Block::splat(1.0));
-        let robust = Block::splat(ROBUST_HALVES.powi(-2));
-        let (settled, mut moved) = (Block::splat(WEIGHT_SETTLED), zero.gt(zero));
+        let robust = Block::splat(SPLINE.robust_halves.powi(-2));
+        let (settled, mut moved) = (Block::splat(SPLINE.weight_settled), zero.gt(zero));
         let mut inside = zero;
         let squares = &mut self.squares;
         for at in (0..quotes.k.len()).step_by(Block::N) {
@@ -431,27 +422,27 @@ impl CurveProblem {
     /// # Source   Durrleman's condition at the points of a grid; stiffening where it fails, then yielding, then smoothing
     /// # Cost     nothing but a look where the first fit has none
     fn repair_butterflies(&mut self, curve: &mut Curve, lattice: &mut ButterflyGrid) {
-        for round in 0..FLY_ROUNDS {
+        for round in 0..BUTTERFLY.rounds {
             if !lattice.look(&curve.spline) & !lattice.look_at_tails(curve) {
                 return;
             }
             for (i, bend) in self.stiffness.bend.iter_mut().enumerate() {
                 if lattice.is_thin(i + 1) {
-                    *bend *= 4.0;
+                    *bend *= BUTTERFLY.stiffer;
                 }
             }
-            if round >= FLY_STIFF_ROUNDS {
+            if round >= BUTTERFLY.stiff_rounds {
                 let (start, step) = (curve.spline.ends().0, curve.spline.step());
                 for (place, w) in self.places.iter().zip(&mut self.squares.w) {
                     if lattice.is_thin(((place - start) / step).round().max(0.0) as usize + 1) {
-                        *w *= 0.25;
+                        *w *= BUTTERFLY.yielding;
                     }
                 }
             }
             self.squares.penalise(curve.spline.coef().len(), &self.stiffness);
             self.squares.solve(&mut curve.spline);
         }
-        for round in 0..SMOOTHINGS {
+        for round in 0..BUTTERFLY.smoothings {
             let thin = lattice.look(&curve.spline);
             let tails = lattice.tails(curve);
             if !thin && tails == [false, false] {
@@ -460,7 +451,7 @@ impl CurveProblem {
             if thin {
                 lattice.smooth(&mut curve.spline);
             }
-            curve.shrink(tails, WING_FIRST + round);
+            curve.shrink(tails, BUTTERFLY.wing_first + round);
         }
     }
 }

@@ -16,6 +16,7 @@ mod coordinate;
 mod curve;
 pub mod fit;
 mod quotes;
+pub mod settings;
 mod smoother;
 pub mod spline;
 

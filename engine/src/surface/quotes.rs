@@ -1,23 +1,11 @@
 //! What the rows of one expiry say of its volatility, strike by strike. Never: a curve.
 
 use super::base::Points;
+use super::settings::QUOTES;
 use super::smoother::SurfaceInput;
 use crate::contract::Right;
 use crate::kernel::elementary::ln;
 use crate::kernel::lanes::{Block, Lanes};
-
-/// A mid is not known better than this, in ln σ.
-const HALF_MIN: f64 = 0.0015;
-/// How far an ask alone bounds the volatility, in ln σ.
-const HALF_ASK_ONLY: f64 = 0.1;
-/// The base does not follow a quote more closely than this, in ln σ.
-const HALF_BASE: f64 = 0.01;
-/// Strikes this far in standard deviations from the money take calls and puts, others the out-of-the-money side.
-const BOTH_SIDES_SD: f64 = 1.0;
-/// Where nothing else is quoted the strikes in the money count, from so many years to expiry on.
-const IN_THE_MONEY_YEARS: f64 = 0.02;
-/// More points than this teach three numbers nothing.
-const POINTS_MAX: usize = 48;
 
 /// One entry per strike in ascending order, in ln σ; columns padded to whole blocks with entries without precision.
 #[derive(Clone, Debug, Default)]
@@ -86,8 +74,8 @@ impl StrikeQuotes {
             return;
         }
         self.usual_vol = usual_vol(input);
-        candidates.pick(input, (BOTH_SIDES_SD * self.usual_vol * input.t.sqrt()).exp());
-        if input.t > IN_THE_MONEY_YEARS && !candidates.spread.iter().any(|&spread| spread > 0.0) {
+        candidates.pick(input, (QUOTES.both_sides * self.usual_vol * input.t.sqrt()).exp());
+        if input.t > QUOTES.in_the_money_years && !candidates.spread.iter().any(|&spread| spread > 0.0) {
             // what is in the money says more than nothing, but for the last days, when it is worth its intrinsic value
             candidates.pick(input, f64::INFINITY);
         }
@@ -143,9 +131,10 @@ impl StrikeQuotes {
 
     /// What the base is fitted to: the two-sided quotes, thinned out where there are many.
     pub(super) fn base_points(&self, points: &mut Points) {
-        let every = self.len.div_ceil(POINTS_MAX).max(1);
+        // evenly through the strikes and not the best ones: three numbers are told by the whole width
+        let every = self.len.div_ceil(QUOTES.points_most).max(1);
         let firm = (0..self.len).filter(|&i| self.firm[i] > 0.0).step_by(every);
-        let most = 1.0 / (HALF_BASE * HALF_BASE);
+        let most = 1.0 / (QUOTES.half_base * QUOTES.half_base);
         points.fill(firm.map(|i| (self.k[i], self.mid[i], self.precision[i].min(most))));
     }
 }
@@ -195,7 +184,7 @@ impl Candidates {
     fn quote(&self, i: usize) -> Quote {
         // the logarithm of zero is far below that of any ratio
         let firm = self.spread[i] > -500.0;
-        let half = if firm { (0.5 * self.spread[i]).max(HALF_MIN) } else { HALF_ASK_ONLY };
+        let half = if firm { (0.5 * self.spread[i]).max(QUOTES.half_least) } else { QUOTES.half_ask_only };
         Quote { mid: self.vol[i], half, firm, unbounded: self.unbounded[i] }
     }
 }
@@ -209,10 +198,12 @@ fn both(a: Quote, b: Quote) -> Quote {
     }
     let ((a_low, a_high), (b_low, b_high)) = (a.ends(), b.ends());
     let (low, high) = (a_low.max(b_low), a_high.min(b_high));
+    // each by its precision 1/half², multiplied out by both: no division by a spread
     let (wa, wb) = (b.half * b.half, a.half * a.half);
     let between = (wa * a.mid + wb * b.mid) / (wa + wb);
     let unbounded = a.unbounded && b.unbounded;
     if low >= high || unbounded {
+        // they contradict each other: what they are apart is the least that the two together do not know
         let apart = 0.5 * (a.mid - b.mid).abs();
         return Quote { mid: between, half: apart.max(a.half.min(b.half)), firm: true, unbounded };
     }
@@ -221,7 +212,7 @@ fn both(a: Quote, b: Quote) -> Quote {
         (_, true) => a.mid,
         _ => between,
     };
-    Quote { mid: mid.clamp(low, high), half: (0.5 * (high - low)).max(HALF_MIN), firm: true, unbounded }
+    Quote { mid: mid.clamp(low, high), half: (0.5 * (high - low)).max(QUOTES.half_least), firm: true, unbounded }
 }
 
 /// Median of the volatilities of the five used rows nearest to the money; NaN: none.
@@ -230,7 +221,7 @@ fn usual_vol(input: &SurfaceInput) -> f64 {
     let strike = |row: usize| f64::from(input.strike_milli[row]);
     let mut high = input.strike_milli.partition_point(|&k| f64::from(k) < fwd_milli);
     let mut low = high;
-    let (mut vols, mut n) = ([f64::NAN; 5], 0);
+    let (mut vols, mut n) = ([f64::NAN; QUOTES.usual_rows], 0);
     while n < vols.len() && (low > 0 || high < input.strike_milli.len()) {
         let below =
             high == input.strike_milli.len() || (low > 0 && fwd_milli - strike(low - 1) < strike(high) - fwd_milli);

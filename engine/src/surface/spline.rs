@@ -3,6 +3,7 @@
 //! Source: Eilers and Marx (1996), Flexible smoothing with B-splines and penalties. The normal equations have four
 //! bands, so a fit costs about 60 operations per point and per knot.
 
+use super::settings::SPLINE;
 use crate::kernel::lanes::{Block, Lanes};
 
 /// A cubic spline in B-spline form; constant beyond its knots, up to what its end slopes leave.
@@ -44,9 +45,6 @@ pub struct LeastSquares {
     rows: Vec<[f64; 4]>,
     rhs: Vec<f64>,
 }
-
-/// A spline is extended by this many knots at a time at most.
-const KNOTS_MORE: f64 = 96.0;
 
 /// The four cubic B-splines that overlap at fraction `f` of an interval.
 #[inline(always)]
@@ -94,7 +92,7 @@ impl Spline {
     /// Reaches from `from` to `to` at least, as constant beyond its old ends as it was, to a knot.
     pub fn extend(&mut self, from: f64, to: f64) {
         let (start, end) = self.ends();
-        let more = |by: f64| (by / self.step).ceil().clamp(0.0, KNOTS_MORE) as usize;
+        let more = |by: f64| (by / self.step).ceil().clamp(0.0, SPLINE.extension_most) as usize;
         let (low, high) = (more(start - from), more(to - end));
         if low > 0 {
             let first = self.value(start);
@@ -274,6 +272,7 @@ fn solve_banded(rows: &mut [[f64; 4]], rhs: &mut [f64], n: usize) {
     for i in 0..n {
         let (mut r3, s3) = (rows[i + 3], rhs[i + 3]);
         let [[a0, a1, a2, a3], mut r1, mut r2] = r;
+        // no pivots: penalties make the matrix positive definite, and rounding alone could say otherwise
         let inv = 1.0 / a0.max(1e-30);
         let (l1, l2, l3) = (a1 * inv, a2 * inv, a3 * inv);
         r1[0] = less(r1[0], l1, a1);

@@ -162,7 +162,7 @@ pub fn circle(arrows: &Arrows) -> Option<Vec<String>> {
     arrows.keys().find_map(|name| visit(arrows, name, &mut Vec::new(), &mut done))
 }
 
-/// Public types by name, with the files that they stand in.
+/// Public types by name, with the files that they stand in: those that are written out, and the tables of `settings!`.
 #[must_use]
 pub fn public_types(sources: &[SourceFile]) -> BTreeMap<String, Vec<String>> {
     let mut homes: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -170,8 +170,15 @@ pub fn public_types(sources: &[SourceFile]) -> BTreeMap<String, Vec<String>> {
         for line in source.code.lines().map(str::trim_start).filter(|line| line.starts_with("pub ")) {
             let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
             let kind = words.iter().position(|word| ["struct", "enum", "trait", "type"].contains(word));
-            if let Some(name) = kind.and_then(|kind| words.get(kind + 1)) {
+            // without a name: a macro makes it
+            if let Some(name) = kind.and_then(|kind| words.get(kind + 1)).filter(|name| !name.is_empty()) {
                 homes.entry((*name).to_owned()).or_default().push(source.file.clone());
+            }
+        }
+        for line in source.code.lines().map(str::trim_start) {
+            let table = line.split_once(": ").and_then(|(id, table)| Some((id, table.strip_suffix("Settings {")?)));
+            if let Some((_, method)) = table.filter(|(id, _)| id.chars().all(|c| c.is_ascii_uppercase())) {
+                homes.entry(format!("{method}Settings")).or_default().push(source.file.clone());
             }
         }
     }

@@ -351,6 +351,9 @@ impl<L: Lanes> Nodes<L> {
 
     /// Exercise where it pays more than to wait, on the nodes up to `wide` from the middle. The gain is its mean over the
     /// cell of a node, so that it does not matter where between two nodes it begins.
+    ///
+    /// # Shapes  a contract in each lane
+    /// # Units   exercise pays φX·`carried` + `paid`: escrow and strike are in `paid`, all in the lattice's discounted terms
     #[inline(always)]
     pub(super) fn exercise(&mut self, mean: Mean, wide: usize, carried: L, paid: L) {
         match mean {
