@@ -9,6 +9,7 @@ use engine::store::rates::DiscountCurves;
 use jiff::Timestamp;
 use shim::app::{Service, route_names};
 use shim::http::Metrics;
+use shim::market::clock::MarketClock;
 use shim::status::Status;
 use sim::SimMarket;
 use sim::symbols::{Name, well_known};
@@ -117,7 +118,7 @@ pub fn passes() -> Passes {
 pub fn service(snapshot: Snapshot) -> (Service, Arc<Metrics>) {
     let metrics = Arc::new(Metrics::new(&route_names()));
     let zone = Calendar::embedded().zone().clone();
-    let status = Status::new("sim".to_owned(), true, 3, Box::new(|| NOW), Box::new(|| Duration::ZERO), zone);
+    let status = Status::new("sim".to_owned(), true, 3, MarketClock::Fixed(NOW), Box::new(|| Duration::ZERO), zone);
     let market = Arc::new(ArcSwap::from_pointee(snapshot));
     (Service::new(market, Arc::new(status), Arc::clone(&metrics)), metrics)
 }

@@ -98,7 +98,7 @@ impl Service {
         if let Some((layer, segments)) = layer_at(raw_path) {
             let context = RequestContext {
                 snapshot: &snapshot,
-                now: (self.status.now)(),
+                now: self.status.clock.now(),
                 zone: &self.status.zone,
                 calendar: &self.calendar,
                 roots: &self.roots,

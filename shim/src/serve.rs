@@ -66,11 +66,11 @@ fn serve(config: &Config) -> Result<End, String> {
         tracing::info!("{}", note.split_whitespace().collect::<Vec<_>>().join(" "));
     }
     let specs = config.feeds.iter().map(|feed| FeedSpec::parse(feed)).collect::<Result<Vec<_>, _>>()?;
-    let clock = config.now.map_or(MarketClock::Running, MarketClock::Fixed);
+    let clock = clock_of(config);
     let asked = Arc::<Asked>::default();
     let terms = OpenTerms {
         clock: Arc::new(move || clock.now()),
-        fixed: config.now,
+        fixed: clock.fixed(),
         allow_remote: config.allow_remote,
         keys: config.keys.clone(),
         authorities: config.feed_ca.clone(),
@@ -84,7 +84,7 @@ fn serve(config: &Config) -> Result<End, String> {
         passes.keep_quotes();
     }
     let folder = config.state_dir.as_deref().map(|path| Arc::new(StateFolder::open(path)));
-    let keeper = folder.iter().filter(|_| !simulated).map(|folder| start_keeper(folder, config)).next();
+    let keeper = folder.iter().filter(|_| !simulated).map(|folder| start_keeper(folder, config, clock)).next();
     let keeper = keeper.transpose().map_err(|e| format!("no thread: {e}"))?;
 
     let market = Arc::new(ArcSwap::from_pointee(Snapshot::empty(feed.names().into_iter().collect())));
@@ -99,7 +99,7 @@ fn serve(config: &Config) -> Result<End, String> {
     listen_for_signals(Sender::clone(&stop)).map_err(|e| format!("cannot wait for signals: {e}"))?;
 
     let ending = Arc::new(AtomicBool::new(false));
-    let restored = folder.as_ref().filter(|_| !simulated && config.now.is_none());
+    let restored = folder.as_ref().filter(|_| !simulated && clock.is_real());
     let restored = restored.map_or_else(Vec::new, |folder| restore(folder, config));
     let sessions = folder.map(|folder| Sessions::new(folder, keeper.as_ref()));
     let market_loop = MarketLoop::new(feed, passes, clock, Arc::clone(&market), Arc::clone(&status));
@@ -155,13 +155,22 @@ fn listen_for_signals(stop: Sender<()>) -> Result<(), ctrlc::Error> {
     })
 }
 
+/// The clock of the market; one that is started runs from now on.
+fn clock_of(config: &Config) -> MarketClock {
+    match (config.now, config.clock) {
+        (Some(now), _) => MarketClock::Fixed(now),
+        (None, Some(start)) => MarketClock::starting(start, config.speed),
+        (None, None) => MarketClock::Running,
+    }
+}
+
 /// Starts what keeps the volatilities of sessions.
-fn start_keeper(folder: &Arc<StateFolder>, config: &Config) -> std::io::Result<Keeper> {
+fn start_keeper(folder: &Arc<StateFolder>, config: &Config, clock: MarketClock) -> std::io::Result<Keeper> {
     Keeper::start(KeeperTerms {
         folder: Arc::clone(folder),
         calendar: Calendar::embedded(),
         clock: Timestamp::now,
-        stands_still: config.now.is_some(),
+        is_real: clock.is_real(),
         feed: feed_name(config),
     })
 }
@@ -245,7 +254,7 @@ fn new_status(config: &Config, simulated: bool, clock: MarketClock) -> Status {
         feed_name(config),
         simulated,
         threads,
-        Box::new(move || clock.now()),
+        clock,
         Box::new(move || started.elapsed()),
         Calendar::embedded().zone().clone(),
     )
@@ -274,9 +283,11 @@ impl Banner {
     fn print(&self, snapshot: &Snapshot, status: &Status) {
         let contracts: u64 = snapshot.chains().iter().map(|c| u64::from(c.rows())).sum();
         let note = if self.simulated { "  (simulated: no real market data)" } else { "" };
+        let clock =
+            if status.clock.is_real() { String::new() } else { format!("\n  clock     {}", status.clock_line()) };
         let notes: String = self.notes.iter().map(|note| format!("\n  {note}")).collect();
         log::say(&format!(
-            "greeksd {} serving {}\n  feed      {}{note}\n  market    {} names, {contracts} contracts\n  snapshot  {}{notes}",
+            "greeksd {} serving {}\n  feed      {}{note}\n  market    {} names, {contracts} contracts\n  snapshot  {}{clock}{notes}",
             env!("CARGO_PKG_VERSION"),
             self.addresses,
             self.feed,
@@ -318,6 +329,8 @@ mod tests {
             keys: crate::secret::Keys::default(),
             feed_ca: None,
             now: None,
+            clock: None,
+            speed: 1.0,
             refresh: Duration::from_secs(1),
             threads: 1,
             state_dir: None,

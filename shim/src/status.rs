@@ -7,11 +7,12 @@ mod prometheus;
 mod reading;
 mod spelling;
 
+use crate::market::clock::MarketClock;
+use crate::source::facts::SourceFacts;
 use arc_swap::ArcSwap;
 use engine::snapshot::Snapshot;
 pub use facts::{MarketFacts, PassFacts};
 use health::{FeedHealth, Health, Quotes, SpotOff, UncomputedName};
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use reading::{Reading, SnapshotCounts};
 use std::sync::Arc;
@@ -31,8 +32,8 @@ pub struct Status {
     pub simulated: bool,
     /// Threads of the program.
     pub threads: usize,
-    /// The time now, as the daemon sees it.
-    pub now: Box<dyn Fn() -> Timestamp + Send + Sync>,
+    /// The clock of the market.
+    pub clock: MarketClock,
     /// Time since the start.
     pub uptime: Box<dyn Fn() -> Duration + Send + Sync>,
     /// The zone that times are shown in.
@@ -51,12 +52,12 @@ impl Status {
         feed: String,
         simulated: bool,
         threads: usize,
-        now: Box<dyn Fn() -> Timestamp + Send + Sync>,
+        clock: MarketClock,
         uptime: Box<dyn Fn() -> Duration + Send + Sync>,
         zone: TimeZone,
     ) -> Self {
         let (facts, turned_ms, old_snapshot_bytes) = (ArcSwap::default(), AtomicU64::new(0), AtomicU64::new(0));
-        Self { feed, simulated, threads, now, uptime, zone, facts, turned_ms, old_snapshot_bytes }
+        Self { feed, simulated, threads, clock, uptime, zone, facts, turned_ms, old_snapshot_bytes }
     }
 
     /// Replaces the facts, after a pass.
@@ -104,7 +105,7 @@ impl Status {
             "starting"
         } else if !self.facts.load().market_open {
             "held"
-        } else if self.age_s(snapshot) > STALE_AFTER_S {
+        } else if self.age_s(snapshot) > self.patience_s() {
             "stale"
         } else {
             "ok"
@@ -120,6 +121,17 @@ impl Status {
         snapshot.time.to_zoned(self.zone.clone()).strftime("%Y-%m-%d %H:%M:%S %Z").to_string()
     }
 
+    /// What the clock of the market is, in words; its instants in the zone that times are shown in.
+    #[must_use]
+    pub fn clock_line(&self) -> String {
+        let shown = |at: jiff::Timestamp| at.to_zoned(self.zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string();
+        match self.clock {
+            MarketClock::Running => "running".to_owned(),
+            MarketClock::Fixed(at) => format!("fixed at {}", shown(at)),
+            MarketClock::From { start, speed, .. } => format!("from {} at speed {speed}", shown(start)),
+        }
+    }
+
     /// The body of `/health`.
     #[must_use]
     pub fn health_json(&self, snapshot: &Snapshot) -> String {
@@ -132,6 +144,7 @@ impl Status {
             version: env!("CARGO_PKG_VERSION"),
             uptime_s: reading.uptime.as_secs(),
             feed: &self.feed,
+            clock: self.clock_line(),
             feeds: facts.sources.iter().map(FeedHealth::new).collect(),
             simulated: self.simulated,
             market: if facts.market_open { "open" } else { "closed" },
@@ -179,8 +192,19 @@ impl Status {
         }
     }
 
-    /// Seconds since the snapshot's time.
+    /// Seconds of the market's time since the snapshot's time.
     fn age_s(&self, snapshot: &Snapshot) -> f64 {
-        (self.now)().duration_since(snapshot.time).as_secs_f64()
+        self.clock.now().duration_since(snapshot.time).as_secs_f64()
+    }
+
+    /// The age above which a snapshot is stale, in seconds of the market's time: quotes of the feed that is least late are
+    /// as old as that feed says, and come as seldom as it is asked.
+    fn patience_s(&self) -> f64 {
+        let facts = self.facts.load();
+        let late = |source: &SourceFacts| {
+            source.delay.as_secs_f64() + (source.every.as_secs_f64() + STALE_AFTER_S) * self.clock.speed()
+        };
+        let quoting = facts.sources.iter().filter(|source| source.used.quotes > 0);
+        quoting.map(late).min_by(f64::total_cmp).unwrap_or(STALE_AFTER_S * self.clock.speed())
     }
 }

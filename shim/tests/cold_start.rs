@@ -24,7 +24,7 @@ fn a_large_market_is_whole_before_it_is_accurate() {
     let names = feed.names();
     let market = Arc::new(ArcSwap::from_pointee(Snapshot::empty(names.iter().copied().collect())));
     let zone = Calendar::embedded().zone().clone();
-    let status = Status::new("sim".to_owned(), true, 2, Box::new(|| NOW), Box::new(|| Duration::ZERO), zone);
+    let status = Status::new("sim".to_owned(), true, 2, MarketClock::Fixed(NOW), Box::new(|| Duration::ZERO), zone);
     let status = Arc::new(status);
     let passes = Passes::new(2, |_| ()).unwrap();
     let mut market_loop =

@@ -337,6 +337,48 @@ fn what_has_not_changed_is_not_sent_again() {
 }
 
 #[test]
+fn rates_of_the_treasury_go_beside_the_quotes_of_another_feed() {
+    let yields = "Date,\"1 Mo\",\"3 Mo\"\n11/19/2026,6.0,6.0\n11/18/2026,1.0,1.0\n";
+    let rates = Server::start(move |target| match target.split('?').next().unwrap_or_default() {
+        path if path.ends_with("/daily-treasury-rates.csv/2026/all") => say(yields),
+        _ => status(404),
+    });
+    let quotes = Server::start(|_| whole(100.0, 10));
+    let treasury = format!("treasury:every=0.2,rate=1200@http://{}", rates.address);
+    let cboe = format!("cboe:ACME,every=0.2,rate=1200@http://{}", quotes.address);
+    let mut daemon = start(&treasury, &["--feed", &cboe], &[]);
+    wait_for_spot(&daemon, 100.0);
+    let rate =
+        |daemon: &Daemon| Daemon::number(&daemon.rows("/l1/greeks?underlying=ACME&greeks=chain")[0], "disc_rate");
+    // the expiry is 28 days away, before the first yield: a month at 6 %, simple, 30 days
+    let want = (1.0f64 + 0.06 * 30.0 / 365.0).ln() * 365.0 / 30.0;
+    let shown = |daemon: &Daemon, want: f64| {
+        let began = Instant::now();
+        while (rate(daemon) - want).abs() > 1e-6 {
+            assert!(began.elapsed() < Duration::from_secs(60), "{} and {want}: {:?}", rate(daemon), daemon.health());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    shown(&daemon, want);
+    let health = daemon.wait("rates", |health| health["feeds"][0]["used"]["rates"] == true);
+    assert_eq!((&health["feeds"][0]["state"], &health["feeds"][1]["used"]["rates"]), (&"ok".into(), &false.into()));
+    assert!(failures(&health, "not_found") > 0, "there is no overnight rate: {health}");
+    let overnight = r#"{"refRates":[{"effectiveDate":"2026-11-18","type":"SOFR","percentRate":3.0}]}"#;
+    rates.always(move |target| if target.contains("/sofr/") { say(overnight) } else { say(yields) });
+    // linear in rate times time, from one day to 30
+    let night = (1.0f64 + 0.03 / 360.0).ln() * 365.0;
+    let days = Daemon::number(&daemon.rows("/l1/greeks?underlying=ACME")[0], "days");
+    shown(&daemon, (night + (30.0 * want - night) * (days - 1.0) / 29.0) / days);
+    // what cannot be used takes no rates away
+    let before = rate(&daemon);
+    rates.always(|_| say("<html>blocked</html>"));
+    daemon.wait("malformed", |health| failures(health, "malformed") > 2);
+    assert!((rate(&daemon) - before).abs() < 1e-12);
+    let asked = rates.asked();
+    assert!(asked.iter().any(|(_, target, _)| target.contains("startDate=2026-10-21&endDate=2026-11-20")), "{asked:?}");
+}
+
+#[test]
 fn a_redirect_within_the_server_is_followed_and_an_index_is_found_in_its_other_spelling() {
     let server = Server::start(|target| match target {
         "/moved.json" => whole(100.0, 10),

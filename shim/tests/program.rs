@@ -88,6 +88,23 @@ fn lists_may_be_repeated_or_separated_by_commas() {
 }
 
 #[test]
+fn a_clock_is_started_in_eastern_time_or_at_an_offset() {
+    let folder = Folder::new("clock");
+    let clock = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let printed = printed(&folder.0, arguments, variables);
+        (printed[6].0.clone(), printed[7].0.clone())
+    };
+    let want = |clock: &str, speed: &str| (clock.to_owned(), speed.to_owned());
+    let winter = want("clock = \"2026-11-20T14:25:00Z\"", "speed = 60.0");
+    assert_eq!(clock(&["--clock", "2026-11-20T09:25", "--speed", "60"], &[]), winter);
+    assert_eq!(clock(&[], &[("GREEKSD_CLOCK", "2026-11-20T15:25:00+01:00"), ("GREEKSD_SPEED", "60")]), winter);
+    let summer = want("clock = \"2026-07-20T13:25:30Z\"", "# speed is not set");
+    assert_eq!(clock(&["--clock", "2026-07-20 09:25:30"], &[]), summer);
+    folder.write("greeksd.toml", "clock = 2026-11-20T09:25:00\nspeed = 60\n");
+    assert_eq!(clock(&[], &[]), winter);
+}
+
+#[test]
 fn feeds_have_commas_in_them_and_stand_apart_otherwise() {
     let folder = Folder::new("feeds");
     let both = "feed = [\"theta:SPY,SPX\", \"dir:a\"]";
@@ -107,7 +124,7 @@ fn a_file_is_found_in_the_configuration_folder_or_where_it_is_named() {
     let elsewhere = folder.write("elsewhere/named.toml", "refresh = 3\n");
     let place = if cfg!(target_os = "macos") { "Library/Application Support/greeksd" } else { "greeksd" };
     folder.write(&format!("{place}/greeksd.toml"), "refresh = 4\n");
-    let refresh = |arguments: &[&str]| printed(&folder.0, arguments, &[])[6].0.clone();
+    let refresh = |arguments: &[&str]| printed(&folder.0, arguments, &[])[8].0.clone();
     assert_eq!(refresh(&[]), "refresh = 4.0");
     assert_eq!(refresh(&["--config", elsewhere.to_str().unwrap()]), "refresh = 3.0");
     let error = refused(&folder.0, &["--config", "nowhere.toml"], &[]);
@@ -117,7 +134,7 @@ fn a_file_is_found_in_the_configuration_folder_or_where_it_is_named() {
 #[test]
 fn state_is_kept_by_default_except_for_the_embedded_market() {
     let folder = Folder::new("state");
-    let state = |feed: &str| printed(&folder.0, &["--feed", feed], &[])[8].0.clone();
+    let state = |feed: &str| printed(&folder.0, &["--feed", feed], &[])[10].0.clone();
     assert_eq!(state("sim:seed=7"), "# state-dir is not set");
     assert!(state("dir:/quotes").starts_with("state-dir = "), "{}", state("dir:/quotes"));
 }
@@ -125,12 +142,19 @@ fn state_is_kept_by_default_except_for_the_embedded_market() {
 #[test]
 fn a_slip_ends_the_program_with_a_hint() {
     let folder = Folder::new("slips");
-    let rows: [(&[&str], &str); 9] = [
+    let rows: [(&[&str], &str); 16] = [
         (&["--refersh", "1"], "--refresh"),
         (&["--refresh", "9"], "want seconds from 0.1 to 5"),
         (&["--refresh", "nan"], "want seconds from 0.1 to 5"),
         (&["--threads", "0"], "want a number of threads from 1"),
         (&["--now", "2026-11-20 15:42"], "want RFC 3339 with an offset"),
+        (&["--clock", "2026-11-20"], "want an Eastern date and time"),
+        (&["--clock", "15:42"], "want an Eastern date and time"),
+        (&["--clock", "2026-11-20T09:25", "--speed", "0"], "want a number above 0 and up to 10000"),
+        (&["--clock", "2026-11-20T09:25", "--speed", "10001"], "want a number above 0 and up to 10000"),
+        (&["--clock", "2026-11-20T09:25", "--speed", "NaN"], "want a number above 0 and up to 10000"),
+        (&["--speed", "60"], "it goes with clock"),
+        (&["--clock", "2026-11-20T09:25", "--now", "2026-11-20T15:42:00-05:00"], "give one of them"),
         (&["--listen", "localhost:2112"], "want ADDRESS:PORT, such as 127.0.0.1:2112"),
         (&["--listen", "0.0.0.0:2112"], "--allow-remote"),
         (&["--log", "xml"], "want text or json"),

@@ -4,8 +4,12 @@
 mod common;
 
 use common::{get, get_from, market, service};
+use engine::calendar::Calendar;
 use engine::snapshot::Snapshot;
 use serde_json::{Value, json};
+use shim::market::clock::MarketClock;
+use shim::source::facts::{SourceFacts, Used};
+use shim::status::{MarketFacts, Status};
 use std::time::Duration;
 
 fn health(snapshot: Snapshot) -> Value {
@@ -22,7 +26,8 @@ fn health_says_all_that_the_design_lists() {
     assert_eq!(
         health,
         json!({
-            "status": "starting", "version": env!("CARGO_PKG_VERSION"), "uptime_s": 86400, "feed": "sim", "simulated": true,
+            "status": "starting", "version": env!("CARGO_PKG_VERSION"), "uptime_s": 86400, "feed": "sim",
+            "clock": "fixed at 2026-11-20T15:42:08-05:00", "simulated": true,
             "feeds": [{"feed": "tcp:127.0.0.1:2113", "state": "ok", "delay_s": 0, "last_success_s": 1.25, "requests": 8,
                 "failures": {"broken": 2}, "connections": 3, "superseded": 4,
                 "used": {"quotes": 5, "spots": 6, "dividends": 7, "rates": true, "days": false}}],
@@ -53,6 +58,42 @@ fn the_status_word_follows_market_and_age() {
     assert_eq!(health(old(0))["status"], "ok");
     assert_eq!(health(old(13))["status"], "ok");
     assert_eq!(health(old(14))["status"], "stale");
+}
+
+/// The status word of a snapshot of so many seconds ago, at a speed, of a feed that is late and asked now and then.
+fn word(age_s: i64, speed: f64, late: Option<(u64, u64)>) -> &'static str {
+    let clock = MarketClock::starting(common::NOW, speed);
+    let uptime = Box::new(|| Duration::from_secs(1));
+    let status = Status::new("x".to_owned(), false, 1, clock, uptime, Calendar::embedded().zone().clone());
+    let source = |(delay, every): (u64, u64)| SourceFacts {
+        delay: Duration::from_secs(delay),
+        every: Duration::from_secs(every),
+        used: Used { quotes: 1, ..Used::default() },
+        ..SourceFacts::default()
+    };
+    let rates_only = SourceFacts { delay: Duration::from_secs(99_999), ..SourceFacts::default() };
+    let sources = late.into_iter().map(source).chain([rates_only]).collect();
+    status.publish(MarketFacts { market_open: true, sources, ..MarketFacts::default() });
+    let mut snapshot = Snapshot::new(7, market().chains().to_vec(), Vec::new());
+    snapshot.time = common::NOW - jiff::SignedDuration::from_secs(age_s);
+    status.turned();
+    status.word(&snapshot)
+}
+
+#[test]
+fn an_age_is_held_against_the_speed_of_the_clock_and_the_delay_of_the_feed() {
+    for (age_s, speed, late, want) in [
+        (10, 1.0, None, "ok"),
+        (20, 1.0, None, "stale"),
+        (20, 60.0, None, "ok"),
+        (890, 60.0, None, "ok"),
+        (2_000, 60.0, None, "stale"),
+        (950, 1.0, Some((900, 60)), "ok"),
+        (1_000, 1.0, Some((900, 60)), "stale"),
+        (2_000, 60.0, Some((900, 60)), "ok"),
+    ] {
+        assert_eq!(word(age_s, speed, late), want, "{age_s} s at {speed}, {late:?}");
+    }
 }
 
 #[test]

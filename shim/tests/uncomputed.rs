@@ -89,11 +89,10 @@ impl Running {
         let feed = Box::new(StoreFeed::new(vec![Box::new(source)], None));
         let market = Arc::new(ArcSwap::from_pointee(Snapshot::empty(Vec::new())));
         let zone = Calendar::embedded().zone().clone();
-        let (now, uptime) = (Box::new(at), Box::new(|| Duration::from_secs(1)));
-        let status = Arc::new(Status::new("dir".to_owned(), false, 1, now, uptime, zone));
+        let (clock, uptime) = (MarketClock::Fixed(at()), Box::new(|| Duration::from_secs(1)));
+        let status = Arc::new(Status::new("dir".to_owned(), false, 1, clock, uptime, zone));
         let passes = Passes::new(1, |_| ()).unwrap();
-        let market_loop =
-            MarketLoop::new(feed, passes, MarketClock::Fixed(at()), Arc::clone(&market), Arc::clone(&status));
+        let market_loop = MarketLoop::new(feed, passes, clock, Arc::clone(&market), Arc::clone(&status));
         let metrics = Arc::new(Metrics::new(&route_names()));
         Self { market_loop, service: Service::new(Arc::clone(&market), status, metrics), market }
     }

@@ -94,7 +94,20 @@ fn identity(slice: &BookSlice, rows: Range<usize>, at: Timestamp) -> Slice {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calendar::Calendar;
     use crate::contract::{ForwardBasis, Right, Settle, Style, Symbol};
+    use crate::early::Depth;
+    use crate::pass::market_data::MarketData;
+    use crate::store::book::Book;
+    use crate::store::rates::DiscountCurves;
+    use jiff::Timestamp;
+
+    /// What `f` makes of a book.
+    fn of<R>(book: &Book, f: impl FnOnce(&Task<'_>) -> R) -> R {
+        let (calendar, curves) = (Calendar::embedded(), DiscountCurves::default());
+        let market = MarketData { calendar: &calendar, curves: &curves };
+        f(&Task { market, book, at: at(), depth: Depth::Full, quotes: false })
+    }
 
     fn at() -> Timestamp {
         "2026-11-20T16:00:00-05:00".parse().unwrap()
@@ -115,6 +128,7 @@ mod tests {
             right: vec![Right::Call, Right::Put],
             bid: vec![1.0; 2],
             ask: vec![2.0; 2],
+            sizes: Vec::new(),
             ts: vec![at(); 2],
             stale: true,
         };
@@ -129,7 +143,8 @@ mod tests {
 
     #[test]
     fn a_name_without_a_spot_has_identity_and_the_volatilities_of_the_session_before() {
-        let (chain, report) = identity_only(&book(f64::NAN, false), at(), |_, vols| vols.copy_from_slice(&[0.3, 0.4]));
+        let (chain, report) =
+            of(&book(f64::NAN, false), |task| identity_only(task, |_, vols| vols.copy_from_slice(&[0.3, 0.4])));
         assert_eq!(
             (chain.uncomputed, chain.rows(), report.contracts, report.priced),
             (Some(Uncomputed::NoSpot), 2, 2, 0)
@@ -143,7 +158,7 @@ mod tests {
 
     #[test]
     fn the_first_reason_that_holds_is_the_reason() {
-        let (chain, _) = identity_only(&book(100.0, false), at(), |_, _| ());
+        let (chain, _) = of(&book(100.0, false), |task| identity_only(task, |_, _| ()));
         let mut chain = Chain { spot: 100.0, ..(*chain).clone() };
         let none = ChainReport::default();
         let contradictory = ChainReport { contradictory_pairs: true, ..none };
@@ -157,13 +172,13 @@ mod tests {
 
     #[test]
     fn adjusted_roots_and_empty_books_are_no_case_but_a_panic_is() {
-        let (adjusted, _) = identity_only(&book(f64::NAN, true), at(), |_, _| ());
+        let (adjusted, _) = of(&book(f64::NAN, true), |task| identity_only(task, |_, _| ()));
         assert_eq!(adjusted.uncomputed, None);
         let mut settled = book(f64::NAN, false);
         settled.slices.truncate(1);
-        let (settled, report) = identity_only(&settled, at(), |_, _| ());
+        let (settled, report) = of(&settled, |task| identity_only(task, |_, _| ()));
         assert_eq!((settled.uncomputed, settled.rows(), report.slices), (None, 0, 0));
-        let failed = failed(&book(100.0, false), at());
+        let failed = of(&book(100.0, false), failed);
         assert_eq!((failed.uncomputed, failed.rows()), (Some(Uncomputed::Failed), 2));
     }
 }

@@ -373,6 +373,7 @@ impl Finished<'_> {
 mod tests {
     use super::*;
     use crate::contract::{ForwardBasis, Right, Settle, Style};
+    use crate::pass::market_data::MarketData;
     use crate::store::rates::DiscountCurves;
 
     fn at() -> Timestamp {
@@ -394,6 +395,7 @@ mod tests {
             right: vec![Right::Call, Right::Put],
             bid: vec![1.0; 2],
             ask: vec![2.0; 2],
+            sizes: Vec::new(),
             ts: vec![at() - jiff::SignedDuration::from_secs(60), at()],
             stale: true,
         }
@@ -415,9 +417,9 @@ mod tests {
         let (calendar, curves) = (Calendar::embedded(), DiscountCurves::new(&[]));
         let market = MarketData { calendar: &calendar, curves: &curves };
         let book = book(vec![slice("ABC", 0, false), slice("ABC", 30, false), slice("ABC1", 90, true)]);
-        let task = Task { market, book: &book, at: at(), depth: Depth::Full };
+        let task = Task { market, book: &book, at: at(), depth: Depth::Full, quotes: false };
         let mut facts = Vec::new();
-        assert_eq!(prepare(&task, &mut facts), 2, "one has settled");
+        assert_eq!(prepare(&task, &mut facts).0, 2, "one has settled");
         assert_eq!(facts.iter().map(|f| f.place).collect::<Vec<_>>(), [1, 2]);
         assert!((facts[0].t - 30.0 / 365.0).abs() < 1e-12);
         // the one of the 20th went ex that morning
@@ -427,7 +429,7 @@ mod tests {
         assert!(adjusted.bid.iter().chain(adjusted.ask).all(|price| price.is_nan()), "its deliverable is not the spot");
         assert!((facts[0].input(&task, 0.003).bid[0] - 1.0).abs() < 1e-12);
         // memory of a longer chain is used again
-        assert_eq!((prepare(&task, &mut facts), facts.len(), facts[0].divs.len()), (2, 2, 1));
+        assert_eq!((prepare(&task, &mut facts).0, facts.len(), facts[0].divs.len()), (2, 2, 1));
     }
 
     #[test]

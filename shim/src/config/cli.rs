@@ -45,7 +45,7 @@ pub(super) struct ServeArgs {
     /// Where quotes come from [default: sim]; repeat it for several, of which the first that has an item counts. Made up:
     /// sim, sim:full (6,000 names), sim:full,scale=1.3, sim:seed=7. Recorded: dir:PATH. Pushed to here: tcp:PORT,
     /// tcp:ADDRESS:PORT, stdin:. Asked over HTTP: cboe:NAMES (15 minutes late, for personal use), theta:NAMES,
-    /// tradier:NAMES, massive:NAMES, alpaca:NAMES, where NAMES is SPY,QQQ. docs/feeds.md says more of each
+    /// tradier:NAMES, massive:NAMES, alpaca:NAMES, where NAMES is SPY,QQQ; rates alone: treasury:. docs/feeds.md says more of each
     #[arg(long, env = "GREEKSD_FEED", hide_env_values = true, value_name = "SPEC", value_delimiter = ';',
           value_parser = value::text)]
     pub(super) feed: Option<Vec<String>>,
@@ -59,6 +59,12 @@ pub(super) struct ServeArgs {
     /// Let the clock stand still at this instant (RFC 3339)
     #[arg(long, env = "GREEKSD_NOW", hide_env_values = true, value_name = "TIME", value_parser = value::instant)]
     pub(super) now: Option<Timestamp>,
+    /// Start the market's clock at this instant (Eastern time, unless it has an offset: 2026-11-20T09:25)
+    #[arg(long, env = "GREEKSD_CLOCK", hide_env_values = true, value_name = "TIME", value_parser = value::start)]
+    pub(super) clock: Option<value::Start>,
+    /// How many times as fast as real time the clock of --clock runs, up to 10000 [default: 1]
+    #[arg(long, env = "GREEKSD_SPEED", hide_env_values = true, value_name = "TIMES", value_parser = value::speed)]
+    pub(super) speed: Option<f64>,
     /// Least time between two snapshots, 0.1 to 5 [default: 1]
     #[arg(long, env = "GREEKSD_REFRESH", hide_env_values = true, value_name = "SECONDS", value_parser = value::refresh)]
     pub(super) refresh: Option<f64>,
@@ -145,6 +151,8 @@ fn variable(name: &str) -> &'static str {
         "key-file" => "GREEKSD_KEY_FILE",
         "feed-ca" => "GREEKSD_FEED_CA",
         "now" => "GREEKSD_NOW",
+        "clock" => "GREEKSD_CLOCK",
+        "speed" => "GREEKSD_SPEED",
         "refresh" => "GREEKSD_REFRESH",
         "threads" => "GREEKSD_THREADS",
         "state-dir" => "GREEKSD_STATE_DIR",

@@ -9,13 +9,15 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The keys of the file: the options of `serve` that are about the daemon and not about this start of it.
-pub(super) const KEYS: [&str; 14] = [
+pub(super) const KEYS: [&str; 16] = [
     "listen",
     "allow-remote",
     "feed",
     "key-file",
     "feed-ca",
     "now",
+    "clock",
+    "speed",
     "refresh",
     "threads",
     "state-dir",

@@ -42,6 +42,10 @@ pub struct Config {
     pub feed_ca: Option<PathBuf>,
     /// The instant at which the clock stands still.
     pub now: Option<Timestamp>,
+    /// The instant at which the clock starts; not both.
+    pub clock: Option<Timestamp>,
+    /// How many times as fast as real time a clock runs that is started so.
+    pub speed: f64,
     /// Least time between two snapshots.
     pub refresh: Duration,
     /// Threads that compute.
@@ -113,6 +117,8 @@ fn resolve(
     let key_file = pick.optional("key-file", args.key_file, value::folder, || None)?;
     let feed_ca = pick.optional("feed-ca", args.feed_ca, value::folder, || None)?;
     let now = pick.optional("now", args.now, value::instant, || None)?;
+    let start = pick.optional("clock", args.clock, value::start, || None)?;
+    let speed = pick.optional("speed", args.speed, value::speed, || None)?;
     let refresh = pick.one("refresh", args.refresh, value::refresh, || value::DEFAULT_REFRESH)?;
     let threads = pick.one("threads", args.threads, value::threads, value::default_threads)?;
     let is_sim = feeds.iter().all(|feed| feed.starts_with("sim"));
@@ -131,6 +137,7 @@ fn resolve(
             file.note().map_or_else(String::new, |note| format!(" (read: {note})"))
         )));
     }
+    check_clock(now.is_some(), start.is_some(), speed.is_some())?;
     let state_dir = state_dir.map(|value::Folder(path)| path);
     let key_file = key_file.map(|value::Folder(path)| path);
     let keys = Keys::read(key_file.as_deref(), home).map_err(ConfigError::Value)?;
@@ -144,6 +151,8 @@ fn resolve(
         keys,
         feed_ca: feed_ca.map(|value::Folder(path)| path),
         now,
+        clock: start.map(|value::Start(at)| at),
+        speed: speed.unwrap_or(value::DEFAULT_SPEED),
         refresh,
         threads,
         state_dir,
@@ -155,6 +164,16 @@ fn resolve(
         file_note,
     };
     Ok((config, pick.report))
+}
+
+/// A clock stands still, or is started at some instant, or is the system's.
+fn check_clock(stands_still: bool, is_started: bool, has_speed: bool) -> Result<(), ConfigError> {
+    let wrong = match (stands_still, is_started, has_speed) {
+        (true, true, _) => "now lets the clock stand still, and clock lets it run: give one of them",
+        (_, false, true) => "speed is that of a clock that is started: it goes with clock",
+        _ => return Ok(()),
+    };
+    Err(ConfigError::Value(wrong.to_owned()))
 }
 
 /// Picks values by precedence.

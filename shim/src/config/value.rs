@@ -1,6 +1,9 @@
 //! One parser and one printed form for each kind of value, whether an option, a variable or a key gave it.
 
+use crate::market::clock::SPEED;
+use engine::calendar::Calendar;
 use jiff::Timestamp;
+use jiff::civil::DateTime;
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -12,6 +15,9 @@ pub(super) const DEFAULT_LISTEN: &str = "127.0.0.1:2112,[::1]:2112";
 pub(super) const DEFAULT_FEED: &str = "sim";
 /// Seconds.
 pub(super) const DEFAULT_REFRESH: f64 = 1.0;
+
+/// Of a clock that is started, times real time.
+pub(super) const DEFAULT_SPEED: f64 = 1.0;
 
 /// A snapshot may be at most 5 s old; below a tenth of a second nobody could read them.
 const REFRESH_SECONDS: std::ops::RangeInclusive<f64> = 0.1..=5.0;
@@ -45,6 +51,10 @@ pub enum Log {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Folder(pub(super) PathBuf);
 
+/// The instant that a clock starts at; its own type because it may be written without an offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Start(pub(super) Timestamp);
+
 /// What stands between several feeds in one text.
 pub(super) const FEEDS_APART: &str = ";";
 
@@ -76,6 +86,11 @@ impl Shown for SocketAddr {
 impl Shown for Timestamp {
     fn shown(&self) -> String {
         format!("\"{self}\"")
+    }
+}
+impl Shown for Start {
+    fn shown(&self) -> String {
+        self.0.shown()
     }
 }
 impl Shown for Folder {
@@ -127,6 +142,22 @@ pub(super) fn flag(text: &str) -> Result<bool, String> {
 
 pub(super) fn instant(text: &str) -> Result<Timestamp, String> {
     text.parse().map_err(|_| "want RFC 3339 with an offset, such as 2026-11-20T15:42:00-05:00".to_owned())
+}
+
+/// An instant with an offset, or a date and clock time in Eastern time.
+pub(super) fn start(text: &str) -> Result<Start, String> {
+    let eastern = |at: DateTime| Calendar::embedded().instant(at);
+    // without a clock time it would be midnight, which nobody means
+    let has_clock_time = text.contains([':']);
+    let instant = text.parse().or_else(|_| text.parse().map(eastern)).ok().filter(|_| has_clock_time);
+    instant
+        .map(Start)
+        .ok_or_else(|| "want an Eastern date and time, such as 2026-11-20T09:25, or RFC 3339 with an offset".to_owned())
+}
+
+pub(super) fn speed(text: &str) -> Result<f64, String> {
+    let hint = || format!("want a number above {} and up to {}", SPEED.start(), SPEED.end());
+    text.parse().ok().filter(|speed| SPEED.contains(speed) && speed > SPEED.start()).ok_or_else(hint)
 }
 
 pub(super) fn refresh(text: &str) -> Result<f64, String> {

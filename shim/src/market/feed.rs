@@ -20,6 +20,8 @@ pub struct FeedProgress {
     pub records: u64,
     /// Of these: refused, by [`Reason`].
     pub refused: [u64; Reason::ALL.len()],
+    /// Of these: made outside of sessions, where what the session ended with is held.
+    pub outside_session: u64,
     /// Files that cannot be used as they are; what was last read of them is served.
     pub files_unusable: usize,
     /// Something has changed that is not taken in yet, because it may not be whole: a poll should come within this time.

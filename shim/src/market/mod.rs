@@ -4,6 +4,7 @@
 
 pub mod clock;
 pub mod feed;
+mod hours;
 mod precedence;
 mod retired;
 pub mod schedule;

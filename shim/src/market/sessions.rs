@@ -145,8 +145,8 @@ pub struct KeeperTerms {
     pub calendar: Calendar,
     /// The system's clock.
     pub clock: fn() -> Timestamp,
-    /// The clock of the market stands still.
-    pub stands_still: bool,
+    /// The clock of the market is the system's: what another one shows may be tried out.
+    pub is_real: bool,
     /// The feed, as its user names it.
     pub feed: String,
 }
@@ -180,8 +180,7 @@ fn keep_all(jobs: &Receiver<Job>, terms: &KeeperTerms) {
     while let Ok(job) = jobs.recv() {
         match job {
             Job::Keep(chains) => keep(&chains, terms),
-            // what a clock shows that stands still may be tried out
-            Job::Save { .. } if terms.stands_still => {}
+            Job::Save { .. } if !terms.is_real => {}
             Job::Save { chains, is_last } => {
                 let began = Instant::now();
                 if is_last || began >= busy_until {
@@ -200,7 +199,7 @@ fn keep(chains: &[Arc<Chain>], terms: &KeeperTerms) {
     for chain in chains {
         sessions.entry(session_of(&terms.calendar, chain.valued_at)).or_default().add(chain);
     }
-    let permit = Permit { today: session_of(&terms.calendar, (terms.clock)()), stands_still: terms.stands_still };
+    let permit = Permit { today: session_of(&terms.calendar, (terms.clock)()), is_real: terms.is_real };
     for (session, vols) in sessions {
         terms.folder.keep(session, vols, permit);
     }

@@ -11,7 +11,7 @@ use crate::source::lines::{stdin, tcp};
 use crate::source::poll::client::{Client, ServerBase};
 use crate::source::poll::plan::VendorTerms;
 use crate::source::poll::vendor::{Adjust, Vendor};
-use crate::source::poll::{MarketTime, PollSource, PollTerms, alpaca, cboe, massive, theta, tradier};
+use crate::source::poll::{MarketTime, PollSource, PollTerms, alpaca, cboe, massive, theta, tradier, treasury};
 use engine::contract::{RootTable, Symbol};
 use jiff::Timestamp;
 use sim::SimOptions;
@@ -21,8 +21,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What a feed may be, for whoever named something else.
-const WANT: &str = "want sim, sim:full, sim:seed=N, dir:PATH, tcp:PORT, tcp:ADDRESS:PORT, stdin:, or cboe:, theta:, \
-    tradier:, massive: or alpaca: with names (cboe:SPY,QQQ)";
+const WANT: &str = "want sim, sim:full, sim:seed=N, dir:PATH, tcp:PORT, tcp:ADDRESS:PORT, stdin:, or treasury:, or \
+    cboe:, theta:, tradier:, massive: or alpaca: with names (cboe:SPY,QQQ)";
 
 /// A feed as the user names it.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,6 +57,7 @@ enum VendorKind {
     Tradier,
     Massive,
     Alpaca,
+    Treasury,
 }
 
 /// What feeds are opened with.
@@ -144,7 +145,8 @@ impl fmt::Display for FeedSpec {
             Self::Tcp(address) => write!(f, "tcp:{address}"),
             Self::Stdin => f.write_str("stdin:"),
             Self::Poll(PollSpec { vendor, names, base, .. }) => {
-                let names: Vec<&str> = names.iter().map(Symbol::as_str).collect();
+                let names = names.iter().filter(|&&name| Some(name) != vendor.whole());
+                let names: Vec<&str> = names.map(Symbol::as_str).collect();
                 write!(f, "{}:{}", vendor.word(), names.join(","))?;
                 base.iter().try_for_each(|base| write!(f, "@{base}"))
             }
@@ -153,7 +155,7 @@ impl fmt::Display for FeedSpec {
 }
 
 impl VendorKind {
-    const ALL: [Self; 5] = [Self::Cboe, Self::Theta, Self::Tradier, Self::Massive, Self::Alpaca];
+    const ALL: [Self; 6] = [Self::Cboe, Self::Theta, Self::Tradier, Self::Massive, Self::Alpaca, Self::Treasury];
 
     fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.word() == word)
@@ -166,6 +168,7 @@ impl VendorKind {
             Self::Tradier => "tradier",
             Self::Massive => "massive",
             Self::Alpaca => "alpaca",
+            Self::Treasury => "treasury",
         }
     }
 
@@ -176,6 +179,7 @@ impl VendorKind {
             Self::Tradier => tradier::BASE,
             Self::Massive => massive::BASE,
             Self::Alpaca => alpaca::BASE,
+            Self::Treasury => treasury::BASE,
         }
     }
 
@@ -186,7 +190,13 @@ impl VendorKind {
             Self::Tradier => tradier::TERMS,
             Self::Massive => massive::TERMS,
             Self::Alpaca => alpaca::TERMS,
+            Self::Treasury => treasury::TERMS,
         }
+    }
+
+    /// What stands for everything that a vendor without names has.
+    fn whole(self) -> Option<Symbol> {
+        Symbol::parse(treasury::NAME).filter(|_| self == Self::Treasury)
     }
 }
 
@@ -196,9 +206,11 @@ impl PollSpec {
             Some((list, base)) => (list, Some(ServerBase::parse(base)?)),
             None => (text, None),
         };
-        let (mut names, mut adjust) = (Vec::new(), Adjust::default());
-        for item in list.split(',') {
+        let (mut names, mut adjust) = (Vec::from_iter(vendor.whole()), Adjust::default());
+        let is_whole = !names.is_empty();
+        for item in list.split(',').filter(|item| !(is_whole && item.is_empty())) {
             match item.split_once('=') {
+                None if is_whole => return Err(format!("{item:?}: {} has no names", vendor.word())),
                 Some((option, value)) => adjust.set(option, value)?,
                 None => {
                     let name = Symbol::parse_underlying(item.trim().trim_start_matches(['_', '^', '$']));
@@ -217,8 +229,14 @@ impl PollSpec {
         Ok(spec)
     }
 
-    /// What Cboe's website is not asked for: more than its terms here. Another server may be.
+    /// What Cboe's website and the Treasury's are not asked for: more than their terms here. Another server may be.
     fn check(&self) -> Result<(), String> {
+        let least = treasury::TERMS.every / 4;
+        if self.vendor == VendorKind::Treasury && self.base.is_none() {
+            let terms = self.adjust.apply(treasury::TERMS);
+            let is_gentle = terms.every >= least && terms.per_minute <= treasury::TERMS.per_minute;
+            return if is_gentle { Ok(()) } else { Err("at most one look an hour".to_owned()) };
+        }
         if self.vendor != VendorKind::Cboe || self.base.is_some() {
             return Ok(());
         }
@@ -242,9 +260,15 @@ impl PollSpec {
         if self.vendor == VendorKind::Cboe {
             tracing::warn!("{}", cboe::NOTICE);
         }
+        let second = if self.vendor == VendorKind::Treasury && self.base.is_none() {
+            Some(Client::new(ServerBase::parse(treasury::FED)?, Vec::new(), terms.authorities.as_deref())?)
+        } else {
+            None
+        };
         let client = Client::new(base, headers, terms.authorities.as_deref())?;
         let poll = PollTerms {
             name,
+            second,
             terms: self.adjust.apply(self.vendor.terms()),
             names: self.names.clone(),
             asked: Arc::clone(&terms.asked),
@@ -261,6 +285,7 @@ impl PollSpec {
             VendorKind::Tradier => Box::new(tradier::Tradier::new(keys)?),
             VendorKind::Massive => Box::new(massive::Massive::new(roots, keys)?),
             VendorKind::Alpaca => Box::new(alpaca::Alpaca::new(keys, self.adjust.indicative)?),
+            VendorKind::Treasury => Box::new(treasury::Treasury),
         })
     }
 }
@@ -305,6 +330,9 @@ mod tests {
             ("cboe:SPY,_SPX,brk/b,SPXW", "cboe:SPY,SPX,BRK.B"),
             ("theta:SPY@http://127.0.0.1:25503/", "theta:SPY@http://127.0.0.1:25503"),
             ("theta:SPY,every=2.5,rate=30,at-once=4", "theta:SPY"),
+            ("treasury:", "treasury:"),
+            ("treasury:every=7200", "treasury:"),
+            ("treasury:every=1@http://127.0.0.1:1", "treasury:@http://127.0.0.1:1"),
         ] {
             assert_eq!(shown(text), Ok(wanted.to_owned()), "{text}");
         }
@@ -316,6 +344,8 @@ mod tests {
             ("theta:SPY,speed=1", "unknown option speed"),
             ("theta:SPY@127.0.0.1", "want http://"),
             ("cboe:SPY,every=30", "one sweep a minute"),
+            ("treasury:SPY", "has no names"),
+            ("treasury:every=60", "one look an hour"),
             ("cboe:SPY,rate=61", "one request a second"),
         ] {
             assert!(shown(text).unwrap_err().contains(wanted), "{text}: {:?}", shown(text));

@@ -36,9 +36,9 @@ pub struct StateFolder {
 pub struct Permit {
     /// The session of the system's clock: a later one has not been.
     pub today: Date,
-    /// The clock of the market stands still: what it shows may be tried out, and is kept only where nothing of that
-    /// session, or of a later one, is there.
-    pub stands_still: bool,
+    /// The clock of the market is the system's. What another one shows may be tried out, and is kept only where nothing
+    /// of that session, or of a later one, is there.
+    pub is_real: bool,
 }
 
 impl StateFolder {
@@ -67,7 +67,7 @@ impl StateFolder {
     /// Adds to what is kept of a session, and drops the oldest one beyond five.
     pub fn keep(&self, session: Date, vols: SessionVols, permit: Permit) {
         let hides = |(date, _): &(Date, PathBuf)| *date >= session;
-        let is_free = session <= permit.today && !(permit.stands_still && self.sessions().iter().any(hides));
+        let is_free = session <= permit.today && (permit.is_real || !self.sessions().iter().any(hides));
         if vols.is_empty() || !is_free {
             return;
         }
@@ -252,8 +252,8 @@ mod tests {
     }
 
     const TODAY: Date = date(2024, 11, 20);
-    const RUNNING: Permit = Permit { today: TODAY, stands_still: false };
-    const STILL: Permit = Permit { today: TODAY, stands_still: true };
+    const RUNNING: Permit = Permit { today: TODAY, is_real: true };
+    const STILL: Permit = Permit { today: TODAY, is_real: false };
 
     fn vols(rows: &str) -> SessionVols {
         let (vols, refused) = SessionVols::read([HEADER, rows.as_bytes()].concat().as_slice());

@@ -1,9 +1,11 @@
 //! A feed of real quotes: what its sources deliver goes into one store, whose books the passes read.
 //!
 //! Recorded chains are valued at their own quote times. Where any source is live, every name is valued at the time of the
-//! newest quote or price of the market: those without a new quote when their values have aged.
+//! newest quote or price of the market: those without a new quote when their values have aged. Outside of sessions what
+//! the last one ended with is held ([`super::hours`]).
 
 use super::feed::{Feed, FeedProgress, ReferenceData};
+use super::hours::Hours;
 use super::precedence::Precedence;
 use super::schedule::Decay;
 use crate::source::facts::{SourceFacts, Used};
@@ -16,8 +18,9 @@ use engine::pass::Passes;
 use engine::store::book::Book;
 use engine::store::ingest::{Ingested, Store};
 use engine::store::rates::DiscountCurves;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 /// Places of refused rows, and files that cannot be used, that one poll names in the log; the others are counted.
 const PLACES_TOLD: usize = 20;
@@ -26,6 +29,7 @@ const PLACES_TOLD: usize = 20;
 pub struct StoreFeed {
     sources: Vec<Box<dyn QuoteSource>>,
     precedence: Precedence,
+    hours: Hours,
     store: Box<Store>,
     reference: ReferenceData,
     progress: FeedProgress,
@@ -64,6 +68,7 @@ impl StoreFeed {
         let live = || Live { latest: Timestamp::MIN, valued: BTreeMap::new(), decay: Decay::default() };
         Self {
             precedence: Precedence::new(sources.len(), RootTable::embedded()),
+            hours: Hours::new(RootTable::embedded()),
             sources,
             store,
             reference,
@@ -83,6 +88,7 @@ impl StoreFeed {
         for (i, source) in self.sources.iter_mut().enumerate() {
             let Some(Delivery { batch, report }) = ask(source.as_mut(), moment) else { continue };
             tell(&report, moment.log);
+            let batch = if source.is_live() { self.hours.admit(self.store.calendar(), batch) } else { batch };
             let ingested = self.store.ingest(&self.precedence.admit(i, batch), moment.latest);
             tell_refused(&ingested, moment.log);
             self.progress.records += report.records;
@@ -94,6 +100,9 @@ impl StoreFeed {
         if any {
             self.reference.curves = self.store.curves().clone();
             self.reference.calendar = self.store.calendar().clone();
+        }
+        self.progress.outside_session = self.hours.held_back();
+        if any || self.live.is_some() {
             self.expire(moment.now);
         }
         self.due()
@@ -101,13 +110,25 @@ impl StoreFeed {
 
     /// Drops contracts that have settled: by their own time in recorded chains, else by that of the market.
     fn expire(&mut self, now: Timestamp) {
-        if let Some(live) = &mut self.live {
-            let newest = self.store.books().iter().map(|book| book.ts).max();
-            // a time that has not been yet is no reason to drop anything
-            live.latest = live.latest.max(newest.map_or(Timestamp::MIN, |newest| newest.min(now)));
-            self.store.expire(Some(self.fixed.unwrap_or(live.latest)));
-        } else {
+        let Some(live) = &mut self.live else {
             self.store.expire(self.fixed);
+            return;
+        };
+        let calendar = self.store.calendar();
+        let newest = self.store.books().iter().map(|book| book.ts).max();
+        // a time that has not been yet is no reason to drop anything, and what is later than a close is held at that
+        let newest = newest.map_or(Timestamp::MIN, |newest| calendar.last_session_instant(newest.min(now)));
+        live.latest = live.latest.max(newest);
+        let late = self.sources.iter().map(|source| source.facts().delay).max().unwrap_or_default();
+        let at = self.fixed.unwrap_or_else(|| settled_by(live.latest, now, late, calendar));
+        let has_settled = |book: &&Book| book.slices.iter().any(|slice| slice.settles_at <= at);
+        let lost: BTreeSet<Symbol> =
+            self.store.books().iter().filter(has_settled).map(|book| book.underlying).collect();
+        if !lost.is_empty() {
+            self.store.expire(Some(at));
+            // what is left is to be shown without them
+            let left = self.store.books_mut().iter_mut().filter(|book| lost.contains(&book.underlying));
+            left.flat_map(|book| &mut book.slices).for_each(|slice| slice.stale = true);
         }
     }
 
@@ -192,6 +213,16 @@ impl StoreFeed {
         let count = |has: fn(&Book) -> bool| self.store.books().iter().filter(|book| has(book)).count();
         Used { quotes: count(|book| !book.slices.is_empty()), spots: count(Book::has_spot), ..used }
     }
+}
+
+/// What has settled by when, where the newest quote is of `latest`: while the clock is in the session of that quote, or
+/// after it and before the next one, the clock tells, less what quotes are late, for the last quotes come before the close.
+/// Quotes of another day than the clock's have their own time alone.
+fn settled_by(latest: Timestamp, now: Timestamp, late: Duration, calendar: &Calendar) -> Timestamp {
+    let shown = now.checked_sub(SignedDuration::try_from(late).unwrap_or_default()).unwrap_or(now);
+    let by_clock = calendar.last_session_instant(shown);
+    let is_same_session = calendar.eastern(by_clock).date() == calendar.eastern(latest).date();
+    if is_same_session { latest.max(by_clock) } else { latest }
 }
 
 /// What could not be used of a poll: the first places and files, and how many more there are.

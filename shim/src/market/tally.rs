@@ -83,7 +83,7 @@ impl Tally {
             contracts_priced: self.reports.values().map(|r| u64::from(r.priced)).sum(),
             pass,
             quotes_received: feed.records,
-            quotes_dropped: by_reason(&feed.refused, self.reports.values()),
+            quotes_dropped: by_reason(feed, self.reports.values()),
             searches: self.searches,
             blocks_refreshed: self.blocks_refreshed,
             tables,
@@ -98,15 +98,13 @@ impl Tally {
 
 /// Records refused so far, and quotes that the chains of the snapshot do without, by reason; reasons that did not occur
 /// are left out.
-fn by_reason<'r>(
-    refused: &[u64; Reason::ALL.len()],
-    reports: impl Iterator<Item = &'r ChainReport>,
-) -> Vec<(&'static str, u64)> {
+fn by_reason<'r>(feed: &FeedProgress, reports: impl Iterator<Item = &'r ChainReport>) -> Vec<(&'static str, u64)> {
     let mut unused = [0; Drop::ALL.len()];
     for report in reports {
         unused.iter_mut().zip(report.dropped).for_each(|(sum, n)| *sum += u64::from(n));
     }
-    let refused = Reason::ALL.iter().zip(refused).map(|(reason, &n)| (reason.name(), n));
+    let refused = Reason::ALL.iter().zip(feed.refused).map(|(reason, n)| (reason.name(), n));
+    let refused = refused.chain([("outside_session", feed.outside_session)]);
     let cleaned = Drop::ALL.iter().zip(unused).map(|(drop, n)| (drop.name(), n));
     refused.chain(cleaned).filter(|&(_, n)| n > 0).collect()
 }
@@ -121,14 +119,16 @@ mod tests {
             assert_eq!(drop as usize, i, "{}", drop.name());
             let mut report = ChainReport::default();
             report.dropped[drop as usize] = 2;
-            let shown = by_reason(&[0; Reason::ALL.len()], [report, report].iter());
+            let shown = by_reason(&FeedProgress::default(), [report, report].iter());
             assert_eq!(shown, [(drop.name(), 4)]);
         }
         for reason in Reason::ALL {
-            let mut refused = [0; Reason::ALL.len()];
-            refused[reason as usize] = 3;
-            assert_eq!(by_reason(&refused, [].iter()), [(reason.name(), 3)]);
+            let mut feed = FeedProgress::default();
+            feed.refused[reason as usize] = 3;
+            assert_eq!(by_reason(&feed, [].iter()), [(reason.name(), 3)]);
         }
+        let held = FeedProgress { outside_session: 7, ..FeedProgress::default() };
+        assert_eq!(by_reason(&held, [].iter()), [("outside_session", 7)]);
         let names: BTreeSet<&str> =
             Drop::ALL.iter().map(|d| d.name()).chain(Reason::ALL.iter().map(|r| r.name())).collect();
         assert_eq!(names.len(), Drop::ALL.len() + Reason::ALL.len(), "one name, one reason");

@@ -1,5 +1,7 @@
 //! The market loop over the embedded market.
 
+mod fortnight;
+
 use super::sim::SimFeed;
 use super::*;
 use ::sim::SimOptions;
@@ -14,7 +16,7 @@ fn market_loop() -> MarketLoop {
 fn market_loop_over(feed: Box<dyn Feed>) -> MarketLoop {
     let at: Timestamp = "2026-11-20T15:42:00-05:00".parse().unwrap();
     let zone = Calendar::embedded().zone().clone();
-    let status = Status::new("sim".to_owned(), true, 1, Box::new(move || at), Box::new(|| Duration::ZERO), zone);
+    let status = Status::new("sim".to_owned(), true, 1, MarketClock::Fixed(at), Box::new(|| Duration::ZERO), zone);
     let market = Arc::new(ArcSwap::from_pointee(Snapshot::empty(Vec::new())));
     MarketLoop::new(feed, Passes::new(1, |_| ()).unwrap(), MarketClock::Fixed(at), market, Arc::new(status))
 }

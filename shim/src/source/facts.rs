@@ -44,6 +44,8 @@ pub struct SourceFacts {
     pub state: SourceState,
     /// By how much its quotes are late.
     pub delay: Duration,
+    /// How seldom it is asked for each name: 0 where quotes come by themselves.
+    pub every: Duration,
     /// Time since something came that could be used; `None`: nothing did.
     pub last_success: Option<Duration>,
     /// Requests that it was sent.

@@ -15,6 +15,8 @@ pub(super) struct Health<'a> {
     pub(super) version: &'static str,
     pub(super) uptime_s: u64,
     pub(super) feed: &'a str,
+    /// What the clock of the market is.
+    pub(super) clock: String,
     /// What the feeds say of themselves.
     pub(super) feeds: Vec<FeedHealth<'a>>,
     pub(super) simulated: bool,

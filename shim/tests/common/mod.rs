@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use jiff::civil::{Date, date};
 use shim::app::{Service, route_names};
 use shim::http::{Answer, Body, Metrics, Progress};
+use shim::market::clock::MarketClock;
 use shim::rows::clock::Clock;
 use shim::source::facts::{SourceFacts, SourceState, Used};
 use shim::status::{MarketFacts, PassFacts, Status};
@@ -171,9 +172,9 @@ pub fn clock() -> Clock {
 
 /// A status with facts, so long after the start; the loop has not come round since.
 pub fn status_at(uptime: Duration) -> Status {
-    let now = || NOW + jiff::SignedDuration::from_millis(1500);
+    let now = MarketClock::Fixed(NOW + jiff::SignedDuration::from_millis(1500));
     let zone = Calendar::embedded().zone().clone();
-    let status = Status::new("sim".to_owned(), true, 5, Box::new(now), Box::new(move || uptime), zone);
+    let status = Status::new("sim".to_owned(), true, 5, now, Box::new(move || uptime), zone);
     status.publish(MarketFacts {
         market_open: true,
         contracts_priced: 50,

@@ -6,6 +6,7 @@ use super::vendor::{Asks, Document, Question, Sweep, Vendor};
 use crate::secret::{Keys, Secret};
 use engine::contract::Symbol;
 use engine::feeds::alpaca::{AlpacaFeed, parse_alpaca_snapshots, parse_alpaca_stocks};
+use jiff::civil::Date;
 use std::time::Duration;
 
 /// Where it is.
@@ -51,7 +52,7 @@ impl Alpaca {
 }
 
 impl Vendor for Alpaca {
-    fn begin(&self, name: Symbol) -> Vec<Question> {
+    fn begin(&self, name: Symbol, _: Date) -> Vec<Question> {
         let spot = Question::new(Asks::Spot, format!("/v2/stocks/snapshots?symbols={name}"));
         vec![spot, self.page(name, None)]
     }

@@ -7,6 +7,7 @@ use super::vendor::{Asks, Document, Question, Sweep, Vendor, is_index};
 use engine::contract::{RootTable, Symbol};
 use engine::feeds::Grade;
 use engine::feeds::cboe::parse_cboe;
+use jiff::civil::Date;
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -55,7 +56,7 @@ impl Cboe {
 }
 
 impl Vendor for Cboe {
-    fn begin(&self, name: Symbol) -> Vec<Question> {
+    fn begin(&self, name: Symbol, _: Date) -> Vec<Question> {
         let is_otherwise = self.names_otherwise().contains(&name);
         vec![self.request(name, if is_otherwise { Asks::ChainOtherwise } else { Asks::Chain })]
     }

@@ -6,6 +6,7 @@ use super::vendor::{Asks, Document, Question, Sweep, Vendor, is_index};
 use crate::secret::{Keys, Secret};
 use engine::contract::{RootTable, Symbol};
 use engine::feeds::massive::parse_massive_snapshot;
+use jiff::civil::Date;
 use std::time::Duration;
 
 /// Where it is.
@@ -45,7 +46,7 @@ impl Massive {
 }
 
 impl Vendor for Massive {
-    fn begin(&self, name: Symbol) -> Vec<Question> {
+    fn begin(&self, name: Symbol, _: Date) -> Vec<Question> {
         vec![self.page(name, "limit=250")]
     }
 

@@ -10,6 +10,7 @@ pub mod massive;
 pub mod plan;
 pub mod theta;
 pub mod tradier;
+pub mod treasury;
 pub mod vendor;
 pub mod wholeness;
 
@@ -30,7 +31,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use vendor::{Document, Question, Sweep, Vendor};
+use vendor::{Asks, Document, Question, Sweep, Vendor};
 
 /// Contracts that wait for the market loop at most.
 const WAITING_MOST: usize = 4_000_000;
@@ -43,6 +44,8 @@ const DELAYED: Duration = Duration::from_secs(900);
 pub struct PollTerms {
     /// The source as its user named it.
     pub name: String,
+    /// Its other server, for what that has.
+    pub second: Option<Client>,
     /// How often it may be asked.
     pub terms: VendorTerms,
     /// The watch list.
@@ -65,8 +68,10 @@ pub struct PollSource {
 struct Shared {
     name: String,
     delay: Duration,
+    every: Duration,
     vendor: Box<dyn Vendor>,
     client: Client,
+    second: Option<Client>,
     plan: Mutex<Plan>,
     /// Something has ended: whoever waits looks again.
     changed: Condvar,
@@ -101,15 +106,17 @@ impl PollSource {
     /// # Errors
     /// The system has no thread for it.
     pub fn start(vendor: Box<dyn Vendor>, client: Client, terms: PollTerms) -> std::io::Result<Self> {
-        let PollTerms { name, terms, names, asked, clock } = terms;
+        let PollTerms { name, second, terms, names, asked, clock } = terms;
         // no two daemons start at one nanosecond
         let seed =
             u64::try_from(clock().as_nanosecond() & i128::from(u32::MAX)).unwrap_or(1) ^ u64::from(std::process::id());
         let shared = Arc::new(Shared {
             name,
             delay: terms.delay,
+            every: terms.every,
             vendor,
             client,
+            second,
             plan: Mutex::new(Plan::new(terms, names, seed)),
             changed: Condvar::new(),
             inbox: Inbox::new(WAITING_MOST),
@@ -133,6 +140,11 @@ impl QuoteSource for PollSource {
         self.shared.inbox.take()
     }
 
+    /// Rates do not go with the clock.
+    fn is_live(&self) -> bool {
+        self.shared.vendor.has_names()
+    }
+
     fn facts(&self) -> SourceFacts {
         let shared = &self.shared;
         let delay = if shared.says_delayed.load(Ordering::Relaxed) { shared.delay.max(DELAYED) } else { shared.delay };
@@ -142,6 +154,7 @@ impl QuoteSource for PollSource {
             feed: shared.name.clone(),
             state: plan.state(),
             delay,
+            every: shared.every,
             last_success: plan.last_success().map(|at| shared.began.elapsed().saturating_sub(at)),
             requests: plan.requests(),
             failures: plan.failures(),
@@ -208,7 +221,7 @@ impl Shared {
 
     /// All requests that a name takes.
     fn sweep(&self, name: Symbol) -> Outcome {
-        let mut sweep = Sweep::new(self.vendor.begin(name));
+        let mut sweep = Sweep::new(self.vendor.begin(name, self.calendar.eastern((self.clock)()).date()));
         let (mut is_first, mut unchanged) = (true, false);
         while let Some(request) = sweep.wanted.pop_front() {
             if !is_first && !self.wait_for_permit() {
@@ -238,10 +251,11 @@ impl Shared {
         let is_alone = sweep.wanted.is_empty() && sweep.batch.quotes.is_empty();
         let known = self.memory().validators.get(&request.target).filter(|_| is_alone).cloned();
         let asked_at = (self.clock)();
-        let (status, bytes, validators, retry_after) = match self.client.get(&request.target, known.as_ref())? {
-            Received::Unchanged => return Ok(false),
-            Received::Body { status, bytes, validators, retry_after } => (status, bytes, validators, retry_after),
-        };
+        let (status, bytes, validators, retry_after) =
+            match self.server(request).get(&request.target, known.as_ref())? {
+                Received::Unchanged => return Ok(false),
+                Received::Body { status, bytes, validators, retry_after } => (status, bytes, validators, retry_after),
+            };
         if let Some(failure) = self.vendor.failure_of(status) {
             return Err(Failed { failure, retry_after });
         }
@@ -254,9 +268,20 @@ impl Shared {
         Ok(true)
     }
 
+    fn server(&self, request: &Question) -> &Client {
+        self.second.as_ref().filter(|_| request.what == Asks::Overnight).unwrap_or(&self.client)
+    }
+
     /// Hands over what a sweep brought, if it is whole.
     fn deliver(&self, name: Symbol, sweep: Sweep) -> Outcome {
         let Sweep { mut batch, report, grade, .. } = sweep;
+        if !self.vendor.has_names() {
+            if batch.rates.as_ref().is_none_or(Vec::is_empty) {
+                return Outcome::Failed(Failure::Empty.into());
+            }
+            self.inbox.put(batch, report);
+            return Outcome::Delivered;
+        }
         let mut memory = self.memory();
         if let Err(failure) = memory.wholeness.judge(name, &batch) {
             // the same answer again would have to be judged again

@@ -8,6 +8,7 @@ use engine::contract::{RootTable, Symbol};
 use engine::feeds::thetadata::{
     instead_of_status, parse_thetadata_indices, parse_thetadata_options, parse_thetadata_stocks,
 };
+use jiff::civil::Date;
 use std::time::Duration;
 
 /// Where its terminal listens. Not `localhost`: the terminal refuses sessions that mix both.
@@ -37,7 +38,7 @@ impl Theta {
 }
 
 impl Vendor for Theta {
-    fn begin(&self, name: Symbol) -> Vec<Question> {
+    fn begin(&self, name: Symbol, _: Date) -> Vec<Question> {
         let chain = |root: Symbol| {
             Question::new(Asks::Chain, format!("/v3/option/snapshot/quote?symbol={root}&expiration=*&format=csv"))
         };

@@ -6,6 +6,7 @@ use super::vendor::{Asks, Document, Question, Sweep, Vendor};
 use crate::secret::{Keys, Secret};
 use engine::contract::Symbol;
 use engine::feeds::tradier::{parse_tradier_chain, parse_tradier_expirations, parse_tradier_quotes};
+use jiff::civil::Date;
 use std::time::Duration;
 
 /// Where it is; `https://sandbox.tradier.com` is fifteen minutes late and free.
@@ -44,7 +45,7 @@ fn spelt(name: Symbol) -> String {
 }
 
 impl Vendor for Tradier {
-    fn begin(&self, name: Symbol) -> Vec<Question> {
+    fn begin(&self, name: Symbol, _: Date) -> Vec<Question> {
         let name = spelt(name);
         let target = format!("/v1/markets/options/expirations?symbol={name}&includeAllRoots=true");
         vec![

@@ -9,6 +9,7 @@ use engine::contract::{RootTable, Symbol};
 use engine::feeds::report::Report;
 use engine::feeds::{Batch, Grade};
 use jiff::Timestamp;
+use jiff::civil::Date;
 use std::collections::VecDeque;
 use std::path::Path;
 
@@ -32,6 +33,10 @@ pub enum Asks {
     Spot,
     /// The expirations of the name.
     Expirations,
+    /// Yields of a year.
+    Yields,
+    /// Overnight rates, which another server has.
+    Overnight,
 }
 
 impl Question {
@@ -103,8 +108,13 @@ impl Sweep {
 
 /// A vendor.
 pub trait Vendor: Send + Sync {
-    /// The requests that a sweep of a name begins with.
-    fn begin(&self, name: Symbol) -> Vec<Question>;
+    /// Whether it is asked for names. One that has something else for all of them is asked for it as if that were one.
+    fn has_names(&self) -> bool {
+        true
+    }
+
+    /// The requests that a sweep of a name begins with on an Eastern date.
+    fn begin(&self, name: Symbol, today: Date) -> Vec<Question>;
 
     /// Reads an answer into the sweep, and adds the requests that follow from it.
     ///
