@@ -7,6 +7,7 @@ use crate::http::{self, Limits, Metrics, Server};
 use crate::log;
 use crate::market::MarketLoop;
 use crate::market::clock::MarketClock;
+use crate::market::recorder::Recorder;
 use crate::market::sessions::{Keeper, KeeperTerms, Sessions};
 use crate::market::spec::{FeedSpec, OpenTerms};
 use crate::market::state::StateFolder;
@@ -68,6 +69,7 @@ fn serve(config: &Config) -> Result<End, String> {
     let specs = config.feeds.iter().map(|feed| FeedSpec::parse(feed)).collect::<Result<Vec<_>, _>>()?;
     let clock = config.now.map_or(MarketClock::Running, MarketClock::Fixed);
     let asked = Arc::<Asked>::default();
+    let recorder = config.record.as_deref().map(Recorder::start).transpose()?;
     let terms = OpenTerms {
         clock: Arc::new(move || clock.now()),
         fixed: config.now,
@@ -75,6 +77,7 @@ fn serve(config: &Config) -> Result<End, String> {
         keys: config.keys.clone(),
         authorities: config.feed_ca.clone(),
         asked: Arc::clone(&asked),
+        record: recorder.as_ref().map(Recorder::tap),
     };
     let feed = FeedSpec::open(&specs, &terms)?;
     let simulated = feed.is_simulated();
@@ -124,6 +127,7 @@ fn serve(config: &Config) -> Result<End, String> {
     if let Some(keeper) = keeper {
         keeper.finish(&market.load());
     }
+    recorder.into_iter().for_each(Recorder::finish);
     Ok(end)
 }
 
@@ -320,6 +324,7 @@ mod tests {
             log_level: tracing::level_filters::LevelFilter::INFO,
             allow_hosts: Vec::new(),
             old_snapshot_bytes: 0,
+            record: None,
             file_note: file.map(str::to_owned),
         };
         assert_eq!(notes(&config("127.0.0.1:1", None)), [""; 0]);

@@ -1,5 +1,7 @@
 //! A market folder: `chains/*.csv[.gz]` or one such file, beside them `dividends.csv`, `rates.csv` and
-//! `overrides.csv`, all three optional.
+//! `overrides.csv`, all three optional. A recording (`*.ndjson[.gz]`) may stand in the place of a chain file; of a folder
+//! of recordings, one a day (`quotes-2026-11-20.ndjson.gz`), the last one counts. What recordings say of dividends and
+//! rates counts where the folder has no file of them.
 //!
 //! A poll reads what changed since the last one (by time of change and length) and hands over whole underlyings, so that
 //! a contract which left its file leaves the market too. Most programs write in place, so a changed file is read when it
@@ -8,13 +10,15 @@
 
 use super::chains::{Chains, parse_chains};
 use super::csv::decompress;
+use super::recording::{is_recording, parse_recording};
 use super::reference::{parse_days, parse_dividends, parse_rates};
 use super::report::Report;
-use super::{Batch, QuoteRecord};
+use super::{Batch, DividendRecord, QuoteRecord, RateRecord};
 use crate::contract::{RootTable, Symbol};
 use crate::error::FeedError;
 use crate::limits;
 use core::mem;
+use jiff::civil::Date;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, Metadata};
 use std::io::Read;
@@ -43,6 +47,8 @@ pub struct DirFeed {
     moving: BTreeMap<PathBuf, (Option<Stamp>, Duration)>,
     /// Files of which something older is served, or nothing, because they cannot be used as they are.
     unusable: BTreeSet<PathBuf>,
+    /// What the recordings among the chain files say of dividends and rates.
+    recorded: Recorded,
     /// The folder was read once.
     begun: bool,
 }
@@ -50,6 +56,8 @@ pub struct DirFeed {
 #[derive(Debug)]
 enum Source {
     Folder(PathBuf),
+    /// A folder of recordings, of which the last one by name counts.
+    Recordings(PathBuf),
     File(PathBuf),
     /// There are no chains.
     Nothing,
@@ -60,6 +68,8 @@ struct Loaded {
     stamp: Stamp,
     /// Every underlying that the store files a row of it under.
     underlyings: BTreeSet<Symbol>,
+    dividends: Vec<DividendRecord>,
+    rates: Vec<RateRecord>,
 }
 
 /// By what a changed file is known.
@@ -106,6 +116,7 @@ impl DirFeed {
         let mut single = ["chains.csv", "chains.csv.gz"].iter().map(|name| path.join(name));
         match single.find(|file| file.is_file()) {
             Some(file) => found(Source::File(file), path),
+            None if has_recording(path) => found(Source::Recordings(path.to_path_buf()), path),
             None => Err(FeedError::NoChains { folder: path.to_path_buf() }),
         }
     }
@@ -130,7 +141,8 @@ impl DirFeed {
         let (chains, reference) = (BTreeMap::new(), BTreeMap::new());
         let (moving, unusable) = (BTreeMap::new(), BTreeSet::new());
         let roots = RootTable::embedded();
-        Self { source, roots, folder, chains, reference, moving, unusable, begun: false }
+        let recorded = Recorded::default();
+        Self { source, roots, folder, chains, reference, moving, unusable, recorded, begun: false }
     }
 
     /// Reads what changed since the last call and has stood still for [`SETTLED`]: the first time everything as it is.
@@ -148,6 +160,7 @@ impl DirFeed {
         let mut poll = Poll { before: &before, at, batch: &mut batch, report: &mut report };
         self.poll_reference(&mut poll);
         self.poll_chains(&files, &mut poll);
+        self.add_recorded(poll.batch);
         self.begun = true;
         let Batch { reset, dividends, rates, days, .. } = &batch;
         let any = !reset.is_empty() || dividends.is_some() || rates.is_some() || days.is_some();
@@ -170,7 +183,7 @@ impl DirFeed {
     fn list(&self) -> Result<BTreeMap<PathBuf, Stamp>, FeedError> {
         let folder = match &self.source {
             Source::File(file) => return Ok(BTreeMap::from([(file.clone(), Stamp::of(&metadata(file)?))])),
-            Source::Folder(folder) => folder,
+            Source::Folder(folder) | Source::Recordings(folder) => folder,
             Source::Nothing => return Ok(BTreeMap::new()),
         };
         let entries = fs::read_dir(folder).map_err(|e| FeedError::Io { file: folder.clone(), kind: e.kind() })?;
@@ -178,7 +191,12 @@ impl DirFeed {
         let paths = entries.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| is_chain_name(path));
         let stamped =
             paths.filter_map(|path| Some((Stamp::of(&fs::metadata(&path).ok().filter(Metadata::is_file)?), path)));
-        Ok(stamped.map(|(stamp, path)| (path, stamp)).collect())
+        let mut files: BTreeMap<PathBuf, Stamp> = stamped.map(|(stamp, path)| (path, stamp)).collect();
+        if matches!(self.source, Source::Recordings(_)) {
+            files.retain(|path, _| is_recording(path));
+            files = files.pop_last().into_iter().collect();
+        }
+        Ok(files)
     }
 
     /// Whether a file that is not as it was read has been as it is now for long enough.
@@ -203,6 +221,7 @@ impl DirFeed {
         let (mut touched, mut read) = (BTreeSet::new(), BTreeSet::new());
         for path in gone {
             touched.extend(self.chains.remove(&path).into_iter().flat_map(|old| old.underlyings));
+            self.recorded.is_stale = true;
         }
         for (path, stamp) in changed {
             if let Some(chains) = self.read_changed(path, stamp, poll.report) {
@@ -220,7 +239,7 @@ impl DirFeed {
                 break;
             }
             for (path, stamp) in more {
-                if let Ok((chains, outcome)) = read_with(&path, parse_chains) {
+                if let Ok((chains, outcome)) = read_chains(&path) {
                     poll.report.absorb(outcome);
                     self.take(&path, stamp, chains, &mut touched, poll.batch);
                 }
@@ -235,7 +254,7 @@ impl DirFeed {
 
     /// What a changed chain file has, unless something better was read of it before.
     fn read_changed(&mut self, path: &Path, stamp: Stamp, report: &mut Report) -> Option<Chains> {
-        let (chains, mut outcome) = self.read(path, parse_chains, report)?;
+        let (chains, mut outcome) = self.read(path, read_chains, report)?;
         if chains.quotes.is_empty() && outcome.errors.is_empty() {
             outcome.errors.push(FeedError::NoRows { file: path.to_path_buf() });
         }
@@ -257,7 +276,37 @@ impl DirFeed {
         touched.extend(&underlyings);
         batch.quotes.extend(chains.quotes);
         batch.spots.extend(chains.spots);
-        self.chains.insert(path.to_path_buf(), Loaded { stamp, underlyings });
+        let Chains { dividends, rates, .. } = chains;
+        self.recorded.is_stale = true;
+        self.chains.insert(path.to_path_buf(), Loaded { stamp, underlyings, dividends, rates });
+    }
+
+    /// What the recordings say of dividends and rates, those after going before those before.
+    fn recorded(&self) -> Recorded {
+        let mut all = Recorded::default();
+        for loaded in self.chains.values() {
+            all.dividends.extend(loaded.dividends.iter().map(|d| ((d.underlying, d.ex_date), *d)));
+            all.rates.extend(loaded.rates.iter().map(|r| ((r.date, r.tenor_days.to_bits()), *r)));
+        }
+        all
+    }
+
+    /// Hands over what recordings say of dividends and rates, where that has changed and no file of the folder says it.
+    fn add_recorded(&mut self, batch: &mut Batch) {
+        let (mut new_dividends, mut new_rates) = (batch.dividends.is_some(), batch.rates.is_some());
+        if self.recorded.is_stale {
+            let before = mem::take(&mut self.recorded);
+            self.recorded = self.recorded();
+            new_dividends |= before.dividends != self.recorded.dividends;
+            new_rates |= before.rates != self.recorded.rates;
+        }
+        let has_file = |name| self.reference.get(name).copied().flatten().is_some();
+        if new_dividends && !has_file(DIVIDENDS) {
+            batch.dividends = Some(self.recorded.dividends.values().copied().collect());
+        }
+        if new_rates && !has_file(RATES) {
+            batch.rates = Some(self.recorded.rates.values().copied().collect());
+        }
     }
 
     /// The underlyings that the store files quotes under: that of the contract's root, and that of the spot beside it.
@@ -293,7 +342,7 @@ impl DirFeed {
             self.reference.insert(name, stamp);
             return Some(Vec::new());
         }
-        let (records, outcome) = self.read(&path, parse, poll.report)?;
+        let (records, outcome) = self.read(&path, |path| read_with(path, parse), poll.report)?;
         self.reference.insert(name, stamp);
         let is_usable = outcome.errors.is_empty();
         poll.report.absorb(outcome);
@@ -302,8 +351,13 @@ impl DirFeed {
     }
 
     /// Reads a file; `None` where it cannot be read now, which is an entry of the report the first time.
-    fn read<T: Default>(&mut self, path: &Path, parse: Parse<T>, report: &mut Report) -> Option<(T, Report)> {
-        match read_with(path, parse) {
+    fn read<T>(
+        &mut self,
+        path: &Path,
+        read: impl Fn(&Path) -> Result<(T, Report), FeedError>,
+        report: &mut Report,
+    ) -> Option<(T, Report)> {
+        match read(path) {
             Ok(read) => Some(read),
             Err(error) => {
                 if self.unusable.insert(path.to_path_buf()) {
@@ -323,6 +377,15 @@ impl DirFeed {
     }
 }
 
+/// Dividends and rates of recordings, by what they are of.
+#[derive(Debug, Default)]
+struct Recorded {
+    dividends: BTreeMap<(Symbol, Date), DividendRecord>,
+    rates: BTreeMap<(Date, u64), RateRecord>,
+    /// The files have changed since.
+    is_stale: bool,
+}
+
 /// One poll: what was moving before it, its time, and what it delivers.
 struct Poll<'a> {
     before: &'a BTreeMap<PathBuf, (Option<Stamp>, Duration)>,
@@ -339,6 +402,31 @@ type Parse<T> = fn(&Path, &[u8]) -> (T, Report);
 /// # Errors
 /// It cannot be read at all, for now.
 fn read_with<T: Default>(path: &Path, parse: Parse<T>) -> Result<(T, Report), FeedError> {
+    let Some(raw) = read_raw(path)? else { return Ok(too_large(path)) };
+    let (bytes, damage) = decompress(path, raw);
+    let (records, mut report) = parse(path, &bytes);
+    report.errors.extend(damage);
+    Ok((records, report))
+}
+
+/// Reads a chain file or a recording, whatever its name says.
+///
+/// # Errors
+/// It cannot be read at all, for now.
+fn read_chains(path: &Path) -> Result<(Chains, Report), FeedError> {
+    if !is_recording(path) {
+        return read_with(path, parse_chains);
+    }
+    Ok(read_raw(path)?.map_or_else(|| too_large(path), |raw| parse_recording(path, &raw)))
+}
+
+fn too_large<T: Default>(path: &Path) -> (T, Report) {
+    let errors = vec![FeedError::TooLarge { file: path.to_path_buf() }];
+    (T::default(), Report { errors, ..Report::default() })
+}
+
+/// The bytes of a file; `None`: more than are read.
+fn read_raw(path: &Path) -> Result<Option<Vec<u8>>, FeedError> {
     // before it is opened: opening a pipe waits for a writer
     if !metadata(path)?.is_file() {
         return Err(FeedError::NotAFile { file: path.to_path_buf() });
@@ -347,17 +435,15 @@ fn read_with<T: Default>(path: &Path, parse: Parse<T>) -> Result<(T, Report), Fe
     let most = limits::FILE_BYTES.most as u64;
     let read = File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut raw));
     match read {
-        Ok(bytes) if bytes as u64 > most => {
-            let errors = vec![FeedError::TooLarge { file: path.to_path_buf() }];
-            return Ok((T::default(), Report { errors, ..Report::default() }));
-        }
-        Ok(_) => {}
-        Err(e) => return Err(FeedError::Io { file: path.to_path_buf(), kind: e.kind() }),
+        Ok(bytes) => Ok((bytes as u64 <= most).then_some(raw)),
+        Err(e) => Err(FeedError::Io { file: path.to_path_buf(), kind: e.kind() }),
     }
-    let (bytes, damage) = decompress(path, raw);
-    let (records, mut report) = parse(path, &bytes);
-    report.errors.extend(damage);
-    Ok((records, report))
+}
+
+/// Whether a folder has a recording.
+fn has_recording(folder: &Path) -> bool {
+    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    entries.map(|entry| entry.path()).any(|path| is_recording(&path) && is_chain_name(&path))
 }
 
 fn metadata(path: &Path) -> Result<Metadata, FeedError> {
@@ -367,5 +453,5 @@ fn metadata(path: &Path) -> Result<Metadata, FeedError> {
 fn is_chain_name(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let hidden = name.starts_with('.');
-    !hidden && (name.ends_with(".csv") || name.ends_with(".csv.gz"))
+    !hidden && (name.ends_with(".csv") || name.ends_with(".csv.gz") || is_recording(path))
 }

@@ -5,6 +5,7 @@
 pub mod clock;
 pub mod feed;
 mod precedence;
+pub mod recorder;
 mod retired;
 pub mod schedule;
 pub mod sessions;
@@ -329,6 +330,7 @@ impl MarketLoop {
         let pass = pass.unwrap_or_else(|| self.status.facts().pass);
         self.status.publish(MarketFacts {
             restored: self.restored.len(),
+            record: self.feed.record(),
             ..self.tally.facts(open, pass, &self.feed.progress(), self.feed.sources())
         });
     }

@@ -92,6 +92,7 @@ impl Tally {
             restored: 0,
             failures: self.failures,
             sources,
+            record: None,
         }
     }
 }

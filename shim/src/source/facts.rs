@@ -63,6 +63,21 @@ pub struct SourceFacts {
     pub look_within: Option<Duration>,
 }
 
+/// What the recorder of what comes in says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecordFacts {
+    /// Where it writes.
+    pub folder: String,
+    /// Quotes and prices on the disk since the start.
+    pub written: u64,
+    /// Quotes and prices that were not kept, since the start.
+    pub dropped: u64,
+    /// Compressed bytes on the disk since the start.
+    pub bytes: u64,
+    /// The last write failed.
+    pub failing: bool,
+}
+
 /// What is used of a source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Used {

@@ -3,7 +3,7 @@
 use super::facts::{MarketFacts, PassFacts};
 use super::reading::SnapshotCounts;
 use super::spelling::{by_name, three_decimals, three_decimals_or_null};
-use crate::source::facts::{SourceFacts, Used};
+use crate::source::facts::{RecordFacts, SourceFacts, Used};
 use engine::contract::Symbol;
 use engine::store::chain::Uncomputed;
 use serde::Serialize;
@@ -36,6 +36,8 @@ pub(super) struct Health<'a> {
     pub(super) failing: usize,
     pub(super) files_unusable: usize,
     pub(super) restored: usize,
+    /// What is kept of what comes in; null: nothing is to be.
+    pub(super) record: Option<RecordHealth<'a>>,
     #[serde(serialize_with = "three_decimals")]
     pub(super) loop_age_s: f64,
     pub(super) pass: PassFacts,
@@ -70,6 +72,25 @@ struct UsedHealth {
     dividends: usize,
     rates: bool,
     days: bool,
+}
+
+/// A recorder.
+#[derive(Serialize)]
+pub(super) struct RecordHealth<'a> {
+    folder: &'a str,
+    /// Quotes and prices on the disk.
+    written: u64,
+    dropped: u64,
+    bytes: u64,
+    failing: bool,
+}
+
+impl<'a> RecordHealth<'a> {
+    /// What a recorder says of itself.
+    pub(super) fn new(facts: &'a RecordFacts) -> Self {
+        let RecordFacts { folder, written, dropped, bytes, failing } = facts;
+        Self { folder, written: *written, dropped: *dropped, bytes: *bytes, failing: *failing }
+    }
 }
 
 /// A name without Greeks.

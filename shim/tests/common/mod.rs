@@ -14,7 +14,7 @@ use jiff::civil::{Date, date};
 use shim::app::{Service, route_names};
 use shim::http::{Answer, Body, Metrics, Progress};
 use shim::rows::clock::Clock;
-use shim::source::facts::{SourceFacts, SourceState, Used};
+use shim::source::facts::{RecordFacts, SourceFacts, SourceState, Used};
 use shim::status::{MarketFacts, PassFacts, Status};
 use std::sync::Arc;
 use std::time::Duration;
@@ -197,6 +197,7 @@ pub fn status_at(uptime: Duration) -> Status {
             used: Used { quotes: 5, spots: 6, dividends: 7, rates: true, days: false },
             ..SourceFacts::default()
         }],
+        record: Some(RecordFacts { folder: "r".to_owned(), written: 11, dropped: 2, bytes: 300, failing: false }),
     });
     status
 }
