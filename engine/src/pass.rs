@@ -17,6 +17,7 @@ pub use underlying::ChainState;
 use crate::contract::Symbol;
 use crate::store::book::Book;
 use crate::store::chain::Chain;
+use crate::store::overrides::Overrides;
 use crate::store::session::SessionVols;
 use jiff::Timestamp;
 use rayon::prelude::*;
@@ -44,6 +45,8 @@ pub struct Passes {
     scratch: Mutex<Vec<Scratch>>,
     /// Volatilities of the session before the first pass, where they were kept.
     prior: Arc<SessionVols>,
+    /// What goes before feeds and quotes.
+    overrides: Arc<Overrides>,
     /// Of the last run: chains whose computation panicked.
     failed: Vec<Arc<Chain>>,
 }
@@ -70,12 +73,18 @@ impl Passes {
             .start_handler(on_start)
             .build()
             .map_err(std::io::Error::other)?;
-        Ok(Self { pool, states: BTreeMap::new(), scratch: Mutex::default(), prior: Arc::default(), failed: Vec::new() })
+        let (states, scratch, failed) = (BTreeMap::new(), Mutex::default(), Vec::new());
+        Ok(Self { pool, states, scratch, prior: Arc::default(), overrides: Arc::default(), failed })
     }
 
     /// Sets what `prev_vol` shows for chains that have not seen a session end.
     pub fn set_prior(&mut self, prior: impl Into<Arc<SessionVols>>) {
         self.prior = prior.into();
+    }
+
+    /// Sets what goes before feeds and quotes from the next run on.
+    pub fn set_overrides(&mut self, overrides: impl Into<Arc<Overrides>>) {
+        self.overrides = overrides.into();
     }
 
     /// `f` of each item, side by side on the threads of the passes; the results in the order of the items.
@@ -106,7 +115,7 @@ impl Passes {
     pub fn run_to(&mut self, depth: Depth, market: MarketData<'_>, work: &[(&Book, Timestamp)]) -> Vec<Computed> {
         // each chain owns its state while it is computed, so that no lock is needed
         let states: Vec<ChainState> = work.iter().map(|(book, _)| self.take_state(book.underlying)).collect();
-        let unused = &self.scratch;
+        let (unused, overrides) = (&self.scratch, &*self.overrides);
         let done: Vec<Result<(Computed, ChainState), Arc<Chain>>> = self.pool.install(|| {
             work.par_iter()
                 .zip(states)
@@ -114,7 +123,7 @@ impl Passes {
                 .map(|(&(book, at), mut state)| {
                     let idle = || unused.lock().unwrap_or_else(PoisonError::into_inner);
                     let mut scratch = idle().pop().unwrap_or_default();
-                    let task = Task { market, book, at, depth };
+                    let task = Task { market, book, at, depth, overrides };
                     // bad input never stops the rest, nor does a fault that it finds; state and memory are in pieces then
                     let compute = || underlying::compute(&task, &mut state, &mut scratch);
                     let Ok((chain, report)) = catch_unwind(AssertUnwindSafe(compute)) else {

@@ -10,7 +10,7 @@ mod spelling;
 use arc_swap::ArcSwap;
 use engine::snapshot::Snapshot;
 pub use facts::{MarketFacts, PassFacts};
-use health::{FeedHealth, Health, Quotes, RecordHealth, SpotOff, UncomputedName};
+use health::{FeedHealth, Health, OverridesHealth, Quotes, RecordHealth, SpotOff, UncomputedName};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use reading::{Reading, SnapshotCounts};
@@ -151,6 +151,7 @@ impl Status {
             files_unusable: facts.files_unusable,
             restored: facts.restored,
             record: facts.record.as_ref().map(RecordHealth::new),
+            overrides: facts.overrides.as_ref().map(OverridesHealth::new),
             loop_age_s: reading.loop_age_s,
             pass: facts.pass,
             quotes: Quotes::of(facts),

@@ -31,6 +31,8 @@ fn health_says_all_that_the_design_lists() {
             "uncomputed_count": 0, "uncomputed": [], "spot_off": {"count": 0, "underlyings": []},
             "expiries": 7, "contracts": 52, "contracts_priced": 50, "failing": 1, "files_unusable": 2, "restored": 3,
             "record": {"folder": "r", "written": 11, "dropped": 2, "bytes": 300, "failing": false},
+            "overrides": {"file": "o.csv", "applied": {"borrow": 2}, "refused": 1, "unusable": false,
+                "errors": ["o.csv:3: what: not_a_word"]},
             "loop_age_s": 0.0,
             "pass": {"last_ms": 12.5, "p50_ms": 11.25, "max_ms": 40.0, "expiries": 7, "contracts": 50},
             "quotes": {"received": 1000, "dropped": {"crossed": 2, "stale": 3}}, "threads": 5,

@@ -42,9 +42,9 @@ pub struct DirFeed {
     /// What was read of each chain file.
     chains: BTreeMap<PathBuf, Loaded>,
     /// The state that each reference file was read in; a file that is not there has none.
-    reference: BTreeMap<&'static str, Option<Stamp>>,
+    reference: BTreeMap<&'static str, Option<FileStamp>>,
     /// Files that are not as they were read: how they are now (`None`: gone), and since when.
-    moving: BTreeMap<PathBuf, (Option<Stamp>, Duration)>,
+    moving: BTreeMap<PathBuf, (Option<FileStamp>, Duration)>,
     /// Files of which something older is served, or nothing, because they cannot be used as they are.
     unusable: BTreeSet<PathBuf>,
     /// What the recordings among the chain files say of dividends and rates.
@@ -65,7 +65,7 @@ enum Source {
 
 #[derive(Debug)]
 struct Loaded {
-    stamp: Stamp,
+    stamp: FileStamp,
     /// Every underlying that the store files a row of it under.
     underlyings: BTreeSet<Symbol>,
     dividends: Vec<DividendRecord>,
@@ -74,7 +74,7 @@ struct Loaded {
 
 /// By what a changed file is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
+pub struct FileStamp {
     changed: Option<SystemTime>,
     bytes: u64,
     /// Which file it is, and when anything of it changed: two writes of one length within one tick of the clock, or an old
@@ -82,8 +82,10 @@ struct Stamp {
     node: (u64, i64, i64),
 }
 
-impl Stamp {
-    fn of(metadata: &Metadata) -> Self {
+impl FileStamp {
+    /// That of a file.
+    #[must_use]
+    pub fn of(metadata: &Metadata) -> Self {
         #[cfg(unix)]
         let node = {
             use std::os::unix::fs::MetadataExt;
@@ -180,9 +182,9 @@ impl DirFeed {
     }
 
     /// The chain files and their states, by name.
-    fn list(&self) -> Result<BTreeMap<PathBuf, Stamp>, FeedError> {
+    fn list(&self) -> Result<BTreeMap<PathBuf, FileStamp>, FeedError> {
         let folder = match &self.source {
-            Source::File(file) => return Ok(BTreeMap::from([(file.clone(), Stamp::of(&metadata(file)?))])),
+            Source::File(file) => return Ok(BTreeMap::from([(file.clone(), FileStamp::of(&metadata(file)?))])),
             Source::Folder(folder) | Source::Recordings(folder) => folder,
             Source::Nothing => return Ok(BTreeMap::new()),
         };
@@ -190,8 +192,8 @@ impl DirFeed {
         // A file that vanishes between listing and asking is gone, which is no error.
         let paths = entries.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| is_chain_name(path));
         let stamped =
-            paths.filter_map(|path| Some((Stamp::of(&fs::metadata(&path).ok().filter(Metadata::is_file)?), path)));
-        let mut files: BTreeMap<PathBuf, Stamp> = stamped.map(|(stamp, path)| (path, stamp)).collect();
+            paths.filter_map(|path| Some((FileStamp::of(&fs::metadata(&path).ok().filter(Metadata::is_file)?), path)));
+        let mut files: BTreeMap<PathBuf, FileStamp> = stamped.map(|(stamp, path)| (path, stamp)).collect();
         if matches!(self.source, Source::Recordings(_)) {
             files.retain(|path, _| is_recording(path));
             files = files.pop_last().into_iter().collect();
@@ -200,7 +202,7 @@ impl DirFeed {
     }
 
     /// Whether a file that is not as it was read has been as it is now for long enough.
-    fn has_settled(&mut self, path: &Path, now: Option<Stamp>, poll: &Poll<'_>) -> bool {
+    fn has_settled(&mut self, path: &Path, now: Option<FileStamp>, poll: &Poll<'_>) -> bool {
         let since = poll.before.get(path).filter(|(seen, _)| *seen == now).map_or(poll.at, |&(_, since)| since);
         if !self.begun || poll.at.saturating_sub(since) >= SETTLED {
             return true;
@@ -209,11 +211,11 @@ impl DirFeed {
         false
     }
 
-    fn poll_chains(&mut self, files: &BTreeMap<PathBuf, Stamp>, poll: &mut Poll<'_>) {
+    fn poll_chains(&mut self, files: &BTreeMap<PathBuf, FileStamp>, poll: &mut Poll<'_>) {
         let is_changed = |path: &Path, stamp| self.chains.get(path).is_none_or(|old| old.stamp != stamp);
         let changed =
             files.iter().filter(|&(path, stamp)| is_changed(path, *stamp)).map(|(path, &stamp)| (path, stamp));
-        let mut changed: Vec<(&PathBuf, Stamp)> = changed.collect();
+        let mut changed: Vec<(&PathBuf, FileStamp)> = changed.collect();
         changed.retain(|&(path, stamp)| self.has_settled(path, Some(stamp), poll));
         let mut gone: Vec<PathBuf> = self.chains.keys().filter(|path| !files.contains_key(*path)).cloned().collect();
         gone.retain(|path| self.has_settled(path, None, poll));
@@ -234,7 +236,7 @@ impl DirFeed {
         loop {
             let shares = |loaded: &Loaded| !loaded.underlyings.is_disjoint(&touched);
             let more = self.chains.iter().filter(|(path, loaded)| !read.contains(*path) && shares(loaded));
-            let more: Vec<(PathBuf, Stamp)> = more.map(|(path, loaded)| (path.clone(), loaded.stamp)).collect();
+            let more: Vec<(PathBuf, FileStamp)> = more.map(|(path, loaded)| (path.clone(), loaded.stamp)).collect();
             if more.is_empty() {
                 break;
             }
@@ -253,7 +255,7 @@ impl DirFeed {
     }
 
     /// What a changed chain file has, unless something better was read of it before.
-    fn read_changed(&mut self, path: &Path, stamp: Stamp, report: &mut Report) -> Option<Chains> {
+    fn read_changed(&mut self, path: &Path, stamp: FileStamp, report: &mut Report) -> Option<Chains> {
         let (chains, mut outcome) = self.read(path, read_chains, report)?;
         if chains.quotes.is_empty() && outcome.errors.is_empty() {
             outcome.errors.push(FeedError::NoRows { file: path.to_path_buf() });
@@ -271,7 +273,14 @@ impl DirFeed {
     }
 
     /// Hands over what a chain file has.
-    fn take(&mut self, path: &Path, stamp: Stamp, chains: Chains, touched: &mut BTreeSet<Symbol>, batch: &mut Batch) {
+    fn take(
+        &mut self,
+        path: &Path,
+        stamp: FileStamp,
+        chains: Chains,
+        touched: &mut BTreeSet<Symbol>,
+        batch: &mut Batch,
+    ) {
         let underlyings = self.underlyings(&chains.quotes);
         touched.extend(&underlyings);
         batch.quotes.extend(chains.quotes);
@@ -329,7 +338,7 @@ impl DirFeed {
     /// the file cannot be used as it is now.
     fn reread<T>(&mut self, name: &'static str, parse: Parse<Vec<T>>, poll: &mut Poll<'_>) -> Option<Vec<T>> {
         let path = self.folder.join(name);
-        let stamp = fs::metadata(&path).ok().as_ref().map(Stamp::of);
+        let stamp = fs::metadata(&path).ok().as_ref().map(FileStamp::of);
         let last = self.reference.get(name).copied().flatten();
         if stamp.is_none() && last.is_none() {
             self.unusable.remove(&path);
@@ -388,7 +397,7 @@ struct Recorded {
 
 /// One poll: what was moving before it, its time, and what it delivers.
 struct Poll<'a> {
-    before: &'a BTreeMap<PathBuf, (Option<Stamp>, Duration)>,
+    before: &'a BTreeMap<PathBuf, (Option<FileStamp>, Duration)>,
     at: Duration,
     batch: &'a mut Batch,
     report: &'a mut Report,

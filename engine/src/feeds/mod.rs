@@ -15,6 +15,7 @@ pub mod line_writer;
 pub mod lines;
 pub mod massive;
 pub mod nasdaq;
+pub mod overrides;
 pub mod par_yields;
 pub mod rates;
 pub mod recording;

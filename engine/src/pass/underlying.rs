@@ -6,7 +6,7 @@
 use super::market_data::MarketData;
 use super::report::ChainReport;
 use super::uncomputed::{identity_only, why_uncomputed};
-use crate::calendar::{Calendar, days_between, years_between};
+use crate::calendar::{days_between, years_between};
 use crate::calibrate::carry::ImpliedSpot;
 use crate::calibrate::chain::{ChainCalibration, OneByOne, SideBySide, SliceWork};
 use crate::calibrate::{Calibrated, SliceInput, SliceState};
@@ -18,6 +18,7 @@ use crate::price::{Valued, price_slice};
 use crate::store::book::{Book, BookSlice};
 use crate::store::chain::{Chain, Slice};
 use crate::store::columns::{Col, Columns};
+use crate::store::overrides::{OverridePlace, Overrides};
 use crate::store::session::{SessionBefore, SessionVols};
 use crate::surface::{DefaultSmoother, Smoother, SurfaceInput};
 use jiff::{Timestamp, civil::Date};
@@ -67,6 +68,10 @@ struct SliceFacts {
     r: f64,
     divs: Vec<Dividend>,
     age_s: Vec<f64>,
+    /// Whether a quote is to be left out, by row; empty: none is.
+    excluded: Vec<bool>,
+    /// Borrow that is known otherwise than by quotes.
+    forced_borrow: Option<f64>,
     /// In place of the quotes of an adjusted root: its deliverable is not the spot, so it says nothing.
     unquoted: Vec<f64>,
 }
@@ -85,6 +90,7 @@ pub(super) struct Task<'a> {
     pub(super) book: &'a Book,
     pub(super) at: Timestamp,
     pub(super) depth: Depth,
+    pub(super) overrides: &'a Overrides,
 }
 
 impl ChainState {
@@ -219,9 +225,9 @@ impl Threads {
 /// Time, rate, dividends and ages of every slice that has not settled; says how many there are, and how many dividends
 /// were refused.
 fn prepare(task: &Task<'_>, facts: &mut Vec<SliceFacts>) -> (usize, u32) {
-    let Task { market, book, at, .. } = *task;
+    let Task { market, book, at, overrides, .. } = *task;
     let curve = market.curves.on(market.calendar.eastern(at).date());
-    let (dividends, refused) = dividend_times(market.calendar, book, at);
+    let (dividends, refused) = dividend_times(task);
     let newest = book.slices.iter().flat_map(|s| &s.ts).max().copied().unwrap_or(at);
     let live = book.slices.iter().enumerate().filter(|(_, s)| s.settles_at > at);
     let mut n = 0;
@@ -233,7 +239,10 @@ fn prepare(task: &Task<'_>, facts: &mut Vec<SliceFacts>) -> (usize, u32) {
         n += 1;
         facts.place = place;
         facts.t = years_between(at, slice.settles_at);
-        facts.r = curve.map_or(0.0, |c| c.rate(facts.t));
+        let place = OverridePlace { underlying: book.underlying, root: slice.root, expiry: slice.expiry };
+        facts.r = overrides.rate(place).unwrap_or_else(|| curve.map_or(0.0, |c| c.rate(facts.t)));
+        facts.forced_borrow = overrides.borrow(place);
+        overrides.fill_excluded(place, &slice.strike_milli, &slice.right, &mut facts.excluded);
         facts.divs.clear();
         facts.divs.extend(dividends.iter().filter(|d| d.t <= facts.t));
         facts.age_s.clear();
@@ -261,6 +270,8 @@ impl SliceFacts {
             bid: if slice.adjusted { &self.unquoted } else { &slice.bid },
             ask: if slice.adjusted { &self.unquoted } else { &slice.ask },
             age_s: &self.age_s,
+            excluded: &self.excluded,
+            forced_borrow: self.forced_borrow,
         }
     }
 }
@@ -268,10 +279,12 @@ impl SliceFacts {
 /// Dividends in the life of the contracts, in years from `at`, and how many were refused: lattices add up all of them at
 /// each of their layers, so that a name with more than [`limits::DIVIDEND_DATES`] in the life of an American contract,
 /// which none has, is valued without. European values take as many as an index has.
-fn dividend_times(calendar: &Calendar, book: &Book, at: Timestamp) -> (Vec<Dividend>, u32) {
+fn dividend_times(task: &Task<'_>) -> (Vec<Dividend>, u32) {
+    let Task { market, book, at, overrides, .. } = *task;
+    let dividends = overrides.dividends(book.underlying, &book.dividends);
     let american = book.slices.iter().filter(|slice| slice.style == Style::American);
     let last = american.map(|slice| slice.settles_at).max().unwrap_or(at);
-    let timed = book.dividends.iter().map(|&(date, amount)| (calendar.ex_instant(date), amount));
+    let timed = dividends.iter().map(|&(date, amount)| (market.calendar.ex_instant(date), amount));
     let live: Vec<(Timestamp, f64)> = timed.filter(|&(ex, _)| ex > at).collect();
     let american = live.iter().filter(|&&(ex, _)| ex <= last).count();
     if limits::DIVIDEND_DATES.holds(american as f64) {

@@ -7,5 +7,6 @@ pub mod columns;
 pub mod dropped;
 pub mod ingest;
 pub mod ladder;
+pub mod overrides;
 pub mod rates;
 pub mod session;

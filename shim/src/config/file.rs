@@ -9,7 +9,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The keys of the file: the options of `serve` that are about the daemon and not about this start of it.
-pub(super) const KEYS: [&str; 14] = [
+pub(super) const KEYS: [&str; 15] = [
     "listen",
     "allow-remote",
     "feed",
@@ -20,6 +20,7 @@ pub(super) const KEYS: [&str; 14] = [
     "threads",
     "state-dir",
     "record",
+    "overrides",
     "log",
     "log-level",
     "allow-host",

@@ -93,6 +93,7 @@ impl Tally {
             failures: self.failures,
             sources,
             record: None,
+            overrides: None,
         }
     }
 }

@@ -78,6 +78,21 @@ pub struct RecordFacts {
     pub failing: bool,
 }
 
+/// What the file of overrides says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OverrideFacts {
+    /// The file.
+    pub file: String,
+    /// What applies, by kind; kinds that do not occur are left out.
+    pub applied: Vec<(&'static str, u64)>,
+    /// Rows that cannot be used.
+    pub refused: u64,
+    /// The file cannot be used as it is: what was last read of it applies.
+    pub is_unusable: bool,
+    /// The first rows that cannot be used, with place and reason, or why the file cannot.
+    pub errors: Vec<String>,
+}
+
 /// What is used of a source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Used {

@@ -14,7 +14,7 @@ use jiff::civil::{Date, date};
 use shim::app::{Service, route_names};
 use shim::http::{Answer, Body, Metrics, Progress};
 use shim::rows::clock::Clock;
-use shim::source::facts::{RecordFacts, SourceFacts, SourceState, Used};
+use shim::source::facts::{OverrideFacts, RecordFacts, SourceFacts, SourceState, Used};
 use shim::status::{MarketFacts, PassFacts, Status};
 use std::sync::Arc;
 use std::time::Duration;
@@ -198,6 +198,13 @@ pub fn status_at(uptime: Duration) -> Status {
             ..SourceFacts::default()
         }],
         record: Some(RecordFacts { folder: "r".to_owned(), written: 11, dropped: 2, bytes: 300, failing: false }),
+        overrides: Some(OverrideFacts {
+            file: "o.csv".to_owned(),
+            applied: vec![("borrow", 2)],
+            refused: 1,
+            is_unusable: false,
+            errors: vec!["o.csv:3: what: not_a_word".to_owned()],
+        }),
     });
     status
 }
