@@ -47,11 +47,13 @@ pub enum Reason {
     OpenQuote,
     /// There are more of the kind than are taken: strikes of an expiry.
     TooMany,
+    /// The field has nothing to do with what the record says.
+    Unused,
 }
 
 impl Reason {
     /// Every reason, in the order of its counts.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Missing,
         Self::NotUtf8,
         Self::NotANumber,
@@ -71,6 +73,7 @@ impl Reason {
         Self::TooLong,
         Self::OpenQuote,
         Self::TooMany,
+        Self::Unused,
     ];
 
     /// A name to count by.
@@ -96,6 +99,7 @@ impl Reason {
             Self::TooLong => "too_long",
             Self::OpenQuote => "open_quote",
             Self::TooMany => "too_many",
+            Self::Unused => "unused",
         }
     }
 }

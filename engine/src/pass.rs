@@ -18,6 +18,7 @@ pub use underlying::ChainState;
 use crate::contract::Symbol;
 use crate::store::book::Book;
 use crate::store::chain::Chain;
+use crate::store::overrides::Overrides;
 use crate::store::session::SessionVols;
 use jiff::Timestamp;
 use rayon::prelude::*;
@@ -48,6 +49,8 @@ pub struct Passes {
     prior: Arc<SessionVols>,
     /// Chains show the quotes that they were computed from.
     keeps_quotes: bool,
+    /// What goes before feeds and quotes.
+    overrides: Arc<Overrides>,
     /// Of the last run: chains whose computation panicked.
     failed: Vec<Arc<Chain>>,
 }
@@ -75,7 +78,7 @@ impl Passes {
             .build()
             .map_err(std::io::Error::other)?;
         let (states, scratch, prior, failed) = (BTreeMap::new(), Mutex::default(), Arc::default(), Vec::new());
-        Ok(Self { pool, states, scratch, prior, keeps_quotes: false, failed })
+        Ok(Self { pool, states, scratch, prior, keeps_quotes: false, overrides: Arc::default(), failed })
     }
 
     /// Chains from here on show the quotes that they were computed from ([`Chain::quotes`]).
@@ -86,6 +89,11 @@ impl Passes {
     /// Sets what `prev_vol` shows for chains that have not seen a session end.
     pub fn set_prior(&mut self, prior: impl Into<Arc<SessionVols>>) {
         self.prior = prior.into();
+    }
+
+    /// Sets what goes before feeds and quotes from the next run on.
+    pub fn set_overrides(&mut self, overrides: impl Into<Arc<Overrides>>) {
+        self.overrides = overrides.into();
     }
 
     /// `f` of each item, side by side on the threads of the passes; the results in the order of the items.
@@ -116,7 +124,7 @@ impl Passes {
     pub fn run_to(&mut self, depth: Depth, market: MarketData<'_>, work: &[(&Book, Timestamp)]) -> Vec<Computed> {
         // each chain owns its state while it is computed, so that no lock is needed
         let states: Vec<ChainState> = work.iter().map(|(book, _)| self.take_state(book.underlying)).collect();
-        let (unused, quotes) = (&self.scratch, self.keeps_quotes);
+        let (unused, quotes, overrides) = (&self.scratch, self.keeps_quotes, &*self.overrides);
         let done: Vec<Result<(Computed, ChainState), Arc<Chain>>> = self.pool.install(|| {
             work.par_iter()
                 .zip(states)
@@ -124,7 +132,7 @@ impl Passes {
                 .map(|(&(book, at), mut state)| {
                     let idle = || unused.lock().unwrap_or_else(PoisonError::into_inner);
                     let mut scratch = idle().pop().unwrap_or_default();
-                    let task = Task { market, book, at, depth, quotes };
+                    let task = Task { market, book, at, depth, quotes, overrides };
                     // bad input never stops the rest, nor does a fault that it finds; state and memory are in pieces then
                     let compute = || underlying::compute(&task, &mut state, &mut scratch);
                     let Ok((chain, report)) = catch_unwind(AssertUnwindSafe(compute)) else {

@@ -7,6 +7,8 @@ use crate::http::{self, Limits, Metrics, Server};
 use crate::log;
 use crate::market::MarketLoop;
 use crate::market::clock::MarketClock;
+use crate::market::overrides::OverridesFile;
+use crate::market::recorder::Recorder;
 use crate::market::sessions::{Keeper, KeeperTerms, Sessions};
 use crate::market::spec::{FeedSpec, OpenTerms};
 use crate::market::state::StateFolder;
@@ -68,6 +70,8 @@ fn serve(config: &Config) -> Result<End, String> {
     let specs = config.feeds.iter().map(|feed| FeedSpec::parse(feed)).collect::<Result<Vec<_>, _>>()?;
     let clock = clock_of(config);
     let asked = Arc::<Asked>::default();
+    let overrides = config.overrides.as_deref().map(OverridesFile::open).transpose()?;
+    let recorder = config.record.as_deref().map(Recorder::start).transpose()?;
     let terms = OpenTerms {
         clock: Arc::new(move || clock.now()),
         fixed: clock.fixed(),
@@ -75,6 +79,7 @@ fn serve(config: &Config) -> Result<End, String> {
         keys: config.keys.clone(),
         authorities: config.feed_ca.clone(),
         asked: Arc::clone(&asked),
+        record: recorder.as_ref().map(Recorder::tap),
     };
     let mut feed = FeedSpec::open(&specs, &terms)?;
     let simulated = feed.is_simulated();
@@ -103,7 +108,7 @@ fn serve(config: &Config) -> Result<End, String> {
     let restored = restored.map_or_else(Vec::new, |folder| restore(folder, config));
     let sessions = folder.map(|folder| Sessions::new(folder, keeper.as_ref()));
     let market_loop = MarketLoop::new(feed, passes, clock, Arc::clone(&market), Arc::clone(&status));
-    let market_loop = market_loop.with_sessions(sessions).with_restored(restored);
+    let market_loop = market_loop.with_sessions(sessions).with_overrides(overrides).with_restored(restored);
     let addresses = server.addresses().iter().map(|a| format!("http://{a}")).collect::<Vec<_>>().join(" and ");
     if !simulated {
         tracing::info!("{addresses}: waiting for the first quotes of {}", feed_name(config));
@@ -129,6 +134,7 @@ fn serve(config: &Config) -> Result<End, String> {
     if let Some(keeper) = keeper {
         keeper.finish(&market.load());
     }
+    recorder.into_iter().for_each(Recorder::finish);
     Ok(end)
 }
 
@@ -339,6 +345,8 @@ mod tests {
             allow_hosts: Vec::new(),
             old_snapshot_bytes: 0,
             show_quotes: false,
+            record: None,
+            overrides: None,
             file_note: file.map(str::to_owned),
         };
         assert_eq!(notes(&config("127.0.0.1:1", None)), [""; 0]);

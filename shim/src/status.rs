@@ -12,7 +12,7 @@ use crate::source::facts::SourceFacts;
 use arc_swap::ArcSwap;
 use engine::snapshot::Snapshot;
 pub use facts::{MarketFacts, PassFacts};
-use health::{FeedHealth, Health, Quotes, SpotOff, UncomputedName};
+use health::{FeedHealth, Health, OverridesHealth, Quotes, RecordHealth, SpotOff, UncomputedName};
 use jiff::tz::TimeZone;
 use reading::{Reading, SnapshotCounts};
 use std::sync::Arc;
@@ -163,6 +163,8 @@ impl Status {
             failing: facts.failing,
             files_unusable: facts.files_unusable,
             restored: facts.restored,
+            record: facts.record.as_ref().map(RecordHealth::new),
+            overrides: facts.overrides.as_ref().map(OverridesHealth::new),
             loop_age_s: reading.loop_age_s,
             pass: facts.pass,
             quotes: Quotes::of(facts),

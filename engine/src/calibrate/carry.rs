@@ -172,7 +172,8 @@ impl Carries {
             ForwardBasis::Parity => on_its_own(i, slices, parity, usual),
             ForwardBasis::Spot => {
                 let at = measured.partition_point(|m| m.slice < i);
-                level.carry(at, &measured[at], &slices[i], name, prior[i])
+                let told = level.carry(at, &measured[at], &slices[i], name, prior[i]);
+                slices[i].forced_borrow.and_then(|b| forced(b, &slices[i], name)).unwrap_or(told)
             }
         }));
     }
@@ -187,6 +188,15 @@ struct NameSpots {
     valued: f64,
     /// What is published.
     published: f64,
+}
+
+/// What an expiry is valued on whose borrow a user knows: the forward follows from the spot, F = (S − A)·e^((r−b)t). `None`
+/// where that is none: without a spot, or with dividends worth more than it.
+fn forced(b: f64, input: &SliceInput, name: NameSpots) -> Option<Carry> {
+    let (s, nan) = (name.valued, f64::NAN);
+    let fwd = forward_at(s, input, b);
+    let carry = Carry { fwd, fwd_error: nan, b, und: name.published, s, spot: s, refused: false };
+    (fwd > 0.0 && fwd.is_finite()).then_some(carry)
 }
 
 /// Borrow by expiry and the spot's displacement, with their covariance.
@@ -512,6 +522,23 @@ mod tests {
             assert!((back - b).abs() < 1e-12, "{b} came back as {back}");
         }
         assert!(implied_borrow(2.0, 1.0, 0.5, 0.04, &divs).is_nan(), "dividends worth more than the spot");
+    }
+
+    #[test]
+    fn a_borrow_that_a_user_knows_sets_the_forward_and_leaves_the_others() {
+        let ts = [0.1, 0.3].map(|t| slice(50.0, t, &[]));
+        let divs = [Dividend { t: 0.05, amount: 0.7 }];
+        let told: Vec<_> = ts.iter().map(|s| SliceInput { divs: &divs, ..s.input() }).collect();
+        let parities: Vec<_> = told.iter().map(|input| parity(forward_at(50.0, input, 0.02), 0.01)).collect();
+        let knows = [told[0], SliceInput { forced_borrow: Some(0.4), ..told[1] }];
+        let [before, after] = [&told[..], &knows].map(|inputs| carries(inputs, &parities, &[f64::NAN; 2]).carry);
+        assert!((before[0].fwd - after[0].fwd).abs() < 1e-12, "{before:?} {after:?}");
+        let want = (50.0 - 0.7 * (-(0.04f64 - 0.4) * 0.05).exp()) * ((0.04 - 0.4) * 0.3f64).exp();
+        assert!((after[1].fwd - want).abs() < 1e-9 && (after[1].b - 0.4).abs() < 1e-15, "{want}: {:?}", after[1]);
+        let more = [Dividend { t: 0.05, amount: 70.0 }];
+        let absurd = knows.map(|input| SliceInput { divs: &more, ..input });
+        let carry = carries(&absurd, &parities, &[f64::NAN; 2]).carry;
+        assert!(carry.iter().all(|carry| carry.fwd.is_nan()), "dividends worth more than the spot: {carry:?}");
     }
 
     #[test]

@@ -58,9 +58,12 @@ pub fn clean_quotes(input: &SliceInput, quotes: &mut Quotes) {
     quotes.mid.clear();
     quotes.two_sided.clear();
     quotes.fault.clear();
-    for ((&bid, &ask), &age_s) in input.bid.iter().zip(input.ask).zip(input.age_s) {
+    for (row, ((&bid, &ask), &age_s)) in input.bid.iter().zip(input.ask).zip(input.age_s).enumerate() {
         let (bid, ask) = (positive(bid), positive(ask));
-        let fault = fault_of(bid, ask, age_s, input.s);
+        let fault = match input.excluded.get(row) {
+            Some(true) => Some(Drop::Excluded),
+            _ => fault_of(bid, ask, age_s, input.s),
+        };
         quotes.fault.push(fault);
         let (bid, ask) = match fault {
             None | Some(Drop::NoBid | Drop::NoAsk | Drop::TooWide) => (bid, ask),
@@ -128,6 +131,15 @@ mod tests {
             (quotes.ask[2] - 0.5).abs() < 1e-12 && quotes.bid[2].is_nan(),
             "an ask alone still bounds the volatility"
         );
+    }
+
+    #[test]
+    fn what_a_user_leaves_out_says_nothing() {
+        let slice = slice(100.0, 0.25, &[(100, Right::Call, 2.0, 2.1), (100, Right::Put, 2.0, 2.1)]);
+        let mut quotes = Quotes::default();
+        clean_quotes(&SliceInput { excluded: &[true, false], ..slice.input() }, &mut quotes);
+        assert_eq!((quotes.fault[0], quotes.fault[1]), (Some(Drop::Excluded), None));
+        assert!(quotes.bid[0].is_nan() && quotes.ask[0].is_nan() && !quotes.two_sided[0]);
     }
 
     #[test]

@@ -33,6 +33,10 @@ pub struct SliceInput<'a> {
     pub ask: &'a [f64],
     /// Age of each quote against the newest of the chain, seconds.
     pub age_s: &'a [f64],
+    /// Whether a user wants the quote left out, by row; empty: none of them.
+    pub excluded: &'a [bool],
+    /// Borrow that a user knows, per year; `None`: the quotes tell it.
+    pub forced_borrow: Option<f64>,
 }
 
 impl SliceInput<'_> {

@@ -84,6 +84,8 @@ impl OwnedSlice {
             bid: &self.bid,
             ask: &self.ask,
             age_s: &self.age_s,
+            excluded: &[],
+            forced_borrow: None,
         }
     }
 }

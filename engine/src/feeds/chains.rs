@@ -4,7 +4,7 @@
 use super::csv::{Bad, Column, Repeated, Row, optional, read_rows, required};
 use super::intake::{Distinct, parse_root, parse_strike};
 use super::report::Report;
-use super::{ContractKey, QuoteRecord, SpotRecord};
+use super::{ContractKey, DividendRecord, QuoteRecord, RateRecord, SpotRecord};
 use crate::contract::Symbol;
 use crate::limits;
 use jiff::{Timestamp, civil::Date};
@@ -42,6 +42,10 @@ pub struct Chains {
     pub quotes: Vec<QuoteRecord>,
     /// The underlyings' prices, wherever they differ from the row before.
     pub spots: Vec<SpotRecord>,
+    /// Dividends; a recording has some, rows of chains never.
+    pub dividends: Vec<DividendRecord>,
+    /// Points of discount curves; the same.
+    pub rates: Vec<RateRecord>,
 }
 
 /// Reads a chain file. A contract that occurs again with the same time is refused at its second line, and the one of
@@ -52,7 +56,7 @@ pub struct Chains {
 pub fn parse_chains(file: &Path, bytes: &[u8]) -> (Chains, Report) {
     let mut parser = Parser::default();
     let report = read_rows(file, bytes, &COLUMNS, |row| parser.take(row));
-    (Chains { quotes: parser.quotes.into_quotes(), spots: parser.spots }, report)
+    (Chains { quotes: parser.quotes.into_quotes(), spots: parser.spots, ..Chains::default() }, report)
 }
 
 #[derive(Default)]

@@ -51,7 +51,7 @@ impl<K: Ord + Copy, V: Copy> Kept<K, V> {
 }
 
 impl Conflated {
-    /// Takes in what came. A name that is forgotten loses what waits of it; a dividend of 0 is one that is no more.
+    /// Takes in what came. A name that is forgotten loses what waits of it; a dividend of 0 and a rate of NaN are no more.
     ///
     /// The underlyings of quotes and of names to forget must be spelt alike: `SPX` does not forget quotes of `SPXW`.
     pub fn add(&mut self, batch: Batch) {
@@ -87,6 +87,7 @@ impl Conflated {
     pub fn take(&mut self) -> Batch {
         self.at.clear();
         self.dividends.rows.retain(|_, dividend| dividend.amount > 0.0);
+        self.rates.rows.retain(|_, rate| !rate.is_nan());
         Batch {
             reset: mem::take(&mut self.reset).into_iter().collect(),
             quotes: mem::take(&mut self.quotes),

@@ -1,5 +1,7 @@
 //! A market folder: `chains/*.csv[.gz]` or one such file, beside them `dividends.csv`, `rates.csv` and
-//! `overrides.csv`, all three optional.
+//! `overrides.csv`, all three optional. A recording (`*.ndjson[.gz]`) may stand in the place of a chain file; of a folder
+//! of recordings, one a day (`quotes-2026-11-20.ndjson.gz`), the last one counts. What recordings say of dividends and
+//! rates counts where the folder has no file of them.
 //!
 //! A poll reads what changed since the last one (by time of change and length) and hands over whole underlyings, so that
 //! a contract which left its file leaves the market too. Most programs write in place, so a changed file is read when it
@@ -8,13 +10,15 @@
 
 use super::chains::{Chains, parse_chains};
 use super::csv::decompress;
+use super::recording::{is_recording, parse_recording};
 use super::reference::{parse_days, parse_dividends, parse_rates};
 use super::report::Report;
-use super::{Batch, QuoteRecord};
+use super::{Batch, DividendRecord, QuoteRecord, RateRecord};
 use crate::contract::{RootTable, Symbol};
 use crate::error::FeedError;
 use crate::limits;
 use core::mem;
+use jiff::civil::Date;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, Metadata};
 use std::io::Read;
@@ -38,11 +42,13 @@ pub struct DirFeed {
     /// What was read of each chain file.
     chains: BTreeMap<PathBuf, Loaded>,
     /// The state that each reference file was read in; a file that is not there has none.
-    reference: BTreeMap<&'static str, Option<Stamp>>,
+    reference: BTreeMap<&'static str, Option<FileStamp>>,
     /// Files that are not as they were read: how they are now (`None`: gone), and since when.
-    moving: BTreeMap<PathBuf, (Option<Stamp>, Duration)>,
+    moving: BTreeMap<PathBuf, (Option<FileStamp>, Duration)>,
     /// Files of which something older is served, or nothing, because they cannot be used as they are.
     unusable: BTreeSet<PathBuf>,
+    /// What the recordings among the chain files say of dividends and rates.
+    recorded: Recorded,
     /// The folder was read once.
     begun: bool,
 }
@@ -50,6 +56,8 @@ pub struct DirFeed {
 #[derive(Debug)]
 enum Source {
     Folder(PathBuf),
+    /// A folder of recordings, of which the last one by name counts.
+    Recordings(PathBuf),
     File(PathBuf),
     /// There are no chains.
     Nothing,
@@ -57,14 +65,16 @@ enum Source {
 
 #[derive(Debug)]
 struct Loaded {
-    stamp: Stamp,
+    stamp: FileStamp,
     /// Every underlying that the store files a row of it under.
     underlyings: BTreeSet<Symbol>,
+    dividends: Vec<DividendRecord>,
+    rates: Vec<RateRecord>,
 }
 
 /// By what a changed file is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
+pub struct FileStamp {
     changed: Option<SystemTime>,
     bytes: u64,
     /// Which file it is, and when anything of it changed: two writes of one length within one tick of the clock, or an old
@@ -72,8 +82,10 @@ struct Stamp {
     node: (u64, i64, i64),
 }
 
-impl Stamp {
-    fn of(metadata: &Metadata) -> Self {
+impl FileStamp {
+    /// That of a file.
+    #[must_use]
+    pub fn of(metadata: &Metadata) -> Self {
         #[cfg(unix)]
         let node = {
             use std::os::unix::fs::MetadataExt;
@@ -106,6 +118,7 @@ impl DirFeed {
         let mut single = ["chains.csv", "chains.csv.gz"].iter().map(|name| path.join(name));
         match single.find(|file| file.is_file()) {
             Some(file) => found(Source::File(file), path),
+            None if has_recording(path) => found(Source::Recordings(path.to_path_buf()), path),
             None => Err(FeedError::NoChains { folder: path.to_path_buf() }),
         }
     }
@@ -130,7 +143,8 @@ impl DirFeed {
         let (chains, reference) = (BTreeMap::new(), BTreeMap::new());
         let (moving, unusable) = (BTreeMap::new(), BTreeSet::new());
         let roots = RootTable::embedded();
-        Self { source, roots, folder, chains, reference, moving, unusable, begun: false }
+        let recorded = Recorded::default();
+        Self { source, roots, folder, chains, reference, moving, unusable, recorded, begun: false }
     }
 
     /// Reads what changed since the last call and has stood still for [`SETTLED`]: the first time everything as it is.
@@ -148,6 +162,7 @@ impl DirFeed {
         let mut poll = Poll { before: &before, at, batch: &mut batch, report: &mut report };
         self.poll_reference(&mut poll);
         self.poll_chains(&files, &mut poll);
+        self.add_recorded(poll.batch);
         self.begun = true;
         let Batch { reset, dividends, rates, days, .. } = &batch;
         let any = !reset.is_empty() || dividends.is_some() || rates.is_some() || days.is_some();
@@ -167,22 +182,27 @@ impl DirFeed {
     }
 
     /// The chain files and their states, by name.
-    fn list(&self) -> Result<BTreeMap<PathBuf, Stamp>, FeedError> {
+    fn list(&self) -> Result<BTreeMap<PathBuf, FileStamp>, FeedError> {
         let folder = match &self.source {
-            Source::File(file) => return Ok(BTreeMap::from([(file.clone(), Stamp::of(&metadata(file)?))])),
-            Source::Folder(folder) => folder,
+            Source::File(file) => return Ok(BTreeMap::from([(file.clone(), FileStamp::of(&metadata(file)?))])),
+            Source::Folder(folder) | Source::Recordings(folder) => folder,
             Source::Nothing => return Ok(BTreeMap::new()),
         };
         let entries = fs::read_dir(folder).map_err(|e| FeedError::Io { file: folder.clone(), kind: e.kind() })?;
         // A file that vanishes between listing and asking is gone, which is no error.
         let paths = entries.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| is_chain_name(path));
         let stamped =
-            paths.filter_map(|path| Some((Stamp::of(&fs::metadata(&path).ok().filter(Metadata::is_file)?), path)));
-        Ok(stamped.map(|(stamp, path)| (path, stamp)).collect())
+            paths.filter_map(|path| Some((FileStamp::of(&fs::metadata(&path).ok().filter(Metadata::is_file)?), path)));
+        let mut files: BTreeMap<PathBuf, FileStamp> = stamped.map(|(stamp, path)| (path, stamp)).collect();
+        if matches!(self.source, Source::Recordings(_)) {
+            files.retain(|path, _| is_recording(path));
+            files = files.pop_last().into_iter().collect();
+        }
+        Ok(files)
     }
 
     /// Whether a file that is not as it was read has been as it is now for long enough.
-    fn has_settled(&mut self, path: &Path, now: Option<Stamp>, poll: &Poll<'_>) -> bool {
+    fn has_settled(&mut self, path: &Path, now: Option<FileStamp>, poll: &Poll<'_>) -> bool {
         let since = poll.before.get(path).filter(|(seen, _)| *seen == now).map_or(poll.at, |&(_, since)| since);
         if !self.begun || poll.at.saturating_sub(since) >= SETTLED {
             return true;
@@ -191,11 +211,11 @@ impl DirFeed {
         false
     }
 
-    fn poll_chains(&mut self, files: &BTreeMap<PathBuf, Stamp>, poll: &mut Poll<'_>) {
+    fn poll_chains(&mut self, files: &BTreeMap<PathBuf, FileStamp>, poll: &mut Poll<'_>) {
         let is_changed = |path: &Path, stamp| self.chains.get(path).is_none_or(|old| old.stamp != stamp);
         let changed =
             files.iter().filter(|&(path, stamp)| is_changed(path, *stamp)).map(|(path, &stamp)| (path, stamp));
-        let mut changed: Vec<(&PathBuf, Stamp)> = changed.collect();
+        let mut changed: Vec<(&PathBuf, FileStamp)> = changed.collect();
         changed.retain(|&(path, stamp)| self.has_settled(path, Some(stamp), poll));
         let mut gone: Vec<PathBuf> = self.chains.keys().filter(|path| !files.contains_key(*path)).cloned().collect();
         gone.retain(|path| self.has_settled(path, None, poll));
@@ -203,6 +223,7 @@ impl DirFeed {
         let (mut touched, mut read) = (BTreeSet::new(), BTreeSet::new());
         for path in gone {
             touched.extend(self.chains.remove(&path).into_iter().flat_map(|old| old.underlyings));
+            self.recorded.is_stale = true;
         }
         for (path, stamp) in changed {
             if let Some(chains) = self.read_changed(path, stamp, poll.report) {
@@ -215,12 +236,12 @@ impl DirFeed {
         loop {
             let shares = |loaded: &Loaded| !loaded.underlyings.is_disjoint(&touched);
             let more = self.chains.iter().filter(|(path, loaded)| !read.contains(*path) && shares(loaded));
-            let more: Vec<(PathBuf, Stamp)> = more.map(|(path, loaded)| (path.clone(), loaded.stamp)).collect();
+            let more: Vec<(PathBuf, FileStamp)> = more.map(|(path, loaded)| (path.clone(), loaded.stamp)).collect();
             if more.is_empty() {
                 break;
             }
             for (path, stamp) in more {
-                if let Ok((chains, outcome)) = read_with(&path, parse_chains) {
+                if let Ok((chains, outcome)) = read_chains(&path) {
                     poll.report.absorb(outcome);
                     self.take(&path, stamp, chains, &mut touched, poll.batch);
                 }
@@ -234,8 +255,8 @@ impl DirFeed {
     }
 
     /// What a changed chain file has, unless something better was read of it before.
-    fn read_changed(&mut self, path: &Path, stamp: Stamp, report: &mut Report) -> Option<Chains> {
-        let (chains, mut outcome) = self.read(path, parse_chains, report)?;
+    fn read_changed(&mut self, path: &Path, stamp: FileStamp, report: &mut Report) -> Option<Chains> {
+        let (chains, mut outcome) = self.read(path, read_chains, report)?;
         if chains.quotes.is_empty() && outcome.errors.is_empty() {
             outcome.errors.push(FeedError::NoRows { file: path.to_path_buf() });
         }
@@ -252,12 +273,49 @@ impl DirFeed {
     }
 
     /// Hands over what a chain file has.
-    fn take(&mut self, path: &Path, stamp: Stamp, chains: Chains, touched: &mut BTreeSet<Symbol>, batch: &mut Batch) {
+    fn take(
+        &mut self,
+        path: &Path,
+        stamp: FileStamp,
+        chains: Chains,
+        touched: &mut BTreeSet<Symbol>,
+        batch: &mut Batch,
+    ) {
         let underlyings = self.underlyings(&chains.quotes);
         touched.extend(&underlyings);
         batch.quotes.extend(chains.quotes);
         batch.spots.extend(chains.spots);
-        self.chains.insert(path.to_path_buf(), Loaded { stamp, underlyings });
+        let Chains { dividends, rates, .. } = chains;
+        self.recorded.is_stale = true;
+        self.chains.insert(path.to_path_buf(), Loaded { stamp, underlyings, dividends, rates });
+    }
+
+    /// What the recordings say of dividends and rates, those after going before those before.
+    fn recorded(&self) -> Recorded {
+        let mut all = Recorded::default();
+        for loaded in self.chains.values() {
+            all.dividends.extend(loaded.dividends.iter().map(|d| ((d.underlying, d.ex_date), *d)));
+            all.rates.extend(loaded.rates.iter().map(|r| ((r.date, r.tenor_days.to_bits()), *r)));
+        }
+        all
+    }
+
+    /// Hands over what recordings say of dividends and rates, where that has changed and no file of the folder says it.
+    fn add_recorded(&mut self, batch: &mut Batch) {
+        let (mut new_dividends, mut new_rates) = (batch.dividends.is_some(), batch.rates.is_some());
+        if self.recorded.is_stale {
+            let before = mem::take(&mut self.recorded);
+            self.recorded = self.recorded();
+            new_dividends |= before.dividends != self.recorded.dividends;
+            new_rates |= before.rates != self.recorded.rates;
+        }
+        let has_file = |name| self.reference.get(name).copied().flatten().is_some();
+        if new_dividends && !has_file(DIVIDENDS) {
+            batch.dividends = Some(self.recorded.dividends.values().copied().collect());
+        }
+        if new_rates && !has_file(RATES) {
+            batch.rates = Some(self.recorded.rates.values().copied().collect());
+        }
     }
 
     /// The underlyings that the store files quotes under: that of the contract's root, and that of the spot beside it.
@@ -280,7 +338,7 @@ impl DirFeed {
     /// the file cannot be used as it is now.
     fn reread<T>(&mut self, name: &'static str, parse: Parse<Vec<T>>, poll: &mut Poll<'_>) -> Option<Vec<T>> {
         let path = self.folder.join(name);
-        let stamp = fs::metadata(&path).ok().as_ref().map(Stamp::of);
+        let stamp = fs::metadata(&path).ok().as_ref().map(FileStamp::of);
         let last = self.reference.get(name).copied().flatten();
         if stamp.is_none() && last.is_none() {
             self.unusable.remove(&path);
@@ -293,7 +351,7 @@ impl DirFeed {
             self.reference.insert(name, stamp);
             return Some(Vec::new());
         }
-        let (records, outcome) = self.read(&path, parse, poll.report)?;
+        let (records, outcome) = self.read(&path, |path| read_with(path, parse), poll.report)?;
         self.reference.insert(name, stamp);
         let is_usable = outcome.errors.is_empty();
         poll.report.absorb(outcome);
@@ -302,8 +360,13 @@ impl DirFeed {
     }
 
     /// Reads a file; `None` where it cannot be read now, which is an entry of the report the first time.
-    fn read<T: Default>(&mut self, path: &Path, parse: Parse<T>, report: &mut Report) -> Option<(T, Report)> {
-        match read_with(path, parse) {
+    fn read<T>(
+        &mut self,
+        path: &Path,
+        read: impl Fn(&Path) -> Result<(T, Report), FeedError>,
+        report: &mut Report,
+    ) -> Option<(T, Report)> {
+        match read(path) {
             Ok(read) => Some(read),
             Err(error) => {
                 if self.unusable.insert(path.to_path_buf()) {
@@ -323,9 +386,18 @@ impl DirFeed {
     }
 }
 
+/// Dividends and rates of recordings, by what they are of.
+#[derive(Debug, Default)]
+struct Recorded {
+    dividends: BTreeMap<(Symbol, Date), DividendRecord>,
+    rates: BTreeMap<(Date, u64), RateRecord>,
+    /// The files have changed since.
+    is_stale: bool,
+}
+
 /// One poll: what was moving before it, its time, and what it delivers.
 struct Poll<'a> {
-    before: &'a BTreeMap<PathBuf, (Option<Stamp>, Duration)>,
+    before: &'a BTreeMap<PathBuf, (Option<FileStamp>, Duration)>,
     at: Duration,
     batch: &'a mut Batch,
     report: &'a mut Report,
@@ -339,6 +411,31 @@ type Parse<T> = fn(&Path, &[u8]) -> (T, Report);
 /// # Errors
 /// It cannot be read at all, for now.
 fn read_with<T: Default>(path: &Path, parse: Parse<T>) -> Result<(T, Report), FeedError> {
+    let Some(raw) = read_raw(path)? else { return Ok(too_large(path)) };
+    let (bytes, damage) = decompress(path, raw);
+    let (records, mut report) = parse(path, &bytes);
+    report.errors.extend(damage);
+    Ok((records, report))
+}
+
+/// Reads a chain file or a recording, whatever its name says.
+///
+/// # Errors
+/// It cannot be read at all, for now.
+fn read_chains(path: &Path) -> Result<(Chains, Report), FeedError> {
+    if !is_recording(path) {
+        return read_with(path, parse_chains);
+    }
+    Ok(read_raw(path)?.map_or_else(|| too_large(path), |raw| parse_recording(path, &raw)))
+}
+
+fn too_large<T: Default>(path: &Path) -> (T, Report) {
+    let errors = vec![FeedError::TooLarge { file: path.to_path_buf() }];
+    (T::default(), Report { errors, ..Report::default() })
+}
+
+/// The bytes of a file; `None`: more than are read.
+fn read_raw(path: &Path) -> Result<Option<Vec<u8>>, FeedError> {
     // before it is opened: opening a pipe waits for a writer
     if !metadata(path)?.is_file() {
         return Err(FeedError::NotAFile { file: path.to_path_buf() });
@@ -347,17 +444,15 @@ fn read_with<T: Default>(path: &Path, parse: Parse<T>) -> Result<(T, Report), Fe
     let most = limits::FILE_BYTES.most as u64;
     let read = File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut raw));
     match read {
-        Ok(bytes) if bytes as u64 > most => {
-            let errors = vec![FeedError::TooLarge { file: path.to_path_buf() }];
-            return Ok((T::default(), Report { errors, ..Report::default() }));
-        }
-        Ok(_) => {}
-        Err(e) => return Err(FeedError::Io { file: path.to_path_buf(), kind: e.kind() }),
+        Ok(bytes) => Ok((bytes as u64 <= most).then_some(raw)),
+        Err(e) => Err(FeedError::Io { file: path.to_path_buf(), kind: e.kind() }),
     }
-    let (bytes, damage) = decompress(path, raw);
-    let (records, mut report) = parse(path, &bytes);
-    report.errors.extend(damage);
-    Ok((records, report))
+}
+
+/// Whether a folder has a recording.
+fn has_recording(folder: &Path) -> bool {
+    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    entries.map(|entry| entry.path()).any(|path| is_recording(&path) && is_chain_name(&path))
 }
 
 fn metadata(path: &Path) -> Result<Metadata, FeedError> {
@@ -367,5 +462,5 @@ fn metadata(path: &Path) -> Result<Metadata, FeedError> {
 fn is_chain_name(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let hidden = name.starts_with('.');
-    !hidden && (name.ends_with(".csv") || name.ends_with(".csv.gz"))
+    !hidden && (name.ends_with(".csv") || name.ends_with(".csv.gz") || is_recording(path))
 }

@@ -147,6 +147,7 @@ struct Line<'a> {
     price: Cell<'a>,
     ex_date: Cell<'a>,
     amount: Cell<'a>,
+    status: Cell<'a>,
     date: Cell<'a>,
     tenor_days: Cell<'a>,
     rate: Cell<'a>,
@@ -172,6 +173,7 @@ impl Default for Line<'_> {
             price: NONE,
             ex_date: NONE,
             amount: NONE,
+            status: NONE,
             date: NONE,
             tenor_days: NONE,
             rate: NONE,
@@ -211,15 +213,21 @@ impl Line<'_> {
             underlying: self.symbol.underlying("symbol")?,
             ex_date: self.ex_date.date("ex_date")?,
             amount: self.amount.number("amount", limits::DIVIDEND)?,
-            projected: false,
+            projected: self.is_projected(),
         })
+    }
+
+    /// As in a file of dividends: a status that is there and says something else is a declared one.
+    fn is_projected(&self) -> bool {
+        let status = self.status.text("status").unwrap_or_default();
+        ["projected", "estimated"].iter().any(|word| status.eq_ignore_ascii_case(word))
     }
 
     fn rate(&self) -> Result<RateRecord, Bad> {
         Ok(RateRecord {
             date: self.date.date("date")?,
             tenor_days: self.tenor_days.number("tenor_days", limits::TENOR_DAYS)?,
-            rate: self.rate.number("rate", limits::RATE)?,
+            rate: self.rate.number_or_null("rate", limits::RATE)?,
         })
     }
 }

@@ -11,11 +11,14 @@ pub mod declared;
 pub mod dir;
 mod intake;
 mod json;
+pub mod line_writer;
 pub mod lines;
 pub mod massive;
 pub mod nasdaq;
+pub mod overrides;
 pub mod par_yields;
 pub mod rates;
+pub mod recording;
 pub mod reference;
 pub mod report;
 pub mod thetadata;
@@ -103,7 +106,7 @@ pub struct RateRecord {
     pub date: Date,
     /// Days from that date.
     pub tenor_days: f64,
-    /// Continuously compounded, per year.
+    /// Continuously compounded, per year; NaN: the point is no more.
     pub rate: f64,
 }
 

@@ -3,6 +3,7 @@
 use super::market_data::MarketData;
 use crate::early::Depth;
 use crate::store::book::{Book, BookSlice};
+use crate::store::overrides::Overrides;
 use crate::store::quotes::ChainQuotes;
 use jiff::Timestamp;
 
@@ -15,6 +16,7 @@ pub(super) struct Task<'a> {
     pub(super) depth: Depth,
     /// The chain shows its quotes.
     pub(super) quotes: bool,
+    pub(super) overrides: &'a Overrides,
 }
 
 impl Task<'_> {

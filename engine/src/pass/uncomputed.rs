@@ -99,6 +99,7 @@ mod tests {
     use crate::early::Depth;
     use crate::pass::market_data::MarketData;
     use crate::store::book::Book;
+    use crate::store::overrides::Overrides;
     use crate::store::rates::DiscountCurves;
     use jiff::Timestamp;
 
@@ -106,7 +107,8 @@ mod tests {
     fn of<R>(book: &Book, f: impl FnOnce(&Task<'_>) -> R) -> R {
         let (calendar, curves) = (Calendar::embedded(), DiscountCurves::default());
         let market = MarketData { calendar: &calendar, curves: &curves };
-        f(&Task { market, book, at: at(), depth: Depth::Full, quotes: false })
+        let overrides = &Overrides::default();
+        f(&Task { market, book, at: at(), depth: Depth::Full, quotes: false, overrides })
     }
 
     fn at() -> Timestamp {

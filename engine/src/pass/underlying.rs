@@ -6,7 +6,7 @@
 use super::report::ChainReport;
 use super::task::Task;
 use super::uncomputed::{identity_only, why_uncomputed};
-use crate::calendar::{Calendar, days_between, years_between};
+use crate::calendar::{days_between, years_between};
 use crate::calibrate::carry::ImpliedSpot;
 use crate::calibrate::chain::{ChainCalibration, OneByOne, SideBySide, SliceWork};
 use crate::calibrate::{Calibrated, SliceInput, SliceState};
@@ -15,9 +15,10 @@ use crate::early::Depth;
 use crate::kernel::dividends::Dividend;
 use crate::limits;
 use crate::price::{Valued, price_slice};
-use crate::store::book::{Book, BookSlice};
+use crate::store::book::BookSlice;
 use crate::store::chain::{Chain, Slice};
 use crate::store::columns::{Col, Columns};
+use crate::store::overrides::OverridePlace;
 use crate::store::session::{SessionBefore, SessionVols};
 use crate::surface::{DefaultSmoother, Smoother, SurfaceInput};
 use jiff::{Timestamp, civil::Date};
@@ -68,6 +69,10 @@ struct SliceFacts {
     r: f64,
     divs: Vec<Dividend>,
     age_s: Vec<f64>,
+    /// Whether a quote is to be left out, by row; empty: none is.
+    excluded: Vec<bool>,
+    /// Borrow that is known otherwise than by quotes.
+    forced_borrow: Option<f64>,
     /// In place of the quotes of an adjusted root: its deliverable is not the spot, so it says nothing.
     unquoted: Vec<f64>,
 }
@@ -211,9 +216,9 @@ impl Threads {
 /// Time, rate, dividends and ages of every slice that has not settled; says how many there are, and how many dividends
 /// were refused.
 fn prepare(task: &Task<'_>, facts: &mut Vec<SliceFacts>) -> (usize, u32) {
-    let Task { market, book, at, .. } = *task;
+    let Task { market, book, at, overrides, .. } = *task;
     let curve = market.curves.on(market.calendar.eastern(at).date());
-    let (dividends, refused) = dividend_times(market.calendar, book, at);
+    let (dividends, refused) = dividend_times(task);
     let newest = book.slices.iter().flat_map(|s| &s.ts).max().copied().unwrap_or(at);
     let live = book.slices.iter().enumerate().filter(|(_, s)| s.settles_at > at);
     let mut n = 0;
@@ -225,7 +230,10 @@ fn prepare(task: &Task<'_>, facts: &mut Vec<SliceFacts>) -> (usize, u32) {
         n += 1;
         facts.place = place;
         facts.t = years_between(at, slice.settles_at);
-        facts.r = curve.map_or(0.0, |c| c.rate(facts.t));
+        let place = OverridePlace { underlying: book.underlying, root: slice.root, expiry: slice.expiry };
+        facts.r = overrides.rate(place).unwrap_or_else(|| curve.map_or(0.0, |c| c.rate(facts.t)));
+        facts.forced_borrow = overrides.borrow(place);
+        overrides.fill_excluded(place, &slice.strike_milli, &slice.right, &mut facts.excluded);
         facts.divs.clear();
         facts.divs.extend(dividends.iter().filter(|d| d.t <= facts.t));
         facts.age_s.clear();
@@ -253,6 +261,8 @@ impl SliceFacts {
             bid: if slice.adjusted { &self.unquoted } else { &slice.bid },
             ask: if slice.adjusted { &self.unquoted } else { &slice.ask },
             age_s: &self.age_s,
+            excluded: &self.excluded,
+            forced_borrow: self.forced_borrow,
         }
     }
 }
@@ -260,10 +270,12 @@ impl SliceFacts {
 /// Dividends in the life of the contracts, in years from `at`, and how many were refused: lattices add up all of them at
 /// each of their layers, so that a name with more than [`limits::DIVIDEND_DATES`] in the life of an American contract,
 /// which none has, is valued without. European values take as many as an index has.
-fn dividend_times(calendar: &Calendar, book: &Book, at: Timestamp) -> (Vec<Dividend>, u32) {
+fn dividend_times(task: &Task<'_>) -> (Vec<Dividend>, u32) {
+    let Task { market, book, at, overrides, .. } = *task;
+    let dividends = overrides.dividends(book.underlying, &book.dividends);
     let american = book.slices.iter().filter(|slice| slice.style == Style::American);
     let last = american.map(|slice| slice.settles_at).max().unwrap_or(at);
-    let timed = book.dividends.iter().map(|&(date, amount)| (calendar.ex_instant(date), amount));
+    let timed = dividends.iter().map(|&(date, amount)| (market.calendar.ex_instant(date), amount));
     let live: Vec<(Timestamp, f64)> = timed.filter(|&(ex, _)| ex > at).collect();
     let american = live.iter().filter(|&&(ex, _)| ex <= last).count();
     if limits::DIVIDEND_DATES.holds(american as f64) {
@@ -372,8 +384,11 @@ impl Finished<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calendar::Calendar;
     use crate::contract::{ForwardBasis, Right, Settle, Style};
     use crate::pass::market_data::MarketData;
+    use crate::store::book::Book;
+    use crate::store::overrides::Overrides;
     use crate::store::rates::DiscountCurves;
 
     fn at() -> Timestamp {
@@ -417,7 +432,8 @@ mod tests {
         let (calendar, curves) = (Calendar::embedded(), DiscountCurves::new(&[]));
         let market = MarketData { calendar: &calendar, curves: &curves };
         let book = book(vec![slice("ABC", 0, false), slice("ABC", 30, false), slice("ABC1", 90, true)]);
-        let task = Task { market, book: &book, at: at(), depth: Depth::Full, quotes: false };
+        let task =
+            Task { market, book: &book, at: at(), depth: Depth::Full, quotes: false, overrides: &Overrides::default() };
         let mut facts = Vec::new();
         assert_eq!(prepare(&task, &mut facts).0, 2, "one has settled");
         assert_eq!(facts.iter().map(|f| f.place).collect::<Vec<_>>(), [1, 2]);

@@ -24,11 +24,13 @@ pub enum Drop {
     NoArbitrage,
     /// Far from what the rest of the expiry agrees on.
     Outlier,
+    /// A user wants it left out.
+    Excluded,
 }
 
 impl Drop {
     /// Every reason, in the order of its counts.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Crossed,
         Self::NoBid,
         Self::NoAsk,
@@ -39,6 +41,7 @@ impl Drop {
         Self::ExpiryOrder,
         Self::NoArbitrage,
         Self::Outlier,
+        Self::Excluded,
     ];
 
     /// The name in `/health`.
@@ -55,6 +58,7 @@ impl Drop {
             Self::ExpiryOrder => "expiry_order",
             Self::NoArbitrage => "no_arbitrage",
             Self::Outlier => "outlier",
+            Self::Excluded => "excluded",
         }
     }
 }

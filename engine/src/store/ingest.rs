@@ -53,6 +53,15 @@ pub struct Ingested {
     pub refused: [u64; Reason::ALL.len()],
 }
 
+/// What of batches counts: the records that the store took in, each under the underlying that it is filed under.
+#[derive(Clone, Debug, Default)]
+pub struct Admitted {
+    /// Quotes.
+    pub quotes: Vec<QuoteRecord>,
+    /// Prices of underlyings.
+    pub spots: Vec<SpotRecord>,
+}
+
 impl Ingested {
     fn count(&mut self, outcome: Result<bool, Reason>) {
         self.received += 1;
@@ -136,6 +145,11 @@ impl Store {
     ///
     /// A price whose name and time only refused quotes of the batch have stood beside one of them: it is left out too.
     pub fn ingest(&mut self, batch: &Batch, now: Timestamp) -> Ingested {
+        self.ingest_noting(batch, now, None)
+    }
+
+    /// The same, and adds to `admitted` what it took in.
+    pub fn ingest_noting(&mut self, batch: &Batch, now: Timestamp, mut admitted: Option<&mut Admitted>) -> Ingested {
         let ahead = SignedDuration::from_secs(limits::AHEAD_HOURS.most as i64 * 3600);
         self.latest = now.checked_add(ahead).unwrap_or(Timestamp::MAX);
         if let Some(days) = &batch.days {
@@ -149,9 +163,13 @@ impl Store {
             self.set_curves(DiscountCurves::new(rates));
         }
         let mut out = Ingested::default();
-        let refused = self.take_quotes(&batch.quotes, &mut out);
+        let refused = self.take_quotes(&batch.quotes, &mut out, admitted.as_deref_mut());
         for spot in batch.spots.iter().filter(|spot| !refused.contains(&(spot.underlying, spot.ts))) {
-            out.count(self.spot(spot));
+            let outcome = self.spot(spot);
+            out.count(outcome);
+            if let (Some(admitted), Ok(true)) = (&mut admitted, outcome) {
+                admitted.spots.push(SpotRecord { underlying: self.roots.canonical(spot.underlying), ..*spot });
+            }
         }
         if batch.rates.is_none() && batch.days.is_none() {
             before.iter().for_each(|book| self.keep_fresh(book));
@@ -160,7 +178,12 @@ impl Store {
     }
 
     /// Takes in quotes, and returns the names and times of which every one was refused.
-    fn take_quotes(&mut self, quotes: &[QuoteRecord], out: &mut Ingested) -> BTreeSet<(Symbol, Timestamp)> {
+    fn take_quotes(
+        &mut self,
+        quotes: &[QuoteRecord],
+        out: &mut Ingested,
+        mut admitted: Option<&mut Admitted>,
+    ) -> BTreeSet<(Symbol, Timestamp)> {
         let of = |quote: &QuoteRecord| (quote.underlying, quote.ts);
         let mut refused = Vec::new();
         for at in in_order(quotes) {
@@ -168,6 +191,9 @@ impl Store {
             out.count(outcome);
             if outcome.is_err() {
                 refused.push(at);
+            }
+            if let (Some(admitted), Ok(true), Some(place)) = (&mut admitted, outcome, &self.last) {
+                admitted.quotes.push(QuoteRecord { underlying: self.books[place.book].underlying, ..quotes[at] });
             }
         }
         let mut lost: BTreeSet<(Symbol, Timestamp)> = refused.iter().map(|&at| of(&quotes[at])).collect();

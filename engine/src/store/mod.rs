@@ -7,6 +7,7 @@ pub mod columns;
 pub mod dropped;
 pub mod ingest;
 pub mod ladder;
+pub mod overrides;
 pub mod quotes;
 pub mod rates;
 pub mod session;

@@ -70,6 +70,8 @@ impl RecordedSlice {
             bid: &self.bid,
             ask: &self.ask,
             age_s: &self.age_s,
+            excluded: &[],
+            forced_borrow: None,
         }
     }
 }

@@ -177,6 +177,8 @@ impl TrueSlice {
             bid: &self.bid,
             ask: &self.ask,
             age_s: &self.age_s,
+            excluded: &[],
+            forced_borrow: None,
         }
     }
 

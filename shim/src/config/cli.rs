@@ -74,6 +74,13 @@ pub(super) struct ServeArgs {
     /// Where the session's last values are kept [default: none for sim, else the platform's state folder]
     #[arg(long, env = "GREEKSD_STATE_DIR", hide_env_values = true, value_name = "DIR", value_parser = value::folder)]
     pub(super) state_dir: Option<Folder>,
+    /// Keep what comes in (quotes, prices, dividends, rates), a compressed file a day; dir:DIR reads it again
+    #[arg(long, env = "GREEKSD_RECORD", hide_env_values = true, value_name = "DIR", value_parser = value::folder)]
+    pub(super) record: Option<Folder>,
+    /// A file of what goes before feeds and quotes (csv): dividends, borrow, rates, contracts to leave out; read again where
+    /// it changes
+    #[arg(long, env = "GREEKSD_OVERRIDES", hide_env_values = true, value_name = "FILE", value_parser = value::folder)]
+    pub(super) overrides: Option<Folder>,
     /// How the log is written: text or json [default: text]
     #[arg(long, env = "GREEKSD_LOG", hide_env_values = true, value_name = "FORM", value_parser = value::log)]
     pub(super) log: Option<Log>,
@@ -156,6 +163,8 @@ fn variable(name: &str) -> &'static str {
         "refresh" => "GREEKSD_REFRESH",
         "threads" => "GREEKSD_THREADS",
         "state-dir" => "GREEKSD_STATE_DIR",
+        "record" => "GREEKSD_RECORD",
+        "overrides" => "GREEKSD_OVERRIDES",
         "log" => "GREEKSD_LOG",
         "log-level" => "GREEKSD_LOG_LEVEL",
         "allow-host" => "GREEKSD_ALLOW_HOST",

@@ -9,7 +9,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The keys of the file: the options of `serve` that are about the daemon and not about this start of it.
-pub(super) const KEYS: [&str; 16] = [
+pub(super) const KEYS: [&str; 18] = [
     "listen",
     "allow-remote",
     "feed",
@@ -21,6 +21,8 @@ pub(super) const KEYS: [&str; 16] = [
     "refresh",
     "threads",
     "state-dir",
+    "record",
+    "overrides",
     "log",
     "log-level",
     "allow-host",
@@ -31,7 +33,7 @@ pub(super) const KEYS: [&str; 16] = [
 /// What a file that merely lies in the current folder does not decide: who may reach the daemon, where it writes, and which
 /// servers are sent the user's keys, for which a feed with an address (`@`) is left out too.
 /// Somebody else may have put it there.
-const NOT_FROM_HERE: [&str; 5] = ["allow-remote", "allow-host", "state-dir", "key-file", "feed-ca"];
+const NOT_FROM_HERE: [&str; 6] = ["allow-remote", "allow-host", "state-dir", "record", "key-file", "feed-ca"];
 
 /// What a file says, as text in the spelling of the command line.
 #[derive(Debug, Default)]

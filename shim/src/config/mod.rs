@@ -50,6 +50,10 @@ pub struct Config {
     pub refresh: Duration,
     /// Threads that compute.
     pub threads: usize,
+    /// Where what comes in is kept; `None`: nowhere.
+    pub record: Option<PathBuf>,
+    /// The file of what goes before feeds and quotes.
+    pub overrides: Option<PathBuf>,
     /// Where the last session's values are kept; `None`: nowhere.
     pub state_dir: Option<PathBuf>,
     /// How the log is written.
@@ -124,6 +128,8 @@ fn resolve(
     let is_sim = feeds.iter().all(|feed| feed.starts_with("sim"));
     let default_state = || if is_sim { None } else { value::state_folder(home).map(value::Folder) };
     let state_dir = pick.optional("state-dir", args.state_dir, value::folder, default_state)?;
+    let record = pick.optional("record", args.record, value::folder, || None)?;
+    let overrides = pick.optional("overrides", args.overrides, value::folder, || None)?;
     let log = pick.one("log", args.log, value::log, || Log::Text)?;
     let log_level = pick.one("log-level", args.log_level, value::log_level, || LevelFilter::INFO)?;
     let allow_hosts = pick.list("allow-host", args.allow_host, value::host, "")?;
@@ -156,6 +162,8 @@ fn resolve(
         refresh,
         threads,
         state_dir,
+        record: record.map(|value::Folder(path)| path),
+        overrides: overrides.map(|value::Folder(path)| path),
         log,
         log_level,
         allow_hosts,

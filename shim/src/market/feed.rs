@@ -2,7 +2,7 @@
 //! [`super::spec`]. Never: a kind of feed.
 
 use crate::source::Moment;
-use crate::source::facts::SourceFacts;
+use crate::source::facts::{RecordFacts, SourceFacts};
 use engine::calendar::Calendar;
 use engine::contract::Symbol;
 use engine::error::Reason;
@@ -97,6 +97,11 @@ pub trait Feed: Send {
 
     /// What was delivered so far.
     fn progress(&self) -> FeedProgress;
+
+    /// What the recorder of what comes in says of itself, if there is one.
+    fn record(&self) -> Option<RecordFacts> {
+        None
+    }
 
     /// What its sources say of themselves, the ones before going before the ones after.
     fn sources(&self) -> Vec<SourceFacts> {

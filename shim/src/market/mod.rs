@@ -5,7 +5,9 @@
 pub mod clock;
 pub mod feed;
 mod hours;
+pub mod overrides;
 mod precedence;
+pub mod recorder;
 mod retired;
 pub mod schedule;
 pub mod sessions;
@@ -29,6 +31,7 @@ use engine::store::chain::{Chain, Uncomputed};
 use feed::Feed;
 use jiff::Timestamp;
 use jiff::civil::Date;
+use overrides::OverridesFile;
 use retired::Retired;
 use schedule::{Known, LoopSettings, Round, soonest_first};
 use sessions::{Sessions, session_of};
@@ -54,6 +57,8 @@ pub struct MarketLoop {
     tally: Tally,
     retired: Retired,
     sessions: Option<Sessions>,
+    /// What goes before feeds and quotes.
+    overrides: Option<OverridesFile>,
     /// Some names changed in the last round after their turn.
     has_changed: bool,
 }
@@ -91,6 +96,7 @@ impl MarketLoop {
             tally: Tally::default(),
             retired: Retired::default(),
             sessions: None,
+            overrides: None,
             has_changed: false,
         }
     }
@@ -99,6 +105,12 @@ impl MarketLoop {
     #[must_use]
     pub fn with_sessions(self, sessions: Option<Sessions>) -> Self {
         Self { sessions, ..self }
+    }
+
+    /// The same, with a file of what goes before feeds and quotes.
+    #[must_use]
+    pub fn with_overrides(self, overrides: Option<OverridesFile>) -> Self {
+        Self { overrides, ..self }
     }
 
     /// The same, serving these chains from now on, each until it is computed.
@@ -136,6 +148,7 @@ impl MarketLoop {
         let now = self.clock.now();
         let mut due = self.feed.poll(&self.moment(now));
         let listed = self.feed.names();
+        self.read_overrides(&mut due, &listed);
         let before = self.chains.len();
         self.retain(&listed, now);
         self.passes.retain(&listed);
@@ -171,7 +184,20 @@ impl MarketLoop {
         if self.has_changed {
             Duration::ZERO
         } else {
-            self.feed.progress().poll_within.map_or(refresh, |soon| soon.min(refresh))
+            let overrides = self.overrides.as_ref().and_then(OverridesFile::poll_within);
+            let soon = self.feed.progress().poll_within.into_iter().chain(overrides);
+            soon.fold(refresh, Duration::min)
+        }
+    }
+
+    /// Takes in what goes before feeds and quotes, if it has changed: every name is computed again then.
+    fn read_overrides(&mut self, due: &mut Vec<Symbol>, listed: &BTreeSet<Symbol>) {
+        let complain = |complaint: &str| tracing::warn!("{complaint}");
+        let Some(file) = &mut self.overrides else { return };
+        if let Some(overrides) = file.poll(self.began.elapsed(), &complain) {
+            self.passes.set_overrides(overrides);
+            *due = listed.iter().copied().collect();
+            self.feed.requeue(due);
         }
     }
 
@@ -330,6 +356,8 @@ impl MarketLoop {
         let pass = pass.unwrap_or_else(|| self.status.facts().pass);
         self.status.publish(MarketFacts {
             restored: self.restored.len(),
+            record: self.feed.record(),
+            overrides: self.overrides.as_ref().map(|file| file.facts().clone()),
             ..self.tally.facts(open, pass, &self.feed.progress(), self.feed.sources())
         });
     }

@@ -1,6 +1,7 @@
 //! A feed as its user names it, and the feed itself made of that: the only place that knows which kinds there are.
 
 use super::feed::Feed;
+use super::recorder::RecordTap;
 use super::sim::SimFeed;
 use super::store_feed::StoreFeed;
 use crate::secret::Keys;
@@ -75,6 +76,8 @@ pub struct OpenTerms {
     pub authorities: Option<PathBuf>,
     /// Names that somebody asked for.
     pub asked: Arc<Asked>,
+    /// Keeps what comes in.
+    pub record: Option<RecordTap>,
 }
 
 impl FeedSpec {
@@ -111,6 +114,9 @@ impl FeedSpec {
     /// A feed that does not go with others, or cannot be opened: why, for the user.
     pub fn open(specs: &[Self], terms: &OpenTerms) -> Result<Box<dyn Feed>, String> {
         if let [Self::Sim(options)] = specs {
+            if terms.record.is_some() {
+                return Err("feed sim: the made-up market is not recorded: the same seed makes it again".to_owned());
+            }
             return Ok(Box::new(SimFeed::open(*options, (terms.clock)())));
         }
         if specs.iter().filter(|spec| **spec == Self::Stdin).count() > 1 {
@@ -118,7 +124,7 @@ impl FeedSpec {
         }
         let open = |spec: &Self| spec.source(specs.len() > 1, terms).map_err(|why| format!("feed {spec}: {why}"));
         let sources = specs.iter().map(open).collect::<Result<_, _>>()?;
-        Ok(Box::new(StoreFeed::new(sources, terms.fixed)))
+        Ok(Box::new(StoreFeed::new(sources, terms.fixed).recording_to(terms.record.clone())))
     }
 
     fn source(&self, has_others: bool, terms: &OpenTerms) -> Result<Box<dyn QuoteSource>, String> {
@@ -302,6 +308,7 @@ mod tests {
             keys: Keys::default(),
             authorities: None,
             asked: Arc::default(),
+            record: None,
         }
     }
 

@@ -7,16 +7,18 @@
 use super::feed::{Feed, FeedProgress, ReferenceData};
 use super::hours::Hours;
 use super::precedence::Precedence;
+use super::recorder::RecordTap;
 use super::schedule::Decay;
-use crate::source::facts::{SourceFacts, Used};
+use crate::source::facts::{RecordFacts, SourceFacts, Used};
 use crate::source::{Delivery, Moment, QuoteSource};
 use engine::calendar::Calendar;
 use engine::contract::{RootTable, Symbol};
 use engine::error::Reason;
+use engine::feeds::Batch;
 use engine::feeds::report::Report;
 use engine::pass::Passes;
 use engine::store::book::Book;
-use engine::store::ingest::{Ingested, Store};
+use engine::store::ingest::{Admitted, Ingested, Store};
 use engine::store::rates::DiscountCurves;
 use jiff::{SignedDuration, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,6 +38,8 @@ pub struct StoreFeed {
     /// Contracts are valued at this instant, whatever their own time.
     fixed: Option<Timestamp>,
     live: Option<Live>,
+    /// Keeps what the store takes in.
+    record: Option<RecordTap>,
 }
 
 /// What is known of a market that goes with the clock.
@@ -75,7 +79,14 @@ impl StoreFeed {
             progress: FeedProgress::default(),
             fixed,
             live: is_live.then(live),
+            record: None,
         }
+    }
+
+    /// The same, keeping what the store takes in.
+    #[must_use]
+    pub fn recording_to(self, record: Option<RecordTap>) -> Self {
+        Self { record, ..self }
     }
 
     /// Takes in what the sources have, each asked by `ask`.
@@ -89,7 +100,8 @@ impl StoreFeed {
             let Some(Delivery { batch, report }) = ask(source.as_mut(), moment) else { continue };
             tell(&report, moment.log);
             let batch = if source.is_live() { self.hours.admit(self.store.calendar(), batch) } else { batch };
-            let ingested = self.store.ingest(&self.precedence.admit(i, batch), moment.latest);
+            let batch = self.precedence.admit(i, batch);
+            let ingested = ingest(&mut self.store, batch, moment, self.record.as_mut());
             tell_refused(&ingested, moment.log);
             self.progress.records += report.records;
             for (i, n) in self.progress.refused.iter_mut().enumerate() {
@@ -198,6 +210,10 @@ impl Feed for StoreFeed {
         FeedProgress { files_unusable, poll_within, ..self.progress }
     }
 
+    fn record(&self) -> Option<RecordFacts> {
+        self.record.as_ref().map(RecordTap::facts)
+    }
+
     fn sources(&self) -> Vec<SourceFacts> {
         let facts = self.sources.iter().map(|source| source.facts());
         facts.enumerate().map(|(i, facts)| SourceFacts { used: self.used(i), ..facts }).collect()
@@ -223,6 +239,17 @@ fn settled_by(latest: Timestamp, now: Timestamp, late: Duration, calendar: &Cale
     let by_clock = calendar.last_session_instant(shown);
     let is_same_session = calendar.eastern(by_clock).date() == calendar.eastern(latest).date();
     if is_same_session { latest.max(by_clock) } else { latest }
+}
+
+/// Takes a batch into the store, and hands what it took to the recorder, if there is one.
+fn ingest(store: &mut Store, batch: Batch, moment: &Moment<'_>, record: Option<&mut RecordTap>) -> Ingested {
+    let Some(record) = record else { return store.ingest(&batch, moment.latest) };
+    let mut admitted = Admitted::default();
+    let ingested = store.ingest_noting(&batch, moment.latest, Some(&mut admitted));
+    let Admitted { quotes, spots } = admitted;
+    let reset = batch.reset.iter().map(|&name| store.roots().canonical(name)).collect();
+    record.put(Batch { reset, quotes, spots, ..batch }, moment.now);
+    ingested
 }
 
 /// What could not be used of a poll: the first places and files, and how many more there are.

@@ -92,6 +92,8 @@ impl Tally {
             restored: 0,
             failures: self.failures,
             sources,
+            record: None,
+            overrides: None,
         }
     }
 }

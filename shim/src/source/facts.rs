@@ -65,6 +65,36 @@ pub struct SourceFacts {
     pub look_within: Option<Duration>,
 }
 
+/// What the recorder of what comes in says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecordFacts {
+    /// Where it writes.
+    pub folder: String,
+    /// Quotes and prices on the disk since the start.
+    pub written: u64,
+    /// Quotes and prices that were not kept, since the start.
+    pub dropped: u64,
+    /// Compressed bytes on the disk since the start.
+    pub bytes: u64,
+    /// The last write failed.
+    pub failing: bool,
+}
+
+/// What the file of overrides says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OverrideFacts {
+    /// The file.
+    pub file: String,
+    /// What applies, by kind; kinds that do not occur are left out.
+    pub applied: Vec<(&'static str, u64)>,
+    /// Rows that cannot be used.
+    pub refused: u64,
+    /// The file cannot be used as it is: what was last read of it applies.
+    pub is_unusable: bool,
+    /// The first rows that cannot be used, with place and reason, or why the file cannot.
+    pub errors: Vec<String>,
+}
+
 /// What is used of a source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Used {

@@ -1,7 +1,7 @@
 //! What the market loop says of itself after a pass. Never: a request.
 
 use super::spelling::three_decimals;
-use crate::source::facts::SourceFacts;
+use crate::source::facts::{OverrideFacts, RecordFacts, SourceFacts};
 use engine::kernel::american::Counts;
 use serde::Serialize;
 
@@ -34,6 +34,10 @@ pub struct MarketFacts {
     pub failures: u64,
     /// What the sources of the feed say of themselves.
     pub sources: Vec<SourceFacts>,
+    /// What the recorder says of itself, if there is one.
+    pub record: Option<RecordFacts>,
+    /// What goes before feeds and quotes, if anything may.
+    pub overrides: Option<OverrideFacts>,
 }
 
 /// Times of the passes, and what the last one did.

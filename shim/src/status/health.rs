@@ -3,7 +3,7 @@
 use super::facts::{MarketFacts, PassFacts};
 use super::reading::SnapshotCounts;
 use super::spelling::{by_name, three_decimals, three_decimals_or_null};
-use crate::source::facts::{SourceFacts, Used};
+use crate::source::facts::{OverrideFacts, RecordFacts, SourceFacts, Used};
 use engine::contract::Symbol;
 use engine::store::chain::Uncomputed;
 use serde::Serialize;
@@ -38,6 +38,10 @@ pub(super) struct Health<'a> {
     pub(super) failing: usize,
     pub(super) files_unusable: usize,
     pub(super) restored: usize,
+    /// What is kept of what comes in; null: nothing is to be.
+    pub(super) record: Option<RecordHealth<'a>>,
+    /// What goes before feeds and quotes; null: nothing may.
+    pub(super) overrides: Option<OverridesHealth<'a>>,
     #[serde(serialize_with = "three_decimals")]
     pub(super) loop_age_s: f64,
     pub(super) pass: PassFacts,
@@ -72,6 +76,45 @@ struct UsedHealth {
     dividends: usize,
     rates: bool,
     days: bool,
+}
+
+/// A recorder.
+#[derive(Serialize)]
+pub(super) struct RecordHealth<'a> {
+    folder: &'a str,
+    /// Quotes and prices on the disk.
+    written: u64,
+    dropped: u64,
+    bytes: u64,
+    failing: bool,
+}
+
+impl<'a> RecordHealth<'a> {
+    /// What a recorder says of itself.
+    pub(super) fn new(facts: &'a RecordFacts) -> Self {
+        let RecordFacts { folder, written, dropped, bytes, failing } = facts;
+        Self { folder, written: *written, dropped: *dropped, bytes: *bytes, failing: *failing }
+    }
+}
+
+/// The file of overrides.
+#[derive(Serialize)]
+pub(super) struct OverridesHealth<'a> {
+    file: &'a str,
+    #[serde(serialize_with = "by_name")]
+    applied: &'a [(&'static str, u64)],
+    refused: u64,
+    unusable: bool,
+    /// The first of them.
+    errors: &'a [String],
+}
+
+impl<'a> OverridesHealth<'a> {
+    /// What a file says of itself.
+    pub(super) fn new(facts: &'a OverrideFacts) -> Self {
+        let OverrideFacts { file, applied, refused, is_unusable, errors } = facts;
+        Self { file, applied, refused: *refused, unusable: *is_unusable, errors }
+    }
 }
 
 /// A name without Greeks.

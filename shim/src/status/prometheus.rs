@@ -53,6 +53,7 @@ pub(super) fn write(reading: &Reading, out: &mut String) {
     write_tables(&facts.tables, out);
     write_quotes(facts, out);
     write_feeds(facts, out);
+    write_record(facts, out);
 }
 
 fn write_uncomputed(counts: &SnapshotCounts, out: &mut String) {
@@ -153,6 +154,26 @@ fn write_feeds(facts: &MarketFacts, out: &mut String) {
             let name = label(&feed.feed);
             let _ = writeln!(out, "greeksd_feed_failures_total{{feed=\"{name}\",kind=\"{kind}\"}} {count}");
         }
+    }
+}
+
+/// What became of what comes in, where it is recorded.
+fn write_record(facts: &MarketFacts, out: &mut String) {
+    let Some(record) = &facts.record else { return };
+    let totals = [
+        ("record_written_total", "counter", "Quotes and prices that were recorded", record.written),
+        (
+            "record_dropped_total",
+            "counter",
+            "Quotes and prices that were not recorded: a slow or full disk",
+            record.dropped,
+        ),
+        ("record_bytes_total", "counter", "Compressed bytes that were recorded", record.bytes),
+        ("record_failing", "gauge", "1 if the last write of the recording failed", u64::from(record.failing)),
+    ];
+    for (name, kind, help, value) in totals {
+        metric(out, name, kind, help);
+        let _ = writeln!(out, "greeksd_{name} {value}");
     }
 }
 

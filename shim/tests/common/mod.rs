@@ -15,7 +15,7 @@ use shim::app::{Service, route_names};
 use shim::http::{Answer, Body, Metrics, Progress};
 use shim::market::clock::MarketClock;
 use shim::rows::clock::Clock;
-use shim::source::facts::{SourceFacts, SourceState, Used};
+use shim::source::facts::{OverrideFacts, RecordFacts, SourceFacts, SourceState, Used};
 use shim::status::{MarketFacts, PassFacts, Status};
 use std::sync::Arc;
 use std::time::Duration;
@@ -199,6 +199,14 @@ pub fn status_at(uptime: Duration) -> Status {
             used: Used { quotes: 5, spots: 6, dividends: 7, rates: true, days: false },
             ..SourceFacts::default()
         }],
+        record: Some(RecordFacts { folder: "r".to_owned(), written: 11, dropped: 2, bytes: 300, failing: false }),
+        overrides: Some(OverrideFacts {
+            file: "o.csv".to_owned(),
+            applied: vec![("borrow", 2)],
+            refused: 1,
+            is_unusable: false,
+            errors: vec!["o.csv:3: what: not_a_word".to_owned()],
+        }),
     });
     status
 }

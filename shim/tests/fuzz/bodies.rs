@@ -10,11 +10,14 @@ use engine::contract::{ContractKey, RootTable};
 use engine::error::Reason;
 use engine::feeds::chains::parse_chains;
 use engine::feeds::csv::decompress;
+use engine::feeds::overrides::parse_overrides;
+use engine::feeds::recording::{parse_recording, whole_len};
 use engine::feeds::reference::{parse_days, parse_dividends, parse_rates};
 use engine::feeds::report::Report;
 use engine::feeds::{Batch, quoted};
 use engine::limits;
 use engine::store::ingest::Store;
+use engine::store::overrides::Overrides;
 use engine::store::session::SessionVols;
 use jiff::Timestamp;
 use shim::app::Service;
@@ -41,6 +44,8 @@ pub(crate) const BODIES: &[Body] = &[
     ("symbols", symbols),
     ("chains", chains),
     ("packed", packed),
+    ("recordings", recordings),
+    ("overrides", overrides),
     ("dividends", dividends),
     ("rates", rates),
     ("days", days),
@@ -171,6 +176,24 @@ pub(crate) fn packed(data: &[u8]) -> Kind {
     assert!(bytes.len() <= (200 * data.len()).max(1 << 20), "{} from {}", bytes.len(), data.len());
     assert!(error.is_none() || (is_packed && (bytes.is_empty() || bytes.ends_with(b"\n"))));
     mix([u64::from(is_packed), u64::from(error.is_some()), about(bytes.len())])
+}
+
+/// A recording: what counts of it can be ingested, and its end is found.
+pub(crate) fn recordings(data: &[u8]) -> Kind {
+    let (chains, report) = parse_recording(Path::new("c.ndjson.gz"), data);
+    assert!(whole_len(data) <= data.len());
+    let parts = [chains.quotes.len(), chains.spots.len(), chains.dividends.len(), chains.rates.len()];
+    let batch = Batch { quotes: chains.quotes, spots: chains.spots, ..Batch::default() };
+    Store::new(RootTable::embedded(), Calendar::embedded()).ingest(&batch, Timestamp::MAX);
+    mix([of_report(&report)].into_iter().chain(parts.map(about)))
+}
+
+/// A file of overrides.
+pub(crate) fn overrides(data: &[u8]) -> Kind {
+    let (records, report) = parse_overrides(Path::new("o.csv"), data);
+    let overrides = Overrides::new(&records, &RootTable::embedded());
+    assert_eq!(overrides.counts().iter().sum::<usize>(), records.len());
+    mix([of_report(&report)].into_iter().chain(overrides.counts().map(about)))
 }
 
 /// A dividend file.

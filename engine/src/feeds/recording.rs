@@ -1,0 +1,269 @@
+//! A recording: our own lines ([`lines`](super::lines)), plain or as a series of gzip members that was appended to. What
+//! counts is the last state of everything at its end. Bytes to records. Never: a file handle, a clock.
+//!
+//! A program that is killed, or a machine that loses its power, leaves a member that is cut off, and the next start appends
+//! others behind it. A member that cannot be read costs itself: reading goes on where the next one begins.
+
+use super::chains::Chains;
+use super::conflate::Conflated;
+use super::lines::LineParser;
+use super::report::Report;
+use crate::contract::RootTable;
+use crate::error::{FeedError, Reason, Refused};
+use crate::limits;
+use flate2::Compression;
+use flate2::bufread::GzDecoder;
+use flate2::write::GzEncoder;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+/// How a member begins that [`begin_member`] made: neither name nor time, compressed fast.
+const BEGIN: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 0xff];
+/// How any member begins.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// Lines that are parsed at once, bytes: what they say is put together before the next.
+const PIECE: usize = 1 << 20;
+/// A member may grow to this without any ratio, bytes.
+const GROWS_FREELY: usize = 1 << 20;
+
+/// A member of a recording, to write lines to and to finish.
+#[must_use]
+pub fn begin_member() -> GzEncoder<Vec<u8>> {
+    GzEncoder::new(Vec::new(), Compression::fast())
+}
+
+/// How many bytes of the end of a recording are whole members and what stands before them: less than all of it where the
+/// last member is cut off. `tail` may begin anywhere in a member.
+#[must_use]
+pub fn whole_len(tail: &[u8]) -> usize {
+    let Some(last) = tail.windows(BEGIN.len()).rposition(|window| window == BEGIN) else { return tail.len() };
+    let most = most_of(tail.len() - last);
+    match read_member(&tail[last..], most) {
+        Ok(_) => tail.len(),
+        Err(_) => last,
+    }
+}
+
+/// Whether a file of this name is a recording: `*.ndjson` or `*.ndjson.gz`.
+#[must_use]
+pub fn is_recording(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name.ends_with(".ndjson") || name.ends_with(".ndjson.gz")
+}
+
+/// Reads a recording. A member that cannot be read is a refused record (its number, `member`), as is a line. No more than
+/// [`limits::INSTRUMENTS`] contracts are taken.
+#[must_use]
+pub fn parse_recording(file: &Path, raw: &[u8]) -> (Chains, Report) {
+    let mut reader = Reader {
+        parser: LineParser::new(file, RootTable::embedded()),
+        state: Conflated::default(),
+        report: Report::default(),
+        begun: Vec::new(),
+    };
+    let fits = if raw.starts_with(&GZIP) { reader.members(file, raw) } else { reader.text(raw) };
+    let fits = fits && reader.end();
+    if !fits {
+        let errors = vec![FeedError::TooLarge { file: file.to_path_buf() }];
+        return (Chains::default(), Report { errors, ..Report::default() });
+    }
+    let batch = reader.state.take();
+    let (dividends, rates) = (batch.dividends.unwrap_or_default(), batch.rates.unwrap_or_default());
+    (Chains { quotes: batch.quotes, spots: batch.spots, dividends, rates }, reader.report)
+}
+
+struct Reader {
+    parser: LineParser,
+    state: Conflated,
+    report: Report,
+    /// The beginning of a line whose end is still to come.
+    begun: Vec<u8>,
+}
+
+impl Reader {
+    /// Reads members; whether they have no more contracts than are taken.
+    fn members(&mut self, file: &Path, raw: &[u8]) -> bool {
+        let name = Arc::new(file.to_path_buf());
+        let (mut rest, mut number) = (raw, 0);
+        while !rest.is_empty() {
+            number += 1;
+            match read_member(rest, most_of(rest.len())) {
+                Ok((text, after)) => {
+                    rest = after;
+                    if !self.text(&text) {
+                        return false;
+                    }
+                }
+                Err(Damaged) => {
+                    // what came out of it before the damage was found may be anything
+                    self.begun.clear();
+                    self.report.records += 1;
+                    let file = Arc::clone(&name);
+                    self.report.refuse(Refused { file, line: number, field: "member", reason: Reason::Malformed });
+                    let next = rest[1..].windows(BEGIN.len()).position(|window| window == BEGIN);
+                    rest = next.map_or(&[], |at| &rest[1 + at..]);
+                }
+            }
+        }
+        true
+    }
+
+    /// Takes text in, up to its last line end; whether it has no more contracts than are taken.
+    fn text(&mut self, text: &[u8]) -> bool {
+        let mut rest = text;
+        while let Some(end) = end_of_lines(rest, PIECE) {
+            let (lines, after) = rest.split_at(end);
+            rest = after;
+            let fits = if self.begun.is_empty() {
+                self.lines(lines)
+            } else {
+                let mut joined = core::mem::take(&mut self.begun);
+                joined.extend_from_slice(lines);
+                self.lines(&joined)
+            };
+            if !fits {
+                return false;
+            }
+        }
+        self.begun.extend_from_slice(rest);
+        limits::FILE_BYTES.holds(self.begun.len() as f64)
+    }
+
+    /// The last line may lack its end.
+    fn end(&mut self) -> bool {
+        let last = core::mem::take(&mut self.begun);
+        last.is_empty() || self.lines(&last)
+    }
+
+    fn lines(&mut self, lines: &[u8]) -> bool {
+        let (batch, report) = self.parser.parse(lines);
+        self.state.add(batch);
+        self.report.absorb(report);
+        limits::INSTRUMENTS.holds(self.state.waiting() as f64)
+    }
+}
+
+/// Where the last line ends that ends within `most` bytes; a line that is longer ends where it ends.
+fn end_of_lines(text: &[u8], most: usize) -> Option<usize> {
+    let near = &text[..text.len().min(most)];
+    let within = near.iter().rposition(|&b| b == b'\n');
+    let end = within.or_else(|| text[near.len()..].iter().position(|&b| b == b'\n').map(|at| near.len() + at))?;
+    Some(end + 1)
+}
+
+/// A member that is cut off, or whose bytes are not what they were, or that grows beyond bounds.
+#[derive(Debug)]
+struct Damaged;
+
+/// How far so many compressed bytes may grow.
+fn most_of(bytes: usize) -> usize {
+    let ratio = (limits::GZIP_RATIO.most as usize).saturating_mul(bytes);
+    ratio.clamp(GROWS_FREELY, limits::FILE_BYTES.most as usize)
+}
+
+/// What the first member has, its checksum verified, and what follows it.
+fn read_member(raw: &[u8], most: usize) -> Result<(Vec<u8>, &[u8]), Damaged> {
+    let mut decoder = GzDecoder::new(raw);
+    let (mut text, mut piece) = (Vec::new(), vec![0; 1 << 16]);
+    loop {
+        match decoder.read(&mut piece) {
+            Ok(0) => return Ok((text, decoder.into_inner())),
+            Ok(n) if text.len() + n <= most => text.extend_from_slice(&piece[..n]),
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Ok(_) | Err(_) => return Err(Damaged),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::io::Write;
+
+    fn line(strike: usize) -> String {
+        format!("{{\"osym\":\"AA261218C{:08}\",\"bid\":1,\"ask\":2,\"time\":1795207320}}\n", 1000 * strike)
+    }
+
+    fn member(text: &str) -> Vec<u8> {
+        let mut member = begin_member();
+        member.write_all(text.as_bytes()).unwrap();
+        member.finish().unwrap()
+    }
+
+    fn strikes(raw: &[u8]) -> (Vec<u32>, u64) {
+        let (chains, report) = parse_recording(Path::new("x.ndjson.gz"), raw);
+        assert!(report.errors.is_empty(), "{:?}", report.errors);
+        (chains.quotes.iter().map(|q| q.contract.strike_milli / 1000).collect(), report.refused_total())
+    }
+
+    #[test]
+    fn members_begin_as_they_are_looked_for() {
+        assert_eq!(member("x")[..BEGIN.len()], BEGIN);
+    }
+
+    #[test]
+    fn a_member_that_is_cut_off_or_damaged_costs_itself() {
+        let [first, second, third] = [1, 2, 3].map(|k| member(&line(k)));
+        let whole = [&first[..], &second, &third].concat();
+        assert_eq!(strikes(&whole), (vec![1, 2, 3], 0));
+        for cut in 1..second.len() {
+            let raw = [&first[..], &second[..cut], &third].concat();
+            assert_eq!(strikes(&raw), (vec![1, 3], 1), "{cut}");
+            assert_eq!(strikes(&raw[..first.len() + cut]), (vec![1], 1), "{cut}, and no start after it");
+        }
+        let mut flipped = whole.clone();
+        flipped[first.len() + second.len() - 6] ^= 1;
+        assert_eq!(strikes(&flipped), (vec![1, 3], 1), "its checksum tells");
+        let report = parse_recording(Path::new("x.ndjson.gz"), &flipped).1;
+        assert_eq!((report.places[0].line, report.places[0].field), (2, "member"));
+    }
+
+    #[test]
+    fn a_cut_end_is_found_from_anywhere_before_it() {
+        let (first, second) = (member(&line(1)), member(&line(2)));
+        for cut in BEGIN.len()..second.len() {
+            let raw = [&first[..], &second[..cut]].concat();
+            assert_eq!(whole_len(&raw), first.len(), "{cut}");
+            assert_eq!(whole_len(&raw[7..]), first.len() - 7, "{cut}");
+        }
+        let whole = [&first[..], &second].concat();
+        assert_eq!((whole_len(&whole), whole_len(b"plain"), whole_len(b"")), (whole.len(), 5, 0));
+    }
+
+    #[test]
+    fn the_last_state_counts_and_what_was_forgotten_is_not_there() {
+        let text =
+            line(1) + &line(2) + "{\"forget\":\"AA\"}\n" + &line(3).replace("\"bid\":1", "\"bid\":1.5") + &line(3);
+        let rest = "{\"symbol\":\"AA\",\"price\":9,\"time\":1795207320}\n\
+            {\"symbol\":\"AA\",\"ex_date\":\"2026-12-01\",\"amount\":1}\n{\"symbol\":\"AA\",\"ex_date\":\"2026-12-02\",\"amount\":2}\n\
+            {\"symbol\":\"AA\",\"ex_date\":\"2026-12-01\",\"amount\":0}\n{\"date\":\"2026-11-20\",\"tenor_days\":30,\"rate\":0.04}\n\
+            {\"date\":\"2026-11-20\",\"tenor_days\":60,\"rate\":0.04}\n{\"date\":\"2026-11-20\",\"tenor_days\":30,\"rate\":null}";
+        for raw in [format!("{text}{rest}").into_bytes(), [member(&text), member(rest)].concat()] {
+            let (chains, report) = parse_recording(Path::new("x.ndjson"), &raw);
+            assert_eq!((report.places.as_slice(), report.records), (&[][..], 12));
+            assert_eq!((chains.quotes.len(), chains.spots.len()), (1, 1));
+            assert!((chains.quotes[0].bid - 1.5).abs() < 1e-12, "at one time the higher bid");
+            assert_eq!((chains.dividends.len(), chains.rates.len()), (1, 1));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn lines_are_whole_wherever_members_end(cuts in prop::collection::vec(0usize..400, 0..5)) {
+            let text: String = (1..6).map(line).collect();
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(text.len())).chain([0, text.len()]).collect();
+            cuts.sort_unstable();
+            let raw: Vec<u8> = cuts.windows(2).flat_map(|cut| member(&text[cut[0]..cut[1]])).collect();
+            prop_assert_eq!(strikes(&raw), (vec![1, 2, 3, 4, 5], 0));
+        }
+
+        #[test]
+        fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..300), header in any::<bool>()) {
+            let raw = if header { [&BEGIN[..], &bytes].concat() } else { bytes };
+            let _ = parse_recording(Path::new("x"), &raw);
+            prop_assert!(whole_len(&raw) <= raw.len());
+        }
+    }
+}

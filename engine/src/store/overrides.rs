@@ -1,0 +1,181 @@
+//! What a user knows better than the quotes, as passes look it up: of two that say the same kind the one that names more
+//! counts, an expiry before a root. Never: a formula, a file.
+
+use crate::contract::{Right, RootTable, Symbol};
+use crate::feeds::overrides::{Override, OverrideRecord, OverrideScope};
+use jiff::civil::Date;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// Everything that goes before feeds and quotes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Overrides {
+    borrow: ByExpiry,
+    rate: ByExpiry,
+    /// Of names, `None` for every one: the feed's dividends do not count.
+    no_dividends: BTreeMap<Option<Symbol>, ()>,
+    dividends: BTreeMap<Symbol, BTreeMap<Date, f64>>,
+    /// By underlying.
+    excluded: BTreeMap<Option<Symbol>, Vec<OverrideScope>>,
+    counts: [usize; Override::KINDS.len()],
+}
+
+/// A number by underlying, root and expiry, each of which may be any.
+type ByExpiry = BTreeMap<(Option<Symbol>, Option<Symbol>, Option<Date>), f64>;
+
+/// Which (root, expiry) is asked about.
+#[derive(Clone, Copy, Debug)]
+pub struct OverridePlace {
+    /// Underlying.
+    pub underlying: Symbol,
+    /// Option root.
+    pub root: Symbol,
+    /// Expiration date.
+    pub expiry: Date,
+}
+
+impl Overrides {
+    /// Those of some records; underlyings may be spelt as feeds spell them.
+    #[must_use]
+    pub fn new(records: &[OverrideRecord], roots: &RootTable) -> Self {
+        let mut all = Self::default();
+        for OverrideRecord { scope, what } in records {
+            let underlying = scope.underlying.map(|name| roots.canonical(name));
+            let scope = OverrideScope { underlying, ..*scope };
+            let key = (underlying, scope.root, scope.expiry);
+            all.counts[what.kind()] += 1;
+            match (*what, underlying) {
+                (Override::Dividend(date, amount), Some(name)) => {
+                    _ = all.dividends.entry(name).or_default().insert(date, amount);
+                }
+                // the reader refuses it
+                (Override::Dividend(..), None) => {}
+                (Override::NoDividends, name) => _ = all.no_dividends.insert(name, ()),
+                (Override::Borrow(b), _) => _ = all.borrow.insert(key, b),
+                (Override::Rate(r), _) => _ = all.rate.insert(key, r),
+                (Override::Exclude, name) => all.excluded.entry(name).or_default().push(scope),
+            }
+        }
+        all
+    }
+
+    /// How many there are of each of [`Override::KINDS`].
+    #[must_use]
+    pub fn counts(&self) -> [usize; Override::KINDS.len()] {
+        self.counts
+    }
+
+    /// Borrow of an expiry, continuously compounded, per year.
+    #[must_use]
+    pub fn borrow(&self, place: OverridePlace) -> Option<f64> {
+        find(&self.borrow, place)
+    }
+
+    /// The rate to an expiry, continuously compounded, per year.
+    #[must_use]
+    pub fn rate(&self, place: OverridePlace) -> Option<f64> {
+        find(&self.rate, place)
+    }
+
+    /// The dividends of a name: those of the feed, ascending, as far as nothing is said of them, and those that are said.
+    #[must_use]
+    pub fn dividends<'d>(&self, underlying: Symbol, of_feed: &'d [(Date, f64)]) -> Cow<'d, [(Date, f64)]> {
+        let none = [Some(underlying), None].iter().any(|name| self.no_dividends.contains_key(name));
+        let own = self.dividends.get(&underlying);
+        if !none && own.is_none() {
+            return Cow::Borrowed(of_feed);
+        }
+        let mut all: BTreeMap<Date, f64> = if none { BTreeMap::new() } else { of_feed.iter().copied().collect() };
+        all.extend(own.into_iter().flatten().map(|(&date, &amount)| (date, amount)));
+        Cow::Owned(all.into_iter().filter(|&(_, amount)| amount > 0.0).collect())
+    }
+
+    /// Fills `excluded` by row with whether quotes of an expiry do not count; empties it where all do.
+    pub fn fill_excluded(&self, place: OverridePlace, strike_milli: &[u32], right: &[Right], excluded: &mut Vec<bool>) {
+        excluded.clear();
+        let names = [Some(place.underlying), None];
+        let scopes = names.iter().filter_map(|name| self.excluded.get(name)).flatten();
+        for scope in scopes.filter(|scope| is_any(scope.root, place.root) && is_any(scope.expiry, place.expiry)) {
+            excluded.resize(strike_milli.len(), false);
+            for ((out, &strike), &right) in excluded.iter_mut().zip(strike_milli).zip(right) {
+                *out |= is_any(scope.strike_milli, strike) && is_any(scope.right, right);
+            }
+        }
+    }
+}
+
+fn is_any<T: PartialEq>(wanted: Option<T>, is: T) -> bool {
+    wanted.is_none_or(|wanted| wanted == is)
+}
+
+/// What is said of the place, or of most of what it is in.
+fn find(numbers: &ByExpiry, OverridePlace { underlying, root, expiry }: OverridePlace) -> Option<f64> {
+    if numbers.is_empty() {
+        return None;
+    }
+    let parts = [(Some(root), Some(expiry)), (None, Some(expiry)), (Some(root), None), (None, None)];
+    let names = [Some(underlying), None];
+    let mut keys = names.iter().flat_map(|&name| parts.iter().map(move |&(root, expiry)| (name, root, expiry)));
+    keys.find_map(|key| numbers.get(&key).copied())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::feeds::overrides::parse_overrides;
+    use jiff::civil::date;
+    use std::path::Path;
+
+    fn overrides(rows: &str) -> Overrides {
+        let text = format!("underlying,root,expiry,strike,right,what,value,date\n{rows}");
+        let (records, report) = parse_overrides(Path::new("o"), text.as_bytes());
+        assert_eq!(report.places, []);
+        Overrides::new(&records, &RootTable::embedded())
+    }
+
+    fn place(underlying: &str, root: &str, day: i8) -> OverridePlace {
+        let symbol = |text| Symbol::parse(text).unwrap();
+        OverridePlace { underlying: symbol(underlying), root: symbol(root), expiry: date(2026, 12, day) }
+    }
+
+    #[test]
+    fn what_names_more_counts() {
+        let all = overrides(
+            "*,,,,,rate,0.01,\nSPX,,,,,rate,0.02,\nSPX,SPXW,,,,rate,0.03,\nSPXW,,2026-12-18,,,rate,0.04,\n\
+             SPX,SPXW,2026-12-18,,,rate,0.05,\n",
+        );
+        let rate = |name, root, day| all.rate(place(name, root, day)).map(|r| (r * 100.0).round() as i32);
+        assert_eq!(rate("KO", "KO", 18), Some(1));
+        assert_eq!(rate("SPX", "SPX", 1), Some(2));
+        assert_eq!(rate("SPX", "SPXW", 1), Some(3));
+        assert_eq!(rate("SPX", "SPX", 18), Some(4), "an underlying may be spelt as its root");
+        assert_eq!(rate("SPX", "SPXW", 18), Some(5));
+        assert_eq!((all.borrow(place("SPX", "SPX", 1)), all.counts()), (None, [0, 0, 0, 5, 0]));
+    }
+
+    #[test]
+    fn dividends_are_added_replaced_and_taken_away() {
+        let feed = [(date(2026, 12, 1), 0.5), (date(2027, 3, 1), 0.5)];
+        let ko = Symbol::parse("KO").unwrap();
+        let of = |rows: &str| overrides(rows).dividends(ko, &feed).to_vec();
+        assert_eq!(of("F,,,,,no_dividends,,\n"), feed);
+        assert_eq!(of("KO,,,,,dividend,0.6,2026-12-01\nKO,,,,,dividend,0,2027-03-01\n"), [(date(2026, 12, 1), 0.6)]);
+        assert_eq!(of("KO,,,,,dividend,1,2027-01-15\n").len(), 3);
+        assert_eq!(of("KO,,,,,no_dividends,,\nKO,,,,,dividend,1,2027-01-15\n"), [(date(2027, 1, 15), 1.0)]);
+        assert_eq!(of("*,,,,,no_dividends,,\n"), []);
+    }
+
+    #[test]
+    fn contracts_are_left_out_by_name_expiry_strike_and_right() {
+        let (strikes, rights) = ([1000, 1000, 2000], [Right::Call, Right::Put, Right::Call]);
+        let mask = |rows: &str| {
+            let mut excluded = vec![true];
+            overrides(rows).fill_excluded(place("KO", "KO", 18), &strikes, &rights, &mut excluded);
+            excluded
+        };
+        assert_eq!(mask("F,,,,,exclude,,\nKO,,2026-12-19,,,exclude,,\n"), [true; 0]);
+        assert_eq!(mask("KO,,2026-12-18,,,exclude,,\n"), [true; 3]);
+        assert_eq!(mask("KO,,,1,put,exclude,,\n"), [false, true, false]);
+        assert_eq!(mask("*,,,1,,exclude,,\nKO,KO,,2,,exclude,,\n"), [true; 3]);
+    }
+}

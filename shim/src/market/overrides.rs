@@ -1,0 +1,140 @@
+//! The file of what a user knows better than the quotes, read again where it changes. A row that cannot be used costs itself,
+//! a file that cannot be used leaves what was last read of it. Never: what a row does.
+
+use crate::source::facts::OverrideFacts;
+use engine::contract::RootTable;
+use engine::error::FeedError;
+use engine::feeds::dir::{FileStamp, SETTLED};
+use engine::feeds::overrides::{Override, parse_overrides};
+use engine::limits;
+use engine::store::overrides::Overrides;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Rows and errors that are shown and logged at most; all are counted.
+const PLACES_TOLD: usize = 20;
+
+/// A file that is watched.
+#[derive(Debug)]
+pub struct OverridesFile {
+    path: PathBuf,
+    /// As it was last read; `None`: it was not there.
+    read: Option<FileStamp>,
+    /// It is not as it was read: how it is now, and since when.
+    moving: Option<(Option<FileStamp>, Duration)>,
+    /// Nothing was read yet.
+    is_new: bool,
+    facts: OverrideFacts,
+}
+
+impl OverridesFile {
+    /// A file, which must be there; nothing is read yet.
+    ///
+    /// # Errors
+    /// It is not there, or no file: why, for the user.
+    pub fn open(path: &Path) -> Result<Self, String> {
+        let wrong = |why: String| format!("overrides {}: {why}", path.display());
+        let metadata = fs::metadata(path).map_err(|error| wrong(error.to_string()))?;
+        if !metadata.is_file() {
+            return Err(wrong("not a regular file".to_owned()));
+        }
+        let facts = OverrideFacts { file: path.display().to_string(), ..OverrideFacts::default() };
+        Ok(Self { path: path.to_owned(), read: None, moving: None, is_new: true, facts })
+    }
+
+    /// What the file says, if it has changed and can be used. A file that is gone says nothing at all. `at` is the time since
+    /// some fixed moment; `log` takes complaints.
+    pub fn poll(&mut self, at: Duration, log: &dyn Fn(&str)) -> Option<Overrides> {
+        let now = fs::metadata(&self.path).ok().as_ref().map(FileStamp::of);
+        if now == self.read && !self.is_new {
+            self.moving = None;
+            return None;
+        }
+        let since = self.moving.filter(|(seen, _)| *seen == now).map_or(at, |(_, since)| since);
+        if !self.is_new && at.saturating_sub(since) < SETTLED {
+            self.moving = Some((now, since));
+            return None;
+        }
+        (self.read, self.moving, self.is_new) = (now, None, false);
+        let facts = OverrideFacts { file: self.facts.file.clone(), ..OverrideFacts::default() };
+        if now.is_none() {
+            log(&format!("overrides {}: gone, none apply", self.facts.file));
+            self.facts = facts;
+            return Some(Overrides::default());
+        }
+        match read(&self.path) {
+            Ok((overrides, refused, errors)) => {
+                errors.iter().for_each(|error| log(&format!("refused: {error}")));
+                let counts = overrides.counts().map(|n| n as u64);
+                let applied = Override::KINDS.into_iter().zip(counts).filter(|&(_, n)| n > 0).collect();
+                self.facts = OverrideFacts { applied, refused, errors, ..facts };
+                Some(overrides)
+            }
+            Err(error) => {
+                log(&format!("overrides: {error}; what was last read applies"));
+                (self.facts.is_unusable, self.facts.errors) = (true, vec![error]);
+                None
+            }
+        }
+    }
+
+    /// When it should be looked at again, if that is soon.
+    #[must_use]
+    pub fn poll_within(&self) -> Option<Duration> {
+        self.moving.map(|_| SETTLED)
+    }
+
+    /// What it says of itself.
+    #[must_use]
+    pub fn facts(&self) -> &OverrideFacts {
+        &self.facts
+    }
+}
+
+/// What a file says, how many of its rows are refused, and the first of these.
+fn read(path: &Path) -> Result<(Overrides, u64, Vec<String>), String> {
+    let (mut bytes, most) = (Vec::new(), limits::DOCUMENT_BYTES.most as u64);
+    let file = File::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let read = file.take(most + 1).read_to_end(&mut bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+    if read as u64 > most {
+        return Err(FeedError::TooLarge { file: path.to_owned() }.to_string());
+    }
+    let (records, report) = parse_overrides(path, &bytes);
+    match report.errors.first() {
+        Some(error) => Err(error.to_string()),
+        None => {
+            let places = report.places.iter().take(PLACES_TOLD).map(ToString::to_string).collect();
+            Ok((Overrides::new(&records, &RootTable::embedded()), report.refused_total(), places))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_file_is_read_when_it_stands_still_and_a_broken_one_changes_nothing() {
+        let path = std::env::temp_dir().join(format!("greeksd-overrides-{}.csv", std::process::id()));
+        let ms = Duration::from_millis;
+        let quiet = |_: &str| ();
+        assert!(OverridesFile::open(&path).unwrap_err().contains("overrides "));
+        fs::write(&path, "underlying,what,value\nKO,borrow,0.1\nKO,borow,1\n").unwrap();
+        let mut file = OverridesFile::open(&path).unwrap();
+        assert!(file.poll(ms(0), &quiet).is_some() && file.poll(ms(1), &quiet).is_none());
+        assert_eq!((file.facts().applied.clone(), file.facts().refused), (vec![("borrow", 1)], 1));
+        assert!(file.facts().errors[0].ends_with(":3: what: not_a_word"), "{:?}", file.facts());
+        fs::write(&path, "no header").unwrap();
+        assert!(file.poll(ms(1000), &quiet).is_none() && file.poll_within().is_some());
+        assert!(file.poll(ms(1300), &quiet).is_none());
+        assert!(file.facts().is_unusable && file.facts().applied == [("borrow", 1)], "{:?}", file.facts());
+        fs::write(&path, "underlying,what,value\nKO,rate,0.1\n").unwrap();
+        assert!(file.poll(ms(2000), &quiet).is_none() && file.poll(ms(2300), &quiet).is_some());
+        assert!(!file.facts().is_unusable && file.facts().applied == [("rate", 1)], "{:?}", file.facts());
+        fs::remove_file(&path).unwrap();
+        assert!(file.poll(ms(3000), &quiet).is_none());
+        assert_eq!(file.poll(ms(3300), &quiet), Some(Overrides::default()));
+    }
+}

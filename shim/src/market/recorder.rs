@@ -1,0 +1,395 @@
+//! Keeps what came in: every quote, price, dividend and rate that the store took, as our own lines, a file for each day, so
+//! that a day can be read as a feed again. A thread of its own compresses and writes; the market loop hands over what it
+//! took and never waits: what does not fit into a bounded queue is dropped and counted.
+//!
+//! A file is a series of gzip members, each written and synced as a whole every few seconds. A crash or a power cut loses
+//! the last of them; a member that was cut off is taken away when the file is next opened. The day of a file is the
+//! Eastern date of the newest quote so far, never later than the market's own: one quote with a wrong time moves nothing.
+//! Never: a book, a socket, a key.
+
+use crate::source::facts::RecordFacts;
+use engine::calendar::Calendar;
+use engine::contract::{RootTable, Symbol};
+use engine::feeds::line_writer::LineWriter;
+use engine::feeds::recording::{begin_member, whole_len};
+use engine::feeds::{Batch, DividendRecord, RateRecord};
+use flate2::write::GzEncoder;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::mem;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Records that wait for the disk at most: the listed market and a quarter, some 160 MB.
+const WAITING_MOST: usize = 2_000_000;
+/// What came is on the disk after so long.
+const WRITTEN_WITHIN: Duration = Duration::from_secs(3);
+/// A member is written before that when it has so many compressed bytes.
+const MEMBER_MOST: usize = 4 << 20;
+/// Lines that are compressed at once, bytes.
+const PIECE: usize = 64 << 10;
+/// How much of the end of a file is looked at for a member that was cut off: more than the longest member.
+const TAIL: u64 = 16 << 20;
+/// How often it is said that nothing can be written, while it stays so.
+const SAY_AGAIN: Duration = Duration::from_secs(60);
+/// How long the end of the program waits for what is still to be written.
+const LAST_MEMBERS: Duration = Duration::from_secs(10);
+/// Held by whoever records to a folder.
+const LOCK: &str = ".recording";
+
+/// What is said once where quotes are kept.
+const NOTICE: &str = "they stay under the licence of whoever you have them from: most vendors let you keep quotes for your \
+    own use and not pass them on";
+
+/// What the writing thread shares.
+#[derive(Debug, Default)]
+struct Shared {
+    folder: String,
+    waiting: AtomicUsize,
+    written: AtomicU64,
+    dropped: AtomicU64,
+    bytes: AtomicU64,
+    failing: AtomicBool,
+}
+
+/// What the thread is sent.
+enum Message {
+    /// What was taken in, and the time of the market.
+    Taken(Batch, Timestamp),
+    /// There is nothing more to come.
+    End,
+}
+
+/// A folder that is recorded to.
+pub struct Recorder {
+    to: Sender<Message>,
+    ended: Receiver<()>,
+    thread: JoinHandle<()>,
+    shared: Arc<Shared>,
+}
+
+/// The way of the market loop to a recorder.
+#[derive(Clone)]
+pub struct RecordTap {
+    to: Sender<Message>,
+    shared: Arc<Shared>,
+    /// What must not be lost of what did not fit: it goes with the next that does.
+    held: Batch,
+}
+
+impl Recorder {
+    /// Starts to record to a folder, which is made if it is not there.
+    ///
+    /// # Errors
+    /// It cannot be made or written to, or another program records to it: why, for the user.
+    pub fn start(folder: &Path) -> Result<Self, String> {
+        let wrong = |error: io::Error| format!("record {}: {error}", folder.display());
+        fs::create_dir_all(folder).map_err(wrong)?;
+        let lock = lock(folder).map_err(wrong)?;
+        let shared = Arc::new(Shared { folder: folder.display().to_string(), ..Shared::default() });
+        let ((to, waiting), (end, ended)) = (channel(), channel());
+        let mut writer = Writer::new(folder.to_path_buf(), Arc::clone(&shared));
+        let write = move || {
+            write_all(&waiting, &mut writer);
+            drop(lock);
+            let _ = end.send(());
+        };
+        let thread = std::thread::Builder::new().name("record".to_owned()).spawn(write).map_err(wrong)?;
+        tracing::info!("recording what comes in to {}: {NOTICE}", folder.display());
+        Ok(Self { to, ended, thread, shared })
+    }
+
+    /// A way to it.
+    #[must_use]
+    pub fn tap(&self) -> RecordTap {
+        RecordTap { to: self.to.clone(), shared: Arc::clone(&self.shared), held: Batch::default() }
+    }
+
+    /// Waits until everything that was handed over is written, for some seconds at most.
+    pub fn finish(self) {
+        let _ = self.to.send(Message::End);
+        match self.ended.recv_timeout(LAST_MEMBERS) {
+            Ok(()) => _ = self.thread.join(),
+            Err(_) => tracing::error!("record {}: the last quotes are not written", self.shared.folder),
+        }
+    }
+}
+
+impl RecordTap {
+    /// Hands over what was taken in, or counts it as dropped where the disk is too slow. A batch of its own size fits in
+    /// any case, if nothing waits.
+    pub fn put(&mut self, mut batch: Batch, now: Timestamp) {
+        let records = batch.quotes.len() + batch.spots.len();
+        let waiting = self.shared.waiting.load(Ordering::Acquire);
+        if waiting > 0 && waiting + records > WAITING_MOST {
+            self.shared.dropped.fetch_add(records as u64, Ordering::Relaxed);
+            self.hold(batch);
+            return;
+        }
+        let held = mem::take(&mut self.held);
+        batch.reset.extend(held.reset);
+        batch.dividends = batch.dividends.or(held.dividends);
+        batch.rates = batch.rates.or(held.rates);
+        if records > 0 || !batch.reset.is_empty() || batch.dividends.is_some() || batch.rates.is_some() {
+            self.shared.waiting.fetch_add(records + 1, Ordering::AcqRel);
+            // a thread that has ended has said why
+            let _ = self.to.send(Message::Taken(batch, now));
+        }
+    }
+
+    /// What it says of itself.
+    #[must_use]
+    pub fn facts(&self) -> RecordFacts {
+        let Shared { folder, written, dropped, bytes, failing, .. } = &*self.shared;
+        let [written, dropped, bytes] = [written, dropped, bytes].map(|n| n.load(Ordering::Relaxed));
+        RecordFacts { folder: folder.clone(), written, dropped, bytes, failing: failing.load(Ordering::Relaxed) }
+    }
+
+    fn hold(&mut self, batch: Batch) {
+        let held = &mut self.held;
+        let forgotten: BTreeSet<Symbol> = held.reset.drain(..).chain(batch.reset).collect();
+        held.reset.extend(forgotten);
+        held.dividends = batch.dividends.or(held.dividends.take());
+        held.rates = batch.rates.or(held.rates.take());
+    }
+}
+
+/// The right to record to a folder, until it is dropped.
+fn lock(folder: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().create(true).append(true).open(folder.join(LOCK))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(io::Error::other("another program records to it")),
+        // not every file system has locks
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Writes until there is nothing more to come.
+fn write_all(waiting: &Receiver<Message>, writer: &mut Writer) {
+    loop {
+        match waiting.recv_timeout(writer.due_within()) {
+            Ok(Message::Taken(batch, now)) => {
+                let records = batch.quotes.len() + batch.spots.len();
+                writer.take(&batch, now);
+                writer.shared.waiting.fetch_sub(records + 1, Ordering::AcqRel);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => {
+                writer.flush();
+                return;
+            }
+        }
+        if writer.due_within().is_zero() {
+            writer.flush();
+        }
+    }
+}
+
+/// A member that is being filled.
+struct Member {
+    encoder: GzEncoder<Vec<u8>>,
+    /// Quotes and prices in it.
+    records: u64,
+    began: Instant,
+}
+
+/// Lines to compressed files.
+struct Writer {
+    folder: PathBuf,
+    calendar: Calendar,
+    lines: LineWriter,
+    day: Option<Date>,
+    file: Option<File>,
+    member: Option<Member>,
+    /// Lines on their way into the member, and the quotes and prices among them.
+    piece: Vec<u8>,
+    records: u64,
+    reference: Reference,
+    said: Option<Instant>,
+    shared: Arc<Shared>,
+}
+
+/// The dividends and the rates that the file of the day knows, or is to know.
+#[derive(Default)]
+struct Reference {
+    dividends: BTreeMap<(Symbol, Date), DividendRecord>,
+    /// By date and the bits of the tenor.
+    rates: BTreeMap<(Date, u64), RateRecord>,
+    /// None of it is in the file yet.
+    is_unwritten: bool,
+}
+
+impl Writer {
+    fn new(folder: PathBuf, shared: Arc<Shared>) -> Self {
+        Self {
+            folder,
+            calendar: Calendar::embedded(),
+            lines: LineWriter::new(RootTable::embedded()),
+            day: None,
+            file: None,
+            member: None,
+            piece: Vec::new(),
+            records: 0,
+            reference: Reference::default(),
+            said: None,
+            shared,
+        }
+    }
+
+    /// Takes what came in at a time of the market.
+    fn take(&mut self, batch: &Batch, now: Timestamp) {
+        let times = batch.quotes.iter().map(|quote| quote.ts).chain(batch.spots.iter().map(|spot| spot.ts));
+        let day = times.max().map(|newest| self.calendar.eastern(newest.min(now)).date());
+        if day > self.day {
+            self.flush();
+            (self.day, self.file, self.reference.is_unwritten) = (day, None, true);
+        }
+        for &name in &batch.reset {
+            self.lines.forget(name, &mut self.piece);
+        }
+        if let Some(dividends) = &batch.dividends {
+            self.set_dividends(dividends);
+        }
+        if let Some(rates) = &batch.rates {
+            self.set_rates(rates);
+        }
+        if self.day.is_some() && mem::take(&mut self.reference.is_unwritten) {
+            self.reference.dividends.values().for_each(|dividend| self.lines.dividend(dividend, &mut self.piece));
+            self.reference.rates.values().for_each(|point| self.lines.rate(point, &mut self.piece));
+        }
+        for spot in &batch.spots {
+            self.lines.spot(spot, &mut self.piece);
+            self.records += 1;
+        }
+        for quote in &batch.quotes {
+            self.lines.quote(quote, &mut self.piece);
+            self.records += 1;
+            if self.piece.len() >= PIECE {
+                self.compress();
+            }
+        }
+        self.compress();
+    }
+
+    /// Writes what is new of the dividends, and that what is there no more is 0.
+    fn set_dividends(&mut self, dividends: &[DividendRecord]) {
+        let roots = RootTable::embedded();
+        let mut now = BTreeMap::new();
+        for dividend in dividends {
+            let dividend = DividendRecord { underlying: roots.canonical(dividend.underlying), ..*dividend };
+            let known = now.entry((dividend.underlying, dividend.ex_date)).or_insert(dividend);
+            if dividend.amount > known.amount {
+                *known = dividend;
+            }
+        }
+        let before = mem::take(&mut self.reference.dividends);
+        if self.day.is_some() && !self.reference.is_unwritten {
+            for gone in before.iter().filter(|(key, _)| !now.contains_key(key)).map(|(_, gone)| gone) {
+                self.lines.dividend(&DividendRecord { amount: 0.0, ..*gone }, &mut self.piece);
+            }
+            for (_, dividend) in now.iter().filter(|&(key, dividend)| before.get(key) != Some(dividend)) {
+                self.lines.dividend(dividend, &mut self.piece);
+            }
+        }
+        self.reference.dividends = now;
+    }
+
+    /// The same of rates.
+    fn set_rates(&mut self, rates: &[RateRecord]) {
+        let usable = rates.iter().filter(|point| point.rate.is_finite());
+        let now: BTreeMap<_, _> = usable.map(|point| ((point.date, point.tenor_days.to_bits()), *point)).collect();
+        let before = mem::take(&mut self.reference.rates);
+        if self.day.is_some() && !self.reference.is_unwritten {
+            for gone in before.iter().filter(|(key, _)| !now.contains_key(key)).map(|(_, gone)| gone) {
+                self.lines.rate(&RateRecord { rate: f64::NAN, ..*gone }, &mut self.piece);
+            }
+            for (_, point) in now.iter().filter(|&(key, point)| before.get(key) != Some(point)) {
+                self.lines.rate(point, &mut self.piece);
+            }
+        }
+        self.reference.rates = now;
+    }
+
+    /// Puts the lines so far into the member. Before the first quote nobody knows of what day they are.
+    fn compress(&mut self) {
+        if self.piece.is_empty() || self.day.is_none() {
+            return;
+        }
+        let member =
+            self.member.get_or_insert_with(|| Member { encoder: begin_member(), records: 0, began: Instant::now() });
+        // memory takes everything
+        let _ = member.encoder.write_all(&self.piece);
+        member.records += mem::take(&mut self.records);
+        self.piece.clear();
+        if member.encoder.get_ref().len() >= MEMBER_MOST {
+            self.flush();
+        }
+    }
+
+    /// How long the member may still wait; long, where there is none.
+    fn due_within(&self) -> Duration {
+        let left = |member: &Member| WRITTEN_WITHIN.saturating_sub(member.began.elapsed());
+        self.member.as_ref().map_or(SAY_AGAIN, left)
+    }
+
+    /// Writes the member. One that cannot be written is lost, and counted.
+    fn flush(&mut self) {
+        let Some(Member { encoder, records, .. }) = self.member.take() else { return };
+        let written = encoder.finish().and_then(|bytes| self.append(&bytes).map(|()| bytes.len()));
+        self.shared.failing.store(written.is_err(), Ordering::Relaxed);
+        match written {
+            Ok(bytes) => {
+                self.shared.written.fetch_add(records, Ordering::Relaxed);
+                self.shared.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+                self.said = None;
+            }
+            Err(error) => {
+                self.shared.dropped.fetch_add(records, Ordering::Relaxed);
+                // it is opened anew, and what part of the member it has is taken away
+                (self.file, self.reference.is_unwritten) = (None, true);
+                if self.said.is_none_or(|said| said.elapsed() >= SAY_AGAIN) {
+                    tracing::error!("record {}: {error}; what comes in is not kept", self.shared.folder);
+                    self.said = Some(Instant::now());
+                }
+            }
+        }
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let day = self.day.unwrap_or_default();
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(open(&self.folder, day)?),
+        };
+        file.write_all(bytes)?;
+        file.sync_data()
+    }
+}
+
+/// Opens the file of a day to append to, without the member at its end that was cut off.
+fn open(folder: &Path, day: Date) -> io::Result<File> {
+    let path = folder.join(format!("quotes-{day}.ndjson.gz"));
+    let mut file = OpenOptions::new().create(true).read(true).append(true).open(&path)?;
+    let length = file.metadata()?.len();
+    let mut tail = Vec::new();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
+    Read::take(&mut file, TAIL).read_to_end(&mut tail)?;
+    let cut = tail.len() - whole_len(&tail);
+    if cut > 0 {
+        tracing::warn!("{}: {cut} bytes of a member that was cut off are taken away", path.display());
+        file.set_len(length - cut as u64)?;
+    }
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests;
