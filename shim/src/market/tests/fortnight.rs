@@ -15,6 +15,9 @@ use std::collections::HashMap;
 /// one that pays a dividend every session, a fund that pays every week, a company with a special dividend.
 const NAMES: [&str; 5] = ["SPX", "VIX", "RUT", "NVDY", "DDS"];
 
+/// Ex-dates and amounts, by underlying.
+type Dividends = BTreeMap<Symbol, Vec<(Date, f64)>>;
+
 /// A line of the table.
 struct Hour {
     at: Timestamp,
@@ -69,7 +72,7 @@ fn settles(expiry: Date, settle: Settle) -> Timestamp {
 /// A few names of the embedded market, and the dividends that it has of them.
 struct Few {
     feed: SimFeed,
-    dividends: Arc<Mutex<BTreeMap<Symbol, Vec<(Date, f64)>>>>,
+    dividends: Arc<Mutex<Dividends>>,
 }
 
 fn is_chosen(name: &Symbol) -> bool {
@@ -122,7 +125,7 @@ type Contract = (Symbol, Date, u32, Right);
 /// One run over a range of the table.
 struct Run {
     market: MarketLoop,
-    dividends: Arc<Mutex<BTreeMap<Symbol, Vec<(Date, f64)>>>>,
+    dividends: Arc<Mutex<Dividends>>,
     /// Volatilities of the last hour, and what the session before ended with.
     vols: HashMap<Contract, f64>,
     prior: HashMap<Contract, f64>,
