@@ -367,7 +367,7 @@ fn rates_of_the_treasury_go_beside_the_quotes_of_another_feed() {
     rates.always(move |target| if target.contains("/sofr/") { say(overnight) } else { say(yields) });
     // linear in rate times time, from one day to 30
     let night = (1.0f64 + 0.03 / 360.0).ln() * 365.0;
-    let days = Daemon::number(&daemon.rows("/l1/greeks?underlying=ACME")[0], "days");
+    let days = Daemon::number(&daemon.rows("/l1/greeks?underlying=ACME&greeks=chain")[0], "days");
     shown(&daemon, (night + (30.0 * want - night) * (days - 1.0) / 29.0) / days);
     // what cannot be used takes no rates away
     let before = rate(&daemon);

@@ -12,8 +12,8 @@ use jiff::civil::date;
 use std::collections::HashMap;
 
 /// An index with contracts that settle in the morning and ones that settle every afternoon, one whose forward is its spot,
-/// one that pays a dividend every session, a fund that pays every week, a company with a special dividend.
-const NAMES: [&str; 5] = ["SPX", "VIX", "RUT", "NVDY", "DDS"];
+/// one that pays a dividend every session, a company with a special dividend.
+const NAMES: [&str; 4] = ["SPX", "VIX", "RUT", "DDS"];
 
 /// Ex-dates and amounts, by underlying.
 type Dividends = BTreeMap<Symbol, Vec<(Date, f64)>>;
@@ -129,8 +129,8 @@ struct Run {
     /// Volatilities of the last hour, and what the session before ended with.
     vols: HashMap<Contract, f64>,
     prior: HashMap<Contract, f64>,
-    /// The instant of the last hour's values, and the snapshot that showed them.
-    shown: Option<(Timestamp, u64)>,
+    /// The instant of the last hour's values, and the chains that showed them.
+    shown: Option<(Timestamp, Vec<Arc<Chain>>)>,
     /// How many contracts were looked at: settled within the next day, with a volatility before, ex-dates ahead, European.
     seen: [usize; 4],
     /// What was otherwise than expected.
@@ -165,16 +165,17 @@ impl Run {
         let snapshot = self.market.market.load_full();
         let facts = self.market.status.facts();
         assert_eq!((facts.market_open, facts.failing), (hour.is_open, 0), "{}", hour.at);
-        let number = snapshot.number;
-        if let Some((valued, before)) = self.shown {
-            let is_held = (valued == hour.valued) == (before == number);
-            self.check(is_held, || format!("{}: snapshots {before} and {number}", hour.at));
+        if let Some((valued, before)) = self.shown.take() {
+            let is_same = before.iter().zip(snapshot.chains()).all(|(old, new)| Arc::ptr_eq(old, new));
+            self.check((valued == hour.valued) == is_same, || {
+                format!("{}: what is held is not computed again, and all else is", hour.at)
+            });
             let session = |at: Timestamp| at.as_second() / 86_400;
             if session(valued) < session(hour.valued) {
                 self.prior = std::mem::take(&mut self.vols);
             }
         }
-        self.shown = Some((hour.valued, number));
+        self.shown = Some((hour.valued, snapshot.chains().to_vec()));
         assert_eq!(snapshot.chains().len(), NAMES.len());
         for chain in snapshot.chains() {
             let late = hour.valued.duration_since(chain.valued_at).as_secs();
@@ -253,7 +254,7 @@ impl Run {
             if is_late {
                 continue;
             }
-            let spot = slice.und_price - paid(hour.valued, hour.next);
+            let spot = slice.und_price - paid(valued, hour.next.min(end));
             if end <= hour.next {
                 let want = (phi * (spot - k)).max(0.0) - theo[row];
                 let is_right = (decay[row] - want).abs() < 1e-7 * k;
