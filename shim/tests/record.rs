@@ -40,7 +40,7 @@ fn start(feed: &str, more: &[&str]) -> Daemon {
     Daemon::launch(command(feed, address, &options), address)
 }
 
-fn rows(daemon: &Daemon) -> String {
+fn rows(daemon: &mut Daemon) -> String {
     daemon.wait("two names at full accuracy", |health| {
         health["contracts"] == 36 && health["contracts_priced"] == 36 && health["rough"] == 0
     });
@@ -66,7 +66,7 @@ fn a_recorded_market_is_served_again_row_for_row() {
     let mut live = start(&format!("tcp:{to}"), &["--record", &at]);
     push(to, &lines("ACME", 100.0));
     push(to, &lines("BETA", 55.5));
-    let pushed = rows(&live);
+    let pushed = rows(&mut live);
     let health = live.wait("the disk", |health| health["record"]["written"].as_u64().is_some_and(|n| n > 20));
     assert_eq!((&health["record"]["dropped"], &health["record"]["failing"]), (&0.into(), &false.into()), "{health}");
     assert!(live.get("/metrics").1.contains("\ngreeksd_record_dropped_total 0\n"));
@@ -75,12 +75,12 @@ fn a_recorded_market_is_served_again_row_for_row() {
     assert_eq!(gz_files(&folder), ["quotes-2026-11-20.ndjson.gz"]);
 
     let mut again = start(&format!("dir:{at}"), &[]);
-    assert_eq!(rows(&again), pushed);
+    assert_eq!(rows(&mut again), pushed);
     assert_eq!(again.health().unwrap()["record"], serde_json::Value::Null);
     again.stop();
     let file = folder.join("quotes-2026-11-20.ndjson.gz");
     let mut one = start(&format!("dir:{}", file.display()), &[]);
-    assert_eq!(rows(&one), pushed, "a day by its file");
+    assert_eq!(rows(&mut one), pushed, "a day by its file");
     one.stop();
     remove(&folder);
 }
