@@ -1,12 +1,12 @@
 //! `greeksd serve`: puts feed, passes and server together, waits for a signal, and stops in order.
 
 use crate::app::{Service, route_names};
+use crate::clock::MarketClock;
 use crate::config::Config;
 use crate::descriptors;
 use crate::http::{self, Limits, Metrics, Server};
 use crate::log;
 use crate::market::MarketLoop;
-use crate::market::clock::MarketClock;
 use crate::market::overrides::OverridesFile;
 use crate::market::recorder::Recorder;
 use crate::market::sessions::{Keeper, KeeperTerms, Sessions};

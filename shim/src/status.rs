@@ -7,7 +7,7 @@ mod prometheus;
 mod reading;
 mod spelling;
 
-use crate::market::clock::MarketClock;
+use crate::clock::MarketClock;
 use crate::source::facts::SourceFacts;
 use arc_swap::ArcSwap;
 use engine::snapshot::Snapshot;

@@ -4,6 +4,7 @@
 //! What a line is, its fields tell: `forget` a name, `ex_date` a dividend, `tenor_days` a rate, `price` the price of an
 //! underlying, and anything else a quote. One bad line costs itself. Never: a socket, a computation.
 
+use super::json::parse_line;
 use super::report::Report;
 use super::times::{allowed, parse_date};
 use super::{Batch, DividendRecord, QuoteRecord, RateRecord, SpotRecord};
@@ -81,7 +82,7 @@ impl LineParser {
     fn take(&mut self, line: &[u8], batch: &mut Batch) -> Result<(), Bad> {
         // a list of values would do for the fields in their order
         let is_object = line.trim_ascii_start().starts_with(b"{");
-        let line = is_object.then(|| serde_json::from_slice::<Line<'_>>(line).ok()).flatten();
+        let line = is_object.then(|| parse_line::<Line<'_>>(line)).flatten();
         let line = line.ok_or((LINE, Reason::Malformed))?;
         if !line.forget.is_absent() {
             let name = self.roots.canonical(line.forget.underlying("forget")?);

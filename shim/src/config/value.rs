@@ -1,6 +1,6 @@
 //! One parser and one printed form for each kind of value, whether an option, a variable or a key gave it.
 
-use crate::market::clock::SPEED;
+use crate::clock::SPEED;
 use engine::calendar::Calendar;
 use jiff::Timestamp;
 use jiff::civil::DateTime;

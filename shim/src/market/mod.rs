@@ -2,7 +2,7 @@
 //!
 //! What a feed is stands in [`feed`], what is computed when in [`schedule`]. Never: a socket, a request, a kind of feed.
 
-pub mod clock;
+pub use crate::clock;
 pub mod feed;
 mod hours;
 pub mod overrides;
@@ -17,11 +17,11 @@ pub mod state;
 pub mod store_feed;
 mod tally;
 
+use crate::clock::MarketClock;
 use crate::progress::ProgressLog;
 use crate::source::Moment;
 use crate::status::{MarketFacts, PassFacts, Status};
 use arc_swap::ArcSwap;
-use clock::MarketClock;
 use engine::calendar::Calendar;
 use engine::contract::Symbol;
 use engine::pass::{Computed, Depth, Passes};

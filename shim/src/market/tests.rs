@@ -1,6 +1,6 @@
 //! The market loop over the embedded market.
 
-mod fortnight;
+mod fortnight_tests;
 
 use super::sim::SimFeed;
 use super::*;
