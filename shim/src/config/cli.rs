@@ -26,7 +26,7 @@ pub(super) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Run the daemon (the default)
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
     /// Price the rows of a CSV file with explicit parameters
     Price(PriceArgs),
 }

@@ -68,7 +68,7 @@ pub struct Config {
 #[derive(Debug)]
 pub enum Invocation {
     /// Run the daemon.
-    Serve(Config),
+    Serve(Box<Config>),
     /// Print the configuration and end.
     Print(String),
     /// Price the rows of a file.
@@ -88,7 +88,7 @@ pub fn read(
     let (cli, origins) = Cli::read(arguments)?;
     let args = match cli.command {
         Some(Command::Price(args)) => return Ok(Invocation::Price(args)),
-        Some(Command::Serve(args)) => args,
+        Some(Command::Serve(args)) => *args,
         None => cli.serve,
     };
     let file = match &args.config {
@@ -97,7 +97,7 @@ pub fn read(
     };
     let print = args.print_config;
     let (config, report) = resolve(args, &origins, &file, home)?;
-    Ok(if print { Invocation::Print(report) } else { Invocation::Serve(config) })
+    Ok(if print { Invocation::Print(report) } else { Invocation::Serve(Box::new(config)) })
 }
 
 /// Chooses each value, and writes down which and why.
