@@ -65,7 +65,7 @@ fn a_recorded_market_is_served_again_row_for_row() {
     let to = free_address();
     let mut live = start(&format!("tcp:{to}"), &["--record", &at]);
     push(to, &lines("ACME", 100.0));
-    push(to, &lines("BETA", 55.5));
+    push(to, &lines("BETA", 101.0));
     let pushed = rows(&mut live);
     let health = live.wait("the disk", |health| health["record"]["written"].as_u64().is_some_and(|n| n > 20));
     assert_eq!((&health["record"]["dropped"], &health["record"]["failing"]), (&0.into(), &false.into()), "{health}");
