@@ -251,10 +251,10 @@ impl Run {
                 continue;
             }
             self.vols.insert(contract, vol[row]);
-            // what is left to move: in the last seconds wings have high volatilities and a hundredth of the spot to go
+            // what is left to move: in the last seconds wings have high volatilities and little of the spot to go
             let to_go = vol[row] * (days / 365.0).sqrt();
             let is_sane =
-                vol[row] > 0.005 && (vol[row] < 5.0 || to_go < 0.02) && theo[row].is_finite() && decay[row].is_finite();
+                vol[row] > 0.005 && (vol[row] < 5.0 || to_go < 0.05) && theo[row].is_finite() && decay[row].is_finite();
             self.check(is_sane, || format!("{}: {} at {}, decay {}", place(), theo[row], vol[row], decay[row]));
             // calls fall with the strike, puts rise
             let near = if slice.style == Style::European { 1e-9 } else { 2e-5 };
