@@ -213,7 +213,10 @@ fn hosts_and_bounds_are_options_like_the_others() {
     ] {
         assert!(shown.contains(&(line.to_owned(), origin.to_owned())), "{shown:#?}");
     }
-    let quotes = |arguments: &[&str], variables: &[(&str, &str)]| printed(&folder.0, arguments, variables)[11].clone();
+    let quotes = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let shown = printed(&folder.0, arguments, variables);
+        shown.into_iter().find(|(line, _)| line.contains("show-quotes")).unwrap()
+    };
     assert_eq!(quotes(&[], &[]), ("show-quotes = false".to_owned(), "default".to_owned()));
     assert_eq!(quotes(&["--show-quotes"], &[]), ("show-quotes = true".to_owned(), "command line".to_owned()));
     let variable = [("GREEKSD_SHOW_QUOTES", "true")];

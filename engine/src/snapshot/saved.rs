@@ -279,6 +279,8 @@ impl<'a> Decoder<'a> {
     }
 
     /// A chain without what has settled at `now`.
+    ///
+    /// # Domain   any bytes: `None` where they are no chain, and nothing is infinite or out of bounds where they are
     fn chain(&mut self, now: Timestamp) -> Option<Chain> {
         let underlying = self.symbol()?;
         let [spot, implied_spot, implied_spot_error] = self.f64s(3)?.try_into().ok()?;

@@ -476,6 +476,8 @@ impl BookSlice {
     }
 
     /// Puts a quote in its row, unless one that goes before it is there; with its sizes if those are kept.
+    ///
+    /// # Domain   prices and sizes that the reader of the feed has checked; an expiry of at most [`limits::STRIKES`] strikes
     fn upsert(&mut self, q: &QuoteRecord, keeps_sizes: bool) -> Result<bool, Reason> {
         let ContractKey { strike_milli, right, .. } = q.contract;
         let (bid, ask) = (quoted(q.bid), quoted(q.ask));
