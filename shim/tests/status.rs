@@ -7,7 +7,7 @@ use common::{get, get_from, market, service};
 use engine::calendar::Calendar;
 use engine::snapshot::Snapshot;
 use serde_json::{Value, json};
-use shim::market::clock::MarketClock;
+use shim::clock::MarketClock;
 use shim::source::facts::{SourceFacts, Used};
 use shim::status::{MarketFacts, Status};
 use std::time::Duration;

@@ -16,7 +16,7 @@ use super::report::Report;
 use super::{Batch, DividendRecord, QuoteRecord, RateRecord};
 use crate::contract::{RootTable, Symbol};
 use crate::error::FeedError;
-use crate::limits;
+use crate::limits::{self, Bound};
 use core::mem;
 use jiff::civil::Date;
 use std::collections::{BTreeMap, BTreeSet};
@@ -411,7 +411,7 @@ type Parse<T> = fn(&Path, &[u8]) -> (T, Report);
 /// # Errors
 /// It cannot be read at all, for now.
 fn read_with<T: Default>(path: &Path, parse: Parse<T>) -> Result<(T, Report), FeedError> {
-    let Some(raw) = read_raw(path)? else { return Ok(too_large(path)) };
+    let Some(raw) = read_raw(path, &limits::FILE_BYTES)? else { return Ok(too_large(path)) };
     let (bytes, damage) = decompress(path, raw);
     let (records, mut report) = parse(path, &bytes);
     report.errors.extend(damage);
@@ -426,7 +426,7 @@ fn read_chains(path: &Path) -> Result<(Chains, Report), FeedError> {
     if !is_recording(path) {
         return read_with(path, parse_chains);
     }
-    Ok(read_raw(path)?.map_or_else(|| too_large(path), |raw| parse_recording(path, &raw)))
+    Ok(read_raw(path, &limits::FILE_BYTES)?.map_or_else(|| too_large(path), |raw| parse_recording(path, &raw)))
 }
 
 fn too_large<T: Default>(path: &Path) -> (T, Report) {
@@ -434,14 +434,17 @@ fn too_large<T: Default>(path: &Path) -> (T, Report) {
     (T::default(), Report { errors, ..Report::default() })
 }
 
-/// The bytes of a file; `None`: more than are read.
-fn read_raw(path: &Path) -> Result<Option<Vec<u8>>, FeedError> {
+/// The bytes of a regular file; `None`: more than `bytes` holds.
+///
+/// # Errors
+/// It is no regular file, or cannot be read, for now.
+pub fn read_raw(path: &Path, bytes: &Bound) -> Result<Option<Vec<u8>>, FeedError> {
     // before it is opened: opening a pipe waits for a writer
     if !metadata(path)?.is_file() {
         return Err(FeedError::NotAFile { file: path.to_path_buf() });
     }
     let mut raw = Vec::new();
-    let most = limits::FILE_BYTES.most as u64;
+    let most = bytes.most as u64;
     let read = File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut raw));
     match read {
         Ok(bytes) => Ok((bytes as u64 <= most).then_some(raw)),

@@ -81,7 +81,7 @@ pub fn write<'a>(feed: &str, chains: impl Iterator<Item = &'a Chain>, to: &mut i
     Ok(())
 }
 
-/// Reads back what [`write`] wrote of this feed, without the contracts that have settled at `now` and the chains that
+/// Reads back what [`write()`] wrote of this feed, without the contracts that have settled at `now` and the chains that
 /// are left without any.
 ///
 /// # Errors

@@ -2,7 +2,6 @@
 //!
 //! What a feed is stands in [`feed`], what is computed when in [`schedule`]. Never: a socket, a request, a kind of feed.
 
-pub use crate::clock;
 pub mod feed;
 mod hours;
 pub mod overrides;
@@ -120,6 +119,7 @@ impl MarketLoop {
         self.chains = chains.into_iter().map(|chain| (chain.underlying, Arc::new(chain))).collect();
         if !self.chains.is_empty() {
             self.publish(&self.feed.names());
+            self.sessions.iter_mut().for_each(|sessions| sessions.restored(self.number));
         }
         self
     }

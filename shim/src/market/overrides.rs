@@ -4,12 +4,11 @@
 use crate::source::facts::OverrideFacts;
 use engine::contract::RootTable;
 use engine::error::FeedError;
-use engine::feeds::dir::{FileStamp, SETTLED};
+use engine::feeds::dir::{FileStamp, SETTLED, read_raw};
 use engine::feeds::overrides::{Override, parse_overrides};
 use engine::limits;
 use engine::store::overrides::Overrides;
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -95,12 +94,8 @@ impl OverridesFile {
 
 /// What a file says, how many of its rows are refused, and the first of these.
 fn read(path: &Path) -> Result<(Overrides, u64, Vec<String>), String> {
-    let (mut bytes, most) = (Vec::new(), limits::DOCUMENT_BYTES.most as u64);
-    let file = File::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let read = file.take(most + 1).read_to_end(&mut bytes).map_err(|error| format!("{}: {error}", path.display()))?;
-    if read as u64 > most {
-        return Err(FeedError::TooLarge { file: path.to_owned() }.to_string());
-    }
+    let raw = read_raw(path, &limits::DOCUMENT_BYTES).map_err(|error| error.to_string())?;
+    let bytes = raw.ok_or_else(|| FeedError::TooLarge { file: path.to_owned() }.to_string())?;
     let (records, report) = parse_overrides(path, &bytes);
     match report.errors.first() {
         Some(error) => Err(error.to_string()),

@@ -206,6 +206,7 @@ struct Member {
 struct Writer {
     folder: PathBuf,
     calendar: Calendar,
+    roots: RootTable,
     lines: LineWriter,
     day: Option<Date>,
     file: Option<File>,
@@ -233,6 +234,7 @@ impl Writer {
         Self {
             folder,
             calendar: Calendar::embedded(),
+            roots: RootTable::embedded(),
             lines: LineWriter::new(RootTable::embedded()),
             day: None,
             file: None,
@@ -282,10 +284,9 @@ impl Writer {
 
     /// Writes what is new of the dividends, and that what is there no more is 0.
     fn set_dividends(&mut self, dividends: &[DividendRecord]) {
-        let roots = RootTable::embedded();
         let mut now = BTreeMap::new();
         for dividend in dividends {
-            let dividend = DividendRecord { underlying: roots.canonical(dividend.underlying), ..*dividend };
+            let dividend = DividendRecord { underlying: self.roots.canonical(dividend.underlying), ..*dividend };
             let known = now.entry((dividend.underlying, dividend.ex_date)).or_insert(dividend);
             if dividend.amount > known.amount {
                 *known = dividend;

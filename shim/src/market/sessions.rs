@@ -110,6 +110,11 @@ impl Sessions {
         }
     }
 
+    /// Takes note that a snapshot shows what was saved: it is not saved again.
+    pub(super) fn restored(&mut self, number: u64) {
+        self.saved = number;
+    }
+
     fn send(&self, job: Job) {
         if let Some(jobs) = &self.jobs {
             // a keeper that has ended has said why

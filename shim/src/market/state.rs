@@ -143,13 +143,21 @@ impl StateFolder {
         sync_folder(&self.path)
     }
 
-    /// Saves the market of a feed in place of the one before, and drops those of other feeds that are long gone. How many
-    /// bytes that took.
+    /// Saves the market of a feed in place of the one before. How many bytes that took.
     pub fn save_market(&self, feed: &str, chains: &[Arc<Chain>]) -> u64 {
         let path = self.market(feed);
+        let is_new = !path.exists();
         if let Err(error) = self.replace(&path, |file| saved::write(feed, chains.iter().map(AsRef::as_ref), file)) {
             tracing::warn!("{}: {error}", path.display());
         }
+        if is_new {
+            self.drop_old_markets();
+        }
+        fs::metadata(&path).map_or(0, |facts| facts.len())
+    }
+
+    /// Drops the saved markets of feeds that are long gone.
+    fn drop_old_markets(&self) {
         let entries = fs::read_dir(&self.path).into_iter().flatten().flatten().map(|entry| entry.path());
         let is_market = |path: &PathBuf| {
             let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
@@ -163,7 +171,6 @@ impl StateFolder {
         for (_, path) in markets.iter().take(markets.len().saturating_sub(MARKETS_KEPT)) {
             let _ = fs::remove_file(path);
         }
-        fs::metadata(&path).map_or(0, |facts| facts.len())
     }
 
     /// The market of a feed as it was last saved, without what has settled at `now`. What is damaged of it is left out

@@ -1,8 +1,8 @@
 //! A feed of real quotes: what its sources deliver goes into one store, whose books the passes read.
 //!
 //! Recorded chains are valued at their own quote times. Where any source is live, every name is valued at the time of the
-//! newest quote or price of the market: those without a new quote when their values have aged. Outside of sessions what
-//! the last one ended with is held ([`super::hours`]).
+//! newest quote of the market: those without a new quote when their values have aged. Outside of sessions what
+//! the last one ended with is held (`hours`).
 
 use super::feed::{Feed, FeedProgress, ReferenceData};
 use super::hours::Hours;
@@ -44,7 +44,7 @@ pub struct StoreFeed {
 
 /// What is known of a market that goes with the clock.
 struct Live {
-    /// The newest quote or price.
+    /// The newest quote.
     latest: Timestamp,
     /// For what instant each name was last handed out.
     valued: BTreeMap<Symbol, Timestamp>,

@@ -212,11 +212,11 @@ pub struct RequestContext<'a> {
 #[derive(Debug)]
 pub struct Prepared {
     clock: Clock,
-    asked: Result<Asked, Refusal>,
+    content: Result<Content, Refusal>,
 }
 
 #[derive(Debug)]
-enum Asked {
+enum Content {
     Rows(Box<Reply>),
     Listing(Box<List>),
     Symbols(SymbolList),
@@ -226,11 +226,11 @@ enum Asked {
 impl Prepared {
     /// The names that it asks for, underlyings or roots.
     pub fn names(&self) -> impl Iterator<Item = Symbol> + '_ {
-        let selection = match &self.asked {
-            Ok(Asked::Rows(reply)) => Some(&reply.selection),
-            Ok(Asked::Listing(list)) => Some(&list.selection),
+        let selection = match &self.content {
+            Ok(Content::Rows(reply)) => Some(&reply.selection),
+            Ok(Content::Listing(list)) => Some(&list.selection),
             // a list of everything asks for no name
-            Ok(Asked::Symbols(_) | Asked::Text(_)) | Err(_) => None,
+            Ok(Content::Symbols(_) | Content::Text(_)) | Err(_) => None,
         };
         selection.into_iter().flat_map(|Selection { name, underlyings, roots, contracts, .. }| {
             let named = name.iter().chain(underlyings).chain(roots).copied();
@@ -241,16 +241,16 @@ impl Prepared {
     /// Whether looking it up would hold up others.
     #[must_use]
     pub fn is_heavy(&self, snapshot: &Snapshot) -> bool {
-        match &self.asked {
-            Ok(Asked::Rows(reply)) => {
+        match &self.content {
+            Ok(Content::Rows(reply)) => {
                 let looks_at_rows = reply.selection.looks_at_rows()
                     || reply.filters != VendorFilters::default()
                     || reply.page != Page::default();
                 is_heavy(snapshot, &reply.selection, looks_at_rows)
             }
-            Ok(Asked::Listing(list)) => is_heavy(snapshot, &list.selection, true),
-            Ok(Asked::Symbols(list)) => list.selection.limit.is_none_or(|limit| limit > SYMBOLS_AT_ONCE),
-            Ok(Asked::Text(_)) | Err(_) => false,
+            Ok(Content::Listing(list)) => is_heavy(snapshot, &list.selection, true),
+            Ok(Content::Symbols(list)) => list.selection.limit.is_none_or(|limit| limit > SYMBOLS_AT_ONCE),
+            Ok(Content::Text(_)) | Err(_) => false,
         }
     }
 }
@@ -260,25 +260,25 @@ impl Layer {
     #[must_use]
     pub fn prepare(&self, query: &Query<'_>, context: &RequestContext<'_>) -> Prepared {
         let clock = Clock::new(context.snapshot.time, context.now, context.zone);
-        let asked = match self.serve {
-            Serve::Rows(parse) => parse(query, &clock).map(|reply| Asked::Rows(Box::new(reply))),
-            Serve::Listing(parse) => parse(query, &clock).map(|list| Asked::Listing(Box::new(list))),
-            Serve::Symbols(parse) => parse(query).map(Asked::Symbols),
-            Serve::Names(write) => write(query, context, &clock).map(Asked::Text),
-            Serve::Text(write) => write(query, &clock).map(Asked::Text),
+        let content = match self.serve {
+            Serve::Rows(parse) => parse(query, &clock).map(|reply| Content::Rows(Box::new(reply))),
+            Serve::Listing(parse) => parse(query, &clock).map(|list| Content::Listing(Box::new(list))),
+            Serve::Symbols(parse) => parse(query).map(Content::Symbols),
+            Serve::Names(write) => write(query, context, &clock).map(Content::Text),
+            Serve::Text(write) => write(query, &clock).map(Content::Text),
         };
-        Prepared { clock, asked }
+        Prepared { clock, content }
     }
 
     /// The answer to what was read, from one snapshot.
     #[must_use]
     pub fn answer(&self, prepared: Prepared, context: &RequestContext<'_>) -> Answer {
-        let Prepared { clock, asked } = prepared;
-        let answered = asked.and_then(|asked| match asked {
-            Asked::Rows(reply) => self.rows(*reply, context, clock.clone()),
-            Asked::Listing(list) => self.list(&list, context, &clock),
-            Asked::Symbols(list) => Ok(self.symbols(&list, context, &clock)),
-            Asked::Text(text) => Ok(Answer::full(self.name, 200, JSON, text)),
+        let Prepared { clock, content } = prepared;
+        let answered = content.and_then(|content| match content {
+            Content::Rows(reply) => self.rows(*reply, context, clock.clone()),
+            Content::Listing(list) => self.list(&list, context, &clock),
+            Content::Symbols(list) => Ok(self.symbols(&list, context, &clock)),
+            Content::Text(text) => Ok(Answer::full(self.name, 200, JSON, text)),
         });
         let mut answer = answered.unwrap_or_else(|refusal| self.refusal(&refusal));
         for &(name, value) in self.headers {
