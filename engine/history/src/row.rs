@@ -1,0 +1,12 @@
+//! What every layout is read to.
+
+use engine::feeds::QuoteRecord;
+
+/// One quote of one snapshot, as a file has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HistoryRow {
+    /// The quote; its time is that of the snapshot.
+    pub quote: QuoteRecord,
+    /// The price of the underlying beside it, dollars a share; NaN: the file has none.
+    pub spot: f64,
+}
