@@ -211,7 +211,8 @@ fn market(c: &mut Criterion) {
     latency(c, &mut running, &mut notes);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a workspace");
     let csv = root.join("target/market.csv");
-    std::fs::write(&csv, &notes.csv).expect("a folder for what is built");
+    std::fs::create_dir_all(root.join("target")).expect("a folder for what is built");
+    std::fs::write(&csv, &notes.csv).expect("a file in it");
     pass_time(&csv, &root.join("docs/plots/pass_time.svg")).expect("a plot");
 }
 
