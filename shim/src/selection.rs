@@ -295,9 +295,7 @@ fn pick_slice(chain: &Chain, slice: &Slice, candidates: &[Range<u32>], selection
     }
     match selection.center {
         None if selection.call_delta != Bounds::default() => {
-            let admitted = |strike: &Range<u32>| {
-                selection.call_delta.admit(call_delta(chain, slice, chain.strike_milli[strike.start as usize]))
-            };
+            let admitted = |strike: &Range<u32>| selection.call_delta.admit(call_delta(chain, slice, strike));
             by_strike(chain, candidates).filter(admitted).for_each(push);
         }
         None => candidates.iter().cloned().for_each(push),
@@ -359,17 +357,48 @@ fn nearest(chain: &Chain, slice: &Slice, candidates: &[Range<u32>], center: Cent
         Center::AtForward => slice.fwd_price,
         Center::CallDelta(delta) => delta,
     };
+    if let (Center::AtMoney | Center::AtForward, [within]) = (center, candidates) {
+        return around(chain, within, anchor, count);
+    }
     let place = |strike: &Range<u32>| match center {
         Center::AtMoney | Center::AtForward => strike_of(chain.strike_milli[strike.start as usize]),
-        Center::CallDelta(_) => call_delta(chain, slice, chain.strike_milli[strike.start as usize]),
+        Center::CallDelta(_) => call_delta(chain, slice, strike),
     };
     let measure = |strike: Range<u32>| ((place(&strike) - anchor).abs(), strike);
     let mut strikes: Vec<(f64, Range<u32>)> =
         by_strike(chain, candidates).map(measure).filter(|(distance, _)| distance.is_finite()).collect();
-    strikes.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.start.cmp(&b.1.start)));
-    strikes.truncate(count);
+    if count < strikes.len() {
+        strikes.select_nth_unstable_by(count, |a, b| a.0.total_cmp(&b.0).then(a.1.start.cmp(&b.1.start)));
+        strikes.truncate(count);
+    }
     strikes.sort_unstable_by_key(|(_, strike)| strike.start);
     strikes.into_iter().map(|(_, strike)| strike).collect()
+}
+
+/// The `count` strikes of a range nearest to an anchor, ascending: outwards from where the anchor lies, the lower first
+/// of two that are equally near.
+fn around(chain: &Chain, within: &Range<u32>, anchor: f64, count: usize) -> Vec<Range<u32>> {
+    if !anchor.is_finite() {
+        return Vec::new();
+    }
+    let (start, end) = (within.start as usize, within.end as usize);
+    let strikes = &chain.strike_milli[..end];
+    let is_pair = |row: usize| start <= row && row + 1 < end && strikes[row] == strikes[row + 1];
+    let mut low = start + strikes[start..].partition_point(|&milli| strike_of(milli) < anchor);
+    let mut high = low;
+    for _ in 0..count {
+        let below = (start < low).then(|| anchor - strike_of(strikes[low - 1]));
+        let above = (high < end).then(|| strike_of(strikes[high]) - anchor);
+        match (below, above) {
+            (None, None) => break,
+            (Some(below), above) if above.is_none_or(|above| below <= above) => {
+                low -= if low >= 2 && is_pair(low - 2) { 2 } else { 1 };
+            }
+            (_, _) => high += if is_pair(high) { 2 } else { 1 },
+        }
+    }
+    let near = [low as u32..high as u32];
+    by_strike(chain, &near).collect()
 }
 
 /// The strike whose call has a delta nearest to one half and `side` strikes on each side of it, as one range; nothing
@@ -383,12 +412,15 @@ fn around_half(chain: &Chain, slice: &Slice, candidates: &[Range<u32>], side: us
     strikes[at.saturating_sub(side)..strikes.len().min(at.saturating_add(side).saturating_add(1))].to_vec()
 }
 
-/// Delta of the call of a strike, whether or not the call itself is asked for; NaN without one.
-fn call_delta(chain: &Chain, slice: &Slice, strike_milli: u32) -> f64 {
-    let row = lower_bound(chain, &slice.rows, (strike_milli, Right::Call));
-    let i = row as usize;
-    let found = row < slice.rows.end && chain.strike_milli[i] == strike_milli && chain.right[i] == Right::Call;
-    if found { chain.columns.get(Col::Delta)[i] } else { f64::NAN }
+/// Delta of the call of the strike of these rows, whether or not the call itself is among them; NaN without one.
+fn call_delta(chain: &Chain, slice: &Slice, rows: &Range<u32>) -> f64 {
+    let strike_milli = chain.strike_milli[rows.start as usize];
+    // the call stands before the put
+    let is_call =
+        |row: &u32| chain.right[*row as usize] == Right::Call && chain.strike_milli[*row as usize] == strike_milli;
+    let before = rows.start.checked_sub(1).filter(|row| slice.rows.contains(row));
+    let row = [Some(rows.start), before].into_iter().flatten().find(is_call);
+    row.map_or(f64::NAN, |row| chain.columns.get(Col::Delta)[row as usize])
 }
 
 /// Candidate rows of one slice, strike by strike.

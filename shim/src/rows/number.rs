@@ -4,7 +4,11 @@
 //! point are put together in one 16-byte word, so that a number costs one store. The scaled product can be wrong about
 //! one thing only: a product that rounds to a half exactly. There the error of the multiplication decides, and if that
 //! is zero, the even neighbour wins. The text is thus the correctly rounded decimal of the exact binary value, which is
-//! what `format!("{:.6}")` prints. Never: an allocation, a bound on what may be printed.
+//! what `format!("{:.6}")` prints.
+//!
+//! Of [`BLOCK`] numbers at once everything up to the digits is made side by side ([`TextBlock`]), in plain loops over
+//! arrays that the compiler turns into vector instructions where there are any. The steps are those of one number, and so
+//! is the text. Never: an allocation, a bound on what may be printed.
 
 use std::io::Write;
 
@@ -68,6 +72,86 @@ pub fn put<const MOST: usize, const LEAST: usize>(buf: &mut [u8], at: usize, x: 
     }
 }
 
+/// Appends `x`, which must be finite, with the decimals that a column shows.
+pub fn push_as(to: &mut Vec<u8>, x: f64, print: Print) {
+    let mut buf = [0; NUMBER_MAX];
+    let end = put_as(&mut buf, 0, x, print);
+    to.extend_from_slice(&buf[..end]);
+}
+
+/// How many numbers are made side by side.
+pub const BLOCK: usize = 8;
+
+/// The texts of [`BLOCK`] numbers.
+#[derive(Clone, Debug, Default)]
+pub struct TextBlock {
+    /// Each is in the lower bytes, first character lowest.
+    words: [u128; BLOCK],
+    /// Bytes of each; 0: it was not made, and is one for [`put_as`], or missing.
+    len: [u8; BLOCK],
+}
+
+impl TextBlock {
+    /// Makes the texts of these numbers with the decimals that a column shows; what [`put_as`] writes.
+    pub fn fill(&mut self, print: Print, x: &[f64; BLOCK]) {
+        match print {
+            Print::UpTo(6) => self.make::<6, 0>(x),
+            Print::UpTo(4) => self.make::<4, 0>(x),
+            Print::Point(4) => self.make::<4, 1>(x),
+            Print::Fixed(4) => self.make::<4, 4>(x),
+            Print::Fixed(5) | Print::Words(5) => self.make::<5, 5>(x),
+            Print::Fixed(2) | Print::Words(2) => self.make::<2, 2>(x),
+            Print::UpTo(_) | Print::Fixed(_) | Print::Words(_) | Print::Point(_) => self.len = [0; BLOCK],
+        }
+    }
+
+    /// Writes the text of number `k` at `buf[at..]` and gives its end; `None`: it was not made. Bytes after the end, up to
+    /// 16 from `at`, may be overwritten.
+    #[inline(always)]
+    #[must_use]
+    pub fn put(&self, k: usize, buf: &mut [u8], at: usize) -> Option<usize> {
+        let len = usize::from(self.len[k]);
+        if len == 0 {
+            return None;
+        }
+        buf[at..at + 16].copy_from_slice(&self.words[k].to_le_bytes());
+        Some(at + len)
+    }
+
+    #[inline(never)]
+    fn make<const MOST: usize, const LEAST: usize>(&mut self, x: &[f64; BLOCK]) {
+        let unit = const { 10u64.pow(MOST as u32) as f64 };
+        let widen = const { 10u64.pow(8 - MOST as u32) };
+        let (mut whole, mut fraction, mut is_made) = ([0; BLOCK], [0; BLOCK], [false; BLOCK]);
+        for k in 0..BLOCK {
+            let magnitude = x[k].abs();
+            let product = magnitude * unit;
+            let rounded = product.round_ties_even();
+            // neither missing, nor large, nor a product that rounds to a half
+            is_made[k] = (magnitude < FAST_MAX - 1.0) & ((product - rounded).abs() < 0.5);
+            let scaled = if is_made[k] { rounded } else { 0.0 };
+            // the quotient of a whole number may fall just below it
+            let below = (scaled * (1.0 / unit)).floor();
+            let left = scaled - below * unit;
+            let carry = if left >= unit { 1.0 } else { 0.0 };
+            whole[k] = bits_of(below + carry);
+            fraction[k] = bits_of(left - carry * unit) * widen;
+        }
+        let (whole, fraction) = (whole.map(digits8), fraction.map(digits8));
+        for k in 0..BLOCK {
+            let (word, len) = compose::<MOST, LEAST>(x[k] < 0.0, whole[k], fraction[k]);
+            self.words[k] = word;
+            self.len[k] = if is_made[k] { len as u8 } else { 0 };
+        }
+    }
+}
+
+/// A whole number below 2^32 as an integer, by a step that all vector instructions have.
+#[inline(always)]
+fn bits_of(x: f64) -> u64 {
+    (x + (1u64 << 52) as f64).to_bits() & 0xffff_ffff
+}
+
 /// Writes a strike given in thousandths, in shortest form. Bytes after the end may be overwritten.
 #[inline]
 #[must_use]
@@ -79,7 +163,7 @@ pub fn put_milli(buf: &mut [u8], at: usize, milli: u32) -> usize {
 #[inline]
 #[must_use]
 pub fn osi_digits(milli: u32) -> [u8; 8] {
-    (digits8(milli % 100_000_000) | ZEROS).to_le_bytes()
+    (digits8(u64::from(milli % 100_000_000)) | ZEROS).to_le_bytes()
 }
 
 /// |x|·10^`MOST` rounded to an integer, exactly: ties of the exact value to even.
@@ -114,28 +198,28 @@ fn break_tie(magnitude: f64, scale: f64, product: f64) -> f64 {
 fn put_scaled<const MOST: usize, const LEAST: usize>(buf: &mut [u8], at: usize, negative: bool, scaled: u64) -> usize {
     const { assert!(LEAST <= MOST && MOST <= 6) };
     let unit = const { 10u64.pow(MOST as u32) };
-    let widen = const { 10u32.pow(8 - MOST as u32) };
-    let (whole, n_whole) = whole_digits((scaled / unit) as u32);
-    let fraction = digits8((scaled % unit) as u32 * widen);
+    let widen = const { 10u64.pow(8 - MOST as u32) };
+    let (whole, fraction) = (digits8(scaled / unit), digits8(scaled % unit * widen));
+    let (word, len) = compose::<MOST, LEAST>(negative, whole, fraction);
+    buf[at..at + 16].copy_from_slice(&word.to_le_bytes());
+    at + len
+}
+
+/// Sign, digits before the point, point and decimals as one word, first character lowest, and how many they are.
+#[inline(always)]
+fn compose<const MOST: usize, const LEAST: usize>(negative: bool, whole: u64, fraction: u64) -> (u128, usize) {
+    // The last digit before the point is always shown.
+    let lead = (whole | 1 << 56).trailing_zeros() / 8;
+    let (text, n_whole) = ((whole | ZEROS) >> (8 * lead), 8 - lead as usize);
     // Decimals after the last one that is not zero are not shown, beyond `LEAST`.
     let n_significant = 8 - fraction.leading_zeros() as usize / 8;
     let n_decimals = n_significant.max(LEAST);
     let n_tail = if n_decimals == 0 { 0 } else { n_decimals + 1 };
     let tail = ((fraction | ZEROS) << 8) | u64::from(b'.');
-    let minus = usize::from(negative && scaled != 0);
-    let unsigned = (u128::from(tail) << (8 * n_whole)) | u128::from(whole);
-    let text = (unsigned << (8 * minus)) | (u128::from(b'-') & (minus as u128).wrapping_neg());
-    buf[at..at + 16].copy_from_slice(&text.to_le_bytes());
-    at + minus + n_whole + n_tail
-}
-
-/// The digits of a number below 10^8 without leading zeros, first digit in the lowest byte, and how many there are.
-#[inline(always)]
-fn whole_digits(n: u32) -> (u64, usize) {
-    let digits = digits8(n);
-    // The last digit is always shown.
-    let lead = (digits | 1 << 56).trailing_zeros() / 8;
-    ((digits | ZEROS) >> (8 * lead), 8 - lead as usize)
+    let minus = usize::from(negative && (whole | fraction) != 0);
+    let unsigned = (u128::from(tail) << (8 * n_whole)) | u128::from(text);
+    let word = (unsigned << (8 * minus)) | (u128::from(b'-') & (minus as u128).wrapping_neg());
+    (word, minus + n_whole + n_tail)
 }
 
 /// The eight decimal digits of a number below 10^8, one byte each (0 to 9), first digit in the lowest byte.
@@ -143,9 +227,9 @@ fn whole_digits(n: u32) -> (u64, usize) {
 /// Halves, then quarters, then single digits are split in parallel lanes of one word; each division by a constant is a
 /// multiplication by its reciprocal, exact over the lane's range.
 #[inline(always)]
-fn digits8(n: u32) -> u64 {
-    let n = u64::from(n);
-    let fours = (n / 10_000) | ((n % 10_000) << 32);
+fn digits8(n: u64) -> u64 {
+    let high = ((n & 0xffff_ffff) * 109_951_163) >> 40;
+    let fours = high | ((n - 10_000 * high) << 32);
     let hundreds = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
     let twos = hundreds | ((fours - 100 * hundreds) << 16);
     let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
@@ -232,6 +316,33 @@ mod tests {
         assert_eq!(text::<4, 4>(x), expected(x, 4, 4), "{x:e}");
         assert_eq!(text::<2, 2>(x), expected(x, 2, 2), "{x:e}");
         assert_eq!(text::<0, 0>(x), expected(x, 0, 0), "{x:e}");
+        check_block(x);
+    }
+
+    /// A block has the texts of its numbers one by one, or leaves a number out.
+    fn check_block(x: f64) {
+        let around = [x, -x, x * 1.000_000_1, f64::NAN, x + 1.0, 0.0, x * 7.0, 1e9];
+        let (mut block, mut buf) = (TextBlock::default(), [0; 16]);
+        let prints =
+            [Print::UpTo(6), Print::UpTo(4), Print::Point(4), Print::Fixed(4), Print::Fixed(5), Print::Words(2)];
+        for print in prints {
+            block.fill(print, &around);
+            for (k, &x) in around.iter().enumerate() {
+                match block.put(k, &mut buf, 0) {
+                    Some(end) => assert_eq!(std::str::from_utf8(&buf[..end]).unwrap(), text_as(x, print), "{x:e}"),
+                    None => assert!(!(x.abs() < FAST_MAX - 1.0) || is_tie(x, print), "{x:e} {print:?}"),
+                }
+            }
+        }
+        block.fill(Print::UpTo(3), &around);
+        assert_eq!(block.put(0, &mut buf, 0), None, "a width that no table uses");
+    }
+
+    /// Whether the digit after the last one that is shown is a five, and nothing behind it counts.
+    fn is_tie(x: f64, print: Print) -> bool {
+        let (Print::UpTo(n) | Print::Fixed(n) | Print::Words(n) | Print::Point(n)) = print;
+        let product = x.abs() * 10f64.powi(n.into());
+        (product - product.floor() - 0.5).abs() < 1e-9
     }
 
     /// A small generator, so that millions of cases take seconds.

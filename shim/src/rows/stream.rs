@@ -5,7 +5,8 @@
 //! column is the same loop, once for each column. Never: a filter, a socket.
 
 use super::frame::VALUES;
-use super::layout::{AnswerLayout, Per, Walk};
+use super::layout::{AnswerLayout, Walk};
+use super::number::BLOCK;
 use super::template::builder::RowPlan;
 use super::template::{Cells, Template};
 use crate::picked::Picked;
@@ -21,14 +22,14 @@ pub struct RowStream {
     names: Vec<Cow<'static, str>>,
     /// Given back, each when its last row is written.
     picked: Vec<Option<Picked>>,
-    template: Template,
+    template: Option<Template>,
     stage: Stage,
     /// The column at hand, where columns are walked.
     column: usize,
     /// The chain, the range in it and the row in that to write next.
     at: RowPosition,
-    /// The slice that the template was compiled for: (chain, slice).
-    compiled: Option<(usize, usize)>,
+    /// The slice that the template is bound to: (chain, slice).
+    bound: Option<(usize, usize)>,
     is_first: bool,
 }
 
@@ -68,9 +69,9 @@ impl RowStream {
     #[must_use]
     pub fn new(layout: AnswerLayout, picked: Vec<Picked>) -> Self {
         let picked: Vec<Option<Picked>> = picked.into_iter().filter(|p| !p.rows.is_empty()).map(Some).collect();
-        let (template, at, names) = (Template::default(), RowPosition::default(), layout.names());
+        let (at, names) = (RowPosition::default(), layout.names());
         let stage = Stage::Head;
-        Self { layout, names, picked, template, stage, column: 0, at, compiled: None, is_first: true }
+        Self { layout, names, picked, template: None, stage, column: 0, at, bound: None, is_first: true }
     }
 
     fn walks_columns(&self) -> bool {
@@ -80,7 +81,7 @@ impl RowStream {
     /// Appends values, column after column, until the piece is full.
     fn fill_columns(&mut self, out: &mut Vec<u8>, stop: usize) -> Progress {
         while let Some(name) = self.names.get(self.column) {
-            let is_begun = self.at.chain > 0 || self.compiled.is_some();
+            let is_begun = self.at.chain > 0 || self.template.is_some();
             if !is_begun {
                 out.extend_from_slice(if self.column > 0 { b",\"" } else { b"\"" });
                 (self.layout.frame.escape)(out, name);
@@ -91,7 +92,8 @@ impl RowStream {
             }
             out.push(b']');
             self.column += 1;
-            (self.at, self.compiled, self.is_first) = (RowPosition::default(), None, true);
+            (self.at, self.template, self.bound) = (RowPosition::default(), None, None);
+            self.is_first = true;
         }
         Progress::Done
     }
@@ -100,7 +102,7 @@ impl RowStream {
     fn fill_rows(&mut self, out: &mut Vec<u8>, stop: usize) -> Progress {
         let mut end = out.len();
         while self.at.chain < self.picked.len() {
-            if end >= stop && self.compiled.is_some() {
+            if end >= stop && self.template.is_some() {
                 out.truncate(end);
                 return Progress::More;
             }
@@ -114,12 +116,17 @@ impl RowStream {
     fn fill_chain(&mut self, out: &mut Vec<u8>, mut end: usize, stop: usize) -> usize {
         let columns = self.walks_columns().then_some(self.column..self.column + 1);
         let is_last_walk = columns.is_none() || self.column + 1 == self.names.len();
-        let Self { layout, names, picked, template, at, compiled, is_first, .. } = self;
+        let Self { layout, names, picked, template, at, bound, is_first, .. } = self;
         let plan = plan(layout, names, columns);
         let Some(Picked { chain, rows }) = &picked[at.chain] else {
             *at = RowPosition { chain: at.chain + 1, ..RowPosition::default() };
             return end;
         };
+        let shows_quotes = chain.quotes.is_some();
+        if template.as_ref().is_none_or(|template| template.shows_quotes() != shows_quotes) {
+            *template = Some(Template::compile(&plan, shows_quotes));
+        }
+        let Some(template) = template else { return end };
         let cells = Cells::of(chain);
         let n_between = plan.frame.row_between.len();
         while let Some(range) = rows.get(at.range) {
@@ -127,13 +134,19 @@ impl RowStream {
             while at.row < range.end {
                 at.slice = slice_of(&chain.slices, at.slice, at.row);
                 let Some(slice) = chain.slices.get(at.slice) else { break };
-                if *compiled != Some((at.chain, at.slice)) {
-                    template.compile(&plan, chain, slice);
-                    *compiled = Some((at.chain, at.slice));
+                if *bound != Some((at.chain, at.slice)) {
+                    template.bind(layout, chain, slice);
+                    *bound = Some((at.chain, at.slice));
                 }
                 let need = template.row_max();
-                let run_end = range.end.min(slice.rows.end);
-                while at.row < run_end {
+                let run = at.row..range.end.min(slice.rows.end);
+                let (block, n) = cells.block(run, layout.per);
+                // one row alone costs less than a block
+                let is_filled = n >= BLOCK / 2;
+                if is_filled {
+                    template.fill_block(&cells, &block);
+                }
+                for (k, &row) in block[..n].iter().enumerate() {
                     if end >= stop {
                         return end;
                     }
@@ -142,18 +155,18 @@ impl RowStream {
                         let written = (end + PIECE_BYTES).saturating_sub(stop);
                         out.resize((end + 2 * need + written).min(stop + need), 0);
                     }
-                    let row_ref = match layout.per {
-                        Per::Contract => Cells::contract(at.row),
-                        Per::Strike => cells.strike(at.row),
-                    };
                     let start = end;
-                    end = template.put_row(&cells, row_ref, out, end);
+                    end = if is_filled {
+                        template.put_row_of_block(&cells, (row, k), out, end)
+                    } else {
+                        template.put_row(&cells, row, out, end)
+                    };
                     if std::mem::take(is_first) {
                         // A row begins with what stands between two, so that it costs no copy of its own.
                         out.copy_within(start + n_between..end, start);
                         end -= n_between;
                     }
-                    at.row += row_ref.n_rows();
+                    at.row += row.n_rows();
                 }
             }
             at.range += 1;

@@ -1,14 +1,12 @@
-//! From a table of fields, a frame and a slice to a row with open slots. Never: a row's own number.
+//! From a table of fields and a frame to a row with open slots. Never: a row's own number.
 
-use super::{Copied, NumberSource, SHORT, Slot, SlotValue, Template};
+use super::slice_text::{Piece, SliceText};
+use super::{Copied, NumberSource, SHORT, SliceSlot, Slot, SlotValue, Template};
 use crate::rows::clock::{STAMP_MAX, When};
-use crate::rows::field::{Cell, Field, Hidden, Missing, Nest, QuoteCell, Source, Text, Unpriced};
+use crate::rows::field::{Cell, Field, Hidden, Missing, Nest, QuoteCell, SliceNumber, Source, Text, Unpriced};
 use crate::rows::frame::Frame;
-use crate::rows::identity::{is_index_root, push_date, push_description_head, push_osi_head};
 use crate::rows::layout::AnswerLayout;
-use crate::rows::number::{NUMBER_MAX, Print, put_as};
-use engine::contract::{Settle, Style};
-use engine::store::chain::{Chain, Slice};
+use crate::rows::number::{NUMBER_MAX, Print, TextBlock, push_as};
 use engine::store::columns::Col;
 use std::borrow::Cow;
 
@@ -25,7 +23,7 @@ pub struct RowPlan<'a> {
     /// What the rest of the answer is.
     pub layout: &'a AnswerLayout,
     /// What stands around cells and rows.
-    pub frame: &'a Frame,
+    pub frame: &'static Frame,
 }
 
 /// An object or array that is being compiled.
@@ -39,26 +37,43 @@ struct Level {
 
 /// One row in the making.
 struct RowBuilder<'a> {
-    to: &'a mut Template,
-    frame: &'a Frame,
+    to: Template,
+    frame: &'static Frame,
     layout: &'a AnswerLayout,
-    chain: &'a Chain,
-    slice: &'a Slice,
     levels: Vec<Level>,
+    /// Where the text that belongs to no piece or slot yet starts.
+    mark: usize,
+    /// What stands before the next slot, if anything of it differs by slice.
+    before: Vec<Piece>,
 }
 
 impl Template {
-    /// Compiles the row of one slice.
-    pub fn compile(&mut self, plan: &RowPlan<'_>, chain: &Chain, slice: &Slice) {
-        self.text.clear();
-        self.slots.clear();
-        self.mark = 0;
-        self.row_max = 0;
-        self.zone = Some(plan.layout.clock.zone().clone());
-        let row = Level { keyed: plan.frame.keys, is_first: true, unless: None };
-        let mut builder =
-            RowBuilder { to: self, frame: plan.frame, layout: plan.layout, chain, slice, levels: vec![row] };
-        builder.row(plan.fields, plan.names);
+    /// Compiles the row of an answer; `shows_quotes`: of chains with quotes.
+    #[must_use]
+    pub fn compile(plan: &RowPlan<'_>, shows_quotes: bool) -> Self {
+        let RowPlan { fields, names, layout, frame } = *plan;
+        let to = Self {
+            frame,
+            shows_quotes,
+            text: Vec::new(),
+            n_fixed: 0,
+            slots: Vec::new(),
+            pieces: Vec::new(),
+            of_slice: Vec::new(),
+            row_max: 0,
+            fixed_max: 0,
+            zone: layout.clock.zone().clone(),
+            und_price: f64::NAN,
+            numbers: Vec::new(),
+        };
+        let row = Level { keyed: frame.keys, is_first: true, unless: None };
+        let (levels, before) = (vec![row], Vec::new());
+        let mut builder = RowBuilder { to, frame, layout, levels, mark: 0, before };
+        builder.row(fields, names);
+        let mut template = builder.to;
+        template.n_fixed = template.text.len();
+        template.numbers.resize_with(template.slots.len(), TextBlock::default);
+        template
     }
 }
 
@@ -81,7 +96,7 @@ impl RowBuilder<'_> {
             }
         }
         self.push(self.frame.row_close);
-        if self.to.mark < self.to.text.len() {
+        if self.mark < self.to.text.len() || !self.before.is_empty() {
             self.slot(SlotValue::Nothing, 0);
         }
     }
@@ -95,7 +110,10 @@ impl RowBuilder<'_> {
         let unless = match omitted {
             Some(Source::Own(col)) => Some(self.unless(col, "")),
             Some(Source::Derived(number)) if number.needs_greeks() => Some(self.unless(PRICED, "")),
-            Some(Source::Slice(number)) if number.of(self.slice).is_nan() => return,
+            _ => None,
+        };
+        let left_out = match omitted {
+            Some(Source::Slice(number)) => Some(self.left_out_without(number)),
             _ => None,
         };
         self.key(name);
@@ -103,6 +121,24 @@ impl RowBuilder<'_> {
         self.cell(field.cell);
         self.push(self.frame.cell_close);
         self.then_here(unless);
+        if let Some(at) = left_out {
+            self.until_here(at);
+        }
+    }
+
+    /// What follows, up to [`Self::until_here`], is left out of slices without the number.
+    fn left_out_without(&mut self, number: SliceNumber) -> usize {
+        self.close_piece();
+        self.before.push(Piece::Unless(number, 0));
+        self.before.len() - 1
+    }
+
+    fn until_here(&mut self, at: usize) {
+        self.close_piece();
+        let pieces = self.before.len() - at - 1;
+        if let Piece::Unless(_, behind) = &mut self.before[at] {
+            *behind = pieces;
+        }
     }
 
     fn cell(&mut self, cell: Cell) {
@@ -114,12 +150,9 @@ impl RowBuilder<'_> {
             Cell::StrikeMilli => self.slot(SlotValue::StrikeMilli, NUMBER_MAX),
             Cell::Verbatim("null") => self.push(self.frame.null),
             Cell::Verbatim(text) => self.push(text),
-            Cell::InTheMoney => {
-                let und_price = self.slice.und_price;
-                self.choice(["false", "true"], |words| SlotValue::InTheMoney(words, und_price));
-            }
+            Cell::InTheMoney => self.choice(["false", "true"], SlotValue::InTheMoney),
             Cell::Quoted(quoted) => self.quoted(quoted),
-            Cell::Time(When::Quote, stamp) if self.chain.quotes.is_some() => {
+            Cell::Time(When::Quote, stamp) if self.to.shows_quotes => {
                 let quote = if stamp.is_number() { "" } else { self.frame.quote };
                 self.push(quote);
                 self.slot(SlotValue::QuoteTime(stamp), STAMP_MAX);
@@ -127,15 +160,14 @@ impl RowBuilder<'_> {
             }
             Cell::Time(when, stamp) => {
                 let quote = if stamp.is_number() { "" } else { self.frame.quote };
-                let text = self.layout.clock.text(when, stamp, self.slice);
                 self.push(quote);
-                self.push(&text);
+                match when {
+                    When::Snapshot | When::Quote => self.push(&self.layout.clock.snapshot(stamp)),
+                    When::Settlement | When::ExpiryFour => self.of_slice(SliceText::Time(when, stamp)),
+                }
                 self.push(quote);
             }
-            Cell::DaysToExpiry => {
-                let days = self.layout.clock.days_to(self.slice.expiry);
-                self.push(&days.to_string());
-            }
+            Cell::DaysToExpiry => self.of_slice(SliceText::DaysToExpiry),
             Cell::Open(_) | Cell::Close => {}
         }
     }
@@ -175,9 +207,8 @@ impl RowBuilder<'_> {
 
     /// What follows, up to [`Self::then_here`], is left out for rows without the number.
     fn unless(&mut self, col: Col, instead: &str) -> usize {
-        let before = self.take();
-        self.push(instead);
-        let instead = self.take();
+        let before = self.take_before();
+        let instead = self.piece(instead);
         self.slot_after(before, SlotValue::Unless { col, instead, then: 0 }, SHORT.max(instead.len));
         self.to.slots.len() - 1
     }
@@ -193,27 +224,20 @@ impl RowBuilder<'_> {
     }
 
     fn words(&mut self, text: Text) {
-        let (frame, chain, slice) = (self.frame, self.chain, self.slice);
-        self.push(frame.quote);
+        self.push(self.frame.quote);
         match text {
-            Text::Underlying => self.escape(chain.underlying.as_str()),
-            Text::UnderlyingOrIndex(prefix) => {
-                let is_index = is_index_root(chain.underlying, slice.root, &self.layout.roots);
-                self.push(if is_index { prefix } else { "" });
-                self.escape(chain.underlying.as_str());
-            }
-            Text::Root => self.escape(slice.root.as_str()),
-            Text::Expiry => push_date(&mut self.to.text, slice.expiry),
+            Text::Underlying => self.of_slice(SliceText::Underlying),
+            Text::UnderlyingOrIndex(prefix) => self.of_slice(SliceText::UnderlyingOrIndex(prefix)),
+            Text::Root => self.of_slice(SliceText::Root),
+            Text::Expiry => self.of_slice(SliceText::Expiry),
             Text::Today => self.layout.clock.push_today(&mut self.to.text),
-            Text::Style([american, european]) => {
-                self.push(if slice.style == Style::American { american } else { european })
-            }
-            Text::Settle([am, pm]) => self.push(if slice.settle == Settle::Am { am } else { pm }),
-            Text::Groups => self.escape(&self.layout.groups),
-            Text::Fixed(text) => self.escape(text),
+            Text::Style(words) => self.of_slice(SliceText::Style(words)),
+            Text::Settle(words) => self.of_slice(SliceText::Settle(words)),
+            Text::Groups => (self.frame.escape)(&mut self.to.text, &self.layout.groups),
+            Text::Fixed(text) => (self.frame.escape)(&mut self.to.text, text),
             Text::Right(words) => self.choice(words, SlotValue::Right),
             Text::Description(words) => {
-                push_description_head(&mut self.to.text, slice.root, slice.expiry);
+                self.of_slice(SliceText::DescriptionHead);
                 self.slot(SlotValue::StrikeAs(Print::Fixed(2)), NUMBER_MAX);
                 self.push(" ");
                 self.choice(words, SlotValue::Right);
@@ -225,21 +249,18 @@ impl RowBuilder<'_> {
             Text::OsiPadded => self.osi(true),
             Text::OsiCompact => self.osi(false),
         }
-        self.push(frame.quote);
+        self.push(self.frame.quote);
     }
 
     fn osi(&mut self, padded: bool) {
-        push_osi_head(&mut self.to.text, self.slice.root, self.slice.expiry, padded);
+        self.of_slice(SliceText::OsiHead(padded));
         self.slot(SlotValue::OsiTail, SHORT);
     }
 
     /// One of two words, by row.
     fn choice(&mut self, words: [&str; 2], value: impl Fn([Copied; 2]) -> SlotValue) {
-        let before = self.take();
-        let words = words.map(|word| {
-            self.push(word);
-            self.take()
-        });
+        let before = self.take_before();
+        let words = words.map(|word| self.piece(word));
         let value_max = words.map(|word| word.len).into_iter().fold(SHORT, usize::max);
         self.slot_after(before, value(words), value_max);
     }
@@ -255,7 +276,7 @@ impl RowBuilder<'_> {
     /// A number of the quote, or what hides it.
     fn quoted(&mut self, quoted: QuoteCell) {
         let QuoteCell { side, number, print, missing, hidden } = quoted;
-        if self.chain.quotes.is_some() {
+        if self.to.shows_quotes {
             let print = self.print(print);
             let quote = self.quote_of(print);
             let source = NumberSource::Quote(side, number);
@@ -283,10 +304,13 @@ impl RowBuilder<'_> {
         let quote = self.quote_of(print);
         self.push(quote);
         match source {
-            Source::Zero => self.push_number(0.0, print),
+            Source::Zero => push_as(&mut self.to.text, 0.0, print),
             Source::Slice(number) => {
-                let value = number.of(self.slice) * factor;
-                if value.is_finite() { self.push_number(value, print) } else { self.push_missing(missing, print) }
+                self.close_piece();
+                self.push_missing(missing, print);
+                let missing = self.mark..self.to.text.len();
+                self.mark = missing.end;
+                self.of_slice(SliceText::Number { number, factor, print, missing });
             }
             Source::Own(col) => {
                 self.by_row(missing, print, |missing| SlotValue::Number { col, factor, print, missing });
@@ -296,7 +320,7 @@ impl RowBuilder<'_> {
                 self.by_row(missing, print, |missing| SlotValue::Other { source, factor, print, missing });
             }
             Source::Derived(derived) => {
-                let source = NumberSource::Derived(derived, self.slice.und_price);
+                let source = NumberSource::Derived(derived);
                 self.by_row(missing, print, |missing| SlotValue::Other { source, factor, print, missing });
             }
         }
@@ -305,7 +329,7 @@ impl RowBuilder<'_> {
 
     /// A number that differs by row, and what stands there without it.
     fn by_row(&mut self, missing: Missing, print: Print, value: impl Fn(Copied) -> SlotValue) {
-        let before = self.take();
+        let before = self.take_before();
         self.push_missing(missing, print);
         let missing = self.take();
         self.slot_after(before, value(missing), NUMBER_MAX.max(missing.len));
@@ -315,47 +339,66 @@ impl RowBuilder<'_> {
         if matches!(print, Print::Words(_)) { self.frame.quote } else { "" }
     }
 
-    fn push_number(&mut self, value: f64, print: Print) {
-        let mut buf = [0; NUMBER_MAX];
-        let end = put_as(&mut buf, 0, value, print);
-        self.to.text.extend_from_slice(&buf[..end]);
-    }
-
     fn push_missing(&mut self, missing: Missing, print: Print) {
         match missing {
             Missing::Null | Missing::Omit => self.push(self.frame.null),
-            Missing::Zero => self.push_number(0.0, print),
+            Missing::Zero => push_as(&mut self.to.text, 0.0, print),
             Missing::Dash => self.push("-"),
         }
-    }
-
-    fn escape(&mut self, text: &str) {
-        (self.frame.escape)(&mut self.to.text, text);
     }
 
     fn push(&mut self, text: &str) {
         self.to.text.extend_from_slice(text.as_bytes());
     }
 
-    /// The text pushed since the last slot, as a piece.
+    /// Appends what differs by slice.
+    fn of_slice(&mut self, text: SliceText) {
+        self.close_piece();
+        self.before.push(Piece::OfSlice(text));
+    }
+
+    /// Makes a piece of the text pushed since the last one.
+    fn close_piece(&mut self) {
+        let end = self.to.text.len();
+        if self.mark < end {
+            self.before.push(Piece::Fixed(self.mark..end));
+            self.mark = end;
+        }
+    }
+
+    /// A text of its own.
+    fn piece(&mut self, text: &str) -> Copied {
+        self.push(text);
+        self.take()
+    }
+
+    /// The text pushed since the last slot or piece.
     fn take(&mut self) -> Copied {
-        let pushed = &self.to.text[self.to.mark..];
-        let mut head = [0; SHORT];
-        let n_head = pushed.len().min(SHORT);
-        head[..n_head].copy_from_slice(&pushed[..n_head]);
-        let piece = Copied { head, start: self.to.mark, len: pushed.len() };
-        self.to.mark = self.to.text.len();
+        let piece = Copied::new(&self.to.text, self.mark);
+        self.mark = self.to.text.len();
         piece
     }
 
-    /// Closes the constant text so far and leaves a slot of at most `value_max` bytes.
+    /// Closes the text before a slot; `None`: it differs by slice.
+    fn take_before(&mut self) -> Option<Copied> {
+        if self.before.is_empty() {
+            return Some(self.take());
+        }
+        self.close_piece();
+        let start = self.to.pieces.len();
+        self.to.pieces.append(&mut self.before);
+        self.to.of_slice.push(SliceSlot { slot: self.to.slots.len(), pieces: start..self.to.pieces.len() });
+        None
+    }
+
+    /// Closes the text so far and leaves a slot of at most `value_max` bytes.
     fn slot(&mut self, value: SlotValue, value_max: usize) {
-        let before = self.take();
+        let before = self.take_before();
         self.slot_after(before, value, value_max);
     }
 
-    fn slot_after(&mut self, before: Copied, value: SlotValue, value_max: usize) {
-        self.to.row_max += before.len.max(SHORT) + value_max;
-        self.to.slots.push(Slot { before, value });
+    fn slot_after(&mut self, before: Option<Copied>, value: SlotValue, value_max: usize) {
+        self.to.fixed_max += before.map_or(0, |before| before.len.max(SHORT)) + value_max;
+        self.to.slots.push(Slot { before: before.unwrap_or_default(), value });
     }
 }
