@@ -8,6 +8,7 @@
 compile_error!("greeksd must be built with panic = \"unwind\"");
 
 pub mod app;
+pub mod batch;
 pub mod clock;
 pub mod config;
 pub mod cpu;

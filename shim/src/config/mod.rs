@@ -12,7 +12,7 @@ mod origin;
 mod value;
 
 use crate::secret::Keys;
-pub use cli::PriceArgs;
+pub use cli::{BatchAccuracy, BatchArgs, BatchFormat, PriceArgs};
 use cli::{Cli, Command, ServeArgs};
 pub use error::ConfigError;
 use file::File;
@@ -79,6 +79,8 @@ pub enum Invocation {
     Print(String),
     /// Price the rows of a file.
     Price(PriceArgs),
+    /// Compute days of recorded quotes.
+    Batch(BatchArgs),
 }
 
 /// Reads arguments (the program's name first), environment and file.
@@ -94,6 +96,7 @@ pub fn read(
     let (cli, origins) = Cli::read(arguments)?;
     let args = match cli.command {
         Some(Command::Price(args)) => return Ok(Invocation::Price(args)),
+        Some(Command::Batch(args)) => return Ok(Invocation::Batch(args)),
         Some(Command::Serve(args)) => *args,
         None => cli.serve,
     };
