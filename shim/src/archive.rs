@@ -5,7 +5,7 @@
 //! file but in [`folder`].
 
 pub mod cache;
-
+pub mod folder;
 pub mod index;
 
 use engine::contract::Symbol;

@@ -10,6 +10,7 @@ compile_error!("greeksd must be built with panic = \"unwind\"");
 pub mod app;
 pub mod archive;
 pub mod asof;
+pub mod batch;
 pub mod clock;
 pub mod config;
 pub mod cpu;

@@ -41,7 +41,7 @@ def check(daemon):
     native.require_equal(set(pandas.to_datetime(at["timestamp"]).dt.strftime("%H:%M")), {"11:00"}, "time asked for")
     native.require((at["bid"] > 0).all() and (at["bid_size"] == 10).all(), "quotes of that time")
     quotes = frame(daemon, "/v3/option/history/quote", symbol="ACME", expiration="*", date=first, interval="1h")
-    native.require_equal(len(quotes), 36 * 4, "quotes of a day")
+    native.require_equal(len(quotes), 36 * 3, "quotes of a day: the steps are 09:30, 10:30, …, 15:30")
 
     old = {"root": "ACME", "exp": "20261218", "strike": 100000, "right": "C", **span}
     answer = daemon.json("/v2/hist/option/greeks", **old, ivl=1800000)

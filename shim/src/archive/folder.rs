@@ -1,0 +1,275 @@
+//! A folder of recorded quotes of many days, in any layout that is read: what there is of which name and day, its rows, and
+//! the chains that they give.
+//!
+//! A thread goes through the files when the program starts, and again through those that are new or have changed; until
+//! then nothing is known. Never: a request, a cache.
+
+use super::DayChains;
+use super::cache::RecordedDays;
+use super::index::DayIndex;
+use crate::batch::inputs::{self, Inputs};
+use crate::batch::known::{Known, KnownFiles};
+use crate::source::recorded::DayRows;
+use arc_swap::ArcSwapOption;
+use engine::calendar::Calendar;
+use engine::contract::Symbol;
+use engine::feeds::Batch;
+use history::gather::FileRead;
+use history::recipe::{self, Recipe, unit_underlying};
+use history::reference::{ReferenceRecords, ReferenceSet};
+use history::row::HistoryRow;
+use history::whole::WholenessCheck;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// How often it is looked whether files are new or have changed.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+
+/// The name of a file of Greeks, without its ending.
+const RESULT: &str = "greeks";
+
+/// A folder of recorded quotes.
+pub struct RecordedFolder {
+    path: PathBuf,
+    calendar: Calendar,
+    records: ReferenceRecords,
+    reference: ReferenceSet,
+    found: ArcSwapOption<Found>,
+}
+
+/// What was found in the folder.
+#[derive(Debug, Default)]
+struct Found {
+    /// By path.
+    files: BTreeMap<PathBuf, FileFacts>,
+    index: Arc<DayIndex>,
+}
+
+/// A file of quotes.
+#[derive(Clone, Debug)]
+struct FileFacts {
+    /// Stands for its content.
+    stamp: u64,
+    /// What it has something of.
+    units: BTreeSet<(Date, Symbol)>,
+}
+
+impl RecordedFolder {
+    /// Opens a folder and begins to go through it; `overrides` is the file of what goes before quotes.
+    ///
+    /// # Errors
+    /// It cannot be read, or a file of dividends, rates or overrides in it cannot be used: why, for the user.
+    pub fn open(path: &Path, overrides: Option<&Path>) -> Result<Arc<Self>, String> {
+        let inputs = find(path)?;
+        let files = KnownFiles { overrides: overrides.map(Path::to_path_buf), ..KnownFiles::default() };
+        let known = Known::read(&files, &inputs)?;
+        known.notes.iter().for_each(|note| tracing::info!("{note}"));
+        let folder = Arc::new(Self {
+            path: path.to_path_buf(),
+            calendar: known.reference.calendar().clone(),
+            records: known.records,
+            reference: known.reference,
+            found: ArcSwapOption::empty(),
+        });
+        let weak = Arc::downgrade(&folder);
+        let looking = std::thread::Builder::new().name("folder".to_owned()).spawn(move || look(&weak));
+        looking.map_err(|error| format!("no thread: {error}"))?;
+        Ok(folder)
+    }
+
+    /// Goes through the files that are new or have changed.
+    fn refresh(&self) {
+        let inputs = match find(&self.path) {
+            Ok(inputs) => inputs,
+            Err(why) => {
+                tracing::warn!("{why}");
+                Inputs::default()
+            }
+        };
+        let before = self.found.load_full().unwrap_or_default();
+        let mut files = BTreeMap::new();
+        for file in inputs.files {
+            let Some(stamp) = stamp_of(&file) else { continue };
+            let known = before.files.get(&file).filter(|facts| facts.stamp == stamp);
+            let facts = known.cloned().unwrap_or_else(|| self.go_through(&file, stamp));
+            files.insert(file, facts);
+        }
+        let is_same =
+            |(path, facts): (&PathBuf, &FileFacts)| before.files.get(path).is_some_and(|b| b.stamp == facts.stamp);
+        if files.len() == before.files.len() && files.iter().all(is_same) && self.found.load().is_some() {
+            return;
+        }
+        let mut index = DayIndex::default();
+        for facts in files.values() {
+            facts.units.iter().for_each(|&(day, name)| index.note(name, day, facts.stamp));
+        }
+        let days = index.days(&[]);
+        if let (Some(first), Some(last)) = (days.first(), days.last()) {
+            tracing::info!("{}: {} days from {first} to {last}", self.path.display(), days.len());
+        }
+        self.found.store(Some(Arc::new(Found { files, index: Arc::new(index) })));
+    }
+
+    /// Which names and days a file has something of.
+    fn go_through(&self, file: &Path, stamp: u64) -> FileFacts {
+        let mut units = BTreeSet::new();
+        let read = inputs::read(file, &mut |row| {
+            units.insert((self.day_of(&row), unit_underlying(&row, &self.reference)));
+        });
+        damage(&read).into_iter().for_each(|why| tracing::warn!("{why}"));
+        FileFacts { stamp, units }
+    }
+
+    fn day_of(&self, row: &HistoryRow) -> Date {
+        self.calendar.eastern(row.quote.ts).date()
+    }
+
+    fn index(&self) -> Option<Arc<DayIndex>> {
+        self.found.load().as_ref().map(|found| Arc::clone(&found.index))
+    }
+
+    /// The rows of a day, of one name or of all, of which at most so many are taken.
+    fn read(&self, day: Date, name: Option<Symbol>, most: usize) -> Result<Vec<HistoryRow>, String> {
+        let Some(found) = self.found.load_full() else { return Ok(Vec::new()) };
+        let has = |facts: &FileFacts| match name {
+            Some(name) => facts.units.contains(&(day, name)),
+            None => facts.units.iter().any(|&(of, _)| of == day),
+        };
+        let mut rows = Vec::new();
+        for (file, _) in found.files.iter().filter(|(_, facts)| has(facts)) {
+            let is_meant = |row: &HistoryRow| {
+                self.day_of(row) == day && name.is_none_or(|name| unit_underlying(row, &self.reference) == name)
+            };
+            let read = inputs::read(file, &mut |row| {
+                if rows.len() <= most && is_meant(&row) {
+                    rows.push(row);
+                }
+            });
+            if let Some(why) = damage(&read) {
+                return Err(why);
+            }
+        }
+        if rows.len() > most { Err(format!("more than {most} rows")) } else { Ok(rows) }
+    }
+}
+
+/// Why a file cannot be used as it is.
+fn damage(read: &FileRead) -> Option<String> {
+    read.refused.clone().or_else(|| read.report.errors.first().map(ToString::to_string))
+}
+
+/// Goes through the folder again and again, until nobody has it any more.
+fn look(folder: &Weak<RecordedFolder>) {
+    while let Some(folder) = folder.upgrade() {
+        folder.refresh();
+        drop(folder);
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// The files of quotes in a folder, without the Greeks that `greeksd batch` may have written there.
+fn find(path: &Path) -> Result<Inputs, String> {
+    // nothing is written now
+    let mut inputs = Inputs::find(&[path.to_path_buf()], Path::new(""))?;
+    let is_result = |file: &PathBuf| file.file_stem().is_some_and(|name| name == RESULT);
+    inputs.files.retain(|file| !is_result(file));
+    Ok(inputs)
+}
+
+/// Stands for the content of a file: another one where its length or the time of its last change is.
+fn stamp_of(file: &Path) -> Option<u64> {
+    let facts = fs::metadata(file).ok()?;
+    let mut hasher = DefaultHasher::new();
+    (file, facts.len(), facts.modified().ok()).hash(&mut hasher);
+    Some(hasher.finish())
+}
+
+impl DayRows for RecordedFolder {
+    fn last_day(&self, by: Option<Date>) -> Option<(Date, u64)> {
+        let days = self.index()?.days(&[]);
+        let last = days.into_iter().rfind(|&day| by.is_none_or(|by| day <= by))?;
+        Some((last, self.stamp(last)?))
+    }
+
+    fn stamp(&self, day: Date) -> Option<u64> {
+        let index = self.index()?;
+        let mut hasher = DefaultHasher::new();
+        let names = index.names(day);
+        names.iter().for_each(|&name| index.stamp(name, day).hash(&mut hasher));
+        (!names.is_empty()).then(|| hasher.finish())
+    }
+
+    fn rows(&self, day: Date, until: Timestamp, most: usize) -> Result<Vec<HistoryRow>, String> {
+        let mut rows = self.read(day, None, most)?;
+        rows.retain(|row| row.quote.ts <= until);
+        Ok(rows)
+    }
+
+    fn reference(&self) -> Batch {
+        let ReferenceRecords { dividends, rates, days, .. } = self.records.clone();
+        Batch { dividends: Some(dividends), rates: Some(rates), days: Some(days), ..Batch::default() }
+    }
+}
+
+/// The chains of recorded days.
+pub struct ComputedDays {
+    folder: Arc<RecordedFolder>,
+    recipe: Recipe,
+}
+
+/// Rows of one name and day that are held while it is computed: about a gigabyte.
+const ROWS_MOST: usize = 10_000_000;
+
+impl ComputedDays {
+    /// The chains of a folder, with their quotes if they are to be shown.
+    #[must_use]
+    pub fn new(folder: Arc<RecordedFolder>, quotes: bool) -> Self {
+        Self { folder, recipe: Recipe { quotes, ..Recipe::default() } }
+    }
+}
+
+impl RecordedDays for ComputedDays {
+    fn index(&self) -> Option<Arc<DayIndex>> {
+        self.folder.index()
+    }
+
+    fn compute(&self, name: Symbol, day: Date) -> Result<DayChains, String> {
+        let at = |why: String| format!("{name} on {day}: {why}");
+        let mut rows = self.folder.read(day, Some(name), ROWS_MOST).map_err(at)?;
+        let order = |row: &HistoryRow| {
+            let contract = &row.quote.contract;
+            (row.quote.ts, contract.expiry, contract.root, contract.strike_milli, contract.right)
+        };
+        rows.sort_by_key(order);
+        let mut check = WholenessCheck::default();
+        rows.iter().for_each(|row| check.take(row));
+        if let (_, Some(fault)) = check.finish() {
+            return Err(at(fault.to_string()));
+        }
+        let chains = recipe::compute(&rows, Timestamp::MAX, &self.folder.reference, self.recipe);
+        chains.map(DayChains::new).map_err(|fault| at(fault.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stamp_is_another_one_where_a_file_has_changed() {
+        let file = std::env::temp_dir().join(format!("greeksd-stamp-{}", std::process::id()));
+        fs::write(&file, "a").unwrap();
+        let before = stamp_of(&file);
+        assert!(before.is_some() && before == stamp_of(&file));
+        fs::write(&file, "ab").unwrap();
+        assert_ne!(before, stamp_of(&file));
+        fs::remove_file(&file).unwrap();
+        assert_eq!(stamp_of(&file), None);
+    }
+}
