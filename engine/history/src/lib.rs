@@ -3,4 +3,5 @@
 //! Data flows `layouts → (underlying, day) → recipe of passes → records`. Never: a socket, a clock, an argument of the
 //! command line.
 
+pub mod layouts;
 pub mod row;
