@@ -17,6 +17,7 @@ pub mod parquet_file;
 pub mod plan;
 pub mod recipe;
 pub mod reference;
+pub mod layouts;
 pub mod row;
 pub mod schema;
 pub mod spill;

@@ -7,14 +7,13 @@
 use super::DayChains;
 use super::cache::RecordedDays;
 use super::index::DayIndex;
-use crate::batch::inputs::{self, Inputs};
+use crate::batch::inputs::Inputs;
 use crate::batch::known::{Known, KnownFiles};
 use crate::source::recorded::DayRows;
 use arc_swap::ArcSwapOption;
-use engine::calendar::Calendar;
 use engine::contract::Symbol;
 use engine::feeds::Batch;
-use history::gather::FileRead;
+use history::layouts::{self, LayoutError, ReadOptions};
 use history::recipe::{self, Recipe, unit_underlying};
 use history::reference::{ReferenceRecords, ReferenceSet};
 use history::row::HistoryRow;
@@ -37,7 +36,7 @@ const RESULT: &str = "greeks";
 /// A folder of recorded quotes.
 pub struct RecordedFolder {
     path: PathBuf,
-    calendar: Calendar,
+    options: ReadOptions,
     records: ReferenceRecords,
     reference: ReferenceSet,
     found: ArcSwapOption<Found>,
@@ -72,7 +71,7 @@ impl RecordedFolder {
         known.notes.iter().for_each(|note| tracing::info!("{note}"));
         let folder = Arc::new(Self {
             path: path.to_path_buf(),
-            calendar: known.reference.calendar().clone(),
+            options: ReadOptions { calendar: known.reference.calendar().clone(), ..ReadOptions::default() },
             records: known.records,
             reference: known.reference,
             found: ArcSwapOption::empty(),
@@ -119,15 +118,17 @@ impl RecordedFolder {
     /// Which names and days a file has something of.
     fn go_through(&self, file: &Path, stamp: u64) -> FileFacts {
         let mut units = BTreeSet::new();
-        let read = inputs::read(file, &mut |row| {
+        let read = layouts::read(file, &self.options, &mut |row| {
             units.insert((self.day_of(&row), unit_underlying(&row, &self.reference)));
         });
-        damage(&read).into_iter().for_each(|why| tracing::warn!("{why}"));
+        if let Err(why) = whole(read) {
+            tracing::warn!("{why}");
+        }
         FileFacts { stamp, units }
     }
 
     fn day_of(&self, row: &HistoryRow) -> Date {
-        self.calendar.eastern(row.quote.ts).date()
+        self.options.calendar.eastern(row.quote.ts).date()
     }
 
     fn index(&self) -> Option<Arc<DayIndex>> {
@@ -146,22 +147,24 @@ impl RecordedFolder {
             let is_meant = |row: &HistoryRow| {
                 self.day_of(row) == day && name.is_none_or(|name| unit_underlying(row, &self.reference) == name)
             };
-            let read = inputs::read(file, &mut |row| {
+            let read = layouts::read(file, &self.options, &mut |row| {
                 if rows.len() <= most && is_meant(&row) {
                     rows.push(row);
                 }
             });
-            if let Some(why) = damage(&read) {
-                return Err(why);
-            }
+            whole(read)?;
         }
         if rows.len() > most { Err(format!("more than {most} rows")) } else { Ok(rows) }
     }
 }
 
-/// Why a file cannot be used as it is.
-fn damage(read: &FileRead) -> Option<String> {
-    read.refused.clone().or_else(|| read.report.errors.first().map(ToString::to_string))
+/// Whether a file was read to its end.
+///
+/// # Errors
+/// It was not: where and why.
+fn whole(read: Result<layouts::Read, LayoutError>) -> Result<(), String> {
+    let read = read.map_err(|error| error.to_string())?;
+    read.report.errors.first().map_or(Ok(()), |error| Err(error.to_string()))
 }
 
 /// Goes through the folder again and again, until nobody has it any more.
