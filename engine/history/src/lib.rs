@@ -9,7 +9,9 @@
 
 pub mod digest;
 pub mod gather;
+pub mod greeks_file;
 pub mod job;
+pub mod layouts;
 pub mod manifest;
 pub mod output;
 pub mod packed;
@@ -17,7 +19,6 @@ pub mod parquet_file;
 pub mod plan;
 pub mod recipe;
 pub mod reference;
-pub mod layouts;
 pub mod row;
 pub mod schema;
 pub mod spill;

@@ -13,6 +13,7 @@ use crate::source::recorded::DayRows;
 use arc_swap::ArcSwapOption;
 use engine::contract::Symbol;
 use engine::feeds::Batch;
+use history::greeks_file;
 use history::layouts::{self, LayoutError, ReadOptions};
 use history::recipe::{self, Recipe, unit_underlying};
 use history::reference::{ReferenceRecords, ReferenceSet};
@@ -25,7 +26,7 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// How often it is looked whether files are new or have changed.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
@@ -47,6 +48,8 @@ pub struct RecordedFolder {
 struct Found {
     /// By path.
     files: BTreeMap<PathBuf, FileFacts>,
+    /// Files of Greeks that were computed before, by day, and by name where each name has its own.
+    results: Results,
     index: Arc<DayIndex>,
 }
 
@@ -65,7 +68,7 @@ impl RecordedFolder {
     /// # Errors
     /// It cannot be read, or a file of dividends, rates or overrides in it cannot be used: why, for the user.
     pub fn open(path: &Path, overrides: Option<&Path>) -> Result<Arc<Self>, String> {
-        let inputs = find(path)?;
+        let (inputs, _) = find(path)?;
         let files = KnownFiles { overrides: overrides.map(Path::to_path_buf), ..KnownFiles::default() };
         let known = Known::read(&files, &inputs)?;
         known.notes.iter().for_each(|note| tracing::info!("{note}"));
@@ -84,11 +87,11 @@ impl RecordedFolder {
 
     /// Goes through the files that are new or have changed.
     fn refresh(&self) {
-        let inputs = match find(&self.path) {
-            Ok(inputs) => inputs,
+        let (inputs, results) = match find(&self.path) {
+            Ok(found) => found,
             Err(why) => {
                 tracing::warn!("{why}");
-                Inputs::default()
+                (Inputs::default(), BTreeMap::new())
             }
         };
         let before = self.found.load_full().unwrap_or_default();
@@ -101,7 +104,11 @@ impl RecordedFolder {
         }
         let is_same =
             |(path, facts): (&PathBuf, &FileFacts)| before.files.get(path).is_some_and(|b| b.stamp == facts.stamp);
-        if files.len() == before.files.len() && files.iter().all(is_same) && self.found.load().is_some() {
+        if results == before.results
+            && files.len() == before.files.len()
+            && files.iter().all(is_same)
+            && self.found.load().is_some()
+        {
             return;
         }
         let mut index = DayIndex::default();
@@ -112,7 +119,7 @@ impl RecordedFolder {
         if let (Some(first), Some(last)) = (days.first(), days.last()) {
             tracing::info!("{}: {} days from {first} to {last}", self.path.display(), days.len());
         }
-        self.found.store(Some(Arc::new(Found { files, index: Arc::new(index) })));
+        self.found.store(Some(Arc::new(Found { files, results, index: Arc::new(index) })));
     }
 
     /// Which names and days a file has something of.
@@ -129,6 +136,24 @@ impl RecordedFolder {
 
     fn day_of(&self, row: &HistoryRow) -> Date {
         self.options.calendar.eastern(row.quote.ts).date()
+    }
+
+    /// What was computed of a name and day before, if it is of the same recipe and no file of quotes has changed since.
+    fn result(&self, name: Symbol, day: Date, recipe: Recipe) -> Option<DayChains> {
+        let found = self.found.load_full()?;
+        let file = found.results.get(&(day, Some(name))).or_else(|| found.results.get(&(day, None)))?;
+        let of_unit = found.files.iter().filter(|(_, facts)| facts.units.contains(&(day, name)));
+        let changed = of_unit.map(|(quotes, _)| changed_at(quotes)).max()?;
+        if changed_at(file) < changed {
+            return None;
+        }
+        match greeks_file::read_chains(file, name, &self.reference, recipe) {
+            Ok(chains) => chains.filter(|chains| !chains.is_empty()).map(DayChains::new),
+            Err(why) => {
+                tracing::warn!("{why}; {name} on {day} is computed");
+                None
+            }
+        }
     }
 
     fn index(&self) -> Option<Arc<DayIndex>> {
@@ -176,13 +201,36 @@ fn look(folder: &Weak<RecordedFolder>) {
     }
 }
 
-/// The files of quotes in a folder, without the Greeks that `greeksd batch` may have written there.
-fn find(path: &Path) -> Result<Inputs, String> {
+/// The files of Greeks of a folder, by day, and by name where each name has its own.
+type Results = BTreeMap<(Date, Option<Symbol>), PathBuf>;
+
+/// The files of quotes in a folder, and the Greeks that `greeksd batch` has written there.
+fn find(path: &Path) -> Result<(Inputs, Results), String> {
     // nothing is written now
     let mut inputs = Inputs::find(&[path.to_path_buf()], Path::new(""))?;
     let is_result = |file: &PathBuf| file.file_stem().is_some_and(|name| name == RESULT);
+    let results =
+        inputs.files.iter().filter(|file| is_result(file)).filter_map(|file| Some((unit_of(file)?, file.clone())));
+    let results = results.collect();
     inputs.files.retain(|file| !is_result(file));
-    Ok(inputs)
+    Ok((inputs, results))
+}
+
+/// What a file of Greeks is of, by the folders that it lies in: `root_symbol=KO/day=2024-01-03/greeks.parquet`.
+fn unit_of(file: &Path) -> Option<(Date, Option<Symbol>)> {
+    file.extension().filter(|ending| *ending == "parquet")?;
+    let named = |path: Option<&Path>, key: &str| {
+        let name = path?.file_name()?.to_str()?;
+        Some(name.strip_prefix(key)?.to_owned())
+    };
+    let day = named(file.parent(), "day=")?.parse().ok()?;
+    let name = named(file.parent().and_then(Path::parent), "root_symbol=");
+    Some((day, name.and_then(|name| Symbol::parse(&name))))
+}
+
+/// When a file was last changed.
+fn changed_at(file: &Path) -> Option<SystemTime> {
+    fs::metadata(file).ok()?.modified().ok()
 }
 
 /// Stands for the content of a file: another one where its length or the time of its last change is.
@@ -243,6 +291,9 @@ impl RecordedDays for ComputedDays {
     }
 
     fn compute(&self, name: Symbol, day: Date) -> Result<DayChains, String> {
+        if let Some(chains) = self.folder.result(name, day, self.recipe) {
+            return Ok(chains);
+        }
         let at = |why: String| format!("{name} on {day}: {why}");
         let mut rows = self.folder.read(day, Some(name), ROWS_MOST).map_err(at)?;
         let order = |row: &HistoryRow| {
@@ -263,6 +314,16 @@ impl RecordedDays for ComputedDays {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_of_greeks_say_by_their_folders_what_they_are_of() {
+        let unit = |file: &str| unit_of(Path::new(file)).map(|(day, name)| format!("{day} {name:?}"));
+        assert_eq!(unit("a/day=2024-01-03/greeks.parquet").as_deref(), Some("2024-01-03 None"));
+        assert_eq!(unit("root_symbol=KO/day=2024-01-03/greeks.parquet").as_deref(), Some("2024-01-03 Some(KO)"));
+        for other in ["day=2024-01-03/greeks.csv", "greeks.parquet", "day=soon/greeks.parquet"] {
+            assert_eq!(unit(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn a_stamp_is_another_one_where_a_file_has_changed() {

@@ -351,7 +351,9 @@ impl Layer {
     pub fn rows_of_one(&self, prepared: Prepared, context: &RequestContext<'_>) -> Result<RowSet, Refusal> {
         let Content::Rows(reply) = prepared.content? else { return Err(Refusal::UnknownPath) };
         let when_empty = reply.when_empty.clone();
-        let rows = self.row_set(Reply { when_empty: None, ..*reply }, context, prepared.clock)?;
+        let mut rows = self.row_set(Reply { when_empty: None, ..*reply }, context, prepared.clock)?;
+        // the number of rows is that of one snapshot
+        rows.layout.heading.lines.pop();
         Ok(RowSet { when_empty, ..rows })
     }
 
