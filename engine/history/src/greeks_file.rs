@@ -8,7 +8,7 @@ use crate::reference::ReferenceSet;
 use crate::schema::{FileCell, FileColumn, file_columns};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Float64Type, Int32Type, TimestampMicrosecondType};
-use arrow_array::{Array, RecordBatch};
+use arrow_array::RecordBatch;
 use engine::contract::{Right, Settle, Style, Symbol};
 use engine::store::chain::{Chain, Slice, Uncomputed};
 use engine::store::columns::{Col, Columns};
