@@ -10,6 +10,7 @@
 pub mod digest;
 pub mod gather;
 pub mod job;
+pub mod layouts;
 pub mod manifest;
 pub mod output;
 pub mod packed;

@@ -22,7 +22,7 @@ pub mod recording;
 pub mod reference;
 pub mod report;
 pub mod thetadata;
-mod times;
+pub mod times;
 pub mod tradier;
 
 use crate::calendar::Day;
@@ -31,6 +31,7 @@ use core::cmp::Ordering;
 use jiff::{Timestamp, civil::Date};
 
 pub use crate::contract::ContractKey;
+pub use intake::{PriceFrom, parse_contract, parse_root, parse_strike, price_of};
 
 /// A two-sided quote of one contract. NaN: that side is not quoted.
 #[derive(Clone, Copy, Debug, PartialEq)]
