@@ -95,7 +95,9 @@ pub fn gather(
     };
     std::thread::scope(|scope| {
         let readers: Vec<_> = (0..threads).map(|_| scope.spawn(reader)).collect();
-        let ended = readers.into_iter().map(|reader| reader.join().unwrap_or_else(|_| Err(io::Error::other("panic"))));
+        let ended = readers
+            .into_iter()
+            .map(|reader| reader.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked"))));
         ended.collect::<io::Result<Vec<()>>>()
     })?;
     let mut files = done.into_inner().unwrap_or_else(PoisonError::into_inner);

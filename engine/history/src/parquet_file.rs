@@ -4,6 +4,7 @@
 use crate::output::{FileForm, GreeksWriter};
 use crate::recipe::{Recipe, VERSION};
 use crate::schema::{FileCell, FileColumn, FileWord, arrow_schema, file_columns, file_groups};
+use arrow_array::builder::StringBuilder;
 use arrow_array::types::Int32Type;
 use arrow_array::{
     ArrayRef, Date32Array, DictionaryArray, Float64Array, Int32Array, RecordBatch, StringArray,
@@ -209,15 +210,15 @@ fn days_since_1970(date: Date) -> i32 {
 }
 
 fn osi_symbols(chain: &Chain) -> StringArray {
-    let mut text = [0; OSI_LEN];
-    let symbol = |(root, expiry, row): (_, _, usize)| {
-        let contract = ContractKey { root, expiry, strike_milli: chain.strike_milli[row], right: chain.right[row] };
-        contract.write_padded(&mut text);
-        String::from_utf8_lossy(&text).into_owned()
-    };
-    let of_slice = |slice: &Slice| {
-        let (root, expiry, rows) = (slice.root, slice.expiry, slice.rows.clone());
-        rows.map(move |row| (root, expiry, row as usize))
-    };
-    StringArray::from_iter_values(chain.slices.iter().flat_map(of_slice).map(symbol))
+    let rows = chain.strike_milli.len();
+    let (mut symbols, mut text) = (StringBuilder::with_capacity(rows, rows * OSI_LEN), [0; OSI_LEN]);
+    for slice in &chain.slices {
+        let (root, expiry) = (slice.root, slice.expiry);
+        for row in slice.rows.start as usize..slice.rows.end as usize {
+            let (strike_milli, right) = (chain.strike_milli[row], chain.right[row]);
+            ContractKey { root, expiry, strike_milli, right }.write_padded(&mut text);
+            symbols.append_value(String::from_utf8_lossy(&text));
+        }
+    }
+    symbols.finish()
 }

@@ -50,16 +50,32 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// The passes of the first snapshot of a unit. See [`Recipe::later`].
+    /// The passes of the first snapshot of a unit.
+    ///
+    /// Nothing is remembered before it, and a single full pass takes its tables at a forward and a borrow rate that it has yet
+    /// to find. Where its values lie from those that no further pass changes, in bp of the underlying, for 335 names at one
+    /// close (`passes_of_a_first_snapshot` in `tests/recipe.rs`):
+    ///
+    /// | passes | 90 % | 99 % | vols, 99 %, 1e-4 |
+    /// |---|---|---|---|
+    /// | full | 0.0163 | 2.03 | 28.7 |
+    /// | full, full | 0.0002 | 0.036 | 0.48 |
+    /// | rough, full | 0.0000 | 0.012 | 0.26 |
+    /// | rough, full, full | 0.0000 | 0.000 | 0.000 |
+    ///
+    /// A rough look first costs less than it saves, since tables are then built once, where the market is; and the second full
+    /// pass reads them again for a tenth more. Rough passes stay where their lattices are, 8 bp at 99 % with one or with six.
     #[must_use]
     pub const fn first(self) -> &'static [Depth] {
         match self.accuracy {
-            Accuracy::Rough => &[Depth::Rough, Depth::Rough],
-            Accuracy::Full => &[Depth::Rough, Depth::Full],
+            Accuracy::Rough => &[Depth::Rough],
+            Accuracy::Full => &[Depth::Rough, Depth::Full, Depth::Full],
         }
     }
 
-    /// The passes of every later snapshot: what the one before left is as good a start as a pass of its own.
+    /// The passes of every later snapshot: what the one before left is as good a start as a pass of its own. One pass lies
+    /// within 0.001 bp of the underlying and 5e-7 of volatility of six, at 99 % of simulated snapshots a minute or a quarter of an
+    /// hour apart (`passes_of_later_snapshots`).
     #[must_use]
     pub const fn later(self) -> &'static [Depth] {
         match self.accuracy {

@@ -98,8 +98,9 @@ impl Work<'_> {
         std::thread::scope(|scope| {
             let threads = threads.clamp(1, turns.len().max(1));
             let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| shop.labour())).collect();
-            let ended =
-                workers.into_iter().map(|worker| worker.join().unwrap_or_else(|_| Err(io::Error::other("panic"))));
+            let ended = workers
+                .into_iter()
+                .map(|worker| worker.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked"))));
             ended.collect::<io::Result<Vec<()>>>()
         })?;
         let mut done = shop.done.into_inner().unwrap_or_else(PoisonError::into_inner);
