@@ -83,7 +83,7 @@ impl Service {
         Self { shows_quotes, ..self }
     }
 
-    /// The same, answering about the days of an archive too. Says with [`Service::showing_quotes`] first whether quotes are
+    /// The same, answering about the days of an archive too. Say with [`Service::showing_quotes`] first whether quotes are
     /// shown.
     #[must_use]
     pub fn remembering(self, archive: Arc<dyn Archive>) -> Self {
