@@ -118,8 +118,6 @@ fn what_is_no_file_of_quotes_is_refused_by_what_it_is() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
-
     #[test]
     fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..400), begin in 0usize..6) {
         let begin: &[u8] = match begin {
