@@ -6,9 +6,9 @@ use crate::recipe::Recipe;
 use crate::recipe::VERSION;
 use crate::reference::ReferenceSet;
 use crate::schema::{FileCell, FileColumn, file_columns};
+use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Float64Type, Int32Type, TimestampMicrosecondType};
-use arrow_array::RecordBatch;
 use engine::contract::{Right, Settle, Style, Symbol};
 use engine::store::chain::{Chain, Slice, Uncomputed};
 use engine::store::columns::{Col, Columns};
@@ -26,6 +26,9 @@ use std::sync::Arc;
 const BATCH: usize = 8192;
 const EPOCH: Date = date(1970, 1, 1);
 
+/// Chains with their times, in time order.
+pub type TimedChains = Vec<(Timestamp, Arc<Chain>)>;
+
 type Builder = ParquetRecordBatchReaderBuilder<File>;
 
 /// The chains of a name in a file of Greeks, in time order. `None`: it was made by another recipe, or has no quotes where
@@ -38,7 +41,7 @@ pub fn read_chains(
     underlying: Symbol,
     reference: &ReferenceSet,
     wanted: Recipe,
-) -> Result<Option<Vec<(Timestamp, Arc<Chain>)>>, String> {
+) -> Result<Option<TimedChains>, String> {
     // the library has bounds for most damage, and asserts for the rest: a file must not end the program
     let read = catch_unwind(AssertUnwindSafe(|| read(file, underlying, reference, wanted)));
     read.unwrap_or_else(|_| Err("damaged".to_owned())).map_err(|why| format!("{}: {why}", file.display()))
@@ -54,7 +57,7 @@ fn read(
     underlying: Symbol,
     reference: &ReferenceSet,
     wanted: Recipe,
-) -> Result<Option<Vec<(Timestamp, Arc<Chain>)>>, String> {
+) -> Result<Option<TimedChains>, String> {
     let builder = open(file)?;
     let facts = builder.schema().metadata().clone();
     let says = |key: &str, text: &str| facts.get(key).is_some_and(|said| said == text);
@@ -124,7 +127,7 @@ struct Chains<'r> {
     underlying: Symbol,
     reference: &'r ReferenceSet,
     quotes: bool,
-    done: Vec<(Timestamp, Arc<Chain>)>,
+    done: TimedChains,
     /// Those of the snapshot at hand.
     rows: ChainRows,
 }
