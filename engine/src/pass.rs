@@ -166,6 +166,13 @@ impl Passes {
         self.states.iter_mut().filter(|(name, _)| !listed.contains(name)).for_each(|(_, state)| state.leave());
     }
 
+    /// Forgets everything of every name, as if nothing had been computed yet: what the next run gives depends on its books
+    /// alone.
+    pub fn forget(&mut self) {
+        self.states.clear();
+        self.failed.clear();
+    }
+
     /// What the last run could not compute: identity rows, in the place of a chain that was never computed.
     pub fn take_failed(&mut self) -> Vec<Arc<Chain>> {
         std::mem::take(&mut self.failed)
@@ -201,5 +208,7 @@ mod tests {
         passes.states.extend(many.map(|name| (name, ChainState::new(Arc::default()))));
         passes.retain(&[names[0]].into());
         assert_eq!(passes.states.keys().copied().collect::<Vec<_>>(), [names[0]]);
+        passes.forget();
+        assert_eq!((held(&done), passes.states.len()), (vec![0, 0, 0], 0));
     }
 }

@@ -1,5 +1,10 @@
 //! From a request to its answer: path to layer or page, one snapshot per request. Never: a vendor's shape, a computation.
 
+use crate::archive::Archive;
+use crate::asof::{
+    self,
+    market::{PastMarket, PastRequest},
+};
 use crate::front::{self, State};
 use crate::http::percent::decode_strict;
 use crate::http::{Answer, App, Metrics, Request};
@@ -12,7 +17,7 @@ use crate::vendors::native::error_json;
 use crate::vendors::routes::{NAMES, layer_at};
 use arc_swap::ArcSwap;
 use engine::calendar::Calendar;
-use engine::contract::RootTable;
+use engine::contract::{RootTable, Symbol};
 use engine::snapshot::Snapshot;
 use std::sync::Arc;
 
@@ -29,6 +34,8 @@ pub struct Service {
     old_snapshot_bytes: u64,
     asked: Arc<Asked>,
     shows_quotes: bool,
+    /// The days before, where the feed has them.
+    past: Option<Arc<PastMarket>>,
 }
 
 /// Under which names requests are counted; what [`Metrics::new`] wants.
@@ -43,7 +50,9 @@ impl App for Service {
     }
 
     fn answer_at_once(&self, request: &Request<'_>) -> Option<Answer> {
-        self.answer_unless(request.raw_path(), request.query(), request.host(), Prepared::is_heavy)
+        let is_heavy =
+            |prepared: &Prepared, snapshot: &Snapshot| prepared.past().is_some() || prepared.is_heavy(snapshot);
+        self.answer_unless(request.raw_path(), request.query(), request.host(), is_heavy)
     }
 }
 
@@ -53,7 +62,7 @@ impl Service {
     pub fn new(market: Arc<ArcSwap<Snapshot>>, status: Arc<Status>, metrics: Arc<Metrics>) -> Self {
         let (roots, calendar) = (Arc::new(RootTable::embedded()), Calendar::embedded());
         let (asked, old_snapshot_bytes) = (Arc::default(), u64::MAX);
-        Self { market, status, metrics, roots, calendar, old_snapshot_bytes, asked, shows_quotes: false }
+        Self { market, status, metrics, roots, calendar, old_snapshot_bytes, asked, shows_quotes: false, past: None }
     }
 
     /// The same, but while readers hold more bytes of old snapshots than these no answer of several names is begun.
@@ -72,6 +81,21 @@ impl Service {
     #[must_use]
     pub fn showing_quotes(self, shows_quotes: bool) -> Self {
         Self { shows_quotes, ..self }
+    }
+
+    /// The same, answering about the days of an archive too. Say with [`Service::showing_quotes`] first whether quotes are
+    /// shown.
+    #[must_use]
+    pub fn remembering(self, archive: Arc<dyn Archive>) -> Self {
+        let past = PastMarket {
+            archive,
+            roots: Arc::clone(&self.roots),
+            calendar: self.calendar.clone(),
+            zone: self.status.zone.clone(),
+            feed: self.status.feed.clone(),
+            shows_quotes: self.shows_quotes,
+        };
+        Self { past: Some(Arc::new(past)), ..self }
     }
 
     /// The answer to a target's raw path and query, from a client that names no host.
@@ -99,6 +123,7 @@ impl Service {
             let context = RequestContext {
                 snapshot: &snapshot,
                 now: self.status.clock.now(),
+                asked: None,
                 zone: &self.status.zone,
                 calendar: &self.calendar,
                 roots: &self.roots,
@@ -109,11 +134,40 @@ impl Service {
                 shows_quotes: self.shows_quotes,
                 note: &|| self.note(&snapshot),
             };
-            let prepared = layer.prepare(&Query::parse(query).with_segments(segments), &context);
+            let parsed = Query::parse(query).with_segments(segments);
+            let prepared = layer.prepare(&parsed, &context);
+            if is_too_much(&prepared, &snapshot) {
+                return None;
+            }
+            if let Some(question) = prepared.past() {
+                let clock = prepared.clock().clone();
+                let Some(past) = &self.past else { return Some(layer.refused(&question.if_live, &clock)) };
+                let request = PastRequest {
+                    layer,
+                    query: query.to_owned(),
+                    segments: parsed.into_segments(),
+                    host: host.map(str::to_owned),
+                    names: self.underlyings(&prepared),
+                    prefixes: prepared.prefixes().map(<[Symbol]>::to_vec),
+                    question: question.clone(),
+                };
+                return Some(asof::answer(past, request, clock));
+            }
             prepared.names().for_each(|name| self.asked.note(self.roots.underlying_of(name)));
-            return (!is_too_much(&prepared, &snapshot)).then(|| layer.answer(prepared, &context));
+            return Some(layer.answer(prepared, &context));
         }
         Some(self.page(&snapshot, raw_path))
+    }
+
+    /// The underlyings that a request names, each once.
+    fn underlyings(&self, prepared: &Prepared) -> Vec<Symbol> {
+        let mut names: Vec<Symbol> = Vec::new();
+        for name in prepared.names().map(|name| self.roots.underlying_of(name)) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
     }
 
     /// What is no layer's.

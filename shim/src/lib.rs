@@ -8,6 +8,9 @@
 compile_error!("greeksd must be built with panic = \"unwind\"");
 
 pub mod app;
+pub mod archive;
+pub mod asof;
+pub mod batch;
 pub mod clock;
 pub mod config;
 pub mod cpu;
@@ -18,6 +21,7 @@ pub mod http;
 pub mod limits;
 pub mod log;
 pub mod market;
+pub mod past;
 pub mod picked;
 #[expect(clippy::print_stderr, reason = "a command that somebody waits for; nothing is served meanwhile")]
 pub mod price;

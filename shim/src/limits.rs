@@ -4,6 +4,9 @@
 /// chain, and a head of 32 KB holds 16,000 of them.
 pub const NUMBERS: usize = 64;
 
+/// Bytes of an answer about many past moments that is written column by column, which has to be put together first.
+pub const COLUMNS_BYTES: usize = 64 << 20;
+
 /// Names (underlyings, roots and contracts together) that the small reactor looks up itself: a few microseconds each
 /// for those without row filters. A longer list is answered where streams are.
 pub const NAMES_AT_ONCE: usize = 16;

@@ -1,7 +1,7 @@
 //! The `greeksd` program: arguments to one configuration, threads, start.
 
 use shim::config::{self, ConfigError, Invocation};
-use shim::{cpu, price, serve};
+use shim::{batch, cpu, price, serve};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -12,6 +12,7 @@ fn main() -> ExitCode {
     match config::read(std::env::args_os(), &|name| std::env::var_os(name)) {
         Ok(Invocation::Serve(config)) => serve::run(&config),
         Ok(Invocation::Price(args)) => price::run(&args),
+        Ok(Invocation::Batch(args)) => batch::run(&args),
         Ok(Invocation::Print(report)) => print(&report),
         Err(ConfigError::Usage(error)) => error.exit(),
         Err(error @ ConfigError::Value(_)) => {

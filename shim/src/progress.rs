@@ -10,6 +10,8 @@ pub(crate) struct ProgressLog {
     what: &'static str,
     unit: &'static str,
     total: Option<usize>,
+    /// Lines say how fast it goes, and how long it will take.
+    has_pace: bool,
     say: fn(&str),
     began: Instant,
     said: Instant,
@@ -21,7 +23,12 @@ impl ProgressLog {
     /// Of `what`, in some unit, of which `total` are to be done if that is known; `say` takes the lines.
     pub(crate) fn new(what: &'static str, unit: &'static str, total: Option<usize>, say: fn(&str)) -> Self {
         let now = Instant::now();
-        Self { what, unit, total, say, began: now, said: now, done: 0, contracts: 0 }
+        Self { what, unit, total, has_pace: false, say, began: now, said: now, done: 0, contracts: 0 }
+    }
+
+    /// The same, that says how fast it goes and how long it will take.
+    pub(crate) fn with_pace(self) -> Self {
+        Self { has_pace: true, ..self }
     }
 
     /// Takes in a batch, and says how far it is where nothing was said for a while.
@@ -48,7 +55,28 @@ impl ProgressLog {
         let percent = self.total.map(|total| 100 * (*done).min(total) / total.max(1));
         let percent = percent.map_or_else(String::new, |percent| format!(" ({percent} %)"));
         let contracts = if *contracts > 0 { format!(", {contracts} contracts") } else { String::new() };
-        format!("{what}: {done}{of} {unit}{percent}{contracts}, {:.1} s", self.began.elapsed().as_secs_f64())
+        let seconds = self.began.elapsed().as_secs_f64();
+        let pace = if self.has_pace { self.pace(seconds) } else { String::new() };
+        format!("{what}: {done}{of} {unit}{percent}{contracts}, {seconds:.1} s{pace}")
+    }
+
+    /// How many contracts, or what else is counted, a second; and how long the rest takes if it goes on so.
+    fn pace(&self, seconds: f64) -> String {
+        let done = self.done as f64;
+        let (n, unit) = if self.contracts > 0 { (self.contracts as f64, "contracts") } else { (done, self.unit) };
+        let rate = format!(", {:.0} {unit}/s", n / seconds.max(1e-3));
+        let left = self.total.filter(|&total| self.done > 0 && total > self.done);
+        let left = left.map(|total| duration_text(seconds * (total as f64 - done) / done));
+        left.map_or(rate.clone(), |left| format!("{rate}, {left} left"))
+    }
+}
+
+/// About how long, for a reader who waits.
+fn duration_text(seconds: f64) -> String {
+    match seconds {
+        s if s < 90.0 => format!("{s:.0} s"),
+        s if s < 5400.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
     }
 }
 
@@ -67,6 +95,17 @@ mod tests {
         );
         progress.add(190, 0);
         assert!(progress.line().contains("(100 %)") && progress.line().ends_with(" s"));
+    }
+
+    #[test]
+    fn pace_and_time_left_are_said_where_they_are_asked_for() {
+        let mut progress = ProgressLog::new("computed", "rows", Some(400), |_| ()).with_pace();
+        progress.add(100, 0);
+        assert_eq!(progress.pace(50.0), ", 2 rows/s, 2 min left");
+        assert_eq!(progress.pace(10.0), ", 10 rows/s, 30 s left");
+        assert_eq!(progress.pace(3600.0), ", 0 rows/s, 3.0 h left");
+        progress.add(300, 0);
+        assert_eq!(progress.pace(40.0), ", 10 rows/s");
     }
 
     #[test]

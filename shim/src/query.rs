@@ -39,6 +39,12 @@ impl<'a> Query<'a> {
         self
     }
 
+    /// The words of the path.
+    #[must_use]
+    pub fn into_segments(self) -> Vec<(&'static str, String)> {
+        self.segments
+    }
+
     /// A word of the path, trimmed; empty if the layer's path has no such word.
     #[must_use]
     pub fn segment(&self, name: &str) -> &str {
@@ -146,6 +152,14 @@ impl<'a> Query<'a> {
             Ok(value) if bounds.contains(&value) => Ok(Some(value)),
             _ => Err(Refusal::invalid(name, text, wanted_integer(&bounds))),
         }
+    }
+
+    /// A number that is written in thousandths, `100500` for 100.5.
+    ///
+    /// # Errors
+    /// [`Refusal::Invalid`] for anything but an integer from 0.
+    pub fn thousandths(&self, name: &str) -> Result<Option<f64>, Refusal> {
+        Ok(self.integer(name, 0..=i64::from(u32::MAX))?.map(|milli| milli as f64 / 1000.0))
     }
 
     /// Bounds written `least,most`, `least,`, `,most` or `least`.

@@ -1,6 +1,7 @@
 //! Why a request cannot be answered: a closed list, status and text beside each other. Never: a vendor's shape (a layer
 //! puts the text into its own error body).
 
+use jiff::Timestamp;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -48,6 +49,32 @@ pub enum Refusal {
     },
     /// Nothing matches, in a layer that has no empty form.
     NoRows,
+    /// There is no snapshot of the past moment that was asked for.
+    NoSuchTime {
+        /// What there is near it.
+        text: String,
+        /// The last time before it of which there is something.
+        before: Option<Timestamp>,
+        /// The first one after it.
+        after: Option<Timestamp>,
+    },
+    /// The same, in a layer that answers it with 200 and no rows.
+    EmptyTime {
+        /// The layer's words for it.
+        text: String,
+    },
+    /// The same, in a layer whose readers know a status of their own for it.
+    NoTicks {
+        /// The layer's words for it.
+        text: String,
+    },
+    /// What was recorded of a day cannot be used.
+    Damaged {
+        /// Where and why.
+        text: String,
+    },
+    /// More of the past is asked for at once than can wait; worth asking again.
+    Busy,
     /// A request that the interface knows and declines.
     Unsupported {
         /// What would have to be asked instead.
@@ -88,10 +115,12 @@ impl Refusal {
             | Self::UnknownParameter { .. }
             | Self::Conflict { .. }
             | Self::SwitchedOff { .. } => 400,
-            Self::UnknownPath | Self::NotListed { .. } | Self::NoRows => 404,
+            Self::EmptyTime { .. } => 200,
+            Self::UnknownPath | Self::NotListed { .. } | Self::NoRows | Self::NoSuchTime { .. } => 404,
+            Self::NoTicks { .. } => 472,
             Self::Unsupported { .. } => 501,
-            Self::NoSnapshot => 502,
-            Self::Crowded => 503,
+            Self::NoSnapshot | Self::Damaged { .. } => 502,
+            Self::Crowded | Self::Busy => 503,
         }
     }
 }
@@ -106,6 +135,11 @@ impl fmt::Display for Refusal {
             | Self::SwitchedOff { reason }
             | Self::NotListed { reason }
             | Self::Unsupported { reason } => f.write_str(reason),
+            Self::NoSuchTime { text, .. }
+            | Self::EmptyTime { text }
+            | Self::NoTicks { text }
+            | Self::Damaged { text } => f.write_str(text),
+            Self::Busy => f.write_str("too much of the past is asked for at once; ask again in a moment"),
             Self::UnknownPath => f.write_str("not found"),
             Self::NoRows => f.write_str("no data"),
             Self::NoSnapshot => f.write_str("upstream data unavailable"),
@@ -132,7 +166,8 @@ mod tests {
     #[test]
     fn each_refusal_has_its_status_and_names_what_is_wrong() {
         let unsupported = Refusal::Unsupported { reason: "the switch must be true" };
-        let rows: [(Refusal, u16, &str); 11] = [
+        let text = || "2024-01-03".to_owned();
+        let rows: [(Refusal, u16, &str); 16] = [
             (Refusal::missing("ticker"), 400, "ticker is required"),
             (Refusal::invalid("min", "abc", "a number"), 400, "min: not a number: abc"),
             (Refusal::unknown_parameter("foo"), 400, "unknown parameter: foo"),
@@ -141,6 +176,11 @@ mod tests {
             (Refusal::UnknownPath, 404, "not found"),
             (Refusal::NotListed { reason: "No such contract." }, 404, "No such contract."),
             (Refusal::NoRows, 404, "no data"),
+            (Refusal::NoSuchTime { text: text(), before: None, after: None }, 404, "2024-01-03"),
+            (Refusal::EmptyTime { text: text() }, 200, "2024-01-03"),
+            (Refusal::NoTicks { text: text() }, 472, "2024-01-03"),
+            (Refusal::Damaged { text: text() }, 502, "2024-01-03"),
+            (Refusal::Busy, 503, "too much of the past is asked for at once; ask again in a moment"),
             (unsupported, 501, "the switch must be true"),
             (Refusal::NoSnapshot, 502, "upstream data unavailable"),
             (Refusal::Crowded, 503, "slow readers hold too much of old snapshots; ask again, or for one name"),

@@ -1,6 +1,8 @@
 //! `greeksd serve`: puts feed, passes and server together, waits for a signal, and stops in order.
 
 use crate::app::{Service, route_names};
+use crate::archive::cache::CachedArchive;
+use crate::archive::folder::ComputedDays;
 use crate::clock::MarketClock;
 use crate::config::Config;
 use crate::descriptors;
@@ -80,6 +82,8 @@ fn serve(config: &Config) -> Result<End, String> {
         authorities: config.feed_ca.clone(),
         asked: Arc::clone(&asked),
         record: recorder.as_ref().map(Recorder::tap),
+        is_replay: config.clock.is_some(),
+        recorded: FeedSpec::recorded(&specs, config.overrides.as_deref())?,
     };
     let mut feed = FeedSpec::open(&specs, &terms)?;
     let simulated = feed.is_simulated();
@@ -95,10 +99,15 @@ fn serve(config: &Config) -> Result<End, String> {
     let market = Arc::new(ArcSwap::from_pointee(Snapshot::empty(feed.names().into_iter().collect())));
     let metrics = Arc::new(Metrics::new(&route_names()));
     let status = Arc::new(new_status(config, simulated, clock));
-    let service = Service::new(Arc::clone(&market), Arc::clone(&status), Arc::clone(&metrics))
+    let mut service = Service::new(Arc::clone(&market), Arc::clone(&status), Arc::clone(&metrics))
         .with_old_snapshot_bytes(config.old_snapshot_bytes)
         .showing_quotes(config.show_quotes)
         .noting(asked);
+    if let Some(recorded) = terms.recorded {
+        let computing = ComputedDays::new(recorded, config.show_quotes);
+        let archive = CachedArchive::start(computing, config.history_bytes, config.threads, low_priority);
+        service = service.remembering(Arc::new(archive.map_err(|e| format!("no threads: {e}"))?));
+    }
     let server = Server::start(server_config(config, metrics), service).map_err(|e| e.to_string())?;
     let (stop, stopped) = channel();
     listen_for_signals(Sender::clone(&stop)).map_err(|e| format!("cannot wait for signals: {e}"))?;
@@ -345,6 +354,7 @@ mod tests {
             allow_hosts: Vec::new(),
             old_snapshot_bytes: 0,
             show_quotes: false,
+            history_bytes: 0,
             record: None,
             overrides: None,
             file_note: file.map(str::to_owned),

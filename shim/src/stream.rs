@@ -9,6 +9,10 @@ pub const PIECE_BYTES: usize = 64 * 1024;
 pub enum Progress {
     /// There is more to come.
     More,
+    /// There is more to come, and it is being made: ask again in a moment.
+    Later,
+    /// No more will come, and what there was is not whole.
+    Broken,
     /// That was all.
     Done,
 }

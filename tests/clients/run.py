@@ -10,6 +10,7 @@ One line per client, then `N passed, N failed, N skipped`. Never ends a process 
 """
 
 import argparse
+import functools
 import hashlib
 import json
 import os
@@ -25,6 +26,7 @@ import urllib.request
 from dataclasses import dataclass
 
 import guard
+import recorded
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -42,13 +44,14 @@ SKIPPED = 77
 @dataclass(frozen=True)
 class Check:
     """A client: what it is called, the program that uses it, the requirement file of its environment, its script, and
-    whether it needs a daemon that shows quotes."""
+    whether it needs a daemon that shows quotes, or one of recorded days."""
 
     name: str
     program: str
     requirements: str = "requirements.txt"
     script: str = ""
     quotes: bool = False
+    past: bool = False
 
 
 CHECKS = [
@@ -73,6 +76,10 @@ CHECKS = [
     Check("polars (columnar)", "check_columnar_polars.py"),
     Check("pandas, polars (native)", "check_native_frames.py"),
     Check("pandas.read_html", "check_html.py"),
+    Check("alpha_vantage (past)", "check_past_alpha_vantage.py", past=True),
+    Check("orats (past)", "check_past_orats.py", "requirements-older.txt", past=True),
+    Check("marketdata (past)", "check_past_marketdata.py", past=True),
+    Check("pandas (thetadata past)", "check_past_thetadata.py", past=True),
     Check("alpaca-trade-api (js)", "check_node.py", script="alpaca"),
     Check("massive (js)", "check_node.py", script="massive"),
     Check("intrinio-sdk (js)", "check_node.py", script="intrinio"),
@@ -150,12 +157,12 @@ def health(base):
 class Daemon:
     """The daemon that this run started: up when entered, ended when left."""
 
-    def __init__(self, program, *options):
+    def __init__(self, program, *options, feed=("--feed", "sim", "--now", NOW)):
         if not program.exists():
             raise Unavailable(f"{program.relative_to(ROOT)} is missing: cargo build --release")
         self.base = f"http://127.0.0.1:{free_port()}"
         listen = self.base.removeprefix("http://")
-        command = [str(program), "serve", "--feed", "sim", "--now", NOW, "--listen", listen, *options]
+        command = [str(program), "serve", *feed, "--listen", listen, *options]
         self.log = tempfile.TemporaryFile()  # noqa: SIM115, it lives as long as the process
         self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL)
 
@@ -244,12 +251,19 @@ def run_all(checks, base, symbols, verbose):
 def run_own(checks, options):
     """Runs every check against a daemon of this run's own; those that need quotes against one that shows them."""
     counts = {}
-    for quotes, more in ((False, ()), (True, ("--show-quotes",))):
-        some = [check for check in checks if check.quotes == quotes]
-        if some:
-            with Daemon(options.daemon.resolve(), *more) as base:
-                for outcome, n in run_all(some, base, options.symbols, options.verbose).items():
-                    counts[outcome] = counts.get(outcome, 0) + n
+    program = options.daemon.resolve()
+    with tempfile.TemporaryDirectory() as folder:
+        recorded.write(folder)
+        past = ("--feed", f"history:{folder}", "--threads", "1")
+        for some, daemon in (
+            ([check for check in checks if not check.quotes and not check.past], functools.partial(Daemon, program)),
+            ([check for check in checks if check.quotes], functools.partial(Daemon, program, "--show-quotes")),
+            ([check for check in checks if check.past], functools.partial(Daemon, program, "--show-quotes", feed=past)),
+        ):
+            if some:
+                with daemon() as base:
+                    for outcome, n in run_all(some, base, options.symbols, options.verbose).items():
+                        counts[outcome] = counts.get(outcome, 0) + n
     return counts
 
 

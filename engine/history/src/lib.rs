@@ -2,5 +2,28 @@
 //!
 //! Data flows `layouts → (underlying, day) → recipe of passes → records`. Never: a socket, a clock, an argument of the
 //! command line.
+//!
+//! [`recipe`] is what a name and a day are computed by, pure and without files; [`job`] does folders of them: rows are
+//! gathered ([`gather`]) into sorted runs ([`spill`]), units found ([`mod@unit`]) and looked at for chains that are not whole
+//! ([`whole`]), files planned ([`plan`]), computed and written ([`output`], [`parquet_file`]), and noted ([`manifest`]).
 
+pub mod digest;
+pub mod gather;
+pub mod greeks_file;
+pub mod job;
+pub mod layouts;
+pub mod manifest;
+pub mod output;
+pub mod packed;
+pub mod parquet_file;
+pub mod plan;
+pub mod recipe;
+pub mod reference;
 pub mod row;
+pub mod schema;
+pub mod spill;
+pub mod tally;
+pub mod unit;
+pub mod watch;
+pub mod whole;
+mod work;

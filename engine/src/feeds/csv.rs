@@ -48,7 +48,7 @@ pub struct Row<'a, const N: usize> {
 
 /// The fields of a line.
 #[derive(Debug, Default)]
-struct Fields<'a> {
+pub struct Fields<'a> {
     /// Those before the end of the line, or before a quotation mark that opens and does not close.
     found: Vec<&'a [u8]>,
     /// Why there are no more.
@@ -68,8 +68,7 @@ impl<const N: usize> Row<'_, N> {
     /// The row ends before the field.
     pub fn bytes(&self, column: usize) -> Result<&[u8], Bad> {
         let Some(i) = self.at[column] else { return Ok(&[]) };
-        let field = self.fields.found.get(i).map(|field| field.trim_ascii());
-        field.ok_or((column, self.fields.end.unwrap_or(Reason::Missing)))
+        self.fields.get(i).map_err(|reason| (column, reason))
     }
 
     /// A field that must not be empty, as text.
@@ -148,7 +147,7 @@ pub fn read_rows<const N: usize>(
 ) -> Report {
     let mut report = Report::default();
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let mut lines = Lines { rest: bytes, number: 0 };
+    let mut lines = Lines::after(0, bytes);
     let mut fields = Fields::default();
     if let Some((_, header)) = lines.next() {
         fields.split(header);
@@ -172,9 +171,24 @@ pub fn read_rows<const N: usize>(
 }
 
 /// The lines of a text that are not empty, with their numbers from 1. `\n`, `\r\n` and `\r` end a line.
-struct Lines<'a> {
+#[derive(Debug)]
+pub struct Lines<'a> {
     rest: &'a [u8],
     number: u64,
+}
+
+impl<'a> Lines<'a> {
+    /// The lines of a piece of a text that `number` lines stand before. A piece ends where a line does.
+    #[must_use]
+    pub fn after(number: u64, piece: &'a [u8]) -> Self {
+        Self { rest: piece, number }
+    }
+
+    /// The number of the last line so far, empty ones too.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
 }
 
 impl<'a> Iterator for Lines<'a> {
@@ -195,10 +209,25 @@ impl<'a> Iterator for Lines<'a> {
 }
 
 impl<'a> Fields<'a> {
+    /// A field without blanks around it, by its place from 0.
+    ///
+    /// # Errors
+    /// The line ends before the field, is too long, or has an open quotation mark before it.
+    pub fn get(&self, at: usize) -> Result<&'a [u8], Reason> {
+        let field = self.found.get(at).map(|field| field.trim_ascii());
+        field.ok_or(self.end.unwrap_or(Reason::Missing))
+    }
+
+    /// Those that were found, as they stand there.
+    #[must_use]
+    pub fn found(&self) -> &[&'a [u8]] {
+        &self.found
+    }
+
     /// Takes the fields of a line in place of those that were there. A field that begins with a quotation mark ends at the
     /// next lone one; a pair of marks within it stays a pair, for no column that is read has any. With anything between
     /// that mark and the comma the field is what stands there, marks included.
-    fn split(&mut self, line: &'a [u8]) {
+    pub fn split(&mut self, line: &'a [u8]) {
         self.found.clear();
         self.end = None;
         if !limits::LINE_BYTES.holds(line.len() as f64) {

@@ -21,20 +21,29 @@ pub(super) fn at<T>(field: &'static str, outcome: Result<T, Reason>) -> Result<T
     outcome.map_err(|reason| (field, reason))
 }
 
-/// The contract of an OSI symbol; FLEX series are refused.
-pub(super) fn parse_contract(osi: &str) -> Result<ContractKey, Reason> {
+/// The contract of an OSI symbol.
+///
+/// # Errors
+/// Not a symbol, a FLEX series, or an expiry beyond the years allowed.
+pub fn parse_contract(osi: &str) -> Result<ContractKey, Reason> {
     served(ContractKey::parse_osi(osi).ok_or(Reason::NotASymbol)?)
 }
 
-/// A root of at most six bytes, without a dot; FLEX series are refused.
-pub(super) fn parse_root(text: &str) -> Result<Symbol, Reason> {
+/// A root of at most six bytes, its dot taken out.
+///
+/// # Errors
+/// Not a symbol, or a FLEX series.
+pub fn parse_root(text: &str) -> Result<Symbol, Reason> {
     let root = Symbol::parse_underlying(text).map(Symbol::bare);
     let root = root.filter(|r| r.as_str().len() <= 6).ok_or(Reason::NotASymbol)?;
     if is_flex(root) { Err(Reason::Flex) } else { Ok(root) }
 }
 
 /// A strike in thousandths.
-pub(super) fn parse_strike(strike: f64) -> Result<u32, Reason> {
+///
+/// # Errors
+/// Out of range, or not a whole number of thousandths.
+pub fn parse_strike(strike: f64) -> Result<u32, Reason> {
     strike_milli(strike).ok_or(Reason::OutOfRange)
 }
 
@@ -204,7 +213,8 @@ impl Intake {
 
 /// The price of an underlying by its quote and its last trade, each `NaN` or 0 where there is none: the middle of a narrow
 /// quote ([`limits::SPOT_SPREAD`]), else the trade, else the middle of any quote that is not crossed.
-pub(super) fn price_of(bid: f64, ask: f64, trade: f64) -> Option<PriceFrom> {
+#[must_use]
+pub fn price_of(bid: f64, ask: f64, trade: f64) -> Option<PriceFrom> {
     let two_sided = bid > 0.0 && ask >= bid;
     let middle = bid + (ask - bid) / 2.0;
     match () {
@@ -217,11 +227,21 @@ pub(super) fn price_of(bid: f64, ask: f64, trade: f64) -> Option<PriceFrom> {
 
 /// Where the price of an underlying is from.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum PriceFrom {
+pub enum PriceFrom {
     /// The middle of bid and ask.
     Quote(f64),
     /// The last trade.
     Trade(f64),
+}
+
+impl PriceFrom {
+    /// The price itself, currency per share.
+    #[must_use]
+    pub fn price(self) -> f64 {
+        match self {
+            Self::Quote(price) | Self::Trade(price) => price,
+        }
+    }
 }
 
 /// Makes a record of each row, or refuses the row at its place.

@@ -6,7 +6,7 @@
 
 use super::json::parse_line;
 use super::report::Report;
-use super::times::{allowed, parse_date};
+use super::times::{allowed, of_count, parse_date};
 use super::{Batch, DividendRecord, QuoteRecord, RateRecord, SpotRecord};
 use crate::contract::roots::is_flex;
 use crate::contract::{ContractKey, Right, RootTable, Symbol, strike_milli};
@@ -295,9 +295,9 @@ impl Cell<'_> {
     fn time(&self, field: &'static str) -> Result<Timestamp, Bad> {
         let ts = match *self {
             Self::Text(ref text) => text.parse().ok(),
-            Self::Whole(n) => since_1970(n),
+            Self::Whole(n) => of_count(n),
             // seconds with a fraction; the nearest microsecond is what a double can tell
-            Self::Number(x) if SECONDS.contains(&(x as i64)) => since_1970((x * 1e6).round() as i64),
+            Self::Number(x) if SECONDS.contains(&(x as i64)) => of_count((x * 1e6).round() as i64),
             Self::Number(_) | Self::Other => None,
             Self::Absent | Self::Null => return Err((field, Reason::Missing)),
         };
@@ -307,14 +307,6 @@ impl Cell<'_> {
 
 /// Seconds since 1970 of the years allowed.
 const SECONDS: core::ops::Range<i64> = 631_152_000..4_102_444_800;
-
-/// An instant from a count since 1970 of seconds, milli-, micro- or nanoseconds: within the years allowed no count of one
-/// is also a count of another.
-fn since_1970(count: i64) -> Option<Timestamp> {
-    let nanoseconds_each = [1_000_000_000, 1_000_000, 1_000, 1];
-    let unit = nanoseconds_each.into_iter().find(|unit| SECONDS.contains(&(count / (1_000_000_000 / unit))))?;
-    Timestamp::from_nanosecond(i128::from(count) * i128::from(unit)).ok()
-}
 
 impl<'de: 'a, 'a> Deserialize<'de> for Cell<'a> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {

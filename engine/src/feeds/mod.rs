@@ -9,7 +9,7 @@ pub mod csv;
 pub mod databento;
 pub mod declared;
 pub mod dir;
-mod intake;
+pub mod intake;
 mod json;
 pub mod line_writer;
 pub mod lines;
@@ -22,7 +22,7 @@ pub mod recording;
 pub mod reference;
 pub mod report;
 pub mod thetadata;
-mod times;
+pub mod times;
 pub mod tradier;
 
 use crate::calendar::Day;

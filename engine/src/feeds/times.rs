@@ -11,18 +11,21 @@ const FIRST: Timestamp = Timestamp::constant(631_152_000, 0);
 const END: Timestamp = Timestamp::constant(4_102_444_800, 0);
 
 /// An instant of the years allowed.
-pub(super) fn allowed(ts: Timestamp) -> Option<Timestamp> {
+#[must_use]
+pub fn allowed(ts: Timestamp) -> Option<Timestamp> {
     (ts >= FIRST && ts < END).then_some(ts)
 }
 
 /// A date in exactly the form `YYYY-MM-DD`.
-pub(super) fn parse_date(text: &str) -> Option<Date> {
+#[must_use]
+pub fn parse_date(text: &str) -> Option<Date> {
     let &[y0, y1, y2, y3, b'-', m0, m1, b'-', d0, d1] = text.as_bytes() else { return None };
     date_of(&[y0, y1, y2, y3], &[m0, m1], &[d0, d1])
 }
 
 /// A date in the form `M/D/YYYY`, with or without leading zeros.
-pub(super) fn parse_slashed(text: &str) -> Option<Date> {
+#[must_use]
+pub fn parse_slashed(text: &str) -> Option<Date> {
     let mut parts = text.split('/');
     let (month, day, year) = (parts.next()?, parts.next()?, parts.next()?);
     let short = |part: &str| matches!(part.len(), 1 | 2);
@@ -33,12 +36,14 @@ pub(super) fn parse_slashed(text: &str) -> Option<Date> {
 }
 
 /// A time with an offset, as in RFC 3339.
-pub(super) fn parse_rfc3339(text: &str) -> Option<Timestamp> {
+#[must_use]
+pub fn parse_rfc3339(text: &str) -> Option<Timestamp> {
     text.parse().ok().and_then(allowed)
 }
 
 /// A date and a clock time without an offset: `YYYY-MM-DD`, a blank or `T`, `HH:MM:SS`, up to nine decimals of a second.
-pub(super) fn parse_civil(text: &str) -> Option<DateTime> {
+#[must_use]
+pub fn parse_civil(text: &str) -> Option<DateTime> {
     let (date, clock) = text.split_at_checked(10)?;
     let clock = clock.strip_prefix([' ', 'T'])?;
     let (whole, decimals) = clock.split_once('.').map_or((clock, None), |(whole, part)| (whole, Some(part)));
@@ -56,17 +61,30 @@ pub(super) fn parse_civil(text: &str) -> Option<DateTime> {
 }
 
 /// An Eastern date and clock time, as [`parse_civil`] reads it.
-pub(super) fn parse_eastern(text: &str, calendar: &Calendar) -> Option<Timestamp> {
+#[must_use]
+pub fn parse_eastern(text: &str, calendar: &Calendar) -> Option<Timestamp> {
     parse_civil(text).map(|at| calendar.instant(at)).and_then(allowed)
 }
 
+/// An instant from a count since 1970 of seconds, milli-, micro- or nanoseconds: within the years allowed no count of one
+/// is also a count of another.
+#[must_use]
+pub fn of_count(count: i64) -> Option<Timestamp> {
+    let seconds = FIRST.as_second()..END.as_second();
+    let nanoseconds_each = [1_000_000_000, 1_000_000, 1_000, 1];
+    let unit = nanoseconds_each.into_iter().find(|unit| seconds.contains(&(count / (1_000_000_000 / unit))))?;
+    Timestamp::from_nanosecond(i128::from(count) * i128::from(unit)).ok()
+}
+
 /// Milliseconds since 1970.
-pub(super) fn of_millis(millis: i64) -> Option<Timestamp> {
+#[must_use]
+pub fn of_millis(millis: i64) -> Option<Timestamp> {
     Timestamp::from_millisecond(millis).ok().and_then(allowed)
 }
 
 /// Nanoseconds since 1970.
-pub(super) fn of_nanos(nanos: i64) -> Option<Timestamp> {
+#[must_use]
+pub fn of_nanos(nanos: i64) -> Option<Timestamp> {
     Timestamp::from_nanosecond(i128::from(nanos)).ok().and_then(allowed)
 }
 

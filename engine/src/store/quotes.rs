@@ -45,6 +45,14 @@ impl ChainQuotes {
         Self { prices, sizes, ts }
     }
 
+    /// Quotes that were written down: bid and ask, contracts at both, and the time, by row.
+    ///
+    /// # Domain   as many of each as there are rows
+    #[must_use]
+    pub fn new(prices: Vec<[f64; 2]>, sizes: Vec<[f64; 2]>, ts: Vec<Timestamp>) -> Self {
+        Self { prices, sizes, ts }
+    }
+
     /// A number of a row's quote; NaN: it was not quoted.
     #[must_use]
     pub fn get(&self, row: usize, number: QuoteNumber) -> f64 {

@@ -9,7 +9,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The keys of the file: the options of `serve` that are about the daemon and not about this start of it.
-pub(super) const KEYS: [&str; 18] = [
+pub(super) const KEYS: [&str; 19] = [
     "listen",
     "allow-remote",
     "feed",
@@ -28,6 +28,7 @@ pub(super) const KEYS: [&str; 18] = [
     "allow-host",
     "old-snapshots-mb",
     "show-quotes",
+    "history-mb",
 ];
 
 /// What a file that merely lies in the current folder does not decide: who may reach the daemon, where it writes, and which

@@ -12,7 +12,7 @@ mod origin;
 mod value;
 
 use crate::secret::Keys;
-pub use cli::PriceArgs;
+pub use cli::{BatchAccuracy, BatchArgs, BatchFormat, PriceArgs};
 use cli::{Cli, Command, ServeArgs};
 pub use error::ConfigError;
 use file::File;
@@ -66,6 +66,8 @@ pub struct Config {
     pub old_snapshot_bytes: u64,
     /// Layers show the quotes of the feed.
     pub show_quotes: bool,
+    /// Bytes that past days which were computed may take.
+    pub history_bytes: u64,
     /// The configuration file, and what of it does not count.
     pub file_note: Option<String>,
 }
@@ -79,6 +81,8 @@ pub enum Invocation {
     Print(String),
     /// Price the rows of a file.
     Price(PriceArgs),
+    /// Compute days of recorded quotes.
+    Batch(BatchArgs),
 }
 
 /// Reads arguments (the program's name first), environment and file.
@@ -94,6 +98,7 @@ pub fn read(
     let (cli, origins) = Cli::read(arguments)?;
     let args = match cli.command {
         Some(Command::Price(args)) => return Ok(Invocation::Price(args)),
+        Some(Command::Batch(args)) => return Ok(Invocation::Batch(args)),
         Some(Command::Serve(args)) => *args,
         None => cli.serve,
     };
@@ -136,6 +141,7 @@ fn resolve(
     let old_snapshots =
         pick.one("old-snapshots-mb", args.old_snapshots_mb, value::megabytes, || value::DEFAULT_OLD_SNAPSHOTS_MB)?;
     let show_quotes = pick.one("show-quotes", args.show_quotes, value::flag, || false)?;
+    let history = pick.one("history-mb", args.history_mb, value::megabytes, || value::DEFAULT_HISTORY_MB)?;
     if let Some(address) = listen.iter().find(|address| !allow_remote && !address.ip().is_loopback()) {
         return Err(ConfigError::Value(format!(
             "{address} can be reached from other machines, and greeksd asks nobody for a password; \
@@ -169,6 +175,7 @@ fn resolve(
         allow_hosts,
         old_snapshot_bytes,
         show_quotes,
+        history_bytes: history as u64 * 1_000_000,
         file_note,
     };
     Ok((config, pick.report))

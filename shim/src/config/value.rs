@@ -37,6 +37,8 @@ const THREADS_MAX: usize = 1024;
 const MEGABYTES: std::ops::RangeInclusive<usize> = 16..=1_000_000;
 /// Two whole markets and a half.
 pub(super) const DEFAULT_OLD_SNAPSHOTS_MB: usize = 1000;
+/// Past days that were computed: some hundred chains of many expirations.
+pub(super) const DEFAULT_HISTORY_MB: usize = 1000;
 
 /// How the log is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 //! answer waits to be sent nothing is read, so a client that does not take its answers cannot queue more of them.
 
 use super::app::App;
-use super::exchange::{self, InFlight};
+use super::exchange::{self, InFlight, Remainder, Waiting};
 use super::limits::{HEADERS, Limits};
 use super::metrics::{Metrics, OpenConnection};
 use super::request::{Fault, HeadFacts, parse};
@@ -29,6 +29,8 @@ pub(super) enum Verdict {
     Wait,
     /// Drive it again when the others have had their turn.
     Again,
+    /// Drive it again in a moment: what it is to send is being made.
+    Later,
     /// Hand it to a reactor of the other kind.
     Move,
     /// Drop it.
@@ -44,6 +46,8 @@ enum Phase {
     Head,
     /// For the rest of a body.
     Body,
+    /// For its answer, which is being made elsewhere.
+    Answer,
     /// For the client to take its answer.
     Write,
     /// For the client to close: a socket closed with unread input would reset, and might lose the last answer.
@@ -68,6 +72,7 @@ pub(super) struct Connection {
     unsent: Vec<u8>,
     sent: usize,
     in_flight: Option<InFlight>,
+    waiting: Option<Waiting>,
     /// `inbox` begins with a request that is answered on a bulk reactor.
     heavy: bool,
     /// No further request is answered.
@@ -94,6 +99,7 @@ impl Connection {
             unsent: Vec::new(),
             sent: 0,
             in_flight: None,
+            waiting: None,
             heavy: false,
             last: false,
             phase: Phase::Idle,
@@ -128,7 +134,9 @@ impl Connection {
     /// Looks at the deadline.
     pub(super) fn sweep<A: App>(&mut self, turn: &mut Turn<A>) -> Verdict {
         let answer = turn.shared.limits.answer;
-        let is_overdue = self.in_flight.as_ref().is_some_and(|answered| turn.now >= answered.started() + answer);
+        let started = self.in_flight.as_ref().map(InFlight::started);
+        let started = started.or(self.waiting.as_ref().map(Waiting::started));
+        let is_overdue = started.is_some_and(|started| turn.now >= started + answer);
         if turn.now < self.deadline && !is_overdue {
             return Verdict::Wait;
         }
@@ -142,15 +150,27 @@ impl Connection {
 
     /// One step; `None`: there may be another.
     fn step<A: App>(&mut self, turn: &mut Turn<A>) -> Result<Option<Verdict>, Gone> {
-        if self.in_flight.is_some() && !turn.bulk {
+        if (self.in_flight.is_some() || self.waiting.is_some()) && !turn.bulk {
             return Ok(Some(Verdict::Move));
         }
         if !self.flush(turn)? {
             return Ok(Some(Verdict::Wait));
         }
         if self.in_flight.is_some() {
-            self.send_piece(turn)?;
-            return Ok(Some(if self.unsent.is_empty() { Verdict::Again } else { Verdict::Wait }));
+            let progress = self.send_piece(turn)?;
+            return Ok(Some(match progress {
+                _ if !self.unsent.is_empty() => Verdict::Wait,
+                Progress::Later => Verdict::Later,
+                _ => Verdict::Again,
+            }));
+        }
+        if let Some(waiting) = &mut self.waiting {
+            turn.out.clear();
+            let Some(reply) = waiting.look(turn) else { return Ok(Some(Verdict::Later)) };
+            self.begin(reply, turn);
+            self.settle(true, turn);
+            self.send(turn)?;
+            return Ok(None);
         }
         if self.phase == Phase::Linger {
             return self.drain(turn);
@@ -212,13 +232,13 @@ impl Connection {
                         break;
                     };
                     kept.start += facts.length + body;
-                    self.last = !reply.keep_alive;
-                    self.in_flight = reply.in_flight;
+                    self.begin(reply, turn);
                     answered = true;
                 }
             }
             self.heavy = false;
-            if turn.bulk || self.last || self.in_flight.is_some() || turn.out.len() > turn.shared.limits.unsent_bytes {
+            let is_busy = self.in_flight.is_some() || self.waiting.is_some();
+            if turn.bulk || self.last || is_busy || turn.out.len() > turn.shared.limits.unsent_bytes {
                 break;
             }
         }
@@ -228,6 +248,12 @@ impl Connection {
             self.send(turn)?;
         }
         Ok(answered)
+    }
+
+    /// Takes over what is left to do of an answer.
+    fn begin<A: App>(&mut self, reply: Remainder, turn: &Turn<A>) {
+        self.last = !reply.keep_alive || (self.waiting.is_some() && turn.stopping);
+        (self.in_flight, self.waiting) = (reply.in_flight, reply.waiting);
     }
 
     /// Whether a head may have become complete (or longer than `most`), so that slow clients are not parsed anew for
@@ -276,6 +302,7 @@ impl Connection {
     /// Chooses what is waited for next; the clock of a phase starts when it is entered, or again after an answer.
     fn settle<A: App>(&mut self, answered: bool, turn: &Turn<A>) {
         let (phase, limit) = match (self.body_left, self.inbox.is_empty()) {
+            _ if self.waiting.is_some() => (Phase::Answer, turn.shared.limits.answer),
             (Some(_), _) => (Phase::Body, turn.shared.limits.body),
             (None, false) => (Phase::Head, turn.shared.limits.head),
             (None, true) => (Phase::Idle, turn.shared.limits.idle),
@@ -291,8 +318,8 @@ impl Connection {
     }
 
     /// Writes the next piece of the answer in flight.
-    fn send_piece<A: App>(&mut self, turn: &mut Turn<A>) -> Result<(), Gone> {
-        let Some(in_flight) = &mut self.in_flight else { return Ok(()) };
+    fn send_piece<A: App>(&mut self, turn: &mut Turn<A>) -> Result<Progress, Gone> {
+        let Some(in_flight) = &mut self.in_flight else { return Ok(Progress::Done) };
         turn.out.clear();
         let progress = in_flight.next(turn).ok_or(Gone)?;
         self.send(turn)?;
@@ -305,7 +332,11 @@ impl Connection {
                 self.settle(true, turn);
             }
         }
-        Ok(())
+        if progress == Progress::Later && self.unsent.is_empty() {
+            // it is not the client that is slow
+            (self.phase, self.deadline, self.taken) = (Phase::Write, turn.now + turn.shared.limits.write, 0);
+        }
+        Ok(progress)
     }
 
     /// Writes `turn.out`, keeps what the socket does not take.

@@ -29,5 +29,5 @@ pub use limits::Limits;
 pub use listeners::ListenError;
 pub use metrics::Metrics;
 pub use request::{Method, Request, length_of_head};
-pub use response::{Answer, Body};
+pub use response::{Answer, Awaited, Body};
 pub use server::{Server, ServerConfig};

@@ -24,6 +24,9 @@ const ACCEPTS_PER_TURN: usize = 64;
 /// Between two complaints about connections that cannot be accepted.
 const COMPLAINT_EVERY: Duration = Duration::from_mins(1);
 
+/// How often a reactor looks for what is being made elsewhere: beside a second, which that may take, nothing.
+const LATER: Duration = Duration::from_millis(4);
+
 /// How often a reactor looks, while the server stops, whether the others have ended.
 const STOPPING_PATIENCE: Duration = Duration::from_millis(10);
 
@@ -73,6 +76,9 @@ pub(super) struct Reactor<A> {
     n_open: usize,
     /// Slots whose connection has more to do.
     ready: VecDeque<usize>,
+    /// Slots whose connection waits for what is made elsewhere, and when they are driven again.
+    parked: Vec<usize>,
+    look_at: Instant,
     sweep_at: Instant,
     drain_until: Option<Instant>,
     /// When it was last said that no connection can be accepted.
@@ -83,6 +89,8 @@ struct Slot {
     connection: Connection,
     /// It stands in `ready`.
     queued: bool,
+    /// It stands in `parked`.
+    parked: bool,
 }
 
 impl<A: App> Reactor<A> {
@@ -114,6 +122,8 @@ impl<A: App> Reactor<A> {
             free: Vec::new(),
             n_open: 0,
             ready: VecDeque::new(),
+            parked: Vec::new(),
+            look_at: now,
             sweep_at: now,
             drain_until: None,
             complained: None,
@@ -155,8 +165,23 @@ impl<A: App> Reactor<A> {
             }
             self.drive(id);
         }
+        self.look_again();
         if self.turn.now >= self.sweep_at {
             self.sweep();
+        }
+    }
+
+    /// Drives the connections whose answers are made elsewhere.
+    fn look_again(&mut self) {
+        if self.parked.is_empty() || self.turn.now < self.look_at {
+            return;
+        }
+        for id in std::mem::take(&mut self.parked) {
+            // a connection that has gone may have left its slot to another, which does not mind
+            if let Some(slot) = &mut self.slots[id] {
+                slot.parked = false;
+            }
+            self.drive(id);
         }
     }
 
@@ -168,6 +193,9 @@ impl<A: App> Reactor<A> {
         let mut until_sweep = self.sweep_at.saturating_duration_since(self.turn.now);
         if self.turn.stopping {
             until_sweep = until_sweep.min(STOPPING_PATIENCE);
+        }
+        if !self.parked.is_empty() {
+            until_sweep = until_sweep.min(self.look_at.saturating_duration_since(self.turn.now));
         }
         match self.accept_at {
             Some(at) => until_sweep.min(at.saturating_duration_since(self.turn.now)),
@@ -279,7 +307,7 @@ impl<A: App> Reactor<A> {
             self.load.fetch_sub(1, Ordering::Relaxed);
             return;
         }
-        self.slots[id] = Some(Slot { connection, queued: false });
+        self.slots[id] = Some(Slot { connection, queued: false, parked: false });
         self.n_open += 1;
         self.drive(id);
     }
@@ -299,6 +327,15 @@ impl<A: App> Reactor<A> {
                 if let Some(slot) = self.slots[id].as_mut().filter(|slot| !slot.queued) {
                     slot.queued = true;
                     self.ready.push_back(id);
+                }
+            }
+            Verdict::Later => {
+                if let Some(slot) = self.slots[id].as_mut().filter(|slot| !slot.parked) {
+                    slot.parked = true;
+                    if self.parked.is_empty() {
+                        self.look_at = self.turn.now + LATER;
+                    }
+                    self.parked.push(id);
                 }
             }
             Verdict::Close => drop(self.release(id)),

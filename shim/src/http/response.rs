@@ -29,6 +29,14 @@ pub enum Body {
     Full(Vec<u8>),
     /// Written as the client takes it; sent with a length if it ends within the first piece.
     Stream(Box<dyn Stream>),
+    /// Nothing of the answer is known yet, not even its status: it is asked for until it is there.
+    Awaited(Box<dyn Awaited>),
+}
+
+/// An answer that is being made elsewhere, so that no thread that serves waits for it.
+pub trait Awaited: Send {
+    /// The answer, if it is there: one whose own body is no such again. Never waits.
+    fn look(&mut self) -> Option<Answer>;
 }
 
 impl fmt::Debug for Body {
@@ -36,6 +44,7 @@ impl fmt::Debug for Body {
         match self {
             Self::Full(bytes) => write!(f, "Full({} bytes)", bytes.len()),
             Self::Stream(_) => f.write_str("Stream"),
+            Self::Awaited(_) => f.write_str("Awaited"),
         }
     }
 }
@@ -51,6 +60,13 @@ impl Answer {
     #[must_use]
     pub fn stream(route: &'static str, content_type: &'static str, stream: impl Stream + 'static) -> Self {
         Self { status: 200, content_type, headers: Vec::new(), body: Body::Stream(Box::new(stream)), route }
+    }
+
+    /// An answer that is being made elsewhere. Status, type and headers are those of what comes.
+    #[must_use]
+    pub fn awaited(route: &'static str, awaited: impl Awaited + 'static) -> Self {
+        let body = Body::Awaited(Box::new(awaited));
+        Self { status: 200, content_type: "", headers: Vec::new(), body, route }
     }
 
     /// The answer with one more header.

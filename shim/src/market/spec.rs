@@ -4,6 +4,7 @@ use super::feed::Feed;
 use super::recorder::RecordTap;
 use super::sim::SimFeed;
 use super::store_feed::StoreFeed;
+use crate::archive::folder::RecordedFolder;
 use crate::secret::Keys;
 use crate::source::QuoteSource;
 use crate::source::asked::Asked;
@@ -13,16 +14,17 @@ use crate::source::poll::client::{Client, ServerBase};
 use crate::source::poll::plan::VendorTerms;
 use crate::source::poll::vendor::{Adjust, Vendor};
 use crate::source::poll::{MarketTime, PollSource, PollTerms, alpaca, cboe, massive, theta, tradier, treasury};
+use crate::source::recorded::{RecordedSource, Shown};
 use engine::contract::{RootTable, Symbol};
 use jiff::Timestamp;
 use sim::SimOptions;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What a feed may be, for whoever named something else.
-const WANT: &str = "want sim, sim:full, sim:seed=N, dir:PATH, tcp:PORT, tcp:ADDRESS:PORT, stdin:, or treasury:, or \
+const WANT: &str = "want sim, sim:full, sim:seed=N, dir:PATH, history:DIR, tcp:PORT, tcp:ADDRESS:PORT, stdin:, or treasury:, or \
     cboe:, theta:, tradier:, massive: or alpaca: with names (cboe:SPY,QQQ)";
 
 /// A feed as the user names it.
@@ -32,6 +34,8 @@ pub enum FeedSpec {
     Sim(SimOptions),
     /// A market folder, or one chain file.
     Dir(PathBuf),
+    /// A folder of recorded quotes of many days.
+    History(PathBuf),
     /// Lines over connections to this address.
     Tcp(SocketAddr),
     /// Lines from standard input.
@@ -78,10 +82,14 @@ pub struct OpenTerms {
     pub asked: Arc<Asked>,
     /// Keeps what comes in.
     pub record: Option<RecordTap>,
+    /// The clock was started at some instant: recorded days are replayed as it passes them.
+    pub is_replay: bool,
+    /// The recorded days, if one of the feeds is a folder of them.
+    pub recorded: Option<Arc<RecordedFolder>>,
 }
 
 impl FeedSpec {
-    /// Reads one feed: `sim`, `sim:OPTIONS` (`sim:full`), `dir:PATH`, `tcp:PORT`, `tcp:ADDRESS:PORT`, `stdin:`,
+    /// Reads one feed: `sim`, `sim:OPTIONS` (`sim:full`), `dir:PATH`, `history:DIR`, `tcp:PORT`, `tcp:ADDRESS:PORT`, `stdin:`,
     /// `VENDOR:NAMES[,OPTION=VALUE]…[@ADDRESS]`.
     ///
     /// # Errors
@@ -92,6 +100,7 @@ impl FeedSpec {
             None if text == "sim" => Ok(Self::Sim(SimOptions::default())),
             Some(("sim", options)) => SimOptions::parse(options).map(Self::Sim).map_err(|e| e.to_string()),
             Some(("dir", path)) if !path.is_empty() => Ok(Self::Dir(PathBuf::from(path))),
+            Some(("history", path)) if !path.is_empty() => Ok(Self::History(PathBuf::from(path))),
             Some(("tcp", address)) => {
                 let here = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
                 let address = address.parse().or_else(|_| address.parse().map(here));
@@ -127,10 +136,33 @@ impl FeedSpec {
         Ok(Box::new(StoreFeed::new(sources, terms.fixed).recording_to(terms.record.clone())))
     }
 
+    /// The folder of recorded days among some feeds, opened; `overrides` is the file of what goes before quotes.
+    ///
+    /// # Errors
+    /// There are several, or it cannot be opened: why, for the user.
+    pub fn recorded(specs: &[Self], overrides: Option<&Path>) -> Result<Option<Arc<RecordedFolder>>, String> {
+        let mut folders =
+            specs.iter().filter_map(|spec| if let Self::History(path) = spec { Some(path) } else { None });
+        let Some(path) = folders.next() else { return Ok(None) };
+        if folders.next().is_some() {
+            return Err("feed history: one folder of recorded days is served".to_owned());
+        }
+        let opened = RecordedFolder::open(path, overrides);
+        opened.map(Some).map_err(|why| format!("feed history:{}: {why}", path.display()))
+    }
+
     fn source(&self, has_others: bool, terms: &OpenTerms) -> Result<Box<dyn QuoteSource>, String> {
         Ok(match self {
             Self::Sim(_) => return Err("the embedded market is whole, and goes with no other feed".to_owned()),
             Self::Dir(path) => Box::new(DirectorySource::open(path, has_others).map_err(|e| e.to_string())?),
+            Self::History(_) => {
+                let recorded = terms.recorded.clone().ok_or("it was not opened")?;
+                let clock = match (terms.is_replay, terms.fixed) {
+                    (true, _) => Shown::Replay(Arc::clone(&terms.clock)),
+                    (false, fixed) => Shown::LastBy(fixed),
+                };
+                Box::new(RecordedSource::start(self.to_string(), recorded, clock).map_err(|e| e.to_string())?)
+            }
             Self::Tcp(address) if !terms.allow_remote && !address.ip().is_loopback() => {
                 return Err("it can be reached from other machines, and whoever reaches it says what quotes are; say \
                     --allow-remote if that is meant, or listen on 127.0.0.1"
@@ -148,6 +180,7 @@ impl fmt::Display for FeedSpec {
         match self {
             Self::Sim(_) => f.write_str("sim"),
             Self::Dir(path) => write!(f, "dir:{}", path.display()),
+            Self::History(path) => write!(f, "history:{}", path.display()),
             Self::Tcp(address) => write!(f, "tcp:{address}"),
             Self::Stdin => f.write_str("stdin:"),
             Self::Poll(PollSpec { vendor, names, base, .. }) => {
@@ -309,6 +342,8 @@ mod tests {
             authorities: None,
             asked: Arc::default(),
             record: None,
+            is_replay: false,
+            recorded: None,
         }
     }
 

@@ -13,6 +13,8 @@ use std::fmt;
 pub struct Clock {
     snapshot: Zoned,
     today: Date,
+    /// The past moment that was asked for, if one was.
+    asked: Option<Zoned>,
 }
 
 /// Which time a column shows.
@@ -22,6 +24,8 @@ pub enum When {
     Snapshot,
     /// When the contract was quoted; the snapshot's time where quotes are not shown.
     Quote,
+    /// The past moment that was asked for; when the snapshot was computed where none was.
+    Asked,
     /// The settlement of the contract: 09:30 Eastern for AM, the close for PM.
     Settlement,
     /// 16:00 Eastern on the date of expiry, for readers that know one hour only.
@@ -137,7 +141,20 @@ impl Clock {
     /// The times of an answer given at `now` from a snapshot of `snapshot`, in the zone of the market.
     #[must_use]
     pub fn new(snapshot: Timestamp, now: Timestamp, zone: &TimeZone) -> Self {
-        Self { snapshot: snapshot.to_zoned(zone.clone()), today: now.to_zoned(zone.clone()).date() }
+        Self { snapshot: snapshot.to_zoned(zone.clone()), today: now.to_zoned(zone.clone()).date(), asked: None }
+    }
+
+    /// The same, of an answer to a question for a past moment, if it is one.
+    #[must_use]
+    pub fn answering(self, asked: Option<Timestamp>) -> Self {
+        let asked = asked.map(|at| at.to_zoned(self.zone().clone()));
+        Self { asked, ..self }
+    }
+
+    /// Whether a past moment was asked for.
+    #[must_use]
+    pub fn is_of_the_past(&self) -> bool {
+        self.asked.is_some()
     }
 
     /// The current date in Eastern time.
@@ -176,6 +193,7 @@ impl Clock {
         let zone = self.snapshot.time_zone();
         match when {
             When::Snapshot | When::Quote => stamp.text(&self.snapshot),
+            When::Asked => stamp.text(self.asked.as_ref().unwrap_or(&self.snapshot)),
             When::Settlement => stamp.text(&slice.settles_at.to_zoned(zone.clone())),
             When::ExpiryFour => self.at_hour(slice.expiry, 16, stamp),
         }

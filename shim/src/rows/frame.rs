@@ -98,6 +98,9 @@ pub static JSON: Frame = Frame {
     print: None,
 };
 
+/// Bare arrays of values, in what the layer puts around them.
+pub static ARRAYS: Frame = Frame { row_open: "[", row_close: "]", keys: false, ..JSON };
+
 /// One object a line.
 pub static NDJSON: Frame = Frame {
     content_type: "application/x-ndjson; charset=utf-8",

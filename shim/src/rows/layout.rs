@@ -48,6 +48,8 @@ pub enum Walk {
     /// Row by row.
     #[default]
     Rows,
+    /// Row by row, each a bare array of its values.
+    Arrays,
     /// Column by column: `"name":[…],"name":[…]`.
     Columns,
 }
@@ -103,6 +105,23 @@ impl AnswerLayout {
                 cells.iter().map(|&(is_number, name)| ColumnHead { name, is_number }).collect();
             (self.frame.head)(out, &self.heading, &columns);
         }
+    }
+
+    /// A whole answer that is written column by column, of the text of each column, in pieces.
+    #[must_use]
+    pub fn around_columns(&self, columns: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+        let mut pieces = vec![self.around.open.as_bytes().to_vec()];
+        for (i, (name, column)) in self.names().iter().zip(columns).enumerate() {
+            let mut head = if i > 0 { b"],\"".to_vec() } else { b"\"".to_vec() };
+            (self.frame.escape)(&mut head, name);
+            head.extend_from_slice(b"\":[");
+            pieces.extend([head, column]);
+        }
+        if pieces.len() > 1 {
+            pieces.push(b"]".to_vec());
+        }
+        pieces.push(self.around.close.as_bytes().to_vec());
+        pieces
     }
 
     /// Appends what comes after the last row.

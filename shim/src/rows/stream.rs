@@ -37,6 +37,8 @@ pub struct RowStream {
 enum Stage {
     Head,
     Body,
+    /// Rows and nothing else: others are written around them.
+    Bare,
     Done,
 }
 
@@ -72,6 +74,24 @@ impl RowStream {
         let (at, names) = (RowPosition::default(), layout.names());
         let stage = Stage::Head;
         Self { layout, names, picked, template: None, stage, column: 0, at, bound: None, is_first: true }
+    }
+
+    /// These rows and nothing else, as a part of an answer: with what stands between two rows before the first of them,
+    /// unless it `is_first` of all.
+    #[must_use]
+    pub fn part(layout: AnswerLayout, picked: Vec<Picked>, is_first: bool) -> Self {
+        let layout = AnswerLayout { walk: Walk::Rows, ..layout };
+        Self { stage: Stage::Bare, is_first, ..Self::new(layout, picked) }
+    }
+
+    /// Appends the values of these rows to the text of each column, with commas between them.
+    pub fn push_columns(layout: &AnswerLayout, picked: &[Picked], columns: &mut [Vec<u8>]) {
+        for (column, out) in columns.iter_mut().enumerate().take(layout.fields.len()) {
+            let is_first = out.is_empty();
+            let mut one = Self { column, is_first, ..Self::new(layout.clone(), picked.to_vec()) };
+            let mut fill = |out: &mut Vec<u8>| one.fill_rows(out, out.len() + PIECE_BYTES);
+            while fill(out) == Progress::More {}
+        }
     }
 
     fn walks_columns(&self) -> bool {

@@ -7,6 +7,7 @@ pub mod facts;
 pub mod inbox;
 pub mod lines;
 pub mod poll;
+pub mod recorded;
 
 use engine::feeds::Batch;
 use engine::feeds::report::Report;

@@ -34,6 +34,13 @@ pub fn plain(refusal: &Refusal) -> (&'static str, String) {
 #[must_use]
 pub fn names_within(fields: &[Field], begin: &str) -> String {
     let begins = |field: &&Field| matches!(field.cell, Cell::Open(_)) && field.name == begin;
-    let cells = fields.iter().skip_while(|field| !begins(field)).filter(|field| field.is_cell());
+    let first = fields.iter().position(|field| begins(&field)).unwrap_or(fields.len());
+    names(&fields[first..])
+}
+
+/// The names of the cells, as JSON strings with commas between them.
+#[must_use]
+pub fn names(fields: &[Field]) -> String {
+    let cells = fields.iter().filter(|field| field.is_cell());
     cells.map(|field| format!("\"{}\"", field.name)).collect::<Vec<_>>().join(",")
 }

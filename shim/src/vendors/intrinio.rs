@@ -153,7 +153,7 @@ fn parse_expirations(query: &Query<'_>) -> Result<List, Refusal> {
     selection.expiry_min = query.date("after")?;
     selection.expiry_max = query.date("before")?;
     let around = |_: &Clock| Around::constant("{\"expirations\":[", "]}");
-    Ok(List { selection, item: QUOTED_DATE.to_vec(), around, when_empty: None })
+    Ok(List { selection, past: None, item: QUOTED_DATE.to_vec(), around, when_empty: None })
 }
 
 fn parse_symbol(query: &Query<'_>) -> Result<Selection, Refusal> {

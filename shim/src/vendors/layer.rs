@@ -5,12 +5,13 @@ use super::body::JSON;
 use crate::cursor::percent_encode;
 use crate::http::Answer;
 use crate::limits::SYMBOLS_AT_ONCE;
+use crate::past::PastQuestion;
 use crate::picked::Picked;
 use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::rows::clock::Clock;
 use crate::rows::field::Field;
-use crate::rows::frame::Format;
+use crate::rows::frame::{ARRAYS, Format};
 use crate::rows::heading::{ColumnHead, Heading};
 use crate::rows::layout::{AnswerLayout, Around, Per, Walk};
 use crate::rows::listing::{self, Piece};
@@ -32,7 +33,6 @@ use std::sync::Arc;
 const RETRY_AFTER_S: &str = "1";
 /// The same where memory must become free first.
 const CROWDED_RETRY_AFTER_S: &str = "10";
-const NO_QUOTES: &str = "greeks=quote: this daemon does not show quotes; start it with --show-quotes";
 /// The header behind a page of symbols that others follow: what `cursor` takes.
 const NEXT_CURSOR: &str = "Next-Cursor";
 
@@ -60,7 +60,7 @@ pub enum Serve {
     /// A list of expirations, in JSON.
     Listing(fn(&Query<'_>, &Clock) -> Result<List, Refusal>),
     /// A list of underlyings.
-    Symbols(fn(&Query<'_>) -> Result<SymbolList, Refusal>),
+    Symbols(fn(&Query<'_>, &Clock) -> Result<SymbolList, Refusal>),
     /// JSON about underlyings, from their chains.
     Names(fn(&Query<'_>, &RequestContext<'_>, &Clock) -> Result<String, Refusal>),
     /// JSON that needs no row.
@@ -81,6 +81,8 @@ pub enum Value {
 pub struct Reply {
     /// Which rows.
     pub selection: Selection,
+    /// Of which past moments; `None`: of now.
+    pub past: Option<PastQuestion>,
     /// Which of these.
     pub filters: VendorFilters,
     /// Which part of them, in which order.
@@ -89,8 +91,8 @@ pub struct Reply {
     pub format: Format,
     /// Which columns.
     pub fields: Vec<Field>,
-    /// There is no answer where quotes are not shown.
-    pub needs_quotes: bool,
+    /// There is no answer where quotes are not shown: what of it needs them.
+    pub needs_quotes: Option<&'static str>,
     /// What one row is.
     pub per: Per,
     /// In which direction JSON is written.
@@ -152,6 +154,8 @@ pub struct Ending<'a> {
 pub struct List {
     /// The contracts whose expirations are listed.
     pub selection: Selection,
+    /// At which past moment; `None`: now.
+    pub past: Option<PastQuestion>,
     /// How one is spelt.
     pub item: Vec<Piece>,
     /// What stands around them.
@@ -165,6 +169,8 @@ pub struct List {
 pub struct SymbolList {
     /// Which.
     pub selection: SymbolSelection,
+    /// At which past moment; `None`: now.
+    pub past: Option<PastQuestion>,
     /// In which form.
     pub format: Format,
     /// What is shown of each.
@@ -186,8 +192,10 @@ pub struct SymbolColumn {
 pub struct RequestContext<'a> {
     /// The market.
     pub snapshot: &'a Snapshot,
-    /// The time now.
+    /// The time now; that of the snapshot, where a past moment is asked for.
     pub now: Timestamp,
+    /// The past moment that is asked for, if one is.
+    pub asked: Option<Timestamp>,
     /// The zone of the market.
     pub zone: &'a TimeZone,
     /// Which dates are monthly expirations.
@@ -224,6 +232,12 @@ enum Content {
 }
 
 impl Prepared {
+    /// The times of the answer.
+    #[must_use]
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
     /// The names that it asks for, underlyings or roots.
     pub fn names(&self) -> impl Iterator<Item = Symbol> + '_ {
         let selection = match &self.content {
@@ -236,6 +250,26 @@ impl Prepared {
             let named = name.iter().chain(underlyings).chain(roots).copied();
             named.chain(contracts.iter().map(|contract| contract.root))
         })
+    }
+
+    /// What it asks of the past, if it does.
+    #[must_use]
+    pub fn past(&self) -> Option<&PastQuestion> {
+        match self.content.as_ref().ok()? {
+            Content::Rows(reply) => reply.past.as_ref(),
+            Content::Listing(list) => list.past.as_ref(),
+            Content::Symbols(list) => list.past.as_ref(),
+            Content::Text(_) => None,
+        }
+    }
+
+    /// What the symbols that it lists begin with, if it lists symbols.
+    #[must_use]
+    pub fn prefixes(&self) -> Option<&[Symbol]> {
+        match self.content.as_ref().ok()? {
+            Content::Symbols(list) => Some(&list.selection.prefixes),
+            _ => None,
+        }
     }
 
     /// Whether looking it up would hold up others.
@@ -255,15 +289,27 @@ impl Prepared {
     }
 }
 
+/// Rows, and the form that they are shown in.
+pub struct RowSet {
+    /// The form.
+    pub layout: AnswerLayout,
+    /// The rows.
+    pub picked: Vec<Picked>,
+    /// Further headers.
+    pub headers: Vec<(&'static str, Cow<'static, str>)>,
+    /// The refusal that stands for no rows, in layers that have no empty form.
+    pub when_empty: Option<Refusal>,
+}
+
 impl Layer {
     /// Reads a query.
     #[must_use]
     pub fn prepare(&self, query: &Query<'_>, context: &RequestContext<'_>) -> Prepared {
-        let clock = Clock::new(context.snapshot.time, context.now, context.zone);
+        let clock = Clock::new(context.snapshot.time, context.now, context.zone).answering(context.asked);
         let content = match self.serve {
             Serve::Rows(parse) => parse(query, &clock).map(|reply| Content::Rows(Box::new(reply))),
             Serve::Listing(parse) => parse(query, &clock).map(|list| Content::Listing(Box::new(list))),
-            Serve::Symbols(parse) => parse(query).map(Content::Symbols),
+            Serve::Symbols(parse) => parse(query, &clock).map(Content::Symbols),
             Serve::Names(write) => write(query, context, &clock).map(Content::Text),
             Serve::Text(write) => write(query, &clock).map(Content::Text),
         };
@@ -280,11 +326,35 @@ impl Layer {
             Content::Symbols(list) => Ok(self.symbols(&list, context, &clock)),
             Content::Text(text) => Ok(Answer::full(self.name, 200, JSON, text)),
         });
-        let mut answer = answered.unwrap_or_else(|refusal| self.refusal(&refusal));
+        self.with_headers(answered.unwrap_or_else(|refusal| self.refusal(&refusal)), &clock)
+    }
+
+    /// The answer to what was read, but that there is none.
+    #[must_use]
+    pub fn refused(&self, refusal: &Refusal, clock: &Clock) -> Answer {
+        self.with_headers(self.refusal(refusal), clock)
+    }
+
+    /// An answer with the headers of the layer.
+    #[must_use]
+    pub fn with_headers(&self, mut answer: Answer, clock: &Clock) -> Answer {
         for &(name, value) in self.headers {
-            answer = answer.with_header(name, value.text(&clock));
+            answer = answer.with_header(name, value.text(clock));
         }
         answer
+    }
+
+    /// The rows of one snapshot among many, of which some may have none.
+    ///
+    /// # Errors
+    /// The layer's refusals; [`Refusal::UnknownPath`] where it answers no rows.
+    pub fn rows_of_one(&self, prepared: Prepared, context: &RequestContext<'_>) -> Result<RowSet, Refusal> {
+        let Content::Rows(reply) = prepared.content? else { return Err(Refusal::UnknownPath) };
+        let when_empty = reply.when_empty.clone();
+        let mut rows = self.row_set(Reply { when_empty: None, ..*reply }, context, prepared.clock)?;
+        // the number of rows is that of one snapshot
+        rows.layout.heading.lines.pop();
+        Ok(RowSet { when_empty, ..rows })
     }
 
     /// What a query asks for, where the endpoint answers rows.
@@ -298,9 +368,16 @@ impl Layer {
         }
     }
 
-    fn rows(&self, mut reply: Reply, context: &RequestContext<'_>, clock: Clock) -> Result<Answer, Refusal> {
-        if reply.needs_quotes && !context.shows_quotes {
-            return Err(Refusal::SwitchedOff { reason: NO_QUOTES });
+    fn rows(&self, reply: Reply, context: &RequestContext<'_>, clock: Clock) -> Result<Answer, Refusal> {
+        let RowSet { layout, picked, headers, .. } = self.row_set(reply, context, clock)?;
+        let mut answer = Answer::stream(self.name, layout.frame.content_type, RowStream::new(layout, picked));
+        answer.headers = headers;
+        Ok(answer)
+    }
+
+    fn row_set(&self, mut reply: Reply, context: &RequestContext<'_>, clock: Clock) -> Result<RowSet, Refusal> {
+        if let Some(reason) = reply.needs_quotes.filter(|_| !context.shows_quotes) {
+            return Err(Refusal::SwitchedOff { reason });
         }
         reply.selection.today = clock.today();
         let filter_context =
@@ -320,11 +397,8 @@ impl Layer {
             heading.lines.push(count_line(&picked, &reply));
         }
         let (headers, roots) = (std::mem::take(&mut reply.headers), Arc::clone(context.roots));
-        let content_type = reply.format.frame().content_type;
         let layout = reply.into_layout(next, context.host, heading, clock, roots);
-        let mut answer = Answer::stream(self.name, content_type, RowStream::new(layout, picked));
-        answer.headers = headers;
-        Ok(answer)
+        Ok(RowSet { layout, picked, headers, when_empty: None })
     }
 
     fn list(&self, list: &List, context: &RequestContext<'_>, clock: &Clock) -> Result<Answer, Refusal> {
@@ -364,6 +438,7 @@ impl Layer {
         let answer = Answer::full(self.name, refusal.status(), content_type, body);
         match refusal {
             Refusal::NoSnapshot => answer.with_header("Retry-After", RETRY_AFTER_S),
+            Refusal::Busy => answer.with_header("Retry-After", RETRY_AFTER_S),
             Refusal::Crowded => answer.with_header("Retry-After", CROWDED_RETRY_AFTER_S),
             _ => answer,
         }
@@ -387,7 +462,10 @@ impl Reply {
         };
         AnswerLayout {
             fields: self.fields,
-            frame: self.format.frame(),
+            frame: match (self.format, self.walk) {
+                (Format::Json, Walk::Arrays) => &ARRAYS,
+                (format, _) => format.frame(),
+            },
             groups: self.groups,
             heading,
             header: !self.headless,

@@ -23,6 +23,7 @@ use crate::selection::Selection;
 use crate::selection::order::{Page, Sort};
 use engine::contract::{ContractKey, Symbol};
 use engine::store::columns::{Col, Unit};
+use jiff::Timestamp;
 
 /// A chain.
 pub const CHAIN: Layer = layer("/v1/options/chain/{underlying}", Serve::Rows(parse_chain));
@@ -103,16 +104,17 @@ fn parse_chain(query: &Query<'_>, clock: &Clock) -> Result<Reply, Refusal> {
     let name = query.segment("underlying");
     let mut selection = Selection::named(parse_underlying(name)?);
     let vendor_filters = filters::parse(query, clock, &mut selection)?;
-    Ok(Reply { selection, filters: vendor_filters, when_empty: Some(Refusal::NoRows), ..reply(query, name)? })
+    let past = filters::parse_day_before(query, clock)?;
+    Ok(Reply { selection, past, filters: vendor_filters, when_empty: Some(Refusal::NoRows), ..reply(query, name)? })
 }
 
 fn parse_quotes(query: &Query<'_>, clock: &Clock) -> Result<Reply, Refusal> {
     let name = query.segment("optionSymbol");
     let key = ContractKey::parse_osi(name).ok_or_else(|| Refusal::invalid("optionSymbol", name, "a contract"))?;
-    filters::refuse_history(query, &["date", "from", "to"], clock)?;
+    let past = filters::parse_days_before(query, clock)?;
     let selection = Selection { contracts: vec![key], ..Selection::default() };
     let when_empty = Some(Refusal::NotListed { reason: NO_CONTRACT });
-    Ok(Reply { selection, when_empty, ..reply(query, name)? })
+    Ok(Reply { selection, past, when_empty, ..reply(query, name)? })
 }
 
 fn parse_underlying(name: &str) -> Result<Symbol, Refusal> {
@@ -172,7 +174,7 @@ fn column<'t>(table: &'t [(Field, &'static str)], name: &str) -> Result<&'t (Fie
 }
 
 fn parse_expirations(query: &Query<'_>, clock: &Clock) -> Result<List, Refusal> {
-    filters::refuse_history(query, &["date"], clock)?;
+    let past = filters::parse_day_before(query, clock)?;
     let mut selection = Selection::named(parse_underlying(query.segment("underlying"))?);
     selection.standard_only = true;
     selection.strike = query.number("strike")?.map_or_else(Default::default, crate::query::Bounds::exactly);
@@ -185,11 +187,11 @@ fn parse_expirations(query: &Query<'_>, clock: &Clock) -> Result<List, Refusal> 
         open: "{\"s\":\"ok\",\"expirations\":[".into(),
         close: format!("],\"updated\":{}}}", clock.snapshot(Stamp::Seconds)).into(),
     };
-    Ok(List { selection, item, around, when_empty: Some(Refusal::NoRows) })
+    Ok(List { selection, past, item, around, when_empty: Some(Refusal::NoRows) })
 }
 
 fn parse_strikes(query: &Query<'_>, clock: &Clock) -> Result<List, Refusal> {
-    filters::refuse_history(query, &["date"], clock)?;
+    let past = filters::parse_day_before(query, clock)?;
     let mut selection = Selection::named(parse_underlying(query.segment("underlying"))?);
     selection.standard_only = true;
     selection.expiries = filters::parse_expiration(query, clock)?.map(|date| vec![date]);
@@ -198,7 +200,7 @@ fn parse_strikes(query: &Query<'_>, clock: &Clock) -> Result<List, Refusal> {
         close: "}".into(),
     };
     let item = vec![Piece::Text("\""), Piece::Date, Piece::Text("\":["), Piece::Strikes, Piece::Text("]")];
-    Ok(List { selection, item, around, when_empty: Some(Refusal::NoRows) })
+    Ok(List { selection, past, item, around, when_empty: Some(Refusal::NoRows) })
 }
 
 fn lookup(query: &Query<'_>, _: &Clock) -> Result<String, Refusal> {
@@ -212,10 +214,17 @@ fn status(_: &Query<'_>, _: &Clock) -> Result<String, Refusal> {
     Ok(body.to_owned())
 }
 
+/// `no_data`, and when there is some.
+fn no_data(before: Option<Timestamp>, after: Option<Timestamp>) -> String {
+    let seconds = |at: Option<Timestamp>| at.map_or_else(|| "null".to_owned(), |at| at.as_second().to_string());
+    format!("{{\"s\":\"no_data\",\"nextTime\":{},\"prevTime\":{}}}", seconds(after), seconds(before))
+}
+
 /// `{"s":"error","errmsg":"…"}`, or `no_data` where there are no rows.
 fn refuse(refusal: &Refusal) -> (&'static str, String) {
     let message = match refusal {
-        Refusal::NoRows => return (JSON, "{\"s\":\"no_data\",\"nextTime\":null,\"prevTime\":null}".to_owned()),
+        Refusal::NoRows => return (JSON, no_data(None, None)),
+        Refusal::NoSuchTime { before, after, .. } => return (JSON, no_data(*before, *after)),
         Refusal::Invalid { parameter, .. } if parameter == "optionSymbol" => {
             format!("Invalid option symbol. {refusal}")
         }

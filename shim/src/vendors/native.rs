@@ -1,9 +1,11 @@
 //! `GET /l1/greeks`: the native record, one row per contract. Every rule of the interface's native part.
 
 use super::layer::{Layer, Reply, Serve};
+use super::native_past;
+use crate::past::PastMoments;
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
-use crate::rows::clock::{Stamp, When};
+use crate::rows::clock::{Clock, Stamp, When};
 use crate::rows::field::{
     Field, Hidden, Missing, QuoteCell, QuoteNumber, SliceNumber, Source, Text, num, own, quoted, strike, text, time,
 };
@@ -14,8 +16,7 @@ use engine::contract::{ContractKey, Symbol};
 use engine::store::columns::{Col, Group, Unit};
 
 /// The native layer.
-pub const NATIVE: Layer =
-    Layer { name: "native", path: "/l1/greeks", serve: Serve::Rows(|query, _| parse(query)), refuse, headers: &[] };
+pub const NATIVE: Layer = Layer { name: "native", path: "/l1/greeks", serve: Serve::Rows(parse), refuse, headers: &[] };
 
 /// Every field, in the order of the interface. All numbers have up to six decimals and are `null` when missing.
 pub const FIELDS: &[Field] = &[
@@ -65,6 +66,10 @@ pub const FIELDS: &[Field] = &[
     time("quote_time", When::Quote, Stamp::EasternOffsetMillis).within(Group::Quote),
 ];
 
+/// What rows of many snapshots say besides: the time of theirs.
+const SNAPSHOT_TIME: Field = time("snapshot_time", When::Snapshot, Stamp::EasternOffsetMillis);
+const NO_QUOTES: &str = "greeks=quote: this daemon does not show quotes; start it with --show-quotes";
+
 /// A column under its own name, in its own unit and group: the native units are those of the columns.
 const fn column(col: Col) -> Field {
     num(col.name(), own(col), col.unit(), Print::UpTo(6), Missing::Null).within(col.group())
@@ -99,6 +104,10 @@ const PARAMETERS: &[&str] = &[
     "center",
     "strike_count",
     "osym",
+    "as_of",
+    "start",
+    "end",
+    "interval",
     "apikey",
     "token",
 ];
@@ -112,17 +121,21 @@ const GROUPS: &[(&str, Group)] = &[
     ("quote", Group::Quote),
 ];
 
-fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
+fn parse(query: &Query<'_>, clock: &Clock) -> Result<Reply, Refusal> {
     query.only(PARAMETERS)?;
+    let past = native_past::parse(query, clock)?;
     let selection = parse_selection(query)?;
     let groups = parse_groups(query)?;
     let format = query.word("format", Format::WORDS)?.unwrap_or(Format::Json);
     let shown = |field: &&Field| field.group.is_none_or(|group| groups.iter().any(|&(_, g)| g == group));
+    let is_series = past.as_ref().is_some_and(|past| matches!(past.moments, PastMoments::Many(_)));
+    let fields = FIELDS.iter().filter(shown).chain(is_series.then_some(&SNAPSHOT_TIME));
     Ok(Reply {
         selection,
+        past,
         format,
-        fields: FIELDS.iter().filter(shown).copied().collect(),
-        needs_quotes: groups.iter().any(|&(_, group)| group == Group::Quote),
+        fields: fields.copied().collect(),
+        needs_quotes: groups.iter().any(|&(_, group)| group == Group::Quote).then_some(NO_QUOTES),
         groups: groups.iter().map(|&(name, _)| name).collect::<Vec<_>>().join(","),
         title: title(query),
         ..Reply::default()
@@ -233,7 +246,10 @@ mod tests {
     ];
 
     fn reply(query: &str) -> Result<Reply, String> {
-        parse(&Query::parse(query)).map_err(|refusal| format!("{} {refusal}", refusal.status()))
+        let zone = engine::calendar::Calendar::embedded().zone().clone();
+        let at = jiff::Timestamp::constant(1_795_207_327, 0);
+        parse(&Query::parse(query), &Clock::new(at, at, &zone))
+            .map_err(|refusal| format!("{} {refusal}", refusal.status()))
     }
 
     fn names(query: &str) -> String {
@@ -247,10 +263,10 @@ mod tests {
         assert_eq!(names("root=A&greeks=chain"), format!("{identity} {chain}"));
         assert_eq!(names("root=A&greeks=exotic,EXTRA,exotic"), format!("{identity} {extra} {exotic}"));
         assert_eq!(names("root=A&greeks=quote,core"), format!("{identity} {core} {quote}"));
-        assert!(reply("root=A&greeks=all,quote").unwrap().needs_quotes);
+        assert!(reply("root=A&greeks=all,quote").unwrap().needs_quotes.is_some());
         for all in ["all", "chain,exotic,extra,core", "core,all"] {
             let reply = reply(&format!("root=A&greeks={all}")).unwrap();
-            assert_eq!((reply.groups.as_str(), reply.needs_quotes), ("core,extra,exotic,chain", false));
+            assert_eq!((reply.groups.as_str(), reply.needs_quotes), ("core,extra,exotic,chain", None));
             assert_eq!(names(&format!("root=A&greeks={all}")), format!("{identity} {core} {extra} {exotic} {chain}"));
         }
     }
@@ -301,6 +317,16 @@ mod tests {
             ("root=A&max_delta=nan", "400 max_delta: not a number: nan"),
             ("root=A&strike_count=0", "400 strike_count: not an integer from 1: 0"),
             ("root=A&strike_count=2.5", "400 strike_count: not an integer from 1: 2.5"),
+            ("root=A&as_of=now", "400 as_of: not a date or a time such as 2024-01-03T10:30: now"),
+            ("root=A&start=1", "400 start: not a date or a time such as 2024-01-03T10:30: 1"),
+            ("root=A&end=2024-02-30", "400 end: not a date or a time such as 2024-01-03T10:30: 2024-02-30"),
+            ("root=A&start=2024-01-03&interval=1w", "400 interval: not 30s, 15m, 1h, …, 12h or 1d: 1w"),
+            ("root=A&start=2024-01-03&interval=13h", "400 interval: not 30s, 15m, 1h, …, 12h or 1d: 13h"),
+            (
+                "root=A&as_of=2024-01-03&end=2024-01-04",
+                "400 as_of asks for one moment, start and end for many: give one or the other",
+            ),
+            ("root=A&interval=1h", "400 interval goes with start and end"),
             ("osym=ACME261218X00100000", "400 osym: not an OSI symbol: ACME261218X00100000"),
             ("underlying=A%0AB", "400 underlying: not a symbol: A\nB"),
             ("root=A,%3Cb%3E", "400 root: not a symbol: <b>"),

@@ -2,6 +2,7 @@
 
 use super::layer::{Layer, Serve, SymbolColumn, SymbolList};
 use super::native::refuse;
+use super::native_past;
 use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp};
@@ -49,9 +50,9 @@ fn valued_at(of: &SymbolFacts, clock: &Clock, _: &str) -> Fact {
     of.valued_at.map_or(Fact::Missing, |at| Fact::Word(clock.spell(at, Stamp::EasternOffsetMillis)))
 }
 
-const PARAMETERS: &[&str] = &["symbol", "limit", "cursor", "format", "apikey", "token"];
+const PARAMETERS: &[&str] = &["symbol", "limit", "cursor", "format", "as_of", "apikey", "token"];
 
-fn parse(query: &Query<'_>) -> Result<SymbolList, Refusal> {
+fn parse(query: &Query<'_>, clock: &Clock) -> Result<SymbolList, Refusal> {
     query.only(PARAMETERS)?;
     let symbol = |parameter, text: &str, wants: &'static str| {
         Symbol::parse_underlying(text).ok_or_else(|| Refusal::invalid(parameter, text, wants))
@@ -64,6 +65,7 @@ fn parse(query: &Query<'_>) -> Result<SymbolList, Refusal> {
             after: query.get("cursor").map(|text| symbol("cursor", text, "a symbol")).transpose()?,
             limit: limit.map(|n| usize::try_from(n).unwrap_or(usize::MAX)),
         },
+        past: native_past::parse(query, clock)?,
         format: query.word("format", Format::WORDS)?.unwrap_or_default(),
         columns: COLUMNS,
     })

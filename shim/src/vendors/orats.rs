@@ -1,10 +1,13 @@
-//! ORATS (the strikes layer): `GET /datav2/strikes`. One row per (root, expiry, strike), call and put side by side.
+//! ORATS (the strikes layer): `GET /datav2/strikes`, and of past days `GET /datav2/hist/strikes`. One row per (root, expiry, strike), call and put side by side.
 
 use super::body;
 use super::columns::{or_zero, quoted_price, quoted_size};
 use super::layer::{Layer, Reply, Serve, Wrap};
 use super::parameter::title;
-use crate::query::Query;
+use crate::past::moment::AsOf;
+use crate::past::span::{Pace, PastSpan};
+use crate::past::{Lacking, PastMoments, PastQuestion, SHOWS_THE_PRESENT};
+use crate::query::{Bounds, Query};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Stamp, When};
 use crate::rows::field::{
@@ -18,6 +21,16 @@ use engine::store::columns::{Col, Unit};
 
 /// The strikes of an underlying.
 pub const STRIKES: Layer = at("/datav2/strikes", Serve::Rows(|query, _| parse(query)));
+/// The strikes of a past day.
+pub const HIST_STRIKES: Layer = at("/datav2/hist/strikes", Serve::Rows(|query, _| parse_day(query, Format::Json)));
+/// The same where the path says the format.
+pub const HIST_STRIKES_JSON: Layer =
+    at("/datav2/hist/strikes.json", Serve::Rows(|query, _| parse_day(query, Format::Json)));
+/// The same where the path says the format.
+pub const HIST_STRIKES_CSV: Layer =
+    at("/datav2/hist/strikes.csv", Serve::Rows(|query, _| parse_day(query, Format::Csv)));
+/// One strike, on one day or on all of them.
+pub const HIST_OPTIONS: Layer = at("/datav2/hist/strikes/options", Serve::Rows(|query, _| parse_option(query)));
 /// The same where the path says the format.
 pub const STRIKES_JSON: Layer = at("/datav2/strikes.json", Serve::Rows(|query, _| parse(query)));
 /// The same where the path says the format.
@@ -82,6 +95,32 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
 
 fn parse_csv(query: &Query<'_>) -> Result<Reply, Refusal> {
     parse_as(query, Format::Csv)
+}
+
+/// Everything of one day.
+fn parse_day(query: &Query<'_>, format: Format) -> Result<Reply, Refusal> {
+    let reply = parse_as(query, format)?;
+    query.required("tradeDate")?;
+    Ok(Reply { past: Some(past(query)?), ..reply })
+}
+
+/// One strike of one expiration.
+fn parse_option(query: &Query<'_>) -> Result<Reply, Refusal> {
+    let reply = parse_as(query, Format::Json)?;
+    query.required("expirDate")?;
+    query.required("strike")?;
+    let expiries = query.date("expirDate")?.map(|date| vec![date]);
+    let strike = query.number("strike")?.map(Bounds::exactly).unwrap_or_default();
+    Ok(Reply { past: Some(past(query)?), selection: Selection { expiries, strike, ..reply.selection }, ..reply })
+}
+
+/// The close of a day, or of each day there is.
+fn past(query: &Query<'_>) -> Result<PastQuestion, Refusal> {
+    let moments = match query.date("tradeDate")? {
+        Some(day) => PastMoments::One(AsOf::Day(day)),
+        None => PastMoments::Many(PastSpan { every: Pace::Day, ..PastSpan::between(AsOf::Latest, AsOf::Latest) }),
+    };
+    Ok(PastQuestion { moments, if_live: SHOWS_THE_PRESENT, if_none: Lacking::refusal })
 }
 
 fn parse_as(query: &Query<'_>, format: Format) -> Result<Reply, Refusal> {

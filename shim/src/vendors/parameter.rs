@@ -3,7 +3,7 @@
 use crate::query::Query;
 use crate::refusal::Refusal;
 use engine::contract::Symbol;
-use jiff::civil::Date;
+use jiff::civil::{Date, Time};
 
 /// The one ticker that a parameter must hold, in any case and any spelling of class shares.
 ///
@@ -23,6 +23,33 @@ pub fn date_or_any(query: &Query<'_>, parameter: &str) -> Result<Option<Vec<Date
         return Ok(None);
     }
     Ok(query.date(parameter)?.map(|date| vec![date]))
+}
+
+/// The first and the last of some days: `start_date` and `end_date`, or the one that `one` names, if it names a parameter.
+///
+/// # Errors
+/// [`Refusal::Missing`] if neither is there, [`Refusal::Invalid`] for what is no date.
+pub fn days(query: &Query<'_>, one: &'static str) -> Result<(Date, Date), Refusal> {
+    let (first, last) = (query.date("start_date")?, query.date("end_date")?);
+    let day = if one.is_empty() { None } else { query.date(one)? };
+    let missing = if one.is_empty() { "start_date and end_date" } else { "date, or start_date and end_date" };
+    match (day, first, last) {
+        (Some(day), _, _) => Ok((day, day)),
+        (None, Some(first), Some(last)) => Ok((first, last)),
+        _ => Err(Refusal::missing(missing)),
+    }
+}
+
+/// A time of day, `09:30`, with seconds and decimals if wanted.
+///
+/// # Errors
+/// [`Refusal::Invalid`] for anything else.
+pub fn clock_time(query: &Query<'_>, parameter: &str) -> Result<Option<Time>, Refusal> {
+    let read = |text: &str| {
+        let time = text.contains(':').then(|| text.parse().ok()).flatten();
+        time.ok_or_else(|| Refusal::invalid(parameter, text, "a time of day such as 09:30:00"))
+    };
+    query.get(parameter).map(read).transpose()
 }
 
 /// What was asked for, for a reader.

@@ -5,7 +5,7 @@
 use super::layer::Layer;
 use super::{
     alpaca, alphavantage, intrinio, livevol, marketdata, native, native_symbols, orats, polygon, thetadata_v2,
-    thetadata_v3, tradier,
+    thetadata_v2_past, thetadata_v3, thetadata_v3_past, tradier,
 };
 use crate::http::percent::decode_strict;
 
@@ -32,14 +32,24 @@ pub const LAYERS: &[&Layer] = &[
     &orats::STRIKES,
     &orats::STRIKES_JSON,
     &orats::STRIKES_CSV,
+    &orats::HIST_STRIKES,
+    &orats::HIST_STRIKES_JSON,
+    &orats::HIST_STRIKES_CSV,
+    &orats::HIST_OPTIONS,
     &livevol::QUOTES,
     &livevol::QUOTES_LIVE,
     &livevol::QUOTES_DELAYED,
     &thetadata_v3::GREEKS,
+    &thetadata_v3_past::GREEKS,
+    &thetadata_v3_past::QUOTE,
+    &thetadata_v3_past::EOD,
+    &thetadata_v3_past::QUOTE_AT,
     &thetadata_v3::REST,
     &thetadata_v2::GREEKS,
     &thetadata_v2::SECOND_ORDER,
     &thetadata_v2::ALL_GREEKS,
+    &thetadata_v2_past::HISTORY,
+    &thetadata_v2_past::QUOTE_AT,
     &thetadata_v2::REST,
     &tradier::CHAIN,
     &tradier::EXPIRATIONS,

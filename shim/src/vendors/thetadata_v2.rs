@@ -28,7 +28,7 @@ pub const ALL_GREEKS: Layer =
 /// Whatever else is asked under its prefix.
 pub const REST: Layer = at("/v2/{rest*}", Serve::Text(|_, _| Err(Refusal::UnknownPath)));
 
-const fn at(path: &'static str, serve: Serve) -> Layer {
+pub(super) const fn at(path: &'static str, serve: Serve) -> Layer {
     Layer { name: "thetadata_v2", path, serve, refuse: body::plain, headers: &[] }
 }
 
@@ -48,6 +48,7 @@ const BASE: &[Field] = &[
     quoted_as("ask", QuoteNumber::Ask, POINT),
 ];
 
+/// The array of the numbers of a row.
 const TICKS: &str = "ticks";
 
 /// The end of its numbers.
@@ -61,7 +62,7 @@ const TAIL: &[Field] = &[
     close(),
 ];
 
-const FIRST: &[Field] = &[
+pub(super) const FIRST: &[Field] = &[
     pointed("delta", own(Col::Delta), Unit::Plain),
     pointed("theta", own(Col::Theta), Unit::PerDay),
     pointed("vega", own(Col::Vega), Unit::PerOne),
@@ -70,7 +71,7 @@ const FIRST: &[Field] = &[
     pointed("lambda", own(Col::Lambda), Unit::Plain),
 ];
 
-const SECOND: &[Field] = &[
+pub(super) const SECOND: &[Field] = &[
     pointed("gamma", own(Col::Gamma), Unit::Plain),
     pointed("vanna", own(Col::Vanna), Unit::Plain),
     pointed("charm", own(Col::Charm), Unit::PerYear),
@@ -78,7 +79,7 @@ const SECOND: &[Field] = &[
     pointed("veta", own(Col::Veta), Unit::PerDay),
 ];
 
-const ONLY_IN_ALL: &[Field] = &[
+pub(super) const ONLY_IN_ALL: &[Field] = &[
     pointed("vera", own(Col::Vera), Unit::Plain),
     pointed("speed", own(Col::Speed), Unit::Plain),
     pointed("zomma", own(Col::Zomma), Unit::Plain),

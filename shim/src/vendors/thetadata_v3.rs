@@ -20,7 +20,7 @@ pub const GREEKS: Layer = at("/v3/option/snapshot/greeks/{order}", Serve::Rows(|
 /// Whatever else is asked under its prefix.
 pub const REST: Layer = at("/v3/option/{rest*}", Serve::Text(|_, _| Err(Refusal::UnknownPath)));
 
-const fn at(path: &'static str, serve: Serve) -> Layer {
+pub(super) const fn at(path: &'static str, serve: Serve) -> Layer {
     Layer { name: "thetadata_v3", path, serve, refuse: body::plain, headers: &[] }
 }
 
@@ -36,14 +36,14 @@ const BASE: &[Field] = &[
 ];
 
 /// What every order ends with.
-const TAIL: &[Field] = &[
+pub(super) const TAIL: &[Field] = &[
     pointed("implied_vol", own(Col::SvcVol), Unit::Plain),
     pointed("iv_error", own(Col::IvError), Unit::Plain),
     time("underlying_timestamp", When::Snapshot, Stamp::EasternIso),
     pointed("underlying_price", slice(SliceNumber::UndPrice), Unit::Plain),
 ];
 
-const FIRST: &[Field] = &[
+pub(super) const FIRST: &[Field] = &[
     pointed("delta", own(Col::Delta), Unit::Plain),
     pointed("theta", own(Col::Theta), Unit::PerDay),
     pointed("vega", own(Col::Vega), Unit::PerOne),
@@ -52,7 +52,7 @@ const FIRST: &[Field] = &[
     pointed("lambda", own(Col::Lambda), Unit::Plain),
 ];
 
-const SECOND: &[Field] = &[
+pub(super) const SECOND: &[Field] = &[
     pointed("gamma", own(Col::Gamma), Unit::Plain),
     pointed("vanna", own(Col::Vanna), Unit::Plain),
     pointed("charm", own(Col::Charm), Unit::PerYear),
@@ -61,7 +61,7 @@ const SECOND: &[Field] = &[
     pointed("vera", own(Col::Vera), Unit::Plain),
 ];
 
-const THIRD: &[Field] = &[
+pub(super) const THIRD: &[Field] = &[
     pointed("speed", own(Col::Speed), Unit::Plain),
     pointed("zomma", own(Col::Zomma), Unit::Plain),
     pointed("color", own(Col::Color), Unit::PerYear),
@@ -69,7 +69,7 @@ const THIRD: &[Field] = &[
 ];
 
 /// What only the order of all has.
-const ONLY_IN_ALL: &[Field] = &[
+pub(super) const ONLY_IN_ALL: &[Field] = &[
     pointed("d1", own(Col::D1), Unit::Plain),
     pointed("d2", own(Col::D2), Unit::Plain),
     pointed("dual_delta", own(Col::DualDelta), Unit::Plain),

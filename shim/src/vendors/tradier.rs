@@ -108,7 +108,7 @@ fn parse_expirations(query: &Query<'_>) -> Result<List, Refusal> {
     let strikes = is_true(query, "strikes");
     if !(size || kind || strikes) {
         let around = |_: &_| Around::constant(r#"{"expirations":{"date":["#, "]}}");
-        return Ok(List { selection, item: QUOTED_DATE.to_vec(), around, when_empty: None });
+        return Ok(List { selection, past: None, item: QUOTED_DATE.to_vec(), around, when_empty: None });
     }
     let mut item = vec![Piece::Text(r#"{"date":""#), Piece::Date, Piece::Text("\"")];
     if size {
@@ -122,7 +122,7 @@ fn parse_expirations(query: &Query<'_>) -> Result<List, Refusal> {
     }
     item.push(Piece::Text("}"));
     let around = |_: &_| Around::constant(r#"{"expirations":{"expiration":["#, "]}}");
-    Ok(List { selection, item, around, when_empty: None })
+    Ok(List { selection, past: None, item, around, when_empty: None })
 }
 
 fn parse_strikes(query: &Query<'_>) -> Result<List, Refusal> {
@@ -131,7 +131,7 @@ fn parse_strikes(query: &Query<'_>) -> Result<List, Refusal> {
     let selection =
         Selection { expiries: query.date("expiration")?.map(|date| vec![date]), ..Selection::named(symbol) };
     let around = |_: &_| Around::constant(r#"{"strikes":{"strike":["#, "]}}");
-    Ok(List { selection, item: vec![Piece::Strikes], around, when_empty: None })
+    Ok(List { selection, past: None, item: vec![Piece::Strikes], around, when_empty: None })
 }
 
 /// Underlyings that one request may name.

@@ -235,6 +235,12 @@ pub fn read(answer: Answer) -> Got {
     let mut body = Vec::new();
     match answer.body {
         Body::Full(bytes) => body = bytes,
+        Body::Awaited(mut awaited) => loop {
+            if let Some(answer) = awaited.look() {
+                return read(answer);
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        },
         Body::Stream(mut stream) => {
             let mut piece = Vec::new();
             loop {

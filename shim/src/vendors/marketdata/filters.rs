@@ -2,6 +2,9 @@
 //! comparisons, and contracts in words.
 
 use crate::limits::NUMBERS;
+use crate::past::moment::AsOf;
+use crate::past::span::{Pace, PastSpan};
+use crate::past::{Lacking, PastMoments, PastQuestion};
 use crate::query::{Bounds, Query, Rights, items, parse_date, parse_number};
 use crate::refusal::Refusal;
 use crate::rows::clock::Clock;
@@ -22,7 +25,6 @@ const SECONDS_FROM: f64 = 1e6;
 
 /// The filters of a chain: what a selection can say goes there, the rest into the vendor filters.
 pub(super) fn parse(query: &Query<'_>, clock: &Clock, selection: &mut Selection) -> Result<VendorFilters, Refusal> {
-    refuse_history(query, &["date"], clock)?;
     selection.rights = query.rights("side", Rights::ANY)?;
     selection.standard_only = !query.flag("nonstandard")?.unwrap_or(false);
     selection.expiries = parse_expiration(query, clock)?.map(|date| vec![date]);
@@ -70,16 +72,41 @@ fn parse_series(query: &Query<'_>) -> Result<Expirations, Refusal> {
     })
 }
 
-/// Only the present is served: of a past date there is nothing, and a date to come is a mistake.
-pub(super) fn refuse_history(query: &Query<'_>, names: &[&str], clock: &Clock) -> Result<(), Refusal> {
-    for name in names {
-        if let Some(day) = parse_day(query, name, clock)? {
-            let text = query.get(name).unwrap_or_default();
-            let is_past = day < clock.today();
-            return Err(if is_past { Refusal::NoRows } else { Refusal::invalid("date", text, "a date in the past") });
-        }
+/// The past day that is asked for, if one is; a date to come is a mistake.
+pub(super) fn parse_day_before(query: &Query<'_>, clock: &Clock) -> Result<Option<PastQuestion>, Refusal> {
+    let Some(day) = parse_day(query, "date", clock)? else { return Ok(None) };
+    if day > clock.today() {
+        return Err(not_past(query, "date"));
     }
-    Ok(())
+    let if_live = if_live(query, "date", day, clock);
+    let moments = PastMoments::One(AsOf::Day(day));
+    Ok(Some(PastQuestion { moments, if_live, if_none: Lacking::refusal }))
+}
+
+/// The same, or the days from one to before another.
+pub(super) fn parse_days_before(query: &Query<'_>, clock: &Clock) -> Result<Option<PastQuestion>, Refusal> {
+    if let Some(question) = parse_day_before(query, clock)? {
+        return Ok(Some(question));
+    }
+    let (from, to) = (parse_day(query, "from", clock)?, parse_day(query, "to", clock)?);
+    let (name, day) = match (from, to) {
+        (Some(from), _) => ("from", from),
+        (None, Some(to)) => ("to", to),
+        (None, None) => return Ok(None),
+    };
+    let last = to.map(|to| to.yesterday().unwrap_or(to));
+    let span = PastSpan::between(from.map_or(AsOf::Latest, AsOf::Day), last.map_or(AsOf::Latest, AsOf::Day));
+    let moments = PastMoments::Many(PastSpan { every: Pace::Day, ..span });
+    Ok(Some(PastQuestion { moments, if_live: if_live(query, name, day, clock), if_none: Lacking::refusal }))
+}
+
+/// Where only the present is served there is nothing of a past day, and today is a mistake, too.
+fn if_live(query: &Query<'_>, name: &str, day: Date, clock: &Clock) -> Refusal {
+    if day < clock.today() { Refusal::NoRows } else { not_past(query, name) }
+}
+
+fn not_past(query: &Query<'_>, name: &str) -> Refusal {
+    Refusal::invalid("date", query.get(name).unwrap_or_default(), "a date in the past")
 }
 
 /// One expiration; `None` for all of them.

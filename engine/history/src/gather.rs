@@ -1,0 +1,167 @@
+//! Every row of every input file, once, into sorted runs. Never: a layout, a computation.
+
+use crate::packed::PackedRow;
+use crate::recipe::unit_underlying;
+use crate::reference::ReferenceSet;
+use crate::row::HistoryRow;
+use crate::spill::{RunFolder, RunWriter};
+use crate::unit::DamagedUnits;
+use crate::watch::{JobPhase, JobWatch};
+use engine::contract::Symbol;
+use engine::feeds::report::Report;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Files that are read side by side at most: more do not make a disk faster.
+const READERS: usize = 8;
+/// Bytes of rows that wait in memory, of all readers together.
+const WAITING_BYTES: usize = 256 << 20;
+/// Between two reports of progress.
+const ROWS_TOLD: u64 = 1 << 14;
+
+/// What reading a file gave, beside its rows.
+#[derive(Debug)]
+pub struct FileRead {
+    /// The layout that it has; empty: none that is known.
+    pub layout: &'static str,
+    /// What became of its records. An error in it says that the file is damaged: rows may be missing.
+    pub report: Report,
+    /// Why it could not be read to its end.
+    pub refused: Option<String>,
+}
+
+/// Reads a file, row by row.
+pub type RowSource<'a> = dyn Fn(&Path, &mut dyn FnMut(HistoryRow)) -> FileRead + Sync + 'a;
+
+/// An input file, as it was read.
+#[derive(Debug)]
+pub struct InputFacts {
+    /// Its path.
+    pub file: PathBuf,
+    /// Rows that were taken.
+    pub rows: u64,
+    /// What reading it gave.
+    pub read: FileRead,
+}
+
+impl InputFacts {
+    /// What is wrong with the file as a whole; `None`: nothing.
+    #[must_use]
+    pub fn damage(&self) -> Option<String> {
+        self.read.refused.clone().or_else(|| self.read.report.errors.first().map(ToString::to_string))
+    }
+}
+
+/// What all input files gave.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    /// The files, in the order of the inputs.
+    pub files: Vec<InputFacts>,
+    /// Units that damaged files have rows of.
+    pub damaged: DamagedUnits,
+}
+
+/// Reads files into runs, several at once.
+///
+/// # Errors
+/// A run cannot be written.
+pub fn gather(
+    inputs: &[PathBuf],
+    threads: usize,
+    reference: &ReferenceSet,
+    runs: &RunFolder,
+    read: &RowSource<'_>,
+    watch: &dyn JobWatch,
+) -> io::Result<Gathered> {
+    let threads = threads.clamp(1, READERS).min(inputs.len().max(1));
+    watch.begin(JobPhase::Reading, inputs.len() as u64);
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let reader = || -> io::Result<()> {
+        let mut writer = RunWriter::new(runs, WAITING_BYTES / threads);
+        while let Some((at, file)) = next_of(&next, inputs).filter(|_| !watch.is_stopped()) {
+            let mut intake = UnitIntake::new(reference, &mut writer, watch);
+            let outcome = read(file, &mut |row| intake.take(&row));
+            let (rows, units) = intake.finish()?;
+            let facts = InputFacts { file: file.clone(), rows, read: outcome };
+            done.lock().unwrap_or_else(PoisonError::into_inner).push((at, facts, units));
+            watch.advance(1, 0);
+        }
+        writer.flush()
+    };
+    std::thread::scope(|scope| {
+        let readers: Vec<_> = (0..threads).map(|_| scope.spawn(reader)).collect();
+        let ended = readers
+            .into_iter()
+            .map(|reader| reader.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked"))));
+        ended.collect::<io::Result<Vec<()>>>()
+    })?;
+    let mut files = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    files.sort_by_key(|&(at, ..)| at);
+    let mut gathered = Gathered::default();
+    for (_, facts, units) in files {
+        if facts.damage().is_some() {
+            let file = facts.file.display().to_string();
+            units.into_iter().for_each(|unit| _ = gathered.damaged.entry(unit).or_insert_with(|| file.clone()));
+        }
+        gathered.files.push(facts);
+    }
+    Ok(gathered)
+}
+
+fn next_of<'i>(next: &AtomicUsize, inputs: &'i [PathBuf]) -> Option<(usize, &'i PathBuf)> {
+    let at = next.fetch_add(1, Ordering::Relaxed);
+    Some((at, inputs.get(at)?))
+}
+
+/// The rows of one file on their way, and the units that they are of.
+struct UnitIntake<'a, 'f> {
+    reference: &'a ReferenceSet,
+    writer: &'a mut RunWriter<'f>,
+    watch: &'a dyn JobWatch,
+    /// Rows of one time follow one another, and a time has one date.
+    last_time: Option<(Timestamp, Date)>,
+    last_unit: Option<(Date, Symbol)>,
+    units: BTreeSet<(Date, Symbol)>,
+    rows: u64,
+    failed: Option<io::Error>,
+}
+
+impl<'a, 'f> UnitIntake<'a, 'f> {
+    fn new(reference: &'a ReferenceSet, writer: &'a mut RunWriter<'f>, watch: &'a dyn JobWatch) -> Self {
+        let (last_time, last_unit, units) = (None, None, BTreeSet::new());
+        Self { reference, writer, watch, last_time, last_unit, units, rows: 0, failed: None }
+    }
+
+    fn take(&mut self, row: &HistoryRow) {
+        if self.failed.is_some() || self.watch.is_stopped() {
+            return;
+        }
+        let day = match self.last_time {
+            Some((time, day)) if time == row.quote.ts => day,
+            _ => self.reference.calendar().eastern(row.quote.ts).date(),
+        };
+        self.last_time = Some((row.quote.ts, day));
+        let unit = (day, unit_underlying(row, self.reference));
+        // readers refuse years that cannot be packed
+        let Some(packed) = PackedRow::new(unit.0, unit.1, row) else { return };
+        if self.last_unit != Some(unit) {
+            self.units.insert(unit);
+            self.last_unit = Some(unit);
+        }
+        self.failed = self.writer.push(packed).err();
+        self.rows += 1;
+        if self.rows.is_multiple_of(ROWS_TOLD) {
+            self.watch.advance(0, ROWS_TOLD);
+        }
+    }
+
+    fn finish(self) -> io::Result<(u64, BTreeSet<(Date, Symbol)>)> {
+        self.watch.advance(0, self.rows % ROWS_TOLD);
+        self.failed.map_or(Ok((self.rows, self.units)), Err)
+    }
+}

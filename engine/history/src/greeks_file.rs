@@ -1,0 +1,257 @@
+//! Files of Greeks back to the chains that they were made from, for whoever shows them again. Every number is the one that
+//! was written, to the last bit; what the file does not hold is missing: columns that only vendors' layers show, the spot
+//! that the options tell, and why quotes were dropped. Never: a computation, a file of quotes.
+
+use crate::recipe::Recipe;
+use crate::recipe::VERSION;
+use crate::reference::ReferenceSet;
+use crate::schema::{FileCell, FileColumn, file_columns};
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Date32Type, Float64Type, Int32Type, TimestampMicrosecondType};
+use engine::contract::{Right, Settle, Style, Symbol};
+use engine::store::chain::{Chain, Slice, Uncomputed};
+use engine::store::columns::{Col, Columns};
+use engine::store::quotes::ChainQuotes;
+use jiff::civil::{Date, date};
+use jiff::{Timestamp, ToSpan};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Rows of a batch.
+const BATCH: usize = 8192;
+const EPOCH: Date = date(1970, 1, 1);
+
+/// Chains with their times, in time order.
+pub type TimedChains = Vec<(Timestamp, Arc<Chain>)>;
+
+type Builder = ParquetRecordBatchReaderBuilder<File>;
+
+/// The chains of a name in a file of Greeks, in time order. `None`: it was made by another recipe, or has no quotes where
+/// they are wanted, so that it is no answer to the same question.
+///
+/// # Errors
+/// The file cannot be read: why.
+pub fn read_chains(
+    file: &Path,
+    underlying: Symbol,
+    reference: &ReferenceSet,
+    wanted: Recipe,
+) -> Result<Option<TimedChains>, String> {
+    // the library has bounds for most damage, and asserts for the rest: a file must not end the program
+    let read = catch_unwind(AssertUnwindSafe(|| read(file, underlying, reference, wanted)));
+    read.unwrap_or_else(|_| Err("damaged".to_owned())).map_err(|why| format!("{}: {why}", file.display()))
+}
+
+fn open(file: &Path) -> Result<Builder, String> {
+    let file = File::open(file).map_err(|error| error.to_string())?;
+    Builder::try_new(file).map_err(|error| error.to_string())
+}
+
+fn read(
+    file: &Path,
+    underlying: Symbol,
+    reference: &ReferenceSet,
+    wanted: Recipe,
+) -> Result<Option<TimedChains>, String> {
+    let builder = open(file)?;
+    let facts = builder.schema().metadata().clone();
+    let says = |key: &str, text: &str| facts.get(key).is_some_and(|said| said == text);
+    let has_quotes = facts.get("greeksd.greeks").is_some_and(|groups| groups.split(',').any(|group| group == "quote"));
+    let is_same = says("greeksd.recipe_version", &VERSION.to_string())
+        && says("greeksd.accuracy", wanted.accuracy.name())
+        && (has_quotes || !wanted.quotes);
+    if !is_same {
+        return Ok(None);
+    }
+    let (first, rows) = place_of(builder, underlying)?;
+    let builder = open(file)?.with_offset(first).with_limit(rows).with_batch_size(BATCH);
+    let columns = file_columns(Recipe { quotes: has_quotes, ..wanted });
+    let mut chains =
+        Chains { underlying, reference, quotes: wanted.quotes, done: Vec::new(), rows: ChainRows::default() };
+    for batch in builder.build().map_err(|error| error.to_string())? {
+        chains.take(&batch.map_err(|error| error.to_string())?, &columns)?;
+    }
+    chains.end();
+    Ok(Some(chains.done))
+}
+
+/// Where the rows of a name stand, which follow one another: the first, and how many.
+fn place_of(builder: Builder, underlying: Symbol) -> Result<(usize, usize), String> {
+    let schema = builder.schema();
+    let at = schema.index_of("underlying").map_err(|error| error.to_string())?;
+    let mask = ProjectionMask::roots(builder.parquet_schema(), [at]);
+    let reader = builder.with_projection(mask).with_batch_size(BATCH).build().map_err(|error| error.to_string())?;
+    let (mut first, mut rows, mut before) = (0, 0, 0);
+    for batch in reader {
+        let batch = batch.map_err(|error| error.to_string())?;
+        let words = Words::of(&batch, "underlying")?;
+        for row in 0..batch.num_rows() {
+            if words.get(row) == underlying.as_str() {
+                if rows == 0 {
+                    first = before + row;
+                }
+                rows += 1;
+            }
+        }
+        before += batch.num_rows();
+    }
+    Ok((first, rows))
+}
+
+/// A column of words.
+struct Words<'a> {
+    keys: &'a [i32],
+    words: Vec<&'a str>,
+}
+
+impl<'a> Words<'a> {
+    fn of(batch: &'a RecordBatch, name: &str) -> Result<Self, String> {
+        let column = batch.column_by_name(name).ok_or_else(|| format!("no column {name}"))?;
+        let words = column.as_dictionary_opt::<Int32Type>().ok_or_else(|| format!("{name}: no words"))?;
+        let texts = words.values().as_string_opt::<i32>().ok_or_else(|| format!("{name}: no words"))?;
+        Ok(Self { keys: words.keys().values(), words: texts.iter().map(Option::unwrap_or_default).collect() })
+    }
+
+    fn get(&self, row: usize) -> &'a str {
+        usize::try_from(self.keys[row]).ok().and_then(|key| self.words.get(key)).copied().unwrap_or_default()
+    }
+}
+
+/// Chains in the making.
+struct Chains<'r> {
+    underlying: Symbol,
+    reference: &'r ReferenceSet,
+    quotes: bool,
+    done: TimedChains,
+    /// Those of the snapshot at hand.
+    rows: ChainRows,
+}
+
+/// What was read of one snapshot.
+#[derive(Default)]
+struct ChainRows {
+    at: Timestamp,
+    slices: Vec<Slice>,
+    strike_milli: Vec<u32>,
+    right: Vec<Right>,
+    /// By column, by row.
+    numbers: Vec<Vec<f64>>,
+    prices: Vec<[f64; 2]>,
+    sizes: Vec<[f64; 2]>,
+}
+
+impl Chains<'_> {
+    fn take(&mut self, batch: &RecordBatch, columns: &[FileColumn]) -> Result<(), String> {
+        let numbers = |name: &str| -> Result<Vec<f64>, String> {
+            let column = batch.column_by_name(name).ok_or_else(|| format!("no column {name}"))?;
+            let numbers = column.as_primitive_opt::<Float64Type>().ok_or_else(|| format!("{name}: no numbers"))?;
+            Ok(numbers.iter().map(|number| number.unwrap_or(f64::NAN)).collect())
+        };
+        let whole = |name: &str| {
+            let column = batch.column_by_name(name).ok_or_else(|| format!("no column {name}"))?;
+            column.as_primitive_opt::<Int32Type>().ok_or_else(|| format!("{name}: no integers"))
+        };
+        let of_time = batch.column_by_name("quote_time").ok_or("no column quote_time")?;
+        let times = of_time.as_primitive_opt::<TimestampMicrosecondType>().ok_or("quote_time: no times")?;
+        let expiries = batch.column_by_name("expiry").ok_or("no column expiry")?;
+        let expiries = expiries.as_primitive_opt::<Date32Type>().ok_or("expiry: no dates")?;
+        let [roots, rights, styles, settles] =
+            ["root", "right", "ex_style", "settle"].map(|name| Words::of(batch, name));
+        let (roots, rights, styles, settles) = (roots?, rights?, styles?, settles?);
+        let strikes = whole("strike_milli")?;
+        let of_slice = ["und_price", "fwd_price", "days", "disc_rate", "borr_rate", "divs"].map(numbers);
+        let [und_price, fwd_price, days, disc_rate, borr_rate, divs] = of_slice;
+        let (und_price, fwd_price, days) = (und_price?, fwd_price?, days?);
+        let (disc_rate, borr_rate, divs) = (disc_rate?, borr_rate?, divs?);
+        let shown = columns.iter().filter_map(|column| match column.cell {
+            FileCell::Number(col) => Some((col, column.name)),
+            _ => None,
+        });
+        let shown: Vec<(Col, Vec<f64>)> =
+            shown.map(|(col, name)| Ok((col, numbers(name)?))).collect::<Result<_, String>>()?;
+        let quoted =
+            if self.quotes { ["bid", "ask", "bid_size", "ask_size"].map(numbers).to_vec() } else { Vec::new() };
+        let quoted: Vec<Vec<f64>> = quoted.into_iter().collect::<Result<_, _>>()?;
+        for row in 0..batch.num_rows() {
+            let at = Timestamp::from_microsecond(times.value(row)).map_err(|error| error.to_string())?;
+            if at != self.rows.at || self.rows.strike_milli.is_empty() {
+                self.end();
+                self.rows.at = at;
+                self.rows.numbers = vec![Vec::new(); Col::ALL.len()];
+            }
+            let root = Symbol::parse(roots.get(row)).ok_or("root: no symbol")?;
+            let expiry = EPOCH.checked_add(expiries.value(row).days()).map_err(|error| error.to_string())?;
+            let settle = if settles.get(row) == "am" { Settle::Am } else { Settle::Pm };
+            let n = u32::try_from(self.rows.strike_milli.len()).map_err(|_| "too many rows")?;
+            let is_new = |slice: &Slice| (slice.root, slice.expiry, slice.settle) != (root, expiry, settle);
+            if self.rows.slices.last().is_none_or(is_new) {
+                self.rows.slices.push(Slice {
+                    root,
+                    expiry,
+                    rows: n..n,
+                    style: if styles.get(row) == "european" { Style::European } else { Style::American },
+                    settle,
+                    settles_at: self.reference.calendar().settlement(expiry, settle),
+                    adjusted: self.reference.roots().facts(root, self.underlying).adjusted,
+                    days: days[row],
+                    und_price: und_price[row],
+                    fwd_price: fwd_price[row],
+                    disc_rate: disc_rate[row],
+                    borr_rate: borr_rate[row],
+                    divs: divs[row],
+                });
+            }
+            if let Some(slice) = self.rows.slices.last_mut() {
+                slice.rows.end = n + 1;
+            }
+            self.rows.strike_milli.push(u32::try_from(strikes.value(row)).map_err(|_| "strike_milli: negative")?);
+            self.rows.right.push(if rights.get(row) == "put" { Right::Put } else { Right::Call });
+            for (col, numbers) in &shown {
+                self.rows.numbers[*col as usize].push(numbers[row]);
+            }
+            if let [bid, ask, bid_size, ask_size] = quoted.as_slice() {
+                self.rows.prices.push([bid[row], ask[row]]);
+                self.rows.sizes.push([bid_size[row], ask_size[row]]);
+            }
+        }
+        Ok(())
+    }
+
+    /// The snapshot at hand is whole.
+    fn end(&mut self) {
+        let ChainRows { at, slices, strike_milli, right, numbers, prices, sizes } = std::mem::take(&mut self.rows);
+        let n = strike_milli.len();
+        if n == 0 {
+            return;
+        }
+        let mut columns = Columns::missing(n);
+        for (&col, numbers) in Col::ALL.iter().zip(&numbers).filter(|(_, numbers)| numbers.len() == n) {
+            columns.get_mut(col).copy_from_slice(numbers);
+        }
+        let is_priced = columns.get(Col::Delta).iter().any(|delta| delta.is_finite());
+        let quotes = (prices.len() == n).then(|| Box::new(ChainQuotes::new(prices, sizes, vec![at; n])));
+        let spot = slices.iter().map(|slice| slice.und_price).find(|price| price.is_finite()).unwrap_or(f64::NAN);
+        let chain = Chain {
+            underlying: self.underlying,
+            spot,
+            implied_spot: f64::NAN,
+            implied_spot_error: f64::NAN,
+            spot_off: false,
+            uncomputed: (!is_priced).then_some(Uncomputed::NoUsableQuote),
+            valued_at: at,
+            rough: false,
+            slices,
+            strike_milli,
+            right,
+            dropped: vec![None; n],
+            columns,
+            quotes,
+        };
+        self.done.push((at, Arc::new(chain)));
+    }
+}

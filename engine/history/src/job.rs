@@ -1,0 +1,251 @@
+//! A job from its first file to its last: rows are gathered and sorted, units found, files planned, those that are there left
+//! as they are, the others computed and written. Killed at any moment and begun again it ends with the same bytes. Never: a
+//! clock, an argument.
+
+use crate::gather::{Gathered, InputFacts, RowSource, gather};
+use crate::manifest::{Manifest, ManifestEntry};
+use crate::output::FileForm;
+use crate::plan::{FilePlan, plan_files};
+use crate::recipe::{Recipe, VERSION};
+use crate::reference::ReferenceSet;
+use crate::spill::RunFolder;
+use crate::tally::{UnitCounts, UnitFailure};
+use crate::unit::{HistoryUnit, UnitIndex};
+use crate::watch::{JobPhase, JobWatch};
+use crate::whole::UnitFault;
+use crate::work::{Work, path_in, remove_old};
+use std::fmt;
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The folder for what is unfinished, in that of the outputs; it is gone after a job.
+pub const WORK: &str = "_work";
+const LOCK: &str = "lock";
+/// Rows between two reports of progress while they are sorted.
+const ROWS_TOLD: u64 = 1 << 16;
+
+/// What is to be done.
+pub struct HistoryJob<'a> {
+    /// Files of quotes.
+    pub inputs: &'a [PathBuf],
+    /// The folder of the outputs; made where there is none.
+    pub out: &'a Path,
+    /// What is known beside the quotes.
+    pub reference: &'a ReferenceSet,
+    /// How units are computed.
+    pub recipe: Recipe,
+    /// The form of the outputs.
+    pub form: &'a dyn FileForm,
+    /// Threads that read and compute.
+    pub threads: usize,
+    /// Whether chains that are known to be parts are computed too.
+    pub allows_partial: bool,
+    /// What reads a file.
+    pub read: &'a RowSource<'a>,
+    /// Who watches.
+    pub watch: &'a dyn JobWatch,
+}
+
+/// What came of a job.
+#[derive(Debug, Default)]
+pub struct JobOutcome {
+    /// The files that were read.
+    pub inputs: Vec<InputFacts>,
+    /// Rows of them.
+    pub rows: u64,
+    /// Of these: another row was a quote of the same contract at the same time.
+    pub duplicates: u64,
+    /// Units that were computed.
+    pub done: u64,
+    /// Units of files that were there already.
+    pub skipped: u64,
+    /// Units that could not be computed, by day and underlying.
+    pub failed: Vec<UnitFailure>,
+    /// Files that were written.
+    pub files: u64,
+    /// Files that were there already.
+    pub files_skipped: u64,
+    /// What was counted of the units that were computed.
+    pub counts: UnitCounts,
+    /// It was stopped before its end.
+    pub is_stopped: bool,
+}
+
+/// Why a job ended early.
+#[derive(Debug)]
+pub enum JobError {
+    /// Something could not be read or written.
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// Why not.
+        cause: io::Error,
+    },
+    /// Another job writes to the same folder.
+    Busy,
+}
+
+impl fmt::Display for JobError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { what, cause } => write!(f, "{what}: {cause}"),
+            Self::Busy => f.write_str("another job writes to the same folder"),
+        }
+    }
+}
+
+impl std::error::Error for JobError {}
+
+fn tried(what: &'static str) -> impl FnOnce(io::Error) -> JobError {
+    move |cause| JobError::Io { what, cause }
+}
+
+/// Does a job.
+///
+/// # Errors
+/// The folder of outputs cannot be written to, or another job does. What is wrong with inputs is in the outcome.
+pub fn run(job: &HistoryJob<'_>) -> Result<JobOutcome, JobError> {
+    let work = WorkFolder::open(job.out)?;
+    let mut manifest = Manifest::open(job.out).map_err(tried("reading the manifest"))?;
+    let sorted = work.path.join("sorted");
+    let runs = RunFolder::new(&work.path);
+    let gathered = gather(job.inputs, job.threads, job.reference, &runs, job.read, job.watch);
+    let Gathered { files, damaged } = gathered.map_err(tried("writing rows to be sorted"))?;
+    let rows = files.iter().map(|file| file.rows).sum();
+    let mut outcome = JobOutcome { inputs: files, rows, ..JobOutcome::default() };
+    if job.watch.is_stopped() {
+        outcome.is_stopped = true;
+        return Ok(outcome);
+    }
+    let mut index = UnitIndex::new(job.reference, &damaged, job.allows_partial);
+    let kept = sort(job, rows, runs, &sorted, &mut index).map_err(tried("sorting rows"))?;
+    outcome.duplicates = rows - kept;
+    let units = index.finish();
+    outcome.failed = units.iter().filter_map(failure_of).collect();
+    let made_by = made_by(job);
+    let plans = plan_files(&units, job.form.extension());
+    let plans = left_to_do(job, &units, plans, &made_by, &mut manifest, &mut outcome)?;
+
+    let of_plans = plans.iter().flat_map(|plan| &plan.units).map(|&unit| units[unit].rows);
+    job.watch.begin(JobPhase::Computing, of_plans.sum());
+    let (out, work_path, sorted) = (job.out, &*work.path, &*sorted);
+    let HistoryJob { reference, recipe, form, watch, .. } = *job;
+    let (units, plans, made_by) = (&*units, &*plans, &*made_by);
+    let all = Work { out, work: work_path, sorted, reference, recipe, form, units, plans, made_by, watch };
+    let worked = all.run(job.threads, &mut manifest).map_err(tried("computing and writing"))?;
+    manifest.write().map_err(tried("writing the manifest"))?;
+    (outcome.counts, outcome.done, outcome.files) = (worked.counts, worked.units, worked.files);
+    outcome.failed.extend(worked.failed);
+    outcome.failed.sort_by_key(|failure| (failure.day, failure.underlying));
+    outcome.is_stopped = job.watch.is_stopped();
+    Ok(outcome)
+}
+
+fn failure_of(unit: &HistoryUnit) -> Option<UnitFailure> {
+    unit.fault.as_ref().map(|fault| UnitFailure::new(unit, (**fault).clone()))
+}
+
+/// Sorts what was gathered, and finds its units; how many rows there are.
+fn sort(job: &HistoryJob<'_>, rows: u64, runs: RunFolder, sorted: &Path, index: &mut UnitIndex<'_>) -> io::Result<u64> {
+    job.watch.begin(JobPhase::Sorting, rows);
+    let mut n = 0;
+    let kept = runs.merge(sorted, |row| {
+        n += 1;
+        if n % ROWS_TOLD == 0 {
+            job.watch.advance(ROWS_TOLD, 0);
+        }
+        if index.take(row) { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
+    })?;
+    job.watch.advance(kept % ROWS_TOLD, 0);
+    Ok(kept)
+}
+
+/// Everything that makes the same rows another file, and is the same for all files of a job.
+fn made_by(job: &HistoryJob<'_>) -> String {
+    let Recipe { accuracy, quotes } = job.recipe;
+    let quotes = if quotes { "with quotes" } else { "without quotes" };
+    format!("greeksd {} recipe {VERSION} {} {quotes}", env!("CARGO_PKG_VERSION"), accuracy.name())
+}
+
+/// The files that are not there yet as they should be. What an earlier job wrote of units that cannot be computed any more is
+/// taken away.
+fn left_to_do(
+    job: &HistoryJob<'_>,
+    units: &[HistoryUnit],
+    plans: Vec<FilePlan>,
+    made_by: &str,
+    manifest: &mut Manifest,
+    outcome: &mut JobOutcome,
+) -> Result<Vec<FilePlan>, JobError> {
+    let mut left = Vec::new();
+    for plan in plans {
+        let path = path_in(job.out, &plan.file);
+        if plan.units.is_empty() {
+            remove_old(&path).map_err(tried("removing a file whose units are faulty"))?;
+            manifest.remove(&plan.file);
+            continue;
+        }
+        let is_same = |entry: &&ManifestEntry| {
+            let there = fs::metadata(&path).map_or(0, |file| file.len());
+            entry.from == plan.from.to_string() && entry.made_by == made_by && entry.bytes == there
+        };
+        match manifest.get(&plan.file).filter(is_same) {
+            None => left.push(plan),
+            Some(entry) => {
+                let has_failed =
+                    |unit: &HistoryUnit| entry.failed.split(' ').any(|name| name == unit.underlying.as_str());
+                let of_plan = plan.units.iter().map(|&unit| &units[unit]);
+                let failed: Vec<UnitFailure> = of_plan
+                    .filter(|unit| has_failed(unit))
+                    .map(|unit| UnitFailure::new(unit, UnitFault::Computation))
+                    .collect();
+                outcome.skipped += (plan.units.len() - failed.len()) as u64;
+                outcome.files_skipped += u64::from(entry.bytes > 0);
+                outcome.failed.extend(failed);
+            }
+        }
+    }
+    Ok(left)
+}
+
+/// Where a job keeps what is unfinished; gone when the job has ended, or emptied by the next one.
+struct WorkFolder {
+    path: PathBuf,
+    /// Held by this job alone, and let go by the system however the job ends.
+    _lock: File,
+}
+
+impl WorkFolder {
+    fn open(out: &Path) -> Result<Self, JobError> {
+        let path = out.join(WORK);
+        fs::create_dir_all(&path).map_err(tried("making the folder of outputs"))?;
+        let file = File::options().create(true).append(true).open(path.join(LOCK));
+        let lock = file.map_err(tried("writing to the folder of outputs"))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(JobError::Busy),
+            Err(TryLockError::Error(cause)) => return Err(tried("locking the folder of outputs")(cause)),
+        }
+        let folder = Self { path, _lock: lock };
+        folder.empty().map_err(tried("removing what an earlier job left"))?;
+        Ok(folder)
+    }
+
+    /// Removes what a job left that was killed.
+    fn empty(&self) -> io::Result<()> {
+        for entry in fs::read_dir(&self.path)? {
+            let path = entry?.path();
+            if path.file_name().is_some_and(|name| name != LOCK) {
+                fs::remove_file(path)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for WorkFolder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}

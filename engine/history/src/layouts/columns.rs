@@ -1,0 +1,184 @@
+//! What a column can mean, and what a layout is: a table of columns. Never: a byte of a file.
+
+use jiff::civil::{Date, date};
+
+/// What a column means. The names are those that users give to columns of their own files ([`ColumnMap`](super::options::ColumnMap)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Meaning {
+    /// The time of the snapshot, or its date alone.
+    QuoteTime,
+    /// The same as a count since 1970: seconds to nanoseconds.
+    UnixTime,
+    /// Symbol of the underlying, in any spelling of class shares, with or without the mark of an index (`^SPX`).
+    Underlying,
+    /// Price of the underlying, dollars a share; 0: none.
+    UndPrice,
+    /// Bid of the underlying.
+    UndBid,
+    /// Ask of the underlying; the middle of a two-sided quote goes before [`Meaning::UndPrice`].
+    UndAsk,
+    /// What the options of an expiry say of the price of the underlying.
+    ExpiryPrice,
+    /// The price of a share; for an index, what the options of an expiry say.
+    ShareOrExpiryPrice,
+    /// Option root.
+    Root,
+    /// OSI symbol.
+    Contract,
+    /// Expiration date.
+    Expiry,
+    /// Strike, dollars a share.
+    Strike,
+    /// Call or put.
+    Right,
+    /// Bid, dollars a share; 0 or empty: none.
+    Bid,
+    /// Ask.
+    Ask,
+    /// Contracts at the bid.
+    BidSize,
+    /// Contracts at the ask.
+    AskSize,
+    /// The same of the call of a strike.
+    CallContract,
+    /// Bid of the call.
+    CallBid,
+    /// Ask of the call.
+    CallAsk,
+    /// Contracts at the bid of the call.
+    CallBidSize,
+    /// Contracts at the ask of the call.
+    CallAskSize,
+    /// Both sizes of the call, as `12 x 14`.
+    CallSizes,
+    /// OSI symbol of the put.
+    PutContract,
+    /// Bid of the put.
+    PutBid,
+    /// Ask of the put.
+    PutAsk,
+    /// Contracts at the bid of the put.
+    PutBidSize,
+    /// Contracts at the ask of the put.
+    PutAskSize,
+    /// Both sizes of the put.
+    PutSizes,
+}
+
+impl Meaning {
+    /// Every meaning, in its order, with its name.
+    pub(super) const NAMES: [(Self, &'static str); 29] = [
+        (Self::QuoteTime, "quote_time"),
+        (Self::UnixTime, "unix_time"),
+        (Self::Underlying, "underlying"),
+        (Self::UndPrice, "und_price"),
+        (Self::UndBid, "und_bid"),
+        (Self::UndAsk, "und_ask"),
+        (Self::ExpiryPrice, "expiry_price"),
+        (Self::ShareOrExpiryPrice, "share_or_expiry_price"),
+        (Self::Root, "root"),
+        (Self::Contract, "osym"),
+        (Self::Expiry, "expiry"),
+        (Self::Strike, "strike"),
+        (Self::Right, "right"),
+        (Self::Bid, "bid"),
+        (Self::Ask, "ask"),
+        (Self::BidSize, "bid_size"),
+        (Self::AskSize, "ask_size"),
+        (Self::CallContract, "call_osym"),
+        (Self::CallBid, "call_bid"),
+        (Self::CallAsk, "call_ask"),
+        (Self::CallBidSize, "call_bid_size"),
+        (Self::CallAskSize, "call_ask_size"),
+        (Self::CallSizes, "call_sizes"),
+        (Self::PutContract, "put_osym"),
+        (Self::PutBid, "put_bid"),
+        (Self::PutAsk, "put_ask"),
+        (Self::PutBidSize, "put_bid_size"),
+        (Self::PutAskSize, "put_ask_size"),
+        (Self::PutSizes, "put_sizes"),
+    ];
+    /// How many there are.
+    pub(super) const COUNT: usize = Self::NAMES.len();
+
+    /// The meaning of a name, in either case.
+    pub(super) fn of_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(_, own)| own.eq_ignore_ascii_case(name)).map(|&(meaning, _)| meaning)
+    }
+
+    /// Its name.
+    pub(super) fn name(self) -> &'static str {
+        Self::NAMES[self as usize].1
+    }
+}
+
+/// A column of a layout.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LayoutColumn {
+    /// Its name in headers, or several, one after the other with `|` between; case does not matter.
+    pub(super) names: &'static str,
+    pub(super) meaning: Meaning,
+    /// Whether a file without it is of another layout.
+    pub(super) must: bool,
+}
+
+/// A column by which a layout is known.
+pub(super) const fn must(names: &'static str, meaning: Meaning) -> LayoutColumn {
+    LayoutColumn { names, meaning, must: true }
+}
+
+/// A column that a file may lack.
+pub(super) const fn may(names: &'static str, meaning: Meaning) -> LayoutColumn {
+    LayoutColumn { names, meaning, must: false }
+}
+
+/// What a row is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rows {
+    /// One contract.
+    Contract,
+    /// One strike, with its call and its put.
+    CallAndPut,
+    /// No contract: a price of an underlying.
+    Price,
+}
+
+/// What instant a date stands for where a file has no time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Clock {
+    /// None: the date alone is not enough.
+    Told,
+    /// So many minutes before the close of the session, early ones too; before a date, at the early close itself.
+    BeforeClose { minutes: i64, early_since: Date },
+}
+
+/// The close of the session.
+pub(super) const AT_CLOSE: Clock = Clock::BeforeClose { minutes: 0, early_since: date(1990, 1, 1) };
+
+/// A layout: how a vendor, or we, write quotes into a table.
+#[derive(Debug)]
+pub(super) struct Layout {
+    /// What it is called.
+    pub(super) name: &'static str,
+    pub(super) rows: Rows,
+    pub(super) clock: Clock,
+    /// Where several columns have one meaning, the first that a file has counts.
+    pub(super) columns: &'static [LayoutColumn],
+    /// The layout that counts for rows whose bid and ask are both empty in this one.
+    pub(super) otherwise: Option<&'static Layout>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn meanings_stand_in_their_order_and_have_their_names() {
+        for (i, (meaning, name)) in Meaning::NAMES.into_iter().enumerate() {
+            assert_eq!((meaning as usize, meaning.name()), (i, name));
+            assert_eq!(Meaning::of_name(&name.to_uppercase()), Some(meaning));
+        }
+        assert_eq!(Meaning::of_name("strke"), None);
+    }
+}

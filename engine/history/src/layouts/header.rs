@@ -1,0 +1,254 @@
+//! From the names in a header to what each column means, or to what is missing. Never: a row.
+
+use super::columns::{Layout, LayoutColumn, Meaning, Rows};
+use super::options::ColumnMap;
+use super::refusal::{LayoutError, NearLayout, shown};
+use engine::contract::Right;
+use std::path::Path;
+
+/// How many layouts a refused header is compared with aloud.
+const NEAREST_SHOWN: usize = 2;
+/// A name is taken for a slip of another if so few letters differ, or if as many as this part of it do.
+const SLIP_LETTERS: usize = 2;
+const SLIP_PART: usize = 3;
+
+/// A column of a file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    /// Its place from 0.
+    pub(super) at: usize,
+    /// What it is called in the layout.
+    pub(super) name: &'static str,
+}
+
+/// The columns of one contract of a row.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SideColumns {
+    /// `None`: a column tells.
+    pub(super) right: Option<Right>,
+    pub(super) contract: Option<Found>,
+    pub(super) bid: Found,
+    pub(super) ask: Found,
+    pub(super) bid_size: Option<Found>,
+    pub(super) ask_size: Option<Found>,
+    pub(super) sizes: Option<Found>,
+}
+
+/// What the columns of one file mean.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) layout: &'static Layout,
+    at: [Option<Found>; Meaning::COUNT],
+    /// One of a contract a row, two of a strike a row.
+    pub(super) sides: Vec<SideColumns>,
+    /// What counts for rows without bid and ask.
+    pub(super) otherwise: Option<Box<Plan>>,
+}
+
+impl Plan {
+    /// The first of the layouts that a header fits.
+    ///
+    /// # Errors
+    /// There is none, or the map names a column that is not there.
+    pub(super) fn of(
+        file: &Path,
+        header: &[String],
+        layouts: &[&'static Layout],
+        map: &ColumnMap,
+    ) -> Result<Self, LayoutError> {
+        if let Some((_, column)) = map.pairs().find(|(_, column)| place(header, column).is_none()) {
+            return Err(LayoutError::NoMappedColumn { file: file.to_path_buf(), column: column.to_owned() });
+        }
+        layouts.iter().find_map(|layout| Self::try_of(header, layout, map)).ok_or_else(|| {
+            let nearest = nearest(header, layouts, map);
+            LayoutError::UnknownHeader { file: file.to_path_buf(), columns: header.len(), nearest }
+        })
+    }
+
+    fn try_of(header: &[String], layout: &'static Layout, map: &ColumnMap) -> Option<Self> {
+        let mut at = [None; Meaning::COUNT];
+        for (meaning, column) in map.pairs() {
+            at[meaning as usize] = place(header, column).map(|at| Found { at, name: meaning.name() });
+        }
+        for column in layout.columns {
+            let found = find(header, column);
+            let place = &mut at[column.meaning as usize];
+            *place = place.or(found);
+            if column.must && place.is_none() {
+                return None;
+            }
+        }
+        let sides = match layout.rows {
+            Rows::Contract => vec![side(&at, None)?],
+            Rows::Price => Vec::new(),
+            Rows::CallAndPut => vec![side(&at, Some(Right::Call))?, side(&at, Some(Right::Put))?],
+        };
+        let otherwise = layout.otherwise.and_then(|layout| Self::try_of(header, layout, &ColumnMap::default()));
+        Some(Self { layout, at, sides, otherwise: otherwise.map(Box::new) })
+    }
+
+    /// The column of a meaning, if the file has one.
+    pub(super) fn get(&self, meaning: Meaning) -> Option<Found> {
+        self.at[meaning as usize]
+    }
+
+    /// The places of all columns that are read, ascending.
+    pub(super) fn places(&self) -> Vec<usize> {
+        let own = self.at.iter().flatten().map(|found| found.at);
+        let mut places: Vec<usize> = own.chain(self.otherwise.iter().flat_map(|plan| plan.places())).collect();
+        places.sort_unstable();
+        places.dedup();
+        places
+    }
+}
+
+/// The columns of one side.
+fn side(at: &[Option<Found>; Meaning::COUNT], right: Option<Right>) -> Option<SideColumns> {
+    use Meaning::{
+        Ask, AskSize, Bid, BidSize, CallAsk, CallAskSize, CallBid, CallBidSize, CallContract, CallSizes, Contract,
+        PutAsk, PutAskSize, PutBid, PutBidSize, PutContract, PutSizes,
+    };
+    let get = |own: Meaning, call: Meaning, put: Meaning| {
+        at[match right {
+            None => own,
+            Some(Right::Call) => call,
+            Some(Right::Put) => put,
+        } as usize]
+    };
+    Some(SideColumns {
+        right,
+        contract: get(Contract, CallContract, PutContract),
+        bid: get(Bid, CallBid, PutBid)?,
+        ask: get(Ask, CallAsk, PutAsk)?,
+        bid_size: get(BidSize, CallBidSize, PutBidSize),
+        ask_size: get(AskSize, CallAskSize, PutAskSize),
+        sizes: right.and(get(CallSizes, CallSizes, PutSizes)),
+    })
+}
+
+/// The names of a header as they are compared: without blanks, brackets, and the mark of a text's beginning.
+pub(super) fn names<'a>(fields: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
+    let name = |field: &[u8]| {
+        let text = String::from_utf8_lossy(field);
+        let text = text.trim_start_matches('\u{feff}').trim();
+        text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text).trim().to_owned()
+    };
+    fields.into_iter().map(name).collect()
+}
+
+fn place(header: &[String], name: &str) -> Option<usize> {
+    header.iter().position(|own| own.eq_ignore_ascii_case(name))
+}
+
+/// Where a column of a layout stands, by the first of its names that the header has.
+fn find(header: &[String], column: &LayoutColumn) -> Option<Found> {
+    column.names.split('|').find_map(|name| Some(Found { at: place(header, name)?, name }))
+}
+
+/// The layouts that lack the smallest part of their columns, where they have at least one.
+fn nearest(header: &[String], layouts: &[&'static Layout], map: &ColumnMap) -> Vec<NearLayout> {
+    let mut near: Vec<(usize, usize, NearLayout)> = Vec::new();
+    for layout in layouts {
+        let musts = layout.columns.iter().filter(|column| column.must);
+        let missing = musts.clone().filter(|c| find(header, c).is_none() && map.column(c.meaning).is_none());
+        let suggest = |column: &LayoutColumn| {
+            let first = column.names.split('|').next().unwrap_or_default();
+            (first, slip_of(column, header, layout))
+        };
+        let missing: Vec<_> = missing.map(suggest).collect();
+        near.push((missing.len(), musts.count(), NearLayout { layout: layout.name, missing }));
+    }
+    // the smallest part missing: a/b < c/d is a·d < c·b
+    near.sort_by_key(|(missing, musts, _)| (missing * 1000 / musts.max(&1), *musts));
+    let best = near.first().map_or(0, |(missing, ..)| *missing);
+    let told = near.into_iter().filter(|(missing, musts, _)| missing < musts && *missing <= best + 2);
+    told.map(|(.., near)| near).take(NEAREST_SHOWN).collect()
+}
+
+/// A name of the header that may be a slip of a column's, and is no column of the layout itself.
+fn slip_of(column: &LayoutColumn, header: &[String], layout: &Layout) -> Option<String> {
+    let is_own = |name: &str| {
+        let mut names = layout.columns.iter().flat_map(|column| column.names.split('|'));
+        names.any(|own| own.eq_ignore_ascii_case(name))
+    };
+    let strange = header.iter().filter(|name| !is_own(name));
+    let near = strange.flat_map(|name| column.names.split('|').map(move |own| (distance(own, name), own.len(), name)));
+    let slips = near.filter(|(letters, length, _)| *letters <= SLIP_LETTERS && *letters * SLIP_PART <= *length);
+    slips.min_by_key(|(letters, ..)| *letters).map(|(.., name)| shown(name))
+}
+
+/// How many letters must be put in, taken out or changed to make one name of the other, in either case.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b) = (a.to_ascii_lowercase(), b.to_ascii_lowercase());
+    let length = b.chars().count();
+    if a.chars().count().abs_diff(length) > SLIP_LETTERS {
+        return usize::MAX / SLIP_PART / 2;
+    }
+    let mut row: Vec<usize> = (0..=length).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut corner = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.chars().enumerate() {
+            let changed = corner + usize::from(x != y);
+            corner = row[j + 1];
+            row[j + 1] = changed.min(corner + 1).min(row[j] + 1);
+        }
+    }
+    row[length]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::known::LAYOUTS;
+    use super::*;
+
+    fn plan(header: &str, map: &str) -> Result<Plan, LayoutError> {
+        let names = names(header.split(',').map(str::as_bytes));
+        Plan::of(Path::new("x.csv"), &names, &LAYOUTS, &ColumnMap::parse(map).unwrap())
+    }
+
+    const OWN: &str = "quote_time,underlying,und_price,root,expiry,right,strike,bid,ask";
+
+    #[test]
+    fn headers_are_known_in_any_order_and_case() {
+        assert_eq!(plan(OWN, "").unwrap().layout.name, "greeksd");
+        let reversed = OWN.split(',').rev().collect::<Vec<_>>().join(" , ").to_uppercase();
+        let plan = plan(&format!("\u{feff}{reversed},[other]"), "").unwrap();
+        assert_eq!((plan.layout.name, plan.get(Meaning::QuoteTime).unwrap().at), ("greeksd", 8));
+        assert_eq!(plan.places().len(), 9);
+    }
+
+    #[test]
+    fn a_refused_header_says_what_is_missing_and_what_is_near() {
+        let said = plan(&OWN.replace("strike", "strke"), "").unwrap_err().to_string();
+        assert!(
+            said.starts_with("x.csv: 9 columns of no known layout; greeksd has `strike` (here `strke`?)"),
+            "{said}"
+        );
+        let said = plan("a,b", "").unwrap_err().to_string();
+        assert_eq!(said, "x.csv: 2 columns of no known layout");
+        let odd = format!("quote_tim\u{1b}[2J,{}", "y".repeat(10_000));
+        let said = plan(&format!("{odd},{OWN}").replace("quote_time,", ""), "").unwrap_err().to_string();
+        assert!(!said.contains('\u{1b}') && said.len() < 1000, "{said}");
+    }
+
+    #[test]
+    fn a_map_names_columns_and_goes_before_the_layout() {
+        let header = OWN.replace("strike", "K").replace("expiry", "EXP");
+        let mapped = plan(&header, "strike=k,expiry=EXP").unwrap();
+        assert_eq!(mapped.get(Meaning::Strike).unwrap().at, 6);
+        let both = plan(&format!("{OWN},bid_eod"), "bid=bid_eod").unwrap();
+        assert_eq!(both.sides[0].bid.at, 9);
+        let said = plan(&header, "strike=KK").unwrap_err().to_string();
+        assert_eq!(said, "x.csv: the header has no column `KK`");
+        let said = plan(&header, "strike=K").unwrap_err().to_string();
+        assert!(said.contains("greeksd has `expiry`"), "{said}");
+    }
+
+    #[test]
+    fn letters_are_counted() {
+        for (a, b, letters) in [("strike", "strke", 1), ("bid", "Bids", 1), ("ask", "ask", 0), ("right", "rihgt", 2)] {
+            assert_eq!(distance(a, b), letters, "{a} {b}");
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! The layouts that are known, each a table. The first of them that a header fits is taken. Never: code that reads.
+
+use super::columns::Meaning::*;
+use super::columns::{AT_CLOSE, Clock, Layout, Rows, may, must};
+use jiff::civil::date;
+
+/// Every layout of quotes. Those with more columns of their own stand before those with fewer.
+pub(super) const LAYOUTS: [&Layout; 11] = [
+    &DATASHOP_EOD,
+    &DATASHOP_EOD_CLOSE,
+    &DATASHOP_INTERVALS,
+    &ORATS,
+    &OPTIONSDX,
+    &HISTORICAL_OPTION_DATA,
+    &OPTIONS_DATASET,
+    &DOLTHUB,
+    &OWN,
+    &OWN_SYMBOLS,
+    &OWN_STRIKES,
+];
+
+/// Cboe DataShop, end-of-day summary, with or without calculated columns: the snapshot of 15:45, which is the one of 12:45
+/// on early closes since 2020-02-05; before that date nothing was quoted at 15:45 of such a day, and what stands there
+/// is of the close.
+static DATASHOP_EOD: Layout = Layout {
+    name: "cboe-datashop-eod",
+    rows: Rows::Contract,
+    clock: Clock::BeforeClose { minutes: 15, early_since: date(2020, 2, 5) },
+    columns: &[
+        must("underlying_symbol", Underlying),
+        must("quote_date", QuoteTime),
+        must("root", Root),
+        must("expiration", Expiry),
+        must("strike", Strike),
+        must("option_type", Right),
+        must("bid_1545", Bid),
+        must("ask_1545", Ask),
+        may("bid_size_1545", BidSize),
+        may("ask_size_1545", AskSize),
+        may("underlying_bid_1545", UndBid),
+        may("underlying_ask_1545", UndAsk),
+        may("active_underlying_price_1545", UndPrice),
+        may("implied_underlying_price_1545", ExpiryPrice),
+    ],
+    otherwise: Some(&DATASHOP_EOD_CLOSE),
+};
+
+/// The same, where the snapshot before the close is missing: the quotes of the close.
+static DATASHOP_EOD_CLOSE: Layout = Layout {
+    name: "cboe-datashop-eod-close",
+    rows: Rows::Contract,
+    clock: AT_CLOSE,
+    columns: &[
+        must("underlying_symbol", Underlying),
+        must("quote_date", QuoteTime),
+        must("root", Root),
+        must("expiration", Expiry),
+        must("strike", Strike),
+        must("option_type", Right),
+        must("bid_eod", Bid),
+        must("ask_eod", Ask),
+        may("bid_size_eod", BidSize),
+        may("ask_size_eod", AskSize),
+        may("underlying_bid_eod", UndBid),
+        may("underlying_ask_eod", UndAsk),
+    ],
+    otherwise: None,
+};
+
+/// Cboe DataShop, option intervals of a minute to a day; exports of LiveVol have further columns.
+static DATASHOP_INTERVALS: Layout = Layout {
+    name: "cboe-datashop-intervals",
+    rows: Rows::Contract,
+    clock: Clock::Told,
+    columns: &[
+        must("underlying_symbol", Underlying),
+        must("quote_datetime", QuoteTime),
+        must("root", Root),
+        must("expiration", Expiry),
+        must("strike", Strike),
+        must("option_type", Right),
+        must("bid", Bid),
+        must("ask", Ask),
+        may("bid_size", BidSize),
+        may("ask_size", AskSize),
+        may("underlying_bid", UndBid),
+        may("underlying_ask", UndAsk),
+        may("active_underlying_price", UndPrice),
+        may("implied_underlying_price", ExpiryPrice),
+    ],
+    otherwise: None,
+};
+
+/// ORATS, strikes of a day: about 14 minutes before the close. `stkPx` of an index is what the options of the row's
+/// expiry say; `spot_px` cannot be used.
+static ORATS: Layout = Layout {
+    name: "orats-strikes",
+    rows: Rows::CallAndPut,
+    clock: Clock::BeforeClose { minutes: 14, early_since: date(1990, 1, 1) },
+    columns: &[
+        must("ticker", Underlying),
+        must("trade_date", QuoteTime),
+        must("stkPx", ShareOrExpiryPrice),
+        must("expirDate", Expiry),
+        must("strike", Strike),
+        must("cBidPx", CallBid),
+        must("cAskPx", CallAsk),
+        must("pBidPx", PutBid),
+        must("pAskPx", PutAsk),
+        may("cOpra", CallContract),
+        may("pOpra", PutContract),
+    ],
+    otherwise: None,
+};
+
+/// OptionsDX, end of day or intervals: neither the underlying nor a root.
+static OPTIONSDX: Layout = Layout {
+    name: "optionsdx",
+    rows: Rows::CallAndPut,
+    clock: Clock::Told,
+    columns: &[
+        must("QUOTE_UNIXTIME", UnixTime),
+        must("UNDERLYING_LAST", UndPrice),
+        must("EXPIRE_DATE", Expiry),
+        must("STRIKE", Strike),
+        must("C_BID", CallBid),
+        must("C_ASK", CallAsk),
+        must("P_BID", PutBid),
+        must("P_ASK", PutAsk),
+        may("C_SIZE", CallSizes),
+        may("P_SIZE", PutSizes),
+    ],
+    otherwise: None,
+};
+
+/// HistoricalOptionData (HOPTD), L1 to L3, of all times.
+static HISTORICAL_OPTION_DATA: Layout = Layout {
+    name: "historicaloptiondata",
+    rows: Rows::Contract,
+    clock: AT_CLOSE,
+    columns: &[
+        must("UnderlyingSymbol|underlying", Underlying),
+        must("UnderlyingPrice|underlying_last", UndPrice),
+        must("OptionSymbol|OptionRoot", Contract),
+        must("Type", Right),
+        must("Expiration", Expiry),
+        must("DataDate|quotedate", QuoteTime),
+        must("Strike", Strike),
+        must("Bid", Bid),
+        must("Ask", Ask),
+    ],
+    otherwise: None,
+};
+
+/// The open sets of P. Dubach (options-dataset-hist, options-data), end of day; prices of underlyings in a second file.
+static OPTIONS_DATASET: Layout = Layout {
+    name: "options-dataset",
+    rows: Rows::Contract,
+    clock: AT_CLOSE,
+    columns: &[
+        must("contract_id", Contract),
+        must("symbol", Underlying),
+        must("expiration", Expiry),
+        must("strike", Strike),
+        must("type", Right),
+        must("date", QuoteTime),
+        must("bid", Bid),
+        must("ask", Ask),
+        may("bid_size", BidSize),
+        may("ask_size", AskSize),
+        may("underlying_price", UndPrice),
+    ],
+    otherwise: None,
+};
+
+/// DoltHub, `post-no-preference/options`, table `option_chain`: end of day, neither root nor price of the underlying.
+static DOLTHUB: Layout = Layout {
+    name: "dolthub-option-chain",
+    rows: Rows::Contract,
+    clock: AT_CLOSE,
+    columns: &[
+        must("date", QuoteTime),
+        must("act_symbol", Underlying),
+        must("expiration", Expiry),
+        must("strike", Strike),
+        must("call_put", Right),
+        must("bid", Bid),
+        must("ask", Ask),
+    ],
+    otherwise: None,
+};
+
+/// Our own columns, a contract a row; a date alone is its close.
+static OWN: Layout = Layout {
+    name: "greeksd",
+    rows: Rows::Contract,
+    clock: AT_CLOSE,
+    columns: &[
+        must("quote_time", QuoteTime),
+        must("underlying", Underlying),
+        must("expiry", Expiry),
+        must("strike", Strike),
+        must("right", Right),
+        must("bid", Bid),
+        must("ask", Ask),
+        may("root", Root),
+        may("osym", Contract),
+        may("und_price", UndPrice),
+        may("und_bid", UndBid),
+        may("und_ask", UndAsk),
+        may("bid_size", BidSize),
+        may("ask_size", AskSize),
+    ],
+    otherwise: None,
+};
+
+/// Our own columns, the contract by its symbol.
+static OWN_SYMBOLS: Layout = Layout {
+    name: "greeksd-symbols",
+    rows: Rows::Contract,
+    clock: AT_CLOSE,
+    columns: &[
+        must("quote_time", QuoteTime),
+        must("osym", Contract),
+        must("bid", Bid),
+        must("ask", Ask),
+        may("underlying", Underlying),
+        may("und_price", UndPrice),
+        may("und_bid", UndBid),
+        may("und_ask", UndAsk),
+        may("bid_size", BidSize),
+        may("ask_size", AskSize),
+    ],
+    otherwise: None,
+};
+
+/// Our own columns, a strike a row.
+static OWN_STRIKES: Layout = Layout {
+    name: "greeksd-strikes",
+    rows: Rows::CallAndPut,
+    clock: AT_CLOSE,
+    columns: &[
+        must("quote_time", QuoteTime),
+        must("underlying", Underlying),
+        must("expiry", Expiry),
+        must("strike", Strike),
+        must("call_bid", CallBid),
+        must("call_ask", CallAsk),
+        must("put_bid", PutBid),
+        must("put_ask", PutAsk),
+        may("root", Root),
+        may("und_price", UndPrice),
+        may("und_bid", UndBid),
+        may("und_ask", UndAsk),
+        may("call_osym", CallContract),
+        may("put_osym", PutContract),
+        may("call_bid_size", CallBidSize),
+        may("call_ask_size", CallAskSize),
+        may("put_bid_size", PutBidSize),
+        may("put_ask_size", PutAskSize),
+    ],
+    otherwise: None,
+};
+
+/// Prices of underlyings at the close, beside quotes that have none. Not adjusted: strikes are not, either.
+pub(super) static PRICES: Layout = Layout {
+    name: "prices",
+    rows: Rows::Price,
+    clock: AT_CLOSE,
+    columns: &[
+        must("date|quote_date", QuoteTime),
+        must("close", UndPrice),
+        may("symbol|underlying|ticker|act_symbol", Underlying),
+    ],
+    otherwise: None,
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_layout_hides_another() {
+        for (at, later) in LAYOUTS.iter().enumerate() {
+            for earlier in &LAYOUTS[..at] {
+                // a file with the columns of `later` and no others is not taken for `earlier`
+                let has = |names: &str| {
+                    let own = later.columns.iter().filter(|column| column.must).flat_map(|c| c.names.split('|'));
+                    own.into_iter().any(|name| names.split('|').any(|other| other.eq_ignore_ascii_case(name)))
+                };
+                let taken = earlier.columns.iter().filter(|column| column.must).all(|column| has(column.names));
+                assert!(!taken, "{} is read as {}", later.name, earlier.name);
+            }
+        }
+    }
+}

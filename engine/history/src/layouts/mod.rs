@@ -1,0 +1,200 @@
+//! Files of recorded quotes, of whatever layout and packing, read row by row: docs/history.md, "What is read".
+//!
+//! A layout is a table (`known.rs`) of what its columns mean (`columns.rs`), found by the header (`header.rs`); one reader
+//! stands below all of them (`rows.rs`), whether values come as text (`text.rs`) or typed (`columnar.rs`). Memory does not
+//! grow with the file. Never: a computation on quotes, an order of rows but the file's.
+
+mod cells;
+mod columnar;
+mod columns;
+mod facts;
+mod header;
+mod known;
+mod options;
+mod packed;
+mod recorded;
+mod refusal;
+mod rows;
+mod sink;
+mod text;
+
+pub use columns::Meaning;
+pub use options::{ColumnMap, ColumnMapError, ReadOptions};
+pub use refusal::{LayoutError, NearLayout};
+
+use crate::row::HistoryRow;
+use engine::error::{FeedError, Instead};
+use engine::feeds::recording::is_recording;
+use engine::feeds::report::Report;
+use facts::Facts;
+use flate2::read::MultiGzDecoder;
+use packed::{Packing, each_member, is_of_lines, open, unreadable};
+use sink::{Prices, Quotes};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+/// Bytes that are read ahead of a file.
+const AHEAD: usize = 1 << 18;
+/// Where closing prices of underlyings are looked for, in the folder of a file of quotes that has none.
+const BESIDE: [&str; 4] =
+    ["underlying_prices.parquet", "underlying.parquet", "underlying_prices.csv", "underlying.csv"];
+
+/// What came of a file.
+#[derive(Clone, Debug)]
+pub struct Read {
+    /// Its layout; of an archive, that of the first file in it.
+    pub layout: &'static str,
+    /// Rows that were read and refused. Where `errors` has something, not all of the file could be read.
+    pub report: Report,
+}
+
+impl Read {
+    /// Whether the file was read from its beginning to its end.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.report.errors.is_empty()
+    }
+}
+
+/// Hands over every quote of a file, in the order of the file, in bounded memory. A row that cannot be used is counted
+/// in the report; damage of the file costs what lies behind it, and is an error of the report.
+///
+/// # Errors
+/// The file cannot be opened, is packed in a way that is not read, or has no known header.
+pub fn read(path: &Path, options: &ReadOptions, take: &mut dyn FnMut(HistoryRow)) -> Result<Read, LayoutError> {
+    let mut facts = Facts::new(options);
+    let mut report = Report::default();
+    read_closes(path, &mut facts, &mut report)?;
+    let mut quotes = Quotes::new(&facts, take);
+    read_into(path, &facts, &mut quotes, &mut report)?;
+    let layout = quotes.layout.unwrap_or(recorded::NAME);
+    Ok(Read { layout, report })
+}
+
+/// Reads a file whatever its packing.
+fn read_into(
+    path: &Path,
+    facts: &Facts<'_>,
+    quotes: &mut Quotes<'_, '_>,
+    report: &mut Report,
+) -> Result<(), LayoutError> {
+    let (file, packing) = open(path)?;
+    match packing {
+        Packing::Plain => read_text(path, BufReader::with_capacity(AHEAD, file), facts, quotes, report),
+        Packing::Parquet => columnar::read(path, file, quotes, report),
+        Packing::Gzip => {
+            let mut text = BufReader::with_capacity(AHEAD, MultiGzDecoder::new(BufReader::with_capacity(AHEAD, file)));
+            if !is_recording(path) && !is_of_lines(&mut text) {
+                return text::read(path, text, quotes, report);
+            }
+            drop(text);
+            let again = File::open(path).map_err(|e| unreadable(path, e.kind()))?;
+            let mut members = recorded::Members::of(again);
+            recorded::read(path, &mut members, facts, &mut |row| quotes.give(row), report);
+            report.errors.extend(members.errors(path));
+            Ok(())
+        }
+        Packing::Zip => read_archive(path, file, facts, quotes, report),
+    }
+}
+
+/// Reads separated text, or a recording.
+fn read_text(
+    path: &Path,
+    mut text: impl BufRead,
+    facts: &Facts<'_>,
+    quotes: &mut Quotes<'_, '_>,
+    report: &mut Report,
+) -> Result<(), LayoutError> {
+    if !is_of_lines(&mut text) {
+        return text::read(path, text, quotes, report);
+    }
+    recorded::read(path, text, facts, &mut |row| quotes.give(row), report);
+    Ok(())
+}
+
+/// Reads the files of an archive. One that is not understood is an error of the report, unless none of them is.
+fn read_archive(
+    path: &Path,
+    file: File,
+    facts: &Facts<'_>,
+    quotes: &mut Quotes<'_, '_>,
+    report: &mut Report,
+) -> Result<(), LayoutError> {
+    let (mut read, mut refused) = (false, Vec::new());
+    each_member(path, file, |name, member| {
+        let within = path.join(name);
+        let outcome = match member {
+            Ok(member) => read_member(&within, BufReader::with_capacity(AHEAD, member), facts, quotes, report),
+            Err(kind) => Err(unreadable(&within, kind)),
+        };
+        match outcome {
+            Ok(()) => read = true,
+            Err(error) => refused.push((within, error)),
+        }
+    })?;
+    if read {
+        report.errors.extend(refused.into_iter().map(|(file, error)| match error {
+            LayoutError::Unreadable(error) => error,
+            _ => FeedError::Instead { file, what: Instead::OtherFormat },
+        }));
+        return Ok(());
+    }
+    let first = refused.into_iter().next().map(|(_, error)| error);
+    Err(first.unwrap_or_else(|| LayoutError::Empty { file: path.to_path_buf() }))
+}
+
+/// Reads one file of an archive, which may be compressed once more.
+fn read_member(
+    path: &Path,
+    mut member: impl BufRead,
+    facts: &Facts<'_>,
+    quotes: &mut Quotes<'_, '_>,
+    report: &mut Report,
+) -> Result<(), LayoutError> {
+    let head = member.fill_buf().map_err(|e| unreadable(path, e.kind()))?;
+    match packed::packing_of(path, head)? {
+        Packing::Plain => read_text(path, member, facts, quotes, report),
+        Packing::Gzip => {
+            let text = BufReader::with_capacity(AHEAD, MultiGzDecoder::new(member));
+            read_text(path, text, facts, quotes, report)
+        }
+        Packing::Zip => Err(LayoutError::Packed { file: path.to_path_buf(), how: "an archive in an archive" }),
+        Packing::Parquet => Err(LayoutError::Packed { file: path.to_path_buf(), how: "Parquet in an archive" }),
+    }
+}
+
+/// Reads the closing prices that the options name, or those that lie beside a file. What lies there and is none is left
+/// alone.
+fn read_closes(path: &Path, facts: &mut Facts<'_>, report: &mut Report) -> Result<(), LayoutError> {
+    let beside = || -> Option<PathBuf> {
+        let folder = path.parent()?;
+        BESIDE.iter().map(|name| folder.join(name)).find(|beside| beside.is_file() && beside != path)
+    };
+    let named = facts.options.prices.clone();
+    let is_named = named.is_some();
+    let Some(file) = named.or_else(beside) else { return Ok(()) };
+    let mut prices = Prices::new(facts);
+    let mut of_prices = Report::default();
+    match read_prices(&file, &mut prices, &mut of_prices) {
+        Ok(()) => {
+            facts.closes = prices.closes;
+            report.absorb(of_prices);
+            Ok(())
+        }
+        Err(refused) if is_named => Err(refused),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Reads a table of closing prices.
+fn read_prices(file: &Path, prices: &mut Prices<'_, '_>, report: &mut Report) -> Result<(), LayoutError> {
+    match open(file)? {
+        (from, Packing::Parquet) => columnar::read(file, from, prices, report),
+        (from, Packing::Gzip) => {
+            text::read(file, MultiGzDecoder::new(BufReader::with_capacity(AHEAD, from)), prices, report)
+        }
+        (from, _) => text::read(file, BufReader::with_capacity(AHEAD, from), prices, report),
+    }
+}

@@ -1,0 +1,119 @@
+//! How a file is packed, and what is in it. Never: a row.
+
+use super::refusal::LayoutError;
+use engine::error::FeedError;
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+/// Ways of packing that are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Packing {
+    Plain,
+    Gzip,
+    Zip,
+    Parquet,
+}
+
+/// How files of each packing begin.
+const BEGIN: [(&[u8], Packing); 4] = [
+    (&[0x1f, 0x8b], Packing::Gzip),
+    (b"PK\x03\x04", Packing::Zip),
+    (b"PK\x05\x06", Packing::Zip),
+    (b"PAR1", Packing::Parquet),
+];
+/// The same of those that are not read.
+const BEGIN_UNREAD: [(&[u8], &str); 7] = [
+    (b"7z\xbc\xaf\x27\x1c", "7-Zip"),
+    (b"\x28\xb5\x2f\xfd", "Zstandard"),
+    (b"\xfd7zXZ\0", "xz"),
+    (b"BZh", "bzip2"),
+    (b"Rar!", "RAR"),
+    (b"ARROW1", "Arrow IPC"),
+    (b"SQLite format 3\0", "SQLite"),
+];
+/// Bytes that tell.
+const HEAD: usize = 16;
+
+/// What stands in the way of reading a file.
+pub(super) fn unreadable(file: &Path, kind: ErrorKind) -> LayoutError {
+    LayoutError::Unreadable(FeedError::Io { file: file.to_path_buf(), kind })
+}
+
+/// Opens a regular file and tells how it is packed.
+///
+/// # Errors
+/// It cannot be opened, is no file, is empty, or is packed in a way that is not read.
+pub(super) fn open(path: &Path) -> Result<(File, Packing), LayoutError> {
+    let of = |e: std::io::Error| unreadable(path, e.kind());
+    if !path.metadata().map_err(of)?.is_file() {
+        return Err(LayoutError::Unreadable(FeedError::NotAFile { file: path.to_path_buf() }));
+    }
+    let mut file = File::open(path).map_err(of)?;
+    let mut head = Vec::new();
+    file.by_ref().take(HEAD as u64).read_to_end(&mut head).map_err(of)?;
+    file.seek(SeekFrom::Start(0)).map_err(of)?;
+    Ok((file, packing_of(path, &head)?))
+}
+
+/// How a file is packed that begins with some bytes.
+///
+/// # Errors
+/// It is empty, or is packed in a way that is not read.
+pub(super) fn packing_of(path: &Path, head: &[u8]) -> Result<Packing, LayoutError> {
+    if head.is_empty() {
+        return Err(LayoutError::Empty { file: path.to_path_buf() });
+    }
+    if let Some((_, how)) = BEGIN_UNREAD.iter().find(|(begin, _)| head.starts_with(begin)) {
+        return Err(LayoutError::Packed { file: path.to_path_buf(), how });
+    }
+    let packing = BEGIN.iter().find(|(begin, _)| head.starts_with(begin));
+    Ok(packing.map_or(Packing::Plain, |(_, packing)| *packing))
+}
+
+/// Whether a text is of JSON lines: whether it begins with a brace.
+pub(super) fn is_of_lines(text: &mut impl BufRead) -> bool {
+    let begin = text.fill_buf().unwrap_or_default();
+    let begin = begin.strip_prefix(b"\xef\xbb\xbf").unwrap_or(begin);
+    begin.trim_ascii_start().starts_with(b"{")
+}
+
+/// Names of members of an archive that have no quotes, by their ends.
+const NO_QUOTES: [&str; 7] = ["pdf", "md", "html", "htm", "xlsx", "docx", "rtf"];
+
+/// Reads each file of an archive in its order, one that cannot be read too: `read` says what becomes of it.
+///
+/// # Errors
+/// The archive's list of files is damaged; nothing is read then.
+pub(super) fn each_member(
+    path: &Path,
+    file: File,
+    mut read: impl FnMut(PathBuf, Result<&mut dyn Read, ErrorKind>),
+) -> Result<(), LayoutError> {
+    let damaged = |_| unreadable(path, ErrorKind::InvalidData);
+    let mut archive = zip::ZipArchive::new(BufReader::new(file)).map_err(damaged)?;
+    for at in 0..archive.len() {
+        match archive.by_index(at) {
+            Ok(mut member) => {
+                let name = PathBuf::from(member.name().map(String::from).unwrap_or_else(|_| format!("[{at}]")));
+                let ending = name.extension().and_then(|e| e.to_str()).unwrap_or_default().to_ascii_lowercase();
+                let hidden = name.components().any(|part| {
+                    let part = part.as_os_str().to_string_lossy();
+                    part.starts_with('.') || part == "__MACOSX"
+                });
+                if member.is_file() && !hidden && !NO_QUOTES.contains(&ending.as_str()) {
+                    read(name, Ok(&mut member));
+                }
+            }
+            Err(error) => {
+                let kind = if matches!(error, zip::result::ZipError::UnsupportedArchive(_)) {
+                    ErrorKind::Unsupported
+                } else {
+                    ErrorKind::InvalidData
+                };
+                read(PathBuf::from(format!("[{at}]")), Err(kind));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,112 @@
+//! Why a file is not read at all. Never: text built on the way up.
+
+use core::fmt;
+use engine::error::FeedError;
+use std::path::{Path, PathBuf};
+
+/// Why a file is not read at all.
+#[derive(Clone, Debug)]
+pub enum LayoutError {
+    /// It cannot be opened, or breaks off before its header ends.
+    Unreadable(FeedError),
+    /// It is packed in a way that is not read.
+    Packed {
+        /// The file.
+        file: PathBuf,
+        /// How it is packed.
+        how: &'static str,
+    },
+    /// There is nothing in it.
+    Empty {
+        /// The file.
+        file: PathBuf,
+    },
+    /// Not quotes, but closing prices of underlyings, which are read beside quotes.
+    OfPrices {
+        /// The file.
+        file: PathBuf,
+    },
+    /// The header lacks a column that the map of columns names.
+    NoMappedColumn {
+        /// The file.
+        file: PathBuf,
+        /// The column that the map names.
+        column: String,
+    },
+    /// Neither a column nor the name of the file tells the underlying.
+    NoUnderlying {
+        /// The file.
+        file: PathBuf,
+        /// Its layout.
+        layout: &'static str,
+    },
+    /// The header is of no known layout.
+    UnknownHeader {
+        /// The file.
+        file: PathBuf,
+        /// How many columns it has.
+        columns: usize,
+        /// The layouts that it is nearest to, the nearest first.
+        nearest: Vec<NearLayout>,
+    },
+}
+
+/// A layout that a header nearly fits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NearLayout {
+    /// Its name.
+    pub layout: &'static str,
+    /// The columns that the header lacks, each with what it may be called there.
+    pub missing: Vec<(&'static str, Option<String>)>,
+}
+
+/// As much of a name as is shown, without what would begin a line that nobody wrote.
+pub(super) fn shown(name: &str) -> String {
+    name.chars().take(40).flat_map(char::escape_debug).collect()
+}
+
+/// A path in one line.
+fn path(file: &Path) -> String {
+    let escape = |c: char| if c.is_control() { c.escape_default().collect() } else { String::from(c) };
+    file.to_string_lossy().chars().map(escape).collect()
+}
+
+impl fmt::Display for LayoutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(error) => error.fmt(f),
+            Self::Packed { file, how } => {
+                write!(f, "{}: {how} is not read; plain text, gzip, zip and Parquet are", path(file))
+            }
+            Self::Empty { file } => write!(f, "{}: empty", path(file)),
+            Self::OfPrices { file } => {
+                write!(f, "{}: prices of underlyings, which are read beside quotes", path(file))
+            }
+            Self::NoMappedColumn { file, column } => {
+                write!(f, "{}: the header has no column `{}`", path(file), shown(column))
+            }
+            Self::NoUnderlying { file, layout } => {
+                write!(
+                    f,
+                    "{}: files of {layout} do not name their underlying, and this one's name does not",
+                    path(file)
+                )
+            }
+            Self::UnknownHeader { file, columns, nearest } => {
+                write!(f, "{}: {columns} columns of no known layout", path(file))?;
+                for NearLayout { layout, missing } in nearest {
+                    write!(f, "; {layout} has ")?;
+                    for (i, (name, near)) in missing.iter().enumerate() {
+                        write!(f, "{}`{name}`", if i == 0 { "" } else { ", " })?;
+                        if let Some(near) = near {
+                            write!(f, " (here `{near}`?)")?;
+                        }
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl core::error::Error for LayoutError {}

@@ -1,0 +1,134 @@
+//! What takes the rows of a table, whichever way they come: quotes, or closing prices. Never: a way they come.
+
+use super::cells::Cells;
+use super::columns::Meaning;
+use super::facts::{Closes, Facts};
+use super::header::Plan;
+use super::known::{LAYOUTS, PRICES};
+use super::options::ColumnMap;
+use super::refusal::LayoutError;
+use super::rows::{Assembler, Fault, price};
+use crate::row::HistoryRow;
+use engine::contract::Symbol;
+use engine::error::Reason;
+use engine::limits;
+use std::path::Path;
+
+/// What takes the rows of a table.
+pub(super) trait Sink {
+    /// Takes the names of the columns, before any row.
+    ///
+    /// # Errors
+    /// It cannot use such a table.
+    fn header(&mut self, file: &Path, names: &[String]) -> Result<(), LayoutError>;
+
+    /// The places of the columns that it looks at, ascending.
+    fn places(&self) -> Vec<usize>;
+
+    /// Takes a row.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    fn row<C: Cells>(&mut self, row: &C) -> Result<(), Fault>;
+}
+
+/// Hands quotes on.
+pub(super) struct Quotes<'a, 'g> {
+    facts: &'a Facts<'a>,
+    give: &'g mut dyn FnMut(HistoryRow),
+    /// The table that is being read.
+    table: Option<(Assembler<'a>, Vec<usize>)>,
+    /// The layout of the first table.
+    pub(super) layout: Option<&'static str>,
+}
+
+impl<'a, 'g> Quotes<'a, 'g> {
+    pub(super) fn new(facts: &'a Facts<'a>, give: &'g mut dyn FnMut(HistoryRow)) -> Self {
+        Self { facts, give, table: None, layout: None }
+    }
+
+    /// Hands on a row that is none of a table.
+    pub(super) fn give(&mut self, row: HistoryRow) {
+        (self.give)(row);
+    }
+}
+
+impl Sink for Quotes<'_, '_> {
+    fn header(&mut self, file: &Path, names: &[String]) -> Result<(), LayoutError> {
+        let plan = Plan::of(file, names, &LAYOUTS, &self.facts.options.columns).map_err(|refused| {
+            let of_prices = Plan::of(file, names, &[&PRICES], &ColumnMap::default()).is_ok();
+            if of_prices { LayoutError::OfPrices { file: file.to_path_buf() } } else { refused }
+        })?;
+        let layout = plan.layout.name;
+        let tells = [Meaning::Underlying, Meaning::Root, Meaning::Contract, Meaning::CallContract];
+        let named = if tells.into_iter().any(|meaning| plan.get(meaning).is_some()) {
+            None
+        } else {
+            let named = self.facts.underlying_of_file(file);
+            Some(named.ok_or_else(|| LayoutError::NoUnderlying { file: file.to_path_buf(), layout })?)
+        };
+        let places = plan.places();
+        self.table = Some((Assembler::new(plan, self.facts, named), places));
+        self.layout.get_or_insert(layout);
+        Ok(())
+    }
+
+    fn places(&self) -> Vec<usize> {
+        self.table.as_ref().map(|(_, places)| places.clone()).unwrap_or_default()
+    }
+
+    fn row<C: Cells>(&mut self, row: &C) -> Result<(), Fault> {
+        match &mut self.table {
+            Some((assembler, _)) => assembler.take(row, self.give),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Keeps closing prices.
+pub(super) struct Prices<'a, 'f> {
+    facts: &'f Facts<'a>,
+    plan: Option<Plan>,
+    /// What was kept.
+    pub(super) closes: Closes,
+}
+
+impl<'a, 'f> Prices<'a, 'f> {
+    pub(super) fn new(facts: &'f Facts<'a>) -> Self {
+        Self { facts, plan: None, closes: Closes::new() }
+    }
+}
+
+impl Sink for Prices<'_, '_> {
+    fn header(&mut self, file: &Path, names: &[String]) -> Result<(), LayoutError> {
+        self.plan = Some(Plan::of(file, names, &[&PRICES], &ColumnMap::default())?);
+        Ok(())
+    }
+
+    fn places(&self) -> Vec<usize> {
+        self.plan.as_ref().map(Plan::places).unwrap_or_default()
+    }
+
+    fn row<C: Cells>(&mut self, row: &C) -> Result<(), Fault> {
+        let Some(plan) = &self.plan else { return Ok(()) };
+        let cell = |meaning| plan.get(meaning).map(|found| (found.name, row.cell(found.at)));
+        let (name, at) = cell(Meaning::QuoteTime).unwrap_or(("date", Err(Reason::Missing)));
+        let date = at.and_then(super::cells::Cell::date).map_err(|reason| (name, reason))?;
+        let underlying = match cell(Meaning::Underlying) {
+            None => None,
+            Some((name, ticker)) => {
+                let ticker = ticker.and_then(super::cells::Cell::text).map_err(|reason| (name, reason))?;
+                let ticker = Symbol::parse_underlying(ticker.trim_start_matches(['^', '$']));
+                Some(self.facts.roots.canonical(ticker.ok_or((name, Reason::NotASymbol))?))
+            }
+        };
+        let close = price(row, plan.get(Meaning::UndPrice))?;
+        if !limits::INSTRUMENTS.holds(self.closes.len() as f64) {
+            return Err((name, Reason::TooMany));
+        }
+        if close > 0.0 {
+            self.closes.insert((underlying, date), close);
+        }
+        Ok(())
+    }
+}

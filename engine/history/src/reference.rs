@@ -1,0 +1,152 @@
+//! What is known beside the quotes: dividends, discount curves, dates of the calendar, what a user knows better. Never: a
+//! file.
+
+use crate::digest::Digest;
+use engine::calendar::{Calendar, Day};
+use engine::contract::{RootTable, Symbol};
+use engine::feeds::overrides::OverrideRecord;
+use engine::feeds::{DividendRecord, RateRecord};
+use engine::store::overrides::Overrides;
+use engine::store::rates::DiscountCurves;
+use jiff::civil::Date;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The records that it is made of, in any order.
+#[derive(Clone, Debug, Default)]
+pub struct ReferenceRecords {
+    /// Dividends, past and future: each counts as if it had been known on every day before it.
+    pub dividends: Vec<DividendRecord>,
+    /// Points of discount curves.
+    pub rates: Vec<RateRecord>,
+    /// Dates that the calendar has wrong.
+    pub days: Vec<(Date, Day)>,
+    /// What goes before feeds and quotes.
+    pub overrides: Vec<OverrideRecord>,
+}
+
+/// What every unit of a job shares. A value: made once, read by all threads.
+#[derive(Clone, Debug)]
+pub struct ReferenceSet {
+    roots: RootTable,
+    calendar: Calendar,
+    curves: DiscountCurves,
+    /// By underlying, ascending.
+    dividends: BTreeMap<Symbol, Vec<DividendRecord>>,
+    overrides: Arc<Overrides>,
+    /// Of dates and overrides.
+    shared: Digest,
+}
+
+impl ReferenceSet {
+    /// That of some records.
+    #[must_use]
+    pub fn new(records: &ReferenceRecords) -> Self {
+        let roots = RootTable::embedded();
+        let mut dividends: BTreeMap<Symbol, Vec<DividendRecord>> = BTreeMap::new();
+        for record in &records.dividends {
+            let underlying = roots.canonical(record.underlying);
+            dividends.entry(underlying).or_default().push(DividendRecord { underlying, ..*record });
+        }
+        for dates in dividends.values_mut() {
+            dates.sort_by(|a, b| a.ex_date.cmp(&b.ex_date).then(b.amount.total_cmp(&a.amount)));
+            dates.dedup_by_key(|dividend| dividend.ex_date);
+        }
+        let mut shared = Digest::default();
+        let mut days = records.days.clone();
+        days.sort_by_key(|&(date, _)| date);
+        // what they print tells them apart
+        shared.bytes(format!("{days:?}{:?}", records.overrides).as_bytes());
+        Self {
+            calendar: Calendar::embedded().with_overrides(days),
+            curves: DiscountCurves::new(&records.rates),
+            dividends,
+            overrides: Arc::new(Overrides::new(&records.overrides, &roots)),
+            shared,
+            roots,
+        }
+    }
+
+    /// The facts of option roots.
+    #[must_use]
+    pub fn roots(&self) -> &RootTable {
+        &self.roots
+    }
+
+    /// The trading calendar.
+    #[must_use]
+    pub fn calendar(&self) -> &Calendar {
+        &self.calendar
+    }
+
+    /// The discount curves.
+    #[must_use]
+    pub fn curves(&self) -> &DiscountCurves {
+        &self.curves
+    }
+
+    /// What goes before feeds and quotes.
+    #[must_use]
+    pub fn overrides(&self) -> &Arc<Overrides> {
+        &self.overrides
+    }
+
+    /// The dividends of a name, by date.
+    #[must_use]
+    pub fn dividends(&self, underlying: Symbol) -> &[DividendRecord] {
+        self.dividends.get(&underlying).map_or(&[], Vec::as_slice)
+    }
+
+    /// Stands for what of it a name's values of a day can depend on: dividends from that day to the last expiry, the day's
+    /// curve, dates and overrides.
+    #[must_use]
+    pub fn digest(&self, underlying: Symbol, day: Date, last_expiry: Date) -> Digest {
+        let mut digest = self.shared;
+        for dividend in self.dividends(underlying).iter().filter(|d| (day..=last_expiry).contains(&d.ex_date)) {
+            digest.bytes(dividend.ex_date.to_string().as_bytes());
+            digest.word(dividend.amount.to_bits());
+        }
+        digest.bytes(format!("{:?}", self.curves.on(day)).as_bytes());
+        digest
+    }
+}
+
+impl Default for ReferenceSet {
+    fn default() -> Self {
+        Self::new(&ReferenceRecords::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::civil::date;
+
+    #[test]
+    fn only_what_a_day_depends_on_changes_its_digest() {
+        let ko = Symbol::parse("KO").unwrap();
+        let dividend = |ex_date, amount| DividendRecord { underlying: ko, ex_date, amount, projected: false };
+        let rate = |date, rate| RateRecord { date, tenor_days: 365.0, rate };
+        let base = ReferenceRecords {
+            dividends: vec![dividend(date(2024, 3, 14), 0.485)],
+            rates: vec![rate(date(2024, 1, 2), 0.05)],
+            ..ReferenceRecords::default()
+        };
+        let of = |records: &ReferenceRecords| {
+            ReferenceSet::new(records).digest(ko, date(2024, 1, 3), date(2024, 6, 21)).to_string()
+        };
+        let with = |change: &dyn Fn(&mut ReferenceRecords)| {
+            let mut records = base.clone();
+            change(&mut records);
+            of(&records)
+        };
+        // past dividends, those after the last expiry, curves of other days
+        assert_eq!(of(&base), with(&|r| r.dividends.push(dividend(date(2024, 1, 2), 9.0))));
+        assert_eq!(of(&base), with(&|r| r.dividends.push(dividend(date(2024, 6, 24), 9.0))));
+        assert_eq!(of(&base), with(&|r| r.rates.push(rate(date(2024, 1, 4), 0.06))));
+        assert_ne!(of(&base), with(&|r| r.dividends[0].amount = 0.49));
+        assert_ne!(of(&base), with(&|r| r.dividends.push(dividend(date(2024, 6, 21), 0.485))));
+        assert_ne!(of(&base), with(&|r| r.rates.push(rate(date(2024, 1, 3), 0.06))));
+        assert_ne!(of(&base), with(&|r| r.days.push((date(2024, 1, 4), Day::Closed))));
+    }
+}

@@ -1,0 +1,206 @@
+//! The columns of a file of Greeks: names, types and units. The names are those of the native record, and the table of the
+//! engine's columns makes most of them. Never: a file, a row.
+
+use crate::recipe::Recipe;
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use engine::store::chain::Slice;
+use engine::store::columns::{Col, Group, Unit};
+use engine::store::quotes::QuoteNumber;
+use std::collections::HashMap;
+
+/// What a column of a file holds.
+#[derive(Clone, Copy, Debug)]
+pub enum FileCell {
+    /// The time of the snapshot.
+    Time,
+    /// Its Eastern date.
+    Date,
+    /// A word that is constant over a chain or one of its slices.
+    Word(FileWord),
+    /// The date of expiration.
+    Expiry,
+    /// The strike, currency per share.
+    Strike,
+    /// The strike in thousandths.
+    StrikeMilli,
+    /// Call or put.
+    Right,
+    /// The OSI symbol, 21 characters.
+    Osym,
+    /// A number that is constant over a (root, expiry).
+    Slice(fn(&Slice) -> f64),
+    /// A number of the contract.
+    Number(Col),
+    /// A number of its quote.
+    Quote(QuoteNumber),
+}
+
+/// A word that is constant over a slice at least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileWord {
+    /// Underlying symbol.
+    Underlying,
+    /// Option root.
+    Root,
+    /// `american` or `european`.
+    Style,
+    /// `am` or `pm`.
+    Settle,
+    /// The field groups that the file has.
+    Groups,
+}
+
+/// A column of a file.
+#[derive(Clone, Copy, Debug)]
+pub struct FileColumn {
+    /// Its name.
+    pub name: &'static str,
+    /// What it holds.
+    pub cell: FileCell,
+    /// Its unit; empty: it has none.
+    pub unit: &'static str,
+    /// What it means, in one line.
+    pub meaning: &'static str,
+}
+
+const fn column(name: &'static str, cell: FileCell, unit: &'static str, meaning: &'static str) -> FileColumn {
+    FileColumn { name, cell, unit, meaning }
+}
+
+const SHARE: &str = "currency per share";
+
+/// What stands before the numbers of the contract.
+const IDENTITY: [FileColumn; 11] = [
+    column("quote_time", FileCell::Time, "UTC", "when it was quoted, which is when it is valued"),
+    column("quote_date", FileCell::Date, "US Eastern", "the date of quote_time in New York"),
+    column("underlying", FileCell::Word(FileWord::Underlying), "", "underlying symbol"),
+    column("root", FileCell::Word(FileWord::Root), "", "option root"),
+    column("expiry", FileCell::Expiry, "", "expiration date"),
+    column("strike", FileCell::Strike, SHARE, "strike price"),
+    column("strike_milli", FileCell::StrikeMilli, "thousandths of the currency per share", "strike price, exactly"),
+    column("right", FileCell::Right, "", "call or put"),
+    column("osym", FileCell::Osym, "", "OSI symbol, 21 characters"),
+    column("greeks", FileCell::Word(FileWord::Groups), "", "the field groups of the file"),
+    column(
+        "und_price",
+        FileCell::Slice(|s| s.und_price),
+        SHARE,
+        "price of the underlying; of the VIX family the forward",
+    ),
+];
+
+/// What is constant over an expiry.
+const EXPIRY: [FileColumn; 7] = [
+    column("fwd_price", FileCell::Slice(|s| s.fwd_price), SHARE, "calibrated forward"),
+    column("ex_style", FileCell::Word(FileWord::Style), "", "american or european"),
+    column("settle", FileCell::Word(FileWord::Settle), "", "am or pm"),
+    column("days", FileCell::Slice(|s| s.days), "calendar days", "time to settlement"),
+    column("disc_rate", FileCell::Slice(|s| s.disc_rate), "per year, decimal", "rate, continuously compounded"),
+    column("borr_rate", FileCell::Slice(|s| s.borr_rate), "per year, decimal", "implied borrow rate"),
+    column("divs", FileCell::Slice(|s| s.divs), SHARE, "cash dividends to expiry"),
+];
+
+/// What was quoted.
+const QUOTE: [FileColumn; 5] = [
+    column("bid", FileCell::Quote(QuoteNumber::Bid), SHARE, "bid"),
+    column("ask", FileCell::Quote(QuoteNumber::Ask), SHARE, "ask"),
+    column("bid_size", FileCell::Quote(QuoteNumber::BidSize), "contracts", "contracts at the bid"),
+    column("ask_size", FileCell::Quote(QuoteNumber::AskSize), "contracts", "contracts at the ask"),
+    column("mid", FileCell::Quote(QuoteNumber::Mid), SHARE, "middle of bid and ask"),
+];
+
+/// The columns of files of a recipe, in their order.
+#[must_use]
+pub fn file_columns(recipe: Recipe) -> Vec<FileColumn> {
+    let numbers = Col::ALL.iter().filter(|col| col.group() != Group::Layer);
+    let number = |&col: &Col| column(col.name(), FileCell::Number(col), unit_text(col), col.meaning());
+    let quote: &[FileColumn] = if recipe.quotes { &QUOTE } else { &[] };
+    IDENTITY.into_iter().chain(numbers.map(number)).chain(EXPIRY).chain(quote.iter().copied()).collect()
+}
+
+/// The field groups of files of a recipe.
+#[must_use]
+pub const fn file_groups(recipe: Recipe) -> &'static str {
+    if recipe.quotes { "core,extra,exotic,chain,quote" } else { "core,extra,exotic,chain" }
+}
+
+fn unit_text(col: Col) -> &'static str {
+    match (col, col.unit()) {
+        (Col::SvcTheo | Col::Decay, _) => SHARE,
+        (Col::SvcVol | Col::BidVol | Col::AskVol | Col::PrevVol, _) => "per square root of a year, decimal",
+        (Col::Volga | Col::Vanna | Col::Zomma | Col::Ultima | Col::Vera, _) => "volatility and rate per 1.00",
+        (_, Unit::PerPercent) => "per 1 %",
+        (_, Unit::PerDay) => "per calendar day",
+        (_, Unit::PerYear) => "per year",
+        (_, Unit::PerOne) => "per 1.00",
+        (_, Unit::Plain) => "",
+    }
+}
+
+/// The Arrow schema of some columns: units and meanings are metadata of the fields, `about` that of the whole.
+#[must_use]
+pub fn arrow_schema(columns: &[FileColumn], about: &[(String, String)]) -> Schema {
+    let fields: Vec<Field> = columns.iter().map(field).collect();
+    Schema::new(fields).with_metadata(about.iter().cloned().collect())
+}
+
+fn field(column: &FileColumn) -> Field {
+    let (kind, nullable) = match column.cell {
+        FileCell::Time => (DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())), false),
+        FileCell::Date | FileCell::Expiry => (DataType::Date32, false),
+        FileCell::Word(_) | FileCell::Right => (dictionary(), false),
+        FileCell::Strike => (DataType::Float64, false),
+        FileCell::StrikeMilli => (DataType::Int32, false),
+        FileCell::Osym => (DataType::Utf8, false),
+        FileCell::Slice(_) | FileCell::Number(_) | FileCell::Quote(_) => (DataType::Float64, true),
+    };
+    let facts = [("unit", column.unit), ("meaning", column.meaning)];
+    let said = facts.iter().filter(|(_, text)| !text.is_empty());
+    let metadata: HashMap<String, String> = said.map(|&(key, text)| (key.to_owned(), text.to_owned())).collect();
+    Field::new(column.name, kind, nullable).with_metadata(metadata)
+}
+
+/// The type of words that occur again and again.
+#[must_use]
+pub fn dictionary() -> DataType {
+    DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
+}
+
+impl FileColumn {
+    /// Whether the same values follow one another or come again, so that a dictionary is smaller.
+    #[must_use]
+    pub const fn repeats(&self) -> bool {
+        !matches!(self.cell, FileCell::Osym | FileCell::Number(_) | FileCell::Quote(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_native_column_is_there_once() {
+        let quotes = Recipe { quotes: true, ..Recipe::default() };
+        let columns = file_columns(quotes);
+        for col in Col::ALL {
+            let n = columns.iter().filter(|column| column.name == col.name()).count();
+            assert_eq!(n, usize::from(col.group() != Group::Layer), "{}", col.name());
+        }
+        let mut names: Vec<&str> = columns.iter().map(|column| column.name).collect();
+        names.sort_unstable();
+        assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
+        assert_eq!(columns.len(), file_columns(Recipe::default()).len() + 5);
+        assert!(columns.iter().all(|column| !column.meaning.is_empty()));
+    }
+
+    #[test]
+    fn fields_say_their_unit() {
+        let schema = arrow_schema(&file_columns(Recipe::default()), &[("a".to_owned(), "b".to_owned())]);
+        let unit = |name: &str| schema.field_with_name(name).unwrap().metadata().get("unit").cloned();
+        assert_eq!(unit("vega").as_deref(), Some("per 1 %"));
+        assert_eq!(unit("theta").as_deref(), Some("per calendar day"));
+        assert_eq!(unit("charm").as_deref(), Some("per year"));
+        assert_eq!(unit("right"), None);
+        assert_eq!(schema.metadata().get("a").map(String::as_str), Some("b"));
+    }
+}

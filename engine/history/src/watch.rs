@@ -1,0 +1,38 @@
+//! Who watches a job: is told how far it is, and may stop it. Never: a clock, an output.
+
+/// What a job is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobPhase {
+    /// Files are read.
+    Reading,
+    /// Rows are sorted.
+    Sorting,
+    /// Names and days are computed and written.
+    Computing,
+}
+
+/// Whoever watches a job.
+pub trait JobWatch: Sync {
+    /// A phase begins, of so many files where they are read, of so many rows later.
+    fn begin(&self, phase: JobPhase, total: u64);
+
+    /// So many more of them are done; and of files so many more rows are read.
+    fn advance(&self, done: u64, rows: u64);
+
+    /// Whether the job is to end as soon as it can.
+    fn is_stopped(&self) -> bool;
+}
+
+/// Nobody watches.
+#[derive(Clone, Copy, Debug)]
+pub struct Unwatched;
+
+impl JobWatch for Unwatched {
+    fn begin(&self, _: JobPhase, _: u64) {}
+
+    fn advance(&self, _: u64, _: u64) {}
+
+    fn is_stopped(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,334 @@
+//! Planned files are computed and written: several threads take units in their order; what is computed before its turn in a
+//! file that names share waits, and not much of it at once. Never: what a unit is.
+
+use crate::manifest::{Manifest, ManifestEntry};
+use crate::output::{FileForm, UnfinishedFile};
+use crate::packed::PackedRow;
+use crate::plan::FilePlan;
+use crate::recipe::{Recipe, UnitPasses};
+use crate::reference::ReferenceSet;
+use crate::row::HistoryRow;
+use crate::spill::SortedRows;
+use crate::tally::{UnitCounts, UnitFailure};
+use crate::unit::HistoryUnit;
+use crate::watch::JobWatch;
+use crate::whole::UnitFault;
+use engine::store::chain::Chain;
+use jiff::Timestamp;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Computed rows that wait for their turn at most, about; a row takes 250 bytes.
+const ROWS_WAITING: u64 = 300_000;
+/// Between two looks at whether the job is to end.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// What all threads share.
+pub(crate) struct Work<'a> {
+    pub(crate) out: &'a Path,
+    /// Where unfinished files are.
+    pub(crate) work: &'a Path,
+    pub(crate) sorted: &'a Path,
+    pub(crate) reference: &'a ReferenceSet,
+    pub(crate) recipe: Recipe,
+    pub(crate) form: &'a dyn FileForm,
+    pub(crate) units: &'a [HistoryUnit],
+    pub(crate) plans: &'a [FilePlan],
+    pub(crate) made_by: &'a str,
+    pub(crate) watch: &'a dyn JobWatch,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub(crate) struct Worked {
+    pub(crate) counts: UnitCounts,
+    pub(crate) failed: Vec<UnitFailure>,
+    /// Units that were computed.
+    pub(crate) units: u64,
+    /// Files that were written.
+    pub(crate) files: u64,
+    /// The first thing that could not be written or read.
+    error: Option<io::Error>,
+}
+
+/// A unit of a file: which file, and the how-manyth of it.
+#[derive(Clone, Copy)]
+struct Turn {
+    plan: usize,
+    place: usize,
+}
+
+/// A file that names share, in the making.
+#[derive(Default)]
+struct SharedFile {
+    /// Computed before their turn.
+    ready: BTreeMap<usize, Option<Arc<Chain>>>,
+    next: usize,
+    is_writing: bool,
+    file: Option<UnfinishedFile>,
+    contracts: u64,
+    failed: Vec<UnitFailure>,
+}
+
+impl Work<'_> {
+    /// Computes and writes every planned file on so many threads.
+    pub(crate) fn run(&self, threads: usize, manifest: &mut Manifest) -> io::Result<Worked> {
+        let turns: Vec<Turn> = self
+            .plans
+            .iter()
+            .enumerate()
+            .flat_map(|(plan, of)| (0..of.units.len()).map(move |place| Turn { plan, place }))
+            .collect();
+        let shop = Workshop {
+            work: self,
+            turns: &turns,
+            next: AtomicUsize::new(0),
+            shared: self.plans.iter().map(|_| Mutex::default()).collect(),
+            waiting: Mutex::new(0),
+            freed: Condvar::new(),
+            manifest: Mutex::new(manifest),
+            done: Mutex::default(),
+            has_failed: AtomicBool::new(false),
+        };
+        std::thread::scope(|scope| {
+            let threads = threads.clamp(1, turns.len().max(1));
+            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| shop.labour())).collect();
+            let ended = workers
+                .into_iter()
+                .map(|worker| worker.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked"))));
+            ended.collect::<io::Result<Vec<()>>>()
+        })?;
+        let mut done = shop.done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        // whichever thread found them
+        done.failed.sort_by_key(|failure| (failure.day, failure.underlying));
+        match done.error.take() {
+            Some(error) => Err(error),
+            None => Ok(done),
+        }
+    }
+}
+
+struct Workshop<'a, 'm> {
+    work: &'a Work<'a>,
+    turns: &'a [Turn],
+    next: AtomicUsize,
+    /// By plan.
+    shared: Vec<Mutex<SharedFile>>,
+    /// Rows that wait for their turn.
+    waiting: Mutex<u64>,
+    freed: Condvar,
+    manifest: Mutex<&'m mut Manifest>,
+    done: Mutex<Worked>,
+    has_failed: AtomicBool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Workshop<'_, '_> {
+    /// What one thread does until nothing is left.
+    fn labour(&self) -> io::Result<()> {
+        let mut passes = UnitPasses::new(self.work.reference, self.work.recipe)?;
+        while self.wait_for_room() {
+            let Some(&turn) = self.turns.get(self.next.fetch_add(1, Ordering::Relaxed)) else { break };
+            let plan = &self.work.plans[turn.plan];
+            let unit = &self.work.units[plan.units[turn.place]];
+            let done = if plan.is_of_name {
+                self.own_file(&mut passes, plan, unit)
+            } else {
+                self.share(&mut passes, turn, unit)
+            };
+            if let Err(error) = done {
+                lock(&self.done).error.get_or_insert(error);
+                self.has_failed.store(true, Ordering::Release);
+                self.freed.notify_all();
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_over(&self) -> bool {
+        self.work.watch.is_stopped() || self.has_failed.load(Ordering::Acquire)
+    }
+
+    /// Waits until not too many rows wait for their turn; whether there is anything to go on with. Whoever waits here has taken
+    /// no unit, so everything that others wait for is at work.
+    fn wait_for_room(&self) -> bool {
+        let mut waiting = lock(&self.waiting);
+        while *waiting > ROWS_WAITING && !self.is_over() {
+            waiting = self.freed.wait_timeout(waiting, PATIENCE).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        !self.is_over()
+    }
+
+    /// Computes a name that was quoted several times, chain after chain, into a file of its own.
+    fn own_file(&self, passes: &mut UnitPasses<'_>, plan: &FilePlan, unit: &HistoryUnit) -> io::Result<()> {
+        let mut file = self.create(plan)?;
+        let mut contracts = 0;
+        let outcome = self.compute(passes, unit, &mut |chain| {
+            contracts += u64::from(chain.rows());
+            file.chain(&chain)
+        })?;
+        match outcome {
+            Outcome::Stopped => file.discard(),
+            Outcome::Failed(fault) => {
+                file.discard()?;
+                let failed = vec![UnitFailure::new(unit, fault)];
+                self.enter(plan, 0, 0, &failed)?;
+                lock(&self.done).failed.extend(failed);
+                Ok(())
+            }
+            Outcome::Computed => self.finish(plan, file, contracts, &[]),
+        }
+    }
+
+    /// Computes a name that was quoted once, and writes what has its turn in the file that it shares with others.
+    fn share(&self, passes: &mut UnitPasses<'_>, turn: Turn, unit: &HistoryUnit) -> io::Result<()> {
+        let mut chain = None;
+        let outcome = self.compute(passes, unit, &mut |computed| {
+            chain = Some(computed);
+            Ok(())
+        })?;
+        let mut shared = lock(&self.shared[turn.plan]);
+        match outcome {
+            Outcome::Stopped => return Ok(()),
+            Outcome::Failed(fault) => shared.failed.push(UnitFailure::new(unit, fault)),
+            Outcome::Computed => {}
+        }
+        *lock(&self.waiting) += rows_of(chain.as_ref());
+        shared.ready.insert(turn.place, chain);
+        self.write_ready(shared, turn.plan)
+    }
+
+    /// Writes what has its turn, unless another thread is at it, which then writes this too.
+    fn write_ready<'s>(&'s self, mut shared: MutexGuard<'s, SharedFile>, plan: usize) -> io::Result<()> {
+        if std::mem::replace(&mut shared.is_writing, true) {
+            return Ok(());
+        }
+        let of = &self.work.plans[plan];
+        let mut file = match shared.file.take() {
+            Some(file) => file,
+            None => self.create(of)?,
+        };
+        loop {
+            let next = shared.next;
+            let Some(chain) = shared.ready.remove(&next) else { break };
+            shared.next += 1;
+            shared.contracts += rows_of(chain.as_ref());
+            drop(shared);
+            *lock(&self.waiting) -= rows_of(chain.as_ref());
+            self.freed.notify_all();
+            chain.iter().try_for_each(|chain| file.chain(chain))?;
+            shared = lock(&self.shared[plan]);
+        }
+        shared.is_writing = false;
+        if shared.next < of.units.len() {
+            shared.file = Some(file);
+            return Ok(());
+        }
+        let (contracts, mut failed) = (shared.contracts, std::mem::take(&mut shared.failed));
+        drop(shared);
+        failed.sort_by_key(|failure| failure.underlying);
+        self.finish(of, file, contracts, &failed)?;
+        lock(&self.done).failed.extend(failed);
+        Ok(())
+    }
+
+    fn create(&self, plan: &FilePlan) -> io::Result<UnfinishedFile> {
+        let unfinished = self.work.work.join(plan.file.replace('/', "_"));
+        UnfinishedFile::create(self.work.form, unfinished, path_in(self.work.out, &plan.file))
+    }
+
+    /// Puts a file in its place, or takes it away where it has no row, and enters it.
+    fn finish(&self, plan: &FilePlan, file: UnfinishedFile, contracts: u64, failed: &[UnitFailure]) -> io::Result<()> {
+        let bytes = if contracts > 0 {
+            file.finish()?
+        } else {
+            file.discard()?;
+            0
+        };
+        lock(&self.done).files += u64::from(contracts > 0);
+        self.enter(plan, bytes, contracts, failed)
+    }
+
+    fn enter(&self, plan: &FilePlan, bytes: u64, contracts: u64, failed: &[UnitFailure]) -> io::Result<()> {
+        if contracts == 0 {
+            remove_old(&path_in(self.work.out, &plan.file))?;
+        }
+        let names: Vec<&str> = failed.iter().map(|failure| failure.underlying.as_str()).collect();
+        let (from, made_by) = (plan.from.to_string(), self.work.made_by.to_owned());
+        let entry = ManifestEntry { from, made_by, bytes, contracts, failed: names.join(" ") };
+        lock(&self.manifest).add(plan.file.clone(), entry)
+    }
+
+    /// Computes a unit, snapshot by snapshot.
+    fn compute(
+        &self,
+        passes: &mut UnitPasses<'_>,
+        unit: &HistoryUnit,
+        take: &mut dyn FnMut(Arc<Chain>) -> io::Result<()>,
+    ) -> io::Result<Outcome> {
+        let mut rows = SortedRows::open(self.work.sorted, unit.first, unit.rows)?;
+        let (mut snapshot, mut counts) = (Vec::new(), UnitCounts::default());
+        passes.begin(unit.underlying);
+        let mut ahead = next_row(&mut rows)?;
+        while let Some(first) = ahead {
+            if self.is_over() {
+                return Ok(Outcome::Stopped);
+            }
+            let at: Timestamp = first.quote.ts;
+            snapshot.clear();
+            while let Some(row) = ahead.filter(|row| row.quote.ts == at) {
+                snapshot.push(row);
+                ahead = next_row(&mut rows)?;
+            }
+            let done = match passes.snapshot(at, &snapshot) {
+                Ok(done) => done,
+                Err(fault) => return Ok(Outcome::Failed(fault)),
+            };
+            counts.add(&done);
+            self.work.watch.advance(snapshot.len() as u64, 0);
+            done.computed.map_or(Ok(()), |computed| take(computed.chain))?;
+        }
+        let mut done = lock(&self.done);
+        done.counts.absorb(&counts);
+        done.units += 1;
+        Ok(Outcome::Computed)
+    }
+}
+
+/// How computing a unit ended.
+enum Outcome {
+    Computed,
+    Failed(UnitFault),
+    Stopped,
+}
+
+fn rows_of(chain: Option<&Arc<Chain>>) -> u64 {
+    chain.map_or(0, |chain| u64::from(chain.rows()))
+}
+
+fn next_row(rows: &mut SortedRows) -> io::Result<Option<HistoryRow>> {
+    let Some(packed) = rows.next().transpose()? else { return Ok(None) };
+    PackedRow::row(&packed).map(Some).ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+/// A path with slashes, in a folder.
+pub(crate) fn path_in(folder: &Path, file: &str) -> PathBuf {
+    file.split('/').fold(folder.to_path_buf(), |path, part| path.join(part))
+}
+
+/// Takes away a file of an earlier run that is no longer what its input says, if there is one.
+pub(crate) fn remove_old(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,113 @@
+//! A market of many days: which days and names there are, and the snapshots of a name on a day, computed when somebody
+//! asks for them.
+//!
+//! Nobody who asks waits: what is not there yet is a [`Flight`] that lands later. Never: a request, a row, a layout of a
+//! file but in [`folder`].
+
+pub mod cache;
+pub mod folder;
+pub mod index;
+
+use engine::contract::Symbol;
+use engine::store::chain::Chain;
+use engine::store::columns::Col;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+/// Bytes of a contract in a chain: its numbers, its strike, its right, why its quote was dropped; rounded up.
+const CONTRACT_BYTES: u64 = (Col::ALL.len() * size_of::<f64>() + 8) as u64;
+
+/// A market of many days.
+pub trait Archive: Send + Sync {
+    /// The days of which there is something of any of these names, in order; of any name where none is said. `None`: that
+    /// is not known yet.
+    fn days(&self, names: &[Symbol]) -> Option<Vec<Date>>;
+
+    /// The names of which there is something on a day, in order.
+    fn names(&self, day: Date) -> Vec<Symbol>;
+
+    /// The snapshots of a name on a day, now or later; `None`: there is nothing of it. Never waits.
+    fn snapshots(&self, name: Symbol, day: Date) -> Option<Arc<Flight>>;
+}
+
+/// The snapshots of one name on one day, in time order.
+#[derive(Debug, Default)]
+pub struct DayChains {
+    chains: Vec<(Timestamp, Arc<Chain>)>,
+}
+
+impl DayChains {
+    /// Snapshots of one name on one day, in any order.
+    #[must_use]
+    pub fn new(mut chains: Vec<(Timestamp, Arc<Chain>)>) -> Self {
+        chains.sort_by_key(|&(time, _)| time);
+        Self { chains }
+    }
+
+    /// Their times, ascending.
+    pub fn times(&self) -> impl Iterator<Item = Timestamp> + '_ {
+        self.chains.iter().map(|&(time, _)| time)
+    }
+
+    /// The last one at or before an instant.
+    #[must_use]
+    pub fn last_by(&self, at: Timestamp) -> Option<&(Timestamp, Arc<Chain>)> {
+        self.chains[..self.chains.partition_point(|&(time, _)| time <= at)].last()
+    }
+
+    /// Bytes that they take, about.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let bytes = |chain: &Chain| {
+            let quotes = chain.quotes.as_ref().map_or(0, |quotes| quotes.bytes());
+            u64::from(chain.rows()) * CONTRACT_BYTES + quotes as u64
+        };
+        self.chains.iter().map(|(_, chain)| bytes(chain)).sum()
+    }
+}
+
+/// Why there are no snapshots of a day of which something was recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// What was recorded cannot be used: where and why.
+    Damaged(String),
+    /// Too much is asked for at once, or held by slow readers; worth asking again.
+    Busy,
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Damaged(why) => f.write_str(why),
+            Self::Busy => f.write_str("too much of the past is asked for at once"),
+        }
+    }
+}
+
+/// How a computation ended.
+pub type Landed = Result<Arc<DayChains>, Trouble>;
+
+/// A computation that all who asked for it share.
+#[derive(Debug, Default)]
+pub struct Flight(OnceLock<Landed>);
+
+impl Flight {
+    /// One that has ended.
+    #[must_use]
+    pub fn landed(how: Landed) -> Self {
+        Self(OnceLock::from(how))
+    }
+
+    /// How it ended; `None`: it has not.
+    #[must_use]
+    pub fn get(&self) -> Option<&Landed> {
+        self.0.get()
+    }
+
+    /// Ends it. What ended stays as it is.
+    pub(crate) fn land(&self, how: Landed) {
+        let _ = self.0.set(how);
+    }
+}

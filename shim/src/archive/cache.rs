@@ -1,0 +1,365 @@
+//! Computed once for all who ask, kept within a bound: an archive made of something that can compute one day of one name.
+//!
+//! Who asks finds a [`Flight`] or starts one; a few threads of low priority compute, in the order of asking. What nobody
+//! waits for any more when its turn comes is not computed. What was used longest ago goes first where there is too much;
+//! what slow readers still hold of that counts, and beyond twice the bound nothing new is begun. Never: a request.
+
+use super::index::DayIndex;
+use super::{Archive, DayChains, Flight, Landed, Trouble};
+use engine::contract::Symbol;
+use jiff::civil::Date;
+use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+/// Computations that may wait for their turn.
+const WAITING_MOST: usize = 1024;
+/// After this time a day that could not be used is tried again, for whoever asks.
+const TRY_AGAIN: Duration = Duration::from_secs(10);
+
+/// What can compute one day of one name.
+pub trait RecordedDays: Send + Sync {
+    /// What there is; `None`: that is not known yet.
+    fn index(&self) -> Option<Arc<DayIndex>>;
+
+    /// The snapshots of a name on a day. Takes as long as it takes.
+    ///
+    /// # Errors
+    /// What was recorded cannot be used: where and why.
+    fn compute(&self, name: Symbol, day: Date) -> Result<DayChains, String>;
+}
+
+/// What was computed, and what is being computed.
+pub struct CachedArchive<R> {
+    shared: Arc<Shared<R>>,
+}
+
+struct Shared<R> {
+    recorded: R,
+    state: Mutex<State>,
+    /// Something waits to be computed, or nothing ever will again.
+    work: Condvar,
+    most_bytes: u64,
+}
+
+/// A name, a day, and what stands for the files of that.
+type Key = (Symbol, Date, u64);
+
+#[derive(Default)]
+struct State {
+    flights: HashMap<Key, Kept>,
+    queue: VecDeque<Key>,
+    /// Counts up with every use.
+    uses: u64,
+    bytes: u64,
+    computed: u64,
+    /// Kept no longer, and perhaps still held by somebody.
+    gone: Vec<Weak<DayChains>>,
+    ended: bool,
+}
+
+struct Kept {
+    flight: Arc<Flight>,
+    used: u64,
+    bytes: u64,
+    /// When it failed.
+    failed: Option<Instant>,
+}
+
+impl State {
+    /// Frees what was used longest ago until the rest fits.
+    fn shrink(&mut self, most: u64) {
+        while self.bytes > most {
+            let landed = self.flights.iter().filter(|(_, kept)| kept.bytes > 0);
+            let Some(key) = landed.min_by_key(|(_, kept)| kept.used).map(|(key, _)| *key) else { return };
+            let Some(kept) = self.flights.remove(&key) else { return };
+            self.bytes -= kept.bytes;
+            if let Some(Ok(chains)) = kept.flight.get() {
+                self.gone.push(Arc::downgrade(chains));
+            }
+        }
+    }
+
+    /// Bytes of what is kept, and of what is kept no longer but still held.
+    fn held(&mut self) -> u64 {
+        self.gone.retain(|gone| gone.strong_count() > 0);
+        self.bytes + self.gone.iter().filter_map(Weak::upgrade).map(|chains| chains.bytes()).sum::<u64>()
+    }
+}
+
+impl<R: RecordedDays + 'static> CachedArchive<R> {
+    /// An archive that keeps about so many bytes of what it has computed, and computes on so many threads, each of which
+    /// begins with `begin`.
+    ///
+    /// # Errors
+    /// There are no threads.
+    pub fn start(recorded: R, most_bytes: u64, threads: usize, begin: fn()) -> std::io::Result<Self> {
+        let shared = Shared { recorded, state: Mutex::default(), work: Condvar::new(), most_bytes };
+        let archive = Self { shared: Arc::new(shared) };
+        for i in 0..threads.max(1) {
+            let shared = Arc::clone(&archive.shared);
+            std::thread::Builder::new().name(format!("archive-{i}")).spawn(move || {
+                begin();
+                shared.work();
+            })?;
+        }
+        Ok(archive)
+    }
+
+    /// How many days of names were computed.
+    #[must_use]
+    pub fn computed(&self) -> u64 {
+        self.shared.lock().computed
+    }
+
+    /// Bytes of what is kept, and of what is kept no longer but still held by somebody.
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        self.shared.lock().held()
+    }
+}
+
+impl<R> Drop for CachedArchive<R> {
+    fn drop(&mut self) {
+        self.shared.lock().ended = true;
+        self.shared.work.notify_all();
+    }
+}
+
+impl<R> Shared<R> {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // nothing that is held here can be half done in a way that matters
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<R: RecordedDays> Shared<R> {
+    /// Computes what waits, until the archive ends.
+    fn work(&self) {
+        while let Some((key, flight)) = self.next() {
+            let (name, day, _) = key;
+            let computed = catch_unwind(AssertUnwindSafe(|| self.recorded.compute(name, day)));
+            let landed = match computed {
+                Ok(Ok(chains)) => Ok(Arc::new(chains)),
+                Ok(Err(why)) => Err(Trouble::Damaged(why)),
+                Err(_) => Err(Trouble::Damaged(format!("{name} on {day}: not computed, for a fault of the program"))),
+            };
+            if let Err(why) = &landed {
+                tracing::warn!("{why}");
+            }
+            self.land(key, &flight, landed);
+        }
+    }
+
+    /// The next computation that somebody waits for.
+    fn next(&self) -> Option<(Key, Arc<Flight>)> {
+        let mut state = self.lock();
+        loop {
+            if state.ended {
+                return None;
+            }
+            let Some(key) = state.queue.pop_front() else {
+                state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let Some(kept) = state.flights.get(&key) else { continue };
+            if Arc::strong_count(&kept.flight) == 1 {
+                state.flights.remove(&key);
+                continue;
+            }
+            let flight = Arc::clone(&kept.flight);
+            return Some((key, flight));
+        }
+    }
+
+    fn land(&self, key: Key, flight: &Flight, landed: Landed) {
+        let mut state = self.lock();
+        state.computed += 1;
+        let bytes = landed.as_ref().map_or(0, |chains| chains.bytes().max(1));
+        if let Some(kept) = state.flights.get_mut(&key) {
+            kept.failed = landed.is_err().then(Instant::now);
+            kept.bytes = bytes;
+            state.bytes += bytes;
+        }
+        flight.land(landed);
+        state.shrink(self.most_bytes);
+    }
+
+    /// What is computed of a name on a day, or will be.
+    fn flight(&self, key: Key) -> Arc<Flight> {
+        let mut state = self.lock();
+        state.uses += 1;
+        let used = state.uses;
+        let is_old = |kept: &Kept| kept.failed.is_some_and(|failed| failed.elapsed() > TRY_AGAIN);
+        if state.flights.get(&key).is_some_and(is_old) {
+            state.flights.remove(&key);
+        }
+        if let Some(kept) = state.flights.get_mut(&key) {
+            kept.used = used;
+            return Arc::clone(&kept.flight);
+        }
+        if state.queue.len() >= WAITING_MOST || state.held() > self.most_bytes.saturating_mul(2) {
+            return Arc::new(Flight::landed(Err(Trouble::Busy)));
+        }
+        let flight = Arc::<Flight>::default();
+        state.flights.insert(key, Kept { flight: Arc::clone(&flight), used, bytes: 0, failed: None });
+        state.queue.push_back(key);
+        drop(state);
+        self.work.notify_one();
+        flight
+    }
+}
+
+impl<R: RecordedDays> Archive for CachedArchive<R> {
+    fn days(&self, names: &[Symbol]) -> Option<Vec<Date>> {
+        Some(self.shared.recorded.index()?.days(names))
+    }
+
+    fn names(&self, day: Date) -> Vec<Symbol> {
+        self.shared.recorded.index().map_or_else(Vec::new, |index| index.names(day))
+    }
+
+    fn snapshots(&self, name: Symbol, day: Date) -> Option<Arc<Flight>> {
+        let stamp = self.shared.recorded.index()?.stamp(name, day)?;
+        Some(self.shared.flight((name, day, stamp)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::store::chain::Chain;
+    use engine::store::columns::Columns;
+    use jiff::Timestamp;
+    use jiff::civil::date;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+    const DAY: Date = date(2024, 1, 2);
+
+    fn name(i: usize) -> Symbol {
+        Symbol::parse(&format!("N{i}")).unwrap()
+    }
+
+    /// Chains of ten rows; N7 is damaged, N8 a fault of the program.
+    #[derive(Default)]
+    struct Slow {
+        computed: AtomicUsize,
+        held_up: AtomicBool,
+    }
+
+    impl RecordedDays for Arc<Slow> {
+        fn index(&self) -> Option<Arc<DayIndex>> {
+            let mut index = DayIndex::default();
+            (0..9).for_each(|i| index.note(name(i), DAY, 1));
+            Some(Arc::new(index))
+        }
+
+        fn compute(&self, of: Symbol, _: Date) -> Result<DayChains, String> {
+            while self.held_up.load(Ordering::SeqCst) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            self.computed.fetch_add(1, Ordering::SeqCst);
+            match of {
+                of if of == name(7) => return Err("a.csv:3: no number".to_owned()),
+                of if of == name(8) => panic!("a fault"),
+                _ => {}
+            }
+            let chain = Chain {
+                underlying: of,
+                spot: 1.0,
+                implied_spot: f64::NAN,
+                implied_spot_error: f64::NAN,
+                spot_off: false,
+                uncomputed: None,
+                valued_at: Timestamp::UNIX_EPOCH,
+                rough: false,
+                slices: Vec::new(),
+                strike_milli: vec![0; 10],
+                right: Vec::new(),
+                dropped: Vec::new(),
+                columns: Columns::missing(10),
+                quotes: None,
+            };
+            Ok(DayChains::new(vec![(Timestamp::UNIX_EPOCH, Arc::new(chain))]))
+        }
+    }
+
+    fn start(most_units: u64) -> (Arc<Slow>, CachedArchive<Arc<Slow>>) {
+        let slow = Arc::<Slow>::default();
+        let archive = CachedArchive::start(Arc::clone(&slow), most_units * 10 * CONTRACT, 2, || {}).unwrap();
+        (slow, archive)
+    }
+
+    const CONTRACT: u64 = super::super::CONTRACT_BYTES;
+
+    fn wait(flight: &Flight) -> Landed {
+        let began = Instant::now();
+        loop {
+            if let Some(landed) = flight.get() {
+                return landed.clone();
+            }
+            assert!(began.elapsed() < Duration::from_secs(60), "nothing landed");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn many_who_ask_share_one_computation() {
+        let (slow, archive) = start(9);
+        slow.held_up.store(true, Ordering::SeqCst);
+        let flights: Vec<_> = (0..50).map(|_| archive.snapshots(name(0), DAY).unwrap()).collect();
+        assert!(flights.iter().all(|flight| flight.get().is_none()));
+        slow.held_up.store(false, Ordering::SeqCst);
+        let first = wait(&flights[0]).unwrap();
+        assert!(flights.iter().all(|flight| Arc::ptr_eq(&wait(flight).unwrap(), &first)));
+        assert!(Arc::ptr_eq(&wait(&archive.snapshots(name(0), DAY).unwrap()).unwrap(), &first));
+        assert_eq!((slow.computed.load(Ordering::SeqCst), archive.computed()), (1, 1));
+        assert!(archive.snapshots(name(0), date(2024, 1, 3)).is_none(), "of another day there is nothing");
+        assert!(archive.snapshots(name(9), DAY).is_none());
+    }
+
+    #[test]
+    fn what_was_used_longest_ago_goes_first_and_readers_count() {
+        let (slow, archive) = start(2);
+        for i in [0, 1, 0, 2] {
+            wait(&archive.snapshots(name(i), DAY).unwrap()).unwrap();
+        }
+        assert_eq!(archive.held_bytes(), 20 * CONTRACT);
+        wait(&archive.snapshots(name(0), DAY).unwrap()).unwrap();
+        assert_eq!(slow.computed.load(Ordering::SeqCst), 3, "0 was used after 1");
+        wait(&archive.snapshots(name(1), DAY).unwrap()).unwrap();
+        assert_eq!(slow.computed.load(Ordering::SeqCst), 4);
+        // readers hold more than twice the bound
+        let held: Vec<_> = (0..6).map(|i| archive.snapshots(name(i), DAY).map(|flight| wait(&flight))).collect();
+        assert!(held.iter().any(|landed| matches!(landed, Some(Err(Trouble::Busy)))));
+        assert!(archive.held_bytes() >= 40 * CONTRACT);
+        drop(held);
+        assert_eq!(archive.held_bytes(), 20 * CONTRACT);
+        wait(&archive.snapshots(name(6), DAY).unwrap()).unwrap();
+    }
+
+    #[test]
+    fn a_damaged_day_and_a_fault_cost_themselves() {
+        let (_, archive) = start(9);
+        let [damaged, faulty, good] = [7, 8, 3].map(|i| archive.snapshots(name(i), DAY).unwrap());
+        assert_eq!(wait(&damaged).unwrap_err(), Trouble::Damaged("a.csv:3: no number".to_owned()));
+        assert!(wait(&faulty).unwrap_err().to_string().contains("a fault of the program"));
+        assert!(wait(&good).is_ok());
+    }
+
+    #[test]
+    fn what_nobody_waits_for_is_not_computed() {
+        let (slow, archive) = start(9);
+        slow.held_up.store(true, Ordering::SeqCst);
+        let first: Vec<_> = [0, 1].map(|i| archive.snapshots(name(i), DAY).unwrap()).into();
+        while !archive.shared.lock().queue.is_empty() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        drop(archive.snapshots(name(2), DAY));
+        let last = archive.snapshots(name(3), DAY).unwrap();
+        slow.held_up.store(false, Ordering::SeqCst);
+        first.iter().chain([&last]).for_each(|flight| drop(wait(flight)));
+        assert_eq!(slow.computed.load(Ordering::SeqCst), 3);
+    }
+}

@@ -1,0 +1,339 @@
+//! A folder of recorded quotes of many days, in any layout that is read: what there is of which name and day, its rows, and
+//! the chains that they give.
+//!
+//! A thread goes through the files when the program starts, and again through those that are new or have changed; until
+//! then nothing is known. Never: a request, a cache.
+
+use super::DayChains;
+use super::cache::RecordedDays;
+use super::index::DayIndex;
+use crate::batch::inputs::Inputs;
+use crate::batch::known::{Known, KnownFiles};
+use crate::source::recorded::DayRows;
+use arc_swap::ArcSwapOption;
+use engine::contract::Symbol;
+use engine::feeds::Batch;
+use history::greeks_file;
+use history::layouts::{self, LayoutError, ReadOptions};
+use history::recipe::{self, Recipe, unit_underlying};
+use history::reference::{ReferenceRecords, ReferenceSet};
+use history::row::HistoryRow;
+use history::whole::WholenessCheck;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, SystemTime};
+
+/// How often it is looked whether files are new or have changed.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+
+/// The name of a file of Greeks, without its ending.
+const RESULT: &str = "greeks";
+
+/// A folder of recorded quotes.
+pub struct RecordedFolder {
+    path: PathBuf,
+    options: ReadOptions,
+    records: ReferenceRecords,
+    reference: ReferenceSet,
+    found: ArcSwapOption<Found>,
+}
+
+/// What was found in the folder.
+#[derive(Debug, Default)]
+struct Found {
+    /// By path.
+    files: BTreeMap<PathBuf, FileFacts>,
+    /// Files of Greeks that were computed before, by day, and by name where each name has its own.
+    results: Results,
+    index: Arc<DayIndex>,
+}
+
+/// A file of quotes.
+#[derive(Clone, Debug)]
+struct FileFacts {
+    /// Stands for its content.
+    stamp: u64,
+    /// What it has something of.
+    units: BTreeSet<(Date, Symbol)>,
+}
+
+impl RecordedFolder {
+    /// Opens a folder and begins to go through it; `overrides` is the file of what goes before quotes.
+    ///
+    /// # Errors
+    /// It cannot be read, or a file of dividends, rates or overrides in it cannot be used: why, for the user.
+    pub fn open(path: &Path, overrides: Option<&Path>) -> Result<Arc<Self>, String> {
+        let (inputs, _) = find(path)?;
+        let files = KnownFiles { overrides: overrides.map(Path::to_path_buf), ..KnownFiles::default() };
+        let known = Known::read(&files, &inputs)?;
+        known.notes.iter().for_each(|note| tracing::info!("{note}"));
+        let folder = Arc::new(Self {
+            path: path.to_path_buf(),
+            options: ReadOptions { calendar: known.reference.calendar().clone(), ..ReadOptions::default() },
+            records: known.records,
+            reference: known.reference,
+            found: ArcSwapOption::empty(),
+        });
+        let weak = Arc::downgrade(&folder);
+        let looking = std::thread::Builder::new().name("folder".to_owned()).spawn(move || look(&weak));
+        looking.map_err(|error| format!("no thread: {error}"))?;
+        Ok(folder)
+    }
+
+    /// Goes through the files that are new or have changed.
+    fn refresh(&self) {
+        let (inputs, results) = match find(&self.path) {
+            Ok(found) => found,
+            Err(why) => {
+                tracing::warn!("{why}");
+                (Inputs::default(), BTreeMap::new())
+            }
+        };
+        let before = self.found.load_full().unwrap_or_default();
+        let mut files = BTreeMap::new();
+        for file in inputs.files {
+            let Some(stamp) = stamp_of(&file) else { continue };
+            let known = before.files.get(&file).filter(|facts| facts.stamp == stamp);
+            let facts = known.cloned().unwrap_or_else(|| self.go_through(&file, stamp));
+            files.insert(file, facts);
+        }
+        let is_same =
+            |(path, facts): (&PathBuf, &FileFacts)| before.files.get(path).is_some_and(|b| b.stamp == facts.stamp);
+        if results == before.results
+            && files.len() == before.files.len()
+            && files.iter().all(is_same)
+            && self.found.load().is_some()
+        {
+            return;
+        }
+        let mut index = DayIndex::default();
+        for facts in files.values() {
+            facts.units.iter().for_each(|&(day, name)| index.note(name, day, facts.stamp));
+        }
+        let days = index.days(&[]);
+        if let (Some(first), Some(last)) = (days.first(), days.last()) {
+            tracing::info!("{}: {} days from {first} to {last}", self.path.display(), days.len());
+        }
+        self.found.store(Some(Arc::new(Found { files, results, index: Arc::new(index) })));
+    }
+
+    /// Which names and days a file has something of.
+    fn go_through(&self, file: &Path, stamp: u64) -> FileFacts {
+        let mut units = BTreeSet::new();
+        let read = layouts::read(file, &self.options, &mut |row| {
+            units.insert((self.day_of(&row), unit_underlying(&row, &self.reference)));
+        });
+        if let Err(why) = whole(read) {
+            tracing::warn!("{why}");
+        }
+        FileFacts { stamp, units }
+    }
+
+    fn day_of(&self, row: &HistoryRow) -> Date {
+        self.options.calendar.eastern(row.quote.ts).date()
+    }
+
+    /// What was computed of a name and day before, if it is of the same recipe and no file of quotes has changed since.
+    fn result(&self, name: Symbol, day: Date, recipe: Recipe) -> Option<DayChains> {
+        let found = self.found.load_full()?;
+        let file = found.results.get(&(day, Some(name))).or_else(|| found.results.get(&(day, None)))?;
+        let of_unit = found.files.iter().filter(|(_, facts)| facts.units.contains(&(day, name)));
+        let changed = of_unit.map(|(quotes, _)| changed_at(quotes)).max()?;
+        if changed_at(file) < changed {
+            return None;
+        }
+        match greeks_file::read_chains(file, name, &self.reference, recipe) {
+            Ok(chains) => chains.filter(|chains| !chains.is_empty()).map(DayChains::new),
+            Err(why) => {
+                tracing::warn!("{why}; {name} on {day} is computed");
+                None
+            }
+        }
+    }
+
+    fn index(&self) -> Option<Arc<DayIndex>> {
+        self.found.load().as_ref().map(|found| Arc::clone(&found.index))
+    }
+
+    /// The rows of a day, of one name or of all, of which at most so many are taken.
+    fn read(&self, day: Date, name: Option<Symbol>, most: usize) -> Result<Vec<HistoryRow>, String> {
+        let Some(found) = self.found.load_full() else { return Ok(Vec::new()) };
+        let has = |facts: &FileFacts| match name {
+            Some(name) => facts.units.contains(&(day, name)),
+            None => facts.units.iter().any(|&(of, _)| of == day),
+        };
+        let mut rows = Vec::new();
+        for (file, _) in found.files.iter().filter(|(_, facts)| has(facts)) {
+            let is_meant = |row: &HistoryRow| {
+                self.day_of(row) == day && name.is_none_or(|name| unit_underlying(row, &self.reference) == name)
+            };
+            let read = layouts::read(file, &self.options, &mut |row| {
+                if rows.len() <= most && is_meant(&row) {
+                    rows.push(row);
+                }
+            });
+            whole(read)?;
+        }
+        if rows.len() > most { Err(format!("more than {most} rows")) } else { Ok(rows) }
+    }
+}
+
+/// Whether a file was read to its end.
+///
+/// # Errors
+/// It was not: where and why.
+fn whole(read: Result<layouts::Read, LayoutError>) -> Result<(), String> {
+    let read = read.map_err(|error| error.to_string())?;
+    read.report.errors.first().map_or(Ok(()), |error| Err(error.to_string()))
+}
+
+/// Goes through the folder again and again, until nobody has it any more.
+fn look(folder: &Weak<RecordedFolder>) {
+    while let Some(folder) = folder.upgrade() {
+        folder.refresh();
+        drop(folder);
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// The files of Greeks of a folder, by day, and by name where each name has its own.
+type Results = BTreeMap<(Date, Option<Symbol>), PathBuf>;
+
+/// The files of quotes in a folder, and the Greeks that `greeksd batch` has written there.
+fn find(path: &Path) -> Result<(Inputs, Results), String> {
+    // nothing is written now
+    let mut inputs = Inputs::find(&[path.to_path_buf()], Path::new(""))?;
+    let is_result = |file: &PathBuf| file.file_stem().is_some_and(|name| name == RESULT);
+    let results =
+        inputs.files.iter().filter(|file| is_result(file)).filter_map(|file| Some((unit_of(file)?, file.clone())));
+    let results = results.collect();
+    inputs.files.retain(|file| !is_result(file));
+    Ok((inputs, results))
+}
+
+/// What a file of Greeks is of, by the folders that it lies in: `root_symbol=KO/day=2024-01-03/greeks.parquet`.
+fn unit_of(file: &Path) -> Option<(Date, Option<Symbol>)> {
+    file.extension().filter(|ending| *ending == "parquet")?;
+    let named = |path: Option<&Path>, key: &str| {
+        let name = path?.file_name()?.to_str()?;
+        Some(name.strip_prefix(key)?.to_owned())
+    };
+    let day = named(file.parent(), "day=")?.parse().ok()?;
+    let name = named(file.parent().and_then(Path::parent), "root_symbol=");
+    Some((day, name.and_then(|name| Symbol::parse(&name))))
+}
+
+/// When a file was last changed.
+fn changed_at(file: &Path) -> Option<SystemTime> {
+    fs::metadata(file).ok()?.modified().ok()
+}
+
+/// Stands for the content of a file: another one where its length or the time of its last change is.
+fn stamp_of(file: &Path) -> Option<u64> {
+    let facts = fs::metadata(file).ok()?;
+    let mut hasher = DefaultHasher::new();
+    (file, facts.len(), facts.modified().ok()).hash(&mut hasher);
+    Some(hasher.finish())
+}
+
+impl DayRows for RecordedFolder {
+    fn last_day(&self, by: Option<Date>) -> Option<(Date, u64)> {
+        let days = self.index()?.days(&[]);
+        let last = days.into_iter().rfind(|&day| by.is_none_or(|by| day <= by))?;
+        Some((last, self.stamp(last)?))
+    }
+
+    fn stamp(&self, day: Date) -> Option<u64> {
+        let index = self.index()?;
+        let mut hasher = DefaultHasher::new();
+        let names = index.names(day);
+        names.iter().for_each(|&name| index.stamp(name, day).hash(&mut hasher));
+        (!names.is_empty()).then(|| hasher.finish())
+    }
+
+    fn rows(&self, day: Date, until: Timestamp, most: usize) -> Result<Vec<HistoryRow>, String> {
+        let mut rows = self.read(day, None, most)?;
+        rows.retain(|row| row.quote.ts <= until);
+        Ok(rows)
+    }
+
+    fn reference(&self) -> Batch {
+        let ReferenceRecords { dividends, rates, days, .. } = self.records.clone();
+        Batch { dividends: Some(dividends), rates: Some(rates), days: Some(days), ..Batch::default() }
+    }
+}
+
+/// The chains of recorded days.
+pub struct ComputedDays {
+    folder: Arc<RecordedFolder>,
+    recipe: Recipe,
+}
+
+/// Rows of one name and day that are held while it is computed: about a gigabyte.
+const ROWS_MOST: usize = 10_000_000;
+
+impl ComputedDays {
+    /// The chains of a folder, with their quotes if they are to be shown.
+    #[must_use]
+    pub fn new(folder: Arc<RecordedFolder>, quotes: bool) -> Self {
+        Self { folder, recipe: Recipe { quotes, ..Recipe::default() } }
+    }
+}
+
+impl RecordedDays for ComputedDays {
+    fn index(&self) -> Option<Arc<DayIndex>> {
+        self.folder.index()
+    }
+
+    fn compute(&self, name: Symbol, day: Date) -> Result<DayChains, String> {
+        if let Some(chains) = self.folder.result(name, day, self.recipe) {
+            return Ok(chains);
+        }
+        let at = |why: String| format!("{name} on {day}: {why}");
+        let mut rows = self.folder.read(day, Some(name), ROWS_MOST).map_err(at)?;
+        let order = |row: &HistoryRow| {
+            let contract = &row.quote.contract;
+            (row.quote.ts, contract.expiry, contract.root, contract.strike_milli, contract.right)
+        };
+        rows.sort_by_key(order);
+        let mut check = WholenessCheck::default();
+        rows.iter().for_each(|row| check.take(row));
+        if let (_, Some(fault)) = check.finish() {
+            return Err(at(fault.to_string()));
+        }
+        let chains = recipe::compute(&rows, Timestamp::MAX, &self.folder.reference, self.recipe);
+        chains.map(DayChains::new).map_err(|fault| at(fault.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_greeks_say_by_their_folders_what_they_are_of() {
+        let unit = |file: &str| unit_of(Path::new(file)).map(|(day, name)| format!("{day} {name:?}"));
+        assert_eq!(unit("a/day=2024-01-03/greeks.parquet").as_deref(), Some("2024-01-03 None"));
+        assert_eq!(unit("root_symbol=KO/day=2024-01-03/greeks.parquet").as_deref(), Some("2024-01-03 Some(KO)"));
+        for other in ["day=2024-01-03/greeks.csv", "greeks.parquet", "day=soon/greeks.parquet"] {
+            assert_eq!(unit(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_stamp_is_another_one_where_a_file_has_changed() {
+        let file = std::env::temp_dir().join(format!("greeksd-stamp-{}", std::process::id()));
+        fs::write(&file, "a").unwrap();
+        let before = stamp_of(&file);
+        assert!(before.is_some() && before == stamp_of(&file));
+        fs::write(&file, "ab").unwrap();
+        assert_ne!(before, stamp_of(&file));
+        fs::remove_file(&file).unwrap();
+        assert_eq!(stamp_of(&file), None);
+    }
+}

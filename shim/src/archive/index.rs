@@ -1,0 +1,62 @@
+//! What there is: names by day, each with a stamp that is another one where its files have changed. Never: a file.
+
+use engine::contract::Symbol;
+use jiff::civil::Date;
+use std::collections::BTreeMap;
+
+/// Names by day.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DayIndex {
+    days: BTreeMap<Date, BTreeMap<Symbol, u64>>,
+}
+
+impl DayIndex {
+    /// Notes that there is something of a name on a day, in what this stamp stands for. Several stamps become one.
+    pub fn note(&mut self, name: Symbol, day: Date, stamp: u64) {
+        let noted = self.days.entry(day).or_default().entry(name).or_default();
+        // an order of files that does not change gives a stamp that does not
+        *noted = noted.rotate_left(5).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ stamp;
+    }
+
+    /// The days of which there is something of any of these names; of any name where none is said.
+    #[must_use]
+    pub fn days(&self, names: &[Symbol]) -> Vec<Date> {
+        let has =
+            |of_day: &BTreeMap<Symbol, u64>| names.is_empty() || names.iter().any(|name| of_day.contains_key(name));
+        self.days.iter().filter(|(_, of_day)| has(of_day)).map(|(&day, _)| day).collect()
+    }
+
+    /// The names of a day, in order.
+    #[must_use]
+    pub fn names(&self, day: Date) -> Vec<Symbol> {
+        self.days.get(&day).map_or_else(Vec::new, |of_day| of_day.keys().copied().collect())
+    }
+
+    /// The stamp of a name on a day, if there is something of it.
+    #[must_use]
+    pub fn stamp(&self, name: Symbol, day: Date) -> Option<u64> {
+        self.days.get(&day)?.get(&name).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::civil::date;
+
+    #[test]
+    fn days_and_names_are_found_both_ways() {
+        let [acme, dull] = ["ACME", "DULL"].map(|name| Symbol::parse(name).unwrap());
+        let [first, second] = [date(2024, 1, 2), date(2024, 1, 3)];
+        let mut index = DayIndex::default();
+        index.note(acme, second, 1);
+        index.note(acme, first, 1);
+        index.note(dull, second, 1);
+        assert_eq!(index.days(&[]), [first, second]);
+        assert_eq!((index.days(&[acme]), index.days(&[dull])), (vec![first, second], vec![second]));
+        assert_eq!((index.names(second), index.names(date(2024, 1, 4))), (vec![acme, dull], Vec::new()));
+        let (before, other) = (index.stamp(acme, second), index.stamp(dull, first));
+        index.note(acme, second, 2);
+        assert!(index.stamp(acme, second) != before && before.is_some() && other.is_none());
+    }
+}

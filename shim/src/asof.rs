@@ -1,0 +1,29 @@
+//! Answers about past moments: the snapshots that a question means are found in the archive, and the layer answers from
+//! them as it does from that of now.
+//!
+//! Nothing here waits or computes: what is not there yet is looked for again ([`crate::http::Awaited`]). Never: a vendor's
+//! shape, a file.
+
+pub mod market;
+mod series;
+mod single;
+
+use crate::http::Answer;
+use crate::past::PastMoments;
+use crate::rows::clock::Clock;
+use market::{PastMarket, PastRequest};
+use series::AwaitedSeries;
+use single::AwaitedMoment;
+use std::sync::Arc;
+
+/// The answer to a question about the past; its headers and refusals have the times of `clock`.
+#[must_use]
+pub fn answer(market: &Arc<PastMarket>, request: PastRequest, clock: Clock) -> Answer {
+    let route = request.layer.name;
+    match request.question.moments {
+        PastMoments::One(moment) => {
+            Answer::awaited(route, AwaitedMoment::new(Arc::clone(market), request, moment, clock))
+        }
+        PastMoments::Many(span) => Answer::awaited(route, AwaitedSeries::new(Arc::clone(market), request, span, clock)),
+    }
+}

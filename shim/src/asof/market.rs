@@ -1,0 +1,121 @@
+//! What answers about the past are made of: an archive, what is known of all days, and the request. Never: a moment.
+
+use crate::archive::{Archive, DayChains, Flight, Trouble};
+use crate::past::moment::AsOf;
+use crate::past::{Lacking, Nearby, PastQuestion};
+use crate::query::Query;
+use crate::refusal::Refusal;
+use crate::vendors::layer::{Layer, Prepared, RequestContext};
+use engine::calendar::Calendar;
+use engine::contract::{RootTable, Symbol};
+use engine::snapshot::Snapshot;
+use engine::store::chain::Chain;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use std::sync::Arc;
+
+/// A market of many days, and what is the same on all of them.
+pub struct PastMarket {
+    /// The days.
+    pub archive: Arc<dyn Archive>,
+    /// What is an index.
+    pub roots: Arc<RootTable>,
+    /// Sessions.
+    pub calendar: Calendar,
+    /// The zone of the market.
+    pub zone: TimeZone,
+    /// The feed, as given to the program.
+    pub feed: String,
+    /// Whether chains have quotes.
+    pub shows_quotes: bool,
+}
+
+/// A request for something of the past.
+pub struct PastRequest {
+    /// The layer that it came to.
+    pub layer: &'static Layer,
+    /// Its query.
+    pub query: String,
+    /// The words of its path.
+    pub segments: Vec<(&'static str, String)>,
+    /// The host that the client asked.
+    pub host: Option<String>,
+    /// The underlyings that it names, each once.
+    pub names: Vec<Symbol>,
+    /// What the symbols that it lists begin with, if it lists symbols.
+    pub prefixes: Option<Vec<Symbol>>,
+    /// What it asks.
+    pub question: PastQuestion,
+}
+
+impl PastMarket {
+    /// Lets a layer look at some chains as at the market of their time.
+    pub fn show<T>(
+        &self,
+        request: &PastRequest,
+        chains: Vec<Arc<Chain>>,
+        asked: Option<Timestamp>,
+        look: impl FnOnce(Prepared, &RequestContext<'_>) -> T,
+    ) -> T {
+        let snapshot = Snapshot::new(1, chains, Vec::new());
+        let shown = asked.unwrap_or(snapshot.time);
+        let note =
+            || vec![format!("As of {} · recorded", shown.to_zoned(self.zone.clone()).strftime("%Y-%m-%d %H:%M:%S %Z"))];
+        let context = RequestContext {
+            snapshot: &snapshot,
+            now: snapshot.time,
+            asked: Some(shown),
+            zone: &self.zone,
+            calendar: &self.calendar,
+            roots: &self.roots,
+            host: request.host.as_deref(),
+            is_crowded: false,
+            market_open: self.calendar.is_open(snapshot.time),
+            feed: &self.feed,
+            shows_quotes: self.shows_quotes,
+            note: &note,
+        };
+        let query = Query::parse(&request.query).with_segments(request.segments.clone());
+        look(request.layer.prepare(&query, &context), &context)
+    }
+
+    /// What is being made of some names on a day; names of which there is nothing are left out.
+    #[must_use]
+    pub fn flights(&self, names: &[Symbol], day: Date) -> Vec<Arc<Flight>> {
+        names.iter().filter_map(|&name| self.archive.snapshots(name, day)).collect()
+    }
+
+    /// Why there is nothing to show of a moment, of which there are these snapshots on its day.
+    #[must_use]
+    pub fn lacking(&self, names: &[Symbol], moment: AsOf, of_day: &[Arc<DayChains>]) -> Lacking {
+        let days = self.archive.days(names).unwrap_or_default();
+        let day = moment.day(&self.zone);
+        let until = moment.until(&self.zone);
+        let (mut before, mut after) = (None, None);
+        if let Some(day) = day {
+            before = days.iter().rev().find(|&&other| other < day).map(|&day| Nearby::Day(day));
+            after = days.iter().find(|&&other| other > day).map(|&day| Nearby::Day(day));
+        }
+        let first = of_day.iter().flat_map(|chains| chains.times().find(|&time| time > until)).min();
+        after = first.map(Nearby::Time).or(after);
+        let span = days.first().copied().zip(days.last().copied());
+        Lacking { names: names.to_vec(), day, before, after, span, zone: self.zone.clone() }
+    }
+}
+
+/// What has landed, if all of it has.
+///
+/// # Errors
+/// Something of it cannot be used, or too much is asked for at once.
+pub fn landed(flights: &[Arc<Flight>]) -> Option<Result<Vec<Arc<DayChains>>, Refusal>> {
+    let mut all = Vec::with_capacity(flights.len());
+    for flight in flights {
+        match flight.get()? {
+            Ok(chains) => all.push(Arc::clone(chains)),
+            Err(Trouble::Damaged(why)) => return Some(Err(Refusal::Damaged { text: why.clone() })),
+            Err(Trouble::Busy) => return Some(Err(Refusal::Busy)),
+        }
+    }
+    Some(Ok(all))
+}

@@ -1,0 +1,259 @@
+//! The answer of many past moments: the rows of one snapshot after the other, in time order, each in memory for as long
+//! as its rows take. The next day is computed while one is sent.
+//!
+//! JSON that goes column by column cannot be sent so: its columns are put together first, up to a bound. A day that cannot
+//! be used breaks the answer off, so that nobody takes what was sent for the whole. Never: a vendor.
+
+use super::market::{PastMarket, PastRequest, landed};
+use crate::archive::{DayChains, Flight};
+use crate::http::{Answer, Awaited, Progress, Stream};
+use crate::limits::COLUMNS_BYTES;
+use crate::past::span::{Pace, PastSpan, Pick};
+use crate::refusal::Refusal;
+use crate::rows::clock::Clock;
+use crate::rows::layout::{AnswerLayout, Walk};
+use crate::rows::stream::RowStream;
+use crate::stream::PIECE_BYTES;
+use crate::vendors::layer::{Layer, RowSet};
+use engine::store::chain::Chain;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Snapshots without rows, or parts of columns, that one look goes through before others have their turn.
+const STEPS_PER_LOOK: usize = 8;
+/// Days that are computed ahead, the one that is sent among them.
+const DAYS_AHEAD: usize = 2;
+const TOO_MANY: &str = "more rows than JSON in columns takes at once: ask for csv or ndjson, or for fewer days";
+
+/// The snapshots of an answer, one after the other.
+struct Series {
+    market: Arc<PastMarket>,
+    request: PastRequest,
+    span: PastSpan,
+    /// The days that were not begun yet; `None`: not known yet.
+    days: Option<VecDeque<Date>>,
+    ahead: VecDeque<(Date, Vec<Arc<Flight>>)>,
+    /// What is left of the day at hand.
+    of_day: Vec<Arc<DayChains>>,
+    picks: VecDeque<Pick>,
+}
+
+enum Step {
+    /// It is being made.
+    Later,
+    /// The rows of the next snapshot.
+    Rows(Box<RowSet>),
+    /// There is none any more.
+    End,
+}
+
+impl Series {
+    fn step(&mut self) -> Result<Step, Refusal> {
+        loop {
+            if let Some(pick) = self.picks.pop_front() {
+                return self.rows_of(pick).map(|rows| Step::Rows(Box::new(rows)));
+            }
+            self.of_day.clear();
+            if !self.look_ahead() {
+                return Ok(Step::Later);
+            }
+            let Some((day, flights)) = self.ahead.front() else { return Ok(Step::End) };
+            let of_day = match landed(flights) {
+                None => return Ok(Step::Later),
+                Some(Err(Refusal::Busy)) => {
+                    let again = self.market.flights(&self.request.names, *day);
+                    self.ahead[0].1 = again;
+                    return Ok(Step::Later);
+                }
+                Some(of_day) => of_day?,
+            };
+            let mut times: Vec<Timestamp> = of_day.iter().flat_map(|chains| chains.times()).collect();
+            times.sort_unstable();
+            times.dedup();
+            self.picks = self.span.picks(*day, &times, &self.market.zone).into();
+            self.of_day = of_day;
+            self.ahead.pop_front();
+        }
+    }
+
+    /// Begins what comes next; whether it is known what that is.
+    fn look_ahead(&mut self) -> bool {
+        if self.days.is_none() {
+            let Some(days) = self.market.archive.days(&self.request.names) else { return false };
+            let asked = days.into_iter().filter(|&day| self.span.has(day, &self.market.zone));
+            self.days = Some(asked.collect());
+        }
+        while self.ahead.len() < DAYS_AHEAD {
+            let Some(day) = self.days.as_mut().and_then(VecDeque::pop_front) else { break };
+            self.ahead.push_back((day, self.market.flights(&self.request.names, day)));
+        }
+        true
+    }
+
+    fn rows_of(&self, pick: Pick) -> Result<RowSet, Refusal> {
+        // where each snapshot is asked for, a name that has none of this time has been shown at its own
+        let each = self.span.every == Pace::Snapshot;
+        let is_meant = |&&(time, _): &&(Timestamp, Arc<Chain>)| !each || time == pick.time;
+        let last = self.of_day.iter().filter_map(|chains| chains.last_by(pick.time));
+        let chains = last.filter(is_meant).map(|(_, chain)| Arc::clone(chain)).collect();
+        let layer = self.request.layer;
+        self.market
+            .show(&self.request, chains, Some(pick.asked), |prepared, context| layer.rows_of_one(prepared, context))
+    }
+}
+
+/// The answer of many past moments, before its first row.
+pub(super) struct AwaitedSeries {
+    layer: &'static Layer,
+    clock: Clock,
+    /// What is left, until the answer begins.
+    series: Option<Series>,
+    /// The first snapshot that had no row, while none has.
+    empty: Option<Box<RowSet>>,
+    /// What was put together, where rows are not sent one by one.
+    columns: Option<ColumnText>,
+}
+
+type Headers = Vec<(&'static str, Cow<'static, str>)>;
+
+/// An answer in columns, and the text of each so far.
+struct ColumnText {
+    layout: AnswerLayout,
+    headers: Headers,
+    columns: Vec<Vec<u8>>,
+}
+
+impl Awaited for AwaitedSeries {
+    fn look(&mut self) -> Option<Answer> {
+        for _ in 0..STEPS_PER_LOOK {
+            let answered = match self.series.as_mut()?.step() {
+                Ok(Step::Later) => return None,
+                Ok(Step::Rows(rows)) => self.take(rows),
+                Ok(Step::End) => Some(self.end()),
+                Err(refusal) => Some(Err(refusal)),
+            };
+            if let Some(answered) = answered {
+                return Some(answered.unwrap_or_else(|refusal| self.layer.refused(&refusal, &self.clock)));
+            }
+        }
+        None
+    }
+}
+
+impl AwaitedSeries {
+    pub(super) fn new(market: Arc<PastMarket>, request: PastRequest, span: PastSpan, clock: Clock) -> Self {
+        let layer = request.layer;
+        let (ahead, of_day, picks) = (VecDeque::new(), Vec::new(), VecDeque::new());
+        let series = Series { market, request, span, days: None, ahead, of_day, picks };
+        Self { layer, clock, series: Some(series), empty: None, columns: None }
+    }
+
+    /// Takes the rows of a snapshot; the answer, if it can begin with them.
+    fn take(&mut self, rows: Box<RowSet>) -> Option<Result<Answer, Refusal>> {
+        if rows.picked.is_empty() {
+            self.empty.get_or_insert(rows);
+            return None;
+        }
+        if rows.layout.walk == Walk::Columns && rows.layout.frame.nested {
+            return self.put_together(*rows).err().map(Err);
+        }
+        let RowSet { layout, picked, headers, .. } = *rows;
+        let part = RowStream::part(layout.clone(), picked, true);
+        let content_type = layout.frame.content_type;
+        let stream = SeriesStream { series: self.series.take()?, layout, is_begun: false, part: Some(part) };
+        Some(Ok(self.answer(content_type, stream, headers)))
+    }
+
+    fn put_together(&mut self, rows: RowSet) -> Result<(), Refusal> {
+        let RowSet { layout, picked, headers, .. } = rows;
+        let text = self.columns.get_or_insert_with(|| {
+            let columns = vec![Vec::new(); layout.fields.len()];
+            ColumnText { layout: layout.clone(), headers, columns }
+        });
+        RowStream::push_columns(&layout, &picked, &mut text.columns);
+        let bytes: usize = text.columns.iter().map(Vec::len).sum();
+        if bytes > COLUMNS_BYTES { Err(Refusal::Conflict { reason: TOO_MANY }) } else { Ok(()) }
+    }
+
+    /// The answer where no snapshot is left, and none was sent.
+    fn end(&mut self) -> Result<Answer, Refusal> {
+        if let Some(text) = self.columns.take() {
+            let (content_type, headers) = (text.layout.frame.content_type, text.headers);
+            let pieces = text.layout.around_columns(text.columns);
+            return Ok(self.answer(content_type, Pieces(pieces.into()), headers));
+        }
+        if let Some(rows) = self.empty.take() {
+            let RowSet { layout, headers, when_empty, .. } = *rows;
+            if let Some(refusal) = when_empty {
+                return Err(refusal);
+            }
+            let content_type = layout.frame.content_type;
+            return Ok(self.answer(content_type, RowStream::new(layout, Vec::new()), headers));
+        }
+        let Some(Series { market, request, span, .. }) = &self.series else { return Err(Refusal::NoRows) };
+        let lacking = market.lacking(&request.names, span.start, &[]);
+        Err((request.question.if_none)(&lacking))
+    }
+
+    fn answer(&self, content_type: &'static str, stream: impl Stream + 'static, headers: Headers) -> Answer {
+        let answer = Answer { headers, ..Answer::stream(self.layer.name, content_type, stream) };
+        self.layer.with_headers(answer, &self.clock)
+    }
+}
+
+/// An answer of many past moments, while it is sent.
+struct SeriesStream {
+    series: Series,
+    layout: AnswerLayout,
+    is_begun: bool,
+    /// The rows at hand.
+    part: Option<RowStream>,
+}
+
+impl Stream for SeriesStream {
+    fn fill(&mut self, out: &mut Vec<u8>) -> Progress {
+        if !std::mem::replace(&mut self.is_begun, true) {
+            self.layout.push_head(out, &self.layout.names());
+        }
+        let full = out.len() + PIECE_BYTES;
+        for _ in 0..STEPS_PER_LOOK {
+            if let Some(part) = &mut self.part {
+                if part.fill(out) == Progress::More {
+                    return Progress::More;
+                }
+                self.part = None;
+            }
+            if out.len() >= full {
+                return Progress::More;
+            }
+            match self.series.step() {
+                Ok(Step::Later) => return Progress::Later,
+                Ok(Step::Rows(rows)) => self.part = Some(RowStream::part(rows.layout, rows.picked, false)),
+                Ok(Step::End) => {
+                    self.layout.push_foot(out);
+                    return Progress::Done;
+                }
+                Err(refusal) => {
+                    tracing::warn!("an answer of many days is broken off: {refusal}");
+                    return Progress::Broken;
+                }
+            }
+        }
+        Progress::More
+    }
+}
+
+/// Text that is there already, in pieces.
+struct Pieces(VecDeque<Vec<u8>>);
+
+impl Stream for Pieces {
+    fn fill(&mut self, out: &mut Vec<u8>) -> Progress {
+        if let Some(piece) = self.0.pop_front() {
+            out.extend_from_slice(&piece);
+        }
+        if self.0.is_empty() { Progress::Done } else { Progress::More }
+    }
+}

@@ -1,0 +1,80 @@
+//! The answer of one past moment: the last snapshot of each name at or before it. Never: a row.
+
+use super::market::{PastMarket, PastRequest, landed};
+use crate::archive::Flight;
+use crate::http::{Answer, Awaited};
+use crate::limits::NAMES_AT_ONCE;
+use crate::past::moment::AsOf;
+use crate::refusal::Refusal;
+use crate::rows::clock::Clock;
+use engine::contract::Symbol;
+use engine::store::chain::Chain;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use std::sync::Arc;
+
+/// The answer of one past moment, in the making.
+pub(super) struct AwaitedMoment {
+    market: Arc<PastMarket>,
+    request: PastRequest,
+    moment: AsOf,
+    clock: Clock,
+    /// What is being made for it, when its day is known.
+    flights: Option<Vec<Arc<Flight>>>,
+}
+
+impl Awaited for AwaitedMoment {
+    fn look(&mut self) -> Option<Answer> {
+        let found = self.find()?;
+        Some(found.unwrap_or_else(|refusal| self.request.layer.refused(&refusal, &self.clock)))
+    }
+}
+
+impl AwaitedMoment {
+    pub(super) fn new(market: Arc<PastMarket>, request: PastRequest, moment: AsOf, clock: Clock) -> Self {
+        Self { market, request, moment, clock, flights: None }
+    }
+
+    fn find(&mut self) -> Option<Result<Answer, Refusal>> {
+        if self.flights.is_none() {
+            let days = self.market.archive.days(&self.request.names)?;
+            let day = self.moment.day(&self.market.zone).or(days.last().copied());
+            match day.map_or(Ok(Vec::new()), |day| self.names_of(day)) {
+                Ok(names) => {
+                    self.flights = Some(day.map_or_else(Vec::new, |day| self.market.flights(&names, day)));
+                }
+                Err(refusal) => return Some(Err(refusal)),
+            }
+        }
+        let of_day = match landed(self.flights.as_deref()?)? {
+            Ok(of_day) => of_day,
+            Err(refusal) => return Some(Err(refusal)),
+        };
+        let until = self.moment.until(&self.market.zone);
+        let chains: Vec<Arc<Chain>> =
+            of_day.iter().filter_map(|chains| chains.last_by(until)).map(|(_, chain)| Arc::clone(chain)).collect();
+        if chains.is_empty() {
+            let lacking = self.market.lacking(&self.request.names, self.moment, &of_day);
+            return Some(Err((self.request.question.if_none)(&lacking)));
+        }
+        let asked: Option<Timestamp> = match self.moment {
+            AsOf::Instant(at) => Some(at),
+            AsOf::Day(_) | AsOf::Latest => None,
+        };
+        let layer = self.request.layer;
+        Some(Ok(self.market.show(&self.request, chains, asked, |prepared, context| layer.answer(prepared, context))))
+    }
+
+    /// The names that are asked for: those of the request, or the symbols of the day that it lists.
+    fn names_of(&self, day: Date) -> Result<Vec<Symbol>, Refusal> {
+        let Some(prefixes) = &self.request.prefixes else { return Ok(self.request.names.clone()) };
+        let begins = |name: &Symbol| prefixes.iter().any(|prefix| name.as_str().starts_with(prefix.as_str()));
+        let mut names = self.market.archive.names(day);
+        names.retain(|name| prefixes.is_empty() || begins(name));
+        if names.len() > NAMES_AT_ONCE {
+            let reason = "as_of lists at most 16 symbols at once: say which with symbol";
+            return Err(Refusal::Conflict { reason });
+        }
+        Ok(names)
+    }
+}

@@ -1,0 +1,136 @@
+//! `greeksd batch`: files of recorded quotes in, files of Greeks out, a day at a time. Arguments to a job of the crate
+//! `history`, its progress and its end. Never: a formula, a layout of quotes.
+
+pub(crate) mod inputs;
+pub(crate) mod known;
+mod report;
+mod text;
+mod watch;
+
+use crate::config::{BatchArgs, BatchFormat};
+use crate::log::say;
+use crate::rows::frame::Format;
+use history::gather::FileRead;
+use history::job::{HistoryJob, JobError, JobOutcome};
+use history::output::FileForm;
+use history::parquet_file::ParquetForm;
+use history::recipe::{Accuracy, Recipe};
+use history::row::HistoryRow;
+use inputs::Inputs;
+use known::{Known, KnownFiles};
+use std::fmt;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+use text::TextForm;
+use watch::BatchWatch;
+
+/// Something that was asked for could not be done.
+const INCOMPLETE: u8 = 1;
+/// What was asked for makes no sense, or cannot begin.
+const UNUSABLE: u8 = 2;
+/// A signal ended the job; the same for one that is not waited for.
+const INTERRUPTED: u8 = 130;
+
+/// Why nothing was done, or not all of it.
+#[derive(Debug)]
+enum BatchError {
+    /// An argument, or a file that one names.
+    Arguments(String),
+    /// The job broke off.
+    Job(JobError),
+}
+
+impl fmt::Display for BatchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Arguments(text) => f.write_str(text),
+            Self::Job(error) => error.fmt(f),
+        }
+    }
+}
+
+/// Runs the command, reports on standard error.
+#[must_use]
+pub fn run(args: &BatchArgs) -> ExitCode {
+    let began = Instant::now();
+    let watch = Arc::new(BatchWatch::new(args.quiet));
+    let done = run_watched(args, &watch);
+    let (outcome, known) = match done {
+        Ok(done) => done,
+        Err(error) => {
+            say(&format!("greeksd batch: {error}"));
+            return ExitCode::from(if matches!(error, BatchError::Arguments(_)) { UNUSABLE } else { INCOMPLETE });
+        }
+    };
+    let summary = report::summary(&outcome, &known, began.elapsed(), threads(args));
+    let is_whole = report::is_whole(&outcome);
+    if outcome.is_stopped {
+        say(&format!("{summary}stopped: what is whole stays, and the same command goes on from there"));
+        return ExitCode::from(INTERRUPTED);
+    }
+    if !args.quiet || !is_whole {
+        say(summary.trim_end());
+    }
+    if is_whole { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) }
+}
+
+fn run_watched(args: &BatchArgs, watch: &Arc<BatchWatch>) -> Result<(JobOutcome, Known), BatchError> {
+    let inputs = Inputs::find(&args.inputs, &args.output).map_err(BatchError::Arguments)?;
+    let known = Known::read(&known_files(args), &inputs).map_err(BatchError::Arguments)?;
+    if !args.quiet {
+        known.notes.iter().for_each(|note| say(note));
+    }
+    listen_for_signals(Arc::clone(watch)).map_err(|error| BatchError::Arguments(error.to_string()))?;
+    let recipe = recipe(args);
+    let form = form(args, recipe).map_err(|error| BatchError::Arguments(error.to_string()))?;
+    let read = |path: &Path, take: &mut dyn FnMut(HistoryRow)| -> FileRead { inputs::read(path, take) };
+    let job = HistoryJob {
+        inputs: &inputs.files,
+        out: &args.output,
+        reference: &known.reference,
+        recipe,
+        form: &*form,
+        threads: threads(args),
+        allows_partial: args.allow_partial,
+        read: &read,
+        watch: &**watch,
+    };
+    let outcome = history::job::run(&job).map_err(BatchError::Job)?;
+    watch.end();
+    report::write(&args.output, &outcome, &known)
+        .map_err(|error| BatchError::Job(JobError::Io { what: "writing the report", cause: error }))?;
+    Ok((outcome, known))
+}
+
+fn known_files(args: &BatchArgs) -> KnownFiles {
+    let BatchArgs { dividends, rates, overrides, .. } = args.clone();
+    KnownFiles { dividends, rates, overrides }
+}
+
+fn recipe(args: &BatchArgs) -> Recipe {
+    let accuracy = if args.rough() { Accuracy::Rough } else { Accuracy::Full };
+    Recipe { accuracy, quotes: args.quotes }
+}
+
+fn form(args: &BatchArgs, recipe: Recipe) -> std::io::Result<Box<dyn FileForm>> {
+    Ok(match args.format {
+        BatchFormat::Parquet => Box::new(ParquetForm::new(recipe)?),
+        BatchFormat::Csv => Box::new(TextForm::new(Format::Csv, recipe)),
+        BatchFormat::Ndjson => Box::new(TextForm::new(Format::Ndjson, recipe)),
+    })
+}
+
+fn threads(args: &BatchArgs) -> usize {
+    args.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+/// The first signal asks for the end, a second one is the end.
+fn listen_for_signals(watch: Arc<BatchWatch>) -> Result<(), ctrlc::Error> {
+    ctrlc::set_handler(move || {
+        if watch.stop() {
+            std::process::exit(i32::from(INTERRUPTED));
+        }
+    })
+}

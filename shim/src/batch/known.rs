@@ -1,0 +1,109 @@
+//! What is known beside the quotes: the files of dividends, rates, dates and overrides that a job takes. Never: a quote.
+
+use super::inputs::Inputs;
+use engine::feeds::csv::decompress;
+use engine::feeds::dir::read_raw;
+use engine::feeds::overrides::parse_overrides;
+use engine::feeds::reference::{parse_days, parse_dividends, parse_rates};
+use engine::feeds::report::Report;
+use engine::limits;
+use history::reference::{ReferenceRecords, ReferenceSet};
+use std::path::{Path, PathBuf};
+
+/// Refused rows that are told at most; all are counted.
+const PLACES_TOLD: usize = 5;
+
+/// The files that a user has named.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KnownFiles {
+    /// Dividends.
+    pub(crate) dividends: Option<PathBuf>,
+    /// Discount curves.
+    pub(crate) rates: Option<PathBuf>,
+    /// What goes before quotes.
+    pub(crate) overrides: Option<PathBuf>,
+}
+
+/// What a job knows beside the quotes.
+pub(crate) struct Known {
+    /// What was read.
+    pub(crate) records: ReferenceRecords,
+    /// What units are computed with.
+    pub(crate) reference: ReferenceSet,
+    /// What a user should hear before it begins.
+    pub(crate) notes: Vec<String>,
+    /// The files that it was read from.
+    pub(crate) files: Vec<PathBuf>,
+    /// Rows of these that were refused.
+    pub(crate) refused: u64,
+}
+
+impl Known {
+    /// Reads the files that are named, and where none is those in or beside the folders of quotes.
+    ///
+    /// # Errors
+    /// One of them cannot be used: numbers without it would be other numbers.
+    pub(crate) fn read(named: &KnownFiles, inputs: &Inputs) -> Result<Self, String> {
+        let mut reader = Reader::default();
+        let found = |given: &Option<PathBuf>, name: &str| match given {
+            Some(path) => vec![path.clone()],
+            None => beside(inputs, name),
+        };
+        let dividends = found(&named.dividends, "dividends.csv");
+        let rates = found(&named.rates, "rates.csv");
+        let records = ReferenceRecords {
+            dividends: reader.all(&dividends, parse_dividends)?,
+            rates: reader.all(&rates, parse_rates)?,
+            days: reader.all(&beside(inputs, "overrides.csv"), parse_days)?,
+            overrides: reader.all(named.overrides.as_slice(), parse_overrides)?,
+        };
+        let Reader { files, mut notes, refused } = reader;
+        if records.rates.is_empty() {
+            notes.push("no rates (rates.csv or --rates): every rate is 0".to_owned());
+        }
+        if dividends.is_empty() {
+            notes.push("no dividends (dividends.csv or --dividends): none are expected".to_owned());
+        }
+        let reference = ReferenceSet::new(&records);
+        Ok(Self { records, reference, notes, files, refused })
+    }
+}
+
+/// Files of a name in the folders of quotes, or where there is none in the folders that hold these.
+fn beside(inputs: &Inputs, name: &str) -> Vec<PathBuf> {
+    let of_folder = |folder: &PathBuf| {
+        let outer = if folder.as_os_str().is_empty() { Path::new("..").to_path_buf() } else { folder.join("..") };
+        [folder.join(name), outer.join(name)].into_iter().find(|path| path.is_file())
+    };
+    let mut found: Vec<PathBuf> = inputs.folders.iter().filter_map(of_folder).collect();
+    // one file by two ways is one file
+    found.sort_by_key(|path| path.canonicalize().ok());
+    found.dedup_by_key(|path| path.canonicalize().ok());
+    found
+}
+
+#[derive(Default)]
+struct Reader {
+    files: Vec<PathBuf>,
+    notes: Vec<String>,
+    refused: u64,
+}
+
+impl Reader {
+    fn all<T>(&mut self, paths: &[PathBuf], parse: fn(&Path, &[u8]) -> (Vec<T>, Report)) -> Result<Vec<T>, String> {
+        let mut all = Vec::new();
+        for path in paths {
+            let raw = read_raw(path, &limits::FILE_BYTES).map_err(|error| error.to_string())?;
+            let (bytes, damage) = decompress(path, raw.ok_or_else(|| format!("{}: too large", path.display()))?);
+            let (records, report) = parse(path, &bytes);
+            if let Some(error) = damage.iter().chain(&report.errors).next() {
+                return Err(error.to_string());
+            }
+            self.refused += report.refused_total();
+            self.notes.extend(report.places.iter().take(PLACES_TOLD).map(|refused| format!("refused: {refused}")));
+            self.files.push(path.clone());
+            all.extend(records);
+        }
+        Ok(all)
+    }
+}

@@ -1,0 +1,157 @@
+//! What came of a job: a file for programs, a few lines for a reader. Never: a time of day, so that the same job leaves the
+//! same file.
+
+use super::known::Known;
+use engine::error::Reason;
+use engine::store::chain::Uncomputed;
+use engine::store::dropped::Drop;
+use history::gather::InputFacts;
+use history::job::JobOutcome;
+use history::manifest::write_whole;
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+/// Its name in the folder of outputs.
+const REPORT: &str = "_report.json";
+/// Units, and files, that a reader is told of; the file has all of them.
+const TOLD: usize = 20;
+/// Refused rows of a file that keep their place in the report; all are counted.
+const PLACES: usize = 20;
+
+/// Whether all that was asked for is done.
+pub(super) fn is_whole(outcome: &JobOutcome) -> bool {
+    outcome.failed.is_empty() && outcome.inputs.iter().all(|input| input.damage().is_none())
+}
+
+/// Writes the report.
+pub(super) fn write(out: &Path, outcome: &JobOutcome, known: &Known) -> io::Result<()> {
+    let counts = &outcome.counts;
+    let failed: Vec<Value> = outcome
+        .failed
+        .iter()
+        .map(|unit| {
+            json!({
+                "day": unit.day.to_string(), "underlying": unit.underlying.as_str(), "why": unit.fault.name(),
+                "text": unit.fault.to_string(),
+            })
+        })
+        .collect();
+    let read_refused = all_refused(outcome);
+    let report = json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "stopped": outcome.is_stopped,
+        "inputs": {
+            "files": outcome.inputs.len(),
+            "rows": outcome.rows,
+            "duplicates": outcome.duplicates,
+            "refused": by_name(Reason::ALL.map(Reason::name), &read_refused),
+            "damaged": outcome.inputs.iter().filter(|input| input.damage().is_some()).count(),
+        },
+        "reference": {
+            "files": known.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>(),
+            "refused": known.refused,
+        },
+        "units": { "computed": outcome.done, "there_already": outcome.skipped, "failed": failed.len() },
+        "files": { "written": outcome.files, "there_already": outcome.files_skipped },
+        "computed": {
+            "snapshots": counts.snapshots,
+            "contracts": counts.contracts,
+            "priced": counts.priced,
+            "refused": by_name(Reason::ALL.map(Reason::name), &counts.refused),
+            "dropped": by_name(Drop::ALL.map(Drop::name), &counts.dropped),
+            "uncomputed": by_name(Uncomputed::ALL.map(Uncomputed::name), &counts.uncomputed),
+        },
+        "failed": failed,
+        "files_read": outcome.inputs.iter().map(input).collect::<Vec<_>>(),
+    });
+    write_whole(&out.join(REPORT), format!("{report:#}\n").as_bytes())
+}
+
+/// What became of an input file; its refused rows only where there are some.
+fn input(input: &InputFacts) -> Value {
+    let report = &input.read.report;
+    let mut facts = json!({
+        "file": input.file.display().to_string(),
+        "layout": input.read.layout,
+        "rows": input.rows,
+    });
+    if let Some(damage) = input.damage() {
+        facts["damage"] = damage.into();
+    }
+    if report.refused_total() > 0 {
+        facts["refused"] = by_name(Reason::ALL.map(Reason::name), &report.refused);
+        let places = report.places.iter().take(PLACES).map(ToString::to_string);
+        facts["places"] = places.collect::<Vec<_>>().into();
+    }
+    facts
+}
+
+/// Counts that are not zero, by name.
+fn by_name<const N: usize>(names: [&str; N], counts: &[u64]) -> Value {
+    let some = names.iter().zip(counts).filter(|(_, n)| **n > 0);
+    Value::Object(some.map(|(name, n)| ((*name).to_owned(), (*n).into())).collect::<Map<_, _>>())
+}
+
+/// Rows that readers refused, by reason.
+fn all_refused(outcome: &JobOutcome) -> [u64; Reason::ALL.len()] {
+    let mut all = [0; Reason::ALL.len()];
+    for input in &outcome.inputs {
+        for (n, more) in all.iter_mut().zip(input.read.report.refused) {
+            *n += more;
+        }
+    }
+    all
+}
+
+/// The same for a reader.
+pub(super) fn summary(outcome: &JobOutcome, known: &Known, took: Duration, threads: usize) -> String {
+    let (counts, mut text) = (&outcome.counts, String::new());
+    let mut refused = all_refused(outcome);
+    refused.iter_mut().zip(counts.refused).for_each(|(n, more)| *n += more);
+    let reasons: Vec<String> = Reason::ALL
+        .iter()
+        .zip(refused)
+        .filter(|(_, n)| *n > 0)
+        .map(|(reason, n)| format!("{n} {}", reason.name()))
+        .collect();
+    let refused: u64 = refused.iter().sum::<u64>() + known.refused;
+    let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
+    // writing to memory does not fail
+    let _ = writeln!(
+        text,
+        "{} files, {} rows, {refused} refused{reasons}, {} twice there",
+        outcome.inputs.len(),
+        outcome.rows,
+        outcome.duplicates
+    );
+    let _ = writeln!(
+        text,
+        "names and days: {} computed, {} there already, {} failed; files: {} written, {} there already",
+        outcome.done,
+        outcome.skipped,
+        outcome.failed.len(),
+        outcome.files,
+        outcome.files_skipped
+    );
+    let seconds = took.as_secs_f64();
+    let _ = writeln!(
+        text,
+        "{} contracts ({} with Greeks) in {seconds:.1} s on {threads} threads: {:.0} contracts a second and thread",
+        counts.contracts,
+        counts.priced,
+        counts.contracts as f64 / (seconds * threads as f64).max(1e-3)
+    );
+    for input in outcome.inputs.iter().filter(|input| input.damage().is_some()).take(TOLD) {
+        let _ = writeln!(text, "damaged: {}", input.damage().unwrap_or_default());
+    }
+    for unit in outcome.failed.iter().take(TOLD) {
+        let _ = writeln!(text, "failed: {} {}: {}", unit.underlying, unit.day, unit.fault);
+    }
+    if outcome.failed.len() > TOLD {
+        let _ = writeln!(text, "and {} more: {REPORT}", outcome.failed.len() - TOLD);
+    }
+    text
+}

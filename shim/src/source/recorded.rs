@@ -1,0 +1,183 @@
+//! Recorded days as a source: the end of the last one, or one replayed as the market's clock passes the times of its quotes.
+//!
+//! A thread of its own reads; what it has read waits as the last state of each contract. Never: a layout of a file.
+
+use super::facts::{SourceFacts, SourceState};
+use super::inbox::Inbox;
+use super::poll::MarketTime;
+use super::{Delivery, Moment, QuoteSource};
+use engine::calendar::Calendar;
+use engine::feeds::report::Report;
+use engine::feeds::{Batch, SpotRecord};
+use history::row::HistoryRow;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How often it is looked whether the clock has passed a quote.
+const TICK: Duration = Duration::from_millis(20);
+/// How often it is looked whether there is another last day, or there are other files of it.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Contracts that wait for the market loop at most.
+const WAITING_MOST: usize = 4_000_000;
+/// Rows of one day that a replay holds at most: about a gigabyte.
+const ROWS_MOST: usize = 10_000_000;
+
+/// What has recorded days.
+pub trait DayRows: Send + Sync {
+    /// The last day at or before another (of all, if none is said), with what stands for its files: `None` while that is not
+    /// known yet, or where there is none.
+    fn last_day(&self, by: Option<Date>) -> Option<(Date, u64)>;
+
+    /// What stands for the files of a day; `None`: there are none.
+    fn stamp(&self, day: Date) -> Option<u64>;
+
+    /// The rows of a day up to an instant, in any order; at most so many.
+    ///
+    /// # Errors
+    /// The day cannot be used, or has more.
+    fn rows(&self, day: Date, until: Timestamp, most: usize) -> Result<Vec<HistoryRow>, String>;
+
+    /// What is known beside the quotes of all days.
+    fn reference(&self) -> Batch;
+}
+
+/// What of the days is shown.
+pub enum Shown {
+    /// The end of the last day at or before an instant; of the last of all, if none is said.
+    LastBy(Option<Timestamp>),
+    /// The day of a clock, as it passes the times of the quotes.
+    Replay(MarketTime),
+}
+
+/// Recorded days as a source.
+pub struct RecordedSource {
+    name: String,
+    inbox: Arc<Inbox>,
+    is_replay: bool,
+    has_read: Arc<AtomicBool>,
+}
+
+impl RecordedSource {
+    /// Starts to read.
+    ///
+    /// # Errors
+    /// The system has no thread for it.
+    pub fn start<D: DayRows + 'static>(name: String, days: Arc<D>, shown: Shown) -> io::Result<Self> {
+        let (inbox, has_read) = (Arc::new(Inbox::new(WAITING_MOST)), Arc::<AtomicBool>::default());
+        let is_replay = matches!(shown, Shown::Replay(_));
+        let reader = Reader {
+            days,
+            inbox: Arc::clone(&inbox),
+            has_read: Arc::clone(&has_read),
+            calendar: Calendar::embedded(),
+            name: name.clone(),
+        };
+        std::thread::Builder::new().name("recorded".to_owned()).spawn(move || match shown {
+            Shown::LastBy(by) => reader.show_last(by),
+            Shown::Replay(clock) => reader.replay(&clock),
+        })?;
+        Ok(Self { name, inbox, is_replay, has_read })
+    }
+}
+
+impl QuoteSource for RecordedSource {
+    fn take(&mut self, _: &Moment<'_>) -> Option<Delivery> {
+        self.inbox.take()
+    }
+
+    fn is_live(&self) -> bool {
+        self.is_replay
+    }
+
+    fn facts(&self) -> SourceFacts {
+        let has_read = self.has_read.load(Ordering::Relaxed);
+        SourceFacts {
+            feed: self.name.clone(),
+            state: if has_read { SourceState::Ok } else { SourceState::Waiting },
+            last_success: has_read.then_some(Duration::ZERO),
+            superseded: self.inbox.superseded(),
+            ..SourceFacts::default()
+        }
+    }
+}
+
+impl Drop for RecordedSource {
+    fn drop(&mut self) {
+        self.inbox.end();
+    }
+}
+
+/// What the thread has.
+struct Reader<D> {
+    days: Arc<D>,
+    inbox: Arc<Inbox>,
+    has_read: Arc<AtomicBool>,
+    calendar: Calendar,
+    name: String,
+}
+
+impl<D: DayRows> Reader<D> {
+    /// Shows the end of the last day, and of another one when there is one.
+    fn show_last(&self, by: Option<Timestamp>) {
+        let mut shown = None;
+        let day_by = by.map(|by| self.calendar.eastern(by).date());
+        while !self.inbox.is_ending() {
+            let last = self.days.last_day(day_by);
+            if last != shown
+                && let Some((day, _)) = last
+            {
+                shown = last;
+                let rows = self.rows(day, by.unwrap_or(Timestamp::MAX));
+                self.put(&rows, true);
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// Shows the day of the clock as it passes.
+    fn replay(&self, clock: &MarketTime) {
+        let (mut of, mut rows, mut next) = (None, Vec::new(), 0);
+        while !self.inbox.is_ending() {
+            let now = clock();
+            let day = self.calendar.eastern(now).date();
+            let is_read = self.days.stamp(day).map(|stamp| (day, stamp));
+            if is_read.is_some() && of != is_read {
+                of = is_read;
+                rows = self.rows(day, Timestamp::MAX);
+                rows.sort_by_key(|row: &HistoryRow| row.quote.ts);
+                next = 0;
+                self.put(&[], true);
+            }
+            let end = next + rows[next..].partition_point(|row| row.quote.ts <= clock());
+            if end > next {
+                self.put(&rows[next..end], false);
+                next = end;
+            }
+            std::thread::sleep(TICK);
+        }
+    }
+
+    fn rows(&self, day: Date, until: Timestamp) -> Vec<HistoryRow> {
+        self.days.rows(day, until, ROWS_MOST).unwrap_or_else(|why| {
+            tracing::error!("{}: {day} is not shown: {why}", self.name);
+            Vec::new()
+        })
+    }
+
+    /// Hands over rows, and what is known beside them if it `is_new`.
+    fn put(&self, rows: &[HistoryRow], is_new: bool) {
+        let spots = rows.iter().filter(|row| !row.spot.is_nan()).map(|row| {
+            let HistoryRow { quote, spot } = row;
+            SpotRecord { ts: quote.ts, underlying: quote.underlying, price: *spot }
+        });
+        let reference = if is_new { self.days.reference() } else { Batch::default() };
+        let batch = Batch { quotes: rows.iter().map(|row| row.quote).collect(), spots: spots.collect(), ..reference };
+        let report = Report { records: rows.len() as u64, ..Report::default() };
+        self.inbox.put(batch, report);
+        self.has_read.store(true, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,186 @@
+//! ThetaData, version 2, of past days: `GET /v2/hist/option/…` and `GET /v2/at_time/option/quote`, of one contract. Rows are
+//! bare arrays behind a header that names their numbers; what the vendor has of trades is zero here, for only quotes are
+//! recorded.
+
+use super::body;
+use super::columns::{POINT, pointed, quoted_as};
+use super::layer::{Ending, Layer, Reply, Serve, Wrap};
+use super::parameter::{days, ticker, title};
+use super::thetadata_v2::{FIRST, ONLY_IN_ALL, SECOND, at};
+use crate::past::moment::AsOf;
+use crate::past::span::{Pace, PastSpan};
+use crate::past::{Lacking, PastMoments, PastQuestion, SHOWS_THE_PRESENT};
+use crate::query::{Bounds, Query, Rights};
+use crate::refusal::Refusal;
+use crate::rows::clock::{Stamp, When};
+use crate::rows::field::{Field, QuoteNumber, SliceNumber, own, slice, time, zero, zero_as};
+use crate::rows::frame::Format;
+use crate::rows::layout::{Around, Walk};
+use crate::rows::number::Print;
+use crate::selection::Selection;
+use engine::store::columns::{Col, Unit};
+use jiff::SignedDuration;
+use jiff::civil::Time;
+use std::borrow::Cow;
+
+/// Greeks or quotes of one contract.
+pub const HISTORY: Layer = at("/v2/hist/option/{what}", Serve::Rows(|query, _| parse_history(query)));
+/// Quotes of one contract at one time of some days.
+pub const QUOTE_AT: Layer = at("/v2/at_time/option/quote", Serve::Rows(|query, _| parse_at(query)));
+
+const MS_OF_DAY: Field = time("ms_of_day", When::Asked, Stamp::MillisOfDay);
+const DATE: Field = time("date", When::Asked, Stamp::Date8);
+const BID: Field = quoted_as("bid", QuoteNumber::Bid, POINT);
+const ASK: Field = quoted_as("ask", QuoteNumber::Ask, POINT);
+
+const HEAD: &[Field] = &[MS_OF_DAY, BID, ASK];
+
+const TAIL: &[Field] = &[
+    pointed("implied_vol", own(Col::SvcVol), Unit::Plain),
+    pointed("iv_error", own(Col::IvError), Unit::Plain),
+    time("ms_of_day2", When::Snapshot, Stamp::MillisOfDay),
+    pointed("underlying_price", slice(SliceNumber::UndPrice), Unit::Plain),
+    DATE,
+];
+
+const THIRD: &[Field] = &[
+    pointed("speed", own(Col::Speed), Unit::Plain),
+    pointed("zomma", own(Col::Zomma), Unit::Plain),
+    pointed("color", own(Col::Color), Unit::PerYear),
+    pointed("ultima", own(Col::Ultima), Unit::Plain),
+];
+
+/// Volatilities of bid, middle and ask, each behind its price.
+const VOLATILITIES: &[Field] = &[
+    MS_OF_DAY,
+    BID,
+    pointed("bid_implied_vol", own(Col::BidVol), Unit::Plain),
+    quoted_as("midpoint", QuoteNumber::Mid, POINT),
+    pointed("implied_vol", own(Col::SvcVol), Unit::Plain),
+    ASK,
+    pointed("ask_implied_vol", own(Col::AskVol), Unit::Plain),
+    pointed("iv_error", own(Col::IvError), Unit::Plain),
+    time("ms_of_day2", When::Snapshot, Stamp::MillisOfDay),
+    pointed("underlying_price", slice(SliceNumber::UndPrice), Unit::Plain),
+    DATE,
+];
+
+/// A quote with what feeds have of it.
+const QUOTED: &[Field] = &[
+    quoted_as("bid_size", QuoteNumber::BidSize, Print::UpTo(0)),
+    zero("bid_exchange"),
+    BID,
+    zero("bid_condition"),
+    quoted_as("ask_size", QuoteNumber::AskSize, Print::UpTo(0)),
+    zero("ask_exchange"),
+    ASK,
+    zero("ask_condition"),
+    DATE,
+];
+
+/// What was traded on a day.
+const BARS: &[Field] = &[
+    MS_OF_DAY,
+    time("ms_of_day2", When::Snapshot, Stamp::MillisOfDay),
+    zero_as("open", POINT),
+    zero_as("high", POINT),
+    zero_as("low", POINT),
+    zero_as("close", POINT),
+    zero("volume"),
+    zero("count"),
+];
+
+/// What is shown under each name, and whether it is quotes alone.
+fn fields(what: &str) -> Option<(Vec<Field>, bool)> {
+    let priced = |of: &[&[Field]]| Some(([HEAD, &of.concat(), TAIL].concat(), false));
+    match what {
+        "greeks" => priced(&[FIRST]),
+        "greeks_second_order" => priced(&[SECOND]),
+        "greeks_third_order" => priced(&[THIRD]),
+        "all_greeks" => priced(&[FIRST, SECOND, ONLY_IN_ALL]),
+        "implied_volatility" => Some((VOLATILITIES.to_vec(), false)),
+        "quote" => Some(([&[MS_OF_DAY], QUOTED].concat(), true)),
+        "eod" => Some(([BARS, QUOTED].concat(), true)),
+        _ => None,
+    }
+}
+
+const NO_QUOTES: &str = "quotes are not shown: start the daemon with --show-quotes";
+const NO_DATA: &str = "No data for the specified timeframe & contract.";
+const STEP_MOST_MS: i64 = 86_400_000;
+/// The last millisecond of a day.
+const LAST_MS: i64 = 86_399_999;
+/// Regular trading hours.
+const OPENS_MS: i64 = 34_200_000;
+const CLOSES_MS: i64 = 57_600_000;
+
+fn parse_history(query: &Query<'_>) -> Result<Reply, Refusal> {
+    let what = query.segment("what");
+    let (fields, is_quotes) = fields(what).ok_or(Refusal::UnknownPath)?;
+    if what == "eod" {
+        return parse(query, fields, is_quotes, (Time::MIN, Time::MAX, Pace::Day));
+    }
+    let step = query.integer("ivl", 0..=STEP_MOST_MS)?.unwrap_or(0);
+    // without steps the whole day counts, as at the vendor
+    let is_regular = step > 0 && query.flag("rth")?.unwrap_or(true);
+    let (least, most) = if is_regular { (OPENS_MS, CLOSES_MS) } else { (0, LAST_MS) };
+    let bound = |name: &str| query.integer(name, 0..=LAST_MS);
+    let (opens, closes) = (time_of(bound("start_time")?.unwrap_or(least)), time_of(bound("end_time")?.unwrap_or(most)));
+    let every = match step {
+        0 => Pace::Snapshot,
+        millis => Pace::Step { from: opens, step: SignedDuration::from_millis(millis) },
+    };
+    parse(query, fields, is_quotes, (opens, closes, every))
+}
+
+fn parse_at(query: &Query<'_>) -> Result<Reply, Refusal> {
+    let at = query.integer("ivl", 0..=LAST_MS)?.unwrap_or(0);
+    parse(query, [&[MS_OF_DAY], QUOTED].concat(), true, (Time::MIN, Time::MAX, Pace::At(time_of(at))))
+}
+
+/// Milliseconds since midnight as a time of day.
+fn time_of(millis: i64) -> Time {
+    Time::MIN.saturating_add(SignedDuration::from_millis(millis))
+}
+
+fn parse(
+    query: &Query<'_>,
+    fields: Vec<Field>,
+    is_quotes: bool,
+    (opens, closes, every): (Time, Time, Pace),
+) -> Result<Reply, Refusal> {
+    let root = ticker(query, "root")?;
+    query.required("strike")?;
+    let strike = query.thousandths("strike")?;
+    let selection = Selection {
+        expiries: Some(vec![query.date8("exp")?]),
+        strike: strike.map(Bounds::exactly).unwrap_or_default(),
+        rights: query.word("right", Rights::LETTERS)?.unwrap_or(Rights::Call),
+        ..Selection::named(root)
+    };
+    let (first, last) = days(query, "")?;
+    let moments = PastMoments::Many(PastSpan { start: AsOf::Day(first), end: AsOf::Day(last), opens, closes, every });
+    let past = Some(PastQuestion { moments, if_live: SHOWS_THE_PRESENT, if_none });
+    let (mut format, mut headers) = (query.word("format", Format::WORDS)?.unwrap_or_default(), Vec::new());
+    // A client of this version reads from a header that no page follows.
+    if query.get("use_csv").is_some_and(|text| text.eq_ignore_ascii_case("true")) {
+        format = Format::Csv;
+        headers.push(("Next-Page", Cow::Borrowed("null")));
+    }
+    let when_empty = Some(Refusal::NoTicks { text: NO_DATA.to_owned() });
+    let needs_quotes = is_quotes.then_some(NO_QUOTES);
+    let (walk, around, title) = (Walk::Arrays, Wrap::Of(around), title(root));
+    let reply = Reply { selection, past, format, fields, walk, around, headers, title, ..Reply::default() };
+    Ok(Reply { when_empty, needs_quotes, ..reply })
+}
+
+/// The header names the numbers of a row.
+fn around(ending: &Ending<'_>) -> Around {
+    let names = body::names(&ending.reply.fields);
+    let open = format!(r#"{{"header":{{"latency_ms":0,"next_page":null,"format":[{names}]}},"response":["#);
+    Around { open: Cow::Owned(open), close: Cow::Borrowed("]}") }
+}
+
+fn if_none(lacking: &Lacking) -> Refusal {
+    Refusal::NoTicks { text: format!("{NO_DATA} ({})", lacking.text()) }
+}
