@@ -9,7 +9,7 @@ pub mod csv;
 pub mod databento;
 pub mod declared;
 pub mod dir;
-mod intake;
+pub mod intake;
 mod json;
 pub mod line_writer;
 pub mod lines;
@@ -31,7 +31,6 @@ use core::cmp::Ordering;
 use jiff::{Timestamp, civil::Date};
 
 pub use crate::contract::ContractKey;
-pub use intake::{PriceFrom, parse_contract, parse_root, parse_strike, price_of};
 
 /// A two-sided quote of one contract. NaN: that side is not quoted.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -165,25 +165,36 @@ fn read_member(
     }
 }
 
-/// Reads the closing prices that the options name, or those that lie beside a file without prices of its own.
+/// Reads the closing prices that the options name, or those that lie beside a file. What lies there and is none is left
+/// alone.
 fn read_closes(path: &Path, facts: &mut Facts<'_>, report: &mut Report) -> Result<(), LayoutError> {
     let beside = || -> Option<PathBuf> {
         let folder = path.parent()?;
         BESIDE.iter().map(|name| folder.join(name)).find(|beside| beside.is_file() && beside != path)
     };
     let named = facts.options.prices.clone();
+    let is_named = named.is_some();
     let Some(file) = named.or_else(beside) else { return Ok(()) };
     let mut prices = Prices::new(facts);
     let mut of_prices = Report::default();
-    match open(&file)? {
-        (from, Packing::Parquet) => columnar::read(&file, from, &mut prices, &mut of_prices)?,
-        (from, Packing::Gzip) => {
-            text::read(&file, MultiGzDecoder::new(BufReader::with_capacity(AHEAD, from)), &mut prices, &mut of_prices)?;
+    match read_prices(&file, &mut prices, &mut of_prices) {
+        Ok(()) => {
+            facts.closes = prices.closes;
+            report.absorb(of_prices);
+            Ok(())
         }
-        (from, _) => text::read(&file, BufReader::with_capacity(AHEAD, from), &mut prices, &mut of_prices)?,
+        Err(refused) if is_named => Err(refused),
+        Err(_) => Ok(()),
     }
-    let closes = prices.closes;
-    facts.closes = closes;
-    report.absorb(of_prices);
-    Ok(())
+}
+
+/// Reads a table of closing prices.
+fn read_prices(file: &Path, prices: &mut Prices<'_, '_>, report: &mut Report) -> Result<(), LayoutError> {
+    match open(file)? {
+        (from, Packing::Parquet) => columnar::read(file, from, prices, report),
+        (from, Packing::Gzip) => {
+            text::read(file, MultiGzDecoder::new(BufReader::with_capacity(AHEAD, from)), prices, report)
+        }
+        (from, _) => text::read(file, BufReader::with_capacity(AHEAD, from), prices, report),
+    }
 }

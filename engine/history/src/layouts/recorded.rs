@@ -311,7 +311,8 @@ impl Members {
         self.text.clear();
         self.given = 0;
         while self.text.is_empty() {
-            let (mut member, mut held) = match (self.member.take(), self.from.take()) {
+            // what was begun and is longer than is held has been handed out, whatever becomes of it
+            let (member, is_new) = match (self.member.take(), self.from.take()) {
                 (Some(member), _) => (member, false),
                 (None, Some(mut from)) => {
                     self.start = from.stream_position()?;
@@ -322,35 +323,36 @@ impl Members {
                 }
                 (None, None) => return Ok(false),
             };
-            let mut piece = vec![0; 1 << 16];
-            loop {
-                match member.read(&mut piece) {
-                    Ok(0) => {
-                        self.from = Some(member.into_inner());
-                        break;
-                    }
-                    Ok(n) => self.text.extend_from_slice(&piece[..n]),
-                    Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                    Err(_) => {
-                        self.damaged += 1;
-                        self.skip(member.into_inner())?;
-                        if held {
-                            // what came out of it before the damage was found may be anything
-                            self.text.clear();
-                        }
-                        self.text.push(b'\n');
-                        break;
-                    }
-                }
-                if self.text.len() >= HELD {
-                    held = false;
-                    self.member = Some(member);
-                    break;
-                }
-            }
-            let _ = held;
+            self.read_member(member, is_new)?;
         }
         Ok(true)
+    }
+
+    /// Reads a member to its end, or as much of it as is held.
+    fn read_member(&mut self, mut member: GzDecoder<BufReader<File>>, is_new: bool) -> std::io::Result<()> {
+        let mut piece = vec![0; 1 << 16];
+        while self.text.len() < HELD {
+            match member.read(&mut piece) {
+                Ok(0) => {
+                    self.from = Some(member.into_inner());
+                    return Ok(());
+                }
+                Ok(n) => self.text.extend_from_slice(&piece[..n]),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(_) => {
+                    self.damaged += 1;
+                    if is_new {
+                        // what came out of it before the damage was found may be anything
+                        self.text.clear();
+                    }
+                    // a line that was begun before ends here
+                    self.text.push(b'\n');
+                    return self.skip(member.into_inner());
+                }
+            }
+        }
+        self.member = Some(member);
+        Ok(())
     }
 
     /// Goes to where the next member begins.

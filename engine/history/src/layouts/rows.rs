@@ -8,7 +8,8 @@ use super::header::{Found, Plan, SideColumns};
 use crate::row::HistoryRow;
 use engine::contract::{ContractKey, Symbol};
 use engine::error::Reason;
-use engine::feeds::{QuoteRecord, parse_contract, parse_root, parse_strike, price_of};
+use engine::feeds::QuoteRecord;
+use engine::feeds::intake::{parse_contract, parse_root, parse_strike, price_of};
 use engine::limits::{self, Bound};
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -118,20 +119,14 @@ impl<'a> Assembler<'a> {
 
     fn quote<C: Cells>(&mut self, row: &C, side: &SideColumns, shared: &Shared) -> Result<QuoteRecord, Fault> {
         let (underlying, contract) = self.contract(row, side, shared)?;
+        let bid = number_or_nan(row, Some(side.bid), limits::PRICE)?;
+        let ask = number_or_nan(row, Some(side.ask), limits::PRICE)?;
         let size = |column: Option<Found>| number_or_nan(row, column, limits::SIZE);
         let (bid_size, ask_size) = match side.sizes {
             Some(column) => sizes(get(row, column)?).map_err(|reason| (column.name, reason))?,
             None => (size(side.bid_size)?, size(side.ask_size)?),
         };
-        Ok(QuoteRecord {
-            ts: shared.ts,
-            underlying,
-            contract,
-            bid: number_or_nan(row, Some(side.bid), limits::PRICE)?,
-            ask: number_or_nan(row, Some(side.ask), limits::PRICE)?,
-            bid_size,
-            ask_size,
-        })
+        Ok(QuoteRecord { ts: shared.ts, underlying, contract, bid, ask, bid_size, ask_size })
     }
 
     /// The contract of one side, by its parts where they are there, else by its symbol.

@@ -31,7 +31,7 @@ pub(super) fn read<S: Sink>(
     while let Some(piece) = pieces.next() {
         let mut lines = Lines::after(number, piece);
         let mut fields = Fields::default();
-        while let Some((line, text)) = lines.next() {
+        for (line, text) in lines.by_ref() {
             fields.split(text);
             if !begun {
                 begun = true;
