@@ -60,6 +60,18 @@ fn each_library_is_named_in_one_room() {
         "no clock, no globals",
     );
     forbid("engine/src", |_| true, &["println!", "eprintln!", "static mut"], "no output, no globals");
+    forbid(
+        "engine/history/src",
+        |f| !["parquet_file.rs", "schema.rs", "layouts/columnar.rs"].contains(&f),
+        &["parquet::", "arrow_array", "arrow_schema"],
+        "only the reader and the writer of Parquet name its libraries",
+    );
+    forbid(
+        "engine/history/src",
+        |_| true,
+        &["std::env", "SystemTime::now", "Instant::now", "Timestamp::now", "println!", "eprintln!", "static mut"],
+        "no clock, no output, no globals",
+    );
     forbid("shim/src", |f| f.starts_with("http/"), &["engine::", "vendors", "Col::"], "http knows bytes only");
     forbid("shim/src", |f| f.starts_with("rows/"), &["vendors::", "http::"], "rows know columns and tables only");
 }

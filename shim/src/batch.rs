@@ -85,7 +85,8 @@ fn run_watched(args: &BatchArgs, watch: &Arc<BatchWatch>) -> Result<(JobOutcome,
     listen_for_signals(Arc::clone(watch)).map_err(|error| BatchError::Arguments(error.to_string()))?;
     let recipe = recipe(args);
     let form = form(args, recipe).map_err(|error| BatchError::Arguments(error.to_string()))?;
-    let read = |path: &Path, take: &mut dyn FnMut(HistoryRow)| -> FileRead { inputs::read(path, take) };
+    let options = inputs::read_options(args, known.reference.calendar()).map_err(BatchError::Arguments)?;
+    let read = |path: &Path, take: &mut dyn FnMut(HistoryRow)| -> FileRead { inputs::read(path, &options, take) };
     let job = HistoryJob {
         inputs: &inputs.files,
         out: &args.output,

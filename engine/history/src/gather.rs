@@ -8,6 +8,7 @@ use crate::spill::{RunFolder, RunWriter};
 use crate::unit::DamagedUnits;
 use crate::watch::{JobPhase, JobWatch};
 use engine::contract::Symbol;
+use engine::error::{FeedError, Instead};
 use engine::feeds::report::Report;
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -54,6 +55,13 @@ impl InputFacts {
     #[must_use]
     pub fn damage(&self) -> Option<String> {
         self.read.refused.clone().or_else(|| self.read.report.errors.first().map(ToString::to_string))
+    }
+
+    /// Whether rows of chains that it has may be lost. Beside whole files an archive may have one that is no quotes at all.
+    #[must_use]
+    pub fn lacks_rows(&self) -> bool {
+        let loses = |error: &FeedError| !matches!(error, FeedError::Instead { what: Instead::OtherFormat, .. });
+        self.read.refused.is_some() || self.read.report.errors.iter().any(loses)
     }
 }
 
@@ -104,7 +112,7 @@ pub fn gather(
     files.sort_by_key(|&(at, ..)| at);
     let mut gathered = Gathered::default();
     for (_, facts, units) in files {
-        if facts.damage().is_some() {
+        if facts.lacks_rows() {
             let file = facts.file.display().to_string();
             units.into_iter().for_each(|unit| _ = gathered.damaged.entry(unit).or_insert_with(|| file.clone()));
         }

@@ -209,7 +209,7 @@ fn half_a_chain_is_an_error_and_never_numbers() {
     // it stays an error when the rest is there already
     assert_eq!(failures(&job.run(&inputs, &out)), ["KO 2026-11-17 damaged"]);
     // and so does one that is alone: nothing is left of what was there
-    assert_eq!(failures(&job.run(&[cut.clone()], &out)), ["KO 2026-11-17 damaged"]);
+    assert_eq!(failures(&job.run(std::slice::from_ref(&cut), &out)), ["KO 2026-11-17 damaged"]);
     assert_eq!(greeks(&out).len(), 0);
 
     // calls of an expiry without its puts, in a file that is whole
@@ -225,7 +225,7 @@ fn half_a_chain_is_an_error_and_never_numbers() {
     }
     let one_sided = folder.path("one_sided.csv");
     fs::write(&one_sided, csv(&kept)).unwrap();
-    assert_eq!(failures(&job.run(&[one_sided.clone()], &out)), ["UBER 2026-11-17 one_sided"]);
+    assert_eq!(failures(&job.run(std::slice::from_ref(&one_sided), &out)), ["UBER 2026-11-17 one_sided"]);
     job.allows_partial = true;
     assert_eq!((failures(&job.run(&[one_sided], &out)), greeks(&out).len()), (vec![], 1));
 

@@ -184,7 +184,7 @@ fn a_name_within_a_day_stands_by_time_and_follows_its_recipe() {
         let mut job = Plain::new();
         job.recipe = Recipe { accuracy, quotes: true };
         let out = folder.path(accuracy.name());
-        job.run(&[path.clone()], &out);
+        job.run(std::slice::from_ref(&path), &out);
         let (batch, ..) = open(&out.join("root_symbol=KO/day=2026-11-18/greeks.parquet"));
         let chains = by_hand(&snapshots, job.recipe.first(), job.recipe.later());
         let mut from = 0;

@@ -1,15 +1,16 @@
 //! Which files are read, and how. Never: what becomes of a row.
 
-use engine::error::FeedError;
-use engine::feeds::chains::{Chains, parse_chains};
-use engine::feeds::csv::decompress;
-use engine::feeds::dir::read_raw;
-use engine::feeds::recording::{is_recording, parse_recording};
+use crate::config::BatchArgs;
+use engine::calendar::Calendar;
+use engine::contract::Symbol;
 use engine::feeds::report::Report;
-use engine::limits;
 use history::gather::FileRead;
+use history::layouts::{self, ColumnMap, ReadOptions};
 use history::row::HistoryRow;
-use std::collections::{BTreeMap, BTreeSet};
+use jiff::SignedDuration;
+use jiff::civil::Time;
+use jiff::tz::TimeZoneDatabase;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -81,33 +82,74 @@ fn list(folder: &Path, out: Option<&Path>, depth: usize, files: &mut BTreeSet<Pa
 }
 
 /// Reads a file of quotes, row by row.
-pub(crate) fn read(path: &Path, take: &mut dyn FnMut(HistoryRow)) -> FileRead {
-    let (chains, report) = match read_chains(path) {
-        Ok(read) => read,
-        Err(error) => return FileRead { layout: "", report: Report::default(), refused: Some(error.to_string()) },
-    };
-    let spots: BTreeMap<_, f64> = chains.spots.iter().map(|spot| ((spot.underlying, spot.ts), spot.price)).collect();
-    for quote in chains.quotes {
-        let spot = spots.get(&(quote.underlying, quote.ts)).copied().unwrap_or(f64::NAN);
-        take(HistoryRow { quote, spot });
+pub(super) fn read(path: &Path, options: &ReadOptions, take: &mut dyn FnMut(HistoryRow)) -> FileRead {
+    match layouts::read(path, options, take) {
+        Ok(read) => FileRead { layout: read.layout, report: read.report, refused: None },
+        Err(error) => FileRead { layout: "", report: Report::default(), refused: Some(error.to_string()) },
     }
-    FileRead { layout: "greeksd", report, refused: None }
 }
 
-fn read_chains(path: &Path) -> Result<(Chains, Report), FeedError> {
-    let raw = read_raw(path, &limits::FILE_BYTES)?.ok_or_else(|| FeedError::TooLarge { file: path.to_path_buf() })?;
-    if is_recording(path) {
-        return Ok(parse_recording(path, &raw));
-    }
-    let (bytes, damage) = decompress(path, raw);
-    let (chains, mut report) = parse_chains(path, &bytes);
-    report.errors.extend(damage);
-    Ok((chains, report))
+/// How files are read, as the arguments say it.
+///
+/// # Errors
+/// An argument that says nothing that can be meant.
+pub(super) fn read_options(args: &BatchArgs, calendar: &Calendar) -> Result<ReadOptions, String> {
+    let defaults = ReadOptions::default();
+    let columns = args.columns.as_deref().map(ColumnMap::parse).transpose();
+    let zone = |name: &String| {
+        let zone = TimeZoneDatabase::bundled().get(name);
+        zone.map_err(|_| format!("--zone: no zone is called {name}; one is America/Chicago"))
+    };
+    let underlying = |name: &String| Symbol::parse_underlying(name).ok_or_else(|| format!("--underlying: {name}"));
+    let clock_time = |text: &String| {
+        let wrong = |_| format!("--day-time: not a time of day such as 15:45: {text}");
+        text.parse::<Time>().map_err(wrong)
+    };
+    Ok(ReadOptions {
+        columns: columns.map_err(|error| format!("--columns: {error}"))?.unwrap_or_default(),
+        zone: args.zone.as_ref().map(zone).transpose()?,
+        day_time: args.day_time.as_ref().map(clock_time).transpose()?,
+        strike_divisor: args.strike_divisor.unwrap_or(defaults.strike_divisor),
+        underlying: args.underlying.as_ref().map(underlying).transpose()?,
+        prices: args.prices.clone(),
+        every: args.every.as_deref().map(parse_every).transpose()?.unwrap_or(defaults.every),
+        calendar: calendar.clone(),
+    })
+}
+
+fn parse_every(text: &str) -> Result<SignedDuration, String> {
+    let every = text.parse::<SignedDuration>().ok();
+    let is_whole = |every: &SignedDuration| every.subsec_nanos() == 0 && (1..=86_400).contains(&every.as_secs());
+    every.filter(is_whole).ok_or_else(|| format!("--every: not whole seconds up to a day, such as 1m or 30s: {text}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_said_of_files_is_read_or_refused() {
+        let options = |more: &[&str]| {
+            let args = ["greeksd", "batch", "in", "-o", "out"].iter().chain(more).map(Into::into);
+            let Ok(crate::config::Invocation::Batch(args)) = crate::config::read(args, &|_| None) else { panic!() };
+            read_options(&args, &Calendar::embedded())
+        };
+        assert_eq!(options(&[]).unwrap().every, SignedDuration::from_mins(1));
+        let all = ["--columns", "strike=K", "--zone", "America/Chicago", "--day-time", "15:45", "--every", "30s"];
+        let read = options(&[&all[..], &["--underlying", "brk/b", "--strike-divisor", "1000"]].concat()).unwrap();
+        assert_eq!((read.every.as_secs(), read.day_time.unwrap().to_string().as_str()), (30, "15:45:00"));
+        assert_eq!((read.underlying.unwrap().as_str(), read.strike_divisor.to_bits()), ("BRK.B", 1000f64.to_bits()));
+        for wrong in [
+            ["--columns", "K"],
+            ["--zone", "Mars/Olympus"],
+            ["--day-time", "late"],
+            ["--every", "0s"],
+            ["--every", "1500ms"],
+            ["--underlying", "?"],
+        ] {
+            assert!(options(&wrong).unwrap_err().starts_with(wrong[0]), "{wrong:?}");
+        }
+    }
 
     #[test]
     fn folders_are_searched_and_what_is_no_quote_left_out() {

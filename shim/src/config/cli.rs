@@ -166,6 +166,27 @@ pub struct BatchArgs {
     /// What goes before quotes (csv): dividends, borrow, rates, contracts to leave out
     #[arg(long, value_name = "FILE")]
     pub overrides: Option<PathBuf>,
+    /// What files call their columns, where their header is not known: NAME=COLUMN,NAME=COLUMN; a wrong name lists all
+    #[arg(long, value_name = "MAP")]
+    pub columns: Option<String>,
+    /// The zone of times without an offset [default: America/New_York]
+    #[arg(long, value_name = "ZONE")]
+    pub zone: Option<String>,
+    /// The time of day, Eastern, that a date without a time stands for [default: what the layout says, mostly the close]
+    #[arg(long, value_name = "HH:MM")]
+    pub day_time: Option<String>,
+    /// What strikes are divided by: 1000 where they are thousandths [default: 1]
+    #[arg(long, value_name = "N", value_parser = value::divisor)]
+    pub strike_divisor: Option<f64>,
+    /// The underlying of files that do not name it [default: the name of the file up to its first _, - or .]
+    #[arg(long, value_name = "NAME")]
+    pub underlying: Option<String>,
+    /// Closing prices of underlyings, for quotes that have none beside them [default: underlying.csv or the like beside them]
+    #[arg(long, value_name = "FILE")]
+    pub prices: Option<PathBuf>,
+    /// Recordings: the time from one snapshot to the next [default: 1m]
+    #[arg(long, value_name = "TIME")]
+    pub every: Option<String>,
     /// Compute chains too that are known to be incomplete
     #[arg(long)]
     pub allow_partial: bool,

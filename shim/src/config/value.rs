@@ -172,6 +172,11 @@ pub(super) fn threads(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n| (1..=THREADS_MAX).contains(n)).ok_or_else(hint)
 }
 
+pub(super) fn divisor(text: &str) -> Result<f64, String> {
+    let hint = || "want a number above 0, such as 1000".to_owned();
+    text.parse().ok().filter(|n: &f64| *n > 0.0 && n.is_finite()).ok_or_else(hint)
+}
+
 pub(super) fn folder(text: &str) -> Result<Folder, String> {
     if text.is_empty() { Err("want a folder".to_owned()) } else { Ok(Folder(PathBuf::from(text))) }
 }

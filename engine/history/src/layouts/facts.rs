@@ -14,6 +14,9 @@ use std::path::Path;
 /// From when on the roots of files are those of today's symbols. Before, an index had many, and none told its terms.
 const SYMBOLS_SINCE: Date = date(2010, 6, 1);
 
+/// Endings of files, the outer one first.
+const ENDINGS: [&str; 5] = [".gz", ".zip", ".csv", ".txt", ".parquet"];
+
 /// Closing prices by underlying and date; `None`: of whatever underlying it is beside.
 pub(super) type Closes = HashMap<(Option<Symbol>, Date), f64>;
 
@@ -38,7 +41,8 @@ impl<'a> Facts<'a> {
     pub(super) fn underlying_of_file(&self, file: &Path) -> Option<Symbol> {
         let by_name = || {
             let name = file.file_name()?.to_str()?;
-            let ticker = name.split(['_', '-', '.', ' ']).next()?;
+            let bare = ENDINGS.iter().fold(name, |name, ending| name.strip_suffix(ending).unwrap_or(name));
+            let ticker = bare.split(['_', '-', ' ']).next()?;
             Symbol::parse_underlying(ticker.trim_start_matches(['^', '$']))
         };
         self.options.underlying.or_else(by_name).map(|ticker| self.roots.canonical(ticker))
@@ -164,6 +168,8 @@ mod tests {
             ("a-very-long.csv", Some("A")),
             ("quotes2023long.csv", None),
             ("_x.csv", None),
+            ("brk.b_eod_202301.txt", Some("BRK.B")),
+            ("brk.b.csv.gz", Some("BRK.B")),
         ] {
             assert_eq!(facts.underlying_of_file(Path::new(file)), want.map(sym), "{file}");
         }

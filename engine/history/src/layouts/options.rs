@@ -21,7 +21,8 @@ pub struct ReadOptions {
     pub day_time: Option<Time>,
     /// What strikes are divided by: 1000 where they are thousandths.
     pub strike_divisor: f64,
-    /// The underlying of files that do not name it; `None`: the name of the file up to its first `_`, `-` or `.`.
+    /// The underlying of files that do not name it; `None`: the name of the file without its ending, up to the first
+    /// `_`, `-` or blank.
     pub underlying: Option<Symbol>,
     /// A file of closing prices of underlyings, for quotes that have none beside them; `None`: one of
     /// `underlying_prices.parquet`, `underlying.parquet`, `underlying_prices.csv` and `underlying.csv` in the folder of the
