@@ -4,17 +4,18 @@ use super::feed::Feed;
 use super::recorder::RecordTap;
 use super::sim::SimFeed;
 use super::store_feed::StoreFeed;
+use crate::clock::MarketClock;
 use crate::secret::Keys;
 use crate::source::QuoteSource;
 use crate::source::asked::Asked;
 use crate::source::dir::DirectorySource;
 use crate::source::lines::{stdin, tcp};
-use crate::source::poll::client::{Client, ServerBase};
+use crate::source::poll::client::{AnswerBounds, Client, ServerBase};
 use crate::source::poll::plan::VendorTerms;
+use crate::source::poll::sweep::Sweeps;
 use crate::source::poll::vendor::{Adjust, Vendor};
-use crate::source::poll::{MarketTime, PollSource, PollTerms, alpaca, cboe, massive, theta, tradier, treasury};
+use crate::source::poll::{PollSource, PollTerms, alpaca, cboe, massive, theta, tradier, treasury};
 use engine::contract::{RootTable, Symbol};
-use jiff::Timestamp;
 use sim::SimOptions;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -65,9 +66,7 @@ enum VendorKind {
 #[derive(Clone)]
 pub struct OpenTerms {
     /// The time of the market.
-    pub clock: MarketTime,
-    /// The instant of a clock that stands still.
-    pub fixed: Option<Timestamp>,
+    pub clock: MarketClock,
     /// Feeds may listen where other machines can reach them.
     pub allow_remote: bool,
     /// The keys of vendors.
@@ -117,14 +116,14 @@ impl FeedSpec {
             if terms.record.is_some() {
                 return Err("feed sim: the made-up market is not recorded: the same seed makes it again".to_owned());
             }
-            return Ok(Box::new(SimFeed::open(*options, (terms.clock)())));
+            return Ok(Box::new(SimFeed::open(*options, terms.clock.now())));
         }
         if specs.iter().filter(|spec| **spec == Self::Stdin).count() > 1 {
             return Err("feed stdin: there is one standard input".to_owned());
         }
         let open = |spec: &Self| spec.source(specs.len() > 1, terms).map_err(|why| format!("feed {spec}: {why}"));
         let sources = specs.iter().map(open).collect::<Result<_, _>>()?;
-        Ok(Box::new(StoreFeed::new(sources, terms.fixed).recording_to(terms.record.clone())))
+        Ok(Box::new(StoreFeed::new(sources, terms.clock.fixed()).recording_to(terms.record.clone())))
     }
 
     fn source(&self, has_others: bool, terms: &OpenTerms) -> Result<Box<dyn QuoteSource>, String> {
@@ -136,8 +135,8 @@ impl FeedSpec {
                     --allow-remote if that is meant, or listen on 127.0.0.1"
                     .to_owned());
             }
-            Self::Tcp(address) => Box::new(tcp::start(*address).map_err(|e| e.to_string())?),
-            Self::Stdin => Box::new(stdin::start().map_err(|e| e.to_string())?),
+            Self::Tcp(address) => Box::new(tcp::start(*address, terms.clock).map_err(|e| e.to_string())?),
+            Self::Stdin => Box::new(stdin::start(terms.clock).map_err(|e| e.to_string())?),
             Self::Poll(poll) => Box::new(poll.source(self.to_string(), terms)?),
         })
     }
@@ -266,21 +265,20 @@ impl PollSpec {
         if self.vendor == VendorKind::Cboe {
             tracing::warn!("{}", cboe::NOTICE);
         }
+        let authorities = terms.authorities.as_deref();
         let second = if self.vendor == VendorKind::Treasury && self.base.is_none() {
-            Some(Client::new(ServerBase::parse(treasury::FED)?, Vec::new(), terms.authorities.as_deref())?)
+            Some(Client::new(ServerBase::parse(treasury::FED)?, Vec::new(), authorities, AnswerBounds::default())?)
         } else {
             None
         };
-        let client = Client::new(base, headers, terms.authorities.as_deref())?;
+        let client = Client::new(base, headers, authorities, AnswerBounds::default())?;
         let poll = PollTerms {
-            name,
-            second,
             terms: self.adjust.apply(self.vendor.terms()),
             names: self.names.clone(),
             asked: Arc::clone(&terms.asked),
-            clock: Arc::clone(&terms.clock),
+            clock: terms.clock,
         };
-        PollSource::start(vendor, client, poll).map_err(|e| e.to_string())
+        PollSource::start(Sweeps::new(name, vendor, client, second, terms.clock), poll).map_err(|e| e.to_string())
     }
 
     fn vendor(&self, keys: &Keys) -> Result<Box<dyn Vendor>, String> {
@@ -302,8 +300,7 @@ mod tests {
 
     fn terms() -> OpenTerms {
         OpenTerms {
-            clock: Arc::new(|| Timestamp::UNIX_EPOCH),
-            fixed: None,
+            clock: MarketClock::Running,
             allow_remote: false,
             keys: Keys::default(),
             authorities: None,

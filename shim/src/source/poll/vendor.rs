@@ -127,6 +127,11 @@ pub trait Vendor: Send + Sync {
         Vec::new()
     }
 
+    /// The variables of its keys.
+    fn keys(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// What a status means; `None`: the answer is data.
     fn failure_of(&self, status: u16) -> Option<Failure> {
         Failure::of_status(status)
