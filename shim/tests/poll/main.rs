@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod faults;
+mod keys;
 mod server;
 #[path = "../support/mod.rs"]
 mod support;
