@@ -14,17 +14,18 @@ use crate::source::poll::client::{AnswerBounds, Client, ServerBase};
 use crate::source::poll::plan::VendorTerms;
 use crate::source::poll::sweep::Sweeps;
 use crate::source::poll::vendor::{Adjust, Vendor};
-use crate::source::poll::{PollSource, PollTerms, alpaca, cboe, massive, theta, tradier, treasury};
+use crate::source::poll::{PollSource, PollTerms, alpaca, cboe, massive, nasdaq, theta, tradier, treasury};
 use engine::contract::{RootTable, Symbol};
 use sim::SimOptions;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What a feed may be, for whoever named something else.
 const WANT: &str = "want sim, sim:full, sim:seed=N, dir:PATH, tcp:PORT, tcp:ADDRESS:PORT, stdin:, or treasury:, or \
-    cboe:, theta:, tradier:, massive: or alpaca: with names (cboe:SPY,QQQ)";
+    cboe:, theta:, tradier:, massive:, alpaca: or nasdaq: with names (cboe:SPY,QQQ)";
 
 /// A feed as the user names it.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +61,7 @@ enum VendorKind {
     Massive,
     Alpaca,
     Treasury,
+    Nasdaq,
 }
 
 /// What feeds are opened with.
@@ -160,7 +162,8 @@ impl fmt::Display for FeedSpec {
 }
 
 impl VendorKind {
-    const ALL: [Self; 6] = [Self::Cboe, Self::Theta, Self::Tradier, Self::Massive, Self::Alpaca, Self::Treasury];
+    const ALL: [Self; 7] =
+        [Self::Cboe, Self::Theta, Self::Tradier, Self::Massive, Self::Alpaca, Self::Treasury, Self::Nasdaq];
 
     fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.word() == word)
@@ -174,6 +177,7 @@ impl VendorKind {
             Self::Massive => "massive",
             Self::Alpaca => "alpaca",
             Self::Treasury => "treasury",
+            Self::Nasdaq => "nasdaq",
         }
     }
 
@@ -185,6 +189,7 @@ impl VendorKind {
             Self::Massive => massive::BASE,
             Self::Alpaca => alpaca::BASE,
             Self::Treasury => treasury::BASE,
+            Self::Nasdaq => nasdaq::BASE,
         }
     }
 
@@ -196,6 +201,7 @@ impl VendorKind {
             Self::Massive => massive::TERMS,
             Self::Alpaca => alpaca::TERMS,
             Self::Treasury => treasury::TERMS,
+            Self::Nasdaq => nasdaq::TERMS,
         }
     }
 
@@ -234,25 +240,24 @@ impl PollSpec {
         Ok(spec)
     }
 
-    /// What Cboe's website and the Treasury's are not asked for: more than their terms here. Another server may be.
+    /// What websites of the public are not asked for: more than their terms here. Another server may be.
     fn check(&self) -> Result<(), String> {
-        let least = treasury::TERMS.every / 4;
-        if self.vendor == VendorKind::Treasury && self.base.is_none() {
-            let terms = self.adjust.apply(treasury::TERMS);
-            let is_gentle = terms.every >= least && terms.per_minute <= treasury::TERMS.per_minute;
-            return if is_gentle { Ok(()) } else { Err("at most one look an hour".to_owned()) };
-        }
-        if self.vendor != VendorKind::Cboe || self.base.is_some() {
-            return Ok(());
-        }
-        let most = self.adjust.most.unwrap_or(cboe::NAMES_MOST);
+        let (own, hour) = (self.vendor.terms(), Duration::from_secs(3600));
+        let (every_least, names_most, gently) = match self.vendor {
+            _ if self.base.is_some() => return Ok(()),
+            VendorKind::Cboe => (own.every, cboe::NAMES_MOST, "one request a second and one sweep a minute"),
+            VendorKind::Nasdaq => (hour, nasdaq::NAMES_MOST, "six requests a minute and one look at a name an hour"),
+            VendorKind::Treasury => (hour, 1, "one look an hour"),
+            _ => return Ok(()),
+        };
+        let most = self.adjust.most.unwrap_or(names_most);
         if self.names.len() > most {
             return Err(format!("{} names; at most {most}, unless names=N says more", self.names.len()));
         }
-        let terms = self.adjust.apply(cboe::TERMS);
+        let terms = self.adjust.apply(own);
         let is_gentle =
-            terms.every >= cboe::TERMS.every && terms.per_minute <= cboe::TERMS.per_minute && terms.at_once == 1;
-        if is_gentle { Ok(()) } else { Err("at most one request a second and one sweep a minute".to_owned()) }
+            terms.every >= every_least && terms.per_minute <= own.per_minute && terms.at_once <= own.at_once;
+        if is_gentle { Ok(()) } else { Err(format!("at most {gently}")) }
     }
 
     fn source(&self, name: String, terms: &OpenTerms) -> Result<PollSource, String> {
@@ -262,8 +267,10 @@ impl PollSpec {
         if !headers.is_empty() && !base.is_private() {
             return Err(format!("{base}: keys are sent by https, or within this machine"));
         }
-        if self.vendor == VendorKind::Cboe {
-            tracing::warn!("{}", cboe::NOTICE);
+        match self.vendor {
+            VendorKind::Cboe => tracing::warn!("{}", cboe::NOTICE),
+            VendorKind::Nasdaq => tracing::warn!("{}", nasdaq::NOTICE),
+            _ => {}
         }
         let authorities = terms.authorities.as_deref();
         let second = if self.vendor == VendorKind::Treasury && self.base.is_none() {
@@ -290,6 +297,7 @@ impl PollSpec {
             VendorKind::Massive => Box::new(massive::Massive::new(roots, keys)?),
             VendorKind::Alpaca => Box::new(alpaca::Alpaca::new(keys, self.adjust.indicative)?),
             VendorKind::Treasury => Box::new(treasury::Treasury),
+            VendorKind::Nasdaq => Box::new(nasdaq::Nasdaq::default()),
         })
     }
 }
@@ -336,6 +344,7 @@ mod tests {
             ("theta:SPY,every=2.5,rate=30,at-once=4", "theta:SPY"),
             ("treasury:", "treasury:"),
             ("treasury:every=7200", "treasury:"),
+            ("nasdaq:KO,every=7200", "nasdaq:KO"),
             ("treasury:every=1@http://127.0.0.1:1", "treasury:@http://127.0.0.1:1"),
         ] {
             assert_eq!(shown(text), Ok(wanted.to_owned()), "{text}");
@@ -350,6 +359,7 @@ mod tests {
             ("cboe:SPY,every=30", "one sweep a minute"),
             ("treasury:SPY", "has no names"),
             ("treasury:every=60", "one look an hour"),
+            ("nasdaq:KO,every=60", "one look at a name an hour"),
             ("cboe:SPY,rate=61", "one request a second"),
         ] {
             assert!(shown(text).unwrap_err().contains(wanted), "{text}: {:?}", shown(text));

@@ -79,7 +79,7 @@ const fn slow(name: &'static str, act: fn(&Wrong<'_>) -> Act) -> Fault {
 
 /// Of chains alone.
 const fn chain(name: &'static str, failure: Failure, act: fn(&Wrong<'_>) -> Act) -> Fault {
-    Fault { not: &[Asked::Treasury], ..fault(name, failure, act) }
+    Fault { not: &[Asked::Treasury, Asked::Nasdaq], ..fault(name, failure, act) }
 }
 
 const SCRIPT: &[Fault] = &[
@@ -122,7 +122,7 @@ const SCRIPT: &[Fault] = &[
     }),
     chain("another name's", Failure::WrongName, |wrong| wrong.with(|told| told.name = "OTHER")),
     Fault {
-        not: &[Asked::Cboe, Asked::Massive, Asked::Treasury],
+        not: &[Asked::Cboe, Asked::Massive, Asked::Treasury, Asked::Nasdaq],
         ..fault("another name's price", Failure::WrongName, |wrong| {
             let is_price = ["/stock/", "/markets/quotes", "/v2/stocks/"].iter().any(|path| wrong.target.contains(path));
             wrong.with(|told| told.name = if is_price { "OTHER" } else { told.name })
@@ -135,7 +135,7 @@ const SCRIPT: &[Fault] = &[
         wrong.with(|told| told.ts = clock().latest() + SignedDuration::from_hours(24 * 300))
     }),
     Fault {
-        not: &[Asked::Cboe, Asked::Theta, Asked::Tradier, Asked::Treasury],
+        not: &[Asked::Cboe, Asked::Theta, Asked::Tradier, Asked::Treasury, Asked::Nasdaq],
         ..fault("a page that leads back to itself", Failure::Malformed, |wrong| {
             let next = "\"status\":\"OK\",\"next_url\":\"https://x/?cursor=same\"}";
             let page = wrong.right().replace("\"status\":\"OK\"}", next);
@@ -185,10 +185,14 @@ fn acme() -> Symbol {
 fn check_whole(asked: Asked, brought: Result<Option<Brought>, Failed>, told: Told, after: &str) {
     let Ok(Some(Brought { batch, report, .. })) = brought else { panic!("{asked:?} after {after}: {brought:?}") };
     assert_eq!(report.refused_total(), 0, "{asked:?} after {after}: {:?}", report.places);
-    if asked.has_names() {
+    if asked.has_chains() {
         assert_eq!((batch.quotes.len(), batch.reset), (40, vec![acme()]), "{asked:?} after {after}");
         let spots: Vec<f64> = batch.spots.iter().map(|spot| spot.price).collect();
         assert!(matches!(spots[..], [spot] if (spot - told.spot).abs() < 1e-9), "{asked:?} after {after}: {spots:?}");
+    } else if asked == Asked::Nasdaq {
+        let next = batch.dividends.and_then(|dividends| dividends.first().copied()).unwrap();
+        assert_eq!((next.underlying, next.projected), (acme(), false));
+        assert!((next.amount - told.spot / 100.0).abs() < 1e-4, "{asked:?} after {after}: {next:?}");
     } else {
         assert!(batch.rates.is_some_and(|rates| rates.len() == 3), "{asked:?} after {after}");
     }
@@ -321,7 +325,7 @@ fn run_daemon(asked: Asked) {
 #[test]
 fn every_vendor_is_served_through_a_bad_minute() {
     std::thread::scope(|scope| {
-        let named = Asked::ALL.into_iter().filter(|asked| asked.has_names());
+        let named = Asked::ALL.into_iter().filter(|asked| asked.has_chains());
         let all: Vec<_> = named.map(|asked| scope.spawn(move || run_daemon(asked))).collect();
         all.into_iter().for_each(|one| one.join().unwrap());
     });

@@ -267,6 +267,44 @@ fn rates_of_the_treasury_go_beside_the_quotes_of_another_feed() {
 }
 
 #[test]
+fn dividends_of_nasdaq_go_beside_the_quotes_of_another_feed() {
+    let rows = |dates: &[&str]| {
+        let row = |day: &&str| format!("{{\"exOrEffDate\":\"{day}\",\"type\":\"CASH\",\"amount\":\"$0.25\"}}");
+        let rows = dates.iter().map(row).collect::<Vec<_>>().join(",");
+        say(format!("{{\"data\":{{\"dividends\":{{\"rows\":[{rows}]}}}}}}"))
+    };
+    // no stock by that name, but a fund
+    let fund = move |target: &str, dates: &[&str]| {
+        if target.ends_with("assetclass=etf") { rows(dates) } else { say("{\"data\":null}") }
+    };
+    let server = Server::start(move |target| fund(target, &["12/01/2026", "09/01/2026", "06/01/2026"]));
+    let quotes = Server::start(|_| whole(100.0, 10));
+    let nasdaq = format!("nasdaq:ACME,every=0.2,rate=1200@http://{}", server.address);
+    let cboe = format!("cboe:ACME,every=0.2,rate=1200@http://{}", quotes.address);
+    let mut daemon = start(&nasdaq, &["--feed", &cboe], &[]);
+    wait_for_spot(&daemon, 100.0);
+    let divs = |daemon: &Daemon| Daemon::number(&daemon.rows("/l1/greeks?underlying=ACME&greeks=chain")[0], "divs");
+    let shown = |daemon: &Daemon, want: f64| {
+        let began = Instant::now();
+        while (divs(daemon) - want).abs() > 1e-9 {
+            assert!(began.elapsed() < Duration::from_secs(60), "{} and {want}: {:?}", divs(daemon), daemon.health());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    shown(&daemon, 0.25);
+    let health = daemon.wait("dividends", |health| health["feeds"][0]["used"]["dividends"] == 1);
+    assert_eq!((&health["feeds"][0]["state"], &health["feeds"][1]["used"]["dividends"]), (&"ok".into(), &0.into()));
+    // what cannot be used takes none away; what the vendor no longer has is gone
+    server.always(|_| say("<html>blocked</html>"));
+    daemon.wait("malformed", |health| failures(health, "malformed") > 1);
+    assert!((divs(&daemon) - 0.25).abs() < 1e-9);
+    server.always(move |target| fund(target, &["01/05/2027", "10/05/2026", "07/06/2026"]));
+    shown(&daemon, 0.0);
+    let first = server.asked().iter().filter(|(_, target, _)| target.ends_with("assetclass=stocks")).count();
+    assert_eq!(first, 1, "that it is a fund is remembered");
+}
+
+#[test]
 fn a_redirect_within_the_server_is_followed_and_an_index_is_found_in_its_other_spelling() {
     let server = Server::start(|target| match target {
         "/moved.json" => whole(100.0, 10),

@@ -7,7 +7,7 @@ use jiff::{Timestamp, tz::TimeZone};
 use shim::secret::Keys;
 use shim::source::poll::plan::VendorTerms;
 use shim::source::poll::vendor::Vendor;
-use shim::source::poll::{alpaca, cboe, massive, theta, tradier, treasury};
+use shim::source::poll::{alpaca, cboe, massive, nasdaq, theta, tradier, treasury};
 use testkit::documents::Quoted;
 
 /// What stands where a key would.
@@ -22,6 +22,7 @@ pub(crate) enum Asked {
     Massive,
     Alpaca,
     Treasury,
+    Nasdaq,
 }
 
 /// A state of the market that a vendor tells.
@@ -74,16 +75,16 @@ impl Told {
 }
 
 impl Asked {
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Cboe, Self::Theta, Self::Tradier, Self::Massive, Self::Alpaca, Self::Treasury];
+    pub(crate) const ALL: [Self; 7] =
+        [Self::Cboe, Self::Theta, Self::Tradier, Self::Massive, Self::Alpaca, Self::Treasury, Self::Nasdaq];
 
     pub(crate) fn word(self) -> &'static str {
-        ["cboe", "theta", "tradier", "massive", "alpaca", "treasury"][self as usize]
+        ["cboe", "theta", "tradier", "massive", "alpaca", "treasury", "nasdaq"][self as usize]
     }
 
     /// Whether it has chains of names.
-    pub(crate) fn has_names(self) -> bool {
-        self != Self::Treasury
+    pub(crate) fn has_chains(self) -> bool {
+        !matches!(self, Self::Treasury | Self::Nasdaq)
     }
 
     pub(crate) fn vendor(self) -> Box<dyn Vendor> {
@@ -96,6 +97,7 @@ impl Asked {
             Self::Massive => Box::new(massive::Massive::new(roots, &keys).unwrap()),
             Self::Alpaca => Box::new(alpaca::Alpaca::new(&keys, false).unwrap()),
             Self::Treasury => Box::new(treasury::Treasury),
+            Self::Nasdaq => Box::new(nasdaq::Nasdaq::default()),
         }
     }
 
@@ -107,6 +109,7 @@ impl Asked {
             Self::Massive => massive::TERMS,
             Self::Alpaca => alpaca::TERMS,
             Self::Treasury => treasury::TERMS,
+            Self::Nasdaq => nasdaq::TERMS,
         }
     }
 
@@ -145,6 +148,15 @@ impl Asked {
                     "{{\"refRates\":[{{\"effectiveDate\":\"2026-11-18\",\"type\":\"SOFR\",\"percentRate\":{}}}]}}",
                     spot / 25.0
                 )
+            }
+            Self::Nasdaq => {
+                let row = |day: &str| {
+                    format!("{{\"exOrEffDate\":\"{day}\",\"type\":\"CASH\",\"amount\":\"${:.4}\"}}", spot / 100.0)
+                };
+                let rows = ["12/01/2026", "08/31/2026", "06/01/2026"].map(row).join(",");
+                let is_none = told.quoted().quotes.is_empty();
+                let data = format!("{{\"dividends\":{{\"rows\":[{rows}]}}}}");
+                format!("{{\"data\":{}}}", if is_none { "null" } else { &data })
             }
             Self::Treasury => format!("Date,\"1 Mo\",\"3 Mo\"\n11/19/2026,{},{}\n", spot / 25.0, spot / 25.0),
         }

@@ -7,6 +7,7 @@ pub mod cboe;
 pub mod client;
 pub mod failure;
 pub mod massive;
+pub mod nasdaq;
 pub mod plan;
 pub mod sweep;
 pub mod theta;
@@ -30,6 +31,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use sweep::{Brought, Permits, Sweeps};
+use vendor::Brings;
 
 /// Contracts that wait for the market loop at most.
 const WAITING_MOST: usize = 4_000_000;
@@ -114,9 +116,9 @@ impl QuoteSource for PollSource {
         self.shared.inbox.take()
     }
 
-    /// Rates do not go with the clock.
+    /// Rates and dividends do not go with the clock.
     fn is_live(&self) -> bool {
-        self.shared.sweeps.vendor().has_names()
+        self.shared.sweeps.vendor().brings() == Brings::Chains
     }
 
     fn facts(&self) -> SourceFacts {

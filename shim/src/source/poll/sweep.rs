@@ -3,13 +3,14 @@
 
 use super::client::{Client, Received, Validators};
 use super::failure::{Failed, Failure};
-use super::vendor::{Asks, Document, Question, Sweep, Vendor};
+use super::vendor::{Asks, Brings, Document, Question, Sweep, Vendor};
 use super::wholeness::Wholeness;
 use crate::clock::MarketClock;
 use engine::calendar::Calendar;
 use engine::contract::{RootTable, Symbol};
 use engine::feeds::report::Report;
-use engine::feeds::{Batch, Grade, SpotRecord};
+use engine::feeds::{Batch, DividendRecord, Grade, SpotRecord};
+use jiff::civil::Date;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -37,6 +38,19 @@ struct Memory {
     validators: BTreeMap<String, Validators>,
     /// The last price of each name: a sweep may come without one.
     spots: BTreeMap<Symbol, SpotRecord>,
+    /// The last dividends of each name.
+    dividends: BTreeMap<Symbol, Vec<DividendRecord>>,
+}
+
+impl Memory {
+    /// Dividends come name by name and are kept until they are taken away: of those that the last sweep had of a name, the
+    /// ones that this one has not are no more.
+    fn take_away_others(&mut self, name: Symbol, dividends: &mut Vec<DividendRecord>) {
+        let before = self.dividends.insert(name, dividends.clone()).unwrap_or_default();
+        let stay: BTreeSet<Date> = dividends.iter().map(|dividend| dividend.ex_date).collect();
+        let gone = before.into_iter().filter(|dividend| !stay.contains(&dividend.ex_date));
+        dividends.extend(gone.map(|dividend| DividendRecord { amount: 0.0, ..dividend }));
+    }
 }
 
 /// What a sweep brought.
@@ -149,11 +163,16 @@ impl Sweeps {
     /// What a sweep brought, if that is whole.
     fn whole(&self, name: Symbol, sweep: Sweep) -> Result<Brought, Failed> {
         let Sweep { mut batch, mut report, grade, .. } = sweep;
-        if !self.vendor.has_names() {
-            let is_empty = batch.rates.as_ref().is_none_or(Vec::is_empty);
-            return if is_empty { Err(Failure::Empty.into()) } else { Ok(Brought { batch, report, grade }) };
-        }
         let mut memory = self.memory();
+        match self.vendor.brings() {
+            Brings::Chains => {}
+            Brings::Rates if batch.rates.as_ref().is_none_or(Vec::is_empty) => return Err(Failure::Empty.into()),
+            Brings::Rates => return Ok(Brought { batch, report, grade }),
+            Brings::Dividends => {
+                memory.take_away_others(name, batch.dividends.get_or_insert_default());
+                return Ok(Brought { batch, report, grade });
+            }
+        }
         let judged = self.about(name, &mut batch, &mut report);
         let latest = self.clock.latest();
         if let Err(failure) = judged.and_then(|()| memory.wholeness.judge(name, &batch, latest)) {
