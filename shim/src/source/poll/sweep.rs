@@ -38,6 +38,8 @@ struct Memory {
     validators: BTreeMap<String, Validators>,
     /// The last price of each name: a sweep may come without one.
     spots: BTreeMap<Symbol, SpotRecord>,
+    /// Paths that sweeps went on without, and why.
+    missed: BTreeSet<(String, &'static str)>,
     /// The last dividends of each name.
     dividends: BTreeMap<Symbol, Vec<DividendRecord>>,
 }
@@ -123,6 +125,7 @@ impl Sweeps {
                         sweep.wanted.push_front(instead);
                     } else if self.vendor.may_miss(&request, failed.failure) {
                         permits.note(failed.failure);
+                        self.say_missed(request.path(), failed.failure);
                     } else {
                         tracing::debug!("{}: {}: {}", self.name, request.path(), failed.failure.name());
                         return Err(failed);
@@ -131,6 +134,14 @@ impl Sweeps {
             }
         }
         if unchanged { Ok(None) } else { Ok(Some(self.whole(name, sweep)?)) }
+    }
+
+    /// Says once what sweeps go on without: without a price of its own a name may have no Greeks, and nobody would know why.
+    fn say_missed(&self, path: &str, failure: Failure) {
+        if self.memory().missed.insert((path.to_owned(), failure.name())) {
+            let (name, kind, says) = (&self.name, failure.name(), failure.says());
+            tracing::warn!("{name}: {path}: {kind}: {says}; goes on without it");
+        }
     }
 
     /// One request; whether its answer is a new one.
