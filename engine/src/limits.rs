@@ -55,6 +55,8 @@ bounds! {
     DIVIDEND         0.0       10_000_000.0    "currency per share"      "cash dividend";
     RATE             -0.5      2.0             "per year, decimal"       "continuously compounded rate";
     BORROW           -10.0     100.0           "per year, decimal"       "forced borrow rate";
+    FORWARD          1e-6      10_000_000.0    "currency per share"      "forced forward";
+    VOL_SHIFT        -500.0    500.0           "points, 1 is 1 %"        "shift of volatilities";
     RATE_PERCENT     -50.0     200.0           "per year, percent"       "published interest rate";
     TENOR_DAYS       0.5       36_525.0        "calendar days"           "tenor of a rate";
     DOCUMENT_BYTES   0.0       134_217_728.0   "bytes, decompressed"     "document of a vendor";

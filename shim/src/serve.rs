@@ -75,8 +75,7 @@ fn serve(config: &Config) -> Result<End, String> {
     let overrides = config.overrides.as_deref().map(OverridesFile::open).transpose()?;
     let recorder = config.record.as_deref().map(Recorder::start).transpose()?;
     let terms = OpenTerms {
-        clock: Arc::new(move || clock.now()),
-        fixed: clock.fixed(),
+        clock,
         allow_remote: config.allow_remote,
         keys: config.keys.clone(),
         authorities: config.feed_ca.clone(),

@@ -56,6 +56,8 @@ class Pusher(threading.Thread):
             try:
                 with socket.create_connection(("127.0.0.1", self.port), timeout=5) as to:
                     for name in self.names:
+                        if self.paused.is_set():
+                            break
                         to.sendall(self.lines(name, spots[name]).encode())
                     while not self.ending.is_set() and not self.paused.is_set():
                         name = random.choice(self.names)

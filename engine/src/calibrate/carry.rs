@@ -20,6 +20,7 @@ use super::input::SliceInput;
 use super::settings::CARRY;
 use crate::contract::ForwardBasis;
 use crate::kernel::dividends::{Dividend, escrowed, escrowed_by_rate};
+use crate::limits;
 
 /// What an expiry is valued on.
 #[derive(Clone, Copy, Debug)]
@@ -172,8 +173,7 @@ impl Carries {
             ForwardBasis::Parity => on_its_own(i, slices, parity, usual),
             ForwardBasis::Spot => {
                 let at = measured.partition_point(|m| m.slice < i);
-                let told = level.carry(at, &measured[at], &slices[i], name, prior[i]);
-                slices[i].forced_borrow.and_then(|b| forced(b, &slices[i], name)).unwrap_or(told)
+                level.carry(at, &measured[at], &slices[i], name, prior[i])
             }
         }));
     }
@@ -190,13 +190,51 @@ struct NameSpots {
     published: f64,
 }
 
-/// What an expiry is valued on whose borrow a user knows: the forward follows from the spot, F = (S − A)·e^((r−b)t). `None`
-/// where that is none: without a spot, or with dividends worth more than it.
-fn forced(b: f64, input: &SliceInput, name: NameSpots) -> Option<Carry> {
-    let (s, nan) = (name.valued, f64::NAN);
-    let fwd = forward_at(s, input, b);
-    let carry = Carry { fwd, fwd_error: nan, b, und: name.published, s, spot: s, refused: false };
-    (fwd > 0.0 && fwd.is_finite()).then_some(carry)
+impl Carry {
+    /// The same with what a user knows of the expiry in place of what quotes tell. Forward, borrow and the spot that values
+    /// are computed from stay one whole, F = (S − A)·e^((r−b)t): of a known borrow the forward follows, of a known
+    /// forward the borrow, and of both the spot. Where a forward would need a borrow rate that is none
+    /// ([`limits::BORROW`], as one beside the spot does in the last hours), the borrow is that of the quotes and the spot
+    /// follows. What cannot be is left aside: a forward further than any from the spot, a borrow rate without a spot or
+    /// with dividends worth more than it.
+    #[must_use]
+    pub fn knowing(&self, input: &SliceInput) -> Self {
+        let known = match (input.basis, input.forced.fwd) {
+            (ForwardBasis::Parity, Some(fwd)) => self.on_known_parity(fwd, input),
+            (ForwardBasis::Parity, None) => None,
+            (ForwardBasis::Spot, Some(fwd)) => self.on_known_forward(fwd, input),
+            (ForwardBasis::Spot, None) => input.forced.borrow.and_then(|b| self.on_known_borrow(b, input)),
+        };
+        known.unwrap_or(*self)
+    }
+
+    fn on_known_borrow(&self, b: f64, input: &SliceInput) -> Option<Self> {
+        let fwd = forward_at(self.spot, input, b);
+        (fwd > 0.0 && fwd.is_finite()).then(|| self.with(fwd, b, self.spot))
+    }
+
+    fn on_known_forward(&self, fwd: f64, input: &SliceInput) -> Option<Self> {
+        let far = (forward_at(self.spot, input, 0.0) / fwd).ln().abs();
+        let own = implied_borrow(self.spot, fwd, input.t, input.r, input.divs);
+        let (b, s) = match input.forced.borrow {
+            None if limits::BORROW.holds(own) => (own, self.spot),
+            known => {
+                let b = known.unwrap_or(self.b);
+                (b, effective_spot(fwd, input, b))
+            }
+        };
+        (far <= CARRY.ln_forward_most && s > 0.0 && s.is_finite()).then(|| self.with(fwd, b, s))
+    }
+
+    /// S := F and b := r.
+    fn on_known_parity(&self, fwd: f64, input: &SliceInput) -> Option<Self> {
+        let carry = Self { und: fwd, spot: fwd, ..self.with(fwd, input.r, fwd) };
+        ((fwd / input.s).ln().abs() < CARRY.ln_parity_most).then_some(carry)
+    }
+
+    fn with(&self, fwd: f64, b: f64, s: f64) -> Self {
+        Self { fwd, fwd_error: f64::NAN, b, s, refused: false, ..*self }
+    }
 }
 
 /// Borrow by expiry and the spot's displacement, with their covariance.
@@ -500,6 +538,7 @@ fn on_its_own(i: usize, slices: &[SliceInput], parity: &[Parity], usual: f64) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calibrate::ForcedCarry;
     use crate::calibrate::testing::slice;
     use crate::kernel::dividends::Terms;
 
@@ -525,20 +564,52 @@ mod tests {
     }
 
     #[test]
-    fn a_borrow_that_a_user_knows_sets_the_forward_and_leaves_the_others() {
-        let ts = [0.1, 0.3].map(|t| slice(50.0, t, &[]));
+    fn what_a_user_knows_of_borrow_forward_or_both_tells_the_rest() {
+        let own = slice(50.0, 0.3, &[]);
         let divs = [Dividend { t: 0.05, amount: 0.7 }];
-        let told: Vec<_> = ts.iter().map(|s| SliceInput { divs: &divs, ..s.input() }).collect();
-        let parities: Vec<_> = told.iter().map(|input| parity(forward_at(50.0, input, 0.02), 0.01)).collect();
-        let knows = [told[0], SliceInput { forced_borrow: Some(0.4), ..told[1] }];
-        let [before, after] = [&told[..], &knows].map(|inputs| carries(inputs, &parities, &[f64::NAN; 2]).carry);
-        assert!((before[0].fwd - after[0].fwd).abs() < 1e-12, "{before:?} {after:?}");
+        let input = SliceInput { divs: &divs, ..own.input() };
+        let told = carries(&[input], &[parity(forward_at(50.0, &input, 0.02), 0.01)], &[f64::NAN]).carry[0];
+        let knowing = |fwd, borrow| told.knowing(&SliceInput { forced: ForcedCarry { fwd, borrow }, ..input });
+        let same = |carry: Carry, want: Carry| format!("{carry:?}") == format!("{want:?}");
+        assert!(same(knowing(None, None), told));
         let want = (50.0 - 0.7 * (-(0.04f64 - 0.4) * 0.05).exp()) * ((0.04 - 0.4) * 0.3f64).exp();
-        assert!((after[1].fwd - want).abs() < 1e-9 && (after[1].b - 0.4).abs() < 1e-15, "{want}: {:?}", after[1]);
+        let by_borrow = knowing(None, Some(0.4));
+        assert!((by_borrow.fwd - want).abs() < 1e-9 && (by_borrow.b - 0.4).abs() < 1e-15, "{want}: {by_borrow:?}");
+        let by_forward = knowing(Some(want), None);
+        assert!(by_forward.fwd.to_bits() == want.to_bits() && (by_forward.b - 0.4).abs() < 1e-12, "{by_forward:?}");
+        assert!((by_forward.s - 50.0).abs() < 1e-15 && (by_forward.und - 50.0).abs() < 1e-15, "{by_forward:?}");
+        let both = knowing(Some(want), Some(0.1));
+        assert!((both.b - 0.1).abs() < 1e-15 && (forward_at(both.s, &input, 0.1) - want).abs() < 1e-12, "{both:?}");
+        assert!(
+            (both.und - 50.0).abs() < 1e-15 && both.s < 46.0,
+            "the spot follows and the published one stays: {both:?}"
+        );
+        // a digit too many is no forward
+        assert!(same(knowing(Some(500.0), None), told) && same(knowing(Some(5.0), Some(0.1)), told));
         let more = [Dividend { t: 0.05, amount: 70.0 }];
-        let absurd = knows.map(|input| SliceInput { divs: &more, ..input });
-        let carry = carries(&absurd, &parities, &[f64::NAN; 2]).carry;
-        assert!(carry.iter().all(|carry| carry.fwd.is_nan()), "dividends worth more than the spot: {carry:?}");
+        let absurd = SliceInput { divs: &more, forced: ForcedCarry { fwd: None, borrow: Some(0.4) }, ..input };
+        let carry = carries(&[absurd], &[Parity::NONE], &[f64::NAN]).carry[0].knowing(&absurd);
+        assert!(carry.fwd.is_nan(), "dividends worth more than the spot: {carry:?}");
+    }
+
+    #[test]
+    fn a_known_forward_beside_the_spot_in_the_last_hours_is_no_borrow() {
+        let last = slice(100.0, 0.5 / 8760.0, &[]);
+        let input = last.input();
+        let told = carries(&[input], &[parity(100.0, 0.01)], &[f64::NAN]).carry[0];
+        let known = told.knowing(&SliceInput { forced: ForcedCarry { fwd: Some(101.0), borrow: None }, ..input });
+        assert!((known.b - told.b).abs() < 1e-15 && (known.s - 101.0).abs() < 1e-3, "{known:?}");
+        assert!((forward_at(known.s, &input, known.b) - 101.0).abs() < 1e-12, "{known:?}");
+    }
+
+    #[test]
+    fn a_known_forward_of_an_index_that_is_none_is_its_price() {
+        let own = slice(20.0, 0.1, &[]);
+        let input = SliceInput { basis: ForwardBasis::Parity, ..own.input() };
+        let told = carries(&[input], &[parity(22.0, 0.05)], &[f64::NAN]).carry[0];
+        let forced = ForcedCarry { fwd: Some(23.5), borrow: Some(0.3) };
+        let Carry { fwd, b, und, s, .. } = told.knowing(&SliceInput { forced, ..input });
+        assert_eq!([fwd, b, und, s].map(f64::to_bits), [23.5, input.r, 23.5, 23.5].map(f64::to_bits));
     }
 
     #[test]

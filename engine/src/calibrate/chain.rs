@@ -56,7 +56,7 @@ impl ChainCalibration {
     /// tell. The two lists run in parallel, ascending in time. The steps are those of docs/model.md.
     pub fn run(&mut self, inputs: &[SliceInput<'_>], slices: &mut [SliceWork], how: &impl SideBySide) -> ImpliedSpot {
         self.prior.clear();
-        self.prior.extend(slices.iter().map(|slice| slice.state.last.map_or(f64::NAN, |(_, b)| b)));
+        self.prior.extend(slices.iter().map(|slice| slice.state.told.unwrap_or(f64::NAN)));
         // What is wrong by itself goes first, as everything after counts votes. The reference spot needs pairs but no
         // forward; bounds need the spot; order in strike needs to know what is impossible, or one dead quote would be
         // blamed on many good ones; order in expiry needs what order in strike has left.
@@ -71,7 +71,11 @@ impl ChainCalibration {
         how.each(slices, |i, slice| slice.refine(&inputs[i], &carry[i]));
         self.carry(inputs, slices, s);
         let carry = &self.carries.carry;
-        how.each(slices, |i, SliceWork { state, draft }| imply_vols(&inputs[i], &carry[i], state, draft));
+        // what a user knows of one expiry says nothing of the others: it comes in when all of them are told
+        how.each(slices, |i, SliceWork { state, draft }| {
+            state.told = Some(carry[i].b);
+            imply_vols(&inputs[i], &carry[i].knowing(&inputs[i]), state, draft);
+        });
         self.carries.spot
     }
 

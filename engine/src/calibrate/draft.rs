@@ -23,6 +23,8 @@ pub struct SliceState {
     pub sigma: Vec<f64>,
     /// Forward and borrow of the last pass.
     pub last: Option<(f64, f64)>,
+    /// Borrow of the last pass as quotes tell it, whatever a user knows.
+    pub(super) told: Option<f64>,
     /// The last refined forward less the one that early exercise was not taken out of, currency per share.
     pub(super) shift: f64,
     /// Volatilities that the last pass had to search for, or to remember.
@@ -57,6 +59,8 @@ pub struct Draft {
     pub(super) sorted: Vec<(f64, f64)>,
     pub(super) found: Vec<RememberedVol>,
     pub(super) open: Vec<Open>,
+    /// Volatilities that values are computed at by strike, padded, where they are not those of the curve.
+    shifted: Vec<f64>,
     /// Blocks whose early exercise was taken anew on the way.
     pub refreshed: usize,
     /// The result.
@@ -64,9 +68,10 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// What the slice is valued on, once its volatilities are implied: time, rates and dividends; and the result.
-    pub fn finished(&mut self) -> (&Terms, &mut Calibrated) {
-        (&self.terms, &mut self.out)
+    /// What the slice is valued on, once its volatilities are implied: time, rates and dividends; the result; and room for
+    /// volatilities by strike.
+    pub fn finished(&mut self) -> (&Terms, &mut Calibrated, &mut Vec<f64>) {
+        (&self.terms, &mut self.out, &mut self.shifted)
     }
 }
 

@@ -79,13 +79,14 @@ pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, dra
 }
 
 impl Calibrated {
-    /// Marks the quotes that a fitted volatility, by row, misses by several times their spread.
-    pub fn find_outliers(&mut self, svc_vol: &[f64]) {
+    /// Marks the quotes that a fitted volatility, by row, misses by several times their spread; `shift` was added to it.
+    pub fn find_outliers(&mut self, svc_vol: &[f64], shift: f64) {
         let Self { fault, used, vol_bid, vol_mid, vol_ask, .. } = self;
         for (row, fault) in fault.iter_mut().enumerate().filter(|(row, _)| used[*row]) {
             let (bid, mid, ask) = (vol_bid[row], vol_mid[row], vol_ask[row]);
             let half = if bid > 0.0 { 0.5 * (ask - bid) } else { ask - mid };
-            if (svc_vol[row] - mid).abs() > IMPLIED.outlier_halves * half.max(IMPLIED.outlier_half_least * mid) {
+            if (svc_vol[row] - shift - mid).abs() > IMPLIED.outlier_halves * half.max(IMPLIED.outlier_half_least * mid)
+            {
                 *fault = Some(Drop::Outlier);
             }
         }
@@ -363,7 +364,7 @@ mod tests {
             fault: vec![None; 4],
             ..Calibrated::default()
         };
-        out.find_outliers(&[0.27, 0.27, 0.25, 0.203]);
+        out.find_outliers(&[0.32, 0.32, 0.30, 0.253], 0.05);
         // seven half spreads; not used; five of the upper half; locked, ten times the least half
         assert_eq!(out.fault, [Some(Drop::Outlier), None, None, Some(Drop::Outlier)]);
     }

@@ -35,8 +35,27 @@ pub struct SliceInput<'a> {
     pub age_s: &'a [f64],
     /// Whether a user wants the quote left out, by row; empty: none of them.
     pub excluded: &'a [bool],
-    /// Borrow that a user knows, per year; `None`: the quotes tell it.
-    pub forced_borrow: Option<f64>,
+    /// What a user knows of its carry.
+    pub forced: ForcedCarry,
+    /// Added to the volatilities of its curve before values are computed, per √year: 0.01 is a point.
+    pub vol_shift: f64,
+}
+
+/// Forward and borrow that a user knows; `None`: the quotes tell it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ForcedCarry {
+    /// Forward, currency per share.
+    pub fwd: Option<f64>,
+    /// Borrow, continuously compounded, per year.
+    pub borrow: Option<f64>,
+}
+
+impl ForcedCarry {
+    /// Whether any of it is known.
+    #[must_use]
+    pub const fn is_any(&self) -> bool {
+        self.fwd.is_some() || self.borrow.is_some()
+    }
 }
 
 impl SliceInput<'_> {

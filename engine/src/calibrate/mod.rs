@@ -17,7 +17,7 @@ pub mod spot;
 
 pub use crate::store::dropped::Drop;
 pub use draft::{Calibrated, Draft, SliceState};
-pub use input::SliceInput;
+pub use input::{ForcedCarry, SliceInput};
 
 #[cfg(test)]
 pub(crate) mod testing;

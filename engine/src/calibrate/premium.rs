@@ -48,7 +48,8 @@ pub(super) fn refine_forward(input: &SliceInput, carry: &Carry, state: &mut Slic
     early.prepare(ladder, terms);
     let cold = start_vols(input, terms, first.fwd, quotes, ladder, sigma);
     let mut fwd = carry.fwd + shift.clamp(-PREMIUM.shift_most * carry.fwd, PREMIUM.shift_most * carry.fwd);
-    let new = before.is_none();
+    // with what a user knows, expansions stay where that is valued, which may be far from what the quotes tell
+    let new = before.is_none() || input.forced.is_any();
     let mut last = first;
     let mut moved = f64::INFINITY;
     // Newton in the forward, pair by pair: each says where its miss would vanish, and `fit_forward` weighs what they say.

@@ -1,7 +1,7 @@
 //! Slices by hand, for tests.
 
 use super::chain::{ChainCalibration, OneByOne, SliceWork};
-use super::input::SliceInput;
+use super::input::{ForcedCarry, SliceInput};
 use crate::contract::{ForwardBasis, Right, Style};
 use crate::early::Depth;
 use crate::kernel::black76::{Horizon, european_vol};
@@ -85,7 +85,8 @@ impl OwnedSlice {
             ask: &self.ask,
             age_s: &self.age_s,
             excluded: &[],
-            forced_borrow: None,
+            forced: ForcedCarry::default(),
+            vol_shift: 0.0,
         }
     }
 }

@@ -27,8 +27,11 @@ pub mod tradier;
 
 use crate::calendar::Day;
 use crate::contract::Symbol;
+use crate::error::Reason;
+use crate::limits;
 use core::cmp::Ordering;
-use jiff::{Timestamp, civil::Date};
+use jiff::{SignedDuration, Timestamp, civil::Date};
+use report::Report;
 
 pub use crate::contract::ContractKey;
 
@@ -134,6 +137,23 @@ impl Batch {
         self.spots.retain(|spot| spot.underlying != underlying);
         self.reset.push(underlying);
     }
+
+    /// Refuses quotes and prices that say that they are of a time that has not been: later than [`latest_at`] `now`.
+    pub fn refuse_ahead(&mut self, now: Timestamp, report: &mut Report) {
+        let (latest, before) = (latest_at(now), self.quotes.len() + self.spots.len());
+        self.quotes.retain(|quote| quote.ts <= latest);
+        self.spots.retain(|spot| spot.ts <= latest);
+        let refused = before - self.quotes.len() - self.spots.len();
+        report.refused[Reason::FromTheFuture as usize] += refused as u64;
+    }
+}
+
+/// The latest instant that a record may be of which comes at `now`: clocks differ, and dates without a zone do by hours
+/// ([`limits::AHEAD_HOURS`]).
+#[must_use]
+pub fn latest_at(now: Timestamp) -> Timestamp {
+    let ahead = SignedDuration::from_secs(limits::AHEAD_HOURS.most as i64 * 3600);
+    now.checked_add(ahead).unwrap_or(Timestamp::MAX)
 }
 
 /// How a vendor's quotes stand to the market.

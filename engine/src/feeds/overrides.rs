@@ -56,13 +56,18 @@ pub enum Override {
     Borrow(f64),
     /// Interest, continuously compounded, per year.
     Rate(f64),
+    /// Forward of an expiry, currency per share.
+    Forward(f64),
+    /// Added to the volatilities of the curve, in points: 1 is 0.01 per √year.
+    VolShift(f64),
     /// Their quotes do not count.
     Exclude,
 }
 
 impl Override {
     /// The words of the file, in the order of [`Override::kind`].
-    pub const KINDS: [&'static str; 5] = ["dividend", "no_dividends", "borrow", "rate", "exclude"];
+    pub const KINDS: [&'static str; 7] =
+        ["dividend", "no_dividends", "borrow", "rate", "forward", "vol_shift", "exclude"];
 
     /// Its place in [`Override::KINDS`].
     #[must_use]
@@ -72,7 +77,9 @@ impl Override {
             Self::NoDividends => 1,
             Self::Borrow(_) => 2,
             Self::Rate(_) => 3,
-            Self::Exclude => 4,
+            Self::Forward(_) => 4,
+            Self::VolShift(_) => 5,
+            Self::Exclude => 6,
         }
     }
 }
@@ -124,14 +131,21 @@ fn read(row: &Row<'_, { COLUMNS.len() }>) -> Result<OverrideRecord, Bad> {
         "no_dividends" => (Override::NoDividends, &[ROOT, EXPIRY, STRIKE, RIGHT, VALUE, DATE]),
         "borrow" => (Override::Borrow(row.number(VALUE, limits::BORROW)?), &[STRIKE, RIGHT, DATE]),
         "rate" => (Override::Rate(row.number(VALUE, limits::RATE)?), &[STRIKE, RIGHT, DATE]),
+        "forward" => (Override::Forward(row.number(VALUE, limits::FORWARD)?), &[STRIKE, RIGHT, DATE]),
+        "vol_shift" => (Override::VolShift(row.number(VALUE, limits::VOL_SHIFT)?), &[STRIKE, RIGHT, DATE]),
         "exclude" => (Override::Exclude, &[VALUE, DATE]),
         _ => return Err((WHAT, Reason::NotAWord)),
     };
     if let Some(&column) = unused.iter().find(|&&column| is_there(column)) {
         return Err((column, Reason::Unused));
     }
-    // a dividend of every name, or every contract of the market left out, is a slip
-    let is_of_names = matches!(what, Override::Dividend(..)) || scope.is_of_all() && what == Override::Exclude;
+    // one forward of several expiries would be a slip
+    if matches!(what, Override::Forward(_)) && scope.expiry.is_none() {
+        return Err((EXPIRY, Reason::Missing));
+    }
+    // so would a dividend or a forward of every name, or every contract of the market left out
+    let is_of_names =
+        matches!(what, Override::Dividend(..) | Override::Forward(_)) || scope.is_of_all() && what == Override::Exclude;
     if scope.underlying.is_none() && is_of_names {
         return Err((UNDERLYING, Reason::NotASymbol));
     }
@@ -160,13 +174,15 @@ mod tests {
     #[test]
     fn each_word_is_read_with_what_it_is_about() {
         let rows = "KO,,,,,dividend,0.51,2026-12-01\nKO,,,,,no_dividends,,\nGME,GME,2026-12-18,,,borrow,0.35,\n\
-            *,,,,,rate,0.04,\nSPX,SPXW,2026-12-18,5000,put,exclude,,\n";
+            *,,,,,rate,0.04,\nVIX,,2026-12-16,,,forward,21.5,\n*,,,,,vol_shift,-1.5,\n\
+            SPX,SPXW,2026-12-18,5000,put,exclude,,\n";
         let (records, refused) = parse(rows);
         assert_eq!(refused, []);
-        assert_eq!(records.iter().map(|r| r.what.kind()).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+        assert_eq!(records.iter().map(|r| r.what.kind()).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 6]);
         assert_eq!(records[0].what, Override::Dividend(date(2026, 12, 1), 0.51));
         assert_eq!((records[3].scope, records[3].what), (OverrideScope::default(), Override::Rate(0.04)));
-        assert_eq!((records[4].scope.strike_milli, records[4].scope.right), (Some(5_000_000), Some(Right::Put)));
+        assert_eq!([records[4].what, records[5].what], [Override::Forward(21.5), Override::VolShift(-1.5)]);
+        assert_eq!((records[6].scope.strike_milli, records[6].scope.right), (Some(5_000_000), Some(Right::Put)));
     }
 
     #[test]
@@ -178,6 +194,12 @@ mod tests {
             ("KO,KO,,,,dividend,1,2026-12-02", "root", Reason::Unused),
             ("KO,,2026-13-01,,,borrow,0.1,", "expiry", Reason::NotADate),
             ("KO,,,50,,borrow,0.1,", "strike", Reason::Unused),
+            ("KO,,,,,forward,50,", "expiry", Reason::Missing),
+            ("*,,2026-12-18,,,forward,50,", "underlying", Reason::NotASymbol),
+            ("KO,,2026-12-18,,,forward,0,", "value", Reason::OutOfRange),
+            ("KO,,2026-12-18,,put,vol_shift,1,", "right", Reason::Unused),
+            ("KO,,,,,vol_shift,,", "value", Reason::Missing),
+            ("KO,,,,,vol_shift,1e9,", "value", Reason::OutOfRange),
             ("KO,,,,,borrow,ten,", "value", Reason::NotANumber),
             ("KO,,,,,borow,0.1,", "what", Reason::NotAWord),
             ("*,,,,,exclude,,", "underlying", Reason::NotASymbol),

@@ -45,20 +45,26 @@ pub fn instead_of_status(status: u16) -> Option<Instead> {
     }
 }
 
-/// Reads a snapshot of option quotes of one root or of several roots of one underlying.
+/// Reads a snapshot of option quotes of one root of an underlying; `None`: of any roots of it. Rows of another root than the
+/// one that was asked for are refused.
 #[must_use]
 pub fn parse_thetadata_options(
     source: &Path,
     bytes: &[u8],
-    underlying: Symbol,
+    (underlying, root): (Symbol, Option<Symbol>),
     calendar: &Calendar,
 ) -> (Batch, Report) {
     let mut intake = Intake::new(source, Report::default());
     let columns =
         ["timestamp", "symbol", "expiration", "strike", "right", "bid_size", "bid", "ask_size", "ask"].map(required);
     let errors = each_row(source, bytes, &columns, |place, cells| {
-        intake.quote(place, "strike", cells.quote(underlying, calendar));
+        let quote = cells.quote(underlying, calendar).and_then(|quote| {
+            let is_asked = root.is_none_or(|root| root == quote.contract.root);
+            if is_asked { Ok(quote) } else { Err(("symbol", Reason::OtherUnderlying)) }
+        });
+        intake.quote(place, "strike", quote);
     });
+    intake.say_where_all_are_of_another();
     intake.finish_with(errors)
 }
 
@@ -201,7 +207,7 @@ mod tests {
 
     fn options(text: &str) -> (Batch, Report) {
         let spx = Symbol::parse("SPX").unwrap();
-        parse_thetadata_options(Path::new("theta"), text.as_bytes(), spx, &Calendar::embedded())
+        parse_thetadata_options(Path::new("theta"), text.as_bytes(), (spx, None), &Calendar::embedded())
     }
 
     #[test]
@@ -242,6 +248,23 @@ mod tests {
         }
         let (batch, report) = options(&format!("{LINE}{{\"timestamp\":\n{}", LINE.replace("CALL", "PUT")));
         assert_eq!((batch.quotes.len(), report.refused_total(), report.places[0].line), (2, 1, 2), "a damaged line");
+    }
+
+    #[test]
+    fn rows_of_another_root_than_the_one_asked_for_are_not_its() {
+        let asked = |text: &str| {
+            let symbols = (Symbol::parse("SPX").unwrap(), Symbol::parse("SPXW"));
+            parse_thetadata_options(Path::new("theta"), text.as_bytes(), symbols, &Calendar::embedded())
+        };
+        let other = ROW.replace("SPXW", "NDXP");
+        let (batch, report) = asked(&format!("{HEADER}{ROW}{other}"));
+        assert_eq!((batch.quotes.len(), report.errors.len()), (1, 0));
+        assert_eq!(report.places[0].to_string(), "theta:3: symbol: other_underlying");
+        let (batch, report) = asked(&format!("{HEADER}{other}"));
+        assert_eq!(
+            (batch.quotes.len(), report.errors[0].to_string()),
+            (0, "theta: about another underlying".to_owned())
+        );
     }
 
     #[test]

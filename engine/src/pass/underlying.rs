@@ -9,7 +9,7 @@ use super::uncomputed::{identity_only, why_uncomputed};
 use crate::calendar::{days_between, years_between};
 use crate::calibrate::carry::ImpliedSpot;
 use crate::calibrate::chain::{ChainCalibration, OneByOne, SideBySide, SliceWork};
-use crate::calibrate::{Calibrated, SliceInput, SliceState};
+use crate::calibrate::{Calibrated, ForcedCarry, SliceInput, SliceState};
 use crate::contract::{Style, Symbol};
 use crate::early::Depth;
 use crate::kernel::dividends::Dividend;
@@ -71,8 +71,10 @@ struct SliceFacts {
     age_s: Vec<f64>,
     /// Whether a quote is to be left out, by row; empty: none is.
     excluded: Vec<bool>,
-    /// Borrow that is known otherwise than by quotes.
-    forced_borrow: Option<f64>,
+    /// Forward and borrow that are known otherwise than by quotes.
+    forced: ForcedCarry,
+    /// Added to the volatilities of the curve, per √year.
+    vol_shift: f64,
     /// In place of the quotes of an adjusted root: its deliverable is not the spot, so it says nothing.
     unquoted: Vec<f64>,
 }
@@ -232,7 +234,8 @@ fn prepare(task: &Task<'_>, facts: &mut Vec<SliceFacts>) -> (usize, u32) {
         facts.t = years_between(at, slice.settles_at);
         let place = OverridePlace { underlying: book.underlying, root: slice.root, expiry: slice.expiry };
         facts.r = overrides.rate(place).unwrap_or_else(|| curve.map_or(0.0, |c| c.rate(facts.t)));
-        facts.forced_borrow = overrides.borrow(place);
+        facts.forced = ForcedCarry { fwd: overrides.forward(place), borrow: overrides.borrow(place) };
+        facts.vol_shift = overrides.vol_shift(place);
         overrides.fill_excluded(place, &slice.strike_milli, &slice.right, &mut facts.excluded);
         facts.divs.clear();
         facts.divs.extend(dividends.iter().filter(|d| d.t <= facts.t));
@@ -262,7 +265,8 @@ impl SliceFacts {
             ask: if slice.adjusted { &self.unquoted } else { &slice.ask },
             age_s: &self.age_s,
             excluded: &self.excluded,
-            forced_borrow: self.forced_borrow,
+            forced: self.forced,
+            vol_shift: self.vol_shift,
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::calibrate::chain::SliceWork;
 use crate::calibrate::implied::carried_over;
 use crate::calibrate::{SliceInput, SliceState};
 use crate::contract::Right;
+use crate::early::VOL;
 use crate::kernel::lanes::{BLOCK, Block, Lanes};
 use crate::store::columns::{Col, Columns};
 use crate::store::ladder::Ladder;
@@ -12,7 +13,8 @@ use crate::surface::Fitted;
 
 /// Fills the columns of one expiry: volatilities of its quotes and of its curve, values, Greeks. `columns` has as many rows
 /// as the slice, all missing but `prev_vol`. Quotes that the curve misses by far are marked in `slice.draft.out`, and its
-/// volatilities are kept as first guesses of the next pass.
+/// volatilities are kept as first guesses of the next pass; both are of the curve as fitted, without the shift that a user
+/// adds.
 pub fn price_slice(
     input: &SliceInput<'_>,
     slice: &mut SliceWork,
@@ -20,19 +22,33 @@ pub fn price_slice(
     columns: &mut Columns,
 ) -> Valued {
     let SliceWork { state, draft } = slice;
-    let (terms, out) = draft.finished();
+    let (terms, out, room) = draft.finished();
     columns.get_mut(Col::BidVol).copy_from_slice(&out.vol_bid);
     columns.get_mut(Col::MidVol).copy_from_slice(&out.vol_mid);
     columns.get_mut(Col::AskVol).copy_from_slice(&out.vol_ask);
     let SliceState { ladder, early, sigma, .. } = state;
     curve_vols(curve, out.fwd > 0.0, ladder, sigma, columns);
-    if !sigma.iter().any(|vol| vol.is_finite()) {
+    // volatilities of the session before were shifted then
+    let shift = if curve.is_known() { input.vol_shift } else { 0.0 };
+    let valued_at = shifted(sigma, shift, room);
+    if !valued_at.iter().any(|vol| vol.is_finite()) {
         return Valued::default();
     }
-    let valued = value_slice(&input.valuation(out.s, terms), ladder, sigma, early, columns);
+    let valued = value_slice(&input.valuation(out.s, terms), ladder, valued_at, early, columns);
     iv_errors(input, columns);
-    out.find_outliers(columns.get(Col::SvcVol));
+    out.find_outliers(columns.get(Col::SvcVol), shift);
     valued
+}
+
+/// The volatilities that values are computed at: those of the curve, shifted; NaN where that leaves none ([`VOL`]).
+fn shifted<'a>(sigma: &'a [f64], shift: f64, room: &'a mut Vec<f64>) -> &'a [f64] {
+    if shift == 0.0 {
+        return sigma;
+    }
+    let valid = |vol: f64| if (VOL.0..=VOL.1).contains(&vol) { vol } else { f64::NAN };
+    room.clear();
+    room.extend(sigma.iter().map(|vol| valid(vol + shift)));
+    room
 }
 
 /// Volatility by strike into `sigma`, confidence into its column. A slice with a forward and no curve takes the

@@ -6,9 +6,9 @@ use super::rates::DiscountCurves;
 use crate::calendar::{Calendar, Day, expirations::canonical_expiry};
 use crate::contract::{ContractKey, Right, RootFacts, RootTable, Settle, Symbol, roots::is_flex};
 use crate::error::Reason;
-use crate::feeds::{Batch, DividendRecord, QuoteRecord, SpotRecord, quoted};
+use crate::feeds::{Batch, DividendRecord, QuoteRecord, SpotRecord, latest_at, quoted};
 use crate::limits;
-use jiff::{SignedDuration, Timestamp, civil::Date};
+use jiff::{Timestamp, civil::Date};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything that was quoted: the books, the discount curves, and the calendar and root table that they are read by.
@@ -150,8 +150,7 @@ impl Store {
 
     /// The same, and adds to `admitted` what it took in.
     pub fn ingest_noting(&mut self, batch: &Batch, now: Timestamp, mut admitted: Option<&mut Admitted>) -> Ingested {
-        let ahead = SignedDuration::from_secs(limits::AHEAD_HOURS.most as i64 * 3600);
-        self.latest = now.checked_add(ahead).unwrap_or(Timestamp::MAX);
+        self.latest = latest_at(now);
         if let Some(days) = &batch.days {
             self.set_days(days);
         }

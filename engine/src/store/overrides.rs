@@ -7,11 +7,17 @@ use jiff::civil::Date;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+/// Points in a volatility of 1 per √year.
+const VOL_POINTS: f64 = 100.0;
+
 /// Everything that goes before feeds and quotes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overrides {
     borrow: ByExpiry,
     rate: ByExpiry,
+    forward: ByExpiry,
+    /// In points.
+    vol_shift: ByExpiry,
     /// Of names, `None` for every one: the feed's dividends do not count.
     no_dividends: BTreeMap<Option<Symbol>, ()>,
     dividends: BTreeMap<Symbol, BTreeMap<Date, f64>>,
@@ -53,6 +59,8 @@ impl Overrides {
                 (Override::NoDividends, name) => _ = all.no_dividends.insert(name, ()),
                 (Override::Borrow(b), _) => _ = all.borrow.insert(key, b),
                 (Override::Rate(r), _) => _ = all.rate.insert(key, r),
+                (Override::Forward(fwd), _) => _ = all.forward.insert(key, fwd),
+                (Override::VolShift(points), _) => _ = all.vol_shift.insert(key, points),
                 (Override::Exclude, name) => all.excluded.entry(name).or_default().push(scope),
             }
         }
@@ -75,6 +83,18 @@ impl Overrides {
     #[must_use]
     pub fn rate(&self, place: OverridePlace) -> Option<f64> {
         find(&self.rate, place)
+    }
+
+    /// The forward of an expiry, currency per share.
+    #[must_use]
+    pub fn forward(&self, place: OverridePlace) -> Option<f64> {
+        find(&self.forward, place)
+    }
+
+    /// What is added to the volatilities of an expiry, per √year; 0 where nothing is said.
+    #[must_use]
+    pub fn vol_shift(&self, place: OverridePlace) -> f64 {
+        find(&self.vol_shift, place).unwrap_or(0.0) / VOL_POINTS
     }
 
     /// The dividends of a name: those of the feed, ascending, as far as nothing is said of them, and those that are said.
@@ -150,7 +170,20 @@ mod tests {
         assert_eq!(rate("SPX", "SPXW", 1), Some(3));
         assert_eq!(rate("SPX", "SPX", 18), Some(4), "an underlying may be spelt as its root");
         assert_eq!(rate("SPX", "SPXW", 18), Some(5));
-        assert_eq!((all.borrow(place("SPX", "SPX", 1)), all.counts()), (None, [0, 0, 0, 5, 0]));
+        assert_eq!((all.borrow(place("SPX", "SPX", 1)), all.counts()), (None, [0, 0, 0, 5, 0, 0, 0]));
+    }
+
+    #[test]
+    fn a_forward_is_of_an_expiry_and_a_shift_of_whatever_is_named() {
+        let all = overrides(
+            "SPX,,2026-12-18,,,forward,5100,\nSPX,SPXW,2026-12-18,,,forward,5090,\n*,,,,,vol_shift,-1,\n\
+             SPX,,,,,vol_shift,2.5,\nSPX,,2026-12-18,,,vol_shift,0,\n",
+        );
+        let forward = |root, day| all.forward(place("SPX", root, day)).map(|fwd| fwd as i32);
+        assert_eq!([forward("SPX", 18), forward("SPXW", 18), forward("SPX", 19)], [Some(5100), Some(5090), None]);
+        let shift = |name, day| (all.vol_shift(place(name, name, day)) * 1e4).round() as i32;
+        assert_eq!([shift("KO", 18), shift("SPX", 1), shift("SPX", 18)], [-100, 250, 0], "a shift of nothing is one");
+        assert_eq!(all.counts(), [0, 0, 0, 0, 2, 3, 0]);
     }
 
     #[test]

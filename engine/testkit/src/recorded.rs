@@ -1,7 +1,7 @@
 //! Recorded chains with the columns that a vendor published beside them. They are not in the repository: tests that need
 //! them are ignored unless asked for, and fail where the recordings are not found.
 
-use engine::calibrate::SliceInput;
+use engine::calibrate::{ForcedCarry, SliceInput};
 use engine::contract::{ForwardBasis, Right, Style};
 use engine::early::Depth;
 use engine::kernel::dividends::Dividend;
@@ -71,7 +71,8 @@ impl RecordedSlice {
             ask: &self.ask,
             age_s: &self.age_s,
             excluded: &[],
-            forced_borrow: None,
+            forced: ForcedCarry::default(),
+            vol_shift: 0.0,
         }
     }
 }

@@ -6,6 +6,7 @@ mod cold_start;
 mod determinism;
 mod dirt;
 mod market_folder;
+mod overrides;
 mod pipeline;
 mod quotes;
 mod real_chains;

@@ -1,7 +1,7 @@
 //! A made-up market whose forwards and volatilities are known, with the faults of real quotes.
 
 use engine::calibrate::chain::{ChainCalibration, OneByOne, SliceWork};
-use engine::calibrate::{Calibrated, SliceInput};
+use engine::calibrate::{Calibrated, ForcedCarry, SliceInput};
 use engine::contract::{ForwardBasis, Right, Style};
 use engine::early::Depth;
 use engine::kernel::american::{Band, Pricer, Scheme};
@@ -178,7 +178,8 @@ impl TrueSlice {
             ask: &self.ask,
             age_s: &self.age_s,
             excluded: &[],
-            forced_borrow: None,
+            forced: ForcedCarry::default(),
+            vol_shift: 0.0,
         }
     }
 

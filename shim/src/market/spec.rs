@@ -5,27 +5,29 @@ use super::recorder::RecordTap;
 use super::sim::SimFeed;
 use super::store_feed::StoreFeed;
 use crate::archive::folder::RecordedFolder;
+use crate::clock::MarketClock;
 use crate::secret::Keys;
 use crate::source::QuoteSource;
 use crate::source::asked::Asked;
 use crate::source::dir::DirectorySource;
 use crate::source::lines::{stdin, tcp};
-use crate::source::poll::client::{Client, ServerBase};
+use crate::source::poll::client::{AnswerBounds, Client, ServerBase};
 use crate::source::poll::plan::VendorTerms;
+use crate::source::poll::sweep::Sweeps;
 use crate::source::poll::vendor::{Adjust, Vendor};
-use crate::source::poll::{MarketTime, PollSource, PollTerms, alpaca, cboe, massive, theta, tradier, treasury};
+use crate::source::poll::{PollSource, PollTerms, alpaca, cboe, massive, nasdaq, theta, tradier, treasury};
 use crate::source::recorded::{RecordedSource, Shown};
 use engine::contract::{RootTable, Symbol};
-use jiff::Timestamp;
 use sim::SimOptions;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What a feed may be, for whoever named something else.
 const WANT: &str = "want sim, sim:full, sim:seed=N, dir:PATH, history:DIR, tcp:PORT, tcp:ADDRESS:PORT, stdin:, or treasury:, or \
-    cboe:, theta:, tradier:, massive: or alpaca: with names (cboe:SPY,QQQ)";
+    cboe:, theta:, tradier:, massive:, alpaca: or nasdaq: with names (cboe:SPY,QQQ)";
 
 /// A feed as the user names it.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,15 +65,14 @@ enum VendorKind {
     Massive,
     Alpaca,
     Treasury,
+    Nasdaq,
 }
 
 /// What feeds are opened with.
 #[derive(Clone)]
 pub struct OpenTerms {
     /// The time of the market.
-    pub clock: MarketTime,
-    /// The instant of a clock that stands still.
-    pub fixed: Option<Timestamp>,
+    pub clock: MarketClock,
     /// Feeds may listen where other machines can reach them.
     pub allow_remote: bool,
     /// The keys of vendors.
@@ -126,14 +127,14 @@ impl FeedSpec {
             if terms.record.is_some() {
                 return Err("feed sim: the made-up market is not recorded: the same seed makes it again".to_owned());
             }
-            return Ok(Box::new(SimFeed::open(*options, (terms.clock)())));
+            return Ok(Box::new(SimFeed::open(*options, terms.clock.now())));
         }
         if specs.iter().filter(|spec| **spec == Self::Stdin).count() > 1 {
             return Err("feed stdin: there is one standard input".to_owned());
         }
         let open = |spec: &Self| spec.source(specs.len() > 1, terms).map_err(|why| format!("feed {spec}: {why}"));
         let sources = specs.iter().map(open).collect::<Result<_, _>>()?;
-        Ok(Box::new(StoreFeed::new(sources, terms.fixed).recording_to(terms.record.clone())))
+        Ok(Box::new(StoreFeed::new(sources, terms.clock.fixed()).recording_to(terms.record.clone())))
     }
 
     /// The folder of recorded days among some feeds, opened; `overrides` is the file of what goes before quotes.
@@ -157,19 +158,17 @@ impl FeedSpec {
             Self::Dir(path) => Box::new(DirectorySource::open(path, has_others).map_err(|e| e.to_string())?),
             Self::History(_) => {
                 let recorded = terms.recorded.clone().ok_or("it was not opened")?;
-                let clock = match (terms.is_replay, terms.fixed) {
-                    (true, _) => Shown::Replay(Arc::clone(&terms.clock)),
-                    (false, fixed) => Shown::LastBy(fixed),
-                };
-                Box::new(RecordedSource::start(self.to_string(), recorded, clock).map_err(|e| e.to_string())?)
+                let shown = if terms.is_replay { Shown::Replay } else { Shown::LastBy(terms.clock.fixed()) };
+                let source = RecordedSource::start(self.to_string(), recorded, shown, terms.clock);
+                Box::new(source.map_err(|e| e.to_string())?)
             }
             Self::Tcp(address) if !terms.allow_remote && !address.ip().is_loopback() => {
                 return Err("it can be reached from other machines, and whoever reaches it says what quotes are; say \
                     --allow-remote if that is meant, or listen on 127.0.0.1"
                     .to_owned());
             }
-            Self::Tcp(address) => Box::new(tcp::start(*address).map_err(|e| e.to_string())?),
-            Self::Stdin => Box::new(stdin::start().map_err(|e| e.to_string())?),
+            Self::Tcp(address) => Box::new(tcp::start(*address, terms.clock).map_err(|e| e.to_string())?),
+            Self::Stdin => Box::new(stdin::start(terms.clock).map_err(|e| e.to_string())?),
             Self::Poll(poll) => Box::new(poll.source(self.to_string(), terms)?),
         })
     }
@@ -194,7 +193,8 @@ impl fmt::Display for FeedSpec {
 }
 
 impl VendorKind {
-    const ALL: [Self; 6] = [Self::Cboe, Self::Theta, Self::Tradier, Self::Massive, Self::Alpaca, Self::Treasury];
+    const ALL: [Self; 7] =
+        [Self::Cboe, Self::Theta, Self::Tradier, Self::Massive, Self::Alpaca, Self::Treasury, Self::Nasdaq];
 
     fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.word() == word)
@@ -208,6 +208,7 @@ impl VendorKind {
             Self::Massive => "massive",
             Self::Alpaca => "alpaca",
             Self::Treasury => "treasury",
+            Self::Nasdaq => "nasdaq",
         }
     }
 
@@ -219,6 +220,7 @@ impl VendorKind {
             Self::Massive => massive::BASE,
             Self::Alpaca => alpaca::BASE,
             Self::Treasury => treasury::BASE,
+            Self::Nasdaq => nasdaq::BASE,
         }
     }
 
@@ -230,6 +232,7 @@ impl VendorKind {
             Self::Massive => massive::TERMS,
             Self::Alpaca => alpaca::TERMS,
             Self::Treasury => treasury::TERMS,
+            Self::Nasdaq => nasdaq::TERMS,
         }
     }
 
@@ -268,25 +271,24 @@ impl PollSpec {
         Ok(spec)
     }
 
-    /// What Cboe's website and the Treasury's are not asked for: more than their terms here. Another server may be.
+    /// What websites of the public are not asked for: more than their terms here. Another server may be.
     fn check(&self) -> Result<(), String> {
-        let least = treasury::TERMS.every / 4;
-        if self.vendor == VendorKind::Treasury && self.base.is_none() {
-            let terms = self.adjust.apply(treasury::TERMS);
-            let is_gentle = terms.every >= least && terms.per_minute <= treasury::TERMS.per_minute;
-            return if is_gentle { Ok(()) } else { Err("at most one look an hour".to_owned()) };
-        }
-        if self.vendor != VendorKind::Cboe || self.base.is_some() {
-            return Ok(());
-        }
-        let most = self.adjust.most.unwrap_or(cboe::NAMES_MOST);
+        let (own, hour) = (self.vendor.terms(), Duration::from_secs(3600));
+        let (every_least, names_most, gently) = match self.vendor {
+            _ if self.base.is_some() => return Ok(()),
+            VendorKind::Cboe => (own.every, cboe::NAMES_MOST, "one request a second and one sweep a minute"),
+            VendorKind::Nasdaq => (hour, nasdaq::NAMES_MOST, "six requests a minute and one look at a name an hour"),
+            VendorKind::Treasury => (hour, 1, "one look an hour"),
+            _ => return Ok(()),
+        };
+        let most = self.adjust.most.unwrap_or(names_most);
         if self.names.len() > most {
             return Err(format!("{} names; at most {most}, unless names=N says more", self.names.len()));
         }
-        let terms = self.adjust.apply(cboe::TERMS);
+        let terms = self.adjust.apply(own);
         let is_gentle =
-            terms.every >= cboe::TERMS.every && terms.per_minute <= cboe::TERMS.per_minute && terms.at_once == 1;
-        if is_gentle { Ok(()) } else { Err("at most one request a second and one sweep a minute".to_owned()) }
+            terms.every >= every_least && terms.per_minute <= own.per_minute && terms.at_once <= own.at_once;
+        if is_gentle { Ok(()) } else { Err(format!("at most {gently}")) }
     }
 
     fn source(&self, name: String, terms: &OpenTerms) -> Result<PollSource, String> {
@@ -296,24 +298,25 @@ impl PollSpec {
         if !headers.is_empty() && !base.is_private() {
             return Err(format!("{base}: keys are sent by https, or within this machine"));
         }
-        if self.vendor == VendorKind::Cboe {
-            tracing::warn!("{}", cboe::NOTICE);
+        match self.vendor {
+            VendorKind::Cboe => tracing::warn!("{}", cboe::NOTICE),
+            VendorKind::Nasdaq => tracing::warn!("{}", nasdaq::NOTICE),
+            _ => {}
         }
+        let authorities = terms.authorities.as_deref();
         let second = if self.vendor == VendorKind::Treasury && self.base.is_none() {
-            Some(Client::new(ServerBase::parse(treasury::FED)?, Vec::new(), terms.authorities.as_deref())?)
+            Some(Client::new(ServerBase::parse(treasury::FED)?, Vec::new(), authorities, AnswerBounds::default())?)
         } else {
             None
         };
-        let client = Client::new(base, headers, terms.authorities.as_deref())?;
+        let client = Client::new(base, headers, authorities, AnswerBounds::default())?;
         let poll = PollTerms {
-            name,
-            second,
             terms: self.adjust.apply(self.vendor.terms()),
             names: self.names.clone(),
             asked: Arc::clone(&terms.asked),
-            clock: Arc::clone(&terms.clock),
+            clock: terms.clock,
         };
-        PollSource::start(vendor, client, poll).map_err(|e| e.to_string())
+        PollSource::start(Sweeps::new(name, vendor, client, second, terms.clock), poll).map_err(|e| e.to_string())
     }
 
     fn vendor(&self, keys: &Keys) -> Result<Box<dyn Vendor>, String> {
@@ -325,6 +328,7 @@ impl PollSpec {
             VendorKind::Massive => Box::new(massive::Massive::new(roots, keys)?),
             VendorKind::Alpaca => Box::new(alpaca::Alpaca::new(keys, self.adjust.indicative)?),
             VendorKind::Treasury => Box::new(treasury::Treasury),
+            VendorKind::Nasdaq => Box::new(nasdaq::Nasdaq::default()),
         })
     }
 }
@@ -335,8 +339,7 @@ mod tests {
 
     fn terms() -> OpenTerms {
         OpenTerms {
-            clock: Arc::new(|| Timestamp::UNIX_EPOCH),
-            fixed: None,
+            clock: MarketClock::Running,
             allow_remote: false,
             keys: Keys::default(),
             authorities: None,
@@ -374,6 +377,7 @@ mod tests {
             ("theta:SPY,every=2.5,rate=30,at-once=4", "theta:SPY"),
             ("treasury:", "treasury:"),
             ("treasury:every=7200", "treasury:"),
+            ("nasdaq:KO,every=7200", "nasdaq:KO"),
             ("treasury:every=1@http://127.0.0.1:1", "treasury:@http://127.0.0.1:1"),
         ] {
             assert_eq!(shown(text), Ok(wanted.to_owned()), "{text}");
@@ -388,6 +392,7 @@ mod tests {
             ("cboe:SPY,every=30", "one sweep a minute"),
             ("treasury:SPY", "has no names"),
             ("treasury:every=60", "one look an hour"),
+            ("nasdaq:KO,every=60", "one look at a name an hour"),
             ("cboe:SPY,rate=61", "one request a second"),
         ] {
             assert!(shown(text).unwrap_err().contains(wanted), "{text}: {:?}", shown(text));

@@ -169,6 +169,12 @@ impl Clock {
         stamp.text(&self.snapshot)
     }
 
+    /// The past moment that was asked for, spelt; without one, when the snapshot was computed.
+    #[must_use]
+    pub fn asked(&self, stamp: Stamp) -> String {
+        stamp.text(self.asked.as_ref().unwrap_or(&self.snapshot))
+    }
+
     /// An instant, spelt.
     #[must_use]
     pub fn spell(&self, at: Timestamp, stamp: Stamp) -> String {
@@ -192,8 +198,8 @@ impl Clock {
     pub fn text(&self, when: When, stamp: Stamp, slice: &Slice) -> String {
         let zone = self.snapshot.time_zone();
         match when {
-            When::Snapshot | When::Quote => stamp.text(&self.snapshot),
-            When::Asked => stamp.text(self.asked.as_ref().unwrap_or(&self.snapshot)),
+            When::Snapshot | When::Quote => self.snapshot(stamp),
+            When::Asked => self.asked(stamp),
             When::Settlement => stamp.text(&slice.settles_at.to_zoned(zone.clone())),
             When::ExpiryFour => self.at_hour(slice.expiry, 16, stamp),
         }

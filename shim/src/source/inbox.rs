@@ -2,6 +2,7 @@
 //! each contract, so it is as large as the market and no larger; a source that would make it larger waits.
 
 use super::Delivery;
+use crate::clock::MarketClock;
 use engine::feeds::Batch;
 use engine::feeds::conflate::Conflated;
 use engine::feeds::report::Report;
@@ -21,6 +22,7 @@ pub struct Inbox {
     taken: Condvar,
     /// Contracts that wait at most.
     most: usize,
+    clock: MarketClock,
     ending: AtomicBool,
 }
 
@@ -32,14 +34,16 @@ struct Waiting {
 }
 
 impl Inbox {
-    /// An inbox for `most` contracts.
+    /// An inbox for `most` contracts, whose records are held against a clock.
     #[must_use]
-    pub fn new(most: usize) -> Self {
-        Self { waiting: Mutex::default(), taken: Condvar::new(), most, ending: AtomicBool::new(false) }
+    pub fn new(most: usize, clock: MarketClock) -> Self {
+        Self { waiting: Mutex::default(), taken: Condvar::new(), most, clock, ending: AtomicBool::new(false) }
     }
 
-    /// Puts in what came; waits while there is no room.
-    pub fn put(&self, batch: Batch, report: Report) {
+    /// Puts in what came; waits while there is no room. Records of a time that has not been are refused here: the last
+    /// state of a contract is the latest, so that one from the future would take the place of the true one.
+    pub fn put(&self, mut batch: Batch, mut report: Report) {
+        batch.refuse_ahead(self.clock.latest(), &mut report);
         let mut waiting = self.lock();
         while waiting.records.waiting() >= self.most && !self.is_ending() {
             waiting = self.taken.wait_timeout(waiting, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner).0;
@@ -90,7 +94,9 @@ impl Inbox {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use engine::error::Reason;
     use engine::feeds::lines::parse_lines;
+    use jiff::{SignedDuration, Timestamp};
     use std::path::Path;
     use std::sync::Arc;
 
@@ -103,7 +109,7 @@ mod tests {
 
     #[test]
     fn what_waits_is_bounded_by_contracts_and_whoever_exceeds_it_waits() {
-        let inbox = Arc::new(Inbox::new(10));
+        let inbox = Arc::new(Inbox::new(10, MarketClock::Running));
         for bid in 1..=100 {
             let (batch, report) = quotes(1..10, bid);
             inbox.put(batch, report);
@@ -128,8 +134,31 @@ mod tests {
     }
 
     #[test]
+    fn a_quote_from_the_future_is_refused_and_hides_none() {
+        let at: Timestamp = "2026-11-20T15:42:00-05:00".parse().unwrap();
+        // later than the system's clock, whatever that shows
+        let inbox = Inbox::new(10, MarketClock::Fixed(at.max(Timestamp::now())));
+        let line = |time: Timestamp, bid: u32| {
+            let text = format!("{{\"osym\":\"AA261218C00001000\",\"bid\":{bid},\"ask\":9,\"time\":\"{time}\"}}\n");
+            parse_lines(Path::new("x"), text.as_bytes())
+        };
+        let now = inbox.clock.now();
+        for (hours, bid) in [(-1, 1), (24 * 365, 2), (25, 3), (23, 4), (-2, 5)] {
+            let (batch, report) = line(now + SignedDuration::from_hours(hours), bid);
+            inbox.put(batch, report);
+        }
+        let Delivery { batch, report } = inbox.take().unwrap();
+        assert_eq!(
+            batch.quotes.iter().map(|quote| quote.bid as u32).collect::<Vec<_>>(),
+            [4],
+            "the latest that may be"
+        );
+        assert_eq!((report.refused[Reason::FromTheFuture as usize], report.refused_total()), (2, 2));
+    }
+
+    #[test]
     fn an_end_lets_everybody_go() {
-        let inbox = Inbox::new(0);
+        let inbox = Inbox::new(0, MarketClock::Running);
         inbox.end();
         let (batch, report) = quotes(1..3, 1);
         inbox.put(batch, report);

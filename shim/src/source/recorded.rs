@@ -4,8 +4,8 @@
 
 use super::facts::{SourceFacts, SourceState};
 use super::inbox::Inbox;
-use super::poll::MarketTime;
 use super::{Delivery, Moment, QuoteSource};
+use crate::clock::MarketClock;
 use engine::calendar::Calendar;
 use engine::feeds::report::Report;
 use engine::feeds::{Batch, SpotRecord};
@@ -49,8 +49,8 @@ pub trait DayRows: Send + Sync {
 pub enum Shown {
     /// The end of the last day at or before an instant; of the last of all, if none is said.
     LastBy(Option<Timestamp>),
-    /// The day of a clock, as it passes the times of the quotes.
-    Replay(MarketTime),
+    /// The day of the clock, as it passes the times of the quotes.
+    Replay,
 }
 
 /// Recorded days as a source.
@@ -66,9 +66,14 @@ impl RecordedSource {
     ///
     /// # Errors
     /// The system has no thread for it.
-    pub fn start<D: DayRows + 'static>(name: String, days: Arc<D>, shown: Shown) -> io::Result<Self> {
-        let (inbox, has_read) = (Arc::new(Inbox::new(WAITING_MOST)), Arc::<AtomicBool>::default());
-        let is_replay = matches!(shown, Shown::Replay(_));
+    pub fn start<D: DayRows + 'static>(
+        name: String,
+        days: Arc<D>,
+        shown: Shown,
+        clock: MarketClock,
+    ) -> io::Result<Self> {
+        let (inbox, has_read) = (Arc::new(Inbox::new(WAITING_MOST, clock)), Arc::<AtomicBool>::default());
+        let is_replay = matches!(shown, Shown::Replay);
         let reader = Reader {
             days,
             inbox: Arc::clone(&inbox),
@@ -78,7 +83,7 @@ impl RecordedSource {
         };
         std::thread::Builder::new().name("recorded".to_owned()).spawn(move || match shown {
             Shown::LastBy(by) => reader.show_last(by),
-            Shown::Replay(clock) => reader.replay(&clock),
+            Shown::Replay => reader.replay(clock),
         })?;
         Ok(Self { name, inbox, is_replay, has_read })
     }
@@ -139,10 +144,10 @@ impl<D: DayRows> Reader<D> {
     }
 
     /// Shows the day of the clock as it passes.
-    fn replay(&self, clock: &MarketTime) {
+    fn replay(&self, clock: MarketClock) {
         let (mut of, mut rows, mut next) = (None, Vec::new(), 0);
         while !self.inbox.is_ending() {
-            let now = clock();
+            let now = clock.now();
             let day = self.calendar.eastern(now).date();
             let is_read = self.days.stamp(day).map(|stamp| (day, stamp));
             if is_read.is_some() && of != is_read {
@@ -152,7 +157,7 @@ impl<D: DayRows> Reader<D> {
                 next = 0;
                 self.put(&[], true);
             }
-            let end = next + rows[next..].partition_point(|row| row.quote.ts <= clock());
+            let end = next + rows[next..].partition_point(|row| row.quote.ts <= clock.now());
             if end > next {
                 self.put(&rows[next..end], false);
                 next = end;

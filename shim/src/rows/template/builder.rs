@@ -163,6 +163,7 @@ impl RowBuilder<'_> {
                 self.push(quote);
                 match when {
                     When::Snapshot | When::Quote => self.push(&self.layout.clock.snapshot(stamp)),
+                    When::Asked => self.push(&self.layout.clock.asked(stamp)),
                     When::Settlement | When::ExpiryFour => self.of_slice(SliceText::Time(when, stamp)),
                 }
                 self.push(quote);

@@ -7,6 +7,7 @@ pub mod tcp;
 use super::facts::{SourceFacts, SourceState};
 use super::inbox::Inbox;
 use super::{Delivery, Moment, QuoteSource};
+use crate::clock::MarketClock;
 use engine::contract::RootTable;
 use engine::feeds::lines::LineParser;
 use std::io::{ErrorKind, Read};
@@ -47,9 +48,9 @@ struct Shared {
 }
 
 impl Shared {
-    fn new() -> Arc<Self> {
+    fn new(clock: MarketClock) -> Arc<Self> {
         Arc::new(Self {
-            inbox: Inbox::new(WAITING_MOST),
+            inbox: Inbox::new(WAITING_MOST, clock),
             good: AtomicU64::new(0),
             connections: AtomicUsize::new(0),
             turned_away: AtomicU64::new(0),
@@ -181,7 +182,7 @@ mod tests {
     }
 
     fn read(text: &str, piece: usize) -> (Ended, Delivery) {
-        let shared = Shared::new();
+        let shared = Shared::new(MarketClock::Running);
         let ended = read_lines(Slow(text.as_bytes(), piece), "x", &shared);
         (ended, shared.inbox.take().unwrap_or_default())
     }

@@ -1,16 +1,17 @@
 //! Lines from standard input. When it ends, what came stays.
 
 use super::{Ended, LineSource, Shared, read_lines};
+use crate::clock::MarketClock;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Starts to read standard input.
+/// Starts to read standard input; lines are held against a clock.
 ///
 /// # Errors
 /// The system has no thread for it.
-pub fn start() -> io::Result<LineSource> {
-    let shared = Shared::new();
+pub fn start(clock: MarketClock) -> io::Result<LineSource> {
+    let shared = Shared::new(clock);
     let reader = Arc::clone(&shared);
     std::thread::Builder::new().name("stdin".to_owned()).spawn(move || {
         let ended = read_lines(io::stdin().lock(), "stdin", &reader);

@@ -1,6 +1,7 @@
 //! Lines over connections that other programs open to here. Each has a thread; how many there may be is bounded.
 
 use super::{Ended, LineSource, Shared, read_lines};
+use crate::clock::MarketClock;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -14,14 +15,14 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How long accepting rests after a failure, which is most often that too many files are open.
 const REST: Duration = Duration::from_millis(250);
 
-/// Starts to listen.
+/// Starts to listen; lines are held against a clock.
 ///
 /// # Errors
 /// The address cannot be listened on, or the system has no thread for it.
-pub fn start(address: SocketAddr) -> io::Result<LineSource> {
+pub fn start(address: SocketAddr, clock: MarketClock) -> io::Result<LineSource> {
     let listener = TcpListener::bind(address)?;
     let name = format!("tcp:{}", listener.local_addr()?);
-    let shared = Shared::new();
+    let shared = Shared::new(clock);
     let accepting = Arc::clone(&shared);
     std::thread::Builder::new().name("lines".to_owned()).spawn(move || accept(&listener, &accepting))?;
     Ok(LineSource::new(name, shared))

@@ -68,6 +68,10 @@ impl Vendor for Alpaca {
         Ok(())
     }
 
+    fn keys(&self) -> &'static [&'static str] {
+        &KEYS
+    }
+
     fn headers(&self) -> Vec<(&'static str, Secret)> {
         vec![("apca-api-key-id", self.id.clone()), ("apca-api-secret-key", self.secret.clone())]
     }

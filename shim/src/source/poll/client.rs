@@ -11,14 +11,27 @@ use ureq::http::{HeaderMap, Response};
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Body, Error, Proxy};
 
-/// To find and reach the server.
-const CONNECT: Duration = Duration::from_secs(10);
-/// From the request to the first byte of the answer.
-const ANSWER: Duration = Duration::from_secs(30);
-/// One request, its redirects not counted.
-const WHOLE: Duration = Duration::from_secs(60);
-/// Bytes of an answer, decompressed. The largest chain has some ten million.
-const BYTES_MOST: u64 = 128 << 20;
+/// How long an answer may take, and how large it may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnswerBounds {
+    /// To find and reach the server.
+    pub connect: Duration,
+    /// From the request to the first byte of the answer.
+    pub first: Duration,
+    /// One request, its redirects not counted.
+    pub whole: Duration,
+    /// Bytes, decompressed.
+    pub bytes: u64,
+}
+
+impl Default for AnswerBounds {
+    /// The largest chain has some ten million bytes.
+    fn default() -> Self {
+        let seconds = Duration::from_secs;
+        Self { connect: seconds(10), first: seconds(30), whole: seconds(60), bytes: 128 << 20 }
+    }
+}
+
 /// Redirects that are followed.
 const REDIRECTS_MOST: usize = 3;
 /// What requests say that they come from: the form that servers know, with our own name.
@@ -123,6 +136,7 @@ pub struct Client {
     agent: Agent,
     base: ServerBase,
     headers: Vec<(&'static str, Secret)>,
+    bytes_most: u64,
 }
 
 impl Client {
@@ -135,7 +149,9 @@ impl Client {
         base: ServerBase,
         headers: Vec<(&'static str, Secret)>,
         authorities: Option<&Path>,
+        bounds: AnswerBounds,
     ) -> Result<Self, String> {
+        let AnswerBounds { connect, first, whole, bytes } = bounds;
         let roots = match authorities {
             Some(file) => read_certificates(file).map_err(|e| format!("certificates {}: {e}", file.display()))?,
             None => RootCerts::PlatformVerifier,
@@ -148,15 +164,15 @@ impl Client {
             .proxy(proxy)
             .tls_config(TlsConfig::builder().root_certs(roots).build())
             .user_agent(USER_AGENT)
-            .timeout_global(Some(WHOLE))
-            .timeout_per_call(Some(WHOLE))
-            .timeout_resolve(Some(CONNECT))
-            .timeout_connect(Some(CONNECT))
-            .timeout_send_request(Some(CONNECT))
-            .timeout_recv_response(Some(ANSWER))
-            .timeout_recv_body(Some(WHOLE))
+            .timeout_global(Some(whole))
+            .timeout_per_call(Some(whole))
+            .timeout_resolve(Some(connect))
+            .timeout_connect(Some(connect))
+            .timeout_send_request(Some(connect))
+            .timeout_recv_response(Some(first))
+            .timeout_recv_body(Some(whole))
             .build();
-        Ok(Self { agent: Agent::new_with_config(config), base, headers })
+        Ok(Self { agent: Agent::new_with_config(config), base, headers, bytes_most: bytes })
     }
 
     /// Asks for a target, with what an answer before it was known by.
@@ -174,7 +190,7 @@ impl Client {
                 (301 | 302 | 303 | 307 | 308, Some(location)) => {
                     url = self.base.follow(location).ok_or(Failure::Redirect)?;
                 }
-                _ => return read(response),
+                _ => return read(response, self.bytes_most),
             }
         }
         Err(Failure::Redirect.into())
@@ -197,15 +213,15 @@ impl Client {
 }
 
 /// Reads an answer; the body of one that is no data is left alone.
-fn read(response: Response<Body>) -> Result<Received, Failed> {
+fn read(response: Response<Body>, bytes_most: u64) -> Result<Received, Failed> {
     let (head, body) = response.into_parts();
     let status = head.status.as_u16();
     let text = |name: &str| text_of(&head.headers, name);
     let mut bytes = Vec::new();
     if head.status.is_success() {
-        let mut reader = body.into_reader().take(BYTES_MOST + 1);
+        let mut reader = body.into_reader().take(bytes_most + 1);
         reader.read_to_end(&mut bytes).map_err(|error| failure_of_reading(&error))?;
-        if bytes.len() as u64 > BYTES_MOST {
+        if bytes.len() as u64 > bytes_most {
             return Err(Failure::TooLarge.into());
         }
     }
@@ -276,6 +292,7 @@ fn failure_of_connection(error: &std::io::Error) -> Failure {
 fn failure_of_reading(error: &std::io::Error) -> Failure {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
     match (inner, error.kind()) {
+        (Some(Error::Decompress(_, error)), _) if error.kind() != ErrorKind::UnexpectedEof => Failure::Malformed,
         (Some(Error::Timeout(_)), _) | (None, ErrorKind::TimedOut | ErrorKind::WouldBlock) => Failure::Timeout,
         (None, ErrorKind::InvalidData | ErrorKind::InvalidInput) => Failure::Malformed,
         _ => Failure::Cut,

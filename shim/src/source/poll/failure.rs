@@ -41,11 +41,13 @@ pub enum Failure {
     Partial,
     /// Older than what is known already.
     Older,
+    /// Made later than now.
+    Ahead,
 }
 
 impl Failure {
     /// Every kind, in the order of its counts.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Connect,
         Self::Timeout,
         Self::Tls,
@@ -63,6 +65,7 @@ impl Failure {
         Self::NoQuotes,
         Self::Partial,
         Self::Older,
+        Self::Ahead,
     ];
 
     /// Its name in `/health`.
@@ -86,6 +89,32 @@ impl Failure {
             Self::NoQuotes => "no_quotes",
             Self::Partial => "partial",
             Self::Older => "older",
+            Self::Ahead => "ahead",
+        }
+    }
+
+    /// The same in a sentence, for the log.
+    #[must_use]
+    pub const fn says(self) -> &'static str {
+        match self {
+            Self::Connect => "nobody answers at the address",
+            Self::Timeout => "the answer did not come in time",
+            Self::Tls => "the server's certificate is not trusted, or there is no common encryption",
+            Self::Cut => "the answer broke off",
+            Self::Refused => "the vendor does not take the key, or does not allow what is asked",
+            Self::Limited => "too many requests",
+            Self::Server => "the server has trouble",
+            Self::NotFound => "the vendor does not know it",
+            Self::Status => "an answer with an unknown status",
+            Self::Redirect => "redirected to another server, which is not followed",
+            Self::TooLarge => "an answer larger than any chain",
+            Self::Malformed => "the answer is not in the vendor's format",
+            Self::WrongName => "the answer is about another name",
+            Self::Empty => "the vendor has nothing",
+            Self::NoQuotes => "contracts without quotes; the plan may have none",
+            Self::Partial => "a part of a chain",
+            Self::Older => "older than what is known",
+            Self::Ahead => "made later than now; is a clock wrong?",
         }
     }
 
@@ -168,5 +197,9 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), Failure::ALL.len());
+        let mut sentences: Vec<&str> = Failure::ALL.iter().map(|failure| failure.says()).collect();
+        sentences.sort_unstable();
+        sentences.dedup();
+        assert_eq!(sentences.len(), Failure::ALL.len());
     }
 }

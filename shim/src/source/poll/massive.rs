@@ -62,6 +62,10 @@ impl Vendor for Massive {
         Ok(())
     }
 
+    fn keys(&self) -> &'static [&'static str] {
+        &[KEY]
+    }
+
     fn headers(&self) -> Vec<(&'static str, Secret)> {
         vec![("authorization", self.authorization.clone())]
     }

@@ -1,13 +1,15 @@
 //! Vendors that are asked over HTTP: a watch list of names, swept again and again within the vendor's limits. [`plan`] says
 //! what is asked next and when, a [`vendor`]'s file which requests a name takes and how answers are read, [`client`] gets
-//! them; here are the threads that do it. Whatever a vendor answers, the last chain of a name that was whole stays.
+//! them, [`sweep`] makes a whole of them; here are the threads that do it. Whatever a vendor answers, the last chain of a name that was whole stays.
 
 pub mod alpaca;
 pub mod cboe;
 pub mod client;
 pub mod failure;
 pub mod massive;
+pub mod nasdaq;
 pub mod plan;
+pub mod sweep;
 pub mod theta;
 pub mod tradier;
 pub mod treasury;
@@ -18,20 +20,18 @@ use super::asked::Asked;
 use super::facts::{SourceFacts, SourceState};
 use super::inbox::Inbox;
 use super::{Delivery, Moment, QuoteSource};
-use client::{Client, Received, Validators};
+use crate::clock::MarketClock;
 use engine::calendar::Calendar;
 use engine::contract::Symbol;
-use engine::feeds::{Grade, SpotRecord};
+use engine::feeds::Grade;
 use failure::{Failed, Failure};
-use jiff::Timestamp;
 use plan::{Next, Outcome, Plan, VendorTerms};
-use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use vendor::{Asks, Document, Question, Sweep, Vendor};
+use sweep::{Brought, Permits, Sweeps};
+use vendor::Brings;
 
 /// Contracts that wait for the market loop at most.
 const WAITING_MOST: usize = 4_000_000;
@@ -42,10 +42,6 @@ const DELAYED: Duration = Duration::from_secs(900);
 
 /// What a vendor is polled with.
 pub struct PollTerms {
-    /// The source as its user named it.
-    pub name: String,
-    /// Its other server, for what that has.
-    pub second: Option<Client>,
     /// How often it may be asked.
     pub terms: VendorTerms,
     /// The watch list.
@@ -53,11 +49,8 @@ pub struct PollTerms {
     /// Names that somebody asked for.
     pub asked: Arc<Asked>,
     /// The time of the market.
-    pub clock: MarketTime,
+    pub clock: MarketClock,
 }
-
-/// A clock of the market.
-pub type MarketTime = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// A vendor that is asked over HTTP.
 pub struct PollSource {
@@ -66,61 +59,44 @@ pub struct PollSource {
 
 /// What the asking threads share with the market loop.
 struct Shared {
-    name: String,
+    sweeps: Sweeps,
     delay: Duration,
     every: Duration,
-    vendor: Box<dyn Vendor>,
-    client: Client,
-    second: Option<Client>,
     plan: Mutex<Plan>,
     /// Something has ended: whoever waits looks again.
     changed: Condvar,
     inbox: Inbox,
-    memory: Mutex<Memory>,
     asked: Arc<Asked>,
-    clock: MarketTime,
+    clock: MarketClock,
     calendar: Calendar,
     began: Instant,
     /// The vendor marks quotes as late.
     says_delayed: AtomicBool,
 }
 
-/// What is known of answers before.
-#[derive(Debug, Default)]
-struct Memory {
-    wholeness: wholeness::Wholeness,
-    validators: BTreeMap<String, Validators>,
-    /// The last price of each name: a sweep may come without one.
-    spots: BTreeMap<Symbol, SpotRecord>,
-}
-
 impl fmt::Debug for PollSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PollSource").field("name", &self.shared.name).finish_non_exhaustive()
+        f.debug_struct("PollSource").field("name", &self.shared.sweeps.name()).finish_non_exhaustive()
     }
 }
 
 impl PollSource {
-    /// Starts to ask a vendor by a client.
+    /// Starts to ask a vendor.
     ///
     /// # Errors
     /// The system has no thread for it.
-    pub fn start(vendor: Box<dyn Vendor>, client: Client, terms: PollTerms) -> std::io::Result<Self> {
-        let PollTerms { name, second, terms, names, asked, clock } = terms;
+    pub fn start(sweeps: Sweeps, terms: PollTerms) -> std::io::Result<Self> {
+        let PollTerms { terms, names, asked, clock } = terms;
         // no two daemons start at one nanosecond
-        let seed =
-            u64::try_from(clock().as_nanosecond() & i128::from(u32::MAX)).unwrap_or(1) ^ u64::from(std::process::id());
+        let seed = u64::try_from(clock.latest().as_nanosecond() & i128::from(u32::MAX)).unwrap_or(1)
+            ^ u64::from(std::process::id());
         let shared = Arc::new(Shared {
-            name,
+            sweeps,
             delay: terms.delay,
             every: terms.every,
-            vendor,
-            client,
-            second,
             plan: Mutex::new(Plan::new(terms, names, seed)),
             changed: Condvar::new(),
-            inbox: Inbox::new(WAITING_MOST),
-            memory: Mutex::default(),
+            inbox: Inbox::new(WAITING_MOST, clock),
             asked,
             clock,
             calendar: Calendar::embedded(),
@@ -140,9 +116,9 @@ impl QuoteSource for PollSource {
         self.shared.inbox.take()
     }
 
-    /// Rates do not go with the clock.
+    /// Rates and dividends do not go with the clock.
     fn is_live(&self) -> bool {
-        self.shared.vendor.has_names()
+        self.shared.sweeps.vendor().brings() == Brings::Chains
     }
 
     fn facts(&self) -> SourceFacts {
@@ -151,7 +127,7 @@ impl QuoteSource for PollSource {
         let superseded = shared.inbox.superseded();
         let plan = shared.plan();
         SourceFacts {
-            feed: shared.name.clone(),
+            feed: shared.sweeps.name().to_owned(),
             state: plan.state(),
             delay,
             every: shared.every,
@@ -181,7 +157,7 @@ impl Shared {
                 Next::Wait(until) => self.sleep(plan, until),
                 Next::Ask(name) => {
                     drop(plan);
-                    let outcome = self.sweep(name);
+                    let outcome = self.take_in(name);
                     self.done(name, outcome);
                 }
             }
@@ -190,7 +166,7 @@ impl Shared {
 
     /// Whether quotes change that the vendor shows now.
     fn is_open(&self) -> bool {
-        let now = (self.clock)();
+        let now = self.clock.now();
         let shown = now.checked_sub(jiff::SignedDuration::try_from(self.delay).unwrap_or_default()).unwrap_or(now);
         self.calendar.is_open(now) || self.calendar.is_open(shown)
     }
@@ -206,101 +182,47 @@ impl Shared {
         let (state, trouble) = (plan.state(), plan.trouble());
         drop(plan);
         self.changed.notify_all();
+        let source = self.sweeps.name();
         match (outcome, is_other) {
             (Outcome::Failed(Failed { failure, .. }), _) if !failure.is_of_vendor() => {
-                tracing::warn!("{}: {name}: {}; what was known stays", self.name, failure.name());
+                tracing::warn!("{source}: {name}: {}: {}; what was known stays", failure.name(), failure.says());
             }
-            (_, true) if state == SourceState::Ok => tracing::info!("{}: delivers", self.name),
+            (_, true) if state == SourceState::Ok => tracing::info!("{source}: delivers"),
             (_, true) => {
-                let why = trouble.map_or("", Failure::name);
-                tracing::warn!("{}: {}: {why}; what was known stays", self.name, state.name());
+                let (why, says) = trouble.map_or(("", ""), |failure| (failure.name(), failure.says()));
+                let keys = self.sweeps.vendor().keys();
+                let keys = if state == SourceState::Refused && !keys.is_empty() {
+                    format!(" (see {})", keys.join(", "))
+                } else {
+                    String::new()
+                };
+                tracing::warn!("{source}: {}: {why}: {says}{keys}; what was known stays", state.name());
             }
             _ => {}
         }
     }
 
-    /// All requests that a name takes.
-    fn sweep(&self, name: Symbol) -> Outcome {
-        let mut sweep = Sweep::new(self.vendor.begin(name, self.calendar.eastern((self.clock)()).date()));
-        let (mut is_first, mut unchanged) = (true, false);
-        while let Some(request) = sweep.wanted.pop_front() {
-            if !is_first && !self.wait_for_permit() {
-                return Outcome::Delivered;
-            }
-            is_first = false;
-            match self.ask(name, &request, &mut sweep) {
-                Ok(is_new) => unchanged |= !is_new,
-                Err(failed) => {
-                    if let Some(instead) = self.vendor.instead(name, &request, failed.failure) {
-                        sweep.wanted.push_front(instead);
-                    } else if self.vendor.may_miss(&request, failed.failure) {
-                        self.plan().note(failed.failure);
-                    } else {
-                        tracing::debug!("{}: {}: {}", self.name, request.path(), failed.failure.name());
-                        return Outcome::Failed(failed);
-                    }
+    /// A sweep of a name, into the inbox.
+    fn take_in(&self, name: Symbol) -> Outcome {
+        match self.sweeps.sweep(name, self) {
+            Ok(brought) => {
+                if let Some(Brought { batch, report, grade }) = brought {
+                    self.says_delayed.store(grade != Grade::Live, Ordering::Relaxed);
+                    self.inbox.put(batch, report);
                 }
+                Outcome::Delivered
             }
+            Err(failed) => Outcome::Failed(failed),
         }
-        if unchanged { Outcome::Delivered } else { self.deliver(name, sweep) }
     }
 
-    /// One request; whether its answer is a new one.
-    fn ask(&self, name: Symbol, request: &Question, sweep: &mut Sweep) -> Result<bool, Failed> {
-        // an answer of several parts is whole only where each of them is sent
-        let is_alone = sweep.wanted.is_empty() && sweep.batch.quotes.is_empty();
-        let known = self.memory().validators.get(&request.target).filter(|_| is_alone).cloned();
-        let asked_at = (self.clock)();
-        let (status, bytes, validators, retry_after) =
-            match self.server(request).get(&request.target, known.as_ref())? {
-                Received::Unchanged => return Ok(false),
-                Received::Body { status, bytes, validators, retry_after } => (status, bytes, validators, retry_after),
-            };
-        if let Some(failure) = self.vendor.failure_of(status) {
-            return Err(Failed { failure, retry_after });
-        }
-        let source = PathBuf::from(format!("{}{}", self.name.split(':').next().unwrap_or_default(), request.path()));
-        let data = Document { name, request, source: &source, bytes: &bytes, asked_at, calendar: &self.calendar };
-        self.vendor.read(&data, sweep)?;
-        if is_alone && sweep.wanted.is_empty() && validators != Validators::default() {
-            self.memory().validators.insert(request.target.clone(), validators);
-        }
-        Ok(true)
+    fn plan(&self) -> MutexGuard<'_, Plan> {
+        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    fn server(&self, request: &Question) -> &Client {
-        self.second.as_ref().filter(|_| request.what == Asks::Overnight).unwrap_or(&self.client)
-    }
-
-    /// Hands over what a sweep brought, if it is whole.
-    fn deliver(&self, name: Symbol, sweep: Sweep) -> Outcome {
-        let Sweep { mut batch, report, grade, .. } = sweep;
-        if !self.vendor.has_names() {
-            if batch.rates.as_ref().is_none_or(Vec::is_empty) {
-                return Outcome::Failed(Failure::Empty.into());
-            }
-            self.inbox.put(batch, report);
-            return Outcome::Delivered;
-        }
-        let mut memory = self.memory();
-        if let Err(failure) = memory.wholeness.judge(name, &batch) {
-            // the same answer again would have to be judged again
-            memory.validators.clear();
-            return Outcome::Failed(failure.into());
-        }
-        match batch.spots.iter().find(|spot| spot.underlying == name) {
-            Some(&spot) => _ = memory.spots.insert(name, spot),
-            None => batch.spots.extend(memory.spots.get(&name)),
-        }
-        drop(memory);
-        self.says_delayed.store(grade != Grade::Live, Ordering::Relaxed);
-        batch.reset = vec![name];
-        self.inbox.put(batch, report);
-        Outcome::Delivered
-    }
-
-    /// Waits until a further request may go; `false`: the source is to end.
-    fn wait_for_permit(&self) -> bool {
+impl Permits for Shared {
+    fn wait(&self) -> bool {
         while !self.inbox.is_ending() {
             let mut plan = self.plan();
             match plan.permit(self.began.elapsed()) {
@@ -311,11 +233,7 @@ impl Shared {
         false
     }
 
-    fn plan(&self) -> MutexGuard<'_, Plan> {
-        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    fn note(&self, failure: Failure) {
+        self.plan().note(failure);
     }
 }

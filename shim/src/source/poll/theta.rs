@@ -37,6 +37,12 @@ impl Theta {
     }
 }
 
+/// The root that a request is for: an answer does not say otherwise whose it is.
+fn root_of(request: &Question) -> Option<Symbol> {
+    let (_, rest) = request.target.split_once("?symbol=")?;
+    Symbol::parse(rest.split('&').next()?)
+}
+
 impl Vendor for Theta {
     fn begin(&self, name: Symbol, _: Date) -> Vec<Question> {
         let chain = |root: Symbol| {
@@ -52,7 +58,7 @@ impl Vendor for Theta {
         sweep.add(match data.request.what {
             Asks::Spot if is_index(&self.roots, name) => parse_thetadata_indices(source, bytes, calendar),
             Asks::Spot => parse_thetadata_stocks(source, bytes, calendar),
-            _ => parse_thetadata_options(source, bytes, name, calendar),
+            _ => parse_thetadata_options(source, bytes, (name, root_of(data.request)), calendar),
         })
     }
 

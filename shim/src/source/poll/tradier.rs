@@ -72,6 +72,10 @@ impl Vendor for Tradier {
         }
     }
 
+    fn keys(&self) -> &'static [&'static str] {
+        &[KEY]
+    }
+
     fn headers(&self) -> Vec<(&'static str, Secret)> {
         vec![("authorization", self.authorization.clone()), ("accept", Secret::plain("application/json"))]
     }

@@ -3,7 +3,7 @@
 
 use super::failure::Failure;
 use super::plan::VendorTerms;
-use super::vendor::{Asks, Document, Question, Sweep, Vendor};
+use super::vendor::{Asks, Brings, Document, Question, Sweep, Vendor};
 use engine::contract::Symbol;
 use engine::feeds::par_yields::with_short_end;
 use engine::feeds::rates::{parse_sofr, parse_treasury};
@@ -34,8 +34,8 @@ const KEPT_DAYS: i32 = 30;
 pub struct Treasury;
 
 impl Vendor for Treasury {
-    fn has_names(&self) -> bool {
-        false
+    fn brings(&self) -> Brings {
+        Brings::Rates
     }
 
     /// The yields of the year, and of the one before where that has some of the last days; SOFR of the same days.

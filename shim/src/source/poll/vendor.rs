@@ -37,6 +37,21 @@ pub enum Asks {
     Yields,
     /// Overnight rates, which another server has.
     Overnight,
+    /// Dividends of a stock.
+    Dividends,
+    /// Dividends of a fund.
+    DividendsOfFund,
+}
+
+/// What a vendor has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Brings {
+    /// Chains of names.
+    Chains,
+    /// Dividends of names.
+    Dividends,
+    /// Rates, of no name: it is asked for them as if they were one.
+    Rates,
 }
 
 impl Question {
@@ -108,9 +123,9 @@ impl Sweep {
 
 /// A vendor.
 pub trait Vendor: Send + Sync {
-    /// Whether it is asked for names. One that has something else for all of them is asked for it as if that were one.
-    fn has_names(&self) -> bool {
-        true
+    /// What it has.
+    fn brings(&self) -> Brings {
+        Brings::Chains
     }
 
     /// The requests that a sweep of a name begins with on an Eastern date.
@@ -125,6 +140,11 @@ pub trait Vendor: Send + Sync {
     /// Headers of every request.
     fn headers(&self) -> Vec<(&'static str, Secret)> {
         Vec::new()
+    }
+
+    /// The variables of its keys.
+    fn keys(&self) -> &'static [&'static str] {
+        &[]
     }
 
     /// What a status means; `None`: the answer is data.

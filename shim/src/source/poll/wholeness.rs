@@ -31,13 +31,18 @@ struct Last {
 }
 
 impl Wholeness {
-    /// Judges a chain, and remembers it if it is whole.
+    /// Judges a chain, and remembers it if it is whole. What was made later than `now` does not tell how new a chain is: a
+    /// clock that is ahead once would make every true chain older.
     ///
     /// # Errors
     /// It is empty, partial, or older than the last one.
-    pub fn judge(&mut self, name: Symbol, batch: &Batch) -> Result<(), Failure> {
+    pub fn judge(&mut self, name: Symbol, batch: &Batch, now: Timestamp) -> Result<(), Failure> {
         let contracts = batch.quotes.len();
-        let newest = batch.quotes.iter().map(|quote| quote.ts).max().ok_or(Failure::Empty)?;
+        if contracts == 0 {
+            return Err(Failure::Empty);
+        }
+        let been = batch.quotes.iter().map(|quote| quote.ts).filter(|&ts| ts <= now);
+        let newest = been.max().or(self.names.get(&name).map(|last| last.newest)).unwrap_or(Timestamp::MIN);
         let calls = batch.quotes.iter().filter(|quote| quote.contract.right == Right::Call).count();
         let before = self.names.get(&name).map_or(0, |last| last.contracts);
         let one_sided = contracts.max(before) >= SMALL && (calls == 0 || calls == contracts);
@@ -71,6 +76,8 @@ mod tests {
     use engine::feeds::lines::parse_lines;
     use std::path::Path;
 
+    const NOW: Timestamp = Timestamp::constant(1_795_207_320 + 1000, 0);
+
     fn chain(calls: usize, puts: usize, second: usize) -> Batch {
         let line = |right: char, strike: usize| {
             let strike = (strike + 1) * 1000;
@@ -88,7 +95,7 @@ mod tests {
     fn what_is_far_smaller_than_before_or_one_sided_is_partial() {
         let name = Symbol::parse("AA").unwrap();
         let mut whole = Wholeness::default();
-        let mut judge = |calls, puts, second| whole.judge(name, &chain(calls, puts, second));
+        let mut judge = |calls, puts, second| whole.judge(name, &chain(calls, puts, second), NOW);
         assert_eq!(judge(0, 0, 0), Err(Failure::Empty));
         assert_eq!(judge(30, 0, 0), Err(Failure::Partial), "the first has calls alone");
         assert_eq!(judge(50, 50, 1), Ok(()));
@@ -100,14 +107,24 @@ mod tests {
     }
 
     #[test]
+    fn a_clock_that_was_ahead_once_makes_no_later_chain_older() {
+        let name = Symbol::parse("AA").unwrap();
+        let mut whole = Wholeness::default();
+        for second in [10, 5000, 20, 6000, 7000, 30] {
+            assert_eq!(whole.judge(name, &chain(50, 50, second), NOW), Ok(()), "{second}");
+        }
+        assert_eq!(whole.judge(name, &chain(50, 50, 29), NOW), Err(Failure::Older));
+    }
+
+    #[test]
     fn a_smaller_chain_that_stays_is_believed_in_the_end() {
         let name = Symbol::parse("AA").unwrap();
         let mut whole = Wholeness::default();
-        assert_eq!(whole.judge(name, &chain(50, 50, 0)), Ok(()));
+        assert_eq!(whole.judge(name, &chain(50, 50, 0), NOW), Ok(()));
         for second in 1..=5 {
-            assert_eq!(whole.judge(name, &chain(10, 10, second)), Err(Failure::Partial), "{second}");
+            assert_eq!(whole.judge(name, &chain(10, 10, second), NOW), Err(Failure::Partial), "{second}");
         }
-        assert_eq!(whole.judge(name, &chain(10, 10, 6)), Ok(()));
-        assert_eq!(whole.judge(name, &chain(10, 10, 7)), Ok(()));
+        assert_eq!(whole.judge(name, &chain(10, 10, 6), NOW), Ok(()));
+        assert_eq!(whole.judge(name, &chain(10, 10, 7), NOW), Ok(()));
     }
 }

@@ -3,136 +3,24 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod faults;
+mod keys;
+mod server;
+#[path = "../support/mod.rs"]
 mod support;
+mod vendors;
 
 use serde_json::Value;
-use std::collections::VecDeque;
+use server::{Act, Server, say, status};
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use support::daemon::{Daemon, chain, command, free_address};
 
 /// The market is open then.
 const OPEN: &str = "2026-11-20T15:42:30-05:00";
-
-/// How a request is answered.
-#[derive(Clone, Debug)]
-enum Act {
-    /// By this status, these headers and this body.
-    Say(u16, String, String),
-    /// The connection is closed before a word.
-    Refuse,
-    /// Nothing is said for a while.
-    Hang,
-    /// A byte now and then.
-    Drip,
-    /// The body is shorter than its head says.
-    Cut(String),
-}
-
-/// A server that answers as it is told, and remembers what it was asked.
-struct Server {
-    address: SocketAddr,
-    script: Arc<Mutex<Script>>,
-}
-
-#[derive(Default)]
-struct Script {
-    /// How the next requests are answered; then by `always`.
-    once: VecDeque<Act>,
-    always: Option<Answering>,
-    asked: Vec<(Instant, String, String)>,
-}
-
-type Answering = Arc<dyn Fn(&str) -> Act + Send + Sync>;
-
-impl Server {
-    fn start(always: impl Fn(&str) -> Act + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let script = Arc::new(Mutex::new(Script { always: Some(Arc::new(always)), ..Script::default() }));
-        let told = Arc::clone(&script);
-        std::thread::spawn(move || {
-            for connection in listener.incoming().flatten() {
-                let told = Arc::clone(&told);
-                std::thread::spawn(move || serve(&connection, &told));
-            }
-        });
-        Self { address, script }
-    }
-
-    fn once(&self, acts: impl IntoIterator<Item = Act>) {
-        self.script.lock().unwrap().once.extend(acts);
-    }
-
-    fn always(&self, always: impl Fn(&str) -> Act + Send + Sync + 'static) {
-        self.script.lock().unwrap().always = Some(Arc::new(always));
-    }
-
-    fn asked(&self) -> Vec<(Instant, String, String)> {
-        self.script.lock().unwrap().asked.clone()
-    }
-}
-
-/// Answers the requests of a connection.
-fn serve(connection: &TcpStream, script: &Mutex<Script>) {
-    let mut reader = BufReader::new(connection);
-    loop {
-        let (mut first, mut head) = (String::new(), String::new());
-        if reader.read_line(&mut first).unwrap_or(0) == 0 {
-            return;
-        }
-        while reader.read_line(&mut head).is_ok_and(|n| n > 2) {}
-        let target = first.split(' ').nth(1).unwrap_or_default().to_owned();
-        let act = {
-            let mut script = script.lock().unwrap();
-            script.asked.push((Instant::now(), target.clone(), head));
-            let next = script.once.pop_front();
-            next.unwrap_or_else(|| (script.always.as_ref().unwrap().clone())(&target))
-        };
-        if !perform(connection, &act) {
-            return;
-        }
-    }
-}
-
-/// Whether the connection goes on.
-fn perform(mut to: &TcpStream, act: &Act) -> bool {
-    let head = |status: u16, headers: &str, length: usize| {
-        format!("HTTP/1.1 {status} Said\r\nContent-Length: {length}\r\n{headers}\r\n")
-    };
-    match act {
-        Act::Say(status, headers, body) => to.write_all((head(*status, headers, body.len()) + body).as_bytes()).is_ok(),
-        Act::Refuse => false,
-        Act::Hang => {
-            std::thread::sleep(Duration::from_secs(120));
-            false
-        }
-        Act::Drip => {
-            let _ = to.write_all(head(200, "", 1_000_000).as_bytes());
-            while to.write_all(b" ").is_ok() {
-                std::thread::sleep(Duration::from_millis(500));
-            }
-            false
-        }
-        Act::Cut(body) => {
-            let _ = to.write_all((head(200, "", 2 * body.len()) + body).as_bytes());
-            let _ = to.shutdown(std::net::Shutdown::Both);
-            let _ = to.take(1).read(&mut [0]);
-            false
-        }
-    }
-}
-
-fn say(body: impl Into<String>) -> Act {
-    Act::Say(200, String::new(), body.into())
-}
-
-fn status(status: u16) -> Act {
-    Act::Say(status, String::new(), "hunter2 is not the key".to_owned())
-}
 
 /// Cboe's document of ACME at a spot, made at a minute; `keep` chooses among its rows (strike, right).
 fn cboe(spot: f64, minute: u32, keep: impl Fn(usize, &str) -> bool) -> String {
@@ -376,6 +264,44 @@ fn rates_of_the_treasury_go_beside_the_quotes_of_another_feed() {
     assert!((rate(&daemon) - before).abs() < 1e-12);
     let asked = rates.asked();
     assert!(asked.iter().any(|(_, target, _)| target.contains("startDate=2026-10-21&endDate=2026-11-20")), "{asked:?}");
+}
+
+#[test]
+fn dividends_of_nasdaq_go_beside_the_quotes_of_another_feed() {
+    let rows = |dates: &[&str]| {
+        let row = |day: &&str| format!("{{\"exOrEffDate\":\"{day}\",\"type\":\"CASH\",\"amount\":\"$0.25\"}}");
+        let rows = dates.iter().map(row).collect::<Vec<_>>().join(",");
+        say(format!("{{\"data\":{{\"dividends\":{{\"rows\":[{rows}]}}}}}}"))
+    };
+    // no stock by that name, but a fund
+    let fund = move |target: &str, dates: &[&str]| {
+        if target.ends_with("assetclass=etf") { rows(dates) } else { say("{\"data\":null}") }
+    };
+    let server = Server::start(move |target| fund(target, &["12/01/2026", "09/01/2026", "06/01/2026"]));
+    let quotes = Server::start(|_| whole(100.0, 10));
+    let nasdaq = format!("nasdaq:ACME,every=0.2,rate=1200@http://{}", server.address);
+    let cboe = format!("cboe:ACME,every=0.2,rate=1200@http://{}", quotes.address);
+    let mut daemon = start(&nasdaq, &["--feed", &cboe], &[]);
+    wait_for_spot(&daemon, 100.0);
+    let divs = |daemon: &Daemon| Daemon::number(&daemon.rows("/l1/greeks?underlying=ACME&greeks=chain")[0], "divs");
+    let shown = |daemon: &Daemon, want: f64| {
+        let began = Instant::now();
+        while (divs(daemon) - want).abs() > 1e-9 {
+            assert!(began.elapsed() < Duration::from_secs(60), "{} and {want}: {:?}", divs(daemon), daemon.health());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    shown(&daemon, 0.25);
+    let health = daemon.wait("dividends", |health| health["feeds"][0]["used"]["dividends"] == 1);
+    assert_eq!((&health["feeds"][0]["state"], &health["feeds"][1]["used"]["dividends"]), (&"ok".into(), &0.into()));
+    // what cannot be used takes none away; what the vendor no longer has is gone
+    server.always(|_| say("<html>blocked</html>"));
+    daemon.wait("malformed", |health| failures(health, "malformed") > 1);
+    assert!((divs(&daemon) - 0.25).abs() < 1e-9);
+    server.always(move |target| fund(target, &["01/05/2027", "10/05/2026", "07/06/2026"]));
+    shown(&daemon, 0.0);
+    let first = server.asked().iter().filter(|(_, target, _)| target.ends_with("assetclass=stocks")).count();
+    assert_eq!(first, 1, "that it is a fund is remembered");
 }
 
 #[test]
