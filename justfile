@@ -90,6 +90,16 @@ clients *args:
     cargo build --release --locked
     python3 tests/clients/run.py {{ args }}
 
+# batch work on two Ray nodes and two Dask workers of this machine, one of each killed in the middle
+scale *args:
+    cargo build --release --locked
+    python3 tests/scale/run.py {{ args }}
+
+# the notebooks of docs/notebooks from first to last cell, on a made-up market
+notebooks *args:
+    cargo build --release --locked
+    python3 tests/notebooks/run.py {{ args }}
+
 # a release build for x86-64 CPUs without AVX2 and FMA
 portable:
     cargo build --release --locked --target-dir target/portable --config 'target."cfg(target_arch = \"x86_64\")".rustflags=[]'

@@ -16,9 +16,11 @@ use history::output::FileForm;
 use history::parquet_file::ParquetForm;
 use history::recipe::{Accuracy, Recipe};
 use history::row::HistoryRow;
+use history::tasks::{HistoryTask, tasks};
 use inputs::Inputs;
 use known::{Known, KnownFiles};
 use std::fmt;
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -56,6 +58,15 @@ impl fmt::Display for BatchError {
 pub fn run(args: &BatchArgs) -> ExitCode {
     let began = Instant::now();
     let watch = Arc::new(BatchWatch::new(args.quiet));
+    if args.plan {
+        return match print_tasks(args, &watch) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                say(&format!("greeksd batch: {error}"));
+                ExitCode::from(UNUSABLE)
+            }
+        };
+    }
     let done = run_watched(args, &watch);
     let (outcome, known) = match done {
         Ok(done) => done,
@@ -103,6 +114,25 @@ fn run_watched(args: &BatchArgs, watch: &Arc<BatchWatch>) -> Result<(JobOutcome,
     report::write(&args.output, &outcome, &known)
         .map_err(|error| BatchError::Job(JobError::Io { what: "writing the report", cause: error }))?;
     Ok((outcome, known))
+}
+
+/// Prints the tasks that the files make.
+fn print_tasks(args: &BatchArgs, watch: &Arc<BatchWatch>) -> Result<(), BatchError> {
+    let inputs = Inputs::find(&args.inputs, &args.output).map_err(BatchError::Arguments)?;
+    let known = Known::read(&known_files(args), &inputs).map_err(BatchError::Arguments)?;
+    listen_for_signals(Arc::clone(watch)).map_err(|error| BatchError::Arguments(error.to_string()))?;
+    let form = form(args, recipe(args)).map_err(|error| BatchError::Arguments(error.to_string()))?;
+    let options = inputs::read_options(args, known.reference.calendar()).map_err(BatchError::Arguments)?;
+    let read = |path: &Path, take: &mut dyn FnMut(HistoryRow)| -> FileRead { inputs::read(path, &options, take) };
+    let tasks = tasks(&inputs.files, threads(args), &known.reference, &read, form.extension(), &**watch);
+    watch.end();
+    let mut out = std::io::stdout().lock();
+    for HistoryTask { inputs, outputs, rows } in tasks {
+        let inputs: Vec<String> = inputs.iter().map(|path| path.display().to_string()).collect();
+        let line = serde_json::json!({ "inputs": inputs, "outputs": outputs, "rows": rows });
+        writeln!(out, "{line}").map_err(|error| BatchError::Arguments(format!("standard output: {error}")))?;
+    }
+    Ok(())
 }
 
 fn known_files(args: &BatchArgs) -> KnownFiles {

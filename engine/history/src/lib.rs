@@ -23,6 +23,7 @@ pub mod row;
 pub mod schema;
 pub mod spill;
 pub mod tally;
+pub mod tasks;
 pub mod unit;
 pub mod watch;
 pub mod whole;

@@ -3,6 +3,8 @@
 
 use crate::digest::Digest;
 use crate::unit::HistoryUnit;
+use engine::contract::Symbol;
+use jiff::civil::Date;
 
 /// A file to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +17,13 @@ pub struct FilePlan {
     pub from: Digest,
     /// One name at several times.
     pub is_of_name: bool,
+}
+
+/// The file of a day, or of one name on it, by its path in the folder of outputs.
+#[must_use]
+pub fn file_of(day: Date, name: Option<Symbol>, extension: &str) -> String {
+    let file = format!("day={day}/greeks.{extension}");
+    name.map_or(file.clone(), |name| format!("root_symbol={name}/{file}"))
 }
 
 /// The files of some units, which stand by day and underlying, in the order of their first units. A file may be left without a
@@ -31,8 +40,7 @@ pub fn plan_files(units: &[HistoryUnit], extension: &str) -> Vec<FilePlan> {
         let at = match of_day.filter(|_| !is_of_name) {
             Some(at) => at,
             None => {
-                let day = format!("day={}/greeks.{extension}", unit.day);
-                let file = if is_of_name { format!("root_symbol={}/{day}", unit.underlying) } else { day };
+                let file = file_of(unit.day, is_of_name.then_some(unit.underlying), extension);
                 plans.push(FilePlan { file, units: Vec::new(), from: Digest::default(), is_of_name });
                 plans.len() - 1
             }
@@ -55,7 +63,6 @@ pub fn plan_files(units: &[HistoryUnit], extension: &str) -> Vec<FilePlan> {
 mod tests {
     use super::*;
     use crate::whole::UnitFault;
-    use engine::contract::Symbol;
     use jiff::civil::date;
 
     fn unit(day: i8, underlying: &str, snapshots: u32) -> HistoryUnit {

@@ -188,6 +188,10 @@ pub struct BatchArgs {
     /// Recordings: the time from one snapshot to the next [default: 1m]
     #[arg(long, value_name = "TIME")]
     pub every: Option<String>,
+    /// Compute nothing; print which files belong together, a JSON object a line (inputs, outputs, rows): tasks for several
+    /// machines
+    #[arg(long)]
+    pub plan: bool,
     /// Compute chains too that are known to be incomplete
     #[arg(long)]
     pub allow_partial: bool,

@@ -1,0 +1,170 @@
+//! Which files of quotes belong together: those that quote the same name on the same day, and those whose names share the
+//! file of a day. What is left apart can be computed apart, on other machines too, to the same bytes. Never: a computation.
+
+use crate::gather::RowSource;
+use crate::plan::file_of;
+use crate::recipe::unit_underlying;
+use crate::reference::ReferenceSet;
+use crate::row::HistoryRow;
+use crate::watch::{JobPhase, JobWatch};
+use engine::contract::Symbol;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Files that are computed in one go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HistoryTask {
+    /// The files of quotes.
+    pub inputs: Vec<PathBuf>,
+    /// The files of Greeks that come of them, by their path in the folder of outputs, with slashes.
+    pub outputs: Vec<String>,
+    /// Rows of quotes.
+    pub rows: u64,
+}
+
+/// What a file quotes: by day and underlying the time, or `None` where there are several.
+type Quoted = BTreeMap<(Date, Symbol), Option<Timestamp>>;
+
+/// The tasks of some files, in the order of their first ones, each file in one of them. Reads every row once.
+#[must_use]
+pub fn tasks(
+    inputs: &[PathBuf],
+    threads: usize,
+    reference: &ReferenceSet,
+    read: &RowSource<'_>,
+    extension: &str,
+    watch: &dyn JobWatch,
+) -> Vec<HistoryTask> {
+    watch.begin(JobPhase::Reading, inputs.len() as u64);
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    let reader = || {
+        while let Some((at, file)) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, inputs.get(at)?)))
+        {
+            if watch.is_stopped() {
+                return;
+            }
+            let (mut quoted, mut rows) = (Quoted::new(), 0);
+            read(file, &mut |row| {
+                note(&mut quoted, &row, reference);
+                rows += 1;
+            });
+            done.lock().unwrap_or_else(PoisonError::into_inner).insert(at, (quoted, rows));
+            watch.advance(1, rows);
+        }
+    };
+    std::thread::scope(|scope| (0..threads.clamp(1, inputs.len().max(1))).for_each(|_| _ = scope.spawn(reader)));
+    together(inputs, &done.into_inner().unwrap_or_else(PoisonError::into_inner), extension)
+}
+
+fn note(quoted: &mut Quoted, row: &HistoryRow, reference: &ReferenceSet) {
+    let time = row.quote.ts;
+    let unit = (reference.calendar().eastern(time).date(), unit_underlying(row, reference));
+    let known = quoted.entry(unit).or_insert(Some(time));
+    *known = known.filter(|known| *known == time);
+}
+
+/// Puts files together by what they quote.
+fn together(inputs: &[PathBuf], files: &BTreeMap<usize, (Quoted, u64)>, extension: &str) -> Vec<HistoryTask> {
+    let mut all = Quoted::new();
+    for (unit, time) in files.values().flat_map(|(quoted, _)| quoted) {
+        let known = all.entry(*unit).or_insert(*time);
+        *known = known.filter(|known| Some(*known) == *time);
+    }
+    let output = |(day, underlying): (Date, Symbol)| {
+        let is_of_name = all.get(&(day, underlying)).is_some_and(Option::is_none);
+        file_of(day, is_of_name.then_some(underlying), extension)
+    };
+    let outputs: Vec<BTreeSet<String>> = (0..inputs.len())
+        .map(|i| files.get(&i).into_iter().flat_map(|(quoted, _)| quoted.keys()).map(|&unit| output(unit)).collect())
+        .collect();
+    // each file's group is known by the first file of it
+    let mut group: Vec<usize> = (0..inputs.len()).collect();
+    let mut first_of: BTreeMap<&str, usize> = BTreeMap::new();
+    for (file, outputs) in outputs.iter().enumerate() {
+        for output in outputs {
+            let other = *first_of.entry(output).or_insert(file);
+            let (a, b) = (first(&group, other), first(&group, file));
+            group[a.max(b)] = a.min(b);
+        }
+    }
+    let mut tasks: BTreeMap<usize, (HistoryTask, BTreeSet<&str>)> = BTreeMap::new();
+    for (file, path) in inputs.iter().enumerate() {
+        let (task, of_task) = tasks.entry(first(&group, file)).or_default();
+        task.inputs.push(path.clone());
+        task.rows += files.get(&file).map_or(0, |&(_, rows)| rows);
+        of_task.extend(outputs[file].iter().map(String::as_str));
+    }
+    let finish = |(task, outputs): (HistoryTask, BTreeSet<&str>)| HistoryTask {
+        outputs: outputs.into_iter().map(str::to_owned).collect(),
+        ..task
+    };
+    tasks.into_values().map(finish).collect()
+}
+
+fn first(group: &[usize], mut file: usize) -> usize {
+    while group[file] != file {
+        file = group[file];
+    }
+    file
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gather::FileRead;
+    use crate::watch::Unwatched;
+    use engine::contract::{ContractKey, Right};
+    use engine::feeds::QuoteRecord;
+    use engine::feeds::report::Report;
+    use jiff::civil::date;
+    use std::path::Path;
+
+    /// A file is what it quotes: `KO@2024-01-03T16:00,F@…`.
+    fn read(path: &Path, take: &mut dyn FnMut(HistoryRow)) -> FileRead {
+        for word in path.to_str().unwrap().split(',') {
+            let (name, time) = word.split_once('@').unwrap();
+            let symbol = Symbol::parse(name).unwrap();
+            let ts: Timestamp = format!("{time}:00-05:00").parse().unwrap();
+            let contract =
+                ContractKey { root: symbol, expiry: date(2024, 2, 16), strike_milli: 1000, right: Right::Call };
+            let (bid, ask, bid_size, ask_size) = (1.0, 2.0, f64::NAN, f64::NAN);
+            take(HistoryRow {
+                quote: QuoteRecord { ts, underlying: symbol, contract, bid, ask, bid_size, ask_size },
+                spot: 100.0,
+            });
+        }
+        FileRead { layout: "test", report: Report::default(), refused: None }
+    }
+
+    fn of(files: &[&str]) -> Vec<(usize, Vec<String>)> {
+        let inputs: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
+        let tasks = tasks(&inputs, 2, &ReferenceSet::default(), &read, "parquet", &Unwatched);
+        assert_eq!(tasks.iter().map(|task| task.inputs.len()).sum::<usize>(), files.len());
+        tasks.into_iter().map(|task| (task.inputs.len(), task.outputs)).collect()
+    }
+
+    #[test]
+    fn files_that_share_an_output_are_one_task() {
+        let day = |n: u32| format!("day=2024-01-0{n}/greeks.parquet");
+        // a day a file
+        assert_eq!(
+            of(&["KO@2024-01-03T16:00,F@2024-01-03T16:00", "KO@2024-01-04T16:00"]),
+            [(1, vec![day(3)]), (1, vec![day(4)])]
+        );
+        // a name a file: the days are shared, over a third file too
+        assert_eq!(
+            of(&["KO@2024-01-03T16:00", "F@2024-01-04T16:00", "GE@2024-01-03T16:00,GE@2024-01-04T16:00"]),
+            [(3, vec![day(3), day(4)])]
+        );
+        // names that are quoted several times have files of their own, whichever file says so
+        assert_eq!(
+            of(&["KO@2024-01-03T10:00,KO@2024-01-03T11:00", "F@2024-01-03T10:00", "F@2024-01-03T11:00"]),
+            [(1, vec![format!("root_symbol=KO/{}", day(3))]), (2, vec![format!("root_symbol=F/{}", day(3))])]
+        );
+    }
+}

@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Batch work on clusters of this machine: two Ray nodes, two Dask workers, one of each killed without grace in the middle.
+
+usage: run.py [--greeksd PATH] [--quotes DIR] [--keep DIR]
+
+Without --quotes a made-up market is written first. What comes out must be what one process writes, byte for byte; half a
+chain must be an error and cost nothing else. Exit status 1 where something is not so. Makes a Python environment of its own
+in target/scale-venv. Talks to loopback only.
+"""
+import argparse, hashlib, os, pathlib, shutil, signal, subprocess, sys, tempfile, time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+VENV = ROOT / "target" / "scale-venv"
+REQUIREMENTS = pathlib.Path(__file__).with_name("requirements.txt")
+INSIDE = "GREEKSD_SCALE_INSIDE"
+
+
+def inside():
+    """Goes on in an environment that has the packages."""
+    if os.environ.get(INSIDE):
+        return
+    python = VENV / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", REQUIREMENTS]
+    subprocess.run(pip, check=True)
+    os.execve(python, [str(python), *sys.argv], {**os.environ, INSIDE: "1", "RAY_USAGE_STATS_ENABLED": "0"})
+
+
+def digests(folder):
+    files = sorted(folder.glob("**/greeks.parquet"))
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def wait_for_done(out, least, driver):
+    """Waits until so many tasks are done, or the driver has ended."""
+    while driver.poll() is None and len(list(out.glob("_tasks/*.done"))) < least:
+        time.sleep(0.05)
+    return driver.poll() is None
+
+
+class Trial:
+    """Everything that is tried, and what was not as it should be."""
+
+    def __init__(self, greeksd, quotes, work):
+        self.greeksd, self.quotes, self.work = greeksd, quotes, work
+        self.failures = []
+
+    def check(self, what, holds):
+        print(f"{'ok  ' if holds else 'FAIL'} {what}", flush=True)
+        if not holds:
+            self.failures.append(what)
+
+    def single(self):
+        out, began = self.work / "single", time.time()
+        subprocess.run([self.greeksd, "batch", self.quotes, "-o", out, "--threads", "2"], check=True)
+        self.seconds, self.wanted = time.time() - began, digests(out)
+        self.check(f"one process: {len(self.wanted)} files in {self.seconds:.1f} s", len(self.wanted) > 3)
+
+    def driver(self, program, out, *arguments):
+        command = [sys.executable, ROOT / "scale" / program, self.quotes, "-o", out, "--greeksd", self.greeksd, *arguments]
+        return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+
+    def compare(self, name, driver, out, began, killed):
+        said = driver.communicate()[1]
+        seconds = time.time() - began
+        last = said.strip().splitlines()[-1:] or [""]
+        self.check(f"{name}: ends well ({last[0]})", driver.returncode == 0)
+        if driver.returncode:
+            print(said[-4000:])
+        self.check(f"{name}: a node was killed while it worked", killed)
+        self.check(f"{name}: the files of one process, byte for byte", digests(out) == self.wanted)
+        self.check(f"{name}: nothing is left but what is done", not [p for p in out.glob("_tasks/*") if p.suffix != ".done"] or killed)
+        print(f"     {seconds:.1f} s; one process alone {self.seconds:.1f} s", flush=True)
+        again = self.driver(name + "_batch.py", out, *self.address)
+        said = again.communicate()[1]
+        self.check(f"{name}: again, there is nothing to do", again.returncode == 0 and "0 tasks" in said)
+
+    def ray(self):
+        import ray.cluster_utils
+
+        cluster = ray.cluster_utils.Cluster()
+        nodes = [cluster.add_node(num_cpus=1, include_dashboard=False, node_ip_address="127.0.0.1") for _ in range(2)]
+        try:
+            out, began = self.work / "ray", time.time()
+            self.address = ["--address", cluster.address]
+            driver = self.driver("ray_batch.py", out, *self.address)
+            killed = wait_for_done(out, 2, driver)
+            cluster.remove_node(nodes[1], allow_graceful=False)
+            self.compare("ray", driver, out, began, killed)
+        finally:
+            cluster.shutdown()
+
+    def dask(self):
+        from distributed import LocalCluster
+
+        with LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster:
+            out, began = self.work / "dask", time.time()
+            self.address = ["--address", cluster.scheduler_address]
+            driver = self.driver("dask_batch.py", out, *self.address)
+            killed = wait_for_done(out, 2, driver)
+            os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
+            self.compare("dask", driver, out, began, killed)
+
+    def half_a_chain(self):
+        """A file that ends in the middle: its day is an error, and the other days are what they were."""
+        quotes = self.work / "half"
+        shutil.copytree(self.quotes, quotes)
+        cut = sorted(path for path in quotes.glob("**/*.csv") if path.name not in ("dividends.csv", "rates.csv"))[0]
+        text = cut.read_bytes()
+        cut.write_bytes(text[: len(text) // 2])
+        out = self.work / "half-out"
+        done = subprocess.run([self.greeksd, "batch", quotes, "-o", out], stderr=subprocess.PIPE, text=True)
+        made = digests(out)
+        self.check("half a chain: exit status 1", done.returncode == 1)
+        self.check("half a chain: it is named", "failed" in done.stderr or "damaged" in done.stderr)
+        same = [name for name in made if made[name] == self.wanted.get(name)]
+        self.check("half a chain: the other days are as they were", len(same) == len(self.wanted) - 1)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.strip().split("\n")[0])
+    parser.add_argument("--greeksd", default=ROOT / "target/release/greeksd", type=pathlib.Path)
+    parser.add_argument("--quotes", type=pathlib.Path, help="a folder of quotes [default: a made-up market]")
+    parser.add_argument("--keep", type=pathlib.Path, help="work here and leave everything")
+    wanted = parser.parse_args()
+    inside()
+    work = wanted.keep or pathlib.Path(tempfile.mkdtemp(prefix="greeksd-scale-"))
+    work.mkdir(exist_ok=True)
+    try:
+        quotes = wanted.quotes
+        if quotes is None:
+            quotes = work / "made/quotes"
+            generate = ["cargo", "run", "--release", "--locked", "--quiet", "-p", "greeksd-history", "--example", "generate", "--"]
+            subprocess.run([*generate, "greeksd", work / "made", "--names", "8", "--days", "12"], check=True, cwd=ROOT)
+        trial = Trial(wanted.greeksd.resolve(), quotes.resolve(), work.resolve())
+        trial.single()
+        trial.ray()
+        trial.dask()
+        trial.half_a_chain()
+    finally:
+        if not wanted.keep:
+            shutil.rmtree(work, ignore_errors=True)
+    if trial.failures:
+        sys.exit(f"{len(trial.failures)} of what was tried is not so")
+
+
+if __name__ == "__main__":
+    main()
