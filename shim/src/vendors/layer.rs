@@ -227,7 +227,7 @@ pub struct Prepared {
 enum Content {
     Rows(Box<Reply>),
     Listing(Box<List>),
-    Symbols(SymbolList),
+    Symbols(Box<SymbolList>),
     Text(String),
 }
 
@@ -309,7 +309,7 @@ impl Layer {
         let content = match self.serve {
             Serve::Rows(parse) => parse(query, &clock).map(|reply| Content::Rows(Box::new(reply))),
             Serve::Listing(parse) => parse(query, &clock).map(|list| Content::Listing(Box::new(list))),
-            Serve::Symbols(parse) => parse(query, &clock).map(Content::Symbols),
+            Serve::Symbols(parse) => parse(query, &clock).map(|list| Content::Symbols(Box::new(list))),
             Serve::Names(write) => write(query, context, &clock).map(Content::Text),
             Serve::Text(write) => write(query, &clock).map(Content::Text),
         };
