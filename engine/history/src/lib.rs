@@ -4,7 +4,7 @@
 //! command line.
 //!
 //! [`recipe`] is what a name and a day are computed by, pure and without files; [`job`] does folders of them: rows are
-//! gathered ([`gather`]) into sorted runs ([`spill`]), units found ([`unit`]) and looked at for chains that are not whole
+//! gathered ([`gather`]) into sorted runs ([`spill`]), units found ([`mod@unit`]) and looked at for chains that are not whole
 //! ([`whole`]), files planned ([`plan`]), computed and written ([`output`], [`parquet_file`]), and noted ([`manifest`]).
 
 pub mod digest;
