@@ -1,6 +1,6 @@
 //! Files of Greeks as text: the rows of `/l1/greeks`, byte for byte, with the time of each. Never: a format of its own.
 
-use crate::picked::Picked;
+use crate::picked::{Picked, Ranges};
 use crate::rows::clock::Clock;
 use crate::rows::field::Field;
 use crate::rows::frame::Format;
@@ -67,8 +67,10 @@ struct TextWriter {
 
 impl GreeksWriter for TextWriter {
     fn chain(&mut self, chain: &Arc<Chain>) -> io::Result<()> {
-        let mut rows =
-            RowStream::new(self.layout(chain), vec![Picked { chain: Arc::clone(chain), rows: vec![0..chain.rows()] }]);
+        let mut all = Ranges::default();
+        all.push(0..chain.rows());
+        let picked = Picked { chain: Arc::clone(chain), rows: all.into_vec() };
+        let mut rows = RowStream::new(self.layout(chain), vec![picked]);
         self.is_begun = true;
         loop {
             self.piece.clear();

@@ -30,7 +30,7 @@ pub(super) enum Command {
     /// Price the rows of a CSV file with explicit parameters
     Price(PriceArgs),
     /// Compute days of recorded quotes: files or folders of quotes in, files of Greeks out
-    Batch(BatchArgs),
+    Batch(Box<BatchArgs>),
 }
 
 /// Options of `greeksd serve`.

@@ -82,7 +82,7 @@ pub enum Invocation {
     /// Price the rows of a file.
     Price(PriceArgs),
     /// Compute days of recorded quotes.
-    Batch(BatchArgs),
+    Batch(Box<BatchArgs>),
 }
 
 /// Reads arguments (the program's name first), environment and file.
