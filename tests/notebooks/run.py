@@ -40,7 +40,6 @@ def main():
         generate = ["cargo", "run", "--release", "--locked", "--quiet", "-p", "greeksd-history", "--example", "generate", "--"]
         subprocess.run([*generate, "greeksd", work / "made", "--names", "2", "--days", "60"], check=True, cwd=ROOT)
         os.environ.update(QUOTES=str(work / "made/quotes"), GREEKS=str(work / "greeks"), GREEKSD=str(wanted.greeksd.resolve()))
-        os.environ.update(MPLBACKEND="agg")
         for path in sorted((ROOT / "docs/notebooks").glob("*.ipynb")):
             notebook = nbformat.read(path, as_version=4)
             # the kernel of this environment, whatever others are installed
