@@ -397,8 +397,8 @@ fn around(chain: &Chain, within: &Range<u32>, anchor: f64, count: usize) -> Vec<
             (_, _) => high += if is_pair(high) { 2 } else { 1 },
         }
     }
-    let near = [low as u32..high as u32];
-    by_strike(chain, &near).collect()
+    let near = low as u32..high as u32;
+    by_strike(chain, std::slice::from_ref(&near)).collect()
 }
 
 /// The strike whose call has a delta nearest to one half and `side` strikes on each side of it, as one range; nothing
