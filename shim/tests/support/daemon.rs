@@ -6,6 +6,7 @@ use std::io::Read;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// A running daemon; ended with the test, by its own process id.
@@ -22,8 +23,17 @@ pub(crate) fn command(feed: &str, address: SocketAddr, more: &[&str]) -> Command
     command
 }
 
+/// An address that nobody listens on. Not one of those that the system hands to clients: until the daemon listens there a
+/// client that tries could be given the port itself, and reach itself; or another test's could be given it.
 pub(crate) fn free_address() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let n = std::process::id().wrapping_mul(131).wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+        let address = SocketAddr::from(([127, 0, 0, 1], 10_000 + (n % 20_000) as u16));
+        if TcpListener::bind(address).is_ok() {
+            return address;
+        }
+    }
 }
 
 impl Daemon {
