@@ -15,7 +15,8 @@ use std::sync::Arc;
 /// Bytes that are asked for at once.
 const PIECE: usize = 1 << 18;
 
-/// Reads every row of a text. What cannot be read behind some place is an error of the report.
+/// Reads every row of a text. What cannot be read behind some place is an error of the report, and so is an end in the middle
+/// of a row.
 ///
 /// # Errors
 /// There is no header, or the sink does not know it.
@@ -26,7 +27,7 @@ pub(super) fn read<S: Sink>(
     report: &mut Report,
 ) -> Result<(), LayoutError> {
     let mut pieces = Pieces::of(from);
-    let (mut number, mut begun) = (0, false);
+    let (mut number, mut begun, mut columns, mut is_cut) = (0, false, 0, false);
     let name = Arc::new(file.to_path_buf());
     while let Some(piece) = pieces.next() {
         let mut lines = Lines::after(number, piece);
@@ -35,6 +36,7 @@ pub(super) fn read<S: Sink>(
             fields.split(text);
             if !begun {
                 begun = true;
+                columns = fields.found().len();
                 sink.header(file, &names(fields.found().iter().copied()))?;
                 continue;
             }
@@ -44,8 +46,11 @@ pub(super) fn read<S: Sink>(
             }
         }
         number = lines.number();
+        // only the last line may lack its end; where it lacks columns too, the rest of the file is missing
+        is_cut = !piece.ends_with(b"\n") && !piece.ends_with(b"\r") && fields.found().len() < columns;
     }
-    match pieces.error {
+    let error = pieces.error.or(is_cut.then_some(ErrorKind::UnexpectedEof));
+    match error {
         Some(kind) if !begun => Err(LayoutError::Unreadable(FeedError::Io { file: file.to_path_buf(), kind })),
         Some(kind) => {
             report.errors.push(FeedError::Io { file: file.to_path_buf(), kind });
@@ -125,6 +130,34 @@ impl<R: Read> Pieces<R> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// Takes every row as it is.
+    struct Any;
+
+    impl Sink for Any {
+        fn header(&mut self, _: &Path, _: &[String]) -> Result<(), LayoutError> {
+            Ok(())
+        }
+
+        fn places(&self) -> Vec<usize> {
+            Vec::new()
+        }
+
+        fn row<C: Cells>(&mut self, _: &C) -> Result<(), crate::layouts::rows::Fault> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn an_end_in_the_middle_of_a_row_is_damage() {
+        for (text, errors) in
+            [("a,b,c\n1,2,3\n", 0), ("a,b,c\n1,2,3", 0), ("a,b,c\n1,2,3\n4,5", 1), ("a,b,c\n1,2\n", 0)]
+        {
+            let mut report = Report::default();
+            read(Path::new("a.csv"), text.as_bytes(), &mut Any, &mut report).unwrap();
+            assert_eq!(report.errors.len(), errors, "{text:?}");
+        }
+    }
 
     /// Hands out at most so many bytes at a time, and fails at the end if it is told to.
     struct Drops<'a> {
