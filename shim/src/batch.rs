@@ -12,6 +12,7 @@ use crate::log::say;
 use crate::rows::frame::Format;
 use history::gather::FileRead;
 use history::job::{HistoryJob, JobError, JobOutcome};
+use history::layouts::ReadOptions;
 use history::output::FileForm;
 use history::parquet_file::ParquetForm;
 use history::recipe::{Accuracy, Recipe};
@@ -60,20 +61,14 @@ pub fn run(args: &BatchArgs) -> ExitCode {
     let watch = Arc::new(BatchWatch::new(args.quiet));
     if args.plan {
         return match print_tasks(args, &watch) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                say(&format!("greeksd batch: {error}"));
-                ExitCode::from(UNUSABLE)
-            }
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::from(INTERRUPTED),
+            Err(error) => refused(&error),
         };
     }
-    let done = run_watched(args, &watch);
-    let (outcome, known) = match done {
+    let (outcome, known) = match run_watched(args, &watch) {
         Ok(done) => done,
-        Err(error) => {
-            say(&format!("greeksd batch: {error}"));
-            return ExitCode::from(if matches!(error, BatchError::Arguments(_)) { UNUSABLE } else { INCOMPLETE });
-        }
+        Err(error) => return refused(&error),
     };
     let summary = report::summary(&outcome, &known, began.elapsed(), threads(args));
     let is_whole = report::is_whole(&outcome);
@@ -87,16 +82,38 @@ pub fn run(args: &BatchArgs) -> ExitCode {
     if is_whole { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) }
 }
 
+/// Says why nothing more was done.
+fn refused(error: &BatchError) -> ExitCode {
+    say(&format!("greeksd batch: {error}"));
+    ExitCode::from(if matches!(error, BatchError::Arguments(_)) { UNUSABLE } else { INCOMPLETE })
+}
+
+/// What the arguments name.
+struct Opened {
+    inputs: Inputs,
+    known: Known,
+    options: ReadOptions,
+    recipe: Recipe,
+    form: Box<dyn FileForm>,
+}
+
+impl Opened {
+    fn new(args: &BatchArgs) -> Result<Self, BatchError> {
+        let inputs = Inputs::find(&args.inputs, &args.output).map_err(BatchError::Arguments)?;
+        let known = Known::read(&known_files(args), &inputs).map_err(BatchError::Arguments)?;
+        let options = inputs::read_options(args, known.reference.calendar()).map_err(BatchError::Arguments)?;
+        let recipe = recipe(args);
+        let form = form(args, recipe).map_err(|error| BatchError::Arguments(error.to_string()))?;
+        Ok(Self { inputs, known, options, recipe, form })
+    }
+}
+
 fn run_watched(args: &BatchArgs, watch: &Arc<BatchWatch>) -> Result<(JobOutcome, Known), BatchError> {
-    let inputs = Inputs::find(&args.inputs, &args.output).map_err(BatchError::Arguments)?;
-    let known = Known::read(&known_files(args), &inputs).map_err(BatchError::Arguments)?;
+    let Opened { inputs, known, options, recipe, form } = Opened::new(args)?;
     if !args.quiet {
         known.notes.iter().for_each(|note| say(note));
     }
     listen_for_signals(Arc::clone(watch)).map_err(|error| BatchError::Arguments(error.to_string()))?;
-    let recipe = recipe(args);
-    let form = form(args, recipe).map_err(|error| BatchError::Arguments(error.to_string()))?;
-    let options = inputs::read_options(args, known.reference.calendar()).map_err(BatchError::Arguments)?;
     let read = |path: &Path, take: &mut dyn FnMut(HistoryRow)| -> FileRead { inputs::read(path, &options, take) };
     let job = HistoryJob {
         inputs: &inputs.files,
@@ -116,23 +133,21 @@ fn run_watched(args: &BatchArgs, watch: &Arc<BatchWatch>) -> Result<(JobOutcome,
     Ok((outcome, known))
 }
 
-/// Prints the tasks that the files make.
-fn print_tasks(args: &BatchArgs, watch: &Arc<BatchWatch>) -> Result<(), BatchError> {
-    let inputs = Inputs::find(&args.inputs, &args.output).map_err(BatchError::Arguments)?;
-    let known = Known::read(&known_files(args), &inputs).map_err(BatchError::Arguments)?;
+/// Prints the tasks that the files make; whether it was not stopped.
+fn print_tasks(args: &BatchArgs, watch: &Arc<BatchWatch>) -> Result<bool, BatchError> {
+    let Opened { inputs, known, options, form, .. } = Opened::new(args)?;
     listen_for_signals(Arc::clone(watch)).map_err(|error| BatchError::Arguments(error.to_string()))?;
-    let form = form(args, recipe(args)).map_err(|error| BatchError::Arguments(error.to_string()))?;
-    let options = inputs::read_options(args, known.reference.calendar()).map_err(BatchError::Arguments)?;
     let read = |path: &Path, take: &mut dyn FnMut(HistoryRow)| -> FileRead { inputs::read(path, &options, take) };
     let tasks = tasks(&inputs.files, threads(args), &known.reference, &read, form.extension(), &**watch);
     watch.end();
+    let Some(tasks) = tasks else { return Ok(false) };
     let mut out = std::io::stdout().lock();
     for HistoryTask { inputs, outputs, rows } in tasks {
         let inputs: Vec<String> = inputs.iter().map(|path| path.display().to_string()).collect();
         let line = serde_json::json!({ "inputs": inputs, "outputs": outputs, "rows": rows });
         writeln!(out, "{line}").map_err(|error| BatchError::Arguments(format!("standard output: {error}")))?;
     }
-    Ok(())
+    Ok(true)
 }
 
 fn known_files(args: &BatchArgs) -> KnownFiles {

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Files that are read side by side at most: more do not make a disk faster.
-const READERS: usize = 8;
+pub(crate) const READERS: usize = 8;
 /// Bytes of rows that wait in memory, of all readers together.
 const WAITING_BYTES: usize = 256 << 20;
 /// Between two reports of progress.
@@ -121,18 +121,39 @@ pub fn gather(
     Ok(gathered)
 }
 
-fn next_of<'i>(next: &AtomicUsize, inputs: &'i [PathBuf]) -> Option<(usize, &'i PathBuf)> {
+/// The next file that no reader has taken.
+pub(crate) fn next_of<'i>(next: &AtomicUsize, inputs: &'i [PathBuf]) -> Option<(usize, &'i PathBuf)> {
     let at = next.fetch_add(1, Ordering::Relaxed);
     Some((at, inputs.get(at)?))
 }
 
+/// Tells the unit of each row: its Eastern date, and the underlying that it is filed under.
+pub(crate) struct UnitOfRow<'a> {
+    reference: &'a ReferenceSet,
+    /// Rows of one time follow one another, and a time has one date.
+    last: Option<(Timestamp, Date)>,
+}
+
+impl<'a> UnitOfRow<'a> {
+    pub(crate) fn new(reference: &'a ReferenceSet) -> Self {
+        Self { reference, last: None }
+    }
+
+    pub(crate) fn tell(&mut self, row: &HistoryRow) -> (Date, Symbol) {
+        let day = match self.last {
+            Some((time, day)) if time == row.quote.ts => day,
+            _ => self.reference.calendar().eastern(row.quote.ts).date(),
+        };
+        self.last = Some((row.quote.ts, day));
+        (day, unit_underlying(row, self.reference))
+    }
+}
+
 /// The rows of one file on their way, and the units that they are of.
 struct UnitIntake<'a, 'f> {
-    reference: &'a ReferenceSet,
+    unit_of: UnitOfRow<'a>,
     writer: &'a mut RunWriter<'f>,
     watch: &'a dyn JobWatch,
-    /// Rows of one time follow one another, and a time has one date.
-    last_time: Option<(Timestamp, Date)>,
     last_unit: Option<(Date, Symbol)>,
     units: BTreeSet<(Date, Symbol)>,
     rows: u64,
@@ -141,20 +162,15 @@ struct UnitIntake<'a, 'f> {
 
 impl<'a, 'f> UnitIntake<'a, 'f> {
     fn new(reference: &'a ReferenceSet, writer: &'a mut RunWriter<'f>, watch: &'a dyn JobWatch) -> Self {
-        let (last_time, last_unit, units) = (None, None, BTreeSet::new());
-        Self { reference, writer, watch, last_time, last_unit, units, rows: 0, failed: None }
+        let (unit_of, last_unit, units) = (UnitOfRow::new(reference), None, BTreeSet::new());
+        Self { unit_of, writer, watch, last_unit, units, rows: 0, failed: None }
     }
 
     fn take(&mut self, row: &HistoryRow) {
         if self.failed.is_some() || self.watch.is_stopped() {
             return;
         }
-        let day = match self.last_time {
-            Some((time, day)) if time == row.quote.ts => day,
-            _ => self.reference.calendar().eastern(row.quote.ts).date(),
-        };
-        self.last_time = Some((row.quote.ts, day));
-        let unit = (day, unit_underlying(row, self.reference));
+        let unit = self.unit_of.tell(row);
         // readers refuse years that cannot be packed
         let Some(packed) = PackedRow::new(unit.0, unit.1, row) else { return };
         if self.last_unit != Some(unit) {

@@ -1,18 +1,16 @@
 //! Which files of quotes belong together: those that quote the same name on the same day, and those whose names share the
 //! file of a day. What is left apart can be computed apart, on other machines too, to the same bytes. Never: a computation.
 
-use crate::gather::RowSource;
+use crate::gather::{READERS, RowSource, UnitOfRow, next_of};
 use crate::plan::file_of;
-use crate::recipe::unit_underlying;
 use crate::reference::ReferenceSet;
-use crate::row::HistoryRow;
 use crate::watch::{JobPhase, JobWatch};
 use engine::contract::Symbol;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Mutex, PoisonError};
 
 /// Files that are computed in one go.
@@ -29,7 +27,8 @@ pub struct HistoryTask {
 /// What a file quotes: by day and underlying the time, or `None` where there are several.
 type Quoted = BTreeMap<(Date, Symbol), Option<Timestamp>>;
 
-/// The tasks of some files, in the order of their first ones, each file in one of them. Reads every row once.
+/// The tasks of some files, in the order of their first ones, each file in one of them. Reads every row once. `None`: it
+/// was stopped before that.
 #[must_use]
 pub fn tasks(
     inputs: &[PathBuf],
@@ -38,42 +37,36 @@ pub fn tasks(
     read: &RowSource<'_>,
     extension: &str,
     watch: &dyn JobWatch,
-) -> Vec<HistoryTask> {
+) -> Option<Vec<HistoryTask>> {
     watch.begin(JobPhase::Reading, inputs.len() as u64);
     let (next, done) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
     let reader = || {
-        while let Some((at, file)) =
-            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, inputs.get(at)?)))
-        {
-            if watch.is_stopped() {
-                return;
-            }
-            let (mut quoted, mut rows) = (Quoted::new(), 0);
+        while let Some((at, file)) = next_of(&next, inputs).filter(|_| !watch.is_stopped()) {
+            let (mut quoted, mut rows, mut unit_of) = (Quoted::new(), 0, UnitOfRow::new(reference));
             read(file, &mut |row| {
-                note(&mut quoted, &row, reference);
+                note(&mut quoted, unit_of.tell(&row), Some(row.quote.ts));
                 rows += 1;
             });
             done.lock().unwrap_or_else(PoisonError::into_inner).insert(at, (quoted, rows));
             watch.advance(1, rows);
         }
     };
-    std::thread::scope(|scope| (0..threads.clamp(1, inputs.len().max(1))).for_each(|_| _ = scope.spawn(reader)));
-    together(inputs, &done.into_inner().unwrap_or_else(PoisonError::into_inner), extension)
+    std::thread::scope(|scope| (0..threads.clamp(1, READERS)).for_each(|_| _ = scope.spawn(reader)));
+    let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    (!watch.is_stopped()).then(|| together(inputs, &done, extension))
 }
 
-fn note(quoted: &mut Quoted, row: &HistoryRow, reference: &ReferenceSet) {
-    let time = row.quote.ts;
-    let unit = (reference.calendar().eastern(time).date(), unit_underlying(row, reference));
-    let known = quoted.entry(unit).or_insert(Some(time));
-    *known = known.filter(|known| *known == time);
+/// Notes that a unit is quoted at a time, or at several.
+fn note(quoted: &mut Quoted, unit: (Date, Symbol), time: Option<Timestamp>) {
+    let known = quoted.entry(unit).or_insert(time);
+    *known = known.filter(|known| Some(*known) == time);
 }
 
 /// Puts files together by what they quote.
 fn together(inputs: &[PathBuf], files: &BTreeMap<usize, (Quoted, u64)>, extension: &str) -> Vec<HistoryTask> {
     let mut all = Quoted::new();
-    for (unit, time) in files.values().flat_map(|(quoted, _)| quoted) {
-        let known = all.entry(*unit).or_insert(*time);
-        *known = known.filter(|known| Some(*known) == *time);
+    for (&unit, &time) in files.values().flat_map(|(quoted, _)| quoted) {
+        note(&mut all, unit, time);
     }
     let output = |(day, underlying): (Date, Symbol)| {
         let is_of_name = all.get(&(day, underlying)).is_some_and(Option::is_none);
@@ -117,6 +110,7 @@ fn first(group: &[usize], mut file: usize) -> usize {
 mod tests {
     use super::*;
     use crate::gather::FileRead;
+    use crate::row::HistoryRow;
     use crate::watch::Unwatched;
     use engine::contract::{ContractKey, Right};
     use engine::feeds::QuoteRecord;
@@ -143,7 +137,7 @@ mod tests {
 
     fn of(files: &[&str]) -> Vec<(usize, Vec<String>)> {
         let inputs: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
-        let tasks = tasks(&inputs, 2, &ReferenceSet::default(), &read, "parquet", &Unwatched);
+        let tasks = tasks(&inputs, 2, &ReferenceSet::default(), &read, "parquet", &Unwatched).unwrap();
         assert_eq!(tasks.iter().map(|task| task.inputs.len()).sum::<usize>(), files.len());
         tasks.into_iter().map(|task| (task.inputs.len(), task.outputs)).collect()
     }
