@@ -29,7 +29,7 @@ def main():
                 progress.add(running[future], future.result())
             else:
                 progress.lose(running[future], future.exception())
-        return progress.end()
+        return progress.end(wanted.output)
 
 
 if __name__ == "__main__":

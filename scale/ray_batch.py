@@ -30,7 +30,7 @@ def main():
             progress.add(task, ray.get(done))
         except ray.exceptions.RayError as error:
             progress.lose(task, error)
-    return progress.end()
+    return progress.end(wanted.output)
 
 
 if __name__ == "__main__":

@@ -75,10 +75,12 @@ def run(task, output, greeksd, threads, options):
             raise Unfinished(f"{task['inputs'][0]}: exit status {process.returncode}: {said[-2000:]}")
         for name in task["outputs"]:
             made, place = os.path.join(part, name), os.path.join(output, name)
-            # what could not be computed leaves none
             if os.path.exists(made):
                 os.makedirs(os.path.dirname(place), exist_ok=True)
                 os.replace(made, place)
+            elif os.path.exists(place):
+                # what cannot be computed any more leaves none
+                os.remove(place)
         failed = said.strip() if process.returncode else ""
         if not failed:
             with open(marker(output, task["id"]), "w") as done:
@@ -115,8 +117,10 @@ class Progress:
     def lose(self, task, error):
         self.add(task, {"failed": f"given up: {error}"})
 
-    def end(self):
-        """The summary; the exit status."""
+    def end(self, output):
+        """Takes away what lost tries left, now that nothing runs; the summary; the exit status."""
+        for left in pathlib.Path(output, "_tasks").glob("*.*/"):
+            shutil.rmtree(left, ignore_errors=True)
         for task, why in self.failed:
             print(f"{task['inputs'][0]}{' and others' if len(task['inputs']) > 1 else ''}: {why}", file=sys.stderr)
         seconds = time.time() - self.began

@@ -11,21 +11,8 @@ which is why this is no part of CI.
 import argparse, hashlib, os, pathlib, shutil, signal, subprocess, sys, tempfile, time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-VENV = ROOT / "target" / "scale-venv"
-REQUIREMENTS = pathlib.Path(__file__).with_name("requirements.txt")
-INSIDE = "GREEKSD_SCALE_INSIDE"
-
-
-def inside():
-    """Goes on in an environment that has the packages."""
-    if os.environ.get(INSIDE):
-        return
-    python = VENV / "bin" / "python"
-    if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", REQUIREMENTS]
-    subprocess.run(pip, check=True)
-    os.execve(python, [str(python), *sys.argv], {**os.environ, INSIDE: "1", "RAY_USAGE_STATS_ENABLED": "0"})
+sys.path.insert(0, str(ROOT / "tests"))
+import environment
 
 
 def digests(folder):
@@ -71,7 +58,7 @@ class Trial:
             print(said[-4000:])
         self.check(f"{name}: a node was killed while it worked", killed)
         self.check(f"{name}: the files of one process, byte for byte", digests(out) == self.wanted)
-        self.check(f"{name}: nothing is left but what is done", not [p for p in out.glob("_tasks/*") if p.suffix != ".done"] or killed)
+        self.check(f"{name}: nothing is left but what is done", all(p.suffix == ".done" for p in out.glob("_tasks/*")))
         print(f"     {seconds:.1f} s; one process alone {self.seconds:.1f} s", flush=True)
         again = self.driver(name + "_batch.py", out, *self.address)
         said = again.communicate()[1]
@@ -128,15 +115,14 @@ def main():
     parser.add_argument("--quotes", type=pathlib.Path, help="a folder of quotes [default: a made-up market]")
     parser.add_argument("--keep", type=pathlib.Path, help="work here and leave everything")
     wanted = parser.parse_args()
-    inside()
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    environment.enter("scale-venv", pathlib.Path(__file__).with_name("requirements.txt"))
     work = wanted.keep or pathlib.Path(tempfile.mkdtemp(prefix="greeksd-scale-"))
     work.mkdir(exist_ok=True)
     try:
         quotes = wanted.quotes
         if quotes is None:
-            quotes = work / "made/quotes"
-            generate = ["cargo", "run", "--release", "--locked", "--quiet", "-p", "greeksd-history", "--example", "generate", "--"]
-            subprocess.run([*generate, "greeksd", work / "made", "--names", "8", "--days", "12"], check=True, cwd=ROOT)
+            quotes = environment.made_up_market(work / "made", "--names", "8", "--days", "12")
         trial = Trial(wanted.greeksd.resolve(), quotes.resolve(), work.resolve())
         trial.single()
         trial.ray()

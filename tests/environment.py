@@ -1,0 +1,25 @@
+"""A Python environment of a test's own, below `target`."""
+import os, pathlib, subprocess, sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+INSIDE = "GREEKSD_INSIDE"
+
+
+def enter(name, requirements):
+    """Goes on in the environment `target/NAME`, which has what a file of requirements names; makes it where there is none."""
+    if os.environ.get(INSIDE) == name:
+        return
+    home = ROOT / "target" / name
+    python = home / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", home], check=True)
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", requirements]
+    subprocess.run(pip, check=True)
+    os.execve(python, [str(python), *sys.argv], {**os.environ, INSIDE: name})
+
+
+def made_up_market(out, *arguments):
+    """Writes days of the made-up market in our own layout; the folder of their quotes."""
+    generate = ["cargo", "run", "--release", "--locked", "--quiet", "-p", "greeksd-history", "--example", "generate", "--"]
+    subprocess.run([*generate, "greeksd", out, *arguments], check=True, cwd=ROOT)
+    return out / "quotes"
