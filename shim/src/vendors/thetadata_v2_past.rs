@@ -7,16 +7,16 @@ use super::columns::{POINT, pointed, quoted_as};
 use super::layer::{Ending, Layer, Reply, Serve, Wrap};
 use super::parameter::{days, ticker, title};
 use super::thetadata_v2::{FIRST, ONLY_IN_ALL, SECOND, at};
+use super::thetadata_v3_past::{BARS, NO_QUOTES, QUOTED, VOLATILITIES};
 use crate::past::moment::AsOf;
 use crate::past::span::{Pace, PastSpan};
 use crate::past::{Lacking, PastMoments, PastQuestion, SHOWS_THE_PRESENT};
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Stamp, When};
-use crate::rows::field::{Field, QuoteNumber, SliceNumber, own, slice, time, zero, zero_as};
+use crate::rows::field::{Field, QuoteNumber, SliceNumber, own, slice, time};
 use crate::rows::frame::Format;
 use crate::rows::layout::{Around, Walk};
-use crate::rows::number::Print;
 use crate::selection::Selection;
 use engine::store::columns::{Col, Unit};
 use jiff::SignedDuration;
@@ -30,18 +30,14 @@ pub const QUOTE_AT: Layer = at("/v2/at_time/option/quote", Serve::Rows(|query, _
 
 const MS_OF_DAY: Field = time("ms_of_day", When::Asked, Stamp::MillisOfDay);
 const DATE: Field = time("date", When::Asked, Stamp::Date8);
+const MADE: Field = time("ms_of_day2", When::Snapshot, Stamp::MillisOfDay);
 const BID: Field = quoted_as("bid", QuoteNumber::Bid, POINT);
 const ASK: Field = quoted_as("ask", QuoteNumber::Ask, POINT);
 
 const HEAD: &[Field] = &[MS_OF_DAY, BID, ASK];
 
-const TAIL: &[Field] = &[
-    pointed("implied_vol", own(Col::SvcVol), Unit::Plain),
-    pointed("iv_error", own(Col::IvError), Unit::Plain),
-    time("ms_of_day2", When::Snapshot, Stamp::MillisOfDay),
-    pointed("underlying_price", slice(SliceNumber::UndPrice), Unit::Plain),
-    DATE,
-];
+const FITTED: &[Field] =
+    &[pointed("implied_vol", own(Col::SvcVol), Unit::Plain), pointed("iv_error", own(Col::IvError), Unit::Plain)];
 
 const THIRD: &[Field] = &[
     pointed("speed", own(Col::Speed), Unit::Plain),
@@ -50,62 +46,29 @@ const THIRD: &[Field] = &[
     pointed("ultima", own(Col::Ultima), Unit::Plain),
 ];
 
-/// Volatilities of bid, middle and ask, each behind its price.
-const VOLATILITIES: &[Field] = &[
-    MS_OF_DAY,
-    BID,
-    pointed("bid_implied_vol", own(Col::BidVol), Unit::Plain),
-    quoted_as("midpoint", QuoteNumber::Mid, POINT),
-    pointed("implied_vol", own(Col::SvcVol), Unit::Plain),
-    ASK,
-    pointed("ask_implied_vol", own(Col::AskVol), Unit::Plain),
-    pointed("iv_error", own(Col::IvError), Unit::Plain),
-    time("ms_of_day2", When::Snapshot, Stamp::MillisOfDay),
-    pointed("underlying_price", slice(SliceNumber::UndPrice), Unit::Plain),
-    DATE,
-];
+/// The underlying and the day, behind volatilities.
+const UNDERLYING: &[Field] = &[MADE, pointed("underlying_price", slice(SliceNumber::UndPrice), Unit::Plain), DATE];
 
-/// A quote with what feeds have of it.
-const QUOTED: &[Field] = &[
-    quoted_as("bid_size", QuoteNumber::BidSize, Print::UpTo(0)),
-    zero("bid_exchange"),
-    BID,
-    zero("bid_condition"),
-    quoted_as("ask_size", QuoteNumber::AskSize, Print::UpTo(0)),
-    zero("ask_exchange"),
-    ASK,
-    zero("ask_condition"),
-    DATE,
-];
-
-/// What was traded on a day.
-const BARS: &[Field] = &[
-    MS_OF_DAY,
-    time("ms_of_day2", When::Snapshot, Stamp::MillisOfDay),
-    zero_as("open", POINT),
-    zero_as("high", POINT),
-    zero_as("low", POINT),
-    zero_as("close", POINT),
-    zero("volume"),
-    zero("count"),
-];
+/// A quote and when it is of.
+fn quoted() -> Vec<Field> {
+    [&[MS_OF_DAY], QUOTED, &[DATE]].concat()
+}
 
 /// What is shown under each name, and whether it is quotes alone.
 fn fields(what: &str) -> Option<(Vec<Field>, bool)> {
-    let priced = |of: &[&[Field]]| Some(([HEAD, &of.concat(), TAIL].concat(), false));
+    let priced = |of: &[&[Field]]| Some(([HEAD, &of.concat(), FITTED, UNDERLYING].concat(), false));
     match what {
         "greeks" => priced(&[FIRST]),
         "greeks_second_order" => priced(&[SECOND]),
         "greeks_third_order" => priced(&[THIRD]),
         "all_greeks" => priced(&[FIRST, SECOND, ONLY_IN_ALL]),
-        "implied_volatility" => Some((VOLATILITIES.to_vec(), false)),
-        "quote" => Some(([&[MS_OF_DAY], QUOTED].concat(), true)),
-        "eod" => Some(([BARS, QUOTED].concat(), true)),
+        "implied_volatility" => Some(([&[MS_OF_DAY], VOLATILITIES, UNDERLYING].concat(), false)),
+        "quote" => Some((quoted(), true)),
+        "eod" => Some(([&[MS_OF_DAY, MADE], BARS, QUOTED, &[DATE]].concat(), true)),
         _ => None,
     }
 }
 
-const NO_QUOTES: &str = "quotes are not shown: start the daemon with --show-quotes";
 const NO_DATA: &str = "No data for the specified timeframe & contract.";
 const STEP_MOST_MS: i64 = 86_400_000;
 /// The last millisecond of a day.
@@ -135,7 +98,7 @@ fn parse_history(query: &Query<'_>) -> Result<Reply, Refusal> {
 
 fn parse_at(query: &Query<'_>) -> Result<Reply, Refusal> {
     let at = query.integer("ivl", 0..=LAST_MS)?.unwrap_or(0);
-    parse(query, [&[MS_OF_DAY], QUOTED].concat(), true, (Time::MIN, Time::MAX, Pace::At(time_of(at))))
+    parse(query, quoted(), true, (Time::MIN, Time::MAX, Pace::At(time_of(at))))
 }
 
 /// Milliseconds since midnight as a time of day.

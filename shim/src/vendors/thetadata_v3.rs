@@ -13,6 +13,7 @@ use crate::rows::frame::Format;
 use crate::rows::layout::Walk;
 use crate::rows::number::Print;
 use crate::selection::Selection;
+use engine::contract::Symbol;
 use engine::store::columns::{Col, Unit};
 
 /// The five orders.
@@ -88,21 +89,26 @@ fn fields(order: &str) -> Option<Vec<Field>> {
     })
 }
 
-fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
-    let fields = fields(query.segment("order")).ok_or(Refusal::UnknownPath)?;
-    let symbol = ticker(query, "symbol")?;
+/// The contracts of a symbol that a call asks for; calls differ in how they spell call, put and both.
+pub(super) fn selection(query: &Query<'_>, symbol: Symbol, spelling: &[(&str, Rights)]) -> Result<Selection, Refusal> {
     query.required("expiration")?;
-    let selection = Selection {
+    Ok(Selection {
         expiries: date_or_any(query, "expiration")?,
         strike: match query.get("strike") {
             Some("*") => Bounds::default(),
             _ => query.number("strike")?.map(Bounds::exactly).unwrap_or_default(),
         },
-        rights: query.rights("right", Rights::WORDS)?,
+        rights: query.rights("right", spelling)?,
         dte: Bounds { least: None, most: query.integer("max_dte", 0..=i64::MAX)?.map(|days| days as f64) },
         strike_range: query.integer("strike_range", 1..=i64::MAX)?.and_then(|n| usize::try_from(n).ok()),
         ..Selection::named(symbol)
-    };
+    })
+}
+
+fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
+    let fields = fields(query.segment("order")).ok_or(Refusal::UnknownPath)?;
+    let symbol = ticker(query, "symbol")?;
+    let selection = selection(query, symbol, Rights::WORDS)?;
     let format = query.word("format", Format::WORDS)?.unwrap_or(Format::Csv);
     let (walk, around, title) = (Walk::Columns, Wrap::text("{", "}"), title(symbol));
     Ok(Reply { selection, format, fields, walk, around, title, ..Reply::default() })

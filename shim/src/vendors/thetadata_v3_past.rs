@@ -3,19 +3,18 @@
 
 use super::columns::{POINT, pointed, quoted_as};
 use super::layer::{Layer, Reply, Serve, Wrap};
-use super::parameter::{clock_time, date_or_any, days, ticker, title};
-use super::thetadata_v3::{FIRST, ONLY_IN_ALL, SECOND, TAIL, THIRD, at};
+use super::parameter::{clock_time, days, ticker, title};
+use super::thetadata_v3::{FIRST, ONLY_IN_ALL, SECOND, TAIL, THIRD, at, selection};
 use crate::past::moment::AsOf;
 use crate::past::span::{Pace, PastSpan};
 use crate::past::{Lacking, PastMoments, PastQuestion, SHOWS_THE_PRESENT};
-use crate::query::{Bounds, Query, Rights};
+use crate::query::{Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Stamp, When};
 use crate::rows::field::{Field, QuoteNumber, SliceNumber, Text, own, slice, strike_as, text, time, zero, zero_as};
 use crate::rows::frame::Format;
 use crate::rows::layout::Walk;
 use crate::rows::number::Print;
-use crate::selection::Selection;
 use engine::store::columns::{Col, Unit};
 use jiff::SignedDuration;
 use jiff::civil::Time;
@@ -47,7 +46,7 @@ const BID: Field = quoted_as("bid", QuoteNumber::Bid, POINT);
 const ASK: Field = quoted_as("ask", QuoteNumber::Ask, POINT);
 
 /// A quote with what feeds have of it.
-const QUOTED: &[Field] = &[
+pub(super) const QUOTED: &[Field] = &[
     quoted_as("bid_size", QuoteNumber::BidSize, Print::UpTo(0)),
     zero("bid_exchange"),
     BID,
@@ -63,7 +62,7 @@ const MADE: &[Field] =
     &[time("created", When::Snapshot, Stamp::EasternIso), time("last_trade", When::Snapshot, Stamp::EasternIso)];
 
 /// What was traded.
-const BARS: &[Field] = &[
+pub(super) const BARS: &[Field] = &[
     zero_as("open", POINT),
     zero_as("high", POINT),
     zero_as("low", POINT),
@@ -73,7 +72,7 @@ const BARS: &[Field] = &[
 ];
 
 /// Volatilities of bid, middle and ask, each behind its price.
-const VOLATILITIES: &[Field] = &[
+pub(super) const VOLATILITIES: &[Field] = &[
     BID,
     pointed("bid_implied_vol", own(Col::BidVol), Unit::Plain),
     quoted_as("midpoint", QuoteNumber::Mid, POINT),
@@ -81,6 +80,10 @@ const VOLATILITIES: &[Field] = &[
     ASK,
     pointed("ask_implied_vol", own(Col::AskVol), Unit::Plain),
     pointed("iv_error", own(Col::IvError), Unit::Plain),
+];
+
+/// The underlying, behind these.
+const UNDERLYING: &[Field] = &[
     time("underlying_timestamp", When::Snapshot, Stamp::EasternIso),
     pointed("underlying_price", slice(SliceNumber::UndPrice), Unit::Plain),
 ];
@@ -101,7 +104,8 @@ const FIRST_OF_DAYS: &[Field] = &[
     pointed("vera", own(Col::Vera), Unit::Plain),
 ];
 
-const NO_QUOTES: &str = "quotes are not shown: start the daemon with --show-quotes";
+/// Why a call that is quotes alone has no answer.
+pub(super) const NO_QUOTES: &str = "quotes are not shown: start the daemon with --show-quotes";
 const DAILY: Steps = Steps { opens: Time::MIN, closes: Time::MAX, every: Pace::Day };
 
 /// Sessions begin and end here, where a request does not say something else.
@@ -145,7 +149,7 @@ fn parse_greeks(query: &Query<'_>) -> Result<Reply, Refusal> {
         "second_order" => priced(&[SECOND]),
         "third_order" => priced(&[THIRD]),
         "all" => priced(&[FIRST, SECOND, THIRD, ONLY_IN_ALL]),
-        "implied_volatility" => [NAMES, VOLATILITIES].concat(),
+        "implied_volatility" => [NAMES, VOLATILITIES, UNDERLYING].concat(),
         _ => return Err(Refusal::UnknownPath),
     };
     Ok(Reply { needs_quotes: None, ..parse(query, fields, steps(query)?)? })
@@ -153,18 +157,7 @@ fn parse_greeks(query: &Query<'_>) -> Result<Reply, Refusal> {
 
 fn parse(query: &Query<'_>, fields: Vec<Field>, steps: Steps) -> Result<Reply, Refusal> {
     let symbol = ticker(query, "symbol")?;
-    query.required("expiration")?;
-    let selection = Selection {
-        expiries: date_or_any(query, "expiration")?,
-        strike: match query.get("strike") {
-            Some("*") => Bounds::default(),
-            _ => query.number("strike")?.map(Bounds::exactly).unwrap_or_default(),
-        },
-        rights: query.rights("right", Rights::ANY)?,
-        dte: Bounds { least: None, most: query.integer("max_dte", 0..=i64::MAX)?.map(|days| days as f64) },
-        strike_range: query.integer("strike_range", 1..=i64::MAX)?.and_then(|n| usize::try_from(n).ok()),
-        ..Selection::named(symbol)
-    };
+    let selection = selection(query, symbol, Rights::ANY)?;
     let (first, last) = days(query, "date")?;
     let Steps { opens, closes, every } = steps;
     let moments = PastMoments::Many(PastSpan { start: AsOf::Day(first), end: AsOf::Day(last), opens, closes, every });
