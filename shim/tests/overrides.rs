@@ -5,7 +5,7 @@
 mod support;
 
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use support::daemon::{Daemon, chain, command, folder, free_address, remove};
 
 const HEADER: &str = "underlying,root,expiry,strike,right,what,value,date\n";
@@ -21,9 +21,8 @@ fn put(path: &Path, text: &str) {
     std::fs::rename(&next, path).unwrap();
 }
 
-#[test]
-fn a_changed_file_changes_rows_and_a_broken_one_keeps_the_last() {
-    let market = folder("overrides", &chain(100.0));
+/// A daemon on a market, and its file of overrides, which says nothing yet.
+fn serve(market: &Path) -> (Daemon, PathBuf) {
     let path = market.join("mine.csv");
     put(&path, HEADER);
     let (address, feed) = (free_address(), format!("dir:{}", market.display()));
@@ -31,6 +30,13 @@ fn a_changed_file_changes_rows_and_a_broken_one_keeps_the_last() {
     let options = ["--refresh", "0.1", "--threads", "1", "--state-dir", "/nonexistent/state", "--overrides", &at];
     let mut daemon = Daemon::launch(command(&feed, address, &options), address);
     daemon.wait("the market", |health| health["pending"] == 0 && health["contracts_priced"].as_u64() > Some(0));
+    (daemon, path)
+}
+
+#[test]
+fn a_changed_file_changes_rows_and_a_broken_one_keeps_the_last() {
+    let market = folder("overrides", &chain(100.0));
+    let (mut daemon, path) = serve(&market);
     let number = |row: &Value, name: &str| Daemon::number(row, name);
     let before = first(&daemon);
 
@@ -68,13 +74,7 @@ fn a_changed_file_changes_rows_and_a_broken_one_keeps_the_last() {
 #[test]
 fn a_forward_and_a_shift_are_shown_and_gone_with_their_lines() {
     let market = folder("forced", &chain(100.0));
-    let path = market.join("mine.csv");
-    put(&path, HEADER);
-    let (address, feed) = (free_address(), format!("dir:{}", market.display()));
-    let at = path.display().to_string();
-    let options = ["--refresh", "0.1", "--threads", "1", "--state-dir", "/nonexistent/state", "--overrides", &at];
-    let mut daemon = Daemon::launch(command(&feed, address, &options), address);
-    daemon.wait("the market", |health| health["pending"] == 0 && health["contracts_priced"].as_u64() > Some(0));
+    let (mut daemon, path) = serve(&market);
     let number = |row: &Value, name: &str| Daemon::number(row, name);
     let row = |daemon: &Daemon| daemon.rows("/l1/greeks?underlying=ACME&greeks=all&right=call").remove(4);
     let before = row(&daemon);
