@@ -5,6 +5,7 @@ use crate::asof::{
     self,
     market::{PastMarket, PastRequest},
 };
+use crate::edition;
 use crate::front::{self, State};
 use crate::http::percent::decode_strict;
 use crate::http::{Answer, App, Metrics, Request};
@@ -53,6 +54,10 @@ impl App for Service {
         let is_heavy =
             |prepared: &Prepared, snapshot: &Snapshot| prepared.past().is_some() || prepared.is_heavy(snapshot);
         self.answer_unless(request.raw_path(), request.query(), request.host(), is_heavy)
+    }
+
+    fn edition(&self) -> Option<u64> {
+        Some(edition::of_snapshot(self.market.load().number, self.status.clock.now()))
     }
 }
 
@@ -132,6 +137,7 @@ impl Service {
                 market_open: self.status.facts().market_open,
                 feed: &self.status.feed,
                 shows_quotes: self.shows_quotes,
+                edition: Some(edition::of_snapshot(snapshot.number, self.status.clock.now())),
                 note: &|| self.note(&snapshot),
             };
             let parsed = Query::parse(query).with_segments(segments);

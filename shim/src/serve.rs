@@ -150,7 +150,7 @@ fn server_config(config: &Config, metrics: Arc<Metrics>) -> http::ServerConfig {
     http::ServerConfig {
         listen: config.listen.clone(),
         allow_hosts: config.allow_hosts.clone(),
-        limits: limits(),
+        limits: limits(config),
         bulk_threads: BULK_THREADS,
         metrics,
         clock: Timestamp::now,
@@ -206,13 +206,18 @@ fn restore(folder: &StateFolder, config: &Config) -> Vec<Chain> {
 }
 
 /// The bounds of the server: those of its own, within those of the system.
-fn limits() -> Limits {
+fn limits(config: &Config) -> Limits {
     let own = Limits::default();
     let room = descriptors::for_connections().unwrap_or(usize::MAX);
     if room < own.connections {
         tracing::info!("room for {room} connections: the system allows no more open files");
     }
-    Limits { connections: own.connections.min(room).max(1), ..own }
+    Limits {
+        connections: own.connections.min(room).max(1),
+        cache_bytes: config.response_cache_bytes,
+        gzip_loopback: config.gzip_loopback,
+        ..own
+    }
 }
 
 /// Waits for a signal, or until not all threads live any more.
@@ -352,6 +357,8 @@ mod tests {
             log_level: tracing::level_filters::LevelFilter::INFO,
             allow_hosts: Vec::new(),
             old_snapshot_bytes: 0,
+            response_cache_bytes: 0,
+            gzip_loopback: false,
             show_quotes: false,
             history_bytes: 0,
             record: None,

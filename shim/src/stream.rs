@@ -21,4 +21,9 @@ pub enum Progress {
 pub trait Stream: Send {
     /// Appends about [`PIECE_BYTES`] to `out`, which may already hold bytes.
     fn fill(&mut self, out: &mut Vec<u8>) -> Progress;
+
+    /// At most about this many bytes will be written in all; `None`: nobody knows, or too many to be kept.
+    fn most_bytes(&self) -> Option<usize> {
+        None
+    }
 }

@@ -1,6 +1,7 @@
 //! What answers about the past are made of: an archive, what is known of all days, and the request. Never: a moment.
 
 use crate::archive::{Archive, DayChains, Flight, Trouble};
+use crate::edition;
 use crate::past::moment::AsOf;
 use crate::past::{Lacking, Nearby, PastQuestion};
 use crate::query::Query;
@@ -74,6 +75,7 @@ impl PastMarket {
             market_open: self.calendar.is_open(snapshot.time),
             feed: &self.feed,
             shows_quotes: self.shows_quotes,
+            edition: Some(edition::single()),
             note: &note,
         };
         let query = Query::parse(&request.query).with_segments(request.segments.clone());

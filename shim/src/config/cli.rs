@@ -100,6 +100,14 @@ pub(super) struct ServeArgs {
     #[arg(long, env = "GREEKSD_OLD_SNAPSHOTS_MB", hide_env_values = true, value_name = "MB",
           value_parser = value::megabytes)]
     pub(super) old_snapshots_mb: Option<usize>,
+    /// Memory for answers that are sent again or read in parts, in MB, 0 to 100000 [default: 64]
+    #[arg(long, env = "GREEKSD_RESPONSE_CACHE_MB", hide_env_values = true, value_name = "MB",
+          value_parser = value::cache_megabytes)]
+    pub(super) response_cache_mb: Option<usize>,
+    /// Compress for clients of this machine, too, where they take gzip; others always get it [default: false]
+    #[arg(long, env = "GREEKSD_GZIP_LOOPBACK", hide_env_values = true, value_name = "BOOL", value_parser = value::flag)]
+    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(super) gzip_loopback: Option<bool>,
     /// Show the quotes of the feed: layers fill bid, ask, sizes, mid and quote time, and /l1/greeks has greeks=quote
     #[arg(long, env = "GREEKSD_SHOW_QUOTES", hide_env_values = true, value_name = "BOOL", value_parser = value::flag)]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
@@ -274,6 +282,8 @@ fn variable(name: &str) -> &'static str {
         "log-level" => "GREEKSD_LOG_LEVEL",
         "allow-host" => "GREEKSD_ALLOW_HOST",
         "old-snapshots-mb" => "GREEKSD_OLD_SNAPSHOTS_MB",
+        "response-cache-mb" => "GREEKSD_RESPONSE_CACHE_MB",
+        "gzip-loopback" => "GREEKSD_GZIP_LOOPBACK",
         "show-quotes" => "GREEKSD_SHOW_QUOTES",
         "history-mb" => "GREEKSD_HISTORY_MB",
         _ => "environment",

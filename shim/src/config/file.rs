@@ -9,7 +9,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The keys of the file: the options of `serve` that are about the daemon and not about this start of it.
-pub(super) const KEYS: [&str; 19] = [
+pub(super) const KEYS: [&str; 21] = [
     "listen",
     "allow-remote",
     "feed",
@@ -27,6 +27,8 @@ pub(super) const KEYS: [&str; 19] = [
     "log-level",
     "allow-host",
     "old-snapshots-mb",
+    "response-cache-mb",
+    "gzip-loopback",
     "show-quotes",
     "history-mb",
 ];

@@ -64,6 +64,10 @@ pub struct Config {
     pub allow_hosts: Vec<String>,
     /// Bytes that old snapshots may hold.
     pub old_snapshot_bytes: u64,
+    /// Most bytes of rendered answers that are kept.
+    pub response_cache_bytes: usize,
+    /// Whether clients of this machine get gzip.
+    pub gzip_loopback: bool,
     /// Layers show the quotes of the feed.
     pub show_quotes: bool,
     /// Bytes that past days which were computed may take.
@@ -140,6 +144,10 @@ fn resolve(
     let allow_hosts = pick.list("allow-host", args.allow_host, value::host, "")?;
     let old_snapshots =
         pick.one("old-snapshots-mb", args.old_snapshots_mb, value::megabytes, || value::DEFAULT_OLD_SNAPSHOTS_MB)?;
+    let response_cache = pick.one("response-cache-mb", args.response_cache_mb, value::cache_megabytes, || {
+        value::DEFAULT_RESPONSE_CACHE_MB
+    })?;
+    let gzip_loopback = pick.one("gzip-loopback", args.gzip_loopback, value::flag, || false)?;
     let show_quotes = pick.one("show-quotes", args.show_quotes, value::flag, || false)?;
     let history = pick.one("history-mb", args.history_mb, value::megabytes, || value::DEFAULT_HISTORY_MB)?;
     if let Some(address) = listen.iter().find(|address| !allow_remote && !address.ip().is_loopback()) {
@@ -174,6 +182,8 @@ fn resolve(
         log_level,
         allow_hosts,
         old_snapshot_bytes,
+        response_cache_bytes: response_cache * 1_000_000,
+        gzip_loopback,
         show_quotes,
         history_bytes: history as u64 * 1_000_000,
         file_note,

@@ -35,6 +35,10 @@ const THREADS_MAX: usize = 1024;
 
 /// A small market takes a few megabytes, the whole one 400.
 const MEGABYTES: std::ops::RangeInclusive<usize> = 16..=1_000_000;
+/// Rendered answers: a chain with every Greek takes up to 6 MB.
+const CACHE_MEGABYTES: std::ops::RangeInclusive<usize> = 0..=100_000;
+/// What ten programs ask for that look at twenty chains.
+pub(super) const DEFAULT_RESPONSE_CACHE_MB: usize = 64;
 /// Two whole markets and a half.
 pub(super) const DEFAULT_OLD_SNAPSHOTS_MB: usize = 1000;
 /// Past days that were computed: some hundred chains of many expirations.
@@ -185,6 +189,11 @@ pub(super) fn host(text: &str) -> Result<String, String> {
     let is_name = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_');
     let hint = || "want a host name without scheme and port, such as greeks.example".to_owned();
     if !text.is_empty() && text.bytes().all(is_name) { Ok(text.to_owned()) } else { Err(hint()) }
+}
+
+pub(super) fn cache_megabytes(text: &str) -> Result<usize, String> {
+    let hint = || format!("want megabytes from 0 to {}", CACHE_MEGABYTES.end());
+    text.parse().ok().filter(|n| CACHE_MEGABYTES.contains(n)).ok_or_else(hint)
 }
 
 pub(super) fn megabytes(text: &str) -> Result<usize, String> {

@@ -15,4 +15,10 @@ pub trait App: Send + Sync + 'static {
     fn answer_at_once(&self, request: &Request<'_>) -> Option<Answer> {
         Some(self.answer(request))
     }
+
+    /// What answers are made of now: those of one edition to the same target are the same. Must cost nothing, for it is
+    /// asked before each answer.
+    fn edition(&self) -> Option<u64> {
+        None
+    }
 }

@@ -4,7 +4,7 @@
 //! answer waits to be sent nothing is read, so a client that does not take its answers cannot queue more of them.
 
 use super::app::App;
-use super::exchange::{self, InFlight, Remainder, Waiting};
+use super::exchange::{self, InFlight, NotYet, Remainder, Waiting};
 use super::limits::{HEADERS, Limits};
 use super::metrics::{Metrics, OpenConnection};
 use super::request::{Fault, HeadFacts, parse};
@@ -166,7 +166,11 @@ impl Connection {
         }
         if let Some(waiting) = &mut self.waiting {
             turn.out.clear();
-            let Some(reply) = waiting.look(turn) else { return Ok(Some(Verdict::Later)) };
+            let reply = match waiting.look(turn) {
+                Ok(reply) => reply,
+                Err(NotYet::Again) => return Ok(Some(Verdict::Again)),
+                Err(NotYet::Later) => return Ok(Some(Verdict::Later)),
+            };
             self.begin(reply, turn);
             self.settle(true, turn);
             self.send(turn)?;

@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// How the client finds the body's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Framing {
+    /// There is none, and none is expected.
+    None,
     /// By its length.
     Length(usize),
     /// By the last chunk.
@@ -19,8 +21,14 @@ pub(super) enum Framing {
     UntilClose,
 }
 
-/// Compression is for the slow link behind a tunnel, and a client of this machine that asks for it gets it, too: the
-/// fastest level does.
+impl Framing {
+    /// That of a body whose length is not known.
+    pub(super) const fn endless(http10: bool) -> Self {
+        if http10 { Self::UntilClose } else { Self::Chunked }
+    }
+}
+
+/// Compression is for the slow link: the fastest level does.
 const LEVEL: Compression = Compression::new(1);
 
 /// Stands for a chunk's size, 8 hex digits, which is known only when the chunk is written.

@@ -44,6 +44,11 @@ pub struct Limits {
     pub gzip_bytes: usize,
     /// Streams compressed at the same time (each holds about 300 KB); further ones go out as they are.
     pub gzip_streams: usize,
+    /// Whether clients of this machine get gzip, too, when they say that they take it: most clients say so, and a
+    /// loopback is faster than any compression.
+    pub gzip_loopback: bool,
+    /// Bytes of answers that are kept to be sent again, or in parts.
+    pub cache_bytes: usize,
 }
 
 impl Default for Limits {
@@ -64,6 +69,8 @@ impl Default for Limits {
             accept_pause: Duration::from_millis(50),
             gzip_bytes: 1024,
             gzip_streams: 64,
+            gzip_loopback: false,
+            cache_bytes: 64 << 20,
         }
     }
 }

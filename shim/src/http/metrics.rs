@@ -21,6 +21,10 @@ pub struct Metrics {
     routes: Vec<Route>,
     accepted: AtomicU64,
     open: AtomicU64,
+    /// Answers whose body was kept already.
+    cache_hits: AtomicU64,
+    /// Memory of the bodies that are kept.
+    cache_bytes: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -54,6 +58,8 @@ impl Metrics {
             routes: routes.chain([REFUSED]).map(Route::new).collect(),
             accepted: AtomicU64::new(0),
             open: AtomicU64::new(0),
+            cache_hits: AtomicU64::new(0),
+            cache_bytes: AtomicU64::new(0),
         }
     }
 
@@ -76,6 +82,10 @@ impl Metrics {
         let _ = writeln!(out, "greeksd_http_connections_open {}", value(&self.open));
         header(out, "greeksd_http_connections_total", "counter", "Connections accepted");
         let _ = writeln!(out, "greeksd_http_connections_total {}", value(&self.accepted));
+        header(out, "greeksd_http_cache_hits_total", "counter", "Answers whose body was rendered before");
+        let _ = writeln!(out, "greeksd_http_cache_hits_total {}", value(&self.cache_hits));
+        header(out, "greeksd_http_cache_bytes", "gauge", "Bytes of rendered bodies that are kept");
+        let _ = writeln!(out, "greeksd_http_cache_bytes {}", value(&self.cache_bytes));
         header(out, "greeksd_http_requests_total", "counter", "Requests answered, by route and status class");
         for route in &self.routes {
             for (class, count) in (1..).zip(&route.classes).filter(|(_, count)| value(count) > 0) {
@@ -100,6 +110,16 @@ impl Metrics {
         self.accepted.fetch_add(1, Ordering::Relaxed);
         self.open.fetch_add(1, Ordering::Relaxed);
         OpenConnection(Arc::clone(self))
+    }
+
+    /// Counts an answer whose body was kept.
+    pub(super) fn hit(&self) {
+        self.cache_hits.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Notes how many bytes are kept.
+    pub(super) fn keeps(&self, bytes: usize) {
+        self.cache_bytes.store(u64::try_from(bytes).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
     /// Counts one answer. `class` is the status by hundreds.

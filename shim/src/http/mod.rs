@@ -10,6 +10,8 @@
 
 mod app;
 mod boundary;
+mod cache;
+mod conditional;
 mod connection;
 mod exchange;
 mod framing;

@@ -370,6 +370,10 @@ impl<A: App> Reactor<A> {
     /// Looks at every deadline.
     fn sweep(&mut self) {
         self.sweep_at = self.turn.now + self.turn.shared.sweep_interval;
+        if !self.turn.bulk {
+            let Shared { cache, app, metrics, .. } = &*self.turn.shared;
+            metrics.keeps(cache.sweep(app.edition(), self.turn.now));
+        }
         for id in 0..self.slots.len() {
             if let Some(slot) = &mut self.slots[id] {
                 let verdict = slot.connection.sweep(&mut self.turn);

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimePrinter;
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 
 /// What goes out for one request.
 #[derive(Debug)]
@@ -21,6 +22,18 @@ pub struct Answer {
     pub body: Body,
     /// Under which name the request is counted: one of those that [`super::Metrics`] was made with.
     pub route: &'static str,
+    /// Answers to one target with the same edition ([`super::App::edition`]) are the same, byte for byte. `None`: nobody
+    /// knows.
+    pub edition: Option<u64>,
+}
+
+/// What an answer says before its body.
+#[derive(Clone, Debug)]
+pub(super) struct Head {
+    pub(super) status: u16,
+    pub(super) content_type: &'static str,
+    pub(super) headers: Vec<(&'static str, Cow<'static, str>)>,
+    pub(super) route: &'static str,
 }
 
 /// The body of an answer.
@@ -53,20 +66,21 @@ impl Answer {
     /// An answer with a body that is already there.
     #[must_use]
     pub fn full(route: &'static str, status: u16, content_type: &'static str, body: impl Into<Vec<u8>>) -> Self {
-        Self { status, content_type, headers: Vec::new(), body: Body::Full(body.into()), route }
+        Self { status, content_type, headers: Vec::new(), body: Body::Full(body.into()), route, edition: None }
     }
 
     /// A 200 whose body is written piece by piece.
     #[must_use]
     pub fn stream(route: &'static str, content_type: &'static str, stream: impl Stream + 'static) -> Self {
-        Self { status: 200, content_type, headers: Vec::new(), body: Body::Stream(Box::new(stream)), route }
+        let body = Body::Stream(Box::new(stream));
+        Self { status: 200, content_type, headers: Vec::new(), body, route, edition: None }
     }
 
     /// An answer that is being made elsewhere. Status, type and headers are those of what comes.
     #[must_use]
     pub fn awaited(route: &'static str, awaited: impl Awaited + 'static) -> Self {
         let body = Body::Awaited(Box::new(awaited));
-        Self { status: 200, content_type: "", headers: Vec::new(), body, route }
+        Self { status: 200, content_type: "", headers: Vec::new(), body, route, edition: None }
     }
 
     /// The answer with one more header.
@@ -74,6 +88,18 @@ impl Answer {
     pub fn with_header(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
         self.headers.push((name, value.into()));
         self
+    }
+
+    /// The same, of an edition.
+    #[must_use]
+    pub fn of_edition(self, edition: Option<u64>) -> Self {
+        Self { edition, ..self }
+    }
+
+    /// Its head and its body.
+    pub(super) fn into_parts(self) -> (Head, Body) {
+        let Self { status, content_type, headers, body, route, .. } = self;
+        (Head { status, content_type, headers, route }, body)
     }
 
     /// What the server itself answers to a request that is none.
@@ -116,7 +142,7 @@ impl DateText {
 }
 
 /// What a head says besides the answer's own words.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Delivery {
     /// How the body's end is found.
     pub(super) framing: Framing,
@@ -128,6 +154,21 @@ pub(super) struct Delivery {
     pub(super) keep_alive: bool,
     /// An HTTP/1.0 client, which must be told that the connection stays open.
     pub(super) http10: bool,
+    /// The version of the body, as it is spelt.
+    pub(super) etag: Option<String>,
+    /// Parts of the body can be had.
+    pub(super) has_parts: bool,
+    /// Which part this is: its first byte, the one behind its last, and the length of the whole; no part at all of a
+    /// body that has no such bytes.
+    pub(super) part: Option<(Option<Range<usize>>, usize)>,
+}
+
+impl Delivery {
+    /// How bodies go out that are there whole.
+    pub(super) fn whole(length: usize, keep_alive: bool, http10: bool) -> Self {
+        let framing = Framing::Length(length);
+        Self { framing, gzip: false, varies: false, keep_alive, http10, etag: None, has_parts: false, part: None }
+    }
 }
 
 /// What a browser must know of every answer: its type is the one that is said, and pages of other origins may not
@@ -138,7 +179,7 @@ const PAGE_HEADER: &str = "Content-Security-Policy: default-src 'none'; style-sr
                            frame-ancestors 'none'\r\n";
 
 /// Writes status line and headers.
-pub(super) fn write_head(out: &mut Vec<u8>, answer: &Answer, delivery: &Delivery, date: &str) {
+pub(super) fn write_head(out: &mut Vec<u8>, answer: &Head, delivery: &Delivery, date: &str) {
     let mut number = itoa::Buffer::new();
     let mut put = |text: &str| out.extend_from_slice(text.as_bytes());
     put("HTTP/1.1 ");
@@ -149,7 +190,8 @@ pub(super) fn write_head(out: &mut Vec<u8>, answer: &Answer, delivery: &Delivery
     put(date);
     put("\r\nContent-Type: ");
     put(answer.content_type);
-    put("\r\nCache-Control: no-store\r\n");
+    // what has a version may be kept and asked for again; what has none may not
+    put(if delivery.etag.is_some() { "\r\nCache-Control: no-cache\r\n" } else { "\r\nCache-Control: no-store\r\n" });
     put(BROWSER_HEADERS);
     if answer.content_type.starts_with("text/html") {
         put(PAGE_HEADER);
@@ -160,7 +202,23 @@ pub(super) fn write_head(out: &mut Vec<u8>, answer: &Answer, delivery: &Delivery
     if delivery.gzip {
         put("Content-Encoding: gzip\r\n");
     }
+    if let Some(etag) = &delivery.etag {
+        put("ETag: ");
+        put(etag);
+        put("\r\n");
+    }
+    if delivery.has_parts {
+        put("Accept-Ranges: bytes\r\n");
+    }
+    match &delivery.part {
+        Some((Some(part), length)) => {
+            put(&format!("Content-Range: bytes {}-{}/{length}\r\n", part.start, part.end.saturating_sub(1)));
+        }
+        Some((None, length)) => put(&format!("Content-Range: bytes */{length}\r\n")),
+        None => {}
+    }
     match delivery.framing {
+        Framing::None => {}
         Framing::Length(length) => {
             put("Content-Length: ");
             put(number.format(length));
@@ -191,6 +249,8 @@ fn reason(status: u16) -> &'static str {
     match status {
         200 => "OK",
         204 => "No Content",
+        206 => "Partial Content",
+        304 => "Not Modified",
         400 => "Bad Request",
         401 => "Unauthorized",
         403 => "Forbidden",
@@ -198,6 +258,7 @@ fn reason(status: u16) -> &'static str {
         405 => "Method Not Allowed",
         408 => "Request Timeout",
         413 => "Content Too Large",
+        416 => "Range Not Satisfiable",
         421 => "Misdirected Request",
         431 => "Request Header Fields Too Large",
         500 => "Internal Server Error",
@@ -213,10 +274,10 @@ fn reason(status: u16) -> &'static str {
 mod tests {
     use super::*;
 
-    fn head(answer: &Answer, framing: Framing, keep_alive: bool) -> String {
-        let delivery = Delivery { framing, gzip: false, varies: false, keep_alive, http10: false };
+    fn head(answer: Answer, framing: Framing, keep_alive: bool) -> String {
+        let delivery = Delivery { framing, ..Delivery::whole(0, keep_alive, false) };
         let mut out = Vec::new();
-        write_head(&mut out, answer, &delivery, "Fri, 20 Nov 2026 20:42:07 GMT");
+        write_head(&mut out, &answer.into_parts().0, &delivery, "Fri, 20 Nov 2026 20:42:07 GMT");
         String::from_utf8(out).unwrap()
     }
 
@@ -225,7 +286,7 @@ mod tests {
         let answer = Answer::full("x", 404, "application/json", "{}");
         let server = concat!("Server: greeksd/", env!("CARGO_PKG_VERSION"));
         assert_eq!(
-            head(&answer, Framing::Length(2), false),
+            head(answer, Framing::Length(2), false),
             format!(
                 "HTTP/1.1 404 Not Found\r\n{server}\r\nDate: Fri, 20 Nov 2026 20:42:07 GMT\r\n\
                  Content-Type: application/json\r\nCache-Control: no-store\r\n\
@@ -236,14 +297,14 @@ mod tests {
         let page = Answer::full("x", 200, "text/html; charset=utf-8", "");
         let policy = "\r\nContent-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; \
                       frame-ancestors 'none'\r\n";
-        assert!(head(&page, Framing::Length(0), true).contains(policy));
+        assert!(head(page, Framing::Length(0), true).contains(policy));
     }
 
     #[test]
     fn a_header_value_cannot_begin_another_header() {
         let answer =
             Answer::full("x", 200, "text/csv", "").with_header("X-Name", "a\r\nSet-Cookie: b\u{7f}".to_owned());
-        assert!(head(&answer, Framing::Chunked, true).contains("\r\nX-Name: aSet-Cookie: b\r\n"));
+        assert!(head(answer, Framing::Chunked, true).contains("\r\nX-Name: aSet-Cookie: b\r\n"));
     }
 
     #[test]

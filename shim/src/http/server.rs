@@ -2,6 +2,7 @@
 
 use super::app::App;
 use super::boundary::Boundary;
+use super::cache::ResponseCache;
 use super::limits::Limits;
 use super::listeners::{ListenError, listen};
 use super::metrics::Metrics;
@@ -70,6 +71,7 @@ impl Server {
             boundary: Boundary::new(&config.allow_hosts),
             sweep_interval: config.limits.sweep_interval(),
             gzip_places: Arc::new(AtomicUsize::new(config.limits.gzip_streams)),
+            cache: ResponseCache::new(config.limits.cache_bytes),
             limits: config.limits,
             metrics: config.metrics,
             clock: config.clock,

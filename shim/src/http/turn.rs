@@ -1,7 +1,8 @@
 //! What the reactors of a server share, and what one of them lends to the connection that it drives.
 
 use super::boundary::Boundary;
-use super::limits::{Limits, READ_BYTES};
+use super::cache::ResponseCache;
+use super::limits::{Limits, PIECE_BYTES, READ_BYTES};
 use super::metrics::Metrics;
 use super::response::DateText;
 use jiff::Timestamp;
@@ -19,6 +20,7 @@ pub(super) struct Shared<A> {
     pub(super) clock: fn() -> Timestamp,
     pub(super) stopping: AtomicBool,
     pub(super) gzip_places: Arc<AtomicUsize>,
+    pub(super) cache: ResponseCache,
 }
 
 /// What a reactor lends to the connection that it drives.
@@ -47,5 +49,12 @@ impl<A> Turn<A> {
         let date = DateText::new(shared.clock);
         let input = vec![0; READ_BYTES].into();
         Self { shared, bulk, stopping: false, now: Instant::now(), date, out: Vec::new(), piece: Vec::new(), input }
+    }
+
+    /// Takes memory back that a body's first piece was written to.
+    pub(super) fn lend(&mut self, piece: Vec<u8>) {
+        if piece.capacity() <= 4 * PIECE_BYTES && piece.capacity() > self.piece.capacity() {
+            self.piece = piece;
+        }
     }
 }

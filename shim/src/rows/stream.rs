@@ -15,6 +15,11 @@ use engine::store::chain::Slice;
 use std::borrow::Cow;
 use std::ops::Range;
 
+/// More than a cell has, its key left out: seventeen digits, a sign, a point, marks of the format.
+const CELL_BYTES: usize = 32;
+/// More than stands around all rows.
+const HEAD_BYTES: usize = 64 * 1024;
+
 /// One answer in the making.
 pub struct RowStream {
     layout: AnswerLayout,
@@ -63,6 +68,12 @@ impl Stream for RowStream {
             self.stage = Stage::Done;
         }
         progress
+    }
+
+    fn most_bytes(&self) -> Option<usize> {
+        let rows: usize = self.picked.iter().flatten().map(Picked::count).sum();
+        let row: usize = self.names.iter().map(|name| name.len() + CELL_BYTES).sum();
+        Some(rows * row + HEAD_BYTES)
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::body::JSON;
 use crate::cursor::percent_encode;
+use crate::edition;
 use crate::http::Answer;
 use crate::limits::SYMBOLS_AT_ONCE;
 use crate::past::PastQuestion;
@@ -212,6 +213,8 @@ pub struct RequestContext<'a> {
     pub feed: &'a str,
     /// Whether chains have the quotes of the feed.
     pub shows_quotes: bool,
+    /// The edition of answers that are made of the snapshot and the date alone.
+    pub edition: Option<u64>,
     /// What the heading of a page says about the snapshot.
     pub note: &'a dyn Fn() -> Vec<String>,
 }
@@ -369,10 +372,12 @@ impl Layer {
     }
 
     fn rows(&self, reply: Reply, context: &RequestContext<'_>, clock: Clock) -> Result<Answer, Refusal> {
+        // a page says how the feed is, too
+        let edition = context.edition.filter(|_| reply.format != Format::Html);
         let RowSet { layout, picked, headers, .. } = self.row_set(reply, context, clock)?;
         let mut answer = Answer::stream(self.name, layout.frame.content_type, RowStream::new(layout, picked));
         answer.headers = headers;
-        Ok(answer)
+        Ok(answer.of_edition(edition))
     }
 
     fn row_set(&self, mut reply: Reply, context: &RequestContext<'_>, clock: Clock) -> Result<RowSet, Refusal> {
@@ -426,7 +431,9 @@ impl Layer {
         let row = |facts: &SymbolFacts| list.columns.iter().map(|c| (c.find)(facts, clock, context.feed)).collect();
         let rows: Vec<Vec<Fact>> = facts.iter().map(row).collect();
         let body = table::write(list.format, &heading, &heads, &rows);
-        let answer = Answer::full(self.name, 200, list.format.frame().content_type, body);
+        // it says how old everything is now, which no edition knows
+        let edition = Some(edition::single());
+        let answer = Answer::full(self.name, 200, list.format.frame().content_type, body).of_edition(edition);
         match facts.last() {
             Some(last) if has_more => answer.with_header(NEXT_CURSOR, percent_encode(last.symbol.as_str())),
             _ => answer,

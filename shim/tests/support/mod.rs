@@ -10,7 +10,7 @@ use shim::http::{Answer, App, Limits, Metrics, Progress, Request, Server, Server
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// What the app has done.
@@ -26,6 +26,8 @@ pub(crate) struct Seen {
     pub(crate) waiting: AtomicUsize,
     /// Answers to `/heavy` wait.
     pub(crate) held_up: AtomicBool,
+    /// The edition of `/version`.
+    pub(crate) edition: AtomicU64,
 }
 
 pub(crate) struct TestApp(Arc<Seen>);
@@ -41,6 +43,14 @@ impl App for TestApp {
                 self.0.alive.fetch_add(1, Ordering::SeqCst);
                 Answer::stream("rows", "application/x-ndjson", Rows { next: 0, wanted, seen: Arc::clone(&self.0) })
                     .with_header("X-Rows", wanted.to_string())
+            }
+            // so many bytes of the edition's number, in rows of eight
+            "/version" => {
+                self.0.streams.fetch_add(1, Ordering::SeqCst);
+                let edition = self.0.edition.load(Ordering::SeqCst);
+                let left = request.query().split('&').next().and_then(|n| n.parse().ok()).unwrap_or(0);
+                let stream = Version { edition, left, most: left };
+                Answer::stream("rows", "text/csv", stream).of_edition(Some(edition))
             }
             "/echo" => {
                 let host = request.host().unwrap_or("-");
@@ -61,6 +71,10 @@ impl App for TestApp {
             "/panic-late" => Answer::stream("rows", "text/plain", FailsLater(0)),
             _ => Answer::full("none", 404, "application/json", format!(r#"{{"error":"{path}"}}"#)),
         }
+    }
+
+    fn edition(&self) -> Option<u64> {
+        Some(self.0.edition.load(Ordering::SeqCst))
     }
 
     fn answer_at_once(&self, request: &Request<'_>) -> Option<Answer> {
@@ -91,6 +105,30 @@ impl Drop for Rows {
     fn drop(&mut self) {
         self.seen.alive.fetch_sub(1, Ordering::SeqCst);
     }
+}
+
+struct Version {
+    edition: u64,
+    left: usize,
+    most: usize,
+}
+
+impl Stream for Version {
+    fn fill(&mut self, out: &mut Vec<u8>) -> Progress {
+        let n = self.left.min(40_000);
+        out.extend_from_slice(&version(self.edition, n));
+        self.left -= n;
+        if self.left == 0 { Progress::Done } else { Progress::More }
+    }
+
+    fn most_bytes(&self) -> Option<usize> {
+        Some(self.most)
+    }
+}
+
+/// What `/version?n` answers.
+pub(crate) fn version(edition: u64, n: usize) -> Vec<u8> {
+    format!("{edition:07}\n").bytes().cycle().take(n).collect()
 }
 
 /// So many pieces that say on which thread they were written.
@@ -223,7 +261,7 @@ impl Client {
     pub(crate) fn response(&mut self) -> Response {
         let (status, head) = self.head();
         let mut response = Response { status, head, body: Vec::new() };
-        if status == 100 {
+        if status == 100 || status == 304 {
             return response;
         }
         response.body = if response.header("transfer-encoding") == Some("chunked") {

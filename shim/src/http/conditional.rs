@@ -1,0 +1,136 @@
+//! What a client already has, and which part it wants: `If-None-Match`, `Range`, `If-Range` (RFC 9110, sections 13 and 14).
+
+use super::request::{Method, Request};
+use std::ops::Range;
+
+/// One part of a body, as asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BytesWanted {
+    /// From the first byte to the last one, or to the end.
+    From(u64, Option<u64>),
+    /// The last bytes.
+    Last(u64),
+}
+
+impl BytesWanted {
+    /// A `Range` of one part; `None` for what is malformed, in another unit or of several parts, which may all be
+    /// answered with the whole body.
+    fn parse(text: &str) -> Option<Self> {
+        let (first, last) = text.strip_prefix("bytes=")?.trim().split_once('-')?;
+        let number = |digits: &str| digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse::<u64>().ok())?;
+        match (first, last) {
+            ("", last) => Some(Self::Last(number(last)?)),
+            (first, "") => Some(Self::From(number(first)?, None)),
+            (first, last) => Some(Self::From(number(first)?, Some(number(last)?))).filter(Self::ascends),
+        }
+    }
+
+    fn ascends(&self) -> bool {
+        !matches!(self, Self::From(first, Some(last)) if last < first)
+    }
+
+    /// The part of a body of this length; `None` if it has no such bytes.
+    pub(super) fn of(self, length: usize) -> Option<Range<usize>> {
+        let whole = length as u64;
+        let (start, end) = match self {
+            Self::From(first, last) => (first, last.map_or(whole, |last| last.saturating_add(1).min(whole))),
+            Self::Last(n) => (whole.saturating_sub(n), whole),
+        };
+        let at = |offset: u64| usize::try_from(offset).ok();
+        (start < end).then_some(at(start)?..at(end)?)
+    }
+
+    /// Whether readers begin with it: with the end, where the index of a file stands, or with the beginning.
+    fn opens(self) -> bool {
+        matches!(self, Self::Last(_) | Self::From(0, _))
+    }
+}
+
+/// What a request says of versions and parts.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Conditions {
+    /// The part that is wanted.
+    pub(super) part: Option<BytesWanted>,
+    /// The body must stay what it is while it is read in parts: it is, or probably will be.
+    pub(super) is_ranged: bool,
+    /// It is the first request of a reader, who does not mind which version it gets.
+    pub(super) opens: bool,
+    if_none_match: Option<Box<str>>,
+    if_range: Option<Box<str>>,
+}
+
+impl Conditions {
+    /// Those of a request.
+    pub(super) fn of(request: &Request<'_>) -> Self {
+        let owned = |name: &str| request.header(name).map(Box::from);
+        let is_head = request.method() == Method::Head;
+        let part = request.header("range").filter(|_| !is_head).and_then(BytesWanted::parse);
+        Self {
+            part,
+            is_ranged: is_head || part.is_some(),
+            opens: part.is_none_or(BytesWanted::opens),
+            if_none_match: owned("if-none-match"),
+            if_range: part.and_then(|_| owned("if-range")),
+        }
+    }
+
+    /// Whether the client has this version.
+    pub(super) fn has(&self, etag: &str) -> bool {
+        let Some(known) = &self.if_none_match else { return false };
+        known.split(',').map(str::trim).any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == etag)
+    }
+
+    /// The part that is wanted of this version: none where the client wants parts of another one only.
+    pub(super) fn part_of(&self, etag: &str) -> Option<BytesWanted> {
+        self.part.filter(|_| self.if_range.as_deref().is_none_or(|wanted| wanted == etag))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_part_is_read_and_anything_else_is_the_whole() {
+        let of = |text: &str| BytesWanted::parse(text).map(|part| part.of(100));
+        assert_eq!(of("bytes=0-9"), Some(Some(0..10)));
+        assert_eq!(of("bytes=90-"), Some(Some(90..100)));
+        assert_eq!(of("bytes=90-1000"), Some(Some(90..100)));
+        assert_eq!(of("bytes=-10"), Some(Some(90..100)));
+        assert_eq!(of("bytes=-1000"), Some(Some(0..100)));
+        assert_eq!(of("bytes=0-18446744073709551615"), Some(Some(0..100)));
+        for beyond in ["bytes=100-", "bytes=-0", "bytes=100-200"] {
+            assert_eq!(of(beyond), Some(None), "{beyond}");
+        }
+        for other in [
+            "bytes=5-4",
+            "bytes=0-9,20-29",
+            "rows=0-9",
+            "bytes=a-b",
+            "bytes=+1-2",
+            "bytes=-",
+            "",
+            "bytes=99999999999999999999-",
+        ] {
+            assert_eq!(of(other), None, "{other}");
+        }
+        assert_eq!(BytesWanted::Last(5).of(0), None);
+    }
+
+    #[test]
+    fn versions_are_compared_as_they_are_spelt() {
+        let having = |known: &str| Conditions { if_none_match: Some(known.into()), ..Conditions::default() };
+        for known in ["\"a\"", "W/\"a\"", "\"b\", \"a\"", "*"] {
+            assert!(having(known).has("\"a\""), "{known}");
+        }
+        for known in ["", "\"b\"", "a", "\"ab\""] {
+            assert!(!having(known).has("\"a\""), "{known}");
+        }
+        let part = Some(BytesWanted::Last(1));
+        let of =
+            |if_range: Option<&str>| Conditions { part, if_range: if_range.map(Box::from), ..Conditions::default() };
+        assert_eq!(of(None).part_of("\"a\""), part);
+        assert_eq!(of(Some("\"a\"")).part_of("\"a\""), part);
+        assert_eq!(of(Some("\"b\"")).part_of("\"a\""), None);
+    }
+}
