@@ -29,6 +29,8 @@ use std::sync::Arc;
 pub struct Selection {
     /// One name: an underlying, else a root. The way of the vendor layers.
     pub name: Option<Symbol>,
+    /// Every underlying, in the order of the snapshot. Further names choose among them.
+    pub everything: bool,
     /// Underlyings, in the order of the answer; empty: any.
     pub underlyings: Vec<Symbol>,
     /// Option roots; empty: any. Without underlyings, their order is that of the answer.
@@ -124,8 +126,8 @@ pub fn select(snapshot: &Snapshot, selection: &Selection) -> Result<Vec<Picked>,
 /// Whether finding the rows would hold up others: many names, or a chain with many rows all of which are looked at.
 #[must_use]
 pub fn is_heavy(snapshot: &Snapshot, selection: &Selection, looks_at_rows: bool) -> bool {
-    let Selection { name, underlyings, roots, contracts, .. } = selection;
-    if underlyings.len() + roots.len() + contracts.len() > NAMES_AT_ONCE {
+    let Selection { name, everything, underlyings, roots, contracts, .. } = selection;
+    if *everything || underlyings.len() + roots.len() + contracts.len() > NAMES_AT_ONCE {
         return true;
     }
     if !looks_at_rows {
@@ -160,7 +162,9 @@ fn named_chains<'s>(snapshot: &'s Snapshot, selection: &Selection) -> Vec<&'s Ar
             chains.push(chain);
         }
     };
-    if !selection.underlyings.is_empty() {
+    if selection.everything {
+        snapshot.chains().iter().for_each(add);
+    } else if !selection.underlyings.is_empty() {
         selection.underlyings.iter().filter_map(|&name| chain_of(snapshot, name)).for_each(add);
     } else if !selection.roots.is_empty() {
         selection.roots.iter().flat_map(|&root| snapshot.chains_of_root(root)).for_each(add);

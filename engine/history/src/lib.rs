@@ -7,6 +7,7 @@
 //! gathered ([`gather`]) into sorted runs ([`spill`]), units found ([`mod@unit`]) and looked at for chains that are not whole
 //! ([`whole`]), files planned ([`plan`]), computed and written ([`output`], [`parquet_file`]), and noted ([`manifest`]).
 
+pub mod arrays;
 pub mod digest;
 pub mod gather;
 pub mod greeks_file;
@@ -22,6 +23,7 @@ pub mod reference;
 pub mod row;
 pub mod schema;
 pub mod spill;
+pub mod table_writer;
 pub mod tally;
 pub mod tasks;
 pub mod unit;

@@ -33,6 +33,8 @@ pub enum FileCell {
     Number(Col),
     /// A number of its quote.
     Quote(QuoteNumber),
+    /// When it was quoted.
+    QuoteTime,
 }
 
 /// A word that is constant over a slice at least.
@@ -109,6 +111,12 @@ const QUOTE: [FileColumn; 5] = [
     column("mid", FileCell::Quote(QuoteNumber::Mid), SHARE, "middle of bid and ask"),
 ];
 
+/// What tables that are served say of times: a file has one time for a snapshot, a daemon one for each quote.
+const SERVED: [FileColumn; 2] = [
+    column("quote_time", FileCell::QuoteTime, "UTC", "when the contract was quoted"),
+    column("snapshot_time", FileCell::Time, "UTC", "when the snapshot was valued"),
+];
+
 /// The columns of files of a recipe, in their order.
 #[must_use]
 pub fn file_columns(recipe: Recipe) -> Vec<FileColumn> {
@@ -116,6 +124,14 @@ pub fn file_columns(recipe: Recipe) -> Vec<FileColumn> {
     let number = |&col: &Col| column(col.name(), FileCell::Number(col), unit_text(col), col.meaning());
     let quote: &[FileColumn] = if recipe.quotes { &QUOTE } else { &[] };
     IDENTITY.into_iter().chain(numbers.map(number)).chain(EXPIRY).chain(quote.iter().copied()).collect()
+}
+
+/// The column of a served table that has the name of a field of the native record.
+#[must_use]
+pub fn served_column(name: &str) -> Option<FileColumn> {
+    let number = |&col: &Col| column(col.name(), FileCell::Number(col), unit_text(col), col.meaning());
+    let numbers = Col::ALL.iter().map(number);
+    IDENTITY.into_iter().chain(numbers).chain(EXPIRY).chain(QUOTE).chain(SERVED).rfind(|column| column.name == name)
 }
 
 /// The field groups of files of a recipe.
@@ -146,7 +162,7 @@ pub fn arrow_schema(columns: &[FileColumn], about: &[(String, String)]) -> Schem
 
 fn field(column: &FileColumn) -> Field {
     let (kind, nullable) = match column.cell {
-        FileCell::Time => (DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())), false),
+        FileCell::Time | FileCell::QuoteTime => (DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())), false),
         FileCell::Date | FileCell::Expiry => (DataType::Date32, false),
         FileCell::Word(_) | FileCell::Right => (dictionary(), false),
         FileCell::Strike => (DataType::Float64, false),
@@ -170,7 +186,7 @@ impl FileColumn {
     /// Whether the same values follow one another or come again, so that a dictionary is smaller.
     #[must_use]
     pub const fn repeats(&self) -> bool {
-        !matches!(self.cell, FileCell::Osym | FileCell::Number(_) | FileCell::Quote(_))
+        !matches!(self.cell, FileCell::Osym | FileCell::Number(_) | FileCell::Quote(_) | FileCell::QuoteTime)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Rows of columns to bytes: a table of fields ([`field`]) in a format ([`frame`]) becomes a row with open slots
 //! ([`template`]), which the cursor of an answer ([`stream`]) fills row by row. Never: a vendor, a filter, a socket.
 
+pub mod binary;
 pub mod clock;
 pub mod derived;
 pub mod field;

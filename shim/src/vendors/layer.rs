@@ -10,6 +10,7 @@ use crate::past::PastQuestion;
 use crate::picked::Picked;
 use crate::query::Query;
 use crate::refusal::Refusal;
+use crate::rows::binary::{TableStream, content_type};
 use crate::rows::clock::Clock;
 use crate::rows::field::Field;
 use crate::rows::frame::{ARRAYS, Format};
@@ -25,6 +26,7 @@ use crate::selection::{Selection, is_heavy, select};
 use engine::calendar::Calendar;
 use engine::contract::{ContractKey, RootTable, Symbol};
 use engine::snapshot::Snapshot;
+use history::table_writer::TableFormat;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use std::borrow::Cow;
@@ -90,6 +92,8 @@ pub struct Reply {
     pub page: Page,
     /// In which form.
     pub format: Format,
+    /// As a table of columns instead.
+    pub table: Option<TableFormat>,
     /// Which columns.
     pub fields: Vec<Field>,
     /// There is no answer where quotes are not shown: what of it needs them.
@@ -374,8 +378,15 @@ impl Layer {
     fn rows(&self, reply: Reply, context: &RequestContext<'_>, clock: Clock) -> Result<Answer, Refusal> {
         // a page says how the feed is, too
         let edition = context.edition.filter(|_| reply.format != Format::Html);
+        let table = reply.table;
         let RowSet { layout, picked, headers, .. } = self.row_set(reply, context, clock)?;
-        let mut answer = Answer::stream(self.name, layout.frame.content_type, RowStream::new(layout, picked));
+        let mut answer = match table {
+            None => Answer::stream(self.name, layout.frame.content_type, RowStream::new(layout, picked)),
+            Some(format) => {
+                let table = TableStream::new(format, &layout.fields, &layout.groups, picked);
+                Answer::stream(self.name, content_type(format), table)
+            }
+        };
         answer.headers = headers;
         Ok(answer.of_edition(edition))
     }

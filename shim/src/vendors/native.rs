@@ -14,6 +14,7 @@ use crate::rows::number::Print;
 use crate::selection::{Center, Selection};
 use engine::contract::{ContractKey, Symbol};
 use engine::store::columns::{Col, Group, Unit};
+use history::table_writer::TableFormat;
 
 /// The native layer.
 pub const NATIVE: Layer = Layer { name: "native", path: "/l1/greeks", serve: Serve::Rows(parse), refuse, headers: &[] };
@@ -69,6 +70,28 @@ pub const FIELDS: &[Field] = &[
 /// What rows of many snapshots say besides: the time of theirs.
 const SNAPSHOT_TIME: Field = time("snapshot_time", When::Snapshot, Stamp::EasternOffsetMillis);
 const NO_QUOTES: &str = "greeks=quote: this daemon does not show quotes; start it with --show-quotes";
+
+const NO_SERIES_OF_TABLES: &str = "format=arrow and format=parquet show one moment: ask with as_of, or for json, csv or \
+                                   ndjson; greeksd batch writes Parquet of many days";
+const NOT_OF_EVERYTHING: &str = "underlying=* shows the present, in json, csv, ndjson, arrow or parquet";
+/// Stands for every underlying.
+const EVERYTHING: &str = "*";
+
+/// A form of rows: text, or a table of columns.
+#[derive(Clone, Copy)]
+enum Shape {
+    Text(Format),
+    Table(TableFormat),
+}
+
+const SHAPES: &[(&str, Shape)] = &[
+    ("json", Shape::Text(Format::Json)),
+    ("csv", Shape::Text(Format::Csv)),
+    ("ndjson", Shape::Text(Format::Ndjson)),
+    ("html", Shape::Text(Format::Html)),
+    ("arrow", Shape::Table(TableFormat::Arrow)),
+    ("parquet", Shape::Table(TableFormat::Parquet)),
+];
 
 /// A column under its own name, in its own unit and group: the native units are those of the columns.
 const fn column(col: Col) -> Field {
@@ -126,14 +149,25 @@ fn parse(query: &Query<'_>, clock: &Clock) -> Result<Reply, Refusal> {
     let past = native_past::parse(query, clock)?;
     let selection = parse_selection(query)?;
     let groups = parse_groups(query)?;
-    let format = query.word("format", Format::WORDS)?.unwrap_or(Format::Json);
+    let shape = query.word("format", SHAPES)?.unwrap_or(Shape::Text(Format::Json));
+    let (format, table) = match shape {
+        Shape::Text(format) => (format, None),
+        Shape::Table(table) => (Format::default(), Some(table)),
+    };
     let shown = |field: &&Field| field.group.is_none_or(|group| groups.iter().any(|&(_, g)| g == group));
     let is_series = past.as_ref().is_some_and(|past| matches!(past.moments, PastMoments::Many(_)));
+    if table.is_some() && is_series {
+        return Err(Refusal::Conflict { reason: NO_SERIES_OF_TABLES });
+    }
+    if selection.everything && (past.is_some() || format == Format::Html) {
+        return Err(Refusal::Conflict { reason: NOT_OF_EVERYTHING });
+    }
     let fields = FIELDS.iter().filter(shown).chain(is_series.then_some(&SNAPSHOT_TIME));
     Ok(Reply {
         selection,
         past,
         format,
+        table,
         fields: fields.copied().collect(),
         needs_quotes: groups.iter().any(|&(_, group)| group == Group::Quote).then_some(NO_QUOTES),
         groups: groups.iter().map(|&(name, _)| name).collect::<Vec<_>>().join(","),
@@ -143,13 +177,15 @@ fn parse(query: &Query<'_>, clock: &Clock) -> Result<Reply, Refusal> {
 }
 
 fn parse_selection(query: &Query<'_>) -> Result<Selection, Refusal> {
+    let everything = query.get("underlying") == Some(EVERYTHING);
     let named = ["underlying", "root", "osym"].iter().any(|name| query.list(name).next().is_some());
     if !named {
         return Err(Refusal::missing("underlying or root"));
     }
     let integer = |name: &str| Ok(query.integer(name, i64::MIN..=i64::MAX)?.map(|n| n as f64));
     Ok(Selection {
-        underlyings: parse_symbols(query, "underlying")?,
+        everything,
+        underlyings: if everything { Vec::new() } else { parse_symbols(query, "underlying")? },
         roots: parse_symbols(query, "root")?.into_iter().map(Symbol::bare).collect(),
         contracts: parse_contracts(query)?,
         expiries: if query.get("exp") == Some("*") { None } else { query.dates("exp")? },
@@ -303,7 +339,7 @@ mod tests {
             ("root=A&Right=call", "400 unknown parameter: Right"),
             ("foo=1", "400 unknown parameter: foo"),
             ("root=A&right=c", "400 right: not one of call, put, both: c"),
-            ("root=A&format=xml", "400 format: not one of json, csv, ndjson, html: xml"),
+            ("root=A&format=xml", "400 format: not one of json, csv, ndjson, html, arrow, parquet: xml"),
             ("root=A&greeks=core,first", "400 greeks: not one of core, extra, exotic, chain, quote, all: first"),
             ("root=A&exp=2026-02-30", "400 exp: not a date: 2026-02-30"),
             ("root=A&exp=2026-12-18,*", "400 exp: not a date: *"),

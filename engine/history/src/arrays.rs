@@ -1,0 +1,272 @@
+//! Rows of chains to Arrow arrays: columns side by side, NaN as null, words that come again as one dictionary. Never: a
+//! file, a format on the wire.
+
+use crate::schema::{FileCell, FileColumn, FileWord, arrow_schema};
+use arrow_array::builder::StringBuilder;
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    ArrayRef, Date32Array, DictionaryArray, Float64Array, Int32Array, RecordBatch, StringArray,
+    TimestampMicrosecondArray,
+};
+use arrow_buffer::{BooleanBuffer, NullBuffer};
+use arrow_schema::{ArrowError, SchemaRef};
+use engine::calendar::Calendar;
+use engine::contract::osi::OSI_LEN;
+use engine::contract::{ContractKey, Right, Settle, Style, Symbol};
+use engine::store::chain::{Chain, Slice};
+use engine::store::columns::Col;
+use engine::store::quotes::QuoteNumber;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Rows of a chain, in ascending order.
+#[derive(Clone, Copy, Debug)]
+pub struct ChainRows<'a> {
+    /// The chain.
+    pub chain: &'a Chain,
+    /// Ranges of its rows.
+    pub rows: &'a [Range<u32>],
+}
+
+/// Columns that rows are laid out in.
+#[derive(Clone, Debug)]
+pub struct ArrayForm {
+    columns: Arc<[FileColumn]>,
+    groups: String,
+    schema: SchemaRef,
+    calendar: Calendar,
+}
+
+/// The words of a table, each kind a dictionary: all batches of a table share them.
+#[derive(Clone, Debug)]
+pub struct Words {
+    underlyings: Dictionary,
+    roots: Dictionary,
+    groups: Dictionary,
+    styles: Dictionary,
+    settlements: Dictionary,
+    rights: Dictionary,
+}
+
+#[derive(Clone, Debug)]
+struct Dictionary {
+    words: Arc<StringArray>,
+    /// Where a symbol stands among them; empty where the words are none.
+    places: HashMap<Symbol, i32>,
+}
+
+impl Dictionary {
+    fn of_words(words: &[&str]) -> Self {
+        Self { words: Arc::new(StringArray::from_iter_values(words)), places: HashMap::new() }
+    }
+
+    fn of_symbols(symbols: impl Iterator<Item = Symbol>) -> Self {
+        let (mut places, mut words) = (HashMap::new(), Vec::new());
+        for symbol in symbols {
+            places.entry(symbol).or_insert_with(|| {
+                words.push(symbol);
+                i32::try_from(words.len() - 1).unwrap_or(i32::MAX)
+            });
+        }
+        Self { words: Arc::new(StringArray::from_iter_values(words.iter().map(Symbol::as_str))), places }
+    }
+
+    fn place(&self, symbol: Symbol) -> i32 {
+        self.places.get(&symbol).copied().unwrap_or(0)
+    }
+
+    fn array(&self, keys: Vec<i32>) -> Result<ArrayRef, ArrowError> {
+        let words = Arc::clone(&self.words) as ArrayRef;
+        Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(Int32Array::from(keys), words)?))
+    }
+}
+
+impl ArrayForm {
+    /// Tables of these columns, which say that they have these field groups, and `about` of themselves.
+    #[must_use]
+    pub fn new(columns: Vec<FileColumn>, groups: &str, about: &[(String, String)]) -> Self {
+        let schema = Arc::new(arrow_schema(&columns, about));
+        Self { columns: columns.into(), groups: groups.to_owned(), schema, calendar: Calendar::embedded() }
+    }
+
+    /// What is said of the columns.
+    #[must_use]
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    /// The columns.
+    #[must_use]
+    pub fn columns(&self) -> &[FileColumn] {
+        &self.columns
+    }
+
+    /// The words of some chains.
+    #[must_use]
+    pub fn words<'a>(&self, chains: impl Iterator<Item = &'a Chain> + Clone) -> Words {
+        let roots = chains.clone().flat_map(|chain| chain.slices.iter().map(|slice| slice.root));
+        Words {
+            underlyings: Dictionary::of_symbols(chains.map(|chain| chain.underlying)),
+            roots: Dictionary::of_symbols(roots),
+            groups: Dictionary::of_words(&[&self.groups]),
+            styles: Dictionary::of_words(&["american", "european"]),
+            settlements: Dictionary::of_words(&["am", "pm"]),
+            rights: Dictionary::of_words(&["call", "put"]),
+        }
+    }
+
+    /// Rows, column by column. Their words are among `words`.
+    ///
+    /// # Errors
+    /// The library refuses the arrays.
+    pub fn batch(&self, words: &Words, rows: &[ChainRows<'_>]) -> Result<RecordBatch, ArrowError> {
+        let table =
+            Table { words, rows, length: rows.iter().flat_map(|part| part.rows).map(ExactSizeIterator::len).sum() };
+        let arrays = self.columns.iter().map(|column| table.array(column.cell, &self.calendar));
+        RecordBatch::try_new(Arc::clone(&self.schema), arrays.collect::<Result<_, _>>()?)
+    }
+}
+
+/// Rows that become arrays.
+struct Table<'a> {
+    words: &'a Words,
+    rows: &'a [ChainRows<'a>],
+    length: usize,
+}
+
+impl<'a> Table<'a> {
+    fn array(&self, cell: FileCell, calendar: &Calendar) -> Result<ArrayRef, ArrowError> {
+        Ok(match cell {
+            FileCell::Time => times(self.of_chain(|chain| chain.valued_at.as_microsecond())),
+            FileCell::QuoteTime => {
+                // chains without quotes show when they were valued, as rows of text do
+                let time = |chain: &Chain, row: usize| {
+                    chain.quotes.as_ref().map_or(chain.valued_at, |quotes| quotes.time(row)).as_microsecond()
+                };
+                times(self.of_row(time))
+            }
+            FileCell::Date => {
+                let day = |at: Timestamp| days_since_1970(calendar.eastern(at).date());
+                Arc::new(Date32Array::from(self.of_chain(|chain| day(chain.valued_at))))
+            }
+            FileCell::Word(word) => self.words_of(word)?,
+            FileCell::Expiry => Arc::new(Date32Array::from(self.of_slice(|slice| days_since_1970(slice.expiry)))),
+            FileCell::Strike => {
+                Arc::new(Float64Array::from(self.of_row(|chain, row| f64::from(chain.strike_milli[row]) / 1000.0)))
+            }
+            FileCell::StrikeMilli => {
+                // bounded far below the greatest of them
+                let milli = |chain: &Chain, row: usize| i32::try_from(chain.strike_milli[row]).unwrap_or(i32::MAX);
+                Arc::new(Int32Array::from(self.of_row(milli)))
+            }
+            FileCell::Right => {
+                self.words.rights.array(self.of_row(|chain, row| i32::from(chain.right[row] == Right::Put)))?
+            }
+            FileCell::Osym => Arc::new(self.osi_symbols()),
+            FileCell::Slice(number) => numbers(self.of_slice(number)),
+            FileCell::Number(col) => numbers(self.column(col)),
+            FileCell::Quote(number) => numbers(self.quotes(number)),
+        })
+    }
+
+    fn words_of(&self, word: FileWord) -> Result<ArrayRef, ArrowError> {
+        let words = self.words;
+        match word {
+            FileWord::Underlying => {
+                words.underlyings.array(self.of_chain(|chain| words.underlyings.place(chain.underlying)))
+            }
+            FileWord::Root => words.roots.array(self.of_slice(|slice| words.roots.place(slice.root))),
+            FileWord::Style => words.styles.array(self.of_slice(|slice| i32::from(slice.style == Style::European))),
+            FileWord::Settle => words.settlements.array(self.of_slice(|slice| i32::from(slice.settle == Settle::Pm))),
+            FileWord::Groups => words.groups.array(vec![0; self.length]),
+        }
+    }
+
+    /// What is the same over a chain.
+    fn of_chain<T: Copy>(&self, value: impl Fn(&Chain) -> T) -> Vec<T> {
+        let mut out = Vec::with_capacity(self.length);
+        for part in self.rows {
+            let n: usize = part.rows.iter().map(ExactSizeIterator::len).sum();
+            out.extend(std::iter::repeat_n(value(part.chain), n));
+        }
+        out
+    }
+
+    /// What is the same over a slice.
+    fn of_slice<T: Copy>(&self, value: impl Fn(&Slice) -> T) -> Vec<T> {
+        let mut out = Vec::with_capacity(self.length);
+        self.each_run(|_, slice, rows| out.extend(std::iter::repeat_n(value(slice), rows.len())));
+        out
+    }
+
+    fn of_row<T>(&self, value: impl Fn(&'a Chain, usize) -> T) -> Vec<T> {
+        let mut out = Vec::with_capacity(self.length);
+        for part in self.rows {
+            let rows = part.rows.iter().flat_map(|rows| rows.start as usize..rows.end as usize);
+            out.extend(rows.map(|row| value(part.chain, row)));
+        }
+        out
+    }
+
+    fn column(&self, col: Col) -> Vec<f64> {
+        let mut out = Vec::with_capacity(self.length);
+        for part in self.rows {
+            let column = part.chain.columns.get(col);
+            part.rows.iter().for_each(|rows| out.extend_from_slice(&column[rows.start as usize..rows.end as usize]));
+        }
+        out
+    }
+
+    fn quotes(&self, number: QuoteNumber) -> Vec<f64> {
+        self.of_row(|chain, row| chain.quotes.as_ref().map_or(f64::NAN, |quotes| quotes.get(row, number)))
+    }
+
+    fn osi_symbols(&self) -> StringArray {
+        let (mut symbols, mut text) = (StringBuilder::with_capacity(self.length, self.length * OSI_LEN), [0; OSI_LEN]);
+        self.each_run(|chain, slice, rows| {
+            let (root, expiry) = (slice.root, slice.expiry);
+            for row in rows {
+                let (strike_milli, right) = (chain.strike_milli[row], chain.right[row]);
+                ContractKey { root, expiry, strike_milli, right }.write_padded(&mut text);
+                symbols.append_value(String::from_utf8_lossy(&text));
+            }
+        });
+        symbols.finish()
+    }
+
+    /// Calls with the rows of each slice, in order.
+    fn each_run(&self, mut run: impl FnMut(&Chain, &Slice, Range<usize>)) {
+        for &ChainRows { chain, rows } in self.rows {
+            let mut at = 0;
+            for rows in rows {
+                let mut next = rows.start;
+                while next < rows.end {
+                    at += chain.slices[at..].iter().take_while(|slice| slice.rows.end <= next).count();
+                    let Some(slice) = chain.slices.get(at) else { break };
+                    let end = slice.rows.end.min(rows.end);
+                    run(chain, slice, next as usize..end as usize);
+                    next = end;
+                }
+            }
+        }
+    }
+}
+
+/// NaN is what is missing.
+fn numbers(values: Vec<f64>) -> ArrayRef {
+    let known = BooleanBuffer::collect_bool(values.len(), |i| !values[i].is_nan());
+    let nulls = Some(NullBuffer::new(known)).filter(|nulls| nulls.null_count() > 0);
+    Arc::new(Float64Array::new(values.into(), nulls))
+}
+
+fn times(micros: Vec<i64>) -> ArrayRef {
+    Arc::new(TimestampMicrosecondArray::from(micros).with_timezone("UTC"))
+}
+
+fn days_since_1970(date: Date) -> i32 {
+    const EPOCH: Date = Date::constant(1970, 1, 1);
+    EPOCH.until(date).map_or(0, |span| span.get_days())
+}
