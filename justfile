@@ -77,6 +77,16 @@ surface-peers base moment *args:
     target/surface-peers/venv/bin/pip install --quiet --disable-pip-version-check -r benches/surface-peers/requirements.txt
     target/surface-peers/venv/bin/python benches/surface-peers/run.py {{ base }} {{ moment }} {{ args }}
 
+# pulls over HTTP beside nginx serving the same bytes, small requests beside pulls, memory; needs nginx and wrk
+bench-http *args:
+    cargo build --release --locked
+    python3 benches/http.py {{ args }}
+
+# pandas, polars, DuckDB and pyarrow on the daemon's URLs while snapshots change
+frames *args:
+    cargo build --release --locked
+    python3 tests/frames/run.py {{ args }}
+
 # errors by class, by distance to the exercise boundary and to the ex-date: target/maps.md and docs/plots
 maps:
     cargo run --release --locked -p greeksd-benches --example maps
