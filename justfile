@@ -80,7 +80,7 @@ surface-peers base moment *args:
 # pulls over HTTP beside nginx serving the same bytes, small requests beside pulls, memory; needs nginx and wrk
 bench-http *args:
     cargo build --release --locked
-    python3 benches/http.py {{ args }}
+    python3 benches/pulls.py {{ args }}
 
 # pandas, polars, DuckDB and pyarrow on the daemon's URLs while snapshots change
 frames *args:

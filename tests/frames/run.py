@@ -112,6 +112,10 @@ class Daemon:
         self.process.wait(30)
         self.folder.cleanup()
 
+    def snapshot(self):
+        """The number of the newest snapshot."""
+        return json.load(urllib.request.urlopen(self.address + "/health"))["snapshot_number"]
+
     def memory(self):
         """Resident memory, MB; None where the system does not tell."""
         try:
@@ -131,8 +135,10 @@ def main():
     wanted = parser.parse_args()
     environment.enter("frames-venv", pathlib.Path(__file__).with_name("requirements.txt"))
     failed = 0
-    with Daemon(wanted.greeksd, "--feed", wanted.feed, "--refresh", "0.2") as daemon:
-        before = daemon.memory()
+    # a Friday morning: outside of sessions nothing would change
+    moving = ["--clock", "2026-11-20T10:30:00-05:00", "--refresh", "0.2"]
+    with Daemon(wanted.greeksd, "--feed", wanted.feed, *moving) as daemon:
+        before, first = daemon.memory(), daemon.snapshot()
         url = lambda shape, name=wanted.underlying: f"{daemon.address}/l1/greeks?underlying={name}&greeks=all&format={shape}"
         rows = len(json.load(urllib.request.urlopen(url("json"))))
         duck = connect()
@@ -152,7 +158,10 @@ def main():
             rate = f"{rows / statistics.median(took):13,.0f}" if took else " " * 13
             print(f"{rate}  {name}" + (f"  FAILED {len(wrong)} times: {wrong[0]}" if wrong else ""), flush=True)
             failed += bool(wrong)
-        print(f"\nmemory of the daemon: {before} MB before, {daemon.memory()} MB after")
+        published = daemon.snapshot() - first
+        print(f"\n{published} snapshots were published meanwhile")
+        failed += published < wanted.repeats
+        print(f"memory of the daemon: {before} MB before, {daemon.memory()} MB after")
         if wanted.market:
             for name in ("polars.read_ipc_stream", "pyarrow.ipc.open_stream", "pandas.read_parquet", "polars.read_csv"):
                 shape, read = readers(duck)[name]

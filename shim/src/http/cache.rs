@@ -25,6 +25,8 @@ const AGAIN: Duration = Duration::from_secs(10);
 const QUIET: Duration = Duration::from_millis(500);
 /// How long parts of a body can be had after the last one was taken.
 const PINNED: Duration = Duration::from_secs(30);
+/// Pieces that one call of the system takes.
+const PIECES_AT_ONCE: usize = 4;
 /// Most bytes that are rendered in one turn for a client that waits for the whole.
 const STEP_BYTES: usize = 8 * PIECE_BYTES;
 
@@ -312,6 +314,7 @@ impl SharedBody {
 }
 
 /// Reads a shared body, or a part of it.
+#[derive(Debug)]
 pub(super) struct BodyReader {
     body: Arc<SharedBody>,
     at: usize,
@@ -323,6 +326,45 @@ impl BodyReader {
     /// These bytes of it.
     pub(super) fn part(body: Arc<SharedBody>, part: Range<usize>) -> Self {
         Self { body, at: part.start, end: part.end, scratch: Vec::new() }
+    }
+}
+
+impl BodyReader {
+    /// The next bytes of a body that is whole, where they stand; empty at the end.
+    pub(super) fn next_pieces(&self) -> Vec<BodyPiece> {
+        let inner = self.body.lock();
+        let (mut pieces, mut at) = (Vec::with_capacity(PIECES_AT_ONCE), self.at);
+        let first = inner.ends.partition_point(|&end| end <= at);
+        for (bytes, &end) in inner.pieces.iter().zip(&inner.ends).skip(first).take(PIECES_AT_ONCE) {
+            let starts = end - bytes.len();
+            if at >= self.end {
+                break;
+            }
+            let until = self.end.min(end);
+            pieces.push(BodyPiece { bytes: Arc::clone(bytes), part: at - starts..until - starts });
+            at = until;
+        }
+        pieces
+    }
+
+    /// Notes that the next bytes have been read elsewhere; whether more follow.
+    pub(super) fn skip(&mut self, n: usize) -> bool {
+        self.at += n;
+        self.at < self.end
+    }
+}
+
+/// A part of a piece of a body.
+pub(super) struct BodyPiece {
+    bytes: Arc<[u8]>,
+    part: Range<usize>,
+}
+
+impl std::ops::Deref for BodyPiece {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes[self.part.clone()]
     }
 }
 

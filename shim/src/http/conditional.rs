@@ -89,6 +89,16 @@ impl Conditions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn no_header_asks_for_bytes_that_are_not_there(text in "(bytes=)?[0-9]{0,21}-?[0-9,a -]{0,21}", length in 0_usize..1000) {
+            if let Some(part) = BytesWanted::parse(&text).and_then(|part| part.of(length)) {
+                prop_assert!(part.start < part.end && part.end <= length);
+            }
+        }
+    }
 
     #[test]
     fn one_part_is_read_and_anything_else_is_the_whole() {

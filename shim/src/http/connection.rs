@@ -4,6 +4,7 @@
 //! answer waits to be sent nothing is read, so a client that does not take its answers cannot queue more of them.
 
 use super::app::App;
+use super::cache::BodyPiece;
 use super::exchange::{self, InFlight, NotYet, Remainder, Waiting};
 use super::limits::{HEADERS, Limits};
 use super::metrics::{Metrics, OpenConnection};
@@ -11,7 +12,7 @@ use super::request::{Fault, HeadFacts, parse};
 use super::turn::Turn;
 use crate::stream::Progress;
 use mio::net::TcpStream;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, IoSlice, Read, Write};
 use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -157,12 +158,7 @@ impl Connection {
             return Ok(Some(Verdict::Wait));
         }
         if self.in_flight.is_some() {
-            let progress = self.send_piece(turn)?;
-            return Ok(Some(match progress {
-                _ if !self.unsent.is_empty() => Verdict::Wait,
-                Progress::Later => Verdict::Later,
-                _ => Verdict::Again,
-            }));
+            return self.send_piece(turn).map(Some);
         }
         if let Some(waiting) = &mut self.waiting {
             turn.out.clear();
@@ -322,25 +318,46 @@ impl Connection {
     }
 
     /// Writes the next piece of the answer in flight.
-    fn send_piece<A: App>(&mut self, turn: &mut Turn<A>) -> Result<Progress, Gone> {
-        let Some(in_flight) = &mut self.in_flight else { return Ok(Progress::Done) };
+    fn send_piece<A: App>(&mut self, turn: &mut Turn<A>) -> Result<Verdict, Gone> {
+        let Some(in_flight) = &mut self.in_flight else { return Ok(Verdict::Again) };
+        if let Some(reader) = in_flight.kept() {
+            let pieces = reader.next_pieces();
+            let n = write_pieces(&mut self.socket, &pieces)?;
+            let more = reader.skip(n);
+            in_flight.sent(n);
+            self.note_taken(n, turn);
+            if !more {
+                self.finish(turn);
+            }
+            let is_blocked = n < pieces.iter().map(|piece| piece.len()).sum();
+            return Ok(if is_blocked { Verdict::Wait } else { Verdict::Again });
+        }
         turn.out.clear();
         let progress = in_flight.next(turn).ok_or(Gone)?;
         self.send(turn)?;
         if progress == Progress::Done {
-            if let Some(finished) = self.in_flight.take() {
-                finished.count(turn);
-            }
-            self.last |= turn.stopping;
-            if self.unsent.is_empty() {
-                self.settle(true, turn);
-            }
+            self.finish(turn);
         }
         if progress == Progress::Later && self.unsent.is_empty() {
             // it is not the client that is slow
             (self.phase, self.deadline, self.taken) = (Phase::Write, turn.now + turn.shared.limits.write, 0);
         }
-        Ok(progress)
+        Ok(match progress {
+            _ if !self.unsent.is_empty() => Verdict::Wait,
+            Progress::Later => Verdict::Later,
+            _ => Verdict::Again,
+        })
+    }
+
+    /// The answer in flight has been written, to the socket or to what waits for it.
+    fn finish<A: App>(&mut self, turn: &Turn<A>) {
+        if let Some(finished) = self.in_flight.take() {
+            finished.count(turn);
+        }
+        self.last |= turn.stopping;
+        if self.unsent.is_empty() {
+            self.settle(true, turn);
+        }
     }
 
     /// Writes `turn.out`, keeps what the socket does not take.
@@ -402,6 +419,20 @@ fn read_some(socket: &mut TcpStream, buffer: &mut [u8]) -> Result<Option<usize>,
             Ok(0) => return Err(Gone),
             Ok(n) => return Ok(Some(n)),
             Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(None),
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(_) => return Err(Gone),
+        }
+    }
+}
+
+/// Writes pieces from where they stand, once; how much the socket took.
+fn write_pieces(socket: &mut TcpStream, pieces: &[BodyPiece]) -> Result<usize, Gone> {
+    let slices: Vec<IoSlice<'_>> = pieces.iter().map(|piece| IoSlice::new(piece)).collect();
+    loop {
+        match socket.write_vectored(&slices) {
+            Ok(0) => return Err(Gone),
+            Ok(n) => return Ok(n),
+            Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(0),
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
             Err(_) => return Err(Gone),
         }

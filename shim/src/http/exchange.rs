@@ -119,19 +119,45 @@ impl Waiting {
 /// A body that is being streamed, and what will be counted when it has been.
 #[derive(Debug)]
 pub(super) struct InFlight {
-    pub(super) body: Outgoing,
+    body: Sending,
     route: &'static str,
     status: u16,
     bytes: usize,
     started: Instant,
 }
 
+/// Where the bytes of a body come from.
+#[derive(Debug)]
+enum Sending {
+    /// They are made, or framed, as they are sent.
+    Made(Box<Outgoing>),
+    /// They are there, in memory that others send from, too.
+    Kept(BodyReader),
+}
+
 impl InFlight {
+    /// The body, if its bytes can be sent from where they stand.
+    pub(super) fn kept(&mut self) -> Option<&mut BodyReader> {
+        match &mut self.body {
+            Sending::Made(_) => None,
+            Sending::Kept(reader) => Some(reader),
+        }
+    }
+
+    /// Notes how many bytes of a kept body have been sent.
+    pub(super) fn sent(&mut self, bytes: usize) {
+        self.bytes += bytes;
+    }
+
     /// Appends the next piece to `turn.out`; `None` if the stream broke off or panicked.
     pub(super) fn next<A: App>(&mut self, turn: &mut Turn<A>) -> Option<Progress> {
         let (out, piece) = (&mut turn.out, &mut turn.piece);
         let before = out.len();
-        let progress = catch_unwind(AssertUnwindSafe(|| self.body.next(out, piece))).ok()?;
+        let progress = catch_unwind(AssertUnwindSafe(|| match &mut self.body {
+            Sending::Made(body) => body.next(out, piece),
+            Sending::Kept(reader) => reader.fill(out),
+        }))
+        .ok()?;
         self.bytes += turn.out.len() - before;
         (progress != Progress::Broken).then_some(progress)
     }
@@ -285,7 +311,7 @@ fn deliver_once<A: App>(
     write_head(&mut turn.out, head, &delivery, turn.date.as_str());
     if streamed && !terms.head_only {
         let bytes = turn.out.len() - before;
-        let body = Outgoing::new(first, rest, gzip, framing);
+        let body = Sending::Made(Box::new(Outgoing::new(first, rest, gzip, framing)));
         let in_flight = Some(InFlight { body, route: head.route, status: head.status, bytes, started: terms.started });
         return Remainder { in_flight, waiting: None, keep_alive };
     }
@@ -337,7 +363,10 @@ fn deliver_shared<A: App>(body: Arc<SharedBody>, terms: &ReplyTerms, turn: &mut 
         return Remainder { in_flight: None, waiting: None, keep_alive };
     }
     let bytes = turn.out.len() - before;
-    let body = Outgoing::new(Vec::new(), Some(Box::new(reader)), gzip, framing);
+    let body = match framing {
+        Framing::Length(_) => Sending::Kept(reader),
+        _ => Sending::Made(Box::new(Outgoing::new(Vec::new(), Some(Box::new(reader)), gzip, framing))),
+    };
     let in_flight = Some(InFlight { body, route: head.route, status, bytes, started: terms.started });
     Remainder { in_flight, waiting: None, keep_alive }
 }

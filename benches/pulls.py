@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Pulls over HTTP beside nginx serving the same bytes as files, on this machine, in one run, while passes are computed.
 
-usage: http.py [--greeksd PATH] [--feed FEED] [--seconds S] [--clients N,N,…] [--only WORD]
+usage: pulls.py [--greeksd PATH] [--feed FEED] [--seconds S] [--clients N,N,…] [--only WORD]
 
 Needs nginx and wrk (Debian: apt-get install nginx-light wrk). Prints answers a second and the processor time of the server
 for each pull: greeksd when others ask for the same (hit), greeksd when everybody asks for something else (miss), nginx; then
 small requests alone and beside pulls, and memory with many connections. hyper and may_minihttp behind the same service are
 measured by `cargo run --release -p greeksd-benches --example load`.
 """
-import argparse, json, os, pathlib, re, signal, socket, subprocess, sys, tempfile, time, urllib.request
+import argparse, http.client, json, os, pathlib, re, signal, socket, subprocess, sys, tempfile, threading, time, urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SMALL = "/l1/greeks?osym={osym}"
@@ -56,7 +56,9 @@ class Server:
 class Greeksd(Server):
     def __init__(self, path, feed, work):
         port = free_port()
-        command = [path, "--listen", f"127.0.0.1:{port}", "--feed", feed, "--state-dir", work / "state", "--log-level", "warn"]
+        command = [path, "--listen", f"127.0.0.1:{port}", "--feed", feed, "--state-dir", work / "state", "--log-level", "warn",
+                   # a Friday morning: outside of sessions there would be no passes
+                   "--clock", "2026-11-20T10:30:00-05:00"]
         super().__init__(subprocess.Popen(command), f"http://127.0.0.1:{port}")
         began = time.time()
         while time.time() < began + 1800:
@@ -185,12 +187,54 @@ def report(wanted, work, greeksd, nginx):
     print(f"\nmemory with 512 connections: {greeksd.memory() - before:+.1f} MB of {before:.0f} MB")
     for one in sockets:
         one.close()
+    poll(greeksd, wanted)
     began = time.perf_counter()
     length = 0
     with urllib.request.urlopen(greeksd.address + "/l1/greeks?underlying=*&greeks=all&format=arrow") as answer:
         while piece := answer.read(1 << 20):
             length += len(piece)
     print(f"whole market as Arrow, one client: {length / 1e6:,.0f} MB in {time.perf_counter() - began:.2f} s")
+
+
+def poll(greeksd, wanted, programs=100, names=20, seconds=20):
+    """Programs that look at chains once a second: what serving costs, and who falls behind."""
+    symbols = json.load(urllib.request.urlopen(greeksd.address + "/l1/symbols"))
+    liquid = sorted((s for s in symbols if s["state"] != "uncomputed"), key=lambda s: -s["contracts"])
+    chosen = [s["symbol"] for s in liquid[10 : 10 + names]] or [wanted.name]
+    host = greeksd.address.removeprefix("http://")
+    begins = time.time() + 1
+    took, late = [], []
+
+    def program(i):
+        connection = http.client.HTTPConnection(host, timeout=30)
+        for second in range(seconds):
+            at = begins + second + i / programs
+            time.sleep(max(0, at - time.time()))
+            began = time.time()
+            connection.request("GET", f"/l1/greeks?underlying={chosen[i % len(chosen)]}&greeks=all")
+            answer = connection.getresponse()
+            while answer.read(1 << 20):
+                pass
+            took.append(time.time() - began)
+            late.append(began - at > 1)
+
+    threads = [threading.Thread(target=program, args=(i,)) for i in range(programs)]
+    serving, before = greeksd.seconds(), hits(greeksd)
+    whole = seconds_of(f"/proc/{greeksd.process.pid}/stat")
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    serving, whole = greeksd.seconds() - serving, seconds_of(f"/proc/{greeksd.process.pid}/stat") - whole
+    took.sort()
+    print(
+        f"{programs} programs that poll {len(chosen)} chains each second, {seconds} s: {serving / seconds:.3f} s of processor a second for serving, "
+        f"{(whole - serving) / seconds:.2f} for computing; p50 {1e3 * took[len(took) // 2]:.1f} ms, p99 {1e3 * took[int(0.99 * len(took))]:.1f} ms; "
+        f"{sum(late)} of {len(late)} polls fell behind; {hits(greeksd) - before} had a body that was kept"
+    )
+
+
+def hits(greeksd):
+    text = urllib.request.urlopen(greeksd.address + "/metrics").read().decode()
+    return int(re.search(r"^greeksd_http_cache_hits_total (\d+)", text, re.M)[1])
 
 
 if __name__ == "__main__":
