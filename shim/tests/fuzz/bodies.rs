@@ -19,6 +19,7 @@ use engine::limits;
 use engine::store::ingest::Store;
 use engine::store::overrides::Overrides;
 use engine::store::session::SessionVols;
+use history::layouts::ReadOptions;
 use jiff::Timestamp;
 use shim::app::Service;
 use shim::cursor;
@@ -49,6 +50,7 @@ pub(crate) const BODIES: &[Body] = &[
     ("dividends", dividends),
     ("rates", rates),
     ("days", days),
+    ("layouts", layouts),
     ("state", state),
     ("config", config),
     ("arguments", arguments),
@@ -224,6 +226,27 @@ pub(crate) fn days(data: &[u8]) -> Kind {
     let next = store.calendar().next_trading_day(common::NOW);
     assert!(next > common::NOW);
     mix([of_report(&report), about(n)])
+}
+
+/// A file of recorded quotes, of any layout and packing.
+pub(crate) fn layouts(data: &[u8]) -> Kind {
+    static OPTIONS: LazyLock<ReadOptions> = LazyLock::new(ReadOptions::default);
+    let name = format!("layout-{}-{:?}", std::process::id(), std::thread::current().id());
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name.replace(['(', ')'], ""));
+    fs::write(&path, data).unwrap();
+    let mut rows = 0_u64;
+    let read = history::layouts::read(&path, &OPTIONS, &mut |row| {
+        assert!(row.quote.contract.strike_milli > 0 && !row.quote.bid.is_infinite() && !row.quote.ask.is_infinite());
+        rows += 1;
+    });
+    fs::remove_file(&path).unwrap();
+    match read {
+        Ok(read) => {
+            let name = read.layout.bytes().map(Kind::from);
+            mix(name.chain([of_report(&read.report), about(rows as usize), u64::from(read.is_whole())]))
+        }
+        Err(error) => mix(error.to_string().bytes().filter(u8::is_ascii_alphabetic).take(12).map(Kind::from)),
+    }
 }
 
 /// A file of the state folder: what was read is written as what reads the same.
