@@ -36,3 +36,4 @@ pub mod source;
 pub mod status;
 pub mod stream;
 pub mod vendors;
+pub mod view;
