@@ -91,7 +91,7 @@ pub(crate) const COLUMNS: [ColumnFacts; 26] = {
         facts("rho", "Rho", Core, Decimals(3), "per 1 % of rate"),
         facts("bid_vol", "BidVol%", Extra, Percent(2), "volatility that the bid implies"),
         facts("ask_vol", "AskVol%", Extra, Percent(2), "volatility that the ask implies"),
-        facts("prev_vol", "PrvVol%", Extra, Percent(2), "volatility that the session before ended with"),
+        facts("prev_vol", "PrvVol%", Extra, Percent(2), "volatility of the session before"),
         facts("conf_vol", "Conf", Extra, Decimals(2), "how well curve and quotes agree, 0 to 1"),
         facts("vanna", "Vanna", Extra, Digits(4), "of delta, per 1 of volatility"),
         facts("volga", "Volga", Extra, Digits(4), "of vega, per 1 of volatility"),

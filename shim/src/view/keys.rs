@@ -51,8 +51,7 @@ pub(crate) const KEYS: &[(&str, &[(&str, &str)])] = &[
         &[
             ("Left Right", "expiry before, after"),
             ("Up Down", "strike below, above; name in the watch list"),
-            ("PgUp PgDn", "ten strikes"),
-            ("Home End", "first, last strike"),
+            ("PgUp PgDn", "ten strikes; Home, End: first, last strike"),
             ("a", "at the money, and stay there"),
             ("f l", "first, last expiry"),
         ],
@@ -60,8 +59,7 @@ pub(crate) const KEYS: &[(&str, &[(&str, &str)])] = &[
     (
         "Look",
         &[
-            ("1 2 3 4", "chain, smile, term structure, watch list"),
-            ("Tab", "the next of them"),
+            ("1 2 3 4", "chain, smile, term structure, watch list; Tab: the next"),
             ("Enter", "everything about this strike; opens a watched name"),
             ("g", "columns: yours, core, extra, exotic, quotes"),
             ("c", "choose columns and their order"),

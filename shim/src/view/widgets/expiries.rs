@@ -32,7 +32,7 @@ const CELLS: [Cell; 7] = [
 const BEFORE: u16 = 2 + 10 + 1 + 6;
 /// Columns of the weekday and of settlement and style, where there is room for them.
 const WEEKDAY: u16 = 4;
-const TERMS: u16 = 6;
+const TERMS: u16 = 7;
 
 /// Draws them.
 pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State) {
@@ -71,7 +71,7 @@ pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State) {
         }
         line.put(&format!(" {:<6}", row.key.root), look);
         if has_terms {
-            let (settle, style) = (if row.is_am { "am" } else { "pm" }, if row.is_american { "am." } else { "eu." });
+            let (settle, style) = (if row.is_am { "AM" } else { "PM" }, if row.is_american { "amer" } else { "euro" });
             line.put(&format!("{settle} {style}"), look);
         }
         for cell in &cells {

@@ -15,7 +15,7 @@ const PAGE: Hints = &[
     ("Up/Down", "strike"),
     ("Tab", "page"),
     ("/", "search"),
-    ("Enter", "all"),
+    ("Enter", "details"),
     ("c", "columns"),
     ("w", "watch"),
     ("y", "copy"),

@@ -81,11 +81,11 @@ fn columns(pen: &mut Pen<'_>, within: Rect, state: &State, at: usize) {
         let facts = column.facts();
         let look = if place == at { Look::Chosen } else { Look::Plain };
         let sign = if state.own_columns.contains(column) { 'x' } else { ' ' };
-        let text = format!("[{sign}] {:<8} {:<7} {:<42}", facts.title, facts.group.name(), facts.says);
+        let text = format!("[{sign}] {:<8} {:<7} {:<44}", facts.title, facts.group.name(), facts.says);
         pen.text((inner.x, y), inner, &text, look);
     }
     let mut line = pen.line(inner.bottom() - 1, inner);
-    for (key, says) in [("Space", "show or hide"), ("K J", "nearer, further"), ("r", "as at first"), ("Esc", "done")] {
+    for (key, says) in [("Space", "show, hide"), ("K J", "nearer, further"), ("r", "reset"), ("Esc", "done")] {
         line.put(key, Look::Key).put(&format!(" {says}  "), Look::Faint);
     }
 }
@@ -97,7 +97,8 @@ fn detail(pen: &mut Pen<'_>, within: Rect, state: &State, detail: &Detail) {
     // where there is no room for a line each, the second half stands beside the first
     let needed = u16::try_from(N_COLUMNS + 4).unwrap_or(u16::MAX);
     let is_whole = within.height >= needed;
-    let (width, height) = if is_whole { (78, needed) } else { (66, 20) };
+    let (width, height) =
+        if is_whole { (78, needed) } else { (66, u16::try_from(N_COLUMNS.div_ceil(2) + 5).unwrap_or(u16::MAX)) };
     let inner = pen.frame(within, (width, height), &title);
     if inner.is_empty() {
         return;

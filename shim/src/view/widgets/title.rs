@@ -12,7 +12,6 @@ use ratatui::layout::Rect;
 /// Draws them.
 pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State) {
     let badges = badges(state);
-    let time = market_line(state);
     let name = state.name.as_deref().unwrap_or("greeksd");
     let look = state.palette_of_spot();
     let sign = match state.spot_moved {
@@ -20,10 +19,7 @@ pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State) {
         0 => ' ',
         _ => pen.palette.signs.down,
     };
-    let time_width = u16::try_from(time.chars().count()).unwrap_or(u16::MAX).min(area.width);
-    let time_at = area.right() - time_width;
-    let left = Rect { width: area.width - time_width, ..area };
-    let mut line = pen.line(area.y, left);
+    let mut line = pen.line(area.y, area);
     line.put(" ", Look::Plain).put(name, Look::Name);
     if state.spot().is_finite() {
         line.put("  ", Look::Plain).put(&shown(state.spot(), Shape::Decimals(2), 12), look);
@@ -32,7 +28,10 @@ pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State) {
     for (badge, look) in &badges {
         line.put(" ", Look::Plain).put(&format!(" {badge} "), *look);
     }
-    pen.text((time_at, area.y), area, &time, Look::Faint);
+    let free = usize::from(area.right().saturating_sub(line.x() + 1));
+    if let Some(time) = market_lines(state).into_iter().find(|time| time.len() <= free) {
+        pen.right((area.x, area.y), area.width, area, &time, Look::Faint);
+    }
     let second = area.y + 1;
     match trouble(state) {
         Some((text, look)) => {
@@ -63,8 +62,12 @@ fn pages(pen: &mut Pen<'_>, y: u16, area: Rect, state: &State) {
     let mut line = pen.line(y, area);
     line.put(" ", Look::Plain);
     for (place, page) in Page::ALL.into_iter().enumerate() {
-        let look = if page == state.page { Look::Chosen } else { Look::Faint };
-        line.put(&format!(" {} {} ", place + 1, page.title()), look);
+        let (key, title) = (place + 1, page.title());
+        if page == state.page {
+            line.put(&format!("[{key} {title}]"), Look::Chosen);
+        } else {
+            line.put(&format!(" {key} {title} "), Look::Faint);
+        }
     }
     let used = line.x();
     if used + width < area.right() {
@@ -72,12 +75,20 @@ fn pages(pen: &mut Pen<'_>, y: u16, area: Rect, state: &State) {
     }
 }
 
-/// The market's time, and whether it is open.
-fn market_line(state: &State) -> String {
-    let Some(daemon) = &state.daemon else { return String::new() };
+/// The market's time, and whether it is open: at length, and shorter.
+fn market_lines(state: &State) -> Vec<String> {
+    let Some(daemon) = &state.daemon else { return Vec::new() };
     let market = if daemon.is_open { "open" } else { "closed" };
     let time = clock_of(&daemon.time);
-    if time.is_empty() { format!("market {market} ") } else { format!("{time} ET, market {market} ") }
+    match time.split_once(' ') {
+        Some((day, clock)) => vec![
+            format!("{day} {clock} ET, market {market} "),
+            format!("{clock} ET, market {market} "),
+            format!("{clock} ET, {market} "),
+            format!("{clock} "),
+        ],
+        None => vec![format!("market {market} ")],
+    }
 }
 
 /// `2026-11-20 15:42:00` of `2026-11-20T15:42:00.000-05:00`.
@@ -121,11 +132,11 @@ fn trouble(state: &State) -> Option<(String, Look)> {
     if let Some(away) = &state.away {
         let shown = state.daemon.as_ref().map(|daemon| clock_of(&daemon.time)).filter(|time| !time.is_empty());
         let shown = shown.map_or_else(String::new, |time| format!("; shown is {time}"));
-        let text = format!("{}: {}, asking again ({} s){shown}", state.place, away.why, since(away.since));
+        let text = format!("away for {} s: {}{shown}; {}", since(away.since), away.why, state.place);
         return Some((text, Look::Alarm));
     }
     if state.silence().is_some() {
-        return Some((format!("{}: no answer for {} s", state.place, since(state.heard)), Look::Alarm));
+        return Some((format!("no answer for {} s; {}", since(state.heard), state.place), Look::Alarm));
     }
     let daemon = state.daemon.as_ref()?;
     match daemon.status.as_str() {
@@ -150,8 +161,8 @@ pub(crate) fn nothing(state: &State) -> Vec<String> {
         return vec![
             format!("no daemon answers at {}", state.place),
             String::new(),
-            "start one:               greeksd serve --feed ...".to_owned(),
-            "or look at a made-up one: greeksd view --feed sim".to_owned(),
+            format!("{:<48}", "greeksd serve            starts one"),
+            format!("{:<48}", "greeksd view --feed sim  shows a made-up market"),
             String::new(),
             "this screen goes on when it is there".to_owned(),
         ];
