@@ -65,7 +65,6 @@ class Window:
         self.tmux("new-session", "-d", "-s", name, "-x", str(size[0]), "-y", str(size[1]), shell)
         self.tmux("set-option", "-g", "escape-time", "0")
         self.tmux("set-option", "-s", "set-clipboard", "on")
-        self.tmux("set-option", "-g", "window-size", "manual")
         self.pid = None
 
     def tmux(self, *arguments: str) -> str:
@@ -138,12 +137,12 @@ def look_around(window: Window, daemon: Daemon, program: Path, keep):
     window.keys("w")
     window.expect("SPY is on the watch list")
     window.keys("Up", "Enter")
-    window.expect(" QQQ ", "QQQ Fri", "[1 chain]")
+    window.expect(" QQQ ", "QQQ Mon", "[1 chain]")
     window.keys("/")
     window.type("aap")
     keep("search", window.expect("Symbol: AAP", "AAPL"))
     window.keys("Enter")
-    window.expect(" AAPL  ", "AAPL Fri")
+    window.expect(" AAPL  ", " AAPL Fri ", "Calls")
     window.keys("Right", "Down", "Enter")
     keep("strike", window.expect("Lambda", "Ultima", "Esc close"))
     window.keys("Escape")

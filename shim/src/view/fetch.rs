@@ -31,8 +31,8 @@ pub(crate) enum News {
     Chain(ChainRows),
     /// Everything about contracts, by symbol.
     Detail([String; 2], Vec<(String, [f64; super::column::N_COLUMNS])>),
-    /// Rows to copy, as the API writes them.
-    Copied([String; 2], String),
+    /// Rows to copy, as the API writes them, with the number of the copy.
+    Copied(u64, String),
     /// The watch list.
     Watch(Vec<WatchRow>),
     /// Names that begin so.
@@ -136,15 +136,14 @@ impl Asking {
             let asks = desk.0.asks();
             if let Some((ask, number)) = number.and_then(|number| Some((self.known.next(asks, number)?, number))) {
                 drop(desk);
-                let target = ask.target.clone();
-                let news = self.ask(ask);
+                let news = self.ask(ask.clone());
                 // a daemon that does not answer is looked at again before anything else
                 if matches!(news, News::Away(_)) {
                     looked = None;
                     self.known.forget();
                     self.rest();
                 } else {
-                    self.known.note(target, number);
+                    self.known.note(ask, number);
                 }
                 if !tell(news) {
                     return;
@@ -202,8 +201,23 @@ fn news(about: About, bytes: &[u8]) -> Result<News, String> {
         About::Expiries(name) => News::Expiries(name, parse::expiries(bytes)?),
         About::Chain(name, key) => News::Chain(parse::chain(bytes, &name, &key)?),
         About::Detail(pair) => News::Detail(pair, parse::values(bytes)?),
-        About::Copy(pair) => News::Copied(pair, String::from_utf8_lossy(bytes).into_owned()),
+        About::Copy(number, _) => News::Copied(number, printable(bytes)),
         About::Watch(names) => News::Watch(parse::watch(bytes, &names)?),
         About::Found(prefix) => News::Found(prefix, parse::names(bytes)?),
     })
+}
+
+/// Text that can be printed on a terminal: whatever a server says, no sequence of control characters.
+fn printable(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).chars().filter(|c| *c == '\n' || !c.is_control()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_copied_has_no_control_characters() {
+        assert_eq!(printable(b"a,b\r\n1,\x1b]0;x\x07\xff\n"), "a,b\n1,]0;x\u{fffd}\n");
+    }
 }

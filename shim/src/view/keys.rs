@@ -177,7 +177,10 @@ impl State {
 
     fn copy(&mut self) {
         match self.pair() {
-            Some(pair) => self.copying = Some(pair),
+            Some(pair) => {
+                self.copies += 1;
+                self.copying = Some((self.copies, pair));
+            }
             None => self.say("no strike to copy"),
         }
     }

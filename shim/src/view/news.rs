@@ -34,7 +34,7 @@ impl State {
             News::Expiries(name, rows) if self.is_on(&name) => self.on_expiries(rows),
             News::Chain(chain) => self.on_chain(chain),
             News::Detail(pair, values) => self.on_detail(&pair, &values),
-            News::Copied(pair, csv) if self.copying.as_ref() == Some(&pair) => {
+            News::Copied(number, csv) if self.copying.as_ref().is_some_and(|(wanted, _)| *wanted == number) => {
                 self.copying = None;
                 return Effect::Copy(csv);
             }
@@ -157,7 +157,7 @@ impl State {
     fn on_pending(&mut self, about: &About) {
         match about {
             About::Expiries(name) | About::Chain(name, _) if self.is_on(name) => self.standing = Standing::Pending,
-            About::Copy(_) => {
+            About::Copy(..) => {
                 self.copying = None;
                 self.say("not copied: still being computed");
             }

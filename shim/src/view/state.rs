@@ -140,8 +140,10 @@ pub(crate) struct State {
     pub(crate) watch_rows: Vec<WatchRow>,
     /// The name of it that is on.
     pub(crate) watch_at: usize,
-    /// The contracts that are to be copied.
-    pub(crate) copying: Option<[String; 2]>,
+    /// The contracts that are to be copied, with the number of the copy.
+    pub(crate) copying: Option<(u64, [String; 2])>,
+    /// Copies that were asked for.
+    pub(crate) copies: u64,
     /// Until when what changed is marked.
     pub(crate) flash_until: u64,
     /// What is said, and until when.
@@ -177,6 +179,7 @@ impl State {
             watch_rows: Vec::new(),
             watch_at: 0,
             copying: None,
+            copies: 0,
             flash_until: 0,
             message: None,
         }

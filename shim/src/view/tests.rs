@@ -4,7 +4,7 @@
 //! looked at.
 
 use super::column::{Column, ColumnGroup};
-use super::fetch::News;
+use super::fetch::{Fetcher, News};
 use super::keys::{KEYS, Key};
 use super::layout::Page;
 use super::model::{ChainRows, DaemonFacts, ExpiryRow, NameFacts, SliceKey, WatchRow};
@@ -14,12 +14,17 @@ use super::parse;
 use super::state::{Cursor, Overlay, Standing, State, WATCH_MOST};
 use super::wants::About;
 use super::widgets;
+use crate::config::{self, Invocation};
+use crate::source::poll::client::ServerBase;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::style::Modifier;
+use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (250, 70)];
 const NO_COLOUR: Palette = Palette::new(Depth::None, true);
@@ -229,8 +234,7 @@ fn what_is_wrong_is_said_on_the_screen() {
     state.on_news(News::Away("nobody answers at the address".to_owned()));
     state.advance(14_600);
     // the numbers stay, with the time that they are of
-    let values =
-        ["away for 4 s: nobody answers at the address; shown is 2026-11-20 15:42:00", "Strike", "100.40"];
+    let values = ["away for 4 s: nobody answers at the address; shown is 2026-11-20 15:42:00", "Strike", "100.40"];
     says(&state, &values);
     state.on_news(News::Daemon(daemon()));
     assert!(!screen(&state, NO_COLOUR).contains("nobody answers"));
@@ -383,7 +387,7 @@ fn late_answers_about_something_else_change_nothing() {
     state.on_news(News::Chain(chain(&key("2026-12-04", "ACME"), 0.0)));
     state.on_news(News::Found("A".to_owned(), vec![facts("A", "ok")]));
     state.on_news(News::Detail(Default::default(), Vec::new()));
-    assert_eq!(state.on_news(News::Copied(Default::default(), "x".to_owned())), Effect::None);
+    assert_eq!(state.on_news(News::Copied(1, "x".to_owned())), Effect::None);
     state.on_news(News::Pending(About::Expiries("OTHER".to_owned())));
     assert!(format!("{state:?}") == before, "something has changed");
 }
@@ -506,11 +510,12 @@ fn columns_are_chosen_and_put_in_order() {
 fn a_strike_is_copied_once_and_failures_are_said() {
     let mut state = shown((80, 24));
     press(&mut state, &[Key::Char('y')]);
-    let pair = state.wants().copy.unwrap();
+    let (number, pair) = state.wants().copy.unwrap();
     assert_eq!(pair, ["ACMEcall100", "ACMEput100"]);
-    assert_eq!(state.on_news(News::Copied(pair.clone(), "rows".to_owned())), Effect::Copy("rows".to_owned()));
+    assert_eq!(state.on_news(News::Copied(number + 1, "late".to_owned())), Effect::None);
+    assert_eq!(state.on_news(News::Copied(number, "rows".to_owned())), Effect::Copy("rows".to_owned()));
     assert_eq!(state.wants().copy, None);
-    for news in [News::Away("gone".to_owned()), News::Failed("no".to_owned()), News::Pending(About::Copy(pair))] {
+    for news in [News::Away("gone".to_owned()), News::Failed("no".to_owned()), News::Pending(About::Copy(9, pair))] {
         press(&mut state, &[Key::Char('y')]);
         state.message = None;
         state.on_news(news);
@@ -577,6 +582,125 @@ fn styles_without_colour_have_none() {
     let chosen =
         drawn(&state, NO_COLOUR).content().iter().filter(|cell| cell.modifier.contains(Modifier::REVERSED)).count();
     assert!(chosen > 0);
+}
+
+/// A folder of quotes of one name: 100 ± 20 at a volatility of a quarter.
+fn market() -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("greeksd-view-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("chains")).unwrap();
+    let norm_cdf = |x: f64| 0.5 * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2);
+    let mut rows = "quote_time,underlying,und_price,root,expiry,right,strike,bid,ask\n".to_owned();
+    let (years, sd): (f64, f64) = (28.0 / 365.0, 0.25 * (28.0f64 / 365.0).sqrt());
+    let (fwd, df) = (100.0 * (0.04 * years).exp(), (-0.04 * years).exp());
+    for strike in (80..=120).step_by(5) {
+        let k = f64::from(strike);
+        let d1 = (fwd / k).ln() / sd + 0.5 * sd;
+        for (right, phi) in [("call", 1.0), ("put", -1.0)] {
+            let value = df * phi * (fwd * norm_cdf(phi * d1) - k * norm_cdf(phi * (d1 - sd)));
+            let (bid, ask) = ((value - 0.03).max(0.0), value + 0.03);
+            writeln!(rows, "2026-11-20T15:42:00-05:00,ACME,100,ACME,2026-12-18,{right},{strike},{bid:.2},{ask:.2}")
+                .unwrap();
+        }
+    }
+    std::fs::write(folder.join("chains/acme.csv"), rows).unwrap();
+    std::fs::write(folder.join("rates.csv"), "date,tenor_days,rate\n2026-11-20,365,0.04\n").unwrap();
+    folder
+}
+
+/// Takes in what comes until the state is as wanted.
+fn until(
+    state: &mut State,
+    fetcher: &Fetcher,
+    comes: &Receiver<News>,
+    what: &str,
+    is_wanted: impl Fn(&State) -> bool,
+) -> Effect {
+    let began = Instant::now();
+    loop {
+        fetcher.want(state.wants());
+        let news = comes.recv_timeout(Duration::from_secs(60)).unwrap_or_else(|_| panic!("{what}: nothing comes"));
+        let effect = state.on_news(news);
+        if is_wanted(state) {
+            return effect;
+        }
+        assert!(began.elapsed() < Duration::from_secs(120), "{what}: not in two minutes");
+    }
+}
+
+#[test]
+fn a_service_within_the_process_is_looked_at_and_its_end_is_said() {
+    let folder = market();
+    let feed = format!("dir:{}", folder.display());
+    let arguments =
+        ["greeksd", "view", "acme", "--feed", &feed, "--", "--threads", "1", "--now", "2026-11-20T15:42:00-05:00"];
+    let plan = match config::read(arguments.map(OsString::from), &|_| None).unwrap() {
+        Invocation::View(plan) => plan,
+        other => panic!("{other:?}"),
+    };
+    let (symbol, watch) = super::names(&plan.args).unwrap();
+    assert_eq!(symbol.as_deref(), Some("ACME"));
+    let daemon = super::start(plan.service.as_ref().unwrap()).unwrap();
+    assert!(daemon.addresses().iter().all(|address| address.ip().is_loopback() && address.port() != 0));
+    let (tell, comes) = channel();
+    let every = Duration::from_millis(50);
+    let base = super::address(&daemon).unwrap();
+    let fetcher = Fetcher::start(base, every, move |news| tell.send(news).is_ok()).unwrap();
+    let mut state = State::new("here".to_owned(), true, symbol, watch);
+    until(&mut state, &fetcher, &comes, "rows", |state| state.rows().is_some());
+    let delta = |state: &State| state.row().unwrap().call.as_ref().unwrap().get(Column::named("delta").unwrap());
+    assert!((0.4..0.6).contains(&delta(&state)), "{}", delta(&state));
+    let Some(expiry) = state.expiry() else { panic!("no expiry") };
+    assert!((expiry.atm_vol - 0.25).abs() < 0.01 && expiry.is_american && expiry.key.expiry == "2026-12-18");
+    until(&mut state, &fetcher, &comes, "standing", |state| matches!(state.standing, Standing::Served(_)));
+    // its quotes are shown: the group is there
+    state.group = Some(ColumnGroup::Quote);
+    let bid = |state: &State| state.row().unwrap().call.as_ref().unwrap().get(Column::named("bid").unwrap());
+    until(&mut state, &fetcher, &comes, "quotes", |state| bid(state) > 1.0);
+    press(&mut state, &[Key::Enter]);
+    let is_whole = |state: &State| match &state.overlay {
+        Some(Overlay::Detail(detail)) => detail.values.iter().all(Option::is_some),
+        _ => false,
+    };
+    until(&mut state, &fetcher, &comes, "everything", is_whole);
+    press(&mut state, &[Key::Esc, Key::Char('y')]);
+    let copied = until(&mut state, &fetcher, &comes, "a copy", |state| state.copying.is_none());
+    let Effect::Copy(csv) = copied else { panic!("{copied:?}") };
+    assert!(csv.starts_with("underlying,root,expiry,strike,right,osym,") && csv.lines().count() == 3, "{csv}");
+    press(&mut state, &[Key::Char('/')]);
+    text(&mut state, "ac");
+    let found = |state: &State| matches!(&state.overlay, Some(Overlay::Search(search)) if search.found.len() == 1);
+    until(&mut state, &fetcher, &comes, "a search", found);
+    press(&mut state, &[Key::Enter, Key::Char('4'), Key::Char('w')]);
+    until(&mut state, &fetcher, &comes, "the watch list", |state| state.watch_rows.len() == 1);
+    assert_eq!((state.watch_rows[0].symbol.as_str(), state.watch_rows[0].spot), ("ACME", 100.0));
+    press(&mut state, &[Key::Char('1')]);
+    state.open("NOPE".to_owned());
+    until(&mut state, &fetcher, &comes, "a name that is not", |state| state.standing == Standing::Unknown);
+    state.open("ACME".to_owned());
+    until(&mut state, &fetcher, &comes, "rows again", |state| state.rows().is_some());
+    daemon.stop();
+    until(&mut state, &fetcher, &comes, "its end", |state| state.away.is_some());
+    assert!(state.rows().is_some(), "what was known stays");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_daemon_that_does_not_answer_holds_nobody_up() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let base = ServerBase::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
+    let (tell, comes) = channel();
+    let fetcher = Fetcher::start(base, Duration::from_millis(50), move |news| tell.send(news).is_ok()).unwrap();
+    // it takes the connection and says nothing; what is wanted meanwhile is only noted
+    let (silent, _) = listener.accept().unwrap();
+    for i in 0..1_000 {
+        fetcher.want(super::wants::Wants { name: Some(format!("N{i}")), ..Default::default() });
+    }
+    assert!(comes.try_recv().is_err());
+    drop((silent, listener));
+    assert!(matches!(comes.recv_timeout(Duration::from_secs(60)), Ok(News::Away(_))));
+    drop(fetcher);
+    // the thread ends, and with it what it tells
+    while comes.recv_timeout(Duration::from_secs(60)).is_ok() {}
 }
 
 /// Run by `tests/view/run.py` in a terminal, which looks at what is left of it.

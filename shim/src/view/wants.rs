@@ -21,8 +21,8 @@ pub(crate) struct Wants {
     pub(crate) slice: Option<(SliceKey, BTreeSet<ColumnGroup>)>,
     /// The contracts of which everything is shown.
     pub(crate) detail: Option<[String; 2]>,
-    /// The contracts that are to be copied.
-    pub(crate) copy: Option<[String; 2]>,
+    /// The contracts that are to be copied, and the number of the copy: the same may be wanted twice.
+    pub(crate) copy: Option<(u64, [String; 2])>,
     /// The watch list, where it is on the screen.
     pub(crate) watch: Vec<String>,
     /// What names in the search box begin with.
@@ -32,7 +32,7 @@ pub(crate) struct Wants {
 }
 
 /// What an answer is about.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum About {
     /// The names of the market, to choose one.
     AnyName,
@@ -44,8 +44,8 @@ pub(crate) enum About {
     Chain(String, SliceKey),
     /// Everything about contracts.
     Detail([String; 2]),
-    /// Rows to copy.
-    Copy([String; 2]),
+    /// Rows to copy, with the number of the copy.
+    Copy(u64, [String; 2]),
     /// The watch list.
     Watch(Vec<String>),
     /// Names that begin so.
@@ -53,7 +53,7 @@ pub(crate) enum About {
 }
 
 /// A request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Ask {
     /// What for.
     pub(crate) about: About,
@@ -70,12 +70,11 @@ impl Wants {
             let prefix_given = if prefix.is_empty() { String::new() } else { format!("symbol={}&", escaped(prefix)) };
             add(About::Found(prefix.clone()), format!("/l1/symbols?{prefix_given}limit={FOUND_MOST}&format=csv"));
         }
-        for (contracts, is_copy) in [(&self.detail, false), (&self.copy, true)] {
-            if let Some(pair) = contracts {
-                let about = if is_copy { About::Copy(pair.clone()) } else { About::Detail(pair.clone()) };
-                let both: Vec<String> = pair.iter().filter(|osym| !osym.is_empty()).map(|osym| escaped(osym)).collect();
-                add(about, format!("/l1/greeks?osym={}&greeks={}&format=csv", both.join(","), self.every_group()));
-            }
+        let detail = self.detail.iter().map(|pair| (pair, About::Detail(pair.clone())));
+        let copy = self.copy.iter().map(|(number, pair)| (pair, About::Copy(*number, pair.clone())));
+        for (pair, about) in detail.chain(copy) {
+            let both: Vec<String> = pair.iter().filter(|osym| !osym.is_empty()).map(|osym| escaped(osym)).collect();
+            add(about, format!("/l1/greeks?osym={}&greeks={}&format=csv", both.join(","), self.every_group()));
         }
         if self.any_name {
             add(About::AnyName, "/l1/symbols?format=csv".to_owned());
@@ -123,18 +122,18 @@ fn escaped(text: &str) -> String {
 
 /// Which answers are there, by the snapshot that was there when they were asked for.
 #[derive(Debug, Default)]
-pub(crate) struct Known(HashMap<String, u64>);
+pub(crate) struct Known(HashMap<Ask, u64>);
 
 impl Known {
     /// The first request whose answer is not that of this snapshot. Forgets what is not wanted any more.
     pub(crate) fn next(&mut self, asks: Vec<Ask>, number: u64) -> Option<Ask> {
-        self.0.retain(|target, _| asks.iter().any(|ask| ask.target == *target));
-        asks.into_iter().find(|ask| self.0.get(&ask.target) != Some(&number))
+        self.0.retain(|known, _| asks.contains(known));
+        asks.into_iter().find(|ask| self.0.get(ask) != Some(&number))
     }
 
     /// It was answered at this snapshot.
-    pub(crate) fn note(&mut self, target: String, number: u64) {
-        self.0.insert(target, number);
+    pub(crate) fn note(&mut self, ask: Ask, number: u64) {
+        self.0.insert(ask, number);
     }
 
     /// Nothing is known any more: another daemon may answer.
@@ -167,7 +166,8 @@ mod tests {
         let hidden = targets(&Wants { without_quotes: true, ..wants() });
         assert!(hidden[2].contains("greeks=core&"), "{}", hidden[2]);
         let pair = ["A 1".to_owned(), String::new()];
-        let more = Wants { search: Some("a&b".to_owned()), copy: Some(pair), watch: vec!["X".to_owned()], ..wants() };
+        let more =
+            Wants { search: Some("a&b".to_owned()), copy: Some((1, pair)), watch: vec!["X".to_owned()], ..wants() };
         let asked = targets(&more);
         assert_eq!(asked[0], "/l1/symbols?symbol=a%26b&limit=200&format=csv");
         assert_eq!(asked[1], "/l1/greeks?osym=A%201&greeks=all,quote&format=csv");
@@ -179,8 +179,8 @@ mod tests {
         let mut known = Known::default();
         let mut asked = Vec::new();
         while let Some(ask) = known.next(wants().asks(), 5) {
-            known.note(ask.target.clone(), 5);
-            asked.push(ask.about);
+            asked.push(ask.about.clone());
+            known.note(ask, 5);
         }
         assert_eq!(asked.len(), 3);
         assert!(known.next(wants().asks(), 6).is_some(), "another snapshot");
@@ -188,5 +188,18 @@ mod tests {
         assert_eq!(known.next(Wants::default().asks(), 5), None);
         assert!(known.next(wants().asks(), 5).is_some());
         assert_eq!(known.0.len(), 0);
+    }
+
+    #[test]
+    fn a_copy_is_asked_for_each_time_whatever_is_known() {
+        let pair = || ["A1".to_owned(), "A2".to_owned()];
+        let wants = |detail, copy| Wants { detail, copy, ..Wants::default() };
+        let mut known = Known::default();
+        for wants in [wants(Some(pair()), None), wants(Some(pair()), Some((1, pair()))), wants(None, Some((2, pair())))]
+        {
+            let ask = known.next(wants.asks(), 5).unwrap();
+            known.note(ask, 5);
+            assert_eq!(known.next(wants.asks(), 5), None);
+        }
     }
 }
