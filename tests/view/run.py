@@ -142,7 +142,7 @@ def look_around(window: Window, daemon: Daemon, program: Path, keep):
     window.type("aap")
     keep("search", window.expect("Symbol: AAP", "AAPL"))
     window.keys("Enter")
-    window.expect(" AAPL  ", " AAPL Fri ", "Calls")
+    window.expect(" AAPL  ", " AAPL Mon 2026-11-30 ")
     window.keys("Right", "Down", "Enter")
     keep("strike", window.expect("Lambda", "Ultima", "Esc close"))
     window.keys("Escape")

@@ -225,9 +225,7 @@ impl State {
         match key {
             Key::Esc => return,
             Key::Enter => {
-                let is_of_text = search.found_for.as_ref() == Some(&search.text);
-                let found = search.found.get(search.at).filter(|_| is_of_text).map(|name| name.symbol.clone());
-                if let Some(name) = found.or_else(|| Some(search.text).filter(|text| !text.is_empty())) {
+                if let Some(name) = chosen(&search) {
                     self.open(name);
                     if self.page == Page::Watch {
                         self.page = Page::Chain;
@@ -307,12 +305,12 @@ impl State {
 
     fn open_detail(&mut self) {
         if let Some(pair) = self.pair() {
-            self.overlay = Some(Overlay::Detail(Detail { pair, ..Detail::default() }));
+            self.overlay = Some(Overlay::Detail(Box::new(Detail { pair, ..Detail::default() })));
         }
     }
 
     /// Strikes and expiries can be gone through with everything about them open.
-    fn on_detail_key(&mut self, detail: Detail, key: Key) -> Effect {
+    fn on_detail_key(&mut self, detail: Box<Detail>, key: Key) -> Effect {
         match key {
             Key::Esc | Key::Enter | Key::Char('q') => return Effect::None,
             Key::Char('y') => self.copy(),
@@ -322,6 +320,16 @@ impl State {
         self.follow_detail();
         Effect::None
     }
+}
+
+/// The name that is on; while the list is of another text, the first of it that begins with this one, else the text.
+fn chosen(search: &Search) -> Option<String> {
+    let is_of_text = search.found_for.as_ref() == Some(&search.text);
+    let mut begins =
+        search.found.iter().filter(|name| !search.text.is_empty() && name.symbol.starts_with(&search.text));
+    let found = if is_of_text { search.found.get(search.at) } else { begins.next() };
+    let typed = || Some(search.text.clone()).filter(|text| !text.is_empty());
+    found.map(|name| name.symbol.clone()).or_else(typed)
 }
 
 fn is_of_symbol(c: char) -> bool {

@@ -31,7 +31,7 @@ pub(crate) enum Overlay {
     /// The choice of columns: the line that is on.
     Columns(usize),
     /// Everything about the contracts of a strike.
-    Detail(Detail),
+    Detail(Box<Detail>),
 }
 
 /// The search box.
@@ -320,10 +320,9 @@ impl State {
     /// Keeps what is shown of a strike with the row that is on.
     pub(crate) fn follow_detail(&mut self) {
         let pair = self.pair();
-        if let (Some(Overlay::Detail(detail)), Some(pair)) = (&mut self.overlay, pair) {
-            if detail.pair != pair {
-                *detail = Detail { pair, ..Detail::default() };
-            }
+        let (Some(Overlay::Detail(detail)), Some(pair)) = (&mut self.overlay, pair) else { return };
+        if detail.pair != pair {
+            **detail = Detail { pair, ..Detail::default() };
         }
     }
 

@@ -9,6 +9,7 @@ use super::keys::{KEYS, Key};
 use super::layout::Page;
 use super::model::{ChainRows, DaemonFacts, ExpiryRow, NameFacts, SliceKey, WatchRow};
 use super::news::Effect;
+use super::number;
 use super::palette::{Depth, Look, Palette};
 use super::parse;
 use super::state::{Cursor, Overlay, Standing, State, WATCH_MOST};
@@ -358,17 +359,17 @@ fn the_first_expiry_is_a_week_off_and_arrows_go_through_them() {
 #[test]
 fn the_row_at_the_money_follows_the_forward_until_somebody_moves() {
     let mut state = shown((80, 24));
-    let strike = |state: &State| state.row().unwrap().strike;
+    let strike = |state: &State| number::strike(state.row().unwrap().strike);
     let fwd = |fwd: f64| expiries().into_iter().map(|row| ExpiryRow { fwd, ..row }).collect::<Vec<_>>();
-    assert_eq!(strike(&state), 100.0);
+    assert_eq!(strike(&state), "100");
     state.on_news(News::Expiries("ACME".to_owned(), fwd(111.0)));
-    assert_eq!(strike(&state), 110.0);
+    assert_eq!(strike(&state), "110");
     press(&mut state, &[Key::Up]);
     state.on_news(News::Expiries("ACME".to_owned(), fwd(90.0)));
-    assert_eq!((strike(&state), state.cursor), (107.5, Cursor::Strike(107.5)));
+    assert_eq!((strike(&state).as_str(), state.cursor), ("107.5", Cursor::Strike(107.5)));
     press(&mut state, &[Key::Char('a')]);
-    assert_eq!(strike(&state), 90.0);
-    for (key, wanted) in [(Key::End, 130.0), (Key::PageUp, 105.0), (Key::Home, 70.0), (Key::PageDown, 95.0)] {
+    assert_eq!(strike(&state), "90");
+    for (key, wanted) in [(Key::End, "130"), (Key::PageUp, "105"), (Key::Home, "70"), (Key::PageDown, "95")] {
         press(&mut state, &[key]);
         assert_eq!(strike(&state), wanted, "{key:?}");
         let (_, at) = state.lines();
@@ -439,6 +440,12 @@ fn a_name_is_searched_and_opened() {
     text(&mut state, "brk.b");
     press(&mut state, &[Key::Enter]);
     assert_eq!(state.name.as_deref(), Some("BRK.B"));
+    // what is listed for the letters before is a list to choose from, too
+    press(&mut state, &[Key::Char('/'), Key::Char('s')]);
+    state.on_news(News::Found("S".to_owned(), vec![facts("SHOP", "ok"), facts("SPX", "ok"), facts("SPY", "ok")]));
+    text(&mut state, "py");
+    press(&mut state, &[Key::Enter]);
+    assert_eq!(state.name.as_deref(), Some("SPY"));
     press(&mut state, &[Key::Char('/'), Key::Enter, Key::Char('/')]);
     text(&mut state, "averyverylongname");
     let Some(Overlay::Search(search)) = &state.overlay else { panic!("{:?}", state.overlay) };
