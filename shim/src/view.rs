@@ -1,7 +1,6 @@
-//! `greeksd view`: chains in the terminal. What is fetched, what keys do and what is drawn are rooms of their own:
-//! [`fetch`] asks the daemon on a thread of its own, [`state`] is what is known, [`keys`] and [`news`] change it,
-//! [`widgets`] draw it, [`terminal`] is where it is drawn. Here they are put together. Never: a number that the daemon
-//! did not compute.
+//! `greeksd view`: chains in the terminal. What is fetched, what keys do and what is drawn are rooms of their own: `fetch`
+//! asks the daemon on a thread of its own, `state` is what is known, `keys` and `news` change it, `widgets` draw it,
+//! `terminal` is where it is drawn. Here they are put together. Never: a number that the daemon did not compute.
 
 mod column;
 mod fetch;

@@ -205,7 +205,7 @@ def ends(window: Window, url: str, program: Path, before: str):
         ("SIGINT", lambda: os.kill(window.viewer(), signal.SIGINT), 0),
     ]:
         window.type("clear; echo what-stood-here\n")
-        window.expect("\nwhat-stood-here", without="ended-")
+        window.expect("what-stood-here\n$", without="echo")
         window.view(program, "SPY", "--url", url)
         window.expect("SPY", "Calls")
         end()

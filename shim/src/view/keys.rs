@@ -173,6 +173,7 @@ impl State {
         self.shift = 0;
         let says = self.group.map_or("your columns".to_owned(), |group| format!("{}: {}", group.name(), group.says()));
         self.say(says);
+        self.say_without_quotes();
     }
 
     fn copy(&mut self) {
@@ -288,7 +289,10 @@ impl State {
         match self.own_columns.iter().position(|of| *of == column) {
             Some(_) if self.own_columns.len() == 1 => self.say("one column stays"),
             Some(place) => _ = self.own_columns.remove(place),
-            None => self.own_columns.push(column),
+            None => {
+                self.own_columns.push(column);
+                self.say_without_quotes();
+            }
         }
     }
 

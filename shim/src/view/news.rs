@@ -43,9 +43,7 @@ impl State {
             News::Pending(about) => self.on_pending(&about),
             News::NoQuotes => {
                 self.without_quotes = true;
-                if self.shows_quotes() {
-                    self.say("this daemon shows no quotes; start it with --show-quotes");
-                }
+                self.say_without_quotes();
             }
             News::Failed(why) => {
                 self.copying = None;
@@ -58,10 +56,6 @@ impl State {
 
     fn is_on(&self, name: &str) -> bool {
         self.name.as_deref() == Some(name)
-    }
-
-    fn shows_quotes(&self) -> bool {
-        self.columns().iter().any(|column| column.facts().group == super::column::ColumnGroup::Quote)
     }
 
     fn on_daemon(&mut self, facts: DaemonFacts) {

@@ -326,6 +326,14 @@ impl State {
         }
     }
 
+    /// Says that there are no quotes, where columns are shown that need them.
+    pub(crate) fn say_without_quotes(&mut self) {
+        let needs = self.columns().iter().any(|column| column.facts().group == ColumnGroup::Quote);
+        if self.without_quotes && needs {
+            self.say("this daemon shows no quotes; start it with --show-quotes");
+        }
+    }
+
     /// Says something for a while.
     pub(crate) fn say(&mut self, text: impl Into<String>) {
         self.message = Some((text.into(), self.now + MESSAGE_MS));

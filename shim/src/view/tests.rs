@@ -413,7 +413,13 @@ fn only_what_can_be_seen_is_asked_for() {
     // quotes that are not shown are not asked for again, until another daemon answers
     press(&mut state, &[Key::Char('g')]);
     state.on_news(News::NoQuotes);
-    assert!(state.wants().without_quotes && state.message.as_ref().unwrap().0.contains("--show-quotes"));
+    let says = |state: &State| state.message.as_ref().is_some_and(|(text, _)| text.contains("--show-quotes"));
+    assert!(state.wants().without_quotes && says(&state));
+    // it is said to whoever asks for them later, too
+    press(&mut state, &[Key::Char('g')]);
+    assert!(!says(&state));
+    press(&mut state, &[Key::Char('g'), Key::Char('g'), Key::Char('g'), Key::Char('g')]);
+    assert!(says(&state));
     state.on_news(News::Away(String::new()));
     state.on_news(News::Daemon(daemon()));
     assert!(!state.wants().without_quotes);
