@@ -61,11 +61,11 @@ class Window:
     def __init__(self, server: str, name: str, size: tuple[int, int], folder: Path):
         self.server, self.name, self.folder = server, name, folder
         self.marks = 0
-        shell = "env -i PATH=/usr/bin:/bin HOME=/tmp LANG=C.UTF-8 TERM=tmux-256color PS1='$ ' sh"
+        shell = f"env -i PATH=/usr/bin:/bin HOME={folder} LANG=C.UTF-8 TERM=tmux-256color PS1='$ ' sh"
         self.tmux("new-session", "-d", "-s", name, "-x", str(size[0]), "-y", str(size[1]), shell)
         self.tmux("set-option", "-g", "escape-time", "0")
         self.tmux("set-option", "-s", "set-clipboard", "on")
-        self.pid = None
+        self.expect("$")
 
     def tmux(self, *arguments: str) -> str:
         command = ["tmux", "-L", self.server, "-f", "/dev/null", *arguments]
@@ -96,8 +96,9 @@ class Window:
         """What a program could leave behind: modes of the line, the other screen, a hidden cursor."""
         self.marks += 1
         kept = self.folder / f"{self.name}.{self.marks}"
-        self.type(f"stty -a > {kept}; echo mark-{self.marks}-made\n")
-        self.expect(f"\nmark-{self.marks}-made")
+        self.type(f"stty -a > {kept}; echo mark-''{self.marks}-made\n")
+        # what was typed has quotation marks, what is printed has none
+        self.expect(f"mark-{self.marks}-made")
         flags = self.tmux("display-message", "-p", "-t", self.name, "#{alternate_on} #{cursor_flag} #{mouse_any_flag}")
         return kept.read_text() + flags
 
@@ -204,8 +205,8 @@ def ends(window: Window, url: str, program: Path, before: str):
         ("SIGTERM", lambda: os.kill(window.viewer(), signal.SIGTERM), 0),
         ("SIGINT", lambda: os.kill(window.viewer(), signal.SIGINT), 0),
     ]:
-        window.type("clear; echo what-stood-here\n")
-        window.expect("what-stood-here\n$", without="echo")
+        window.type("clear; echo what-stood-''here\n")
+        window.expect("what-stood-here", without="echo")
         window.view(program, "SPY", "--url", url)
         window.expect("SPY", "Calls")
         end()
