@@ -100,6 +100,11 @@ clients *args:
     cargo build --release --locked
     python3 tests/clients/run.py {{ args }}
 
+# the viewer in tmux at three sizes, its daemon taken away and brought back, and every way to end it
+view *args:
+    cargo build --release --locked
+    python3 tests/view/run.py {{ args }}
+
 # batch work on two Ray nodes and two Dask workers of this machine, one of each killed in the middle
 scale *args:
     cargo build --release --locked

@@ -75,6 +75,20 @@ fn each_library_is_named_in_one_room() {
         &["std::env", "SystemTime::now", "Instant::now", "Timestamp::now", "println!", "eprintln!", "static mut"],
         "no clock, no output, no globals",
     );
+    forbid(
+        "shim/src",
+        |f| f != "source/poll/client.rs",
+        &["ureq::", "use ureq"],
+        "only source/poll/client.rs names `ureq`; who asks a server has a `Client` of it",
+    );
+    forbid("shim/src", |f| module(f) != "view", &["ratatui", "crossterm"], "only view names a terminal");
+    forbid(
+        "shim/src",
+        |f| f.starts_with("view/") && f != "view/terminal.rs",
+        &["crossterm", "stdout()", "std::env", "Timestamp::now"],
+        "the state and the screen of the viewer are pure",
+    );
+    forbid("shim/src", |f| f.starts_with("view/widgets/"), &["&mut State", "Instant"], "widgets draw what is there");
     forbid("shim/src", |f| f.starts_with("http/"), &["engine::", "vendors", "Col::"], "http knows bytes only");
     forbid("shim/src", |f| f.starts_with("rows/"), &["vendors::", "http::"], "rows know columns and tables only");
 }

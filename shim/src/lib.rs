@@ -37,3 +37,4 @@ pub mod source;
 pub mod status;
 pub mod stream;
 pub mod vendors;
+pub mod view;

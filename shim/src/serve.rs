@@ -9,6 +9,7 @@ use crate::descriptors;
 use crate::http::{self, Limits, Metrics, Server};
 use crate::log;
 use crate::market::MarketLoop;
+use crate::market::feed::Feed;
 use crate::market::overrides::OverridesFile;
 use crate::market::recorder::Recorder;
 use crate::market::sessions::{Keeper, KeeperTerms, Sessions};
@@ -22,10 +23,12 @@ use engine::pass::Passes;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use jiff::Timestamp;
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Threads that stream long answers.
@@ -69,81 +72,145 @@ fn serve(config: &Config) -> Result<End, String> {
     for note in notes(config) {
         tracing::info!("{}", note.split_whitespace().collect::<Vec<_>>().join(" "));
     }
-    let specs = config.feeds.iter().map(|feed| FeedSpec::parse(feed)).collect::<Result<Vec<_>, _>>()?;
-    let clock = clock_of(config);
-    let asked = Arc::<Asked>::default();
-    let overrides = config.overrides.as_deref().map(OverridesFile::open).transpose()?;
-    let recorder = config.record.as_deref().map(Recorder::start).transpose()?;
-    let terms = OpenTerms {
-        clock,
-        allow_remote: config.allow_remote,
-        keys: config.keys.clone(),
-        authorities: config.feed_ca.clone(),
-        asked: Arc::clone(&asked),
-        record: recorder.as_ref().map(Recorder::tap),
-        is_replay: config.clock.is_some(),
-        recorded: FeedSpec::recorded(&specs, config.overrides.as_deref())?,
-    };
-    let mut feed = FeedSpec::open(&specs, &terms)?;
-    let simulated = feed.is_simulated();
-    let mut passes = Passes::new(config.threads, |_| low_priority()).map_err(|e| format!("no threads: {e}"))?;
-    if config.show_quotes {
-        feed.keep_sizes();
-        passes.keep_quotes();
-    }
-    let folder = config.state_dir.as_deref().map(|path| Arc::new(StateFolder::open(path)));
-    let keeper = folder.iter().filter(|_| !simulated).map(|folder| start_keeper(folder, config, clock)).next();
-    let keeper = keeper.transpose().map_err(|e| format!("no thread: {e}"))?;
-
-    let market = Arc::new(ArcSwap::from_pointee(Snapshot::empty(feed.names().into_iter().collect())));
-    let metrics = Arc::new(Metrics::new(&route_names()));
-    let status = Arc::new(new_status(config, simulated, clock));
-    let mut service = Service::new(Arc::clone(&market), Arc::clone(&status), Arc::clone(&metrics))
-        .with_old_snapshot_bytes(config.old_snapshot_bytes)
-        .showing_quotes(config.show_quotes)
-        .noting(asked);
-    if let Some(recorded) = terms.recorded {
-        let computing = ComputedDays::new(recorded, config.show_quotes);
-        let archive = CachedArchive::start(computing, config.history_bytes, config.threads, low_priority);
-        service = service.remembering(Arc::new(archive.map_err(|e| format!("no threads: {e}"))?));
-    }
-    let server = Server::start(server_config(config, metrics), service).map_err(|e| e.to_string())?;
+    let opened = OpenedDaemon::open(config)?;
     let (stop, stopped) = channel();
     listen_for_signals(Sender::clone(&stop)).map_err(|e| format!("cannot wait for signals: {e}"))?;
-
-    let ending = Arc::new(AtomicBool::new(false));
-    let restored = folder.as_ref().filter(|_| !simulated && clock.is_real());
-    let restored = restored.map_or_else(Vec::new, |folder| restore(folder, config));
-    let sessions = folder.map(|folder| Sessions::new(folder, keeper.as_ref()));
-    let market_loop = MarketLoop::new(feed, passes, clock, Arc::clone(&market), Arc::clone(&status));
-    let market_loop = market_loop.with_sessions(sessions).with_overrides(overrides).with_restored(restored);
-    let addresses = server.addresses().iter().map(|a| format!("http://{a}")).collect::<Vec<_>>().join(" and ");
-    if !simulated {
-        tracing::info!("{addresses}: waiting for the first quotes of {}", feed_name(config));
-    }
-    let banner = Banner { addresses, feed: feed_name(config), simulated, notes: notes(config) };
-    let refresh = config.refresh;
-    let (loop_ending, loop_market, loop_status) = (Arc::clone(&ending), Arc::clone(&market), status);
-    let market_thread = std::thread::Builder::new()
-        .name("market".to_owned())
-        .spawn(move || run_market(market_loop, refresh, &loop_ending, &loop_market, &loop_status, &banner))
-        .map_err(|e| format!("no thread: {e}"))?;
-
-    let end = wait(&stopped, || !market_thread.is_finished() && server.is_whole());
+    let daemon = opened.start(config, true)?;
+    let end = wait(&stopped, || daemon.is_whole());
     drop(stop);
-    ending.store(true, Ordering::Release);
     match end {
         End::Asked => tracing::info!("stopping"),
         End::Failed => {
             tracing::error!("a thread has ended that must not: stopping, so that nobody is served old values")
         }
     }
-    server.stop();
-    if let Some(keeper) = keeper {
-        keeper.finish(&market.load());
-    }
-    recorder.into_iter().for_each(Recorder::finish);
+    daemon.stop();
     Ok(end)
+}
+
+/// A daemon that listens, and computes nothing yet.
+pub struct OpenedDaemon {
+    feed: Box<dyn Feed>,
+    passes: Passes,
+    clock: MarketClock,
+    overrides: Option<OverridesFile>,
+    recorder: Option<Recorder>,
+    folder: Option<Arc<StateFolder>>,
+    keeper: Option<Keeper>,
+    market: Arc<ArcSwap<Snapshot>>,
+    status: Arc<Status>,
+    server: Server,
+}
+
+/// A daemon that serves, until it is stopped.
+pub struct RunningDaemon {
+    server: Server,
+    market_thread: JoinHandle<()>,
+    ending: Arc<AtomicBool>,
+    market: Arc<ArcSwap<Snapshot>>,
+    keeper: Option<Keeper>,
+    recorder: Option<Recorder>,
+}
+
+impl OpenedDaemon {
+    /// Opens feeds, files and sockets.
+    ///
+    /// # Errors
+    /// One of them cannot be opened: which, and why.
+    pub fn open(config: &Config) -> Result<Self, String> {
+        let specs = config.feeds.iter().map(|feed| FeedSpec::parse(feed)).collect::<Result<Vec<_>, _>>()?;
+        let clock = clock_of(config);
+        let asked = Arc::<Asked>::default();
+        let overrides = config.overrides.as_deref().map(OverridesFile::open).transpose()?;
+        let recorder = config.record.as_deref().map(Recorder::start).transpose()?;
+        let terms = OpenTerms {
+            clock,
+            allow_remote: config.allow_remote,
+            keys: config.keys.clone(),
+            authorities: config.feed_ca.clone(),
+            asked: Arc::clone(&asked),
+            record: recorder.as_ref().map(Recorder::tap),
+            is_replay: config.clock.is_some(),
+            recorded: FeedSpec::recorded(&specs, config.overrides.as_deref())?,
+        };
+        let mut feed = FeedSpec::open(&specs, &terms)?;
+        let simulated = feed.is_simulated();
+        let mut passes = Passes::new(config.threads, |_| low_priority()).map_err(|e| format!("no threads: {e}"))?;
+        if config.show_quotes {
+            feed.keep_sizes();
+            passes.keep_quotes();
+        }
+        let folder = config.state_dir.as_deref().map(|path| Arc::new(StateFolder::open(path)));
+        let keeper = folder.iter().filter(|_| !simulated).map(|folder| start_keeper(folder, config, clock)).next();
+        let keeper = keeper.transpose().map_err(|e| format!("no thread: {e}"))?;
+
+        let market = Arc::new(ArcSwap::from_pointee(Snapshot::empty(feed.names().into_iter().collect())));
+        let metrics = Arc::new(Metrics::new(&route_names()));
+        let status = Arc::new(new_status(config, simulated, clock));
+        let mut service = Service::new(Arc::clone(&market), Arc::clone(&status), Arc::clone(&metrics))
+            .with_old_snapshot_bytes(config.old_snapshot_bytes)
+            .showing_quotes(config.show_quotes)
+            .noting(asked);
+        if let Some(recorded) = terms.recorded {
+            let computing = ComputedDays::new(recorded, config.show_quotes);
+            let archive = CachedArchive::start(computing, config.history_bytes, config.threads, low_priority);
+            service = service.remembering(Arc::new(archive.map_err(|e| format!("no threads: {e}"))?));
+        }
+        let server = Server::start(server_config(config, metrics), service).map_err(|e| e.to_string())?;
+        Ok(Self { feed, passes, clock, overrides, recorder, folder, keeper, market, status, server })
+    }
+
+    /// Begins to compute; `announces`: says on standard error when everything is there.
+    ///
+    /// # Errors
+    /// The system has no thread for it.
+    pub fn start(self, config: &Config, announces: bool) -> Result<RunningDaemon, String> {
+        let Self { feed, passes, clock, overrides, recorder, folder, keeper, market, status, server } = self;
+        let simulated = feed.is_simulated();
+        let ending = Arc::new(AtomicBool::new(false));
+        let restored = folder.as_ref().filter(|_| !simulated && clock.is_real());
+        let restored = restored.map_or_else(Vec::new, |folder| restore(folder, config));
+        let sessions = folder.map(|folder| Sessions::new(folder, keeper.as_ref()));
+        let market_loop = MarketLoop::new(feed, passes, clock, Arc::clone(&market), Arc::clone(&status));
+        let market_loop = market_loop.with_sessions(sessions).with_overrides(overrides).with_restored(restored);
+        let addresses = server.addresses().iter().map(|a| format!("http://{a}")).collect::<Vec<_>>().join(" and ");
+        if !simulated {
+            tracing::info!("{addresses}: waiting for the first quotes of {}", feed_name(config));
+        }
+        let banner = Banner { addresses, feed: feed_name(config), simulated, notes: notes(config) };
+        let banner = announces.then_some(banner);
+        let refresh = config.refresh;
+        let (loop_ending, loop_market, loop_status) = (Arc::clone(&ending), Arc::clone(&market), status);
+        let market_thread = std::thread::Builder::new()
+            .name("market".to_owned())
+            .spawn(move || run_market(market_loop, refresh, &loop_ending, &loop_market, &loop_status, banner.as_ref()))
+            .map_err(|e| format!("no thread: {e}"))?;
+        Ok(RunningDaemon { server, market_thread, ending, market, keeper, recorder })
+    }
+}
+
+impl RunningDaemon {
+    /// Where it listens.
+    #[must_use]
+    pub fn addresses(&self) -> &[SocketAddr] {
+        self.server.addresses()
+    }
+
+    /// Whether all its threads live that must.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        !self.market_thread.is_finished() && self.server.is_whole()
+    }
+
+    /// Lets running answers finish, and keeps what is to be kept.
+    pub fn stop(self) {
+        self.ending.store(true, Ordering::Release);
+        self.server.stop();
+        if let Some(keeper) = self.keeper {
+            keeper.finish(&self.market.load());
+        }
+        self.recorder.into_iter().for_each(Recorder::finish);
+    }
 }
 
 fn server_config(config: &Config, metrics: Arc<Metrics>) -> http::ServerConfig {
@@ -239,7 +306,7 @@ fn run_market(
     ending: &AtomicBool,
     market: &ArcSwap<Snapshot>,
     status: &Status,
-    banner: &Banner,
+    banner: Option<&Banner>,
 ) {
     let (_never, tick) = channel::<()>();
     let mut announced = false;
@@ -249,7 +316,9 @@ fn run_market(
         let complete = market_loop.turn(&|| ending.load(Ordering::Acquire));
         if complete && !announced && market.load().number > 0 {
             announced = true;
-            banner.print(&market.load(), status);
+            if let Some(banner) = banner {
+                banner.print(&market.load(), status);
+            }
         } else if !announced && said.elapsed() > PROGRESS {
             said = Instant::now();
             let snapshot = market.load();

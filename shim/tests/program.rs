@@ -233,3 +233,30 @@ fn hosts_and_bounds_are_options_like_the_others() {
         assert!(error.contains(hint), "{error}");
     }
 }
+
+#[test]
+fn the_viewer_wants_a_terminal_and_says_what_is_wrong_with_its_arguments() {
+    let folder = Folder::new("view");
+    for (arguments, says) in [
+        (&["view"][..], "needs a terminal"),
+        (&["view", "SPY", "--url", "here"], "needs a terminal"),
+        (&["view", "not a name"], "want a symbol"),
+        (&["view", "--watch", "A,B,C,D,E,F,G,H,I,J,K,L,M,N,O,P,Q,R,S,T,U"], "20 at most"),
+        (&["view", "--refresh", "0"], "want seconds from 0.1 to 60"),
+        (&["view", "--color", "many"], "possible values: auto, never, 16, 256"),
+        (&["view", "--url", "http://127.0.0.1:1", "--feed", "sim"], "cannot be used with"),
+        (&["view", "--", "--threads", "1"], "--feed"),
+        (&["view", "--feed", "sim", "--", "--print-config"], "options of serve"),
+        (&["view", "--feed", "sim", "--", "--thread", "1"], "--threads"),
+    ] {
+        let error = refused(&folder.0, arguments, &[]);
+        assert!(error.contains(says), "{arguments:?}: {error}");
+    }
+    let help = program(&folder.0, &["view", "--help"], &[]);
+    let help = String::from_utf8(help.stdout).unwrap();
+    for word in
+        ["[SYMBOL]", "--url", "--feed", "--watch", "--refresh", "--color", "--ascii", "OSC 52", "? shows all keys"]
+    {
+        assert!(help.contains(word), "no {word} in {help}");
+    }
+}

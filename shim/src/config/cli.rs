@@ -31,6 +31,8 @@ pub(super) enum Command {
     Price(PriceArgs),
     /// Compute days of recorded quotes: files or folders of quotes in, files of Greeks out
     Batch(Box<BatchArgs>),
+    /// Look at chains in the terminal: of a running daemon, or with --feed by itself
+    View(Box<ViewArgs>),
 }
 
 /// Options of `greeksd serve`.
@@ -226,6 +228,55 @@ pub enum BatchAccuracy {
     Rough,
     /// By tables
     Full,
+}
+
+/// Options of `greeksd view`.
+#[derive(Clone, Debug, PartialEq, Eq, Args)]
+#[command(
+    after_help = "Keys: arrows go through expiries and strikes, Tab through chain, smile, term structure and watch \
+    list, / searches a symbol, ? shows all keys, q ends. What is copied (y) goes to the clipboard of the terminal (OSC 52) \
+    and is printed at the end. docs/view.md says more."
+)]
+pub struct ViewArgs {
+    /// The underlying to begin with [default: the one with most contracts]
+    #[arg(value_name = "SYMBOL")]
+    pub symbol: Option<String>,
+    /// The daemon to ask
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:2112", conflicts_with = "feed")]
+    pub url: String,
+    /// Ask no daemon: compute quotes of this feed within the viewer (sim, dir:PATH, ... as for serve); repeatable
+    #[arg(long, value_name = "SPEC", value_delimiter = ';', value_parser = value::text)]
+    pub feed: Vec<String>,
+    /// Names on the watch list, separated by commas; 20 at most
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub watch: Vec<String>,
+    /// Least time between two looks at the daemon, 0.1 to 60
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = value::view_refresh)]
+    pub refresh: value::Milliseconds,
+    /// Colours: auto goes by the terminal and NO_COLOR
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = ViewColor::Auto)]
+    pub color: ViewColor,
+    /// Plain characters only [default: where the locale has no UTF-8]
+    #[arg(long)]
+    pub ascii: bool,
+    /// After --feed: options of serve for what computes, such as -- --threads 2 --overrides FILE
+    #[arg(last = true, value_name = "OPTIONS", requires = "feed")]
+    pub serve_options: Vec<OsString>,
+}
+
+/// How many colours `greeksd view` uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ViewColor {
+    /// As many as the terminal has; none with NO_COLOR
+    Auto,
+    /// None
+    Never,
+    /// The sixteen that every terminal has
+    #[value(name = "16")]
+    Sixteen,
+    /// Shades of grey and colours that are the same everywhere
+    #[value(name = "256")]
+    Shades,
 }
 
 impl BatchArgs {

@@ -12,7 +12,7 @@ mod origin;
 mod value;
 
 use crate::secret::Keys;
-pub use cli::{BatchAccuracy, BatchArgs, BatchFormat, PriceArgs};
+pub use cli::{BatchAccuracy, BatchArgs, BatchFormat, PriceArgs, ViewArgs, ViewColor};
 use cli::{Cli, Command, ServeArgs};
 pub use error::ConfigError;
 use file::File;
@@ -20,12 +20,12 @@ use jiff::Timestamp;
 pub use origin::Origin;
 use std::ffi::OsString;
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 use tracing::level_filters::LevelFilter;
 use value::Feeds;
-pub use value::Log;
+pub use value::{Log, Milliseconds};
 
 /// What `greeksd serve` runs with.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,6 +87,17 @@ pub enum Invocation {
     Price(PriceArgs),
     /// Compute days of recorded quotes.
     Batch(Box<BatchArgs>),
+    /// Look at chains in the terminal.
+    View(Box<ViewPlan>),
+}
+
+/// What `greeksd view` runs with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ViewPlan {
+    /// Its options.
+    pub args: ViewArgs,
+    /// What computes within it, if no daemon is asked.
+    pub service: Option<Config>,
 }
 
 /// Reads arguments (the program's name first), environment and file.
@@ -103,6 +114,7 @@ pub fn read(
     let args = match cli.command {
         Some(Command::Price(args)) => return Ok(Invocation::Price(args)),
         Some(Command::Batch(args)) => return Ok(Invocation::Batch(args)),
+        Some(Command::View(args)) => return view(*args, home).map(|plan| Invocation::View(Box::new(plan))),
         Some(Command::Serve(args)) => *args,
         None => cli.serve,
     };
@@ -113,6 +125,23 @@ pub fn read(
     let print = args.print_config;
     let (config, report) = resolve(args, &origins, &file, home)?;
     Ok(if print { Invocation::Print(report) } else { Invocation::Serve(Box::new(config)) })
+}
+
+/// The viewer, and what computes within it: as `serve` would with the same feeds and options, but for this process alone.
+fn view(args: ViewArgs, home: &dyn Fn(&str) -> Option<OsString>) -> Result<ViewPlan, ConfigError> {
+    if args.feed.is_empty() {
+        return Ok(ViewPlan { args, service: None });
+    }
+    let feeds = args.feed.iter().flat_map(|feed| [OsString::from("--feed"), OsString::from(feed)]);
+    let serve = [OsString::from("greeksd"), OsString::from("serve")].into_iter();
+    match read(serve.chain(feeds).chain(args.serve_options.iter().cloned()), home)? {
+        Invocation::Serve(config) => {
+            let listen = vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 0))];
+            let service = Config { listen, show_quotes: true, ..*config };
+            Ok(ViewPlan { args, service: Some(service) })
+        }
+        _ => Err(ConfigError::Value("after -- come options of serve that say what is computed".to_owned())),
+    }
 }
 
 /// Chooses each value, and writes down which and why.

@@ -171,6 +171,19 @@ pub(super) fn refresh(text: &str) -> Result<f64, String> {
     text.parse().ok().filter(|seconds| REFRESH_SECONDS.contains(seconds)).ok_or_else(hint)
 }
 
+/// A time, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Milliseconds(pub u64);
+
+/// How often the viewer looks, in seconds.
+const VIEW_REFRESH_SECONDS: std::ops::RangeInclusive<f64> = 0.1..=60.0;
+
+pub(super) fn view_refresh(text: &str) -> Result<Milliseconds, String> {
+    let hint = || "want seconds from 0.1 to 60".to_owned();
+    let seconds: f64 = text.parse().ok().filter(|seconds| VIEW_REFRESH_SECONDS.contains(seconds)).ok_or_else(hint)?;
+    Ok(Milliseconds((seconds * 1000.0).round() as u64))
+}
+
 pub(super) fn threads(text: &str) -> Result<usize, String> {
     let hint = || format!("want a number of threads from 1 to {THREADS_MAX}");
     text.parse().ok().filter(|n| (1..=THREADS_MAX).contains(n)).ok_or_else(hint)

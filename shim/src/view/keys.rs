@@ -1,0 +1,341 @@
+//! What keys do. One table says them all; the footer and the help show it.
+
+use super::column::{Column, ColumnGroup};
+use super::layout::Page;
+use super::news::Effect;
+use super::state::{Cursor, Detail, Overlay, Search, Standing, State, WATCH_MOST};
+
+/// A key that was pressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Key {
+    /// A character.
+    Char(char),
+    /// A character with Ctrl.
+    Ctrl(char),
+    /// An arrow.
+    Up,
+    /// An arrow.
+    Down,
+    /// An arrow.
+    Left,
+    /// An arrow.
+    Right,
+    /// An arrow with Shift.
+    ShiftUp,
+    /// An arrow with Shift.
+    ShiftDown,
+    /// A page up.
+    PageUp,
+    /// A page down.
+    PageDown,
+    /// To the beginning.
+    Home,
+    /// To the end.
+    End,
+    /// Return.
+    Enter,
+    /// Escape.
+    Esc,
+    /// Backspace.
+    Backspace,
+    /// Tab.
+    Tab,
+    /// Tab with Shift.
+    BackTab,
+}
+
+/// All keys, in groups: what is pressed, and what it does.
+pub(crate) const KEYS: &[(&str, &[(&str, &str)])] = &[
+    (
+        "Move",
+        &[
+            ("Left Right", "expiry before, after"),
+            ("Up Down", "strike below, above; name in the watch list"),
+            ("PgUp PgDn", "ten strikes; Home, End: first, last strike"),
+            ("a", "at the money, and stay there"),
+            ("f l", "first, last expiry"),
+        ],
+    ),
+    (
+        "Look",
+        &[
+            ("1 2 3 4", "chain, smile, term structure, watch list; Tab: the next"),
+            ("Enter", "everything about this strike; opens a watched name"),
+            ("g", "columns: yours, core, extra, exotic, quotes"),
+            ("c", "choose columns and their order"),
+            (", .", "columns nearer to, further from the strike"),
+        ],
+    ),
+    (
+        "Do",
+        &[
+            ("/ s", "search a symbol"),
+            ("w", "put this name on the watch list, or take it off"),
+            ("y", "copy this strike, call and put, as CSV"),
+            ("Ctrl-L", "draw everything anew"),
+            ("?", "these keys"),
+            ("q Ctrl-C", "end"),
+        ],
+    ),
+];
+
+/// Letters of the longest symbol that is looked for.
+const SYMBOL_MOST: usize = 12;
+/// Rows of a page.
+const PAGE_ROWS: isize = 10;
+
+impl State {
+    /// Does what a key asks for.
+    pub(crate) fn on_key(&mut self, key: Key) -> Effect {
+        match key {
+            Key::Ctrl('c' | 'd') => return Effect::Quit,
+            Key::Ctrl('z') => return Effect::Suspend,
+            Key::Ctrl('l') => return Effect::Redraw,
+            _ => {}
+        }
+        match self.overlay.take() {
+            None => self.on_page_key(key),
+            Some(Overlay::Help) => Effect::None,
+            Some(Overlay::Search(search)) => {
+                self.on_search_key(search, key);
+                Effect::None
+            }
+            Some(Overlay::Columns(at)) => {
+                self.on_columns_key(at, key);
+                Effect::None
+            }
+            Some(Overlay::Detail(detail)) => self.on_detail_key(detail, key),
+        }
+    }
+
+    fn on_page_key(&mut self, key: Key) -> Effect {
+        match key {
+            Key::Char('q') => return Effect::Quit,
+            Key::Char('?') => self.overlay = Some(Overlay::Help),
+            Key::Char('/' | 's') => self.overlay = Some(Overlay::Search(Search::default())),
+            Key::Char('c') => self.overlay = Some(Overlay::Columns(0)),
+            Key::Char('w') => self.toggle_watch(),
+            Key::Tab => self.page = self.page.beside(true),
+            Key::BackTab => self.page = self.page.beside(false),
+            Key::Char('1') => self.page = Page::Chain,
+            Key::Char('2') => self.page = Page::Smile,
+            Key::Char('3') => self.page = Page::Term,
+            Key::Char('4') => self.page = Page::Watch,
+            _ if self.page == Page::Watch && self.on_watch_key(key) => {}
+            Key::Enter => self.open_detail(),
+            Key::Char('g') => self.next_group(),
+            Key::Char('.' | '>') => self.shift = (self.shift + 1).min(self.columns().len().saturating_sub(1)),
+            Key::Char(',' | '<') => self.shift = self.shift.saturating_sub(1),
+            Key::Char('y') => self.copy(),
+            _ => self.on_move_key(key),
+        }
+        Effect::None
+    }
+
+    fn on_move_key(&mut self, key: Key) {
+        match key {
+            Key::Left => self.step_expiry(-1),
+            Key::Right => self.step_expiry(1),
+            Key::Char('f') => self.step_expiry(isize::MIN / 2),
+            Key::Char('l') => self.step_expiry(isize::MAX / 2),
+            Key::Up | Key::Char('k') => self.step_row(-1),
+            Key::Down | Key::Char('j') => self.step_row(1),
+            Key::PageUp => self.step_row(-PAGE_ROWS),
+            Key::PageDown => self.step_row(PAGE_ROWS),
+            Key::Home => self.step_row(isize::MIN / 2),
+            Key::End => self.step_row(isize::MAX / 2),
+            Key::Char('a') => {
+                self.cursor = Cursor::AtMoney;
+                self.scroll(true);
+            }
+            _ => {}
+        }
+    }
+
+    /// Another expiry. The row stays at the same strike, or at the money.
+    fn step_expiry(&mut self, step: isize) {
+        let Some(place) = self.expiry_place() else { return };
+        let place = place.saturating_add_signed(step).min(self.expiries.len() - 1);
+        self.slice = Some(self.expiries[place].key.clone());
+    }
+
+    fn step_row(&mut self, step: isize) {
+        let Some(place) = self.row_place() else { return };
+        let Some(rows) = self.rows() else { return };
+        let place = place.saturating_add_signed(step).min(rows.rows.len() - 1);
+        self.cursor = Cursor::Strike(rows.rows[place].strike);
+        self.scroll(false);
+    }
+
+    fn next_group(&mut self) {
+        let place = self.group.and_then(|group| ColumnGroup::ALL.iter().position(|of| *of == group));
+        self.group = ColumnGroup::ALL.get(place.map_or(0, |place| place + 1)).copied();
+        self.shift = 0;
+        let says = self.group.map_or("your columns".to_owned(), |group| format!("{}: {}", group.name(), group.says()));
+        self.say(says);
+        self.say_without_quotes();
+    }
+
+    fn copy(&mut self) {
+        match self.pair() {
+            Some(pair) => {
+                self.copies += 1;
+                self.copying = Some((self.copies, pair));
+            }
+            None => self.say("no strike to copy"),
+        }
+    }
+
+    fn toggle_watch(&mut self) {
+        let Some(name) = self.name.clone() else { return };
+        if let Some(place) = self.watch.iter().position(|watched| *watched == name) {
+            self.watch.remove(place);
+            self.watch_rows.retain(|row| row.symbol != name);
+            self.watch_at = self.watch_at.min(self.watch.len().saturating_sub(1));
+            self.say(format!("{name} is off the watch list"));
+        } else if self.standing == Standing::Unknown {
+            self.say(format!("{name} is not served"));
+        } else if self.watch.len() < WATCH_MOST {
+            self.say(format!("{name} is on the watch list"));
+            self.watch.push(name);
+        } else {
+            self.say(format!("the watch list is full: {WATCH_MOST} names"));
+        }
+    }
+
+    /// Keys of the watch list; says whether it was one.
+    fn on_watch_key(&mut self, key: Key) -> bool {
+        let last = self.watch.len().saturating_sub(1);
+        match key {
+            Key::Up | Key::Char('k') => self.watch_at = self.watch_at.saturating_sub(1),
+            Key::Down | Key::Char('j') => self.watch_at = (self.watch_at + 1).min(last),
+            Key::Home => self.watch_at = 0,
+            Key::End => self.watch_at = last,
+            Key::Enter => {
+                if let Some(name) = self.watch.get(self.watch_at).cloned() {
+                    self.open(name);
+                    self.page = Page::Chain;
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn on_search_key(&mut self, mut search: Search, key: Key) {
+        match key {
+            Key::Esc => return,
+            Key::Enter => {
+                if let Some(name) = chosen(&search) {
+                    self.open(name);
+                    if self.page == Page::Watch {
+                        self.page = Page::Chain;
+                    }
+                }
+                return;
+            }
+            Key::Up => search.at = search.at.saturating_sub(1),
+            Key::Down | Key::Tab => search.at = (search.at + 1).min(search.found.len().saturating_sub(1)),
+            Key::PageUp => search.at = search.at.saturating_sub(10),
+            Key::PageDown => search.at = (search.at + 10).min(search.found.len().saturating_sub(1)),
+            Key::Backspace => {
+                search.text.pop();
+            }
+            Key::Ctrl('u') => search.text.clear(),
+            Key::Char(c) if is_of_symbol(c) && search.text.len() < SYMBOL_MOST => {
+                search.text.push(c.to_ascii_uppercase());
+            }
+            _ => {}
+        }
+        self.overlay = Some(Overlay::Search(search));
+    }
+
+    /// All columns: those that are shown in their order, then the others.
+    pub(crate) fn column_list(&self) -> Vec<Column> {
+        let others = Column::all().filter(|column| !self.own_columns.contains(column));
+        self.own_columns.iter().copied().chain(others).collect()
+    }
+
+    fn on_columns_key(&mut self, at: usize, key: Key) {
+        let list = self.column_list();
+        let Some(&column) = list.get(at) else { return };
+        let mut at = at;
+        match key {
+            Key::Esc | Key::Enter | Key::Char('c' | 'q') => {
+                self.shift = 0;
+                return;
+            }
+            Key::Up | Key::Char('k') => at = at.saturating_sub(1),
+            Key::Down | Key::Char('j') => at = (at + 1).min(list.len() - 1),
+            Key::Home => at = 0,
+            Key::End => at = list.len() - 1,
+            Key::Char(' ' | 'x') => {
+                self.group = None;
+                self.toggle_column(column);
+                at = self.column_list().iter().position(|of| *of == column).unwrap_or(at);
+            }
+            Key::ShiftUp | Key::Char('K' | '-') => at = self.move_column(at, -1),
+            Key::ShiftDown | Key::Char('J' | '+') => at = self.move_column(at, 1),
+            Key::Char('r') => {
+                self.own_columns = Self::new(String::new(), false, None, Vec::new()).own_columns;
+                at = 0;
+            }
+            _ => {}
+        }
+        self.overlay = Some(Overlay::Columns(at));
+    }
+
+    fn toggle_column(&mut self, column: Column) {
+        match self.own_columns.iter().position(|of| *of == column) {
+            Some(_) if self.own_columns.len() == 1 => self.say("one column stays"),
+            Some(place) => _ = self.own_columns.remove(place),
+            None => {
+                self.own_columns.push(column);
+                self.say_without_quotes();
+            }
+        }
+    }
+
+    /// Moves a column that is shown among the others that are; says where it is then.
+    fn move_column(&mut self, at: usize, step: isize) -> usize {
+        let to = at.saturating_add_signed(step);
+        if at.max(to) >= self.own_columns.len() {
+            return at;
+        }
+        self.group = None;
+        self.own_columns.swap(at, to);
+        to
+    }
+
+    fn open_detail(&mut self) {
+        if let Some(pair) = self.pair() {
+            self.overlay = Some(Overlay::Detail(Box::new(Detail { pair, ..Detail::default() })));
+        }
+    }
+
+    /// Strikes and expiries can be gone through with everything about them open.
+    fn on_detail_key(&mut self, detail: Box<Detail>, key: Key) -> Effect {
+        match key {
+            Key::Esc | Key::Enter | Key::Char('q') => return Effect::None,
+            Key::Char('y') => self.copy(),
+            _ => self.on_move_key(key),
+        }
+        self.overlay = Some(Overlay::Detail(detail));
+        self.follow_detail();
+        Effect::None
+    }
+}
+
+/// The name that is on; while the list is of another text, the first of it that begins with this one, else the text.
+fn chosen(search: &Search) -> Option<String> {
+    let is_of_text = search.found_for.as_ref() == Some(&search.text);
+    let mut begins =
+        search.found.iter().filter(|name| !search.text.is_empty() && name.symbol.starts_with(&search.text));
+    let found = if is_of_text { search.found.get(search.at) } else { begins.next() };
+    let typed = || Some(search.text.clone()).filter(|text| !text.is_empty());
+    found.map(|name| name.symbol.clone()).or_else(typed)
+}
+
+fn is_of_symbol(c: char) -> bool {
+    c.is_ascii_alphanumeric() || ".-/".contains(c)
+}

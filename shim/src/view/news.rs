@@ -1,0 +1,166 @@
+//! What comes of what was fetched. Answers that nobody waits for any more change nothing.
+
+use super::fetch::News;
+use super::model::{ChainRows, DaemonFacts, ExpiryRow, NameFacts, WatchRow};
+use super::state::{Away, FLASH_MS, Overlay, Standing, State};
+use super::wants::About;
+
+/// What is to be done outside after an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// Nothing.
+    None,
+    /// End.
+    Quit,
+    /// To the clipboard.
+    Copy(String),
+    /// Stop, until the shell says otherwise.
+    Suspend,
+    /// Draw everything anew.
+    Redraw,
+}
+
+impl State {
+    /// Takes in what was fetched.
+    pub(crate) fn on_news(&mut self, news: News) -> Effect {
+        if !matches!(news, News::Away(_)) {
+            self.heard = self.now;
+        }
+        match news {
+            News::Daemon(facts) => self.on_daemon(facts),
+            News::Away(why) => self.on_away(why),
+            News::AnyName(names) => self.on_any_name(&names),
+            News::Name(name, facts) if self.is_on(&name) => self.on_name(facts),
+            News::Expiries(name, rows) if self.is_on(&name) => self.on_expiries(rows),
+            News::Chain(chain) => self.on_chain(chain),
+            News::Detail(pair, values) => self.on_detail(&pair, &values),
+            News::Copied(number, csv) if self.copying.as_ref().is_some_and(|(wanted, _)| *wanted == number) => {
+                self.copying = None;
+                return Effect::Copy(csv);
+            }
+            News::Watch(rows) => self.on_watch(rows),
+            News::Found(text, names) => self.on_found(text, names),
+            News::Pending(about) => self.on_pending(&about),
+            News::NoQuotes => {
+                self.without_quotes = true;
+                self.say_without_quotes();
+            }
+            News::Failed(why) => {
+                self.copying = None;
+                self.say(why);
+            }
+            News::Name(..) | News::Expiries(..) | News::Copied(..) => {}
+        }
+        Effect::None
+    }
+
+    fn is_on(&self, name: &str) -> bool {
+        self.name.as_deref() == Some(name)
+    }
+
+    fn on_daemon(&mut self, facts: DaemonFacts) {
+        if self.away.take().is_some() {
+            // it may be another one
+            self.without_quotes = false;
+        }
+        self.daemon = Some(facts);
+    }
+
+    fn on_away(&mut self, why: String) {
+        let since = self.away.as_ref().map_or(self.now, |away| away.since);
+        self.away = Some(Away { why, since });
+        if self.copying.take().is_some() {
+            self.say("not copied: the daemon does not answer");
+        }
+    }
+
+    /// Without a name the one with most contracts is shown.
+    fn on_any_name(&mut self, names: &[NameFacts]) {
+        let largest = names.iter().filter(|name| name.contracts > 0).max_by_key(|name| name.contracts);
+        if let (None, Some(largest)) = (&self.name, largest) {
+            self.open(largest.symbol.clone());
+        }
+    }
+
+    fn on_name(&mut self, facts: Option<NameFacts>) {
+        self.standing = match facts {
+            None => Standing::Unknown,
+            Some(facts) if facts.state == "pending" => Standing::Pending,
+            Some(facts) => Standing::Served(facts),
+        };
+    }
+
+    fn on_expiries(&mut self, rows: Vec<ExpiryRow>) {
+        let before = self.spot();
+        let days_before = self.expiry().map(|row| row.days);
+        self.expiries = rows;
+        let spot = self.spot();
+        if before.is_finite() && spot.is_finite() {
+            self.spot_moved = direction(spot, before);
+            if self.spot_moved != 0 {
+                self.flash_until = self.now + FLASH_MS;
+            }
+        }
+        self.choose_expiry(days_before);
+        self.scroll(false);
+    }
+
+    fn on_chain(&mut self, mut chain: ChainRows) {
+        let is_wanted = self.is_on(&chain.name) && self.slice.as_ref() == Some(&chain.key);
+        if !is_wanted {
+            return;
+        }
+        let is_new = self.rows().is_none();
+        chain.compare(&self.chain);
+        if chain.rows.iter().flat_map(|row| row.sides()).any(|side| side.moved.iter().any(|moved| *moved != 0)) {
+            self.flash_until = self.now + FLASH_MS;
+        }
+        self.chain = chain;
+        self.scroll(is_new);
+        self.follow_detail();
+    }
+
+    fn on_detail(&mut self, pair: &[String; 2], values: &[(String, [f64; super::column::N_COLUMNS])]) {
+        let Some(Overlay::Detail(detail)) = &mut self.overlay else { return };
+        if detail.pair == *pair {
+            let of = |osym: &String| values.iter().find(|(found, _)| found == osym).map(|(_, values)| *values);
+            detail.values = [of(&pair[0]), of(&pair[1])];
+        }
+    }
+
+    fn on_watch(&mut self, mut rows: Vec<WatchRow>) {
+        for row in &mut rows {
+            let before = self.watch_rows.iter().find(|before| before.symbol == row.symbol);
+            row.moved = before.map_or(0, |before| direction(row.spot, before.spot));
+        }
+        if rows.iter().any(|row| row.moved != 0) {
+            self.flash_until = self.now + FLASH_MS;
+        }
+        self.watch_rows = rows;
+    }
+
+    fn on_found(&mut self, text: String, names: Vec<NameFacts>) {
+        let Some(Overlay::Search(search)) = &mut self.overlay else { return };
+        if search.text == text {
+            let is_other = search.found_for.as_ref() != Some(&text);
+            search.at = if is_other { 0 } else { search.at.min(names.len().saturating_sub(1)) };
+            (search.found, search.found_for) = (names, Some(text));
+        }
+    }
+
+    fn on_pending(&mut self, about: &About) {
+        match about {
+            About::Expiries(name) | About::Chain(name, _) if self.is_on(name) => self.standing = Standing::Pending,
+            About::Copy(..) => {
+                self.copying = None;
+                self.say("not copied: still being computed");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// How a number moved; one that is missing has not.
+fn direction(new: f64, old: f64) -> i8 {
+    i8::from(new > old) - i8::from(new < old)
+}

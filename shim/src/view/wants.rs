@@ -1,0 +1,205 @@
+//! What is to be asked of the daemon: only what is on the screen, each again when there is a new snapshot. Pure: what is
+//! wanted in, requests out.
+
+use super::column::ColumnGroup;
+use super::model::SliceKey;
+use std::collections::{BTreeSet, HashMap};
+
+/// Names that a search lists at most.
+pub(crate) const FOUND_MOST: usize = 200;
+/// The last expiries that are looked at for the watch list, in days: a month is nearest to one of them.
+const WATCH_DAYS_MOST: u32 = 70;
+
+/// What the screen shows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wants {
+    /// No name is known yet: the one with most contracts is to be found.
+    pub(crate) any_name: bool,
+    /// The name.
+    pub(crate) name: Option<String>,
+    /// The slice whose rows are shown, and the groups of their columns.
+    pub(crate) slice: Option<(SliceKey, BTreeSet<ColumnGroup>)>,
+    /// The contracts of which everything is shown.
+    pub(crate) detail: Option<[String; 2]>,
+    /// The contracts that are to be copied, and the number of the copy: the same may be wanted twice.
+    pub(crate) copy: Option<(u64, [String; 2])>,
+    /// The watch list, where it is on the screen.
+    pub(crate) watch: Vec<String>,
+    /// What names in the search box begin with.
+    pub(crate) search: Option<String>,
+    /// The daemon shows no quotes: they are not asked for.
+    pub(crate) without_quotes: bool,
+}
+
+/// What an answer is about.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum About {
+    /// The names of the market, to choose one.
+    AnyName,
+    /// How it stands with a name.
+    Name(String),
+    /// The expiries of a name.
+    Expiries(String),
+    /// The rows of a slice of a name.
+    Chain(String, SliceKey),
+    /// Everything about contracts.
+    Detail([String; 2]),
+    /// Rows to copy, with the number of the copy.
+    Copy(u64, [String; 2]),
+    /// The watch list.
+    Watch(Vec<String>),
+    /// Names that begin so.
+    Found(String),
+}
+
+/// A request.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Ask {
+    /// What for.
+    pub(crate) about: About,
+    /// Path and query.
+    pub(crate) target: String,
+}
+
+impl Wants {
+    /// The requests, in the order in which somebody waits for them.
+    pub(crate) fn asks(&self) -> Vec<Ask> {
+        let mut asks = Vec::new();
+        let mut add = |about, target: String| asks.push(Ask { about, target });
+        if let Some(prefix) = &self.search {
+            let prefix_given = if prefix.is_empty() { String::new() } else { format!("symbol={}&", escaped(prefix)) };
+            add(About::Found(prefix.clone()), format!("/l1/symbols?{prefix_given}limit={FOUND_MOST}&format=csv"));
+        }
+        let detail = self.detail.iter().map(|pair| (pair, About::Detail(pair.clone())));
+        let copy = self.copy.iter().map(|(number, pair)| (pair, About::Copy(*number, pair.clone())));
+        for (pair, about) in detail.chain(copy) {
+            let both: Vec<String> = pair.iter().filter(|osym| !osym.is_empty()).map(|osym| escaped(osym)).collect();
+            add(about, format!("/l1/greeks?osym={}&greeks={}&format=csv", both.join(","), self.every_group()));
+        }
+        if self.any_name {
+            add(About::AnyName, "/l1/symbols?format=csv".to_owned());
+        }
+        if let Some(name) = &self.name {
+            let is = escaped(name);
+            add(About::Name(name.clone()), format!("/l1/symbols?symbol={is}&limit=1&format=csv"));
+            add(
+                About::Expiries(name.clone()),
+                format!("/l1/greeks?underlying={is}&center=atf&right=call&greeks=core,extra,chain&format=csv"),
+            );
+            if let Some((key, groups)) = &self.slice {
+                let shown = groups.iter().filter(|group| !(self.without_quotes && **group == ColumnGroup::Quote));
+                let groups: Vec<&str> = shown.map(|group| group.name()).collect();
+                let groups = if groups.is_empty() { "core".to_owned() } else { groups.join(",") };
+                let (root, expiry) = (escaped(&key.root), escaped(&key.expiry));
+                add(
+                    About::Chain(name.clone(), key.clone()),
+                    format!("/l1/greeks?underlying={is}&root={root}&exp={expiry}&greeks={groups}&format=csv"),
+                );
+            }
+        }
+        if !self.watch.is_empty() {
+            let names: Vec<String> = self.watch.iter().map(|name| escaped(name)).collect();
+            add(
+                About::Watch(self.watch.clone()),
+                format!(
+                    "/l1/greeks?underlying={}&center=atf&right=call&max_days={WATCH_DAYS_MOST}&greeks=core,extra,chain&format=csv",
+                    names.join(",")
+                ),
+            );
+        }
+        asks
+    }
+
+    fn every_group(&self) -> &'static str {
+        if self.without_quotes { "all" } else { "all,quote" }
+    }
+}
+
+/// Text as it may stand in a query.
+fn escaped(text: &str) -> String {
+    percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string()
+}
+
+/// Which answers are there, by the snapshot that was there when they were asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Known(HashMap<Ask, u64>);
+
+impl Known {
+    /// The first request whose answer is not that of this snapshot. Forgets what is not wanted any more.
+    pub(crate) fn next(&mut self, asks: Vec<Ask>, number: u64) -> Option<Ask> {
+        self.0.retain(|known, _| asks.contains(known));
+        asks.into_iter().find(|ask| self.0.get(ask) != Some(&number))
+    }
+
+    /// It was answered at this snapshot.
+    pub(crate) fn note(&mut self, ask: Ask, number: u64) {
+        self.0.insert(ask, number);
+    }
+
+    /// Nothing is known any more: another daemon may answer.
+    pub(crate) fn forget(&mut self) {
+        self.0.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wants() -> Wants {
+        let key = SliceKey { expiry: "2026-12-18".to_owned(), root: "BRKB".to_owned() };
+        let groups = BTreeSet::from([ColumnGroup::Quote, ColumnGroup::Core]);
+        Wants { name: Some("BRK.B".to_owned()), slice: Some((key, groups)), ..Wants::default() }
+    }
+
+    fn targets(wants: &Wants) -> Vec<String> {
+        wants.asks().into_iter().map(|ask| ask.target).collect()
+    }
+
+    #[test]
+    fn only_what_is_shown_is_asked_for() {
+        assert_eq!(targets(&Wants::default()), [""; 0]);
+        let asked = targets(&wants());
+        assert_eq!(asked.len(), 3);
+        assert_eq!(asked[0], "/l1/symbols?symbol=BRK%2EB&limit=1&format=csv");
+        assert!(asked[2].contains("root=BRKB&exp=2026%2D12%2D18&greeks=core,quote&"), "{}", asked[2]);
+        let hidden = targets(&Wants { without_quotes: true, ..wants() });
+        assert!(hidden[2].contains("greeks=core&"), "{}", hidden[2]);
+        let pair = ["A 1".to_owned(), String::new()];
+        let more =
+            Wants { search: Some("a&b".to_owned()), copy: Some((1, pair)), watch: vec!["X".to_owned()], ..wants() };
+        let asked = targets(&more);
+        assert_eq!(asked[0], "/l1/symbols?symbol=a%26b&limit=200&format=csv");
+        assert_eq!(asked[1], "/l1/greeks?osym=A%201&greeks=all,quote&format=csv");
+        assert!(asked.len() == 6 && asked[5].starts_with("/l1/greeks?underlying=X&center=atf"), "{asked:?}");
+    }
+
+    #[test]
+    fn nothing_is_asked_twice_of_one_snapshot() {
+        let mut known = Known::default();
+        let mut asked = Vec::new();
+        while let Some(ask) = known.next(wants().asks(), 5) {
+            asked.push(ask.about.clone());
+            known.note(ask, 5);
+        }
+        assert_eq!(asked.len(), 3);
+        assert!(known.next(wants().asks(), 6).is_some(), "another snapshot");
+        // what was left and wanted again is asked again
+        assert_eq!(known.next(Wants::default().asks(), 5), None);
+        assert!(known.next(wants().asks(), 5).is_some());
+        assert_eq!(known.0.len(), 0);
+    }
+
+    #[test]
+    fn a_copy_is_asked_for_each_time_whatever_is_known() {
+        let pair = || ["A1".to_owned(), "A2".to_owned()];
+        let wants = |detail, copy| Wants { detail, copy, ..Wants::default() };
+        let mut known = Known::default();
+        for wants in [wants(Some(pair()), None), wants(Some(pair()), Some((1, pair()))), wants(None, Some((2, pair())))]
+        {
+            let ask = known.next(wants.asks(), 5).unwrap();
+            known.note(ask, 5);
+            assert_eq!(known.next(wants.asks(), 5), None);
+        }
+    }
+}
