@@ -90,6 +90,11 @@ clients *args:
     cargo build --release --locked
     python3 tests/clients/run.py {{ args }}
 
+# the viewer at / in headless Chromium (which must be there, with chromedriver), in a Python environment of its own
+browser *args:
+    cargo build --release --locked
+    python3 tests/browser/run.py {{ args }}
+
 # batch work on two Ray nodes and two Dask workers of this machine, one of each killed in the middle
 scale *args:
     cargo build --release --locked

@@ -5,7 +5,7 @@ use crate::asof::{
     self,
     market::{PastMarket, PastRequest},
 };
-use crate::front::{self, State};
+use crate::front::{self, State, viewer};
 use crate::http::percent::decode_strict;
 use crate::http::{Answer, App, Metrics, Request};
 use crate::query::Query;
@@ -173,8 +173,12 @@ impl Service {
     /// What is no layer's.
     fn page(&self, snapshot: &Snapshot, raw_path: &str) -> Answer {
         let Some(path) = decode_strict(raw_path) else { return unknown() };
-        match path.strip_suffix('/').unwrap_or(&path) {
-            "" => Answer::full("front", 200, "text/html; charset=utf-8", self.front_page(snapshot)),
+        let path = path.strip_suffix('/').unwrap_or(&path);
+        if let Some(answer) = viewer::answer_at(path, "front") {
+            return answer;
+        }
+        match path {
+            "/examples" => Answer::full("front", 200, "text/html; charset=utf-8", self.examples(snapshot)),
             "/health" => Answer::full("health", 200, "application/json", self.status.health_json(snapshot)),
             "/metrics" => {
                 Answer::full("metrics", 200, "text/plain; version=0.0.4; charset=utf-8", self.metrics(snapshot))
@@ -197,10 +201,10 @@ impl Service {
     }
 
     /// What this is, with requests to click.
-    fn front_page(&self, snapshot: &Snapshot) -> Vec<u8> {
+    fn examples(&self, snapshot: &Snapshot) -> Vec<u8> {
         let state =
             State { feed: self.status.feed.clone(), word: self.status.word(snapshot), note: self.note(snapshot) };
-        front::page(snapshot, &state)
+        front::examples(snapshot, &state)
     }
 }
 

@@ -153,17 +153,48 @@ fn metrics_are_lines_that_prometheus_reads() {
     }
 }
 
+fn links(page: &str) -> Vec<String> {
+    let targets = page.split("href=\"").skip(1).map(|rest| rest[..rest.find('"').unwrap()].replace("&amp;", "&"));
+    targets.filter(|target| target.starts_with('/')).collect()
+}
+
 #[test]
-fn the_front_page_links_to_requests_that_work() {
-    let page = get("/");
+fn the_page_of_examples_links_to_requests_that_work() {
+    let page = get("/examples");
     assert_eq!((page.status, page.content_type), (200, "text/html; charset=utf-8"));
-    let links: Vec<String> =
-        page.body.split("href=\"").skip(1).map(|rest| rest[..rest.find('"').unwrap()].replace("&amp;", "&")).collect();
+    assert!(page.body.contains("simulated data") && !page.body.contains("<script"));
+    let links = links(&page.body);
     assert!(links.len() >= 5);
     for link in links {
         let got = get(&link);
         assert_eq!(got.status, 200, "{link}");
         assert!(got.body.len() > 50, "{link} shows something");
     }
-    assert_eq!(get_from(&service(Snapshot::empty(vec![])), "/").status, 200);
+    assert_eq!(get_from(&service(Snapshot::empty(vec![])), "/examples").status, 200);
+}
+
+#[test]
+fn the_viewer_is_one_page_and_its_files() {
+    let page = get("/");
+    assert_eq!((page.status, page.content_type), (200, "text/html; charset=utf-8"));
+    let files = page.body.split(['"', '\'']).filter(|quoted| quoted.starts_with("/app/"));
+    let mut kinds: Vec<&str> = files
+        .map(|file| (get(file).status, get(file).content_type))
+        .map(|(status, kind)| {
+            assert_eq!(status, 200);
+            kind
+        })
+        .collect();
+    kinds.sort_unstable();
+    let (script, style) = ("text/javascript; charset=utf-8", "text/css; charset=utf-8");
+    assert_eq!(kinds, [style, script, script]);
+    for link in links(&page.body) {
+        assert_eq!(get(&link).status, 200, "{link}");
+    }
+    assert!(page.body.contains("<noscript>"), "without scripts it leads to the examples");
+    // it needs no market, and is the same whatever the market is
+    assert_eq!(get_from(&service(Snapshot::empty(vec![])), "/").body, page.body);
+    for missing in ["/app", "/app/", "/app/none.js", "/app/../app/app.js", "/app/app.js/x", "/app/viewer.rs"] {
+        assert_eq!(get(missing).status, 404, "{missing}");
+    }
 }

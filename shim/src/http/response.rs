@@ -133,7 +133,8 @@ pub(super) struct Delivery {
 /// What a browser must know of every answer: its type is the one that is said, and pages of other origins may not
 /// have it, not even as a picture or a script.
 const BROWSER_HEADERS: &str = "X-Content-Type-Options: nosniff\r\nCross-Origin-Resource-Policy: same-origin\r\n";
-/// What it must know of a page: nothing in it runs, loads or is shown within another page.
+const POLICY: &str = "Content-Security-Policy";
+/// What it must know of a page that says nothing of the kind itself: nothing in it runs, loads or is shown within another page.
 const PAGE_HEADER: &str = "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; \
                            frame-ancestors 'none'\r\n";
 
@@ -151,7 +152,8 @@ pub(super) fn write_head(out: &mut Vec<u8>, answer: &Answer, delivery: &Delivery
     put(answer.content_type);
     put("\r\nCache-Control: no-store\r\n");
     put(BROWSER_HEADERS);
-    if answer.content_type.starts_with("text/html") {
+    let has_policy = answer.headers.iter().any(|(name, _)| *name == POLICY);
+    if answer.content_type.starts_with("text/html") && !has_policy {
         put(PAGE_HEADER);
     }
     if delivery.varies {
@@ -237,6 +239,8 @@ mod tests {
         let policy = "\r\nContent-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; \
                       frame-ancestors 'none'\r\n";
         assert!(head(&page, Framing::Length(0), true).contains(policy));
+        let strict = head(&page.with_header(POLICY, "default-src 'self'"), Framing::Length(0), true);
+        assert!(strict.contains("\r\nContent-Security-Policy: default-src 'self'\r\n") && !strict.contains("'none'"));
     }
 
     #[test]
