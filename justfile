@@ -95,6 +95,16 @@ browser *args:
     cargo build --release --locked
     python3 tests/browser/run.py {{ args }}
 
+# /openapi.json against its standard, and a running daemon against it
+openapi *args:
+    cargo build --release --locked
+    python3 tests/openapi/run.py {{ args }}
+
+# every request and command that the documents show, against a daemon; the book, where mdbook is there
+book *args:
+    cargo build --release --locked
+    python3 tests/book/run.py {{ args }}
+
 # batch work on two Ray nodes and two Dask workers of this machine, one of each killed in the middle
 scale *args:
     cargo build --release --locked

@@ -8,6 +8,7 @@ use crate::asof::{
 use crate::front::{self, State, viewer};
 use crate::http::percent::decode_strict;
 use crate::http::{Answer, App, Metrics, Request};
+use crate::openapi;
 use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::source::asked::Asked;
@@ -19,10 +20,10 @@ use arc_swap::ArcSwap;
 use engine::calendar::Calendar;
 use engine::contract::{RootTable, Symbol};
 use engine::snapshot::Snapshot;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The names of the routes that are no layer.
-const PAGES: [&str; 4] = ["front", "health", "metrics", "unknown"];
+const PAGES: [&str; 5] = ["front", "openapi", "health", "metrics", "unknown"];
 
 /// The service behind the server.
 pub struct Service {
@@ -36,6 +37,8 @@ pub struct Service {
     shows_quotes: bool,
     /// The days before, where the feed has them.
     past: Option<Arc<PastMarket>>,
+    /// The description of the interface, when it was first asked for.
+    openapi: OnceLock<Vec<u8>>,
 }
 
 /// Under which names requests are counted; what [`Metrics::new`] wants.
@@ -62,7 +65,8 @@ impl Service {
     pub fn new(market: Arc<ArcSwap<Snapshot>>, status: Arc<Status>, metrics: Arc<Metrics>) -> Self {
         let (roots, calendar) = (Arc::new(RootTable::embedded()), Calendar::embedded());
         let (asked, old_snapshot_bytes) = (Arc::default(), u64::MAX);
-        Self { market, status, metrics, roots, calendar, old_snapshot_bytes, asked, shows_quotes: false, past: None }
+        let (shows_quotes, past, openapi) = (false, None, OnceLock::new());
+        Self { market, status, metrics, roots, calendar, old_snapshot_bytes, asked, shows_quotes, past, openapi }
     }
 
     /// The same, but while readers hold more bytes of old snapshots than these no answer of several names is begun.
@@ -120,20 +124,8 @@ impl Service {
     ) -> Option<Answer> {
         let snapshot = self.market.load_full();
         if let Some((layer, segments)) = layer_at(raw_path) {
-            let context = RequestContext {
-                snapshot: &snapshot,
-                now: self.status.clock.now(),
-                asked: None,
-                zone: &self.status.zone,
-                calendar: &self.calendar,
-                roots: &self.roots,
-                host,
-                is_crowded: self.status.old_snapshot_bytes() > self.old_snapshot_bytes,
-                market_open: self.status.facts().market_open,
-                feed: &self.status.feed,
-                shows_quotes: self.shows_quotes,
-                note: &|| self.note(&snapshot),
-            };
+            let note = || self.note(&snapshot);
+            let context = self.context(&snapshot, host, &note);
             let parsed = Query::parse(query).with_segments(segments);
             let prepared = layer.prepare(&parsed, &context);
             if is_too_much(&prepared, &snapshot) {
@@ -159,6 +151,29 @@ impl Service {
         Some(self.page(&snapshot, raw_path))
     }
 
+    /// What an answer from this snapshot is made from.
+    fn context<'a>(
+        &'a self,
+        snapshot: &'a Snapshot,
+        host: Option<&'a str>,
+        note: &'a dyn Fn() -> Vec<String>,
+    ) -> RequestContext<'a> {
+        RequestContext {
+            snapshot,
+            now: self.status.clock.now(),
+            asked: None,
+            zone: &self.status.zone,
+            calendar: &self.calendar,
+            roots: &self.roots,
+            host,
+            is_crowded: self.status.old_snapshot_bytes() > self.old_snapshot_bytes,
+            market_open: self.status.facts().market_open,
+            feed: &self.status.feed,
+            shows_quotes: self.shows_quotes,
+            note,
+        }
+    }
+
     /// The underlyings that a request names, each once.
     fn underlyings(&self, prepared: &Prepared) -> Vec<Symbol> {
         let mut names: Vec<Symbol> = Vec::new();
@@ -179,12 +194,19 @@ impl Service {
         }
         match path {
             "/examples" => Answer::full("front", 200, "text/html; charset=utf-8", self.examples(snapshot)),
+            "/openapi.json" => Answer::full("openapi", 200, "application/json", self.openapi(snapshot)),
             "/health" => Answer::full("health", 200, "application/json", self.status.health_json(snapshot)),
             "/metrics" => {
                 Answer::full("metrics", 200, "text/plain; version=0.0.4; charset=utf-8", self.metrics(snapshot))
             }
             _ => unknown(),
         }
+    }
+
+    /// The description of all of this. It does not change but for what `/health` has, so it is made once.
+    fn openapi(&self, snapshot: &Snapshot) -> Vec<u8> {
+        let write = || openapi::document(&self.context(snapshot, None, &Vec::new), &self.status.health_json(snapshot));
+        self.openapi.get_or_init(write).clone()
     }
 
     fn metrics(&self, snapshot: &Snapshot) -> String {

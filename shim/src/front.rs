@@ -47,6 +47,7 @@ const QUESTIONS: &[(&str, &str)] = &[
     ),
     ("What is served: one row per underlying", "/l1/symbols?format=html"),
     ("The viewer: chain, smile and term structure", "/"),
+    ("Every endpoint with its parameters and fields (OpenAPI)", "/openapi.json"),
     ("Health of the service", "/health"),
     ("Counters for Prometheus", "/metrics"),
 ];
