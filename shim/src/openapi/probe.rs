@@ -1,5 +1,6 @@
 //! Runs the parser of an endpoint on made-up queries and notes what it reads, so that no list of its parameters is kept
-//! beside it: with nothing, with what it says is missing, and with each word and flag that it then asks for.
+//! beside it: with nothing, with what it says is missing, with each word and flag that it then asks for, and with each two of
+//! these.
 
 use super::{schema, words};
 use crate::query::{ParameterForm, ParameterReads, Query};
@@ -26,7 +27,7 @@ pub(super) struct Probed {
 }
 
 /// What a parameter may want, tried one after the other where its form is not known.
-const CANDIDATES: [&str; 7] = ["SPY", "2026-12-18", "20261218", "SPY261218C00500000", "true", "1", "09:30:00"];
+const CANDIDATES: [&str; 7] = ["SPY", "2026-12-18", "20261218", "SPY261218C00720000", "true", "1", "09:30:00"];
 /// More tries than any parser has parameters that it insists on, times the candidates.
 const TRIES: usize = 60;
 
@@ -62,6 +63,18 @@ pub(super) fn run(layer: &Layer, context: &RequestContext<'_>) -> Probed {
             }
         }
         known = found.len();
+    }
+    // a flag may name otherwise what a word spells otherwise
+    let found = reads.all();
+    for (flag, _) in found.iter().filter(|(_, form)| *form == ParameterForm::Flag) {
+        for (name, form) in found.iter().filter(|(_, form)| matches!(form, ParameterForm::Word(_))) {
+            for word in choices(form) {
+                let mut given = base.clone();
+                given.retain(|(other, _)| other != name && other != flag);
+                given.extend([(flag.clone(), "true".to_owned()), (name.clone(), word)]);
+                answer = join(answer, complete(layer, context, &reads, given, None).1);
+            }
+        }
     }
     let parameters = reads.all().into_iter().map(|(name, form)| {
         let required = required.contains(&name);

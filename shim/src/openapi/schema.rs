@@ -16,6 +16,7 @@ use engine::store::chain::Uncomputed;
 use engine::store::columns::Unit;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Stands for the rows where the text around them is read.
@@ -172,13 +173,28 @@ fn object(members: Vec<Member<'_>>) -> Value {
     json!({ "type": "object", "properties": properties, "required": required })
 }
 
+/// An array with a member for each name, said in words: few programs know `prefixItems` within other schemas.
 fn array(members: Vec<Member<'_>>) -> Value {
     let n = members.len();
-    let items: Vec<Value> = members.into_iter().map(|member| member.schema).collect();
-    if let [one] = items.as_slice() {
-        return json!({ "type": "array", "items": one, "minItems": 1, "maxItems": 1 });
+    if let [Member { schema, .. }] = members.as_slice() {
+        return json!({ "type": "array", "items": schema, "minItems": 1, "maxItems": 1 });
     }
-    json!({ "type": "array", "prefixItems": items, "minItems": n, "maxItems": n })
+    let names: Vec<&str> = members.iter().map(|member| member.name).collect();
+    let kinds: BTreeSet<&str> = members.iter().flat_map(|member| kinds(&member.schema)).collect();
+    let items = if kinds.is_empty() { json!({}) } else { json!({ "type": kinds }) };
+    let said = format!("In this order: {}", names.join(", "));
+    json!({ "type": "array", "items": items, "minItems": n, "maxItems": n, "description": said })
+}
+
+/// The types that a schema allows; of a constant that of its value.
+fn kinds(schema: &Value) -> Vec<&str> {
+    match (&schema["type"], &schema["const"]) {
+        (Value::String(one), _) => vec![one],
+        (Value::Array(several), _) => several.iter().filter_map(Value::as_str).collect(),
+        (_, Value::Number(_)) => vec!["number"],
+        (_, Value::String(_)) => vec!["string"],
+        _ => vec!["null"],
+    }
 }
 
 /// One array for each column.
@@ -191,28 +207,35 @@ fn columns(fields: &[Field]) -> Value {
     object(columns.collect())
 }
 
+/// An object or array of a row that is not at its end yet; the row itself has no field.
+#[derive(Default)]
+struct Level<'a> {
+    outer: Option<(&'a Field, Nest)>,
+    members: Vec<Member<'a>>,
+}
+
 /// The members of a row; objects and arrays in it are one each.
 fn members(fields: &[Field]) -> Vec<Member<'_>> {
-    let mut open: Vec<(Option<(&Field, Nest)>, Vec<Member<'_>>)> = vec![(None, Vec::new())];
+    let mut open = vec![Level::default()];
     for field in fields {
         match field.cell {
-            Cell::Open(nest) => open.push((Some((field, nest)), Vec::new())),
+            Cell::Open(nest) => open.push(Level { outer: Some((field, nest)), members: Vec::new() }),
             Cell::Close => {
-                let (Some((outer, nest)), within) = open.pop().unwrap_or_default() else { break };
-                if let Some((_, around)) = open.last_mut() {
-                    around.push(nested(outer.name, nest, within));
+                let Some(Level { outer: Some((outer, nest)), members }) = open.pop() else { break };
+                if let Some(around) = open.last_mut() {
+                    around.members.push(nested(outer.name, nest, members));
                 }
             }
             // it stands before the row
             Cell::RowKey(_) => {}
             cell => {
-                if let Some((_, around)) = open.last_mut() {
-                    around.push(member(field.name, cell));
+                if let Some(around) = open.last_mut() {
+                    around.members.push(member(field.name, cell));
                 }
             }
         }
     }
-    open.pop().map(|(_, members)| members).unwrap_or_default()
+    open.pop().map(|level| level.members).unwrap_or_default()
 }
 
 fn nested<'a>(name: &'a str, nest: Nest, within: Vec<Member<'a>>) -> Member<'a> {

@@ -159,8 +159,8 @@ const SEGMENTS: &[(&str, &str, &[&str])] = &[
         "What of the contract",
         &["quote", "eod", "greeks", "greeks_second_order", "greeks_third_order", "all_greeks", "implied_volatility"],
     ),
-    ("contract", "The contract's OSI symbol", &["O:SPY261218C00500000"]),
-    ("optionSymbol", "The contract's OSI symbol", &["SPY261218C00500000"]),
+    ("contract", "The contract's OSI symbol", &["O:SPY261218C00720000"]),
+    ("optionSymbol", "The contract's OSI symbol", &["SPY261218C00720000"]),
 ];
 
 /// What a parameter of a layer is for.
