@@ -2,7 +2,8 @@
 //! beside it: with nothing, with what it says is missing, with each word and flag that it then asks for, and with each two of
 //! these.
 
-use super::{schema, words};
+use super::schema::{either_content, of_listing, of_rows, of_symbols, of_text};
+use super::words::{samples_of_segment, segments};
 use crate::query::{ParameterForm, ParameterReads, Query};
 use crate::refusal::Refusal;
 use crate::rows::clock::Clock;
@@ -39,11 +40,11 @@ pub(super) fn run(layer: &Layer, context: &RequestContext<'_>) -> Probed {
     let mut required = Vec::new();
     let (base, mut answer) = complete(layer, context, &reads, Vec::new(), Some(&mut required));
     let join = |answer: Option<Value>, other: Option<Value>| match (answer, other) {
-        (Some(one), Some(other)) => Some(schema::either_content(one, other)),
+        (Some(one), Some(other)) => Some(either_content(one, other)),
         (one, other) => one.or(other),
     };
-    for name in words::segments(layer.path) {
-        for sample in words::samples_of_segment(name).iter().skip(1) {
+    for name in segments(layer.path) {
+        for sample in samples_of_segment(name).iter().skip(1) {
             let mut given = base.clone();
             given.push((in_path(name), (*sample).to_owned()));
             answer = join(answer, complete(layer, context, &reads, given, None).1);
@@ -160,17 +161,17 @@ fn ask(
     let text = form_urlencoded(given);
     let word = |name: &str| {
         let given = given.iter().find(|(known, _)| *known == in_path(name)).map(|(_, word)| word.clone());
-        given.unwrap_or_else(|| words::samples_of_segment(name).first().copied().unwrap_or_default().to_owned())
+        given.unwrap_or_else(|| samples_of_segment(name).first().copied().unwrap_or_default().to_owned())
     };
-    let path = words::segments(layer.path).map(|name| (name, word(name))).collect();
+    let path = segments(layer.path).map(|name| (name, word(name))).collect();
     let query = Query::parse(&text).with_segments(path).noting(reads);
     let clock = Clock::new(context.snapshot.time, context.now, context.zone);
     Ok(match layer.serve {
-        Serve::Rows(parse) => Some(schema::of_rows(parse(&query, &clock)?, &clock, context)),
-        Serve::Listing(parse) => Some(schema::of_listing(&parse(&query, &clock)?, &clock)),
-        Serve::Symbols(parse) => Some(schema::of_symbols(&parse(&query, &clock)?, &clock)),
-        Serve::Names(write) => Some(schema::of_text(&write(&query, context, &clock)?)),
-        Serve::Text(write) => Some(schema::of_text(&write(&query, &clock)?)),
+        Serve::Rows(parse) => Some(of_rows(parse(&query, &clock)?, &clock, context)),
+        Serve::Listing(parse) => Some(of_listing(&parse(&query, &clock)?, &clock)),
+        Serve::Symbols(parse) => Some(of_symbols(&parse(&query, &clock)?, &clock)),
+        Serve::Names(write) => Some(of_text(&write(&query, context, &clock)?)),
+        Serve::Text(write) => Some(of_text(&write(&query, &clock)?)),
     })
 }
 

@@ -189,7 +189,7 @@ pub(super) mod tests {
     use super::*;
 
     /// Rows of the table that nothing reads, of all (layer, parameter) that are read.
-    pub(in crate::openapi) fn unused(read: &[(String, String)]) -> Vec<String> {
+    pub(crate) fn unused(read: &[(String, String)]) -> Vec<String> {
         let is_read = |owner: &str, name: &str| {
             read.iter()
                 .any(|(layer, known)| known == name && (layer == owner || (owner.is_empty() && !has_own(layer, name))))
