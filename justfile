@@ -105,6 +105,21 @@ view *args:
     cargo build --release --locked
     python3 tests/view/run.py {{ args }}
 
+# the viewer at / in headless Chromium (which must be there, with chromedriver), in a Python environment of its own
+browser *args:
+    cargo build --release --locked
+    python3 tests/browser/run.py {{ args }}
+
+# /openapi.json against its standard, and a running daemon against it
+openapi *args:
+    cargo build --release --locked
+    python3 tests/openapi/run.py {{ args }}
+
+# every request and command that the documents show, against a daemon; the book, where mdbook is there
+book *args:
+    cargo build --release --locked
+    python3 tests/book/run.py {{ args }}
+
 # batch work on two Ray nodes and two Dask workers of this machine, one of each killed in the middle
 scale *args:
     cargo build --release --locked

@@ -6,9 +6,10 @@ use crate::asof::{
     market::{PastMarket, PastRequest},
 };
 use crate::edition;
-use crate::front::{self, State};
+use crate::front::{self, State, viewer};
 use crate::http::percent::decode_strict;
 use crate::http::{Answer, App, Metrics, Request};
+use crate::openapi;
 use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::source::asked::Asked;
@@ -20,10 +21,10 @@ use arc_swap::ArcSwap;
 use engine::calendar::Calendar;
 use engine::contract::{RootTable, Symbol};
 use engine::snapshot::Snapshot;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The names of the routes that are no layer.
-const PAGES: [&str; 4] = ["front", "health", "metrics", "unknown"];
+const PAGES: [&str; 5] = ["front", "openapi", "health", "metrics", "unknown"];
 
 /// The service behind the server.
 pub struct Service {
@@ -37,6 +38,8 @@ pub struct Service {
     shows_quotes: bool,
     /// The days before, where the feed has them.
     past: Option<Arc<PastMarket>>,
+    /// The description of the interface, when it was first asked for.
+    openapi: OnceLock<Vec<u8>>,
 }
 
 /// Under which names requests are counted; what [`Metrics::new`] wants.
@@ -67,7 +70,8 @@ impl Service {
     pub fn new(market: Arc<ArcSwap<Snapshot>>, status: Arc<Status>, metrics: Arc<Metrics>) -> Self {
         let (roots, calendar) = (Arc::new(RootTable::embedded()), Calendar::embedded());
         let (asked, old_snapshot_bytes) = (Arc::default(), u64::MAX);
-        Self { market, status, metrics, roots, calendar, old_snapshot_bytes, asked, shows_quotes: false, past: None }
+        let (shows_quotes, past, openapi) = (false, None, OnceLock::new());
+        Self { market, status, metrics, roots, calendar, old_snapshot_bytes, asked, shows_quotes, past, openapi }
     }
 
     /// The same, but while readers hold more bytes of old snapshots than these no answer of several names is begun.
@@ -125,21 +129,8 @@ impl Service {
     ) -> Option<Answer> {
         let snapshot = self.market.load_full();
         if let Some((layer, segments)) = layer_at(raw_path) {
-            let context = RequestContext {
-                snapshot: &snapshot,
-                now: self.status.clock.now(),
-                asked: None,
-                zone: &self.status.zone,
-                calendar: &self.calendar,
-                roots: &self.roots,
-                host,
-                is_crowded: self.status.old_snapshot_bytes() > self.old_snapshot_bytes,
-                market_open: self.status.facts().market_open,
-                feed: &self.status.feed,
-                shows_quotes: self.shows_quotes,
-                edition: Some(edition::of_snapshot(snapshot.number, self.status.clock.now())),
-                note: &|| self.note(&snapshot),
-            };
+            let note = || self.note(&snapshot);
+            let context = self.context(&snapshot, host, &note);
             let parsed = Query::parse(query).with_segments(segments);
             let prepared = layer.prepare(&parsed, &context);
             if is_too_much(&prepared, &snapshot) {
@@ -165,6 +156,30 @@ impl Service {
         Some(self.page(&snapshot, raw_path))
     }
 
+    /// What an answer from this snapshot is made from.
+    fn context<'a>(
+        &'a self,
+        snapshot: &'a Snapshot,
+        host: Option<&'a str>,
+        note: &'a dyn Fn() -> Vec<String>,
+    ) -> RequestContext<'a> {
+        RequestContext {
+            snapshot,
+            now: self.status.clock.now(),
+            asked: None,
+            zone: &self.status.zone,
+            calendar: &self.calendar,
+            roots: &self.roots,
+            host,
+            is_crowded: self.status.old_snapshot_bytes() > self.old_snapshot_bytes,
+            market_open: self.status.facts().market_open,
+            feed: &self.status.feed,
+            shows_quotes: self.shows_quotes,
+            edition: Some(edition::of_snapshot(snapshot.number, self.status.clock.now())),
+            note,
+        }
+    }
+
     /// The underlyings that a request names, each once.
     fn underlyings(&self, prepared: &Prepared) -> Vec<Symbol> {
         let mut names: Vec<Symbol> = Vec::new();
@@ -179,14 +194,25 @@ impl Service {
     /// What is no layer's.
     fn page(&self, snapshot: &Snapshot, raw_path: &str) -> Answer {
         let Some(path) = decode_strict(raw_path) else { return unknown() };
-        match path.strip_suffix('/').unwrap_or(&path) {
-            "" => Answer::full("front", 200, "text/html; charset=utf-8", self.front_page(snapshot)),
+        let path = path.strip_suffix('/').unwrap_or(&path);
+        if let Some(answer) = viewer::answer_at(path, "front") {
+            return answer;
+        }
+        match path {
+            "/examples" => Answer::full("front", 200, "text/html; charset=utf-8", self.examples(snapshot)),
+            "/openapi.json" => Answer::full("openapi", 200, "application/json", self.openapi(snapshot)),
             "/health" => Answer::full("health", 200, "application/json", self.status.health_json(snapshot)),
             "/metrics" => {
                 Answer::full("metrics", 200, "text/plain; version=0.0.4; charset=utf-8", self.metrics(snapshot))
             }
             _ => unknown(),
         }
+    }
+
+    /// The description of all of this. It does not change but for what `/health` has, so it is made once.
+    fn openapi(&self, snapshot: &Snapshot) -> Vec<u8> {
+        let write = || openapi::document(&self.context(snapshot, None, &Vec::new), &self.status.health_json(snapshot));
+        self.openapi.get_or_init(write).clone()
     }
 
     fn metrics(&self, snapshot: &Snapshot) -> String {
@@ -203,10 +229,10 @@ impl Service {
     }
 
     /// What this is, with requests to click.
-    fn front_page(&self, snapshot: &Snapshot) -> Vec<u8> {
+    fn examples(&self, snapshot: &Snapshot) -> Vec<u8> {
         let state =
             State { feed: self.status.feed.clone(), word: self.status.word(snapshot), note: self.note(snapshot) };
-        front::page(snapshot, &state)
+        front::examples(snapshot, &state)
     }
 }
 

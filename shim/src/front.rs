@@ -1,5 +1,7 @@
-//! The page at `/`: what this is, the state of feed and snapshot, and requests to click, one for each layer and format.
-//! Never: a computation, a script.
+//! The pages for people: the viewer at `/`, and at `/examples` what this is, the state of feed and snapshot, and requests to
+//! click, one for each layer and format. Never: a computation; a script on the page of examples.
+
+pub mod viewer;
 
 use crate::rows::heading::Heading;
 use crate::rows::page::{escape, push_top};
@@ -44,6 +46,8 @@ const QUESTIONS: &[(&str, &str)] = &[
         "/l1/greeks?underlying={symbol}&center=atm&strike_count=11&max_days=60&greeks=all&format=html",
     ),
     ("What is served: one row per underlying", "/l1/symbols?format=html"),
+    ("The viewer: chain, smile and term structure", "/"),
+    ("Every endpoint with its parameters and fields (OpenAPI)", "/openapi.json"),
     ("Health of the service", "/health"),
     ("Counters for Prometheus", "/metrics"),
 ];
@@ -63,9 +67,9 @@ pub struct State {
     pub note: Vec<String>,
 }
 
-/// The page.
+/// The page of examples.
 #[must_use]
-pub fn page(snapshot: &Snapshot, state: &State) -> Vec<u8> {
+pub fn examples(snapshot: &Snapshot, state: &State) -> Vec<u8> {
     let (symbol, date) = subject(snapshot);
     let n: u64 = snapshot.chains().iter().map(|chain| u64::from(chain.rows())).sum();
     let mut lines = vec!["Greeks of US listed options, computed on this machine.".to_owned()];

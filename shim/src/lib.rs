@@ -22,6 +22,7 @@ pub mod http;
 pub mod limits;
 pub mod log;
 pub mod market;
+pub mod openapi;
 pub mod past;
 pub mod picked;
 #[expect(clippy::print_stderr, reason = "a command that somebody waits for; nothing is served meanwhile")]

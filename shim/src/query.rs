@@ -5,11 +5,13 @@
 //! all). What cannot be read is a [`Refusal`] with parameter and value. Never: a parameter's name (a layer has those).
 
 mod bounds;
+mod reads;
 
 use crate::http::percent::decode_form;
 use crate::refusal::Refusal;
 pub use bounds::{Bounds, Rights};
 use jiff::civil::Date;
+pub use reads::{ParameterForm, ParameterReads};
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
@@ -19,6 +21,8 @@ pub struct Query<'a> {
     pairs: Vec<(Cow<'a, str>, Cow<'a, str>)>,
     /// The words of the path, by the names that the layer gives them.
     segments: Vec<(&'static str, String)>,
+    /// Where it is noted what is read, if somebody wants to know.
+    reads: Option<ParameterReads>,
 }
 
 impl<'a> Query<'a> {
@@ -29,7 +33,13 @@ impl<'a> Query<'a> {
             let (name, value) = piece.split_once('=').unwrap_or((piece, ""));
             (decode_form(name), decode_form(value))
         };
-        Self { pairs: raw.split('&').filter(|piece| !piece.is_empty()).map(pair).collect(), segments: Vec::new() }
+        Self { pairs: raw.split('&').filter(|piece| !piece.is_empty()).map(pair).collect(), ..Self::default() }
+    }
+
+    /// The same parameters; which of them are read, and how, is noted there.
+    #[must_use]
+    pub fn noting(self, reads: &ParameterReads) -> Self {
+        Self { reads: Some(reads.clone()), ..self }
     }
 
     /// The same parameters beside the words of the path.
@@ -72,6 +82,7 @@ impl<'a> Query<'a> {
     /// # Errors
     /// [`Refusal::UnknownParameter`] with the first such name.
     pub fn only(&self, known: &[&str]) -> Result<(), Refusal> {
+        known.iter().for_each(|name| self.note(name, || ParameterForm::Ignored));
         match self.pairs().find(|(name, _)| !known.contains(name)) {
             Some((name, _)) => Err(Refusal::unknown_parameter(name)),
             None => Ok(()),
@@ -80,6 +91,11 @@ impl<'a> Query<'a> {
 
     /// Every value of a parameter that is not empty, trimmed, in the order of the request.
     pub fn every<'q>(&'q self, name: &str) -> impl Iterator<Item = &'q str> {
+        self.note(name, || ParameterForm::Text);
+        self.values(name)
+    }
+
+    fn values<'q>(&'q self, name: &str) -> impl Iterator<Item = &'q str> {
         self.pairs
             .iter()
             .filter(move |(n, _)| n == name)
@@ -101,9 +117,20 @@ impl<'a> Query<'a> {
         self.get(name).ok_or_else(|| Refusal::missing(name.to_owned()))
     }
 
+    fn first(&self, name: &str) -> Option<&str> {
+        self.values(name).next()
+    }
+
+    fn note(&self, name: &str, form: impl FnOnce() -> ParameterForm) {
+        if let Some(reads) = &self.reads {
+            reads.note(name, form());
+        }
+    }
+
     /// The items of a comma list, trimmed, without empty ones; nothing if the parameter is absent.
     pub fn list<'q>(&'q self, name: &str) -> impl Iterator<Item = &'q str> {
-        items(self.get(name).unwrap_or_default())
+        self.note(name, || ParameterForm::List);
+        items(self.first(name).unwrap_or_default())
     }
 
     /// A date, `YYYY-MM-DD` or `YYYYMMDD`.
@@ -111,6 +138,7 @@ impl<'a> Query<'a> {
     /// # Errors
     /// [`Refusal::Invalid`] for anything else.
     pub fn date(&self, name: &str) -> Result<Option<Date>, Refusal> {
+        self.note(name, || ParameterForm::Date);
         self.read(name, parse_date, "a date")
     }
 
@@ -119,6 +147,7 @@ impl<'a> Query<'a> {
     /// # Errors
     /// [`Refusal::Missing`]; [`Refusal::Invalid`] for anything else.
     pub fn date8(&self, name: &str) -> Result<Date, Refusal> {
+        self.note(name, || ParameterForm::Date8);
         let text = self.required(name)?;
         let date = if text.len() == 8 { parse_date(text) } else { None };
         date.ok_or_else(|| Refusal::invalid(name, text, "a date YYYYMMDD"))
@@ -130,6 +159,7 @@ impl<'a> Query<'a> {
     /// [`Refusal::Invalid`] with the first item that is no date.
     pub fn dates(&self, name: &str) -> Result<Option<Vec<Date>>, Refusal> {
         let item = |text| parse_date(text).ok_or_else(|| Refusal::invalid(name, text, "a date"));
+        self.note(name, || ParameterForm::Dates);
         let dates = self.list(name).map(item).collect::<Result<Vec<Date>, _>>()?;
         Ok((!dates.is_empty()).then_some(dates))
     }
@@ -139,6 +169,7 @@ impl<'a> Query<'a> {
     /// # Errors
     /// [`Refusal::Invalid`] for anything else.
     pub fn number(&self, name: &str) -> Result<Option<f64>, Refusal> {
+        self.note(name, || ParameterForm::Number);
         self.read(name, parse_number, "a number")
     }
 
@@ -147,7 +178,8 @@ impl<'a> Query<'a> {
     /// # Errors
     /// [`Refusal::Invalid`] for anything else.
     pub fn integer(&self, name: &str, bounds: RangeInclusive<i64>) -> Result<Option<i64>, Refusal> {
-        let Some(text) = self.get(name) else { return Ok(None) };
+        self.note(name, || ParameterForm::Integer(bounds.clone()));
+        let Some(text) = self.first(name) else { return Ok(None) };
         match text.parse() {
             Ok(value) if bounds.contains(&value) => Ok(Some(value)),
             _ => Err(Refusal::invalid(name, text, wanted_integer(&bounds))),
@@ -167,6 +199,7 @@ impl<'a> Query<'a> {
     /// # Errors
     /// [`Refusal::Invalid`] if a side is no number or there are more than two.
     pub fn range(&self, name: &str) -> Result<Option<Bounds>, Refusal> {
+        self.note(name, || ParameterForm::Range);
         self.read(name, parse_range, "a range min,max")
     }
 
@@ -175,6 +208,7 @@ impl<'a> Query<'a> {
     /// # Errors
     /// [`Refusal::Invalid`] for anything else.
     pub fn flag(&self, name: &str) -> Result<Option<bool>, Refusal> {
+        self.note(name, || ParameterForm::Flag);
         self.read(name, parse_flag, "true or false")
     }
 
@@ -183,7 +217,7 @@ impl<'a> Query<'a> {
     ///
     /// # Errors
     /// [`Refusal::Invalid`] for a word that is not in the list.
-    pub fn rights(&self, name: &str, spelling: &[(&str, Rights)]) -> Result<Rights, Refusal> {
+    pub fn rights(&self, name: &str, spelling: &[(&'static str, Rights)]) -> Result<Rights, Refusal> {
         Ok(self.word(name, spelling)?.unwrap_or_default())
     }
 
@@ -191,15 +225,17 @@ impl<'a> Query<'a> {
     ///
     /// # Errors
     /// [`Refusal::Invalid`] for a word that is not in the list.
-    pub fn word<T: Copy>(&self, name: &str, words: &[(&str, T)]) -> Result<Option<T>, Refusal> {
-        self.get(name).map(|text| parse_word(name, text, words)).transpose()
+    pub fn word<T: Copy>(&self, name: &str, words: &[(&'static str, T)]) -> Result<Option<T>, Refusal> {
+        self.note(name, || ParameterForm::Word(spellings(words)));
+        self.first(name).map(|text| parse_word(name, text, words)).transpose()
     }
 
     /// A comma list of words, in any case; `None` if absent.
     ///
     /// # Errors
     /// [`Refusal::Invalid`] with the first item that is not in the list.
-    pub fn words<T: Copy>(&self, name: &str, words: &[(&str, T)]) -> Result<Option<Vec<T>>, Refusal> {
+    pub fn words<T: Copy>(&self, name: &str, words: &[(&'static str, T)]) -> Result<Option<Vec<T>>, Refusal> {
+        self.note(name, || ParameterForm::Words(spellings(words)));
         let found = self.list(name).map(|text| parse_word(name, text, words)).collect::<Result<Vec<T>, _>>()?;
         Ok((!found.is_empty()).then_some(found))
     }
@@ -210,7 +246,7 @@ impl<'a> Query<'a> {
         parse: impl Fn(&str) -> Option<T>,
         wants: &'static str,
     ) -> Result<Option<T>, Refusal> {
-        let Some(text) = self.get(name) else { return Ok(None) };
+        let Some(text) = self.first(name) else { return Ok(None) };
         parse(text).map(Some).ok_or_else(|| Refusal::invalid(name, text, wants))
     }
 }
@@ -264,6 +300,10 @@ fn parse_range(text: &str) -> Option<Bounds> {
     Some(Bounds { least: side(least)?, most: side(most)? })
 }
 
+fn spellings<T>(words: &[(&'static str, T)]) -> Vec<&'static str> {
+    words.iter().map(|&(word, _)| word).collect()
+}
+
 fn parse_word<T: Copy>(name: &str, text: &str, words: &[(&str, T)]) -> Result<T, Refusal> {
     let found = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text));
     found.map(|&(_, value)| value).ok_or_else(|| {
@@ -313,6 +353,21 @@ mod tests {
     fn an_unknown_parameter_is_named() {
         assert_eq!(Query::parse("a=1&b=2").only(&["a", "b"]), Ok(()));
         assert_eq!(text(Query::parse("a=1&foo=2").only(&["a", "b"])), "unknown parameter: foo");
+    }
+
+    #[test]
+    fn what_is_read_is_noted_once_in_its_best_known_form() {
+        let reads = ParameterReads::default();
+        let query = Query::parse("a=1").noting(&reads);
+        assert!(query.only(&["a", "b", "c"]).is_ok());
+        assert!(query.get("a").is_some() && query.integer("a", 0..=9).is_ok() && query.get("a").is_some());
+        assert!(query.clone().with_lowercase_names().word("b", &[("x", 1), ("y", 2)]).is_ok());
+        let wanted = [
+            ("a".to_owned(), ParameterForm::Integer(0..=9)),
+            ("b".to_owned(), ParameterForm::Word(vec!["x", "y"])),
+            ("c".to_owned(), ParameterForm::Ignored),
+        ];
+        assert_eq!(reads.all(), wanted);
     }
 
     #[test]

@@ -153,17 +153,124 @@ fn metrics_are_lines_that_prometheus_reads() {
     }
 }
 
+fn links(page: &str) -> Vec<String> {
+    let targets = page.split("href=\"").skip(1).map(|rest| rest[..rest.find('"').unwrap()].replace("&amp;", "&"));
+    targets.filter(|target| target.starts_with('/')).collect()
+}
+
 #[test]
-fn the_front_page_links_to_requests_that_work() {
-    let page = get("/");
+fn the_page_of_examples_links_to_requests_that_work() {
+    let page = get("/examples");
     assert_eq!((page.status, page.content_type), (200, "text/html; charset=utf-8"));
-    let links: Vec<String> =
-        page.body.split("href=\"").skip(1).map(|rest| rest[..rest.find('"').unwrap()].replace("&amp;", "&")).collect();
+    assert!(page.body.contains("simulated data") && !page.body.contains("<script"));
+    let links = links(&page.body);
     assert!(links.len() >= 5);
     for link in links {
         let got = get(&link);
         assert_eq!(got.status, 200, "{link}");
         assert!(got.body.len() > 50, "{link} shows something");
     }
-    assert_eq!(get_from(&service(Snapshot::empty(vec![])), "/").status, 200);
+    assert_eq!(get_from(&service(Snapshot::empty(vec![])), "/examples").status, 200);
+}
+
+#[test]
+fn the_interface_describes_itself() {
+    let got = get("/openapi.json");
+    assert_eq!((got.status, got.content_type), (200, "application/json"));
+    let document: Value = serde_json::from_str(&got.body).unwrap();
+    assert_eq!(
+        (&document["openapi"], &document["info"]["version"]),
+        (&json!("3.1.0"), &json!(env!("CARGO_PKG_VERSION")))
+    );
+    let native = &document["paths"]["/l1/greeks"]["get"];
+    let parameter = |name: &str| {
+        let all = native["parameters"].as_array().unwrap();
+        all.iter().find(|parameter| parameter["name"] == name).unwrap_or_else(|| panic!("no {name}"))
+    };
+    assert_eq!(parameter("right")["schema"]["enum"], json!(["call", "put", "both"]));
+    assert_eq!(parameter("strike_count")["schema"]["minimum"], 1);
+    assert_eq!(
+        (&parameter("exp")["explode"], &parameter("min_exp")["schema"]["format"]),
+        (&json!(false), &json!("date"))
+    );
+    let row = &native["responses"]["200"]["content"]["application/json"]["schema"]["items"];
+    for (field, meaning) in
+        [("vega", "per 1 %"), ("theta", "per calendar day"), ("charm", "per year"), ("borr_rate", "borrow")]
+    {
+        let said = row["properties"][field]["description"].as_str().unwrap_or_default();
+        assert!(said.contains(meaning), "{field}: {said}");
+    }
+    assert_eq!(row["properties"]["bid"]["type"], json!(["number", "null"]), "the group of quotes is there too");
+    let required = row["required"].as_array().unwrap();
+    assert!(required.contains(&json!("osym")) && !required.contains(&json!("delta")), "{required:?}");
+    let theta = &document["paths"]["/v3/option/snapshot/greeks/{order}"]["get"];
+    let columns = &theta["responses"]["200"]["content"]["application/json"]["schema"];
+    let vega = &columns["properties"]["vega"];
+    assert_eq!((&vega["type"], &vega["items"]["type"]), (&json!("array"), &json!("number")));
+    assert!(vega["items"]["description"].as_str().unwrap().ends_with("per 1.00"), "{vega}");
+    for path in ["/l1/symbols", "/query", "/datav2/strikes", "/v1/markets/quotes", "/health", "/metrics"] {
+        assert!(document["paths"][path]["get"]["responses"]["200"].is_object(), "{path}");
+    }
+    let snapshots = &document["paths"]["/v1beta1/options/snapshots/{symbol}"]["get"];
+    let by_contract =
+        &snapshots["responses"]["200"]["content"]["application/json"]["schema"]["properties"]["snapshots"];
+    assert!(by_contract["additionalProperties"]["properties"]["greeks"].is_object(), "{by_contract}");
+}
+
+#[test]
+fn the_viewer_is_one_page_and_its_files() {
+    let page = get("/");
+    assert_eq!((page.status, page.content_type), (200, "text/html; charset=utf-8"));
+    let files = page.body.split(['"', '\'']).filter(|quoted| quoted.starts_with("/app/"));
+    let mut kinds: Vec<&str> = files
+        .map(|file| (get(file).status, get(file).content_type))
+        .map(|(status, kind)| {
+            assert_eq!(status, 200);
+            kind
+        })
+        .collect();
+    kinds.sort_unstable();
+    let (script, style) = ("text/javascript; charset=utf-8", "text/css; charset=utf-8");
+    assert_eq!(kinds, [style, script, script]);
+    for link in links(&page.body) {
+        assert_eq!(get(&link).status, 200, "{link}");
+    }
+    assert!(page.body.contains("<noscript>"), "without scripts it leads to the examples");
+    // it needs no market, and is the same whatever the market is
+    assert_eq!(get_from(&service(Snapshot::empty(vec![])), "/").body, page.body);
+    for missing in ["/app", "/app/", "/app/none.js", "/app/../app/app.js", "/app/app.js/x", "/app/viewer.rs"] {
+        assert_eq!(get(missing).status, 404, "{missing}");
+    }
+}
+
+/// The names of metrics in a text.
+fn metric_names(text: &str) -> std::collections::BTreeSet<&str> {
+    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    words.filter(|word| word.starts_with("greeksd_")).collect()
+}
+
+#[test]
+fn the_dashboard_shows_metrics_that_there_are_and_leaves_none_out() {
+    let dashboard: Value = serde_json::from_str(include_str!("../../docs/grafana/greeksd.json")).unwrap();
+    let targets = dashboard["panels"].as_array().unwrap().iter().filter_map(|panel| panel["targets"].as_array());
+    let shown: Vec<&str> = targets.flatten().map(|target| target["expr"].as_str().unwrap()).collect();
+    let shown = shown.join(" ");
+    let metrics = get("/metrics").body;
+    let declared = metrics.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());
+    let declared: std::collections::BTreeSet<&str> = declared.collect();
+    let base = |name: &'_ str| name.strip_suffix("_bucket").unwrap_or(name).to_owned();
+    for name in metric_names(&shown) {
+        assert!(declared.contains(base(name).as_str()), "no metric {name}");
+    }
+    let labels: Vec<&str> = shown.split("by (").skip(1).map(|rest| rest.split(')').next().unwrap()).collect();
+    // what nobody asked for has no class yet
+    for label in labels.iter().flat_map(|labels| labels.split(", ")).filter(|label| *label != "class") {
+        assert!(metrics.contains(&format!("{label}=\"")), "no label {label}");
+    }
+    // those of feeds are there only where a feed is asked
+    let is_shown = |name: &&str| metric_names(&shown).iter().any(|shown| base(shown) == **name);
+    let (feed, record) = ("greeksd_feed_", "greeksd_record_");
+    let others = declared.iter().filter(|name| !name.starts_with(feed) && !name.starts_with(record));
+    let missing: Vec<&&str> = others.filter(|name| !is_shown(name)).collect();
+    assert!(missing.is_empty(), "on no panel: {missing:?}");
 }

@@ -182,15 +182,22 @@ fn a_script_or_picture_of_another_site_has_nothing_and_a_link_has_a_page() {
 fn every_answer_tells_a_browser_what_it_may_do_with_it() {
     let server = serve_market(market());
     let address = server.addresses()[0];
-    for target in
-        ["/", "/health", "/metrics", "/l1/greeks?root=ACME", "/l1/greeks?root=ACME&format=html", "/l1/greeks", "/no"]
-    {
+    let targets = "/ /examples /app/app.js /app/app.css /health /metrics /l1/greeks?root=ACME \
+                   /l1/greeks?root=ACME&format=html /l1/greeks /no";
+    for target in targets.split_whitespace() {
         let response = Client::new(address).get(target);
         assert_eq!(response.header("x-content-type-options"), Some("nosniff"), "{target}");
         assert_eq!(response.header("cross-origin-resource-policy"), Some("same-origin"), "{target}");
         assert_eq!(response.header("access-control-allow-origin"), None, "{target}");
         let is_page = response.header("content-type").is_some_and(|kind| kind.starts_with("text/html"));
-        let policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
+        let policy = match target {
+            "/" => {
+                "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
+                 base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
+                 trusted-types 'none'"
+            }
+            _ => "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+        };
         assert_eq!(response.header("content-security-policy"), is_page.then_some(policy), "{target}");
     }
     let mut stranger = Client::new(address);

@@ -224,8 +224,8 @@ fn every_endpoint_that_answers_rows_has_a_sample() {
 }
 
 #[test]
-fn the_front_page_links_an_example_of_every_layer_in_every_format() {
-    let page = get("/").body;
+fn the_page_of_examples_links_one_of_every_layer_in_every_format() {
+    let page = get("/examples").body;
     let links: Vec<String> =
         page.split("href=\"").skip(1).map(|rest| rest.split('"').next().unwrap().replace("&amp;", "&")).collect();
     for target in &links {

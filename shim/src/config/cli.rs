@@ -33,6 +33,18 @@ pub(super) enum Command {
     Batch(Box<BatchArgs>),
     /// Look at chains in the terminal: of a running daemon, or with --feed by itself
     View(Box<ViewArgs>),
+    /// Print a manual page, in roff: greeksd man > greeksd.1
+    Man {
+        /// Of this command [default: of greeksd itself]
+        #[arg(value_name = "COMMAND")]
+        of: Option<String>,
+    },
+    /// Print what a shell needs to complete commands and options
+    Completions {
+        /// The shell
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
 }
 
 /// Options of `greeksd serve`.
@@ -287,6 +299,37 @@ impl BatchArgs {
     }
 }
 
+/// What a shell needs to complete commands and options.
+pub(super) fn completions(shell: clap_complete::Shell) -> String {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "greeksd", &mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// The manual page of the program, or of one of its commands, in roff.
+///
+/// # Errors
+/// There is no such command.
+pub(super) fn manual(of: Option<&str>) -> Result<String, clap::Error> {
+    let mut program = Cli::command();
+    program.build();
+    let (command, title) = match of {
+        None => (program, "greeksd".to_owned()),
+        Some(name) => match program.find_subcommand(name) {
+            Some(command) => (command.clone(), format!("greeksd-{name}")),
+            None => {
+                let names: Vec<&str> = program.get_subcommands().map(clap::Command::get_name).collect();
+                let said = format!("there is no command {name}; there are {}\n", names.join(", "));
+                return Err(program.error(clap::error::ErrorKind::InvalidValue, said));
+            }
+        },
+    };
+    let mut text = Vec::new();
+    let source = concat!("greeksd ", env!("CARGO_PKG_VERSION"));
+    clap_mangen::Man::new(command).title(title).source(source).manual("greeksd").render(&mut text)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
 /// Who gave each option of `serve`.
 #[derive(Debug)]
 pub(super) struct Origins(clap::ArgMatches);
@@ -344,6 +387,32 @@ fn variable(name: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_command_has_a_manual_page_with_its_options() {
+        let program = Cli::command();
+        for command in program.get_subcommands() {
+            let page = manual(Some(command.get_name())).unwrap();
+            assert!(page.contains(".TH greeksd-"), "{}", command.get_name());
+            for option in command.get_arguments().filter_map(clap::Arg::get_long) {
+                let escaped = option.replace('-', "\\-");
+                assert!(page.contains(&format!("\\-\\-{escaped}")), "{}: {option}", command.get_name());
+            }
+        }
+        assert!(manual(None).unwrap().contains("GREEKSD_LISTEN"));
+        assert!(manual(Some("nothing")).unwrap_err().to_string().contains("serve, price, batch"));
+    }
+
+    #[test]
+    fn every_shell_is_told_every_command() {
+        for shell in clap_complete::Shell::value_variants() {
+            let text = completions(*shell);
+            for command in Cli::command().get_subcommands() {
+                assert!(text.contains(command.get_name()), "{shell}: {}", command.get_name());
+            }
+            assert!(text.contains("show-quotes"), "{shell}");
+        }
+    }
 
     #[test]
     fn the_command_line_is_well_formed_and_every_option_has_its_variable() {

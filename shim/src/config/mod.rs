@@ -81,7 +81,7 @@ pub struct Config {
 pub enum Invocation {
     /// Run the daemon.
     Serve(Box<Config>),
-    /// Print the configuration and end.
+    /// Print this (the configuration, a manual page, completions) and end.
     Print(String),
     /// Price the rows of a file.
     Price(PriceArgs),
@@ -115,6 +115,10 @@ pub fn read(
         Some(Command::Price(args)) => return Ok(Invocation::Price(args)),
         Some(Command::Batch(args)) => return Ok(Invocation::Batch(args)),
         Some(Command::View(args)) => return view(*args, home).map(|plan| Invocation::View(Box::new(plan))),
+        Some(Command::Man { of }) => {
+            return cli::manual(of.as_deref()).map(Invocation::Print).map_err(ConfigError::Usage);
+        }
+        Some(Command::Completions { shell }) => return Ok(Invocation::Print(cli::completions(shell))),
         Some(Command::Serve(args)) => *args,
         None => cli.serve,
     };

@@ -174,7 +174,8 @@ impl Delivery {
 /// What a browser must know of every answer: its type is the one that is said, and pages of other origins may not
 /// have it, not even as a picture or a script.
 const BROWSER_HEADERS: &str = "X-Content-Type-Options: nosniff\r\nCross-Origin-Resource-Policy: same-origin\r\n";
-/// What it must know of a page: nothing in it runs, loads or is shown within another page.
+const POLICY: &str = "Content-Security-Policy";
+/// What it must know of a page that says nothing of the kind itself: nothing in it runs, loads or is shown within another page.
 const PAGE_HEADER: &str = "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; \
                            frame-ancestors 'none'\r\n";
 
@@ -193,7 +194,8 @@ pub(super) fn write_head(out: &mut Vec<u8>, answer: &Head, delivery: &Delivery, 
     // what has a version may be kept and asked for again; what has none may not
     put(if delivery.etag.is_some() { "\r\nCache-Control: no-cache\r\n" } else { "\r\nCache-Control: no-store\r\n" });
     put(BROWSER_HEADERS);
-    if answer.content_type.starts_with("text/html") {
+    let has_policy = answer.headers.iter().any(|(name, _)| *name == POLICY);
+    if answer.content_type.starts_with("text/html") && !has_policy {
         put(PAGE_HEADER);
     }
     if delivery.varies {
@@ -294,10 +296,12 @@ mod tests {
                  Connection: close\r\n\r\n"
             )
         );
-        let page = Answer::full("x", 200, "text/html; charset=utf-8", "");
         let policy = "\r\nContent-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; \
                       frame-ancestors 'none'\r\n";
-        assert!(head(page, Framing::Length(0), true).contains(policy));
+        let page = || Answer::full("x", 200, "text/html; charset=utf-8", "");
+        assert!(head(page(), Framing::Length(0), true).contains(policy));
+        let strict = head(page().with_header(POLICY, "default-src 'self'"), Framing::Length(0), true);
+        assert!(strict.contains("\r\nContent-Security-Policy: default-src 'self'\r\n") && !strict.contains("'none'"));
     }
 
     #[test]

@@ -518,3 +518,37 @@ fn count_line(picked: &[Picked], reply: &Reply) -> String {
 fn counted(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::RequestContext;
+    use engine::calendar::Calendar;
+    use engine::contract::RootTable;
+    use engine::snapshot::Snapshot;
+    use jiff::Timestamp;
+    use std::sync::Arc;
+
+    /// Does something in the context of a daemon without a name, on a Friday afternoon in November 2026.
+    pub(crate) fn in_context(does: impl FnOnce(&RequestContext<'_>)) {
+        let (calendar, roots) = (Calendar::embedded(), Arc::new(RootTable::embedded()));
+        let now = Timestamp::constant(1_795_207_327, 0);
+        let mut snapshot = Snapshot::empty(Vec::new());
+        snapshot.time = now;
+        let zone = calendar.zone().clone();
+        does(&RequestContext {
+            snapshot: &snapshot,
+            now,
+            asked: None,
+            zone: &zone,
+            calendar: &calendar,
+            roots: &roots,
+            host: None,
+            is_crowded: false,
+            market_open: true,
+            feed: "sim",
+            shows_quotes: false,
+            edition: None,
+            note: &Vec::new,
+        });
+    }
+}

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::http::percent::decode_strict;
 
-/// The names of the layers: in the metrics, on the front page and in `docs/compat.md`.
+/// The names of the layers: in the metrics, on the page of examples and in `docs/compat.md`.
 pub const NAMES: [&str; 11] = [
     "native",
     "alphavantage",
@@ -144,7 +144,7 @@ mod tests {
                 assert_eq!(found, Some(layer.path), "{path} is meant for {}", layer.name);
             }
         }
-        for page in ["/", "/health", "/metrics"] {
+        for page in ["/", "/examples", "/openapi.json", "/app/app.js", "/health", "/metrics"] {
             assert!(layer_at(page).is_none(), "{page} is no layer's");
         }
     }

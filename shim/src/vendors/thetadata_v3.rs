@@ -90,7 +90,11 @@ fn fields(order: &str) -> Option<Vec<Field>> {
 }
 
 /// The contracts of a symbol that a call asks for; calls differ in how they spell call, put and both.
-pub(super) fn selection(query: &Query<'_>, symbol: Symbol, spelling: &[(&str, Rights)]) -> Result<Selection, Refusal> {
+pub(super) fn selection(
+    query: &Query<'_>,
+    symbol: Symbol,
+    spelling: &[(&'static str, Rights)],
+) -> Result<Selection, Refusal> {
     query.required("expiration")?;
     Ok(Selection {
         expiries: date_or_any(query, "expiration")?,

@@ -1,0 +1,73 @@
+// The daemon's own API, on the address that this page came from.
+
+const PATIENCE_MS = 10_000;
+
+/** An answer that is not a 200: what the daemon says. */
+export class Refused extends Error {
+  constructor(status, said) {
+    super(said);
+    this.status = status;
+  }
+}
+
+/** The address of a request of the native API. */
+export function greeks(parameters) {
+  return `/l1/greeks?${new URLSearchParams(parameters)}`;
+}
+
+/** The JSON of an answer. Fails with `Refused` where the daemon says no, with another error where it says nothing. */
+export async function ask(target, signal) {
+  const late = AbortSignal.timeout(PATIENCE_MS);
+  const answer = await fetch(target, { signal: signal ? AbortSignal.any([signal, late]) : late, cache: "no-store" });
+  if (answer.ok) return answer.json();
+  const body = await answer.text();
+  throw new Refused(answer.status, said(body) || `status ${answer.status}`);
+}
+
+function said(body) {
+  try {
+    const { error } = JSON.parse(body);
+    return typeof error === "string" ? error : "";
+  } catch {
+    return "";
+  }
+}
+
+/** Health of the service. */
+export const health = (signal) => ask("/health", signal);
+
+/** The symbols that begin so, at most so many. */
+export function symbols(prefix, limit, signal) {
+  return ask(`/l1/symbols?${new URLSearchParams({ symbol: prefix, limit })}`, signal);
+}
+
+/** A symbol without its points and slashes, as two spellings of one are compared. */
+export const bare = (symbol) => symbol.toUpperCase().replace(/[^A-Z0-9]/g, "");
+
+/** What is known of one symbol; undefined where there is no such. */
+export async function symbol(name, signal) {
+  const [row] = await symbols(name, 1, signal);
+  return row && bare(row.symbol) === bare(name) ? row : undefined;
+}
+
+/** One row for each expiry: the call nearest to its forward. */
+export function termTarget(underlying) {
+  return greeks({ underlying, center: "atf", right: "call", greeks: "core,chain" });
+}
+
+/** Every contract of one root and expiry. */
+export function chainTarget({ root, expiry }, groups, format = "json") {
+  return greeks({ root, exp: expiry, greeks: groups.join(","), ...(format === "json" ? {} : { format }) });
+}
+
+/**
+ * The volatilities of the mids, by right and strike. The native record has none; the layer of LiveVol's shape has, with
+ * four decimals and zero where there is none.
+ */
+export async function midVols(underlying, { root, expiry }, signal) {
+  const parameters = new URLSearchParams({ symbol: underlying, root, min_expiry: expiry, max_expiry: expiry });
+  const rows = await ask(`/allaccess/market/option-and-underlying-quotes?${parameters}`, signal);
+  const found = { C: new Map(), P: new Map() };
+  for (const row of rows) if (row.mid_iv > 0) found[row.option_type]?.set(row.strike, row.mid_iv);
+  return { call: found.C, put: found.P };
+}

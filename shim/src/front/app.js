@@ -1,0 +1,507 @@
+// A viewer of the daemon's market: search, chain, smile, term structure, once a second. What is asked for is what is shown.
+import { Refused, ask, chainTarget, health, midVols, symbol as symbolOf, symbols, termTarget } from "./api.js";
+import { ChainTable, byStrike } from "./chain.js";
+import { Smile, Term, axisNumber } from "./charts.js";
+import { COLUMNS, GROUPS, columnsOf, defaultColumns, fixed, groupsFor, percent, priceDecimals, strikeText } from "./columns.js";
+import { element, flash, memory, say, set } from "./dom.js";
+import { search } from "./search.js";
+
+const PERIOD_MS = 1000;
+const FIRST_CHOICE = "SPY";
+const DAYS_AT_FIRST = 30;
+
+const $ = (id) => document.getElementById(id);
+
+/** What is looked at, as in the address: symbol, expiry, root, keys of columns (null: the usual ones). */
+const view = { symbol: null, expiry: null, root: null, columns: null };
+/** What was last shown. */
+const shown = { number: null, key: null, term: [], lines: [], points: [], index: null, symbol: null, spot: null };
+/** Whether the daemon answered last time, and when. */
+const daemon = { answers: true, at: null };
+let running = null;
+let timer = 0;
+let chosenLine = null;
+/** What the daemon refused, until something else is looked at. */
+let refused = "";
+
+// --- the address ---------------------------------------------------------------------------------------------------
+
+function readAddress() {
+  const said = new URLSearchParams(location.hash.slice(1));
+  const word = (name) => said.get(name)?.trim() || null;
+  view.symbol = word("symbol")?.toUpperCase() ?? null;
+  view.expiry = /^\d{4}-\d\d-\d\d$/.test(word("expiry") ?? "") ? word("expiry") : null;
+  view.root = word("root");
+  view.columns = word("columns")?.split(",") ?? null;
+}
+
+function writeAddress(isNewPlace) {
+  const said = new URLSearchParams();
+  if (view.symbol) said.set("symbol", view.symbol);
+  if (view.expiry) said.set("expiry", view.expiry);
+  if (view.root) said.set("root", view.root);
+  if (view.columns) said.set("columns", view.columns.join(","));
+  // commas as they are: the address is there to be read
+  const hash = `#${said.toString().replaceAll("%2C", ",")}`;
+  if (hash === location.hash) return;
+  if (isNewPlace) history.pushState(null, "", hash);
+  else history.replaceState(null, "", hash);
+}
+
+const columnsNow = () => {
+  const columns = columnsOf(view.columns ?? defaultColumns());
+  return columns.length ? columns : columnsOf(defaultColumns());
+};
+
+// --- asking --------------------------------------------------------------------------------------------------------
+
+/** Asks again at once: something else is looked at. */
+function refresh() {
+  running?.abort();
+  clearTimeout(timer);
+  const mine = (running = new AbortController());
+  cycle(mine.signal).finally(() => {
+    if (running !== mine) return;
+    running = null;
+    if (!document.hidden) timer = setTimeout(refresh, PERIOD_MS);
+  });
+}
+
+async function cycle(signal) {
+  try {
+    const state = await health(signal);
+    if (!view.symbol) await chooseSymbol(signal);
+    const name = view.symbol;
+    const facts = name ? await symbolOf(name, signal) : undefined;
+    const key = JSON.stringify([view, columnsNow().map(({ key: k }) => k)]);
+    // a name that is not computed yet would be refused
+    if (name && facts && facts.state !== "pending" && (state.snapshot_number !== shown.number || key !== shown.key)) {
+      await market(name, signal);
+      shown.number = state.snapshot_number;
+      shown.key = JSON.stringify([view, columnsNow().map(({ key: k }) => k)]);
+    }
+    if (signal.aborted) return;
+    answered();
+    showState(state, facts);
+    showNotice(noticeOf(state, facts) || refused);
+  } catch (error) {
+    if (signal.aborted) return;
+    if (error instanceof Refused) {
+      answered();
+      showNotice(error.message);
+      // columns that this daemon does not have must not keep the others away
+      const kept = columnsOf(view.columns ?? []).filter(({ group }) => group !== "quote").map(({ key }) => key);
+      if (error.status === 400 && view.columns && kept.length < view.columns.length) {
+        refused = error.message;
+        view.columns = kept.length ? kept : null;
+        writeAddress(false);
+      }
+    } else gone();
+  }
+}
+
+async function chooseSymbol(signal) {
+  const remembered = memory.get("symbol");
+  for (const name of [remembered, FIRST_CHOICE]) {
+    if (name && (await symbolOf(name, signal))) return void (view.symbol = name);
+  }
+  const [first] = await symbols("", 1, signal);
+  view.symbol = first?.symbol ?? null;
+}
+
+/** Asks for the expiries of a name and for the chain of one, and shows them. */
+async function market(name, signal) {
+  const columns = columnsNow();
+  const groups = groupsFor(columns);
+  const termed = ask(termTarget(name), signal);
+  // the expiry is known but for the first time: then nobody waits for the list
+  const known = view.expiry && view.root ? { expiry: view.expiry, root: view.root } : null;
+  const asked = known ? chainOf(name, known, groups, signal) : null;
+  asked?.catch(() => {});
+  const term = await termed;
+  const index = chooseExpiry(term);
+  const place = term[index];
+  const isKnown = known && place && known.expiry === place.expiry && known.root === place.root;
+  const [rows, mids] = isKnown ? await asked : place ? await chainOf(name, place, groups, signal) : [[], null];
+  if (signal.aborted) return;
+  view.expiry = place?.expiry ?? null;
+  view.root = place?.root ?? null;
+  writeAddress(false);
+  show(name, term, index, rows, mids, columns);
+}
+
+function chainOf(name, place, groups, signal) {
+  return Promise.all([ask(chainTarget(place, groups), signal), midVols(name, place, signal)]);
+}
+
+/** The expiry of the view, or the one after it, or one about a month away. */
+function chooseExpiry(term) {
+  if (!view.expiry) {
+    const gap = ({ days }) => Math.abs(days - DAYS_AT_FIRST);
+    return term.reduce((best, row, i) => (gap(row) < gap(term[best]) ? i : best), 0);
+  }
+  const same = term.findIndex(({ expiry, root }) => expiry === view.expiry && (!view.root || root === view.root));
+  if (same >= 0) return same;
+  const after = term.findIndex(({ expiry }) => expiry >= view.expiry);
+  return after >= 0 ? after : Math.max(0, term.length - 1);
+}
+
+// --- showing -------------------------------------------------------------------------------------------------------
+
+const marks = { pointed: (index) => light(index), picked: (index) => pick(index) };
+const smile = new Smile($("smile-chart"), marks);
+const chain = new ChainTable($("chain-scroll"), { lit: marks.pointed, picked: marks.picked });
+const term = new Term($("term-charts"), [
+  { name: "Volatility at the money", read: (row) => row.svc_vol, spell: axisNumber(100, " %") },
+  { name: "Forward", read: (row) => row.fwd_price, spell: axisNumber(1) },
+  { name: "Borrow rate", read: (row) => row.borr_rate, spell: axisNumber(100, " %") },
+], (index) => goTo(index));
+
+function show(name, rows, index, contracts, mids, columns) {
+  const place = rows[index];
+  const isOther = shown.symbol !== name || shown.view !== `${name} ${place?.expiry} ${place?.root}`;
+  if (isOther) {
+    chosenLine = null;
+    light(null);
+  }
+  Object.assign(shown, { term: rows, index, symbol: name, view: `${name} ${place?.expiry} ${place?.root}` });
+  const chosenStrike = shown.lines[chosenLine]?.strike;
+  shown.lines = byStrike(contracts);
+  // strikes may have come or gone around the chosen one
+  if (chosenLine !== null) {
+    const at = shown.lines.findIndex(({ strike }) => strike === chosenStrike);
+    chosenLine = at < 0 ? null : at;
+  }
+  shown.points = place ? pointsOf(shown.lines, mids, place.fwd_price) : [];
+  document.title = `${name} · greeksd`;
+  showHeadline(name, place);
+  showTerm();
+  const terms = place ? { spot: place.und_price, forward: place.fwd_price, vol: place.svc_vol, years: place.days / 365 } : {};
+  smile.show(shown.points, terms);
+  chain.show(shown.view, shown.lines, columns, place?.und_price ?? 0);
+  const what = place ? `${place.expiry}${rootNote(place)}` : "";
+  say($("smile-sub"), what);
+  say($("chain-sub"), place ? `${what} · ${shown.lines.length} strikes` : "");
+  showLinks(place, columns);
+  light(chosenLine);
+  if (isOther && place) announce(`${name}, expiry ${place.expiry}, ${shown.lines.length} strikes`);
+  memory.set("symbol", name);
+}
+
+/** What the smile draws of each strike: the curve, and bid, mid and ask of the option that is out of the money. */
+function pointsOf(lines, mids, forward) {
+  return lines.map(({ strike, call, put }, i) => {
+    const side = strike < forward ? "put" : "call";
+    const row = { call, put }[side];
+    return { index: i, strike, side, fit: (call ?? put)?.svc_vol ?? null, bid: row?.bid_vol ?? null, ask: row?.ask_vol ?? null,
+      mid: mids?.[side].get(strike) ?? null };
+  });
+}
+
+/** What is said of a root that is not the name, or of a settlement in the morning. */
+function rootNote({ root, underlying, settle }) {
+  const other = root === underlying ? "" : ` ${root}`;
+  return `${other}${settle === "am" ? " AM" : ""}`;
+}
+
+function showHeadline(name, place) {
+  say($("name"), name);
+  const prices = priceDecimals(place?.und_price ?? 0);
+  const facts = place ? [
+    ["Spot", fixed(place.und_price, 2)],
+    ["Expiry", `${place.expiry}${rootNote(place)}`],
+    ["Days", fixed(place.days, 2)],
+    ["Forward", fixed(place.fwd_price, prices)],
+    ["ATM vol", `${percent(place.svc_vol)} %`],
+    ["Borrow", `${percent(place.borr_rate)} %`],
+    ["Rate", `${percent(place.disc_rate)} %`],
+    ["Dividends", fixed(place.divs, prices)],
+    ["Exercise", place.ex_style],
+  ] : [];
+  const list = $("facts");
+  while (list.children.length > facts.length) list.lastChild.remove();
+  while (list.children.length < facts.length) list.append(element("div", {}, element("dt"), element("dd")));
+  facts.forEach(([word, value], i) => {
+    const [term_, number] = list.children[i].children;
+    say(term_, word);
+    const before = Number(number.textContent);
+    if (say(number, value) && i === 0 && shown.spot === name && before) flash(number, Number(value) > before);
+  });
+  shown.spot = name;
+}
+
+function showTerm() {
+  const { term: rows, index } = shown;
+  const body = $("term-table").tBodies[0];
+  while (body.rows.length > rows.length) body.lastChild.remove();
+  while (body.rows.length < rows.length) {
+    const row = element("tr", {}, element("th", { scope: "row", class: "w" }, element("button", { type: "button" })),
+      ...Array.from({ length: 4 }, () => element("td")));
+    row.addEventListener("click", () => goTo(row.sectionRowIndex));
+    body.append(row);
+  }
+  rows.forEach((place, i) => {
+    const row = body.rows[i];
+    const [name, days, forward, borrow, vol] = row.cells;
+    say(name.firstChild, `${place.expiry}${rootNote(place)}`);
+    set(name.firstChild, "aria-current", i === index ? "true" : null);
+    set(row, "class", i === index ? "on" : null);
+    say(days, fixed(place.days, place.days < 100 ? 1 : 0));
+    say(forward, fixed(place.fwd_price, 2));
+    say(borrow, percent(place.borr_rate));
+    say(vol, percent(place.svc_vol));
+  });
+  if (shown.seen !== shown.view) {
+    shown.seen = shown.view;
+    const row = body.rows[index];
+    const scroll = $("term-scroll");
+    if (row && (row.offsetTop < scroll.scrollTop + 30 || row.offsetTop + row.offsetHeight > scroll.scrollTop + scroll.clientHeight)) {
+      scroll.scrollTop = row.offsetTop - scroll.clientHeight / 2;
+    }
+  }
+  term.show(rows, index);
+}
+
+function showLinks(place, columns) {
+  for (const format of ["html", "csv", "json"]) {
+    set($(`as-${format}`), "href", place ? chainTarget(place, groupsFor(columns), format) : "/examples");
+  }
+}
+
+/** What the daemon and the name are like, in a word each. */
+const STATES = {
+  ok: ["Live", "good", "Values are of now"],
+  held: ["Held", "calm", "The market is closed: values of its last session"],
+  stale: ["Stale", "bad", "Values are older than they should be"],
+  starting: ["Starting", "calm", "Some names are not computed yet"],
+  failed: ["Failed", "bad", "The market loop does not come round any more"],
+  pending: ["Pending", "calm", "This name is not computed yet"],
+  uncomputed: ["No Greeks", "bad", "This name cannot be computed"],
+  rough: ["Rough", "calm", "A first look only: the full pass is still to come"],
+  simulated: ["Simulated", "sim", "A made-up market: no number of it is real"],
+  gone: ["No answer", "bad", "The daemon does not answer"],
+};
+
+function showChips(words) {
+  const host = $("chips");
+  while (host.children.length > words.length) host.lastChild.remove();
+  while (host.children.length < words.length) host.append(element("span", { class: "chip" }));
+  words.forEach((word, i) => {
+    const [text, kind, meaning] = STATES[word] ?? [word, "calm", word];
+    const chip = host.children[i];
+    say(chip, text);
+    set(chip, "class", `chip ${kind}`);
+    set(chip, "title", meaning);
+  });
+}
+
+function showState(state, facts) {
+  // the name's own state where it is worse than that of the daemon
+  const word = facts && facts.state !== "ok" ? facts.state : state.status;
+  const words = [word];
+  if (facts?.rough) words.push("rough");
+  if (state.simulated) words.push("simulated");
+  showChips(words);
+  const time = state.snapshot_time ? `${state.snapshot_time.slice(0, 10)} ${state.snapshot_time.slice(11, 19)} New York` : "none yet";
+  const clock = state.clock === "running" ? "" : ` · clock ${state.clock}`;
+  say($("source"), `Snapshot ${state.snapshot_number} of ${time} · feed ${state.feed}${clock} · ` +
+    `greeksd ${state.version}`);
+}
+
+const REASONS = {
+  no_spot: "there is no usable price of the underlying",
+  no_usable_quote: "no quote of it is usable",
+  contradictory_pairs: "its calls and puts contradict each other",
+  failed: "its computation met a fault of the program",
+};
+
+function noticeOf(state, facts) {
+  if (!view.symbol) return state.pending ? "The first names are being computed." : "The daemon serves no name yet.";
+  if (!facts) return state.status === "starting" ? `${view.symbol} is not there yet.` : `No such symbol: ${view.symbol}. Press / to search another.`;
+  if (facts.state === "uncomputed") return `${facts.symbol} has ${facts.contracts} contracts and no Greeks: ${REASONS[facts.reason] ?? facts.reason}.`;
+  if (facts.state === "pending") return `${facts.symbol} is being computed for the first time.`;
+  return "";
+}
+
+function showNotice(text) {
+  const place = $("notice");
+  say(place, text);
+  place.hidden = !text;
+}
+
+function announce(text) {
+  say($("announce"), text);
+}
+
+function answered() {
+  if (!daemon.answers) {
+    announce("The daemon answers again.");
+    shown.number = null;
+  }
+  daemon.answers = true;
+  daemon.at = new Date();
+  $("main").classList.remove("gone");
+}
+
+function gone() {
+  daemon.answers = false;
+  $("main").classList.add("gone");
+  showChips(["gone"]);
+  const since = daemon.at ? ` since ${daemon.at.toLocaleTimeString()}` : "";
+  showNotice(`The daemon does not answer${since}. What is shown is old; the page goes on when the daemon is back.`);
+}
+
+// --- moving about --------------------------------------------------------------------------------------------------
+
+function goToSymbol(name) {
+  refused = "";
+  Object.assign(view, { symbol: name, expiry: null, root: null });
+  shown.key = null;
+  writeAddress(true);
+  refresh();
+}
+
+function goTo(index) {
+  const place = shown.term[index];
+  if (!place || (place.expiry === view.expiry && place.root === view.root)) return;
+  Object.assign(view, { expiry: place.expiry, root: place.root });
+  writeAddress(true);
+  // the table of expiries answers at once; the chain follows
+  shown.index = index;
+  showTerm();
+  refresh();
+}
+
+const HINT = matchMedia("(pointer: coarse)").matches ? "Touch a strike for its volatilities."
+  : "Point at a strike, or move along them with the arrow keys.";
+
+/** Marks a line that is pointed at, else the one that was chosen. */
+function light(index) {
+  const at = index ?? chosenLine;
+  chain.light(at);
+  smile.light(at);
+  const point = at === null ? undefined : shown.points[at];
+  say($("readout"), point ? spell(point) : shown.points.length ? HINT : "");
+}
+
+function pick(index) {
+  chosenLine = index;
+  light(index);
+  if (index !== null) chain.light(index, true);
+}
+
+function spell(point) {
+  const vol = (value) => (value > 0 ? percent(value) : "none");
+  const { strike, side, fit, bid, mid, ask: asked } = point;
+  return `${strikeText(strike)} ${side} · fitted ${vol(fit)} · bid ${vol(bid)} · mid ${vol(mid)} · ask ${vol(asked)}`;
+}
+
+function moveLine(step) {
+  const count = shown.lines.length;
+  if (!count) return;
+  const start = chosenLine ?? Math.max(0, chain.money);
+  const to = chosenLine === null ? start : Math.min(count - 1, Math.max(0, start + step));
+  pick(to);
+  const { strike, call, put } = shown.lines[to];
+  announce(`Strike ${strikeText(strike)}, volatility ${percent((call ?? put)?.svc_vol)} percent, call ${fixed(call?.svc_theo, 2)}, put ${fixed(put?.svc_theo, 2)}`);
+}
+
+const STEPS = { ArrowUp: -1, ArrowDown: 1, PageUp: -10, PageDown: 10, Home: -1e9, End: 1e9 };
+
+function pressed(event) {
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest("input, select, textarea, dialog")) return;
+  const inTerm = event.target.closest("#term-scroll");
+  if (event.key in STEPS) {
+    const isPaging = event.key.startsWith("Arrow") === false;
+    if (isPaging && !event.target.closest("#chain-scroll")) return;
+    event.preventDefault();
+    if (inTerm && event.key.startsWith("Arrow")) {
+      goTo(Math.min(shown.term.length - 1, Math.max(0, shown.index + STEPS[event.key])));
+      $("term-table").tBodies[0].rows[shown.index]?.querySelector("button").focus();
+    } else moveLine(STEPS[event.key]);
+  } else if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
+    event.preventDefault();
+    goTo(shown.index + (event.key === "ArrowLeft" ? -1 : 1));
+  } else if ($("keys-on").checked) {
+    const does = { "/": () => $("search").focus(), "?": openHelp, c: openColumns, t: nextTheme, m: toMoney }[event.key];
+    if (!does) return;
+    event.preventDefault();
+    does();
+  }
+}
+
+function toMoney() {
+  chosenLine = null;
+  light(null);
+  chain.toMoney();
+}
+
+const openHelp = () => $("help").showModal();
+const openColumns = () => {
+  offerColumns();
+  $("columns").showModal();
+};
+
+function offerColumns() {
+  const on = columnsNow().map(({ key }) => key);
+  $("column-groups").replaceChildren(...GROUPS.map(([group, title]) => {
+    const boxes = COLUMNS.filter((column) => column.group === group).map(({ key, label, meaning }) => {
+      const box = element("input", { type: "checkbox", value: key, checked: on.includes(key) });
+      return element("label", { title: meaning }, box, ` ${label}`);
+    });
+    return element("fieldset", {}, element("legend", {}, title), ...boxes);
+  }));
+}
+
+function takeColumns() {
+  const on = [...$("column-groups").querySelectorAll("input:checked")].map(({ value }) => value);
+  view.columns = on.length ? on : null;
+  refused = "";
+  writeAddress(false);
+  refresh();
+}
+
+const THEMES = ["system", "light", "dark"];
+const themeNow = () => document.documentElement.dataset.theme ?? "system";
+
+function nextTheme() {
+  const next = THEMES[(THEMES.indexOf(themeNow()) + 1) % THEMES.length];
+  if (next === "system") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = next;
+  memory.set("theme", next === "system" ? null : next);
+  showTheme();
+}
+
+function showTheme() {
+  say($("theme-button"), `Theme: ${themeNow()}`);
+}
+
+// --- beginning -----------------------------------------------------------------------------------------------------
+
+search($("search"), $("matches"), goToSymbol);
+$("help-button").addEventListener("click", openHelp);
+$("columns-button").addEventListener("click", openColumns);
+$("theme-button").addEventListener("click", nextTheme);
+$("atm-button").addEventListener("click", toMoney);
+$("column-groups").addEventListener("change", takeColumns);
+$("columns-reset").addEventListener("click", () => {
+  view.columns = null;
+  writeAddress(false);
+  offerColumns();
+  refresh();
+});
+$("keys-on").checked = memory.get("keys") !== "off";
+$("keys-on").addEventListener("change", () => memory.set("keys", $("keys-on").checked ? null : "off"));
+addEventListener("keydown", pressed);
+const moved = () => {
+  readAddress();
+  refresh();
+};
+addEventListener("hashchange", moved);
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden && !running) refresh();
+});
+showTheme();
+readAddress();
+refresh();

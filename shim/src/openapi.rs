@@ -1,0 +1,223 @@
+//! `GET /openapi.json`: every endpoint with its parameters and the fields of its answers, in OpenAPI 3.1.
+//!
+//! Nothing here is a second list. Parameters are what the endpoint's own parser reads when it is run (`probe.rs`), fields
+//! are those of the layer's own table (`schema.rs`), and only the words that explain a parameter are written down
+//! (`words.rs`). Never: an endpoint's name, a parser.
+
+mod probe;
+mod schema;
+mod words;
+
+use crate::query::ParameterForm;
+use crate::vendors::layer::{Layer, RequestContext, Serve};
+use crate::vendors::routes::LAYERS;
+use probe::{Parameter, Probed};
+use serde_json::{Map, Value, json};
+
+/// What a pattern's last word has that stands for any number of segments: there is no endpoint behind it.
+const REST: &str = "*}";
+
+/// The document, for a daemon that answers in this context. `health` is the body of `/health` as it is now.
+#[must_use]
+pub fn document(context: &RequestContext<'_>, health: &str) -> Vec<u8> {
+    let mut paths = Map::new();
+    for layer in LAYERS.iter().filter(|layer| !layer.path.contains(REST)) {
+        if let Some(operation) = operation(layer, context) {
+            paths.insert(layer.path.to_owned(), json!({ "get": operation }));
+        }
+    }
+    let health = serde_json::from_str(health).unwrap_or(Value::Null);
+    for (path, summary, content) in pages(&health) {
+        let get = json!({ "operationId": identifier(path), "summary": summary, "tags": ["service"],
+                          "responses": { "200": { "description": "As it is now", "content": content } } });
+        paths.insert(path.to_owned(), json!({ "get": get }));
+    }
+    let document = json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "greeksd",
+            "version": env!("CARGO_PKG_VERSION"),
+            "summary": "Option Greeks of the US listed market, computed on this machine",
+            "description": words::ABOUT,
+            "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
+        },
+        "servers": [{ "url": "/", "description": "The daemon that this was asked of" }],
+        "tags": tags(),
+        "paths": paths,
+        "components": { "responses": components() },
+    });
+    serde_json::to_vec(&document).unwrap_or_default()
+}
+
+/// The pages that are no layer's: path, summary, content.
+fn pages(health: &Value) -> [(&'static str, &'static str, Value); 3] {
+    let text = json!({ "schema": { "type": "string" } });
+    [
+        ("/health", "How the daemon is", json!({ "application/json": { "schema": schema::loose(health) } })),
+        ("/metrics", "Counters for Prometheus", json!({ "text/plain": text })),
+        ("/openapi.json", "This document", json!({ "application/json": { "schema": { "type": "object" } } })),
+    ]
+}
+
+/// One tag for each layer, in the order of their endpoints.
+fn tags() -> Vec<Value> {
+    let mut names: Vec<&str> = Vec::new();
+    for layer in LAYERS {
+        if !names.contains(&layer.name) {
+            names.push(layer.name);
+        }
+    }
+    let said = |name: &str| match name {
+        "native" => "The native API".to_owned(),
+        vendor => format!("In the shapes of a vendor; docs/compat.md, `{vendor}`"),
+    };
+    let layers = names.iter().map(|name| json!({ "name": name, "description": said(name) }));
+    layers.chain([json!({ "name": "service", "description": "About the daemon itself" })]).collect()
+}
+
+/// The answers that are alike everywhere, by status.
+const REFUSALS: [(&str, &str); 9] = [
+    (
+        "400",
+        "A parameter is missing, unknown or wrong, or something was asked that this daemon is not told to show; the body says which and why",
+    ),
+    ("403", "A page of another site asked"),
+    ("404", "No such path, word in it, contract or moment"),
+    ("421", "The Host is not one of this machine's names"),
+    ("431", "The head of the request is too large"),
+    ("472", "ThetaData's status for no data"),
+    ("501", "The interface knows the request, and this service declines it"),
+    ("502", "Not computed yet; Retry-After says when to ask again"),
+    ("503", "Too much is waiting or held already; Retry-After says when to ask again"),
+];
+
+fn components() -> Map<String, Value> {
+    let answer = |text: &str| json!({ "description": text, "content": { "application/json": { "schema": {} }, "text/plain": { "schema": {} } } });
+    REFUSALS.iter().map(|&(status, text)| (format!("Refused{status}"), answer(text))).collect()
+}
+
+/// What an endpoint takes and answers; none of one that only says that it answers nothing.
+fn operation(layer: &Layer, context: &RequestContext<'_>) -> Option<Value> {
+    let Probed { parameters, answer } = probe::run(layer, context);
+    let content = answer?;
+    let mut responses: Map<String, Value> = REFUSALS
+        .iter()
+        .map(|(status, _)| ((*status).to_owned(), json!({ "$ref": format!("#/components/responses/Refused{status}") })))
+        .collect();
+    responses.insert("200".to_owned(), json!({ "description": "The answer, from one snapshot", "content": content }));
+    let segments = words::segments(layer.path).map(|name| {
+        let samples = words::samples_of_segment(name);
+        let schema = match samples {
+            [_] => json!({ "type": "string", "minLength": 1 }),
+            all => json!({ "type": "string", "enum": all }),
+        };
+        json!({ "name": name, "in": "path", "required": true, "description": words::of_segment(name),
+                "schema": schema, "example": samples.first() })
+    });
+    let queries = parameters.iter().map(|parameter| query_parameter(layer, parameter));
+    Some(json!({
+        "operationId": identifier(layer.path),
+        "summary": summary(layer),
+        "tags": [layer.name],
+        "parameters": segments.chain(queries).collect::<Vec<_>>(),
+        "responses": responses,
+    }))
+}
+
+fn summary(layer: &Layer) -> &'static str {
+    match layer.serve {
+        Serve::Rows(_) => "Greeks of contracts",
+        Serve::Listing(_) => "Expirations",
+        Serve::Symbols(_) => "What is served, one row for each underlying",
+        Serve::Names(_) => "Prices of underlyings",
+        Serve::Text(_) => "A neighbour that clients ask",
+    }
+}
+
+/// A name of an operation that programs can be made with.
+fn identifier(path: &str) -> String {
+    let words = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("_")
+}
+
+fn query_parameter(layer: &Layer, parameter: &Parameter) -> Value {
+    let Parameter { name, form, required, example } = parameter;
+    let mut said = json!({
+        "name": name, "in": "query", "required": required,
+        "description": words::of_parameter(layer.name, name).unwrap_or_default(),
+        "schema": schema_of(form),
+    });
+    let is_list = matches!(form, ParameterForm::List | ParameterForm::Dates | ParameterForm::Words(_));
+    if let Some(example) = example {
+        said["example"] = if is_list { json!([example]) } else { json!(example) };
+    }
+    if is_list {
+        said["style"] = json!("form");
+        said["explode"] = json!(false);
+    }
+    said
+}
+
+fn schema_of(form: &ParameterForm) -> Value {
+    match form {
+        ParameterForm::Ignored | ParameterForm::Text => json!({ "type": "string" }),
+        ParameterForm::List => json!({ "type": "array", "items": { "type": "string" } }),
+        ParameterForm::Date => json!({ "type": "string", "format": "date" }),
+        ParameterForm::Date8 => json!({ "type": "string", "pattern": "^[0-9]{8}$" }),
+        ParameterForm::Dates => json!({ "type": "array", "items": { "type": "string", "format": "date" } }),
+        ParameterForm::Number => json!({ "type": "number" }),
+        ParameterForm::Integer(bounds) => {
+            let mut schema = json!({ "type": "integer", "format": "int64" });
+            if *bounds.start() != i64::MIN {
+                schema["minimum"] = json!(bounds.start());
+            }
+            if *bounds.end() != i64::MAX {
+                schema["maximum"] = json!(bounds.end());
+            }
+            schema
+        }
+        ParameterForm::Range => json!({ "type": "string", "pattern": "^-?[0-9.]*(,-?[0-9.]*)?$" }),
+        ParameterForm::Flag => json!({ "type": "boolean" }),
+        ParameterForm::Word(words) => json!({ "type": "string", "enum": words }),
+        ParameterForm::Words(words) => json!({ "type": "array", "items": { "type": "string", "enum": words } }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vendors::layer::testing::in_context;
+
+    #[test]
+    fn every_parameter_that_a_parser_reads_has_its_words_and_no_others_are_there() {
+        in_context(|context| {
+            let mut read = Vec::new();
+            let mut wordless = Vec::new();
+            for layer in LAYERS {
+                let Probed { parameters, .. } = probe::run(layer, context);
+                for Parameter { name, .. } in parameters {
+                    if words::of_parameter(layer.name, &name).is_none() {
+                        wordless.push(format!("{} {name}", layer.path));
+                    }
+                    read.push((layer.name.to_owned(), name));
+                }
+            }
+            assert!(wordless.is_empty(), "no words for\n{}", wordless.join("\n"));
+            let unused = words::tests::unused(&read);
+            assert!(unused.is_empty(), "read by no parser: {unused:?}");
+        });
+    }
+
+    #[test]
+    fn every_endpoint_of_rows_has_the_schema_of_its_rows() {
+        in_context(|context| {
+            let says_no = |layer: &&&Layer| matches!(layer.serve, Serve::Text(_));
+            for layer in LAYERS.iter().filter(|layer| !says_no(layer)) {
+                let answer = probe::run(layer, context).answer;
+                let schema = answer.unwrap_or_default()["application/json"]["schema"].clone();
+                let is_known = schema["type"].is_string() || schema["anyOf"].is_array();
+                assert!(is_known, "{}: no query was found that it takes, or its answer could not be read", layer.path);
+            }
+        });
+    }
+}

@@ -1,0 +1,553 @@
+#!/usr/bin/env python3
+"""Drives the viewer at `/` with headless Chromium: search, expiry, refresh, keys, states, sizes, accessibility.
+
+usage: run.py [--greeksd PATH] [--only WORD,...] [--pictures DIR]
+
+Starts daemons of its own on the simulated market and ends them. Nothing may leave the loopback: that is read from the
+browser's own log of its sockets. Needs Chromium and chromedriver; without them it says so and has tested nothing. Selenium
+and axe-core are installed once, below `target`. With --pictures the pictures of the documents are made anew there.
+"""
+import argparse, ipaddress, json, pathlib, re, shutil, subprocess, sys, tempfile, time, urllib.parse
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+import environment
+from daemon import PROGRAM, ROOT, Daemon
+
+AXE = ROOT / "target" / "browser-node"
+SAYS_WITHIN = 60  # seconds; what a page comes to show is waited for, and never timed
+WIDE, PHONE = (1440, 900), (390, 844)
+SERIOUS = {"serious", "critical"}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.strip().split("\n")[0])
+    parser.add_argument("--greeksd", default=PROGRAM, type=pathlib.Path)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--pictures", type=pathlib.Path)
+    wanted = parser.parse_args()
+    chromium = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
+    driver = shutil.which("chromedriver")
+    if not chromium or not driver:
+        print("skipped: no Chromium with chromedriver on this machine; nothing of the viewer was tried")
+        return
+    environment.enter("browser-venv", HERE / "requirements.txt")
+    program = wanted.greeksd.resolve()
+    if not program.exists():
+        raise SystemExit(f"{program} is not there: build with cargo build --release")
+    if wanted.pictures:
+        return pictures(program, chromium, driver, wanted.pictures)
+    words = [word for word in wanted.only.split(",") if word]
+    checks = [check for check in CHECKS if not words or any(word in check.__name__ for word in words)]
+    failed = 0
+    with Daemon(program, "--feed", "sim", "--clock", "2026-11-20T13:00") as moving, \
+            Daemon(program, "--feed", "sim", "--now", "2026-11-20T13:00:00-05:00") as still:
+        for check in checks:
+            try:
+                check(Place(program, chromium, driver, moving, still))
+                print(f"ok   {check.__name__}: {check.__doc__}", flush=True)
+            except Exception as error:
+                failed += 1
+                print(f"FAIL {check.__name__}: {type(error).__name__}: {error}", flush=True)
+    print(f"{len(checks) - failed} passed, {failed} failed")
+    if failed:
+        raise SystemExit(1)
+
+
+class Place:
+    """What a check is given: the program, a market that moves, one that stands still, and browsers."""
+
+    def __init__(self, program, chromium, driver, moving, still):
+        self.program, self.chromium, self.driver, self.moving, self.still = program, chromium, driver, moving, still
+
+    def page(self, base, hash="", **how):
+        return Page(self.chromium, self.driver, base, hash, **how)
+
+
+class Page:
+    """A browser of its own at the viewer; what it asked and said is looked at when it is closed."""
+
+    def __init__(self, chromium, driver, base, hash="", size=WIDE, scheme="light", path="/", before="", media=(), expects=()):
+        from selenium import webdriver
+        from selenium.webdriver.chrome.service import Service
+
+        self.base, self.expects = base, expects
+        self.folder = tempfile.TemporaryDirectory(prefix="greeksd-browser-")
+        self.sockets = pathlib.Path(self.folder.name) / "sockets.json"
+        options = webdriver.ChromeOptions()
+        options.binary_location = chromium
+        for flag in ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--hide-scrollbars",
+                     "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+                     "--disable-features=OptimizationHints,MediaRouter,Translate", "--disable-default-apps",
+                     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--no-proxy-server",
+                     f"--user-data-dir={self.folder.name}/profile", f"--log-net-log={self.sockets}"]:
+            options.add_argument(flag)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        self.web = webdriver.Chrome(options=options, service=Service(driver))
+        self.resize(size)
+        self.media(("prefers-color-scheme", scheme), *media)
+        if before:
+            self.tell("Page.addScriptToEvaluateOnNewDocument", source=before)
+        self.web.get(f"{base}{path}{hash}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        try:
+            said = [entry["message"] for entry in self.web.get_log("browser")]
+            asked = [json.loads(entry["message"])["message"] for entry in self.web.get_log("performance")]
+        finally:
+            self.web.quit()
+        urls = [entry["params"]["request"]["url"] for entry in asked if entry["method"] == "Network.requestWillBeSent"]
+        reached = addresses(self.sockets)
+        self.folder.cleanup()
+        if kind:
+            return
+        unexpected = [line for line in said if not any(word in line for word in self.expects)]
+        assert not unexpected, f"the browser complains: {unexpected[:3]}"
+        # chrome: is what the browser has in itself
+        foreign = [url for url in urls if not url.startswith((self.base + "/", "data:", "chrome:"))]
+        assert urls and not foreign, f"asked elsewhere: {foreign[:3]}"
+        assert reached, "the log of sockets has no socket"
+        for address in reached:
+            assert ipaddress.ip_address(address).is_loopback, f"a socket to {address}"
+
+    def tell(self, method, **parameters):
+        return self.web.execute_cdp_cmd(method, parameters)
+
+    def resize(self, size):
+        mobile = size[0] < 500
+        self.tell("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=1, mobile=mobile)
+
+    def media(self, *features):
+        self.tell("Emulation.setEmulatedMedia", features=[{"name": name, "value": value} for name, value in features])
+
+    def run(self, script, *arguments):
+        return self.web.execute_script(f"return {script}", *arguments)
+
+    def one(self, selector):
+        return self.web.find_element("css selector", selector)
+
+    def text(self, selector):
+        return self.run("document.querySelector(arguments[0])?.textContent ?? null", selector)
+
+    def texts(self, selector):
+        return self.run("[...document.querySelectorAll(arguments[0])].map(node => node.textContent)", selector)
+
+    def press(self, *keys):
+        """Keys to whatever has the focus."""
+        from selenium.webdriver import ActionChains
+
+        for key in keys:
+            ActionChains(self.web).send_keys(key).perform()
+
+    def until(self, what, holds):
+        """Waits until it holds, and hands back what it gave."""
+        began, value = time.monotonic(), None
+        while time.monotonic() - began < SAYS_WITHIN:
+            value = holds()
+            if value:
+                return value
+            time.sleep(0.05)
+        raise AssertionError(f"never: {what}; last {value!r}; chips {self.chips()}, notice {self.text('#notice')!r}")
+
+    def shows(self, symbol):
+        self.until(f"a chain of {symbol}", lambda: self.text("#name") == symbol and self.run(
+            "document.querySelectorAll('#chain-scroll tbody tr').length > 0"))
+        return self
+
+    def hash(self):
+        return dict(urllib.parse.parse_qsl(urllib.parse.urlparse(self.web.current_url).fragment))
+
+    def chips(self):
+        return self.texts("#chips .chip")
+
+    def focus(self):
+        return self.run("document.activeElement.id")
+
+
+def addresses(log):
+    """The addresses that a browser's sockets connected or sent to, by its own log."""
+    text = log.read_text(errors="replace")
+    kinds = json.loads(re.search(r'"logEventTypes":(\{[^}]*\})', text)[1])
+    events = []
+    for line in text.splitlines():
+        if line.startswith('{"params"'):
+            events.append(json.loads(line.strip().rstrip(",")))
+    of = lambda kind: [event for event in events if event["type"] == kinds[kind]]
+    # a UDP socket that only asks for a route sends nothing
+    senders = {event["source"]["id"] for event in of("UDP_BYTES_SENT")}
+    connected = of("TCP_CONNECT_ATTEMPT") + [event for event in of("UDP_CONNECT") if event["source"]["id"] in senders]
+    found = [event["params"]["address"] for event in connected if "address" in event.get("params", {})]
+    return {address.rsplit(":", 1)[0].strip("[]") for address in found}
+
+
+# --- what is shown -----------------------------------------------------------------------------------------------------
+
+
+def first_view(place):
+    """without an address the page shows SPY about a month ahead, with the numbers of the API"""
+    with place.page(place.still.base) as page:
+        page.shows("SPY")
+        hash = page.hash()
+        assert hash["symbol"] == "SPY" and hash["root"] == "SPY", hash
+        term = place.still.json("/l1/greeks?underlying=SPY&center=atf&right=call&greeks=core,chain")
+        nearest = min(term, key=lambda row: abs(row["days"] - 30))
+        assert hash["expiry"] == nearest["expiry"], (hash, nearest["expiry"])
+        assert page.texts("#term-table tbody th") == [row["expiry"] for row in term]
+        assert page.texts("#term-table tbody td:nth-child(5)") == [f"{row['svc_vol'] * 100:.2f}" for row in term]
+        assert page.texts("#term-table tbody td:nth-child(3)") == [f"{row['fwd_price']:.2f}" for row in term]
+        rows = place.still.json(f"/l1/greeks?root=SPY&exp={nearest['expiry']}&greeks=core,extra")
+        calls, puts = ([row for row in rows if row["right"] == right] for right in ["call", "put"])
+        assert page.texts("#chain-scroll tbody th") == [f"{row['strike']:g}" for row in calls]
+        heads = page.texts("#chain-scroll thead tr:last-child th")
+        assert heads[heads.index("Strike") - 1] == heads[heads.index("Vol") + 1] == "Theo", heads
+        left, right = heads.index("Theo") + 1, heads.index("Vol") + 2
+        assert page.texts(f"#chain-scroll tbody tr > :nth-child({left})") == [f"{row['svc_theo']:.3f}" for row in calls]
+        assert page.texts(f"#chain-scroll tbody tr > :nth-child({right})") == [f"{row['svc_theo']:.3f}" for row in puts]
+        vol = lambda row: "–" if row["bid_vol"] is None else f"{row['bid_vol'] * 100:.2f}"
+        assert page.texts(f"#chain-scroll tbody tr > :nth-child({right + 1})") == [vol(row) for row in puts]
+        assert "simulated" in " ".join(page.chips()).lower() and "Live" in page.chips(), page.chips()
+        drawn = page.run("['.fit','.mids','.bars.put','.bars.call','.curve'].map(s => document.querySelector(s).getAttribute('d').length)")
+        assert min(drawn) > 100, drawn
+        for target in page.run("[...document.querySelectorAll('footer a, .brand')].map(a => a.getAttribute('href'))"):
+            assert place.still.get(target), target
+
+
+def search(place):
+    """/ opens the search, arrows and Enter choose, the way back leads back"""
+    from selenium.webdriver.common.keys import Keys
+
+    with place.page(place.moving.base) as page:
+        page.shows("SPY")
+        page.press("/")
+        assert page.focus() == "search"
+        page.until("a list", lambda: len(page.texts("#matches [role=option]")) > 5)
+        page.press(*"aa")
+        page.until("what begins so", lambda: page.texts("#matches b") and all(t.startswith("AA") for t in page.texts("#matches b")))
+        assert page.run("document.querySelector('#search').getAttribute('aria-activedescendant')") == "match-0"
+        page.press(Keys.ARROW_DOWN, Keys.ARROW_UP, Keys.ENTER)
+        page.shows("AAPL")
+        assert page.hash()["symbol"] == "AAPL" and page.run("document.querySelector('#matches').hidden")
+        assert page.web.title.startswith("AAPL")
+        page.web.back()
+        page.shows("SPY")
+        page.one("#search").click()
+        page.press(*"zzzz")
+        page.until("no such symbol", lambda: page.texts("#matches li") == ["No such symbol"])
+        page.press(Keys.ESCAPE, Keys.ESCAPE)
+        assert page.focus() != "search"
+        page.one("#search").click()
+        page.press(*"qq")
+        page.until("a match", lambda: page.texts("#matches b") == ["QQQ"])
+        page.one("#matches li").click()
+        page.shows("QQQ")
+
+
+def expiries(place):
+    """a click, arrow keys and the address change the expiry"""
+    from selenium.webdriver.common.keys import Keys
+
+    with place.page(place.moving.base, "#symbol=SPX&expiry=2026-12-18&root=SPX") as page:
+        page.shows("SPX")
+        assert page.text("#chain-sub").startswith("2026-12-18 AM"), page.text("#chain-sub")
+        chosen = lambda: page.text("#term-table tr.on th")
+        assert chosen() == "2026-12-18 AM"
+        page.press(Keys.ARROW_RIGHT)
+        page.until("the expiry after", lambda: page.text("#chain-sub").startswith("2026-12-18 SPXW"))
+        assert page.hash()["root"] == "SPXW" and chosen() == "2026-12-18 SPXW"
+        page.press(Keys.ARROW_LEFT, Keys.ARROW_LEFT)
+        page.until("two before", lambda: page.text("#chain-sub").startswith("2026-12-17 SPXW"))
+        first = page.text("#term-table tbody tr th")
+        page.run("document.querySelector('#term-table tbody button').click()")
+        page.until("the first", lambda: page.text("#chain-sub").startswith(first))
+        assert page.run("document.querySelectorAll('#term-table [aria-current=true]').length") == 1
+        page.web.refresh()
+        page.shows("SPX")
+        assert page.text("#chain-sub").startswith(first), "the address holds the expiry"
+
+
+def refreshing(place):
+    """numbers change in place: nodes, scroll and selection stay"""
+    with place.page(place.moving.base) as page:
+        page.shows("SPY")
+        page.run("""(() => {
+            const scroll = document.querySelector('#chain-scroll');
+            scroll.scrollTop += 60;
+            window.kept = { row: document.querySelector('#chain-scroll tbody tr'), path: document.querySelector('.fit'),
+                            top: scroll.scrollTop, text: scroll.textContent, flashes: 0, made: 0 };
+            document.getSelection().selectAllChildren(document.querySelector('#chain-scroll tbody tr:nth-child(40) th'));
+            const animate = Element.prototype.animate;
+            Element.prototype.animate = function (...all) { window.kept.flashes += 1; return animate.apply(this, all); };
+            new MutationObserver(all => { for (const one of all) window.kept.made += [...one.addedNodes].filter(n => n.nodeType === 1).length; })
+                .observe(document.querySelector('main'), { childList: true, subtree: true });
+        })()""")
+        number = lambda: int(re.match(r"Snapshot (\d+)", page.text("#source"))[1])
+        first = number()
+        page.until("three snapshots later", lambda: number() >= first + 3)
+        page.until("other numbers", lambda: page.run("document.querySelector('#chain-scroll').textContent !== window.kept.text"))
+        page.until("a number that lights up", lambda: page.run("window.kept.flashes > 0"))
+        kept = page.run("""({ ...window.kept, row: window.kept.row.isConnected, path: window.kept.path.isConnected,
+            now: document.querySelector('#chain-scroll').scrollTop, selected: String(document.getSelection()),
+            text: document.querySelector('#chain-scroll').textContent !== window.kept.text })""")
+        assert kept["row"] and kept["path"] and kept["text"], kept
+        assert kept["top"] == kept["now"] and kept["selected"], kept
+        assert kept["made"] < 20, f"{kept['made']} elements were made anew"
+    with place.page(place.moving.base, media=[("prefers-reduced-motion", "reduce")], before="""
+            window.flashes = 0; Element.prototype.animate = () => { window.flashes += 1; };""") as page:
+        page.shows("SPY")
+        before = page.text("#chain-scroll")
+        page.until("other numbers", lambda: page.text("#chain-scroll") != before)
+        assert page.run("window.flashes") == 0, "nothing moves for who wants no motion"
+
+
+def what_is_asked(place):
+    """an unchanged snapshot is not asked for again, and only what is shown is"""
+    with place.page(place.still.base) as page:
+        page.shows("SPY")
+        asked = lambda: page.run("performance.getEntriesByType('resource').map(e => e.name.slice(location.origin.length))")
+        page.until("some rounds", lambda: sum(target == "/health" for target in asked()) > 4)
+        greeks = [target for target in asked() if target.startswith("/l1/greeks")]
+        assert len(greeks) <= 4, greeks
+        assert any("center=atf&right=call" in target for target in greeks), greeks
+        assert all("underlying=SPY" in t and "center=atf" in t or "root=SPY" in t and "exp=20" in t for t in greeks), greeks
+
+
+def keys(place):
+    """the chain is walked by keys; help and columns open and close; keys of one character can be off"""
+    from selenium.webdriver.common.keys import Keys
+
+    with place.page(place.moving.base) as page:
+        page.shows("SPY")
+        page.press(Keys.ARROW_DOWN)
+        lit = lambda: page.text("#chain-scroll tr.on th")
+        start = lit()
+        assert start and page.text("#readout").startswith(start), page.text("#readout")
+        page.press(Keys.ARROW_DOWN, Keys.ARROW_DOWN)
+        assert float(lit()) > float(start)
+        page.press(Keys.ARROW_UP, Keys.ARROW_UP)
+        assert lit() == start
+        assert page.run("document.querySelector('.cross').getAttribute('d').length > 5"), "the smile shows it too"
+        page.one("#chain-scroll").send_keys(Keys.END)
+        assert lit() == page.texts("#chain-scroll tbody th")[-1]
+        page.press("m")
+        assert lit() is None
+        page.press("?")
+        assert page.run("document.querySelector('#help').open")
+        page.press(Keys.ESCAPE)
+        assert not page.run("document.querySelector('#help').open")
+        page.press("c")
+        page.until("columns", lambda: page.run("document.querySelector('#columns').open"))
+        page.run("document.querySelector('#columns input[value=vanna]').focus()")
+        page.press(" ")
+        page.until("vanna", lambda: "Vanna" in page.texts("#chain-scroll thead th"))
+        page.press(Keys.ESCAPE)
+        assert "vanna" in page.hash()["columns"]
+        page.web.refresh()
+        page.shows("SPY")
+        assert "Vanna" in page.texts("#chain-scroll thead th"), "the address holds the columns"
+        page.press("?")
+        page.one("#keys-on").click()
+        page.press(Keys.ESCAPE)
+        page.press("/")
+        assert page.focus() != "search", "the key is off"
+        page.web.refresh()
+        page.shows("SPY")
+        page.press("?")
+        assert not page.run("document.querySelector('#help').open"), "and stays off"
+        # every control is reached by Tab, and the focus is seen
+        reached = set()
+        for _ in range(40):
+            page.press(Keys.TAB)
+            reached.add(page.focus() or page.run("document.activeElement.tagName"))
+        assert {"search", "columns-button", "theme-button", "help-button", "chain-scroll", "term-scroll", "atm-button"} <= reached, reached
+
+
+def themes(place):
+    """the theme follows the system, then the button; it is remembered where the browser remembers"""
+    back = "getComputedStyle(document.body).backgroundColor"
+    with place.page(place.still.base, scheme="dark") as page:
+        page.shows("SPY")
+        dark = page.run(back)
+        page.media(("prefers-color-scheme", "light"))
+        light = page.run(back)
+        assert dark != light
+        page.one("#theme-button").click()
+        page.one("#theme-button").click()
+        assert page.text("#theme-button") == "Theme: dark" and page.run(back) == dark
+        page.web.refresh()
+        page.shows("SPY")
+        assert page.run(back) == dark, "remembered"
+        page.press("t")
+        assert page.text("#theme-button") == "Theme: system" and page.run(back) == light
+    forgetful = "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('no'); } });"
+    with place.page(place.still.base, before=forgetful) as page:
+        page.shows("SPY")
+        page.one("#theme-button").click()
+        assert page.text("#theme-button") == "Theme: light"
+
+
+def states(place):
+    """held, stale, no Greeks, no such symbol and refused columns are said"""
+    with Daemon(place.program, "--feed", "sim", "--now", "2026-11-21T12:00:00-05:00") as closed, place.page(closed.base) as page:
+        page.shows("SPY")
+        page.until("held", lambda: page.chips() == ["Held", "Simulated"])
+    with place.page(place.still.base, "#symbol=NOSUCH") as page:
+        page.until("no such symbol", lambda: "No such symbol: NOSUCH" in page.text("#notice"))
+    with place.page(place.still.base, "#symbol=SPY&columns=theo,bid,delta", expects=["status of 400"]) as page:
+        page.shows("SPY")
+        page.until("why", lambda: "--show-quotes" in page.text("#notice"))
+        assert page.hash()["columns"] == "theo,delta"
+        assert page.texts("#chain-scroll thead tr:last-child th") == ["Delta", "Theo", "Strike", "Vol", "Theo", "Delta"]
+    with Daemon(place.program, "--feed", "sim", "--now", "2026-11-20T13:00:00-05:00", "--show-quotes") as quoted, \
+            place.page(quoted.base, "#symbol=SPY&columns=bid,ask") as page:
+        page.shows("SPY")
+        assert page.texts("#chain-scroll thead tr:last-child th") == ["Ask", "Bid", "Strike", "Vol", "Bid", "Ask"]
+        assert any(re.fullmatch(r"\d+\.\d{3}", text) for text in page.texts("#chain-scroll td.c"))
+    with tempfile.TemporaryDirectory(prefix="greeksd-market-") as folder:
+        chains = pathlib.Path(folder) / "chains"
+        chains.mkdir()
+        rows = ["quote_time,underlying,und_price,root,expiry,right,strike,bid,ask"]
+        rows += [f"2026-11-20T12:59:00-05:00,NOSPOT,,NOSPOT,2026-12-18,{right},{strike},0,0"
+                 for right in ["call", "put"] for strike in [90, 100, 110]]
+        (chains / "a.csv").write_text("\n".join(rows) + "\n")
+        with Daemon(place.program, "--feed", f"dir:{folder}", "--now", "2026-11-20T13:00:00-05:00") as bare, \
+                place.page(bare.base, "#symbol=NOSPOT") as page:
+            page.until("no Greeks", lambda: page.chips()[:1] == ["No Greeks"])
+            assert "6 contracts" in page.text("#notice") and "Simulated" not in page.chips(), page.text("#notice")
+
+
+def gone_and_back(place):
+    """a daemon that is gone is said, and the page goes on when it is back"""
+    with Daemon(place.program, "--feed", "sim", "--clock", "2026-11-20T13:00") as daemon, \
+            place.page(daemon.base, expects=["ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE"]) as page:
+        page.shows("SPY")
+        page.until("live", lambda: "Live" in page.chips())
+        daemon.stop()
+        page.until("no answer", lambda: page.chips() == ["No answer"])
+        assert "does not answer since" in page.text("#notice") and page.run("document.querySelector('main').className") == "gone"
+        assert page.texts("#chain-scroll tbody th"), "what was shown stays"
+        daemon.start()
+        page.until("live again", lambda: "Live" in page.chips() and page.run("document.querySelector('#notice').hidden"))
+        assert page.text("#announce") == "The daemon answers again."
+
+
+def foreign_text(place):
+    """text of an address stays text"""
+    bad = "<img src=x onerror=window.bad=1>"
+    with place.page(place.still.base, "#" + urllib.parse.urlencode({"symbol": bad}), expects=["status of 400"]) as page:
+        page.until("a notice", lambda: "SYMBOL" in page.text("#notice").upper())
+        assert page.run("window.bad") is None and page.run("document.querySelectorAll('img').length") == 0
+        try:
+            page.run("(() => { document.body.innerHTML = '<b>x</b>'; })()")
+        except Exception as error:
+            assert "Trusted" in str(error), error
+        else:
+            raise AssertionError("text became markup")
+        # what the browser refused is in its log
+        page.expects = [*page.expects, "Trusted"]
+
+
+def phone(place):
+    """at 390 px nothing is wider than the screen, and the chain is readable"""
+    with place.page(place.moving.base, "#symbol=SPX", size=PHONE) as page:
+        page.shows("SPX")
+        widest = page.run("""[...document.querySelectorAll('body *')].filter(n => !n.closest('.scroll') && n.getBoundingClientRect().right > innerWidth)
+            .map(n => n.tagName + '.' + n.className)""")
+        assert page.run("document.documentElement.scrollWidth") <= PHONE[0], widest
+        assert page.texts("#chain-scroll thead tr:last-child th") == ["Delta", "Theo", "Strike", "Vol", "Theo", "Delta"]
+        fits = page.run("(s => s.scrollWidth <= s.clientWidth)(document.querySelector('#chain-scroll'))")
+        assert fits, "the columns of a phone have room"
+        sizes = page.run("[...document.querySelectorAll('button, #search')].filter(b => b.offsetParent && !b.closest('table')).map(b => b.offsetHeight)")
+        assert min(sizes) >= 24, sizes
+    # more columns scroll, and the strike stays
+    with place.page(place.moving.base, "#symbol=SPX&columns=theo,bidvol,askvol,delta,gamma,vega,theta", size=PHONE) as page:
+        page.shows("SPX")
+        page.run("(() => { document.querySelector('#chain-scroll').scrollLeft = 1e4; })()")
+        left = page.run("document.querySelector('#chain-scroll tbody th').getBoundingClientRect().left")
+        assert 0 <= left < 40, left
+        assert page.run("document.documentElement.scrollWidth") <= PHONE[0]
+
+
+def without_scripts(place):
+    """without scripts the page leads to the examples, which work"""
+    with place.page(place.still.base, path="/examples") as page:
+        page.tell("Emulation.setScriptExecutionDisabled", value=True)
+        page.web.get(place.still.base + "/")
+        assert "needs JavaScript" in page.one("noscript").text
+        page.one("noscript a").click()
+        assert page.web.current_url == place.still.base + "/examples"
+        assert len(page.web.find_elements("css selector", "a[href]")) > 40
+
+
+def accessibility(place):
+    """axe-core finds no serious fault, in either theme, on a phone, with the dialogs and the search open"""
+    axe = axe_script()
+    faults = []
+
+    def look(page, where):
+        page.web.execute_script(axe)
+        found = page.web.execute_async_script("""const done = arguments[0];
+            axe.run(document, { resultTypes: ['violations'] }).then(r => done(r.violations), e => done([{ id: String(e), impact: 'critical', nodes: [] }]));""")
+        for fault in found:
+            line = f"{where}: {fault['impact']} {fault['id']} at {[node['target'] for node in fault['nodes']][:3]}"
+            if fault["impact"] in SERIOUS:
+                faults.append(line)
+            else:
+                print(f"     {line}")
+
+    for scheme in ["light", "dark"]:
+        with place.page(place.still.base, scheme=scheme) as page:
+            look(page.shows("SPY"), scheme)
+            page.press("?")
+            look(page, f"{scheme}, help")
+            page.run("document.querySelector('#help').close()")
+            page.press("c")
+            look(page, f"{scheme}, columns")
+            page.run("document.querySelector('#columns').close()")
+            page.press("/")
+            page.until("a list", lambda: page.texts("#matches b"))
+            look(page, f"{scheme}, search")
+    with place.page(place.still.base, size=PHONE, scheme="dark") as page:
+        look(page.shows("SPY"), "phone")
+    with place.page(place.still.base, "#symbol=NOSUCH", path="/") as page:
+        page.until("a notice", lambda: page.text("#notice"))
+        look(page, "notice")
+    assert not faults, "\n".join(faults)
+
+
+CHECKS = [first_view, search, expiries, refreshing, what_is_asked, keys, themes, states, gone_and_back, foreign_text, phone,
+          without_scripts, accessibility]
+
+
+def axe_script():
+    """axe-core in the version of the lock file, below `target`."""
+    AXE.mkdir(parents=True, exist_ok=True)
+    lock = (HERE / "package-lock.json").read_text()
+    script = AXE / "node_modules" / "axe-core" / "axe.min.js"
+    if not script.exists() or (AXE / "package-lock.json").read_text() != lock:
+        for name in ["package.json", "package-lock.json"]:
+            shutil.copy(HERE / name, AXE / name)
+        npm = shutil.which("npm") or "npm"
+        subprocess.run([npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"], cwd=AXE, check=True)
+    return script.read_text()
+
+
+def pictures(program, chromium, driver, out):
+    """The pictures of the documents, of the simulated market at one instant."""
+    out.mkdir(parents=True, exist_ok=True)
+    with Daemon(program, "--feed", "sim", "--now", "2026-11-20T13:00:00-05:00") as daemon:
+        place = Place(program, chromium, driver, daemon, daemon)
+        for name, symbol, size, scheme in [("viewer-dark", "AAPL", WIDE, "dark"), ("viewer-light", "SPX", WIDE, "light"),
+                                           ("viewer-phone", "SPY", PHONE, "dark")]:
+            with place.page(daemon.base, f"#symbol={symbol}", size=size, scheme=scheme) as page:
+                page.shows(symbol)
+                page.press("m")
+                time.sleep(1)
+                page.web.save_screenshot(str(out / f"{name}.png"))
+                print(f"{out / name}.png")
+
+
+if __name__ == "__main__":
+    main()
