@@ -10,6 +10,7 @@ pub mod calibrate;
 pub mod contract;
 pub mod early;
 pub mod error;
+pub mod explain;
 pub mod feeds;
 pub mod kernel;
 pub mod limits;

@@ -5,6 +5,8 @@ use crate::asof::{
     self,
     market::{PastMarket, PastRequest},
 };
+use crate::explain::answer::{self as explaining, Explaining};
+use crate::explain::document::{MarketPart, Surroundings};
 use crate::front::{self, State};
 use crate::http::percent::decode_strict;
 use crate::http::{Answer, App, Metrics, Request};
@@ -22,7 +24,7 @@ use engine::snapshot::Snapshot;
 use std::sync::Arc;
 
 /// The names of the routes that are no layer.
-const PAGES: [&str; 4] = ["front", "health", "metrics", "unknown"];
+const PAGES: [&str; 5] = ["front", "health", "metrics", explaining::ROUTE, "unknown"];
 
 /// The service behind the server.
 pub struct Service {
@@ -36,6 +38,7 @@ pub struct Service {
     shows_quotes: bool,
     /// The days before, where the feed has them.
     past: Option<Arc<PastMarket>>,
+    explaining: Explaining,
 }
 
 /// Under which names requests are counted; what [`Metrics::new`] wants.
@@ -62,7 +65,18 @@ impl Service {
     pub fn new(market: Arc<ArcSwap<Snapshot>>, status: Arc<Status>, metrics: Arc<Metrics>) -> Self {
         let (roots, calendar) = (Arc::new(RootTable::embedded()), Calendar::embedded());
         let (asked, old_snapshot_bytes) = (Arc::default(), u64::MAX);
-        Self { market, status, metrics, roots, calendar, old_snapshot_bytes, asked, shows_quotes: false, past: None }
+        Self {
+            market,
+            status,
+            metrics,
+            roots,
+            calendar,
+            old_snapshot_bytes,
+            asked,
+            shows_quotes: false,
+            past: None,
+            explaining: Explaining::default(),
+        }
     }
 
     /// The same, but while readers hold more bytes of old snapshots than these no answer of several names is begun.
@@ -156,7 +170,7 @@ impl Service {
             prepared.names().for_each(|name| self.asked.note(self.roots.underlying_of(name)));
             return Some(layer.answer(prepared, &context));
         }
-        Some(self.page(&snapshot, raw_path))
+        Some(self.page(&snapshot, raw_path, query))
     }
 
     /// The underlyings that a request names, each once.
@@ -171,7 +185,7 @@ impl Service {
     }
 
     /// What is no layer's.
-    fn page(&self, snapshot: &Snapshot, raw_path: &str) -> Answer {
+    fn page(&self, snapshot: &Snapshot, raw_path: &str, query: &str) -> Answer {
         let Some(path) = decode_strict(raw_path) else { return unknown() };
         match path.strip_suffix('/').unwrap_or(&path) {
             "" => Answer::full("front", 200, "text/html; charset=utf-8", self.front_page(snapshot)),
@@ -179,8 +193,23 @@ impl Service {
             "/metrics" => {
                 Answer::full("metrics", 200, "text/plain; version=0.0.4; charset=utf-8", self.metrics(snapshot))
             }
+            explaining::PATH => self.explain(snapshot, query),
             _ => unknown(),
         }
+    }
+
+    /// Everything behind one contract.
+    fn explain(&self, snapshot: &Snapshot, query: &str) -> Answer {
+        if let Ok(contract) = explaining::contract_of(query) {
+            self.asked.note(self.roots.underlying_of(contract.root));
+        }
+        let market = MarketPart {
+            feed: self.status.feed.clone(),
+            simulated: self.status.simulated,
+            market_open: self.status.facts().market_open,
+            ..MarketPart::default()
+        };
+        self.explaining.answer(snapshot, query, Surroundings { market, zone: Some(self.status.zone.clone()) })
     }
 
     fn metrics(&self, snapshot: &Snapshot) -> String {

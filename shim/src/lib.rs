@@ -16,6 +16,7 @@ pub mod config;
 pub mod cpu;
 pub mod cursor;
 pub mod descriptors;
+pub mod explain;
 pub mod front;
 pub mod http;
 pub mod limits;

@@ -31,6 +31,8 @@ pub(super) enum Command {
     Price(PriceArgs),
     /// Compute days of recorded quotes: files or folders of quotes in, files of Greeks out
     Batch(Box<BatchArgs>),
+    /// Say everything behind one contract: quote, spot, rate, dividends, forward, curve, early exercise, values, warnings
+    Explain(Box<ExplainArgs>),
 }
 
 /// Options of `greeksd serve`.
@@ -128,6 +130,32 @@ pub struct PriceArgs {
     /// Price with the reference scheme: slower, finer
     #[arg(long)]
     pub accurate: bool,
+}
+
+/// Options of `greeksd explain`.
+#[derive(Clone, Debug, PartialEq, Eq, Args)]
+pub struct ExplainArgs {
+    /// The contract: an OSI symbol, padded or compact (AAPL270115C00200000)
+    #[arg(value_name = "OSYM")]
+    pub osym: String,
+    /// The daemon that is asked
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:2112", conflicts_with = "feed")]
+    pub url: String,
+    /// Ask no daemon: compute the name from this feed (as of serve); repeat it for several
+    #[arg(long, value_name = "SPEC", value_delimiter = ';')]
+    pub feed: Vec<String>,
+    /// With --feed: let the clock stand still at this instant (RFC 3339)
+    #[arg(long, value_name = "TIME", value_parser = value::instant, requires = "feed")]
+    pub now: Option<Timestamp>,
+    /// With --feed: a file of what goes before it (csv)
+    #[arg(long, value_name = "FILE", requires = "feed")]
+    pub overrides: Option<PathBuf>,
+    /// With --feed: a file of keys of vendors
+    #[arg(long, value_name = "FILE", requires = "feed")]
+    pub key_file: Option<PathBuf>,
+    /// Write JSON, with every digit, in place of text
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Options of `greeksd batch`.
