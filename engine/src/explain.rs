@@ -114,6 +114,12 @@ fn rows(slice: &Slice) -> Range<usize> {
     slice.rows.start as usize..slice.rows.end as usize
 }
 
+/// What values of a slice are computed on; `None`: it has none, or nobody knows any more.
+#[must_use]
+pub fn value_basis(chain: &Chain, slice: usize) -> Option<ValueBasis> {
+    basis(chain, chain.slices.get(slice)?, chain.evidence.as_ref()?.slices.get(slice)?)
+}
+
 fn basis(chain: &Chain, slice: &Slice, own: &SliceEvidence) -> Option<ValueBasis> {
     let t = crate::calendar::years_between(chain.valued_at, slice.settles_at);
     if !(slice.fwd_price > 0.0 && own.s > 0.0 && t > 0.0) {

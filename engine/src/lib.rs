@@ -7,6 +7,7 @@
 
 pub mod calendar;
 pub mod calibrate;
+pub mod compare;
 pub mod contract;
 pub mod early;
 pub mod error;

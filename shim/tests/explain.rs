@@ -83,6 +83,8 @@ for line in sys.stdin:
     served = x["values"]["served"]
     assert set(again) == set(served), set(again) ^ set(served)
     for name, number in served.items():
+        if name == "lambda":  # a quotient by a value that may be nothing: as what it stands for
+            again[name], number = again[name] * again["svc_theo"], number * served["svc_theo"]
         worst = max(worst, (abs(again[name] - number) / max(1, abs(number)), name, x["contract"]["osym"]))
         numbers += 1
     n += 1
@@ -168,7 +170,7 @@ fn an_explanation_says_what_is_served_and_says_it_again_when_it_is_read() {
 fn schemes_agree_and_the_method_is_told() {
     let (mut methods, mut worst, mut n) = (Vec::new(), 0.0_f64, 0);
     for chain in AMERICAN.iter() {
-        for (contract, _, row) in contracts(chain).step_by(61) {
+        for (contract, _, row) in contracts(chain).step_by(13) {
             let (found, document) = documented(chain, &contract);
             let Some(values) = &found.values else { continue };
             let served = chain.columns.get(Col::SvcTheo)[row];
@@ -209,6 +211,10 @@ fn each_strike_has_a_vote_or_a_reason_and_the_votes_are_the_forward() {
             let votes: Vec<_> = found.strikes.iter().filter_map(|strike| voted(&strike.outcome)).collect();
             unused += found.strikes.len() - votes.len();
             assert!(votes.len() >= found.told.pairs as usize, "{contract:?}");
+            if votes.is_empty() {
+                assert!(found.told.pairs == 0 && found.warnings.contains(&Warning::NoPair), "{contract:?}");
+                continue;
+            }
             let share: f64 = votes.iter().map(|vote| vote.share).sum();
             assert!((share - 1.0).abs() < 1e-9, "{contract:?}: {share}");
             let mean: f64 = votes.iter().map(|vote| vote.share * vote.fwd).sum();

@@ -1,0 +1,172 @@
+//! The mistakes and choices that vendors' Greeks are known for, and what each does to the terms of an expiry.
+//! Never: a residual.
+
+use super::Work;
+use super::world::World;
+use crate::contract::Style;
+use crate::kernel::dividends::Terms;
+use jiff::civil::Date;
+
+/// Steps of a fit; Greeks are nearly linear in what is fitted.
+const ROUNDS: usize = 4;
+/// The greatest change of a rate, per year, and of a spot, as a part.
+const RATE_MOST: f64 = 0.5;
+const SPOT_MOST: f64 = 0.2;
+/// Smaller ones are not named.
+const RATE_LEAST: f64 = 5e-4;
+const SPOT_LEAST: f64 = 1e-4;
+/// The step that slopes are taken over.
+const STEP: f64 = 1e-5;
+/// A borrow rate below this is none.
+const BORROW_NONE: f64 = 1e-4;
+
+/// Why a vendor's Greeks differ.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Reason {
+    /// They do not, beyond their digits.
+    Agrees,
+    /// The volatility alone: at the vendor's ours are the same.
+    Volatility,
+    /// A dividend that the vendor does not count.
+    MissingDividend {
+        /// Its ex-date.
+        date: Date,
+        /// Currency per share.
+        amount: f64,
+    },
+    /// The vendor counts none.
+    NoDividends,
+    /// The vendor counts with no borrow rate.
+    NoBorrow,
+    /// Another borrow rate: the vendor's less ours, per year.
+    Borrow(f64),
+    /// Another discount rate: the vendor's less ours, per year.
+    Rate(f64),
+    /// Another spot: the vendor's less ours, as a part of it.
+    Spot(f64),
+    /// Settlement in the afternoon taken as in the morning, or the other way round.
+    OtherSettlement,
+    /// American contracts valued as European ones.
+    EuropeanModel,
+    /// None of these.
+    Unknown,
+}
+
+impl Reason {
+    /// Its word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Agrees => "agrees",
+            Self::Volatility => "volatility",
+            Self::MissingDividend { .. } => "missing_dividend",
+            Self::NoDividends => "no_dividends",
+            Self::NoBorrow => "no_borrow",
+            Self::Borrow(_) => "borrow",
+            Self::Rate(_) => "rate",
+            Self::Spot(_) => "spot",
+            Self::OtherSettlement => "am_pm",
+            Self::EuropeanModel => "european_model",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Whether a number that was fitted for it is one that anybody would mean: two sources of rates, or two clocks a minute
+    /// apart, differ by as much.
+    pub(super) fn is_worth_naming(self) -> bool {
+        match self {
+            Self::Borrow(by) | Self::Rate(by) => by.abs() >= RATE_LEAST,
+            Self::Spot(by) => by.abs() >= SPOT_LEAST,
+            _ => true,
+        }
+    }
+
+    /// How many numbers were fitted for it.
+    pub(super) const fn numbers(self) -> u8 {
+        matches!(self, Self::Borrow(_) | Self::Rate(_) | Self::Spot(_)) as u8
+    }
+}
+
+/// What a number is fitted for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Fitted {
+    Borrow,
+    Rate,
+    Spot,
+}
+
+impl Fitted {
+    pub(super) const ALL: [Self; 3] = [Self::Borrow, Self::Rate, Self::Spot];
+
+    /// The reason with this number.
+    pub(super) const fn at(self, number: f64) -> Reason {
+        match self {
+            Self::Borrow => Reason::Borrow(number),
+            Self::Rate => Reason::Rate(number),
+            Self::Spot => Reason::Spot(number),
+        }
+    }
+
+    const fn most(self) -> f64 {
+        match self {
+            Self::Borrow | Self::Rate => RATE_MOST,
+            Self::Spot => SPOT_MOST,
+        }
+    }
+}
+
+/// What values of an expiry are computed on by who makes this mistake; `None`: it changes nothing there.
+pub(super) fn changed(reason: Reason, work: &Work) -> Option<World> {
+    let World { style, s, terms } = &work.base;
+    let with = |terms: Terms| Some(World { style: *style, s: *s, terms });
+    let without = |gone: &dyn Fn(Date) -> bool| {
+        let left: Vec<_> = work.dates.iter().filter(|(date, _)| !gone(*date)).map(|&(_, dividend)| dividend).collect();
+        (left.len() < terms.divs.len()).then(|| Terms { divs: left, ..terms.clone() })
+    };
+    match reason {
+        Reason::MissingDividend { date, .. } => with(without(&|own| own == date)?),
+        Reason::NoDividends if work.dates.len() > 1 => with(without(&|_| true)?),
+        Reason::NoBorrow if terms.b.abs() > BORROW_NONE => with(Terms { b: 0.0, ..terms.clone() }),
+        Reason::Borrow(by) => with(Terms { b: terms.b + by, ..terms.clone() }),
+        Reason::Rate(by) => with(Terms { r: terms.r + by, ..terms.clone() }),
+        Reason::Spot(by) => Some(World { style: *style, s: s * (1.0 + by), terms: terms.clone() }),
+        Reason::OtherSettlement if work.other_t > 0.0 && (work.other_t - terms.t).abs() > 0.0 => {
+            with(Terms { t: work.other_t, ..terms.clone() })
+        }
+        Reason::EuropeanModel if *style == Style::American => {
+            Some(World { style: Style::European, s: *s, terms: terms.clone() })
+        }
+        _ => None,
+    }
+}
+
+/// A reason with the number that explains most of all expiries together; one without a number as it is.
+///
+/// # Domain   any expiries; a number beyond what can be is cut there
+/// # Source   Gauss and Newton's step, its slopes those of European values: early exercise hardly bends them
+pub(super) fn fit(reason: Reason, works: &[Work]) -> Reason {
+    let fitted = match reason {
+        Reason::Borrow(_) => Fitted::Borrow,
+        Reason::Rate(_) => Fitted::Rate,
+        Reason::Spot(_) => Fitted::Spot,
+        other => return other,
+    };
+    let mut number = 0.0;
+    for _ in 0..ROUNDS {
+        let mut sums = (0.0, 0.0);
+        for work in works {
+            let plain =
+                |number: f64| changed(fitted.at(number), work).map(|world| World { style: Style::European, ..world });
+            let worlds = (changed(fitted.at(number), work), plain(number + STEP), plain(number));
+            let (Some(world), Some(ahead), Some(here)) = worlds else { continue };
+            let own = work.residual.step(&world, &ahead, &here, STEP);
+            (sums.0, sums.1) = (sums.0 + own.0, sums.1 + own.1);
+        }
+        let step = if sums.1 > 0.0 { sums.0 / sums.1 } else { 0.0 };
+        number = (number + step).clamp(-fitted.most(), fitted.most());
+        if step.abs() < STEP {
+            break;
+        }
+    }
+    fitted.at(number)
+}
