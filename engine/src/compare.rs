@@ -22,6 +22,7 @@ use crate::kernel::dividends::Dividend;
 use crate::store::chain::Chain;
 use jiff::civil::Date;
 use reasons::{Fitted, changed, fit};
+pub use residual::VendorVols;
 use residual::{SliceResidual, served};
 use world::{Contract, World};
 
@@ -50,6 +51,8 @@ const NAMED_MOST: usize = 4;
 pub struct Comparison {
     /// What the vendor's Greeks mean.
     pub conventions: Conventions,
+    /// Which volatilities they were held against.
+    pub vols: VendorVols,
     /// By expiry, those with enough contracts.
     pub expiries: Vec<ExpiryComparison>,
     /// By contract, in the order of the rows, those that we have a value of.
@@ -78,7 +81,7 @@ pub struct ExpiryComparison {
     pub served: VendorNumbers,
     /// The same of all together; and at the vendor's own volatility.
     pub rms: f64,
-    /// What is left of it at the vendor's volatilities.
+    /// What is left of it at the vendor's volatilities ([`Comparison::vols`]).
     pub rms_at_vendor_vol: f64,
     /// What the vendor's printed digits alone would leave.
     pub rms_of_digits: f64,
@@ -117,35 +120,48 @@ struct Work {
 pub fn compare(chain: &Chain, calendar: &Calendar, rows: &[VendorRow], digits: &VendorRow) -> Comparison {
     let mut works: Vec<Work> = (0..chain.slices.len()).filter_map(|i| work(chain, calendar, rows, i)).collect();
     let conventions = Conventions::found(works.iter().map(|work| (&work.base, work.contracts.as_slice())));
-    for work in &mut works {
-        work.residual = SliceResidual::new(chain, &work.base, &work.contracts, conventions, digits);
+    let mut vols = VendorVols::Printed;
+    let mut expiries = explained(chain, &mut works, (conventions, vols), digits);
+    let is_unknown = |of: &&ExpiryComparison| of.reasons[0].reason == Reason::Unknown;
+    if 2 * expiries.iter().filter(is_unknown).count() > expiries.len() {
+        // what is printed beside the Greeks is not what they were computed at
+        vols = VendorVols::Told;
+        expiries = explained(chain, &mut works, (conventions, vols), digits);
+    }
+    Comparison { conventions, vols, expiries, contracts: by_contract(chain, rows, conventions) }
+}
+
+/// Every expiry with its reasons; those with nothing to compare are taken out of `works`.
+fn explained(
+    chain: &Chain,
+    works: &mut Vec<Work>,
+    means: (Conventions, VendorVols),
+    digits: &VendorRow,
+) -> Vec<ExpiryComparison> {
+    for work in works.iter_mut() {
+        work.residual = SliceResidual::new(chain, &work.base, &work.contracts, means, digits);
         work.at_vendor = work.residual.squared(&work.base);
     }
     works.retain(|work| work.residual.noise() > 0.0);
-    let reasons = candidates(&works);
     // every reason on every expiry that it changes, with one number for all of them
-    let tried: Vec<(Reason, Vec<Option<f64>>)> = reasons
+    let tried: Vec<(Reason, Vec<Option<f64>>)> = candidates(works)
         .into_iter()
         .map(|candidate| {
-            let reason = fit(candidate, &works);
+            let reason = fit(candidate, works);
             let left = works.iter().map(|work| Some(work.residual.squared(&changed(reason, work)?)));
             (reason, left.collect())
         })
         .collect();
-    let expiries = works.iter().enumerate().map(|(i, work)| {
-        let residual = &work.residual;
-        ExpiryComparison {
-            slice: work.slice,
-            contracts: work.contracts.len(),
-            served: residual.by_greek,
-            rms: residual.rms[0],
-            rms_at_vendor_vol: residual.rms[1],
-            rms_of_digits: residual.rms[2],
-            reasons: ranked(i, &works, &tried),
-        }
-    });
-    let expiries = expiries.collect();
-    Comparison { conventions, expiries, contracts: by_contract(chain, rows, conventions) }
+    let of = |(i, work): (usize, &Work)| ExpiryComparison {
+        slice: work.slice,
+        contracts: work.contracts.len(),
+        served: work.residual.by_greek,
+        rms: work.residual.rms[0],
+        rms_at_vendor_vol: work.residual.rms[1],
+        rms_of_digits: work.residual.rms[2],
+        reasons: ranked(i, works, &tried),
+    };
+    works.iter().enumerate().map(of).collect()
 }
 
 /// What is compared of an expiry; `None`: it has no value, or too few contracts.

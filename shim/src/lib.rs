@@ -12,6 +12,7 @@ pub mod archive;
 pub mod asof;
 pub mod batch;
 pub mod clock;
+pub mod compare;
 pub mod config;
 pub mod cpu;
 pub mod cursor;

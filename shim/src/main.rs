@@ -1,7 +1,7 @@
 //! The `greeksd` program: arguments to one configuration, threads, start.
 
 use shim::config::{self, ConfigError, Invocation};
-use shim::{batch, cpu, explain, price, serve};
+use shim::{batch, compare, cpu, explain, price, serve};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -13,6 +13,7 @@ fn main() -> ExitCode {
         Ok(Invocation::Serve(config)) => serve::run(&config),
         Ok(Invocation::Price(args)) => price::run(&args),
         Ok(Invocation::Batch(args)) => batch::run(&args),
+        Ok(Invocation::Compare(args)) => compare::run(&args),
         Ok(Invocation::Explain(args, keys)) => explain::run(&args, &keys),
         Ok(Invocation::Print(report)) => print(&report),
         Err(ConfigError::Usage(error)) => error.exit(),

@@ -73,20 +73,24 @@ impl Default for Conventions {
 impl Conventions {
     /// Those under which most of a vendor's numbers are nearest to ours.
     pub(super) fn found<'a>(expiries: impl Iterator<Item = (&'a World, &'a [Contract])>) -> Self {
-        let mut seen: Vec<(VendorNumbers, Greeks<f64>, f64, f64)> = Vec::new();
+        // at the vendor's volatilities and at ours: one of the two is near what its Greeks are computed at
+        let mut seen: [Vec<(VendorNumbers, Greeks<f64>, f64, f64)>; 2] = [Vec::new(), Vec::new()];
         for (world, contracts) in expiries {
             let x = world.s - world.terms.a(0.0);
-            seen.extend(contracts.iter().zip(world.greeks(contracts)).map(|(c, g)| (c.vendor, g, c.sigma, x)));
+            let at_ours: Vec<Contract> = contracts.iter().map(|c| Contract { sigma: c.ours, ..*c }).collect();
+            for (seen, contracts) in seen.iter_mut().zip([contracts, &at_ours]) {
+                seen.extend(contracts.iter().zip(world.greeks(contracts)).map(|(c, g)| (c.vendor, g, c.sigma, x)));
+            }
         }
         let ours = Self::default();
         let best = |of: &dyn Fn(Self, f64) -> Self, place: usize, choices: usize| {
             let miss = |choice: usize| {
                 let conventions = of(ours, choice as f64);
-                let parts = seen.iter().map(|(vendor, greeks, sigma, x)| {
+                let miss = |(vendor, greeks, sigma, x): &(VendorNumbers, Greeks<f64>, f64, f64)| {
                     let own = conventions.printed(greeks, *sigma, *x)[place];
                     (vendor[place] - own).abs() / vendor[place].abs().max(own.abs())
-                });
-                median(parts)
+                };
+                seen.iter().map(|seen| median(seen.iter().map(miss))).fold(f64::INFINITY, f64::min)
             };
             // the first of equals: ours
             (0..choices).min_by(|&a, &b| miss(a).total_cmp(&miss(b))).unwrap_or(0)

@@ -2,7 +2,6 @@
 
 use super::conventions::Conventions;
 use super::world::{COMPARED, Contract, VendorNumbers, VendorRow, World};
-use crate::contract::Style;
 use crate::kernel::greeks::Greeks;
 use crate::store::chain::Chain;
 use crate::store::columns::Col;
@@ -11,8 +10,32 @@ use crate::store::columns::Col;
 const SAME: f64 = 1e-4;
 /// One that differs by more than so many times the middle one counts no more than that: a bad row must not decide.
 const FAR: f64 = 8.0;
-/// By how much volatility is moved to see how Greeks follow it, as a part.
-const VOL_BUMP: f64 = 1e-4;
+/// Steps of a search for the volatility of a contract's Greeks; how far one may go, and where all must stay.
+const VOL_STEPS: usize = 3;
+const VOL_STEP_MOST: f64 = 2.0;
+const VOLS: (f64, f64) = (1e-3, 20.0);
+
+/// Which volatility a vendor's Greeks are held against.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum VendorVols {
+    /// The one that the vendor prints.
+    #[default]
+    Printed,
+    /// The one that goes best with each contract's Greeks: those of vendors who print what a quote implies, and compute
+    /// Greeks on a curve that they keep.
+    Told,
+}
+
+impl VendorVols {
+    /// Its word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Printed => "printed",
+            Self::Told => "told_by_greeks",
+        }
+    }
+}
 
 /// The vendor's numbers of one expiry, and how well each is known: by its digits, by those of its volatility, and by what
 /// solvers leave. Squares are of differences in these errors, so that numbers that say the same have squares of 1.
@@ -20,6 +43,7 @@ const VOL_BUMP: f64 = 1e-4;
 pub(super) struct SliceResidual {
     contracts: Vec<Contract>,
     conventions: Conventions,
+    vols: VendorVols,
     /// By contract, 1 over the error of each number; NaN: there is none.
     inverse_error: Vec<VendorNumbers>,
     /// 1 over the greatest of each Greek; NaN: the vendor has none.
@@ -44,9 +68,13 @@ impl SliceResidual {
         chain: &Chain,
         base: &World,
         contracts: &[Contract],
-        conventions: Conventions,
+        (conventions, vols): (Conventions, VendorVols),
         digits: &VendorRow,
     ) -> Self {
+        let start = |c: &Contract| Contract { sigma: if vols == VendorVols::Told { c.ours } else { c.sigma }, ..*c };
+        let contracts: &[Contract] = &contracts.iter().map(start).collect::<Vec<_>>();
+        // a volatility that is sought has no digits
+        let digits = &VendorRow { sigma: if vols == VendorVols::Told { 0.0 } else { digits.sigma }, ..*digits };
         let at_vendor = base.printed(contracts, conventions);
         let mut inverse_size = [f64::NAN; COMPARED.len()];
         for (place, inverse) in inverse_size.iter_mut().enumerate() {
@@ -60,6 +88,7 @@ impl SliceResidual {
         let mut of = Self {
             contracts: contracts.to_vec(),
             conventions,
+            vols,
             inverse_error,
             inverse_size,
             most: f64::INFINITY,
@@ -76,6 +105,7 @@ impl SliceResidual {
         of.by_greek = core::array::from_fn(|place| of.rms_of(&served, |at| at == place));
         let digits: f64 =
             of.missed(&served).map(|(i, place, _)| (inverse_size[place] / of.inverse_error[i][place]).powi(2)).sum();
+        let (_, at_vendor) = of.numbers(base);
         of.rms = [of.rms_of(&served, |_| true), of.rms_of(&at_vendor, |_| true), (digits / of.n.max(1) as f64).sqrt()];
         of
     }
@@ -108,21 +138,74 @@ impl SliceResidual {
 
     /// Sum of squares from the numbers of a world at the vendor's volatilities.
     pub(super) fn squared(&self, world: &World) -> f64 {
-        self.sum(&world.printed(&self.contracts, self.conventions))
+        self.sum(&self.numbers(world).1)
     }
 
-    /// Sums for the least-squares step from one world along a change of inputs: slope times what is left, slope times
-    /// slope. `ahead` is European numbers after a small step `h`, `here` before it.
+    /// The contracts at the volatilities that count, and the numbers of a world there.
+    ///
+    /// # Source   Gauss and Newton's step for each contract, its slopes those of European values; the best of all steps counts
+    fn numbers(&self, world: &World) -> (Vec<Contract>, Vec<VendorNumbers>) {
+        let mut contracts = self.contracts.clone();
+        let mut numbers = world.printed(&contracts, self.conventions);
+        if self.vols == VendorVols::Printed {
+            return (contracts, numbers);
+        }
+        let mut next = contracts.clone();
+        let mut at_next = numbers.clone();
+        for _ in 0..VOL_STEPS {
+            let slopes = world.vol_slopes(&next, self.conventions);
+            let mut sums = vec![(0.0, 0.0); next.len()];
+            for (i, place, miss) in self.missed(&at_next) {
+                let slope = slopes[i][place] * self.inverse_error[i][place];
+                sums[i] = (sums[i].0 + slope * miss, sums[i].1 + slope * slope);
+            }
+            for (contract, (miss, slope)) in next.iter_mut().zip(sums) {
+                let step = if slope > 0.0 { miss / slope } else { 0.0 };
+                let sigma = contract.sigma;
+                let found = (sigma + step).clamp(sigma / VOL_STEP_MOST, sigma * VOL_STEP_MOST);
+                contract.sigma = found.clamp(VOLS.0, VOLS.1);
+            }
+            at_next = world.printed(&next, self.conventions);
+            let (before, after) = (self.by_contract(&numbers), self.by_contract(&at_next));
+            for i in (0..next.len()).filter(|&i| after[i] < before[i]) {
+                (contracts[i], numbers[i]) = (next[i], at_next[i]);
+            }
+        }
+        (contracts, numbers)
+    }
+
+    /// Sum of squares of each contract.
+    fn by_contract(&self, ours: &[VendorNumbers]) -> Vec<f64> {
+        let mut sums = vec![0.0; self.contracts.len()];
+        self.missed(ours)
+            .for_each(|(i, _, miss)| sums[i] += if miss.is_finite() { miss * miss } else { f64::INFINITY });
+        sums
+    }
+
+    /// Sums for the least-squares step from a world along a change of inputs: slope times what is left, slope times slope.
+    /// `ahead` and `here` are European worlds `h` apart. Of a slope counts what volatility cannot make, where that is sought.
+    ///
+    /// # Domain   any worlds; numbers that are missing or too far off say nothing
     pub(super) fn step(&self, world: &World, ahead: &World, here: &World, h: f64) -> (f64, f64) {
-        let now = world.printed(&self.contracts, self.conventions);
-        let (ahead, here) =
-            (ahead.printed(&self.contracts, self.conventions), here.printed(&self.contracts, self.conventions));
-        let mut sums = (0.0, 0.0);
+        let (contracts, now) = self.numbers(world);
+        let by_vol = world.vol_slopes(&contracts, self.conventions);
+        let (ahead, here) = (ahead.printed(&contracts, self.conventions), here.printed(&contracts, self.conventions));
+        let mut own = vec![Vec::new(); contracts.len()];
         for (i, place, miss) in self.missed(&now) {
-            let slope = (ahead[i][place] - here[i][place]) / h * self.inverse_error[i][place];
+            let error = self.inverse_error[i][place];
+            let (slope, vol) = ((ahead[i][place] - here[i][place]) / h * error, by_vol[i][place] * error);
             if slope.is_finite() && miss * miss <= self.most {
-                sums.0 += slope * miss;
-                sums.1 += slope * slope;
+                own[i].push((slope, vol, miss));
+            }
+        }
+        let mut sums = (0.0, 0.0);
+        for numbers in own {
+            let vol: f64 = numbers.iter().map(|(_, vol, _)| vol * vol).sum();
+            let shared: f64 = numbers.iter().map(|(slope, vol, _)| slope * vol).sum();
+            let part = if self.vols == VendorVols::Told && vol > 0.0 { shared / vol } else { 0.0 };
+            for (slope, vol, miss) in numbers {
+                let slope = slope - part * vol;
+                sums = (sums.0 + slope * miss, sums.1 + slope * slope);
             }
         }
         sums
@@ -130,7 +213,9 @@ impl SliceResidual {
 
     /// What is left where all numbers say the same.
     pub(super) fn noise(&self) -> f64 {
-        self.n as f64
+        // a volatility that is sought takes a number away
+        let sought = if self.vols == VendorVols::Told { self.contracts.len() } else { 0 };
+        self.n.saturating_sub(sought) as f64
     }
 
     /// The part of the squared difference from what is served that is explained where so much is left, what digits leave
@@ -152,19 +237,16 @@ fn inverse_errors(
     digits: &VendorRow,
     inverse_size: &VendorNumbers,
 ) -> Vec<VendorNumbers> {
-    let moved: Vec<Contract> = contracts.iter().map(|c| Contract { sigma: c.sigma * (1.0 + VOL_BUMP), ..*c }).collect();
-    let plain = World { style: Style::European, ..base.clone() };
-    let (here, there) = (plain.printed(contracts, conventions), plain.printed(&moved, conventions));
+    let slopes = base.vol_slopes(contracts, conventions);
     let known = |x: f64| if x.is_finite() { x } else { 0.0 };
-    let of = |(i, contract): (usize, &Contract)| {
+    let of = |slopes: &VendorNumbers| {
         core::array::from_fn(|place| {
-            let by_vol = known((there[i][place] - here[i][place]) / (VOL_BUMP * contract.sigma));
-            let (vol, own) = (known(digits.sigma) * by_vol, known(digits.greeks[place]));
+            let (vol, own) = (known(digits.sigma) * slopes[place], known(digits.greeks[place]));
             let same = SAME / inverse_size[place];
             1.0 / ((vol * vol + own * own) / 12.0 + same * same).sqrt()
         })
     };
-    contracts.iter().enumerate().map(of).collect()
+    slopes.iter().map(of).collect()
 }
 
 /// What is served of a contract, as the vendor would print it; `x` is the spot less its dividends.

@@ -7,6 +7,10 @@ use crate::kernel::black76::{Horizon, european};
 use crate::kernel::dividends::Terms;
 use crate::kernel::greeks::{Greek, Greeks, SpotInputs, finish};
 use crate::store::chain::Chain;
+use crate::store::columns::Col;
+
+/// By how much volatility is moved to see how Greeks follow it, as a part.
+const VOL_BUMP: f64 = 1e-4;
 
 /// The Greeks that are compared.
 pub const COMPARED: [Greek; 5] = [Greek::Delta, Greek::Gamma, Greek::Vega, Greek::Theta, Greek::Rho];
@@ -31,7 +35,9 @@ pub(super) struct Contract {
     pub(super) row: u32,
     pub(super) right: Right,
     pub(super) k: f64,
+    /// The vendor's volatility; and that of our curve.
     pub(super) sigma: f64,
+    pub(super) ours: f64,
     pub(super) vendor: VendorNumbers,
 }
 
@@ -41,7 +47,8 @@ impl Contract {
         let at = row.row as usize;
         let (right, strike) = (*chain.right.get(at)?, f64::from(*chain.strike_milli.get(at)?) / 1000.0);
         let is_known = row.sigma > 0.0 && row.sigma.is_finite() && row.greeks.iter().any(|greek| greek.is_finite());
-        is_known.then_some(Self { row: row.row, right, k: strike, sigma: row.sigma, vendor: row.greeks })
+        let ours = chain.columns.get(Col::SvcVol)[at];
+        is_known.then_some(Self { row: row.row, right, k: strike, sigma: row.sigma, ours, vendor: row.greeks })
     }
 }
 
@@ -75,6 +82,21 @@ impl World {
         let market = SpotInputs::new(&self.terms, self.s);
         let (phi, sigma) = (contract.right.phi(), contract.sigma);
         finish(&european(phi, &Horizon::from(&self.terms), market.x, contract.k, sigma), &market, sigma)
+    }
+
+    /// By how much each number of European contracts follows volatility.
+    pub(super) fn vol_slopes(&self, contracts: &[Contract], conventions: Conventions) -> Vec<VendorNumbers> {
+        let moved: Vec<Contract> =
+            contracts.iter().map(|c| Contract { sigma: c.sigma * (1.0 + VOL_BUMP), ..*c }).collect();
+        let plain = Self { style: Style::European, ..self.clone() };
+        let (here, there) = (plain.printed(contracts, conventions), plain.printed(&moved, conventions));
+        let slope = |i: usize| {
+            core::array::from_fn(|place| {
+                let slope = (there[i][place] - here[i][place]) / (VOL_BUMP * contracts[i].sigma);
+                if slope.is_finite() { slope } else { 0.0 }
+            })
+        };
+        (0..contracts.len()).map(slope).collect()
     }
 
     /// The same as the vendor would print them.

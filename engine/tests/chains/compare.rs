@@ -1,7 +1,7 @@
 //! Why a vendor's Greeks differ: mistakes of which we know that they were made, on the made-up market.
 
 use engine::calendar::{Calendar, years_between};
-use engine::compare::{COMPARED, Comparison, Reason, ThetaConvention, VendorNumbers, VendorRow, compare};
+use engine::compare::{COMPARED, Comparison, Reason, ThetaConvention, VendorNumbers, VendorRow, VendorVols, compare};
 use engine::contract::{Right, Settle, Style};
 use engine::explain::{ValueBasis, value_basis};
 use engine::kernel::american::{Band, Pricer, Scheme};
@@ -254,6 +254,34 @@ fn units_are_found_before_anything_else() {
     let found = compare(chain, &Calendar::embedded(), &shown(chain, &right_terms, &by_trading_day), &DIGITS);
     assert_eq!(found.conventions.theta, ThetaConvention::TradingDay);
     assert!((found.conventions.native(3, 252.0) - 252.0 * 252.0 / 365.0).abs() < 1e-9);
+}
+
+/// Vendors that print what each quote implies, and compute Greeks on a curve of their own.
+#[test]
+fn greeks_at_another_volatility_than_the_printed_one_are_seen_through() {
+    let chain = &CHAINS["JPM"];
+    let misprinted = |err: &dyn Fn(usize, ValueBasis, Style) -> Vendor| {
+        let mut rows = shown(chain, err, &native);
+        for (i, row) in rows.iter_mut().enumerate() {
+            row.sigma *= [1.3, 0.8, 1.15][i % 3];
+        }
+        compare(chain, &Calendar::embedded(), &rows, &DIGITS)
+    };
+    let found = misprinted(&right_terms);
+    assert_eq!(found.vols, VendorVols::Told);
+    for expiry in &found.expiries {
+        assert!(matches!(expiry.reasons[0].reason, Reason::Agrees | Reason::Volatility), "{expiry:?}");
+    }
+    let date = first_dividend(chain);
+    let missing = misprinted(&|_: usize, mut basis: ValueBasis, style: Style| {
+        let gone = basis.dividends.iter().position(|dividend| dividend.ex_date == date);
+        gone.map(|at| basis.terms.divs.remove(at));
+        Vendor { style, s: basis.s, terms: basis.terms }
+    });
+    let after = missing.expiries.iter().filter(|expiry| chain.slices[expiry.slice].expiry >= date);
+    let is_right = |reason: Reason| matches!(reason, Reason::MissingDividend { date: found, .. } if found == date);
+    let firsts: Vec<bool> = after.map(|expiry| is_right(expiry.reasons[0].reason)).collect();
+    nine_in_ten((firsts.iter().filter(|right| **right).count(), firsts.len()), 4);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use super::vendors::{LAYOUTS, Meaning, Place, VendorLayout};
 use crate::config::CompareArgs;
+use crate::query::parse_date;
 use engine::calendar::Calendar;
 use engine::compare::{VendorNumbers, VendorRow};
 use engine::contract::{ContractKey, Right, RootTable, Settle, Symbol};
@@ -10,7 +11,7 @@ use engine::error::Reason;
 use engine::feeds::QuoteRecord;
 use engine::feeds::cboe::parse_cboe;
 use engine::feeds::intake::{parse_contract, parse_root, parse_strike};
-use engine::feeds::times::{of_millis, parse_date, parse_eastern, parse_rfc3339};
+use engine::feeds::times::{of_millis, parse_eastern, parse_rfc3339};
 use engine::limits::{self, Bound};
 use flate2::read::MultiGzDecoder;
 use history::row::HistoryRow;
@@ -116,7 +117,9 @@ fn read_text(source: &str, bytes: &[u8], args: &CompareArgs) -> Result<VendorFil
         header.iter().enumerate().map(|(i, name)| (name.trim().to_ascii_lowercase(), i)).collect();
     let has = |name: &str| places.contains_key(&name.to_ascii_lowercase());
     let fits = |layout: &&&VendorLayout| {
-        matches!(layout.place, Place::Text) && is_wanted(layout, args) && layout.columns.iter().all(|(n, m)| m.is_optional() || has(n))
+        matches!(layout.place, Place::Text)
+            && is_wanted(layout, args)
+            && layout.columns.iter().all(|(n, m)| m.is_optional() || has(n))
     };
     let layout = LAYOUTS.iter().find(fits).ok_or_else(|| unknown(source, "a header"))?;
     let mut intake = Intake::new(source, layout, args, None);
@@ -136,7 +139,13 @@ fn read_json(source: &str, bytes: &[u8], document: &Value, args: &CompareArgs) -
     };
     let fits = |layout: &&&VendorLayout| {
         let has = |row: &&Value| {
-            layout.columns.iter().all(|(name, of)| of.is_optional() || of.greek().is_some() || *of == Meaning::Vol || JsonCells(row).text(name).is_some() || row.get(*name).is_some())
+            layout.columns.iter().all(|(name, of)| {
+                of.is_optional()
+                    || of.greek().is_some()
+                    || *of == Meaning::Vol
+                    || JsonCells(row).text(name).is_some()
+                    || row.get(*name).is_some()
+            })
         };
         is_wanted(layout, args) && rows_of(layout).first().is_some_and(has)
     };
@@ -176,7 +185,9 @@ fn found<'v>(document: &'v Value, path: &[&str]) -> Vec<&'v Value> {
             })
             .collect();
     }
-    at.into_iter().flat_map(|value| value.as_array().map_or_else(|| vec![value], |items| items.iter().collect())).collect()
+    at.into_iter()
+        .flat_map(|value| value.as_array().map_or_else(|| vec![value], |items| items.iter().collect()))
+        .collect()
 }
 
 /// What all rows of a document share.
@@ -219,8 +230,7 @@ struct Intake<'a> {
 impl<'a> Intake<'a> {
     fn new(source: &'a str, layout: &'static VendorLayout, args: &'a CompareArgs, shared: Option<Shared>) -> Self {
         let digits = VendorRow { row: 0, sigma: 0.0, greeks: [0.0; 5] };
-        let file =
-            VendorFile { layout: layout.name, quotes: Vec::new(), digits, refused: 0, places: Vec::new() };
+        let file = VendorFile { layout: layout.name, quotes: Vec::new(), digits, refused: 0, places: Vec::new() };
         Self {
             source,
             layout,
@@ -269,7 +279,8 @@ impl<'a> Intake<'a> {
                 _ => continue,
             };
             let text = cells.text(name).unwrap_or_default();
-            let behind = text.split_once('.').map_or(0, |(_, rest)| rest.bytes().take_while(u8::is_ascii_digit).count());
+            let behind =
+                text.split_once('.').map_or(0, |(_, rest)| rest.bytes().take_while(u8::is_ascii_digit).count());
             // a number in powers of ten has as many as it has
             let n = if text.contains(['e', 'E']) { DIGITS_MOST } else { behind.min(DIGITS_MOST) };
             self.decimals[place] = Some(self.decimals[place].map_or(n, |most| most.max(n)));
@@ -341,9 +352,9 @@ impl<'a> Intake<'a> {
         }
         let (underlying, contract) = self.pair(cells)?;
         let (name, text) = self.text(cells, Meaning::Right).ok_or(("right", Reason::Missing))?;
-        let right = match text.bytes().next().map(|first| first.to_ascii_lowercase()) {
-            Some(b'c') => Right::Call,
-            Some(b'p') => Right::Put,
+        let right = match text.to_ascii_lowercase().as_str() {
+            "c" | "call" => Right::Call,
+            "p" | "put" => Right::Put,
             _ => return Err((name, Reason::NotARight)),
         };
         Ok((underlying, ContractKey { right, ..contract }))

@@ -2,8 +2,8 @@
 //! said here; it is found from the numbers ([`engine::compare::Conventions`]). Never: code that reads.
 
 use Meaning::{
-    Ask, AskSize, Bid, BidSize, CallAsk, CallBid, CallVol, Day, DayMillis, Delta, Expiry, Gamma, Millis, Osi, PutAsk, PutBid, Rho,
-    Right, Root, Seconds, Spot, Strike, StrikeMilli, Theta, Time, Underlying, Vega, Vol,
+    Ask, AskSize, Bid, BidSize, CallAsk, CallBid, CallVol, Day, DayMillis, Delta, Expiry, Gamma, Millis, Osi, PutAsk,
+    PutBid, Rho, Right, Root, Seconds, Spot, Strike, StrikeMilli, Theta, Time, Underlying, Vega, Vol,
 };
 
 /// What a column means.

@@ -33,6 +33,8 @@ pub(super) enum Command {
     Batch(Box<BatchArgs>),
     /// Say everything behind one contract: quote, spot, rate, dividends, forward, curve, early exercise, values, warnings
     Explain(Box<ExplainArgs>),
+    /// Hold our values against a vendor's own columns: differences by Greek, and the likely reason of each expiry
+    Compare(Box<CompareArgs>),
 }
 
 /// Options of `greeksd serve`.
@@ -156,6 +158,42 @@ pub struct ExplainArgs {
     /// Write JSON, with every digit, in place of text
     #[arg(long)]
     pub json: bool,
+}
+
+/// Options of `greeksd compare`.
+#[derive(Clone, Debug, Default, PartialEq, Args)]
+pub struct CompareArgs {
+    /// A file with quotes and Greeks of a vendor (cboe, tradier, yahoo, orats-strikes, orats-files, thetadata-v2, thetadata-v3,
+    /// greeksd), packed or not, or the address of one
+    #[arg(value_name = "FILE|URL")]
+    pub input: String,
+    /// Its layout, where it is not told by its columns
+    #[arg(long, value_name = "NAME")]
+    pub layout: Option<String>,
+    /// The price of the underlying, where the file has none (Tradier) or another one is meant
+    #[arg(long, value_name = "PRICE", value_parser = value::divisor)]
+    pub spot: Option<f64>,
+    /// The time of its quotes (RFC 3339), where the file has none or another one is meant
+    #[arg(long, value_name = "TIME", value_parser = value::instant)]
+    pub time: Option<Timestamp>,
+    /// Dividends (csv: underlying,ex_date,amount) [default: dividends.csv in or beside the folder of the file]
+    #[arg(long, value_name = "FILE")]
+    pub dividends: Option<PathBuf>,
+    /// Discount curves (csv: date,tenor_days,rate) [default: rates.csv in or beside the folder of the file]
+    #[arg(long, value_name = "FILE")]
+    pub rates: Option<PathBuf>,
+    /// What goes before quotes (csv): dividends, borrow, rates, contracts to leave out
+    #[arg(long, value_name = "FILE")]
+    pub overrides: Option<PathBuf>,
+    /// Write JSON in place of text
+    #[arg(long)]
+    pub json: bool,
+    /// Write a line for each expiry and reason there, too
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// Draw the differences of delta there, too
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
 }
 
 /// Options of `greeksd batch`.

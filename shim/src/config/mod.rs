@@ -12,7 +12,7 @@ mod origin;
 mod value;
 
 use crate::secret::Keys;
-pub use cli::{BatchAccuracy, BatchArgs, BatchFormat, ExplainArgs, PriceArgs};
+pub use cli::{BatchAccuracy, BatchArgs, BatchFormat, CompareArgs, ExplainArgs, PriceArgs};
 use cli::{Cli, Command, ServeArgs};
 pub use error::ConfigError;
 use file::File;
@@ -83,6 +83,8 @@ pub enum Invocation {
     Price(PriceArgs),
     /// Compute days of recorded quotes.
     Batch(Box<BatchArgs>),
+    /// Hold our values against a vendor's own.
+    Compare(Box<CompareArgs>),
     /// Say everything behind one contract; the keys of vendors, where a feed is asked for it.
     Explain(Box<ExplainArgs>, Keys),
 }
@@ -101,6 +103,7 @@ pub fn read(
     let args = match cli.command {
         Some(Command::Price(args)) => return Ok(Invocation::Price(args)),
         Some(Command::Batch(args)) => return Ok(Invocation::Batch(args)),
+        Some(Command::Compare(args)) => return Ok(Invocation::Compare(args)),
         Some(Command::Explain(args)) => {
             let keys =
                 if args.feed.is_empty() { Ok(Keys::default()) } else { Keys::read(args.key_file.as_deref(), home) };

@@ -1,7 +1,9 @@
 //! What is behind a number: an explanation is of what is served, its numbers give the values again, and it says why.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "../common/mod.rs"]
 mod common;
+mod compare;
 
 use common::{NOW, get_from, service};
 use engine::calendar::Calendar;
@@ -26,7 +28,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, LazyLock};
 
 /// The chains of some names of the made-up market, quotes shown, at full depth.
-fn computed(is_wanted: impl Fn(&Name) -> bool) -> Vec<Arc<Chain>> {
+pub(crate) fn computed(is_wanted: impl Fn(&Name) -> bool) -> Vec<Arc<Chain>> {
     let names: Vec<Name> = well_known().into_iter().filter(|name| is_wanted(name)).collect();
     let sim = SimMarket::with_universe(1, NOW, &names);
     let books: Vec<Book> = (0..sim.len()).filter_map(|i| sim.book(i, NOW)).collect();
@@ -48,7 +50,7 @@ static AMERICAN: LazyLock<Vec<Arc<Chain>>> =
     LazyLock::new(|| computed(|name| ["KO", "AAPL", "AMZN", "GME"].contains(&name.symbol.as_str())));
 
 /// Every contract of a chain.
-fn contracts(chain: &Chain) -> impl Iterator<Item = (ContractKey, Style, usize)> + '_ {
+pub(crate) fn contracts(chain: &Chain) -> impl Iterator<Item = (ContractKey, Style, usize)> + '_ {
     chain.slices.iter().flat_map(move |slice| {
         slice.rows.clone().map(move |row| {
             let row = row as usize;
