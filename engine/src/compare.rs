@@ -21,6 +21,7 @@ use crate::explain::value_basis;
 use crate::kernel::dividends::Dividend;
 use crate::store::chain::Chain;
 use jiff::civil::Date;
+use jiff::{Timestamp, ToSpan};
 use reasons::{Fitted, changed, fit};
 pub use residual::VendorVols;
 use residual::{SliceResidual, served};
@@ -43,6 +44,8 @@ const AS_GOOD: (f64, f64) = (0.1, 10.0);
 const NUMBER_COSTS: f64 = 10.0;
 /// So many times what digits leave is no difference.
 const NO_DIFFERENCE: f64 = 2.0;
+/// Days of a year, calendar and trading.
+const DAYS_OF_YEAR: (f64, f64) = (365.0, 252.0);
 /// Reasons that are named of an expiry.
 const NAMED_MOST: usize = 4;
 
@@ -102,13 +105,44 @@ pub struct RankedReason {
 struct Work {
     slice: usize,
     base: World,
-    /// The same at the other settlement, if that is another instant.
-    other_t: f64,
+    /// Years to settlement as others count them.
+    clocks: Clocks,
     contracts: Vec<Contract>,
     residual: SliceResidual,
     /// Squared difference at the vendor's volatilities.
     at_vendor: f64,
     dates: Vec<(Date, Dividend)>,
+}
+
+/// Years to settlement of one expiry, as others count them.
+#[derive(Clone, Copy, Debug)]
+struct Clocks {
+    /// To the other settlement of its date: at the open for at the close, or the reverse.
+    other_settlement: f64,
+    /// Whole calendar days, of 365 to the year.
+    whole_days: f64,
+    /// Sessions, and what is left of the one of today, of 252 to the year.
+    trading_days: f64,
+}
+
+impl Clocks {
+    /// Of an expiry that is valued at an instant.
+    fn new(calendar: &Calendar, at: Timestamp, expiry: Date, settle: Settle) -> Self {
+        let today = calendar.eastern(at).date();
+        let other = if settle == Settle::Am { Settle::Pm } else { Settle::Am };
+        let whole = today.until(expiry).map_or(0, |span| span.get_days());
+        let left = calendar.session(today).map_or(0.0, |(open, close)| {
+            let length = close.duration_since(open).as_secs_f64();
+            (close.duration_since(at).as_secs_f64() / length).clamp(0.0, 1.0)
+        });
+        let sessions =
+            today.series(1.day()).skip(1).take_while(|&day| day <= expiry).filter(|&day| calendar.is_session(day));
+        Self {
+            other_settlement: years_between(at, calendar.settlement(expiry, other)),
+            whole_days: f64::from(whole) / DAYS_OF_YEAR.0,
+            trading_days: (sessions.count() as f64 + left) / DAYS_OF_YEAR.1,
+        }
+    }
 }
 
 /// Compares a vendor's rows of one chain with it.
@@ -177,11 +211,10 @@ fn work(chain: &Chain, calendar: &Calendar, rows: &[VendorRow], slice: usize) ->
     if contracts.len() < CONTRACTS_LEAST {
         return None;
     }
-    let other = if of.settle == Settle::Am { Settle::Pm } else { Settle::Am };
-    let other_t = years_between(chain.valued_at, calendar.settlement(of.expiry, other));
+    let clocks = Clocks::new(calendar, chain.valued_at, of.expiry, of.settle);
     let dates = basis.dividends.iter().map(|d| (d.ex_date, Dividend { t: d.t, amount: d.amount })).collect();
     let residual = SliceResidual::default();
-    Some(Work { slice, base, other_t, contracts, residual, at_vendor: 0.0, dates })
+    Some(Work { slice, base, clocks, contracts, residual, at_vendor: 0.0, dates })
 }
 
 /// The likely reasons of an expiry, the best first; what each reason leaves of each expiry is in `tried`.
@@ -250,7 +283,7 @@ fn candidates(works: &[Work]) -> Vec<Reason> {
     if dates.len() > 1 {
         all.push(Reason::NoDividends);
     }
-    all.extend([Reason::OtherSettlement, Reason::NoBorrow]);
+    all.extend([Reason::OtherSettlement, Reason::WholeDays, Reason::TradingDays, Reason::NoBorrow]);
     if works.iter().any(|work| work.base.style == Style::American) {
         all.push(Reason::EuropeanModel);
     }

@@ -289,6 +289,17 @@ mod tests {
         pairs[4].gap += 4.0;
         let fit = fit_forward(&pairs, df, 0.1, &mut Vec::new());
         assert!((fit.fwd - fwd).abs() < 0.02, "{fit:?}");
+        // and its vote says so
+        let (parity, votes) = pair_votes(&pairs, df, 0.1);
+        assert_eq!(parity, fit);
+        assert!((votes.iter().map(|vote| vote.share).sum::<f64>() - 1.0).abs() < 1e-12);
+        assert!(
+            (votes[4].fwd - fwd - 4.0).abs() < 0.02 && votes[4].agrees < 0.01 && votes[4].share < 0.01,
+            "{votes:?}"
+        );
+        assert!(votes[3].agrees > 0.5 && votes[3].near > 0.5, "{votes:?}");
+        let (none, nobody) = pair_votes(&[], df, 0.1);
+        assert!(none.fwd.is_nan() && nobody.is_empty());
     }
 
     #[test]

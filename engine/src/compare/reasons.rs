@@ -46,6 +46,10 @@ pub enum Reason {
     Spot(f64),
     /// Settlement in the afternoon taken as in the morning, or the other way round.
     OtherSettlement,
+    /// Time counted in whole calendar days.
+    WholeDays,
+    /// Time counted in trading days, of 252 to the year.
+    TradingDays,
     /// American contracts valued as European ones.
     EuropeanModel,
     /// None of these.
@@ -66,6 +70,8 @@ impl Reason {
             Self::Rate(_) => "rate",
             Self::Spot(_) => "spot",
             Self::OtherSettlement => "am_pm",
+            Self::WholeDays => "whole_days",
+            Self::TradingDays => "trading_days",
             Self::EuropeanModel => "european_model",
             Self::Unknown => "unknown",
         }
@@ -123,6 +129,7 @@ pub(super) fn changed(reason: Reason, work: &Work) -> Option<World> {
         let left: Vec<_> = work.dates.iter().filter(|(date, _)| !gone(*date)).map(|&(_, dividend)| dividend).collect();
         (left.len() < terms.divs.len()).then(|| Terms { divs: left, ..terms.clone() })
     };
+    let later = |t: f64| (t > 0.0 && (t - terms.t).abs() > 0.0).then(|| Terms { t, ..terms.clone() });
     match reason {
         Reason::MissingDividend { date, .. } => with(without(&|own| own == date)?),
         Reason::NoDividends if work.dates.len() > 1 => with(without(&|_| true)?),
@@ -130,9 +137,9 @@ pub(super) fn changed(reason: Reason, work: &Work) -> Option<World> {
         Reason::Borrow(by) => with(Terms { b: terms.b + by, ..terms.clone() }),
         Reason::Rate(by) => with(Terms { r: terms.r + by, ..terms.clone() }),
         Reason::Spot(by) => Some(World { style: *style, s: s * (1.0 + by), terms: terms.clone() }),
-        Reason::OtherSettlement if work.other_t > 0.0 && (work.other_t - terms.t).abs() > 0.0 => {
-            with(Terms { t: work.other_t, ..terms.clone() })
-        }
+        Reason::OtherSettlement => with(later(work.clocks.other_settlement)?),
+        Reason::WholeDays => with(later(work.clocks.whole_days)?),
+        Reason::TradingDays => with(later(work.clocks.trading_days)?),
         Reason::EuropeanModel if *style == Style::American => {
             Some(World { style: Style::European, s: *s, terms: terms.clone() })
         }

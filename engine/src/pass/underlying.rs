@@ -516,6 +516,21 @@ mod tests {
     }
 
     #[test]
+    fn dividends_say_how_they_are_known() {
+        let (calendar, curves) = (Calendar::embedded(), DiscountCurves::new(&[]));
+        let market = MarketData { calendar: &calendar, curves: &curves };
+        let book = book(vec![slice("ABC", 30, false)]);
+        let overrides = &Overrides::default();
+        let task = Task { market, book: &book, at: at(), depth: Depth::Full, quotes: false, overrides };
+        let found = evidence(&task, &[]);
+        let known: Vec<_> = found.dividends.iter().map(|d| (d.ex_date.to_string(), d.source)).collect();
+        let expected = [("2026-12-01", DividendSource::Declared), ("2027-02-01", DividendSource::Projected)];
+        assert_eq!(known, expected.map(|(date, source)| (date.to_owned(), source)), "what went ex today is gone");
+        assert_eq!(found.newest, Some(at()));
+        assert!(found.dividends[0].t > 0.02 && found.dividends[0].t < found.dividends[1].t);
+    }
+
+    #[test]
     fn a_slice_takes_its_own_state_wherever_it_stands() {
         let (a, b) = (slice("ABC", 30, false), slice("ABC", 60, false));
         let kept = |of: &BookSlice| Kept { root: of.root, expiry: of.expiry, state: SliceState::default() };

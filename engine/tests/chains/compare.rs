@@ -259,7 +259,7 @@ fn units_are_found_before_anything_else() {
 /// Vendors that print what each quote implies, and compute Greeks on a curve of their own.
 #[test]
 fn greeks_at_another_volatility_than_the_printed_one_are_seen_through() {
-    let chain = &CHAINS["JPM"];
+    let chain = &CHAINS["VZ"];
     let misprinted = |err: &dyn Fn(usize, ValueBasis, Style) -> Vendor| {
         let mut rows = shown(chain, err, &native);
         for (i, row) in rows.iter_mut().enumerate() {

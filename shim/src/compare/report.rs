@@ -49,9 +49,9 @@ pub(super) struct NameReport {
 /// What a vendor's Greeks mean.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ConventionsReport {
-    pub(super) theta: &'static str,
-    pub(super) vega_times: f64,
-    pub(super) rho_times: f64,
+    pub(super) theta: Option<&'static str>,
+    pub(super) vega_times: Option<f64>,
+    pub(super) rho_times: Option<f64>,
 }
 
 /// How far one Greek differs, in the unit of the native record.
@@ -174,6 +174,8 @@ impl NameReport {
             }
         }
         reasons.sort_by_key(|of| std::cmp::Reverse(of.1));
+        // of a Greek that the vendor does not show nobody knows what it would mean
+        let is_said = |at: usize| found.contracts.iter().any(|of| of.vendor[at].abs() > 0.0);
         let vols = rows.iter().filter(|row| row.sigma > 0.0).filter_map(|row| {
             let ours = chain.columns.get(Col::SvcVol)[row.row as usize];
             ours.is_finite().then_some((row.sigma, ours))
@@ -186,9 +188,9 @@ impl NameReport {
             valued_at: chain.valued_at.to_string(),
             contracts: found.contracts.len(),
             conventions: ConventionsReport {
-                theta: found.conventions.theta.name(),
-                vega_times: found.conventions.vega_times,
-                rho_times: found.conventions.rho_times,
+                theta: is_said(3).then(|| found.conventions.theta.name()),
+                vega_times: is_said(2).then_some(found.conventions.vega_times),
+                rho_times: is_said(4).then_some(found.conventions.rho_times),
             },
             vendor_vols: found.vols.name(),
             differences,
@@ -246,7 +248,7 @@ fn expiry(chain: &Chain, of: &engine::compare::ExpiryComparison) -> ExpiryReport
 fn words(reason: Reason, spot: f64) -> String {
     match reason {
         Reason::Agrees => "no difference beyond the digits".to_owned(),
-        Reason::Volatility => "another volatility; at the vendor's ours are the same".to_owned(),
+        Reason::Volatility => "another volatility".to_owned(),
         Reason::MissingDividend { date, amount } => format!("the dividend of {amount} on {date} is not counted"),
         Reason::NoDividends => "no dividend is counted".to_owned(),
         Reason::NoBorrow => "no borrow rate is counted".to_owned(),
@@ -254,6 +256,8 @@ fn words(reason: Reason, spot: f64) -> String {
         Reason::Rate(by) => format!("another rate: {:+.2} %", 100.0 * by),
         Reason::Spot(by) => format!("another spot: {:+.3} % ({:+.4})", 100.0 * by, by * spot),
         Reason::OtherSettlement => "settlement at the open taken as at the close, or the reverse".to_owned(),
+        Reason::WholeDays => "time counted in whole days".to_owned(),
+        Reason::TradingDays => "time counted in trading days, 252 to the year".to_owned(),
         Reason::EuropeanModel => "valued as European".to_owned(),
         Reason::Unknown => "none of the reasons that are known".to_owned(),
     }

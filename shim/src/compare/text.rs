@@ -19,13 +19,16 @@ fn write_all(of: &Report, out: &mut String) -> std::fmt::Result {
 fn write_name(of: &NameReport, out: &mut String) -> std::fmt::Result {
     writeln!(out, "\n{}: {} contracts as of {}", of.underlying, of.contracts, of.valued_at)?;
     let conventions = &of.conventions;
-    writeln!(
-        out,
-        "the vendor's theta is of a {}, its vega {} times per 1 %, its rho {} times per 1 %",
-        conventions.theta.replace('_', " "),
-        conventions.vega_times,
-        conventions.rho_times
-    )?;
+    let theta = conventions.theta.map(|theta| format!("theta is of a {}", theta.replace('_', " ")));
+    let vega = conventions.vega_times.map(|times| format!("vega is {times} times that per 1 %"));
+    let rho = conventions.rho_times.map(|times| format!("rho is {times} times that per 1 %"));
+    let said: Vec<String> = [theta, vega, rho].into_iter().flatten().collect();
+    if !said.is_empty() {
+        writeln!(out, "the vendor's {}", said.join(", its "))?;
+    }
+    if of.vendor_vols != "printed" {
+        writeln!(out, "its Greeks do not go with the volatilities that it prints: held against those that they tell")?;
+    }
     writeln!(
         out,
         "{:<12} {:>9} {:>12} {:>12} {:>12} {:>12}",

@@ -1,9 +1,11 @@
 //! What is behind a number: an explanation is of what is served, its numbers give the values again, and it says why.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails, and prints its figures")]
 
 #[path = "../common/mod.rs"]
 mod common;
 mod compare;
+#[path = "../support/mod.rs"]
+mod support;
 
 use common::{NOW, get_from, service};
 use engine::calendar::Calendar;
@@ -117,7 +119,7 @@ fn the_lines_of_the_docs_give_every_european_value_again() {
     let Some(python) = ["python3", "python"].into_iter().find(|program| {
         Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
     }) else {
-        eprintln!("no Python on this machine: the lines of the docs were not run");
+        println!("no Python on this machine: the lines of the docs were not run");
         return;
     };
     let mut child = Command::new(python)
@@ -322,4 +324,65 @@ fn a_chain_that_was_not_computed_here_has_what_it_says_itself() {
     assert!(document.warnings.iter().any(|warning| warning.name == "no_evidence"), "{:?}", document.warnings);
     assert!(document.values.served["delta"].is_some() && document.values.reference.is_empty());
     assert!(document.quote.bid.is_none() && !document.quote.shown);
+}
+
+/// The command, of a daemon and of a feed.
+#[cfg(unix)]
+mod command {
+    use super::support::daemon::{Daemon, chain, folder, remove};
+    use serde_json::Value;
+    use shim::explain::document::Document;
+    use std::process::{Command, Output};
+
+    fn explained(arguments: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_greeksd"));
+        command.arg("explain").args(arguments).env_clear().output().unwrap()
+    }
+
+    fn document(arguments: &[&str]) -> Document {
+        let output = explained(&[arguments, &["--json"]].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    #[test]
+    fn a_daemon_and_a_feed_say_the_same() {
+        let market = folder("explain", &chain(100.0));
+        let feed = format!("dir:{}", market.display());
+        let mut daemon = Daemon::start(&feed, &["--threads", "1", "--state-dir", "/nonexistent/state"]);
+        daemon.wait("the market", |health| health["pending"] == 0 && health["rough"].as_u64() == Some(0));
+        let (url, osym) = (format!("http://{}", daemon.address), "ACME261218C00105000");
+        let of_daemon = document(&[osym, "--url", &url]);
+        let of_feed = document(&[osym, "--feed", &feed]);
+        assert_eq!(of_daemon.contract, of_feed.contract);
+        let near = |a: Option<f64>, b: Option<f64>| (a.unwrap() - b.unwrap()).abs() < 1e-6;
+        assert!(near(of_daemon.forward.price, of_feed.forward.price));
+        assert!(near(of_daemon.values.served["delta"], of_feed.values.served["delta"]));
+        assert!(!of_daemon.quote.shown && of_daemon.quote.bid.is_none() && of_daemon.quote.age_s.is_some());
+        assert!(of_feed.quote.shown && of_feed.quote.bid.is_some(), "a feed of one's own is shown");
+        let used = of_daemon.forward.strikes.iter().filter(|strike| strike.used).count();
+        assert!((3..=9).contains(&used), "{used} of 9 strikes");
+        let row = daemon.rows(&format!("/l1/greeks?osym={osym}&greeks=all")).remove(0);
+        let shown = |name: &str| row[name].as_f64().unwrap();
+        assert!((shown("delta") - of_daemon.values.served["delta"].unwrap()).abs() < 1e-6, "{row}");
+        assert!((shown("fwd_price") - of_daemon.forward.price.unwrap()).abs() < 1e-6, "{row}");
+        let text = explained(&[osym, "--url", &url]);
+        assert!(String::from_utf8_lossy(&text.stdout).contains("early ex."), "{text:?}");
+        for (arguments, words) in [
+            (vec!["ACME"], "OSI symbol"),
+            (vec!["ACME261218C00106000", "--url", url.as_str()], "no contract"),
+            (vec![osym, "--url", "http://127.0.0.1:1"], "is a daemon running there?"),
+            (vec![osym, "--url", "nowhere"], "want http://"),
+            (vec!["ZZZZ261218C00106000", "--feed", feed.as_str()], "lists no contract of ZZZZ"),
+            (vec!["ACME261218C00106000", "--feed", feed.as_str()], "does not list that contract"),
+            (vec![osym, "--feed", "sum"], "feed sum"),
+        ] {
+            let output = explained(&arguments);
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.code() == Some(1) && said.contains(words), "{arguments:?}: {said}");
+        }
+        let body: Value = serde_json::from_str(&daemon.get(&format!("/l1/explain?osym={osym}")).1).unwrap();
+        assert_eq!(body["contract"]["osym"], "ACME  261218C00105000");
+        remove(&market);
+    }
 }
