@@ -70,11 +70,14 @@ impl Default for Conventions {
     }
 }
 
+/// The vendor's numbers of a contract, our raw Greeks of it, the volatility that they are at, and the spot less dividends.
+type Seen = (VendorNumbers, Greeks<f64>, f64, f64);
+
 impl Conventions {
     /// Those under which most of a vendor's numbers are nearest to ours.
     pub(super) fn found<'a>(expiries: impl Iterator<Item = (&'a World, &'a [Contract])>) -> Self {
         // at the vendor's volatilities and at ours: one of the two is near what its Greeks are computed at
-        let mut seen: [Vec<(VendorNumbers, Greeks<f64>, f64, f64)>; 2] = [Vec::new(), Vec::new()];
+        let mut seen: [Vec<Seen>; 2] = [Vec::new(), Vec::new()];
         for (world, contracts) in expiries {
             let x = world.s - world.terms.a(0.0);
             let at_ours: Vec<Contract> = contracts.iter().map(|c| Contract { sigma: c.ours, ..*c }).collect();
@@ -86,7 +89,7 @@ impl Conventions {
         let best = |of: &dyn Fn(Self, f64) -> Self, place: usize, choices: usize| {
             let miss = |choice: usize| {
                 let conventions = of(ours, choice as f64);
-                let miss = |(vendor, greeks, sigma, x): &(VendorNumbers, Greeks<f64>, f64, f64)| {
+                let miss = |(vendor, greeks, sigma, x): &Seen| {
                     let own = conventions.printed(greeks, *sigma, *x)[place];
                     (vendor[place] - own).abs() / vendor[place].abs().max(own.abs())
                 };

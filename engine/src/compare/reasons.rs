@@ -12,10 +12,13 @@ const ROUNDS: usize = 4;
 /// The greatest change of a rate, per year, and of a spot, as a part.
 const RATE_MOST: f64 = 0.5;
 const SPOT_MOST: f64 = 0.2;
+/// The greatest change of time, years: three days.
+const TIME_MOST: f64 = 3.0 / 365.0;
 /// Smaller ones are not named.
 const RATE_LEAST: f64 = 5e-4;
 const SPOT_LEAST: f64 = 1e-4;
-/// The step that slopes are taken over.
+const TIME_LEAST: f64 = 30.0 / (60.0 * 24.0 * 365.0);
+/// The step that slopes are taken over: of a rate and a spot 0.001 %, of time five minutes.
 const STEP: f64 = 1e-5;
 /// A borrow rate below this is none.
 const BORROW_NONE: f64 = 1e-4;
@@ -44,6 +47,8 @@ pub enum Reason {
     Rate(f64),
     /// Another spot: the vendor's less ours, as a part of it.
     Spot(f64),
+    /// Another time to settlement: the vendor's less ours, years. Its values are of another moment than its quotes.
+    Time(f64),
     /// Settlement in the afternoon taken as in the morning, or the other way round.
     OtherSettlement,
     /// Time counted in whole calendar days.
@@ -69,6 +74,7 @@ impl Reason {
             Self::Borrow(_) => "borrow",
             Self::Rate(_) => "rate",
             Self::Spot(_) => "spot",
+            Self::Time(_) => "time",
             Self::OtherSettlement => "am_pm",
             Self::WholeDays => "whole_days",
             Self::TradingDays => "trading_days",
@@ -83,13 +89,14 @@ impl Reason {
         match self {
             Self::Borrow(by) | Self::Rate(by) => by.abs() >= RATE_LEAST,
             Self::Spot(by) => by.abs() >= SPOT_LEAST,
+            Self::Time(by) => by.abs() >= TIME_LEAST,
             _ => true,
         }
     }
 
     /// How many numbers were fitted for it.
     pub(super) const fn numbers(self) -> u8 {
-        matches!(self, Self::Borrow(_) | Self::Rate(_) | Self::Spot(_)) as u8
+        matches!(self, Self::Borrow(_) | Self::Rate(_) | Self::Spot(_) | Self::Time(_)) as u8
     }
 }
 
@@ -99,10 +106,11 @@ pub(super) enum Fitted {
     Borrow,
     Rate,
     Spot,
+    Time,
 }
 
 impl Fitted {
-    pub(super) const ALL: [Self; 3] = [Self::Borrow, Self::Rate, Self::Spot];
+    pub(super) const ALL: [Self; 4] = [Self::Borrow, Self::Rate, Self::Spot, Self::Time];
 
     /// The reason with this number.
     pub(super) const fn at(self, number: f64) -> Reason {
@@ -110,6 +118,7 @@ impl Fitted {
             Self::Borrow => Reason::Borrow(number),
             Self::Rate => Reason::Rate(number),
             Self::Spot => Reason::Spot(number),
+            Self::Time => Reason::Time(number),
         }
     }
 
@@ -117,6 +126,7 @@ impl Fitted {
         match self {
             Self::Borrow | Self::Rate => RATE_MOST,
             Self::Spot => SPOT_MOST,
+            Self::Time => TIME_MOST,
         }
     }
 }
@@ -137,6 +147,7 @@ pub(super) fn changed(reason: Reason, work: &Work) -> Option<World> {
         Reason::Borrow(by) => with(Terms { b: terms.b + by, ..terms.clone() }),
         Reason::Rate(by) => with(Terms { r: terms.r + by, ..terms.clone() }),
         Reason::Spot(by) => Some(World { style: *style, s: s * (1.0 + by), terms: terms.clone() }),
+        Reason::Time(by) if terms.t + by > 0.0 => with(Terms { t: terms.t + by, ..terms.clone() }),
         Reason::OtherSettlement => with(later(work.clocks.other_settlement)?),
         Reason::WholeDays => with(later(work.clocks.whole_days)?),
         Reason::TradingDays => with(later(work.clocks.trading_days)?),
@@ -156,6 +167,7 @@ pub(super) fn fit(reason: Reason, works: &[Work]) -> Reason {
         Reason::Borrow(_) => Fitted::Borrow,
         Reason::Rate(_) => Fitted::Rate,
         Reason::Spot(_) => Fitted::Spot,
+        Reason::Time(_) => Fitted::Time,
         other => return other,
     };
     let mut number = 0.0;

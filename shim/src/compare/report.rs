@@ -255,6 +255,7 @@ fn words(reason: Reason, spot: f64) -> String {
         Reason::Borrow(by) => format!("another borrow rate: {:+.2} %", 100.0 * by),
         Reason::Rate(by) => format!("another rate: {:+.2} %", 100.0 * by),
         Reason::Spot(by) => format!("another spot: {:+.3} % ({:+.4})", 100.0 * by, by * spot),
+        Reason::Time(by) => format!("another time to settlement: {:+.2} days", 365.0 * by),
         Reason::OtherSettlement => "settlement at the open taken as at the close, or the reverse".to_owned(),
         Reason::WholeDays => "time counted in whole days".to_owned(),
         Reason::TradingDays => "time counted in trading days, 252 to the year".to_owned(),
