@@ -281,7 +281,9 @@ fn greeks_at_another_volatility_than_the_printed_one_are_seen_through() {
     let after = missing.expiries.iter().filter(|expiry| chain.slices[expiry.slice].expiry >= date);
     let is_right = |reason: Reason| matches!(reason, Reason::MissingDividend { date: found, .. } if found == date);
     let firsts: Vec<bool> = after.map(|expiry| is_right(expiry.reasons[0].reason)).collect();
-    nine_in_ten((firsts.iter().filter(|right| **right).count(), firsts.len()), 4);
+    // a volatility that is sought takes a part of the difference with it: fewer than where it is printed
+    let right = firsts.iter().filter(|right| **right).count();
+    assert!(firsts.len() >= 4 && 4 * right >= 3 * firsts.len(), "{right} of {}", firsts.len());
 }
 
 #[test]
