@@ -12,7 +12,7 @@ mod residual;
 mod world;
 
 pub use conventions::{Conventions, ThetaConvention};
-pub use reasons::Reason;
+pub use reasons::LikelyReason;
 pub use world::{COMPARED, VendorNumbers, VendorRow};
 
 use crate::calendar::{Calendar, years_between};
@@ -96,7 +96,7 @@ pub struct ExpiryComparison {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RankedReason {
     /// Which.
-    pub reason: Reason,
+    pub reason: LikelyReason,
     /// The part of the squared difference from what is served that it explains.
     pub explained: f64,
 }
@@ -156,7 +156,7 @@ pub fn compare(chain: &Chain, calendar: &Calendar, rows: &[VendorRow], digits: &
     let conventions = Conventions::found(works.iter().map(|work| (&work.base, work.contracts.as_slice())));
     let mut vols = VendorVols::Printed;
     let mut expiries = explained(chain, &mut works, (conventions, vols), digits);
-    let is_unknown = |of: &&ExpiryComparison| of.reasons[0].reason == Reason::Unknown;
+    let is_unknown = |of: &&ExpiryComparison| of.reasons[0].reason == LikelyReason::Unknown;
     if 2 * expiries.iter().filter(is_unknown).count() > expiries.len() {
         // what is printed beside the Greeks is not what they were computed at
         vols = VendorVols::Told;
@@ -166,6 +166,8 @@ pub fn compare(chain: &Chain, calendar: &Calendar, rows: &[VendorRow], digits: &
 }
 
 /// Every expiry with its reasons; those with nothing to compare are taken out of `works`.
+///
+/// # Domain   any; the reasons are tried on every expiry that they change, with one number for all of them
 fn explained(
     chain: &Chain,
     works: &mut Vec<Work>,
@@ -178,7 +180,7 @@ fn explained(
     }
     works.retain(|work| work.residual.noise() > 0.0);
     // every reason on every expiry that it changes, with one number for all of them
-    let tried: Vec<(Reason, Vec<Option<f64>>)> = candidates(works)
+    let tried: Vec<(LikelyReason, Vec<Option<f64>>)> = candidates(works)
         .into_iter()
         .map(|candidate| {
             let reason = fit(candidate, works);
@@ -220,7 +222,7 @@ fn work(chain: &Chain, calendar: &Calendar, rows: &[VendorRow], slice: usize) ->
 /// The likely reasons of an expiry, the best first; what each reason leaves of each expiry is in `tried`.
 ///
 /// # Domain   any; never empty
-fn ranked(i: usize, works: &[Work], tried: &[(Reason, Vec<Option<f64>>)]) -> Vec<RankedReason> {
+fn ranked(i: usize, works: &[Work], tried: &[(LikelyReason, Vec<Option<f64>>)]) -> Vec<RankedReason> {
     let work = &works[i];
     let excess = (work.at_vendor - work.residual.noise()).max(0.0);
     let mut found: Vec<(f64, f64, RankedReason)> = Vec::new();
@@ -246,9 +248,9 @@ fn ranked(i: usize, works: &[Work], tried: &[(Reason, Vec<Option<f64>>)]) -> Vec
         let explained = work.residual.explained(work.at_vendor);
         let none = NO_DIFFERENCE * work.residual.noise();
         let reason = match () {
-            () if work.residual.served <= none => Reason::Agrees,
-            () if work.at_vendor <= none || explained > EXPLAINS_LEAST => Reason::Volatility,
-            () => Reason::Unknown,
+            () if work.residual.served <= none => LikelyReason::Agrees,
+            () if work.at_vendor <= none || explained > EXPLAINS_LEAST => LikelyReason::Volatility,
+            () => LikelyReason::Unknown,
         };
         reasons.push(RankedReason { reason, explained });
     }
@@ -274,18 +276,26 @@ fn by_contract(chain: &Chain, rows: &[VendorRow], conventions: Conventions) -> V
 }
 
 /// What may be tried on some expiries.
-fn candidates(works: &[Work]) -> Vec<Reason> {
+fn candidates(works: &[Work]) -> Vec<LikelyReason> {
     let mut dates: Vec<(Date, f64)> = works.iter().flat_map(|w| &w.dates).map(|&(date, d)| (date, d.amount)).collect();
     dates.sort_by_key(|&(date, _)| date);
     dates.dedup_by_key(|&mut (date, _)| date);
-    let mut all: Vec<Reason> =
-        dates.iter().take(DIVIDENDS_MOST).map(|&(date, amount)| Reason::MissingDividend { date, amount }).collect();
+    let mut all: Vec<LikelyReason> = dates
+        .iter()
+        .take(DIVIDENDS_MOST)
+        .map(|&(date, amount)| LikelyReason::MissingDividend { date, amount })
+        .collect();
     if dates.len() > 1 {
-        all.push(Reason::NoDividends);
+        all.push(LikelyReason::NoDividends);
     }
-    all.extend([Reason::OtherSettlement, Reason::WholeDays, Reason::TradingDays, Reason::NoBorrow]);
+    all.extend([
+        LikelyReason::OtherSettlement,
+        LikelyReason::WholeDays,
+        LikelyReason::TradingDays,
+        LikelyReason::NoBorrow,
+    ]);
     if works.iter().any(|work| work.base.style == Style::American) {
-        all.push(Reason::EuropeanModel);
+        all.push(LikelyReason::EuropeanModel);
     }
     all.extend(Fitted::ALL.map(|fitted| fitted.at(0.0)));
     all

@@ -1,8 +1,11 @@
 //! What a vendor's Greeks mean: found from its own numbers, as its documents often do not say. Never: an input of a value.
 
 use super::world::{Contract, VendorNumbers, World};
+use crate::contract::Style;
 use crate::kernel::greeks::{Greek, Greeks};
 
+/// By how much volatility is moved to see how Greeks follow it, as a part.
+const VOL_BUMP: f64 = 1e-4;
 /// Days of a year, calendar and trading.
 const DAYS: (f64, f64) = (365.0, 252.0);
 /// What vega and rho may be multiplied with, against per 1 %.
@@ -103,6 +106,28 @@ impl Conventions {
         let vega = best(&|of, i| Self { vega_times: FACTORS[i as usize], ..of }, 2, FACTORS.len());
         let rho = best(&|of, i| Self { rho_times: FACTORS[i as usize], ..of }, 4, FACTORS.len());
         Self { theta: ThetaConvention::ALL[theta], vega_times: FACTORS[vega], rho_times: FACTORS[rho] }
+    }
+
+    /// By how much each number of European contracts follows volatility.
+    pub(super) fn vol_slopes(self, world: &World, contracts: &[Contract]) -> Vec<VendorNumbers> {
+        let moved: Vec<Contract> =
+            contracts.iter().map(|c| Contract { sigma: c.sigma * (1.0 + VOL_BUMP), ..*c }).collect();
+        let plain = World { style: Style::European, ..world.clone() };
+        let (here, there) = (self.numbers(&plain, contracts), self.numbers(&plain, &moved));
+        let slope = |i: usize| {
+            core::array::from_fn(|place| {
+                let slope = (there[i][place] - here[i][place]) / (VOL_BUMP * contracts[i].sigma);
+                if slope.is_finite() { slope } else { 0.0 }
+            })
+        };
+        (0..contracts.len()).map(slope).collect()
+    }
+
+    /// Greeks of a world as the vendor would print them.
+    pub(super) fn numbers(self, world: &World, contracts: &[Contract]) -> Vec<VendorNumbers> {
+        let x = world.s - world.terms.a(0.0);
+        let printed = |(contract, greeks): (&Contract, Greeks<f64>)| self.printed(&greeks, contract.sigma, x);
+        contracts.iter().zip(world.greeks(contracts)).map(printed).collect()
     }
 
     /// Greeks as the vendor would print them, but for its digits.

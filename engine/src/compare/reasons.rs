@@ -25,7 +25,7 @@ const BORROW_NONE: f64 = 1e-4;
 
 /// Why a vendor's Greeks differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Reason {
+pub enum LikelyReason {
     /// They do not, beyond their digits.
     Agrees,
     /// The volatility alone: at the vendor's ours are the same.
@@ -61,7 +61,7 @@ pub enum Reason {
     Unknown,
 }
 
-impl Reason {
+impl LikelyReason {
     /// Its word.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -113,12 +113,12 @@ impl Fitted {
     pub(super) const ALL: [Self; 4] = [Self::Borrow, Self::Rate, Self::Spot, Self::Time];
 
     /// The reason with this number.
-    pub(super) const fn at(self, number: f64) -> Reason {
+    pub(super) const fn at(self, number: f64) -> LikelyReason {
         match self {
-            Self::Borrow => Reason::Borrow(number),
-            Self::Rate => Reason::Rate(number),
-            Self::Spot => Reason::Spot(number),
-            Self::Time => Reason::Time(number),
+            Self::Borrow => LikelyReason::Borrow(number),
+            Self::Rate => LikelyReason::Rate(number),
+            Self::Spot => LikelyReason::Spot(number),
+            Self::Time => LikelyReason::Time(number),
         }
     }
 
@@ -132,7 +132,7 @@ impl Fitted {
 }
 
 /// What values of an expiry are computed on by who makes this mistake; `None`: it changes nothing there.
-pub(super) fn changed(reason: Reason, work: &Work) -> Option<World> {
+pub(super) fn changed(reason: LikelyReason, work: &Work) -> Option<World> {
     let World { style, s, terms } = &work.base;
     let with = |terms: Terms| Some(World { style: *style, s: *s, terms });
     let without = |gone: &dyn Fn(Date) -> bool| {
@@ -141,17 +141,17 @@ pub(super) fn changed(reason: Reason, work: &Work) -> Option<World> {
     };
     let later = |t: f64| (t > 0.0 && (t - terms.t).abs() > 0.0).then(|| Terms { t, ..terms.clone() });
     match reason {
-        Reason::MissingDividend { date, .. } => with(without(&|own| own == date)?),
-        Reason::NoDividends if work.dates.len() > 1 => with(without(&|_| true)?),
-        Reason::NoBorrow if terms.b.abs() > BORROW_NONE => with(Terms { b: 0.0, ..terms.clone() }),
-        Reason::Borrow(by) => with(Terms { b: terms.b + by, ..terms.clone() }),
-        Reason::Rate(by) => with(Terms { r: terms.r + by, ..terms.clone() }),
-        Reason::Spot(by) => Some(World { style: *style, s: s * (1.0 + by), terms: terms.clone() }),
-        Reason::Time(by) if terms.t + by > 0.0 => with(Terms { t: terms.t + by, ..terms.clone() }),
-        Reason::OtherSettlement => with(later(work.clocks.other_settlement)?),
-        Reason::WholeDays => with(later(work.clocks.whole_days)?),
-        Reason::TradingDays => with(later(work.clocks.trading_days)?),
-        Reason::EuropeanModel if *style == Style::American => {
+        LikelyReason::MissingDividend { date, .. } => with(without(&|own| own == date)?),
+        LikelyReason::NoDividends if work.dates.len() > 1 => with(without(&|_| true)?),
+        LikelyReason::NoBorrow if terms.b.abs() > BORROW_NONE => with(Terms { b: 0.0, ..terms.clone() }),
+        LikelyReason::Borrow(by) => with(Terms { b: terms.b + by, ..terms.clone() }),
+        LikelyReason::Rate(by) => with(Terms { r: terms.r + by, ..terms.clone() }),
+        LikelyReason::Spot(by) => Some(World { style: *style, s: s * (1.0 + by), terms: terms.clone() }),
+        LikelyReason::Time(by) if terms.t + by > 0.0 => with(Terms { t: terms.t + by, ..terms.clone() }),
+        LikelyReason::OtherSettlement => with(later(work.clocks.other_settlement)?),
+        LikelyReason::WholeDays => with(later(work.clocks.whole_days)?),
+        LikelyReason::TradingDays => with(later(work.clocks.trading_days)?),
+        LikelyReason::EuropeanModel if *style == Style::American => {
             Some(World { style: Style::European, s: *s, terms: terms.clone() })
         }
         _ => None,
@@ -162,12 +162,12 @@ pub(super) fn changed(reason: Reason, work: &Work) -> Option<World> {
 ///
 /// # Domain   any expiries; a number beyond what can be is cut there
 /// # Source   Gauss and Newton's step, its slopes those of European values: early exercise hardly bends them
-pub(super) fn fit(reason: Reason, works: &[Work]) -> Reason {
+pub(super) fn fit(reason: LikelyReason, works: &[Work]) -> LikelyReason {
     let fitted = match reason {
-        Reason::Borrow(_) => Fitted::Borrow,
-        Reason::Rate(_) => Fitted::Rate,
-        Reason::Spot(_) => Fitted::Spot,
-        Reason::Time(_) => Fitted::Time,
+        LikelyReason::Borrow(_) => Fitted::Borrow,
+        LikelyReason::Rate(_) => Fitted::Rate,
+        LikelyReason::Spot(_) => Fitted::Spot,
+        LikelyReason::Time(_) => Fitted::Time,
         other => return other,
     };
     let mut number = 0.0;

@@ -75,7 +75,7 @@ impl SliceResidual {
         let contracts: &[Contract] = &contracts.iter().map(start).collect::<Vec<_>>();
         // a volatility that is sought has no digits
         let digits = &VendorRow { sigma: if vols == VendorVols::Told { 0.0 } else { digits.sigma }, ..*digits };
-        let at_vendor = base.printed(contracts, conventions);
+        let at_vendor = conventions.numbers(base, contracts);
         let mut inverse_size = [f64::NAN; COMPARED.len()];
         for (place, inverse) in inverse_size.iter_mut().enumerate() {
             let known = contracts.iter().zip(&at_vendor).filter(|(c, _)| c.vendor[place].is_finite());
@@ -146,14 +146,14 @@ impl SliceResidual {
     /// # Source   Gauss and Newton's step for each contract, its slopes those of European values; the best of all steps counts
     fn numbers(&self, world: &World) -> (Vec<Contract>, Vec<VendorNumbers>) {
         let mut contracts = self.contracts.clone();
-        let mut numbers = world.printed(&contracts, self.conventions);
+        let mut numbers = self.conventions.numbers(world, &contracts);
         if self.vols == VendorVols::Printed {
             return (contracts, numbers);
         }
         let mut next = contracts.clone();
         let mut at_next = numbers.clone();
         for _ in 0..VOL_STEPS {
-            let slopes = world.vol_slopes(&next, self.conventions);
+            let slopes = self.conventions.vol_slopes(world, &next);
             let mut sums = vec![(0.0, 0.0); next.len()];
             for (i, place, miss) in self.missed(&at_next) {
                 let slope = slopes[i][place] * self.inverse_error[i][place];
@@ -165,7 +165,7 @@ impl SliceResidual {
                 let found = (sigma + step).clamp(sigma / VOL_STEP_MOST, sigma * VOL_STEP_MOST);
                 contract.sigma = found.clamp(VOLS.0, VOLS.1);
             }
-            at_next = world.printed(&next, self.conventions);
+            at_next = self.conventions.numbers(world, &next);
             let (before, after) = (self.by_contract(&numbers), self.by_contract(&at_next));
             for i in (0..next.len()).filter(|&i| after[i] < before[i]) {
                 (contracts[i], numbers[i]) = (next[i], at_next[i]);
@@ -188,8 +188,8 @@ impl SliceResidual {
     /// # Domain   any worlds; numbers that are missing or too far off say nothing
     pub(super) fn step(&self, world: &World, ahead: &World, here: &World, h: f64) -> (f64, f64) {
         let (contracts, now) = self.numbers(world);
-        let by_vol = world.vol_slopes(&contracts, self.conventions);
-        let (ahead, here) = (ahead.printed(&contracts, self.conventions), here.printed(&contracts, self.conventions));
+        let by_vol = self.conventions.vol_slopes(world, &contracts);
+        let (ahead, here) = (self.conventions.numbers(ahead, &contracts), self.conventions.numbers(here, &contracts));
         let mut own = vec![Vec::new(); contracts.len()];
         for (i, place, miss) in self.missed(&now) {
             let error = self.inverse_error[i][place];
@@ -237,7 +237,7 @@ fn inverse_errors(
     digits: &VendorRow,
     inverse_size: &VendorNumbers,
 ) -> Vec<VendorNumbers> {
-    let slopes = base.vol_slopes(contracts, conventions);
+    let slopes = conventions.vol_slopes(base, contracts);
     let known = |x: f64| if x.is_finite() { x } else { 0.0 };
     let of = |slopes: &VendorNumbers| {
         core::array::from_fn(|place| {

@@ -1,6 +1,5 @@
 //! Greeks of some contracts as somebody computes them who values on some terms. Never: a difference.
 
-use super::conventions::Conventions;
 use crate::contract::{Right, Style};
 use crate::kernel::american::{Band, Pricer, Scheme};
 use crate::kernel::black76::{Horizon, european};
@@ -8,9 +7,6 @@ use crate::kernel::dividends::Terms;
 use crate::kernel::greeks::{Greek, Greeks, SpotInputs, finish};
 use crate::store::chain::Chain;
 use crate::store::columns::Col;
-
-/// By how much volatility is moved to see how Greeks follow it, as a part.
-const VOL_BUMP: f64 = 1e-4;
 
 /// The Greeks that are compared.
 pub const COMPARED: [Greek; 5] = [Greek::Delta, Greek::Gamma, Greek::Vega, Greek::Theta, Greek::Rho];
@@ -82,27 +78,5 @@ impl World {
         let market = SpotInputs::new(&self.terms, self.s);
         let (phi, sigma) = (contract.right.phi(), contract.sigma);
         finish(&european(phi, &Horizon::from(&self.terms), market.x, contract.k, sigma), &market, sigma)
-    }
-
-    /// By how much each number of European contracts follows volatility.
-    pub(super) fn vol_slopes(&self, contracts: &[Contract], conventions: Conventions) -> Vec<VendorNumbers> {
-        let moved: Vec<Contract> =
-            contracts.iter().map(|c| Contract { sigma: c.sigma * (1.0 + VOL_BUMP), ..*c }).collect();
-        let plain = Self { style: Style::European, ..self.clone() };
-        let (here, there) = (plain.printed(contracts, conventions), plain.printed(&moved, conventions));
-        let slope = |i: usize| {
-            core::array::from_fn(|place| {
-                let slope = (there[i][place] - here[i][place]) / (VOL_BUMP * contracts[i].sigma);
-                if slope.is_finite() { slope } else { 0.0 }
-            })
-        };
-        (0..contracts.len()).map(slope).collect()
-    }
-
-    /// The same as the vendor would print them.
-    pub(super) fn printed(&self, contracts: &[Contract], conventions: Conventions) -> Vec<VendorNumbers> {
-        let x = self.s - self.terms.a(0.0);
-        let printed = |(contract, greeks): (&Contract, Greeks<f64>)| conventions.printed(&greeks, contract.sigma, x);
-        contracts.iter().zip(self.greeks(contracts)).map(printed).collect()
     }
 }

@@ -1,7 +1,9 @@
 //! Why a vendor's Greeks differ: mistakes of which we know that they were made, on the made-up market.
 
 use engine::calendar::{Calendar, years_between};
-use engine::compare::{COMPARED, Comparison, Reason, ThetaConvention, VendorNumbers, VendorRow, VendorVols, compare};
+use engine::compare::{
+    COMPARED, Comparison, LikelyReason, ThetaConvention, VendorNumbers, VendorRow, VendorVols, compare,
+};
 use engine::contract::{Right, Settle, Style};
 use engine::explain::{ValueBasis, value_basis};
 use engine::kernel::american::{Band, Pricer, Scheme};
@@ -115,7 +117,7 @@ fn right_first(
     names: &[&str],
     err: &dyn Fn(usize, ValueBasis, Style) -> Vendor,
     acts: &dyn Fn(&Chain, usize) -> bool,
-    is_right: &dyn Fn(Reason) -> bool,
+    is_right: &dyn Fn(LikelyReason) -> bool,
 ) -> (usize, usize) {
     let (mut right, mut n) = (0, 0);
     for name in names {
@@ -162,7 +164,7 @@ fn a_vendor_that_values_as_we_do_agrees() {
     for name in NAMES {
         for expiry in compared(name, &right_terms).expiries {
             let reason = expiry.reasons[0].reason;
-            assert!(matches!(reason, Reason::Agrees | Reason::Volatility), "{name} {expiry:?}");
+            assert!(matches!(reason, LikelyReason::Agrees | LikelyReason::Volatility), "{name} {expiry:?}");
             assert!(expiry.rms_at_vendor_vol < 1.5 * expiry.rms_of_digits, "{name} {expiry:?}");
         }
     }
@@ -180,8 +182,8 @@ fn a_missing_dividend_is_found() {
             Vendor { style, s: basis.s, terms: basis.terms }
         };
         let acts = |chain: &Chain, slice: usize| chain.slices[slice].expiry >= date;
-        let is_right = |reason: Reason| match reason {
-            Reason::MissingDividend { date: found, .. } => found == date,
+        let is_right = |reason: LikelyReason| match reason {
+            LikelyReason::MissingDividend { date: found, .. } => found == date,
             _ => false,
         };
         let found = right_first("missing dividend", &[name], &err, &acts, &is_right);
@@ -196,16 +198,16 @@ fn borrow_rate_and_spot_are_told_apart_with_their_size() {
         basis.terms.b -= 0.01;
         Vendor { style, s: basis.s, terms: basis.terms }
     };
-    let is_borrow = |reason: Reason| matches!(reason, Reason::Borrow(by) if (by + 0.01).abs() < 0.002);
+    let is_borrow = |reason: LikelyReason| matches!(reason, LikelyReason::Borrow(by) if (by + 0.01).abs() < 0.002);
     nine_in_ten(right_first("borrow", &NAMES, &borrow, &everywhere, &is_borrow), 60);
     let rate = |_: usize, mut basis: ValueBasis, style: Style| {
         basis.terms.r += 0.005;
         Vendor { style, s: basis.s, terms: basis.terms }
     };
-    let is_rate = |reason: Reason| matches!(reason, Reason::Rate(by) if (by - 0.005).abs() < 0.001);
+    let is_rate = |reason: LikelyReason| matches!(reason, LikelyReason::Rate(by) if (by - 0.005).abs() < 0.001);
     nine_in_ten(right_first("rate", &NAMES, &rate, &everywhere, &is_rate), 60);
     let spot = |_: usize, basis: ValueBasis, style: Style| Vendor { style, s: 0.997 * basis.s, terms: basis.terms };
-    let is_spot = |reason: Reason| matches!(reason, Reason::Spot(by) if (by + 0.003).abs() < 0.0006);
+    let is_spot = |reason: LikelyReason| matches!(reason, LikelyReason::Spot(by) if (by + 0.003).abs() < 0.0006);
     nine_in_ten(right_first("spot", &NAMES, &spot, &everywhere, &is_spot), 60);
 }
 
@@ -218,7 +220,7 @@ fn settlement_at_the_open_taken_as_at_the_close_is_found() {
         Vendor { style, s: basis.s, terms: basis.terms }
     };
     let acts = |chain: &Chain, slice: usize| chain.slices[slice].settle == Settle::Am;
-    let is_right = |reason: Reason| reason == Reason::OtherSettlement;
+    let is_right = |reason: LikelyReason| reason == LikelyReason::OtherSettlement;
     nine_in_ten(right_first("am as pm", &["SPX"], &err, &acts, &is_right), 5);
 }
 
@@ -226,7 +228,7 @@ fn settlement_at_the_open_taken_as_at_the_close_is_found() {
 fn a_european_model_of_american_contracts_is_found_where_it_matters() {
     let err = |_: usize, basis: ValueBasis, _: Style| Vendor { style: Style::European, s: basis.s, terms: basis.terms };
     let season = |chain: &Chain, slice: usize| chain.slices[slice].days > 90.0;
-    let is_right = |reason: Reason| reason == Reason::EuropeanModel;
+    let is_right = |reason: LikelyReason| reason == LikelyReason::EuropeanModel;
     nine_in_ten(right_first("european model", &["KO", "JPM", "VZ", "PFE", "T"], &err, &season, &is_right), 4);
 }
 
@@ -244,7 +246,7 @@ fn units_are_found_before_anything_else() {
     assert_eq!(found.conventions.theta, ThetaConvention::DriftlessCalendarDay);
     assert!((found.conventions.vega_times - 100.0).abs() < 1e-9 && (found.conventions.rho_times - 0.01).abs() < 1e-9);
     for expiry in &found.expiries {
-        assert!(matches!(expiry.reasons[0].reason, Reason::Agrees | Reason::Volatility), "{expiry:?}");
+        assert!(matches!(expiry.reasons[0].reason, LikelyReason::Agrees | LikelyReason::Volatility), "{expiry:?}");
     }
     let by_trading_day = |greeks: &Greeks<f64>, sigma: f64, x: f64| {
         let mut numbers = native(greeks, sigma, x);
@@ -270,7 +272,7 @@ fn greeks_at_another_volatility_than_the_printed_one_are_seen_through() {
     let found = misprinted(&right_terms);
     assert_eq!(found.vols, VendorVols::Told);
     for expiry in &found.expiries {
-        assert!(matches!(expiry.reasons[0].reason, Reason::Agrees | Reason::Volatility), "{expiry:?}");
+        assert!(matches!(expiry.reasons[0].reason, LikelyReason::Agrees | LikelyReason::Volatility), "{expiry:?}");
     }
     let date = first_dividend(chain);
     let missing = misprinted(&|_: usize, mut basis: ValueBasis, style: Style| {
@@ -279,7 +281,8 @@ fn greeks_at_another_volatility_than_the_printed_one_are_seen_through() {
         Vendor { style, s: basis.s, terms: basis.terms }
     });
     let after = missing.expiries.iter().filter(|expiry| chain.slices[expiry.slice].expiry >= date);
-    let is_right = |reason: Reason| matches!(reason, Reason::MissingDividend { date: found, .. } if found == date);
+    let is_right =
+        |reason: LikelyReason| matches!(reason, LikelyReason::MissingDividend { date: found, .. } if found == date);
     let firsts: Vec<bool> = after.map(|expiry| is_right(expiry.reasons[0].reason)).collect();
     // a volatility that is sought takes a part of the difference with it: fewer than where it is printed
     let right = firsts.iter().filter(|right| **right).count();

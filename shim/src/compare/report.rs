@@ -4,7 +4,7 @@
 use super::Compared;
 use super::read::VendorFile;
 use crate::config::CompareArgs;
-use engine::compare::{COMPARED, Comparison, ContractComparison, Reason};
+use engine::compare::{COMPARED, Comparison, ContractComparison, LikelyReason};
 use engine::contract::osi::OSI_LEN;
 use engine::contract::{ContractKey, Right};
 use engine::store::chain::Chain;
@@ -245,22 +245,22 @@ fn expiry(chain: &Chain, of: &engine::compare::ExpiryComparison) -> ExpiryReport
 }
 
 /// A reason in words.
-fn words(reason: Reason, spot: f64) -> String {
+fn words(reason: LikelyReason, spot: f64) -> String {
     match reason {
-        Reason::Agrees => "no difference beyond the digits".to_owned(),
-        Reason::Volatility => "another volatility".to_owned(),
-        Reason::MissingDividend { date, amount } => format!("the dividend of {amount} on {date} is not counted"),
-        Reason::NoDividends => "no dividend is counted".to_owned(),
-        Reason::NoBorrow => "no borrow rate is counted".to_owned(),
-        Reason::Borrow(by) => format!("another borrow rate: {:+.2} %", 100.0 * by),
-        Reason::Rate(by) => format!("another rate: {:+.2} %", 100.0 * by),
-        Reason::Spot(by) => format!("another spot: {:+.3} % ({:+.4})", 100.0 * by, by * spot),
-        Reason::Time(by) => format!("another time to settlement: {:+.2} days", 365.0 * by),
-        Reason::OtherSettlement => "settlement at the open taken as at the close, or the reverse".to_owned(),
-        Reason::WholeDays => "time counted in whole days".to_owned(),
-        Reason::TradingDays => "time counted in trading days, 252 to the year".to_owned(),
-        Reason::EuropeanModel => "valued as European".to_owned(),
-        Reason::Unknown => "none of the reasons that are known".to_owned(),
+        LikelyReason::Agrees => "no difference beyond the digits".to_owned(),
+        LikelyReason::Volatility => "another volatility".to_owned(),
+        LikelyReason::MissingDividend { date, amount } => format!("the dividend of {amount} on {date} is not counted"),
+        LikelyReason::NoDividends => "no dividend is counted".to_owned(),
+        LikelyReason::NoBorrow => "no borrow rate is counted".to_owned(),
+        LikelyReason::Borrow(by) => format!("another borrow rate: {:+.2} %", 100.0 * by),
+        LikelyReason::Rate(by) => format!("another rate: {:+.2} %", 100.0 * by),
+        LikelyReason::Spot(by) => format!("another spot: {:+.3} % ({:+.4})", 100.0 * by, by * spot),
+        LikelyReason::Time(by) => format!("another time to settlement: {:+.2} days", 365.0 * by),
+        LikelyReason::OtherSettlement => "settlement at the open taken as at the close, or the reverse".to_owned(),
+        LikelyReason::WholeDays => "time counted in whole days".to_owned(),
+        LikelyReason::TradingDays => "time counted in trading days, 252 to the year".to_owned(),
+        LikelyReason::EuropeanModel => "valued as European".to_owned(),
+        LikelyReason::Unknown => "none of the reasons that are known".to_owned(),
     }
 }
 

@@ -3,7 +3,7 @@
 //! A value by the reference scheme may take a tenth of a second, so it is found on a thread of its own, a few at once and no
 //! more. Never: what an explanation says.
 
-use super::document::{Document, Surroundings};
+use super::document::{ExplainDocument, Surroundings};
 use super::text::text;
 use crate::http::{Answer, Awaited};
 use crate::query::Query;
@@ -111,7 +111,7 @@ fn found(chain: &Chain, contract: &ContractKey, around: &Surroundings, form: For
     let Some(found) = explain(chain, contract) else {
         return refused(&Refusal::NotListed { reason: "no such contract is listed" });
     };
-    let document = Document::of(chain, &found, around);
+    let document = ExplainDocument::of(chain, &found, around);
     match form {
         Form::Json => Answer::full(ROUTE, 200, "application/json", document.json()),
         Form::Text => Answer::full(ROUTE, 200, "text/plain; charset=utf-8", text(&document)),

@@ -22,7 +22,7 @@ pub type Numbers = BTreeMap<String, Known>;
 
 /// Everything behind one contract.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Document {
+pub struct ExplainDocument {
     /// Which contract.
     pub contract: ContractPart,
     /// Of which market, as of when.
@@ -318,7 +318,7 @@ fn known(x: f64) -> Known {
     x.is_finite().then_some(x)
 }
 
-impl Document {
+impl ExplainDocument {
     /// An explanation written down.
     #[must_use]
     pub fn of(chain: &Chain, found: &Explanation, around: &Surroundings) -> Self {

@@ -1,7 +1,7 @@
 //! `greeksd explain`: asks a daemon, or computes the one name from a feed. Never: what an explanation says.
 
 use super::answer::PATH;
-use super::document::{Document, MarketPart, Surroundings};
+use super::document::{ExplainDocument, MarketPart, Surroundings};
 use super::text::text;
 use crate::clock::MarketClock;
 use crate::config::ExplainArgs;
@@ -44,14 +44,14 @@ pub fn run(args: &ExplainArgs, keys: &Keys) -> ExitCode {
     }
 }
 
-fn document(args: &ExplainArgs, keys: &Keys) -> Result<Document, String> {
+fn document(args: &ExplainArgs, keys: &Keys) -> Result<ExplainDocument, String> {
     let contract = ContractKey::parse_osi(&args.osym)
         .ok_or_else(|| format!("{}: want the OSI symbol of a contract, such as AAPL270115C00200000", args.osym))?;
     if args.feed.is_empty() { ask(&args.url, &contract) } else { compute(args, keys, &contract) }
 }
 
 /// What a daemon says.
-fn ask(url: &str, contract: &ContractKey) -> Result<Document, String> {
+fn ask(url: &str, contract: &ContractKey) -> Result<ExplainDocument, String> {
     let base = ServerBase::parse(url)?;
     let client = Client::new(base, Vec::new(), None, AnswerBounds::default())?;
     let mut osi = [0; OSI_LEN];
@@ -70,7 +70,7 @@ fn ask(url: &str, contract: &ContractKey) -> Result<Document, String> {
 }
 
 /// What a feed has of the name, computed here and now.
-fn compute(args: &ExplainArgs, keys: &Keys, contract: &ContractKey) -> Result<Document, String> {
+fn compute(args: &ExplainArgs, keys: &Keys, contract: &ContractKey) -> Result<ExplainDocument, String> {
     let specs = args.feed.iter().map(|feed| FeedSpec::parse(feed)).collect::<Result<Vec<_>, _>>()?;
     let clock = args.now.map_or(MarketClock::Running, MarketClock::Fixed);
     let overrides = args.overrides.as_deref();
@@ -115,7 +115,7 @@ fn compute(args: &ExplainArgs, keys: &Keys, contract: &ContractKey) -> Result<Do
         market_open: calendar.is_open(clock.now()),
         ..MarketPart::default()
     };
-    Ok(Document::of(&chain, &found, &Surroundings { market, zone: Some(calendar.zone().clone()) }))
+    Ok(ExplainDocument::of(&chain, &found, &Surroundings { market, zone: Some(calendar.zone().clone()) }))
 }
 
 fn chain_of(

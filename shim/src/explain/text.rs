@@ -1,6 +1,6 @@
 //! An explanation for people. Never: a number that the document does not have.
 
-use super::document::{CurvePart, Document, Known, Numbers, StrikePart};
+use super::document::{CurvePart, ExplainDocument, Known, Numbers, StrikePart};
 use std::fmt::Write;
 
 /// Strikes that are shown of those that told the forward: the heaviest.
@@ -15,14 +15,14 @@ const ROWS: [&[&str]; 4] = [
 
 /// The text of an explanation.
 #[must_use]
-pub fn text(of: &Document) -> String {
+pub fn text(of: &ExplainDocument) -> String {
     let mut out = String::new();
     // writing to a string does not fail
     let _ = write_all(of, &mut out);
     out
 }
 
-fn write_all(of: &Document, out: &mut String) -> std::fmt::Result {
+fn write_all(of: &ExplainDocument, out: &mut String) -> std::fmt::Result {
     let (contract, market) = (&of.contract, &of.market);
     writeln!(
         out,
@@ -49,7 +49,7 @@ fn write_all(of: &Document, out: &mut String) -> std::fmt::Result {
     write_values(of, out)
 }
 
-fn write_market(of: &Document, out: &mut String) -> std::fmt::Result {
+fn write_market(of: &ExplainDocument, out: &mut String) -> std::fmt::Result {
     let (quote, spot, carry) = (&of.quote, &of.spot, &of.carry);
     writeln!(out)?;
     let prices = match quote.shown {
@@ -90,7 +90,7 @@ fn write_market(of: &Document, out: &mut String) -> std::fmt::Result {
     }
 }
 
-fn write_forward(of: &Document, out: &mut String) -> std::fmt::Result {
+fn write_forward(of: &ExplainDocument, out: &mut String) -> std::fmt::Result {
     let forward = &of.forward;
     writeln!(
         out,
@@ -131,7 +131,7 @@ fn write_forward(of: &Document, out: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-fn write_volatility(of: &Document, out: &mut String) -> std::fmt::Result {
+fn write_volatility(of: &ExplainDocument, out: &mut String) -> std::fmt::Result {
     let vol = &of.volatility;
     writeln!(
         out,
@@ -164,7 +164,7 @@ fn write_curve(place: &CurvePart, name: &str, out: &mut String) -> std::fmt::Res
     )
 }
 
-fn write_values(of: &Document, out: &mut String) -> std::fmt::Result {
+fn write_values(of: &ExplainDocument, out: &mut String) -> std::fmt::Result {
     let early = &of.early_exercise;
     let method = early.method.as_deref().unwrap_or("-");
     writeln!(out, "early ex.   {} ({method})", fixed(early.premium, 6))?;

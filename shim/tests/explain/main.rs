@@ -20,7 +20,7 @@ use engine::store::dropped::Drop;
 use engine::store::rates::DiscountCurves;
 use jiff::Timestamp;
 use serde_json::Value;
-use shim::explain::document::{Document, Surroundings};
+use shim::explain::document::{ExplainDocument, Surroundings};
 use shim::explain::text::text;
 use sim::SimMarket;
 use sim::symbols::{Name, well_known};
@@ -62,9 +62,9 @@ pub(crate) fn contracts(chain: &Chain) -> impl Iterator<Item = (ContractKey, Sty
     })
 }
 
-fn documented(chain: &Chain, contract: &ContractKey) -> (Explanation, Document) {
+fn documented(chain: &Chain, contract: &ContractKey) -> (Explanation, ExplainDocument) {
     let found = explain(chain, contract).unwrap();
-    let document = Document::of(chain, &found, &Surroundings::default());
+    let document = ExplainDocument::of(chain, &found, &Surroundings::default());
     (found, document)
 }
 
@@ -144,7 +144,7 @@ fn an_explanation_says_what_is_served_and_says_it_again_when_it_is_read() {
         for (contract, style, row) in contracts(chain).step_by(23) {
             let (found, document) = documented(chain, &contract);
             assert_eq!((found.row, style), (row, Style::American));
-            let again: Document = serde_json::from_slice(&document.json()).unwrap();
+            let again: ExplainDocument = serde_json::from_slice(&document.json()).unwrap();
             assert_eq!(again, document);
             assert!(text(&document).contains(document.contract.osym.trim()));
             let slice = &chain.slices[found.slice];
@@ -297,7 +297,7 @@ fn the_endpoint_answers_and_refuses() {
     let symbol = std::str::from_utf8(&osi[..n]).unwrap();
     let got = get_from(&service, &format!("/l1/explain?osym={symbol}"));
     assert_eq!((got.status, got.content_type), (200, "application/json"));
-    let document: Document = serde_json::from_str(&got.body).unwrap();
+    let document: ExplainDocument = serde_json::from_str(&got.body).unwrap();
     assert_eq!((document.market.snapshot, document.contract.osym.replace(' ', "")), (7, symbol.to_owned()));
     let got = get_from(&service, &format!("/l1/explain?osym={symbol}&format=text"));
     assert!(got.status == 200 && got.body.contains("forward") && got.body.contains("svc_theo"), "{}", got.body);
@@ -320,7 +320,7 @@ fn a_chain_that_was_not_computed_here_has_what_it_says_itself() {
     let service = service(market);
     let got = get_from(&service, "/l1/explain?osym=ACME261218C00100000");
     assert_eq!(got.status, 200, "{}", got.body);
-    let document: Document = serde_json::from_str(&got.body).unwrap();
+    let document: ExplainDocument = serde_json::from_str(&got.body).unwrap();
     assert!(document.warnings.iter().any(|warning| warning.name == "no_evidence"), "{:?}", document.warnings);
     assert!(document.values.served["delta"].is_some() && document.values.reference.is_empty());
     assert!(document.quote.bid.is_none() && !document.quote.shown);
@@ -331,7 +331,7 @@ fn a_chain_that_was_not_computed_here_has_what_it_says_itself() {
 mod command {
     use super::support::daemon::{Daemon, chain, folder, remove};
     use serde_json::Value;
-    use shim::explain::document::Document;
+    use shim::explain::document::ExplainDocument;
     use std::process::{Command, Output};
 
     fn explained(arguments: &[&str]) -> Output {
@@ -339,7 +339,7 @@ mod command {
         command.arg("explain").args(arguments).env_clear().output().unwrap()
     }
 
-    fn document(arguments: &[&str]) -> Document {
+    fn document(arguments: &[&str]) -> ExplainDocument {
         let output = explained(&[arguments, &["--json"]].concat());
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap()
