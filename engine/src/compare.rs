@@ -9,28 +9,23 @@
 mod conventions;
 mod reasons;
 mod residual;
+mod work;
 mod world;
 
 pub use conventions::{Conventions, ThetaConvention};
 pub use reasons::LikelyReason;
 pub use world::{COMPARED, VendorNumbers, VendorRow};
 
-use crate::calendar::{Calendar, years_between};
-use crate::contract::{Settle, Style};
+use crate::calendar::Calendar;
+use crate::contract::Style;
 use crate::explain::value_basis;
-use crate::kernel::dividends::Dividend;
 use crate::store::chain::Chain;
 use jiff::civil::Date;
-use jiff::{Timestamp, ToSpan};
 use reasons::{Fitted, changed, fit};
 pub use residual::VendorVols;
 use residual::{SliceResidual, served};
-use world::{Contract, World};
+use work::{Work, work};
 
-/// Contracts of an expiry that reasons are looked for with: those nearest the money.
-const CONTRACTS_MOST: usize = 48;
-/// Fewer than these say nothing.
-const CONTRACTS_LEAST: usize = 4;
 /// Dividends that are tried one by one.
 const DIVIDENDS_MOST: usize = 6;
 /// A reason must explain this part of what is left at the vendor's volatility, or it is none.
@@ -44,8 +39,6 @@ const AS_GOOD: (f64, f64) = (0.1, 10.0);
 const NUMBER_COSTS: f64 = 10.0;
 /// So many times what digits leave is no difference.
 const NO_DIFFERENCE: f64 = 2.0;
-/// Days of a year, calendar and trading.
-const DAYS_OF_YEAR: (f64, f64) = (365.0, 252.0);
 /// Reasons that are named of an expiry.
 const NAMED_MOST: usize = 4;
 
@@ -101,50 +94,6 @@ pub struct RankedReason {
     pub explained: f64,
 }
 
-/// One expiry in work.
-struct Work {
-    slice: usize,
-    base: World,
-    /// Years to settlement as others count them.
-    clocks: Clocks,
-    contracts: Vec<Contract>,
-    residual: SliceResidual,
-    /// Squared difference at the vendor's volatilities.
-    at_vendor: f64,
-    dates: Vec<(Date, Dividend)>,
-}
-
-/// Years to settlement of one expiry, as others count them.
-#[derive(Clone, Copy, Debug)]
-struct Clocks {
-    /// To the other settlement of its date: at the open for at the close, or the reverse.
-    other_settlement: f64,
-    /// Whole calendar days, of 365 to the year.
-    whole_days: f64,
-    /// Sessions, and what is left of the one of today, of 252 to the year.
-    trading_days: f64,
-}
-
-impl Clocks {
-    /// Of an expiry that is valued at an instant.
-    fn new(calendar: &Calendar, at: Timestamp, expiry: Date, settle: Settle) -> Self {
-        let today = calendar.eastern(at).date();
-        let other = if settle == Settle::Am { Settle::Pm } else { Settle::Am };
-        let whole = today.until(expiry).map_or(0, |span| span.get_days());
-        let left = calendar.session(today).map_or(0.0, |(open, close)| {
-            let length = close.duration_since(open).as_secs_f64();
-            (close.duration_since(at).as_secs_f64() / length).clamp(0.0, 1.0)
-        });
-        let sessions =
-            today.series(1.day()).skip(1).take_while(|&day| day <= expiry).filter(|&day| calendar.is_session(day));
-        Self {
-            other_settlement: years_between(at, calendar.settlement(expiry, other)),
-            whole_days: f64::from(whole) / DAYS_OF_YEAR.0,
-            trading_days: (sessions.count() as f64 + left) / DAYS_OF_YEAR.1,
-        }
-    }
-}
-
 /// Compares a vendor's rows of one chain with it.
 ///
 /// # Units    as [`VendorRow`]
@@ -198,25 +147,6 @@ fn explained(
         reasons: ranked(i, works, &tried),
     };
     works.iter().enumerate().map(of).collect()
-}
-
-/// What is compared of an expiry; `None`: it has no value, or too few contracts.
-fn work(chain: &Chain, calendar: &Calendar, rows: &[VendorRow], slice: usize) -> Option<Work> {
-    let of = &chain.slices[slice];
-    let basis = value_basis(chain, slice)?;
-    let base = World { style: of.style, s: basis.s, terms: basis.terms };
-    let mut contracts: Vec<Contract> =
-        rows.iter().filter(|row| of.rows.contains(&row.row)).filter_map(|row| Contract::new(chain, row)).collect();
-    let far = |contract: &Contract| (contract.k / of.fwd_price).ln().abs() / contract.sigma;
-    contracts.sort_by(|a, b| far(a).total_cmp(&far(b)).then(a.row.cmp(&b.row)));
-    contracts.truncate(CONTRACTS_MOST);
-    if contracts.len() < CONTRACTS_LEAST {
-        return None;
-    }
-    let clocks = Clocks::new(calendar, chain.valued_at, of.expiry, of.settle);
-    let dates = basis.dividends.iter().map(|d| (d.ex_date, Dividend { t: d.t, amount: d.amount })).collect();
-    let residual = SliceResidual::default();
-    Some(Work { slice, base, clocks, contracts, residual, at_vendor: 0.0, dates })
 }
 
 /// The likely reasons of an expiry, the best first; what each reason leaves of each expiry is in `tried`.

@@ -5,66 +5,27 @@
 //! what other schemes say of the value, and what a reader should be warned of. So an explanation is of what was served,
 //! whatever was quoted since. Never: a book, a text for people.
 
+mod basis;
+mod explanation;
 mod parity;
 mod schemes;
-mod warnings;
+mod warned;
+mod warning;
 
+pub use basis::{ValueBasis, value_basis};
+pub use explanation::Explanation;
 pub use parity::{StrikeOutcome, StrikeSaid, Unused};
 pub use schemes::{EarlyMethod, SchemeValues};
-pub use warnings::Warning;
+pub use warning::Warning;
 
 use crate::calibrate::forward::Parity;
 use crate::contract::{ContractKey, Right};
-use crate::kernel::dividends::{Dividend, Terms};
 use crate::store::chain::{Chain, Slice};
 use crate::store::columns::Col;
-use crate::store::evidence::{CountedDividend, KnownTerms, SliceEvidence};
-use core::ops::Range;
+use basis::{basis, rows};
 
 /// Neighbouring strikes that are shown to either side.
 const STRIKES_BESIDE: usize = 3;
-
-/// Everything behind one contract.
-#[derive(Clone, Debug)]
-pub struct Explanation {
-    /// Its slice in the chain.
-    pub slice: usize,
-    /// Its row.
-    pub row: usize,
-    /// What it is valued on; `None`: it is not, or nobody knows any more.
-    pub basis: Option<ValueBasis>,
-    /// What the pairs of its expiry say of the forward together, without the other expiries.
-    pub told: Parity,
-    /// What each strike of the expiry says of it, ascending.
-    pub strikes: Vec<StrikeSaid>,
-    /// Rows of the same right around it, itself among them, ascending.
-    pub beside: Vec<usize>,
-    /// Of the expiries before and after it the row of the same right whose strike is as far from the forward: slice and row.
-    pub expiries: Vec<(usize, usize)>,
-    /// Its values by other schemes; `None`: it has no value.
-    pub values: Option<SchemeValues>,
-    /// What a reader should know, the gravest first.
-    pub warnings: Vec<Warning>,
-}
-
-/// What values of an expiry are computed on.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ValueBasis {
-    /// Time, rates and dividends of its life.
-    pub terms: Terms,
-    /// The spot that forward and borrow imply, currency per share.
-    pub s: f64,
-    /// Standard error of the forward, currency per share; NaN: no pair of its own tells it.
-    pub fwd_error: f64,
-    /// Years to the same clock time on the next trading day.
-    pub step: f64,
-    /// What a user knows of it.
-    pub known: KnownTerms,
-    /// Added to the volatilities of its curve, per √year.
-    pub vol_shift: f64,
-    /// The dividends of its life, as they are known.
-    pub dividends: Vec<CountedDividend>,
-}
 
 /// Everything behind a contract; `None`: the chain does not list it.
 ///
@@ -96,7 +57,7 @@ pub fn explain(chain: &Chain, contract: &ContractKey) -> Option<Explanation> {
         values,
         warnings: Vec::new(),
     };
-    found.warnings = warnings::of(chain, &found);
+    found.warnings = warned::of(chain, &found);
     Some(found)
 }
 
@@ -107,35 +68,6 @@ fn place(chain: &Chain, contract: &ContractKey) -> Option<(usize, usize)> {
         let row = rows(slice)
             .find(|&row| chain.strike_milli[row] == contract.strike_milli && chain.right[row] == contract.right)?;
         Some((i, row))
-    })
-}
-
-fn rows(slice: &Slice) -> Range<usize> {
-    slice.rows.start as usize..slice.rows.end as usize
-}
-
-/// What values of a slice are computed on; `None`: it has none, or nobody knows any more.
-#[must_use]
-pub fn value_basis(chain: &Chain, slice: usize) -> Option<ValueBasis> {
-    basis(chain, chain.slices.get(slice)?, chain.evidence.as_ref()?.slices.get(slice)?)
-}
-
-fn basis(chain: &Chain, slice: &Slice, own: &SliceEvidence) -> Option<ValueBasis> {
-    let t = crate::calendar::years_between(chain.valued_at, slice.settles_at);
-    if !(slice.fwd_price > 0.0 && own.s > 0.0 && t > 0.0) {
-        return None;
-    }
-    let all = chain.evidence.as_ref().map_or(&[][..], |evidence| &evidence.dividends);
-    let dividends: Vec<CountedDividend> = all.iter().filter(|dividend| dividend.t <= t).copied().collect();
-    let divs = dividends.iter().map(|&CountedDividend { t, amount, .. }| Dividend { t, amount }).collect();
-    Some(ValueBasis {
-        terms: Terms { t, r: slice.disc_rate, b: slice.borr_rate, divs },
-        s: own.s,
-        fwd_error: own.fwd_error,
-        step: own.step,
-        known: own.known,
-        vol_shift: own.vol_shift,
-        dividends,
     })
 }
 

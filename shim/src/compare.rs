@@ -4,6 +4,7 @@
 //! then held against the chains, and the engine says which reason explains the difference best ([`engine::compare`]).
 //! Never: a formula.
 
+mod compared;
 mod plot;
 mod read;
 mod report;
@@ -15,7 +16,8 @@ use crate::batch::known::{Known, KnownFiles};
 use crate::config::CompareArgs;
 use crate::log::say;
 use crate::source::poll::client::{AnswerBounds, Client, Received, ServerBase};
-use engine::compare::{Comparison, VendorRow, compare};
+use compared::Compared;
+use engine::compare::{VendorRow, compare};
 use engine::contract::{ContractKey, Symbol};
 use engine::feeds::dir::read_raw;
 use engine::limits;
@@ -30,19 +32,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 /// Quotes of a name that are older than this against its newest belong to a snapshot before.
 const ONE_SNAPSHOT: SignedDuration = SignedDuration::from_mins(30);
 /// Refused rows that are told at most; all are counted.
 const PLACES_TOLD: usize = 5;
-
-/// One name, its chain and how the vendor's numbers compare with it.
-struct Compared {
-    chain: Arc<Chain>,
-    rows: Vec<VendorRow>,
-    found: Comparison,
-}
 
 /// Runs the command.
 #[must_use]

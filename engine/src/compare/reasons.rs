@@ -1,7 +1,7 @@
 //! The mistakes and choices that vendors' Greeks are known for, and what each does to the terms of an expiry.
 //! Never: a residual.
 
-use super::Work;
+use super::work::Work;
 use super::world::World;
 use crate::contract::Style;
 use crate::kernel::dividends::Terms;

@@ -1,6 +1,6 @@
 //! Which strikes told the forward of an expiry, and why the others did not. Never: a forward that is served.
 
-use super::{ValueBasis, rows};
+use super::basis::{ValueBasis, rows};
 use crate::calibrate::forward::{Pair, PairVote, Parity, pair_votes};
 use crate::contract::{Right, Style};
 use crate::store::chain::{Chain, Slice};

@@ -226,6 +226,8 @@ impl Threads {
 
 /// Time, rate, dividends and ages of every slice that has not settled; says how many there are, and how many dividends
 /// were refused.
+///
+/// # Domain   any book; `facts` grows to what is needed and is used again
 fn prepare(task: &Task<'_>, facts: &mut Vec<SliceFacts>) -> (usize, u32) {
     let Task { market, book, at, overrides, .. } = *task;
     let curve = market.curves.on(market.calendar.eastern(at).date());

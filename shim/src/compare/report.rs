@@ -1,7 +1,7 @@
 //! What a comparison found, as JSON, as rows, and for the text and the plot. Never: a number that the engine did not find but
 //! a mean, a middle or a difference.
 
-use super::Compared;
+use super::compared::Compared;
 use super::read::VendorFile;
 use crate::config::CompareArgs;
 use engine::compare::{COMPARED, Comparison, ContractComparison, LikelyReason};

@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A number that may be missing.
-pub type Known = Option<f64>;
+pub type MaybeNumber = Option<f64>;
 
-/// Numbers by the names of the native record.
-pub type Numbers = BTreeMap<String, Known>;
+/// NamedNumbers by the names of the native record.
+pub type NamedNumbers = BTreeMap<String, MaybeNumber>;
 
 /// Everything behind one contract.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -102,21 +102,21 @@ pub struct QuotePart {
     /// Whether the daemon shows quotes; prices and sizes are missing where it does not.
     pub shown: bool,
     /// Bid.
-    pub bid: Known,
+    pub bid: MaybeNumber,
     /// Ask.
-    pub ask: Known,
+    pub ask: MaybeNumber,
     /// Their middle.
-    pub mid: Known,
+    pub mid: MaybeNumber,
     /// Contracts at the bid.
-    pub bid_size: Known,
+    pub bid_size: MaybeNumber,
     /// Contracts at the ask.
-    pub ask_size: Known,
+    pub ask_size: MaybeNumber,
     /// Its time, Eastern.
     pub time: Option<String>,
     /// How old it was when it was valued.
-    pub age_s: Known,
+    pub age_s: MaybeNumber,
     /// How much older it was than the newest quote of its chain.
-    pub behind_newest_s: Known,
+    pub behind_newest_s: MaybeNumber,
     /// Why it supports neither forward nor curve; missing: it does.
     pub dropped: Option<String>,
 }
@@ -125,34 +125,34 @@ pub struct QuotePart {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpotPart {
     /// As published.
-    pub published: Known,
+    pub published: MaybeNumber,
     /// As the options of all expiries tell it together.
-    pub implied: Known,
+    pub implied: MaybeNumber,
     /// Standard error of that.
-    pub implied_error: Known,
+    pub implied_error: MaybeNumber,
     /// The two differ beyond that, and values follow the implied one.
     pub off: bool,
     /// What this contract is valued on.
-    pub used: Known,
+    pub used: MaybeNumber,
 }
 
 /// Time, rates and dividends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CarryPart {
     /// Years to settlement.
-    pub t_years: Known,
+    pub t_years: MaybeNumber,
     /// Days to settlement.
-    pub days: Known,
+    pub days: MaybeNumber,
     /// Years to the same clock time on the next trading day.
-    pub next_session_years: Known,
+    pub next_session_years: MaybeNumber,
     /// Discount rate.
-    pub rate: Known,
+    pub rate: MaybeNumber,
     /// Borrow rate.
-    pub borrow: Known,
+    pub borrow: MaybeNumber,
     /// The borrow rate that the expiry's own pairs would give alone.
-    pub borrow_alone: Known,
+    pub borrow_alone: MaybeNumber,
     /// What the dividends are worth now: A(0).
-    pub dividends_value: Known,
+    pub dividends_value: MaybeNumber,
     /// The dividends of its life.
     pub dividends: Vec<DividendPart>,
     /// Which of rate, forward and borrow a user has said.
@@ -176,13 +176,13 @@ pub struct DividendPart {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ForwardPart {
     /// As served.
-    pub price: Known,
+    pub price: MaybeNumber,
     /// Its standard error; missing: no pair of the expiry tells it.
-    pub error: Known,
+    pub error: MaybeNumber,
     /// What the expiry's own pairs say.
-    pub alone: Known,
+    pub alone: MaybeNumber,
     /// Standard error of that.
-    pub alone_error: Known,
+    pub alone_error: MaybeNumber,
     /// How many pairs agree on it.
     pub pairs_agreeing: u32,
     /// Every strike of the expiry.
@@ -198,16 +198,16 @@ pub struct StrikePart {
     pub used: bool,
     /// The forward that it tells.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub forward: Known,
+    pub forward: MaybeNumber,
     /// Its error by the spreads.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub error: Known,
+    pub error: MaybeNumber,
     /// Its part of all votes.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub share: Known,
+    pub share: MaybeNumber,
     /// How well it agrees with the others, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub agrees: Known,
+    pub agrees: MaybeNumber,
     /// Why it had none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub why: Option<String>,
@@ -220,19 +220,19 @@ pub struct StrikePart {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VolatilityPart {
     /// Implied by the bid.
-    pub at_bid: Known,
+    pub at_bid: MaybeNumber,
     /// Implied by the mid.
-    pub at_mid: Known,
+    pub at_mid: MaybeNumber,
     /// Implied by the ask.
-    pub at_ask: Known,
+    pub at_ask: MaybeNumber,
     /// Of the curve: what values are computed at.
-    pub svc_vol: Known,
+    pub svc_vol: MaybeNumber,
     /// Of that: added by a user.
-    pub shift: Known,
+    pub shift: MaybeNumber,
     /// How well quotes support the curve there, 0 to 1.
-    pub confidence: Known,
+    pub confidence: MaybeNumber,
     /// At the end of the session before.
-    pub previous_session: Known,
+    pub previous_session: MaybeNumber,
     /// The same right at neighbouring strikes, itself among them.
     pub strikes: Vec<CurvePart>,
     /// The same right in the expiries before and after, at the strike as far from the forward.
@@ -249,19 +249,19 @@ pub struct CurvePart {
     /// Strike.
     pub strike: f64,
     /// Implied by the bid.
-    pub at_bid: Known,
+    pub at_bid: MaybeNumber,
     /// Implied by the mid.
-    pub at_mid: Known,
+    pub at_mid: MaybeNumber,
     /// Implied by the ask.
-    pub at_ask: Known,
+    pub at_ask: MaybeNumber,
     /// Of the curve.
-    pub svc_vol: Known,
+    pub svc_vol: MaybeNumber,
     /// Confidence.
-    pub confidence: Known,
+    pub confidence: MaybeNumber,
     /// Forward of its expiry.
-    pub forward: Known,
+    pub forward: MaybeNumber,
     /// svc_vol² times the years to settlement.
-    pub total_variance: Known,
+    pub total_variance: MaybeNumber,
     /// Why its quote supports nothing.
     pub dropped: Option<String>,
 }
@@ -270,7 +270,7 @@ pub struct CurvePart {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EarlyPart {
     /// Served value less the European one.
-    pub premium: Known,
+    pub premium: MaybeNumber,
     /// Which method gave it.
     pub method: Option<String>,
 }
@@ -279,13 +279,13 @@ pub struct EarlyPart {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ValuesPart {
     /// As served.
-    pub served: Numbers,
+    pub served: NamedNumbers,
     /// As if it could be exercised at expiry only.
-    pub european: Numbers,
+    pub european: NamedNumbers,
     /// The scheme of the passes, for this contract alone.
-    pub fast: Numbers,
+    pub fast: NamedNumbers,
     /// The reference scheme.
-    pub reference: Numbers,
+    pub reference: NamedNumbers,
 }
 
 /// What an explanation is told besides its chain.
@@ -314,7 +314,7 @@ const UNITS: [(&str, &str); 12] = [
 ];
 
 /// A number, unless it is missing.
-fn known(x: f64) -> Known {
+fn known(x: f64) -> MaybeNumber {
     x.is_finite().then_some(x)
 }
 
@@ -531,13 +531,13 @@ fn curve_part(chain: &Chain, slice: usize, row: usize) -> CurvePart {
 }
 
 /// What is served of a row: its value, its Greeks, and `decay`.
-fn served(chain: &Chain, row: usize) -> Numbers {
+fn served(chain: &Chain, row: usize) -> NamedNumbers {
     let shown = Col::ALL.iter().filter(|col| col.greek().is_some() || **col == Col::Decay);
     shown.map(|&col| (col.name().to_owned(), known(chain.columns.get(col)[row]))).collect()
 }
 
 /// Raw Greeks in the units of the native record.
-fn native(greeks: &Greeks<f64>) -> Numbers {
+fn native(greeks: &Greeks<f64>) -> NamedNumbers {
     let shown = Col::ALL.iter().filter_map(|&col| Some((col, col.greek()?)));
     let unit = |col: Col| Unit::divisor(col.unit());
     shown.map(|(col, greek)| (col.name().to_owned(), known(greeks.get(greek) / unit(col)))).collect()

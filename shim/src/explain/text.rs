@@ -1,6 +1,6 @@
 //! An explanation for people. Never: a number that the document does not have.
 
-use super::document::{CurvePart, ExplainDocument, Known, Numbers, StrikePart};
+use super::document::{CurvePart, ExplainDocument, MaybeNumber, NamedNumbers, StrikePart};
 use std::fmt::Write;
 
 /// Strikes that are shown of those that told the forward: the heaviest.
@@ -170,7 +170,7 @@ fn write_values(of: &ExplainDocument, out: &mut String) -> std::fmt::Result {
     writeln!(out, "early ex.   {} ({method})", fixed(early.premium, 6))?;
     writeln!(out)?;
     let values = &of.values;
-    let columns: [(&str, &Numbers); 4] = [
+    let columns: [(&str, &NamedNumbers); 4] = [
         ("served", &values.served),
         ("european", &values.european),
         ("fast", &values.fast),
@@ -192,10 +192,10 @@ fn write_values(of: &ExplainDocument, out: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-fn fixed(x: Known, digits: usize) -> String {
+fn fixed(x: MaybeNumber, digits: usize) -> String {
     x.map_or_else(|| "-".to_owned(), |x| format!("{x:.digits$}"))
 }
 
-fn percent(x: Known) -> String {
+fn percent(x: MaybeNumber) -> String {
     x.map_or_else(|| "-".to_owned(), |x| format!("{:.3} %", 100.0 * x))
 }
