@@ -120,6 +120,11 @@ book *args:
     cargo build --release --locked
     python3 tests/book/run.py {{ args }}
 
+# American contracts by QuantLib from what `greeksd explain` prints, in a Python environment of its own
+explain *args:
+    cargo build --release --locked
+    python3 tests/explain/run.py {{ args }}
+
 # batch work on two Ray nodes and two Dask workers of this machine, one of each killed in the middle
 scale *args:
     cargo build --release --locked

@@ -47,6 +47,7 @@ fn chain() -> Arc<Chain> {
         dropped: vec![None; n_rows],
         columns: Columns::missing(n_rows),
         quotes: None,
+        evidence: None,
     };
     for s in 0..N_SLICES {
         let start = chain.strike_milli.len() as u32;

@@ -7,9 +7,11 @@
 
 pub mod calendar;
 pub mod calibrate;
+pub mod compare;
 pub mod contract;
 pub mod early;
 pub mod error;
+pub mod explain;
 pub mod feeds;
 pub mod kernel;
 pub mod limits;

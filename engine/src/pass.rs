@@ -194,7 +194,14 @@ mod tests {
         let (calendar, curves) = (Calendar::embedded(), DiscountCurves::default());
         let at: Timestamp = "2026-11-20T21:00:00Z".parse().unwrap();
         let names = ["AA", "BB", "CC"].map(|name| Symbol::parse(name).unwrap());
-        let book = |underlying| Book { underlying, spot: 1.0, ts: at, dividends: Vec::new(), slices: Vec::new() };
+        let book = |underlying| Book {
+            underlying,
+            spot: 1.0,
+            ts: at,
+            dividends: Vec::new(),
+            projected_from: None,
+            slices: Vec::new(),
+        };
         let books = names.map(book);
         let work: Vec<(&Book, Timestamp)> = books.iter().map(|book| (book, at)).collect();
         let mut passes = Passes::new(1, |_| ()).unwrap();

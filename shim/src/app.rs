@@ -6,6 +6,8 @@ use crate::asof::{
     market::{PastMarket, PastRequest},
 };
 use crate::edition;
+use crate::explain::answer::{self as explaining, Explaining};
+use crate::explain::document::{MarketPart, Surroundings};
 use crate::front::{self, State, viewer};
 use crate::http::percent::decode_strict;
 use crate::http::{Answer, App, Metrics, Request};
@@ -24,7 +26,7 @@ use engine::snapshot::Snapshot;
 use std::sync::{Arc, OnceLock};
 
 /// The names of the routes that are no layer.
-const PAGES: [&str; 5] = ["front", "openapi", "health", "metrics", "unknown"];
+const PAGES: [&str; 6] = ["front", "openapi", "health", "metrics", explaining::ROUTE, "unknown"];
 
 /// The service behind the server.
 pub struct Service {
@@ -40,6 +42,7 @@ pub struct Service {
     past: Option<Arc<PastMarket>>,
     /// The description of the interface, when it was first asked for.
     openapi: OnceLock<Vec<u8>>,
+    explaining: Explaining,
 }
 
 /// Under which names requests are counted; what [`Metrics::new`] wants.
@@ -70,8 +73,19 @@ impl Service {
     pub fn new(market: Arc<ArcSwap<Snapshot>>, status: Arc<Status>, metrics: Arc<Metrics>) -> Self {
         let (roots, calendar) = (Arc::new(RootTable::embedded()), Calendar::embedded());
         let (asked, old_snapshot_bytes) = (Arc::default(), u64::MAX);
-        let (shows_quotes, past, openapi) = (false, None, OnceLock::new());
-        Self { market, status, metrics, roots, calendar, old_snapshot_bytes, asked, shows_quotes, past, openapi }
+        Self {
+            market,
+            status,
+            metrics,
+            roots,
+            calendar,
+            old_snapshot_bytes,
+            asked,
+            shows_quotes: false,
+            past: None,
+            openapi: OnceLock::new(),
+            explaining: Explaining::default(),
+        }
     }
 
     /// The same, but while readers hold more bytes of old snapshots than these no answer of several names is begun.
@@ -153,7 +167,7 @@ impl Service {
             prepared.names().for_each(|name| self.asked.note(self.roots.underlying_of(name)));
             return Some(layer.answer(prepared, &context));
         }
-        Some(self.page(&snapshot, raw_path))
+        Some(self.page(&snapshot, raw_path, query))
     }
 
     /// What an answer from this snapshot is made from.
@@ -192,7 +206,7 @@ impl Service {
     }
 
     /// What is no layer's.
-    fn page(&self, snapshot: &Snapshot, raw_path: &str) -> Answer {
+    fn page(&self, snapshot: &Snapshot, raw_path: &str, query: &str) -> Answer {
         let Some(path) = decode_strict(raw_path) else { return unknown() };
         let path = path.strip_suffix('/').unwrap_or(&path);
         if let Some(answer) = viewer::answer_at(path, "front") {
@@ -205,6 +219,7 @@ impl Service {
             "/metrics" => {
                 Answer::full("metrics", 200, "text/plain; version=0.0.4; charset=utf-8", self.metrics(snapshot))
             }
+            explaining::PATH => self.explain(snapshot, query),
             _ => unknown(),
         }
     }
@@ -213,6 +228,20 @@ impl Service {
     fn openapi(&self, snapshot: &Snapshot) -> Vec<u8> {
         let write = || openapi::document(&self.context(snapshot, None, &Vec::new), &self.status.health_json(snapshot));
         self.openapi.get_or_init(write).clone()
+    }
+
+    /// Everything behind one contract.
+    fn explain(&self, snapshot: &Snapshot, query: &str) -> Answer {
+        if let Ok(contract) = explaining::contract_of(query) {
+            self.asked.note(self.roots.underlying_of(contract.root));
+        }
+        let market = MarketPart {
+            feed: self.status.feed.clone(),
+            simulated: self.status.simulated,
+            market_open: self.status.facts().market_open,
+            ..MarketPart::default()
+        };
+        self.explaining.answer(snapshot, query, Surroundings { market, zone: Some(self.status.zone.clone()) })
     }
 
     fn metrics(&self, snapshot: &Snapshot) -> String {

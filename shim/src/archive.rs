@@ -62,7 +62,8 @@ impl DayChains {
     pub fn bytes(&self) -> u64 {
         let bytes = |chain: &Chain| {
             let quotes = chain.quotes.as_ref().map_or(0, |quotes| quotes.bytes());
-            u64::from(chain.rows()) * CONTRACT_BYTES + quotes as u64
+            let evidence = chain.evidence.as_ref().map_or(0, |evidence| evidence.bytes());
+            u64::from(chain.rows()) * CONTRACT_BYTES + (quotes + evidence) as u64
         };
         self.chains.iter().map(|(_, chain)| bytes(chain)).sum()
     }

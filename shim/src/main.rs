@@ -1,7 +1,7 @@
 //! The `greeksd` program: arguments to one configuration, threads, start.
 
 use shim::config::{self, ConfigError, Invocation};
-use shim::{batch, cpu, price, serve, view};
+use shim::{batch, compare, cpu, explain, price, serve, view};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -14,6 +14,8 @@ fn main() -> ExitCode {
         Ok(Invocation::Price(args)) => price::run(&args),
         Ok(Invocation::Batch(args)) => batch::run(&args),
         Ok(Invocation::View(plan)) => view::run(&plan, &|name| std::env::var(name).ok()),
+        Ok(Invocation::Compare(args)) => compare::run(&args),
+        Ok(Invocation::Explain(args, keys)) => explain::run(&args, &keys),
         Ok(Invocation::Print(report)) => print(&report),
         Err(ConfigError::Usage(error)) => error.exit(),
         Err(error @ ConfigError::Value(_)) => {

@@ -251,6 +251,7 @@ impl Chains<'_> {
             dropped: vec![None; n],
             columns,
             quotes,
+            evidence: None,
         };
         self.done.push((at, Arc::new(chain)));
     }

@@ -193,6 +193,7 @@ impl SimMarket {
             spot: name.shared.spot_published(self.second(now)),
             ts: self.instant(now),
             dividends: name.dividends.clone(),
+            projected_from: None,
             slices: name.series.iter().map(Series::empty_slice).collect(),
         })
     }

@@ -118,6 +118,7 @@ impl SliceWork {
         let Self { state, draft } = self;
         state.list(input);
         draft.refreshed = 0;
+        draft.premium.seen.clear();
         draft.terms.t = input.t;
         draft.terms.r = input.r;
         draft.terms.b = 0.0;

@@ -68,6 +68,12 @@ pub struct Draft {
 }
 
 impl Draft {
+    /// The pairs that the forward was last told by, early exercise taken out of them.
+    pub fn told_by(&self) -> impl Iterator<Item = &Pair> {
+        let refined = &self.premium.seen;
+        if refined.is_empty() { self.pairs.iter() } else { refined.iter() }
+    }
+
     /// What the slice is valued on, once its volatilities are implied: time, rates and dividends; the result; and room for
     /// volatilities by strike.
     pub fn finished(&mut self) -> (&Terms, &mut Calibrated, &mut Vec<f64>) {

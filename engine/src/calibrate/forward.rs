@@ -90,6 +90,51 @@ pub fn keep_near(pairs: &mut Vec<Pair>, s: f64, input: &SliceInput) {
     }
 }
 
+/// What one pair says of the forward, and how far it is believed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PairVote {
+    /// Strike, currency per share.
+    pub k: f64,
+    /// The forward that it tells, currency per share.
+    pub fwd: f64,
+    /// Its error by the spreads, currency per share.
+    pub error: f64,
+    /// How near the money its strike is, 0 to 1.
+    pub near: f64,
+    /// How well it agrees with the others, 0 to 1.
+    pub agrees: f64,
+    /// Its part of the weight of all.
+    pub share: f64,
+}
+
+/// The line that pairs are measured against.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    /// Forward, currency per share.
+    fwd: f64,
+    /// σ√t near the money.
+    sd: f64,
+    /// How the forwards of pairs drift in K − F.
+    slope: f64,
+    /// What pairs scatter by, in their own errors.
+    scale: f64,
+}
+
+impl Line {
+    /// What a pair says: its `share` is its weight as it is, 1/variance.
+    fn vote(&self, p: &Pair, df: f64) -> (PairVote, f64) {
+        let x = p.k - self.fwd;
+        let e = p.half / df;
+        let miss = (x + p.gap / df - self.slope * x) / (e * self.scale);
+        // a Gaussian and not an edge, so that no pair comes or goes at once while the forward moves
+        let near = (-0.5 * (x / (FORWARD.near_money * self.sd * self.fwd)).powi(2)).exp();
+        // Cauchy: a pair that is ten errors off pulls like one that is a tenth of an error off
+        let believed = near / (1.0 + miss * miss);
+        let agrees = 1.0 / (1.0 + miss * miss);
+        (PairVote { k: p.k, fwd: p.k + p.gap / df, error: e, near, agrees, share: believed / (e * e) }, miss)
+    }
+}
+
 /// The forward on which the pairs agree.
 ///
 /// # Units    df: 1 · t: years
@@ -97,29 +142,43 @@ pub fn keep_near(pairs: &mut Vec<Pair>, s: f64, input: &SliceInput) {
 /// # Source   docs/model.md, step 3; iterated reweighting with Cauchy weights, scale from the spreads and the scatter
 #[must_use]
 pub fn fit_forward(pairs: &[Pair], df: f64, t: f64, sorted: &mut Vec<(f64, f64)>) -> Parity {
+    fit(pairs, df, t, sorted).map_or(Parity::NONE, |(parity, _)| parity)
+}
+
+/// The same forward, and what each pair had to say in it, in their order; none where there is no forward.
+#[must_use]
+pub fn pair_votes(pairs: &[Pair], df: f64, t: f64) -> (Parity, Vec<PairVote>) {
+    let Some((parity, line)) = fit(pairs, df, t, &mut Vec::new()) else { return (Parity::NONE, Vec::new()) };
+    let mut votes: Vec<PairVote> = pairs.iter().map(|pair| line.vote(pair, df).0).collect();
+    let all: f64 = votes.iter().map(|vote| vote.share).sum();
+    votes.iter_mut().for_each(|vote| vote.share /= all);
+    (parity, votes)
+}
+
+/// The forward, and the line that pairs were last measured against.
+///
+/// # Domain   as [`fit_forward`]; `None`: no pair, or none that says anything
+fn fit(pairs: &[Pair], df: f64, t: f64, sorted: &mut Vec<(f64, f64)>) -> Option<(Parity, Line)> {
     // Cauchy weights have more than one minimum: what comes out depends on where rounds begin, so they begin at the median,
     // which half of the weight cannot move far
-    let Some((mut fwd, sd)) = median_forward(pairs, df, sorted) else { return Parity::NONE };
+    let (mut fwd, sd) = median_forward(pairs, df, sorted)?;
     let mut scale = 1.0;
     let mut sums = Sums::default();
     let mut slope = 0.0;
     for _ in 0..FORWARD.rounds {
         sums = Sums::default();
+        let line = Line { fwd, sd, slope, scale };
         for p in pairs {
+            let (vote, miss) = line.vote(p, df);
             let x = p.k - fwd;
-            let e = p.half / df;
-            let miss = (x + p.gap / df - slope * x) / (e * scale);
-            // a Gaussian and not an edge, so that no pair comes or goes at once while the forward moves
-            let near = (-0.5 * (x / (FORWARD.near_money * sd * fwd)).powi(2)).exp();
-            // Cauchy: a pair that is ten errors off pulls like one that is a tenth of an error off
-            let believed = near / (1.0 + miss * miss);
-            sums.add(x, x + p.gap / df, believed / (e * e), near, miss.abs() * scale, believed);
+            let believed = vote.near / (1.0 + miss * miss);
+            sums.add(x, x + p.gap / df, vote.share, vote.near, miss.abs() * scale, believed);
         }
         // in K − F a wrong discount factor is a slope, and at K = F it says nothing: the intercept is the forward
         let slope_sd = FORWARD.slope_prior * t.sqrt();
         let (shift, new_slope) = sums.solve(1.0 / (slope_sd * slope_sd), fwd);
         if !shift.is_finite() {
-            return Parity::NONE;
+            return None;
         }
         fwd += shift;
         slope = new_slope;
@@ -132,7 +191,8 @@ pub fn fit_forward(pairs: &[Pair], df: f64, t: f64, sorted: &mut Vec<(f64, f64)>
     }
     // 1/√Σw of a weighted mean, its unit of weight being what pairs were found to scatter by
     let error = (scale / sums.w.sqrt()).max(FORWARD.error_least * fwd);
-    Parity { fwd, error, sd, pairs: sums.believed.round().max(1.0) as u32 }
+    let parity = Parity { fwd, error, sd, pairs: sums.believed.round().max(1.0) as u32 };
+    Some((parity, Line { fwd, sd, slope, scale }))
 }
 
 /// Moments of the pair forwards about the last forward.
@@ -229,6 +289,17 @@ mod tests {
         pairs[4].gap += 4.0;
         let fit = fit_forward(&pairs, df, 0.1, &mut Vec::new());
         assert!((fit.fwd - fwd).abs() < 0.02, "{fit:?}");
+        // and its vote says so
+        let (parity, votes) = pair_votes(&pairs, df, 0.1);
+        assert_eq!(parity, fit);
+        assert!((votes.iter().map(|vote| vote.share).sum::<f64>() - 1.0).abs() < 1e-12);
+        assert!(
+            (votes[4].fwd - fwd - 4.0).abs() < 0.02 && votes[4].agrees < 0.01 && votes[4].share < 0.01,
+            "{votes:?}"
+        );
+        assert!(votes[3].agrees > 0.5 && votes[3].near > 0.5, "{votes:?}");
+        let (none, nobody) = pair_votes(&[], df, 0.1);
+        assert!(none.fwd.is_nan() && nobody.is_empty());
     }
 
     #[test]

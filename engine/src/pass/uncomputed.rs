@@ -56,6 +56,7 @@ pub(super) fn identity_only(task: &Task<'_>, prev_vols: impl Fn(&BookSlice, &mut
         dropped: vec![None; live.iter().map(|slice| slice.rows()).sum()],
         columns: Columns::missing(live.iter().map(|slice| slice.rows()).sum()),
         quotes: task.chain_quotes(),
+        evidence: None,
     };
     let mut start = 0;
     for slice in live {
@@ -139,6 +140,7 @@ mod tests {
             spot,
             ts: at(),
             dividends: Vec::new(),
+            projected_from: None,
             slices: vec![slice(0), slice(30)],
         }
     }

@@ -9,8 +9,9 @@ use super::uncomputed::{identity_only, why_uncomputed};
 use crate::calendar::{days_between, years_between};
 use crate::calibrate::carry::ImpliedSpot;
 use crate::calibrate::chain::{ChainCalibration, OneByOne, SideBySide, SliceWork};
+use crate::calibrate::forward::Pair;
 use crate::calibrate::{Calibrated, ForcedCarry, SliceInput, SliceState};
-use crate::contract::{Style, Symbol};
+use crate::contract::{Right, Style, Symbol};
 use crate::early::Depth;
 use crate::kernel::dividends::Dividend;
 use crate::limits;
@@ -18,6 +19,9 @@ use crate::price::{Valued, price_slice};
 use crate::store::book::BookSlice;
 use crate::store::chain::{Chain, Slice};
 use crate::store::columns::{Col, Columns};
+use crate::store::evidence::{
+    ChainEvidence, CountedDividend, DividendSource, KnownTerms, ParityEvidence, SliceEvidence,
+};
 use crate::store::overrides::OverridePlace;
 use crate::store::session::{SessionBefore, SessionVols};
 use crate::surface::{DefaultSmoother, Smoother, SurfaceInput};
@@ -71,6 +75,8 @@ struct SliceFacts {
     age_s: Vec<f64>,
     /// Whether a quote is to be left out, by row; empty: none is.
     excluded: Vec<bool>,
+    /// The rate is a user's.
+    rate_is_known: bool,
     /// Forward and borrow that are known otherwise than by quotes.
     forced: ForcedCarry,
     /// Added to the volatilities of the curve, per √year.
@@ -168,7 +174,10 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
     });
 
     let finished: Vec<Finished<'_>> = (0..n)
-        .map(|i| Finished { of: &book.slices[facts[i].place], input: &inputs[i], work: &slices[i], priced: &priced[i] })
+        .map(|i| {
+            let (of, rate_is_known) = (&book.slices[facts[i].place], facts[i].rate_is_known);
+            Finished { of, input: &inputs[i], work: &slices[i], priced: &priced[i], rate_is_known }
+        })
         .collect();
     let (chain, mut report) = assemble(task, &finished, spot);
     report.dividends_refused = dividends_refused;
@@ -217,6 +226,8 @@ impl Threads {
 
 /// Time, rate, dividends and ages of every slice that has not settled; says how many there are, and how many dividends
 /// were refused.
+///
+/// # Domain   any book; `facts` grows to what is needed and is used again
 fn prepare(task: &Task<'_>, facts: &mut Vec<SliceFacts>) -> (usize, u32) {
     let Task { market, book, at, overrides, .. } = *task;
     let curve = market.curves.on(market.calendar.eastern(at).date());
@@ -233,7 +244,9 @@ fn prepare(task: &Task<'_>, facts: &mut Vec<SliceFacts>) -> (usize, u32) {
         facts.place = place;
         facts.t = years_between(at, slice.settles_at);
         let place = OverridePlace { underlying: book.underlying, root: slice.root, expiry: slice.expiry };
-        facts.r = overrides.rate(place).unwrap_or_else(|| curve.map_or(0.0, |c| c.rate(facts.t)));
+        let known = overrides.rate(place);
+        facts.rate_is_known = known.is_some();
+        facts.r = known.unwrap_or_else(|| curve.map_or(0.0, |c| c.rate(facts.t)));
         facts.forced = ForcedCarry { fwd: overrides.forward(place), borrow: overrides.borrow(place) };
         facts.vol_shift = overrides.vol_shift(place);
         overrides.fill_excluded(place, &slice.strike_milli, &slice.right, &mut facts.excluded);
@@ -313,6 +326,7 @@ struct Finished<'a> {
     input: &'a SliceInput<'a>,
     work: &'a SliceWork,
     priced: &'a Priced,
+    rate_is_known: bool,
 }
 
 /// Slices side by side, in the book's order.
@@ -338,6 +352,7 @@ fn assemble(task: &Task<'_>, slices: &[Finished<'_>], spot: ImpliedSpot) -> (Cha
         dropped: Vec::with_capacity(n_rows),
         columns: Columns::joined(&parts),
         quotes: task.chain_quotes(),
+        evidence: Some(Box::new(evidence(task, slices))),
     };
     let mut report = ChainReport { slices: u32::try_from(slices.len()).unwrap_or(u32::MAX), ..Default::default() };
     for slice in slices {
@@ -361,7 +376,56 @@ fn assemble(task: &Task<'_>, slices: &[Finished<'_>], spot: ImpliedSpot) -> (Cha
     (chain, report)
 }
 
+/// What the chain was computed from besides.
+fn evidence(task: &Task<'_>, slices: &[Finished<'_>]) -> ChainEvidence {
+    let Task { market, book, at, overrides, .. } = *task;
+    let source = |date: Date, amount: f64| match () {
+        () if !book.dividends.contains(&(date, amount)) => DividendSource::Override,
+        () if book.projected_from.is_some_and(|from| date >= from) => DividendSource::Projected,
+        () => DividendSource::Declared,
+    };
+    let (counted, _) = dividend_times(task);
+    let dates = overrides.dividends(book.underlying, &book.dividends);
+    let live = dates.iter().filter(|&&(date, _)| market.calendar.ex_instant(date) > at);
+    let dividends = live.zip(&counted).map(|(&(ex_date, amount), counted)| CountedDividend {
+        ex_date,
+        t: counted.t,
+        amount,
+        source: source(ex_date, amount),
+    });
+    ChainEvidence {
+        newest: book.slices.iter().flat_map(|slice| &slice.ts).max().copied(),
+        age_s: slices.iter().flat_map(|slice| slice.input.age_s).map(|&age| age as f32).collect(),
+        dividends: dividends.collect(),
+        slices: slices.iter().map(Finished::evidence).collect(),
+    }
+}
+
 impl Finished<'_> {
+    /// What the slice was computed from besides.
+    fn evidence(&self) -> SliceEvidence {
+        let out: &Calibrated = &self.work.draft.out;
+        let ladder = &self.work.state.ladder;
+        let pair = |pair: &Pair| ParityEvidence {
+            strike_milli: ladder.row(Right::Call, pair.strike).map_or(0, |row| self.of.strike_milli[row]),
+            gap: pair.gap,
+            half: pair.half,
+            straddle: pair.straddle,
+        };
+        SliceEvidence {
+            s: out.s,
+            fwd_error: out.fwd_error,
+            step: self.input.step,
+            known: KnownTerms {
+                rate: self.rate_is_known,
+                fwd: self.input.forced.fwd.is_some(),
+                borrow: self.input.forced.borrow.is_some(),
+            },
+            vol_shift: self.input.vol_shift,
+            pairs: self.work.draft.told_by().map(pair).collect(),
+        }
+    }
+
     /// What is constant over the rows of the slice.
     fn constants(&self, rows: core::ops::Range<u32>, at: Timestamp) -> Slice {
         let BookSlice { root, expiry, style, settle, settles_at, adjusted, .. } = *self.of;
@@ -427,6 +491,7 @@ mod tests {
             spot: 100.0,
             ts: at(),
             dividends: dividends.map(|(y, m, d)| (jiff::civil::date(y, m, d), 0.5)).to_vec(),
+            projected_from: Some(jiff::civil::date(2027, 1, 1)),
             slices,
         }
     }
@@ -450,6 +515,21 @@ mod tests {
         assert!((facts[0].input(&task, 0.003).bid[0] - 1.0).abs() < 1e-12);
         // memory of a longer chain is used again
         assert_eq!((prepare(&task, &mut facts).0, facts.len(), facts[0].divs.len()), (2, 2, 1));
+    }
+
+    #[test]
+    fn dividends_say_how_they_are_known() {
+        let (calendar, curves) = (Calendar::embedded(), DiscountCurves::new(&[]));
+        let market = MarketData { calendar: &calendar, curves: &curves };
+        let book = book(vec![slice("ABC", 30, false)]);
+        let overrides = &Overrides::default();
+        let task = Task { market, book: &book, at: at(), depth: Depth::Full, quotes: false, overrides };
+        let found = evidence(&task, &[]);
+        let known: Vec<_> = found.dividends.iter().map(|d| (d.ex_date.to_string(), d.source)).collect();
+        let expected = [("2026-12-01", DividendSource::Declared), ("2027-02-01", DividendSource::Projected)];
+        assert_eq!(known, expected.map(|(date, source)| (date.to_owned(), source)), "what went ex today is gone");
+        assert_eq!(found.newest, Some(at()));
+        assert!(found.dividends[0].t > 0.02 && found.dividends[0].t < found.dividends[1].t);
     }
 
     #[test]

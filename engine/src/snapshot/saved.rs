@@ -323,6 +323,7 @@ impl<'a> Decoder<'a> {
             columns,
             // those of then are no quotes of now
             quotes: None,
+            evidence: None,
             slices: live.slices,
         })
     }

@@ -16,6 +16,8 @@ pub struct Book {
     pub ts: Timestamp,
     /// Cash dividends: (ex-date, currency per share), ascending, future and past.
     pub dividends: Vec<(Date, f64)>,
+    /// The first ex-date of them that is projected and not declared.
+    pub projected_from: Option<Date>,
     /// One slice per (root, expiry), in native order: expiry, AM before PM, root.
     pub slices: Vec<BookSlice>,
 }

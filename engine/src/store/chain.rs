@@ -3,6 +3,7 @@
 
 use super::columns::Columns;
 use super::dropped::Drop;
+use super::evidence::ChainEvidence;
 use super::quotes::ChainQuotes;
 use crate::contract::{Right, Settle, Style, Symbol};
 use core::ops::Range;
@@ -40,6 +41,8 @@ pub struct Chain {
     pub columns: Columns,
     /// The quotes that they were computed from, by row; `None` unless the pass was asked for them.
     pub quotes: Option<Box<ChainQuotes>>,
+    /// What else they were computed from; `None` where a chain was not computed here, or not at all.
+    pub evidence: Option<Box<ChainEvidence>>,
 }
 
 /// Why a name is listed without Greeks. One reason for a whole name: a single expiry without a curve is no such case.

@@ -270,7 +270,7 @@ impl Store {
         let place = |slices: &[BookSlice], of: &BookSlice| slices.binary_search_by_key(&of.order(), BookSlice::order);
         let is_here = |old: &BookSlice| place(&book.slices, old).is_ok_and(|at| book.slices[at].says_the_same(old));
         let same = book.spot.to_bits() == before.spot.to_bits()
-            && (book.ts, &book.dividends) == (before.ts, &before.dividends)
+            && (book.ts, &book.dividends, book.projected_from) == (before.ts, &before.dividends, before.projected_from)
             && before.slices.iter().all(is_here);
         if same {
             for slice in &mut book.slices {
@@ -312,8 +312,9 @@ impl Store {
         }
         for book in &mut self.books {
             let dividends = self.dividends.get(&book.underlying).cloned().unwrap_or_default();
-            if book.dividends != dividends {
-                book.dividends = dividends;
+            let projected_from = self.projected_from.get(&book.underlying).copied();
+            if (&book.dividends, book.projected_from) != (&dividends, projected_from) {
+                (book.dividends, book.projected_from) = (dividends, projected_from);
                 book.mark_stale();
             }
         }
@@ -360,8 +361,9 @@ impl Store {
             Ok(i) => i,
             Err(i) => {
                 let dividends = self.dividends.get(&underlying).cloned().unwrap_or_default();
+                let projected_from = self.projected_from.get(&underlying).copied();
                 let (spot, ts) = (f64::NAN, Timestamp::MIN);
-                self.books.insert(i, Book { underlying, spot, ts, dividends, slices: Vec::new() });
+                self.books.insert(i, Book { underlying, spot, ts, dividends, projected_from, slices: Vec::new() });
                 self.last = None;
                 i
             }

@@ -5,6 +5,7 @@ pub mod book;
 pub mod chain;
 pub mod columns;
 pub mod dropped;
+pub mod evidence;
 pub mod ingest;
 pub mod ladder;
 pub mod overrides;

@@ -3,6 +3,7 @@
 
 mod calibration;
 mod cold_start;
+mod compare;
 mod determinism;
 mod dirt;
 mod market_folder;

@@ -280,6 +280,7 @@ mod tests {
                 dropped: Vec::new(),
                 columns: Columns::missing(10),
                 quotes: None,
+                evidence: None,
             };
             Ok(DayChains::new(vec![(Timestamp::UNIX_EPOCH, Arc::new(chain))]))
         }

@@ -45,6 +45,10 @@ pub(super) enum Command {
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
+    /// Say everything behind one contract: quote, spot, rate, dividends, forward, curve, early exercise, values, warnings
+    Explain(Box<ExplainArgs>),
+    /// Hold our values against a vendor's own columns: differences by Greek, and the likely reason of each expiry
+    Compare(Box<CompareArgs>),
 }
 
 /// Options of `greeksd serve`.
@@ -150,6 +154,68 @@ pub struct PriceArgs {
     /// Price with the reference scheme: slower, finer
     #[arg(long)]
     pub accurate: bool,
+}
+
+/// Options of `greeksd explain`.
+#[derive(Clone, Debug, PartialEq, Eq, Args)]
+pub struct ExplainArgs {
+    /// The contract: an OSI symbol, padded or compact (AAPL270115C00200000)
+    #[arg(value_name = "OSYM")]
+    pub osym: String,
+    /// The daemon that is asked
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:2112", conflicts_with = "feed")]
+    pub url: String,
+    /// Ask no daemon: compute the name from this feed (as of serve); repeat it for several
+    #[arg(long, value_name = "SPEC", value_delimiter = ';')]
+    pub feed: Vec<String>,
+    /// With --feed: let the clock stand still at this instant (RFC 3339)
+    #[arg(long, value_name = "TIME", value_parser = value::instant, requires = "feed")]
+    pub now: Option<Timestamp>,
+    /// With --feed: a file of what goes before it (csv)
+    #[arg(long, value_name = "FILE", requires = "feed")]
+    pub overrides: Option<PathBuf>,
+    /// With --feed: a file of keys of vendors
+    #[arg(long, value_name = "FILE", requires = "feed")]
+    pub key_file: Option<PathBuf>,
+    /// Write JSON, with every digit, in place of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `greeksd compare`.
+#[derive(Clone, Debug, Default, PartialEq, Args)]
+pub struct CompareArgs {
+    /// A file with quotes and Greeks of a vendor (cboe, tradier, yahoo, orats-strikes, orats-files, thetadata-v2, thetadata-v3,
+    /// greeksd), packed or not, or the address of one
+    #[arg(value_name = "FILE|URL")]
+    pub input: String,
+    /// Its layout, where it is not told by its columns
+    #[arg(long, value_name = "NAME")]
+    pub layout: Option<String>,
+    /// The price of the underlying, where the file has none (Tradier) or another one is meant
+    #[arg(long, value_name = "PRICE", value_parser = value::divisor)]
+    pub spot: Option<f64>,
+    /// The time of its quotes (RFC 3339), where the file has none or another one is meant
+    #[arg(long, value_name = "TIME", value_parser = value::instant)]
+    pub time: Option<Timestamp>,
+    /// Dividends (csv: underlying,ex_date,amount) [default: dividends.csv in or beside the folder of the file]
+    #[arg(long, value_name = "FILE")]
+    pub dividends: Option<PathBuf>,
+    /// Discount curves (csv: date,tenor_days,rate) [default: rates.csv in or beside the folder of the file]
+    #[arg(long, value_name = "FILE")]
+    pub rates: Option<PathBuf>,
+    /// What goes before quotes (csv): dividends, borrow, rates, contracts to leave out
+    #[arg(long, value_name = "FILE")]
+    pub overrides: Option<PathBuf>,
+    /// Write JSON in place of text
+    #[arg(long)]
+    pub json: bool,
+    /// Write a line for each expiry and reason there, too
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// Draw the differences of delta there, too
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
 }
 
 /// Options of `greeksd batch`.

@@ -12,7 +12,7 @@ mod origin;
 mod value;
 
 use crate::secret::Keys;
-pub use cli::{BatchAccuracy, BatchArgs, BatchFormat, PriceArgs, ViewArgs, ViewColor};
+pub use cli::{BatchAccuracy, BatchArgs, BatchFormat, CompareArgs, ExplainArgs, PriceArgs, ViewArgs, ViewColor};
 use cli::{Cli, Command, ServeArgs};
 pub use error::ConfigError;
 use file::File;
@@ -89,6 +89,10 @@ pub enum Invocation {
     Batch(Box<BatchArgs>),
     /// Look at chains in the terminal.
     View(Box<ViewPlan>),
+    /// Hold our values against a vendor's own.
+    Compare(Box<CompareArgs>),
+    /// Say everything behind one contract; the keys of vendors, where a feed is asked for it.
+    Explain(Box<ExplainArgs>, Keys),
 }
 
 /// What `greeksd view` runs with.
@@ -119,6 +123,12 @@ pub fn read(
             return cli::manual(of.as_deref()).map(Invocation::Print).map_err(ConfigError::Usage);
         }
         Some(Command::Completions { shell }) => return Ok(Invocation::Print(cli::completions(shell))),
+        Some(Command::Compare(args)) => return Ok(Invocation::Compare(args)),
+        Some(Command::Explain(args)) => {
+            let keys =
+                if args.feed.is_empty() { Ok(Keys::default()) } else { Keys::read(args.key_file.as_deref(), home) };
+            return Ok(Invocation::Explain(args, keys.map_err(ConfigError::Value)?));
+        }
         Some(Command::Serve(args)) => *args,
         None => cli.serve,
     };

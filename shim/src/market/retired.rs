@@ -14,10 +14,11 @@ use std::sync::Arc;
 /// Bytes of a contract in a chain: its numbers, its strike, its right, why its quote was dropped.
 const CONTRACT_BYTES: usize = Col::ALL.len() * size_of::<f64>() + size_of::<(u32, Right, Option<Drop>)>();
 
-/// Bytes of a chain, with its quotes.
+/// Bytes of a chain, with its quotes and its evidence.
 fn chain_bytes(chain: &Chain) -> u64 {
     let quotes = chain.quotes.as_ref().map_or(0, |quotes| quotes.bytes());
-    u64::from(chain.rows()) * CONTRACT_BYTES as u64 + quotes as u64
+    let evidence = chain.evidence.as_ref().map_or(0, |evidence| evidence.bytes());
+    u64::from(chain.rows()) * CONTRACT_BYTES as u64 + (quotes + evidence) as u64
 }
 
 /// Replaced snapshots and chains.

@@ -232,6 +232,7 @@ mod tests {
             dropped: Vec::new(),
             columns: Columns::missing(0),
             quotes: None,
+            evidence: None,
         })
     }
 

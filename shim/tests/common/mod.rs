@@ -61,6 +61,7 @@ pub fn chain(underlying: &str, spot: f64, listings: &[Listing]) -> Arc<Chain> {
         dropped: vec![None; n_rows],
         columns: Columns::missing(n_rows),
         quotes: None,
+        evidence: None,
     };
     for listing in listings {
         push_slice(&mut chain, listing);

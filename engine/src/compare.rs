@@ -1,0 +1,232 @@
+//! Why a vendor's Greeks differ from ours, expiry by expiry.
+//!
+//! A vendor shows a volatility and Greeks at it. Ours at that volatility should be these, if both mean the same model, the
+//! same inputs and the same units. Where they are not, each reason that is known from practice is tried: the Greeks are
+//! computed once more as a vendor would who makes that mistake, and what is left of the difference says how good a
+//! reason it is. A reason that holds for all expiries with one number goes before one that needs a number for each.
+//! Never: a vendor's name, a file.
+
+mod conventions;
+mod reasons;
+mod residual;
+mod work;
+mod world;
+
+pub use conventions::{Conventions, ThetaConvention};
+pub use reasons::LikelyReason;
+pub use world::{COMPARED, VendorNumbers, VendorRow};
+
+use crate::calendar::Calendar;
+use crate::contract::Style;
+use crate::explain::value_basis;
+use crate::store::chain::Chain;
+use jiff::civil::Date;
+use reasons::{Fitted, changed, fit};
+pub use residual::VendorVols;
+use residual::{SliceResidual, served};
+use work::{Work, work};
+
+/// Dividends that are tried one by one.
+const DIVIDENDS_MOST: usize = 6;
+/// A reason must explain this part of what is left at the vendor's volatility, or it is none.
+const EXPLAINS_LEAST: f64 = 0.25;
+/// And take away so much of the squares in errors: by chance that happens once in ten thousand times.
+const TAKES_LEAST: f64 = 15.0;
+/// Reasons that take away nearly as much as the best, within this part of it and these squares, are as good: all expiries
+/// together decide between them, as one alone cannot tell borrow, rate and spot apart.
+const AS_GOOD: (f64, f64) = (0.1, 10.0);
+/// What a number that was fitted costs a reason, in squares.
+const NUMBER_COSTS: f64 = 10.0;
+/// So many times what digits leave is no difference.
+const NO_DIFFERENCE: f64 = 2.0;
+/// Reasons that are named of an expiry.
+const NAMED_MOST: usize = 4;
+
+/// A vendor's name against ours.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// What the vendor's Greeks mean.
+    pub conventions: Conventions,
+    /// Which volatilities they were held against.
+    pub vols: VendorVols,
+    /// By expiry, those with enough contracts.
+    pub expiries: Vec<ExpiryComparison>,
+    /// By contract, in the order of the rows, those that we have a value of.
+    pub contracts: Vec<ContractComparison>,
+}
+
+/// One contract.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContractComparison {
+    /// Its row in the chain.
+    pub row: u32,
+    /// What is served: units of the native record, theta as the vendor means it but of a calendar day.
+    pub ours: VendorNumbers,
+    /// The vendor's in the same units; NaN: missing.
+    pub vendor: VendorNumbers,
+}
+
+/// One expiry.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExpiryComparison {
+    /// Its slice in the chain.
+    pub slice: usize,
+    /// Contracts that were compared.
+    pub contracts: usize,
+    /// Root mean square difference of each Greek from what is served, in parts of the greatest of the expiry.
+    pub served: VendorNumbers,
+    /// The same of all together; and at the vendor's own volatility.
+    pub rms: f64,
+    /// What is left of it at the vendor's volatilities ([`Comparison::vols`]).
+    pub rms_at_vendor_vol: f64,
+    /// What the vendor's printed digits alone would leave.
+    pub rms_of_digits: f64,
+    /// The likely reasons, the best first; never empty.
+    pub reasons: Vec<RankedReason>,
+}
+
+/// A reason and how good it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RankedReason {
+    /// Which.
+    pub reason: LikelyReason,
+    /// The part of the squared difference from what is served that it explains.
+    pub explained: f64,
+}
+
+/// Compares a vendor's rows of one chain with it.
+///
+/// # Units    as [`VendorRow`]
+/// # Domain   any rows of the chain; those without volatility or Greeks are left out; a chain without evidence gives nothing
+/// # Cost     a dozen valuations of each expiry: milliseconds where it is European, a tenth of a second where it pays dividends
+#[must_use]
+pub fn compare(chain: &Chain, calendar: &Calendar, rows: &[VendorRow], digits: &VendorRow) -> Comparison {
+    let mut works: Vec<Work> = (0..chain.slices.len()).filter_map(|i| work(chain, calendar, rows, i)).collect();
+    let conventions = Conventions::found(works.iter().map(|work| (&work.base, work.contracts.as_slice())));
+    let mut vols = VendorVols::Printed;
+    let mut expiries = explained(chain, &mut works, (conventions, vols), digits);
+    let is_unknown = |of: &&ExpiryComparison| of.reasons[0].reason == LikelyReason::Unknown;
+    if 2 * expiries.iter().filter(is_unknown).count() > expiries.len() {
+        // what is printed beside the Greeks is not what they were computed at
+        vols = VendorVols::Told;
+        expiries = explained(chain, &mut works, (conventions, vols), digits);
+    }
+    Comparison { conventions, vols, expiries, contracts: by_contract(chain, rows, conventions) }
+}
+
+/// Every expiry with its reasons; those with nothing to compare are taken out of `works`.
+///
+/// # Domain   any; the reasons are tried on every expiry that they change, with one number for all of them
+fn explained(
+    chain: &Chain,
+    works: &mut Vec<Work>,
+    means: (Conventions, VendorVols),
+    digits: &VendorRow,
+) -> Vec<ExpiryComparison> {
+    for work in works.iter_mut() {
+        work.residual = SliceResidual::new(chain, &work.base, &work.contracts, means, digits);
+        work.at_vendor = work.residual.squared(&work.base);
+    }
+    works.retain(|work| work.residual.noise() > 0.0);
+    // every reason on every expiry that it changes, with one number for all of them
+    let tried: Vec<(LikelyReason, Vec<Option<f64>>)> = candidates(works)
+        .into_iter()
+        .map(|candidate| {
+            let reason = fit(candidate, works);
+            let left = works.iter().map(|work| Some(work.residual.squared(&changed(reason, work)?)));
+            (reason, left.collect())
+        })
+        .collect();
+    let of = |(i, work): (usize, &Work)| ExpiryComparison {
+        slice: work.slice,
+        contracts: work.contracts.len(),
+        served: work.residual.by_greek,
+        rms: work.residual.rms[0],
+        rms_at_vendor_vol: work.residual.rms[1],
+        rms_of_digits: work.residual.rms[2],
+        reasons: ranked(i, works, &tried),
+    };
+    works.iter().enumerate().map(of).collect()
+}
+
+/// The likely reasons of an expiry, the best first; what each reason leaves of each expiry is in `tried`.
+///
+/// # Domain   any; never empty
+fn ranked(i: usize, works: &[Work], tried: &[(LikelyReason, Vec<Option<f64>>)]) -> Vec<RankedReason> {
+    let work = &works[i];
+    let excess = (work.at_vendor - work.residual.noise()).max(0.0);
+    let mut found: Vec<(f64, f64, RankedReason)> = Vec::new();
+    for (reason, left) in tried {
+        let Some(own) = left[i] else { continue };
+        let costs = NUMBER_COSTS * f64::from(reason.numbers());
+        let taken = work.at_vendor - own - costs;
+        if reason.is_worth_naming() && taken >= TAKES_LEAST && taken >= EXPLAINS_LEAST * excess {
+            let of = |(work, left): (&Work, &Option<f64>)| left.map_or(0.0, |left| work.at_vendor - left);
+            let everywhere = works.iter().zip(left).map(of).sum::<f64>() - costs;
+            found.push((taken, everywhere, RankedReason { reason: *reason, explained: work.residual.explained(own) }));
+        }
+    }
+    let best = found.iter().map(|&(taken, ..)| taken).fold(0.0, f64::max);
+    let is_as_good = |taken: f64| taken >= best - AS_GOOD.1.max(AS_GOOD.0 * best);
+    found.sort_by(|a, b| {
+        let key = |of: &(f64, f64, RankedReason)| (is_as_good(of.0), if is_as_good(of.0) { of.1 } else { of.0 });
+        let ((a_good, a), (b_good, b)) = (key(a), key(b));
+        b_good.cmp(&a_good).then(b.total_cmp(&a))
+    });
+    let mut reasons: Vec<RankedReason> = found.into_iter().map(|(.., reason)| reason).take(NAMED_MOST).collect();
+    if reasons.is_empty() {
+        let explained = work.residual.explained(work.at_vendor);
+        let none = NO_DIFFERENCE * work.residual.noise();
+        let reason = match () {
+            () if work.residual.served <= none => LikelyReason::Agrees,
+            () if work.at_vendor <= none || explained > EXPLAINS_LEAST => LikelyReason::Volatility,
+            () => LikelyReason::Unknown,
+        };
+        reasons.push(RankedReason { reason, explained });
+    }
+    reasons
+}
+
+/// Contracts that we have a value of, beside the vendor's.
+fn by_contract(chain: &Chain, rows: &[VendorRow], conventions: Conventions) -> Vec<ContractComparison> {
+    let mut all = Vec::new();
+    for (slice, of) in chain.slices.iter().enumerate() {
+        let Some(basis) = value_basis(chain, slice) else { continue };
+        let x = basis.s - basis.terms.a(0.0);
+        let native = |numbers: VendorNumbers| core::array::from_fn(|place| conventions.native(place, numbers[place]));
+        let own = rows.iter().filter(|row| of.rows.contains(&row.row));
+        all.extend(own.map(|row| ContractComparison {
+            row: row.row,
+            ours: native(served(chain, row.row, x, conventions)),
+            vendor: native(row.greeks),
+        }));
+    }
+    all.retain(|of| of.ours.iter().all(|ours| ours.is_finite()));
+    all
+}
+
+/// What may be tried on some expiries.
+fn candidates(works: &[Work]) -> Vec<LikelyReason> {
+    let mut dates: Vec<(Date, f64)> = works.iter().flat_map(|w| &w.dates).map(|&(date, d)| (date, d.amount)).collect();
+    dates.sort_by_key(|&(date, _)| date);
+    dates.dedup_by_key(|&mut (date, _)| date);
+    let mut all: Vec<LikelyReason> = dates
+        .iter()
+        .take(DIVIDENDS_MOST)
+        .map(|&(date, amount)| LikelyReason::MissingDividend { date, amount })
+        .collect();
+    if dates.len() > 1 {
+        all.push(LikelyReason::NoDividends);
+    }
+    all.extend([
+        LikelyReason::OtherSettlement,
+        LikelyReason::WholeDays,
+        LikelyReason::TradingDays,
+        LikelyReason::NoBorrow,
+    ]);
+    if works.iter().any(|work| work.base.style == Style::American) {
+        all.push(LikelyReason::EuropeanModel);
+    }
+    all.extend(Fitted::ALL.map(|fitted| fitted.at(0.0)));
+    all
+}

@@ -1,0 +1,166 @@
+//! What a vendor's Greeks mean: found from its own numbers, as its documents often do not say. Never: an input of a value.
+
+use super::world::{Contract, VendorNumbers, World};
+use crate::contract::Style;
+use crate::kernel::greeks::{Greek, Greeks};
+
+/// By how much volatility is moved to see how Greeks follow it, as a part.
+const VOL_BUMP: f64 = 1e-4;
+/// Days of a year, calendar and trading.
+const DAYS: (f64, f64) = (365.0, 252.0);
+/// What vega and rho may be multiplied with, against per 1 %.
+const FACTORS: [f64; 4] = [1.0, 100.0, 0.01, 10_000.0];
+
+/// What a theta is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ThetaConvention {
+    /// dV/dt of a calendar day, as ours.
+    #[default]
+    CalendarDay,
+    /// dV/dt of a trading day: of 252 to the year.
+    TradingDay,
+    /// −½σ²S²Γ of a calendar day: without interest and carry.
+    DriftlessCalendarDay,
+    /// The same of a trading day.
+    DriftlessTradingDay,
+    /// dV/dt of a year.
+    Year,
+}
+
+impl ThetaConvention {
+    /// Every one.
+    pub const ALL: [Self; 5] =
+        [Self::CalendarDay, Self::TradingDay, Self::DriftlessCalendarDay, Self::DriftlessTradingDay, Self::Year];
+
+    /// Its word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CalendarDay => "calendar_day",
+            Self::TradingDay => "trading_day",
+            Self::DriftlessCalendarDay => "driftless_calendar_day",
+            Self::DriftlessTradingDay => "driftless_trading_day",
+            Self::Year => "year",
+        }
+    }
+
+    fn of(self, greeks: &Greeks<f64>, sigma: f64, x: f64) -> f64 {
+        let driftless = -0.5 * sigma * sigma * x * x * greeks.gamma;
+        match self {
+            Self::CalendarDay => greeks.theta / DAYS.0,
+            Self::TradingDay => greeks.theta / DAYS.1,
+            Self::DriftlessCalendarDay => driftless / DAYS.0,
+            Self::DriftlessTradingDay => driftless / DAYS.1,
+            Self::Year => greeks.theta,
+        }
+    }
+}
+
+/// What a vendor's Greeks mean.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Conventions {
+    /// What theta is.
+    pub theta: ThetaConvention,
+    /// What vega is multiplied with, against per 1 % of volatility.
+    pub vega_times: f64,
+    /// What rho is multiplied with, against per 1 % of rate.
+    pub rho_times: f64,
+}
+
+impl Default for Conventions {
+    fn default() -> Self {
+        Self { theta: ThetaConvention::CalendarDay, vega_times: 1.0, rho_times: 1.0 }
+    }
+}
+
+/// The vendor's numbers of a contract, our raw Greeks of it, the volatility that they are at, and the spot less dividends.
+type Seen = (VendorNumbers, Greeks<f64>, f64, f64);
+
+impl Conventions {
+    /// Those under which most of a vendor's numbers are nearest to ours.
+    pub(super) fn found<'a>(expiries: impl Iterator<Item = (&'a World, &'a [Contract])>) -> Self {
+        // at the vendor's volatilities and at ours: one of the two is near what its Greeks are computed at
+        let mut seen: [Vec<Seen>; 2] = [Vec::new(), Vec::new()];
+        for (world, contracts) in expiries {
+            let x = world.s - world.terms.a(0.0);
+            let at_ours: Vec<Contract> = contracts.iter().map(|c| Contract { sigma: c.ours, ..*c }).collect();
+            for (seen, contracts) in seen.iter_mut().zip([contracts, &at_ours]) {
+                seen.extend(contracts.iter().zip(world.greeks(contracts)).map(|(c, g)| (c.vendor, g, c.sigma, x)));
+            }
+        }
+        let ours = Self::default();
+        let best = |of: &dyn Fn(Self, f64) -> Self, place: usize, choices: usize| {
+            let miss = |choice: usize| {
+                let conventions = of(ours, choice as f64);
+                let miss = |(vendor, greeks, sigma, x): &Seen| {
+                    let own = conventions.printed(greeks, *sigma, *x)[place];
+                    (vendor[place] - own).abs() / vendor[place].abs().max(own.abs())
+                };
+                seen.iter().map(|seen| median(seen.iter().map(miss))).fold(f64::INFINITY, f64::min)
+            };
+            // the first of equals: ours
+            (0..choices).min_by(|&a, &b| miss(a).total_cmp(&miss(b))).unwrap_or(0)
+        };
+        let theta =
+            best(&|of, i| Self { theta: ThetaConvention::ALL[i as usize], ..of }, 3, ThetaConvention::ALL.len());
+        let vega = best(&|of, i| Self { vega_times: FACTORS[i as usize], ..of }, 2, FACTORS.len());
+        let rho = best(&|of, i| Self { rho_times: FACTORS[i as usize], ..of }, 4, FACTORS.len());
+        Self { theta: ThetaConvention::ALL[theta], vega_times: FACTORS[vega], rho_times: FACTORS[rho] }
+    }
+
+    /// By how much each number of European contracts follows volatility.
+    pub(super) fn vol_slopes(self, world: &World, contracts: &[Contract]) -> Vec<VendorNumbers> {
+        let moved: Vec<Contract> =
+            contracts.iter().map(|c| Contract { sigma: c.sigma * (1.0 + VOL_BUMP), ..*c }).collect();
+        let plain = World { style: Style::European, ..world.clone() };
+        let (here, there) = (self.numbers(&plain, contracts), self.numbers(&plain, &moved));
+        let slope = |i: usize| {
+            core::array::from_fn(|place| {
+                let slope = (there[i][place] - here[i][place]) / (VOL_BUMP * contracts[i].sigma);
+                if slope.is_finite() { slope } else { 0.0 }
+            })
+        };
+        (0..contracts.len()).map(slope).collect()
+    }
+
+    /// Greeks of a world as the vendor would print them.
+    pub(super) fn numbers(self, world: &World, contracts: &[Contract]) -> Vec<VendorNumbers> {
+        let x = world.s - world.terms.a(0.0);
+        let printed = |(contract, greeks): (&Contract, Greeks<f64>)| self.printed(&greeks, contract.sigma, x);
+        contracts.iter().zip(world.greeks(contracts)).map(printed).collect()
+    }
+
+    /// Greeks as the vendor would print them, but for its digits.
+    pub(super) fn printed(self, greeks: &Greeks<f64>, sigma: f64, x: f64) -> VendorNumbers {
+        let unit = |greek: Greek| greeks.get(greek) / greek.unit().divisor();
+        [
+            greeks.delta,
+            greeks.gamma,
+            unit(Greek::Vega) * self.vega_times,
+            self.theta.of(greeks, sigma, x),
+            unit(Greek::Rho) * self.rho_times,
+        ]
+    }
+
+    /// A vendor's number in the unit of the native record, theta as the vendor means it but of a calendar day.
+    #[must_use]
+    pub fn native(self, place: usize, number: f64) -> f64 {
+        match place {
+            2 => number / self.vega_times,
+            3 => match self.theta {
+                ThetaConvention::CalendarDay | ThetaConvention::DriftlessCalendarDay => number,
+                ThetaConvention::TradingDay | ThetaConvention::DriftlessTradingDay => number * DAYS.1 / DAYS.0,
+                ThetaConvention::Year => number / DAYS.0,
+            },
+            4 => number / self.rho_times,
+            _ => number,
+        }
+    }
+}
+
+/// The middle one of those that are numbers; infinity where none is.
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::INFINITY)
+}

@@ -1,0 +1,260 @@
+//! How far a vendor's numbers are from those of a world. Never: a reason.
+
+use super::conventions::Conventions;
+use super::world::{COMPARED, Contract, VendorNumbers, VendorRow, World};
+use crate::kernel::greeks::Greeks;
+use crate::store::chain::Chain;
+use crate::store::columns::Col;
+
+/// A number may differ by this part of the greatest of its expiry and be the same: what solvers and tables leave.
+const SAME: f64 = 1e-4;
+/// One that differs by more than so many times the middle one counts no more than that: a bad row must not decide.
+const FAR: f64 = 8.0;
+/// Steps of a search for the volatility of a contract's Greeks; how far one may go, and where all must stay.
+const VOL_STEPS: usize = 3;
+const VOL_STEP_MOST: f64 = 2.0;
+const VOLS: (f64, f64) = (1e-3, 20.0);
+
+/// Which volatility a vendor's Greeks are held against.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum VendorVols {
+    /// The one that the vendor prints.
+    #[default]
+    Printed,
+    /// The one that goes best with each contract's Greeks: those of vendors who print what a quote implies, and compute
+    /// Greeks on a curve that they keep.
+    Told,
+}
+
+impl VendorVols {
+    /// Its word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Printed => "printed",
+            Self::Told => "told_by_greeks",
+        }
+    }
+}
+
+/// The vendor's numbers of one expiry, and how well each is known: by its digits, by those of its volatility, and by what
+/// solvers leave. Squares are of differences in these errors, so that numbers that say the same have squares of 1.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SliceResidual {
+    contracts: Vec<Contract>,
+    conventions: Conventions,
+    vols: VendorVols,
+    /// By contract, 1 over the error of each number; NaN: there is none.
+    inverse_error: Vec<VendorNumbers>,
+    /// 1 over the greatest of each Greek; NaN: the vendor has none.
+    inverse_size: VendorNumbers,
+    /// A square counts up to this.
+    most: f64,
+    /// Sum of squares from what is served.
+    pub(super) served: f64,
+    /// Root mean square of each Greek from what is served, in parts of the greatest.
+    pub(super) by_greek: VendorNumbers,
+    /// The same of all, from what is served, at the vendor's volatilities, and as digits leave it.
+    pub(super) rms: [f64; 3],
+    /// How many numbers are compared.
+    n: usize,
+}
+
+impl SliceResidual {
+    /// `digits` has the last printed place of each number.
+    ///
+    /// # Domain   contracts of the slice; a Greek that the vendor has nowhere is left out
+    pub(super) fn new(
+        chain: &Chain,
+        base: &World,
+        contracts: &[Contract],
+        (conventions, vols): (Conventions, VendorVols),
+        digits: &VendorRow,
+    ) -> Self {
+        let start = |c: &Contract| Contract { sigma: if vols == VendorVols::Told { c.ours } else { c.sigma }, ..*c };
+        let contracts: &[Contract] = &contracts.iter().map(start).collect::<Vec<_>>();
+        // a volatility that is sought has no digits
+        let digits = &VendorRow { sigma: if vols == VendorVols::Told { 0.0 } else { digits.sigma }, ..*digits };
+        let at_vendor = conventions.numbers(base, contracts);
+        let mut inverse_size = [f64::NAN; COMPARED.len()];
+        for (place, inverse) in inverse_size.iter_mut().enumerate() {
+            let known = contracts.iter().zip(&at_vendor).filter(|(c, _)| c.vendor[place].is_finite());
+            let size = known.map(|(_, ours)| ours[place].abs()).fold(0.0, f64::max);
+            // what is all zeros says nothing
+            let is_said = contracts.iter().any(|c| c.vendor[place].abs() > 0.0);
+            *inverse = if size > 0.0 && is_said { 1.0 / size } else { f64::NAN };
+        }
+        let inverse_error = inverse_errors(base, contracts, conventions, digits, &inverse_size);
+        let mut of = Self {
+            contracts: contracts.to_vec(),
+            conventions,
+            vols,
+            inverse_error,
+            inverse_size,
+            most: f64::INFINITY,
+            ..Self::default()
+        };
+        let x = base.s - base.terms.a(0.0);
+        let served: Vec<VendorNumbers> = contracts.iter().map(|c| served(chain, c.row, x, conventions)).collect();
+        let mut missed: Vec<f64> = of.missed(&served).map(|(_, _, miss)| miss.abs()).collect();
+        of.n = missed.len();
+        missed.sort_by(f64::total_cmp);
+        let middle = missed.get(missed.len() / 2).copied().unwrap_or(0.0);
+        of.most = (FAR * middle).max(FAR).powi(2);
+        of.served = of.sum(&served);
+        of.by_greek = core::array::from_fn(|place| of.rms_of(&served, |at| at == place));
+        let digits: f64 =
+            of.missed(&served).map(|(i, place, _)| (inverse_size[place] / of.inverse_error[i][place]).powi(2)).sum();
+        let (_, at_vendor) = of.numbers(base);
+        of.rms = [of.rms_of(&served, |_| true), of.rms_of(&at_vendor, |_| true), (digits / of.n.max(1) as f64).sqrt()];
+        of
+    }
+
+    /// Root mean square of some Greeks' differences, in parts of the greatest of each; NaN where there is none.
+    fn rms_of(&self, ours: &[VendorNumbers], is_wanted: impl Fn(usize) -> bool) -> f64 {
+        let parts = self.missed(ours).filter(|&(_, place, _)| is_wanted(place));
+        let part =
+            |(i, place, miss): (usize, usize, f64)| miss / self.inverse_error[i][place] * self.inverse_size[place];
+        let squares = parts.map(part).filter(|part| part.is_finite());
+        let (sum, n) = squares.fold((0.0, 0), |(sum, n), part| (sum + part * part, n + 1));
+        if n > 0 { (sum / f64::from(n)).sqrt() } else { f64::NAN }
+    }
+
+    /// Differences from some numbers in their errors: the contract, which Greek, how many errors.
+    fn missed<'a>(&'a self, ours: &'a [VendorNumbers]) -> impl Iterator<Item = (usize, usize, f64)> + 'a {
+        self.contracts.iter().zip(ours).enumerate().flat_map(move |(i, (contract, ours))| {
+            (0..COMPARED.len()).filter_map(move |place| {
+                let (vendor, inverse) = (contract.vendor[place], self.inverse_error[i][place]);
+                let is_said = vendor.is_finite() && inverse.is_finite();
+                is_said.then(|| (i, place, (vendor - ours[place]) * inverse))
+            })
+        })
+    }
+
+    fn sum(&self, ours: &[VendorNumbers]) -> f64 {
+        let square = |miss: f64| if miss.is_finite() { (miss * miss).min(self.most) } else { self.most };
+        self.missed(ours).map(|(_, _, miss)| square(miss)).sum()
+    }
+
+    /// Sum of squares from the numbers of a world at the vendor's volatilities.
+    pub(super) fn squared(&self, world: &World) -> f64 {
+        self.sum(&self.numbers(world).1)
+    }
+
+    /// The contracts at the volatilities that count, and the numbers of a world there.
+    ///
+    /// # Source   Gauss and Newton's step for each contract, its slopes those of European values; the best of all steps counts
+    fn numbers(&self, world: &World) -> (Vec<Contract>, Vec<VendorNumbers>) {
+        let mut contracts = self.contracts.clone();
+        let mut numbers = self.conventions.numbers(world, &contracts);
+        if self.vols == VendorVols::Printed {
+            return (contracts, numbers);
+        }
+        let mut next = contracts.clone();
+        let mut at_next = numbers.clone();
+        for _ in 0..VOL_STEPS {
+            let slopes = self.conventions.vol_slopes(world, &next);
+            let mut sums = vec![(0.0, 0.0); next.len()];
+            for (i, place, miss) in self.missed(&at_next) {
+                let slope = slopes[i][place] * self.inverse_error[i][place];
+                sums[i] = (sums[i].0 + slope * miss, sums[i].1 + slope * slope);
+            }
+            for (contract, (miss, slope)) in next.iter_mut().zip(sums) {
+                let step = if slope > 0.0 { miss / slope } else { 0.0 };
+                let sigma = contract.sigma;
+                let found = (sigma + step).clamp(sigma / VOL_STEP_MOST, sigma * VOL_STEP_MOST);
+                contract.sigma = found.clamp(VOLS.0, VOLS.1);
+            }
+            at_next = self.conventions.numbers(world, &next);
+            let (before, after) = (self.by_contract(&numbers), self.by_contract(&at_next));
+            for i in (0..next.len()).filter(|&i| after[i] < before[i]) {
+                (contracts[i], numbers[i]) = (next[i], at_next[i]);
+            }
+        }
+        (contracts, numbers)
+    }
+
+    /// Sum of squares of each contract.
+    fn by_contract(&self, ours: &[VendorNumbers]) -> Vec<f64> {
+        let mut sums = vec![0.0; self.contracts.len()];
+        self.missed(ours)
+            .for_each(|(i, _, miss)| sums[i] += if miss.is_finite() { miss * miss } else { f64::INFINITY });
+        sums
+    }
+
+    /// Sums for the least-squares step from a world along a change of inputs: slope times what is left, slope times slope.
+    /// `ahead` and `here` are European worlds `h` apart. Of a slope counts what volatility cannot make, where that is sought.
+    ///
+    /// # Domain   any worlds; numbers that are missing or too far off say nothing
+    pub(super) fn step(&self, world: &World, ahead: &World, here: &World, h: f64) -> (f64, f64) {
+        let (contracts, now) = self.numbers(world);
+        let by_vol = self.conventions.vol_slopes(world, &contracts);
+        let (ahead, here) = (self.conventions.numbers(ahead, &contracts), self.conventions.numbers(here, &contracts));
+        let mut own = vec![Vec::new(); contracts.len()];
+        for (i, place, miss) in self.missed(&now) {
+            let error = self.inverse_error[i][place];
+            let (slope, vol) = ((ahead[i][place] - here[i][place]) / h * error, by_vol[i][place] * error);
+            if slope.is_finite() && miss * miss <= self.most {
+                own[i].push((slope, vol, miss));
+            }
+        }
+        let mut sums = (0.0, 0.0);
+        for numbers in own {
+            let vol: f64 = numbers.iter().map(|(_, vol, _)| vol * vol).sum();
+            let shared: f64 = numbers.iter().map(|(slope, vol, _)| slope * vol).sum();
+            let part = if self.vols == VendorVols::Told && vol > 0.0 { shared / vol } else { 0.0 };
+            for (slope, vol, miss) in numbers {
+                let slope = slope - part * vol;
+                sums = (sums.0 + slope * miss, sums.1 + slope * slope);
+            }
+        }
+        sums
+    }
+
+    /// What is left where all numbers say the same.
+    pub(super) fn noise(&self) -> f64 {
+        // a volatility that is sought takes a number away
+        let sought = if self.vols == VendorVols::Told { self.contracts.len() } else { 0 };
+        self.n.saturating_sub(sought) as f64
+    }
+
+    /// The part of the squared difference from what is served that is explained where so much is left, what digits leave
+    /// taken out of both.
+    pub(super) fn explained(&self, left: f64) -> f64 {
+        let above = |sum: f64| (sum - self.noise()).max(0.0);
+        if above(self.served) > 0.0 { (1.0 - above(left) / above(self.served)).clamp(0.0, 1.0) } else { 0.0 }
+    }
+}
+
+/// 1 over the error of each number of some contracts.
+///
+/// # Source   a rounded number is off by a twelfth of its last place squared, on the mean; a rounded volatility moves each
+/// #          Greek by its derivative, taken from the European one
+fn inverse_errors(
+    base: &World,
+    contracts: &[Contract],
+    conventions: Conventions,
+    digits: &VendorRow,
+    inverse_size: &VendorNumbers,
+) -> Vec<VendorNumbers> {
+    let slopes = conventions.vol_slopes(base, contracts);
+    let known = |x: f64| if x.is_finite() { x } else { 0.0 };
+    let of = |slopes: &VendorNumbers| {
+        core::array::from_fn(|place| {
+            let (vol, own) = (known(digits.sigma) * slopes[place], known(digits.greeks[place]));
+            let same = SAME / inverse_size[place];
+            1.0 / ((vol * vol + own * own) / 12.0 + same * same).sqrt()
+        })
+    };
+    slopes.iter().map(of).collect()
+}
+
+/// What is served of a contract, as the vendor would print it; `x` is the spot less its dividends.
+pub(super) fn served(chain: &Chain, row: u32, x: f64, conventions: Conventions) -> VendorNumbers {
+    let row = row as usize;
+    let column = |greek| Col::ALL.iter().copied().find(|col| col.greek() == Some(greek));
+    let raw = Greeks::from_fn(|greek| {
+        column(greek).map_or(f64::NAN, |col| chain.columns.get(col)[row] * col.unit().divisor())
+    });
+    conventions.printed(&raw, chain.columns.get(Col::SvcVol)[row], x)
+}

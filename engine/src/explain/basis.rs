@@ -1,0 +1,56 @@
+//! What values of an expiry are computed on, as its chain and the evidence beside it tell. Never: a value.
+
+use crate::calendar::years_between;
+use crate::kernel::dividends::{Dividend, Terms};
+use crate::store::chain::{Chain, Slice};
+use crate::store::evidence::{CountedDividend, KnownTerms, SliceEvidence};
+use core::ops::Range;
+
+/// What values of an expiry are computed on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ValueBasis {
+    /// Time, rates and dividends of its life.
+    pub terms: Terms,
+    /// The spot that forward and borrow imply, currency per share.
+    pub s: f64,
+    /// Standard error of the forward, currency per share; NaN: no pair of its own tells it.
+    pub fwd_error: f64,
+    /// Years to the same clock time on the next trading day.
+    pub step: f64,
+    /// What a user knows of it.
+    pub known: KnownTerms,
+    /// Added to the volatilities of its curve, per √year.
+    pub vol_shift: f64,
+    /// The dividends of its life, as they are known.
+    pub dividends: Vec<CountedDividend>,
+}
+
+/// What values of a slice are computed on; `None`: it has none, or nobody knows any more.
+#[must_use]
+pub fn value_basis(chain: &Chain, slice: usize) -> Option<ValueBasis> {
+    basis(chain, chain.slices.get(slice)?, chain.evidence.as_ref()?.slices.get(slice)?)
+}
+
+pub(super) fn basis(chain: &Chain, slice: &Slice, own: &SliceEvidence) -> Option<ValueBasis> {
+    let t = years_between(chain.valued_at, slice.settles_at);
+    if !(slice.fwd_price > 0.0 && own.s > 0.0 && t > 0.0) {
+        return None;
+    }
+    let all = chain.evidence.as_ref().map_or(&[][..], |evidence| &evidence.dividends);
+    let dividends: Vec<CountedDividend> = all.iter().filter(|dividend| dividend.t <= t).copied().collect();
+    let divs = dividends.iter().map(|&CountedDividend { t, amount, .. }| Dividend { t, amount }).collect();
+    Some(ValueBasis {
+        terms: Terms { t, r: slice.disc_rate, b: slice.borr_rate, divs },
+        s: own.s,
+        fwd_error: own.fwd_error,
+        step: own.step,
+        known: own.known,
+        vol_shift: own.vol_shift,
+        dividends,
+    })
+}
+
+/// The rows of a slice.
+pub(super) fn rows(slice: &Slice) -> Range<usize> {
+    slice.rows.start as usize..slice.rows.end as usize
+}

@@ -1,0 +1,99 @@
+//! Which strikes told the forward of an expiry, and why the others did not. Never: a forward that is served.
+
+use super::basis::{ValueBasis, rows};
+use crate::calibrate::forward::{Pair, PairVote, Parity, pair_votes};
+use crate::contract::{Right, Style};
+use crate::store::chain::{Chain, Slice};
+use crate::store::dropped::Drop;
+use crate::store::evidence::{ParityEvidence, SliceEvidence};
+use std::collections::BTreeMap;
+
+/// What call and put of a strike said of the forward together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StrikeSaid {
+    /// Strike, thousandths of a currency unit.
+    pub strike_milli: u32,
+    /// What became of it.
+    pub outcome: StrikeOutcome,
+}
+
+/// What became of a strike.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StrikeOutcome {
+    /// It had a vote.
+    Voted(PairVote),
+    /// It had none.
+    Unused(Unused),
+}
+
+/// Why a strike had no vote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unused {
+    /// Only one right is listed.
+    OneRight,
+    /// The quote of one right was dropped.
+    Dropped(Right, Drop),
+    /// No carry explains the forward that it tells.
+    Implausible,
+    /// Too far from the money, or as good as exercised: early exercise cannot be taken out of it.
+    Insensitive,
+}
+
+impl Unused {
+    /// Its word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OneRight => "one_right_listed",
+            Self::Dropped(_, why) => why.name(),
+            Self::Implausible => "implausible",
+            Self::Insensitive => "far_or_exercised",
+        }
+    }
+}
+
+/// What the pairs say together, and each strike of the expiry alone.
+///
+/// # Domain   evidence of the chain's own pass; the fit is the one that it made, from the same pairs
+pub(super) fn strikes_said(
+    chain: &Chain,
+    slice: &Slice,
+    basis: &ValueBasis,
+    evidence: &SliceEvidence,
+) -> (Parity, Vec<StrikeSaid>) {
+    let pair = |(strike, pair): (usize, &ParityEvidence)| Pair {
+        strike,
+        k: f64::from(pair.strike_milli) / 1000.0,
+        gap: pair.gap,
+        half: pair.half,
+        straddle: pair.straddle,
+    };
+    let pairs: Vec<Pair> = evidence.pairs.iter().enumerate().map(pair).collect();
+    let (told, votes) = pair_votes(&pairs, basis.terms.df(), basis.terms.t);
+    let voted: BTreeMap<u32, PairVote> =
+        evidence.pairs.iter().map(|pair| pair.strike_milli).zip(votes.iter().copied()).collect();
+    let mut quoted: BTreeMap<u32, [Option<usize>; 2]> = BTreeMap::new();
+    for row in rows(slice) {
+        quoted.entry(chain.strike_milli[row]).or_default()[chain.right[row] as usize] = Some(row);
+    }
+    let strikes = quoted.into_iter().map(|(strike_milli, rows)| {
+        let outcome = match voted.get(&strike_milli) {
+            Some(&vote) => StrikeOutcome::Voted(vote),
+            None => StrikeOutcome::Unused(why_unused(chain, slice, rows)),
+        };
+        StrikeSaid { strike_milli, outcome }
+    });
+    (told, strikes.collect())
+}
+
+fn why_unused(chain: &Chain, slice: &Slice, rows: [Option<usize>; 2]) -> Unused {
+    let [Some(call), Some(put)] = rows else { return Unused::OneRight };
+    // what misses the curve is found when the forward is known: that cost nobody a vote
+    let dropped = |row: usize| chain.dropped[row].filter(|&why| why != Drop::Outlier);
+    let found = dropped(call).map(|why| (Right::Call, why)).or(dropped(put).map(|why| (Right::Put, why)));
+    match found {
+        Some((right, why)) => Unused::Dropped(right, why),
+        None if slice.style == Style::American => Unused::Insensitive,
+        None => Unused::Implausible,
+    }
+}

@@ -1,0 +1,84 @@
+//! What a reader of a value should know before he relies on it. Never: a number of a method.
+
+use super::basis::rows;
+use super::explanation::Explanation;
+use super::warning::Warning;
+use crate::store::chain::Chain;
+use crate::store::columns::Col;
+use crate::store::evidence::DividendSource;
+
+/// A confidence below this is low: half of the quotes around it or fewer are fitted inside their spreads.
+const CONFIDENCE_LOW: f64 = 0.3;
+/// A forward is uncertain whose standard error is more than this part of it: five basis points move an at-the-money delta by
+/// as much as a spread does.
+const FORWARD_ERROR_MOST: f64 = 5e-4;
+/// Fewer pairs than these are few: one that is wrong is not outvoted.
+const PAIRS_FEW: u32 = 3;
+/// The forward of an expiry is outvoted where it lies so many standard errors from what its own pairs say.
+const OUTVOTED_ERRORS: f64 = 3.0;
+/// Less than a day to settlement.
+const DAYS_NEAR: f64 = 1.0;
+/// A value of another scheme is another value beyond this, currency per share and part of the strike.
+const SCHEMES_APART: (f64, f64) = (0.005, 5e-5);
+
+/// What holds of a contract, the gravest first.
+///
+/// # Domain   an explanation of this chain, its warnings still missing
+pub(super) fn of(chain: &Chain, found: &Explanation) -> Vec<Warning> {
+    let (row, slice) = (found.row, &chain.slices[found.slice]);
+    let number = |col: Col| chain.columns.get(col)[row];
+    let (value, sigma, strike) = (number(Col::SvcTheo), number(Col::SvcVol), f64::from(chain.strike_milli[row]) / 1e3);
+    let mut all = Vec::new();
+    let mut warn = |holds: bool, warning: Warning| {
+        if holds {
+            all.push(warning);
+        }
+    };
+    warn(slice.adjusted, Warning::AdjustedRoot);
+    warn(value.is_nan() && !slice.adjusted, Warning::NoValue);
+    if let Some(why) = chain.dropped[row] {
+        warn(true, Warning::Quote(why));
+    }
+    let valued = value.is_finite();
+    let confidence = number(Col::ConfVol);
+    let is_previous = confidence <= 0.0 && (sigma - number(Col::PrevVol)).abs() < 1e-12;
+    warn(valued && is_previous, Warning::PreviousSession);
+    warn(chain.rough, Warning::Rough);
+    warn(chain.spot_off, Warning::SpotOff);
+    warn(valued && chain.evidence.is_none(), Warning::NoEvidence);
+    if let Some(basis) = &found.basis {
+        let fwd = slice.fwd_price;
+        let said = basis.known.fwd || basis.known.borrow;
+        let apart = (found.told.fwd - fwd).abs() / found.told.error.max(basis.fwd_error);
+        warn(!said && apart > OUTVOTED_ERRORS, Warning::ForwardOutvoted);
+        warn(!said && found.told.pairs == 0, Warning::NoPair);
+        warn(!said && (1..PAIRS_FEW).contains(&found.told.pairs), Warning::FewPairs);
+        warn(basis.fwd_error > FORWARD_ERROR_MOST * fwd, Warning::ForwardUncertain);
+        let is_projected = |source: DividendSource| source == DividendSource::Projected;
+        warn(basis.dividends.iter().any(|d| is_projected(d.source)), Warning::ProjectedDividends);
+        let is_said = |source: DividendSource| source == DividendSource::Override;
+        let known = basis.known;
+        let overridden = known.fwd || known.borrow || known.rate || basis.vol_shift.abs() > 0.0;
+        warn(overridden || basis.dividends.iter().any(|d| is_said(d.source)), Warning::Overridden);
+    }
+    warn(valued && !is_previous && is_extrapolated(chain, found), Warning::Extrapolated);
+    warn(valued && !is_previous && confidence < CONFIDENCE_LOW, Warning::LowConfidence);
+    warn(sigma < number(Col::BidVol) || sigma > number(Col::AskVol), Warning::OutsideSpread);
+    warn(slice.days < DAYS_NEAR, Warning::NearExpiry);
+    if let Some(values) = &found.values {
+        let far = SCHEMES_APART.0.max(SCHEMES_APART.1 * strike);
+        warn((values.reference.value - value).abs() > far, Warning::SchemesDiffer);
+    }
+    all
+}
+
+/// Whether no strike at or beyond this one has a quote that supports the curve.
+fn is_extrapolated(chain: &Chain, found: &Explanation) -> bool {
+    let supports = |row: &usize| chain.dropped[*row].is_none() && chain.columns.get(Col::MidVol)[*row].is_finite();
+    let strikes = rows(&chain.slices[found.slice]).filter(supports).map(|row| chain.strike_milli[row]);
+    let own = chain.strike_milli[found.row];
+    match (strikes.clone().min(), strikes.max()) {
+        (Some(low), Some(high)) => own < low || own > high,
+        _ => true,
+    }
+}

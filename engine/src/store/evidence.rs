@@ -1,0 +1,128 @@
+//! What a chain was computed from and its columns do not say: ages of its quotes, dividends with their dates, and of each
+//! expiry the spot that it is valued on and the pairs that told its forward. Never: a formula.
+
+use jiff::{Timestamp, civil::Date};
+
+/// What a chain was computed from.
+#[derive(Clone, Debug, Default)]
+pub struct ChainEvidence {
+    /// The time of the newest quote, which the ages are counted from.
+    pub newest: Option<Timestamp>,
+    /// Age of each quote against that, seconds, by row.
+    pub age_s: Vec<f32>,
+    /// Every dividend that was counted, ascending; those beyond the last expiry too.
+    pub dividends: Vec<CountedDividend>,
+    /// By slice.
+    pub slices: Vec<SliceEvidence>,
+}
+
+/// A dividend that values count with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CountedDividend {
+    /// Ex-date.
+    pub ex_date: Date,
+    /// Years from the chain's instant to it.
+    pub t: f64,
+    /// Currency per share.
+    pub amount: f64,
+    /// How it is known.
+    pub source: DividendSource,
+}
+
+/// How a dividend is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DividendSource {
+    /// The feed has it as declared.
+    Declared,
+    /// The feed expects it, nobody has declared it.
+    Projected,
+    /// A user said so.
+    Override,
+}
+
+impl DividendSource {
+    /// Its word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Declared => "declared",
+            Self::Projected => "projected",
+            Self::Override => "override",
+        }
+    }
+}
+
+/// What an expiry was computed from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SliceEvidence {
+    /// The spot that its values are computed from: forward and borrow imply it together, currency per share.
+    pub s: f64,
+    /// Standard error of its forward, currency per share; NaN: no pair of its own tells it.
+    pub fwd_error: f64,
+    /// Years to the same clock time on the next trading day.
+    pub step: f64,
+    /// What a user knows of it better than quotes.
+    pub known: KnownTerms,
+    /// Added to the volatilities of its curve, per √year.
+    pub vol_shift: f64,
+    /// Calls and puts as the last fit of its forward saw them, strikes ascending: of an American expiry without what early
+    /// exercise adds.
+    pub pairs: Vec<ParityEvidence>,
+}
+
+/// Which terms of an expiry a user has said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KnownTerms {
+    /// The rate.
+    pub rate: bool,
+    /// The forward.
+    pub fwd: bool,
+    /// The borrow rate.
+    pub borrow: bool,
+}
+
+/// What call and put of one strike say together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ParityEvidence {
+    /// Strike, thousandths of a currency unit.
+    pub strike_milli: u32,
+    /// European C − P, currency per share.
+    pub gap: f64,
+    /// Its error: half spreads of both, currency per share.
+    pub half: f64,
+    /// Call mid plus put mid, currency per share.
+    pub straddle: f64,
+}
+
+impl ChainEvidence {
+    /// The time of a row's quote.
+    #[must_use]
+    pub fn quote_time(&self, row: usize) -> Option<Timestamp> {
+        let (age, newest) = (f64::from(*self.age_s.get(row)?), self.newest?);
+        // ages are told to a few parts in ten million: rounded to the millisecond that they were made of where they can be
+        newest.checked_sub(jiff::SignedDuration::from_millis((age * 1e3).round() as i64)).ok()
+    }
+
+    /// Bytes that it takes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let pairs: usize = self.slices.iter().map(|slice| size_of_val(&*slice.pairs)).sum();
+        size_of_val(&*self.age_s) + size_of_val(&*self.dividends) + size_of_val(&*self.slices) + pairs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quote_is_as_old_as_it_is_against_the_newest() {
+        let newest: Timestamp = "2026-11-20T16:00:00Z".parse().unwrap();
+        let evidence = ChainEvidence { newest: Some(newest), age_s: vec![0.0, 61.5], ..Default::default() };
+        assert_eq!(evidence.quote_time(0), Some(newest));
+        assert_eq!(evidence.quote_time(1), Some("2026-11-20T15:58:58.5Z".parse().unwrap()));
+        assert_eq!(evidence.quote_time(2), None, "no such row");
+        assert_eq!(ChainEvidence::default().quote_time(0), None, "nothing is quoted");
+        assert_eq!(evidence.bytes(), 8);
+    }
+}

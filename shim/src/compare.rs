@@ -1,0 +1,147 @@
+//! `greeksd compare`: our values against a vendor's own, and why they differ.
+//!
+//! The quotes of the vendor's file are computed as those of any recorded moment ([`history::recipe`]); the vendor's columns are
+//! then held against the chains, and the engine says which reason explains the difference best ([`engine::compare`]).
+//! Never: a formula.
+
+mod compared;
+mod plot;
+mod read;
+mod report;
+mod text;
+mod vendors;
+
+use crate::batch::inputs::Inputs;
+use crate::batch::known::{Known, KnownFiles};
+use crate::config::CompareArgs;
+use crate::log::say;
+use crate::source::poll::client::{AnswerBounds, Client, Received, ServerBase};
+use compared::Compared;
+use engine::compare::{VendorRow, compare};
+use engine::contract::{ContractKey, Symbol};
+use engine::feeds::dir::read_raw;
+use engine::limits;
+use engine::store::chain::Chain;
+use history::recipe::{Accuracy, Recipe, UnitPasses, unit_underlying};
+use history::reference::ReferenceSet;
+use history::row::HistoryRow;
+use jiff::{SignedDuration, Timestamp};
+use read::{VendorFile, VendorQuote};
+use report::Report;
+use std::collections::{BTreeMap, HashMap};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Quotes of a name that are older than this against its newest belong to a snapshot before.
+const ONE_SNAPSHOT: SignedDuration = SignedDuration::from_mins(30);
+/// Refused rows that are told at most; all are counted.
+const PLACES_TOLD: usize = 5;
+
+/// Runs the command.
+#[must_use]
+pub fn run(args: &CompareArgs) -> ExitCode {
+    match compared(args).and_then(|report| written(args, &report)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            say(&format!("greeksd compare: {why}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Writes what was asked for.
+fn written(args: &CompareArgs, report: &Report) -> Result<(), String> {
+    let put = |path: &Path, bytes: &[u8]| std::fs::write(path, bytes).map_err(|e| format!("{}: {e}", path.display()));
+    if let Some(path) = &args.csv {
+        put(path, report.csv().as_bytes())?;
+    }
+    if let Some(path) = &args.svg {
+        put(path, plot::svg(report).as_bytes())?;
+    }
+    let out = if args.json { report.json() } else { text::text(report) };
+    std::io::stdout().write_all(out.as_bytes()).map_err(|error| format!("cannot write: {error}"))
+}
+
+fn compared(args: &CompareArgs) -> Result<Report, String> {
+    let (bytes, folder) = bytes_of(&args.input)?;
+    let file = read::read(&args.input, bytes, args)?;
+    file.places.iter().take(PLACES_TOLD).for_each(|place| say(&format!("refused: {place}")));
+    if file.refused > PLACES_TOLD as u64 {
+        say(&format!("refused: {} more rows", file.refused - PLACES_TOLD as u64));
+    }
+    let named =
+        KnownFiles { dividends: args.dividends.clone(), rates: args.rates.clone(), overrides: args.overrides.clone() };
+    let inputs = Inputs { files: Vec::new(), folders: folder.into_iter().collect() };
+    let known = Known::read(&named, &inputs)?;
+    known.notes.iter().for_each(|note| say(note));
+    let names = names_of(&file, &known.reference)?;
+    Ok(Report::of(args, &file, &names))
+}
+
+/// The bytes of a file or an address, and the folder that a file stands in.
+fn bytes_of(input: &str) -> Result<(Vec<u8>, Option<PathBuf>), String> {
+    if !input.starts_with("http://") && !input.starts_with("https://") {
+        let path = Path::new(input);
+        let bytes = read_raw(path, &limits::FILE_BYTES).map_err(|error| error.to_string())?;
+        let bytes = bytes.ok_or_else(|| format!("{input}: larger than what is read"))?;
+        return Ok((bytes, Some(path.parent().unwrap_or(Path::new("")).to_path_buf())));
+    }
+    let scheme = input.find("://").map_or(0, |at| at + 3);
+    let path = input[scheme..].find('/').map_or(input.len(), |at| at + scheme);
+    let (base, target) = input.split_at(path);
+    let client = Client::new(ServerBase::parse(base)?, Vec::new(), None, AnswerBounds::default())?;
+    let target = if target.is_empty() { "/" } else { target };
+    match client.get(target, None).map_err(|failed| format!("{input}: {}", failed.failure.name()))? {
+        Received::Body { status: 200, bytes, .. } => Ok((bytes, None)),
+        Received::Body { status, .. } => Err(format!("{input}: answered with status {status}")),
+        Received::Unchanged => Err(format!("{input}: no answer")),
+    }
+}
+
+/// Every name of a file, computed and compared.
+fn names_of(file: &VendorFile, reference: &ReferenceSet) -> Result<Vec<Compared>, String> {
+    let mut units: BTreeMap<Symbol, Vec<&VendorQuote>> = BTreeMap::new();
+    for quote in &file.quotes {
+        units.entry(unit_underlying(&quote.row, reference)).or_default().push(quote);
+    }
+    let recipe = Recipe { accuracy: Accuracy::Full, quotes: true };
+    let mut passes = UnitPasses::new(reference, recipe).map_err(|error| format!("no thread: {error}"))?;
+    let mut all = Vec::new();
+    for (underlying, quotes) in units {
+        let newest = quotes.iter().map(|quote| quote.row.quote.ts).max().unwrap_or(Timestamp::UNIX_EPOCH);
+        let is_of_last = |quote: &&&VendorQuote| newest.duration_since(quote.row.quote.ts) <= ONE_SNAPSHOT;
+        let last: Vec<&VendorQuote> = quotes.iter().filter(is_of_last).copied().collect();
+        if last.iter().all(|quote| quote.row.spot.is_nan()) {
+            say(&format!("{underlying}: the file has no price of it: say --spot"));
+            continue;
+        }
+        let rows: Vec<HistoryRow> = last.iter().map(|quote| quote.row).collect();
+        passes.begin(underlying);
+        let snapshot = passes.snapshot(newest, &rows).map_err(|_| format!("{underlying}: a fault of the program"))?;
+        let Some(computed) = snapshot.computed else {
+            say(&format!("{underlying}: no quote of it can be used"));
+            continue;
+        };
+        let rows = joined(&computed.chain, &last);
+        let found = compare(&computed.chain, reference.calendar(), &rows, &file.digits);
+        all.push(Compared { chain: computed.chain, rows, found });
+    }
+    if all.is_empty() { Err("nothing to compare".to_owned()) } else { Ok(all) }
+}
+
+/// The vendor's numbers by the rows of a chain.
+fn joined(chain: &Chain, quotes: &[&VendorQuote]) -> Vec<VendorRow> {
+    let mut places: HashMap<ContractKey, u32> = HashMap::new();
+    for slice in &chain.slices {
+        for row in slice.rows.clone() {
+            let (strike_milli, right) = (chain.strike_milli[row as usize], chain.right[row as usize]);
+            places.insert(ContractKey { root: slice.root, expiry: slice.expiry, strike_milli, right }, row);
+        }
+    }
+    let row = |quote: &&VendorQuote| {
+        let row = *places.get(&quote.row.quote.contract)?;
+        Some(VendorRow { row, sigma: quote.sigma, greeks: quote.greeks })
+    };
+    quotes.iter().filter_map(row).collect()
+}

@@ -1,0 +1,310 @@
+//! What a comparison found, as JSON, as rows, and for the text and the plot. Never: a number that the engine did not find but
+//! a mean, a middle or a difference.
+
+use super::compared::Compared;
+use super::read::VendorFile;
+use crate::config::CompareArgs;
+use engine::compare::{COMPARED, Comparison, ContractComparison, LikelyReason};
+use engine::contract::osi::OSI_LEN;
+use engine::contract::{ContractKey, Right};
+use engine::store::chain::Chain;
+use engine::store::columns::Col;
+use serde::Serialize;
+use std::fmt::Write;
+
+/// Contracts of each Greek that are named.
+pub(super) const WORST: usize = 5;
+
+/// What a comparison found.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Report {
+    pub(super) input: String,
+    pub(super) layout: String,
+    /// Rows that could not be used.
+    pub(super) refused: u64,
+    pub(super) names: Vec<NameReport>,
+}
+
+/// One name.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct NameReport {
+    pub(super) underlying: String,
+    pub(super) valued_at: String,
+    pub(super) contracts: usize,
+    /// What the vendor's Greeks mean.
+    pub(super) conventions: ConventionsReport,
+    /// The volatilities that its Greeks were held against: `printed`, or `told_by_greeks`.
+    pub(super) vendor_vols: &'static str,
+    /// By Greek, and for the volatility.
+    pub(super) differences: Vec<DifferenceReport>,
+    pub(super) expiries: Vec<ExpiryReport>,
+    /// How many expiries have each reason first.
+    pub(super) reasons: Vec<(String, usize)>,
+    /// The greatest differences of each Greek.
+    pub(super) worst: Vec<WorstReport>,
+    #[serde(skip)]
+    pub(super) points: Vec<Point>,
+}
+
+/// What a vendor's Greeks mean.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct ConventionsReport {
+    pub(super) theta: Option<&'static str>,
+    pub(super) vega_times: Option<f64>,
+    pub(super) rho_times: Option<f64>,
+}
+
+/// How far one Greek differs, in the unit of the native record.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct DifferenceReport {
+    pub(super) greek: &'static str,
+    pub(super) contracts: usize,
+    /// Of the vendor's number less ours: the middle of its size, what nine in ten are below, and the greatest.
+    pub(super) median: f64,
+    pub(super) p90: f64,
+    pub(super) most: f64,
+    /// The middle size of our number.
+    pub(super) typical: f64,
+}
+
+/// One expiry.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct ExpiryReport {
+    pub(super) root: String,
+    pub(super) expiry: String,
+    pub(super) days: f64,
+    pub(super) contracts: usize,
+    /// Root mean square differences in parts of the greatest of each Greek: from what is served, at the vendor's volatilities,
+    /// and as printed digits leave it.
+    pub(super) rms: f64,
+    pub(super) rms_at_vendor_vol: f64,
+    pub(super) rms_of_digits: f64,
+    pub(super) reasons: Vec<ReasonReport>,
+}
+
+/// A likely reason.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct ReasonReport {
+    pub(super) reason: &'static str,
+    /// It in words, with its size.
+    pub(super) text: String,
+    /// The part of the squared difference that it explains.
+    pub(super) explained: f64,
+}
+
+/// One contract and Greek.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct WorstReport {
+    pub(super) greek: &'static str,
+    pub(super) osym: String,
+    pub(super) ours: f64,
+    pub(super) vendor: f64,
+    pub(super) difference: f64,
+    /// Why our own quote of it was dropped, else the reason of its expiry.
+    pub(super) reason: String,
+}
+
+/// A contract in the plot.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Point {
+    /// Place of its expiry among those of the report.
+    pub(super) expiry: usize,
+    /// ln(K/F) in standard deviations.
+    pub(super) x: f64,
+    /// Vendor's delta less ours.
+    pub(super) y: f64,
+}
+
+impl Report {
+    pub(super) fn of(args: &CompareArgs, file: &VendorFile, names: &[Compared]) -> Self {
+        Self {
+            input: args.input.clone(),
+            layout: file.layout.to_owned(),
+            refused: file.refused,
+            names: names.iter().map(NameReport::of).collect(),
+        }
+    }
+
+    /// As JSON.
+    pub(super) fn json(&self) -> String {
+        // nothing of it can fail: every number is finite
+        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+    }
+
+    /// A line for each contract and Greek among the worst, and for each expiry and reason.
+    pub(super) fn csv(&self) -> String {
+        let mut out =
+            "underlying,root,expiry,days,contracts,rms,rms_at_vendor_vol,rms_of_digits,rank,reason,explained\n"
+                .to_owned();
+        for name in &self.names {
+            for of in &name.expiries {
+                for (rank, reason) in of.reasons.iter().enumerate() {
+                    let _ = writeln!(
+                        out,
+                        "{},{},{},{:.4},{},{:.6},{:.6},{:.6},{},{},{:.4}",
+                        name.underlying,
+                        of.root,
+                        of.expiry,
+                        of.days,
+                        of.contracts,
+                        of.rms,
+                        of.rms_at_vendor_vol,
+                        of.rms_of_digits,
+                        rank + 1,
+                        reason.reason,
+                        reason.explained
+                    );
+                }
+            }
+        }
+        out
+    }
+}
+
+impl NameReport {
+    fn of(compared: &Compared) -> Self {
+        let Compared { chain, found, rows } = compared;
+        let expiries: Vec<ExpiryReport> = found.expiries.iter().map(|of| expiry(chain, of)).collect();
+        let mut reasons: Vec<(String, usize)> = Vec::new();
+        for of in &expiries {
+            let word = of.reasons.first().map_or("unknown", |reason| reason.reason);
+            match reasons.iter_mut().find(|(known, _)| known == word) {
+                Some((_, n)) => *n += 1,
+                None => reasons.push((word.to_owned(), 1)),
+            }
+        }
+        reasons.sort_by_key(|of| std::cmp::Reverse(of.1));
+        // of a Greek that the vendor does not show nobody knows what it would mean
+        let is_said = |at: usize| found.contracts.iter().any(|of| of.vendor[at].abs() > 0.0);
+        let vols = rows.iter().filter(|row| row.sigma > 0.0).filter_map(|row| {
+            let ours = chain.columns.get(Col::SvcVol)[row.row as usize];
+            ours.is_finite().then_some((row.sigma, ours))
+        });
+        let mut differences: Vec<DifferenceReport> =
+            (0..COMPARED.len()).filter_map(|at| difference(COMPARED[at].name(), numbers(found, at))).collect();
+        differences.extend(difference("volatility", vols));
+        Self {
+            underlying: chain.underlying.to_string(),
+            valued_at: chain.valued_at.to_string(),
+            contracts: found.contracts.len(),
+            conventions: ConventionsReport {
+                theta: is_said(3).then(|| found.conventions.theta.name()),
+                vega_times: is_said(2).then_some(found.conventions.vega_times),
+                rho_times: is_said(4).then_some(found.conventions.rho_times),
+            },
+            vendor_vols: found.vols.name(),
+            differences,
+            worst: (0..COMPARED.len()).flat_map(|at| worst(chain, found, at)).collect(),
+            points: points(chain, found),
+            expiries,
+            reasons,
+        }
+    }
+}
+
+/// A Greek of the vendor and ours, where both are known; a quote that counts for nothing here is no vendor's fault.
+fn numbers(found: &Comparison, at: usize) -> impl Iterator<Item = (f64, f64)> + '_ {
+    let known = move |of: &ContractComparison| (of.vendor[at], of.ours[at]);
+    found.contracts.iter().map(known).filter(|(vendor, _)| vendor.is_finite())
+}
+
+fn difference(greek: &'static str, numbers: impl Iterator<Item = (f64, f64)>) -> Option<DifferenceReport> {
+    let (mut sizes, mut own): (Vec<f64>, Vec<f64>) =
+        numbers.map(|(vendor, ours)| ((vendor - ours).abs(), ours.abs())).unzip();
+    sizes.sort_by(f64::total_cmp);
+    own.sort_by(f64::total_cmp);
+    let part = |of: &[f64], part: f64| of[((of.len() - 1) as f64 * part) as usize];
+    (!sizes.is_empty()).then(|| DifferenceReport {
+        greek,
+        contracts: sizes.len(),
+        median: part(&sizes, 0.5),
+        p90: part(&sizes, 0.9),
+        most: part(&sizes, 1.0),
+        typical: part(&own, 0.5),
+    })
+}
+
+fn expiry(chain: &Chain, of: &engine::compare::ExpiryComparison) -> ExpiryReport {
+    let slice = &chain.slices[of.slice];
+    let spot = slice.und_price;
+    let reasons = of.reasons.iter().map(|ranked| ReasonReport {
+        reason: ranked.reason.name(),
+        text: words(ranked.reason, spot),
+        explained: ranked.explained,
+    });
+    ExpiryReport {
+        root: slice.root.to_string(),
+        expiry: slice.expiry.to_string(),
+        days: slice.days,
+        contracts: of.contracts,
+        rms: of.rms,
+        rms_at_vendor_vol: of.rms_at_vendor_vol,
+        rms_of_digits: of.rms_of_digits,
+        reasons: reasons.collect(),
+    }
+}
+
+/// A reason in words.
+fn words(reason: LikelyReason, spot: f64) -> String {
+    match reason {
+        LikelyReason::Agrees => "no difference beyond the digits".to_owned(),
+        LikelyReason::Volatility => "another volatility".to_owned(),
+        LikelyReason::MissingDividend { date, amount } => format!("the dividend of {amount} on {date} is not counted"),
+        LikelyReason::NoDividends => "no dividend is counted".to_owned(),
+        LikelyReason::NoBorrow => "no borrow rate is counted".to_owned(),
+        LikelyReason::Borrow(by) => format!("another borrow rate: {:+.2} %", 100.0 * by),
+        LikelyReason::Rate(by) => format!("another rate: {:+.2} %", 100.0 * by),
+        LikelyReason::Spot(by) => format!("another spot: {:+.3} % ({:+.4})", 100.0 * by, by * spot),
+        LikelyReason::Time(by) => format!("another time to settlement: {:+.2} days", 365.0 * by),
+        LikelyReason::OtherSettlement => "settlement at the open taken as at the close, or the reverse".to_owned(),
+        LikelyReason::WholeDays => "time counted in whole days".to_owned(),
+        LikelyReason::TradingDays => "time counted in trading days, 252 to the year".to_owned(),
+        LikelyReason::EuropeanModel => "valued as European".to_owned(),
+        LikelyReason::Unknown => "none of the reasons that are known".to_owned(),
+    }
+}
+
+/// The greatest differences of a Greek.
+fn worst(chain: &Chain, found: &Comparison, at: usize) -> Vec<WorstReport> {
+    let mut all: Vec<&ContractComparison> = found.contracts.iter().filter(|of| of.vendor[at].is_finite()).collect();
+    let far = |of: &ContractComparison| (of.vendor[at] - of.ours[at]).abs();
+    all.sort_by(|a, b| far(b).total_cmp(&far(a)));
+    let report = |of: &&ContractComparison| {
+        let row = of.row as usize;
+        let slice = chain.slices.iter().position(|slice| slice.rows.contains(&of.row)).unwrap_or(0);
+        let reason = found.expiries.iter().find(|expiry| expiry.slice == slice);
+        let reason = reason.and_then(|expiry| expiry.reasons.first()).map_or("too few contracts", |r| r.reason.name());
+        WorstReport {
+            greek: COMPARED[at].name(),
+            osym: osym(chain, slice, row),
+            ours: of.ours[at],
+            vendor: of.vendor[at],
+            difference: of.vendor[at] - of.ours[at],
+            reason: chain.dropped[row].map_or_else(|| reason.to_owned(), |why| format!("bad quote: {}", why.name())),
+        }
+    };
+    all.iter().take(WORST).map(report).collect()
+}
+
+fn osym(chain: &Chain, slice: usize, row: usize) -> String {
+    let of = &chain.slices[slice];
+    let (strike_milli, right): (u32, Right) = (chain.strike_milli[row], chain.right[row]);
+    let mut osi = [b' '; OSI_LEN];
+    let n = ContractKey { root: of.root, expiry: of.expiry, strike_milli, right }.write_compact(&mut osi);
+    String::from_utf8_lossy(&osi[..n]).into_owned()
+}
+
+/// Deltas against the distance from the money.
+fn points(chain: &Chain, found: &Comparison) -> Vec<Point> {
+    let place = |row: u32| found.expiries.iter().position(|expiry| chain.slices[expiry.slice].rows.contains(&row));
+    let point = |of: &ContractComparison| {
+        let expiry = place(of.row)?;
+        let slice = &chain.slices[found.expiries[expiry].slice];
+        let row = of.row as usize;
+        let width = chain.columns.get(Col::SvcVol)[row] * (slice.days / 365.0).sqrt();
+        let x = (f64::from(chain.strike_milli[row]) / 1000.0 / slice.fwd_price).ln() / width;
+        let y = of.vendor[0] - of.ours[0];
+        (x.is_finite() && y.is_finite()).then_some(Point { expiry, x, y })
+    };
+    found.contracts.iter().filter_map(point).collect()
+}

@@ -1,0 +1,75 @@
+//! A comparison for people. Never: a number that the report does not have.
+
+use super::report::{NameReport, Report};
+use std::fmt::Write;
+
+/// The text of a report.
+pub(super) fn text(of: &Report) -> String {
+    let mut out = String::new();
+    // writing to a string does not fail
+    let _ = write_all(of, &mut out);
+    out
+}
+
+fn write_all(of: &Report, out: &mut String) -> std::fmt::Result {
+    writeln!(out, "{} ({}): {} names, {} rows refused", of.input, of.layout, of.names.len(), of.refused)?;
+    of.names.iter().try_for_each(|name| write_name(name, out))
+}
+
+fn write_name(of: &NameReport, out: &mut String) -> std::fmt::Result {
+    writeln!(out, "\n{}: {} contracts as of {}", of.underlying, of.contracts, of.valued_at)?;
+    let conventions = &of.conventions;
+    let theta = conventions.theta.map(|theta| format!("theta is of a {}", theta.replace('_', " ")));
+    let vega = conventions.vega_times.map(|times| format!("vega is {times} times that per 1 %"));
+    let rho = conventions.rho_times.map(|times| format!("rho is {times} times that per 1 %"));
+    let said: Vec<String> = [theta, vega, rho].into_iter().flatten().collect();
+    if !said.is_empty() {
+        writeln!(out, "the vendor's {}", said.join(", its "))?;
+    }
+    if of.vendor_vols != "printed" {
+        writeln!(out, "its Greeks do not go with the volatilities that it prints: held against those that they tell")?;
+    }
+    writeln!(
+        out,
+        "{:<12} {:>9} {:>12} {:>12} {:>12} {:>12}",
+        "vendor-ours", "contracts", "median", "90 %", "most", "typical"
+    )?;
+    for row in &of.differences {
+        writeln!(
+            out,
+            "{:<12} {:>9} {:>12.6} {:>12.6} {:>12.6} {:>12.6}",
+            row.greek, row.contracts, row.median, row.p90, row.most, row.typical
+        )?;
+    }
+    let reasons: Vec<String> = of.reasons.iter().map(|(reason, n)| format!("{n} {reason}")).collect();
+    writeln!(out, "expiries by their first reason: {}", reasons.join(", "))?;
+    writeln!(
+        out,
+        "{:<8} {:<10} {:>7} {:>4}  {:>8} {:>8} {:>8}  reasons (of the squared difference)",
+        "root", "expiry", "days", "n", "served", "at vol", "digits"
+    )?;
+    for row in &of.expiries {
+        let reasons = row.reasons.iter().map(|reason| format!("{} ({:.0} %)", reason.text, 100.0 * reason.explained));
+        writeln!(
+            out,
+            "{:<8} {:<10} {:>7.1} {:>4}  {:>6.3} % {:>6.3} % {:>6.3} %  {}",
+            row.root,
+            row.expiry,
+            row.days,
+            row.contracts,
+            100.0 * row.rms,
+            100.0 * row.rms_at_vendor_vol,
+            100.0 * row.rms_of_digits,
+            reasons.collect::<Vec<_>>().join("; ")
+        )?;
+    }
+    writeln!(out, "the greatest differences")?;
+    for row in &of.worst {
+        writeln!(
+            out,
+            "{:<12} {:<21} ours {:>12.6} vendor {:>12.6} difference {:>+12.6}  {}",
+            row.greek, row.osym, row.ours, row.vendor, row.difference, row.reason
+        )?;
+    }
+    Ok(())
+}

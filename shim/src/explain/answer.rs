@@ -1,0 +1,139 @@
+//! `GET /l1/explain?osym=`: the request, and its answer in the making.
+//!
+//! A value by the reference scheme may take a tenth of a second, so it is found on a thread of its own, a few at once and no
+//! more. Never: what an explanation says.
+
+use super::document::{ExplainDocument, Surroundings};
+use super::text::text;
+use crate::http::{Answer, Awaited};
+use crate::query::Query;
+use crate::refusal::Refusal;
+use crate::vendors::native::error_json;
+use engine::contract::ContractKey;
+use engine::explain::explain;
+use engine::snapshot::Snapshot;
+use engine::store::chain::Chain;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::thread;
+
+/// The path.
+pub const PATH: &str = "/l1/explain";
+/// Under which name requests are counted.
+pub const ROUTE: &str = "explain";
+/// How many are found at once; more are told to ask again.
+pub const AT_ONCE: usize = 4;
+
+/// How an explanation is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Form {
+    #[default]
+    Json,
+    Text,
+}
+
+/// Places for explanations in the making.
+#[derive(Clone, Debug, Default)]
+pub struct Explaining(Arc<AtomicUsize>);
+
+/// One place; given back when it is dropped.
+struct Place(Arc<AtomicUsize>);
+
+impl Explaining {
+    fn take(&self) -> Option<Place> {
+        let free = |n: usize| (n < AT_ONCE).then_some(n + 1);
+        self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, free).ok()?;
+        Some(Place(Arc::clone(&self.0)))
+    }
+
+    /// The answer to a query.
+    #[must_use]
+    pub fn answer(&self, snapshot: &Snapshot, query: &str, around: Surroundings) -> Answer {
+        self.begin(snapshot, query, around).unwrap_or_else(|refusal| refused(&refusal))
+    }
+
+    fn begin(&self, snapshot: &Snapshot, query: &str, mut around: Surroundings) -> Result<Answer, Refusal> {
+        let (contract, form) = parse(query)?;
+        let chain = listing(snapshot, &contract)?;
+        around.market.snapshot = snapshot.number;
+        let place = self.take().ok_or(Refusal::Busy)?;
+        let (done, answer) = channel();
+        let work = move || {
+            let _place = place;
+            // whoever asked may have gone
+            let _ = done.send(found(&chain, &contract, &around, form));
+        };
+        thread::Builder::new().name("explain".to_owned()).spawn(work).map_err(|_| Refusal::Busy)?;
+        Ok(Answer::awaited(ROUTE, AwaitedExplanation(answer)))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// The contract that a query asks about.
+///
+/// # Errors
+/// None, or no contract's symbol.
+pub fn contract_of(query: &str) -> Result<ContractKey, Refusal> {
+    parse(query).map(|(contract, _)| contract)
+}
+
+fn parse(query: &str) -> Result<(ContractKey, Form), Refusal> {
+    let query = Query::parse(query);
+    query.only(&["osym", "format", "apikey", "token"])?;
+    let osym = query.required("osym")?;
+    let wants = "the OSI symbol of a contract, such as SPXW  261218C05000000";
+    let contract = ContractKey::parse_osi(osym).ok_or_else(|| Refusal::invalid("osym", osym, wants))?;
+    let form = query.word("format", &[("json", Form::Json), ("text", Form::Text)])?.unwrap_or_default();
+    Ok((contract, form))
+}
+
+/// The chain that lists a contract.
+fn listing(snapshot: &Snapshot, contract: &ContractKey) -> Result<Arc<Chain>, Refusal> {
+    let lists = |chain: &&Arc<Chain>| {
+        let of = |slice: &&engine::store::chain::Slice| slice.root == contract.root && slice.expiry == contract.expiry;
+        let mut rows = chain.slices.iter().filter(of).flat_map(|slice| slice.rows.clone()).map(|row| row as usize);
+        rows.any(|row| chain.strike_milli[row] == contract.strike_milli && chain.right[row] == contract.right)
+    };
+    if let Some(chain) = snapshot.chains_of_root(contract.root).find(lists) {
+        return Ok(Arc::clone(chain));
+    }
+    let is_coming = snapshot.number == 0 || snapshot.is_pending(contract.root);
+    Err(if is_coming { Refusal::NoSnapshot } else { Refusal::NotListed { reason: "no such contract is listed" } })
+}
+
+fn found(chain: &Chain, contract: &ContractKey, around: &Surroundings, form: Form) -> Answer {
+    let Some(found) = explain(chain, contract) else {
+        return refused(&Refusal::NotListed { reason: "no such contract is listed" });
+    };
+    let document = ExplainDocument::of(chain, &found, around);
+    match form {
+        Form::Json => Answer::full(ROUTE, 200, "application/json", document.json()),
+        Form::Text => Answer::full(ROUTE, 200, "text/plain; charset=utf-8", text(&document)),
+    }
+}
+
+fn refused(refusal: &Refusal) -> Answer {
+    Answer::full(ROUTE, refusal.status(), "application/json", error_json(refusal))
+}
+
+/// An explanation in the making.
+struct AwaitedExplanation(Receiver<Answer>);
+
+impl Awaited for AwaitedExplanation {
+    fn look(&mut self) -> Option<Answer> {
+        match self.0.try_recv() {
+            Ok(answer) => Some(answer),
+            Err(TryRecvError::Empty) => None,
+            // its thread has panicked
+            Err(TryRecvError::Disconnected) => {
+                Some(Answer::full(ROUTE, 500, "application/json", r#"{"error":"internal error"}"#))
+            }
+        }
+    }
+}

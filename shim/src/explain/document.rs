@@ -1,0 +1,544 @@
+//! An explanation as JSON: every number with its unit in its name or in `units`, and with all its digits. Never: a
+//! computation but that of a mean or a difference.
+
+use engine::calibrate::forward::{PairVote, Parity};
+use engine::contract::osi::OSI_LEN;
+use engine::contract::{ContractKey, Right, Settle, Style};
+use engine::explain::{Explanation, StrikeOutcome, StrikeSaid, Unused, ValueBasis};
+use engine::kernel::greeks::{Greeks, Unit};
+use engine::store::chain::{Chain, Slice};
+use engine::store::columns::Col;
+use engine::store::quotes::QuoteNumber;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A number that may be missing.
+pub type MaybeNumber = Option<f64>;
+
+/// NamedNumbers by the names of the native record.
+pub type NamedNumbers = BTreeMap<String, MaybeNumber>;
+
+/// Everything behind one contract.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExplainDocument {
+    /// Which contract.
+    pub contract: ContractPart,
+    /// Of which market, as of when.
+    pub market: MarketPart,
+    /// What a reader should know first.
+    pub warnings: Vec<WarningPart>,
+    /// Its own quote.
+    pub quote: QuotePart,
+    /// The underlying.
+    pub spot: SpotPart,
+    /// Time, rates and dividends.
+    pub carry: CarryPart,
+    /// The forward and who told it.
+    pub forward: ForwardPart,
+    /// Its volatilities and those around it.
+    pub volatility: VolatilityPart,
+    /// What the right to exercise early adds.
+    pub early_exercise: EarlyPart,
+    /// Value and Greeks, as served and by each scheme.
+    pub values: ValuesPart,
+    /// The units of everything whose name does not say it.
+    pub units: BTreeMap<String, String>,
+}
+
+/// Which contract.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ContractPart {
+    /// OSI symbol, padded.
+    pub osym: String,
+    /// Underlying.
+    pub underlying: String,
+    /// Option root.
+    pub root: String,
+    /// Expiration date.
+    pub expiry: String,
+    /// Strike.
+    pub strike: f64,
+    /// `call` or `put`.
+    pub right: String,
+    /// `american` or `european`.
+    pub ex_style: String,
+    /// `am` or `pm`.
+    pub settle: String,
+    /// The settlement instant, Eastern time.
+    pub settles_at: String,
+}
+
+/// Of which market.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MarketPart {
+    /// The feed, as given to the program.
+    pub feed: String,
+    /// The data are made up.
+    pub simulated: bool,
+    /// A session is open.
+    pub market_open: bool,
+    /// The number of the snapshot; 0: none was published.
+    pub snapshot: u64,
+    /// The instant that values are of, Eastern time.
+    pub valued_at: String,
+    /// Why no contract of the name has Greeks.
+    pub uncomputed: Option<String>,
+}
+
+/// Something that a reader should know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WarningPart {
+    /// Its word.
+    pub name: String,
+    /// What it means.
+    pub meaning: String,
+}
+
+/// The contract's own quote.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct QuotePart {
+    /// Whether the daemon shows quotes; prices and sizes are missing where it does not.
+    pub shown: bool,
+    /// Bid.
+    pub bid: MaybeNumber,
+    /// Ask.
+    pub ask: MaybeNumber,
+    /// Their middle.
+    pub mid: MaybeNumber,
+    /// Contracts at the bid.
+    pub bid_size: MaybeNumber,
+    /// Contracts at the ask.
+    pub ask_size: MaybeNumber,
+    /// Its time, Eastern.
+    pub time: Option<String>,
+    /// How old it was when it was valued.
+    pub age_s: MaybeNumber,
+    /// How much older it was than the newest quote of its chain.
+    pub behind_newest_s: MaybeNumber,
+    /// Why it supports neither forward nor curve; missing: it does.
+    pub dropped: Option<String>,
+}
+
+/// The underlying.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SpotPart {
+    /// As published.
+    pub published: MaybeNumber,
+    /// As the options of all expiries tell it together.
+    pub implied: MaybeNumber,
+    /// Standard error of that.
+    pub implied_error: MaybeNumber,
+    /// The two differ beyond that, and values follow the implied one.
+    pub off: bool,
+    /// What this contract is valued on.
+    pub used: MaybeNumber,
+}
+
+/// Time, rates and dividends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CarryPart {
+    /// Years to settlement.
+    pub t_years: MaybeNumber,
+    /// Days to settlement.
+    pub days: MaybeNumber,
+    /// Years to the same clock time on the next trading day.
+    pub next_session_years: MaybeNumber,
+    /// Discount rate.
+    pub rate: MaybeNumber,
+    /// Borrow rate.
+    pub borrow: MaybeNumber,
+    /// The borrow rate that the expiry's own pairs would give alone.
+    pub borrow_alone: MaybeNumber,
+    /// What the dividends are worth now: A(0).
+    pub dividends_value: MaybeNumber,
+    /// The dividends of its life.
+    pub dividends: Vec<DividendPart>,
+    /// Which of rate, forward and borrow a user has said.
+    pub said_by_user: Vec<String>,
+}
+
+/// A dividend.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DividendPart {
+    /// Ex-date.
+    pub ex_date: String,
+    /// Years to it.
+    pub t_years: f64,
+    /// Amount.
+    pub amount: f64,
+    /// `declared`, `projected` or `override`.
+    pub source: String,
+}
+
+/// The forward and who told it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ForwardPart {
+    /// As served.
+    pub price: MaybeNumber,
+    /// Its standard error; missing: no pair of the expiry tells it.
+    pub error: MaybeNumber,
+    /// What the expiry's own pairs say.
+    pub alone: MaybeNumber,
+    /// Standard error of that.
+    pub alone_error: MaybeNumber,
+    /// How many pairs agree on it.
+    pub pairs_agreeing: u32,
+    /// Every strike of the expiry.
+    pub strikes: Vec<StrikePart>,
+}
+
+/// What one strike said of the forward.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StrikePart {
+    /// Strike.
+    pub strike: f64,
+    /// It had a vote.
+    pub used: bool,
+    /// The forward that it tells.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub forward: MaybeNumber,
+    /// Its error by the spreads.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub error: MaybeNumber,
+    /// Its part of all votes.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub share: MaybeNumber,
+    /// How well it agrees with the others, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub agrees: MaybeNumber,
+    /// Why it had none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub why: Option<String>,
+    /// Whose quote that was.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub right: Option<String>,
+}
+
+/// Volatilities.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VolatilityPart {
+    /// Implied by the bid.
+    pub at_bid: MaybeNumber,
+    /// Implied by the mid.
+    pub at_mid: MaybeNumber,
+    /// Implied by the ask.
+    pub at_ask: MaybeNumber,
+    /// Of the curve: what values are computed at.
+    pub svc_vol: MaybeNumber,
+    /// Of that: added by a user.
+    pub shift: MaybeNumber,
+    /// How well quotes support the curve there, 0 to 1.
+    pub confidence: MaybeNumber,
+    /// At the end of the session before.
+    pub previous_session: MaybeNumber,
+    /// The same right at neighbouring strikes, itself among them.
+    pub strikes: Vec<CurvePart>,
+    /// The same right in the expiries before and after, at the strike as far from the forward.
+    pub expiries: Vec<CurvePart>,
+}
+
+/// A place of a curve.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CurvePart {
+    /// Root.
+    pub root: String,
+    /// Expiration date.
+    pub expiry: String,
+    /// Strike.
+    pub strike: f64,
+    /// Implied by the bid.
+    pub at_bid: MaybeNumber,
+    /// Implied by the mid.
+    pub at_mid: MaybeNumber,
+    /// Implied by the ask.
+    pub at_ask: MaybeNumber,
+    /// Of the curve.
+    pub svc_vol: MaybeNumber,
+    /// Confidence.
+    pub confidence: MaybeNumber,
+    /// Forward of its expiry.
+    pub forward: MaybeNumber,
+    /// svc_vol² times the years to settlement.
+    pub total_variance: MaybeNumber,
+    /// Why its quote supports nothing.
+    pub dropped: Option<String>,
+}
+
+/// What the right to exercise early adds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EarlyPart {
+    /// Served value less the European one.
+    pub premium: MaybeNumber,
+    /// Which method gave it.
+    pub method: Option<String>,
+}
+
+/// Value and Greeks in the units of the native record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ValuesPart {
+    /// As served.
+    pub served: NamedNumbers,
+    /// As if it could be exercised at expiry only.
+    pub european: NamedNumbers,
+    /// The scheme of the passes, for this contract alone.
+    pub fast: NamedNumbers,
+    /// The reference scheme.
+    pub reference: NamedNumbers,
+}
+
+/// What an explanation is told besides its chain.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    /// Feed, snapshot, session; its `valued_at` and `uncomputed` are the chain's.
+    pub market: MarketPart,
+    /// The zone that times are shown in.
+    pub zone: Option<TimeZone>,
+}
+
+/// The units of names that do not say them.
+const UNITS: [(&str, &str); 12] = [
+    ("age_s", "seconds"),
+    ("borrow, rate", "continuously compounded, per year, decimal"),
+    ("confidence, share, agrees", "0 to 1"),
+    ("days", "calendar days with their fraction"),
+    ("delta, gamma, speed, lambda, dual_delta, dual_gamma, vanna, zomma", "per 1 of spot, strike, volatility (raw)"),
+    ("error", "one standard error, in the unit of what it belongs to"),
+    ("forward, spot, strike, bid, ask, mid, dividends, premium, svc_theo, decay", "currency per share"),
+    ("theta", "per calendar day"),
+    ("charm, color, veta", "per year"),
+    ("vega, rho, epsilon", "per 1 %"),
+    ("volga, ultima, vera", "per 1.00 of volatility and rate (raw)"),
+    ("volatility", "per square root of a year, decimal: 0.25 is 25 %"),
+];
+
+/// A number, unless it is missing.
+fn known(x: f64) -> MaybeNumber {
+    x.is_finite().then_some(x)
+}
+
+impl ExplainDocument {
+    /// An explanation written down.
+    #[must_use]
+    pub fn of(chain: &Chain, found: &Explanation, around: &Surroundings) -> Self {
+        let slice = &chain.slices[found.slice];
+        let zone = around.zone.clone().unwrap_or(TimeZone::UTC);
+        let spell = |at: Timestamp| at.to_zoned(zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string();
+        let market = MarketPart {
+            valued_at: spell(chain.valued_at),
+            uncomputed: chain.uncomputed.map(|why| why.name().to_owned()),
+            ..around.market.clone()
+        };
+        let warning = |name: &str, meaning: &str| WarningPart { name: name.to_owned(), meaning: meaning.to_owned() };
+        let simulated = market.simulated.then(|| warning("simulated", "the market is made up: no real data"));
+        let held = (!market.market_open)
+            .then(|| warning("held", "no session is open: values are those that the last one ended with"));
+        let own = found.warnings.iter().map(|own| warning(own.name(), own.meaning()));
+        Self {
+            contract: contract_part(chain, found, &spell),
+            warnings: own.chain(simulated).chain(held).collect(),
+            quote: quote_part(chain, found.row, &spell),
+            spot: SpotPart {
+                published: known(chain.spot),
+                implied: known(chain.implied_spot),
+                implied_error: known(chain.implied_spot_error),
+                off: chain.spot_off,
+                used: found.basis.as_ref().and_then(|basis| known(basis.s)),
+            },
+            carry: carry_part(chain, slice, found),
+            forward: forward_part(slice, found),
+            volatility: volatility_part(chain, found),
+            early_exercise: EarlyPart {
+                premium: found
+                    .values
+                    .as_ref()
+                    .and_then(|values| known(chain.columns.get(Col::SvcTheo)[found.row] - values.european.value)),
+                method: found.values.as_ref().map(|values| values.method.name().to_owned()),
+            },
+            values: ValuesPart {
+                served: served(chain, found.row),
+                european: found.values.as_ref().map(|values| native(&values.european)).unwrap_or_default(),
+                fast: found.values.as_ref().map(|values| native(&values.fast)).unwrap_or_default(),
+                reference: found.values.as_ref().map(|values| native(&values.reference)).unwrap_or_default(),
+            },
+            units: UNITS.iter().map(|&(name, unit)| (name.to_owned(), unit.to_owned())).collect(),
+            market,
+        }
+    }
+
+    /// As JSON.
+    #[must_use]
+    pub fn json(&self) -> Vec<u8> {
+        // nothing of it can fail: every number is finite or missing
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+}
+
+fn contract_part(chain: &Chain, found: &Explanation, spell: &dyn Fn(Timestamp) -> String) -> ContractPart {
+    let (slice, row) = (&chain.slices[found.slice], found.row);
+    let (strike_milli, right) = (chain.strike_milli[row], chain.right[row]);
+    let mut osi = [b' '; OSI_LEN];
+    ContractKey { root: slice.root, expiry: slice.expiry, strike_milli, right }.write_padded(&mut osi);
+    ContractPart {
+        osym: String::from_utf8_lossy(&osi).into_owned(),
+        underlying: chain.underlying.to_string(),
+        root: slice.root.to_string(),
+        expiry: slice.expiry.to_string(),
+        strike: f64::from(strike_milli) / 1000.0,
+        right: right_word(right).to_owned(),
+        ex_style: if slice.style == Style::European { "european" } else { "american" }.to_owned(),
+        settle: if slice.settle == Settle::Am { "am" } else { "pm" }.to_owned(),
+        settles_at: spell(slice.settles_at),
+    }
+}
+
+const fn right_word(right: Right) -> &'static str {
+    match right {
+        Right::Call => "call",
+        Right::Put => "put",
+    }
+}
+
+fn quote_part(chain: &Chain, row: usize, spell: &dyn Fn(Timestamp) -> String) -> QuotePart {
+    let number = |which: QuoteNumber| chain.quotes.as_ref().and_then(|quotes| known(quotes.get(row, which)));
+    let evidence = chain.evidence.as_ref();
+    let shown = chain.quotes.as_ref().map(|quotes| quotes.time(row));
+    let time = shown.or_else(|| evidence.and_then(|evidence| evidence.quote_time(row)));
+    let behind = evidence.and_then(|evidence| evidence.age_s.get(row)).map(|&age| f64::from(age));
+    QuotePart {
+        shown: chain.quotes.is_some(),
+        bid: number(QuoteNumber::Bid),
+        ask: number(QuoteNumber::Ask),
+        mid: number(QuoteNumber::Mid),
+        bid_size: number(QuoteNumber::BidSize),
+        ask_size: number(QuoteNumber::AskSize),
+        // the instant before all others: it was listed and never quoted
+        time: time.filter(|&time| time > Timestamp::MIN + SignedDuration::from_hours(24)).map(spell),
+        age_s: time.map(|time| chain.valued_at.duration_since(time).as_secs_f64()),
+        behind_newest_s: behind.and_then(known),
+        dropped: chain.dropped[row].map(|why| why.name().to_owned()),
+    }
+}
+
+fn carry_part(chain: &Chain, slice: &Slice, found: &Explanation) -> CarryPart {
+    let of = |number: fn(&ValueBasis) -> f64| found.basis.as_ref().and_then(|basis| known(number(basis)));
+    let dividends = found.basis.iter().flat_map(|basis| &basis.dividends).map(|dividend| DividendPart {
+        ex_date: dividend.ex_date.to_string(),
+        t_years: dividend.t,
+        amount: dividend.amount,
+        source: dividend.source.name().to_owned(),
+    });
+    let said = found.basis.iter().flat_map(|basis| {
+        let known = basis.known;
+        [("rate", known.rate), ("forward", known.fwd), ("borrow", known.borrow)]
+    });
+    CarryPart {
+        t_years: of(|basis| basis.terms.t),
+        days: known(slice.days),
+        next_session_years: of(|basis| basis.step),
+        rate: known(slice.disc_rate),
+        borrow: known(slice.borr_rate),
+        borrow_alone: found.basis.as_ref().and_then(|basis| {
+            let spot = if chain.spot_off { chain.implied_spot } else { slice.und_price };
+            known(engine::calibrate::carry::implied_borrow(
+                spot,
+                found.told.fwd,
+                basis.terms.t,
+                basis.terms.r,
+                &basis.terms.divs,
+            ))
+        }),
+        dividends_value: of(|basis| basis.terms.a(0.0)),
+        dividends: dividends.collect(),
+        said_by_user: said.filter(|(_, is_said)| *is_said).map(|(name, _)| name.to_owned()).collect(),
+    }
+}
+
+fn forward_part(slice: &Slice, found: &Explanation) -> ForwardPart {
+    let Parity { fwd, error, pairs, .. } = found.told;
+    ForwardPart {
+        price: known(slice.fwd_price),
+        error: found.basis.as_ref().and_then(|basis| known(basis.fwd_error)),
+        alone: known(fwd),
+        alone_error: known(error),
+        pairs_agreeing: pairs,
+        strikes: found.strikes.iter().map(strike_part).collect(),
+    }
+}
+
+fn strike_part(said: &StrikeSaid) -> StrikePart {
+    let strike = f64::from(said.strike_milli) / 1000.0;
+    let none = StrikePart {
+        strike,
+        used: false,
+        forward: None,
+        error: None,
+        share: None,
+        agrees: None,
+        why: None,
+        right: None,
+    };
+    match said.outcome {
+        StrikeOutcome::Voted(PairVote { fwd, error, agrees, share, .. }) => StrikePart {
+            used: true,
+            forward: known(fwd),
+            error: known(error),
+            share: known(share),
+            agrees: known(agrees),
+            ..none
+        },
+        StrikeOutcome::Unused(why) => StrikePart {
+            why: Some(why.name().to_owned()),
+            right: if let Unused::Dropped(right, _) = why { Some(right_word(right).to_owned()) } else { None },
+            ..none
+        },
+    }
+}
+
+fn volatility_part(chain: &Chain, found: &Explanation) -> VolatilityPart {
+    let number = |col: Col| known(chain.columns.get(col)[found.row]);
+    VolatilityPart {
+        at_bid: number(Col::BidVol),
+        at_mid: number(Col::MidVol),
+        at_ask: number(Col::AskVol),
+        svc_vol: number(Col::SvcVol),
+        shift: found.basis.as_ref().and_then(|basis| known(basis.vol_shift)),
+        confidence: number(Col::ConfVol),
+        previous_session: number(Col::PrevVol),
+        strikes: found.beside.iter().map(|&row| curve_part(chain, found.slice, row)).collect(),
+        expiries: found.expiries.iter().map(|&(slice, row)| curve_part(chain, slice, row)).collect(),
+    }
+}
+
+fn curve_part(chain: &Chain, slice: usize, row: usize) -> CurvePart {
+    let of = &chain.slices[slice];
+    let number = |col: Col| known(chain.columns.get(col)[row]);
+    let svc_vol = number(Col::SvcVol);
+    CurvePart {
+        root: of.root.to_string(),
+        expiry: of.expiry.to_string(),
+        strike: f64::from(chain.strike_milli[row]) / 1000.0,
+        at_bid: number(Col::BidVol),
+        at_mid: number(Col::MidVol),
+        at_ask: number(Col::AskVol),
+        svc_vol,
+        confidence: number(Col::ConfVol),
+        forward: known(of.fwd_price),
+        total_variance: svc_vol.and_then(|vol| known(vol * vol * of.days / 365.0)),
+        dropped: chain.dropped[row].map(|why| why.name().to_owned()),
+    }
+}
+
+/// What is served of a row: its value, its Greeks, and `decay`.
+fn served(chain: &Chain, row: usize) -> NamedNumbers {
+    let shown = Col::ALL.iter().filter(|col| col.greek().is_some() || **col == Col::Decay);
+    shown.map(|&col| (col.name().to_owned(), known(chain.columns.get(col)[row]))).collect()
+}
+
+/// Raw Greeks in the units of the native record.
+fn native(greeks: &Greeks<f64>) -> NamedNumbers {
+    let shown = Col::ALL.iter().filter_map(|&col| Some((col, col.greek()?)));
+    let unit = |col: Col| Unit::divisor(col.unit());
+    shown.map(|(col, greek)| (col.name().to_owned(), known(greeks.get(greek) / unit(col)))).collect()
+}
