@@ -8,6 +8,7 @@ mod probe;
 mod schema;
 mod words;
 
+use crate::explain::answer::PATH as EXPLAIN;
 use crate::query::ParameterForm;
 use crate::vendors::layer::{Layer, RequestContext, Serve};
 use crate::vendors::routes::LAYERS;
@@ -32,6 +33,7 @@ pub fn document(context: &RequestContext<'_>, health: &str) -> Vec<u8> {
                           "responses": { "200": { "description": "As it is now", "content": content } } });
         paths.insert(path.to_owned(), json!({ "get": get }));
     }
+    paths.insert(EXPLAIN.to_owned(), json!({ "get": explanation() }));
     let document = json!({
         "openapi": "3.1.0",
         "info": {
@@ -47,6 +49,32 @@ pub fn document(context: &RequestContext<'_>, health: &str) -> Vec<u8> {
         "components": { "responses": components() },
     });
     serde_json::to_vec(&document).unwrap_or_default()
+}
+
+/// What is behind one contract.
+fn explanation() -> Value {
+    let parameter = |name: &str, required: bool, description: &str, schema: Value, example: &str| {
+        json!({ "name": name, "in": "query", "required": required, "description": description, "schema": schema,
+                "example": example })
+    };
+    let osym = parameter(
+        "osym",
+        true,
+        "The contract, as a padded or compact OSI symbol",
+        json!({ "type": "string", "minLength": 1 }),
+        "SPY   261218C00700000",
+    );
+    let forms = json!({ "type": "string", "enum": ["json", "text"] });
+    let format = parameter("format", false, "JSON for programs, text for people", forms, "json");
+    let mut responses: Map<String, Value> = ["400", "404", "502", "503"]
+        .map(|status| (status.to_owned(), json!({ "$ref": format!("#/components/responses/Refused{status}") })))
+        .into_iter()
+        .collect();
+    let content = json!({ "application/json": { "schema": { "type": "object" } },
+                          "text/plain": { "schema": { "type": "string" } } });
+    responses.insert("200".to_owned(), json!({ "description": "Everything behind one contract", "content": content }));
+    json!({ "operationId": identifier(EXPLAIN), "summary": "Everything behind one contract", "tags": ["native"],
+            "parameters": [osym, format], "responses": responses })
 }
 
 /// The pages that are no layer's: path, summary, content.
