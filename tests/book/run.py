@@ -4,7 +4,7 @@
 usage: run.py [--greeksd PATH]
 
 A line of a shell block that asks the daemon is run as it stands, at the address of that daemon; one that starts the daemon is
-read with --print-config, which takes its options apart and ends; price, man and completions run. Every address of the daemon
+read with --print-config, which takes its options apart and ends; price, explain, man and completions run. Every address of the daemon
 in any other block must answer, but for
 those of vendors' clients, which tests/clients runs. What cannot be run says so: a line `<!-- not run: why -->` above its block. Where LibreOffice
 is there it opens a chain as CSV and as HTML, and every cell is compared with the JSON. Where mdbook is there it builds the book.
@@ -98,7 +98,7 @@ class Place:
             assert ADDRESS in line, f"{where}: asks another: {line}"
             answer = self.shell(where, line.replace("curl ", "curl -sf ", 1).replace(ADDRESS, self.daemon.base))
             assert answer or " -o " in line, f"{where}: no answer to {line}"
-        elif line.startswith(("greeksd price ", "greeksd man", "greeksd completions ")):
+        elif line.startswith(("greeksd price ", "greeksd explain ", "greeksd man", "greeksd completions ")):
             self.shell(where, line)
         else:
             raise AssertionError(f"{where}: nothing here knows how to run: {line}")
