@@ -15,8 +15,8 @@ use engine::store::chain::Slice;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// More than a cell has, its key left out: seventeen digits, a sign, a point, marks of the format.
-const CELL_BYTES: usize = 32;
+/// What a cell has in the middle, its key left out, and something more: digits, marks of the format.
+const CELL_BYTES: usize = 16;
 /// More than stands around all rows.
 const HEAD_BYTES: usize = 64 * 1024;
 
