@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 /// Rows of a chain, in ascending order.
 #[derive(Clone, Copy, Debug)]
-pub struct ChainRows<'a> {
+pub struct TableRows<'a> {
     /// The chain.
     pub chain: &'a Chain,
     /// Ranges of its rows.
@@ -122,7 +122,7 @@ impl ArrayForm {
     ///
     /// # Errors
     /// The library refuses the arrays.
-    pub fn batch(&self, words: &Words, rows: &[ChainRows<'_>]) -> Result<RecordBatch, ArrowError> {
+    pub fn batch(&self, words: &Words, rows: &[TableRows<'_>]) -> Result<RecordBatch, ArrowError> {
         let table =
             Table { words, rows, length: rows.iter().flat_map(|part| part.rows).map(ExactSizeIterator::len).sum() };
         let arrays = self.columns.iter().map(|column| table.array(column.cell, &self.calendar));
@@ -133,7 +133,7 @@ impl ArrayForm {
 /// Rows that become arrays.
 struct Table<'a> {
     words: &'a Words,
-    rows: &'a [ChainRows<'a>],
+    rows: &'a [TableRows<'a>],
     length: usize,
 }
 
@@ -239,7 +239,7 @@ impl<'a> Table<'a> {
 
     /// Calls with the rows of each slice, in order.
     fn each_run(&self, mut run: impl FnMut(&Chain, &Slice, Range<usize>)) {
-        for &ChainRows { chain, rows } in self.rows {
+        for &TableRows { chain, rows } in self.rows {
             let mut at = 0;
             for rows in rows {
                 let mut next = rows.start;

@@ -1,7 +1,7 @@
 //! Chains to Parquet: row groups of a fixed number of rows, zstd, dictionaries for what comes again, NaN as null. The same
 //! chains give the same bytes. The only file that writes it. Never: a computation, a path.
 
-use crate::arrays::{ArrayForm, ChainRows};
+use crate::arrays::{ArrayForm, TableRows};
 use crate::output::{FileForm, GreeksWriter};
 use crate::recipe::{Recipe, VERSION};
 use crate::schema::{FileColumn, file_columns, file_groups};
@@ -101,7 +101,7 @@ impl GreeksWriter for ParquetWriter {
         }
         let (chain, words) = (&**chain, self.arrays.words(std::iter::once(&**chain)));
         let all = 0..chain.rows();
-        let rows = ChainRows { chain, rows: std::slice::from_ref(&all) };
+        let rows = TableRows { chain, rows: std::slice::from_ref(&all) };
         let batch = self.arrays.batch(&words, &[rows]).map_err(io::Error::other)?;
         self.writer.write(&batch).map_err(refused)
     }

@@ -1,6 +1,6 @@
 //! Tables of rows to bytes that others read while they are written: Arrow's stream and Parquet. Never: a socket, a column.
 
-use crate::arrays::{ArrayForm, ChainRows, Words};
+use crate::arrays::{ArrayForm, TableRows, Words};
 use crate::parquet_file::parquet_properties;
 use arrow_ipc::writer::StreamWriter;
 use engine::store::chain::Chain;
@@ -58,7 +58,7 @@ impl TableWriter {
     ///
     /// # Errors
     /// The library refuses them.
-    pub fn write(&mut self, rows: &[ChainRows<'_>], out: &mut Vec<u8>) -> io::Result<()> {
+    pub fn write(&mut self, rows: &[TableRows<'_>], out: &mut Vec<u8>) -> io::Result<()> {
         let batch = self.form.batch(&self.words, rows).map_err(io::Error::other)?;
         match &mut self.sink {
             Sink::Arrow(writer) => writer.write(&batch).map_err(io::Error::other)?,

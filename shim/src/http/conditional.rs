@@ -74,6 +74,11 @@ impl Conditions {
         }
     }
 
+    /// Whether the client says which versions it has.
+    pub(super) fn names_versions(&self) -> bool {
+        self.if_none_match.is_some()
+    }
+
     /// Whether the client has this version.
     pub(super) fn has(&self, etag: &str) -> bool {
         let Some(known) = &self.if_none_match else { return false };

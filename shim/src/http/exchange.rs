@@ -373,7 +373,9 @@ fn deliver_shared<A: App>(body: Arc<SharedBody>, terms: &ReplyTerms, turn: &mut 
 
 /// Whether the client has a version, compressed or not.
 fn has(terms: &ReplyTerms, etag: ETag) -> bool {
-    terms.conditions.has(&etag.text(false)) || terms.conditions.has(&etag.text(true))
+    // few ask, and a text for each answer would be for them alone
+    terms.conditions.names_versions()
+        && (terms.conditions.has(&etag.text(false)) || terms.conditions.has(&etag.text(true)))
 }
 
 fn not_modified<A: App>(head: &Head, etag: ETag, terms: &ReplyTerms, turn: &mut Turn<A>) -> Remainder {

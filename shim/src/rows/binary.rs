@@ -4,7 +4,7 @@ use super::field::Field;
 use crate::picked::Picked;
 use crate::stream::{Progress, Stream};
 use engine::store::chain::Chain;
-use history::arrays::{ArrayForm, ChainRows};
+use history::arrays::{ArrayForm, TableRows};
 use history::schema::{FileColumn, served_column};
 use history::table_writer::{TableFormat, TableWriter};
 use std::io;
@@ -94,8 +94,8 @@ impl TableStream {
             return Ok(Progress::Done);
         }
         let chain_at = |at: usize| self.picked.get(at)?.as_ref().map(|picked| &*picked.chain);
-        let rows: Vec<ChainRows<'_>> =
-            batch.iter().filter_map(|(at, rows)| Some(ChainRows { chain: chain_at(*at)?, rows })).collect();
+        let rows: Vec<TableRows<'_>> =
+            batch.iter().filter_map(|(at, rows)| Some(TableRows { chain: chain_at(*at)?, rows })).collect();
         writer.write(&rows, out)?;
         // an old snapshot is held no longer than its rows take
         for (at, _) in batch {
