@@ -1,9 +1,11 @@
 //! Series and tensor polynomials on intervals: what tables are made of. Never: finance.
 
-use super::evaluate::MOST_TERMS;
 use crate::kernel::lanes::Lanes;
 use crate::kernel::solve::{chebyshev_roots, lobatto, lobatto_to_chebyshev, roots_to_monomials};
 use std::sync::OnceLock;
+
+/// Most terms of a Chebyshev series.
+pub(super) const MOST_TERMS: usize = 96;
 
 /// An interval with Chebyshev nodes on it.
 #[derive(Clone, Copy, Debug)]
@@ -143,6 +145,14 @@ impl Lobatto {
         let product = |row: &Vec<f64>| row.iter().zip(&values).map(|(a, b)| a * b).sum();
         self.to_coefficients.iter().map(product).collect()
     }
+}
+
+/// Series without the terms at their ends that are below `worth` in all.
+pub(super) fn without_tail(mut series: Vec<Vec<f64>>, worth: f64) -> Vec<Vec<f64>> {
+    let last = |series: &Vec<f64>| series.iter().rposition(|c| c.abs() > worth).unwrap_or(0);
+    let keep = series.iter().map(last).max().unwrap_or(0) + 1;
+    series.iter_mut().for_each(|series| series.truncate(keep));
+    series
 }
 
 #[cfg(test)]

@@ -2,9 +2,10 @@
 //! Never: a grid, a volatility's smile.
 
 use super::super::band::Band;
-use super::schedule::SAME_DATE;
 use crate::kernel::dividends::Terms;
 
+/// Dates closer than this are one date, years.
+pub(super) const SAME_DATE: f64 = 1e-9;
 /// Carry below this share of the strike is none.
 const NEGLIGIBLE: f64 = 2e-5;
 /// What a call may lose, as a share of its intrinsic value and where it loses most, by not being watched before the

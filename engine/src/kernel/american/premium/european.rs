@@ -1,8 +1,8 @@
 //! European values of many places at one date: exact ones, and those of a solved grid carried over to other rates.
 //! Never: exercise, a date to come.
 
+use super::grid::Grid;
 use super::schedule::Problem;
-use super::solver::Grid;
 use crate::kernel::elementary::ln;
 use crate::kernel::lanes::{Lanes, Mask};
 use crate::kernel::normal::norm_cdf;

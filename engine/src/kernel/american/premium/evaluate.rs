@@ -6,21 +6,18 @@
 //! boundary is met, the function an integral over the density around it; distances from the boundary scale with σ,
 //! so no node of the integral moves with σ, and one chain rule serves both. Never: a build.
 
-use super::chebyshev::{Axis, Local, local, local_slope};
+use super::chebyshev::{Axis, Local, MOST_TERMS, local, local_slope};
 use super::exercise::{Exercise, Inputs, carry, discount, exercise_point, exercised_later};
 use super::last_days::{Kink, exercised_before};
-use super::rates::{RATE_NODES, Rates};
-use super::table::{Layout, Table};
+use super::table::{Layout, RATE_NODES, Rates, Table};
 use super::taylor::{Taylor, at};
-use crate::kernel::american::Scheme;
+use crate::kernel::american::band::Scheme;
 use crate::kernel::elementary::{exp, ln};
 use crate::kernel::lanes::{Lanes, Mask};
 use crate::kernel::normal::{INV_SQRT_2PI, norm_cdf};
 use crate::kernel::solve::gauss_legendre;
 use std::sync::LazyLock;
 
-/// Most terms of a Chebyshev series.
-pub(super) const MOST_TERMS: usize = 96;
 /// Standard deviations of the integral back from an ex-date, and from one that is as close as this.
 const WINDOW: f64 = 5.8;
 const WINDOW_SOON: f64 = 8.4;

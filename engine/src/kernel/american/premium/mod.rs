@@ -2,10 +2,10 @@
 //!
 //! [`PremiumTables::jet`] reads tables (about a microsecond a contract, every pass), and solves and tabulates
 //! (milliseconds a table, once) where one is not there yet. In between: `classify` says from when on exercise can pay at
-//! all; `solver`, `schedule`, `stencil`, `edges` and `european` are the partial differential equation; `solved` solves it
-//! for all nodes of a table, `profile` is one solved lane as a function; `table` and `rates` fit, `resolution` says whether
-//! that will do, `layout` where tables lie; `evaluate`, `exercise` and `last_days` read; `taylor` and `chebyshev` are
-//! their arithmetic.
+//! all; `solver`, `grid`, `schedule`, `stencil`, `edges` and `european` are the partial differential equation; `solved`
+//! solves it for all nodes of a table, `profile` is one solved lane as a function; `table` is what is kept of them,
+//! `tabulate` and `rates` fit it, `resolution` says whether that will do, `layout` where tables lie; `evaluate`,
+//! `exercise` and `last_days` read; `taylor` and `chebyshev` are their arithmetic.
 //! Never: a spot in a table.
 
 mod chebyshev;
@@ -14,6 +14,7 @@ mod edges;
 mod european;
 mod evaluate;
 mod exercise;
+mod grid;
 mod last_days;
 mod layout;
 mod plan;
@@ -25,6 +26,7 @@ mod solved;
 mod solver;
 mod stencil;
 mod table;
+mod tabulate;
 mod taylor;
 
 use super::band::{Band, Counts, Scheme};

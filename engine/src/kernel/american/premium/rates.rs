@@ -1,12 +1,12 @@
 //! How a premium table moves with the rates: derivatives in r and b of its boundary and of its series.
 //! Never: a value, an evaluation.
 
-use super::chebyshev::{Lobatto, fit_tensor};
+use super::chebyshev::{Lobatto, fit_tensor, without_tail};
 use super::profile::Profile;
 use super::schedule::Problem;
 use super::solved::Course;
-use super::table::{Table, without_tail};
-use crate::kernel::american::Scheme;
+use super::table::{RATE_NODES, Rates, Table};
+use crate::kernel::american::band::Scheme;
 use crate::kernel::dividends::Terms;
 
 /// Step of r and b to either side for the derivatives in them.
@@ -19,25 +19,18 @@ const WORTH: f64 = 3e-6;
 const TERMS: f64 = 0.75;
 const TERMS_MOVING: f64 = 0.5;
 
-/// How boundary and premium move with the rates, measured along the moving boundary: ∂/∂r and ∂/∂b.
-#[derive(Clone, Debug)]
-pub(super) struct Rates {
-    /// Tensors of the boundary, as the table has it, of [`Rates::NODES`].
-    pub(super) boundary: [[f64; RATE_NODES]; 2],
-    /// Tensors of premium/K by Chebyshev term.
-    pub(super) premium: Box<[[[f32; RATE_NODES]; 2]]>,
+impl Table {
+    /// How the table moves with the rates; `terms` are those it was built at. They cost as much as the table itself, and
+    /// tables of the next trading day are read for values only: so they are solved when they are first read.
+    pub(super) fn rates(&self, terms: &Terms) -> &Rates {
+        self.rates.get_or_init(|| Rates::of(self, &self.problem(terms)))
+    }
 }
 
-/// Coefficients of one tensor of the derivatives in rates.
-pub(super) const RATE_NODES: usize = Rates::NODES.0 * Rates::NODES.1;
-
 impl Rates {
-    /// Volatility and strike nodes.
-    pub(super) const NODES: (usize, usize) = (4, 3);
-
     /// Solves at rates a step to either side, on a coarser grid than the `table`'s, and compares boundary with boundary
     /// and premium at equal distances from it.
-    pub(super) fn of(table: &Table, problem: &Problem) -> Self {
+    fn of(table: &Table, problem: &Problem) -> Self {
         let (sigma, strike) = (table.sigma.with(Rates::NODES.0), table.strike.with(Rates::NODES.1));
         let sizes = match table.scheme {
             Scheme::Fast => (150, 40),

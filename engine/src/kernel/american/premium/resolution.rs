@@ -8,7 +8,7 @@ use super::european::European;
 use super::exercise::Inputs;
 use super::plan::planned;
 use super::table::Table;
-use crate::kernel::american::Scheme;
+use crate::kernel::american::band::Scheme;
 use crate::kernel::dividends::{Dividend, Terms};
 
 /// What the check may find, as a part of the greater of intrinsic value and 5 % of the spot. About half of what it finds

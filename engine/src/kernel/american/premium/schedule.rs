@@ -1,11 +1,8 @@
 //! What is solved from expiry back to the start of a table, and in which steps of time.
 //! Never: a grid in space, a lane.
 
-use super::classify::gap_before;
+use super::classify::{SAME_DATE, gap_before};
 use crate::kernel::dividends::Terms;
-
-/// Dates closer than this are one date, years.
-pub(super) const SAME_DATE: f64 = 1e-9;
 
 /// Steps at least while the boundaries of a table's puts come up one after the other.
 const TURN_STEPS: usize = 4;

@@ -2,11 +2,12 @@
 //! Never: a table, an interpolation.
 
 use super::chebyshev::Axis;
-use super::classify::gap_before;
+use super::classify::{SAME_DATE, gap_before};
 use super::european::European;
+use super::grid::Grid;
 use super::profile::Profile;
-use super::schedule::{Problem, SAME_DATE, Schedule};
-use super::solver::{Grid, MOST_LANES, solve};
+use super::schedule::{Problem, Schedule};
+use super::solver::{MOST_LANES, solve};
 use crate::kernel::dividends::Terms;
 use crate::kernel::lanes::{Lanes, Pack};
 

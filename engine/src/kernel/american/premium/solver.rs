@@ -9,6 +9,7 @@
 
 use super::edges::Plan;
 use super::european::{European, carried};
+use super::grid::Grid;
 use super::schedule::{Leg, Problem, Schedule};
 use super::stencil::{Rows, SETTLED, Stencil, stencils};
 use crate::kernel::dividends::Terms;
@@ -20,25 +21,6 @@ pub(super) const MOST_LANES: usize = 20;
 
 /// Nodes by which a step is expected to move the boundary towards exercise: where it moves further, it is eliminated on.
 const ROOM: usize = 10;
-
-/// The lanes' own numbers.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Grid<L> {
-    pub(super) k: L,
-    pub(super) sigma: L,
-    /// ln X at the edge where exercise pays most, and at the other.
-    pub(super) edge: L,
-    pub(super) far: L,
-    /// Space intervals.
-    pub(super) intervals: usize,
-}
-
-impl<L: Lanes> Grid<L> {
-    /// From node to node, signed.
-    pub(super) fn step(&self) -> L {
-        (self.far - self.edge) * (1.0 / self.intervals as f64)
-    }
-}
 
 /// American and European value at the stop date. Node j lies at edge + dir·h·j.
 #[derive(Clone, Debug)]

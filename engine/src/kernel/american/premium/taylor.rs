@@ -10,21 +10,21 @@ use core::ops::{Add, Mul, Sub};
 /// Where the coefficient of each monomial is kept. Variables: x = ln X, l = ln σ, q = ln K, r, b, each measured from
 /// the point of expansion. The set is closed under division of monomials, so that products of series are exact in it.
 pub(super) mod at {
-    pub(in super::super) const ONE: usize = 0;
-    pub(in super::super) const X: usize = 1;
-    pub(in super::super) const XX: usize = 2;
-    pub(in super::super) const XXX: usize = 3;
-    pub(in super::super) const XXXX: usize = 4;
-    pub(in super::super) const L: usize = 5;
-    pub(in super::super) const LL: usize = 6;
-    pub(in super::super) const LLL: usize = 7;
-    pub(in super::super) const XL: usize = 8;
-    pub(in super::super) const XXL: usize = 9;
-    pub(in super::super) const Q: usize = 10;
-    pub(in super::super) const QQ: usize = 11;
-    pub(in super::super) const R: usize = 12;
-    pub(in super::super) const RL: usize = 13;
-    pub(in super::super) const B: usize = 14;
+    pub(crate) const ONE: usize = 0;
+    pub(crate) const X: usize = 1;
+    pub(crate) const XX: usize = 2;
+    pub(crate) const XXX: usize = 3;
+    pub(crate) const XXXX: usize = 4;
+    pub(crate) const L: usize = 5;
+    pub(crate) const LL: usize = 6;
+    pub(crate) const LLL: usize = 7;
+    pub(crate) const XL: usize = 8;
+    pub(crate) const XXL: usize = 9;
+    pub(crate) const Q: usize = 10;
+    pub(crate) const QQ: usize = 11;
+    pub(crate) const R: usize = 12;
+    pub(crate) const RL: usize = 13;
+    pub(crate) const B: usize = 14;
 }
 /// How many monomials are kept.
 pub(super) const TERMS: usize = 15;
