@@ -2,7 +2,8 @@
 //!
 //! Time, rates and volatilities fall into cells, and with [`Scheme::Fast`] a boundary is solved for a cell as a whole:
 //! which one a contract reads depends on its own terms alone, not on who asked before. It is solved when it is first
-//! read, and forgotten with the last pricer that holds it.
+//! read, and forgotten when no pricer holds it and enough others have come since: of names that are computed one after the
+//! other each would else solve what the one before has just let go.
 //! Never: a strike, a spot.
 
 use super::band::Scheme;
@@ -10,7 +11,7 @@ use super::boundary::{Boundary, Domain};
 use crate::contract::Right;
 use crate::kernel::dividends::Terms;
 use crate::kernel::lanes::Lanes;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
 
 /// Cells of time are this wide, as parts; a boundary knows every time up to the later end of its own.
@@ -29,6 +30,9 @@ const SIGMA_CELL: f64 = 1.8;
 const LEAST: f64 = 1e-4;
 /// Rates below this are cells of their own.
 const SMALL: f64 = 1e-4;
+
+/// How many are kept on each shelf though nobody may hold them: those that were made last. A boundary takes some 4 KB.
+const KEPT: usize = 256;
 
 /// A boundary that is solved when it is first read.
 #[derive(Clone, Debug)]
@@ -62,14 +66,7 @@ impl Shared {
     fn of(domain: Domain, scheme: Scheme) -> Self {
         let key = Key::new(&domain, scheme);
         let mut shelf = shelf(&key).lock().unwrap_or_else(PoisonError::into_inner);
-        let boundary = shelf.get(&key).and_then(Weak::upgrade).unwrap_or_else(|| {
-            if shelf.len() == shelf.capacity() {
-                shelf.retain(|_, held| held.strong_count() > 0);
-            }
-            let new = Arc::new(OnceLock::new());
-            shelf.insert(key, Arc::downgrade(&new));
-            new
-        });
+        let boundary = shelf.held.get(&key).and_then(Weak::upgrade).unwrap_or_else(|| shelf.add(key));
         Shared { domain, scheme, boundary }
     }
 
@@ -141,11 +138,31 @@ impl Key {
     }
 }
 
-type Shelf = Mutex<HashMap<Key, Weak<OnceLock<Boundary>>>>;
+/// Boundaries by their keys, and the last ones made.
+#[derive(Default)]
+struct Shelf {
+    held: HashMap<Key, Weak<OnceLock<Boundary>>>,
+    recent: VecDeque<Arc<OnceLock<Boundary>>>,
+}
+
+impl Shelf {
+    fn add(&mut self, key: Key) -> Arc<OnceLock<Boundary>> {
+        if self.recent.len() == KEPT {
+            self.recent.pop_front();
+        }
+        if self.held.len() == self.held.capacity() {
+            self.held.retain(|_, held| held.strong_count() > 0);
+        }
+        let new = Arc::new(OnceLock::new());
+        self.held.insert(key, Arc::downgrade(&new));
+        self.recent.push_back(Arc::clone(&new));
+        new
+    }
+}
 
 /// Where a key's boundary is kept: one of several places, so that threads seldom wait for each other.
-fn shelf(key: &Key) -> &'static Shelf {
-    static SHELVES: LazyLock<[Shelf; 16]> = LazyLock::new(Default::default);
+fn shelf(key: &Key) -> &'static Mutex<Shelf> {
+    static SHELVES: LazyLock<[Mutex<Shelf>; 16]> = LazyLock::new(Default::default);
     let mixed = key.numbers.iter().fold(0u64, |mixed, n| (mixed ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     &SHELVES[(mixed >> 60) as usize]
 }
@@ -188,9 +205,21 @@ mod tests {
     }
 
     #[test]
-    fn boundaries_that_nobody_holds_are_forgotten() {
-        let weak =
-            Arc::downgrade(&Shared::over(Right::Put, &terms(0.77, 0.031, 0.0), (0.2, 0.2), Scheme::Fast)[0].boundary);
-        assert!(weak.upgrade().is_none());
+    fn boundaries_that_nobody_holds_are_forgotten_after_as_many_others() {
+        let mut shelf = Shelf::default();
+        let key = |i: usize| {
+            let domain = Domain::new(Right::Put, (0.03, 0.0, 0.5 + i as f64), (0.2, 0.3));
+            Key::new(&domain, Scheme::Fast)
+        };
+        let (first, held) = (Arc::downgrade(&shelf.add(key(0))), shelf.add(key(1)));
+        for i in 2..=KEPT {
+            assert!(first.upgrade().is_some(), "forgotten after {i}");
+            shelf.add(key(i));
+        }
+        assert!(first.upgrade().is_none());
+        (KEPT + 1..4 * KEPT).for_each(|i| _ = shelf.add(key(i)));
+        let found = shelf.held[&key(1)].upgrade().expect("somebody holds it");
+        assert!(Arc::ptr_eq(&found, &held));
+        assert!(shelf.held.len() <= 4 * KEPT && shelf.recent.len() == KEPT);
     }
 }
