@@ -94,6 +94,7 @@ pub struct OpenedDaemon {
     passes: Passes,
     clock: MarketClock,
     overrides: Option<OverridesFile>,
+    asked: Arc<Asked>,
     recorder: Option<Recorder>,
     folder: Option<Arc<StateFolder>>,
     keeper: Option<Keeper>,
@@ -150,14 +151,14 @@ impl OpenedDaemon {
         let mut service = Service::new(Arc::clone(&market), Arc::clone(&status), Arc::clone(&metrics))
             .with_old_snapshot_bytes(config.old_snapshot_bytes)
             .showing_quotes(config.show_quotes)
-            .noting(asked);
+            .noting(Arc::clone(&asked));
         if let Some(recorded) = terms.recorded {
             let computing = ComputedDays::new(recorded, config.show_quotes);
             let archive = CachedArchive::start(computing, config.history_bytes, config.threads, low_priority);
             service = service.remembering(Arc::new(archive.map_err(|e| format!("no threads: {e}"))?));
         }
         let server = Server::start(server_config(config, metrics), service).map_err(|e| e.to_string())?;
-        Ok(Self { feed, passes, clock, overrides, recorder, folder, keeper, market, status, server })
+        Ok(Self { feed, passes, clock, overrides, asked, recorder, folder, keeper, market, status, server })
     }
 
     /// Begins to compute; `announces`: says on standard error when everything is there.
@@ -165,14 +166,15 @@ impl OpenedDaemon {
     /// # Errors
     /// The system has no thread for it.
     pub fn start(self, config: &Config, announces: bool) -> Result<RunningDaemon, String> {
-        let Self { feed, passes, clock, overrides, recorder, folder, keeper, market, status, server } = self;
+        let Self { feed, passes, clock, overrides, asked, recorder, folder, keeper, market, status, server } = self;
         let simulated = feed.is_simulated();
         let ending = Arc::new(AtomicBool::new(false));
         let restored = folder.as_ref().filter(|_| !simulated && clock.is_real());
         let restored = restored.map_or_else(Vec::new, |folder| restore(folder, config));
         let sessions = folder.map(|folder| Sessions::new(folder, keeper.as_ref()));
         let market_loop = MarketLoop::new(feed, passes, clock, Arc::clone(&market), Arc::clone(&status));
-        let market_loop = market_loop.with_sessions(sessions).with_overrides(overrides).with_restored(restored);
+        let market_loop =
+            market_loop.with_sessions(sessions).with_overrides(overrides).with_asked(asked).with_restored(restored);
         let addresses = server.addresses().iter().map(|a| format!("http://{a}")).collect::<Vec<_>>().join(" and ");
         if !simulated {
             tracing::info!("{addresses}: waiting for the first quotes of {}", feed_name(config));

@@ -5,7 +5,7 @@
 mod support;
 
 use engine::feeds::{Batch, SpotRecord};
-use engine::pass::Depth::{self, Full as F, Rough as R};
+use engine::pass::Depth::{self, Coarse as C, Full as F, Rough as R};
 use engine::pass::{MarketData, Passes};
 use engine::store::chain::Chain;
 use engine::store::columns::Col;
@@ -116,6 +116,8 @@ fn passes_of_a_first_snapshot() {
     let recipes: &[(&str, &[Depth], &[Depth])] = &[
         ("full", &[F], &[]),
         ("full, full", &[F, F], &[]),
+        ("coarse, full", &[C, F], &[]),
+        ("coarse, full, full", &[C, F, F], &[]),
         ("rough, full", &[R, F], &[]),
         ("rough, rough, full", &[R, R, F], &[]),
         ("rough, full, full", &[R, F, F], &[]),
@@ -147,8 +149,8 @@ fn passes_of_later_snapshots() {
         let recipes: &[(&str, &[Depth], &[Depth])] = &[
             ("rough; rough", &[R, R], &[R]),
             ("full; full", &[F], &[F]),
-            ("rough, full, full; full", &[R, F, F], &[F]),
-            ("the same; full twice", &[R, F, F], &[F, F]),
+            ("coarse, full, full; full", &[C, F, F], &[F]),
+            ("the same; full twice", &[C, F, F], &[F, F]),
             ("full; full 6 times", &[R, F, F, F, F, F, F], &[F, F, F, F, F, F]),
         ];
         compare(&format!("{minutes} min apart"), &units, &reference, recipes);

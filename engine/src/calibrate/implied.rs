@@ -35,7 +35,7 @@ pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, dra
     let SliceState { ladder, early, sigma, searched, .. } = state;
     start_vols(input, terms, carry.fwd, quotes, ladder, sigma);
     let here = input.valuation(carry.s, terms);
-    let rough = input.depth == Depth::Rough;
+    let rough = input.depth != Depth::Full;
     if input.style == Style::American {
         early.prepare(ladder, terms);
         *refreshed += early.refresh(&here, ladder, sigma, 0..ladder.blocks());
@@ -147,7 +147,7 @@ fn imply_sides(side: &BlockSide<'_>, sigma: &[f64], memory: &mut Memory<'_>, out
     let k = ladder.block(block);
     let premium = early.by_sigma(&here, right, block);
     // what expansions of a lattice give is taken for what it is: a search by a lattice would not do better
-    let rough = here.depth == Depth::Rough;
+    let rough = here.depth != Depth::Full;
     let mut find = |which: usize, column: &[f64], start: Block| {
         let price = ladder.gather(right, block, column);
         let near = imply_block(&here, right, &Asked { k, price, start }, &premium);

@@ -85,7 +85,7 @@ impl Early {
     ) -> usize {
         let mut taken = 0;
         let mut next = None;
-        let rough = (here.depth == Depth::Rough).then(|| Rough::new(here, ladder, span(sigma)));
+        let rough = Rough::new(here, ladder, span(sigma));
         for block in which {
             let (k, vols) = (ladder.block(block), Block::load(&sigma[block * BLOCK..]));
             for right in [Right::Call, Right::Put] {

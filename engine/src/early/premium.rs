@@ -92,10 +92,9 @@ impl BlockPremium {
 
     /// Whether what is remembered holds at `place`; what lattices said does not where tables are asked for.
     pub(super) fn holds(&self, place: &BlockValuation<'_>) -> bool {
-        match (self.depth, place.here.depth) {
-            (Depth::Rough, Depth::Full) => false,
-            (Depth::Rough, Depth::Rough) => self.holds_roughly(place),
-            (Depth::Full, _) => self.expansions_hold(place) && self.vol_slice_holds(place),
+        match self.depth {
+            Depth::Full => self.expansions_hold(place) && self.vol_slice_holds(place),
+            known => known >= place.here.depth && self.holds_roughly(place),
         }
     }
 
@@ -115,7 +114,7 @@ impl BlockPremium {
     pub(super) fn take_roughly(&mut self, place: &BlockValuation<'_>, rough: &Rough<'_>) {
         let at = place.expansion_point(place.here.s);
         let (taken, exercised, later_exercised) = rough.take(place.right, place.k, load(&at.sigma));
-        (self.depth, self.exercised, self.free) = (Depth::Rough, exercised, BoundaryDistance::everywhere());
+        (self.depth, self.exercised, self.free) = (rough.depth(), exercised, BoundaryDistance::everywhere());
         let Some(Taken { american, european, later, low, high }) = taken else {
             (self.known, self.slice) = (Known::Nothing(Box::new(at)), None);
             return;
@@ -166,7 +165,7 @@ impl BlockPremium {
 
     /// Takes anew what does not hold at `place`.
     pub(super) fn refresh(&mut self, place: &BlockValuation<'_>, tables: &Tables<'_>) {
-        if self.depth == Depth::Rough {
+        if self.depth != Depth::Full {
             *self = Self::unknown();
         }
         if !self.expansions_hold(place) {
@@ -292,7 +291,7 @@ impl BlockPremium {
             }
         }
         let mut now = mask(self.exercised);
-        if self.depth == Depth::Rough {
+        if self.depth != Depth::Full {
             now = now | greeks.value.lt((Block::splat(here.s) - k) * right.phi());
         }
         if now.any() {

@@ -1,7 +1,7 @@
 //! LatticeGreeks from lattices instead of tables: good to about 1e-4 of a price, and there at once. A cold start begins with
 //! them. Never: a table.
 
-use super::valuation::{Valuation, lanes_at_intrinsic, plain};
+use super::valuation::{Depth, Valuation, lanes_at_intrinsic, plain};
 use crate::contract::Right;
 use crate::kernel::american::{Band, never_exercised};
 use crate::kernel::black76::{Horizon, european, european_vol};
@@ -12,8 +12,6 @@ use crate::kernel::lattice::{Lattice, LatticeGreeks, Lattices};
 use crate::store::ladder::Ladder;
 use core::cell::OnceCell;
 
-/// Layers of the lattices.
-const LAYERS: usize = 60;
 /// A volatility may move by this fraction of itself before expansions from a lattice are taken anew: from the quotes of single
 /// strikes to the curve through them.
 pub(super) const SIGMA_MOVE: f64 = 0.05;
@@ -38,6 +36,8 @@ pub(super) struct Taken {
 /// The lattices of both rights of a slice at one place, made when they are first needed.
 pub(super) struct Rough<'a> {
     here: &'a Valuation<'a>,
+    /// Layers of the lattices.
+    layers: usize,
     sides: [RoughSide; 2],
     /// Spot and terms on the next trading day.
     next: Option<(f64, Terms)>,
@@ -54,15 +54,21 @@ struct RoughSide {
 }
 
 impl<'a> Rough<'a> {
-    /// The lattices at `here`, for the strikes of a ladder and the volatilities `sigma`.
-    pub(super) fn new(here: &'a Valuation<'a>, ladder: &Ladder, sigma: (f64, f64)) -> Self {
+    /// The lattices at `here`, for the strikes of a ladder and the volatilities `sigma`; `None` where tables are asked for.
+    pub(super) fn new(here: &'a Valuation<'a>, ladder: &Ladder, sigma: (f64, f64)) -> Option<Self> {
+        let layers = here.depth.layers()?;
         let k = ladder.strikes();
         let band = Band { k: (k.first().copied().unwrap_or(1.0), k.last().copied().unwrap_or(1.0)), sigma };
         let sides = [Right::Call, Right::Put]
             .map(|right| RoughSide { never: never_exercised(right, here.terms, &band), ..RoughSide::default() });
         let next = here.next_session();
         let goes_ex = here.terms.divs.first().is_some_and(|d| d.t <= here.step);
-        Self { here, sides, next, near: !goes_ex && here.terms.t > FAR_OFF * here.step }
+        Some(Self { here, layers, sides, next, near: !goes_ex && here.terms.t > FAR_OFF * here.step })
+    }
+
+    /// How well early exercise is known from them.
+    pub(super) fn depth(&self) -> Depth {
+        self.here.depth
     }
 
     /// What a block's expansions are made of, the lanes exercised now and those on the next trading day; no expansions where there
@@ -70,7 +76,7 @@ impl<'a> Rough<'a> {
     pub(super) fn take(&self, right: Right, k: Block, sigma: Block) -> (Option<Taken>, u8, u8) {
         let Valuation { s, terms, .. } = *self.here;
         let (phi, side) = (right.phi(), &self.sides[right as usize]);
-        let lattices = || side.now.get_or_init(|| Lattices::new(terms, s, right, LAYERS)).as_ref();
+        let lattices = || side.now.get_or_init(|| Lattices::new(terms, s, right, self.layers)).as_ref();
         let european_now = plain(right, self.here, k, sigma);
         let payoff = (Block::splat(s) - k) * phi;
         let found = match lattices().filter(|l| !side.never && !l.is_negligible(k, sigma)) {
@@ -121,7 +127,7 @@ impl<'a> Rough<'a> {
             let value = none.0 + c(step) * (theta + c(0.5 * step) * bend);
             return (straight(value, none.1 + c(step) * (american.veta - plain.veta)), bits);
         }
-        let lattice = self.sides[right as usize].next.get_or_init(|| Lattice::new(next, *s, right, LAYERS));
+        let lattice = self.sides[right as usize].next.get_or_init(|| Lattice::new(next, *s, right, self.layers));
         let phi = right.phi();
         let european = european_vol(phi, &Horizon::from(next), c(*s - next.a(0.0)), k, sigma);
         let payoff = (c(*s) - k) * phi;

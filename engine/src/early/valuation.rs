@@ -9,14 +9,29 @@ use crate::kernel::lanes::{BLOCK, Block, Lanes, Mask};
 /// Within this fraction of the strike a value is the exercise value.
 const EXERCISED: f64 = 1e-9;
 
-/// How well early exercise is known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// How well early exercise is known, ascending.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Depth {
+    /// From lattices of few layers, about 1e-3 of a price: enough to find forwards and volatilities, so that the tables of
+    /// the next pass are built where they will be read.
+    Coarse,
     /// From lattices: at once, about 1e-4 of a price.
     Rough,
     /// From tables: within the tolerances of the golden files, but they must be built first.
     #[default]
     Full,
+}
+
+impl Depth {
+    /// Layers of the lattices that early exercise is known from; `None`: tables. Of 335 recorded names values at full accuracy
+    /// after a coarse pass of 20 layers lie within 0.004 bp of the underlying of those after 60, at 99 %.
+    pub(super) const fn layers(self) -> Option<usize> {
+        match self {
+            Self::Coarse => Some(20),
+            Self::Rough => Some(60),
+            Self::Full => None,
+        }
+    }
 }
 
 /// What a slice is valued on.

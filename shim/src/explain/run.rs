@@ -14,8 +14,9 @@ use crate::source::poll::client::{AnswerBounds, Client, Received, ServerBase};
 use engine::contract::osi::OSI_LEN;
 use engine::contract::{ContractKey, RootTable, Symbol};
 use engine::explain::explain;
-use engine::pass::{Depth, Passes};
+use engine::pass::Passes;
 use engine::store::chain::Chain;
+use history::recipe::Recipe;
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -25,8 +26,6 @@ use std::time::{Duration, Instant};
 const FEED_MOST: Duration = Duration::from_secs(60);
 /// The pause between two looks at a feed.
 const FEED_PAUSE: Duration = Duration::from_millis(50);
-/// The passes of a name that nothing is known of: a look at where it is, tables there, and once more from these.
-const PASSES: [Depth; 3] = [Depth::Rough, Depth::Full, Depth::Full];
 
 /// Runs the command.
 #[must_use]
@@ -126,7 +125,7 @@ fn chain_of(
 ) -> Result<Arc<Chain>, String> {
     let reference = feed.reference().clone();
     let mut last = None;
-    for depth in PASSES {
+    for &depth in Recipe::default().first() {
         feed.requeue(&[name]);
         let books = feed.books(&[name], moment.now, passes);
         last = passes.run_to(depth, reference.market(), &books).pop();

@@ -19,6 +19,7 @@ mod tally;
 use crate::clock::MarketClock;
 use crate::progress::ProgressLog;
 use crate::source::Moment;
+use crate::source::asked::Asked;
 use crate::status::{MarketFacts, PassFacts, Status};
 use arc_swap::ArcSwap;
 use engine::calendar::Calendar;
@@ -58,6 +59,8 @@ pub struct MarketLoop {
     sessions: Option<Sessions>,
     /// What goes before feeds and quotes.
     overrides: Option<OverridesFile>,
+    /// Names that somebody asked for.
+    asked: Arc<Asked>,
     /// Some names changed in the last round after their turn.
     has_changed: bool,
 }
@@ -96,6 +99,7 @@ impl MarketLoop {
             retired: Retired::default(),
             sessions: None,
             overrides: None,
+            asked: Arc::default(),
             has_changed: false,
         }
     }
@@ -110,6 +114,12 @@ impl MarketLoop {
     #[must_use]
     pub fn with_overrides(self, overrides: Option<OverridesFile>) -> Self {
         Self { overrides, ..self }
+    }
+
+    /// The same, computing what somebody asked for lately before the rest.
+    #[must_use]
+    pub fn with_asked(self, asked: Arc<Asked>) -> Self {
+        Self { asked, ..self }
     }
 
     /// The same, serving these chains from now on, each until it is computed.
@@ -207,7 +217,12 @@ impl MarketLoop {
     }
 
     fn sort(&self, names: &mut [Symbol]) {
-        soonest_first(names, |name| self.feed.pays_dividends(name));
+        soonest_first(names, |name| self.is_awaited(name), |name| self.feed.pays_dividends(name));
+    }
+
+    /// Whether somebody asked for a name lately.
+    fn is_awaited(&self, name: Symbol) -> bool {
+        self.asked.since(name).is_some_and(|since| since < self.settings.asked_within)
     }
 
     /// The names whose early exercise is known roughly only; the feed hands them out again.
@@ -264,7 +279,7 @@ impl MarketLoop {
             if !is_last {
                 let changed = self.feed.changed(&self.moment(now));
                 let has_grown = depth == Depth::Full && self.depth_for(&changed, now) == Depth::Rough;
-                round.note_changed(changed);
+                round.note_changed(changed, |name| self.is_awaited(name));
                 if has_grown {
                     // most of a market came after its first names: the next round looks at all of it roughly first
                     break;

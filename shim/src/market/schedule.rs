@@ -3,7 +3,8 @@
 //!
 //! A round computes every name that was due when it began, in batches. What changes after its turn waits in a line of its
 //! own, and the two lines have batches by turns: so a tick is computed soon although a round is at work, and a round takes
-//! twice its batches at most, whatever changes meanwhile. Every name that waits has its turn within two rounds.
+//! twice its batches at most, whatever changes meanwhile. Every name that waits has its turn within two rounds; those that
+//! somebody asked for lately stand in front in either line.
 
 use engine::contract::Symbol;
 use engine::pass::Depth;
@@ -37,6 +38,8 @@ pub struct LoopSettings {
     pub report_every: Duration,
     /// Rounds whose duration the median is taken of.
     pub rounds_kept: usize,
+    /// A name that was asked for within this time goes before others. Programs ask every few seconds.
+    pub asked_within: Duration,
 }
 
 impl Default for LoopSettings {
@@ -50,6 +53,7 @@ impl Default for LoopSettings {
             first_publish: Duration::from_millis(250),
             report_every: Duration::from_millis(250),
             rounds_kept: 101,
+            asked_within: Duration::from_secs(10),
         }
     }
 }
@@ -81,7 +85,7 @@ impl LoopSettings {
     #[must_use]
     pub fn cost(&self, depth: Depth, known: Known) -> u32 {
         match (known, depth) {
-            (Known::Nothing, Depth::Rough) => self.cold_rough_contracts,
+            (Known::Nothing, Depth::Coarse | Depth::Rough) => self.cold_rough_contracts,
             (Known::Nothing, Depth::Full) => self.cold_full_contracts,
             (Known::Roughly(contracts), _) => contracts.saturating_mul(self.first_full_factor),
             (Known::Fully(contracts), _) => contracts,
@@ -114,9 +118,14 @@ impl Decay {
     }
 }
 
-/// Sorts names so that those without dividends come first: they are computed soonest. Others keep their order.
-pub fn soonest_first(names: &mut [Symbol], pays_dividends: impl Fn(Symbol) -> bool) {
-    names.sort_by_cached_key(|&name| pays_dividends(name));
+/// Sorts names so that those come first that somebody waits for, then those without dividends: they are computed soonest.
+/// Others keep their order.
+pub fn soonest_first(
+    names: &mut [Symbol],
+    is_awaited: impl Fn(Symbol) -> bool,
+    pays_dividends: impl Fn(Symbol) -> bool,
+) {
+    names.sort_by_cached_key(|&name| (!is_awaited(name), pays_dividends(name)));
 }
 
 /// One round over the names that were due when it began.
@@ -124,7 +133,7 @@ pub fn soonest_first(names: &mut [Symbol], pays_dividends: impl Fn(Symbol) -> bo
 pub struct Round {
     /// Names that have not had their turn.
     due: VecDeque<Symbol>,
-    /// Names that changed after their turn, in the order in which they did.
+    /// Names that changed after their turn: those that somebody waits for, then the others in the order in which they did.
     changed: VecDeque<Symbol>,
     /// What stands in either.
     waiting: BTreeSet<Symbol>,
@@ -147,10 +156,13 @@ impl Round {
     }
 
     /// Takes note of names that have changed. One that waits is computed from what is newest anyway; others go behind
-    /// those that changed before them.
-    pub fn note_changed(&mut self, names: impl IntoIterator<Item = Symbol>) {
-        let waiting = &mut self.waiting;
-        self.changed.extend(names.into_iter().filter(|&name| waiting.insert(name)));
+    /// those that changed before them, or before all if somebody waits for them.
+    pub fn note_changed(&mut self, names: impl IntoIterator<Item = Symbol>, is_awaited: impl Fn(Symbol) -> bool) {
+        for name in names {
+            if self.waiting.insert(name) {
+                if is_awaited(name) { self.changed.push_front(name) } else { self.changed.push_back(name) }
+            }
+        }
     }
 
     /// Whether the next round should begin at once: some names changed after their turn and were not computed again.
@@ -194,7 +206,7 @@ mod tests {
                     batches[all.binary_search(&name).unwrap()].push(n);
                 }
                 n += 1;
-                round.note_changed(changes(n));
+                round.note_changed(changes(n), |_| false);
             }
             // what a feed says that was not handed out
             due = round.waiting.into_iter().collect();
@@ -228,10 +240,10 @@ mod tests {
         let all = names(100);
         let mut round = Round::new(all.clone());
         assert_eq!(round.next_batch(10, |_| 1), all[..10]);
-        round.note_changed([all[3], all[50]]);
+        round.note_changed([all[3], all[50]], |_| false);
         assert!(round.has_changed());
         assert_eq!(round.next_batch(10, |_| 1), [all[3]], "the other is still to come");
-        round.note_changed([all[3]]);
+        round.note_changed([all[3]], |_| false);
         assert_eq!(round.next_batch(10, |_| 1), all[10..20]);
         assert_eq!(round.next_batch(10, |_| 1), [all[3]]);
         assert_eq!(round.next_batch(10, |_| 1), all[20..30], "no batch is empty while a name is due");
@@ -245,7 +257,7 @@ mod tests {
         assert_eq!(round.due(), 3, "each once");
         assert_eq!(round.next_batch(100, |_| 1), all);
         assert!(round.due() == 0 && !round.has_changed());
-        round.note_changed([all[0]]);
+        round.note_changed([all[0]], |_| false);
         assert!(round.due() == 0 && round.has_changed());
     }
 
@@ -280,11 +292,21 @@ mod tests {
     }
 
     #[test]
-    fn what_pays_no_dividends_comes_first_and_else_the_order_stays() {
+    fn what_somebody_waits_for_comes_before_what_changed_sooner() {
+        let all = names(100);
+        let mut round = Round::new(all.clone());
+        assert_eq!(round.next_batch(50, |_| 1), all[..50]);
+        round.note_changed(all[..30].to_vec(), |name| name == all[20] || name == all[25]);
+        assert_eq!(round.next_batch(4, |_| 1), [all[25], all[20], all[0], all[1]]);
+        assert_eq!(round.next_batch(2, |_| 1), all[50..52], "the others of the round are not held up");
+    }
+
+    #[test]
+    fn what_is_awaited_and_what_pays_no_dividends_come_first_and_else_the_order_stays() {
         let mut all = names(6);
         let [a, b, c, d, e, f] = [0, 1, 2, 3, 4, 5].map(|i| all[i]);
-        soonest_first(&mut all, |name| [a, c, f].contains(&name));
-        assert_eq!(all, [b, d, e, a, c, f]);
+        soonest_first(&mut all, |name| [e, f].contains(&name), |name| [a, c, f].contains(&name));
+        assert_eq!(all, [e, f, b, d, a, c]);
     }
 
     #[test]
