@@ -40,7 +40,7 @@ UNITS = {
     "theta": "per calendar day", "charm": "per year", "veta": "per year", "color": "per year",
     "svc_vol": "per square root of a year, decimal", "disc_rate": "per year, decimal", "days": "calendar days",
 }
-FACTS = ["accuracy", "greeks", "missing", "order", "recipe", "recipe_version", "version"]
+FACTS = ["accuracy", "greeks", "known", "missing", "order", "recipe", "recipe_version", "version"]
 # half of the last of six decimals, and what doubles lose of the largest number
 ROUNDED = 5.0001e-7
 
