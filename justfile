@@ -125,10 +125,20 @@ explain *args:
     cargo build --release --locked
     python3 tests/explain/run.py {{ args }}
 
-# batch work on two Ray nodes and two Dask workers of this machine, one of each killed in the middle
+# batch work on two Ray nodes, two Dask workers and two Spark executors of this machine, one of each killed in the middle
 scale *args:
     cargo build --release --locked
     python3 tests/scale/run.py {{ args }}
+
+# files of batch read back by pyarrow, pandas, polars, DuckDB; with --spark by Spark (Java 17)
+readback *args:
+    cargo build --release --locked
+    python3 tests/readback/run.py {{ args }}
+
+# errors of batch against what is true of a made-up market, by class and delta, as a table
+truth *args:
+    cargo build --release --locked
+    python3 benches/truth.py {{ args }}
 
 # the notebooks of docs/notebooks from first to last cell, on a made-up market
 notebooks *args:

@@ -104,11 +104,14 @@ class Progress:
         self.done = self.rows_done = 0
         self.failed = []
 
-    def add(self, task, result):
+    def count(self, task, result):
         self.done += 1
         self.rows_done += task["rows"]
         if result["failed"]:
             self.failed.append((task, result["failed"]))
+
+    def add(self, task, result):
+        self.count(task, result)
         seconds = time.time() - self.began
         left = seconds * (self.rows - self.rows_done) / max(self.rows_done, 1)
         rate = self.rows_done / max(seconds, 1e-9)

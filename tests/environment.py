@@ -18,8 +18,8 @@ def enter(name, requirements):
     os.execve(python, [str(python), *sys.argv], {**os.environ, INSIDE: name})
 
 
-def made_up_market(out, *arguments):
-    """Writes days of the made-up market in our own layout; the folder of their quotes."""
+def made_up_market(out, *arguments, layout="greeksd"):
+    """Writes days of the made-up market, with what is true beside them; the folder of their quotes."""
     generate = ["cargo", "run", "--release", "--locked", "--quiet", "-p", "greeksd-history", "--example", "generate", "--"]
-    subprocess.run([*generate, "greeksd", out, *arguments], check=True, cwd=ROOT)
+    subprocess.run([*generate, layout, out, *arguments], check=True, cwd=ROOT)
     return out / "quotes"

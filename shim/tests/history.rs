@@ -174,8 +174,11 @@ fn greeks_that_lie_beside_the_quotes_are_served_as_they_are() {
     let folder = recorded("results", 2);
     let greeks = "/l1/greeks?underlying=ACME&greeks=all&format=csv&start=2026-11-18&end=2026-11-19";
     // a column that the files of Greeks do not have tells which of the two was served
-    let layers = "/datav2/hist/strikes?ticker=ACME&tradeDate=2026-11-18&delta=.4,.6";
-    let has_middle = |daemon: &Daemon| json(daemon, layers)["data"][0]["callMidIv"].as_f64().unwrap() > 0.0;
+    let has_middle_of = |daemon: &Daemon, name: &str| {
+        let layers = format!("/datav2/hist/strikes?ticker={name}&tradeDate=2026-11-18&delta=.4,.6");
+        json(daemon, &layers)["data"][0]["callMidIv"].as_f64().unwrap() > 0.0
+    };
+    let has_middle = |daemon: &Daemon| has_middle_of(daemon, "ACME");
     let computed = {
         let daemon = Daemon::start(&spec(&folder), &["--threads", "1"]);
         assert!(has_middle(&daemon));
@@ -189,6 +192,14 @@ fn greeks_that_lie_beside_the_quotes_are_served_as_they_are() {
     let daemon = Daemon::start(&spec(&folder), &["--threads", "1"]);
     assert!(!has_middle(&daemon), "what lies there was not taken");
     assert_eq!(daemon.get(greeks), computed, "byte for byte");
+    drop(daemon);
+    // a dividend that was not known then: what the name's values depend on is no longer what it was, that of others is
+    std::fs::write(folder.join("dividends.csv"), "underlying,ex_date,amount\nACME,2026-12-01,0.5\n").unwrap();
+    let daemon = Daemon::start(&spec(&folder), &["--threads", "1"]);
+    assert!(has_middle(&daemon), "what was computed without the dividend is served");
+    let first = |daemon: &Daemon| json(daemon, "/l1/greeks?underlying=ACME&greeks=chain&as_of=2026-11-18")[0].clone();
+    assert_eq!(first(&daemon)["divs"], 0.5);
+    assert!(!has_middle_of(&daemon, "DULL"), "what concerns another name is computed");
     std::fs::remove_dir_all(folder).unwrap();
 }
 

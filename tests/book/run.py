@@ -12,7 +12,7 @@ is there it opens a chain as CSV and as HTML, and every cell is compared with th
 import argparse, os, pathlib, re, shutil, subprocess, sys, tempfile, xml.etree.ElementTree
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "browser"))
+sys.path.insert(0, str(HERE.parent))
 from daemon import PROGRAM, ROOT, Daemon
 
 ADDRESS = "http://127.0.0.1:2112"

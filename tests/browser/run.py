@@ -10,7 +10,7 @@ and axe-core are installed once, below `target`. With --pictures the pictures of
 import argparse, ipaddress, json, pathlib, re, shutil, subprocess, sys, tempfile, time, urllib.parse
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+sys.path.insert(0, str(HERE.parent))
 import environment
 from daemon import PROGRAM, ROOT, Daemon
 

@@ -108,8 +108,8 @@ def expiries(rows):
 
 
 @dataclass
-class Daemon:
-    """A running daemon: its address and what it says natively."""
+class Native:
+    """What a daemon that runs says natively, at its address."""
 
     base: str
     symbols: list
@@ -254,7 +254,7 @@ def _steadily(check, daemon):
 
 def main(check, tries_the_guard=False):
     """Runs one check as a program: `check_x.py BASE_URL SYMBOL,SYMBOL`. Its last line is what `run.py` shows."""
-    daemon = Daemon(sys.argv[1].rstrip("/"), sys.argv[2].split(","))
+    daemon = Native(sys.argv[1].rstrip("/"), sys.argv[2].split(","))
     try:
         note = _steadily(check, daemon)
         require(tries_the_guard or not guard.attempts, f"the client tried to reach {guard.attempts}")

@@ -10,33 +10,27 @@ One line per client, then `N passed, N failed, N skipped`. Never ends a process 
 """
 
 import argparse
-import functools
 import hashlib
-import json
 import os
 import pathlib
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
-import urllib.request
 from dataclasses import dataclass
 
 import guard
 import recorded
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
+sys.path.insert(0, str(HERE.parent))
+from daemon import PROGRAM, ROOT, Daemon, NotServing
+
 VENVS = ROOT / "target" / "clients-venv"
-DAEMON = ROOT / "target" / "release" / ("greeksd.exe" if os.name == "nt" else "greeksd")
 
 NOW = "2026-11-20T15:42:07.318-05:00"  # a Friday afternoon, market open, with milliseconds to lose
 SYMBOLS = "AAPL,SPX,GME"  # American with dividends; two roots, AM and PM; an adjusted root without Greeks
-START_SECONDS = 120
-STOP_SECONDS = 10
 CHECK_SECONDS = 300
 SKIPPED = 77
 
@@ -139,63 +133,6 @@ def last_line(text):
     return lines[-1] if lines else "no output"
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def health(base):
-    """What `/health` says, or nothing while nobody answers."""
-    try:
-        with urllib.request.urlopen(f"{base}/health", timeout=5) as answer:
-            return json.loads(answer.read())
-    except (urllib.error.URLError, OSError, ValueError):
-        return {}
-
-
-class Daemon:
-    """The daemon that this run started: up when entered, ended when left."""
-
-    def __init__(self, program, *options, feed=("--feed", "sim", "--now", NOW)):
-        if not program.exists():
-            raise Unavailable(f"{program.relative_to(ROOT)} is missing: cargo build --release")
-        self.base = f"http://127.0.0.1:{free_port()}"
-        listen = self.base.removeprefix("http://")
-        command = [str(program), "serve", *feed, "--listen", listen, *options]
-        self.log = tempfile.TemporaryFile()  # noqa: SIM115, it lives as long as the process
-        self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL)
-
-    def said(self):
-        self.log.seek(0)
-        return last_line(self.log.read().decode(errors="replace"))
-
-    def __enter__(self):
-        try:
-            self.wait_until_ready()
-        except BaseException:
-            self.__exit__()
-            raise
-        return self.base
-
-    def wait_until_ready(self):
-        end = time.monotonic() + START_SECONDS
-        while health(self.base).get("status", "starting") == "starting":
-            if self.process.poll() is not None:
-                raise Unavailable(f"the daemon ended with {self.process.returncode}: {self.said()}")
-            if time.monotonic() > end:
-                raise Unavailable(f"the daemon is not ready after {START_SECONDS} s: {self.said()}")
-            time.sleep(0.1)
-
-    def __exit__(self, *_):
-        self.process.terminate()
-        try:
-            self.process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-
-
 def environment(home):
     """A small environment, the same everywhere: proxies that lead nowhere except for loopback, nobody's settings."""
     nowhere = f"http://127.0.0.1:{guard.NOWHERE}"
@@ -252,17 +189,20 @@ def run_own(checks, options):
     """Runs every check against a daemon of this run's own; those that need quotes against one that shows them."""
     counts = {}
     program = options.daemon.resolve()
+    if not program.exists():
+        raise Unavailable(f"{program} is missing: cargo build --release")
+    sim = ("--feed", "sim", "--now", NOW)
     with tempfile.TemporaryDirectory() as folder:
         recorded.write(folder)
         past = ("--feed", f"history:{folder}", "--threads", "1")
         for some, daemon in (
-            ([check for check in checks if not check.quotes and not check.past], functools.partial(Daemon, program)),
-            ([check for check in checks if check.quotes], functools.partial(Daemon, program, "--show-quotes")),
-            ([check for check in checks if check.past], functools.partial(Daemon, program, "--show-quotes", feed=past)),
+            ([check for check in checks if not check.quotes and not check.past], Daemon(program, *sim)),
+            ([check for check in checks if check.quotes], Daemon(program, *sim, "--show-quotes")),
+            ([check for check in checks if check.past], Daemon(program, *past, "--show-quotes")),
         ):
             if some:
-                with daemon() as base:
-                    for outcome, n in run_all(some, base, options.symbols, options.verbose).items():
+                with daemon:
+                    for outcome, n in run_all(some, daemon.base, options.symbols, options.verbose).items():
                         counts[outcome] = counts.get(outcome, 0) + n
     return counts
 
@@ -272,7 +212,7 @@ def arguments():
     parser.add_argument("--base-url", help="a daemon that already runs; nothing is started or ended then")
     parser.add_argument("--symbols", default=SYMBOLS, help=f"underlyings, comma-separated ({SYMBOLS})")
     parser.add_argument("--only", help="parts of client names, comma-separated")
-    parser.add_argument("--daemon", type=pathlib.Path, default=DAEMON, help="the program to start")
+    parser.add_argument("--daemon", type=pathlib.Path, default=PROGRAM, help="the program to start")
     parser.add_argument("--verbose", action="store_true", help="show what every check printed")
     return parser.parse_args()
 
@@ -290,7 +230,7 @@ def main():
             counts = run_all(checks, options.base_url.rstrip("/"), options.symbols, options.verbose)
         else:
             counts = run_own(checks, options)
-    except Unavailable as reason:
+    except (Unavailable, NotServing) as reason:
         print(reason)
         counts = {"ok": 0, "FAILED": len(checks), "SKIPPED": 0}
     if not options.only:

@@ -8,11 +8,11 @@ The daemon serves the made-up market, its clock standing still. QuantLib's finit
 a value depends on r·t, b·t and sigma²·t alone. Makes a Python environment of its own in target/explain-venv. Exit code 1 where
 a value, delta or gamma is further off than the tolerances below.
 """
-import argparse, json, math, os, pathlib, socket, subprocess, sys, time, urllib.request
+import argparse, math, pathlib, sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import environment
+from daemon import PROGRAM, Daemon, knows_all
 
 NOW = "2026-11-20T15:42:07.318-05:00"
 NAMES = ["KO", "T", "AAPL", "AMZN", "SPY", "BYND"]  # dividends, none, and dear to borrow
@@ -20,42 +20,6 @@ DAYS = 20_000  # an ex-date is rounded to a twenty-thousandth of the term
 STEPS, NODES = 800, 1200
 # of the strike; of 1; and of the gamma at the money
 TOLERANCE = {"svc_theo": 5e-5, "delta": 2e-4, "gamma": 1e-3}
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
-class Daemon:
-    """A daemon on the made-up market; ended by its own process id."""
-
-    def __init__(self, program):
-        self.base = f"http://127.0.0.1:{free_port()}"
-        arguments = ["serve", "--feed", "sim", "--now", NOW, "--listen", self.base.split("//")[1], "--log-level", "error"]
-        self.child = subprocess.Popen([program, *arguments], stderr=subprocess.DEVNULL)
-
-    def __enter__(self):
-        end = time.monotonic() + 300
-        while time.monotonic() < end and self.child.poll() is None:
-            try:
-                health = self.get("/health")
-                if health["pending"] == 0 and health["rough"] == 0:
-                    return self
-            except (OSError, KeyError, ValueError):
-                pass
-            time.sleep(0.2)
-        raise SystemExit("the daemon has no market")
-
-    def __exit__(self, *_):
-        self.child.terminate()
-        self.child.wait(30)
-
-    def get(self, target):
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(self.base + target, timeout=60) as answer:
-            return json.load(answer)
 
 
 def american(x):
@@ -87,22 +51,23 @@ def american(x):
 
 def drawn(daemon, name, n):
     """About n contracts of a name, over all its expiries and strikes with a value."""
-    rows = daemon.get(f"/l1/greeks?underlying={name}&greeks=core,chain")
+    rows = daemon.json(f"/l1/greeks?underlying={name}&greeks=core,chain")
     rows = [r for r in rows if r["ex_style"] == "american" and r.get("svc_theo") and 0.02 < abs(r["delta"]) < 0.98 and r["days"] > 3]
     return [r["osym"].replace(" ", "") for r in rows[:: max(1, len(rows) // n)]]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.strip().split("\n")[0])
-    parser.add_argument("--greeksd", default=ROOT / "target/release/greeksd", type=pathlib.Path)
+    parser.add_argument("--greeksd", default=PROGRAM, type=pathlib.Path)
     parser.add_argument("--contracts", default=300, type=int)
     wanted = parser.parse_args()
     environment.enter("explain-venv", pathlib.Path(__file__).with_name("requirements.txt"))
     worst, failed, n = {}, 0, 0
-    with Daemon(wanted.greeksd.resolve()) as daemon:
+    still = ["--feed", "sim", "--now", NOW, "--log-level", "error"]
+    with Daemon(wanted.greeksd, *still, until=knows_all) as daemon:
         for name in NAMES:
             for osym in drawn(daemon, name, wanted.contracts // len(NAMES)):
-                x = daemon.get(f"/l1/explain?osym={osym}")
+                x = daemon.json(f"/l1/explain?osym={osym}")
                 by = american(x)
                 t, sigma, spot = x["carry"]["t_years"], x["volatility"]["svc_vol"], x["spot"]["used"]
                 size = {"svc_theo": x["contract"]["strike"], "delta": 1.0, "gamma": 0.4 / (spot * sigma * math.sqrt(t))}

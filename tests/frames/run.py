@@ -6,11 +6,11 @@ usage: run.py [--greeksd PATH] [--repeats N] [--feed FEED] [--underlying NAME] [
 Each reader must have every row, and rows of one snapshot only. Prints how many rows a second each of them reads. With --market
 the whole market is read, too. Makes a Python environment of its own in target/frames-venv.
 """
-import argparse, json, os, pathlib, signal, socket, statistics, subprocess, sys, tempfile, time, urllib.request
+import argparse, pathlib, statistics, sys, time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import environment
+from daemon import PROGRAM, Daemon
 
 
 def readers(duck):
@@ -82,52 +82,13 @@ def trouble(frame, rows):
         return f"expiries of several snapshots: {sorted(first.values())[:3]}"
 
 
-class Daemon:
-    def __init__(self, greeksd, *arguments):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.address = "http://127.0.0.1:%d" % free.getsockname()[1]
-        listen = self.address.removeprefix("http://")
-        self.folder = tempfile.TemporaryDirectory(prefix="greeksd-frames-")
-        command = [greeksd, "--listen", listen, "--state-dir", self.folder.name, *arguments]
-        self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-
-    def __enter__(self):
-        until = time.time() + 600
-        while time.time() < until:
-            try:
-                health = json.load(urllib.request.urlopen(self.address + "/health", timeout=5))
-                if health["pending"] == 0 and health["contracts_priced"] > 0:
-                    return self
-            except OSError:
-                pass
-            if self.process.poll() is not None:
-                break
-            time.sleep(0.1)
-        self.__exit__()
-        sys.exit("the daemon does not serve")
-
-    def __exit__(self, *_):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(30)
-        self.folder.cleanup()
-
-    def snapshot(self):
-        """The number of the newest snapshot."""
-        return json.load(urllib.request.urlopen(self.address + "/health"))["snapshot_number"]
-
-    def memory(self):
-        """Resident memory, MB; None where the system does not tell."""
-        try:
-            lines = pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
-            return next(int(line.split()[1]) // 1024 for line in lines if line.startswith("VmRSS"))
-        except OSError:
-            return None
+def has_rows(health):
+    return health["pending"] == 0 and health["contracts_priced"] > 0
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--greeksd", default=ROOT / "target/release/greeksd", type=pathlib.Path)
+    parser.add_argument("--greeksd", default=PROGRAM, type=pathlib.Path)
     parser.add_argument("--repeats", default=10, type=int)
     parser.add_argument("--feed", default="sim")
     parser.add_argument("--underlying", default="SPX")
@@ -137,10 +98,11 @@ def main():
     failed = 0
     # a Friday morning: outside of sessions nothing would change
     moving = ["--clock", "2026-11-20T10:30:00-05:00", "--speed", "5", "--refresh", "0.2"]
-    with Daemon(wanted.greeksd, "--feed", wanted.feed, *moving) as daemon:
-        before, first = daemon.memory(), daemon.snapshot()
-        url = lambda shape, name=wanted.underlying: f"{daemon.address}/l1/greeks?underlying={name}&greeks=all&format={shape}"
-        rows = len(json.load(urllib.request.urlopen(url("json"))))
+    with Daemon(wanted.greeksd, "--feed", wanted.feed, *moving, until=has_rows, seconds=600) as daemon:
+        number = lambda: daemon.health()["snapshot_number"]
+        before, first = daemon.memory_mb(), number()
+        url = lambda shape, name=wanted.underlying: f"{daemon.base}/l1/greeks?underlying={name}&greeks=all&format={shape}"
+        rows = len(daemon.json(url("json").removeprefix(daemon.base)))
         duck = connect()
         print(f"{wanted.underlying}: {rows} rows, 38 columns, {wanted.repeats} times each\n\nrows a second  reader")
         for name, (shape, read) in readers(duck).items():
@@ -158,10 +120,11 @@ def main():
             rate = f"{rows / statistics.median(took):13,.0f}" if took else " " * 13
             print(f"{rate}  {name}" + (f"  FAILED {len(wrong)} times: {wrong[0]}" if wrong else ""), flush=True)
             failed += bool(wrong)
-        published = daemon.snapshot() - first
+        published = number() - first
         print(f"\n{published} snapshots were published meanwhile")
         failed += published < 2
-        print(f"memory of the daemon: {before} MB before, {daemon.memory()} MB after")
+        megabytes = lambda mb: "?" if mb is None else f"{mb:.0f}"
+        print(f"memory of the daemon: {megabytes(before)} MB before, {megabytes(daemon.memory_mb())} MB after")
         if wanted.market:
             of_market = ["polars.read_ipc_stream", "pyarrow.ipc.open_stream", "pyarrow.ipc.open_stream, to_pandas"]
             for name in [*of_market, "pandas.read_parquet", "pandas.read_csv"]:

@@ -9,7 +9,7 @@ not, and compares status, type and schema of each answer. Starts a daemon of its
 import argparse, os, pathlib, subprocess, sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parent / "browser")]
+sys.path.insert(0, str(HERE.parent))
 import environment
 from daemon import PROGRAM, Daemon
 

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Batch work on clusters of this machine: two Ray nodes, two Dask workers, one of each killed without grace in the middle.
+"""Batch work on clusters of this machine: two Ray nodes, two Dask workers, two Spark executors, one of each killed without
+grace in the middle.
 
-usage: run.py [--greeksd PATH] [--quotes DIR] [--keep DIR]
+usage: run.py [--greeksd PATH] [--quotes DIR] [--keep DIR] [--only ENGINE]
 
 Without --quotes a made-up market is written first. What comes out must be what one process writes, byte for byte; half a
 chain must be an error and cost nothing else. Exit status 1 where something is not so. Makes a Python environment of its own
-in target/scale-venv. Nothing leaves the machine; Ray's nodes find each other by the machine's own address, not by loopback,
+in target/scale-venv. Spark is left out, with a word, where there is no Java or no pyspark. Nothing leaves the machine; Ray's nodes find each other by the machine's own address, not by loopback,
 which is why this is no part of CI.
 """
-import argparse, hashlib, os, pathlib, shutil, signal, subprocess, sys, tempfile, time
+import argparse, hashlib, importlib.util, os, pathlib, shutil, signal, subprocess, sys, tempfile, time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -25,6 +26,28 @@ def wait_for_done(out, least, driver):
     while driver.poll() is None and len(list(out.glob("_tasks/*.done"))) < least:
         time.sleep(0.05)
     return driver.poll() is None
+
+
+def descendants(pid):
+    """The processes that a process has started, and theirs."""
+    children = {}
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(stat.read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+        children.setdefault(parent, []).append(int(stat.parent.name))
+    found = [pid]
+    for one in found:
+        found += children.get(one, [])
+    return found[1:]
+
+
+def command_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 class Trial:
@@ -90,6 +113,22 @@ class Trial:
             os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
             self.compare("dask", driver, out, began, killed)
 
+    def spark(self):
+        missing = "Java" if not shutil.which("java") else "" if importlib.util.find_spec("pyspark") else "pyspark"
+        if missing:
+            print(f"skip spark: there is no {missing} here", flush=True)
+            return
+        out, began = self.work / "spark", time.time()
+        # Spark's own cluster of this machine: a master, two workers, an executor of one core on each
+        self.address = ["--address", "local-cluster[2,1,1024]"]
+        driver = self.driver("spark_batch.py", out, *self.address)
+        killed = wait_for_done(out, 2, driver)
+        executors = [pid for pid in descendants(driver.pid) if b"CoarseGrainedExecutorBackend" in command_of(pid)]
+        self.check(f"spark: {len(executors)} executors", len(executors) == 2)
+        if executors:
+            os.kill(executors[0], signal.SIGKILL)
+        self.compare("spark", driver, out, began, killed)
+
     def half_a_chain(self):
         """A file that ends in the middle: its day is an error, and the other days are what they were."""
         quotes = self.work / "half" / "quotes"
@@ -114,7 +153,10 @@ def main():
     parser.add_argument("--greeksd", default=ROOT / "target/release/greeksd", type=pathlib.Path)
     parser.add_argument("--quotes", type=pathlib.Path, help="a folder of quotes [default: a made-up market]")
     parser.add_argument("--keep", type=pathlib.Path, help="work here and leave everything")
+    parser.add_argument("--only", choices=["ray", "dask", "spark"], help="this engine alone")
     wanted = parser.parse_args()
+    # whatever the machine's own name resolves to
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     environment.enter("scale-venv", pathlib.Path(__file__).with_name("requirements.txt"))
     work = wanted.keep or pathlib.Path(tempfile.mkdtemp(prefix="greeksd-scale-"))
@@ -125,8 +167,9 @@ def main():
             quotes = environment.made_up_market(work / "made", "--names", "8", "--days", "12")
         trial = Trial(wanted.greeksd.resolve(), quotes.resolve(), work.resolve())
         trial.single()
-        trial.ray()
-        trial.dask()
+        for engine in (trial.ray, trial.dask, trial.spark):
+            if wanted.only in (None, engine.__name__):
+                engine()
         trial.half_a_chain()
     finally:
         if not wanted.keep:

@@ -17,9 +17,9 @@ import threading
 import time
 
 import market
-from daemon import Daemon
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from daemon import PROGRAM, Daemon, NotServing, knows_all
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 FIRST = datetime.date(2018, 1, 2)
 NAMES = ["ACME", "GME"]
 KEPT = 5
@@ -77,7 +77,7 @@ def faults_of(state, before):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--times", type=int, default=200)
-    arguments.add_argument("--binary", default=str(ROOT / "target/release/greeksd"))
+    arguments.add_argument("--binary", default=PROGRAM)
     arguments.add_argument("--seed", type=int, default=int(time.time()))
     asked = arguments.parse_args()
     chance = random.Random(asked.seed)
@@ -90,15 +90,15 @@ def main():
         writer.write()
         writer.start()
         for turn in range(asked.times):
-            daemon = Daemon(asked.binary, f"dir:{folder}", "--state-dir", str(state), "--refresh", "0.1")
+            daemon = Daemon(asked.binary, "--feed", f"dir:{folder}", "--state-dir", str(state), "--refresh", "0.1").launch()
             began = time.monotonic()
             try:
-                health = daemon.wait_served(60)
+                health = daemon.wait(knows_all, 60)
                 started.append(time.monotonic() - began)
                 if health["underlyings"] != len(NAMES):
                     faults.append(f"start {turn}: {health['underlyings']} names")
                 time.sleep(chance.uniform(0, 2))
-            except RuntimeError as why:
+            except NotServing as why:
                 faults.append(f"start {turn}: {why}")
             daemon.kill()
             found, complete = faults_of(state, complete)

@@ -20,9 +20,9 @@ import threading
 import time
 
 import market
-from daemon import Daemon, free_port
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from daemon import PROGRAM, Daemon, free_port
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
 def name_of(i):
@@ -75,7 +75,7 @@ def look(daemon, names, rows):
     """One second after the start: how many names and contracts are served, how old they are, and what is wrong."""
     faults = []
     health = daemon.health()
-    status, body = daemon.get("/l1/greeks?format=ndjson&underlying=" + ",".join(names))
+    status, body = daemon.ask("/l1/greeks?format=ndjson&underlying=" + ",".join(names))
     served = [json.loads(line) for line in body.decode().splitlines()] if status == 200 else []
     contracts = {}
     for row in served:
@@ -97,7 +97,7 @@ def main():
     arguments.add_argument("--times", type=int, default=100)
     arguments.add_argument("--names", type=int, default=40)
     arguments.add_argument("--longest", type=float, default=8, help="seconds that a daemon lives at most")
-    arguments.add_argument("--binary", default=str(ROOT / "target/release/greeksd"))
+    arguments.add_argument("--binary", default=PROGRAM)
     arguments.add_argument("--seed", type=int, default=1)
     options = arguments.parse_args()
     random.seed(options.seed)
@@ -106,7 +106,7 @@ def main():
     failed, ages = 0, []
     with tempfile.TemporaryDirectory() as state:
         pusher = Pusher(port, names)
-        start = lambda: Daemon(options.binary, f"tcp:{port}", "--state-dir", state, "--refresh", "0.2")
+        start = lambda: Daemon(options.binary, "--feed", f"tcp:{port}", "--state-dir", state, "--refresh", "0.2").launch()
         daemon = start()
         pusher.start()
         began = time.monotonic()

@@ -12,7 +12,6 @@ descriptors are where they were. A table of all of it; exit code 1 where somethi
 
 import argparse
 import collections
-import http.client
 import json
 import pathlib
 import random
@@ -25,9 +24,10 @@ import threading
 import time
 
 import market
-from daemon import Daemon
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from daemon import PROGRAM, Daemon, knows_all
+
 NOW = "2026-11-20T16:30:00-05:00"
 
 
@@ -84,7 +84,7 @@ def answers_are_whole(soak, chance):
     """One name at a time, in each format: all rows, of one spot."""
     name = chance.choice(soak.names)
     form = chance.choice(["json", "ndjson", "csv"])
-    status, body = soak.daemon.get(f"/l1/greeks?underlying={name}&greeks=core,chain&format={form}")
+    status, body = soak.daemon.ask(f"/l1/greeks?underlying={name}&greeks=core,chain&format={form}")
     assert status == 200, f"{name}: {status} {body[:200]}"
     text = body.decode()
     if form == "csv":
@@ -246,7 +246,7 @@ def ends_well(soak, series, descriptors, tally):
     for name in soak.names + soak.come_back:
         began, rows = time.monotonic(), 0
         while time.monotonic() - began < 60:
-            status, body = soak.daemon.get(f"/l1/greeks?underlying={name}")
+            status, body = soak.daemon.ask(f"/l1/greeks?underlying={name}")
             rows = len(json.loads(body)) if status == 200 else 0
             if rows == soak.rows.get(name, market.ROWS):
                 break
@@ -255,7 +255,7 @@ def ends_well(soak, series, descriptors, tally):
             tally.count(f"{soak.name}: every name is there", f"{name}: {rows} rows")
         tally.count(f"{soak.name}: every name is there")
     try:
-        code = soak.daemon.stop()
+        code = soak.daemon.stop(60)
     except Exception as why:  # noqa: BLE001
         code = why
     tally.count(f"{soak.name}: ends in order", None if code == 0 else f"exit code {code}")
@@ -266,7 +266,7 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--minutes", type=float, default=30)
     arguments.add_argument("--sim", default="sim", help="the simulated market, such as sim:full")
-    arguments.add_argument("--binary", default=str(ROOT / "target/release/greeksd"))
+    arguments.add_argument("--binary", default=PROGRAM)
     arguments.add_argument("--seed", type=int, default=int(time.time()))
     arguments.add_argument("--state-dir", help="of the folder's daemon: on a disk that is full, say")
     asked = arguments.parse_args()
@@ -275,13 +275,13 @@ def main():
         scratch = pathlib.Path(scratch)
         folder = market.Folder(scratch / "market")
         state = asked.state_dir or str(scratch / "state")
-        made_up = Soak(Daemon(asked.binary, asked.sim, log=open("/dev/full", "w")), "sim", tally, asked.seed)
-        files = Daemon(asked.binary, f"dir:{folder.path}", "--now", NOW, "--refresh", "0.1", "--state-dir", state)
+        made_up = Soak(Daemon(asked.binary, "--feed", asked.sim, until=knows_all, seconds=600, log=open("/dev/full", "w")), "sim", tally, asked.seed)
+        files = Daemon(asked.binary, "--feed", f"dir:{folder.path}", "--now", NOW, "--refresh", "0.1", "--state-dir", state, until=knows_all)
         files = Soak(files, "folder", tally, asked.seed)
         soaks = [made_up, files]
         try:
             for soak in soaks:
-                soak.daemon.wait_served()
+                soak.daemon.start()
                 soak.rows, soak.come_back, soak.spots_differ = {}, [], False
             made_up.names = ["SPY", "AAPL", "KO", "F"]
             files.names, files.come_back, files.folder = folder.steady, folder.spoiled, folder

@@ -10,15 +10,15 @@ import argparse
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from daemon import PROGRAM, Daemon
+
 SIZES = [(80, 24), (120, 40), (250, 70)]
 NOW = "2026-11-20T15:42:00-05:00"
 PATIENCE = 60.0
@@ -27,32 +27,6 @@ PAGES = {"1": "Strike", "2": "Smile", "3": "Term structure", "4": "Watch"}
 
 class Failed(Exception):
     """What was expected and did not come, with the screen."""
-
-
-class Daemon:
-    """A daemon on a market whose clock stands still."""
-
-    def __init__(self, program: Path, port: int):
-        self.command = [program, "serve", "--feed", "sim", "--now", NOW, "--listen", f"127.0.0.1:{port}"]
-        self.url = f"http://127.0.0.1:{port}"
-        self.start()
-
-    def start(self):
-        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        until = time.monotonic() + 5 * PATIENCE
-        while time.monotonic() < until:
-            try:
-                with urllib.request.urlopen(f"{self.url}/health", timeout=5) as answer:
-                    if b'"status":"ok"' in answer.read():
-                        return
-            except OSError:
-                pass
-            time.sleep(0.2)
-        raise Failed("the daemon does not come up")
-
-    def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(timeout=30)
 
 
 class Window:
@@ -115,12 +89,6 @@ class Window:
         return int(children[0])
 
 
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
 def numbers_are_there(screen: str):
     """Rows of a chain: two deltas on either side of a strike."""
     if not re.search(r"0\.\d{3}.*\s\d{3,5}(\.5)?\s.*-0\.\d{3}", screen):
@@ -129,7 +97,7 @@ def numbers_are_there(screen: str):
 
 def look_around(window: Window, daemon: Daemon, program: Path, keep):
     """Everything but ways to end."""
-    window.view(program, "spy", "--url", daemon.url, "--color", "never", "--watch", "QQQ")
+    window.view(program, "spy", "--url", daemon.base, "--color", "never", "--watch", "QQQ")
     keep("chain", window.expect("SPY", "SIMULATED", "spot", "forward", "Calls", "Puts", "Expiry"))
     numbers_are_there(window.screen())
     for key, word in PAGES.items():
@@ -178,7 +146,7 @@ def copies(window: Window, daemon: Daemon, program: Path):
 
 def resizes(window: Window, daemon: Daemon, program: Path, size: tuple[int, int]):
     """Small, and back, while it runs."""
-    window.view(program, "SPX", "--url", daemon.url)
+    window.view(program, "SPX", "--url", daemon.base)
     window.expect("SPX", "Calls", "spot")
     for width, height, word in [(60, 16, "Calls"), (40, 10, "needs 60 x 16"), (*size, "Calls")]:
         window.tmux("resize-window", "-t", window.name, "-x", str(width), "-y", str(height))
@@ -241,7 +209,7 @@ def by_itself(window: Window, program: Path, before: str):
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", type=Path, default=ROOT / "target/release/greeksd")
+    parser.add_argument("--program", type=Path, default=PROGRAM)
     parser.add_argument("--test-program", help="the test binary of the library, for what a panic leaves behind")
     parser.add_argument("--screens", type=Path, help="a folder for what was seen")
     arguments = parser.parse_args()
@@ -249,8 +217,10 @@ def main() -> int:
     server = f"greeksd-view-{os.getpid()}"
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
-        daemon = Daemon(program, free_port())
+        # a market whose clock stands still
+        daemon = Daemon(program, "--feed", "sim", "--now", NOW, until=lambda health: health["status"] == "ok")
         try:
+            daemon.start()
             for size in SIZES:
                 name = f"{size[0]}x{size[1]}"
 
@@ -268,7 +238,7 @@ def main() -> int:
                     goes_and_comes_back(window, daemon)
                     window.keys("q")
                     window.expect("ended-0")
-                    ends(window, daemon.url, program, before)
+                    ends(window, daemon.base, program, before)
                     panics(window, arguments.test_program, before)
                     by_itself(window, program, before)
                     print(f"{name}: well")

@@ -2,6 +2,7 @@
 //! was written, to the last bit; what the file does not hold is missing: columns that only vendors' layers show, the spot
 //! that the options tell, and why quotes were dropped. Never: a computation, a file of quotes.
 
+use crate::known::{KNOWN, is_known_still};
 use crate::recipe::Recipe;
 use crate::recipe::VERSION;
 use crate::reference::ReferenceSet;
@@ -29,21 +30,31 @@ const EPOCH: Date = date(1970, 1, 1);
 /// Chains with their times, in time order.
 pub type TimedChains = Vec<(Timestamp, Arc<Chain>)>;
 
+/// What a file of Greeks has of a name and day.
+#[derive(Debug)]
+pub enum StoredChains {
+    /// Its chains, none where the file has no row of the name.
+    Same(TimedChains),
+    /// Made by another recipe, or without the quotes that are wanted: no answer to the same question.
+    OtherRecipe,
+    /// Made when other dividends, rates, dates or overrides were known of it.
+    OtherKnown,
+}
+
 type Builder = ParquetRecordBatchReaderBuilder<File>;
 
-/// The chains of a name in a file of Greeks, in time order. `None`: it was made by another recipe, or has no quotes where
-/// they are wanted, so that it is no answer to the same question.
+/// The chains of a name and day in a file of Greeks, in time order, if they are what `wanted` and `reference` would give.
 ///
 /// # Errors
 /// The file cannot be read: why.
 pub fn read_chains(
     file: &Path,
-    underlying: Symbol,
+    unit: (Symbol, Date),
     reference: &ReferenceSet,
     wanted: Recipe,
-) -> Result<Option<TimedChains>, String> {
+) -> Result<StoredChains, String> {
     // the library has bounds for most damage, and asserts for the rest: a file must not end the program
-    let read = catch_unwind(AssertUnwindSafe(|| read(file, underlying, reference, wanted)));
+    let read = catch_unwind(AssertUnwindSafe(|| read(file, unit, reference, wanted)));
     read.unwrap_or_else(|_| Err("damaged".to_owned())).map_err(|why| format!("{}: {why}", file.display()))
 }
 
@@ -52,13 +63,8 @@ fn open(file: &Path) -> Result<Builder, String> {
     Builder::try_new(file).map_err(|error| error.to_string())
 }
 
-fn read(
-    file: &Path,
-    underlying: Symbol,
-    reference: &ReferenceSet,
-    wanted: Recipe,
-) -> Result<Option<TimedChains>, String> {
-    let builder = open(file)?;
+fn read(file: &Path, unit: (Symbol, Date), reference: &ReferenceSet, wanted: Recipe) -> Result<StoredChains, String> {
+    let (underlying, builder) = (unit.0, open(file)?);
     let facts = builder.schema().metadata().clone();
     let says = |key: &str, text: &str| facts.get(key).is_some_and(|said| said == text);
     let has_quotes = facts.get("greeksd.greeks").is_some_and(|groups| groups.split(',').any(|group| group == "quote"));
@@ -66,7 +72,12 @@ fn read(
         && says("greeksd.accuracy", wanted.accuracy.name())
         && (has_quotes || !wanted.quotes);
     if !is_same {
-        return Ok(None);
+        return Ok(StoredChains::OtherRecipe);
+    }
+    match facts.get(KNOWN).map(|words| is_known_still(words, unit, reference)) {
+        Some(Some(true)) => {}
+        Some(None) => return Ok(StoredChains::Same(Vec::new())),
+        None | Some(Some(false)) => return Ok(StoredChains::OtherKnown),
     }
     let (first, rows) = place_of(builder, underlying)?;
     let builder = open(file)?.with_offset(first).with_limit(rows).with_batch_size(BATCH);
@@ -77,7 +88,7 @@ fn read(
         chains.take(&batch.map_err(|error| error.to_string())?, &columns)?;
     }
     chains.end();
-    Ok(Some(chains.done))
+    Ok(StoredChains::Same(chains.done))
 }
 
 /// Where the rows of a name stand, which follow one another: the first, and how many.

@@ -12,6 +12,7 @@ pub mod digest;
 pub mod gather;
 pub mod greeks_file;
 pub mod job;
+pub mod known;
 pub mod layouts;
 pub mod manifest;
 pub mod output;

@@ -11,11 +11,11 @@ pub trait FileForm: Sync {
     /// What the names of such files end in.
     fn extension(&self) -> &'static str;
 
-    /// Begins a file.
+    /// Begins a file; `known` stands for what is known beside the quotes of its names, for a form that has a place for it.
     ///
     /// # Errors
     /// It cannot be written.
-    fn begin(&self, file: File) -> io::Result<Box<dyn GreeksWriter>>;
+    fn begin(&self, file: File, known: &str) -> io::Result<Box<dyn GreeksWriter>>;
 }
 
 /// One file of Greeks in the making.
@@ -41,12 +41,12 @@ pub struct UnfinishedFile {
 }
 
 impl UnfinishedFile {
-    /// A file that will be `path` and is `unfinished`, on the same disk, until then.
+    /// A file that will be `path` and is `unfinished`, on the same disk, until then; `known` as [`FileForm::begin`] takes it.
     ///
     /// # Errors
     /// It cannot be created.
-    pub fn create(form: &dyn FileForm, unfinished: PathBuf, path: PathBuf) -> io::Result<Self> {
-        let writer = form.begin(File::create(&unfinished)?)?;
+    pub fn create(form: &dyn FileForm, known: &str, unfinished: PathBuf, path: PathBuf) -> io::Result<Self> {
+        let writer = form.begin(File::create(&unfinished)?, known)?;
         Ok(Self { writer, unfinished, path })
     }
 

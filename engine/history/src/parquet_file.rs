@@ -2,6 +2,7 @@
 //! chains give the same bytes. The only file that writes it. Never: a computation, a path.
 
 use crate::arrays::{ArrayForm, TableRows};
+use crate::known::KNOWN;
 use crate::output::{FileForm, GreeksWriter};
 use crate::recipe::{Recipe, VERSION};
 use crate::schema::{FileColumn, file_columns, file_groups};
@@ -83,9 +84,11 @@ impl FileForm for ParquetForm {
         "parquet"
     }
 
-    fn begin(&self, file: File) -> io::Result<Box<dyn GreeksWriter>> {
+    fn begin(&self, file: File, known: &str) -> io::Result<Box<dyn GreeksWriter>> {
         let writer = ArrowWriter::try_new(file, self.arrays.schema(), Some(self.properties.clone()));
-        Ok(Box::new(ParquetWriter { arrays: self.arrays.clone(), writer: writer.map_err(refused)? }))
+        let mut writer = writer.map_err(refused)?;
+        writer.append_key_value_metadata(KeyValue::new(KNOWN.to_owned(), known.to_owned()));
+        Ok(Box::new(ParquetWriter { arrays: self.arrays.clone(), writer }))
     }
 }
 

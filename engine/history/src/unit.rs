@@ -2,6 +2,7 @@
 //! are whole. Never: a computation.
 
 use crate::digest::Digest;
+use crate::known::UnitKnown;
 use crate::packed::PackedRow;
 use crate::reference::ReferenceSet;
 use crate::whole::{UnitFault, WholenessCheck};
@@ -24,6 +25,8 @@ pub struct HistoryUnit {
     pub snapshots: u32,
     /// What it is computed from: rows, and what is known beside them.
     pub digest: Digest,
+    /// The second of these alone.
+    pub known: UnitKnown,
     /// Why it cannot be computed.
     pub fault: Option<Box<UnitFault>>,
 }
@@ -58,8 +61,9 @@ impl<'r> UnitIndex<'r> {
         let (Some((day, underlying)), Some(row)) = (packed.unit(), packed.row()) else { return false };
         if self.last.is_none_or(|last| !last.is_of_unit(packed)) {
             self.end_unit();
-            let (digest, fault) = (Digest::default(), None);
-            self.units.push(HistoryUnit { day, underlying, first: self.rows, rows: 0, snapshots: 0, digest, fault });
+            let (first, digest) = (self.rows, Digest::default());
+            let known = UnitKnown { last_expiry: Date::MIN, digest };
+            self.units.push(HistoryUnit { day, underlying, first, rows: 0, snapshots: 0, digest, known, fault: None });
         }
         if let Some(unit) = self.units.last_mut() {
             unit.rows += 1;
@@ -83,8 +87,10 @@ impl<'r> UnitIndex<'r> {
         let Some(unit) = self.units.last_mut() else { return };
         let (snapshots, fault) = self.check.finish();
         unit.snapshots = snapshots;
-        unit.digest.digest(self.reference.digest(unit.underlying, unit.day, self.last_expiry));
-        self.last_expiry = Date::MIN;
+        let last_expiry = std::mem::replace(&mut self.last_expiry, Date::MIN);
+        let digest = self.reference.digest(unit.underlying, unit.day, last_expiry);
+        unit.known = UnitKnown { last_expiry, digest };
+        unit.digest.digest(digest);
         let damaged = self.damaged.get(&(unit.day, unit.underlying)).cloned();
         let fault = damaged.map(|file| UnitFault::Damaged { file }).or(fault);
         unit.fault = fault.filter(|_| !self.allows_partial).map(Box::new);

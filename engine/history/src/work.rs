@@ -1,6 +1,7 @@
 //! Planned files are computed and written: several threads take units in their order; what is computed before its turn in a
 //! file that names share waits, and not much of it at once. Never: what a unit is.
 
+use crate::known::known_words;
 use crate::manifest::{Manifest, ManifestEntry};
 use crate::output::{FileForm, UnfinishedFile};
 use crate::packed::PackedRow;
@@ -243,7 +244,9 @@ impl Workshop<'_, '_> {
 
     fn create(&self, plan: &FilePlan) -> io::Result<UnfinishedFile> {
         let unfinished = self.work.work.join(plan.file.replace('/', "_"));
-        UnfinishedFile::create(self.work.form, unfinished, path_in(self.work.out, &plan.file))
+        let known =
+            known_words(plan.units.iter().map(|&unit| (self.work.units[unit].underlying, self.work.units[unit].known)));
+        UnfinishedFile::create(self.work.form, &known, unfinished, path_in(self.work.out, &plan.file))
     }
 
     /// Puts a file in its place, or takes it away where it has no row, and enters it.

@@ -167,8 +167,9 @@ pub fn well_known() -> Vec<Name> {
 
 /// Cash-settled index options. Their continuous yields are part of the borrow rate, but for RUT, whose constituents
 /// pay something every session.
+#[must_use]
 #[rustfmt::skip]
-fn indices() -> Vec<Name> {
+pub fn indices() -> Vec<Name> {
     use Class::{LargeIndex, SmallIndex, TechIndex, Volatility};
     let spx = (Tier::Index, LargeIndex);
     vec![
@@ -182,8 +183,9 @@ fn indices() -> Vec<Name> {
 }
 
 /// Exchange-traded funds.
+#[must_use]
 #[rustfmt::skip]
-fn funds() -> Vec<Name> {
+pub fn funds() -> Vec<Name> {
     use Class::{Bond, Commodity, LargeIndex, Leveraged, MegaCap, SmallIndex, TechIndex};
     use Every::{HalfYear, Month, Quarter, Week};
     vec![

@@ -13,7 +13,7 @@ use crate::source::recorded::DayRows;
 use arc_swap::ArcSwapOption;
 use engine::contract::Symbol;
 use engine::feeds::Batch;
-use history::greeks_file;
+use history::greeks_file::{self, StoredChains};
 use history::layouts::{self, LayoutError, ReadOptions};
 use history::recipe::{self, Recipe, unit_underlying};
 use history::reference::{ReferenceRecords, ReferenceSet};
@@ -25,6 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
@@ -41,6 +42,8 @@ pub struct RecordedFolder {
     records: ReferenceRecords,
     reference: ReferenceSet,
     found: ArcSwapOption<Found>,
+    /// Whether it was said that Greeks are there which are not what they would be now.
+    says_outdated: AtomicBool,
 }
 
 /// What was found in the folder.
@@ -78,6 +81,7 @@ impl RecordedFolder {
             records: known.records,
             reference: known.reference,
             found: ArcSwapOption::empty(),
+            says_outdated: AtomicBool::new(false),
         });
         let weak = Arc::downgrade(&folder);
         let looking = std::thread::Builder::new().name("folder".to_owned()).spawn(move || look(&weak));
@@ -138,7 +142,8 @@ impl RecordedFolder {
         self.options.calendar.eastern(row.quote.ts).date()
     }
 
-    /// What was computed of a name and day before, if it is of the same recipe and no file of quotes has changed since.
+    /// What was computed of a name and day before, if it is of the same recipe, and neither a file of quotes nor what is known
+    /// beside them has changed since.
     fn result(&self, name: Symbol, day: Date, recipe: Recipe) -> Option<DayChains> {
         let found = self.found.load_full()?;
         let file = found.results.get(&(day, Some(name))).or_else(|| found.results.get(&(day, None)))?;
@@ -147,8 +152,19 @@ impl RecordedFolder {
         if changed_at(file) < changed {
             return None;
         }
-        match greeks_file::read_chains(file, name, &self.reference, recipe) {
-            Ok(chains) => chains.filter(|chains| !chains.is_empty()).map(DayChains::new),
+        match greeks_file::read_chains(file, (name, day), &self.reference, recipe) {
+            Ok(StoredChains::Same(chains)) => (!chains.is_empty()).then(|| DayChains::new(chains)),
+            Ok(StoredChains::OtherRecipe) => None,
+            Ok(StoredChains::OtherKnown) => {
+                if !self.says_outdated.swap(true, Ordering::Relaxed) {
+                    let file = file.display();
+                    tracing::warn!(
+                        "{file}: {name} was computed with other dividends, rates or overrides than there are now; it is \
+                         computed anew, and so is all that is like it"
+                    );
+                }
+                None
+            }
             Err(why) => {
                 tracing::warn!("{why}; {name} on {day} is computed");
                 None

@@ -53,7 +53,7 @@ impl FileForm for TextForm {
         if self.format == Format::Csv { "csv" } else { "ndjson" }
     }
 
-    fn begin(&self, file: File) -> io::Result<Box<dyn GreeksWriter>> {
+    fn begin(&self, file: File, _: &str) -> io::Result<Box<dyn GreeksWriter>> {
         Ok(Box::new(TextWriter { form: self.clone(), file, piece: Vec::new(), is_begun: false }))
     }
 }

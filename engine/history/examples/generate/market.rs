@@ -5,17 +5,17 @@ use engine::contract::{ContractKey, Right, Settle, Style, Symbol};
 use engine::kernel::elementary::{exp, ln};
 use engine::kernel::lanes::{Block, Lanes, Mask};
 use engine::kernel::lattice::Lattice;
-use engine::kernel::normal::norm_cdf;
+use engine::kernel::normal::{INV_SQRT_2PI, norm_cdf};
 use engine::store::book::{Book, BookSlice};
 use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan};
-use sim::symbols::well_known;
+use sim::symbols::{funds, indices, well_known};
 use sim::{SimMarket, SliceTruth};
 
 /// Names that are taken first, of every kind: shares with and without dividends, a fund, an index, class shares.
 const FIRST: [&str; 8] = ["AAPL", "KO", "SPX", "BRK.B", "SPY", "XOM", "F", "TSLA"];
-/// Layers of the lattice that tells deltas.
-const STEPS: usize = 128;
+/// Layers of the lattice that tells what early exercise adds to the Greeks.
+const STEPS: usize = 256;
 
 /// What is true of a contract.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +26,24 @@ pub(crate) struct Truth {
     pub(crate) value: f64,
     /// Dollars a share per dollar of the spot, the volatility unchanged.
     pub(crate) delta: f64,
+    /// The derivative of delta by the spot, per dollar.
+    pub(crate) gamma: f64,
+    /// Dollars a share per 1 % of volatility.
+    pub(crate) vega: f64,
+    /// Dollars a share per calendar day.
+    pub(crate) theta: f64,
+    /// Of its expiry, dollars a share.
+    pub(crate) forward: f64,
+    /// Cash dividends to expiry, dollars a share.
+    pub(crate) dividends: f64,
+}
+
+/// What kind of underlying a contract is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Index,
+    Fund,
+    Share,
 }
 
 /// One contract of a snapshot.
@@ -38,6 +56,7 @@ pub(crate) struct Quoted {
     pub(crate) ask: f64,
     /// A few contracts, told by the strike.
     pub(crate) size: u32,
+    pub(crate) style: Style,
     pub(crate) truth: Option<Truth>,
 }
 
@@ -62,6 +81,18 @@ impl Snapshot {
             }
         }
         self
+    }
+}
+
+/// What kind of underlying a name is.
+pub(crate) fn kind(name: Symbol) -> Kind {
+    let among = |names: Vec<sim::symbols::Name>| names.iter().any(|one| one.symbol == name.as_str());
+    if among(indices()) {
+        Kind::Index
+    } else if among(funds()) {
+        Kind::Fund
+    } else {
+        Kind::Share
     }
 }
 
@@ -127,6 +158,7 @@ fn snapshot(market: &SimMarket, book: &Book, ts: Timestamp, with_truth: bool) ->
                 bid: slice.bid[row],
                 ask: slice.ask[row],
                 size: 1 + strike_milli / 500 % 97,
+                style: slice.style,
                 truth: truths.as_ref().and_then(|truths| truths.get(row).copied()),
             });
         }
@@ -140,23 +172,47 @@ fn truths(market: &SimMarket, slice: &BookSlice, ts: Timestamp) -> Option<Vec<Tr
     let strikes: Vec<f64> = slice.strike_milli.iter().map(|&milli| f64::from(milli) / 1000.0).collect();
     let lattices = [Right::Call, Right::Put].map(|right| Lattice::new(&truth.terms, truth.s, right, STEPS));
     let american = slice.style == Style::American && days_between(ts, slice.settles_at) > 0.0;
-    let delta = |row: usize| {
+    // an empty sum of floats is -0
+    let dividends = truth.terms.divs.iter().fold(0.0, |sum, dividend| sum + dividend.amount);
+    let greeks = |row: usize| {
         let (strike, right) = (strikes[row], slice.right[row]);
-        let european = european_delta(&truth, strike, right);
+        let [delta, gamma, vega] = european(&truth, strike, right);
         if !american {
-            return european;
+            return [delta, gamma, vega];
         }
         let lattice = &lattices[usize::from(right == Right::Put)];
         let premium = lattice.premium(Block::splat(strike), Block::splat(truth.sigma(strike)));
-        if premium.exercised.lane(0) { right.phi() } else { european + premium.slope.lane(0) }
+        if premium.exercised.lane(0) {
+            [right.phi(), 0.0, 0.0]
+        } else {
+            [delta + premium.slope.lane(0), gamma + premium.curve.lane(0), vega + premium.vega.lane(0)]
+        }
     };
-    let of = |(row, value): (usize, f64)| Truth { vol: truth.sigma(strikes[row]), value, delta: delta(row) };
+    let of = |(row, value): (usize, f64)| {
+        let ([delta, gamma, vega], vol) = (greeks(row), truth.sigma(strikes[row]));
+        let theta = if gamma == 0.0 { 0.0 } else { theta(&truth, vol, [value, delta, gamma]) / 365.0 };
+        Truth { vol, value, delta, gamma, vega: vega / 100.0, theta, forward: truth.fwd, dividends }
+    };
     Some(values.into_iter().enumerate().map(of).collect())
 }
 
-/// Black-76 by the spot: the forward moves by e^((r − b)·t) of it.
-fn european_delta(truth: &SliceTruth, strike: f64, right: Right) -> f64 {
-    let (sd, phi) = (truth.sigma(strike) * truth.terms.t.sqrt(), right.phi());
+/// S − A(0): what of the spot is not dividends to come.
+fn without_dividends(truth: &SliceTruth) -> f64 {
+    truth.fwd * exp((truth.terms.b - truth.terms.r) * truth.terms.t)
+}
+
+/// Black-76 by the spot: the forward moves by e^((r − b)·t) of it. Delta, gamma, and vega per 1.00.
+fn european(truth: &SliceTruth, strike: f64, right: Right) -> [f64; 3] {
+    let (root_t, phi) = (truth.terms.t.sqrt(), right.phi());
+    let sd = truth.sigma(strike) * root_t;
     let d1 = ln(truth.fwd / strike) / sd + 0.5 * sd;
-    phi * exp(-truth.terms.b * truth.terms.t) * norm_cdf(phi * d1)
+    let (x, carried) = (without_dividends(truth), exp(-truth.terms.b * truth.terms.t));
+    let density = INV_SQRT_2PI * exp(-0.5 * d1 * d1);
+    [phi * carried * norm_cdf(phi * d1), carried * density / (x * sd), carried * x * density * root_t]
+}
+
+/// The pricing equation, which holds as long as the option is alive (docs/model.md): per year, of value, delta and gamma.
+fn theta(truth: &SliceTruth, vol: f64, [value, delta, gamma]: [f64; 3]) -> f64 {
+    let (r, b, x) = (truth.terms.r, truth.terms.b, without_dividends(truth));
+    r * value - (r - b) * truth.s * delta - 0.5 * (vol * x).powi(2) * gamma
 }

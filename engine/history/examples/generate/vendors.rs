@@ -1,9 +1,9 @@
 //! Snapshots in the layouts of vendors, row by row, as text. Never: a computation.
 
-use crate::market::{Quoted, Snapshot};
+use crate::market::{self, Kind, Quoted, Snapshot, Truth};
 use engine::calendar::Calendar;
 use engine::contract::osi::OSI_LEN;
-use engine::contract::{ContractKey, Right};
+use engine::contract::{ContractKey, Right, Style};
 use jiff::Timestamp;
 use std::io::{Result, Write};
 
@@ -97,16 +97,23 @@ pub(crate) fn datashop_eod(
 }
 
 /// The header of what is true.
-pub(crate) const TRUTH: &str = "quote_time,underlying,root,expiry,right,strike,und_price,vol,value,delta\n";
+pub(crate) const TRUTH: &str = "quote_time,underlying,kind,style,root,expiry,right,strike,und_price,forward,dividends,vol,\
+     value,delta,gamma,vega,theta\n";
 
 /// Writes what is true of a snapshot.
 pub(crate) fn truth(snapshot: &Snapshot, out: &mut impl Write) -> Result<()> {
+    let kind = match market::kind(snapshot.underlying) {
+        Kind::Index => "index",
+        Kind::Fund => "fund",
+        Kind::Share => "share",
+    };
     for quoted in &snapshot.rows {
-        let Some(truth) = quoted.truth else { continue };
+        let Some(Truth { vol, value, delta, gamma, vega, theta, forward, dividends }) = quoted.truth else { continue };
         let ContractKey { root, expiry, right, .. } = quoted.contract;
         let (name, spot, strike) = (snapshot.underlying, snapshot.spot, strike(quoted.contract));
-        write!(out, "{},{name},{root},{expiry},{},{strike},{spot},", snapshot.ts, word(right))?;
-        writeln!(out, "{},{},{}", truth.vol, truth.value, truth.delta)?;
+        let style = if quoted.style == Style::European { "european" } else { "american" };
+        write!(out, "{},{name},{kind},{style},{root},{expiry},{},{strike},{spot},", snapshot.ts, word(right))?;
+        writeln!(out, "{forward},{dividends},{vol},{value},{delta},{gamma},{vega},{theta}")?;
     }
     Ok(())
 }

@@ -1,0 +1,67 @@
+//! What was known beside the quotes when a file of Greeks was made: a word for each of its names, so that whoever shows the
+//! file again can tell whether the same is known now. Never: a file.
+
+use crate::digest::Digest;
+use crate::reference::ReferenceSet;
+use engine::contract::Symbol;
+use jiff::civil::Date;
+
+/// What a file calls it among its facts.
+pub const KNOWN: &str = "greeksd.known";
+
+/// What is known of a unit beside its quotes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnitKnown {
+    /// Dividends up to it count.
+    pub last_expiry: Date,
+    /// Stands for [`ReferenceSet::digest`] up to it.
+    pub digest: Digest,
+}
+
+/// The words of names, a blank between two: `KO:2027-01-15:…`.
+pub(crate) fn known_words(names: impl Iterator<Item = (Symbol, UnitKnown)>) -> String {
+    let word = |(name, known): (Symbol, UnitKnown)| format!("{name}:{}:{}", known.last_expiry, known.digest);
+    names.map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether the same is known of a name and day as when these words were written; `None`: none of them is of the name.
+pub(crate) fn is_known_still(words: &str, (name, day): (Symbol, Date), reference: &ReferenceSet) -> Option<bool> {
+    let mut parts = words.split(' ').map(|word| word.split(':'));
+    let mut word = parts.find_map(|mut word| (word.next() == Some(name.as_str())).then_some(word))?;
+    let (last_expiry, then) = (word.next().and_then(|date| date.parse().ok()), word.next());
+    let now = last_expiry.map(|last_expiry| reference.digest(name, day, last_expiry).to_string());
+    Some(now.is_some() && now.as_deref() == then)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reference::ReferenceRecords;
+    use engine::feeds::DividendRecord;
+    use jiff::civil::date;
+
+    #[test]
+    fn a_name_whose_dividends_changed_is_not_known_as_before() {
+        let [ko, f, spx] = ["KO", "F", "SPX"].map(|name| Symbol::parse(name).unwrap());
+        let day = date(2024, 1, 3);
+        let with = |ex_date, amount| {
+            let dividend = DividendRecord { underlying: ko, ex_date, amount, projected: false };
+            ReferenceSet::new(&ReferenceRecords { dividends: vec![dividend], ..ReferenceRecords::default() })
+        };
+        let then = with(date(2024, 3, 14), 0.485);
+        let last_expiry = date(2024, 6, 21);
+        let known = |name| (name, UnitKnown { last_expiry, digest: then.digest(name, day, last_expiry) });
+        let words = known_words([ko, f].into_iter().map(known));
+        let still = |name, reference: &ReferenceSet| is_known_still(&words, (name, day), reference);
+        assert_eq!([ko, f, spx].map(|name| still(name, &then)), [Some(true), Some(true), None]);
+        // the same sum on another date is another dividend; what goes ex after the last expiry is none
+        for (ex_date, amount, same) in
+            [(date(2024, 3, 15), 0.485, false), (date(2024, 3, 14), 0.5, false), (date(2024, 3, 14), 0.485, true)]
+        {
+            let now = with(ex_date, amount);
+            assert_eq!([still(ko, &now), still(f, &now)], [Some(same), Some(true)], "{ex_date} {amount}");
+        }
+        assert_eq!(is_known_still("KO:soon:0 F", (ko, day), &then), Some(false));
+        assert_eq!(is_known_still("KO:soon:0 F", (f, day), &then), Some(false));
+    }
+}

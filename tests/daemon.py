@@ -1,0 +1,175 @@
+"""A daemon of a test's own: on the loopback, on a free port, ended by its own process id. Python's library alone."""
+
+import http.client
+import json
+import os
+import pathlib
+import random
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+PROGRAM = ROOT / "target" / "release" / ("greeksd.exe" if os.name == "nt" else "greeksd")
+
+START_SECONDS = 300
+STOP_SECONDS = 30
+
+
+class NotServing(SystemExit):
+    """A daemon that ended, or did not come up: why, for whoever runs the test."""
+
+
+def free_port():
+    """A port that nobody listens on, below those that the system hands to clients."""
+    while True:
+        port = random.randint(10_000, 30_000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+
+
+def serves(health):
+    """Whether `/health` says that rows are answered."""
+    return health["status"] != "starting"
+
+
+def knows_all(health):
+    """Whether every name has a chain at full accuracy."""
+    return serves(health) and health["pending"] == 0 and health["rough"] == 0
+
+
+class Daemon:
+    """`greeksd serve` with these arguments; it may be stopped and started again on its port.
+
+    `until` says by `/health` when it has started, within so many `seconds`. What it says goes to `log`, a file of its own
+    unless one is given. It has a folder of its own to run in, and for its state where no argument names one.
+    """
+
+    def __init__(self, program, *arguments, port=None, until=serves, seconds=START_SECONDS, log=None):
+        self.port = port or free_port()
+        self.base = f"http://127.0.0.1:{self.port}"
+        self.folder = tempfile.TemporaryDirectory(prefix="greeksd-test-")
+        where = ["--listen", f"127.0.0.1:{self.port}"]
+        if "--state-dir" not in arguments:
+            where += ["--state-dir", os.path.join(self.folder.name, "state")]
+        self.command = [str(pathlib.Path(program).resolve()), "serve", *where, *map(str, arguments)]
+        self.until, self.seconds = until, seconds
+        self.log = log or tempfile.TemporaryFile(mode="w+")
+        self.process = None
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+        self.folder.cleanup()
+
+    def launch(self):
+        """Starts the process and waits for nothing; the daemon itself."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("GREEKSD_")}
+        self.process = subprocess.Popen(
+            self.command, cwd=self.folder.name, env=kept, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log
+        )
+        return self
+
+    def start(self):
+        """Starts it and waits until it has started."""
+        self.launch()
+        try:
+            self.wait(self.until, self.seconds)
+        except BaseException:
+            self.stop()
+            raise
+
+    def wait(self, until, seconds=START_SECONDS):
+        """Waits until `/health` says so; what it said then."""
+        began = time.monotonic()
+        while True:
+            try:
+                health = self.health(timeout=5)
+                if until(health):
+                    return health
+            except (OSError, http.client.HTTPException, ValueError):
+                pass
+            if self.process.poll() is not None:
+                raise NotServing(f"the daemon ended with {self.process.returncode}: {self.said()}")
+            if time.monotonic() - began > seconds:
+                raise NotServing(f"the daemon is not ready after {seconds} s: {self.said()}")
+            time.sleep(0.05)
+
+    def stop(self, seconds=STOP_SECONDS):
+        """Ends it in order, or without grace where that takes longer; the exit code."""
+        if self.process is None:
+            return None
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+        code, self.process = self.process.wait(), None
+        return code
+
+    def kill(self):
+        """Ends it without grace, if it runs."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+    def signal(self, which):
+        self.process.send_signal(which)
+
+    def said(self):
+        """The end of what it has logged."""
+        if not self.log.seekable() or not self.log.readable():
+            return ""
+        self.log.seek(0)
+        return self.log.read()[-2000:]
+
+    def ask(self, target, timeout=60):
+        """Status and body of an answer; fails where the body is not whole. By no proxy."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        try:
+            connection.request("GET", target)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+    def get(self, target):
+        """The body of an answer, as text; fails where it is a refusal."""
+        status, body = self.ask(target)
+        if status >= 400:
+            raise RuntimeError(f"{target}: {status}: {body[:300]!r}")
+        return body.decode()
+
+    def json(self, target):
+        return json.loads(self.get(target))
+
+    def health(self, timeout=60):
+        return json.loads(self.ask("/health", timeout)[1])
+
+    def metric(self, name):
+        for line in self.get("/metrics").splitlines():
+            if line.startswith(name + " "):
+                return float(line.split()[1])
+        raise RuntimeError(f"no metric {name}")
+
+    def memory_mb(self):
+        """Resident memory; None where the system does not tell."""
+        try:
+            lines = pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+            return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
+        except OSError:
+            return None
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
