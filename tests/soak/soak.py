@@ -5,13 +5,16 @@
 
 Two daemons: one on the simulated market, its log on a device that is always full, one on a folder of which some files are
 rewritten in every wrong way. On both at once: slow readers, resets in mid-stream, half-open connections, heads a byte at
-a time, pipelines, garbage, 500 connections, and the process stopped and continued. Meanwhile every answer is checked: whole, of
+a time, pipelines, garbage, 500 connections, and the process stopped and continued. The clock of the first is set forth and
+back by up to an hour, where libfaketime is installed, which moves the clock of one process alone. Meanwhile every answer is checked: whole, of
 one snapshot, no name of an untouched file ever missing. At the end: names come back, connections are gone, memory and
 descriptors are where they were. A table of all of it; exit code 1 where something failed. Linux only (`/proc`).
 """
 
 import argparse
 import collections
+import datetime
+import glob
 import json
 import pathlib
 import random
@@ -29,6 +32,33 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from daemon import PROGRAM, Daemon, knows_all
 
 NOW = "2026-11-20T16:30:00-05:00"
+
+
+class SteppedClock:
+    """The system's clock as one process sees it: in the middle of a session, set as often as wanted. By libfaketime."""
+
+    LIBRARY = "/usr/lib/*/faketime/libfaketimeMT.so.1"
+    BEGINS = datetime.datetime(2026, 11, 20, 16, tzinfo=datetime.timezone.utc)
+
+    def __init__(self, file):
+        self.file, self.offset = file, self.BEGINS.timestamp() - time.time()
+        self.step(0)
+
+    def step(self, seconds):
+        """Sets the clock to so many seconds from where it would be; seen within a second."""
+        aside = self.file.with_suffix(".new")
+        aside.write_text(f"{self.offset + seconds:+.0f}\n")
+        aside.rename(self.file)
+
+    def environment(self):
+        """What the process must be started with."""
+        # waits are by the monotonic clock, which nobody can set
+        return {
+            "LD_PRELOAD": glob.glob(self.LIBRARY)[0],
+            "FAKETIME_TIMESTAMP_FILE": str(self.file),
+            "FAKETIME_CACHE_DURATION": "1",
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        }
 
 
 class Tally:
@@ -204,6 +234,30 @@ def stopped_and_continued(soak, chance):
     soak.ending.wait(20)
 
 
+def clock_set(soak, chance):
+    """Forth or back and again to the right time: it goes on serving, and what it computes then is of the time it is."""
+    by = chance.choice([-3600, -600, -30, 30, 600, 3600])
+    try:
+        soak.clock.step(by)
+        soak.ending.wait(chance.uniform(5, 20))
+        health = soak.daemon.health()
+        assert health["status"] in ("ok", "held", "stale"), f"{by:+} s: {health['status']}"
+    finally:
+        soak.clock.step(0)
+    soak.ending.wait(chance.uniform(5, 20))
+
+
+def values_follow_the_clock(soak):
+    """At the end, when the clock is right again, so are values: none stays of an hour to come."""
+    began, late = time.monotonic(), None
+    while time.monotonic() - began < 120:
+        late = soak.daemon.health()["snapshot_age_s"]
+        if 0 <= late < 90:
+            return None
+        time.sleep(0.5)
+    return f"the last snapshot is {late} s old"
+
+
 def spoiled_files(soak, chance):
     name = chance.choice(soak.folder.spoiled)
     way = soak.folder.spoil(name, chance)
@@ -275,9 +329,12 @@ def main():
         scratch = pathlib.Path(scratch)
         folder = market.Folder(scratch / "market")
         state = asked.state_dir or str(scratch / "state")
-        made_up = Soak(Daemon(asked.binary, "--feed", asked.sim, until=knows_all, seconds=600, log=open("/dev/full", "w")), "sim", tally, asked.seed)
-        files = Daemon(asked.binary, "--feed", f"dir:{folder.path}", "--now", NOW, "--refresh", "0.1", "--state-dir", state, until=knows_all)
-        files = Soak(files, "folder", tally, asked.seed)
+        clock = SteppedClock(scratch / "clock") if glob.glob(SteppedClock.LIBRARY) else None
+        full = {"until": knows_all, "seconds": 600, "log": open("/dev/full", "w")}
+        made_up = Daemon(asked.binary, "--feed", asked.sim, **full, environment=clock and clock.environment())
+        made_up = Soak(made_up, "sim", tally, asked.seed)
+        files = ["--feed", f"dir:{folder.path}", "--now", NOW, "--refresh", "0.1", "--state-dir", state]
+        files = Soak(Daemon(asked.binary, *files, until=knows_all), "folder", tally, asked.seed)
         soaks = [made_up, files]
         try:
             for soak in soaks:
@@ -289,6 +346,9 @@ def main():
             for soak in soaks:
                 soak.start(*CLIENTS, answers_are_whole)
             files.start(spoiled_files)
+            if clock:
+                made_up.clock = clock
+                made_up.start(clock_set)
             watch(soaks, asked.minutes, measured)
             for soak in soaks:
                 soak.ending.set()
@@ -300,11 +360,13 @@ def main():
                 soak.daemon.signal(signal.SIGCONT)
             for name in folder.spoiled:
                 folder.restore(name)
+            if clock:
+                tally.count("sim: values follow the clock", values_follow_the_clock(made_up))
             memory = {soak.name: ends_well(soak, measured[soak.name], descriptors[soak.name], tally) for soak in soaks}
         finally:
             for soak in soaks:
                 soak.daemon.kill()
-    print(f"seed {asked.seed}, {asked.minutes:g} minutes\n")
+    print(f"seed {asked.seed}, {asked.minutes:g} minutes; the clock was {'set' if clock else 'left alone: no libfaketime here'}\n")
     print(f"{'what':44} {'times':>8} {'failed':>7}")
     for what in sorted(tally.done):
         print(f"{what:44} {tally.done[what]:8} {tally.failed[what]:7}  {tally.said.get(what, '')}")
