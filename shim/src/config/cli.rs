@@ -237,7 +237,8 @@ pub struct BatchArgs {
     /// What is written
     #[arg(long, value_enum, default_value_t = BatchFormat::Parquet)]
     pub format: BatchFormat,
-    /// How well early exercise is valued: rough is several times as fast, and within 2e-4 of the price for nine in ten
+    /// How well early exercise is valued: by tables, or roughly, by lattices alone, within 2e-4 of the price for nine in ten:
+    /// faster where dividends are frequent
     #[arg(long, value_enum, default_value_t = BatchAccuracy::Full)]
     pub accuracy: BatchAccuracy,
     /// Threads that read and compute [default: one for each core]
