@@ -12,9 +12,10 @@ use crate::source::asked::Asked;
 use crate::source::dir::DirectorySource;
 use crate::source::lines::{stdin, tcp};
 use crate::source::poll::client::{AnswerBounds, Client, ServerBase};
+use crate::source::poll::dividends::{self, DividendsOnly};
 use crate::source::poll::plan::VendorTerms;
 use crate::source::poll::sweep::Sweeps;
-use crate::source::poll::vendor::{Adjust, Vendor};
+use crate::source::poll::vendor::{Adjust, DividendsWanted, Vendor};
 use crate::source::poll::{PollSource, PollTerms, alpaca, cboe, massive, nasdaq, theta, tradier, treasury};
 use crate::source::recorded::{RecordedSource, Shown};
 use engine::contract::{RootTable, Symbol};
@@ -182,10 +183,13 @@ impl fmt::Display for FeedSpec {
             Self::History(path) => write!(f, "history:{}", path.display()),
             Self::Tcp(address) => write!(f, "tcp:{address}"),
             Self::Stdin => f.write_str("stdin:"),
-            Self::Poll(PollSpec { vendor, names, base, .. }) => {
+            Self::Poll(PollSpec { vendor, names, base, adjust }) => {
                 let names = names.iter().filter(|&&name| Some(name) != vendor.whole());
                 let names: Vec<&str> = names.map(Symbol::as_str).collect();
                 write!(f, "{}:{}", vendor.word(), names.join(","))?;
+                if adjust.dividends == DividendsWanted::Only {
+                    f.write_str(",dividends=only")?;
+                }
                 base.iter().try_for_each(|base| write!(f, "@{base}"))
             }
         }
@@ -236,6 +240,11 @@ impl VendorKind {
         }
     }
 
+    /// Whether it has both chains and dividends.
+    fn has_both(self) -> bool {
+        matches!(self, Self::Massive | Self::Tradier)
+    }
+
     /// What stands for everything that a vendor without names has.
     fn whole(self) -> Option<Symbol> {
         Symbol::parse(treasury::NAME).filter(|_| self == Self::Treasury)
@@ -266,6 +275,9 @@ impl PollSpec {
         if names.is_empty() {
             return Err(format!("want names, such as {}:SPY,QQQ", vendor.word()));
         }
+        if adjust.dividends != DividendsWanted::default() && !vendor.has_both() {
+            return Err(format!("dividends: {} has no choice; massive and tradier have", vendor.word()));
+        }
         let spec = Self { vendor, names, adjust, base };
         spec.check()?;
         Ok(spec)
@@ -291,6 +303,11 @@ impl PollSpec {
         if is_gentle { Ok(()) } else { Err(format!("at most {gently}")) }
     }
 
+    /// What the vendor wants where the user says nothing else.
+    fn own_terms(&self) -> VendorTerms {
+        if self.adjust.dividends == DividendsWanted::Only { dividends::TERMS } else { self.vendor.terms() }
+    }
+
     fn source(&self, name: String, terms: &OpenTerms) -> Result<PollSource, String> {
         let base = self.base.clone().map_or_else(|| ServerBase::parse(self.vendor.base()), Ok)?;
         let vendor = self.vendor(&terms.keys)?;
@@ -311,7 +328,8 @@ impl PollSpec {
         };
         let client = Client::new(base, headers, authorities, AnswerBounds::default())?;
         let poll = PollTerms {
-            terms: self.adjust.apply(self.vendor.terms()),
+            terms: self.adjust.apply(self.own_terms()),
+            asks_dividends: self.adjust.dividends == DividendsWanted::Beside,
             names: self.names.clone(),
             asked: Arc::clone(&terms.asked),
             clock: terms.clock,
@@ -321,15 +339,17 @@ impl PollSpec {
 
     fn vendor(&self, keys: &Keys) -> Result<Box<dyn Vendor>, String> {
         let roots = RootTable::embedded();
-        Ok(match self.vendor {
+        let vendor: Box<dyn Vendor> = match self.vendor {
             VendorKind::Cboe => Box::new(cboe::Cboe::new(roots)),
             VendorKind::Theta => Box::new(theta::Theta::new(roots)),
-            VendorKind::Tradier => Box::new(tradier::Tradier::new(keys)?),
+            VendorKind::Tradier => Box::new(tradier::Tradier::new(roots, keys)?),
             VendorKind::Massive => Box::new(massive::Massive::new(roots, keys)?),
             VendorKind::Alpaca => Box::new(alpaca::Alpaca::new(keys, self.adjust.indicative)?),
             VendorKind::Treasury => Box::new(treasury::Treasury),
             VendorKind::Nasdaq => Box::new(nasdaq::Nasdaq::default()),
-        })
+        };
+        let is_only = self.adjust.dividends == DividendsWanted::Only;
+        Ok(if is_only { Box::new(DividendsOnly(vendor)) } else { vendor })
     }
 }
 
@@ -375,6 +395,8 @@ mod tests {
             ("cboe:SPY,_SPX,brk/b,SPXW", "cboe:SPY,SPX,BRK.B"),
             ("theta:SPY@http://127.0.0.1:25503/", "theta:SPY@http://127.0.0.1:25503"),
             ("theta:SPY,every=2.5,rate=30,at-once=4", "theta:SPY"),
+            ("massive:KO,brk/b,dividends=only", "massive:KO,BRK.B,dividends=only"),
+            ("tradier:KO,dividends=no", "tradier:KO"),
             ("treasury:", "treasury:"),
             ("treasury:every=7200", "treasury:"),
             ("nasdaq:KO,every=7200", "nasdaq:KO"),
@@ -390,6 +412,8 @@ mod tests {
             ("theta:SPY,speed=1", "unknown option speed"),
             ("theta:SPY@127.0.0.1", "want http://"),
             ("cboe:SPY,every=30", "one sweep a minute"),
+            ("massive:KO,dividends=maybe", "want yes, only or no"),
+            ("theta:KO,dividends=only", "massive and tradier have"),
             ("treasury:SPY", "has no names"),
             ("treasury:every=60", "one look an hour"),
             ("nasdaq:KO,every=60", "one look at a name an hour"),

@@ -53,6 +53,11 @@ pub trait QuoteSource: Send {
         true
     }
 
+    /// Whether a vendor made what it has: of dividends, what a user wrote goes before that.
+    fn is_vendors(&self) -> bool {
+        false
+    }
+
     /// What it says of itself.
     fn facts(&self) -> SourceFacts;
 }
