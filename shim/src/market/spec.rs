@@ -1,5 +1,6 @@
 //! A feed as its user names it, and the feed itself made of that: the only place that knows which kinds there are.
 
+use super::databento_spec::DatabentoSpec;
 use super::feed::Feed;
 use super::recorder::RecordTap;
 use super::sim::SimFeed;
@@ -28,7 +29,7 @@ use std::time::Duration;
 
 /// What a feed may be, for whoever named something else.
 const WANT: &str = "want sim, sim:full, sim:seed=N, dir:PATH, history:DIR, tcp:PORT, tcp:ADDRESS:PORT, stdin:, or treasury:, or \
-    cboe:, theta:, tradier:, massive:, alpaca: or nasdaq: with names (cboe:SPY,QQQ)";
+    cboe:, theta:, tradier:, massive:, alpaca:, nasdaq: or databento: with names (cboe:SPY,QQQ)";
 
 /// A feed as the user names it.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,6 +46,8 @@ pub enum FeedSpec {
     Stdin,
     /// A vendor that is asked over HTTP.
     Poll(PollSpec),
+    /// Databento's live gateway.
+    Databento(DatabentoSpec),
 }
 
 /// A vendor that is asked over HTTP.
@@ -109,6 +112,7 @@ impl FeedSpec {
                 address.map(Self::Tcp).map_err(|_| "want tcp:PORT or tcp:ADDRESS:PORT".to_owned())
             }
             Some(("stdin", "")) => Ok(Self::Stdin),
+            Some(("databento", rest)) => DatabentoSpec::parse(rest).map(Self::Databento),
             Some((vendor, rest)) => match VendorKind::parse(vendor) {
                 Some(vendor) => PollSpec::parse(vendor, rest).map(Self::Poll),
                 None => Err(WANT.to_owned()),
@@ -171,6 +175,7 @@ impl FeedSpec {
             Self::Tcp(address) => Box::new(tcp::start(*address, terms.clock).map_err(|e| e.to_string())?),
             Self::Stdin => Box::new(stdin::start(terms.clock).map_err(|e| e.to_string())?),
             Self::Poll(poll) => Box::new(poll.source(self.to_string(), terms)?),
+            Self::Databento(session) => session.source(self.to_string(), &terms.keys, terms.clock)?,
         })
     }
 }
@@ -183,6 +188,7 @@ impl fmt::Display for FeedSpec {
             Self::History(path) => write!(f, "history:{}", path.display()),
             Self::Tcp(address) => write!(f, "tcp:{address}"),
             Self::Stdin => f.write_str("stdin:"),
+            Self::Databento(session) => write!(f, "{session}"),
             Self::Poll(PollSpec { vendor, names, base, adjust }) => {
                 let names = names.iter().filter(|&&name| Some(name) != vendor.whole());
                 let names: Vec<&str> = names.map(Symbol::as_str).collect();
@@ -386,6 +392,13 @@ mod tests {
             let error = FeedSpec::parse(text).unwrap_err();
             assert!(error.starts_with(&format!("feed {text}: want ")), "{error}");
         }
+    }
+
+    #[cfg(not(feature = "databento-live"))]
+    #[test]
+    fn a_program_without_the_live_gateway_says_how_it_is_built_with_it() {
+        let said = FeedSpec::parse("databento:SPY").unwrap_err();
+        assert!(said.contains("--features databento-live") && said.contains("tcp:"), "{said}");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //! what is new and waits for none. Never: a book, a computation, a request of a client.
 
 pub mod asked;
+#[cfg(feature = "databento-live")]
+pub mod databento;
 pub mod dir;
 pub mod facts;
 pub mod inbox;
