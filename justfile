@@ -91,6 +91,11 @@ frames *args:
 maps:
     cargo run --release --locked -p greeksd-benches --example maps
 
+# Databento's live gateway, which is behind a feature: lints, and a session against one of the test's own
+databento:
+    cargo clippy --release -p greeksd --all-targets --features databento-live --locked -- -D warnings
+    cargo test --release -p greeksd --features databento-live --locked --test databento
+
 # the daemon on its embedded market
 run *args:
     cargo run --release -- {{ args }}

@@ -80,6 +80,12 @@ fn each_library_is_named_in_one_room() {
         &["ureq::", "use ureq"],
         "only source/poll/client.rs names `ureq`; who asks a server has a `Client` of it",
     );
+    forbid(
+        "shim/src",
+        |f| f != "source/databento.rs",
+        &["databento::dbn", "databento::live", "tokio"],
+        "only source/databento.rs names `databento` and its runtime",
+    );
     forbid("shim/src", |f| module(f) != "view", &["ratatui", "crossterm"], "only view names a terminal");
     forbid(
         "shim/src",

@@ -150,6 +150,9 @@ impl Service {
             if is_too_much(&prepared, &snapshot) {
                 return None;
             }
+            if let (Some(catalog), Some(past)) = (prepared.catalog(), &self.past) {
+                return Some(asof::list(past, layer, catalog.clone(), prepared.clock().clone()));
+            }
             if let Some(question) = prepared.past() {
                 let clock = prepared.clock().clone();
                 let Some(past) = &self.past else { return Some(layer.refused(&question.if_live, &clock)) };

@@ -8,6 +8,7 @@ pub mod cache;
 pub mod folder;
 pub mod index;
 
+use crate::listing::Listing;
 use engine::contract::Symbol;
 use engine::store::chain::Chain;
 use engine::store::columns::Col;
@@ -27,6 +28,9 @@ pub trait Archive: Send + Sync {
 
     /// The names of which there is something on a day, in order.
     fn names(&self, day: Date) -> Vec<Symbol>;
+
+    /// The contracts that a name had on a day, by file.
+    fn listings(&self, name: Symbol, day: Date) -> Vec<Arc<Listing>>;
 
     /// The snapshots of a name on a day, now or later; `None`: there is nothing of it. Never waits.
     fn snapshots(&self, name: Symbol, day: Date) -> Option<Arc<Flight>>;

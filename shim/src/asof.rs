@@ -4,13 +4,17 @@
 //! Nothing here waits or computes: what is not there yet is looked for again ([`crate::http::Awaited`]). Never: a vendor's
 //! shape, a file.
 
+mod catalog;
 pub mod market;
 mod series;
 mod single;
 
+use crate::catalog::Catalog;
 use crate::http::Answer;
 use crate::past::PastMoments;
 use crate::rows::clock::Clock;
+use crate::vendors::layer::Layer;
+use catalog::AwaitedCatalog;
 use market::{PastMarket, PastRequest};
 use series::AwaitedSeries;
 use single::AwaitedMoment;
@@ -26,4 +30,10 @@ pub fn answer(market: &Arc<PastMarket>, request: PastRequest, clock: Clock) -> A
         }
         PastMoments::Many(span) => Answer::awaited(route, AwaitedSeries::new(Arc::clone(market), request, span, clock)),
     }
+}
+
+/// The list of what an archive has; its headers and refusals have the times of `clock`.
+#[must_use]
+pub fn list(market: &Arc<PastMarket>, layer: &'static Layer, catalog: Catalog, clock: Clock) -> Answer {
+    Answer::awaited(layer.name, AwaitedCatalog { market: Arc::clone(market), layer, catalog, clock })
 }

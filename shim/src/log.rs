@@ -21,6 +21,8 @@ const LAST_LINES: Duration = Duration::from_millis(500);
 
 /// Whose lines are never those of a request: their warnings and errors are logged, nothing below.
 const QUIET: [&str; 3] = ["ureq", "ureq_proto", "rustls"];
+/// What it says repeats a gateway word for word, and the end of a key; its source says the same in our words.
+const SILENT: &str = "databento";
 
 /// The one queue to standard error, and what became of its lines. A program has one standard error.
 static QUEUE: OnceLock<Queue> = OnceLock::new();
@@ -48,7 +50,8 @@ pub fn start(form: Log, level: LevelFilter) {
     }
     // what lies under requests to vendors writes down every byte of them, keys too
     let quiet = level.min(LevelFilter::WARN);
-    let levels = QUIET.into_iter().fold(Targets::new().with_default(level), |levels, of| levels.with_target(of, quiet));
+    let levels = Targets::new().with_default(level).with_target(SILENT, LevelFilter::OFF);
+    let levels = QUIET.into_iter().fold(levels, |levels, of| levels.with_target(of, quiet));
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(|| Line)
         // its own complaints would go to standard error by `eprintln!`, which panics where that is closed

@@ -157,6 +157,7 @@ fn summary(layer: &Layer) -> &'static str {
         Serve::Rows(_) => "Greeks of contracts",
         Serve::Listing(_) => "Expirations",
         Serve::Symbols(_) => "What is served, one row for each underlying",
+        Serve::Catalog(_) => "What there is, of the days that are recorded or of the market now",
         Serve::Names(_) => "Prices of underlyings",
         Serve::Text(_) => "A neighbour that clients ask",
     }

@@ -49,8 +49,13 @@ impl fmt::Display for Secret {
 pub struct Keys(BTreeMap<String, Secret>);
 
 /// The variables that keys are read from.
-pub const KEY_NAMES: [&str; 4] =
-    ["GREEKSD_TRADIER_TOKEN", "GREEKSD_MASSIVE_KEY", "GREEKSD_ALPACA_KEY_ID", "GREEKSD_ALPACA_SECRET_KEY"];
+pub const KEY_NAMES: [&str; 5] = [
+    "GREEKSD_TRADIER_TOKEN",
+    "GREEKSD_MASSIVE_KEY",
+    "GREEKSD_ALPACA_KEY_ID",
+    "GREEKSD_ALPACA_SECRET_KEY",
+    "GREEKSD_DATABENTO_KEY",
+];
 
 impl Keys {
     /// Reads keys: from a file of lines `NAME=value`, whose names are those of the variables, and from the environment,

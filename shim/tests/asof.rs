@@ -7,7 +7,7 @@ mod support;
 
 use common::{get_from, listing, market, service, symbol};
 use engine::calendar::Calendar;
-use engine::contract::Symbol;
+use engine::contract::{ContractKey, Right, Symbol};
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use jiff::Timestamp;
@@ -18,6 +18,7 @@ use shim::archive::DayChains;
 use shim::archive::cache::{CachedArchive, RecordedDays};
 use shim::archive::index::DayIndex;
 use shim::http::{Limits, Metrics, Server};
+use shim::listing::{GatheredContracts, Listing, StrikePool};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -67,6 +68,15 @@ impl RecordedDays for SharedDays {
                 index.note(symbol("BRK.B"), day, 1);
             }
         }
+        let mut list = |name: &str, day: Date, contracts: &[(Date, u32, Right)]| {
+            index.note_listing(symbol(name), day, listed(name, contracts));
+        };
+        let (first, second) = (date(2026, 12, 18), date(2027, 1, 15));
+        list("ACME", WEDNESDAY, &[(first, 100_000, Right::Call), (first, 95_000, Right::Put)]);
+        list("ACME", THURSDAY, &[(first, 102_500, Right::Put), (second, 100_000, Right::Put)]);
+        // of two files
+        list("ACME", THURSDAY, &[(first, 100_000, Right::Call), (first, 100_000, Right::Put)]);
+        list("BRK.B", FRIDAY, &[(second, 480_000, Right::Call)]);
         Some(Arc::new(index))
     }
 
@@ -80,6 +90,16 @@ impl RecordedDays for SharedDays {
         }
         Ok(DayChains::new(TIMES.map(|time| (at(day, time), chain_at(name.as_str(), day, time))).into()))
     }
+}
+
+/// The contracts of a name on a day.
+fn listed(name: &str, contracts: &[(Date, u32, Right)]) -> Arc<Listing> {
+    let root = symbol(if name == "BRK.B" { "BRKB" } else { "ACME" });
+    let mut gathered = GatheredContracts::default();
+    for &(expiry, strike_milli, right) in contracts {
+        gathered.add(&ContractKey { root, expiry, strike_milli, right });
+    }
+    Arc::new(gathered.into_listing(&mut StrikePool::default()))
 }
 
 struct Fixture {
@@ -525,4 +545,95 @@ fn thetadata_version_2_has_past_days() {
     assert!(none.0 == 472 && none.1.starts_with("No data for the specified timeframe & contract."), "{none:?}");
     assert_eq!(served.get(&format!("/v2/hist/option/quote?{days}")).0, 400);
     assert_eq!(served.get("/v2/hist/option/greeks?root=ACME").0, 400);
+}
+
+#[test]
+fn thetadata_lists_what_was_recorded() {
+    let served = serve();
+    let list = |target: &str| served.get(&format!("/v3/option/list/{target}"));
+    let found = |text: &str| (200, text.replace('\n', "\r\n"));
+    assert_eq!(list("symbols"), found("symbol\nACME\nBRKB\n"));
+    let expirations = "symbol,expiration\nACME,2026-12-18\nACME,2027-01-15\n";
+    assert_eq!(list("expirations?symbol=acme"), found(expirations), "of every day");
+    assert_eq!(
+        list("expirations?symbol=ACME,BRK.B&format=json"),
+        found(r#"{"symbol":["ACME","ACME","BRK.B"],"expiration":["2026-12-18","2027-01-15","2027-01-15"]}"#)
+    );
+    assert_eq!(list("expirations?symbol=BRKB"), found("symbol,expiration\nBRKB,2027-01-15\n"), "a root by itself");
+    assert_eq!(list("expirations?symbol=*").1.lines().count(), 4);
+    let strikes = "symbol,strike\nACME,95.0000\nACME,100.0000\nACME,102.5000\n";
+    for expiration in ["2026-12-18", "20261218"] {
+        assert_eq!(list(&format!("strikes?symbol=ACME&expiration={expiration}")), found(strikes));
+    }
+    let strikes = r#"{"symbol":["ACME","ACME","ACME"],"strike":[95.0,100.0,102.5]}"#;
+    assert_eq!(list("strikes?symbol=ACME&expiration=20261218&format=json"), found(strikes));
+    let dates = |query: &str| list(&format!("dates/quote?symbol=ACME&{query}"));
+    assert_eq!(dates("expiration=20261218"), found("date\n2026-11-18\n2026-11-19\n"));
+    assert_eq!(dates("expiration=20270115"), found("date\n2026-11-19\n"));
+    assert_eq!(dates("expiration=20261218&strike=100.000&right=put"), found("date\n2026-11-19\n"));
+    assert_eq!(dates("expiration=20261218&strike=102.5&right=call").0, 472);
+    let contracts = "symbol,expiration,strike,right\nACME,2026-12-18,100.0000,CALL\nACME,2026-12-18,100.0000,PUT\n\
+                     ACME,2026-12-18,102.5000,PUT\nACME,2027-01-15,100.0000,PUT\n";
+    assert_eq!(list("contracts/quote?symbol=ACME&date=2026-11-19"), found(contracts), "of that day alone");
+    assert_eq!(list("contracts/quote?date=20261119"), found(contracts), "of every name, by root");
+    assert_eq!(list("contracts/quote?date=20261119&max_dte=40").1.lines().count(), 4);
+    assert_eq!(
+        list("contracts/quote?symbol=BRK.B&date=20261120&format=ndjson"),
+        (200, "{\"symbol\":\"BRK.B\",\"expiration\":\"2027-01-15\",\"strike\":480.0,\"right\":\"CALL\"}\n".to_owned())
+    );
+    for (target, status, text) in [
+        ("expirations?symbol=ZZZZ", 472, "No data found for your request\n"),
+        ("contracts/quote?symbol=ACME&date=20261121", 472, "No data found for your request\n"),
+        ("expirations", 400, "symbol is required\n"),
+        ("strikes?symbol=ACME", 400, "expiration is required\n"),
+        ("contracts/quote?symbol=ACME", 400, "date is required\n"),
+        ("dates/trade?symbol=ACME&expiration=20261218", 404, "not found\n"),
+    ] {
+        assert_eq!(list(target), (status, text.to_owned()), "{target}");
+    }
+    assert_eq!(served.days.computed.load(Ordering::SeqCst), 0, "nothing is computed for a list");
+}
+
+#[test]
+fn thetadata_version_2_lists_what_was_recorded() {
+    let served = serve();
+    let head =
+        "{\"header\":{\"latency_ms\":0,\"error_type\":\"null\",\"error_msg\":\"null\",\"next_page\":null,\"format\":[";
+    for (target, format, response) in [
+        ("roots/option", r#""root""#, r#"["ACME","BRKB"]"#),
+        ("expirations?root=ACME", r#""date""#, "[20261218,20270115]"),
+        ("strikes?root=acme&exp=20261218", r#""strike""#, "[95000,100000,102500]"),
+        ("dates/option/quote?root=ACME&exp=20261218", r#""date""#, "[20261118,20261119]"),
+        ("dates/option/quote?root=ACME&exp=20261218&strike=100000&right=P", r#""date""#, "[20261119]"),
+        (
+            "contracts/option/quote?root=ACME&start_date=20261118",
+            r#""root","expiration","strike","right""#,
+            r#"[["ACME",20261218,95000,"P"],["ACME",20261218,100000,"C"]]"#,
+        ),
+    ] {
+        let wanted = format!("{head}{format}]}},\"response\":{response}}}");
+        assert_eq!(served.get(&format!("/v2/list/{target}")), (200, wanted), "{target}");
+    }
+    let csv = served.client().get("/v2/list/expirations?root=ACME&use_csv=true");
+    assert_eq!(csv.header("next-page"), Some("null"));
+    assert_eq!(csv.text(), "date\r\n20261218\r\n20270115\r\n");
+    for (target, status) in [
+        ("expirations?root=ZZZZ", 472),
+        ("expirations", 400),
+        ("strikes?root=ACME", 400),
+        ("strikes?root=ACME&exp=2026-12-18", 400),
+        ("roots/stock", 404),
+    ] {
+        assert_eq!(served.get(&format!("/v2/list/{target}")).0, status, "{target}");
+    }
+}
+
+#[test]
+fn thetadata_lists_the_market_of_now_where_nothing_is_recorded() {
+    let snapshot = Snapshot::new(1, vec![chain_at("ACME", FRIDAY, (16, 0))], vec![]);
+    let server = service(snapshot);
+    let body = |target: &str| get_from(&server, target).body;
+    let json = r#"{"symbol":["ACME","ACME"],"expiration":["2026-12-18","2027-01-15"]}"#;
+    assert_eq!(body("/v3/option/list/expirations?symbol=ACME&format=json"), json);
+    assert!(body("/v2/list/strikes?root=ACME&exp=20261218").ends_with(r#""response":[95000,100000,102500]}"#));
 }

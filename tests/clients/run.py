@@ -74,13 +74,14 @@ CHECKS = [
     Check("orats (past)", "check_past_orats.py", "requirements-older.txt", past=True),
     Check("marketdata (past)", "check_past_marketdata.py", past=True),
     Check("pandas (thetadata past)", "check_past_thetadata.py", past=True),
+    Check("thetadata (lists)", "check_thetadata_lists.py", "requirements-thetadata.txt", past=True),
     Check("alpaca-trade-api (js)", "check_node.py", script="alpaca"),
     Check("massive (js)", "check_node.py", script="massive"),
     Check("intrinio-sdk (js)", "check_node.py", script="intrinio"),
 ]
 
 NOT_POSSIBLE = {
-    "thetadata": "1.0.15 needs Python 3.12 and speaks gRPC to its vendor; 0.9.11 reaches no snapshot path",
+    "thetadata": "1.0.15 needs Python 3.12 and speaks gRPC to its vendor; 0.9.11 reaches no snapshot path, and its lists alone are checked",
 }
 
 

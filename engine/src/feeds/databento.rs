@@ -25,15 +25,15 @@ const ZSTD_MAGIC: u32 = 0xFD2F_B528;
 const ZSTD_SKIPPED: core::ops::RangeInclusive<u32> = 0x184D_2A50..=0x184D_2A5F;
 /// A record's length is a byte that counts words of four bytes.
 const RECORD_BYTES: usize = 255 * 4;
-const HEADER_BYTES: usize = 16;
+pub(super) const HEADER_BYTES: usize = 16;
 /// What metadata have before their symbols, but for the length of what follows.
 const METADATA_BYTES: usize = 104;
 
-const CMBP_1: u8 = 0xB1;
-const CBBO_1S: u8 = 0xC0;
-const CBBO_1M: u8 = 0xC1;
-const DEFINITION: u8 = 0x13;
-const SYMBOL_MAPPING: u8 = 0x16;
+pub(super) const CMBP_1: u8 = 0xB1;
+pub(super) const CBBO_1S: u8 = 0xC0;
+pub(super) const CBBO_1M: u8 = 0xC1;
+pub(super) const DEFINITION: u8 = 0x13;
+pub(super) const SYMBOL_MAPPING: u8 = 0x16;
 
 /// The time of reception is not to be trusted.
 const FLAG_BAD_RECEIVED: u8 = 0x08;
@@ -73,7 +73,7 @@ pub fn parse_dbn(source: &Path, bytes: &[u8], roots: &RootTable, until: Option<T
 }
 
 /// Why reading ended before the end.
-enum End {
+pub(super) enum End {
     Damaged(io::ErrorKind),
     TooLarge,
     Instead(Instead),
@@ -81,16 +81,16 @@ enum End {
 
 /// What an instrument is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Instrument {
+pub(super) enum Instrument {
     Option { underlying: Symbol, contract: ContractKey },
     Share(Symbol),
 }
 
 /// An instrument and the last that was said of it; why it is not served, where it is not.
-struct Listed {
-    instrument: Result<Instrument, Reason>,
-    last: Option<(usize, QuoteRecord)>,
-    spot: Option<SpotRecord>,
+pub(super) struct Listed {
+    pub(super) instrument: Result<Instrument, Reason>,
+    pub(super) last: Option<(usize, QuoteRecord)>,
+    pub(super) spot: Option<SpotRecord>,
 }
 
 /// Which number stands for which instrument from one instant (in nanoseconds) to before another.
@@ -102,8 +102,8 @@ struct Span {
 
 /// The instruments of a file, by symbol and by number. Numbers are given anew every day.
 #[derive(Default)]
-struct Instruments {
-    listed: Vec<Listed>,
+pub(super) struct Instruments {
+    pub(super) listed: Vec<Listed>,
     by_symbol: HashMap<Box<str>, usize>,
     /// As the file's metadata say.
     spans: HashMap<u32, Vec<Span>>,
@@ -143,10 +143,10 @@ impl Instruments {
     }
 }
 
-struct File {
-    intake: Intake,
-    instruments: Instruments,
-    until: Option<Timestamp>,
+pub(super) struct File {
+    pub(super) intake: Intake,
+    pub(super) instruments: Instruments,
+    pub(super) until: Option<Timestamp>,
 }
 
 impl File {
@@ -206,7 +206,7 @@ impl File {
         }
     }
 
-    fn quote(&mut self, place: usize, record: &[u8]) {
+    pub(super) fn quote(&mut self, place: usize, record: &[u8]) {
         let id = u32_at(record, 4).unwrap_or_default();
         let outcome = Quote::of(record).and_then(|quote| {
             if self.until.is_some_and(|until| quote.ts > until) {
@@ -240,7 +240,7 @@ impl File {
     }
 
     /// A definition lists its contract, and says what its number stands for.
-    fn definition(&mut self, place: usize, record: &[u8], roots: &RootTable) -> Result<(), End> {
+    pub(super) fn definition(&mut self, place: usize, record: &[u8], roots: &RootTable) -> Result<(), End> {
         // Version 3 is longer, and put new fields before the symbol.
         let (from, most) = match record.len() {
             520.. => (238, 71),
@@ -273,7 +273,7 @@ impl File {
     }
 
     /// A mapping of a live stream says what a number stands for.
-    fn mapping(&mut self, record: &[u8], version: u8, roots: &RootTable) -> Result<(), End> {
+    pub(super) fn mapping(&mut self, record: &[u8], version: u8, roots: &RootTable) -> Result<(), End> {
         let symbols = if version == 1 || record.len() < 176 { [16..38, 38..60] } else { [17..88, 89..160] };
         let [input, output] = symbols.map(|range| record.get(range).and_then(text));
         // Which of the two is the symbol depends on the question: the other one may be a number or a parent.

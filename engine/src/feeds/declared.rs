@@ -11,7 +11,7 @@ use crate::calendar::Calendar;
 use crate::contract::Symbol;
 use jiff::ToSpan;
 use jiff::civil::Date;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// How many of the last regular amounts count.
 const AMOUNTS: usize = 12;
@@ -54,15 +54,6 @@ pub fn with_projected(
         }
     }
     out.into_values().collect()
-}
-
-/// Every dividend of the names in `own`, and those that `other` has of further names: what a user wrote goes before what
-/// a vendor says.
-#[must_use]
-pub fn preferred(own: Vec<DividendRecord>, other: Vec<DividendRecord>) -> Vec<DividendRecord> {
-    let named: BTreeSet<Symbol> = own.iter().map(|dividend| dividend.underlying).collect();
-    let further = other.into_iter().filter(|dividend| !named.contains(&dividend.underlying));
-    own.into_iter().chain(further).collect()
 }
 
 /// The amount that is likely to be paid next; the series ascends by date.
@@ -225,18 +216,6 @@ mod tests {
         assert_eq!(on(date(2026, 9, 15)), [5.51], "added to the regular one of the day");
         assert!(all.iter().filter(|d| d.projected).all(|d| d.amount < 1.0));
         assert!(projected(&series(&QUARTERLY[..3]), date(2027, 12, 31)).is_empty(), "two payments are missing");
-    }
-
-    #[test]
-    fn what_a_user_wrote_goes_first() {
-        let of = |symbol: &str, amount| DividendRecord {
-            underlying: Symbol::parse(symbol).unwrap(),
-            ex_date: date(2026, 12, 1),
-            amount,
-            projected: false,
-        };
-        let got = preferred(vec![of("KO", 1.0)], vec![of("KO", 2.0), of("F", 0.15)]);
-        assert_eq!(got, [of("KO", 1.0), of("F", 0.15)]);
     }
 
     proptest! {

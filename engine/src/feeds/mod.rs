@@ -7,6 +7,7 @@ pub mod chains;
 pub mod conflate;
 pub mod csv;
 pub mod databento;
+pub mod databento_live;
 pub mod declared;
 pub mod dir;
 pub mod intake;

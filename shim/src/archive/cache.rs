@@ -6,6 +6,7 @@
 
 use super::index::DayIndex;
 use super::{Archive, DayChains, Flight, Landed, Trouble};
+use crate::listing::Listing;
 use engine::contract::Symbol;
 use jiff::civil::Date;
 use std::collections::{HashMap, VecDeque};
@@ -218,6 +219,10 @@ impl<R: RecordedDays> Archive for CachedArchive<R> {
 
     fn names(&self, day: Date) -> Vec<Symbol> {
         self.shared.recorded.index().map_or_else(Vec::new, |index| index.names(day))
+    }
+
+    fn listings(&self, name: Symbol, day: Date) -> Vec<Arc<Listing>> {
+        self.shared.recorded.index().map_or_else(Vec::new, |index| index.listings(name, day))
     }
 
     fn snapshots(&self, name: Symbol, day: Date) -> Option<Arc<Flight>> {

@@ -9,6 +9,7 @@ use super::cache::RecordedDays;
 use super::index::DayIndex;
 use crate::batch::inputs::Inputs;
 use crate::batch::known::{Known, KnownFiles};
+use crate::listing::{GatheredContracts, Listing, StrikePool};
 use crate::source::recorded::DayRows;
 use arc_swap::ArcSwapOption;
 use engine::contract::Symbol;
@@ -21,12 +22,12 @@ use history::row::HistoryRow;
 use history::whole::WholenessCheck;
 use jiff::Timestamp;
 use jiff::civil::Date;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 
 /// How often it is looked whether files are new or have changed.
@@ -44,6 +45,7 @@ pub struct RecordedFolder {
     found: ArcSwapOption<Found>,
     /// Whether it was said that Greeks are there which are not what they would be now.
     says_outdated: AtomicBool,
+    strikes: Mutex<StrikePool>,
 }
 
 /// What was found in the folder.
@@ -61,8 +63,8 @@ struct Found {
 struct FileFacts {
     /// Stands for its content.
     stamp: u64,
-    /// What it has something of.
-    units: BTreeSet<(Date, Symbol)>,
+    /// What it has something of, and which contracts.
+    units: BTreeMap<(Date, Symbol), Arc<Listing>>,
 }
 
 impl RecordedFolder {
@@ -82,6 +84,7 @@ impl RecordedFolder {
             reference: known.reference,
             found: ArcSwapOption::empty(),
             says_outdated: AtomicBool::new(false),
+            strikes: Mutex::default(),
         });
         let weak = Arc::downgrade(&folder);
         let looking = std::thread::Builder::new().name("folder".to_owned()).spawn(move || look(&weak));
@@ -117,25 +120,33 @@ impl RecordedFolder {
         }
         let mut index = DayIndex::default();
         for facts in files.values() {
-            facts.units.iter().for_each(|&(day, name)| index.note(name, day, facts.stamp));
+            for (&(day, name), listing) in &facts.units {
+                index.note(name, day, facts.stamp);
+                index.note_listing(name, day, Arc::clone(listing));
+            }
         }
         let days = index.days(&[]);
         if let (Some(first), Some(last)) = (days.first(), days.last()) {
             tracing::info!("{}: {} days from {first} to {last}", self.path.display(), days.len());
         }
         self.found.store(Some(Arc::new(Found { files, results, index: Arc::new(index) })));
+        drop(before);
+        self.strikes.lock().unwrap_or_else(PoisonError::into_inner).sweep();
     }
 
-    /// Which names and days a file has something of.
+    /// Which names and days a file has something of, and which contracts.
     fn go_through(&self, file: &Path, stamp: u64) -> FileFacts {
-        let mut units = BTreeSet::new();
+        let mut units: BTreeMap<(Date, Symbol), GatheredContracts> = BTreeMap::new();
         let read = layouts::read(file, &self.options, &mut |row| {
-            units.insert((self.day_of(&row), unit_underlying(&row, &self.reference)));
+            let unit = (self.day_of(&row), unit_underlying(&row, &self.reference));
+            units.entry(unit).or_default().add(&row.quote.contract);
         });
         if let Err(why) = whole(read) {
             tracing::warn!("{why}");
         }
-        FileFacts { stamp, units }
+        let mut pool = self.strikes.lock().unwrap_or_else(PoisonError::into_inner);
+        let listed = units.into_iter().map(|(unit, contracts)| (unit, Arc::new(contracts.into_listing(&mut pool))));
+        FileFacts { stamp, units: listed.collect() }
     }
 
     fn day_of(&self, row: &HistoryRow) -> Date {
@@ -147,7 +158,7 @@ impl RecordedFolder {
     fn result(&self, name: Symbol, day: Date, recipe: Recipe) -> Option<DayChains> {
         let found = self.found.load_full()?;
         let file = found.results.get(&(day, Some(name))).or_else(|| found.results.get(&(day, None)))?;
-        let of_unit = found.files.iter().filter(|(_, facts)| facts.units.contains(&(day, name)));
+        let of_unit = found.files.iter().filter(|(_, facts)| facts.units.contains_key(&(day, name)));
         let changed = of_unit.map(|(quotes, _)| changed_at(quotes)).max()?;
         if changed_at(file) < changed {
             return None;
@@ -180,8 +191,8 @@ impl RecordedFolder {
     fn read(&self, day: Date, name: Option<Symbol>, most: usize) -> Result<Vec<HistoryRow>, String> {
         let Some(found) = self.found.load_full() else { return Ok(Vec::new()) };
         let has = |facts: &FileFacts| match name {
-            Some(name) => facts.units.contains(&(day, name)),
-            None => facts.units.iter().any(|&(of, _)| of == day),
+            Some(name) => facts.units.contains_key(&(day, name)),
+            None => facts.units.keys().any(|&(of, _)| of == day),
         };
         let mut rows = Vec::new();
         for (file, _) in found.files.iter().filter(|(_, facts)| has(facts)) {

@@ -1,13 +1,23 @@
-//! What there is: names by day, each with a stamp that is another one where its files have changed. Never: a file.
+//! What there is: names by day, each with a stamp that is another one where its files have changed, and with its contracts.
+//! Never: a file.
 
+use crate::listing::Listing;
 use engine::contract::Symbol;
 use jiff::civil::Date;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Names by day.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DayIndex {
-    days: BTreeMap<Date, BTreeMap<Symbol, u64>>,
+    days: BTreeMap<Date, BTreeMap<Symbol, Noted>>,
+}
+
+/// What is noted of a name on a day.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Noted {
+    stamp: u64,
+    listings: Vec<Arc<Listing>>,
 }
 
 impl DayIndex {
@@ -15,14 +25,21 @@ impl DayIndex {
     pub fn note(&mut self, name: Symbol, day: Date, stamp: u64) {
         let noted = self.days.entry(day).or_default().entry(name).or_default();
         // an order of files that does not change gives a stamp that does not
-        *noted = noted.rotate_left(5).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ stamp;
+        noted.stamp = noted.stamp.rotate_left(5).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ stamp;
+    }
+
+    /// Notes contracts that a name had on a day, of which something is noted.
+    pub fn note_listing(&mut self, name: Symbol, day: Date, listing: Arc<Listing>) {
+        if let Some(noted) = self.days.get_mut(&day).and_then(|of_day| of_day.get_mut(&name)) {
+            noted.listings.push(listing);
+        }
     }
 
     /// The days of which there is something of any of these names; of any name where none is said.
     #[must_use]
     pub fn days(&self, names: &[Symbol]) -> Vec<Date> {
         let has =
-            |of_day: &BTreeMap<Symbol, u64>| names.is_empty() || names.iter().any(|name| of_day.contains_key(name));
+            |of_day: &BTreeMap<Symbol, Noted>| names.is_empty() || names.iter().any(|name| of_day.contains_key(name));
         self.days.iter().filter(|(_, of_day)| has(of_day)).map(|(&day, _)| day).collect()
     }
 
@@ -35,7 +52,14 @@ impl DayIndex {
     /// The stamp of a name on a day, if there is something of it.
     #[must_use]
     pub fn stamp(&self, name: Symbol, day: Date) -> Option<u64> {
-        self.days.get(&day)?.get(&name).copied()
+        Some(self.days.get(&day)?.get(&name)?.stamp)
+    }
+
+    /// The contracts that a name had on a day.
+    #[must_use]
+    pub fn listings(&self, name: Symbol, day: Date) -> Vec<Arc<Listing>> {
+        let noted = self.days.get(&day).and_then(|of_day| of_day.get(&name));
+        noted.map_or_else(Vec::new, |noted| noted.listings.clone())
     }
 }
 

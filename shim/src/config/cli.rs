@@ -66,7 +66,7 @@ pub(super) struct ServeArgs {
     /// sim, sim:full (6,000 names), sim:full,scale=1.3, sim:seed=7. Recorded: dir:PATH, and many days history:DIR. Pushed to here: tcp:PORT,
     /// tcp:ADDRESS:PORT, stdin:. Asked over HTTP: cboe:NAMES (15 minutes late, for personal use), theta:NAMES,
     /// tradier:NAMES, massive:NAMES, alpaca:NAMES, where NAMES is SPY,QQQ; rates alone: treasury:; dividends alone:
-    /// nasdaq:NAMES. docs/feeds.md says more of each
+    /// nasdaq:NAMES. In builds with it: databento:NAMES. docs/feeds.md says more of each
     #[arg(long, env = "GREEKSD_FEED", hide_env_values = true, value_name = "SPEC", value_delimiter = ';',
           value_parser = value::text)]
     pub(super) feed: Option<Vec<String>>,

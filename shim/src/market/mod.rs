@@ -2,6 +2,7 @@
 //!
 //! What a feed is stands in [`feed`], what is computed when in [`schedule`]. Never: a socket, a request, a kind of feed.
 
+pub mod databento_spec;
 pub mod feed;
 mod hours;
 pub mod overrides;

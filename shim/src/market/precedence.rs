@@ -1,6 +1,6 @@
 //! Which of several sources counts: for each item the first one, in the order in which the user named them, that has it.
 //! Items are the quotes of a name, the price of a name, the dividends of a name, the discount curves, and the dates that
-//! go before the calendar's. A source that has an item keeps it, whatever becomes of its connection: values do not jump
+//! go before the calendar's. Of dividends, what a user wrote goes before what vendors say. A source that has an item keeps it, whatever becomes of its connection: values do not jump
 //! between vendors. Never: a store, a clock.
 
 use crate::source::facts::Used;
@@ -20,6 +20,8 @@ pub(super) struct Precedence {
     /// The last price of each name, for when the quotes of another source are forgotten and the price with them.
     prices: BTreeMap<Symbol, SpotRecord>,
     references: Vec<Reference>,
+    /// The sources in the order in which their dividends count.
+    dividend_order: Vec<usize>,
 }
 
 /// Every dividend, rate and date that a source has.
@@ -31,10 +33,13 @@ struct Reference {
 }
 
 impl Precedence {
-    /// The order of so many sources.
-    pub(super) fn new(sources: usize, roots: RootTable) -> Self {
-        let references = vec![Reference::default(); sources];
-        Self { roots, quotes: BTreeMap::new(), spots: BTreeMap::new(), prices: BTreeMap::new(), references }
+    /// The order of some sources, each of them a vendor's or not.
+    pub(super) fn new(is_vendors: &[bool], roots: RootTable) -> Self {
+        let references = vec![Reference::default(); is_vendors.len()];
+        let mut dividend_order: Vec<usize> = (0..is_vendors.len()).collect();
+        dividend_order.sort_by_key(|&source| is_vendors[source]);
+        let (quotes, spots, prices) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { roots, quotes, spots, prices, references, dividend_order }
     }
 
     /// Whether there is one source only, which has everything.
@@ -79,9 +84,10 @@ impl Precedence {
     pub(super) fn used(&self, source: usize) -> Used {
         let owned = |owners: &BTreeMap<Symbol, usize>| owners.values().filter(|&&owner| owner == source).count();
         let first = |has: fn(&Reference) -> bool| self.references.iter().position(has) == Some(source);
-        let before = self.references.iter().take(source).flat_map(|r| &r.dividends).map(|d| d.underlying);
-        let before: BTreeSet<Symbol> = before.collect();
-        let own: BTreeSet<Symbol> = self.references[source].dividends.iter().map(|d| d.underlying).collect();
+        let names = |source: &usize| self.references[*source].dividends.iter().map(|d| d.underlying);
+        let before = self.dividend_order.iter().take_while(|&&other| other != source);
+        let before: BTreeSet<Symbol> = before.flat_map(names).collect();
+        let own: BTreeSet<Symbol> = names(&source).collect();
         Used {
             quotes: owned(&self.quotes),
             spots: owned(&self.spots),
@@ -106,8 +112,8 @@ impl Precedence {
     fn dividends(&self) -> Vec<DividendRecord> {
         let mut owners: BTreeMap<Symbol, usize> = BTreeMap::new();
         let mut all = Vec::new();
-        for (i, reference) in self.references.iter().enumerate() {
-            for dividend in &reference.dividends {
+        for &i in &self.dividend_order {
+            for dividend in &self.references[i].dividends {
                 let name = self.roots.canonical(dividend.underlying);
                 if *owners.entry(name).or_insert(i) == i {
                     all.push(*dividend);
@@ -177,7 +183,7 @@ mod tests {
     const SPOT: &str = r#"{"symbol":"SPX","price":5000,"time":1795207320}"#;
 
     fn precedence() -> Precedence {
-        Precedence::new(3, RootTable::embedded())
+        Precedence::new(&[false; 3], RootTable::embedded())
     }
 
     #[test]
@@ -225,5 +231,18 @@ mod tests {
             order.admit(2, Batch { days: Some(vec![(date(2026, 11, 20), Day::Closed)]), ..batch(&[&rate("0.05")]) });
         assert_eq!(third.rates.unwrap()[0].rate.to_bits(), 0.04f64.to_bits());
         assert!(third.days.unwrap().len() == 1 && order.used(2).days);
+    }
+
+    #[test]
+    fn of_dividends_what_is_written_goes_before_what_vendors_say() {
+        let dividend = |name: &str, amount: u32| {
+            batch(&[&format!("{{\"symbol\":\"{name}\",\"ex_date\":\"2026-12-01\",\"amount\":{amount}}}")])
+        };
+        let mut order = Precedence::new(&[true, false, true], RootTable::embedded());
+        order.admit(0, dividend("KO", 1));
+        order.admit(2, dividend("F", 2));
+        let all = order.admit(1, dividend("KO", 3)).dividends.unwrap();
+        assert_eq!(all.iter().map(|d| d.amount).collect::<Vec<f64>>(), [3.0, 2.0]);
+        assert_eq!([0, 1, 2].map(|source| order.used(source).dividends), [0, 1, 1]);
     }
 }

@@ -1,5 +1,6 @@
 //! A feed as its user names it, and the feed itself made of that: the only place that knows which kinds there are.
 
+use super::databento_spec::DatabentoSpec;
 use super::feed::Feed;
 use super::recorder::RecordTap;
 use super::sim::SimFeed;
@@ -12,9 +13,10 @@ use crate::source::asked::Asked;
 use crate::source::dir::DirectorySource;
 use crate::source::lines::{stdin, tcp};
 use crate::source::poll::client::{AnswerBounds, Client, ServerBase};
+use crate::source::poll::dividends::{self, DividendsOnly};
 use crate::source::poll::plan::VendorTerms;
 use crate::source::poll::sweep::Sweeps;
-use crate::source::poll::vendor::{Adjust, Vendor};
+use crate::source::poll::vendor::{Adjust, DividendsWanted, Vendor};
 use crate::source::poll::{PollSource, PollTerms, alpaca, cboe, massive, nasdaq, theta, tradier, treasury};
 use crate::source::recorded::{RecordedSource, Shown};
 use engine::contract::{RootTable, Symbol};
@@ -27,7 +29,7 @@ use std::time::Duration;
 
 /// What a feed may be, for whoever named something else.
 const WANT: &str = "want sim, sim:full, sim:seed=N, dir:PATH, history:DIR, tcp:PORT, tcp:ADDRESS:PORT, stdin:, or treasury:, or \
-    cboe:, theta:, tradier:, massive:, alpaca: or nasdaq: with names (cboe:SPY,QQQ)";
+    cboe:, theta:, tradier:, massive:, alpaca:, nasdaq: or databento: with names (cboe:SPY,QQQ)";
 
 /// A feed as the user names it.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,6 +46,8 @@ pub enum FeedSpec {
     Stdin,
     /// A vendor that is asked over HTTP.
     Poll(PollSpec),
+    /// Databento's live gateway.
+    Databento(DatabentoSpec),
 }
 
 /// A vendor that is asked over HTTP.
@@ -108,6 +112,7 @@ impl FeedSpec {
                 address.map(Self::Tcp).map_err(|_| "want tcp:PORT or tcp:ADDRESS:PORT".to_owned())
             }
             Some(("stdin", "")) => Ok(Self::Stdin),
+            Some(("databento", rest)) => DatabentoSpec::parse(rest).map(Self::Databento),
             Some((vendor, rest)) => match VendorKind::parse(vendor) {
                 Some(vendor) => PollSpec::parse(vendor, rest).map(Self::Poll),
                 None => Err(WANT.to_owned()),
@@ -170,6 +175,7 @@ impl FeedSpec {
             Self::Tcp(address) => Box::new(tcp::start(*address, terms.clock).map_err(|e| e.to_string())?),
             Self::Stdin => Box::new(stdin::start(terms.clock).map_err(|e| e.to_string())?),
             Self::Poll(poll) => Box::new(poll.source(self.to_string(), terms)?),
+            Self::Databento(session) => session.source(self.to_string(), &terms.keys, terms.clock)?,
         })
     }
 }
@@ -182,10 +188,14 @@ impl fmt::Display for FeedSpec {
             Self::History(path) => write!(f, "history:{}", path.display()),
             Self::Tcp(address) => write!(f, "tcp:{address}"),
             Self::Stdin => f.write_str("stdin:"),
-            Self::Poll(PollSpec { vendor, names, base, .. }) => {
+            Self::Databento(session) => write!(f, "{session}"),
+            Self::Poll(PollSpec { vendor, names, base, adjust }) => {
                 let names = names.iter().filter(|&&name| Some(name) != vendor.whole());
                 let names: Vec<&str> = names.map(Symbol::as_str).collect();
                 write!(f, "{}:{}", vendor.word(), names.join(","))?;
+                if adjust.dividends == DividendsWanted::Only {
+                    f.write_str(",dividends=only")?;
+                }
                 base.iter().try_for_each(|base| write!(f, "@{base}"))
             }
         }
@@ -236,6 +246,11 @@ impl VendorKind {
         }
     }
 
+    /// Whether it has both chains and dividends.
+    fn has_both(self) -> bool {
+        matches!(self, Self::Massive | Self::Tradier)
+    }
+
     /// What stands for everything that a vendor without names has.
     fn whole(self) -> Option<Symbol> {
         Symbol::parse(treasury::NAME).filter(|_| self == Self::Treasury)
@@ -266,6 +281,9 @@ impl PollSpec {
         if names.is_empty() {
             return Err(format!("want names, such as {}:SPY,QQQ", vendor.word()));
         }
+        if adjust.dividends != DividendsWanted::default() && !vendor.has_both() {
+            return Err(format!("dividends: {} has no choice; massive and tradier have", vendor.word()));
+        }
         let spec = Self { vendor, names, adjust, base };
         spec.check()?;
         Ok(spec)
@@ -291,6 +309,11 @@ impl PollSpec {
         if is_gentle { Ok(()) } else { Err(format!("at most {gently}")) }
     }
 
+    /// What the vendor wants where the user says nothing else.
+    fn own_terms(&self) -> VendorTerms {
+        if self.adjust.dividends == DividendsWanted::Only { dividends::TERMS } else { self.vendor.terms() }
+    }
+
     fn source(&self, name: String, terms: &OpenTerms) -> Result<PollSource, String> {
         let base = self.base.clone().map_or_else(|| ServerBase::parse(self.vendor.base()), Ok)?;
         let vendor = self.vendor(&terms.keys)?;
@@ -311,7 +334,8 @@ impl PollSpec {
         };
         let client = Client::new(base, headers, authorities, AnswerBounds::default())?;
         let poll = PollTerms {
-            terms: self.adjust.apply(self.vendor.terms()),
+            terms: self.adjust.apply(self.own_terms()),
+            asks_dividends: self.adjust.dividends == DividendsWanted::Beside,
             names: self.names.clone(),
             asked: Arc::clone(&terms.asked),
             clock: terms.clock,
@@ -321,15 +345,17 @@ impl PollSpec {
 
     fn vendor(&self, keys: &Keys) -> Result<Box<dyn Vendor>, String> {
         let roots = RootTable::embedded();
-        Ok(match self.vendor {
+        let vendor: Box<dyn Vendor> = match self.vendor {
             VendorKind::Cboe => Box::new(cboe::Cboe::new(roots)),
             VendorKind::Theta => Box::new(theta::Theta::new(roots)),
-            VendorKind::Tradier => Box::new(tradier::Tradier::new(keys)?),
+            VendorKind::Tradier => Box::new(tradier::Tradier::new(roots, keys)?),
             VendorKind::Massive => Box::new(massive::Massive::new(roots, keys)?),
             VendorKind::Alpaca => Box::new(alpaca::Alpaca::new(keys, self.adjust.indicative)?),
             VendorKind::Treasury => Box::new(treasury::Treasury),
             VendorKind::Nasdaq => Box::new(nasdaq::Nasdaq::default()),
-        })
+        };
+        let is_only = self.adjust.dividends == DividendsWanted::Only;
+        Ok(if is_only { Box::new(DividendsOnly(vendor)) } else { vendor })
     }
 }
 
@@ -368,6 +394,13 @@ mod tests {
         }
     }
 
+    #[cfg(not(feature = "databento-live"))]
+    #[test]
+    fn a_program_without_the_live_gateway_says_how_it_is_built_with_it() {
+        let said = FeedSpec::parse("databento:SPY").unwrap_err();
+        assert!(said.contains("--features databento-live") && said.contains("tcp:"), "{said}");
+    }
+
     #[test]
     fn vendors_have_names_options_and_an_address() {
         let shown = |text: &str| FeedSpec::parse(text).map(|spec| spec.to_string());
@@ -375,6 +408,8 @@ mod tests {
             ("cboe:SPY,_SPX,brk/b,SPXW", "cboe:SPY,SPX,BRK.B"),
             ("theta:SPY@http://127.0.0.1:25503/", "theta:SPY@http://127.0.0.1:25503"),
             ("theta:SPY,every=2.5,rate=30,at-once=4", "theta:SPY"),
+            ("massive:KO,brk/b,dividends=only", "massive:KO,BRK.B,dividends=only"),
+            ("tradier:KO,dividends=no", "tradier:KO"),
             ("treasury:", "treasury:"),
             ("treasury:every=7200", "treasury:"),
             ("nasdaq:KO,every=7200", "nasdaq:KO"),
@@ -390,6 +425,8 @@ mod tests {
             ("theta:SPY,speed=1", "unknown option speed"),
             ("theta:SPY@127.0.0.1", "want http://"),
             ("cboe:SPY,every=30", "one sweep a minute"),
+            ("massive:KO,dividends=maybe", "want yes, only or no"),
+            ("theta:KO,dividends=only", "massive and tradier have"),
             ("treasury:SPY", "has no names"),
             ("treasury:every=60", "one look an hour"),
             ("nasdaq:KO,every=60", "one look at a name an hour"),

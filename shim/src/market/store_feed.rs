@@ -69,9 +69,10 @@ impl StoreFeed {
         let reference = ReferenceData { calendar: Calendar::embedded(), curves: DiscountCurves::default() };
         let store = Box::new(Store::new(RootTable::embedded(), reference.calendar.clone()));
         let is_live = sources.iter().any(|source| source.is_live());
+        let is_vendors: Vec<bool> = sources.iter().map(|source| source.is_vendors()).collect();
         let live = || Live { latest: Timestamp::MIN, valued: BTreeMap::new(), decay: Decay::default() };
         Self {
-            precedence: Precedence::new(sources.len(), RootTable::embedded()),
+            precedence: Precedence::new(&is_vendors, RootTable::embedded()),
             hours: Hours::new(RootTable::embedded()),
             sources,
             store,

@@ -2,7 +2,7 @@
 //! beside it: with nothing, with what it says is missing, with each word and flag that it then asks for, and with each two of
 //! these.
 
-use super::schema::{either_content, of_listing, of_rows, of_symbols, of_text};
+use super::schema::{either_content, of_catalog, of_listing, of_rows, of_symbols, of_text};
 use super::words::{samples_of_segment, segments};
 use crate::query::{ParameterForm, ParameterReads, Query};
 use crate::refusal::Refusal;
@@ -170,6 +170,7 @@ fn ask(
         Serve::Rows(parse) => Some(of_rows(parse(&query, &clock)?, &clock, context)),
         Serve::Listing(parse) => Some(of_listing(&parse(&query, &clock)?, &clock)),
         Serve::Symbols(parse) => Some(of_symbols(&parse(&query, &clock)?, &clock)),
+        Serve::Catalog(parse) => Some(of_catalog(parse(&query, &clock)?, &clock)),
         Serve::Names(write) => Some(of_text(&write(&query, context, &clock)?)),
         Serve::Text(write) => Some(of_text(&write(&query, &clock)?)),
     })

@@ -1,5 +1,6 @@
 //! The schemas of answers, from the tables that write them. Never: a field's name.
 
+use crate::catalog::{Catalog, CatalogEntry};
 use crate::picked::Expiration;
 use crate::rows::binary::content_type;
 use crate::rows::clock::{Clock, Stamp};
@@ -12,7 +13,7 @@ use crate::rows::number::Print;
 use crate::rows::table::Fact;
 use crate::selection::symbols::{SymbolFacts, SymbolState};
 use crate::vendors::layer::{List, Reply, RequestContext, SymbolList};
-use engine::contract::Symbol;
+use engine::contract::{Right, Symbol};
 use engine::store::chain::Uncomputed;
 use engine::store::columns::Unit;
 use jiff::Timestamp;
@@ -60,12 +61,25 @@ pub(super) fn of_symbols(list: &SymbolList, clock: &Clock) -> Value {
     by_type(&json!({ "type": "array", "items": object(members.collect()) }))
 }
 
+/// The content of a list of what there is, by type: what an entry of today would look like.
+pub(super) fn of_catalog(catalog: Catalog, clock: &Clock) -> Value {
+    let entry = CatalogEntry {
+        name: Symbol::parse("SPY"),
+        date: Some(clock.today()),
+        strike_milli: Some(100_500),
+        right: Some(Right::Call),
+    };
+    let body = Catalog { format: Format::Json, ..catalog }.body(&[entry].into());
+    by_type(&like(&serde_json::from_slice(&body).unwrap_or(Value::Null)))
+}
+
 fn of_fact(fact: &Fact) -> Value {
     match fact {
         Fact::Missing => json!({ "type": "null" }),
         Fact::Word(_) => json!({ "type": "string" }),
         Fact::Words(_) => json!({ "type": "array", "items": { "type": "string" } }),
         Fact::Count(_) => json!({ "type": "integer" }),
+        Fact::Milli(_) => json!({ "type": "number" }),
         Fact::Flag(_) => json!({ "type": "boolean" }),
     }
 }

@@ -15,6 +15,8 @@ pub enum Fact {
     Words(Vec<String>),
     /// How many.
     Count(u64),
+    /// A price in thousandths of a dollar, always with a decimal point; four decimals in tables.
+    Milli(u32),
     /// `true` or `false`.
     Flag(bool),
 }
@@ -44,6 +46,50 @@ pub fn write(format: Format, heading: &Heading, columns: &[ColumnHead<'_>], rows
     out
 }
 
+/// The rows in JSON, column by column: `{"a":[…],"b":[…]}`.
+#[must_use]
+pub fn write_columns(columns: &[ColumnHead<'_>], rows: &[Vec<Fact>]) -> Vec<u8> {
+    let mut out = vec![b'{'];
+    for (j, column) in columns.iter().enumerate() {
+        out.extend_from_slice(if j > 0 { b",\"" } else { b"\"" });
+        out.extend_from_slice(column.name.as_bytes());
+        out.extend_from_slice(b"\":");
+        push_array(&mut out, rows.iter().filter_map(|row| row.get(j)));
+    }
+    out.push(b'}');
+    out
+}
+
+/// The rows in JSON as arrays, `[[…],[…]]`; the bare values, `[…]`, where each has one.
+#[must_use]
+pub fn write_arrays(rows: &[Vec<Fact>]) -> Vec<u8> {
+    let mut out = Vec::new();
+    if rows.iter().all(|row| row.len() == 1) {
+        push_array(&mut out, rows.iter().flatten());
+        return out;
+    }
+    out.push(b'[');
+    for (i, row) in rows.iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        push_array(&mut out, row);
+    }
+    out.push(b']');
+    out
+}
+
+fn push_array<'a>(out: &mut Vec<u8>, facts: impl IntoIterator<Item = &'a Fact>) {
+    out.push(b'[');
+    for (i, fact) in facts.into_iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        push_value(out, Format::Json, fact);
+    }
+    out.push(b']');
+}
+
 fn push_cell(out: &mut Vec<u8>, format: Format, column: &ColumnHead<'_>, fact: &Fact, is_first: bool) {
     let frame = format.frame();
     let mut push = |text: &str| out.extend_from_slice(text.as_bytes());
@@ -54,14 +100,31 @@ fn push_cell(out: &mut Vec<u8>, format: Format, column: &ColumnHead<'_>, fact: &
         push("\":");
     }
     push(if column.is_number { frame.number_open } else { frame.text_open });
+    push_value(out, format, fact);
+    out.extend_from_slice(frame.cell_close.as_bytes());
+}
+
+fn push_value(out: &mut Vec<u8>, format: Format, fact: &Fact) {
+    let frame = format.frame();
+    let mut push = |text: &str| out.extend_from_slice(text.as_bytes());
     match fact {
         Fact::Missing => push(frame.null),
         Fact::Word(word) => push_word(out, format, word),
         Fact::Words(words) => push_words(out, format, words),
         Fact::Count(n) => push(&n.to_string()),
+        Fact::Milli(milli) => push(&pointed(*milli, frame.tabular)),
         Fact::Flag(yes) => push(if *yes { "true" } else { "false" }),
     }
-    out.extend_from_slice(frame.cell_close.as_bytes());
+}
+
+/// Thousandths with a decimal point: `100.0` and `102.5`, in tables `100.0000` and `102.5000`.
+fn pointed(milli: u32, is_tabular: bool) -> String {
+    let text = format!("{}.{:03}0", milli / 1000, milli % 1000);
+    if is_tabular {
+        return text;
+    }
+    let short = text.trim_end_matches('0');
+    if short.ends_with('.') { format!("{short}0") } else { short.to_owned() }
 }
 
 fn push_words(out: &mut Vec<u8>, format: Format, words: &[String]) {
@@ -118,6 +181,18 @@ mod tests {
         let html = written(Format::Html);
         assert!(html.contains("<td class=w>x&quot;&lt;</td><td class=w>P Q</td><td>7</td></tr>"), "{html}");
         assert!(html.contains("<td class=w>true</td><td class=w></td><td></td></tr>"), "{html}");
+    }
+
+    #[test]
+    fn json_goes_by_columns_or_as_arrays_too() {
+        let rows = [vec![Fact::Word("A".to_owned()), Fact::Milli(102_500)], vec![Fact::Missing, Fact::Milli(100_000)]];
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        assert_eq!(text(write_columns(&COLUMNS[..2], &rows)), r#"{"a":["A",null],"b":[102.5,100.0]}"#);
+        assert_eq!(text(write_arrays(&rows)), r#"[["A",102.5],[null,100.0]]"#);
+        assert_eq!(text(write_arrays(&[vec![Fact::Count(7)], vec![Fact::Count(8)]])), "[7,8]");
+        assert_eq!(text(write_columns(&COLUMNS[..1], &[])), r#"{"a":[]}"#);
+        let csv = write(Format::Csv, &Heading::default(), &COLUMNS[..2], &rows);
+        assert_eq!(text(csv), "a,b\r\nA,102.5000\r\n,100.0000\r\n");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //! what is new and waits for none. Never: a book, a computation, a request of a client.
 
 pub mod asked;
+#[cfg(feature = "databento-live")]
+pub mod databento;
 pub mod dir;
 pub mod facts;
 pub mod inbox;
@@ -51,6 +53,11 @@ pub trait QuoteSource: Send {
     /// Whether its quotes go with the clock, so that values without a new quote age; recorded ones keep their own time.
     fn is_live(&self) -> bool {
         true
+    }
+
+    /// Whether a vendor made what it has: of dividends, what a user wrote goes before that.
+    fn is_vendors(&self) -> bool {
+        false
     }
 
     /// What it says of itself.

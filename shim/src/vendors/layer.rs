@@ -2,6 +2,7 @@
 //! Everything that is the same for all layers stands here once. Never: arithmetic, a loop over rows, a vendor.
 
 use super::body::JSON;
+use crate::catalog::{self, Catalog, CatalogEntry};
 use crate::cursor::percent_encode;
 use crate::edition;
 use crate::http::Answer;
@@ -30,6 +31,7 @@ use history::table_writer::TableFormat;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Seconds after which a client may ask again where nothing has been computed yet.
@@ -64,6 +66,8 @@ pub enum Serve {
     Listing(fn(&Query<'_>, &Clock) -> Result<List, Refusal>),
     /// A list of underlyings.
     Symbols(fn(&Query<'_>, &Clock) -> Result<SymbolList, Refusal>),
+    /// A list of what there is.
+    Catalog(fn(&Query<'_>, &Clock) -> Result<Catalog, Refusal>),
     /// JSON about underlyings, from their chains.
     Names(fn(&Query<'_>, &RequestContext<'_>, &Clock) -> Result<String, Refusal>),
     /// JSON that needs no row.
@@ -235,6 +239,7 @@ enum Content {
     Rows(Box<Reply>),
     Listing(Box<List>),
     Symbols(Box<SymbolList>),
+    Catalog(Box<Catalog>),
     Text(String),
 }
 
@@ -251,7 +256,7 @@ impl Prepared {
             Ok(Content::Rows(reply)) => Some(&reply.selection),
             Ok(Content::Listing(list)) => Some(&list.selection),
             // a list of everything asks for no name
-            Ok(Content::Symbols(_) | Content::Text(_)) | Err(_) => None,
+            Ok(Content::Symbols(_) | Content::Catalog(_) | Content::Text(_)) | Err(_) => None,
         };
         selection.into_iter().flat_map(|Selection { name, underlyings, roots, contracts, .. }| {
             let named = name.iter().chain(underlyings).chain(roots).copied();
@@ -266,7 +271,17 @@ impl Prepared {
             Content::Rows(reply) => reply.past.as_ref(),
             Content::Listing(list) => list.past.as_ref(),
             Content::Symbols(list) => list.past.as_ref(),
-            Content::Text(_) => None,
+            // without a day it is about all that there are
+            Content::Catalog(_) | Content::Text(_) => None,
+        }
+    }
+
+    /// The list of what there is that it asks for, if it asks for one.
+    #[must_use]
+    pub fn catalog(&self) -> Option<&Catalog> {
+        match self.content.as_ref().ok()? {
+            Content::Catalog(catalog) => Some(catalog),
+            _ => None,
         }
     }
 
@@ -291,6 +306,7 @@ impl Prepared {
             }
             Ok(Content::Listing(list)) => is_heavy(snapshot, &list.selection, true),
             Ok(Content::Symbols(list)) => list.selection.limit.is_none_or(|limit| limit > SYMBOLS_AT_ONCE),
+            Ok(Content::Catalog(_)) => true,
             Ok(Content::Text(_)) | Err(_) => false,
         }
     }
@@ -317,6 +333,7 @@ impl Layer {
             Serve::Rows(parse) => parse(query, &clock).map(|reply| Content::Rows(Box::new(reply))),
             Serve::Listing(parse) => parse(query, &clock).map(|list| Content::Listing(Box::new(list))),
             Serve::Symbols(parse) => parse(query, &clock).map(|list| Content::Symbols(Box::new(list))),
+            Serve::Catalog(parse) => parse(query, &clock).map(|catalog| Content::Catalog(Box::new(catalog))),
             Serve::Names(write) => write(query, context, &clock).map(Content::Text),
             Serve::Text(write) => write(query, &clock).map(Content::Text),
         };
@@ -331,9 +348,29 @@ impl Layer {
             Content::Rows(reply) => self.rows(*reply, context, clock.clone()),
             Content::Listing(list) => self.list(&list, context, &clock),
             Content::Symbols(list) => Ok(self.symbols(&list, context, &clock)),
+            Content::Catalog(catalog) => {
+                let found = catalog::of_snapshot(&catalog.question, context.snapshot, clock.today(), context.roots);
+                self.list_entries(&catalog, &found)
+            }
             Content::Text(text) => Ok(Answer::full(self.name, 200, JSON, text)),
         });
         self.with_headers(answered.unwrap_or_else(|refusal| self.refusal(&refusal)), &clock)
+    }
+
+    /// The answer that lists what was found.
+    #[must_use]
+    pub fn listed(&self, catalog: &Catalog, found: Result<BTreeSet<CatalogEntry>, Refusal>, clock: &Clock) -> Answer {
+        let answered = found.and_then(|found| self.list_entries(catalog, &found));
+        self.with_headers(answered.unwrap_or_else(|refusal| self.refusal(&refusal)), clock)
+    }
+
+    fn list_entries(&self, catalog: &Catalog, found: &BTreeSet<CatalogEntry>) -> Result<Answer, Refusal> {
+        if found.is_empty() {
+            return Err(catalog.when_empty.clone());
+        }
+        let mut answer = Answer::full(self.name, 200, catalog.format.frame().content_type, catalog.body(found));
+        answer.headers.clone_from(&catalog.headers);
+        Ok(answer)
     }
 
     /// The answer to what was read, but that there is none.

@@ -16,6 +16,7 @@ pub mod orats;
 pub mod parameter;
 pub mod polygon;
 pub mod routes;
+pub mod thetadata_lists;
 pub mod thetadata_v2;
 pub mod thetadata_v2_past;
 pub mod thetadata_v3;

@@ -4,8 +4,8 @@
 
 use super::layer::Layer;
 use super::{
-    alpaca, alphavantage, intrinio, livevol, marketdata, native, native_symbols, orats, polygon, thetadata_v2,
-    thetadata_v2_past, thetadata_v3, thetadata_v3_past, tradier,
+    alpaca, alphavantage, intrinio, livevol, marketdata, native, native_symbols, orats, polygon, thetadata_lists,
+    thetadata_v2, thetadata_v2_past, thetadata_v3, thetadata_v3_past, tradier,
 };
 use crate::http::percent::decode_strict;
 
@@ -44,12 +44,22 @@ pub const LAYERS: &[&Layer] = &[
     &thetadata_v3_past::QUOTE,
     &thetadata_v3_past::EOD,
     &thetadata_v3_past::QUOTE_AT,
+    &thetadata_lists::SYMBOLS,
+    &thetadata_lists::EXPIRATIONS,
+    &thetadata_lists::STRIKES,
+    &thetadata_lists::DATES,
+    &thetadata_lists::CONTRACTS,
     &thetadata_v3::REST,
     &thetadata_v2::GREEKS,
     &thetadata_v2::SECOND_ORDER,
     &thetadata_v2::ALL_GREEKS,
     &thetadata_v2_past::HISTORY,
     &thetadata_v2_past::QUOTE_AT,
+    &thetadata_lists::OLDER_ROOTS,
+    &thetadata_lists::OLDER_EXPIRATIONS,
+    &thetadata_lists::OLDER_STRIKES,
+    &thetadata_lists::OLDER_DATES,
+    &thetadata_lists::OLDER_CONTRACTS,
     &thetadata_v2::REST,
     &tradier::CHAIN,
     &tradier::EXPIRATIONS,

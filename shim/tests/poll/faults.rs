@@ -77,9 +77,12 @@ const fn slow(name: &'static str, act: fn(&Wrong<'_>) -> Act) -> Fault {
     Fault { bounds: IMPATIENT, ..fault(name, Failure::Timeout, act) }
 }
 
+/// Vendors of which no chains are asked.
+const NO_CHAINS: &[Asked] = &[Asked::Treasury, Asked::Nasdaq, Asked::MassiveDividends, Asked::TradierDividends];
+
 /// Of chains alone.
 const fn chain(name: &'static str, failure: Failure, act: fn(&Wrong<'_>) -> Act) -> Fault {
-    Fault { not: &[Asked::Treasury, Asked::Nasdaq], ..fault(name, failure, act) }
+    Fault { not: NO_CHAINS, ..fault(name, failure, act) }
 }
 
 const SCRIPT: &[Fault] = &[
@@ -115,14 +118,27 @@ const SCRIPT: &[Fault] = &[
     }),
     fault("too large", Failure::TooLarge, |_| say(" ".repeat(2 * BYTES_MOST as usize))),
     fault("a gzip bomb", Failure::TooLarge, |_| Act::Bytes("Content-Encoding: gzip\r\n".to_owned(), bomb())),
-    fault("empty", Failure::Empty, |wrong| match wrong.asked {
-        Asked::Treasury if wrong.target.contains("/sofr/") => say("{\"refRates\":[]}"),
-        Asked::Treasury => say("Date,\"1 Mo\",\"3 Mo\"\n"),
-        _ => wrong.with(|told| told.keep = |_, _| false),
-    }),
-    chain("another name's", Failure::WrongName, |wrong| wrong.with(|told| told.name = "OTHER")),
     Fault {
-        not: &[Asked::Cboe, Asked::Massive, Asked::Treasury, Asked::Nasdaq],
+        but: &[(Asked::TradierDividends, Failure::Malformed)],
+        ..fault("empty", Failure::Empty, |wrong| match wrong.asked {
+            Asked::Treasury if wrong.target.contains("/sofr/") => say("{\"refRates\":[]}"),
+            Asked::Treasury => say("Date,\"1 Mo\",\"3 Mo\"\n"),
+            _ => wrong.with(|told| told.keep = |_, _| false),
+        })
+    },
+    Fault {
+        not: &[Asked::Treasury, Asked::Nasdaq],
+        ..fault("another name's", Failure::WrongName, |wrong| wrong.with(|told| told.name = "OTHER"))
+    },
+    Fault {
+        not: &[
+            Asked::Cboe,
+            Asked::Massive,
+            Asked::Treasury,
+            Asked::Nasdaq,
+            Asked::MassiveDividends,
+            Asked::TradierDividends,
+        ],
         ..fault("another name's price", Failure::WrongName, |wrong| {
             let is_price = ["/stock/", "/markets/quotes", "/v2/stocks/"].iter().any(|path| wrong.target.contains(path));
             wrong.with(|told| told.name = if is_price { "OTHER" } else { told.name })
@@ -135,7 +151,7 @@ const SCRIPT: &[Fault] = &[
         wrong.with(|told| told.ts = clock().latest() + SignedDuration::from_hours(24 * 300))
     }),
     Fault {
-        not: &[Asked::Cboe, Asked::Theta, Asked::Tradier, Asked::Treasury, Asked::Nasdaq],
+        not: &[Asked::Cboe, Asked::Theta, Asked::Tradier, Asked::Treasury, Asked::Nasdaq, Asked::TradierDividends],
         ..fault("a page that leads back to itself", Failure::Malformed, |wrong| {
             let next = "\"status\":\"OK\",\"next_url\":\"https://x/?cursor=same\"}";
             let page = wrong.right().replace("\"status\":\"OK\"}", next);
@@ -189,7 +205,7 @@ fn check_whole(asked: Asked, brought: Result<Option<Brought>, Failed>, told: Tol
         assert_eq!((batch.quotes.len(), batch.reset), (40, vec![acme()]), "{asked:?} after {after}");
         let spots: Vec<f64> = batch.spots.iter().map(|spot| spot.price).collect();
         assert!(matches!(spots[..], [spot] if (spot - told.spot).abs() < 1e-9), "{asked:?} after {after}: {spots:?}");
-    } else if asked == Asked::Nasdaq {
+    } else if asked.has_dividends_only() {
         let next = batch.dividends.and_then(|dividends| dividends.first().copied()).unwrap();
         assert_eq!((next.underlying, next.projected), (acme(), false));
         assert!((next.amount - told.spot / 100.0).abs() < 1e-4, "{asked:?} after {after}: {next:?}");
@@ -293,6 +309,10 @@ fn run_daemon(asked: Asked) {
     let keys = ["GREEKSD_TRADIER_TOKEN", "GREEKSD_MASSIVE_KEY", "GREEKSD_ALPACA_KEY_ID", "GREEKSD_ALPACA_SECRET_KEY"];
     let mut daemon = start(&feed, &[], &keys.map(|name| (name, KEY)));
     wait_for_spot(&daemon, 100.0);
+    if matches!(asked, Asked::Tradier | Asked::Massive) {
+        // so that every fault is one of its chains
+        daemon.wait("dividends", |health| health["feeds"][0]["used"]["dividends"] == 1);
+    }
     let rows = |daemon: &mut Daemon| {
         daemon.wait("everything is computed", |health| health["pending"] == 0);
         daemon.get("/l1/greeks?underlying=ACME&greeks=all")

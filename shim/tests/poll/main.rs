@@ -304,6 +304,107 @@ fn dividends_of_nasdaq_go_beside_the_quotes_of_another_feed() {
     assert_eq!(first, 1, "that it is a fund is remembered");
 }
 
+/// A page of Massive's dividends, and where the next one is.
+fn massive_dividends(dates: &[&str], next: Option<&str>) -> Act {
+    let row = |day: &&str| {
+        format!("{{\"ticker\":\"ACME\",\"ex_dividend_date\":\"{day}\",\"cash_amount\":0.25,\"frequency\":4}}")
+    };
+    let rows = dates.iter().map(row).collect::<Vec<_>>().join(",");
+    let next = next.map_or_else(String::new, |query| format!(",\"next_url\":\"https://elsewhere.example/x?{query}\""));
+    say(format!("{{\"status\":\"OK\",\"results\":[{rows}]{next}}}"))
+}
+
+fn wait_for_divs(daemon: &Daemon, want: f64) {
+    let divs = || Daemon::number(&daemon.rows("/l1/greeks?underlying=ACME&greeks=chain")[0], "divs");
+    let began = Instant::now();
+    while (divs() - want).abs() > 1e-9 {
+        assert!(began.elapsed() < Duration::from_secs(60), "{} and {want}: {:?}", divs(), daemon.health());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn dividends_alone_of_a_vendor_go_beside_the_quotes_of_another_feed_page_by_page() {
+    let first = |target: &str| !target.contains("cursor=");
+    // what is to come is on the second page
+    let server = Server::start(move |target| match first(target) {
+        true => massive_dividends(&["2026-09-01", "2026-06-01"], Some("cursor=two&apiKey=x")),
+        false => massive_dividends(&["2026-12-01"], None),
+    });
+    let quotes = Server::start(|_| whole(100.0, 10));
+    let massive = format!("massive:ACME,dividends=only,every=0.2,rate=1200@http://{}", server.address);
+    let cboe = format!("cboe:ACME,every=0.2,rate=1200@http://{}", quotes.address);
+    let mut daemon = start(&massive, &["--feed", &cboe], &[("GREEKSD_MASSIVE_KEY", "hunter2")]);
+    wait_for_spot(&daemon, 100.0);
+    wait_for_divs(&daemon, 0.25);
+    let health = daemon.wait("dividends", |health| health["feeds"][0]["used"]["dividends"] == 1);
+    assert_eq!((&health["feeds"][0]["state"], &health["feeds"][0]["used"]["quotes"]), (&"ok".into(), &0.into()));
+    let asked = server.asked();
+    assert!(asked.iter().all(|(_, target, head)| {
+        target.starts_with("/stocks/v1/dividends?") && !target.contains("apiKey") && head.contains("Bearer hunter2")
+    }));
+    let wanted = "?ticker=ACME&ex_dividend_date.gte=2023-11-20&sort=ex_dividend_date.desc&limit=1000";
+    assert!(asked[0].1.ends_with(wanted) && asked[1].1.ends_with("?cursor=two"), "{asked:?}");
+    // pages without an end take nothing away, nor does a page of somebody else
+    let turn = std::sync::atomic::AtomicUsize::new(0);
+    server.always(move |_| {
+        let turn = turn.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        massive_dividends(&[], Some(&format!("cursor={turn}")))
+    });
+    let before = server.asked().len();
+    daemon.wait("malformed", |health| failures(health, "malformed") > 0);
+    let asked = server.asked().len() - before;
+    assert!((20..45).contains(&asked), "{asked} pages");
+    wait_for_divs(&daemon, 0.25);
+    // a name that pays none any more has none
+    server.always(|_| massive_dividends(&[], None));
+    wait_for_divs(&daemon, 0.0);
+}
+
+#[test]
+fn dividends_of_a_vendor_come_with_its_chains_and_hold_up_none_of_them() {
+    let told = |spot: f64| vendors::Told::whole(spot, OPEN.parse().unwrap());
+    let is_dividends = |target: &str| target.starts_with("/beta/markets/fundamentals/dividends?symbols=ACME");
+    let chains = move |spot: f64, dividends: fn(String) -> Act| {
+        move |target: &str| {
+            let right = vendors::Asked::Tradier.answer(target, told(spot));
+            if is_dividends(target) { dividends(right) } else { say(right) }
+        }
+    };
+    let asked = |server: &Server| {
+        let asked = server.asked();
+        (asked.iter().filter(|(_, target, _)| is_dividends(target)).count(), asked.len())
+    };
+    let key = [("GREEKSD_TRADIER_TOKEN", "hunter2")];
+    let server = Server::start(chains(100.0, say));
+    let feed = |more: &str| format!("tradier:ACME,every=0.2,rate=6000{more}@http://{}", server.address);
+    let mut daemon = start(&feed(""), &[], &key);
+    wait_for_spot(&daemon, 100.0);
+    wait_for_divs(&daemon, 1.0);
+    server.always(chains(101.0, say));
+    wait_for_spot(&daemon, 101.0);
+    let health = daemon.wait("dividends", |health| health["feeds"][0]["used"]["dividends"] == 1);
+    assert_eq!((asked(&server).0, health["feeds"][0]["failures"].as_object().unwrap().len()), (1, 0), "once a day");
+    drop(daemon);
+    // a plan without them: the chains come all the same, and they are not asked for again soon
+    server.always(chains(102.0, |_| status(401)));
+    let mut daemon = start(&feed(""), &[], &key);
+    wait_for_spot(&daemon, 102.0);
+    let health = daemon.wait("refused", |health| failures(health, "refused") == 1);
+    assert_eq!(health["feeds"][0]["state"], "ok", "{health}");
+    server.always(chains(103.0, say));
+    wait_for_spot(&daemon, 103.0);
+    assert_eq!(asked(&server).0, 2);
+    let said = daemon.stop().1;
+    assert!(said.contains("/beta/markets/fundamentals/dividends: refused") && !said.contains("hunter2"), "{said}");
+    // and not at all where nobody wants them
+    let daemon = start(&feed(",dividends=no"), &[], &key);
+    wait_for_spot(&daemon, 103.0);
+    server.always(chains(104.0, say));
+    wait_for_spot(&daemon, 104.0);
+    assert_eq!(asked(&server).0, 2);
+}
+
 #[test]
 fn a_redirect_within_the_server_is_followed_and_an_index_is_found_in_its_other_spelling() {
     let server = Server::start(|target| match target {

@@ -5,6 +5,7 @@ use engine::feeds::QuoteRecord;
 use jiff::civil::{Date, date};
 use jiff::{Timestamp, tz::TimeZone};
 use shim::secret::Keys;
+use shim::source::poll::dividends::{self, DividendsOnly};
 use shim::source::poll::plan::VendorTerms;
 use shim::source::poll::vendor::Vendor;
 use shim::source::poll::{alpaca, cboe, massive, nasdaq, theta, tradier, treasury};
@@ -23,6 +24,8 @@ pub(crate) enum Asked {
     Alpaca,
     Treasury,
     Nasdaq,
+    MassiveDividends,
+    TradierDividends,
 }
 
 /// A state of the market that a vendor tells.
@@ -75,16 +78,31 @@ impl Told {
 }
 
 impl Asked {
-    pub(crate) const ALL: [Self; 7] =
-        [Self::Cboe, Self::Theta, Self::Tradier, Self::Massive, Self::Alpaca, Self::Treasury, Self::Nasdaq];
+    pub(crate) const ALL: [Self; 9] = [
+        Self::Cboe,
+        Self::Theta,
+        Self::Tradier,
+        Self::Massive,
+        Self::Alpaca,
+        Self::Treasury,
+        Self::Nasdaq,
+        Self::MassiveDividends,
+        Self::TradierDividends,
+    ];
 
     pub(crate) fn word(self) -> &'static str {
-        ["cboe", "theta", "tradier", "massive", "alpaca", "treasury", "nasdaq"][self as usize]
+        let words = ["cboe", "theta", "tradier", "massive", "alpaca", "treasury", "nasdaq", "massive", "tradier"];
+        words[self as usize]
     }
 
     /// Whether it has chains of names.
     pub(crate) fn has_chains(self) -> bool {
-        !matches!(self, Self::Treasury | Self::Nasdaq)
+        self != Self::Treasury && !self.has_dividends_only()
+    }
+
+    /// Whether it is asked for dividends and nothing else.
+    pub(crate) fn has_dividends_only(self) -> bool {
+        matches!(self, Self::Nasdaq | Self::MassiveDividends | Self::TradierDividends)
     }
 
     pub(crate) fn vendor(self) -> Box<dyn Vendor> {
@@ -93,11 +111,13 @@ impl Asked {
         match self {
             Self::Cboe => Box::new(cboe::Cboe::new(roots)),
             Self::Theta => Box::new(theta::Theta::new(roots)),
-            Self::Tradier => Box::new(tradier::Tradier::new(&keys).unwrap()),
+            Self::Tradier => Box::new(tradier::Tradier::new(roots, &keys).unwrap()),
             Self::Massive => Box::new(massive::Massive::new(roots, &keys).unwrap()),
             Self::Alpaca => Box::new(alpaca::Alpaca::new(&keys, false).unwrap()),
             Self::Treasury => Box::new(treasury::Treasury),
             Self::Nasdaq => Box::new(nasdaq::Nasdaq::default()),
+            Self::MassiveDividends => Box::new(DividendsOnly(Self::Massive.vendor())),
+            Self::TradierDividends => Box::new(DividendsOnly(Self::Tradier.vendor())),
         }
     }
 
@@ -110,6 +130,7 @@ impl Asked {
             Self::Alpaca => alpaca::TERMS,
             Self::Treasury => treasury::TERMS,
             Self::Nasdaq => nasdaq::TERMS,
+            Self::MassiveDividends | Self::TradierDividends => dividends::TERMS,
         }
     }
 
@@ -119,6 +140,40 @@ impl Asked {
         let (bid, ask, millis) = (spot - 0.01, spot + 0.01, ts.as_millisecond());
         let path = target.split('?').next().unwrap_or_default();
         match self {
+            _ if path == "/stocks/v1/dividends" => {
+                let row = |day: &str| {
+                    format!(
+                        "{{\"cash_amount\":{:.4},\"currency\":\"USD\",\"declaration_date\":\"2026-05-01\",\
+                         \"distribution_type\":\"recurring\",\"ex_dividend_date\":\"{day}\",\"frequency\":4,\
+                         \"historical_adjustment_factor\":0.99,\"id\":\"E1\",\"pay_date\":\"2026-12-15\",\
+                         \"record_date\":\"{day}\",\"split_adjusted_cash_amount\":{:.4},\"ticker\":\"{name}\"}}",
+                        spot / 100.0,
+                        spot / 100.0,
+                    )
+                };
+                let rows = ["2026-12-01", "2026-08-31", "2026-06-01"].map(row).join(",");
+                let results = format!("\"results\":[{rows}],");
+                let is_none = told.quoted().quotes.is_empty();
+                format!("{{\"request_id\":1,{}\"status\":\"OK\"}}", if is_none { "" } else { &results })
+            }
+            _ if path == "/beta/markets/fundamentals/dividends" => {
+                let row = |day: &str| {
+                    format!(
+                        "{{\"share_class_id\":\"0P0\",\"dividend_type\":\"CD\",\"ex_date\":\"{day}\",\
+                         \"cash_amount\":{:.4},\"currency_i_d\":\"USD\",\"declaration_date\":\"2026-05-01\",\
+                         \"frequency\":4,\"pay_date\":\"2026-12-15\",\"record_date\":\"{day}\"}}",
+                        spot / 100.0
+                    )
+                };
+                let rows = ["2026-12-01", "2026-08-31", "2026-06-01"].map(row).join(",");
+                let entry = format!(
+                    "{{\"request\":\"{name}\",\"type\":\"Symbol\",\"results\":[{{\"type\":\"Company\",\
+                     \"tables\":{{\"cash_dividends\":null}}}},{{\"type\":\"Stock\",\
+                     \"tables\":{{\"cash_dividends\":[{rows}]}}}}]}}"
+                );
+                format!("[{}]", if told.quoted().quotes.is_empty() { "" } else { &entry })
+            }
+            Self::MassiveDividends | Self::TradierDividends => panic!("{target}: dividends alone are asked for"),
             Self::Cboe => told.quoted().cboe(),
             Self::Theta if path == "/v3/option/snapshot/quote" => told.quoted().thetadata_csv(),
             Self::Theta => {

@@ -270,3 +270,29 @@ proptest! {
         prop_assert!(batch.spots.iter().all(|s| limits::SPOT.holds(s.price)));
     }
 }
+
+#[test]
+fn a_live_stream_hands_over_what_is_new_of_each_contract() {
+    let mut live = crate::feeds::databento_live::DbnRecords::new(Path::new("live"), 3, RootTable::embedded());
+    let mut add = |records: &[Vec<u8>]| {
+        records.iter().for_each(|record| live.add(record).unwrap());
+        live.take()
+    };
+    let first = quote(CBBO_1S, 7, AT, [Some(2.0), Some(2.2)]);
+    let cut = first[..10].to_vec();
+    let (batch, report) = add(&[mapping(3, 7, ["AAPL.OPT", CALL]), definition(3, 8, AT, PUT), first.clone(), cut]);
+    assert_eq!((batch.quotes.len(), report.records, report.refused_total()), (2, 2, 0));
+    assert!(batch.quotes.iter().any(|quote| quote.bid.to_bits() == 2f64.to_bits()));
+    assert!(batch.quotes.iter().any(|quote| quote.bid.is_nan()), "one is listed without a quote");
+    let older = quote(CBBO_1S, 7, AT - SECOND, [Some(9.0), Some(9.9)]);
+    let (batch, _) = add(&[first, older, definition(3, 7, AT + SECOND, CALL)]);
+    assert!(batch.quotes.is_empty(), "nothing takes the place of a quote but a later one: {:?}", batch.quotes);
+    let (batch, report) =
+        add(&[quote(CMBP_1, 7, AT + 2 * SECOND, [Some(2.1), None]), quote(CBBO_1S, 99, AT, [Some(1.0), Some(1.1)])]);
+    let [new] = batch.quotes.as_slice() else { panic!("{:?}", batch.quotes) };
+    assert!(new.bid.to_bits() == 2.1f64.to_bits() && new.ask.is_nan());
+    assert_eq!(
+        (report.refused_total(), report.places[0].to_string().as_str()),
+        (1, "live:8: instrument_id: not_a_symbol")
+    );
+}

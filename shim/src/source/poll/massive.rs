@@ -1,11 +1,13 @@
-//! Massive (once Polygon): the chain of a name in pages of 250, with the price of the underlying in each.
+//! Massive (once Polygon): the chain of a name in pages of 250, with the price of the underlying in each, and its dividends.
 
+use super::dividends::HISTORY_YEARS;
 use super::failure::Failure;
 use super::plan::VendorTerms;
 use super::vendor::{Asks, Document, Question, Sweep, Vendor, is_index};
 use crate::secret::{Keys, Secret};
 use engine::contract::{RootTable, Symbol};
-use engine::feeds::massive::parse_massive_snapshot;
+use engine::feeds::massive::{parse_massive_dividends, parse_massive_snapshot};
+use jiff::ToSpan;
 use jiff::civil::Date;
 use std::time::Duration;
 
@@ -45,20 +47,39 @@ impl Massive {
     }
 }
 
+/// A page of dividends. The vendor has older addresses for them, which it calls deprecated since February 2026.
+fn dividend_page(query: &str) -> Question {
+    Question::new(Asks::Dividends, format!("/stocks/v1/dividends?{query}"))
+}
+
+/// The query of a next page without a key: that goes in a header, and into no address.
+fn without_key(query: &str) -> String {
+    let parts = query.split('&').filter(|part| !part.to_ascii_lowercase().starts_with("apikey="));
+    parts.collect::<Vec<_>>().join("&")
+}
+
 impl Vendor for Massive {
     fn begin(&self, name: Symbol, _: Date) -> Vec<Question> {
         vec![self.page(name, "limit=250")]
     }
 
+    fn dividends(&self, name: Symbol, today: Date) -> Option<Question> {
+        let first = today.saturating_sub(HISTORY_YEARS.years());
+        let query = format!("ticker={name}&ex_dividend_date.gte={first}&sort=ex_dividend_date.desc&limit=1000");
+        (!is_index(&self.roots, name)).then(|| dividend_page(&query))
+    }
+
     fn read(&self, data: &Document<'_>, sweep: &mut Sweep) -> Result<(), Failure> {
+        if data.request.what == Asks::Dividends {
+            let (page, report) = parse_massive_dividends(data.source, data.bytes);
+            sweep.declare((page.dividends, report))?;
+            sweep.wanted.extend(page.next.map(|query| dividend_page(&without_key(&query))));
+            return Ok(());
+        }
         let (page, report) = parse_massive_snapshot(data.source, data.bytes, data.name);
         sweep.grade = sweep.grade.max(page.grade);
         sweep.add((page.batch, report))?;
-        if let Some(query) = page.next {
-            // the key goes in a header, and into no address
-            let parts = query.split('&').filter(|part| !part.to_ascii_lowercase().starts_with("apikey="));
-            sweep.wanted.push_back(self.page(data.name, &parts.collect::<Vec<_>>().join("&")));
-        }
+        sweep.wanted.extend(page.next.map(|query| self.page(data.name, &without_key(&query))));
         Ok(())
     }
 

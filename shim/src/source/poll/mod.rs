@@ -5,6 +5,7 @@
 pub mod alpaca;
 pub mod cboe;
 pub mod client;
+pub mod dividends;
 pub mod failure;
 pub mod massive;
 pub mod nasdaq;
@@ -21,6 +22,7 @@ use super::facts::{SourceFacts, SourceState};
 use super::inbox::Inbox;
 use super::{Delivery, Moment, QuoteSource};
 use crate::clock::MarketClock;
+use dividends::OnceADay;
 use engine::calendar::Calendar;
 use engine::contract::Symbol;
 use engine::feeds::Grade;
@@ -50,6 +52,8 @@ pub struct PollTerms {
     pub asked: Arc<Asked>,
     /// The time of the market.
     pub clock: MarketClock,
+    /// Dividends are asked for beside chains, where the vendor has both.
+    pub asks_dividends: bool,
 }
 
 /// A vendor that is asked over HTTP.
@@ -63,6 +67,8 @@ struct Shared {
     delay: Duration,
     every: Duration,
     plan: Mutex<Plan>,
+    /// When dividends are asked for beside chains, where they are.
+    daily: Option<Mutex<OnceADay>>,
     /// Something has ended: whoever waits looks again.
     changed: Condvar,
     inbox: Inbox,
@@ -86,7 +92,7 @@ impl PollSource {
     /// # Errors
     /// The system has no thread for it.
     pub fn start(sweeps: Sweeps, terms: PollTerms) -> std::io::Result<Self> {
-        let PollTerms { terms, names, asked, clock } = terms;
+        let PollTerms { terms, names, asked, clock, asks_dividends } = terms;
         // no two daemons start at one nanosecond
         let seed = u64::try_from(clock.latest().as_nanosecond() & i128::from(u32::MAX)).unwrap_or(1)
             ^ u64::from(std::process::id());
@@ -95,6 +101,7 @@ impl PollSource {
             delay: terms.delay,
             every: terms.every,
             plan: Mutex::new(Plan::new(terms, names, seed)),
+            daily: asks_dividends.then(Mutex::default),
             changed: Condvar::new(),
             inbox: Inbox::new(WAITING_MOST, clock),
             asked,
@@ -114,6 +121,10 @@ impl PollSource {
 impl QuoteSource for PollSource {
     fn take(&mut self, _: &Moment<'_>) -> Option<Delivery> {
         self.shared.inbox.take()
+    }
+
+    fn is_vendors(&self) -> bool {
+        true
     }
 
     /// Rates and dividends do not go with the clock.
@@ -159,6 +170,9 @@ impl Shared {
                     drop(plan);
                     let outcome = self.take_in(name);
                     self.done(name, outcome);
+                    if outcome == Outcome::Delivered {
+                        self.take_in_dividends(name);
+                    }
                 }
             }
         }
@@ -213,6 +227,20 @@ impl Shared {
                 Outcome::Delivered
             }
             Err(failed) => Outcome::Failed(failed),
+        }
+    }
+
+    /// The dividends of a name whose chain has come, once a day. What becomes of them is nothing to its chain.
+    fn take_in_dividends(&self, name: Symbol) {
+        let Some(daily) = &self.daily else { return };
+        let daily = || daily.lock().unwrap_or_else(PoisonError::into_inner);
+        if !daily().claim(name, self.began.elapsed()) {
+            return;
+        }
+        let brought = self.sweeps.dividends(name, self);
+        daily().done(name, self.began.elapsed(), brought.as_ref().err().map(|failed| failed.failure));
+        if let Ok(Some(Brought { batch, report, .. })) = brought {
+            self.inbox.put(batch, report);
         }
     }
 

@@ -6,9 +6,7 @@ use super::plan::VendorTerms;
 use super::vendor::{Asks, Brings, Document, Question, Sweep, Vendor};
 use crate::secret::Secret;
 use engine::contract::Symbol;
-use engine::feeds::declared::with_projected;
 use engine::feeds::nasdaq::parse_nasdaq_dividends;
-use jiff::ToSpan;
 use jiff::civil::Date;
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -30,10 +28,6 @@ pub const TERMS: VendorTerms = VendorTerms {
     at_once: 1,
     delay: Duration::ZERO,
 };
-/// Past ones serve nobody, but for a market whose clock is behind.
-const KEPT_DAYS: i32 = 30;
-/// The longest options that are listed.
-const YEARS: i32 = 6;
 
 /// Nasdaq's website.
 #[derive(Debug, Default)]
@@ -64,16 +58,8 @@ impl Vendor for Nasdaq {
     }
 
     fn read(&self, data: &Document<'_>, sweep: &mut Sweep) -> Result<(), Failure> {
-        let Document { source, bytes, name, asked_at, calendar, .. } = *data;
-        let (declared, report) = parse_nasdaq_dividends(source, bytes, name);
-        if let Some(error) = report.errors.first() {
-            return Err(Failure::of_error(error));
-        }
-        sweep.report.absorb(report);
-        let today = calendar.eastern(asked_at).date();
-        let mut dividends = with_projected(&declared, calendar, today, today.saturating_add(YEARS.years()));
-        dividends.retain(|dividend| dividend.ex_date >= today.saturating_sub(KEPT_DAYS.days()));
-        sweep.batch.dividends = Some(dividends);
+        let Document { source, bytes, name, .. } = *data;
+        sweep.declare(parse_nasdaq_dividends(source, bytes, name))?;
         if data.request.what == Asks::DividendsOfFund {
             self.funds().insert(name);
         }
@@ -99,10 +85,9 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn what_is_declared_is_carried_on_and_what_has_been_is_left_out() {
+    fn a_fund_is_asked_for_as_such_from_then_on() {
         let name = Symbol::parse("KO").unwrap();
-        let row = |day: &str| format!("{{\"exOrEffDate\":\"{day}\",\"type\":\"CASH\",\"amount\":\"$0.51\"}}");
-        let rows = ["12/01/2026", "09/15/2026", "06/15/2026", "03/13/2026", "12/01/2025"].map(row).join(",");
+        let row = "{\"exOrEffDate\":\"12/01/2026\",\"type\":\"CASH\",\"amount\":\"$0.51\"}";
         let vendor = Nasdaq::default();
         let read = |text: &str, request: &Question| {
             let (calendar, mut sweep) = (Calendar::embedded(), Sweep::new([]));
@@ -114,14 +99,11 @@ mod tests {
                 asked_at: "2026-11-20T12:00:00-05:00".parse().unwrap(),
                 calendar: &calendar,
             };
-            vendor.read(&data, &mut sweep).map(|()| sweep.batch.dividends.unwrap())
+            vendor.read(&data, &mut sweep).map(|()| sweep.declared.len())
         };
         let stock = vendor.begin(name, date(2026, 11, 20)).remove(0);
-        let dividends = read(&format!("{{\"data\":{{\"dividends\":{{\"rows\":[{rows}]}}}}}}"), &stock).unwrap();
-        assert_eq!((dividends[0].ex_date, dividends[0].projected), (date(2026, 12, 1), false));
-        assert!(dividends.len() > 20 && dividends[1..].iter().all(|d| d.projected && d.ex_date < date(2033, 1, 1)));
-        assert_eq!(read("{\"data\":{\"dividends\":{\"rows\":null}}}", &stock), Ok(vec![]), "it pays none");
-        // a fund is asked for as such, from then on
+        assert_eq!(read(&format!("{{\"data\":{{\"dividends\":{{\"rows\":[{row}]}}}}}}"), &stock), Ok(1));
+        assert_eq!(read("{\"data\":{\"dividends\":{\"rows\":null}}}", &stock), Ok(0), "it pays none");
         assert_eq!(read("{\"data\":null}", &stock), Err(Failure::Empty));
         let fund = vendor.instead(name, &stock, Failure::Empty).unwrap();
         assert!(stock.target.ends_with("/KO/dividends?assetclass=stocks") && fund.target.ends_with("assetclass=etf"));

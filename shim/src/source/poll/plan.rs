@@ -236,9 +236,9 @@ impl Plan {
         let since = now.saturating_sub(self.refilled).as_secs_f64();
         self.tokens = (self.tokens + since * per_second).min(self.terms.burst);
         self.refilled = now;
-        // a token that is short of one by rounding is one
-        let missing = 1.0 - 1e-6 - self.tokens;
-        if missing <= 0.0 { Ok(()) } else { Err(now + Duration::from_secs_f64(missing / per_second)) }
+        // a token that is short of one by rounding is one: the wait for the rest of it would be none, again and again
+        let missing = 1.0 - self.tokens;
+        if missing <= 1e-6 { Ok(()) } else { Err(now + Duration::from_secs_f64(missing / per_second)) }
     }
 
     fn spend(&mut self) {
@@ -423,10 +423,25 @@ mod tests {
     }
 
     #[test]
+    fn whoever_waits_as_long_as_it_is_told_to_may_go_then() {
+        for per_minute in (1..=300).map(f64::from) {
+            let mut plan = Plan::new(VendorTerms { per_minute, ..TERMS }, [name(0)], 7);
+            let mut now = Duration::ZERO;
+            for i in 0..50 {
+                now += Duration::from_nanos(i * 123_456_789);
+                if let Err(until) = plan.permit(now) {
+                    assert_eq!(plan.permit(until), Ok(()), "{per_minute} a minute, told {until:?} at {now:?}");
+                    now = until;
+                }
+            }
+        }
+    }
+
+    #[test]
     fn pages_of_a_sweep_keep_the_rate_too() {
         let mut plan = plan(1);
         assert!(matches!(plan.next(Duration::ZERO, true, |_| None), Next::Ask(_)));
-        assert_eq!(plan.permit(Duration::from_millis(500)).map_err(|until| until.as_millis()), Err(999));
+        assert_eq!(plan.permit(Duration::from_millis(500)).map_err(|until| until.as_millis()), Err(1000));
         assert_eq!(plan.permit(Duration::from_secs(1)), Ok(()));
         assert_eq!(plan.requests(), 2);
     }

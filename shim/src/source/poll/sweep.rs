@@ -2,6 +2,7 @@
 //! about that name. What is known of answers before is kept here. Never: when to ask, a thread, what is served.
 
 use super::client::{Client, Received, Validators};
+use super::dividends::likely;
 use super::failure::{Failed, Failure};
 use super::vendor::{Asks, Brings, Document, Question, Sweep, Vendor};
 use super::wholeness::Wholeness;
@@ -17,6 +18,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Requests that a name takes at most: a million contracts in the smallest pages.
 const REQUESTS_MOST: usize = 4_000;
+/// The same of its dividends: a few years of them are one page.
+const DIVIDEND_REQUESTS_MOST: usize = 20;
 
 /// Asks a vendor for names, as somebody else says when.
 pub struct Sweeps {
@@ -108,17 +111,49 @@ impl Sweeps {
     /// # Errors
     /// Nothing that can be used came: what was known stays.
     pub fn sweep(&self, name: Symbol, permits: &impl Permits) -> Result<Option<Brought>, Failed> {
-        let mut sweep = Sweep::new(self.vendor.begin(name, self.calendar.eastern(self.clock.now()).date()));
+        let mut sweep = Sweep::new(self.vendor.begin(name, self.today()));
+        let most = if self.vendor.brings() == Brings::Dividends { DIVIDEND_REQUESTS_MOST } else { REQUESTS_MOST };
+        if self.ask_all(name, &mut sweep, permits, most)? { Ok(Some(self.whole(name, sweep)?)) } else { Ok(None) }
+    }
+
+    /// The dividends of a name, of a vendor that has them beside its chains. Every request waits until it may go. `None`: the
+    /// vendor has none, nothing has changed, or no further request shall go.
+    ///
+    /// # Errors
+    /// Nothing that can be used came: what was known stays.
+    pub fn dividends(&self, name: Symbol, permits: &impl Permits) -> Result<Option<Brought>, Failed> {
+        let Some(first) = self.vendor.dividends(name, self.today()) else { return Ok(None) };
+        if !permits.wait() {
+            return Ok(None);
+        }
+        let (path, mut sweep) = (first.path().to_owned(), Sweep::new([first]));
+        let brought = match self.ask_all(name, &mut sweep, permits, DIVIDEND_REQUESTS_MOST) {
+            Ok(false) => return Ok(None),
+            Ok(true) => self.whole_dividends(name, sweep),
+            Err(failed) => Err(failed),
+        };
+        brought.map(Some).inspect_err(|failed| {
+            permits.note(failed.failure);
+            self.say_missed(&path, failed.failure);
+        })
+    }
+
+    fn today(&self) -> Date {
+        self.calendar.eastern(self.clock.now()).date()
+    }
+
+    /// Asks until nothing more is wanted; whether there is something new, and all of it.
+    fn ask_all(&self, name: Symbol, sweep: &mut Sweep, permits: &impl Permits, most: usize) -> Result<bool, Failed> {
         let (mut asked, mut unchanged) = (BTreeSet::new(), false);
         while let Some(request) = sweep.wanted.pop_front() {
             if !asked.is_empty() && !permits.wait() {
-                return Ok(None);
+                return Ok(false);
             }
-            if asked.len() == REQUESTS_MOST || !asked.insert(request.target.clone()) {
+            if asked.len() == most || !asked.insert(request.target.clone()) {
                 // pages that lead back to one that was there would have no end
                 return Err(Failure::Malformed.into());
             }
-            match self.ask(name, &request, &mut sweep) {
+            match self.ask(name, &request, sweep) {
                 Ok(is_new) => unchanged |= !is_new,
                 Err(failed) => {
                     if let Some(instead) = self.vendor.instead(name, &request, failed.failure) {
@@ -133,7 +168,7 @@ impl Sweeps {
                 }
             }
         }
-        if unchanged { Ok(None) } else { Ok(Some(self.whole(name, sweep)?)) }
+        Ok(!unchanged)
     }
 
     /// Says once what sweeps go on without: without a price of its own a name may have no Greeks, and nobody would know why.
@@ -173,16 +208,15 @@ impl Sweeps {
 
     /// What a sweep brought, if that is whole.
     fn whole(&self, name: Symbol, sweep: Sweep) -> Result<Brought, Failed> {
+        if self.vendor.brings() == Brings::Dividends {
+            return self.whole_dividends(name, sweep);
+        }
         let Sweep { mut batch, mut report, grade, .. } = sweep;
         let mut memory = self.memory();
         match self.vendor.brings() {
-            Brings::Chains => {}
+            Brings::Chains | Brings::Dividends => {}
             Brings::Rates if batch.rates.as_ref().is_none_or(Vec::is_empty) => return Err(Failure::Empty.into()),
             Brings::Rates => return Ok(Brought { batch, report, grade }),
-            Brings::Dividends => {
-                memory.take_away_others(name, batch.dividends.get_or_insert_default());
-                return Ok(Brought { batch, report, grade });
-            }
         }
         let judged = self.about(name, &mut batch, &mut report);
         let latest = self.clock.latest();
@@ -196,6 +230,18 @@ impl Sweeps {
             None => batch.spots.extend(memory.spots.get(&name)),
         }
         batch.reset = vec![name];
+        Ok(Brought { batch, report, grade })
+    }
+
+    /// What is declared of a name and what is likely to follow. Of a page about another name nothing counts.
+    fn whole_dividends(&self, name: Symbol, sweep: Sweep) -> Result<Brought, Failed> {
+        let Sweep { declared, mut batch, report, grade, .. } = sweep;
+        if declared.iter().any(|dividend| self.roots.canonical(dividend.underlying) != name) {
+            return Err(Failure::WrongName.into());
+        }
+        let mut dividends = likely(&declared, &self.calendar, self.today());
+        self.memory().take_away_others(name, &mut dividends);
+        batch.dividends = Some(dividends);
         Ok(Brought { batch, report, grade })
     }
 

@@ -1,11 +1,13 @@
-//! Tradier's brokerage interface: the expirations of a name, a chain for each, the price of the underlying.
+//! Tradier's brokerage interface: the expirations of a name, a chain for each, the price of the underlying, its dividends.
 
 use super::failure::Failure;
 use super::plan::VendorTerms;
-use super::vendor::{Asks, Document, Question, Sweep, Vendor};
+use super::vendor::{Asks, Document, Question, Sweep, Vendor, is_index};
 use crate::secret::{Keys, Secret};
-use engine::contract::Symbol;
-use engine::feeds::tradier::{parse_tradier_chain, parse_tradier_expirations, parse_tradier_quotes};
+use engine::contract::{RootTable, Symbol};
+use engine::feeds::tradier::{
+    parse_tradier_chain, parse_tradier_dividends, parse_tradier_expirations, parse_tradier_quotes,
+};
 use jiff::civil::Date;
 use std::time::Duration;
 
@@ -26,6 +28,7 @@ pub const TERMS: VendorTerms = VendorTerms {
 /// The interface with a key.
 #[derive(Debug)]
 pub struct Tradier {
+    roots: RootTable,
     authorization: Secret,
 }
 
@@ -34,8 +37,8 @@ impl Tradier {
     ///
     /// # Errors
     /// There is no key.
-    pub fn new(keys: &Keys) -> Result<Self, String> {
-        Ok(Self { authorization: keys.need(KEY)?.as_bearer() })
+    pub fn new(roots: RootTable, keys: &Keys) -> Result<Self, String> {
+        Ok(Self { roots, authorization: keys.need(KEY)?.as_bearer() })
     }
 }
 
@@ -54,6 +57,11 @@ impl Vendor for Tradier {
         ]
     }
 
+    fn dividends(&self, name: Symbol, _: Date) -> Option<Question> {
+        let target = format!("/beta/markets/fundamentals/dividends?symbols={}", spelt(name));
+        (!is_index(&self.roots, name)).then(|| Question::new(Asks::Dividends, target))
+    }
+
     fn read(&self, data: &Document<'_>, sweep: &mut Sweep) -> Result<(), Failure> {
         let Document { source, bytes, name, asked_at, .. } = *data;
         match data.request.what {
@@ -68,6 +76,7 @@ impl Vendor for Tradier {
                 sweep.add((engine::feeds::Batch::default(), report))
             }
             Asks::Spot => sweep.add(parse_tradier_quotes(source, bytes, asked_at)),
+            Asks::Dividends => sweep.declare(parse_tradier_dividends(source, bytes)),
             _ => sweep.add(parse_tradier_chain(source, bytes, name, asked_at)),
         }
     }

@@ -7,7 +7,7 @@ use crate::secret::Secret;
 use engine::calendar::Calendar;
 use engine::contract::{RootTable, Symbol};
 use engine::feeds::report::Report;
-use engine::feeds::{Batch, Grade};
+use engine::feeds::{Batch, DeclaredDividend, Grade};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use std::collections::VecDeque;
@@ -96,6 +96,8 @@ pub struct Sweep {
     pub report: Report,
     /// How its quotes stand to the market.
     pub grade: Grade,
+    /// Dividends as they were declared: what is likely to follow is told from all of them.
+    pub declared: Vec<DeclaredDividend>,
 }
 
 impl Sweep {
@@ -103,7 +105,8 @@ impl Sweep {
     #[must_use]
     pub fn new(wanted: impl IntoIterator<Item = Question>) -> Self {
         let wanted = wanted.into_iter().collect();
-        Self { wanted, batch: Batch::default(), report: Report::default(), grade: Grade::Live }
+        let (batch, report, declared) = (Batch::default(), Report::default(), Vec::new());
+        Self { wanted, batch, report, grade: Grade::Live, declared }
     }
 
     /// Adds what a reader made of an answer.
@@ -119,6 +122,15 @@ impl Sweep {
         self.report.absorb(report);
         Ok(())
     }
+
+    /// Adds the dividends that a reader found in an answer.
+    ///
+    /// # Errors
+    /// The answer is not the data that was asked for.
+    pub fn declare(&mut self, (declared, report): (Vec<DeclaredDividend>, Report)) -> Result<(), Failure> {
+        self.declared.extend(declared);
+        self.add((Batch::default(), report))
+    }
 }
 
 /// A vendor.
@@ -130,6 +142,12 @@ pub trait Vendor: Send + Sync {
 
     /// The requests that a sweep of a name begins with on an Eastern date.
     fn begin(&self, name: Symbol, today: Date) -> Vec<Question>;
+
+    /// The first request for the dividends of a name, of a vendor that has them beside its chains.
+    fn dividends(&self, name: Symbol, today: Date) -> Option<Question> {
+        let _ = (name, today);
+        None
+    }
 
     /// Reads an answer into the sweep, and adds the requests that follow from it.
     ///
@@ -178,6 +196,20 @@ pub struct Adjust {
     pub most: Option<usize>,
     /// Alpaca: the indicative quotes of the free plan.
     pub indicative: bool,
+    /// Massive, Tradier: whether dividends are asked for.
+    pub dividends: DividendsWanted,
+}
+
+/// Whether a vendor that has chains and dividends is asked for both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DividendsWanted {
+    /// Once a day, beside the chains.
+    #[default]
+    Beside,
+    /// Nothing else is asked for.
+    Only,
+    /// Chains alone are asked for.
+    No,
 }
 
 impl Adjust {
@@ -197,7 +229,15 @@ impl Adjust {
             "names" => self.most = Some(number(1.0, 10_000.0)? as usize),
             "quotes" if matches!(value, "opra" | "indicative") => self.indicative = value == "indicative",
             "quotes" => return Err("quotes: want opra or indicative".to_owned()),
-            _ => return Err(format!("unknown option {option}; want every, rate, at-once, names or quotes")),
+            "dividends" => {
+                self.dividends = match value {
+                    "yes" => DividendsWanted::Beside,
+                    "only" => DividendsWanted::Only,
+                    "no" => DividendsWanted::No,
+                    _ => return Err("dividends: want yes, only or no".to_owned()),
+                }
+            }
+            _ => return Err(format!("unknown option {option}; want every, rate, at-once, names, quotes or dividends")),
         }
         Ok(())
     }

@@ -1,0 +1,57 @@
+//! The answer that lists what an archive has, as soon as that is known. Never: a row.
+
+use super::market::PastMarket;
+use crate::archive::Archive;
+use crate::catalog::{Catalog, CatalogEntry, CatalogQuestion, CatalogSearch};
+use crate::http::{Answer, Awaited};
+use crate::refusal::Refusal;
+use crate::rows::clock::Clock;
+use crate::vendors::layer::Layer;
+use engine::contract::{RootTable, Symbol};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Entries of one list at most: more than a day of the whole market has.
+const ENTRIES_MOST: usize = 3_000_000;
+
+/// A list of what an archive has, in the making.
+pub(super) struct AwaitedCatalog {
+    pub(super) market: Arc<PastMarket>,
+    pub(super) layer: &'static Layer,
+    pub(super) catalog: Catalog,
+    pub(super) clock: Clock,
+}
+
+impl Awaited for AwaitedCatalog {
+    fn look(&mut self) -> Option<Answer> {
+        let market = &self.market;
+        let found = of_archive(&self.catalog.question, &*market.archive, &market.roots)?;
+        Some(self.layer.listed(&self.catalog, found, &self.clock))
+    }
+}
+
+/// What an archive has. `None`: that is not known yet.
+///
+/// # Errors
+/// It is more than one list may have.
+fn of_archive(
+    question: &CatalogQuestion,
+    archive: &dyn Archive,
+    roots: &RootTable,
+) -> Option<Result<BTreeSet<CatalogEntry>, Refusal>> {
+    let underlyings: Vec<Symbol> = question.names.iter().map(|&name| roots.underlying_of(name)).collect();
+    let days = archive.days(&underlyings)?;
+    let mut found = CatalogSearch::new(question, roots);
+    for day in days.into_iter().filter(|&day| question.day.is_none_or(|only| day == only)) {
+        let names = if underlyings.is_empty() { archive.names(day) } else { underlyings.clone() };
+        for name in names {
+            for listing in archive.listings(name, day) {
+                found.add(name, day, &listing);
+            }
+            if found.count() > ENTRIES_MOST {
+                return Some(Err(Refusal::Conflict { reason: "the list is too long: say which symbol" }));
+            }
+        }
+    }
+    Some(Ok(found.into_entries()))
+}

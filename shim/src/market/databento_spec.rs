@@ -1,0 +1,135 @@
+//! Databento's live gateway as its user names it: `databento:SPX,SPY`, `databento:SPY,schema=cmbp-1@HOST:PORT`. Without the
+//! feature `databento-live` the words are refused with a sentence that says how the program is built with it. Never: a
+//! session.
+
+use crate::clock::MarketClock;
+use crate::secret::Keys;
+use crate::source::QuoteSource;
+use engine::contract::{RootTable, Symbol};
+use std::fmt;
+
+/// The variable of its key.
+pub const KEY: &str = "GREEKSD_DATABENTO_KEY";
+/// The schemas of quotes that can be asked for; the first where none is said.
+const SCHEMAS: [&str; 2] = ["cbbo-1s", "cmbp-1"];
+/// Why there is no such feed.
+#[cfg(not(feature = "databento-live"))]
+const NOT_BUILT: &str = "this program is built without Databento's live gateway: build it with `cargo build --release --features \
+    databento-live`, or push to tcp: from a script (docs/feeds.md)";
+
+/// Live quotes of some underlyings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DatabentoSpec {
+    names: Vec<Symbol>,
+    schema: &'static str,
+    /// In place of the vendor's own gateway.
+    address: Option<String>,
+}
+
+impl DatabentoSpec {
+    /// Reads what stands after `databento:`.
+    ///
+    /// # Errors
+    /// What is wrong, for the user.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        #[cfg(not(feature = "databento-live"))]
+        return Err(format!("{text}: {NOT_BUILT}"));
+        #[cfg(feature = "databento-live")]
+        Self::read(text)
+    }
+
+    #[cfg_attr(not(feature = "databento-live"), allow(dead_code, reason = "refused before it is read"))]
+    fn read(text: &str) -> Result<Self, String> {
+        let (list, address) = match text.split_once('@') {
+            Some((list, address)) => (list, Some(address_of(address)?)),
+            None => (text, None),
+        };
+        let (mut names, mut schema) = (Vec::new(), SCHEMAS[0]);
+        for item in list.split(',') {
+            match item.split_once('=') {
+                Some(("schema", word)) => {
+                    let known = SCHEMAS.into_iter().find(|&known| known == word);
+                    schema = known.ok_or_else(|| format!("schema: want {}", SCHEMAS.join(" or ")))?;
+                }
+                Some((option, _)) => return Err(format!("unknown option {option}; want schema")),
+                None => {
+                    let name = Symbol::parse_underlying(item.trim().trim_start_matches(['_', '^', '$']));
+                    let name = RootTable::embedded().canonical(name.ok_or_else(|| format!("{item:?} is no name"))?);
+                    if !names.contains(&name) {
+                        names.push(name);
+                    }
+                }
+            }
+        }
+        if names.is_empty() {
+            return Err("want names, such as databento:SPX,SPY".to_owned());
+        }
+        Ok(Self { names, schema, address })
+    }
+
+    /// Opens the feed.
+    #[cfg(feature = "databento-live")]
+    pub(super) fn source(&self, name: String, keys: &Keys, clock: MarketClock) -> Result<Box<dyn QuoteSource>, String> {
+        use crate::source::databento::{SCHEMAS, SessionTerms, start};
+        let schema = SCHEMAS.iter().find(|(word, _)| *word == self.schema).map(|&(_, schema)| schema);
+        let session = SessionTerms {
+            names: self.names.clone(),
+            schema: schema.ok_or("no such schema")?,
+            address: self.address.clone(),
+            key: keys.need(KEY)?.clone(),
+            clock,
+        };
+        Ok(Box::new(start(name, session).map_err(|error| error.to_string())?))
+    }
+
+    /// There is none to open.
+    #[cfg(not(feature = "databento-live"))]
+    pub(super) fn source(&self, _: String, _: &Keys, _: MarketClock) -> Result<Box<dyn QuoteSource>, String> {
+        Err(NOT_BUILT.to_owned())
+    }
+}
+
+impl fmt::Display for DatabentoSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.names.iter().map(Symbol::as_str).collect();
+        write!(f, "databento:{}", names.join(","))?;
+        if self.schema != SCHEMAS[0] {
+            write!(f, ",schema={}", self.schema)?;
+        }
+        self.address.iter().try_for_each(|address| write!(f, "@{address}"))
+    }
+}
+
+/// `HOST:PORT`.
+#[cfg_attr(not(feature = "databento-live"), allow(dead_code, reason = "refused before it is read"))]
+fn address_of(text: &str) -> Result<String, String> {
+    let port =
+        text.rsplit_once(':').filter(|(host, _)| !host.is_empty()).and_then(|(_, port)| port.parse::<u16>().ok());
+    port.map(|_| text.to_owned()).ok_or_else(|| format!("@{text}: want HOST:PORT"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_a_schema_and_an_address_are_read() {
+        let shown = |text: &str| DatabentoSpec::read(text).map(|spec| spec.to_string());
+        for (text, wanted) in [
+            ("SPX,_SPX,brk/b", "databento:SPX,BRK.B"),
+            ("SPY,schema=cbbo-1s", "databento:SPY"),
+            ("SPY,schema=cmbp-1@127.0.0.1:13000", "databento:SPY,schema=cmbp-1@127.0.0.1:13000"),
+        ] {
+            assert_eq!(shown(text), Ok(wanted.to_owned()), "{text}");
+        }
+        for (text, wanted) in [
+            ("", "is no name"),
+            ("schema=cmbp-1", "want names"),
+            ("SPY,schema=mbo", "want cbbo-1s or cmbp-1"),
+            ("SPY,rate=1", "unknown option rate"),
+            ("SPY@127.0.0.1", "want HOST:PORT"),
+        ] {
+            assert!(shown(text).unwrap_err().contains(wanted), "{text}: {:?}", shown(text));
+        }
+    }
+}
