@@ -19,7 +19,7 @@ use history::recipe::{Accuracy, Recipe};
 use history::row::HistoryRow;
 use history::tasks::{HistoryTask, tasks};
 use inputs::Inputs;
-use known::{Known, KnownFiles};
+use known::Known;
 use std::fmt;
 use std::io::Write;
 use std::path::Path;
@@ -100,7 +100,7 @@ struct Opened {
 impl Opened {
     fn new(args: &BatchArgs) -> Result<Self, BatchError> {
         let inputs = Inputs::find(&args.inputs, &args.output).map_err(BatchError::Arguments)?;
-        let known = Known::read(&known_files(args), &inputs).map_err(BatchError::Arguments)?;
+        let known = Known::read(&args.known, &inputs).map_err(BatchError::Arguments)?;
         let options = inputs::read_options(args, known.reference.calendar()).map_err(BatchError::Arguments)?;
         let recipe = recipe(args);
         let form = form(args, recipe).map_err(|error| BatchError::Arguments(error.to_string()))?;
@@ -148,11 +148,6 @@ fn print_tasks(args: &BatchArgs, watch: &Arc<BatchWatch>) -> Result<bool, BatchE
         writeln!(out, "{line}").map_err(|error| BatchError::Arguments(format!("standard output: {error}")))?;
     }
     Ok(true)
-}
-
-fn known_files(args: &BatchArgs) -> KnownFiles {
-    let BatchArgs { dividends, rates, overrides, .. } = args.clone();
-    KnownFiles { dividends, rates, overrides }
 }
 
 fn recipe(args: &BatchArgs) -> Recipe {

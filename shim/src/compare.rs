@@ -12,7 +12,7 @@ mod text;
 mod vendors;
 
 use crate::batch::inputs::Inputs;
-use crate::batch::known::{Known, KnownFiles};
+use crate::batch::known::Known;
 use crate::config::CompareArgs;
 use crate::log::say;
 use crate::source::poll::client::{AnswerBounds, Client, Received, ServerBase};
@@ -70,10 +70,8 @@ fn compared(args: &CompareArgs) -> Result<Report, String> {
     if file.refused > PLACES_TOLD as u64 {
         say(&format!("refused: {} more rows", file.refused - PLACES_TOLD as u64));
     }
-    let named =
-        KnownFiles { dividends: args.dividends.clone(), rates: args.rates.clone(), overrides: args.overrides.clone() };
     let inputs = Inputs { files: Vec::new(), folders: folder.into_iter().collect() };
-    let known = Known::read(&named, &inputs)?;
+    let known = Known::read(&args.known, &inputs)?;
     known.notes.iter().for_each(|note| say(note));
     let names = names_of(&file, &known.reference)?;
     Ok(Report::of(args, &file, &names))

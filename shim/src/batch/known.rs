@@ -1,6 +1,7 @@
 //! What is known beside the quotes: the files of dividends, rates, dates and overrides that a job takes. Never: a quote.
 
 use super::inputs::Inputs;
+use crate::config::KnownFiles;
 use engine::feeds::csv::decompress;
 use engine::feeds::dir::read_raw;
 use engine::feeds::overrides::parse_overrides;
@@ -12,17 +13,6 @@ use std::path::{Path, PathBuf};
 
 /// Refused rows that are told at most; all are counted.
 const PLACES_TOLD: usize = 5;
-
-/// The files that a user has named.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct KnownFiles {
-    /// Dividends.
-    pub(crate) dividends: Option<PathBuf>,
-    /// Discount curves.
-    pub(crate) rates: Option<PathBuf>,
-    /// What goes before quotes.
-    pub(crate) overrides: Option<PathBuf>,
-}
 
 /// What a job knows beside the quotes.
 pub(crate) struct Known {

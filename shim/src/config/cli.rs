@@ -198,15 +198,9 @@ pub struct CompareArgs {
     /// The time of its quotes (RFC 3339), where the file has none or another one is meant
     #[arg(long, value_name = "TIME", value_parser = value::instant)]
     pub time: Option<Timestamp>,
-    /// Dividends (csv: underlying,ex_date,amount) [default: dividends.csv in or beside the folder of the file]
-    #[arg(long, value_name = "FILE")]
-    pub dividends: Option<PathBuf>,
-    /// Discount curves (csv: date,tenor_days,rate) [default: rates.csv in or beside the folder of the file]
-    #[arg(long, value_name = "FILE")]
-    pub rates: Option<PathBuf>,
-    /// What goes before quotes (csv): dividends, borrow, rates, contracts to leave out
-    #[arg(long, value_name = "FILE")]
-    pub overrides: Option<PathBuf>,
+    /// What is known beside its quotes
+    #[command(flatten)]
+    pub known: KnownFiles,
     /// Write JSON in place of text
     #[arg(long)]
     pub json: bool,
@@ -216,6 +210,20 @@ pub struct CompareArgs {
     /// Draw the differences of delta there, too
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
+}
+
+/// The files of what is known beside recorded quotes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
+pub struct KnownFiles {
+    /// Dividends (csv: underlying,ex_date,amount) [default: dividends.csv in or beside the folder of quotes]
+    #[arg(long, value_name = "FILE")]
+    pub dividends: Option<PathBuf>,
+    /// Discount curves (csv: date,tenor_days,rate) [default: rates.csv in or beside the folder of quotes]
+    #[arg(long, value_name = "FILE")]
+    pub rates: Option<PathBuf>,
+    /// What goes before quotes (csv): dividends, borrow, rates, contracts to leave out
+    #[arg(long, value_name = "FILE")]
+    pub overrides: Option<PathBuf>,
 }
 
 /// Options of `greeksd batch`.
@@ -247,15 +255,9 @@ pub struct BatchArgs {
     /// Write the quotes too: bid, ask, their sizes and the middle
     #[arg(long)]
     pub quotes: bool,
-    /// Dividends (csv: underlying,ex_date,amount) [default: dividends.csv in or beside the folder of quotes]
-    #[arg(long, value_name = "FILE")]
-    pub dividends: Option<PathBuf>,
-    /// Discount curves (csv: date,tenor_days,rate) [default: rates.csv in or beside the folder of quotes]
-    #[arg(long, value_name = "FILE")]
-    pub rates: Option<PathBuf>,
-    /// What goes before quotes (csv): dividends, borrow, rates, contracts to leave out
-    #[arg(long, value_name = "FILE")]
-    pub overrides: Option<PathBuf>,
+    /// What is known beside the quotes
+    #[command(flatten)]
+    pub known: KnownFiles,
     /// What files call their columns, where their header is not known: NAME=COLUMN,NAME=COLUMN; a wrong name lists all
     #[arg(long, value_name = "MAP")]
     pub columns: Option<String>,

@@ -12,7 +12,9 @@ mod origin;
 mod value;
 
 use crate::secret::Keys;
-pub use cli::{BatchAccuracy, BatchArgs, BatchFormat, CompareArgs, ExplainArgs, PriceArgs, ViewArgs, ViewColor};
+pub use cli::{
+    BatchAccuracy, BatchArgs, BatchFormat, CompareArgs, ExplainArgs, KnownFiles, PriceArgs, ViewArgs, ViewColor,
+};
 use cli::{Cli, Command, ServeArgs};
 pub use error::ConfigError;
 use file::File;
