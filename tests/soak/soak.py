@@ -13,8 +13,6 @@ descriptors are where they were. A table of all of it; exit code 1 where somethi
 
 import argparse
 import collections
-import datetime
-import glob
 import json
 import pathlib
 import random
@@ -27,38 +25,12 @@ import threading
 import time
 
 import market
+from clock import SteppedClock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from daemon import PROGRAM, Daemon, knows_all
 
 NOW = "2026-11-20T16:30:00-05:00"
-
-
-class SteppedClock:
-    """The system's clock as one process sees it: in the middle of a session, set as often as wanted. By libfaketime."""
-
-    LIBRARY = "/usr/lib/*/faketime/libfaketimeMT.so.1"
-    BEGINS = datetime.datetime(2026, 11, 20, 16, tzinfo=datetime.timezone.utc)
-
-    def __init__(self, file):
-        self.file, self.offset = file, self.BEGINS.timestamp() - time.time()
-        self.step(0)
-
-    def step(self, seconds):
-        """Sets the clock to so many seconds from where it would be; seen within a second."""
-        aside = self.file.with_suffix(".new")
-        aside.write_text(f"{self.offset + seconds:+.0f}\n")
-        aside.rename(self.file)
-
-    def environment(self):
-        """What the process must be started with."""
-        # waits are by the monotonic clock, which nobody can set
-        return {
-            "LD_PRELOAD": glob.glob(self.LIBRARY)[0],
-            "FAKETIME_TIMESTAMP_FILE": str(self.file),
-            "FAKETIME_CACHE_DURATION": "1",
-            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-        }
 
 
 class Tally:
@@ -329,7 +301,7 @@ def main():
         scratch = pathlib.Path(scratch)
         folder = market.Folder(scratch / "market")
         state = asked.state_dir or str(scratch / "state")
-        clock = SteppedClock(scratch / "clock") if glob.glob(SteppedClock.LIBRARY) else None
+        clock = SteppedClock(scratch / "clock") if SteppedClock.is_there() else None
         full = {"until": knows_all, "seconds": 600, "log": open("/dev/full", "w")}
         made_up = Daemon(asked.binary, "--feed", asked.sim, **full, environment=clock and clock.environment())
         made_up = Soak(made_up, "sim", tally, asked.seed)
