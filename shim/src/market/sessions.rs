@@ -53,8 +53,9 @@ pub struct Sessions {
     kept_at: Duration,
     /// Which snapshot that was.
     kept: u64,
-    /// When the market was last saved for a restart, and which snapshot that was.
-    saved_at: Duration,
+    /// When the market was last saved for a restart: not yet. What a restart served may be old.
+    saved_at: Option<Duration>,
+    /// Which snapshot the saved one is, or the one that was read back.
     saved: u64,
     was_open: bool,
     is_due: bool,
@@ -65,8 +66,8 @@ impl Sessions {
     #[must_use]
     pub fn new(folder: Arc<StateFolder>, keeper: Option<&Keeper>) -> Self {
         let (before, ended, jobs) = (BTreeMap::new(), Vec::new(), keeper.map(|keeper| keeper.jobs.clone()));
-        let (kept_at, saved_at) = (Duration::ZERO, Duration::ZERO);
-        Self { folder, before, jobs, ended, kept_at, kept: 0, saved_at, saved: 0, was_open: false, is_due: false }
+        let kept_at = Duration::ZERO;
+        Self { folder, before, jobs, ended, kept_at, kept: 0, saved_at: None, saved: 0, was_open: false, is_due: false }
     }
 
     /// What the session before one ended with, as it was kept when it was first asked for.
@@ -100,12 +101,9 @@ impl Sessions {
             (self.is_due, self.kept_at, self.kept) = (false, elapsed, snapshot.number);
             self.send(Job::Keep(snapshot.chains().to_vec()));
         }
-        let is_first = self.saved == 0;
-        if (is_first || elapsed.saturating_sub(self.saved_at) >= SAVED_EVERY)
-            && snapshot.number != self.saved
-            && is_whole(snapshot)
-        {
-            (self.saved_at, self.saved) = (elapsed, snapshot.number);
+        let may_save = self.saved_at.is_none_or(|at| elapsed.saturating_sub(at) >= SAVED_EVERY);
+        if may_save && snapshot.number != self.saved && is_whole(snapshot) {
+            (self.saved_at, self.saved) = (Some(elapsed), snapshot.number);
             self.send(Job::Save { chains: snapshot.chains().to_vec(), is_last: false });
         }
     }
@@ -263,6 +261,26 @@ mod tests {
         assert_eq!(sent(&waiting), 1, "a quarter of an hour has passed");
         sessions.turned(&market(4), false, 99 * MINUTE);
         assert_eq!(sent(&waiting), 0, "nothing new was published");
+    }
+
+    #[test]
+    fn what_a_restart_served_is_saved_anew_with_the_first_quotes() {
+        let begun = |restored: Option<u64>| {
+            let (mut sessions, waiting) = sessions();
+            restored.into_iter().for_each(|number| sessions.restored(number));
+            move |number, seconds| {
+                let market = Snapshot::new(number, vec![chain("2024-11-20T15:42:00-05:00", false)], vec![]);
+                sessions.turned(&market, true, Duration::from_secs(seconds));
+                waiting.try_iter().any(|job| matches!(job, Job::Save { .. }))
+            }
+        };
+        let mut is_saved = begun(None);
+        assert!(is_saved(1, 1), "there is none yet");
+        assert!(!is_saved(2, 5) && is_saved(3, 11), "every ten seconds");
+        let mut is_saved = begun(Some(1));
+        assert!(!is_saved(1, 1), "that is what was read");
+        assert!(is_saved(2, 2), "it may have been old");
+        assert!(!is_saved(3, 4) && is_saved(4, 12));
     }
 
     #[test]
