@@ -21,11 +21,15 @@ pub fn parse_dividends(file: &Path, bytes: &[u8]) -> (Vec<DividendRecord>, Repor
     let report = read_rows(file, bytes, &COLUMNS, |row| {
         let key = (row.underlying(0)?, row.date(1)?);
         let amount = row.number(2, limits::DIVIDEND)?;
-        if [&b"projected"[..], b"estimated"]
-            .iter()
-            .any(|word| row.bytes(3).unwrap_or_default().eq_ignore_ascii_case(word))
-        {
-            guesses.insert(key);
+        let status = row.bytes(3).unwrap_or_default();
+        let is_guess = [&b"projected"[..], b"estimated"].iter().any(|word| status.eq_ignore_ascii_case(word));
+        if rows.get(&key).is_none_or(|&kept| amount > kept) {
+            // of the row that is kept
+            if is_guess {
+                guesses.insert(key)
+            } else {
+                guesses.remove(&key)
+            };
         }
         put_larger(&mut rows, key, amount, 1)
     });

@@ -298,17 +298,16 @@ impl Store {
     fn set_dividends(&mut self, records: &[DividendRecord]) {
         self.dividends.clear();
         self.projected_from.clear();
-        for d in records.iter().filter(|d| d.projected) {
-            let first = self.projected_from.entry(self.roots.canonical(d.underlying)).or_insert(d.ex_date);
-            *first = d.ex_date.min(*first);
-        }
+        let mut by_name: BTreeMap<Symbol, Vec<&DividendRecord>> = BTreeMap::new();
         for d in records.iter().filter(|d| d.amount > 0.0 && limits::DIVIDEND.holds(d.amount)) {
-            self.dividends.entry(self.roots.canonical(d.underlying)).or_default().push((d.ex_date, d.amount));
+            by_name.entry(self.roots.canonical(d.underlying)).or_default().push(d);
         }
-        for dates in self.dividends.values_mut() {
-            dates.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
+        for (name, mut dates) in by_name {
+            dates.sort_by(|a, b| a.ex_date.cmp(&b.ex_date).then(b.amount.total_cmp(&a.amount)));
             // one dividend under two spellings of its name: the larger amount counts, as in one file
-            dates.dedup_by_key(|&mut (date, _)| date);
+            dates.dedup_by_key(|d| d.ex_date);
+            self.projected_from.extend(dates.iter().find(|d| d.projected).map(|d| (name, d.ex_date)));
+            self.dividends.insert(name, dates.iter().map(|d| (d.ex_date, d.amount)).collect());
         }
         for book in &mut self.books {
             let dividends = self.dividends.get(&book.underlying).cloned().unwrap_or_default();

@@ -116,6 +116,9 @@ fn dividends_are_known_up_to_the_first_projected_one() {
     assert_eq!(store.projected_from(sym("F")), Some(Date::constant(2027, 6, 8)));
     store.ingest(&Batch { dividends: Some(vec![of(3, false)]), ..Batch::default() }, now());
     assert_eq!(store.projected_from(sym("F")), None);
+    let smaller = DividendRecord { amount: 0.1, ..of(3, true) };
+    store.ingest(&Batch { dividends: Some(vec![smaller, of(3, false)]), ..Batch::default() }, now());
+    assert_eq!(store.projected_from(sym("F")), None, "of two on one date the larger counts, and what is known of it");
 }
 
 #[test]
