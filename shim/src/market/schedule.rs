@@ -3,13 +3,13 @@
 //!
 //! A round computes every name that was due when it began, in batches. What changes after its turn waits in a line of its
 //! own, and the two lines have batches by turns: so a tick is computed soon although a round is at work, and a round takes
-//! twice its batches at most, whatever changes meanwhile. Every name that waits has its turn within two rounds; those that
-//! somebody asked for lately stand in front in either line.
+//! twice its batches at most, whatever changes meanwhile. Every name that waits has its turn within two rounds. A name that
+//! has changed and that somebody asked for lately goes before both: where all names change all the time, each waits already.
 
 use engine::contract::Symbol;
 use engine::pass::Depth;
 use jiff::{SignedDuration, Timestamp};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 /// The numbers that the market loop runs by.
@@ -128,39 +128,57 @@ pub fn soonest_first(
     names.sort_by_cached_key(|&name| (!is_awaited(name), pays_dividends(name)));
 }
 
+/// Where a name waits for its turn in a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    /// It has not had its turn.
+    Due,
+    /// It changed after its turn.
+    Changed,
+    /// It changed, and somebody waits for it.
+    Awaited,
+}
+
 /// One round over the names that were due when it began.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Round {
-    /// Names that have not had their turn.
-    due: VecDeque<Symbol>,
-    /// Names that changed after their turn: those that somebody waits for, then the others in the order in which they did.
-    changed: VecDeque<Symbol>,
-    /// What stands in either.
-    waiting: BTreeSet<Symbol>,
-    /// The next batch is one of changed names.
+    /// Names by line, in the order in which they came: a place counts while the name still waits in that line.
+    lines: [VecDeque<Symbol>; 3],
+    /// How many wait in each.
+    waiting: [usize; 3],
+    /// Where each waits.
+    places: BTreeMap<Symbol, Line>,
+    /// The next batch is not one of names that are due.
     changed_next: bool,
 }
 
 impl Round {
     /// A round over some names, in this order, each once.
     pub fn new(names: impl IntoIterator<Item = Symbol>) -> Self {
-        let (mut due, mut waiting) = (VecDeque::new(), BTreeSet::new());
-        due.extend(names.into_iter().filter(|&name| waiting.insert(name)));
-        Self { due, changed: VecDeque::new(), waiting, changed_next: false }
+        let mut round = Self::default();
+        for name in names {
+            if !round.places.contains_key(&name) {
+                round.place(name, Line::Due);
+            }
+        }
+        round
     }
 
     /// How many names have not had their turn.
     #[must_use]
     pub fn due(&self) -> usize {
-        self.due.len()
+        self.waiting[Line::Due as usize]
     }
 
-    /// Takes note of names that have changed. One that waits is computed from what is newest anyway; others go behind
-    /// those that changed before them, or before all if somebody waits for them.
+    /// Takes note of names that have changed. One that waits is computed from what is newest anyway; others go behind those
+    /// that changed before them. What somebody waits for goes before both.
     pub fn note_changed(&mut self, names: impl IntoIterator<Item = Symbol>, is_awaited: impl Fn(Symbol) -> bool) {
         for name in names {
-            if self.waiting.insert(name) {
-                if is_awaited(name) { self.changed.push_front(name) } else { self.changed.push_back(name) }
+            match self.places.get(&name) {
+                Some(Line::Awaited) => {}
+                _ if is_awaited(name) => self.place(name, Line::Awaited),
+                Some(_) => {}
+                None => self.place(name, Line::Changed),
             }
         }
     }
@@ -168,21 +186,42 @@ impl Round {
     /// Whether the next round should begin at once: some names changed after their turn and were not computed again.
     #[must_use]
     pub fn has_changed(&self) -> bool {
-        !self.changed.is_empty()
+        self.places.len() > self.due()
     }
 
     /// The next names: as many as make a batch of `most` by their costs, and at least one while any is due.
     pub fn next_batch(&mut self, most: u32, cost: impl Fn(Symbol) -> u32) -> Vec<Symbol> {
-        let queue = if self.changed_next && !self.changed.is_empty() { &mut self.changed } else { &mut self.due };
+        let lines: &[Line] =
+            if self.changed_next && self.has_changed() { &[Line::Awaited, Line::Changed] } else { &[Line::Due] };
         self.changed_next = !self.changed_next;
         let (mut left, mut names) = (most.max(1), Vec::new());
         while left > 0 {
-            let Some(name) = queue.pop_front() else { break };
-            self.waiting.remove(&name);
+            let Some(name) = lines.iter().find_map(|&line| self.next_of(line)) else { break };
             left = left.saturating_sub(cost(name));
             names.push(name);
         }
         names
+    }
+
+    /// Puts a name at the end of a line, and takes it out of the one that it waits in.
+    fn place(&mut self, name: Symbol, line: Line) {
+        self.lines[line as usize].push_back(name);
+        self.waiting[line as usize] += 1;
+        if let Some(before) = self.places.insert(name, line) {
+            self.waiting[before as usize] -= 1;
+        }
+    }
+
+    /// The first name that still waits in a line.
+    fn next_of(&mut self, line: Line) -> Option<Symbol> {
+        while let Some(name) = self.lines[line as usize].pop_front() {
+            if self.places.get(&name) == Some(&line) {
+                self.places.remove(&name);
+                self.waiting[line as usize] -= 1;
+                return Some(name);
+            }
+        }
+        None
     }
 }
 
@@ -209,7 +248,7 @@ mod tests {
                 round.note_changed(changes(n), |_| false);
             }
             // what a feed says that was not handed out
-            due = round.waiting.into_iter().collect();
+            due = round.places.into_keys().collect();
         }
         batches
     }
@@ -296,9 +335,21 @@ mod tests {
         let all = names(100);
         let mut round = Round::new(all.clone());
         assert_eq!(round.next_batch(50, |_| 1), all[..50]);
-        round.note_changed(all[..30].to_vec(), |name| name == all[20] || name == all[25]);
-        assert_eq!(round.next_batch(4, |_| 1), [all[25], all[20], all[0], all[1]]);
+        let is_awaited = |name| [all[20], all[25], all[90]].contains(&name);
+        for _ in 0..2 {
+            round.note_changed([&all[..30], &all[90..]].concat(), is_awaited);
+            assert_eq!(round.due(), 49, "one that is due and awaited waits in one line");
+        }
+        assert_eq!(round.next_batch(5, |_| 1), [all[20], all[25], all[90], all[0], all[1]]);
         assert_eq!(round.next_batch(2, |_| 1), all[50..52], "the others of the round are not held up");
+        round.note_changed([all[90]], |_| false);
+        let mut seen = BTreeMap::new();
+        while round.due() > 0 || round.has_changed() {
+            let batch = round.next_batch(7, |_| 1);
+            assert!(!batch.is_empty() || round.due() == 0);
+            batch.into_iter().for_each(|name| *seen.entry(name).or_insert(0) += 1);
+        }
+        assert!(seen.values().all(|&times| times == 1) && seen.len() == 26 + 48, "{}: {seen:?}", seen.len());
     }
 
     #[test]
