@@ -2,10 +2,11 @@
 //! feature `databento-live` the words are refused with a sentence that says how the program is built with it. Never: a
 //! session.
 
+use super::feed_names::add_name;
 use crate::clock::MarketClock;
 use crate::secret::Keys;
 use crate::source::QuoteSource;
-use engine::contract::{RootTable, Symbol};
+use engine::contract::Symbol;
 use std::fmt;
 
 /// The variable of its key.
@@ -52,13 +53,7 @@ impl DatabentoSpec {
                     schema = known.ok_or_else(|| format!("schema: want {}", SCHEMAS.join(" or ")))?;
                 }
                 Some((option, _)) => return Err(format!("unknown option {option}; want schema")),
-                None => {
-                    let name = Symbol::parse_underlying(item.trim().trim_start_matches(['_', '^', '$']));
-                    let name = RootTable::embedded().canonical(name.ok_or_else(|| format!("{item:?} is no name"))?);
-                    if !names.contains(&name) {
-                        names.push(name);
-                    }
-                }
+                None => add_name(&mut names, item)?,
             }
         }
         if names.is_empty() {

@@ -4,6 +4,7 @@
 
 pub mod databento_spec;
 pub mod feed;
+mod feed_names;
 mod hours;
 pub mod overrides;
 mod precedence;

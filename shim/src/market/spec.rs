@@ -2,6 +2,7 @@
 
 use super::databento_spec::DatabentoSpec;
 use super::feed::Feed;
+use super::feed_names::add_name;
 use super::recorder::RecordTap;
 use super::sim::SimFeed;
 use super::store_feed::StoreFeed;
@@ -269,13 +270,7 @@ impl PollSpec {
             match item.split_once('=') {
                 None if is_whole => return Err(format!("{item:?}: {} has no names", vendor.word())),
                 Some((option, value)) => adjust.set(option, value)?,
-                None => {
-                    let name = Symbol::parse_underlying(item.trim().trim_start_matches(['_', '^', '$']));
-                    let name = RootTable::embedded().canonical(name.ok_or_else(|| format!("{item:?} is no name"))?);
-                    if !names.contains(&name) {
-                        names.push(name);
-                    }
-                }
+                None => add_name(&mut names, item)?,
             }
         }
         if names.is_empty() {
