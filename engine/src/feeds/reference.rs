@@ -7,8 +7,8 @@ use crate::calendar::Day;
 use crate::error::Reason;
 use crate::limits;
 use jiff::civil::Date;
+use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Reads `underlying,ex_date,amount[,status]`, one row per ex-date: a special dividend is added to a regular one of the
@@ -17,26 +17,16 @@ use std::path::Path;
 #[must_use]
 pub fn parse_dividends(file: &Path, bytes: &[u8]) -> (Vec<DividendRecord>, Report) {
     const COLUMNS: [Column; 4] = [required("underlying"), required("ex_date"), required("amount"), optional("status")];
-    let (mut rows, mut guesses) = (BTreeMap::new(), BTreeSet::new());
+    let mut rows = BTreeMap::new();
     let report = read_rows(file, bytes, &COLUMNS, |row| {
         let key = (row.underlying(0)?, row.date(1)?);
         let amount = row.number(2, limits::DIVIDEND)?;
         let status = row.bytes(3).unwrap_or_default();
-        let is_guess = [&b"projected"[..], b"estimated"].iter().any(|word| status.eq_ignore_ascii_case(word));
-        if rows.get(&key).is_none_or(|&kept| amount > kept) {
-            // of the row that is kept
-            if is_guess {
-                guesses.insert(key)
-            } else {
-                guesses.remove(&key)
-            };
-        }
-        put_larger(&mut rows, key, amount, 1)
+        let projected = [&b"projected"[..], b"estimated"].iter().any(|word| status.eq_ignore_ascii_case(word));
+        put_larger(&mut rows, key, (amount, projected), |row| row.0, 1)
     });
-    let record = |((underlying, ex_date), amount)| {
-        let projected = guesses.contains(&(underlying, ex_date));
-        DividendRecord { underlying, ex_date, amount, projected }
-    };
+    let record =
+        |((underlying, ex_date), (amount, projected))| DividendRecord { underlying, ex_date, amount, projected };
     (rows.into_iter().map(record).collect(), report)
 }
 
@@ -49,7 +39,7 @@ pub fn parse_rates(file: &Path, bytes: &[u8]) -> (Vec<RateRecord>, Report) {
     let report = read_rows(file, bytes, &COLUMNS, |row| {
         let tenor_days = row.number(1, limits::TENOR_DAYS)?;
         // The bits of positive numbers order like the numbers.
-        put_larger(&mut rows, (row.date(0)?, tenor_days.to_bits()), row.number(2, limits::RATE)?, 1)
+        put_larger(&mut rows, (row.date(0)?, tenor_days.to_bits()), row.number(2, limits::RATE)?, |rate| *rate, 1)
     });
     let record = |((date, tenor), rate)| RateRecord { date, tenor_days: f64::from_bits(tenor), rate };
     (rows.into_iter().map(record).collect(), report)
@@ -71,14 +61,23 @@ pub fn parse_days(file: &Path, bytes: &[u8]) -> (Vec<(Date, Day)>, Report) {
     (rows.into_iter().collect(), report)
 }
 
-fn put_larger<K: Ord>(rows: &mut BTreeMap<K, f64>, key: K, value: f64, column: usize) -> Result<(), Bad> {
+/// Adds a row; of two of one key the larger by `size` is kept, the first where they are alike.
+fn put_larger<K: Ord, V>(
+    rows: &mut BTreeMap<K, V>,
+    key: K,
+    row: V,
+    size: impl Fn(&V) -> f64,
+    column: usize,
+) -> Result<(), Bad> {
     match rows.entry(key) {
         Entry::Vacant(entry) => {
-            entry.insert(value);
+            entry.insert(row);
             Ok(())
         }
         Entry::Occupied(mut entry) => {
-            *entry.get_mut() = entry.get().max(value);
+            if size(&row) > size(entry.get()) {
+                entry.insert(row);
+            }
             Err((column, Reason::Duplicate))
         }
     }
@@ -93,7 +92,7 @@ mod tests {
     #[test]
     fn dividends_are_read_and_doubles_refused() {
         let file =
-            b"amount,status,underlying,ex_date\n0.15,known,F,2026-11-09\n0.10,known,F,2026-11-09\n-1,,F,2026-12-09\n\
+            b"amount,status,underlying,ex_date\n0.15,known,F,2026-11-09\n0.10,projected,F,2026-11-09\n-1,,F,2026-12-09\n\
               0.15,Estimated,F,2027-02-09\n";
         let (rows, report) = parse_dividends(Path::new("d.csv"), file);
         assert_eq!(rows.iter().map(|row| row.projected).collect::<Vec<_>>(), [false, true]);
