@@ -3,9 +3,11 @@
 use arc_swap::ArcSwap;
 use engine::calendar::Calendar;
 use engine::pass::{Computed, Depth, MarketData, Passes};
+use engine::rates::curve::DiscountCurves;
+use engine::rates::source::RateSource;
+use engine::rates::table::RateTable;
 use engine::snapshot::Snapshot;
 use engine::store::book::Book;
-use engine::store::rates::DiscountCurves;
 use jiff::Timestamp;
 use shim::app::{Service, route_names};
 use shim::clock::MarketClock;
@@ -28,7 +30,7 @@ pub const ROW: &str = "/l1/greeks?underlying=SPX&center=atm&right=call&strike_co
 /// The embedded market with what a pass over it needs.
 pub struct Sim {
     market: SimMarket,
-    curves: DiscountCurves,
+    curves: RateTable,
     calendar: Calendar,
 }
 
@@ -39,7 +41,7 @@ impl Sim {
         let wanted = |name: &str| names.is_empty() || names.contains(&name);
         let universe: Vec<_> = well_known().into_iter().filter(|name| wanted(&name.symbol)).collect();
         let market = SimMarket::with_universe(1, NOW, &universe);
-        let curves = DiscountCurves::new(&market.rates());
+        let curves = RateTable::of(RateSource::Simulated, DiscountCurves::new(&market.rates()));
         Self { market, curves, calendar: Calendar::embedded() }
     }
 
@@ -47,7 +49,7 @@ impl Sim {
     #[must_use]
     pub fn full(share: f64) -> Self {
         let market = SimMarket::full(1, 1.0, NOW, share);
-        let curves = DiscountCurves::new(&market.rates());
+        let curves = RateTable::of(RateSource::Simulated, DiscountCurves::new(&market.rates()));
         Self { market, curves, calendar: Calendar::embedded() }
     }
 
@@ -56,14 +58,14 @@ impl Sim {
     pub fn some(wanted: impl Fn(&Name) -> bool) -> Self {
         let universe: Vec<_> = universe::names(1, 1.0).into_iter().filter(wanted).collect();
         let market = SimMarket::with_universe(1, NOW, &universe);
-        let curves = DiscountCurves::new(&market.rates());
+        let curves = RateTable::of(RateSource::Simulated, DiscountCurves::new(&market.rates()));
         Self { market, curves, calendar: Calendar::embedded() }
     }
 
     /// What every pass over it shares.
     #[must_use]
     pub fn shared(&self) -> MarketData<'_> {
-        MarketData { calendar: &self.calendar, curves: &self.curves }
+        MarketData { calendar: &self.calendar, rates: &self.curves }
     }
 
     /// How many contracts are listed.

@@ -17,6 +17,7 @@ pub mod kernel;
 pub mod limits;
 pub mod pass;
 pub mod price;
+pub mod rates;
 pub mod settings;
 pub mod snapshot;
 pub mod store;

@@ -187,11 +187,11 @@ impl Passes {
 mod tests {
     use super::*;
     use crate::calendar::Calendar;
-    use crate::store::rates::DiscountCurves;
+    use crate::rates::table::RateTable;
 
     #[test]
     fn nothing_is_kept_of_a_name_that_has_left() {
-        let (calendar, curves) = (Calendar::embedded(), DiscountCurves::default());
+        let (calendar, curves) = (Calendar::embedded(), RateTable::default());
         let at: Timestamp = "2026-11-20T21:00:00Z".parse().unwrap();
         let names = ["AA", "BB", "CC"].map(|name| Symbol::parse(name).unwrap());
         let book = |underlying| Book {
@@ -205,7 +205,7 @@ mod tests {
         let books = names.map(book);
         let work: Vec<(&Book, Timestamp)> = books.iter().map(|book| (book, at)).collect();
         let mut passes = Passes::new(1, |_| ()).unwrap();
-        let done = passes.run(MarketData { calendar: &calendar, curves: &curves }, &work);
+        let done = passes.run(MarketData { calendar: &calendar, rates: &curves }, &work);
         let held = |done: &[Computed]| done.iter().map(|of| Arc::strong_count(&of.chain) - 1).collect::<Vec<_>>();
         assert_eq!(held(&done), [1, 1, 1]);
         passes.retain(&[names[0], names[2]].into());

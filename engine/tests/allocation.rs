@@ -4,9 +4,11 @@
 
 use engine::calendar::Calendar;
 use engine::pass::{MarketData, Passes};
+use engine::rates::curve::DiscountCurves;
+use engine::rates::source::RateSource;
+use engine::rates::table::RateTable;
 use engine::store::book::Book;
 use engine::store::columns::Col;
-use engine::store::rates::DiscountCurves;
 use jiff::{SignedDuration, Timestamp};
 use sim::SimMarket;
 use sim::symbols::well_known;
@@ -46,14 +48,15 @@ fn a_steady_pass_allocates_what_it_publishes_and_little_else() {
     let wanted = ["SPX", "AAPL", "F", "IWM"];
     let names: Vec<_> = well_known().into_iter().filter(|n| wanted.contains(&n.symbol.as_str())).collect();
     let sim = SimMarket::with_universe(1, at, &names);
-    let (calendar, curves) = (Calendar::embedded(), DiscountCurves::new(&sim.rates()));
+    let (calendar, curves) =
+        (Calendar::embedded(), RateTable::of(RateSource::Simulated, DiscountCurves::new(&sim.rates())));
     let mut passes = Passes::new(1, |_| ()).unwrap();
     let mut books: Vec<Book> = (0..sim.len()).filter_map(|i| sim.book(i, at)).collect();
     let (mut calls, mut bytes, mut published, mut slices) = (0, 0, 0, 0);
     for pass in 0..WARM + MEASURED {
         let work: Vec<(&Book, Timestamp)> = books.iter().map(|book| (book, at)).collect();
         let before = (CALLS.load(Ordering::Relaxed), BYTES.load(Ordering::Relaxed));
-        let done = passes.run(MarketData { calendar: &calendar, curves: &curves }, &work);
+        let done = passes.run(MarketData { calendar: &calendar, rates: &curves }, &work);
         if pass >= WARM {
             calls += CALLS.load(Ordering::Relaxed) - before.0;
             bytes += BYTES.load(Ordering::Relaxed) - before.1;

@@ -172,7 +172,7 @@ impl<'r> UnitPasses<'r> {
             return Ok(UnitSnapshot { ingested, computed: None });
         };
         self.is_begun = true;
-        let market = MarketData { calendar: self.reference.calendar(), curves: self.reference.curves() };
+        let market = MarketData { calendar: self.reference.calendar(), rates: self.reference.rates() };
         let mut last = None;
         for &depth in depths {
             last = self.passes.run_to(depth, market, &[(book, at)]).pop();

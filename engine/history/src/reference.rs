@@ -6,8 +6,11 @@ use engine::calendar::{Calendar, Day};
 use engine::contract::{RootTable, Symbol};
 use engine::feeds::overrides::OverrideRecord;
 use engine::feeds::{DividendRecord, RateRecord};
+use engine::rates::curve::DiscountCurves;
+use engine::rates::source::RateSource;
+use engine::rates::table::RateTable;
 use engine::store::overrides::Overrides;
-use engine::store::rates::DiscountCurves;
+use jiff::Timestamp;
 use jiff::civil::Date;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,7 +33,7 @@ pub struct ReferenceRecords {
 pub struct ReferenceSet {
     roots: RootTable,
     calendar: Calendar,
-    curves: DiscountCurves,
+    rates: RateTable,
     /// By underlying, ascending.
     dividends: BTreeMap<Symbol, Vec<DividendRecord>>,
     overrides: Arc<Overrides>,
@@ -59,7 +62,7 @@ impl ReferenceSet {
         shared.bytes(format!("{days:?}{:?}", records.overrides).as_bytes());
         Self {
             calendar: Calendar::embedded().with_overrides(days),
-            curves: DiscountCurves::new(&records.rates),
+            rates: RateTable::of(RateSource::User, DiscountCurves::new(&records.rates)),
             dividends,
             overrides: Arc::new(Overrides::new(&records.overrides, &roots)),
             shared,
@@ -79,10 +82,10 @@ impl ReferenceSet {
         &self.calendar
     }
 
-    /// The discount curves.
+    /// The discount curves by source.
     #[must_use]
-    pub fn curves(&self) -> &DiscountCurves {
-        &self.curves
+    pub fn rates(&self) -> &RateTable {
+        &self.rates
     }
 
     /// What goes before feeds and quotes.
@@ -106,7 +109,7 @@ impl ReferenceSet {
             digest.bytes(dividend.ex_date.to_string().as_bytes());
             digest.word(dividend.amount.to_bits());
         }
-        digest.bytes(format!("{:?}", self.curves.on(day)).as_bytes());
+        digest.bytes(format!("{:?}", self.rates.on(Timestamp::MIN, day)).as_bytes());
         digest
     }
 }

@@ -75,7 +75,7 @@ fn by_hand(snapshots: &[(Timestamp, Vec<HistoryRow>)], first: &[Depth], later: &
             ..Default::default()
         };
         store.ingest(&batch, *at);
-        let market = MarketData { calendar: reference.calendar(), curves: reference.curves() };
+        let market = MarketData { calendar: reference.calendar(), rates: reference.rates() };
         let mut last = None;
         for &depth in if i == 0 { first } else { later } {
             last = passes.run_to(depth, market, &[(&store.books()[0], *at)]).pop();

@@ -35,7 +35,7 @@ fn chains(unit: &Snapshots, reference: &ReferenceSet, first: &[Depth], later: &[
             ..Batch::default()
         };
         store.ingest(&batch, *at);
-        let market = MarketData { calendar: reference.calendar(), curves: reference.curves() };
+        let market = MarketData { calendar: reference.calendar(), rates: reference.rates() };
         let began = Instant::now();
         let mut last = None;
         for &depth in if i == 0 { first } else { later } {

@@ -15,7 +15,7 @@ use super::symbols::{Name, Root};
 use super::tier::Tier;
 use engine::calendar::Calendar;
 use engine::contract::{RootTable, Settle, Symbol};
-use engine::store::rates::DiscountCurves;
+use engine::rates::curve::DiscountCurves;
 use jiff::ToSpan;
 use jiff::civil::Date;
 use std::sync::Arc;

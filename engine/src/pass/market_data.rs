@@ -1,13 +1,13 @@
-//! What a pass knows besides books.
+//! What every chain of a pass shares besides books.
 
 use crate::calendar::Calendar;
-use crate::store::rates::DiscountCurves;
+use crate::rates::table::RateTable;
 
 /// What every chain of a pass shares.
 #[derive(Clone, Copy, Debug)]
 pub struct MarketData<'a> {
     /// Sessions and settlement instants.
     pub calendar: &'a Calendar,
-    /// Discount curves.
-    pub curves: &'a DiscountCurves,
+    /// Discount curves by source.
+    pub rates: &'a RateTable,
 }

@@ -99,15 +99,15 @@ mod tests {
     use crate::contract::{ForwardBasis, Right, Settle, Style, Symbol};
     use crate::early::Depth;
     use crate::pass::market_data::MarketData;
+    use crate::rates::table::RateTable;
     use crate::store::book::Book;
     use crate::store::overrides::Overrides;
-    use crate::store::rates::DiscountCurves;
     use jiff::Timestamp;
 
     /// What `f` makes of a book.
     fn of<R>(book: &Book, f: impl FnOnce(&Task<'_>) -> R) -> R {
-        let (calendar, curves) = (Calendar::embedded(), DiscountCurves::default());
-        let market = MarketData { calendar: &calendar, curves: &curves };
+        let (calendar, curves) = (Calendar::embedded(), RateTable::default());
+        let market = MarketData { calendar: &calendar, rates: &curves };
         let overrides = &Overrides::default();
         f(&Task { market, book, at: at(), depth: Depth::Full, quotes: false, overrides })
     }

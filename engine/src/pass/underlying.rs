@@ -230,7 +230,7 @@ impl Threads {
 /// # Domain   any book; `facts` grows to what is needed and is used again
 fn prepare(task: &Task<'_>, facts: &mut Vec<SliceFacts>) -> (usize, u32) {
     let Task { market, book, at, overrides, .. } = *task;
-    let curve = market.curves.on(market.calendar.eastern(at).date());
+    let curve = market.rates.on(at, market.calendar.eastern(at).date()).curve;
     let (dividends, refused) = dividend_times(task);
     let newest = book.slices.iter().flat_map(|s| &s.ts).max().copied().unwrap_or(at);
     let live = book.slices.iter().enumerate().filter(|(_, s)| s.settles_at > at);
@@ -246,7 +246,7 @@ fn prepare(task: &Task<'_>, facts: &mut Vec<SliceFacts>) -> (usize, u32) {
         let place = OverridePlace { underlying: book.underlying, root: slice.root, expiry: slice.expiry };
         let known = overrides.rate(place);
         facts.rate_is_known = known.is_some();
-        facts.r = known.unwrap_or_else(|| curve.map_or(0.0, |c| c.rate(facts.t)));
+        facts.r = known.unwrap_or_else(|| curve.rate(facts.t));
         facts.forced = ForcedCarry { fwd: overrides.forward(place), borrow: overrides.borrow(place) };
         facts.vol_shift = overrides.vol_shift(place);
         overrides.fill_excluded(place, &slice.strike_milli, &slice.right, &mut facts.excluded);
@@ -455,9 +455,9 @@ mod tests {
     use crate::calendar::Calendar;
     use crate::contract::{ForwardBasis, Right, Settle, Style};
     use crate::pass::market_data::MarketData;
+    use crate::rates::table::RateTable;
     use crate::store::book::Book;
     use crate::store::overrides::Overrides;
-    use crate::store::rates::DiscountCurves;
 
     fn at() -> Timestamp {
         "2026-11-20T16:00:00-05:00".parse().unwrap()
@@ -498,8 +498,8 @@ mod tests {
 
     #[test]
     fn a_slice_is_prepared_with_its_own_time_dividends_and_ages() {
-        let (calendar, curves) = (Calendar::embedded(), DiscountCurves::new(&[]));
-        let market = MarketData { calendar: &calendar, curves: &curves };
+        let (calendar, curves) = (Calendar::embedded(), RateTable::default());
+        let market = MarketData { calendar: &calendar, rates: &curves };
         let book = book(vec![slice("ABC", 0, false), slice("ABC", 30, false), slice("ABC1", 90, true)]);
         let task =
             Task { market, book: &book, at: at(), depth: Depth::Full, quotes: false, overrides: &Overrides::default() };
@@ -519,8 +519,8 @@ mod tests {
 
     #[test]
     fn dividends_say_how_they_are_known() {
-        let (calendar, curves) = (Calendar::embedded(), DiscountCurves::new(&[]));
-        let market = MarketData { calendar: &calendar, curves: &curves };
+        let (calendar, curves) = (Calendar::embedded(), RateTable::default());
+        let market = MarketData { calendar: &calendar, rates: &curves };
         let book = book(vec![slice("ABC", 30, false)]);
         let overrides = &Overrides::default();
         let task = Task { market, book: &book, at: at(), depth: Depth::Full, quotes: false, overrides };

@@ -2,12 +2,12 @@
 //! the later counts, and at one time a fixed rule decides. Never: a formula, a file, a clock.
 
 use super::book::{Book, BookSlice};
-use super::rates::DiscountCurves;
 use crate::calendar::{Calendar, Day, expirations::canonical_expiry};
 use crate::contract::{ContractKey, Right, RootFacts, RootTable, Settle, Symbol, roots::is_flex};
 use crate::error::Reason;
 use crate::feeds::{Batch, DividendRecord, QuoteRecord, SpotRecord, latest_at, quoted};
 use crate::limits;
+use crate::rates::curve::DiscountCurves;
 use jiff::{Timestamp, civil::Date};
 use std::collections::{BTreeMap, BTreeSet};
 

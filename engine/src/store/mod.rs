@@ -10,5 +10,4 @@ pub mod ingest;
 pub mod ladder;
 pub mod overrides;
 pub mod quotes;
-pub mod rates;
 pub mod session;

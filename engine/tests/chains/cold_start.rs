@@ -4,10 +4,12 @@ use engine::calendar::Calendar;
 use engine::kernel::american::Counts;
 use engine::kernel::greeks::AtTheMoney;
 use engine::pass::{Depth, MarketData, Passes};
+use engine::rates::curve::DiscountCurves;
+use engine::rates::source::RateSource;
+use engine::rates::table::RateTable;
 use engine::store::book::Book;
 use engine::store::chain::Chain;
 use engine::store::columns::Col;
-use engine::store::rates::DiscountCurves;
 use jiff::Timestamp;
 use sim::SimMarket;
 use sim::universe;
@@ -29,7 +31,7 @@ type Passed = (Vec<Arc<Chain>>, Counts);
 fn run(threads: usize, depths: &[Depth]) -> Vec<Passed> {
     let (calendar, at) = (Calendar::embedded(), instant());
     let sim = SimMarket::full(SEED, 1.0, at, 1.0);
-    let curves = DiscountCurves::new(&sim.rates());
+    let curves = RateTable::of(RateSource::Simulated, DiscountCurves::new(&sim.rates()));
     let mut passes = Passes::new(threads, |_| ()).unwrap();
     let names: BTreeSet<String> =
         universe::names(SEED, 1.0).into_iter().filter(|n| n.rank.is_multiple_of(SAMPLED)).map(|n| n.symbol).collect();
@@ -39,7 +41,7 @@ fn run(threads: usize, depths: &[Depth]) -> Vec<Passed> {
     let places: Vec<usize> = sampled.map(|(i, _)| i).collect();
     let books = passes.map(places, |i| sim.book(i, at).unwrap());
     let work: Vec<(&Book, Timestamp)> = books.iter().map(|book| (book, at)).collect();
-    let market = MarketData { calendar: &calendar, curves: &curves };
+    let market = MarketData { calendar: &calendar, rates: &curves };
     let pass = |&depth: &Depth| {
         let done = passes.run_to(depth, market, &work);
         let mut tables = Counts::default();

@@ -11,11 +11,13 @@ use engine::kernel::dividends::Terms;
 use engine::kernel::greeks::{Greek, Greeks};
 use engine::kernel::implied::{ImpliedStatus, implied};
 use engine::pass::{Depth, MarketData, Passes};
+use engine::rates::curve::DiscountCurves;
+use engine::rates::source::RateSource;
+use engine::rates::table::RateTable;
 use engine::store::book::Book;
 use engine::store::chain::Chain;
 use engine::store::columns::Col;
 use engine::store::quotes::QuoteNumber;
-use engine::store::rates::DiscountCurves;
 use jiff::Timestamp;
 use sim::SimMarket;
 use sim::symbols::well_known;
@@ -29,13 +31,14 @@ static CHAINS: LazyLock<BTreeMap<String, Arc<Chain>>> = LazyLock::new(|| {
     let names: Vec<_> = well_known().into_iter().filter(|n| NAMES.contains(&n.symbol.as_str())).collect();
     let sim = SimMarket::with_universe(1, at, &names);
     let books: Vec<Book> = (0..sim.len()).filter_map(|i| sim.book(i, at)).collect();
-    let (calendar, curves) = (Calendar::embedded(), DiscountCurves::new(&sim.rates()));
+    let (calendar, curves) =
+        (Calendar::embedded(), RateTable::of(RateSource::Simulated, DiscountCurves::new(&sim.rates())));
     let mut passes = Passes::new(2, |_| ()).unwrap();
     passes.keep_quotes();
     let work: Vec<(&Book, Timestamp)> = books.iter().map(|book| (book, at)).collect();
     let mut done = Vec::new();
     for depth in [Depth::Rough, Depth::Full] {
-        done = passes.run_to(depth, MarketData { calendar: &calendar, curves: &curves }, &work);
+        done = passes.run_to(depth, MarketData { calendar: &calendar, rates: &curves }, &work);
     }
     done.into_iter().map(|computed| (computed.chain.underlying.to_string(), computed.chain)).collect()
 });

@@ -5,10 +5,12 @@ use engine::calendar::Calendar;
 use engine::contract::{Style, Symbol};
 use engine::kernel::lanes::BLOCK;
 use engine::pass::{ChainReport, MarketData, Passes};
+use engine::rates::curve::DiscountCurves;
+use engine::rates::source::RateSource;
+use engine::rates::table::RateTable;
 use engine::store::book::Book;
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
-use engine::store::rates::DiscountCurves;
 use jiff::{SignedDuration, Timestamp};
 use sim::SimMarket;
 use sim::symbols::{Every, Name};
@@ -48,7 +50,7 @@ struct Run {
 fn run(threads: usize, shuffled: bool) -> Run {
     let (calendar, mut at, sample) = (Calendar::embedded(), instant(), sample());
     let sim = SimMarket::full(SEED, 1.0, at, 1.0);
-    let curves = DiscountCurves::new(&sim.rates());
+    let curves = RateTable::of(RateSource::Simulated, DiscountCurves::new(&sim.rates()));
     let mut passes = Passes::new(threads, |_| ()).unwrap();
     let places: Vec<usize> =
         sim.underlyings().enumerate().filter(|(_, u)| sample.contains_key(u)).map(|(i, _)| i).collect();
@@ -59,7 +61,7 @@ fn run(threads: usize, shuffled: bool) -> Run {
     let mut run = Run { prints: Vec::new(), chains: Vec::new() };
     for _ in 0..PASSES {
         let work: Vec<(&Book, Timestamp)> = books.iter().map(|book| (book, at)).collect();
-        let done = passes.run(MarketData { calendar: &calendar, curves: &curves }, &work);
+        let done = passes.run(MarketData { calendar: &calendar, rates: &curves }, &work);
         run.prints.push(done.iter().map(|c| (c.chain.underlying, (print(&c.chain), c.report))).collect());
         run.chains = done.into_iter().map(|c| c.chain).collect();
         at += SignedDuration::from_secs(1);

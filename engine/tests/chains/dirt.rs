@@ -10,10 +10,12 @@ use engine::calendar::Calendar;
 use engine::contract::{ForwardBasis, Settle, Style, Symbol};
 use engine::feeds::RateRecord;
 use engine::pass::{MarketData, Passes};
+use engine::rates::curve::DiscountCurves;
+use engine::rates::source::RateSource;
+use engine::rates::table::RateTable;
 use engine::store::book::{Book, BookSlice};
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
-use engine::store::rates::DiscountCurves;
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use sim::SimMarket;
@@ -119,22 +121,22 @@ struct Truth {
 /// A clean book with what a clean pass makes of it.
 struct Clean {
     book: Book,
-    curves: DiscountCurves,
+    curves: RateTable,
     chain: Arc<Chain>,
     /// By slice of the book; none of adjusted roots.
     truth: Vec<Option<Truth>>,
 }
 
 /// What a first pass makes of books.
-fn computed<'a>(of: impl Iterator<Item = (&'a Book, &'a DiscountCurves)>) -> Vec<Arc<Chain>> {
+fn computed<'a>(of: impl Iterator<Item = (&'a Book, &'a RateTable)>) -> Vec<Arc<Chain>> {
     let calendar = Calendar::embedded();
     let mut passes = Passes::new(0, |_| ()).unwrap();
     let mut chains = Vec::new();
     // recorded names have curves of their own
-    let of: Vec<(&Book, &DiscountCurves)> = of.collect();
+    let of: Vec<(&Book, &RateTable)> = of.collect();
     for same in of.chunk_by(|a, b| a.1 == b.1) {
         let work: Vec<(&Book, Timestamp)> = same.iter().map(|(book, _)| (*book, book.ts)).collect();
-        let done = passes.run(MarketData { calendar: &calendar, curves: same[0].1 }, &work);
+        let done = passes.run(MarketData { calendar: &calendar, rates: same[0].1 }, &work);
         chains.extend(done.into_iter().map(|done| done.chain));
     }
     chains
@@ -160,7 +162,7 @@ fn good_rows(chain: &Chain, quoted: &BookSlice) -> Vec<bool> {
 fn simulated(names: &[&str]) -> Vec<Clean> {
     let now: Timestamp = "2026-10-14T15:00:00Z".parse().unwrap();
     let market = SimMarket::at(1, now);
-    let curves = DiscountCurves::new(&market.rates());
+    let curves = RateTable::of(RateSource::Simulated, DiscountCurves::new(&market.rates()));
     let chosen = market.underlyings().enumerate().filter(|(_, name)| names.contains(&name.as_str()));
     let books: Vec<Book> = chosen.map(|(i, _)| market.book(i, now).unwrap()).collect();
     assert_eq!(books.len(), names.len());
@@ -185,7 +187,7 @@ fn simulated(names: &[&str]) -> Vec<Clean> {
 }
 
 /// A recorded chain as a book and its discount curve.
-fn recorded_book(name: &str) -> (Book, DiscountCurves) {
+fn recorded_book(name: &str) -> (Book, RateTable) {
     let recorded = recorded::load(name);
     let (symbol, date) = name.split_once('_').unwrap();
     let (calendar, date): (Calendar, Date) = (Calendar::embedded(), date.parse().unwrap());
@@ -222,14 +224,15 @@ fn recorded_book(name: &str) -> (Book, DiscountCurves) {
         slices: recorded.slices.iter().map(slice).collect(),
     };
     let rate = |s: &recorded::RecordedSlice| RateRecord { date, tenor_days: s.t * 365.0, rate: s.r };
-    (book, DiscountCurves::new(&recorded.slices.iter().map(rate).collect::<Vec<_>>()))
+    let points: Vec<RateRecord> = recorded.slices.iter().map(rate).collect();
+    (book, RateTable::of(RateSource::User, DiscountCurves::new(&points)))
 }
 
 /// Recorded chains, whose clean pass stands for the truth.
 fn recorded() -> Vec<Clean> {
-    let books: Vec<(Book, DiscountCurves)> = RECORDED.iter().map(|name| recorded_book(name)).collect();
+    let books: Vec<(Book, RateTable)> = RECORDED.iter().map(|name| recorded_book(name)).collect();
     let chains = computed(books.iter().map(|(book, curves)| (book, curves)));
-    let clean = |((book, curves), chain): ((Book, DiscountCurves), Arc<Chain>)| {
+    let clean = |((book, curves), chain): ((Book, RateTable), Arc<Chain>)| {
         let truth = |quoted: &BookSlice| Truth {
             fwd: slice_of(&chain, quoted).fwd_price,
             vol: column(&chain, quoted, Col::SvcVol).to_vec(),

@@ -9,11 +9,13 @@ use engine::kernel::dividends::{Dividend, Terms};
 use engine::kernel::lanes::Mask;
 use engine::kernel::lattice::Lattice;
 use engine::pass::{MarketData, Passes};
+use engine::rates::curve::DiscountCurves;
+use engine::rates::source::RateSource;
+use engine::rates::table::RateTable;
 use engine::store::book::Book;
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
 use engine::store::overrides::Overrides;
-use engine::store::rates::DiscountCurves;
 use jiff::Timestamp;
 use sim::SimMarket;
 use sim::symbols::well_known;
@@ -31,7 +33,7 @@ const STILL: f64 = 5e-5;
 struct Market {
     at: Timestamp,
     calendar: Calendar,
-    curves: DiscountCurves,
+    curves: RateTable,
     books: Vec<Book>,
 }
 
@@ -42,13 +44,18 @@ impl Market {
         let sim = SimMarket::with_universe(1, at, &names);
         let books: Vec<Book> = (0..sim.len()).filter_map(|i| sim.book(i, at)).collect();
         assert_eq!(books.len(), NAMES.len());
-        Self { at, calendar: Calendar::embedded(), curves: DiscountCurves::new(&sim.rates()), books }
+        Self {
+            at,
+            calendar: Calendar::embedded(),
+            curves: RateTable::of(RateSource::Simulated, DiscountCurves::new(&sim.rates())),
+            books,
+        }
     }
 
     fn run(&self, passes: &mut Passes, rows: &str) -> Vec<Arc<Chain>> {
         passes.set_overrides(overrides(rows));
         let work: Vec<(&Book, Timestamp)> = self.books.iter().map(|book| (book, self.at)).collect();
-        let done = passes.run(MarketData { calendar: &self.calendar, curves: &self.curves }, &work);
+        let done = passes.run(MarketData { calendar: &self.calendar, rates: &self.curves }, &work);
         done.into_iter().map(|computed| computed.chain).collect()
     }
 

@@ -4,10 +4,12 @@
 use engine::calendar::Calendar;
 use engine::contract::Symbol;
 use engine::pass::{MarketData, Passes};
+use engine::rates::curve::DiscountCurves;
+use engine::rates::source::RateSource;
+use engine::rates::table::RateTable;
 use engine::store::book::Book;
 use engine::store::chain::Chain;
 use engine::store::columns::Col;
-use engine::store::rates::DiscountCurves;
 use jiff::Timestamp;
 use sim::SimMarket;
 use std::collections::BTreeMap;
@@ -30,8 +32,8 @@ fn books(market: &SimMarket, at: Timestamp) -> Vec<Book> {
 fn computed(threads: usize, reversed: bool) -> BTreeMap<Symbol, Arc<Chain>> {
     let (calendar, at) = (Calendar::embedded(), instant());
     let sim = SimMarket::at(7, at);
-    let curves = DiscountCurves::new(&sim.rates());
-    let market = MarketData { calendar: &calendar, curves: &curves };
+    let curves = RateTable::of(RateSource::Simulated, DiscountCurves::new(&sim.rates()));
+    let market = MarketData { calendar: &calendar, rates: &curves };
     let mut passes = Passes::new(threads, |_| ()).unwrap();
     let mut books = books(&sim, at);
     if reversed {
@@ -115,9 +117,9 @@ fn the_session_before_gives_prev_vol() {
     for day in ["2026-11-19T15:42:00-05:00", "2026-11-20T10:00:00-05:00"] {
         let at: Timestamp = day.parse().unwrap();
         let sim = SimMarket::at(7, at);
-        let curves = DiscountCurves::new(&sim.rates());
+        let curves = RateTable::of(RateSource::Simulated, DiscountCurves::new(&sim.rates()));
         let book = books(&sim, at).into_iter().find(|b| b.underlying.as_str() == "BYND").unwrap();
-        let done = passes.run(MarketData { calendar: &calendar, curves: &curves }, &[(&book, at)]);
+        let done = passes.run(MarketData { calendar: &calendar, rates: &curves }, &[(&book, at)]);
         vols.push(Arc::clone(&done[0].chain));
     }
     assert!(vols[0].columns.get(Col::PrevVol).iter().all(|v| v.is_nan()), "no session came before the first");

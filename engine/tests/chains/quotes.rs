@@ -4,11 +4,11 @@ use engine::calendar::Calendar;
 use engine::contract::{RootTable, Symbol};
 use engine::feeds::{Batch, QuoteRecord, SpotRecord};
 use engine::pass::{MarketData, Passes};
+use engine::rates::table::RateTable;
 use engine::store::book::Book;
 use engine::store::chain::Chain;
 use engine::store::ingest::Store;
 use engine::store::quotes::QuoteNumber;
-use engine::store::rates::DiscountCurves;
 use jiff::{SignedDuration, Timestamp};
 use std::sync::Arc;
 
@@ -61,9 +61,9 @@ fn chain(store: &Store, keeps_quotes: bool) -> Arc<Chain> {
     if keeps_quotes {
         passes.keep_quotes();
     }
-    let (calendar, curves) = (Calendar::embedded(), DiscountCurves::default());
+    let (calendar, curves) = (Calendar::embedded(), RateTable::default());
     let work: Vec<(&Book, Timestamp)> = store.books().iter().map(|book| (book, at())).collect();
-    passes.run(MarketData { calendar: &calendar, curves: &curves }, &work).remove(0).chain
+    passes.run(MarketData { calendar: &calendar, rates: &curves }, &work).remove(0).chain
 }
 
 #[test]

@@ -3,9 +3,11 @@
 
 use engine::calendar::Calendar;
 use engine::pass::{Computed, Depth, MarketData, Passes};
+use engine::rates::curve::DiscountCurves;
+use engine::rates::source::RateSource;
+use engine::rates::table::RateTable;
 use engine::store::book::Book;
 use engine::store::columns::Col;
-use engine::store::rates::DiscountCurves;
 use jiff::{SignedDuration, Timestamp};
 use sim::SimMarket;
 
@@ -65,7 +67,7 @@ fn hold(what: &str, a: &[Computed], b: &[Computed], most: [f64; 2]) {
 
 struct Made {
     calendar: Calendar,
-    curves: DiscountCurves,
+    curves: RateTable,
     sim: SimMarket,
     at: Timestamp,
 }
@@ -75,7 +77,12 @@ impl Made {
     fn new() -> Self {
         let at: Timestamp = "2026-11-20T20:12:00Z".parse().unwrap();
         let sim = SimMarket::full(7, 1.0, at, 0.02);
-        Self { calendar: Calendar::embedded(), curves: DiscountCurves::new(&sim.rates()), sim, at }
+        Self {
+            calendar: Calendar::embedded(),
+            curves: RateTable::of(RateSource::Simulated, DiscountCurves::new(&sim.rates())),
+            sim,
+            at,
+        }
     }
 
     fn books(&self, at: Timestamp) -> Vec<Book> {
@@ -83,7 +90,7 @@ impl Made {
     }
 
     fn pass(&self, passes: &mut Passes, books: &[Book], depth: Depth) -> Vec<Computed> {
-        let market = MarketData { calendar: &self.calendar, curves: &self.curves };
+        let market = MarketData { calendar: &self.calendar, rates: &self.curves };
         let work: Vec<(&Book, Timestamp)> = books.iter().map(|book| (book, self.at)).collect();
         passes.run_to(depth, market, &work)
     }

@@ -8,10 +8,12 @@ use engine::contract::{ForwardBasis, Right, Settle, Style, Symbol};
 use engine::feeds::RateRecord;
 use engine::kernel::normal::norm_cdf;
 use engine::pass::{MarketData, Passes};
+use engine::rates::curve::DiscountCurves;
+use engine::rates::source::RateSource;
+use engine::rates::table::RateTable;
 use engine::store::book::{Book, BookSlice};
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
-use engine::store::rates::DiscountCurves;
 use jiff::Timestamp;
 use jiff::civil::{Date, date};
 use std::collections::{BTreeMap, BTreeSet};
@@ -133,9 +135,9 @@ impl Name {
     /// What a first pass makes of it.
     fn computed(self, symbol: &str) -> Case {
         let points = [30.0, 1826.0].map(|tenor_days| RateRecord { date: TODAY, tenor_days, rate: RATE });
-        let (calendar, curves) = (Calendar::embedded(), DiscountCurves::new(&points));
+        let (calendar, curves) = (Calendar::embedded(), RateTable::of(RateSource::User, DiscountCurves::new(&points)));
         let mut passes = Passes::new(1, |_| ()).unwrap();
-        let done = passes.run(MarketData { calendar: &calendar, curves: &curves }, &[(&self.book(symbol), now())]);
+        let done = passes.run(MarketData { calendar: &calendar, rates: &curves }, &[(&self.book(symbol), now())]);
         Case { name: self, chain: Arc::clone(&done[0].chain) }
     }
 }

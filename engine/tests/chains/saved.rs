@@ -2,11 +2,13 @@
 
 use engine::calendar::Calendar;
 use engine::pass::{Depth, MarketData, Passes};
+use engine::rates::curve::DiscountCurves;
+use engine::rates::source::RateSource;
+use engine::rates::table::RateTable;
 use engine::snapshot::saved::{Saved, SavedError, read, write};
 use engine::store::book::Book;
 use engine::store::chain::Chain;
 use engine::store::columns::Col;
-use engine::store::rates::DiscountCurves;
 use jiff::Timestamp;
 use sim::SimMarket;
 use std::sync::Arc;
@@ -19,14 +21,15 @@ fn at() -> Timestamp {
 /// Some small names of the whole market, one of them with nothing but missing numbers.
 fn chains() -> Vec<Arc<Chain>> {
     let sim = SimMarket::full(7, 1.0, at(), 0.005);
-    let (calendar, curves) = (Calendar::embedded(), DiscountCurves::new(&sim.rates()));
+    let (calendar, curves) =
+        (Calendar::embedded(), RateTable::of(RateSource::Simulated, DiscountCurves::new(&sim.rates())));
     let mut books: Vec<Book> = (0..sim.len()).filter_map(|i| sim.book(i, at())).collect();
     books.retain(|book| book.rows() < 200);
     books.truncate(4);
     books[0].spot = f64::NAN;
     let work: Vec<(&Book, Timestamp)> = books.iter().map(|book| (book, at())).collect();
     let mut passes = Passes::new(2, |_| ()).unwrap();
-    let computed = passes.run_to(Depth::Rough, MarketData { calendar: &calendar, curves: &curves }, &work);
+    let computed = passes.run_to(Depth::Rough, MarketData { calendar: &calendar, rates: &curves }, &work);
     computed.into_iter().map(|done| done.chain).collect()
 }
 

@@ -5,11 +5,11 @@ use engine::contract::{ContractKey, RootTable, Symbol};
 use engine::feeds::{Batch, DividendRecord, QuoteRecord, SpotRecord};
 use engine::kernel::black76::{Horizon, european_vol};
 use engine::pass::{Computed, Depth, MarketData, Passes};
+use engine::rates::table::RateTable;
 use engine::store::book::Book;
 use engine::store::chain::{Chain, Uncomputed};
 use engine::store::columns::Col;
 use engine::store::ingest::Store;
-use engine::store::rates::DiscountCurves;
 use jiff::Timestamp;
 use jiff::civil::date;
 
@@ -63,9 +63,9 @@ fn passes() -> Passes {
 }
 
 fn compute(passes: &mut Passes, depth: Depth, store: &Store) -> Vec<Computed> {
-    let (calendar, curves) = (Calendar::embedded(), DiscountCurves::default());
+    let (calendar, curves) = (Calendar::embedded(), RateTable::default());
     let work: Vec<(&Book, Timestamp)> = store.books().iter().map(|book| (book, at())).collect();
-    passes.run_to(depth, MarketData { calendar: &calendar, curves: &curves }, &work)
+    passes.run_to(depth, MarketData { calendar: &calendar, rates: &curves }, &work)
 }
 
 fn one(quoted: Quoted) -> Computed {
@@ -120,8 +120,8 @@ fn it_is_in_nobodys_way_and_computed_as_soon_as_a_spot_comes() {
 #[test]
 fn volatilities_of_the_session_before_outlive_a_missing_spot() {
     let later: Timestamp = "2026-11-23T10:00:00-05:00".parse().unwrap();
-    let (calendar, curves) = (Calendar::embedded(), DiscountCurves::default());
-    let market = MarketData { calendar: &calendar, curves: &curves };
+    let (calendar, curves) = (Calendar::embedded(), RateTable::default());
+    let market = MarketData { calendar: &calendar, rates: &curves };
     let mut passes = passes();
     let known = compute(&mut passes, Depth::Full, &store(quotes("ABC", tight), vec![spot("ABC")])).remove(0);
     let spotless = store(quotes("ABC", tight), Vec::new());

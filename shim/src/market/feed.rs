@@ -7,8 +7,8 @@ use engine::calendar::Calendar;
 use engine::contract::Symbol;
 use engine::error::Reason;
 use engine::pass::{MarketData, Passes};
+use engine::rates::table::RateTable;
 use engine::store::book::Book;
-use engine::store::rates::DiscountCurves;
 use jiff::Timestamp;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -33,15 +33,15 @@ pub struct FeedProgress {
 pub struct ReferenceData {
     /// Sessions and settlement instants.
     pub calendar: Calendar,
-    /// Discount curves.
-    pub curves: DiscountCurves,
+    /// Discount curves by source.
+    pub rates: RateTable,
 }
 
 impl ReferenceData {
     /// The same for a pass.
     #[must_use]
     pub fn market(&self) -> MarketData<'_> {
-        MarketData { calendar: &self.calendar, curves: &self.curves }
+        MarketData { calendar: &self.calendar, rates: &self.rates }
     }
 }
 

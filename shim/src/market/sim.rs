@@ -6,8 +6,10 @@ use crate::source::Moment;
 use engine::calendar::Calendar;
 use engine::contract::Symbol;
 use engine::pass::Passes;
+use engine::rates::curve::DiscountCurves;
+use engine::rates::source::RateSource;
+use engine::rates::table::RateTable;
 use engine::store::book::Book;
-use engine::store::rates::DiscountCurves;
 use jiff::Timestamp;
 use sim::{SimMarket, SimOptions};
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,7 +73,10 @@ impl SimFeed {
         let market = Box::new(SimMarket::open(&options, now));
         let places = market.underlyings().enumerate().map(|(i, name)| (name, i)).collect();
         let names = vec![SimName::default(); market.len()];
-        let reference = ReferenceData { calendar: Calendar::embedded(), curves: DiscountCurves::new(&market.rates()) };
+        let reference = ReferenceData {
+            calendar: Calendar::embedded(),
+            rates: RateTable::of(RateSource::Simulated, DiscountCurves::new(&market.rates())),
+        };
         let (progress, decay) = (FeedProgress::default(), Decay::default());
         Self { options, market, places, names, polled: None, reference, progress, decay }
     }

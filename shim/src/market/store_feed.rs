@@ -17,9 +17,10 @@ use engine::error::Reason;
 use engine::feeds::Batch;
 use engine::feeds::report::Report;
 use engine::pass::Passes;
+use engine::rates::source::RateSource;
+use engine::rates::table::RateTable;
 use engine::store::book::Book;
 use engine::store::ingest::{Admitted, Ingested, Store};
-use engine::store::rates::DiscountCurves;
 use jiff::{SignedDuration, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -66,7 +67,7 @@ impl StoreFeed {
     /// still.
     #[must_use]
     pub fn new(sources: Vec<Box<dyn QuoteSource>>, fixed: Option<Timestamp>) -> Self {
-        let reference = ReferenceData { calendar: Calendar::embedded(), curves: DiscountCurves::default() };
+        let reference = ReferenceData { calendar: Calendar::embedded(), rates: RateTable::default() };
         let store = Box::new(Store::new(RootTable::embedded(), reference.calendar.clone()));
         let is_live = sources.iter().any(|source| source.is_live());
         let is_vendors: Vec<bool> = sources.iter().map(|source| source.is_vendors()).collect();
@@ -111,7 +112,7 @@ impl StoreFeed {
             any = true;
         }
         if any {
-            self.reference.curves = self.store.curves().clone();
+            self.reference.rates = RateTable::of(RateSource::User, self.store.curves().clone());
             self.reference.calendar = self.store.calendar().clone();
         }
         self.progress.outside_session = self.hours.held_back();

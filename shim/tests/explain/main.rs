@@ -12,12 +12,14 @@ use engine::calendar::Calendar;
 use engine::contract::{ContractKey, Right, Style};
 use engine::explain::{EarlyMethod, Explanation, StrikeOutcome, Warning, explain};
 use engine::pass::{Depth, MarketData, Passes};
+use engine::rates::curve::DiscountCurves;
+use engine::rates::source::RateSource;
+use engine::rates::table::RateTable;
 use engine::snapshot::Snapshot;
 use engine::store::book::Book;
 use engine::store::chain::Chain;
 use engine::store::columns::Col;
 use engine::store::dropped::Drop;
-use engine::store::rates::DiscountCurves;
 use jiff::Timestamp;
 use serde_json::Value;
 use shim::explain::document::{ExplainDocument, Surroundings};
@@ -34,14 +36,15 @@ pub(crate) fn computed(is_wanted: impl Fn(&Name) -> bool) -> Vec<Arc<Chain>> {
     let names: Vec<Name> = well_known().into_iter().filter(|name| is_wanted(name)).collect();
     let sim = SimMarket::with_universe(1, NOW, &names);
     let books: Vec<Book> = (0..sim.len()).filter_map(|i| sim.book(i, NOW)).collect();
-    let (calendar, curves) = (Calendar::embedded(), DiscountCurves::new(&sim.rates()));
+    let (calendar, curves) =
+        (Calendar::embedded(), RateTable::of(RateSource::Simulated, DiscountCurves::new(&sim.rates())));
     let mut passes = Passes::new(2, |_| ()).unwrap();
     passes.keep_quotes();
     let at = sim.instant(NOW);
     let work: Vec<(&Book, Timestamp)> = books.iter().map(|book| (book, at)).collect();
     let mut chains = Vec::new();
     for depth in [Depth::Rough, Depth::Full, Depth::Full] {
-        let market = MarketData { calendar: &calendar, curves: &curves };
+        let market = MarketData { calendar: &calendar, rates: &curves };
         chains = passes.run_to(depth, market, &work).into_iter().map(|done| done.chain).collect();
     }
     chains
@@ -238,9 +241,10 @@ fn changed(change: impl Fn(&mut Book)) -> Arc<Chain> {
     let sim = SimMarket::with_universe(1, NOW, &names);
     let mut book = sim.book(0, NOW).unwrap();
     change(&mut book);
-    let (calendar, curves) = (Calendar::embedded(), DiscountCurves::new(&sim.rates()));
+    let (calendar, curves) =
+        (Calendar::embedded(), RateTable::of(RateSource::Simulated, DiscountCurves::new(&sim.rates())));
     let mut passes = Passes::new(1, |_| ()).unwrap();
-    let market = MarketData { calendar: &calendar, curves: &curves };
+    let market = MarketData { calendar: &calendar, rates: &curves };
     passes.run_to(Depth::Rough, market, &[(&book, sim.instant(NOW))]).remove(0).chain
 }
 

@@ -209,7 +209,7 @@ pub(crate) fn dividends(data: &[u8]) -> Kind {
 pub(crate) fn rates(data: &[u8]) -> Kind {
     let (records, report) = parse_rates(Path::new("r.csv"), data);
     assert!(records.iter().all(|r| limits::RATE.holds(r.rate) && limits::TENOR_DAYS.holds(r.tenor_days)));
-    let curves = engine::store::rates::DiscountCurves::new(&records);
+    let curves = engine::rates::curve::DiscountCurves::new(&records);
     for record in &records {
         let rate = curves.on(record.date).map_or(0.0, |curve| curve.rate(record.tenor_days / 365.0));
         assert!(rate.is_finite(), "{rate}");

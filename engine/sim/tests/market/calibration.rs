@@ -4,10 +4,12 @@
 use engine::calendar::Calendar;
 use engine::contract::Right;
 use engine::pass::{Computed, MarketData, Passes};
+use engine::rates::curve::DiscountCurves;
+use engine::rates::source::RateSource;
+use engine::rates::table::RateTable;
 use engine::store::book::{Book, BookSlice};
 use engine::store::chain::Slice;
 use engine::store::columns::Col;
-use engine::store::rates::DiscountCurves;
 use jiff::Timestamp;
 use sim::symbols::well_known;
 use sim::{SimMarket, SliceTruth};
@@ -95,9 +97,10 @@ fn calibration_finds_the_truth_within_the_spread() {
     assert_eq!(market.len(), NAMES.len());
     let mut passes = Passes::new(0, |_| ()).unwrap();
     let books = passes.map(0..market.len(), |i| market.book(i, now).unwrap());
-    let (calendar, curves) = (Calendar::embedded(), DiscountCurves::new(&market.rates()));
+    let (calendar, curves) =
+        (Calendar::embedded(), RateTable::of(RateSource::Simulated, DiscountCurves::new(&market.rates())));
     let work: Vec<_> = books.iter().map(|b| (b, b.ts)).collect();
-    let computed = passes.run(MarketData { calendar: &calendar, curves: &curves }, &work);
+    let computed = passes.run(MarketData { calendar: &calendar, rates: &curves }, &work);
 
     println!("errors over the half-spread:\nname    forward50      p90      vol50      p90  missing");
     let mut all = Errors::default();

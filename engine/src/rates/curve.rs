@@ -17,6 +17,18 @@ pub struct DiscountCurve {
 }
 
 impl DiscountCurve {
+    /// Returns the curve of one rate for every tenor, continuously compounded, per year.
+    #[must_use]
+    pub fn flat(rate: f64) -> Self {
+        Self { nodes: vec![(1.0, rate)] }
+    }
+
+    /// Returns the points of the curve: (years, continuously compounded rate), ascending, at least one.
+    #[must_use]
+    pub fn nodes(&self) -> &[(f64, f64)] {
+        &self.nodes
+    }
+
     /// The continuously compounded rate to `years` from the curve's date, per year.
     #[must_use]
     pub fn rate(&self, years: f64) -> f64 {
@@ -62,8 +74,20 @@ impl DiscountCurves {
     /// Tenors count from the valuation, as if the curve were of that date. `None`: there is no curve at all.
     #[must_use]
     pub fn on(&self, date: Date) -> Option<&DiscountCurve> {
+        self.dated_on(date).map(|(_, curve)| curve)
+    }
+
+    /// Returns the same curve with the date that it is of.
+    #[must_use]
+    pub fn dated_on(&self, date: Date) -> Option<(Date, &DiscountCurve)> {
         let earlier = self.by_date.range(..=date).next_back();
-        earlier.or_else(|| self.by_date.iter().next()).map(|(_, curve)| curve)
+        earlier.or_else(|| self.by_date.iter().next()).map(|(&as_of, curve)| (as_of, curve))
+    }
+
+    /// True if there is no curve.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.by_date.is_empty()
     }
 }
 
