@@ -5,11 +5,12 @@
 mod structs;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use engine::calendar::shift::ShiftDate;
 use engine::contract::{Right, RootTable, Settle, Style, Symbol};
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::{Col, Columns, Group};
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, ToSpan, civil::date};
+use jiff::{Timestamp, civil::date};
 use shim::picked::Picked;
 use shim::query::Query;
 use shim::rows::clock::Clock;
@@ -57,7 +58,7 @@ fn chain() -> Arc<Chain> {
         }
         chain.slices.push(Slice {
             root,
-            expiry: date(2026, 11, 20).saturating_add((i64::from(s) * 7).days()),
+            expiry: date(2026, 11, 20).plus_days(i64::from(s) * 7),
             rows: start..chain.strike_milli.len() as u32,
             style: Style::European,
             settle: Settle::Pm,

@@ -2,17 +2,20 @@
 //!
 //! Closures come from rules, so the calendar has no last year; what has no rule (days of mourning, storms) is a small
 //! table, and a user can add rows. The zone's rules are part of the program. Never: asks what time it is.
+#![warn(clippy::arithmetic_side_effects)]
 
 mod day;
 pub mod expirations;
 mod rules;
+pub mod shift;
 
 pub use day::Day;
 
+use self::shift::ShiftDate;
 use crate::contract::Settle;
+use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time, date, time};
 use jiff::tz::{TimeZone, TimeZoneDatabase};
-use jiff::{Timestamp, ToSpan};
 use std::collections::BTreeMap;
 
 /// The opening of every session.
@@ -81,25 +84,25 @@ impl Calendar {
     /// The first session after a date.
     #[must_use]
     pub fn next_session(&self, d: Date) -> Date {
-        self.session_on_or_after(d.saturating_add(1.day()))
+        self.session_on_or_after(d.plus_days(1))
     }
 
     /// The last session before a date.
     #[must_use]
     pub fn previous_session(&self, d: Date) -> Date {
-        self.session_on_or_before(d.saturating_sub(1.day()))
+        self.session_on_or_before(d.plus_days(-1))
     }
 
     /// The date itself, or the first session after it. The date too where none is found in two months.
     #[must_use]
     pub fn session_on_or_after(&self, d: Date) -> Date {
-        (0..SEARCH_DAYS).map(|n| d.saturating_add(n.days())).find(|&d| self.is_session(d)).unwrap_or(d)
+        (0..SEARCH_DAYS).map(|n| d.plus_days(n)).find(|&d| self.is_session(d)).unwrap_or(d)
     }
 
     /// The date itself, or the last session before it. The date too where none is found in two months.
     #[must_use]
     pub fn session_on_or_before(&self, d: Date) -> Date {
-        (0..SEARCH_DAYS).map(|n| d.saturating_sub(n.days())).find(|&d| self.is_session(d)).unwrap_or(d)
+        (0..SEARCH_DAYS).map(|n| d.plus_days(-n)).find(|&d| self.is_session(d)).unwrap_or(d)
     }
 
     /// The instant that an expiry settles at: 09:30 for AM; 16:00 for PM, 13:00 where that date closes early.

@@ -5,6 +5,7 @@
 //! computed once more as a vendor would who makes that mistake, and what is left of the difference says how good a
 //! reason it is. A reason that holds for all expiries with one number goes before one that needs a number for each.
 //! Never: a vendor's name, a file.
+#![warn(clippy::arithmetic_side_effects)]
 
 mod conventions;
 mod reasons;

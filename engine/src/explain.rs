@@ -4,6 +4,7 @@
 //! computed from ([`ChainEvidence`](crate::store::evidence::ChainEvidence)): which pairs of call and put told the forward,
 //! what other schemes say of the value, and what a reader should be warned of. So an explanation is of what was served,
 //! whatever was quoted since. Never: a book, a text for people.
+#![warn(clippy::arithmetic_side_effects)]
 
 mod basis;
 mod explanation;

@@ -1,4 +1,5 @@
 //! The finished market: a table of chains, its time and number, swapped whole. Never: mutation after publish.
+#![warn(clippy::arithmetic_side_effects)]
 
 pub mod saved;
 

@@ -1,5 +1,6 @@
 //! `greeksd`: serves the engine's columns over HTTP. The library exists for the program, its tests and its benches.
 #![deny(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 // standard error may be closed, and `eprintln!` panics then: `log` writes there
 #![warn(clippy::print_stderr)]
 

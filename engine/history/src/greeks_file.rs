@@ -10,12 +10,12 @@ use crate::schema::{FileCell, FileColumn, file_columns};
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Float64Type, Int32Type, TimestampMicrosecondType};
+use engine::calendar::shift::date_of_epoch_day;
 use engine::contract::{Right, Settle, Style, Symbol};
 use engine::store::chain::{Chain, Slice, Uncomputed};
 use engine::store::columns::{Col, Columns};
 use engine::store::quotes::ChainQuotes;
-use jiff::civil::{Date, date};
-use jiff::{Timestamp, ToSpan};
+use jiff::{Timestamp, civil::Date};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::File;
@@ -25,7 +25,6 @@ use std::sync::Arc;
 
 /// Rows of a batch.
 const BATCH: usize = 8192;
-const EPOCH: Date = date(1970, 1, 1);
 
 /// Chains with their times, in time order.
 pub type TimedChains = Vec<(Timestamp, Arc<Chain>)>;
@@ -196,7 +195,7 @@ impl Chains<'_> {
                 self.rows.numbers = vec![Vec::new(); Col::ALL.len()];
             }
             let root = Symbol::parse(roots.get(row)).ok_or("root: no symbol")?;
-            let expiry = EPOCH.checked_add(expiries.value(row).days()).map_err(|error| error.to_string())?;
+            let expiry = date_of_epoch_day(expiries.value(row).into()).ok_or("an expiry is no date")?;
             let settle = if settles.get(row) == "am" { Settle::Am } else { Settle::Pm };
             let n = u32::try_from(self.rows.strike_milli.len()).map_err(|_| "too many rows")?;
             let is_new = |slice: &Slice| (slice.root, slice.expiry, slice.settle) != (root, expiry, settle);

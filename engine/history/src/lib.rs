@@ -6,6 +6,7 @@
 //! [`recipe`] is what a name and a day are computed by, pure and without files; [`job`] does folders of them: rows are
 //! gathered ([`gather`]) into sorted runs ([`spill`]), units found ([`mod@unit`]) and looked at for chains that are not whole
 //! ([`whole`]), files planned ([`plan`]), computed and written ([`output`], [`parquet_file`]), and noted ([`manifest`]).
+#![warn(clippy::arithmetic_side_effects)]
 
 pub mod arrays;
 pub mod digest;

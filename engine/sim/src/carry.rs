@@ -4,8 +4,8 @@ use super::rng::Stream;
 use super::surface::decay_mean;
 use super::symbols::{Every, Payout};
 use engine::calendar::Calendar;
+use engine::calendar::shift::ShiftDate;
 use engine::feeds::RateRecord;
-use jiff::ToSpan;
 use jiff::civil::{Date, date};
 
 /// US Treasury par yields of 2026-10-02: days and percent, bond-equivalent.
@@ -52,8 +52,8 @@ pub(super) fn dividends(
 }
 
 fn regular(payout: &Payout, level: f64, calendar: &Calendar, session: Date, name: Stream) -> Vec<(Date, f64)> {
-    let first = session.first_of_month().saturating_sub(MONTHS_BACK.months());
-    let last = session.saturating_add(MONTHS_AHEAD.months());
+    let first = session.first_of_month().plus_months(-MONTHS_BACK);
+    let last = session.plus_months(MONTHS_AHEAD);
     let (step_months, per_year) = match payout.every {
         Every::Year => (12, 1.0),
         Every::HalfYear => (6, 2.0),
@@ -67,16 +67,16 @@ fn regular(payout: &Payout, level: f64, calendar: &Calendar, session: Date, name
     let month = i32::from(name.unit(1) < 0.5) + 1;
     let day = 1 + (name.unit(2) * 14.0) as i32;
     let amount = cents(level * payout.yield_ / per_year);
-    let months = (0..MONTHS_BACK + MONTHS_AHEAD).map(|n| first.saturating_add(n.months()));
+    let months = (0..MONTHS_BACK + MONTHS_AHEAD).map(|n| first.plus_months(n));
     let due = months.filter(|m| (i32::from(m.month()) - 1 - month).rem_euclid(step_months) == 0);
-    due.map(|m| (calendar.session_on_or_after(m.saturating_add((day - 1).days())), amount)).collect()
+    due.map(|m| (calendar.session_on_or_after(m.plus_days(day - 1)), amount)).collect()
 }
 
 /// Something in three of five quarters, from a fifth to nearly four times the usual part of a year's sum.
 fn irregular(first: Date, calendar: &Calendar, per_year: f64, name: Stream) -> Vec<(Date, f64)> {
-    let quarters = (0..MONTHS_BACK + MONTHS_AHEAD).map(|n| first.saturating_add(n.months()));
+    let quarters = (0..MONTHS_BACK + MONTHS_AHEAD).map(|n| first.plus_months(n));
     let quarters = quarters.filter(|m| m.month() % 3 == 2).map(|m| (m, name.sub(day_number(m) as u64)));
-    let date = |m: Date, chance: Stream| m.saturating_add(((chance.unit(1) * 50.0) as i32).days());
+    let date = |m: Date, chance: Stream| m.plus_days((chance.unit(1) * 50.0) as i32);
     let due = quarters.filter(|(_, chance)| chance.unit(0) < 0.6);
     due.map(|(m, chance)| {
         let amount = cents(per_year / 2.4 * (0.2 + 1.6 * chance.unit(2)));
@@ -88,7 +88,7 @@ fn irregular(first: Date, calendar: &Calendar, per_year: f64, name: Stream) -> V
 /// Every Thursday, or the session before.
 fn weekly(first: Date, last: Date, calendar: &Calendar, amount: f64) -> Vec<(Date, f64)> {
     let to_thursday = i32::from(first.weekday().until(jiff::civil::Weekday::Thursday));
-    let dates = (0..).map(|n| first.saturating_add((to_thursday + 7 * n).days())).take_while(|&d| d <= last);
+    let dates = (0..).map(|n| first.plus_days(to_thursday + 7 * n)).take_while(|&d| d <= last);
     dates.map(|d| (calendar.session_on_or_before(d), ten_thousandths(amount))).collect()
 }
 
@@ -107,7 +107,7 @@ fn daily(first: Date, last: Date, calendar: &Calendar, per_year: f64, name: Stre
 /// The ex-date of the one special dividend that is announced at a session: a date every four weeks, 2 to 29 days ahead.
 fn special_date(calendar: &Calendar, session: Date) -> Date {
     let ahead = 28 - (day_number(session) + 9).rem_euclid(28);
-    calendar.session_on_or_after(session.saturating_add((ahead + 1).days()))
+    calendar.session_on_or_after(session.plus_days(ahead + 1))
 }
 
 /// Days since 2000-01-01, a Saturday.
@@ -149,7 +149,7 @@ mod tests {
         let payout = Payout { yield_: 0.0, every: Every::Quarter, special: 0.05 };
         let calendar = Calendar::embedded();
         for day in 0..90 {
-            let session = calendar.session_on_or_after(date(2026, 9, 1).saturating_add(day.days()));
+            let session = calendar.session_on_or_after(date(2026, 9, 1).plus_days(day));
             let all = dividends(&payout, 100.0, &calendar, session, Stream::new(5));
             let days = day_number(all[0].0) - day_number(session);
             assert!(all.len() == 1 && (2..=33).contains(&days), "{session}: {all:?}");

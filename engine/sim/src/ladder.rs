@@ -3,7 +3,7 @@
 use super::rng::Stream;
 use super::tier::Tier;
 use engine::calendar::Calendar;
-use jiff::ToSpan;
+use engine::calendar::shift::ShiftDate;
 use jiff::civil::{Date, Weekday};
 use std::collections::BTreeSet;
 
@@ -123,7 +123,7 @@ impl StrikeLadder {
         add(self.junes, &mut third(&|m| m.month() == 6));
         add(self.decembers, &mut third(&|m| m.month() == 12));
         let after = i32::from(self.monthlies);
-        let cycle = months(from.saturating_add(after.months())).filter(|m| m.month().unsigned_abs() % 3 == cycle_month % 3);
+        let cycle = months(from.plus_months(after)).filter(|m| m.month().unsigned_abs() % 3 == cycle_month % 3);
         add(self.cycle, &mut cycle.map(|m| calendar.monthly_expiry(m)));
         match self.volatility {
             Volatility::No => {}
@@ -152,14 +152,14 @@ fn sessions(calendar: &Calendar, from: Date) -> impl Iterator<Item = Date> {
 }
 
 fn weekly<'a>(calendar: &'a Calendar, from: Date, on: &'a [Weekday]) -> impl Iterator<Item = Date> + 'a {
-    let days = (0..400).map(move |n| from.saturating_add(n.days()));
+    let days = (0..400).map(move |n| from.plus_days(n));
     days.filter(|d| on.contains(&d.weekday())).map(|d| calendar.weekly_expiry(d))
 }
 
 /// The first days of the months from that of `from` on, six years of them.
 fn months(from: Date) -> impl Iterator<Item = Date> {
     let first = from.first_of_month();
-    (0..72).map(move |n| first.saturating_add(n.months()))
+    (0..72).map(move |n| first.plus_months(n))
 }
 
 /// What the strikes of an expiry are made from.

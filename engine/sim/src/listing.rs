@@ -14,9 +14,9 @@ use super::surface::{Class, Term};
 use super::symbols::{Name, Root};
 use super::tier::Tier;
 use engine::calendar::Calendar;
+use engine::calendar::shift::ShiftDate;
 use engine::contract::{RootTable, Settle, Symbol};
 use engine::rates::curve::DiscountCurves;
-use jiff::ToSpan;
 use jiff::civil::Date;
 use std::sync::Arc;
 
@@ -151,10 +151,10 @@ impl Lister {
         }
         let vol = MOVE_TO_VOL * expected_move;
         let day = 12 + (chance.unit(0) * 30.0) as i32;
-        let first = self.date.first_of_month().saturating_sub(3.months());
-        let months = (0..EARNINGS_MONTHS).map(|n| first.saturating_add(n.months()));
+        let first = self.date.first_of_month().plus_months(-3);
+        let months = (0..EARNINGS_MONTHS).map(|n| first.plus_months(n));
         let quarters = months.filter(|m| m.month() % 3 == 1);
-        let dates = quarters.map(|m| self.calendar.session_on_or_after(m.saturating_add(day.days())));
+        let dates = quarters.map(|m| self.calendar.session_on_or_after(m.plus_days(day)));
         dates.map(|d| (self.calendar.settlement(d, Settle::Pm).as_second() + 1, vol * vol)).collect()
     }
 }

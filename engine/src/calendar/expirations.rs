@@ -1,7 +1,7 @@
 //! Which dates contracts expire on: third Fridays, weeklies, month ends, VIX. Never: a list of what is listed.
 
 use super::Calendar;
-use jiff::ToSpan;
+use crate::calendar::shift::ShiftDate;
 use jiff::civil::{Date, Weekday, date};
 
 impl Calendar {
@@ -32,19 +32,15 @@ impl Calendar {
     /// Friday is closed); the business day before, where that is closed.
     #[must_use]
     pub fn vix_expiry(&self, in_month: Date) -> Date {
-        let spx = self.monthly_expiry(in_month.first_of_month().saturating_add(1.month()));
-        self.session_on_or_before(spx.saturating_sub(30.days()))
+        let spx = self.monthly_expiry(in_month.first_of_month().plus_months(1));
+        self.session_on_or_before(spx.plus_days(-30))
     }
 }
 
 /// The date that an expiry is served under: a Saturday of the listings before 2015-02-01 becomes the Friday before.
 #[must_use]
 pub fn canonical_expiry(listed: Date) -> Date {
-    if listed.weekday() == Weekday::Saturday && listed < date(2015, 2, 1) {
-        listed.saturating_sub(1.day())
-    } else {
-        listed
-    }
+    if listed.weekday() == Weekday::Saturday && listed < date(2015, 2, 1) { listed.plus_days(-1) } else { listed }
 }
 
 /// The third Friday of a month, whether or not it is a session.
@@ -52,7 +48,7 @@ pub fn canonical_expiry(listed: Date) -> Date {
 pub fn third_friday(in_month: Date) -> Date {
     let first = in_month.first_of_month();
     let to_friday = first.weekday().until(Weekday::Friday);
-    first.saturating_add((i32::from(to_friday) + 14).days())
+    first.plus_days(i32::from(to_friday) + 14)
 }
 
 #[cfg(test)]
@@ -119,7 +115,7 @@ mod tests {
             if d != friday && friday != third_friday(friday) {
                 moved.push(d.to_string());
             }
-            friday = friday.saturating_add(7.days());
+            friday = friday.plus_days(7);
         }
         let want = "2020-04-09 2020-07-02 2020-12-24 2020-12-31 2021-04-01 2021-12-23 2023-04-06 2024-03-28 2025-07-03 \
                     2026-04-02 2026-07-02 2026-12-24 2026-12-31 2027-03-25 2027-12-23 2028-04-13 2029-03-29 2031-04-10 \

@@ -2,7 +2,7 @@
 //! they are rows of a table. Never: a time of day, a zone.
 
 use super::day::Day;
-use jiff::ToSpan;
+use crate::calendar::shift::ShiftDate;
 use jiff::civil::{Date, Weekday, date};
 
 /// What the rules make of a date, weekends included.
@@ -75,7 +75,7 @@ fn good_friday(year: i16) -> Date {
     let n = h + l - 7 * m + 114;
     let march_first = date(year, 3, 1);
     let days = (n / 31 - 3) * 31 + n % 31 - 2;
-    march_first.saturating_add(days.days())
+    march_first.plus_days(days)
 }
 
 #[cfg(test)]

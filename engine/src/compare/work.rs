@@ -8,8 +8,9 @@ use crate::contract::Settle;
 use crate::explain::value_basis;
 use crate::kernel::dividends::Dividend;
 use crate::store::chain::Chain;
+use jiff::Timestamp;
 use jiff::civil::Date;
-use jiff::{Timestamp, ToSpan};
+use std::iter::successors;
 
 /// Contracts of an expiry that reasons are looked for with: those nearest the money.
 const CONTRACTS_MOST: usize = 48;
@@ -52,8 +53,10 @@ impl Clocks {
             let length = close.duration_since(open).as_secs_f64();
             (close.duration_since(at).as_secs_f64() / length).clamp(0.0, 1.0)
         });
-        let sessions =
-            today.series(1.day()).skip(1).take_while(|&day| day <= expiry).filter(|&day| calendar.is_session(day));
+        let sessions = successors(Some(today), |day| day.tomorrow().ok())
+            .skip(1)
+            .take_while(|&day| day <= expiry)
+            .filter(|&day| calendar.is_session(day));
         Self {
             other_settlement: years_between(at, calendar.settlement(expiry, other)),
             whole_days: f64::from(whole) / DAYS_OF_YEAR.0,

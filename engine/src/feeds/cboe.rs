@@ -13,11 +13,11 @@ use crate::calendar::Calendar;
 use crate::contract::Symbol;
 use crate::error::{Instead, Reason};
 use crate::limits;
-use jiff::{Timestamp, ToSpan, tz::TimeZone};
+use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 use std::path::Path;
 
 /// How far the quotes are behind the time of their document.
-const DELAY_MINUTES: i64 = 15;
+const DELAY: SignedDuration = SignedDuration::from_mins(15);
 
 objects! {
     struct Document {
@@ -105,7 +105,7 @@ fn quote_time(document: &Document<'_>, calendar: &Calendar) -> Result<Timestamp,
     let before_trade =
         newest_trade(&document.data, calendar).is_some_and(|trade| in_utc < trade && trade <= in_eastern);
     let made = if before_trade { in_eastern } else { in_utc };
-    made.checked_sub(DELAY_MINUTES.minutes()).ok().and_then(allowed).ok_or(("timestamp", Reason::NotATime))
+    made.checked_sub(DELAY).ok().and_then(allowed).ok_or(("timestamp", Reason::NotATime))
 }
 
 /// The newest trade: the underlying's own, where its time is given, else the newest of the contracts'.

@@ -8,8 +8,8 @@
 
 use super::{DeclaredDividend, DividendKind, DividendRecord};
 use crate::calendar::Calendar;
+use crate::calendar::shift::ShiftDate;
 use crate::contract::Symbol;
-use jiff::ToSpan;
 use jiff::civil::Date;
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ pub fn with_projected(
     for dividend in known.values().filter(|dividend| dividend.kind == DividendKind::Regular) {
         regular.entry(dividend.underlying).or_default().push(*dividend);
     }
-    let until = until.min(today.saturating_add(YEARS.years()));
+    let until = until.min(today.plus_years(YEARS));
     for (underlying, series) in regular {
         let Some(amount) = next_amount(&series) else { continue };
         for ex_date in next_dates(&series, calendar, today, until) {
@@ -83,15 +83,12 @@ fn next_dates(series: &[DeclaredDividend], calendar: &Calendar, today: Date, unt
     let nominal = |i: i32| match (whole_year, n) {
         (true, _) => {
             let (year, place) = (i.div_euclid(i32::from(n)) + 1, i.rem_euclid(i32::from(n)));
-            usize::try_from(place)
-                .ok()
-                .and_then(|place| of_last_year.get(place))
-                .map(|d| d.ex_date.saturating_add(year.years()))
+            usize::try_from(place).ok().and_then(|place| of_last_year.get(place)).map(|d| d.ex_date.plus_years(year))
         }
-        (false, 52) => Some(last.saturating_add((7 * (i + 1)).days())),
-        (false, 26) => Some(last.saturating_add((14 * (i + 1)).days())),
-        (false, 24) => Some(last.saturating_add(((i + 1) / 2).months()).saturating_add((15 * ((i + 1) % 2)).days())),
-        (false, _) => Some(last.saturating_add((i32::from(12 / n) * (i + 1)).months())),
+        (false, 52) => Some(last.plus_days(7 * (i + 1))),
+        (false, 26) => Some(last.plus_days(14 * (i + 1))),
+        (false, 24) => Some(last.plus_months((i + 1) / 2).plus_days(15 * ((i + 1) % 2))),
+        (false, _) => Some(last.plus_months(i32::from(12 / n) * (i + 1))),
     };
     let most = YEARS * 53;
     let dates = (0..most).map_while(nominal).take_while(|&d| d <= until).map(|d| nearest_session(d, calendar));
@@ -227,12 +224,12 @@ mod tests {
             let (today, calendar) = (date(2026, 10, 1), Calendar::embedded());
             let declared: Vec<_> = days.iter().map(|&(back, amount, special)| DeclaredDividend {
                 underlying: ko(),
-                ex_date: today.saturating_sub(back.days()),
+                ex_date: today.plus_days(-back),
                 amount,
                 kind: if special { DividendKind::Special } else { DividendKind::Regular },
                 per_year,
             }).collect();
-            let until = today.saturating_add(horizon.days());
+            let until = today.plus_days(horizon);
             let all = with_projected(&declared, &calendar, today, until);
             prop_assert!(all.is_sorted_by(|a, b| a.ex_date < b.ex_date));
             for d in all.iter().filter(|d| d.projected) {

@@ -1,5 +1,6 @@
 //! What a feed delivers: records, whatever format they came in. One file per source; each turns bytes into records.
 //! Never: a column; a computation but the two that make records of what is published (`par_yields.rs`, `declared.rs`).
+#![warn(clippy::arithmetic_side_effects)]
 
 pub mod alpaca;
 pub mod cboe;

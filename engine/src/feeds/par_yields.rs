@@ -6,9 +6,10 @@
 //! published ones. Rates come out continuously compounded on actual days over 365.
 
 use super::RateRecord;
+use crate::calendar::shift::ShiftDate;
 use crate::limits;
+use jiff::Unit;
 use jiff::civil::Date;
-use jiff::{ToSpan, Unit};
 
 const DAYS_PER_YEAR: f64 = 365.0;
 /// Overnight rates are simple, on actual days over this.
@@ -65,7 +66,7 @@ pub fn with_short_end(mut curves: Vec<RateRecord>, overnight: &[RateRecord]) -> 
     dates.sort_unstable();
     dates.dedup();
     for date in dates {
-        let oldest = date.saturating_sub(OVERNIGHT_AGE_DAYS.days());
+        let oldest = date.plus_days(-OVERNIGHT_AGE_DAYS);
         let known = overnight.iter().filter(|night| night.date <= date && night.date >= oldest);
         if let Some(latest) = known.max_by_key(|night| night.date) {
             curves.push(RateRecord { date, ..*latest });
@@ -81,7 +82,7 @@ fn node(date: Date, days: f64, df: f64) -> Option<RateRecord> {
 
 /// Calendar days to a maturity; half a month more than whole ones counts as fifteen days.
 fn days_to(date: Date, half_months: u16) -> f64 {
-    let whole = date.saturating_add(i32::from(half_months / 2).months());
+    let whole = date.plus_months(i32::from(half_months / 2));
     let days = date.until((Unit::Day, whole)).map_or(0, |span| span.get_days());
     f64::from(days) + if half_months % 2 == 1 { 15.0 } else { 0.0 }
 }
@@ -131,7 +132,7 @@ mod tests {
     /// that maturity, its cash flows discounted at e^(−rate·t), is worth its face.
     fn searched(published: &[(f64, f64)]) -> Vec<f64> {
         let t = |half_years: usize| {
-            let to = DATE.saturating_add(((half_years * 6) as i64).months());
+            let to = DATE.plus_months((half_years * 6) as i64);
             f64::from(DATE.until(to).unwrap().get_days()) / 365.0
         };
         let par = |years: f64| {

@@ -2,6 +2,7 @@
 //!
 //! [`table::RateTable`] holds the order of precedence. A curve always exists, and its [`source::RateOrigin`] goes with it into every
 //! chain. Never: a quote's calibration, a clock.
+#![warn(clippy::arithmetic_side_effects)]
 
 pub mod curve;
 pub mod source;

@@ -405,10 +405,12 @@ impl<'a> Intake<'a> {
             let of_day = self.number(cells, Meaning::DayMillis, Bound { most: 86_400_000.0, ..limits::PRICE })?;
             if of_day >= 0.0 {
                 let midnight = self.calendar.instant(day.to_datetime(jiff::civil::Time::midnight()));
-                return Ok(midnight + SignedDuration::from_millis(of_day as i64));
+                let at = midnight.checked_add(SignedDuration::from_millis(of_day as i64));
+                return at.map_err(|_| (name, Reason::NotATime));
             }
             let close = self.calendar.settlement(day, Settle::Pm);
-            return Ok(close - SignedDuration::from_mins(self.layout.before_close));
+            let before = SignedDuration::from_mins(self.layout.before_close);
+            return close.checked_sub(before).map_err(|_| (name, Reason::NotATime));
         }
         self.shared.time.ok_or(("time", Reason::Missing))
     }

@@ -91,7 +91,7 @@ impl Server {
                 let _ = waker.wake();
             }
         });
-        let patience = shared.limits.drain + GRACE;
+        let patience = shared.limits.drain.saturating_add(GRACE);
         let mut server = Self { addresses, stop, threads: Vec::new(), patience };
         for (i, post) in bulk.into_iter().enumerate() {
             let reactor = Reactor::new(post, Arc::clone(&shared), small_peers.clone(), None)?;

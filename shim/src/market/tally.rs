@@ -77,6 +77,7 @@ impl Tally {
         sources: Vec<SourceFacts>,
     ) -> MarketFacts {
         let mut tables = Counts::default();
+        #[expect(clippy::arithmetic_side_effects, reason = "counts of tables in memory")]
         self.reports.values().for_each(|report| tables += report.tables);
         MarketFacts {
             market_open,

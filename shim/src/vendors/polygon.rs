@@ -18,9 +18,9 @@ use crate::rows::frame::{Format, json_text};
 use crate::rows::layout::Around;
 use crate::selection::Selection;
 use crate::selection::order::{Page, Sort};
+use engine::calendar::shift::ShiftDate;
 use engine::contract::{ContractKey, Symbol};
 use engine::store::columns::{Col, Unit};
-use jiff::ToSpan;
 use std::borrow::Cow;
 
 /// A chain.
@@ -167,9 +167,9 @@ fn parse_selection(query: &Query<'_>, symbol: Symbol) -> Result<Selection, Refus
     selection.strike_above = query.number("strike_price.gt")?;
     selection.strike_below = query.number("strike_price.lt")?;
     selection.expiries = query.date("expiration_date")?.map(|date| vec![date]);
-    let after = query.date("expiration_date.gt")?.map(|date| date.saturating_add(1.day()));
+    let after = query.date("expiration_date.gt")?.map(|date| date.plus_days(1));
     selection.expiry_min = query.date("expiration_date.gte")?.max(after);
-    let before = query.date("expiration_date.lt")?.map(|date| date.saturating_sub(1.day()));
+    let before = query.date("expiration_date.lt")?.map(|date| date.plus_days(-1));
     let last = query.date("expiration_date.lte")?;
     selection.expiry_max = [last, before].into_iter().flatten().min();
     match query.word("contract_type", TYPES)? {

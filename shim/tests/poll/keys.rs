@@ -5,7 +5,8 @@ use super::server::{Act, Server, say};
 use super::support::daemon::{Daemon, command, free_address};
 use super::vendors::{Asked, KEY, Told};
 use super::{failures, wait_for_spot};
-use jiff::{SignedDuration, Timestamp, ToSpan};
+use engine::calendar::shift::ShiftDate;
+use jiff::{SignedDuration, Timestamp};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -66,7 +67,7 @@ fn run(asked: Asked, form: &str, by_file: bool) {
     let path = |name: &str| folder.join(name).display().to_string();
     std::fs::create_dir_all(folder.join("record")).unwrap();
     let names = ["GREEKSD_TRADIER_TOKEN", "GREEKSD_MASSIVE_KEY", "GREEKSD_ALPACA_KEY_ID", "GREEKSD_ALPACA_SECRET_KEY"];
-    let expiry = Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date() + 40.days();
+    let expiry = Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date().plus_days(40);
     let told = Told { expiry, ..Told::whole(100.0, Timestamp::now() - SignedDuration::from_mins(30)) };
     let (server, address) = (talkative(asked, told), free_address());
     let feed = format!("{}:ACME,every=0.2,rate=6000@http://{}", asked.word(), server.address);

@@ -16,7 +16,7 @@ use engine::contract::Symbol;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use jiff::civil::{Date, date};
-use jiff::{Timestamp, ToSpan};
+use jiff::{SignedDuration, Timestamp};
 use market::Snapshot;
 use sim::SimMarket;
 use std::collections::BTreeMap;
@@ -99,7 +99,7 @@ fn main() -> Outcome<()> {
 /// The instants of a day that a layout has snapshots of.
 fn instants(asked: &Asked, calendar: &Calendar, date: Date) -> Outcome<Vec<Timestamp>> {
     let close = market::close(calendar, date);
-    let before = |minutes: i64| close.checked_sub(minutes.minutes()).map(|at| vec![at]);
+    let before = |minutes: i64| close.checked_sub(SignedDuration::from_mins(minutes)).map(|at| vec![at]);
     Ok(match (asked.intraday, asked.layout.as_str()) {
         (Some(minutes), _) => market::minutes(calendar, date, minutes),
         (None, "orats") => before(14)?,
@@ -161,7 +161,7 @@ fn text(asked: &Asked, calendar: &Calendar, date: Date, truth: &mut impl Write) 
 fn datashop(asked: &Asked, calendar: &Calendar, date: Date, truth: &mut impl Write) -> Outcome<usize> {
     let close = market::close(calendar, date);
     let early_of_old = calendar.day(date) == Day::Early && date < jiff::civil::date(2020, 2, 5);
-    let before = if early_of_old { close } else { close.checked_sub(15.minutes())? };
+    let before = if early_of_old { close } else { close.checked_sub(SignedDuration::from_mins(15))? };
     let (mut first, mut last) = (Vec::new(), Vec::new());
     market::snapshots(asked.seed, &asked.names, &[before], true, |snapshot| first.push(snapshot));
     market::snapshots(asked.seed, &asked.names, &[close], false, |snapshot| last.push(snapshot));

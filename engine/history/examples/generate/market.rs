@@ -8,7 +8,7 @@ use engine::kernel::lattice::Lattice;
 use engine::kernel::normal::{INV_SQRT_2PI, norm_cdf};
 use engine::store::book::{Book, BookSlice};
 use jiff::civil::Date;
-use jiff::{Timestamp, ToSpan};
+use jiff::{SignedDuration, Timestamp};
 use sim::symbols::{funds, indices, well_known};
 use sim::{SimMarket, SliceTruth};
 
@@ -117,7 +117,7 @@ pub(crate) fn close(calendar: &Calendar, date: Date) -> Timestamp {
 /// So many minutes of a session, one after the other from the first on, the close as the last of a whole session.
 pub(crate) fn minutes(calendar: &Calendar, date: Date, count: usize) -> Vec<Timestamp> {
     let (open, close) = calendar.session(date).unwrap_or_default();
-    let minutes = (1..=count as i64).filter_map(|n| open.checked_add(n.minutes()).ok());
+    let minutes = (1..=count as i64).filter_map(|n| open.checked_add(SignedDuration::from_mins(n)).ok());
     minutes.take_while(|at| *at <= close).collect()
 }
 

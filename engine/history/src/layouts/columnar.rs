@@ -13,11 +13,10 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, TimeUnit};
+use engine::calendar::shift::date_of_epoch_day;
 use engine::error::{FeedError, Reason, Refused};
 use engine::feeds::report::Report;
-use jiff::civil::{Date, date};
-use jiff::tz::TimeZone;
-use jiff::{Timestamp, ToSpan};
+use jiff::{Timestamp, tz::TimeZone};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::basic::Compression;
@@ -29,8 +28,6 @@ use std::sync::Arc;
 
 /// Rows of a batch.
 const BATCH: usize = 8192;
-/// The day that dates are counted from.
-const EPOCH: Date = date(1970, 1, 1);
 
 type Builder = ParquetRecordBatchReaderBuilder<File>;
 
@@ -215,10 +212,7 @@ impl<'a> Values<'a> {
             }
             Self::Whole(array, read) => read(array, row).map(Cell::Whole).ok_or(Reason::OutOfRange),
             Self::Decimal(array, unit) => Ok(Cell::Number(array.value(row) as f64 / unit)),
-            Self::Date(array) => {
-                let date = EPOCH.checked_add(i64::from(array.value(row)).days());
-                date.map(Cell::Date).map_err(|_| Reason::NotADate)
-            }
+            Self::Date(array) => date_of_epoch_day(array.value(row).into()).map(Cell::Date).ok_or(Reason::NotADate),
             Self::Instant(array, read, is_utc) => {
                 let ts = read(array, row).and_then(|nanos| Timestamp::from_nanosecond(nanos).ok());
                 let ts = ts.ok_or(Reason::NotATime)?;

@@ -7,7 +7,7 @@ use engine::calendar::expirations::canonical_expiry;
 use engine::calendar::{Calendar, Day};
 use engine::contract::{ForwardBasis, RootTable, Settle, Symbol};
 use jiff::civil::{Date, date};
-use jiff::{Timestamp, ToSpan};
+use jiff::{SignedDuration, Timestamp};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -88,7 +88,7 @@ impl<'a> Facts<'a> {
         }
         let Clock::BeforeClose { minutes, early_since } = clock else { return None };
         let at_close = date < early_since && calendar.day(date) == Day::Early;
-        if at_close { Some(close) } else { close.checked_sub(minutes.minutes()).ok() }
+        if at_close { Some(close) } else { close.checked_sub(SignedDuration::from_mins(minutes)).ok() }
     }
 
     /// The closing price of an underlying; NaN: not known.

@@ -31,7 +31,8 @@ use flate2::read::MultiGzDecoder;
 use packed::{Packing, each_member, is_of_lines, open, unreadable};
 use sink::{Prices, Quotes};
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, ErrorKind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 /// Bytes that are read ahead of a file.
@@ -67,7 +68,9 @@ pub fn read(path: &Path, options: &ReadOptions, take: &mut dyn FnMut(HistoryRow)
     let mut report = Report::default();
     read_closes(path, &mut facts, &mut report)?;
     let mut quotes = Quotes::new(&facts, take);
-    read_into(path, &facts, &mut quotes, &mut report)?;
+    // what a reader or a library does not foresee costs this file and nothing else
+    let fenced = catch_unwind(AssertUnwindSafe(|| read_into(path, &facts, &mut quotes, &mut report)));
+    fenced.unwrap_or_else(|_| Err(unreadable(path, ErrorKind::InvalidData)))?;
     let layout = quotes.layout.unwrap_or(recorded::NAME);
     Ok(Read { layout, report })
 }

@@ -3,14 +3,16 @@
 use crate::folder::{Folder, gzip, rows_in, rows_of, zip};
 use crate::market::{close, names, snapshots};
 use crate::tables::Table;
+use arrow_array::{ArrayRef, Date32Array, Float64Array, RecordBatch, StringArray};
 use engine::calendar::Calendar;
 use history::layouts::{LayoutError, ReadOptions};
 use history::row::HistoryRow;
 use jiff::civil::date;
+use parquet::arrow::ArrowWriter;
 use proptest::prelude::*;
 use std::fmt::Write;
 use std::fs::{self, File};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 const HEADER: &str = "quote_time,underlying,und_price,root,expiry,right,strike,bid,ask\n";
 
@@ -161,5 +163,40 @@ proptest! {
         if let Ok((rows, _)) = rows_in("x", &bytes, &ReadOptions::default()) {
             sound(&rows);
         }
+    }
+}
+
+/// A file of the own layout whose expiries are days since 1970-01-01, one for each row.
+fn parquet_of_expiries(days: &[i32]) -> Vec<u8> {
+    let of = |text: &str| -> ArrayRef { Arc::new(StringArray::from(vec![text; days.len()])) };
+    let prices = |price: f64| -> ArrayRef { Arc::new(Float64Array::from(vec![price; days.len()])) };
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("quote_time", of("2026-08-21T20:00:00Z")),
+        ("underlying", of("X")),
+        ("und_price", prices(100.0)),
+        ("root", of("X")),
+        ("expiry", Arc::new(Date32Array::from(days.to_vec()))),
+        ("right", of("call")),
+        ("strike", prices(100.0)),
+        ("bid", prices(1.0)),
+        ("ask", prices(1.5)),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    bytes
+}
+
+#[test]
+fn a_date_beyond_the_calendar_costs_its_row() {
+    let sound_day = 20_693;
+    for far in [8_000_000, -8_000_000, i32::MAX, i32::MIN, 7_304_485] {
+        let file = parquet_of_expiries(&[sound_day, far, sound_day]);
+        let (rows, read) = rows_in("x.parquet", &file, &ReadOptions::default()).unwrap();
+        assert_eq!((rows.len(), read.is_whole(), read.report.refused_total()), (2, true, 1), "{far}");
+        let refused = read.report.places[0].to_string();
+        assert!(refused.contains("x.parquet:2") && refused.contains("expiry"), "{refused}");
     }
 }

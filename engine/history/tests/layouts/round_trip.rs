@@ -10,7 +10,7 @@ use engine::contract::Symbol;
 use history::layouts::{Read, ReadOptions};
 use history::row::HistoryRow;
 use jiff::civil::{Date, date};
-use jiff::{Timestamp, ToSpan};
+use jiff::{SignedDuration, Timestamp};
 use std::fs::File;
 
 /// The last days before clocks change and the first after it, and a half day.
@@ -19,7 +19,7 @@ const DAYS: [Date; 5] = [date(2024, 3, 8), date(2024, 3, 11), date(2024, 11, 1),
 fn market(calendar: &Calendar, minutes_before: i64, names: &[Symbol]) -> Vec<Snapshot> {
     let mut out = Vec::new();
     for day in DAYS {
-        let at = close(calendar, day).checked_sub(minutes_before.minutes()).unwrap();
+        let at = close(calendar, day).checked_sub(SignedDuration::from_mins(minutes_before)).unwrap();
         snapshots(3, names, &[at], false, |snapshot| out.push(snapshot));
     }
     out

@@ -4,10 +4,10 @@
 
 use super::*;
 use ::sim::SimOptions;
+use engine::calendar::shift::ShiftDate;
 use engine::contract::{Right, Settle, Style};
 use engine::store::chain::Slice;
 use engine::store::columns::Col;
-use jiff::ToSpan;
 use jiff::civil::date;
 use std::collections::HashMap;
 
@@ -53,7 +53,7 @@ fn eastern(day: Date, hour: i64, minute: i64) -> Timestamp {
     let sunday = |month: i8, nth: i32| {
         let first = date(day.year(), month, 1);
         let to_sunday = (7 - i32::from(first.weekday().to_sunday_zero_offset())) % 7;
-        first.saturating_add((to_sunday + 7 * (nth - 1)).days())
+        first.plus_days(to_sunday + 7 * (nth - 1))
     };
     let is_summer = day >= sunday(3, 2) && day < sunday(11, 1);
     let days = day.duration_since(date(1970, 1, 1)).as_hours() / 24;

@@ -6,10 +6,10 @@ use super::plan::VendorTerms;
 use super::vendor::{Brings, Document, Question, Sweep, Vendor};
 use crate::secret::Secret;
 use engine::calendar::Calendar;
+use engine::calendar::shift::ShiftDate;
 use engine::contract::Symbol;
 use engine::feeds::declared::with_projected;
 use engine::feeds::{DeclaredDividend, DividendRecord};
-use jiff::ToSpan;
 use jiff::civil::Date;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -37,8 +37,8 @@ const AGAIN: Duration = Duration::from_secs(3600);
 /// What is declared and not long past, and what is likely to follow, marked as projected.
 #[must_use]
 pub fn likely(declared: &[DeclaredDividend], calendar: &Calendar, today: Date) -> Vec<DividendRecord> {
-    let mut dividends = with_projected(declared, calendar, today, today.saturating_add(YEARS.years()));
-    dividends.retain(|dividend| dividend.ex_date >= today.saturating_sub(KEPT_DAYS.days()));
+    let mut dividends = with_projected(declared, calendar, today, today.plus_years(YEARS));
+    dividends.retain(|dividend| dividend.ex_date >= today.plus_days(-KEPT_DAYS));
     dividends
 }
 
@@ -56,16 +56,16 @@ impl OnceADay {
     pub fn claim(&mut self, name: Symbol, now: Duration) -> bool {
         let is_due = now >= self.quiet_until && self.due.get(&name).is_none_or(|&due| now >= due);
         if is_due {
-            self.due.insert(name, now + AGAIN);
+            self.due.insert(name, now.saturating_add(AGAIN));
         }
         is_due
     }
 
     /// The dividends of a name came, or did not: a plan that does not allow them will not in an hour either.
     pub fn done(&mut self, name: Symbol, now: Duration, failure: Option<Failure>) {
-        self.due.insert(name, now + if failure.is_none() { EVERY } else { AGAIN });
+        self.due.insert(name, now.saturating_add(if failure.is_none() { EVERY } else { AGAIN }));
         if failure == Some(Failure::Refused) {
-            self.quiet_until = now + EVERY;
+            self.quiet_until = now.saturating_add(EVERY);
         }
     }
 }

@@ -5,9 +5,9 @@ use super::failure::Failure;
 use super::plan::VendorTerms;
 use super::vendor::{Asks, Document, Question, Sweep, Vendor, is_index};
 use crate::secret::{Keys, Secret};
+use engine::calendar::shift::ShiftDate;
 use engine::contract::{RootTable, Symbol};
 use engine::feeds::massive::{parse_massive_dividends, parse_massive_snapshot};
-use jiff::ToSpan;
 use jiff::civil::Date;
 use std::time::Duration;
 
@@ -64,7 +64,7 @@ impl Vendor for Massive {
     }
 
     fn dividends(&self, name: Symbol, today: Date) -> Option<Question> {
-        let first = today.saturating_sub(HISTORY_YEARS.years());
+        let first = today.plus_years(-HISTORY_YEARS);
         let query = format!("ticker={name}&ex_dividend_date.gte={first}&sort=ex_dividend_date.desc&limit=1000");
         (!is_index(&self.roots, name)).then(|| dividend_page(&query))
     }

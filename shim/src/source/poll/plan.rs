@@ -122,13 +122,13 @@ impl Plan {
     /// What to do at `now`; how long ago each name was `asked` for. With [`Next::Ask`] the first request is counted.
     pub fn next(&mut self, now: Duration, is_open: bool, asked: impl Fn(Symbol) -> Option<Duration>) -> Next {
         if is_open && !self.was_open {
-            let soon = now + self.terms.every;
+            let soon = now.saturating_add(self.terms.every);
             self.names.values_mut().for_each(|state| state.due = state.due.min(soon));
         }
         self.was_open = is_open;
         if self.in_row > 0 && self.names.values().any(|state| state.is_asked) {
             // one request tells whether the vendor is well again
-            return Next::Wait(now + LOOK);
+            return Next::Wait(now.saturating_add(LOOK));
         }
         if let Err(until) = self.gate(now) {
             return Next::Wait(until);
@@ -138,7 +138,7 @@ impl Plan {
         let lately = |name: Symbol| asked(name).filter(|&age| !is_fair && age < LATELY).unwrap_or(Duration::MAX);
         let due = free().filter(|(_, state)| state.due <= now);
         let Some(name) = due.min_by_key(|&(&name, state)| (lately(name), state.due)).map(|(&name, _)| name) else {
-            return Next::Wait(free().map(|(_, state)| state.due).min().unwrap_or(now + LOOK));
+            return Next::Wait(free().map(|(_, state)| state.due).min().unwrap_or(now.saturating_add(LOOK)));
         };
         self.turns += 1;
         self.spend();
@@ -185,7 +185,7 @@ impl Plan {
                 }
             }
         }
-        let due = now + self.jittered(wait);
+        let due = now.saturating_add(self.jittered(wait));
         self.names.insert(name, NameState { due, in_row, is_asked: false });
         before != self.state()
     }
@@ -238,7 +238,12 @@ impl Plan {
         self.refilled = now;
         // a token that is short of one by rounding is one: the wait for the rest of it would be none, again and again
         let missing = 1.0 - self.tokens;
-        if missing <= 1e-6 { Ok(()) } else { Err(now + Duration::from_secs_f64(missing / per_second)) }
+        if missing <= 1e-6 {
+            return Ok(());
+        }
+        // a rate so low that the wait is no duration waits for ever
+        let wait = Duration::try_from_secs_f64(missing / per_second).unwrap_or(Duration::MAX);
+        Err(now.saturating_add(wait))
     }
 
     fn spend(&mut self) {
@@ -257,7 +262,7 @@ impl Plan {
         let pause = self.jittered(pause).max(retry_after.unwrap_or_default().min(RETRY_AFTER_MOST));
         self.in_row += 1;
         self.last_failure = Some(failure);
-        self.quiet_until = self.quiet_until.max(now + pause);
+        self.quiet_until = self.quiet_until.max(now.saturating_add(pause));
     }
 
     fn jittered(&mut self, time: Duration) -> Duration {

@@ -4,10 +4,10 @@
 use super::failure::Failure;
 use super::plan::VendorTerms;
 use super::vendor::{Asks, Brings, Document, Question, Sweep, Vendor};
+use engine::calendar::shift::ShiftDate;
 use engine::contract::Symbol;
 use engine::feeds::par_yields::with_short_end;
 use engine::feeds::rates::{parse_sofr, parse_treasury};
-use jiff::ToSpan;
 use jiff::civil::Date;
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ impl Vendor for Treasury {
 
     /// The yields of the year, and of the one before where that has some of the last days; SOFR of the same days.
     fn begin(&self, _: Symbol, today: Date) -> Vec<Question> {
-        let first = today.saturating_sub(KEPT_DAYS.days());
+        let first = today.plus_days(-KEPT_DAYS);
         let yields = |year: i16| {
             let target = format!(
                 "/resource-center/data-chart-center/interest-rates/daily-treasury-rates.csv/{year}/all\
@@ -55,7 +55,7 @@ impl Vendor for Treasury {
 
     fn read(&self, data: &Document<'_>, sweep: &mut Sweep) -> Result<(), Failure> {
         let Document { source, bytes, asked_at, calendar, .. } = *data;
-        let first = calendar.eastern(asked_at).date().saturating_sub(KEPT_DAYS.days());
+        let first = calendar.eastern(asked_at).date().plus_days(-KEPT_DAYS);
         let is_overnight = data.request.what == Asks::Overnight;
         let (mut rates, report) = if is_overnight { parse_sofr(source, bytes) } else { parse_treasury(source, bytes) };
         if let Some(error) = report.errors.first() {
