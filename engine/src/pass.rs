@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn nothing_is_kept_of_a_name_that_has_left() {
-        let (calendar, curves) = (Calendar::embedded(), RateTable::default());
+        let (calendar, curves) = (Calendar::embedded(), RateTable::zero());
         let at: Timestamp = "2026-11-20T21:00:00Z".parse().unwrap();
         let names = ["AA", "BB", "CC"].map(|name| Symbol::parse(name).unwrap());
         let book = |underlying| Book {

@@ -106,7 +106,7 @@ mod tests {
 
     /// What `f` makes of a book.
     fn of<R>(book: &Book, f: impl FnOnce(&Task<'_>) -> R) -> R {
-        let (calendar, curves) = (Calendar::embedded(), RateTable::default());
+        let (calendar, curves) = (Calendar::embedded(), RateTable::zero());
         let market = MarketData { calendar: &calendar, rates: &curves };
         let overrides = &Overrides::default();
         f(&Task { market, book, at: at(), depth: Depth::Full, quotes: false, overrides })

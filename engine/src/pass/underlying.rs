@@ -498,7 +498,7 @@ mod tests {
 
     #[test]
     fn a_slice_is_prepared_with_its_own_time_dividends_and_ages() {
-        let (calendar, curves) = (Calendar::embedded(), RateTable::default());
+        let (calendar, curves) = (Calendar::embedded(), RateTable::zero());
         let market = MarketData { calendar: &calendar, rates: &curves };
         let book = book(vec![slice("ABC", 0, false), slice("ABC", 30, false), slice("ABC1", 90, true)]);
         let task =
@@ -519,7 +519,7 @@ mod tests {
 
     #[test]
     fn dividends_say_how_they_are_known() {
-        let (calendar, curves) = (Calendar::embedded(), RateTable::default());
+        let (calendar, curves) = (Calendar::embedded(), RateTable::zero());
         let market = MarketData { calendar: &calendar, rates: &curves };
         let book = book(vec![slice("ABC", 30, false)]);
         let overrides = &Overrides::default();

@@ -4,6 +4,7 @@
 //! rate; before the first and beyond the last tenor the rate is flat. Never: a day count other than days / 365.
 
 use crate::feeds::RateRecord;
+use crate::limits;
 use jiff::civil::Date;
 use std::collections::BTreeMap;
 
@@ -21,6 +22,15 @@ impl DiscountCurve {
     #[must_use]
     pub fn flat(rate: f64) -> Self {
         Self { nodes: vec![(1.0, rate)] }
+    }
+
+    /// Returns the curve through (years, continuously compounded rate), ascending in years; `None` if there is no point, or one
+    /// without a positive time or a rate in bounds.
+    #[must_use]
+    pub fn of_nodes(nodes: Vec<(f64, f64)>) -> Option<Self> {
+        let is_sound = |&(years, rate): &(f64, f64)| years > 0.0 && years.is_finite() && limits::RATE.holds(rate);
+        let ascends = nodes.is_sorted_by(|a, b| a.0 < b.0);
+        (!nodes.is_empty() && ascends && nodes.iter().all(is_sound)).then_some(Self { nodes })
     }
 
     /// Returns the points of the curve: (years, continuously compounded rate), ascending, at least one.

@@ -4,6 +4,10 @@
 //! chain. Never: a quote's calibration, a clock.
 #![warn(clippy::arithmetic_side_effects)]
 
+pub mod builtin;
 pub mod curve;
+pub mod implied;
+pub mod parity;
+pub mod settings;
 pub mod source;
 pub mod table;

@@ -6,6 +6,7 @@ pub mod book;
 pub mod chain;
 pub mod columns;
 pub mod dropped;
+pub mod european;
 pub mod evidence;
 pub mod ingest;
 pub mod ladder;

@@ -61,7 +61,7 @@ fn chain(store: &Store, keeps_quotes: bool) -> Arc<Chain> {
     if keeps_quotes {
         passes.keep_quotes();
     }
-    let (calendar, curves) = (Calendar::embedded(), RateTable::default());
+    let (calendar, curves) = (Calendar::embedded(), RateTable::zero());
     let work: Vec<(&Book, Timestamp)> = store.books().iter().map(|book| (book, at())).collect();
     passes.run(MarketData { calendar: &calendar, rates: &curves }, &work).remove(0).chain
 }

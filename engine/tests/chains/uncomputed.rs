@@ -63,7 +63,7 @@ fn passes() -> Passes {
 }
 
 fn compute(passes: &mut Passes, depth: Depth, store: &Store) -> Vec<Computed> {
-    let (calendar, curves) = (Calendar::embedded(), RateTable::default());
+    let (calendar, curves) = (Calendar::embedded(), RateTable::zero());
     let work: Vec<(&Book, Timestamp)> = store.books().iter().map(|book| (book, at())).collect();
     passes.run_to(depth, MarketData { calendar: &calendar, rates: &curves }, &work)
 }
@@ -120,7 +120,7 @@ fn it_is_in_nobodys_way_and_computed_as_soon_as_a_spot_comes() {
 #[test]
 fn volatilities_of_the_session_before_outlive_a_missing_spot() {
     let later: Timestamp = "2026-11-23T10:00:00-05:00".parse().unwrap();
-    let (calendar, curves) = (Calendar::embedded(), RateTable::default());
+    let (calendar, curves) = (Calendar::embedded(), RateTable::zero());
     let market = MarketData { calendar: &calendar, rates: &curves };
     let mut passes = passes();
     let known = compute(&mut passes, Depth::Full, &store(quotes("ABC", tight), vec![spot("ABC")])).remove(0);
