@@ -31,7 +31,7 @@ settings! {
     CURVE: CurveSettings {
         /// What forward rates of neighbouring spans may differ by, beyond the prior curve. Lower lets the prior's shape
         /// override quotes, higher lets single expiries bend the curve.
-        forward_step: f64 = 0.0025, "per year", Judgement("a quarter percent, a change of policy between two meetings");
+        forward_step: f64 = 0.0025, "per year", Measured("worst of 12 simulated markets, clean and spoiled, 30 days to 3 years: 2.7 bp; 3.8 at half, 9.5 at a quarter");
         /// What the first forward rate may differ from the prior by.
         level: f64 = 0.02, "per year", Judgement("an old prior is off by a rate cycle, not more");
         /// A residual beyond this many standard errors loses its weight (Tukey's biweight).

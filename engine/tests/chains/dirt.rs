@@ -134,7 +134,7 @@ fn computed<'a>(of: impl Iterator<Item = (&'a Book, &'a RateTable)>) -> Vec<Arc<
     let mut chains = Vec::new();
     // recorded names have curves of their own
     let of: Vec<(&Book, &RateTable)> = of.collect();
-    for same in of.chunk_by(|a, b| a.1 == b.1) {
+    for same in of.chunk_by(|a, b| core::ptr::eq(a.1, b.1)) {
         let work: Vec<(&Book, Timestamp)> = same.iter().map(|(book, _)| (*book, book.ts)).collect();
         let done = passes.run(MarketData { calendar: &calendar, rates: same[0].1 }, &work);
         chains.extend(done.into_iter().map(|done| done.chain));

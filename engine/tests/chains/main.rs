@@ -10,6 +10,7 @@ mod market_folder;
 mod overrides;
 mod pipeline;
 mod quotes;
+mod rates;
 mod real_chains;
 mod recorded_documents;
 mod repeat;

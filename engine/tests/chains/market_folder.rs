@@ -37,7 +37,7 @@ fn gzip(text: &str) -> Vec<u8> {
 }
 
 /// What has changed, once it has stood still.
-fn poll(feed: &mut DirFeed) -> (Batch, Report) {
+pub(crate) fn poll(feed: &mut DirFeed) -> (Batch, Report) {
     settled(feed).expect("something changed")
 }
 
