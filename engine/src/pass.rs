@@ -200,6 +200,7 @@ mod tests {
             ts: at,
             dividends: Vec::new(),
             projected_from: None,
+            dividends_known: true,
             slices: Vec::new(),
         };
         let books = names.map(book);

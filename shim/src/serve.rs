@@ -133,6 +133,7 @@ impl OpenedDaemon {
             record: recorder.as_ref().map(Recorder::tap),
             is_replay: config.clock.is_some(),
             recorded: FeedSpec::recorded(&specs, config.overrides.as_deref())?,
+            rates: config.rates,
         };
         let mut feed = FeedSpec::open(&specs, &terms)?;
         let simulated = feed.is_simulated();
@@ -434,6 +435,7 @@ mod tests {
             history_bytes: 0,
             record: None,
             overrides: None,
+            rates: crate::config::RatesMode::Auto,
             file_note: file.map(str::to_owned),
         };
         assert_eq!(notes(&config("127.0.0.1:1", None)), [""; 0]);

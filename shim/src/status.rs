@@ -11,8 +11,8 @@ use crate::clock::MarketClock;
 use crate::source::facts::SourceFacts;
 use arc_swap::ArcSwap;
 use engine::snapshot::Snapshot;
-pub use facts::{MarketFacts, PassFacts};
-use health::{FeedHealth, Health, OverridesHealth, Quotes, RecordHealth, SpotOff, UncomputedName};
+pub use facts::{MarketFacts, PassFacts, RateFacts};
+use health::{FeedHealth, Health, NamesHealth, OverridesHealth, Quotes, RecordHealth, UncomputedName};
 use jiff::tz::TimeZone;
 use reading::{Reading, SnapshotCounts};
 use std::sync::Arc;
@@ -156,7 +156,9 @@ impl Status {
             rough: counts.rough,
             uncomputed_count: counts.uncomputed.iter().sum(),
             uncomputed: counts.uncomputed_names.iter().map(UncomputedName::new).collect(),
-            spot_off: SpotOff::of(counts),
+            spot_off: NamesHealth::new(counts.spot_off, &counts.spot_off_names),
+            rates: facts.rates.as_ref(),
+            dividends_unknown: NamesHealth::new(counts.dividends_unknown, &counts.dividends_unknown_names),
             expiries: counts.expiries,
             contracts: counts.contracts,
             contracts_priced: facts.contracts_priced,

@@ -194,6 +194,7 @@ impl SimMarket {
             ts: self.instant(now),
             dividends: name.dividends.clone(),
             projected_from: None,
+            dividends_known: true,
             slices: name.series.iter().map(Series::empty_slice).collect(),
         })
     }

@@ -2,6 +2,7 @@
 
 use crate::calendar::years_between;
 use crate::kernel::dividends::{Dividend, Terms};
+use crate::rates::source::RateOrigin;
 use crate::store::chain::{Chain, Slice};
 use crate::store::evidence::{CountedDividend, KnownTerms, SliceEvidence};
 use core::ops::Range;
@@ -23,6 +24,10 @@ pub struct ValueBasis {
     pub vol_shift: f64,
     /// The dividends of its life, as they are known.
     pub dividends: Vec<CountedDividend>,
+    /// True if a source of dividends covers the name.
+    pub dividends_known: bool,
+    /// Where its rate comes from; `None` if a user overrides it.
+    pub rates: Option<RateOrigin>,
 }
 
 /// What values of a slice are computed on; `None`: it has none, or nobody knows any more.
@@ -47,6 +52,8 @@ pub(super) fn basis(chain: &Chain, slice: &Slice, own: &SliceEvidence) -> Option
         known: own.known,
         vol_shift: own.vol_shift,
         dividends,
+        dividends_known: chain.evidence.as_ref().is_some_and(|evidence| evidence.dividends_known),
+        rates: chain.evidence.as_ref().and_then(|evidence| evidence.rates).filter(|_| !own.known.rate),
     })
 }
 

@@ -3,6 +3,8 @@
 use super::basis::rows;
 use super::explanation::Explanation;
 use super::warning::Warning;
+use crate::contract::Style;
+use crate::rates::source::RateSource;
 use crate::store::chain::Chain;
 use crate::store::columns::Col;
 use crate::store::evidence::DividendSource;
@@ -56,6 +58,12 @@ pub(super) fn of(chain: &Chain, found: &Explanation) -> Vec<Warning> {
         warn(basis.fwd_error > FORWARD_ERROR_MOST * fwd, Warning::ForwardUncertain);
         let is_projected = |source: DividendSource| source == DividendSource::Projected;
         warn(basis.dividends.iter().any(|d| is_projected(d.source)), Warning::ProjectedDividends);
+        let is_european = slice.style == Style::European;
+        warn(!basis.dividends_known && !is_european, Warning::DividendsUnknown);
+        if let Some(origin) = basis.rates {
+            warn(origin.source == RateSource::Zero, Warning::ZeroRates);
+            warn(origin.is_old(chain.valued_at), Warning::OldRates);
+        }
         let is_said = |source: DividendSource| source == DividendSource::Override;
         let known = basis.known;
         let overridden = known.fwd || known.borrow || known.rate || basis.vol_shift.abs() > 0.0;

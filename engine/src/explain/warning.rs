@@ -33,6 +33,12 @@ pub enum Warning {
     OutsideSpread,
     /// A dividend of its life is not declared.
     ProjectedDividends,
+    /// No source of dividends covers the name.
+    DividendsUnknown,
+    /// Its rate comes from a curve of an earlier date.
+    OldRates,
+    /// A user asked for rates of zero.
+    ZeroRates,
     /// A user has said some of its inputs.
     Overridden,
     /// It settles within a day.
@@ -62,6 +68,9 @@ impl Warning {
             Self::LowConfidence => "low_confidence",
             Self::OutsideSpread => "outside_spread",
             Self::ProjectedDividends => "projected_dividends",
+            Self::DividendsUnknown => "dividends_unknown",
+            Self::OldRates => "old_rates",
+            Self::ZeroRates => "zero_rates",
             Self::Overridden => "overridden",
             Self::NearExpiry => "near_expiry",
             Self::SchemesDiffer => "schemes_differ",
@@ -101,6 +110,13 @@ impl Warning {
             Self::LowConfidence => "few quotes near its strike support the curve",
             Self::OutsideSpread => "the curve lies outside of the volatilities at its bid and ask",
             Self::ProjectedDividends => "a dividend of its life is expected and not declared",
+            Self::DividendsUnknown => {
+                "no source of dividends covers the name: add dividends.csv to the folder, or --feed nasdaq:NAME"
+            }
+            Self::OldRates => {
+                "its rate is more than a week old: add --feed treasury:, rates.csv, or an index such as SPX to the feed"
+            }
+            Self::ZeroRates => "rates are zero because --rates zero asks for it",
             Self::Overridden => "a user has said some of its inputs",
             Self::NearExpiry => "it settles within a day: spot and clock move its values most",
             Self::SchemesDiffer => "the reference scheme gives another value than the one that is served",

@@ -2,7 +2,7 @@
 //! never more than what there is. A source that is faster than its reader loses states in between and nothing else.
 //! Never: a thread, a clock.
 
-use super::{Batch, DividendRecord, QuoteRecord, RateRecord, SpotRecord};
+use super::{Batch, DividendCover, DividendRecord, QuoteRecord, RateRecord, SpotRecord};
 use crate::calendar::Day;
 use crate::contract::{ContractKey, Symbol};
 use core::mem;
@@ -19,6 +19,8 @@ pub struct Conflated {
     spots: BTreeMap<Symbol, SpotRecord>,
     reset: BTreeSet<Symbol>,
     dividends: Kept<(Symbol, Date), DividendRecord>,
+    /// Whose dividends were ever delivered, a dividend of 0 among them.
+    dividend_cover: DividendCover,
     /// By date and the bits of the tenor, which is positive.
     rates: Kept<(Date, u64), f64>,
     days: Kept<Date, Day>,
@@ -60,7 +62,12 @@ impl Conflated {
         }
         batch.quotes.into_iter().for_each(|quote| self.quote(quote));
         batch.spots.into_iter().for_each(|spot| self.spot(spot));
+        if batch.dividends.is_some() {
+            self.dividend_cover.extend(&batch.dividend_cover);
+            self.dividends.is_new = true;
+        }
         for dividend in batch.dividends.into_iter().flatten() {
+            self.dividend_cover.names.insert(dividend.underlying);
             self.dividends.put((dividend.underlying, dividend.ex_date), dividend);
         }
         for RateRecord { date, tenor_days, rate } in batch.rates.into_iter().flatten() {
@@ -93,6 +100,7 @@ impl Conflated {
             quotes: mem::take(&mut self.quotes),
             spots: mem::take(&mut self.spots).into_values().collect(),
             dividends: self.dividends.take(|(_, dividend)| dividend),
+            dividend_cover: self.dividend_cover.clone(),
             rates: self.rates.take(|((date, tenor), rate)| RateRecord {
                 date,
                 tenor_days: f64::from_bits(tenor),

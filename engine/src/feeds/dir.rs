@@ -313,6 +313,7 @@ impl DirFeed {
         if new_dividends && !has_file(DIVIDENDS) {
             batch.dividends = Some(self.recorded.dividends.values().copied().collect());
         }
+        batch.dividend_cover.all = has_file(DIVIDENDS);
         if new_rates && !has_file(RATES) {
             batch.rates = Some(self.recorded.rates.values().copied().collect());
         }

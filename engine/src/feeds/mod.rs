@@ -34,6 +34,7 @@ use crate::limits;
 use core::cmp::Ordering;
 use jiff::{SignedDuration, Timestamp, civil::Date};
 use report::Report;
+use std::collections::BTreeSet;
 
 pub use crate::contract::ContractKey;
 
@@ -126,10 +127,35 @@ pub struct Batch {
     pub spots: Vec<SpotRecord>,
     /// Every dividend of every underlying; `None`: as before.
     pub dividends: Option<Vec<DividendRecord>>,
+    /// The names whose dividends the source covers, beside those that it has any of; read where `dividends` is there.
+    pub dividend_cover: DividendCover,
     /// Every discount curve; `None`: as before.
     pub rates: Option<Vec<RateRecord>>,
     /// Every date that the feed knows better than the calendar; `None`: as before.
     pub days: Option<Vec<(Date, Day)>>,
+}
+
+/// The names whose dividends a source covers: of these, no dividend means that none is paid.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DividendCover {
+    /// Every name.
+    pub all: bool,
+    /// These names.
+    pub names: BTreeSet<Symbol>,
+}
+
+impl DividendCover {
+    /// True if the source covers a name.
+    #[must_use]
+    pub fn covers(&self, name: Symbol) -> bool {
+        self.all || self.names.contains(&name)
+    }
+
+    /// Adds what another source covers.
+    pub fn extend(&mut self, other: &Self) {
+        self.all |= other.all;
+        self.names.extend(&other.names);
+    }
 }
 
 impl Batch {

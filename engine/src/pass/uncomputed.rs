@@ -141,6 +141,7 @@ mod tests {
             ts: at(),
             dividends: Vec::new(),
             projected_from: None,
+            dividends_known: true,
             slices: vec![slice(0), slice(30)],
         }
     }

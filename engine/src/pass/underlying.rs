@@ -398,6 +398,8 @@ fn evidence(task: &Task<'_>, slices: &[Finished<'_>]) -> ChainEvidence {
         age_s: slices.iter().flat_map(|slice| slice.input.age_s).map(|&age| age as f32).collect(),
         dividends: dividends.collect(),
         slices: slices.iter().map(Finished::evidence).collect(),
+        rates: Some(market.rates.on(at, market.calendar.eastern(at).date()).origin),
+        dividends_known: book.dividends_known || overrides.has_dividends(book.underlying),
     }
 }
 
@@ -492,6 +494,7 @@ mod tests {
             ts: at(),
             dividends: dividends.map(|(y, m, d)| (jiff::civil::date(y, m, d), 0.5)).to_vec(),
             projected_from: Some(jiff::civil::date(2027, 1, 1)),
+            dividends_known: true,
             slices,
         }
     }

@@ -1,6 +1,7 @@
 //! Where a discount curve comes from.
 
-use jiff::civil::Date;
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use std::fmt;
 
 /// The sources of discount curves, in their order of precedence. An override of a single expiry stands before all of them
 /// ([`Overrides::rate`](crate::store::overrides::Overrides::rate)).
@@ -51,7 +52,31 @@ pub struct RateOrigin {
     pub as_of: Option<Date>,
 }
 
+/// A curve that is older than this many days at a valuation deserves a warning: a week and a long weekend.
+pub const OLD_DAYS: i64 = 10;
+
 impl RateOrigin {
     /// No curve: every rate is zero because a user asked for it.
     pub const ZERO: Self = Self { source: RateSource::Zero, as_of: None };
+
+    /// Returns the days from the curve's date to an instant, never negative; `None` without a date.
+    #[must_use]
+    pub fn age_days(&self, at: Timestamp) -> Option<i64> {
+        let begin = self.as_of?.to_zoned(TimeZone::UTC).ok()?.timestamp();
+        Some(at.duration_since(begin).as_hours().max(0) / 24)
+    }
+
+    /// True if the curve is too old to be used without a warning.
+    #[must_use]
+    pub fn is_old(&self, at: Timestamp) -> bool {
+        self.age_days(at).is_some_and(|days| days > OLD_DAYS)
+    }
+}
+
+impl fmt::Display for RateOrigin {
+    /// The source and the date of the curve: `implied 2026-11-20`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.source.name())?;
+        self.as_of.iter().try_for_each(|as_of| write!(f, " {as_of}"))
+    }
 }

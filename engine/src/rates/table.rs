@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 /// A Treasury curve that is older than this at a date does not serve it: no holidays are as long.
 const TREASURY_DAYS_MOST: i32 = 30;
 
+/// Implied curves that are kept: the oldest date goes first. A running daemon adds some a day.
+const IMPLIED_MOST: usize = 1024;
+
 /// The curve of a date, and where it comes from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DatedCurve<'a> {
@@ -106,13 +109,10 @@ impl RateTable {
             return Implied::Kept;
         }
         self.implied.insert((date, at), curve);
+        if self.implied.len() > IMPLIED_MOST {
+            self.implied.pop_first();
+        }
         Implied::Adopted
-    }
-
-    /// Drops implied curves but for the newest one, which serves dates without any.
-    pub fn forget_before(&mut self, date: Date) {
-        let newest = self.implied.keys().next_back().copied();
-        self.implied.retain(|&key, _| key.0 >= date || Some(key) == newest);
     }
 
     /// Returns the implied curve of a date: the latest one at or before an instant, else the earliest one of the date.
@@ -239,8 +239,6 @@ mod tests {
         assert!((table.on(later, DAY).curve.rate(1.0) - 0.0404).abs() < 1e-12);
         let before = at() - jiff::SignedDuration::from_mins(5);
         assert!((table.on(before, DAY).curve.rate(1.0) - 0.04).abs() < 1e-12, "the first one of the day");
-        table.forget_before(date(2026, 11, 24));
-        assert_eq!(table.implied.len(), 1);
     }
 
     #[test]

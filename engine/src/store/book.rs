@@ -18,6 +18,8 @@ pub struct Book {
     pub dividends: Vec<(Date, f64)>,
     /// The first ex-date of them that is projected and not declared.
     pub projected_from: Option<Date>,
+    /// True if a source of dividends covers the name, whether it has any or none.
+    pub dividends_known: bool,
     /// One slice per (root, expiry), in native order: expiry, AM before PM, root.
     pub slices: Vec<BookSlice>,
 }

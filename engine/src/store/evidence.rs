@@ -1,6 +1,7 @@
 //! What a chain was computed from and its columns do not say: ages of its quotes, dividends with their dates, and of each
 //! expiry the spot that it is valued on and the pairs that told its forward. Never: a formula.
 
+use crate::rates::source::RateOrigin;
 use jiff::{Timestamp, civil::Date};
 
 /// What a chain was computed from.
@@ -14,6 +15,10 @@ pub struct ChainEvidence {
     pub dividends: Vec<CountedDividend>,
     /// By slice.
     pub slices: Vec<SliceEvidence>,
+    /// The discount curve of the chain; a slice whose rate a user overrides does not use it.
+    pub rates: Option<RateOrigin>,
+    /// True if a source of dividends covers the name; false: nobody was asked, so that "none" is not known.
+    pub dividends_known: bool,
 }
 
 /// A dividend that values count with.

@@ -5,7 +5,7 @@ use super::book::{Book, BookSlice};
 use crate::calendar::{Calendar, Day, expirations::canonical_expiry};
 use crate::contract::{ContractKey, Right, RootFacts, RootTable, Settle, Symbol, roots::is_flex};
 use crate::error::Reason;
-use crate::feeds::{Batch, DividendRecord, QuoteRecord, SpotRecord, latest_at, quoted};
+use crate::feeds::{Batch, DividendCover, DividendRecord, QuoteRecord, SpotRecord, latest_at, quoted};
 use crate::limits;
 use crate::rates::curve::DiscountCurves;
 use jiff::{Timestamp, civil::Date};
@@ -24,6 +24,8 @@ pub struct Store {
     /// The time of each book's spot.
     spot_times: BTreeMap<Symbol, Timestamp>,
     dividends: BTreeMap<Symbol, Vec<(Date, f64)>>,
+    /// The names whose dividends some source covers.
+    dividend_cover: DividendCover,
     /// By underlying, the first ex-date of a dividend that is not declared.
     projected_from: BTreeMap<Symbol, Date>,
     /// Records of a later time are refused.
@@ -84,6 +86,7 @@ impl Store {
             books: Vec::new(),
             spot_times: BTreeMap::new(),
             dividends: BTreeMap::new(),
+            dividend_cover: DividendCover::default(),
             projected_from: BTreeMap::new(),
             latest: Timestamp::MAX,
             last: None,
@@ -156,7 +159,7 @@ impl Store {
         }
         let before: Vec<Book> = batch.reset.iter().filter_map(|&underlying| self.forget(underlying)).collect();
         if let Some(dividends) = &batch.dividends {
-            self.set_dividends(dividends);
+            self.set_dividends(dividends, &batch.dividend_cover);
         }
         if let Some(rates) = &batch.rates {
             self.set_curves(DiscountCurves::new(rates));
@@ -295,8 +298,11 @@ impl Store {
         }
     }
 
-    fn set_dividends(&mut self, records: &[DividendRecord]) {
+    fn set_dividends(&mut self, records: &[DividendRecord], cover: &DividendCover) {
         self.dividends.clear();
+        let listed = records.iter().map(|d| d.underlying).chain(cover.names.iter().copied());
+        let names = listed.map(|name| self.roots.canonical(name)).collect();
+        self.dividend_cover = DividendCover { all: cover.all, names };
         self.projected_from.clear();
         let mut by_name: BTreeMap<Symbol, Vec<&DividendRecord>> = BTreeMap::new();
         for d in records.iter().filter(|d| d.amount > 0.0 && limits::DIVIDEND.holds(d.amount)) {
@@ -312,8 +318,9 @@ impl Store {
         for book in &mut self.books {
             let dividends = self.dividends.get(&book.underlying).cloned().unwrap_or_default();
             let projected_from = self.projected_from.get(&book.underlying).copied();
-            if (&book.dividends, book.projected_from) != (&dividends, projected_from) {
-                (book.dividends, book.projected_from) = (dividends, projected_from);
+            let is_known = self.dividend_cover.covers(book.underlying);
+            if (&book.dividends, book.projected_from, book.dividends_known) != (&dividends, projected_from, is_known) {
+                (book.dividends, book.projected_from, book.dividends_known) = (dividends, projected_from, is_known);
                 book.mark_stale();
             }
         }
@@ -361,8 +368,10 @@ impl Store {
             Err(i) => {
                 let dividends = self.dividends.get(&underlying).cloned().unwrap_or_default();
                 let projected_from = self.projected_from.get(&underlying).copied();
-                let (spot, ts) = (f64::NAN, Timestamp::MIN);
-                self.books.insert(i, Book { underlying, spot, ts, dividends, projected_from, slices: Vec::new() });
+                let (spot, ts, slices) = (f64::NAN, Timestamp::MIN, Vec::new());
+                let dividends_known = self.dividend_cover.covers(underlying);
+                let book = Book { underlying, spot, ts, dividends, projected_from, dividends_known, slices };
+                self.books.insert(i, book);
                 self.last = None;
                 i
             }

@@ -97,6 +97,13 @@ impl Overrides {
         find(&self.vol_shift, place).unwrap_or(0.0) / VOL_POINTS
     }
 
+    /// True if a user overrides the dividends of a name: gives one, or says that it pays none.
+    #[must_use]
+    pub fn has_dividends(&self, underlying: Symbol) -> bool {
+        let pays_none = [Some(underlying), None].iter().any(|name| self.no_dividends.contains_key(name));
+        pays_none || self.dividends.contains_key(&underlying)
+    }
+
     /// The dividends of a name: those of the feed, ascending, as far as nothing is said of them, and those that are said.
     #[must_use]
     pub fn dividends<'d>(&self, underlying: Symbol, of_feed: &'d [(Date, f64)]) -> Cow<'d, [(Date, f64)]> {

@@ -221,6 +221,7 @@ fn recorded_book(name: &str) -> (Book, RateTable) {
         ts: now,
         dividends: recorded.slices.last().unwrap().divs.iter().map(|d| (ex_date(d.t), d.amount)).collect(),
         projected_from: None,
+        dividends_known: true,
         slices: recorded.slices.iter().map(slice).collect(),
     };
     let rate = |s: &recorded::RecordedSlice| RateRecord { date, tenor_days: s.t * 365.0, rate: s.r };

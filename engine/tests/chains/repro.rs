@@ -104,7 +104,15 @@ impl Name {
         let root = Symbol::parse(symbol).unwrap();
         let expiries: BTreeSet<Date> = self.quotes.keys().map(|c| c.0).collect();
         let slices = expiries.into_iter().map(|expiry| self.slice(root, expiry)).collect();
-        Book { underlying: root, spot: self.spot, ts: now(), dividends: Vec::new(), projected_from: None, slices }
+        Book {
+            underlying: root,
+            spot: self.spot,
+            ts: now(),
+            dividends: Vec::new(),
+            projected_from: None,
+            dividends_known: true,
+            slices,
+        }
     }
 
     fn slice(&self, root: Symbol, expiry: Date) -> BookSlice {

@@ -1,7 +1,7 @@
 //! The command line and the environment variables beside it.
 
 use super::origin::Origin;
-use super::value::{self, Folder, Log};
+use super::value::{self, Folder, Log, RatesMode};
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use jiff::Timestamp;
@@ -102,6 +102,9 @@ pub(super) struct ServeArgs {
     /// it changes
     #[arg(long, env = "GREEKSD_OVERRIDES", hide_env_values = true, value_name = "FILE", value_parser = value::folder)]
     pub(super) overrides: Option<Folder>,
+    /// Discount curves: auto (of the feeds, else implied by European chains, else built in) or zero [default: auto]
+    #[arg(long, env = "GREEKSD_RATES", hide_env_values = true, value_name = "MODE", value_parser = value::rates)]
+    pub(super) rates: Option<RatesMode>,
     /// How the log is written: text or json [default: text]
     #[arg(long, env = "GREEKSD_LOG", hide_env_values = true, value_name = "FORM", value_parser = value::log)]
     pub(super) log: Option<Log>,
@@ -174,6 +177,9 @@ pub struct ExplainArgs {
     /// With --feed: a file of what goes before it (csv)
     #[arg(long, value_name = "FILE", requires = "feed")]
     pub overrides: Option<PathBuf>,
+    /// With --feed: discount curves, auto or zero
+    #[arg(long, value_name = "MODE", value_parser = value::rates, requires = "feed", default_value = "auto")]
+    pub rates: RatesMode,
     /// With --feed: a file of keys of vendors
     #[arg(long, value_name = "FILE", requires = "feed")]
     pub key_file: Option<PathBuf>,
@@ -441,6 +447,7 @@ fn variable(name: &str) -> &'static str {
         "state-dir" => "GREEKSD_STATE_DIR",
         "record" => "GREEKSD_RECORD",
         "overrides" => "GREEKSD_OVERRIDES",
+        "rates" => "GREEKSD_RATES",
         "log" => "GREEKSD_LOG",
         "log-level" => "GREEKSD_LOG_LEVEL",
         "allow-host" => "GREEKSD_ALLOW_HOST",

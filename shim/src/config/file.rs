@@ -9,7 +9,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The keys of the file: the options of `serve` that are about the daemon and not about this start of it.
-pub(super) const KEYS: [&str; 21] = [
+pub(super) const KEYS: [&str; 22] = [
     "listen",
     "allow-remote",
     "feed",
@@ -23,6 +23,7 @@ pub(super) const KEYS: [&str; 21] = [
     "state-dir",
     "record",
     "overrides",
+    "rates",
     "log",
     "log-level",
     "allow-host",

@@ -27,7 +27,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tracing::level_filters::LevelFilter;
 use value::Feeds;
-pub use value::{Log, Milliseconds};
+pub use value::{Log, Milliseconds, RatesMode};
 
 /// What `greeksd serve` runs with.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,6 +56,8 @@ pub struct Config {
     pub record: Option<PathBuf>,
     /// The file of what goes before feeds and quotes.
     pub overrides: Option<PathBuf>,
+    /// Which discount curves values are computed with.
+    pub rates: RatesMode,
     /// Where the last session's values are kept; `None`: nowhere.
     pub state_dir: Option<PathBuf>,
     /// How the log is written.
@@ -184,6 +186,7 @@ fn resolve(
     let state_dir = pick.optional("state-dir", args.state_dir, value::folder, default_state)?;
     let record = pick.optional("record", args.record, value::folder, || None)?;
     let overrides = pick.optional("overrides", args.overrides, value::folder, || None)?;
+    let rates = pick.one("rates", args.rates, value::rates, || RatesMode::Auto)?;
     let log = pick.one("log", args.log, value::log, || Log::Text)?;
     let log_level = pick.one("log-level", args.log_level, value::log_level, || LevelFilter::INFO)?;
     let allow_hosts = pick.list("allow-host", args.allow_host, value::host, "")?;
@@ -223,6 +226,7 @@ fn resolve(
         state_dir,
         record: record.map(|value::Folder(path)| path),
         overrides: overrides.map(|value::Folder(path)| path),
+        rates,
         log,
         log_level,
         allow_hosts,

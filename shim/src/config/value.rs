@@ -53,6 +53,16 @@ pub enum Log {
     Json,
 }
 
+/// Which discount curves values are computed with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RatesMode {
+    /// Those of the feeds, else implied by European chains, else saved, else built in.
+    #[default]
+    Auto,
+    /// Every rate is zero.
+    Zero,
+}
+
 /// A folder; its own type because a path prints as TOML text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Folder(pub(super) PathBuf);
@@ -107,6 +117,11 @@ impl Shown for Folder {
 impl Shown for Log {
     fn shown(&self) -> String {
         format!("\"{}\"", if *self == Self::Json { "json" } else { "text" })
+    }
+}
+impl Shown for RatesMode {
+    fn shown(&self) -> String {
+        format!("\"{}\"", if *self == Self::Zero { "zero" } else { "auto" })
     }
 }
 impl Shown for LevelFilter {
@@ -219,6 +234,14 @@ pub(super) fn log(text: &str) -> Result<Log, String> {
         "text" => Ok(Log::Text),
         "json" => Ok(Log::Json),
         _ => Err("want text or json".to_owned()),
+    }
+}
+
+pub(super) fn rates(text: &str) -> Result<RatesMode, String> {
+    match text {
+        "auto" => Ok(RatesMode::Auto),
+        "zero" => Ok(RatesMode::Zero),
+        _ => Err("want auto or zero; a file of rates is rates.csv in the folder of dir:".to_owned()),
     }
 }
 

@@ -147,6 +147,13 @@ pub struct CarryPart {
     pub next_session_years: MaybeNumber,
     /// Discount rate.
     pub rate: MaybeNumber,
+    /// Where the rate comes from: `override`, or the source of the curve (`user`, `treasury`, `implied`, `saved`, `built_in`,
+    /// `simulated`, `zero`); missing: not known any more.
+    #[serde(default)]
+    pub rate_source: Option<String>,
+    /// The date of the curve.
+    #[serde(default)]
+    pub rate_as_of: Option<String>,
     /// Borrow rate.
     pub borrow: MaybeNumber,
     /// The borrow rate that the expiry's own pairs would give alone.
@@ -155,6 +162,9 @@ pub struct CarryPart {
     pub dividends_value: MaybeNumber,
     /// The dividends of its life.
     pub dividends: Vec<DividendPart>,
+    /// True if a source of dividends covers the name: then no dividend means that none is paid.
+    #[serde(default)]
+    pub dividends_known: Option<bool>,
     /// Which of rate, forward and borrow a user has said.
     pub said_by_user: Vec<String>,
 }
@@ -438,6 +448,11 @@ fn carry_part(chain: &Chain, slice: &Slice, found: &Explanation) -> CarryPart {
         days: known(slice.days),
         next_session_years: of(|basis| basis.step),
         rate: known(slice.disc_rate),
+        rate_source: found.basis.as_ref().and_then(|basis| match (basis.known.rate, basis.rates) {
+            (true, _) => Some("override".to_owned()),
+            (false, origin) => origin.map(|origin| origin.source.name().to_owned()),
+        }),
+        rate_as_of: found.basis.as_ref().and_then(|basis| Some(basis.rates?.as_of?.to_string())),
         borrow: known(slice.borr_rate),
         borrow_alone: found.basis.as_ref().and_then(|basis| {
             let spot = if chain.spot_off { chain.implied_spot } else { slice.und_price };
@@ -451,6 +466,7 @@ fn carry_part(chain: &Chain, slice: &Slice, found: &Explanation) -> CarryPart {
         }),
         dividends_value: of(|basis| basis.terms.a(0.0)),
         dividends: dividends.collect(),
+        dividends_known: found.basis.as_ref().map(|basis| basis.dividends_known),
         said_by_user: said.filter(|(_, is_said)| *is_said).map(|(name, _)| name.to_owned()).collect(),
     }
 }

@@ -82,6 +82,7 @@ fn compute(args: &ExplainArgs, keys: &Keys, contract: &ContractKey) -> Result<Ex
         record: None,
         is_replay: false,
         recorded: FeedSpec::recorded(&specs, overrides)?,
+        rates: args.rates,
     };
     let mut feed = FeedSpec::open(&specs, &terms)?;
     feed.keep_sizes();

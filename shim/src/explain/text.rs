@@ -73,14 +73,22 @@ fn write_market(of: &ExplainDocument, out: &mut String) -> std::fmt::Result {
     } else {
         format!("; a user said: {}", carry.said_by_user.join(", "))
     };
+    let source = match (&carry.rate_source, &carry.rate_as_of) {
+        (Some(source), Some(as_of)) => format!(" ({source}, {as_of})"),
+        (Some(source), None) => format!(" ({source})"),
+        (None, _) => String::new(),
+    };
     writeln!(
         out,
-        "rate        {}; borrow {} (its own pairs alone: {}){said}",
+        "rate        {}{source}; borrow {} (its own pairs alone: {}){said}",
         percent(carry.rate),
         percent(carry.borrow),
         percent(carry.borrow_alone)
     )?;
     match carry.dividends.as_slice() {
+        [] if carry.dividends_known == Some(false) => {
+            writeln!(out, "dividends   none known: no source of dividends covers the name")
+        }
         [] => writeln!(out, "dividends   none before it settles"),
         dividends => {
             let all = dividends.iter().map(|d| format!("{} {} {}", d.ex_date, d.amount, d.source));

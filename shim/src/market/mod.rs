@@ -8,6 +8,7 @@ mod feed_names;
 mod hours;
 pub mod overrides;
 mod precedence;
+mod rates_watch;
 pub mod recorder;
 mod retired;
 pub mod schedule;
@@ -22,7 +23,7 @@ use crate::clock::MarketClock;
 use crate::progress::ProgressLog;
 use crate::source::Moment;
 use crate::source::asked::Asked;
-use crate::status::{MarketFacts, PassFacts, Status};
+use crate::status::{MarketFacts, PassFacts, RateFacts, Status};
 use arc_swap::ArcSwap;
 use engine::calendar::Calendar;
 use engine::contract::Symbol;
@@ -30,7 +31,7 @@ use engine::pass::{Computed, Depth, Passes};
 use engine::snapshot::Snapshot;
 use engine::store::book::Book;
 use engine::store::chain::{Chain, Uncomputed};
-use feed::Feed;
+use feed::{Feed, ReferenceData};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use overrides::OverridesFile;
@@ -368,6 +369,13 @@ impl MarketLoop {
         self.status.holds_old_snapshots(self.retired.sweep());
     }
 
+    /// The curve that the newest values are computed with, if there are any.
+    fn rate_facts(&self, now: Timestamp) -> Option<RateFacts> {
+        let at = self.chains.values().map(|chain| chain.valued_at).max()?.min(now);
+        let ReferenceData { calendar, rates } = self.feed.reference();
+        Some(RateFacts::of(rates, at, calendar.eastern(at).date()))
+    }
+
     fn report(&self, now: Timestamp, pass: Option<PassFacts>) {
         let open = self.feed.reference().calendar.is_open(now);
         let pass = pass.unwrap_or_else(|| self.status.facts().pass);
@@ -375,6 +383,7 @@ impl MarketLoop {
             restored: self.restored.len(),
             record: self.feed.record(),
             overrides: self.overrides.as_ref().map(|file| file.facts().clone()),
+            rates: self.rate_facts(now),
             ..self.tally.facts(open, pass, &self.feed.progress(), self.feed.sources())
         });
     }

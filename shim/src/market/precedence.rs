@@ -1,12 +1,13 @@
 //! Which of several sources counts: for each item the first one, in the order in which the user named them, that has it.
 //! Items are the quotes of a name, the price of a name, the dividends of a name, the discount curves, and the dates that
-//! go before the calendar's. Of dividends, what a user wrote goes before what vendors say. A source that has an item keeps it, whatever becomes of its connection: values do not jump
+//! go before the calendar's. Of dividends and rates, what a user wrote goes before what vendors say. A source that has an item keeps it, whatever becomes of its connection: values do not jump
 //! between vendors. Never: a store, a clock.
 
 use crate::source::facts::Used;
 use engine::calendar::Day;
 use engine::contract::{RootTable, Symbol};
-use engine::feeds::{Batch, DividendRecord, QuoteRecord, RateRecord, SpotRecord};
+use engine::feeds::{Batch, DividendCover, DividendRecord, QuoteRecord, RateRecord, SpotRecord};
+use engine::rates::source::RateSource;
 use jiff::civil::Date;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,14 +21,16 @@ pub(super) struct Precedence {
     /// The last price of each name, for when the quotes of another source are forgotten and the price with them.
     prices: BTreeMap<Symbol, SpotRecord>,
     references: Vec<Reference>,
-    /// The sources in the order in which their dividends count.
-    dividend_order: Vec<usize>,
+    /// The sources in the order in which their dividends and rates count: what a user wrote, then what vendors say.
+    reference_order: Vec<usize>,
+    is_vendors: Vec<bool>,
 }
 
 /// Every dividend, rate and date that a source has.
 #[derive(Clone, Debug, Default)]
 struct Reference {
     dividends: Vec<DividendRecord>,
+    dividend_cover: DividendCover,
     rates: Vec<RateRecord>,
     days: Vec<(Date, Day)>,
 }
@@ -36,10 +39,11 @@ impl Precedence {
     /// The order of some sources, each of them a vendor's or not.
     pub(super) fn new(is_vendors: &[bool], roots: RootTable) -> Self {
         let references = vec![Reference::default(); is_vendors.len()];
-        let mut dividend_order: Vec<usize> = (0..is_vendors.len()).collect();
-        dividend_order.sort_by_key(|&source| is_vendors[source]);
+        let mut reference_order: Vec<usize> = (0..is_vendors.len()).collect();
+        reference_order.sort_by_key(|&source| is_vendors[source]);
+        let is_vendors = is_vendors.to_vec();
         let (quotes, spots, prices) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Self { roots, quotes, spots, prices, references, dividend_order }
+        Self { roots, quotes, spots, prices, references, reference_order, is_vendors }
     }
 
     /// Whether there is one source only, which has everything.
@@ -85,14 +89,14 @@ impl Precedence {
         let owned = |owners: &BTreeMap<Symbol, usize>| owners.values().filter(|&&owner| owner == source).count();
         let first = |has: fn(&Reference) -> bool| self.references.iter().position(has) == Some(source);
         let names = |source: &usize| self.references[*source].dividends.iter().map(|d| d.underlying);
-        let before = self.dividend_order.iter().take_while(|&&other| other != source);
+        let before = self.reference_order.iter().take_while(|&&other| other != source);
         let before: BTreeSet<Symbol> = before.flat_map(names).collect();
         let own: BTreeSet<Symbol> = names(&source).collect();
         Used {
             quotes: owned(&self.quotes),
             spots: owned(&self.spots),
             dividends: own.difference(&before).count(),
-            rates: first(|reference| !reference.rates.is_empty()),
+            rates: self.rates_source() == Some(source),
             days: first(|reference| !reference.days.is_empty()),
         }
     }
@@ -100,19 +104,36 @@ impl Precedence {
     fn admit_reference(&mut self, source: usize, batch: &mut Batch) {
         let own = &mut self.references[source];
         let has = (batch.dividends.is_some(), batch.rates.is_some(), batch.days.is_some());
-        batch.dividends.take().into_iter().for_each(|dividends| own.dividends = dividends);
+        if let Some(dividends) = batch.dividends.take() {
+            own.dividends = dividends;
+            own.dividend_cover.extend(&batch.dividend_cover);
+        }
         batch.rates.take().into_iter().for_each(|rates| own.rates = rates);
         batch.days.take().into_iter().for_each(|days| own.days = days);
         batch.dividends = has.0.then(|| self.dividends());
-        batch.rates = has.1.then(|| first_of(&self.references, |r| &r.rates));
+        batch.dividend_cover = DividendCover::default();
+        self.references.iter().for_each(|reference| batch.dividend_cover.extend(&reference.dividend_cover));
+        let rates = || self.rates_source().map(|source| self.references[source].rates.clone()).unwrap_or_default();
+        batch.rates = has.1.then(rates);
         batch.days = has.2.then(|| first_of(&self.references, |r| &r.days));
+    }
+
+    /// The source whose rates count.
+    fn rates_source(&self) -> Option<usize> {
+        self.reference_order.iter().copied().find(|&source| !self.references[source].rates.is_empty())
+    }
+
+    /// Who gave the rates that count.
+    pub(super) fn rates_are(&self) -> RateSource {
+        let is_vendors = |source: usize| self.is_vendors.get(source).copied().unwrap_or_default();
+        if self.rates_source().is_some_and(is_vendors) { RateSource::Treasury } else { RateSource::User }
     }
 
     /// Of each name the dividends of the first source that has any of it.
     fn dividends(&self) -> Vec<DividendRecord> {
         let mut owners: BTreeMap<Symbol, usize> = BTreeMap::new();
         let mut all = Vec::new();
-        for &i in &self.dividend_order {
+        for &i in &self.reference_order {
             for dividend in &self.references[i].dividends {
                 let name = self.roots.canonical(dividend.underlying);
                 if *owners.entry(name).or_insert(i) == i {

@@ -2,6 +2,7 @@
 
 use super::feed::{Feed, FeedProgress, ReferenceData};
 use super::schedule::Decay;
+use crate::config::RatesMode;
 use crate::source::Moment;
 use engine::calendar::Calendar;
 use engine::contract::Symbol;
@@ -17,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The embedded market.
 pub struct SimFeed {
     options: SimOptions,
+    rates: RatesMode,
     market: Box<SimMarket>,
     /// The place of each name in the market.
     places: BTreeMap<Symbol, usize>,
@@ -69,16 +71,19 @@ impl SimName {
 impl SimFeed {
     /// The market of the session of `now`.
     #[must_use]
-    pub fn open(options: SimOptions, now: Timestamp) -> Self {
+    pub fn open(options: SimOptions, now: Timestamp, rates: RatesMode) -> Self {
         let market = Box::new(SimMarket::open(&options, now));
         let places = market.underlyings().enumerate().map(|(i, name)| (name, i)).collect();
         let names = vec![SimName::default(); market.len()];
         let reference = ReferenceData {
             calendar: Calendar::embedded(),
-            rates: RateTable::of(RateSource::Simulated, DiscountCurves::new(&market.rates())),
+            rates: match rates {
+                RatesMode::Auto => RateTable::of(RateSource::Simulated, DiscountCurves::new(&market.rates())),
+                RatesMode::Zero => RateTable::zero(),
+            },
         };
         let (progress, decay) = (FeedProgress::default(), Decay::default());
-        Self { options, market, places, names, polled: None, reference, progress, decay }
+        Self { options, rates, market, places, names, polled: None, reference, progress, decay }
     }
 }
 
@@ -90,7 +95,7 @@ impl Feed for SimFeed {
     fn poll(&mut self, moment: &Moment<'_>) -> Vec<Symbol> {
         if !self.market.covers(moment.now) {
             // cheap at any size: names are listed and quoted when their books are asked for
-            *self = Self { progress: self.progress, ..Self::open(self.options, moment.now) };
+            *self = Self { progress: self.progress, ..Self::open(self.options, moment.now, self.rates) };
         }
         let at = self.market.instant(moment.now);
         if self.polled == Some(at) && self.names.iter().all(|name| name.book.is_some()) {

@@ -8,6 +8,7 @@ use super::sim::SimFeed;
 use super::store_feed::StoreFeed;
 use crate::archive::folder::RecordedFolder;
 use crate::clock::MarketClock;
+use crate::config::RatesMode;
 use crate::secret::Keys;
 use crate::source::QuoteSource;
 use crate::source::asked::Asked;
@@ -21,6 +22,7 @@ use crate::source::poll::vendor::{Adjust, DividendsWanted, Vendor};
 use crate::source::poll::{PollSource, PollTerms, alpaca, cboe, massive, nasdaq, theta, tradier, treasury};
 use crate::source::recorded::{RecordedSource, Shown};
 use engine::contract::{RootTable, Symbol};
+use engine::rates::table::RateTable;
 use sim::SimOptions;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -92,6 +94,8 @@ pub struct OpenTerms {
     pub is_replay: bool,
     /// The recorded days, if one of the feeds is a folder of them.
     pub recorded: Option<Arc<RecordedFolder>>,
+    /// Which discount curves values are computed with.
+    pub rates: RatesMode,
 }
 
 impl FeedSpec {
@@ -133,14 +137,19 @@ impl FeedSpec {
             if terms.record.is_some() {
                 return Err("feed sim: the made-up market is not recorded: the same seed makes it again".to_owned());
             }
-            return Ok(Box::new(SimFeed::open(*options, terms.clock.now())));
+            return Ok(Box::new(SimFeed::open(*options, terms.clock.now(), terms.rates)));
         }
         if specs.iter().filter(|spec| **spec == Self::Stdin).count() > 1 {
             return Err("feed stdin: there is one standard input".to_owned());
         }
         let open = |spec: &Self| spec.source(specs.len() > 1, terms).map_err(|why| format!("feed {spec}: {why}"));
         let sources = specs.iter().map(open).collect::<Result<_, _>>()?;
-        Ok(Box::new(StoreFeed::new(sources, terms.clock.fixed()).recording_to(terms.record.clone())))
+        let rates = match terms.rates {
+            RatesMode::Auto => RateTable::default(),
+            RatesMode::Zero => RateTable::zero(),
+        };
+        let feed = StoreFeed::new(sources, terms.clock.fixed()).with_rates(rates);
+        Ok(Box::new(feed.recording_to(terms.record.clone())))
     }
 
     /// The folder of recorded days among some feeds, opened; `overrides` is the file of what goes before quotes.
@@ -368,6 +377,7 @@ mod tests {
             record: None,
             is_replay: false,
             recorded: None,
+            rates: RatesMode::Auto,
         }
     }
 

@@ -7,6 +7,7 @@
 use super::feed::{Feed, FeedProgress, ReferenceData};
 use super::hours::Hours;
 use super::precedence::Precedence;
+use super::rates_watch::RatesWatch;
 use super::recorder::RecordTap;
 use super::schedule::Decay;
 use crate::source::facts::{RecordFacts, SourceFacts, Used};
@@ -17,7 +18,6 @@ use engine::error::Reason;
 use engine::feeds::Batch;
 use engine::feeds::report::Report;
 use engine::pass::Passes;
-use engine::rates::source::RateSource;
 use engine::rates::table::RateTable;
 use engine::store::book::Book;
 use engine::store::ingest::{Admitted, Ingested, Store};
@@ -41,6 +41,7 @@ pub struct StoreFeed {
     live: Option<Live>,
     /// Keeps what the store takes in.
     record: Option<RecordTap>,
+    rates: RatesWatch,
 }
 
 /// What is known of a market that goes with the clock.
@@ -82,7 +83,15 @@ impl StoreFeed {
             fixed,
             live: is_live.then(live),
             record: None,
+            rates: RatesWatch::default(),
         }
+    }
+
+    /// The same, valued with the curves of a table where its sources give none.
+    #[must_use]
+    pub fn with_rates(mut self, rates: RateTable) -> Self {
+        self.reference.rates = rates;
+        self
     }
 
     /// The same, keeping what the store takes in.
@@ -112,8 +121,12 @@ impl StoreFeed {
             any = true;
         }
         if any {
-            self.reference.rates = RateTable::of(RateSource::User, self.store.curves().clone());
+            self.reference.rates.give(self.precedence.rates_are(), self.store.curves());
             self.reference.calendar = self.store.calendar().clone();
+        }
+        if self.rates.look(&mut self.store, &mut self.reference.rates, moment) {
+            // the curve in force is another one: every value follows it
+            self.store.books_mut().iter_mut().flat_map(|book| &mut book.slices).for_each(|slice| slice.stale = true);
         }
         self.progress.outside_session = self.hours.held_back();
         if any || self.live.is_some() {

@@ -95,6 +95,7 @@ impl Tally {
             sources,
             record: None,
             overrides: None,
+            rates: None,
         }
     }
 }

@@ -4,13 +4,14 @@ mod fortnight_tests;
 
 use super::sim::SimFeed;
 use super::*;
+use crate::config::RatesMode;
 use ::sim::SimOptions;
 use feed::{FeedProgress, ReferenceData};
 use std::sync::Mutex;
 
 fn market_loop() -> MarketLoop {
     let at: Timestamp = "2026-11-20T15:42:00-05:00".parse().unwrap();
-    market_loop_over(Box::new(SimFeed::open(SimOptions::default(), at)))
+    market_loop_over(Box::new(SimFeed::open(SimOptions::default(), at, RatesMode::Auto)))
 }
 
 fn market_loop_over(feed: Box<dyn Feed>) -> MarketLoop {
@@ -121,7 +122,7 @@ impl Feed for Restless {
 #[test]
 fn a_turn_ends_and_publishes_every_name_although_the_feed_never_stands_still() {
     let at: Timestamp = "2026-11-20T15:42:00-05:00".parse().unwrap();
-    let feed = SimFeed::open(SimOptions::default(), at);
+    let feed = SimFeed::open(SimOptions::default(), at, RatesMode::Auto);
     // two cold names make a batch
     let names: Vec<Symbol> = feed.names().into_iter().filter(|&name| feed.contracts(name, at) < 1500).take(8).collect();
     assert!(names.len() >= 6, "{names:?}");
@@ -178,7 +179,7 @@ impl Feed for Growing {
 #[test]
 fn a_market_that_comes_after_its_first_name_is_looked_at_roughly() {
     let at: Timestamp = "2026-11-20T15:42:00-05:00".parse().unwrap();
-    let feed = SimFeed::open(SimOptions::default(), at);
+    let feed = SimFeed::open(SimOptions::default(), at, RatesMode::Auto);
     let names: Vec<Symbol> = feed.names().into_iter().filter(|&name| feed.contracts(name, at) < 1500).take(8).collect();
     let feed = Growing(Restless { feed, names: names.clone(), batches: Arc::default() });
     let mut market = market_loop_over(Box::new(feed));

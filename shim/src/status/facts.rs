@@ -3,6 +3,9 @@
 use super::spelling::three_decimals;
 use crate::source::facts::{OverrideFacts, RecordFacts, SourceFacts};
 use engine::kernel::american::Counts;
+use engine::rates::source::RateSource;
+use engine::rates::table::{DatedCurve, RateTable};
+use jiff::{Timestamp, civil::Date};
 use serde::Serialize;
 
 /// What the market loop knows after a pass.
@@ -38,6 +41,58 @@ pub struct MarketFacts {
     pub record: Option<RecordFacts>,
     /// What goes before feeds and quotes, if anything may.
     pub overrides: Option<OverrideFacts>,
+    /// The discount curve in force; `None` before the first pass.
+    pub rates: Option<RateFacts>,
+}
+
+/// The discount curve in force.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RateFacts {
+    /// Its source.
+    pub source: &'static str,
+    /// Its date.
+    pub as_of: Option<String>,
+    /// Days from its date to the newest values.
+    pub age_days: Option<i64>,
+    /// Tenor in days and rate, continuously compounded, at the usual tenors.
+    pub nodes: Vec<(f64, f64)>,
+    /// What is wrong with it, and what cures it.
+    pub warning: Option<String>,
+}
+
+/// Tenors that are shown of a curve, days.
+const SHOWN_DAYS: [f64; 7] = [7.0, 30.0, 91.0, 182.0, 365.0, 730.0, 1826.0];
+
+impl RateFacts {
+    /// Returns what is shown of the curve for values at an instant of a date.
+    #[must_use]
+    pub fn of(rates: &RateTable, at: Timestamp, date: Date) -> Self {
+        let DatedCurve { curve, origin } = rates.on(at, date);
+        let node = |days: f64| (days, (curve.rate(days / 365.0) * 1e6).round() / 1e6);
+        let cure = "add --feed treasury:, a rates.csv, or an index such as SPX to the feed";
+        let warning = match (origin.source, rates.disagreement(at, date)) {
+            (RateSource::Zero, _) => Some("rates are zero because --rates zero asks for it".to_owned()),
+            (_, Some(apart)) => Some(format!(
+                "the given curve says {:.3} % at {} days, European chains {:.3} %; the given one is used",
+                apart.given * 100.0,
+                apart.tenor_days,
+                apart.implied * 100.0
+            )),
+            (RateSource::Simulated | RateSource::User, _) => None,
+            _ => origin.is_old(at).then(|| format!("the newest curve is of {}: {cure}", display(origin.as_of))),
+        };
+        Self {
+            source: origin.source.name(),
+            as_of: origin.as_of.map(|date| date.to_string()),
+            age_days: origin.age_days(at),
+            nodes: SHOWN_DAYS.map(node).to_vec(),
+            warning,
+        }
+    }
+}
+
+fn display(date: Option<Date>) -> String {
+    date.map_or_else(|| "no date".to_owned(), |date| date.to_string())
 }
 
 /// Times of the passes, and what the last one did.

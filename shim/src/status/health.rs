@@ -1,7 +1,6 @@
 //! The body of `/health`: its members, in the order in which they are written. Never: how they are found out.
 
-use super::facts::{MarketFacts, PassFacts};
-use super::reading::SnapshotCounts;
+use super::facts::{MarketFacts, PassFacts, RateFacts};
 use super::spelling::{by_name, three_decimals, three_decimals_or_null};
 use crate::source::facts::{OverrideFacts, RecordFacts, SourceFacts, Used};
 use engine::contract::Symbol;
@@ -31,7 +30,10 @@ pub(super) struct Health<'a> {
     pub(super) uncomputed_count: usize,
     /// The first of them.
     pub(super) uncomputed: Vec<UncomputedName<'a>>,
-    pub(super) spot_off: SpotOff<'a>,
+    pub(super) spot_off: NamesHealth<'a>,
+    /// The discount curve in force; null before the first pass.
+    pub(super) rates: Option<&'a RateFacts>,
+    pub(super) dividends_unknown: NamesHealth<'a>,
     pub(super) expiries: usize,
     pub(super) contracts: u64,
     pub(super) contracts_priced: u64,
@@ -124,12 +126,19 @@ pub(super) struct UncomputedName<'a> {
     reason: &'static str,
 }
 
-/// Names whose options tell another spot than the published one.
+/// Names that something holds of.
 #[derive(Serialize)]
-pub(super) struct SpotOff<'a> {
+pub(super) struct NamesHealth<'a> {
     count: usize,
     /// The first of them.
     underlyings: Vec<&'a str>,
+}
+
+impl<'a> NamesHealth<'a> {
+    /// A count, and the first names.
+    pub(super) fn new(count: usize, names: &'a [Symbol]) -> Self {
+        Self { count, underlyings: names.iter().map(Symbol::as_str).collect() }
+    }
 }
 
 /// Records of the feed.
@@ -162,13 +171,6 @@ impl<'a> UncomputedName<'a> {
     /// A name and why it has none.
     pub(super) fn new((name, reason): &'a (Symbol, Uncomputed)) -> Self {
         Self { underlying: name.as_str(), reason: reason.name() }
-    }
-}
-
-impl<'a> SpotOff<'a> {
-    /// Those of a snapshot.
-    pub(super) fn of(counts: &'a SnapshotCounts) -> Self {
-        Self { count: counts.spot_off, underlyings: counts.spot_off_names.iter().map(Symbol::as_str).collect() }
     }
 }
 

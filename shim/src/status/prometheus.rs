@@ -11,7 +11,7 @@ use std::fmt::Write;
 /// Appends what `/health` says as metrics.
 pub(super) fn write(reading: &Reading, out: &mut String) {
     let (facts, counts) = (&reading.facts, &reading.counts);
-    let gauges: [(&str, &str, f64); 19] = [
+    let gauges: [(&str, &str, f64); 20] = [
         ("uptime_seconds", "Time since the start", reading.uptime.as_secs_f64()),
         ("simulated", "1 if the data are made up", f64::from(u8::from(reading.simulated))),
         ("market_open", "1 while the market is in session", f64::from(u8::from(facts.market_open))),
@@ -34,6 +34,11 @@ pub(super) fn write(reading: &Reading, out: &mut String) {
             "Underlyings whose options tell another spot than the published one",
             counts.spot_off as f64,
         ),
+        (
+            "underlyings_dividends_unknown",
+            "Underlyings with American options that no source of dividends covers",
+            counts.dividends_unknown as f64,
+        ),
         ("expiries", "Expiries (by root) in the snapshot", counts.expiries as f64),
         ("contracts", "Contracts in the snapshot", counts.contracts as f64),
         ("contracts_priced", "Contracts with Greeks", facts.contracts_priced as f64),
@@ -54,6 +59,14 @@ pub(super) fn write(reading: &Reading, out: &mut String) {
     write_quotes(facts, out);
     write_feeds(facts, out);
     write_record(facts, out);
+    write_rates(facts, out);
+}
+
+fn write_rates(facts: &MarketFacts, out: &mut String) {
+    let Some(rates) = &facts.rates else { return };
+    metric(out, "rates_age_days", "gauge", "Days from the date of the discount curve to the newest values");
+    let age = rates.age_days.unwrap_or_default();
+    let _ = writeln!(out, "greeksd_rates_age_days{{source=\"{}\"}} {age}", rates.source);
 }
 
 fn write_uncomputed(counts: &SnapshotCounts, out: &mut String) {

@@ -1,7 +1,7 @@
 //! What a snapshot says about itself: counts, and the names that something is wrong with. Never: a format.
 
 use super::facts::MarketFacts;
-use engine::contract::Symbol;
+use engine::contract::{Style, Symbol};
 use engine::snapshot::Snapshot;
 use engine::store::chain::{Chain, Uncomputed};
 use std::sync::Arc;
@@ -39,6 +39,9 @@ pub(super) struct SnapshotCounts {
     /// How many names' options tell another spot than the published one, and the first of them.
     pub(super) spot_off: usize,
     pub(super) spot_off_names: Vec<Symbol>,
+    /// How many names with American options have no source of dividends, and the first of them.
+    pub(super) dividends_unknown: usize,
+    pub(super) dividends_unknown_names: Vec<Symbol>,
 }
 
 impl SnapshotCounts {
@@ -46,6 +49,10 @@ impl SnapshotCounts {
     pub(super) fn of(snapshot: &Snapshot) -> Self {
         let chains = snapshot.chains();
         let off = |chain: &&Arc<Chain>| chain.spot_off;
+        let unknown = |chain: &&Arc<Chain>| {
+            let is_american = chain.slices.iter().any(|slice| slice.style == Style::American);
+            is_american && chain.evidence.as_ref().is_some_and(|evidence| !evidence.dividends_known)
+        };
         let uncomputed = || chains.iter().filter_map(|chain| Some((chain.underlying, chain.uncomputed?)));
         Self {
             underlyings: chains.len(),
@@ -57,6 +64,8 @@ impl SnapshotCounts {
             uncomputed_names: uncomputed().take(NAMES_LISTED).collect(),
             spot_off: chains.iter().filter(off).count(),
             spot_off_names: chains.iter().filter(off).map(|chain| chain.underlying).take(NAMES_LISTED).collect(),
+            dividends_unknown: chains.iter().filter(unknown).count(),
+            dividends_unknown_names: chains.iter().filter(unknown).map(|c| c.underlying).take(NAMES_LISTED).collect(),
         }
     }
 }

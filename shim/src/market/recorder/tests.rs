@@ -97,7 +97,7 @@ fn batches() -> impl Strategy<Value = Vec<Batch>> {
             let one: BTreeMap<_, _> = rates.into_values().map(|r| ((r.date, r.tenor_days.to_bits()), r)).collect();
             one.into_values().collect()
         });
-        Batch { reset, quotes, spots, dividends, rates, days: None }
+        Batch { reset, quotes, spots, dividends, rates, ..Batch::default() }
     });
     prop::collection::vec(batch, 1..7)
 }

@@ -3,6 +3,7 @@
 //! `fortnight.py` wrote from dates alone; what else is expected is computed here from dates and closed forms.
 
 use super::*;
+use crate::config::RatesMode;
 use ::sim::SimOptions;
 use engine::calendar::shift::ShiftDate;
 use engine::contract::{Right, Settle, Style};
@@ -152,7 +153,7 @@ impl Run {
     fn begin(at: Timestamp) -> Self {
         let dividends = Arc::<Mutex<BTreeMap<_, _>>>::default();
         let feed = Few {
-            feed: SimFeed::open(SimOptions::default(), at),
+            feed: SimFeed::open(SimOptions::default(), at, RatesMode::Auto),
             dividends: Arc::clone(&dividends),
             handed: BTreeMap::new(),
         };
@@ -317,7 +318,7 @@ fn the_days_around_a_change_of_clocks_are_what_the_calendar_says() {
 
 #[test]
 fn the_whole_embedded_market_has_nothing_new_while_it_is_closed() {
-    let mut feed = SimFeed::open(SimOptions::default(), eastern(date(2026, 11, 25), 16, 30));
+    let mut feed = SimFeed::open(SimOptions::default(), eastern(date(2026, 11, 25), 16, 30), RatesMode::Auto);
     let passes = Passes::new(2, |_| ()).unwrap();
     let mut due_at = |now: Timestamp| {
         let due = feed.poll(&Moment { now, latest: now, elapsed: Duration::ZERO, log: &|_| () });

@@ -242,6 +242,7 @@ impl Sweeps {
         let mut dividends = likely(&declared, &self.calendar, self.today());
         self.memory().take_away_others(name, &mut dividends);
         batch.dividends = Some(dividends);
+        batch.dividend_cover.names.insert(name);
         Ok(Brought { batch, report, grade })
     }
 

@@ -1,0 +1,72 @@
+//! Looks at the European chains of a store for the discount curve that they imply. Never: a curve's computation.
+
+use crate::source::Moment;
+use engine::contract::Style;
+use engine::rates::implied::NoImpliedCurve;
+use engine::rates::table::{Implied, RateTable};
+use engine::store::european::european_dates;
+use engine::store::ingest::Store;
+use jiff::civil::Date;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Between two looks at quotes that keep changing: rates move by basis points a day, and a look takes some milliseconds.
+const LOOK_EVERY: Duration = Duration::from_secs(10);
+
+/// When European chains are looked at, and what was said of them.
+#[derive(Debug, Default)]
+pub(super) struct RatesWatch {
+    /// The last look, on the clock that is never set.
+    looked: Option<Duration>,
+    /// Chains have changed since then.
+    is_due: bool,
+    /// Why the chains of a date imply no curve, as it was last logged.
+    refused: BTreeMap<Date, NoImpliedCurve>,
+    /// Dates whose given curve was found to contradict the chains.
+    contradicted: BTreeMap<Date, ()>,
+}
+
+impl RatesWatch {
+    /// Looks at European chains with new quotes. True if another curve is in force from now on.
+    pub(super) fn look(&mut self, store: &mut Store, rates: &mut RateTable, moment: &Moment<'_>) -> bool {
+        let is_new = |book: &engine::store::book::Book| {
+            book.slices.iter().any(|slice| slice.stale && slice.style == Style::European && !slice.adjusted)
+        };
+        self.is_due |= store.books().iter().any(is_new);
+        let is_soon = self.looked.is_some_and(|looked| moment.elapsed < looked.saturating_add(LOOK_EVERY));
+        // before there is a curve every look may find the first one
+        if !self.is_due || is_soon && rates.newest_implied().is_some() {
+            return false;
+        }
+        (self.looked, self.is_due) = (Some(moment.elapsed), false);
+        let (mut is_other, calendar) = (false, store.calendar());
+        for (date, chains) in european_dates(store.books().iter(), calendar) {
+            match rates.look_at(date, chains.at, &chains.expiries) {
+                Implied::Adopted => {
+                    is_other = true;
+                    self.refused.remove(&date);
+                    tracing::info!("rates of {date}: implied by {} European expiries", chains.expiries.len());
+                }
+                Implied::Kept => {}
+                Implied::Refused(why) => {
+                    if self.refused.insert(date, why) != Some(why) {
+                        tracing::warn!("rates of {date} are not implied: {}", why.words());
+                    }
+                }
+            }
+            if let Some(apart) = rates.disagreement(chains.at, date)
+                && self.contradicted.insert(date, ()).is_none()
+            {
+                tracing::warn!(
+                    "rates of {date}: the given curve says {:.3} % at {} days, European chains {:.3} % +- {:.3}; the given \
+                     one is used",
+                    apart.given * 100.0,
+                    apart.tenor_days,
+                    apart.implied * 100.0,
+                    apart.error * 100.0
+                );
+            }
+        }
+        is_other
+    }
+}
