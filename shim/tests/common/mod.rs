@@ -185,6 +185,7 @@ pub fn status_at(uptime: Duration) -> Status {
         searches: 17,
         blocks_refreshed: 40,
         tables: Counts { boundaries: 9, aligned: 4, anchored: 3, closed: 2, european: 6, refined: 2, accurate: 1 },
+        rates: None,
         failing: 1,
         files_unusable: 2,
         restored: 3,
