@@ -82,6 +82,10 @@ bench-http *args:
     cargo build --release --locked
     python3 benches/pulls.py {{ args }}
 
+# the built-in history of US Treasury par yields, with what was published since; `--from FILE` takes a file of daily yields
+rates-table *args:
+    python3 engine/data/refresh_treasury.py {{ args }}
+
 # pandas, polars, DuckDB and pyarrow on the daemon's URLs while snapshots change
 frames *args:
     cargo build --release --locked
