@@ -7,6 +7,7 @@ use engine::pass::Passes;
 use engine::snapshot::Snapshot;
 use jiff::Timestamp;
 use shim::clock::MarketClock;
+use shim::config::RatesMode;
 use shim::market::MarketLoop;
 use shim::market::feed::Feed;
 use shim::market::sim::SimFeed;
@@ -20,7 +21,7 @@ const NOW: Timestamp = Timestamp::constant(1_795_207_320, 0);
 
 #[test]
 fn a_large_market_is_whole_before_it_is_accurate() {
-    let feed = Box::new(SimFeed::open(SimOptions::parse("full,scale=0.2").unwrap(), NOW));
+    let feed = Box::new(SimFeed::open(SimOptions::parse("full,scale=0.2").unwrap(), NOW, RatesMode::Auto));
     let names = feed.names();
     let market = Arc::new(ArcSwap::from_pointee(Snapshot::empty(names.iter().copied().collect())));
     let zone = Calendar::embedded().zone().clone();

@@ -299,7 +299,8 @@ fn inverse(matrix: &Matrix) -> Option<Matrix> {
         }
     }
     let mut out: Matrix = [[0.0; SPANS]; SPANS];
-    for column in 0..SPANS {
+    // the inverse is symmetric: a column of it is a row
+    for (column, row) in out.iter_mut().enumerate() {
         let mut x = [0.0; SPANS];
         for i in 0..SPANS {
             let sum: f64 = (0..i).map(|k| low[i][k] * x[k]).sum();
@@ -309,9 +310,7 @@ fn inverse(matrix: &Matrix) -> Option<Matrix> {
             let sum: f64 = (i + 1..SPANS).map(|k| low[k][i] * x[k]).sum();
             x[i] = (x[i] - sum) / low[i][i];
         }
-        for (row, value) in x.into_iter().enumerate() {
-            out[row][column] = value;
-        }
+        *row = x;
     }
     Some(out)
 }

@@ -6,8 +6,11 @@ use crate::contract::Right;
 /// A name's expiries, quoted as options of its forward would be.
 struct Quoted {
     underlying: Symbol,
-    expiries: Vec<(f64, Vec<u32>, Vec<Right>, Vec<f64>, Vec<f64>)>,
+    expiries: Vec<QuotedExpiry>,
 }
+
+/// Years, strikes, rights, bids and asks.
+type QuotedExpiry = (f64, Vec<u32>, Vec<Right>, Vec<f64>, Vec<f64>);
 
 /// A fixed sequence of numbers in [0, 1).
 struct Draws(u64);

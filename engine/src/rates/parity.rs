@@ -6,6 +6,7 @@
 
 use super::settings::PARITY;
 use crate::contract::{Right, Symbol};
+use crate::kernel::elementary::ln;
 
 /// The quotes of one European (root, expiry).
 #[derive(Clone, Copy, Debug)]
@@ -94,7 +95,7 @@ pub fn parity_discount(expiry: &EuropeanExpiry<'_>) -> Option<ParityDiscount> {
     }
     let (sums, scale) = fit?;
     let pairs = gaps.iter().filter(|gap| weight(gap, line, centre, scale) > 0.0).count();
-    let growth = -line.slope.ln();
+    let growth = -ln(line.slope);
     let error = (slope_variance(&gaps, &sums, centre, scale).sqrt() / line.slope).max(PARITY.error_least);
     let forward = centre + line.level / line.slope;
     let is_sound = pairs >= PARITY.pairs_least && growth.is_finite() && error.is_finite() && forward > 0.0;
@@ -181,7 +182,7 @@ fn weighted(gaps: &[Gap], line: Line, centre: f64, scale: f64) -> Option<Sums> {
     }
     let slope = -along / spread;
     let is_sound = w > 0.0 && spread > 0.0 && slope > 0.0 && slope.is_finite();
-    is_sound.then(|| Sums { line: Line { level: mean_y + slope * mean_x, slope }, spread })
+    is_sound.then_some(Sums { line: Line { level: mean_y + slope * mean_x, slope }, spread })
 }
 
 /// The variance of the slope from the scatter of the residuals. Neighbouring strikes err together, so it is larger by
