@@ -34,14 +34,14 @@ def split(words):
 
 
 def plan(wanted):
-    """The tasks that are left, largest first: dictionaries of `id`, `inputs`, `outputs`, `rows`."""
+    """The tasks that are left, largest first: dictionaries of `id`, `inputs`, `outputs`, `rows`, `options`."""
     command = [wanted.greeksd, "batch", "--plan", *wanted.inputs, "-o", wanted.output, "--quiet", *wanted.options]
     lines = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
     version = subprocess.run([wanted.greeksd, "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout
     tasks = []
     for task in map(json.loads, lines):
         stamps = [(name, os.stat(name).st_size, os.stat(name).st_mtime_ns) for name in task["inputs"]]
-        known = json.dumps([version, wanted.options, stamps])
+        known = json.dumps([version, wanted.options, task["options"], stamps])
         task["id"] = hashlib.sha256(known.encode()).hexdigest()[:16]
         if not os.path.exists(marker(wanted.output, task["id"])):
             tasks.append(task)
@@ -63,7 +63,7 @@ def run(task, output, greeksd, threads, options):
     # of this try alone: a folder has one job at a time
     part = tempfile.mkdtemp(prefix=task["id"] + ".", dir=os.path.join(output, "_tasks"))
     try:
-        command = [greeksd, "batch", *task["inputs"], "-o", part, "--threads", str(threads), "--quiet", *options]
+        command = [greeksd, "batch", *task["inputs"], "-o", part, "--threads", str(threads), "--quiet", *options, *task["options"]]
         # it ends with whoever started it
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=die_with_parent)
         try:

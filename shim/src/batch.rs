@@ -22,7 +22,7 @@ use inputs::Inputs;
 use known::Known;
 use std::fmt;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -117,6 +117,7 @@ fn run_watched(args: &BatchArgs, watch: &Arc<BatchWatch>) -> Result<(JobOutcome,
     let read = |path: &Path, take: &mut dyn FnMut(HistoryRow)| -> FileRead { inputs::read(path, &options, take) };
     let job = HistoryJob {
         inputs: &inputs.files,
+        rates_from: &args.rates_from,
         out: &args.output,
         reference: &known.reference,
         recipe,
@@ -142,9 +143,15 @@ fn print_tasks(args: &BatchArgs, watch: &Arc<BatchWatch>) -> Result<bool, BatchE
     watch.end();
     let Some(tasks) = tasks else { return Ok(false) };
     let mut out = std::io::stdout().lock();
-    for HistoryTask { inputs, outputs, rows } in tasks {
-        let inputs: Vec<String> = inputs.iter().map(|path| path.display().to_string()).collect();
-        let line = serde_json::json!({ "inputs": inputs, "outputs": outputs, "rows": rows });
+    // given curves serve every day; implied ones need the European chains of the task's days
+    let implies = known.reference.rates().implies();
+    let reference = known.named.options(known.records.zero_rates);
+    for HistoryTask { inputs, rates_from, outputs, rows } in tasks {
+        let text = |path: &PathBuf| path.display().to_string();
+        let inputs: Vec<String> = inputs.iter().map(text).collect();
+        let from = rates_from.iter().filter(|_| implies).flat_map(|path| ["--rates-from".to_owned(), text(path)]);
+        let options: Vec<String> = reference.iter().cloned().chain(from).collect();
+        let line = serde_json::json!({ "inputs": inputs, "outputs": outputs, "rows": rows, "options": options });
         writeln!(out, "{line}").map_err(|error| BatchError::Arguments(format!("standard output: {error}")))?;
     }
     Ok(true)

@@ -22,6 +22,7 @@ use engine::contract::{ContractKey, Symbol};
 use engine::feeds::dir::read_raw;
 use engine::limits;
 use engine::store::chain::Chain;
+use history::implied_rates::{imply_day, is_european};
 use history::recipe::{Accuracy, Recipe, UnitPasses, unit_underlying};
 use history::reference::ReferenceSet;
 use history::row::HistoryRow;
@@ -73,8 +74,19 @@ fn compared(args: &CompareArgs) -> Result<Report, String> {
     let inputs = Inputs { files: Vec::new(), folders: folder.into_iter().collect() };
     let known = Known::read(&args.known, &inputs)?;
     known.notes.iter().for_each(|note| say(note));
-    let names = names_of(&file, &known.reference)?;
+    let names = names_of(&file, &with_rates(&file, &known.reference))?;
     Ok(Report::of(args, &file, &names))
+}
+
+/// The reference data with the discount curve that the file's own European chains imply, where none was given.
+fn with_rates(file: &VendorFile, reference: &ReferenceSet) -> ReferenceSet {
+    let mut rates = reference.rates().clone();
+    if rates.implies() {
+        let rows = file.quotes.iter().map(|quote| quote.row);
+        let european = rows.filter(|row| is_european(unit_underlying(row, reference), reference));
+        imply_day(european.collect(), reference, &mut rates);
+    }
+    reference.with_rates(rates)
 }
 
 /// The bytes of a file or an address, and the folder that a file stands in.

@@ -2,7 +2,7 @@
 
 use crate::packed::PackedRow;
 use crate::recipe::unit_underlying;
-use crate::reference::ReferenceSet;
+use crate::reference::{RecordedReference, ReferenceSet};
 use crate::row::HistoryRow;
 use crate::spill::{RunFolder, RunWriter};
 use crate::unit::DamagedUnits;
@@ -32,6 +32,8 @@ pub struct FileRead {
     pub layout: &'static str,
     /// What became of its records. An error in it says that the file is damaged: rows may be missing.
     pub report: Report,
+    /// What it says of dividends and rates, if it is a recording.
+    pub reference: RecordedReference,
     /// Why it could not be read to its end.
     pub refused: Option<String>,
 }

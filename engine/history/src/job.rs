@@ -3,17 +3,24 @@
 //! clock, an argument.
 
 use crate::gather::{Gathered, InputFacts, RowSource, gather};
+use crate::implied_rates::{imply, is_european};
 use crate::manifest::{Manifest, ManifestEntry};
 use crate::output::FileForm;
 use crate::plan::{FilePlan, plan_files};
-use crate::recipe::{Recipe, VERSION};
+use crate::recipe::{Recipe, VERSION, unit_underlying};
 use crate::reference::ReferenceSet;
+use crate::row::HistoryRow;
 use crate::spill::RunFolder;
 use crate::tally::{UnitCounts, UnitFailure};
 use crate::unit::{HistoryUnit, UnitIndex};
 use crate::watch::{JobPhase, JobWatch};
 use crate::whole::UnitFault;
 use crate::work::{Work, path_in, remove_old};
+use engine::rates::source::RateOrigin;
+use engine::rates::table::RateTable;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -22,6 +29,9 @@ use std::path::{Path, PathBuf};
 /// The folder for what is unfinished, in that of the outputs; it is gone after a job.
 pub const WORK: &str = "_work";
 const LOCK: &str = "lock";
+/// The rows in their order, in the folder for what is unfinished.
+const SORTED: &str = "sorted";
+const SORTED_FOR_RATES: &str = "sorted-for-rates";
 /// Rows between two reports of progress while they are sorted.
 const ROWS_TOLD: u64 = 1 << 16;
 
@@ -29,6 +39,8 @@ const ROWS_TOLD: u64 = 1 << 16;
 pub struct HistoryJob<'a> {
     /// Files of quotes.
     pub inputs: &'a [PathBuf],
+    /// Files of quotes whose European chains imply the discount curves, in place of the inputs; empty: the inputs.
+    pub rates_from: &'a [PathBuf],
     /// The folder of the outputs; made where there is none.
     pub out: &'a Path,
     /// What is known beside the quotes.
@@ -66,6 +78,8 @@ pub struct JobOutcome {
     pub files: u64,
     /// Files that were there already.
     pub files_skipped: u64,
+    /// Where the discount curve of each day comes from, at its end.
+    pub rates: Vec<(Date, RateOrigin)>,
     /// What was counted of the units that were computed.
     pub counts: UnitCounts,
     /// It was stopped before its end.
@@ -108,7 +122,7 @@ fn tried(what: &'static str) -> impl FnOnce(io::Error) -> JobError {
 pub fn run(job: &HistoryJob<'_>) -> Result<JobOutcome, JobError> {
     let work = WorkFolder::open(job.out)?;
     let mut manifest = Manifest::open(job.out).map_err(tried("reading the manifest"))?;
-    let sorted = work.path.join("sorted");
+    let sorted = work.path.join(SORTED);
     let runs = RunFolder::new(&work.path);
     let gathered = gather(job.inputs, job.threads, job.reference, &runs, job.read, job.watch);
     let Gathered { files, damaged } = gathered.map_err(tried("writing rows to be sorted"))?;
@@ -118,10 +132,16 @@ pub fn run(job: &HistoryJob<'_>) -> Result<JobOutcome, JobError> {
         outcome.is_stopped = true;
         return Ok(outcome);
     }
-    let mut index = UnitIndex::new(job.reference, &damaged, job.allows_partial);
+    let mut index = UnitIndex::new(&damaged, job.allows_partial);
     let kept = sort(job, rows, runs, &sorted, &mut index).map_err(tried("sorting rows"))?;
     outcome.duplicates = rows - kept;
-    let units = index.finish();
+    let mut units = index.finish();
+    let recorded = job.reference.with_recorded(outcome.inputs.iter().map(|file| &file.read.reference));
+    let rates = implied(job, &recorded, &units, &work.path).map_err(tried("reading rows for rates"))?;
+    let reference = recorded.with_rates(rates);
+    units.iter_mut().for_each(|unit| unit.refer_to(&reference));
+    let days: BTreeSet<Date> = units.iter().map(|unit| unit.day).collect();
+    outcome.rates = days.iter().map(|&day| (day, reference.rates().on(Timestamp::MAX, day).origin)).collect();
     outcome.failed = units.iter().filter_map(failure_of).collect();
     let made_by = made_by(job);
     let plans = plan_files(&units, job.form.extension());
@@ -130,9 +150,9 @@ pub fn run(job: &HistoryJob<'_>) -> Result<JobOutcome, JobError> {
     let of_plans = plans.iter().flat_map(|plan| &plan.units).map(|&unit| units[unit].rows);
     job.watch.begin(JobPhase::Computing, of_plans.sum());
     let (out, work_path, sorted) = (job.out, &*work.path, &*sorted);
-    let HistoryJob { reference, recipe, form, watch, .. } = *job;
+    let HistoryJob { recipe, form, watch, .. } = *job;
     let (units, plans, made_by) = (&*units, &*plans, &*made_by);
-    let all = Work { out, work: work_path, sorted, reference, recipe, form, units, plans, made_by, watch };
+    let all = Work { out, work: work_path, sorted, reference: &reference, recipe, form, units, plans, made_by, watch };
     let worked = all.run(job.threads, &mut manifest).map_err(tried("computing and writing"))?;
     manifest.write().map_err(tried("writing the manifest"))?;
     (outcome.counts, outcome.done, outcome.files) = (worked.counts, worked.units, worked.files);
@@ -140,6 +160,43 @@ pub fn run(job: &HistoryJob<'_>) -> Result<JobOutcome, JobError> {
     outcome.failed.sort_by_key(|failure| (failure.day, failure.underlying));
     outcome.is_stopped = job.watch.is_stopped();
     Ok(outcome)
+}
+
+/// The curves of a job: those that were given, and where none was those that European chains imply.
+fn implied(
+    job: &HistoryJob<'_>,
+    reference: &ReferenceSet,
+    units: &[HistoryUnit],
+    work: &Path,
+) -> io::Result<RateTable> {
+    let mut rates = reference.rates().clone();
+    if !rates.implies() {
+        return Ok(rates);
+    }
+    if job.rates_from.is_empty() {
+        imply(units, &work.join(SORTED), reference, &mut rates)?;
+        return Ok(rates);
+    }
+    let runs = RunFolder::new(work);
+    let days: BTreeSet<Date> = units.iter().map(|unit| unit.day).collect();
+    let wanted = |row: &HistoryRow| {
+        days.contains(&reference.calendar().eastern(row.quote.ts).date())
+            && is_european(unit_underlying(row, reference), reference)
+    };
+    let read = |file: &Path, take: &mut dyn FnMut(HistoryRow)| {
+        (job.read)(file, &mut |row| {
+            if wanted(&row) {
+                take(row);
+            }
+        })
+    };
+    let gathered = gather(job.rates_from, job.threads, reference, &runs, &read, job.watch)?;
+    let mut index = UnitIndex::new(&gathered.damaged, job.allows_partial);
+    let sorted = work.join(SORTED_FOR_RATES);
+    runs.merge(&sorted, |row| if index.take(row) { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) })?;
+    imply(&index.finish(), &sorted, reference, &mut rates)?;
+    fs::remove_file(&sorted)?;
+    Ok(rates)
 }
 
 fn failure_of(unit: &HistoryUnit) -> Option<UnitFailure> {

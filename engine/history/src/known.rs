@@ -8,6 +8,8 @@ use jiff::civil::Date;
 
 /// What a file calls it among its facts.
 pub const KNOWN: &str = "greeksd.known";
+/// What a file calls the source of its discount curve, and the date of that: `implied 2024-01-03`.
+pub const RATES: &str = "greeksd.rates";
 
 /// What is known of a unit beside its quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,6 +12,7 @@ pub mod arrays;
 pub mod digest;
 pub mod gather;
 pub mod greeks_file;
+pub mod implied_rates;
 pub mod job;
 pub mod known;
 pub mod layouts;

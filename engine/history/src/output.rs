@@ -11,11 +11,20 @@ pub trait FileForm: Sync {
     /// What the names of such files end in.
     fn extension(&self) -> &'static str;
 
-    /// Begins a file; `known` stands for what is known beside the quotes of its names, for a form that has a place for it.
+    /// Begins a file; `about` is for a form that has a place for it.
     ///
     /// # Errors
     /// It cannot be written.
-    fn begin(&self, file: File, known: &str) -> io::Result<Box<dyn GreeksWriter>>;
+    fn begin(&self, file: File, about: &FileAbout) -> io::Result<Box<dyn GreeksWriter>>;
+}
+
+/// What a file says of the data that it was computed from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileAbout {
+    /// What was known beside the quotes of each name ([`KNOWN`](crate::known::KNOWN)).
+    pub known: String,
+    /// The source of the discount curve and its date ([`RATES`](crate::known::RATES)).
+    pub rates: String,
 }
 
 /// One file of Greeks in the making.
@@ -41,12 +50,12 @@ pub struct UnfinishedFile {
 }
 
 impl UnfinishedFile {
-    /// A file that will be `path` and is `unfinished`, on the same disk, until then; `known` as [`FileForm::begin`] takes it.
+    /// A file that will be `path` and is `unfinished`, on the same disk, until then; `about` as [`FileForm::begin`] takes it.
     ///
     /// # Errors
     /// It cannot be created.
-    pub fn create(form: &dyn FileForm, known: &str, unfinished: PathBuf, path: PathBuf) -> io::Result<Self> {
-        let writer = form.begin(File::create(&unfinished)?, known)?;
+    pub fn create(form: &dyn FileForm, about: &FileAbout, unfinished: PathBuf, path: PathBuf) -> io::Result<Self> {
+        let writer = form.begin(File::create(&unfinished)?, about)?;
         Ok(Self { writer, unfinished, path })
     }
 

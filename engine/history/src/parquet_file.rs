@@ -2,8 +2,8 @@
 //! chains give the same bytes. The only file that writes it. Never: a computation, a path.
 
 use crate::arrays::{ArrayForm, TableRows};
-use crate::known::KNOWN;
-use crate::output::{FileForm, GreeksWriter};
+use crate::known::{KNOWN, RATES};
+use crate::output::{FileAbout, FileForm, GreeksWriter};
 use crate::recipe::{Recipe, VERSION};
 use crate::schema::{FileColumn, file_columns, file_groups};
 use engine::store::chain::Chain;
@@ -84,10 +84,12 @@ impl FileForm for ParquetForm {
         "parquet"
     }
 
-    fn begin(&self, file: File, known: &str) -> io::Result<Box<dyn GreeksWriter>> {
+    fn begin(&self, file: File, about: &FileAbout) -> io::Result<Box<dyn GreeksWriter>> {
         let writer = ArrowWriter::try_new(file, self.arrays.schema(), Some(self.properties.clone()));
         let mut writer = writer.map_err(refused)?;
-        writer.append_key_value_metadata(KeyValue::new(KNOWN.to_owned(), known.to_owned()));
+        for (key, value) in [(KNOWN, &about.known), (RATES, &about.rates)] {
+            writer.append_key_value_metadata(KeyValue::new(key.to_owned(), value.clone()));
+        }
         Ok(Box::new(ParquetWriter { arrays: self.arrays.clone(), writer }))
     }
 }

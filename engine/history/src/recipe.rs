@@ -9,7 +9,7 @@ use crate::reference::ReferenceSet;
 use crate::row::HistoryRow;
 use crate::whole::UnitFault;
 use engine::contract::Symbol;
-use engine::feeds::{Batch, SpotRecord};
+use engine::feeds::{Batch, DividendCover, SpotRecord};
 use engine::pass::{Computed, Depth, MarketData, Passes};
 use engine::store::chain::Chain;
 use engine::store::ingest::{Ingested, Store};
@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use std::sync::Arc;
 
 /// Counts up where the same rows give other numbers, or a file holds them otherwise: what an older one wrote is made again.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// How well the right to exercise early is valued.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -143,7 +143,8 @@ impl<'r> UnitPasses<'r> {
         self.passes.forget();
         let dividends = Some(self.reference.dividends(underlying).to_vec());
         let reset = self.underlying.replace(underlying).into_iter().collect();
-        self.store.ingest(&Batch { dividends, reset, ..Batch::default() }, Timestamp::MAX);
+        let dividend_cover = DividendCover { all: self.reference.covers_dividends(), ..DividendCover::default() };
+        self.store.ingest(&Batch { dividends, dividend_cover, reset, ..Batch::default() }, Timestamp::MAX);
         self.is_begun = false;
     }
 

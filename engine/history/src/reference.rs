@@ -10,7 +10,6 @@ use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
 use engine::rates::table::RateTable;
 use engine::store::overrides::Overrides;
-use jiff::Timestamp;
 use jiff::civil::Date;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,17 +19,31 @@ use std::sync::Arc;
 pub struct ReferenceRecords {
     /// Dividends, past and future: each counts as if it had been known on every day before it.
     pub dividends: Vec<DividendRecord>,
+    /// True if a file of dividends was read: a name that it does not have pays none.
+    pub covers_dividends: bool,
     /// Points of discount curves.
     pub rates: Vec<RateRecord>,
+    /// A user asked for rates of zero.
+    pub zero_rates: bool,
     /// Dates that the calendar has wrong.
     pub days: Vec<(Date, Day)>,
     /// What goes before feeds and quotes.
     pub overrides: Vec<OverrideRecord>,
 }
 
+/// What a recording says of dividends and rates, beside its quotes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RecordedReference {
+    /// Dividends, of each name and date the last one that was recorded.
+    pub dividends: Vec<DividendRecord>,
+    /// Points of discount curves, of each date and tenor the last one.
+    pub rates: Vec<RateRecord>,
+}
+
 /// What every unit of a job shares. A value: made once, read by all threads.
 #[derive(Clone, Debug)]
 pub struct ReferenceSet {
+    records: Arc<ReferenceRecords>,
     roots: RootTable,
     calendar: Calendar,
     rates: RateTable,
@@ -60,14 +73,56 @@ impl ReferenceSet {
         days.sort_by_key(|&(date, _)| date);
         // what they print tells them apart
         shared.bytes(format!("{days:?}{:?}", records.overrides).as_bytes());
+        let rates = match records.zero_rates {
+            true => RateTable::zero(),
+            false => RateTable::of(RateSource::User, DiscountCurves::new(&records.rates)),
+        };
         Self {
+            records: Arc::new(records.clone()),
             calendar: Calendar::embedded().with_overrides(days),
-            rates: RateTable::of(RateSource::User, DiscountCurves::new(&records.rates)),
+            rates,
             dividends,
             overrides: Arc::new(Overrides::new(&records.overrides, &roots)),
             shared,
             roots,
         }
+    }
+
+    /// Returns the same with what recordings say of dividends and rates, where no file of them was given: the same rule as a
+    /// folder of recorded chains has. Of two recordings the later one, by path, counts.
+    #[must_use]
+    pub fn with_recorded<'f>(&self, recordings: impl Iterator<Item = &'f RecordedReference>) -> Self {
+        let (mut dividends, mut rates) = (BTreeMap::new(), BTreeMap::new());
+        for recorded in recordings {
+            dividends.extend(recorded.dividends.iter().map(|d| ((d.underlying, d.ex_date), *d)));
+            rates.extend(recorded.rates.iter().map(|r| ((r.date, r.tenor_days.to_bits()), *r)));
+        }
+        let mut records = (*self.records).clone();
+        if !records.covers_dividends {
+            records.dividends.extend(dividends.into_values());
+        }
+        if records.rates.is_empty() {
+            records.rates.extend(rates.into_values());
+        }
+        Self::new(&records)
+    }
+
+    /// Returns the same with other discount curves.
+    #[must_use]
+    pub fn with_rates(&self, rates: RateTable) -> Self {
+        Self { rates, ..self.clone() }
+    }
+
+    /// Returns the records that it is made of.
+    #[must_use]
+    pub fn records(&self) -> &ReferenceRecords {
+        &self.records
+    }
+
+    /// True if a file of dividends was read: a name that it does not have pays none.
+    #[must_use]
+    pub fn covers_dividends(&self) -> bool {
+        self.records.covers_dividends
     }
 
     /// The facts of option roots.
@@ -109,7 +164,7 @@ impl ReferenceSet {
             digest.bytes(dividend.ex_date.to_string().as_bytes());
             digest.word(dividend.amount.to_bits());
         }
-        digest.bytes(format!("{:?}", self.rates.on(Timestamp::MIN, day)).as_bytes());
+        digest.bytes(format!("{:?}", self.rates.curves_of(day)).as_bytes());
         digest
     }
 }

@@ -2,6 +2,7 @@
 //! file of a day. What is left apart can be computed apart, on other machines too, to the same bytes. Never: a computation.
 
 use crate::gather::{READERS, RowSource, UnitOfRow, next_of};
+use crate::implied_rates::is_european;
 use crate::plan::file_of;
 use crate::reference::ReferenceSet;
 use crate::watch::{JobPhase, JobWatch};
@@ -18,6 +19,8 @@ use std::sync::{Mutex, PoisonError};
 pub struct HistoryTask {
     /// The files of quotes.
     pub inputs: Vec<PathBuf>,
+    /// Files with European chains of the days of the task, which imply its discount curves.
+    pub rates_from: Vec<PathBuf>,
     /// The files of Greeks that come of them, by their path in the folder of outputs, with slashes.
     pub outputs: Vec<String>,
     /// Rows of quotes.
@@ -53,7 +56,30 @@ pub fn tasks(
     };
     std::thread::scope(|scope| (0..threads.clamp(1, READERS)).for_each(|_| _ = scope.spawn(reader)));
     let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    (!watch.is_stopped()).then(|| together(inputs, &done, extension))
+    (!watch.is_stopped()).then(|| with_rates(together(inputs, &done, extension), inputs, &done, reference))
+}
+
+/// Adds the files of European chains to the tasks of their days.
+fn with_rates(
+    mut tasks: Vec<HistoryTask>,
+    inputs: &[PathBuf],
+    files: &BTreeMap<usize, (Quoted, u64)>,
+    reference: &ReferenceSet,
+) -> Vec<HistoryTask> {
+    let by_path: BTreeMap<&PathBuf, &Quoted> =
+        inputs.iter().enumerate().filter_map(|(at, path)| Some((path, &files.get(&at)?.0))).collect();
+    let units = |path: &PathBuf| by_path.get(path).into_iter().flat_map(|quoted| quoted.keys().copied());
+    let european: Vec<(&PathBuf, BTreeSet<Date>)> = inputs
+        .iter()
+        .map(|path| (path, units(path).filter(|&(_, name)| is_european(name, reference)).map(|(day, _)| day).collect()))
+        .filter(|(_, days): &(_, BTreeSet<Date>)| !days.is_empty())
+        .collect();
+    for task in &mut tasks {
+        let days: BTreeSet<Date> = task.inputs.iter().flat_map(units).map(|(day, _)| day).collect();
+        let has = european.iter().filter(|(_, of)| !of.is_disjoint(&days));
+        task.rates_from = has.map(|(path, _)| (*path).clone()).collect();
+    }
+    tasks
 }
 
 /// Notes that a unit is quoted at a time, or at several.
@@ -110,6 +136,7 @@ fn first(group: &[usize], mut file: usize) -> usize {
 mod tests {
     use super::*;
     use crate::gather::FileRead;
+    use crate::reference::RecordedReference;
     use crate::row::HistoryRow;
     use crate::watch::Unwatched;
     use engine::contract::{ContractKey, Right};
@@ -132,7 +159,7 @@ mod tests {
                 spot: 100.0,
             });
         }
-        FileRead { layout: "test", report: Report::default(), refused: None }
+        FileRead { layout: "test", report: Report::default(), reference: RecordedReference::default(), refused: None }
     }
 
     fn of(files: &[&str]) -> Vec<(usize, Vec<String>)> {

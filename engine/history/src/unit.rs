@@ -31,13 +31,20 @@ pub struct HistoryUnit {
     pub fault: Option<Box<UnitFault>>,
 }
 
+impl HistoryUnit {
+    /// Adds what is known beside the rows to what the unit is computed from.
+    pub fn refer_to(&mut self, reference: &ReferenceSet) {
+        self.known.digest = reference.digest(self.underlying, self.day, self.known.last_expiry);
+        self.digest.digest(self.known.digest);
+    }
+}
+
 /// Units of which files are damaged, by the first such file.
 pub type DamagedUnits = BTreeMap<(Date, Symbol), String>;
 
 /// Finds the units among rows in their order.
 #[derive(Debug)]
 pub struct UnitIndex<'r> {
-    reference: &'r ReferenceSet,
     damaged: &'r DamagedUnits,
     /// Whether chains that are known to be parts are let through.
     allows_partial: bool,
@@ -51,9 +58,9 @@ pub struct UnitIndex<'r> {
 impl<'r> UnitIndex<'r> {
     /// No row yet.
     #[must_use]
-    pub fn new(reference: &'r ReferenceSet, damaged: &'r DamagedUnits, allows_partial: bool) -> Self {
+    pub fn new(damaged: &'r DamagedUnits, allows_partial: bool) -> Self {
         let (check, last_expiry) = (WholenessCheck::default(), Date::MIN);
-        Self { reference, damaged, allows_partial, check, last: None, last_expiry, rows: 0, units: Vec::new() }
+        Self { damaged, allows_partial, check, last: None, last_expiry, rows: 0, units: Vec::new() }
     }
 
     /// Takes in the next row; whether its bytes are one.
@@ -88,9 +95,7 @@ impl<'r> UnitIndex<'r> {
         let (snapshots, fault) = self.check.finish();
         unit.snapshots = snapshots;
         let last_expiry = std::mem::replace(&mut self.last_expiry, Date::MIN);
-        let digest = self.reference.digest(unit.underlying, unit.day, last_expiry);
-        unit.known = UnitKnown { last_expiry, digest };
-        unit.digest.digest(digest);
+        unit.known.last_expiry = last_expiry;
         let damaged = self.damaged.get(&(unit.day, unit.underlying)).cloned();
         let fault = damaged.map(|file| UnitFault::Damaged { file }).or(fault);
         unit.fault = fault.filter(|_| !self.allows_partial).map(Box::new);
@@ -125,9 +130,9 @@ mod tests {
             row("F", "2024-01-03T21:00:00Z", 2000),
         ];
         rows.sort();
-        let (reference, damaged) = (ReferenceSet::default(), DamagedUnits::default());
+        let damaged = DamagedUnits::default();
         let units = |rows: &[PackedRow], allows_partial, damaged: &DamagedUnits| {
-            let mut index = UnitIndex::new(&reference, damaged, allows_partial);
+            let mut index = UnitIndex::new(damaged, allows_partial);
             assert!(rows.iter().all(|row| index.take(row)));
             index.finish()
         };

@@ -3,7 +3,7 @@
 
 use crate::known::known_words;
 use crate::manifest::{Manifest, ManifestEntry};
-use crate::output::{FileForm, UnfinishedFile};
+use crate::output::{FileAbout, FileForm, UnfinishedFile};
 use crate::packed::PackedRow;
 use crate::plan::FilePlan;
 use crate::recipe::{Recipe, UnitPasses};
@@ -246,7 +246,10 @@ impl Workshop<'_, '_> {
         let unfinished = self.work.work.join(plan.file.replace('/', "_"));
         let known =
             known_words(plan.units.iter().map(|&unit| (self.work.units[unit].underlying, self.work.units[unit].known)));
-        UnfinishedFile::create(self.work.form, &known, unfinished, path_in(self.work.out, &plan.file))
+        let day = plan.units.first().map(|&unit| self.work.units[unit].day);
+        let origin = |day| self.work.reference.rates().on(Timestamp::MAX, day).origin.to_string();
+        let about = FileAbout { known, rates: day.map(origin).unwrap_or_default() };
+        UnfinishedFile::create(self.work.form, &about, unfinished, path_in(self.work.out, &plan.file))
     }
 
     /// Puts a file in its place, or takes it away where it has no row, and enters it.

@@ -122,6 +122,24 @@ impl RateTable {
         until.or_else(|| self.implied.range((date, at)..=(date, Timestamp::MAX)).next()).map(|(_, curve)| curve)
     }
 
+    /// Returns every curve that values of a date can use, by the instant from which on it is in force; one without an instant
+    /// serves the whole date.
+    #[must_use]
+    pub fn curves_of(&self, date: Date) -> Vec<(Option<Timestamp>, DatedCurve<'_>)> {
+        let in_force = self.on(Timestamp::MIN, date);
+        if in_force.origin.source != RateSource::Implied {
+            return vec![(None, in_force)];
+        }
+        let of_date = self.implied.range((date, Timestamp::MIN)..=(date, Timestamp::MAX));
+        of_date.map(|(&(_, at), implied)| (Some(at), DatedCurve { curve: &implied.curve, ..in_force })).collect()
+    }
+
+    /// True if European chains have a say: nobody gave curves or asked for zero.
+    #[must_use]
+    pub fn implies(&self) -> bool {
+        self.zero.is_none() && self.given.is_empty()
+    }
+
     /// Returns the newest implied curve with its date.
     #[must_use]
     pub fn newest_implied(&self) -> Option<(Date, &ImpliedCurve)> {

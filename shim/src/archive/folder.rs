@@ -12,13 +12,14 @@ use crate::batch::known::Known;
 use crate::config::KnownFiles;
 use crate::listing::{GatheredContracts, Listing, StrikePool};
 use crate::source::recorded::DayRows;
-use arc_swap::ArcSwapOption;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use engine::contract::Symbol;
-use engine::feeds::Batch;
+use engine::feeds::{Batch, DividendCover};
 use history::greeks_file::{self, StoredChains};
+use history::implied_rates::{imply_day, is_european};
 use history::layouts::{self, LayoutError, ReadOptions};
 use history::recipe::{self, Recipe, unit_underlying};
-use history::reference::{ReferenceRecords, ReferenceSet};
+use history::reference::{RecordedReference, ReferenceRecords, ReferenceSet};
 use history::row::HistoryRow;
 use history::whole::WholenessCheck;
 use jiff::Timestamp;
@@ -28,7 +29,7 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 
 /// How often it is looked whether files are new or have changed.
@@ -41,13 +42,28 @@ const RESULT: &str = "greeks";
 pub struct RecordedFolder {
     path: PathBuf,
     options: ReadOptions,
-    records: ReferenceRecords,
-    reference: ReferenceSet,
+    /// What the files of reference data say.
+    named: ReferenceSet,
+    /// The same with what recordings say beside their quotes.
+    reference: ArcSwap<ReferenceSet>,
+    /// The same with the curves that the European chains of a day imply, by day.
+    by_day: Mutex<BTreeMap<Date, OfDay>>,
     found: ArcSwapOption<Found>,
     /// Whether it was said that Greeks are there which are not what they would be now.
     says_outdated: AtomicBool,
     strikes: Mutex<StrikePool>,
 }
+
+/// What units of a day are computed with, made once for all who ask.
+#[derive(Clone, Debug)]
+struct OfDay {
+    /// Stands for the files of the day.
+    stamp: u64,
+    reference: Arc<OnceLock<Arc<ReferenceSet>>>,
+}
+
+/// Days whose discount curves are remembered.
+const DAYS_MOST: usize = 1024;
 
 /// What was found in the folder.
 #[derive(Debug, Default)]
@@ -66,6 +82,8 @@ struct FileFacts {
     stamp: u64,
     /// What it has something of, and which contracts.
     units: BTreeMap<(Date, Symbol), Arc<Listing>>,
+    /// What it says of dividends and rates, if it is a recording.
+    reference: RecordedReference,
 }
 
 impl RecordedFolder {
@@ -81,8 +99,9 @@ impl RecordedFolder {
         let folder = Arc::new(Self {
             path: path.to_path_buf(),
             options: ReadOptions { calendar: known.reference.calendar().clone(), ..ReadOptions::default() },
-            records: known.records,
-            reference: known.reference,
+            reference: ArcSwap::from_pointee(known.reference.clone()),
+            named: known.reference,
+            by_day: Mutex::default(),
             found: ArcSwapOption::empty(),
             says_outdated: AtomicBool::new(false),
             strikes: Mutex::default(),
@@ -130,6 +149,9 @@ impl RecordedFolder {
         if let (Some(first), Some(last)) = (days.first(), days.last()) {
             tracing::info!("{}: {} days from {first} to {last}", self.path.display(), days.len());
         }
+        let recorded = self.named.with_recorded(files.values().map(|facts| &facts.reference));
+        self.reference.store(Arc::new(recorded));
+        self.by_day.lock().unwrap_or_else(PoisonError::into_inner).clear();
         self.found.store(Some(Arc::new(Found { files, results, index: Arc::new(index) })));
         drop(before);
         self.strikes.lock().unwrap_or_else(PoisonError::into_inner).sweep();
@@ -139,15 +161,16 @@ impl RecordedFolder {
     fn go_through(&self, file: &Path, stamp: u64) -> FileFacts {
         let mut units: BTreeMap<(Date, Symbol), GatheredContracts> = BTreeMap::new();
         let read = layouts::read(file, &self.options, &mut |row| {
-            let unit = (self.day_of(&row), unit_underlying(&row, &self.reference));
+            let unit = (self.day_of(&row), unit_underlying(&row, &self.named));
             units.entry(unit).or_default().add(&row.quote.contract);
         });
+        let reference = read.as_ref().map(|read| read.reference.clone()).unwrap_or_default();
         if let Err(why) = whole(read) {
             tracing::warn!("{why}");
         }
         let mut pool = self.strikes.lock().unwrap_or_else(PoisonError::into_inner);
         let listed = units.into_iter().map(|(unit, contracts)| (unit, Arc::new(contracts.into_listing(&mut pool))));
-        FileFacts { stamp, units: listed.collect() }
+        FileFacts { stamp, units: listed.collect(), reference }
     }
 
     fn day_of(&self, row: &HistoryRow) -> Date {
@@ -164,7 +187,7 @@ impl RecordedFolder {
         if changed_at(file) < changed {
             return None;
         }
-        match greeks_file::read_chains(file, (name, day), &self.reference, recipe) {
+        match greeks_file::read_chains(file, (name, day), &self.reference_of(day), recipe) {
             Ok(StoredChains::Same(chains)) => (!chains.is_empty()).then(|| DayChains::new(chains)),
             Ok(StoredChains::OtherRecipe) => None,
             Ok(StoredChains::OtherKnown) => {
@@ -184,6 +207,40 @@ impl RecordedFolder {
         }
     }
 
+    /// What units of a day are computed with: given curves, else those that the European chains of the day imply.
+    fn reference_of(&self, day: Date) -> Arc<ReferenceSet> {
+        let reference = self.reference.load_full();
+        let (Some(index), Some(stamp)) = (self.index(), self.stamp(day)) else { return reference };
+        if !reference.rates().implies() {
+            return reference;
+        }
+        let of_day = {
+            let mut days = self.by_day.lock().unwrap_or_else(PoisonError::into_inner);
+            if days.len() >= DAYS_MOST {
+                days.pop_first();
+            }
+            let new = || OfDay { stamp, reference: Arc::default() };
+            let of_day = days.entry(day).or_insert_with(new);
+            if of_day.stamp != stamp {
+                *of_day = new();
+            }
+            Arc::clone(&of_day.reference)
+        };
+        let implied = of_day.get_or_init(|| {
+            let mut rows = Vec::new();
+            for name in index.names(day).into_iter().filter(|&name| is_european(name, &reference)) {
+                match self.read(day, Some(name), ROWS_MOST) {
+                    Ok(of_name) => rows.extend(of_name),
+                    Err(why) => tracing::warn!("{name} on {day} has no say in the rates of the day: {why}"),
+                }
+            }
+            let mut rates = reference.rates().clone();
+            imply_day(rows, &reference, &mut rates);
+            Arc::new(reference.with_rates(rates))
+        });
+        Arc::clone(implied)
+    }
+
     fn index(&self) -> Option<Arc<DayIndex>> {
         self.found.load().as_ref().map(|found| Arc::clone(&found.index))
     }
@@ -198,7 +255,7 @@ impl RecordedFolder {
         let mut rows = Vec::new();
         for (file, _) in found.files.iter().filter(|(_, facts)| has(facts)) {
             let is_meant = |row: &HistoryRow| {
-                self.day_of(row) == day && name.is_none_or(|name| unit_underlying(row, &self.reference) == name)
+                self.day_of(row) == day && name.is_none_or(|name| unit_underlying(row, &self.named) == name)
             };
             let read = layouts::read(file, &self.options, &mut |row| {
                 if rows.len() <= most && is_meant(&row) {
@@ -291,8 +348,10 @@ impl DayRows for RecordedFolder {
     }
 
     fn reference(&self) -> Batch {
-        let ReferenceRecords { dividends, rates, days, .. } = self.records.clone();
-        Batch { dividends: Some(dividends), rates: Some(rates), days: Some(days), ..Batch::default() }
+        let reference = self.reference.load_full();
+        let ReferenceRecords { dividends, rates, days, .. } = reference.records().clone();
+        let dividend_cover = DividendCover { all: reference.covers_dividends(), ..DividendCover::default() };
+        Batch { dividends: Some(dividends), dividend_cover, rates: Some(rates), days: Some(days), ..Batch::default() }
     }
 }
 
@@ -334,7 +393,7 @@ impl RecordedDays for ComputedDays {
         if let (_, Some(fault)) = check.finish() {
             return Err(at(fault.to_string()));
         }
-        let chains = recipe::compute(&rows, Timestamp::MAX, &self.folder.reference, self.recipe);
+        let chains = recipe::compute(&rows, Timestamp::MAX, &self.folder.reference_of(day), self.recipe);
         chains.map(DayChains::new).map_err(|fault| at(fault.to_string()))
     }
 }

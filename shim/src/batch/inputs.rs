@@ -6,6 +6,7 @@ use engine::contract::Symbol;
 use engine::feeds::report::Report;
 use history::gather::FileRead;
 use history::layouts::{self, ColumnMap, ReadOptions};
+use history::reference::RecordedReference;
 use history::row::HistoryRow;
 use jiff::SignedDuration;
 use jiff::civil::Time;
@@ -84,8 +85,13 @@ fn list(folder: &Path, out: Option<&Path>, depth: usize, files: &mut BTreeSet<Pa
 /// Reads a file of quotes, row by row.
 pub(super) fn read(path: &Path, options: &ReadOptions, take: &mut dyn FnMut(HistoryRow)) -> FileRead {
     match layouts::read(path, options, take) {
-        Ok(read) => FileRead { layout: read.layout, report: read.report, refused: None },
-        Err(error) => FileRead { layout: "", report: Report::default(), refused: Some(error.to_string()) },
+        Ok(read) => FileRead { layout: read.layout, reference: read.reference, report: read.report, refused: None },
+        Err(error) => FileRead {
+            layout: "",
+            reference: RecordedReference::default(),
+            report: Report::default(),
+            refused: Some(error.to_string()),
+        },
     }
 }
 

@@ -14,6 +14,29 @@ use std::path::{Path, PathBuf};
 /// Refused rows that are told at most; all are counted.
 const PLACES_TOLD: usize = 5;
 
+/// What `--rates` takes in place of a file, where every rate is to be zero.
+const ZERO_RATES: &str = "zero";
+
+/// The files of reference data that a job uses, given or found.
+pub(crate) struct NamedFiles {
+    dividends: Vec<PathBuf>,
+    rates: Vec<PathBuf>,
+    days: Vec<PathBuf>,
+}
+
+impl NamedFiles {
+    /// Returns the options that make another process use the same reference data, wherever its quotes lie; `--overrides` is
+    /// only ever given.
+    pub(crate) fn options(&self, zero_rates: bool) -> Vec<String> {
+        let lists = [("--dividends", &self.dividends), ("--rates", &self.rates), ("--calendar", &self.days)];
+        let files = lists.into_iter().flat_map(|(option, files)| files.iter().map(move |file| (option, file)));
+        let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        let named = files.flat_map(|(option, path)| [option.to_owned(), absolute(path).display().to_string()]);
+        let zero = ["--rates", ZERO_RATES].into_iter().filter(|_| zero_rates).map(str::to_owned);
+        std::iter::once("--reference-as-named".to_owned()).chain(named).chain(zero).collect()
+    }
+}
+
 /// What a job knows beside the quotes.
 pub(crate) struct Known {
     /// What was read.
@@ -24,6 +47,8 @@ pub(crate) struct Known {
     pub(crate) notes: Vec<String>,
     /// The files that it was read from.
     pub(crate) files: Vec<PathBuf>,
+    /// The same by what they are.
+    pub(crate) named: NamedFiles,
     /// Rows of these that were refused.
     pub(crate) refused: u64,
 }
@@ -35,27 +60,28 @@ impl Known {
     /// One of them cannot be used: numbers without it would be other numbers.
     pub(crate) fn read(named: &KnownFiles, inputs: &Inputs) -> Result<Self, String> {
         let mut reader = Reader::default();
-        let found = |given: &Option<PathBuf>, name: &str| match given {
-            Some(path) => vec![path.clone()],
-            None => beside(inputs, name),
-        };
+        let found_beside = |name: &str| if named.reference_as_named { Vec::new() } else { beside(inputs, name) };
+        let found = |given: &[PathBuf], name: &str| if given.is_empty() { found_beside(name) } else { given.to_vec() };
         let dividends = found(&named.dividends, "dividends.csv");
         let rates = found(&named.rates, "rates.csv");
+        let calendar = if named.calendar.is_empty() { found_beside("overrides.csv") } else { named.calendar.clone() };
+        let zero_rates = named.rates.iter().any(|path| path == Path::new(ZERO_RATES));
+        let rates = if zero_rates { Vec::new() } else { rates };
         let records = ReferenceRecords {
             dividends: reader.all(&dividends, parse_dividends)?,
+            covers_dividends: !dividends.is_empty(),
             rates: reader.all(&rates, parse_rates)?,
-            days: reader.all(&beside(inputs, "overrides.csv"), parse_days)?,
+            zero_rates,
+            days: reader.all(&calendar, parse_days)?,
             overrides: reader.all(named.overrides.as_slice(), parse_overrides)?,
         };
         let Reader { files, mut notes, refused } = reader;
-        if records.rates.is_empty() {
-            notes.push("no rates (rates.csv or --rates): every rate is 0".to_owned());
-        }
-        if dividends.is_empty() {
-            notes.push("no dividends (dividends.csv or --dividends): none are expected".to_owned());
+        let named = NamedFiles { dividends, rates, days: calendar };
+        if named.dividends.is_empty() {
+            notes.push("no dividends (dividends.csv or --dividends): none are known".to_owned());
         }
         let reference = ReferenceSet::new(&records);
-        Ok(Self { records, reference, notes, files, refused })
+        Ok(Self { records, reference, notes, files, named, refused })
     }
 }
 

@@ -3,12 +3,16 @@
 
 use super::known::Known;
 use engine::error::Reason;
+use engine::rates::source::RateOrigin;
 use engine::store::chain::Uncomputed;
 use engine::store::dropped::Drop;
 use history::gather::InputFacts;
 use history::job::JobOutcome;
 use history::manifest::write_whole;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
 use std::path::Path;
@@ -53,6 +57,9 @@ pub(super) fn write(out: &Path, outcome: &JobOutcome, known: &Known) -> io::Resu
         "reference": {
             "files": known.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>(),
             "refused": known.refused,
+            "rates": outcome.rates.iter().map(|(day, origin)| json!({
+                "day": day.to_string(), "source": origin.source.name(), "as_of": origin.as_of.map(|date| date.to_string()),
+            })).collect::<Vec<_>>(),
         },
         "units": { "computed": outcome.done, "there_already": outcome.skipped, "failed": failed.len() },
         "files": { "written": outcome.files, "there_already": outcome.files_skipped },
@@ -136,6 +143,19 @@ pub(super) fn summary(outcome: &JobOutcome, known: &Known, took: Duration, threa
         outcome.files,
         outcome.files_skipped
     );
+    let mut sources: BTreeMap<&str, usize> = BTreeMap::new();
+    outcome.rates.iter().for_each(|(_, origin)| *sources.entry(origin.source.name()).or_default() += 1);
+    let sources: Vec<String> = sources.iter().map(|(source, days)| format!("{source} on {days} days")).collect();
+    let _ = writeln!(text, "rates: {}", sources.join(", "));
+    let is_old = |&&(day, origin): &&(Date, RateOrigin)| {
+        day.to_zoned(TimeZone::UTC).is_ok_and(|midnight| origin.is_old(midnight.timestamp()))
+    };
+    if let Some((day, origin)) = outcome.rates.iter().rev().find(is_old) {
+        let _ = writeln!(
+            text,
+            "the newest rates for {day} are {origin}: give --rates FILE, or quotes of an index such as SPX beside the others"
+        );
+    }
     let seconds = took.as_secs_f64();
     let _ = writeln!(
         text,

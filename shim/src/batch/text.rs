@@ -13,7 +13,7 @@ use engine::calendar::Calendar;
 use engine::contract::RootTable;
 use engine::store::chain::Chain;
 use engine::store::columns::Group;
-use history::output::{FileForm, GreeksWriter};
+use history::output::{FileAbout, FileForm, GreeksWriter};
 use history::recipe::Recipe;
 use history::schema::file_groups;
 use std::fs::File;
@@ -53,7 +53,7 @@ impl FileForm for TextForm {
         if self.format == Format::Csv { "csv" } else { "ndjson" }
     }
 
-    fn begin(&self, file: File, _: &str) -> io::Result<Box<dyn GreeksWriter>> {
+    fn begin(&self, file: File, _: &FileAbout) -> io::Result<Box<dyn GreeksWriter>> {
         Ok(Box::new(TextWriter { form: self.clone(), file, piece: Vec::new(), is_begun: false }))
     }
 }

@@ -223,10 +223,17 @@ pub struct CompareArgs {
 pub struct KnownFiles {
     /// Dividends (csv: underlying,ex_date,amount) [default: dividends.csv in or beside the folder of quotes]
     #[arg(long, value_name = "FILE")]
-    pub dividends: Option<PathBuf>,
-    /// Discount curves (csv: date,tenor_days,rate) [default: rates.csv in or beside the folder of quotes]
+    pub dividends: Vec<PathBuf>,
+    /// Discount curves (csv: date,tenor_days,rate), or zero [default: rates.csv in or beside the folder of quotes; without
+    /// one, implied by European chains of the day among the quotes, else built in]
     #[arg(long, value_name = "FILE")]
-    pub rates: Option<PathBuf>,
+    pub rates: Vec<PathBuf>,
+    /// Dates that the trading calendar has wrong (csv: date,status) [default: overrides.csv in or beside the folder of quotes]
+    #[arg(long, value_name = "FILE")]
+    pub calendar: Vec<PathBuf>,
+    /// Look for no file beside the quotes: what is not named is not there
+    #[arg(long)]
+    pub reference_as_named: bool,
     /// What goes before quotes (csv): dividends, borrow, rates, contracts to leave out
     #[arg(long, value_name = "FILE")]
     pub overrides: Option<PathBuf>,
@@ -285,10 +292,13 @@ pub struct BatchArgs {
     /// Recordings: the time from one snapshot to the next [default: 1m]
     #[arg(long, value_name = "TIME")]
     pub every: Option<String>,
-    /// Compute nothing; print which files belong together, a JSON object a line (inputs, outputs, rows): tasks for several
+    /// Compute nothing; print which files belong together, a JSON object a line (inputs, outputs, rows, options): tasks for several
     /// machines
     #[arg(long)]
     pub plan: bool,
+    /// Files whose European chains imply the discount curves, in place of the quotes: for tasks of a plan
+    #[arg(long, value_name = "FILE")]
+    pub rates_from: Vec<PathBuf>,
     /// Compute chains too that are known to be incomplete
     #[arg(long)]
     pub allow_partial: bool,

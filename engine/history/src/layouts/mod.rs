@@ -22,6 +22,7 @@ pub use columns::Meaning;
 pub use options::{ColumnMap, ColumnMapError, ReadOptions};
 pub use refusal::{LayoutError, NearLayout};
 
+use crate::reference::RecordedReference;
 use crate::row::HistoryRow;
 use engine::error::{FeedError, Instead};
 use engine::feeds::recording::is_recording;
@@ -46,6 +47,8 @@ const BESIDE: [&str; 4] =
 pub struct Read {
     /// Its layout; of an archive, that of the first file in it.
     pub layout: &'static str,
+    /// What it says of dividends and rates, if it is a recording.
+    pub reference: RecordedReference,
     /// Rows that were read and refused. Where `errors` has something, not all of the file could be read.
     pub report: Report,
 }
@@ -72,7 +75,7 @@ pub fn read(path: &Path, options: &ReadOptions, take: &mut dyn FnMut(HistoryRow)
     let fenced = catch_unwind(AssertUnwindSafe(|| read_into(path, &facts, &mut quotes, &mut report)));
     fenced.unwrap_or_else(|_| Err(unreadable(path, ErrorKind::InvalidData)))?;
     let layout = quotes.layout.unwrap_or(recorded::NAME);
-    Ok(Read { layout, report })
+    Ok(Read { layout, reference: quotes.reference.finish(), report })
 }
 
 /// Reads a file whatever its packing.
@@ -94,7 +97,7 @@ fn read_into(
             drop(text);
             let again = File::open(path).map_err(|e| unreadable(path, e.kind()))?;
             let mut members = recorded::Members::of(again);
-            recorded::read(path, &mut members, facts, &mut |row| quotes.give(row), report);
+            recorded::read(path, &mut members, facts, quotes, report);
             report.errors.extend(members.errors(path));
             Ok(())
         }
@@ -113,7 +116,7 @@ fn read_text(
     if !is_of_lines(&mut text) {
         return text::read(path, text, quotes, report);
     }
-    recorded::read(path, text, facts, &mut |row| quotes.give(row), report);
+    recorded::read(path, text, facts, quotes, report);
     Ok(())
 }
 

@@ -3,17 +3,19 @@
 //! A day begins with nothing. Snapshots stand at whole multiples of the time between them, within the session, and at its
 //! close; each has the last quote of every contract so far, and is made for the names of which anything has changed since
 //! the one before. What was quoted before the opening counts from the opening on, what is quoted after the close never.
-//! Never: dividends or rates.
+//! Dividends and rates are those that it ends with.
 
 use super::facts::Facts;
+use super::sink::Quotes;
 use super::text::Pieces;
+use crate::reference::RecordedReference;
 use crate::row::HistoryRow;
 use engine::contract::{ContractKey, Symbol};
 use engine::error::{FeedError, Reason, Refused};
 use engine::feeds::lines::LineParser;
 use engine::feeds::recording::begin_member;
 use engine::feeds::report::Report;
-use engine::feeds::{QuoteRecord, SpotRecord, quoted};
+use engine::feeds::{DividendRecord, QuoteRecord, RateRecord, SpotRecord, quoted};
 use engine::limits;
 use flate2::bufread::GzDecoder;
 use jiff::civil::Date;
@@ -34,15 +36,11 @@ const HELD: usize = 64 << 20;
 const TOLD: usize = 100;
 
 /// Replays lines.
-pub(super) fn read(
-    file: &Path,
-    from: impl Read,
-    facts: &Facts<'_>,
-    give: &mut dyn FnMut(HistoryRow),
-    report: &mut Report,
-) {
+pub(super) fn read(file: &Path, from: impl Read, facts: &Facts<'_>, quotes: &mut Quotes<'_, '_>, report: &mut Report) {
     let mut parser = LineParser::new(file, facts.roots.clone());
-    let mut replay = Replay::new(file, facts, give);
+    let mut reference = std::mem::take(&mut quotes.reference);
+    let mut give = |row| quotes.give(row);
+    let mut replay = Replay::new(file, facts, &mut give);
     let mut pieces = Pieces::of(from);
     while let Some(piece) = pieces.next() {
         for line in piece.split_inclusive(|&b| b == b'\n') {
@@ -53,14 +51,42 @@ pub(super) fn read(
             }
             let (batch, refused) = parser.parse(line);
             report.absorb_line(refused);
+            batch.dividends.into_iter().flatten().for_each(|dividend| reference.dividend(dividend));
+            batch.rates.into_iter().flatten().for_each(|rate| reference.rate(rate));
             batch.reset.into_iter().for_each(|name| replay.forget(name));
             batch.quotes.into_iter().for_each(|quote| replay.take(Record::Quote(quote), report));
             batch.spots.into_iter().for_each(|spot| replay.take(Record::Spot(spot), report));
         }
     }
     replay.end(report);
+    quotes.reference = reference;
     if let Some(kind) = pieces.error {
         report.errors.push(FeedError::Io { file: file.to_path_buf(), kind });
+    }
+}
+
+/// Dividends and rates as lines say them: of one thing the last line counts, and an amount of 0 or no rate takes it away.
+#[derive(Debug, Default)]
+pub(super) struct RecordedLines {
+    dividends: BTreeMap<(Symbol, Date), DividendRecord>,
+    rates: BTreeMap<(Date, u64), RateRecord>,
+}
+
+impl RecordedLines {
+    fn dividend(&mut self, dividend: DividendRecord) {
+        self.dividends.insert((dividend.underlying, dividend.ex_date), dividend);
+    }
+
+    fn rate(&mut self, rate: RateRecord) {
+        self.rates.insert((rate.date, rate.tenor_days.to_bits()), rate);
+    }
+
+    /// What is left at the end.
+    pub(super) fn finish(self) -> RecordedReference {
+        RecordedReference {
+            dividends: self.dividends.into_values().filter(|dividend| dividend.amount > 0.0).collect(),
+            rates: self.rates.into_values().filter(|rate| rate.rate.is_finite()).collect(),
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use super::facts::{Closes, Facts};
 use super::header::Plan;
 use super::known::{LAYOUTS, PRICES};
 use super::options::ColumnMap;
+use super::recorded::RecordedLines;
 use super::refusal::LayoutError;
 use super::rows::{Assembler, Fault, price};
 use crate::row::HistoryRow;
@@ -40,11 +41,13 @@ pub(super) struct Quotes<'a, 'g> {
     table: Option<(Assembler<'a>, Vec<usize>)>,
     /// The layout of the first table.
     pub(super) layout: Option<&'static str>,
+    /// Dividends and rates of recordings.
+    pub(super) reference: RecordedLines,
 }
 
 impl<'a, 'g> Quotes<'a, 'g> {
     pub(super) fn new(facts: &'a Facts<'a>, give: &'g mut dyn FnMut(HistoryRow)) -> Self {
-        Self { facts, give, table: None, layout: None }
+        Self { facts, give, table: None, layout: None, reference: RecordedLines::default() }
     }
 
     /// Hands on a row that is none of a table.

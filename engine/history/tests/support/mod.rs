@@ -9,6 +9,7 @@ use history::job::{HistoryJob, JobError, JobOutcome, run};
 use history::output::FileForm;
 use history::parquet_file::ParquetForm;
 use history::recipe::{Accuracy, Recipe};
+use history::reference::RecordedReference;
 use history::reference::{ReferenceRecords, ReferenceSet};
 use history::row::HistoryRow;
 use history::watch::{JobWatch, Unwatched};
@@ -148,7 +149,7 @@ pub fn read(path: &Path, take: &mut dyn FnMut(HistoryRow)) -> FileRead {
         of.map_or(f64::NAN, |spot| spot.price)
     };
     chains.quotes.iter().for_each(|quote| take(HistoryRow { quote: *quote, spot: spot(quote) }));
-    FileRead { layout: "greeksd", report, refused: None }
+    FileRead { layout: "greeksd", report, reference: RecordedReference::default(), refused: None }
 }
 
 /// A job with everything as it is mostly.
@@ -180,6 +181,7 @@ impl Plain {
     ) -> Result<JobOutcome, JobError> {
         run(&HistoryJob {
             inputs,
+            rates_from: &[],
             out,
             reference: &self.reference,
             recipe: self.recipe,
