@@ -15,7 +15,8 @@ const $ = (id) => document.getElementById(id);
 /** What is looked at, as in the address: symbol, expiry, root, keys of columns (null: the usual ones). */
 const view = { symbol: null, expiry: null, root: null, columns: null };
 /** What was last shown. */
-const shown = { number: null, key: null, term: [], lines: [], points: [], index: null, symbol: null, spot: null };
+const shown = { number: null, key: null, term: [], lines: [], points: [], index: null, symbol: null, spot: null,
+  rates: "", dividendsUnknown: [] };
 /** Whether the daemon answered last time, and when. */
 const daemon = { answers: true, at: null };
 let running = null;
@@ -70,6 +71,8 @@ function refresh() {
 async function cycle(signal) {
   try {
     const state = await health(signal);
+    shown.rates = ratesOf(state);
+    shown.dividendsUnknown = state.dividends_unknown?.underlyings ?? [];
     if (!view.symbol) await chooseSymbol(signal);
     const name = view.symbol;
     const facts = name ? await symbolOf(name, signal) : undefined;
@@ -214,8 +217,8 @@ function showHeadline(name, place) {
     ["Forward", fixed(place.fwd_price, prices)],
     ["ATM vol", `${percent(place.svc_vol)} %`],
     ["Borrow", `${percent(place.borr_rate)} %`],
-    ["Rate", `${percent(place.disc_rate)} %`],
-    ["Dividends", fixed(place.divs, prices)],
+    ["Rate", `${percent(place.disc_rate)} %${shown.rates ? ` ${shown.rates}` : ""}`],
+    ["Dividends", shown.dividendsUnknown.includes(name) ? "none known" : fixed(place.divs, prices)],
     ["Exercise", place.ex_style],
   ] : [];
   const list = $("facts");
@@ -295,6 +298,11 @@ function showChips(words) {
   });
 }
 
+/** The source of the discount curve and its date. */
+function ratesOf(state) {
+  return state.rates ? [state.rates.source.replaceAll("_", "-"), state.rates.as_of].filter(Boolean).join(" ") : "";
+}
+
 function showState(state, facts) {
   // the name's own state where it is worse than that of the daemon
   const word = facts && facts.state !== "ok" ? facts.state : state.status;
@@ -304,8 +312,9 @@ function showState(state, facts) {
   showChips(words);
   const time = state.snapshot_time ? `${state.snapshot_time.slice(0, 10)} ${state.snapshot_time.slice(11, 19)} New York` : "none yet";
   const clock = state.clock === "running" ? "" : ` · clock ${state.clock}`;
-  say($("source"), `Snapshot ${state.snapshot_number} of ${time} · feed ${state.feed}${clock} · ` +
-    `greeksd ${state.version}`);
+  const rates = ratesOf(state);
+  say($("source"), `Snapshot ${state.snapshot_number} of ${time} · feed ${state.feed}${clock}` +
+    `${rates ? ` · rates ${rates}` : ""} · greeksd ${state.version}`);
 }
 
 const REASONS = {
@@ -320,6 +329,10 @@ function noticeOf(state, facts) {
   if (!facts) return state.status === "starting" ? `${view.symbol} is not there yet.` : `No such symbol: ${view.symbol}. Press / to search another.`;
   if (facts.state === "uncomputed") return `${facts.symbol} has ${facts.contracts} contracts and no Greeks: ${REASONS[facts.reason] ?? facts.reason}.`;
   if (facts.state === "pending") return `${facts.symbol} is being computed for the first time.`;
+  if (state.rates?.warning) return `Rates: ${state.rates.warning}.`;
+  if (shown.dividendsUnknown.includes(facts.symbol)) {
+    return `No source of dividends covers ${facts.symbol}: add dividends.csv to the folder, or --feed nasdaq:${facts.symbol}.`;
+  }
   return "";
 }
 

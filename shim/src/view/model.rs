@@ -199,6 +199,12 @@ pub(crate) struct DaemonFacts {
     pub(crate) pending: u64,
     /// Contracts.
     pub(crate) contracts: u64,
+    /// The source of the discount curve and its date, as in `implied 2026-11-20`; empty: not known.
+    pub(crate) rates: String,
+    /// What is wrong with the curve and what cures it; empty: nothing.
+    pub(crate) rates_warning: String,
+    /// Names whose dividends no source covers, as far as the daemon lists them.
+    pub(crate) dividends_unknown: Vec<String>,
 }
 
 #[cfg(test)]

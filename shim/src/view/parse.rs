@@ -164,6 +164,23 @@ struct Body {
     underlyings: u64,
     pending: u64,
     contracts: u64,
+    rates: Option<RatesBody>,
+    dividends_unknown: NamesBody,
+}
+
+/// The discount curve, as `/health` shows it.
+#[derive(Deserialize)]
+struct RatesBody {
+    source: String,
+    as_of: Option<String>,
+    warning: Option<String>,
+}
+
+/// Names that something holds of.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct NamesBody {
+    underlyings: Vec<String>,
 }
 
 impl Default for Body {
@@ -179,6 +196,8 @@ impl Default for Body {
             underlyings: 0,
             pending: 0,
             contracts: 0,
+            rates: None,
+            dividends_unknown: NamesBody::default(),
         }
     }
 }
@@ -189,6 +208,11 @@ pub(crate) fn daemon(bytes: &[u8]) -> Result<DaemonFacts, String> {
     if body.status.is_empty() {
         return Err("/health says no status; is this a greeksd?".to_owned());
     }
+    let (rates, rates_warning) = match body.rates {
+        Some(RatesBody { source, as_of: Some(as_of), warning }) => (format!("{source} {as_of}"), warning),
+        Some(RatesBody { source, as_of: None, warning }) => (source, warning),
+        None => (String::new(), None),
+    };
     Ok(DaemonFacts {
         status: body.status,
         feed: body.feed,
@@ -199,6 +223,9 @@ pub(crate) fn daemon(bytes: &[u8]) -> Result<DaemonFacts, String> {
         names: body.underlyings,
         pending: body.pending,
         contracts: body.contracts,
+        rates,
+        rates_warning: rates_warning.unwrap_or_default(),
+        dividends_unknown: body.dividends_unknown.underlyings,
     })
 }
 
@@ -249,6 +276,12 @@ mod tests {
             "underlyings":62,"pending":1,"contracts":40,"more":[1]}"#;
         let daemon = daemon(body.as_bytes()).unwrap();
         assert!(daemon.simulated && daemon.is_open && daemon.number == 7 && daemon.names == 62 && daemon.time == "t");
+        assert_eq!((daemon.rates.as_str(), daemon.rates_warning.as_str()), ("", ""), "an older daemon does not say");
+        let body = r#"{"status":"ok","rates":{"source":"built_in","as_of":"2025-12-31","nodes":[[30,0.04]],"warning":"old"},
+            "dividends_unknown":{"count":1,"underlyings":["KO"]}}"#;
+        let old = super::daemon(body.as_bytes()).unwrap();
+        assert_eq!((old.rates.as_str(), old.rates_warning.as_str()), ("built_in 2025-12-31", "old"));
+        assert_eq!(old.dividends_unknown, ["KO"]);
         let body = "symbol,roots,expiries,contracts,state,reason,rough,valued_at\nSPX,SPX SPXW,43,7338,ok,,true,t\n";
         let name = names(body.as_bytes()).unwrap().remove(0);
         assert!(name.is_rough && name.contracts == 7338 && name.expiries == 43 && name.state == "ok");

@@ -97,6 +97,9 @@ fn daemon() -> DaemonFacts {
         names: 62,
         pending: 0,
         contracts: 38_011,
+        rates: "simulated 2026-11-20".to_owned(),
+        rates_warning: String::new(),
+        dividends_unknown: Vec::new(),
     }
 }
 
@@ -229,7 +232,15 @@ fn what_is_wrong_is_said_on_the_screen() {
         state.on_news(News::Daemon(DaemonFacts { status: status.to_owned(), pending: 10, ..daemon() }));
         says(&state, &[words]);
     }
+    let warning = "the newest curve is of 2025-12-31: add --feed treasury:".to_owned();
+    let old = DaemonFacts { rates: "built_in 2025-12-31".to_owned(), rates_warning: warning.clone(), ..daemon() };
+    state.on_news(News::Daemon(old));
+    says(&state, &[&format!("rates: {warning}")]);
+    let unknown = DaemonFacts { dividends_unknown: vec!["ACME".to_owned()], ..daemon() };
+    state.on_news(News::Daemon(unknown));
+    says(&state, &["DIVS UNKNOWN"]);
     state.on_news(News::Daemon(daemon()));
+    says(&state, &["rates simulated 2026-11-20"]);
     state.advance(10_500);
     says(&state, &["no answer for 10 s"]);
     state.on_news(News::Away("nobody answers at the address".to_owned()));

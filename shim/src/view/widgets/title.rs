@@ -3,7 +3,7 @@
 use super::pen::Pen;
 use crate::view::column::Shape;
 use crate::view::layout::Page;
-use crate::view::model::NameFacts;
+use crate::view::model::{DaemonFacts, NameFacts};
 use crate::view::number::{MISSING, count, shown};
 use crate::view::palette::Look;
 use crate::view::state::{Standing, State};
@@ -54,11 +54,17 @@ impl State {
 }
 
 fn pages(pen: &mut Pen<'_>, y: u16, area: Rect, state: &State) {
-    let right = state.daemon.as_ref().map_or_else(String::new, |daemon| {
+    let right = state.daemon.as_ref().map_or_else(Default::default, |daemon| {
         let what = if state.is_own { "feed" } else { "daemon on" };
-        format!("{what} {}, {} names, {} contracts ", daemon.feed, count(daemon.names), count(daemon.contracts))
+        let counts = format!("{} names, {} contracts ", count(daemon.names), count(daemon.contracts));
+        let rates = if daemon.rates.is_empty() { String::new() } else { format!("rates {}", daemon.rates) };
+        let apart = if rates.is_empty() { "" } else { ", " };
+        [
+            format!("{what} {}, {rates}{apart}{counts}", daemon.feed),
+            format!("{rates}{apart}{counts}"),
+            format!("{rates} "),
+        ]
     });
-    let width = u16::try_from(right.chars().count()).unwrap_or(u16::MAX);
     let mut line = pen.line(y, area);
     line.put(" ", Look::Plain);
     for (place, page) in Page::ALL.into_iter().enumerate() {
@@ -69,9 +75,9 @@ fn pages(pen: &mut Pen<'_>, y: u16, area: Rect, state: &State) {
             line.put(&format!(" {key} {title} "), Look::Faint);
         }
     }
-    let used = line.x();
-    if used + width < area.right() {
-        pen.text((area.right() - width, y), area, &right, Look::Faint);
+    let free = usize::from(area.right().saturating_sub(line.x() + 1));
+    if let Some(text) = right.iter().find(|text| text.chars().count() <= free) {
+        pen.right((area.x, y), area.width, area, text, Look::Faint);
     }
 }
 
@@ -111,6 +117,11 @@ fn badges(state: &State) -> Vec<(String, Look)> {
         Standing::Unknown => badges.push(("UNKNOWN".to_owned(), Look::Alarm)),
         Standing::Unheard => {}
     }
+    let is_unknown =
+        |daemon: &DaemonFacts| daemon.dividends_unknown.iter().any(|name| Some(name) == state.name.as_ref());
+    if state.daemon.as_ref().is_some_and(is_unknown) {
+        badges.push(("DIVS UNKNOWN".to_owned(), Look::Notice));
+    }
     badges
 }
 
@@ -147,6 +158,7 @@ fn trouble(state: &State) -> Option<(String, Look)> {
         }
         "stale" => Some(("stale: the market is open, and nothing new comes from the feed".to_owned(), Look::Alarm)),
         "failed" => Some(("failed: the daemon computes no more".to_owned(), Look::Alarm)),
+        _ if !daemon.rates_warning.is_empty() => Some((format!("rates: {}", daemon.rates_warning), Look::Notice)),
         _ => None,
     }
 }
