@@ -134,6 +134,8 @@ impl OpenedDaemon {
             is_replay: config.clock.is_some(),
             recorded: FeedSpec::recorded(&specs, config.overrides.as_deref())?,
             rates: config.rates,
+            // what another clock shows may be tried out
+            last_rates: config.state_dir.clone().filter(|_| clock.is_real()),
         };
         let mut feed = FeedSpec::open(&specs, &terms)?;
         let simulated = feed.is_simulated();

@@ -4,10 +4,11 @@
 use engine::calibrate::forward::{PairVote, Parity};
 use engine::contract::osi::OSI_LEN;
 use engine::contract::{ContractKey, Right, Settle, Style};
-use engine::explain::{Explanation, StrikeOutcome, StrikeSaid, Unused, ValueBasis};
+use engine::explain::{Explanation, StrikeOutcome, StrikeSaid, Unused, ValueBasis, Warning};
 use engine::kernel::greeks::{Greeks, Unit};
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
+use engine::store::dropped::Drop;
 use engine::store::quotes::QuoteNumber;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -344,7 +345,7 @@ impl ExplainDocument {
         let simulated = market.simulated.then(|| warning("simulated", "the market is made up: no real data"));
         let held = (!market.market_open)
             .then(|| warning("held", "no session is open: values are those that the last one ended with"));
-        let own = found.warnings.iter().map(|own| warning(own.name(), own.meaning()));
+        let own = found.warnings.iter().map(|own| warning(own.name(), &meaning(*own, &found.warnings)));
         Self {
             contract: contract_part(chain, found, &spell),
             warnings: own.chain(simulated).chain(held).collect(),
@@ -382,6 +383,19 @@ impl ExplainDocument {
     pub fn json(&self) -> Vec<u8> {
         // nothing of it can fail: every number is finite or missing
         serde_json::to_vec(self).unwrap_or_default()
+    }
+}
+
+/// What a warning means here: an old or missing rate, or a dividend that nobody knows, makes good quotes look wrong.
+fn meaning(own: Warning, all: &[Warning]) -> String {
+    let causes = [Warning::OldRates, Warning::ZeroRates, Warning::DividendsUnknown];
+    let causes: Vec<&str> = causes.iter().filter(|cause| all.contains(cause)).map(|cause| cause.name()).collect();
+    let is_doubt = matches!(own, Warning::Quote(Drop::NoArbitrage) | Warning::SpotOff | Warning::OutsideSpread);
+    match causes.as_slice() {
+        causes if is_doubt && !causes.is_empty() => {
+            format!("{}; the cause may be {}", own.meaning(), causes.join(" or "))
+        }
+        _ => own.meaning().to_owned(),
     }
 }
 

@@ -83,6 +83,7 @@ fn compute(args: &ExplainArgs, keys: &Keys, contract: &ContractKey) -> Result<Ex
         is_replay: false,
         recorded: FeedSpec::recorded(&specs, overrides)?,
         rates: args.rates,
+        last_rates: None,
     };
     let mut feed = FeedSpec::open(&specs, &terms)?;
     feed.keep_sizes();

@@ -6,6 +6,7 @@ pub mod databento_spec;
 pub mod feed;
 mod feed_names;
 mod hours;
+pub mod last_curve;
 pub mod overrides;
 mod precedence;
 mod rates_watch;
@@ -18,6 +19,7 @@ pub mod spec;
 pub mod state;
 pub mod store_feed;
 mod tally;
+mod told;
 
 use crate::clock::MarketClock;
 use crate::progress::ProgressLog;
@@ -43,6 +45,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tally::Tally;
+use told::Told;
 
 /// The market loop's own state.
 pub struct MarketLoop {
@@ -58,6 +61,8 @@ pub struct MarketLoop {
     restored: BTreeSet<Symbol>,
     number: u64,
     tally: Tally,
+    /// What was logged of rates and dividends.
+    told: Told,
     retired: Retired,
     sessions: Option<Sessions>,
     /// What goes before feeds and quotes.
@@ -99,6 +104,7 @@ impl MarketLoop {
             restored: BTreeSet::new(),
             number: 0,
             tally: Tally::default(),
+            told: Told::default(),
             retired: Retired::default(),
             sessions: None,
             overrides: None,
@@ -182,6 +188,7 @@ impl MarketLoop {
             }
             self.report(now, None);
         }
+        self.tell_reference();
         self.has_changed = round.has_changed();
         if let Some(sessions) = &mut self.sessions {
             let is_open = self.feed.reference().calendar.is_open(now);
@@ -374,6 +381,21 @@ impl MarketLoop {
         let at = self.chains.values().map(|chain| chain.valued_at).max()?.min(now);
         let ReferenceData { calendar, rates } = self.feed.reference();
         Some(RateFacts::of(rates, at, calendar.eastern(at).date()))
+    }
+
+    /// Logs where rates come from, and what is not known of rates and dividends.
+    fn tell_reference(&mut self) {
+        if self.feed.is_simulated() {
+            return;
+        }
+        let (facts, waits) = (self.status.facts(), self.feed.lists_later());
+        for (is_warning, line) in self.told.lines(facts.rates.as_ref(), &self.chains, waits, self.began.elapsed()) {
+            if is_warning {
+                tracing::warn!("{line}");
+            } else {
+                tracing::info!("{line}");
+            }
+        }
     }
 
     fn report(&self, now: Timestamp, pass: Option<PassFacts>) {

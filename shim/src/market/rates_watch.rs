@@ -27,6 +27,12 @@ pub(super) struct RatesWatch {
 }
 
 impl RatesWatch {
+    /// Takes note that the given curves changed: they are held against the chains anew.
+    pub(super) fn is_given_another(&mut self) {
+        (self.looked, self.is_due) = (None, true);
+        self.contradicted.clear();
+    }
+
     /// Looks at European chains with new quotes. True if another curve is in force from now on.
     pub(super) fn look(&mut self, store: &mut Store, rates: &mut RateTable, moment: &Moment<'_>) -> bool {
         let is_new = |book: &engine::store::book::Book| {

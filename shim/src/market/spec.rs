@@ -3,6 +3,7 @@
 use super::databento_spec::DatabentoSpec;
 use super::feed::Feed;
 use super::feed_names::add_name;
+use super::last_curve::LastCurve;
 use super::recorder::RecordTap;
 use super::sim::SimFeed;
 use super::store_feed::StoreFeed;
@@ -96,6 +97,8 @@ pub struct OpenTerms {
     pub recorded: Option<Arc<RecordedFolder>>,
     /// Which discount curves values are computed with.
     pub rates: RatesMode,
+    /// The folder that the last discount curve is kept in, if it is.
+    pub last_rates: Option<PathBuf>,
 }
 
 impl FeedSpec {
@@ -148,7 +151,8 @@ impl FeedSpec {
             RatesMode::Auto => RateTable::default(),
             RatesMode::Zero => RateTable::zero(),
         };
-        let feed = StoreFeed::new(sources, terms.clock.fixed()).with_rates(rates);
+        let last = terms.last_rates.as_deref().map(LastCurve::open);
+        let feed = StoreFeed::new(sources, terms.clock.fixed()).with_rates(rates).with_last_curve(last);
         Ok(Box::new(feed.recording_to(terms.record.clone())))
     }
 
@@ -378,6 +382,7 @@ mod tests {
             is_replay: false,
             recorded: None,
             rates: RatesMode::Auto,
+            last_rates: None,
         }
     }
 

@@ -6,6 +6,7 @@
 
 use super::feed::{Feed, FeedProgress, ReferenceData};
 use super::hours::Hours;
+use super::last_curve::LastCurve;
 use super::precedence::Precedence;
 use super::rates_watch::RatesWatch;
 use super::recorder::RecordTap;
@@ -42,6 +43,8 @@ pub struct StoreFeed {
     /// Keeps what the store takes in.
     record: Option<RecordTap>,
     rates: RatesWatch,
+    /// Keeps the curve in force over a restart.
+    last_curve: Option<LastCurve>,
 }
 
 /// What is known of a market that goes with the clock.
@@ -84,6 +87,7 @@ impl StoreFeed {
             live: is_live.then(live),
             record: None,
             rates: RatesWatch::default(),
+            last_curve: None,
         }
     }
 
@@ -91,6 +95,16 @@ impl StoreFeed {
     #[must_use]
     pub fn with_rates(mut self, rates: RateTable) -> Self {
         self.reference.rates = rates;
+        self
+    }
+
+    /// The same, valued with the last curve of a file where there is no better one, and keeping the next ones there.
+    #[must_use]
+    pub fn with_last_curve(mut self, last: Option<LastCurve>) -> Self {
+        if let Some((as_of, curve)) = last.as_ref().and_then(LastCurve::kept) {
+            self.reference.rates.restore(*as_of, curve.clone());
+        }
+        self.last_curve = last;
         self
     }
 
@@ -121,7 +135,9 @@ impl StoreFeed {
             any = true;
         }
         if any {
-            self.reference.rates.give(self.precedence.rates_are(), self.store.curves());
+            if self.reference.rates.give(self.precedence.rates_are(), self.store.curves()) {
+                self.rates.is_given_another();
+            }
             self.reference.calendar = self.store.calendar().clone();
         }
         if self.rates.look(&mut self.store, &mut self.reference.rates, moment) {
@@ -132,6 +148,7 @@ impl StoreFeed {
         if any || self.live.is_some() {
             self.expire(moment.now);
         }
+        self.keep_curve();
         self.due()
     }
 
@@ -157,6 +174,16 @@ impl StoreFeed {
             let left = self.store.books_mut().iter_mut().filter(|book| lost.contains(&book.underlying));
             left.flat_map(|book| &mut book.slices).for_each(|slice| slice.stale = true);
         }
+    }
+
+    /// Keeps the curve that live values are computed with.
+    fn keep_curve(&mut self) {
+        let (Some(last), Some(live)) = (&mut self.last_curve, &self.live) else { return };
+        if live.latest == Timestamp::MIN {
+            return;
+        }
+        let date = self.reference.calendar.eastern(live.latest).date();
+        last.keep(&self.reference.rates.on(live.latest, date));
     }
 
     /// The names with quotes that were not handed out, and those whose values have aged.
