@@ -10,13 +10,17 @@ use arrow_array::{Array, RecordBatch};
 use arrow_ipc::reader::StreamReader;
 use arrow_schema::DataType;
 use common::{NOW, chain, get_from, listing, market, service};
+use engine::rates::source::{RateOrigin, RateSource};
 use engine::snapshot::Snapshot;
+use engine::store::chain::Chain;
 use engine::store::columns::Col;
+use engine::store::evidence::ChainEvidence;
 use jiff::civil::date;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Map, Value};
 use shim::app::Service;
 use shim::http::{Body, Progress};
+use std::sync::Arc;
 
 fn body(service: &Service, target: &str) -> (&'static str, Vec<u8>) {
     let (path, query) = target.split_once('?').unwrap();
@@ -155,6 +159,22 @@ fn columns_say_their_units_and_quotes_their_times() {
     let times = arrow[0].column_by_name("quote_time").unwrap().as_primitive::<TimestampMicrosecondType>();
     assert_eq!(times.value(0), NOW.as_microsecond());
     assert!(arrow[0].column_by_name("bid").unwrap().null_count() == arrow[0].num_rows(), "what was not quoted is null");
+}
+
+#[test]
+fn the_schema_names_the_discount_curves() {
+    let with = |source: RateSource, chain: &Arc<Chain>| {
+        let rates = Some(RateOrigin { source, as_of: Some(date(2026, 11, 20)) });
+        let evidence = Some(Box::new(ChainEvidence { rates, ..ChainEvidence::default() }));
+        Arc::new(Chain { evidence, ..Chain::clone(chain) })
+    };
+    let sources = [RateSource::Implied, RateSource::User];
+    let chains = market().chains().iter().zip(sources.iter().cycle()).map(|(chain, &source)| with(source, chain)).collect();
+    let service = service(Snapshot::new(1, chains, vec![]));
+    let said = |target: &str| batches(&service, target, "arrow")[0].schema().metadata().get("greeksd.rates").cloned();
+    let one = said("/l1/greeks?underlying=ACME&greeks=core").unwrap();
+    assert!(["implied 2026-11-20", "user 2026-11-20"].contains(&one.as_str()), "{one}");
+    assert_eq!(said("/l1/greeks?underlying=*&greeks=core").unwrap(), "implied 2026-11-20, user 2026-11-20");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use engine::store::chain::Chain;
 use history::arrays::{ArrayForm, TableRows};
 use history::schema::{FileColumn, served_column};
 use history::table_writer::{TableFormat, TableWriter};
+use std::collections::BTreeSet;
 use std::io;
 use std::ops::Range;
 
@@ -53,7 +54,7 @@ impl TableStream {
         let row_bytes = columns.len() * CELL_BYTES;
         let rows: usize = picked.iter().map(Picked::count).sum();
         let chains: Vec<&Chain> = picked.iter().map(|picked| &*picked.chain).collect();
-        let writer = TableWriter::new(format, ArrayForm::new(columns, groups, &[]), chains.into_iter());
+        let writer = TableWriter::new(format, ArrayForm::new(columns, groups, &about_rates(&chains)), chains.into_iter());
         Self {
             writer: writer.inspect_err(complain).ok(),
             picked: picked.into_iter().map(Some).collect(),
@@ -105,6 +106,14 @@ impl TableStream {
         }
         Ok(Progress::More)
     }
+}
+
+/// What the schema says of the discount curves of some chains: `greeksd.rates`, source and date of each that occurs.
+fn about_rates(chains: &[&Chain]) -> Vec<(String, String)> {
+    let of = |chain: &&Chain| Some(chain.evidence.as_ref()?.rates?.to_string());
+    let all: BTreeSet<String> = chains.iter().filter_map(of).collect();
+    let text = all.into_iter().collect::<Vec<_>>().join(", ");
+    if text.is_empty() { Vec::new() } else { vec![("greeksd.rates".to_owned(), text)] }
 }
 
 fn complain(error: &io::Error) {
