@@ -169,7 +169,8 @@ fn the_schema_names_the_discount_curves() {
         Arc::new(Chain { evidence, ..Chain::clone(chain) })
     };
     let sources = [RateSource::Implied, RateSource::User];
-    let chains = market().chains().iter().zip(sources.iter().cycle()).map(|(chain, &source)| with(source, chain)).collect();
+    let chains =
+        market().chains().iter().zip(sources.iter().cycle()).map(|(chain, &source)| with(source, chain)).collect();
     let service = service(Snapshot::new(1, chains, vec![]));
     let said = |target: &str| batches(&service, target, "arrow")[0].schema().metadata().get("greeksd.rates").cloned();
     let one = said("/l1/greeks?underlying=ACME&greeks=core").unwrap();

@@ -54,7 +54,8 @@ impl TableStream {
         let row_bytes = columns.len() * CELL_BYTES;
         let rows: usize = picked.iter().map(Picked::count).sum();
         let chains: Vec<&Chain> = picked.iter().map(|picked| &*picked.chain).collect();
-        let writer = TableWriter::new(format, ArrayForm::new(columns, groups, &about_rates(&chains)), chains.into_iter());
+        let writer =
+            TableWriter::new(format, ArrayForm::new(columns, groups, &about_rates(&chains)), chains.into_iter());
         Self {
             writer: writer.inspect_err(complain).ok(),
             picked: picked.into_iter().map(Some).collect(),
