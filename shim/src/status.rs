@@ -159,6 +159,7 @@ impl Status {
             spot_off: NamesHealth::new(counts.spot_off, &counts.spot_off_names),
             rates: facts.rates.as_ref(),
             dividends_unknown: NamesHealth::new(counts.dividends_unknown, &counts.dividends_unknown_names),
+            spot_implied: NamesHealth::new(counts.spot_implied, &counts.spot_implied_names),
             expiries: counts.expiries,
             contracts: counts.contracts,
             contracts_priced: facts.contracts_priced,

@@ -47,6 +47,7 @@ pub(super) fn of(chain: &Chain, found: &Explanation) -> Vec<Warning> {
     warn(valued && is_previous, Warning::PreviousSession);
     warn(chain.rough, Warning::Rough);
     warn(chain.spot_off, Warning::SpotOff);
+    warn(valued && chain.spot_is_implied(), Warning::SpotImplied);
     warn(valued && chain.evidence.is_none(), Warning::NoEvidence);
     if let Some(basis) = &found.basis {
         let fwd = slice.fwd_price;

@@ -16,7 +16,7 @@ use crate::early::Depth;
 use crate::kernel::dividends::Dividend;
 use crate::limits;
 use crate::price::{Valued, price_slice};
-use crate::store::book::BookSlice;
+use crate::store::book::{Book, BookSlice};
 use crate::store::chain::{Chain, Slice};
 use crate::store::columns::{Col, Columns};
 use crate::store::evidence::{
@@ -125,6 +125,15 @@ impl ChainState {
         SessionBefore { shown: self.session.as_ref().map(|(_, chain)| &**chain), vols: &self.prior }
     }
 
+    /// Takes the states of slices back.
+    fn keep(&mut self, book: &Book, facts: &[SliceFacts], slices: &mut [SliceWork]) {
+        self.slices.clear();
+        self.slices.extend(slices.iter_mut().zip(facts).map(|(slice, facts)| {
+            let BookSlice { root, expiry, .. } = book.slices[facts.place];
+            Kept { root, expiry, state: core::mem::take(&mut slice.state) }
+        }));
+    }
+
     /// Hands out the state of a slice, the `i`-th of its chain.
     fn take(&mut self, i: usize, slice: &BookSlice) -> SliceState {
         let is = |kept: &Kept| kept.root == slice.root && kept.expiry == slice.expiry;
@@ -136,16 +145,12 @@ impl ChainState {
 /// The chain of a book.
 ///
 /// # Shapes   the rows of the chain are those of the book's slices that have not settled, in the book's order
-/// # Domain   any book; without a spot every row has its identity only
+/// # Domain   any book; where a spot is neither published nor implied every row has its identity only
 /// # Cost     PERF.md; at older commits benches/record/history.md, "The whole market"
 pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scratch) -> (Arc<Chain>, ChainReport) {
     let Task { market, book, at, .. } = *task;
     let session = market.calendar.session_on_or_before(market.calendar.eastern(at).date());
     state.roll(session);
-    if !book.has_spot() {
-        // what the state remembers waits for the next spot
-        return identity_only(task, |slice, out| state.session_before().prev_vols(slice, out));
-    }
     let Scratch { facts, slices, priced, calibration, smoother } = scratch;
     let (n, dividends_refused) = prepare(task, facts);
     let facts = &facts[..n];
@@ -159,7 +164,11 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
     }
     let threads = Threads { many: inputs.iter().map(|input| input.right.len()).sum::<usize>() > ALONE };
 
-    let spot = calibration.run(&inputs, slices, &threads);
+    let Some(spot) = calibration.run(&inputs, slices, &threads) else {
+        // what the state remembers waits for the next spot
+        state.keep(book, facts, slices);
+        return identity_only(task, |slice, out| state.session_before().prev_vols(slice, out));
+    };
     let curves = Smoother::fit(smoother, &surface_inputs(&inputs, slices));
     let before = state.session_before();
     threads.each_priced(slices, priced, |i, slice, priced| {
@@ -181,11 +190,7 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
         .collect();
     let (chain, mut report) = assemble(task, &finished, spot);
     report.dividends_refused = dividends_refused;
-    state.slices.clear();
-    state.slices.extend(slices.iter_mut().zip(facts).map(|(slice, facts)| {
-        let BookSlice { root, expiry, .. } = book.slices[facts.place];
-        Kept { root, expiry, state: core::mem::take(&mut slice.state) }
-    }));
+    state.keep(book, facts, slices);
     let chain = Arc::new(chain);
     state.session = Some((session, Arc::clone(&chain)));
     (chain, report)
@@ -458,7 +463,6 @@ mod tests {
     use crate::contract::{ForwardBasis, Right, Settle, Style};
     use crate::pass::market_data::MarketData;
     use crate::rates::table::RateTable;
-    use crate::store::book::Book;
     use crate::store::overrides::Overrides;
 
     fn at() -> Timestamp {

@@ -9,8 +9,8 @@ use jiff::{Timestamp, civil::Date};
 pub struct Book {
     /// Underlying symbol.
     pub underlying: Symbol,
-    /// Spot price, currency per share; NaN until one came, and for good where the feed has none. Such a book is listed
-    /// with identity only ([`Uncomputed::NoSpot`](super::chain::Uncomputed)).
+    /// Spot price, currency per share; NaN until one came, and for good where the feed has none. Such a book is valued on
+    /// the spot that its options imply, or listed with identity only ([`Uncomputed::NoSpot`](super::chain::Uncomputed)).
     pub spot: f64,
     /// The time of the latest quote; before the first one the earliest instant that there is.
     pub ts: Timestamp,
@@ -25,7 +25,7 @@ pub struct Book {
 }
 
 impl Book {
-    /// Whether there is a spot to compute from.
+    /// True if a spot is published.
     #[must_use]
     pub fn has_spot(&self) -> bool {
         self.spot > 0.0

@@ -6,6 +6,7 @@ mod cold_start;
 mod compare;
 mod determinism;
 mod dirt;
+mod implied_spot;
 mod market_folder;
 mod overrides;
 mod pipeline;

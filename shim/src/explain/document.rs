@@ -132,6 +132,8 @@ pub struct SpotPart {
     pub implied_error: MaybeNumber,
     /// The two differ beyond that, and values follow the implied one.
     pub off: bool,
+    /// `published`, or `implied` where no feed has a price: `und_price` is that one. `null`: there is neither.
+    pub source: Option<String>,
     /// What this contract is valued on.
     pub used: MaybeNumber,
 }
@@ -354,6 +356,7 @@ impl ExplainDocument {
                 implied: known(chain.implied_spot),
                 implied_error: known(chain.implied_spot_error),
                 off: chain.spot_off,
+                source: spot_source(chain).map(str::to_owned),
                 used: found.basis.as_ref().and_then(|basis| known(basis.s)),
             },
             carry: carry_part(chain, slice, found),
@@ -382,6 +385,14 @@ impl ExplainDocument {
     pub fn json(&self) -> Vec<u8> {
         // nothing of it can fail: every number is finite or missing
         serde_json::to_vec(self).unwrap_or_default()
+    }
+}
+
+fn spot_source(chain: &Chain) -> Option<&'static str> {
+    match () {
+        () if chain.spot > 0.0 => Some("published"),
+        () if chain.spot_is_implied() => Some("implied"),
+        () => None,
     }
 }
 

@@ -34,6 +34,7 @@ pub(super) struct Health<'a> {
     /// The discount curve in force; null before the first pass.
     pub(super) rates: Option<&'a RateFacts>,
     pub(super) dividends_unknown: NamesHealth<'a>,
+    pub(super) spot_implied: NamesHealth<'a>,
     pub(super) expiries: usize,
     pub(super) contracts: u64,
     pub(super) contracts_priced: u64,
