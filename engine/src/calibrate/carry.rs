@@ -133,22 +133,25 @@ struct Measured {
     own: f64,
     /// Degrees of freedom of its error.
     freedom: f64,
-    /// 1/variance as used, after reweighting; 0: nothing measured.
+    /// 1/variance as used, after reweighting; 0: nothing measured, or of no say in the name.
     w: f64,
+    /// Of an adjusted root: it counts for its own forward alone.
+    apart: bool,
 }
 
 impl Measured {
     fn new(slice: usize, input: &SliceInput, parity: &Parity, s: f64) -> Self {
         let t = input.t;
         // z and not b: the error of b is that of the forward over t, without bound in the last hours, that of z is the forward's
-        let z = implied_borrow(s, parity.fwd, t, input.r, input.divs) * t;
+        let z = implied_borrow(s * input.scale(), parity.fwd, t, input.r, input.divs) * t;
         // relative to the forward: an absurd one of nearly nothing has a large error, however tight its quotes
         let own = (parity.error / parity.fwd).powi(2);
         let heard = z.is_finite() && own.is_finite();
         let freedom = (CARRY.freedom_one_pair + CARRY.freedom_per_pair * (f64::from(parity.pairs) - 1.0))
             .clamp(CARRY.freedom_one_pair, CARRY.freedom_most);
-        let w = if heard { 1.0 / (own + CARRY.expiry_noise * CARRY.expiry_noise) } else { 0.0 };
-        Self { slice, t, z: if heard { z } else { f64::NAN }, own, freedom, w }
+        let apart = input.shares.is_some();
+        let w = if heard && !apart { 1.0 / (own + CARRY.expiry_noise * CARRY.expiry_noise) } else { 0.0 };
+        Self { slice, t, z: if heard { z } else { f64::NAN }, own, freedom, w, apart }
     }
 
     /// z, 0 where there is none, which then has no weight.
@@ -176,20 +179,13 @@ impl Carries {
     /// Works them out anew, `parity` being what each slice says alone and `reference` the spot that the options are
     /// quoted against, about. `prior` is the borrow of the last pass (NaN: none). Where the spot is implied, that of the
     /// slices stands in for one, and values are computed from the one that the options tell.
-    pub fn set(
-        &mut self,
-        source: SpotSource,
-        slices: &[SliceInput],
-        parity: &[Parity],
-        reference: f64,
-        prior: &[f64],
-    ) {
+    pub fn set(&mut self, source: SpotSource, slices: &[SliceInput], parity: &[Parity], reference: f64, prior: &[f64]) {
         let Self { measured, level, carry, spot } = self;
         let of_spot = |i: &usize| slices[*i].basis == ForwardBasis::Spot;
         measured.clear();
         measured.extend((0..slices.len()).filter(of_spot).map(|i| Measured::new(i, &slices[i], &parity[i], reference)));
         level.fit(measured, source);
-        let mut published = slices.first().map_or(f64::NAN, |input| input.s);
+        let mut published = slices.first().map_or(f64::NAN, |input| input.s / input.scale());
         *spot = level.spot(measured, reference, published);
         if source == SpotSource::Implied {
             spot.off = false;
@@ -204,7 +200,7 @@ impl Carries {
             ForwardBasis::Parity => on_its_own(i, slices, parity, usual),
             ForwardBasis::Spot => {
                 let at = measured.partition_point(|m| m.slice < i);
-                level.carry(at, &measured[at], &slices[i], name, prior[i])
+                level.carry(at, &measured[at], &slices[i], name.of(slices[i].scale()), prior[i])
             }
         }));
     }
@@ -219,6 +215,14 @@ struct NameSpots {
     valued: f64,
     /// What is published.
     published: f64,
+}
+
+impl NameSpots {
+    /// Those of so many shares.
+    fn of(self, shares: f64) -> Self {
+        let Self { reference, valued, published } = self;
+        Self { reference: reference * shares, valued: valued * shares, published: published * shares }
+    }
 }
 
 impl Carry {
@@ -434,7 +438,7 @@ impl BorrowLevel {
         let (expected, var) = self.expected(i, m);
         let var = var + CARRY.expiry_noise * CARRY.expiry_noise;
         let (mut z, mut error) = (expected, f64::NAN);
-        if m.w > 0.0 {
+        if m.w > 0.0 || m.apart && m.z.is_finite() {
             let miss = m.z - expected;
             // Student's weight again, now against the others alone: an expiry must not vouch for itself
             let own = m.own.max(1e-16) * (1.0 + miss * miss / (m.freedom * (m.own + var)));
@@ -520,8 +524,7 @@ fn held_spot(
 
 /// The median forward of some expiries, currency per share; NaN: none has one.
 pub(super) fn median_forward(parity: impl Iterator<Item = Parity>) -> f64 {
-    let mut fwds: Vec<(f64, f64)> =
-        parity.filter(|p| p.fwd > 0.0).map(|p| (p.fwd, f64::from(p.pairs))).collect();
+    let mut fwds: Vec<(f64, f64)> = parity.filter(|p| p.fwd > 0.0).map(|p| (p.fwd, f64::from(p.pairs))).collect();
     weighted_median(&mut fwds).unwrap_or(f64::NAN)
 }
 

@@ -65,12 +65,14 @@ impl ChainCalibration {
         self.prior.extend(slices.iter().map(|slice| slice.state.told.unwrap_or(f64::NAN)));
         // What is wrong by itself goes first, as everything after counts votes.
         how.each(slices, |i, slice| slice.clean(&inputs[i]));
-        let published = inputs.first().map_or(f64::NAN, |input| input.s);
+        let published = inputs.first().map_or(f64::NAN, |input| input.s / input.scale());
         if published > 0.0 || inputs.is_empty() {
             let s = self.reference_spot(published, inputs, slices);
             return Some(self.run_from(SpotSource::Published, inputs, slices, s, how));
         }
-        let at = |s: f64| -> Vec<SliceInput<'_>> { inputs.iter().map(|input| SliceInput { s, ..*input }).collect() };
+        let at = |s: f64| -> Vec<SliceInput<'_>> {
+            inputs.iter().map(|input| SliceInput { s: s * input.scale(), ..*input }).collect()
+        };
         let first = self.spot_of_pairs(inputs, slices);
         if first.is_nan() {
             return None;
@@ -127,14 +129,15 @@ impl ChainCalibration {
         s: f64,
         how: &impl SideBySide,
     ) {
-        how.each(slices, |i, slice| slice.order_strikes(&inputs[i], s));
+        how.each(slices, |i, slice| slice.order_strikes(&inputs[i], s * inputs[i].scale()));
         self.order_expiries(inputs, slices, s);
         self.carry(source, inputs, slices, s);
     }
 
     /// The spot that the options are quoted against, about.
     fn reference_spot(&mut self, published: f64, inputs: &[SliceInput<'_>], slices: &[SliceWork]) -> f64 {
-        let all = inputs.iter().zip(slices).filter(|(input, _)| input.basis == ForwardBasis::Spot);
+        let is_heard = |input: &SliceInput<'_>| input.basis == ForwardBasis::Spot && input.shares.is_none();
+        let all = inputs.iter().zip(slices).filter(|(input, _)| is_heard(input));
         self.reference.spot(published, all.map(|(input, slice)| (*input, &slice.draft.pairs[..])))
     }
 
@@ -153,7 +156,9 @@ impl ChainCalibration {
         let mut ordered: Vec<_> = inputs
             .iter()
             .zip(slices)
-            .filter(|(input, _)| input.style == Style::American && input.basis == ForwardBasis::Spot)
+            .filter(|(input, _)| {
+                input.style == Style::American && input.basis == ForwardBasis::Spot && input.shares.is_none()
+            })
             .collect();
         let mut touched = vec![false; ordered.len()];
         let mut expiries: Vec<Expiry<'_>> = ordered
@@ -162,7 +167,7 @@ impl ChainCalibration {
             .collect();
         self.order.clean(&mut expiries, &mut touched);
         for ((input, slice), _) in ordered.iter_mut().zip(touched).filter(|(_, touched)| *touched) {
-            slice.first_forward(input, s);
+            slice.first_forward(input, s * input.scale());
         }
     }
 

@@ -7,8 +7,10 @@ use crate::store::dropped::Drop;
 pub enum Warning {
     /// It has no value.
     NoValue,
-    /// Its root delivers something else than the underlying: it has none by its nature.
+    /// Its root delivers something else than 100 shares, and nobody says what.
     AdjustedRoot,
+    /// Its root delivers something else than 100 shares, and it is valued from what is said of it.
+    Deliverable,
     /// Its quote was dropped.
     Quote(Drop),
     /// The volatility is that of the session before: no curve is known of its expiry.
@@ -58,6 +60,7 @@ impl Warning {
         match self {
             Self::NoValue => "no_value",
             Self::AdjustedRoot => "adjusted_root",
+            Self::Deliverable => "deliverable",
             Self::Quote(why) => why.name(),
             Self::PreviousSession => "previous_session",
             Self::Rough => "rough",
@@ -88,7 +91,13 @@ impl Warning {
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::NoValue => "no value: its expiry has no forward or no curve",
-            Self::AdjustedRoot => "its root delivers something else than the underlying, so it has no value here",
+            Self::AdjustedRoot => {
+                "its root delivers something else than 100 shares: it has no value until deliverables.csv or an override \
+                 says what"
+            }
+            Self::Deliverable => {
+                "its root delivers something else than 100 shares: it is valued from the terms that are given"
+            }
             Self::Quote(why) => match why {
                 Drop::Crossed => "its bid is above its ask",
                 Drop::NoBid => "it has no bid: the ask bounds its volatility only",

@@ -77,7 +77,10 @@ fn the_implied_spot_is_the_true_one_within_what_the_quotes_leave_open() {
         };
         let (delta, value) = (apart(Col::Delta), apart(Col::SvcTheo));
         if name == "VIX" {
-            assert!(!chain.spot_is_implied() && delta < 1e-9 && value < 1e-9, "valued on its forwards: {delta} {value}");
+            assert!(
+                !chain.spot_is_implied() && delta < 1e-9 && value < 1e-9,
+                "valued on its forwards: {delta} {value}"
+            );
             continue;
         }
         let (miss, error, half) = (chain.implied_spot - book.spot, chain.implied_spot_error, half_spread(book));
@@ -86,7 +89,9 @@ fn the_implied_spot_is_the_true_one_within_what_the_quotes_leave_open() {
             book.spot, chain.implied_spot
         );
         assert!(chain.spot_is_implied(), "{name}");
-        assert!(chain.slices.iter().filter(|s| !s.adjusted).all(|s| s.und_price.to_bits() == chain.implied_spot.to_bits()));
+        assert!(
+            chain.slices.iter().filter(|s| !s.adjusted).all(|s| s.und_price.to_bits() == chain.implied_spot.to_bits())
+        );
         assert!(miss.abs() < 3.0 * error, "{name} misses by {miss}, more than three of its standard errors of {error}");
         assert!(miss.abs() < half + 1e-3 * book.spot, "{name} misses by {miss} at a half spread of {half}");
         assert!(delta < 2e-3 && value < 0.25 * half, "{name}: deltas {delta} and values {value} apart");
@@ -147,9 +152,11 @@ fn recorded(path: &Path) -> Store {
 #[ignore = "prints figures; wants GREEKSD_REALDATA, a folder of recorded chains"]
 fn recorded_names_imply_their_published_spot() {
     let folder = testkit::recorded::folder();
-    for (what, bound) in
-        [("market335/2026-08-19_close", 3e-3), ("market335/2026-07-16_intraday", 1e-2), ("chains/spx_2023-09-14.csv.gz", 2e-3)]
-    {
+    for (what, bound) in [
+        ("market335/2026-08-19_close", 3e-3),
+        ("market335/2026-07-16_intraday", 1e-2),
+        ("chains/spx_2023-09-14.csv.gz", 2e-3),
+    ] {
         let store = recorded(&folder.join(what));
         let newest = store.books().iter().map(|book| book.ts).max().unwrap();
         let spotless: Vec<Book> = store.books().iter().map(|b| Book { spot: f64::NAN, ..b.clone() }).collect();
@@ -174,7 +181,10 @@ fn recorded_names_imply_their_published_spot() {
                 apart.push(miss.abs());
                 errors.push(miss.abs() / error);
             } else {
-                println!("{}: {} implied, spot {spot} off: {}", book.underlying, chain.implied_spot, known.chain.spot_off);
+                println!(
+                    "{}: {} implied, spot {spot} off: {}",
+                    book.underlying, chain.implied_spot, known.chain.spot_off
+                );
             }
         }
         let quantiles = |of: &mut Vec<f64>| {
@@ -182,7 +192,11 @@ fn recorded_names_imply_their_published_spot() {
             [0.5, 0.9, 0.99, 1.0].map(|p| of[((of.len() - 1) as f64 * p) as usize])
         };
         println!("{what}: {} names, {none} without one", apart.len());
-        println!("apart at 50, 90, 99, 100 %: {:?}; in standard errors {:?}", quantiles(&mut apart), quantiles(&mut errors));
+        println!(
+            "apart at 50, 90, 99, 100 %: {:?}; in standard errors {:?}",
+            quantiles(&mut apart),
+            quantiles(&mut errors)
+        );
         let middle = apart[apart.len() / 2];
         assert!(middle < bound, "{what}: implied spots are {middle} apart from published ones at the median");
         assert!(none * 5 <= store.books().len(), "{none} names imply no spot");

@@ -4,6 +4,7 @@
 mod calibration;
 mod cold_start;
 mod compare;
+mod deliverable;
 mod determinism;
 mod dirt;
 mod implied_spot;

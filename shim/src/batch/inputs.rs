@@ -21,6 +21,7 @@ const DEPTH: usize = 16;
 const ENDINGS: [&str; 8] = [".csv", ".csv.gz", ".txt", ".txt.gz", ".zip", ".ndjson", ".ndjson.gz", ".parquet"];
 /// Files of a folder that are no quotes.
 const BESIDE: [&str; 7] = [
+    "deliverables.csv",
     "dividends.csv",
     "rates.csv",
     "overrides.csv",
