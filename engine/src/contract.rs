@@ -4,6 +4,7 @@
 //! A contract is keyed by its root, never by its underlying: on third Fridays SPX and SPXW list the same strikes with
 //! settlements 6.5 hours apart. Never: a price.
 
+mod deliverable;
 pub mod osi;
 pub mod roots;
 mod symbol;
@@ -11,6 +12,7 @@ mod terms;
 
 use jiff::civil::Date;
 
+pub use deliverable::Deliverable;
 pub use roots::{RootFacts, RootTable};
 pub use symbol::Symbol;
 pub use terms::{ForwardBasis, Right, Settle, Style};

@@ -43,10 +43,15 @@ pub fn explain(chain: &Chain, contract: &ContractKey) -> Option<Explanation> {
         _ => (Parity::NONE, Vec::new()),
     };
     let sigma = chain.columns.get(Col::SvcVol)[row];
-    let strike = f64::from(chain.strike_milli[row]) / 1000.0;
+    let deliverable = evidence.and_then(|own| own.deliverable);
+    let strike = parity::strike_of_share(deliverable, chain.strike_milli[row]);
     let values = basis.as_ref().filter(|_| sigma > 0.0).map(|basis| {
         schemes::values((of.style, chain.right[row]), &basis.terms, basis.s, (strike, sigma), chain.rough)
     });
+    let values = match deliverable {
+        Some(terms) => values.map(|values| values.of_deliverable(&terms)),
+        None => values,
+    };
     let mut found = Explanation {
         slice,
         row,

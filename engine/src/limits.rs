@@ -56,6 +56,9 @@ bounds! {
     RATE             -0.5      2.0             "per year, decimal"       "continuously compounded rate";
     BORROW           -10.0     100.0           "per year, decimal"       "forced borrow rate";
     FORWARD          1e-6      10_000_000.0    "currency per share"      "forced forward";
+    SHARES           1e-3      1_000_000.0     "per contract"            "shares of an adjusted contract";
+    CASH             0.0       100_000_000.0   "currency per contract"   "cash of an adjusted contract";
+    MULTIPLIER       1e-2      1_000_000.0     "1"                       "multiplier of an adjusted contract";
     VOL_SHIFT        -500.0    500.0           "points, 1 is 1 %"        "shift of volatilities";
     RATE_PERCENT     -50.0     200.0           "per year, percent"       "published interest rate";
     TENOR_DAYS       0.5       36_525.0        "calendar days"           "tenor of a rate";

@@ -12,7 +12,7 @@ use crate::source::facts::SourceFacts;
 use arc_swap::ArcSwap;
 use engine::snapshot::Snapshot;
 pub use facts::{MarketFacts, PassFacts, RateFacts};
-use health::{FeedHealth, Health, NamesHealth, OverridesHealth, Quotes, RecordHealth, UncomputedName};
+use health::{AdjustedRoots, FeedHealth, Health, NamesHealth, OverridesHealth, Quotes, RecordHealth, UncomputedName};
 use jiff::tz::TimeZone;
 use reading::{Reading, SnapshotCounts};
 use std::sync::Arc;
@@ -159,6 +159,8 @@ impl Status {
             spot_off: NamesHealth::new(counts.spot_off, &counts.spot_off_names),
             rates: facts.rates.as_ref(),
             dividends_unknown: NamesHealth::new(counts.dividends_unknown, &counts.dividends_unknown_names),
+            spot_implied: NamesHealth::new(counts.spot_implied, &counts.spot_implied_names),
+            adjusted_roots: AdjustedRoots::of(counts),
             expiries: counts.expiries,
             contracts: counts.contracts,
             contracts_priced: facts.contracts_priced,

@@ -59,6 +59,7 @@ fn quoted(chain: &Chain) -> ChainQuotes {
             basis: ForwardBasis::Spot,
             multiplier: 100,
             adjusted: slice.adjusted,
+            deliverables: Vec::new(),
             strike_milli: chain.strike_milli[rows.clone()].to_vec(),
             right: chain.right[rows].to_vec(),
             bid: quotes.iter().map(|q| q.bid).collect(),

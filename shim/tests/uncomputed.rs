@@ -142,11 +142,15 @@ impl std::io::Write for Log {
     }
 }
 
-/// EEE has no price, ZZZ no quote, ACME is well.
+fn asks_only(value: f64) -> (f64, f64) {
+    (0.0, value + 0.02)
+}
+
+/// EEE has no price and no bids that could tell one, ZZZ no quote, ACME is well.
 fn folder(name: &str) -> Folder {
     let folder = Folder::new(name);
     folder.write("ACME", "100", tight);
-    folder.write("EEE", "", tight);
+    folder.write("EEE", "", asks_only);
     folder.write("ZZZ", "100", |_| (0.0, 0.0));
     folder
 }
@@ -260,7 +264,7 @@ fn the_log_says_it_once_and_again_when_it_changes() {
     assert_eq!(said.matches("EEE: 18 contracts without Greeks: no_spot").count(), 1, "{said}");
     assert_eq!(said.matches("ZZZ: 18 contracts without Greeks: no_usable_quote").count(), 1, "{said}");
     assert!(!said.contains("ACME"), "{said}");
-    folder.write("EEE", "", |value| tight(value + 0.01));
+    folder.write("EEE", "", |value| asks_only(value + 0.01));
     let (_, said) = running.turn();
     assert!(!said.contains("EEE"), "{said}");
     folder.write("EEE", "100.0", tight);
@@ -268,10 +272,32 @@ fn the_log_says_it_once_and_again_when_it_changes() {
     assert_eq!(said.matches("EEE: computed again").count(), 1, "{said}");
     assert!(running.json("/l1/greeks?underlying=EEE&center=atm")[0]["delta"].is_number());
     assert_eq!(running.json("/health")["uncomputed_count"], 1);
-    folder.write("EEE", "0.00", tight);
+    folder.write("EEE", "0.00", asks_only);
     let (_, said) = running.turn();
     assert_eq!(said.matches("EEE: 18 contracts without Greeks: no_spot").count(), 1, "{said}");
     assert!(said.contains("und_price: out_of_range"), "{said}");
+}
+
+#[test]
+fn a_name_without_a_price_is_valued_on_the_spot_that_its_options_imply_and_says_so() {
+    let folder = folder("implied");
+    folder.write("EEE", "", tight);
+    let mut running = Running::new(&folder.0);
+    running.turn();
+    let health = running.json("/health");
+    assert_eq!((&health["uncomputed_count"], &health["contracts_priced"]), (&json!(1), &json!(36)));
+    assert_eq!(health["spot_implied"], json!({"count": 1, "underlyings": ["EEE"]}));
+    assert!(running.get("/metrics").body.lines().any(|l| l == "greeksd_underlyings_spot_implied 1"));
+    let row = &running.json("/l1/greeks?underlying=EEE&center=atm&greeks=all")[0];
+    let spot = row["und_price"].as_f64().unwrap();
+    assert!((spot - 100.0).abs() < 0.5 && row["delta"].is_number(), "{row}");
+    let explained = running.json("/l1/explain?osym=EEE261218C00100000");
+    assert_eq!((&explained["spot"]["source"], &explained["spot"]["published"]), (&json!("implied"), &Value::Null));
+    let names: Vec<&Value> = explained["warnings"].as_array().unwrap().iter().map(|w| &w["name"]).collect();
+    assert!(names.contains(&&json!("spot_implied")), "{names:?}");
+    folder.write("EEE", "100.0", tight);
+    running.turn();
+    assert_eq!(running.json("/health")["spot_implied"]["count"], 0);
 }
 
 #[test]

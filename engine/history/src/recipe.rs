@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use std::sync::Arc;
 
 /// Counts up where the same rows give other numbers, or a file holds them otherwise: what an older one wrote is made again.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// How well the right to exercise early is valued.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

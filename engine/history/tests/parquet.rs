@@ -135,7 +135,7 @@ fn a_day_reads_back_as_it_was_computed() {
     };
     assert_eq!(about("greeksd.accuracy"), "full");
     assert_eq!(about("greeksd.recipe"), job.recipe.text());
-    assert_eq!(schema.metadata()["greeksd.recipe_version"], "2");
+    assert_eq!(schema.metadata()["greeksd.recipe_version"], history::recipe::VERSION.to_string());
     // a file does not say its level
     let compression = metadata.row_group(0).column(0).compression().to_string();
     assert!(compression.starts_with("ZSTD"), "{compression}");

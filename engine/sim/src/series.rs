@@ -349,6 +349,7 @@ impl Series {
             basis: facts.basis,
             multiplier: facts.multiplier,
             adjusted: facts.adjusted,
+            deliverables: Vec::new(),
             strike_milli: self.strike_milli.to_vec(),
             right: self.right.to_vec(),
             bid: vec![f64::NAN; rows],

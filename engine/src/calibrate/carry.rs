@@ -17,7 +17,7 @@
 
 use super::forward::Parity;
 use super::input::SliceInput;
-use super::settings::CARRY;
+use super::settings::{CARRY, REFERENCE};
 use crate::contract::ForwardBasis;
 use crate::kernel::dividends::{Dividend, escrowed, escrowed_by_rate};
 use crate::limits;
@@ -50,6 +50,24 @@ pub struct ImpliedSpot {
     pub error: f64,
     /// Whether it differs from the published one beyond its error, and values follow it.
     pub off: bool,
+}
+
+impl ImpliedSpot {
+    /// True if the options tell no spot, or one so vague that nothing can be valued on it: options of far expiries alone
+    /// cannot tell a spot from borrow.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        !(self.s > 0.0 && self.error <= REFERENCE.agrees * self.s)
+    }
+}
+
+/// Where the spot that a name is valued on comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpotSource {
+    /// A feed publishes it, and the options may contradict.
+    Published,
+    /// No feed has one: the options alone tell it.
+    Implied,
 }
 
 impl Default for ImpliedSpot {
@@ -115,22 +133,25 @@ struct Measured {
     own: f64,
     /// Degrees of freedom of its error.
     freedom: f64,
-    /// 1/variance as used, after reweighting; 0: nothing measured.
+    /// 1/variance as used, after reweighting; 0: nothing measured, or of no say in the name.
     w: f64,
+    /// Of an adjusted root: it counts for its own forward alone.
+    apart: bool,
 }
 
 impl Measured {
     fn new(slice: usize, input: &SliceInput, parity: &Parity, s: f64) -> Self {
         let t = input.t;
         // z and not b: the error of b is that of the forward over t, without bound in the last hours, that of z is the forward's
-        let z = implied_borrow(s, parity.fwd, t, input.r, input.divs) * t;
+        let z = implied_borrow(s * input.scale(), parity.fwd, t, input.r, input.divs) * t;
         // relative to the forward: an absurd one of nearly nothing has a large error, however tight its quotes
         let own = (parity.error / parity.fwd).powi(2);
         let heard = z.is_finite() && own.is_finite();
         let freedom = (CARRY.freedom_one_pair + CARRY.freedom_per_pair * (f64::from(parity.pairs) - 1.0))
             .clamp(CARRY.freedom_one_pair, CARRY.freedom_most);
-        let w = if heard { 1.0 / (own + CARRY.expiry_noise * CARRY.expiry_noise) } else { 0.0 };
-        Self { slice, t, z: if heard { z } else { f64::NAN }, own, freedom, w }
+        let apart = input.shares.is_some();
+        let w = if heard && !apart { 1.0 / (own + CARRY.expiry_noise * CARRY.expiry_noise) } else { 0.0 };
+        Self { slice, t, z: if heard { z } else { f64::NAN }, own, freedom, w, apart }
     }
 
     /// z, 0 where there is none, which then has no weight.
@@ -156,15 +177,21 @@ pub struct Carries {
 
 impl Carries {
     /// Works them out anew, `parity` being what each slice says alone and `reference` the spot that the options are
-    /// quoted against, about. `prior` is the borrow of the last pass (NaN: none).
-    pub fn set(&mut self, slices: &[SliceInput], parity: &[Parity], reference: f64, prior: &[f64]) {
+    /// quoted against, about. `prior` is the borrow of the last pass (NaN: none). Where the spot is implied, that of the
+    /// slices stands in for one, and values are computed from the one that the options tell.
+    pub fn set(&mut self, source: SpotSource, slices: &[SliceInput], parity: &[Parity], reference: f64, prior: &[f64]) {
         let Self { measured, level, carry, spot } = self;
         let of_spot = |i: &usize| slices[*i].basis == ForwardBasis::Spot;
         measured.clear();
         measured.extend((0..slices.len()).filter(of_spot).map(|i| Measured::new(i, &slices[i], &parity[i], reference)));
-        level.fit(measured);
-        let published = slices.first().map_or(f64::NAN, |input| input.s);
+        level.fit(measured, source);
+        let mut published = slices.first().map_or(f64::NAN, |input| input.s / input.scale());
         *spot = level.spot(measured, reference, published);
+        if source == SpotSource::Implied {
+            spot.off = false;
+            spot.s = held_spot(*spot, measured, slices, parity, prior).unwrap_or(spot.s);
+            published = spot.s;
+        }
         let valued = if spot.off { spot.s } else { published };
         carry.clear();
         let usual = usual_basis(slices, parity);
@@ -173,7 +200,7 @@ impl Carries {
             ForwardBasis::Parity => on_its_own(i, slices, parity, usual),
             ForwardBasis::Spot => {
                 let at = measured.partition_point(|m| m.slice < i);
-                level.carry(at, &measured[at], &slices[i], name, prior[i])
+                level.carry(at, &measured[at], &slices[i], name.of(slices[i].scale()), prior[i])
             }
         }));
     }
@@ -188,6 +215,14 @@ struct NameSpots {
     valued: f64,
     /// What is published.
     published: f64,
+}
+
+impl NameSpots {
+    /// Those of so many shares.
+    fn of(self, shares: f64) -> Self {
+        let Self { reference, valued, published } = self;
+        Self { reference: reference * shares, valued: valued * shares, published: published * shares }
+    }
 }
 
 impl Carry {
@@ -264,7 +299,7 @@ impl BorrowLevel {
     /// # Domain   any measurements, none included
     /// # Source   iterated reweighting (Huber and Ronchetti 2009, chapter 7)
     /// # Cost     a few rounds, each linear in the expiries; the first δ is quadratic in them
-    fn fit(&mut self, measured: &mut [Measured]) {
+    fn fit(&mut self, measured: &mut [Measured], source: SpotSource) {
         let n = measured.len();
         for column in [
             &mut self.b,
@@ -289,7 +324,7 @@ impl BorrowLevel {
             if round > 0 || self.delta.abs() > 0.0 {
                 self.reweigh(measured, round);
             }
-            self.solve(measured);
+            self.solve(measured, source);
             if round > 2 && (self.delta - before).abs() < CARRY.settled {
                 break;
             }
@@ -315,7 +350,7 @@ impl BorrowLevel {
     /// # Domain   weights of zero measure nothing; with none at all b is 0 where the walk leads it, and δ 0
     /// # Source   LDLᵀ of a tridiagonal matrix and its border, by elimination (Golub and Van Loan 2013, 4.3); the diagonal of the
     /// #          inverse by the same recursion backwards
-    fn solve(&mut self, measured: &[Measured]) {
+    fn solve(&mut self, measured: &[Measured], source: SpotSource) {
         let n = measured.len();
         for (i, m) in measured.iter().enumerate() {
             // shared by n expiries, so that a name with many is not held nearer to zero than one with few
@@ -358,7 +393,9 @@ impl BorrowLevel {
         }
         let told = told.max(0.0);
         // a wider prior the further δ is: a spot is within seconds of noise, or from before a split, seldom between
-        let spot = 1.0 / (CARRY.spot_noise * CARRY.spot_noise + self.delta * self.delta / CARRY.spot_freedom);
+        // an implied one is measured from what most pairs agree on, which is known no better than they agree
+        let noise = if source == SpotSource::Implied { REFERENCE.agrees } else { CARRY.spot_noise };
+        let spot = 1.0 / (noise * noise + self.delta * self.delta / CARRY.spot_freedom);
         self.delta = sum / (told + spot);
         (self.var_delta, self.var_delta_told) = (1.0 / (told + spot), 1.0 / told);
         for i in 0..n {
@@ -401,7 +438,7 @@ impl BorrowLevel {
         let (expected, var) = self.expected(i, m);
         let var = var + CARRY.expiry_noise * CARRY.expiry_noise;
         let (mut z, mut error) = (expected, f64::NAN);
-        if m.w > 0.0 {
+        if m.w > 0.0 || m.apart && m.z.is_finite() {
             let miss = m.z - expected;
             // Student's weight again, now against the others alone: an expiry must not vouch for itself
             let own = m.own.max(1e-16) * (1.0 + miss * miss / (m.freedom * (m.own + var)));
@@ -467,6 +504,28 @@ impl Settled<'_> {
     fn aside(&self, smooth: f64) -> (f64, f64, f64) {
         (self.fwd, smooth, effective_spot(self.fwd, self.input, smooth))
     }
+}
+
+/// An implied spot that leaves borrow where it was: what the forwards tell at the borrow rates of the last pass, where that is
+/// within a standard error of what they tell by themselves. The spot's error is the same for all expiries, so borrow that
+/// followed it would move in all of them at once, and the tables of early exercise with it.
+fn held_spot(
+    told: ImpliedSpot,
+    measured: &[Measured],
+    slices: &[SliceInput],
+    parity: &[Parity],
+    prior: &[f64],
+) -> Option<f64> {
+    let heard = measured.iter().filter(|m| m.w > 0.0 && prior[m.slice].is_finite());
+    let mut spots: Vec<(f64, f64)> =
+        heard.map(|m| (effective_spot(parity[m.slice].fwd, &slices[m.slice], prior[m.slice]), m.w)).collect();
+    weighted_median(&mut spots).filter(|s| (s - told.s).abs() <= told.error.max(CARRY.still * told.s))
+}
+
+/// The median forward of some expiries, currency per share; NaN: none has one.
+pub(super) fn median_forward(parity: impl Iterator<Item = Parity>) -> f64 {
+    let mut fwds: Vec<(f64, f64)> = parity.filter(|p| p.fwd > 0.0).map(|p| (p.fwd, f64::from(p.pairs))).collect();
+    weighted_median(&mut fwds).unwrap_or(f64::NAN)
 }
 
 /// Where δ is looked for: a line through what the expiries measure, robust against half of them; 0 where there are too few
@@ -544,7 +603,7 @@ mod tests {
 
     fn carries(slices: &[SliceInput], parity: &[Parity], prior: &[f64]) -> Carries {
         let mut carries = Carries::default();
-        carries.set(slices, parity, slices[0].s, prior);
+        carries.set(SpotSource::Published, slices, parity, slices[0].s, prior);
         carries
     }
 

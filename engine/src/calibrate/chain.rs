@@ -2,7 +2,7 @@
 //! Steps that look at one expiry run side by side; those that look at all of a name run between them.
 //! Never: a formula, a thread.
 
-use super::carry::{Carries, Carry, ImpliedSpot};
+use super::carry::{Carries, Carry, ImpliedSpot, SpotSource, median_forward};
 use super::clean::clean_quotes;
 use super::consistent::{Expiry, ExpiryOrder, Moneyness, drop_out_of_bounds};
 use super::draft::{Draft, SliceState};
@@ -53,23 +53,63 @@ pub struct ChainCalibration {
 
 impl ChainCalibration {
     /// Takes the slices of a name from quotes to volatilities, into `draft.out` of each, and says which spot its options
-    /// tell. The two lists run in parallel, ascending in time. The steps are those of docs/model.md.
-    pub fn run(&mut self, inputs: &[SliceInput<'_>], slices: &mut [SliceWork], how: &impl SideBySide) -> ImpliedSpot {
+    /// tell; `None` where no spot is published and the options tell none either. The two lists run in parallel, ascending
+    /// in time. The steps are those of docs/model.md.
+    pub fn run(
+        &mut self,
+        inputs: &[SliceInput<'_>],
+        slices: &mut [SliceWork],
+        how: &impl SideBySide,
+    ) -> Option<ImpliedSpot> {
         self.prior.clear();
         self.prior.extend(slices.iter().map(|slice| slice.state.told.unwrap_or(f64::NAN)));
-        // What is wrong by itself goes first, as everything after counts votes. The reference spot needs pairs but no
-        // forward; bounds need the spot; order in strike needs to know what is impossible, or one dead quote would be
-        // blamed on many good ones; order in expiry needs what order in strike has left.
+        // What is wrong by itself goes first, as everything after counts votes.
         how.each(slices, |i, slice| slice.clean(&inputs[i]));
-        let s = self.reference_spot(inputs, slices);
-        how.each(slices, |i, slice| slice.order_strikes(&inputs[i], s));
-        self.order_expiries(inputs, slices, s);
+        let published = inputs.first().map_or(f64::NAN, |input| input.s / input.scale());
+        if published > 0.0 || inputs.is_empty() {
+            let s = self.reference_spot(published, inputs, slices);
+            return Some(self.run_from(SpotSource::Published, inputs, slices, s, how));
+        }
+        let at = |s: f64| -> Vec<SliceInput<'_>> {
+            inputs.iter().map(|input| SliceInput { s: s * input.scale(), ..*input }).collect()
+        };
+        let first = self.spot_of_pairs(inputs, slices);
+        if first.is_nan() {
+            return None;
+        }
+        let about = at(first);
+        how.each(slices, |i, slice| slice.clean(&about[i]));
+        if inputs.iter().all(|input| input.basis == ForwardBasis::Parity) {
+            return Some(self.run_from(SpotSource::Implied, &about, slices, first, how));
+        }
+        // Most pairs agree on the first spot within a few percent. The carry of all expiries tells it well enough to clean
+        // the quotes again, now as if it were published.
+        self.first_carry(SpotSource::Implied, &about, slices, first, how);
+        let told = self.carries.spot;
+        if told.is_unknown() {
+            return None;
+        }
+        let about = at(told.s);
+        how.each(slices, |i, slice| slice.clean(&about[i]));
+        let spot = self.run_from(SpotSource::Implied, &about, slices, told.s, how);
+        (!spot.is_unknown()).then_some(spot)
+    }
+
+    /// The steps after the first cleaning, `s` being the spot that the options are quoted against, about.
+    fn run_from(
+        &mut self,
+        source: SpotSource,
+        inputs: &[SliceInput<'_>],
+        slices: &mut [SliceWork],
+        s: f64,
+        how: &impl SideBySide,
+    ) -> ImpliedSpot {
+        self.first_carry(source, inputs, slices, s, how);
         // the premium depends on borrow and borrow on the forward that the premium is taken out of: a second look at the
         // carry is enough, as the premium moves a forward by little and borrow moves the premium by less
-        self.carry(inputs, slices, s);
         let carry = &self.carries.carry;
         how.each(slices, |i, slice| slice.refine(&inputs[i], &carry[i]));
-        self.carry(inputs, slices, s);
+        self.carry(source, inputs, slices, s);
         let carry = &self.carries.carry;
         // what a user knows of one expiry says nothing of the others: it comes in when all of them are told
         how.each(slices, |i, SliceWork { state, draft }| {
@@ -79,11 +119,36 @@ impl ChainCalibration {
         self.carries.spot
     }
 
+    /// First forwards, and the carry that they tell. Bounds need the spot; order in strike needs to know what is
+    /// impossible, or one dead quote would be blamed on many good ones; order in expiry needs what order in strike has left.
+    fn first_carry(
+        &mut self,
+        source: SpotSource,
+        inputs: &[SliceInput<'_>],
+        slices: &mut [SliceWork],
+        s: f64,
+        how: &impl SideBySide,
+    ) {
+        how.each(slices, |i, slice| slice.order_strikes(&inputs[i], s * inputs[i].scale()));
+        self.order_expiries(inputs, slices, s);
+        self.carry(source, inputs, slices, s);
+    }
+
     /// The spot that the options are quoted against, about.
-    fn reference_spot(&mut self, inputs: &[SliceInput<'_>], slices: &[SliceWork]) -> f64 {
-        let published = inputs.first().map_or(f64::NAN, |input| input.s);
-        let all = inputs.iter().zip(slices).filter(|(input, _)| input.basis == ForwardBasis::Spot);
+    fn reference_spot(&mut self, published: f64, inputs: &[SliceInput<'_>], slices: &[SliceWork]) -> f64 {
+        let is_heard = |input: &SliceInput<'_>| input.basis == ForwardBasis::Spot && input.shares.is_none();
+        let all = inputs.iter().zip(slices).filter(|(input, _)| is_heard(input));
         self.reference.spot(published, all.map(|(input, slice)| (*input, &slice.draft.pairs[..])))
+    }
+
+    /// The same where no spot is published: what most pairs agree on. Where no forward is one of a spot, the median of
+    /// the forwards stands in, as bounds need a price.
+    fn spot_of_pairs(&mut self, inputs: &[SliceInput<'_>], slices: &mut [SliceWork]) -> f64 {
+        if inputs.iter().any(|input| input.basis == ForwardBasis::Spot) {
+            return self.reference_spot(f64::NAN, inputs, slices);
+        }
+        slices.iter_mut().zip(inputs).for_each(|(slice, input)| slice.first_forward(input, f64::NAN));
+        median_forward(slices.iter().map(|slice| slice.draft.parity))
     }
 
     /// American quotes that are dearer than later expiries allow are dropped.
@@ -91,7 +156,9 @@ impl ChainCalibration {
         let mut ordered: Vec<_> = inputs
             .iter()
             .zip(slices)
-            .filter(|(input, _)| input.style == Style::American && input.basis == ForwardBasis::Spot)
+            .filter(|(input, _)| {
+                input.style == Style::American && input.basis == ForwardBasis::Spot && input.shares.is_none()
+            })
             .collect();
         let mut touched = vec![false; ordered.len()];
         let mut expiries: Vec<Expiry<'_>> = ordered
@@ -100,15 +167,15 @@ impl ChainCalibration {
             .collect();
         self.order.clean(&mut expiries, &mut touched);
         for ((input, slice), _) in ordered.iter_mut().zip(touched).filter(|(_, touched)| *touched) {
-            slice.first_forward(input, s);
+            slice.first_forward(input, s * input.scale());
         }
     }
 
     /// Weighs each slice's forward and borrow against the others'.
-    fn carry(&mut self, inputs: &[SliceInput<'_>], slices: &[SliceWork], s: f64) {
+    fn carry(&mut self, source: SpotSource, inputs: &[SliceInput<'_>], slices: &[SliceWork], s: f64) {
         self.parity.clear();
         self.parity.extend(slices.iter().map(|slice| slice.draft.parity));
-        self.carries.set(inputs, &self.parity, s, &self.prior);
+        self.carries.set(source, inputs, &self.parity, s, &self.prior);
     }
 }
 

@@ -37,6 +37,9 @@ pub struct SliceInput<'a> {
     pub excluded: &'a [bool],
     /// What a user knows of its carry.
     pub forced: ForcedCarry,
+    /// Shares of the underlying behind a quoted price of an adjusted root; `None`: a standard root. Prices, strikes,
+    /// dividends and the spot here are then those of so many shares, and its quotes say nothing of the name.
+    pub shares: Option<f64>,
     /// Added to the volatilities of its curve before values are computed, per √year: 0.01 is a point.
     pub vol_shift: f64,
 }
@@ -59,6 +62,12 @@ impl ForcedCarry {
 }
 
 impl SliceInput<'_> {
+    /// Prices here per unit of the price of the underlying.
+    #[must_use]
+    pub fn scale(&self) -> f64 {
+        self.shares.unwrap_or(1.0)
+    }
+
     /// Strike of a row, currency per share.
     #[must_use]
     pub fn strike(&self, row: usize) -> f64 {

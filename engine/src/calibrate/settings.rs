@@ -43,6 +43,9 @@ settings! {
         majority: f64 = 0.6, "of the weight", Judgement("above a half, with room for pairs that agree by chance");
         /// And where so much weight does: this many pairs at least.
         majority_weight: f64 = 3.0, "pairs", Judgement("three pairs of one mind are no accident");
+        /// And the same where no spot is published: no other price has to be given up, and the standard error of what they
+        /// tell says how far to trust it. Higher loses thin names.
+        majority_weight_alone: f64 = 1.0, "pairs", Measured("of the recorded names of a close without their prices, 51 imply none, and 78 at three pairs");
         /// Spots that are tried for the most agreement, out of all that pairs say: the cost is their square.
         candidates: usize = 64, "spots", Judgement("a cluster of more than a sixtieth of the pairs has one of them in it");
     }

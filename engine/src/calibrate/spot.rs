@@ -51,8 +51,9 @@ impl Reference {
         self.said.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let step = (self.said.len() / REFERENCE.candidates).max(1);
         let candidates = self.said.iter().step_by(step).map(|said| (said.0, self.agreeing(said.0)));
+        let least = if spot.is_nan() { REFERENCE.majority_weight_alone } else { REFERENCE.majority_weight };
         match candidates.max_by(|a, b| a.1.total_cmp(&b.1)) {
-            Some((s, agreeing)) if agreeing >= REFERENCE.majority * all && agreeing >= REFERENCE.majority_weight => s,
+            Some((s, agreeing)) if agreeing >= REFERENCE.majority * all && agreeing >= least => s,
             _ => spot,
         }
     }
@@ -69,7 +70,7 @@ mod tests {
 
     /// Pairs of one expiry of a tenth of a year that say these spots.
     fn reference(published: f64, said: &[f64]) -> f64 {
-        let slice = slice(published, 0.1, &[]);
+        let slice = slice(100.0, 0.1, &[]);
         let df = (-slice.r * slice.t).exp();
         let pair = |&s: &f64| Pair { strike: 0, k: s, gap: s - df * s, half: 0.001 * s, straddle: 0.1 * s };
         let pairs: Vec<Pair> = said.iter().map(pair).collect();
@@ -86,7 +87,9 @@ mod tests {
         assert!(near(reference(100.0, &[20.0, 35.0, 50.0, 65.0, 150.0]), 100.0));
         assert!(near(reference(100.0, &[25.0, 25.1]), 100.0));
         assert!(near(reference(100.0, &[]), 100.0));
-        // none is published
+        // none is published: two pairs of one mind are enough, and pairs that contradict each other tell none
         assert!((reference(f64::NAN, &[25.0; 5]) / 25.0 - 1.0).abs() < 0.01);
+        assert!((reference(f64::NAN, &[25.0, 25.1]) / 25.0 - 1.0).abs() < 0.01);
+        assert!(reference(f64::NAN, &[20.0, 35.0, 50.0]).is_nan() && reference(f64::NAN, &[]).is_nan());
     }
 }

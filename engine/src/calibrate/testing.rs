@@ -86,6 +86,7 @@ impl OwnedSlice {
             age_s: &self.age_s,
             excluded: &[],
             forced: ForcedCarry::default(),
+            shares: None,
             vol_shift: 0.0,
         }
     }

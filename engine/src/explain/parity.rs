@@ -2,7 +2,7 @@
 
 use super::basis::{ValueBasis, rows};
 use crate::calibrate::forward::{Pair, PairVote, Parity, pair_votes};
-use crate::contract::{Right, Style};
+use crate::contract::{Deliverable, Right, Style};
 use crate::store::chain::{Chain, Slice};
 use crate::store::dropped::Drop;
 use crate::store::evidence::{ParityEvidence, SliceEvidence};
@@ -63,7 +63,7 @@ pub(super) fn strikes_said(
 ) -> (Parity, Vec<StrikeSaid>) {
     let pair = |(strike, pair): (usize, &ParityEvidence)| Pair {
         strike,
-        k: f64::from(pair.strike_milli) / 1000.0,
+        k: strike_of_share(evidence.deliverable, pair.strike_milli),
         gap: pair.gap,
         half: pair.half,
         straddle: pair.straddle,
@@ -84,6 +84,14 @@ pub(super) fn strikes_said(
         StrikeSaid { strike_milli, outcome }
     });
     (told, strikes.collect())
+}
+
+/// The strike on one share of the underlying, currency.
+pub(super) fn strike_of_share(deliverable: Option<Deliverable>, strike_milli: u32) -> f64 {
+    match deliverable {
+        Some(terms) => terms.strike_of_share(strike_milli).unwrap_or(f64::NAN),
+        None => f64::from(strike_milli) / 1000.0,
+    }
 }
 
 fn why_unused(chain: &Chain, slice: &Slice, rows: [Option<usize>; 2]) -> Unused {

@@ -1,10 +1,10 @@
 //! Values of one contract by each scheme, all from one basis. Never: a column.
 
-use crate::contract::{Right, Style};
+use crate::contract::{Deliverable, Right, Style};
 use crate::kernel::american::{Band, Counts, Pricer, Scheme};
 use crate::kernel::black76::{Horizon, european};
 use crate::kernel::dividends::Terms;
-use crate::kernel::greeks::{Greeks, SpotInputs, finish};
+use crate::kernel::greeks::{Greek, Greeks, SpotInputs, finish};
 
 /// Within this fraction of the strike a value is the exercise value.
 const EXERCISED: f64 = 1e-9;
@@ -20,6 +20,27 @@ pub struct SchemeValues {
     pub reference: Greeks<f64>,
     /// What early exercise was valued with.
     pub method: EarlyMethod,
+}
+
+impl SchemeValues {
+    /// Values of a contract of an adjusted root, from those of an option on one share of the underlying: so many of
+    /// these, at a strike that moves with the listed one.
+    pub(super) fn of_deliverable(mut self, terms: &Deliverable) -> Self {
+        let (shares, strike) = (terms.shares_per_unit(), terms.strike_per_unit());
+        for greeks in [&mut self.european, &mut self.fast, &mut self.reference] {
+            let of_share = *greeks;
+            *greeks = Greeks::from_fn(|greek| {
+                let factor = match greek {
+                    Greek::Lambda | Greek::D1 | Greek::D2 => 1.0,
+                    Greek::DualDelta => strike,
+                    Greek::DualGamma => strike * strike / shares,
+                    _ => shares,
+                };
+                factor * of_share.get(greek)
+            });
+        }
+        self
+    }
 }
 
 /// How early exercise is valued.

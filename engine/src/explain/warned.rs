@@ -36,8 +36,10 @@ pub(super) fn of(chain: &Chain, found: &Explanation) -> Vec<Warning> {
             all.push(warning);
         }
     };
-    warn(slice.adjusted, Warning::AdjustedRoot);
-    warn(value.is_nan() && !slice.adjusted, Warning::NoValue);
+    let has_terms = slice.und_price.is_finite();
+    warn(slice.adjusted && !has_terms, Warning::AdjustedRoot);
+    warn(slice.adjusted && has_terms, Warning::Deliverable);
+    warn(value.is_nan() && !(slice.adjusted && !has_terms), Warning::NoValue);
     if let Some(why) = chain.dropped[row] {
         warn(true, Warning::Quote(why));
     }
@@ -47,6 +49,7 @@ pub(super) fn of(chain: &Chain, found: &Explanation) -> Vec<Warning> {
     warn(valued && is_previous, Warning::PreviousSession);
     warn(chain.rough, Warning::Rough);
     warn(chain.spot_off, Warning::SpotOff);
+    warn(valued && chain.spot_is_implied(), Warning::SpotImplied);
     warn(valued && chain.evidence.is_none(), Warning::NoEvidence);
     if let Some(basis) = &found.basis {
         let fwd = slice.fwd_price;

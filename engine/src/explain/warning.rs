@@ -7,8 +7,10 @@ use crate::store::dropped::Drop;
 pub enum Warning {
     /// It has no value.
     NoValue,
-    /// Its root delivers something else than the underlying: it has none by its nature.
+    /// Its root delivers something else than 100 shares, and nobody says what.
     AdjustedRoot,
+    /// Its root delivers something else than 100 shares, and it is valued from what is said of it.
+    Deliverable,
     /// Its quote was dropped.
     Quote(Drop),
     /// The volatility is that of the session before: no curve is known of its expiry.
@@ -17,6 +19,8 @@ pub enum Warning {
     Rough,
     /// Its options tell another spot than the published one, and values follow it.
     SpotOff,
+    /// No price of the underlying is published: values use the spot that the options imply.
+    SpotImplied,
     /// The pairs of its expiry contradict each other, or the other expiries.
     ForwardOutvoted,
     /// No pair of its own expiry tells the forward.
@@ -56,10 +60,12 @@ impl Warning {
         match self {
             Self::NoValue => "no_value",
             Self::AdjustedRoot => "adjusted_root",
+            Self::Deliverable => "deliverable",
             Self::Quote(why) => why.name(),
             Self::PreviousSession => "previous_session",
             Self::Rough => "rough",
             Self::SpotOff => "spot_off",
+            Self::SpotImplied => "spot_implied",
             Self::ForwardOutvoted => "forward_outvoted",
             Self::NoPair => "no_pair",
             Self::FewPairs => "few_pairs",
@@ -85,7 +91,13 @@ impl Warning {
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::NoValue => "no value: its expiry has no forward or no curve",
-            Self::AdjustedRoot => "its root delivers something else than the underlying, so it has no value here",
+            Self::AdjustedRoot => {
+                "its root delivers something else than 100 shares: it has no value until deliverables.csv or an override \
+                 says what"
+            }
+            Self::Deliverable => {
+                "its root delivers something else than 100 shares: it is valued from the terms that are given"
+            }
             Self::Quote(why) => match why {
                 Drop::Crossed => "its bid is above its ask",
                 Drop::NoBid => "it has no bid: the ask bounds its volatility only",
@@ -102,6 +114,7 @@ impl Warning {
             Self::PreviousSession => "its volatility is that of the session before: no quote of its expiry can be used",
             Self::Rough => "early exercise comes from lattices until its tables are built: about 1e-4 of the price",
             Self::SpotOff => "its options tell another spot than the published one, and values follow it",
+            Self::SpotImplied => "no price of the underlying is published: values use the spot that its options imply",
             Self::ForwardOutvoted => "its pairs tell another forward than the other expiries make likely",
             Self::NoPair => "no pair of call and put of its expiry tells the forward: the other expiries do",
             Self::FewPairs => "fewer than three pairs of call and put tell the forward",

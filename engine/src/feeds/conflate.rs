@@ -107,6 +107,8 @@ impl Conflated {
                 rate,
             }),
             days: self.days.take(|day| day),
+            // no feed that pushes has them
+            deliverables: None,
         }
     }
 

@@ -11,7 +11,7 @@
 use super::chains::{Chains, parse_chains};
 use super::csv::decompress;
 use super::recording::{is_recording, parse_recording};
-use super::reference::{parse_days, parse_dividends, parse_rates};
+use super::reference::{parse_days, parse_deliverables, parse_dividends, parse_rates};
 use super::report::Report;
 use super::{Batch, DividendRecord, QuoteRecord, RateRecord};
 use crate::contract::{RootTable, Symbol};
@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 const DIVIDENDS: &str = "dividends.csv";
+const DELIVERABLES: &str = "deliverables.csv";
 const RATES: &str = "rates.csv";
 const OVERRIDES: &str = "overrides.csv";
 /// How long a changed file must stand still: a program that writes in place seldom pauses for longer.
@@ -331,6 +332,7 @@ impl DirFeed {
     fn poll_reference(&mut self, poll: &mut Poll<'_>) {
         let dividends = self.reread(DIVIDENDS, parse_dividends, poll);
         let rates = self.reread(RATES, parse_rates, poll);
+        poll.batch.deliverables = self.reread(DELIVERABLES, parse_deliverables, poll);
         let days = self.reread(OVERRIDES, parse_days, poll);
         (poll.batch.dividends, poll.batch.rates, poll.batch.days) = (dividends, rates, days);
     }

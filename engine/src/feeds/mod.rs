@@ -27,6 +27,7 @@ pub mod thetadata;
 pub mod times;
 pub mod tradier;
 
+use self::overrides::OverrideRecord;
 use crate::calendar::Day;
 use crate::contract::Symbol;
 use crate::error::Reason;
@@ -129,6 +130,8 @@ pub struct Batch {
     pub dividends: Option<Vec<DividendRecord>>,
     /// The names whose dividends the source covers, beside those that it has any of; read where `dividends` is there.
     pub dividend_cover: DividendCover,
+    /// Every deliverable of an adjusted root ([`Override::Deliverable`](overrides::Override::Deliverable)); `None`: as before.
+    pub deliverables: Option<Vec<OverrideRecord>>,
     /// Every discount curve; `None`: as before.
     pub rates: Option<Vec<RateRecord>>,
     /// Every date that the feed knows better than the calendar; `None`: as before.

@@ -4,9 +4,9 @@
 use super::csv::{Bad, Column, Row, optional, read_rows, required};
 use super::intake::{parse_root, parse_strike};
 use super::report::Report;
-use crate::contract::{Right, Symbol};
+use crate::contract::{Deliverable, Right, Symbol};
 use crate::error::Reason;
-use crate::limits;
+use crate::limits::{self, Bound};
 use jiff::civil::Date;
 use std::collections::HashSet;
 use std::path::Path;
@@ -62,12 +62,14 @@ pub enum Override {
     VolShift(f64),
     /// Their quotes do not count.
     Exclude,
+    /// What a contract of an adjusted root delivers, from a date on; `None`: from ever.
+    Deliverable(Deliverable, Option<Date>),
 }
 
 impl Override {
     /// The words of the file, in the order of [`Override::kind`].
-    pub const KINDS: [&'static str; 7] =
-        ["dividend", "no_dividends", "borrow", "rate", "forward", "vol_shift", "exclude"];
+    pub const KINDS: [&'static str; 8] =
+        ["dividend", "no_dividends", "borrow", "rate", "forward", "vol_shift", "exclude", "deliverable"];
 
     /// Its place in [`Override::KINDS`].
     #[must_use]
@@ -80,6 +82,7 @@ impl Override {
             Self::Forward(_) => 4,
             Self::VolShift(_) => 5,
             Self::Exclude => 6,
+            Self::Deliverable(..) => 7,
         }
     }
 }
@@ -101,7 +104,11 @@ pub fn parse_overrides(file: &Path, bytes: &[u8]) -> (Vec<OverrideRecord>, Repor
     let (mut records, mut seen) = (Vec::new(), HashSet::new());
     let report = read_rows(file, bytes, &COLUMNS, |row| {
         let record = read(row)?;
-        let date = if let Override::Dividend(date, _) = record.what { Some(date) } else { None };
+        let date = match record.what {
+            Override::Dividend(date, _) => Some(date),
+            Override::Deliverable(_, from) => from,
+            _ => None,
+        };
         if !seen.insert((record.scope, record.what.kind(), date)) {
             return Err((WHAT, Reason::Duplicate));
         }
@@ -134,6 +141,10 @@ fn read(row: &Row<'_, { COLUMNS.len() }>) -> Result<OverrideRecord, Bad> {
         "forward" => (Override::Forward(row.number(VALUE, limits::FORWARD)?), &[STRIKE, RIGHT, DATE]),
         "vol_shift" => (Override::VolShift(row.number(VALUE, limits::VOL_SHIFT)?), &[STRIKE, RIGHT, DATE]),
         "exclude" => (Override::Exclude, &[VALUE, DATE]),
+        "deliverable" => {
+            let from = is_there(DATE).then(|| row.date(DATE)).transpose()?;
+            (Override::Deliverable(deliverable(row)?, from), &[EXPIRY, STRIKE, RIGHT])
+        }
         _ => return Err((WHAT, Reason::NotAWord)),
     };
     if let Some(&column) = unused.iter().find(|&&column| is_there(column)) {
@@ -143,6 +154,10 @@ fn read(row: &Row<'_, { COLUMNS.len() }>) -> Result<OverrideRecord, Bad> {
     if matches!(what, Override::Forward(_)) && scope.expiry.is_none() {
         return Err((EXPIRY, Reason::Missing));
     }
+    // a deliverable is that of a root
+    if matches!(what, Override::Deliverable(..)) && scope.root.is_none() {
+        return Err((ROOT, Reason::Missing));
+    }
     // so would a dividend or a forward of every name, or every contract of the market left out
     let is_of_names =
         matches!(what, Override::Dividend(..) | Override::Forward(_)) || scope.is_of_all() && what == Override::Exclude;
@@ -150,6 +165,17 @@ fn read(row: &Row<'_, { COLUMNS.len() }>) -> Result<OverrideRecord, Bad> {
         return Err((UNDERLYING, Reason::NotASymbol));
     }
     Ok(OverrideRecord { scope, what })
+}
+
+/// `SHARES` or `SHARES+CASH` per contract, at the usual multipliers.
+fn deliverable(row: &Row<'_, { COLUMNS.len() }>) -> Result<Deliverable, Bad> {
+    let text = row.text(VALUE)?;
+    let (shares, cash) = text.split_once('+').unwrap_or((text, "0"));
+    let number = |part: &str, bound: Bound| {
+        let x: f64 = part.trim().parse().map_err(|_| (VALUE, Reason::NotANumber))?;
+        bound.admit(x).map_err(|reason| (VALUE, reason))
+    };
+    Ok(Deliverable::usual(number(shares, limits::SHARES)?, number(cash, limits::CASH)?))
 }
 
 impl OverrideScope {

@@ -1,11 +1,14 @@
 //! Dividends, discount curves and calendar dates as comma-separated rows. Bytes to records. Never: a file handle.
 
 use super::csv::{Bad, Column, optional, read_rows, required};
+use super::intake::parse_root;
+use super::overrides::{Override, OverrideRecord, OverrideScope};
 use super::report::Report;
 use super::{DividendRecord, RateRecord};
 use crate::calendar::Day;
+use crate::contract::Deliverable;
 use crate::error::Reason;
-use crate::limits;
+use crate::limits::{self, Bound};
 use jiff::civil::Date;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -27,6 +30,52 @@ pub fn parse_dividends(file: &Path, bytes: &[u8]) -> (Vec<DividendRecord>, Repor
     });
     let record =
         |((underlying, ex_date), (amount, projected))| DividendRecord { underlying, ex_date, amount, projected };
+    (rows.into_iter().map(record).collect(), report)
+}
+
+/// Reads `root,shares[,cash][,multiplier][,strike_multiplier][,from]`: what a contract of an adjusted root delivers, by
+/// OCC's terms. Cash is 0 and multipliers are 100 where they are empty; `from` is the first date on which the terms hold, and
+/// empty: all. A second row of one root and date is refused, and the first kept. So is a row with a `component`: a contract
+/// that delivers anything but shares of the underlying and cash has no value here.
+#[must_use]
+pub fn parse_deliverables(file: &Path, bytes: &[u8]) -> (Vec<OverrideRecord>, Report) {
+    const COLUMNS: [Column; 7] = [
+        required("root"),
+        required("shares"),
+        optional("cash"),
+        optional("multiplier"),
+        optional("strike_multiplier"),
+        optional("from"),
+        optional("component"),
+    ];
+    let mut rows = BTreeMap::new();
+    let report = read_rows(file, bytes, &COLUMNS, |row| {
+        let root = parse_root(row.text(0)?).map_err(|reason| (0, reason))?;
+        let or = |column: usize, bound: Bound, usual: f64| {
+            row.number_or_nan(column, bound).map(|x| if x.is_nan() { usual } else { x })
+        };
+        let terms = Deliverable {
+            shares: row.number(1, limits::SHARES)?,
+            cash: or(2, limits::CASH, 0.0)?,
+            multiplier: or(3, limits::MULTIPLIER, 100.0)?,
+            strike_multiplier: or(4, limits::MULTIPLIER, 100.0)?,
+        };
+        let from = if row.bytes(5)?.is_empty() { None } else { Some(row.date(5)?) };
+        if !row.bytes(6)?.is_empty() {
+            return Err((6, Reason::Unused));
+        }
+        match rows.entry((root, from)) {
+            Entry::Occupied(_) => Err((0, Reason::Duplicate)),
+            Entry::Vacant(entry) => {
+                entry.insert(terms);
+                Ok(())
+            }
+        }
+    });
+    let record = |((root, from), terms)| OverrideRecord {
+        scope: OverrideScope { root: Some(root), ..OverrideScope::default() },
+        what: Override::Deliverable(terms, from),
+    };
     (rows.into_iter().map(record).collect(), report)
 }
 

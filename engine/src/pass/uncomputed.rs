@@ -127,6 +127,7 @@ mod tests {
             basis: ForwardBasis::Spot,
             multiplier: 100,
             adjusted,
+            deliverables: Vec::new(),
             strike_milli: vec![90_000, 90_000],
             right: vec![Right::Call, Right::Put],
             bid: vec![1.0; 2],

@@ -11,12 +11,12 @@ use crate::calibrate::carry::ImpliedSpot;
 use crate::calibrate::chain::{ChainCalibration, OneByOne, SideBySide, SliceWork};
 use crate::calibrate::forward::Pair;
 use crate::calibrate::{Calibrated, ForcedCarry, SliceInput, SliceState};
-use crate::contract::{Right, Style, Symbol};
+use crate::contract::{Deliverable, Right, Style, Symbol};
 use crate::early::Depth;
 use crate::kernel::dividends::Dividend;
 use crate::limits;
 use crate::price::{Valued, price_slice};
-use crate::store::book::BookSlice;
+use crate::store::book::{Book, BookSlice};
 use crate::store::chain::{Chain, Slice};
 use crate::store::columns::{Col, Columns};
 use crate::store::evidence::{
@@ -24,9 +24,10 @@ use crate::store::evidence::{
 };
 use crate::store::overrides::OverridePlace;
 use crate::store::session::{SessionBefore, SessionVols};
-use crate::surface::{DefaultSmoother, Smoother, SurfaceInput};
+use crate::surface::{Curve, DefaultSmoother, SurfaceInput};
 use jiff::{Timestamp, civil::Date};
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A chain with more contracts than this is worth more than one thread. By judgement: a steady pass of it takes 3 ms, and
@@ -81,8 +82,14 @@ struct SliceFacts {
     forced: ForcedCarry,
     /// Added to the volatilities of the curve, per √year.
     vol_shift: f64,
-    /// In place of the quotes of an adjusted root: its deliverable is not the spot, so it says nothing.
+    /// In place of the quotes of an adjusted root whose deliverable is not known: they say nothing.
     unquoted: Vec<f64>,
+    /// What a contract of an adjusted root delivers, where that is known.
+    deliverable: Option<Deliverable>,
+    /// Its strikes less the cash, thousandths; empty for other roots.
+    strike_milli: Vec<u32>,
+    /// So many of its first rows have no value: the cash alone pays for exercise.
+    paid_by_cash: usize,
 }
 
 /// The finished rows of a slice.
@@ -125,6 +132,15 @@ impl ChainState {
         SessionBefore { shown: self.session.as_ref().map(|(_, chain)| &**chain), vols: &self.prior }
     }
 
+    /// Takes the states of slices back.
+    fn keep(&mut self, book: &Book, facts: &[SliceFacts], slices: &mut [SliceWork]) {
+        self.slices.clear();
+        self.slices.extend(slices.iter_mut().zip(facts).map(|(slice, facts)| {
+            let BookSlice { root, expiry, .. } = book.slices[facts.place];
+            Kept { root, expiry, state: core::mem::take(&mut slice.state) }
+        }));
+    }
+
     /// Hands out the state of a slice, the `i`-th of its chain.
     fn take(&mut self, i: usize, slice: &BookSlice) -> SliceState {
         let is = |kept: &Kept| kept.root == slice.root && kept.expiry == slice.expiry;
@@ -136,16 +152,12 @@ impl ChainState {
 /// The chain of a book.
 ///
 /// # Shapes   the rows of the chain are those of the book's slices that have not settled, in the book's order
-/// # Domain   any book; without a spot every row has its identity only
+/// # Domain   any book; where a spot is neither published nor implied every row has its identity only
 /// # Cost     PERF.md; at older commits benches/record/history.md, "The whole market"
 pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scratch) -> (Arc<Chain>, ChainReport) {
     let Task { market, book, at, .. } = *task;
     let session = market.calendar.session_on_or_before(market.calendar.eastern(at).date());
     state.roll(session);
-    if !book.has_spot() {
-        // what the state remembers waits for the next spot
-        return identity_only(task, |slice, out| state.session_before().prev_vols(slice, out));
-    }
     let Scratch { facts, slices, priced, calibration, smoother } = scratch;
     let (n, dividends_refused) = prepare(task, facts);
     let facts = &facts[..n];
@@ -159,33 +171,37 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
     }
     let threads = Threads { many: inputs.iter().map(|input| input.right.len()).sum::<usize>() > ALONE };
 
-    let spot = calibration.run(&inputs, slices, &threads);
-    let curves = Smoother::fit(smoother, &surface_inputs(&inputs, slices));
+    let Some(spot) = calibration.run(&inputs, slices, &threads) else {
+        // what the state remembers waits for the next spot
+        state.keep(book, facts, slices);
+        return identity_only(task, |slice, out| state.session_before().prev_vols(slice, out));
+    };
+    let curves = curves(smoother, surface_inputs(&inputs, slices), facts, book);
     let before = state.session_before();
     threads.each_priced(slices, priced, |i, slice, priced| {
         let book_slice = &book.slices[facts[i].place];
         priced.columns.reset(book_slice.rows());
         before.prev_vols(book_slice, priced.columns.get_mut(Col::PrevVol));
-        // the deliverable of an adjusted root is not the spot: it has identity only
-        priced.valued = match book_slice.adjusted {
-            true => Valued::default(),
-            false => price_slice(&inputs[i], slice, &curves[i], &mut priced.columns),
+        priced.valued = match (book_slice.adjusted, facts[i].deliverable) {
+            // what it delivers is not known: it has identity only
+            (true, None) => Valued::default(),
+            (_, terms) => {
+                let valued = price_slice(&inputs[i], slice, &curves[i], &mut priced.columns);
+                terms.map_or(valued, |terms| per_share(&terms, facts[i].paid_by_cash, valued, &mut priced.columns))
+            }
         };
     });
 
     let finished: Vec<Finished<'_>> = (0..n)
         .map(|i| {
             let (of, rate_is_known) = (&book.slices[facts[i].place], facts[i].rate_is_known);
-            Finished { of, input: &inputs[i], work: &slices[i], priced: &priced[i], rate_is_known }
+            let deliverable = facts[i].deliverable;
+            Finished { of, input: &inputs[i], work: &slices[i], priced: &priced[i], rate_is_known, deliverable }
         })
         .collect();
     let (chain, mut report) = assemble(task, &finished, spot);
     report.dividends_refused = dividends_refused;
-    state.slices.clear();
-    state.slices.extend(slices.iter_mut().zip(facts).map(|(slice, facts)| {
-        let BookSlice { root, expiry, .. } = book.slices[facts.place];
-        Kept { root, expiry, state: core::mem::take(&mut slice.state) }
-    }));
+    state.keep(book, facts, slices);
     let chain = Arc::new(chain);
     state.session = Some((session, Arc::clone(&chain)));
     (chain, report)
@@ -224,13 +240,39 @@ impl Threads {
     }
 }
 
+/// Derivatives of an adjusted root with respect to the underlying and the listed strike, from those with respect to what it
+/// delivers. Rows that cash pays for lose their numbers.
+fn per_share(terms: &Deliverable, paid_by_cash: usize, valued: Valued, columns: &mut Columns) -> Valued {
+    let (shares, strike) = (terms.shares_per_unit(), terms.strike_per_unit());
+    let factors = [
+        (Col::Delta, shares),
+        (Col::Gamma, shares * shares),
+        (Col::Speed, shares * shares * shares),
+        (Col::Vanna, shares),
+        (Col::Charm, shares),
+        (Col::Zomma, shares * shares),
+        (Col::Color, shares * shares),
+        (Col::DualDelta, strike),
+        (Col::DualGamma, strike * strike),
+    ];
+    for (col, factor) in factors {
+        columns.get_mut(col).iter_mut().for_each(|x| *x *= factor);
+    }
+    let lost = columns.get(Col::SvcTheo)[..paid_by_cash].iter().filter(|x| x.is_finite()).count();
+    for &col in Col::ALL.iter().filter(|&&col| col != Col::PrevVol) {
+        columns.get_mut(col)[..paid_by_cash].fill(f64::NAN);
+    }
+    Valued { priced: valued.priced.saturating_sub(lost as u32), ..valued }
+}
+
 /// Time, rate, dividends and ages of every slice that has not settled; says how many there are, and how many dividends
 /// were refused.
 ///
 /// # Domain   any book; `facts` grows to what is needed and is used again
 fn prepare(task: &Task<'_>, facts: &mut Vec<SliceFacts>) -> (usize, u32) {
     let Task { market, book, at, overrides, .. } = *task;
-    let curve = market.rates.on(at, market.calendar.eastern(at).date()).curve;
+    let today = market.calendar.eastern(at).date();
+    let curve = market.rates.on(at, today).curve;
     let (dividends, refused) = dividend_times(task);
     let newest = book.slices.iter().flat_map(|s| &s.ts).max().copied().unwrap_or(at);
     let live = book.slices.iter().enumerate().filter(|(_, s)| s.settles_at > at);
@@ -255,12 +297,43 @@ fn prepare(task: &Task<'_>, facts: &mut Vec<SliceFacts>) -> (usize, u32) {
         facts.age_s.clear();
         facts.age_s.extend(slice.ts.iter().map(|ts| (newest.as_millisecond() - ts.as_millisecond()) as f64 * 1e-3));
         facts.unquoted.clear();
-        facts.unquoted.resize(if slice.adjusted { slice.rows() } else { 0 }, f64::NAN);
+        let terms = slice.adjusted.then(|| overrides.deliverable(book.underlying, slice.root, today)).flatten();
+        facts.deliverable = terms.or_else(|| slice.deliverable_on(today));
+        facts.unquoted.resize(if slice.adjusted && facts.deliverable.is_none() { slice.rows() } else { 0 }, f64::NAN);
+        facts.set_strikes(slice);
     }
     (n, refused)
 }
 
 impl SliceFacts {
+    /// Turns strikes, dividends and a known forward into those of what an adjusted contract delivers.
+    fn set_strikes(&mut self, slice: &BookSlice) {
+        self.strike_milli.clear();
+        self.paid_by_cash = 0;
+        let Some(terms) = self.deliverable else { return };
+        let shares = terms.shares_per_unit();
+        self.divs.iter_mut().for_each(|dividend| dividend.amount *= shares);
+        self.forced.fwd = self.forced.fwd.map(|fwd| fwd * shares);
+        // a strike below the cash keeps a place of its own, so that rows stay in order
+        let mut last = (0, 0);
+        for &listed in &slice.strike_milli {
+            let strike = terms.strike_milli(listed);
+            self.paid_by_cash += usize::from(strike.is_none());
+            if listed != last.0 {
+                last = (listed, strike.unwrap_or(0).max(last.1 + 1));
+            }
+            self.strike_milli.push(last.1);
+        }
+        if self.paid_by_cash > 0 {
+            self.excluded.resize(slice.rows(), false);
+            self.excluded[..self.paid_by_cash].fill(true);
+        }
+    }
+
+    fn is_unknown(&self, slice: &BookSlice) -> bool {
+        slice.adjusted && self.deliverable.is_none()
+    }
+
     fn input<'a>(&'a self, task: &Task<'a>, step: f64) -> SliceInput<'a> {
         let slice = &task.book.slices[self.place];
         SliceInput {
@@ -268,14 +341,15 @@ impl SliceFacts {
             depth: task.depth,
             basis: slice.basis,
             t: self.t,
-            s: task.book.spot,
+            s: task.book.spot * self.deliverable.map_or(1.0, |terms| terms.shares_per_unit()),
             r: self.r,
             step,
             divs: &self.divs,
-            strike_milli: &slice.strike_milli,
+            strike_milli: if self.deliverable.is_some() { &self.strike_milli } else { &slice.strike_milli },
             right: &slice.right,
-            bid: if slice.adjusted { &self.unquoted } else { &slice.bid },
-            ask: if slice.adjusted { &self.unquoted } else { &slice.ask },
+            bid: if self.is_unknown(slice) { &self.unquoted } else { &slice.bid },
+            ask: if self.is_unknown(slice) { &self.unquoted } else { &slice.ask },
+            shares: self.deliverable.map(|terms| terms.shares_per_unit()),
             age_s: &self.age_s,
             excluded: &self.excluded,
             forced: self.forced,
@@ -320,6 +394,27 @@ fn surface_inputs<'a>(inputs: &[SliceInput<'a>], slices: &'a [SliceWork]) -> Vec
     inputs.iter().zip(slices).map(of).collect()
 }
 
+/// The curve of each slice. Those of standard roots know nothing of adjusted ones, whose few quotes must not move them;
+/// those of adjusted roots whose terms are known lean on all.
+fn curves<'s>(
+    smoother: &'s mut DefaultSmoother,
+    mut inputs: Vec<SurfaceInput<'_>>,
+    facts: &[SliceFacts],
+    book: &Book,
+) -> Cow<'s, [Curve]> {
+    let adjusted = || facts.iter().enumerate().filter(|(_, facts)| book.slices[facts.place].adjusted);
+    let has_terms = |(_, facts): &(usize, &SliceFacts)| facts.deliverable.is_some();
+    adjusted().filter(|of| !has_terms(of)).for_each(|(i, _)| inputs[i].fwd = f64::NAN);
+    if !adjusted().any(|of| has_terms(&of)) {
+        return Cow::Borrowed(smoother.fit(&inputs));
+    }
+    let of_all = smoother.fit(&inputs).to_vec();
+    adjusted().for_each(|(i, _)| inputs[i].fwd = f64::NAN);
+    let mut curves = smoother.fit(&inputs).to_vec();
+    adjusted().for_each(|(i, _)| curves[i].clone_from(&of_all[i]));
+    Cow::Owned(curves)
+}
+
 /// A slice whose rows are done.
 struct Finished<'a> {
     of: &'a BookSlice,
@@ -327,6 +422,7 @@ struct Finished<'a> {
     work: &'a SliceWork,
     priced: &'a Priced,
     rate_is_known: bool,
+    deliverable: Option<Deliverable>,
 }
 
 /// Slices side by side, in the book's order.
@@ -408,15 +504,17 @@ impl Finished<'_> {
     fn evidence(&self) -> SliceEvidence {
         let out: &Calibrated = &self.work.draft.out;
         let ladder = &self.work.state.ladder;
+        let shares = self.input.scale();
         let pair = |pair: &Pair| ParityEvidence {
             strike_milli: ladder.row(Right::Call, pair.strike).map_or(0, |row| self.of.strike_milli[row]),
-            gap: pair.gap,
-            half: pair.half,
-            straddle: pair.straddle,
+            gap: pair.gap / shares,
+            half: pair.half / shares,
+            straddle: pair.straddle / shares,
         };
         SliceEvidence {
-            s: out.s,
-            fwd_error: out.fwd_error,
+            s: out.s / shares,
+            fwd_error: out.fwd_error / shares,
+            deliverable: self.deliverable,
             step: self.input.step,
             known: KnownTerms {
                 rate: self.rate_is_known,
@@ -431,7 +529,8 @@ impl Finished<'_> {
     /// What is constant over the rows of the slice.
     fn constants(&self, rows: core::ops::Range<u32>, at: Timestamp) -> Slice {
         let BookSlice { root, expiry, style, settle, settles_at, adjusted, .. } = *self.of;
-        let known = |x: f64| if adjusted { f64::NAN } else { x };
+        let known = |x: f64| if adjusted && self.deliverable.is_none() { f64::NAN } else { x };
+        let shares = self.input.scale();
         let out: &Calibrated = &self.work.draft.out;
         Slice {
             root,
@@ -442,11 +541,11 @@ impl Finished<'_> {
             settles_at,
             adjusted,
             days: days_between(at, settles_at),
-            und_price: known(out.und),
-            fwd_price: known(out.fwd),
+            und_price: known(out.und / shares),
+            fwd_price: known(out.fwd / shares),
             disc_rate: known(self.input.r),
             borr_rate: known(out.borr),
-            divs: known(self.input.divs.iter().map(|d| d.amount).sum()),
+            divs: known(self.input.divs.iter().map(|d| d.amount).sum::<f64>() / shares),
         }
     }
 }
@@ -458,7 +557,6 @@ mod tests {
     use crate::contract::{ForwardBasis, Right, Settle, Style};
     use crate::pass::market_data::MarketData;
     use crate::rates::table::RateTable;
-    use crate::store::book::Book;
     use crate::store::overrides::Overrides;
 
     fn at() -> Timestamp {
@@ -476,6 +574,7 @@ mod tests {
             basis: ForwardBasis::Spot,
             multiplier: 100,
             adjusted,
+            deliverables: Vec::new(),
             strike_milli: vec![100_000, 100_000],
             right: vec![Right::Call, Right::Put],
             bid: vec![1.0; 2],

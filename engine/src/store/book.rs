@@ -1,7 +1,7 @@
 //! What was quoted: one book per underlying, its rows in native order. Feeds write it, the pass reads it.
 //! Never: a formula.
 
-use crate::contract::{ForwardBasis, Right, Settle, Style, Symbol};
+use crate::contract::{Deliverable, ForwardBasis, Right, Settle, Style, Symbol};
 use jiff::{Timestamp, civil::Date};
 
 /// One underlying: its spot, its dividends and the slices of its roots.
@@ -9,8 +9,8 @@ use jiff::{Timestamp, civil::Date};
 pub struct Book {
     /// Underlying symbol.
     pub underlying: Symbol,
-    /// Spot price, currency per share; NaN until one came, and for good where the feed has none. Such a book is listed
-    /// with identity only ([`Uncomputed::NoSpot`](super::chain::Uncomputed)).
+    /// Spot price, currency per share; NaN until one came, and for good where the feed has none. Such a book is valued on
+    /// the spot that its options imply, or listed with identity only ([`Uncomputed::NoSpot`](super::chain::Uncomputed)).
     pub spot: f64,
     /// The time of the latest quote; before the first one the earliest instant that there is.
     pub ts: Timestamp,
@@ -24,8 +24,17 @@ pub struct Book {
     pub slices: Vec<BookSlice>,
 }
 
+impl BookSlice {
+    /// What a contract delivers on a date, by the feed.
+    #[must_use]
+    pub fn deliverable_on(&self, on: Date) -> Option<Deliverable> {
+        let (_, terms) = self.deliverables.iter().rev().find(|(from, _)| from.is_none_or(|from| from <= on))?;
+        Some(*terms)
+    }
+}
+
 impl Book {
-    /// Whether there is a spot to compute from.
+    /// True if a spot is published.
     #[must_use]
     pub fn has_spot(&self) -> bool {
         self.spot > 0.0
@@ -55,8 +64,10 @@ pub struct BookSlice {
     pub basis: ForwardBasis,
     /// Shares per contract.
     pub multiplier: u32,
-    /// A root with an adjusted deliverable: identity only, no Greeks.
+    /// A root with an adjusted deliverable: identity only, unless it is known what a contract delivers.
     pub adjusted: bool,
+    /// What a contract delivers by the date from which it does, ascending; empty: the feed does not say.
+    pub deliverables: Vec<(Option<Date>, Deliverable)>,
     /// Strikes in thousandths of a currency unit.
     pub strike_milli: Vec<u32>,
     /// Call or put.

@@ -49,7 +49,7 @@ pub struct Chain {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Uncomputed {
-    /// The feed has no price of the underlying, and its options are not asked for one.
+    /// The feed has no price of the underlying, and its options tell none.
     NoSpot,
     /// No expiry has a curve: its quotes are missing, one-sided or dropped.
     NoUsableQuote,
@@ -95,7 +95,7 @@ pub struct Slice {
     pub adjusted: bool,
     /// Fractional calendar days to settlement.
     pub days: f64,
-    /// The underlying price that the slice is valued at: the spot, or F for the VIX family.
+    /// The underlying price that the slice is valued at: the published spot, else the implied one; F for the VIX family.
     pub und_price: f64,
     /// Calibrated forward.
     pub fwd_price: f64,
@@ -108,6 +108,13 @@ pub struct Slice {
 }
 
 impl Chain {
+    /// True if no price of the underlying is published and values are computed from the one that the options imply.
+    /// Never true of the VIX family, whose `und_price` is the forward with and without a published price.
+    #[must_use]
+    pub fn spot_is_implied(&self) -> bool {
+        self.spot.is_nan() && self.implied_spot > 0.0
+    }
+
     /// How many contracts.
     #[must_use]
     pub fn rows(&self) -> u32 {

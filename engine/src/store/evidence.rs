@@ -1,6 +1,7 @@
 //! What a chain was computed from and its columns do not say: ages of its quotes, dividends with their dates, and of each
 //! expiry the spot that it is valued on and the pairs that told its forward. Never: a formula.
 
+use crate::contract::Deliverable;
 use crate::rates::source::RateOrigin;
 use jiff::{Timestamp, civil::Date};
 
@@ -66,6 +67,8 @@ pub struct SliceEvidence {
     pub fwd_error: f64,
     /// Years to the same clock time on the next trading day.
     pub step: f64,
+    /// What a contract of an adjusted root delivers. Prices here are per share of the underlying all the same.
+    pub deliverable: Option<Deliverable>,
     /// What a user knows of it better than quotes.
     pub known: KnownTerms,
     /// Added to the volatilities of its curve, per √year.

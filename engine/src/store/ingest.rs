@@ -3,8 +3,9 @@
 
 use super::book::{Book, BookSlice};
 use crate::calendar::{Calendar, Day, expirations::canonical_expiry};
-use crate::contract::{ContractKey, Right, RootFacts, RootTable, Settle, Symbol, roots::is_flex};
+use crate::contract::{ContractKey, Deliverable, Right, RootFacts, RootTable, Settle, Symbol, roots::is_flex};
 use crate::error::Reason;
+use crate::feeds::overrides::{Override, OverrideRecord};
 use crate::feeds::{Batch, DividendCover, DividendRecord, QuoteRecord, SpotRecord, latest_at, quoted};
 use crate::limits;
 use crate::rates::curve::DiscountCurves;
@@ -28,6 +29,8 @@ pub struct Store {
     dividend_cover: DividendCover,
     /// By underlying, the first ex-date of a dividend that is not declared.
     projected_from: BTreeMap<Symbol, Date>,
+    /// What contracts of adjusted roots deliver, by root; each by the date from which it does, ascending.
+    deliverables: BTreeMap<Symbol, Vec<(Option<Date>, Deliverable)>>,
     /// Records of a later time are refused.
     latest: Timestamp,
     last: Option<LastPlace>,
@@ -88,6 +91,7 @@ impl Store {
             dividends: BTreeMap::new(),
             dividend_cover: DividendCover::default(),
             projected_from: BTreeMap::new(),
+            deliverables: BTreeMap::new(),
             latest: Timestamp::MAX,
             last: None,
             keeps_sizes: false,
@@ -160,6 +164,9 @@ impl Store {
         let before: Vec<Book> = batch.reset.iter().filter_map(|&underlying| self.forget(underlying)).collect();
         if let Some(dividends) = &batch.dividends {
             self.set_dividends(dividends, &batch.dividend_cover);
+        }
+        if let Some(deliverables) = &batch.deliverables {
+            self.set_deliverables(deliverables);
         }
         if let Some(rates) = &batch.rates {
             self.set_curves(DiscountCurves::new(rates));
@@ -326,6 +333,24 @@ impl Store {
         }
     }
 
+    /// Sets what contracts of adjusted roots deliver; records of anything else are left aside.
+    fn set_deliverables(&mut self, records: &[OverrideRecord]) {
+        self.deliverables.clear();
+        for record in records {
+            if let (Some(root), Override::Deliverable(terms, from)) = (record.scope.root, record.what) {
+                self.deliverables.entry(root).or_default().push((from, terms));
+            }
+        }
+        self.deliverables.values_mut().for_each(|terms| terms.sort_by_key(|(from, _)| *from));
+        for slice in self.books.iter_mut().flat_map(|book| &mut book.slices).filter(|slice| slice.adjusted) {
+            let now = self.deliverables.get(&slice.root).map_or(&[][..], Vec::as_slice);
+            if slice.deliverables != now {
+                slice.deliverables = now.to_vec();
+                slice.stale = true;
+            }
+        }
+    }
+
     /// The book and the slice that a quote belongs to, made where they are new.
     fn place(&mut self, record: &QuoteRecord) -> Result<LastPlace, Reason> {
         let ContractKey { root, expiry, .. } = record.contract;
@@ -347,7 +372,9 @@ impl Store {
                 let book = self.book_or_new(facts.underlying);
                 let slices = &mut self.books[book].slices;
                 let slice = slices.partition_point(|s| s.order() < order);
-                slices.insert(slice, BookSlice::new(facts, listed, settles_at));
+                let mut new = BookSlice::new(facts, listed, settles_at);
+                new.deliverables = self.deliverables.get(&root).cloned().unwrap_or_default();
+                slices.insert(slice, new);
                 (book, slice)
             }
         };
@@ -435,6 +462,7 @@ impl BookSlice {
             basis: facts.basis,
             multiplier: facts.multiplier,
             adjusted: facts.adjusted,
+            deliverables: Vec::new(),
             strike_milli: Vec::new(),
             right: Vec::new(),
             bid: Vec::new(),

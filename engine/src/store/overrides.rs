@@ -1,7 +1,7 @@
 //! What a user knows better than the quotes, as passes look it up: of two that say the same kind the one that names more
 //! counts, an expiry before a root. Never: a formula, a file.
 
-use crate::contract::{Right, RootTable, Symbol};
+use crate::contract::{Deliverable, Right, RootTable, Symbol};
 use crate::feeds::overrides::{Override, OverrideRecord, OverrideScope};
 use jiff::civil::Date;
 use std::borrow::Cow;
@@ -23,6 +23,8 @@ pub struct Overrides {
     dividends: BTreeMap<Symbol, BTreeMap<Date, f64>>,
     /// By underlying.
     excluded: BTreeMap<Option<Symbol>, Vec<OverrideScope>>,
+    /// By underlying and root, then by the date from which it holds.
+    deliverables: BTreeMap<(Option<Symbol>, Option<Symbol>), BTreeMap<Option<Date>, Deliverable>>,
     counts: [usize; Override::KINDS.len()],
 }
 
@@ -61,6 +63,9 @@ impl Overrides {
                 (Override::Rate(r), _) => _ = all.rate.insert(key, r),
                 (Override::Forward(fwd), _) => _ = all.forward.insert(key, fwd),
                 (Override::VolShift(points), _) => _ = all.vol_shift.insert(key, points),
+                (Override::Deliverable(terms, from), name) => {
+                    _ = all.deliverables.entry((name, scope.root)).or_default().insert(from, terms);
+                }
                 (Override::Exclude, name) => all.excluded.entry(name).or_default().push(scope),
             }
         }
@@ -102,6 +107,17 @@ impl Overrides {
     pub fn has_dividends(&self, underlying: Symbol) -> bool {
         let pays_none = [Some(underlying), None].iter().any(|name| self.no_dividends.contains_key(name));
         pays_none || self.dividends.contains_key(&underlying)
+    }
+
+    /// What a contract of a root delivers on a date: the terms with the latest first date up to it. Those that name the
+    /// underlying go before those of the root alone.
+    #[must_use]
+    pub fn deliverable(&self, underlying: Symbol, root: Symbol, on: Date) -> Option<Deliverable> {
+        let of = |name: Option<Symbol>| {
+            let (_, terms) = self.deliverables.get(&(name, Some(root)))?.range(..=Some(on)).next_back()?;
+            Some(*terms)
+        };
+        of(Some(underlying)).or_else(|| of(None))
     }
 
     /// The dividends of a name: those of the feed, ascending, as far as nothing is said of them, and those that are said.
@@ -177,7 +193,7 @@ mod tests {
         assert_eq!(rate("SPX", "SPXW", 1), Some(3));
         assert_eq!(rate("SPX", "SPX", 18), Some(4), "an underlying may be spelt as its root");
         assert_eq!(rate("SPX", "SPXW", 18), Some(5));
-        assert_eq!((all.borrow(place("SPX", "SPX", 1)), all.counts()), (None, [0, 0, 0, 5, 0, 0, 0]));
+        assert_eq!((all.borrow(place("SPX", "SPX", 1)), all.counts()), (None, [0, 0, 0, 5, 0, 0, 0, 0]));
     }
 
     #[test]
@@ -190,7 +206,7 @@ mod tests {
         assert_eq!([forward("SPX", 18), forward("SPXW", 18), forward("SPX", 19)], [Some(5100), Some(5090), None]);
         let shift = |name, day| (all.vol_shift(place(name, name, day)) * 1e4).round() as i32;
         assert_eq!([shift("KO", 18), shift("SPX", 1), shift("SPX", 18)], [-100, 250, 0], "a shift of nothing is one");
-        assert_eq!(all.counts(), [0, 0, 0, 0, 2, 3, 0]);
+        assert_eq!(all.counts(), [0, 0, 0, 0, 2, 3, 0, 0]);
     }
 
     #[test]

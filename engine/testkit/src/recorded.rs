@@ -72,6 +72,7 @@ impl RecordedSlice {
             age_s: &self.age_s,
             excluded: &[],
             forced: ForcedCarry::default(),
+            shares: None,
             vol_shift: 0.0,
         }
     }

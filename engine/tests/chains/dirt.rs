@@ -205,6 +205,7 @@ fn recorded_book(name: &str) -> (Book, RateTable) {
         basis: ForwardBasis::Spot,
         multiplier: 100,
         adjusted: false,
+        deliverables: Vec::new(),
         strike_milli: s.strike_milli.clone(),
         right: s.right.clone(),
         bid: s.bid.clone(),

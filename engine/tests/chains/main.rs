@@ -4,8 +4,10 @@
 mod calibration;
 mod cold_start;
 mod compare;
+mod deliverable;
 mod determinism;
 mod dirt;
+mod implied_spot;
 mod market_folder;
 mod overrides;
 mod pipeline;

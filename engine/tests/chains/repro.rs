@@ -130,6 +130,7 @@ impl Name {
             basis: ForwardBasis::Spot,
             multiplier: 100,
             adjusted: false,
+            deliverables: Vec::new(),
             strike_milli: contracts.iter().map(|c| c.1).collect(),
             right: contracts.iter().map(|c| c.2).collect(),
             bid: of(|quote| quote.0),

@@ -27,6 +27,7 @@ fn chains() -> Vec<Arc<Chain>> {
     books.retain(|book| book.rows() < 200);
     books.truncate(4);
     books[0].spot = f64::NAN;
+    books[0].slices.iter_mut().for_each(|slice| slice.bid.fill(f64::NAN));
     let work: Vec<(&Book, Timestamp)> = books.iter().map(|book| (book, at())).collect();
     let mut passes = Passes::new(2, |_| ()).unwrap();
     let computed = passes.run_to(Depth::Rough, MarketData { calendar: &calendar, rates: &curves }, &work);

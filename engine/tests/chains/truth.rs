@@ -179,6 +179,7 @@ impl TrueSlice {
             age_s: &self.age_s,
             excluded: &[],
             forced: ForcedCarry::default(),
+            shares: None,
             vol_shift: 0.0,
         }
     }

@@ -1,7 +1,7 @@
 //! Names that cannot be computed: listed with identity and the reason, and in nobody's way.
 
 use engine::calendar::Calendar;
-use engine::contract::{ContractKey, RootTable, Symbol};
+use engine::contract::{ContractKey, Right, RootTable, Symbol};
 use engine::feeds::{Batch, DividendRecord, QuoteRecord, SpotRecord};
 use engine::kernel::black76::{Horizon, european_vol};
 use engine::pass::{Computed, Depth, MarketData, Passes};
@@ -91,27 +91,43 @@ fn assert_identity_only(done: &Computed) {
     assert!(chain.implied_spot.is_nan() && chain.implied_spot_error.is_nan() && !chain.spot_off);
 }
 
+fn asks_only(value: f64) -> (f64, f64) {
+    (0.0, value + 0.02)
+}
+
+/// Pairs of which no two tell the same spot.
+fn contradictory(root: &str) -> Vec<QuoteRecord> {
+    let mut all = quotes(root, tight);
+    for quote in all.iter_mut().filter(|quote| quote.contract.right == Right::Call) {
+        let off = 0.002 * f64::from(quote.contract.strike_milli % 29_000);
+        (quote.bid, quote.ask) = (quote.bid + off, quote.ask + off);
+    }
+    all
+}
+
 #[test]
-fn a_name_without_a_spot_is_listed_with_identity_and_the_reason() {
+fn a_name_without_a_spot_whose_options_tell_none_is_listed_with_identity_and_the_reason() {
     for depth in [Depth::Rough, Depth::Full] {
-        let done = compute(&mut passes(), depth, &store(quotes("ABC", tight), Vec::new())).remove(0);
-        assert_eq!(done.chain.uncomputed, Some(Uncomputed::NoSpot));
-        assert!(!done.chain.rough, "a finer look would show nothing more");
-        assert_identity_only(&done);
+        for quotes in [quotes("ABC", asks_only), contradictory("ABC")] {
+            let done = compute(&mut passes(), depth, &store(quotes, Vec::new())).remove(0);
+            assert_eq!(done.chain.uncomputed, Some(Uncomputed::NoSpot));
+            assert!(!done.chain.rough, "a finer look would show nothing more");
+            assert_identity_only(&done);
+        }
     }
 }
 
 #[test]
 fn it_is_in_nobodys_way_and_computed_as_soon_as_a_spot_comes() {
-    let both = || [quotes("ABC", tight), quotes("XYZ", tight)].concat();
+    let both = |of_abc: Quoted, of_xyz: Quoted| [quotes("ABC", of_abc), quotes("XYZ", of_xyz)].concat();
     let alone = compute(&mut passes(), Depth::Full, &store(quotes("XYZ", tight), vec![spot("XYZ")])).remove(0);
     let mut passes = passes();
-    let done = compute(&mut passes, Depth::Full, &store(both(), vec![spot("XYZ")]));
+    let done = compute(&mut passes, Depth::Full, &store(both(asks_only, tight), vec![spot("XYZ")]));
     assert_identity_only(&done[0]);
     assert_eq!((done[1].chain.uncomputed, done[1].report.priced), (None, 36));
     assert!(bits(&done[1].chain) == bits(&alone.chain), "as if it were alone");
 
-    let done = compute(&mut passes, Depth::Full, &store(both(), vec![spot("ABC")]));
+    let done = compute(&mut passes, Depth::Full, &store(both(tight, asks_only), vec![spot("ABC")]));
     assert_eq!((done[0].chain.uncomputed, done[0].report.priced), (None, 36));
     assert!(bits(&done[0].chain) == bits(&alone.chain), "the same quotes at the same spot");
     assert_eq!(done[1].chain.uncomputed, Some(Uncomputed::NoSpot), "the spot has left");
@@ -124,7 +140,7 @@ fn volatilities_of_the_session_before_outlive_a_missing_spot() {
     let market = MarketData { calendar: &calendar, rates: &curves };
     let mut passes = passes();
     let known = compute(&mut passes, Depth::Full, &store(quotes("ABC", tight), vec![spot("ABC")])).remove(0);
-    let spotless = store(quotes("ABC", tight), Vec::new());
+    let spotless = store(quotes("ABC", asks_only), Vec::new());
     for _ in 0..2 {
         let done = passes.run(market, &[(&spotless.books()[0], later)]).remove(0);
         assert_eq!(done.chain.uncomputed, Some(Uncomputed::NoSpot));

@@ -14,6 +14,7 @@ use crate::listing::{GatheredContracts, Listing, StrikePool};
 use crate::source::recorded::DayRows;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use engine::contract::Symbol;
+use engine::feeds::overrides::{Override, OverrideRecord};
 use engine::feeds::{Batch, DividendCover};
 use history::greeks_file::{self, StoredChains};
 use history::implied_rates::{imply_day, is_european};
@@ -349,9 +350,18 @@ impl DayRows for RecordedFolder {
 
     fn reference(&self) -> Batch {
         let reference = self.reference.load_full();
-        let ReferenceRecords { dividends, rates, days, .. } = reference.records().clone();
+        let ReferenceRecords { dividends, rates, days, overrides, .. } = reference.records().clone();
         let dividend_cover = DividendCover { all: reference.covers_dividends(), ..DividendCover::default() };
-        Batch { dividends: Some(dividends), dividend_cover, rates: Some(rates), days: Some(days), ..Batch::default() }
+        let is_deliverable = |record: &OverrideRecord| matches!(record.what, Override::Deliverable(..));
+        let deliverables = overrides.into_iter().filter(is_deliverable).collect();
+        Batch {
+            dividends: Some(dividends),
+            dividend_cover,
+            deliverables: Some(deliverables),
+            rates: Some(rates),
+            days: Some(days),
+            ..Batch::default()
+        }
     }
 }
 

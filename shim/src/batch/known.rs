@@ -5,7 +5,7 @@ use crate::config::KnownFiles;
 use engine::feeds::csv::decompress;
 use engine::feeds::dir::read_raw;
 use engine::feeds::overrides::parse_overrides;
-use engine::feeds::reference::{parse_days, parse_dividends, parse_rates};
+use engine::feeds::reference::{parse_days, parse_deliverables, parse_dividends, parse_rates};
 use engine::feeds::report::Report;
 use engine::limits;
 use history::reference::{ReferenceRecords, ReferenceSet};
@@ -67,13 +67,17 @@ impl Known {
         let calendar = if named.calendar.is_empty() { found_beside("overrides.csv") } else { named.calendar.clone() };
         let zero_rates = named.rates.iter().any(|path| path == Path::new(ZERO_RATES));
         let rates = if zero_rates { Vec::new() } else { rates };
+        let deliverables = found(&named.deliverables, "deliverables.csv");
+        // what a user says of a root goes before the file beside the quotes: of two that say the same the last counts
+        let mut overrides = reader.all(&deliverables, parse_deliverables)?;
+        overrides.extend(reader.all(named.overrides.as_slice(), parse_overrides)?);
         let records = ReferenceRecords {
             dividends: reader.all(&dividends, parse_dividends)?,
             covers_dividends: !dividends.is_empty(),
             rates: reader.all(&rates, parse_rates)?,
             zero_rates,
             days: reader.all(&calendar, parse_days)?,
-            overrides: reader.all(named.overrides.as_slice(), parse_overrides)?,
+            overrides,
         };
         let Reader { files, mut notes, refused } = reader;
         let named = NamedFiles { dividends, rates, days: calendar };

@@ -224,6 +224,10 @@ pub struct KnownFiles {
     /// Dividends (csv: underlying,ex_date,amount) [default: dividends.csv in or beside the folder of quotes]
     #[arg(long, value_name = "FILE")]
     pub dividends: Vec<PathBuf>,
+    /// What contracts of adjusted roots deliver (csv: root,shares,cash) [default: deliverables.csv in or beside the folder of
+    /// quotes]
+    #[arg(long, value_name = "FILE")]
+    pub deliverables: Vec<PathBuf>,
     /// Discount curves (csv: date,tenor_days,rate), or zero [default: rates.csv in or beside the folder of quotes; without
     /// one, implied by European chains of the day among the quotes, else built in]
     #[arg(long, value_name = "FILE")]

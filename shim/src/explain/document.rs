@@ -3,7 +3,7 @@
 
 use engine::calibrate::forward::{PairVote, Parity};
 use engine::contract::osi::OSI_LEN;
-use engine::contract::{ContractKey, Right, Settle, Style};
+use engine::contract::{ContractKey, Deliverable, Right, Settle, Style};
 use engine::explain::{Explanation, StrikeOutcome, StrikeSaid, Unused, ValueBasis, Warning};
 use engine::kernel::greeks::{Greeks, Unit};
 use engine::store::chain::{Chain, Slice};
@@ -69,6 +69,25 @@ pub struct ContractPart {
     pub settle: String,
     /// The settlement instant, Eastern time.
     pub settles_at: String,
+    /// What a contract of an adjusted root delivers; `null`: 100 shares, or not known.
+    pub deliverable: Option<DeliverablePart>,
+}
+
+/// What a contract delivers, and the standard option that it follows from.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeliverablePart {
+    /// Shares of the underlying, per contract.
+    pub shares: f64,
+    /// Cash, per contract.
+    pub cash: f64,
+    /// What a quoted price is multiplied with to give the price of a contract.
+    pub multiplier: f64,
+    /// What the strike is multiplied with to give what exercise costs.
+    pub strike_multiplier: f64,
+    /// The value is that of so many options on one share
+    pub options: f64,
+    /// of this strike; `null`: the cash alone pays for exercise.
+    pub option_strike: MaybeNumber,
 }
 
 /// Of which market.
@@ -133,6 +152,8 @@ pub struct SpotPart {
     pub implied_error: MaybeNumber,
     /// The two differ beyond that, and values follow the implied one.
     pub off: bool,
+    /// `published`, or `implied` where no feed has a price: `und_price` is that one. `null`: there is neither.
+    pub source: Option<String>,
     /// What this contract is valued on.
     pub used: MaybeNumber,
 }
@@ -355,6 +376,7 @@ impl ExplainDocument {
                 implied: known(chain.implied_spot),
                 implied_error: known(chain.implied_spot_error),
                 off: chain.spot_off,
+                source: spot_source(chain).map(str::to_owned),
                 used: found.basis.as_ref().and_then(|basis| known(basis.s)),
             },
             carry: carry_part(chain, slice, found),
@@ -399,6 +421,14 @@ fn meaning(own: Warning, all: &[Warning]) -> String {
     }
 }
 
+fn spot_source(chain: &Chain) -> Option<&'static str> {
+    match () {
+        () if chain.spot > 0.0 => Some("published"),
+        () if chain.spot_is_implied() => Some("implied"),
+        () => None,
+    }
+}
+
 fn contract_part(chain: &Chain, found: &Explanation, spell: &dyn Fn(Timestamp) -> String) -> ContractPart {
     let (slice, row) = (&chain.slices[found.slice], found.row);
     let (strike_milli, right) = (chain.strike_milli[row], chain.right[row]);
@@ -414,7 +444,15 @@ fn contract_part(chain: &Chain, found: &Explanation, spell: &dyn Fn(Timestamp) -
         ex_style: if slice.style == Style::European { "european" } else { "american" }.to_owned(),
         settle: if slice.settle == Settle::Am { "am" } else { "pm" }.to_owned(),
         settles_at: spell(slice.settles_at),
+        deliverable: deliverable_part(chain, found.slice, strike_milli),
     }
+}
+
+fn deliverable_part(chain: &Chain, slice: usize, strike_milli: u32) -> Option<DeliverablePart> {
+    let terms = chain.evidence.as_ref()?.slices.get(slice)?.deliverable?;
+    let Deliverable { shares, cash, multiplier, strike_multiplier } = terms;
+    let (options, option_strike) = (terms.shares_per_unit(), terms.strike_of_share(strike_milli));
+    Some(DeliverablePart { shares, cash, multiplier, strike_multiplier, options, option_strike })
 }
 
 const fn right_word(right: Right) -> &'static str {

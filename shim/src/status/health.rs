@@ -1,6 +1,7 @@
 //! The body of `/health`: its members, in the order in which they are written. Never: how they are found out.
 
 use super::facts::{MarketFacts, PassFacts, RateFacts};
+use super::reading::SnapshotCounts;
 use super::spelling::{by_name, three_decimals, three_decimals_or_null};
 use crate::source::facts::{OverrideFacts, RecordFacts, SourceFacts, Used};
 use engine::contract::Symbol;
@@ -34,6 +35,8 @@ pub(super) struct Health<'a> {
     /// The discount curve in force; null before the first pass.
     pub(super) rates: Option<&'a RateFacts>,
     pub(super) dividends_unknown: NamesHealth<'a>,
+    pub(super) spot_implied: NamesHealth<'a>,
+    pub(super) adjusted_roots: AdjustedRoots<'a>,
     pub(super) expiries: usize,
     pub(super) contracts: u64,
     pub(super) contracts_priced: u64,
@@ -171,6 +174,26 @@ impl<'a> UncomputedName<'a> {
     /// A name and why it has none.
     pub(super) fn new((name, reason): &'a (Symbol, Uncomputed)) -> Self {
         Self { underlying: name.as_str(), reason: reason.name() }
+    }
+}
+
+/// Roots with an adjusted deliverable.
+#[derive(Serialize)]
+pub(super) struct AdjustedRoots<'a> {
+    valued: usize,
+    without_terms: usize,
+    /// The first of those that are not valued for want of their terms.
+    roots: Vec<&'a str>,
+}
+
+impl<'a> AdjustedRoots<'a> {
+    /// Those of a snapshot.
+    pub(super) fn of(counts: &'a SnapshotCounts) -> Self {
+        Self {
+            valued: counts.adjusted_valued,
+            without_terms: counts.adjusted_without_terms,
+            roots: counts.adjusted_without_terms_roots.iter().map(Symbol::as_str).collect(),
+        }
     }
 }
 

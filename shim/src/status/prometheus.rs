@@ -11,7 +11,7 @@ use std::fmt::Write;
 /// Appends what `/health` says as metrics.
 pub(super) fn write(reading: &Reading, out: &mut String) {
     let (facts, counts) = (&reading.facts, &reading.counts);
-    let gauges: [(&str, &str, f64); 20] = [
+    let gauges: [(&str, &str, f64); 23] = [
         ("uptime_seconds", "Time since the start", reading.uptime.as_secs_f64()),
         ("simulated", "1 if the data are made up", f64::from(u8::from(reading.simulated))),
         ("market_open", "1 while the market is in session", f64::from(u8::from(facts.market_open))),
@@ -38,6 +38,17 @@ pub(super) fn write(reading: &Reading, out: &mut String) {
             "underlyings_dividends_unknown",
             "Underlyings with American options that no source of dividends covers",
             counts.dividends_unknown as f64,
+        ),
+        (
+            "underlyings_spot_implied",
+            "Underlyings without a published price that are valued on the spot that their options imply",
+            counts.spot_implied as f64,
+        ),
+        ("adjusted_roots_valued", "Adjusted roots that are valued from their terms", counts.adjusted_valued as f64),
+        (
+            "adjusted_roots_without_terms",
+            "Adjusted roots that have no Greeks, as nobody says what they deliver",
+            counts.adjusted_without_terms as f64,
         ),
         ("expiries", "Expiries (by root) in the snapshot", counts.expiries as f64),
         ("contracts", "Contracts in the snapshot", counts.contracts as f64),

@@ -4,6 +4,7 @@ use super::facts::MarketFacts;
 use engine::contract::{Style, Symbol};
 use engine::snapshot::Snapshot;
 use engine::store::chain::{Chain, Uncomputed};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,6 +43,13 @@ pub(super) struct SnapshotCounts {
     /// How many names with American options have no source of dividends, and the first of them.
     pub(super) dividends_unknown: usize,
     pub(super) dividends_unknown_names: Vec<Symbol>,
+    /// How many names are valued on the spot that their options imply, for want of a published one, and the first of them.
+    pub(super) spot_implied: usize,
+    pub(super) spot_implied_names: Vec<Symbol>,
+    /// How many adjusted roots are valued from their terms, how many are not for want of them, and the first of these.
+    pub(super) adjusted_valued: usize,
+    pub(super) adjusted_without_terms: usize,
+    pub(super) adjusted_without_terms_roots: Vec<Symbol>,
 }
 
 impl SnapshotCounts {
@@ -53,8 +61,17 @@ impl SnapshotCounts {
             let is_american = chain.slices.iter().any(|slice| slice.style == Style::American);
             is_american && chain.evidence.as_ref().is_some_and(|evidence| !evidence.dividends_known)
         };
+        let implied = |chain: &&Arc<Chain>| chain.spot_is_implied();
         let uncomputed = || chains.iter().filter_map(|chain| Some((chain.underlying, chain.uncomputed?)));
+        let adjusted = |has_terms: bool| -> BTreeSet<Symbol> {
+            let slices = chains.iter().flat_map(|chain| &chain.slices).filter(|slice| slice.adjusted);
+            slices.filter(|slice| slice.disc_rate.is_finite() == has_terms).map(|slice| slice.root).collect()
+        };
+        let without_terms = adjusted(false);
         Self {
+            adjusted_valued: adjusted(true).len(),
+            adjusted_without_terms: without_terms.len(),
+            adjusted_without_terms_roots: without_terms.into_iter().take(NAMES_LISTED).collect(),
             underlyings: chains.len(),
             expiries: chains.iter().map(|chain| chain.slices.len()).sum(),
             contracts: chains.iter().map(|chain| u64::from(chain.rows())).sum(),
@@ -66,6 +83,8 @@ impl SnapshotCounts {
             spot_off_names: chains.iter().filter(off).map(|chain| chain.underlying).take(NAMES_LISTED).collect(),
             dividends_unknown: chains.iter().filter(unknown).count(),
             dividends_unknown_names: chains.iter().filter(unknown).map(|c| c.underlying).take(NAMES_LISTED).collect(),
+            spot_implied: chains.iter().filter(implied).count(),
+            spot_implied_names: chains.iter().filter(implied).map(|c| c.underlying).take(NAMES_LISTED).collect(),
         }
     }
 }
