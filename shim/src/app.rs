@@ -153,9 +153,12 @@ impl Service {
             if let (Some(catalog), Some(past)) = (prepared.catalog(), &self.past) {
                 return Some(asof::list(past, layer, catalog.clone(), prepared.clock().clone()));
             }
-            if let Some(question) = prepared.past() {
+            let question = prepared.past().filter(|question| self.past.is_some() || question.if_live.is_some());
+            if let Some(question) = question {
                 let clock = prepared.clock().clone();
-                let Some(past) = &self.past else { return Some(layer.refused(&question.if_live, &clock)) };
+                let Some(past) = &self.past else {
+                    return question.if_live.as_ref().map(|refusal| layer.refused(refusal, &clock));
+                };
                 let request = PastRequest {
                     layer,
                     query: query.to_owned(),

@@ -17,8 +17,8 @@ use span::PastSpan;
 pub struct PastQuestion {
     /// Which moments.
     pub moments: PastMoments,
-    /// The refusal of a feed that shows the present only.
-    pub if_live: Refusal,
+    /// The refusal of a feed that shows the present only; `None`: it answers with the present.
+    pub if_live: Option<Refusal>,
     /// The refusal where there is no snapshot of those moments.
     pub if_none: fn(&Lacking) -> Refusal,
 }

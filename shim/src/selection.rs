@@ -105,6 +105,8 @@ pub enum Center {
     AtForward,
     /// This delta of the call.
     CallDelta(f64),
+    /// This delta of the put, which is negative.
+    PutDelta(f64),
 }
 
 /// The rows that are asked for. Unknown names have none.
@@ -359,7 +361,7 @@ fn nearest(chain: &Chain, slice: &Slice, candidates: &[Range<u32>], center: Cent
     let anchor = match center {
         Center::AtMoney => slice.und_price,
         Center::AtForward => slice.fwd_price,
-        Center::CallDelta(delta) => delta,
+        Center::CallDelta(delta) | Center::PutDelta(delta) => delta,
     };
     if let (Center::AtMoney | Center::AtForward, [within]) = (center, candidates) {
         return around(chain, within, anchor, count);
@@ -367,6 +369,7 @@ fn nearest(chain: &Chain, slice: &Slice, candidates: &[Range<u32>], center: Cent
     let place = |strike: &Range<u32>| match center {
         Center::AtMoney | Center::AtForward => strike_of(chain.strike_milli[strike.start as usize]),
         Center::CallDelta(_) => call_delta(chain, slice, strike),
+        Center::PutDelta(_) => put_delta(chain, slice, strike),
     };
     let measure = |strike: Range<u32>| ((place(&strike) - anchor).abs(), strike);
     let mut strikes: Vec<(f64, Range<u32>)> =
@@ -424,6 +427,16 @@ fn call_delta(chain: &Chain, slice: &Slice, rows: &Range<u32>) -> f64 {
         |row: &u32| chain.right[*row as usize] == Right::Call && chain.strike_milli[*row as usize] == strike_milli;
     let before = rows.start.checked_sub(1).filter(|row| slice.rows.contains(row));
     let row = [Some(rows.start), before].into_iter().flatten().find(is_call);
+    row.map_or(f64::NAN, |row| chain.columns.get(Col::Delta)[row as usize])
+}
+
+/// The delta of the put of a strike; NaN if it has none.
+fn put_delta(chain: &Chain, slice: &Slice, rows: &Range<u32>) -> f64 {
+    let strike_milli = chain.strike_milli[rows.start as usize];
+    // the put stands behind the call
+    let is_put =
+        |row: &u32| chain.right[*row as usize] == Right::Put && chain.strike_milli[*row as usize] == strike_milli;
+    let row = (rows.start..slice.rows.end).take(2).find(is_put);
     row.map_or(f64::NAN, |row| chain.columns.get(Col::Delta)[row as usize])
 }
 

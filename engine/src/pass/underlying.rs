@@ -545,7 +545,7 @@ impl Finished<'_> {
             fwd_price: known(out.fwd / shares),
             disc_rate: known(self.input.r),
             borr_rate: known(out.borr),
-            divs: known(self.input.divs.iter().map(|d| d.amount).sum::<f64>() / shares),
+            divs: known(self.input.divs.iter().fold(0.0, |all, d| all + d.amount) / shares),
         }
     }
 }

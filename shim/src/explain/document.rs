@@ -477,7 +477,8 @@ fn quote_part(chain: &Chain, row: usize, spell: &dyn Fn(Timestamp) -> String) ->
         ask_size: number(QuoteNumber::AskSize),
         // the instant before all others: it was listed and never quoted
         time: time.filter(|time| time.duration_since(Timestamp::MIN) > SignedDuration::from_hours(24)).map(spell),
-        age_s: time.map(|time| chain.valued_at.duration_since(time).as_secs_f64()),
+        // a quote that came after the instant of the values is not old
+        age_s: time.map(|time| chain.valued_at.duration_since(time).as_secs_f64().max(0.0)),
         behind_newest_s: behind.and_then(known),
         dropped: chain.dropped[row].map(|why| why.name().to_owned()),
     }

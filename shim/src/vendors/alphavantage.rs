@@ -92,7 +92,7 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
 /// The chain of a day; without a date that of the last day there is.
 fn past(query: &Query<'_>) -> Result<PastQuestion, Refusal> {
     let moments = PastMoments::One(query.date("date")?.map_or(AsOf::Latest, AsOf::Day));
-    Ok(PastQuestion { moments, if_live: SHOWS_THE_PRESENT, if_none })
+    Ok(PastQuestion { moments, if_live: Some(SHOWS_THE_PRESENT), if_none })
 }
 
 /// The vendor's words, by which its clients tell a day without data, and the days nearest to it.

@@ -5,6 +5,8 @@ use super::body;
 use super::columns::{or_zero, quoted_price, quoted_size};
 use super::layer::{Layer, Reply, Serve, Value};
 use super::parameter::{ticker, title};
+use crate::past::moment::AsOf;
+use crate::past::{Lacking, PastMoments, PastQuestion};
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::field::{Field, QuoteNumber, SliceNumber, Text, null, own, slice, strike, text, zero};
@@ -84,7 +86,15 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
         return Err(Refusal::Conflict { reason: "min_expiry is after max_expiry" });
     }
     let format = query.word("format", Format::WORDS)?.unwrap_or_default();
-    Ok(Reply { selection, format, fields: FIELDS.to_vec(), title: title(symbol), ..Reply::default() })
+    let past = parse_past(query);
+    Ok(Reply { selection, past, format, fields: FIELDS.to_vec(), title: title(symbol), ..Reply::default() })
+}
+
+/// The close of the day of `date`, where days are recorded. A feed of the present takes any text for it and answers with the
+/// present, as the interface says (docs/compat.md).
+fn parse_past(query: &Query<'_>) -> Option<PastQuestion> {
+    let day = query.date("date").ok().flatten()?;
+    Some(PastQuestion { moments: PastMoments::One(AsOf::Day(day)), if_live: None, if_none: Lacking::refusal })
 }
 
 /// The root asked for; a name that can be no root is that of no contract.

@@ -212,9 +212,9 @@ fn parse_contracts(query: &Query<'_>) -> Result<Vec<ContractKey>, Refusal> {
     query.list("osym").map(contract).collect()
 }
 
-/// `atm`, `atf`, or a delta of the call: up to 1 a fraction, above it percent.
+/// `atm`, `atf`, or a delta: of the call if positive, of the put if negative; up to 1 a fraction, above it percent.
 fn parse_center(text: &str) -> Result<Center, Refusal> {
-    let refused = || Refusal::invalid("center", text, "atm, atf or a delta between 0 and 100");
+    let refused = || Refusal::invalid("center", text, "atm, atf or a delta between -100 and 100");
     if text.eq_ignore_ascii_case("atm") {
         return Ok(Center::AtMoney);
     }
@@ -224,6 +224,8 @@ fn parse_center(text: &str) -> Result<Center, Refusal> {
     match text.parse::<f64>() {
         Ok(delta) if delta > 0.0 && delta <= 1.0 => Ok(Center::CallDelta(delta)),
         Ok(percent) if percent > 1.0 && percent < 100.0 => Ok(Center::CallDelta(percent / 100.0)),
+        Ok(delta) if (-1.0..0.0).contains(&delta) => Ok(Center::PutDelta(delta)),
+        Ok(percent) if percent < -1.0 && percent > -100.0 => Ok(Center::PutDelta(percent / 100.0)),
         _ => Err(refused()),
     }
 }
@@ -323,7 +325,9 @@ mod tests {
         assert_eq!(center("25"), Ok(Center::CallDelta(0.25)));
         assert_eq!(center("0.25"), Ok(Center::CallDelta(0.25)));
         assert_eq!(center("1"), Ok(Center::CallDelta(1.0)));
-        for bad in ["0", "-5", "100", "nan", "inf", "otm", "25d"] {
+        assert_eq!(center("-25"), Ok(Center::PutDelta(-0.25)));
+        assert_eq!(center("-0.25"), Ok(Center::PutDelta(-0.25)));
+        for bad in ["0", "-0", "-100", "100", "nan", "inf", "otm", "25d"] {
             assert!(center(bad).unwrap_err().starts_with("400 center: "), "{bad}");
         }
     }

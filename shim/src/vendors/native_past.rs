@@ -41,7 +41,7 @@ pub(super) fn parse(query: &Query<'_>, clock: &Clock) -> Result<Option<PastQuest
         }
         (_, None, Some(_)) => return Err(Refusal::Conflict { reason: "interval goes with start and end" }),
     };
-    let if_live = Refusal::SwitchedOff { reason: IF_LIVE };
+    let if_live = Some(Refusal::SwitchedOff { reason: IF_LIVE });
     Ok(Some(PastQuestion { moments, if_live, if_none: Lacking::refusal }))
 }
 

@@ -87,6 +87,9 @@ const FIELDS: &[Field] = &[
 const CALL: Option<Right> = Some(Right::Call);
 const PUT: Option<Right> = Some(Right::Put);
 
+/// Tickers of one request, as at the vendor.
+const TICKERS_MOST: usize = 10;
+
 const AROUND: Wrap = Wrap::text(r#"{"data":["#, "]}");
 
 fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
@@ -101,7 +104,7 @@ fn parse_csv(query: &Query<'_>) -> Result<Reply, Refusal> {
 fn parse_day(query: &Query<'_>, format: Format) -> Result<Reply, Refusal> {
     let reply = parse_as(query, format)?;
     query.required("tradeDate")?;
-    Ok(Reply { past: Some(past(query)?), ..reply })
+    of_all(query, Reply { past: Some(past(query)?), ..reply })
 }
 
 /// One strike of one expiration.
@@ -111,7 +114,28 @@ fn parse_option(query: &Query<'_>) -> Result<Reply, Refusal> {
     query.required("strike")?;
     let expiries = query.date("expirDate")?.map(|date| vec![date]);
     let strike = query.number("strike")?.map(Bounds::exactly).unwrap_or_default();
-    Ok(Reply { past: Some(past(query)?), selection: Selection { expiries, strike, ..reply.selection }, ..reply })
+    let selection = Selection { expiries, strike, ..reply.selection };
+    of_all(query, Reply { past: Some(past(query)?), selection, ..reply })
+}
+
+/// The tickers asked for, one at least.
+fn parse_tickers(query: &Query<'_>) -> Result<Vec<Symbol>, Refusal> {
+    let symbol = |text| Symbol::parse_underlying(text).ok_or_else(|| Refusal::invalid("ticker", text, "a symbol"));
+    let tickers = query.list("ticker").map(symbol).collect::<Result<Vec<_>, _>>()?;
+    match tickers.len() {
+        0 => Err(Refusal::missing("ticker")),
+        1..=TICKERS_MOST => Ok(tickers),
+        _ => Err(Refusal::Conflict { reason: "ticker: at most ten" }),
+    }
+}
+
+/// The rows of every ticker asked for: of a single one those of an underlying or a root, as at present.
+fn of_all(query: &Query<'_>, reply: Reply) -> Result<Reply, Refusal> {
+    let underlyings = parse_tickers(query)?;
+    if underlyings.len() == 1 {
+        return Ok(reply);
+    }
+    Ok(Reply { selection: Selection { name: None, underlyings, ..reply.selection }, ..reply })
 }
 
 /// The close of a day, or of each day there is.
@@ -120,13 +144,12 @@ fn past(query: &Query<'_>) -> Result<PastQuestion, Refusal> {
         Some(day) => PastMoments::One(AsOf::Day(day)),
         None => PastMoments::Many(PastSpan { every: Pace::Day, ..PastSpan::between(AsOf::Latest, AsOf::Latest) }),
     };
-    Ok(PastQuestion { moments, if_live: SHOWS_THE_PRESENT, if_none: Lacking::refusal })
+    Ok(PastQuestion { moments, if_live: Some(SHOWS_THE_PRESENT), if_none: Lacking::refusal })
 }
 
 fn parse_as(query: &Query<'_>, format: Format) -> Result<Reply, Refusal> {
-    // Of a list of tickers only the first counts.
-    let first = query.list("ticker").next().ok_or_else(|| Refusal::missing("ticker"))?;
-    let symbol = Symbol::parse_underlying(first).ok_or_else(|| Refusal::invalid("ticker", first, "a symbol"))?;
+    // of a list of tickers only the first counts at present, by the interface; past days have all of them
+    let symbol = parse_tickers(query)?[0];
     let selection = Selection {
         dte: query.range("dte")?.unwrap_or_default(),
         call_delta: query.range("delta")?.unwrap_or_default(),

@@ -123,7 +123,7 @@ fn parse(
     };
     let (first, last) = days(query, "")?;
     let moments = PastMoments::Many(PastSpan { start: AsOf::Day(first), end: AsOf::Day(last), opens, closes, every });
-    let past = Some(PastQuestion { moments, if_live: SHOWS_THE_PRESENT, if_none });
+    let past = Some(PastQuestion { moments, if_live: Some(SHOWS_THE_PRESENT), if_none });
     let (mut format, mut headers) = (query.word("format", Format::WORDS)?.unwrap_or_default(), Vec::new());
     // A client of this version reads from a header that no page follows.
     if query.get("use_csv").is_some_and(|text| text.eq_ignore_ascii_case("true")) {

@@ -161,7 +161,7 @@ fn parse(query: &Query<'_>, fields: Vec<Field>, steps: Steps) -> Result<Reply, R
     let (first, last) = days(query, "date")?;
     let Steps { opens, closes, every } = steps;
     let moments = PastMoments::Many(PastSpan { start: AsOf::Day(first), end: AsOf::Day(last), opens, closes, every });
-    let past = Some(PastQuestion { moments, if_live: SHOWS_THE_PRESENT, if_none });
+    let past = Some(PastQuestion { moments, if_live: Some(SHOWS_THE_PRESENT), if_none });
     let format = query.word("format", Format::WORDS)?.unwrap_or(Format::Csv);
     let (walk, around, title) = (Walk::Columns, Wrap::text("{", "}"), title(symbol));
     let when_empty = Some(Refusal::NoTicks { text: NO_DATA.to_owned() });

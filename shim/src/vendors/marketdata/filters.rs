@@ -78,7 +78,7 @@ pub(super) fn parse_day_before(query: &Query<'_>, clock: &Clock) -> Result<Optio
     if day > clock.today() {
         return Err(not_past(query, "date"));
     }
-    let if_live = if_live(query, "date", day, clock);
+    let if_live = Some(if_live(query, "date", day, clock));
     let moments = PastMoments::One(AsOf::Day(day));
     Ok(Some(PastQuestion { moments, if_live, if_none: Lacking::refusal }))
 }
@@ -97,7 +97,7 @@ pub(super) fn parse_days_before(query: &Query<'_>, clock: &Clock) -> Result<Opti
     let last = to.map(|to| to.yesterday().unwrap_or(to));
     let span = PastSpan::between(from.map_or(AsOf::Latest, AsOf::Day), last.map_or(AsOf::Latest, AsOf::Day));
     let moments = PastMoments::Many(PastSpan { every: Pace::Day, ..span });
-    Ok(Some(PastQuestion { moments, if_live: if_live(query, name, day, clock), if_none: Lacking::refusal }))
+    Ok(Some(PastQuestion { moments, if_live: Some(if_live(query, name, day, clock)), if_none: Lacking::refusal }))
 }
 
 /// Where only the present is served there is nothing of a past day, and today is a mistake, too.
