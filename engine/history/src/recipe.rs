@@ -141,10 +141,8 @@ impl<'r> UnitPasses<'r> {
     /// Begins a unit: nothing is remembered of the one before.
     pub fn begin(&mut self, underlying: Symbol) {
         self.passes.forget();
-        let dividends = Some(self.reference.dividends(underlying).to_vec());
         let reset = self.underlying.replace(underlying).into_iter().collect();
-        let dividend_cover = DividendCover { all: self.reference.covers_dividends(), ..DividendCover::default() };
-        self.store.ingest(&Batch { dividends, dividend_cover, reset, ..Batch::default() }, Timestamp::MAX);
+        self.store.ingest(&Batch { reset, ..Batch::default() }, Timestamp::MAX);
         self.is_begun = false;
     }
 
@@ -158,6 +156,12 @@ impl<'r> UnitPasses<'r> {
         let Some(underlying) = self.underlying else {
             return Ok(UnitSnapshot { ingested: Ingested::default(), computed: None });
         };
+        if !self.is_begun {
+            let day = self.reference.calendar().eastern(at).date();
+            let dividends = Some(self.reference.dividends_on(underlying, day));
+            let dividend_cover = DividendCover { all: self.reference.covers_dividends(), ..DividendCover::default() };
+            self.store.ingest(&Batch { dividends, dividend_cover, ..Batch::default() }, Timestamp::MAX);
+        }
         // of several prices the highest counts, as everywhere
         let spot = rows.iter().map(|row| row.spot).filter(|spot| !spot.is_nan()).max_by(f64::total_cmp);
         let batch = Batch {

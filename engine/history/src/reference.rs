@@ -4,8 +4,9 @@
 use crate::digest::Digest;
 use engine::calendar::{Calendar, Day};
 use engine::contract::{RootTable, Symbol};
+use engine::feeds::declared::with_projected;
 use engine::feeds::overrides::OverrideRecord;
-use engine::feeds::{DividendRecord, RateRecord};
+use engine::feeds::{DeclaredDividend, DividendKind, DividendRecord, RateRecord};
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
 use engine::rates::table::RateTable;
@@ -21,6 +22,8 @@ pub struct ReferenceRecords {
     pub dividends: Vec<DividendRecord>,
     /// True if a file of dividends was read: a name that it does not have pays none.
     pub covers_dividends: bool,
+    /// When dividends were declared: underlying, ex-date, date of declaration.
+    pub declared: Vec<(Symbol, Date, Date)>,
     /// Points of discount curves.
     pub rates: Vec<RateRecord>,
     /// A user asked for rates of zero.
@@ -49,6 +52,8 @@ pub struct ReferenceSet {
     rates: RateTable,
     /// By underlying, ascending.
     dividends: BTreeMap<Symbol, Vec<DividendRecord>>,
+    /// By underlying and ex-date, where the date of declaration is given.
+    declared: BTreeMap<Symbol, BTreeMap<Date, Date>>,
     overrides: Arc<Overrides>,
     /// Of dates and overrides.
     shared: Digest,
@@ -68,6 +73,10 @@ impl ReferenceSet {
             dates.sort_by(|a, b| a.ex_date.cmp(&b.ex_date).then(b.amount.total_cmp(&a.amount)));
             dates.dedup_by_key(|dividend| dividend.ex_date);
         }
+        let mut declared: BTreeMap<Symbol, BTreeMap<Date, Date>> = BTreeMap::new();
+        for &(underlying, ex_date, on) in &records.declared {
+            declared.entry(roots.canonical(underlying)).or_default().insert(ex_date, on);
+        }
         let mut shared = Digest::default();
         let mut days = records.days.clone();
         days.sort_by_key(|&(date, _)| date);
@@ -82,6 +91,7 @@ impl ReferenceSet {
             calendar: Calendar::embedded().with_overrides(days),
             rates,
             dividends,
+            declared,
             overrides: Arc::new(Overrides::new(&records.overrides, &roots)),
             shared,
             roots,
@@ -155,12 +165,38 @@ impl ReferenceSet {
         self.dividends.get(&underlying).map_or(&[], Vec::as_slice)
     }
 
+    /// The dividends of a name that are known or expected on a day, by date.
+    ///
+    /// Where a name has dates of declaration, those declared after the day do not count, and what is declared by then is
+    /// continued ([`with_projected`]) unless the records have projected dividends of the name themselves.
+    #[must_use]
+    pub fn dividends_on(&self, underlying: Symbol, day: Date) -> Vec<DividendRecord> {
+        let all = self.dividends(underlying);
+        let Some(declared) = self.declared.get(&underlying) else { return all.to_vec() };
+        let is_known = |dividend: &&DividendRecord| declared.get(&dividend.ex_date).is_none_or(|&on| on <= day);
+        let known: Vec<DividendRecord> = all.iter().filter(is_known).copied().collect();
+        if known.iter().any(|dividend| dividend.projected) {
+            return known;
+        }
+        let series: Vec<DeclaredDividend> = known
+            .iter()
+            .map(|&DividendRecord { underlying, ex_date, amount, .. }| DeclaredDividend {
+                underlying,
+                ex_date,
+                amount,
+                kind: DividendKind::Regular,
+                per_year: None,
+            })
+            .collect();
+        with_projected(&series, &self.calendar, day, Date::MAX)
+    }
+
     /// Stands for what of it a name's values of a day can depend on: dividends from that day to the last expiry, the day's
     /// curve, dates and overrides.
     #[must_use]
     pub fn digest(&self, underlying: Symbol, day: Date, last_expiry: Date) -> Digest {
         let mut digest = self.shared;
-        for dividend in self.dividends(underlying).iter().filter(|d| (day..=last_expiry).contains(&d.ex_date)) {
+        for dividend in self.dividends_on(underlying, day).iter().filter(|d| (day..=last_expiry).contains(&d.ex_date)) {
             digest.bytes(dividend.ex_date.to_string().as_bytes());
             digest.word(dividend.amount.to_bits());
         }
@@ -206,5 +242,46 @@ mod tests {
         assert_ne!(of(&base), with(&|r| r.dividends.push(dividend(date(2024, 6, 21), 0.485))));
         assert_ne!(of(&base), with(&|r| r.rates.push(rate(date(2024, 1, 3), 0.06))));
         assert_ne!(of(&base), with(&|r| r.days.push((date(2024, 1, 4), Day::Closed))));
+    }
+
+    #[test]
+    fn before_its_declaration_a_dividend_is_projected_from_those_before() {
+        let ko = Symbol::parse("KO").unwrap();
+        let rows = [
+            (date(2023, 3, 16), 0.46, date(2023, 2, 16)),
+            (date(2023, 6, 15), 0.46, date(2023, 4, 27)),
+            (date(2023, 9, 14), 0.46, date(2023, 7, 20)),
+            (date(2023, 11, 30), 0.46, date(2023, 10, 19)),
+            (date(2024, 3, 14), 0.485, date(2024, 2, 15)),
+        ];
+        let dividend = |&(ex_date, amount, _): &(Date, f64, Date)| DividendRecord {
+            underlying: ko,
+            ex_date,
+            amount,
+            projected: false,
+        };
+        let mut records = ReferenceRecords {
+            dividends: rows.iter().map(dividend).collect(),
+            declared: rows.iter().map(|&(ex_date, _, on)| (ko, ex_date, on)).collect(),
+            ..ReferenceRecords::default()
+        };
+        let next = |records: &ReferenceRecords, day| {
+            let all = ReferenceSet::new(records).dividends_on(ko, day);
+            all.iter().find(|d| d.ex_date >= day).map(|d| (d.ex_date, d.amount, d.projected))
+        };
+        // the sixteenth of March 2024 is a Saturday
+        assert_eq!(next(&records, date(2024, 2, 14)), Some((date(2024, 3, 15), 0.46, true)));
+        assert_eq!(next(&records, date(2024, 2, 15)), Some((date(2024, 3, 14), 0.485, false)));
+        let digest =
+            |records: &ReferenceRecords, day| ReferenceSet::new(records).digest(ko, day, date(2024, 6, 21)).to_string();
+        let before = digest(&records, date(2024, 2, 14));
+        // what nobody knew on a day does not change the day
+        records.dividends[4].amount = 0.6;
+        assert_eq!(digest(&records, date(2024, 2, 14)), before);
+        // without dates all of it counts on every day, and nothing is projected
+        records.declared.clear();
+        assert_ne!(digest(&records, date(2024, 2, 14)), before);
+        assert_eq!(next(&records, date(2024, 2, 14)), Some((date(2024, 3, 14), 0.6, false)));
+        assert_eq!(next(&records, date(2024, 3, 15)), None);
     }
 }

@@ -14,23 +14,46 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::Path;
 
-/// Reads `underlying,ex_date,amount[,status]`, one row per ex-date: a special dividend is added to a regular one of the
-/// same day. A second row of one underlying and date is refused, and the larger amount kept. The status `projected` or
-/// `estimated` marks a dividend that is not declared yet.
+/// A row of a file of dividends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DatedDividend {
+    /// The dividend.
+    pub record: DividendRecord,
+    /// The date on which the company declared it; `None`: the file does not say.
+    pub declared: Option<Date>,
+}
+
+/// Reads the dividends of [`parse_dated_dividends`] without their dates of declaration.
 #[must_use]
 pub fn parse_dividends(file: &Path, bytes: &[u8]) -> (Vec<DividendRecord>, Report) {
-    const COLUMNS: [Column; 4] = [required("underlying"), required("ex_date"), required("amount"), optional("status")];
+    let (rows, report) = parse_dated_dividends(file, bytes);
+    (rows.into_iter().map(|row| row.record).collect(), report)
+}
+
+/// Reads `underlying,ex_date,amount[,status][,declared_date]`, one row per ex-date: a special dividend is added to a
+/// regular one of the same day. A second row of one underlying and date is refused, and the larger amount kept. The status
+/// `projected` or `estimated` marks a dividend that is not declared yet. An empty `declared_date` says nothing.
+#[must_use]
+pub fn parse_dated_dividends(file: &Path, bytes: &[u8]) -> (Vec<DatedDividend>, Report) {
+    const COLUMNS: [Column; 5] = [
+        required("underlying"),
+        required("ex_date"),
+        required("amount"),
+        optional("status"),
+        optional("declared_date"),
+    ];
     let mut rows = BTreeMap::new();
     let report = read_rows(file, bytes, &COLUMNS, |row| {
-        let key = (row.underlying(0)?, row.date(1)?);
+        let (underlying, ex_date) = (row.underlying(0)?, row.date(1)?);
         let amount = row.number(2, limits::DIVIDEND)?;
         let status = row.bytes(3).unwrap_or_default();
         let projected = [&b"projected"[..], b"estimated"].iter().any(|word| status.eq_ignore_ascii_case(word));
-        put_larger(&mut rows, key, (amount, projected), |row| row.0, 1)
+        let is_dated = row.bytes(4).is_ok_and(|cell| !cell.trim_ascii().is_empty());
+        let declared = if is_dated { Some(row.date(4)?) } else { None };
+        let record = DividendRecord { underlying, ex_date, amount, projected };
+        put_larger(&mut rows, (underlying, ex_date), DatedDividend { record, declared }, |row| row.record.amount, 1)
     });
-    let record =
-        |((underlying, ex_date), (amount, projected))| DividendRecord { underlying, ex_date, amount, projected };
-    (rows.into_iter().map(record).collect(), report)
+    (rows.into_values().collect(), report)
 }
 
 /// Reads `root,shares[,cash][,multiplier][,strike_multiplier][,from]`: what a contract of an adjusted root delivers, by
@@ -150,6 +173,15 @@ mod tests {
             report.places.iter().map(|p| (p.line, p.field)).collect::<Vec<_>>(),
             [(3, "ex_date"), (4, "amount")]
         );
+    }
+
+    #[test]
+    fn a_date_of_declaration_may_be_missing_but_not_wrong() {
+        let file = b"underlying,ex_date,amount,declared_date\nF,2026-11-09,0.15,2026-10-20\nF,2026-08-10,0.15,\n\
+                     F,2026-05-11,0.15,soon\n";
+        let (rows, report) = parse_dated_dividends(Path::new("d.csv"), file);
+        assert_eq!(rows.iter().map(|row| row.declared).collect::<Vec<_>>(), [None, Some(date(2026, 10, 20))]);
+        assert_eq!(report.places.iter().map(|p| (p.line, p.field)).collect::<Vec<_>>(), [(4, "declared_date")]);
     }
 
     #[test]

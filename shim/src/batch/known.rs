@@ -5,7 +5,7 @@ use crate::config::KnownFiles;
 use engine::feeds::csv::decompress;
 use engine::feeds::dir::read_raw;
 use engine::feeds::overrides::parse_overrides;
-use engine::feeds::reference::{parse_days, parse_deliverables, parse_dividends, parse_rates};
+use engine::feeds::reference::{parse_dated_dividends, parse_days, parse_deliverables, parse_rates};
 use engine::feeds::report::Report;
 use engine::limits;
 use history::reference::{ReferenceRecords, ReferenceSet};
@@ -71,8 +71,11 @@ impl Known {
         // what a user says of a root goes before the file beside the quotes: of two that say the same the last counts
         let mut overrides = reader.all(&deliverables, parse_deliverables)?;
         overrides.extend(reader.all(named.overrides.as_slice(), parse_overrides)?);
+        let dated = reader.all(&dividends, parse_dated_dividends)?;
+        let declared = dated.iter().filter_map(|row| Some((row.record.underlying, row.record.ex_date, row.declared?)));
         let records = ReferenceRecords {
-            dividends: reader.all(&dividends, parse_dividends)?,
+            dividends: dated.iter().map(|row| row.record).collect(),
+            declared: declared.collect(),
             covers_dividends: !dividends.is_empty(),
             rates: reader.all(&rates, parse_rates)?,
             zero_rates,
