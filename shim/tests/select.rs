@@ -102,12 +102,13 @@ fn center_strikes(chain: &Chain, slice: &Slice, selection: &Selection) -> Option
     let distance = |strike: u32| match center {
         Center::AtMoney => (f64::from(strike) / 1000.0 - slice.und_price).abs(),
         Center::AtForward => (f64::from(strike) / 1000.0 - slice.fwd_price).abs(),
-        Center::CallDelta(delta) => {
-            let call = slice
+        Center::CallDelta(delta) | Center::PutDelta(delta) => {
+            let right = if matches!(center, Center::PutDelta(_)) { Right::Put } else { Right::Call };
+            let of_right = slice
                 .rows
                 .clone()
-                .find(|&row| chain.strike_milli[row as usize] == strike && chain.right[row as usize] == Right::Call);
-            call.map_or(f64::NAN, |row| (chain.columns.get(Col::Delta)[row as usize] - delta).abs())
+                .find(|&row| chain.strike_milli[row as usize] == strike && chain.right[row as usize] == right);
+            of_right.map_or(f64::NAN, |row| (chain.columns.get(Col::Delta)[row as usize] - delta).abs())
         }
     };
     let mut left: Vec<u32> = slice

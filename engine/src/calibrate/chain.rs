@@ -54,7 +54,10 @@ pub struct ChainCalibration {
 impl ChainCalibration {
     /// Takes the slices of a name from quotes to volatilities, into `draft.out` of each, and says which spot its options
     /// tell; `None` where no spot is published and the options tell none either. The two lists run in parallel, ascending
-    /// in time. The steps are those of docs/model.md.
+    /// in time.
+    ///
+    /// # Domain   the slices of one name, with any quotes, each at its own time
+    /// # Source   docs/model.md, "From quotes to published values", has the steps
     pub fn run(
         &mut self,
         inputs: &[SliceInput<'_>],

@@ -1,9 +1,10 @@
 //! Alpaca's snapshots: option chains page by page, and stocks for the price of the underlying. Bytes to records. Never:
 //! the vendor's volatilities and Greeks.
 
-use super::intake::{Fault, Intake, PriceFrom, at, parse_contract, price_of};
+use super::intake::{Fault, Intake, PriceFrom, at, price_of};
 use super::json::{self, Given, Keyed, Number, Text, objects};
 use super::report::Report;
+use super::spelling::parse_contract;
 use super::times::parse_rfc3339;
 use super::{Batch, Grade, QuotePage, QuoteRecord, SpotRecord};
 use crate::contract::{ContractKey, Symbol};

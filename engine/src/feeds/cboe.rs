@@ -4,9 +4,10 @@
 //! A document is read as a whole or not at all: where it breaks off, what was known stays. Quotes have no time of their
 //! own: they stand as they were fifteen minutes before the document was made.
 
-use super::intake::{Fault, Intake, at, parse_contract};
+use super::intake::{Fault, Intake, at};
 use super::json::{self, Listed, Number, Text, objects};
 use super::report::Report;
+use super::spelling::parse_contract;
 use super::times::{allowed, parse_civil, parse_eastern};
 use super::{Batch, QuoteRecord, SpotRecord};
 use crate::calendar::Calendar;

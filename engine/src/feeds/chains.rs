@@ -2,8 +2,9 @@
 //! underlying. Bytes to records. Never: a file handle, a look-up of what a root means.
 
 use super::csv::{Bad, Column, Repeated, Row, optional, read_rows, required};
-use super::intake::{Distinct, parse_root, parse_strike};
+use super::intake::Distinct;
 use super::report::Report;
+use super::spelling::{parse_root, parse_strike};
 use super::{ContractKey, DividendRecord, QuoteRecord, RateRecord, SpotRecord};
 use crate::contract::Symbol;
 use crate::limits;

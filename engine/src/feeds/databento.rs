@@ -5,8 +5,9 @@
 //! changed between the versions is where a definition and a mapping have their symbols, and the length of those, which
 //! the record's own length tells. A stream says every change: what counts is the last quote of each contract.
 
-use super::intake::{Intake, PriceFrom, parse_contract, price_of};
+use super::intake::{Intake, PriceFrom, price_of};
 use super::report::Report;
+use super::spelling::parse_contract;
 use super::times::of_nanos;
 use super::{Batch, ContractKey, QuoteRecord, SpotRecord};
 use crate::contract::{RootTable, Symbol};

@@ -4,7 +4,7 @@
 use super::json::Listed;
 use super::report::Report;
 use super::{Batch, ContractKey, QuoteRecord, SpotRecord};
-use crate::contract::{Symbol, roots::is_flex, strike_milli};
+use crate::contract::Symbol;
 use crate::error::{FeedError, Instead, Reason, Refused};
 use crate::limits;
 use jiff::Timestamp;
@@ -19,41 +19,6 @@ pub(super) type Fault = (&'static str, Reason);
 /// Says which field a fault is of.
 pub(super) fn at<T>(field: &'static str, outcome: Result<T, Reason>) -> Result<T, Fault> {
     outcome.map_err(|reason| (field, reason))
-}
-
-/// The contract of an OSI symbol.
-///
-/// # Errors
-/// Not a symbol, a FLEX series, or an expiry beyond the years allowed.
-pub fn parse_contract(osi: &str) -> Result<ContractKey, Reason> {
-    served(ContractKey::parse_osi(osi).ok_or(Reason::NotASymbol)?)
-}
-
-/// A root of at most six bytes, its dot taken out.
-///
-/// # Errors
-/// Not a symbol, or a FLEX series.
-pub fn parse_root(text: &str) -> Result<Symbol, Reason> {
-    let root = Symbol::parse_underlying(text).map(Symbol::bare);
-    let root = root.filter(|r| r.as_str().len() <= 6).ok_or(Reason::NotASymbol)?;
-    if is_flex(root) { Err(Reason::Flex) } else { Ok(root) }
-}
-
-/// A strike in thousandths.
-///
-/// # Errors
-/// Out of range, or not a whole number of thousandths.
-pub fn parse_strike(strike: f64) -> Result<u32, Reason> {
-    strike_milli(strike).ok_or(Reason::OutOfRange)
-}
-
-fn served(contract: ContractKey) -> Result<ContractKey, Reason> {
-    let year = f64::from(contract.expiry.year());
-    match () {
-        () if is_flex(contract.root) => Err(Reason::Flex),
-        () if !limits::YEAR.holds(year) => Err(Reason::NotADate),
-        () => Ok(contract),
-    }
 }
 
 /// Quotes in the order in which they came, each contract once at a time.

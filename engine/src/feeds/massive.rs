@@ -1,9 +1,10 @@
 //! Massive's (once Polygon's) snapshots of option chains, page by page, with the price of the underlying in every record.
 //! Bytes to records. Never: the vendor's volatilities and Greeks.
 
-use super::intake::{Fault, Intake, at, parse_contract, read_listed};
+use super::intake::{Fault, Intake, at, read_listed};
 use super::json::{self, Given, Listed, Number, Text, Whole, objects};
 use super::report::Report;
+use super::spelling::parse_contract;
 use super::times::{of_nanos, parse_date};
 use super::{Batch, DeclaredDividend, DividendKind, DividendPage, Grade, QuotePage, QuoteRecord, SpotRecord};
 use crate::contract::{ContractKey, Symbol};

@@ -23,6 +23,7 @@ pub mod rates;
 pub mod recording;
 pub mod reference;
 pub mod report;
+pub mod spelling;
 pub mod thetadata;
 pub mod times;
 pub mod tradier;

@@ -2,8 +2,8 @@
 //! out, as comma-separated rows. Bytes to records. Never: a file handle, what a record does.
 
 use super::csv::{Bad, Column, Row, optional, read_rows, required};
-use super::intake::{parse_root, parse_strike};
 use super::report::Report;
+use super::spelling::{parse_root, parse_strike};
 use crate::contract::{Deliverable, Right, Symbol};
 use crate::error::Reason;
 use crate::limits::{self, Bound};

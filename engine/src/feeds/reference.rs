@@ -1,9 +1,9 @@
 //! Dividends, discount curves and calendar dates as comma-separated rows. Bytes to records. Never: a file handle.
 
 use super::csv::{Bad, Column, optional, read_rows, required};
-use super::intake::parse_root;
 use super::overrides::{Override, OverrideRecord, OverrideScope};
 use super::report::Report;
+use super::spelling::parse_root;
 use super::{DividendRecord, RateRecord};
 use crate::calendar::Day;
 use crate::contract::Deliverable;

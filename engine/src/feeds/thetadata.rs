@@ -5,9 +5,10 @@
 //! has all that is known of an underlying.
 
 use super::csv::{Row, read_rows, required};
-use super::intake::{Fault, Intake, PriceFrom, at, parse_root, parse_strike, price_of};
+use super::intake::{Fault, Intake, PriceFrom, at, price_of};
 use super::json::{self, Number, Text, objects};
 use super::report::Report;
+use super::spelling::{parse_root, parse_strike};
 use super::times::{parse_date, parse_eastern};
 use super::{Batch, ContractKey, QuoteRecord, SpotRecord};
 use crate::calendar::Calendar;

@@ -3,9 +3,10 @@
 //!
 //! The answers were XML once: a list with one entry comes as that entry, an empty one as `null` or the word "null".
 
-use super::intake::{Fault, Intake, PriceFrom, at, parse_contract, price_of, read_listed};
+use super::intake::{Fault, Intake, PriceFrom, at, price_of, read_listed};
 use super::json::{self, Given, Listed, Number, Text, Whole, Words, objects};
 use super::report::Report;
+use super::spelling::parse_contract;
 use super::times::{of_millis, parse_date};
 use super::{Batch, DeclaredDividend, DividendKind, QuoteRecord, SpotRecord};
 use crate::contract::Symbol;

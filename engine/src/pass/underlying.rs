@@ -394,8 +394,8 @@ fn surface_inputs<'a>(inputs: &[SliceInput<'a>], slices: &'a [SliceWork]) -> Vec
     inputs.iter().zip(slices).map(of).collect()
 }
 
-/// The curve of each slice. Those of standard roots know nothing of adjusted ones, whose few quotes must not move them;
-/// those of adjusted roots whose terms are known lean on all.
+/// The curve of each slice. Quotes of adjusted roots, which are few, do not move the curves of standard ones; the curves of
+/// adjusted roots whose terms are known lean on all.
 fn curves<'s>(
     smoother: &'s mut DefaultSmoother,
     mut inputs: Vec<SurfaceInput<'_>>,
@@ -403,9 +403,8 @@ fn curves<'s>(
     book: &Book,
 ) -> Cow<'s, [Curve]> {
     let adjusted = || facts.iter().enumerate().filter(|(_, facts)| book.slices[facts.place].adjusted);
-    let has_terms = |(_, facts): &(usize, &SliceFacts)| facts.deliverable.is_some();
-    adjusted().filter(|of| !has_terms(of)).for_each(|(i, _)| inputs[i].fwd = f64::NAN);
-    if !adjusted().any(|of| has_terms(&of)) {
+    if !adjusted().any(|(_, facts)| facts.deliverable.is_some()) {
+        // without terms they have no quotes either
         return Cow::Borrowed(smoother.fit(&inputs));
     }
     let of_all = smoother.fit(&inputs).to_vec();

@@ -227,7 +227,7 @@ fn dot(a: &Spans, b: &Spans) -> f64 {
 ///
 /// # Domain   expiries of names that agree; `None` where the system has no solution
 /// # Source   ridge towards the prior's shape: steps between neighbouring spans have the standard deviation
-///            `CURVE.forward_step`, the first span `CURVE.level`
+/// `CURVE.forward_step`, the first span `CURVE.level`
 fn fitted(points: &[ParityDiscount], prior_growth: impl Fn(f64) -> f64) -> Option<Fit> {
     let rows: Vec<(Spans, f64, f64)> =
         points.iter().map(|point| (overlap(point.t), point.growth - prior_growth(point.t), point.error)).collect();

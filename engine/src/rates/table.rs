@@ -41,7 +41,7 @@ pub struct RateTable {
 
 /// What became of a look at the European chains of a date.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Implied {
+pub enum RateLook {
     /// The curve that they imply is in force from now on.
     Adopted,
     /// The curve in force stays: theirs is the same within its errors.
@@ -92,27 +92,27 @@ impl RateTable {
     }
 
     /// Looks at the European chains of a date, and adopts the curve that they imply if it supersedes the one in force.
-    pub fn look_at(&mut self, date: Date, at: Timestamp, expiries: &[EuropeanExpiry<'_>]) -> Implied {
+    pub fn look_at(&mut self, date: Date, at: Timestamp, expiries: &[EuropeanExpiry<'_>]) -> RateLook {
         // the built-in curve and not the last one: the same quotes imply the same curve, whatever ran before
         let (as_of, curve) = self.built_in.on(date);
         let age_years = days_between(as_of, date) / 365.0;
         match implied_curve(expiries, PriorCurve { curve, age_years }) {
-            Err(why) => Implied::Refused(why),
+            Err(why) => RateLook::Refused(why),
             Ok(curve) => self.imply(date, at, curve),
         }
     }
 
     /// Adopts an implied curve if it supersedes the one of its date that is in force.
-    fn imply(&mut self, date: Date, at: Timestamp, curve: ImpliedCurve) -> Implied {
+    fn imply(&mut self, date: Date, at: Timestamp, curve: ImpliedCurve) -> RateLook {
         let in_force = self.implied_on(at, date);
         if in_force.is_some_and(|in_force| !curve.supersedes(in_force)) {
-            return Implied::Kept;
+            return RateLook::Kept;
         }
         self.implied.insert((date, at), curve);
         if self.implied.len() > IMPLIED_MOST {
             self.implied.pop_first();
         }
-        Implied::Adopted
+        RateLook::Adopted
     }
 
     /// Returns the implied curve of a date: the latest one at or before an instant, else the earliest one of the date.
@@ -223,7 +223,7 @@ mod tests {
         table.restore(yesterday, DiscountCurve::flat(0.031));
         assert_eq!(seen(&table, DAY), (RateSource::Saved, Some(yesterday), 0.031));
         assert_eq!(seen(&table, date(2026, 11, 18)).0, RateSource::BuiltIn, "nobody knew it then");
-        assert_eq!(table.imply(DAY, at(), implied(0.032)), Implied::Adopted);
+        assert_eq!(table.imply(DAY, at(), implied(0.032)), RateLook::Adopted);
         assert_eq!(seen(&table, DAY), (RateSource::Implied, Some(DAY), 0.032));
         assert_eq!(seen(&table, date(2026, 11, 23)), (RateSource::Saved, Some(DAY), 0.032));
         table.give(RateSource::Treasury, &flat(yesterday, 0.033));
@@ -251,8 +251,8 @@ mod tests {
         let later = at() + jiff::SignedDuration::from_mins(5);
         let mut table = RateTable::default();
         table.imply(DAY, at(), implied(0.04));
-        assert_eq!(table.imply(DAY, later, implied(0.0401)), Implied::Kept);
-        assert_eq!(table.imply(DAY, later, implied(0.0404)), Implied::Adopted);
+        assert_eq!(table.imply(DAY, later, implied(0.0401)), RateLook::Kept);
+        assert_eq!(table.imply(DAY, later, implied(0.0404)), RateLook::Adopted);
         assert!((table.on(at(), DAY).curve.rate(1.0) - 0.04).abs() < 1e-12, "values of before keep their curve");
         assert!((table.on(later, DAY).curve.rate(1.0) - 0.0404).abs() < 1e-12);
         let before = at() - jiff::SignedDuration::from_mins(5);

@@ -352,6 +352,8 @@ impl Store {
     }
 
     /// The book and the slice that a quote belongs to, made where they are new.
+    ///
+    /// # Domain   any record; one whose expiry has settled at its own time is refused
     fn place(&mut self, record: &QuoteRecord) -> Result<LastPlace, Reason> {
         let ContractKey { root, expiry, .. } = record.contract;
         let underlying = record.underlying;

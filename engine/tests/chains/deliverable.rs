@@ -49,7 +49,7 @@ fn terms(text: &str) -> Batch {
 fn compute(store: &Store, overrides: Option<Overrides>) -> Computed {
     let mut passes = Passes::new(1, |_| ()).unwrap();
     passes.set_overrides(overrides.unwrap_or_default());
-    let rates = RateTable::of(RateSource::User, store.curves().clone());
+    let rates = RateTable::zero();
     let market = MarketData { calendar: store.calendar(), rates: &rates };
     let work = [(&store.books()[0], at())];
     passes.run(market, &work);

@@ -7,7 +7,7 @@ use engine::contract::{RootTable, Style};
 use engine::feeds::dir::DirFeed;
 use engine::rates::curve::DiscountCurves;
 use engine::rates::implied::TENOR_DAYS;
-use engine::rates::table::{Implied, RateTable};
+use engine::rates::table::{RateLook, RateTable};
 use engine::store::book::Book;
 use engine::store::european::european_dates;
 use engine::store::ingest::Store;
@@ -48,7 +48,7 @@ fn off_by(books: &[Book], truth: &DiscountCurves) -> (f64, f64) {
     let (calendar, mut table) = (Calendar::embedded(), RateTable::default());
     let (mut points, mut allowed): (f64, f64) = (0.0, 0.0);
     for (date, of_date) in european_dates(books.iter(), &calendar) {
-        assert_eq!(table.look_at(date, of_date.at, &of_date.expiries), Implied::Adopted);
+        assert_eq!(table.look_at(date, of_date.at, &of_date.expiries), RateLook::Adopted);
         let (got, want) = (table.implied_on(of_date.at, date).unwrap(), truth.on(date).unwrap());
         let longest = of_date.expiries.iter().map(|expiry| expiry.t).fold(0.0, f64::max);
         for (days, error) in TENOR_DAYS.iter().zip(&got.errors).filter(|(days, _)| **days > 30.0) {

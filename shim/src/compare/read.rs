@@ -10,7 +10,7 @@ use engine::contract::{ContractKey, Right, RootTable, Settle, Symbol};
 use engine::error::Reason;
 use engine::feeds::QuoteRecord;
 use engine::feeds::cboe::parse_cboe;
-use engine::feeds::intake::{parse_contract, parse_root, parse_strike};
+use engine::feeds::spelling::{parse_contract, parse_root, parse_strike};
 use engine::feeds::times::{of_millis, parse_eastern, parse_rfc3339};
 use engine::limits::{self, Bound};
 use flate2::read::MultiGzDecoder;

@@ -3,7 +3,7 @@
 use crate::source::Moment;
 use engine::contract::Style;
 use engine::rates::implied::NoImpliedCurve;
-use engine::rates::table::{Implied, RateTable};
+use engine::rates::table::{RateLook, RateTable};
 use engine::store::european::european_dates;
 use engine::store::ingest::Store;
 use jiff::civil::Date;
@@ -48,13 +48,13 @@ impl RatesWatch {
         let (mut is_other, calendar) = (false, store.calendar());
         for (date, chains) in european_dates(store.books().iter(), calendar) {
             match rates.look_at(date, chains.at, &chains.expiries) {
-                Implied::Adopted => {
+                RateLook::Adopted => {
                     is_other = true;
                     self.refused.remove(&date);
                     tracing::info!("rates of {date}: implied by {} European expiries", chains.expiries.len());
                 }
-                Implied::Kept => {}
-                Implied::Refused(why) => {
+                RateLook::Kept => {}
+                RateLook::Refused(why) => {
                     if self.refused.insert(date, why) != Some(why) {
                         tracing::warn!("rates of {date} are not implied: {}", why.words());
                     }

@@ -28,7 +28,11 @@ const PARAMETERS: &[Row] = &[
         "greeks",
         "Field groups, comma-separated; all is core, extra, exotic and chain; quote needs a daemon that shows quotes [default: core]",
     ),
-    ("native", "center", "atm (spot), atf (forward), or a delta, for each expiry: of the call (0.25 or 25), or negative of the put (-0.25 or -25)"),
+    (
+        "native",
+        "center",
+        "atm (spot), atf (forward), or a delta, for each expiry: of the call (0.25 or 25), or negative of the put (-0.25 or -25)",
+    ),
     ("native", "strike_count", "Strikes around the centre [default: 1]"),
     ("native", "as_of", "The last snapshot at or before a date or time; of feeds with a past"),
     ("native", "start", "First moment of a series of snapshots"),

@@ -13,6 +13,7 @@ mod known;
 mod options;
 mod packed;
 mod recorded;
+mod recorded_lines;
 mod refusal;
 mod rows;
 mod sink;

@@ -8,14 +8,13 @@
 use super::facts::Facts;
 use super::sink::Quotes;
 use super::text::Pieces;
-use crate::reference::RecordedReference;
 use crate::row::HistoryRow;
 use engine::contract::{ContractKey, Symbol};
 use engine::error::{FeedError, Reason, Refused};
 use engine::feeds::lines::LineParser;
 use engine::feeds::recording::begin_member;
 use engine::feeds::report::Report;
-use engine::feeds::{DividendRecord, QuoteRecord, RateRecord, SpotRecord, quoted};
+use engine::feeds::{QuoteRecord, SpotRecord, quoted};
 use engine::limits;
 use flate2::bufread::GzDecoder;
 use jiff::civil::Date;
@@ -62,31 +61,6 @@ pub(super) fn read(file: &Path, from: impl Read, facts: &Facts<'_>, quotes: &mut
     quotes.reference = reference;
     if let Some(kind) = pieces.error {
         report.errors.push(FeedError::Io { file: file.to_path_buf(), kind });
-    }
-}
-
-/// Dividends and rates as lines say them: of one thing the last line counts, and an amount of 0 or no rate takes it away.
-#[derive(Debug, Default)]
-pub(super) struct RecordedLines {
-    dividends: BTreeMap<(Symbol, Date), DividendRecord>,
-    rates: BTreeMap<(Date, u64), RateRecord>,
-}
-
-impl RecordedLines {
-    fn dividend(&mut self, dividend: DividendRecord) {
-        self.dividends.insert((dividend.underlying, dividend.ex_date), dividend);
-    }
-
-    fn rate(&mut self, rate: RateRecord) {
-        self.rates.insert((rate.date, rate.tenor_days.to_bits()), rate);
-    }
-
-    /// What is left at the end.
-    pub(super) fn finish(self) -> RecordedReference {
-        RecordedReference {
-            dividends: self.dividends.into_values().filter(|dividend| dividend.amount > 0.0).collect(),
-            rates: self.rates.into_values().filter(|rate| rate.rate.is_finite()).collect(),
-        }
     }
 }
 

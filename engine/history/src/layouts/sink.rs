@@ -6,7 +6,7 @@ use super::facts::{Closes, Facts};
 use super::header::Plan;
 use super::known::{LAYOUTS, PRICES};
 use super::options::ColumnMap;
-use super::recorded::RecordedLines;
+use super::recorded_lines::RecordedLines;
 use super::refusal::LayoutError;
 use super::rows::{Assembler, Fault, price};
 use crate::row::HistoryRow;

@@ -1,0 +1,34 @@
+//! What a recording says beside its quotes: dividends and rates. Never: a quote.
+
+use crate::reference::RecordedReference;
+use engine::contract::Symbol;
+use engine::feeds::{DividendRecord, RateRecord};
+use jiff::civil::Date;
+use std::collections::BTreeMap;
+
+/// Dividends and rates as lines say them: of one thing the last line counts, and an amount of 0 or no rate takes it away.
+#[derive(Debug, Default)]
+pub(super) struct RecordedLines {
+    dividends: BTreeMap<(Symbol, Date), DividendRecord>,
+    rates: BTreeMap<(Date, u64), RateRecord>,
+}
+
+impl RecordedLines {
+    /// Takes in a line's dividend.
+    pub(super) fn dividend(&mut self, dividend: DividendRecord) {
+        self.dividends.insert((dividend.underlying, dividend.ex_date), dividend);
+    }
+
+    /// Takes in a line's point of a discount curve.
+    pub(super) fn rate(&mut self, rate: RateRecord) {
+        self.rates.insert((rate.date, rate.tenor_days.to_bits()), rate);
+    }
+
+    /// What is left at the end.
+    pub(super) fn finish(self) -> RecordedReference {
+        RecordedReference {
+            dividends: self.dividends.into_values().filter(|dividend| dividend.amount > 0.0).collect(),
+            rates: self.rates.into_values().filter(|rate| rate.rate.is_finite()).collect(),
+        }
+    }
+}
