@@ -5,13 +5,17 @@
 mod support;
 
 use engine::store::columns::Col;
+use engine::contract::osi::OSI_LEN;
 use history::recipe::{Accuracy, Recipe, compute};
+use history::row::HistoryRow;
 use jiff::Timestamp;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
-use support::{CLOSES, Folder, csv, greeks, market, reference, rows, time, tree, write_market};
+use sim::SimMarket;
+use sim::symbols::well_known;
+use support::{CLOSES, Folder, csv, greeks, market, reference, rows, rows_of, time, tree, write_market};
 
 fn batch(arguments: &[&str], input: &Path, out: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_greeksd"));
@@ -79,7 +83,7 @@ fn exit_codes_say_how_it_ended() {
     }
     let (code, said) = run(&["--accuracy", "rough"], day, &out);
     assert_eq!(code, 0, "{said}");
-    assert!(said.contains("no rates") && said.contains("no dividends"), "{said}");
+    assert!(said.contains("rates: built_in on 1 days") && said.contains("no dividends"), "{said}");
     // a file that is nothing costs itself, and is told
     fs::write(day.join("nothing.csv"), "this,is\nno,chain\n").unwrap();
     let (code, said) = run(&["--accuracy", "rough", "--quiet"], day, &out);
@@ -131,4 +135,116 @@ fn text_is_that_of_the_native_record() {
             assert_eq!(record["quote_time"], "2026-11-17T16:00:00.000-05:00");
         }
     }
+}
+
+/// Expiries of each name: an index implies rates by those of some months.
+const EXPIRIES: usize = 30;
+
+/// Three names at a close: an index with European options, a share that pays dividends and one that does not.
+fn close_of_three_names() -> (SimMarket, Vec<Vec<HistoryRow>>) {
+    let at = time(CLOSES[0]);
+    let few: Vec<_> =
+        well_known().into_iter().filter(|name| ["KO", "SPX", "UBER"].contains(&name.symbol.as_str())).collect();
+    let market = SimMarket::with_universe(7, at, &few);
+    let all = (0..market.len()).map(|name| rows_of(&market, name, at, EXPIRIES)).collect();
+    (market, all)
+}
+
+/// Writes the dividends of a market into a folder; no rates, so that they are implied.
+fn write_dividends(market: &SimMarket, folder: &Path) {
+    let mut dividends = "underlying,ex_date,amount\n".to_owned();
+    market.dividends().iter().for_each(|d| dividends += &format!("{},{},{}\n", d.underlying, d.ex_date, d.amount));
+    fs::write(folder.join("dividends.csv"), dividends).unwrap();
+}
+
+/// Runs the tasks of a plan as Ray, Dask and Spark do, each as a process of its own, and gathers their files in `out`.
+fn run_planned(input: &Path, out: &Path) -> usize {
+    let Output { status, stdout, stderr } = batch(&["--plan", "--quiet"], input, out).output().unwrap();
+    assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+    let plan = String::from_utf8(stdout).unwrap();
+    for (number, line) in plan.lines().enumerate() {
+        let task: serde_json::Value = serde_json::from_str(line).unwrap();
+        let words = |field: &str| -> Vec<String> {
+            task[field].as_array().unwrap().iter().map(|word| word.as_str().unwrap().to_owned()).collect()
+        };
+        let part = out.join(format!("_part-{number}"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_greeksd"));
+        command.arg("batch").args(words("inputs")).arg("-o").arg(&part).arg("--quiet");
+        let done = command.args(words("options")).stdin(Stdio::null()).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        for file in words("outputs") {
+            fs::create_dir_all(out.join(&file).parent().unwrap()).unwrap();
+            fs::rename(part.join(&file), out.join(&file)).unwrap();
+        }
+    }
+    plan.lines().count()
+}
+
+#[test]
+fn tasks_of_a_plan_give_the_bytes_of_one_process() {
+    let folder = Folder::new("planned");
+    let (quotes, at) = (folder.path("quotes"), time(CLOSES[0]));
+    let (market, names) = close_of_three_names();
+    // each name twice a day, so that it has a file, and a task, of its own
+    let later = time("2026-11-17T20:00:00Z");
+    fs::create_dir_all(quotes.join("2026/11")).unwrap();
+    for (name, of_name) in names.iter().enumerate() {
+        let mut both = rows_of(&market, name, later, EXPIRIES);
+        both.iter_mut().for_each(|row| row.quote.ts = later);
+        both.extend(of_name);
+        assert!(of_name.iter().all(|row| row.quote.ts == at));
+        fs::write(quotes.join(format!("2026/11/{name}.csv")), csv(&both)).unwrap();
+    }
+    write_dividends(&market, &quotes);
+    // one process does not look here, so no task may
+    fs::write(quotes.join("2026/11/rates.csv"), "date,tenor_days,rate\n2020-01-02,365,0.9\n").unwrap();
+    let (whole, planned, zero) = (folder.path("whole"), folder.path("planned"), folder.path("zero"));
+    let (code, said) = run(&[], &quotes, &whole);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("rates: implied on 1 days"), "{said}");
+    assert_eq!(run_planned(&quotes, &planned), 3);
+    assert!(greeks(&planned) == greeks(&whole));
+    // the curve counts: at rates of zero every file is another
+    let (code, said) = run(&["--rates", "zero"], &quotes, &zero);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("rates: zero on 1 days"), "{said}");
+    assert!(greeks(&zero).iter().all(|(name, bytes)| greeks(&whole)[name] != *bytes));
+}
+
+#[test]
+fn a_recording_gives_the_bytes_of_files() {
+    let folder = Folder::new("recorded");
+    let (quotes, recorded) = (folder.path("quotes"), folder.path("recorded"));
+    fs::create_dir_all(&quotes).unwrap();
+    fs::create_dir_all(&recorded).unwrap();
+    let (market, names) = close_of_three_names();
+    write_dividends(&market, &quotes);
+    let mut lines = String::new();
+    for d in market.dividends() {
+        lines += &format!("{{\"symbol\":\"{}\",\"ex_date\":\"{}\",\"amount\":{}}}\n", d.underlying, d.ex_date, d.amount);
+    }
+    for (name, of_name) in names.iter().enumerate() {
+        fs::write(quotes.join(format!("{name}.csv")), csv(of_name)).unwrap();
+        let (spot, time) = (of_name[0].spot, of_name[0].quote.ts.as_second());
+        lines += &format!("{{\"symbol\":\"{}\",\"price\":{spot},\"time\":{time}}}\n", of_name[0].quote.underlying);
+        for HistoryRow { quote, .. } in of_name {
+            let mut osym = [b' '; OSI_LEN];
+            let n = quote.contract.write_compact(&mut osym);
+            let osym = String::from_utf8_lossy(&osym[..n]).into_owned();
+            lines += &format!("{{\"osym\":\"{osym}\",\"underlying\":\"{}\",\"time\":{time}", quote.underlying);
+            for (field, value) in [("bid", quote.bid), ("ask", quote.ask), ("bid_size", quote.bid_size)] {
+                let value = if value.is_finite() { value.to_string() } else { "null".to_owned() };
+                lines += &format!(",\"{field}\":{value}");
+            }
+            lines += "}\n";
+        }
+    }
+    fs::write(recorded.join("quotes.ndjson"), lines).unwrap();
+    let (of_files, of_recording) = (folder.path("a"), folder.path("b"));
+    for (input, out) in [(&quotes, &of_files), (&recorded, &of_recording)] {
+        let (code, said) = run(&[], input, out);
+        assert_eq!(code, 0, "{said}");
+        assert!(said.contains("rates: implied on 1 days"), "{said}");
+    }
+    assert!(greeks(&of_recording) == greeks(&of_files));
 }

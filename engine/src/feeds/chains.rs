@@ -5,7 +5,7 @@ use super::csv::{Bad, Column, Repeated, Row, optional, read_rows, required};
 use super::intake::Distinct;
 use super::report::Report;
 use super::spelling::{parse_root, parse_strike};
-use super::{ContractKey, DividendRecord, QuoteRecord, RateRecord, SpotRecord};
+use super::{ContractKey, DividendCover, DividendRecord, QuoteRecord, RateRecord, SpotRecord};
 use crate::contract::Symbol;
 use crate::limits;
 use jiff::{Timestamp, civil::Date};
@@ -45,6 +45,8 @@ pub struct Chains {
     pub spots: Vec<SpotRecord>,
     /// Dividends; a recording has some, rows of chains never.
     pub dividends: Vec<DividendRecord>,
+    /// The names whose dividends it covers.
+    pub dividend_cover: DividendCover,
     /// Points of discount curves; the same.
     pub rates: Vec<RateRecord>,
 }

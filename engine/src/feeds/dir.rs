@@ -13,7 +13,7 @@ use super::csv::decompress;
 use super::recording::{is_recording, parse_recording};
 use super::reference::{parse_days, parse_deliverables, parse_dividends, parse_rates};
 use super::report::Report;
-use super::{Batch, DividendRecord, QuoteRecord, RateRecord};
+use super::{Batch, DividendCover, DividendRecord, QuoteRecord, RateRecord};
 use crate::contract::{RootTable, Symbol};
 use crate::error::FeedError;
 use crate::limits::{self, Bound};
@@ -70,6 +70,7 @@ struct Loaded {
     /// Every underlying that the store files a row of it under.
     underlyings: BTreeSet<Symbol>,
     dividends: Vec<DividendRecord>,
+    dividend_cover: DividendCover,
     rates: Vec<RateRecord>,
 }
 
@@ -286,9 +287,9 @@ impl DirFeed {
         touched.extend(&underlyings);
         batch.quotes.extend(chains.quotes);
         batch.spots.extend(chains.spots);
-        let Chains { dividends, rates, .. } = chains;
+        let Chains { dividends, dividend_cover, rates, .. } = chains;
         self.recorded.is_stale = true;
-        self.chains.insert(path.to_path_buf(), Loaded { stamp, underlyings, dividends, rates });
+        self.chains.insert(path.to_path_buf(), Loaded { stamp, underlyings, dividends, dividend_cover, rates });
     }
 
     /// What the recordings say of dividends and rates, those after going before those before.
@@ -296,6 +297,7 @@ impl DirFeed {
         let mut all = Recorded::default();
         for loaded in self.chains.values() {
             all.dividends.extend(loaded.dividends.iter().map(|d| ((d.underlying, d.ex_date), *d)));
+            all.dividend_cover.extend(&loaded.dividend_cover);
             all.rates.extend(loaded.rates.iter().map(|r| ((r.date, r.tenor_days.to_bits()), *r)));
         }
         all
@@ -308,13 +310,15 @@ impl DirFeed {
             let before = mem::take(&mut self.recorded);
             self.recorded = self.recorded();
             new_dividends |= before.dividends != self.recorded.dividends;
+            new_dividends |= before.dividend_cover != self.recorded.dividend_cover;
             new_rates |= before.rates != self.recorded.rates;
         }
         let has_file = |name| self.reference.get(name).copied().flatten().is_some();
         if new_dividends && !has_file(DIVIDENDS) {
             batch.dividends = Some(self.recorded.dividends.values().copied().collect());
         }
-        batch.dividend_cover.all = has_file(DIVIDENDS);
+        batch.dividend_cover = self.recorded.dividend_cover.clone();
+        batch.dividend_cover.all |= has_file(DIVIDENDS);
         if new_rates && !has_file(RATES) {
             batch.rates = Some(self.recorded.rates.values().copied().collect());
         }
@@ -393,6 +397,7 @@ impl DirFeed {
 #[derive(Debug, Default)]
 struct Recorded {
     dividends: BTreeMap<(Symbol, Date), DividendRecord>,
+    dividend_cover: DividendCover,
     rates: BTreeMap<(Date, u64), RateRecord>,
     /// The files have changed since.
     is_stale: bool,

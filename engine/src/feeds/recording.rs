@@ -4,6 +4,7 @@
 //! A program that is killed, or a machine that loses its power, leaves a member that is cut off, and the next start appends
 //! others behind it. A member that cannot be read costs itself: reading goes on where the next one begins.
 
+use super::Batch;
 use super::chains::Chains;
 use super::conflate::Conflated;
 use super::lines::LineParser;
@@ -68,9 +69,11 @@ pub fn parse_recording(file: &Path, raw: &[u8]) -> (Chains, Report) {
         let errors = vec![FeedError::TooLarge { file: file.to_path_buf() }];
         return (Chains::default(), Report { errors, ..Report::default() });
     }
-    let batch = reader.state.take();
-    let (dividends, rates) = (batch.dividends.unwrap_or_default(), batch.rates.unwrap_or_default());
-    (Chains { quotes: batch.quotes, spots: batch.spots, dividends, rates }, reader.report)
+    let mut batch = reader.state.take();
+    let dividends = batch.dividends.take().unwrap_or_default();
+    let rates = batch.rates.take().unwrap_or_default();
+    let Batch { quotes, spots, dividend_cover, .. } = batch;
+    (Chains { quotes, spots, dividends, dividend_cover, rates }, reader.report)
 }
 
 struct Reader {

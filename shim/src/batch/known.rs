@@ -22,13 +22,19 @@ pub(crate) struct NamedFiles {
     dividends: Vec<PathBuf>,
     rates: Vec<PathBuf>,
     days: Vec<PathBuf>,
+    deliverables: Vec<PathBuf>,
 }
 
 impl NamedFiles {
     /// Returns the options that make another process use the same reference data, wherever its quotes lie; `--overrides` is
     /// only ever given.
     pub(crate) fn options(&self, zero_rates: bool) -> Vec<String> {
-        let lists = [("--dividends", &self.dividends), ("--rates", &self.rates), ("--calendar", &self.days)];
+        let lists = [
+            ("--dividends", &self.dividends),
+            ("--rates", &self.rates),
+            ("--calendar", &self.days),
+            ("--deliverables", &self.deliverables),
+        ];
         let files = lists.into_iter().flat_map(|(option, files)| files.iter().map(move |file| (option, file)));
         let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
         let named = files.flat_map(|(option, path)| [option.to_owned(), absolute(path).display().to_string()]);
@@ -83,7 +89,7 @@ impl Known {
             overrides,
         };
         let Reader { files, mut notes, refused } = reader;
-        let named = NamedFiles { dividends, rates, days: calendar };
+        let named = NamedFiles { dividends, rates, days: calendar, deliverables };
         if named.dividends.is_empty() {
             notes.push("no dividends (dividends.csv or --dividends): none are known".to_owned());
         }

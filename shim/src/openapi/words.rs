@@ -52,6 +52,7 @@ const PARAMETERS: &[Row] = &[
     ("orats", "expirDate", "The date of expiry"),
     ("orats", "strike", "The strike"),
     ("livevol", "root", "Only this root"),
+    ("livevol", "date", "The close of this day, where days are recorded; a feed of the present takes any text"),
     ("livevol", "option_type", "C or P; both without it"),
     ("livevol", "min_strike", "Least strike"),
     ("livevol", "max_strike", "Greatest strike"),

@@ -65,6 +65,11 @@ pub fn market(at: Timestamp) -> SimMarket {
 
 /// Every quote of a name of the market at an instant, of its first four expiries.
 pub fn rows(market: &SimMarket, name: usize, at: Timestamp) -> Vec<HistoryRow> {
+    rows_of(market, name, at, 4)
+}
+
+/// The same of so many expiries.
+pub fn rows_of(market: &SimMarket, name: usize, at: Timestamp, expiries: usize) -> Vec<HistoryRow> {
     let book = market.book(name, at).unwrap();
     let (bid_size, ask_size) = (10.0, f64::NAN);
     let of_slice = |slice: &engine::store::book::BookSlice| -> Vec<HistoryRow> {
@@ -78,7 +83,7 @@ pub fn rows(market: &SimMarket, name: usize, at: Timestamp) -> Vec<HistoryRow> {
             })
             .collect()
     };
-    book.slices.iter().take(4).flat_map(of_slice).collect()
+    book.slices.iter().take(expiries).flat_map(of_slice).collect()
 }
 
 pub const HEADER: &str = "quote_time,underlying,und_price,root,expiry,right,strike,bid,ask,bid_size,ask_size\n";
