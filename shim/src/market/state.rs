@@ -434,4 +434,22 @@ mod tests {
         let _ = StateFolder::open(&folder.0.path);
         assert_eq!(folder.names(), ["mine.unfinished", "vols-2024-11-19.1.unfinished"]);
     }
+
+    #[test]
+    fn saved_markets_of_earlier_versions_and_of_folders_long_gone_are_removed() {
+        let folder = Folder::new("markets");
+        folder.put("market-0123abcd.saved", "of a text of --feed");
+        folder.put("market.saved.mine", "x");
+        assert!(folder.0.saved_market(&SavedMarket::Live, None, Timestamp::now()).is_empty());
+        assert_eq!(folder.names().len(), 2, "nothing is removed before something is saved");
+        assert!(folder.0.save_market(&SavedMarket::Live, &[], Timestamp::now()) > 0);
+        assert_eq!(folder.names(), [LIVE, "market.saved.mine"]);
+        for i in 0..MARKETS_KEPT + 2 {
+            let market = SavedMarket::Recorded(format!("/folder/{i}"));
+            assert!(folder.0.save_market(&market, &[], Timestamp::now()) > 0);
+        }
+        let names = folder.names();
+        let recorded = names.iter().filter(|name| name.starts_with(RECORDED)).count();
+        assert!(recorded == MARKETS_KEPT && names.iter().any(|name| name == LIVE), "{names:?}");
+    }
 }

@@ -476,4 +476,24 @@ mod tests {
         assert_eq!(plan.permit(Duration::from_secs(1)), Ok(()));
         assert_eq!(plan.requests(), 2);
     }
+
+    #[test]
+    fn a_name_is_waited_for_until_it_came_or_has_failed_for_good() {
+        let (mut plan, at) = (plan(4), Duration::from_secs);
+        let waits = |plan: &Plan| plan.unanswered().collect::<Vec<_>>();
+        assert!(plan.is_starting() && waits(&plan).len() == 4);
+        plan.done(name(0), at(1), Outcome::Delivered);
+        plan.done(name(1), at(2), failed(Failure::NotFound));
+        plan.done(name(2), at(3), failed(Failure::Partial));
+        assert_eq!(waits(&plan), [name(2), name(3)]);
+        assert!(plan.is_starting(), "one was not asked for");
+        plan.done(name(3), at(4), failed(Failure::Timeout));
+        assert_eq!(waits(&plan), [name(2), name(3)], "trouble of the vendor says nothing of a name");
+        assert!(!plan.is_starting());
+        (1..GIVEN_UP_AFTER).for_each(|_| _ = plan.done(name(2), at(5), failed(Failure::Partial)));
+        plan.done(name(0), at(6), failed(Failure::Partial));
+        assert_eq!(waits(&plan), [name(3)]);
+        plan.done(name(3), at(7), Outcome::Delivered);
+        assert!(waits(&plan).is_empty());
+    }
 }
