@@ -6,6 +6,7 @@ pub mod saved;
 use crate::contract::Symbol;
 use crate::store::chain::Chain;
 use jiff::Timestamp;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// One consistent market. A request holds one from its first byte to its last.
@@ -19,16 +20,19 @@ pub struct Snapshot {
     /// (root, chain), sorted: which chains list a root.
     roots: Vec<(Symbol, u32)>,
     pending: Vec<Symbol>,
+    /// How many of the pending ones no vendor has answered for.
+    unanswered: usize,
+    is_complete: bool,
 }
 
 impl Snapshot {
     /// The market before the first pass: `pending` are the underlyings that are known but not yet computed.
     #[must_use]
     pub fn empty(pending: Vec<Symbol>) -> Self {
-        Self::new(0, Vec::new(), pending)
+        Self::new(0, Vec::new(), pending).starting()
     }
 
-    /// A market of finished chains; `pending` are underlyings that are known but have no chain yet.
+    /// A market of finished chains, complete; `pending` are underlyings that are known but have no chain yet.
     #[must_use]
     pub fn new(number: u64, mut chains: Vec<Arc<Chain>>, mut pending: Vec<Symbol>) -> Self {
         chains.sort_by_key(|c| c.underlying);
@@ -45,7 +49,24 @@ impl Snapshot {
         }
         roots.sort_unstable();
         roots.dedup();
-        Self { number, time, chains, roots, pending }
+        Self { number, time, chains, roots, pending, unanswered: 0, is_complete: true }
+    }
+
+    /// The same while the feed has not been gone through once: names may be missing that nobody knows of yet.
+    #[must_use]
+    pub fn starting(self) -> Self {
+        Self { is_complete: false, ..self }
+    }
+
+    /// The same; names that have no chain because no vendor has answered for them yet are pending, too.
+    #[must_use]
+    pub fn awaiting(mut self, unanswered: impl IntoIterator<Item = Symbol>) -> Self {
+        let is_missing = |name: &Symbol| self.chain(*name).is_none() && !self.is_pending(*name);
+        let missing: BTreeSet<Symbol> = unanswered.into_iter().filter(is_missing).collect();
+        self.unanswered = self.unanswered.saturating_add(missing.len());
+        self.pending.extend(missing);
+        self.pending.sort_unstable();
+        self
     }
 
     /// Every chain, by underlying.
@@ -71,6 +92,18 @@ impl Snapshot {
     #[must_use]
     pub fn is_pending(&self, underlying: Symbol) -> bool {
         self.pending.binary_search(&underlying).is_ok()
+    }
+
+    /// Whether the feed has been gone through once since the start: what is not here and not pending is not there.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    /// Whether every name that quotes are there for has a chain; what a vendor has not answered for yet may be missing.
+    #[must_use]
+    pub fn has_all_quoted(&self) -> bool {
+        self.is_complete && self.pending.len() == self.unanswered
     }
 
     /// Underlyings that are known but have no chain yet.

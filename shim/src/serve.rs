@@ -14,15 +14,17 @@ use crate::market::overrides::OverridesFile;
 use crate::market::recorder::Recorder;
 use crate::market::sessions::{Keeper, KeeperTerms, Sessions};
 use crate::market::spec::{FeedSpec, OpenTerms};
-use crate::market::state::StateFolder;
+use crate::market::state::{SavedMarket, StateFolder};
 use crate::source::asked::Asked;
 use crate::status::Status;
 use arc_swap::ArcSwap;
 use engine::calendar::Calendar;
+use engine::contract::Symbol;
 use engine::pass::Passes;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use jiff::Timestamp;
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -98,6 +100,7 @@ pub struct OpenedDaemon {
     recorder: Option<Recorder>,
     folder: Option<Arc<StateFolder>>,
     keeper: Option<Keeper>,
+    saved: SavedMarket,
     market: Arc<ArcSwap<Snapshot>>,
     status: Arc<Status>,
     server: Server,
@@ -145,10 +148,13 @@ impl OpenedDaemon {
             passes.keep_quotes();
         }
         let folder = config.state_dir.as_deref().map(|path| Arc::new(StateFolder::open(path)));
-        let keeper = folder.iter().filter(|_| !simulated).map(|folder| start_keeper(folder, config, clock)).next();
+        let saved = FeedSpec::saved_market(&specs);
+        let keeper = folder.iter().filter(|_| !simulated).map(|folder| start_keeper(folder, &saved, clock)).next();
         let keeper = keeper.transpose().map_err(|e| format!("no thread: {e}"))?;
 
-        let market = Arc::new(ArcSwap::from_pointee(Snapshot::empty(feed.names().into_iter().collect())));
+        let known = feed.names().into_iter().chain(feed.expected().into_iter().flatten());
+        let known: BTreeSet<Symbol> = known.collect();
+        let market = Arc::new(ArcSwap::from_pointee(Snapshot::empty(known.into_iter().collect())));
         let metrics = Arc::new(Metrics::new(&route_names()));
         let status = Arc::new(new_status(config, simulated, clock));
         let mut service = Service::new(Arc::clone(&market), Arc::clone(&status), Arc::clone(&metrics))
@@ -161,7 +167,7 @@ impl OpenedDaemon {
             service = service.remembering(Arc::new(archive.map_err(|e| format!("no threads: {e}"))?));
         }
         let server = Server::start(server_config(config, metrics), service).map_err(|e| e.to_string())?;
-        Ok(Self { feed, passes, clock, overrides, asked, recorder, folder, keeper, market, status, server })
+        Ok(Self { feed, passes, clock, overrides, asked, recorder, folder, keeper, saved, market, status, server })
     }
 
     /// Begins to compute; `announces`: says on standard error when everything is there.
@@ -169,11 +175,12 @@ impl OpenedDaemon {
     /// # Errors
     /// The system has no thread for it.
     pub fn start(self, config: &Config, announces: bool) -> Result<RunningDaemon, String> {
-        let Self { feed, passes, clock, overrides, asked, recorder, folder, keeper, market, status, server } = self;
+        let Self { feed, passes, clock, overrides, asked, recorder, folder, keeper, saved, market, status, server } =
+            self;
         let simulated = feed.is_simulated();
         let ending = Arc::new(AtomicBool::new(false));
         let restored = folder.as_ref().filter(|_| !simulated && clock.is_real());
-        let restored = restored.map_or_else(Vec::new, |folder| restore(folder, config));
+        let restored = restored.map_or_else(Vec::new, |folder| restore(folder, &saved, feed.as_ref()));
         let sessions = folder.map(|folder| Sessions::new(folder, keeper.as_ref()));
         let market_loop = MarketLoop::new(feed, passes, clock, Arc::clone(&market), Arc::clone(&status));
         let market_loop =
@@ -251,13 +258,13 @@ fn clock_of(config: &Config) -> MarketClock {
 }
 
 /// Starts what keeps the volatilities of sessions.
-fn start_keeper(folder: &Arc<StateFolder>, config: &Config, clock: MarketClock) -> std::io::Result<Keeper> {
+fn start_keeper(folder: &Arc<StateFolder>, market: &SavedMarket, clock: MarketClock) -> std::io::Result<Keeper> {
     Keeper::start(KeeperTerms {
         folder: Arc::clone(folder),
         calendar: Calendar::embedded(),
         clock: Timestamp::now,
         is_real: clock.is_real(),
-        feed: feed_name(config),
+        market: market.clone(),
     })
 }
 
@@ -266,10 +273,10 @@ fn feed_name(config: &Config) -> String {
     config.feeds.join(", ")
 }
 
-/// The last whole market of these feeds, to serve until there is a new one.
-fn restore(folder: &StateFolder, config: &Config) -> Vec<Chain> {
+/// The last values of the names that a feed can have, to serve until there are new ones.
+fn restore(folder: &StateFolder, market: &SavedMarket, feed: &dyn Feed) -> Vec<Chain> {
     let began = Instant::now();
-    let chains = folder.saved_market(&feed_name(config), Timestamp::now());
+    let chains = folder.saved_market(market, feed.expected().as_ref(), Timestamp::now());
     if let Some(at) = chains.iter().map(|chain| chain.valued_at).max() {
         let (names, ms) = (chains.len(), began.elapsed().as_millis());
         tracing::info!("serving {names} names as of {at} (read in {ms} ms), each until it is computed");

@@ -94,13 +94,13 @@ impl Status {
         (self.uptime)().saturating_sub(turned).as_secs_f64()
     }
 
-    /// `failed`: the market loop hangs; `starting`: some underlyings have no chain yet; `held`: the market is closed
+    /// `failed`: the market loop hangs; `starting`: some underlyings have no chain yet, or the feed was not gone through; `held`: the market is closed
     /// and shows its last session; `stale`: it is open and nothing new came for long; else `ok`.
     #[must_use]
     pub fn word(&self, snapshot: &Snapshot) -> &'static str {
         if snapshot.number > 0 && self.loop_age_s() > HANGS_AFTER_S {
             "failed"
-        } else if snapshot.number == 0 || !snapshot.pending().is_empty() {
+        } else if snapshot.number == 0 || !snapshot.is_complete() || !snapshot.pending().is_empty() {
             // reading a large feed for the first time may take as long as it likes
             "starting"
         } else if !self.facts.load().market_open {

@@ -1,6 +1,6 @@
 //! A finished market as bytes and back: what a daemon that starts again serves until it has computed its own.
 //!
-//! A head (magic number in the byte order of the machine, version, what the columns are, the feed), then a frame for each
+//! A head (magic number in the byte order of the machine, version, what the columns are, the market), then a frame for each
 //! chain: its length, its CRC-32, and the chain, column after column. Numbers stand as they are in memory, so that
 //! reading is copying. What is of another version, machine or set of columns is refused whole; a frame that is damaged ends
 //! the reading, and the chains before it are used. Never: a file.
@@ -29,8 +29,8 @@ pub enum SavedError {
     Io(io::Error),
     /// They are no saved market of this version and machine, with these columns.
     Foreign,
-    /// They are of another feed.
-    OtherFeed,
+    /// They are of another market.
+    OtherMarket,
 }
 
 impl fmt::Display for SavedError {
@@ -38,7 +38,7 @@ impl fmt::Display for SavedError {
         match self {
             Self::Io(error) => error.fmt(f),
             Self::Foreign => f.write_str("no market that this version saved"),
-            Self::OtherFeed => f.write_str("the market of another feed"),
+            Self::OtherMarket => f.write_str("another market"),
         }
     }
 }
@@ -51,6 +51,24 @@ impl From<io::Error> for SavedError {
     }
 }
 
+/// The clock that decides which contracts of a saved chain have settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExpiryClock {
+    /// Live quotes: contracts that settle at this instant or before it are gone.
+    At(Timestamp),
+    /// Recorded quotes: each chain is judged at the instant that it was valued at.
+    ValuedAt,
+}
+
+impl ExpiryClock {
+    fn instant(self, valued_at: Timestamp) -> Timestamp {
+        match self {
+            Self::At(now) => now,
+            Self::ValuedAt => valued_at,
+        }
+    }
+}
+
 /// What was read back.
 #[derive(Debug, Default)]
 pub struct Saved {
@@ -60,16 +78,16 @@ pub struct Saved {
     pub is_damaged: bool,
 }
 
-/// Writes chains, and what feed they are of.
+/// Writes chains, and the name of the market that they make.
 ///
 /// # Errors
 /// The bytes cannot be written.
-pub fn write<'a>(feed: &str, chains: impl Iterator<Item = &'a Chain>, to: &mut impl Write) -> io::Result<()> {
+pub fn write<'a>(market: &str, chains: impl Iterator<Item = &'a Chain>, to: &mut impl Write) -> io::Result<()> {
     let mut bytes = Encoder::default();
     bytes.u64(MAGIC);
     bytes.u32(VERSION);
     bytes.u32(fingerprint());
-    bytes.text(feed);
+    bytes.text(market);
     to.write_all(&bytes.0)?;
     for chain in chains {
         bytes.0.clear();
@@ -81,12 +99,17 @@ pub fn write<'a>(feed: &str, chains: impl Iterator<Item = &'a Chain>, to: &mut i
     Ok(())
 }
 
-/// Reads back what [`write()`] wrote of this feed, without the contracts that have settled at `now` and the chains that
-/// are left without any.
+/// Reads back what [`write()`] wrote of this market: the chains of `wanted` underlyings, without the contracts that have
+/// settled by `clock` and the chains that are left without any.
 ///
 /// # Errors
 /// There is nothing to be had.
-pub fn read(feed: &str, now: Timestamp, from: &mut impl Read) -> Result<Saved, SavedError> {
+pub fn read(
+    market: &str,
+    clock: ExpiryClock,
+    wanted: impl Fn(Symbol) -> bool,
+    from: &mut impl Read,
+) -> Result<Saved, SavedError> {
     let mut head = [0; 16];
     from.read_exact(&mut head)?;
     let mut head = Decoder(&head);
@@ -96,13 +119,13 @@ pub fn read(feed: &str, now: Timestamp, from: &mut impl Read) -> Result<Saved, S
     }
     let mut length = [0; 4];
     from.read_exact(&mut length)?;
-    if u32::from_ne_bytes(length) as usize != feed.len() {
-        return Err(SavedError::OtherFeed);
+    if u32::from_ne_bytes(length) as usize != market.len() {
+        return Err(SavedError::OtherMarket);
     }
-    let mut name = vec![0; feed.len()];
+    let mut name = vec![0; market.len()];
     from.read_exact(&mut name)?;
-    if name != feed.as_bytes() {
-        return Err(SavedError::OtherFeed);
+    if name != market.as_bytes() {
+        return Err(SavedError::OtherMarket);
     }
     let mut saved = Saved::default();
     let mut frame = Vec::new();
@@ -112,7 +135,10 @@ pub fn read(feed: &str, now: Timestamp, from: &mut impl Read) -> Result<Saved, S
             Frame::Whole => {}
             Frame::Damaged => return Ok(Saved { is_damaged: true, ..saved }),
         }
-        match Decoder(&frame).chain(now) {
+        if Decoder(&frame).symbol().is_some_and(|underlying| !wanted(underlying)) {
+            continue;
+        }
+        match Decoder(&frame).chain(clock) {
             Some(chain) if chain.slices.is_empty() => {}
             Some(chain) => saved.chains.push(chain),
             None => return Ok(Saved { is_damaged: true, ..saved }),
@@ -151,10 +177,10 @@ fn fingerprint() -> u32 {
     hasher.finalize()
 }
 
-/// A short name of a feed, for the file that its market is saved in.
+/// Returns a short name of a text, for the name of a file.
 #[must_use]
-pub fn feed_tag(feed: &str) -> String {
-    format!("{:08x}", crc32fast::hash(feed.as_bytes()))
+pub fn tag(text: &str) -> String {
+    format!("{:08x}", crc32fast::hash(text.as_bytes()))
 }
 
 /// Bytes of what a chain consists of.
@@ -278,10 +304,10 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// A chain without what has settled at `now`.
+    /// A chain without what has settled by `clock`.
     ///
     /// # Domain   any bytes: `None` where they are no chain, and nothing is infinite or out of bounds where they are
-    fn chain(&mut self, now: Timestamp) -> Option<Chain> {
+    fn chain(&mut self, clock: ExpiryClock) -> Option<Chain> {
         let underlying = self.symbol()?;
         let [spot, implied_spot, implied_spot_error] = self.f64s(3)?.try_into().ok()?;
         let (spot_off, uncomputed, rough) = (self.flag()?, self.one_of(&Uncomputed::ALL)?, self.flag()?);
@@ -295,7 +321,7 @@ impl<'a> Decoder<'a> {
         if all.last().map_or(0, |slice| slice.rows.end as usize) != rows {
             return None;
         }
-        let live = Live::of(all, now);
+        let live = Live::of(all, clock.instant(valued_at));
         let strike_milli: Vec<u32> = pod_collect_to_vec(self.take(rows.checked_mul(4)?)?);
         let rights = self.take(rows)?.iter().map(|&b| match b {
             0 => Some(Right::Call),

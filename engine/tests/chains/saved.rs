@@ -5,7 +5,7 @@ use engine::pass::{Depth, MarketData, Passes};
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
 use engine::rates::table::RateTable;
-use engine::snapshot::saved::{Saved, SavedError, read, write};
+use engine::snapshot::saved::{ExpiryClock, Saved, SavedError, read, write};
 use engine::store::book::Book;
 use engine::store::chain::Chain;
 use engine::store::columns::Col;
@@ -55,7 +55,8 @@ fn text(chain: &Chain) -> String {
 #[test]
 fn what_is_read_back_is_what_was_written() {
     let chains = chains();
-    let Saved { chains: back, is_damaged } = read("dir:x", at(), &mut &bytes("dir:x", &chains)[..]).unwrap();
+    let Saved { chains: back, is_damaged } =
+        read("dir:x", ExpiryClock::At(at()), |_| true, &mut &bytes("dir:x", &chains)[..]).unwrap();
     assert!(!is_damaged && back.len() == chains.len() && chains.iter().any(|chain| chain.uncomputed.is_some()));
     for (old, new) in chains.iter().zip(&back) {
         assert_eq!(text(old), text(new));
@@ -66,7 +67,8 @@ fn what_is_read_back_is_what_was_written() {
 fn what_has_settled_is_left_out() {
     let chains = chains();
     let first = chains[1].slices[0].settles_at;
-    let back = read("x", first, &mut &bytes("x", &chains[1..2])[..]).unwrap().chains.remove(0);
+    let back =
+        read("x", ExpiryClock::At(first), |_| true, &mut &bytes("x", &chains[1..2])[..]).unwrap().chains.remove(0);
     let (old, gone) = (&chains[1], chains[1].slices.iter().filter(|slice| slice.settles_at <= first).count());
     assert!(gone > 0 && back.slices.len() == old.slices.len() - gone);
     for (slice, kept) in old.slices[gone..].iter().zip(&back.slices) {
@@ -76,19 +78,37 @@ fn what_has_settled_is_left_out() {
         let vols = |chain: &Chain, rows| format!("{:?}", &chain.columns.get(Col::SvcVol)[rows]);
         assert_eq!(vols(old, was), vols(&back, is));
     }
-    let all_gone = read("x", "2099-01-01T00:00:00Z".parse().unwrap(), &mut &bytes("x", &chains)[..]).unwrap();
+    let all_gone =
+        read("x", ExpiryClock::At("2099-01-01T00:00:00Z".parse().unwrap()), |_| true, &mut &bytes("x", &chains)[..])
+            .unwrap();
     assert!(all_gone.chains.is_empty() && !all_gone.is_damaged);
+    let recorded = read("x", ExpiryClock::ValuedAt, |_| true, &mut &bytes("x", &chains)[..]).unwrap();
+    assert!(recorded.chains.iter().zip(&chains).all(|(back, old)| text(back) == text(old)));
 }
 
 #[test]
-fn what_is_of_another_feed_or_program_is_nothing() {
+fn names_that_are_not_wanted_are_passed_over() {
+    let chains = chains();
+    let wanted = chains[1].underlying;
+    let back = read("x", ExpiryClock::ValuedAt, |name| name == wanted, &mut &bytes("x", &chains)[..]).unwrap();
+    assert!(!back.is_damaged && back.chains.len() == 1 && text(&back.chains[0]) == text(&chains[1]));
+}
+
+#[test]
+fn what_is_of_another_market_or_program_is_nothing() {
     let whole = bytes("cboe:SPY", &chains());
-    assert!(matches!(read("cboe:QQQ", at(), &mut &whole[..]), Err(SavedError::OtherFeed)));
-    assert!(matches!(read("cboe:SPY,QQQ", at(), &mut &whole[..]), Err(SavedError::OtherFeed)));
+    assert!(matches!(read("cboe:QQQ", ExpiryClock::At(at()), |_| true, &mut &whole[..]), Err(SavedError::OtherMarket)));
+    assert!(matches!(
+        read("cboe:SPY,QQQ", ExpiryClock::At(at()), |_| true, &mut &whole[..]),
+        Err(SavedError::OtherMarket)
+    ));
     for i in 0..16 {
         let mut other = whole.clone();
         other[i] ^= 1;
-        assert!(matches!(read("cboe:SPY", at(), &mut &other[..]), Err(SavedError::Foreign)), "byte {i}");
+        assert!(
+            matches!(read("cboe:SPY", ExpiryClock::At(at()), |_| true, &mut &other[..]), Err(SavedError::Foreign)),
+            "byte {i}"
+        );
     }
 }
 
@@ -98,7 +118,7 @@ fn damage_costs_what_follows_it_and_makes_nothing_up() {
     let whole = bytes("x", &chains);
     let good: Vec<String> = chains.iter().map(|chain| text(chain)).collect();
     let check = |damaged: &[u8], what: &str| {
-        if let Ok(Saved { chains, .. }) = read("x", at(), &mut &damaged[..]) {
+        if let Ok(Saved { chains, .. }) = read("x", ExpiryClock::At(at()), |_| true, &mut &damaged[..]) {
             assert!(chains.iter().zip(&good).all(|(chain, good)| text(chain) == *good), "{what}");
         }
     };
@@ -110,5 +130,5 @@ fn damage_costs_what_follows_it_and_makes_nothing_up() {
         spoiled[cut] ^= 1 << (cut % 8);
         check(&spoiled, &format!("a bit of byte {cut}"));
     }
-    assert!(read("x", at(), &mut &whole[..whole.len() - 1]).unwrap().is_damaged);
+    assert!(read("x", ExpiryClock::At(at()), |_| true, &mut &whole[..whole.len() - 1]).unwrap().is_damaged);
 }

@@ -1,8 +1,8 @@
 //! What the market loop needs of a feed. A new feed is a type that implements [`Feed`], and a word for it in
 //! [`super::spec`]. Never: a kind of feed.
 
-use crate::source::Moment;
 use crate::source::facts::{RecordFacts, SourceFacts};
+use crate::source::{Moment, Outstanding};
 use engine::calendar::Calendar;
 use engine::contract::Symbol;
 use engine::error::Reason;
@@ -68,6 +68,16 @@ pub trait Feed: Send {
     /// Whether names may still come that are not listed yet: nobody knows what will be pushed, or when a vendor answers.
     fn lists_later(&self) -> bool {
         false
+    }
+
+    /// The names that can come at all, where users list them; `None`: nobody knows.
+    fn expected(&self) -> Option<BTreeSet<Symbol>> {
+        None
+    }
+
+    /// What its sources have not brought yet since the start.
+    fn outstanding(&self) -> Outstanding {
+        Outstanding::default()
     }
 
     /// How many contracts are listed of an underlying at an instant.

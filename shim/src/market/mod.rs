@@ -71,13 +71,14 @@ pub struct MarketLoop {
     asked: Arc<Asked>,
     /// Some names changed in the last round after their turn.
     has_changed: bool,
+    /// The feed was polled once, and its sources were gone through.
+    is_complete: bool,
 }
 
 /// What a round is computed under.
 struct Conditions<'a> {
     depth: Depth,
     now: Timestamp,
-    listed: &'a BTreeSet<Symbol>,
     /// Ends the round early.
     enough: &'a dyn Fn() -> bool,
 }
@@ -110,6 +111,7 @@ impl MarketLoop {
             overrides: None,
             asked: Arc::default(),
             has_changed: false,
+            is_complete: false,
         }
     }
 
@@ -137,8 +139,9 @@ impl MarketLoop {
         self.restored = chains.iter().map(|chain| chain.underlying).collect();
         self.chains = chains.into_iter().map(|chain| (chain.underlying, Arc::new(chain))).collect();
         if !self.chains.is_empty() {
-            self.publish(&self.feed.names());
-            self.sessions.iter_mut().for_each(|sessions| sessions.restored(self.number));
+            // whoever sees the chains sees that they are of before
+            self.report(self.clock.now(), None);
+            self.publish();
         }
         self
     }
@@ -149,12 +152,13 @@ impl MarketLoop {
     }
 
     /// Drops what is not listed any more. What was restored waits to be listed, where the feed may still be on its way to
-    /// that, until a contract of it has settled.
+    /// that: of live quotes until all its contracts have settled, of recorded ones until they were read once.
     fn retain(&mut self, listed: &BTreeSet<Symbol>, now: Timestamp) {
-        let waits = self.feed.lists_later();
-        let is_live = |chain: &Chain| chain.slices.iter().all(|slice| slice.settles_at > now);
+        let (is_live, is_complete) = (self.feed.lists_later(), self.is_complete);
+        let has_unsettled = |chain: &Chain| chain.slices.iter().any(|slice| slice.settles_at > now);
+        let waits = |chain: &Chain| if is_live { has_unsettled(chain) } else { !is_complete };
         let restored = &self.restored;
-        self.chains.retain(|name, chain| listed.contains(name) || (waits && restored.contains(name) && is_live(chain)));
+        self.chains.retain(|name, chain| listed.contains(name) || (restored.contains(name) && waits(chain)));
         let chains = &self.chains;
         self.restored.retain(|name| chains.contains_key(name));
         self.tally.retain(listed);
@@ -166,6 +170,7 @@ impl MarketLoop {
         self.status.turned();
         let now = self.clock.now();
         let mut due = self.feed.poll(&self.moment(now));
+        self.is_complete |= !self.feed.outstanding().is_starting;
         let listed = self.feed.names();
         self.read_overrides(&mut due, &listed);
         let before = self.chains.len();
@@ -179,16 +184,17 @@ impl MarketLoop {
         }
         let mut round = Round::new(due);
         if round.due() > 0 {
-            let mut pass = self.compute(&mut round, &Conditions { depth, now, listed: &listed, enough });
+            let mut pass = self.compute(&mut round, &Conditions { depth, now, enough });
             self.tally.time_round(began.elapsed(), self.settings.rounds_kept, &mut pass);
             self.report(now, Some(pass));
         } else {
             if before != self.chains.len() {
-                self.publish(&listed);
+                self.publish();
             }
             self.report(now, None);
         }
         self.tell_reference();
+        self.publish_standing();
         self.has_changed = round.has_changed();
         if let Some(sessions) = &mut self.sessions {
             let is_open = self.feed.reference().calendar.is_open(now);
@@ -255,7 +261,7 @@ impl MarketLoop {
 
     /// Computes a round in batches, each published when it is done.
     fn compute(&mut self, round: &mut Round, conditions: &Conditions<'_>) -> PassFacts {
-        let &Conditions { depth, now, listed, enough } = conditions;
+        let &Conditions { depth, now, enough } = conditions;
         let what = if depth == Depth::Rough { "first look" } else { "full accuracy" };
         let mut progress = ProgressLog::new(what, "names", Some(round.due()), |line| tracing::info!("{line}"));
         let mut pass = PassFacts::default();
@@ -279,7 +285,7 @@ impl MarketLoop {
             progress.add(names.len(), pass.contracts - before);
             let is_last = round.due() == 0;
             if is_last || (changed && (!first || published.elapsed() > self.settings.first_publish)) {
-                self.publish(listed);
+                self.publish();
                 published = Instant::now();
             }
             if !is_last && reported.elapsed() > self.settings.report_every {
@@ -368,10 +374,42 @@ impl MarketLoop {
         (computed, failed)
     }
 
-    fn publish(&mut self, listed: &BTreeSet<Symbol>) {
+    /// Publishes the same chains again where something else is missing than the published snapshot says: a vendor has
+    /// answered that it has nothing of a name, or the feed was gone through once.
+    fn publish_standing(&mut self) {
+        let (quoted, unanswered) = self.missing();
+        let has_all_quoted = self.is_complete && quoted.is_empty();
+        let mut pending = [quoted, unanswered].concat();
+        pending.sort_unstable();
+        let shown = self.market.load();
+        let is_same = shown.is_complete() == self.is_complete
+            && shown.has_all_quoted() == has_all_quoted
+            && shown.pending() == pending;
+        let is_first = shown.number == 0;
+        drop(shown);
+        if !is_first && !is_same {
+            self.publish();
+        }
+    }
+
+    /// The names without a chain: those that quotes are there for, and those that no vendor has answered for yet. What is
+    /// listed is asked of the feed anew: it may have taken in names while others were computed.
+    fn missing(&self) -> (Vec<Symbol>, Vec<Symbol>) {
+        let listed = self.feed.names();
+        let has_none = |name: &Symbol| !self.chains.contains_key(name);
+        let unanswered =
+            self.feed.outstanding().names.into_iter().filter(|name| has_none(name) && !listed.contains(name));
+        (listed.iter().copied().filter(has_none).collect(), unanswered.collect())
+    }
+
+    fn publish(&mut self) {
         self.number += 1;
-        let pending = listed.iter().filter(|name| !self.chains.contains_key(name)).copied().collect();
-        let snapshot = Snapshot::new(self.number, self.chains.values().cloned().collect(), pending);
+        let (quoted, unanswered) = self.missing();
+        let snapshot = Snapshot::new(self.number, self.chains.values().cloned().collect(), quoted).awaiting(unanswered);
+        let snapshot = if self.is_complete { snapshot } else { snapshot.starting() };
+        if self.restored.len() == self.chains.len() {
+            self.sessions.iter_mut().for_each(|sessions| sessions.restored(self.number));
+        }
         self.retired.add_snapshot(self.market.swap(Arc::new(snapshot)));
         self.status.holds_old_snapshots(self.retired.sweep());
     }

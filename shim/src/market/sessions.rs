@@ -4,7 +4,7 @@
 //! A chain's session is that of the instant at which it is valued. So a recorded folder belongs to the session of its
 //! quotes, whenever it is served, and its own volatilities are never those of the session before.
 
-use super::state::{Permit, StateFolder};
+use super::state::{Permit, SavedMarket, StateFolder};
 use engine::calendar::Calendar;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
@@ -36,9 +36,10 @@ pub fn session_of(calendar: &Calendar, at: Timestamp) -> Date {
     calendar.session_on_or_before(calendar.eastern(at).date())
 }
 
-/// Whether a market is worth more than what was kept of its session: all of it, at full accuracy.
+/// Whether a market is worth more than what was kept of its session: all of it that quotes are there for, at full accuracy.
+/// A name that a vendor has not answered for yet stays as it was saved.
 fn is_whole(snapshot: &Snapshot) -> bool {
-    !snapshot.chains().is_empty() && snapshot.pending().is_empty() && !snapshot.chains().iter().any(|chain| chain.rough)
+    !snapshot.chains().is_empty() && snapshot.has_all_quoted() && !snapshot.chains().iter().any(|chain| chain.rough)
 }
 
 /// What the market loop knows of sessions.
@@ -150,8 +151,8 @@ pub struct KeeperTerms {
     pub clock: fn() -> Timestamp,
     /// The clock of the market is the system's: what another one shows may be tried out.
     pub is_real: bool,
-    /// The feed, as its user names it.
-    pub feed: String,
+    /// What the market is saved as.
+    pub market: SavedMarket,
 }
 
 impl Keeper {
@@ -187,7 +188,7 @@ fn keep_all(jobs: &Receiver<Job>, terms: &KeeperTerms) {
             Job::Save { chains, is_last } => {
                 let began = Instant::now();
                 if is_last || began >= busy_until {
-                    let bytes = terms.folder.save_market(&terms.feed, &chains);
+                    let bytes = terms.folder.save_market(&terms.market, &chains, (terms.clock)());
                     busy_until = began + Duration::from_secs_f64(bytes as f64 / SAVED_BYTES);
                 }
             }

@@ -6,6 +6,7 @@ use super::feed_names::add_name;
 use super::last_curve::LastCurve;
 use super::recorder::RecordTap;
 use super::sim::SimFeed;
+use super::state::SavedMarket;
 use super::store_feed::StoreFeed;
 use crate::archive::folder::RecordedFolder;
 use crate::clock::MarketClock;
@@ -171,6 +172,24 @@ impl FeedSpec {
         opened.map(Some).map_err(|why| format!("feed history:{}: {why}", path.display()))
     }
 
+    /// Returns which saved market some feeds go on with. Recorded folders count by where they really are.
+    #[must_use]
+    pub fn saved_market(specs: &[Self]) -> SavedMarket {
+        let mut paths = Vec::new();
+        for spec in specs {
+            match spec {
+                Self::Dir(path) | Self::History(path) => {
+                    let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+                    paths.push(real.display().to_string());
+                }
+                Self::Tcp(_) | Self::Stdin | Self::Databento(_) => return SavedMarket::Live,
+                Self::Poll(poll) if poll.brings_chains() => return SavedMarket::Live,
+                Self::Sim(_) | Self::Poll(_) => {}
+            }
+        }
+        SavedMarket::Recorded(paths.join(", "))
+    }
+
     fn source(&self, has_others: bool, terms: &OpenTerms) -> Result<Box<dyn QuoteSource>, String> {
         Ok(match self {
             Self::Sim(_) => return Err("the embedded market is whole, and goes with no other feed".to_owned()),
@@ -315,6 +334,12 @@ impl PollSpec {
         let is_gentle =
             terms.every >= every_least && terms.per_minute <= own.per_minute && terms.at_once <= own.at_once;
         if is_gentle { Ok(()) } else { Err(format!("at most {gently}")) }
+    }
+
+    /// Whether it has quotes: not rates or dividends alone.
+    fn brings_chains(&self) -> bool {
+        let is_reference = matches!(self.vendor, VendorKind::Treasury | VendorKind::Nasdaq);
+        !is_reference && self.adjust.dividends != DividendsWanted::Only
     }
 
     /// What the vendor wants where the user says nothing else.

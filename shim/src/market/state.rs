@@ -1,14 +1,17 @@
-//! The state folder: the volatilities that sessions ended with (`vols-YYYY-MM-DD.csv`), and the last whole market of each
-//! feed (`market-TAG.saved`). Never: a thread, when something is kept.
+//! The state folder: the volatilities that sessions ended with (`vols-YYYY-MM-DD.csv`), the last values of all live names
+//! (`market-live.saved`), and the last whole market of each recorded folder (`market-recorded-TAG.saved`). Never: a thread,
+//! when something is kept.
 //!
 //! A file is written beside and renamed, and both it and the folder are on the disk before the next one is: after a
 //! power cut there is the old file or the new one. What is none of ours, or damaged, is moved aside and never read twice.
 
-use engine::snapshot::saved::{self, Saved, SavedError};
+use engine::contract::Symbol;
+use engine::snapshot::saved::{self, ExpiryClock, Saved, SavedError};
 use engine::store::chain::Chain;
 use engine::store::session::SessionVols;
 use jiff::Timestamp;
 use jiff::civil::Date;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter};
@@ -18,8 +21,12 @@ use std::time::{Duration, SystemTime};
 
 /// Sessions that are kept.
 const KEPT: usize = 5;
-/// Feeds whose markets are kept.
+/// Recorded folders whose markets are kept.
 const MARKETS_KEPT: usize = 5;
+/// What the file of a recorded folder's market begins with.
+const RECORDED: &str = "market-recorded-";
+/// The file of all live names.
+const LIVE: &str = "market-live.saved";
 /// The first line of every file of volatilities.
 const HEADER: &[u8] = b"root,expiry,strike,right,svc_vol\n";
 /// An unfinished file of this age was left behind by a program that did not end: writing one takes seconds.
@@ -29,6 +36,34 @@ const LEFT_BEHIND: Duration = Duration::from_hours(1);
 #[derive(Clone, Debug)]
 pub struct StateFolder {
     path: PathBuf,
+}
+
+/// Which saved market a daemon goes on with. That depends on what kind of quotes it has, and not on how its user lists
+/// names: a watch list that changes loses nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SavedMarket {
+    /// Live quotes, by name, whoever brings them.
+    Live,
+    /// Quotes of recorded folders at these paths.
+    Recorded(String),
+}
+
+impl SavedMarket {
+    /// Returns the name that its file has inside.
+    fn name(&self) -> String {
+        match self {
+            Self::Live => "live".to_owned(),
+            Self::Recorded(paths) => format!("recorded {paths}"),
+        }
+    }
+
+    /// Returns the clock that its contracts settle by: recorded chains have only their own.
+    fn expiry_clock(&self, now: Timestamp) -> ExpiryClock {
+        match self {
+            Self::Live => ExpiryClock::At(now),
+            Self::Recorded(_) => ExpiryClock::ValuedAt,
+        }
+    }
 }
 
 /// When volatilities may be kept under a session's date.
@@ -143,11 +178,21 @@ impl StateFolder {
         sync_folder(&self.path)
     }
 
-    /// Saves the market of a feed in place of the one before. How many bytes that took.
-    pub fn save_market(&self, feed: &str, chains: &[Arc<Chain>]) -> u64 {
-        let path = self.market(feed);
+    /// Saves a market in place of the one before. Live names that this one does not have stay while they have a contract
+    /// that has not settled at `now`. Returns how many bytes that took.
+    pub fn save_market(&self, market: &SavedMarket, chains: &[Arc<Chain>], now: Timestamp) -> u64 {
+        let path = self.market_file(market);
         let is_new = !path.exists();
-        if let Err(error) = self.replace(&path, |file| saved::write(feed, chains.iter().map(AsRef::as_ref), file)) {
+        let others = match market {
+            SavedMarket::Live => {
+                let own: BTreeSet<Symbol> = chains.iter().map(|chain| chain.underlying).collect();
+                // what cannot be read of it was said at the start
+                self.read_market(market, now, |name| !own.contains(&name)).unwrap_or_default().chains
+            }
+            SavedMarket::Recorded(_) => Vec::new(),
+        };
+        let all = chains.iter().map(AsRef::as_ref).chain(&others);
+        if let Err(error) = self.replace(&path, |file| saved::write(&market.name(), all, file)) {
             tracing::warn!("{}: {error}", path.display());
         }
         if is_new {
@@ -156,30 +201,56 @@ impl StateFolder {
         fs::metadata(&path).map_or(0, |facts| facts.len())
     }
 
-    /// Drops the saved markets of feeds that are long gone.
+    /// Drops the saved markets of folders that are long gone, and those of earlier versions.
     fn drop_old_markets(&self) {
-        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten().map(|entry| entry.path());
-        let is_market = |path: &PathBuf| {
-            let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-            name.starts_with("market-") && name.ends_with(".saved")
-        };
         let changed =
             |path: &PathBuf| fs::metadata(path).and_then(|facts| facts.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
-        let mut markets: Vec<(SystemTime, PathBuf)> =
-            entries.filter(is_market).map(|path| (changed(&path), path)).collect();
-        markets.sort();
-        for (_, path) in markets.iter().take(markets.len().saturating_sub(MARKETS_KEPT)) {
+        let recorded = self.markets(|name| name.starts_with(RECORDED));
+        let mut recorded: Vec<(SystemTime, PathBuf)> =
+            recorded.into_iter().map(|path| (changed(&path), path)).collect();
+        recorded.sort();
+        recorded.truncate(recorded.len().saturating_sub(MARKETS_KEPT));
+        for path in recorded.into_iter().map(|(_, path)| path).chain(self.former_markets()) {
             let _ = fs::remove_file(path);
         }
     }
 
-    /// The market of a feed as it was last saved, without what has settled at `now`. What is damaged of it is left out
-    /// and said; what another version saved is as good as nothing.
+    /// Returns the saved markets of earlier versions, which had one for each text of `--feed`.
+    fn former_markets(&self) -> Vec<PathBuf> {
+        self.markets(|name| name != LIVE && !name.starts_with(RECORDED))
+    }
+
+    /// Returns the saved markets whose file names are wanted.
+    fn markets(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten().map(|entry| entry.path());
+        let is_market = |path: &PathBuf| {
+            let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+            name.starts_with("market-") && name.ends_with(".saved") && is_wanted(name)
+        };
+        entries.filter(is_market).collect()
+    }
+
+    fn read_market(
+        &self,
+        market: &SavedMarket,
+        now: Timestamp,
+        is_wanted: impl Fn(Symbol) -> bool,
+    ) -> Result<Saved, SavedError> {
+        let file = File::open(self.market_file(market))?;
+        saved::read(&market.name(), market.expiry_clock(now), is_wanted, &mut BufReader::new(file))
+    }
+
+    /// A market as it was last saved: the `wanted` names, or all of them, without what has settled at `now`. What is damaged
+    /// of it is left out and said; what another version saved is as good as nothing.
     #[must_use]
-    pub fn saved_market(&self, feed: &str, now: Timestamp) -> Vec<Chain> {
-        let path = self.market(feed);
-        let read = File::open(&path).map_err(SavedError::from);
-        match read.and_then(|file| saved::read(feed, now, &mut BufReader::new(file))) {
+    pub fn saved_market(&self, market: &SavedMarket, wanted: Option<&BTreeSet<Symbol>>, now: Timestamp) -> Vec<Chain> {
+        let former = self.former_markets().len();
+        if former > 0 {
+            let folder = self.path.display();
+            tracing::info!("{folder}: {former} saved markets of an earlier version are not used, and will be removed");
+        }
+        let path = self.market_file(market);
+        match self.read_market(market, now, |name| wanted.is_none_or(|wanted| wanted.contains(&name))) {
             Ok(Saved { chains, is_damaged }) => {
                 if is_damaged {
                     tracing::warn!("{} is damaged: {} names of it are used", path.display(), chains.len());
@@ -194,8 +265,11 @@ impl StateFolder {
         }
     }
 
-    fn market(&self, feed: &str) -> PathBuf {
-        self.path.join(format!("market-{}.saved", saved::feed_tag(feed)))
+    fn market_file(&self, market: &SavedMarket) -> PathBuf {
+        self.path.join(match market {
+            SavedMarket::Live => LIVE.to_owned(),
+            SavedMarket::Recorded(paths) => format!("{RECORDED}{}.saved", saved::tag(paths)),
+        })
     }
 
     /// The kept sessions, oldest first.
@@ -359,5 +433,23 @@ mod tests {
         }
         let _ = StateFolder::open(&folder.0.path);
         assert_eq!(folder.names(), ["mine.unfinished", "vols-2024-11-19.1.unfinished"]);
+    }
+
+    #[test]
+    fn saved_markets_of_earlier_versions_and_of_folders_long_gone_are_removed() {
+        let folder = Folder::new("markets");
+        folder.put("market-0123abcd.saved", "of a text of --feed");
+        folder.put("market.saved.mine", "x");
+        assert!(folder.0.saved_market(&SavedMarket::Live, None, Timestamp::now()).is_empty());
+        assert_eq!(folder.names().len(), 2, "nothing is removed before something is saved");
+        assert!(folder.0.save_market(&SavedMarket::Live, &[], Timestamp::now()) > 0);
+        assert_eq!(folder.names(), [LIVE, "market.saved.mine"]);
+        for i in 0..MARKETS_KEPT + 2 {
+            let market = SavedMarket::Recorded(format!("/folder/{i}"));
+            assert!(folder.0.save_market(&market, &[], Timestamp::now()) > 0);
+        }
+        let names = folder.names();
+        let recorded = names.iter().filter(|name| name.starts_with(RECORDED)).count();
+        assert!(recorded == MARKETS_KEPT && names.iter().any(|name| name == LIVE), "{names:?}");
     }
 }

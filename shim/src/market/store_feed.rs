@@ -12,7 +12,7 @@ use super::rates_watch::RatesWatch;
 use super::recorder::RecordTap;
 use super::schedule::Decay;
 use crate::source::facts::{RecordFacts, SourceFacts, Used};
-use crate::source::{Delivery, Moment, QuoteSource};
+use crate::source::{Delivery, Moment, Outstanding, QuoteSource};
 use engine::calendar::Calendar;
 use engine::contract::{RootTable, Symbol};
 use engine::error::Reason;
@@ -211,6 +211,21 @@ impl Feed for StoreFeed {
 
     fn lists_later(&self) -> bool {
         self.live.is_some()
+    }
+
+    /// The lists of the live sources: recorded chains are there at the first look.
+    fn expected(&self) -> Option<BTreeSet<Symbol>> {
+        self.live.as_ref()?;
+        let live = self.sources.iter().filter(|source| source.is_live());
+        let lists = live.map(|source| source.expected()).collect::<Option<Vec<_>>>()?;
+        Some(lists.into_iter().flatten().collect())
+    }
+
+    fn outstanding(&self) -> Outstanding {
+        self.sources.iter().map(|source| source.outstanding()).fold(Outstanding::default(), |mut all, one| {
+            all.names.extend(one.names);
+            Outstanding { is_starting: all.is_starting || one.is_starting, ..all }
+        })
     }
 
     fn contracts(&self, name: Symbol, _: Timestamp) -> usize {

@@ -41,8 +41,7 @@ fn a_name_that_fails_keeps_its_last_values_and_is_counted() {
     market.report(at, None);
     assert_eq!((market.status.facts().failing, market.status.facts().failures), (2, 2));
     market.feed.requeue(&names);
-    let listed = market.feed.names();
-    let conditions = Conditions { depth: Depth::Full, now: at, listed: &listed, enough: &|| false };
+    let conditions = Conditions { depth: Depth::Full, now: at, enough: &|| false };
     market.compute(&mut Round::new(names), &conditions);
     market.report(at, None);
     assert_eq!((market.status.facts().failing, market.status.facts().failures), (0, 2));
@@ -52,11 +51,10 @@ fn a_name_that_fails_keeps_its_last_values_and_is_counted() {
 fn what_readers_hold_of_old_snapshots_is_told_and_freed_by_the_loop() {
     let mut market = market_loop();
     let name = Symbol::parse("KO").unwrap();
-    let listed: BTreeSet<Symbol> = [name].into();
     let compute = |market: &mut MarketLoop| {
         market.feed.requeue(&[name]);
         let at = market.clock.now();
-        let conditions = Conditions { depth: Depth::Full, now: at, listed: &listed, enough: &|| false };
+        let conditions = Conditions { depth: Depth::Full, now: at, enough: &|| false };
         market.compute(&mut Round::new([name]), &conditions);
     };
     compute(&mut market);
@@ -184,8 +182,7 @@ fn a_market_that_comes_after_its_first_name_is_looked_at_roughly() {
     let feed = Growing(Restless { feed, names: names.clone(), batches: Arc::default() });
     let mut market = market_loop_over(Box::new(feed));
     // a round over the first names ends as soon as the others are there
-    let listed: BTreeSet<Symbol> = names.iter().copied().collect();
-    let conditions = Conditions { depth: Depth::Full, now: at, listed: &listed, enough: &|| false };
+    let conditions = Conditions { depth: Depth::Full, now: at, enough: &|| false };
     let mut round = Round::new(names[..5].to_vec());
     market.compute(&mut round, &conditions);
     assert!(round.due() > 0 && round.has_changed(), "{round:?}");

@@ -16,6 +16,7 @@ use databento::live::Subscription;
 use databento::{Error, LiveClient};
 use engine::contract::{RootTable, Symbol};
 use engine::feeds::databento_live::DbnRecords;
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -61,6 +62,7 @@ pub struct SessionTerms {
 #[derive(Debug)]
 pub struct DatabentoSource {
     name: String,
+    names: BTreeSet<Symbol>,
     shared: Arc<Shared>,
 }
 
@@ -82,6 +84,7 @@ struct Shared {
 pub fn start(name: String, terms: SessionTerms) -> std::io::Result<DatabentoSource> {
     let session = *terms.names.first().ok_or(std::io::ErrorKind::InvalidInput)?;
     let seed = u64::from(std::process::id()) << 8 | 1;
+    let names = terms.names.iter().copied().collect();
     let shared = Arc::new(Shared {
         inbox: Inbox::new(WAITING_MOST, terms.clock),
         plan: Mutex::new(Plan::new(TERMS, [session], seed)),
@@ -99,7 +102,7 @@ pub fn start(name: String, terms: SessionTerms) -> std::io::Result<DatabentoSour
             working.done(&named, Outcome::Failed(ended.unwrap_or(Failure::Malformed).into()));
         }
     })?;
-    Ok(DatabentoSource { name, shared })
+    Ok(DatabentoSource { name, names, shared })
 }
 
 impl QuoteSource for DatabentoSource {
@@ -109,6 +112,10 @@ impl QuoteSource for DatabentoSource {
 
     fn is_vendors(&self) -> bool {
         true
+    }
+
+    fn expected(&self) -> Option<BTreeSet<Symbol>> {
+        Some(self.names.clone())
     }
 
     fn facts(&self) -> SourceFacts {

@@ -1,7 +1,7 @@
 //! A folder of files as a source: what changed is read.
 
 use super::facts::{SourceFacts, SourceState};
-use super::{Delivery, Moment, QuoteSource};
+use super::{Delivery, Moment, Outstanding, QuoteSource};
 use engine::error::FeedError;
 use engine::feeds::dir::{DirFeed, SETTLED};
 use std::path::Path;
@@ -21,6 +21,8 @@ pub struct DirectorySource {
     looked: Duration,
     /// When something of it was last read.
     read: Option<Duration>,
+    /// It was gone through once.
+    is_listed: bool,
     /// When it was last said that the folder cannot be read, and why, if it cannot.
     unreadable: Option<(Duration, String)>,
 }
@@ -38,6 +40,7 @@ impl DirectorySource {
             files,
             looked: Duration::ZERO,
             read: None,
+            is_listed: false,
             unreadable: None,
         })
     }
@@ -58,7 +61,7 @@ impl QuoteSource for DirectorySource {
         self.looked = moment.elapsed;
         match self.files.poll(moment.elapsed) {
             Ok(read) => {
-                self.unreadable = None;
+                (self.unreadable, self.is_listed) = (None, true);
                 let (batch, report) = read?;
                 self.read = Some(moment.elapsed);
                 Some(Delivery { batch, report })
@@ -76,6 +79,11 @@ impl QuoteSource for DirectorySource {
 
     fn is_live(&self) -> bool {
         false
+    }
+
+    /// The first look reads every file, whatever is being written.
+    fn outstanding(&self) -> Outstanding {
+        Outstanding { is_starting: !self.is_listed, ..Outstanding::default() }
     }
 
     fn facts(&self) -> SourceFacts {

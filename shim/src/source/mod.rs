@@ -11,10 +11,12 @@ pub mod lines;
 pub mod poll;
 pub mod recorded;
 
+use engine::contract::Symbol;
 use engine::feeds::Batch;
 use engine::feeds::report::Report;
 use facts::SourceFacts;
 use jiff::Timestamp;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// The moment at which a source is asked, and where it may complain.
@@ -40,6 +42,15 @@ pub struct Delivery {
     pub report: Report,
 }
 
+/// What a source has not brought yet since its start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outstanding {
+    /// Names of its list that it has neither delivered nor failed for good.
+    pub names: BTreeSet<Symbol>,
+    /// It has not gone through everything once: names may come that are there already.
+    pub is_starting: bool,
+}
+
 /// A source of records.
 pub trait QuoteSource: Send {
     /// What is new since the last time; never waits.
@@ -58,6 +69,17 @@ pub trait QuoteSource: Send {
     /// Whether a vendor made what it has: of dividends, what a user wrote goes before that.
     fn is_vendors(&self) -> bool {
         false
+    }
+
+    /// The names that its user lists, the only ones that it brings chains of; `None`: nobody knows which come.
+    fn expected(&self) -> Option<BTreeSet<Symbol>> {
+        None
+    }
+
+    /// What it has not brought yet. What it has brought was handed out by [`QuoteSource::take`].
+    fn outstanding(&self) -> Outstanding {
+        // what others push is there when it comes
+        Outstanding::default()
     }
 
     /// What it says of itself.

@@ -4,7 +4,7 @@
 
 use super::facts::{SourceFacts, SourceState};
 use super::inbox::Inbox;
-use super::{Delivery, Moment, QuoteSource};
+use super::{Delivery, Moment, Outstanding, QuoteSource};
 use crate::clock::MarketClock;
 use engine::calendar::Calendar;
 use engine::feeds::report::Report;
@@ -59,6 +59,8 @@ pub struct RecordedSource {
     inbox: Arc<Inbox>,
     is_replay: bool,
     has_read: Arc<AtomicBool>,
+    /// What was read first was handed out.
+    has_brought: bool,
 }
 
 impl RecordedSource {
@@ -85,17 +87,24 @@ impl RecordedSource {
             Shown::LastBy(by) => reader.show_last(by),
             Shown::Replay => reader.replay(clock),
         })?;
-        Ok(Self { name, inbox, is_replay, has_read })
+        Ok(Self { name, inbox, is_replay, has_read, has_brought: false })
     }
 }
 
 impl QuoteSource for RecordedSource {
     fn take(&mut self, _: &Moment<'_>) -> Option<Delivery> {
+        // what is read after this look waits for the next one
+        self.has_brought |= self.has_read.load(Ordering::Acquire);
         self.inbox.take()
     }
 
     fn is_live(&self) -> bool {
         self.is_replay
+    }
+
+    fn outstanding(&self) -> Outstanding {
+        // a replay has what the clock has passed, be that nothing
+        Outstanding { is_starting: !self.is_replay && !self.has_brought, ..Outstanding::default() }
     }
 
     fn facts(&self) -> SourceFacts {
@@ -183,6 +192,6 @@ impl<D: DayRows> Reader<D> {
         let batch = Batch { quotes: rows.iter().map(|row| row.quote).collect(), spots: spots.collect(), ..reference };
         let report = Report { records: rows.len() as u64, ..Report::default() };
         self.inbox.put(batch, report);
-        self.has_read.store(true, Ordering::Relaxed);
+        self.has_read.store(true, Ordering::Release);
     }
 }

@@ -75,7 +75,8 @@ impl SnapshotCounts {
             underlyings: chains.len(),
             expiries: chains.iter().map(|chain| chain.slices.len()).sum(),
             contracts: chains.iter().map(|chain| u64::from(chain.rows())).sum(),
-            pending: snapshot.pending().len(),
+            // names may be missing that nobody knows of yet: whoever waits for 0 waits for the whole market
+            pending: snapshot.pending().len().max(usize::from(!snapshot.is_complete())),
             rough: chains.iter().filter(|chain| chain.rough).count(),
             uncomputed: Uncomputed::ALL.map(|reason| uncomputed().filter(|&(_, of)| of == reason).count()),
             uncomputed_names: uncomputed().take(NAMES_LISTED).collect(),

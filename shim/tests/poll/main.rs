@@ -5,6 +5,7 @@
 
 mod faults;
 mod keys;
+mod restart;
 mod server;
 #[path = "../support/mod.rs"]
 mod support;

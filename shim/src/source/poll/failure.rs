@@ -127,6 +127,12 @@ impl Failure {
         )
     }
 
+    /// Whether it says that the vendor has nothing of a name, so that asking again soon brings nothing either.
+    #[must_use]
+    pub const fn is_final(self) -> bool {
+        matches!(self, Self::Refused | Self::NotFound | Self::WrongName | Self::Empty | Self::NoQuotes)
+    }
+
     /// What a status means to most vendors; `None`: the answer is data.
     #[must_use]
     pub const fn of_status(status: u16) -> Option<Self> {

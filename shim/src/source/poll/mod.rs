@@ -20,7 +20,7 @@ pub mod wholeness;
 use super::asked::Asked;
 use super::facts::{SourceFacts, SourceState};
 use super::inbox::Inbox;
-use super::{Delivery, Moment, QuoteSource};
+use super::{Delivery, Moment, Outstanding, QuoteSource};
 use crate::clock::MarketClock;
 use dividends::OnceADay;
 use engine::calendar::Calendar;
@@ -28,6 +28,7 @@ use engine::contract::Symbol;
 use engine::feeds::Grade;
 use failure::{Failed, Failure};
 use plan::{Next, Outcome, Plan, VendorTerms};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -59,6 +60,8 @@ pub struct PollTerms {
 /// A vendor that is asked over HTTP.
 pub struct PollSource {
     shared: Arc<Shared>,
+    /// What had not been brought before what was last taken.
+    outstanding: Outstanding,
 }
 
 /// What the asking threads share with the market loop.
@@ -114,13 +117,26 @@ impl PollSource {
             let asking = Arc::clone(&shared);
             std::thread::Builder::new().name("poll".to_owned()).spawn(move || asking.work())?;
         }
-        Ok(Self { shared })
+        let outstanding = shared.outstanding();
+        Ok(Self { shared, outstanding })
     }
 }
 
 impl QuoteSource for PollSource {
     fn take(&mut self, _: &Moment<'_>) -> Option<Delivery> {
+        if self.outstanding != Outstanding::default() {
+            // before the inbox is emptied: what the plan counts as delivered is in it, or was
+            self.outstanding = self.shared.outstanding();
+        }
         self.shared.inbox.take()
+    }
+
+    fn expected(&self) -> Option<BTreeSet<Symbol>> {
+        Some(if self.is_live() { self.shared.plan().names().collect() } else { BTreeSet::new() })
+    }
+
+    fn outstanding(&self) -> Outstanding {
+        self.outstanding.clone()
     }
 
     fn is_vendors(&self) -> bool {
@@ -242,6 +258,15 @@ impl Shared {
         if let Ok(Some(Brought { batch, report, .. })) = brought {
             self.inbox.put(batch, report);
         }
+    }
+
+    /// What has not been brought yet of chains.
+    fn outstanding(&self) -> Outstanding {
+        if self.sweeps.vendor().brings() != Brings::Chains {
+            return Outstanding::default();
+        }
+        let plan = self.plan();
+        Outstanding { names: plan.unanswered().collect(), is_starting: plan.is_starting() }
     }
 
     fn plan(&self) -> MutexGuard<'_, Plan> {

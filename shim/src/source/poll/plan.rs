@@ -64,6 +64,9 @@ const RETRY_AFTER_MOST: Duration = Duration::from_secs(3600);
 const OPEN_AFTER: u32 = 5;
 /// A name whose answers cannot be used is asked for at most so many times more seldom.
 const SELDOM_MOST: u32 = 16;
+/// After so many answers in a row that cannot be used nobody waits for the first chain of a name any longer. One or two
+/// may be an accident of the vendor, and are asked again within three sweeps.
+const GIVEN_UP_AFTER: u32 = 3;
 /// While a vendor has trouble and a request is under way.
 const LOOK: Duration = Duration::from_secs(1);
 /// A pause is longer or shorter by up to this share of it, so that daemons do not ask in step.
@@ -96,6 +99,10 @@ struct NameState {
     /// Failures of its own in a row.
     in_row: u32,
     is_asked: bool,
+    /// A sweep of it has ended, whatever it brought.
+    was_asked: bool,
+    /// It was delivered once, or has failed for good.
+    is_answered: bool,
 }
 
 impl Plan {
@@ -165,7 +172,8 @@ impl Plan {
     pub fn done(&mut self, name: Symbol, now: Duration, outcome: Outcome) -> bool {
         let before = self.state();
         let mut wait = if self.was_open { self.terms.every } else { self.terms.every_closed };
-        let mut in_row = 0;
+        let last = self.names.get(&name).copied().unwrap_or_default();
+        let (mut in_row, mut is_answered) = (0, true);
         match outcome {
             Outcome::Delivered => {
                 (self.in_row, self.last_failure) = (0, None);
@@ -173,6 +181,7 @@ impl Plan {
             }
             Outcome::Failed(Failed { failure, retry_after }) => {
                 self.note(failure);
+                is_answered = last.is_answered || failure.is_final();
                 if failure.is_of_vendor() {
                     self.fail(now, failure, retry_after);
                     // the name is as due as it was
@@ -180,14 +189,31 @@ impl Plan {
                 } else {
                     // the vendor does answer
                     (self.in_row, self.last_failure) = (0, None);
-                    in_row = self.names.get(&name).map_or(0, |state| state.in_row) + 1;
+                    in_row = last.in_row + 1;
+                    is_answered |= in_row >= GIVEN_UP_AFTER;
                     wait *= SELDOM_MOST.min(1 << in_row.min(8) >> 1);
                 }
             }
         }
         let due = now.saturating_add(self.jittered(wait));
-        self.names.insert(name, NameState { due, in_row, is_asked: false });
+        self.names.insert(name, NameState { due, in_row, is_asked: false, was_asked: true, is_answered });
         before != self.state()
+    }
+
+    /// The names that were neither delivered once nor have failed for good.
+    pub fn unanswered(&self) -> impl Iterator<Item = Symbol> {
+        self.names.iter().filter(|(_, state)| !state.is_answered).map(|(&name, _)| name)
+    }
+
+    /// Whether some name was not asked for yet, and the vendor is well.
+    #[must_use]
+    pub fn is_starting(&self) -> bool {
+        self.last_failure.is_none() && self.names.values().any(|state| !state.was_asked)
+    }
+
+    /// Every name, in order.
+    pub fn names(&self) -> impl Iterator<Item = Symbol> {
+        self.names.keys().copied()
     }
 
     /// How the vendor is.
@@ -449,5 +475,25 @@ mod tests {
         assert_eq!(plan.permit(Duration::from_millis(500)).map_err(|until| until.as_millis()), Err(1000));
         assert_eq!(plan.permit(Duration::from_secs(1)), Ok(()));
         assert_eq!(plan.requests(), 2);
+    }
+
+    #[test]
+    fn a_name_is_waited_for_until_it_came_or_has_failed_for_good() {
+        let (mut plan, at) = (plan(4), Duration::from_secs);
+        let waits = |plan: &Plan| plan.unanswered().collect::<Vec<_>>();
+        assert!(plan.is_starting() && waits(&plan).len() == 4);
+        plan.done(name(0), at(1), Outcome::Delivered);
+        plan.done(name(1), at(2), failed(Failure::NotFound));
+        plan.done(name(2), at(3), failed(Failure::Partial));
+        assert_eq!(waits(&plan), [name(2), name(3)]);
+        assert!(plan.is_starting(), "one was not asked for");
+        plan.done(name(3), at(4), failed(Failure::Timeout));
+        assert_eq!(waits(&plan), [name(2), name(3)], "trouble of the vendor says nothing of a name");
+        assert!(!plan.is_starting());
+        (1..GIVEN_UP_AFTER).for_each(|_| _ = plan.done(name(2), at(5), failed(Failure::Partial)));
+        plan.done(name(0), at(6), failed(Failure::Partial));
+        assert_eq!(waits(&plan), [name(3)]);
+        plan.done(name(3), at(7), Outcome::Delivered);
+        assert!(waits(&plan).is_empty());
     }
 }
