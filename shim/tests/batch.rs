@@ -4,17 +4,17 @@
 #[path = "../../engine/history/tests/support/mod.rs"]
 mod support;
 
-use engine::store::columns::Col;
 use engine::contract::osi::OSI_LEN;
+use engine::store::columns::Col;
 use history::recipe::{Accuracy, Recipe, compute};
 use history::row::HistoryRow;
 use jiff::Timestamp;
+use sim::SimMarket;
+use sim::symbols::well_known;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
-use sim::SimMarket;
-use sim::symbols::well_known;
 use support::{CLOSES, Folder, csv, greeks, market, reference, rows, rows_of, time, tree, write_market};
 
 fn batch(arguments: &[&str], input: &Path, out: &Path) -> Command {
@@ -221,7 +221,8 @@ fn a_recording_gives_the_bytes_of_files() {
     write_dividends(&market, &quotes);
     let mut lines = String::new();
     for d in market.dividends() {
-        lines += &format!("{{\"symbol\":\"{}\",\"ex_date\":\"{}\",\"amount\":{}}}\n", d.underlying, d.ex_date, d.amount);
+        lines +=
+            &format!("{{\"symbol\":\"{}\",\"ex_date\":\"{}\",\"amount\":{}}}\n", d.underlying, d.ex_date, d.amount);
     }
     for (name, of_name) in names.iter().enumerate() {
         fs::write(quotes.join(format!("{name}.csv")), csv(of_name)).unwrap();

@@ -5,6 +5,7 @@ use arc_swap::ArcSwap;
 use engine::calendar::Calendar;
 use engine::pass::Passes;
 use engine::snapshot::Snapshot;
+use engine::store::chain::{Chain, Uncomputed};
 use jiff::Timestamp;
 use shim::clock::MarketClock;
 use shim::config::RatesMode;
@@ -34,9 +35,10 @@ fn a_large_market_is_whole_before_it_is_accurate() {
     assert!(market_loop.turn(&|| false), "the first turn publishes every name");
     let first = market.load_full();
     assert!(first.pending().is_empty() && first.chains().len() == names.len());
-    // a name without a spot has nothing to be looked at again
-    let bare = first.chains().iter().filter(|chain| chain.spot.is_nan()).count();
-    assert!(first.chains().iter().all(|chain| chain.rough != chain.spot.is_nan()) && bare < names.len() / 50);
+    // a name without any spot has nothing to be looked at again
+    let is_bare = |chain: &Chain| chain.uncomputed == Some(Uncomputed::NoSpot);
+    let bare = first.chains().iter().filter(|chain| is_bare(chain)).count();
+    assert!(first.chains().iter().all(|chain| chain.rough != is_bare(chain)) && bare < names.len() / 50);
     assert!(status.health_json(&first).contains(&format!("\"rough\":{}", names.len() - bare)));
 
     // no quote is new, and all the same the names come again

@@ -35,6 +35,7 @@ fn health_says_all_that_the_design_lists() {
             "snapshot_age_s": 1.5, "underlyings": 3, "pending": 1, "rough": 1,
             "uncomputed_count": 0, "uncomputed": [], "spot_off": {"count": 0, "underlyings": []},
             "spot_implied": {"count": 0, "underlyings": []},
+            "rates": null, "dividends_unknown": {"count": 0, "underlyings": []},
             "adjusted_roots": {"valued": 0, "without_terms": 1, "roots": ["ACME1"]},
             "expiries": 7, "contracts": 52, "contracts_priced": 50, "failing": 1, "files_unusable": 2, "restored": 3,
             "record": {"folder": "r", "written": 11, "dropped": 2, "bytes": 300, "failing": false},

@@ -39,7 +39,7 @@ pub(super) fn of(chain: &Chain, found: &Explanation) -> Vec<Warning> {
     let has_terms = slice.und_price.is_finite();
     warn(slice.adjusted && !has_terms, Warning::AdjustedRoot);
     warn(slice.adjusted && has_terms, Warning::Deliverable);
-    warn(value.is_nan() && !(slice.adjusted && !has_terms), Warning::NoValue);
+    warn(value.is_nan() && (has_terms || !slice.adjusted), Warning::NoValue);
     if let Some(why) = chain.dropped[row] {
         warn(true, Warning::Quote(why));
     }

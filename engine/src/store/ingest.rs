@@ -308,8 +308,9 @@ impl Store {
     fn set_dividends(&mut self, records: &[DividendRecord], cover: &DividendCover) {
         self.dividends.clear();
         let listed = records.iter().map(|d| d.underlying).chain(cover.names.iter().copied());
-        let names = listed.map(|name| self.roots.canonical(name)).collect();
-        self.dividend_cover = DividendCover { all: cover.all, names };
+        // a name that a source has spoken of stays covered, also when it has nothing left to say
+        self.dividend_cover.all = cover.all;
+        self.dividend_cover.names.extend(listed.map(|name| self.roots.canonical(name)));
         self.projected_from.clear();
         let mut by_name: BTreeMap<Symbol, Vec<&DividendRecord>> = BTreeMap::new();
         for d in records.iter().filter(|d| d.amount > 0.0 && limits::DIVIDEND.holds(d.amount)) {

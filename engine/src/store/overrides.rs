@@ -24,9 +24,12 @@ pub struct Overrides {
     /// By underlying.
     excluded: BTreeMap<Option<Symbol>, Vec<OverrideScope>>,
     /// By underlying and root, then by the date from which it holds.
-    deliverables: BTreeMap<(Option<Symbol>, Option<Symbol>), BTreeMap<Option<Date>, Deliverable>>,
+    deliverables: BTreeMap<(Option<Symbol>, Option<Symbol>), DatedTerms>,
     counts: [usize; Override::KINDS.len()],
 }
+
+/// The terms of an adjusted root by the date from which they hold; `None`: from the beginning.
+type DatedTerms = BTreeMap<Option<Date>, Deliverable>;
 
 /// A number by underlying, root and expiry, each of which may be any.
 type ByExpiry = BTreeMap<(Option<Symbol>, Option<Symbol>, Option<Date>), f64>;

@@ -62,7 +62,7 @@ struct Shared {
 /// What the thread is sent.
 enum Message {
     /// What was taken in, and the time of the market.
-    Taken(Batch, Timestamp),
+    Taken(Box<Batch>, Timestamp),
     /// There is nothing more to come.
     End,
 }
@@ -140,7 +140,7 @@ impl RecordTap {
         if records > 0 || !batch.reset.is_empty() || batch.dividends.is_some() || batch.rates.is_some() {
             self.shared.waiting.fetch_add(records + 1, Ordering::AcqRel);
             // a thread that has ended has said why
-            let _ = self.to.send(Message::Taken(batch, now));
+            let _ = self.to.send(Message::Taken(Box::new(batch), now));
         }
     }
 
