@@ -1,4 +1,4 @@
-//! The market as columns: what was quoted ([`book`], [`rates`], filled by [`ingest`]), and what was computed from it
+//! The market as columns: what was quoted ([`book`], filled by [`ingest`]), and what was computed from it
 //! ([`chain`], [`columns`], with what it was computed from in [`quotes`]). Never: a formula.
 #![warn(clippy::arithmetic_side_effects)]
 
