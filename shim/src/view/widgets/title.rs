@@ -61,7 +61,7 @@ fn pages(pen: &mut Pen<'_>, y: u16, area: Rect, state: &State) {
         let apart = if rates.is_empty() { "" } else { ", " };
         [
             format!("{what} {}, {rates}{apart}{counts}", daemon.feed),
-            format!("{rates}{apart}{counts}"),
+            format!("{what} {}, {rates} ", daemon.feed),
             format!("{rates} "),
         ]
     });
