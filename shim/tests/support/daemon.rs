@@ -4,6 +4,7 @@ use super::Client;
 use serde_json::Value;
 use std::io::Read;
 use std::net::{SocketAddr, TcpListener};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -68,18 +69,34 @@ impl Daemon {
         daemon
     }
 
-    /// Waits until what the daemon says of itself is as wanted.
+    /// Waits until what the daemon says of itself is as wanted. Fails with what it printed where it has ended.
     pub(crate) fn wait(&mut self, otherwise: &str, is_wanted: impl Fn(&Value) -> bool) -> Value {
         let began = Instant::now();
         loop {
-            let health = self.health();
+            let health = match catch_unwind(AssertUnwindSafe(|| self.health())) {
+                Ok(health) => health,
+                Err(broken) => {
+                    // a process that ends resets its connections a moment before it can be waited for
+                    std::thread::sleep(Duration::from_secs(1));
+                    self.assert_runs();
+                    resume_unwind(broken);
+                }
+            };
             if let Some(health) = health.as_ref().filter(|health| is_wanted(health)) {
                 return health.clone();
             }
             let late = began.elapsed() > Duration::from_secs(300);
             assert!(!late, "{otherwise} after five minutes: {}", health.unwrap_or_default());
-            assert_eq!(self.child.try_wait().unwrap(), None, "the daemon ended");
+            self.assert_runs();
             std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn assert_runs(&mut self) {
+        if let Some(status) = self.child.try_wait().unwrap() {
+            let mut printed = String::new();
+            self.child.stderr.take().map(|mut pipe| pipe.read_to_string(&mut printed));
+            panic!("the daemon ended with {status}: {printed}");
         }
     }
 
