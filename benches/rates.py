@@ -108,7 +108,7 @@ class Daemon:
         self.base = f"http://127.0.0.1:{port}"
         said = [word for feed in feeds for word in ("--feed", feed)]
         self.child = subprocess.Popen([program, "serve", *said, "--listen", f"127.0.0.1:{port}", "--show-quotes", *more,
-                                       "--state-dir", "/nonexistent/state", "--log-level", "error"])
+                                       "--state-dir", "/dev/null/state", "--log-level", "error"])
 
     def get(self, target):
         with urllib.request.urlopen(self.base + target, timeout=120) as answer:

@@ -256,7 +256,7 @@ impl Running {
         let (http, lines) = (free()?, free()?);
         let mut command = Command::new(program);
         command.args(["serve", "--refresh", "0.1", "--feed", &format!("tcp:{lines}"), "--listen", &http.to_string()]);
-        let running = Self { child: command.args(["--state-dir", "/nonexistent"]).spawn()?, http, lines };
+        let running = Self { child: command.args(["--state-dir", "/dev/null/state"]).spawn()?, http, lines };
         running.wait(Duration::from_secs(30), |_| true)?;
         Ok(running)
     }

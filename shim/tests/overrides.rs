@@ -27,7 +27,7 @@ fn serve(market: &Path) -> (Daemon, PathBuf) {
     put(&path, HEADER);
     let (address, feed) = (free_address(), format!("dir:{}", market.display()));
     let at = path.display().to_string();
-    let options = ["--refresh", "0.1", "--threads", "1", "--state-dir", "/nonexistent/state", "--overrides", &at];
+    let options = ["--refresh", "0.1", "--threads", "1", "--overrides", &at];
     let mut daemon = Daemon::launch(command(&feed, address, &options), address);
     daemon.wait("the market", |health| health["pending"] == 0 && health["contracts_priced"].as_u64() > Some(0));
     (daemon, path)

@@ -49,7 +49,7 @@ fn wait_for_spot(daemon: &Daemon, name: &str, spot: f64) {
 fn listening(more: &[&str]) -> (Daemon, SocketAddr) {
     let (address, lines) = (free_address(), free_address());
     let feed = format!("tcp:{lines}");
-    let more = [&["--refresh", "0.1", "--threads", "1", "--state-dir", "/nonexistent/state"][..], more].concat();
+    let more = [&["--refresh", "0.1", "--threads", "1"][..], more].concat();
     (Daemon::launch(command(&feed, address, &more), address), lines)
 }
 
@@ -103,15 +103,14 @@ fn a_page_of_a_browser_and_a_line_without_end_change_nothing() {
     }
     endless.write_all(format!("\"}}\n{}", lines("ACME", 100.0, OPEN)).as_bytes()).unwrap();
     wait_for_spot(&daemon, "ACME", 100.0);
-    let health = daemon.health().unwrap();
-    assert_eq!(health["quotes"]["dropped"]["too_long"], 1, "{health}");
+    daemon.wait("the long line is counted", |health| health["quotes"]["dropped"]["too_long"] == 1);
     assert_eq!(spot_of(&daemon, "EVIL"), None);
 }
 
 #[test]
 fn standard_input_may_end_and_its_market_stays() {
     let address = free_address();
-    let mut program = command("stdin:", address, &["--refresh", "0.1", "--state-dir", "/nonexistent/state"]);
+    let mut program = command("stdin:", address, &["--refresh", "0.1"]);
     let mut daemon = Daemon::launch(
         {
             program.stdin(Stdio::piped());

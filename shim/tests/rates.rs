@@ -86,7 +86,7 @@ fn push(to: SocketAddr, text: &str) {
 /// A daemon that lines are pushed to, and where.
 fn pushed_to(more: &[&str]) -> (Daemon, SocketAddr) {
     let (address, to) = (free_address(), free_address());
-    let own = ["--refresh", "0.1", "--threads", "1", "--now", NOW, "--state-dir", "/nonexistent/state"];
+    let own = ["--refresh", "0.1", "--threads", "1", "--now", NOW];
     let options: Vec<&str> = own.iter().chain(more).copied().collect();
     (Daemon::launch(command(&format!("tcp:{to}"), address, &options), address), to)
 }

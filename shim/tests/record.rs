@@ -30,7 +30,7 @@ fn lines(name: &str, spot: f64) -> String {
 }
 
 fn options(more: &[&str]) -> Vec<String> {
-    let own = ["--refresh", "0.1", "--threads", "1", "--state-dir", "/nonexistent/state", "--now", NOW];
+    let own = ["--refresh", "0.1", "--threads", "1", "--now", NOW];
     own.iter().chain(more).map(|text| (*text).to_owned()).collect()
 }
 

@@ -353,7 +353,7 @@ mod command {
     fn a_daemon_and_a_feed_say_the_same() {
         let market = folder("explain", &chain(100.0));
         let feed = format!("dir:{}", market.display());
-        let mut daemon = Daemon::start(&feed, &["--threads", "1", "--state-dir", "/nonexistent/state"]);
+        let mut daemon = Daemon::start(&feed, &["--threads", "1"]);
         daemon.wait("the market", |health| health["pending"] == 0 && health["rough"].as_u64() == Some(0));
         let (url, osym) = (format!("http://{}", daemon.address), "ACME261218C00105000");
         let of_daemon = document(&[osym, "--url", &url]);
