@@ -66,7 +66,8 @@ bounds! {
     RECORDS          0.0       1_000_000.0     "records"                 "records of one document";
     INSTRUMENTS      0.0       4_000_000.0     "instruments"             "instruments that one file names";
     SPOT_SPREAD      0.0       0.01            "of the middle"           "spread of a share whose middle is its price";
-    AHEAD_HOURS      0.0       24.0            "hours"                   "time of a record ahead of the clocks";
+    AHEAD_HOURS      0.0       24.0            "hours"                   "time of a record of a file ahead of the clocks";
+    AHEAD_MINUTES    0.0       2.0             "minutes"                 "time of a live record ahead of the clocks";
     FILE_BYTES       0.0       536_870_912.0   "bytes, decompressed"     "feed file";
     LINE_BYTES       0.0       65_536.0        "bytes"                   "line of a feed file";
     GZIP_RATIO       0.0       200.0           "bytes from one"          "growth of a compressed file beyond a megabyte";

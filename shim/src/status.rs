@@ -159,6 +159,7 @@ impl Status {
             spot_off: NamesHealth::new(counts.spot_off, &counts.spot_off_names),
             rates: facts.rates.as_ref(),
             dividends_unknown: NamesHealth::new(counts.dividends_unknown, &counts.dividends_unknown_names),
+            mostly_stale: NamesHealth::new(counts.mostly_stale, &counts.mostly_stale_names),
             spot_implied: NamesHealth::new(counts.spot_implied, &counts.spot_implied_names),
             adjusted_roots: AdjustedRoots::of(counts),
             expiries: counts.expiries,

@@ -69,6 +69,26 @@ fn a_row_from_the_future_costs_itself() {
 }
 
 #[test]
+fn a_row_that_is_hours_ahead_makes_no_other_stale() {
+    let folder = market("ahead");
+    let spoiled = chain(100.0).replacen("T16:00:00-05:00", "T21:00:00-05:00", 1);
+    write(&folder, "acme.csv", &spoiled);
+    let daemon = start(&folder);
+    let rows = daemon.rows("/l1/greeks?underlying=ACME&greeks=core,chain");
+    assert_eq!(rows.len(), ROWS);
+    assert!(rows.iter().all(|row| (Daemon::number(row, "svc_vol") - 0.25).abs() < 0.01), "{rows:?}");
+    assert_eq!(dropped(&daemon, "stale"), 0);
+    assert_eq!(daemon.health().unwrap()["mostly_stale"]["count"], 0);
+    // where most of a chain is late it is named
+    let mut lines: Vec<String> = chain(100.0).lines().map(|line| format!("{line}\n")).collect();
+    lines.iter_mut().take(4).for_each(|line| *line = line.replace("T16:00:00", "T16:20:00"));
+    write(&folder, "acme.csv", &lines.concat());
+    wait_for(|| daemon.health().unwrap()["mostly_stale"]["underlyings"][0] == "ACME", "the name is shown");
+    assert_eq!(daemon.stop().0, Some(0));
+    remove(&folder);
+}
+
+#[test]
 fn a_stray_quotation_mark_costs_its_row() {
     let folder = market("stray");
     let spoiled: Vec<String> = chain(100.0)

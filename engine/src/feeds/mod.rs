@@ -170,9 +170,12 @@ impl Batch {
         self.reset.push(underlying);
     }
 
-    /// Refuses quotes and prices that say that they are of a time that has not been: later than [`latest_at`] `now`.
+    /// Refuses quotes and prices of a live source that are more than [`limits::AHEAD_MINUTES`] ahead of `now`. Clocks
+    /// differ by seconds; a record that is hours ahead would hide every true one until its time has come.
     pub fn refuse_ahead(&mut self, now: Timestamp, report: &mut Report) {
-        let (latest, before) = (latest_at(now), self.quotes.len() + self.spots.len());
+        let ahead = SignedDuration::from_secs(limits::AHEAD_MINUTES.most as i64 * 60);
+        let latest = now.checked_add(ahead).unwrap_or(Timestamp::MAX);
+        let before = self.quotes.len() + self.spots.len();
         self.quotes.retain(|quote| quote.ts <= latest);
         self.spots.retain(|spot| spot.ts <= latest);
         let refused = before - self.quotes.len() - self.spots.len();
@@ -180,12 +183,24 @@ impl Batch {
     }
 }
 
-/// The latest instant that a record may be of which comes at `now`: clocks differ, and dates without a zone do by hours
-/// ([`limits::AHEAD_HOURS`]).
+/// The latest instant that any record may be of which comes at `now`: clocks differ, and the times of files whose zone is
+/// not known do by hours ([`limits::AHEAD_HOURS`]). Live sources are held to [`Batch::refuse_ahead`].
 #[must_use]
 pub fn latest_at(now: Timestamp) -> Timestamp {
     let ahead = SignedDuration::from_secs(limits::AHEAD_HOURS.most as i64 * 3600);
     now.checked_add(ahead).unwrap_or(Timestamp::MAX)
+}
+
+/// The time of a set of quotes: the latest instant that several of them reach, so that one wrong time stamp, or a few,
+/// cannot make all other quotes look old. Several are three; of fewer than five quotes half; of more than 150 one in fifty.
+/// `None` of none.
+///
+/// # Domain   any times, in any order; they are left in another one
+pub fn reached_by_several(times: &mut [Timestamp]) -> Option<Timestamp> {
+    let several = (times.len() / 50).max(3).min(times.len().div_ceil(2));
+    let at = several.checked_sub(1)?;
+    let (_, reached, _) = times.select_nth_unstable_by(at, |a, b| b.cmp(a));
+    Some(*reached)
 }
 
 /// How a vendor's quotes stand to the market.
@@ -251,5 +266,37 @@ impl QuoteRecord {
             .then(ask(other).total_cmp(&ask(self)))
             .then(by_size(self.bid_size, other.bid_size))
             .then(by_size(self.ask_size, other.ask_size))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_quotes_is_one_that_several_reach() {
+        let at = |second: i64| Timestamp::from_second(1_795_207_320 + second).unwrap();
+        let reached = |seconds: &[i64]| reached_by_several(&mut seconds.iter().map(|&s| at(s)).collect::<Vec<_>>());
+        assert_eq!(reached(&[]), None);
+        assert_eq!(reached(&[7]), Some(at(7)));
+        assert_eq!(reached(&[9, 7]), Some(at(9)), "half of two");
+        assert_eq!((reached(&[9, 7, 3600]), reached(&[9, 7, 3600, 8])), (Some(at(9)), Some(at(9))));
+        assert_eq!(reached(&[0, 5, 3600, 4, 9999]), Some(at(5)));
+        let many: Vec<i64> = (0..1000).collect();
+        assert_eq!(reached(&many), Some(at(980)), "one of fifty");
+    }
+
+    #[test]
+    fn a_live_record_may_be_ahead_by_two_minutes() {
+        let now = Timestamp::from_second(1_795_207_320).unwrap();
+        let spot = |ahead: i64| SpotRecord {
+            ts: now + SignedDuration::from_secs(ahead),
+            underlying: Symbol::parse("KO").unwrap(),
+            price: 70.0,
+        };
+        let mut batch = Batch { spots: [-86_400, 0, 120, 121, 3600].map(spot).to_vec(), ..Batch::default() };
+        let mut report = Report::default();
+        batch.refuse_ahead(now, &mut report);
+        assert_eq!((batch.spots.len(), report.refused[Reason::FromTheFuture as usize]), (3, 2));
     }
 }

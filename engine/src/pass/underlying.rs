@@ -19,6 +19,7 @@ use crate::price::{Valued, price_slice};
 use crate::store::book::{Book, BookSlice};
 use crate::store::chain::{Chain, Slice};
 use crate::store::columns::{Col, Columns};
+use crate::store::dropped::Drop;
 use crate::store::evidence::{
     ChainEvidence, CountedDividend, DividendSource, KnownTerms, ParityEvidence, SliceEvidence,
 };
@@ -274,7 +275,7 @@ fn prepare(task: &Task<'_>, facts: &mut Vec<SliceFacts>) -> (usize, u32) {
     let today = market.calendar.eastern(at).date();
     let curve = market.rates.on(at, today).curve;
     let (dividends, refused) = dividend_times(task);
-    let newest = book.slices.iter().flat_map(|s| &s.ts).max().copied().unwrap_or(at);
+    let newest = book.quoted_at().unwrap_or(at);
     let live = book.slices.iter().enumerate().filter(|(_, s)| s.settles_at > at);
     let mut n = 0;
     for (place, slice) in live {
@@ -489,7 +490,12 @@ fn evidence(task: &Task<'_>, slices: &[Finished<'_>]) -> ChainEvidence {
         source: source(ex_date, amount),
     });
     ChainEvidence {
-        newest: book.slices.iter().flat_map(|slice| &slice.ts).max().copied(),
+        quoted_at: book.quoted_at(),
+        stale_quotes: slices
+            .iter()
+            .flat_map(|slice| &slice.work.draft.out.fault)
+            .filter(|&&fault| fault == Some(Drop::Stale))
+            .count() as u32,
         age_s: slices.iter().flat_map(|slice| slice.input.age_s).map(|&age| age as f32).collect(),
         dividends: dividends.collect(),
         slices: slices.iter().map(Finished::evidence).collect(),
@@ -629,7 +635,7 @@ mod tests {
         let known: Vec<_> = found.dividends.iter().map(|d| (d.ex_date.to_string(), d.source)).collect();
         let expected = [("2026-12-01", DividendSource::Declared), ("2027-02-01", DividendSource::Projected)];
         assert_eq!(known, expected.map(|(date, source)| (date.to_owned(), source)), "what went ex today is gone");
-        assert_eq!(found.newest, Some(at()));
+        assert_eq!(found.quoted_at, Some(at()));
         assert!(found.dividends[0].t > 0.02 && found.dividends[0].t < found.dividends[1].t);
     }
 

@@ -2,6 +2,7 @@
 //! Never: a formula.
 
 use crate::contract::{Deliverable, ForwardBasis, Right, Settle, Style, Symbol};
+use crate::feeds::reached_by_several;
 use jiff::{Timestamp, civil::Date};
 
 /// One underlying: its spot, its dividends and the slices of its roots.
@@ -12,7 +13,7 @@ pub struct Book {
     /// Spot price, currency per share; NaN until one came, and for good where the feed has none. Such a book is valued on
     /// the spot that its options imply, or listed with identity only ([`Uncomputed::NoSpot`](super::chain::Uncomputed)).
     pub spot: f64,
-    /// The time of the latest quote; before the first one the earliest instant that there is.
+    /// The time of its quotes ([`Book::quoted_at`]); before the first one the earliest instant that there is.
     pub ts: Timestamp,
     /// Cash dividends: (ex-date, currency per share), ascending, future and past.
     pub dividends: Vec<(Date, f64)>,
@@ -38,6 +39,19 @@ impl Book {
     #[must_use]
     pub fn has_spot(&self) -> bool {
         self.spot > 0.0
+    }
+
+    /// The time of the name's quotes: the latest that several of them reach ([`reached_by_several`]). `None` without
+    /// quotes.
+    #[must_use]
+    pub fn quoted_at(&self) -> Option<Timestamp> {
+        let mut times: Vec<Timestamp> = self.slices.iter().flat_map(|slice| &slice.ts).copied().collect();
+        reached_by_several(&mut times)
+    }
+
+    /// Sets the time of the book to that of its quotes.
+    pub(super) fn date(&mut self) {
+        self.ts = self.quoted_at().unwrap_or(self.ts);
     }
 
     /// How many contracts are listed.

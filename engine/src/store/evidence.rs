@@ -8,10 +8,12 @@ use jiff::{Timestamp, civil::Date};
 /// What a chain was computed from.
 #[derive(Clone, Debug, Default)]
 pub struct ChainEvidence {
-    /// The time of the newest quote, which the ages are counted from.
-    pub newest: Option<Timestamp>,
-    /// Age of each quote against that, seconds, by row.
+    /// The time of the quotes, which ages count from: the latest that several of them reach.
+    pub quoted_at: Option<Timestamp>,
+    /// Age of each quote against that, seconds, by row; negative where a quote is later.
     pub age_s: Vec<f32>,
+    /// Quotes that are too old against that time to count.
+    pub stale_quotes: u32,
     /// Every dividend that was counted, ascending; those beyond the last expiry too.
     pub dividends: Vec<CountedDividend>,
     /// By slice.
@@ -106,9 +108,16 @@ impl ChainEvidence {
     /// The time of a row's quote.
     #[must_use]
     pub fn quote_time(&self, row: usize) -> Option<Timestamp> {
-        let (age, newest) = (f64::from(*self.age_s.get(row)?), self.newest?);
+        let (age, quoted_at) = (f64::from(*self.age_s.get(row)?), self.quoted_at?);
         // ages are told to a few parts in ten million: rounded to the millisecond that they were made of where they can be
-        newest.checked_sub(jiff::SignedDuration::from_millis((age * 1e3).round() as i64)).ok()
+        quoted_at.checked_sub(jiff::SignedDuration::from_millis((age * 1e3).round() as i64)).ok()
+    }
+
+    /// True if most quotes are too old against the time that several of them reach: either most of the chain is late, or
+    /// a few quotes have wrong times.
+    #[must_use]
+    pub fn is_mostly_stale(&self) -> bool {
+        2 * self.stale_quotes as usize > self.age_s.len()
     }
 
     /// Bytes that it takes.
@@ -126,7 +135,7 @@ mod tests {
     #[test]
     fn a_quote_is_as_old_as_it_is_against_the_newest() {
         let newest: Timestamp = "2026-11-20T16:00:00Z".parse().unwrap();
-        let evidence = ChainEvidence { newest: Some(newest), age_s: vec![0.0, 61.5], ..Default::default() };
+        let evidence = ChainEvidence { quoted_at: Some(newest), age_s: vec![0.0, 61.5], ..Default::default() };
         assert_eq!(evidence.quote_time(0), Some(newest));
         assert_eq!(evidence.quote_time(1), Some("2026-11-20T15:58:58.5Z".parse().unwrap()));
         assert_eq!(evidence.quote_time(2), None, "no such row");

@@ -33,6 +33,8 @@ pub struct Store {
     deliverables: BTreeMap<Symbol, Vec<(Option<Date>, Deliverable)>>,
     /// Records of a later time are refused.
     latest: Timestamp,
+    /// The latest time of any quote that was taken in.
+    newest: Option<Timestamp>,
     last: Option<LastPlace>,
     keeps_sizes: bool,
 }
@@ -93,6 +95,7 @@ impl Store {
             projected_from: BTreeMap::new(),
             deliverables: BTreeMap::new(),
             latest: Timestamp::MAX,
+            newest: None,
             last: None,
             keeps_sizes: false,
         }
@@ -121,6 +124,12 @@ impl Store {
     pub fn book(&self, underlying: Symbol) -> Option<&Book> {
         let i = self.books.binary_search_by_key(&underlying, |b| b.underlying).ok()?;
         Some(&self.books[i])
+    }
+
+    /// The latest time of any quote that was taken in, which one wrong time stamp can move.
+    #[must_use]
+    pub fn newest(&self) -> Option<Timestamp> {
+        self.newest
     }
 
     /// The discount curves.
@@ -194,9 +203,13 @@ impl Store {
         mut admitted: Option<&mut Admitted>,
     ) -> BTreeSet<(Symbol, Timestamp)> {
         let of = |quote: &QuoteRecord| (quote.underlying, quote.ts);
-        let mut refused = Vec::new();
+        let (mut refused, mut quoted) = (Vec::new(), BTreeSet::new());
         for at in in_order(quotes) {
-            let outcome = self.quote(&quotes[at]);
+            let outcome = self.take_quote(&quotes[at]);
+            if let (Ok(true), Some(place)) = (outcome, &self.last) {
+                let underlying = self.books[place.book].underlying;
+                quoted.insert(underlying);
+            }
             out.count(outcome);
             if outcome.is_err() {
                 refused.push(at);
@@ -204,6 +217,9 @@ impl Store {
             if let (Some(admitted), Ok(true), Some(place)) = (&mut admitted, outcome, &self.last) {
                 admitted.quotes.push(QuoteRecord { underlying: self.books[place.book].underlying, ..quotes[at] });
             }
+        }
+        for book in self.books.iter_mut().filter(|book| quoted.contains(&book.underlying)) {
+            book.date();
         }
         let mut lost: BTreeSet<(Symbol, Timestamp)> = refused.iter().map(|&at| of(&quotes[at])).collect();
         if !lost.is_empty() {
@@ -243,6 +259,15 @@ impl Store {
     /// A FLEX series, a number out of its bound, a time that lies ahead ([`Store::ingest`]), or a contract that has settled
     /// by the time of the quote, or a strike more than an expiry may have ([`limits::STRIKES`]).
     pub fn quote(&mut self, record: &QuoteRecord) -> Result<bool, Reason> {
+        let outcome = self.take_quote(record);
+        if let (Ok(true), Some(place)) = (outcome, &self.last) {
+            self.books[place.book].date();
+        }
+        outcome
+    }
+
+    /// The same, and leaves the time of the book as it is.
+    fn take_quote(&mut self, record: &QuoteRecord) -> Result<bool, Reason> {
         check(record)?;
         self.check_time(record.ts)?;
         let at = self.place(record)?;
@@ -251,8 +276,9 @@ impl Store {
         if record.ts >= slice.settles_at {
             return Err(Reason::Expired);
         }
-        book.ts = book.ts.max(record.ts);
-        slice.upsert(record, self.keeps_sizes)
+        let taken = slice.upsert(record, self.keeps_sizes);
+        self.newest = self.newest.max(Some(record.ts));
+        taken
     }
 
     /// Drops every contract that has settled: by `at`, or where that is `None` by the time of its own book. How many.

@@ -4,7 +4,7 @@
 
 use engine::calendar::Calendar;
 use engine::contract::{RootTable, Symbol};
-use engine::feeds::{Batch, QuoteRecord};
+use engine::feeds::{Batch, QuoteRecord, reached_by_several};
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -67,7 +67,7 @@ impl Hours {
 
     /// The names that are replaced; the others stay as they are, their quotes being taken one by one.
     fn whole_chains(&self, batch: &mut Batch, sessions: &mut InSession<'_>) -> BTreeSet<Symbol> {
-        let mut newest: BTreeMap<Symbol, Timestamp> = BTreeMap::new();
+        let mut times: BTreeMap<Symbol, Vec<Timestamp>> = BTreeMap::new();
         let mut whole: BTreeSet<Symbol> = batch.reset.iter().map(|&name| self.roots.canonical(name)).collect();
         if whole.is_empty() {
             return whole;
@@ -75,9 +75,10 @@ impl Hours {
         let mut namer = Namer { roots: &self.roots, last: None };
         for quote in &batch.quotes {
             let name = namer.name(quote);
-            let of_name = newest.entry(name).or_insert(quote.ts);
-            *of_name = quote.ts.max(*of_name);
+            times.entry(name).or_default().push(quote.ts);
         }
+        let newest: BTreeMap<Symbol, Timestamp> =
+            times.iter_mut().filter_map(|(&name, times)| Some((name, reached_by_several(times)?))).collect();
         // a name that is forgotten without another chain is to go at any hour
         let is_late =
             |name: &Symbol, sessions: &mut InSession<'_>| newest.get(name).is_some_and(|&ts| !sessions.has(ts));

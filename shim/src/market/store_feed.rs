@@ -159,8 +159,8 @@ impl StoreFeed {
             return;
         };
         let calendar = self.store.calendar();
-        let newest = self.store.books().iter().map(|book| book.ts).max();
-        // a time that has not been yet is no reason to drop anything, and what is later than a close is held at that
+        let newest = self.store.newest();
+        // live records are at most minutes ahead of the clock; a time that has not been yet is no reason to drop anything, and what is later than a close is held at that
         let newest = newest.map_or(Timestamp::MIN, |newest| calendar.last_session_instant(newest.min(now)));
         live.latest = live.latest.max(newest);
         let late = self.sources.iter().map(|source| source.facts().delay).max().unwrap_or_default();

@@ -143,8 +143,8 @@ mod tests {
             parse_lines(Path::new("x"), text.as_bytes())
         };
         let now = inbox.clock.now();
-        for (hours, bid) in [(-1, 1), (24 * 365, 2), (25, 3), (23, 4), (-2, 5)] {
-            let (batch, report) = line(now + SignedDuration::from_hours(hours), bid);
+        for (minutes, bid) in [(-60, 1), (60 * 24 * 365, 2), (3, 3), (1, 4), (-120, 5)] {
+            let (batch, report) = line(now + SignedDuration::from_mins(minutes), bid);
             inbox.put(batch, report);
         }
         let Delivery { batch, report } = inbox.take().unwrap();

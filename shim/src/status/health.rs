@@ -35,6 +35,7 @@ pub(super) struct Health<'a> {
     /// The discount curve in force; null before the first pass.
     pub(super) rates: Option<&'a RateFacts>,
     pub(super) dividends_unknown: NamesHealth<'a>,
+    pub(super) mostly_stale: NamesHealth<'a>,
     pub(super) spot_implied: NamesHealth<'a>,
     pub(super) adjusted_roots: AdjustedRoots<'a>,
     pub(super) expiries: usize,

@@ -11,7 +11,7 @@ use std::fmt::Write;
 /// Appends what `/health` says as metrics.
 pub(super) fn write(reading: &Reading, out: &mut String) {
     let (facts, counts) = (&reading.facts, &reading.counts);
-    let gauges: [(&str, &str, f64); 23] = [
+    let gauges: [(&str, &str, f64); 24] = [
         ("uptime_seconds", "Time since the start", reading.uptime.as_secs_f64()),
         ("simulated", "1 if the data are made up", f64::from(u8::from(reading.simulated))),
         ("market_open", "1 while the market is in session", f64::from(u8::from(facts.market_open))),
@@ -38,6 +38,11 @@ pub(super) fn write(reading: &Reading, out: &mut String) {
             "underlyings_dividends_unknown",
             "Underlyings with American options that no source of dividends covers",
             counts.dividends_unknown as f64,
+        ),
+        (
+            "underlyings_mostly_stale",
+            "Underlyings most of whose quotes are too old beside the newest ones",
+            counts.mostly_stale as f64,
         ),
         (
             "underlyings_spot_implied",

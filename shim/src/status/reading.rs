@@ -43,6 +43,9 @@ pub(super) struct SnapshotCounts {
     /// How many names with American options have no source of dividends, and the first of them.
     pub(super) dividends_unknown: usize,
     pub(super) dividends_unknown_names: Vec<Symbol>,
+    /// How many names have mostly quotes that are too old beside the newest ones, and the first of them.
+    pub(super) mostly_stale: usize,
+    pub(super) mostly_stale_names: Vec<Symbol>,
     /// How many names are valued on the spot that their options imply, for want of a published one, and the first of them.
     pub(super) spot_implied: usize,
     pub(super) spot_implied_names: Vec<Symbol>,
@@ -61,6 +64,7 @@ impl SnapshotCounts {
             let is_american = chain.slices.iter().any(|slice| slice.style == Style::American);
             is_american && chain.evidence.as_ref().is_some_and(|evidence| !evidence.dividends_known)
         };
+        let stale = |chain: &&Arc<Chain>| chain.evidence.as_ref().is_some_and(|evidence| evidence.is_mostly_stale());
         let implied = |chain: &&Arc<Chain>| chain.spot_is_implied();
         let uncomputed = || chains.iter().filter_map(|chain| Some((chain.underlying, chain.uncomputed?)));
         let adjusted = |has_terms: bool| -> BTreeSet<Symbol> {
@@ -84,6 +88,8 @@ impl SnapshotCounts {
             spot_off_names: chains.iter().filter(off).map(|chain| chain.underlying).take(NAMES_LISTED).collect(),
             dividends_unknown: chains.iter().filter(unknown).count(),
             dividends_unknown_names: chains.iter().filter(unknown).map(|c| c.underlying).take(NAMES_LISTED).collect(),
+            mostly_stale: chains.iter().filter(stale).count(),
+            mostly_stale_names: chains.iter().filter(stale).map(|c| c.underlying).take(NAMES_LISTED).collect(),
             spot_implied: chains.iter().filter(implied).count(),
             spot_implied_names: chains.iter().filter(implied).map(|c| c.underlying).take(NAMES_LISTED).collect(),
         }

@@ -77,6 +77,25 @@ fn the_later_quote_counts_and_marks_its_slice_stale() {
 }
 
 #[test]
+fn one_time_stamp_moves_neither_the_time_of_a_name_nor_its_expiries() {
+    let strikes = (60..90).map(|k| quote("10:00", "KO", &format!("KO261120C000{k}000"), 1.0, 2.0));
+    let ahead = quote("16:00", "KO", "KO261218C00070000", 1.0, 2.0);
+    for n_ahead in 0..=2 {
+        let wrong = (0..n_ahead).map(|k| QuoteRecord {
+            ts: ahead.ts,
+            ..quote("10:00", "KO", &format!("KO261218P000{}000", 60 + k), 1.0, 2.0)
+        });
+        let mut store = filled(strikes.clone().chain(wrong).collect());
+        assert_eq!(store.books()[0].ts, quote("10:00", "KO", "KO261218C00070000", 1.0, 2.0).ts, "{n_ahead}");
+        assert_eq!(store.expire(None), 0, "nothing has settled at ten");
+    }
+    // what three quotes tell is the time
+    let three = (60..63).map(|k| quote("16:00", "KO", &format!("KO261218P000{k}000"), 1.0, 2.0));
+    let mut store = filled(strikes.chain(three).collect());
+    assert_eq!((store.books()[0].ts, store.expire(None)), (ahead.ts, 30));
+}
+
+#[test]
 fn a_spot_or_a_dividend_or_a_curve_marks_what_depends_on_it() {
     let quotes =
         vec![quote("10:00", "KO", "KO261218C00070000", 1.0, 2.0), quote("10:00", "F", "F261218C00012000", 1.0, 2.0)];
@@ -137,8 +156,11 @@ fn settled_contracts_are_refused_and_dropped() {
     let at = |clock: &str| Some(spot(clock, "X", 1.0).ts);
     assert_eq!(store.expire(at("09:29")), 0);
     assert_eq!(store.expire(at("09:30")), 1);
+    // by the time of the book, which is what half of so few quotes reach
+    assert_eq!(store.quote(&quote("16:00", "SPX", "SPXW261123C05005000", 1.0, 2.0)), Ok(true));
+    assert_eq!(store.quote(&quote("16:00", "SPX", "SPXW261123C05010000", 1.0, 2.0)), Ok(true));
     assert_eq!(store.expire(None), 1);
-    assert_eq!(store.book(sym("SPX")).unwrap().rows(), 1);
+    assert_eq!(store.book(sym("SPX")).unwrap().rows(), 3);
     // The place of the last quote is gone with its slice.
     store.books_mut()[0].expire(Timestamp::MAX);
     assert_eq!(store.quote(&quote("16:01", "SPX", "SPXW261123C05000000", 1.0, 2.0)), Ok(true));
@@ -261,7 +283,7 @@ fn nothing_is_quoted_later_than_a_day_ahead_of_every_clock() {
     }
     let mut store = store();
     store.ingest(&Batch { quotes: vec![good, in_time], ..Batch::default() }, now());
-    assert_eq!(store.books()[0].ts, in_time.ts);
+    assert_eq!(store.books()[0].slices[0].ts, [in_time.ts], "the later of the two");
 }
 
 #[test]

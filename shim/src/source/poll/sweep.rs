@@ -219,8 +219,7 @@ impl Sweeps {
             Brings::Rates => return Ok(Brought { batch, report, grade }),
         }
         let judged = self.about(name, &mut batch, &mut report);
-        let latest = self.clock.latest();
-        if let Err(failure) = judged.and_then(|()| memory.wholeness.judge(name, &batch, latest)) {
+        if let Err(failure) = judged.and_then(|()| memory.wholeness.judge(name, &batch, self.clock.now())) {
             // the same answer again would have to be judged again
             memory.validators.clear();
             return Err(failure.into());
