@@ -3,6 +3,7 @@
 //! Never: what a line says.
 
 use crate::config::Log;
+use crate::threads;
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -106,9 +107,9 @@ impl Write for Line {
 
 impl Queue {
     /// A queue for `waiting` lines, and its thread.
-    fn to(out: impl Write + Send + 'static, waiting: usize, dropped: &'static AtomicU64) -> io::Result<Self> {
+    fn to(mut out: impl Write + Send + 'static, waiting: usize, dropped: &'static AtomicU64) -> io::Result<Self> {
         let (to, lines) = sync_channel(waiting);
-        std::thread::Builder::new().name("log".to_owned()).spawn(move || write_all(&lines, out, dropped))?;
+        threads::spawn_lasting("log", move || write_all(&lines, &mut out, dropped))?;
         Ok(Self { to, dropped })
     }
 
@@ -130,7 +131,7 @@ impl Queue {
 }
 
 /// Writes until the last sender has gone. A line that cannot be written is dropped; the next one may find a reader.
-fn write_all(lines: &Receiver<Message>, mut out: impl Write, dropped: &AtomicU64) {
+fn write_all(lines: &Receiver<Message>, out: &mut impl Write, dropped: &AtomicU64) {
     for message in lines {
         match message {
             Message::Line(line) => {

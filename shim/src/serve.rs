@@ -17,6 +17,7 @@ use crate::market::spec::{FeedSpec, OpenTerms};
 use crate::market::state::{SavedMarket, StateFolder};
 use crate::source::asked::Asked;
 use crate::status::Status;
+use crate::threads;
 use arc_swap::ArcSwap;
 use engine::calendar::Calendar;
 use engine::contract::Symbol;
@@ -39,6 +40,9 @@ const BULK_THREADS: usize = 2;
 const PROGRESS: Duration = Duration::from_secs(5);
 /// How often the threads are looked after.
 const WATCH: Duration = Duration::from_millis(500);
+/// How long the end of the program takes at most: answers that run and what is still to be saved share it. Ten seconds are
+/// what a container is given.
+const SAVING: Duration = Duration::from_secs(8);
 /// The exit code of a program that found a fault in itself (`EX_SOFTWARE`): whoever supervises it starts it again.
 const SOFTWARE_FAILED: u8 = 70;
 
@@ -193,10 +197,8 @@ impl OpenedDaemon {
         let banner = announces.then_some(banner);
         let refresh = config.refresh;
         let (loop_ending, loop_market, loop_status) = (Arc::clone(&ending), Arc::clone(&market), status);
-        let market_thread = std::thread::Builder::new()
-            .name("market".to_owned())
-            .spawn(move || run_market(market_loop, refresh, &loop_ending, &loop_market, &loop_status, banner.as_ref()))
-            .map_err(|e| format!("no thread: {e}"))?;
+        let run = move || run_market(market_loop, refresh, &loop_ending, &loop_market, &loop_status, banner.as_ref());
+        let market_thread = threads::spawn_once("market", run).map_err(|e| format!("no thread: {e}"))?;
         Ok(RunningDaemon { server, market_thread, ending, market, keeper, recorder })
     }
 }
@@ -214,14 +216,18 @@ impl RunningDaemon {
         !self.market_thread.is_finished() && self.server.is_whole()
     }
 
-    /// Lets running answers finish, and keeps what is to be kept.
+    /// Keeps what is to be kept, and meanwhile lets running answers finish.
     pub fn stop(self) {
         self.ending.store(true, Ordering::Release);
+        // before answers are waited for: whoever asks to stop a second time does not wait
+        self.keeper.iter().for_each(|keeper| keeper.keep_last(&self.market.load()));
+        self.recorder.iter().for_each(Recorder::end);
+        let began = Instant::now();
         self.server.stop();
-        if let Some(keeper) = self.keeper {
-            keeper.finish(&self.market.load());
-        }
-        self.recorder.into_iter().for_each(Recorder::finish);
+        let patience = SAVING.saturating_sub(began.elapsed());
+        self.keeper.into_iter().for_each(|keeper| keeper.finish(patience));
+        let patience = SAVING.saturating_sub(began.elapsed());
+        self.recorder.into_iter().for_each(|recorder| recorder.finish(patience));
     }
 }
 

@@ -9,10 +9,13 @@ mod spelling;
 
 use crate::clock::MarketClock;
 use crate::source::facts::SourceFacts;
+use crate::threads;
 use arc_swap::ArcSwap;
 use engine::snapshot::Snapshot;
 pub use facts::{MarketFacts, PassFacts, RateFacts};
-use health::{AdjustedRoots, FeedHealth, Health, NamesHealth, OverridesHealth, Quotes, RecordHealth, UncomputedName};
+use health::{
+    AdjustedRoots, FeedHealth, Health, NamesHealth, OverridesHealth, Quotes, RecordHealth, StateHealth, UncomputedName,
+};
 use jiff::tz::TimeZone;
 use reading::{Reading, SnapshotCounts};
 use std::sync::Arc;
@@ -169,6 +172,8 @@ impl Status {
             files_unusable: facts.files_unusable,
             restored: facts.restored,
             record: facts.record.as_ref().map(RecordHealth::new),
+            state: facts.state.as_ref().map(StateHealth::new),
+            thread_faults: threads::faults(),
             overrides: facts.overrides.as_ref().map(OverridesHealth::new),
             loop_age_s: reading.loop_age_s,
             pass: facts.pass,

@@ -109,6 +109,31 @@ fn a_killed_daemon_begins_with_the_market_that_it_had() {
     remove(&state);
 }
 
+/// A disk that hangs: the file that the market is written to is a pipe that nobody reads.
+#[test]
+fn a_state_folder_that_hangs_costs_its_own_saves_and_holds_up_no_end() {
+    let (to, state) = (free_address(), state("hangs"));
+    let mut daemon = start(to, &state);
+    std::fs::create_dir_all(&state).unwrap();
+    let pipe = state.join(format!("market-live.{}.unfinished", daemon.child.id()));
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    push(to, &lines("ACME", 100.0));
+    let health = daemon.wait("the disk hangs", |health| health["state"]["failing"] == true);
+    assert!(health["state"]["saved_at"].is_null(), "{health}");
+    // values follow meanwhile
+    push(to, &lines("ACME", 103.0));
+    let spot = |daemon: &Daemon| Daemon::number(&rows(daemon, "ACME").unwrap()[0], "und_price");
+    daemon.wait("the next quotes", |_| true);
+    let began = std::time::Instant::now();
+    while (spot(&daemon) - 103.0).abs() > 1e-9 {
+        assert!(began.elapsed().as_secs() < 60, "{:?}", daemon.health());
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let (code, said) = daemon.stop();
+    assert!(code == Some(0) && said.contains("the last market is not saved: the disk hangs"), "{said}");
+    remove(&state);
+}
+
 #[test]
 fn what_cannot_be_read_back_is_said_and_costs_nothing_else() {
     let (to, state) = (free_address(), state("damaged"));

@@ -473,6 +473,8 @@ fn assemble(task: &Task<'_>, slices: &[Finished<'_>], spot: ImpliedSpot) -> (Cha
 }
 
 /// What the chain was computed from besides.
+///
+/// # Domain   any book; `slices` are those of its chain, in order
 fn evidence(task: &Task<'_>, slices: &[Finished<'_>]) -> ChainEvidence {
     let Task { market, book, at, overrides, .. } = *task;
     let source = |date: Date, amount: f64| match () {

@@ -196,6 +196,8 @@ impl Store {
     }
 
     /// Takes in quotes, and returns the names and times of which every one was refused.
+    ///
+    /// # Domain   any quotes, in any order; each is checked by [`Store::quote`]
     fn take_quotes(
         &mut self,
         quotes: &[QuoteRecord],

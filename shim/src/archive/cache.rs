@@ -7,10 +7,10 @@
 use super::index::DayIndex;
 use super::{Archive, DayChains, Flight, Landed, Trouble};
 use crate::listing::Listing;
+use crate::threads;
 use engine::contract::Symbol;
 use jiff::civil::Date;
 use std::collections::{HashMap, VecDeque};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -98,9 +98,9 @@ impl<R: RecordedDays + 'static> CachedArchive<R> {
     pub fn start(recorded: R, most_bytes: u64, threads: usize, begin: fn()) -> std::io::Result<Self> {
         let shared = Shared { recorded, state: Mutex::default(), work: Condvar::new(), most_bytes };
         let archive = Self { shared: Arc::new(shared) };
-        for i in 0..threads.max(1) {
+        for _ in 0..threads.max(1) {
             let shared = Arc::clone(&archive.shared);
-            std::thread::Builder::new().name(format!("archive-{i}")).spawn(move || {
+            threads::spawn_lasting("archive", move || {
                 begin();
                 shared.work();
             })?;
@@ -140,11 +140,11 @@ impl<R: RecordedDays> Shared<R> {
     fn work(&self) {
         while let Some((key, flight)) = self.next() {
             let (name, day, _) = key;
-            let computed = catch_unwind(AssertUnwindSafe(|| self.recorded.compute(name, day)));
+            let computed = threads::guarded("archive", || self.recorded.compute(name, day));
             let landed = match computed {
-                Ok(Ok(chains)) => Ok(Arc::new(chains)),
-                Ok(Err(why)) => Err(Trouble::Damaged(why)),
-                Err(_) => Err(Trouble::Damaged(format!("{name} on {day}: not computed, for a fault of the program"))),
+                Some(Ok(chains)) => Ok(Arc::new(chains)),
+                Some(Err(why)) => Err(Trouble::Damaged(why)),
+                None => Err(Trouble::Damaged(format!("{name} on {day}: not computed, for a fault of the program"))),
             };
             if let Err(why) = &landed {
                 tracing::warn!("{why}");

@@ -12,6 +12,7 @@ use crate::batch::known::Known;
 use crate::config::KnownFiles;
 use crate::listing::{GatheredContracts, Listing, StrikePool};
 use crate::source::recorded::DayRows;
+use crate::threads;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use engine::contract::Symbol;
 use engine::feeds::overrides::{Override, OverrideRecord};
@@ -108,7 +109,7 @@ impl RecordedFolder {
             strikes: Mutex::default(),
         });
         let weak = Arc::downgrade(&folder);
-        let looking = std::thread::Builder::new().name("folder".to_owned()).spawn(move || look(&weak));
+        let looking = threads::spawn_lasting("folder", move || look(&weak));
         looking.map_err(|error| format!("no thread: {error}"))?;
         Ok(folder)
     }

@@ -8,6 +8,7 @@ use super::text::text;
 use crate::http::{Answer, Awaited};
 use crate::query::Query;
 use crate::refusal::Refusal;
+use crate::threads;
 use crate::vendors::native::error_json;
 use engine::contract::ContractKey;
 use engine::explain::explain;
@@ -16,7 +17,6 @@ use engine::store::chain::Chain;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
-use std::thread;
 
 /// The path.
 pub const PATH: &str = "/l1/explain";
@@ -64,7 +64,7 @@ impl Explaining {
             // whoever asked may have gone
             let _ = done.send(found(&chain, &contract, &around, form));
         };
-        thread::Builder::new().name("explain".to_owned()).spawn(work).map_err(|_| Refusal::Busy)?;
+        threads::spawn_once("explain", work).map_err(|_| Refusal::Busy)?;
         Ok(Answer::awaited(ROUTE, AwaitedExplanation(answer)))
     }
 }

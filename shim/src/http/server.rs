@@ -8,6 +8,7 @@ use super::listeners::{ListenError, listen};
 use super::metrics::Metrics;
 use super::reactor::{Peer, Post, Reactor};
 use super::turn::Shared;
+use crate::threads;
 use jiff::Timestamp;
 use mio::Waker;
 use std::io;
@@ -99,10 +100,10 @@ impl Server {
                 lower_priority();
                 reactor.run();
             };
-            server.threads.push(spawn(format!("http-bulk-{i}"), run)?);
+            server.threads.push(threads::spawn_one_of("http-bulk", i, run)?);
         }
         let reactor = Reactor::new(small, shared, bulk_peers, Some(listeners))?;
-        server.threads.push(spawn("http-small".to_owned(), || reactor.run())?);
+        server.threads.push(threads::spawn_once("http-small", || reactor.run())?);
         Ok(server)
     }
 
@@ -142,10 +143,6 @@ impl Drop for Server {
             }
         }
     }
-}
-
-fn spawn(name: String, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
-    std::thread::Builder::new().name(name).spawn(run)
 }
 
 /// Lets this thread's work wait for that of the small reactor. On Linux a priority belongs to a thread; elsewhere it

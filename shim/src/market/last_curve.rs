@@ -4,6 +4,7 @@
 //! The file has the columns of `rates.csv` and one date. It is written beside and renamed, on a thread of its own, so that
 //! the market does not wait for a disk. A file that cannot be used is moved aside.
 
+use crate::newest::NewestJob;
 use engine::feeds::reference::parse_rates;
 use engine::rates::curve::{DiscountCurve, DiscountCurves};
 use engine::rates::source::RateSource;
@@ -13,8 +14,10 @@ use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::thread::JoinHandle;
+use std::time::Duration;
 
+/// How long the end waits for a curve to be written.
+const PATIENCE: Duration = Duration::from_secs(2);
 const NAME: &str = "last-rates.csv";
 /// Days of a year, as curves count them.
 const YEAR_DAYS: f64 = 365.0;
@@ -24,7 +27,8 @@ const YEAR_DAYS: f64 = 365.0;
 pub struct LastCurve {
     path: PathBuf,
     kept: Option<(Date, DiscountCurve)>,
-    writing: Option<JoinHandle<()>>,
+    /// Writes the texts of curves; started with the first of them.
+    writer: Option<NewestJob<String>>,
 }
 
 impl LastCurve {
@@ -43,7 +47,7 @@ impl LastCurve {
                 None
             }
         };
-        Self { path, kept, writing: None }
+        Self { path, kept, writer: None }
     }
 
     /// Returns the date and the curve of the file.
@@ -63,22 +67,27 @@ impl LastCurve {
         if !is_other {
             return;
         }
-        self.finish();
         self.kept = Some((as_of, in_force.curve.clone()));
-        let (path, text) = (self.path.clone(), text(as_of, in_force.curve));
-        let write = move || {
+        let path = self.path.clone();
+        let write = move |text: String| {
             if let Err(error) = replace(&path, &text) {
                 tracing::warn!("{}: {error}", path.display());
             }
         };
         // without a thread the next change is written
-        self.writing = std::thread::Builder::new().name("last-rates".to_owned()).spawn(write).ok();
+        self.writer = self.writer.take().or_else(|| NewestJob::start("last-rates", write).ok());
+        if let Some(writer) = &self.writer {
+            writer.put(|_| text(as_of, in_force.curve));
+        }
     }
 
     /// Waits until what was kept is on the disk.
     fn finish(&mut self) {
-        // a thread that panicked has said so
-        let _ = self.writing.take().map(JoinHandle::join);
+        if let Some(writer) = self.writer.take() {
+            writer.end();
+            // a disk that hangs keeps the file that it has
+            let _ = writer.has_ended_within(PATIENCE);
+        }
     }
 }
 

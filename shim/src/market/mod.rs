@@ -442,6 +442,7 @@ impl MarketLoop {
         self.status.publish(MarketFacts {
             restored: self.restored.len(),
             record: self.feed.record(),
+            state: self.sessions.as_ref().and_then(Sessions::facts),
             overrides: self.overrides.as_ref().map(|file| file.facts().clone()),
             rates: self.rate_facts(now),
             ..self.tally.facts(open, pass, &self.feed.progress(), self.feed.sources())

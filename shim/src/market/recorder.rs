@@ -8,6 +8,7 @@
 //! Never: a book, a socket, a key.
 
 use crate::source::facts::RecordFacts;
+use crate::threads;
 use engine::calendar::Calendar;
 use engine::contract::{RootTable, Symbol};
 use engine::feeds::line_writer::LineWriter;
@@ -39,8 +40,6 @@ const PIECE: usize = 64 << 10;
 const TAIL: u64 = 16 << 20;
 /// How often it is said that nothing can be written, while it stays so.
 const SAY_AGAIN: Duration = Duration::from_secs(60);
-/// How long the end of the program waits for what is still to be written.
-const LAST_MEMBERS: Duration = Duration::from_secs(10);
 /// Held by whoever records to a folder.
 const LOCK: &str = ".recording";
 
@@ -95,13 +94,15 @@ impl Recorder {
         let lock = lock(folder).map_err(wrong)?;
         let shared = Arc::new(Shared { folder: folder.display().to_string(), ..Shared::default() });
         let ((to, waiting), (end, ended)) = (channel(), channel());
-        let mut writer = Writer::new(folder.to_path_buf(), Arc::clone(&shared));
+        let (folder_name, known) = (folder.to_path_buf(), Arc::clone(&shared));
         let write = move || {
+            let _held = &lock;
+            // after a fault it goes on with a new member of the file
+            let mut writer = Writer::new(folder_name.clone(), Arc::clone(&known));
             write_all(&waiting, &mut writer);
-            drop(lock);
             let _ = end.send(());
         };
-        let thread = std::thread::Builder::new().name("record".to_owned()).spawn(write).map_err(wrong)?;
+        let thread = threads::spawn_lasting("record", write).map_err(wrong)?;
         tracing::info!("recording what comes in to {}: {NOTICE}", folder.display());
         Ok(Self { to, ended, thread, shared })
     }
@@ -112,10 +113,14 @@ impl Recorder {
         RecordTap { to: self.to.clone(), shared: Arc::clone(&self.shared), held: Batch::default() }
     }
 
-    /// Waits until everything that was handed over is written, for some seconds at most.
-    pub fn finish(self) {
+    /// Says that nothing more comes: what was handed over is written.
+    pub fn end(&self) {
         let _ = self.to.send(Message::End);
-        match self.ended.recv_timeout(LAST_MEMBERS) {
+    }
+
+    /// Waits until everything that was handed over before [`Recorder::end`] is written, for so long at most.
+    pub fn finish(self, patience: Duration) {
+        match self.ended.recv_timeout(patience) {
             Ok(()) => _ = self.thread.join(),
             Err(_) => tracing::error!("record {}: the last quotes are not written", self.shared.folder),
         }
@@ -173,14 +178,22 @@ fn lock(folder: &Path) -> io::Result<File> {
     }
 }
 
+/// A batch that the writer has; it waits no longer when this is dropped, be that by a panic.
+struct Taken<'b>(&'b Batch, Arc<Shared>);
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        self.1.waiting.fetch_sub(self.0.quotes.len() + self.0.spots.len() + 1, Ordering::AcqRel);
+    }
+}
+
 /// Writes until there is nothing more to come.
 fn write_all(waiting: &Receiver<Message>, writer: &mut Writer) {
     loop {
         match waiting.recv_timeout(writer.due_within()) {
             Ok(Message::Taken(batch, now)) => {
-                let records = batch.quotes.len() + batch.spots.len();
+                let _taken = Taken(&batch, Arc::clone(&writer.shared));
                 writer.take(&batch, now);
-                writer.shared.waiting.fetch_sub(records + 1, Ordering::AcqRel);
             }
             Err(RecvTimeoutError::Timeout) => {}
             Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => {

@@ -5,6 +5,8 @@
 //! quotes, whenever it is served, and its own volatilities are never those of the session before.
 
 use super::state::{Permit, SavedMarket, StateFolder};
+use crate::newest::NewestJob;
+use crate::source::facts::StateFacts;
 use engine::calendar::Calendar;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
@@ -13,9 +15,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A market is kept this often while it is open: as much may be lost to a power cut.
@@ -26,6 +26,11 @@ const SAVED_EVERY: Duration = Duration::from_secs(10);
 /// Bytes a second that saving writes at most on average: a whole market of 380 MB is saved every six minutes, so that no
 /// disk is worn out.
 const SAVED_BYTES: f64 = 1e6;
+
+/// Writing that takes longer counts as failing: the disk hangs.
+const SLOW: Duration = Duration::from_secs(10);
+/// Lists of chains to keep that wait at most while the disk hangs; the oldest goes.
+const KEEPS_WAITING: usize = 4;
 
 /// Sessions whose predecessors are held: those that names without a chain may belong to. A whole market takes 40 MB.
 const REMEMBERED: usize = 3;
@@ -47,7 +52,7 @@ fn is_whole(snapshot: &Snapshot) -> bool {
 pub struct Sessions {
     folder: Arc<StateFolder>,
     before: BTreeMap<Date, Arc<SessionVols>>,
-    jobs: Option<Sender<Job>>,
+    keeper: Option<Keeper>,
     /// Chains that were the last ones of their session.
     ended: Vec<Arc<Chain>>,
     /// When the market was last kept.
@@ -66,9 +71,20 @@ impl Sessions {
     /// What `folder` knows. Chains are kept by `keeper`; without one nothing is kept.
     #[must_use]
     pub fn new(folder: Arc<StateFolder>, keeper: Option<&Keeper>) -> Self {
-        let (before, ended, jobs) = (BTreeMap::new(), Vec::new(), keeper.map(|keeper| keeper.jobs.clone()));
+        let (before, ended, keeper) = (BTreeMap::new(), Vec::new(), keeper.cloned());
         let kept_at = Duration::ZERO;
-        Self { folder, before, jobs, ended, kept_at, kept: 0, saved_at: None, saved: 0, was_open: false, is_due: false }
+        Self {
+            folder,
+            before,
+            keeper,
+            ended,
+            kept_at,
+            kept: 0,
+            saved_at: None,
+            saved: 0,
+            was_open: false,
+            is_due: false,
+        }
     }
 
     /// What the session before one ended with, as it was kept when it was first asked for.
@@ -94,18 +110,18 @@ impl Sessions {
     pub(super) fn turned(&mut self, snapshot: &Snapshot, is_open: bool, elapsed: Duration) {
         if !self.ended.is_empty() {
             let ended = std::mem::take(&mut self.ended);
-            self.send(Job::Keep(ended));
+            self.ask(|due| due.keep(ended));
         }
         self.is_due |= (self.was_open && !is_open) || elapsed.saturating_sub(self.kept_at) >= KEPT_EVERY;
         self.was_open = is_open;
         if self.is_due && snapshot.number != self.kept && is_whole(snapshot) {
             (self.is_due, self.kept_at, self.kept) = (false, elapsed, snapshot.number);
-            self.send(Job::Keep(snapshot.chains().to_vec()));
+            self.ask(|due| due.keep(snapshot.chains().to_vec()));
         }
         let may_save = self.saved_at.is_none_or(|at| elapsed.saturating_sub(at) >= SAVED_EVERY);
         if may_save && snapshot.number != self.saved && is_whole(snapshot) {
             (self.saved_at, self.saved) = (Some(elapsed), snapshot.number);
-            self.send(Job::Save { chains: snapshot.chains().to_vec(), is_last: false });
+            self.ask(|due| due.save = Some(snapshot.chains().to_vec()));
         }
     }
 
@@ -114,30 +130,42 @@ impl Sessions {
         self.saved = number;
     }
 
-    fn send(&self, job: Job) {
-        if let Some(jobs) = &self.jobs {
-            // a keeper that has ended has said why
-            let _ = jobs.send(job);
+    /// Returns what the keeper says of itself.
+    pub(super) fn facts(&self) -> Option<StateFacts> {
+        self.keeper.as_ref().map(Keeper::facts)
+    }
+
+    fn ask(&self, put: impl FnOnce(&mut Due)) {
+        if let Some(keeper) = &self.keeper {
+            keeper.ask(put);
         }
     }
 }
 
 /// What a keeper is asked for.
-#[derive(Debug)]
-enum Job {
-    /// Keep these chains, each under its session.
-    Keep(Vec<Arc<Chain>>),
-    /// Save this market, which is whole, for a restart: the last one in any case, others where there is time.
-    Save { chains: Vec<Arc<Chain>>, is_last: bool },
-    /// There is nothing more to come.
-    End,
+#[derive(Debug, Default)]
+struct Due {
+    /// Chains to keep, each under its session; the oldest first.
+    keep: Vec<Vec<Arc<Chain>>>,
+    /// A whole market to save for a restart.
+    save: Option<Vec<Arc<Chain>>>,
+    /// The market is saved in any case, not only where there is time.
+    is_last: bool,
 }
 
-/// A thread that writes what is kept, so that the market does not wait for a disk.
-#[derive(Debug)]
+impl Due {
+    fn keep(&mut self, chains: Vec<Arc<Chain>>) {
+        self.keep.push(chains);
+        let beyond = self.keep.len().saturating_sub(KEEPS_WAITING);
+        self.keep.drain(..beyond);
+    }
+}
+
+/// A thread that writes what is kept, so that the market does not wait for a disk. Of the markets to save the newest waits.
+#[derive(Clone, Debug)]
 pub struct Keeper {
-    jobs: Sender<Job>,
-    thread: JoinHandle<()>,
+    jobs: NewestJob<Due>,
+    facts: Arc<Mutex<StateFacts>>,
 }
 
 /// What a keeper goes by.
@@ -161,38 +189,58 @@ impl Keeper {
     /// # Errors
     /// The system gave none.
     pub fn start(terms: KeeperTerms) -> io::Result<Self> {
-        let (jobs, waiting) = channel();
-        let thread = std::thread::Builder::new().name("state".to_owned()).spawn(move || keep_all(&waiting, &terms))?;
-        Ok(Self { jobs, thread })
-    }
-
-    /// Keeps the last market, if it is whole, and waits until everything is written.
-    pub fn finish(self, last: &Snapshot) {
-        if is_whole(last) {
-            let _ = self.jobs.send(Job::Keep(last.chains().to_vec()));
-            let _ = self.jobs.send(Job::Save { chains: last.chains().to_vec(), is_last: true });
-        }
-        let _ = self.jobs.send(Job::End);
-        // a thread that panicked has said so already
-        let _ = self.thread.join();
-    }
-}
-
-fn keep_all(jobs: &Receiver<Job>, terms: &KeeperTerms) {
-    // before this moment another market is not worth the time that it takes
-    let mut busy_until = Instant::now();
-    while let Ok(job) = jobs.recv() {
-        match job {
-            Job::Keep(chains) => keep(&chains, terms),
-            Job::Save { .. } if !terms.is_real => {}
-            Job::Save { chains, is_last } => {
-                let began = Instant::now();
-                if is_last || began >= busy_until {
-                    let bytes = terms.folder.save_market(&terms.market, &chains, (terms.clock)());
-                    busy_until = began + Duration::from_secs_f64(bytes as f64 / SAVED_BYTES);
-                }
+        let folder = terms.folder.path().display().to_string();
+        let facts = Arc::new(Mutex::new(StateFacts { folder, ..StateFacts::default() }));
+        let known = Arc::clone(&facts);
+        // before this moment another market is not worth the time that it takes
+        let mut busy_until = Instant::now();
+        let work = move |due: Due| {
+            due.keep.iter().for_each(|chains| keep(chains, &terms));
+            let began = Instant::now();
+            let Some(chains) = due.save.filter(|_| terms.is_real && (due.is_last || began >= busy_until)) else {
+                return;
+            };
+            let now = (terms.clock)();
+            let saved = terms.folder.save_market(&terms.market, &chains, now);
+            let mut facts = known.lock().unwrap_or_else(PoisonError::into_inner);
+            facts.failing = saved.is_none();
+            if let Some(bytes) = saved {
+                facts.saved_at = Some(now);
+                busy_until = began + Duration::from_secs_f64(bytes as f64 / SAVED_BYTES);
             }
-            Job::End => return,
+        };
+        Ok(Self { jobs: NewestJob::start("state", work)?, facts })
+    }
+
+    fn ask(&self, put: impl FnOnce(&mut Due)) {
+        self.jobs.put(|waiting| {
+            let mut due = waiting.unwrap_or_default();
+            put(&mut due);
+            due
+        });
+    }
+
+    /// Returns when it last saved, and whether it can.
+    fn facts(&self) -> StateFacts {
+        let facts = self.facts.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        StateFacts { failing: facts.failing || self.jobs.busy_for() > SLOW, ..facts }
+    }
+
+    /// Begins to keep the last market, if it is whole: nothing comes after it.
+    pub fn keep_last(&self, last: &Snapshot) {
+        if is_whole(last) {
+            self.ask(|due| {
+                due.keep(last.chains().to_vec());
+                (due.save, due.is_last) = (Some(last.chains().to_vec()), true);
+            });
+        }
+        self.jobs.end();
+    }
+
+    /// Waits until everything is written, for so long at most.
+    pub fn finish(self, patience: Duration) {
+        if !self.jobs.has_ended_within(patience) {
+            tracing::error!("{}: the last market is not saved: the disk hangs", self.facts().folder);
         }
     }
 }
@@ -235,15 +283,16 @@ mod tests {
         })
     }
 
-    /// Sessions that send to whoever holds the other end.
-    fn sessions() -> (Sessions, Receiver<Job>) {
-        let (jobs, waiting) = channel();
+    /// Sessions, and what they ask for.
+    fn sessions() -> (Sessions, NewestJob<Due>) {
+        let waiting = NewestJob::without_thread();
         let folder = Arc::new(StateFolder::open(std::path::Path::new("/no/such/folder")));
-        (Sessions { jobs: Some(jobs), ..Sessions::new(folder, None) }, waiting)
+        let keeper = Keeper { jobs: waiting.clone(), facts: Arc::default() };
+        (Sessions::new(folder, Some(&keeper)), waiting)
     }
 
-    fn sent(waiting: &Receiver<Job>) -> usize {
-        waiting.try_iter().filter(|job| matches!(job, Job::Keep(_))).count()
+    fn sent(waiting: &NewestJob<Due>) -> usize {
+        waiting.take_waiting().map_or(0, |due| due.keep.len())
     }
 
     const MINUTE: Duration = Duration::from_mins(1);
@@ -272,7 +321,7 @@ mod tests {
             move |number, seconds| {
                 let market = Snapshot::new(number, vec![chain("2024-11-20T15:42:00-05:00", false)], vec![]);
                 sessions.turned(&market, true, Duration::from_secs(seconds));
-                waiting.try_iter().any(|job| matches!(job, Job::Save { .. }))
+                waiting.take_waiting().is_some_and(|due| due.save.is_some())
             }
         };
         let mut is_saved = begun(None);
@@ -311,7 +360,18 @@ mod tests {
         assert_eq!(sent(&waiting), 0);
         sessions.replaced(&saturday, &monday, &calendar);
         sessions.turned(&Snapshot::empty(vec![]), false, MINUTE);
-        let job = waiting.try_recv().unwrap();
-        assert!(matches!(job, Job::Keep(chains) if chains.len() == 1 && Arc::ptr_eq(&chains[0], &saturday)));
+        let kept = waiting.take_waiting().unwrap().keep;
+        assert!(kept.len() == 1 && kept[0].len() == 1 && Arc::ptr_eq(&kept[0][0], &saturday));
+    }
+
+    #[test]
+    fn a_disk_that_hangs_holds_one_market_and_a_few_lists() {
+        let (mut sessions, waiting) = sessions();
+        for number in 1..100 {
+            let market = Snapshot::new(number, vec![chain("2024-11-20T15:42:00-05:00", false)], vec![]);
+            sessions.turned(&market, true, Duration::from_mins(20 * number));
+        }
+        let due = waiting.take_waiting().unwrap();
+        assert_eq!((due.keep.len(), due.save.map(|chains| chains.len())), (KEEPS_WAITING, Some(1)));
     }
 }

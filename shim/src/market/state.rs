@@ -77,6 +77,12 @@ pub struct Permit {
 }
 
 impl StateFolder {
+    /// Returns its path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The folder, which need not be there yet. Removes what others left unfinished.
     #[must_use]
     pub fn open(path: &Path) -> Self {
@@ -179,8 +185,8 @@ impl StateFolder {
     }
 
     /// Saves a market in place of the one before. Live names that this one does not have stay while they have a contract
-    /// that has not settled at `now`. Returns how many bytes that took.
-    pub fn save_market(&self, market: &SavedMarket, chains: &[Arc<Chain>], now: Timestamp) -> u64 {
+    /// that has not settled at `now`. Returns how many bytes that took; `None` if it could not be written, which is logged.
+    pub fn save_market(&self, market: &SavedMarket, chains: &[Arc<Chain>], now: Timestamp) -> Option<u64> {
         let path = self.market_file(market);
         let is_new = !path.exists();
         let others = match market {
@@ -194,11 +200,12 @@ impl StateFolder {
         let all = chains.iter().map(AsRef::as_ref).chain(&others);
         if let Err(error) = self.replace(&path, |file| saved::write(&market.name(), all, file)) {
             tracing::warn!("{}: {error}", path.display());
+            return None;
         }
         if is_new {
             self.drop_old_markets();
         }
-        fs::metadata(&path).map_or(0, |facts| facts.len())
+        Some(fs::metadata(&path).map_or(0, |facts| facts.len()))
     }
 
     /// Drops the saved markets of folders that are long gone, and those of earlier versions.
@@ -442,11 +449,11 @@ mod tests {
         folder.put("market.saved.mine", "x");
         assert!(folder.0.saved_market(&SavedMarket::Live, None, Timestamp::now()).is_empty());
         assert_eq!(folder.names().len(), 2, "nothing is removed before something is saved");
-        assert!(folder.0.save_market(&SavedMarket::Live, &[], Timestamp::now()) > 0);
+        assert!(folder.0.save_market(&SavedMarket::Live, &[], Timestamp::now()).is_some());
         assert_eq!(folder.names(), [LIVE, "market.saved.mine"]);
         for i in 0..MARKETS_KEPT + 2 {
             let market = SavedMarket::Recorded(format!("/folder/{i}"));
-            assert!(folder.0.save_market(&market, &[], Timestamp::now()) > 0);
+            assert!(folder.0.save_market(&market, &[], Timestamp::now()).is_some());
         }
         let names = folder.names();
         let recorded = names.iter().filter(|name| name.starts_with(RECORDED)).count();

@@ -94,6 +94,7 @@ impl Tally {
             failures: self.failures,
             sources,
             record: None,
+            state: None,
             overrides: None,
             rates: None,
         }

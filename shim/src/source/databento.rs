@@ -11,13 +11,13 @@ use super::poll::vendor::roots_of;
 use super::{Delivery, Moment, QuoteSource};
 use crate::clock::MarketClock;
 use crate::secret::Secret;
+use crate::threads;
 use databento::dbn::{ErrorCode, ErrorMsg, SType, Schema};
 use databento::live::Subscription;
 use databento::{Error, LiveClient};
 use engine::contract::{RootTable, Symbol};
 use engine::feeds::databento_live::DbnRecords;
 use std::collections::BTreeSet;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -94,10 +94,10 @@ pub fn start(name: String, terms: SessionTerms) -> std::io::Result<DatabentoSour
     });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (working, named) = (Arc::clone(&shared), name.clone());
-    std::thread::Builder::new().name("databento".to_owned()).spawn(move || {
+    threads::spawn_lasting("databento", move || {
         while working.wait() {
             // a fault of the library ends the session and nothing else
-            let ended = catch_unwind(AssertUnwindSafe(|| runtime.block_on(working.session(&terms, &named))));
+            let ended = threads::guarded("databento", || runtime.block_on(working.session(&terms, &named)));
             working.is_connected.store(false, Ordering::Relaxed);
             working.done(&named, Outcome::Failed(ended.unwrap_or(Failure::Malformed).into()));
         }

@@ -1,5 +1,6 @@
 //! What a source says of itself, for `/health` and `/metrics`. Never: a key, a clock.
 
+use jiff::Timestamp;
 use std::time::Duration;
 
 /// How a source is.
@@ -77,6 +78,17 @@ pub struct RecordFacts {
     /// Compressed bytes on the disk since the start.
     pub bytes: u64,
     /// The last write failed.
+    pub failing: bool,
+}
+
+/// What the keeper of the state folder says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StateFacts {
+    /// Where it writes.
+    pub folder: String,
+    /// When the market was last saved for a restart.
+    pub saved_at: Option<Timestamp>,
+    /// The last write failed, or takes longer than ten seconds.
     pub failing: bool,
 }
 

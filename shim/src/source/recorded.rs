@@ -6,6 +6,7 @@ use super::facts::{SourceFacts, SourceState};
 use super::inbox::Inbox;
 use super::{Delivery, Moment, Outstanding, QuoteSource};
 use crate::clock::MarketClock;
+use crate::threads;
 use engine::calendar::Calendar;
 use engine::feeds::report::Report;
 use engine::feeds::{Batch, SpotRecord};
@@ -83,7 +84,7 @@ impl RecordedSource {
             calendar: Calendar::embedded(),
             name: name.clone(),
         };
-        std::thread::Builder::new().name("recorded".to_owned()).spawn(move || match shown {
+        threads::spawn_lasting("recorded", move || match shown {
             Shown::LastBy(by) => reader.show_last(by),
             Shown::Replay => reader.replay(clock),
         })?;

@@ -1,7 +1,7 @@
 //! What the market loop says of itself after a pass. Never: a request.
 
 use super::spelling::three_decimals;
-use crate::source::facts::{OverrideFacts, RecordFacts, SourceFacts};
+use crate::source::facts::{OverrideFacts, RecordFacts, SourceFacts, StateFacts};
 use engine::kernel::american::Counts;
 use engine::rates::source::RateSource;
 use engine::rates::table::{DatedCurve, RateTable};
@@ -39,6 +39,8 @@ pub struct MarketFacts {
     pub sources: Vec<SourceFacts>,
     /// What the recorder says of itself, if there is one.
     pub record: Option<RecordFacts>,
+    /// What the keeper of the state folder says of itself, if there is one.
+    pub state: Option<StateFacts>,
     /// What goes before feeds and quotes, if anything may.
     pub overrides: Option<OverrideFacts>,
     /// The discount curve in force; `None` before the first pass.

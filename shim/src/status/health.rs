@@ -3,10 +3,11 @@
 use super::facts::{MarketFacts, PassFacts, RateFacts};
 use super::reading::SnapshotCounts;
 use super::spelling::{by_name, three_decimals, three_decimals_or_null};
-use crate::source::facts::{OverrideFacts, RecordFacts, SourceFacts, Used};
+use crate::source::facts::{OverrideFacts, RecordFacts, SourceFacts, StateFacts, Used};
 use engine::contract::Symbol;
 use engine::store::chain::Uncomputed;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The body of `/health`.
 #[derive(Serialize)]
@@ -46,6 +47,10 @@ pub(super) struct Health<'a> {
     pub(super) restored: usize,
     /// What is kept of what comes in; null: nothing is to be.
     pub(super) record: Option<RecordHealth<'a>>,
+    /// What is kept for a restart; null: nothing is to be.
+    pub(super) state: Option<StateHealth<'a>>,
+    /// Panics of threads since the start, by thread; the threads go on.
+    pub(super) thread_faults: BTreeMap<&'static str, u64>,
     /// What goes before feeds and quotes; null: nothing may.
     pub(super) overrides: Option<OverridesHealth<'a>>,
     #[serde(serialize_with = "three_decimals")]
@@ -100,6 +105,24 @@ impl<'a> RecordHealth<'a> {
     pub(super) fn new(facts: &'a RecordFacts) -> Self {
         let RecordFacts { folder, written, dropped, bytes, failing } = facts;
         Self { folder, written: *written, dropped: *dropped, bytes: *bytes, failing: *failing }
+    }
+}
+
+/// The state folder.
+#[derive(Serialize)]
+pub(super) struct StateHealth<'a> {
+    folder: &'a str,
+    /// When the market was last saved for a restart; null: not since the start.
+    saved_at: Option<String>,
+    /// The last write failed, or takes longer than ten seconds.
+    failing: bool,
+}
+
+impl<'a> StateHealth<'a> {
+    /// What its keeper says of itself.
+    pub(super) fn new(facts: &'a StateFacts) -> Self {
+        let StateFacts { folder, saved_at, failing } = facts;
+        Self { folder, saved_at: saved_at.map(|at| format!("{at:.3}")), failing: *failing }
     }
 }
 

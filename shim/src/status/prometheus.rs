@@ -4,6 +4,7 @@ use super::facts::MarketFacts;
 use super::reading::{Reading, SnapshotCounts};
 use crate::log;
 use crate::source::facts::{SourceFacts, SourceState};
+use crate::threads;
 use engine::kernel::american::Counts;
 use engine::store::chain::Uncomputed;
 use std::fmt::Write;
@@ -71,6 +72,7 @@ pub(super) fn write(reading: &Reading, out: &mut String) {
         let _ = writeln!(out, "greeksd_rss_bytes {bytes}");
     }
     write_totals(facts, out);
+    write_threads(facts, out);
     write_tables(&facts.tables, out);
     write_quotes(facts, out);
     write_feeds(facts, out);
@@ -106,6 +108,21 @@ fn write_totals(facts: &MarketFacts, out: &mut String) {
     for (name, help, value) in totals {
         metric(out, name, "counter", help);
         let _ = writeln!(out, "greeksd_{name} {value}");
+    }
+}
+
+/// Panics by thread. A thread that never failed has no line; the names of threads are plain words.
+fn write_threads(facts: &MarketFacts, out: &mut String) {
+    metric(out, "thread_faults_total", "counter", "Panics of the daemon's threads, which go on, by thread");
+    for (thread, count) in threads::faults() {
+        let _ = writeln!(out, "greeksd_thread_faults_total{{thread=\"{thread}\"}} {count}");
+    }
+    let Some(state) = &facts.state else { return };
+    metric(out, "state_failing", "gauge", "1 while the state folder cannot be written to");
+    let _ = writeln!(out, "greeksd_state_failing {}", u8::from(state.failing));
+    if let Some(at) = state.saved_at {
+        metric(out, "state_saved_timestamp_seconds", "gauge", "When the market was last saved for a restart");
+        let _ = writeln!(out, "greeksd_state_saved_timestamp_seconds {}", at.as_second());
     }
 }
 

@@ -15,7 +15,7 @@ use shim::app::{Service, route_names};
 use shim::clock::MarketClock;
 use shim::http::{Answer, Body, Metrics, Progress};
 use shim::rows::clock::Clock;
-use shim::source::facts::{OverrideFacts, RecordFacts, SourceFacts, SourceState, Used};
+use shim::source::facts::{OverrideFacts, RecordFacts, SourceFacts, SourceState, StateFacts, Used};
 use shim::status::{MarketFacts, PassFacts, Status};
 use std::sync::Arc;
 use std::time::Duration;
@@ -186,6 +186,7 @@ pub fn status_at(uptime: Duration) -> Status {
         blocks_refreshed: 40,
         tables: Counts { boundaries: 9, aligned: 4, anchored: 3, closed: 2, european: 6, refined: 2, accurate: 1 },
         rates: None,
+        state: Some(StateFacts { folder: "s".to_owned(), saved_at: Some(NOW), failing: false }),
         failing: 1,
         files_unusable: 2,
         restored: 3,

@@ -218,9 +218,12 @@ fn a_folder_is_recorded_to_by_one_program() {
     assert!(Recorder::start(&folder).err().unwrap().contains("another program"));
     let mut tap = first.tap();
     tap.put(of(vec![quote(1, 1.0, 0)]), at(0));
-    first.finish();
+    first.end();
+    first.finish(Duration::from_secs(60));
     assert_eq!(tap.facts().written, 1);
-    Recorder::start(&folder).unwrap().finish();
+    let second = Recorder::start(&folder).unwrap();
+    second.end();
+    second.finish(Duration::from_secs(60));
     assert!(DirFeed::open(&folder).is_ok());
     fs::remove_dir_all(&folder).unwrap();
 }

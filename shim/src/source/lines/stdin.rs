@@ -2,6 +2,7 @@
 
 use super::{Ended, LineSource, Shared, read_lines};
 use crate::clock::MarketClock;
+use crate::threads;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,7 +14,7 @@ use std::sync::atomic::Ordering;
 pub fn start(clock: MarketClock) -> io::Result<LineSource> {
     let shared = Shared::new(clock);
     let reader = Arc::clone(&shared);
-    std::thread::Builder::new().name("stdin".to_owned()).spawn(move || {
+    threads::spawn_lasting("stdin", move || {
         let ended = read_lines(io::stdin().lock(), "stdin", &reader);
         reader.ended.store(true, Ordering::Relaxed);
         match ended {

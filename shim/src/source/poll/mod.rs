@@ -22,6 +22,7 @@ use super::facts::{SourceFacts, SourceState};
 use super::inbox::Inbox;
 use super::{Delivery, Moment, Outstanding, QuoteSource};
 use crate::clock::MarketClock;
+use crate::threads;
 use dividends::OnceADay;
 use engine::calendar::Calendar;
 use engine::contract::Symbol;
@@ -115,7 +116,7 @@ impl PollSource {
         });
         for _ in 0..terms.at_once.max(1) {
             let asking = Arc::clone(&shared);
-            std::thread::Builder::new().name("poll".to_owned()).spawn(move || asking.work())?;
+            threads::spawn_lasting("poll", move || asking.work())?;
         }
         let outstanding = shared.outstanding();
         Ok(Self { shared, outstanding })
@@ -184,7 +185,9 @@ impl Shared {
                 Next::Wait(until) => self.sleep(plan, until),
                 Next::Ask(name) => {
                     drop(plan);
-                    let outcome = self.take_in(name);
+                    // a fault over one answer is a fault of that answer
+                    let outcome = threads::guarded("poll", || self.take_in(name));
+                    let outcome = outcome.unwrap_or_else(|| Outcome::Failed(Failure::Malformed.into()));
                     self.done(name, outcome);
                     if outcome == Outcome::Delivered {
                         self.take_in_dividends(name);
@@ -253,7 +256,8 @@ impl Shared {
         if !daily().claim(name, self.began.elapsed()) {
             return;
         }
-        let brought = self.sweeps.dividends(name, self);
+        let brought = threads::guarded("poll", || self.sweeps.dividends(name, self));
+        let brought = brought.unwrap_or_else(|| Err(Failure::Malformed.into()));
         daily().done(name, self.began.elapsed(), brought.as_ref().err().map(|failed| failed.failure));
         if let Ok(Some(Brought { batch, report, .. })) = brought {
             self.inbox.put(batch, report);
