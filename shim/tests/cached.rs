@@ -30,6 +30,14 @@ fn head(fixture: &Fixture, target: &str) -> Response {
     Response { status, head, body: client.rest().into_bytes() }
 }
 
+/// Bytes of bodies that are kept, or that readers hold.
+fn kept(fixture: &Fixture) -> usize {
+    let mut text = String::new();
+    fixture.metrics.write_prometheus(&mut text);
+    let line = text.lines().find(|line| line.starts_with("greeksd_http_cache_bytes ")).unwrap();
+    line.rsplit(' ').next().unwrap().parse().unwrap()
+}
+
 /// The number that all of a body repeats.
 fn edition_of(body: &[u8]) -> u64 {
     let first: u64 = std::str::from_utf8(&body[..7]).unwrap().parse().unwrap();
@@ -96,6 +104,8 @@ fn parts_are_parts_of_one_body_while_newer_ones_are_published() {
         assert_eq!(part.header("etag"), Some(etag.as_str()));
         body.extend(part.body);
         publish(&fixture, 9 + first as u64);
+        // whoever asks for the whole has the newest, whatever another one reads in parts
+        assert_eq!(edition_of(&ask(&fixture, TARGET, "").body), 9 + first as u64);
     }
     assert!(body == version(7, SIZE));
     let end = ask(&fixture, TARGET, "Range: bytes=-8\r\n");
@@ -145,12 +155,6 @@ fn a_version_that_the_client_has_is_not_sent_again() {
 #[test]
 fn what_is_kept_has_a_bound_and_is_let_go() {
     let fixture = serve_with(Limits { cache_bytes: 3_000_000, ..Limits::default() });
-    let kept = |fixture: &Fixture| {
-        let mut text = String::new();
-        fixture.metrics.write_prometheus(&mut text);
-        let line = text.lines().find(|line| line.starts_with("greeksd_http_cache_bytes ")).unwrap();
-        line.rsplit(' ').next().unwrap().parse::<usize>().unwrap()
-    };
     publish(&fixture, 1);
     for n in 0..12 {
         assert_eq!(head(&fixture, &format!("{TARGET}&{n}")).status, 200);
@@ -167,6 +171,31 @@ fn what_is_kept_has_a_bound_and_is_let_go() {
     let (answer, part) = (head(&none, TARGET), ask(&none, TARGET, "Range: bytes=0-7\r\n"));
     assert_eq!((answer.status, answer.header("content-length")), (200, None));
     assert_eq!((part.status, part.body.len(), rendered(&none)), (200, SIZE, 5));
+}
+
+#[test]
+fn bodies_that_slow_readers_hold_count_and_are_not_added_to() {
+    const LONG: usize = 8_000_000;
+    let fixture = serve_with(Limits { cache_bytes: 20_000_000, ..Limits::default() });
+    publish(&fixture, 1);
+    let target = |n: usize| format!("/version?{LONG}&{n}");
+    let slow: Vec<_> = (0..16)
+        .map(|n| {
+            let mut client = fixture.connect();
+            client.send(get_with(&target(n), "Range: bytes=0-\r\n"));
+            let (status, _) = client.head();
+            (client, status)
+        })
+        .collect();
+    let parts = slow.iter().filter(|(_, status)| *status == 206).count();
+    // as many as fit into twice the bound, and the one that went beyond it
+    assert_eq!(parts, 6, "{:?}", slow.iter().map(|(_, status)| *status).collect::<Vec<_>>());
+    assert!(slow.iter().all(|(_, status)| [200, 206].contains(status)));
+    let held = || kept(&fixture);
+    eventually(|| held() == 6 * LONG, "what readers hold is shown");
+    drop(slow);
+    eventually(|| held() <= 20_000_000, "and let go with them");
+    assert_eq!(ask(&fixture, &target(20), "Range: bytes=0-79\r\n").status, 206);
 }
 
 #[test]

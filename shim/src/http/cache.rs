@@ -3,17 +3,21 @@
 //!
 //! A body is rendered piece by piece by whichever of its readers needs the next piece first, so no reader waits for another
 //! and nothing is rendered that nobody takes. What is asked for once is not kept at all. A body that is read in parts
-//! ([`Conditions::is_ranged`]) stays the same for its readers although newer ones exist: their parts belong together.
+//! ([`Conditions::is_ranged`]) stays the same for its readers although newer ones exist: their parts belong together. Whoever
+//! asks for the whole gets the newest one, whatever others read in parts.
+//!
+//! A body that is kept no longer lives on while a slow reader has it. Those bodies count, too: beyond twice the bound nothing
+//! new is kept, and every answer is a stream of its own.
 
 use super::conditional::Conditions;
 use super::request::Request;
 use super::response::Head;
 use crate::stream::{PIECE_BYTES, Progress, Stream};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 /// Most answers that are kept.
@@ -25,6 +29,8 @@ const AGAIN: Duration = Duration::from_secs(10);
 const QUIET: Duration = Duration::from_millis(500);
 /// How long parts of a body can be had after the last one was taken.
 const PINNED: Duration = Duration::from_secs(30);
+/// Bodies that are kept and bodies that readers hold take at most this many times the bound of the kept ones.
+const ALIVE_MOST: usize = 2;
 /// Pieces that one call of the system takes.
 const PIECES_AT_ONCE: usize = 4;
 /// Most bytes that are rendered in one turn for a client that waits for the whole.
@@ -54,12 +60,15 @@ pub(super) struct ResponseCache {
 
 #[derive(Debug, Default)]
 struct Kept {
+    /// Whole bodies and bodies that are read in parts, each under a key of its own.
     entries: HashMap<u64, Entry>,
+    /// Bodies that are kept no longer and that a reader may still have.
+    gone: Vec<Weak<SharedBody>>,
     /// When targets that are not kept were last asked for.
     asked: HashMap<u64, Instant>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Entry {
     target: Target,
     edition: u64,
@@ -71,11 +80,11 @@ struct Entry {
 }
 
 impl Entry {
-    /// Whether a request may have this body: it is the newest one, or one that is being read in parts.
+    /// True if a request may have this body: it is the newest one, or the one whose parts the reader has.
     fn serves(&self, conditions: &Conditions, edition: Option<u64>, now: Instant) -> bool {
         let is_read = |within: Duration| self.ranged.is_some_and(|at| now < at + within);
         let may_go_on = if conditions.opens { is_read(QUIET) && now < self.made + AGAIN } else { is_read(PINNED) };
-        may_go_on || self.is_current(edition, now)
+        (conditions.is_ranged && may_go_on) || self.is_current(edition, now)
     }
 
     fn is_current(&self, edition: Option<u64>, now: Instant) -> bool {
@@ -98,25 +107,36 @@ impl ResponseCache {
         now: Instant,
     ) -> Option<Arc<SharedBody>> {
         let mut kept = self.lock();
-        let entry = kept.entries.get_mut(&self.key(target)).filter(|entry| *target == entry.target)?;
-        if !entry.serves(conditions, edition, now) {
-            return None;
+        let own = self.key(target, conditions.is_ranged);
+        if let Some(entry) = kept.entries.get_mut(&own).filter(|entry| *target == entry.target)
+            && entry.serves(conditions, edition, now)
+        {
+            entry.used = now;
+            entry.ranged = if conditions.is_ranged { Some(now) } else { entry.ranged };
+            return Some(Arc::clone(&entry.body));
         }
-        entry.used = now;
-        if conditions.is_ranged {
-            entry.ranged = Some(now);
-        }
-        Some(Arc::clone(&entry.body))
+        // the newest body is the same for those who read it whole and those who read it in parts
+        let other = kept.entries.get(&self.key(target, !conditions.is_ranged));
+        let other = other.filter(|entry| *target == entry.target && entry.is_current(edition, now))?;
+        let ranged = conditions.is_ranged.then_some(now);
+        let entry = Entry { ranged, used: now, ..other.clone() };
+        let body = Arc::clone(&entry.body);
+        kept.put(own, entry);
+        Some(body)
     }
 
     /// The tag of a body that is streamed and not kept.
     pub(super) fn etag(&self, target: &Target, edition: u64) -> ETag {
-        ETag(self.hasher.hash_one((self.key(target), edition)))
+        ETag(self.hasher.hash_one((target, edition)))
     }
 
     /// Whether an answer to a target is worth keeping: parts of it are wanted, or it was asked for a moment ago.
     pub(super) fn wants(&self, target: &Target, conditions: &Conditions, most_bytes: usize, now: Instant) -> bool {
         if most_bytes > self.most_bytes / 2 {
+            return false;
+        }
+        // readers that are slow hold what was kept: nothing is added to that until they are done
+        if self.lock().alive() > self.most_bytes.saturating_mul(ALIVE_MOST) {
             return false;
         }
         if conditions.is_ranged {
@@ -129,7 +149,7 @@ impl ResponseCache {
         if kept.asked.len() >= ENTRIES {
             kept.asked.clear();
         }
-        kept.asked.insert(self.key(target), now).is_some_and(|at| now < at + AGAIN)
+        kept.asked.insert(self.key(target, false), now).is_some_and(|at| now < at + AGAIN)
     }
 
     /// Keeps an answer's body.
@@ -141,29 +161,35 @@ impl ResponseCache {
         rendered: Rendered,
         now: Instant,
     ) -> Arc<SharedBody> {
-        let key = self.key(target);
+        let key = self.key(target, conditions.is_ranged);
         let mut kept = self.lock();
         let etag = self.etag(target, edition);
         let body = Arc::new(SharedBody::new(head, etag, rendered));
         let ranged = conditions.is_ranged.then_some(now);
         let entry = Entry { target: target.clone(), edition, body: Arc::clone(&body), made: now, ranged, used: now };
-        kept.entries.insert(key, entry);
+        kept.put(key, entry);
         kept.make_room(self.most_bytes, key, now);
         body
     }
 
-    /// Lets go of what is neither current nor being read in parts; the bytes that are left.
+    /// Lets go of what is neither current nor being read in parts. Returns the bytes of all bodies that are left, those that
+    /// only a reader has included.
     pub(super) fn sweep(&self, edition: Option<u64>, now: Instant) -> usize {
         let mut kept = self.lock();
-        kept.entries.retain(|_, entry| {
+        let Kept { entries, gone, .. } = &mut *kept;
+        entries.retain(|_, entry| {
             let is_read = entry.ranged.is_some_and(|at| now < at + PINNED);
-            is_read || entry.is_current(edition, now)
+            let stays = is_read || entry.is_current(edition, now);
+            if !stays {
+                gone.push(Arc::downgrade(&entry.body));
+            }
+            stays
         });
-        kept.entries.values().map(|entry| entry.body.bytes()).sum()
+        kept.alive()
     }
 
-    fn key(&self, target: &Target) -> u64 {
-        self.hasher.hash_one(target)
+    fn key(&self, target: &Target, is_ranged: bool) -> u64 {
+        self.hasher.hash_one((target, is_ranged))
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
@@ -172,6 +198,21 @@ impl ResponseCache {
 }
 
 impl Kept {
+    fn put(&mut self, key: u64, entry: Entry) {
+        if let Some(old) = self.entries.insert(key, entry) {
+            self.gone.push(Arc::downgrade(&old.body));
+        }
+    }
+
+    /// Returns the bytes of every body that is kept or that a reader still has, each counted once.
+    fn alive(&mut self) -> usize {
+        self.gone.retain(|body| body.strong_count() > 0);
+        let kept = self.entries.values().map(|entry| Arc::clone(&entry.body));
+        let bodies = kept.chain(self.gone.iter().filter_map(Weak::upgrade));
+        let mut seen = HashSet::new();
+        bodies.filter(|body| seen.insert(Arc::as_ptr(body))).map(|body| body.bytes()).sum()
+    }
+
     /// Drops what was not asked for longest until the rest is within the bound; `newest` stays.
     fn make_room(&mut self, most_bytes: usize, newest: u64, now: Instant) {
         let mut by_age: Vec<(Instant, u64, usize)> =
@@ -183,7 +224,9 @@ impl Kept {
         by_age.sort_unstable();
         for (used, key, bytes) in by_age {
             if key != newest && (total > most_bytes || self.entries.len() > ENTRIES) && used <= now {
-                self.entries.remove(&key);
+                if let Some(old) = self.entries.remove(&key) {
+                    self.gone.push(Arc::downgrade(&old.body));
+                }
                 total -= bytes;
             }
         }

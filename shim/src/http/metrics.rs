@@ -84,7 +84,12 @@ impl Metrics {
         let _ = writeln!(out, "greeksd_http_connections_total {}", value(&self.accepted));
         header(out, "greeksd_http_cache_hits_total", "counter", "Answers whose body was rendered before");
         let _ = writeln!(out, "greeksd_http_cache_hits_total {}", value(&self.cache_hits));
-        header(out, "greeksd_http_cache_bytes", "gauge", "Bytes of rendered bodies that are kept");
+        header(
+            out,
+            "greeksd_http_cache_bytes",
+            "gauge",
+            "Bytes of rendered bodies that are kept, or that a reader still has",
+        );
         let _ = writeln!(out, "greeksd_http_cache_bytes {}", value(&self.cache_bytes));
         header(out, "greeksd_http_requests_total", "counter", "Requests answered, by route and status class");
         for route in &self.routes {

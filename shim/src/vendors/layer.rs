@@ -6,7 +6,7 @@ use crate::catalog::{self, Catalog, CatalogEntry};
 use crate::cursor::percent_encode;
 use crate::edition;
 use crate::http::Answer;
-use crate::limits::SYMBOLS_AT_ONCE;
+use crate::limits::{ROWS_AT_ONCE, SYMBOLS_AT_ONCE};
 use crate::past::PastQuestion;
 use crate::picked::Picked;
 use crate::query::Query;
@@ -440,7 +440,7 @@ impl Layer {
         if let (true, Some(refusal)) = (picked.is_empty(), &reply.when_empty) {
             return Err(refusal.clone());
         }
-        if context.is_crowded && picked.len() > 1 {
+        if context.is_crowded && is_large(&picked) {
             return Err(Refusal::Crowded);
         }
         let mut heading = Heading::default();
@@ -540,6 +540,11 @@ impl Value {
             Self::NextMidnight => Cow::Owned(clock.next_midnight()),
         }
     }
+}
+
+/// True if an answer holds much of a snapshot for as long as its reader takes: several names, or a large one.
+fn is_large(picked: &[Picked]) -> bool {
+    picked.len() > 1 || picked.iter().any(|one| one.count() > ROWS_AT_ONCE as usize)
 }
 
 fn count_line(picked: &[Picked], reply: &Reply) -> String {
