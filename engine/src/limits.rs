@@ -64,6 +64,7 @@ bounds! {
     TENOR_DAYS       0.5       36_525.0        "calendar days"           "tenor of a rate";
     DOCUMENT_BYTES   0.0       134_217_728.0   "bytes, decompressed"     "document of a vendor";
     RECORDS          0.0       1_000_000.0     "records"                 "records of one document";
+    SWEEP_RECORDS    0.0       250_000.0       "records"                 "records of all answers about one name";
     INSTRUMENTS      0.0       4_000_000.0     "instruments"             "instruments that one file names";
     SPOT_SPREAD      0.0       0.01            "of the middle"           "spread of a share whose middle is its price";
     AHEAD_HOURS      0.0       24.0            "hours"                   "time of a record of a file ahead of the clocks";

@@ -158,6 +158,16 @@ const SCRIPT: &[Fault] = &[
             say(page.replace("\"next_page_token\":null", "\"next_page_token\":\"same\""))
         })
     },
+    Fault {
+        not: &[Asked::Cboe, Asked::Theta, Asked::Tradier, Asked::Treasury, Asked::Nasdaq, Asked::TradierDividends],
+        ..fault("pages without end that say the same", Failure::Malformed, |wrong| {
+            // each has an address of its own
+            let cursor = "x".repeat(wrong.target.len() % 100 + 1);
+            let next = format!("\"status\":\"OK\",\"next_url\":\"https://x/?cursor={cursor}\"}}");
+            let page = wrong.right().replace("\"status\":\"OK\"}", &next);
+            say(page.replace("\"next_page_token\":null", &format!("\"next_page_token\":\"{cursor}\"")))
+        })
+    },
 ];
 
 /// Sixty-four times as much as may be, in a few kilobytes.

@@ -15,11 +15,14 @@ use jiff::civil::Date;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Requests that a name takes at most: a million contracts in the smallest pages.
 const REQUESTS_MOST: usize = 4_000;
 /// The same of its dividends: a few years of them are one page.
 const DIVIDEND_REQUESTS_MOST: usize = 20;
+/// How long all requests of a name may take: a large index in pages of 250 at five requests a minute takes 16 minutes.
+const SWEEP_TIME: Duration = Duration::from_secs(3600);
 
 /// Asks a vendor for names, as somebody else says when.
 pub struct Sweeps {
@@ -144,10 +147,13 @@ impl Sweeps {
 
     /// Asks until nothing more is wanted; whether there is something new, and all of it.
     fn ask_all(&self, name: Symbol, sweep: &mut Sweep, permits: &impl Permits, most: usize) -> Result<bool, Failed> {
-        let (mut asked, mut unchanged) = (BTreeSet::new(), false);
+        let (mut asked, mut unchanged, began) = (BTreeSet::new(), false, Instant::now());
         while let Some(request) = sweep.wanted.pop_front() {
             if !asked.is_empty() && !permits.wait() {
                 return Ok(false);
+            }
+            if began.elapsed() > SWEEP_TIME {
+                return Err(Failure::Timeout.into());
             }
             if asked.len() == most || !asked.insert(request.target.clone()) {
                 // pages that lead back to one that was there would have no end

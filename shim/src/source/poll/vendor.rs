@@ -5,12 +5,13 @@ use super::failure::Failure;
 use super::plan::VendorTerms;
 use crate::secret::Secret;
 use engine::calendar::Calendar;
-use engine::contract::{RootTable, Symbol};
+use engine::contract::{ContractKey, RootTable, Symbol};
 use engine::feeds::report::Report;
 use engine::feeds::{Batch, DeclaredDividend, Grade};
+use engine::limits;
 use jiff::Timestamp;
 use jiff::civil::Date;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::path::Path;
 
 /// One request.
@@ -98,6 +99,8 @@ pub struct Sweep {
     pub grade: Grade,
     /// Dividends as they were declared: what is likely to follow is told from all of them.
     pub declared: Vec<DeclaredDividend>,
+    /// The contracts that came.
+    contracts: HashSet<(Symbol, ContractKey)>,
 }
 
 impl Sweep {
@@ -106,16 +109,26 @@ impl Sweep {
     pub fn new(wanted: impl IntoIterator<Item = Question>) -> Self {
         let wanted = wanted.into_iter().collect();
         let (batch, report, declared) = (Batch::default(), Report::default(), Vec::new());
-        Self { wanted, batch, report, grade: Grade::Live, declared }
+        Self { wanted, batch, report, grade: Grade::Live, declared, contracts: HashSet::new() }
     }
 
     /// Adds what a reader made of an answer.
     ///
     /// # Errors
-    /// The answer is not the data that was asked for.
+    /// The answer is not the data that was asked for, has quotes and no contract that was not there yet (pages of that kind
+    /// would have no end), or there is more than [`limits::SWEEP_RECORDS`] in all.
     pub fn add(&mut self, (batch, report): (Batch, Report)) -> Result<(), Failure> {
         if let Some(error) = report.errors.first() {
             return Err(Failure::of_error(error));
+        }
+        let before = self.contracts.len();
+        self.contracts.extend(batch.quotes.iter().map(|quote| (quote.underlying, quote.contract)));
+        if !batch.quotes.is_empty() && self.contracts.len() == before {
+            return Err(Failure::Malformed);
+        }
+        let all = [&self.batch, &batch].map(|batch| batch.quotes.len() + batch.spots.len());
+        if !limits::SWEEP_RECORDS.holds((all.iter().sum::<usize>() + self.declared.len()) as f64) {
+            return Err(Failure::TooLarge);
         }
         self.batch.quotes.extend(batch.quotes);
         self.batch.spots.extend(batch.spots);
@@ -268,4 +281,47 @@ pub fn roots_of(roots: &RootTable, name: Symbol) -> Vec<Symbol> {
 #[must_use]
 pub fn is_index(roots: &RootTable, name: Symbol) -> bool {
     !name.as_str().contains('.') && roots.roots_of(name).next().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::contract::Right;
+    use engine::feeds::QuoteRecord;
+
+    /// A page of contracts of one expiry.
+    fn page(strikes: std::ops::Range<u32>) -> (Batch, Report) {
+        let underlying = Symbol::parse("ACME").unwrap();
+        let contract = |strike_milli| ContractKey {
+            root: underlying,
+            expiry: jiff::civil::date(2026, 12, 18),
+            strike_milli,
+            right: Right::Call,
+        };
+        let (nan, ts) = (f64::NAN, Timestamp::UNIX_EPOCH);
+        let quote = |strike| QuoteRecord {
+            ts,
+            underlying,
+            contract: contract(strike),
+            bid: 1.0,
+            ask: 2.0,
+            bid_size: nan,
+            ask_size: nan,
+        };
+        (Batch { quotes: strikes.map(quote).collect(), ..Batch::default() }, Report::default())
+    }
+
+    #[test]
+    fn pages_end_where_nothing_new_comes_or_too_much() {
+        let mut sweep = Sweep::new([]);
+        assert_eq!(sweep.add(page(0..250)), Ok(()));
+        assert_eq!(sweep.add(page(100..300)), Ok(()), "some are new");
+        assert_eq!(sweep.add(page(0..0)), Ok(()), "a price has no contracts");
+        assert_eq!(sweep.add(page(0..300)), Err(Failure::Malformed));
+        let mut sweep = Sweep::new([]);
+        let added = (0..10).map(|i| sweep.add(page(i * 40_000..(i + 1) * 40_000)));
+        let taken = added.take_while(Result::is_ok).count();
+        assert_eq!((taken, sweep.batch.quotes.len()), (6, 240_000));
+        assert_eq!(sweep.add(page(400_000..440_000)), Err(Failure::TooLarge));
+    }
 }
