@@ -63,6 +63,8 @@ bounds! {
     RATE_PERCENT     -50.0     200.0           "per year, percent"       "published interest rate";
     TENOR_DAYS       0.5       36_525.0        "calendar days"           "tenor of a rate";
     DOCUMENT_BYTES   0.0       134_217_728.0   "bytes, decompressed"     "document of a vendor";
+    JSON_TREE_BYTES  0.0       67_108_864.0    "bytes, decompressed"     "JSON document that is read as a tree";
+    PARQUET_ROWS     0.0       1_000_000.0     "rows"                    "rows of a Parquet file, besides one for each of its bytes";
     RECORDS          0.0       1_000_000.0     "records"                 "records of one document";
     SWEEP_RECORDS    0.0       250_000.0       "records"                 "records of all answers about one name";
     INSTRUMENTS      0.0       4_000_000.0     "instruments"             "instruments that one file names";

@@ -15,6 +15,7 @@ use crate::batch::inputs::Inputs;
 use crate::batch::known::Known;
 use crate::config::CompareArgs;
 use crate::log::say;
+use crate::printable::printable;
 use crate::source::poll::client::{AnswerBounds, Client, Received, ServerBase};
 use compared::Compared;
 use engine::compare::{VendorRow, compare};
@@ -55,12 +56,12 @@ pub fn run(args: &CompareArgs) -> ExitCode {
 fn written(args: &CompareArgs, report: &Report) -> Result<(), String> {
     let put = |path: &Path, bytes: &[u8]| std::fs::write(path, bytes).map_err(|e| format!("{}: {e}", path.display()));
     if let Some(path) = &args.csv {
-        put(path, report.csv().as_bytes())?;
+        put(path, printable(&report.csv()).as_bytes())?;
     }
     if let Some(path) = &args.svg {
         put(path, plot::svg(report).as_bytes())?;
     }
-    let out = if args.json { report.json() } else { text::text(report) };
+    let out = if args.json { report.json() } else { printable(&text::text(report)) };
     std::io::stdout().write_all(out.as_bytes()).map_err(|error| format!("cannot write: {error}"))
 }
 

@@ -33,6 +33,8 @@ pub mod past;
 pub mod picked;
 #[expect(clippy::print_stderr, reason = "a command that somebody waits for; nothing is served meanwhile")]
 pub mod price;
+mod printable;
+mod private;
 mod progress;
 pub mod query;
 pub mod refusal;

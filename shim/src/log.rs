@@ -3,6 +3,7 @@
 //! Never: what a line says.
 
 use crate::config::Log;
+use crate::printable::printable;
 use crate::threads;
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
@@ -68,9 +69,9 @@ pub fn start(form: Log, level: LevelFilter) {
     std::panic::set_hook(Box::new(|panic| tracing::error!("{panic}")));
 }
 
-/// Says something that is no log line: a banner, last words.
+/// Says something that is no log line: a banner, last words. Control characters in it are left out.
 pub fn say(text: &str) {
-    let _ = Line.write(format!("{text}\n").as_bytes());
+    let _ = Line.write(format!("{}\n", printable(text)).as_bytes());
 }
 
 /// Waits until what was said so far is written, but not for long.

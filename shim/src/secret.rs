@@ -1,9 +1,10 @@
 //! Keys of vendors: text that no log, page or error shows. Never: a vendor.
 
+use crate::private;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What stands where a secret would.
 const HIDDEN: &str = "(secret)";
@@ -46,7 +47,11 @@ impl fmt::Display for Secret {
 
 /// The keys of a user, by the name of their environment variable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Keys(BTreeMap<String, Secret>);
+pub struct Keys {
+    keys: BTreeMap<String, Secret>,
+    /// The file that they are from, if other users can read it.
+    open_file: Option<PathBuf>,
+}
 
 /// The variables that keys are read from.
 pub const KEY_NAMES: [&str; 5] = [
@@ -82,13 +87,24 @@ impl Keys {
                 );
             }
         }
-        Ok(Self(keys))
+        if !keys.is_empty() {
+            private::forbid_core_files();
+        }
+        let open_file = file.filter(|path| private::is_open_to_others(path)).map(Path::to_path_buf);
+        Ok(Self { keys, open_file })
+    }
+
+    /// Returns what is wrong with the file that they are from, for its user.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        let path = self.open_file.as_ref()?.display();
+        Some(format!("other users can read or change the key file {path}: chmod 600 {path}"))
     }
 
     /// A key by its name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Secret> {
-        self.0.get(name)
+        self.keys.get(name)
     }
 
     /// A key that must be there.
@@ -147,7 +163,16 @@ mod tests {
             let error = read(&format!("\n{text}\n")).unwrap_err();
             assert!(error.contains(":2: ") && !error.contains("hunter2"), "{error}");
         }
-        std::fs::remove_file(&path).unwrap();
+        #[cfg(unix)]
+        for (mode, warns) in [(0o644, true), (0o660, true), (0o600, false), (0o400, false)] {
+            use std::os::unix::fs::PermissionsExt;
+            std::fs::write(&path, "GREEKSD_MASSIVE_KEY=hunter2\n").unwrap();
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+            let warning = Keys::read(Some(&path), &|_| None).unwrap().warning();
+            assert_eq!(warning.is_some_and(|text| text.contains("chmod 600") && !text.contains("hunter2")), warns);
+            std::fs::remove_file(&path).unwrap();
+        }
+        let _ = std::fs::remove_file(&path);
         assert!(Keys::read(Some(&path), &|_| None).unwrap_err().contains("key file"));
     }
 }

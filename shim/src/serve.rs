@@ -370,7 +370,8 @@ fn new_status(config: &Config, simulated: bool, clock: MarketClock) -> Status {
 fn notes(config: &Config) -> Vec<String> {
     let file = config.file_note.iter().map(|note| format!("config    {note}"));
     let remote = config.listen.iter().any(|address| !address.ip().is_loopback()).then(|| REMOTE.to_owned());
-    file.chain(remote).collect()
+    let keys = config.keys.warning().map(|warning| format!("keys      {warning}"));
+    file.chain(remote).chain(keys).collect()
 }
 
 /// What `--allow-remote` means.

@@ -74,7 +74,7 @@ impl ExpiryClock {
 pub struct Saved {
     /// The chains that have a live contract.
     pub chains: Vec<Chain>,
-    /// The bytes end within a chain, or one is damaged: it and what follows it are not there.
+    /// A chain is damaged and not there, or the bytes end within one.
     pub is_damaged: bool,
 }
 
@@ -133,7 +133,11 @@ pub fn read(
         match next_frame(from, &mut frame)? {
             Frame::End => return Ok(saved),
             Frame::Whole => {}
-            Frame::Damaged => return Ok(Saved { is_damaged: true, ..saved }),
+            Frame::Damaged => {
+                saved.is_damaged = true;
+                continue;
+            }
+            Frame::Cut => return Ok(Saved { is_damaged: true, ..saved }),
         }
         if Decoder(&frame).symbol().is_some_and(|underlying| !wanted(underlying)) {
             continue;
@@ -141,7 +145,7 @@ pub fn read(
         match Decoder(&frame).chain(clock) {
             Some(chain) if chain.slices.is_empty() => {}
             Some(chain) => saved.chains.push(chain),
-            None => return Ok(Saved { is_damaged: true, ..saved }),
+            None => saved.is_damaged = true,
         }
     }
 }
@@ -149,7 +153,10 @@ pub fn read(
 enum Frame {
     End,
     Whole,
+    /// Its bytes are not those that were written; the next one follows.
     Damaged,
+    /// Where the next one begins is not known.
+    Cut,
 }
 
 /// Reads the next frame into `frame`.
@@ -160,13 +167,16 @@ fn next_frame(from: &mut impl Read, frame: &mut Vec<u8>) -> io::Result<Frame> {
         return Ok(Frame::End);
     }
     let mut head = Decoder(&head);
-    let (Some(length), Some(sum)) = (head.u64(), head.u64()) else { return Ok(Frame::Damaged) };
+    let (Some(length), Some(sum)) = (head.u64(), head.u64()) else { return Ok(Frame::Cut) };
     if length > FRAME_BYTES {
-        return Ok(Frame::Damaged);
+        return Ok(Frame::Cut);
     }
     frame.clear();
     from.take(length).read_to_end(frame)?;
-    let is_whole = frame.len() as u64 == length && u64::from(crc32fast::hash(frame)) == sum;
+    if frame.len() as u64 != length {
+        return Ok(Frame::Cut);
+    }
+    let is_whole = u64::from(crc32fast::hash(frame)) == sum;
     Ok(if is_whole { Frame::Whole } else { Frame::Damaged })
 }
 

@@ -47,12 +47,13 @@ impl Inputs {
     /// There is no such path, or no file of quotes at all.
     pub(crate) fn find(given: &[PathBuf], out: &Path) -> Result<Self, String> {
         let out = fs::canonicalize(out).ok();
-        let (mut inputs, mut files) = (Self::default(), BTreeSet::new());
+        let (mut inputs, mut files, mut seen) = (Self::default(), BTreeSet::new(), BTreeSet::new());
         for path in given {
             let metadata = fs::metadata(path).map_err(|error| format!("{}: {error}", path.display()))?;
             if metadata.is_dir() {
                 inputs.folders.insert(path.clone());
-                list(path, out.as_deref(), DEPTH, &mut files).map_err(|e| format!("{}: {e}", path.display()))?;
+                list(path, out.as_deref(), DEPTH, (&mut files, &mut seen))
+                    .map_err(|e| format!("{}: {e}", path.display()))?;
             } else {
                 inputs.folders.insert(path.parent().unwrap_or(Path::new("")).to_path_buf());
                 files.insert(path.clone());
@@ -63,7 +64,16 @@ impl Inputs {
     }
 }
 
-fn list(folder: &Path, out: Option<&Path>, depth: usize, files: &mut BTreeSet<PathBuf>) -> std::io::Result<()> {
+/// Adds the files of a folder and of those in it; one that several links lead to is gone through once.
+fn list(
+    folder: &Path,
+    out: Option<&Path>,
+    depth: usize,
+    (files, seen): (&mut BTreeSet<PathBuf>, &mut BTreeSet<PathBuf>),
+) -> std::io::Result<()> {
+    if !seen.insert(fs::canonicalize(folder)?) {
+        return Ok(());
+    }
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_ascii_lowercase();
@@ -74,7 +84,7 @@ fn list(folder: &Path, out: Option<&Path>, depth: usize, files: &mut BTreeSet<Pa
         }
         if path.is_dir() {
             if depth > 0 {
-                list(&path, out, depth - 1, files)?;
+                list(&path, out, depth - 1, (files, seen))?;
             }
         } else if ENDINGS.iter().any(|ending| name.ends_with(ending)) && !BESIDE.contains(&name.as_str()) {
             files.insert(path);
@@ -189,6 +199,14 @@ mod tests {
         assert!(find(&["nothing"]).unwrap_err().contains("nothing"));
         assert_eq!(find(&["out"]).unwrap(), ["out/day=2024-01-03/greeks.csv"], "if it is asked for by name");
         assert!(find(&["a/_work/.."]).is_ok());
+        #[cfg(unix)]
+        {
+            // links in a circle, and two to one folder: each file is read once
+            for (at, to) in [("a/2024/loop", "a"), ("a/again", "a/2024"), ("a/2024/self", "a/2024")] {
+                std::os::unix::fs::symlink(folder.join(to), folder.join(at)).unwrap();
+            }
+            assert_eq!(find(&["a"]).unwrap().len(), 2);
+        }
         fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -88,6 +88,9 @@ pub(super) fn read(source: &str, bytes: Vec<u8>, args: &CompareArgs) -> Result<V
     let bytes = unpacked(source, bytes)?;
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace()).copied();
     if matches!(first, Some(b'{' | b'[')) {
+        if !limits::JSON_TREE_BYTES.holds(bytes.len() as f64) {
+            return Err(format!("{source}: larger than JSON that is read whole; save it as CSV"));
+        }
         let document: Value = serde_json::from_slice(&bytes).map_err(|error| format!("{source}: {error}"))?;
         return read_json(source, &bytes, &document, args);
     }
@@ -98,11 +101,18 @@ fn unpacked(source: &str, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
     if !bytes.starts_with(&[0x1f, 0x8b]) {
         return Ok(bytes);
     }
-    let most = limits::FILE_BYTES.most as u64;
+    // what is packed further is none of a vendor's making
+    let grown = (bytes.len() as f64).mul_add(limits::GZIP_RATIO.most, 1_048_576.0);
+    let most = grown.min(limits::DOCUMENT_BYTES.most) as u64;
     let mut plain = Vec::new();
     let read = MultiGzDecoder::new(bytes.as_slice()).take(most + 1).read_to_end(&mut plain);
     read.map_err(|error| format!("{source}: {error}"))?;
     if plain.len() as u64 > most { Err(format!("{source}: larger than what is read")) } else { Ok(plain) }
+}
+
+/// True for an instant of a year that records may be of.
+fn is_of_a_market(at: &Timestamp) -> bool {
+    limits::YEAR.holds(f64::from(at.to_zoned(jiff::tz::TimeZone::UTC).year()))
 }
 
 fn unknown(source: &str, what: &str) -> String {
@@ -395,13 +405,15 @@ impl<'a> Intake<'a> {
         }
         if let Some((name, text)) = self.text(cells, Meaning::Time) {
             let at = parse_rfc3339(&text).or_else(|| parse_eastern(&text, &self.calendar));
-            return at.ok_or((name, Reason::NotATime));
+            return at.filter(is_of_a_market).ok_or((name, Reason::NotATime));
         }
         if let Some((name, text)) = self.text(cells, Meaning::Millis) {
-            return text.parse().ok().and_then(of_millis).ok_or((name, Reason::NotATime));
+            let at = text.parse().ok().and_then(of_millis);
+            return at.filter(is_of_a_market).ok_or((name, Reason::NotATime));
         }
         if let Some((name, text)) = self.text(cells, Meaning::Day) {
-            let day = parse_date(&text).ok_or((name, Reason::NotADate))?;
+            let day = parse_date(&text).filter(|day| limits::YEAR.holds(f64::from(day.year())));
+            let day = day.ok_or((name, Reason::NotADate))?;
             let of_day = self.number(cells, Meaning::DayMillis, Bound { most: 86_400_000.0, ..limits::PRICE })?;
             if of_day >= 0.0 {
                 let midnight = self.calendar.instant(day.to_datetime(jiff::civil::Time::midnight()));
@@ -413,5 +425,26 @@ impl<'a> Intake<'a> {
             return close.checked_sub(before).map_err(|_| (name, Reason::NotATime));
         }
         self.shared.time.ok_or(("time", Reason::Missing))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use std::io::Write;
+
+    #[test]
+    fn what_is_packed_too_far_is_not_unpacked() {
+        let packed = |megabytes: usize| {
+            let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+            (0..megabytes).for_each(|_| encoder.write_all(&vec![b' '; 1 << 20]).unwrap());
+            encoder.finish().unwrap()
+        };
+        assert_eq!(unpacked("x", packed(1)).unwrap().len(), 1 << 20);
+        // 64 kilobytes that become 64 megabytes
+        assert!(packed(64).len() < 70_000);
+        assert_eq!(unpacked("x", packed(64)).unwrap_err(), "x: larger than what is read");
     }
 }

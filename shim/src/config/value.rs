@@ -2,6 +2,7 @@
 
 use crate::clock::SPEED;
 use engine::calendar::Calendar;
+use engine::limits;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use std::ffi::OsString;
@@ -162,7 +163,13 @@ pub(super) fn flag(text: &str) -> Result<bool, String> {
 }
 
 pub(super) fn instant(text: &str) -> Result<Timestamp, String> {
-    text.parse().map_err(|_| "want RFC 3339 with an offset, such as 2026-11-20T15:42:00-05:00".to_owned())
+    let hint = || "want RFC 3339 with an offset, such as 2026-11-20T15:42:00-05:00".to_owned();
+    text.parse().ok().filter(is_of_a_market).ok_or_else(hint)
+}
+
+/// True for an instant of a year that records may be of.
+fn is_of_a_market(at: &Timestamp) -> bool {
+    limits::YEAR.holds(f64::from(at.to_zoned(jiff::tz::TimeZone::UTC).year()))
 }
 
 /// An instant with an offset, or a date and clock time in Eastern time.
@@ -172,6 +179,7 @@ pub(super) fn start(text: &str) -> Result<Start, String> {
     let has_clock_time = text.contains([':']);
     let instant = text.parse().or_else(|_| text.parse().map(eastern)).ok().filter(|_| has_clock_time);
     instant
+        .filter(is_of_a_market)
         .map(Start)
         .ok_or_else(|| "want an Eastern date and time, such as 2026-11-20T09:25, or RFC 3339 with an offset".to_owned())
 }
@@ -281,4 +289,18 @@ pub(super) fn config_file(home: &dyn Fn(&str) -> Option<OsString>) -> Option<Pat
 fn under(home: &dyn Fn(&str) -> Option<OsString>, variable: &str, path: &str) -> Option<PathBuf> {
     let folder = home(variable).map(PathBuf::from).filter(|folder| folder.is_absolute())?;
     Some(folder.join(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_is_of_a_year_that_records_may_be_of() {
+        assert!(instant("2026-11-20T15:42:00-05:00").is_ok() && start("2026-11-20T09:25").is_ok());
+        for far in ["9999-12-30T23:59:59Z", "-009999-01-02T00:00:00Z", "1989-12-31T12:00:00Z", "2100-01-01T12:00:00Z"] {
+            assert!(instant(far).is_err(), "{far}");
+            assert!(start(far.trim_end_matches('Z')).is_err(), "{far}");
+        }
+    }
 }

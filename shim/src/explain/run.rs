@@ -8,6 +8,7 @@ use crate::config::ExplainArgs;
 use crate::log::say;
 use crate::market::overrides::OverridesFile;
 use crate::market::spec::{FeedSpec, OpenTerms};
+use crate::printable::printable;
 use crate::secret::Keys;
 use crate::source::Moment;
 use crate::source::poll::client::{AnswerBounds, Client, Received, ServerBase};
@@ -31,7 +32,11 @@ const FEED_PAUSE: Duration = Duration::from_millis(50);
 #[must_use]
 pub fn run(args: &ExplainArgs, keys: &Keys) -> ExitCode {
     let written = document(args, keys).and_then(|document| {
-        let out = if args.json { [document.json(), b"\n".to_vec()].concat() } else { text(&document).into_bytes() };
+        let out = if args.json {
+            [document.json(), b"\n".to_vec()].concat()
+        } else {
+            printable(&text(&document)).into_bytes()
+        };
         std::io::stdout().write_all(&out).map_err(|error| format!("cannot write: {error}"))
     });
     match written {

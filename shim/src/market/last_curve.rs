@@ -5,13 +5,14 @@
 //! the market does not wait for a disk. A file that cannot be used is moved aside.
 
 use crate::newest::NewestJob;
+use crate::private;
 use engine::feeds::reference::parse_rates;
 use engine::rates::curve::{DiscountCurve, DiscountCurves};
 use engine::rates::source::RateSource;
 use engine::rates::table::DatedCurve;
 use jiff::civil::Date;
 use std::fmt::Write as _;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -117,9 +118,9 @@ fn text(as_of: Date, curve: &DiscountCurve) -> String {
 }
 
 fn replace(path: &Path, text: &str) -> io::Result<()> {
-    path.parent().map_or(Ok(()), fs::create_dir_all)?;
+    path.parent().map_or(Ok(()), private::create_folder)?;
     let unfinished = path.with_extension(format!("{}.unfinished", std::process::id()));
-    let written = File::create(&unfinished)
+    let written = private::create(&unfinished)
         .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
         .and_then(|()| fs::rename(&unfinished, path));
     if written.is_err() {

@@ -7,6 +7,7 @@
 //! Eastern date of the newest quote so far, never later than the market's own: one quote with a wrong time moves nothing.
 //! Never: a book, a socket, a key.
 
+use crate::private;
 use crate::source::facts::RecordFacts;
 use crate::threads;
 use engine::calendar::Calendar;
@@ -18,7 +19,7 @@ use flate2::write::GzEncoder;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::mem;
 use std::path::{Path, PathBuf};
@@ -90,7 +91,7 @@ impl Recorder {
     /// It cannot be made or written to, or another program records to it: why, for the user.
     pub fn start(folder: &Path) -> Result<Self, String> {
         let wrong = |error: io::Error| format!("record {}: {error}", folder.display());
-        fs::create_dir_all(folder).map_err(wrong)?;
+        private::create_folder(folder).map_err(wrong)?;
         let lock = lock(folder).map_err(wrong)?;
         let shared = Arc::new(Shared { folder: folder.display().to_string(), ..Shared::default() });
         let ((to, waiting), (end, ended)) = (channel(), channel());
@@ -168,7 +169,7 @@ impl RecordTap {
 
 /// The right to record to a folder, until it is dropped.
 fn lock(folder: &Path) -> io::Result<File> {
-    let file = OpenOptions::new().create(true).append(true).open(folder.join(LOCK))?;
+    let file = private::options().create(true).append(true).open(folder.join(LOCK))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(io::Error::other("another program records to it")),
@@ -392,7 +393,7 @@ impl Writer {
 /// Opens the file of a day to append to, without the member at its end that was cut off.
 fn open(folder: &Path, day: Date) -> io::Result<File> {
     let path = folder.join(format!("quotes-{day}.ndjson.gz"));
-    let mut file = OpenOptions::new().create(true).read(true).append(true).open(&path)?;
+    let mut file = private::options().create(true).read(true).append(true).open(&path)?;
     let length = file.metadata()?.len();
     let mut tail = Vec::new();
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;

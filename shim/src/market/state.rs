@@ -5,6 +5,7 @@
 //! A file is written beside and renamed, and both it and the folder are on the disk before the next one is: after a
 //! power cut there is the old file or the new one. What is none of ours, or damaged, is moved aside and never read twice.
 
+use crate::private;
 use engine::contract::Symbol;
 use engine::snapshot::saved::{self, ExpiryClock, Saved, SavedError};
 use engine::store::chain::Chain;
@@ -173,7 +174,7 @@ impl StateFolder {
 
     /// Puts a file in the place of another, whole and on the disk, or leaves that as it is.
     fn replace(&self, path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
-        fs::create_dir_all(&self.path)?;
+        private::create_folder(&self.path)?;
         // two programs with one folder do not write into each other's file
         let unfinished = path.with_extension(format!("{}.unfinished", std::process::id()));
         let written = write_synced(&unfinished, write).and_then(|()| fs::rename(&unfinished, path));
@@ -294,7 +295,7 @@ impl StateFolder {
 }
 
 fn write_synced(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
-    let mut file = BufWriter::new(File::create(path)?);
+    let mut file = BufWriter::new(private::create(path)?);
     write(&mut file)?;
     file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
 }

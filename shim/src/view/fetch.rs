@@ -209,7 +209,7 @@ fn news(about: About, bytes: &[u8]) -> Result<News, String> {
 
 /// Text that can be printed on a terminal: whatever a server says, no sequence of control characters.
 fn printable(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).chars().filter(|c| *c == '\n' || !c.is_control()).collect()
+    crate::printable::printable(&String::from_utf8_lossy(bytes))
 }
 
 #[cfg(test)]

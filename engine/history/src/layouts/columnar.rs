@@ -16,6 +16,7 @@ use arrow_schema::{DataType, TimeUnit};
 use engine::calendar::shift::date_of_epoch_day;
 use engine::error::{FeedError, Reason, Refused};
 use engine::feeds::report::Report;
+use engine::limits;
 use jiff::{Timestamp, tz::TimeZone};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
@@ -37,6 +38,9 @@ type Builder = ParquetRecordBatchReaderBuilder<File>;
 /// The list of columns at its end is damaged or missing, the sink does not know them, or they are compressed in a way
 /// that is not read.
 pub(super) fn read<S: Sink>(file: &Path, from: File, sink: &mut S, report: &mut Report) -> Result<(), LayoutError> {
+    let size = from.metadata().map_or(0, |facts| facts.len());
+    // rows that are all alike take no bytes: a file of a megabyte can name any number of them
+    let most = (limits::PARQUET_ROWS.most as u64).saturating_add(size);
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let builder = guarded(|| Builder::try_new_with_options(from, options).ok()).flatten();
     let builder = builder.ok_or_else(|| unreadable(file, ErrorKind::InvalidData))?;
@@ -61,6 +65,10 @@ pub(super) fn read<S: Sink>(file: &Path, from: File, sink: &mut S, report: &mut 
                 });
                 before += batch.num_rows() as u64;
                 report.records += batch.num_rows() as u64;
+                if before > most {
+                    report.errors.push(FeedError::TooLarge { file: file.to_path_buf() });
+                    return Ok(());
+                }
             }
             Some(Some(Err(_))) | None => {
                 report.errors.push(FeedError::Io { file: file.to_path_buf(), kind: ErrorKind::InvalidData });

@@ -35,7 +35,7 @@ use sink::{Prices, Quotes};
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Bytes that are read ahead of a file.
 const AHEAD: usize = 1 << 18;
@@ -131,7 +131,7 @@ fn read_archive(
 ) -> Result<(), LayoutError> {
     let (mut read, mut refused) = (false, Vec::new());
     each_member(path, file, |name, member| {
-        let within = path.join(name);
+        let within = member_path(path, &name);
         let outcome = match member {
             Ok(member) => read_member(&within, BufReader::with_capacity(AHEAD, member), facts, quotes, report),
             Err(kind) => Err(unreadable(&within, kind)),
@@ -150,6 +150,14 @@ fn read_archive(
     }
     let first = refused.into_iter().next().map(|(_, error)| error);
     Err(first.unwrap_or_else(|| LayoutError::Empty { file: path.to_path_buf() }))
+}
+
+/// Returns how a file of an archive is called: `archive!/member`, whatever path the archive claims for it.
+fn member_path(archive: &Path, name: &Path) -> PathBuf {
+    let mut within = archive.as_os_str().to_owned();
+    within.push("!");
+    let parts = name.components().filter(|part| matches!(part, Component::Normal(_)));
+    parts.fold(PathBuf::from(within), |path, part| path.join(part))
 }
 
 /// Reads one file of an archive, which may be compressed once more.

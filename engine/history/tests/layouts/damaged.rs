@@ -69,6 +69,11 @@ fn an_archive_without_its_list_is_not_read_and_a_spoiled_file_costs_itself() {
     let other = zip(&[("a.csv", text.as_bytes()), ("notes.txt", b"bought at the open\n")]);
     let (rows, read) = rows_in("x.zip", &other, &ReadOptions::default()).unwrap();
     assert_eq!((rows.len(), read.is_whole()), (5000, false), "a file that is not understood is told");
+    // whatever path a member claims, it is one of the archive's
+    let other = zip(&[("a.csv", text.as_bytes()), ("/etc/passwd.csv", b"x\n")]);
+    let (_, read) = rows_in("x.zip", &other, &ReadOptions::default()).unwrap();
+    let errors: Vec<String> = read.report.errors.iter().map(ToString::to_string).collect();
+    assert!(errors.len() == 1 && errors[0].contains("x.zip!/etc/passwd.csv"), "{errors:?}");
     let refused = rows_in("x.zip", &zip(&[("a.pdf", b"x")]), &ReadOptions::default()).unwrap_err();
     assert!(matches!(refused, LayoutError::Empty { .. }), "{refused}");
 }
@@ -187,6 +192,15 @@ fn parquet_of_expiries(days: &[i32]) -> Vec<u8> {
     writer.write(&batch).unwrap();
     writer.close().unwrap();
     bytes
+}
+
+#[test]
+fn rows_that_take_no_bytes_have_an_end() {
+    let file = parquet_of_expiries(&vec![20_693; 1_200_000]);
+    assert!(file.len() < 100_000, "{} bytes", file.len());
+    let (rows, read) = rows_in("x.parquet", &file, &ReadOptions::default()).unwrap();
+    assert!((1_000_000..1_150_000).contains(&rows.len()) && !read.is_whole(), "{}", rows.len());
+    assert!(read.report.errors[0].to_string().contains("too large"), "{:?}", read.report.errors);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use engine::feeds::{QuoteRecord, SpotRecord};
 use engine::store::ingest::{Admitted, Store};
 use jiff::civil::date;
 use proptest::prelude::*;
+use std::fs;
 
 const NAMES: [&str; 3] = ["AA", "BRK.B", "SPX"];
 const ROOTS: [&str; 3] = ["AA", "BRKB", "SPXW"];
