@@ -10,7 +10,7 @@
 
 use super::chains::{Chains, parse_chains};
 use super::csv::decompress;
-use super::recording::{is_recording, parse_recording};
+use super::recording::{is_recording, read_recording};
 use super::reference::{parse_days, parse_deliverables, parse_dividends, parse_rates};
 use super::report::Report;
 use super::{Batch, DividendCover, DividendRecord, QuoteRecord, RateRecord};
@@ -434,7 +434,12 @@ fn read_chains(path: &Path) -> Result<(Chains, Report), FeedError> {
     if !is_recording(path) {
         return read_with(path, parse_chains);
     }
-    Ok(read_raw(path, &limits::FILE_BYTES)?.map_or_else(|| too_large(path), |raw| parse_recording(path, &raw)))
+    // before it is opened: opening a pipe waits for a writer
+    if !metadata(path)?.is_file() {
+        return Err(FeedError::NotAFile { file: path.to_path_buf() });
+    }
+    let read = File::open(path).and_then(|file| read_recording(path, file));
+    read.map_err(|e| FeedError::Io { file: path.to_path_buf(), kind: e.kind() })
 }
 
 fn too_large<T: Default>(path: &Path) -> (T, Report) {

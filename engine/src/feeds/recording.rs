@@ -15,8 +15,8 @@ use crate::limits;
 use flate2::Compression;
 use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
-use std::io::{ErrorKind, Read};
-use std::path::Path;
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// How a member begins that [`begin_member`] made: neither name nor time, compressed fast.
@@ -25,6 +25,8 @@ const BEGIN: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 0xff];
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Lines that are parsed at once, bytes: what they say is put together before the next.
 const PIECE: usize = 1 << 20;
+/// Bytes of a file that are read at once.
+const PART: usize = 32 << 20;
 /// A member may grow to this without any ratio, bytes.
 const GROWS_FREELY: usize = 1 << 20;
 
@@ -53,63 +55,114 @@ pub fn is_recording(path: &Path) -> bool {
     name.ends_with(".ndjson") || name.ends_with(".ndjson.gz")
 }
 
-/// Reads a recording. A member that cannot be read is a refused record (its number, `member`), as is a line. No more than
-/// [`limits::INSTRUMENTS`] contracts are taken.
+/// Reads a recording of any length, a part of it at a time. A member that cannot be read is a refused record (its number,
+/// `member`), as is a line. No more than [`limits::INSTRUMENTS`] contracts are taken, and no member of more than
+/// [`limits::FILE_BYTES`].
+///
+/// # Errors
+/// The bytes cannot be read.
+pub fn read_recording(file: &Path, from: impl Read) -> io::Result<(Chains, Report)> {
+    read_in_parts(file, from, PART)
+}
+
+/// The same of bytes in memory.
 #[must_use]
 pub fn parse_recording(file: &Path, raw: &[u8]) -> (Chains, Report) {
+    // memory can be read
+    read_recording(file, raw).unwrap_or_default()
+}
+
+fn read_in_parts(file: &Path, mut from: impl Read, part: usize) -> io::Result<(Chains, Report)> {
     let mut reader = Reader {
+        file: Arc::new(file.to_path_buf()),
         parser: LineParser::new(file, RootTable::embedded()),
         state: Conflated::default(),
         report: Report::default(),
         begun: Vec::new(),
+        members: 0,
+        is_between: false,
     };
-    let fits = if raw.starts_with(&GZIP) { reader.members(file, raw) } else { reader.text(raw) };
-    let fits = fits && reader.end();
+    let (mut raw, mut is_packed) = (Vec::new(), None);
+    let fits = loop {
+        // what is longer than a part is read in ever longer parts
+        let more = part.max(raw.len()).max(GZIP.len());
+        let read = from.by_ref().take(more as u64).read_to_end(&mut raw)?;
+        let is_last = read < more;
+        let used = if *is_packed.get_or_insert(raw.starts_with(&GZIP)) {
+            reader.members(&raw, is_last)
+        } else {
+            reader.text(&raw).then_some(raw.len())
+        };
+        let Some(used) = used else { break false };
+        raw.drain(..used);
+        if is_last {
+            break reader.end();
+        }
+        if !limits::FILE_BYTES.holds(raw.len() as f64) {
+            break false;
+        }
+    };
     if !fits {
         let errors = vec![FeedError::TooLarge { file: file.to_path_buf() }];
-        return (Chains::default(), Report { errors, ..Report::default() });
+        return Ok((Chains::default(), Report { errors, ..Report::default() }));
     }
     let mut batch = reader.state.take();
     let dividends = batch.dividends.take().unwrap_or_default();
     let rates = batch.rates.take().unwrap_or_default();
     let Batch { quotes, spots, dividend_cover, .. } = batch;
-    (Chains { quotes, spots, dividends, dividend_cover, rates }, reader.report)
+    Ok((Chains { quotes, spots, dividends, dividend_cover, rates }, reader.report))
 }
 
 struct Reader {
+    file: Arc<PathBuf>,
     parser: LineParser,
     state: Conflated,
     report: Report,
     /// The beginning of a line whose end is still to come.
     begun: Vec<u8>,
+    /// Members so far.
+    members: u64,
+    /// What follows a damaged member is passed over, up to the next that begins.
+    is_between: bool,
 }
 
 impl Reader {
-    /// Reads members; whether they have no more contracts than are taken.
-    fn members(&mut self, file: &Path, raw: &[u8]) -> bool {
-        let name = Arc::new(file.to_path_buf());
-        let (mut rest, mut number) = (raw, 0);
+    /// Reads members; where more bytes follow, only those that are whole. Returns how many bytes are done with; `None`: they
+    /// have more contracts than are taken.
+    fn members(&mut self, raw: &[u8], is_last: bool) -> Option<usize> {
+        let mut rest = raw;
         while !rest.is_empty() {
-            number += 1;
+            if self.is_between {
+                let next = rest.windows(BEGIN.len()).position(|window| window == BEGIN);
+                // one may begin in the last bytes
+                let kept = if is_last { 0 } else { BEGIN.len() - 1 };
+                rest = &rest[next.unwrap_or(rest.len().saturating_sub(kept))..];
+                if next.is_none() {
+                    break;
+                }
+                self.is_between = false;
+            }
             match read_member(rest, most_of(rest.len())) {
                 Ok((text, after)) => {
+                    self.members += 1;
                     rest = after;
                     if !self.text(&text) {
-                        return false;
+                        return None;
                     }
                 }
-                Err(Damaged) => {
+                Err(MemberFault::Cut) if !is_last => break,
+                Err(_) => {
                     // what came out of it before the damage was found may be anything
                     self.begun.clear();
+                    self.members += 1;
                     self.report.records += 1;
-                    let file = Arc::clone(&name);
-                    self.report.refuse(Refused { file, line: number, field: "member", reason: Reason::Malformed });
-                    let next = rest[1..].windows(BEGIN.len()).position(|window| window == BEGIN);
-                    rest = next.map_or(&[], |at| &rest[1 + at..]);
+                    let (file, line) = (Arc::clone(&self.file), self.members);
+                    self.report.refuse(Refused { file, line, field: "member", reason: Reason::Malformed });
+                    (self.is_between, rest) = (true, &rest[1..]);
                 }
             }
         }
-        true
+        Some(raw.len() - rest.len())
     }
 
     /// Takes text in, up to its last line end; whether it has no more contracts than are taken.
@@ -155,9 +208,14 @@ fn end_of_lines(text: &[u8], most: usize) -> Option<usize> {
     Some(end + 1)
 }
 
-/// A member that is cut off, or whose bytes are not what they were, or that grows beyond bounds.
-#[derive(Debug)]
-struct Damaged;
+/// Why a member cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum MemberFault {
+    /// It does not end within the bytes.
+    Cut,
+    /// Its bytes are not what they were, or it grows beyond bounds.
+    Damaged,
+}
 
 /// How far so many compressed bytes may grow.
 fn most_of(bytes: usize) -> usize {
@@ -166,7 +224,7 @@ fn most_of(bytes: usize) -> usize {
 }
 
 /// What the first member has, its checksum verified, and what follows it.
-fn read_member(raw: &[u8], most: usize) -> Result<(Vec<u8>, &[u8]), Damaged> {
+fn read_member(raw: &[u8], most: usize) -> Result<(Vec<u8>, &[u8]), MemberFault> {
     let mut decoder = GzDecoder::new(raw);
     let (mut text, mut piece) = (Vec::new(), vec![0; 1 << 16]);
     loop {
@@ -174,7 +232,8 @@ fn read_member(raw: &[u8], most: usize) -> Result<(Vec<u8>, &[u8]), Damaged> {
             Ok(0) => return Ok((text, decoder.into_inner())),
             Ok(n) if text.len() + n <= most => text.extend_from_slice(&piece[..n]),
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
-            Ok(_) | Err(_) => return Err(Damaged),
+            Err(e) if e.kind() == ErrorKind::UnexpectedEof => return Err(MemberFault::Cut),
+            Ok(_) | Err(_) => return Err(MemberFault::Damaged),
         }
     }
 }
@@ -221,6 +280,29 @@ mod tests {
         assert_eq!(strikes(&flipped), (vec![1, 3], 1), "its checksum tells");
         let report = parse_recording(Path::new("x.ndjson.gz"), &flipped).1;
         assert_eq!((report.places[0].line, report.places[0].field), (2, "member"));
+    }
+
+    #[test]
+    fn parts_of_any_length_give_what_the_whole_gives() {
+        let members: Vec<Vec<u8>> = (1..30).map(|k| member(&(k..k + 40).map(line).collect::<String>())).collect();
+        let whole = members.concat();
+        let mut damaged = whole.clone();
+        let middle = members[..9].concat().len() + 40;
+        damaged[middle] ^= 0x55;
+        let cut = &whole[..whole.len() - 7];
+        let plain: String = (1..300).map(line).collect();
+        for raw in [&whole[..], &damaged, cut, plain.as_bytes()] {
+            let read = |part: usize| {
+                let (chains, report) = read_in_parts(Path::new("x"), raw, part).unwrap();
+                let strikes: Vec<u32> = chains.quotes.iter().map(|q| q.contract.strike_milli).collect();
+                let places: Vec<u64> = report.places.iter().map(|place| place.line).collect();
+                (strikes, report.records, places)
+            };
+            let at_once = read(usize::MAX / 2);
+            for part in [1, 7, 64, 1000, raw.len() - 1, raw.len(), raw.len() + 1] {
+                assert_eq!(read(part), at_once, "{part}");
+            }
+        }
     }
 
     #[test]
