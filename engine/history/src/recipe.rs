@@ -50,28 +50,12 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// The passes of the first snapshot of a unit.
-    ///
-    /// Nothing is remembered before it, and a single full pass takes its tables at a forward and a borrow rate that it has yet
-    /// to find. Where its values lie from those that no further pass changes, in bp of the underlying, for 335 names at one
-    /// close (`passes_of_a_first_snapshot` in `tests/recipe.rs`):
-    ///
-    /// | passes | 90 % | 99 % | vols, 99 %, 1e-4 |
-    /// |---|---|---|---|
-    /// | full | 0.0163 | 2.03 | 28.7 |
-    /// | full, full | 0.0002 | 0.036 | 0.48 |
-    /// | coarse, full | 0.0001 | 0.033 | 0.46 |
-    /// | coarse, full, full | 0.0000 | 0.004 | 0.037 |
-    /// | rough, full, full | 0.0000 | 0.000 | 0.000 |
-    ///
-    /// A coarse look first costs about what it saves, since tables are then built once, where the market is; and the second
-    /// full pass reads them again for a tenth more. Rough passes stay where their lattices are, 8 bp at 99 % with one or with
-    /// six.
+    /// The passes of the first snapshot of a unit, before which nothing is remembered.
     #[must_use]
     pub const fn first(self) -> &'static [Depth] {
         match self.accuracy {
             Accuracy::Rough => &[Depth::Rough],
-            Accuracy::Full => &[Depth::Coarse, Depth::Full, Depth::Full],
+            Accuracy::Full => engine::pass::FIRST,
         }
     }
 

@@ -353,6 +353,8 @@ impl MarketLoop {
     /// what failed.
     fn run(&mut self, depth: Depth, names: &[Symbol], now: Timestamp) -> (Vec<Computed>, Vec<Arc<Chain>>) {
         let reference = self.feed.reference().clone();
+        // a recorded chain has the values that history and batch have of it
+        let is_recorded = !self.feed.lists_later() && !self.feed.is_simulated();
         let mut books = self.feed.books(names, now, &self.passes);
         // the longest first, so that threads end together
         books.sort_by_cached_key(|(book, _)| Reverse(book.contracts()));
@@ -360,16 +362,21 @@ impl MarketLoop {
         let is_rough = |name: Symbol| {
             depth == Depth::Rough && chains.get(&name).is_none_or(|chain| chain.rough || restored.contains(&name))
         };
+        let is_first =
+            |name: Symbol| is_recorded && chains.get(&name).is_none_or(|chain| chain.rough || restored.contains(&name));
         let (mut computed, mut failed) = (Vec::new(), Vec::new());
         for (session, books) in by_session(books, &reference.calendar) {
             if let Some(sessions) = &mut self.sessions {
                 self.passes.set_prior(sessions.before(session));
             }
             let (rough, full): (Vec<_>, Vec<_>) = books.into_iter().partition(|(book, _)| is_rough(book.underlying));
-            for (depth, books) in [(Depth::Rough, rough), (Depth::Full, full)] {
+            let (first, again): (Vec<_>, Vec<_>) = full.into_iter().partition(|(book, _)| is_first(book.underlying));
+            for (depth, books) in [(Depth::Rough, rough), (Depth::Full, again)] {
                 computed.append(&mut self.passes.run_to(depth, reference.market(), &books));
                 failed.append(&mut self.passes.take_failed());
             }
+            computed.append(&mut self.passes.run_first(reference.market(), &first));
+            failed.append(&mut self.passes.take_failed());
         }
         (computed, failed)
     }
