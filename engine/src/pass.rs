@@ -137,10 +137,10 @@ impl Passes {
     }
 
     /// As [`Passes::run`], by the passes [`FIRST`] and as if nothing had been computed of these names before: what it gives
-    /// depends on their books alone.
+    /// depends on their books alone, but for `prev_vol`.
     pub fn run_first(&mut self, market: MarketData<'_>, work: &[(&Book, Timestamp)]) -> Vec<Computed> {
         for (book, _) in work {
-            self.states.remove(&book.underlying);
+            self.states.entry(book.underlying).and_modify(ChainState::leave);
         }
         FIRST.iter().map(|&depth| self.run_to(depth, market, work)).last().unwrap_or_default()
     }

@@ -33,10 +33,10 @@ use crate::calendar::Day;
 use crate::contract::Symbol;
 use crate::error::Reason;
 use crate::limits;
-use core::cmp::Ordering;
+use core::cmp::{Ordering, Reverse};
 use jiff::{SignedDuration, Timestamp, civil::Date};
 use report::Report;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, BinaryHeap};
 
 pub use crate::contract::ContractKey;
 
@@ -195,12 +195,22 @@ pub fn latest_at(now: Timestamp) -> Timestamp {
 /// cannot make all other quotes look old. Several are three; of fewer than five quotes half; of more than 150 one in fifty.
 /// `None` of none.
 ///
-/// # Domain   any times, in any order; they are left in another one
-pub fn reached_by_several(times: &mut [Timestamp]) -> Option<Timestamp> {
-    let several = (times.len() / 50).max(3).min(times.len().div_ceil(2));
-    let at = several.checked_sub(1)?;
-    let (_, reached, _) = times.select_nth_unstable_by(at, |a, b| b.cmp(a));
-    Some(*reached)
+/// # Domain   any times, in any order
+pub fn reached_by_several(times: impl Iterator<Item = Timestamp> + Clone) -> Option<Timestamp> {
+    let count = times.clone().count();
+    let several = (count / 50).max(3).min(count.div_ceil(2));
+    // the newest ones, the earliest of them in front: a pass asks this of every name, and allocates little
+    let mut newest = BinaryHeap::with_capacity(several);
+    for time in times {
+        if newest.len() < several {
+            newest.push(Reverse(time));
+        } else if let Some(mut earliest) = newest.peek_mut()
+            && time > earliest.0
+        {
+            *earliest = Reverse(time);
+        }
+    }
+    newest.peek().map(|earliest| earliest.0)
 }
 
 /// How a vendor's quotes stand to the market.
@@ -276,7 +286,7 @@ mod tests {
     #[test]
     fn the_time_of_quotes_is_one_that_several_reach() {
         let at = |second: i64| Timestamp::from_second(1_795_207_320 + second).unwrap();
-        let reached = |seconds: &[i64]| reached_by_several(&mut seconds.iter().map(|&s| at(s)).collect::<Vec<_>>());
+        let reached = |seconds: &[i64]| reached_by_several(seconds.iter().map(|&s| at(s)));
         assert_eq!(reached(&[]), None);
         assert_eq!(reached(&[7]), Some(at(7)));
         assert_eq!(reached(&[9, 7]), Some(at(9)), "half of two");

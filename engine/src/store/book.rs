@@ -45,8 +45,7 @@ impl Book {
     /// quotes.
     #[must_use]
     pub fn quoted_at(&self) -> Option<Timestamp> {
-        let mut times: Vec<Timestamp> = self.slices.iter().flat_map(|slice| &slice.ts).copied().collect();
-        reached_by_several(&mut times)
+        reached_by_several(self.slices.iter().flat_map(|slice| &slice.ts).copied())
     }
 
     /// Sets the time of the book to that of its quotes.

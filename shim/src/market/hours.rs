@@ -77,8 +77,10 @@ impl Hours {
             let name = namer.name(quote);
             times.entry(name).or_default().push(quote.ts);
         }
-        let newest: BTreeMap<Symbol, Timestamp> =
-            times.iter_mut().filter_map(|(&name, times)| Some((name, reached_by_several(times)?))).collect();
+        let newest: BTreeMap<Symbol, Timestamp> = times
+            .iter()
+            .filter_map(|(&name, times)| Some((name, reached_by_several(times.iter().copied())?)))
+            .collect();
         // a name that is forgotten without another chain is to go at any hour
         let is_late =
             |name: &Symbol, sessions: &mut InSession<'_>| newest.get(name).is_some_and(|&ts| !sessions.has(ts));

@@ -353,8 +353,6 @@ impl MarketLoop {
     /// what failed.
     fn run(&mut self, depth: Depth, names: &[Symbol], now: Timestamp) -> (Vec<Computed>, Vec<Arc<Chain>>) {
         let reference = self.feed.reference().clone();
-        // a recorded chain has the values that history and batch have of it
-        let is_recorded = !self.feed.lists_later() && !self.feed.is_simulated();
         let mut books = self.feed.books(names, now, &self.passes);
         // the longest first, so that threads end together
         books.sort_by_cached_key(|(book, _)| Reverse(book.contracts()));
@@ -362,8 +360,8 @@ impl MarketLoop {
         let is_rough = |name: Symbol| {
             depth == Depth::Rough && chains.get(&name).is_none_or(|chain| chain.rough || restored.contains(&name))
         };
-        let is_first =
-            |name: Symbol| is_recorded && chains.get(&name).is_none_or(|chain| chain.rough || restored.contains(&name));
+        // the same values whatever was looked at before, as history and batch have them
+        let is_first = |name: Symbol| chains.get(&name).is_none_or(|chain| chain.rough || restored.contains(&name));
         let (mut computed, mut failed) = (Vec::new(), Vec::new());
         for (session, books) in by_session(books, &reference.calendar) {
             if let Some(sessions) = &mut self.sessions {

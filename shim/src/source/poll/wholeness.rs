@@ -41,9 +41,9 @@ impl Wholeness {
         if contracts == 0 {
             return Err(Failure::Empty);
         }
-        let mut been: Vec<Timestamp> = batch.quotes.iter().map(|quote| quote.ts).filter(|&ts| ts <= now).collect();
+        let been = batch.quotes.iter().map(|quote| quote.ts).filter(|&ts| ts <= now);
         let newest =
-            reached_by_several(&mut been).or(self.names.get(&name).map(|last| last.newest)).unwrap_or(Timestamp::MIN);
+            reached_by_several(been).or(self.names.get(&name).map(|last| last.newest)).unwrap_or(Timestamp::MIN);
         let calls = batch.quotes.iter().filter(|quote| quote.contract.right == Right::Call).count();
         let before = self.names.get(&name).map_or(0, |last| last.contracts);
         let one_sided = contracts.max(before) >= SMALL && (calls == 0 || calls == contracts);
