@@ -10,6 +10,7 @@ mod words;
 
 use crate::explain::answer::PATH as EXPLAIN;
 use crate::query::ParameterForm;
+use crate::vendors::ignored::{IgnoredParameter, ignored};
 use crate::vendors::layer::{Layer, RequestContext, Serve};
 use crate::vendors::routes::LAYERS;
 use probe::{Parameter, Probed};
@@ -143,11 +144,16 @@ fn operation(layer: &Layer, context: &RequestContext<'_>) -> Option<Value> {
                 "schema": schema, "example": samples.first() })
     });
     let queries = parameters.iter().map(|parameter| query_parameter(layer, parameter));
+    let is_read = |of: &&IgnoredParameter| parameters.iter().any(|parameter| parameter.name == of.name);
+    let unused = ignored(layer.name, layer.path).filter(|of| !is_read(of)).map(|of| {
+        json!({ "name": of.name, "in": "query", "required": false,
+                "description": format!("Accepted and ignored: {}", of.reason), "schema": { "type": "string" } })
+    });
     Some(json!({
         "operationId": identifier(layer.path),
         "summary": summary(layer),
         "tags": [layer.name],
-        "parameters": segments.chain(queries).collect::<Vec<_>>(),
+        "parameters": segments.chain(queries).chain(unused).collect::<Vec<_>>(),
         "responses": responses,
     }))
 }
@@ -234,6 +240,76 @@ mod tests {
             assert!(wordless.is_empty(), "no words for\n{}", wordless.join("\n"));
             let unused = words::tests::unused(&read);
             assert!(unused.is_empty(), "read by no parser: {unused:?}");
+        });
+    }
+
+    /// A valid request of an endpoint: the segments of its path and its query.
+    fn valid_request(layer: &Layer, parameters: &[Parameter]) -> (Vec<(&'static str, String)>, String) {
+        let word = |name| words::samples_of_segment(name).first().copied().unwrap_or("SPY").to_owned();
+        // a switch that must be true is no parameter that must be there
+        let switch = (layer.name == "alphavantage").then(|| "require_greeks=true".to_owned());
+        let given = parameters.iter().filter_map(|of| Some(format!("{}={}", of.name, of.example.as_ref()?)));
+        let given = given.chain(switch);
+        (words::segments(layer.path).map(|name| (name, word(name))).collect(), given.collect::<Vec<_>>().join("&"))
+    }
+
+    #[test]
+    fn an_ignored_parameter_has_no_effect_and_selects_no_data() {
+        const SELECTING: [&str; 14] = [
+            "date",
+            "tradeDate",
+            "as_of",
+            "time",
+            "start_time",
+            "Expiration",
+            "expiry",
+            "exp",
+            "dte",
+            "Symbol",
+            "ticker",
+            "underlying",
+            "from",
+            "expiration_date_gte",
+        ];
+        in_context(|context| {
+            for layer in LAYERS.iter().filter(|layer| !matches!(layer.serve, Serve::Text(_))) {
+                let parameters = probe::run(layer, context).parameters;
+                let (path, query) = valid_request(layer, &parameters);
+                let read = |more: &str| {
+                    let query = if query.is_empty() { more.to_owned() } else { format!("{query}&{more}") };
+                    let query = crate::query::Query::parse(&query).with_segments(path.clone());
+                    format!("{:?}", layer.prepare(&query, context))
+                };
+                let plain = read("");
+                assert!(!plain.contains("content: Err"), "{}: {plain}", layer.path);
+                for IgnoredParameter { name, .. } in ignored(layer.name, layer.path) {
+                    if parameters.iter().any(|of| of.name == *name) {
+                        assert!(["start_date", "end_date"].contains(name), "{} reads {name}", layer.path);
+                        continue;
+                    }
+                    for value in ["1", "2026-12-18", "%00", ""] {
+                        assert_eq!(read(&format!("{name}={value}")), plain, "{} {name}={value}", layer.path);
+                    }
+                }
+                let of_native = layer.name == "native";
+                assert_eq!(read("nothing=1") == plain, !of_native, "{}", layer.path);
+                for name in SELECTING {
+                    let is_read = |of: &Parameter| match layer.name {
+                        "alphavantage" => of.name.eq_ignore_ascii_case(name),
+                        _ => of.name == name,
+                    };
+                    if !parameters.iter().any(is_read) {
+                        let answer = read(&format!("{name}=2020-01-02"));
+                        let refusal = if of_native { "UnknownParameter" } else { "WithoutEffect" };
+                        assert!(answer.contains(refusal), "{}: {name} has no effect: {answer}", layer.path);
+                    }
+                    assert_eq!(
+                        read(&format!("{name}=")) == plain,
+                        !of_native || parameters.iter().any(is_read),
+                        "{name}"
+                    );
+                }
+            }
         });
     }
 

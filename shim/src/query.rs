@@ -13,7 +13,9 @@ pub use bounds::{Bounds, Rights};
 use jiff::civil::Date;
 pub use reads::{ParameterForm, ParameterReads};
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::ops::RangeInclusive;
+use std::rc::Rc;
 
 /// The parameters of one request, decoded, in the order of the request.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +25,8 @@ pub struct Query<'a> {
     segments: Vec<(&'static str, String)>,
     /// Where it is noted what is read, if somebody wants to know.
     reads: Option<ParameterReads>,
+    /// One bit for each of the first 64 pairs: set when an endpoint reads its name. Clones share it.
+    read: Rc<Cell<u64>>,
 }
 
 impl<'a> Query<'a> {
@@ -77,6 +81,15 @@ impl<'a> Query<'a> {
         self.pairs.iter().map(|(name, value)| (&**name, &**value))
     }
 
+    /// Every (name, value) whose value is not empty, trimmed, and whether an endpoint has read the name. Pairs after the
+    /// 64th count as not read.
+    pub fn usage(&self) -> impl Iterator<Item = (&str, &str, bool)> {
+        let read = self.read.get();
+        let used = move |place: usize| place < 64 && read & (1 << place) != 0;
+        let pairs = self.pairs().enumerate().map(move |(place, (name, value))| (name, value.trim(), used(place)));
+        pairs.filter(|(_, value, _)| !value.is_empty())
+    }
+
     /// Refuses a name that is not among `known`.
     ///
     /// # Errors
@@ -96,6 +109,8 @@ impl<'a> Query<'a> {
     }
 
     fn values<'q>(&'q self, name: &str) -> impl Iterator<Item = &'q str> {
+        let places = self.pairs.iter().take(64).enumerate().filter(|(_, (known, _))| known == name);
+        self.read.set(places.fold(self.read.get(), |read, (place, _)| read | 1 << place));
         self.pairs
             .iter()
             .filter(move |(n, _)| n == name)
@@ -340,6 +355,19 @@ mod tests {
         assert_eq!((query.get("b"), query.get("c"), query.get("a.")), (None, Some("1=2"), Some("3")));
         assert_eq!(query.pairs().count(), 7);
         assert_eq!(query.required("b"), Err(Refusal::missing("b")));
+    }
+
+    #[test]
+    fn a_query_knows_which_of_its_parameters_were_read() {
+        let query = Query::parse("a=1&b=&c=2&a=3&D=4");
+        assert_eq!(query.get("a"), Some("1"));
+        assert_eq!(query.clone().with_lowercase_names().get("d"), Some("4"));
+        let usage: Vec<_> = query.usage().collect();
+        assert_eq!(usage, [("a", "1", true), ("c", "2", false), ("a", "3", true), ("D", "4", true)]);
+        let long = format!("{}z=1", "a=1&".repeat(64));
+        let query = Query::parse(&long);
+        assert_eq!(query.get("z"), Some("1"));
+        assert_eq!(query.usage().last(), Some(("z", "1", false)));
     }
 
     #[test]

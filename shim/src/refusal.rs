@@ -30,6 +30,16 @@ pub enum Refusal {
         /// The name in the request.
         parameter: String,
     },
+    /// A parameter that selects a date, time, symbol or expiration and that the endpoint does not read.
+    WithoutEffect {
+        /// The name in the request.
+        parameter: String,
+    },
+    /// The same parameter with two different values, of which only one would count.
+    Repeated {
+        /// The name in the request.
+        parameter: String,
+    },
     /// Parameters that exclude each other.
     Conflict {
         /// Which, and why.
@@ -106,6 +116,20 @@ impl Refusal {
         Self::UnknownParameter { parameter: cut(name) }
     }
 
+    /// A parameter that selects data and that the endpoint does not read.
+    #[cold]
+    #[must_use]
+    pub fn without_effect(name: &str) -> Self {
+        Self::WithoutEffect { parameter: cut(name) }
+    }
+
+    /// A parameter that selects data, with two different values.
+    #[cold]
+    #[must_use]
+    pub fn repeated(name: &str) -> Self {
+        Self::Repeated { parameter: cut(name) }
+    }
+
     /// The HTTP status.
     #[must_use]
     pub fn status(&self) -> u16 {
@@ -113,6 +137,8 @@ impl Refusal {
             Self::Missing { .. }
             | Self::Invalid { .. }
             | Self::UnknownParameter { .. }
+            | Self::WithoutEffect { .. }
+            | Self::Repeated { .. }
             | Self::Conflict { .. }
             | Self::SwitchedOff { .. } => 400,
             Self::EmptyTime { .. } => 200,
@@ -131,6 +157,12 @@ impl fmt::Display for Refusal {
             Self::Missing { parameter } => write!(f, "{parameter} is required"),
             Self::Invalid { parameter, value, wants } => write!(f, "{parameter}: not {wants}: {value}"),
             Self::UnknownParameter { parameter } => write!(f, "unknown parameter: {parameter}"),
+            Self::WithoutEffect { parameter } => {
+                write!(f, "{parameter}: not supported here, and ignoring it would return other data than requested")
+            }
+            Self::Repeated { parameter } => {
+                write!(f, "{parameter}: given twice with different values; separate several values by commas")
+            }
             Self::Conflict { reason }
             | Self::SwitchedOff { reason }
             | Self::NotListed { reason }
@@ -167,10 +199,20 @@ mod tests {
     fn each_refusal_has_its_status_and_names_what_is_wrong() {
         let unsupported = Refusal::Unsupported { reason: "the switch must be true" };
         let text = || "2024-01-03".to_owned();
-        let rows: [(Refusal, u16, &str); 16] = [
+        let rows: [(Refusal, u16, &str); 18] = [
             (Refusal::missing("ticker"), 400, "ticker is required"),
             (Refusal::invalid("min", "abc", "a number"), 400, "min: not a number: abc"),
             (Refusal::unknown_parameter("foo"), 400, "unknown parameter: foo"),
+            (
+                Refusal::without_effect("date"),
+                400,
+                "date: not supported here, and ignoring it would return other data than requested",
+            ),
+            (
+                Refusal::repeated("symbol"),
+                400,
+                "symbol: given twice with different values; separate several values by commas",
+            ),
             (Refusal::Conflict { reason: "one or the other" }, 400, "one or the other"),
             (Refusal::SwitchedOff { reason: "say --so" }, 400, "say --so"),
             (Refusal::UnknownPath, 404, "not found"),

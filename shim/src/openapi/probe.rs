@@ -126,8 +126,13 @@ fn complete(
                 // a layer may call it otherwise in its refusals
                 let is_meant = |(name, known): &&mut (String, String)| *name == parameter || *known == value;
                 let Some(place) = given.iter_mut().find(is_meant) else { break };
-                let next = CANDIDATES.iter().position(|candidate| *candidate == value).map_or(0, |at| at + 1);
-                let Some(candidate) = CANDIDATES.get(next) else { break };
+                let form = reads.all().into_iter().find(|(name, _)| *name == place.0).map(|(_, form)| form);
+                let candidates = match form {
+                    Some(ParameterForm::Word(words) | ParameterForm::Words(words)) => words,
+                    _ => CANDIDATES.to_vec(),
+                };
+                let next = candidates.iter().position(|candidate| *candidate == value).map_or(0, |at| at + 1);
+                let Some(candidate) = candidates.get(next) else { break };
                 (*candidate).clone_into(&mut place.1);
             }
             _ => break,

@@ -2,6 +2,7 @@
 //! Everything that is the same for all layers stands here once. Never: arithmetic, a loop over rows, a vendor.
 
 use super::body::JSON;
+use super::ignored;
 use crate::catalog::{self, Catalog, CatalogEntry};
 use crate::cursor::percent_encode;
 use crate::edition;
@@ -337,6 +338,11 @@ impl Layer {
             Serve::Names(write) => write(query, context, &clock).map(Content::Text),
             Serve::Text(write) => write(query, &clock).map(Content::Text),
         };
+        // pages without data (health, metrics) ignore every parameter
+        let has_data = !matches!(self.serve, Serve::Text(_));
+        let content = content.and_then(|content| {
+            if has_data { ignored::check(self.name, self.path, query).map(|()| content) } else { Ok(content) }
+        });
         Prepared { clock, content }
     }
 

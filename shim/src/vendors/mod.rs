@@ -5,6 +5,7 @@ pub mod alpaca;
 pub mod alphavantage;
 pub mod body;
 pub mod columns;
+pub mod ignored;
 pub mod intrinio;
 pub mod layer;
 pub mod livevol;

@@ -28,12 +28,17 @@ pub fn date_or_any(query: &Query<'_>, parameter: &str) -> Result<Option<Vec<Date
 /// The first and the last of some days: `start_date` and `end_date`, or the one that `one` names, if it names a parameter.
 ///
 /// # Errors
-/// [`Refusal::Missing`] if neither is there, [`Refusal::Invalid`] for what is no date.
+/// [`Refusal::Missing`] if neither is there, [`Refusal::Conflict`] if both are and differ, [`Refusal::Invalid`] for what is
+/// no date.
 pub fn days(query: &Query<'_>, one: &'static str) -> Result<(Date, Date), Refusal> {
     let (first, last) = (query.date("start_date")?, query.date("end_date")?);
     let day = if one.is_empty() { None } else { query.date(one)? };
     let missing = if one.is_empty() { "start_date and end_date" } else { "date, or start_date and end_date" };
+    let differs = |date: Option<Date>| date.is_some_and(|date| Some(date) != day);
     match (day, first, last) {
+        (Some(_), ..) if differs(first) || differs(last) => Err(Refusal::Conflict {
+            reason: "date is one day, start_date and end_date are several: give one or the other",
+        }),
         (Some(day), _, _) => Ok((day, day)),
         (None, Some(first), Some(last)) => Ok((first, last)),
         _ => Err(Refusal::missing(missing)),

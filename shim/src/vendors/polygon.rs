@@ -105,8 +105,8 @@ const LIMIT: i64 = 10;
 const LIMIT_MAX: i64 = 250;
 /// The address that stands in `next_url` for a client that names none.
 const HOST: &str = "127.0.0.1:2112";
-/// What a cursor carries.
-const PARAMETERS: &[&str] = &[
+/// The filters of a cursor.
+const FILTERS: [&str; 11] = [
     "strike_price",
     "strike_price.gte",
     "strike_price.gt",
@@ -118,11 +118,9 @@ const PARAMETERS: &[&str] = &[
     "expiration_date.lte",
     "expiration_date.lt",
     "contract_type",
-    "sort",
-    "order",
-    "limit",
-    "format",
 ];
+/// What else a cursor carries.
+const ARRANGEMENT: [&str; 4] = ["sort", "order", "limit", "format"];
 /// The vendor's schema knows a third type, of which there is no contract.
 const TYPES: &[(&str, Option<Rights>)] = &[("call", Some(Rights::Call)), ("put", Some(Rights::Put)), ("other", None)];
 const SORTS: &[(&str, Sort)] =
@@ -134,7 +132,13 @@ fn parse_chain(query: &Query<'_>) -> Result<Reply, Refusal> {
     let symbol = parse_underlying(name).ok_or_else(|| Refusal::invalid("underlying", name, "a symbol"))?;
     let Some(cursor) = query.get("cursor") else { return reply(query, name, symbol, None) };
     let (text, last) = cursor::parse_cursor("cursor", cursor)?;
-    reply(&Query::parse(&text), name, symbol, Some(last))
+    let before = Query::parse(&text);
+    // the filters of the cursor count, so those beside it must be equal
+    let differs = |name: &&str| query.get(name).is_some_and(|value| before.get(name) != Some(value));
+    if FILTERS.iter().any(|name| differs(name)) {
+        return Err(Refusal::Conflict { reason: "filters beside cursor differ from those of the page before" });
+    }
+    reply(&before, name, symbol, Some(last))
 }
 
 fn reply(query: &Query<'_>, name: &str, symbol: Symbol, after: Option<ContractKey>) -> Result<Reply, Refusal> {
@@ -153,7 +157,11 @@ fn reply(query: &Query<'_>, name: &str, symbol: Symbol, after: Option<ContractKe
         format,
         fields: FIELDS.to_vec(),
         around: Wrap::Of(around_page),
-        memo: format!("{}?{}", cursor::percent_encode(name), cursor::filters(query, PARAMETERS)),
+        memo: format!(
+            "{}?{}",
+            cursor::percent_encode(name),
+            cursor::filters(query, &[&FILTERS[..], &ARRANGEMENT[..]].concat())
+        ),
         title: format!("{} · options chain snapshot", name.to_uppercase()),
         ..Reply::default()
     })
