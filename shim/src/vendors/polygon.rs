@@ -135,7 +135,7 @@ fn parse_chain(query: &Query<'_>) -> Result<Reply, Refusal> {
     let before = Query::parse(&text);
     // the filters of the cursor count, so those beside it must be equal
     let differs = |name: &&str| query.get(name).is_some_and(|value| before.get(name) != Some(value));
-    if FILTERS.iter().any(|name| differs(name)) {
+    if FILTERS.iter().any(differs) {
         return Err(Refusal::Conflict { reason: "filters beside cursor differ from those of the page before" });
     }
     reply(&before, name, symbol, Some(last))
