@@ -67,7 +67,9 @@ bounds! {
     PARQUET_ROWS     0.0       1_000_000.0     "rows"                    "rows of a Parquet file, besides one for each of its bytes";
     RECORDS          0.0       1_000_000.0     "records"                 "records of one document";
     SWEEP_RECORDS    0.0       250_000.0       "records"                 "records of all answers about one name";
-    INSTRUMENTS      0.0       4_000_000.0     "instruments"             "instruments that one file names";
+    INSTRUMENTS      0.0       4_000_000.0     "instruments"             "instruments of one file, and contracts of all feeds";
+    NAMES            0.0       100_000.0       "underlyings"             "underlyings of all feeds";
+    KEPT_RECORDS     0.0       1_000_000.0     "records"                 "dividends, and rates, that a feed has pushed";
     SPOT_SPREAD      0.0       0.01            "of the middle"           "spread of a share whose middle is its price";
     AHEAD_HOURS      0.0       24.0            "hours"                   "time of a record of a file ahead of the clocks";
     AHEAD_MINUTES    0.0       2.0             "minutes"                 "time of a live record ahead of the clocks";

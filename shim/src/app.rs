@@ -117,6 +117,7 @@ impl Service {
             zone: self.status.zone.clone(),
             feed: self.status.feed.clone(),
             shows_quotes: self.shows_quotes,
+            columns_bytes: Arc::default(),
         };
         Self { past: Some(Arc::new(past)), ..self }
     }

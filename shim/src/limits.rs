@@ -7,6 +7,9 @@ pub const NUMBERS: usize = 64;
 /// Bytes of an answer about many past moments that is written column by column, which has to be put together first.
 pub const COLUMNS_BYTES: usize = 64 << 20;
 
+/// Bytes of all answers of that kind that are put together or sent at one time: four of the largest.
+pub const ALL_COLUMNS_BYTES: usize = 4 * COLUMNS_BYTES;
+
 /// Names (underlyings, roots and contracts together) that the small reactor looks up itself: a few microseconds each
 /// for those without row filters. A longer list is answered where streams are.
 pub const NAMES_AT_ONCE: usize = 16;

@@ -5,6 +5,7 @@
 use super::{Batch, DividendCover, DividendRecord, QuoteRecord, RateRecord, SpotRecord};
 use crate::calendar::Day;
 use crate::contract::{ContractKey, Symbol};
+use crate::limits;
 use core::mem;
 use jiff::civil::Date;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -25,6 +26,8 @@ pub struct Conflated {
     rates: Kept<(Date, u64), f64>,
     days: Kept<Date, Day>,
     superseded: u64,
+    /// Dividends, rates and dates beyond [`limits::KEPT_RECORDS`], until they are taken.
+    refused: u64,
 }
 
 /// Everything of a kind, and whether anything of it is new.
@@ -41,9 +44,15 @@ impl<K, V> Default for Kept<K, V> {
 }
 
 impl<K: Ord + Copy, V: Copy> Kept<K, V> {
-    fn put(&mut self, key: K, value: V) {
+    /// Keeps a row; false if it is one more than may be kept.
+    fn put(&mut self, key: K, value: V) -> bool {
+        let is_full = !limits::KEPT_RECORDS.holds(self.rows.len() as f64 + 1.0);
+        if is_full && !self.rows.contains_key(&key) {
+            return false;
+        }
         self.rows.insert(key, value);
         self.is_new = true;
+        true
     }
 
     /// Everything, if anything is new.
@@ -67,21 +76,29 @@ impl Conflated {
             self.dividends.is_new = true;
         }
         for dividend in batch.dividends.into_iter().flatten() {
-            self.dividend_cover.names.insert(dividend.underlying);
-            self.dividends.put((dividend.underlying, dividend.ex_date), dividend);
+            if limits::NAMES.holds(self.dividend_cover.names.len() as f64 + 1.0) {
+                self.dividend_cover.names.insert(dividend.underlying);
+            }
+            self.refused += u64::from(!self.dividends.put((dividend.underlying, dividend.ex_date), dividend));
         }
         for RateRecord { date, tenor_days, rate } in batch.rates.into_iter().flatten() {
-            self.rates.put((date, tenor_days.to_bits()), rate);
+            self.refused += u64::from(!self.rates.put((date, tenor_days.to_bits()), rate));
         }
         for (date, day) in batch.days.into_iter().flatten() {
-            self.days.put(date, day);
+            self.refused += u64::from(!self.days.put(date, day));
         }
     }
 
-    /// How many quotes wait.
+    /// How many quotes, prices and names to forget wait.
     #[must_use]
     pub fn waiting(&self) -> usize {
-        self.quotes.len()
+        self.quotes.len() + self.spots.len() + self.reset.len()
+    }
+
+    /// How many dividends, rates and dates were refused since this was last asked: more than [`limits::KEPT_RECORDS`] of a
+    /// kind are not kept.
+    pub fn take_refused(&mut self) -> u64 {
+        mem::take(&mut self.refused)
     }
 
     /// Quotes and spots so far that another one took the place of while they waited.
@@ -202,7 +219,7 @@ mod tests {
         fn what_was_conflated_leaves_the_same_books(batches in prop::collection::vec(batch(), 1..6)) {
             let mut waiting = Conflated::default();
             batches.iter().cloned().for_each(|batch| waiting.add(batch));
-            prop_assert!(waiting.waiting() <= 12);
+            prop_assert!(waiting.waiting() <= 12 + 2 + 2, "contracts, prices and names to forget");
             prop_assert_eq!(store([waiting.take()]), store(batches));
         }
     }
@@ -220,5 +237,19 @@ mod tests {
         waiting.add(of(&[dividend(2, 0.25)]));
         waiting.add(of(&[dividend(1, 0.0)]));
         assert_eq!(waiting.take().dividends, Some(vec![dividend(2, 0.25)]), "every one, and none that is no more");
+    }
+
+    #[test]
+    fn what_is_kept_for_good_is_bounded() {
+        let mut kept = Kept::<u32, u8>::default();
+        let most = limits::KEPT_RECORDS.most as u32;
+        assert!((0..most).all(|i| kept.put(i, 0)));
+        assert!(!kept.put(most, 0) && kept.put(7, 1), "one more is refused, one that is there is replaced");
+        assert_eq!(kept.rows.len(), most as usize);
+        let mut waiting = Conflated::default();
+        waiting.rates.rows = (0..u64::from(most)).map(|i| ((date(2026, 11, 20), i), 0.04)).collect();
+        let rate = RateRecord { date: date(2026, 11, 20), tenor_days: 365.0, rate: 0.05 };
+        waiting.add(Batch { rates: Some(vec![rate]), ..Batch::default() });
+        assert_eq!((waiting.take_refused(), waiting.take_refused()), (1, 0));
     }
 }

@@ -36,6 +36,8 @@ pub struct Store {
     /// The latest time of any quote that was taken in.
     newest: Option<Timestamp>,
     last: Option<LastPlace>,
+    /// Contracts of all books; `None`: to be counted again.
+    contracts: Option<usize>,
     keeps_sizes: bool,
 }
 
@@ -97,6 +99,7 @@ impl Store {
             latest: Timestamp::MAX,
             newest: None,
             last: None,
+            contracts: None,
             keeps_sizes: false,
         }
     }
@@ -116,6 +119,7 @@ impl Store {
     pub fn books_mut(&mut self) -> &mut [Book] {
         // Whoever has the books may drop slices, and the place of the last quote with them.
         self.last = None;
+        self.contracts = None;
         &mut self.books
     }
 
@@ -235,14 +239,15 @@ impl Store {
     /// Takes in the price of an underlying; whether it counts, or a later one is there.
     ///
     /// # Errors
-    /// The price is out of its bound, or its time lies ahead ([`Store::ingest`]).
+    /// The price is out of its bound, its time lies ahead ([`Store::ingest`]), or it is of one name more than
+    /// [`limits::NAMES`].
     pub fn spot(&mut self, record: &SpotRecord) -> Result<bool, Reason> {
         if !limits::SPOT.holds(record.price) {
             return Err(Reason::OutOfRange);
         }
         self.check_time(record.ts)?;
         let underlying = self.roots.canonical(record.underlying);
-        let i = self.book_or_new(underlying);
+        let i = self.book_or_new(underlying)?;
         let book = &mut self.books[i];
         let time = self.spot_times.entry(underlying).or_insert(Timestamp::MIN);
         let later = record.precedence(&SpotRecord { ts: *time, price: book.spot, ..*record }).is_gt();
@@ -259,7 +264,8 @@ impl Store {
     ///
     /// # Errors
     /// A FLEX series, a number out of its bound, a time that lies ahead ([`Store::ingest`]), or a contract that has settled
-    /// by the time of the quote, or a strike more than an expiry may have ([`limits::STRIKES`]).
+    /// by the time of the quote, or one more than there may be: of the strikes of an expiry ([`limits::STRIKES`]), of
+    /// contracts ([`limits::INSTRUMENTS`]), of names ([`limits::NAMES`]).
     pub fn quote(&mut self, record: &QuoteRecord) -> Result<bool, Reason> {
         let outcome = self.take_quote(record);
         if let (Ok(true), Some(place)) = (outcome, &self.last) {
@@ -272,13 +278,20 @@ impl Store {
     fn take_quote(&mut self, record: &QuoteRecord) -> Result<bool, Reason> {
         check(record)?;
         self.check_time(record.ts)?;
-        let at = self.place(record)?;
+        let contracts = self.contracts();
+        let is_full = !limits::INSTRUMENTS.holds(contracts as f64 + 1.0);
+        let at = self.place(record, is_full)?;
         let book = &mut self.books[at.book];
         let slice = &mut book.slices[at.slice];
         if record.ts >= slice.settles_at {
             return Err(Reason::Expired);
         }
+        let before = slice.rows();
+        if is_full && slice.search(record.contract.strike_milli, record.contract.right).is_err() {
+            return Err(Reason::TooMany);
+        }
         let taken = slice.upsert(record, self.keeps_sizes);
+        self.contracts = Some(contracts + slice.rows() - before);
         self.newest = self.newest.max(Some(record.ts));
         taken
     }
@@ -286,7 +299,13 @@ impl Store {
     /// Drops every contract that has settled: by `at`, or where that is `None` by the time of its own book. How many.
     pub fn expire(&mut self, at: Option<Timestamp>) -> usize {
         self.last = None;
+        self.contracts = None;
         self.books.iter_mut().map(|book| book.expire(at.unwrap_or(book.ts))).sum()
+    }
+
+    /// How many contracts all books have.
+    fn contracts(&mut self) -> usize {
+        *self.contracts.get_or_insert_with(|| self.books.iter().map(Book::rows).sum())
     }
 
     fn check_time(&self, ts: Timestamp) -> Result<(), Reason> {
@@ -297,6 +316,7 @@ impl Store {
         let underlying = self.roots.canonical(underlying);
         self.spot_times.remove(&underlying);
         self.last = None;
+        self.contracts = None;
         let i = self.books.binary_search_by_key(&underlying, |b| b.underlying).ok()?;
         Some(self.books.remove(i))
     }
@@ -382,8 +402,9 @@ impl Store {
 
     /// The book and the slice that a quote belongs to, made where they are new.
     ///
-    /// # Domain   any record; one whose expiry has settled at its own time is refused
-    fn place(&mut self, record: &QuoteRecord) -> Result<LastPlace, Reason> {
+    /// # Domain   any record; one whose expiry has settled at its own time is refused, and one of a new expiry if the store
+    /// `is_full`
+    fn place(&mut self, record: &QuoteRecord, is_full: bool) -> Result<LastPlace, Reason> {
         let ContractKey { root, expiry, .. } = record.contract;
         let underlying = record.underlying;
         let same = |p: &LastPlace| p.root == root && p.expiry == expiry && p.underlying == underlying;
@@ -400,7 +421,10 @@ impl Store {
                 if record.ts >= settles_at {
                     return Err(Reason::Expired);
                 }
-                let book = self.book_or_new(facts.underlying);
+                if is_full {
+                    return Err(Reason::TooMany);
+                }
+                let book = self.book_or_new(facts.underlying)?;
                 let slices = &mut self.books[book].slices;
                 let slice = slices.partition_point(|s| s.order() < order);
                 let mut new = BookSlice::new(facts, listed, settles_at);
@@ -420,9 +444,10 @@ impl Store {
         Some((book, slice))
     }
 
-    fn book_or_new(&mut self, underlying: Symbol) -> usize {
+    fn book_or_new(&mut self, underlying: Symbol) -> Result<usize, Reason> {
         match self.books.binary_search_by_key(&underlying, |b| b.underlying) {
-            Ok(i) => i,
+            Ok(i) => Ok(i),
+            Err(_) if !limits::NAMES.holds(self.books.len() as f64 + 1.0) => Err(Reason::TooMany),
             Err(i) => {
                 let dividends = self.dividends.get(&underlying).cloned().unwrap_or_default();
                 let projected_from = self.projected_from.get(&underlying).copied();
@@ -431,7 +456,7 @@ impl Store {
                 let book = Book { underlying, spot, ts, dividends, projected_from, dividends_known, slices };
                 self.books.insert(i, book);
                 self.last = None;
-                i
+                Ok(i)
             }
         }
     }

@@ -15,6 +15,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 /// A market of many days, and what is the same on all of them.
 pub struct PastMarket {
@@ -30,6 +31,8 @@ pub struct PastMarket {
     pub feed: String,
     /// Whether chains have quotes.
     pub shows_quotes: bool,
+    /// Bytes that all answers hold which are put together column by column.
+    pub columns_bytes: Arc<AtomicUsize>,
 }
 
 /// A request for something of the past.

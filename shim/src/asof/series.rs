@@ -7,7 +7,7 @@
 use super::market::{PastMarket, PastRequest, landed};
 use crate::archive::{DayChains, Flight};
 use crate::http::{Answer, Awaited, Progress, Stream};
-use crate::limits::COLUMNS_BYTES;
+use crate::limits::{ALL_COLUMNS_BYTES, COLUMNS_BYTES};
 use crate::past::span::{Pace, PastSpan, Pick};
 use crate::refusal::Refusal;
 use crate::rows::clock::Clock;
@@ -21,11 +21,15 @@ use jiff::civil::Date;
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 /// Snapshots without rows, or parts of columns, that one look goes through before others have their turn.
 const STEPS_PER_LOOK: usize = 8;
 /// Days that are computed ahead, the one that is sent among them.
 const DAYS_AHEAD: usize = 2;
+/// How long an answer waits before it asks a busy archive again, which looks for every name of the answer.
+const BUSY_PAUSE: Duration = Duration::from_millis(50);
 const TOO_MANY: &str = "more rows than JSON in columns takes at once: ask for csv or ndjson, or for fewer days";
 
 /// The snapshots of an answer, one after the other.
@@ -39,6 +43,8 @@ struct Series {
     /// What is left of the day at hand.
     of_day: Vec<Arc<DayChains>>,
     picks: VecDeque<Pick>,
+    /// The archive had no room for the day in front: when it is asked again.
+    again_at: Option<Instant>,
 }
 
 enum Step {
@@ -64,8 +70,12 @@ impl Series {
             let of_day = match landed(flights) {
                 None => return Ok(Step::Later),
                 Some(Err(Refusal::Busy)) => {
-                    let again = self.market.flights(&self.request.names, *day);
-                    self.ahead[0].1 = again;
+                    let now = Instant::now();
+                    if now >= *self.again_at.get_or_insert(now + BUSY_PAUSE) {
+                        self.again_at = None;
+                        let again = self.market.flights(&self.request.names, *day);
+                        self.ahead[0].1 = again;
+                    }
                     return Ok(Step::Later);
                 }
                 Some(of_day) => of_day?,
@@ -124,6 +134,36 @@ struct ColumnText {
     layout: AnswerLayout,
     headers: Headers,
     columns: Vec<Vec<u8>>,
+    held: HeldBytes,
+}
+
+/// Bytes of one answer, counted with those of all others for as long as they are held.
+struct HeldBytes {
+    of_all: Arc<AtomicUsize>,
+    bytes: usize,
+}
+
+impl HeldBytes {
+    /// Counts what the answer holds now.
+    ///
+    /// # Errors
+    /// [`Refusal::Conflict`] if one answer holds more than [`COLUMNS_BYTES`], [`Refusal::Busy`] if all of them hold more than
+    /// [`ALL_COLUMNS_BYTES`].
+    fn grow(&mut self, bytes: usize) -> Result<(), Refusal> {
+        let of_all = self.of_all.fetch_add(bytes - self.bytes, Ordering::Relaxed) + bytes - self.bytes;
+        self.bytes = bytes;
+        match () {
+            () if bytes > COLUMNS_BYTES => Err(Refusal::Conflict { reason: TOO_MANY }),
+            () if of_all > ALL_COLUMNS_BYTES => Err(Refusal::Busy),
+            () => Ok(()),
+        }
+    }
+}
+
+impl Drop for HeldBytes {
+    fn drop(&mut self) {
+        self.of_all.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
 }
 
 impl Awaited for AwaitedSeries {
@@ -147,7 +187,7 @@ impl AwaitedSeries {
     pub(super) fn new(market: Arc<PastMarket>, request: PastRequest, span: PastSpan, clock: Clock) -> Self {
         let layer = request.layer;
         let (ahead, of_day, picks) = (VecDeque::new(), Vec::new(), VecDeque::new());
-        let series = Series { market, request, span, days: None, ahead, of_day, picks };
+        let series = Series { market, request, span, days: None, ahead, of_day, picks, again_at: None };
         Self { layer, clock, series: Some(series), empty: None, columns: None }
     }
 
@@ -169,21 +209,22 @@ impl AwaitedSeries {
 
     fn put_together(&mut self, rows: RowSet) -> Result<(), Refusal> {
         let RowSet { layout, picked, headers, .. } = rows;
+        let Some(series) = &self.series else { return Err(Refusal::NoRows) };
         let text = self.columns.get_or_insert_with(|| {
             let columns = vec![Vec::new(); layout.fields.len()];
-            ColumnText { layout: layout.clone(), headers, columns }
+            let held = HeldBytes { of_all: Arc::clone(&series.market.columns_bytes), bytes: 0 };
+            ColumnText { layout: layout.clone(), headers, columns, held }
         });
         RowStream::push_columns(&layout, &picked, &mut text.columns);
-        let bytes: usize = text.columns.iter().map(Vec::len).sum();
-        if bytes > COLUMNS_BYTES { Err(Refusal::Conflict { reason: TOO_MANY }) } else { Ok(()) }
+        text.held.grow(text.columns.iter().map(Vec::len).sum())
     }
 
     /// The answer where no snapshot is left, and none was sent.
     fn end(&mut self) -> Result<Answer, Refusal> {
         if let Some(text) = self.columns.take() {
             let (content_type, headers) = (text.layout.frame.content_type, text.headers);
-            let pieces = text.layout.around_columns(text.columns);
-            return Ok(self.answer(content_type, Pieces(pieces.into()), headers));
+            let pieces = text.layout.around_columns(text.columns).into();
+            return Ok(self.answer(content_type, Pieces { pieces, _held: text.held }, headers));
         }
         if let Some(rows) = self.empty.take() {
             let RowSet { layout, headers, when_empty, .. } = *rows;
@@ -247,13 +288,39 @@ impl Stream for SeriesStream {
 }
 
 /// Text that is there already, in pieces.
-struct Pieces(VecDeque<Vec<u8>>);
+struct Pieces {
+    pieces: VecDeque<Vec<u8>>,
+    /// Counts until the answer is sent.
+    _held: HeldBytes,
+}
 
 impl Stream for Pieces {
     fn fill(&mut self, out: &mut Vec<u8>) -> Progress {
-        if let Some(piece) = self.0.pop_front() {
+        if let Some(piece) = self.pieces.pop_front() {
             out.extend_from_slice(&piece);
         }
-        if self.0.is_empty() { Progress::Done } else { Progress::More }
+        if self.pieces.is_empty() { Progress::Done } else { Progress::More }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_of_one_answer_and_of_all_are_bounded() {
+        let of_all = Arc::new(AtomicUsize::new(0));
+        let held = || HeldBytes { of_all: Arc::clone(&of_all), bytes: 0 };
+        let mut answers: Vec<HeldBytes> = (0..5).map(|_| held()).collect();
+        for answer in &mut answers[..4] {
+            assert_eq!((answer.grow(1), answer.grow(COLUMNS_BYTES)), (Ok(()), Ok(())));
+        }
+        assert_eq!(answers[4].grow(1), Err(Refusal::Busy));
+        answers.truncate(3);
+        let mut last = held();
+        assert_eq!((last.grow(7), last.grow(COLUMNS_BYTES)), (Ok(()), Ok(())));
+        assert_eq!(last.grow(COLUMNS_BYTES + 1), Err(Refusal::Conflict { reason: TOO_MANY }));
+        drop((answers, last));
+        assert_eq!(of_all.load(Ordering::Relaxed), 0);
     }
 }

@@ -3,6 +3,7 @@
 
 use super::Delivery;
 use crate::clock::MarketClock;
+use engine::error::Reason;
 use engine::feeds::Batch;
 use engine::feeds::conflate::Conflated;
 use engine::feeds::report::Report;
@@ -49,6 +50,7 @@ impl Inbox {
             waiting = self.taken.wait_timeout(waiting, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner).0;
         }
         waiting.records.add(batch);
+        report.refused[Reason::TooMany as usize] += waiting.records.take_refused();
         waiting.report.absorb(report);
         waiting.report.places.truncate(PLACES_KEPT);
         waiting.report.errors.truncate(PLACES_KEPT);

@@ -381,3 +381,36 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_full_store_takes_no_more_contracts_and_updates_those_it_has() {
+    let mut store = filled(vec![quote("10:00", "AA", "AA261218C00100000", 1.0, 2.0)]);
+    let most = limits::INSTRUMENTS.most as usize;
+    store.contracts = Some(most - 1);
+    let more = [
+        ("AA261218P00100000", Ok(true)),
+        ("AA261218C00110000", Err(Reason::TooMany)),
+        ("AA270115C00100000", Err(Reason::TooMany)),
+        ("AA261218C00100000", Ok(true)),
+    ];
+    for (osi, outcome) in more {
+        assert_eq!(store.quote(&quote("10:01", "AA", osi, 1.5, 2.0)), outcome, "{osi}");
+    }
+    assert_eq!((store.contracts, store.books()[0].slices.len()), (Some(most), 1));
+    // what has left makes room
+    store.expire(None);
+    assert_eq!(store.quote(&quote("10:02", "AA", "AA261218C00110000", 1.0, 2.0)), Ok(true));
+    assert_eq!(store.contracts, Some(3));
+}
+
+#[test]
+fn names_are_bounded_in_sum() {
+    let mut store = store();
+    let most = limits::NAMES.most as u32;
+    let taken = |store: &mut Store, i: u32| store.spot(&spot("10:00", &format!("N{i:07}"), 1.0));
+    assert!((0..most).all(|i| taken(&mut store, i) == Ok(true)));
+    assert_eq!(taken(&mut store, most), Err(Reason::TooMany));
+    assert_eq!(store.quote(&quote("10:00", "ZZ", "ZZ261218C00100000", 1.0, 2.0)), Err(Reason::TooMany));
+    assert_eq!(store.spot(&spot("10:01", "N0000000", 2.0)), Ok(true));
+    assert_eq!(store.books().len(), most as usize);
+}
