@@ -18,6 +18,8 @@ const FORWARD_ERROR_MOST: f64 = 5e-4;
 const PAIRS_FEW: u32 = 3;
 /// The forward of an expiry is outvoted where it lies so many standard errors from what its own pairs say.
 const OUTVOTED_ERRORS: f64 = 3.0;
+/// The spot of an expiry is another than the published one beyond this part of it: a hundredth of a percent.
+const SPOT_APART: f64 = 1e-4;
 /// Less than a day to settlement.
 const DAYS_NEAR: f64 = 1.0;
 /// A value of another scheme is another value beyond this, currency per share and part of the strike.
@@ -53,6 +55,8 @@ pub(super) fn of(chain: &Chain, found: &Explanation) -> Vec<Warning> {
     warn(valued && chain.evidence.is_none(), Warning::NoEvidence);
     if let Some(basis) = &found.basis {
         let fwd = slice.fwd_price;
+        let shift = (basis.s / chain.spot - 1.0).abs();
+        warn(valued && !slice.adjusted && !chain.spot_off && shift > SPOT_APART, Warning::SpotShifted);
         let said = basis.known.fwd || basis.known.borrow;
         let apart = (found.told.fwd - fwd).abs() / found.told.error.max(basis.fwd_error);
         warn(!said && apart > OUTVOTED_ERRORS, Warning::ForwardOutvoted);

@@ -21,6 +21,8 @@ pub enum Warning {
     SpotOff,
     /// No price of the underlying is published: values use the spot that the options imply.
     SpotImplied,
+    /// The forward of its expiry implies another spot than the published one, and values follow the forward.
+    SpotShifted,
     /// The pairs of its expiry contradict each other, or the other expiries.
     ForwardOutvoted,
     /// No pair of its own expiry tells the forward.
@@ -66,6 +68,7 @@ impl Warning {
             Self::Rough => "rough",
             Self::SpotOff => "spot_off",
             Self::SpotImplied => "spot_implied",
+            Self::SpotShifted => "spot_shifted",
             Self::ForwardOutvoted => "forward_outvoted",
             Self::NoPair => "no_pair",
             Self::FewPairs => "few_pairs",
@@ -115,6 +118,9 @@ impl Warning {
             Self::Rough => "early exercise comes from lattices until its tables are built: about 1e-4 of the price",
             Self::SpotOff => "its options tell another spot than the published one, and values follow it",
             Self::SpotImplied => "no price of the underlying is published: values use the spot that its options imply",
+            Self::SpotShifted => {
+                "the forward of its expiry implies another spot than the published one, and values follow the forward"
+            }
             Self::ForwardOutvoted => "its pairs tell another forward than the other expiries make likely",
             Self::NoPair => "no pair of call and put of its expiry tells the forward: the other expiries do",
             Self::FewPairs => "fewer than three pairs of call and put tell the forward",

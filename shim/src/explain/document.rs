@@ -412,7 +412,10 @@ impl ExplainDocument {
 fn meaning(own: Warning, all: &[Warning]) -> String {
     let causes = [Warning::OldRates, Warning::ZeroRates, Warning::DividendsUnknown];
     let causes: Vec<&str> = causes.iter().filter(|cause| all.contains(cause)).map(|cause| cause.name()).collect();
-    let is_doubt = matches!(own, Warning::Quote(Drop::NoArbitrage) | Warning::SpotOff | Warning::OutsideSpread);
+    let is_doubt = matches!(
+        own,
+        Warning::Quote(Drop::NoArbitrage) | Warning::SpotOff | Warning::SpotShifted | Warning::OutsideSpread
+    );
     match causes.as_slice() {
         causes if is_doubt && !causes.is_empty() => {
             format!("{}; the cause may be {}", own.meaning(), causes.join(" or "))

@@ -284,6 +284,16 @@ fn warnings_say_what_is_wrong() {
     assert!(old.contains(&Warning::Quote(Drop::Stale)), "{old:?}");
     let alone = warned(&|book, slice, _| book.slices[slice].bid.fill(f64::NAN));
     assert!(alone.contains(&Warning::NoPair) && alone.contains(&Warning::Quote(Drop::NoBid)), "{alone:?}");
+    // quotes of another moment than the price, too wide to put the price in doubt
+    let shifted = warned(&|book, _, _| {
+        book.spot *= 1.003;
+        for of in &mut book.slices {
+            of.bid.iter_mut().for_each(|bid| *bid = (*bid - 0.1).max(0.0));
+            of.ask.iter_mut().for_each(|ask| *ask += 0.1);
+        }
+    });
+    let is_shifted = |all: &[Warning]| all.contains(&Warning::SpotShifted) && !all.contains(&Warning::SpotOff);
+    assert!(is_shifted(&shifted) && !is_shifted(&plain), "{shifted:?}");
     let projected = warned(&|book, slice, _| {
         let expiry = book.slices[slice].expiry;
         book.dividends = vec![(expiry.yesterday().unwrap(), 0.5)];
