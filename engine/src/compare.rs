@@ -228,6 +228,9 @@ fn candidates(works: &[Work]) -> Vec<LikelyReason> {
     if works.iter().any(|work| work.base.style == Style::American) {
         all.push(LikelyReason::EuropeanModel);
     }
+    // the day and the amount are found for all expiries together
+    let first = works.iter().find_map(|work| work.ex_times.first());
+    all.extend(first.map(|&(date, _)| LikelyReason::DividendsNotGiven { date, part: 0.0 }));
     all.extend(Fitted::ALL.map(|fitted| fitted.at(0.0)));
     all
 }

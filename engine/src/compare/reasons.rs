@@ -3,8 +3,9 @@
 
 use super::work::Work;
 use super::world::World;
+use crate::calibrate::carry::implied_borrow;
 use crate::contract::Style;
-use crate::kernel::dividends::Terms;
+use crate::kernel::dividends::{Dividend, Terms};
 use jiff::civil::Date;
 
 /// Steps of a fit; Greeks are nearly linear in what is fitted.
@@ -12,6 +13,9 @@ const ROUNDS: usize = 4;
 /// The greatest change of a rate, per year, and of a spot, as a part.
 const RATE_MOST: f64 = 0.5;
 const SPOT_MOST: f64 = 0.2;
+/// Quarterly dividends that are tried, as parts of the spot. At one forward they move early exercise alone, which bends too
+/// much for slopes.
+const DIVIDENDS_TRIED: [f64; 8] = [0.001, 0.002, 0.004, 0.006, 0.009, 0.013, 0.02, 0.03];
 /// The greatest change of time, years: three days.
 const TIME_MOST: f64 = 3.0 / 365.0;
 /// Smaller ones are not named.
@@ -20,6 +24,8 @@ const SPOT_LEAST: f64 = 1e-4;
 const TIME_LEAST: f64 = 30.0 / (60.0 * 24.0 * 365.0);
 /// The step that slopes are taken over: of a rate and a spot 0.001 %, of time five minutes.
 const STEP: f64 = 1e-5;
+/// Years between dividends that nobody gave: most American names pay quarterly.
+const QUARTER: f64 = 0.25;
 /// A borrow rate below this is none.
 const BORROW_NONE: f64 = 1e-4;
 
@@ -39,6 +45,13 @@ pub enum LikelyReason {
     },
     /// The vendor counts none.
     NoDividends,
+    /// The vendor counts quarterly dividends, and ours has no source of any.
+    DividendsNotGiven {
+        /// About when the first goes ex.
+        date: Date,
+        /// Each of them, as a part of the spot.
+        part: f64,
+    },
     /// The vendor counts with no borrow rate.
     NoBorrow,
     /// Another borrow rate: the vendor's less ours, per year.
@@ -70,6 +83,7 @@ impl LikelyReason {
             Self::Volatility => "volatility",
             Self::MissingDividend { .. } => "missing_dividend",
             Self::NoDividends => "no_dividends",
+            Self::DividendsNotGiven { .. } => "dividends_not_given",
             Self::NoBorrow => "no_borrow",
             Self::Borrow(_) => "borrow",
             Self::Rate(_) => "rate",
@@ -96,7 +110,11 @@ impl LikelyReason {
 
     /// How many numbers were fitted for it.
     pub(super) const fn numbers(self) -> u8 {
-        matches!(self, Self::Borrow(_) | Self::Rate(_) | Self::Spot(_) | Self::Time(_)) as u8
+        match self {
+            Self::DividendsNotGiven { .. } => 2,
+            Self::Borrow(_) | Self::Rate(_) | Self::Spot(_) | Self::Time(_) => 1,
+            _ => 0,
+        }
     }
 }
 
@@ -143,6 +161,7 @@ pub(super) fn changed(reason: LikelyReason, work: &Work) -> Option<World> {
     match reason {
         LikelyReason::MissingDividend { date, .. } => with(without(&|own| own == date)?),
         LikelyReason::NoDividends if work.dates.len() > 1 => with(without(&|_| true)?),
+        LikelyReason::DividendsNotGiven { date, part } => paying(date, part, work),
         LikelyReason::NoBorrow if terms.b.abs() > BORROW_NONE => with(Terms { b: 0.0, ..terms.clone() }),
         LikelyReason::Borrow(by) => with(Terms { b: terms.b + by, ..terms.clone() }),
         LikelyReason::Rate(by) => with(Terms { r: terms.r + by, ..terms.clone() }),
@@ -158,6 +177,38 @@ pub(super) fn changed(reason: LikelyReason, work: &Work) -> Option<World> {
     }
 }
 
+/// The quarterly dividends that leave least of all expiries together: of each day and [`DIVIDENDS_TRIED`], then a quarter
+/// less or more.
+fn best_dividends(works: &[Work]) -> Option<LikelyReason> {
+    let left = |date: Date, part: f64| -> f64 {
+        let of = |work: &Work| Some(work.residual.squared(&paying(date, part, work)?) - work.at_vendor);
+        works.iter().filter_map(of).sum()
+    };
+    let days = works.iter().max_by_key(|work| work.ex_times.len())?.ex_times.iter().map(|&(date, _)| date);
+    let tried = days.flat_map(|date| DIVIDENDS_TRIED.map(|part| (left(date, part), date, part)));
+    let coarse = tried.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let finer = [0.8, 1.25].map(|times| (left(coarse.1, coarse.2 * times), coarse.1, coarse.2 * times));
+    let (_, date, part) = finer.into_iter().fold(coarse, |best, other| if other.0 < best.0 { other } else { best });
+    Some(LikelyReason::DividendsNotGiven { date, part })
+}
+
+/// The same forward, made by the published spot and quarterly dividends in the place of borrow; `None`: none goes ex in the
+/// life of the expiry.
+fn paying(date: Date, part: f64, work: &Work) -> Option<World> {
+    let World { style, s, terms } = &work.base;
+    let first = work.ex_times.iter().find(|(of, _)| *of == date).map(|&(_, t)| t)?;
+    let times = core::iter::successors(Some(first), |t| Some(t + QUARTER)).take_while(|&t| t < terms.t);
+    let spot = if work.published > 0.0 { work.published } else { *s };
+    let divs: Vec<Dividend> = times.map(|t| Dividend { t, amount: part * spot }).collect();
+    let fwd = (s - terms.a(0.0)) * ((terms.r - terms.b) * terms.t).exp();
+    let b = implied_borrow(spot, fwd, terms.t, terms.r, &divs);
+    (!divs.is_empty() && b.is_finite()).then(|| World {
+        style: *style,
+        s: spot,
+        terms: Terms { divs, b, ..terms.clone() },
+    })
+}
+
 /// A reason with the number that explains most of all expiries together; one without a number as it is.
 ///
 /// # Domain   any expiries; a number beyond what can be is cut there
@@ -168,6 +219,7 @@ pub(super) fn fit(reason: LikelyReason, works: &[Work]) -> LikelyReason {
         LikelyReason::Rate(_) => Fitted::Rate,
         LikelyReason::Spot(_) => Fitted::Spot,
         LikelyReason::Time(_) => Fitted::Time,
+        LikelyReason::DividendsNotGiven { .. } => return best_dividends(works).unwrap_or(reason),
         other => return other,
     };
     let mut number = 0.0;

@@ -16,6 +16,10 @@ use std::iter::successors;
 const CONTRACTS_MOST: usize = 48;
 /// Fewer than these say nothing.
 const CONTRACTS_LEAST: usize = 4;
+/// Days of a quarter, in which a name that pays quarterly goes ex once.
+const QUARTER_DAYS: i32 = 92;
+/// Intervals in which the next dividend is looked for.
+const EX_DATES_MOST: usize = 6;
 /// Days of a year, calendar and trading.
 const DAYS_OF_YEAR: (f64, f64) = (365.0, 252.0);
 
@@ -30,6 +34,10 @@ pub(super) struct Work {
     /// Squared difference at the vendor's volatilities.
     pub(super) at_vendor: f64,
     pub(super) dates: Vec<(Date, Dividend)>,
+    /// Days on which a dividend may go ex that nobody gave, and years to them; empty where dividends are known.
+    pub(super) ex_times: Vec<(Date, f64)>,
+    /// The published price of the underlying; NaN: none.
+    pub(super) published: f64,
 }
 
 /// Years to settlement of one expiry, as others count them.
@@ -80,6 +88,29 @@ pub(super) fn work(chain: &Chain, calendar: &Calendar, rows: &[VendorRow], slice
     }
     let clocks = Clocks::new(calendar, chain.valued_at, of.expiry, of.settle);
     let dates = basis.dividends.iter().map(|d| (d.ex_date, Dividend { t: d.t, amount: d.amount })).collect();
-    let residual = SliceResidual::default();
-    Some(Work { slice, base, clocks, contracts, residual, at_vendor: 0.0, dates })
+    let (residual, published) = (SliceResidual::default(), chain.spot);
+    let ex_times = ex_times(chain, calendar);
+    Some(Work { slice, base, clocks, contracts, residual, at_vendor: 0.0, dates, ex_times, published })
+}
+
+/// Days on which the next dividend may go ex, where no source covers the name: the middle of each interval between expiries
+/// of the next quarter, as no Greek tells the days within one apart.
+fn ex_times(chain: &Chain, calendar: &Calendar) -> Vec<(Date, f64)> {
+    if chain.evidence.as_ref().is_none_or(|evidence| evidence.dividends_known) {
+        return Vec::new();
+    }
+    let today = calendar.eastern(chain.valued_at).date();
+    let mut days: Vec<i32> =
+        chain.slices.iter().filter_map(|slice| Some(today.until(slice.expiry).ok()?.get_days())).collect();
+    days.sort_unstable();
+    days.dedup();
+    let before = core::iter::once(0).chain(days.iter().copied());
+    let middles = before
+        .zip(&days)
+        .map(|(before, after)| before.midpoint(*after))
+        .filter(|days| (1..=QUARTER_DAYS).contains(days));
+    let date = |days: i32| {
+        Some((today.checked_add(jiff::Span::new().try_days(days).ok()?).ok()?, f64::from(days) / DAYS_OF_YEAR.0))
+    };
+    middles.filter_map(date).take(EX_DATES_MOST).collect()
 }

@@ -7,6 +7,7 @@ use crate::config::CompareArgs;
 use engine::compare::{COMPARED, Comparison, ContractComparison, LikelyReason};
 use engine::contract::osi::OSI_LEN;
 use engine::contract::{ContractKey, Right};
+use engine::rates::source::RateSource;
 use engine::store::chain::Chain;
 use engine::store::columns::Col;
 use serde::Serialize;
@@ -227,9 +228,10 @@ fn difference(greek: &'static str, numbers: impl Iterator<Item = (f64, f64)>) ->
 fn expiry(chain: &Chain, of: &engine::compare::ExpiryComparison) -> ExpiryReport {
     let slice = &chain.slices[of.slice];
     let spot = slice.und_price;
+    let source = chain.evidence.as_ref().and_then(|evidence| evidence.rates).map(|origin| origin.source);
     let reasons = of.reasons.iter().map(|ranked| ReasonReport {
         reason: ranked.reason.name(),
-        text: words(ranked.reason, spot),
+        text: words(ranked.reason, spot, source),
         explained: ranked.explained,
     });
     ExpiryReport {
@@ -244,13 +246,20 @@ fn expiry(chain: &Chain, of: &engine::compare::ExpiryComparison) -> ExpiryReport
     }
 }
 
-/// A reason in words.
-fn words(reason: LikelyReason, spot: f64) -> String {
+/// A reason in words; where ours is a guess, with what to type.
+fn words(reason: LikelyReason, spot: f64, rates: Option<RateSource>) -> String {
     match reason {
+        LikelyReason::Rate(by) if matches!(rates, Some(RateSource::BuiltIn | RateSource::Saved)) => {
+            format!("another rate: {:+.2} %; ours was not given: --rates FILE", 100.0 * by)
+        }
         LikelyReason::Agrees => "no difference beyond the digits".to_owned(),
         LikelyReason::Volatility => "another volatility".to_owned(),
         LikelyReason::MissingDividend { date, amount } => format!("the dividend of {amount} on {date} is not counted"),
         LikelyReason::NoDividends => "no dividend is counted".to_owned(),
+        LikelyReason::DividendsNotGiven { date, part } => format!(
+            "dividends of about {:.2} a quarter, the next about {date}, that were not given: --dividends FILE",
+            part * spot
+        ),
         LikelyReason::NoBorrow => "no borrow rate is counted".to_owned(),
         LikelyReason::Borrow(by) => format!("another borrow rate: {:+.2} %", 100.0 * by),
         LikelyReason::Rate(by) => format!("another rate: {:+.2} %", 100.0 * by),

@@ -162,6 +162,28 @@ fn a_missing_dividend_is_named_in_text_json_rows_and_picture() {
 }
 
 #[test]
+fn dividends_that_were_not_given_are_named_with_what_to_give() {
+    let folder = Folder::new("not-given");
+    let path = folder.write("vz.csv", &own(&shown(false)));
+    std::fs::remove_file(folder.0.join("dividends.csv")).unwrap();
+    let found = report(&path, &[]);
+    let dividend = &CHAIN.evidence.as_ref().unwrap().dividends[0];
+    let (mut named, mut n) = (0, 0);
+    for expiry in found["names"][0]["expiries"].as_array().unwrap() {
+        let first = &expiry["reasons"][0];
+        if *expiry["expiry"].as_str().unwrap() >= *dividend.ex_date.to_string() {
+            n += 1;
+            let text = first["text"].as_str().unwrap();
+            let amount = text.strip_prefix("dividends of about ").and_then(|rest| rest.split(' ').next()?.parse().ok());
+            let is_near = amount.is_some_and(|amount: f64| (amount / dividend.amount).ln().abs() < 0.35);
+            let is_whole = text.contains(" a quarter, the next about 2026-1") && text.contains("--dividends FILE");
+            named += usize::from(first["reason"] == "dividends_not_given" && is_near && is_whole);
+        }
+    }
+    assert!(n >= 4 && 4 * named >= 3 * n, "{named} of {n}: {found}");
+}
+
+#[test]
 fn a_file_of_our_own_values_agrees_in_every_layout() {
     let folder = Folder::new("layouts");
     let all = shown(false);
