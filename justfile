@@ -41,8 +41,9 @@ chains folder:
     GREEKSD_REALDATA={{ folder }} cargo test --release --locked -p greeksd-engine --test chains -- --ignored --nocapture
 
 # mutations of the saved inputs in shim/tests/fuzz/corpus to everything that reads what others wrote
-fuzz seconds="60":
-    GREEKSD_FUZZ_SECONDS={{ seconds }} cargo test --release --locked -p greeksd --test fuzz -- --ignored --nocapture
+# (or to some of them: just fuzz 3600 saved,views)
+fuzz seconds="60" *bodies:
+    GREEKSD_FUZZ_SECONDS={{ seconds }} {{ if bodies == "" { "" } else { "GREEKSD_FUZZ_BODIES=" + bodies } }} cargo test --release --locked -p greeksd --test fuzz -- --ignored --nocapture
 
 # a market folder (absolute path): what each row shows over HTTP belongs together (docs/model.md)
 together folder:

@@ -52,6 +52,14 @@ pub fn run(args: &CompareArgs) -> ExitCode {
     }
 }
 
+/// What `--json` prints.
+///
+/// # Errors
+/// The file cannot be used: why.
+pub fn report(args: &CompareArgs) -> Result<String, String> {
+    compared(args).map(|report| report.json())
+}
+
 /// Writes what was asked for.
 fn written(args: &CompareArgs, report: &Report) -> Result<(), String> {
     let put = |path: &Path, bytes: &[u8]| std::fs::write(path, bytes).map_err(|e| format!("{}: {e}", path.display()));

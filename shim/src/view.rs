@@ -35,6 +35,20 @@ use std::time::{Duration, Instant};
 use surroundings::Surroundings;
 use terminal::{Input, Screen};
 
+/// Reads an answer in each form that the viewer asks daemons for: expiries, a chain, names, health, values. True where the
+/// bytes have the form.
+#[must_use]
+pub fn forms_of(bytes: &[u8]) -> [bool; 5] {
+    let key = model::SliceKey { root: "ACME".to_owned(), expiry: "2026-12-18".to_owned() };
+    [
+        parse::expiries(bytes).is_ok(),
+        parse::chain(bytes, "ACME", &key).is_ok(),
+        parse::names(bytes).is_ok(),
+        parse::daemon(bytes).is_ok(),
+        parse::values(bytes).is_ok(),
+    ]
+}
+
 /// The exit code of wrong arguments.
 const USAGE: u8 = 2;
 /// How long nothing may happen before the loop looks around.

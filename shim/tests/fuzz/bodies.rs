@@ -3,7 +3,7 @@
 //! A body fails by a panic. What it returns says what became of the input, coarsely: inputs of a new kind are worth
 //! mutating further.
 
-use crate::common;
+use crate::{common, stored};
 use engine::calendar::Calendar;
 use engine::contract::osi::OSI_LEN;
 use engine::contract::{ContractKey, RootTable};
@@ -54,14 +54,22 @@ pub(crate) const BODIES: &[Body] = &[
     ("state", state),
     ("config", config),
     ("arguments", arguments),
+    ("saved", stored::saved),
+    ("greeks", stored::greeks_files),
+    ("manifests", stored::manifests),
+    ("keys", stored::keys),
+    ("compared", stored::compared),
+    ("views", stored::views),
+    ("ranges", stored::ranges),
+    ("turns", stored::turns),
 ];
 
 /// So many, about: 0, 1, 2, up to 4, up to 8, …
-fn about(n: usize) -> Kind {
+pub(crate) fn about(n: usize) -> Kind {
     u64::from(usize::BITS - n.leading_zeros())
 }
 
-fn mix(parts: impl IntoIterator<Item = Kind>) -> Kind {
+pub(crate) fn mix(parts: impl IntoIterator<Item = Kind>) -> Kind {
     parts.into_iter().fold(0xcbf2_9ce4_8422_2325, |hash, part| (hash ^ part).wrapping_mul(0x0100_0000_01b3))
 }
 
@@ -102,7 +110,7 @@ pub(crate) fn targets(data: &[u8]) -> Kind {
     let (path, query) = text.split_once('?').unwrap_or((&text, ""));
     let answer = SERVICE.answer_to(path, query);
     let got = common::read(answer);
-    assert!([200, 400, 404, 501, 502, 503].contains(&got.status), "{}: {text}", got.status);
+    assert!([200, 400, 404, 472, 501, 502, 503].contains(&got.status), "{}: {text}", got.status);
     assert!(got.body.len() < ANSWER * 8, "{} bytes: {text}", got.body.len());
     if got.content_type.starts_with("application/json") && got.body.len() < ANSWER {
         let parsed = serde_json::from_str::<&serde_json::value::RawValue>(&got.body);

@@ -8,6 +8,9 @@
 mod bodies;
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../../../engine/history/tests/support/mod.rs"]
+mod history_support;
+mod stored;
 
 use bodies::{BODIES, Body};
 use std::collections::BTreeSet;
@@ -20,7 +23,7 @@ use testkit::random::Random;
 /// An input that takes longer is a finding.
 const SLOW: Duration = Duration::from_secs(5);
 /// Inputs are no longer than this.
-const LONGEST: usize = 1 << 14;
+const LONGEST: usize = 1 << 16;
 /// Bytes and words that readers treat in their own way.
 const WORDS: [&[u8]; 40] = [
     b"\"",
@@ -73,7 +76,8 @@ fn corpus(name: &str) -> Vec<Vec<u8>> {
     let mut files: Vec<PathBuf> =
         fs::read_dir(folder.join(name)).into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
     files.sort();
-    let mut inputs: Vec<Vec<u8>> = files.into_iter().map(|file| fs::read(file).unwrap()).collect();
+    let mut inputs: Vec<Vec<u8>> = stored::seeds(name);
+    inputs.extend(files.into_iter().map(|file| fs::read(file).unwrap()));
     let lines = fs::read_to_string(folder.join(format!("{name}.lines"))).unwrap_or_default();
     inputs.extend(lines.lines().map(|line| line.as_bytes().to_vec()));
     if name == "targets" {
@@ -111,13 +115,22 @@ fn mutations_for_as_long_as_is_asked() {
     let began = Instant::now();
     let lasts = Duration::from_secs(asked("GREEKSD_FUZZ_SECONDS", 60));
     let mut run = Run::new(asked("GREEKSD_FUZZ_SEED", u64::from(std::process::id())));
+    if let Ok(wanted) = std::env::var("GREEKSD_FUZZ_BODIES") {
+        run.trials.retain(|trial| wanted.split(',').any(|name| name == trial.body.0));
+        assert!(!run.trials.is_empty(), "no body of {wanted}");
+    }
     std::panic::set_hook(Box::new(|_| ()));
     while began.elapsed() < lasts {
-        run.round();
+        run.turn();
     }
     let _ = std::panic::take_hook();
     for trial in &run.trials {
-        println!("{:10} {:10} executions, {:5} kinds of outcome", trial.body.0, trial.executions, trial.kinds.len());
+        let (name, seconds) = (trial.body.0, trial.spent.as_secs());
+        println!(
+            "{name:10} {:10} executions in {seconds:5} s, {:5} kinds of outcome",
+            trial.executions,
+            trial.kinds.len()
+        );
     }
     assert_eq!(run.found, Vec::<String>::new(), "saved in {}", env!("CARGO_TARGET_TMPDIR"));
 }
@@ -135,34 +148,49 @@ struct Trial {
     inputs: Vec<Vec<u8>>,
     kinds: BTreeSet<u64>,
     executions: u64,
+    spent: Duration,
 }
 
 impl Run {
     fn new(seed: u64) -> Self {
-        let trial = |&body: &Body| Trial { body, inputs: corpus(body.0), kinds: BTreeSet::new(), executions: 0 };
+        let trial = |&body: &Body| Trial {
+            body,
+            inputs: corpus(body.0),
+            kinds: BTreeSet::new(),
+            executions: 0,
+            spent: Duration::ZERO,
+        };
         Self { random: Random::new(seed), trials: BODIES.iter().map(trial).collect(), found: Vec::new() }
     }
 
     /// Some mutations for each body.
     fn round(&mut self) {
         for trial in &mut self.trials {
-            for _ in 0..4 {
-                let input = mutated(&trial.inputs, &mut self.random);
-                if let Some(what) = trial.execute(input) {
-                    self.found.push(what);
-                }
-            }
+            self.found.extend(trial.some(&mut self.random));
+        }
+    }
+
+    /// Some mutations for the body that has had least time: each has the same, however long an execution takes.
+    fn turn(&mut self) {
+        if let Some(trial) = self.trials.iter_mut().min_by_key(|trial| trial.spent) {
+            self.found.extend(trial.some(&mut self.random));
         }
     }
 }
 
 impl Trial {
+    /// Tries some mutations; what they found.
+    fn some(&mut self, random: &mut Random) -> Vec<String> {
+        (0..4).filter_map(|_| self.execute(mutated(&self.inputs, random))).collect()
+    }
+
     /// Tries an input; says what it found.
     fn execute(&mut self, input: Vec<u8>) -> Option<String> {
         let (name, body) = self.body;
         let began = Instant::now();
         let outcome = catch_unwind(AssertUnwindSafe(|| body(&input)));
         self.executions += 1;
+        self.spent += began.elapsed();
         let what = match outcome {
             Ok(_) if began.elapsed() > SLOW => "slow",
             Err(_) => "failed",
