@@ -237,7 +237,9 @@ impl fmt::Display for FeedError {
             Self::NoRows { file } => write!(f, "{}: no row that can be used", OneLine(file)),
             Self::TooLarge { file } => write!(f, "{}: too large", OneLine(file)),
             Self::Instead { file, what } => write!(f, "{}: {what}", OneLine(file)),
-            Self::NoChains { folder } => write!(f, "{}: no chain file", OneLine(folder)),
+            Self::NoChains { folder } => {
+                write!(f, "{}: no chain file: put quotes into chains/*.csv or *.csv.gz there", OneLine(folder))
+            }
         }
     }
 }

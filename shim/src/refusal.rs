@@ -91,7 +91,10 @@ pub enum Refusal {
         reason: &'static str,
     },
     /// There is no snapshot yet for what was asked; worth asking again soon.
-    NoSnapshot,
+    NoSnapshot {
+        /// What has to come first: `the first values of SPY`.
+        waiting_for: String,
+    },
     /// Slow readers hold so much of old snapshots that no further answer of several names is begun; worth asking again.
     Crowded,
 }
@@ -145,7 +148,7 @@ impl Refusal {
             Self::UnknownPath | Self::NotListed { .. } | Self::NoRows | Self::NoSuchTime { .. } => 404,
             Self::NoTicks { .. } => 472,
             Self::Unsupported { .. } => 501,
-            Self::NoSnapshot | Self::Damaged { .. } => 502,
+            Self::NoSnapshot { .. } | Self::Damaged { .. } => 502,
             Self::Crowded | Self::Busy => 503,
         }
     }
@@ -174,7 +177,7 @@ impl fmt::Display for Refusal {
             Self::Busy => f.write_str("too much of the past is asked for at once; ask again in a moment"),
             Self::UnknownPath => f.write_str("not found"),
             Self::NoRows => f.write_str("no data"),
-            Self::NoSnapshot => f.write_str("upstream data unavailable"),
+            Self::NoSnapshot { waiting_for } => write!(f, "upstream data unavailable: waiting for {waiting_for}"),
             Self::Crowded => f.write_str("slow readers hold too much of old snapshots; ask again, or for one name"),
         }
     }
@@ -183,7 +186,7 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 /// The first [`ECHO_MAX`] characters, so that an answer never grows with the request.
-fn cut(text: &str) -> String {
+pub(crate) fn cut(text: &str) -> String {
     let mut out: String = text.chars().take(ECHO_MAX).collect();
     if out.len() < text.len() {
         out.push('…');
@@ -224,7 +227,7 @@ mod tests {
             (Refusal::Damaged { text: text() }, 502, "2024-01-03"),
             (Refusal::Busy, 503, "too much of the past is asked for at once; ask again in a moment"),
             (unsupported, 501, "the switch must be true"),
-            (Refusal::NoSnapshot, 502, "upstream data unavailable"),
+            (Refusal::NoSnapshot { waiting_for: text() }, 502, "upstream data unavailable: waiting for 2024-01-03"),
             (Refusal::Crowded, 503, "slow readers hold too much of old snapshots; ask again, or for one name"),
         ];
         for (refusal, status, text) in rows {

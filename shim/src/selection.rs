@@ -13,7 +13,7 @@ pub mod symbols;
 use crate::limits::{NAMES_AT_ONCE, ROWS_AT_ONCE};
 use crate::picked::{Picked, Ranges};
 use crate::query::{Bounds, Rights};
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, cut};
 use crate::rows::clock::days_between;
 use engine::contract::{ContractKey, Right, Symbol};
 use engine::snapshot::Snapshot;
@@ -118,11 +118,25 @@ pub fn select(snapshot: &Snapshot, selection: &Selection) -> Result<Vec<Picked>,
     let selection = resolved.as_ref().unwrap_or(selection);
     let chains = named_chains(snapshot, selection);
     if chains.is_empty() && is_pending(snapshot, selection) {
-        return Err(Refusal::NoSnapshot);
+        let Selection { underlyings, roots, contracts, .. } = selection;
+        let mut names: Vec<&str> = underlyings.iter().chain(roots).map(Symbol::as_str).collect();
+        names.extend(contracts.iter().map(|contract| contract.root.as_str()));
+        names.dedup();
+        return Err(not_yet(snapshot, &names.join(", ")));
     }
     let names = Names::of(selection);
     let pick = |chain: &Arc<Chain>| Picked { chain: Arc::clone(chain), rows: pick_rows(chain, selection, &names) };
     Ok(chains.into_iter().map(pick).filter(|picked| !picked.rows.is_empty()).collect())
+}
+
+/// The refusal of `names` whose first values are still to come.
+#[must_use]
+pub fn not_yet(snapshot: &Snapshot, names: &str) -> Refusal {
+    let waiting_for = match snapshot.number {
+        0 => "the first quotes of any feed (`feeds` in /health says how each is)".to_owned(),
+        _ => format!("the first values of {}", cut(names)),
+    };
+    Refusal::NoSnapshot { waiting_for }
 }
 
 /// Whether finding the rows would hold up others: many names, or a chain with many rows all of which are looked at.

@@ -153,6 +153,12 @@ impl OpenedDaemon {
         }
         let folder = config.state_dir.as_deref().map(|path| Arc::new(StateFolder::open(path)));
         let saved = FeedSpec::saved_market(&specs);
+        if FeedSpec::lack_quotes(&specs) {
+            tracing::warn!(
+                "{}: no quotes come from there; add a feed that has them, such as --feed cboe:SPY or --feed dir:PATH",
+                feed_name(config)
+            );
+        }
         let keeper = folder.iter().filter(|_| !simulated).map(|folder| start_keeper(folder, &saved, clock)).next();
         let keeper = keeper.transpose().map_err(|e| format!("no thread: {e}"))?;
 
@@ -285,7 +291,7 @@ fn restore(folder: &StateFolder, market: &SavedMarket, feed: &dyn Feed) -> Vec<C
     let chains = folder.saved_market(market, feed.expected().as_ref(), Timestamp::now());
     if let Some(at) = chains.iter().map(|chain| chain.valued_at).max() {
         let (names, ms) = (chains.len(), began.elapsed().as_millis());
-        tracing::info!("serving {names} names as of {at} (read in {ms} ms), each until it is computed");
+        tracing::info!("serving {} as of {at} (read in {ms} ms), each until it is computed", counted(names, "name"));
     }
     chains
 }
@@ -388,20 +394,26 @@ struct Banner {
 
 impl Banner {
     fn print(&self, snapshot: &Snapshot, status: &Status) {
-        let contracts: u64 = snapshot.chains().iter().map(|c| u64::from(c.rows())).sum();
+        let contracts: usize = snapshot.chains().iter().map(|c| c.rows() as usize).sum();
         let note = if self.simulated { "  (simulated: no real market data)" } else { "" };
         let clock =
             if status.clock.is_real() { String::new() } else { format!("\n  clock     {}", status.clock_line()) };
         let notes: String = self.notes.iter().map(|note| format!("\n  {note}")).collect();
         log::say(&format!(
-            "greeksd {} serving {}\n  feed      {}{note}\n  market    {} names, {contracts} contracts\n  snapshot  {}{clock}{notes}",
+            "greeksd {} serving {}\n  feed      {}{note}\n  market    {}, {}\n  snapshot  {}{clock}{notes}",
             env!("CARGO_PKG_VERSION"),
             self.addresses,
             self.feed,
-            snapshot.chains().len(),
+            counted(snapshot.chains().len(), "name"),
+            counted(contracts, "contract"),
             status.time_line(snapshot),
         ));
     }
+}
+
+/// `1 name`, `2 names`.
+fn counted(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 /// Passes take what the serving threads leave.

@@ -204,9 +204,9 @@ impl Status {
         }
     }
 
-    /// Seconds of the market's time since the snapshot's time.
+    /// Seconds of the market's time since the snapshot's time; 0 where quotes are ahead of the clock.
     fn age_s(&self, snapshot: &Snapshot) -> f64 {
-        self.clock.now().duration_since(snapshot.time).as_secs_f64()
+        self.clock.now().duration_since(snapshot.time).as_secs_f64().max(0.0)
     }
 
     /// The age above which a snapshot is stale, in seconds of the market's time: quotes of the feed that is least late are

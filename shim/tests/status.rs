@@ -66,6 +66,7 @@ fn the_status_word_follows_market_and_age() {
     assert_eq!(health(old(0))["status"], "ok");
     assert_eq!(health(old(13))["status"], "ok");
     assert_eq!(health(old(14))["status"], "stale");
+    assert_eq!(health(old(-60))["snapshot_age_s"], 0.0, "quotes ahead of the clock have no negative age");
 }
 
 /// The status word of a snapshot of so many seconds ago, at a speed, of a feed that is late and asked now and then.

@@ -1,6 +1,7 @@
 //! A comparison for people. Never: a number that the report does not have.
 
 use super::report::{NameReport, Report};
+use crate::rows::number::{self, Print};
 use std::fmt::Write;
 
 /// The text of a report.
@@ -67,8 +68,13 @@ fn write_name(of: &NameReport, out: &mut String) -> std::fmt::Result {
     for row in &of.worst {
         writeln!(
             out,
-            "{:<12} {:<21} ours {:>12.6} vendor {:>12.6} difference {:>+12.6}  {}",
-            row.greek, row.osym, row.ours, row.vendor, row.difference, row.reason
+            "{:<12} {:<21} ours {:>12} vendor {:>12} difference {:>+12.6}  {}",
+            row.greek,
+            row.osym,
+            number::text(row.ours, Print::Fixed(6)),
+            number::text(row.vendor, Print::Fixed(6)),
+            row.difference,
+            row.reason
         )?;
     }
     Ok(())

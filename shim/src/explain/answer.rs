@@ -8,6 +8,7 @@ use super::text::text;
 use crate::http::{Answer, Awaited};
 use crate::query::Query;
 use crate::refusal::Refusal;
+use crate::selection::not_yet;
 use crate::threads;
 use crate::vendors::native::error_json;
 use engine::contract::ContractKey;
@@ -104,7 +105,11 @@ fn listing(snapshot: &Snapshot, contract: &ContractKey) -> Result<Arc<Chain>, Re
         return Ok(Arc::clone(chain));
     }
     let is_coming = snapshot.number == 0 || snapshot.is_pending(contract.root);
-    Err(if is_coming { Refusal::NoSnapshot } else { Refusal::NotListed { reason: "no such contract is listed" } })
+    Err(if is_coming {
+        not_yet(snapshot, contract.root.as_str())
+    } else {
+        Refusal::NotListed { reason: "no such contract is listed" }
+    })
 }
 
 fn found(chain: &Chain, contract: &ContractKey, around: &Surroundings, form: Form) -> Answer {

@@ -345,9 +345,9 @@ const UNITS: [(&str, &str); 12] = [
     ("volatility", "per square root of a year, decimal: 0.25 is 25 %"),
 ];
 
-/// A number, unless it is missing.
+/// A number, unless it is missing. Zero has no sign.
 fn known(x: f64) -> MaybeNumber {
-    x.is_finite().then_some(x)
+    x.is_finite().then_some(x + 0.0)
 }
 
 impl ExplainDocument {

@@ -62,7 +62,12 @@ fn ask(url: &str, contract: &ContractKey) -> Result<ExplainDocument, String> {
     let n = contract.write_compact(&mut osi);
     let symbol = String::from_utf8_lossy(&osi[..n]).into_owned();
     let received = client.get(&format!("{PATH}?osym={symbol}"), None);
-    match received.map_err(|failed| format!("{url}: {}: is a daemon running there?", failed.failure.name()))? {
+    match received.map_err(|failed| {
+        format!(
+            "{url}: {}: is a daemon running there? (`greeksd serve` starts one, --feed does without)",
+            failed.failure.name()
+        )
+    })? {
         Received::Body { status: 200, bytes, .. } => {
             serde_json::from_slice(&bytes).map_err(|error| format!("{url}: not an explanation: {error}"))
         }
@@ -113,7 +118,10 @@ fn compute(args: &ExplainArgs, keys: &Keys, contract: &ContractKey) -> Result<Ex
         }
         std::thread::sleep(FEED_PAUSE);
     };
-    let found = explain(&chain, contract).ok_or("the feed does not list that contract")?;
+    let found = explain(&chain, contract).ok_or_else(|| {
+        let (name, feeds) = (chain.underlying, args.feed.join(" --feed "));
+        format!("the feed does not list that contract; `greeksd view {name} --feed {feeds}` shows those that it lists")
+    })?;
     let calendar = &feed.reference().calendar;
     let market = MarketPart {
         feed: args.feed.join(", "),

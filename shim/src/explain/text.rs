@@ -1,6 +1,7 @@
 //! An explanation for people. Never: a number that the document does not have.
 
 use super::document::{CurvePart, ExplainDocument, MaybeNumber, NamedNumbers, StrikePart};
+use crate::rows::number::{self, Print};
 use std::fmt::Write;
 
 /// Strikes that are shown of those that told the forward: the heaviest.
@@ -193,17 +194,17 @@ fn write_values(of: &ExplainDocument, out: &mut String) -> std::fmt::Result {
         write!(out, "{name:<12}")?;
         for (_, numbers) in columns {
             let number = numbers.get(*name).copied().flatten();
-            write!(out, " {:>14}", number.map_or_else(|| "-".to_owned(), |number| format!("{number:.8}")))?;
+            write!(out, " {:>14}", number.map_or_else(|| "-".to_owned(), |x| number::text(x, Print::Fixed(8))))?;
         }
         writeln!(out)?;
     }
     Ok(())
 }
 
-fn fixed(x: MaybeNumber, digits: usize) -> String {
-    x.map_or_else(|| "-".to_owned(), |x| format!("{x:.digits$}"))
+fn fixed(x: MaybeNumber, digits: u8) -> String {
+    x.map_or_else(|| "-".to_owned(), |x| number::text(x, Print::Fixed(digits)))
 }
 
 fn percent(x: MaybeNumber) -> String {
-    x.map_or_else(|| "-".to_owned(), |x| format!("{:.3} %", 100.0 * x))
+    x.map_or_else(|| "-".to_owned(), |x| format!("{} %", number::text(100.0 * x, Print::Fixed(3))))
 }

@@ -335,7 +335,14 @@ impl MarketLoop {
         let (name, before) = (chain.underlying, self.chains.get(&chain.underlying).and_then(|old| old.uncomputed));
         match chain.uncomputed {
             now if now == before => {}
-            Some(why) => tracing::warn!("{name}: {} contracts without Greeks: {}", chain.rows(), why.name()),
+            Some(why) => {
+                let (n, cure) = (chain.rows(), told::cure(why, name));
+                tracing::warn!(
+                    "{name}: {n} contract{} without Greeks: {}{cure}",
+                    if n == 1 { "" } else { "s" },
+                    why.name()
+                );
+            }
             None => tracing::info!("{name}: computed again"),
         }
     }

@@ -190,6 +190,12 @@ impl FeedSpec {
         SavedMarket::Recorded(paths.join(", "))
     }
 
+    /// True if none of these feeds has quotes: nothing is served until one that has is added.
+    #[must_use]
+    pub fn lack_quotes(specs: &[Self]) -> bool {
+        specs.iter().all(|spec| matches!(spec, Self::Poll(poll) if !poll.brings_chains()))
+    }
+
     fn source(&self, has_others: bool, terms: &OpenTerms) -> Result<Box<dyn QuoteSource>, String> {
         Ok(match self {
             Self::Sim(_) => return Err("the embedded market is whole, and goes with no other feed".to_owned()),
@@ -490,5 +496,17 @@ mod tests {
         assert!(open(&["tcp:0.0.0.0:0"]).unwrap_err().contains("--allow-remote"));
         assert!(open(&["tradier:SPY"]).unwrap_err().contains(tradier::KEY));
         assert_eq!(open(&["tcp:0"]), Ok(false));
+    }
+
+    #[test]
+    fn rates_and_dividends_alone_lack_quotes() {
+        let lack = |feeds: &[&str]| {
+            let specs: Vec<FeedSpec> = feeds.iter().map(|feed| FeedSpec::parse(feed).unwrap()).collect();
+            FeedSpec::lack_quotes(&specs)
+        };
+        assert!(lack(&["treasury:"]) && lack(&["treasury:", "nasdaq:KO"]) && lack(&["massive:KO,dividends=only"]));
+        for feed in ["sim", "dir:m", "tcp:2113", "stdin:", "cboe:KO", "massive:KO"] {
+            assert!(!lack(&["treasury:", feed]), "{feed}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::status::RateFacts;
 use engine::contract::{Style, Symbol};
-use engine::store::chain::Chain;
+use engine::store::chain::{Chain, Uncomputed};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -77,6 +77,17 @@ fn unknown_dividends(names: &[&str]) -> String {
     )
 }
 
+/// What to type where a name cannot be computed, after a colon; empty where nothing helps but other quotes.
+pub(super) fn cure(why: Uncomputed, name: Symbol) -> String {
+    match why {
+        Uncomputed::NoSpot => format!(
+            ": no price of the underlying came and its options imply none; push {{\"symbol\":\"{name}\",\"price\":...,\
+             \"time\":...}}, add und_price to the rows of a folder, or add a feed that has the price"
+        ),
+        Uncomputed::NoUsableQuote | Uncomputed::ContradictoryPairs | Uncomputed::Failed => String::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,6 +115,13 @@ mod tests {
         assert_eq!(implied, [(false, "rates: implied of 2026-11-20".to_owned())]);
         let again = told.lines(Some(&old), &none, false, Duration::ZERO);
         assert_eq!(again.len(), 2, "a folder is not waited for: {again:?}");
+    }
+
+    #[test]
+    fn a_name_without_a_price_is_told_what_to_push() {
+        let acme = Symbol::parse("ACME").unwrap();
+        assert!(cure(Uncomputed::NoSpot, acme).contains(r#"push {"symbol":"ACME","price":...,"time":...}"#));
+        assert_eq!(cure(Uncomputed::NoUsableQuote, acme), "");
     }
 
     #[test]

@@ -307,6 +307,24 @@ mod tests {
         }
     }
 
+    #[test]
+    fn zero_has_no_sign_at_any_width() {
+        let tiny = [-0.0, -f64::MIN_POSITIVE, -5e-324, -1e-12, -1e-9, -4.9e-9];
+        for most in 0..=8u8 {
+            for print in [Print::UpTo(most), Print::Fixed(most), Print::Point(most), Print::Words(most)] {
+                for x in tiny {
+                    let text = text_as(x, print);
+                    assert!(text.bytes().all(|b| b == b'0' || b == b'.'), "{x:e} as {print:?}: {text}");
+                    let (mut block, mut buf) = (TextBlock::default(), [0; 16]);
+                    block.fill(print, &[x; BLOCK]);
+                    if let Some(end) = block.put(0, &mut buf, 0) {
+                        assert_eq!(std::str::from_utf8(&buf[..end]).unwrap(), text, "{x:e} as {print:?}, in a block");
+                    }
+                }
+            }
+        }
+    }
+
     /// Every (most, least) that a table uses.
     fn check(x: f64) {
         assert_eq!(text::<6, 0>(x), expected(x, 6, 0), "{x:e}");

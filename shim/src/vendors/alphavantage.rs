@@ -109,7 +109,7 @@ fn refuse(refusal: &Refusal) -> (&'static str, String) {
         Refusal::EmptyTime { .. } => {
             (JSON, body::with_text(r#"{"endpoint":"Historical Options","message":""#, refusal, r#"","data":[]}"#))
         }
-        Refusal::NoSnapshot | Refusal::Busy => (JSON, body::with_text(r#"{"Information":""#, refusal, r#""}"#)),
+        Refusal::NoSnapshot { .. } | Refusal::Busy => (JSON, body::with_text(r#"{"Information":""#, refusal, r#""}"#)),
         Refusal::Unsupported { .. } | Refusal::Damaged { .. } => {
             (JSON, body::with_text(r#"{"Error Message":""#, refusal, r#""}"#))
         }

@@ -498,7 +498,7 @@ impl Layer {
         let (content_type, body) = (self.refuse)(refusal);
         let answer = Answer::full(self.name, refusal.status(), content_type, body);
         match refusal {
-            Refusal::NoSnapshot => answer.with_header("Retry-After", RETRY_AFTER_S),
+            Refusal::NoSnapshot { .. } => answer.with_header("Retry-After", RETRY_AFTER_S),
             Refusal::Busy => answer.with_header("Retry-After", RETRY_AFTER_S),
             Refusal::Crowded => answer.with_header("Retry-After", CROWDED_RETRY_AFTER_S),
             _ => answer,

@@ -16,7 +16,7 @@ use crate::rows::identity::is_index;
 use crate::rows::layout::Around;
 use crate::rows::listing::{Piece, QUOTED_DATE};
 use crate::rows::number::{self, Print};
-use crate::selection::Selection;
+use crate::selection::{Selection, not_yet};
 use engine::contract::{RootTable, Symbol};
 use engine::store::chain::Chain;
 use engine::store::columns::{Col, Unit};
@@ -151,7 +151,7 @@ fn quotes(query: &Query<'_>, context: &RequestContext<'_>, clock: &Clock) -> Res
         match symbol.and_then(|symbol| context.snapshot.chain(symbol)) {
             Some(chain) => found.push(quote_of(chain, context.roots, clock)),
             None if symbol.is_some_and(|symbol| context.snapshot.is_pending(symbol)) => {
-                return Err(Refusal::NoSnapshot);
+                return Err(not_yet(context.snapshot, name));
             }
             None => unmatched.push(json_text(name)),
         }
