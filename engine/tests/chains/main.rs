@@ -8,6 +8,7 @@ mod deliverable;
 mod determinism;
 mod dirt;
 mod implied_spot;
+mod leave_out;
 mod market_folder;
 mod overrides;
 mod pipeline;
