@@ -12,7 +12,9 @@ use engine::store::book::Book;
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
 use engine::store::ingest::Store;
-use engine::store::rates::DiscountCurves;
+use engine::rates::curve::DiscountCurves;
+use engine::rates::source::RateSource;
+use engine::rates::table::RateTable;
 use jiff::Timestamp;
 use peers::{Cubic, Svi, VolQuote, linear};
 use sim::SimMarket;
@@ -175,8 +177,9 @@ fn svc_vol_of_emptied_quotes_is_as_good_as_the_best_peer_on_the_embedded_market(
     let at: Timestamp = "2026-11-20T15:42:00-05:00".parse().unwrap();
     let sim = SimMarket::at(7, at);
     let books = (0..sim.len()).filter_map(|i| sim.book(i, at)).collect();
-    let (calendar, curves) = (Calendar::embedded(), DiscountCurves::new(&sim.rates()));
-    let mut scores = measure(5, books, MarketData { calendar: &calendar, curves: &curves }, |_| at);
+    let calendar = Calendar::embedded();
+    let rates = RateTable::of(RateSource::Simulated, DiscountCurves::new(&sim.rates()));
+    let mut scores = measure(5, books, MarketData { calendar: &calendar, rates: &rates }, |_| at);
     // the surfaces of this market are slices of SSVI with bumps: at the median raw SVI is as near as can be
     scores.print("sim").hold("sim", 1.03);
 }
@@ -188,7 +191,8 @@ fn of_folder(folder: &Path) -> Scores {
     store.ingest(&batch, Timestamp::MAX);
     store.expire(None);
     let books = store.books().to_vec();
-    measure(5, books, MarketData { calendar: store.calendar(), curves: store.curves() }, |book| book.ts)
+    let rates = RateTable::of(RateSource::User, store.curves().clone());
+    measure(5, books, MarketData { calendar: store.calendar(), rates: &rates }, |book| book.ts)
 }
 
 #[test]
