@@ -28,6 +28,8 @@ pub struct Curve {
     pub(super) listed: (f64, f64),
     /// 1 where it has quotes, little where all it has is the shape of its neighbours.
     pub(super) firmness: f64,
+    /// By how much more than at first its spline may bend: what its own quotes chose.
+    pub(super) softness: f64,
 }
 
 /// ln of total variance and its first two derivatives in k = ln(K/F).
@@ -56,6 +58,7 @@ impl Curve {
             shaped: (0.0, 0.0),
             listed: (0.0, 0.0),
             firmness: 0.0,
+            softness: 1.0,
         }
     }
 

@@ -207,11 +207,22 @@ struct CurveProblem {
     stiffness: Stiffness,
 }
 
+/// What a two-sided quote may weigh after a fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trust {
+    /// As its distance says.
+    Fresh,
+    /// No more than before: a quote that the stiff curve found to be bad stays bad for the softer one.
+    Kept,
+}
+
 /// How a curve meets its quotes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Judgement {
     /// Part of the two-sided quotes that the curve passes within.
     inside: f64,
+    /// Weighted sum of squared distances from the two-sided quotes.
+    misfit: f64,
     /// Whether a weight has moved by more than `SPLINE.weight_settled`.
     moved: bool,
 }
@@ -345,31 +356,82 @@ impl CurveProblem {
         self.stiffness.level = SPLINE.level_precision;
     }
 
-    /// Fits, reweights and softens until enough quotes are met.
+    /// Fits, reweights and softens until enough quotes are met, then as far as that predicts the quotes better.
+    ///
+    /// A fit within bounds bends as far as the fit without them chose to.
     fn fit(&mut self, curve: &mut Curve, quotes: &StrikeQuotes, bounds: &[CurveBound]) {
         let n = curve.spline.coef().len();
-        // From stiff to soft, and not a penalty by cross-validation (as Eilers and Marx 1996 do): what is wanted is the
-        // smoothest curve inside of the spreads, and errors of neighbours are not independent.
+        // From stiff to soft: bad quotes have lost their weight before the curve can follow them.
+        let mut softness = 1.0;
         for attempt in 0..SPLINE.attempts {
             self.squares.penalise(n, &self.stiffness);
-            let mut met = Judgement::default();
-            for _ in 0..SPLINE.reweights {
-                self.squares.solve(&mut curve.spline);
-                met = self.weigh(quotes);
-                met.moved |= self.weigh_bounds(bounds, quotes.k.len());
-                if !met.moved {
-                    break;
-                }
-            }
+            let met = self.reweigh(curve, quotes, bounds, Trust::Fresh);
             let held = self.keeps(bounds, quotes.k.len());
             if attempt + 1 == SPLINE.attempts || (met.inside >= SPLINE.inside_enough && held) {
                 if met.moved {
                     self.squares.solve(&mut curve.spline);
                 }
-                return;
+                break;
             }
-            self.stiffness.bend.iter_mut().for_each(|b| *b /= SPLINE.softer * SPLINE.softer);
+            softness *= self.stiffness.soften(SPLINE.softer * SPLINE.softer);
         }
+        if bounds.is_empty() {
+            let further = self.soften_by_prediction(curve, quotes);
+            curve.softness = if further > 1.0 { softness * further } else { 1.0 };
+        } else if curve.softness > softness {
+            self.stiffness.soften(curve.softness / softness);
+            self.squares.penalise(n, &self.stiffness);
+            if self.reweigh(curve, quotes, bounds, Trust::Kept).moved {
+                self.squares.solve(&mut curve.spline);
+            }
+        }
+    }
+
+    /// Solves and weighs the quotes by their distances, in turn, until the weights stand still.
+    fn reweigh(&mut self, curve: &mut Curve, quotes: &StrikeQuotes, bounds: &[CurveBound], trust: Trust) -> Judgement {
+        let mut met = Judgement::default();
+        for _ in 0..SPLINE.reweights {
+            self.squares.solve(&mut curve.spline);
+            met = self.weigh(quotes, trust);
+            met.moved |= self.weigh_bounds(bounds, quotes.k.len());
+            if !met.moved {
+                break;
+            }
+        }
+        met
+    }
+
+    /// Lets the spline bend more as long as that predicts its quotes better; by how much more. Few quotes cannot say.
+    ///
+    /// # Source   generalised cross-validation (Craven and Wahba 1979), each parameter counting a little more than one
+    /// (Kim and Gu 2004), over the weights of the robust fit
+    /// # Cost     a solution and a trace for each degree tried
+    fn soften_by_prediction(&mut self, curve: &mut Curve, quotes: &StrikeQuotes) -> f64 {
+        let (n, n_firm) = (curve.spline.coef().len(), quotes.n_firm());
+        if n_firm < SPLINE.predicted_least {
+            return 1.0;
+        }
+        let score = |problem: &mut Self| {
+            let free = 1.0 - SPLINE.parameter_cost * problem.squares.freedom(n) / n_firm;
+            let misfit = problem.weigh(quotes, Trust::Kept).misfit;
+            if free > 0.0 { misfit / (free * free) } else { f64::INFINITY }
+        };
+        let (mut least, mut further) = (score(self), 1.0);
+        for _ in 0..SPLINE.degrees {
+            let by = self.stiffness.soften(SPLINE.degree * SPLINE.degree);
+            self.squares.penalise(n, &self.stiffness);
+            self.squares.solve(&mut curve.spline);
+            let next = score(self);
+            if next > SPLINE.predicts_better * least {
+                self.stiffness.soften(1.0 / by);
+                break;
+            }
+            (least, further) = (next, further * by);
+        }
+        self.squares.penalise(n, &self.stiffness);
+        self.reweigh(curve, quotes, &[], Trust::Kept);
+        self.squares.solve(&mut curve.spline);
+        further
     }
 
     /// Lets go of the bounds that the curve keeps by itself; whether one was let go.
@@ -393,11 +455,11 @@ impl CurveProblem {
     }
 
     /// Weighs the quotes by their distance from the curve of the last fit, an ask alone only where the curve is above.
-    fn weigh(&mut self, quotes: &StrikeQuotes) -> Judgement {
+    fn weigh(&mut self, quotes: &StrikeQuotes, trust: Trust) -> Judgement {
         let (zero, one) = (Block::splat(0.0), Block::splat(1.0));
         let robust = Block::splat(SPLINE.robust_halves.powi(-2));
         let (settled, mut moved) = (Block::splat(SPLINE.weight_settled), zero.gt(zero));
-        let mut inside = zero;
+        let (mut inside, mut misfit) = (zero, zero);
         let squares = &mut self.squares;
         for at in (0..quotes.k.len()).step_by(Block::N) {
             let load = |column: &[f64]| Block::load(&column[at..]);
@@ -405,15 +467,20 @@ impl CurveProblem {
             let miss = load(&squares.fitted) - load(&squares.y);
             let halves2 = miss * miss * precision;
             let two_sided = one / halves2.mul_add(robust, one);
+            let two_sided = match trust {
+                Trust::Fresh => two_sided,
+                Trust::Kept => two_sided.min(load(&squares.w) / precision),
+            };
             let above = Block::select(miss.gt(zero), one, zero);
             let w = Block::select(firm.gt(zero), two_sided, above) * precision;
             moved = moved | (w - load(&squares.w)).abs().gt(precision * settled);
             w.store(&mut squares.w[at..]);
             inside += Block::select(halves2.le(one), firm, zero);
+            misfit = (w * firm).mul_add(miss * miss, misfit);
         }
         let count = |of: Block| (0..Block::N).map(|i| of.lane(i)).sum::<f64>();
         let n_firm = quotes.n_firm();
-        Judgement { inside: count(inside) / n_firm.max(1.0), moved: moved.any() }
+        Judgement { inside: count(inside) / n_firm.max(1.0), misfit: count(misfit), moved: moved.any() }
     }
 
     /// Stiffens the spline where the density would be negative, and lets the quotes there yield where that is not enough;

@@ -27,6 +27,15 @@ pub struct Stiffness {
     pub level: f64,
 }
 
+impl Stiffness {
+    /// Lets the spline bend more, by a factor of bending energy; returns the factor.
+    pub fn soften(&mut self, by: f64) -> f64 {
+        let factor = 1.0 / by;
+        self.bend.iter_mut().for_each(|bend| *bend *= factor);
+        by
+    }
+}
+
 /// The weighted least-squares problem of a spline, with room for its solution; kept between fits for its memory.
 ///
 /// Samples are in columns, padded to whole blocks; what stands beyond `len` has no weight.
@@ -253,6 +262,28 @@ impl LeastSquares {
     }
 }
 
+impl LeastSquares {
+    /// How many parameters the last fit spends on its samples: the trace of its influence matrix.
+    ///
+    /// # Domain   after [`LeastSquares::solve`], whose factors it reads
+    /// # Source   the trace is n less that of (BᵀWB + P)⁻¹P, of which only the central bands of the inverse matter;
+    /// Hutchinson and de Hoog (1985), Smoothing noisy data with spline functions
+    #[must_use]
+    pub fn freedom(&self, n: usize) -> f64 {
+        // the elements of the inverse among the three coefficients above the one at hand, from the last row up
+        let (mut a, mut b, mut c, mut held) = ([0.0; 3], [0.0; 2], 0.0, 0.0);
+        for (&[inv, l1, l2, l3], penalty) in self.rows[..n].iter().zip(&self.penalty).rev() {
+            let s1 = -(l1 * a[0] + l2 * a[1] + l3 * a[2]);
+            let s2 = -(l1 * a[1] + l2 * b[0] + l3 * b[1]);
+            let s3 = -(l1 * a[2] + l2 * b[1] + l3 * c);
+            let s0 = inv - (l1 * s1 + l2 * s2 + l3 * s3);
+            held += s0 * penalty[0] + 2.0 * (s1 * penalty[1] + s2 * penalty[2]);
+            (c, b, a) = (b[0], [a[0], a[1]], [s0, s1, s2]);
+        }
+        n as f64 - held
+    }
+}
+
 /// Adds w·b·bᵀ and w·b·y.
 #[inline(always)]
 fn add_sample(rows: &mut [[f64; 4]; 4], rhs: &mut [f64; 4], b: [f64; 4], w: f64, y: f64) {
@@ -326,6 +357,29 @@ mod tests {
             assert!((d1 - (-1.0 + u - 0.6 * u * u)).abs() < 1e-5, "slope at {u}: {d1}");
             assert!((d2 - (1.0 - 1.2 * u)).abs() < 1e-4, "bend at {u}: {d2}");
         }
+    }
+
+    #[test]
+    fn freedom_is_what_the_fitted_values_follow_of_the_samples() {
+        let places: Vec<f64> = (0..30).map(|i| f64::from(i) / 30.0).collect();
+        let stiffness = Stiffness { bend: vec![40.0; 11], end_slope: 3.0, ends: (2, 3), level: 0.5 };
+        let mut spline = Spline::zero();
+        spline.reset(-0.2, 1.2, 10);
+        let mut problem = LeastSquares::default();
+        problem.begin(&spline, &places, places.len());
+        for (i, w) in problem.w.iter_mut().enumerate() {
+            *w = 1.0 + (i % 7) as f64;
+        }
+        problem.penalise(spline.coef().len(), &stiffness);
+        let mut followed = 0.0;
+        for i in 0..places.len() {
+            problem.y.fill(0.0);
+            problem.y[i] = 1.0;
+            problem.solve(&mut spline);
+            followed += problem.fitted[i];
+        }
+        let freedom = problem.freedom(spline.coef().len());
+        assert!((freedom - followed).abs() < 1e-9 && freedom > 2.0, "{freedom} for {followed}");
     }
 
     #[test]
