@@ -307,6 +307,12 @@ impl Writer {
             }
         }
         let before = mem::take(&mut self.reference.dividends);
+        for (&(name, date), &gone) in &before {
+            // a name whose dividends are all gone stays covered: one of 0 says so, in the files of later days too
+            if now.range((name, Date::MIN)..=(name, Date::MAX)).next().is_none() {
+                now.insert((name, date), DividendRecord { amount: 0.0, ..gone });
+            }
+        }
         if self.day.is_some() && !self.reference.is_unwritten {
             for gone in before.iter().filter(|(key, _)| !now.contains_key(key)).map(|(_, gone)| gone) {
                 self.lines.dividend(&DividendRecord { amount: 0.0, ..*gone }, &mut self.piece);

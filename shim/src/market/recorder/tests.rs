@@ -133,6 +133,23 @@ proptest! {
 }
 
 #[test]
+fn a_name_whose_dividends_are_gone_stays_covered() {
+    let folder = folder("covered");
+    let (mut original, mut recorder) = (store(), writer(&folder));
+    let ex = |day| DividendRecord { underlying: sym("AA"), ex_date: date(2026, 12, day), amount: 0.5, projected: true };
+    let dividends = |records| Batch { dividends: Some(records), ..Batch::default() };
+    for batch in [dividends(vec![ex(1), ex(3)]), dividends(vec![]), of(vec![quote(5, 9.0, 1)])] {
+        original.ingest(&batch, Timestamp::MAX);
+        recorder.take(&batch, Timestamp::MAX);
+    }
+    recorder.flush();
+    let read = read(&folder);
+    assert!(read.books()[0].dividends_known && read.books()[0].dividends.is_empty());
+    assert_eq!(books(read), books(original));
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
 fn a_day_has_its_file_and_a_wrong_time_moves_nothing() {
     let folder = folder("days");
     let mut recorder = writer(&folder);
