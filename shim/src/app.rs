@@ -15,7 +15,7 @@ use crate::openapi;
 use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::source::asked::Asked;
-use crate::status::Status;
+use crate::status::{Status, ledger};
 use crate::vendors::layer::{Prepared, RequestContext};
 use crate::vendors::native::error_json;
 use crate::vendors::routes::{NAMES, layer_at};
@@ -23,6 +23,7 @@ use arc_swap::ArcSwap;
 use engine::calendar::Calendar;
 use engine::contract::{RootTable, Symbol};
 use engine::snapshot::Snapshot;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 /// The names of the routes that are no layer.
@@ -254,8 +255,25 @@ impl Service {
     fn metrics(&self, snapshot: &Snapshot) -> String {
         let mut text = String::new();
         self.status.write_prometheus(snapshot, &mut text);
+        ledger::write_prometheus(&self.memory(snapshot), &mut text);
         self.metrics.write_prometheus(&mut text);
         text
+    }
+
+    /// Bytes that are alive, by what they are for.
+    fn memory(&self, snapshot: &Snapshot) -> [ledger::Entry; 8] {
+        let facts = self.status.facts();
+        let past = self.past.as_ref();
+        [
+            ("chains", snapshot.chains().iter().map(|chain| chain.bytes() as u64).sum()),
+            ("old_chains", self.status.old_snapshot_bytes()),
+            ("states", facts.state_bytes),
+            ("books", facts.book_bytes),
+            ("waiting_records", facts.sources.iter().map(|source| source.waiting_bytes).sum()),
+            ("bodies", self.metrics.cache_bytes()),
+            ("recorded_days", past.map_or(0, |past| past.archive.held_bytes())),
+            ("columns", past.map_or(0, |past| past.columns_bytes.load(Ordering::Relaxed) as u64)),
+        ]
     }
 
     /// What a page says about its snapshot.

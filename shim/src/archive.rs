@@ -11,14 +11,10 @@ pub mod index;
 use crate::listing::Listing;
 use engine::contract::Symbol;
 use engine::store::chain::Chain;
-use engine::store::columns::Col;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
-
-/// Bytes of a contract in a chain: its numbers, its strike, its right, why its quote was dropped; rounded up.
-const CONTRACT_BYTES: u64 = (Col::ALL.len() * size_of::<f64>() + 8) as u64;
 
 /// A market of many days.
 pub trait Archive: Send + Sync {
@@ -34,6 +30,9 @@ pub trait Archive: Send + Sync {
 
     /// The snapshots of a name on a day, now or later; `None`: there is nothing of it. Never waits.
     fn snapshots(&self, name: Symbol, day: Date) -> Option<Arc<Flight>>;
+
+    /// Bytes of what is kept, and of what is kept no longer but still held by somebody.
+    fn held_bytes(&self) -> u64;
 }
 
 /// The snapshots of one name on one day, in time order.
@@ -61,15 +60,10 @@ impl DayChains {
         self.chains[..self.chains.partition_point(|&(time, _)| time <= at)].last()
     }
 
-    /// Bytes that they take, about.
+    /// Bytes that they take.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        let bytes = |chain: &Chain| {
-            let quotes = chain.quotes.as_ref().map_or(0, |quotes| quotes.bytes());
-            let evidence = chain.evidence.as_ref().map_or(0, |evidence| evidence.bytes());
-            u64::from(chain.rows()) * CONTRACT_BYTES + (quotes + evidence) as u64
-        };
-        self.chains.iter().map(|(_, chain)| bytes(chain)).sum()
+        self.chains.iter().map(|(_, chain)| chain.bytes() as u64).sum()
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod facts;
 mod health;
+pub mod ledger;
 mod prometheus;
 mod reading;
 mod spelling;

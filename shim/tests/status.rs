@@ -51,6 +51,19 @@ fn health_says_all_that_the_design_lists() {
 }
 
 #[test]
+fn metrics_say_where_the_memory_is() {
+    let (snapshot, body) = (market(), get_from(&service(market()), "/metrics").body);
+    let bytes = |of: &str| -> u64 {
+        let start = format!("greeksd_memory_bytes{{of=\"{of}\"}} ");
+        body.lines().find_map(|line| line.strip_prefix(&start)).unwrap_or_else(|| panic!("no {of}")).parse().unwrap()
+    };
+    let contracts: u32 = snapshot.chains().iter().map(|chain| chain.rows()).sum();
+    assert!(bytes("chains") > u64::from(contracts) * 200, "{}", bytes("chains"));
+    assert_eq!((bytes("states"), bytes("books"), bytes("waiting_records")), (70_000, 6_000, 512));
+    assert_eq!(["old_chains", "bodies", "recorded_days", "columns"].map(bytes), [0; 4]);
+}
+
+#[test]
 fn the_status_word_follows_market_and_age() {
     assert_eq!(health(market())["status"], "starting", "one name has no chain yet");
     let cold = health(Snapshot::empty(vec![common::symbol("ACME")]));

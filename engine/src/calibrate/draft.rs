@@ -32,6 +32,16 @@ pub struct SliceState {
 }
 
 impl SliceState {
+    /// Bytes held, itself among them.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>()
+            + self.ladder.bytes()
+            + self.early.bytes()
+            + self.sigma.capacity() * size_of::<f64>()
+            + self.searched.capacity() * size_of::<RememberedVol>()
+    }
+
     /// Brings the ladder up to date with a listing.
     pub(super) fn list(&mut self, input: &SliceInput) {
         if !self.ladder.is_of(input.strike_milli, input.right) {

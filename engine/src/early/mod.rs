@@ -125,6 +125,19 @@ impl Early {
         sum
     }
 
+    /// Bytes held beside itself.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let blocks = self.blocks.iter().map(|blocks| {
+            let spare = blocks.capacity() - blocks.len();
+            spare * size_of::<BlockPremium>() + blocks.iter().map(BlockPremium::bytes).sum::<usize>()
+        });
+        self.tables.bytes()
+            + self.later.bytes()
+            + self.dividends.0.capacity() * size_of::<Dividend>()
+            + blocks.sum::<usize>()
+    }
+
     /// Makes sure that tables for now and for the next trading day are there.
     fn build(&mut self, here: &Valuation<'_>, next: Option<&(f64, Terms)>, ladder: &Ladder, sigma: &[f64]) {
         let [near, roomy] = bands(ladder.strikes(), sigma);

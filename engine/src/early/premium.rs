@@ -86,6 +86,17 @@ impl NextSession {
 }
 
 impl BlockPremium {
+    /// Bytes held, itself among them.
+    pub(super) fn bytes(&self) -> usize {
+        let known = match &self.known {
+            Known::Unknown => 0,
+            Known::Nothing(_) => size_of::<ExpansionPoint>(),
+            Known::One(_) => size_of::<Expansion>(),
+            Known::Two(_) => 2 * size_of::<Expansion>(),
+        };
+        size_of::<Self>() + known + self.slice.as_ref().map_or(0, |_| size_of::<VolSlice>())
+    }
+
     pub(super) fn unknown() -> Self {
         Self { depth: Depth::Full, known: Known::Unknown, slice: None, exercised: 0, free: BoundaryDistance::nowhere() }
     }

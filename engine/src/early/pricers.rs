@@ -40,6 +40,11 @@ impl Pricers {
         self.0.as_ref().is_some_and(|pair| pair.iter().all(|p| p.serves_terms(terms)))
     }
 
+    /// Bytes held beside itself.
+    pub(super) fn bytes(&self) -> usize {
+        self.0.iter().flatten().map(|pricer| pricer.bytes() - size_of::<Pricer>()).sum()
+    }
+
     /// Those at hand.
     pub(super) fn get(&self) -> Option<&[Pricer; 2]> {
         self.0.as_ref()

@@ -95,6 +95,16 @@ impl Conflated {
         self.quotes.len() + self.spots.len() + self.reset.len()
     }
 
+    /// Bytes held, about: room that was needed once stays.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.quotes.capacity() * size_of::<QuoteRecord>()
+            + self.at.capacity() * size_of::<((Symbol, ContractKey), usize)>()
+            + self.spots.len() * size_of::<(Symbol, SpotRecord)>()
+            + self.dividends.rows.len() * size_of::<((Symbol, Date), DividendRecord)>()
+            + self.rates.rows.len() * size_of::<((Date, u64), f64)>()
+    }
+
     /// How many dividends, rates and dates were refused since this was last asked: more than [`limits::KEPT_RECORDS`] of a
     /// kind are not kept.
     pub fn take_refused(&mut self) -> u64 {

@@ -25,4 +25,6 @@ pub struct ChainReport {
     pub refreshed: u32,
     /// The tables of early exercise that the chain holds.
     pub tables: Counts,
+    /// Bytes that the chain keeps from one pass to the next: tables and expansions of early exercise, ladders, volatilities.
+    pub state_bytes: u64,
 }

@@ -463,6 +463,7 @@ fn assemble(task: &Task<'_>, slices: &[Finished<'_>], spot: ImpliedSpot) -> (Cha
         report.searched += draft.out.searched;
         report.contradictory_pairs |= draft.out.refused;
         report.tables += slice.work.state.early.tables();
+        report.state_bytes += slice.work.state.bytes() as u64;
         for drop in draft.out.fault.iter().flatten() {
             report.dropped[*drop as usize] += 1;
         }

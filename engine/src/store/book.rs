@@ -26,6 +26,18 @@ pub struct Book {
 }
 
 impl BookSlice {
+    /// Bytes held, itself among them.
+    fn bytes(&self) -> usize {
+        let Self { deliverables, strike_milli, right, bid, ask, sizes, ts, .. } = self;
+        size_of::<Self>()
+            + deliverables.capacity() * size_of::<(Option<Date>, Deliverable)>()
+            + strike_milli.capacity() * size_of::<u32>()
+            + right.capacity() * size_of::<Right>()
+            + (bid.capacity() + ask.capacity()) * size_of::<f64>()
+            + sizes.capacity() * size_of::<[f64; 2]>()
+            + ts.capacity() * size_of::<Timestamp>()
+    }
+
     /// What a contract delivers on a date, by the feed.
     #[must_use]
     pub fn deliverable_on(&self, on: Date) -> Option<Deliverable> {
@@ -51,6 +63,13 @@ impl Book {
     /// Sets the time of the book to that of its quotes.
     pub(super) fn date(&mut self) {
         self.ts = self.quoted_at().unwrap_or(self.ts);
+    }
+
+    /// Bytes held, itself among them.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let slices: usize = self.slices.iter().map(BookSlice::bytes).sum();
+        size_of::<Self>() + self.dividends.capacity() * size_of::<(Date, f64)>() + slices
     }
 
     /// How many contracts are listed.

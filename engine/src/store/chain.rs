@@ -115,6 +115,19 @@ impl Chain {
         self.spot.is_nan() && self.implied_spot > 0.0
     }
 
+    /// Bytes held, itself among them.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>()
+            + self.slices.capacity() * size_of::<Slice>()
+            + self.strike_milli.capacity() * size_of::<u32>()
+            + self.right.capacity() * size_of::<Right>()
+            + self.dropped.capacity() * size_of::<Option<Drop>>()
+            + self.columns.bytes()
+            + self.quotes.as_ref().map_or(0, |quotes| quotes.bytes())
+            + self.evidence.as_ref().map_or(0, |evidence| evidence.bytes())
+    }
+
     /// How many contracts.
     #[must_use]
     pub fn rows(&self) -> u32 {

@@ -141,6 +141,12 @@ pub struct Columns {
 }
 
 impl Columns {
+    /// Bytes held beside itself.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.data.capacity() * size_of::<f64>()
+    }
+
     /// `rows` contracts, every number missing.
     #[must_use]
     pub fn missing(rows: usize) -> Self {

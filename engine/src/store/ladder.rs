@@ -21,6 +21,13 @@ pub struct Ladder {
 }
 
 impl Ladder {
+    /// Bytes held beside itself.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.k.capacity() * size_of::<f64>()
+            + self.rows.iter().map(|rows| rows.capacity() * size_of::<u32>()).sum::<usize>()
+    }
+
     /// The ladder of rows in native order: strike ascending, call before put.
     #[must_use]
     pub fn new(strike_milli: &[u32], right: &[Right]) -> Self {

@@ -113,12 +113,6 @@ impl<R: RecordedDays + 'static> CachedArchive<R> {
     pub fn computed(&self) -> u64 {
         self.shared.lock().computed
     }
-
-    /// Bytes of what is kept, and of what is kept no longer but still held by somebody.
-    #[must_use]
-    pub fn held_bytes(&self) -> u64 {
-        self.shared.lock().held()
-    }
 }
 
 impl<R> Drop for CachedArchive<R> {
@@ -213,6 +207,10 @@ impl<R: RecordedDays> Shared<R> {
 }
 
 impl<R: RecordedDays> Archive for CachedArchive<R> {
+    fn held_bytes(&self) -> u64 {
+        self.shared.lock().held()
+    }
+
     fn days(&self, names: &[Symbol]) -> Option<Vec<Date>> {
         Some(self.shared.recorded.index()?.days(names))
     }
@@ -270,34 +268,40 @@ mod tests {
                 of if of == name(8) => panic!("a fault"),
                 _ => {}
             }
-            let chain = Chain {
-                underlying: of,
-                spot: 1.0,
-                implied_spot: f64::NAN,
-                implied_spot_error: f64::NAN,
-                spot_off: false,
-                uncomputed: None,
-                valued_at: Timestamp::UNIX_EPOCH,
-                rough: false,
-                slices: Vec::new(),
-                strike_milli: vec![0; 10],
-                right: Vec::new(),
-                dropped: Vec::new(),
-                columns: Columns::missing(10),
-                quotes: None,
-                evidence: None,
-            };
-            Ok(DayChains::new(vec![(Timestamp::UNIX_EPOCH, Arc::new(chain))]))
+            Ok(DayChains::new(vec![(Timestamp::UNIX_EPOCH, Arc::new(chain(of)))]))
+        }
+    }
+
+    fn chain(of: Symbol) -> Chain {
+        Chain {
+            underlying: of,
+            spot: 1.0,
+            implied_spot: f64::NAN,
+            implied_spot_error: f64::NAN,
+            spot_off: false,
+            uncomputed: None,
+            valued_at: Timestamp::UNIX_EPOCH,
+            rough: false,
+            slices: Vec::new(),
+            strike_milli: vec![0; 10],
+            right: Vec::new(),
+            dropped: Vec::new(),
+            columns: Columns::missing(10),
+            quotes: None,
+            evidence: None,
         }
     }
 
     fn start(most_units: u64) -> (Arc<Slow>, CachedArchive<Arc<Slow>>) {
         let slow = Arc::<Slow>::default();
-        let archive = CachedArchive::start(Arc::clone(&slow), most_units * 10 * CONTRACT, 2, || {}).unwrap();
+        let archive = CachedArchive::start(Arc::clone(&slow), most_units * unit(), 2, || {}).unwrap();
         (slow, archive)
     }
 
-    const CONTRACT: u64 = super::super::CONTRACT_BYTES;
+    /// Bytes of a day of a name.
+    fn unit() -> u64 {
+        chain(name(0)).bytes() as u64
+    }
 
     fn wait(flight: &Flight) -> Landed {
         let began = Instant::now();
@@ -331,7 +335,7 @@ mod tests {
         for i in [0, 1, 0, 2] {
             wait(&archive.snapshots(name(i), DAY).unwrap()).unwrap();
         }
-        assert_eq!(archive.held_bytes(), 20 * CONTRACT);
+        assert_eq!(archive.held_bytes(), 2 * unit());
         wait(&archive.snapshots(name(0), DAY).unwrap()).unwrap();
         assert_eq!(slow.computed.load(Ordering::SeqCst), 3, "0 was used after 1");
         wait(&archive.snapshots(name(1), DAY).unwrap()).unwrap();
@@ -339,9 +343,9 @@ mod tests {
         // readers hold more than twice the bound
         let held: Vec<_> = (0..6).map(|i| archive.snapshots(name(i), DAY).map(|flight| wait(&flight))).collect();
         assert!(held.iter().any(|landed| matches!(landed, Some(Err(Trouble::Busy)))));
-        assert!(archive.held_bytes() >= 40 * CONTRACT);
+        assert!(archive.held_bytes() >= 4 * unit());
         drop(held);
-        assert_eq!(archive.held_bytes(), 20 * CONTRACT);
+        assert_eq!(archive.held_bytes(), 2 * unit());
         wait(&archive.snapshots(name(6), DAY).unwrap()).unwrap();
     }
 

@@ -69,6 +69,12 @@ impl Metrics {
         self.open.load(Ordering::Relaxed)
     }
 
+    /// Bytes of rendered bodies that are kept, or that a reader still has.
+    #[must_use]
+    pub fn cache_bytes(&self) -> u64 {
+        self.cache_bytes.load(Ordering::Relaxed)
+    }
+
     /// Requests answered since the start.
     #[must_use]
     pub fn requests(&self) -> u64 {
@@ -90,7 +96,7 @@ impl Metrics {
             "gauge",
             "Bytes of rendered bodies that are kept, or that a reader still has",
         );
-        let _ = writeln!(out, "greeksd_http_cache_bytes {}", value(&self.cache_bytes));
+        let _ = writeln!(out, "greeksd_http_cache_bytes {}", self.cache_bytes());
         header(out, "greeksd_http_requests_total", "counter", "Requests answered, by route and status class");
         for route in &self.routes {
             for (class, count) in (1..).zip(&route.classes).filter(|(_, count)| value(count) > 0) {

@@ -113,6 +113,9 @@ pub trait Feed: Send {
         None
     }
 
+    /// Bytes of its books.
+    fn book_bytes(&self) -> usize;
+
     /// What its sources say of themselves, the ones before going before the ones after.
     fn sources(&self) -> Vec<SourceFacts> {
         Vec::new()

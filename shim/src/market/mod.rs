@@ -450,13 +450,17 @@ impl MarketLoop {
 
     fn report(&self, now: Timestamp, pass: Option<PassFacts>) {
         let open = self.feed.reference().calendar.is_open(now);
-        let pass = pass.unwrap_or_else(|| self.status.facts().pass);
+        let before = self.status.facts();
+        // a look at every expiry of the market: once a pass, and not each turn
+        let book_bytes = if pass.is_some() { self.feed.book_bytes() as u64 } else { before.book_bytes };
+        let pass = pass.unwrap_or(before.pass);
         self.status.publish(MarketFacts {
             restored: self.restored.len(),
             record: self.feed.record(),
             state: self.sessions.as_ref().and_then(Sessions::facts),
             overrides: self.overrides.as_ref().map(|file| file.facts().clone()),
             rates: self.rate_facts(now),
+            book_bytes,
             ..self.tally.facts(open, pass, &self.feed.progress(), self.feed.sources())
         });
     }

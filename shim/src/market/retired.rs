@@ -4,22 +4,9 @@
 //! The market loop keeps each replaced snapshot and chain until nobody else has it, so that memory is never given back
 //! on a thread that serves: a whole market is thousands of pieces of memory.
 
-use engine::calibrate::Drop;
-use engine::contract::Right;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
-use engine::store::columns::Col;
 use std::sync::Arc;
-
-/// Bytes of a contract in a chain: its numbers, its strike, its right, why its quote was dropped.
-const CONTRACT_BYTES: usize = Col::ALL.len() * size_of::<f64>() + size_of::<(u32, Right, Option<Drop>)>();
-
-/// Bytes of a chain, with its quotes and its evidence.
-fn chain_bytes(chain: &Chain) -> u64 {
-    let quotes = chain.quotes.as_ref().map_or(0, |quotes| quotes.bytes());
-    let evidence = chain.evidence.as_ref().map_or(0, |evidence| evidence.bytes());
-    u64::from(chain.rows()) * CONTRACT_BYTES as u64 + (quotes + evidence) as u64
-}
 
 /// Replaced snapshots and chains.
 #[derive(Debug, Default)]
@@ -44,6 +31,6 @@ impl Retired {
         // nobody can take hold again of what is not published: a count of one stays one
         self.snapshots.retain(|snapshot| Arc::strong_count(snapshot) > 1);
         self.chains.retain(|chain| Arc::strong_count(chain) > 1);
-        self.chains.iter().map(|chain| chain_bytes(chain)).sum()
+        self.chains.iter().map(|chain| chain.bytes() as u64).sum()
     }
 }

@@ -145,6 +145,10 @@ impl Feed for SimFeed {
         &self.reference
     }
 
+    fn book_bytes(&self) -> usize {
+        self.names.iter().filter_map(|name| name.book.as_ref()).map(Book::bytes).sum()
+    }
+
     fn progress(&self) -> FeedProgress {
         self.progress
     }

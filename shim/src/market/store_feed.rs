@@ -271,6 +271,10 @@ impl Feed for StoreFeed {
         self.record.as_ref().map(RecordTap::facts)
     }
 
+    fn book_bytes(&self) -> usize {
+        self.store.books().iter().map(Book::bytes).sum()
+    }
+
     fn sources(&self) -> Vec<SourceFacts> {
         let facts = self.sources.iter().map(|source| source.facts());
         facts.enumerate().map(|(i, facts)| SourceFacts { used: self.used(i), ..facts }).collect()

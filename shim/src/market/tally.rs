@@ -88,6 +88,8 @@ impl Tally {
             searches: self.searches,
             blocks_refreshed: self.blocks_refreshed,
             tables,
+            state_bytes: self.reports.values().map(|report| report.state_bytes).sum(),
+            book_bytes: 0,
             failing: self.failing.len(),
             files_unusable: feed.files_unusable,
             restored: 0,

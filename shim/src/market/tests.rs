@@ -48,6 +48,26 @@ fn a_name_that_fails_keeps_its_last_values_and_is_counted() {
 }
 
 #[test]
+fn states_and_books_are_in_the_facts_with_their_bytes() {
+    let mut market = market_loop();
+    let (name, at) = (Symbol::parse("KO").unwrap(), market.clock.now());
+    let mut compute = || {
+        market.feed.requeue(&[name]);
+        let conditions = Conditions { depth: Depth::Full, now: at, enough: &|| false };
+        let pass = market.compute(&mut Round::new([name]), &conditions);
+        market.report(at, Some(pass));
+        let facts = market.status.facts();
+        (facts.state_bytes, facts.book_bytes, u64::from(market.chains[&name].rows()))
+    };
+    let (states, books, contracts) = compute();
+    // a quote is a strike, a right, two prices and a time; tables of an American name are megabytes
+    assert!(books > contracts * 33 && books < contracts * 100, "{books} bytes of {contracts} contracts");
+    assert!(states > contracts * 100, "{states} bytes of {contracts} contracts");
+    let (later, ..) = compute();
+    assert!(later < 2 * states, "{later} after {states}: what is replaced does not count");
+}
+
+#[test]
 fn what_readers_hold_of_old_snapshots_is_told_and_freed_by_the_loop() {
     let mut market = market_loop();
     let name = Symbol::parse("KO").unwrap();
@@ -112,6 +132,10 @@ impl Feed for Restless {
         self.feed.reference()
     }
 
+    fn book_bytes(&self) -> usize {
+        0
+    }
+
     fn progress(&self) -> FeedProgress {
         self.feed.progress()
     }
@@ -167,6 +191,10 @@ impl Feed for Growing {
 
     fn reference(&self) -> &ReferenceData {
         self.0.reference()
+    }
+
+    fn book_bytes(&self) -> usize {
+        0
     }
 
     fn progress(&self) -> FeedProgress {

@@ -59,6 +59,8 @@ pub struct SourceFacts {
     pub files_unusable: usize,
     /// Quotes and spots that another took the place of before they were taken in.
     pub superseded: u64,
+    /// Bytes of the records that wait to be taken in.
+    pub waiting_bytes: u64,
     /// What of it is used where several sources have the same: names whose quotes, names whose prices come from it, and
     /// whether its dividends, rates and dates do.
     pub used: Used,

@@ -75,6 +75,12 @@ impl Inbox {
         self.lock().records.superseded()
     }
 
+    /// Bytes of what waits.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.lock().records.bytes() as u64
+    }
+
     /// Nobody will take anything any more: threads that deliver should end.
     pub fn end(&self) {
         self.ending.store(true, Ordering::Release);

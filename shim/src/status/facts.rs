@@ -27,6 +27,10 @@ pub struct MarketFacts {
     pub blocks_refreshed: u64,
     /// The tables of early exercise held.
     pub tables: Counts,
+    /// Bytes that passes keep for the next ones: tables of early exercise above all.
+    pub state_bytes: u64,
+    /// Bytes of the quotes and listings that passes read.
+    pub book_bytes: u64,
     /// Names whose last computation panicked: their chains are older than the pass.
     pub failing: usize,
     /// Files of the feed that cannot be used as they are: what was last read of them is served.

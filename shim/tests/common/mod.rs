@@ -185,6 +185,8 @@ pub fn status_at(uptime: Duration) -> Status {
         searches: 17,
         blocks_refreshed: 40,
         tables: Counts { boundaries: 9, aligned: 4, anchored: 3, closed: 2, european: 6, refined: 2, accurate: 1 },
+        state_bytes: 70_000,
+        book_bytes: 6_000,
         rates: None,
         state: Some(StateFacts { folder: "s".to_owned(), saved_at: Some(NOW), failing: false }),
         failing: 1,
@@ -198,6 +200,7 @@ pub fn status_at(uptime: Duration) -> Status {
             requests: 8,
             failures: vec![("broken", 2)],
             connections: 3,
+            waiting_bytes: 512,
             superseded: 4,
             used: Used { quotes: 5, spots: 6, dividends: 7, rates: true, days: false },
             ..SourceFacts::default()

@@ -121,6 +121,10 @@ impl Feed for Few {
         self.feed.reference()
     }
 
+    fn book_bytes(&self) -> usize {
+        0
+    }
+
     fn progress(&self) -> FeedProgress {
         self.feed.progress()
     }

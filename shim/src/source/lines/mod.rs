@@ -90,6 +90,7 @@ impl QuoteSource for LineSource {
             failures: failures.map(|(kind, n)| (kind, n.load(Ordering::Relaxed))).to_vec(),
             connections: connections.load(Ordering::Relaxed),
             superseded: inbox.superseded(),
+            waiting_bytes: inbox.bytes(),
             ..SourceFacts::default()
         }
     }

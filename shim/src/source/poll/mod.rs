@@ -152,7 +152,7 @@ impl QuoteSource for PollSource {
     fn facts(&self) -> SourceFacts {
         let shared = &self.shared;
         let delay = if shared.says_delayed.load(Ordering::Relaxed) { shared.delay.max(DELAYED) } else { shared.delay };
-        let superseded = shared.inbox.superseded();
+        let (superseded, waiting_bytes) = (shared.inbox.superseded(), shared.inbox.bytes());
         let plan = shared.plan();
         SourceFacts {
             feed: shared.sweeps.name().to_owned(),
@@ -163,6 +163,7 @@ impl QuoteSource for PollSource {
             requests: plan.requests(),
             failures: plan.failures(),
             superseded,
+            waiting_bytes,
             ..SourceFacts::default()
         }
     }

@@ -1,0 +1,31 @@
+//! Where the memory is: the bytes of everything that grows with what feeds deliver and readers ask for, by what is alive and
+//! not by what is listed. Never: a bound, which stands where the memory is taken.
+
+use std::fmt::Write;
+
+/// Bytes of one kind: its name as a label, and the bytes.
+pub type Entry = (&'static str, u64);
+
+/// Appends the ledger as one metric.
+pub fn write_prometheus(entries: &[Entry], out: &mut String) {
+    out.push_str(
+        "# HELP greeksd_memory_bytes Bytes that are alive, by what they are for, without what the allocator adds\n\
+         # TYPE greeksd_memory_bytes gauge\n",
+    );
+    for (of, bytes) in entries {
+        let _ = writeln!(out, "greeksd_memory_bytes{{of=\"{of}\"}} {bytes}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_is_a_line_of_one_metric() {
+        let mut out = String::new();
+        write_prometheus(&[("chains", 7), ("books", 8)], &mut out);
+        let lines: Vec<&str> = out.lines().skip(2).collect();
+        assert_eq!(lines, [r#"greeksd_memory_bytes{of="chains"} 7"#, r#"greeksd_memory_bytes{of="books"} 8"#]);
+    }
+}
