@@ -3,8 +3,9 @@
     python3 tests/soak/soak.py                       30 minutes on `sim` and on a folder
     python3 tests/soak/soak.py --minutes 5 --sim sim:full --binary target/release/greeksd
 
-Two daemons: one on the simulated market, its log on a device that is always full, one on a folder of which some files are
-rewritten in every wrong way. On both at once: slow readers, resets in mid-stream, half-open connections, heads a byte at
+Four daemons: one on the simulated market, its log on a device that is always full; one on a folder of which some files are
+rewritten in every wrong way; one on a vendor that misbehaves and a program that pushes, which it records; one on a folder
+of recorded days. On all at once: slow readers, resets in mid-stream, half-open connections, heads a byte at
 a time, pipelines, garbage, 500 connections, and the process stopped and continued. The clock of the first is set forth and
 back by up to an hour, where libfaketime is installed, which moves the clock of one process alone. Meanwhile every answer is checked: whole, of
 one snapshot, no name of an untouched file ever missing. At the end: names come back, connections are gone, memory and
@@ -13,6 +14,7 @@ descriptors are where they were. A table of all of it; exit code 1 where somethi
 
 import argparse
 import collections
+import datetime
 import json
 import pathlib
 import random
@@ -24,13 +26,17 @@ import tempfile
 import threading
 import time
 
+import live
 import market
 from clock import SteppedClock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from daemon import PROGRAM, Daemon, knows_all
+from daemon import PROGRAM, Daemon, free_port, knows_all, serves
 
 NOW = "2026-11-20T16:30:00-05:00"
+# resident memory of the program itself, MB, and what the allocator and scratch memory add to what the ledger counts:
+# 60 MB are 20 in the ledger on `sim`, 1,670 are 1,400 on `sim:full`
+PROGRAM_MB, BY_LEDGER = 80, 1.35
 
 
 class Tally:
@@ -53,6 +59,8 @@ class Soak:
         self.daemon, self.name, self.tally, self.seed = daemon, name, tally, seed
         self.ending = threading.Event()
         self.threads = []
+        self.rows, self.come_back, self.spots_differ = {}, [], False
+        self.most, self.most_ledger, self.nearest, self.latest = {}, 0, 0, 0
 
     def start(self, *actors):
         for i, actor in enumerate(actors):
@@ -77,6 +85,14 @@ class Soak:
 
     def ask(self, target="/health"):
         return f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+
+    def is_refused(self, sock):
+        """Whether an answer begins as that of a daemon of whose old snapshots slow readers hold too much."""
+        refused = sock.recv(12).endswith(b" 503")
+        if refused:
+            self.tally.count(f"{self.name}:   refused with 503")
+            self.ending.wait(0.2)
+        return refused
 
     def whole_market(self):
         return "/l1/greeks?greeks=all&underlying=" + ",".join(self.names)
@@ -113,6 +129,8 @@ def slow_reader(soak, chance):
     with soak.connect() as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         sock.sendall(soak.ask(soak.whole_market()))
+        if soak.is_refused(sock):
+            return
         ends = time.monotonic() + chance.uniform(2, 20)
         while time.monotonic() < ends and not soak.ending.is_set():
             if not sock.recv(512):
@@ -123,6 +141,8 @@ def slow_reader(soak, chance):
 def reset_in_mid_stream(soak, chance):
     with soak.connect() as sock:
         sock.sendall(soak.ask(soak.whole_market()))
+        if soak.is_refused(sock):
+            return
         left = chance.randrange(1, 200_000)
         while left > 0 and (got := sock.recv(min(left, 65536))):
             left -= len(got)
@@ -245,11 +265,36 @@ CLIENTS = [
 ]
 
 
+def ledger_mb(soak):
+    """What the daemon says that its memory is for, MB."""
+    start, ledger = "greeksd_memory_bytes{of=\"", {}
+    for line in soak.daemon.get("/metrics").splitlines():
+        if line.startswith(start):
+            of, value = line.removeprefix(start).split("\"} ")
+            ledger[of] = float(value) / 1e6
+    return ledger
+
+
 def watch(soaks, minutes, measured):
     ends = time.monotonic() + 60 * minutes
     while time.monotonic() < ends:
         for soak in soaks:
-            measured[soak.name].append((soak.daemon.memory_mb(), soak.daemon.descriptors()))
+            memory = soak.daemon.memory_mb()
+            measured[soak.name].append((memory, soak.daemon.descriptors()))
+            try:
+                ledger = ledger_mb(soak)
+            except Exception as why:  # noqa: BLE001
+                soak.tally.count(f"{soak.name}: memory is in the ledger", why)
+                continue
+            for of, size in ledger.items():
+                soak.most[of] = max(soak.most.get(of, 0), size)
+            # memory that was freed goes back to the system by and by: against the most that the ledger has had
+            soak.most_ledger = max(soak.most_ledger, sum(ledger.values()))
+            allowed = PROGRAM_MB + BY_LEDGER * soak.most_ledger
+            soak.nearest = max(soak.nearest, memory / allowed)
+            listed = ", ".join(f"{of} {size:.1f}" for of, size in ledger.items())
+            grown = None if memory <= allowed else f"{memory:.0f} MB of {allowed:.0f}: {listed}"
+            soak.tally.count(f"{soak.name}: memory is in the ledger", grown)
         time.sleep(2)
 
 
@@ -307,17 +352,41 @@ def main():
         made_up = Soak(made_up, "sim", tally, asked.seed)
         files = ["--feed", f"dir:{folder.path}", "--now", NOW, "--refresh", "0.1", "--state-dir", state]
         files = Soak(Daemon(asked.binary, *files, until=knows_all), "folder", tally, asked.seed)
-        soaks = [made_up, files]
+        now = clock.now if clock else lambda: datetime.datetime.now(datetime.timezone.utc)
+        vendor = live.Vendor([f"VN{chr(65 + i)}" for i in range(8)], now)
+        program = live.Program(free_port(), [live.name_of(i) for i in range(60)], now)
+        feeds = ["--feed", f"cboe:{','.join(vendor.names)},every=2@http://127.0.0.1:{vendor.port}"]
+        feeds += ["--feed", f"tcp:{program.port}", "--record", str(scratch / "recorded")]
+        feeds += ["--response-cache-mb", "4", "--old-snapshots-mb", "16", "--refresh", "0.2"]
+        still = SteppedClock(scratch / "still") if clock else None
+        pushed = Daemon(asked.binary, *feeds, until=serves, environment=still and still.environment())
+        pushed = Soak(pushed, "live", tally, asked.seed)
+        pushed.pusher, pushed.names = program, [*vendor.names, *program.names]
+        days = live.Days(scratch / "days")
+        past = Daemon(asked.binary, "--feed", f"history:{scratch / 'days'}", "--history-mb", "16", until=knows_all)
+        past = Soak(past, "days", tally, asked.seed)
+        past.names, past.days = days.names, days.days
+        soaks = [made_up, files, pushed, past]
         try:
             for soak in soaks:
-                soak.daemon.start()
-                soak.rows, soak.come_back, soak.spots_differ = {}, [], False
+                soak.daemon.launch()
+            program.start()
+            for soak in soaks:
+                soak.daemon.wait(soak.daemon.until, soak.daemon.seconds)
+            for name in [live.FRESH, "ZZ"]:
+                live.push(pushed, program.lines(name, 100.0))
+            everything = len(pushed.names) + 2
+            pushed.daemon.wait(lambda health: knows_all(health) and health["underlyings"] == everything)
+            vendor.spoils.set()
             made_up.names = ["SPY", "AAPL", "KO", "F"]
             files.names, files.come_back, files.folder = folder.steady, folder.spoiled, folder
             descriptors = {soak.name: soak.daemon.descriptors() for soak in soaks}
-            for soak in soaks:
+            for soak in [made_up, files, pushed]:
                 soak.start(*CLIENTS, answers_are_whole)
             files.start(spoiled_files)
+            pushed.start(live.fresh_price, live.in_parts, live.in_parts, live.asks_if_changed, live.many_slow_readers)
+            pushed.start(live.silent_pushers, live.hostile_pusher)
+            past.start(live.past_days, live.past_days, slow_reader, reset_in_mid_stream, garbage, stopped_and_continued)
             if clock:
                 made_up.clock = clock
                 made_up.start(clock_set)
@@ -334,6 +403,15 @@ def main():
                 folder.restore(name)
             if clock:
                 tally.count("sim: values follow the clock", values_follow_the_clock(made_up))
+            vendor.spoils.clear()
+            for soak in soaks:
+                # no thread has failed in silence, and none has failed at all
+                faults = soak.daemon.health()["thread_faults"]
+                tally.count(f"{soak.name}: no thread has failed", None if not faults else faults)
+            ways = ", ".join(f"{way} {n}" for way, n in sorted(vendor.done.items()))
+            feeds = [line for line in pushed.daemon.get("/metrics").splitlines()
+                     if line.startswith(("greeksd_feed_f", "greeksd_record_", "greeksd_quotes_dropped"))]
+            program.ending.set()
             memory = {soak.name: ends_well(soak, measured[soak.name], descriptors[soak.name], tally) for soak in soaks}
         finally:
             for soak in soaks:
@@ -342,9 +420,13 @@ def main():
     print(f"{'what':44} {'times':>8} {'failed':>7}")
     for what in sorted(tally.done):
         print(f"{what:44} {tally.done[what]:8} {tally.failed[what]:7}  {tally.said.get(what, '')}")
-    for name, (early, late) in memory.items():
-        most = max(d for _, d in measured[name])
-        print(f"{name}: memory {early:.0f} MB in the first half, {late:.0f} MB at the end; {most} descriptors at most")
+    for soak in soaks:
+        (early, late), most = memory[soak.name], max(d for _, d in measured[soak.name])
+        print(f"{soak.name}: memory {early:.0f} MB in the first half, {late:.0f} MB at the end; {most} descriptors at most;"
+              f" at most {100 * soak.nearest:.0f} % of what the ledger allows")
+        print("    most of each, MB: " + ", ".join(f"{of} {size:.1f}" for of, size in soak.most.items()))
+    print(f"live: a price was served after {pushed.latest:.1f} s at most; answers of the vendor: {ways}")
+    print("    " + "\n    ".join(feeds))
     return 1 if sum(tally.failed.values()) else 0
 
 

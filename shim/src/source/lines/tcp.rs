@@ -1,5 +1,5 @@
 //! Lines over connections that other programs open to here. Each has a thread; how many there may be is bounded, and a
-//! connection that says nothing keeps nobody out: the longest silent one makes room.
+//! connection that says nothing keeps nobody out: the oldest without a line makes room, then the longest silent one.
 
 use super::{Ended, LineSource, Shared, read_lines};
 use crate::clock::MarketClock;
@@ -7,7 +7,7 @@ use crate::threads;
 use socket2::{SockRef, TcpKeepalive};
 use std::io::{self, ErrorKind, Read};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const REST: Duration = Duration::from_millis(250);
 /// How long a connection may take to its first whole line.
 const FIRST_LINE: Duration = Duration::from_secs(10);
-/// A connection that was heard within this time makes no room for another one.
+/// A connection with a line that was heard within this time makes no room for another one.
 const HEARD_LATELY: Duration = Duration::from_secs(1);
 /// The system asks a silent peer this often whether it is still there.
 const KEEPALIVE: Duration = Duration::from_secs(60);
@@ -52,6 +52,8 @@ struct Open {
     from: SocketAddr,
     /// When a byte last came; at first when it was opened.
     heard: Mutex<Instant>,
+    /// A whole line has come.
+    has_line: AtomicBool,
 }
 
 impl Open {
@@ -73,17 +75,19 @@ impl Drop for Place {
 }
 
 impl Door {
-    /// Lets a connection in. Where there are as many as may be, the one that was silent longest is closed for it; `None`
-    /// where all were heard lately.
+    /// Lets a connection in. Where there are as many as may be, one is closed for it: the oldest without a line, however
+    /// young it is, so that whoever only opens connections locks nobody out; else the one that was silent longest. `None`
+    /// where all have lines and were heard lately.
     fn enter(self: &Arc<Self>, socket: TcpStream, from: SocketAddr) -> Option<Place> {
-        let open = Arc::new(Open { socket, from, heard: Mutex::new(Instant::now()) });
+        let (heard, has_line) = (Mutex::new(Instant::now()), AtomicBool::new(false));
+        let open = Arc::new(Open { socket, from, heard, has_line });
         let mut all = self.all();
         if all.len() >= CONNECTIONS_MOST {
-            let silent = all.iter().map(|open| (open.silent_for(), Arc::clone(open)));
-            let (longest, silent) = silent.max_by_key(|(silence, _)| *silence)?;
-            if longest < HEARD_LATELY {
-                return None;
-            }
+            // in the order in which they came
+            let without = all.iter().find(|open| !open.has_line.load(Ordering::Relaxed)).map(Arc::clone);
+            let silent = || all.iter().max_by_key(|open| open.silent_for()).map(Arc::clone);
+            let silent = without.or_else(|| silent().filter(|open| open.silent_for() >= HEARD_LATELY))?;
+            let longest = silent.silent_for();
             all.retain(|other| !Arc::ptr_eq(other, &silent));
             // its thread finds that it has ended
             let _ = silent.socket.shutdown(Shutdown::Both);
@@ -140,7 +144,7 @@ fn read(place: &Place) {
     let Place { door, open } = place;
     let from = open.from;
     door.say(&format!("{from} connected"));
-    let mut heard = Heard { open, began: Instant::now(), has_line: false, is_late: false };
+    let mut heard = Heard { open, began: Instant::now(), is_late: false };
     let ended = match open.socket.set_read_timeout(Some(LOOK_EVERY)) {
         Ok(()) => read_lines(&mut heard, &format!("tcp:{from}"), &door.shared),
         Err(error) => Ended::Broken(error.kind()),
@@ -160,13 +164,12 @@ fn read(place: &Place) {
 struct Heard<'o> {
     open: &'o Open,
     began: Instant,
-    has_line: bool,
     is_late: bool,
 }
 
 impl Read for Heard<'_> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        if !self.has_line && self.began.elapsed() > FIRST_LINE {
+        if !self.open.has_line.load(Ordering::Relaxed) && self.began.elapsed() > FIRST_LINE {
             self.is_late = true;
             return Ok(0);
         }
@@ -176,7 +179,9 @@ impl Read for Heard<'_> {
             read => read?,
         };
         if read > 0 {
-            self.has_line |= to.get(..read).is_some_and(|bytes| bytes.contains(&b'\n'));
+            if to.get(..read).is_some_and(|bytes| bytes.contains(&b'\n')) {
+                self.open.has_line.store(true, Ordering::Relaxed);
+            }
             *self.open.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         }
         Ok(read)
@@ -236,8 +241,14 @@ mod tests {
             let (client, server, from) = pair(&listener);
             kept.push((client, door.enter(server, from).unwrap()));
         }
+        let has_line = |place: &Place| place.open.has_line.store(true, Ordering::Relaxed);
+        kept.iter().enumerate().filter(|(i, _)| *i != 9).for_each(|(_, (_, place))| has_line(place));
+        let (_client, server, from) = pair(&listener);
+        let young = door.enter(server, from).unwrap();
+        has_line(&young);
+        assert_eq!(kept[9].0.read(&mut [0; 8]).unwrap(), 0, "it had no line, and made room at any age");
         let (_, server, from) = pair(&listener);
-        assert!(door.enter(server, from).is_none(), "all were heard a moment ago");
+        assert!(door.enter(server, from).is_none(), "all have lines and were heard a moment ago");
         let long_ago = Instant::now().checked_sub(Duration::from_secs(30)).unwrap();
         *kept[7].1.open.heard.lock().unwrap() = long_ago;
         let (_client, server, from) = pair(&listener);
@@ -245,8 +256,8 @@ mod tests {
         assert_eq!(door.shared.connections.load(Ordering::Relaxed), CONNECTIONS_MOST);
         assert_eq!(kept[7].0.read(&mut [0; 8]).unwrap(), 0, "it was closed");
         drop(kept);
-        assert_eq!(door.shared.connections.load(Ordering::Relaxed), 1);
-        drop(new);
+        assert_eq!(door.shared.connections.load(Ordering::Relaxed), 2);
+        drop((new, young));
         assert_eq!(door.shared.connections.load(Ordering::Relaxed), 0);
     }
 
@@ -256,12 +267,12 @@ mod tests {
         let (mut client, server, from) = pair(&listener);
         let place = door.enter(server, from).unwrap();
         let long_ago = Instant::now().checked_sub(FIRST_LINE * 2).unwrap();
-        let mut heard = Heard { open: &place.open, began: long_ago, has_line: false, is_late: false };
+        let mut heard = Heard { open: &place.open, began: long_ago, is_late: false };
         client.write_all(b"{").unwrap();
         assert_eq!((heard.read(&mut [0; 8]).unwrap(), heard.is_late), (0, true));
-        let mut heard = Heard { open: &place.open, began: Instant::now(), has_line: false, is_late: false };
+        let mut heard = Heard { open: &place.open, began: Instant::now(), is_late: false };
         client.write_all(b"}\n").unwrap();
-        while !heard.has_line {
+        while !place.open.has_line.load(Ordering::Relaxed) {
             assert!(heard.read(&mut [0; 8]).unwrap() > 0);
         }
         heard.began = long_ago;
