@@ -346,6 +346,8 @@ mod command {
     use super::support::daemon::{Daemon, chain, folder, remove};
     use serde_json::Value;
     use shim::explain::document::ExplainDocument;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
     use std::process::{Command, Output};
 
     fn explained(arguments: &[&str]) -> Output {
@@ -357,6 +359,31 @@ mod command {
         let output = explained(&[arguments, &["--json"]].concat());
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// A document whose every text has what would set the title of a terminal.
+    fn hostile(document: Value) -> Value {
+        match document {
+            Value::String(text) => Value::String(format!("{text}\u{1b}]0;title\u{7}")),
+            Value::Array(all) => all.into_iter().map(hostile).collect(),
+            Value::Object(all) => all.into_iter().map(|(name, value)| (name, hostile(value))).collect(),
+            other => other,
+        }
+    }
+
+    /// The address of a server that answers one request with a document.
+    fn answer_once(document: String) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            let (mut client, _) = listener.accept().unwrap();
+            let mut head = [0; 4096];
+            let _ = client.read(&mut head).unwrap();
+            let length = document.len();
+            write!(client, "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{document}")
+                .unwrap();
+        });
+        format!("http://{address}")
     }
 
     #[test]
@@ -397,6 +424,12 @@ mod command {
         }
         let body: Value = serde_json::from_str(&daemon.get(&format!("/l1/explain?osym={osym}")).1).unwrap();
         assert_eq!(body["contract"]["osym"], "ACME  261218C00105000");
+        daemon.stop();
         remove(&market);
+        let url = answer_once(hostile(body).to_string());
+        let output = explained(&[osym, "--url", &url]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success() && text.contains("]0;title"), "{text:?} {:?}", output.stderr);
+        assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
     }
 }
