@@ -162,7 +162,8 @@ impl SliceResidual {
             for (contract, (miss, slope)) in next.iter_mut().zip(sums) {
                 let step = if slope > 0.0 { miss / slope } else { 0.0 };
                 let sigma = contract.sigma;
-                let found = (sigma + step).clamp(sigma / VOL_STEP_MOST, sigma * VOL_STEP_MOST);
+                // a volatility that is none stays none; `clamp` panics at bounds that are no numbers
+                let found = (sigma + step).max(sigma / VOL_STEP_MOST).min(sigma * VOL_STEP_MOST);
                 contract.sigma = found.clamp(VOLS.0, VOLS.1);
             }
             at_next = self.conventions.numbers(world, &next);

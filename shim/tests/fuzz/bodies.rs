@@ -3,7 +3,7 @@
 //! A body fails by a panic. What it returns says what became of the input, coarsely: inputs of a new kind are worth
 //! mutating further.
 
-use crate::{common, stored};
+use crate::{common, past, stored};
 use engine::calendar::Calendar;
 use engine::contract::osi::OSI_LEN;
 use engine::contract::{ContractKey, RootTable};
@@ -41,6 +41,7 @@ pub(crate) type Body = (&'static str, fn(&[u8]) -> Kind);
 pub(crate) const BODIES: &[Body] = &[
     ("heads", heads),
     ("targets", targets),
+    ("past", past::past),
     ("cursors", cursors),
     ("symbols", symbols),
     ("chains", chains),

@@ -10,6 +10,7 @@ mod bodies;
 mod common;
 #[path = "../../../engine/history/tests/support/mod.rs"]
 mod history_support;
+mod past;
 mod stored;
 
 use bodies::{BODIES, Body};
