@@ -261,7 +261,7 @@ impl Service {
     }
 
     /// Bytes that are alive, by what they are for.
-    fn memory(&self, snapshot: &Snapshot) -> [ledger::Entry; 8] {
+    fn memory(&self, snapshot: &Snapshot) -> [ledger::Entry; 10] {
         let facts = self.status.facts();
         let past = self.past.as_ref();
         [
@@ -269,8 +269,10 @@ impl Service {
             ("old_chains", self.status.old_snapshot_bytes()),
             ("states", facts.state_bytes),
             ("books", facts.book_bytes),
+            ("sessions", facts.session_bytes),
             ("waiting_records", facts.sources.iter().map(|source| source.waiting_bytes).sum()),
             ("bodies", self.metrics.cache_bytes()),
+            ("connections", self.metrics.connection_bytes()),
             ("recorded_days", past.map_or(0, |past| past.archive.held_bytes())),
             ("columns", past.map_or(0, |past| past.columns_bytes.load(Ordering::Relaxed) as u64)),
         ]

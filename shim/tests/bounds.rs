@@ -9,7 +9,7 @@ use std::net::{Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use support::{Client, config, eventually, get, serve, serve_with};
+use support::{Client, config, eventually, get, get_with, serve, serve_with};
 
 #[test]
 fn a_reader_that_takes_a_little_now_and_then_is_dropped() {
@@ -26,6 +26,31 @@ fn a_reader_that_takes_a_little_now_and_then_is_dropped() {
         "the reader is dropped",
     );
     eventually(|| fixture.seen.alive.load(Ordering::SeqCst) == 0, "its stream is dropped");
+}
+
+#[test]
+fn what_connections_hold_is_counted_until_they_close() {
+    let fixture = serve_with(Limits { gzip_loopback: true, ..Limits::default() });
+    let held = || fixture.metrics.connection_bytes();
+    assert_eq!(held(), 0);
+    let mut idle = fixture.connect();
+    assert_eq!(idle.get("/small").status, 200);
+    eventually(|| (1..4096).contains(&held()), "an idle connection holds no buffer");
+    let alone = held();
+    let mut slow = fixture.connect();
+    slow.send(get("/rows?1073741824"));
+    // the socket is full, and the rest of a piece, whatever its length, waits for it
+    eventually(|| held() > 2 * alone, "what waits to be sent");
+    let before = held();
+    let mut compressed = fixture.connect();
+    compressed.send(get_with("/rows?1073741824", "Accept-Encoding: gzip\r\n"));
+    eventually(|| held() > before + 200 * 1024, "an encoder");
+    let before = held();
+    let mut head = fixture.connect();
+    head.send(format!("GET /small HTTP/1.1\r\nHost: localhost\r\nX-Long: {}", "x".repeat(6000)));
+    eventually(|| held() > before + 6000, "the beginning of a head");
+    drop((idle, slow, compressed, head));
+    eventually(|| held() == 0, "connections that are closed hold nothing");
 }
 
 #[test]

@@ -55,6 +55,13 @@ impl SessionVols {
         vols
     }
 
+    /// Bytes held beside itself, about: the tree's own nodes are left out.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let rows = self.slices.values().map(Rows::capacity).sum::<usize>();
+        rows * size_of::<(u32, Right, f64)>() + self.slices.len() * size_of::<((Symbol, Date), Rows)>()
+    }
+
     /// Adds the volatilities of another chain.
     pub fn add(&mut self, chain: &Chain) {
         let vol = chain.columns.get(Col::SvcVol);
@@ -176,6 +183,8 @@ mod tests {
         let all =
             [(4_900_000, Right::Put, 0.3), (5_000_000, Right::Call, 0.1234567890123), (5_000_000, Right::Put, 0.25)];
         assert_eq!(whole.slices[&key], all);
+        let (bytes, before) = (whole.bytes(), vols().bytes());
+        assert!(before > 2 * 13 && bytes >= before + 13, "{before} bytes of two contracts, {bytes} of three");
         whole.update(SessionVols::default());
         assert_eq!(whole.slices[&key], all);
     }

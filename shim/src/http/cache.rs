@@ -373,6 +373,11 @@ impl BodyReader {
 }
 
 impl BodyReader {
+    /// Bytes that are the reader's own, beside itself.
+    pub(super) fn own_bytes(&self) -> usize {
+        self.scratch.capacity()
+    }
+
     /// The next bytes of a body that is whole, where they stand; empty at the end.
     pub(super) fn next_pieces(&self) -> Vec<BodyPiece> {
         let inner = self.body.lock();

@@ -82,7 +82,7 @@ pub(super) struct Connection {
     deadline: Instant,
     /// Bytes of the answer that were taken since the deadline was last moved.
     taken: usize,
-    _open: OpenConnection,
+    open: OpenConnection,
 }
 
 impl Connection {
@@ -106,7 +106,7 @@ impl Connection {
             phase: Phase::Idle,
             deadline: Instant::now() + limits.idle,
             taken: 0,
-            _open: metrics.opened(),
+            open: metrics.opened(),
         }
     }
 
@@ -120,8 +120,20 @@ impl Connection {
         (self.phase == Phase::Idle && self.unsent.is_empty()).then_some(self.deadline)
     }
 
-    /// Does what can be done now.
+    /// Does what can be done now, and notes what it holds then.
     pub(super) fn drive<A: App>(&mut self, turn: &mut Turn<A>) -> Verdict {
+        let verdict = self.advance(turn);
+        self.open.holds(self.bytes());
+        verdict
+    }
+
+    /// Bytes held, itself among them. A body that others share is not.
+    fn bytes(&self) -> usize {
+        let in_flight = self.in_flight.as_ref().map_or(0, InFlight::bytes);
+        size_of::<Self>() + self.inbox.capacity() + self.unsent.capacity() + in_flight
+    }
+
+    fn advance<A: App>(&mut self, turn: &mut Turn<A>) -> Verdict {
         for _ in 0..STEPS_PER_TURN {
             match self.step(turn) {
                 Ok(None) => {}

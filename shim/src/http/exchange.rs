@@ -162,6 +162,14 @@ impl InFlight {
         (progress != Progress::Broken).then_some(progress)
     }
 
+    /// Bytes held beside itself; a body that others send from is not among them.
+    pub(super) fn bytes(&self) -> usize {
+        match &self.body {
+            Sending::Made(body) => size_of::<Outgoing>() + body.bytes(),
+            Sending::Kept(reader) => reader.own_bytes(),
+        }
+    }
+
     /// When the answer was begun.
     pub(super) fn started(&self) -> Instant {
         self.started

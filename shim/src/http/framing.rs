@@ -34,6 +34,9 @@ const LEVEL: Compression = Compression::new(1);
 /// Stands for a chunk's size, 8 hex digits, which is known only when the chunk is written.
 const CHUNK_GAP: &[u8; 10] = b"00000000\r\n";
 
+/// Memory of an encoder, about: its window, its hash chains and its code buffers.
+const ENCODER_BYTES: usize = 300 * 1024;
+
 /// A body on its way out.
 pub(super) struct Outgoing {
     /// The piece that was written to find out whether the body fits into one.
@@ -58,6 +61,11 @@ impl Outgoing {
         framing: Framing,
     ) -> Self {
         Self { first, rest, gzip, chunked: framing == Framing::Chunked }
+    }
+
+    /// Bytes held beside itself, about; what the stream reads counts where it is kept.
+    pub(super) fn bytes(&self) -> usize {
+        self.first.capacity() + self.gzip.as_ref().map_or(0, |_| ENCODER_BYTES)
     }
 
     /// Appends the next piece to `out`, framed. `scratch` holds text to be compressed.

@@ -25,6 +25,8 @@ pub struct Metrics {
     cache_hits: AtomicU64,
     /// Memory of the bodies that are kept.
     cache_bytes: AtomicU64,
+    /// Memory of what connections have heard and have still to send.
+    connection_bytes: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -60,6 +62,7 @@ impl Metrics {
             open: AtomicU64::new(0),
             cache_hits: AtomicU64::new(0),
             cache_bytes: AtomicU64::new(0),
+            connection_bytes: AtomicU64::new(0),
         }
     }
 
@@ -73,6 +76,13 @@ impl Metrics {
     #[must_use]
     pub fn cache_bytes(&self) -> u64 {
         self.cache_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that open connections hold: what they have heard, what they have still to send, encoders. Bodies that they share
+    /// are not among them.
+    #[must_use]
+    pub fn connection_bytes(&self) -> u64 {
+        self.connection_bytes.load(Ordering::Relaxed)
     }
 
     /// Requests answered since the start.
@@ -120,7 +130,7 @@ impl Metrics {
     pub(super) fn opened(self: &Arc<Self>) -> OpenConnection {
         self.accepted.fetch_add(1, Ordering::Relaxed);
         self.open.fetch_add(1, Ordering::Relaxed);
-        OpenConnection(Arc::clone(self))
+        OpenConnection { metrics: Arc::clone(self), bytes: 0 }
     }
 
     /// Counts an answer whose body was kept.
@@ -148,11 +158,28 @@ impl Metrics {
 
 /// One open connection, until dropped.
 #[derive(Debug)]
-pub(super) struct OpenConnection(Arc<Metrics>);
+pub(super) struct OpenConnection {
+    metrics: Arc<Metrics>,
+    /// Its part of the bytes of all connections.
+    bytes: u64,
+}
+
+impl OpenConnection {
+    /// Notes how many bytes the connection holds now.
+    pub(super) fn holds(&mut self, bytes: usize) {
+        let now = u64::try_from(bytes).unwrap_or(u64::MAX);
+        if now != self.bytes {
+            // the sum wraps in between and is right at the end: each adds what it takes away later
+            self.metrics.connection_bytes.fetch_add(now.wrapping_sub(self.bytes), Ordering::Relaxed);
+            self.bytes = now;
+        }
+    }
+}
 
 impl Drop for OpenConnection {
     fn drop(&mut self) {
-        self.0.open.fetch_sub(1, Ordering::Relaxed);
+        self.holds(0);
+        self.metrics.open.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -461,6 +461,7 @@ impl MarketLoop {
             overrides: self.overrides.as_ref().map(|file| file.facts().clone()),
             rates: self.rate_facts(now),
             book_bytes,
+            session_bytes: self.sessions.as_ref().map_or(0, |sessions| sessions.bytes() as u64),
             ..self.tally.facts(open, pass, &self.feed.progress(), self.feed.sources())
         });
     }

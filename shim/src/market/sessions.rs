@@ -130,6 +130,11 @@ impl Sessions {
         self.saved = number;
     }
 
+    /// Returns the bytes of what is known of sessions before.
+    pub(super) fn bytes(&self) -> usize {
+        self.before.values().map(|vols| vols.bytes()).sum()
+    }
+
     /// Returns what the keeper says of itself.
     pub(super) fn facts(&self) -> Option<StateFacts> {
         self.keeper.as_ref().map(Keeper::facts)

@@ -90,6 +90,7 @@ impl Tally {
             tables,
             state_bytes: self.reports.values().map(|report| report.state_bytes).sum(),
             book_bytes: 0,
+            session_bytes: 0,
             failing: self.failing.len(),
             files_unusable: feed.files_unusable,
             restored: 0,

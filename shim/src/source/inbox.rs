@@ -103,6 +103,7 @@ impl Inbox {
 mod tests {
     use super::*;
     use engine::error::Reason;
+    use engine::feeds::QuoteRecord;
     use engine::feeds::lines::parse_lines;
     use jiff::{SignedDuration, Timestamp};
     use std::path::Path;
@@ -128,6 +129,7 @@ mod tests {
         assert_eq!((inbox.superseded(), inbox.take().is_none()), (891, true));
         let (batch, report) = quotes(1..12, 1);
         inbox.put(batch, report);
+        assert!(inbox.bytes() >= 11 * size_of::<QuoteRecord>() as u64, "{} bytes of 11 quotes", inbox.bytes());
         let other = Arc::clone(&inbox);
         let full = std::thread::spawn(move || {
             let (batch, report) = quotes(20..21, 1);

@@ -31,6 +31,8 @@ pub struct MarketFacts {
     pub state_bytes: u64,
     /// Bytes of the quotes and listings that passes read.
     pub book_bytes: u64,
+    /// Bytes of the volatilities that sessions before ended with.
+    pub session_bytes: u64,
     /// Names whose last computation panicked: their chains are older than the pass.
     pub failing: usize,
     /// Files of the feed that cannot be used as they are: what was last read of them is served.

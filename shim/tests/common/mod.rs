@@ -187,6 +187,7 @@ pub fn status_at(uptime: Duration) -> Status {
         tables: Counts { boundaries: 9, aligned: 4, anchored: 3, closed: 2, european: 6, refined: 2, accurate: 1 },
         state_bytes: 70_000,
         book_bytes: 6_000,
+        session_bytes: 900,
         rates: None,
         state: Some(StateFacts { folder: "s".to_owned(), saved_at: Some(NOW), failing: false }),
         failing: 1,
