@@ -37,6 +37,8 @@ NOW = "2026-11-20T16:30:00-05:00"
 # resident memory of the program itself, MB, and what the allocator and scratch memory add to what the ledger counts:
 # 60 MB are 20 in the ledger on `sim`, 1,670 are 1,400 on `sim:full`
 PROGRAM_MB, BY_LEDGER = 80, 1.35
+# documents of a vendor are not in the ledger while they are read: one of 30 MB, twice while its room grows
+DOCUMENT_MB = 60
 
 
 class Tally:
@@ -60,7 +62,7 @@ class Soak:
         self.ending = threading.Event()
         self.threads = []
         self.rows, self.come_back, self.spots_differ = {}, [], False
-        self.most, self.most_ledger, self.nearest, self.latest = {}, 0, 0, 0
+        self.most, self.most_ledger, self.nearest, self.latest, self.documents_mb = {}, 0, 0, 0, 0
 
     def start(self, *actors):
         for i, actor in enumerate(actors):
@@ -290,7 +292,7 @@ def watch(soaks, minutes, measured):
                 soak.most[of] = max(soak.most.get(of, 0), size)
             # memory that was freed goes back to the system by and by: against the most that the ledger has had
             soak.most_ledger = max(soak.most_ledger, sum(ledger.values()))
-            allowed = PROGRAM_MB + BY_LEDGER * soak.most_ledger
+            allowed = PROGRAM_MB + BY_LEDGER * soak.most_ledger + soak.documents_mb
             soak.nearest = max(soak.nearest, memory / allowed)
             listed = ", ".join(f"{of} {size:.1f}" for of, size in ledger.items())
             grown = None if memory <= allowed else f"{memory:.0f} MB of {allowed:.0f}: {listed}"
@@ -362,6 +364,7 @@ def main():
         pushed = Daemon(asked.binary, *feeds, until=serves, environment=still and still.environment())
         pushed = Soak(pushed, "live", tally, asked.seed)
         pushed.pusher, pushed.names = program, [*vendor.names, *program.names]
+        pushed.documents_mb = DOCUMENT_MB
         days = live.Days(scratch / "days")
         past = Daemon(asked.binary, "--feed", f"history:{scratch / 'days'}", "--history-mb", "16", until=knows_all)
         past = Soak(past, "days", tally, asked.seed)
