@@ -64,6 +64,11 @@ restart *args:
     cargo build --release --locked
     python3 tests/soak/restart.py {{ args }}
 
+# one panic in each thread of a daemon: what /health says, how long it lasts, what is lost, as a table
+faults *args:
+    cargo build --release --locked -p greeksd --features fault-injection --target-dir target/fault-injection
+    python3 tests/faults/run.py {{ args }}
+
 # criterion benches; `just bench kernels` runs one
 bench name="":
     cargo bench --locked -p greeksd-benches {{ if name == "" { "" } else { "--bench " + name } }}

@@ -51,7 +51,7 @@ class Daemon:
     unless one is given; `environment` is added to what it inherits. It has a folder of its own to run in, and for its state where no argument names one.
     """
 
-    def __init__(self, program, *arguments, port=None, until=serves, seconds=START_SECONDS, log=None, environment=None):
+    def __init__(self, program, *arguments, port=None, until=serves, seconds=START_SECONDS, log=None, environment=None, stdin=subprocess.DEVNULL):
         self.port = port or free_port()
         self.base = f"http://127.0.0.1:{self.port}"
         self.folder = tempfile.TemporaryDirectory(prefix="greeksd-test-")
@@ -59,7 +59,7 @@ class Daemon:
         if "--state-dir" not in arguments:
             where += ["--state-dir", os.path.join(self.folder.name, "state")]
         self.command = [str(pathlib.Path(program).resolve()), "serve", *where, *map(str, arguments)]
-        self.until, self.seconds, self.environment = until, seconds, environment or {}
+        self.until, self.seconds, self.environment, self.stdin = until, seconds, environment or {}, stdin
         self.log = log or tempfile.TemporaryFile(mode="w+")
         self.process = None
 
@@ -75,7 +75,7 @@ class Daemon:
         """Starts the process and waits for nothing; the daemon itself."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("GREEKSD_")}
         self.process = subprocess.Popen(
-            self.command, cwd=self.folder.name, env=kept | self.environment, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log
+            self.command, cwd=self.folder.name, env=kept | self.environment, stdin=self.stdin, stdout=self.log, stderr=self.log
         )
         return self
 

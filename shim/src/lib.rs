@@ -21,6 +21,7 @@ pub mod cursor;
 pub mod descriptors;
 pub mod edition;
 pub mod explain;
+mod faults;
 pub mod front;
 pub mod http;
 pub mod limits;

@@ -4,7 +4,7 @@
 
 use crate::config::Log;
 use crate::printable::printable;
-use crate::threads;
+use crate::{faults, threads};
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -136,6 +136,7 @@ fn write_all(lines: &Receiver<Message>, out: &mut impl Write, dropped: &AtomicU6
     for message in lines {
         match message {
             Message::Line(line) => {
+                faults::here("log");
                 if out.write_all(&line).is_err() {
                     dropped.fetch_add(1, Ordering::Relaxed);
                 }

@@ -17,7 +17,7 @@ use crate::market::spec::{FeedSpec, OpenTerms};
 use crate::market::state::{SavedMarket, StateFolder};
 use crate::source::asked::Asked;
 use crate::status::Status;
-use crate::threads;
+use crate::{faults, threads};
 use arc_swap::ArcSwap;
 use engine::calendar::Calendar;
 use engine::contract::Symbol;
@@ -336,6 +336,7 @@ fn run_market(
     let mut announced = false;
     let mut said = Instant::now();
     while !ending.load(Ordering::Acquire) {
+        faults::here("market");
         let began = Instant::now();
         let complete = market_loop.turn(&|| ending.load(Ordering::Acquire));
         if complete && !announced && market.load().number > 0 {

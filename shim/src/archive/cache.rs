@@ -7,7 +7,7 @@
 use super::index::DayIndex;
 use super::{Archive, DayChains, Flight, Landed, Trouble};
 use crate::listing::Listing;
-use crate::threads;
+use crate::{faults, threads};
 use engine::contract::Symbol;
 use jiff::civil::Date;
 use std::collections::{HashMap, VecDeque};
@@ -133,8 +133,12 @@ impl<R: RecordedDays> Shared<R> {
     /// Computes what waits, until the archive ends.
     fn work(&self) {
         while let Some((key, flight)) = self.next() {
+            faults::here("archive");
             let (name, day, _) = key;
-            let computed = threads::guarded("archive", || self.recorded.compute(name, day));
+            let computed = threads::guarded("archive", || {
+                faults::here("archive.day");
+                self.recorded.compute(name, day)
+            });
             let landed = match computed {
                 Some(Ok(chains)) => Ok(Arc::new(chains)),
                 Some(Err(why)) => Err(Trouble::Damaged(why)),

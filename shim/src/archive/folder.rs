@@ -12,7 +12,7 @@ use crate::batch::known::Known;
 use crate::config::KnownFiles;
 use crate::listing::{GatheredContracts, Listing, StrikePool};
 use crate::source::recorded::DayRows;
-use crate::threads;
+use crate::{faults, threads};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use engine::contract::Symbol;
 use engine::feeds::overrides::{Override, OverrideRecord};
@@ -163,6 +163,7 @@ impl RecordedFolder {
     fn go_through(&self, file: &Path, stamp: u64) -> FileFacts {
         let mut units: BTreeMap<(Date, Symbol), GatheredContracts> = BTreeMap::new();
         let read = layouts::read(file, &self.options, &mut |row| {
+            faults::here("folder.file");
             let unit = (self.day_of(&row), unit_underlying(&row, &self.named));
             units.entry(unit).or_default().add(&row.quote.contract);
         });
@@ -282,6 +283,7 @@ fn whole(read: Result<layouts::Read, LayoutError>) -> Result<(), String> {
 /// Goes through the folder again and again, until nobody has it any more.
 fn look(folder: &Weak<RecordedFolder>) {
     while let Some(folder) = folder.upgrade() {
+        faults::here("folder");
         folder.refresh();
         drop(folder);
         std::thread::sleep(LOOK_EVERY);

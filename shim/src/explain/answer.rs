@@ -9,8 +9,8 @@ use crate::http::{Answer, Awaited};
 use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::selection::not_yet;
-use crate::threads;
 use crate::vendors::native::error_json;
+use crate::{faults, threads};
 use engine::contract::ContractKey;
 use engine::explain::explain;
 use engine::snapshot::Snapshot;
@@ -62,6 +62,7 @@ impl Explaining {
         let (done, answer) = channel();
         let work = move || {
             let _place = place;
+            faults::here("explain");
             // whoever asked may have gone
             let _ = done.send(found(&chain, &contract, &around, form));
         };

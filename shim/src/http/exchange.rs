@@ -11,6 +11,7 @@ use super::limits::{Limits, PIECE_BYTES};
 use super::request::{Fault, HeadFacts, Method, Request};
 use super::response::{Answer, Awaited, Body, Delivery, Head, write_head};
 use super::turn::Turn;
+use crate::faults;
 use crate::stream::{Progress, Stream};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -154,7 +155,10 @@ impl InFlight {
         let (out, piece) = (&mut turn.out, &mut turn.piece);
         let before = out.len();
         let progress = catch_unwind(AssertUnwindSafe(|| match &mut self.body {
-            Sending::Made(body) => body.next(out, piece),
+            Sending::Made(body) => {
+                faults::here("http.stream");
+                body.next(out, piece)
+            }
             Sending::Kept(reader) => reader.fill(out),
         }))
         .ok()?;
@@ -203,7 +207,10 @@ pub(super) fn reply<A: App>(request: &Request<'_>, facts: &HeadFacts, turn: &mut
         shared.metrics.hit();
         return Some(deliver(Opened::Shared(body), &terms, turn));
     }
-    let ask = || if bulk { Some(shared.app.answer(request)) } else { shared.app.answer_at_once(request) };
+    let ask = || {
+        faults::here("http.answer");
+        if bulk { Some(shared.app.answer(request)) } else { shared.app.answer_at_once(request) }
+    };
     match catch_unwind(AssertUnwindSafe(|| Some(open(ask()?, piece)))) {
         Ok(opened) => Some(deliver(opened?, &terms, turn)),
         Err(_) => Some(panicked(terms.head_only, turn)),

@@ -6,6 +6,7 @@
 use super::app::App;
 use super::connection::{Connection, Verdict};
 use super::turn::{Shared, Turn};
+use crate::faults;
 use mio::net::TcpListener;
 use mio::{Events, Interest, Poll, Token, Waker};
 use std::collections::VecDeque;
@@ -148,6 +149,7 @@ impl<A: App> Reactor<A> {
     fn turn(&mut self, events: &Events) {
         self.turn.now = Instant::now();
         self.turn.date.refresh();
+        faults::here(if self.turn.bulk { "http-bulk" } else { "http-small" });
         self.look_for_stop();
         for event in events {
             let Token(id) = event.token();

@@ -9,7 +9,7 @@
 
 use crate::private;
 use crate::source::facts::RecordFacts;
-use crate::threads;
+use crate::{faults, threads};
 use engine::calendar::Calendar;
 use engine::contract::{RootTable, Symbol};
 use engine::feeds::line_writer::LineWriter;
@@ -194,6 +194,7 @@ fn write_all(waiting: &Receiver<Message>, writer: &mut Writer) {
         match waiting.recv_timeout(writer.due_within()) {
             Ok(Message::Taken(batch, now)) => {
                 let _taken = Taken(&batch, Arc::clone(&writer.shared));
+                faults::here("record");
                 writer.take(&batch, now);
             }
             Err(RecvTimeoutError::Timeout) => {}

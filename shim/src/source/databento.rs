@@ -11,7 +11,7 @@ use super::poll::vendor::roots_of;
 use super::{Delivery, Moment, QuoteSource};
 use crate::clock::MarketClock;
 use crate::secret::Secret;
-use crate::threads;
+use crate::{faults, threads};
 use databento::dbn::{ErrorCode, ErrorMsg, SType, Schema};
 use databento::live::Subscription;
 use databento::{Error, LiveClient};
@@ -96,6 +96,7 @@ pub fn start(name: String, terms: SessionTerms) -> std::io::Result<DatabentoSour
     let (working, named) = (Arc::clone(&shared), name.clone());
     threads::spawn_lasting("databento", move || {
         while working.wait() {
+            faults::here("databento");
             // a fault of the library ends the session and nothing else
             let ended = threads::guarded("databento", || runtime.block_on(working.session(&terms, &named)));
             working.is_connected.store(false, Ordering::Relaxed);

@@ -6,7 +6,7 @@ use super::facts::{SourceFacts, SourceState};
 use super::inbox::Inbox;
 use super::{Delivery, Moment, Outstanding, QuoteSource};
 use crate::clock::MarketClock;
-use crate::threads;
+use crate::{faults, threads};
 use engine::calendar::Calendar;
 use engine::feeds::report::Report;
 use engine::feeds::{Batch, SpotRecord};
@@ -141,6 +141,7 @@ impl<D: DayRows> Reader<D> {
         let mut shown = None;
         let day_by = by.map(|by| self.calendar.eastern(by).date());
         while !self.inbox.is_ending() {
+            faults::here("recorded");
             let last = self.days.last_day(day_by);
             if last != shown
                 && let Some((day, _)) = last
@@ -157,6 +158,7 @@ impl<D: DayRows> Reader<D> {
     fn replay(&self, clock: MarketClock) {
         let (mut of, mut rows, mut next) = (None, Vec::new(), 0);
         while !self.inbox.is_ending() {
+            faults::here("recorded");
             let now = clock.now();
             let day = self.calendar.eastern(now).date();
             let is_read = self.days.stamp(day).map(|stamp| (day, stamp));

@@ -8,6 +8,7 @@ use super::facts::{SourceFacts, SourceState};
 use super::inbox::Inbox;
 use super::{Delivery, Moment, QuoteSource};
 use crate::clock::MarketClock;
+use crate::faults;
 use engine::contract::RootTable;
 use engine::feeds::lines::LineParser;
 use std::io::{ErrorKind, Read};
@@ -115,7 +116,7 @@ enum Ended {
 
 /// Reads lines until there are no more. A page of a browser can open a connection to here and send a request whose body
 /// has lines; its first line is that of a request, and nothing after it is read.
-fn read_lines(mut from: impl Read, name: &str, shared: &Shared) -> Ended {
+fn read_lines(mut from: impl Read, name: &str, thread: &'static str, shared: &Shared) -> Ended {
     let mut parser = LineParser::new(Path::new(name), RootTable::embedded());
     let mut buffer = vec![0; PIECE];
     let (mut held, mut begun, mut skipping) = (0, false, false);
@@ -144,6 +145,7 @@ fn read_lines(mut from: impl Read, name: &str, shared: &Shared) -> Ended {
             skipping = false;
         }
         if start < whole {
+            faults::here(thread);
             let (batch, report) = parser.parse(&buffer[start..whole]);
             shared.good.fetch_add(report.records - report.refused_total(), Ordering::Relaxed);
             shared.inbox.put(batch, report);
@@ -184,7 +186,7 @@ mod tests {
 
     fn read(text: &str, piece: usize) -> (Ended, Delivery) {
         let shared = Shared::new(MarketClock::Running);
-        let ended = read_lines(Slow(text.as_bytes(), piece), "x", &shared);
+        let ended = read_lines(Slow(text.as_bytes(), piece), "x", "test-line", &shared);
         (ended, shared.inbox.take().unwrap_or_default())
     }
 

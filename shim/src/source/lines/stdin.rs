@@ -15,7 +15,7 @@ pub fn start(clock: MarketClock) -> io::Result<LineSource> {
     let shared = Shared::new(clock);
     let reader = Arc::clone(&shared);
     threads::spawn_lasting("stdin", move || {
-        let ended = read_lines(io::stdin().lock(), "stdin", &reader);
+        let ended = read_lines(io::stdin().lock(), "stdin", "stdin", &reader);
         reader.ended.store(true, Ordering::Relaxed);
         match ended {
             Ended::Done => tracing::info!("stdin: has ended; the market stays as it is"),

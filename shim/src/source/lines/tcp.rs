@@ -3,7 +3,7 @@
 
 use super::{Ended, LineSource, Shared, read_lines};
 use crate::clock::MarketClock;
-use crate::threads;
+use crate::{faults, threads};
 use socket2::{SockRef, TcpKeepalive};
 use std::io::{self, ErrorKind, Read};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -130,6 +130,7 @@ fn accept(listener: &TcpListener, door: &Arc<Door>) {
         };
         // a system that has no such thing closes it later
         let _ = SockRef::from(&connection).set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEPALIVE));
+        faults::here("lines");
         let Some(place) = door.enter(connection, from) else {
             door.turn_away(from, "too many connections");
             continue;
@@ -146,7 +147,7 @@ fn read(place: &Place) {
     door.say(&format!("{from} connected"));
     let mut heard = Heard { open, began: Instant::now(), is_late: false };
     let ended = match open.socket.set_read_timeout(Some(LOOK_EVERY)) {
-        Ok(()) => read_lines(&mut heard, &format!("tcp:{from}"), &door.shared),
+        Ok(()) => read_lines(&mut heard, &format!("tcp:{from}"), "line", &door.shared),
         Err(error) => Ended::Broken(error.kind()),
     };
     match ended {

@@ -22,7 +22,7 @@ use super::facts::{SourceFacts, SourceState};
 use super::inbox::Inbox;
 use super::{Delivery, Moment, Outstanding, QuoteSource};
 use crate::clock::MarketClock;
-use crate::threads;
+use crate::{faults, threads};
 use dividends::OnceADay;
 use engine::calendar::Calendar;
 use engine::contract::Symbol;
@@ -180,6 +180,7 @@ impl Shared {
     /// Asks until the source is to end.
     fn work(&self) {
         while !self.inbox.is_ending() {
+            faults::here("poll");
             let is_open = self.is_open();
             let mut plan = self.plan();
             match plan.next(self.began.elapsed(), is_open, |name| self.asked.since(name)) {
@@ -238,6 +239,7 @@ impl Shared {
 
     /// A sweep of a name, into the inbox.
     fn take_in(&self, name: Symbol) -> Outcome {
+        faults::here("poll.answer");
         match self.sweeps.sweep(name, self) {
             Ok(brought) => {
                 if let Some(Brought { batch, report, grade }) = brought {
@@ -257,7 +259,10 @@ impl Shared {
         if !daily().claim(name, self.began.elapsed()) {
             return;
         }
-        let brought = threads::guarded("poll", || self.sweeps.dividends(name, self));
+        let brought = threads::guarded("poll", || {
+            faults::here("poll.dividends");
+            self.sweeps.dividends(name, self)
+        });
         let brought = brought.unwrap_or_else(|| Err(Failure::Malformed.into()));
         daily().done(name, self.began.elapsed(), brought.as_ref().err().map(|failed| failed.failure));
         if let Ok(Some(Brought { batch, report, .. })) = brought {
