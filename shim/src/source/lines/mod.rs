@@ -8,7 +8,7 @@ use super::facts::{SourceFacts, SourceState};
 use super::inbox::Inbox;
 use super::{Delivery, Moment, QuoteSource};
 use crate::clock::MarketClock;
-use crate::faults;
+use crate::{faults, threads};
 use engine::contract::RootTable;
 use engine::feeds::lines::LineParser;
 use std::io::{ErrorKind, Read};
@@ -115,7 +115,7 @@ enum Ended {
 }
 
 /// Reads lines until there are no more. A page of a browser can open a connection to here and send a request whose body
-/// has lines; its first line is that of a request, and nothing after it is read.
+/// has lines; its first line is that of a request, and nothing after it is read. A panic over a piece is counted for `thread`.
 fn read_lines(mut from: impl Read, name: &str, thread: &'static str, shared: &Shared) -> Ended {
     let mut parser = LineParser::new(Path::new(name), RootTable::embedded());
     let mut buffer = vec![0; PIECE];
@@ -145,10 +145,19 @@ fn read_lines(mut from: impl Read, name: &str, thread: &'static str, shared: &Sh
             skipping = false;
         }
         if start < whole {
-            faults::here(thread);
-            let (batch, report) = parser.parse(&buffer[start..whole]);
-            shared.good.fetch_add(report.records - report.refused_total(), Ordering::Relaxed);
-            shared.inbox.put(batch, report);
+            let piece = &buffer[start..whole];
+            // a fault costs the piece: the next one begins with a whole line again
+            let parsed = threads::guarded(thread, || {
+                faults::here(thread);
+                parser.parse(piece)
+            });
+            if let Some((batch, report)) = parsed {
+                shared.good.fetch_add(report.records - report.refused_total(), Ordering::Relaxed);
+                shared.inbox.put(batch, report);
+            } else {
+                tracing::error!("{name}: a fault of the program; {} bytes of lines are left out", piece.len());
+                parser = LineParser::new(Path::new(name), RootTable::embedded());
+            }
         }
         if is_end {
             return Ended::Done;
@@ -210,6 +219,17 @@ mod tests {
             assert_eq!(delivery.report.refused[Reason::TooLong as usize], 1, "{piece}");
             assert_eq!(delivery.report.refused_total(), 1, "{piece}");
         }
+    }
+
+    #[test]
+    fn a_fault_over_a_piece_costs_its_lines_alone() {
+        let text: String =
+            ["1000", "2000", "3000"].map(|strike| LINE.replace("1000\"", &format!("{strike}\""))).concat();
+        // the second piece ends in the middle of the third line
+        faults::order("test-line");
+        let (ended, delivery) = read(&text, LINE.len() + 20);
+        assert_eq!((ended, delivery.batch.quotes.len()), (Ended::Done, 2));
+        assert_eq!(threads::faults().get("test-line"), Some(&1));
     }
 
     #[test]
