@@ -96,10 +96,9 @@ impl Recorder {
         let shared = Arc::new(Shared { folder: folder.display().to_string(), ..Shared::default() });
         let ((to, waiting), (end, ended)) = (channel(), channel());
         let (folder_name, known) = (folder.to_path_buf(), Arc::clone(&shared));
+        let mut writer = Writer::new(folder_name, known);
         let write = move || {
             let _held = &lock;
-            // after a fault it goes on with a new member of the file
-            let mut writer = Writer::new(folder_name.clone(), Arc::clone(&known));
             write_all(&waiting, &mut writer);
             let _ = end.send(());
         };
@@ -179,17 +178,23 @@ fn lock(folder: &Path) -> io::Result<File> {
     }
 }
 
-/// A batch that the writer has; it waits no longer when this is dropped, be that by a panic.
+/// A batch that the writer has; it waits no longer when this is dropped, and is lost if that is by a panic.
 struct Taken<'b>(&'b Batch, Arc<Shared>);
 
 impl Drop for Taken<'_> {
     fn drop(&mut self) {
-        self.1.waiting.fetch_sub(self.0.quotes.len() + self.0.spots.len() + 1, Ordering::AcqRel);
+        let records = self.0.quotes.len() + self.0.spots.len();
+        self.1.waiting.fetch_sub(records + 1, Ordering::AcqRel);
+        if std::thread::panicking() {
+            self.1.dropped.fetch_add(records as u64, Ordering::Relaxed);
+        }
     }
 }
 
-/// Writes until there is nothing more to come.
+/// Writes until there is nothing more to come. After a panic it is called again with the same writer, which has what went
+/// before.
 fn write_all(waiting: &Receiver<Message>, writer: &mut Writer) {
+    writer.begin();
     loop {
         match waiting.recv_timeout(writer.due_within()) {
             Ok(Message::Taken(batch, now)) => {
@@ -260,6 +265,13 @@ impl Writer {
             said: None,
             shared,
         }
+    }
+
+    /// Leaves out half lines, and opens the file anew: what part of a member it has is taken away. Dividends and rates are
+    /// written again.
+    fn begin(&mut self) {
+        self.piece.clear();
+        (self.records, self.file, self.reference.is_unwritten) = (0, None, true);
     }
 
     /// Takes what came in at a time of the market.

@@ -178,6 +178,34 @@ fn a_day_has_its_file_and_a_wrong_time_moves_nothing() {
 }
 
 #[test]
+fn a_fault_costs_its_batch_and_is_counted() {
+    let folder = folder("fault");
+    let (to, waiting) = channel();
+    let shared = Arc::<Shared>::default();
+    let mut recorder = Writer::new(folder.clone(), Arc::clone(&shared));
+    let dividends =
+        vec![DividendRecord { underlying: sym("AA"), ex_date: date(2026, 12, 1), amount: 0.5, projected: false }];
+    let first = Batch { dividends: Some(dividends), ..of(vec![quote(1, 1.0, 0)]) };
+    let put = |batch: Batch| {
+        shared.waiting.fetch_add(batch.quotes.len() + 1, Ordering::AcqRel);
+        to.send(Message::Taken(Box::new(batch), at(0))).unwrap();
+    };
+    recorder.take(&first, at(0));
+    put(of(vec![quote(2, 1.0, 0), quote(3, 1.0, 0)]));
+    crate::faults::order("record");
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| write_all(&waiting, &mut recorder))).is_err());
+    put(of(vec![quote(4, 1.0, 0)]));
+    to.send(Message::End).unwrap();
+    write_all(&waiting, &mut recorder);
+    let store = read(&folder);
+    let book = store.book(sym("AA")).unwrap();
+    let strikes: Vec<u32> = book.slices[0].strike_milli.iter().map(|k| k / 1000).collect();
+    assert_eq!((strikes, book.dividends.len()), (vec![1, 4], 1));
+    assert_eq!((shared.dropped.load(Ordering::Relaxed), shared.waiting.load(Ordering::Relaxed)), (2, 0));
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
 fn a_member_that_was_cut_off_is_taken_away_and_nothing_else() {
     let folder = folder("cut");
     let mut recorder = writer(&folder);
