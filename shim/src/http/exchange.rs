@@ -11,13 +11,14 @@ use super::limits::{Limits, PIECE_BYTES};
 use super::request::{Fault, HeadFacts, Method, Request};
 use super::response::{Answer, Awaited, Body, Delivery, Head, write_head};
 use super::turn::Turn;
-use crate::faults;
 use crate::stream::{Progress, Stream};
+use crate::{faults, threads};
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
+/// What panics of answers are counted as: they cost the answer and no thread.
+const FAULTS: &str = "http";
 /// Longest body that the small reactor compresses itself (about 0.1 ms); a longer one goes to a bulk reactor.
 const GZIP_AT_ONCE: usize = 8 * 1024;
 
@@ -101,7 +102,7 @@ impl Waiting {
     /// Looks for the answer: writes its head, and its body if that is short, to `turn.out`.
     pub(super) fn look<A: App>(&mut self, turn: &mut Turn<A>) -> Result<Remainder, NotYet> {
         let (maker, piece) = (&mut self.maker, &mut turn.piece);
-        let looked = catch_unwind(AssertUnwindSafe(|| match maker {
+        let looked = threads::guarded(FAULTS, || match maker {
             Maker::Elsewhere(awaited) => awaited.look().map(|answer| open(answer, piece)).ok_or(NotYet::Later),
             Maker::Here(body) => match body.render(piece) {
                 Progress::Done => Ok(Opened::Shared(Arc::clone(body))),
@@ -109,10 +110,10 @@ impl Waiting {
                 Progress::Later => Err(NotYet::Later),
                 Progress::Broken => Ok(Opened::Broken),
             },
-        }));
+        });
         match looked {
-            Ok(opened) => Ok(deliver(opened?, &self.terms, turn)),
-            Err(_) => Ok(panicked(self.terms.head_only, turn)),
+            Some(opened) => Ok(deliver(opened?, &self.terms, turn)),
+            None => Ok(panicked(self.terms.head_only, turn)),
         }
     }
 }
@@ -154,14 +155,13 @@ impl InFlight {
     pub(super) fn next<A: App>(&mut self, turn: &mut Turn<A>) -> Option<Progress> {
         let (out, piece) = (&mut turn.out, &mut turn.piece);
         let before = out.len();
-        let progress = catch_unwind(AssertUnwindSafe(|| match &mut self.body {
+        let progress = threads::guarded(FAULTS, || match &mut self.body {
             Sending::Made(body) => {
                 faults::here("http.stream");
                 body.next(out, piece)
             }
             Sending::Kept(reader) => reader.fill(out),
-        }))
-        .ok()?;
+        })?;
         self.bytes += turn.out.len() - before;
         (progress != Progress::Broken).then_some(progress)
     }
@@ -211,9 +211,9 @@ pub(super) fn reply<A: App>(request: &Request<'_>, facts: &HeadFacts, turn: &mut
         faults::here("http.answer");
         if bulk { Some(shared.app.answer(request)) } else { shared.app.answer_at_once(request) }
     };
-    match catch_unwind(AssertUnwindSafe(|| Some(open(ask()?, piece)))) {
-        Ok(opened) => Some(deliver(opened?, &terms, turn)),
-        Err(_) => Some(panicked(terms.head_only, turn)),
+    match threads::guarded(FAULTS, || Some(open(ask()?, piece))) {
+        Some(opened) => Some(deliver(opened?, &terms, turn)),
+        None => Some(panicked(terms.head_only, turn)),
     }
 }
 
