@@ -142,7 +142,7 @@ fn a_folder_of_days_is_served() {
 #[test]
 fn what_comes_later_and_what_is_damaged_is_noticed() {
     let folder = recorded("later", 2);
-    let daemon = Daemon::start(&spec(&folder), &["--threads", "1"]);
+    let mut daemon = Daemon::start(&spec(&folder), &["--threads", "1"]);
     assert_eq!(daemon.get("/l1/greeks?underlying=ACME&as_of=2026-11-20").0, 404);
     write_day(&folder, 2);
     // a file that ends in the middle
@@ -159,6 +159,7 @@ fn what_comes_later_and_what_is_damaged_is_noticed() {
     }
     let damaged = daemon.get("/l1/greeks?underlying=ACME&as_of=2026-11-17");
     assert!(damaged.0 == 502 && damaged.1.contains("2026-11-17.csv.gz"), "{damaged:?}");
+    daemon.wait("the damaged file to be counted", |health| health["files_unusable"] == 1);
     assert_eq!(daemon.get("/l1/greeks?underlying=DULL&as_of=2026-11-19").0, 200);
     // and the last day is that of now
     let began = Instant::now();

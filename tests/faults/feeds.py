@@ -1,6 +1,6 @@
 """Feeds for daemons that are given faults: two names, whose price says when it was made.
 
-Prices are 100 dollars and a thousandth of a dollar for each second since the market's clock was started, so that what is
+Prices are 100 dollars and a dollar more for each day and a sixth since the market's clock was started, so that what is
 served tells how old it is. The clock starts at eleven on a Friday, Eastern, whatever the time of day is.
 """
 
@@ -26,6 +26,7 @@ BEGINS = datetime.datetime.fromisoformat("2026-11-20T11:00:00-05:00")
 CLOCK = "2026-11-20T11:00"
 EXPIRY = datetime.date(2026, 12, 18)
 EVERY = 0.25
+PACE = 100_000
 
 
 def rows():
@@ -38,12 +39,12 @@ ROWS = rows()
 
 
 def price(seconds):
-    return round(100 + seconds / 1000, 6)
+    return round(100 + seconds / PACE, 6)
 
 
 def age_of(price):
     """Seconds from the start of the clock to the making of a price."""
-    return (price - 100) * 1000
+    return (price - 100) * PACE
 
 
 def osi(name, right, strike):
@@ -62,11 +63,11 @@ def lines(name, moment, seconds):
 class Clock:
     """Time since a daemon was launched, and the time of its market."""
 
-    def __init__(self, is_real=False):
-        self.began, self.is_real = time.monotonic(), is_real
+    def __init__(self, is_real=False, speed=1):
+        self.began, self.is_real, self.speed = time.monotonic(), is_real, speed
 
     def seconds(self):
-        return time.monotonic() - self.began
+        return (time.monotonic() - self.began) * self.speed
 
     def now(self):
         if self.is_real:
@@ -127,12 +128,13 @@ class Piped:
         threading.Thread(target=self.run, daemon=True).start()
 
     def run(self):
-        held = b""
+        held, kept = b"", 0
         try:
             while not self.ending.is_set():
                 now, seconds = self.clock.now(), self.clock.seconds()
                 held += "".join(lines(name, now, seconds) for name in NAMES).encode()
-                cut = len(held) - 40
+                # the first piece is whole: both names are there before anything fails
+                cut, kept = len(held) - kept, 40
                 os.write(self.writer, held[:cut])
                 held = held[cut:]
                 time.sleep(EVERY)
@@ -192,7 +194,9 @@ class Asked:
 
 
 class Recorded:
-    """A folder of recorded days; the last of them is replayed, five minutes from the start of the clock."""
+    """A folder of recorded days; three hours of the last of them are replayed, a minute in a second."""
+
+    SPEED = 60
 
     def __init__(self, folder):
         self.folder = folder / "days"
@@ -200,10 +204,10 @@ class Recorded:
         for back in (2, 1):
             self.add_day(back)
         text = "".join(
-            lines(name, BEGINS + datetime.timedelta(seconds=s), s) for s in range(300) for name in NAMES
+            lines(name, BEGINS + datetime.timedelta(seconds=s), s) for s in range(0, 3 * 3600, 60) for name in NAMES
         )
         self.write(BEGINS.date(), text)
-        self.arguments = ["--feed", f"history:{self.folder}", "--clock", CLOCK]
+        self.arguments = ["--feed", f"history:{self.folder}", "--clock", CLOCK, "--speed", str(self.SPEED)]
         self.environment = {}
 
     def write(self, day, text):
@@ -218,7 +222,7 @@ class Recorded:
         return str(moment.date())
 
     def start(self, daemon):
-        self.clock = Clock()
+        self.clock = Clock(speed=self.SPEED)
 
     def end(self):
         pass

@@ -133,22 +133,24 @@ impl<R: RecordedDays> Shared<R> {
     /// Computes what waits, until the archive ends.
     fn work(&self) {
         while let Some((key, flight)) = self.next() {
-            faults::here("archive");
             let (name, day, _) = key;
-            let computed = threads::guarded("archive", || {
-                faults::here("archive.day");
-                self.recorded.compute(name, day)
-            });
-            let landed = match computed {
-                Some(Ok(chains)) => Ok(Arc::new(chains)),
-                Some(Err(why)) => Err(Trouble::Damaged(why)),
-                None => Err(Trouble::Damaged(format!("{name} on {day}: not computed, for a fault of the program"))),
-            };
-            if let Err(why) = &landed {
+            // whoever waits is answered, whatever happens here
+            if threads::guarded("archive", || self.compute(key, &flight)).is_none() {
+                let why = format!("{name} on {day}: not computed, for a fault of the program");
                 tracing::warn!("{why}");
+                self.land(key, &flight, Err(Trouble::Damaged(why)));
             }
-            self.land(key, &flight, landed);
         }
+    }
+
+    fn compute(&self, key: Key, flight: &Flight) {
+        faults::here("archive");
+        let (name, day, _) = key;
+        let landed = self.recorded.compute(name, day).map(Arc::new).map_err(Trouble::Damaged);
+        if let Err(why) = &landed {
+            tracing::warn!("{why}");
+        }
+        self.land(key, flight, landed);
     }
 
     /// The next computation that somebody waits for.

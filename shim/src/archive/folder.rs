@@ -86,6 +86,8 @@ struct FileFacts {
     units: BTreeMap<(Date, Symbol), Arc<Listing>>,
     /// What it says of dividends and rates, if it is a recording.
     reference: RecordedReference,
+    /// It could be read to its end.
+    is_whole: bool,
 }
 
 impl RecordedFolder {
@@ -168,12 +170,10 @@ impl RecordedFolder {
             units.entry(unit).or_default().add(&row.quote.contract);
         });
         let reference = read.as_ref().map(|read| read.reference.clone()).unwrap_or_default();
-        if let Err(why) = whole(read) {
-            tracing::warn!("{why}");
-        }
+        let is_whole = whole(read).inspect_err(|why| tracing::warn!("{why}")).is_ok();
         let mut pool = self.strikes.lock().unwrap_or_else(PoisonError::into_inner);
         let listed = units.into_iter().map(|(unit, contracts)| (unit, Arc::new(contracts.into_listing(&mut pool))));
-        FileFacts { stamp, units: listed.collect(), reference }
+        FileFacts { stamp, units: listed.collect(), reference, is_whole }
     }
 
     fn day_of(&self, row: &HistoryRow) -> Date {
@@ -331,6 +331,10 @@ fn stamp_of(file: &Path) -> Option<u64> {
 }
 
 impl DayRows for RecordedFolder {
+    fn files_unusable(&self) -> usize {
+        self.found.load().as_ref().map_or(0, |found| found.files.values().filter(|facts| !facts.is_whole).count())
+    }
+
     fn last_day(&self, by: Option<Date>) -> Option<(Date, u64)> {
         let days = self.index()?.days(&[]);
         let last = days.into_iter().rfind(|&day| by.is_none_or(|by| day <= by))?;

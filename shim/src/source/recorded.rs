@@ -44,6 +44,11 @@ pub trait DayRows: Send + Sync {
 
     /// What is known beside the quotes of all days.
     fn reference(&self) -> Batch;
+
+    /// Files that cannot be used, or not whole.
+    fn files_unusable(&self) -> usize {
+        0
+    }
 }
 
 /// What of the days is shown.
@@ -62,6 +67,7 @@ pub struct RecordedSource {
     has_read: Arc<AtomicBool>,
     /// What was read first was handed out.
     has_brought: bool,
+    files_unusable: Box<dyn Fn() -> usize + Send>,
 }
 
 impl RecordedSource {
@@ -77,6 +83,8 @@ impl RecordedSource {
     ) -> io::Result<Self> {
         let (inbox, has_read) = (Arc::new(Inbox::new(WAITING_MOST, clock)), Arc::<AtomicBool>::default());
         let is_replay = matches!(shown, Shown::Replay);
+        let counted = Arc::clone(&days);
+        let files_unusable = Box::new(move || counted.files_unusable());
         let reader = Reader {
             days,
             inbox: Arc::clone(&inbox),
@@ -88,7 +96,7 @@ impl RecordedSource {
             Shown::LastBy(by) => reader.show_last(by),
             Shown::Replay => reader.replay(clock),
         })?;
-        Ok(Self { name, inbox, is_replay, has_read, has_brought: false })
+        Ok(Self { name, inbox, is_replay, has_read, has_brought: false, files_unusable })
     }
 }
 
@@ -115,6 +123,8 @@ impl QuoteSource for RecordedSource {
             state: if has_read { SourceState::Ok } else { SourceState::Waiting },
             last_success: has_read.then_some(Duration::ZERO),
             superseded: self.inbox.superseded(),
+            waiting_bytes: self.inbox.bytes(),
+            files_unusable: (self.files_unusable)(),
             ..SourceFacts::default()
         }
     }
