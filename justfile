@@ -16,7 +16,7 @@ test:
 
 # the same kernels and golden files without AVX2 and FMA
 test-isa:
-    cargo test --release --locked -p greeksd-engine --target-dir target/portable --config 'target."cfg(target_arch = \"x86_64\")".rustflags=[]'
+    cargo test --release --locked -p greeksd-kernel -p greeksd-engine --target-dir target/portable --config 'target."cfg(target_arch = \"x86_64\")".rustflags=[]'
 
 # the same for aarch64, in an emulator; says what is missing where it cannot
 test-aarch64 *args:
@@ -47,7 +47,7 @@ fuzz seconds="60" *bodies:
 
 # a market folder (absolute path): what each row shows over HTTP belongs together (docs/model.md)
 together folder:
-    GREEKSD_MARKET={{ folder }} cargo test --release --locked -p greeksd --test together -- --ignored --nocapture
+    GREEKSD_MARKET={{ folder }} cargo test --release --locked -p greeksd --test past together -- --ignored --nocapture
 
 # the daemon on a market that is spoiled while clients misbehave: tests/soak/README.md; exit code 1 where something fails
 soak *args:

@@ -18,6 +18,6 @@ fi
 
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L $libraries"
-[ $# -gt 0 ] || set -- --lib --test golden --test golden_dividends
+[ $# -gt 0 ] || set -- --lib --test kernel
 # a folder of its own: other builds need not wait
-cargo test --release --locked -p greeksd-engine --target "$target" --target-dir target/aarch64 "$@"
+cargo test --release --locked -p greeksd-kernel -p greeksd-engine --target "$target" --target-dir target/aarch64 "$@"

@@ -4,13 +4,13 @@
 #![allow(clippy::print_stdout, reason = "accuracy belongs beside speed")]
 
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main, measurement::WallTime};
-use engine::contract::Style;
-use engine::kernel::american::Pricer;
-use engine::kernel::greeks::Greeks;
 use greeksd_benches::cpu::of_thread;
 use greeksd_benches::golden::{quantile, read};
 use greeksd_benches::naive::{Contract, black_scholes, bumped, tree};
 use greeksd_benches::workload::{Slice, engine_greeks, slices};
+use kernel::american::Pricer;
+use kernel::contract::Style;
+use kernel::greeks::Greeks;
 use std::hint::black_box;
 
 /// Steps of the plain tree.

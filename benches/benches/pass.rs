@@ -5,8 +5,6 @@
 #![allow(clippy::print_stdout, reason = "what was passed over belongs beside its time")]
 
 use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
-use engine::contract::Style;
-use engine::kernel::dividends::{Dividend, Terms};
 use engine::pass::{Computed, Passes};
 use engine::store::book::Book;
 use engine::store::chain::{Chain, Slice};
@@ -15,6 +13,8 @@ use greeksd_benches::cpu::of_process;
 use greeksd_benches::market::{NOW, Sim, passes};
 use greeksd_benches::naive::{Contract, black_scholes, bumped, tree};
 use jiff::{SignedDuration, Timestamp};
+use kernel::contract::Style;
+use kernel::dividends::{Dividend, Terms};
 use std::hint::black_box;
 use std::time::Duration;
 

@@ -4,17 +4,17 @@
 #![allow(clippy::print_stdout, reason = "sizes belong beside times")]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use engine::calendar::Calendar;
-use engine::contract::RootTable;
-use engine::feeds::alpaca::{AlpacaFeed, parse_alpaca_snapshots};
-use engine::feeds::cboe::parse_cboe;
-use engine::feeds::databento::parse_dbn;
-use engine::feeds::massive::parse_massive_snapshot;
-use engine::feeds::rates::parse_treasury;
-use engine::feeds::thetadata::parse_thetadata_options;
-use engine::feeds::tradier::parse_tradier_chain;
+use feeds::alpaca::{AlpacaFeed, parse_alpaca_snapshots};
+use feeds::cboe::parse_cboe;
+use feeds::databento::parse_dbn;
+use feeds::massive::parse_massive_snapshot;
+use feeds::rates::parse_treasury;
+use feeds::thetadata::parse_thetadata_options;
+use feeds::tradier::parse_tradier_chain;
 use greeksd_benches::cpu::of_thread;
 use greeksd_benches::market::NOW;
+use kernel::calendar::Calendar;
+use kernel::contract::RootTable;
 use serde::Deserialize;
 use sim::{SimMarket, universe};
 use std::fmt::Write as _;

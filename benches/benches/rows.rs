@@ -4,22 +4,22 @@
 
 mod structs;
 
+use api::picked::Picked;
+use api::query::Query;
+use api::rows::clock::Clock;
+use api::rows::heading::Heading;
+use api::rows::stream::RowStream;
+use api::vendors::layer::Layer;
+use api::vendors::native::NATIVE;
+use api::vendors::{alphavantage, livevol, orats, thetadata_v2, thetadata_v3, tradier};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use engine::calendar::shift::ShiftDate;
-use engine::contract::{Right, RootTable, Settle, Style, Symbol};
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::{Col, Columns, Group};
+use http::stream::{PIECE_BYTES, Progress, Stream};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, civil::date};
-use shim::picked::Picked;
-use shim::query::Query;
-use shim::rows::clock::Clock;
-use shim::rows::heading::Heading;
-use shim::rows::stream::RowStream;
-use shim::stream::{PIECE_BYTES, Progress, Stream};
-use shim::vendors::layer::Layer;
-use shim::vendors::native::NATIVE;
-use shim::vendors::{alphavantage, livevol, orats, thetadata_v2, thetadata_v3, tradier};
+use kernel::calendar::shift::ShiftDate;
+use kernel::contract::{Right, RootTable, Settle, Style, Symbol};
 use std::hint::black_box;
 use std::io::Write;
 use std::sync::Arc;

@@ -4,7 +4,6 @@
 #![allow(clippy::print_stdout, reason = "what was fitted belongs beside its time")]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use engine::contract::Right;
 use engine::pass::Computed;
 use engine::store::chain::Slice;
 use engine::store::columns::Col;
@@ -13,6 +12,7 @@ use engine::surface::{Curve, Fitted, Fitter, SurfaceInput};
 use greeksd_benches::cpu::of_thread;
 use greeksd_benches::market::{NOW, Sim, passes};
 use jiff::SignedDuration;
+use kernel::contract::Right;
 use std::hint::black_box;
 
 /// Instants a second apart.

@@ -3,13 +3,13 @@
 //! the solver of benches/maps/README.md reads them. With the results of `just peers` it also draws error against cost.
 #![allow(clippy::print_stdout, reason = "a report")]
 
-use engine::contract::Right;
-use engine::kernel::american::Scheme;
 use greeksd_benches::drawn::drawn;
 use greeksd_benches::golden::{Row, error, quantile_of, read, sorted};
 use greeksd_benches::naive::Contract;
 use greeksd_benches::plot::{self, Panel, Series};
 use greeksd_benches::workload::engine_greeks_with;
+use kernel::american::Scheme;
+use kernel::contract::Right;
 use std::collections::HashMap;
 use std::error::Error;
 use std::fmt::Write as _;

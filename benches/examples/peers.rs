@@ -3,14 +3,14 @@
 //!
 //! `{class}.csv` has the columns of golden/, `{class}_{peer}.csv` those that the peer knows, `times.csv` what they took.
 
-use engine::contract::{Right, Style};
-use engine::kernel::american::{Pricer, Scheme};
-use engine::kernel::greeks::Greeks;
 use greeksd_benches::cpu::of_thread;
 use greeksd_benches::golden::columns;
 use greeksd_benches::naive::Contract;
 use greeksd_benches::workload::{Slice, chain};
 use implied_vol::{DefaultSpecialFn, PriceBlackScholes};
+use kernel::american::{Pricer, Scheme};
+use kernel::contract::{Right, Style};
+use kernel::greeks::Greeks;
 use regit_blackscholes::greeks::compute_greeks;
 use regit_blackscholes::models::black_scholes::price;
 use regit_blackscholes::{OptionParams, OptionType};

@@ -6,13 +6,13 @@
 //! [patience=600]`, where DAEMON is the program. It is started with a port of its own, and ended.
 #![allow(clippy::print_stdout, reason = "a report")]
 
-use engine::contract::ContractKey;
-use engine::contract::Symbol;
-use engine::contract::osi::OSI_LEN;
 use engine::store::book::Book;
 use greeksd_benches::client::Client;
 use greeksd_benches::market::{Sim, passes};
 use jiff::Timestamp;
+use kernel::contract::ContractKey;
+use kernel::contract::Symbol;
+use kernel::contract::osi::OSI_LEN;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -4,11 +4,11 @@
 //! `ROUGH=n` for so many rough ones first.
 #![allow(clippy::print_stdout, reason = "the report")]
 
-use engine::kernel::american::Counts;
 use engine::pass::Depth;
 use greeksd_benches::cpu::{Took, timed};
 use greeksd_benches::market::{NOW, Sim, passes};
 use jiff::SignedDuration;
+use kernel::american::Counts;
 
 fn main() {
     let names: Vec<String> = std::env::args().skip(1).collect();

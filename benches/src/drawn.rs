@@ -1,8 +1,8 @@
 //! Contracts drawn at random, class by class, the same in every run: what the error map is made of.
 
 use crate::naive::Contract;
-use engine::contract::{Right, Style};
-use engine::kernel::dividends::{Dividend, Terms};
+use kernel::contract::{Right, Style};
+use kernel::dividends::{Dividend, Terms};
 
 /// Contracts of each class.
 pub const EACH: usize = 60;

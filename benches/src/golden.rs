@@ -1,7 +1,7 @@
 //! Rows of `golden/`, to show accuracy beside speed, by the ruler of the tests.
 
 use crate::naive::Contract;
-use engine::kernel::greeks::{AtTheMoney, Greek, Greeks};
+use kernel::greeks::{AtTheMoney, Greek, Greeks};
 use std::collections::HashMap;
 use testkit::golden::rows;
 use testkit::ruler;

@@ -1,17 +1,17 @@
 //! The embedded market at a fixed instant, and a service over it.
 
 use arc_swap::ArcSwap;
-use engine::calendar::Calendar;
 use engine::pass::{Computed, Depth, MarketData, Passes};
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
 use engine::rates::table::RateTable;
 use engine::snapshot::Snapshot;
 use engine::store::book::Book;
+use host::clock::MarketClock;
+use http::Metrics;
 use jiff::Timestamp;
+use kernel::calendar::Calendar;
 use shim::app::{Service, route_names};
-use shim::clock::MarketClock;
-use shim::http::Metrics;
 use shim::status::Status;
 use sim::SimMarket;
 use sim::symbols::{Name, well_known};

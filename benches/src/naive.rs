@@ -1,9 +1,9 @@
 //! The plain versions to beat: scalar Black-Scholes on libm, a Leisen-Reimer tree, and every Greek by bumping. Written
 //! to be read and to be right, as one would without a reason to hurry. Never: a lane, a table, a derivative by hand.
 
-use engine::contract::{Right, Style};
-use engine::kernel::dividends::Terms;
-use engine::kernel::greeks::Greeks;
+use kernel::contract::{Right, Style};
+use kernel::dividends::Terms;
+use kernel::greeks::Greeks;
 
 /// One contract and its market.
 #[derive(Clone, Debug)]

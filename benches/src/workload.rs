@@ -1,11 +1,11 @@
 //! Contracts to price, shaped like a chain: a few expiries, calls and puts, strikes within two standard deviations.
 
 use crate::naive::Contract;
-use engine::contract::{Right, Style};
-use engine::kernel::american::{Band, Pricer, Scheme};
-use engine::kernel::dividends::{Dividend, Terms};
-use engine::kernel::greeks::Greeks;
-use engine::kernel::lanes::{BLOCK, Block, Lanes};
+use kernel::american::{Band, Pricer, Scheme};
+use kernel::contract::{Right, Style};
+use kernel::dividends::{Dividend, Terms};
+use kernel::greeks::Greeks;
+use kernel::lanes::{BLOCK, Block, Lanes};
 use std::hint::black_box;
 
 /// Spot of every workload, currency per share.

@@ -17,11 +17,11 @@ pub use conventions::{Conventions, ThetaConvention};
 pub use reasons::LikelyReason;
 pub use world::{COMPARED, VendorNumbers, VendorRow};
 
-use crate::calendar::Calendar;
-use crate::contract::Style;
 use crate::explain::value_basis;
 use crate::store::chain::Chain;
 use jiff::civil::Date;
+use kernel::calendar::Calendar;
+use kernel::contract::Style;
 use reasons::{Fitted, changed, fit};
 pub use residual::VendorVols;
 use residual::{SliceResidual, served};

@@ -20,10 +20,10 @@ pub use schemes::{EarlyMethod, SchemeValues};
 pub use warning::Warning;
 
 use crate::calibrate::forward::Parity;
-use crate::contract::{ContractKey, Right};
 use crate::store::chain::{Chain, Slice};
 use crate::store::columns::Col;
 use basis::{basis, rows};
+use kernel::contract::{ContractKey, Right};
 
 /// Neighbouring strikes that are shown to either side.
 const STRIKES_BESIDE: usize = 3;

@@ -15,12 +15,12 @@ pub use market_data::MarketData;
 pub use report::ChainReport;
 pub use underlying::ChainState;
 
-use crate::contract::Symbol;
 use crate::store::book::Book;
 use crate::store::chain::Chain;
 use crate::store::overrides::Overrides;
 use crate::store::session::SessionVols;
 use jiff::Timestamp;
+use kernel::contract::Symbol;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -213,8 +213,8 @@ impl Passes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calendar::Calendar;
     use crate::rates::table::RateTable;
+    use kernel::calendar::Calendar;
 
     #[test]
     fn nothing_is_kept_of_a_name_that_has_left() {

@@ -3,9 +3,9 @@
 
 pub mod saved;
 
-use crate::contract::Symbol;
 use crate::store::chain::Chain;
 use jiff::Timestamp;
+use kernel::contract::Symbol;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

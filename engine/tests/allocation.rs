@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![allow(unsafe_code, reason = "an allocator that counts can be had no other way")]
 
-use engine::calendar::Calendar;
 use engine::pass::{MarketData, Passes};
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
@@ -10,6 +9,7 @@ use engine::rates::table::RateTable;
 use engine::store::book::Book;
 use engine::store::columns::Col;
 use jiff::{SignedDuration, Timestamp};
+use kernel::calendar::Calendar;
 use sim::SimMarket;
 use sim::symbols::well_known;
 use std::alloc::{GlobalAlloc, Layout, System};

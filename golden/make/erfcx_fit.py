@@ -1,4 +1,4 @@
-"""The coefficients of engine/src/kernel/normal.rs: (1+2x)·erfcx(x) in q = (x-2)/(x+2). Run: pip install mpmath"""
+"""The coefficients of engine/kernel/src/normal.rs: (1+2x)·erfcx(x) in q = (x-2)/(x+2). Run: pip install mpmath"""
 
 from mpmath import chebyfit, erfc, exp, mp, mpf, nstr, pi, sqrt
 

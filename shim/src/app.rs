@@ -5,24 +5,24 @@ use crate::asof::{
     self,
     market::{PastMarket, PastRequest},
 };
-use crate::edition;
 use crate::explain::answer::{self as explaining, Explaining};
 use crate::explain::document::{MarketPart, Surroundings};
 use crate::front::{self, State, viewer};
-use crate::http::percent::decode_strict;
-use crate::http::{Answer, App, Metrics, Request};
-use crate::openapi;
-use crate::query::Query;
-use crate::refusal::Refusal;
-use crate::source::asked::Asked;
 use crate::status::{Status, ledger};
-use crate::vendors::layer::{Prepared, RequestContext};
-use crate::vendors::native::error_json;
-use crate::vendors::routes::{NAMES, layer_at};
+use api::edition;
+use api::openapi;
+use api::query::Query;
+use api::refusal::Refusal;
+use api::vendors::layer::{Prepared, RequestContext};
+use api::vendors::native::error_json;
+use api::vendors::routes::{NAMES, layer_at};
 use arc_swap::ArcSwap;
-use engine::calendar::Calendar;
-use engine::contract::{RootTable, Symbol};
 use engine::snapshot::Snapshot;
+use http::percent::decode_strict;
+use http::{Answer, App, Metrics, Request};
+use kernel::calendar::Calendar;
+use kernel::contract::{RootTable, Symbol};
+use sources::asked::Asked;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
@@ -227,7 +227,7 @@ impl Service {
             "/metrics" => {
                 Answer::full("metrics", 200, "text/plain; version=0.0.4; charset=utf-8", self.metrics(snapshot))
             }
-            explaining::PATH => self.explain(snapshot, query),
+            openapi::EXPLAIN => self.explain(snapshot, query),
             _ => unknown(),
         }
     }

@@ -8,11 +8,11 @@ pub mod cache;
 pub mod folder;
 pub mod index;
 
-use crate::listing::Listing;
-use engine::contract::Symbol;
+use api::listing::Listing;
 use engine::store::chain::Chain;
 use jiff::Timestamp;
 use jiff::civil::Date;
+use kernel::contract::Symbol;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 

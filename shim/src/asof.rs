@@ -1,7 +1,7 @@
 //! Answers about past moments: the snapshots that a question means are found in the archive, and the layer answers from
 //! them as it does from that of now.
 //!
-//! Nothing here waits or computes: what is not there yet is looked for again ([`crate::http::Awaited`]). Never: a vendor's
+//! Nothing here waits or computes: what is not there yet is looked for again ([`http::Awaited`]). Never: a vendor's
 //! shape, a file.
 
 mod catalog;
@@ -9,12 +9,12 @@ pub mod market;
 mod series;
 mod single;
 
-use crate::catalog::Catalog;
-use crate::http::Answer;
-use crate::past::PastMoments;
-use crate::rows::clock::Clock;
-use crate::vendors::layer::Layer;
+use api::catalog::Catalog;
+use api::past::PastMoments;
+use api::rows::clock::Clock;
+use api::vendors::layer::Layer;
 use catalog::AwaitedCatalog;
+use http::Answer;
 use market::{PastMarket, PastRequest};
 use series::AwaitedSeries;
 use single::AwaitedMoment;

@@ -9,7 +9,7 @@ mod watch;
 
 use crate::config::{BatchArgs, BatchFormat};
 use crate::log::say;
-use crate::rows::frame::Format;
+use api::rows::frame::Format;
 use history::gather::FileRead;
 use history::job::{HistoryJob, JobError, JobOutcome};
 use history::layouts::ReadOptions;

@@ -3,9 +3,9 @@
 
 pub mod viewer;
 
-use crate::rows::heading::Heading;
-use crate::rows::page::{escape, push_top};
-use crate::vendors::routes::layer_at;
+use api::rows::heading::Heading;
+use api::rows::page::{escape, push_top};
+use api::vendors::routes::layer_at;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use std::sync::Arc;
@@ -131,7 +131,7 @@ fn subject(snapshot: &Snapshot) -> (String, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vendors::routes::NAMES;
+    use api::vendors::routes::NAMES;
 
     #[test]
     fn every_layer_has_an_example_under_its_name() {

@@ -3,8 +3,8 @@
 //! Never: what a line says.
 
 use crate::config::Log;
-use crate::printable::printable;
-use crate::{faults, threads};
+use host::printable::printable;
+use host::{faults, threads};
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};

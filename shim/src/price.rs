@@ -11,7 +11,7 @@ mod value;
 
 use crate::config::PriceArgs;
 use crate::progress::ProgressLog;
-use engine::kernel::american::Scheme;
+use kernel::american::Scheme;
 use output::OutputFile;
 use rayon::prelude::*;
 use row::Layout;

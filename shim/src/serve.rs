@@ -3,10 +3,8 @@
 use crate::app::{Service, route_names};
 use crate::archive::cache::CachedArchive;
 use crate::archive::folder::ComputedDays;
-use crate::clock::MarketClock;
 use crate::config::Config;
 use crate::descriptors;
-use crate::http::{self, Limits, Metrics, Server};
 use crate::log;
 use crate::market::MarketLoop;
 use crate::market::feed::Feed;
@@ -15,16 +13,18 @@ use crate::market::recorder::Recorder;
 use crate::market::sessions::{Keeper, KeeperTerms, Sessions};
 use crate::market::spec::{FeedSpec, OpenTerms};
 use crate::market::state::{SavedMarket, StateFolder};
-use crate::source::asked::Asked;
 use crate::status::Status;
-use crate::{faults, threads};
 use arc_swap::ArcSwap;
-use engine::calendar::Calendar;
-use engine::contract::Symbol;
 use engine::pass::Passes;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
+use host::clock::MarketClock;
+use host::{faults, threads};
+use http::{self, Limits, Metrics, Server};
 use jiff::Timestamp;
+use kernel::calendar::Calendar;
+use kernel::contract::Symbol;
+use sources::asked::Asked;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -446,7 +446,7 @@ mod tests {
             listen: vec![listen.parse().unwrap()],
             feeds: vec!["sim".to_owned()],
             allow_remote: false,
-            keys: crate::secret::Keys::default(),
+            keys: host::secret::Keys::default(),
             feed_ca: None,
             now: None,
             clock: None,

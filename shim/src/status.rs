@@ -8,17 +8,17 @@ mod prometheus;
 mod reading;
 mod spelling;
 
-use crate::clock::MarketClock;
-use crate::source::facts::SourceFacts;
-use crate::threads;
 use arc_swap::ArcSwap;
 use engine::snapshot::Snapshot;
 pub use facts::{MarketFacts, PassFacts, RateFacts};
 use health::{
     AdjustedRoots, FeedHealth, Health, NamesHealth, OverridesHealth, Quotes, RecordHealth, StateHealth, UncomputedName,
 };
+use host::clock::MarketClock;
+use host::threads;
 use jiff::tz::TimeZone;
 use reading::{Reading, SnapshotCounts};
+use sources::facts::SourceFacts;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

@@ -4,7 +4,7 @@
     python3 tests/faults/run.py line record           these alone
     python3 tests/faults/run.py --binary PATH         a build with the feature `fault-injection`
 
-Each point has a daemon of its own on the loopback. When it serves both names, a file orders the panic (shim/src/faults.rs),
+Each point has a daemon of its own on the loopback. When it serves both names, a file orders the panic (shim/host/src/faults.rs),
 and `/health` is read every 50 ms. Exit code 1 where a panic was silent (neither counted in `/health`, as a fault of the
 thread or a file that cannot be used, nor the end of the program with code 70), where nothing works again within a minute, or where more is lost than the point's own piece, page,
 file or answer.

@@ -2,12 +2,12 @@
 
 use super::split;
 use bytes::Bytes;
+use http::{Body, Progress, Stream};
 use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use shim::app::Service;
-use shim::http::{Body, Progress, Stream};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -29,7 +29,7 @@ impl hyper::body::Body for Pieces {
         let piece = match &mut *self {
             Self::Whole(bytes) => bytes.take(),
             Self::Stream(stream) => stream.take().map(|mut rest| {
-                let mut piece = Vec::with_capacity(shim::http::limits::PIECE_BYTES * 2);
+                let mut piece = Vec::with_capacity(http::limits::PIECE_BYTES * 2);
                 if rest.fill(&mut piece) == Progress::More {
                     *stream = Some(rest);
                 }
@@ -55,7 +55,7 @@ fn respond(service: &Service, request: &Request<Incoming>) -> Response<Pieces> {
         Body::Awaited(_) => unreachable!("no past moment is asked for here"),
         Body::Stream(mut stream) => {
             // as our server does: what fits into one piece is sent with its length
-            let mut piece = Vec::with_capacity(shim::http::limits::PIECE_BYTES * 2);
+            let mut piece = Vec::with_capacity(http::limits::PIECE_BYTES * 2);
             if stream.fill(&mut piece) == Progress::Done {
                 Pieces::Whole(Some(piece.into()))
             } else {

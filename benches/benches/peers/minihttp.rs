@@ -1,9 +1,9 @@
 //! may_minihttp: a coroutine per connection. Its interface takes a body that is whole.
 
 use super::split;
+use http::{Body, Progress};
 use may_minihttp::{HttpServer, HttpService, Request, Response};
 use shim::app::Service;
-use shim::http::{Body, Progress};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;

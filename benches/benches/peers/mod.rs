@@ -3,8 +3,8 @@
 pub(crate) mod hyper_tokio;
 pub(crate) mod minihttp;
 
+use http::{Metrics, Server};
 use shim::app::Service;
-use shim::http::{Metrics, Server};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
@@ -21,10 +21,10 @@ pub(crate) fn free_address() -> SocketAddr {
 /// # Panics
 /// It does not start.
 pub(crate) fn own(service: Service, metrics: Arc<Metrics>) -> Server {
-    let config = shim::http::ServerConfig {
+    let config = http::ServerConfig {
         listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))],
         allow_hosts: Vec::new(),
-        limits: shim::http::Limits::default(),
+        limits: http::Limits::default(),
         bulk_threads: 2,
         metrics,
         clock: jiff::Timestamp::now,

@@ -1,9 +1,9 @@
 //! What a careful plain program would do: a struct for each row of a layer, filled from the columns, rounded, and given
 //! to `serde_json`, or to `csv`. The yardstick of the row writer, for one layer of each format.
 
-use engine::contract::Right;
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
+use kernel::contract::Right;
 use serde::Serialize;
 
 /// Writes a whole chain.

@@ -10,14 +10,14 @@ use arrow_array::{
 };
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::{ArrowError, SchemaRef};
-use engine::calendar::Calendar;
-use engine::contract::osi::OSI_LEN;
-use engine::contract::{ContractKey, Right, Settle, Style, Symbol};
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
 use engine::store::quotes::QuoteNumber;
 use jiff::Timestamp;
 use jiff::civil::Date;
+use kernel::calendar::Calendar;
+use kernel::contract::osi::OSI_LEN;
+use kernel::contract::{ContractKey, Right, Settle, Style, Symbol};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;

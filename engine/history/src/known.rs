@@ -3,8 +3,8 @@
 
 use crate::digest::Digest;
 use crate::reference::ReferenceSet;
-use engine::contract::Symbol;
 use jiff::civil::Date;
+use kernel::contract::Symbol;
 
 /// What a file calls it among its facts.
 pub const KNOWN: &str = "greeksd.known";
@@ -39,8 +39,8 @@ pub(crate) fn is_known_still(words: &str, (name, day): (Symbol, Date), reference
 mod tests {
     use super::*;
     use crate::reference::ReferenceRecords;
-    use engine::feeds::DividendRecord;
     use jiff::civil::date;
+    use kernel::records::DividendRecord;
 
     #[test]
     fn a_name_whose_dividends_changed_is_not_known_as_before() {

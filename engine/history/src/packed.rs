@@ -2,9 +2,9 @@
 //! files in any order are sorted as bytes, and so are always the same. Never: a file.
 
 use crate::row::HistoryRow;
-use engine::contract::{ContractKey, Right, Symbol};
-use engine::feeds::QuoteRecord;
 use jiff::{Timestamp, civil::Date};
+use kernel::contract::{ContractKey, Right, Symbol};
+use kernel::records::QuoteRecord;
 
 /// How many bytes a row takes.
 pub const ROW_BYTES: usize = 77;

@@ -3,8 +3,8 @@
 
 use crate::digest::Digest;
 use crate::unit::HistoryUnit;
-use engine::contract::Symbol;
 use jiff::civil::Date;
+use kernel::contract::Symbol;
 
 /// A file to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]

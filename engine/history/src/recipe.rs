@@ -8,12 +8,12 @@
 use crate::reference::ReferenceSet;
 use crate::row::HistoryRow;
 use crate::whole::UnitFault;
-use engine::contract::Symbol;
-use engine::feeds::{Batch, DividendCover, SpotRecord};
 use engine::pass::{Computed, Depth, MarketData, Passes};
 use engine::store::chain::Chain;
 use engine::store::ingest::{Ingested, Store};
 use jiff::Timestamp;
+use kernel::contract::Symbol;
+use kernel::records::{Batch, DividendCover, SpotRecord};
 use std::sync::Arc;
 
 /// Counts up where the same rows give other numbers, or a file holds them otherwise: what an older one wrote is made again.

@@ -2,16 +2,17 @@
 //! file.
 
 use crate::digest::Digest;
-use engine::calendar::{Calendar, Day};
-use engine::contract::{RootTable, Symbol};
-use engine::feeds::declared::with_projected;
-use engine::feeds::overrides::OverrideRecord;
-use engine::feeds::{DeclaredDividend, DividendKind, DividendRecord, RateRecord};
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
 use engine::rates::table::RateTable;
 use engine::store::overrides::Overrides;
+use feeds::declared::with_projected;
+use feeds::{DeclaredDividend, DividendKind};
 use jiff::civil::Date;
+use kernel::calendar::{Calendar, Day};
+use kernel::contract::{RootTable, Symbol};
+use kernel::records::OverrideRecord;
+use kernel::records::{DividendRecord, RateRecord};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! What every layout is read to.
 
-use engine::feeds::QuoteRecord;
+use kernel::records::QuoteRecord;
 
 /// One quote of one snapshot, as a file has it.
 #[derive(Clone, Copy, Debug, PartialEq)]

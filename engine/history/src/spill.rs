@@ -181,9 +181,9 @@ impl Iterator for SortedRows {
 mod tests {
     use super::*;
     use crate::row::HistoryRow;
-    use engine::contract::{ContractKey, Right, Symbol};
-    use engine::feeds::QuoteRecord;
     use jiff::{Timestamp, civil::date};
+    use kernel::contract::{ContractKey, Right, Symbol};
+    use kernel::records::QuoteRecord;
 
     fn row(strike_milli: u32, bid: f64) -> PackedRow {
         let symbol = Symbol::parse("ABC").unwrap();

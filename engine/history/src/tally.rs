@@ -3,11 +3,11 @@
 use crate::recipe::UnitSnapshot;
 use crate::unit::HistoryUnit;
 use crate::whole::UnitFault;
-use engine::contract::Symbol;
-use engine::error::Reason;
 use engine::store::chain::Uncomputed;
 use engine::store::dropped::Drop;
 use jiff::civil::Date;
+use kernel::contract::Symbol;
+use kernel::error::Reason;
 
 /// A unit that could not be computed.
 #[derive(Clone, Debug, PartialEq, Eq)]

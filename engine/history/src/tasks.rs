@@ -6,9 +6,9 @@ use crate::implied_rates::is_european;
 use crate::plan::file_of;
 use crate::reference::ReferenceSet;
 use crate::watch::{JobPhase, JobWatch};
-use engine::contract::Symbol;
 use jiff::Timestamp;
 use jiff::civil::Date;
+use kernel::contract::Symbol;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
@@ -139,10 +139,10 @@ mod tests {
     use crate::reference::RecordedReference;
     use crate::row::HistoryRow;
     use crate::watch::Unwatched;
-    use engine::contract::{ContractKey, Right};
-    use engine::feeds::QuoteRecord;
-    use engine::feeds::report::Report;
     use jiff::civil::date;
+    use kernel::contract::{ContractKey, Right};
+    use kernel::records::QuoteRecord;
+    use kernel::report::Report;
     use std::path::Path;
 
     /// A file is what it quotes: `KO@2024-01-03T16:00,F@…`.

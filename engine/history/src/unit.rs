@@ -6,8 +6,8 @@ use crate::known::UnitKnown;
 use crate::packed::PackedRow;
 use crate::reference::ReferenceSet;
 use crate::whole::{UnitFault, WholenessCheck};
-use engine::contract::Symbol;
 use jiff::civil::Date;
+use kernel::contract::Symbol;
 use std::collections::BTreeMap;
 
 /// One (underlying, day).
@@ -106,9 +106,9 @@ impl<'r> UnitIndex<'r> {
 mod tests {
     use super::*;
     use crate::row::HistoryRow;
-    use engine::contract::{ContractKey, Right};
-    use engine::feeds::QuoteRecord;
     use jiff::civil::date;
+    use kernel::contract::{ContractKey, Right};
+    use kernel::records::QuoteRecord;
 
     fn row(underlying: &str, ts: &str, strike_milli: u32) -> PackedRow {
         let symbol = Symbol::parse(underlying).unwrap();
@@ -116,7 +116,7 @@ mod tests {
         let (bid, ask, bid_size, ask_size) = (1.0, 2.0, f64::NAN, f64::NAN);
         let ts: jiff::Timestamp = ts.parse().unwrap();
         let quote = QuoteRecord { ts, underlying: symbol, contract, bid, ask, bid_size, ask_size };
-        let day = engine::calendar::Calendar::embedded().eastern(ts).date();
+        let day = kernel::calendar::Calendar::embedded().eastern(ts).date();
         PackedRow::new(day, symbol, &HistoryRow { quote, spot: 100.0 }).unwrap()
     }
 

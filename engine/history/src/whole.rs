@@ -7,8 +7,8 @@
 
 use crate::row::HistoryRow;
 use core::fmt;
-use engine::contract::{Right, Symbol};
 use jiff::{Timestamp, civil::Date};
+use kernel::contract::{Right, Symbol};
 
 /// An expiry with at least so many contracts of one right and none of the other is cut, if another expiry has both.
 pub const ONE_SIDED: u32 = 20;
@@ -153,8 +153,9 @@ fn few_contracts(snapshots: &[(Timestamp, u32)]) -> Option<UnitFault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::feeds::{ContractKey, QuoteRecord};
     use jiff::civil::date;
+    use kernel::contract::ContractKey;
+    use kernel::records::QuoteRecord;
 
     /// `n` strikes of each right listed, of an expiry in `month`, `minute` minutes after the first.
     fn slice(minute: i64, month: i8, rights: &[Right], n: u32) -> Vec<HistoryRow> {

@@ -4,12 +4,12 @@
 
 mod support;
 
-use engine::feeds::DividendRecord;
 use history::manifest::MANIFEST;
 use history::recipe::Accuracy;
 use history::reference::{ReferenceRecords, ReferenceSet};
 use history::watch::{JobPhase, JobWatch};
 use history::whole::UnitFault;
+use kernel::records::DividendRecord;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -100,7 +100,7 @@ fn what_is_there_is_left_as_it_is_and_what_changed_is_made_again() {
     assert!(tree(&out) == first);
 
     // a dividend concerns its name from that day back, and nothing after it
-    let ko = engine::contract::Symbol::parse("KO").unwrap();
+    let ko = kernel::contract::Symbol::parse("KO").unwrap();
     let ex_date = jiff::civil::date(2026, 11, 18);
     let market = market(time(CLOSES[0]));
     let mut dividends = market.dividends();
@@ -194,7 +194,7 @@ fn half_a_chain_is_an_error_and_never_numbers() {
 
     // a compressed file that breaks off, another name in a file of its own
     let text = fs::read_to_string(&days[0][1]).unwrap();
-    let mut packed = engine::feeds::recording::begin_member();
+    let mut packed = feeds::recording::begin_member();
     std::io::Write::write_all(&mut packed, text.as_bytes()).unwrap();
     let packed = packed.finish().unwrap();
     let cut = folder.path("cut.csv.gz");
@@ -220,7 +220,7 @@ fn half_a_chain_is_an_error_and_never_numbers() {
         let mut row = first;
         row.quote.contract.expiry = jiff::civil::date(2027, 6, 17);
         (row.quote.contract.strike_milli, row.quote.contract.right) =
-            (50_000 + 1000 * i, engine::contract::Right::Call);
+            (50_000 + 1000 * i, kernel::contract::Right::Call);
         kept.push(row);
     }
     let one_sided = folder.path("one_sided.csv");
@@ -268,7 +268,7 @@ fn a_bad_row_and_a_bad_file_cost_themselves() {
     assert_eq!(failures(&outcome), Vec::<String>::new());
     assert!(greeks(&folder.path("bad")) == greeks(&folder.path("good")));
     assert_eq!((outcome.rows, outcome.counts.contracts), (good.rows + 1, good.counts.contracts));
-    assert_eq!(outcome.counts.refused[engine::error::Reason::Expired as usize], 1);
+    assert_eq!(outcome.counts.refused[kernel::error::Reason::Expired as usize], 1);
     let refused: Vec<u64> = outcome.inputs.iter().map(|input| input.read.report.refused_total()).collect();
     assert_eq!(refused[0], 1);
     let damage: Vec<bool> = outcome.inputs.iter().map(|input| input.damage().is_some()).collect();

@@ -66,9 +66,12 @@ fn by_hand(snapshots: &[(Timestamp, Vec<HistoryRow>)], first: &[Depth], later: &
     for (i, (at, rows)) in snapshots.iter().enumerate() {
         let mut store = Store::new(reference.roots().clone(), reference.calendar().clone());
         store.keep_sizes();
-        let spot =
-            |row: &HistoryRow| engine::feeds::SpotRecord { ts: *at, underlying: row.quote.underlying, price: row.spot };
-        let batch = engine::feeds::Batch {
+        let spot = |row: &HistoryRow| kernel::records::SpotRecord {
+            ts: *at,
+            underlying: row.quote.underlying,
+            price: row.spot,
+        };
+        let batch = kernel::records::Batch {
             quotes: rows.iter().rev().map(|row| row.quote).collect(),
             spots: vec![spot(&rows[0])],
             dividends: Some(reference.dividends(rows[0].quote.underlying).to_vec()),
@@ -155,13 +158,13 @@ fn a_day_reads_back_as_it_was_computed() {
     assert_eq!(from, batch.num_rows());
 
     let osym = words(&batch, "osym");
-    let key = |row: usize| engine::contract::ContractKey::parse_osi(&osym[row]).unwrap();
+    let key = |row: usize| kernel::contract::ContractKey::parse_osi(&osym[row]).unwrap();
     let milli = batch.column_by_name("strike_milli").unwrap().as_primitive::<Int32Type>();
     let (roots, rights) = (words(&batch, "root"), words(&batch, "right"));
     let expiries = batch.column_by_name("expiry").unwrap().as_primitive::<Date32Type>();
     for row in 0..batch.num_rows() {
         assert_eq!((key(row).root.as_str(), key(row).strike_milli as i32), (roots[row].as_str(), milli.value(row)));
-        let right = if key(row).right == engine::contract::Right::Call { "call" } else { "put" };
+        let right = if key(row).right == kernel::contract::Right::Call { "call" } else { "put" };
         assert_eq!(rights[row], right);
         let days = jiff::civil::date(1970, 1, 1).until(key(row).expiry).unwrap().get_days();
         assert_eq!(expiries.value(row), days);
@@ -223,7 +226,7 @@ fn row_groups_have_a_fixed_length() {
     for i in 0..times {
         let ts = at - jiff::SignedDuration::from_secs(i as i64);
         for row in &one {
-            let quote = engine::feeds::QuoteRecord { ts, ..row.quote };
+            let quote = kernel::records::QuoteRecord { ts, ..row.quote };
             text.push_str(&support::line(&HistoryRow { quote, ..*row }));
         }
     }

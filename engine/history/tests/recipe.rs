@@ -4,7 +4,6 @@
 
 mod support;
 
-use engine::feeds::{Batch, SpotRecord};
 use engine::pass::Depth::{self, Coarse as C, Full as F, Rough as R};
 use engine::pass::{MarketData, Passes};
 use engine::store::chain::Chain;
@@ -14,6 +13,7 @@ use history::recipe::unit_underlying;
 use history::reference::{ReferenceRecords, ReferenceSet};
 use history::row::HistoryRow;
 use jiff::{SignedDuration, Timestamp};
+use kernel::records::{Batch, SpotRecord};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -90,8 +90,8 @@ fn compare(what: &str, units: &[Snapshots], reference: &ReferenceSet, recipes: &
 fn recorded(folder: &Path) -> (Vec<Snapshots>, ReferenceSet) {
     let near = |name: &str| std::fs::read(folder.join(name)).or_else(|_| std::fs::read(folder.join("..").join(name)));
     let bytes = |name: &str| near(name).unwrap_or_default();
-    let (dividends, _) = engine::feeds::reference::parse_dividends(Path::new("d"), &bytes("dividends.csv"));
-    let (rates, _) = engine::feeds::reference::parse_rates(Path::new("r"), &bytes("rates.csv"));
+    let (dividends, _) = feeds::reference::parse_dividends(Path::new("d"), &bytes("dividends.csv"));
+    let (rates, _) = feeds::reference::parse_rates(Path::new("r"), &bytes("rates.csv"));
     let reference = ReferenceSet::new(&ReferenceRecords { dividends, rates, ..Default::default() });
     let chains = folder.join("chains");
     let chains = if chains.is_dir() { chains } else { folder.to_path_buf() };

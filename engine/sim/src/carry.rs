@@ -3,10 +3,10 @@
 use super::rng::Stream;
 use super::surface::decay_mean;
 use super::symbols::{Every, Payout};
-use engine::calendar::Calendar;
-use engine::calendar::shift::ShiftDate;
-use engine::feeds::RateRecord;
 use jiff::civil::{Date, date};
+use kernel::calendar::Calendar;
+use kernel::calendar::shift::ShiftDate;
+use kernel::records::RateRecord;
 
 /// US Treasury par yields of 2026-10-02: days and percent, bond-equivalent.
 const PAR: [(f64, f64); 7] =
@@ -22,7 +22,7 @@ const BORROW_SPECIAL: f64 = 0.03;
 
 /// The points of the discount curve of a date: continuously compounded rates by days, ascending.
 pub(super) fn rates(on: Date) -> Vec<RateRecord> {
-    let rate = |percent: f64| 2.0 * engine::kernel::elementary::ln(1.0 + percent / 200.0);
+    let rate = |percent: f64| 2.0 * kernel::elementary::ln(1.0 + percent / 200.0);
     PAR.iter().map(|&(tenor_days, percent)| RateRecord { date: on, tenor_days, rate: rate(percent) }).collect()
 }
 

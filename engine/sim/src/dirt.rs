@@ -6,7 +6,7 @@ use super::quotes::Fault;
 use super::rng::Stream;
 use super::tier::Tier;
 use core::ops::Range;
-use engine::contract::Right;
+use kernel::contract::Right;
 
 /// The share of stocks and funds that are dirty.
 const DIRTY: f64 = 0.05;

@@ -2,9 +2,9 @@
 
 use super::rng::Stream;
 use super::tier::Tier;
-use engine::calendar::Calendar;
-use engine::calendar::shift::ShiftDate;
 use jiff::civil::{Date, Weekday};
+use kernel::calendar::Calendar;
+use kernel::calendar::shift::ShiftDate;
 use std::collections::BTreeSet;
 
 /// How many expirations of each kind a root lists, counted from the session on.
@@ -233,7 +233,7 @@ impl StrikeRange {
             (t, _) if t < 0.06 => (0.60, 1.4),
             _ => (0.45, 1.5),
         };
-        let grow = engine::kernel::elementary::exp(reach);
+        let grow = kernel::elementary::exp(reach);
         if self.pays {
             return (self.spot * least, self.spot * most);
         }

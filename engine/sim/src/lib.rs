@@ -29,7 +29,7 @@ pub use quotes::Fault;
 pub use value::SliceTruth;
 
 use core::fmt;
-use engine::limits::{Bound, SIM_SCALE};
+use kernel::limits::{Bound, SIM_SCALE};
 
 /// The options of the feed `sim`, as in `sim:seed=7` or `sim:full,scale=1.3`.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -13,11 +13,11 @@ use super::strikes::StrikeCount;
 use super::surface::{Class, Term};
 use super::symbols::{Name, Root};
 use super::tier::Tier;
-use engine::calendar::Calendar;
-use engine::calendar::shift::ShiftDate;
-use engine::contract::{RootTable, Settle, Symbol};
 use engine::rates::curve::DiscountCurves;
 use jiff::civil::Date;
+use kernel::calendar::Calendar;
+use kernel::calendar::shift::ShiftDate;
+use kernel::contract::{RootTable, Settle, Symbol};
 use std::sync::Arc;
 
 /// Entries of a name's stream of chance.

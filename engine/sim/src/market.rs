@@ -11,13 +11,13 @@ use super::symbols::{Name, well_known};
 use super::universe;
 use super::value::SliceTruth;
 use super::{SimOptions, Size};
-use engine::calendar::Calendar;
-use engine::contract::{RootTable, Symbol};
-use engine::feeds::{DividendRecord, RateRecord};
 use engine::rates::curve::DiscountCurves;
 use engine::store::book::{Book, BookSlice};
 use jiff::Timestamp;
 use jiff::civil::Date;
+use kernel::calendar::Calendar;
+use kernel::contract::{RootTable, Symbol};
+use kernel::records::{DividendRecord, RateRecord};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 

@@ -4,7 +4,7 @@
 use super::rng::Stream;
 use super::surface::Class;
 use super::symbols::{Level, Name};
-use engine::kernel::elementary::exp;
+use kernel::elementary::exp;
 
 const SECONDS_PER_YEAR: f64 = 365.0 * 86_400.0;
 /// Periods in seconds, and what share of a random walk's move over that period each carries.

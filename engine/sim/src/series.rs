@@ -7,12 +7,12 @@ use super::quotes::{Fault, Trading, hour_factor};
 use super::rng::Stream;
 use super::surface::Term;
 use super::value::{Anchor, Fair, SliceTruth};
-use engine::contract::{ForwardBasis, Right, RootFacts, Style};
-use engine::kernel::dividends::{Dividend, Terms};
 use engine::rates::curve::DiscountCurves;
 use engine::store::book::BookSlice;
 use jiff::Timestamp;
 use jiff::civil::Date;
+use kernel::contract::{ForwardBasis, Right, RootFacts, Style};
+use kernel::dividends::{Dividend, Terms};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -212,7 +212,7 @@ impl Series {
         let jumps = shared.earnings.iter().filter(|e| due(e.0) && e.0 < self.settles()).map(|e| e.1).sum();
         let r = shared.curves.on(shared.date).map_or(0.0, |curve| curve.rate(t));
         if self.listing.facts.basis == ForwardBasis::Parity {
-            let pull = engine::kernel::elementary::exp(-VOLATILITY_PULL * t);
+            let pull = kernel::elementary::exp(-VOLATILITY_PULL * t);
             let smile = shared.term.smile(t, jumps, variance_scale);
             return SliceTruth::on_forward(VOLATILITY_FAR + (spot - VOLATILITY_FAR) * pull, t, r, smile);
         }

@@ -2,7 +2,7 @@
 
 use super::rng::Stream;
 use super::tier::Tier;
-use engine::kernel::elementary::exp;
+use kernel::elementary::exp;
 
 /// The steps that exchanges list strikes in, thousandths.
 const STEPS: [u32; 11] = [500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 200_000, 500_000, 1_000_000];

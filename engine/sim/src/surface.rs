@@ -4,7 +4,7 @@
 //! φ = η·θ^(−γ)·(1+θ)^(γ−1), free of butterfly arbitrage for η(1+|ρ|) ≤ 2, and of calendar arbitrage as θ rises with T.
 //! θ = mean-reverting variance over T plus one jump per earnings date: a kinked term structure on purpose.
 
-use engine::kernel::elementary::{exp, ln};
+use kernel::elementary::{exp, ln};
 
 /// The year of a 30-day option.
 const MONTH: f64 = 30.0 / 365.0;

@@ -2,7 +2,7 @@
 //! name.
 
 use super::rng::Stream;
-use engine::contract::{RootTable, Symbol};
+use kernel::contract::{RootTable, Symbol};
 use std::collections::BTreeSet;
 
 /// Letters by how often tickers have them.

@@ -7,7 +7,7 @@ use super::surface::Class;
 use super::symbols::{Every, Level, Name, Payout, Root, name, well_known};
 use super::tickers::Tickers;
 use super::tier::Tier;
-use engine::kernel::elementary::exp;
+use kernel::elementary::exp;
 
 /// How a tier is drawn. Pairs: median, standard deviation of the logarithm.
 struct Plan {
@@ -166,7 +166,7 @@ fn lognormal((median, sd): (f64, f64), chance: Stream, i: u64) -> f64 {
 
 /// From `low` to `high`, even in the logarithm.
 fn between(low: f64, high: f64, u: f64) -> f64 {
-    low * exp(u * engine::kernel::elementary::ln(high / low))
+    low * exp(u * kernel::elementary::ln(high / low))
 }
 
 /// To `places` decimals: what is drawn by a logarithm is the same on every build.
@@ -328,7 +328,7 @@ fn borrow(special: f64, large: bool, chance: Stream) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::contract::Symbol;
+    use kernel::contract::Symbol;
     use std::collections::BTreeSet;
 
     #[test]

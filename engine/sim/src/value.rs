@@ -6,12 +6,12 @@
 //! Never: a quote.
 
 use super::surface::Smile;
-use engine::contract::Right;
-use engine::kernel::dividends::{Dividend, Terms};
-use engine::kernel::elementary::{exp, ln};
-use engine::kernel::lanes::{Block, Lanes, Mask, Pack};
-use engine::kernel::lattice::Lattice;
-use engine::kernel::normal::{INV_SQRT_2PI, norm_cdf};
+use kernel::contract::Right;
+use kernel::dividends::{Dividend, Terms};
+use kernel::elementary::{exp, ln};
+use kernel::lanes::{Block, Lanes, Mask, Pack};
+use kernel::lattice::Lattice;
+use kernel::normal::{INV_SQRT_2PI, norm_cdf};
 
 /// What is true of one (root, expiry) at one instant.
 #[derive(Clone, Debug, PartialEq)]

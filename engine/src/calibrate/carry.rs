@@ -18,9 +18,9 @@
 use super::forward::Parity;
 use super::input::SliceInput;
 use super::settings::{CARRY, REFERENCE};
-use crate::contract::ForwardBasis;
-use crate::kernel::dividends::{Dividend, escrowed, escrowed_by_rate};
-use crate::limits;
+use kernel::contract::ForwardBasis;
+use kernel::dividends::{Dividend, escrowed, escrowed_by_rate};
+use kernel::limits;
 
 /// What an expiry is valued on.
 #[derive(Clone, Copy, Debug)]
@@ -599,7 +599,7 @@ mod tests {
     use super::*;
     use crate::calibrate::ForcedCarry;
     use crate::calibrate::testing::slice;
-    use crate::kernel::dividends::Terms;
+    use kernel::dividends::Terms;
 
     fn carries(slices: &[SliceInput], parity: &[Parity], prior: &[f64]) -> Carries {
         let mut carries = Carries::default();

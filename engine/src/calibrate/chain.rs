@@ -12,7 +12,7 @@ use super::input::SliceInput;
 use super::premium::refine_forward;
 use super::settings::CONSISTENCY;
 use super::spot::Reference;
-use crate::contract::{ForwardBasis, Style};
+use kernel::contract::{ForwardBasis, Style};
 
 /// One expiry on its way through a pass.
 #[derive(Debug, Default)]

@@ -103,7 +103,7 @@ fn fault_of(bid: f64, ask: f64, age_s: f64, s: f64) -> Option<Drop> {
 mod tests {
     use super::*;
     use crate::calibrate::testing::slice;
-    use crate::contract::Right;
+    use kernel::contract::Right;
 
     #[test]
     fn each_fault_is_counted_under_its_reason() {

@@ -13,9 +13,9 @@
 use super::clean::Quotes;
 use super::input::SliceInput;
 use super::settings::CONSISTENCY;
-use crate::contract::{Right, Style};
 use crate::store::dropped::Drop;
 use crate::store::ladder::Ladder;
+use kernel::contract::{Right, Style};
 
 /// Where the money is, for the weights of quotes.
 #[derive(Clone, Copy, Debug)]

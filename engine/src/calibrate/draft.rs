@@ -7,9 +7,9 @@ use super::input::SliceInput;
 use super::remembered::RememberedVol;
 use super::search::Open;
 use crate::early::Early;
-use crate::kernel::dividends::Terms;
 use crate::store::dropped::Drop;
 use crate::store::ladder::Ladder;
+use kernel::dividends::Terms;
 
 /// What a slice keeps from one pass to the next. It saves work: the numbers depend on it only within the bounds of
 /// [`Early`] and of the solvers' tolerances.

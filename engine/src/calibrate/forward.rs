@@ -7,8 +7,8 @@
 use super::clean::Quotes;
 use super::input::SliceInput;
 use super::settings::FORWARD;
-use crate::contract::{ForwardBasis, Right};
 use crate::store::ladder::Ladder;
+use kernel::contract::{ForwardBasis, Right};
 
 /// √(2/π): the straddle at the money per σ√t of the forward.
 const STRADDLE_PER_SD: f64 = 0.797_884_560_802_865_4;

@@ -7,14 +7,14 @@ use super::input::SliceInput;
 use super::remembered::{Recalled, RememberedVol, RememberedVols, key};
 use super::search::{Open, search};
 use super::settings::IMPLIED;
-use crate::contract::{Right, Style};
 use crate::early::{Depth, Early, PremiumByVol, Valuation, european};
-use crate::kernel::black76::Horizon;
-use crate::kernel::dividends::Terms;
-use crate::kernel::implied::{Near, Sought, implied, implied_near};
-use crate::kernel::lanes::{BLOCK, Block, Lanes, Mask};
 use crate::store::dropped::Drop;
 use crate::store::ladder::Ladder;
+use kernel::black76::Horizon;
+use kernel::contract::{Right, Style};
+use kernel::dividends::Terms;
+use kernel::implied::{Near, Sought, implied, implied_near};
+use kernel::lanes::{BLOCK, Block, Lanes, Mask};
 
 /// Implied volatilities of a slice on its carry, into `draft.out`.
 ///

@@ -1,8 +1,8 @@
 //! What one expiry is calibrated from.
 
-use crate::contract::{ForwardBasis, Right, Style};
 use crate::early::{Depth, Valuation};
-use crate::kernel::dividends::{Dividend, Terms};
+use kernel::contract::{ForwardBasis, Right, Style};
+use kernel::dividends::{Dividend, Terms};
 
 /// Everything that one (root, expiry) is calibrated from.
 #[derive(Clone, Copy, Debug)]

@@ -14,14 +14,14 @@ use super::forward::{Pair, Parity, fit_forward};
 use super::implied::{Asked, imply_block, start_vols};
 use super::input::SliceInput;
 use super::settings::PREMIUM;
-use crate::contract::Right;
 use crate::early::{Early, PremiumByVol, Valuation};
-use crate::kernel::black76::{Horizon, european_vol};
-use crate::kernel::dividends::Terms;
-use crate::kernel::lanes::{BLOCK, Block, Lanes, Mask};
-use crate::kernel::lattice::Lattice;
 use crate::store::ladder::Ladder;
 use core::ops::Range;
+use kernel::black76::{Horizon, european_vol};
+use kernel::contract::Right;
+use kernel::dividends::Terms;
+use kernel::lanes::{BLOCK, Block, Lanes, Mask};
+use kernel::lattice::Lattice;
 
 /// The forward without early-exercise premium, starting from `carry`.
 ///
@@ -211,7 +211,7 @@ fn borrow_at(fwd: f64, input: &SliceInput, carry: &Carry) -> f64 {
 mod tests {
     use super::*;
     use crate::calibrate::testing::{calibrated, fair};
-    use crate::contract::Style;
+    use kernel::contract::Style;
 
     fn pair(gap: f64) -> Pair {
         Pair { strike: 0, k: 100.0, gap, half: 0.1, straddle: 8.0 }

@@ -2,9 +2,9 @@
 //! that needed one mostly stands still. Never: a search.
 
 use super::settings::MEMORY;
-use crate::contract::Right;
 use crate::early::Valuation;
-use crate::kernel::lanes::BLOCK;
+use kernel::contract::Right;
+use kernel::lanes::BLOCK;
 
 /// One price of one contract, and its volatility.
 #[derive(Clone, Copy, Debug)]
@@ -115,9 +115,9 @@ impl<'a> RememberedVols<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::Style;
     use crate::early::Depth;
-    use crate::kernel::dividends::Terms;
+    use kernel::contract::Style;
+    use kernel::dividends::Terms;
 
     #[test]
     fn searches_are_remembered_while_they_say_something() {

@@ -5,13 +5,13 @@
 
 use super::remembered::RememberedVol;
 use super::settings::SEARCH;
-use crate::contract::{Right, Style};
 use crate::early::{Depth, VOL, Valuation};
-use crate::kernel::black76::{Horizon, european, european_vol};
-use crate::kernel::greeks::VolDerivatives;
-use crate::kernel::implied::{VolBounds, implied_by};
-use crate::kernel::lanes::{BLOCK, Block, Lanes, Pack};
-use crate::kernel::lattice::{Lattice, Premium};
+use kernel::black76::{Horizon, european, european_vol};
+use kernel::contract::{Right, Style};
+use kernel::greeks::VolDerivatives;
+use kernel::implied::{VolBounds, implied_by};
+use kernel::lanes::{BLOCK, Block, Lanes, Pack};
+use kernel::lattice::{Lattice, Premium};
 
 /// A price whose volatility is looked for.
 #[derive(Clone, Copy, Debug)]
@@ -144,7 +144,7 @@ impl<L: Lanes> Value<'_, L> {
 mod tests {
     use super::*;
     use crate::calibrate::testing::worth;
-    use crate::kernel::dividends::{Dividend, Terms};
+    use kernel::dividends::{Dividend, Terms};
 
     fn looked_for(style: Style, terms: &Terms, prices: &[(Right, f64, f64)]) -> (Vec<f64>, usize) {
         let here = Valuation { style, depth: Depth::Full, s: 100.0, terms, step: 1.0 / 365.0 };

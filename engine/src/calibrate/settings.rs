@@ -3,7 +3,7 @@
 //! Where a number says what fails at half or at double of it, that was tried on the tests of `tests/chains`: those of
 //! calibration, of single repaired cases, and of thin names with bad quotes. What says nothing of it was not tried.
 
-use crate::settings::settings;
+use kernel::settings;
 
 settings! {
     /// What is wrong with a quote by itself (`clean.rs`).

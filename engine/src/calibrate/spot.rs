@@ -8,7 +8,7 @@
 use super::forward::Pair;
 use super::input::SliceInput;
 use super::settings::REFERENCE;
-use crate::kernel::dividends::escrowed;
+use kernel::dividends::escrowed;
 
 /// Works out reference spots; kept for its memory.
 #[derive(Clone, Debug, Default)]

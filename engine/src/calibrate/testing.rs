@@ -2,12 +2,12 @@
 
 use super::chain::{ChainCalibration, OneByOne, SliceWork};
 use super::input::{ForcedCarry, SliceInput};
-use crate::contract::{ForwardBasis, Right, Style};
 use crate::early::Depth;
-use crate::kernel::black76::{Horizon, european_vol};
-use crate::kernel::dividends::{Dividend, Terms};
-use crate::kernel::lanes::Mask;
-use crate::kernel::lattice::Lattice;
+use kernel::black76::{Horizon, european_vol};
+use kernel::contract::{ForwardBasis, Right, Style};
+use kernel::dividends::{Dividend, Terms};
+use kernel::lanes::Mask;
+use kernel::lattice::Lattice;
 
 /// A slice that owns its rows.
 pub(crate) struct OwnedSlice {

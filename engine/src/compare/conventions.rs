@@ -1,8 +1,8 @@
 //! What a vendor's Greeks mean: found from its own numbers, as its documents often do not say. Never: an input of a value.
 
 use super::world::{Contract, VendorNumbers, World};
-use crate::contract::Style;
-use crate::kernel::greeks::{Greek, Greeks};
+use kernel::contract::Style;
+use kernel::greeks::{Greek, Greeks};
 
 /// By how much volatility is moved to see how Greeks follow it, as a part.
 const VOL_BUMP: f64 = 1e-4;

@@ -4,9 +4,9 @@
 use super::work::Work;
 use super::world::World;
 use crate::calibrate::carry::implied_borrow;
-use crate::contract::Style;
-use crate::kernel::dividends::{Dividend, Terms};
 use jiff::civil::Date;
+use kernel::contract::Style;
+use kernel::dividends::{Dividend, Terms};
 
 /// Steps of a fit; Greeks are nearly linear in what is fitted.
 const ROUNDS: usize = 4;

@@ -2,9 +2,9 @@
 
 use super::conventions::Conventions;
 use super::world::{COMPARED, Contract, VendorNumbers, VendorRow, World};
-use crate::kernel::greeks::Greeks;
 use crate::store::chain::Chain;
 use crate::store::columns::Col;
+use kernel::greeks::Greeks;
 
 /// A number may differ by this part of the greatest of its expiry and be the same: what solvers and tables leave.
 const SAME: f64 = 1e-4;

@@ -3,13 +3,13 @@
 
 use super::residual::SliceResidual;
 use super::world::{Contract, VendorRow, World};
-use crate::calendar::{Calendar, years_between};
-use crate::contract::Settle;
 use crate::explain::value_basis;
-use crate::kernel::dividends::Dividend;
 use crate::store::chain::Chain;
 use jiff::Timestamp;
 use jiff::civil::Date;
+use kernel::calendar::{Calendar, years_between};
+use kernel::contract::Settle;
+use kernel::dividends::Dividend;
 use std::iter::successors;
 
 /// Contracts of an expiry that reasons are looked for with: those nearest the money.

@@ -1,12 +1,12 @@
 //! Greeks of some contracts as somebody computes them who values on some terms. Never: a difference.
 
-use crate::contract::{Right, Style};
-use crate::kernel::american::{Band, Pricer, Scheme};
-use crate::kernel::black76::{Horizon, european};
-use crate::kernel::dividends::Terms;
-use crate::kernel::greeks::{Greek, Greeks, SpotInputs, finish};
 use crate::store::chain::Chain;
 use crate::store::columns::Col;
+use kernel::american::{Band, Pricer, Scheme};
+use kernel::black76::{Horizon, european};
+use kernel::contract::{Right, Style};
+use kernel::dividends::Terms;
+use kernel::greeks::{Greek, Greeks, SpotInputs, finish};
 
 /// The Greeks that are compared.
 pub const COMPARED: [Greek; 5] = [Greek::Delta, Greek::Gamma, Greek::Vega, Greek::Theta, Greek::Rho];

@@ -2,9 +2,9 @@
 
 use super::expansion::{ExpansionPoint, load, rounded};
 use super::valuation::Valuation;
-use crate::contract::Right;
-use crate::kernel::dividends::Terms;
-use crate::kernel::lanes::{BLOCK, Block, Lanes, Mask};
+use kernel::contract::Right;
+use kernel::dividends::Terms;
+use kernel::lanes::{BLOCK, Block, Lanes, Mask};
 
 /// Rates may move by this much over the time to expiry.
 const RATE_MOVE: f64 = 2e-4;

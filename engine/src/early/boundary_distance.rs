@@ -1,8 +1,8 @@
 //! How far a spot may move before some strike of a block meets its exercise boundary. Never: a premium.
 
-use crate::contract::Right;
-use crate::kernel::greeks::Greeks;
-use crate::kernel::lanes::{BLOCK, Block, Lanes};
+use kernel::contract::Right;
+use kernel::greeks::Greeks;
+use kernel::lanes::{BLOCK, Block, Lanes};
 
 /// From one expansion point the spot may come this fraction of the way to a boundary.
 const ON_THE_WAY: f64 = 0.33;

@@ -1,9 +1,9 @@
 //! The exercise premium of one block of strikes as it was at an expansion point, carried from there: by Taylor's series from one
 //! expansion point, or between two in spot by Hermite's polynomials. Never: a table, a strike's quote.
 
-use crate::kernel::dividends::Terms;
-use crate::kernel::greeks::{Greek, Greeks};
-use crate::kernel::lanes::{BLOCK, Block, Lanes};
+use kernel::dividends::Terms;
+use kernel::greeks::{Greek, Greeks};
+use kernel::lanes::{BLOCK, Block, Lanes};
 
 /// A premium has the value and its derivatives.
 const N: usize = Greek::DERIVATIVES.len();

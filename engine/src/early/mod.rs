@@ -20,13 +20,13 @@ pub use pricers::{VOL, european};
 pub use valuation::{Depth, Valuation, plain};
 pub use vol_slice::PremiumByVol;
 
-use crate::contract::Right;
-use crate::kernel::american::Counts;
-use crate::kernel::dividends::{Dividend, Terms};
-use crate::kernel::greeks::Greeks;
-use crate::kernel::lanes::{BLOCK, Block, Lanes};
 use crate::store::ladder::Ladder;
 use block_valuation::{BlockValuation, SAME_DATE};
+use kernel::american::Counts;
+use kernel::contract::Right;
+use kernel::dividends::{Dividend, Terms};
+use kernel::greeks::Greeks;
+use kernel::lanes::{BLOCK, Block, Lanes};
 use premium::{BlockPremium, Tables};
 use pricers::{Pricers, bands, span};
 use rough::Rough;

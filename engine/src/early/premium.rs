@@ -13,12 +13,12 @@ use super::pricers::nodes;
 use super::rough::{self, Rough, Taken};
 use super::valuation::{Depth, Valuation, lanes_at_intrinsic, plain};
 use super::vol_slice::{NextSessionChange, PremiumByVol, VolSlice};
-use crate::contract::Right;
-use crate::kernel::american::Pricer;
-use crate::kernel::black76::{Horizon, european_vol};
-use crate::kernel::dividends::Terms;
-use crate::kernel::greeks::{Greeks, VolDerivatives, exercised};
-use crate::kernel::lanes::{BLOCK, Block, Lanes, Mask};
+use kernel::american::Pricer;
+use kernel::black76::{Horizon, european_vol};
+use kernel::contract::Right;
+use kernel::dividends::Terms;
+use kernel::greeks::{Greeks, VolDerivatives, exercised};
+use kernel::lanes::{BLOCK, Block, Lanes, Mask};
 
 /// From one expansion point the spot may move by this fraction of a standard deviation to expiry.
 const SPOT_MOVE: f64 = 0.005;

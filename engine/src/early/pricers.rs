@@ -1,9 +1,9 @@
 //! The tables of both rights of one expiry, kept for as long as they serve. Never: a quote.
 
-use crate::contract::{Right, Style};
-use crate::kernel::american::{Band, Pricer, Scheme};
-use crate::kernel::dividends::Terms;
-use crate::kernel::lanes::{Block, Lanes};
+use kernel::american::{Band, Pricer, Scheme};
+use kernel::contract::{Right, Style};
+use kernel::dividends::Terms;
+use kernel::lanes::{Block, Lanes};
 
 /// Least and greatest volatility that is looked for, per √year.
 pub const VOL: (f64, f64) = (1e-3, 20.0);

@@ -2,15 +2,15 @@
 //! them. Never: a table.
 
 use super::valuation::{Depth, Valuation, lanes_at_intrinsic, plain};
-use crate::contract::Right;
-use crate::kernel::american::{Band, never_exercised};
-use crate::kernel::black76::{Horizon, european, european_vol};
-use crate::kernel::dividends::Terms;
-use crate::kernel::greeks::{Derivatives, Greeks, SpotInputs, VolDerivatives, exercised, finish};
-use crate::kernel::lanes::{Block, Lanes, Mask};
-use crate::kernel::lattice::{Lattice, LatticeGreeks, Lattices};
 use crate::store::ladder::Ladder;
 use core::cell::OnceCell;
+use kernel::american::{Band, never_exercised};
+use kernel::black76::{Horizon, european, european_vol};
+use kernel::contract::Right;
+use kernel::dividends::Terms;
+use kernel::greeks::{Derivatives, Greeks, SpotInputs, VolDerivatives, exercised, finish};
+use kernel::lanes::{Block, Lanes, Mask};
+use kernel::lattice::{Lattice, LatticeGreeks, Lattices};
 
 /// A volatility may move by this fraction of itself before expansions from a lattice are taken anew: from the quotes of single
 /// strikes to the curve through them.

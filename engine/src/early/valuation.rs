@@ -1,10 +1,10 @@
 //! What a slice is valued on, and how well. Never: a table, a memory.
 
-use crate::contract::{Right, Style};
-use crate::kernel::black76::{Horizon, european as black};
-use crate::kernel::dividends::{Dividend, Terms, escrowed};
-use crate::kernel::greeks::{Greeks, SpotInputs, finish};
-use crate::kernel::lanes::{BLOCK, Block, Lanes, Mask};
+use kernel::black76::{Horizon, european as black};
+use kernel::contract::{Right, Style};
+use kernel::dividends::{Dividend, Terms, escrowed};
+use kernel::greeks::{Greeks, SpotInputs, finish};
+use kernel::lanes::{BLOCK, Block, Lanes, Mask};
 
 /// Within this fraction of the strike a value is the exercise value.
 const EXERCISED: f64 = 1e-9;

@@ -1,8 +1,8 @@
 //! What expansions do not reach: the premium at a lower and a higher volatility, and on the next trading day. Never: a table.
 
 use super::expansion::{ExpansionPoint, load, rounded};
-use crate::kernel::greeks::VolDerivatives;
-use crate::kernel::lanes::{BLOCK, Block, Lanes};
+use kernel::greeks::VolDerivatives;
+use kernel::lanes::{BLOCK, Block, Lanes};
 
 /// A node of volatility nearer than this fraction of the centre is none: a lane whose band ends at its own volatility.
 const NO_NODE: f64 = 0.02;

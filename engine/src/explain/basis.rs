@@ -1,11 +1,11 @@
 //! What values of an expiry are computed on, as its chain and the evidence beside it tell. Never: a value.
 
-use crate::calendar::years_between;
-use crate::kernel::dividends::{Dividend, Terms};
 use crate::rates::source::RateOrigin;
 use crate::store::chain::{Chain, Slice};
 use crate::store::evidence::{CountedDividend, KnownTerms, SliceEvidence};
 use core::ops::Range;
+use kernel::calendar::years_between;
+use kernel::dividends::{Dividend, Terms};
 
 /// What values of an expiry are computed on.
 #[derive(Clone, Debug, PartialEq)]

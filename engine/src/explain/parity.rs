@@ -2,10 +2,10 @@
 
 use super::basis::{ValueBasis, rows};
 use crate::calibrate::forward::{Pair, PairVote, Parity, pair_votes};
-use crate::contract::{Deliverable, Right, Style};
 use crate::store::chain::{Chain, Slice};
 use crate::store::dropped::Drop;
 use crate::store::evidence::{ParityEvidence, SliceEvidence};
+use kernel::contract::{Deliverable, Right, Style};
 use std::collections::BTreeMap;
 
 /// What call and put of a strike said of the forward together.

@@ -1,10 +1,10 @@
 //! Values of one contract by each scheme, all from one basis. Never: a column.
 
-use crate::contract::{Deliverable, Right, Style};
-use crate::kernel::american::{Band, Counts, Pricer, Scheme};
-use crate::kernel::black76::{Horizon, european};
-use crate::kernel::dividends::Terms;
-use crate::kernel::greeks::{Greek, Greeks, SpotInputs, finish};
+use kernel::american::{Band, Counts, Pricer, Scheme};
+use kernel::black76::{Horizon, european};
+use kernel::contract::{Deliverable, Right, Style};
+use kernel::dividends::Terms;
+use kernel::greeks::{Greek, Greeks, SpotInputs, finish};
 
 /// Within this fraction of the strike a value is the exercise value.
 const EXERCISED: f64 = 1e-9;

@@ -3,11 +3,11 @@
 use super::basis::rows;
 use super::explanation::Explanation;
 use super::warning::Warning;
-use crate::contract::Style;
 use crate::rates::source::RateSource;
 use crate::store::chain::Chain;
 use crate::store::columns::Col;
 use crate::store::evidence::DividendSource;
+use kernel::contract::Style;
 
 /// A confidence below this is low: half of the quotes around it or fewer are fitted inside their spreads.
 const CONFIDENCE_LOW: f64 = 0.3;

@@ -1,7 +1,7 @@
 //! What every chain of a pass shares besides books.
 
-use crate::calendar::Calendar;
 use crate::rates::table::RateTable;
+use kernel::calendar::Calendar;
 
 /// What every chain of a pass shares.
 #[derive(Clone, Copy, Debug)]

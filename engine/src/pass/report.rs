@@ -1,7 +1,7 @@
 //! What happened while a chain was computed.
 
 use crate::calibrate::Drop;
-use crate::kernel::american::Counts;
+use kernel::american::Counts;
 
 /// What happened while a chain was computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

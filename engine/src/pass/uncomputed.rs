@@ -3,12 +3,12 @@
 
 use super::report::ChainReport;
 use super::task::Task;
-use crate::calendar::days_between;
 use crate::store::book::BookSlice;
 use crate::store::chain::{Chain, Slice, Uncomputed};
 use crate::store::columns::{Col, Columns};
 use core::ops::Range;
 use jiff::Timestamp;
+use kernel::calendar::days_between;
 use std::sync::Arc;
 
 /// Why not one contract of a chain has Greeks, if none has. Adjusted roots have none by their nature, so they give no
@@ -95,14 +95,14 @@ fn identity(slice: &BookSlice, rows: Range<usize>, at: Timestamp) -> Slice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calendar::Calendar;
-    use crate::contract::{ForwardBasis, Right, Settle, Style, Symbol};
     use crate::early::Depth;
     use crate::pass::market_data::MarketData;
     use crate::rates::table::RateTable;
     use crate::store::book::Book;
     use crate::store::overrides::Overrides;
     use jiff::Timestamp;
+    use kernel::calendar::Calendar;
+    use kernel::contract::{ForwardBasis, Right, Settle, Style, Symbol};
 
     /// What `f` makes of a book.
     fn of<R>(book: &Book, f: impl FnOnce(&Task<'_>) -> R) -> R {

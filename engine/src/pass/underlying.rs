@@ -6,15 +6,11 @@
 use super::report::ChainReport;
 use super::task::Task;
 use super::uncomputed::{identity_only, why_uncomputed};
-use crate::calendar::{days_between, years_between};
 use crate::calibrate::carry::ImpliedSpot;
 use crate::calibrate::chain::{ChainCalibration, OneByOne, SideBySide, SliceWork};
 use crate::calibrate::forward::Pair;
 use crate::calibrate::{Calibrated, ForcedCarry, SliceInput, SliceState};
-use crate::contract::{Deliverable, Right, Style, Symbol};
 use crate::early::Depth;
-use crate::kernel::dividends::Dividend;
-use crate::limits;
 use crate::price::{Valued, price_slice};
 use crate::store::book::{Book, BookSlice};
 use crate::store::chain::{Chain, Slice};
@@ -27,6 +23,10 @@ use crate::store::overrides::OverridePlace;
 use crate::store::session::{SessionBefore, SessionVols};
 use crate::surface::{Curve, DefaultSmoother, SurfaceInput};
 use jiff::{Timestamp, civil::Date};
+use kernel::calendar::{days_between, years_between};
+use kernel::contract::{Deliverable, Right, Style, Symbol};
+use kernel::dividends::Dividend;
+use kernel::limits;
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -561,11 +561,11 @@ impl Finished<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calendar::Calendar;
-    use crate::contract::{ForwardBasis, Right, Settle, Style};
     use crate::pass::market_data::MarketData;
     use crate::rates::table::RateTable;
     use crate::store::overrides::Overrides;
+    use kernel::calendar::Calendar;
+    use kernel::contract::{ForwardBasis, Right, Settle, Style};
 
     fn at() -> Timestamp {
         "2026-11-20T16:00:00-05:00".parse().unwrap()

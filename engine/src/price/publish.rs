@@ -1,10 +1,10 @@
 //! Raw units to native units, blocks to columns. NaN goes out only as "missing", infinity never.
 
-use crate::contract::Right;
-use crate::kernel::greeks::{Greek, Greeks};
-use crate::kernel::lanes::{BLOCK, Block as Numbers, Lanes};
 use crate::store::columns::{Col, Columns};
 use crate::store::ladder::Ladder;
+use kernel::contract::Right;
+use kernel::greeks::{Greek, Greeks};
+use kernel::lanes::{BLOCK, Block as Numbers, Lanes};
 
 /// One right of a block of strikes, valued.
 pub(super) struct ValuedBlock<'a> {

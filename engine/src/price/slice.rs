@@ -4,12 +4,12 @@ use super::value::{Valued, value_slice};
 use crate::calibrate::chain::SliceWork;
 use crate::calibrate::implied::carried_over;
 use crate::calibrate::{SliceInput, SliceState};
-use crate::contract::Right;
 use crate::early::VOL;
-use crate::kernel::lanes::{BLOCK, Block, Lanes};
 use crate::store::columns::{Col, Columns};
 use crate::store::ladder::Ladder;
 use crate::surface::Fitted;
+use kernel::contract::Right;
+use kernel::lanes::{BLOCK, Block, Lanes};
 
 /// Fills the columns of one expiry: volatilities of its quotes and of its curve, values, Greeks. `columns` has as many rows
 /// as the slice, all missing but `prev_vol`. Quotes that the curve misses by far are marked in `slice.draft.out`, and its

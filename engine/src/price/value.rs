@@ -2,12 +2,12 @@
 //! exercise adds. Call or put is decided once per block and never inside a kernel.
 
 use super::publish::{ValuedBlock, publish};
-use crate::contract::{Right, Style};
 use crate::early::{Early, Valuation, plain};
-use crate::kernel::black76::european_vol;
-use crate::kernel::lanes::{BLOCK, Block, Lanes};
 use crate::store::columns::Columns;
 use crate::store::ladder::Ladder;
+use kernel::black76::european_vol;
+use kernel::contract::{Right, Style};
+use kernel::lanes::{BLOCK, Block, Lanes};
 
 /// What a slice needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Valued {
 /// Fills the columns of a slice with everything that depends on `svc_vol`: `sigma` by strike, padded; where it is NaN rows
 /// stay missing. What early exercise adds is taken from `early`, and kept there.
 ///
-/// # Units   native: vega, rho, epsilon per 1 %, theta per calendar day, the rest as in [`crate::kernel::greeks::Greeks`]
+/// # Units   native: vega, rho, epsilon per 1 %, theta per calendar day, the rest as in [`kernel::greeks::Greeks`]
 /// # Missing a row without volatility, or without model value (S ≤ A(0)), keeps NaN.
 pub(super) fn value_slice(
     here: &Valuation<'_>,

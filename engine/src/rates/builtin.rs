@@ -5,10 +5,8 @@
 //! (tenors of 3 months to 5 years, all days of the table). `engine/data/refresh_treasury.py` makes the table.
 
 use super::curve::{DiscountCurve, DiscountCurves};
-use crate::feeds::rates::parse_treasury;
-use crate::feeds::times::parse_date;
 use jiff::civil::Date;
-use std::path::Path;
+use kernel::par_yields::{MATURITIES, ParYield, zero_rates};
 use std::sync::{Arc, OnceLock};
 
 /// Par yields in percent: a header, then a week in each line.
@@ -34,7 +32,7 @@ impl BuiltInCurves {
     #[must_use]
     pub fn embedded() -> Self {
         let week = |line: &'static str| {
-            let date = parse_date(line.split(',').next()?)?;
+            let date = line.split(',').next()?.parse().ok()?;
             Some(Week { date, line, curve: OnceLock::new() })
         };
         Self { weeks: TABLE.lines().filter_map(week).collect() }
@@ -51,8 +49,13 @@ impl BuiltInCurves {
 
 impl Week {
     fn curve(&self) -> DiscountCurve {
-        let header = TABLE.lines().next().unwrap_or_default();
-        let (records, _) = parse_treasury(Path::new("built-in"), format!("{header}\n{}\n", self.line).as_bytes());
+        let half_months = |name: &str| MATURITIES.iter().find(|maturity| maturity.0 == name).map(|maturity| maturity.1);
+        let cells = TABLE.lines().next().unwrap_or_default().split(',').zip(self.line.split(','));
+        let par_yield = |(name, percent): (&str, &str)| {
+            Some(ParYield { half_months: half_months(name)?, par: percent.parse::<f64>().ok()? / 100.0 })
+        };
+        let yields: Vec<ParYield> = cells.filter_map(par_yield).collect();
+        let records = zero_rates(self.date, &yields).unwrap_or_default();
         DiscountCurves::new(&records).on(self.date).cloned().unwrap_or_else(|| DiscountCurve::flat(0.0))
     }
 }

@@ -3,9 +3,9 @@
 //! Between two tenors the logarithm of the discount factor, −rate·time, is linear in time, which is a constant forward
 //! rate; before the first and beyond the last tenor the rate is flat. Never: a day count other than days / 365.
 
-use crate::feeds::RateRecord;
-use crate::limits;
 use jiff::civil::Date;
+use kernel::limits;
+use kernel::records::RateRecord;
 use std::collections::BTreeMap;
 
 const DAYS_PER_YEAR: f64 = 365.0;

@@ -8,8 +8,8 @@
 use super::curve::DiscountCurve;
 use super::parity::{EuropeanExpiry, ParityDiscount, parity_discount};
 use super::settings::CURVE;
-use crate::contract::Symbol;
-use crate::limits;
+use kernel::contract::Symbol;
+use kernel::limits;
 use std::collections::BTreeMap;
 
 /// Ends of the spans of constant forward rates, calendar days: the tenors of an implied curve.

@@ -1,7 +1,7 @@
 //! Implied curves of made-up expiries whose rates are known: how clean and spoiled quotes are read.
 
 use super::*;
-use crate::contract::Right;
+use kernel::contract::Right;
 
 /// A name's expiries, quoted as options of its forward would be.
 struct Quoted {

@@ -5,8 +5,8 @@
 //! be wrong), and Tukey's biweight refines it. Never: a curve, a book.
 
 use super::settings::PARITY;
-use crate::contract::{Right, Symbol};
-use crate::kernel::elementary::ln;
+use kernel::contract::{Right, Symbol};
+use kernel::elementary::ln;
 
 /// The quotes of one European (root, expiry).
 #[derive(Clone, Copy, Debug)]

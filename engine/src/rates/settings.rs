@@ -1,6 +1,6 @@
 //! Every number of the implied curve that somebody has chosen.
 
-use crate::settings::settings;
+use kernel::settings;
 
 settings! {
     /// The discount factor of one expiry (`parity.rs`).

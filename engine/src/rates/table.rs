@@ -192,8 +192,8 @@ fn days_between(from: Date, to: Date) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::feeds::RateRecord;
     use jiff::civil::date;
+    use kernel::records::RateRecord;
 
     const DAY: Date = date(2026, 11, 20);
 

@@ -5,14 +5,14 @@
 //! reading is copying. What is of another version, machine or set of columns is refused whole; a frame that is damaged ends
 //! the reading, and the chains before it are used. Never: a file.
 
-use crate::contract::{Right, Settle, Style, Symbol};
-use crate::limits;
 use crate::store::chain::{Chain, Slice, Uncomputed};
 use crate::store::columns::{Col, Columns};
 use crate::store::dropped::Drop;
 use bytemuck::allocation::pod_collect_to_vec;
 use core::fmt;
 use jiff::{Timestamp, civil::Date};
+use kernel::contract::{Right, Settle, Style, Symbol};
+use kernel::limits;
 use std::io::{self, Read, Write};
 
 /// Read back in another byte order it is another number.

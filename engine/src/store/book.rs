@@ -1,9 +1,9 @@
 //! What was quoted: one book per underlying, its rows in native order. Feeds write it, the pass reads it.
 //! Never: a formula.
 
-use crate::contract::{Deliverable, ForwardBasis, Right, Settle, Style, Symbol};
-use crate::feeds::reached_by_several;
 use jiff::{Timestamp, civil::Date};
+use kernel::contract::{Deliverable, ForwardBasis, Right, Settle, Style, Symbol};
+use kernel::records::reached_by_several;
 
 /// One underlying: its spot, its dividends and the slices of its roots.
 #[derive(Clone, Debug)]

@@ -5,9 +5,9 @@ use super::columns::Columns;
 use super::dropped::Drop;
 use super::evidence::ChainEvidence;
 use super::quotes::ChainQuotes;
-use crate::contract::{Right, Settle, Style, Symbol};
 use core::ops::Range;
 use jiff::{Timestamp, civil::Date};
+use kernel::contract::{Right, Settle, Style, Symbol};
 
 /// One underlying, every contract of every root.
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
 //! The table of columns: one row here is one published number per contract. The struct of columns, the [`Col`] enum
 //! and the native schema all come from it.
 
-use crate::kernel::greeks::Greek;
-pub use crate::kernel::greeks::Unit;
+use kernel::greeks::Greek;
+pub use kernel::greeks::Unit;
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug)]
@@ -150,13 +150,13 @@ impl Columns {
     /// `rows` contracts, every number missing.
     #[must_use]
     pub fn missing(rows: usize) -> Self {
-        let stride = rows.next_multiple_of(crate::kernel::lanes::BLOCK);
+        let stride = rows.next_multiple_of(kernel::lanes::BLOCK);
         Self { stride, rows, data: vec![f64::NAN; stride * Col::ALL.len()] }
     }
 
     /// Makes room for `rows` contracts, every number missing.
     pub fn reset(&mut self, rows: usize) {
-        self.stride = rows.next_multiple_of(crate::kernel::lanes::BLOCK);
+        self.stride = rows.next_multiple_of(kernel::lanes::BLOCK);
         self.rows = rows;
         self.data.clear();
         self.data.resize(self.stride * Col::ALL.len(), f64::NAN);
@@ -166,7 +166,7 @@ impl Columns {
     #[must_use]
     pub fn joined(parts: &[&Self]) -> Self {
         let rows = parts.iter().map(|part| part.rows).sum::<usize>();
-        let stride = rows.next_multiple_of(crate::kernel::lanes::BLOCK);
+        let stride = rows.next_multiple_of(kernel::lanes::BLOCK);
         let mut data = Vec::with_capacity(stride * Col::ALL.len());
         for (i, &col) in (1..).zip(Col::ALL) {
             parts.iter().for_each(|part| data.extend_from_slice(part.get(col)));

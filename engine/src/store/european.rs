@@ -1,10 +1,10 @@
 //! The European expiries of books, as the implied discount curve takes them. Never: a rate.
 
 use super::book::Book;
-use crate::calendar::{Calendar, years_between};
-use crate::contract::Style;
 use crate::rates::parity::EuropeanExpiry;
 use jiff::{Timestamp, civil::Date};
+use kernel::calendar::{Calendar, years_between};
+use kernel::contract::Style;
 use std::collections::BTreeMap;
 
 /// The European expiries of one date.

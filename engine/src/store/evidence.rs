@@ -1,9 +1,9 @@
 //! What a chain was computed from and its columns do not say: ages of its quotes, dividends with their dates, and of each
 //! expiry the spot that it is valued on and the pairs that told its forward. Never: a formula.
 
-use crate::contract::Deliverable;
 use crate::rates::source::RateOrigin;
 use jiff::{Timestamp, civil::Date};
+use kernel::contract::Deliverable;
 
 /// What a chain was computed from.
 #[derive(Clone, Debug, Default)]

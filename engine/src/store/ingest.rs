@@ -2,14 +2,14 @@
 //! the later counts, and at one time a fixed rule decides. Never: a formula, a file, a clock.
 
 use super::book::{Book, BookSlice};
-use crate::calendar::{Calendar, Day, expirations::canonical_expiry};
-use crate::contract::{ContractKey, Deliverable, Right, RootFacts, RootTable, Settle, Symbol, roots::is_flex};
-use crate::error::Reason;
-use crate::feeds::overrides::{Override, OverrideRecord};
-use crate::feeds::{Batch, DividendCover, DividendRecord, QuoteRecord, SpotRecord, latest_at, quoted};
-use crate::limits;
 use crate::rates::curve::DiscountCurves;
 use jiff::{Timestamp, civil::Date};
+use kernel::calendar::{Calendar, Day, expirations::canonical_expiry};
+use kernel::contract::{ContractKey, Deliverable, Right, RootFacts, RootTable, Settle, Symbol, roots::is_flex};
+use kernel::error::Reason;
+use kernel::limits;
+use kernel::records::{Batch, DividendCover, DividendRecord, QuoteRecord, SpotRecord, latest_at, quoted};
+use kernel::records::{Override, OverrideRecord};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything that was quoted: the books, the discount curves, and the calendar and root table that they are read by.

@@ -1,8 +1,8 @@
 //! The strikes of one (root, expiry) as lanes: each strike once, padded to whole blocks, with the rows of its call and
 //! its put. Never: a number that changes from pass to pass.
 
-use crate::contract::Right;
-use crate::kernel::lanes::{BLOCK, Block, Lanes};
+use kernel::contract::Right;
+use kernel::lanes::{BLOCK, Block, Lanes};
 
 /// No row: a right that a strike does not list, or padding.
 const NONE: u32 = u32::MAX;

@@ -1,9 +1,9 @@
 //! What a user knows better than the quotes, as passes look it up: of two that say the same kind the one that names more
 //! counts, an expiry before a root. Never: a formula, a file.
 
-use crate::contract::{Deliverable, Right, RootTable, Symbol};
-use crate::feeds::overrides::{Override, OverrideRecord, OverrideScope};
 use jiff::civil::Date;
+use kernel::contract::{Deliverable, Right, RootTable, Symbol};
+use kernel::records::{Override, OverrideRecord, OverrideScope};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -168,7 +168,7 @@ fn find(numbers: &ByExpiry, OverridePlace { underlying, root, expiry }: Override
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::feeds::overrides::parse_overrides;
+    use feeds::overrides::parse_overrides;
     use jiff::civil::date;
     use std::path::Path;
 

@@ -4,8 +4,8 @@
 use super::book::BookSlice;
 use super::chain::Chain;
 use super::columns::Col;
-use crate::contract::{ContractKey, Right, Symbol};
 use jiff::civil::Date;
+use kernel::contract::{ContractKey, Right, Symbol};
 use std::collections::BTreeMap;
 
 /// What is known of the volatilities of the session before, while a session goes on.

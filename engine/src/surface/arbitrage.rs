@@ -5,9 +5,9 @@ use super::coordinate::{deviations, place_jet, spline_place};
 use super::curve::{Curve, LnVariance};
 use super::settings::BUTTERFLY;
 use super::spline::{Spline, piece_jet};
-use crate::kernel::elementary::exp;
-use crate::kernel::lanes::{Block, Lanes, Mask};
-use crate::kernel::normal::norm_cdf;
+use kernel::elementary::exp;
+use kernel::lanes::{Block, Lanes, Mask};
+use kernel::normal::norm_cdf;
 
 /// Durrleman's function: the risk-neutral density is its positive multiple, so it must not be negative.
 ///

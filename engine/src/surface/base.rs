@@ -5,8 +5,8 @@
 //! Source: Gatheral and Jacquier (2014), Arbitrage-free SVI volatility surfaces.
 
 use super::settings::BASE;
-use crate::kernel::elementary::{exp, ln};
-use crate::kernel::lanes::{Block, Lanes, Pack};
+use kernel::elementary::{exp, ln};
+use kernel::lanes::{Block, Lanes, Pack};
 
 /// A slice of SSVI.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -11,8 +11,8 @@
 use super::coordinate::{deviations, spline_place};
 use super::curve::Curve;
 use super::settings::CALENDAR;
-use crate::kernel::elementary::ln;
-use crate::kernel::lanes::{Block, Lanes, Mask};
+use kernel::elementary::ln;
+use kernel::lanes::{Block, Lanes, Mask};
 
 /// A bound on a curve, for its next fit.
 #[derive(Clone, Copy, Debug)]

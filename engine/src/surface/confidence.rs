@@ -3,7 +3,7 @@
 
 use super::settings::CONFIDENCE;
 use super::spline::Spline;
-use crate::kernel::lanes::{Block, Lanes};
+use kernel::lanes::{Block, Lanes};
 
 /// Precision of the quotes along the spline's coordinate, and how well the curve met them.
 #[derive(Clone, Debug, Default)]

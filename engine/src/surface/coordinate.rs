@@ -1,8 +1,8 @@
 //! The spline's coordinate along standard deviations of ln(K/F).
 
 use super::settings::SPLINE;
-use crate::kernel::elementary::{exp, ln};
-use crate::kernel::lanes::Lanes;
+use kernel::elementary::{exp, ln};
+use kernel::lanes::Lanes;
 
 /// The spline's coordinate, the inverse hyperbolic sine: fine near the money, coarse in the wings.
 #[inline(always)]

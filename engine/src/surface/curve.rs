@@ -5,8 +5,8 @@ use super::confidence::{Precision, Support};
 use super::coordinate::{place_jet, spline_place};
 use super::smoother::Fitted;
 use super::spline::Spline;
-use crate::kernel::elementary::{exp, ln};
-use crate::kernel::lanes::{Block, Lanes};
+use kernel::elementary::{exp, ln};
+use kernel::lanes::{Block, Lanes};
 
 /// The fitted volatility of one (root, expiry) as a function of strike.
 #[derive(Clone, Debug)]

@@ -9,8 +9,8 @@ use super::quotes::{Candidates, StrikeQuotes};
 use super::settings::{BASE, BUTTERFLY, CALENDAR, SPLINE};
 use super::smoother::{Smoother, SurfaceInput};
 use super::spline::{LeastSquares, Stiffness};
-use crate::kernel::elementary::ln;
-use crate::kernel::lanes::{Block, Lanes, Mask};
+use kernel::elementary::ln;
+use kernel::lanes::{Block, Lanes, Mask};
 
 /// Fits the curves of one chain after another, and keeps nothing but its memory: from the second chain of a size on it
 /// allocates nothing.

@@ -3,9 +3,9 @@
 use super::base::Points;
 use super::settings::QUOTES;
 use super::smoother::SurfaceInput;
-use crate::contract::Right;
-use crate::kernel::elementary::ln;
-use crate::kernel::lanes::{Block, Lanes};
+use kernel::contract::Right;
+use kernel::elementary::ln;
+use kernel::lanes::{Block, Lanes};
 
 /// One entry per strike in ascending order, in ln σ; columns padded to whole blocks with entries without precision.
 #[derive(Clone, Debug, Default)]

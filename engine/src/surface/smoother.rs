@@ -1,7 +1,7 @@
 //! What a method of smoothing is given, and what a pass reads of what it made.
 
-use crate::contract::Right;
-use crate::kernel::lanes::Block;
+use kernel::contract::Right;
+use kernel::lanes::Block;
 
 /// Everything that the curve of one (root, expiry) is fitted to.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@
 //! bands, so a fit costs about 60 operations per point and per knot.
 
 use super::settings::SPLINE;
-use crate::kernel::lanes::{Block, Lanes};
+use kernel::lanes::{Block, Lanes};
 
 /// A cubic spline in B-spline form; constant beyond its knots, up to what its end slopes leave.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,12 +1,12 @@
 //! Vendors' documents written from quotes, in the layouts that the vendors document, with numbers that nobody reads in
 //! their places: what readers are tested and timed on.
 
-use engine::contract::osi::OSI_LEN;
-use engine::contract::{Right, Symbol};
-use engine::feeds::{QuoteRecord, quoted};
 use engine::store::book::Book;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use kernel::contract::osi::OSI_LEN;
+use kernel::contract::{Right, Symbol};
+use kernel::records::{QuoteRecord, quoted};
 use std::fmt::Write;
 
 /// The quotes of one underlying.
@@ -29,7 +29,7 @@ impl Quoted {
         let mut quotes = Vec::new();
         for slice in &book.slices {
             for row in 0..slice.rows() {
-                let contract = engine::contract::ContractKey {
+                let contract = kernel::contract::ContractKey {
                     root: slice.root,
                     expiry: slice.expiry,
                     strike_milli: slice.strike_milli[row],

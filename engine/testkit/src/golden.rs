@@ -1,8 +1,8 @@
 //! The option files of golden/: contracts with their reference values. What the columns mean: golden/README.md.
 
-use engine::contract::{Right, Style};
-use engine::kernel::dividends::{Dividend, Terms};
-use engine::kernel::greeks::AtTheMoney;
+use kernel::contract::{Right, Style};
+use kernel::dividends::{Dividend, Terms};
+use kernel::greeks::AtTheMoney;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 

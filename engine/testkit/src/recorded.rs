@@ -2,9 +2,9 @@
 //! them are ignored unless asked for, and fail where the recordings are not found.
 
 use engine::calibrate::{ForcedCarry, SliceInput};
-use engine::contract::{ForwardBasis, Right, Style};
 use engine::early::Depth;
-use engine::kernel::dividends::Dividend;
+use kernel::contract::{ForwardBasis, Right, Style};
+use kernel::dividends::Dividend;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

@@ -5,7 +5,7 @@
 //! reference leaves open itself is taken off twice, and a number that is missing is infinitely far.
 
 use crate::golden::GoldenRow;
-use engine::kernel::greeks::{AtTheMoney, Greek, Greeks};
+use kernel::greeks::{AtTheMoney, Greek, Greeks};
 
 /// The part of the size at the money that an error is at least measured by.
 pub const PART: f64 = 0.05;

@@ -1,12 +1,12 @@
 //! Calibration against a market whose truth is known, and against nonsense.
 
 use crate::truth::{Market, calibrate, curves, surface_inputs};
-use engine::contract::Style;
-use engine::kernel::dividends::Dividend;
-use engine::kernel::lanes::{BLOCK, Lanes};
 use engine::store::ladder::Ladder;
 use engine::surface::arbitrage::durrleman;
 use engine::surface::{Curve, Fitted, Fitter, SurfaceInput, fit};
+use kernel::contract::Style;
+use kernel::dividends::Dividend;
+use kernel::lanes::{BLOCK, Lanes};
 use proptest::prelude::*;
 use testkit::quantile;
 
@@ -207,7 +207,7 @@ fn one_quote_sets_the_level_and_none_at_all_is_missing() {
         t: 0.1,
         fwd: 50.0,
         strike_milli: &[50_000, 55_000],
-        right: &[engine::contract::Right::Call; 2],
+        right: &[kernel::contract::Right::Call; 2],
         vol_bid: &nothing,
         vol_mid: &nothing,
         vol_ask: &nothing,

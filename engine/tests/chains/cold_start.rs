@@ -1,8 +1,5 @@
 //! A cold start: the rough pass against the full one, and the full pass after it against one that starts from nothing.
 
-use engine::calendar::Calendar;
-use engine::kernel::american::Counts;
-use engine::kernel::greeks::AtTheMoney;
 use engine::pass::{Depth, MarketData, Passes};
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
@@ -11,6 +8,9 @@ use engine::store::book::Book;
 use engine::store::chain::Chain;
 use engine::store::columns::Col;
 use jiff::Timestamp;
+use kernel::american::Counts;
+use kernel::calendar::Calendar;
+use kernel::greeks::AtTheMoney;
 use sim::SimMarket;
 use sim::universe;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,15 +1,9 @@
 //! Why a vendor's Greeks differ: mistakes of which we know that they were made, on the made-up market.
 
-use engine::calendar::{Calendar, years_between};
 use engine::compare::{
     COMPARED, Comparison, LikelyReason, ThetaConvention, VendorNumbers, VendorRow, VendorVols, compare,
 };
-use engine::contract::{Right, Settle, Style};
 use engine::explain::{ValueBasis, value_basis};
-use engine::kernel::american::{Band, Pricer, Scheme};
-use engine::kernel::dividends::Terms;
-use engine::kernel::greeks::{Greek, Greeks};
-use engine::kernel::implied::{ImpliedStatus, implied};
 use engine::pass::{Depth, MarketData, Passes};
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
@@ -19,6 +13,12 @@ use engine::store::chain::Chain;
 use engine::store::columns::Col;
 use engine::store::quotes::QuoteNumber;
 use jiff::Timestamp;
+use kernel::american::{Band, Pricer, Scheme};
+use kernel::calendar::{Calendar, years_between};
+use kernel::contract::{Right, Settle, Style};
+use kernel::dividends::Terms;
+use kernel::greeks::{Greek, Greeks};
+use kernel::implied::{ImpliedStatus, implied};
 use sim::SimMarket;
 use sim::symbols::well_known;
 use std::collections::BTreeMap;

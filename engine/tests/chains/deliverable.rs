@@ -1,12 +1,7 @@
 //! Adjusted roots with their terms: against standard options on transformed strikes, against closed forms that other
 //! software computed, and against the true values of the made-up market.
 
-use engine::calendar::Calendar;
-use engine::contract::{ContractKey, Deliverable, RootTable, Symbol};
 use engine::explain::{Warning, explain};
-use engine::feeds::overrides::parse_overrides;
-use engine::feeds::reference::parse_deliverables;
-use engine::feeds::{Batch, DividendRecord, QuoteRecord, RateRecord, SpotRecord};
 use engine::pass::{Computed, MarketData, Passes};
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
@@ -16,8 +11,13 @@ use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
 use engine::store::ingest::Store;
 use engine::store::overrides::Overrides;
+use feeds::overrides::parse_overrides;
+use feeds::reference::parse_deliverables;
 use jiff::Timestamp;
 use jiff::civil::date;
+use kernel::calendar::Calendar;
+use kernel::contract::{ContractKey, Deliverable, RootTable, Symbol};
+use kernel::records::{Batch, DividendRecord, QuoteRecord, RateRecord, SpotRecord};
 use sim::SimMarket;
 use sim::symbols::well_known;
 use std::path::Path;

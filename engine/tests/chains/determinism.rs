@@ -1,9 +1,6 @@
 //! A sample of the whole market, pass after pass: the same bytes on one thread and on several, in any order, twice;
 //! numbers where numbers must be; and a pass that takes up what the one before it left.
 
-use engine::calendar::Calendar;
-use engine::contract::{Style, Symbol};
-use engine::kernel::lanes::BLOCK;
 use engine::pass::{ChainReport, MarketData, Passes};
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
@@ -12,6 +9,9 @@ use engine::store::book::Book;
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
 use jiff::{SignedDuration, Timestamp};
+use kernel::calendar::Calendar;
+use kernel::contract::{Style, Symbol};
+use kernel::lanes::BLOCK;
 use sim::SimMarket;
 use sim::symbols::{Every, Name};
 use sim::tier::Tier;

@@ -5,10 +5,6 @@
 
 use crate::shape::{not_convex, not_monotone, rows, strike};
 use crate::spoil::{Spoiled, Way, spoil};
-#[allow(dead_code, reason = "each test takes what it needs of the reader")]
-use engine::calendar::Calendar;
-use engine::contract::{ForwardBasis, Settle, Style, Symbol};
-use engine::feeds::RateRecord;
 use engine::pass::{MarketData, Passes};
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
@@ -18,6 +14,10 @@ use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
+#[allow(dead_code, reason = "each test takes what it needs of the reader")]
+use kernel::calendar::Calendar;
+use kernel::contract::{ForwardBasis, Settle, Style, Symbol};
+use kernel::records::RateRecord;
 use sim::SimMarket;
 use std::sync::Arc;
 use testkit::recorded;

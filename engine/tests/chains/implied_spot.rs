@@ -1,8 +1,5 @@
 //! Names whose price nobody publishes: the spot that their options imply, against the one that the quotes were made from.
 
-use engine::calendar::Calendar;
-use engine::contract::RootTable;
-use engine::feeds::dir::{DirFeed, SETTLED};
 use engine::pass::{Computed, Depth, MarketData, Passes};
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
@@ -10,7 +7,10 @@ use engine::rates::table::RateTable;
 use engine::store::book::{Book, BookSlice};
 use engine::store::columns::Col;
 use engine::store::ingest::Store;
+use feeds::dir::{DirFeed, SETTLED};
 use jiff::{SignedDuration, Timestamp};
+use kernel::calendar::Calendar;
+use kernel::contract::RootTable;
 use sim::SimMarket;
 use sim::symbols::well_known;
 use std::path::Path;

@@ -1,14 +1,14 @@
 //! MarketData folders as a user has them: whole, damaged and changing files, and recorded chains.
 
-use engine::calendar::Calendar;
-use engine::contract::{RootTable, Symbol};
-use engine::error::FeedError;
-use engine::feeds::Batch;
-use engine::feeds::dir::{DirFeed, SETTLED};
-use engine::feeds::report::Report;
 use engine::store::ingest::Store;
+use feeds::dir::{DirFeed, SETTLED};
 use flate2::{Compression, write::GzEncoder};
 use jiff::Timestamp;
+use kernel::calendar::Calendar;
+use kernel::contract::{RootTable, Symbol};
+use kernel::error::FeedError;
+use kernel::records::Batch;
+use kernel::report::Report;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;

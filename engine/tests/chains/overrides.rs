@@ -1,13 +1,6 @@
 //! What a user knows better than the quotes: values are those of the forced inputs, everything else stays as it is bit for
 //! bit, and when it is no longer said the old numbers are back.
 
-use engine::calendar::{Calendar, years_between};
-use engine::contract::{RootTable, Style};
-use engine::feeds::overrides::parse_overrides;
-use engine::kernel::black76::{Horizon, european_vol};
-use engine::kernel::dividends::{Dividend, Terms};
-use engine::kernel::lanes::Mask;
-use engine::kernel::lattice::Lattice;
 use engine::pass::{MarketData, Passes};
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
@@ -16,7 +9,14 @@ use engine::store::book::Book;
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
 use engine::store::overrides::Overrides;
+use feeds::overrides::parse_overrides;
 use jiff::Timestamp;
+use kernel::black76::{Horizon, european_vol};
+use kernel::calendar::{Calendar, years_between};
+use kernel::contract::{RootTable, Style};
+use kernel::dividends::{Dividend, Terms};
+use kernel::lanes::Mask;
+use kernel::lattice::Lattice;
 use sim::SimMarket;
 use sim::symbols::well_known;
 use std::path::Path;

@@ -1,8 +1,6 @@
 //! The same market gives the same bytes: on one thread and on several, in any order, twice; and nothing that is not a
 //! number leaves it.
 
-use engine::calendar::Calendar;
-use engine::contract::Symbol;
 use engine::pass::{MarketData, Passes};
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
@@ -11,6 +9,8 @@ use engine::store::book::Book;
 use engine::store::chain::Chain;
 use engine::store::columns::Col;
 use jiff::Timestamp;
+use kernel::calendar::Calendar;
+use kernel::contract::Symbol;
 use sim::SimMarket;
 use std::collections::BTreeMap;
 use std::sync::Arc;

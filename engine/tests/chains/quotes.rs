@@ -1,8 +1,5 @@
 //! Chains that show the quotes that they were computed from: those of the book, row by row, and only where that is asked.
 
-use engine::calendar::Calendar;
-use engine::contract::{RootTable, Symbol};
-use engine::feeds::{Batch, QuoteRecord, SpotRecord};
 use engine::pass::{MarketData, Passes};
 use engine::rates::table::RateTable;
 use engine::store::book::Book;
@@ -10,6 +7,9 @@ use engine::store::chain::Chain;
 use engine::store::ingest::Store;
 use engine::store::quotes::QuoteNumber;
 use jiff::{SignedDuration, Timestamp};
+use kernel::calendar::Calendar;
+use kernel::contract::{RootTable, Symbol};
+use kernel::records::{Batch, QuoteRecord, SpotRecord};
 use std::sync::Arc;
 
 fn at() -> Timestamp {
@@ -33,7 +33,7 @@ fn quotes() -> Vec<QuoteRecord> {
                         at() - SignedDuration::from_millis(1500) * out.len() as i32
                     },
                     underlying: Symbol::parse("ABC").unwrap(),
-                    contract: engine::contract::ContractKey::parse_osi(&contract).unwrap(),
+                    contract: kernel::contract::ContractKey::parse_osi(&contract).unwrap(),
                     bid: if out.len() == 12 { 0.0 } else { bid },
                     ask: bid + 0.1,
                     bid_size: n + 1.0,

@@ -2,16 +2,16 @@
 //! recorded chains beside the Treasury's curve.
 
 use crate::market_folder::poll;
-use engine::calendar::Calendar;
-use engine::contract::{RootTable, Style};
-use engine::feeds::dir::DirFeed;
 use engine::rates::curve::DiscountCurves;
 use engine::rates::implied::TENOR_DAYS;
 use engine::rates::table::{RateLook, RateTable};
 use engine::store::book::Book;
 use engine::store::european::european_dates;
 use engine::store::ingest::Store;
+use feeds::dir::DirFeed;
 use jiff::Timestamp;
+use kernel::calendar::Calendar;
+use kernel::contract::{RootTable, Style};
 use sim::SimMarket;
 use std::time::Instant;
 use testkit::random::Random;

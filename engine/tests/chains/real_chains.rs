@@ -3,11 +3,11 @@
 
 use engine::calibrate::chain::{ChainCalibration, OneByOne, SliceWork};
 use engine::calibrate::{Calibrated, Drop, SliceInput};
-use engine::contract::Right;
-use engine::kernel::american::{Band, Pricer, Scheme};
-use engine::kernel::dividends::Terms;
 use engine::surface::arbitrage::durrleman;
 use engine::surface::{Curve, SurfaceInput, fit};
+use kernel::american::{Band, Pricer, Scheme};
+use kernel::contract::Right;
+use kernel::dividends::Terms;
 use testkit::recorded::{Recorded, RecordedSlice, load};
 
 /// A chain with everything that the engine makes of it.

@@ -1,17 +1,17 @@
 //! Vendors' documents as they were recorded, against what other programs read in them. The recordings are not in the
 //! repository: `just chains FOLDER` runs this.
 
-use engine::calendar::Calendar;
-use engine::contract::{RootTable, Symbol};
-use engine::error::Instead;
-use engine::feeds::QuoteRecord;
-use engine::feeds::cboe::parse_cboe;
-use engine::feeds::chains::parse_chains;
-use engine::feeds::csv::decompress;
-use engine::feeds::databento::parse_dbn;
-use engine::feeds::massive::parse_massive_snapshot;
-use engine::feeds::tradier::parse_tradier_chain;
+use feeds::cboe::parse_cboe;
+use feeds::chains::parse_chains;
+use feeds::csv::decompress;
+use feeds::databento::parse_dbn;
+use feeds::massive::parse_massive_snapshot;
+use feeds::tradier::parse_tradier_chain;
 use jiff::Timestamp;
+use kernel::calendar::Calendar;
+use kernel::contract::{RootTable, Symbol};
+use kernel::error::Instead;
+use kernel::records::QuoteRecord;
 use std::fs;
 use std::path::Path;
 use testkit::documents::says_the_same;

@@ -1,7 +1,6 @@
 //! The same quotes read again give the same numbers, and what a chain remembers of an earlier market does not stay: a
 //! warm pass agrees with a cold one. On names with bad data as well as clean ones.
 
-use engine::calendar::Calendar;
 use engine::pass::{Computed, Depth, MarketData, Passes};
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
@@ -9,6 +8,7 @@ use engine::rates::table::RateTable;
 use engine::store::book::Book;
 use engine::store::columns::Col;
 use jiff::{SignedDuration, Timestamp};
+use kernel::calendar::Calendar;
 use sim::SimMarket;
 
 /// Of a hundred contracts 99, and of a thousand 999, keep their volatility within this from the first pass, which takes early

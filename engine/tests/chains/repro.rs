@@ -3,10 +3,6 @@
 //! the expiry day. DDD: stale calls dearer than those of lower strikes. BBC and CCD are BBB and CCC without the fault.
 
 use crate::shape::{not_convex, not_monotone, rows, strike};
-use engine::calendar::{Calendar, years_between};
-use engine::contract::{ForwardBasis, Right, Settle, Style, Symbol};
-use engine::feeds::RateRecord;
-use engine::kernel::normal::norm_cdf;
 use engine::pass::{MarketData, Passes};
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
@@ -16,6 +12,10 @@ use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
 use jiff::Timestamp;
 use jiff::civil::{Date, date};
+use kernel::calendar::{Calendar, years_between};
+use kernel::contract::{ForwardBasis, Right, Settle, Style, Symbol};
+use kernel::normal::norm_cdf;
+use kernel::records::RateRecord;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -1,6 +1,5 @@
 //! A market as bytes and back: the same bits, whatever of it is left, and nothing made of damage.
 
-use engine::calendar::Calendar;
 use engine::pass::{Depth, MarketData, Passes};
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
@@ -10,6 +9,7 @@ use engine::store::book::Book;
 use engine::store::chain::Chain;
 use engine::store::columns::Col;
 use jiff::Timestamp;
+use kernel::calendar::Calendar;
 use sim::SimMarket;
 use std::sync::Arc;
 use testkit::random::Random;

@@ -1,9 +1,9 @@
 //! What the values of a chain must look like whatever its quotes were: never falling or rising the wrong way from strike
 //! to strike, nor bent the wrong way.
 
-use engine::contract::Right;
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
+use kernel::contract::Right;
 
 /// The rows of a slice.
 pub(crate) fn rows(slice: &Slice) -> core::ops::Range<usize> {

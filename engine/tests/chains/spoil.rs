@@ -2,12 +2,12 @@
 //! another spot comes from what a clean pass made of the same quotes, so any book can be spoiled. Seeded: the same books
 //! and seed give the same dirt.
 
-use engine::calendar::years_between;
-use engine::contract::Right;
-use engine::kernel::normal::norm_cdf;
 use engine::store::book::{Book, BookSlice};
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
+use kernel::calendar::years_between;
+use kernel::contract::Right;
+use kernel::normal::norm_cdf;
 use testkit::random::Random;
 
 /// A way to spoil a quote.

@@ -2,12 +2,12 @@
 
 use engine::calibrate::chain::{ChainCalibration, OneByOne, SliceWork};
 use engine::calibrate::{Calibrated, ForcedCarry, SliceInput};
-use engine::contract::{ForwardBasis, Right, Style};
 use engine::early::Depth;
-use engine::kernel::american::{Band, Pricer, Scheme};
-use engine::kernel::dividends::{Dividend, Terms};
-use engine::kernel::normal::norm_cdf;
 use engine::surface::{Curve, SurfaceInput, fit};
+use kernel::american::{Band, Pricer, Scheme};
+use kernel::contract::{ForwardBasis, Right, Style};
+use kernel::dividends::{Dividend, Terms};
+use kernel::normal::norm_cdf;
 use testkit::random::Random;
 
 /// One name.

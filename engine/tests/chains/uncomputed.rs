@@ -1,9 +1,5 @@
 //! Names that cannot be computed: listed with identity and the reason, and in nobody's way.
 
-use engine::calendar::Calendar;
-use engine::contract::{ContractKey, Right, RootTable, Symbol};
-use engine::feeds::{Batch, DividendRecord, QuoteRecord, SpotRecord};
-use engine::kernel::black76::{Horizon, european_vol};
 use engine::pass::{Computed, Depth, MarketData, Passes};
 use engine::rates::table::RateTable;
 use engine::store::book::Book;
@@ -12,6 +8,10 @@ use engine::store::columns::Col;
 use engine::store::ingest::Store;
 use jiff::Timestamp;
 use jiff::civil::date;
+use kernel::black76::{Horizon, european_vol};
+use kernel::calendar::Calendar;
+use kernel::contract::{ContractKey, Right, RootTable, Symbol};
+use kernel::records::{Batch, DividendRecord, QuoteRecord, SpotRecord};
 
 /// Bid and ask of a fair value.
 type Quoted = fn(f64) -> (f64, f64);

@@ -1,10 +1,10 @@
 //! The kernel against golden/: is it the right number?
 
-use engine::contract::Style;
-use engine::kernel::american::{Band, Pricer, Scheme};
-use engine::kernel::black76::{Horizon, european};
-use engine::kernel::greeks::{Greek, Greeks, SpotInputs, finish};
-use engine::kernel::implied::{Implied, ImpliedStatus, implied};
+use kernel::american::{Band, Pricer, Scheme};
+use kernel::black76::{Horizon, european};
+use kernel::contract::Style;
+use kernel::greeks::{Greek, Greeks, SpotInputs, finish};
+use kernel::implied::{Implied, ImpliedStatus, implied};
 use testkit::golden::{GoldenRow as Row, rows};
 use testkit::ruler::{PART, golden_error};
 use testkit::tolerances::Errors;

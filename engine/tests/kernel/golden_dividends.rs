@@ -3,9 +3,9 @@
 //! Every contract is read from tables built for a band of strikes and volatilities around it, at a random place
 //! inside, as the daemon does: tables never know which contract will be asked.
 
-use engine::contract::Right;
-use engine::kernel::american::{Band, Pricer, Scheme};
-use engine::kernel::greeks::Greek;
+use kernel::american::{Band, Pricer, Scheme};
+use kernel::contract::Right;
+use kernel::greeks::Greek;
 use testkit::golden::{GoldenRow as Row, rows};
 use testkit::random::Random;
 use testkit::ruler::golden_error;

@@ -1,9 +1,9 @@
 //! Is the mathematics right? Derivatives against differences of our own smooth values, and the identities of docs/model.md.
 
-use engine::contract::{Right, Style};
-use engine::kernel::american::{Band, Pricer, Scheme};
-use engine::kernel::dividends::{Dividend, Terms};
-use engine::kernel::greeks::Greeks;
+use kernel::american::{Band, Pricer, Scheme};
+use kernel::contract::{Right, Style};
+use kernel::dividends::{Dividend, Terms};
+use kernel::greeks::Greeks;
 
 /// (style, right, s, sigma, terms) of options with strike 100 away from exercise.
 fn cases() -> Vec<(Style, Right, f64, f64, Terms)> {

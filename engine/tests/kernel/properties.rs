@@ -1,11 +1,11 @@
 //! What must hold for every option, whatever its value.
 
-use engine::contract::{Right, Style};
-use engine::kernel::american::{Band, Pricer, Scheme};
-use engine::kernel::dividends::Terms;
-use engine::kernel::greeks::{Greek, Greeks};
-use engine::kernel::implied::{ImpliedStatus, implied};
-use engine::kernel::lanes::{Lanes, Pack};
+use kernel::american::{Band, Pricer, Scheme};
+use kernel::contract::{Right, Style};
+use kernel::dividends::Terms;
+use kernel::greeks::{Greek, Greeks};
+use kernel::implied::{ImpliedStatus, implied};
+use kernel::lanes::{Lanes, Pack};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 

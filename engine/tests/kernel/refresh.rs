@@ -1,10 +1,10 @@
 //! Tables are kept while time passes and quotes imply other borrow rates. What is read from them meanwhile must agree
 //! with tables built anew, so that nobody sees when that happens.
 
-use engine::contract::{Right, Style};
-use engine::kernel::american::{Band, Pricer, Refit, Scheme};
-use engine::kernel::dividends::{Dividend, Terms};
-use engine::kernel::greeks::{AtTheMoney, Greek, Greeks};
+use kernel::american::{Band, Pricer, Refit, Scheme};
+use kernel::contract::{Right, Style};
+use kernel::dividends::{Dividend, Terms};
+use kernel::greeks::{AtTheMoney, Greek, Greeks};
 use testkit::ruler::error;
 
 const S: f64 = 100.0;

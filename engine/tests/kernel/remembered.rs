@@ -1,13 +1,13 @@
 //! What a pass carries from the expansion point of its expansions against the tables read on the spot: nothing that is still held may be
 //! further off than the tables themselves.
 
-use engine::contract::{Right, Style};
 use engine::early::{Depth, Early, Valuation, plain};
-use engine::kernel::american::{Band, Pricer, Scheme};
-use engine::kernel::dividends::{Dividend, Terms};
-use engine::kernel::greeks::{AtTheMoney, Greek, Greeks};
-use engine::kernel::lanes::{BLOCK, Block, Lanes};
 use engine::store::ladder::Ladder;
+use kernel::american::{Band, Pricer, Scheme};
+use kernel::contract::{Right, Style};
+use kernel::dividends::{Dividend, Terms};
+use kernel::greeks::{AtTheMoney, Greek, Greeks};
+use kernel::lanes::{BLOCK, Block, Lanes};
 use std::collections::BTreeMap;
 use testkit::ruler::error;
 

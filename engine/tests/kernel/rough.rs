@@ -1,12 +1,12 @@
 //! Early exercise from lattices, as a cold start takes it first: how rough is it?
 
-use engine::contract::{Right, Style};
 use engine::early::{Depth, Early, Valuation, plain};
-use engine::kernel::american::Counts;
-use engine::kernel::dividends::Terms;
-use engine::kernel::greeks::{Greek, Greeks};
-use engine::kernel::lanes::{Block, Lanes};
 use engine::store::ladder::Ladder;
+use kernel::american::Counts;
+use kernel::contract::{Right, Style};
+use kernel::dividends::Terms;
+use kernel::greeks::{Greek, Greeks};
+use kernel::lanes::{Block, Lanes};
 use std::collections::BTreeMap;
 use testkit::golden::{GoldenRow as Row, rows};
 use testkit::ruler::golden_error;

@@ -1,11 +1,11 @@
 //! Options with cash dividends between and beside the golden rows: values move smoothly, agree with their own
 //! derivatives, across the borders of tables, later in the day, and after small moves of the rates.
 
-use engine::contract::{Right, Style};
-use engine::kernel::american::{Band, Pricer, Scheme};
-use engine::kernel::dividends::{Dividend, Terms};
-use engine::kernel::greeks::Greeks;
-use engine::kernel::lanes::{Lanes, Pack};
+use kernel::american::{Band, Pricer, Scheme};
+use kernel::contract::{Right, Style};
+use kernel::dividends::{Dividend, Terms};
+use kernel::greeks::Greeks;
+use kernel::lanes::{Lanes, Pack};
 use testkit::random::Random;
 
 fn quarterly(t: f64, first: f64, amount: f64, b: f64) -> Terms {

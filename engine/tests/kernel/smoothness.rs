@@ -2,10 +2,10 @@
 //! of golden/tolerances.csv: not at the border of a table, not where a table gives way to a new one, not at an ex-date.
 #![allow(clippy::float_cmp, reason = "what is exercised has exactly these values")]
 
-use engine::contract::{Right, Style};
-use engine::kernel::american::{Band, Pricer, Scheme};
-use engine::kernel::dividends::{Dividend, Terms};
-use engine::kernel::greeks::{AtTheMoney, Greek, Greeks};
+use kernel::american::{Band, Pricer, Scheme};
+use kernel::contract::{Right, Style};
+use kernel::dividends::{Dividend, Terms};
+use kernel::greeks::{AtTheMoney, Greek, Greeks};
 use std::collections::BTreeMap;
 use testkit::golden::folder;
 use testkit::ruler::PART;

@@ -2,10 +2,10 @@
 //! of a day or two, calls hours before an ex-date, strikes among which a put's first exercise date changes. Each is read
 //! from a table for a whole group of strikes, and those that are not resolved at first are built again and counted.
 
-use engine::contract::{Right, Style};
-use engine::kernel::american::{Band, Counts, Pricer, Scheme};
-use engine::kernel::dividends::{Dividend, Terms};
-use engine::kernel::greeks::Greek;
+use kernel::american::{Band, Counts, Pricer, Scheme};
+use kernel::contract::{Right, Style};
+use kernel::dividends::{Dividend, Terms};
+use kernel::greeks::Greek;
 use testkit::golden::{GoldenRow as Row, rows};
 use testkit::ruler::golden_error;
 
@@ -120,7 +120,7 @@ fn ordinary_tables_are_built_once_and_unresolved_ones_are_counted() {
 /// strike K − D.
 #[test]
 fn a_special_dividend_soon_before_expiry_ends_a_call() {
-    use engine::kernel::black76::{Horizon, european};
+    use kernel::black76::{Horizon, european};
     let (s, k, r, b, date) = (100.0, 97.5, 0.045, 0.003, 0.2);
     for (sigma, amount) in [(0.05, 30.0), (0.14, 12.0), (0.14, 30.0), (0.3, 12.0), (0.3, 60.0)] {
         for days in [0.04, 0.4, 1.3, 3.0] {

@@ -6,10 +6,10 @@
 
 use super::index::DayIndex;
 use super::{Archive, DayChains, Flight, Landed, Trouble};
-use crate::listing::Listing;
-use crate::{faults, threads};
-use engine::contract::Symbol;
+use api::listing::Listing;
+use host::{faults, threads};
 use jiff::civil::Date;
+use kernel::contract::Symbol;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};

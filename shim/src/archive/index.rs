@@ -1,9 +1,9 @@
 //! What there is: names by day, each with a stamp that is another one where its files have changed, and with its contracts.
 //! Never: a file.
 
-use crate::listing::Listing;
-use engine::contract::Symbol;
+use api::listing::Listing;
 use jiff::civil::Date;
+use kernel::contract::Symbol;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -2,12 +2,12 @@
 
 use super::market::PastMarket;
 use crate::archive::Archive;
-use crate::catalog::{Catalog, CatalogEntry, CatalogQuestion, CatalogSearch};
-use crate::http::{Answer, Awaited};
-use crate::refusal::Refusal;
-use crate::rows::clock::Clock;
-use crate::vendors::layer::Layer;
-use engine::contract::{RootTable, Symbol};
+use api::catalog::{Catalog, CatalogEntry, CatalogQuestion, CatalogSearch};
+use api::refusal::Refusal;
+use api::rows::clock::Clock;
+use api::vendors::layer::Layer;
+use http::{Answer, Awaited};
+use kernel::contract::{RootTable, Symbol};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -1,19 +1,19 @@
 //! What answers about the past are made of: an archive, what is known of all days, and the request. Never: a moment.
 
 use crate::archive::{Archive, DayChains, Flight, Trouble};
-use crate::edition;
-use crate::past::moment::AsOf;
-use crate::past::{Lacking, Nearby, PastQuestion};
-use crate::query::Query;
-use crate::refusal::Refusal;
-use crate::vendors::layer::{Layer, Prepared, RequestContext};
-use engine::calendar::Calendar;
-use engine::contract::{RootTable, Symbol};
+use api::edition;
+use api::past::moment::AsOf;
+use api::past::{Lacking, Nearby, PastQuestion};
+use api::query::Query;
+use api::refusal::Refusal;
+use api::vendors::layer::{Layer, Prepared, RequestContext};
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use kernel::calendar::Calendar;
+use kernel::contract::{RootTable, Symbol};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 

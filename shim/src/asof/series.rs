@@ -6,16 +6,16 @@
 
 use super::market::{PastMarket, PastRequest, landed};
 use crate::archive::{DayChains, Flight};
-use crate::http::{Answer, Awaited, Progress, Stream};
-use crate::limits::{ALL_COLUMNS_BYTES, COLUMNS_BYTES};
-use crate::past::span::{Pace, PastSpan, Pick};
-use crate::refusal::Refusal;
-use crate::rows::clock::Clock;
-use crate::rows::layout::{AnswerLayout, Walk};
-use crate::rows::stream::RowStream;
-use crate::stream::PIECE_BYTES;
-use crate::vendors::layer::{Layer, RowSet};
+use api::limits::{ALL_COLUMNS_BYTES, COLUMNS_BYTES};
+use api::past::span::{Pace, PastSpan, Pick};
+use api::refusal::Refusal;
+use api::rows::clock::Clock;
+use api::rows::layout::{AnswerLayout, Walk};
+use api::rows::stream::RowStream;
+use api::vendors::layer::{Layer, RowSet};
 use engine::store::chain::Chain;
+use http::stream::PIECE_BYTES;
+use http::{Answer, Awaited, Progress, Stream};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use std::borrow::Cow;

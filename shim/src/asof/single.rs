@@ -2,15 +2,15 @@
 
 use super::market::{PastMarket, PastRequest, landed};
 use crate::archive::Flight;
-use crate::http::{Answer, Awaited};
-use crate::limits::NAMES_AT_ONCE;
-use crate::past::moment::AsOf;
-use crate::refusal::Refusal;
-use crate::rows::clock::Clock;
-use engine::contract::Symbol;
+use api::limits::NAMES_AT_ONCE;
+use api::past::moment::AsOf;
+use api::refusal::Refusal;
+use api::rows::clock::Clock;
 use engine::store::chain::Chain;
+use http::{Answer, Awaited};
 use jiff::Timestamp;
 use jiff::civil::Date;
+use kernel::contract::Symbol;
 use std::sync::Arc;
 
 /// The answer of one past moment, in the making.

@@ -1,9 +1,6 @@
 //! Which files are read, and how. Never: what becomes of a row.
 
 use crate::config::BatchArgs;
-use engine::calendar::Calendar;
-use engine::contract::Symbol;
-use engine::feeds::report::Report;
 use history::gather::FileRead;
 use history::layouts::{self, ColumnMap, ReadOptions};
 use history::reference::RecordedReference;
@@ -11,6 +8,9 @@ use history::row::HistoryRow;
 use jiff::SignedDuration;
 use jiff::civil::Time;
 use jiff::tz::TimeZoneDatabase;
+use kernel::calendar::Calendar;
+use kernel::contract::Symbol;
+use kernel::report::Report;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -2,13 +2,13 @@
 
 use super::inputs::Inputs;
 use crate::config::KnownFiles;
-use engine::feeds::csv::decompress;
-use engine::feeds::dir::read_raw;
-use engine::feeds::overrides::parse_overrides;
-use engine::feeds::reference::{parse_dated_dividends, parse_days, parse_deliverables, parse_rates};
-use engine::feeds::report::Report;
-use engine::limits;
+use feeds::csv::decompress;
+use feeds::dir::read_raw;
+use feeds::overrides::parse_overrides;
+use feeds::reference::{parse_dated_dividends, parse_days, parse_deliverables, parse_rates};
 use history::reference::{ReferenceRecords, ReferenceSet};
+use kernel::limits;
+use kernel::report::Report;
 use std::path::{Path, PathBuf};
 
 /// Refused rows that are told at most; all are counted.

@@ -2,7 +2,6 @@
 //! same file.
 
 use super::known::Known;
-use engine::error::Reason;
 use engine::rates::source::RateOrigin;
 use engine::store::chain::Uncomputed;
 use engine::store::dropped::Drop;
@@ -11,6 +10,7 @@ use history::job::JobOutcome;
 use history::manifest::write_whole;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use kernel::error::Reason;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;

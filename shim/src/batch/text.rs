@@ -1,21 +1,21 @@
 //! Files of Greeks as text: the rows of `/l1/greeks`, byte for byte, with the time of each. Never: a format of its own.
 
-use crate::picked::{Picked, Ranges};
-use crate::rows::clock::Clock;
-use crate::rows::field::Field;
-use crate::rows::frame::Format;
-use crate::rows::heading::Heading;
-use crate::rows::layout::{AnswerLayout, Around, Per, Walk};
-use crate::rows::stream::RowStream;
-use crate::stream::{Progress, Stream};
-use crate::vendors::native::FIELDS;
-use engine::calendar::Calendar;
-use engine::contract::RootTable;
+use api::picked::{Picked, Ranges};
+use api::rows::clock::Clock;
+use api::rows::field::Field;
+use api::rows::frame::Format;
+use api::rows::heading::Heading;
+use api::rows::layout::{AnswerLayout, Around, Per, Walk};
+use api::rows::stream::RowStream;
+use api::vendors::native::FIELDS;
 use engine::store::chain::Chain;
 use engine::store::columns::Group;
 use history::output::{FileAbout, FileForm, GreeksWriter};
 use history::recipe::Recipe;
 use history::schema::file_groups;
+use http::stream::{Progress, Stream};
+use kernel::calendar::Calendar;
+use kernel::contract::RootTable;
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Arc;

@@ -3,19 +3,19 @@
 
 use super::vendors::{LAYOUTS, Meaning, Place, VendorLayout};
 use crate::config::CompareArgs;
-use crate::query::parse_date;
-use engine::calendar::Calendar;
+use api::query::parse_date;
 use engine::compare::{VendorNumbers, VendorRow};
-use engine::contract::{ContractKey, Right, RootTable, Settle, Symbol};
-use engine::error::Reason;
-use engine::feeds::QuoteRecord;
-use engine::feeds::cboe::parse_cboe;
-use engine::feeds::spelling::{parse_contract, parse_root, parse_strike};
-use engine::feeds::times::{of_millis, parse_eastern, parse_rfc3339};
-use engine::limits::{self, Bound};
+use feeds::cboe::parse_cboe;
+use feeds::spelling::{parse_contract, parse_root, parse_strike};
+use feeds::times::{of_millis, parse_eastern, parse_rfc3339};
 use flate2::read::MultiGzDecoder;
 use history::row::HistoryRow;
 use jiff::{SignedDuration, Timestamp};
+use kernel::calendar::Calendar;
+use kernel::contract::{ContractKey, Right, RootTable, Settle, Symbol};
+use kernel::error::Reason;
+use kernel::limits::{self, Bound};
+use kernel::records::QuoteRecord;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashMap;

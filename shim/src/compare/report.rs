@@ -5,11 +5,11 @@ use super::compared::Compared;
 use super::read::VendorFile;
 use crate::config::CompareArgs;
 use engine::compare::{COMPARED, Comparison, ContractComparison, LikelyReason};
-use engine::contract::osi::OSI_LEN;
-use engine::contract::{ContractKey, Right};
 use engine::rates::source::RateSource;
 use engine::store::chain::Chain;
 use engine::store::columns::Col;
+use kernel::contract::osi::OSI_LEN;
+use kernel::contract::{ContractKey, Right};
 use serde::Serialize;
 use std::fmt::Write;
 

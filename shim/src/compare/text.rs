@@ -1,7 +1,7 @@
 //! A comparison for people. Never: a number that the report does not have.
 
 use super::report::{NameReport, Report};
-use crate::rows::number::{self, Print};
+use api::rows::number::{self, Print};
 use std::fmt::Write;
 
 /// The text of a report.

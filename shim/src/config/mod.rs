@@ -11,13 +11,13 @@ mod file;
 mod origin;
 mod value;
 
-use crate::secret::Keys;
 pub use cli::{
     BatchAccuracy, BatchArgs, BatchFormat, CompareArgs, ExplainArgs, KnownFiles, PriceArgs, ViewArgs, ViewColor,
 };
 use cli::{Cli, Command, ServeArgs};
 pub use error::ConfigError;
 use file::File;
+use host::secret::Keys;
 use jiff::Timestamp;
 pub use origin::Origin;
 use std::ffi::OsString;
@@ -294,7 +294,7 @@ impl Pick<'_> {
         parse: impl Fn(&str) -> Result<T, String>,
         default: &str,
     ) -> Result<Vec<T>, ConfigError> {
-        let all = |text: &str| crate::query::items(text).map(&parse).collect::<Result<Vec<T>, String>>();
+        let all = |text: &str| api::query::items(text).map(&parse).collect::<Result<Vec<T>, String>>();
         let (values, origin) = match (given, self.file.get(name)) {
             (Some(values), _) => (values, self.origins.of(name)),
             (None, Some(text)) => (all(text).map_err(|e| self.file.refuse(name, text, &e))?, self.file.origin()),

@@ -1,10 +1,10 @@
 //! One parser and one printed form for each kind of value, whether an option, a variable or a key gave it.
 
-use crate::clock::SPEED;
-use engine::calendar::Calendar;
-use engine::limits;
+use host::clock::SPEED;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
+use kernel::calendar::Calendar;
+use kernel::limits;
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -159,7 +159,7 @@ pub(super) fn feeds(all: &str) -> Result<Feeds, String> {
 }
 
 pub(super) fn flag(text: &str) -> Result<bool, String> {
-    crate::query::parse_flag(text).ok_or_else(|| "want true or false".to_owned())
+    api::query::parse_flag(text).ok_or_else(|| "want true or false".to_owned())
 }
 
 pub(super) fn instant(text: &str) -> Result<Timestamp, String> {

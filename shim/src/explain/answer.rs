@@ -5,22 +5,20 @@
 
 use super::document::{ExplainDocument, Surroundings};
 use super::text::text;
-use crate::http::{Answer, Awaited};
-use crate::query::Query;
-use crate::refusal::Refusal;
-use crate::selection::not_yet;
-use crate::vendors::native::error_json;
-use crate::{faults, threads};
-use engine::contract::ContractKey;
+use api::query::Query;
+use api::refusal::Refusal;
+use api::selection::not_yet;
+use api::vendors::native::error_json;
 use engine::explain::explain;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
+use host::{faults, threads};
+use http::{Answer, Awaited};
+use kernel::contract::ContractKey;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
-/// The path.
-pub const PATH: &str = "/l1/explain";
 /// Under which name requests are counted.
 pub const ROUTE: &str = "explain";
 /// How many are found at once; more are told to ask again.

@@ -2,16 +2,16 @@
 //! computation but that of a mean or a difference.
 
 use engine::calibrate::forward::{PairVote, Parity};
-use engine::contract::osi::OSI_LEN;
-use engine::contract::{ContractKey, Deliverable, Right, Settle, Style};
 use engine::explain::{Explanation, StrikeOutcome, StrikeSaid, Unused, ValueBasis, Warning};
-use engine::kernel::greeks::{Greeks, Unit};
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
 use engine::store::dropped::Drop;
 use engine::store::quotes::QuoteNumber;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use kernel::contract::osi::OSI_LEN;
+use kernel::contract::{ContractKey, Deliverable, Right, Settle, Style};
+use kernel::greeks::{Greeks, Unit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

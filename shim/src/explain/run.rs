@@ -1,23 +1,23 @@
 //! `greeksd explain`: asks a daemon, or computes the one name from a feed. Never: what an explanation says.
 
-use super::answer::PATH;
 use super::document::{ExplainDocument, MarketPart, Surroundings};
 use super::text::text;
-use crate::clock::MarketClock;
 use crate::config::ExplainArgs;
 use crate::log::say;
 use crate::market::overrides::OverridesFile;
 use crate::market::spec::{FeedSpec, OpenTerms};
-use crate::printable::printable;
-use crate::secret::Keys;
-use crate::source::Moment;
-use crate::source::poll::client::{AnswerBounds, Client, Received, ServerBase};
-use engine::contract::osi::OSI_LEN;
-use engine::contract::{ContractKey, RootTable, Symbol};
+use api::openapi::EXPLAIN;
 use engine::explain::explain;
 use engine::pass::Passes;
 use engine::store::chain::Chain;
 use history::recipe::Recipe;
+use host::clock::MarketClock;
+use host::printable::printable;
+use host::secret::Keys;
+use kernel::contract::osi::OSI_LEN;
+use kernel::contract::{ContractKey, RootTable, Symbol};
+use sources::Moment;
+use sources::poll::client::{AnswerBounds, Client, Received, ServerBase};
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ fn ask(url: &str, contract: &ContractKey) -> Result<ExplainDocument, String> {
     let mut osi = [0; OSI_LEN];
     let n = contract.write_compact(&mut osi);
     let symbol = String::from_utf8_lossy(&osi[..n]).into_owned();
-    let received = client.get(&format!("{PATH}?osym={symbol}"), None);
+    let received = client.get(&format!("{EXPLAIN}?osym={symbol}"), None);
     match received.map_err(|failed| {
         format!(
             "{url}: {}: is a daemon running there? (`greeksd serve` starts one, --feed does without)",

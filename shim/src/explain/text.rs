@@ -1,7 +1,7 @@
 //! An explanation for people. Never: a number that the document does not have.
 
 use super::document::{CurvePart, ExplainDocument, MaybeNumber, NamedNumbers, StrikePart};
-use crate::rows::number::{self, Print};
+use api::rows::number::{self, Print};
 use std::fmt::Write;
 
 /// Strikes that are shown of those that told the forward: the heaviest.

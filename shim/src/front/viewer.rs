@@ -1,7 +1,7 @@
 //! The viewer at `/`: one page of our own, its scripts and its style, as they stand in this folder. A browser runs them and
 //! asks the native API, like any client. Never: text that depends on a request, a file that is not in the program.
 
-use crate::http::Answer;
+use http::Answer;
 
 /// What a browser may do for the viewer: run and load what came from this address, ask this address, and nothing else. With
 /// trusted types it refuses text as markup even where a script of ours would try.
@@ -52,7 +52,7 @@ pub fn answer_at(path: &str, route: &'static str) -> Option<Answer> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vendors::native::FIELDS;
+    use api::vendors::native::FIELDS;
 
     fn text(path: &str) -> &'static str {
         ASSETS.iter().find(|asset| asset.path == path).map_or("", |asset| asset.text)

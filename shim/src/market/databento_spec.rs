@@ -3,10 +3,10 @@
 //! session.
 
 use super::feed_names::add_name;
-use crate::clock::MarketClock;
-use crate::secret::Keys;
-use crate::source::QuoteSource;
-use engine::contract::Symbol;
+use host::clock::MarketClock;
+use host::secret::Keys;
+use kernel::contract::Symbol;
+use sources::QuoteSource;
 use std::fmt;
 
 /// The variable of its key.
@@ -65,7 +65,7 @@ impl DatabentoSpec {
     /// Opens the feed.
     #[cfg(feature = "databento-live")]
     pub(super) fn source(&self, name: String, keys: &Keys, clock: MarketClock) -> Result<Box<dyn QuoteSource>, String> {
-        use crate::source::databento::{SCHEMAS, SessionTerms, start};
+        use sources::databento::{SCHEMAS, SessionTerms, start};
         let schema = SCHEMAS.iter().find(|(word, _)| *word == self.schema).map(|&(_, schema)| schema);
         let session = SessionTerms {
             names: self.names.clone(),

@@ -1,15 +1,15 @@
 //! What the market loop needs of a feed. A new feed is a type that implements [`Feed`], and a word for it in
 //! [`super::spec`]. Never: a kind of feed.
 
-use crate::source::facts::{RecordFacts, SourceFacts};
-use crate::source::{Moment, Outstanding};
-use engine::calendar::Calendar;
-use engine::contract::Symbol;
-use engine::error::Reason;
 use engine::pass::{MarketData, Passes};
 use engine::rates::table::RateTable;
 use engine::store::book::Book;
 use jiff::Timestamp;
+use kernel::calendar::Calendar;
+use kernel::contract::Symbol;
+use kernel::error::Reason;
+use sources::facts::{RecordFacts, SourceFacts};
+use sources::{Moment, Outstanding};
 use std::collections::BTreeSet;
 use std::time::Duration;
 

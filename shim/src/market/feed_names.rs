@@ -1,6 +1,6 @@
 //! The names that a feed is asked for, as its user lists them. Never: an option, an address.
 
-use engine::contract::{RootTable, Symbol};
+use kernel::contract::{RootTable, Symbol};
 
 /// Adds a name of a list, once: of an underlying, of one of its roots, or as vendors mark indices (`_SPX`, `^SPX`, `$SPX`).
 ///

@@ -2,10 +2,10 @@
 //! values of the session before: quotes and prices of a session stay until the next one has others, whatever vendors go
 //! on sending. For a name of which nothing of a session is known, whatever there is counts. Never: a store, a clock.
 
-use engine::calendar::Calendar;
-use engine::contract::{RootTable, Symbol};
-use engine::feeds::{Batch, QuoteRecord, reached_by_several};
 use jiff::Timestamp;
+use kernel::calendar::Calendar;
+use kernel::contract::{RootTable, Symbol};
+use kernel::records::{Batch, QuoteRecord, reached_by_several};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known of sessions, by underlying.
@@ -150,7 +150,7 @@ impl InSession<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::feeds::lines::parse_lines;
+    use feeds::lines::parse_lines;
     use std::path::Path;
 
     fn batch(lines: &[String]) -> Batch {

@@ -5,11 +5,11 @@
 //! the market does not wait for a disk. A file that cannot be used is moved aside.
 
 use crate::newest::NewestJob;
-use crate::private;
-use engine::feeds::reference::parse_rates;
 use engine::rates::curve::{DiscountCurve, DiscountCurves};
 use engine::rates::source::RateSource;
 use engine::rates::table::DatedCurve;
+use feeds::reference::parse_rates;
+use host::private;
 use jiff::civil::Date;
 use std::fmt::Write as _;
 use std::fs;

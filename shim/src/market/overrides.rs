@@ -1,13 +1,14 @@
 //! The file of what a user knows better than the quotes, read again where it changes. A row that cannot be used costs itself,
 //! a file that cannot be used leaves what was last read of it. Never: what a row does.
 
-use crate::source::facts::OverrideFacts;
-use engine::contract::RootTable;
-use engine::error::FeedError;
-use engine::feeds::dir::{FileStamp, SETTLED, read_raw};
-use engine::feeds::overrides::{Override, parse_overrides};
-use engine::limits;
 use engine::store::overrides::Overrides;
+use feeds::dir::{FileStamp, SETTLED, read_raw};
+use feeds::overrides::parse_overrides;
+use kernel::contract::RootTable;
+use kernel::error::FeedError;
+use kernel::limits;
+use kernel::records::Override;
+use sources::facts::OverrideFacts;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

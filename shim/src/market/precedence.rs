@@ -3,12 +3,12 @@
 //! go before the calendar's. Of dividends and rates, what a user wrote goes before what vendors say. A source that has an item keeps it, whatever becomes of its connection: values do not jump
 //! between vendors. Never: a store, a clock.
 
-use crate::source::facts::Used;
-use engine::calendar::Day;
-use engine::contract::{RootTable, Symbol};
-use engine::feeds::{Batch, DividendCover, DividendRecord, QuoteRecord, RateRecord, SpotRecord};
 use engine::rates::source::RateSource;
 use jiff::civil::Date;
+use kernel::calendar::Day;
+use kernel::contract::{RootTable, Symbol};
+use kernel::records::{Batch, DividendCover, DividendRecord, QuoteRecord, RateRecord, SpotRecord};
+use sources::facts::Used;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Which source has what.
@@ -188,7 +188,7 @@ impl<'a> Admitted<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::feeds::lines::parse_lines;
+    use feeds::lines::parse_lines;
     use jiff::civil::date;
     use std::path::Path;
 

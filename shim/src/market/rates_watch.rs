@@ -1,12 +1,12 @@
 //! Looks at the European chains of a store for the discount curve that they imply. Never: a curve's computation.
 
-use crate::source::Moment;
-use engine::contract::Style;
 use engine::rates::implied::NoImpliedCurve;
 use engine::rates::table::{RateLook, RateTable};
 use engine::store::european::european_dates;
 use engine::store::ingest::Store;
 use jiff::civil::Date;
+use kernel::contract::Style;
+use sources::Moment;
 use std::collections::BTreeMap;
 use std::time::Duration;
 

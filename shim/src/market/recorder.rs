@@ -7,17 +7,17 @@
 //! Eastern date of the newest quote so far, never later than the market's own: one quote with a wrong time moves nothing.
 //! Never: a book, a socket, a key.
 
-use crate::private;
-use crate::source::facts::RecordFacts;
-use crate::{faults, threads};
-use engine::calendar::Calendar;
-use engine::contract::{RootTable, Symbol};
-use engine::feeds::line_writer::LineWriter;
-use engine::feeds::recording::{begin_member, whole_len};
-use engine::feeds::{Batch, DividendRecord, RateRecord};
+use feeds::line_writer::LineWriter;
+use feeds::recording::{begin_member, whole_len};
 use flate2::write::GzEncoder;
+use host::private;
+use host::{faults, threads};
 use jiff::Timestamp;
 use jiff::civil::Date;
+use kernel::calendar::Calendar;
+use kernel::contract::{RootTable, Symbol};
+use kernel::records::{Batch, DividendRecord, RateRecord};
+use sources::facts::RecordFacts;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};

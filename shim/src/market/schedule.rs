@@ -6,9 +6,9 @@
 //! twice its batches at most, whatever changes meanwhile. Every name that waits has its turn within two rounds. A name that
 //! has changed and that somebody asked for lately goes before both: where all names change all the time, each waits already.
 
-use engine::contract::Symbol;
 use engine::pass::Depth;
 use jiff::{SignedDuration, Timestamp};
+use kernel::contract::Symbol;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 

@@ -6,13 +6,13 @@
 
 use super::state::{Permit, SavedMarket, StateFolder};
 use crate::newest::NewestJob;
-use crate::source::facts::StateFacts;
-use engine::calendar::Calendar;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use engine::store::session::SessionVols;
 use jiff::Timestamp;
 use jiff::civil::Date;
+use kernel::calendar::Calendar;
+use sources::facts::StateFacts;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -265,8 +265,8 @@ fn keep(chains: &[Arc<Chain>], terms: &KeeperTerms) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::contract::Symbol;
     use engine::store::columns::Columns;
+    use kernel::contract::Symbol;
 
     fn chain(at: &str, rough: bool) -> Arc<Chain> {
         Arc::new(Chain {

@@ -3,16 +3,16 @@
 use super::feed::{Feed, FeedProgress, ReferenceData};
 use super::schedule::Decay;
 use crate::config::RatesMode;
-use crate::source::Moment;
-use engine::calendar::Calendar;
-use engine::contract::Symbol;
 use engine::pass::Passes;
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
 use engine::rates::table::RateTable;
 use engine::store::book::Book;
 use jiff::Timestamp;
+use kernel::calendar::Calendar;
+use kernel::contract::Symbol;
 use sim::{SimMarket, SimOptions};
+use sources::Moment;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The embedded market.

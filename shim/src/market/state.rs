@@ -5,13 +5,13 @@
 //! A file is written beside and renamed, and both it and the folder are on the disk before the next one is: after a
 //! power cut there is the old file or the new one. What is none of ours, or damaged, is moved aside and never read twice.
 
-use crate::private;
-use engine::contract::Symbol;
 use engine::snapshot::saved::{self, ExpiryClock, Saved, SavedError};
 use engine::store::chain::Chain;
 use engine::store::session::SessionVols;
+use host::private;
 use jiff::Timestamp;
 use jiff::civil::Date;
+use kernel::contract::Symbol;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -308,8 +308,8 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::contract::{Right, Symbol};
     use jiff::civil::date;
+    use kernel::contract::{Right, Symbol};
     use std::time::SystemTime;
 
     /// A folder of its own, removed at the end.

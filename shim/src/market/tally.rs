@@ -2,13 +2,13 @@
 //! computation.
 
 use super::feed::FeedProgress;
-use crate::source::facts::SourceFacts;
 use crate::status::{MarketFacts, PassFacts};
 use engine::calibrate::Drop;
-use engine::contract::Symbol;
-use engine::error::Reason;
-use engine::kernel::american::Counts;
 use engine::pass::ChainReport;
+use kernel::american::Counts;
+use kernel::contract::Symbol;
+use kernel::error::Reason;
+use sources::facts::SourceFacts;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 

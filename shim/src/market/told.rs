@@ -2,8 +2,8 @@
 //! source of dividends covers. Never: a computation.
 
 use crate::status::RateFacts;
-use engine::contract::{Style, Symbol};
 use engine::store::chain::{Chain, Uncomputed};
+use kernel::contract::{Style, Symbol};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;

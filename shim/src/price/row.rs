@@ -1,9 +1,9 @@
 //! Lines of the file: a record to a contract, values to text. Never: a value's meaning.
 
 use super::value::{self, Asked, Contract};
-use engine::contract::{Right, Style};
-use engine::kernel::american::Scheme;
-use engine::kernel::dividends::{Dividend, Terms};
+use kernel::american::Scheme;
+use kernel::contract::{Right, Style};
+use kernel::dividends::{Dividend, Terms};
 use std::borrow::Cow;
 
 /// The columns that describe a contract, in the order in which they are written.

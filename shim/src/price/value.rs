@@ -1,11 +1,11 @@
 //! Values of one contract, and the columns that they are written under.
 
-use engine::contract::{Right, Style};
-use engine::kernel::american::{Band, Pricer, Scheme};
-use engine::kernel::dividends::Terms;
-use engine::kernel::greeks::Greeks;
-use engine::kernel::implied::{ImpliedStatus, implied as solve};
 use engine::store::columns::{Col, Unit};
+use kernel::american::{Band, Pricer, Scheme};
+use kernel::contract::{Right, Style};
+use kernel::dividends::Terms;
+use kernel::greeks::Greeks;
+use kernel::implied::{ImpliedStatus, implied as solve};
 
 /// Where the search for a volatility begins that nothing else suggests.
 const START_SIGMA: f64 = 0.3;

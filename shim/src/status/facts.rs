@@ -1,12 +1,12 @@
 //! What the market loop says of itself after a pass. Never: a request.
 
 use super::spelling::three_decimals;
-use crate::source::facts::{OverrideFacts, RecordFacts, SourceFacts, StateFacts};
-use engine::kernel::american::Counts;
 use engine::rates::source::RateSource;
 use engine::rates::table::{DatedCurve, RateTable};
 use jiff::{Timestamp, civil::Date};
+use kernel::american::Counts;
 use serde::Serialize;
+use sources::facts::{OverrideFacts, RecordFacts, SourceFacts, StateFacts};
 
 /// What the market loop knows after a pass.
 #[derive(Clone, Debug, Default, PartialEq)]

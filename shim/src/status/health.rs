@@ -3,10 +3,10 @@
 use super::facts::{MarketFacts, PassFacts, RateFacts};
 use super::reading::SnapshotCounts;
 use super::spelling::{by_name, three_decimals, three_decimals_or_null};
-use crate::source::facts::{OverrideFacts, RecordFacts, SourceFacts, StateFacts, Used};
-use engine::contract::Symbol;
 use engine::store::chain::Uncomputed;
+use kernel::contract::Symbol;
 use serde::Serialize;
+use sources::facts::{OverrideFacts, RecordFacts, SourceFacts, StateFacts, Used};
 use std::collections::BTreeMap;
 
 /// The body of `/health`.

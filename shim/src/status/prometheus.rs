@@ -3,10 +3,10 @@
 use super::facts::MarketFacts;
 use super::reading::{Reading, SnapshotCounts};
 use crate::log;
-use crate::source::facts::{SourceFacts, SourceState};
-use crate::threads;
-use engine::kernel::american::Counts;
 use engine::store::chain::Uncomputed;
+use host::threads;
+use kernel::american::Counts;
+use sources::facts::{SourceFacts, SourceState};
 use std::fmt::Write;
 
 /// Appends what `/health` says as metrics.

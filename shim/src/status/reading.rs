@@ -1,9 +1,9 @@
 //! What a snapshot says about itself: counts, and the names that something is wrong with. Never: a format.
 
 use super::facts::MarketFacts;
-use engine::contract::{Style, Symbol};
 use engine::snapshot::Snapshot;
 use engine::store::chain::{Chain, Uncomputed};
+use kernel::contract::{Style, Symbol};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;

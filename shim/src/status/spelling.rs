@@ -1,6 +1,6 @@
 //! How numbers and counts are spelt in `/health`. Never: what they mean.
 
-use crate::rows::number::{self, Print};
+use api::rows::number::{self, Print};
 use serde::ser::Error;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;

@@ -3,29 +3,29 @@
 //! A body fails by a panic. What it returns says what became of the input, coarsely: inputs of a new kind are worth
 //! mutating further.
 
-use crate::{common, past, stored};
-use engine::calendar::Calendar;
-use engine::contract::osi::OSI_LEN;
-use engine::contract::{ContractKey, RootTable};
-use engine::error::Reason;
-use engine::feeds::chains::parse_chains;
-use engine::feeds::csv::decompress;
-use engine::feeds::overrides::parse_overrides;
-use engine::feeds::recording::{parse_recording, whole_len};
-use engine::feeds::reference::{parse_days, parse_dividends, parse_rates};
-use engine::feeds::report::Report;
-use engine::feeds::{Batch, quoted};
-use engine::limits;
+use crate::{market, past, stored};
+use api::cursor;
+use api::query::Query;
 use engine::store::ingest::Store;
 use engine::store::overrides::Overrides;
 use engine::store::session::SessionVols;
+use feeds::chains::parse_chains;
+use feeds::csv::decompress;
+use feeds::overrides::parse_overrides;
+use feeds::recording::{parse_recording, whole_len};
+use feeds::reference::{parse_days, parse_dividends, parse_rates};
 use history::layouts::ReadOptions;
+use http::{Limits, length_of_head};
 use jiff::Timestamp;
+use kernel::calendar::Calendar;
+use kernel::contract::osi::OSI_LEN;
+use kernel::contract::{ContractKey, RootTable};
+use kernel::error::Reason;
+use kernel::limits;
+use kernel::records::{Batch, quoted};
+use kernel::report::Report;
 use shim::app::Service;
-use shim::cursor;
-use shim::http::{Limits, length_of_head};
 use shim::market::spec::FeedSpec;
-use shim::query::Query;
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
@@ -99,7 +99,7 @@ pub(crate) fn heads(data: &[u8]) -> Kind {
     }
 }
 
-static SERVICE: LazyLock<Service> = LazyLock::new(|| common::service(common::market()));
+static SERVICE: LazyLock<Service> = LazyLock::new(|| market::service(market::market()));
 
 /// The most of an answer that is looked at.
 const ANSWER: usize = 1 << 20;
@@ -110,7 +110,7 @@ pub(crate) fn targets(data: &[u8]) -> Kind {
     let text: String = data.iter().filter(|b| b.is_ascii_graphic()).map(|&b| char::from(b)).take(4096).collect();
     let (path, query) = text.split_once('?').unwrap_or((&text, ""));
     let answer = SERVICE.answer_to(path, query);
-    let got = common::read(answer);
+    let got = market::read(answer);
     assert!([200, 400, 404, 472, 501, 502, 503].contains(&got.status), "{}: {text}", got.status);
     assert!(got.body.len() < ANSWER * 8, "{} bytes: {text}", got.body.len());
     if got.content_type.starts_with("application/json") && got.body.len() < ANSWER {
@@ -164,7 +164,7 @@ pub(crate) fn chains(data: &[u8]) -> Kind {
         assert!(limits::PRICE.holds(quoted(q.bid)) || quoted(q.bid).is_nan());
         assert!(limits::STRIKE_MILLI.holds(f64::from(q.contract.strike_milli)));
     }
-    let now: Timestamp = common::NOW;
+    let now: Timestamp = market::NOW;
     let mut store = Store::new(RootTable::embedded(), Calendar::embedded());
     let batch = Batch { quotes: chains.quotes, spots: chains.spots, ..Batch::default() };
     let counts = store.ingest(&batch, now);
@@ -231,9 +231,9 @@ pub(crate) fn days(data: &[u8]) -> Kind {
     let (records, report) = parse_days(Path::new("o.csv"), data);
     let mut store = Store::new(RootTable::embedded(), Calendar::embedded());
     let n = records.len();
-    store.ingest(&Batch { days: Some(records), ..Batch::default() }, common::NOW);
-    let next = store.calendar().next_trading_day(common::NOW);
-    assert!(next > common::NOW);
+    store.ingest(&Batch { days: Some(records), ..Batch::default() }, market::NOW);
+    let next = store.calendar().next_trading_day(market::NOW);
+    assert!(next > market::NOW);
     mix([of_report(&report), about(n)])
 }
 

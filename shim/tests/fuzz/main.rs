@@ -6,10 +6,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod bodies;
-#[path = "../common/mod.rs"]
-mod common;
 #[path = "../../../engine/history/tests/support/mod.rs"]
 mod history_support;
+#[path = "../support/market.rs"]
+mod market;
 mod past;
 mod stored;
 

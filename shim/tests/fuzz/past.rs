@@ -1,19 +1,19 @@
 //! A body for targets that ask about recorded days: a service with an archive behind it.
 
 use crate::bodies::{Kind, about, mix};
-use crate::common;
-use engine::calendar::Calendar;
-use engine::contract::{ContractKey, Symbol};
+use crate::market;
+use api::listing::{GatheredContracts, StrikePool};
 use engine::store::chain::Chain;
+use http::stream::Progress;
+use http::{Answer, Body};
 use jiff::Timestamp;
 use jiff::civil::{Date, date};
+use kernel::calendar::Calendar;
+use kernel::contract::{ContractKey, Symbol};
 use shim::app::Service;
 use shim::archive::DayChains;
 use shim::archive::cache::{CachedArchive, RecordedDays};
 use shim::archive::index::DayIndex;
-use shim::http::{Answer, Body};
-use shim::listing::{GatheredContracts, StrikePool};
-use shim::stream::Progress;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -53,9 +53,9 @@ impl RecordedDays for Recorded {
 }
 
 static SERVICE: LazyLock<Service> = LazyLock::new(|| {
-    let market = common::market();
+    let market = market::market();
     let archive = CachedArchive::start(Recorded(market.chains().to_vec()), 1 << 20, 2, || {}).unwrap();
-    common::service(market).remembering(Arc::new(archive))
+    market::service(market).remembering(Arc::new(archive))
 });
 
 /// Path and query of a target, with recorded days: an answer of a known status; one that is whole and JSON is JSON.

@@ -2,26 +2,25 @@
 //! requests over a connection. The program makes most of their first inputs, as the formats change with it.
 
 use crate::bodies::{Kind, about, mix};
-use crate::common;
 use crate::history_support::{Folder, csv, greeks, market, rows_of, time};
-use engine::feeds::lines::parse_lines;
+use crate::market;
 use engine::pass::Passes;
 use engine::snapshot::saved::{self, ExpiryClock};
+use feeds::lines::parse_lines;
 use history::greeks_file::{StoredChains, read_chains};
 use history::manifest::{MANIFEST, Manifest};
 use history::recipe::{Accuracy, Recipe};
 use history::reference::ReferenceSet;
+use host::secret::Keys;
+use http::{Limits, Metrics, Server, ServerConfig};
 use jiff::{SignedDuration, Timestamp};
 use shim::app::route_names;
 use shim::compare;
 use shim::config::{Invocation, read as read_words};
-use shim::http::{Limits, Metrics, Server, ServerConfig};
 use shim::market::feed::Feed;
 use shim::market::store_feed::StoreFeed;
-use shim::secret::Keys;
-use shim::source::facts::SourceFacts;
-use shim::source::{Delivery, Moment, QuoteSource};
-use shim::view;
+use sources::facts::SourceFacts;
+use sources::{Delivery, Moment, QuoteSource};
 use std::ffi::OsString;
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -30,6 +29,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
+use view;
 
 /// The name that saved markets are tried under.
 const MARKET: &str = "fuzz";
@@ -46,7 +46,7 @@ fn file(name: &str, data: &[u8]) -> PathBuf {
 pub(crate) fn seeds(name: &str) -> Vec<Vec<u8>> {
     let whole = match name {
         "saved" => {
-            let (mut bytes, snapshot) = (Vec::new(), common::market());
+            let (mut bytes, snapshot) = (Vec::new(), market::market());
             saved::write(MARKET, snapshot.chains().iter().map(|chain| &**chain), &mut bytes).unwrap();
             bytes
         }
@@ -62,7 +62,7 @@ pub(crate) fn seeds(name: &str) -> Vec<Vec<u8>> {
 
 /// A saved market: what is read back has values of the form that is served.
 pub(crate) fn saved(mut data: &[u8]) -> Kind {
-    let clock = ExpiryClock::At(common::NOW);
+    let clock = ExpiryClock::At(market::NOW);
     match saved::read(MARKET, clock, |_| true, &mut data) {
         Ok(found) => {
             for chain in &found.chains {
@@ -177,9 +177,9 @@ static SERVER: LazyLock<Server> = LazyLock::new(|| {
         limits: Limits::default(),
         bulk_threads: 1,
         metrics,
-        clock: || common::NOW,
+        clock: || market::NOW,
     };
-    Server::start(config, common::service(common::market())).unwrap()
+    Server::start(config, market::service(market::market())).unwrap()
 });
 
 /// Header lines of a request for rows (Range, If-Range, If-None-Match and any other): a part has the length and the place
@@ -239,12 +239,12 @@ pub(crate) fn turns(data: &[u8]) -> Kind {
         refused += report.refused_total();
         *next[at].lock().unwrap() = Some(Delivery { batch, report });
         let minutes = [0, 1, 5, 60, -30, 600, 1440][turn % 7];
-        let now: Timestamp = common::NOW + SignedDuration::from_mins(minutes);
+        let now: Timestamp = market::NOW + SignedDuration::from_mins(minutes);
         let moment = Moment { now, latest: now, elapsed: Duration::from_secs(turn as u64), log: &|_| () };
         let due = feed.poll(&moment);
         listed = listed.max(feed.names().len());
         for (book, valued_at) in feed.books(&due, now, &passes) {
-            assert!(valued_at <= common::NOW + SignedDuration::from_hours(49), "{} at {valued_at}", book.underlying);
+            assert!(valued_at <= market::NOW + SignedDuration::from_hours(49), "{} at {valued_at}", book.underlying);
             for slice in &book.slices {
                 assert!(slice.strike_milli.is_sorted() && slice.rows() > 0, "{}", book.underlying);
             }

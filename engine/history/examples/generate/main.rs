@@ -11,12 +11,12 @@ mod market;
 mod tables;
 mod vendors;
 
-use engine::calendar::{Calendar, Day};
-use engine::contract::Symbol;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use jiff::civil::{Date, date};
 use jiff::{SignedDuration, Timestamp};
+use kernel::calendar::{Calendar, Day};
+use kernel::contract::Symbol;
 use market::Snapshot;
 use sim::SimMarket;
 use std::collections::BTreeMap;

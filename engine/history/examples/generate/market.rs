@@ -1,14 +1,14 @@
 //! Snapshots of the made-up market, with what is true of every contract. Never: a vendor.
 
-use engine::calendar::{Calendar, days_between};
-use engine::contract::{ContractKey, Right, Settle, Style, Symbol};
-use engine::kernel::elementary::{exp, ln};
-use engine::kernel::lanes::{Block, Lanes, Mask};
-use engine::kernel::lattice::Lattice;
-use engine::kernel::normal::{INV_SQRT_2PI, norm_cdf};
 use engine::store::book::{Book, BookSlice};
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
+use kernel::calendar::{Calendar, days_between};
+use kernel::contract::{ContractKey, Right, Settle, Style, Symbol};
+use kernel::elementary::{exp, ln};
+use kernel::lanes::{Block, Lanes, Mask};
+use kernel::lattice::Lattice;
+use kernel::normal::{INV_SQRT_2PI, norm_cdf};
 use sim::symbols::{funds, indices, well_known};
 use sim::{SimMarket, SliceTruth};
 

@@ -3,7 +3,7 @@
 use crate::market::Snapshot;
 use crate::vendors::{date_of, osi, word, zero};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
-use engine::calendar::Calendar;
+use kernel::calendar::Calendar;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::Result;

@@ -1,10 +1,10 @@
 //! Snapshots in the layouts of vendors, row by row, as text. Never: a computation.
 
 use crate::market::{self, Kind, Quoted, Snapshot, Truth};
-use engine::calendar::Calendar;
-use engine::contract::osi::OSI_LEN;
-use engine::contract::{ContractKey, Right, Style};
 use jiff::Timestamp;
+use kernel::calendar::Calendar;
+use kernel::contract::osi::OSI_LEN;
+use kernel::contract::{ContractKey, Right, Style};
 use std::io::{Result, Write};
 
 /// A layout that is written as text.

@@ -1,14 +1,14 @@
 //! One value of a row, whether it came as text or typed, and what it says: numbers, dates, instants, words.
 //! Never: which column it stands in.
 
-use engine::calendar::Calendar;
-use engine::contract::Right;
-use engine::error::Reason;
-use engine::feeds::times;
-use engine::limits::Bound;
+use feeds::times;
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, civil};
+use kernel::calendar::Calendar;
+use kernel::contract::Right;
+use kernel::error::Reason;
+use kernel::limits::Bound;
 
 /// One value of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,7 +91,7 @@ impl<'a> Cell<'a> {
             Self::Time(at) => Some(TimeZone::UTC.to_datetime(at).date()),
             Self::Number(_) => None,
         };
-        date.filter(|date| engine::limits::YEAR.holds(f64::from(date.year()))).ok_or(Reason::NotADate)
+        date.filter(|date| kernel::limits::YEAR.holds(f64::from(date.year()))).ok_or(Reason::NotADate)
     }
 
     /// An instant, or a date alone. A clock time without an offset is one of `zone`, or Eastern. Where rows are of days,
@@ -153,7 +153,7 @@ impl<'a> Cell<'a> {
 }
 
 fn allowed_date(date: Date) -> Result<When, Reason> {
-    let holds = engine::limits::YEAR.holds(f64::from(date.year()));
+    let holds = kernel::limits::YEAR.holds(f64::from(date.year()));
     if holds { Ok(When::On(date)) } else { Err(Reason::NotATime) }
 }
 
@@ -201,8 +201,8 @@ fn parse_clock(text: &str) -> Option<Time> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::limits;
     use jiff::civil::date;
+    use kernel::limits;
     use proptest::prelude::*;
 
     #[test]

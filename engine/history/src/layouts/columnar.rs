@@ -13,11 +13,11 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, TimeUnit};
-use engine::calendar::shift::date_of_epoch_day;
-use engine::error::{FeedError, Reason, Refused};
-use engine::feeds::report::Report;
-use engine::limits;
 use jiff::{Timestamp, tz::TimeZone};
+use kernel::calendar::shift::date_of_epoch_day;
+use kernel::error::{FeedError, Reason, Refused};
+use kernel::limits;
+use kernel::report::Report;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::basic::Compression;

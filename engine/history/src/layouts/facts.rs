@@ -3,11 +3,11 @@
 
 use super::columns::Clock;
 use super::options::ReadOptions;
-use engine::calendar::expirations::canonical_expiry;
-use engine::calendar::{Calendar, Day};
-use engine::contract::{ForwardBasis, RootTable, Settle, Symbol};
 use jiff::civil::{Date, date};
 use jiff::{SignedDuration, Timestamp};
+use kernel::calendar::expirations::canonical_expiry;
+use kernel::calendar::{Calendar, Day};
+use kernel::contract::{ForwardBasis, RootTable, Settle, Symbol};
 use std::collections::HashMap;
 use std::path::Path;
 

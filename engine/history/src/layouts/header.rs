@@ -3,7 +3,7 @@
 use super::columns::{Layout, LayoutColumn, Meaning, Rows};
 use super::options::ColumnMap;
 use super::refusal::{LayoutError, NearLayout, shown};
-use engine::contract::Right;
+use kernel::contract::Right;
 use std::path::Path;
 
 /// How many layouts a refused header is compared with aloud.

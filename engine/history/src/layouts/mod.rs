@@ -25,11 +25,11 @@ pub use refusal::{LayoutError, NearLayout};
 
 use crate::reference::RecordedReference;
 use crate::row::HistoryRow;
-use engine::error::{FeedError, Instead};
-use engine::feeds::recording::is_recording;
-use engine::feeds::report::Report;
 use facts::Facts;
+use feeds::recording::is_recording;
 use flate2::read::MultiGzDecoder;
+use kernel::error::{FeedError, Instead};
+use kernel::report::Report;
 use packed::{Packing, each_member, is_of_lines, open, unreadable};
 use sink::{Prices, Quotes};
 use std::fs::File;

@@ -2,11 +2,11 @@
 
 use super::columns::Meaning;
 use core::fmt;
-use engine::calendar::Calendar;
-use engine::contract::Symbol;
 use jiff::SignedDuration;
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
+use kernel::calendar::Calendar;
+use kernel::contract::Symbol;
 use std::path::PathBuf;
 
 /// How files are to be read.

@@ -1,7 +1,7 @@
 //! How a file is packed, and what is in it. Never: a row.
 
 use super::refusal::LayoutError;
-use engine::error::FeedError;
+use kernel::error::FeedError;
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
 //! What a recording says beside its quotes: dividends and rates. Never: a quote.
 
 use crate::reference::RecordedReference;
-use engine::contract::Symbol;
-use engine::feeds::{DividendRecord, RateRecord};
 use jiff::civil::Date;
+use kernel::contract::Symbol;
+use kernel::records::{DividendRecord, RateRecord};
 use std::collections::BTreeMap;
 
 /// Dividends and rates as lines say them: of one thing the last line counts, and an amount of 0 or no rate takes it away.

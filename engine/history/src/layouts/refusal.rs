@@ -1,7 +1,7 @@
 //! Why a file is not read at all. Never: text built on the way up.
 
 use core::fmt;
-use engine::error::FeedError;
+use kernel::error::FeedError;
 use std::path::{Path, PathBuf};
 
 /// Why a file is not read at all.

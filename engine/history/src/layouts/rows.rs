@@ -6,14 +6,14 @@ use super::columns::{Clock, Meaning};
 use super::facts::Facts;
 use super::header::{Found, Plan, SideColumns};
 use crate::row::HistoryRow;
-use engine::contract::{ContractKey, Symbol};
-use engine::error::Reason;
-use engine::feeds::QuoteRecord;
-use engine::feeds::intake::price_of;
-use engine::feeds::spelling::{parse_contract, parse_root, parse_strike};
-use engine::limits::{self, Bound};
+use feeds::intake::price_of;
+use feeds::spelling::{parse_contract, parse_root, parse_strike};
 use jiff::Timestamp;
 use jiff::civil::Date;
+use kernel::contract::{ContractKey, Symbol};
+use kernel::error::Reason;
+use kernel::limits::{self, Bound};
+use kernel::records::QuoteRecord;
 use std::collections::HashMap;
 
 /// What is wrong with a row: the column, and why.

@@ -10,9 +10,9 @@ use super::recorded_lines::RecordedLines;
 use super::refusal::LayoutError;
 use super::rows::{Assembler, Fault, price};
 use crate::row::HistoryRow;
-use engine::contract::Symbol;
-use engine::error::Reason;
-use engine::limits;
+use kernel::contract::Symbol;
+use kernel::error::Reason;
+use kernel::limits;
 use std::path::Path;
 
 /// What takes the rows of a table.

@@ -1,9 +1,9 @@
 //! Recordings, replayed as snapshots.
 
 use crate::folder::{gzip, line, rows_in};
-use engine::error::Reason;
 use history::layouts::ReadOptions;
 use jiff::Timestamp;
+use kernel::error::Reason;
 
 fn at(text: &str) -> i64 {
     text.parse::<Timestamp>().unwrap().as_millisecond()
@@ -96,7 +96,7 @@ fn a_damaged_member_costs_itself_and_is_told() {
     // members of a recording begin alike
     let member = |n: u32| {
         use std::io::Write;
-        let mut member = engine::feeds::recording::begin_member();
+        let mut member = feeds::recording::begin_member();
         member.write_all(quote(n, 1.0, "2026-11-20T15:00:00Z").as_bytes()).unwrap();
         member.finish().unwrap()
     };

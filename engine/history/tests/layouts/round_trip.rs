@@ -5,12 +5,12 @@ use crate::folder::{Folder, gzip, rows_in, rows_of};
 use crate::market::{Snapshot, close, minutes, names, sessions, snapshots};
 use crate::tables::Table;
 use crate::vendors::{self, Vendor, zero};
-use engine::calendar::Calendar;
-use engine::contract::Symbol;
 use history::layouts::{Read, ReadOptions};
 use history::row::HistoryRow;
 use jiff::civil::{Date, date};
 use jiff::{SignedDuration, Timestamp};
+use kernel::calendar::Calendar;
+use kernel::contract::Symbol;
 use std::fs::File;
 
 /// The last days before clocks change and the first after it, and a half day.

@@ -1,9 +1,9 @@
 //! Rows written by hand, under the exact headers of their vendors.
 
 use crate::folder::{gzip, line, rows_in, zip};
-use engine::contract::Symbol;
-use engine::error::Reason;
 use history::layouts::{ColumnMap, LayoutError, ReadOptions};
+use kernel::contract::Symbol;
+use kernel::error::Reason;
 
 /// Reads a text, and compares what comes of it row by row.
 fn check(name: &str, layout: &str, text: &str, want: &[&str]) {

@@ -1,9 +1,8 @@
 //! A small market on several days as files of quotes, and jobs over it.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "each test takes what it needs")]
 
-use engine::feeds::chains::parse_chains;
-use engine::feeds::csv::decompress;
-use engine::feeds::{ContractKey, QuoteRecord};
+use feeds::chains::parse_chains;
+use feeds::csv::decompress;
 use history::gather::FileRead;
 use history::job::{HistoryJob, JobError, JobOutcome, run};
 use history::output::FileForm;
@@ -14,6 +13,8 @@ use history::reference::{ReferenceRecords, ReferenceSet};
 use history::row::HistoryRow;
 use history::watch::{JobWatch, Unwatched};
 use jiff::Timestamp;
+use kernel::contract::ContractKey;
+use kernel::records::QuoteRecord;
 use sim::SimMarket;
 use sim::symbols::well_known;
 use std::collections::BTreeMap;
@@ -91,7 +92,7 @@ pub const HEADER: &str = "quote_time,underlying,und_price,root,expiry,right,stri
 pub fn line(row: &HistoryRow) -> String {
     let number = |x: f64| if x.is_nan() { String::new() } else { x.to_string() };
     let QuoteRecord { ts, underlying, contract, bid, ask, bid_size, ask_size } = row.quote;
-    let right = if contract.right == engine::contract::Right::Call { "call" } else { "put" };
+    let right = if contract.right == kernel::contract::Right::Call { "call" } else { "put" };
     format!(
         "{ts},{underlying},{},{},{},{right},{},{},{},{},{}\n",
         number(row.spot),

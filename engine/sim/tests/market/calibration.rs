@@ -1,8 +1,6 @@
 //! Calibration against the known truth of the synthetic market: forwards within a tenth of the parity half-spread,
 //! volatilities within half the spread, at the median; the table by name is printed.
 
-use engine::calendar::Calendar;
-use engine::contract::Right;
 use engine::pass::{Computed, MarketData, Passes};
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
@@ -11,6 +9,8 @@ use engine::store::book::{Book, BookSlice};
 use engine::store::chain::Slice;
 use engine::store::columns::Col;
 use jiff::Timestamp;
+use kernel::calendar::Calendar;
+use kernel::contract::Right;
 use sim::symbols::well_known;
 use sim::{SimMarket, SliceTruth};
 

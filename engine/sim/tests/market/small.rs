@@ -1,11 +1,11 @@
 //! The synthetic market as a whole: what is listed, how it is quoted, and that it is reproducible.
 
 use crate::bytes;
-use engine::calendar::Calendar;
-use engine::contract::{Right, Settle, Style, Symbol};
-use engine::kernel::american::{Band, Pricer, Scheme};
 use engine::store::book::Book;
 use jiff::Timestamp;
+use kernel::american::{Band, Pricer, Scheme};
+use kernel::calendar::Calendar;
+use kernel::contract::{Right, Settle, Style, Symbol};
 use sim::symbols::well_known;
 use sim::{SimMarket, SliceTruth, Updated};
 use std::collections::BTreeMap;

@@ -1,10 +1,10 @@
 //! The whole market: is its shape that of the real one, and is it the same each time.
 
 use crate::bytes;
-use engine::contract::{Right, Style, Symbol};
-use engine::kernel::american::{Band, Pricer, Scheme};
 use engine::store::book::{Book, BookSlice};
 use jiff::Timestamp;
+use kernel::american::{Band, Pricer, Scheme};
+use kernel::contract::{Right, Style, Symbol};
 use sim::surface::Class;
 use sim::symbols::{Every, Name};
 use sim::tier::Tier;

@@ -116,7 +116,7 @@ fn a_spot_or_a_dividend_or_a_curve_marks_what_depends_on_it() {
     assert_eq!(stale(&mut store), [true, false]);
     store.ingest(&batch, now());
     assert_eq!(stale(&mut store), [false, false]);
-    let rate = crate::feeds::RateRecord { date: Date::constant(2026, 11, 20), tenor_days: 30.0, rate: 0.04 };
+    let rate = kernel::records::RateRecord { date: Date::constant(2026, 11, 20), tenor_days: 30.0, rate: 0.04 };
     store.ingest(&Batch { rates: Some(vec![rate]), ..Batch::default() }, now());
     assert_eq!(stale(&mut store), [true, true]);
     assert_eq!(store.book(sym("KO")).unwrap().spot.to_bits(), 71f64.to_bits());

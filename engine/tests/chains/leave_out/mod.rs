@@ -4,9 +4,6 @@
 
 mod peers;
 
-use engine::calendar::Calendar;
-use engine::contract::{Right, RootTable};
-use engine::feeds::dir::DirFeed;
 use engine::pass::{MarketData, Passes};
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
@@ -15,7 +12,10 @@ use engine::store::book::Book;
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
 use engine::store::ingest::Store;
+use feeds::dir::DirFeed;
 use jiff::Timestamp;
+use kernel::calendar::Calendar;
+use kernel::contract::{Right, RootTable};
 use peers::{Cubic, Svi, VolQuote, linear};
 use sim::SimMarket;
 use std::path::Path;

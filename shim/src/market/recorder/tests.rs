@@ -1,9 +1,9 @@
 use super::*;
-use engine::contract::{ContractKey, Right};
-use engine::feeds::dir::DirFeed;
-use engine::feeds::{QuoteRecord, SpotRecord};
 use engine::store::ingest::{Admitted, Store};
+use feeds::dir::DirFeed;
 use jiff::civil::date;
+use kernel::contract::{ContractKey, Right};
+use kernel::records::{QuoteRecord, SpotRecord};
 use proptest::prelude::*;
 use std::fs;
 
@@ -192,7 +192,7 @@ fn a_fault_costs_its_batch_and_is_counted() {
     };
     recorder.take(&first, at(0));
     put(of(vec![quote(2, 1.0, 0), quote(3, 1.0, 0)]));
-    crate::faults::order("record");
+    host::faults::order("record");
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| write_all(&waiting, &mut recorder))).is_err());
     put(of(vec![quote(4, 1.0, 0)]));
     to.send(Message::End).unwrap();

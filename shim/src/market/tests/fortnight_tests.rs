@@ -5,11 +5,11 @@
 use super::*;
 use crate::config::RatesMode;
 use ::sim::SimOptions;
-use engine::calendar::shift::ShiftDate;
-use engine::contract::{Right, Settle, Style};
 use engine::store::chain::Slice;
 use engine::store::columns::Col;
 use jiff::civil::date;
+use kernel::calendar::shift::ShiftDate;
+use kernel::contract::{Right, Settle, Style};
 use std::collections::HashMap;
 
 /// An index with contracts that settle in the morning and ones that settle every afternoon, one whose forward is its spot,

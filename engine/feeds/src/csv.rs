@@ -1,0 +1,503 @@
+//! Typed rows of a comma-separated file: columns in any order, further ones ignored, one bad field costs one row.
+//!
+//! A row is a line: no field holds a line end, not even between quotation marks, so that a mark which is never closed
+//! costs its own row and not all rows after it. Never: a meaning of a column, a file handle.
+
+use super::times;
+use jiff::{Timestamp, civil::Date};
+use kernel::calendar::Day;
+use kernel::contract::{Right, Symbol};
+use kernel::error::{FeedError, Reason, Refused};
+use kernel::limits::{self, Bound};
+use kernel::report::Report;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A column that a format has.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// Its name in the header; case does not matter.
+    pub name: &'static str,
+    /// Whether a file may lack it; its fields are then empty.
+    pub optional: bool,
+}
+
+/// A column that a file must have.
+#[must_use]
+pub const fn required(name: &'static str) -> Column {
+    Column { name, optional: false }
+}
+
+/// A column that a file may lack.
+#[must_use]
+pub const fn optional(name: &'static str) -> Column {
+    Column { name, optional: true }
+}
+
+/// What is wrong with a row: the place of the column in the format's list, and why.
+pub type Bad = (usize, Reason);
+
+/// The fields of one row, by the place of their column in the format's list.
+#[derive(Debug)]
+pub struct Row<'a, const N: usize> {
+    fields: &'a Fields<'a>,
+    at: &'a [Option<usize>; N],
+    line: u64,
+}
+
+/// The fields of a line.
+#[derive(Debug, Default)]
+pub struct Fields<'a> {
+    /// Those before the end of the line, or before a quotation mark that opens and does not close.
+    found: Vec<&'a [u8]>,
+    /// Why there are no more.
+    end: Option<Reason>,
+}
+
+impl<const N: usize> Row<'_, N> {
+    /// Its line, from 1.
+    #[must_use]
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// The bytes of a field, without blanks around it; empty where the file has no such column.
+    ///
+    /// # Errors
+    /// The row ends before the field.
+    pub fn bytes(&self, column: usize) -> Result<&[u8], Bad> {
+        let Some(i) = self.at[column] else { return Ok(&[]) };
+        self.fields.get(i).map_err(|reason| (column, reason))
+    }
+
+    /// A field that must not be empty, as text.
+    ///
+    /// # Errors
+    /// Missing or empty, or not UTF-8.
+    pub fn text(&self, column: usize) -> Result<&str, Bad> {
+        let text = core::str::from_utf8(self.bytes(column)?).map_err(|_| (column, Reason::NotUtf8))?;
+        if text.is_empty() { Err((column, Reason::Missing)) } else { Ok(text) }
+    }
+
+    /// A number within its bound.
+    ///
+    /// # Errors
+    /// Missing, empty, no number or out of range.
+    pub fn number(&self, column: usize, bound: Bound) -> Result<f64, Bad> {
+        let x: f64 = self.text(column)?.parse().map_err(|_| (column, Reason::NotANumber))?;
+        bound.admit(x).map_err(|reason| (column, reason))
+    }
+
+    /// A number within its bound, NaN where the field is empty.
+    ///
+    /// # Errors
+    /// The row ends before the field; no number or out of range.
+    pub fn number_or_nan(&self, column: usize, bound: Bound) -> Result<f64, Bad> {
+        if self.bytes(column)?.is_empty() { Ok(f64::NAN) } else { self.number(column, bound) }
+    }
+
+    /// An underlying symbol, in any spelling of class shares.
+    ///
+    /// # Errors
+    /// Missing or not a ticker.
+    pub fn underlying(&self, column: usize) -> Result<Symbol, Bad> {
+        Symbol::parse_underlying(self.text(column)?).ok_or((column, Reason::NotASymbol))
+    }
+
+    /// A date, `YYYY-MM-DD`.
+    ///
+    /// # Errors
+    /// Missing, not a date or out of the years allowed.
+    pub fn date(&self, column: usize) -> Result<Date, Bad> {
+        times::parse_date(self.text(column)?).ok_or((column, Reason::NotADate))
+    }
+
+    /// A time with an offset, as in RFC 3339.
+    ///
+    /// # Errors
+    /// Missing, not a time or out of the years allowed.
+    pub fn time(&self, column: usize) -> Result<Timestamp, Bad> {
+        times::parse_rfc3339(self.text(column)?).ok_or((column, Reason::NotATime))
+    }
+
+    /// `call`, `put`, `c` or `p` in either case.
+    ///
+    /// # Errors
+    /// Missing or another word.
+    pub fn right(&self, column: usize) -> Result<Right, Bad> {
+        Right::parse(self.text(column)?).ok_or((column, Reason::NotARight))
+    }
+
+    /// `closed`, `early` or `open`.
+    ///
+    /// # Errors
+    /// Missing or another word.
+    pub fn day(&self, column: usize) -> Result<Day, Bad> {
+        Day::parse(self.text(column)?).ok_or((column, Reason::NotAWord))
+    }
+}
+
+/// Reads every row of a file. `take` makes a record of a row or says what is wrong with it; refused rows are counted.
+pub fn read_rows<const N: usize>(
+    file: &Path,
+    bytes: &[u8],
+    columns: &[Column; N],
+    mut take: impl FnMut(&Row<'_, N>) -> Result<(), Bad>,
+) -> Report {
+    let mut report = Report::default();
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let mut lines = Lines::after(0, bytes);
+    let mut fields = Fields::default();
+    if let Some((_, header)) = lines.next() {
+        fields.split(header);
+    }
+    let at = match find_columns(&fields, columns) {
+        Ok(at) => at,
+        Err(column) => {
+            report.errors.push(FeedError::NoColumn { file: file.to_path_buf(), column });
+            return report;
+        }
+    };
+    let name = Arc::new(file.to_path_buf());
+    for (line, text) in lines {
+        report.records += 1;
+        fields.split(text);
+        if let Err((column, reason)) = take(&Row { fields: &fields, at: &at, line }) {
+            report.refuse(Refused { file: Arc::clone(&name), line, field: columns[column].name, reason });
+        }
+    }
+    report
+}
+
+/// The lines of a text that are not empty, with their numbers from 1. `\n`, `\r\n` and `\r` end a line.
+#[derive(Debug)]
+pub struct Lines<'a> {
+    rest: &'a [u8],
+    number: u64,
+}
+
+impl<'a> Lines<'a> {
+    /// The lines of a piece of a text that `number` lines stand before. A piece ends where a line does.
+    #[must_use]
+    pub fn after(number: u64, piece: &'a [u8]) -> Self {
+        Self { rest: piece, number }
+    }
+
+    /// The number of the last line so far, empty ones too.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = (u64, &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.rest.is_empty() {
+            self.number += 1;
+            let end = self.rest.iter().position(|b| matches!(b, b'\n' | b'\r')).unwrap_or(self.rest.len());
+            let (line, rest) = self.rest.split_at(end);
+            self.rest = rest.strip_prefix(b"\r\n").or_else(|| rest.get(1..)).unwrap_or_default();
+            if !line.is_empty() {
+                return Some((self.number, line));
+            }
+        }
+        None
+    }
+}
+
+impl<'a> Fields<'a> {
+    /// A field without blanks around it, by its place from 0.
+    ///
+    /// # Errors
+    /// The line ends before the field, is too long, or has an open quotation mark before it.
+    pub fn get(&self, at: usize) -> Result<&'a [u8], Reason> {
+        let field = self.found.get(at).map(|field| field.trim_ascii());
+        field.ok_or(self.end.unwrap_or(Reason::Missing))
+    }
+
+    /// Those that were found, as they stand there.
+    #[must_use]
+    pub fn found(&self) -> &[&'a [u8]] {
+        &self.found
+    }
+
+    /// Takes the fields of a line in place of those that were there. A field that begins with a quotation mark ends at the
+    /// next lone one; a pair of marks within it stays a pair, for no column that is read has any. With anything between
+    /// that mark and the comma the field is what stands there, marks included.
+    pub fn split(&mut self, line: &'a [u8]) {
+        self.found.clear();
+        self.end = None;
+        if !limits::LINE_BYTES.holds(line.len() as f64) {
+            self.end = Some(Reason::TooLong);
+            return;
+        }
+        let mut rest = line;
+        loop {
+            let (field, after) = match rest.strip_prefix(b"\"") {
+                None => rest.split_at(comma(rest)),
+                Some(quoted) => {
+                    let Some(close) = closing_mark(quoted) else {
+                        self.end = Some(Reason::OpenQuote);
+                        return;
+                    };
+                    let (field, after) = quoted.split_at(close);
+                    let after = after.get(1..).unwrap_or_default();
+                    let (between, after) = after.split_at(comma(after));
+                    let is_alone = between.trim_ascii().is_empty();
+                    (if is_alone { field } else { &rest[..rest.len() - after.len()] }, after)
+                }
+            };
+            self.found.push(field);
+            match after.strip_prefix(b",") {
+                Some(next) => rest = next,
+                None => return,
+            }
+        }
+    }
+}
+
+/// Where the next comma stands, or where the line ends.
+fn comma(bytes: &[u8]) -> usize {
+    bytes.iter().position(|&b| b == b',').unwrap_or(bytes.len())
+}
+
+/// Where the quotation mark stands that closes a field: the first that is not one of a pair.
+fn closing_mark(bytes: &[u8]) -> Option<usize> {
+    let mut from = 0;
+    loop {
+        let at = from + bytes.get(from..)?.iter().position(|&b| b == b'"')?;
+        if bytes.get(at + 1) != Some(&b'"') {
+            return Some(at);
+        }
+        from = at + 2;
+    }
+}
+
+/// Where each column stands in the header, or the name of a required one that does not.
+fn find_columns<const N: usize>(
+    header: &Fields<'_>,
+    columns: &[Column; N],
+) -> Result<[Option<usize>; N], &'static str> {
+    let mut at = [None; N];
+    for (place, column) in at.iter_mut().zip(columns) {
+        let named = |field: &[u8]| field.trim_ascii().eq_ignore_ascii_case(column.name.as_bytes());
+        *place = header.found.iter().position(|field| named(field));
+        if place.is_none() && !column.optional {
+            return Err(column.name);
+        }
+    }
+    Ok(at)
+}
+
+/// A cell that is parsed again only when its bytes change: files repeat dates, times and symbols row after row.
+#[derive(Debug)]
+pub struct Repeated<T> {
+    last: Option<(Vec<u8>, T)>,
+}
+
+impl<T> Default for Repeated<T> {
+    fn default() -> Self {
+        Self { last: None }
+    }
+}
+
+impl<T: Copy> Repeated<T> {
+    /// The parsed cell.
+    ///
+    /// # Errors
+    /// Those of `parse`.
+    pub fn get<'a, const N: usize>(
+        &mut self,
+        row: &Row<'a, N>,
+        column: usize,
+        parse: impl FnOnce(&Row<'a, N>, usize) -> Result<T, Bad>,
+    ) -> Result<T, Bad> {
+        let bytes = row.bytes(column)?;
+        if let Some((last, value)) = &self.last
+            && last == bytes
+        {
+            return Ok(*value);
+        }
+        let value = parse(row, column)?;
+        let mut kept = self.last.take().map_or_else(Vec::new, |(kept, _)| kept);
+        kept.clear();
+        kept.extend_from_slice(bytes);
+        self.last = Some((kept, value));
+        Ok(value)
+    }
+}
+
+/// Decompresses gzip if the bytes are gzip, in any number of members. On damage: what came before it, up to the last
+/// whole line, and the error.
+///
+/// A megabyte may come of anything, and [`limits::GZIP_RATIO`] bytes of each compressed one: chains have 10 to 30. What a
+/// line has beyond [`limits::LINE_BYTES`] is not kept, so that no more memory is used than the rows that can be read.
+#[must_use]
+pub fn decompress(file: &Path, raw: Vec<u8>) -> (Vec<u8>, Option<FeedError>) {
+    if !raw.starts_with(&[0x1f, 0x8b]) {
+        return (raw, None);
+    }
+    let file = || -> PathBuf { file.to_path_buf() };
+    let ratio = (limits::GZIP_RATIO.most as usize).saturating_mul(raw.len());
+    let most = ratio.clamp(1 << 20, limits::FILE_BYTES.most as usize);
+    let mut kept = Kept::default();
+    let mut decoder = flate2::read::MultiGzDecoder::new(raw.as_slice());
+    let (mut piece, mut total) = (vec![0; 1 << 16], 0);
+    loop {
+        match decoder.read(&mut piece) {
+            Ok(0) => return (kept.bytes, None),
+            Ok(n) => {
+                total += n;
+                if total > most {
+                    return (Vec::new(), Some(FeedError::TooLarge { file: file() }));
+                }
+                kept.extend(piece.get(..n).unwrap_or_default());
+            }
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => {
+                let whole = kept.bytes.iter().rposition(|&b| b == b'\n').map_or(0, |i| i + 1);
+                kept.bytes.truncate(whole);
+                return (kept.bytes, Some(FeedError::Io { file: file(), kind: e.kind() }));
+            }
+        }
+    }
+}
+
+/// Lines, of each a byte more than is read at most: enough to see that it is too long.
+#[derive(Default)]
+struct Kept {
+    bytes: Vec<u8>,
+    /// How much of the last line there is.
+    line: usize,
+}
+
+impl Kept {
+    fn extend(&mut self, piece: &[u8]) {
+        for part in piece.split_inclusive(|&b| b == b'\n') {
+            let (text, end) = part.split_at(part.len() - usize::from(part.ends_with(b"\n")));
+            let room = (limits::LINE_BYTES.most as usize + 1).saturating_sub(self.line);
+            let text = text.get(..room).unwrap_or(text);
+            self.bytes.extend_from_slice(text);
+            self.bytes.extend_from_slice(end);
+            self.line = if end.is_empty() { self.line + text.len() } else { 0 };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn columns_are_found_by_name_in_any_order() {
+        let columns = [required("a"), required("b"), optional("c")];
+        let mut seen = Vec::new();
+        let report = read_rows(Path::new("x"), b"\xef\xbb\xbfB, z ,A\r\n1,x,2\r\n\r\n3\r\n", &columns, |row| {
+            seen.push((row.text(0)?.to_owned(), row.text(1)?.to_owned(), row.bytes(2)?.to_owned()));
+            Ok(())
+        });
+        assert_eq!(seen, [("2".to_owned(), "1".to_owned(), vec![])]);
+        assert_eq!((report.records, report.refused_total()), (2, 1));
+        let place = &report.places[0];
+        assert_eq!((place.line, place.field, place.reason), (4, "a", Reason::Missing));
+    }
+
+    /// Column `a` of each row of a file, or why it is refused.
+    fn column(text: &[u8]) -> (Vec<Vec<u8>>, Vec<(u64, Reason)>) {
+        let mut seen = Vec::new();
+        let report = read_rows(Path::new("x"), text, &[required("a"), required("b")], |row| {
+            let a = row.bytes(0)?.to_vec();
+            row.bytes(1)?;
+            seen.push(a);
+            Ok(())
+        });
+        (seen, report.places.iter().map(|place| (place.line, place.reason)).collect())
+    }
+
+    #[test]
+    fn a_quotation_mark_that_is_not_closed_costs_its_row_alone() {
+        let (seen, refused) = column(b"a,b\n1,x\n\"2,x\n3,\"x\n4,x\n5,x,\"ignored\n6\"6,x\n");
+        assert_eq!(seen, [&b"1"[..], b"4", b"5", b"6\"6"]);
+        assert_eq!(refused, [(3, Reason::OpenQuote), (4, Reason::OpenQuote)]);
+    }
+
+    #[test]
+    fn quoted_fields_end_at_their_mark() {
+        let (seen, refused) = column(b"\"a\",\"b\"\n\"1,2\",x\n\"\" ,\"\"\n\"3\"4,x\n\"5\"\"6\",x\n");
+        assert_eq!(seen, [&b"1,2"[..], b"", b"\"3\"4", b"5\"\"6"]);
+        assert!(refused.is_empty());
+    }
+
+    #[test]
+    fn lines_end_in_three_ways_and_are_counted_alike() {
+        for end in ["\n", "\r\n", "\r"] {
+            let (seen, refused) = column(["a,b", "1,x", "", "2", "3,x"].join(end).as_bytes());
+            assert_eq!((seen, refused), (vec![b"1".to_vec(), b"3".to_vec()], vec![(4, Reason::Missing)]), "{end:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_costs_its_row_alone_in_a_compressed_file_too() {
+        let most = limits::LINE_BYTES.most as usize;
+        let of = |n: usize| "y".repeat(n - 2);
+        let text = format!("a,b\n1,{}\n2,{}\n3,{}\n4,x\n", of(most), of(most + 1), of(10 * most));
+        let (bytes, error) = decompress(Path::new("x"), gzip(text.as_bytes()));
+        assert!(error.is_none() && bytes.len() < 4 * most);
+        for bytes in [text.as_bytes(), &bytes] {
+            let (seen, refused) = column(bytes);
+            assert_eq!(
+                (seen, refused),
+                (vec![b"1".to_vec(), b"4".to_vec()], vec![(3, Reason::TooLong), (4, Reason::TooLong)])
+            );
+        }
+    }
+
+    #[test]
+    fn a_compressed_file_may_not_grow_without_bound() {
+        let rows = "a,b\n".to_owned() + &"1,x\n".repeat(250_000);
+        let (bytes, error) = decompress(Path::new("x"), gzip(rows.as_bytes()));
+        assert!(error.is_none() && bytes == rows.as_bytes(), "a megabyte may come of anything");
+        let (bytes, error) = decompress(Path::new("x"), gzip(rows.repeat(20).as_bytes()));
+        assert!(bytes.is_empty() && matches!(error, Some(FeedError::TooLarge { .. })));
+    }
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        use std::io::Write;
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn a_required_column_must_be_there() {
+        let report = read_rows(Path::new("x.csv"), b"a\n1\n", &[required("a"), required("b")], |_| Ok(()));
+        assert_eq!(report.errors[0].to_string(), "x.csv: no column `b`");
+        assert_eq!(report.records, 0);
+    }
+
+    proptest! {
+        #[test]
+        fn every_piece_keeps_what_the_whole_keeps(cuts in proptest::collection::vec(0usize..200_000, 0..9)) {
+            let text = format!("ab\n{}\n\nc\n{}", "z".repeat(150_000), "w".repeat(30_000));
+            let (mut whole, mut pieces) = (Kept::default(), Kept::default());
+            whole.extend(text.as_bytes());
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(text.len())).collect();
+            cuts.extend([0, text.len()]);
+            cuts.sort_unstable();
+            cuts.windows(2).for_each(|cut| pieces.extend(&text.as_bytes()[cut[0]..cut[1]]));
+            prop_assert_eq!(whole.bytes, pieces.bytes);
+        }
+
+        #[test]
+        fn no_compressed_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300), header in any::<bool>()) {
+            // A member header with no options, then noise as its data.
+            let start: &[u8] = if header { &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3] } else { &[0x1f, 0x8b] };
+            let (out, error) = decompress(Path::new("x"), [start, &bytes].concat());
+            prop_assert!(error.is_none() || out.is_empty() || out.ends_with(b"\n"));
+        }
+    }
+}

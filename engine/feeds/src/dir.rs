@@ -1,0 +1,482 @@
+//! A market folder: `chains/*.csv[.gz]` or one such file, beside them `dividends.csv`, `rates.csv` and
+//! `overrides.csv`, all three optional. A recording (`*.ndjson[.gz]`) may stand in the place of a chain file; of a folder
+//! of recordings, one a day (`quotes-2026-11-20.ndjson.gz`), the last one counts. What recordings say of dividends and
+//! rates counts where the folder has no file of them.
+//!
+//! A poll reads what changed since the last one (by time of change and length) and hands over whole underlyings, so that
+//! a contract which left its file leaves the market too. Most programs write in place, so a changed file is read when it
+//! has stood still for a moment, and one that is worse than before (unreadable, without a header or a row, damaged)
+//! changes nothing: what was last read of it stays. Never: a clock (the caller has one), a computation.
+
+use super::chains::{Chains, parse_chains};
+use super::csv::decompress;
+use super::recording::{is_recording, read_recording};
+use super::reference::{parse_days, parse_deliverables, parse_dividends, parse_rates};
+use core::mem;
+use jiff::civil::Date;
+use kernel::contract::{RootTable, Symbol};
+use kernel::error::FeedError;
+use kernel::limits::{self, Bound};
+use kernel::records::{Batch, DividendCover, DividendRecord, QuoteRecord, RateRecord};
+use kernel::report::Report;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, Metadata};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+const DIVIDENDS: &str = "dividends.csv";
+const DELIVERABLES: &str = "deliverables.csv";
+const RATES: &str = "rates.csv";
+const OVERRIDES: &str = "overrides.csv";
+/// How long a changed file must stand still: a program that writes in place seldom pauses for longer.
+pub const SETTLED: Duration = Duration::from_millis(250);
+
+/// A market folder that is read again where it changes.
+#[derive(Debug)]
+pub struct DirFeed {
+    source: Source,
+    /// Which underlying a row is about: files spell one in several ways.
+    roots: RootTable,
+    /// Where dividends, rates and overrides are.
+    folder: PathBuf,
+    /// What was read of each chain file.
+    chains: BTreeMap<PathBuf, Loaded>,
+    /// The state that each reference file was read in; a file that is not there has none.
+    reference: BTreeMap<&'static str, Option<FileStamp>>,
+    /// Files that are not as they were read: how they are now (`None`: gone), and since when.
+    moving: BTreeMap<PathBuf, (Option<FileStamp>, Duration)>,
+    /// Files of which something older is served, or nothing, because they cannot be used as they are.
+    unusable: BTreeSet<PathBuf>,
+    /// What the recordings among the chain files say of dividends and rates.
+    recorded: Recorded,
+    /// The folder was read once.
+    begun: bool,
+}
+
+#[derive(Debug)]
+enum Source {
+    Folder(PathBuf),
+    /// A folder of recordings, of which the last one by name counts.
+    Recordings(PathBuf),
+    File(PathBuf),
+    /// There are no chains.
+    Nothing,
+}
+
+#[derive(Debug)]
+struct Loaded {
+    stamp: FileStamp,
+    /// Every underlying that the store files a row of it under.
+    underlyings: BTreeSet<Symbol>,
+    dividends: Vec<DividendRecord>,
+    dividend_cover: DividendCover,
+    rates: Vec<RateRecord>,
+}
+
+/// By what a changed file is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileStamp {
+    changed: Option<SystemTime>,
+    bytes: u64,
+    /// Which file it is, and when anything of it changed: two writes of one length within one tick of the clock, or an old
+    /// file put in its place with its own time. Zero where the system has no such thing.
+    node: (u64, i64, i64),
+}
+
+impl FileStamp {
+    /// That of a file.
+    #[must_use]
+    pub fn of(metadata: &Metadata) -> Self {
+        #[cfg(unix)]
+        let node = {
+            use std::os::unix::fs::MetadataExt;
+            (metadata.ino(), metadata.ctime(), metadata.ctime_nsec())
+        };
+        #[cfg(not(unix))]
+        let node = (0, 0, 0);
+        Self { changed: metadata.modified().ok(), bytes: metadata.len(), node }
+    }
+}
+
+impl DirFeed {
+    /// Finds the parts of a market folder, or of one chain file and the files beside it (one folder up, if it lies in a
+    /// folder `chains`). Nothing is read yet.
+    ///
+    /// # Errors
+    /// There is no such path, or no chain file in the folder.
+    pub fn open(path: &Path) -> Result<Self, FeedError> {
+        let found = |source, folder: &Path| Ok(Self::of(source, folder));
+        if !metadata(path)?.is_dir() {
+            let folder = path.parent().unwrap_or(Path::new("."));
+            let in_chains = folder.file_name().is_some_and(|name| name == "chains");
+            let folder = if in_chains { folder.join("..") } else { folder.to_path_buf() };
+            return found(Source::File(path.to_path_buf()), &folder);
+        }
+        let chains = path.join("chains");
+        if chains.is_dir() {
+            return found(Source::Folder(chains), path);
+        }
+        let mut single = ["chains.csv", "chains.csv.gz"].iter().map(|name| path.join(name));
+        match single.find(|file| file.is_file()) {
+            Some(file) => found(Source::File(file), path),
+            None if has_recording(path) => found(Source::Recordings(path.to_path_buf()), path),
+            None => Err(FeedError::NoChains { folder: path.to_path_buf() }),
+        }
+    }
+
+    /// The same, where a folder without chains will do that has dividends, rates or overrides.
+    ///
+    /// # Errors
+    /// There is no such path, or nothing of a market in the folder.
+    pub fn open_reference(path: &Path) -> Result<Self, FeedError> {
+        match Self::open(path) {
+            Err(FeedError::NoChains { .. })
+                if [DIVIDENDS, RATES, OVERRIDES].iter().any(|name| path.join(name).is_file()) =>
+            {
+                Ok(Self::of(Source::Nothing, path))
+            }
+            opened => opened,
+        }
+    }
+
+    fn of(source: Source, folder: &Path) -> Self {
+        let folder = folder.to_path_buf();
+        let (chains, reference) = (BTreeMap::new(), BTreeMap::new());
+        let (moving, unusable) = (BTreeMap::new(), BTreeSet::new());
+        let roots = RootTable::embedded();
+        let recorded = Recorded::default();
+        Self { source, roots, folder, chains, reference, moving, unusable, recorded, begun: false }
+    }
+
+    /// Reads what changed since the last call and has stood still for [`SETTLED`]: the first time everything as it is.
+    /// `None`: nothing did. `at` is the time since some fixed moment.
+    ///
+    /// A file that cannot be used is an entry of the report. One that could not even be read is tried again at the next
+    /// call, others when they change.
+    ///
+    /// # Errors
+    /// The folder itself cannot be listed; the next call tries again.
+    pub fn poll(&mut self, at: Duration) -> Result<Option<(Batch, Report)>, FeedError> {
+        let files = self.list()?;
+        let (mut batch, mut report) = (Batch::default(), Report::default());
+        let before = mem::take(&mut self.moving);
+        let mut poll = Poll { before: &before, at, batch: &mut batch, report: &mut report };
+        self.poll_reference(&mut poll);
+        self.poll_chains(&files, &mut poll);
+        self.add_recorded(poll.batch);
+        self.begun = true;
+        let Batch { reset, dividends, rates, days, .. } = &batch;
+        let any = !reset.is_empty() || dividends.is_some() || rates.is_some() || days.is_some();
+        Ok((any || report.records > 0 || !report.errors.is_empty()).then_some((batch, report)))
+    }
+
+    /// Whether some file has changed but not yet stood still: another poll should come soon.
+    #[must_use]
+    pub fn is_waiting(&self) -> bool {
+        !self.moving.is_empty()
+    }
+
+    /// How many files cannot be used as they are; what was last read of them is served.
+    #[must_use]
+    pub fn unusable(&self) -> usize {
+        self.unusable.len()
+    }
+
+    /// The chain files and their states, by name.
+    fn list(&self) -> Result<BTreeMap<PathBuf, FileStamp>, FeedError> {
+        let folder = match &self.source {
+            Source::File(file) => return Ok(BTreeMap::from([(file.clone(), FileStamp::of(&metadata(file)?))])),
+            Source::Folder(folder) | Source::Recordings(folder) => folder,
+            Source::Nothing => return Ok(BTreeMap::new()),
+        };
+        let entries = fs::read_dir(folder).map_err(|e| FeedError::Io { file: folder.clone(), kind: e.kind() })?;
+        // A file that vanishes between listing and asking is gone, which is no error.
+        let paths = entries.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| is_chain_name(path));
+        let stamped =
+            paths.filter_map(|path| Some((FileStamp::of(&fs::metadata(&path).ok().filter(Metadata::is_file)?), path)));
+        let mut files: BTreeMap<PathBuf, FileStamp> = stamped.map(|(stamp, path)| (path, stamp)).collect();
+        if matches!(self.source, Source::Recordings(_)) {
+            files.retain(|path, _| is_recording(path));
+            files = files.pop_last().into_iter().collect();
+        }
+        Ok(files)
+    }
+
+    /// Whether a file that is not as it was read has been as it is now for long enough.
+    fn has_settled(&mut self, path: &Path, now: Option<FileStamp>, poll: &Poll<'_>) -> bool {
+        let since = poll.before.get(path).filter(|(seen, _)| *seen == now).map_or(poll.at, |&(_, since)| since);
+        if !self.begun || poll.at.saturating_sub(since) >= SETTLED {
+            return true;
+        }
+        self.moving.insert(path.to_path_buf(), (now, since));
+        false
+    }
+
+    fn poll_chains(&mut self, files: &BTreeMap<PathBuf, FileStamp>, poll: &mut Poll<'_>) {
+        let is_changed = |path: &Path, stamp| self.chains.get(path).is_none_or(|old| old.stamp != stamp);
+        let changed =
+            files.iter().filter(|&(path, stamp)| is_changed(path, *stamp)).map(|(path, &stamp)| (path, stamp));
+        let mut changed: Vec<(&PathBuf, FileStamp)> = changed.collect();
+        changed.retain(|&(path, stamp)| self.has_settled(path, Some(stamp), poll));
+        let mut gone: Vec<PathBuf> = self.chains.keys().filter(|path| !files.contains_key(*path)).cloned().collect();
+        gone.retain(|path| self.has_settled(path, None, poll));
+
+        let (mut touched, mut read) = (BTreeSet::new(), BTreeSet::new());
+        for path in gone {
+            touched.extend(self.chains.remove(&path).into_iter().flat_map(|old| old.underlyings));
+            self.recorded.is_stale = true;
+        }
+        for (path, stamp) in changed {
+            if let Some(chains) = self.read_changed(path, stamp, poll.report) {
+                touched.extend(self.chains.remove(path).into_iter().flat_map(|old| old.underlyings));
+                self.take(path, stamp, chains, &mut touched, poll.batch);
+                read.insert(path.clone());
+            }
+        }
+        // Whatever a changed file has to do with is read whole, from every file that has it.
+        loop {
+            let shares = |loaded: &Loaded| !loaded.underlyings.is_disjoint(&touched);
+            let more = self.chains.iter().filter(|(path, loaded)| !read.contains(*path) && shares(loaded));
+            let more: Vec<(PathBuf, FileStamp)> = more.map(|(path, loaded)| (path.clone(), loaded.stamp)).collect();
+            if more.is_empty() {
+                break;
+            }
+            for (path, stamp) in more {
+                if let Ok((chains, outcome)) = read_chains(&path) {
+                    poll.report.absorb(outcome);
+                    self.take(&path, stamp, chains, &mut touched, poll.batch);
+                }
+                read.insert(path);
+            }
+        }
+        poll.batch.reset = touched.into_iter().collect();
+        let Self { chains, folder, unusable, .. } = self;
+        let is_reference = |path: &Path| [DIVIDENDS, RATES, OVERRIDES].iter().any(|name| folder.join(name) == path);
+        unusable.retain(|path| files.contains_key(path) || chains.contains_key(path) || is_reference(path));
+    }
+
+    /// What a changed chain file has, unless something better was read of it before.
+    fn read_changed(&mut self, path: &Path, stamp: FileStamp, report: &mut Report) -> Option<Chains> {
+        let (chains, mut outcome) = self.read(path, read_chains, report)?;
+        if chains.quotes.is_empty() && outcome.errors.is_empty() {
+            outcome.errors.push(FeedError::NoRows { file: path.to_path_buf() });
+        }
+        let is_usable = outcome.errors.is_empty();
+        report.absorb(outcome);
+        self.mark(path, is_usable);
+        match self.chains.get_mut(path) {
+            Some(old) if !is_usable => {
+                old.stamp = stamp;
+                None
+            }
+            _ => Some(chains),
+        }
+    }
+
+    /// Hands over what a chain file has.
+    fn take(
+        &mut self,
+        path: &Path,
+        stamp: FileStamp,
+        chains: Chains,
+        touched: &mut BTreeSet<Symbol>,
+        batch: &mut Batch,
+    ) {
+        let underlyings = self.underlyings(&chains.quotes);
+        touched.extend(&underlyings);
+        batch.quotes.extend(chains.quotes);
+        batch.spots.extend(chains.spots);
+        let Chains { dividends, dividend_cover, rates, .. } = chains;
+        self.recorded.is_stale = true;
+        self.chains.insert(path.to_path_buf(), Loaded { stamp, underlyings, dividends, dividend_cover, rates });
+    }
+
+    /// What the recordings say of dividends and rates, those after going before those before.
+    fn recorded(&self) -> Recorded {
+        let mut all = Recorded::default();
+        for loaded in self.chains.values() {
+            all.dividends.extend(loaded.dividends.iter().map(|d| ((d.underlying, d.ex_date), *d)));
+            all.dividend_cover.extend(&loaded.dividend_cover);
+            all.rates.extend(loaded.rates.iter().map(|r| ((r.date, r.tenor_days.to_bits()), *r)));
+        }
+        all
+    }
+
+    /// Hands over what recordings say of dividends and rates, where that has changed and no file of the folder says it.
+    fn add_recorded(&mut self, batch: &mut Batch) {
+        let (mut new_dividends, mut new_rates) = (batch.dividends.is_some(), batch.rates.is_some());
+        if self.recorded.is_stale {
+            let before = mem::take(&mut self.recorded);
+            self.recorded = self.recorded();
+            new_dividends |= before.dividends != self.recorded.dividends;
+            new_dividends |= before.dividend_cover != self.recorded.dividend_cover;
+            new_rates |= before.rates != self.recorded.rates;
+        }
+        let has_file = |name| self.reference.get(name).copied().flatten().is_some();
+        if new_dividends && !has_file(DIVIDENDS) {
+            batch.dividends = Some(self.recorded.dividends.values().copied().collect());
+        }
+        batch.dividend_cover = self.recorded.dividend_cover.clone();
+        batch.dividend_cover.all |= has_file(DIVIDENDS);
+        if new_rates && !has_file(RATES) {
+            batch.rates = Some(self.recorded.rates.values().copied().collect());
+        }
+    }
+
+    /// The underlyings that the store files quotes under: that of the contract's root, and that of the spot beside it.
+    fn underlyings(&self, quotes: &[QuoteRecord]) -> BTreeSet<Symbol> {
+        let spelled: BTreeSet<(Symbol, Symbol)> = quotes.iter().map(|q| (q.contract.root, q.underlying)).collect();
+        let filed = |(root, underlying): (Symbol, Symbol)| {
+            [self.roots.facts(root, underlying).underlying, self.roots.canonical(underlying)]
+        };
+        spelled.into_iter().flat_map(filed).collect()
+    }
+
+    fn poll_reference(&mut self, poll: &mut Poll<'_>) {
+        let dividends = self.reread(DIVIDENDS, parse_dividends, poll);
+        let rates = self.reread(RATES, parse_rates, poll);
+        poll.batch.deliverables = self.reread(DELIVERABLES, parse_deliverables, poll);
+        let days = self.reread(OVERRIDES, parse_days, poll);
+        (poll.batch.dividends, poll.batch.rates, poll.batch.days) = (dividends, rates, days);
+    }
+
+    /// A reference file's records if it changed; none of them if it is not there any more. `None`: as before, also where
+    /// the file cannot be used as it is now.
+    fn reread<T>(&mut self, name: &'static str, parse: Parse<Vec<T>>, poll: &mut Poll<'_>) -> Option<Vec<T>> {
+        let path = self.folder.join(name);
+        let stamp = fs::metadata(&path).ok().as_ref().map(FileStamp::of);
+        let last = self.reference.get(name).copied().flatten();
+        if stamp.is_none() && last.is_none() {
+            self.unusable.remove(&path);
+        }
+        if last == stamp || !self.has_settled(&path, stamp, poll) {
+            return None;
+        }
+        if stamp.is_none() {
+            self.mark(&path, true);
+            self.reference.insert(name, stamp);
+            return Some(Vec::new());
+        }
+        let (records, outcome) = self.read(&path, |path| read_with(path, parse), poll.report)?;
+        self.reference.insert(name, stamp);
+        let is_usable = outcome.errors.is_empty();
+        poll.report.absorb(outcome);
+        self.mark(&path, is_usable);
+        (is_usable || last.is_none()).then_some(records)
+    }
+
+    /// Reads a file; `None` where it cannot be read now, which is an entry of the report the first time.
+    fn read<T>(
+        &mut self,
+        path: &Path,
+        read: impl Fn(&Path) -> Result<(T, Report), FeedError>,
+        report: &mut Report,
+    ) -> Option<(T, Report)> {
+        match read(path) {
+            Ok(read) => Some(read),
+            Err(error) => {
+                if self.unusable.insert(path.to_path_buf()) {
+                    report.errors.push(error);
+                }
+                None
+            }
+        }
+    }
+
+    fn mark(&mut self, path: &Path, is_usable: bool) {
+        if is_usable {
+            self.unusable.remove(path);
+        } else {
+            self.unusable.insert(path.to_path_buf());
+        }
+    }
+}
+
+/// Dividends and rates of recordings, by what they are of.
+#[derive(Debug, Default)]
+struct Recorded {
+    dividends: BTreeMap<(Symbol, Date), DividendRecord>,
+    dividend_cover: DividendCover,
+    rates: BTreeMap<(Date, u64), RateRecord>,
+    /// The files have changed since.
+    is_stale: bool,
+}
+
+/// One poll: what was moving before it, its time, and what it delivers.
+struct Poll<'a> {
+    before: &'a BTreeMap<PathBuf, (Option<FileStamp>, Duration)>,
+    at: Duration,
+    batch: &'a mut Batch,
+    report: &'a mut Report,
+}
+
+/// Bytes of a file, whose name is for the report only, to records.
+type Parse<T> = fn(&Path, &[u8]) -> (T, Report);
+
+/// Reads, decompresses and parses a file. What can be read of a damaged file is handed over, and the damage reported.
+///
+/// # Errors
+/// It cannot be read at all, for now.
+fn read_with<T: Default>(path: &Path, parse: Parse<T>) -> Result<(T, Report), FeedError> {
+    let Some(raw) = read_raw(path, &limits::FILE_BYTES)? else { return Ok(too_large(path)) };
+    let (bytes, damage) = decompress(path, raw);
+    let (records, mut report) = parse(path, &bytes);
+    report.errors.extend(damage);
+    Ok((records, report))
+}
+
+/// Reads a chain file or a recording, whatever its name says.
+///
+/// # Errors
+/// It cannot be read at all, for now.
+fn read_chains(path: &Path) -> Result<(Chains, Report), FeedError> {
+    if !is_recording(path) {
+        return read_with(path, parse_chains);
+    }
+    // before it is opened: opening a pipe waits for a writer
+    if !metadata(path)?.is_file() {
+        return Err(FeedError::NotAFile { file: path.to_path_buf() });
+    }
+    let read = File::open(path).and_then(|file| read_recording(path, file));
+    read.map_err(|e| FeedError::Io { file: path.to_path_buf(), kind: e.kind() })
+}
+
+fn too_large<T: Default>(path: &Path) -> (T, Report) {
+    let errors = vec![FeedError::TooLarge { file: path.to_path_buf() }];
+    (T::default(), Report { errors, ..Report::default() })
+}
+
+/// The bytes of a regular file; `None`: more than `bytes` holds.
+///
+/// # Errors
+/// It is no regular file, or cannot be read, for now.
+pub fn read_raw(path: &Path, bytes: &Bound) -> Result<Option<Vec<u8>>, FeedError> {
+    // before it is opened: opening a pipe waits for a writer
+    if !metadata(path)?.is_file() {
+        return Err(FeedError::NotAFile { file: path.to_path_buf() });
+    }
+    let mut raw = Vec::new();
+    let most = bytes.most as u64;
+    let read = File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut raw));
+    match read {
+        Ok(bytes) => Ok((bytes as u64 <= most).then_some(raw)),
+        Err(e) => Err(FeedError::Io { file: path.to_path_buf(), kind: e.kind() }),
+    }
+}
+
+/// Whether a folder has a recording.
+fn has_recording(folder: &Path) -> bool {
+    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    entries.map(|entry| entry.path()).any(|path| is_recording(&path) && is_chain_name(&path))
+}
+
+fn metadata(path: &Path) -> Result<Metadata, FeedError> {
+    fs::metadata(path).map_err(|e| FeedError::Io { file: path.to_path_buf(), kind: e.kind() })
+}
+
+fn is_chain_name(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let hidden = name.starts_with('.');
+    !hidden && (name.ends_with(".csv") || name.ends_with(".csv.gz") || is_recording(path))
+}

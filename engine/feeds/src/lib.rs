@@ -1,0 +1,90 @@
+//! Readers and writers of every format that quotes, prices, dividends, rates, calendars and overrides come in. One file per
+//! source; each turns bytes into [`kernel::records`]. Never: a column; a computation but the one that makes records of what is
+//! published (`declared.rs`).
+#![deny(unsafe_code)]
+#![warn(clippy::arithmetic_side_effects)]
+
+pub mod alpaca;
+pub mod cboe;
+pub mod chains;
+pub mod conflate;
+pub mod csv;
+pub mod databento;
+pub mod databento_live;
+pub mod declared;
+pub mod dir;
+pub mod intake;
+mod json;
+pub mod line_writer;
+pub mod lines;
+pub mod massive;
+pub mod nasdaq;
+pub mod overrides;
+pub mod rates;
+pub mod recording;
+pub mod reference;
+pub mod spelling;
+pub mod thetadata;
+pub mod times;
+pub mod tradier;
+
+use jiff::civil::Date;
+use kernel::contract::Symbol;
+use kernel::records::Batch;
+
+/// Which dividends come again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DividendKind {
+    /// One of a series.
+    Regular,
+    /// Once.
+    Special,
+}
+
+/// A cash dividend as declared.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DeclaredDividend {
+    /// Underlying symbol.
+    pub underlying: Symbol,
+    /// Ex-dividend date.
+    pub ex_date: Date,
+    /// Dollars per share.
+    pub amount: f64,
+    /// Whether it comes again.
+    pub kind: DividendKind,
+    /// Payments a year, where the vendor says so.
+    pub per_year: Option<u8>,
+}
+
+/// How a vendor's quotes stand to the market.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Grade {
+    /// As quoted, or the vendor says nothing else.
+    Live,
+    /// As quoted, some minutes ago; the times of the quotes are their own.
+    Delayed,
+    /// Altered by the vendor: not for fitting.
+    Indicative,
+}
+
+/// One page of quotes, of a vendor that answers in pages.
+#[derive(Clone, Debug)]
+pub struct QuotePage {
+    /// What the page has: a part of what is known of its underlying, so `reset` is empty.
+    pub batch: Batch,
+    /// What brings the next page; `None`: this is the last one. Massive: the query of its address (what follows the
+    /// `?`), to be put behind the host and path of the first page, so that no document can send a key elsewhere. Alpaca:
+    /// the value of `page_token`. Not yet percent-encoded in the second case.
+    pub next: Option<String>,
+    /// How its quotes stand to the market.
+    pub grade: Grade,
+}
+
+/// One page of dividends, of a vendor that answers in pages.
+#[derive(Clone, Debug)]
+pub struct DividendPage {
+    /// What the page has.
+    pub dividends: Vec<DeclaredDividend>,
+    /// What brings the next page, as in [`QuotePage::next`].
+    pub next: Option<String>,
+}

@@ -1,0 +1,500 @@
+//! Our own lines: one JSON object a line (NDJSON), for whoever pushes quotes from another program. docs/feeds.md,
+//! section "Lines", describes them; a test reads the example that stands there.
+//!
+//! What a line is, its fields tell: `forget` a name, `ex_date` a dividend, `tenor_days` a rate, `price` the price of an
+//! underlying, and anything else a quote. One bad line costs itself. Never: a socket, a computation.
+
+use super::json::parse_line;
+use super::times::{allowed, of_count, parse_date};
+use core::fmt;
+use jiff::{Timestamp, civil::Date};
+use kernel::contract::roots::is_flex;
+use kernel::contract::{ContractKey, Right, RootTable, Symbol, strike_milli};
+use kernel::error::{Reason, Refused};
+use kernel::limits::{self, Bound};
+use kernel::records::{Batch, DividendRecord, QuoteRecord, RateRecord, SpotRecord};
+use kernel::report::Report;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What is wrong with a line: the field, and why.
+type Bad = (&'static str, Reason);
+
+/// The field of a refusal that concerns a line as a whole.
+const LINE: &str = "line";
+
+/// Reads lines piece by piece, and knows the number of each.
+#[derive(Debug)]
+pub struct LineParser {
+    roots: RootTable,
+    source: Arc<PathBuf>,
+    /// Lines so far.
+    line: u64,
+    /// The underlying of the last root: most lines have the same.
+    last: Option<(Symbol, Symbol)>,
+}
+
+/// Reads whole lines from the first one on: [`LineParser`] with the embedded root table.
+#[must_use]
+pub fn parse_lines(source: &Path, bytes: &[u8]) -> (Batch, Report) {
+    LineParser::new(source, RootTable::embedded()).parse(bytes)
+}
+
+impl LineParser {
+    /// A parser before the first line. `source` is named in refusals; `roots` tells the underlying where a quote does not.
+    #[must_use]
+    pub fn new(source: &Path, roots: RootTable) -> Self {
+        Self { roots, source: Arc::new(source.to_path_buf()), line: 0, last: None }
+    }
+
+    /// Reads whole lines that follow those before. The dividends and rates of the batch are those of these lines, not
+    /// every one there is ([`Conflated`](super::conflate::Conflated) adds them up).
+    pub fn parse(&mut self, bytes: &[u8]) -> (Batch, Report) {
+        let (mut batch, mut report) = (Batch::default(), Report::default());
+        let ended = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        for line in ended.split(|&b| b == b'\n') {
+            self.line += 1;
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            report.records += 1;
+            if let Err(bad) = self.take(line, &mut batch) {
+                self.refuse(bad, &mut report);
+            }
+        }
+        (batch, report)
+    }
+
+    /// Counts a line that is longer than its transport takes.
+    pub fn refuse_long(&mut self) -> Report {
+        let mut report = Report { records: 1, ..Report::default() };
+        self.line += 1;
+        self.refuse((LINE, Reason::TooLong), &mut report);
+        report
+    }
+
+    fn refuse(&self, (field, reason): Bad, report: &mut Report) {
+        report.refuse(Refused { file: Arc::clone(&self.source), line: self.line, field, reason });
+    }
+
+    fn take(&mut self, line: &[u8], batch: &mut Batch) -> Result<(), Bad> {
+        // a list of values would do for the fields in their order
+        let is_object = line.trim_ascii_start().starts_with(b"{");
+        let line = is_object.then(|| parse_line::<Line<'_>>(line)).flatten();
+        let line = line.ok_or((LINE, Reason::Malformed))?;
+        if !line.forget.is_absent() {
+            let name = self.roots.canonical(line.forget.underlying("forget")?);
+            batch.forget(name);
+        } else if !line.ex_date.is_absent() {
+            batch.dividends.get_or_insert_default().push(line.dividend()?);
+        } else if !line.tenor_days.is_absent() {
+            batch.rates.get_or_insert_default().push(line.rate()?);
+        } else if !line.price.is_absent() {
+            batch.spots.push(line.spot()?);
+        } else {
+            batch.quotes.push(self.quote(&line)?);
+        }
+        Ok(())
+    }
+
+    fn quote(&mut self, line: &Line<'_>) -> Result<QuoteRecord, Bad> {
+        let contract = line.contract()?;
+        let given = match &line.underlying {
+            Cell::Absent | Cell::Null => None,
+            cell => Some(self.roots.canonical(cell.underlying("underlying")?)),
+        };
+        Ok(QuoteRecord {
+            ts: line.time.time("time")?,
+            underlying: given.unwrap_or_else(|| self.underlying_of(contract.root)),
+            contract,
+            bid: line.bid.number_or_null("bid", limits::PRICE)?,
+            ask: line.ask.number_or_null("ask", limits::PRICE)?,
+            bid_size: line.bid_size.number_or_nan("bid_size", limits::SIZE)?,
+            ask_size: line.ask_size.number_or_nan("ask_size", limits::SIZE)?,
+        })
+    }
+
+    fn underlying_of(&mut self, root: Symbol) -> Symbol {
+        match self.last {
+            Some((last, underlying)) if last == root => underlying,
+            _ => {
+                let underlying = self.roots.underlying_of(root);
+                self.last = Some((root, underlying));
+                underlying
+            }
+        }
+    }
+}
+
+/// The fields of a line, whatever it is; further ones are ignored.
+#[derive(serde::Deserialize)]
+#[serde(default)]
+struct Line<'a> {
+    #[serde(borrow)]
+    osym: Cell<'a>,
+    underlying: Cell<'a>,
+    root: Cell<'a>,
+    expiry: Cell<'a>,
+    strike: Cell<'a>,
+    right: Cell<'a>,
+    bid: Cell<'a>,
+    ask: Cell<'a>,
+    bid_size: Cell<'a>,
+    ask_size: Cell<'a>,
+    time: Cell<'a>,
+    symbol: Cell<'a>,
+    price: Cell<'a>,
+    ex_date: Cell<'a>,
+    amount: Cell<'a>,
+    status: Cell<'a>,
+    date: Cell<'a>,
+    tenor_days: Cell<'a>,
+    rate: Cell<'a>,
+    forget: Cell<'a>,
+}
+
+impl Default for Line<'_> {
+    fn default() -> Self {
+        const NONE: Cell<'static> = Cell::Absent;
+        Self {
+            osym: NONE,
+            underlying: NONE,
+            root: NONE,
+            expiry: NONE,
+            strike: NONE,
+            right: NONE,
+            bid: NONE,
+            ask: NONE,
+            bid_size: NONE,
+            ask_size: NONE,
+            time: NONE,
+            symbol: NONE,
+            price: NONE,
+            ex_date: NONE,
+            amount: NONE,
+            status: NONE,
+            date: NONE,
+            tenor_days: NONE,
+            rate: NONE,
+            forget: NONE,
+        }
+    }
+}
+
+impl Line<'_> {
+    fn contract(&self) -> Result<ContractKey, Bad> {
+        let contract = if self.osym.is_absent() {
+            let root = Symbol::parse_underlying(self.root.text("root")?).map(Symbol::bare);
+            let strike = self.strike.number("strike", limits::PRICE)?;
+            ContractKey {
+                root: root.filter(|root| root.as_str().len() <= 6).ok_or(("root", Reason::NotASymbol))?,
+                expiry: self.expiry.date("expiry")?,
+                strike_milli: strike_milli(strike).ok_or(("strike", Reason::OutOfRange))?,
+                right: self.right.right("right")?,
+            }
+        } else {
+            let text = self.osym.text("osym")?;
+            ContractKey::parse_osi(text).ok_or(("osym", Reason::NotASymbol))?
+        };
+        if is_flex(contract.root) { Err(("root", Reason::Flex)) } else { Ok(contract) }
+    }
+
+    fn spot(&self) -> Result<SpotRecord, Bad> {
+        Ok(SpotRecord {
+            ts: self.time.time("time")?,
+            underlying: self.symbol.underlying("symbol")?,
+            price: self.price.number("price", limits::SPOT)?,
+        })
+    }
+
+    fn dividend(&self) -> Result<DividendRecord, Bad> {
+        Ok(DividendRecord {
+            underlying: self.symbol.underlying("symbol")?,
+            ex_date: self.ex_date.date("ex_date")?,
+            amount: self.amount.number("amount", limits::DIVIDEND)?,
+            projected: self.is_projected(),
+        })
+    }
+
+    /// As in a file of dividends: a status that is there and says something else is a declared one.
+    fn is_projected(&self) -> bool {
+        let status = self.status.text("status").unwrap_or_default();
+        ["projected", "estimated"].iter().any(|word| status.eq_ignore_ascii_case(word))
+    }
+
+    fn rate(&self) -> Result<RateRecord, Bad> {
+        Ok(RateRecord {
+            date: self.date.date("date")?,
+            tenor_days: self.tenor_days.number("tenor_days", limits::TENOR_DAYS)?,
+            rate: self.rate.number_or_null("rate", limits::RATE)?,
+        })
+    }
+}
+
+/// One value of a line.
+#[derive(Clone, Debug, Default, PartialEq)]
+enum Cell<'a> {
+    /// The line has no such field.
+    #[default]
+    Absent,
+    Null,
+    Whole(i64),
+    Number(f64),
+    Text(Cow<'a, str>),
+    /// A list, an object, true or false.
+    Other,
+}
+
+impl Cell<'_> {
+    fn is_absent(&self) -> bool {
+        matches!(self, Self::Absent)
+    }
+
+    fn text(&self, field: &'static str) -> Result<&str, Bad> {
+        match self {
+            Self::Text(text) if !text.is_empty() => Ok(text),
+            Self::Absent | Self::Null | Self::Text(_) => Err((field, Reason::Missing)),
+            Self::Whole(_) | Self::Number(_) | Self::Other => Err((field, Reason::NotAWord)),
+        }
+    }
+
+    fn underlying(&self, field: &'static str) -> Result<Symbol, Bad> {
+        Symbol::parse_underlying(self.text(field)?).ok_or((field, Reason::NotASymbol))
+    }
+
+    fn date(&self, field: &'static str) -> Result<Date, Bad> {
+        parse_date(self.text(field)?).ok_or((field, Reason::NotADate))
+    }
+
+    fn right(&self, field: &'static str) -> Result<Right, Bad> {
+        Right::parse(self.text(field)?).ok_or((field, Reason::NotARight))
+    }
+
+    fn number(&self, field: &'static str, bound: Bound) -> Result<f64, Bad> {
+        let x = match *self {
+            Self::Number(x) => x,
+            Self::Whole(x) => x as f64,
+            Self::Absent | Self::Null => return Err((field, Reason::Missing)),
+            Self::Text(_) | Self::Other => return Err((field, Reason::NotANumber)),
+        };
+        if bound.holds(x) { Ok(x) } else { Err((field, Reason::OutOfRange)) }
+    }
+
+    /// A number, or NaN for null; the field must be there, so that a misspelt one is no missing side.
+    fn number_or_null(&self, field: &'static str, bound: Bound) -> Result<f64, Bad> {
+        if matches!(self, Self::Null) { Ok(f64::NAN) } else { self.number(field, bound) }
+    }
+
+    /// A number, or NaN where there is none.
+    fn number_or_nan(&self, field: &'static str, bound: Bound) -> Result<f64, Bad> {
+        if self.is_absent() { Ok(f64::NAN) } else { self.number_or_null(field, bound) }
+    }
+
+    fn time(&self, field: &'static str) -> Result<Timestamp, Bad> {
+        let ts = match *self {
+            Self::Text(ref text) => text.parse().ok(),
+            Self::Whole(n) => of_count(n),
+            // seconds with a fraction; the nearest microsecond is what a double can tell
+            Self::Number(x) if SECONDS.contains(&(x as i64)) => of_count((x * 1e6).round() as i64),
+            Self::Number(_) | Self::Other => None,
+            Self::Absent | Self::Null => return Err((field, Reason::Missing)),
+        };
+        ts.and_then(allowed).ok_or((field, Reason::NotATime))
+    }
+}
+
+/// Seconds since 1970 of the years allowed.
+const SECONDS: core::ops::Range<i64> = 631_152_000..4_102_444_800;
+
+impl<'de: 'a, 'a> Deserialize<'de> for Cell<'a> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(CellVisitor)
+    }
+}
+
+struct CellVisitor;
+
+impl<'de> Visitor<'de> for CellVisitor {
+    type Value = Cell<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Cell::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Cell::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_f64<E>(self, x: f64) -> Result<Self::Value, E> {
+        Ok(Cell::Number(x))
+    }
+
+    fn visit_u64<E>(self, n: u64) -> Result<Self::Value, E> {
+        Ok(i64::try_from(n).map_or(Cell::Number(n as f64), Cell::Whole))
+    }
+
+    fn visit_i64<E>(self, n: i64) -> Result<Self::Value, E> {
+        Ok(Cell::Whole(n))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(Cell::Other)
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Cell::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Cell::Other)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Cell::Other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::civil::date;
+    use proptest::prelude::*;
+
+    const QUOTE: &str = r#"{"osym":"SPXW  261218C05000000","bid":1200.5,"ask":1203,"time":1795207320123}"#;
+
+    fn parse(text: &str) -> (Batch, Report) {
+        parse_lines(Path::new("tcp"), text.as_bytes())
+    }
+
+    fn quote(text: &str) -> QuoteRecord {
+        let (batch, report) = parse(text);
+        assert_eq!((batch.quotes.len(), &report.places[..]), (1, &[][..]), "{text}");
+        batch.quotes[0]
+    }
+
+    #[test]
+    fn the_example_of_the_documentation_is_read() {
+        let docs = include_str!("../../../docs/feeds.md");
+        let example = docs.split("```json lines\n").nth(1).unwrap().split("```").next().unwrap();
+        let (batch, report) = parse(example);
+        assert_eq!(report.places, []);
+        assert_eq!(report.records, 8);
+        assert_eq!((batch.quotes.len(), batch.spots.len()), (2, 2));
+        assert_eq!(batch.quotes[0].contract, batch.quotes[1].contract, "two spellings of one contract");
+        assert!(batch.quotes[1].bid.is_nan() && batch.quotes[0].bid > 0.0);
+        let dividends = batch.dividends.unwrap();
+        assert_eq!((dividends.len(), batch.rates.unwrap().len()), (2, 1));
+        assert!(dividends[1].amount.abs() < f64::MIN_POSITIVE);
+        assert_eq!(batch.reset, [Symbol::parse("ACME").unwrap()]);
+    }
+
+    #[test]
+    fn a_quote_names_its_contract_by_symbol_or_by_parts() {
+        let by_symbol = quote(QUOTE);
+        assert_eq!((by_symbol.underlying.as_str(), by_symbol.contract.root.as_str()), ("SPX", "SPXW"));
+        assert_eq!((by_symbol.bid, by_symbol.ask), (1200.5, 1203.0));
+        assert!(by_symbol.bid_size.is_nan());
+        let parts = r#"{"root":"SPXW","expiry":"2026-12-18","strike":5000,"right":"C","bid":1200.5,"ask":1203,
+            "time":"2026-11-20T15:42:00.123-05:00","bid_size":3,"ask_size":0,"exchange":"X"}"#;
+        let by_parts = quote(&parts.replace('\n', " "));
+        assert_eq!(by_parts.contract, by_symbol.contract);
+        assert_eq!(by_parts.ts, by_symbol.ts);
+        assert_eq!((by_parts.bid_size, by_parts.ask_size), (3.0, 0.0));
+        let named =
+            quote(r#"{"osym":"FB1261218P00010000","underlying":"META","bid":null,"ask":0.05,"time":1795207320}"#);
+        assert!(named.underlying.as_str() == "META" && named.bid.is_nan());
+    }
+
+    #[test]
+    fn times_are_told_apart_by_their_size() {
+        let at: Timestamp = "2026-11-20T15:42:00-05:00".parse().unwrap();
+        for time in ["1795207320", "1795207320000", "1795207320000000", "1795207320000000000", "1795207320.0"] {
+            assert_eq!(quote(&QUOTE.replace("1795207320123", time)).ts, at, "{time}");
+        }
+        let fraction = quote(&QUOTE.replace("1795207320123", "1795207320.25")).ts;
+        assert_eq!(fraction.duration_since(at).as_millis(), 250);
+        for (year, second) in [(limits::YEAR.least, SECONDS.start), (limits::YEAR.most + 1.0, SECONDS.end)] {
+            let at: Timestamp = format!("{year}-01-01T00:00:00Z").parse().unwrap();
+            assert_eq!(at.as_second(), second);
+        }
+    }
+
+    #[test]
+    fn each_bad_line_is_refused_with_its_number_and_the_rest_counts() {
+        let swap = |from: &str, to: &str| QUOTE.replace(from, to);
+        let cases = [
+            ("not json".to_owned(), LINE, Reason::Malformed),
+            ("[1,2]".to_owned(), LINE, Reason::Malformed),
+            ("{}".to_owned(), "root", Reason::Missing),
+            (swap("}", ""), LINE, Reason::Malformed),
+            (swap("}", ",\"bid\":1}"), LINE, Reason::Malformed),
+            (swap("SPXW  26", "SPXW  2b"), "osym", Reason::NotASymbol),
+            (swap("SPXW  ", "1SPX"), "root", Reason::Flex),
+            (swap("1200.5", "-1"), "bid", Reason::OutOfRange),
+            (swap("1200.5", "\"1\""), "bid", Reason::NotANumber),
+            (swap("1200.5", "true"), "bid", Reason::NotANumber),
+            (swap("\"bid\"", "\"bidd\""), "bid", Reason::Missing),
+            (swap("1203", "1e300"), "ask", Reason::OutOfRange),
+            (swap("1795207320123", "12"), "time", Reason::NotATime),
+            (swap("1795207320123", "\"2026-11-20T15:42:00\""), "time", Reason::NotATime),
+            (swap("1795207320123", "18446744073709551615"), "time", Reason::NotATime),
+            (swap(",\"time\":1795207320123", ""), "time", Reason::Missing),
+            (r#"{"symbol":"SPY","price":0,"time":1795207320}"#.to_owned(), "price", Reason::OutOfRange),
+            (r#"{"symbol":7,"price":1,"time":1795207320}"#.to_owned(), "symbol", Reason::NotAWord),
+            (r#"{"symbol":"SPY","ex_date":"2026-02-30","amount":1}"#.to_owned(), "ex_date", Reason::NotADate),
+            (r#"{"date":"2026-11-20","tenor_days":30,"rate":4.1}"#.to_owned(), "rate", Reason::OutOfRange),
+            (r#"{"forget":"B?"}"#.to_owned(), "forget", Reason::NotASymbol),
+        ];
+        for (line, field, reason) in cases {
+            let (batch, report) = parse(&format!("\n{QUOTE}\n{line}\r\n{QUOTE}\n"));
+            assert_eq!((report.records, batch.quotes.len()), (3, 2), "{line}");
+            let place = &report.places[0];
+            assert_eq!((place.line, place.field, place.reason), (3, field, reason), "{line}");
+            assert_eq!(report.refused_total(), 1);
+        }
+    }
+
+    #[test]
+    fn lines_are_numbered_across_pieces() {
+        let mut parser = LineParser::new(Path::new("tcp"), RootTable::embedded());
+        assert_eq!(parser.parse(format!("{QUOTE}\n{QUOTE}\n").as_bytes()).0.quotes.len(), 2);
+        let long = parser.refuse_long();
+        assert_eq!((long.records, long.places[0].line, long.places[0].reason), (1, 3, Reason::TooLong));
+        assert_eq!(parser.parse(b"x\n").1.places[0].line, 4);
+    }
+
+    #[test]
+    fn what_comes_before_a_name_is_forgotten_goes_with_it() {
+        let other = QUOTE.replace("SPXW", "SPY");
+        let spot = r#"{"symbol":"SPXW","price":5000,"time":1795207320}"#;
+        let (batch, _) = parse(&format!("{QUOTE}\n{other}\n{spot}\n{{\"forget\":\"SPX\"}}\n{QUOTE}\n"));
+        let names: Vec<&str> = batch.quotes.iter().map(|q| q.underlying.as_str()).collect();
+        assert_eq!((names, batch.reset.len()), (vec!["SPY", "SPX"], 1));
+        assert_eq!(batch.quotes[1].contract.expiry, date(2026, 12, 18));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+            let _ = parse_lines(Path::new("x"), &bytes);
+        }
+
+        #[test]
+        fn no_damage_to_a_line_panics(at in 0usize..80, byte in any::<u8>()) {
+            let mut line = QUOTE.as_bytes().to_vec();
+            let i = at % line.len();
+            line[i] = byte;
+            for q in parse_lines(Path::new("x"), &line).0.quotes {
+                prop_assert!(!(q.bid < 0.0 || q.ask < 0.0 || q.bid.is_infinite() || q.ask.is_infinite()));
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Which options are never worth exercising early, by sign and size of rates and dividends. Never: a spot, a volatility.
+
+use super::band::Band;
+use crate::contract::Right;
+use crate::dividends::Terms;
+
+/// A premium below this fraction of the strike (put) or the stock (call) counts as none: a fiftieth of the price tolerance.
+const NEGLIGIBLE: f64 = 1e-7;
+
+/// A call may lose this fraction of its value by being exercised now or at expiry only, when its pricer is chosen, and this
+/// part while the pricer is kept: borrow implied from quotes is noise about 0 for most names.
+pub(super) const LOST: f64 = 5e-6;
+pub(super) const LOST_KEPT: f64 = 2e-5;
+
+/// How the early exercise of an option is valued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// Worth nothing, or no more than exercise now: the European value or the intrinsic one.
+    European,
+    /// No dividends, one exercise boundary.
+    OneBoundary,
+    /// No dividends, exercise between two boundaries: b < r < 0 (put), r < b < 0 (call).
+    TwoBoundaries,
+    /// Dividends before expiry.
+    Dividends,
+}
+
+/// The class of the American options of `right` in `band`, calls losing at most the part `lost` by it.
+pub(super) fn class(right: Right, terms: &Terms, band: &Band, lost: f64) -> Class {
+    if terms.divs.iter().any(|d| d.t > 0.0 && d.t <= terms.t && d.amount != 0.0) {
+        return if never_pays(right, terms, band, lost) { Class::European } else { Class::Dividends };
+    }
+    // calls are puts with rate and yield exchanged
+    let (rate, yield_) = match right {
+        Right::Put => (terms.r, terms.b),
+        Right::Call => (terms.b, terms.r),
+    };
+    // exercising earns at most rate·K − yield·X a year, where X lies between 0 and K
+    let most = rate.max(rate - yield_);
+    let late = right == Right::Call && late_call_loses(terms, terms.r, band.sigma.1) <= lost;
+    if most * terms.t <= NEGLIGIBLE || (rate <= 0.0 && yield_ >= rate) || late {
+        Class::European
+    } else if rate < 0.0 {
+        Class::TwoBoundaries
+    } else {
+        Class::OneBoundary
+    }
+}
+
+/// What a call at most loses, as a part of its value, by being exercised now or at expiry only, where keeping it saves
+/// the rate `saved` on the strike: exercise earns b·X − saved·K a year, nothing below X₀ = saved·K/b. The loss is greatest
+/// there, at most ∫E[(b·X_u − saved·K)⁺]du ≈ 0.27·b·X₀·σ·t^1.5, and the call is worth X₀ − K at least.
+fn late_call_loses(terms: &Terms, saved: f64, sigma: f64) -> f64 {
+    if saved < 0.0 {
+        return f64::INFINITY;
+    }
+    if terms.b <= 0.0 {
+        return 0.0;
+    }
+    let rest = 1.0 - terms.b / saved;
+    if rest < 0.5 { f64::INFINITY } else { 0.27 * terms.b * sigma * terms.t.powf(1.5) / rest }
+}
+
+/// Whether no option of the band is worth exercising early although there are dividends.
+///
+/// Put: with r ≤ 0 ≤ b waiting earns on the strike and on the stock. Call: exercising right before an ex-date instead of
+/// right before the next one (or at expiry) gains the dividend and loses the interest on the strike; the part of that
+/// interest that no dividend makes up for must exceed what is earned on the stock.
+fn never_pays(right: Right, terms: &Terms, band: &Band, lost: f64) -> bool {
+    if right == Right::Put {
+        return terms.r <= 0.0 && terms.b >= 0.0;
+    }
+    let next = |after: f64| {
+        let later = terms.divs.iter().filter(|d| d.t > after && d.t <= terms.t).map(|d| d.t);
+        later.fold(terms.t, f64::min)
+    };
+    let interest = |t: f64| band.k.0 * -(-terms.r * (next(t) - t)).exp_m1();
+    let live = terms.divs.iter().filter(|d| d.t > 0.0 && d.t <= terms.t && d.amount > 0.0);
+    let saved = live.map(|d| 1.0 - d.amount / interest(d.t).max(1e-300)).fold(1.0, f64::min);
+    saved >= 0.0 && late_call_loses(terms, saved * terms.r, band.sigma.1) <= lost
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dividends::Dividend;
+
+    const BAND: Band = Band { k: (80.0, 120.0), sigma: (0.1, 0.5) };
+
+    fn terms(r: f64, b: f64, divs: &[(f64, f64)]) -> Terms {
+        Terms { t: 1.0, r, b, divs: divs.iter().map(|&(t, amount)| Dividend { t, amount }).collect() }
+    }
+
+    #[test]
+    fn signs_of_the_rates_decide_without_dividends() {
+        for (right, r, b, expected) in [
+            (Right::Call, 0.05, 0.0, Class::European),
+            (Right::Call, 0.05, -0.02, Class::European),
+            (Right::Call, 0.05, 0.01, Class::OneBoundary),
+            (Right::Call, -0.01, 0.0, Class::OneBoundary),
+            (Right::Call, -0.02, -0.01, Class::TwoBoundaries),
+            (Right::Put, 0.0, 0.0, Class::European),
+            (Right::Put, 0.05, 0.0, Class::OneBoundary),
+            (Right::Put, 0.05, -0.3, Class::OneBoundary),
+            (Right::Put, 0.0, -0.01, Class::OneBoundary),
+            (Right::Put, -0.01, 0.01, Class::European),
+            (Right::Put, -0.02, -0.01, Class::European),
+            (Right::Put, -0.01, -0.02, Class::TwoBoundaries),
+            (Right::Put, 1e-8, 0.01, Class::European),
+        ] {
+            assert_eq!(class(right, &terms(r, b, &[]), &BAND, LOST), expected, "{right:?} r {r} b {b}");
+        }
+    }
+
+    #[test]
+    fn small_dividends_do_not_make_a_call_pay() {
+        let of = |r, b, divs: &[(f64, f64)]| class(Right::Call, &terms(r, b, divs), &BAND, LOST);
+        // interest on a strike of 80 over the half year after the ex-date: 80·(1 − e^(−0.025)) = 1.975
+        assert_eq!(of(0.05, 0.0, &[(0.5, 1.97)]), Class::European);
+        assert_eq!(of(0.05, 0.0, &[(0.5, 1.98)]), Class::Dividends);
+        assert_eq!(of(0.05, 0.001, &[(0.5, 0.1)]), Class::Dividends);
+        assert_eq!(of(0.05, 0.0, &[(0.5, 0.5), (0.9, 0.5)]), Class::Dividends, "the last gap is too short");
+        assert_eq!(of(0.05, 0.0, &[(1.5, 5.0), (-0.1, 3.0)]), Class::European, "not of this term");
+    }
+}

@@ -1,0 +1,272 @@
+//! The early-exercise premium without dividends, in closed form given the boundary: Kim's integral and its derivatives.
+//!
+//! While the option lies in the exercise region the holder earns phi·(b·X − r·K) more by exercising than by waiting;
+//! the premium is the expectation of that stream (Kim, 1990). The spot enters through N(d) alone, so every derivative
+//! in it is analytic; the boundary moves with sigma and the rates, and its own derivatives come from [`Boundary`].
+//! Never: a difference of two prices.
+
+use super::band::Scheme;
+use super::boundary::{Boundary, Course, Edge, Rate};
+use crate::elementary::exp;
+use crate::lanes::{Lanes, Mask};
+use crate::normal::{INV_SQRT_2PI, norm_cdf_short_given};
+use crate::solve::gauss_legendre;
+use std::f64::consts::FRAC_PI_2;
+use std::sync::LazyLock;
+
+/// A quadrature over the life of the option.
+struct Rule {
+    /// Serves spots at least this many standard deviations from the boundary,
+    distance: f64,
+    /// and drifts of at most this many standard deviations over the life: a spot that drifts across the boundary makes
+    /// the integrand a step.
+    drift: f64,
+    /// u/t, tau/t = 1 − u/t and the weight of each node.
+    nodes: Vec<(f64, f64, f64)>,
+}
+
+impl Rule {
+    /// `n` nodes in u = t·sin²(½π·s^k): sin² removes the root at both ends, k > 1 crowds the nodes at u = 0, where the
+    /// integrand of a spot next to the boundary changes fast.
+    fn new((distance, drift): (f64, f64), n: usize, k: f64) -> Self {
+        let node = |(s, w): (f64, f64)| {
+            let (sin, cos) = (FRAC_PI_2 * s.powf(k)).sin_cos();
+            (sin * sin, cos * cos, w * 2.0 * FRAC_PI_2 * sin * cos * k * s.powf(k - 1.0))
+        };
+        Self { distance, drift, nodes: gauss_legendre(n).into_iter().map(node).collect() }
+    }
+
+    /// The rules of a scheme, the cheapest first.
+    fn of(scheme: Scheme) -> &'static [Self] {
+        static FAST: LazyLock<[Rule; 7]> = LazyLock::new(|| {
+            [
+                Rule::new((1.5, 0.5), 8, 1.0),
+                Rule::new((1.0, 1.0), 12, 1.0),
+                Rule::new((0.6, 2.0), 16, 1.0),
+                Rule::new((0.5, 4.0), 24, 1.5),
+                Rule::new((0.1, 8.0), 40, 3.0),
+                Rule::new((0.0, 12.0), 60, 4.0),
+                Rule::new((0.0, f64::INFINITY), 120, 3.0),
+            ]
+        });
+        static ACCURATE: LazyLock<[Rule; 3]> = LazyLock::new(|| {
+            [Rule::new((0.3, 4.0), 64, 2.0), Rule::new((0.0, 8.0), 96, 4.0), Rule::new((0.0, f64::INFINITY), 240, 3.0)]
+        });
+        match scheme {
+            Scheme::Fast => &*FAST,
+            Scheme::Accurate => &*ACCURATE,
+        }
+    }
+
+    /// The cheapest rule that serves every lane.
+    fn serving<L: Lanes>(scheme: Scheme, reach: &Reach<L>) -> &'static Self {
+        let rules = Self::of(scheme);
+        let serves = |rule: &&Self| {
+            let short = reach.distance.lt(L::splat(rule.distance)) | reach.drift.gt(L::splat(rule.drift));
+            !short.any()
+        };
+        rules.iter().find(serves).unwrap_or(&rules[rules.len() - 1])
+    }
+}
+
+/// What decides how many nodes an integral needs, in units of sigma·√t.
+pub(super) struct Reach<L> {
+    /// |ln(S/B)|; infinite where there is nothing to integrate.
+    pub(super) distance: L,
+    /// |r − b|·t; 0 where there is nothing to integrate.
+    pub(super) drift: L,
+}
+
+/// The option whose premium is looked for, one strike and volatility per lane.
+pub(super) struct Contract<L> {
+    pub(super) phi: f64,
+    /// Years to expiry, rate, borrow rate.
+    pub(super) t: f64,
+    pub(super) r: f64,
+    pub(super) b: f64,
+    pub(super) x: L,
+    pub(super) k: L,
+    /// ln(X/K).
+    pub(super) ln_xk: L,
+    pub(super) sigma: L,
+    /// 1/X, 1/sigma.
+    pub(super) inv_x: L,
+    pub(super) inv_sigma: L,
+}
+
+/// Premium and derivatives: in ln X, in sigma, in both, and in the rate in which the boundary has a derivative.
+#[derive(Clone, Copy)]
+pub(super) struct Premium<L> {
+    pub(super) v: L,
+    /// First to fourth derivative in ln X.
+    pub(super) l: [L; 4],
+    pub(super) sigma: [L; 3],
+    pub(super) l_sigma: L,
+    pub(super) ll_sigma: L,
+    pub(super) rate: L,
+    pub(super) rate_sigma: L,
+}
+
+impl<L: Lanes> Premium<L> {
+    fn zero() -> Self {
+        let z = L::splat(0.0);
+        Self { v: z, l: [z; 4], sigma: [z; 3], l_sigma: z, ll_sigma: z, rate: z, rate_sigma: z }
+    }
+}
+
+/// What a node of the quadrature shares with all lanes.
+#[derive(Clone, Copy)]
+struct Moment {
+    u: f64,
+    weight: f64,
+    root_u: f64,
+    df: f64,
+    df_b: f64,
+}
+
+/// What the derivatives of one node are made of.
+struct Integrand<L> {
+    /// 1/(sigma·√u), d.
+    g: L,
+    d: L,
+    /// (ln(X/B) + (r − b)u)·g.
+    yg: L,
+    /// B, b·B, r·K.
+    edge_x: L,
+    bb: L,
+    rk: L,
+    /// weight·e^(−ru)·n(d).
+    m: L,
+    /// weight·phi·X·e^(−bu)·N(phi·d+), weight·phi·e^(−ru)·N(phi·d).
+    stock: L,
+    cash: L,
+}
+
+/// Premium with derivatives, one option per lane; with `FULL` false those in sigma only.
+///
+/// # Domain    spots on the holding side of the boundary, sigma in the table's range; elsewhere the result means nothing
+/// # Accuracy  golden/tolerances.csv, american_nodiv
+/// # Source    Kim (1990); node counts by distance to the boundary from self-convergence against 96 nodes
+#[inline(never)]
+pub(super) fn premium<L: Lanes, const FULL: bool>(
+    at: &Contract<L>,
+    (table, course): (&Boundary, &Course),
+    reach: &Reach<L>,
+    scheme: Scheme,
+) -> Premium<L> {
+    let place = table.place(at.sigma);
+    let mut sum = Premium::zero();
+    for &(part, rest, weight) in &Rule::serving(scheme, reach).nodes {
+        let u = at.t * part;
+        let moment = Moment { u, weight: at.t * weight, root_u: u.sqrt(), df: exp(-at.r * u), df_b: exp(-at.b * u) };
+        let edge = course.at_time::<FULL>(at.t * rest).edge((at.sigma, at.inv_sigma), place);
+        let f = Integrand::new(at, &moment, &edge);
+        f.add_sigma::<FULL>(at, &moment, &edge, &mut sum);
+        if FULL {
+            f.add_spot(at, &mut sum);
+            f.add_rate(at, &moment, &edge, table.moved, &mut sum);
+        }
+    }
+    sum
+}
+
+impl<L: Lanes> Integrand<L> {
+    #[inline(always)]
+    fn new(at: &Contract<L>, moment: &Moment, edge: &Edge<L>) -> Self {
+        let c = |v: f64| L::splat(v);
+        let g = at.inv_sigma * c(1.0 / moment.root_u);
+        let yg = (at.ln_xk - edge.y + c((at.r - at.b) * moment.u)) * g;
+        let width = at.sigma * moment.root_u;
+        let d = width.mul_add(c(-0.5), yg);
+        let e = exp(d * d * -0.5);
+        let edge_x = at.k * exp(edge.y);
+        // n(d+) = n(d)·(B/X)·e^(−(r−b)u)
+        let e_high = e * edge_x * at.inv_x * c(moment.df / moment.df_b);
+        let low = norm_cdf_short_given(d * at.phi, e);
+        let high = norm_cdf_short_given((d + width) * at.phi, e_high);
+        Self {
+            g,
+            d,
+            yg,
+            edge_x,
+            bb: edge_x * at.b,
+            rk: at.k * at.r,
+            m: e * c(INV_SQRT_2PI * moment.df * moment.weight),
+            stock: at.x * high * c(at.phi * moment.df_b * moment.weight),
+            cash: low * c(at.phi * moment.df * moment.weight),
+        }
+    }
+
+    /// Value and sigma derivatives; the boundary's own are not negligible in this representation.
+    #[inline(always)]
+    fn add_sigma<const FULL: bool>(&self, at: &Contract<L>, moment: &Moment, edge: &Edge<L>, sum: &mut Premium<L>) {
+        let c = |v: f64| L::splat(v);
+        let (g, d, bb, rk, root_u) = (self.g, self.d, self.bb, self.rk, c(moment.root_u));
+        let per_sigma = at.inv_sigma;
+        let [b1, b2, b3] = edge.sigma;
+        let yg1 = self.yg * per_sigma;
+        let b1g = b1 * g;
+        let d1 = -(b1g + yg1 + root_u * 0.5);
+        let turn = (b1g + yg1) * per_sigma;
+        let d2 = b2.neg_mul_add(g, turn + turn);
+        let d3 = (c(3.0) * b2 * per_sigma - b3).mul_add(g, c(-6.0) * turn * per_sigma);
+        let high1 = d1 + root_u;
+        let q = bb * high1 - rk * d1;
+        let q1 = bb * b1.mul_add(high1, d2) - rk * d2;
+        let q2 = bb * (b1.mul_add(b1, b2).mul_add(high1, d3) + (b1 + b1) * d2) - rk * d3;
+        let dd1 = d * d1;
+        sum.v = sum.v + self.stock * at.b - rk * self.cash;
+        sum.sigma[0] = self.m.mul_add(q, sum.sigma[0]);
+        sum.sigma[1] = self.m.mul_add(dd1.neg_mul_add(q, q1), sum.sigma[1]);
+        let curve = d.mul_add(d, c(-1.0)) * d1 * d1 - d * d2;
+        sum.sigma[2] = self.m.mul_add((dd1 + dd1).neg_mul_add(q1, curve.mul_add(q, q2)), sum.sigma[2]);
+        if FULL {
+            let (dg, jump) = (d * g, (rk - bb) * g * per_sigma);
+            sum.l_sigma = self.m.mul_add(dg.neg_mul_add(q, jump), sum.l_sigma);
+            let bend = d.mul_add(d, c(-1.0)) * g * g;
+            sum.ll_sigma = self.m.mul_add(bend * q - (dg + dg) * jump, sum.ll_sigma);
+        }
+    }
+
+    /// Derivatives in ln X.
+    #[inline(always)]
+    fn add_spot(&self, at: &Contract<L>, sum: &mut Premium<L>) {
+        let c = |v: f64| L::splat(v);
+        let (d, mg) = (self.d, self.m * self.g);
+        let (jump, stock) = ((self.rk - self.bb) * mg, self.stock * at.b);
+        let both = self.bb.mul_add(mg, stock);
+        let h = self.bb * mg;
+        let dg = d * self.g;
+        let bend = d.mul_add(d, c(-1.0)) * self.g * self.g;
+        let twist = d.mul_add(d, c(-3.0)) * dg * self.g * self.g;
+        sum.l[0] = sum.l[0] + stock - jump;
+        sum.l[1] += jump.mul_add(dg, both);
+        sum.l[2] += jump.neg_mul_add(bend, h.neg_mul_add(dg, both));
+        sum.l[3] += jump.mul_add(twist, h.mul_add(bend - dg, both));
+    }
+
+    /// Derivatives in the rate that moves the boundary.
+    #[inline(always)]
+    fn add_rate(&self, at: &Contract<L>, moment: &Moment, edge: &Edge<L>, moved: Rate, sum: &mut Premium<L>) {
+        let c = |v: f64| L::splat(v);
+        let u = moment.u;
+        let per_sigma = at.inv_sigma;
+        let [b1, ..] = edge.sigma;
+        let d1 = -(b1.mul_add(self.g, self.yg * per_sigma) + c(0.5 * moment.root_u));
+        let (lead, lead_sigma, d_rate) = match moved {
+            Rate::B => {
+                let left = c(1.0 - at.b * u);
+                (self.stock * left, self.edge_x * (d1 + moment.root_u) * left, -((edge.rate + u) * self.g))
+            }
+            Rate::R => {
+                let left = c(at.r * u - 1.0);
+                (at.k * self.cash * left, at.k * d1 * left, -((edge.rate - u) * self.g))
+            }
+        };
+        let jump = self.bb - self.rk;
+        let d_rate_sigma = -(edge.rate_sigma * self.g + d_rate * per_sigma);
+        let change = (self.bb * b1 - self.d * d1 * jump).mul_add(d_rate, jump * d_rate_sigma);
+        sum.rate = sum.rate + lead + self.m * jump * d_rate;
+        sum.rate_sigma = self.m.mul_add(lead_sigma + change, sum.rate_sigma);
+    }
+}

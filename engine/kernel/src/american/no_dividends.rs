@@ -1,0 +1,273 @@
+//! American options without dividends and with one boundary: Black-76 plus the premium integral over cached boundaries.
+
+use super::band::{Band, Scheme};
+use super::boundary::{Course, Rate};
+use super::integral::{Contract, Premium, Reach, premium};
+use super::shared::Shared;
+use crate::black76::{Horizon, european, european_vol};
+use crate::contract::Right;
+use crate::dividends::Terms;
+use crate::elementary::{exp, ln};
+use crate::greeks::{Derivatives, VolDerivatives};
+use crate::lanes::{Lanes, Mask};
+
+/// Time to expiry may shrink to this part: a boundary is a function of time to expiry, and its nodes lie densest there.
+const AGE: f64 = 0.5;
+/// An option this many standard deviations out of the money is worth no exercise before expiry: its premium is below
+/// 1e-10 of the strike.
+const FAR_OUT: f64 = 6.5;
+/// Within this fraction of the strike above intrinsic, exercising now counts as optimal (docs/model.md).
+const EXERCISED: f64 = 1e-9;
+
+/// The boundaries of one (terms, right).
+#[derive(Clone, Debug)]
+pub(super) struct NoDividends {
+    phi: f64,
+    scheme: Scheme,
+    /// Ascending and adjoining in sigma.
+    tables: Box<[Shared]>,
+}
+
+impl NoDividends {
+    pub(super) fn new(right: Right, terms: &Terms, band: &Band, scheme: Scheme) -> Self {
+        Self { phi: right.phi(), scheme, tables: Shared::over(right, terms, band.sigma, scheme).into() }
+    }
+
+    /// Bytes held.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.tables.iter().map(Shared::bytes).sum::<usize>()
+    }
+
+    /// How many boundaries.
+    pub(super) fn len(&self) -> usize {
+        self.tables.len()
+    }
+
+    /// Makes the tables serve `sigma` too, with boundaries at `terms`. What is built stays.
+    pub(super) fn widen(&mut self, right: Right, terms: &Terms, sigma: (f64, f64)) {
+        let known = (self.tables[0].domain.sigma.0, self.tables[self.tables.len() - 1].domain.sigma.1);
+        let wide = Shared::over(right, terms, (sigma.0.min(known.0), sigma.1.max(known.1)), self.scheme);
+        let (below, above): (Vec<Shared>, Vec<Shared>) = wide
+            .into_iter()
+            .filter(|table| table.domain.sigma.0 < 0.999 * known.0 || table.domain.sigma.1 > 1.001 * known.1)
+            .partition(|table| table.domain.sigma.0 < known.0);
+        let held = core::mem::take(&mut self.tables);
+        self.tables = below.into_iter().chain(held).chain(above).collect();
+    }
+
+    /// Whether the boundaries are known at `terms`: the rates lie in their range, time has not run out.
+    pub(super) fn serves(&self, terms: &Terms) -> bool {
+        self.tables.iter().all(|table| {
+            let known = &table.domain;
+            terms.t <= known.t
+                && terms.t >= AGE * known.t
+                && (known.reaches(terms.r, terms.b) || self.out_of_reach(terms))
+        })
+    }
+
+    /// Whether this is a call that nothing is gained by exercising.
+    fn out_of_reach(&self, terms: &Terms) -> bool {
+        self.phi > 0.0 && terms.b <= 0.0 && terms.r >= 0.0
+    }
+
+    /// Value and derivatives, and the lanes where exercising now is optimal. `terms` must be [served](Self::serves).
+    pub(super) fn jet<L: Lanes>(&self, terms: &Terms, x: f64, k: L, sigma: L) -> (Derivatives<L>, L::Mask) {
+        let x = L::splat(x);
+        let plain = european(self.phi, &Horizon::from(terms), x, k, sigma);
+        let mut jet = plain;
+        let mut exercised = self.nowhere(sigma);
+        for table in self.live(terms) {
+            let Some(part) = self.part::<L, true>(table, terms, x, k, sigma) else { continue };
+            if part.integrate {
+                let boundary = table.get();
+                let gain = premium::<L, true>(&part.at, (boundary, &part.course), &part.reach, self.scheme);
+                jet = Derivatives::select(part.lanes, &add(&plain, &gain, &part.at, boundary.moved), &jet);
+            }
+            exercised = exercised | part.beyond;
+        }
+        (jet, exercised | at_intrinsic(self.phi, jet.v, x, k))
+    }
+
+    /// As [`Self::jet`], volatility derivatives only.
+    pub(super) fn vol_derivatives<L: Lanes>(
+        &self,
+        terms: &Terms,
+        x: f64,
+        k: L,
+        sigma: L,
+    ) -> (VolDerivatives<L>, L::Mask) {
+        let x = L::splat(x);
+        let plain = european_vol(self.phi, &Horizon::from(terms), x, k, sigma);
+        let mut jet = plain;
+        let mut exercised = self.nowhere(sigma);
+        for table in self.live(terms) {
+            let Some(part) = self.part::<L, false>(table, terms, x, k, sigma) else { continue };
+            if part.integrate {
+                let gain = premium::<L, false>(&part.at, (table.get(), &part.course), &part.reach, self.scheme);
+                jet = VolDerivatives::select(part.lanes, &add_vol(&plain, &gain), &jet);
+            }
+            exercised = exercised | part.beyond;
+        }
+        (jet, exercised | at_intrinsic(self.phi, jet.value, x, k))
+    }
+
+    /// The spot at which exercise becomes optimal; NaN where it never does.
+    pub(super) fn boundary<L: Lanes>(&self, terms: &Terms, k: L, sigma: L) -> L {
+        let c = |v: f64| L::splat(v);
+        let mut boundary = c(f64::NAN);
+        for table in self.live(terms) {
+            let lanes = table.lanes(sigma, self.ends(table));
+            if !lanes.any() {
+                continue;
+            }
+            let (within, table) = (table.within(sigma), table.get());
+            let course = table.course::<false>(terms.r, terms.b);
+            let ln_b = course.at_time::<false>(terms.t).ln_b(within, table.place(within).0);
+            boundary = L::select(lanes, k * exp(ln_b), boundary);
+        }
+        boundary
+    }
+
+    /// The tables to read at `terms`.
+    fn live(&self, terms: &Terms) -> &[Shared] {
+        if self.out_of_reach(terms) { &[] } else { &self.tables }
+    }
+
+    /// Whether the table is the first, and whether it is the last: they serve what lies beyond.
+    fn ends(&self, table: &Shared) -> (bool, bool) {
+        let is = |other: Option<&Shared>| other.is_some_and(|other| core::ptr::eq(other, table));
+        (is(self.tables.first()), is(self.tables.last()))
+    }
+
+    fn nowhere<L: Lanes>(&self, sigma: L) -> L::Mask {
+        sigma.lt(L::splat(f64::NEG_INFINITY))
+    }
+
+    /// The lanes that `table` serves, ready for the integral; `None` where there are none.
+    #[inline(always)]
+    fn part<L: Lanes, const FULL: bool>(&self, table: &Shared, terms: &Terms, x: L, k: L, sigma: L) -> Option<Part<L>> {
+        let c = |v: f64| L::splat(v);
+        let lanes = table.lanes(sigma, self.ends(table));
+        let sigma = table.within(sigma);
+        let (ln_xk, width) = (ln(x / k), sigma * c(terms.t.sqrt()));
+        // a drift away from the money does not spare the premium: exercise would come before it
+        let drift = (self.phi * (terms.r - terms.b) * terms.t).max(0.0);
+        let far_out = ln_xk.mul_add(c(self.phi), c(drift)).lt(width * -FAR_OUT);
+        if !(lanes & !far_out).any() {
+            return None;
+        }
+        let table = table.get();
+        let course = table.course::<FULL>(terms.r, terms.b);
+        let ln_b = course.at_time::<false>(terms.t).ln_b(sigma, table.place(sigma).0);
+        let inside = (ln_xk - ln_b) * -self.phi;
+        let beyond = inside.le(c(0.0)) & lanes;
+        let idle = beyond | far_out | !lanes;
+        let at = Contract {
+            phi: self.phi,
+            t: terms.t,
+            r: terms.r,
+            b: terms.b,
+            x,
+            k,
+            ln_xk,
+            sigma,
+            inv_x: c(1.0) / x,
+            inv_sigma: c(1.0) / sigma,
+        };
+        let reach = Reach {
+            distance: L::select(idle, c(f64::INFINITY), inside / width),
+            drift: L::select(idle, c(0.0), c((terms.r - terms.b).abs() * terms.t) / width),
+        };
+        Some(Part { lanes, beyond, integrate: !idle.all(), reach, at, course })
+    }
+}
+
+/// The lanes where a value does not exceed the exercise value (docs/model.md).
+pub(super) fn at_intrinsic<L: Lanes>(phi: f64, value: L, x: L, k: L) -> L::Mask {
+    (value - (x - k) * phi).lt(k * EXERCISED)
+}
+
+/// The lanes of a block that one table serves.
+struct Part<L: Lanes> {
+    lanes: L::Mask,
+    /// Of these, the ones on the exercise side of the boundary.
+    beyond: L::Mask,
+    /// Whether any lane has a premium to add.
+    integrate: bool,
+    reach: Reach<L>,
+    at: Contract<L>,
+    course: Course,
+}
+
+/// European value plus premium, at fixed X. Without dividends the value is homogeneous in (X, K), and scaling time gives
+/// r·V_r + b·V_b + ½·sigma·V_sigma = t·V_t: the rate without a derivative of its own, and the strike, follow from these.
+#[inline(always)]
+pub(super) fn add<L: Lanes>(
+    plain: &Derivatives<L>,
+    gain: &Premium<L>,
+    at: &Contract<L>,
+    moved: Rate,
+) -> Derivatives<L> {
+    let c = |v: f64| L::splat(v);
+    let [l1, l2, l3, l4] = gain.l;
+    let inv_x = c(1.0) / at.x;
+    let inv_xx = inv_x * inv_x;
+    let mut jet = *plain;
+    jet.v += gain.v;
+    jet.x[0] = l1.mul_add(inv_x, jet.x[0]);
+    jet.x[1] = (l2 - l1).mul_add(inv_xx, jet.x[1]);
+    jet.x[2] = (l3 - c(3.0) * l2 + l1 + l1).mul_add(inv_xx * inv_x, jet.x[2]);
+    jet.x[3] = (l4 - c(6.0) * l3 + c(11.0) * l2 - c(6.0) * l1).mul_add(inv_xx * inv_xx, jet.x[3]);
+    for (sum, gain) in jet.sigma.iter_mut().zip(gain.sigma) {
+        *sum += gain;
+    }
+    jet.x_sigma = gain.l_sigma.mul_add(inv_x, jet.x_sigma);
+    jet.xx_sigma = (gain.ll_sigma - gain.l_sigma).mul_add(inv_xx, jet.xx_sigma);
+    let inv_k = c(1.0) / at.k;
+    jet.k = [(jet.v - at.x * jet.x[0]) * inv_k, at.x * at.x * jet.x[1] * inv_k * inv_k];
+    by_rates(plain, gain, at, moved, &mut jet);
+    jet
+}
+
+/// The derivatives in r and b.
+#[inline(always)]
+fn by_rates<L: Lanes>(
+    plain: &Derivatives<L>,
+    gain: &Premium<L>,
+    at: &Contract<L>,
+    moved: Rate,
+    jet: &mut Derivatives<L>,
+) {
+    let c = |v: f64| L::splat(v);
+    let (t, r, b) = (c(at.t), c(at.r), c(at.b));
+    let [vega, volga, _] = jet.sigma;
+    let (drift, diffusion) = ((r - b) * at.x, at.sigma * at.x * at.x);
+    let half = diffusion * at.sigma * 0.5;
+    let v_t = half.mul_add(jet.x[1], drift.mul_add(jet.x[0], -(r * jet.v)));
+    let vega_t = half.mul_add(jet.xx_sigma, diffusion.mul_add(jet.x[1], drift.mul_add(jet.x_sigma, -(r * vega))));
+    let total = t * v_t - c(0.5) * at.sigma * vega;
+    let total_sigma = t * vega_t - c(0.5) * at.sigma.mul_add(volga, vega);
+    match moved {
+        Rate::R => {
+            jet.r = plain.r + gain.rate;
+            jet.r_sigma = plain.r_sigma + gain.rate_sigma;
+            jet.b = (total - r * jet.r) / b;
+        }
+        Rate::B => {
+            let plain_b_sigma = plain.sigma[0] * c(at.t.sqrt()) * plain.d[1] / at.sigma;
+            jet.b = plain.b + gain.rate;
+            jet.r = (total - b * jet.b) / r;
+            jet.r_sigma = (total_sigma - b * (plain_b_sigma + gain.rate_sigma)) / r;
+        }
+    }
+}
+
+#[inline(always)]
+pub(super) fn add_vol<L: Lanes>(plain: &VolDerivatives<L>, gain: &Premium<L>) -> VolDerivatives<L> {
+    VolDerivatives {
+        value: plain.value + gain.v,
+        vega: plain.vega + gain.sigma[0],
+        volga: plain.volga + gain.sigma[1],
+        ultima: plain.ultima + gain.sigma[2],
+    }
+}

@@ -1,0 +1,266 @@
+//! When early exercise can pay at all: which contracts are European, from which date on a table must know better.
+//! Never: a grid, a volatility's smile.
+
+use super::super::band::Band;
+use crate::dividends::Terms;
+
+/// Dates closer than this are one date, years.
+pub(super) const SAME_DATE: f64 = 1e-9;
+/// Carry below this share of the strike is none.
+const NEGLIGIBLE: f64 = 2e-5;
+/// What a call may lose, as a share of its intrinsic value and where it loses most, by not being watched before the
+/// first ex-date.
+const WAITING_COSTS: f64 = 2e-4;
+/// Years before an ex-date from which on the grid of a table of the premium now hardly resolves what the ex-date leaves:
+/// twice the negligible carry costs less there.
+const UNRESOLVED: f64 = 1e-3;
+/// Years before an ex-date in which a call's exercise until then is known in closed form.
+const LAST_DAYS: f64 = 0.012;
+/// What waiting until then may cost in borrow, as a share of the spot: beyond it the closed form is off by too much.
+const LAST_COSTS: f64 = 1.5e-3;
+/// A put's first exercise window is passed over if it is shorter than this (years) and this share of the way to the
+/// ex-date: the premium lost is below 1e-4.
+const SHORT_WINDOW: (f64, f64) = (0.012, 0.4);
+
+/// Strikes at which ex-dates change are one within this ratio.
+const SAME_STRIKE: f64 = 1.02;
+/// That of a put is found this close.
+const CLOSE: f64 = 1.001;
+
+/// From when on early exercise can pay.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Start {
+    /// Never: the option is European.
+    Never,
+    /// Now.
+    Now,
+    /// At this date, an ex-date, and not before: years from now.
+    At(f64),
+    /// Right before expiry only, to collect the dividends of that day.
+    AtExpiry,
+}
+
+/// The strikes and volatilities of one table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Span {
+    pub(super) k: (f64, f64),
+    pub(super) sigma: (f64, f64),
+}
+
+/// Whether exercise between ex-dates is worth watching for.
+pub(super) fn continuous(phi: f64, terms: &Terms) -> bool {
+    let Terms { r, b, .. } = *terms;
+    phi < 0.0 || r < 0.0 || b > 0.02 || (b > 1e-9 && b > 0.3 * r)
+}
+
+/// Whether the exercise region between ex-dates can have two boundaries, so that nothing may assume one.
+pub(super) fn two_sided(phi: f64, terms: &Terms) -> bool {
+    let Terms { r, b, .. } = *terms;
+    if phi > 0.0 { r < b && b < 0.0 } else { b < r && r <= 0.0 }
+}
+
+/// From when on exercise can pay for any contract of the span.
+pub(super) fn start(phi: f64, terms: &Terms, span: &Span) -> Start {
+    if phi > 0.0 { call_start(terms, span) } else { put_start(terms, span) }
+}
+
+/// Exercising a call at an ex-date rather than at the next gains the dividend and the borrow, and loses the interest on
+/// the strike in between; for b ≤ 0 waiting between ex-dates never loses, which makes the test a proof there.
+fn call_start(terms: &Terms, span: &Span) -> Start {
+    let t = terms.t;
+    let watched = continuous(1.0, terms);
+    let first = (0..terms.divs.len()).find(|&i| watched || pays(terms, span, i)).map(|i| terms.divs[i].t);
+    match first {
+        Some(date) if date < t - SAME_DATE => {
+            if watched && !waiting_is_free(terms, span, date) && !in_last_days(terms, span, date) {
+                Start::Now
+            } else {
+                Start::At(date)
+            }
+        }
+        Some(_) if watched => Start::Now,
+        Some(_) => Start::AtExpiry,
+        None if watched => Start::Now,
+        None => Start::Never,
+    }
+}
+
+/// Whether what exercise of a watched call gains between now and `date` is known in closed form.
+pub(super) fn in_last_days(terms: &Terms, span: &Span, date: f64) -> bool {
+    !waiting_is_free(terms, span, date)
+        && terms.b > 0.0
+        && terms.r >= 0.0
+        && date <= LAST_DAYS
+        && terms.b * date <= LAST_COSTS
+}
+
+/// Whether exercising a call right before ex-date `i`, rather than before the next or at expiry, can pay.
+fn pays(terms: &Terms, span: &Span, i: usize) -> bool {
+    let (amount, per_strike) = gain(terms, span.sigma.1, i);
+    terms.divs[i].t > terms.t - SAME_DATE || [span.k.0, span.k.1].iter().any(|k| amount + per_strike * k > 0.0)
+}
+
+/// What exercising a call right before ex-date `i` gains at most over exercising before the next: an amount, and a part
+/// of the strike.
+fn gain(terms: &Terms, sigma: f64, i: usize) -> (f64, f64) {
+    let Terms { t, r, b, .. } = *terms;
+    let here = terms.divs[i];
+    let next = terms.divs.get(i + 1).map_or(t, |d| d.t);
+    let gap = next - here.t;
+    let highest = (2.0 * sigma * next.sqrt()).min(1.5).exp();
+    (here.amount, b.max(0.0) * gap * highest - (1.0 - (-r * gap).exp()) * 0.999)
+}
+
+/// The strikes, ascending, at which the date from which on exercise can pay changes.
+pub(super) fn changes(phi: f64, terms: &Terms, bands: &[Band]) -> Vec<f64> {
+    if phi > 0.0 { call_changes(terms, bands) } else { put_changes(terms, bands) }
+}
+
+/// How well the boundary of a put is known where exercise begins to pay.
+#[derive(Clone, Copy, PartialEq)]
+enum Window {
+    /// It begins now.
+    Now,
+    /// At a date to come, and soon after is there no more: the boundary lies far below, if anywhere.
+    Short,
+    /// At a date to come, and lasts.
+    Long,
+}
+
+/// The same for a put, and where its boundary is there or not: close above such a strike it falls away to nothing. A table
+/// of strikes on both sides would have to begin where it does not.
+fn put_changes(terms: &Terms, bands: &[Band]) -> Vec<f64> {
+    let (low, high) = bands.iter().fold((f64::INFINITY, 0.0f64), |k, band| (k.0.min(band.k.0), k.1.max(band.k.1)));
+    if terms.r <= 1e-9 || terms.b < 0.0 || terms.divs.is_empty() {
+        return Vec::new();
+    }
+    let mut strikes = Vec::new();
+    let mut from = low;
+    while from < high {
+        let to = (from * SAME_STRIKE).min(high);
+        let (mut below, mut above) = (from, to);
+        let there = window(terms, from);
+        if there != window(terms, to) {
+            while above > below * CLOSE {
+                let middle = (below * above).sqrt();
+                *(if window(terms, middle) == there { &mut below } else { &mut above }) = middle;
+            }
+            strikes.push(above);
+        }
+        from = to;
+    }
+    strikes
+}
+
+fn window(terms: &Terms, k: f64) -> Window {
+    let Some(start) = deterministic_put_start(terms, k).filter(|start| *start > 0.0) else { return Window::Now };
+    let Some(next) = terms.divs.iter().find(|d| d.t > start && d.t < terms.t - SAME_DATE) else { return Window::Long };
+    let lasts = next.t - start - gap_before(next.amount, k, terms.r);
+    if lasts < SHORT_WINDOW.0 { Window::Short } else { Window::Long }
+}
+
+/// The same for a call and its ex-dates.
+fn call_changes(terms: &Terms, bands: &[Band]) -> Vec<f64> {
+    if continuous(1.0, terms) {
+        return Vec::new();
+    }
+    let sigma = bands.iter().fold(0.0, |most: f64, band| most.max(band.sigma.1));
+    let mut strikes = Vec::new();
+    let mut most = 0.0;
+    for (i, date) in terms.divs.iter().enumerate() {
+        let (amount, per_strike) = gain(terms, sigma, i);
+        if per_strike >= 0.0 || date.t > terms.t - SAME_DATE {
+            break; // every strike is
+        }
+        let up_to = -amount / per_strike;
+        if up_to > most * SAME_STRIKE {
+            strikes.push(up_to);
+            most = up_to;
+        }
+    }
+    strikes
+}
+
+/// Whether a call that may be exercised right before `date` is European from there on.
+pub(super) fn european_after(terms: &Terms, span: &Span, date: f64) -> bool {
+    !continuous(1.0, terms) && (0..terms.divs.len()).all(|i| terms.divs[i].t <= date || !pays(terms, span, i))
+}
+
+/// Whether a call's exercise between now and `date` can be left to a comparison with the intrinsic value.
+///
+/// Exercise gains bX − rK a year, nothing below X₀ = rK/b. Taking the better of "now" and "not before `date`" loses most
+/// around X₀: about 0.27·r·K·σ·date^1.5, against an intrinsic value of X₀ − K.
+fn waiting_is_free(terms: &Terms, span: &Span, date: f64) -> bool {
+    let Terms { r, b, .. } = *terms;
+    if b <= 0.0 || r < 0.0 {
+        // with r < 0 the gain is there at every X
+        return b <= 0.0 && r >= 0.0 || (b - r).max(0.0) * date <= NEGLIGIBLE;
+    }
+    let intrinsic = (r / b - 1.0).max(0.05);
+    let most = 0.27 * r.max(b) * span.sigma.1 * date.powf(1.5) / intrinsic;
+    let carry = if date < UNRESOLVED { 2.0 * NEGLIGIBLE } else { NEGLIGIBLE };
+    most <= WAITING_COSTS && (r > b || (b - r) * date <= carry)
+}
+
+/// In the limit X → 0 a put is a sum of cash: right after which ex-date is taking it at once better than waiting?
+fn put_start(terms: &Terms, span: &Span) -> Start {
+    if terms.r <= 1e-9 {
+        return if terms.b >= 0.0 { Start::Never } else { Start::Now };
+    }
+    let first = |terms: &Terms| {
+        // a table may end where this changes
+        let ends = [span.k.0 * CLOSE, span.k.1 / CLOSE].map(|k| deterministic_put_start(terms, k));
+        ends.into_iter().flatten().fold(f64::INFINITY, f64::min)
+    };
+    let date = first(terms);
+    // with b < 0 waiting costs −bX besides, X up to K: exercise may begin earlier, on an island of X
+    let island = terms.b < 0.0 && first(&Terms { r: terms.r - terms.b, ..terms.clone() }) < date;
+    match date {
+        _ if island => Start::Now,
+        f64::INFINITY => Start::Never,
+        0.0 => Start::Now,
+        date => Start::At(date),
+    }
+}
+
+/// Strike nodes that a table of puts takes besides: close to where their first exercise window opens, the boundary falls
+/// away fast as the strike falls.
+pub(super) fn more_strikes(phi: f64, terms: &Terms, span: &Span) -> usize {
+    let Some(first) = terms.divs.first().filter(|_| phi < 0.0 && terms.r > 1e-9) else { return 0 };
+    let wait = gap_before(first.amount, span.k.0, terms.r);
+    let opening = (first.t - wait) / (wait * (span.k.1 / span.k.0).ln());
+    match opening {
+        ..0.0 => 0,
+        ..1.0 => 2,
+        ..2.0 => 1,
+        _ => 0,
+    }
+}
+
+/// Years until the first date right after which exercise of a put with X = 0 pays.
+fn deterministic_put_start(terms: &Terms, k: f64) -> Option<f64> {
+    let live: Vec<_> = terms.divs.iter().filter(|d| d.t > 0.0 && d.t < terms.t - SAME_DATE).collect();
+    let (mut worth, mut start) = (k, None);
+    for i in (0..=live.len()).rev() {
+        let from = if i == 0 { 0.0 } else { live[i - 1].t };
+        let next = live.get(i).map_or(terms.t, |d| d.t);
+        let taken = k - terms.a(from);
+        let waited = worth * (-terms.r * (next - from)).exp();
+        if taken > waited {
+            start = Some(from);
+        }
+        worth = taken.max(waited);
+    }
+    if let (Some(0.0), Some(first)) = (start, live.first()) {
+        let window = first.t - gap_before(first.amount, k, terms.r);
+        if window < SHORT_WINDOW.0 && window < SHORT_WINDOW.1 * first.t {
+            return Some(first.t);
+        }
+    }
+    start
+}
+
+/// Years before an ex-date during which waiting for the dividend beats the interest on the strike.
+pub(super) fn gap_before(amount: f64, k: f64, r: f64) -> f64 {
+    (1.0 + amount / k).ln() / r.max(1e-6)
+}

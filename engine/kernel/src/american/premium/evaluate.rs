@@ -1,0 +1,405 @@
+//! Reads a premium table: the premium of one contract per lane with every derivative.
+//!
+//! Both layouts end in the same moments: ∂^(p+i)/∂U^p∂l^i of the premium over K as a function of one coordinate U and
+//! of (l, 1/K, r, b). Rates that have moved since the table was built move its coefficients first, and so every
+//! derivative. `Now`: U is the series' own coordinate. `AtExDate`: U is the normal deviate at which the
+//! boundary is met, the function an integral over the density around it; distances from the boundary scale with σ,
+//! so no node of the integral moves with σ, and one chain rule serves both. Never: a build.
+
+use super::chebyshev::{Axis, Local, MOST_TERMS, local, local_slope};
+use super::exercise::{Exercise, Inputs, carry, discount, exercise_point, exercised_later};
+use super::last_days::{Kink, exercised_before};
+use super::table::{Layout, RATE_NODES, Rates, Table};
+use super::taylor::{Taylor, at};
+use crate::american::band::Scheme;
+use crate::elementary::{exp, ln};
+use crate::lanes::{Lanes, Mask};
+use crate::normal::{INV_SQRT_2PI, norm_cdf};
+use crate::solve::gauss_legendre;
+use std::sync::LazyLock;
+
+/// Standard deviations of the integral back from an ex-date, and from one that is as close as this.
+const WINDOW: f64 = 5.8;
+const WINDOW_SOON: f64 = 8.4;
+const SOON_YEARS: f64 = 0.01;
+
+/// Most coefficients of one tensor polynomial.
+const MOST_NODES: usize = 48;
+
+/// When and at which rates a table is read, as against when it was built.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock<'a> {
+    pub(super) r: f64,
+    pub(super) b: f64,
+    /// Years to expiry and to the date that the table describes.
+    pub(super) t: f64,
+    pub(super) stop: f64,
+    /// Dividends that exercise at `stop` collects, and their derivative by r.
+    pub(super) a: f64,
+    pub(super) a_r: f64,
+    /// How the table moves with the rates, where that is asked for, and how far r and b have moved.
+    pub(super) rates: Option<&'a Rates>,
+    pub(super) moved: [f64; 2],
+}
+
+/// Nodes and weights on [0, 1] of the integral back from an ex-date `stop` years ahead, and beyond how many standard
+/// deviations the density is cut off. Derivatives of order n divide its error by (σ√stop)^n.
+fn back(scheme: Scheme, stop: f64) -> (&'static [(f64, f64)], f64) {
+    static FAST: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(20));
+    static ACCURATE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(32));
+    static SOON: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(40));
+    match scheme {
+        _ if stop < SOON_YEARS => (&SOON, WINDOW_SOON),
+        Scheme::Fast => (&FAST, WINDOW),
+        Scheme::Accurate => (&ACCURATE, WINDOW),
+    }
+}
+
+/// ∂^(p+i)/∂U^p∂l^i of the premium over K, and what belongs to 1/K, r and b.
+#[derive(Clone, Copy, Debug)]
+struct Moments<L> {
+    /// `u[p][i]`, p + i ≤ 3 or (4, 0).
+    u: [[L; 4]; 5],
+    /// ∂/∂(1/K), ∂²/∂(1/K)², ∂²/∂(1/K)∂U.
+    k: [L; 3],
+    /// ∂/∂r, ∂²/∂r∂l, ∂²/∂r∂U.
+    r: [L; 3],
+    /// ∂/∂b.
+    b: L,
+}
+
+impl<L: Lanes> Moments<L> {
+    fn zero() -> Self {
+        let zero = L::splat(0.0);
+        Moments { u: [[zero; 4]; 5], k: [zero; 3], r: [zero; 3], b: zero }
+    }
+
+    /// Adds a function `f` of (l, 1/K) times a function of U with derivatives `g`.
+    #[inline(always)]
+    fn add<const ALL: bool>(&mut self, f: &Local<L>, g: &[L; 5]) {
+        for (p, i) in [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (3, 0)] {
+            self.u[p][i] = f.s[i].mul_add(g[p], self.u[p][i]);
+        }
+        if !ALL {
+            return;
+        }
+        self.u[4][0] = f.s[0].mul_add(g[4], self.u[4][0]);
+        self.k[0] = f.k[0].mul_add(g[0], self.k[0]);
+        self.k[1] = f.k[1].mul_add(g[0], self.k[1]);
+        self.k[2] = f.k[0].mul_add(g[1], self.k[2]);
+    }
+
+    /// The same for the tangents: values and slopes along l of ∂/∂r, value of ∂/∂b.
+    #[inline(always)]
+    fn add_tangents(&mut self, r: [L; 2], b: L, g: &[L; 5]) {
+        self.r[0] = r[0].mul_add(g[0], self.r[0]);
+        self.r[1] = r[1].mul_add(g[0], self.r[1]);
+        self.r[2] = r[0].mul_add(g[1], self.r[2]);
+        self.b = b.mul_add(g[0], self.b);
+    }
+
+    /// The premium over K as a series, `u` being the series of U, `k` the strike.
+    #[inline(never)]
+    fn compose(&self, u: &Taylor<L>, k: L) -> Taylor<L> {
+        let c = |v: f64| L::splat(v);
+        let inverse = c(1.0) / k;
+        let m = &self.u;
+        // 1/K = (1 − q + q²/2)/K
+        let half_inverse = inverse * 0.5;
+        let level = Taylor::constant(m[0][0])
+            .with(at::L, m[0][1])
+            .with(at::LL, m[0][2] * 0.5)
+            .with(at::LLL, m[0][3] * c(1.0 / 6.0))
+            .with(at::Q, -(self.k[0] * inverse))
+            .with(at::QQ, half_inverse * (self.k[0] + self.k[1] * inverse))
+            .with(at::R, self.r[0])
+            .with(at::RL, self.r[1])
+            .with(at::B, self.b);
+        let slope = Taylor::constant(m[1][0])
+            .with(at::L, m[1][1])
+            .with(at::LL, m[1][2] * 0.5)
+            .with(at::Q, -(self.k[2] * inverse))
+            .with(at::R, self.r[2]);
+        let curve = Taylor::constant(m[2][0]).with(at::L, m[2][1]).scale(c(0.5));
+        let d = u.moving();
+        // Horner in the moving part of U
+        let third = d.scale(m[4][0] * c(1.0 / 24.0)) + Taylor::constant(m[3][0] * c(1.0 / 6.0));
+        let second = third * d + curve;
+        (second * d + slope) * d + level
+    }
+}
+
+/// Where the lanes lie in a table: unit coordinates of ln σ and 1/K.
+type Units<L> = (L, L);
+
+impl Table {
+    /// Premium over the European value, as a series (without `ALL`: in σ only), and which lanes lie before the
+    /// series' start: in the exercise region, or where the table knows nothing.
+    #[inline(never)]
+    pub(super) fn premium<L: Lanes, const ALL: bool>(&self, clock: &Clock, on: &Inputs<L>) -> (Taylor<L>, L::Mask) {
+        let zero = L::splat(0.0);
+        let never = zero.lt(zero);
+        if matches!(self.layout, Layout::European | Layout::LowerStrike(_)) {
+            return (Taylor::constant(zero), never);
+        }
+        if self.layout == Layout::Once {
+            let exercise = self.exercise(clock);
+            return (exercised_later(&exercise, on, &self.deviate(clock, on, &exercise_point(&exercise, on))), never);
+        }
+        let beta = self.boundary_series(clock, on);
+        if matches!(self.layout, Layout::AtExDate | Layout::AnchoredAtExDate) {
+            let at_ex_date = self.premium_at_ex_date::<L, ALL>(clock, on, &beta);
+            if !self.watched {
+                return (at_ex_date, never);
+            }
+            let (before, exercised) = exercised_before(&self.exercise(clock), on, &self.kink(clock, on, beta));
+            return (at_ex_date + before, exercised);
+        }
+        let outward = L::splat(-self.phi);
+        let distance = on.x - beta;
+        let u = (distance * on.inverse_sigma).scale(outward * (2.0 / self.reach));
+        let unit = u.value();
+        let moments = self.moments_now::<L, ALL>(clock, on, unit.max(zero).min(L::splat(2.0)) - 1.0);
+        let premium = moments.compose(&u, on.strike.value()) * on.strike;
+        let beyond = unit.gt(L::splat(2.0));
+        (Taylor(premium.0.map(|p| L::select(beyond, zero, p))), unit.le(zero))
+    }
+
+    /// ln B as a series.
+    pub(super) fn boundary_series<L: Lanes>(&self, clock: &Clock, on: &Inputs<L>) -> Taylor<L> {
+        let c = |v: f64| L::splat(v);
+        let inverse = c(1.0) / on.strike.value();
+        let units = self.units(on);
+        let n = self.boundary.len();
+        let mut moved = [0.0; MOST_NODES];
+        moved[..n].copy_from_slice(&self.boundary);
+        let axes = (&self.sigma, &self.strike);
+        let mut rates = [c(0.0); 3];
+        if let Some(by) = clock.rates {
+            for (part, factor) in by.boundary.iter().zip(clock.moved) {
+                self.shift(&mut moved, part, factor);
+            }
+            let (r, b) = self.rate_slopes(&by.boundary, units);
+            rates = [r[0], r[1], b];
+        }
+        let y = local::<L, true>(&moved[..n], (axes.0, units.0), (axes.1, units.1));
+        let placed = Taylor::constant(y.s[0])
+            .with(at::L, y.s[1])
+            .with(at::LL, y.s[2] * 0.5)
+            .with(at::LLL, y.s[3] * c(1.0 / 6.0))
+            .with(at::Q, -(y.k[0] * inverse))
+            .with(at::QQ, c(0.5) * inverse * (y.k[0] + y.k[1] * inverse))
+            .with(at::R, rates[0])
+            .with(at::RL, rates[1])
+            .with(at::B, rates[2]);
+        if self.phi > 0.0 {
+            return on.log_strike + placed;
+        }
+        let below = exp(y.s[0]);
+        on.log_strike - placed.compose([below; 5])
+    }
+
+    /// Adds a tensor on the axes of the rates, times `factor`, to one on the table's own.
+    #[inline(always)]
+    fn shift<C: Copy + Into<f64>>(&self, to: &mut [f64; MOST_NODES], by: &[C; RATE_NODES], factor: f64) {
+        let (ns, (rate_ns, _)) = (self.sigma.len(), Rates::NODES);
+        for (q, row) in by.chunks_exact(rate_ns).enumerate() {
+            for (to, by) in to[q * ns..].iter_mut().zip(row) {
+                *to = Lanes::mul_add((*by).into(), factor, *to);
+            }
+        }
+    }
+
+    /// Values and slopes along l of ∂/∂r, value of ∂/∂b, of the tensors of one term.
+    #[inline(always)]
+    fn rate_slopes<L: Lanes, C: Copy + Into<f64>>(&self, by: &[[C; RATE_NODES]; 2], (us, uk): Units<L>) -> Tangent<L> {
+        let (sigma, strike) = self.rate_axes();
+        let (s, k) = ((&sigma, us), (&strike, uk));
+        let [by_r, by_b]: [[f64; RATE_NODES]; 2] = by.map(|by| by.map(Into::into));
+        (local_slope(&by_r, s, k), local_slope(&by_b, s, k)[0])
+    }
+
+    fn rate_axes(&self) -> (Axis, Axis) {
+        let (ns, nk) = Rates::NODES;
+        (self.sigma.with(ns), self.strike.with(nk))
+    }
+
+    /// Unit coordinates of the lanes.
+    #[inline(always)]
+    fn units<L: Lanes>(&self, on: &Inputs<L>) -> Units<L> {
+        (self.sigma.unit(ln(on.sigma.value())), self.strike.unit(L::splat(1.0) / on.strike.value()))
+    }
+
+    /// One term of the premium's series, at the rates of `clock`, and its derivatives in them.
+    #[inline(always)]
+    fn term<L: Lanes, const ALL: bool>(&self, clock: &Clock, term: usize, units: Units<L>) -> (Local<L>, Tangent<L>) {
+        let zero = L::splat(0.0);
+        let n = self.sigma.len() * self.strike.len();
+        let mut c = [0.0; MOST_NODES];
+        for (c, premium) in c.iter_mut().zip(&self.premium[term * n..(term + 1) * n]) {
+            *c = f64::from(*premium);
+        }
+        let mut slopes = ([zero; 2], zero);
+        if let Some(by) = clock.rates.and_then(|rates| rates.premium.get(term)) {
+            for (part, factor) in by.iter().zip(clock.moved) {
+                self.shift(&mut c, part, factor);
+            }
+            if ALL {
+                slopes = self.rate_slopes(by, units);
+            }
+        }
+        (local::<L, ALL>(&c[..n], (&self.sigma, units.0), (&self.strike, units.1)), slopes)
+    }
+
+    /// Layout `Now`: sums the series and its derivatives at `u` in [−1, 1].
+    #[inline(never)]
+    fn moments_now<L: Lanes, const ALL: bool>(&self, clock: &Clock, on: &Inputs<L>, u: L) -> Moments<L> {
+        let zero = L::splat(0.0);
+        let units = self.units(on);
+        let mut sum = Moments::zero();
+        // T and its derivatives, of this term and of the one before
+        let (mut before, mut t) = ([zero; 5], [zero; 5]);
+        t[0] = L::splat(1.0);
+        let twice = u + u;
+        for term in 0..self.n_terms() {
+            let (f, (r, b)) = self.term::<L, ALL>(clock, term, units);
+            sum.add::<ALL>(&f, &t);
+            if ALL {
+                sum.add_tangents(r, b, &t);
+            }
+            let half = if term == 0 { 0.5 } else { 1.0 };
+            for p in (0..5).rev() {
+                let mut next = (twice * half).mul_add(t[p], -before[p]);
+                if p > 0 {
+                    next = t[p - 1].mul_add(L::splat(2.0 * half * p as f64), next);
+                }
+                (before[p], t[p]) = (t[p], next);
+            }
+        }
+        sum
+    }
+
+    /// Layout `AtExDate`: the integral over the continuation side, and exercise on the other in closed form.
+    #[inline(never)]
+    fn premium_at_ex_date<L: Lanes, const ALL: bool>(
+        &self,
+        clock: &Clock,
+        on: &Inputs<L>,
+        beta: &Taylor<L>,
+    ) -> Taylor<L> {
+        let z = self.deviate(clock, on, beta);
+        let moments = self.moments_at_ex_date::<L, ALL>(clock, on, z.value());
+        let kept = moments.compose(&z, on.strike.value()) * on.strike * discount(clock.r, clock.stop, at::R);
+        kept + exercised_later(&self.exercise(clock), on, &z)
+    }
+
+    /// Where a call's exercise right before the ex-date begins, `boundary`, and the slopes there.
+    fn kink<L: Lanes>(&self, clock: &Clock, on: &Inputs<L>, boundary: Taylor<L>) -> Kink<L> {
+        let c = |v: f64| L::splat(v);
+        let (sigma, k) = (on.sigma.value(), on.strike.value());
+        let units = self.units(on);
+        let mut by_u = c(0.0);
+        for term in 1..self.n_terms() {
+            // the derivative of a Chebyshev polynomial at −1
+            let slope = (term * term) as f64 * if term % 2 == 1 { 1.0 } else { -1.0 };
+            by_u = self.term::<L, false>(clock, term, units).0.s[0].mul_add(c(slope), by_u);
+        }
+        let premium = by_u * k * c(-self.phi * 2.0 / self.reach) / sigma;
+        let (spot, left) = (exp(boundary.value()), clock.t - clock.stop);
+        let width = sigma * c(left.sqrt());
+        let forward = boundary.value() - ln(k) + c((clock.r - clock.b) * left);
+        let european = spot * c((-clock.b * left).exp()) * norm_cdf(forward / width + width * 0.5);
+        Kink { boundary, spot, slope: (spot - european - premium).max(spot * c(1e-3)) }
+    }
+
+    fn exercise(&self, clock: &Clock) -> Exercise {
+        Exercise { phi: self.phi, r: clock.r, b: clock.b, ts: clock.stop, t: clock.t, a: clock.a, a_r: clock.a_r }
+    }
+
+    /// The normal deviate at which the boundary `beta` is met at the table's date.
+    fn deviate<L: Lanes>(&self, clock: &Clock, on: &Inputs<L>, beta: &Taylor<L>) -> Taylor<L> {
+        let root = clock.stop.sqrt();
+        let distance = *beta - on.x - carry(clock.r, clock.b, clock.stop);
+        (distance * on.inverse_sigma).scale(L::splat(1.0 / root)) + on.sigma.scale(L::splat(0.5 * root))
+    }
+
+    /// Moments of the integral over the continuation side; `z` is the deviate at the boundary.
+    #[inline(never)]
+    fn moments_at_ex_date<L: Lanes, const ALL: bool>(&self, clock: &Clock, on: &Inputs<L>, z: L) -> Moments<L> {
+        let c = |v: f64| L::splat(v);
+        let zero = c(0.0);
+        let (root, outward) = (clock.stop.sqrt(), -self.phi);
+        let mut sum = Moments::zero();
+        // w = outward·(deviate − z)·√ts, the distance from the boundary over σ
+        let centre = z * c(-outward * root);
+        let (nodes, window) = back(self.scheme, clock.stop);
+        let from = (centre - c(window * root)).max(zero).min(c(self.reach));
+        let to = (centre + c(window * root)).max(from).min(c(self.reach));
+        let length = to - from;
+        if !length.gt(c(1e-12)).any() {
+            return sum;
+        }
+        let units = self.units(on);
+        let terms = self.n_terms();
+        let mut f = [Local { s: [zero; 4], k: [zero; 2] }; MOST_TERMS];
+        let mut tangent = [([zero; 2], zero); MOST_TERMS];
+        for (term, (f, tangent)) in f.iter_mut().zip(&mut tangent).enumerate().take(terms) {
+            (*f, *tangent) = self.term::<L, ALL>(clock, term, units);
+        }
+        let tangents = clock.rates.map_or(0, |rates| rates.premium.len()).min(terms);
+        for &(node, weight) in nodes {
+            let w = length.mul_add(c(node), from);
+            let deviate = w.mul_add(c(outward / root), z);
+            let density = exp(deviate * deviate * -0.5) * length * c(weight * INV_SQRT_2PI / root);
+            let u = w * c(2.0 / self.reach) - 1.0;
+            let (function, slope) = sum_series::<L, ALL>(&f[..terms], &tangent[..tangents], u);
+            let g = hermite(deviate, density);
+            sum.add::<ALL>(&function, &g);
+            if ALL {
+                sum.add_tangents(slope.0, slope.1, &g);
+            }
+        }
+        sum
+    }
+}
+
+/// (−1)^p·He_p(z)·density, p = 0 to 4: the derivatives of the density by the deviate.
+#[inline(always)]
+fn hermite<L: Lanes>(z: L, density: L) -> [L; 5] {
+    let z2 = z * z;
+    let third = (z2 - 3.0) * z;
+    let fourth = (z2 - 6.0) * z2 + 3.0;
+    [density, -(z * density), (z2 - 1.0) * density, -(third * density), fourth * density]
+}
+
+/// A slope along l of ∂/∂r with its value, and ∂/∂b.
+type Tangent<L> = ([L; 2], L);
+
+/// Sums Chebyshev series of functions of (l, 1/K) at `u`.
+#[inline(always)]
+fn sum_series<L: Lanes, const ALL: bool>(f: &[Local<L>], tangents: &[Tangent<L>], u: L) -> (Local<L>, Tangent<L>) {
+    let twice = u + u;
+    let (mut before, mut t) = (u, L::splat(1.0));
+    let zero = L::splat(0.0);
+    let mut sum = Local { s: [zero; 4], k: [zero; 2] };
+    let mut slope = ([zero; 2], zero);
+    for (term, f) in f.iter().enumerate() {
+        for i in 0..4 {
+            sum.s[i] = f.s[i].mul_add(t, sum.s[i]);
+        }
+        if ALL {
+            for i in 0..2 {
+                sum.k[i] = f.k[i].mul_add(t, sum.k[i]);
+            }
+        }
+        if let Some((r, b)) = tangents.get(term).filter(|_| ALL) {
+            slope.0[0] = r[0].mul_add(t, slope.0[0]);
+            slope.0[1] = r[1].mul_add(t, slope.0[1]);
+            slope.1 = b.mul_add(t, slope.1);
+        }
+        // T₋₁ = T₁ = u starts the recursion
+        let next = twice.mul_add(t, -before);
+        (before, t) = (t, next);
+    }
+    (sum, slope)
+}

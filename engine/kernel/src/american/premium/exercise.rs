@@ -1,0 +1,352 @@
+//! Value today of exercising at a date to come wherever that is better, in closed form.
+//!
+//! On the exercise side of the boundary at `ts` the premium is payoff less European value, both exactly known; its
+//! expectation needs normals in one and two dimensions only (as in Roll 1977, Geske 1979, Whaley 1981, for any
+//! boundary). Their correlation √(ts/T) is free of σ, so all derivatives are elementary.
+//! Never: a table.
+
+use super::taylor::{Taylor, at};
+use crate::elementary::{exp, ln};
+use crate::lanes::Lanes;
+use crate::normal::{INV_SQRT_2PI, norm_cdf, norm_cdf_given};
+
+/// The dates and sums of an exercise to come.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Exercise {
+    pub(super) phi: f64,
+    pub(super) r: f64,
+    pub(super) b: f64,
+    /// Years to the exercise and to expiry, `ts` < `t`.
+    pub(super) ts: f64,
+    pub(super) t: f64,
+    /// Dividends that exercise collects, as of `ts`, and their derivative by r (−that by b).
+    pub(super) a: f64,
+    pub(super) a_r: f64,
+}
+
+/// The market and the contract, as series.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Inputs<V> {
+    /// X, ln X.
+    pub(super) spot: Taylor<V>,
+    pub(super) x: Taylor<V>,
+    /// K, ln K.
+    pub(super) strike: Taylor<V>,
+    pub(super) log_strike: Taylor<V>,
+    /// σ, 1/σ.
+    pub(super) sigma: Taylor<V>,
+    pub(super) inverse_sigma: Taylor<V>,
+}
+
+impl<V: Lanes> Inputs<V> {
+    /// The series of one contract per lane.
+    #[inline(never)]
+    pub(super) fn new(spot: V, k: V, sigma: V) -> Self {
+        let one = V::splat(1.0);
+        let c = |v: f64| V::splat(v);
+        let exponential = Taylor::constant(spot)
+            .with(at::X, spot)
+            .with(at::XX, spot * 0.5)
+            .with(at::XXX, spot * c(1.0 / 6.0))
+            .with(at::XXXX, spot * c(1.0 / 24.0));
+        Inputs {
+            spot: exponential,
+            x: Taylor::constant(ln(spot)).with(at::X, one),
+            strike: Taylor::strike(k),
+            log_strike: Taylor::constant(ln(k)).with(at::Q, one),
+            sigma: Taylor::power_of_sigma(sigma, 1.0),
+            inverse_sigma: Taylor::power_of_sigma(one / sigma, -1.0),
+        }
+    }
+}
+
+/// e^(−rate·t), where `rate` moves with the monomial `monomial`.
+pub(super) fn discount<V: Lanes>(rate: f64, t: f64, monomial: usize) -> Taylor<V> {
+    let df = (-rate * t).exp();
+    Taylor::constant(V::splat(df)).with(monomial, V::splat(-t * df))
+}
+
+/// (r − b)·t as a series.
+pub(super) fn carry<V: Lanes>(r: f64, b: f64, t: f64) -> Taylor<V> {
+    let c = |v: f64| V::splat(v);
+    Taylor::constant(c((r - b) * t)).with(at::R, c(t)).with(at::B, c(-t))
+}
+
+/// e^(−r·ts)·E[payoff − European value at ts, where X is on the exercise side of the boundary].
+///
+/// # Shapes    `z`: the series of (ln B − x − (r−b)·ts)/(σ√ts) + σ√ts/2
+/// # Accuracy  1e-14 of X and K below a correlation of 0.925, 1e-12 above
+/// # Source    normals in two dimensions: Drezner and Wesolowsky (1990), Genz (2004)
+#[inline(never)]
+pub(super) fn exercised_later<V: Lanes>(e: &Exercise, on: &Inputs<V>, z: &Taylor<V>) -> Taylor<V> {
+    let c = |v: f64| V::splat(v);
+    let phi = c(e.phi);
+    let (root_s, root_t) = (e.ts.sqrt(), e.t.sqrt());
+    let a2 = z.scale(-phi);
+    let a1 = a2 + on.sigma.scale(phi * root_s);
+    let spread = on.sigma.scale(c(root_t));
+    let forward = on.x - on.log_strike + carry(e.r, e.b, e.t);
+    let d1 = ((forward * on.inverse_sigma).scale(c(1.0 / root_t)) + spread.scale(c(0.5))).scale(phi);
+    let d2 = d1 - spread.scale(phi);
+    let rho = Correlation::new((e.ts / e.t).sqrt());
+    let collected = Taylor::constant(c(e.a)).with(at::R, c(e.a_r)).with(at::B, c(-e.a_r));
+    let share = discount(e.b, e.ts, at::B) * normal(&a1) - discount(e.b, e.t, at::B) * normal_pair(&a1, &d1, &rho);
+    let cash = discount(e.r, e.ts, at::R) * (on.strike - collected) * normal(&a2)
+        - discount(e.r, e.t, at::R) * on.strike * normal_pair(&a2, &d2, &rho);
+    (on.spot * share - cash).scale(phi)
+}
+
+/// Steps of Newton's method to the exercise point; from 5 on they hardly move it.
+const STEPS: usize = 14;
+/// Standard deviations above the strike where an exercise point is as good as none.
+const NOWHERE: f64 = 9.0;
+
+/// ln of the X above which a call is exercised at `ts`, where European from there on: X + A − K is the European value,
+/// so what is kept by exercising, A and the borrow less the interest on the strike, is the put's value.
+///
+/// # Shapes    first derivatives only: the value of the option is stationary in the exercise point, so these make its
+/// own derivatives right up to the third order
+/// # Accuracy  where there is no such X, or none within [`NOWHERE`], that of [`NOWHERE`]: below 1e-15 of K
+#[inline(never)]
+pub(super) fn exercise_point<V: Lanes>(e: &Exercise, on: &Inputs<V>) -> Taylor<V> {
+    let c = |v: f64| V::splat(v);
+    let (k, sigma) = (on.strike.value(), on.sigma.value());
+    let tau = e.t - e.ts;
+    let (df, df_b) = (c((-e.r * tau).exp()), c((-e.b * tau).exp()));
+    let (one, width) = (c(1.0), sigma * c(tau.sqrt()));
+    let ln_k = on.log_strike.value();
+    let top = ln_k + width * NOWHERE;
+    let least = k * c(1e-15);
+    // the put is worth its intrinsic value at least, so that the point lies above K − A: where that is far below K, close above
+    let low = ln((k - e.a).max(k * c(1e-3)));
+    let start = ln_k + width * width * 0.5;
+    let mut x = V::select(low.lt(start - width - width), low, start);
+    let at = |x: V| {
+        let spot = exp(x);
+        let d1 = (x - ln_k + c((e.r - e.b) * tau)) / width + width * 0.5;
+        (spot, norm_cdf(-d1), norm_cdf(width - d1))
+    };
+    for _ in 0..STEPS {
+        let (spot, n1, n2) = at(x);
+        let put = (k * df * n2 - spot * df_b * n1).max(least);
+        let kept = c(e.a) + spot * (one - df_b) - k * (one - df);
+        let slope = spot * df_b * n1 / put + V::select(kept.gt(least), spot * (one - df_b) / kept.max(least), c(0.0));
+        let step = ln(put / kept.max(least)) / slope;
+        x = (x + step.max(-width).min(width + width)).min(top);
+    }
+    let (spot, n1, n2) = at(x);
+    let (share, cash) = (spot * df_b * (one - n1), k * df * (one - n2));
+    let by_x = spot - share;
+    let d1 = (x - ln_k + c((e.r - e.b) * tau)) / width + width * 0.5;
+    let density = exp(d1 * d1 * -0.5);
+    let vega = spot * df_b * density * c(INV_SQRT_2PI * tau.sqrt());
+    let found = by_x.gt(spot * c(1e-9));
+    let inverse = V::select(found, one / by_x, c(0.0));
+    Taylor::constant(x)
+        .with(at::L, sigma * vega * inverse)
+        .with(at::Q, (k - cash) * inverse)
+        .with(at::R, (cash * tau - e.a_r) * inverse)
+        .with(at::B, (c(e.a_r) - share * tau) * inverse)
+}
+
+/// N of a series.
+#[inline(never)]
+pub(super) fn normal<V: Lanes>(d: &Taylor<V>) -> Taylor<V> {
+    let x = d.value();
+    let e = exp(x * x * V::splat(-0.5));
+    let density = e * V::splat(INV_SQRT_2PI);
+    let x2 = x * x;
+    let one = V::splat(1.0);
+    let three = V::splat(3.0);
+    d.compose([norm_cdf_given(x, e), density, -(x * density), (x2 - one) * density, -((x2 - three) * x * density)])
+}
+
+/// P(Z₁ ≤ a, Z₂ ≤ d) of two series, correlation `rho`.
+#[inline(never)]
+fn normal_pair<V: Lanes>(a: &Taylor<V>, d: &Taylor<V>, rho: &Correlation) -> Taylor<V> {
+    let c = |v: f64| V::splat(v);
+    let n = partials(a.value(), d.value(), rho);
+    let (a, d) = (a.moving(), d.moving());
+    const FACTORIAL: [f64; 5] = [1.0, 1.0, 2.0, 6.0, 24.0];
+    let coefficient = |i: usize, j: usize| n[i][j] * c(1.0 / (FACTORIAL[i] * FACTORIAL[j]));
+    // the powers of a that go with d^j, by Horner's rule, and then those of d
+    let along_a = |j: usize| {
+        let top = 4 - j;
+        let mut sum = a.scale(coefficient(top, j)).plus(coefficient(top - 1, j));
+        for i in (0..top - 1).rev() {
+            sum = (sum * a).plus(coefficient(i, j));
+        }
+        sum
+    };
+    let mut sum = d.scale(coefficient(0, 4)) + along_a(3);
+    for j in (0..3).rev() {
+        sum = sum * d + along_a(j);
+    }
+    sum
+}
+
+/// ∂^(i+j)/∂a^i∂d^j of the normal distribution in two dimensions at `[i][j]`, i + j ≤ 4.
+fn partials<V: Lanes>(a: V, d: V, correlation: &Correlation) -> [[V; 5]; 5] {
+    let c = |v: f64| V::splat(v);
+    let rho = correlation.rho;
+    let q2 = 1.0 - rho * rho;
+    let (q, rho_v) = (q2.sqrt(), c(rho));
+    let density = |x: V| exp(x * x * -0.5) * INV_SQRT_2PI;
+    let (u, v) = ((d - rho_v * a) * c(1.0 / q), (a - rho_v * d) * c(1.0 / q));
+    let joint = density(a) * density(u) * c(1.0 / q);
+    let one = c(1.0);
+    let mut n = [[c(0.0); 5]; 5];
+    n[0][0] = normal_pair_value(a, d, correlation);
+    n[1][1] = joint;
+    n[2][1] = -(joint * v) * c(1.0 / q);
+    n[1][2] = -(joint * u) * c(1.0 / q);
+    n[3][1] = joint * (v * v - one) * c(1.0 / q2);
+    n[1][3] = joint * (u * u - one) * c(1.0 / q2);
+    n[2][2] = joint * (u * v + rho_v) * c(1.0 / q2);
+    n[1][0] = density(a) * norm_cdf(u);
+    n[0][1] = density(d) * norm_cdf(v);
+    n[2][0] = -(a * n[1][0]) - rho_v * n[1][1];
+    n[0][2] = -(d * n[0][1]) - rho_v * n[1][1];
+    n[3][0] = -n[1][0] - a * n[2][0] - rho_v * n[2][1];
+    n[0][3] = -n[0][1] - d * n[0][2] - rho_v * n[1][2];
+    n[4][0] = c(-2.0) * n[2][0] - a * n[3][0] - rho_v * n[3][1];
+    n[0][4] = c(-2.0) * n[0][2] - d * n[0][3] - rho_v * n[1][3];
+    n
+}
+
+/// Correlation above which the integral over the correlation loses digits.
+const STEEP: f64 = 0.925;
+/// Gauss-Legendre nodes and weights on [−1, 1], the positive half of twenty.
+const GAUSS: [(f64, f64); 10] = [
+    (0.076_526_521_133_497_33, 0.152_753_387_130_725_85),
+    (0.227_785_851_141_645_08, 0.149_172_986_472_603_75),
+    (0.373_706_088_715_419_56, 0.142_096_109_318_382_05),
+    (0.510_867_001_950_827_1, 0.131_688_638_449_176_63),
+    (0.636_053_680_726_515, 0.118_194_531_961_518_42),
+    (0.746_331_906_460_150_8, 0.101_930_119_817_240_44),
+    (0.839_116_971_822_218_8, 0.083_276_741_576_704_75),
+    (0.912_234_428_251_326, 0.062_672_048_334_109_06),
+    (0.963_971_927_277_913_8, 0.040_601_429_800_386_94),
+    (0.993_128_599_185_094_9, 0.017_614_007_139_152_12),
+];
+
+/// A correlation in (0, 1), and what the integral over it needs.
+#[derive(Clone, Copy, Debug)]
+struct Correlation {
+    rho: f64,
+    /// sin θ, 1/cos²θ and weight/2π at the nodes on (0, asin ρ).
+    nodes: [(f64, f64, f64); 20],
+}
+
+impl Correlation {
+    fn new(rho: f64) -> Self {
+        let half = 0.5 * rho.asin();
+        let node = |i: usize| {
+            let (x, weight) = GAUSS[i / 2];
+            let sine = (half * if i.is_multiple_of(2) { 1.0 + x } else { 1.0 - x }).sin();
+            (sine, 1.0 / (1.0 - sine * sine), weight * half / core::f64::consts::TAU)
+        };
+        Correlation { rho, nodes: core::array::from_fn(node) }
+    }
+}
+
+/// P(Z₁ ≤ a, Z₂ ≤ d).
+#[inline(never)]
+fn normal_pair_value<V: Lanes>(a: V, d: V, rho: &Correlation) -> V {
+    if rho.rho < STEEP { pair_by_angle(a, d, rho) } else { pair_near_one(a, d, rho.rho) }
+}
+
+/// N(a)N(d) + ∫₀^asin ρ exp(−(a² + d² − 2ad·sin θ)/(2cos²θ)) dθ/2π.
+fn pair_by_angle<V: Lanes>(a: V, d: V, rho: &Correlation) -> V {
+    let c = |v: f64| V::splat(v);
+    let (half_squares, product) = ((a * a + d * d) * 0.5, a * d);
+    let mut sum = norm_cdf(a) * norm_cdf(d);
+    for (sine, inverse, weight) in rho.nodes {
+        let exponent = (product * sine - half_squares) * inverse;
+        sum = exp(exponent).mul_add(c(weight), sum);
+    }
+    sum
+}
+
+/// N(min(a, d)) less the integral from ρ to 1, its singular part removed by hand.
+fn pair_near_one<V: Lanes>(a: V, d: V, rho: f64) -> V {
+    let c = |v: f64| V::splat(v);
+    let (one, third) = (c(1.0), c(1.0 / 3.0));
+    let product = (a * d).max(c(-300.0));
+    let q2 = (1.0 - rho) * (1.0 + rho);
+    let (gap, square) = ((a - d).abs(), (a - d) * (a - d));
+    let k1 = (c(4.0) - product) * 0.125;
+    let k2 = (c(12.0) - product) * 0.0625;
+    let head = exp((square * c(1.0 / q2) + product) * -0.5);
+    let head_series = one - k1 * (square - q2) * (one - k2 * square * 0.2) * third + k1 * k2 * c(q2 * q2 * 0.2);
+    let mut sum = head * head_series * c(q2.sqrt());
+    let tail = norm_cdf(-(gap * c(1.0 / q2.sqrt()))) * c(core::f64::consts::TAU.sqrt());
+    let tail_series = one - k1 * square * (one - k2 * square * 0.2) * third;
+    sum -= exp(product * -0.5) * tail * gap * tail_series;
+    let half = 0.5 * q2.sqrt();
+    for (x, w) in GAUSS {
+        for x in [x, -x] {
+            let y = (half * (x + 1.0)) * (half * (x + 1.0));
+            let root = (1.0 - y).sqrt();
+            let outer = exp((square * c(1.0 / y) + product) * -0.5);
+            let inner = exp(product * c(-0.5 * (1.0 - root) / (1.0 + root))) * c(1.0 / root);
+            let series = one + k1 * y * (one + k2 * y);
+            sum = (outer * (inner - series)).mul_add(c(half * w), sum);
+        }
+    }
+    norm_cdf(a.min(d)) - sum * c(1.0 / core::f64::consts::TAU)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// ∫ n(z)·N((d − ρz)/√(1−ρ²)) dz up to `a`, by Simpson's rule on a fine grid.
+    fn by_brute_force(a: f64, d: f64, rho: f64) -> f64 {
+        let n = 40_000;
+        let h = (a + 12.0) / f64::from(n);
+        let f = |z: f64| (-0.5 * z * z).exp() * INV_SQRT_2PI * norm_cdf((d - rho * z) / (1.0 - rho * rho).sqrt());
+        let weight = |i: i32| {
+            if i == 0 || i == n {
+                1.0
+            } else if i % 2 == 1 {
+                4.0
+            } else {
+                2.0
+            }
+        };
+        (0..=n).map(|i| weight(i) * f(-12.0 + h * f64::from(i))).sum::<f64>() * h / 3.0
+    }
+
+    #[test]
+    fn the_normal_pair_agrees_with_brute_force() {
+        for rho in [0.05, 0.3, 0.7, 0.9, 0.93, 0.97, 0.995, 0.9999] {
+            for a in [-3.0, -1.1, 0.0, 0.4, 2.5] {
+                for d in [-4.0, -0.9, 0.001, 0.4, 1.7, 5.0] {
+                    let (got, want) =
+                        (normal_pair_value::<f64>(a, d, &Correlation::new(rho)), by_brute_force(a, d, rho));
+                    assert!((got - want).abs() < 5e-12, "a {a} d {d} rho {rho}: {got} {want} {:e}", got - want);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn partials_agree_with_differences() {
+        for rho in [0.2, 0.8, 0.96].map(Correlation::new) {
+            let (a, d, h) = (0.3, -0.6, 1e-4);
+            let mid = partials::<f64>(a, d, &rho);
+            let by_a = [partials::<f64>(a + h, d, &rho), partials::<f64>(a - h, d, &rho)];
+            let by_d = [partials::<f64>(a, d + h, &rho), partials::<f64>(a, d - h, &rho)];
+            for i in 0..4 {
+                for j in 0..4 - i {
+                    let (up, down) = (&by_a[0][i][j], &by_a[1][i][j]);
+                    let (got, want) = (mid[i + 1][j], (up - down) / (2.0 * h));
+                    assert!((got - want).abs() < 1e-5 * (1.0 + want.abs()), "∂a of [{i}][{j}]: {got} {want}");
+                    let (got, want) = (mid[i][j + 1], (by_d[0][i][j] - by_d[1][i][j]) / (2.0 * h));
+                    assert!((got - want).abs() < 1e-5 * (1.0 + want.abs()), "∂d of [{i}][{j}]: {got} {want}");
+                }
+            }
+        }
+    }
+}

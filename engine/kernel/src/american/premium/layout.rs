@@ -1,0 +1,220 @@
+//! Where the tables of one (expiry, right) lie: tiles that follow the strikes and the volatilities asked for.
+//!
+//! A chain's smile spans little over strikes close to each other, so that one solve with few nodes serves a group of
+//! them. Strikes at which a call is worth exercising before other ex-dates have groups of their own: in one table their
+//! boundaries would begin and end within its strikes. Never: a solve.
+
+use super::super::band::{Band, Scheme};
+use super::classify::{Span, changes, continuous};
+use super::table::Table;
+use crate::contract::Right;
+use crate::dividends::Terms;
+use crate::lanes::Lanes;
+use std::sync::OnceLock;
+
+/// Strikes of a table span this ratio at least: fewer would have noisy derivatives.
+const STRIKES_LEAST: f64 = 1.1;
+/// Logarithms of the strike ratio that a table spans at most where σ√t is less: call, put. A narrow tile of calls is more
+/// often exercised once, or never.
+const STRIKES_MOST: [f64; 2] = [0.18, 0.36];
+
+/// A table is fitted this much beyond where another one takes over, call, put: third derivatives are worst at the ends.
+/// Not those of calls: wider, they do not meet the payoff at their boundary.
+const BEYOND: [f64; 2] = [1.0, 1.1];
+
+/// A part of the strikes and volatilities, and its table from the first evaluation on that needs it: a chain lists many
+/// strikes whose premium is nothing, and tables for those would cost the most of a start.
+pub(super) struct Tile {
+    /// What it serves: within what its table is fitted on, `span`.
+    serves: Span,
+    span: Span,
+    table: OnceLock<Box<Table>>,
+}
+
+impl Tile {
+    /// The lanes that it serves.
+    pub(super) fn holds<L: Lanes>(&self, k: L, sigma: L) -> L::Mask {
+        let c = |v: f64| L::splat(v);
+        let (lo, hi) = self.serves.sigma;
+        self.holds_strike(k) & c(lo).le(sigma) & sigma.le(c(hi))
+    }
+
+    /// The lanes whose strike it serves.
+    pub(super) fn holds_strike<L: Lanes>(&self, k: L) -> L::Mask {
+        let (lo, hi) = self.serves.k;
+        L::splat(lo).le(k) & k.le(L::splat(hi))
+    }
+
+    /// Least and greatest volatility served.
+    pub(super) fn sigma(&self) -> (f64, f64) {
+        self.serves.sigma
+    }
+
+    /// The table, if it was built.
+    pub(super) fn built(&self) -> Option<&Table> {
+        self.table.get().map(|table| &**table)
+    }
+
+    /// The table, built if it is not there yet.
+    pub(super) fn table(&self, right: Right, terms: &Terms, scheme: Scheme) -> &Table {
+        self.table.get_or_init(|| Box::new(Table::build(right.phi(), terms, &self.span, scheme)))
+    }
+
+    /// Whether it serves anything of `band`.
+    pub(super) fn meets(&self, band: &Band) -> bool {
+        let meet = |a: (f64, f64), b: (f64, f64)| a.0 <= b.1 && b.0 <= a.1;
+        meet(self.serves.k, band.k) && meet(self.serves.sigma, band.sigma)
+    }
+}
+
+/// Whether tiles serve all of `band`.
+pub(super) fn covered(band: &Band, tiles: &[Tile]) -> bool {
+    let Some(i) = tiles.iter().position(|tile| tile.meets(band)) else { return false };
+    let (Span { k, sigma }, rest) = (tiles[i].serves, &tiles[i + 1..]);
+    let middle = (band.k.0.max(k.0), band.k.1.min(k.1));
+    let left = [
+        (band.k.0 < k.0, (band.k.0, k.0), band.sigma),
+        (k.1 < band.k.1, (k.1, band.k.1), band.sigma),
+        (band.sigma.0 < sigma.0, middle, (band.sigma.0, sigma.0)),
+        (sigma.1 < band.sigma.1, middle, (sigma.1, band.sigma.1)),
+    ];
+    left.iter().all(|&(is, k, sigma)| !is || covered(&Band { k, sigma }, rest))
+}
+
+/// Least and greatest volatility ratio of a table of one right: what is less is widened, since derivatives in the
+/// volatility get noisy on short intervals, and what is more is cut.
+///
+/// A call that is watched for exercise far above its strike and takes a dividend on the way bends at places whose
+/// distance, counted from its boundary, moves fast with the volatility.
+fn sigma_ratios(right: Right, terms: &Terms) -> (f64, f64) {
+    if right == Right::Call && far_boundary(terms) { (1.42, 1.42) } else { (1.7, 2.0) }
+}
+
+fn far_boundary(terms: &Terms) -> bool {
+    terms.b > 0.0 && terms.r > 1.3 * terms.b && !terms.divs.is_empty() && continuous(1.0, terms)
+}
+
+/// The tiles of `bands`: those close to each other share one.
+pub(super) fn tiles(right: Right, terms: &Terms, bands: &[Band], scheme: Scheme) -> Vec<Tile> {
+    let mut bands = bands.to_vec();
+    bands.sort_by(|a, b| a.k.0.total_cmp(&b.k.0));
+    let most = |band: &Band| match scheme {
+        Scheme::Fast => STRIKES_MOST[right as usize].max((band.sigma.0 * band.sigma.1 * terms.t).sqrt()).exp(),
+        Scheme::Accurate => STRIKES_MOST[0].exp(),
+    };
+    let cuts = changes(right.phi(), terms, &bands);
+    let mut tiles = Vec::new();
+    let mut rest = &bands[..];
+    while let Some(first) = rest.first() {
+        let (low, most) = (first.k.0, most(first));
+        let with = |band: &&Band| band.k.1 <= low * most && !cuts.iter().any(|&cut| low < cut && cut < band.k.1);
+        let (group, others) = rest.split_at(rest.iter().take_while(with).count().max(1));
+        rest = others;
+        let high = group.iter().fold(low, |high, band| high.max(band.k.1));
+        for k in split_at((low, high), &cuts, most) {
+            for sigma in volatilities(group, sigma_ratios(right, terms), BEYOND[right as usize]) {
+                let serves = Span { k, sigma: sigma.0 };
+                tiles.push(Tile { serves, span: Span { k, sigma: sigma.1 }, table: OnceLock::new() });
+            }
+        }
+    }
+    tiles
+}
+
+/// The volatilities of a group of bands: what each table serves, and what it is fitted on.
+fn volatilities(group: &[Band], (least, most): (f64, f64), beyond: f64) -> Vec<((f64, f64), (f64, f64))> {
+    let mut ranges: Vec<(f64, f64)> = group.iter().map(|band| band.sigma).collect();
+    ranges.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut together: Vec<(f64, f64)> = Vec::new();
+    for range in ranges {
+        match together.last_mut() {
+            Some(last) if range.1 <= last.0 * most || range.1 <= last.1 => last.1 = last.1.max(range.1),
+            _ => together.push(range),
+        }
+    }
+    let mut out = Vec::new();
+    for range in together {
+        let parts = split(range, most);
+        let last = parts.len() - 1;
+        for (i, &part) in parts.iter().enumerate() {
+            let mut fitted = widened(part, least);
+            let (low, high) = (if i == 0 { fitted.0 } else { part.0 }, if i == last { fitted.1 } else { part.1 });
+            if i > 0 {
+                fitted.0 = fitted.0.min(part.0 / beyond);
+            }
+            if i < last {
+                fitted.1 = fitted.1.max(part.1 * beyond);
+            }
+            out.push(((low, high), fitted));
+        }
+    }
+    out
+}
+
+/// Strike ranges no wider than `most` between the `cuts`, none narrower than [`STRIKES_LEAST`] unless cuts leave no room.
+fn split_at((low, high): (f64, f64), cuts: &[f64], most: f64) -> Vec<(f64, f64)> {
+    let inside = cuts.iter().copied().filter(|&cut| low < cut && cut < high);
+    let ends: Vec<f64> = core::iter::once(low).chain(inside).chain([high]).collect();
+    let between = |(from, to): (f64, f64)| {
+        let (below, above) = (
+            cuts.iter().copied().filter(|&cut| cut <= from).fold(0.0, f64::max),
+            cuts.iter().copied().filter(|&cut| to <= cut).fold(f64::INFINITY, f64::min),
+        );
+        let (wide_from, wide_to) = widened((from, to), STRIKES_LEAST);
+        let from = wide_from.min(above / STRIKES_LEAST).max(below);
+        (from, wide_to.max(from * STRIKES_LEAST).min(above))
+    };
+    ends.windows(2).flat_map(|ends| split(between((ends[0], ends[1])), most)).collect()
+}
+
+/// Parts of equal ratio, none wider than `most`.
+fn split((lo, hi): (f64, f64), most: f64) -> Vec<(f64, f64)> {
+    let n = ((hi / lo).ln() / most.ln() - 1e-9).ceil().max(1.0) as usize;
+    let edge = |i: usize| if i == n { hi } else { lo * (hi / lo).powf(i as f64 / n as f64) };
+    (0..n).map(|i| (edge(i), edge(i + 1))).collect()
+}
+
+/// A range about the same middle that spans `least` at least.
+fn widened((lo, hi): (f64, f64), least: f64) -> (f64, f64) {
+    let widen = (least / (hi / lo)).max(1.0).sqrt();
+    (lo / widen, hi * widen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dividends::Dividend;
+
+    fn around(k: f64, sigma: f64) -> Band {
+        Band { k: (k, k), sigma: (sigma / 1.1, sigma * 1.1) }
+    }
+
+    fn terms(amount: f64) -> Terms {
+        let divs = [0.1, 0.35].map(|t| Dividend { t, amount }).to_vec();
+        Terms { t: 0.5, r: 0.04, b: 0.0, divs }
+    }
+
+    #[test]
+    fn tiles_cover_the_bands_that_they_are_laid_for() {
+        let bands: Vec<Band> = (0..30).map(|i| around(50.0 + 5.0 * f64::from(i), 0.6 - 0.01 * f64::from(i))).collect();
+        let wide = Band { k: (50.0, 200.0), sigma: (0.1, 1.0) };
+        for right in [Right::Call, Right::Put] {
+            let tiles = tiles(right, &terms(0.9), &bands, Scheme::Fast);
+            assert!(bands.iter().all(|band| covered(band, &tiles)));
+            assert!(tiles.len() <= 16, "{right:?}: {}", tiles.len());
+            assert!(!covered(&around(100.0, 1.5), &tiles) && !covered(&wide, &tiles));
+            let tiles = super::tiles(right, &terms(0.9), &[wide], Scheme::Fast);
+            assert!(covered(&wide, &tiles) && covered(&around(120.0, 0.3), &tiles));
+        }
+    }
+
+    #[test]
+    fn strikes_whose_ex_dates_differ_share_no_tile() {
+        // interest on the strike from the first ex-date to the second: 0.00995·K
+        let cut = 0.9 / (1.0 - (-0.04f64 * 0.25).exp());
+        let bands = [around(0.97 * cut, 0.3), around(1.03 * cut, 0.3)];
+        let tiles = tiles(Right::Call, &terms(0.9), &bands, Scheme::Fast);
+        let of = |band: &Band| tiles.iter().position(|tile| tile.meets(band));
+        assert_ne!(of(&bands[0]), of(&bands[1]));
+    }
+}

@@ -1,0 +1,536 @@
+//! Early-exercise premium of American options with cash dividends, from tables that do not depend on the spot.
+//!
+//! [`PremiumTables::jet`] reads tables (about a microsecond a contract, every pass), and solves and tabulates
+//! (milliseconds a table, once) where one is not there yet. In between: `classify` says from when on exercise can pay at
+//! all; `solver`, `grid`, `schedule`, `stencil`, `edges` and `european` are the partial differential equation; `solved`
+//! solves it for all nodes of a table, `profile` is one solved lane as a function; `table` is what is kept of them,
+//! `tabulate` and `rates` fit it, `resolution` says whether that will do, `layout` where tables lie; `evaluate`,
+//! `exercise` and `last_days` read; `taylor` and `chebyshev` are their arithmetic.
+//! Never: a spot in a table.
+
+mod chebyshev;
+mod classify;
+mod edges;
+mod european;
+mod evaluate;
+mod exercise;
+mod grid;
+mod last_days;
+mod layout;
+mod plan;
+mod profile;
+mod rates;
+mod resolution;
+mod schedule;
+mod solved;
+mod solver;
+mod stencil;
+mod table;
+mod tabulate;
+mod taylor;
+
+use super::band::{Band, Counts, Scheme};
+use crate::black76::{Horizon, european, european_vol};
+use crate::contract::Right;
+use crate::dividends::Terms;
+use crate::elementary::{exp, ln};
+use crate::greeks::{Derivatives, VolDerivatives};
+use crate::lanes::{Lanes, Mask};
+use crate::normal::norm_cdf;
+use classify::{Span, continuous};
+use evaluate::Clock;
+use exercise::Inputs;
+use layout::{Tile, covered, tiles};
+use plan::{collected, planned};
+use table::{Layout, Table};
+use taylor::{Taylor, at};
+
+/// r may move by this much before the tables must be built anew, and b where there is no boundary to measure from.
+pub const RATE_MOVE: f64 = 5e-4;
+/// b may move by this times size^⅔·t^(−½), size being the greater of the two rates, and by this fraction of it.
+const B_MOVE: f64 = 3.5e-3;
+const B_PART: f64 = 0.1;
+/// How far terms shifted in time may miss the dates and amounts that the tables were built on.
+const DATE_SLACK: f64 = 1e-7;
+/// Within this fraction of the strike above intrinsic, exercising now counts as optimal (docs/model.md).
+const EXERCISED: f64 = 1e-9;
+/// A premium below this fraction of the spot counts as none.
+const NEGLIGIBLE: f64 = 2.5e-7;
+/// By how much of the strike a value must fall short of a fixed plan to give way to it: more than a table's error.
+const SHORT: f64 = 2e-5;
+/// The same of a table at an ex-date, which follows the best plan but for a window or two.
+const SHORT_AHEAD: f64 = 2e-4;
+/// Years that a table of the premium now may age: over a long weekend, and this fraction of the way to the next date.
+const AGE: f64 = 4.5 / 365.0;
+const AGE_PART: f64 = 0.05;
+
+/// One contract per lane, at one spot.
+#[derive(Clone, Copy)]
+struct Place<L: Lanes> {
+    spot: L,
+    k: L,
+    sigma: L,
+    /// Whose premium is not negligible.
+    needed: L::Mask,
+    /// The European values.
+    european: L,
+}
+
+/// The lanes that are exercised now, and those whose series is the whole value and not the premium.
+type Marks<M> = (M, M);
+
+/// What is read at one place.
+struct Reading<'a, L> {
+    terms: &'a Terms,
+    on: Inputs<L>,
+    european: L,
+}
+
+/// Premium tables of one (expiry, right) over bands of strikes and volatilities.
+pub struct PremiumTables {
+    right: Right,
+    terms: Terms,
+    scheme: Scheme,
+    /// Where two serve the same, the later one is read.
+    tiles: Vec<Tile>,
+}
+
+/// Most lanes of one evaluation.
+const MOST_LANES: usize = 16;
+
+/// The tables that serve some lanes, and which lanes each serves.
+struct Serving<'a, L: Lanes> {
+    tables: [Option<(&'a Table, L::Mask)>; MOST_LANES],
+    n: usize,
+}
+
+impl<'a, L: Lanes> Serving<'a, L> {
+    fn push(&mut self, table: &'a Table, lanes: L::Mask) {
+        self.tables[self.n] = Some((table, lanes));
+        self.n += 1;
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&'a Table, L::Mask)> {
+        self.tables[..self.n].iter().flatten().copied()
+    }
+}
+
+impl PremiumTables {
+    /// Lays out the tables for `bands` at `terms`; each is built when it is first read.
+    ///
+    /// # Cost  1 ms a table with [`Scheme::Fast`], half of it for how it moves with the rates, several times that where
+    /// dividends are weekly; one serves the bands within a strike ratio of 1.43 (put), 1.2 (call) or exp(σ√t), and a
+    /// volatility ratio of 2. With [`Scheme::Accurate`] 15 to 90 ms
+    #[must_use]
+    pub fn new(right: Right, terms: &Terms, bands: &[Band], scheme: Scheme) -> Self {
+        let terms = live(terms);
+        let tiles = tiles(right, &terms, bands, scheme);
+        PremiumTables { right, terms, scheme, tiles }
+    }
+
+    /// The tables that were built so far.
+    fn built(&self) -> impl Iterator<Item = &Table> {
+        self.tiles.iter().filter_map(Tile::built)
+    }
+
+    /// The tables of the `needed` lanes; builds those that are not there yet. With `BEYOND` a lane whose volatility no
+    /// tile of its strike serves gets the one that comes nearest.
+    fn serving<L: Lanes, const BEYOND: bool>(&self, k: L, sigma: L, needed: L::Mask) -> Serving<'_, L> {
+        let mut serving = Serving { tables: [None; MOST_LANES], n: 0 };
+        let mut left = needed;
+        for tile in self.tiles.iter().rev() {
+            if !left.any() {
+                return serving;
+            }
+            let inside = left & tile.holds(k, sigma);
+            if inside.any() {
+                serving.push(tile.table(self.right, &self.terms, self.scheme), inside);
+                left = left & !inside;
+            }
+        }
+        if BEYOND && left.any() {
+            self.nearest(k, sigma, left, &mut serving);
+        }
+        serving
+    }
+
+    /// The tables that come nearest to the volatilities of lanes that none serves.
+    fn nearest<'a, L: Lanes>(&'a self, k: L, sigma: L, mut left: L::Mask, serving: &mut Serving<'a, L>) {
+        let none = L::splat(f64::INFINITY);
+        let away = |tile: &Tile| {
+            let (low, high) = tile.sigma();
+            let ratio = (L::splat(low) / sigma).max(sigma * (1.0 / high));
+            L::select(tile.holds_strike(k), ratio, none)
+        };
+        let least = self.tiles.iter().fold(none, |least, tile| least.min(away(tile)));
+        for tile in self.tiles.iter().rev() {
+            let lanes = left & away(tile).le(least) & least.lt(none);
+            if lanes.any() {
+                serving.push(tile.table(self.right, &self.terms, self.scheme), lanes);
+                left = left & !lanes;
+            }
+        }
+    }
+
+    /// Least and greatest volatility that the lanes' tables serve; NaN where there is none.
+    pub(super) fn sigma_range<L: Lanes>(&self, k: L, sigma: L) -> (L, L) {
+        let nan = L::splat(f64::NAN);
+        let mut range = (nan, nan);
+        for tile in &self.tiles {
+            let (holds, (low, high)) = (tile.holds(k, sigma), tile.sigma());
+            range = (L::select(holds, L::splat(low), range.0), L::select(holds, L::splat(high), range.1));
+        }
+        range
+    }
+
+    /// Whether tables serve all of `band`.
+    pub(super) fn holds(&self, band: &Band) -> bool {
+        covered(band, &self.tiles)
+    }
+
+    /// The lanes whose premium is not negligible: far out of the money what exercise could gain, were it certain, times
+    /// the chance of ending in the money is below [`NEGLIGIBLE`] of the spot. A tenth of the price tolerance of such
+    /// an option is 5e-7 of the spot.
+    fn needed<L: Lanes>(&self, terms: &Terms, spot: L, k: L, sigma: L) -> L::Mask {
+        let Terms { t, r, b, .. } = *terms;
+        let c = |v: f64| L::splat(v);
+        let collected = terms.divs.iter().map(|d| d.amount).sum::<f64>() * ((b - r).max(0.0) * t).exp();
+        let deviation = sigma * c(t.sqrt());
+        // a call exercised early collects the dividends
+        let pays_from = if self.right == Right::Call { (k - collected).max(k * c(1e-3)) } else { k };
+        let d = (ln(spot / pays_from) + c((r - b) * t)) / deviation;
+        let phi = c(self.right.phi());
+        let in_the_money = norm_cdf(d * phi + deviation * 0.5);
+        let gain = spot.max(k) * c((r.abs() + b.abs()) * t) + collected;
+        c(NEGLIGIBLE).lt(gain * in_the_money / spot)
+    }
+
+    /// Whether the tables still serve `terms`: the same dividends are to come, no date that a table describes has passed,
+    /// and the rates moved by little; how little, depends on the term and on what was built.
+    ///
+    /// # Accuracy  of what is built anew at moved rates: price 2e-5 of max(V, 5 % of S), delta 1e-4, gamma, vega and theta
+    /// 2e-3, away from the exercise boundary; a table aged by a day: 1e-5: `moved_tables_agree_with_fresh_ones`
+    #[must_use]
+    pub fn serves(&self, terms: &Terms) -> bool {
+        let terms = live(terms);
+        let age = self.terms.t - terms.t;
+        let same = self.terms.divs.len() == terms.divs.len()
+            && self.terms.divs.iter().zip(&terms.divs).all(|(old, new)| {
+                (old.t - age - new.t).abs() < DATE_SLACK && (old.amount - new.amount).abs() <= 1e-9 * old.amount.abs()
+            });
+        let size = self.terms.r.abs().max(self.terms.b.abs());
+        let aligned = (B_MOVE * size.powf(2.0 / 3.0) / self.terms.t.max(1e-4).sqrt()).min(B_PART * size);
+        // exercise anywhere between the dates of a call is harder to follow
+        let watched_call = self.right == Right::Call && continuous(1.0, &self.terms);
+        let rough = watched_call || self.built().any(Table::is_anchored);
+        let b_move = if rough { RATE_MOVE } else { aligned.max(RATE_MOVE) };
+        same && (terms.r - self.terms.r).abs() <= RATE_MOVE
+            && (terms.b - self.terms.b).abs() <= b_move
+            && terms.t > 0.0
+            && age > -DATE_SLACK
+            && self.built().all(|t| t.serves_age(age, &self.terms))
+    }
+
+    /// Makes the tables serve `bands`. What is built for these stays.
+    pub fn widen(&mut self, bands: &[Band]) {
+        self.tiles.retain(|tile| bands.iter().any(|band| tile.meets(band)));
+        let missing: Vec<Band> = bands.iter().filter(|band| !self.holds(band)).copied().collect();
+        self.tiles.splice(..0, tiles(self.right, &self.terms, &missing, self.scheme));
+    }
+
+    /// What was built so far.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        for table in self.built() {
+            counts.refined += usize::from(table.refined);
+            counts.accurate += usize::from(table.scheme != self.scheme);
+            match table.layout {
+                Layout::European | Layout::LowerStrike(_) => counts.european += 1,
+                Layout::Now | Layout::AtExDate => counts.aligned += 1,
+                Layout::Once => counts.closed += 1,
+                Layout::Anchored | Layout::AnchoredAtExDate => counts.anchored += 1,
+            }
+        }
+        counts
+    }
+
+    /// Bytes held.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let tables: usize = self.built().map(Table::bytes).sum();
+        size_of::<Self>() + size_of_val(&*self.tiles) + size_of_val(&*self.terms.divs) + tables
+    }
+
+    /// Value and derivatives at fixed X, and in which lanes exercising now is optimal (the jet then means nothing).
+    /// A lane outside the tables or with S ≤ A(0) is NaN.
+    ///
+    /// # Shapes    k, sigma and the result: one contract per lane; no lane looks at another
+    /// # Units     as [`Derivatives`]: per 1.00 of volatility and rate, per year
+    /// # Domain    `terms` that [`PremiumTables::serves`]. Where dividends are worth most of the spot, and where b < 0
+    /// leaves a call's exercise region an end close by, derivatives are less accurate than below
+    /// # Accuracy  golden/american_div.csv, 200 hard rows: price 2e-5 of max(V, 5 % of S) at p99, delta 4e-5; at p90
+    /// gamma, vega, theta 1e-4, rho and epsilon 6e-4, third order 2e-3, ultima 2e-2: `options_with_dividends_meet_their_bounds`
+    /// # Cost      0.25 µs a contract where exercise is possible now, 0.7 µs where it begins at an ex-date
+    #[must_use]
+    pub fn jet<L: Lanes>(&self, terms: &Terms, s: f64, k: L, sigma: L) -> (Derivatives<L>, L::Mask) {
+        let (phi, horizon, spot) = (self.right.phi(), Horizon::from(terms), self.spot(terms, s));
+        let needed = self.needed(terms, spot, k, sigma);
+        let serving = self.serving::<L, false>(k, sigma, needed);
+        let strike = strike(k, &serving);
+        let mut jet = european(phi, &horizon, spot, strike, sigma);
+        if strike.lt(k).any() {
+            jet.d = european(phi, &horizon, spot, k, sigma).d;
+        }
+        let place = Place { spot, k, sigma, needed, european: jet.v };
+        let (premium, (exercised, whole)) = self.premium::<L, true>(terms, &place, &serving);
+        if whole.any() {
+            jet = Derivatives::select(whole, &Derivatives::nothing(jet.d), &jet);
+        }
+        add_premium(&mut jet, &premium, (spot, k, sigma));
+        (jet, exercised | self.worth_no_more(jet.v, s, k, &serving))
+    }
+
+    /// Value and volatility derivatives, and in which lanes exercising now is optimal; see [`PremiumTables::jet`].
+    /// Beyond the volatilities of a strike's tables the premium goes on along a straight line: room for a search.
+    #[must_use]
+    pub fn vol_derivatives<L: Lanes>(&self, terms: &Terms, s: f64, k: L, sigma: L) -> (VolDerivatives<L>, L::Mask) {
+        let spot = self.spot(terms, s);
+        let needed = self.needed(terms, spot, k, sigma);
+        let serving = self.serving::<L, true>(k, sigma, needed);
+        let strike = strike(k, &serving);
+        let mut jet = european_vol(self.right.phi(), &Horizon::from(terms), spot, strike, sigma);
+        let place = Place { spot, k, sigma, needed, european: jet.value };
+        let (premium, (exercised, whole)) = self.premium::<L, false>(terms, &place, &serving);
+        if whole.any() {
+            let zero = L::splat(0.0);
+            jet = VolDerivatives::select(
+                whole,
+                &VolDerivatives { value: zero, vega: zero, volga: zero, ultima: zero },
+                &jet,
+            );
+        }
+        let (value, [vega, volga, ultima]) = (premium.value(), by_sigma(&premium, sigma));
+        jet = VolDerivatives {
+            value: jet.value + value,
+            vega: jet.vega + vega,
+            volga: jet.volga + volga,
+            ultima: jet.ultima + ultima,
+        };
+        (jet, exercised | self.worth_no_more(jet.value, s, k, &serving))
+    }
+
+    /// The spot at which exercise becomes optimal now, where a table measures from there; else NaN.
+    #[must_use]
+    pub fn boundary<L: Lanes>(&self, terms: &Terms, s: f64, k: L, sigma: L) -> L {
+        let needed = self.needed(terms, self.spot(terms, s), k, sigma);
+        let (collected, none) = (L::splat(terms.a(0.0)), L::splat(f64::NAN));
+        self.serving::<L, false>(k, sigma, needed).iter().filter(|(table, _)| table.layout == Layout::Now).fold(
+            none,
+            |boundary, (table, inside)| {
+                let on = Inputs::new(self.spot(terms, s), k, sigma);
+                let x = table.boundary_series(&self.clock::<false>(terms, table), &on).value();
+                L::select(inside, exp(x) + collected, boundary)
+            },
+        )
+    }
+
+    /// X, or NaN where the dividends are worth more than the spot.
+    fn spot<L: Lanes>(&self, terms: &Terms, s: f64) -> L {
+        let x = s - terms.a(0.0);
+        L::splat(if x > 0.0 { x } else { f64::NAN })
+    }
+
+    /// The lanes whose option may be exercised and whose value is the intrinsic one or less. With b > 0 a call may always be,
+    /// far enough in the money, whatever its table knows.
+    fn worth_no_more<L: Lanes>(&self, value: L, s: f64, k: L, serving: &Serving<'_, L>) -> L::Mask {
+        let intrinsic = (L::splat(s) - k) * L::splat(self.right.phi());
+        let borrowed_call = self.right == Right::Call && self.terms.b > 0.0;
+        let american = serving.iter().filter(|(t, _)| borrowed_call || t.layout != Layout::European);
+        let may = american.fold(k.lt(k), |some, (_, inside)| some | inside);
+        let gain = value - intrinsic;
+        // where all is lost by waiting no table is asked: volatility is small and the forward far on the other side
+        (may & gain.lt(k * EXERCISED)) | gain.lt(k * -EXERCISED)
+    }
+
+    /// The premium as a series, each lane from the table that serves it; nothing where it is not needed.
+    fn premium<L: Lanes, const ALL: bool>(
+        &self,
+        terms: &Terms,
+        place: &Place<L>,
+        serving: &Serving<'_, L>,
+    ) -> (Taylor<L>, Marks<L::Mask>) {
+        let Place { spot, k, sigma, needed, european } = *place;
+        let nothing = L::select(needed, L::splat(f64::NAN), L::splat(0.0));
+        let mut out = Taylor(core::array::from_fn(|_| nothing));
+        let (mut exercised, mut whole) = (spot.lt(spot), spot.lt(spot));
+        for (table, inside) in serving.iter() {
+            let Span { k: (k_lo, k_hi), sigma: (s_lo, s_hi) } = table.span;
+            let clamped_k = k.max(L::splat(k_lo)).min(L::splat(k_hi));
+            let clamped_sigma = sigma.max(L::splat(s_lo)).min(L::splat(s_hi));
+            let on = Inputs::new(spot, clamped_k, clamped_sigma);
+            let (mut premium, before) = table.premium::<L, ALL>(&self.clock::<ALL>(terms, table), &on);
+            if !table.is_dated() {
+                age(terms, self.terms.t - terms.t, clamped_sigma, &mut premium);
+            }
+            if !ALL {
+                straight_on(clamped_sigma, sigma, &mut premium);
+            }
+            whole = whole | (inside & self.bound(table, &Reading { terms, on, european }, before, &mut premium));
+            out = Taylor(core::array::from_fn(|i| L::select(inside, premium.0[i], out.0[i])));
+            if matches!(table.layout, Layout::Now | Layout::AtExDate) {
+                exercised = exercised | (inside & before);
+            }
+        }
+        (out, (exercised, whole))
+    }
+
+    /// Puts the value of the best date fixed in advance where a table without a boundary ends (`beyond`), and where the
+    /// value read lies below it; says in which lanes the series is the whole value then. Elsewhere keeps the premium
+    /// from falling below 0.
+    fn bound<L: Lanes>(&self, table: &Table, at: &Reading<'_, L>, beyond: L::Mask, premium: &mut Taylor<L>) -> L::Mask {
+        let (phi, zero) = (self.right.phi(), L::splat(0.0));
+        replace_where(premium, premium.value().lt(zero), &Taylor::constant(zero));
+        let anchored = table.layout == Layout::Anchored;
+        let ahead = table.layout == Layout::AnchoredAtExDate;
+        let ends = ahead || table.is_dated() && phi > 0.0 && at.terms.b < 0.0;
+        if !(anchored || ends) {
+            return zero.lt(zero);
+        }
+        let plan = planned(phi, at.terms, &at.on);
+        let value = at.european + premium.value();
+        let short = (value + at.on.strike.value() * (if ahead { SHORT_AHEAD } else { SHORT })).lt(plan.value());
+        let whole = if anchored { short | (beyond & zero.lt(plan.value())) } else { short };
+        replace_where(premium, whole, &plan);
+        whole
+    }
+
+    /// The rates and the time of `terms`, as `table` is to be read there.
+    fn clock<'a, const ALL: bool>(&self, terms: &Terms, table: &'a Table) -> Clock<'a> {
+        let age = if table.is_dated() { self.terms.t - terms.t } else { 0.0 };
+        let (stop, moved) = (table.stop - age, [terms.r - self.terms.r, terms.b - self.terms.b]);
+        let (a, a_r) = collected(terms, stop, stop - 3.0 * DATE_SLACK * self.right.phi());
+        let needed = ALL || moved.iter().any(|by| *by != 0.0);
+        let rates = (needed && table.has_premium()).then(|| table.rates(&self.terms));
+        Clock { r: terms.r, b: terms.b, t: self.terms.t - age, stop, a, a_r, rates, moved }
+    }
+}
+
+/// The strike of the European part: a dividend on the day of expiry lowers a call's.
+fn strike<L: Lanes>(k: L, serving: &Serving<'_, L>) -> L {
+    serving.iter().fold(k, |strike, (table, inside)| match table.layout {
+        Layout::LowerStrike(amount) => L::select(inside, k - amount, strike),
+        _ => strike,
+    })
+}
+
+/// Carries a premium from the end of a table's volatilities along its tangent, in the lanes that lie beyond.
+fn straight_on<L: Lanes>(end: L, sigma: L, premium: &mut Taylor<L>) {
+    let beyond = end.lt(sigma) | sigma.lt(end);
+    if !beyond.any() {
+        return;
+    }
+    let c = |v: f64| L::splat(v);
+    let slope = premium.0[at::L] / end;
+    let linear = slope * sigma;
+    let value = (sigma - end).mul_add(slope, premium.value());
+    for (i, term) in [(at::ONE, value), (at::L, linear), (at::LL, linear * 0.5), (at::LLL, linear * c(1.0 / 6.0))] {
+        premium.0[i] = L::select(beyond, term, premium.0[i]);
+    }
+}
+
+/// Carries a premium `dt` years on, to first order.
+fn age<L: Lanes>(terms: &Terms, dt: f64, sigma: L, premium: &mut Taylor<L>) {
+    let c = |v: f64| L::splat(v);
+    let p = premium.0;
+    // P_t = rP − (r − b − σ²/2)·P_x − σ²/2·P_xx in terms of x = ln X, and its derivatives in x and ln σ
+    let variance = sigma * sigma;
+    let half = variance * 0.5;
+    let drift = c(terms.r - terms.b) - half;
+    let aged = |v: L, by_x: L, by_xx: L| c(terms.r) * v - drift * by_x - half * by_xx;
+    let two = c(2.0);
+    let vega = aged(p[at::L], p[at::XL], two * p[at::XXL]) + variance * (p[at::X] - two * p[at::XX]);
+    let moves = [
+        (at::ONE, aged(p[at::ONE], p[at::X], two * p[at::XX])),
+        (at::X, aged(p[at::X], two * p[at::XX], c(6.0) * p[at::XXX])),
+        (at::XX, aged(p[at::XX], c(3.0) * p[at::XXX], c(12.0) * p[at::XXXX])),
+        (at::L, vega),
+    ];
+    for (i, by_t) in moves {
+        premium.0[i] = by_t.mul_add(c(dt), premium.0[i]);
+    }
+}
+
+impl core::fmt::Debug for PremiumTables {
+    /// How each table is laid out, not its numbers.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let layouts = self.built().map(|t| (t.layout, t.stop));
+        f.debug_list().entries(layouts).finish()
+    }
+}
+
+impl Table {
+    /// Whether anything is tabulated.
+    fn has_premium(&self) -> bool {
+        !matches!(self.layout, Layout::European | Layout::LowerStrike(_) | Layout::Once)
+    }
+
+    /// Whether it describes a date to come, and does not age until then.
+    fn is_dated(&self) -> bool {
+        matches!(self.layout, Layout::Once | Layout::AtExDate | Layout::AnchoredAtExDate)
+    }
+
+    fn serves_age(&self, age: f64, terms: &Terms) -> bool {
+        let next = terms.divs.first().map_or(terms.t, |d| d.t);
+        match self.layout {
+            Layout::European | Layout::LowerStrike(_) => true,
+            Layout::Once | Layout::AtExDate | Layout::AnchoredAtExDate => age < self.stop - 1e-6,
+            Layout::Now | Layout::Anchored => age <= AGE.min(AGE_PART * next),
+        }
+    }
+}
+
+/// The terms with their live dividends only.
+fn live(terms: &Terms) -> Terms {
+    let mut out = terms.clone();
+    out.divs.retain(|d| d.t > 0.0 && d.t <= terms.t && d.amount > 0.0);
+    out
+}
+
+/// Takes `by` in the lanes of `lanes`.
+fn replace_where<L: Lanes>(premium: &mut Taylor<L>, lanes: L::Mask, by: &Taylor<L>) {
+    for (p, by) in premium.0.iter_mut().zip(by.0) {
+        *p = L::select(lanes, by, *p);
+    }
+}
+
+/// Adds a premium's series in (ln X, ln σ, ln K, r, b) to derivatives in (X, σ, K, r, b).
+fn add_premium<L: Lanes>(jet: &mut Derivatives<L>, premium: &Taylor<L>, (x, k, sigma): (L, L, L)) {
+    let c = |v: f64| L::splat(v);
+    let p = &premium.0;
+    let (ix, ik, is) = (c(1.0) / x, c(1.0) / k, c(1.0) / sigma);
+    let [p1, p2, p3, p4] = [p[at::X], p[at::XX] * 2.0, p[at::XXX] * 6.0, p[at::XXXX] * 24.0];
+    jet.v += p[at::ONE];
+    jet.x[0] += p1 * ix;
+    jet.x[1] += (p2 - p1) * ix * ix;
+    jet.x[2] += (p3 - c(3.0) * p2 + c(2.0) * p1) * ix * ix * ix;
+    jet.x[3] += (p4 - c(6.0) * p3 + c(11.0) * p2 - c(6.0) * p1) * ix * ix * ix * ix;
+    for (sum, premium) in jet.sigma.iter_mut().zip(by_sigma(premium, sigma)) {
+        *sum += premium;
+    }
+    jet.x_sigma += p[at::XL] * ix * is;
+    jet.xx_sigma += (p[at::XXL] * 2.0 - p[at::XL]) * ix * ix * is;
+    jet.r += p[at::R];
+    jet.r_sigma += p[at::RL] * is;
+    jet.b += p[at::B];
+    jet.k[0] += p[at::Q] * ik;
+    jet.k[1] += (p[at::QQ] * 2.0 - p[at::Q]) * ik * ik;
+}
+
+/// Vega, volga and ultima of a premium.
+fn by_sigma<L: Lanes>(premium: &Taylor<L>, sigma: L) -> [L; 3] {
+    let c = |v: f64| L::splat(v);
+    let (p, is) = (&premium.0, c(1.0) / sigma);
+    let [l1, l2, l3] = [p[at::L], p[at::LL] * 2.0, p[at::LLL] * 6.0];
+    [l1 * is, (l2 - l1) * is * is, (l3 - c(3.0) * l2 + c(2.0) * l1) * is * is * is]
+}

@@ -1,0 +1,103 @@
+//! How a premium table moves with the rates: derivatives in r and b of its boundary and of its series.
+//! Never: a value, an evaluation.
+
+use super::chebyshev::{Lobatto, fit_tensor, without_tail};
+use super::profile::Profile;
+use super::schedule::Problem;
+use super::solved::Course;
+use super::table::{RATE_NODES, Rates, Table};
+use crate::american::band::Scheme;
+use crate::dividends::Terms;
+
+/// Step of r and b to either side for the derivatives in them.
+const STEP: f64 = 5e-4;
+/// A boundary that 0.001 of a rate move by more than this fraction of σ√τ is no place to measure from: call, put.
+const BOUNDARY_MOVES: [f64; 2] = [0.01, 0.02];
+/// Terms at the end of a series are dropped where all are below this, in units of the strike.
+const WORTH: f64 = 3e-6;
+/// The part of the table's terms that its derivatives in rates need, and where they are measured from a moving boundary.
+const TERMS: f64 = 0.75;
+const TERMS_MOVING: f64 = 0.5;
+
+impl Table {
+    /// How the table moves with the rates; `terms` are those it was built at. They cost as much as the table itself, and
+    /// tables of the next trading day are read for values only: so they are solved when they are first read.
+    pub(super) fn rates(&self, terms: &Terms) -> &Rates {
+        self.rates.get_or_init(|| Rates::of(self, &self.problem(terms)))
+    }
+}
+
+impl Rates {
+    /// Solves at rates a step to either side, on a coarser grid than the `table`'s, and compares boundary with boundary
+    /// and premium at equal distances from it.
+    fn of(table: &Table, problem: &Problem) -> Self {
+        let (sigma, strike) = (table.sigma.with(Rates::NODES.0), table.strike.with(Rates::NODES.1));
+        let sizes = match table.scheme {
+            Scheme::Fast => (150, 40),
+            Scheme::Accurate => (500, 150),
+        };
+        // the same grid and time steps for all, so that what remains of their errors cancels
+        let course = Course::new(problem, (&sigma, &strike), sizes, table.down);
+        let lanes = course.pairs.len();
+        let steps = steps(problem);
+        let moved = [0, 1].map(|part| {
+            steps[part].map(|step| {
+                let (by_r, by_b) = if part == 0 { (step, 0.0) } else { (0.0, step) };
+                let terms = Terms { r: problem.terms.r + by_r, b: problem.terms.b + by_b, ..problem.terms.clone() };
+                Problem { terms, ..problem.clone() }
+            })
+        });
+        let solved = course.profiles(moved.as_flattened());
+        let solved = |part: usize, end: usize, lane: usize| &solved[2 * part + end][lane];
+        let steady = |part: usize, lane: usize| {
+            let width_of_x = course.pairs[lane].1 * (problem.terms.t - problem.stop).sqrt();
+            let most = BOUNDARY_MOVES[usize::from(table.phi < 0.0)] * width_of_x;
+            let [low, high] = [0, 1].map(|end| solved(part, end, lane).boundary.unwrap_or(f64::INFINITY));
+            ((high - low) / width(steps[part])).abs() * 1e-3 <= most
+        };
+        let bounded = !table.is_anchored() && (0..lanes).all(|lane| steady(0, lane) && steady(1, lane));
+        let from = |p: &Profile| match p.boundary {
+            Some(boundary) if bounded => boundary,
+            _ => table.boundary_at(p.k, p.sigma),
+        };
+        let boundary = [0, 1].map(|part| {
+            let placed = |end: usize, lane: usize| {
+                let p = solved(part, end, lane);
+                table.placed(from(p) - p.k.ln())
+            };
+            let by = |lane: usize| vec![(placed(1, lane) - placed(0, lane)) / width(steps[part])];
+            let fitted = fit_tensor(&sigma, &strike, &(0..lanes).map(by).collect::<Vec<_>>());
+            core::array::from_fn(|i| fitted[i])
+        });
+        // measured from a boundary that moves along, they have no kink
+        let part = if bounded { TERMS_MOVING } else { TERMS };
+        let series = Lobatto::of(((part * table.sampled as f64) as usize).max(2));
+        let sample = |p: &Profile| {
+            let from = from(p);
+            series.coefficients(|u| p.premium(from - table.phi * p.sigma * table.place(u)) / p.k)
+        };
+        let fitted = [0, 1].map(|part| {
+            let by = |lane: usize| {
+                let [low, high] = [0, 1].map(|end| sample(solved(part, end, lane)));
+                high.iter().zip(&low).map(|(high, low)| (high - low) / width(steps[part])).collect()
+            };
+            let sampled = without_tail((0..lanes).map(by).collect(), WORTH * table.tail());
+            fit_tensor(&sigma, &strike, &sampled)
+        });
+        let n_terms = fitted.iter().map(|f| f.len() / RATE_NODES).max().unwrap_or(0);
+        let at = |part: usize, i: usize| fitted[part].get(i).map_or(0.0, |c| *c as f32);
+        let term = |term: usize| core::array::from_fn(|part| core::array::from_fn(|i| at(part, term * RATE_NODES + i)));
+        Rates { boundary, premium: (0..n_terms).map(term).collect() }
+    }
+}
+
+/// Steps down and up of r and of b for the derivatives in them; never across the kink at r = 0.
+fn steps(problem: &Problem) -> [[f64; 2]; 2] {
+    let step = STEP.min(0.5 * problem.terms.r);
+    let r = if step > 1e-5 { [-step, step] } else { [0.0, 2.0 * STEP] };
+    [r, [-STEP, STEP]]
+}
+
+fn width([down, up]: [f64; 2]) -> f64 {
+    up - down
+}

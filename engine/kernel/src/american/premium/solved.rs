@@ -1,0 +1,191 @@
+//! All strikes and volatilities of a table, solved: where each lane's grid lies, the steps that all share, packs of lanes.
+//! Never: a table, an interpolation.
+
+use super::chebyshev::Axis;
+use super::classify::{SAME_DATE, gap_before};
+use super::european::European;
+use super::grid::Grid;
+use super::profile::Profile;
+use super::schedule::{Problem, Schedule};
+use super::solver::{MOST_LANES, solve};
+use crate::dividends::Terms;
+use crate::lanes::{Lanes, Pack};
+
+/// Central standard deviations of ln X that a grid covers on the side where nothing happens.
+pub(super) const WIDE: f64 = 3.8;
+
+/// How far a put's grid reaches down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Down {
+    /// Beyond where exercise is certain.
+    ToExercise,
+    /// [`WIDE`] deviations of the whole term: nothing is exercised, so nothing ends it.
+    Far,
+}
+
+/// What the solves of a table share, so that they can be compared.
+#[derive(Clone, Debug)]
+pub(super) struct Course {
+    /// (strike, volatility), volatilities running fastest, and the ends of their grids.
+    pub(super) pairs: Vec<(f64, f64)>,
+    ends: Vec<(f64, f64)>,
+    intervals: usize,
+    schedule: Schedule,
+}
+
+impl Course {
+    /// For the nodes of two axes: about `intervals` and `steps`, more intervals where a grid is wide.
+    pub(super) fn new(
+        problem: &Problem,
+        (sigma, strike): (&Axis, &Axis),
+        (intervals, steps): (usize, usize),
+        down: Down,
+    ) -> Self {
+        let volatilities: Vec<f64> = sigma.nodes().iter().map(|s| s.exp()).collect();
+        let of = |k: f64| volatilities.iter().map(move |sigma| (k, *sigma));
+        let pairs: Vec<(f64, f64)> = strike.nodes().iter().flat_map(|inverse| of(1.0 / inverse)).collect();
+        let end = |&(k, sigma): &(f64, f64)| {
+            let (edge, far) = grid_ends(problem, k, sigma);
+            let deepest = k.ln() - WIDE * sigma * problem.terms.t.sqrt();
+            (if down == Down::Far { edge.min(deepest) } else { edge }, far)
+        };
+        let ends: Vec<(f64, f64)> = pairs.iter().map(end).collect();
+        let nominal = |sigma: f64| 2.0 * WIDE * sigma * (problem.terms.t - problem.stop).sqrt();
+        let widest = pairs.iter().zip(&ends).map(|(p, e)| (e.1 - e.0).abs() / nominal(p.1)).fold(1.0, f64::max);
+        let intervals = (intervals as f64 * widest.min(2.5)) as usize;
+        let strikes = pairs.iter().fold((f64::INFINITY, 0.0f64), |(low, high), p| (low.min(p.0), high.max(p.0)));
+        let schedule = problem.schedule(strikes, steps);
+        Course { pairs, ends, intervals, schedule }
+    }
+
+    /// Every pair of every problem, solved; the problems differ in their rates only. In packs that leave few lanes idle.
+    pub(super) fn profiles(&self, problems: &[Problem]) -> Vec<Vec<Profile>> {
+        match self.pairs.len() {
+            13..=16 => self.packed::<Pack<4>>(problems),
+            17..=20 => self.packed::<Pack<5>>(problems),
+            _ => self.packed::<Pack<3>>(problems),
+        }
+    }
+
+    /// The same in packs of `L`.
+    fn packed<L: Lanes>(&self, problems: &[Problem]) -> Vec<Vec<Profile>> {
+        let mut out = vec![Vec::with_capacity(self.pairs.len()); problems.len()];
+        for (pairs, ends) in self.pairs.chunks(L::N).zip(self.ends.chunks(L::N)) {
+            let last = pairs.len() - 1;
+            let lane = |f: &dyn Fn(usize) -> f64| {
+                let values: [f64; MOST_LANES] = core::array::from_fn(|i| f(i.min(last)));
+                L::load(&values)
+            };
+            let grid = Grid {
+                k: lane(&|i| pairs[i].0),
+                sigma: lane(&|i| pairs[i].1),
+                edge: lane(&|i| ends[i].0),
+                far: lane(&|i| ends[i].1),
+                intervals: self.intervals,
+            };
+            for ((slice, problem), out) in solve(problems, &grid, &self.schedule).iter().zip(problems).zip(&mut out) {
+                let Terms { t, r, b, .. } = problem.terms;
+                out.extend((0..pairs.len()).map(|i| {
+                    let american: Vec<f64> = slice.american.iter().map(|v| v.lane(i)).collect();
+                    let premium = slice.european.iter().zip(&american).map(|(v, a)| a - v.lane(i)).collect();
+                    let (k, sigma) = pairs[i];
+                    let profile = Profile {
+                        phi: problem.phi,
+                        k,
+                        sigma,
+                        edge: ends[i].0,
+                        step: (ends[i].1 - ends[i].0) / self.intervals as f64,
+                        european: European::new(problem.phi, (k, sigma), t - problem.stop, (r, b)),
+                        a: problem.terms.a(problem.stop),
+                        american,
+                        premium,
+                        first_free: slice.contact.node.lane(i) as usize,
+                        boundary: None,
+                        jump: 0.0,
+                    };
+                    place_boundary(problem, profile, slice.contact.theta.lane(i))
+                }));
+            }
+        }
+        out
+    }
+}
+
+/// Finds the profile's exercise boundary: the free boundary, or before an ex-date where a call meets its payoff.
+fn place_boundary(problem: &Problem, mut profile: Profile, theta: f64) -> Profile {
+    if problem.phi > 0.0 && problem.stop > 0.0 {
+        profile.first_free = 0;
+        profile.a = problem.terms.a(problem.stop - 1e-12);
+        // a region that ends only far above is read as one that does not end: what is above exceeds it by little, and
+        // by a plan fixed in advance
+        let enough = 3.0 * profile.sigma * problem.stop.sqrt() + 0.1;
+        profile.boundary = profile.find_crossing().filter(|found| found.1 > enough).map(|found| found.0);
+    } else {
+        profile.set_contact(problem, theta);
+    }
+    profile
+}
+
+/// ln X at the exercise-side edge and at the far edge of a lane's grid.
+fn grid_ends(problem: &Problem, k: f64, sigma: f64) -> (f64, f64) {
+    let width = sigma * (problem.terms.t - problem.stop).sqrt();
+    let a = problem.terms.a(problem.stop - if problem.phi > 0.0 { 1e-12 } else { 0.0 });
+    if problem.phi < 0.0 {
+        return (put_edge(problem, k, sigma, width), k.ln() + WIDE * width);
+    }
+    let far = (k - a).max(0.3 * k).ln() - WIDE * width;
+    let full = WIDE * width;
+    if problem.stop > 0.0 {
+        return (k.ln() + full, far);
+    }
+    (k.ln() + highest_call_boundary(&problem.terms, sigma, full) + margin(width), far)
+}
+
+/// ln(B/K) that a watched call's boundary does not exceed: at least ln(r/b), wherever that is, or `full` if nothing
+/// bounds it.
+fn highest_call_boundary(terms: &Terms, sigma: f64, full: f64) -> f64 {
+    let Terms { r, b, .. } = *terms;
+    let level = if b > 0.0 && r > b { (r / b).ln() + 0.3 * full } else { 0.0 };
+    perpetual_call(terms, sigma).min(full.max(level.min(2.0 * full)))
+}
+
+/// What a grid reaches beyond the last place where the boundary can be.
+fn margin(width: f64) -> f64 {
+    0.3 * width.min(1.0) + 0.03
+}
+
+/// ln(B/K) of the perpetual call: where exercise is certain.
+fn perpetual_call(terms: &Terms, sigma: f64) -> f64 {
+    let Terms { r, b, .. } = *terms;
+    if b <= 0.0 || r < 0.0 {
+        return f64::INFINITY;
+    }
+    let variance = sigma * sigma;
+    let half = (r - b) / variance - 0.5;
+    let power = -half + (half * half + 2.0 * r / variance).sqrt();
+    (power / (power - 1.0)).max(1.0).ln()
+}
+
+/// The low edge of a put's grid: below the perpetual boundary, the no-exercise level rK/b, and what the longest wait
+/// for a dividend spreads.
+fn put_edge(problem: &Problem, k: f64, sigma: f64, width: f64) -> f64 {
+    let Terms { r, b, .. } = problem.terms;
+    let ratio = 2.0 * r / (sigma * sigma);
+    let level = if b > r && r > 0.0 { (r / b).ln() - 0.1 } else { 0.0 };
+    let perpetual = if r > 0.0 { (ratio / (1.0 + ratio)).ln().min(level) } else { -9.0 };
+    let strike = (k - problem.terms.a(problem.stop)).max(0.25 * k).ln();
+    let capped = level.max(-6.0 * width - 0.2);
+    let wait = longest_wait(problem, k);
+    strike + perpetual.max(-3.6 * width).min(capped) - margin(width).max(4.0 * sigma * wait.sqrt())
+}
+
+/// The longest time before an ex-date during which a put is not exercised, years.
+fn longest_wait(problem: &Problem, k: f64) -> f64 {
+    let mut from = problem.stop;
+    let mut longest: f64 = 0.0;
+    for d in problem.terms.divs.iter().filter(|d| d.t > problem.stop + SAME_DATE) {
+        longest = longest.max(gap_before(d.amount, k, problem.terms.r).min(d.t - from));
+        from = d.t;
+    }
+    longest
+}

@@ -1,0 +1,130 @@
+//! One premium table: American − European value of every strike and volatility of a span, as a function of the spot.
+//!
+//! The premium is smooth except at the exercise boundary, and the boundary moves with strike and volatility. So the
+//! table's coordinate is the distance from the boundary, in units of σ: along it the premium is a short Chebyshev
+//! series whose coefficients are low polynomials in ln σ and 1/K. Where no exercise is possible before an ex-date,
+//! the table describes that date and the evaluation integrates back from it, which keeps the sharp features exact.
+//! Never: a spot, a solve, an evaluation.
+
+use super::chebyshev::{Axis, local_slope};
+use super::classify::{Span, continuous};
+use super::schedule::Problem;
+use super::solved::Down;
+use crate::american::band::Scheme;
+use crate::dividends::Terms;
+use std::sync::OnceLock;
+
+/// How the table is to be read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Layout {
+    /// No premium.
+    European,
+    /// Worth exercising right before expiry only, to collect this amount: a European call with a lower strike.
+    LowerStrike(f64),
+    /// Premium now, from the exercise boundary outwards.
+    Now,
+    /// Premium now, from a common anchor outwards: some strikes or volatilities have no boundary.
+    Anchored,
+    /// A call worth exercising right before one date, and European from there on: in closed form.
+    Once,
+    /// Premium at the first date that matters, from the boundary there outwards; beyond it exercise.
+    AtExDate,
+    /// The same of puts from a common anchor outwards: some strikes or volatilities have no boundary there.
+    AnchoredAtExDate,
+}
+
+/// A built table; see the module.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    pub(super) phi: f64,
+    pub(super) span: Span,
+    pub(super) layout: Layout,
+    /// Years from the time of building to the date described.
+    pub(super) stop: f64,
+    /// Whether exercise of a call is watched for until then.
+    pub(super) watched: bool,
+    /// ln σ and 1/K.
+    pub(super) sigma: Axis,
+    pub(super) strike: Axis,
+    /// ln(B/K) of a call, ln(−ln(B/K)) of a put, a tensor polynomial.
+    pub(super) boundary: Box<[f64]>,
+    /// Length of the series' interval, in units of σ.
+    pub(super) reach: f64,
+    /// How many terms were sampled.
+    pub(super) sampled: usize,
+    /// Premium/K: one tensor polynomial for each Chebyshev term. Single precision: a coefficient is below 1 and its
+    /// error below 1e-7 of it.
+    pub(super) premium: Box<[f32]>,
+    pub(super) scheme: Scheme,
+    /// Whether it was built with more strikes and terms, because the usual ones did not resolve it.
+    pub(super) refined: bool,
+    /// How far its grids reach where exercise ends them.
+    pub(super) down: Down,
+    /// How it moves with the rates, from when that was first asked for.
+    pub(super) rates: OnceLock<Rates>,
+}
+
+/// How boundary and premium move with the rates, measured along the moving boundary: ∂/∂r and ∂/∂b.
+#[derive(Clone, Debug)]
+pub(super) struct Rates {
+    /// Tensors of the boundary, as the table has it, of [`Rates::NODES`].
+    pub(super) boundary: [[f64; RATE_NODES]; 2],
+    /// Tensors of premium/K by Chebyshev term.
+    pub(super) premium: Box<[[[f32; RATE_NODES]; 2]]>,
+}
+
+/// Coefficients of one tensor of the derivatives in rates.
+pub(super) const RATE_NODES: usize = Rates::NODES.0 * Rates::NODES.1;
+
+impl Rates {
+    /// Volatility and strike nodes.
+    pub(super) const NODES: (usize, usize) = (4, 3);
+}
+
+impl Table {
+    /// Whether it begins at a common anchor.
+    pub(super) fn is_anchored(&self) -> bool {
+        matches!(self.layout, Layout::Anchored | Layout::AnchoredAtExDate)
+    }
+
+    /// The part of a tail worth dropping that the scheme drops.
+    pub(super) fn tail(&self) -> f64 {
+        match self.scheme {
+            Scheme::Fast => 1.0,
+            Scheme::Accurate => 1e-3,
+        }
+    }
+
+    /// What it solves at `terms`.
+    pub(super) fn problem(&self, terms: &Terms) -> Problem {
+        Problem { phi: self.phi, terms: terms.clone(), stop: self.stop, continuous: continuous(self.phi, terms) }
+    }
+
+    /// How many terms the series has.
+    pub(super) fn n_terms(&self) -> usize {
+        self.premium.len() / (self.sigma.len() * self.strike.len())
+    }
+
+    /// Bytes held.
+    pub(super) fn bytes(&self) -> usize {
+        let rates = self.rates.get().map_or(0, |rates| size_of_val(&*rates.premium));
+        size_of::<Self>() + size_of_val(&*self.boundary) + size_of_val(&*self.premium) + rates
+    }
+
+    /// Distance from the boundary, in units of σ, of the series' coordinate `u`.
+    pub(super) fn place(&self, u: f64) -> f64 {
+        0.5 * self.reach * (1.0 + u)
+    }
+
+    /// ln B of one strike and volatility.
+    pub(super) fn boundary_at(&self, k: f64, sigma: f64) -> f64 {
+        let (s, x) = (self.sigma.unit(sigma.ln()), self.strike.unit(1.0 / k));
+        let placed = local_slope(&self.boundary, (&self.sigma, s), (&self.strike, x))[0];
+        k.ln() + if self.phi > 0.0 { placed } else { -placed.exp() }
+    }
+
+    /// What is tabulated of ln(B/K): of a put's the logarithm of how far it lies below 0, which is almost linear in ln σ.
+    pub(super) fn placed(&self, relative: f64) -> f64 {
+        if self.phi > 0.0 { relative } else { (-relative).max(1e-9).ln() }
+    }
+}

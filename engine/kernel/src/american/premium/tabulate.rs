@@ -1,0 +1,192 @@
+//! How a premium table is built: its sizes, one solve of all its strikes and volatilities, the fit of what was solved.
+//! Never: an evaluation.
+
+use super::chebyshev::{Axis, Lobatto, MOST_TERMS, fit_tensor, without_tail};
+use super::classify::{
+    SAME_DATE, Span, Start, continuous, european_after, in_last_days, more_strikes, start, two_sided,
+};
+use super::profile::Profile;
+use super::resolution::resolved;
+use super::solved::{Course, Down, WIDE};
+use super::table::{Layout, Table};
+use crate::american::band::Scheme;
+use crate::dividends::Terms;
+use std::sync::OnceLock;
+
+/// A boundary whose highest term in 1/K is greater than this is not fitted by the table's few strikes.
+const BEND_MAX: f64 = 0.01;
+
+/// Terms at the end of a series are dropped where all are below this, in units of the strike: where the series is only
+/// integrated, and where it is differentiated.
+const WORTH_INTEGRATING: f64 = 3e-8;
+const WORTH_DIFFERENTIATING: f64 = 1e-9;
+
+/// Sizes of a table.
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    /// Space intervals on a nominal width of 2·WIDE, and time steps.
+    intervals: usize,
+    steps: usize,
+    /// Volatility and strike nodes.
+    nodes: (usize, usize),
+    /// Terms of the Chebyshev series.
+    terms: usize,
+}
+
+/// Sizes by scheme; a strike range wider than `WIDE_RANGE` takes one more node.
+fn sizes(scheme: Scheme, span: &Span) -> Sizes {
+    let more = usize::from(span.k.1 / span.k.0 > WIDE_RANGE);
+    match scheme {
+        Scheme::Fast => Sizes { intervals: 200, steps: 50, nodes: (6, 3 + more), terms: 32 },
+        Scheme::Accurate => Sizes { intervals: 640, steps: 200, nodes: (6, 4), terms: 48 },
+    }
+}
+
+/// Terms that a series takes, in units of the scheme's, where a boundary lies within it.
+const MORE_ANCHORED: f64 = 1.3;
+/// Strike nodes of a table that fewer did not resolve, terms of its series where it has no boundary to start from, and
+/// space intervals.
+const REFINED_STRIKES: usize = 8;
+const REFINED_TERMS: usize = MOST_TERMS;
+const REFINED_INTERVALS: usize = 320;
+/// Strike ratio up to which three nodes do.
+const WIDE_RANGE: f64 = 1.21;
+
+impl Table {
+    /// Builds the table of `span` at `terms`; a second time with more strikes and terms, and if need be with
+    /// `Scheme::Accurate`, where it is not resolved.
+    ///
+    /// # Cost  0.5 ms (`Scheme::Fast`, quarterly dividends), 15 to 90 ms (`Scheme::Accurate`)
+    pub(super) fn build(phi: f64, terms: &Terms, span: &Span, scheme: Scheme) -> Self {
+        let with = |scheme: Scheme, refined: bool| Self::with(phi, terms, span, scheme, refined);
+        let table = with(scheme, false);
+        if scheme == Scheme::Fast { resolved(table, terms, with) } else { table }
+    }
+
+    /// Builds it with the sizes of `scheme`.
+    fn with(phi: f64, terms: &Terms, span: &Span, scheme: Scheme, refined: bool) -> Self {
+        let mut sizes = sizes(scheme, span);
+        sizes.nodes.1 += more_strikes(phi, terms, span).min(if scheme == Scheme::Fast { 2 } else { 1 });
+        if refined {
+            sizes.nodes.1 = REFINED_STRIKES;
+            sizes.intervals = sizes.intervals.max(REFINED_INTERVALS);
+        }
+        let (lo, hi) = span.sigma;
+        let mut table = Table {
+            phi,
+            span: *span,
+            layout: Layout::European,
+            stop: 0.0,
+            watched: false,
+            sigma: Axis::new(lo.ln(), hi.ln(), sizes.nodes.0),
+            strike: Axis::new(1.0 / span.k.1, 1.0 / span.k.0, sizes.nodes.1),
+            boundary: Box::default(),
+            reach: 1.0,
+            sampled: 0,
+            premium: Box::default(),
+            scheme,
+            refined,
+            down: Down::ToExercise,
+            rates: OnceLock::new(),
+        };
+        let start = start(phi, terms, span);
+        match start {
+            Start::Never => return table,
+            Start::AtExpiry => {
+                let last = terms.divs.iter().filter(|d| d.t > terms.t - SAME_DATE);
+                table.layout = Layout::LowerStrike(last.map(|d| d.amount).sum());
+                return table;
+            }
+            Start::Now | Start::At(_) => {}
+        }
+        table.stop = if let Start::At(date) = start { date } else { 0.0 };
+        table.watched = phi > 0.0 && continuous(phi, terms) && in_last_days(terms, span, table.stop);
+        if phi > 0.0 && table.stop > 0.0 && european_after(terms, span, table.stop) {
+            table.layout = Layout::Once;
+            return table;
+        }
+        if !table.fill(terms, &sizes) {
+            table.stop = 0.0;
+            table.fill(terms, &sizes);
+        }
+        table
+    }
+
+    /// Solves and fits; false if the layout at an ex-date does not suit, because some lanes have no boundary there.
+    fn fill(&mut self, terms: &Terms, sizes: &Sizes) -> bool {
+        let problem = self.problem(terms);
+        let (axes, grid) = ((&self.sigma, &self.strike), (sizes.intervals, sizes.steps));
+        let solved = |down| Course::new(&problem, axes, grid, down).profiles(core::slice::from_ref(&problem)).remove(0);
+        let mut profiles = solved(self.down);
+        if self.refined && self.phi < 0.0 && profiles.iter().all(|p| p.boundary.is_none()) {
+            // there is no exercise to end the grid in
+            self.down = Down::Far;
+            profiles = solved(self.down);
+        }
+        let bounded = profiles.iter().all(|p| p.boundary.is_some())
+            && !two_sided(self.phi, terms)
+            && self.strike_bend(&profiles) <= BEND_MAX;
+        self.layout = match (bounded, self.stop > 0.0) {
+            (true, true) => Layout::AtExDate,
+            (true, false) => Layout::Now,
+            (false, true) if self.phi < 0.0 && !two_sided(self.phi, terms) => Layout::AnchoredAtExDate,
+            (false, true) => return false,
+            (false, false) => Layout::Anchored,
+        };
+        let outward = -self.phi;
+        let anchor = common_anchor(&profiles);
+        let from: Vec<f64> = profiles
+            .iter()
+            .map(|p| if bounded { p.boundary.unwrap_or(p.edge) } else { p.k.ln() - outward * anchor * p.sigma })
+            .collect();
+        let relative =
+            profiles.iter().zip(&from).map(|(p, from)| vec![self.placed(from - p.k.ln())]).collect::<Vec<_>>();
+        self.boundary = fit_tensor(&self.sigma, &self.strike, &relative).into();
+        let reaches = profiles.iter().zip(&from).map(|(p, from)| (p.far() - from) * outward / p.sigma);
+        self.reach = reaches.fold(0.0, f64::max);
+        let terms_kept = self.terms_kept(sizes, terms);
+        self.sampled = terms_kept;
+        let series = Lobatto::of(terms_kept);
+        let sampled: Vec<Vec<f64>> = profiles
+            .iter()
+            .zip(&from)
+            .map(|(p, from)| series.coefficients(|u| p.premium(from + outward * p.sigma * self.place(u)) / p.k))
+            .collect();
+        let worth = if self.stop > 0.0 { WORTH_INTEGRATING } else { WORTH_DIFFERENTIATING };
+        let sampled = without_tail(sampled, worth * self.tail());
+        self.premium = fit_tensor(&self.sigma, &self.strike, &sampled).iter().map(|c| *c as f32).collect();
+        true
+    }
+
+    /// The highest term in 1/K of ln(B/K). It is small, but where a put's dividend is worth about the interest on the
+    /// strike: there the boundary falls away to 0 within a few strikes.
+    fn strike_bend(&self, profiles: &[Profile]) -> f64 {
+        let relative: Vec<Vec<f64>> =
+            profiles.iter().map(|p| vec![p.boundary.map_or(f64::INFINITY, |b| b - p.k.ln())]).collect();
+        let top = (self.strike.len() - 1) * self.sigma.len();
+        fit_tensor(&self.sigma, &self.strike, &relative)[top].abs()
+    }
+
+    /// Terms of the series: more where it covers more standard deviations, or where, without a boundary to start
+    /// from, it must resolve what the next ex-date leaves.
+    fn terms_kept(&self, sizes: &Sizes, terms: &Terms) -> usize {
+        if self.refined && self.is_anchored() {
+            return REFINED_TERMS;
+        }
+        let deviations = self.reach / (terms.t - self.stop).sqrt();
+        let mut more = (deviations / (2.0 * WIDE)).max(1.0);
+        if self.layout == Layout::Anchored {
+            let next = terms.divs.first().map_or(terms.t, |d| d.t);
+            more = more.max((0.3 * terms.t / next.max(1e-6)).sqrt());
+        }
+        if self.layout == Layout::AnchoredAtExDate {
+            more = more.max(MORE_ANCHORED);
+        }
+        ((sizes.terms as f64 * more.min(2.5)) as usize).min(MOST_TERMS)
+    }
+}
+
+/// Distance from the strike towards exercise, in units of σ, that every lane's grid covers.
+fn common_anchor(profiles: &[Profile]) -> f64 {
+    profiles.iter().map(|p| (p.edge - p.k.ln()).abs() / p.sigma).fold(f64::INFINITY, f64::min)
+}

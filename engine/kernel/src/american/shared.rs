@@ -1,0 +1,226 @@
+//! Boundaries without dividends, shared: they depend on rates, time and volatility only, and names have those in common.
+//!
+//! Time, rates and volatilities fall into cells, and with [`Scheme::Fast`] a boundary is solved for a cell as a whole:
+//! which one a contract reads depends on its own terms alone, not on who asked before. It is solved when it is first
+//! read, and forgotten when no pricer holds it and enough others have come since: of names that are computed one after the
+//! other each would else solve what the one before has just let go.
+//! Never: a strike, a spot.
+
+use super::band::Scheme;
+use super::boundary::{Boundary, Domain};
+use crate::contract::Right;
+use crate::dividends::Terms;
+use crate::lanes::Lanes;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
+
+/// Cells of time are this wide, as parts; a boundary knows every time up to the later end of its own.
+const TIME_CELL: f64 = 0.02;
+/// Cells of the rate, as parts of it. They may be narrow: names have the curve in common.
+const RATE_CELL: f64 = 1e-4;
+/// Cells of the borrow rate are this fraction of what a boundary in their middle reaches, and, where it reaches a part of the
+/// rate itself, in this ratio. What its cubic leaves grows with the third power of that in derivatives.
+const BORROW_PART: f64 = 0.25;
+const BORROW_RATIO: f64 = 1.12;
+/// A borrow rate nearer to the rate than this fraction of the greater is a cell of its own: the boundary has a kink there.
+const AT_KINK: f64 = 0.05;
+/// Cells of volatility are in this ratio: narrow enough that ultima does not jump at their ends.
+const SIGMA_CELL: f64 = 1.8;
+/// The least volatility, per √year.
+const LEAST: f64 = 1e-4;
+/// Rates below this are cells of their own.
+const SMALL: f64 = 1e-4;
+
+/// How many are kept on each shelf though nobody may hold them: those that were made last. A batch of 335 recorded names
+/// takes 0.83 of the time for it, and 7 to 15 MB more.
+const KEPT: usize = 256;
+
+/// A boundary that is solved when it is first read.
+#[derive(Clone, Debug)]
+pub(super) struct Shared {
+    /// What it is known for.
+    pub(super) domain: Domain,
+    scheme: Scheme,
+    boundary: Arc<OnceLock<Boundary>>,
+}
+
+impl Shared {
+    /// Those that adjoin over a range of volatilities: as narrow as it is, or cells.
+    pub(super) fn over(right: Right, terms: &Terms, sigma: (f64, f64), scheme: Scheme) -> Vec<Self> {
+        let sigma = (sigma.0.max(LEAST), sigma.1.max(LEAST));
+        if scheme == Scheme::Fast {
+            let at = |sigma: f64| (sigma.ln() / SIGMA_CELL.ln()).floor() as i32;
+            let edge = |i: i32| SIGMA_CELL.powi(i);
+            let cells = (at(sigma.0)..=at(sigma.1)).map(|i| cell(right, terms, (edge(i), edge(i + 1))));
+            if let Some(cells) = cells.collect::<Option<Vec<Domain>>>() {
+                return cells.into_iter().map(|domain| Self::of(domain, scheme)).collect();
+            }
+        }
+        let n = ((sigma.1 / sigma.0).ln() / scheme.sigma_ratio().ln()).ceil().max(1.0);
+        let edge = |i: i32| sigma.0 * (sigma.1 / sigma.0).powf(f64::from(i) / n);
+        let at = (terms.r, terms.b, terms.t);
+        let domain = |i: i32| Domain::new(right, at, (edge(i), edge(i + 1)));
+        (0..n as i32).map(|i| Self::of(domain(i), scheme)).collect()
+    }
+
+    /// The one of `domain` that is in use, or a new one.
+    fn of(domain: Domain, scheme: Scheme) -> Self {
+        let key = Key::new(&domain, scheme);
+        let mut shelf = shelf(&key).lock().unwrap_or_else(PoisonError::into_inner);
+        let boundary = shelf.held.get(&key).and_then(Weak::upgrade).unwrap_or_else(|| shelf.add(key));
+        Shared { domain, scheme, boundary }
+    }
+
+    /// The boundary.
+    pub(super) fn get(&self) -> &Boundary {
+        self.boundary.get_or_init(|| Boundary::new(&self.domain, self.scheme))
+    }
+
+    /// The lanes that it serves; of `ends`, being the first and the last, those beyond its range too.
+    pub(super) fn lanes<L: Lanes>(&self, sigma: L, (first, last): (bool, bool)) -> L::Mask {
+        let low = if first { f64::NEG_INFINITY } else { self.domain.sigma.0 };
+        let high = if last { f64::INFINITY } else { self.domain.sigma.1 };
+        L::splat(low).le(sigma) & sigma.lt(L::splat(high))
+    }
+
+    /// The nearest volatilities in its range.
+    pub(super) fn within<L: Lanes>(&self, sigma: L) -> L {
+        sigma.max(L::splat(self.domain.sigma.0)).min(L::splat(self.domain.sigma.1))
+    }
+
+    /// This holder's part of the bytes held.
+    pub(super) fn bytes(&self) -> usize {
+        let solved = self.boundary.get().map_or(0, Boundary::bytes);
+        size_of::<Self>() + solved / Arc::strong_count(&self.boundary)
+    }
+}
+
+/// The domain of the cell that `terms` lie in, over the volatilities `sigma`; `None` where names have little in common:
+/// stock that is hard to borrow, and boundaries that settle early in a long life.
+fn cell(right: Right, terms: &Terms, sigma: (f64, f64)) -> Option<Domain> {
+    let Terms { t, r, b, .. } = *terms;
+    let later = ((t.ln() / TIME_CELL).ceil() * TIME_CELL).exp().max(t);
+    let middle = if r.abs() < SMALL { r } else { geometric(r, RATE_CELL) };
+    let at = |b: f64| Domain::new(right, (middle, b, later), sigma);
+    let serves = |domain: &Domain| domain.holds(b) && domain.reaches(r, b) && clear_of_kink(domain, (r, b));
+    let linear = || {
+        let width = 2.0 * BORROW_PART * at(0.0).reach();
+        at((b / width).round() * width)
+    };
+    let of_its_size = || at(geometric(b, BORROW_RATIO.ln()));
+    let alike = b.abs() <= r.abs() && [sigma.0, sigma.1].iter().all(|&s| at(b).settles_at((s, s)) > later);
+    let shared = alike.then(linear).filter(serves);
+    shared.or_else(|| (alike && b.abs() > SMALL).then(of_its_size).filter(serves))
+}
+
+/// Whether `domain` and the rates lie on the same side of r = b, and not at it.
+fn clear_of_kink(domain: &Domain, (r, b): (f64, f64)) -> bool {
+    let gap = domain.r - domain.b;
+    gap.abs() > AT_KINK * domain.r.abs().max(domain.b.abs()) && gap * (r - b) > 0.0
+}
+
+/// The middle of a cell, as wide as `width` of its logarithm.
+fn geometric(x: f64, width: f64) -> f64 {
+    ((x.abs().ln() / width).round() * width).exp().copysign(x)
+}
+
+/// What tells one boundary from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    right: Right,
+    scheme: Scheme,
+    numbers: [u64; 5],
+}
+
+impl Key {
+    fn new(domain: &Domain, scheme: Scheme) -> Self {
+        let Domain { t, r, b, sigma, .. } = *domain;
+        Key { right: domain.right, scheme, numbers: [t, r, b, sigma.0, sigma.1].map(f64::to_bits) }
+    }
+}
+
+/// Boundaries by their keys, and the last ones made.
+#[derive(Default)]
+struct Shelf {
+    held: HashMap<Key, Weak<OnceLock<Boundary>>>,
+    recent: VecDeque<Arc<OnceLock<Boundary>>>,
+}
+
+impl Shelf {
+    fn add(&mut self, key: Key) -> Arc<OnceLock<Boundary>> {
+        if self.recent.len() == KEPT {
+            self.recent.pop_front();
+        }
+        if self.held.len() == self.held.capacity() {
+            self.held.retain(|_, held| held.strong_count() > 0);
+        }
+        let new = Arc::new(OnceLock::new());
+        self.held.insert(key, Arc::downgrade(&new));
+        self.recent.push_back(Arc::clone(&new));
+        new
+    }
+}
+
+/// Where a key's boundary is kept: one of several places, so that threads seldom wait for each other.
+fn shelf(key: &Key) -> &'static Mutex<Shelf> {
+    static SHELVES: LazyLock<[Mutex<Shelf>; 16]> = LazyLock::new(Default::default);
+    let mixed = key.numbers.iter().fold(0u64, |mixed, n| (mixed ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    &SHELVES[(mixed >> 60) as usize]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(t: f64, r: f64, b: f64) -> Terms {
+        Terms { t, r, b, divs: vec![] }
+    }
+
+    #[test]
+    fn terms_that_are_close_share_a_boundary() {
+        let of = |t, r, b, sigma| Shared::over(Right::Put, &terms(t, r, b), sigma, Scheme::Fast);
+        let one = of(0.52, 0.04, 0.0011, (0.21, 0.3));
+        let other = of(0.521, 0.040001, 0.0009, (0.25, 0.31));
+        assert!(one.iter().any(|one| other.iter().any(|other| Arc::ptr_eq(&one.boundary, &other.boundary))));
+        let away = of(0.52, 0.04, 0.02, (0.21, 0.3));
+        assert!(!Arc::ptr_eq(&one[0].boundary, &away[0].boundary));
+        assert!(one[0].boundary.get().is_none() && one[0].get() == other[0].get() && one[0].boundary.get().is_some());
+    }
+
+    #[test]
+    fn every_cell_serves_its_terms() {
+        for right in [Right::Call, Right::Put] {
+            for r in [1e-6, 0.003, 0.04, 0.06] {
+                let borrow = [-0.03, -0.004, 0.0, 1e-9, 1e-4, 0.003, 0.0399, 0.04, 0.041, 0.2, 2.0];
+                for b in borrow.into_iter().filter(|&b| right == Right::Put || b > 0.0) {
+                    for t in [1e-5, 0.003, 0.2, 2.7] {
+                        for shared in Shared::over(right, &terms(t, r, b), (0.1, 0.9), Scheme::Fast) {
+                            let Domain { t: latest, .. } = shared.domain;
+                            assert!(shared.domain.reaches(r, b), "{right:?} {r} {b} {t}: {:?}", shared.domain);
+                            assert!(t <= latest && latest <= 1.2 * t);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn boundaries_that_nobody_holds_are_forgotten_after_as_many_others() {
+        let mut shelf = Shelf::default();
+        let key = |i: usize| {
+            let domain = Domain::new(Right::Put, (0.03, 0.0, 0.5 + i as f64), (0.2, 0.3));
+            Key::new(&domain, Scheme::Fast)
+        };
+        let (first, held) = (Arc::downgrade(&shelf.add(key(0))), shelf.add(key(1)));
+        for i in 2..=KEPT {
+            assert!(first.upgrade().is_some(), "forgotten after {i}");
+            shelf.add(key(i));
+        }
+        assert!(first.upgrade().is_none());
+        (KEPT + 1..4 * KEPT).for_each(|i| _ = shelf.add(key(i)));
+        let found = shelf.held[&key(1)].upgrade().expect("somebody holds it");
+        assert!(Arc::ptr_eq(&found, &held));
+        assert!(shelf.held.len() <= 4 * KEPT && shelf.recent.len() == KEPT);
+    }
+}

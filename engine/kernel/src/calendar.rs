@@ -1,0 +1,303 @@
+//! Eastern time, sessions, early closes, settlement instants, expiration dates ([`expirations`]).
+//!
+//! Closures come from rules, so the calendar has no last year; what has no rule (days of mourning, storms) is a small
+//! table, and a user can add rows. The zone's rules are part of the program. Never: asks what time it is.
+#![warn(clippy::arithmetic_side_effects)]
+
+mod day;
+pub mod expirations;
+mod rules;
+pub mod shift;
+
+pub use day::Day;
+
+use self::shift::ShiftDate;
+use crate::contract::Settle;
+use jiff::Timestamp;
+use jiff::civil::{Date, DateTime, Time, date, time};
+use jiff::tz::{TimeZone, TimeZoneDatabase};
+use std::collections::BTreeMap;
+
+/// The opening of every session.
+const OPEN: Time = time(9, 30, 0, 0);
+/// The close of a full session.
+const CLOSE: Time = time(16, 0, 0, 0);
+/// The close of an early one.
+const CLOSE_EARLY: Time = time(13, 0, 0, 0);
+/// How far a search for a session goes.
+const SEARCH_DAYS: i32 = 60;
+const SECONDS_PER_DAY: f64 = 86_400.0;
+const DAYS_PER_YEAR: f64 = 365.0;
+
+/// The trading calendar, in US Eastern time. A value: made once, passed down.
+#[derive(Clone, Debug)]
+pub struct Calendar {
+    zone: TimeZone,
+    /// Dates that no rule gives.
+    special: BTreeMap<Date, Day>,
+}
+
+impl Calendar {
+    /// The last date for which closures were compared with the exchanges' published calendars. Later ones come from the
+    /// same rules, and special closures are known up to the release only.
+    pub const CHECKED_UNTIL: Date = date(2032, 12, 31);
+
+    /// The calendar that the crate carries: the rules, and the special closures of `data/special_days.csv`.
+    ///
+    /// # Panics
+    /// Never: zone and table are compiled in, and tests read both.
+    #[must_use]
+    pub fn embedded() -> Self {
+        let zone = TimeZoneDatabase::bundled().get("America/New_York");
+        let special = parse_days(include_str!("../data/special_days.csv"));
+        Self {
+            zone: zone.expect("the bundled zones have New York"),
+            special: special.expect("the embedded table of days is well formed"),
+        }
+    }
+
+    /// The same calendar, with dates that a user knows better.
+    #[must_use]
+    pub fn with_overrides(mut self, days: impl IntoIterator<Item = (Date, Day)>) -> Self {
+        self.special.extend(days);
+        self
+    }
+
+    /// What the market does on a date.
+    #[must_use]
+    pub fn day(&self, d: Date) -> Day {
+        self.special.get(&d).copied().unwrap_or_else(|| rules::day(d))
+    }
+
+    /// Whether a date has a session.
+    #[must_use]
+    pub fn is_session(&self, d: Date) -> bool {
+        self.day(d) != Day::Closed
+    }
+
+    /// Opening and close of the session of a date.
+    #[must_use]
+    pub fn session(&self, d: Date) -> Option<(Timestamp, Timestamp)> {
+        self.is_session(d).then(|| (self.instant(d.to_datetime(OPEN)), self.close(d)))
+    }
+
+    /// The first session after a date.
+    #[must_use]
+    pub fn next_session(&self, d: Date) -> Date {
+        self.session_on_or_after(d.plus_days(1))
+    }
+
+    /// The last session before a date.
+    #[must_use]
+    pub fn previous_session(&self, d: Date) -> Date {
+        self.session_on_or_before(d.plus_days(-1))
+    }
+
+    /// The date itself, or the first session after it. The date too where none is found in two months.
+    #[must_use]
+    pub fn session_on_or_after(&self, d: Date) -> Date {
+        (0..SEARCH_DAYS).map(|n| d.plus_days(n)).find(|&d| self.is_session(d)).unwrap_or(d)
+    }
+
+    /// The date itself, or the last session before it. The date too where none is found in two months.
+    #[must_use]
+    pub fn session_on_or_before(&self, d: Date) -> Date {
+        (0..SEARCH_DAYS).map(|n| d.plus_days(-n)).find(|&d| self.is_session(d)).unwrap_or(d)
+    }
+
+    /// The instant that an expiry settles at: 09:30 for AM; 16:00 for PM, 13:00 where that date closes early.
+    #[must_use]
+    pub fn settlement(&self, expiry: Date, settle: Settle) -> Timestamp {
+        match settle {
+            Settle::Am => self.instant(expiry.to_datetime(OPEN)),
+            Settle::Pm => self.close(expiry),
+        }
+    }
+
+    /// The instant from which a share trades without the dividend: 09:30 on the ex-date.
+    #[must_use]
+    pub fn ex_instant(&self, ex_date: Date) -> Timestamp {
+        self.instant(ex_date.to_datetime(OPEN))
+    }
+
+    /// The same clock time on the next trading day, for `decay`: on the first session after the Eastern date of `now`,
+    /// also where that date's own session has not opened yet; 13:00 where the next session closes before that time.
+    #[must_use]
+    pub fn next_trading_day(&self, now: Timestamp) -> Timestamp {
+        let now = self.eastern(now);
+        let next = self.next_session(now.date());
+        let clock = if self.day(next) == Day::Early { now.time().min(CLOSE_EARLY) } else { now.time() };
+        self.instant(next.to_datetime(clock))
+    }
+
+    /// Whether an instant is within a session: at the opening yes, at the close no.
+    #[must_use]
+    pub fn is_open(&self, now: Timestamp) -> bool {
+        self.session(self.eastern(now).date()).is_some_and(|(open, close)| open <= now && now < close)
+    }
+
+    /// The last instant of a session that is not after `now`: `now` itself in a session, else the last close.
+    #[must_use]
+    pub fn last_session_instant(&self, now: Timestamp) -> Timestamp {
+        let today = self.eastern(now).date();
+        match self.session(today) {
+            Some((open, close)) if open <= now => now.min(close),
+            _ => self.close(self.previous_session(today)),
+        }
+    }
+
+    /// The Eastern date and clock time of an instant.
+    #[must_use]
+    pub fn eastern(&self, at: Timestamp) -> DateTime {
+        self.zone.to_datetime(at)
+    }
+
+    /// The instant of an Eastern date and clock time. A time that a change of clocks skips counts as an hour later; one
+    /// that occurs twice is the first; beyond the range of instants, the last instant.
+    #[must_use]
+    pub fn instant(&self, at: DateTime) -> Timestamp {
+        self.zone.to_ambiguous_timestamp(at).compatible().unwrap_or(Timestamp::MAX)
+    }
+
+    /// The zone itself, to print times in.
+    #[must_use]
+    pub fn zone(&self) -> &TimeZone {
+        &self.zone
+    }
+
+    /// The close of a date's session; 16:00 where there is none.
+    fn close(&self, d: Date) -> Timestamp {
+        let at = if self.day(d) == Day::Early { CLOSE_EARLY } else { CLOSE };
+        self.instant(d.to_datetime(at))
+    }
+}
+
+/// Fractional calendar days from one instant to another; negative if `to` is earlier.
+#[must_use]
+pub fn days_between(from: Timestamp, to: Timestamp) -> f64 {
+    (to.duration_since(from)).as_secs_f64() / SECONDS_PER_DAY
+}
+
+/// Years of 365 days from one instant to another.
+#[must_use]
+pub fn years_between(from: Timestamp, to: Timestamp) -> f64 {
+    days_between(from, to) / DAYS_PER_YEAR
+}
+
+/// Reads lines `date,status,name` after a header line; `None` if any line is not that.
+fn parse_days(text: &str) -> Option<BTreeMap<Date, Day>> {
+    let parse = |line: &str| {
+        let mut cells = line.splitn(3, ',');
+        Some((cells.next()?.parse().ok()?, Day::parse(cells.next()?)?))
+    };
+    text.lines().skip(1).map(parse).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    /// Every closure and early close of 2020 to 2032, compared by its makers with the exchanges' announcements.
+    const HOLIDAYS: &str = include_str!("../../../golden/holidays.csv");
+
+    #[test]
+    fn thirteen_years_of_closures_agree_with_the_published_calendars() {
+        let calendar = Calendar::embedded();
+        let golden = parse_days(HOLIDAYS).unwrap();
+        assert_eq!(golden.len(), 154);
+        let mut d = date(2020, 1, 1);
+        let mut checked = 0;
+        while d <= Calendar::CHECKED_UNTIL {
+            let weekend = d.weekday().to_monday_zero_offset() >= 5;
+            let want = golden.get(&d).copied().unwrap_or(if weekend { Day::Closed } else { Day::Open });
+            assert_eq!(calendar.day(d), want, "{d}");
+            d = d.tomorrow().unwrap();
+            checked += 1;
+        }
+        assert_eq!(checked, 4749);
+    }
+
+    #[test]
+    fn settlement_follows_daylight_saving_and_early_closes() {
+        let calendar = Calendar::embedded();
+        for (expiry, settle, want) in [
+            (date(2026, 12, 18), Settle::Pm, "2026-12-18T16:00:00-05:00"),
+            (date(2026, 12, 18), Settle::Am, "2026-12-18T09:30:00-05:00"),
+            (date(2026, 7, 17), Settle::Pm, "2026-07-17T16:00:00-04:00"),
+            (date(2026, 11, 27), Settle::Pm, "2026-11-27T13:00:00-05:00"),
+            (date(2026, 11, 27), Settle::Am, "2026-11-27T09:30:00-05:00"),
+        ] {
+            assert_eq!(calendar.settlement(expiry, settle), at(want), "{expiry}");
+        }
+        assert_eq!(calendar.ex_instant(date(2026, 3, 9)), at("2026-03-09T13:30:00Z"));
+    }
+
+    #[test]
+    fn a_change_of_clocks_costs_an_hour() {
+        let spring = days_between(at("2026-03-06T16:00:00-05:00"), at("2026-03-09T16:00:00-04:00"));
+        assert!((spring - (3.0 - 1.0 / 24.0)).abs() < 1e-12, "{spring}");
+        let year = years_between(at("2026-01-02T16:00:00-05:00"), at("2027-01-02T16:00:00-05:00"));
+        assert!((year - 1.0).abs() < 1e-12, "{year}");
+    }
+
+    #[test]
+    fn the_next_trading_day_keeps_the_clock_time() {
+        let calendar = Calendar::embedded();
+        for (now, want) in [
+            ("2026-11-17T10:15:00-05:00", "2026-11-18T10:15:00-05:00"),
+            ("2026-11-20T15:00:00-05:00", "2026-11-23T15:00:00-05:00"),
+            ("2026-11-21T12:00:00-05:00", "2026-11-23T12:00:00-05:00"),
+            // before the open of a session the next trading day is the following session
+            ("2026-11-17T08:00:00-05:00", "2026-11-18T08:00:00-05:00"),
+            // over a holiday, into an early close: the clock time stops at 13:00
+            ("2026-11-25T15:00:00-05:00", "2026-11-27T13:00:00-05:00"),
+            ("2026-11-25T11:00:00-05:00", "2026-11-27T11:00:00-05:00"),
+            ("2026-11-27T12:59:00-05:00", "2026-11-30T12:59:00-05:00"),
+            // over a change of clocks
+            ("2026-03-06T12:00:00-05:00", "2026-03-09T12:00:00-04:00"),
+        ] {
+            assert_eq!(calendar.next_trading_day(at(now)), at(want), "{now}");
+        }
+    }
+
+    #[test]
+    fn values_are_held_from_the_last_close() {
+        let calendar = Calendar::embedded();
+        for (now, open, held) in [
+            ("2026-11-20T09:29:59-05:00", false, "2026-11-19T16:00:00-05:00"),
+            ("2026-11-20T09:30:00-05:00", true, "2026-11-20T09:30:00-05:00"),
+            ("2026-11-20T15:59:59-05:00", true, "2026-11-20T15:59:59-05:00"),
+            ("2026-11-20T16:00:00-05:00", false, "2026-11-20T16:00:00-05:00"),
+            ("2026-11-22T12:00:00-05:00", false, "2026-11-20T16:00:00-05:00"),
+            ("2026-11-26T12:00:00-05:00", false, "2026-11-25T16:00:00-05:00"),
+            ("2026-11-29T12:00:00-05:00", false, "2026-11-27T13:00:00-05:00"),
+        ] {
+            assert_eq!(calendar.is_open(at(now)), open, "{now}");
+            assert_eq!(calendar.last_session_instant(at(now)), at(held), "{now}");
+        }
+    }
+
+    #[test]
+    fn a_user_can_close_and_open_a_date() {
+        let friday = date(2026, 11, 20);
+        let calendar = Calendar::embedded().with_overrides([(friday, Day::Closed), (date(2026, 11, 26), Day::Open)]);
+        assert_eq!(calendar.next_session(date(2026, 11, 19)), date(2026, 11, 23));
+        assert_eq!(calendar.previous_session(date(2026, 11, 27)), date(2026, 11, 26));
+        assert_eq!(calendar.session(friday), None);
+    }
+
+    #[test]
+    fn dates_at_the_ends_of_time_do_not_panic() {
+        let calendar = Calendar::embedded();
+        for d in [Date::MIN, Date::MAX] {
+            let _ = (calendar.settlement(d, Settle::Pm), calendar.next_session(d), calendar.previous_session(d));
+        }
+        for ts in [Timestamp::MIN, Timestamp::MAX] {
+            let _ = (calendar.next_trading_day(ts), calendar.last_session_instant(ts), calendar.is_open(ts));
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Every derivative of what early exercise adds, from lattices: for values that are wanted before the tables are built.
+//! Never: a quote, a table.
+
+use super::trinomial::{Contract, Grid, Mean};
+use crate::contract::Right;
+use crate::dividends::Terms;
+use crate::elementary::{exp, ln};
+use crate::greeks::Derivatives;
+use crate::lanes::{Lanes, Mask};
+use crate::normal::norm_cdf;
+
+/// ln of the ratio of neighbouring volatilities that are looked at, two of them on either side: the outer ones are a
+/// factor of 1.2 away.
+const APART: f64 = 0.091_160_778_396_977_27;
+/// Rates are bumped by this much.
+const RATE_BUMP: f64 = 2e-4;
+/// ln K is bumped by this fraction of the distance of neighbouring nodes.
+const STRIKE_BUMP: f64 = 0.5;
+/// A premium below this fraction of the spot counts as none.
+const NEGLIGIBLE: f64 = 2.5e-6;
+/// By how much the finer grid may correct what is known of the coarser one only.
+const CORRECTED: (f64, f64) = (0.5, 2.0);
+
+/// The lattices of one (expiry, right) that value and derivatives of premiums are taken from.
+#[derive(Debug)]
+pub struct Lattices {
+    right: Right,
+    terms: Terms,
+    s: f64,
+    /// S − A(0).
+    x: f64,
+    fine: Grid,
+    coarse: Grid,
+    /// As `coarse`, at a greater r and at a greater b.
+    bumped: [Grid; 2],
+}
+
+/// What the right to exercise early adds to the values of a block, one contract per lane.
+#[derive(Clone, Copy, Debug)]
+pub struct LatticeGreeks<L: Lanes> {
+    /// Value and derivatives in (X, sigma, r, b, K); d1 and d2 are none of a premium's, and 0.
+    pub jet: Derivatives<L>,
+    /// A lower and a higher volatility.
+    pub beside: [Beside<L>; 2],
+    /// Where exercising now is optimal: nothing else here means anything there.
+    pub exercised: L::Mask,
+}
+
+/// The premium at another volatility.
+#[derive(Clone, Copy, Debug)]
+pub struct Beside<L: Lanes> {
+    /// Per √year.
+    pub sigma: L,
+    /// Currency per share.
+    pub value: L,
+    /// ∂P/∂σ there.
+    pub vega: L,
+    /// Where exercising now is optimal at that volatility.
+    pub exercised: L::Mask,
+}
+
+/// The end of one walk: the premium in the middle and two nodes up and down, `space` apart in ln X, if nothing is
+/// exercised now: so it is smooth across the boundary.
+struct Seen<L: Lanes> {
+    waiting: [L; 5],
+    /// The middle one if exercise now is looked at.
+    value: L,
+    space: L,
+    exercised: L::Mask,
+}
+
+impl Lattices {
+    /// The lattices of `terms` at spot `s`: about `steps` layers; `None` without model value (S ≤ A(0)).
+    #[must_use]
+    pub fn new(terms: &Terms, s: f64, right: Right, steps: usize) -> Option<Self> {
+        let x = s - terms.a(0.0);
+        let moved = |r: f64, b: f64| Terms { r: terms.r + r, b: terms.b + b, ..terms.clone() };
+        // calls on stock that costs nothing to borrow, bumped rates included, so that they compare
+        let dates_only = right == Right::Call && terms.b <= 0.0 && terms.r >= 0.0;
+        let grid = |terms: &Terms, parts: usize| {
+            let mut grid = Grid::new(terms, right, (steps, parts), Mean::Pieces);
+            if dates_only {
+                grid.exercise_at_dates_only(terms);
+            }
+            grid
+        };
+        (x > 0.0).then(|| Self {
+            right,
+            terms: terms.clone(),
+            s,
+            x,
+            fine: grid(terms, 2),
+            coarse: grid(terms, 1),
+            bumped: [grid(&moved(RATE_BUMP, 0.0), 1), grid(&moved(0.0, RATE_BUMP), 1)],
+        })
+    }
+
+    /// Whether the premium of every lane is negligible: far out of the money what exercise could gain, were it certain,
+    /// times the chance of ending in the money.
+    #[must_use]
+    pub fn is_negligible<L: Lanes>(&self, k: L, sigma: L) -> bool {
+        let (c, &Terms { t, r, b, .. }) = (|v: f64| L::splat(v), &self.terms);
+        let collected = self.terms.divs.iter().map(|d| d.amount).sum::<f64>() * ((b - r).max(0.0) * t).exp();
+        let deviation = sigma * c(t.sqrt());
+        // a call exercised early collects the dividends
+        let pays_from = if self.right == Right::Call { (k - collected).max(k * c(1e-3)) } else { k };
+        let d = (ln(c(self.s) / pays_from) + c((r - b) * t)) / deviation;
+        let in_the_money = norm_cdf(d * c(self.right.phi()) + deviation * 0.5);
+        let gain = k.max(c(self.s)) * c((r.abs() + b.abs()) * t) + collected;
+        (gain * in_the_money).le(c(NEGLIGIBLE * self.s)).all()
+    }
+
+    /// The premium of each contract, strikes `k` and volatilities `sigma`.
+    ///
+    /// # Units    raw, as [`Derivatives`]
+    /// # Accuracy against golden/, in engine/tests/rough.rs
+    /// # Cost     one walk over the finer grid and ten over the coarser one, which costs a quarter
+    pub fn jets<L: Lanes>(&self, k: L, sigma: L) -> LatticeGreeks<L> {
+        let c = |v: f64| L::splat(v);
+        let ratio = [-2.0, -1.0, 0.0, 1.0, 2.0].map(|n: f64| c((n * APART).exp()));
+        let highest = self.look(&self.coarse, k, sigma * ratio[4]);
+        if highest.exercised.all() {
+            return LatticeGreeks::none(sigma, highest.exercised);
+        }
+        let by_sigma: [Seen<L>; 4] = core::array::from_fn(|i| self.look(&self.coarse, k, sigma * ratio[i]));
+        let by_sigma = |i: usize| if i < 4 { &by_sigma[i] } else { &highest };
+        let (fine, coarse) = (self.look(&self.fine, k, sigma), by_sigma(2));
+
+        let rich = |fine: L, coarse: L| c(2.0) * fine - coarse;
+        let value = rich(fine.value, coarse.value).max(c(0.0));
+        let better = value / coarse.value;
+        let better = L::select(better.abs().lt(c(CORRECTED.1)), better.max(c(CORRECTED.0)), c(1.0));
+        let (f, g) = (fine.by_ln_x(), coarse.by_ln_x());
+        let x: [L; 4] = core::array::from_fn(|i| rich(f[i], g[i]));
+        let values: [L; 5] = core::array::from_fn(|i| by_sigma(i).value * better);
+        let [l1, _, _] = differences(&values, c(APART));
+        // a lattice bends by itself: over the whole reach that shows least, and of a third derivative nothing is left
+        let l2 = (values[0] + values[4] - values[2] - values[2]) * c(0.25 / (APART * APART));
+        let slope: [L; 5] = core::array::from_fn(|i| by_sigma(i).by_ln_x()[0] * better);
+        let bend: [L; 5] = core::array::from_fn(|i| by_sigma(i).by_ln_x()[1] * better);
+        let (xl, xxl) = (differences(&slope, c(APART))[0], differences(&bend, c(APART))[0]);
+
+        let by_rate = |grid: &Grid, i: usize| {
+            (self.look(grid, k, sigma * ratio[i]).value - by_sigma(i).value) * better * c(1.0 / RATE_BUMP)
+        };
+        let r = by_rate(&self.bumped[0], 2);
+        let r_l = (by_rate(&self.bumped[0], 3) - r) * c(1.0 / APART);
+        let q = if self.terms.divs.is_empty() {
+            // of degree 1 in (X, K)
+            [value - x[0], x[1] - x[0]]
+        } else {
+            let h = coarse.space * STRIKE_BUMP;
+            let [up, down] = [exp(h), exp(-h)].map(|by| self.look(&self.coarse, k * by, sigma).value * better);
+            [(up - down) / (h + h), (up + down - values[2] - values[2]) / (h * h)]
+        };
+        let one_sided = |v: [L; 5]| {
+            let at = |i: usize, w: f64| v[i] * w;
+            (at(0, 25.0) - at(1, 48.0) + at(2, 36.0) - at(3, 16.0) + at(4, 3.0)) * c(1.0 / (12.0 * APART))
+        };
+        let reversed = core::array::from_fn(|i| values[4 - i]);
+        let beside = |i: usize, by_l: L| {
+            let there = sigma * ratio[i];
+            Beside { sigma: there, value: values[i], vega: by_l / there, exercised: by_sigma(i).exercised }
+        };
+        let (is, ix, ik) = (c(1.0) / sigma, c(1.0 / self.x), c(1.0) / k);
+        let jet = Derivatives {
+            v: value,
+            x: [
+                x[0] * ix,
+                (x[1] - x[0]) * ix * ix,
+                (x[2] - c(3.0) * x[1] + c(2.0) * x[0]) * ix * ix * ix,
+                (x[3] - c(6.0) * x[2] + c(11.0) * x[1] - c(6.0) * x[0]) * ix * ix * ix * ix,
+            ],
+            sigma: [l1 * is, (l2 - l1) * is * is, c(0.0)],
+            x_sigma: xl * ix * is,
+            xx_sigma: (xxl - xl) * ix * ix * is,
+            r,
+            r_sigma: r_l * is,
+            b: by_rate(&self.bumped[1], 2),
+            k: [q[0] * ik, (q[1] - q[0]) * ik * ik],
+            d: [c(0.0); 2],
+        };
+        let beside = [beside(0, -one_sided(values)), beside(4, one_sided(reversed))];
+        LatticeGreeks { jet, beside, exercised: fine.exercised }
+    }
+
+    fn look<L: Lanes>(&self, grid: &Grid, k: L, sigma: L) -> Seen<L> {
+        let contract = Contract::new(self.right.phi(), self.x, k, sigma);
+        let mut nodes = grid.waiting(&contract, 2);
+        let (carried, paid) = contract.exercise(&grid.layers[0]);
+        let middle = nodes.x.len() / 2;
+        let waiting = core::array::from_fn(|i| nodes.american[middle + i - 2] - nodes.european[middle + i - 2]);
+        let exercised = nodes.american[middle].le(nodes.x[middle].mul_add(carried, paid));
+        nodes.exercise(grid.mean, 1, carried, paid);
+        Seen { waiting, value: nodes.american[middle] - nodes.european[middle], space: ln(nodes.up), exercised }
+    }
+}
+
+impl<L: Lanes> LatticeGreeks<L> {
+    /// No premium, and the contracts that are exercised now whatever happens.
+    #[must_use]
+    pub fn none(sigma: L, exercised: L::Mask) -> Self {
+        let zero = L::splat(0.0);
+        let jet = Derivatives::nothing([zero; 2]);
+        let beside = [-2.0, 2.0].map(|n: f64| {
+            let sigma = sigma * L::splat((n * APART).exp());
+            Beside { sigma, value: zero, vega: zero, exercised }
+        });
+        Self { jet, beside, exercised }
+    }
+}
+
+impl<L: Lanes> Seen<L> {
+    /// First to fourth derivative by ln X.
+    fn by_ln_x(&self) -> [L; 4] {
+        let h = self.space;
+        let [first, second, third] = differences(&self.waiting, h);
+        let [a, b, c, d, e] = self.waiting;
+        let fourth = a + e - L::splat(4.0) * (b + d) + L::splat(6.0) * c;
+        [first, second, third, fourth / (h * h * h * h)]
+    }
+}
+
+/// First to third derivative in the middle of five values `h` apart.
+fn differences<L: Lanes>(v: &[L; 5], h: L) -> [L; 3] {
+    let c = |x: f64| L::splat(x);
+    let [a, b, m, d, e] = *v;
+    let first = (c(8.0) * (d - b) - (e - a)) / (c(12.0) * h);
+    let second = (c(16.0) * (b + d) - (a + e) - c(30.0) * m) / (c(12.0) * h * h);
+    let third = (e - a - c(2.0) * (d - b)) / (c(2.0) * h * h * h);
+    [first, second, third]
+}

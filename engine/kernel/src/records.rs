@@ -1,0 +1,299 @@
+//! Records: what a feed delivers, whatever format it came in, and what a store takes in. Never: a format, a column.
+#![warn(clippy::arithmetic_side_effects)]
+
+use crate::calendar::Day;
+use crate::contract::{ContractKey, Deliverable, Right, Symbol};
+use crate::error::Reason;
+use crate::limits;
+use crate::report::Report;
+use core::cmp::{Ordering, Reverse};
+use jiff::{SignedDuration, Timestamp, civil::Date};
+use std::collections::{BTreeSet, BinaryHeap};
+
+/// A two-sided quote of one contract. NaN: that side is not quoted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QuoteRecord {
+    /// The quote's own time.
+    pub ts: Timestamp,
+    /// Underlying symbol.
+    pub underlying: Symbol,
+    /// Which contract.
+    pub contract: ContractKey,
+    /// Bid, currency per share; 0 or NaN: none.
+    pub bid: f64,
+    /// Ask, currency per share; 0 or NaN: none.
+    pub ask: f64,
+    /// Contracts at the bid; NaN: not recorded.
+    pub bid_size: f64,
+    /// Contracts at the ask; NaN: not recorded.
+    pub ask_size: f64,
+}
+
+/// The price of an underlying.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SpotRecord {
+    /// The price's own time.
+    pub ts: Timestamp,
+    /// Underlying symbol.
+    pub underlying: Symbol,
+    /// Currency per share.
+    pub price: f64,
+}
+
+/// A cash dividend.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DividendRecord {
+    /// Underlying symbol.
+    pub underlying: Symbol,
+    /// Ex-dividend date.
+    pub ex_date: Date,
+    /// Currency per share.
+    pub amount: f64,
+    /// Not declared yet: what is likely to follow the past ones.
+    pub projected: bool,
+}
+
+/// One point of a discount curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateRecord {
+    /// The date that the curve belongs to.
+    pub date: Date,
+    /// Days from that date.
+    pub tenor_days: f64,
+    /// Continuously compounded, per year; NaN: the point is no more.
+    pub rate: f64,
+}
+
+/// What a feed delivers at once. The order of the records does not matter.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// Underlyings to forget first: the batch has everything that is known of them.
+    pub reset: Vec<Symbol>,
+    /// Quotes.
+    pub quotes: Vec<QuoteRecord>,
+    /// Prices of underlyings.
+    pub spots: Vec<SpotRecord>,
+    /// Every dividend of every underlying; `None`: as before.
+    pub dividends: Option<Vec<DividendRecord>>,
+    /// The names whose dividends the source covers, beside those that it has any of; read where `dividends` is there.
+    pub dividend_cover: DividendCover,
+    /// Every deliverable of an adjusted root ([`Override::Deliverable`](Override::Deliverable)); `None`: as before.
+    pub deliverables: Option<Vec<OverrideRecord>>,
+    /// Every discount curve; `None`: as before.
+    pub rates: Option<Vec<RateRecord>>,
+    /// Every date that the feed knows better than the calendar; `None`: as before.
+    pub days: Option<Vec<(Date, Day)>>,
+}
+
+/// The names whose dividends a source covers: of these, no dividend means that none is paid.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DividendCover {
+    /// Every name.
+    pub all: bool,
+    /// These names.
+    pub names: BTreeSet<Symbol>,
+}
+
+impl DividendCover {
+    /// True if the source covers a name.
+    #[must_use]
+    pub fn covers(&self, name: Symbol) -> bool {
+        self.all || self.names.contains(&name)
+    }
+
+    /// Adds what another source covers.
+    pub fn extend(&mut self, other: &Self) {
+        self.all |= other.all;
+        self.names.extend(&other.names);
+    }
+}
+
+impl Batch {
+    /// Forgets a name: what the batch has of it so far, and what was known before.
+    pub fn forget(&mut self, underlying: Symbol) {
+        self.quotes.retain(|quote| quote.underlying != underlying);
+        self.spots.retain(|spot| spot.underlying != underlying);
+        self.reset.push(underlying);
+    }
+
+    /// Refuses quotes and prices of a live source that are more than [`limits::AHEAD_MINUTES`] ahead of `now`. Clocks
+    /// differ by seconds; a record that is hours ahead would hide every true one until its time has come.
+    pub fn refuse_ahead(&mut self, now: Timestamp, report: &mut Report) {
+        let ahead = SignedDuration::from_secs(limits::AHEAD_MINUTES.most as i64 * 60);
+        let latest = now.checked_add(ahead).unwrap_or(Timestamp::MAX);
+        let before = self.quotes.len() + self.spots.len();
+        self.quotes.retain(|quote| quote.ts <= latest);
+        self.spots.retain(|spot| spot.ts <= latest);
+        let refused = before - self.quotes.len() - self.spots.len();
+        report.refused[Reason::FromTheFuture as usize] += refused as u64;
+    }
+}
+
+/// The latest instant that any record may be of which comes at `now`: clocks differ, and the times of files whose zone is
+/// not known do by hours ([`limits::AHEAD_HOURS`]). Live sources are held to [`Batch::refuse_ahead`].
+#[must_use]
+pub fn latest_at(now: Timestamp) -> Timestamp {
+    let ahead = SignedDuration::from_secs(limits::AHEAD_HOURS.most as i64 * 3600);
+    now.checked_add(ahead).unwrap_or(Timestamp::MAX)
+}
+
+/// The time of a set of quotes: the latest instant that several of them reach, so that one wrong time stamp, or a few,
+/// cannot make all other quotes look old. Several are three; of fewer than five quotes half; of more than 150 one in fifty.
+/// `None` of none.
+///
+/// # Domain   any times, in any order
+pub fn reached_by_several(times: impl Iterator<Item = Timestamp> + Clone) -> Option<Timestamp> {
+    let count = times.clone().count();
+    let several = (count / 50).max(3).min(count.div_ceil(2));
+    // the newest ones, the earliest of them in front: a pass asks this of every name, and allocates little
+    let mut newest = BinaryHeap::with_capacity(several);
+    for time in times {
+        if newest.len() < several {
+            newest.push(Reverse(time));
+        } else if let Some(mut earliest) = newest.peek_mut()
+            && time > earliest.0
+        {
+            *earliest = Reverse(time);
+        }
+    }
+    newest.peek().map(|earliest| earliest.0)
+}
+
+/// A price as quoted, or NaN where it is none: 0, negative or NaN.
+#[must_use]
+pub fn quoted(price: f64) -> f64 {
+    if price > 0.0 { price } else { f64::NAN }
+}
+
+impl SpotRecord {
+    /// Which of two prices of one underlying counts, whatever order they come in: the later one; at one time the higher.
+    #[must_use]
+    pub fn precedence(&self, other: &Self) -> Ordering {
+        self.ts.cmp(&other.ts).then(self.price.total_cmp(&other.price))
+    }
+}
+
+impl QuoteRecord {
+    /// Which of two quotes of one contract counts, whatever order they come in: the later one; at one time the higher
+    /// bid, then the lower ask, then the larger sizes; what is missing loses.
+    #[must_use]
+    pub fn precedence(&self, other: &Self) -> Ordering {
+        let bid = |q: &Self| if q.bid > 0.0 { q.bid } else { 0.0 };
+        let ask = |q: &Self| if q.ask > 0.0 { q.ask } else { f64::INFINITY };
+        let by_bid = bid(self).total_cmp(&bid(other));
+        let size = |n: f64| if n >= 0.0 { n } else { -1.0 };
+        let by_size = |a: f64, b: f64| size(a).total_cmp(&size(b));
+        self.ts
+            .cmp(&other.ts)
+            .then(by_bid)
+            .then(ask(other).total_cmp(&ask(self)))
+            .then(by_size(self.bid_size, other.bid_size))
+            .then(by_size(self.ask_size, other.ask_size))
+    }
+}
+
+/// Which contracts an override is about; what is `None` is all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OverrideScope {
+    /// Underlying; in the file `*` is every one.
+    pub underlying: Option<Symbol>,
+    /// Option root.
+    pub root: Option<Symbol>,
+    /// Expiration date.
+    pub expiry: Option<Date>,
+    /// Strike in thousandths.
+    pub strike_milli: Option<u32>,
+    /// Call or put.
+    pub right: Option<Right>,
+}
+
+/// What is said of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Override {
+    /// The dividend of an ex-date, currency per share, in place of the feed's; 0: there is none.
+    Dividend(Date, f64),
+    /// The feed's dividends do not count.
+    NoDividends,
+    /// Borrow, continuously compounded, per year.
+    Borrow(f64),
+    /// Interest, continuously compounded, per year.
+    Rate(f64),
+    /// Forward of an expiry, currency per share.
+    Forward(f64),
+    /// Added to the volatilities of the curve, in points: 1 is 0.01 per √year.
+    VolShift(f64),
+    /// Their quotes do not count.
+    Exclude,
+    /// What a contract of an adjusted root delivers, from a date on; `None`: from ever.
+    Deliverable(Deliverable, Option<Date>),
+}
+
+impl Override {
+    /// The words of the file, in the order of [`Override::kind`].
+    pub const KINDS: [&'static str; 8] =
+        ["dividend", "no_dividends", "borrow", "rate", "forward", "vol_shift", "exclude", "deliverable"];
+
+    /// Its place in [`Override::KINDS`].
+    #[must_use]
+    pub const fn kind(&self) -> usize {
+        match self {
+            Self::Dividend(..) => 0,
+            Self::NoDividends => 1,
+            Self::Borrow(_) => 2,
+            Self::Rate(_) => 3,
+            Self::Forward(_) => 4,
+            Self::VolShift(_) => 5,
+            Self::Exclude => 6,
+            Self::Deliverable(..) => 7,
+        }
+    }
+}
+
+/// One row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OverrideRecord {
+    /// What it is about.
+    pub scope: OverrideScope,
+    /// What it says.
+    pub what: Override,
+}
+
+impl OverrideScope {
+    /// True if the scope names nothing: every contract of every name.
+    #[must_use]
+    pub fn is_of_all(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_quotes_is_one_that_several_reach() {
+        let at = |second: i64| Timestamp::from_second(1_795_207_320 + second).unwrap();
+        let reached = |seconds: &[i64]| reached_by_several(seconds.iter().map(|&s| at(s)));
+        assert_eq!(reached(&[]), None);
+        assert_eq!(reached(&[7]), Some(at(7)));
+        assert_eq!(reached(&[9, 7]), Some(at(9)), "half of two");
+        assert_eq!((reached(&[9, 7, 3600]), reached(&[9, 7, 3600, 8])), (Some(at(9)), Some(at(9))));
+        assert_eq!(reached(&[0, 5, 3600, 4, 9999]), Some(at(5)));
+        let many: Vec<i64> = (0..1000).collect();
+        assert_eq!(reached(&many), Some(at(980)), "one of fifty");
+    }
+
+    #[test]
+    fn a_live_record_may_be_ahead_by_two_minutes() {
+        let now = Timestamp::from_second(1_795_207_320).unwrap();
+        let spot = |ahead: i64| SpotRecord {
+            ts: now + SignedDuration::from_secs(ahead),
+            underlying: Symbol::parse("KO").unwrap(),
+            price: 70.0,
+        };
+        let mut batch = Batch { spots: [-86_400, 0, 120, 121, 3600].map(spot).to_vec(), ..Batch::default() };
+        let mut report = Report::default();
+        batch.refuse_ahead(now, &mut report);
+        assert_eq!((batch.spots.len(), report.refused[Reason::FromTheFuture as usize]), (3, 2));
+    }
+}

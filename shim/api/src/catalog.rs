@@ -1,0 +1,235 @@
+//! Lists of what there is, roots, expirations, strikes, days or contracts, without a quote or a Greek. Never: a vendor's
+//! shape, where recorded days are kept.
+
+use crate::listing::{ListedSlice, Listing};
+use crate::query::{Bounds, Rights};
+use crate::refusal::Refusal;
+use crate::rows::frame::Format;
+use crate::rows::heading::{ColumnHead, Heading};
+use crate::rows::table::{self, Fact};
+use engine::snapshot::Snapshot;
+use jiff::civil::Date;
+use kernel::contract::{Right, RootTable, Symbol};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+/// What is listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CatalogKind {
+    /// Roots.
+    Roots,
+    /// Dates of expiry, by name.
+    Expirations,
+    /// Strikes, by name.
+    Strikes,
+    /// Days of which there is something.
+    Days,
+    /// Contracts.
+    Contracts,
+}
+
+/// Which of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CatalogQuestion {
+    /// What is listed.
+    pub kind: CatalogKind,
+    /// Of these underlyings (with all their roots) or roots; of all where none is said.
+    pub names: Vec<Symbol>,
+    /// Of this day; of any where none is said.
+    pub day: Option<Date>,
+    /// With this date of expiry.
+    pub expiry: Option<Date>,
+    /// With such strikes.
+    pub strike: Bounds,
+    /// Calls, puts or both.
+    pub rights: Rights,
+    /// With so many calendar days to expiry at most.
+    pub most_days: Option<i64>,
+}
+
+impl CatalogQuestion {
+    /// Everything of a kind.
+    #[must_use]
+    pub fn all(kind: CatalogKind) -> Self {
+        let (strike, rights) = (Bounds::default(), Rights::Both);
+        Self { kind, names: Vec::new(), day: None, expiry: None, strike, rights, most_days: None }
+    }
+}
+
+/// One thing that is listed: what it has of these. They ascend by name, date, strike and right.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CatalogEntry {
+    /// The name as it was asked for; the root, where none was.
+    pub name: Option<Symbol>,
+    /// The date of expiry, or the day.
+    pub date: Option<Date>,
+    /// In thousandths of a dollar.
+    pub strike_milli: Option<u32>,
+    /// Call or put.
+    pub right: Option<Right>,
+}
+
+/// A list as a layer answers it.
+#[derive(Clone, Debug)]
+pub struct Catalog {
+    /// What is listed.
+    pub question: CatalogQuestion,
+    /// In which form.
+    pub format: Format,
+    /// What JSON looks like.
+    pub json: CatalogJson,
+    /// What is shown of each entry.
+    pub columns: &'static [CatalogColumn],
+    /// Further headers.
+    pub headers: Vec<(&'static str, Cow<'static, str>)>,
+    /// The refusal that stands for none.
+    pub when_empty: Refusal,
+}
+
+/// What a list looks like in JSON.
+#[derive(Clone, Copy, Debug)]
+pub enum CatalogJson {
+    /// `{"symbol":[…],"strike":[…]}`.
+    Columns,
+    /// Arrays, or the bare values of a single column, behind a header with the names of the columns.
+    Headed(fn(&str) -> String),
+}
+
+/// A column of a list.
+#[derive(Clone, Copy, Debug)]
+pub struct CatalogColumn {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it shows numbers.
+    pub is_number: bool,
+    /// What it shows.
+    pub find: fn(&CatalogEntry) -> Fact,
+}
+
+impl Catalog {
+    /// The body of the answer.
+    #[must_use]
+    pub fn body(&self, entries: &BTreeSet<CatalogEntry>) -> Vec<u8> {
+        let columns = self.columns.iter().map(|&CatalogColumn { name, is_number, .. }| ColumnHead { name, is_number });
+        let columns: Vec<ColumnHead<'_>> = columns.collect();
+        let row = |entry: &CatalogEntry| self.columns.iter().map(|column| (column.find)(entry)).collect();
+        let rows: Vec<Vec<Fact>> = entries.iter().map(row).collect();
+        match (self.format, self.json) {
+            (Format::Json, CatalogJson::Columns) => table::write_columns(&columns, &rows),
+            (Format::Json, CatalogJson::Headed(header)) => {
+                let names: Vec<String> = columns.iter().map(|column| format!("\"{}\"", column.name)).collect();
+                let mut out = header(&names.join(",")).into_bytes();
+                out.extend_from_slice(&table::write_arrays(&rows));
+                out.push(b'}');
+                out
+            }
+            (format, _) => table::write(format, &Heading::default(), &columns, &rows),
+        }
+    }
+}
+
+/// What the market has now, on a day.
+#[must_use]
+pub fn of_snapshot(
+    question: &CatalogQuestion,
+    snapshot: &Snapshot,
+    today: Date,
+    roots: &RootTable,
+) -> BTreeSet<CatalogEntry> {
+    let mut found = CatalogSearch::new(question, roots);
+    let underlyings: Vec<Symbol> = question.names.iter().map(|&name| roots.underlying_of(name)).collect();
+    if question.day.is_none_or(|only| only == today) {
+        let is_meant = |underlying: &Symbol| underlyings.is_empty() || underlyings.contains(underlying);
+        for chain in snapshot.chains().iter().filter(|chain| is_meant(&chain.underlying)) {
+            found.add(chain.underlying, today, &Listing::of_chain(chain));
+        }
+    }
+    found.entries
+}
+
+/// What was found so far.
+#[derive(Debug)]
+pub struct CatalogSearch<'a> {
+    question: &'a CatalogQuestion,
+    roots: &'a RootTable,
+    entries: BTreeSet<CatalogEntry>,
+}
+
+impl<'a> CatalogSearch<'a> {
+    /// A search that has found nothing yet.
+    #[must_use]
+    pub fn new(question: &'a CatalogQuestion, roots: &'a RootTable) -> Self {
+        Self { question, roots, entries: BTreeSet::new() }
+    }
+
+    /// How many entries were found.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Everything that was found.
+    #[must_use]
+    pub fn into_entries(self) -> BTreeSet<CatalogEntry> {
+        self.entries
+    }
+
+    /// Looks through what an underlying had on a day.
+    pub fn add(&mut self, underlying: Symbol, day: Date, listing: &Listing) {
+        for slice in listing.slices() {
+            let days = day.until(slice.expiry).map_or(i64::MAX, |span| i64::from(span.get_days()));
+            let is_meant = self.question.expiry.is_none_or(|expiry| slice.expiry == expiry)
+                && self.question.most_days.is_none_or(|most| days <= most);
+            let names: Vec<Symbol> = if is_meant { self.named(underlying, slice.root).collect() } else { Vec::new() };
+            for name in names {
+                self.add_slice(name, day, slice);
+            }
+        }
+    }
+
+    /// Under which of the names that were asked for a root is listed: those of its underlying and its own.
+    fn named(&self, underlying: Symbol, root: Symbol) -> impl Iterator<Item = Symbol> {
+        let asked = &self.question.names;
+        let is_it = move |name: &Symbol| *name == root || self.roots.canonical(*name) == *name && *name == underlying;
+        let all = asked.is_empty().then_some(root);
+        asked.iter().copied().filter(is_it).chain(all)
+    }
+
+    fn add_slice(&mut self, name: Symbol, day: Date, slice: &ListedSlice) {
+        let CatalogQuestion { kind, strike, rights, .. } = *self.question;
+        let is_any = strike == Bounds::default() && rights == Rights::Both;
+        let of_strike = |milli: u32| strike.admit(f64::from(milli) / 1000.0);
+        let wanted = |right: Right| rights.admit(right);
+        let contracts = || {
+            let strikes = slice.strikes.iter().filter(|listed| of_strike(listed.milli));
+            strikes.flat_map(|listed| {
+                let rights = [Right::Call, Right::Put].into_iter().filter(|&right| wanted(right) && listed.has(right));
+                rights.map(|right| (listed.milli, right))
+            })
+        };
+        if !is_any && contracts().next().is_none() {
+            return;
+        }
+        let named = CatalogEntry { name: Some(name), ..CatalogEntry::default() };
+        match kind {
+            CatalogKind::Roots => _ = self.entries.insert(CatalogEntry { name: Some(slice.root), ..named }),
+            CatalogKind::Expirations => _ = self.entries.insert(CatalogEntry { date: Some(slice.expiry), ..named }),
+            CatalogKind::Days => {
+                self.entries.insert(CatalogEntry { date: Some(day), ..CatalogEntry::default() });
+            }
+            CatalogKind::Strikes => {
+                let strikes = contracts().map(|(milli, _)| CatalogEntry { strike_milli: Some(milli), ..named });
+                self.entries.extend(strikes);
+            }
+            CatalogKind::Contracts => {
+                let contract = |(milli, right)| CatalogEntry {
+                    date: Some(slice.expiry),
+                    strike_milli: Some(milli),
+                    right: Some(right),
+                    ..named
+                };
+                self.entries.extend(contracts().map(contract));
+            }
+        }
+    }
+}

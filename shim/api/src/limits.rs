@@ -1,0 +1,22 @@
+//! The bounds of one question to the market, in one place; those of connections are in [`http::limits`].
+
+/// Most numbers in a list (`delta=.3,.5`, `strike=100,105`, `dte=7,30`). Each is looked for in every expiration of a
+/// chain, and a head of 32 KB holds 16,000 of them.
+pub const NUMBERS: usize = 64;
+
+/// Bytes of an answer about many past moments that is written column by column, which has to be put together first.
+pub const COLUMNS_BYTES: usize = 64 << 20;
+
+/// Bytes of all answers of that kind that are put together or sent at one time: four of the largest.
+pub const ALL_COLUMNS_BYTES: usize = 4 * COLUMNS_BYTES;
+
+/// Names (underlyings, roots and contracts together) that the small reactor looks up itself: a few microseconds each
+/// for those without row filters. A longer list is answered where streams are.
+pub const NAMES_AT_ONCE: usize = 16;
+
+/// Symbols that the small reactor lists itself: some microseconds each. More are listed where streams are.
+pub const SYMBOLS_AT_ONCE: usize = 100;
+
+/// Rows of a chain that the small reactor looks at one by one: about half a millisecond. A filter of rows on a longer
+/// chain is answered where streams are.
+pub const ROWS_AT_ONCE: u32 = 20_000;

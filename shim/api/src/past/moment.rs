@@ -1,0 +1,121 @@
+//! One past moment, and days as instants. Never: a parameter's name, a clock.
+
+use crate::query::parse_date;
+use jiff::civil::{Date, DateTime};
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+/// A past moment: the last snapshot of a day at or before it is meant, never one of the day before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AsOf {
+    /// The last snapshot that there is.
+    Latest,
+    /// The last one of a day, Eastern.
+    Day(Date),
+    /// The last one at or before an instant, of its day.
+    Instant(Timestamp),
+}
+
+impl AsOf {
+    /// Reads `2024-01-03`, `20240103`, `2024-01-03T10:30`, with or without seconds, and with or without an offset; without
+    /// one the time is that of `zone`. `None` for anything else.
+    #[must_use]
+    pub fn parse(text: &str, zone: &TimeZone) -> Option<Self> {
+        if let Some(day) = parse_date(text) {
+            return Some(Self::Day(day));
+        }
+        // what stands for a plus in a form is a space
+        let text = match text.rsplit_once(' ') {
+            Some((time, offset)) if time.contains(['T', 't']) => format!("{time}+{offset}"),
+            _ => text.to_owned(),
+        };
+        if !text.contains(':') {
+            return None;
+        }
+        if let Ok(instant) = text.parse::<Timestamp>() {
+            return Some(Self::Instant(instant));
+        }
+        let local: DateTime = text.parse().ok()?;
+        zone.to_ambiguous_timestamp(local).compatible().ok().map(Self::Instant)
+    }
+
+    /// Its day, unless it is the last that there is.
+    #[must_use]
+    pub fn day(self, zone: &TimeZone) -> Option<Date> {
+        match self {
+            Self::Latest => None,
+            Self::Day(day) => Some(day),
+            Self::Instant(at) => Some(date_of(at, zone)),
+        }
+    }
+
+    /// The last instant that it admits.
+    #[must_use]
+    pub fn until(self, zone: &TimeZone) -> Timestamp {
+        match self {
+            Self::Latest => Timestamp::MAX,
+            Self::Day(day) => end_of(day, zone),
+            Self::Instant(at) => at,
+        }
+    }
+}
+
+/// The date of an instant.
+#[must_use]
+pub fn date_of(at: Timestamp, zone: &TimeZone) -> Date {
+    zone.to_datetime(at).date()
+}
+
+/// The instant of a local time; one that the change of clocks leaves out counts as an hour later, one that it repeats as
+/// the first of the two.
+#[must_use]
+pub fn instant_of(local: DateTime, zone: &TimeZone) -> Timestamp {
+    zone.to_ambiguous_timestamp(local).compatible().unwrap_or(Timestamp::MAX)
+}
+
+/// The last instant of a day.
+#[must_use]
+pub fn end_of(day: Date, zone: &TimeZone) -> Timestamp {
+    let next = day.tomorrow().map_or(Timestamp::MAX, |next| instant_of(next.at(0, 0, 0, 0), zone));
+    next.checked_sub(SignedDuration::from_nanos(1)).unwrap_or(next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::civil::date;
+    use kernel::calendar::Calendar;
+
+    fn zone() -> TimeZone {
+        Calendar::embedded().zone().clone()
+    }
+
+    #[test]
+    fn a_moment_is_eastern_unless_it_has_an_offset() {
+        let instant = |text: &str| AsOf::Instant(text.parse().unwrap());
+        for (text, wanted) in [
+            ("2024-01-03", AsOf::Day(date(2024, 1, 3))),
+            ("20240103", AsOf::Day(date(2024, 1, 3))),
+            ("2024-01-03T10:30", instant("2024-01-03T15:30:00Z")),
+            ("2024-01-03 10:30", instant("2024-01-03T15:30:00Z")),
+            ("2024-07-03T10:30:15.5", instant("2024-07-03T14:30:15.5Z")),
+            ("2024-01-03T10:30Z", instant("2024-01-03T10:30:00Z")),
+            ("2024-01-03T10:30-08:00", instant("2024-01-03T18:30:00Z")),
+            ("2024-01-03T10:30+01:00", instant("2024-01-03T09:30:00Z")),
+            // the plus of an address that was not encoded
+            ("2024-01-03T10:30 01:00", instant("2024-01-03T09:30:00Z")),
+            // clocks went forward at two, and back at two
+            ("2024-03-10T02:30", instant("2024-03-10T07:30:00Z")),
+            ("2024-11-03T01:30", instant("2024-11-03T05:30:00Z")),
+        ] {
+            assert_eq!(AsOf::parse(text, &zone()), Some(wanted), "{text}");
+        }
+        for bad in ["", "now", "2024-01-03T", "2024-13-01", "10:30", "2024-01-03T25:00", "1704295800", "2024-01-03T10"]
+        {
+            assert_eq!(AsOf::parse(bad, &zone()), None, "{bad}");
+        }
+        let late = AsOf::parse("2024-01-04T02:00Z", &zone()).unwrap();
+        assert_eq!(late.day(&zone()), Some(date(2024, 1, 3)), "the day is Eastern");
+        assert_eq!(AsOf::Day(date(2024, 1, 3)).until(&zone()), "2024-01-04T04:59:59.999999999Z".parse().unwrap());
+    }
+}

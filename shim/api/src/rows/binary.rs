@@ -1,0 +1,132 @@
+//! Selected rows as a table of columns, Arrow's stream or Parquet, a batch at a time. Never: a filter, a socket, a text.
+
+use super::field::Field;
+use crate::picked::Picked;
+use engine::store::chain::Chain;
+use history::arrays::{ArrayForm, TableRows};
+use history::schema::{FileColumn, served_column};
+use history::table_writer::{TableFormat, TableWriter};
+use http::stream::{Progress, Stream};
+use std::collections::BTreeSet;
+use std::io;
+use std::ops::Range;
+
+/// About how many bytes of numbers make a batch: few enough for one buffer of a thread, enough for a reader.
+const BATCH_BYTES: usize = 1 << 20;
+/// What a cell takes, words and symbols in the middle.
+const CELL_BYTES: usize = 9;
+/// More than a schema and the end take.
+const SCHEMA_BYTES: usize = 64 * 1024;
+
+/// The `Content-Type` of a table.
+#[must_use]
+pub const fn content_type(format: TableFormat) -> &'static str {
+    match format {
+        TableFormat::Arrow => "application/vnd.apache.arrow.stream",
+        TableFormat::Parquet => "application/vnd.apache.parquet",
+    }
+}
+
+/// One answer in the making.
+pub struct TableStream {
+    /// `None`: it cannot be written at all.
+    writer: Option<TableWriter>,
+    /// Given back, each when its last row is written.
+    picked: Vec<Option<Picked>>,
+    rows_at_once: usize,
+    most_bytes: usize,
+    at: TablePosition,
+}
+
+/// The chain, the range in it and the row to write next.
+#[derive(Clone, Copy, Default)]
+struct TablePosition {
+    chain: usize,
+    range: usize,
+    row: u32,
+}
+
+impl TableStream {
+    /// A table of these rows and fields, which says that it has these field groups.
+    #[must_use]
+    pub fn new(format: TableFormat, fields: &[Field], groups: &str, picked: Vec<Picked>) -> Self {
+        let columns: Vec<FileColumn> = fields.iter().filter_map(|field| served_column(field.name)).collect();
+        let row_bytes = columns.len() * CELL_BYTES;
+        let rows: usize = picked.iter().map(Picked::count).sum();
+        let chains: Vec<&Chain> = picked.iter().map(|picked| &*picked.chain).collect();
+        let writer =
+            TableWriter::new(format, ArrayForm::new(columns, groups, &about_rates(&chains)), chains.into_iter());
+        Self {
+            writer: writer.inspect_err(complain).ok(),
+            picked: picked.into_iter().map(Some).collect(),
+            rows_at_once: (BATCH_BYTES / row_bytes.max(1)).max(1),
+            most_bytes: 2 * rows * row_bytes + SCHEMA_BYTES,
+            at: TablePosition::default(),
+        }
+    }
+
+    /// The rows of the next batch, of one chain or of several; none at the end.
+    fn next_batch(&mut self) -> Vec<(usize, Vec<Range<u32>>)> {
+        let (mut batch, mut room) = (Vec::new(), self.rows_at_once);
+        while let (Some(Some(Picked { rows, .. })), 1..) = (self.picked.get(self.at.chain), room) {
+            let mut taken = Vec::new();
+            while let (Some(range), 1..) = (rows.get(self.at.range), room) {
+                let start = self.at.row.max(range.start);
+                let end = range.end.min(start.saturating_add(u32::try_from(room).unwrap_or(u32::MAX)));
+                room -= (end - start) as usize;
+                taken.push(start..end);
+                self.at.row = end;
+                if end == range.end {
+                    (self.at.range, self.at.row) = (self.at.range + 1, 0);
+                }
+            }
+            batch.push((self.at.chain, taken));
+            if self.at.range == rows.len() {
+                self.at = TablePosition { chain: self.at.chain + 1, ..TablePosition::default() };
+            }
+        }
+        batch
+    }
+
+    fn write(&mut self, out: &mut Vec<u8>) -> io::Result<Progress> {
+        let batch = self.next_batch();
+        let Some(writer) = &mut self.writer else { return Ok(Progress::Broken) };
+        if batch.is_empty() {
+            writer.finish(out)?;
+            return Ok(Progress::Done);
+        }
+        let chain_at = |at: usize| self.picked.get(at)?.as_ref().map(|picked| &*picked.chain);
+        let rows: Vec<TableRows<'_>> =
+            batch.iter().filter_map(|(at, rows)| Some(TableRows { chain: chain_at(*at)?, rows })).collect();
+        writer.write(&rows, out)?;
+        // an old snapshot is held no longer than its rows take
+        for (at, _) in batch {
+            if at < self.at.chain {
+                self.picked[at] = None;
+            }
+        }
+        Ok(Progress::More)
+    }
+}
+
+/// What the schema says of the discount curves of some chains: `greeksd.rates`, source and date of each that occurs.
+fn about_rates(chains: &[&Chain]) -> Vec<(String, String)> {
+    let of = |chain: &&Chain| Some(chain.evidence.as_ref()?.rates?.to_string());
+    let all: BTreeSet<String> = chains.iter().filter_map(of).collect();
+    let text = all.into_iter().collect::<Vec<_>>().join(", ");
+    if text.is_empty() { Vec::new() } else { vec![("greeksd.rates".to_owned(), text)] }
+}
+
+fn complain(error: &io::Error) {
+    tracing::error!(%error, "a table cannot be written");
+}
+
+impl Stream for TableStream {
+    fn fill(&mut self, out: &mut Vec<u8>) -> Progress {
+        self.write(out).inspect_err(complain).unwrap_or(Progress::Broken)
+    }
+
+    fn most_bytes(&self) -> Option<usize> {
+        Some(self.most_bytes)
+    }
+}

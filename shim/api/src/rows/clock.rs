@@ -1,0 +1,293 @@
+//! The times that an answer shows, in each spelling that a layer knows. All of them are of the snapshot or of the
+//! contract; only the current date comes from the clock of the request. Never: a clock of its own.
+
+use super::identity::push_date;
+use engine::store::chain::Slice;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+use std::fmt;
+
+/// The times of one answer.
+#[derive(Clone, Debug)]
+pub struct Clock {
+    snapshot: Zoned,
+    today: Date,
+    /// The past moment that was asked for, if one was.
+    asked: Option<Zoned>,
+}
+
+/// Which time a column shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// When the snapshot was computed.
+    Snapshot,
+    /// When the contract was quoted; the snapshot's time where quotes are not shown.
+    Quote,
+    /// The past moment that was asked for; when the snapshot was computed where none was.
+    Asked,
+    /// The settlement of the contract: 09:30 Eastern for AM, the close for PM.
+    Settlement,
+    /// 16:00 Eastern on the date of expiry, for readers that know one hour only.
+    ExpiryFour,
+}
+
+/// How a time is spelt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stamp {
+    /// Seconds since 1970, an integer.
+    Seconds,
+    /// Milliseconds since 1970, an integer.
+    Millis,
+    /// Nanoseconds since 1970, an integer.
+    Nanos,
+    /// Milliseconds since midnight Eastern, an integer.
+    MillisOfDay,
+    /// `YYYYMMDD` of the Eastern date, an integer.
+    Date8,
+    /// Days since 1899-12-30 in Eastern time, five decimals.
+    Spreadsheet,
+    /// `2026-11-20T15:42:07.318`, Eastern, always three decimals.
+    EasternIso,
+    /// `2026-12-18T16:00:00-05:00`.
+    EasternOffset,
+    /// `2026-12-18T16:00:00.000-05:00`, always three decimals.
+    EasternOffsetMillis,
+    /// `2026-12-18 16:00:00 -05:00`.
+    EasternPlainOffset,
+    /// `2026-11-20T20:42:07Z`.
+    UtcIso,
+    /// `2026-11-20T20:42:07.318Z`.
+    UtcIsoMillis,
+    /// `2026-11-20T20:42:07.318+00:00`.
+    UtcOffsetMillis,
+    /// `2026-11-20 20:42:07`, UTC.
+    UtcPlain,
+}
+
+impl Stamp {
+    /// Whether it is spelt as a number.
+    #[must_use]
+    pub const fn is_number(self) -> bool {
+        matches!(self, Self::Seconds | Self::Millis | Self::Nanos | Self::MillisOfDay | Self::Date8 | Self::Spreadsheet)
+    }
+
+    /// Spells a time.
+    #[must_use]
+    pub fn text(self, at: &Zoned) -> String {
+        let mut text = String::new();
+        // writing to memory does not fail
+        let _ = self.write(at, &mut text);
+        text
+    }
+
+    /// Appends a time, spelt.
+    fn write(self, at: &Zoned, out: &mut impl fmt::Write) -> fmt::Result {
+        let utc = || at.timestamp().to_zoned(TimeZone::UTC);
+        match self {
+            Self::Seconds => write!(out, "{}", at.timestamp().as_second()),
+            Self::Millis => write!(out, "{}", at.timestamp().as_millisecond()),
+            Self::Nanos => write!(out, "{}", at.timestamp().as_nanosecond()),
+            Self::MillisOfDay => write!(out, "{}", millis_of_day(at)),
+            Self::Date8 => write!(out, "{}", at.strftime("%Y%m%d")),
+            Self::Spreadsheet => write!(out, "{:.5}", spreadsheet_days(at)),
+            Self::EasternIso => write!(out, "{}", at.strftime("%Y-%m-%dT%H:%M:%S%.3f")),
+            Self::EasternOffset => write!(out, "{}", at.strftime("%Y-%m-%dT%H:%M:%S%:z")),
+            Self::EasternOffsetMillis => write!(out, "{}", at.strftime("%Y-%m-%dT%H:%M:%S%.3f%:z")),
+            Self::EasternPlainOffset => write!(out, "{}", at.strftime("%Y-%m-%d %H:%M:%S %:z")),
+            Self::UtcIso => write!(out, "{}", utc().strftime("%Y-%m-%dT%H:%M:%SZ")),
+            Self::UtcIsoMillis => write!(out, "{}", utc().strftime("%Y-%m-%dT%H:%M:%S%.3fZ")),
+            Self::UtcOffsetMillis => write!(out, "{}", utc().strftime("%Y-%m-%dT%H:%M:%S%.3f+00:00")),
+            Self::UtcPlain => write!(out, "{}", utc().strftime("%Y-%m-%d %H:%M:%S")),
+        }
+    }
+}
+
+/// The most bytes that a time takes, however it is spelt.
+pub const STAMP_MAX: usize = 40;
+
+/// Writes an instant, spelt in a zone, at `buf[at..]` and gives the end of the text. At least [`STAMP_MAX`] bytes must be
+/// there.
+#[must_use]
+pub fn put_time(buf: &mut [u8], at: usize, instant: Timestamp, zone: &TimeZone, stamp: Stamp) -> usize {
+    let mut room = Room { buf, at };
+    // what does not fit is no spelling of a year that feeds admit
+    let _ = stamp.write(&instant.to_zoned(zone.clone()), &mut room);
+    room.at
+}
+
+/// Bytes to be written from a place on.
+struct Room<'a> {
+    buf: &'a mut [u8],
+    at: usize,
+}
+
+impl fmt::Write for Room<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = self.at + text.len();
+        self.buf.get_mut(self.at..end).ok_or(fmt::Error)?.copy_from_slice(text.as_bytes());
+        self.at = end;
+        Ok(())
+    }
+}
+
+impl Clock {
+    /// The zone of the market.
+    #[must_use]
+    pub fn zone(&self) -> &TimeZone {
+        self.snapshot.time_zone()
+    }
+
+    /// The times of an answer given at `now` from a snapshot of `snapshot`, in the zone of the market.
+    #[must_use]
+    pub fn new(snapshot: Timestamp, now: Timestamp, zone: &TimeZone) -> Self {
+        Self { snapshot: snapshot.to_zoned(zone.clone()), today: now.to_zoned(zone.clone()).date(), asked: None }
+    }
+
+    /// The same, of an answer to a question for a past moment, if it is one.
+    #[must_use]
+    pub fn answering(self, asked: Option<Timestamp>) -> Self {
+        let asked = asked.map(|at| at.to_zoned(self.zone().clone()));
+        Self { asked, ..self }
+    }
+
+    /// Whether a past moment was asked for.
+    #[must_use]
+    pub fn is_of_the_past(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    /// The current date in Eastern time.
+    #[must_use]
+    pub fn today(&self) -> Date {
+        self.today
+    }
+
+    /// When the snapshot was computed, spelt.
+    #[must_use]
+    pub fn snapshot(&self, stamp: Stamp) -> String {
+        stamp.text(&self.snapshot)
+    }
+
+    /// The past moment that was asked for, spelt; without one, when the snapshot was computed.
+    #[must_use]
+    pub fn asked(&self, stamp: Stamp) -> String {
+        stamp.text(self.asked.as_ref().unwrap_or(&self.snapshot))
+    }
+
+    /// An instant, spelt.
+    #[must_use]
+    pub fn spell(&self, at: Timestamp, stamp: Stamp) -> String {
+        stamp.text(&at.to_zoned(self.snapshot.time_zone().clone()))
+    }
+
+    /// The Eastern date of an instant.
+    #[must_use]
+    pub fn date_of(&self, at: Timestamp) -> Date {
+        at.to_zoned(self.snapshot.time_zone().clone()).date()
+    }
+
+    /// Calendar days from today to a date.
+    #[must_use]
+    pub fn days_to(&self, date: Date) -> i64 {
+        days_between(self.today, date)
+    }
+
+    /// A time of a slice, spelt.
+    #[must_use]
+    pub fn text(&self, when: When, stamp: Stamp, slice: &Slice) -> String {
+        let zone = self.snapshot.time_zone();
+        match when {
+            When::Snapshot | When::Quote => self.snapshot(stamp),
+            When::Asked => self.asked(stamp),
+            When::Settlement => stamp.text(&slice.settles_at.to_zoned(zone.clone())),
+            When::ExpiryFour => self.at_hour(slice.expiry, 16, stamp),
+        }
+    }
+
+    /// A full hour Eastern of a date, spelt.
+    #[must_use]
+    pub fn at_hour(&self, date: Date, hour: i8, stamp: Stamp) -> String {
+        let zone = self.snapshot.time_zone().clone();
+        date.at(hour, 0, 0, 0).to_zoned(zone).map(|at| stamp.text(&at)).unwrap_or_default()
+    }
+
+    /// Seconds since 1970 of the next midnight Eastern.
+    #[must_use]
+    pub fn next_midnight(&self) -> String {
+        self.today.tomorrow().map(|day| self.at_hour(day, 0, Stamp::Seconds)).unwrap_or_default()
+    }
+
+    /// Appends the current date as `YYYY-MM-DD`.
+    pub fn push_today(&self, out: &mut Vec<u8>) {
+        push_date(out, self.today);
+    }
+}
+
+/// Calendar days from one date to another.
+#[must_use]
+pub fn days_between(from: Date, to: Date) -> i64 {
+    from.until(to).map_or(0, |span| i64::from(span.get_days()))
+}
+
+fn millis_of_day(at: &Zoned) -> i64 {
+    let seconds = (i64::from(at.hour()) * 60 + i64::from(at.minute())) * 60 + i64::from(at.second());
+    seconds * 1000 + i64::from(at.millisecond())
+}
+
+fn spreadsheet_days(at: &Zoned) -> f64 {
+    let days = days_between(Date::constant(1899, 12, 30), at.date());
+    days as f64 + millis_of_day(at) as f64 / 86_400_000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kernel::calendar::Calendar;
+
+    #[test]
+    fn each_spelling_is_the_vendors() {
+        let zone = Calendar::embedded().zone().clone();
+        let at = Timestamp::constant(1_795_207_327, 318_000_000);
+        let clock = Clock::new(at, at, &zone);
+        for (stamp, wanted) in [
+            (Stamp::Seconds, "1795207327"),
+            (Stamp::Millis, "1795207327318"),
+            (Stamp::Nanos, "1795207327318000000"),
+            (Stamp::MillisOfDay, "56527318"),
+            (Stamp::Date8, "20261120"),
+            (Stamp::EasternIso, "2026-11-20T15:42:07.318"),
+            (Stamp::EasternOffsetMillis, "2026-11-20T15:42:07.318-05:00"),
+            (Stamp::UtcIso, "2026-11-20T20:42:07Z"),
+            (Stamp::UtcIsoMillis, "2026-11-20T20:42:07.318Z"),
+            (Stamp::UtcOffsetMillis, "2026-11-20T20:42:07.318+00:00"),
+            (Stamp::UtcPlain, "2026-11-20 20:42:07"),
+        ] {
+            assert_eq!(clock.snapshot(stamp), wanted, "{stamp:?}");
+            let mut buf = [b'x'; STAMP_MAX + 2];
+            let end = put_time(&mut buf, 2, at, &zone, stamp);
+            assert_eq!(buf[2..end], *wanted.as_bytes(), "{stamp:?}");
+        }
+        let expiry = Date::constant(2026, 12, 18);
+        for (stamp, wanted) in [
+            (Stamp::Seconds, "1797627600"),
+            (Stamp::EasternOffset, "2026-12-18T16:00:00-05:00"),
+            (Stamp::EasternPlainOffset, "2026-12-18 16:00:00 -05:00"),
+            (Stamp::Spreadsheet, "46374.66667"),
+        ] {
+            assert_eq!(clock.at_hour(expiry, 16, stamp), wanted, "{stamp:?}");
+        }
+        // Summer time: 16:00 Eastern is 20:00 UTC.
+        assert_eq!(clock.at_hour(Date::constant(2023, 6, 16), 16, Stamp::Seconds), "1686945600");
+        assert_eq!((clock.days_to(expiry), clock.days_to(Date::constant(2026, 11, 19))), (28, -1));
+    }
+
+    #[test]
+    fn whole_seconds_keep_their_three_decimals() {
+        let zone = Calendar::embedded().zone().clone();
+        let at = Timestamp::constant(1_795_207_327, 0);
+        assert_eq!(Clock::new(at, at, &zone).snapshot(Stamp::EasternIso), "2026-11-20T15:42:07.000");
+        let at = Timestamp::constant(1_795_207_327, 318_999_999);
+        assert_eq!(Clock::new(at, at, &zone).snapshot(Stamp::EasternIso), "2026-11-20T15:42:07.318");
+    }
+}

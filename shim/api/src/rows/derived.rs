@@ -1,0 +1,84 @@
+//! Numbers of a contract that no column holds: what its columns, its strike and the underlying's price say together.
+//! Each formula stands here once, so that a layer's table can name it. Never: a unit factor, a rounding.
+
+use kernel::contract::Right;
+
+/// A number made of a contract's columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Derived {
+    /// What exercise now would bring, per share; never negative.
+    Intrinsic,
+    /// The model value above that; never negative.
+    Extrinsic,
+    /// The price of the underlying at which the holder loses nothing at expiry: strike plus or minus the model value.
+    BreakEven,
+    /// How far the underlying is from there.
+    ToBreakEven,
+}
+
+/// What they are made of.
+#[derive(Clone, Copy, Debug)]
+pub struct DerivedInputs {
+    /// Strike, currency per share.
+    pub strike: f64,
+    /// Call or put.
+    pub right: Right,
+    /// Model value; NaN if missing.
+    pub theo: f64,
+    /// Price of the underlying; NaN if missing.
+    pub und_price: f64,
+}
+
+impl Derived {
+    /// Whether a contract without Greeks has no such number.
+    #[must_use]
+    pub fn needs_greeks(self) -> bool {
+        self != Self::Intrinsic
+    }
+
+    /// The number; NaN if anything that it needs is missing.
+    #[must_use]
+    pub fn of(self, inputs: &DerivedInputs) -> f64 {
+        let DerivedInputs { strike, right, theo, und_price } = *inputs;
+        let intrinsic = || at_least_zero(right.phi() * (und_price - strike));
+        let break_even = || strike + right.phi() * theo;
+        match self {
+            Self::Intrinsic => intrinsic(),
+            Self::Extrinsic => at_least_zero(theo - intrinsic()),
+            Self::BreakEven => break_even(),
+            Self::ToBreakEven => break_even() - und_price,
+        }
+    }
+}
+
+/// Whether exercise now would bring more than nothing; not without a price of the underlying.
+#[must_use]
+pub fn is_in_the_money(strike: f64, right: Right, und_price: f64) -> bool {
+    right.phi() * (und_price - strike) > 0.0
+}
+
+/// `x`, or zero if it is negative; NaN stays NaN.
+fn at_least_zero(x: f64) -> f64 {
+    if x < 0.0 { 0.0 } else { x }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[expect(clippy::float_cmp, reason = "sums of halves and quarters are exact")]
+    fn each_is_its_definition() {
+        let call = DerivedInputs { strike: 100.0, right: Right::Call, theo: 3.75, und_price: 101.25 };
+        let put = DerivedInputs { right: Right::Put, theo: 2.25, ..call };
+        let all = |inputs| {
+            [Derived::Intrinsic, Derived::Extrinsic, Derived::BreakEven, Derived::ToBreakEven].map(|d| d.of(&inputs))
+        };
+        assert_eq!(all(call), [1.25, 2.5, 103.75, 2.5]);
+        assert_eq!(all(put), [0.0, 2.25, 97.75, -3.5]);
+        assert_eq!(Derived::Extrinsic.of(&DerivedInputs { theo: 1.0, ..call }), 0.0);
+        assert!(all(DerivedInputs { und_price: f64::NAN, theo: f64::NAN, ..call }).iter().all(|x| x.is_nan()));
+        assert!(is_in_the_money(100.0, Right::Call, 101.25) && !is_in_the_money(100.0, Right::Put, 101.25));
+        assert!(!is_in_the_money(100.0, Right::Call, 100.0) && !is_in_the_money(100.0, Right::Call, f64::NAN));
+    }
+}

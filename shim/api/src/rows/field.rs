@@ -1,0 +1,381 @@
+//! One column of an answer: its name, where its value comes from, the unit wanted, how it is printed, what stands in
+//! its place when it is missing. A layer is a constant table of these.
+//!
+//! A table names units and never factors: [`num`] asks the source for the unit it has and takes the factor between the
+//! two, and a pair without one does not compile. Objects and arrays inside a row are written as [`open`] … [`close`];
+//! formats without nesting join their names with a dot. Never: a vendor, a formula.
+
+use super::clock::{Stamp, When};
+use super::number::Print;
+pub use super::source::{SliceNumber, Source, call, derived, own, put, slice};
+use engine::store::columns::{Group, Unit};
+pub use engine::store::quotes::QuoteNumber;
+use kernel::contract::Right;
+use std::borrow::Cow;
+
+/// One column of an answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// Its name: JSON key, CSV and HTML header.
+    pub name: &'static str,
+    /// The native group that it belongs to; `None`: in every answer.
+    pub group: Option<Group>,
+    /// What it shows.
+    pub cell: Cell,
+}
+
+/// What a column shows.
+#[derive(Clone, Copy, Debug)]
+pub enum Cell {
+    /// A word, quoted in JSON.
+    Text(Text),
+    /// A number: the source's value times the factor to the unit wanted.
+    Number {
+        /// Where the value comes from.
+        source: Source,
+        /// From the unit that the source has to the one that the layer shows.
+        factor: f64,
+        /// How many decimals.
+        print: Print,
+        /// What stands there without a value.
+        missing: Missing,
+    },
+    /// A number of the contract's quote.
+    Quoted(QuoteCell),
+    /// A strike, exact, in shortest form.
+    Strike,
+    /// A strike with decimals of the layer's own; `table` in CSV and HTML.
+    StrikeAs {
+        /// In JSON and NDJSON.
+        json: Print,
+        /// In CSV and HTML.
+        table: Print,
+    },
+    /// A strike in thousandths, an integer.
+    StrikeMilli,
+    /// The same in every row, as it stands: `0`, `null`, `false`.
+    Verbatim(&'static str),
+    /// `true` or `false`: whether exercise now would bring something.
+    InTheMoney,
+    /// A time, quoted in JSON unless its spelling is a number.
+    Time(When, Stamp),
+    /// Calendar days from the current date to expiry, an integer.
+    DaysToExpiry,
+    /// A word that is the key of the row's object in JSON, and an ordinary column elsewhere. Only as the first field.
+    RowKey(Text),
+    /// An object or array begins; it ends with the matching [`Cell::Close`].
+    Open(Nest),
+    /// The innermost object or array ends.
+    Close,
+}
+
+/// A number of a quote, and what stands there without one.
+#[derive(Clone, Copy, Debug)]
+pub struct QuoteCell {
+    /// Of which contract, in rows by strike; `None`: of that of [`Source::Own`].
+    pub side: Option<Right>,
+    /// Which number.
+    pub number: QuoteNumber,
+    /// How many decimals.
+    pub print: Print,
+    /// What stands there for a contract without it.
+    pub missing: Missing,
+    /// What stands there in every row where quotes are not shown.
+    pub hidden: Hidden,
+}
+
+/// What stands in the place of market data where quotes are not shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hidden {
+    /// The same text in every format, as it stands; `null` is nothing in CSV and HTML.
+    Verbatim(&'static str),
+    /// Zero, printed as the column's numbers are.
+    Zero,
+}
+
+/// An object or array inside a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Nest {
+    /// Its members have names.
+    pub keyed: bool,
+    /// What stands there for a contract without Greeks.
+    pub unpriced: Unpriced,
+    /// Whether formats without nesting put its name and a dot before its members' names.
+    pub named: bool,
+}
+
+/// What stands in the place of an object for a contract without Greeks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unpriced {
+    /// The object, its members missing.
+    Whole,
+    /// `null`.
+    Null,
+    /// `{}`.
+    Empty,
+    /// Nothing, not even its key.
+    Omit,
+}
+
+/// Words of a contract. Pairs are the words for the two cases, in the order of the engine's enum.
+#[derive(Clone, Copy, Debug)]
+pub enum Text {
+    /// The underlying's symbol.
+    Underlying,
+    /// The option root.
+    Root,
+    /// `YYYY-MM-DD`.
+    Expiry,
+    /// Call and put.
+    Right([&'static str; 2]),
+    /// American and European.
+    Style([&'static str; 2]),
+    /// AM and PM.
+    Settle([&'static str; 2]),
+    /// OSI symbol, 21 characters, root padded with spaces.
+    OsiPadded,
+    /// OSI symbol without spaces.
+    OsiCompact,
+    /// OSI symbol without spaces, behind a prefix: `O:`.
+    OsiAfter(&'static str),
+    /// The field groups that the answer holds.
+    Groups,
+    /// The current date in Eastern time, `YYYY-MM-DD`.
+    Today,
+    /// The same in every row.
+    Fixed(&'static str),
+    /// `AAPL Dec 18 2026 $150.00 Call`: root, expiry, strike, and the words for call and put.
+    Description([&'static str; 2]),
+    /// The underlying's symbol, behind a prefix if it is an index.
+    UnderlyingOrIndex(&'static str),
+}
+
+/// What stands in the place of a missing number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// `null` in JSON, nothing in CSV and HTML.
+    Null,
+    /// Zero, printed as the column's numbers are.
+    Zero,
+    /// A dash.
+    Dash,
+    /// Nothing, not even its key, in JSON; `null` elsewhere. Never the first member of its object.
+    Omit,
+}
+
+impl Field {
+    /// The same field as a member of a native group.
+    #[must_use]
+    pub const fn within(self, group: Group) -> Self {
+        Self { group: Some(group), ..self }
+    }
+
+    /// Whether every row shows a number there (a reader aligns those to the right).
+    #[must_use]
+    pub const fn is_number(&self) -> bool {
+        match self.cell {
+            Cell::Text(_) | Cell::RowKey(_) => false,
+            Cell::Time(_, stamp) => stamp.is_number(),
+            _ => true,
+        }
+    }
+
+    /// Whether it is a cell, not the beginning or end of an object.
+    #[must_use]
+    pub const fn is_cell(&self) -> bool {
+        !matches!(self.cell, Cell::Open(_) | Cell::Close)
+    }
+}
+
+/// The name of each field where objects do not nest: the names of the objects around it and its own, joined with dots.
+#[must_use]
+pub fn flat_names(fields: &[Field]) -> Vec<Cow<'static, str>> {
+    let mut prefix = String::new();
+    let mut outer = Vec::new();
+    let mut names = Vec::with_capacity(fields.len());
+    for field in fields {
+        let is_plain = prefix.is_empty();
+        names.push(if is_plain { Cow::Borrowed(field.name) } else { Cow::Owned(format!("{prefix}{}", field.name)) });
+        match field.cell {
+            Cell::Open(nest) => {
+                outer.push(prefix.len());
+                if nest.named {
+                    prefix.push_str(field.name);
+                    prefix.push('.');
+                }
+            }
+            Cell::Close => prefix.truncate(outer.pop().unwrap_or_default()),
+            _ => {}
+        }
+    }
+    names
+}
+
+/// A column of words.
+#[must_use]
+pub const fn text(name: &'static str, text: Text) -> Field {
+    Field { name, group: None, cell: Cell::Text(text) }
+}
+
+/// A column of numbers in the unit `wanted`.
+#[must_use]
+pub const fn num(name: &'static str, source: Source, wanted: Unit, print: Print, missing: Missing) -> Field {
+    let factor = factor(source.unit(), wanted);
+    Field { name, group: None, cell: Cell::Number { source, factor, print, missing } }
+}
+
+/// A column of strikes.
+#[must_use]
+pub const fn strike(name: &'static str) -> Field {
+    Field { name, group: None, cell: Cell::Strike }
+}
+
+/// A column that this service has no value for and fills with zero.
+#[must_use]
+pub const fn zero(name: &'static str) -> Field {
+    Field { name, group: None, cell: Cell::Verbatim("0") }
+}
+
+/// The same in every row, as it stands.
+#[must_use]
+pub const fn verbatim(name: &'static str, text: &'static str) -> Field {
+    Field { name, group: None, cell: Cell::Verbatim(text) }
+}
+
+/// A column that this service never has a value for.
+#[must_use]
+pub const fn null(name: &'static str) -> Field {
+    verbatim(name, "null")
+}
+
+/// A column of zeros that are printed as numbers of the layer: `0.0`, `"0.00"`.
+#[must_use]
+pub const fn zero_as(name: &'static str, print: Print) -> Field {
+    num(name, Source::Zero, Unit::Plain, print, Missing::Zero)
+}
+
+/// A column of a number of the quote.
+#[must_use]
+pub const fn quoted(name: &'static str, quoted: QuoteCell) -> Field {
+    Field { name, group: None, cell: Cell::Quoted(quoted) }
+}
+
+/// A column of strikes with decimals of the layer's own; `table` in CSV and HTML.
+#[must_use]
+pub const fn strike_as(name: &'static str, json: Print, table: Print) -> Field {
+    Field { name, group: None, cell: Cell::StrikeAs { json, table } }
+}
+
+/// A column of strikes in thousandths.
+#[must_use]
+pub const fn strike_milli(name: &'static str) -> Field {
+    Field { name, group: None, cell: Cell::StrikeMilli }
+}
+
+/// A column of times.
+#[must_use]
+pub const fn time(name: &'static str, when: When, stamp: Stamp) -> Field {
+    Field { name, group: None, cell: Cell::Time(when, stamp) }
+}
+
+/// A column of calendar days to expiry.
+#[must_use]
+pub const fn days_to_expiry(name: &'static str) -> Field {
+    Field { name, group: None, cell: Cell::DaysToExpiry }
+}
+
+/// A column of `true` and `false`: whether exercise now would bring something.
+#[must_use]
+pub const fn in_the_money(name: &'static str) -> Field {
+    Field { name, group: None, cell: Cell::InTheMoney }
+}
+
+/// The word that is the key of the row's object in JSON.
+#[must_use]
+pub const fn row_key(name: &'static str, text: Text) -> Field {
+    Field { name, group: None, cell: Cell::RowKey(text) }
+}
+
+/// An object begins. Formats without nesting put its name and a dot before its members' names.
+#[must_use]
+pub const fn open(name: &'static str, unpriced: Unpriced) -> Field {
+    Field { name, group: None, cell: Cell::Open(Nest { keyed: true, unpriced, named: true }) }
+}
+
+/// An object begins whose members keep their own names in formats without nesting.
+#[must_use]
+pub const fn open_bare(name: &'static str) -> Field {
+    Field { name, group: None, cell: Cell::Open(Nest { keyed: true, unpriced: Unpriced::Whole, named: false }) }
+}
+
+/// An array begins whose members keep their own names in formats without nesting.
+#[must_use]
+pub const fn open_array(name: &'static str) -> Field {
+    Field { name, group: None, cell: Cell::Open(Nest { keyed: false, unpriced: Unpriced::Whole, named: false }) }
+}
+
+/// The innermost object or array ends.
+#[must_use]
+pub const fn close() -> Field {
+    Field { name: "", group: None, cell: Cell::Close }
+}
+
+/// What a number stored in `from` is multiplied with to be in `to`. A table with units that do not measure the same does
+/// not compile.
+const fn factor(from: Unit, to: Unit) -> f64 {
+    match from.factor_to(to) {
+        Some(factor) => factor,
+        None => panic!("no factor leads from the column's unit to the one wanted"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::store::columns::Col;
+
+    fn factor_of(field: Field) -> f64 {
+        match field.cell {
+            Cell::Number { factor, .. } => factor,
+            _ => f64::NAN,
+        }
+    }
+
+    #[test]
+    #[expect(clippy::float_cmp, reason = "factors are exact")]
+    fn a_table_names_the_unit_and_gets_the_factor() {
+        let in_unit = |col, unit| factor_of(num("x", own(col), unit, Print::UpTo(6), Missing::Null));
+        assert_eq!(in_unit(Col::Vega, Unit::PerPercent), 1.0);
+        assert_eq!(in_unit(Col::Vega, Unit::PerOne), 100.0);
+        assert_eq!(in_unit(Col::Veta, Unit::PerDay), 1.0 / 365.0);
+        assert_eq!(in_unit(Col::Theta, Unit::PerDay), 1.0);
+    }
+
+    #[test]
+    fn names_of_members_are_joined_with_dots() {
+        let fields = [
+            text("a", Text::Root),
+            open("b", Unpriced::Null),
+            zero("c"),
+            open("d", Unpriced::Whole),
+            zero("e"),
+            close(),
+            zero("f"),
+            close(),
+            open_array("g"),
+            zero("h"),
+            close(),
+            zero("i"),
+        ];
+        let names = flat_names(&fields);
+        let cells = fields.iter().zip(&names).filter(|(field, _)| field.is_cell());
+        let shown: Vec<&str> = cells.map(|(_, name)| &**name).collect();
+        assert_eq!(shown, ["a", "b.c", "b.d.e", "b.f", "h", "i"]);
+    }
+
+    #[test]
+    #[should_panic(expected = "no factor")]
+    fn per_day_is_not_had_from_per_percent() {
+        let _ = num("x", own(Col::Vega), Unit::PerDay, Print::UpTo(6), Missing::Null);
+    }
+}

@@ -1,0 +1,156 @@
+//! What is known of each underlying, from one snapshot: what is listed of it, and how fresh its values are. Never: bytes.
+
+use engine::snapshot::Snapshot;
+use engine::store::chain::{Chain, Uncomputed};
+use jiff::civil::Date;
+use jiff::{SignedDuration, Timestamp};
+use kernel::contract::Symbol;
+
+/// In an open market the values of a name are renewed at least every minute, by the clock if no quote comes; one whose
+/// values are older than this is stale.
+const STALE_AFTER: SignedDuration = SignedDuration::from_mins(2);
+
+/// Which underlyings, and which part of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SymbolSelection {
+    /// What a symbol begins with, one of these; empty: anything.
+    pub prefixes: Vec<Symbol>,
+    /// Only symbols that come after this one.
+    pub after: Option<Symbol>,
+    /// Most of them.
+    pub limit: Option<usize>,
+}
+
+/// By what time the freshness of values is told.
+#[derive(Clone, Copy, Debug)]
+pub struct FreshnessTerms {
+    /// The time now.
+    pub now: Timestamp,
+    /// Whether the market is open.
+    pub is_open: bool,
+}
+
+/// How it stands with the values of an underlying.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SymbolState {
+    /// They are those of now.
+    Fresh,
+    /// The market is closed; they are those of its last session.
+    Held,
+    /// The market is open, and they were not renewed for some minutes.
+    Stale,
+    /// There are none, for a reason.
+    Uncomputed(Uncomputed),
+    /// They are being computed for the first time; nothing is known yet but the symbol.
+    Pending,
+}
+
+/// What is known of one underlying.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SymbolFacts {
+    /// The underlying.
+    pub symbol: Symbol,
+    /// The roots of its listed contracts, adjusted ones too, each once, by name.
+    pub roots: Vec<Symbol>,
+    /// Dates on which contracts expire, each once however many roots share it.
+    pub expiries: usize,
+    /// The first and the last of them.
+    pub expiry_span: Option<(Date, Date)>,
+    /// Listed contracts.
+    pub contracts: u32,
+    /// How it stands with the values.
+    pub state: SymbolState,
+    /// Early exercise is known from a first look only.
+    pub rough: bool,
+    /// The instant that the values are of: in recorded chains, that of the newest quote.
+    pub valued_at: Option<Timestamp>,
+}
+
+impl SymbolState {
+    /// The word for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fresh => "ok",
+            Self::Held => "held",
+            Self::Stale => "stale",
+            Self::Uncomputed(_) => "uncomputed",
+            Self::Pending => "pending",
+        }
+    }
+
+    /// Why there are no values.
+    #[must_use]
+    pub const fn reason(self) -> Option<&'static str> {
+        match self {
+            Self::Uncomputed(why) => Some(why.name()),
+            _ => None,
+        }
+    }
+
+    fn of(chain: &Chain, terms: FreshnessTerms) -> Self {
+        match chain.uncomputed {
+            Some(why) => Self::Uncomputed(why),
+            None if !terms.is_open => Self::Held,
+            None if terms.now.duration_since(chain.valued_at) > STALE_AFTER => Self::Stale,
+            None => Self::Fresh,
+        }
+    }
+}
+
+impl SymbolFacts {
+    /// What a chain says.
+    #[must_use]
+    pub fn of(chain: &Chain, terms: FreshnessTerms) -> Self {
+        let mut roots: Vec<Symbol> = chain.slices.iter().map(|slice| slice.root).collect();
+        roots.sort_unstable();
+        roots.dedup();
+        // slices stand in the order of their expiry
+        let mut dates: Vec<Date> = chain.slices.iter().map(|slice| slice.expiry).collect();
+        dates.dedup();
+        Self {
+            symbol: chain.underlying,
+            roots,
+            expiries: dates.len(),
+            expiry_span: dates.first().copied().zip(dates.last().copied()),
+            contracts: chain.rows(),
+            state: SymbolState::of(chain, terms),
+            rough: chain.rough,
+            valued_at: Some(chain.valued_at),
+        }
+    }
+
+    /// What is known of a name before its first chain.
+    #[must_use]
+    pub fn pending(symbol: Symbol) -> Self {
+        Self {
+            symbol,
+            roots: Vec::new(),
+            expiries: 0,
+            expiry_span: None,
+            contracts: 0,
+            state: SymbolState::Pending,
+            rough: false,
+            valued_at: None,
+        }
+    }
+}
+
+/// The facts of what is selected, by symbol, and whether more follow.
+#[must_use]
+pub fn symbols(snapshot: &Snapshot, selection: &SymbolSelection, terms: FreshnessTerms) -> (Vec<SymbolFacts>, bool) {
+    let SymbolSelection { prefixes, after, limit } = selection;
+    let is_wanted = |symbol: Symbol| {
+        let begins = |prefix: &Symbol| symbol.as_str().starts_with(prefix.as_str());
+        after.is_none_or(|after| symbol > after) && (prefixes.is_empty() || prefixes.iter().any(begins))
+    };
+    let known = snapshot.chains().iter().map(|chain| (chain.underlying, Some(&**chain)));
+    let pending = snapshot.pending().iter().map(|&symbol| (symbol, None));
+    let mut wanted: Vec<(Symbol, Option<&Chain>)> = known.chain(pending).filter(|&(name, _)| is_wanted(name)).collect();
+    wanted.sort_unstable_by_key(|&(symbol, _)| symbol);
+    let n_shown = limit.map_or(wanted.len(), |limit| limit.min(wanted.len()));
+    let facts = |&(symbol, chain): &(Symbol, Option<&Chain>)| {
+        chain.map_or_else(|| SymbolFacts::pending(symbol), |chain| SymbolFacts::of(chain, terms))
+    };
+    (wanted[..n_shown].iter().map(facts).collect(), n_shown < wanted.len())
+}

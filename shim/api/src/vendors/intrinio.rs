@@ -1,0 +1,178 @@
+//! Intrinio's realtime options chain: `GET /options/chain/<symbol>/<expiration>/realtime`, a whole expiration at once,
+//! and the list of expirations that its clients ask first.
+
+use super::body::JSON;
+use super::columns::or_null;
+use super::layer::{Layer, List, Reply, Serve, Wrap};
+use crate::query::{Bounds, Query, Rights};
+use crate::refusal::Refusal;
+use crate::rows::clock::{Clock, Stamp, When};
+use crate::rows::field::{
+    Field, Hidden, Missing, QuoteCell, QuoteNumber, SliceNumber, Text, Unpriced, close, open, own, quoted, slice,
+    strike, text, time, zero,
+};
+use crate::rows::frame::{Format, json_text};
+use crate::rows::layout::Around;
+use crate::rows::listing::QUOTED_DATE;
+use crate::rows::number::Print;
+use crate::selection::Selection;
+use crate::selection::filters::{Money, VendorFilters};
+use engine::store::columns::{Col, Unit};
+use kernel::contract::Symbol;
+
+/// A chain.
+pub const CHAIN: Layer = layer("/options/chain/{symbol}/{expiration}/realtime", Serve::Rows(|query, _| parse(query)));
+/// Expirations, under the three names that clients know.
+pub const EXPIRATIONS: Layer =
+    layer("/options/expirations/{symbol}", Serve::Listing(|query, _| parse_expirations(query)));
+/// The same.
+pub const EXPIRATIONS_EOD: Layer =
+    layer("/options/expirations/{symbol}/eod", Serve::Listing(|query, _| parse_expirations(query)));
+/// The same.
+pub const EXPIRATIONS_REALTIME: Layer =
+    layer("/options/expirations/{symbol}/realtime", Serve::Listing(|query, _| parse_expirations(query)));
+/// Everything else of this vendor.
+pub const REST: Layer = layer("/options/{rest*}", Serve::Text(no_endpoint));
+
+const fn layer(path: &'static str, serve: Serve) -> Layer {
+    Layer { name: "intrinio", path, serve, refuse, headers: &[] }
+}
+
+/// What every row has.
+pub const FIELDS: &[Field] = &[
+    open("option", Unpriced::Whole),
+    text("code", Text::OsiCompact),
+    text("ticker", Text::Underlying),
+    text("expiration", Text::Expiry),
+    time("expiration_time", When::Settlement, Stamp::EasternOffset),
+    strike("strike"),
+    text("type", Text::Right(["call", "put"])),
+    close(),
+    open("price", Unpriced::Whole),
+    zero("last"),
+    zero("last_size"),
+    snapshot_time("last_timestamp"),
+    zero("volume"),
+    side("ask", QuoteNumber::Ask, Print::UpTo(4)),
+    side("ask_size", QuoteNumber::AskSize, Print::UpTo(0)),
+    time("ask_timestamp", When::Quote, Stamp::UtcOffsetMillis),
+    side("bid", QuoteNumber::Bid, Print::UpTo(4)),
+    side("bid_size", QuoteNumber::BidSize, Print::UpTo(0)),
+    time("bid_timestamp", When::Quote, Stamp::UtcOffsetMillis),
+    zero("open_interest"),
+    text("exercise_style", Text::Style(["A", "E"])),
+    close(),
+];
+
+/// Unless `show_stats` is false. This layer has no rho.
+pub const STATS: &[Field] = &[
+    open("stats", Unpriced::Whole),
+    or_null("implied_volatility", own(Col::SvcVol), Unit::Plain),
+    or_null("delta", own(Col::Delta), Unit::Plain),
+    or_null("gamma", own(Col::Gamma), Unit::Plain),
+    or_null("theta", own(Col::Theta), Unit::PerDay),
+    or_null("vega", own(Col::Vega), Unit::PerPercent),
+    or_null("underlying_price", slice(SliceNumber::UndPrice), Unit::Plain),
+    close(),
+];
+
+/// With `show_extended_price`.
+pub const EXTENDED: &[Field] = &[
+    open("extended_price", Unpriced::Whole),
+    zero("bid_open"),
+    zero("bid_high"),
+    zero("bid_low"),
+    zero("ask_open"),
+    zero("ask_high"),
+    zero("ask_low"),
+    zero("trade_open"),
+    zero("trade_high"),
+    zero("trade_low"),
+    zero("ask_close"),
+    zero("bid_close"),
+    zero("trade_close"),
+    side("mark", QuoteNumber::Mid, Print::UpTo(4)),
+    close(),
+];
+
+/// A number of the quote: null where that side is not quoted.
+const fn side(name: &'static str, number: QuoteNumber, print: Print) -> Field {
+    quoted(name, QuoteCell { side: None, number, print, missing: Missing::Null, hidden: Hidden::Verbatim("0") })
+}
+
+const fn snapshot_time(name: &'static str) -> Field {
+    time(name, When::Snapshot, Stamp::UtcOffsetMillis)
+}
+
+const TYPES: &[(&str, Rights)] = &[("call", Rights::Call), ("put", Rights::Put)];
+
+/// Within 50 cents of the money, says the vendor; its own text has the misspelling too.
+const MONEYNESS: &[(&str, Money)] = &[
+    ("all", Money::Any),
+    ("in_the_money", Money::In),
+    ("out_of_the_money", Money::Out),
+    ("out_of_they_money", Money::Out),
+    ("near_the_money", Money::Near(0.5)),
+];
+
+fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
+    let mut selection = parse_symbol(query)?;
+    let expiration = query.segment("expiration");
+    if expiration != "*" {
+        let date = crate::query::parse_date(expiration);
+        selection.expiries = Some(vec![date.ok_or_else(|| Refusal::invalid("expiration", expiration, "a date"))?]);
+    }
+    selection.rights = query.rights("type", TYPES)?;
+    selection.strike = query.number("strike")?.map_or_else(Bounds::default, Bounds::exactly);
+    selection.strike_above = query.number("strike_greater_than")?;
+    selection.strike_below = query.number("strike_less_than")?;
+    selection.standard_only = !query.flag("include_related_symbols")?.unwrap_or(false);
+    let mut fields = FIELDS.to_vec();
+    if query.flag("show_stats")?.unwrap_or(true) {
+        fields.extend_from_slice(STATS);
+    }
+    if query.flag("show_extended_price")?.unwrap_or(false) {
+        fields.extend_from_slice(EXTENDED);
+    }
+    Ok(Reply {
+        selection,
+        filters: VendorFilters {
+            money: query.word("moneyness", MONEYNESS)?.unwrap_or_default(),
+            ..VendorFilters::default()
+        },
+        format: query.word("format", Format::WORDS)?.unwrap_or_default(),
+        fields,
+        around: Wrap::text("{\"chain\":[", "]}"),
+        title: format!("{} · options chain", query.segment("symbol").to_uppercase()),
+        ..Reply::default()
+    })
+}
+
+fn parse_expirations(query: &Query<'_>) -> Result<List, Refusal> {
+    let mut selection = parse_symbol(query)?;
+    selection.expiry_min = query.date("after")?;
+    selection.expiry_max = query.date("before")?;
+    let around = |_: &Clock| Around::constant("{\"expirations\":[", "]}");
+    Ok(List { selection, past: None, item: QUOTED_DATE.to_vec(), around, when_empty: None })
+}
+
+fn parse_symbol(query: &Query<'_>) -> Result<Selection, Refusal> {
+    let symbol = Symbol::parse_underlying(query.segment("symbol"));
+    Ok(Selection::named(symbol.ok_or(Refusal::NotListed { reason: "no such symbol" })?))
+}
+
+fn no_endpoint(_: &Query<'_>, _: &Clock) -> Result<String, Refusal> {
+    Err(Refusal::UnknownPath)
+}
+
+/// `{"error":"Bad Request","message":"…"}`.
+fn refuse(refusal: &Refusal) -> (&'static str, String) {
+    let error = match refusal.status() {
+        400 => "Bad Request",
+        404 => "Not Found",
+        501 => "Not Implemented",
+        503 => "Service Unavailable",
+        _ => "Bad Gateway",
+    };
+    (JSON, format!("{{\"error\":\"{error}\",\"message\":{}}}", json_text(&refusal.to_string())))
+}

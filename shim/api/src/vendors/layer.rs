@@ -1,0 +1,602 @@
+//! What a layer is: a path, a parser of parameters and a table of fields, and how an answer is made of them.
+//! Everything that is the same for all layers stands here once. Never: arithmetic, a loop over rows, a vendor.
+
+use super::body::JSON;
+use super::ignored;
+use crate::catalog::{self, Catalog, CatalogEntry};
+use crate::cursor::percent_encode;
+use crate::edition;
+use crate::limits::{ROWS_AT_ONCE, SYMBOLS_AT_ONCE};
+use crate::past::PastQuestion;
+use crate::picked::Picked;
+use crate::query::Query;
+use crate::refusal::Refusal;
+use crate::rows::binary::{TableStream, content_type};
+use crate::rows::clock::Clock;
+use crate::rows::field::Field;
+use crate::rows::frame::{ARRAYS, Format};
+use crate::rows::heading::{ColumnHead, Heading};
+use crate::rows::layout::{AnswerLayout, Around, Per, Walk};
+use crate::rows::listing::{self, Piece};
+use crate::rows::stream::RowStream;
+use crate::rows::table::{self, Fact};
+use crate::selection::filters::{FilterContext, VendorFilters, filter_picked};
+use crate::selection::order::{self, Page};
+use crate::selection::symbols::{FreshnessTerms, SymbolFacts, SymbolSelection, symbols};
+use crate::selection::{Selection, is_heavy, select};
+use engine::snapshot::Snapshot;
+use history::table_writer::TableFormat;
+use http::Answer;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use kernel::calendar::Calendar;
+use kernel::contract::{ContractKey, RootTable, Symbol};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Seconds after which a client may ask again where nothing has been computed yet.
+const RETRY_AFTER_S: &str = "1";
+/// The same where memory must become free first.
+const CROWDED_RETRY_AFTER_S: &str = "10";
+/// The header behind a page of symbols that others follow: what `cursor` takes.
+const NEXT_CURSOR: &str = "Next-Cursor";
+
+/// One endpoint of a layer of the interface.
+#[derive(Debug)]
+pub struct Layer {
+    /// Under which name its requests are counted.
+    pub name: &'static str,
+    /// Its path, without a trailing slash. `{name}` is one segment, `{name*}` the rest; both are read with
+    /// [`Query::segment`].
+    pub path: &'static str,
+    /// What it answers.
+    pub serve: Serve,
+    /// Spells a refusal: content type and body.
+    pub refuse: fn(&Refusal) -> (&'static str, String),
+    /// Headers of every answer, refusals too.
+    pub headers: &'static [(&'static str, Value)],
+}
+
+/// What an endpoint answers. Parameters may count from the current date, which the clock knows.
+#[derive(Debug)]
+pub enum Serve {
+    /// Rows of contracts.
+    Rows(fn(&Query<'_>, &Clock) -> Result<Reply, Refusal>),
+    /// A list of expirations, in JSON.
+    Listing(fn(&Query<'_>, &Clock) -> Result<List, Refusal>),
+    /// A list of underlyings.
+    Symbols(fn(&Query<'_>, &Clock) -> Result<SymbolList, Refusal>),
+    /// A list of what there is.
+    Catalog(fn(&Query<'_>, &Clock) -> Result<Catalog, Refusal>),
+    /// JSON about underlyings, from their chains.
+    Names(fn(&Query<'_>, &RequestContext<'_>, &Clock) -> Result<String, Refusal>),
+    /// JSON that needs no row.
+    Text(fn(&Query<'_>, &Clock) -> Result<String, Refusal>),
+}
+
+/// The value of a header.
+#[derive(Clone, Copy, Debug)]
+pub enum Value {
+    /// The same in every answer.
+    Fixed(&'static str),
+    /// Seconds since 1970 of the next midnight Eastern.
+    NextMidnight,
+}
+
+/// What a request is answered with: which rows, and what of them in which form.
+#[derive(Clone, Debug, Default)]
+pub struct Reply {
+    /// Which rows.
+    pub selection: Selection,
+    /// Of which past moments; `None`: of now.
+    pub past: Option<PastQuestion>,
+    /// Which of these.
+    pub filters: VendorFilters,
+    /// Which part of them, in which order.
+    pub page: Page,
+    /// In which form.
+    pub format: Format,
+    /// As a table of columns instead.
+    pub table: Option<TableFormat>,
+    /// Which columns.
+    pub fields: Vec<Field>,
+    /// There is no answer where quotes are not shown: what of it needs them.
+    pub needs_quotes: Option<&'static str>,
+    /// What one row is.
+    pub per: Per,
+    /// In which direction JSON is written.
+    pub walk: Walk,
+    /// What stands around the rows in JSON.
+    pub around: Wrap,
+    /// What the layer wants to find again when it writes that.
+    pub memo: String,
+    /// A table begins without the names of its columns.
+    pub headless: bool,
+    /// Further headers.
+    pub headers: Vec<(&'static str, Cow<'static, str>)>,
+    /// The refusal that stands for no rows, in layers that have no empty form.
+    pub when_empty: Option<Refusal>,
+    /// The names of their groups, for the columns that say so.
+    pub groups: String,
+    /// What was asked for, for a reader.
+    pub title: String,
+}
+
+/// What stands around the rows in JSON.
+#[derive(Clone, Debug)]
+pub enum Wrap {
+    /// The same text in every answer.
+    Constant(Around),
+    /// Text that depends on the page.
+    Of(fn(&Ending<'_>) -> Around),
+}
+
+impl Default for Wrap {
+    fn default() -> Self {
+        Self::Constant(Around::ARRAY)
+    }
+}
+
+impl Wrap {
+    /// The same text in every answer.
+    #[must_use]
+    pub const fn text(open: &'static str, close: &'static str) -> Self {
+        Self::Constant(Around::constant(open, close))
+    }
+}
+
+/// How a page ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Ending<'a> {
+    /// The last contract of the page, if more rows follow it.
+    pub next: Option<ContractKey>,
+    /// What it is the answer to.
+    pub reply: &'a Reply,
+    /// The host that the client asked, as it wrote it.
+    pub host: Option<&'a str>,
+    /// The times of the answer.
+    pub clock: &'a Clock,
+}
+
+/// A list of expirations: which, and how it is spelt.
+#[derive(Clone, Debug)]
+pub struct List {
+    /// The contracts whose expirations are listed.
+    pub selection: Selection,
+    /// At which past moment; `None`: now.
+    pub past: Option<PastQuestion>,
+    /// How one is spelt.
+    pub item: Vec<Piece>,
+    /// What stands around them.
+    pub around: fn(&Clock) -> Around,
+    /// The refusal that stands for none, in layers that have no empty form.
+    pub when_empty: Option<Refusal>,
+}
+
+/// A list of underlyings: which, and what of them in which form.
+#[derive(Clone, Debug)]
+pub struct SymbolList {
+    /// Which.
+    pub selection: SymbolSelection,
+    /// At which past moment; `None`: now.
+    pub past: Option<PastQuestion>,
+    /// In which form.
+    pub format: Format,
+    /// What is shown of each.
+    pub columns: &'static [SymbolColumn],
+}
+
+/// A column of a list of underlyings.
+#[derive(Clone, Copy, Debug)]
+pub struct SymbolColumn {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether every row shows a number there.
+    pub is_number: bool,
+    /// What it shows: of the facts, by the clock of the answer, of this feed as given to the program.
+    pub find: fn(&SymbolFacts, &Clock, &str) -> Fact,
+}
+
+/// What an answer is made from, beside the request's path and query.
+pub struct RequestContext<'a> {
+    /// The market.
+    pub snapshot: &'a Snapshot,
+    /// The time now; that of the snapshot, where a past moment is asked for.
+    pub now: Timestamp,
+    /// The past moment that is asked for, if one is.
+    pub asked: Option<Timestamp>,
+    /// The zone of the market.
+    pub zone: &'a TimeZone,
+    /// Which dates are monthly expirations.
+    pub calendar: &'a Calendar,
+    /// What is an index.
+    pub roots: &'a Arc<RootTable>,
+    /// The host that the client asked, as it wrote it.
+    pub host: Option<&'a str>,
+    /// Slow readers hold more of old snapshots than they may.
+    pub is_crowded: bool,
+    /// Whether the market is open.
+    pub market_open: bool,
+    /// The feed, as given to the program. One feed has all names.
+    pub feed: &'a str,
+    /// Whether chains have the quotes of the feed.
+    pub shows_quotes: bool,
+    /// The edition of answers that are made of the snapshot and the date alone.
+    pub edition: Option<u64>,
+    /// What the heading of a page says about the snapshot.
+    pub note: &'a dyn Fn() -> Vec<String>,
+}
+
+/// A request that was read, and what is left to be looked up.
+#[derive(Debug)]
+pub struct Prepared {
+    clock: Clock,
+    content: Result<Content, Refusal>,
+}
+
+#[derive(Debug)]
+enum Content {
+    Rows(Box<Reply>),
+    Listing(Box<List>),
+    Symbols(Box<SymbolList>),
+    Catalog(Box<Catalog>),
+    Text(String),
+}
+
+impl Prepared {
+    /// The times of the answer.
+    #[must_use]
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// The names that it asks for, underlyings or roots.
+    pub fn names(&self) -> impl Iterator<Item = Symbol> + '_ {
+        let selection = match &self.content {
+            Ok(Content::Rows(reply)) => Some(&reply.selection),
+            Ok(Content::Listing(list)) => Some(&list.selection),
+            // a list of everything asks for no name
+            Ok(Content::Symbols(_) | Content::Catalog(_) | Content::Text(_)) | Err(_) => None,
+        };
+        selection.into_iter().flat_map(|Selection { name, underlyings, roots, contracts, .. }| {
+            let named = name.iter().chain(underlyings).chain(roots).copied();
+            named.chain(contracts.iter().map(|contract| contract.root))
+        })
+    }
+
+    /// What it asks of the past, if it does.
+    #[must_use]
+    pub fn past(&self) -> Option<&PastQuestion> {
+        match self.content.as_ref().ok()? {
+            Content::Rows(reply) => reply.past.as_ref(),
+            Content::Listing(list) => list.past.as_ref(),
+            Content::Symbols(list) => list.past.as_ref(),
+            // without a day it is about all that there are
+            Content::Catalog(_) | Content::Text(_) => None,
+        }
+    }
+
+    /// The list of what there is that it asks for, if it asks for one.
+    #[must_use]
+    pub fn catalog(&self) -> Option<&Catalog> {
+        match self.content.as_ref().ok()? {
+            Content::Catalog(catalog) => Some(catalog),
+            _ => None,
+        }
+    }
+
+    /// What the symbols that it lists begin with, if it lists symbols.
+    #[must_use]
+    pub fn prefixes(&self) -> Option<&[Symbol]> {
+        match self.content.as_ref().ok()? {
+            Content::Symbols(list) => Some(&list.selection.prefixes),
+            _ => None,
+        }
+    }
+
+    /// Whether looking it up would hold up others.
+    #[must_use]
+    pub fn is_heavy(&self, snapshot: &Snapshot) -> bool {
+        match &self.content {
+            Ok(Content::Rows(reply)) => {
+                let looks_at_rows = reply.selection.looks_at_rows()
+                    || reply.filters != VendorFilters::default()
+                    || reply.page != Page::default();
+                is_heavy(snapshot, &reply.selection, looks_at_rows)
+            }
+            Ok(Content::Listing(list)) => is_heavy(snapshot, &list.selection, true),
+            Ok(Content::Symbols(list)) => list.selection.limit.is_none_or(|limit| limit > SYMBOLS_AT_ONCE),
+            Ok(Content::Catalog(_)) => true,
+            Ok(Content::Text(_)) | Err(_) => false,
+        }
+    }
+}
+
+/// Rows, and the form that they are shown in.
+pub struct RowSet {
+    /// The form.
+    pub layout: AnswerLayout,
+    /// The rows.
+    pub picked: Vec<Picked>,
+    /// Further headers.
+    pub headers: Vec<(&'static str, Cow<'static, str>)>,
+    /// The refusal that stands for no rows, in layers that have no empty form.
+    pub when_empty: Option<Refusal>,
+}
+
+impl Layer {
+    /// Reads a query.
+    #[must_use]
+    pub fn prepare(&self, query: &Query<'_>, context: &RequestContext<'_>) -> Prepared {
+        let clock = Clock::new(context.snapshot.time, context.now, context.zone).answering(context.asked);
+        let content = match self.serve {
+            Serve::Rows(parse) => parse(query, &clock).map(|reply| Content::Rows(Box::new(reply))),
+            Serve::Listing(parse) => parse(query, &clock).map(|list| Content::Listing(Box::new(list))),
+            Serve::Symbols(parse) => parse(query, &clock).map(|list| Content::Symbols(Box::new(list))),
+            Serve::Catalog(parse) => parse(query, &clock).map(|catalog| Content::Catalog(Box::new(catalog))),
+            Serve::Names(write) => write(query, context, &clock).map(Content::Text),
+            Serve::Text(write) => write(query, &clock).map(Content::Text),
+        };
+        // pages without data (health, metrics) ignore every parameter
+        let has_data = !matches!(self.serve, Serve::Text(_));
+        let content = content.and_then(|content| {
+            if has_data { ignored::check(self.name, self.path, query).map(|()| content) } else { Ok(content) }
+        });
+        Prepared { clock, content }
+    }
+
+    /// The answer to what was read, from one snapshot.
+    #[must_use]
+    pub fn answer(&self, prepared: Prepared, context: &RequestContext<'_>) -> Answer {
+        let Prepared { clock, content } = prepared;
+        let answered = content.and_then(|content| match content {
+            Content::Rows(reply) => self.rows(*reply, context, clock.clone()),
+            Content::Listing(list) => self.list(&list, context, &clock),
+            Content::Symbols(list) => Ok(self.symbols(&list, context, &clock)),
+            Content::Catalog(catalog) => {
+                let found = catalog::of_snapshot(&catalog.question, context.snapshot, clock.today(), context.roots);
+                self.list_entries(&catalog, &found)
+            }
+            Content::Text(text) => Ok(Answer::full(self.name, 200, JSON, text)),
+        });
+        self.with_headers(answered.unwrap_or_else(|refusal| self.refusal(&refusal)), &clock)
+    }
+
+    /// The answer that lists what was found.
+    #[must_use]
+    pub fn listed(&self, catalog: &Catalog, found: Result<BTreeSet<CatalogEntry>, Refusal>, clock: &Clock) -> Answer {
+        let answered = found.and_then(|found| self.list_entries(catalog, &found));
+        self.with_headers(answered.unwrap_or_else(|refusal| self.refusal(&refusal)), clock)
+    }
+
+    fn list_entries(&self, catalog: &Catalog, found: &BTreeSet<CatalogEntry>) -> Result<Answer, Refusal> {
+        if found.is_empty() {
+            return Err(catalog.when_empty.clone());
+        }
+        let mut answer = Answer::full(self.name, 200, catalog.format.frame().content_type, catalog.body(found));
+        answer.headers.clone_from(&catalog.headers);
+        Ok(answer)
+    }
+
+    /// The answer to what was read, but that there is none.
+    #[must_use]
+    pub fn refused(&self, refusal: &Refusal, clock: &Clock) -> Answer {
+        self.with_headers(self.refusal(refusal), clock)
+    }
+
+    /// An answer with the headers of the layer.
+    #[must_use]
+    pub fn with_headers(&self, mut answer: Answer, clock: &Clock) -> Answer {
+        for &(name, value) in self.headers {
+            answer = answer.with_header(name, value.text(clock));
+        }
+        answer
+    }
+
+    /// The rows of one snapshot among many, of which some may have none.
+    ///
+    /// # Errors
+    /// The layer's refusals; [`Refusal::UnknownPath`] where it answers no rows.
+    pub fn rows_of_one(&self, prepared: Prepared, context: &RequestContext<'_>) -> Result<RowSet, Refusal> {
+        let Content::Rows(reply) = prepared.content? else { return Err(Refusal::UnknownPath) };
+        let when_empty = reply.when_empty.clone();
+        let mut rows = self.row_set(Reply { when_empty: None, ..*reply }, context, prepared.clock)?;
+        // the number of rows is that of one snapshot
+        rows.layout.heading.lines.pop();
+        Ok(RowSet { when_empty, ..rows })
+    }
+
+    /// What a query asks for, where the endpoint answers rows.
+    ///
+    /// # Errors
+    /// The layer's refusals; [`Refusal::UnknownPath`] where it answers no rows.
+    pub fn parse(&self, query: &Query<'_>, clock: &Clock) -> Result<Reply, Refusal> {
+        match self.serve {
+            Serve::Rows(parse) => parse(query, clock),
+            _ => Err(Refusal::UnknownPath),
+        }
+    }
+
+    fn rows(&self, reply: Reply, context: &RequestContext<'_>, clock: Clock) -> Result<Answer, Refusal> {
+        // a page says how the feed is, too
+        let edition = context.edition.filter(|_| reply.format != Format::Html);
+        let table = reply.table;
+        let RowSet { layout, picked, headers, .. } = self.row_set(reply, context, clock)?;
+        let mut answer = match table {
+            None => Answer::stream(self.name, layout.frame.content_type, RowStream::new(layout, picked)),
+            Some(format) => {
+                let table = TableStream::new(format, &layout.fields, &layout.groups, picked);
+                Answer::stream(self.name, content_type(format), table)
+            }
+        };
+        answer.headers = headers;
+        Ok(answer.of_edition(edition))
+    }
+
+    fn row_set(&self, mut reply: Reply, context: &RequestContext<'_>, clock: Clock) -> Result<RowSet, Refusal> {
+        if let Some(reason) = reply.needs_quotes.filter(|_| !context.shows_quotes) {
+            return Err(Refusal::SwitchedOff { reason });
+        }
+        reply.selection.today = clock.today();
+        let filter_context =
+            FilterContext { rights: reply.selection.rights, today: clock.today(), calendar: context.calendar };
+        let picked = filter_picked(select(context.snapshot, &reply.selection)?, &reply.filters, &filter_context)?;
+        let (picked, next) = order::page(picked, &reply.page);
+        if let (true, Some(refusal)) = (picked.is_empty(), &reply.when_empty) {
+            return Err(refusal.clone());
+        }
+        if context.is_crowded && is_large(&picked) {
+            return Err(Refusal::Crowded);
+        }
+        let mut heading = Heading::default();
+        if reply.format == Format::Html {
+            heading.title.clone_from(&reply.title);
+            heading.lines = (context.note)();
+            heading.lines.push(count_line(&picked, &reply));
+        }
+        let (headers, roots) = (std::mem::take(&mut reply.headers), Arc::clone(context.roots));
+        let layout = reply.into_layout(next, context.host, heading, clock, roots);
+        Ok(RowSet { layout, picked, headers, when_empty: None })
+    }
+
+    fn list(&self, list: &List, context: &RequestContext<'_>, clock: &Clock) -> Result<Answer, Refusal> {
+        let selection = Selection { today: clock.today(), ..list.selection.clone() };
+        let expirations = order::expirations(&select(context.snapshot, &selection)?);
+        if let (true, Some(refusal)) = (expirations.is_empty(), &list.when_empty) {
+            return Err(refusal.clone());
+        }
+        let around = (list.around)(clock);
+        let body = listing::write(&around.open, &expirations, &list.item, &around.close, clock);
+        Ok(Answer::full(self.name, 200, JSON, body))
+    }
+
+    fn symbols(&self, list: &SymbolList, context: &RequestContext<'_>, clock: &Clock) -> Answer {
+        let terms = FreshnessTerms { now: context.now, is_open: context.market_open };
+        let (facts, has_more) = symbols(context.snapshot, &list.selection, terms);
+        let mut heading = Heading::default();
+        if list.format == Format::Html {
+            heading.title = "Symbols".to_owned();
+            heading.lines = (context.note)();
+            heading.lines.push(counted(facts.len(), "symbol"));
+        }
+        let heads: Vec<ColumnHead<'_>> =
+            list.columns.iter().map(|&SymbolColumn { name, is_number, .. }| ColumnHead { name, is_number }).collect();
+        let row = |facts: &SymbolFacts| list.columns.iter().map(|c| (c.find)(facts, clock, context.feed)).collect();
+        let rows: Vec<Vec<Fact>> = facts.iter().map(row).collect();
+        let body = table::write(list.format, &heading, &heads, &rows);
+        // it says how old everything is now, which no edition knows
+        let edition = Some(edition::single());
+        let answer = Answer::full(self.name, 200, list.format.frame().content_type, body).of_edition(edition);
+        match facts.last() {
+            Some(last) if has_more => answer.with_header(NEXT_CURSOR, percent_encode(last.symbol.as_str())),
+            _ => answer,
+        }
+    }
+
+    fn refusal(&self, refusal: &Refusal) -> Answer {
+        let (content_type, body) = (self.refuse)(refusal);
+        let answer = Answer::full(self.name, refusal.status(), content_type, body);
+        match refusal {
+            Refusal::NoSnapshot { .. } => answer.with_header("Retry-After", RETRY_AFTER_S),
+            Refusal::Busy => answer.with_header("Retry-After", RETRY_AFTER_S),
+            Refusal::Crowded => answer.with_header("Retry-After", CROWDED_RETRY_AFTER_S),
+            _ => answer,
+        }
+    }
+}
+
+impl Reply {
+    /// What the answer shows and in which form. `next` and `host` are those of [`Ending`].
+    #[must_use]
+    pub fn into_layout(
+        self,
+        next: Option<ContractKey>,
+        host: Option<&str>,
+        heading: Heading,
+        clock: Clock,
+        roots: Arc<RootTable>,
+    ) -> AnswerLayout {
+        let around = match &self.around {
+            Wrap::Constant(around) => around.clone(),
+            Wrap::Of(make) => make(&Ending { next, reply: &self, host, clock: &clock }),
+        };
+        AnswerLayout {
+            fields: self.fields,
+            frame: match (self.format, self.walk) {
+                (Format::Json, Walk::Arrays) => &ARRAYS,
+                (format, _) => format.frame(),
+            },
+            groups: self.groups,
+            heading,
+            header: !self.headless,
+            around,
+            walk: self.walk,
+            per: self.per,
+            clock,
+            roots,
+        }
+    }
+}
+
+impl Value {
+    fn text(self, clock: &Clock) -> Cow<'static, str> {
+        match self {
+            Self::Fixed(text) => Cow::Borrowed(text),
+            Self::NextMidnight => Cow::Owned(clock.next_midnight()),
+        }
+    }
+}
+
+/// True if an answer holds much of a snapshot for as long as its reader takes: several names, or a large one.
+fn is_large(picked: &[Picked]) -> bool {
+    picked.len() > 1 || picked.iter().any(|one| one.count() > ROWS_AT_ONCE as usize)
+}
+
+fn count_line(picked: &[Picked], reply: &Reply) -> String {
+    let n: usize = picked.iter().map(Picked::count).sum();
+    let what = match reply.per {
+        Per::Contract => "row",
+        Per::Strike => "contract",
+    };
+    let groups = if reply.groups.is_empty() { String::new() } else { format!(" · {}", reply.groups) };
+    format!("{}{groups}", counted(n, what))
+}
+
+fn counted(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::RequestContext;
+    use engine::snapshot::Snapshot;
+    use jiff::Timestamp;
+    use kernel::calendar::Calendar;
+    use kernel::contract::RootTable;
+    use std::sync::Arc;
+
+    /// Does something in the context of a daemon without a name, on a Friday afternoon in November 2026.
+    pub(crate) fn in_context(does: impl FnOnce(&RequestContext<'_>)) {
+        let (calendar, roots) = (Calendar::embedded(), Arc::new(RootTable::embedded()));
+        let now = Timestamp::constant(1_795_207_327, 0);
+        let mut snapshot = Snapshot::empty(Vec::new());
+        snapshot.time = now;
+        let zone = calendar.zone().clone();
+        does(&RequestContext {
+            snapshot: &snapshot,
+            now,
+            asked: None,
+            zone: &zone,
+            calendar: &calendar,
+            roots: &roots,
+            host: None,
+            is_crowded: false,
+            market_open: true,
+            feed: "sim",
+            shows_quotes: false,
+            edition: None,
+            note: &Vec::new,
+        });
+    }
+}

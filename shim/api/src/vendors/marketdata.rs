@@ -1,0 +1,235 @@
+//! MarketData.app: `GET /v1/options/chain/<symbol>`, column by column, and the neighbours that its clients call:
+//! quotes, expirations, strikes, lookup, user, status. Its clients read four rate headers of every answer, and an answer
+//! without rows is a 404.
+
+mod filters;
+
+use super::body::JSON;
+use super::columns::{or_null, quoted_price, quoted_size};
+use super::layer::{Layer, List, Reply, Serve, Value, Wrap};
+use crate::cursor;
+use crate::query::Query;
+use crate::refusal::Refusal;
+use crate::rows::clock::{Clock, Stamp, When};
+use crate::rows::derived::Derived;
+use crate::rows::field::{
+    Field, QuoteNumber, SliceNumber, Text, days_to_expiry, derived, in_the_money, null, own, slice, strike, text, time,
+    verbatim, zero,
+};
+use crate::rows::frame::{Format, json_text};
+use crate::rows::layout::{Around, Walk};
+use crate::rows::listing::{Piece, QUOTED_DATE};
+use crate::selection::Selection;
+use crate::selection::order::{Page, Sort};
+use engine::store::columns::{Col, Unit};
+use jiff::Timestamp;
+use kernel::contract::{ContractKey, Symbol};
+
+/// A chain.
+pub const CHAIN: Layer = layer("/v1/options/chain/{underlying}", Serve::Rows(parse_chain));
+/// One contract.
+pub const QUOTES: Layer = layer("/v1/options/quotes/{optionSymbol}", Serve::Rows(parse_quotes));
+/// Dates.
+pub const EXPIRATIONS: Layer = layer("/v1/options/expirations/{underlying}", Serve::Listing(parse_expirations));
+/// Strikes by date.
+pub const STRIKES: Layer = layer("/v1/options/strikes/{underlying}", Serve::Listing(parse_strikes));
+/// Words to a symbol.
+pub const LOOKUP: Layer = layer("/v1/options/lookup/{words*}", Serve::Text(lookup));
+/// Asked by a client with a token before anything else.
+pub const USER: Layer = layer("/user", Serve::Text(|_, _| Ok("{}".to_owned())));
+/// Asked between two tries.
+pub const STATUS: Layer = layer("/status", Serve::Text(status));
+/// Everything else of this vendor.
+pub const REST: Layer = layer("/v1/options/{rest*}", Serve::Text(|_, _| Err(Refusal::UnknownPath)));
+
+const fn layer(path: &'static str, serve: Serve) -> Layer {
+    Layer { name: "marketdata", path, serve, refuse, headers: HEADERS }
+}
+
+/// A limit that is never reached.
+const HEADERS: &[(&str, Value)] = &[
+    ("X-Api-Ratelimit-Limit", Value::Fixed("100000")),
+    ("X-Api-Ratelimit-Remaining", Value::Fixed("100000")),
+    ("X-Api-Ratelimit-Reset", Value::NextMidnight),
+    ("X-Api-Ratelimit-Consumed", Value::Fixed("0")),
+    ("Cf-Ray", Value::Fixed("greeksd")),
+];
+
+/// The fields of a contract. There is no rho: a client makes an object of exactly these. A word for each stands behind
+/// it for `human=true`.
+const fn table(dates: Stamp, never: &'static str) -> [(Field, &'static str); 25] {
+    [
+        (text("optionSymbol", Text::OsiCompact), "Symbol"),
+        (text("underlying", Text::Underlying), "Underlying"),
+        (time("expiration", When::ExpiryFour, dates), "Expiration Date"),
+        (text("side", Text::Right(["call", "put"])), "Option Side"),
+        (strike("strike"), "Strike"),
+        (
+            if dates.is_number() { verbatim("firstTraded", never) } else { text("firstTraded", Text::Fixed(never)) },
+            "First Traded",
+        ),
+        (days_to_expiry("dte"), "Days To Expiration"),
+        (time("updated", When::Quote, dates), "Date"),
+        (quoted_price("bid", None, QuoteNumber::Bid), "Bid"),
+        (quoted_size("bidSize", None, QuoteNumber::BidSize), "Bid Size"),
+        (quoted_price("mid", None, QuoteNumber::Mid), "Mid"),
+        (quoted_price("ask", None, QuoteNumber::Ask), "Ask"),
+        (quoted_size("askSize", None, QuoteNumber::AskSize), "Ask Size"),
+        (null("last"), "Last"),
+        (zero("openInterest"), "Open Interest"),
+        (zero("volume"), "Volume"),
+        (in_the_money("inTheMoney"), "In The Money"),
+        (or_null("intrinsicValue", derived(Derived::Intrinsic), Unit::Plain), "Intrinsic Value"),
+        (or_null("extrinsicValue", derived(Derived::Extrinsic), Unit::Plain), "Extrinsic Value"),
+        (or_null("underlyingPrice", slice(SliceNumber::UndPrice), Unit::Plain), "Underlying Price"),
+        (or_null("iv", own(Col::SvcVol), Unit::Plain), "IV"),
+        (or_null("delta", own(Col::Delta), Unit::Plain), "Delta"),
+        (or_null("gamma", own(Col::Gamma), Unit::Plain), "Gamma"),
+        (or_null("theta", own(Col::Theta), Unit::PerDay), "Theta"),
+        (or_null("vega", own(Col::Vega), Unit::PerPercent), "Vega"),
+    ]
+}
+
+/// How dates are spelt, and the instant 0, which stands for a first trade that is not known.
+const DATE_FORMATS: &[(&str, (Stamp, &str))] = &[
+    ("unix", UNIX),
+    ("timestamp", (Stamp::EasternPlainOffset, "1969-12-31 19:00:00 -05:00")),
+    ("spreadsheet", (Stamp::Spreadsheet, "25568.79167")),
+];
+const UNIX: (Stamp, &str) = (Stamp::Seconds, "0");
+const NO_CONTRACT: &str = "No option found. Check the symbol of the contract.";
+const LIMIT_MAX: i64 = 50_000;
+
+fn parse_chain(query: &Query<'_>, clock: &Clock) -> Result<Reply, Refusal> {
+    let name = query.segment("underlying");
+    let mut selection = Selection::named(parse_underlying(name)?);
+    let vendor_filters = filters::parse(query, clock, &mut selection)?;
+    let past = filters::parse_day_before(query, clock)?;
+    Ok(Reply { selection, past, filters: vendor_filters, when_empty: Some(Refusal::NoRows), ..reply(query, name)? })
+}
+
+fn parse_quotes(query: &Query<'_>, clock: &Clock) -> Result<Reply, Refusal> {
+    let name = query.segment("optionSymbol");
+    let key = ContractKey::parse_osi(name).ok_or_else(|| Refusal::invalid("optionSymbol", name, "a contract"))?;
+    let past = filters::parse_days_before(query, clock)?;
+    let selection = Selection { contracts: vec![key], ..Selection::default() };
+    let when_empty = Some(Refusal::NotListed { reason: NO_CONTRACT });
+    Ok(Reply { selection, past, when_empty, ..reply(query, name)? })
+}
+
+fn parse_underlying(name: &str) -> Result<Symbol, Refusal> {
+    Symbol::parse_underlying(name).ok_or_else(|| Refusal::invalid("underlying", name, "a symbol"))
+}
+
+/// The parameters that every list of contracts has.
+fn reply(query: &Query<'_>, name: &str) -> Result<Reply, Refusal> {
+    let (stamp, never) = query.word("dateformat", DATE_FORMATS)?.unwrap_or(UNIX);
+    let is_human = query.flag("human")?.unwrap_or(false);
+    let table = table(stamp, never);
+    let columns: Option<Vec<&(Field, &str)>> = match query.get("columns") {
+        None => None,
+        Some(_) => Some(parse_columns(query, &table)?),
+    };
+    let is_whole = columns.is_none() && !is_human;
+    let chosen = columns.unwrap_or_else(|| table.iter().collect());
+    let word =
+        |&(field, human): &(Field, &'static str)| Field { name: if is_human { human } else { field.name }, ..field };
+    let count = |name, least| Ok(query.integer(name, least..=LIMIT_MAX)?.and_then(|n| usize::try_from(n).ok()));
+    Ok(Reply {
+        page: Page {
+            sort: Sort::CallsFirst,
+            offset: count("offset", 0)?.unwrap_or(0),
+            limit: count("limit", 1)?,
+            ..Page::default()
+        },
+        format: query.word("format", Format::WORDS)?.unwrap_or_default(),
+        fields: chosen.into_iter().map(word).collect(),
+        walk: Walk::Columns,
+        around: Wrap::text(if is_whole { "{\"s\":\"ok\"," } else { "{" }, "}"),
+        headless: query.flag("headers")? == Some(false),
+        title: format!("{} · options chain", name.to_uppercase()),
+        ..Reply::default()
+    })
+}
+
+/// The columns asked for, in that order, each once: so there are never more than the table has.
+fn parse_columns<'t>(
+    query: &Query<'_>,
+    table: &'t [(Field, &'static str)],
+) -> Result<Vec<&'t (Field, &'static str)>, Refusal> {
+    let mut columns: Vec<&(Field, &str)> = Vec::new();
+    for name in query.list("columns") {
+        let found = column(table, name)?;
+        if columns.iter().any(|(field, _)| field.name == found.0.name) {
+            return Err(Refusal::invalid("columns", name, "a column that is asked for once"));
+        }
+        columns.push(found);
+    }
+    Ok(columns)
+}
+
+fn column<'t>(table: &'t [(Field, &'static str)], name: &str) -> Result<&'t (Field, &'static str), Refusal> {
+    let found = table.iter().find(|(field, _)| field.name == name);
+    found.ok_or_else(|| Refusal::invalid("columns", name, "a column"))
+}
+
+fn parse_expirations(query: &Query<'_>, clock: &Clock) -> Result<List, Refusal> {
+    let past = filters::parse_day_before(query, clock)?;
+    let mut selection = Selection::named(parse_underlying(query.segment("underlying"))?);
+    selection.standard_only = true;
+    selection.strike = query.number("strike")?.map_or_else(Default::default, crate::query::Bounds::exactly);
+    let item = match query.word("dateformat", DATE_FORMATS)? {
+        None => QUOTED_DATE.to_vec(),
+        Some((stamp, _)) if stamp.is_number() => vec![Piece::Midnight(stamp)],
+        Some((stamp, _)) => vec![Piece::Text("\""), Piece::Midnight(stamp), Piece::Text("\"")],
+    };
+    let around = |clock: &Clock| Around {
+        open: "{\"s\":\"ok\",\"expirations\":[".into(),
+        close: format!("],\"updated\":{}}}", clock.snapshot(Stamp::Seconds)).into(),
+    };
+    Ok(List { selection, past, item, around, when_empty: Some(Refusal::NoRows) })
+}
+
+fn parse_strikes(query: &Query<'_>, clock: &Clock) -> Result<List, Refusal> {
+    let past = filters::parse_day_before(query, clock)?;
+    let mut selection = Selection::named(parse_underlying(query.segment("underlying"))?);
+    selection.standard_only = true;
+    selection.expiries = filters::parse_expiration(query, clock)?.map(|date| vec![date]);
+    let around = |clock: &Clock| Around {
+        open: format!("{{\"s\":\"ok\",\"updated\":{},", clock.snapshot(Stamp::Seconds)).into(),
+        close: "}".into(),
+    };
+    let item = vec![Piece::Text("\""), Piece::Date, Piece::Text("\":["), Piece::Strikes, Piece::Text("]")];
+    Ok(List { selection, past, item, around, when_empty: Some(Refusal::NoRows) })
+}
+
+fn lookup(query: &Query<'_>, _: &Clock) -> Result<String, Refusal> {
+    let words = query.segment("words");
+    let key = filters::parse_words(words).ok_or_else(|| Refusal::invalid("optionSymbol", words, "a contract"))?;
+    Ok(format!("{{\"s\":\"ok\",\"optionSymbol\":\"{}\"}}", cursor::compact(&key)))
+}
+
+fn status(_: &Query<'_>, _: &Clock) -> Result<String, Refusal> {
+    let body = "{\"s\":\"ok\",\"service\":[\"/v1/options/chain/\"],\"status\":[\"online\"],\"online\":[true]}";
+    Ok(body.to_owned())
+}
+
+/// `no_data`, and when there is some.
+fn no_data(before: Option<Timestamp>, after: Option<Timestamp>) -> String {
+    let seconds = |at: Option<Timestamp>| at.map_or_else(|| "null".to_owned(), |at| at.as_second().to_string());
+    format!("{{\"s\":\"no_data\",\"nextTime\":{},\"prevTime\":{}}}", seconds(after), seconds(before))
+}
+
+/// `{"s":"error","errmsg":"…"}`, or `no_data` where there are no rows.
+fn refuse(refusal: &Refusal) -> (&'static str, String) {
+    let message = match refusal {
+        Refusal::NoRows => return (JSON, no_data(None, None)),
+        Refusal::NoSuchTime { before, after, .. } => return (JSON, no_data(*before, *after)),
+        Refusal::Invalid { parameter, .. } if parameter == "optionSymbol" => {
+            format!("Invalid option symbol. {refusal}")
+        }
+        Refusal::Invalid { parameter, .. } if parameter == "date" => format!("Invalid date. {refusal}"),
+        _ => refusal.to_string(),
+    };
+    (JSON, format!("{{\"s\":\"error\",\"errmsg\":{}}}", json_text(&message)))
+}

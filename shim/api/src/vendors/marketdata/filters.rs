@@ -1,0 +1,372 @@
+//! The filters of MarketData.app: dates in five spellings, strikes, deltas and days as numbers, lists, ranges and
+//! comparisons, and contracts in words.
+
+use crate::limits::NUMBERS;
+use crate::past::moment::AsOf;
+use crate::past::span::{Pace, PastSpan};
+use crate::past::{Lacking, PastMoments, PastQuestion};
+use crate::query::{Bounds, Query, Rights, items, parse_date, parse_number};
+use crate::refusal::Refusal;
+use crate::rows::clock::Clock;
+use crate::selection::Selection;
+use crate::selection::filters::{Deltas, Expirations, Money, VendorFilters};
+use jiff::civil::{Date, date};
+use jiff::{Span, Timestamp};
+use kernel::contract::{ContractKey, Right, Symbol, strike_milli};
+
+/// The parameters that choose expirations; without any of them an answer holds the next monthly one.
+const OF_EXPIRATIONS: [&str; 9] =
+    ["expiration", "dte", "from", "to", "month", "year", "weekly", "monthly", "quarterly"];
+const RANGES: &[(&str, Money)] = &[("itm", Money::In), ("otm", Money::Out), ("all", Money::Any), ("atm", Money::At)];
+/// The first day of spreadsheets.
+const DAY_ZERO: Date = date(1899, 12, 30);
+/// Numbers from here on are seconds, below it days of a spreadsheet.
+const SECONDS_FROM: f64 = 1e6;
+
+/// The filters of a chain: what a selection can say goes there, the rest into the vendor filters.
+pub(super) fn parse(query: &Query<'_>, clock: &Clock, selection: &mut Selection) -> Result<VendorFilters, Refusal> {
+    selection.rights = query.rights("side", Rights::ANY)?;
+    selection.standard_only = !query.flag("nonstandard")?.unwrap_or(false);
+    selection.expiries = parse_expiration(query, clock)?.map(|date| vec![date]);
+    selection.expiry_min = parse_day(query, "from", clock)?;
+    selection.expiry_max = parse_day(query, "to", clock)?;
+    let days_near = match query.get("dte").map(parse_days).transpose()? {
+        None => Vec::new(),
+        Some(Numbers::Plain(near)) => near,
+        Some(Numbers::Ranges(ranges)) => {
+            selection.dte = ranges.into_iter().fold(Bounds::default(), Bounds::and);
+            Vec::new()
+        }
+    };
+    let money = query.word("range", RANGES)?.unwrap_or_default();
+    let near_strikes = query.integer("strikeLimit", 1..=i64::MAX)?;
+    Ok(VendorFilters {
+        am: query.flag("am")?,
+        pm: query.flag("pm")?,
+        expirations: Expirations { days_near, ..parse_series(query)? },
+        money,
+        strikes: query.get("strike").map(parse_strikes).transpose()?.unwrap_or_default(),
+        deltas: query.get("delta").map(parse_deltas).transpose()?.unwrap_or_default(),
+        near_strikes: near_strikes.map(|n| usize::try_from(n).unwrap_or(usize::MAX)),
+        near_each_right: matches!(money, Money::In | Money::Out) && selection.rights == Rights::Both,
+        ..VendorFilters::default()
+    })
+}
+
+/// Which kinds of expirations.
+fn parse_series(query: &Query<'_>) -> Result<Expirations, Refusal> {
+    let (weekly, monthly, quarterly) = (query.flag("weekly")?, query.flag("monthly")?, query.flag("quarterly")?);
+    let said = [weekly, monthly, quarterly];
+    if said.contains(&Some(true)) && said.contains(&Some(false)) {
+        let reason = "weekly, monthly and quarterly are either asked for or left out, not both";
+        return Err(Refusal::Conflict { reason });
+    }
+    Ok(Expirations {
+        next_monthly: OF_EXPIRATIONS.iter().all(|name| query.get(name).is_none()),
+        month: query.integer("month", 1..=12)?.and_then(|n| i8::try_from(n).ok()),
+        year: query.integer("year", 1000..=9999)?.and_then(|n| i16::try_from(n).ok()),
+        weekly,
+        monthly,
+        quarterly,
+        days_near: Vec::new(),
+    })
+}
+
+/// The past day that is asked for, if one is; a date to come is a mistake.
+pub(super) fn parse_day_before(query: &Query<'_>, clock: &Clock) -> Result<Option<PastQuestion>, Refusal> {
+    let Some(day) = parse_day(query, "date", clock)? else { return Ok(None) };
+    if day > clock.today() {
+        return Err(not_past(query, "date"));
+    }
+    let if_live = Some(if_live(query, "date", day, clock));
+    let moments = PastMoments::One(AsOf::Day(day));
+    Ok(Some(PastQuestion { moments, if_live, if_none: Lacking::refusal }))
+}
+
+/// The same, or the days from one to before another.
+pub(super) fn parse_days_before(query: &Query<'_>, clock: &Clock) -> Result<Option<PastQuestion>, Refusal> {
+    if let Some(question) = parse_day_before(query, clock)? {
+        return Ok(Some(question));
+    }
+    let (from, to) = (parse_day(query, "from", clock)?, parse_day(query, "to", clock)?);
+    let (name, day) = match (from, to) {
+        (Some(from), _) => ("from", from),
+        (None, Some(to)) => ("to", to),
+        (None, None) => return Ok(None),
+    };
+    let last = to.map(|to| to.yesterday().unwrap_or(to));
+    let span = PastSpan::between(from.map_or(AsOf::Latest, AsOf::Day), last.map_or(AsOf::Latest, AsOf::Day));
+    let moments = PastMoments::Many(PastSpan { every: Pace::Day, ..span });
+    Ok(Some(PastQuestion { moments, if_live: Some(if_live(query, name, day, clock)), if_none: Lacking::refusal }))
+}
+
+/// Where only the present is served there is nothing of a past day, and today is a mistake, too.
+fn if_live(query: &Query<'_>, name: &str, day: Date, clock: &Clock) -> Refusal {
+    if day < clock.today() { Refusal::NoRows } else { not_past(query, name) }
+}
+
+fn not_past(query: &Query<'_>, name: &str) -> Refusal {
+    Refusal::invalid("date", query.get(name).unwrap_or_default(), "a date in the past")
+}
+
+/// One expiration; `None` for all of them.
+pub(super) fn parse_expiration(query: &Query<'_>, clock: &Clock) -> Result<Option<Date>, Refusal> {
+    let is_all = query.get("expiration").is_some_and(|text| text.eq_ignore_ascii_case("all"));
+    if is_all { Ok(None) } else { parse_day(query, "expiration", clock) }
+}
+
+fn parse_day(query: &Query<'_>, name: &str, clock: &Clock) -> Result<Option<Date>, Refusal> {
+    let day = |text: &str| read_day(text, clock).ok_or_else(|| Refusal::invalid(name, text, "a date"));
+    query.get(name).map(day).transpose()
+}
+
+/// `YYYY-MM-DD`, `MM/DD/YYYY`, unix seconds, days of a spreadsheet, `today`, `yesterday`, `-5 days`, `5 days ago`.
+fn read_day(text: &str, clock: &Clock) -> Option<Date> {
+    if let Some(date) = parse_date(text).or_else(|| read_slashed(text)) {
+        return Some(date);
+    }
+    let today = clock.today();
+    let words: Vec<String> = text.split_whitespace().map(str::to_ascii_lowercase).collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["today"] => Some(today),
+        ["yesterday"] => today.yesterday().ok(),
+        [n, "day" | "days"] => today.checked_add(read_span(n)?).ok(),
+        [n, "day" | "days", "ago"] => today.checked_sub(read_span(n)?).ok(),
+        [number] => match parse_number(number)? {
+            seconds if seconds >= SECONDS_FROM => Some(clock.date_of(Timestamp::from_second(seconds as i64).ok()?)),
+            days if days >= 1.0 => DAY_ZERO.checked_add(Span::new().try_days(days as i64).ok()?).ok(),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// A number of days. A span has bounds of its own, beyond which it would panic.
+fn read_span(days: &str) -> Option<Span> {
+    Span::new().try_days(days.parse::<i64>().ok()?).ok()
+}
+
+/// `MM/DD/YYYY`, one or two digits for month and day.
+fn read_slashed(text: &str) -> Option<Date> {
+    let mut parts = text.split('/');
+    let (month, day, year) = (parts.next()?, parts.next()?, parts.next()?);
+    let is_plain = parts.next().is_none() && year.len() == 4;
+    if is_plain { Date::new(year.parse().ok()?, month.parse().ok()?, day.parse().ok()?).ok() } else { None }
+}
+
+/// What a filter of numbers says.
+enum Numbers {
+    /// Numbers and nothing else.
+    Plain(Vec<f64>),
+    /// At least one range or comparison; numbers are ranges of themselves.
+    Ranges(Vec<Bounds>),
+}
+
+/// A comma list of numbers, ranges `a-b` and comparisons `>a`, `>=a`, `<a`, `<=a`, for the parameter `name`.
+fn parse_numbers(name: &str, text: &str, wants: &'static str) -> Result<Numbers, Refusal> {
+    let n = items(text).count();
+    if n > NUMBERS {
+        return Err(Refusal::invalid(name, &format!("{n} items"), format!("a list of up to {NUMBERS}")));
+    }
+    read_numbers(text).ok_or_else(|| Refusal::invalid(name, text, wants))
+}
+
+fn read_numbers(text: &str) -> Option<Numbers> {
+    let plain: Option<Vec<f64>> = items(text).map(parse_number).collect();
+    if let Some(plain) = plain {
+        return (!plain.is_empty()).then_some(Numbers::Plain(plain));
+    }
+    items(text).map(read_bounds).collect::<Option<Vec<_>>>().map(Numbers::Ranges)
+}
+
+fn read_bounds(text: &str) -> Option<Bounds> {
+    if let Some(rest) = text.strip_prefix('>') {
+        let (number, including) = read_equals(rest);
+        return Some(Bounds::above(number?, including));
+    }
+    if let Some(rest) = text.strip_prefix('<') {
+        let (number, including) = read_equals(rest);
+        return Some(Bounds::below(number?, including));
+    }
+    if let Some(number) = parse_number(text) {
+        return Some(Bounds::exactly(number));
+    }
+    let (least, most) = text.split_once('-')?;
+    Some(Bounds { least: Some(parse_number(least.trim())?), most: Some(parse_number(most.trim())?) })
+}
+
+/// The number behind `>` or `<`, and whether it is within.
+fn read_equals(rest: &str) -> (Option<f64>, bool) {
+    let number = rest.strip_prefix('=');
+    (parse_number(number.unwrap_or(rest).trim()), number.is_some())
+}
+
+fn parse_days(text: &str) -> Result<Numbers, Refusal> {
+    parse_numbers("dte", text, "a number, list, range or comparison of days")
+}
+
+fn parse_strikes(text: &str) -> Result<Vec<Bounds>, Refusal> {
+    Ok(match parse_numbers("strike", text, "a number, list, range or comparison")? {
+        Numbers::Plain(strikes) => strikes.into_iter().map(Bounds::exactly).collect(),
+        Numbers::Ranges(ranges) => ranges,
+    })
+}
+
+fn parse_deltas(text: &str) -> Result<Deltas, Refusal> {
+    Ok(match parse_numbers("delta", text, "a number, list, range or comparison")? {
+        Numbers::Plain(deltas) => Deltas::Nearest(deltas.into_iter().map(f64::abs).collect()),
+        Numbers::Ranges(ranges) => Deltas::Within(ranges),
+    })
+}
+
+/// `AAPL 7/28/2028 200 call` in any order of the words.
+pub(super) fn parse_words(text: &str) -> Option<ContractKey> {
+    let (mut root, mut expiry, mut strike, mut right) = (None, None, None, None);
+    for word in text.split_whitespace() {
+        let number = word.strip_prefix('$').unwrap_or(word);
+        if let Some(date) = parse_date(word).or_else(|| read_slashed(word)).filter(|_| expiry.is_none()) {
+            expiry = Some(date);
+        } else if let Some(number) = parse_number(number).filter(|_| strike.is_none()) {
+            strike = Some(strike_milli(number)?);
+        } else if let Some(side) = read_side(word).filter(|_| right.is_none()) {
+            right = Some(side);
+        } else {
+            root = Some(Symbol::parse_underlying(word).filter(|_| root.is_none())?.bare());
+        }
+    }
+    Some(ContractKey { root: root?, expiry: expiry?, strike_milli: strike?, right: right? })
+}
+
+/// A right in words; `C` is also a ticker, which stands before the right.
+fn read_side(word: &str) -> Option<Right> {
+    match word.to_ascii_lowercase().as_str() {
+        "call" | "calls" | "c" => Some(Right::Call),
+        "put" | "puts" | "p" => Some(Right::Put),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cursor::compact;
+    use kernel::calendar::Calendar;
+    use proptest::prelude::*;
+
+    fn clock() -> Clock {
+        let now = Timestamp::constant(1_795_207_327, 0);
+        Clock::new(now, now, Calendar::embedded().zone())
+    }
+
+    #[test]
+    fn dates_have_the_vendors_spellings() {
+        for (text, wanted) in [
+            ("2026-12-18", "2026-12-18"),
+            ("12/18/2026", "2026-12-18"),
+            ("1/5/2027", "2027-01-05"),
+            ("1797627600", "2026-12-18"),
+            // Midnight Eastern, and a second before it.
+            ("1797570000", "2026-12-18"),
+            ("1797569999", "2026-12-17"),
+            ("46374", "2026-12-18"),
+            ("46374.66667", "2026-12-18"),
+            ("today", "2026-11-20"),
+            ("Yesterday", "2026-11-19"),
+            ("-5 days", "2026-11-15"),
+            ("5 days ago", "2026-11-15"),
+            ("30 days", "2026-12-20"),
+        ] {
+            assert_eq!(read_day(text, &clock()).map(|d| d.to_string()).as_deref(), Some(wanted), "{text}");
+        }
+        for bad in ["", "soon", "2026-13-01", "13/13/2026", "1/1/26", "-5", "0", "five days", "1e99", "99999999999999"]
+        {
+            assert_eq!(read_day(bad, &clock()), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_lists_ranges_or_comparisons() {
+        let strikes = |text: &str| {
+            parse_strikes(text).map_or_else(
+                |refusal| refusal.to_string(),
+                |bounds| bounds.iter().map(|b| format!("{:?}..{:?}", b.least, b.most)).collect::<Vec<_>>().join(" "),
+            )
+        };
+        assert_eq!(strikes("400"), "Some(400.0)..Some(400.0)");
+        assert_eq!(strikes("400, 405"), "Some(400.0)..Some(400.0) Some(405.0)..Some(405.0)");
+        assert_eq!(strikes("400-410"), "Some(400.0)..Some(410.0)");
+        assert_eq!(strikes(">=400"), "Some(400.0)..None");
+        assert_eq!(strikes("<= 400"), "None..Some(400.0)");
+        assert_eq!(strikes(">400"), format!("Some({:?})..None", 400f64.next_up()));
+        assert_eq!(strikes("<400,500"), format!("None..Some({:?}) Some(500.0)..Some(500.0)", 400f64.next_down()));
+        for bad in ["high", "400-", "-", ">", "=400", ",", "4-5-6"] {
+            assert!(strikes(bad).starts_with("strike: not a number"), "{bad}: {}", strikes(bad));
+        }
+        assert_eq!(parse_deltas(".60,-.30"), Ok(Deltas::Nearest(vec![0.6, 0.3])));
+        let within = Bounds { least: Some(0.3), most: Some(0.6) };
+        assert_eq!(parse_deltas(".30-.60"), Ok(Deltas::Within(vec![within])));
+    }
+
+    #[test]
+    fn words_make_a_symbol() {
+        for (text, wanted) in [
+            ("AAPL 12/18/2026 230 call", "AAPL261218C00230000"),
+            ("aapl 2026-12-18 $257.5 put", "AAPL261218P00257500"),
+            ("call AAPL 275.0 1/5/2027", "AAPL270105C00275000"),
+            ("BRK.B 12/18/2026 480 p", "BRKB261218P00480000"),
+        ] {
+            assert_eq!(parse_words(text).map(|key| compact(&key)).as_deref(), Some(wanted), "{text}");
+        }
+        for bad in
+            ["", "AAPL", "AAPL 12/18/2026 230", "AAPL 12/18/2026 call", "12/18/2026 230 call", "A B 1/1/2027 1 c"]
+        {
+            assert_eq!(parse_words(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_next_monthly_expiration_is_meant_where_none_is_said() {
+        let next = |text: &str| parse_series(&Query::parse(text)).unwrap().next_monthly;
+        assert!(next("") && next("side=call&strike=100&date=&expiration="));
+        for said in OF_EXPIRATIONS.map(|name| format!("{name}={}", if name == "year" { 2026 } else { 1 })) {
+            assert!(!next(&said), "{said}");
+        }
+        assert!(parse_series(&Query::parse("weekly=true&monthly=false")).is_err());
+        assert!(parse_series(&Query::parse("weekly=false&monthly=false")).is_ok());
+    }
+
+    #[test]
+    fn a_list_has_an_end() {
+        let list = |n: usize| vec!["1"; n].join(",");
+        for n in [NUMBERS, NUMBERS + 1, 16_000] {
+            let results =
+                [parse_deltas(&list(n)).is_ok(), parse_strikes(&list(n)).is_ok(), parse_days(&list(n)).is_ok()];
+            assert_eq!(results, [n <= NUMBERS; 3], "{n}");
+        }
+        let ranges = vec!["1-2"; NUMBERS + 1].join(",");
+        assert_eq!(parse_deltas(&ranges).unwrap_err().to_string(), "delta: not a list of up to 64: 65 items");
+    }
+
+    proptest! {
+        #[test]
+        fn no_day_panics(text in "[-+0-9.e/ ]{0,24}( ?(day|days|days ago))?", any in any::<String>(), n in any::<i64>()) {
+            for text in [text, any, format!("{n} days"), format!("{n} days ago"), n.to_string()] {
+                let _ = (read_day(&text, &clock()), read_slashed(&text), parse_words(&text));
+            }
+        }
+
+        #[test]
+        fn every_day_is_read_in_each_spelling(back in 0i64..700_000) {
+            let day = date(1970, 1, 1).saturating_add(Span::new().days(back));
+            let away = (day - clock().today()).get_days();
+            for text in [day.to_string(), day.strftime("%m/%d/%Y").to_string(), format!("{away} days")] {
+                prop_assert_eq!(read_day(&text, &clock()), Some(day), "{}", text);
+            }
+        }
+
+        #[test]
+        fn no_list_of_numbers_panics(text in "[-0-9.,<>= einf]{0,40}") {
+            let _ = (parse_deltas(&text), parse_strikes(&text), parse_days(&text).is_ok());
+        }
+    }
+}

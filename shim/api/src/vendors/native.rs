@@ -1,0 +1,394 @@
+//! `GET /l1/greeks`: the native record, one row per contract. Every rule of the interface's native part.
+
+use super::layer::{Layer, Reply, Serve};
+use super::native_past;
+use crate::past::PastMoments;
+use crate::query::{Bounds, Query, Rights};
+use crate::refusal::Refusal;
+use crate::rows::clock::{Clock, Stamp, When};
+use crate::rows::field::{
+    Field, Hidden, Missing, QuoteCell, QuoteNumber, SliceNumber, Source, Text, num, own, quoted, strike, text, time,
+};
+use crate::rows::frame::{Format, escape_json};
+use crate::rows::number::Print;
+use crate::selection::{Center, Selection};
+use engine::store::columns::{Col, Group, Unit};
+use history::table_writer::TableFormat;
+use kernel::contract::{ContractKey, Symbol};
+
+/// The native layer.
+pub const NATIVE: Layer = Layer { name: "native", path: "/l1/greeks", serve: Serve::Rows(parse), refuse, headers: &[] };
+
+/// Every field, in the order of the interface. All numbers have up to six decimals and are `null` when missing.
+pub const FIELDS: &[Field] = &[
+    text("underlying", Text::Underlying),
+    text("root", Text::Root),
+    text("expiry", Text::Expiry),
+    strike("strike"),
+    text("right", Text::Right(["call", "put"])),
+    text("osym", Text::OsiPadded),
+    text("greeks", Text::Groups),
+    slice("und_price", SliceNumber::UndPrice, Group::Core),
+    column(Col::Delta),
+    column(Col::Gamma),
+    column(Col::Vega),
+    column(Col::Theta),
+    column(Col::Decay),
+    column(Col::Rho),
+    column(Col::SvcTheo),
+    column(Col::SvcVol),
+    column(Col::Vanna),
+    column(Col::Volga),
+    column(Col::Charm),
+    column(Col::Veta),
+    column(Col::BidVol),
+    column(Col::AskVol),
+    column(Col::PrevVol),
+    column(Col::ConfVol),
+    column(Col::Speed),
+    column(Col::Zomma),
+    column(Col::Color),
+    column(Col::Ultima),
+    column(Col::Vera),
+    column(Col::Lambda),
+    column(Col::Epsilon),
+    slice("fwd_price", SliceNumber::FwdPrice, Group::Chain),
+    text("ex_style", Text::Style(["american", "european"])).within(Group::Chain),
+    text("settle", Text::Settle(["am", "pm"])).within(Group::Chain),
+    slice("days", SliceNumber::Days, Group::Chain),
+    slice("disc_rate", SliceNumber::DiscRate, Group::Chain),
+    slice("borr_rate", SliceNumber::BorrRate, Group::Chain),
+    slice("divs", SliceNumber::Divs, Group::Chain),
+    quote("bid", QuoteNumber::Bid),
+    quote("ask", QuoteNumber::Ask),
+    quote("bid_size", QuoteNumber::BidSize),
+    quote("ask_size", QuoteNumber::AskSize),
+    quote("mid", QuoteNumber::Mid),
+    time("quote_time", When::Quote, Stamp::EasternOffsetMillis).within(Group::Quote),
+];
+
+/// What rows of many snapshots say besides: the time of theirs.
+const SNAPSHOT_TIME: Field = time("snapshot_time", When::Snapshot, Stamp::EasternOffsetMillis);
+const NO_QUOTES: &str = "greeks=quote: this daemon does not show quotes; start it with --show-quotes";
+
+const NO_SERIES_OF_TABLES: &str = "format=arrow and format=parquet show one moment: ask with as_of, or for json, csv or \
+                                   ndjson; greeksd batch writes Parquet of many days";
+const NOT_OF_EVERYTHING: &str = "underlying=* shows the present, in json, csv, ndjson, arrow or parquet";
+/// Stands for every underlying.
+const EVERYTHING: &str = "*";
+
+/// A form of rows: text, or a table of columns.
+#[derive(Clone, Copy)]
+enum Shape {
+    Text(Format),
+    Table(TableFormat),
+}
+
+const SHAPES: &[(&str, Shape)] = &[
+    ("json", Shape::Text(Format::Json)),
+    ("csv", Shape::Text(Format::Csv)),
+    ("ndjson", Shape::Text(Format::Ndjson)),
+    ("html", Shape::Text(Format::Html)),
+    ("arrow", Shape::Table(TableFormat::Arrow)),
+    ("parquet", Shape::Table(TableFormat::Parquet)),
+];
+
+/// A column under its own name, in its own unit and group: the native units are those of the columns.
+const fn column(col: Col) -> Field {
+    num(col.name(), own(col), col.unit(), Print::UpTo(6), Missing::Null).within(col.group())
+}
+
+const fn slice(name: &'static str, number: SliceNumber, group: Group) -> Field {
+    num(name, Source::Slice(number), Unit::Plain, Print::UpTo(6), Missing::Null).within(group)
+}
+
+const fn quote(name: &'static str, number: QuoteNumber) -> Field {
+    let hidden = Hidden::Verbatim("null");
+    let what = QuoteCell { side: None, number, print: Print::UpTo(6), missing: Missing::Null, hidden };
+    quoted(name, what).within(Group::Quote)
+}
+
+/// The parameters of the interface, and the two that carry credentials and are accepted everywhere.
+const PARAMETERS: &[&str] = &[
+    "underlying",
+    "root",
+    "format",
+    "exp",
+    "right",
+    "min_strike",
+    "max_strike",
+    "min_exp",
+    "max_exp",
+    "min_days",
+    "max_days",
+    "min_delta",
+    "max_delta",
+    "greeks",
+    "center",
+    "strike_count",
+    "osym",
+    "as_of",
+    "start",
+    "end",
+    "interval",
+    "apikey",
+    "token",
+];
+
+/// The groups in the order of a row.
+const GROUPS: &[(&str, Group)] = &[
+    ("core", Group::Core),
+    ("extra", Group::Extra),
+    ("exotic", Group::Exotic),
+    ("chain", Group::Chain),
+    ("quote", Group::Quote),
+];
+
+fn parse(query: &Query<'_>, clock: &Clock) -> Result<Reply, Refusal> {
+    query.only(PARAMETERS)?;
+    let past = native_past::parse(query, clock)?;
+    let selection = parse_selection(query)?;
+    let groups = parse_groups(query)?;
+    let shape = query.word("format", SHAPES)?.unwrap_or(Shape::Text(Format::Json));
+    let (format, table) = match shape {
+        Shape::Text(format) => (format, None),
+        Shape::Table(table) => (Format::default(), Some(table)),
+    };
+    let shown = |field: &&Field| field.group.is_none_or(|group| groups.iter().any(|&(_, g)| g == group));
+    let is_series = past.as_ref().is_some_and(|past| matches!(past.moments, PastMoments::Many(_)));
+    if table.is_some() && is_series {
+        return Err(Refusal::Conflict { reason: NO_SERIES_OF_TABLES });
+    }
+    if selection.everything && (past.is_some() || format == Format::Html) {
+        return Err(Refusal::Conflict { reason: NOT_OF_EVERYTHING });
+    }
+    let fields = FIELDS.iter().filter(shown).chain(is_series.then_some(&SNAPSHOT_TIME));
+    Ok(Reply {
+        selection,
+        past,
+        format,
+        table,
+        fields: fields.copied().collect(),
+        needs_quotes: groups.iter().any(|&(_, group)| group == Group::Quote).then_some(NO_QUOTES),
+        groups: groups.iter().map(|&(name, _)| name).collect::<Vec<_>>().join(","),
+        title: title(query),
+        ..Reply::default()
+    })
+}
+
+fn parse_selection(query: &Query<'_>) -> Result<Selection, Refusal> {
+    let everything = query.get("underlying") == Some(EVERYTHING);
+    let named = ["underlying", "root", "osym"].iter().any(|name| query.list(name).next().is_some());
+    if !named {
+        return Err(Refusal::missing("underlying or root"));
+    }
+    let integer = |name: &str| Ok(query.integer(name, i64::MIN..=i64::MAX)?.map(|n| n as f64));
+    Ok(Selection {
+        everything,
+        underlyings: if everything { Vec::new() } else { parse_symbols(query, "underlying")? },
+        roots: parse_symbols(query, "root")?.into_iter().map(Symbol::bare).collect(),
+        contracts: parse_contracts(query)?,
+        expiries: if query.get("exp") == Some("*") { None } else { query.dates("exp")? },
+        expiry_min: query.date("min_exp")?,
+        expiry_max: query.date("max_exp")?,
+        strike: Bounds { least: query.number("min_strike")?, most: query.number("max_strike")? },
+        days: Bounds { least: integer("min_days")?, most: integer("max_days")? },
+        abs_delta: Bounds { least: query.number("min_delta")?, most: query.number("max_delta")? },
+        rights: query.rights("right", Rights::WORDS)?,
+        center: query.get("center").map(parse_center).transpose()?,
+        strike_count: parse_strike_count(query)?,
+        ..Selection::default()
+    })
+}
+
+/// Tickers in any case and any spelling of class shares.
+fn parse_symbols(query: &Query<'_>, name: &str) -> Result<Vec<Symbol>, Refusal> {
+    let symbol = |text| Symbol::parse_underlying(text).ok_or_else(|| Refusal::invalid(name, text, "a symbol"));
+    query.list(name).map(symbol).collect()
+}
+
+fn parse_contracts(query: &Query<'_>) -> Result<Vec<ContractKey>, Refusal> {
+    let contract = |text| ContractKey::parse_osi(text).ok_or_else(|| Refusal::invalid("osym", text, "an OSI symbol"));
+    query.list("osym").map(contract).collect()
+}
+
+/// `atm`, `atf`, or a delta: of the call if positive, of the put if negative; up to 1 a fraction, above it percent.
+fn parse_center(text: &str) -> Result<Center, Refusal> {
+    let refused = || Refusal::invalid("center", text, "atm, atf or a delta between -100 and 100");
+    if text.eq_ignore_ascii_case("atm") {
+        return Ok(Center::AtMoney);
+    }
+    if text.eq_ignore_ascii_case("atf") {
+        return Ok(Center::AtForward);
+    }
+    match text.parse::<f64>() {
+        Ok(delta) if delta > 0.0 && delta <= 1.0 => Ok(Center::CallDelta(delta)),
+        Ok(percent) if percent > 1.0 && percent < 100.0 => Ok(Center::CallDelta(percent / 100.0)),
+        Ok(delta) if (-1.0..0.0).contains(&delta) => Ok(Center::PutDelta(delta)),
+        Ok(percent) if percent < -1.0 && percent > -100.0 => Ok(Center::PutDelta(percent / 100.0)),
+        _ => Err(refused()),
+    }
+}
+
+fn parse_strike_count(query: &Query<'_>) -> Result<usize, Refusal> {
+    let count = query.integer("strike_count", 1..=i64::MAX)?.unwrap_or(1);
+    Ok(usize::try_from(count).unwrap_or(usize::MAX))
+}
+
+/// The groups wanted, each once, in the order of a row. All of them are those of the interface, without quotes.
+fn parse_groups(query: &Query<'_>) -> Result<Vec<(&'static str, Group)>, Refusal> {
+    const WORDS: &[(&str, Option<Group>)] = &[
+        ("core", Some(Group::Core)),
+        ("extra", Some(Group::Extra)),
+        ("exotic", Some(Group::Exotic)),
+        ("chain", Some(Group::Chain)),
+        ("quote", Some(Group::Quote)),
+        ("all", None),
+    ];
+    let wanted = query.words("greeks", WORDS)?.unwrap_or_else(|| vec![Some(Group::Core)]);
+    let shown = |group: Group| wanted.iter().any(|w| w.map_or(group != Group::Quote, |w| w == group));
+    Ok(GROUPS.iter().copied().filter(|&(_, group)| shown(group)).collect())
+}
+
+/// What was asked for, for a reader.
+fn title(query: &Query<'_>) -> String {
+    let names: Vec<&str> = ["underlying", "root", "osym"].iter().flat_map(|name| query.list(name)).collect();
+    format!("{} · Greeks", names.join(", ").to_uppercase())
+}
+
+/// Spells a refusal of the native API.
+pub(super) fn refuse(refusal: &Refusal) -> (&'static str, String) {
+    ("application/json", error_json(refusal))
+}
+
+/// `{"error":"…"}`, on one line.
+#[must_use]
+pub fn error_json(refusal: &Refusal) -> String {
+    let mut text = Vec::new();
+    escape_json(&mut text, &refusal.to_string());
+    format!("{{\"error\":\"{}\"}}", String::from_utf8_lossy(&text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The groups of the interface and their fields, written down again so that the table can be wrong.
+    const SPEC: [(&str, &str); 6] = [
+        ("", "underlying root expiry strike right osym greeks"),
+        ("core", "und_price delta gamma vega theta decay rho svc_theo svc_vol"),
+        ("extra", "vanna volga charm veta bid_vol ask_vol prev_vol conf_vol"),
+        ("exotic", "speed zomma color ultima vera lambda epsilon"),
+        ("chain", "fwd_price ex_style settle days disc_rate borr_rate divs"),
+        ("quote", "bid ask bid_size ask_size mid quote_time"),
+    ];
+
+    fn reply(query: &str) -> Result<Reply, String> {
+        let zone = kernel::calendar::Calendar::embedded().zone().clone();
+        let at = jiff::Timestamp::constant(1_795_207_327, 0);
+        parse(&Query::parse(query), &Clock::new(at, at, &zone))
+            .map_err(|refusal| format!("{} {refusal}", refusal.status()))
+    }
+
+    fn names(query: &str) -> String {
+        reply(query).unwrap().fields.iter().map(|field| field.name).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn groups_have_the_fields_of_the_interface_in_its_order() {
+        let [identity, core, extra, exotic, chain, quote] = SPEC.map(|(_, names)| names);
+        assert_eq!(names("root=A"), format!("{identity} {core}"));
+        assert_eq!(names("root=A&greeks=chain"), format!("{identity} {chain}"));
+        assert_eq!(names("root=A&greeks=exotic,EXTRA,exotic"), format!("{identity} {extra} {exotic}"));
+        assert_eq!(names("root=A&greeks=quote,core"), format!("{identity} {core} {quote}"));
+        assert!(reply("root=A&greeks=all,quote").unwrap().needs_quotes.is_some());
+        for all in ["all", "chain,exotic,extra,core", "core,all"] {
+            let reply = reply(&format!("root=A&greeks={all}")).unwrap();
+            assert_eq!((reply.groups.as_str(), reply.needs_quotes), ("core,extra,exotic,chain", None));
+            assert_eq!(names(&format!("root=A&greeks={all}")), format!("{identity} {core} {extra} {exotic} {chain}"));
+        }
+    }
+
+    #[test]
+    fn every_column_that_is_not_for_layers_only_has_its_field() {
+        for col in Col::ALL.iter().filter(|col| col.group() != Group::Layer) {
+            let field = FIELDS.iter().find(|field| field.name == col.name());
+            assert_eq!(field.and_then(|field| field.group), Some(col.group()), "{}", col.name());
+        }
+    }
+
+    #[test]
+    fn a_center_is_a_word_or_a_delta() {
+        let center = |text: &str| reply(&format!("root=A&center={text}")).map(|reply| reply.selection.center.unwrap());
+        assert_eq!(center("atm"), Ok(Center::AtMoney));
+        assert_eq!(center("ATF"), Ok(Center::AtForward));
+        assert_eq!(center("25"), Ok(Center::CallDelta(0.25)));
+        assert_eq!(center("0.25"), Ok(Center::CallDelta(0.25)));
+        assert_eq!(center("1"), Ok(Center::CallDelta(1.0)));
+        assert_eq!(center("-25"), Ok(Center::PutDelta(-0.25)));
+        assert_eq!(center("-0.25"), Ok(Center::PutDelta(-0.25)));
+        for bad in ["0", "-0", "-100", "100", "nan", "inf", "otm", "25d"] {
+            assert!(center(bad).unwrap_err().starts_with("400 center: "), "{bad}");
+        }
+    }
+
+    #[test]
+    fn every_refusal_names_its_parameter() {
+        for (query, wanted) in [
+            ("", "400 underlying or root is required"),
+            ("underlying=&root=,", "400 underlying or root is required"),
+            ("right=call", "400 underlying or root is required"),
+            ("root=A&foo=1", "400 unknown parameter: foo"),
+            ("root=A&min_dte=1", "400 unknown parameter: min_dte"),
+            ("root=A&Right=call", "400 unknown parameter: Right"),
+            ("foo=1", "400 unknown parameter: foo"),
+            ("root=A&right=c", "400 right: not one of call, put, both: c"),
+            ("root=A&format=xml", "400 format: not one of json, csv, ndjson, html, arrow, parquet: xml"),
+            ("root=A&greeks=core,first", "400 greeks: not one of core, extra, exotic, chain, quote, all: first"),
+            ("root=A&exp=2026-02-30", "400 exp: not a date: 2026-02-30"),
+            ("root=A&exp=2026-12-18,*", "400 exp: not a date: *"),
+            ("root=A&min_exp=soon", "400 min_exp: not a date: soon"),
+            ("root=A&max_exp=1", "400 max_exp: not a date: 1"),
+            ("root=A&min_strike=low", "400 min_strike: not a number: low"),
+            ("root=A&max_strike=1e999", "400 max_strike: not a number: 1e999"),
+            ("root=A&min_days=1.5", "400 min_days: not an integer: 1.5"),
+            ("root=A&max_days=x", "400 max_days: not an integer: x"),
+            ("root=A&min_delta=x", "400 min_delta: not a number: x"),
+            ("root=A&max_delta=nan", "400 max_delta: not a number: nan"),
+            ("root=A&strike_count=0", "400 strike_count: not an integer from 1: 0"),
+            ("root=A&strike_count=2.5", "400 strike_count: not an integer from 1: 2.5"),
+            ("root=A&as_of=now", "400 as_of: not a date or a time such as 2024-01-03T10:30: now"),
+            ("root=A&start=1", "400 start: not a date or a time such as 2024-01-03T10:30: 1"),
+            ("root=A&end=2024-02-30", "400 end: not a date or a time such as 2024-01-03T10:30: 2024-02-30"),
+            ("root=A&start=2024-01-03&interval=1w", "400 interval: not 30s, 15m, 1h, …, 12h or 1d: 1w"),
+            ("root=A&start=2024-01-03&interval=13h", "400 interval: not 30s, 15m, 1h, …, 12h or 1d: 13h"),
+            (
+                "root=A&as_of=2024-01-03&end=2024-01-04",
+                "400 as_of asks for one moment, start and end for many: give one or the other",
+            ),
+            ("root=A&interval=1h", "400 interval goes with start and end"),
+            ("osym=ACME261218X00100000", "400 osym: not an OSI symbol: ACME261218X00100000"),
+            ("underlying=A%0AB", "400 underlying: not a symbol: A\nB"),
+            ("root=A,%3Cb%3E", "400 root: not a symbol: <b>"),
+        ] {
+            assert_eq!(reply(query).map(drop), Err(wanted.to_owned()), "{query}");
+        }
+    }
+
+    #[test]
+    fn credentials_pass_and_names_have_many_spellings() {
+        assert!(reply("root=A&apikey=x&token=y").is_ok());
+        let selection =
+            reply("underlying=spx,+brk%2Fb,,BRK.B&root=brk.b&osym=ACME++261218C00100000,acme261218p00100000");
+        let selection = selection.unwrap().selection;
+        assert_eq!(format!("{:?}", selection.underlyings), "[SPX, BRK.B, BRK.B]");
+        assert_eq!(format!("{:?}", selection.roots), "[BRKB]");
+        assert_eq!(selection.contracts.len(), 2);
+        assert_eq!((selection.strike_count, selection.center, selection.expiries), (1, None, None));
+        assert_eq!(reply("root=A&exp=*").unwrap().selection.expiries, None);
+        assert_eq!(
+            reply("root=A&exp=20261218,2027-01-15").unwrap().selection.expiries.map(|dates| dates.len()),
+            Some(2)
+        );
+    }
+}

@@ -1,0 +1,161 @@
+//! ORATS (the strikes layer): `GET /datav2/strikes`, and of past days `GET /datav2/hist/strikes`. One row per (root, expiry, strike), call and put side by side.
+
+use super::body;
+use super::columns::{or_zero, quoted_price, quoted_size};
+use super::layer::{Layer, Reply, Serve, Wrap};
+use super::parameter::title;
+use crate::past::moment::AsOf;
+use crate::past::span::{Pace, PastSpan};
+use crate::past::{Lacking, PastMoments, PastQuestion, SHOWS_THE_PRESENT};
+use crate::query::{Bounds, Query};
+use crate::refusal::Refusal;
+use crate::rows::clock::{Stamp, When};
+use crate::rows::field::{
+    Field, QuoteNumber, SliceNumber, Text, call, days_to_expiry, own, put, slice, strike, text, time, zero,
+};
+use crate::rows::frame::Format;
+use crate::rows::layout::Per;
+use crate::selection::Selection;
+use engine::store::columns::{Col, Unit};
+use kernel::contract::{Right, Symbol};
+
+/// The strikes of an underlying.
+pub const STRIKES: Layer = at("/datav2/strikes", Serve::Rows(|query, _| parse(query)));
+/// The strikes of a past day.
+pub const HIST_STRIKES: Layer = at("/datav2/hist/strikes", Serve::Rows(|query, _| parse_day(query, Format::Json)));
+/// The same where the path says the format.
+pub const HIST_STRIKES_JSON: Layer =
+    at("/datav2/hist/strikes.json", Serve::Rows(|query, _| parse_day(query, Format::Json)));
+/// The same where the path says the format.
+pub const HIST_STRIKES_CSV: Layer =
+    at("/datav2/hist/strikes.csv", Serve::Rows(|query, _| parse_day(query, Format::Csv)));
+/// One strike, on one day or on all of them.
+pub const HIST_OPTIONS: Layer = at("/datav2/hist/strikes/options", Serve::Rows(|query, _| parse_option(query)));
+/// The same where the path says the format.
+pub const STRIKES_JSON: Layer = at("/datav2/strikes.json", Serve::Rows(|query, _| parse(query)));
+/// The same where the path says the format.
+pub const STRIKES_CSV: Layer = at("/datav2/strikes.csv", Serve::Rows(|query, _| parse_csv(query)));
+
+const fn at(path: &'static str, serve: Serve) -> Layer {
+    Layer { name: "orats", path, serve, refuse: body::message, headers: &[] }
+}
+
+const FIELDS: &[Field] = &[
+    text("ticker", Text::Underlying),
+    text("tradeDate", Text::Today),
+    text("expirDate", Text::Expiry),
+    days_to_expiry("dte"),
+    strike("strike"),
+    or_zero("stockPrice", slice(SliceNumber::UndPrice), Unit::Plain),
+    zero("callVolume"),
+    zero("callOpenInterest"),
+    quoted_size("callBidSize", CALL, QuoteNumber::BidSize),
+    quoted_size("callAskSize", CALL, QuoteNumber::AskSize),
+    zero("putVolume"),
+    zero("putOpenInterest"),
+    quoted_size("putBidSize", PUT, QuoteNumber::BidSize),
+    quoted_size("putAskSize", PUT, QuoteNumber::AskSize),
+    quoted_price("callBidPrice", CALL, QuoteNumber::Bid),
+    or_zero("callValue", call(Col::SvcTheo), Unit::Plain),
+    quoted_price("callAskPrice", CALL, QuoteNumber::Ask),
+    quoted_price("putBidPrice", PUT, QuoteNumber::Bid),
+    or_zero("putValue", put(Col::SvcTheo), Unit::Plain),
+    quoted_price("putAskPrice", PUT, QuoteNumber::Ask),
+    or_zero("callBidIv", call(Col::BidVol), Unit::Plain),
+    or_zero("callMidIv", call(Col::MidVol), Unit::Plain),
+    or_zero("callAskIv", call(Col::AskVol), Unit::Plain),
+    or_zero("smvVol", own(Col::SvcVol), Unit::Plain),
+    or_zero("putBidIv", put(Col::BidVol), Unit::Plain),
+    or_zero("putMidIv", put(Col::MidVol), Unit::Plain),
+    or_zero("putAskIv", put(Col::AskVol), Unit::Plain),
+    zero("residualRate"),
+    or_zero("delta", call(Col::Delta), Unit::Plain),
+    or_zero("gamma", own(Col::Gamma), Unit::Plain),
+    or_zero("theta", own(Col::Theta), Unit::PerDay),
+    or_zero("vega", own(Col::Vega), Unit::PerPercent),
+    or_zero("rho", own(Col::Rho), Unit::PerPercent),
+    zero("phi"),
+    or_zero("driftlessTheta", own(Col::Theta), Unit::PerDay),
+    or_zero("extSmvVol", own(Col::SvcVol), Unit::Plain),
+    or_zero("extCallValue", call(Col::SvcTheo), Unit::Plain),
+    or_zero("extPutValue", put(Col::SvcTheo), Unit::Plain),
+    or_zero("spotPrice", slice(SliceNumber::UndPrice), Unit::Plain),
+    time("updatedAt", When::Snapshot, Stamp::UtcIso),
+];
+
+/// The contracts of a row.
+const CALL: Option<Right> = Some(Right::Call);
+const PUT: Option<Right> = Some(Right::Put);
+
+/// Tickers of one request, as at the vendor.
+const TICKERS_MOST: usize = 10;
+
+const AROUND: Wrap = Wrap::text(r#"{"data":["#, "]}");
+
+fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
+    parse_as(query, Format::Json)
+}
+
+fn parse_csv(query: &Query<'_>) -> Result<Reply, Refusal> {
+    parse_as(query, Format::Csv)
+}
+
+/// Everything of one day.
+fn parse_day(query: &Query<'_>, format: Format) -> Result<Reply, Refusal> {
+    let reply = parse_as(query, format)?;
+    query.required("tradeDate")?;
+    of_all(query, Reply { past: Some(past(query)?), ..reply })
+}
+
+/// One strike of one expiration.
+fn parse_option(query: &Query<'_>) -> Result<Reply, Refusal> {
+    let reply = parse_as(query, Format::Json)?;
+    query.required("expirDate")?;
+    query.required("strike")?;
+    let expiries = query.date("expirDate")?.map(|date| vec![date]);
+    let strike = query.number("strike")?.map(Bounds::exactly).unwrap_or_default();
+    let selection = Selection { expiries, strike, ..reply.selection };
+    of_all(query, Reply { past: Some(past(query)?), selection, ..reply })
+}
+
+/// The tickers asked for, one at least.
+fn parse_tickers(query: &Query<'_>) -> Result<Vec<Symbol>, Refusal> {
+    let symbol = |text| Symbol::parse_underlying(text).ok_or_else(|| Refusal::invalid("ticker", text, "a symbol"));
+    let tickers = query.list("ticker").map(symbol).collect::<Result<Vec<_>, _>>()?;
+    match tickers.len() {
+        0 => Err(Refusal::missing("ticker")),
+        1..=TICKERS_MOST => Ok(tickers),
+        _ => Err(Refusal::Conflict { reason: "ticker: at most ten" }),
+    }
+}
+
+/// The rows of every ticker asked for: of a single one those of an underlying or a root, as at present.
+fn of_all(query: &Query<'_>, reply: Reply) -> Result<Reply, Refusal> {
+    let underlyings = parse_tickers(query)?;
+    if underlyings.len() == 1 {
+        return Ok(reply);
+    }
+    Ok(Reply { selection: Selection { name: None, underlyings, ..reply.selection }, ..reply })
+}
+
+/// The close of a day, or of each day there is.
+fn past(query: &Query<'_>) -> Result<PastQuestion, Refusal> {
+    let moments = match query.date("tradeDate")? {
+        Some(day) => PastMoments::One(AsOf::Day(day)),
+        None => PastMoments::Many(PastSpan { every: Pace::Day, ..PastSpan::between(AsOf::Latest, AsOf::Latest) }),
+    };
+    Ok(PastQuestion { moments, if_live: Some(SHOWS_THE_PRESENT), if_none: Lacking::refusal })
+}
+
+fn parse_as(query: &Query<'_>, format: Format) -> Result<Reply, Refusal> {
+    // of a list of tickers only the first counts at present, by the interface; past days have all of them
+    let symbol = parse_tickers(query)?[0];
+    let selection = Selection {
+        dte: query.range("dte")?.unwrap_or_default(),
+        call_delta: query.range("delta")?.unwrap_or_default(),
+        ..Selection::named(symbol)
+    };
+    let format = query.word("format", Format::WORDS)?.unwrap_or(format);
+    let (fields, around, title) = (FIELDS.to_vec(), AROUND, title(symbol));
+    Ok(Reply { selection, format, per: Per::Strike, fields, around, title, ..Reply::default() })
+}

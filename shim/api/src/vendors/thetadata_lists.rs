@@ -1,0 +1,185 @@
+//! ThetaData's lists of what there is, versions 3 and 2: `GET /v3/option/list/…` and `GET /v2/list/…`. Of a folder of recorded
+//! days they say what that has, of any other feed what the market has now.
+
+use super::layer::{Layer, Serve};
+use super::parameter::ticker;
+use super::{thetadata_v2, thetadata_v3};
+use crate::catalog::{Catalog, CatalogColumn, CatalogEntry, CatalogJson, CatalogKind, CatalogQuestion};
+use crate::query::{Bounds, Query, Rights};
+use crate::refusal::Refusal;
+use crate::rows::frame::Format;
+use crate::rows::table::Fact;
+use jiff::civil::Date;
+use kernel::contract::{Right, Symbol};
+use std::borrow::Cow;
+
+/// Roots.
+pub const SYMBOLS: Layer = thetadata_v3::at("/v3/option/list/symbols", Serve::Catalog(|query, _| newer(query, ROOTS)));
+/// Dates of expiry of a name.
+pub const EXPIRATIONS: Layer =
+    thetadata_v3::at("/v3/option/list/expirations", Serve::Catalog(|query, _| newer(query, NAMED_EXPIRATIONS)));
+/// Strikes of a date of expiry.
+pub const STRIKES: Layer =
+    thetadata_v3::at("/v3/option/list/strikes", Serve::Catalog(|query, _| newer(query, NAMED_STRIKES)));
+/// Days on which there are quotes of a date of expiry.
+pub const DATES: Layer =
+    thetadata_v3::at("/v3/option/list/dates/quote", Serve::Catalog(|query, _| newer(query, QUOTED_DAYS)));
+/// Contracts that were quoted on a day.
+pub const CONTRACTS: Layer =
+    thetadata_v3::at("/v3/option/list/contracts/quote", Serve::Catalog(|query, _| newer(query, QUOTED_CONTRACTS)));
+/// Roots, version 2.
+pub const OLDER_ROOTS: Layer =
+    thetadata_v2::at("/v2/list/roots/option", Serve::Catalog(|query, _| older(query, CatalogKind::Roots)));
+/// Dates of expiry, version 2.
+pub const OLDER_EXPIRATIONS: Layer =
+    thetadata_v2::at("/v2/list/expirations", Serve::Catalog(|query, _| older(query, CatalogKind::Expirations)));
+/// Strikes, version 2.
+pub const OLDER_STRIKES: Layer =
+    thetadata_v2::at("/v2/list/strikes", Serve::Catalog(|query, _| older(query, CatalogKind::Strikes)));
+/// Days, version 2.
+pub const OLDER_DATES: Layer =
+    thetadata_v2::at("/v2/list/dates/option/quote", Serve::Catalog(|query, _| older(query, CatalogKind::Days)));
+/// Contracts, version 2.
+pub const OLDER_CONTRACTS: Layer = thetadata_v2::at(
+    "/v2/list/contracts/option/quote",
+    Serve::Catalog(|query, _| older(query, CatalogKind::Contracts)),
+);
+
+/// A list of version 3: its kind, and its columns.
+type Newer = (CatalogKind, &'static [CatalogColumn]);
+
+const ROOTS: Newer = (CatalogKind::Roots, &[SYMBOL]);
+const NAMED_EXPIRATIONS: Newer = (CatalogKind::Expirations, &[SYMBOL, words("expiration", date)]);
+const NAMED_STRIKES: Newer = (CatalogKind::Strikes, &[SYMBOL, STRIKE]);
+const QUOTED_DAYS: Newer = (CatalogKind::Days, &[words("date", date)]);
+const QUOTED_CONTRACTS: Newer = (
+    CatalogKind::Contracts,
+    &[SYMBOL, words("expiration", date), STRIKE, words("right", |of| right(of, ["CALL", "PUT"]))],
+);
+
+const SYMBOL: CatalogColumn = words("symbol", name);
+const STRIKE: CatalogColumn =
+    CatalogColumn { name: "strike", is_number: true, find: |of| of.strike_milli.map_or(Fact::Missing, Fact::Milli) };
+
+const OLDER_ROOT: CatalogColumn = words("root", name);
+const OLDER_STRIKE: CatalogColumn =
+    count("strike", |of| of.strike_milli.map_or(Fact::Missing, |milli| Fact::Count(milli.into())));
+const OLDER_DATE: CatalogColumn = count("date", date8);
+const OLDER_EXPIRATION: CatalogColumn = count("expiration", date8);
+const OLDER_RIGHT: CatalogColumn = words("right", |of| right(of, ["C", "P"]));
+
+/// The columns of version 2, dates and strikes as integers.
+const fn older_columns(kind: CatalogKind) -> &'static [CatalogColumn] {
+    match kind {
+        CatalogKind::Roots => &[OLDER_ROOT],
+        CatalogKind::Expirations | CatalogKind::Days => &[OLDER_DATE],
+        CatalogKind::Strikes => &[OLDER_STRIKE],
+        CatalogKind::Contracts => &[OLDER_ROOT, OLDER_EXPIRATION, OLDER_STRIKE, OLDER_RIGHT],
+    }
+}
+
+const fn words(name: &'static str, find: fn(&CatalogEntry) -> Fact) -> CatalogColumn {
+    CatalogColumn { name, is_number: false, find }
+}
+
+const fn count(name: &'static str, find: fn(&CatalogEntry) -> Fact) -> CatalogColumn {
+    CatalogColumn { name, is_number: true, find }
+}
+
+fn name(of: &CatalogEntry) -> Fact {
+    of.name.map_or(Fact::Missing, |name| Fact::Word(name.to_string()))
+}
+
+fn date(of: &CatalogEntry) -> Fact {
+    of.date.map_or(Fact::Missing, |date| Fact::Word(date.to_string()))
+}
+
+fn date8(of: &CatalogEntry) -> Fact {
+    let digits = |date: Date| date.strftime("%Y%m%d").to_string().parse().ok();
+    of.date.and_then(digits).map_or(Fact::Missing, Fact::Count)
+}
+
+fn right(of: &CatalogEntry, [call, put]: [&str; 2]) -> Fact {
+    let word = |right| if right == Right::Call { call } else { put };
+    of.right.map_or(Fact::Missing, |right| Fact::Word(word(right).to_owned()))
+}
+
+fn newer(query: &Query<'_>, (kind, columns): Newer) -> Result<Catalog, Refusal> {
+    let mut question = CatalogQuestion::all(kind);
+    match kind {
+        CatalogKind::Roots => {}
+        CatalogKind::Expirations => question.names = names(query, true)?,
+        CatalogKind::Strikes => {
+            question.names = names(query, true)?;
+            question.expiry = Some(required_date(query, "expiration")?);
+        }
+        CatalogKind::Days => {
+            question.names = vec![ticker(query, "symbol")?];
+            question.expiry = Some(required_date(query, "expiration")?);
+            question.strike = match query.get("strike") {
+                Some("*") => Bounds::default(),
+                _ => query.number("strike")?.map(Bounds::exactly).unwrap_or_default(),
+            };
+            question.rights = query.rights("right", Rights::ANY)?;
+        }
+        CatalogKind::Contracts => {
+            question.names = names(query, false)?;
+            question.day = Some(required_date(query, "date")?);
+            question.most_days = query.integer("max_dte", 0..=i64::MAX)?;
+        }
+    }
+    let format = query.word("format", Format::WORDS)?.unwrap_or(Format::Csv);
+    let when_empty = Refusal::NoTicks { text: "No data found for your request".to_owned() };
+    Ok(Catalog { question, format, json: CatalogJson::Columns, columns, headers: Vec::new(), when_empty })
+}
+
+/// Names with commas between them; `*`, where that may be, is all.
+fn names(query: &Query<'_>, is_required: bool) -> Result<Vec<Symbol>, Refusal> {
+    if is_required {
+        query.required("symbol")?;
+    }
+    let named = query.list("symbol").filter(|&text| text != "*");
+    let symbol = |text| Symbol::parse_underlying(text).ok_or_else(|| Refusal::invalid("symbol", text, "a symbol"));
+    named.map(symbol).collect()
+}
+
+fn required_date(query: &Query<'_>, parameter: &'static str) -> Result<Date, Refusal> {
+    query.date(parameter)?.ok_or_else(|| Refusal::missing(parameter))
+}
+
+fn older(query: &Query<'_>, kind: CatalogKind) -> Result<Catalog, Refusal> {
+    let mut question = CatalogQuestion::all(kind);
+    let root = || Ok::<_, Refusal>(vec![ticker(query, "root")?]);
+    match kind {
+        CatalogKind::Roots => {}
+        CatalogKind::Expirations => question.names = root()?,
+        CatalogKind::Strikes | CatalogKind::Days => {
+            question.names = root()?;
+            question.expiry = Some(query.date8("exp")?);
+        }
+        CatalogKind::Contracts => {
+            question.names = if query.get("root").is_some() { root()? } else { Vec::new() };
+            question.day = Some(required_date(query, "start_date")?);
+        }
+    }
+    if kind == CatalogKind::Days {
+        question.strike = query.thousandths("strike")?.map(Bounds::exactly).unwrap_or_default();
+        question.rights = query.rights("right", Rights::LETTERS)?;
+    }
+    let (mut format, mut headers) = (query.word("format", Format::WORDS)?.unwrap_or_default(), Vec::new());
+    // A client of this version reads from a header that no page follows.
+    if query.get("use_csv").is_some_and(|text| text.eq_ignore_ascii_case("true")) {
+        format = Format::Csv;
+        headers.push(("Next-Page", Cow::Borrowed("null")));
+    }
+    let when_empty = Refusal::NoTicks { text: "No data for the specified timeframe & contract.".to_owned() };
+    let json = CatalogJson::Headed(header);
+    Ok(Catalog { question, format, json, columns: older_columns(kind), headers, when_empty })
+}
+
+/// What stands before the rows. Clients of this version read `error_type` of lists without looking whether it is there.
+fn header(names: &str) -> String {
+    format!(
+        r#"{{"header":{{"latency_ms":0,"error_type":"null","error_msg":"null","next_page":null,"format":[{names}]}},"response":"#
+    )
+}

@@ -1,0 +1,119 @@
+//! ThetaData, version 3 (the columnar snapshot layer): `GET /v3/option/snapshot/greeks/<order>`. JSON goes column by
+//! column; CSV is the default. Numbers always have a decimal point, because readers infer types from the first rows.
+
+use super::body;
+use super::columns::{POINT, pointed, quoted_as};
+use super::layer::{Layer, Reply, Serve, Wrap};
+use super::parameter::{date_or_any, ticker, title};
+use crate::query::{Bounds, Query, Rights};
+use crate::refusal::Refusal;
+use crate::rows::clock::{Stamp, When};
+use crate::rows::field::{Field, QuoteNumber, SliceNumber, Text, own, slice, strike_as, text, time};
+use crate::rows::frame::Format;
+use crate::rows::layout::Walk;
+use crate::rows::number::Print;
+use crate::selection::Selection;
+use engine::store::columns::{Col, Unit};
+use kernel::contract::Symbol;
+
+/// The five orders.
+pub const GREEKS: Layer = at("/v3/option/snapshot/greeks/{order}", Serve::Rows(|query, _| parse(query)));
+/// Whatever else is asked under its prefix.
+pub const REST: Layer = at("/v3/option/{rest*}", Serve::Text(|_, _| Err(Refusal::UnknownPath)));
+
+pub(super) const fn at(path: &'static str, serve: Serve) -> Layer {
+    Layer { name: "thetadata_v3", path, serve, refuse: body::plain, headers: &[] }
+}
+
+/// What every order begins with.
+const BASE: &[Field] = &[
+    text("symbol", Text::Underlying),
+    text("expiration", Text::Expiry),
+    strike_as("strike", POINT, Print::Fixed(4)),
+    text("right", Text::Right(["CALL", "PUT"])),
+    time("timestamp", When::Quote, Stamp::EasternIso),
+    quoted_as("bid", QuoteNumber::Bid, POINT),
+    quoted_as("ask", QuoteNumber::Ask, POINT),
+];
+
+/// What every order ends with.
+pub(super) const TAIL: &[Field] = &[
+    pointed("implied_vol", own(Col::SvcVol), Unit::Plain),
+    pointed("iv_error", own(Col::IvError), Unit::Plain),
+    time("underlying_timestamp", When::Snapshot, Stamp::EasternIso),
+    pointed("underlying_price", slice(SliceNumber::UndPrice), Unit::Plain),
+];
+
+pub(super) const FIRST: &[Field] = &[
+    pointed("delta", own(Col::Delta), Unit::Plain),
+    pointed("theta", own(Col::Theta), Unit::PerDay),
+    pointed("vega", own(Col::Vega), Unit::PerOne),
+    pointed("rho", own(Col::Rho), Unit::PerOne),
+    pointed("epsilon", own(Col::Epsilon), Unit::PerOne),
+    pointed("lambda", own(Col::Lambda), Unit::Plain),
+];
+
+pub(super) const SECOND: &[Field] = &[
+    pointed("gamma", own(Col::Gamma), Unit::Plain),
+    pointed("vanna", own(Col::Vanna), Unit::Plain),
+    pointed("charm", own(Col::Charm), Unit::PerYear),
+    pointed("vomma", own(Col::Volga), Unit::Plain),
+    pointed("veta", own(Col::Veta), Unit::PerDay),
+    pointed("vera", own(Col::Vera), Unit::Plain),
+];
+
+pub(super) const THIRD: &[Field] = &[
+    pointed("speed", own(Col::Speed), Unit::Plain),
+    pointed("zomma", own(Col::Zomma), Unit::Plain),
+    pointed("color", own(Col::Color), Unit::PerYear),
+    pointed("ultima", own(Col::Ultima), Unit::Plain),
+];
+
+/// What only the order of all has.
+pub(super) const ONLY_IN_ALL: &[Field] = &[
+    pointed("d1", own(Col::D1), Unit::Plain),
+    pointed("d2", own(Col::D2), Unit::Plain),
+    pointed("dual_delta", own(Col::DualDelta), Unit::Plain),
+    pointed("dual_gamma", own(Col::DualGamma), Unit::Plain),
+];
+
+/// The fields of an order.
+fn fields(order: &str) -> Option<Vec<Field>> {
+    Some(match order {
+        "first_order" => [BASE, FIRST, TAIL].concat(),
+        "second_order" => [BASE, SECOND, TAIL].concat(),
+        "third_order" => [BASE, THIRD, TAIL].concat(),
+        "implied_volatility" => [BASE, TAIL].concat(),
+        "all" => [BASE, FIRST, SECOND, THIRD, ONLY_IN_ALL, TAIL].concat(),
+        _ => return None,
+    })
+}
+
+/// The contracts of a symbol that a call asks for; calls differ in how they spell call, put and both.
+pub(super) fn selection(
+    query: &Query<'_>,
+    symbol: Symbol,
+    spelling: &[(&'static str, Rights)],
+) -> Result<Selection, Refusal> {
+    query.required("expiration")?;
+    Ok(Selection {
+        expiries: date_or_any(query, "expiration")?,
+        strike: match query.get("strike") {
+            Some("*") => Bounds::default(),
+            _ => query.number("strike")?.map(Bounds::exactly).unwrap_or_default(),
+        },
+        rights: query.rights("right", spelling)?,
+        dte: Bounds { least: None, most: query.integer("max_dte", 0..=i64::MAX)?.map(|days| days as f64) },
+        strike_range: query.integer("strike_range", 1..=i64::MAX)?.and_then(|n| usize::try_from(n).ok()),
+        ..Selection::named(symbol)
+    })
+}
+
+fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
+    let fields = fields(query.segment("order")).ok_or(Refusal::UnknownPath)?;
+    let symbol = ticker(query, "symbol")?;
+    let selection = selection(query, symbol, Rights::WORDS)?;
+    let format = query.word("format", Format::WORDS)?.unwrap_or(Format::Csv);
+    let (walk, around, title) = (Walk::Columns, Wrap::text("{", "}"), title(symbol));
+    Ok(Reply { selection, format, fields, walk, around, title, ..Reply::default() })
+}

@@ -1,0 +1,199 @@
+//! Tradier (the chains layer): `GET /v1/markets/options/chains`, and what its clients ask first: two lists, and the prices
+//! of underlyings.
+
+use super::body::{self, JSON};
+use super::columns::{or_zero, quoted_price, quoted_size};
+use super::layer::{Layer, List, Reply, RequestContext, Serve, Wrap};
+use super::parameter::{date_or_any, ticker, title};
+use crate::query::Query;
+use crate::refusal::Refusal;
+use crate::rows::clock::{Clock, Stamp, When};
+use crate::rows::field::{
+    Field, QuoteNumber, Text, Unpriced, close, null, open, own, strike, text, time, verbatim, zero,
+};
+use crate::rows::frame::{Format, json_text};
+use crate::rows::identity::is_index;
+use crate::rows::layout::Around;
+use crate::rows::listing::{Piece, QUOTED_DATE};
+use crate::rows::number::{self, Print};
+use crate::selection::{Selection, not_yet};
+use engine::store::chain::Chain;
+use engine::store::columns::{Col, Unit};
+use kernel::contract::{RootTable, Symbol};
+
+/// The chain of an underlying.
+pub const CHAIN: Layer = at("/v1/markets/options/chains", Serve::Rows(|query, _| parse(query)));
+/// The expirations of an underlying.
+pub const EXPIRATIONS: Layer =
+    at("/v1/markets/options/expirations", Serve::Listing(|query, _| parse_expirations(query)));
+/// The prices of underlyings.
+pub const QUOTES: Layer = at("/v1/markets/quotes", Serve::Names(quotes));
+/// The strikes of an expiration.
+pub const STRIKES: Layer = at("/v1/markets/options/strikes", Serve::Listing(|query, _| parse_strikes(query)));
+
+const fn at(path: &'static str, serve: Serve) -> Layer {
+    Layer { name: "tradier", path, serve, refuse, headers: &[] }
+}
+
+const FIELDS: &[Field] = &[
+    text("symbol", Text::OsiCompact),
+    text("description", Text::Description(["Call", "Put"])),
+    text("exch", EXCHANGE),
+    text("type", Text::Fixed("option")),
+    zero("last"),
+    zero("change"),
+    zero("volume"),
+    null("open"),
+    null("high"),
+    null("low"),
+    null("close"),
+    quoted_price("bid", None, QuoteNumber::Bid),
+    quoted_price("ask", None, QuoteNumber::Ask),
+    text("underlying", Text::Underlying),
+    strike("strike"),
+    null("change_percentage"),
+    zero("average_volume"),
+    zero("last_volume"),
+    time("trade_date", When::Snapshot, Stamp::Millis),
+    null("prevclose"),
+    zero("week_52_high"),
+    zero("week_52_low"),
+    quoted_size("bidsize", None, QuoteNumber::BidSize),
+    text("bidexch", EXCHANGE),
+    time("bid_date", When::Quote, Stamp::Millis),
+    quoted_size("asksize", None, QuoteNumber::AskSize),
+    text("askexch", EXCHANGE),
+    time("ask_date", When::Quote, Stamp::Millis),
+    zero("open_interest"),
+    verbatim("contract_size", "100"),
+    text("expiration_date", Text::Expiry),
+    text("expiration_type", Text::Fixed("standard")),
+    text("option_type", Text::Right(["call", "put"])),
+    text("root_symbol", Text::Root),
+];
+
+/// What follows where Greeks are asked for. Clients break on null in it, so zero stands for what is missing.
+const GREEKS: &[Field] = &[
+    open("greeks", Unpriced::Whole),
+    or_zero("delta", own(Col::Delta), Unit::Plain),
+    or_zero("gamma", own(Col::Gamma), Unit::Plain),
+    or_zero("theta", own(Col::Theta), Unit::PerDay),
+    or_zero("vega", own(Col::Vega), Unit::PerPercent),
+    or_zero("rho", own(Col::Rho), Unit::PerPercent),
+    zero("phi"),
+    or_zero("bid_iv", own(Col::BidVol), Unit::Plain),
+    or_zero("mid_iv", own(Col::MidVol), Unit::Plain),
+    or_zero("ask_iv", own(Col::AskVol), Unit::Plain),
+    or_zero("smv_vol", own(Col::SvcVol), Unit::Plain),
+    time("updated_at", When::Snapshot, Stamp::UtcPlain),
+    close(),
+];
+
+/// Some exchange: a client refuses none.
+const EXCHANGE: Text = Text::Fixed("Z");
+
+const AROUND: Wrap = Wrap::text(r#"{"options":{"option":["#, "]}}");
+
+fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
+    let symbol = ticker(query, "symbol")?;
+    let selection = Selection { expiries: date_or_any(query, "expiration")?, ..Selection::named(symbol) };
+    let format = query.word("format", Format::WORDS)?.unwrap_or_default();
+    let fields = if is_true(query, "greeks") { [FIELDS, GREEKS].concat() } else { FIELDS.to_vec() };
+    Ok(Reply { selection, format, fields, around: AROUND, title: title(symbol), ..Reply::default() })
+}
+
+fn parse_expirations(query: &Query<'_>) -> Result<List, Refusal> {
+    let selection = Selection::named(ticker(query, "symbol")?);
+    let (size, kind) = (is_true(query, "contractSize"), is_true(query, "expirationType"));
+    let strikes = is_true(query, "strikes");
+    if !(size || kind || strikes) {
+        let around = |_: &_| Around::constant(r#"{"expirations":{"date":["#, "]}}");
+        return Ok(List { selection, past: None, item: QUOTED_DATE.to_vec(), around, when_empty: None });
+    }
+    let mut item = vec![Piece::Text(r#"{"date":""#), Piece::Date, Piece::Text("\"")];
+    if size {
+        item.push(Piece::Text(r#","contract_size":100"#));
+    }
+    if kind {
+        item.push(Piece::Text(r#","expiration_type":"standard""#));
+    }
+    if strikes {
+        item.extend([Piece::Text(r#","strikes":{"strike":["#), Piece::Strikes, Piece::Text("]}")]);
+    }
+    item.push(Piece::Text("}"));
+    let around = |_: &_| Around::constant(r#"{"expirations":{"expiration":["#, "]}}");
+    Ok(List { selection, past: None, item, around, when_empty: None })
+}
+
+fn parse_strikes(query: &Query<'_>) -> Result<List, Refusal> {
+    let symbol = ticker(query, "symbol")?;
+    query.required("expiration")?;
+    let selection =
+        Selection { expiries: query.date("expiration")?.map(|date| vec![date]), ..Selection::named(symbol) };
+    let around = |_: &_| Around::constant(r#"{"strikes":{"strike":["#, "]}}");
+    Ok(List { selection, past: None, item: vec![Piece::Strikes], around, when_empty: None })
+}
+
+/// Underlyings that one request may name.
+const SYMBOLS_MAX: usize = 100;
+
+/// What is known of underlyings: symbol and price. The rest of the record is what it is in rows of contracts.
+fn quotes(query: &Query<'_>, context: &RequestContext<'_>, clock: &Clock) -> Result<String, Refusal> {
+    let names: Vec<&str> = query.list("symbols").collect();
+    match names.len() {
+        0 => return Err(Refusal::missing("symbols")),
+        n if n > SYMBOLS_MAX => return Err(Refusal::invalid("symbols", &n.to_string(), "up to 100 symbols")),
+        _ => {}
+    }
+    let (mut found, mut unmatched) = (Vec::new(), Vec::new());
+    for name in names {
+        let symbol = Symbol::parse_underlying(name);
+        match symbol.and_then(|symbol| context.snapshot.chain(symbol)) {
+            Some(chain) => found.push(quote_of(chain, context.roots, clock)),
+            None if symbol.is_some_and(|symbol| context.snapshot.is_pending(symbol)) => {
+                return Err(not_yet(context.snapshot, name));
+            }
+            None => unmatched.push(json_text(name)),
+        }
+    }
+    let mut parts = Vec::new();
+    if !found.is_empty() {
+        parts.push(format!(r#""quote":[{}]"#, found.join(",\n")));
+    }
+    if !unmatched.is_empty() {
+        parts.push(format!(r#""unmatched_symbols":{{"symbol":[{}]}}"#, unmatched.join(",")));
+    }
+    Ok(format!(r#"{{"quotes":{{{}}}}}"#, parts.join(",")))
+}
+
+fn quote_of(chain: &Chain, roots: &RootTable, clock: &Clock) -> String {
+    let (symbol, at) = (chain.underlying, clock.snapshot(Stamp::Millis));
+    let last = if chain.spot.is_nan() { "null".to_owned() } else { number::text(chain.spot, Print::UpTo(4)) };
+    let kind = if is_index(chain, roots) { "index" } else { "stock" };
+    format!(
+        concat!(
+            r#"{{"symbol":"{symbol}","description":"{symbol}","exch":"Z","type":"{kind}","last":{last},"change":0,"#,
+            r#""volume":0,"open":null,"high":null,"low":null,"close":null,"bid":0,"ask":0,"change_percentage":null,"#,
+            r#""average_volume":0,"last_volume":0,"trade_date":{at},"prevclose":null,"week_52_high":0,"#,
+            r#""week_52_low":0,"bidsize":0,"bidexch":"Z","bid_date":{at},"asksize":0,"askexch":"Z","ask_date":{at}}}"#,
+        ),
+        symbol = symbol,
+        kind = kind,
+        last = last,
+        at = at
+    )
+}
+
+/// `true` in any case; anything else is no, never an error.
+fn is_true(query: &Query<'_>, name: &str) -> bool {
+    query.get(name).is_some_and(|text| text.eq_ignore_ascii_case("true"))
+}
+
+fn refuse(refusal: &Refusal) -> (&'static str, String) {
+    let after = match refusal.status() {
+        400 => r#"","detail":{"errorcode":"request.invalid"}}}"#,
+        404 => r#"","detail":{"errorcode":"request.unknown"}}}"#,
+        _ => r#"","detail":{"errorcode":"upstream.unavailable"}}}"#,
+    };
+    (JSON, body::with_text(r#"{"fault":{"faultstring":""#, refusal, after))
+}

@@ -1,0 +1,83 @@
+//! Files and folders that only their owner may read: what is recorded, what is kept, what the daemon was asked about.
+//! Never: what stands in them.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io;
+use std::path::Path;
+
+/// Creates a file, or empties the one that is there.
+///
+/// # Errors
+/// As [`File::create`].
+pub fn create(path: &Path) -> io::Result<File> {
+    options().write(true).create(true).truncate(true).open(path)
+}
+
+/// Options that create files for their owner alone. A file that is there stays as it is.
+pub fn options() -> OpenOptions {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "other systems give a file the rights of its folder"))]
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// Creates a folder and those above it, for their owner alone. Folders that are there stay as they are.
+///
+/// # Errors
+/// As [`std::fs::create_dir_all`].
+pub fn create_folder(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(path)
+}
+
+/// True if others than the owner may read or write a file.
+#[must_use]
+pub fn is_open_to_others(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::metadata(path).is_ok_and(|facts| facts.permissions().mode() & 0o077 != 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
+}
+
+/// Lets the system write no core file of this process: it would hold the keys.
+pub fn forbid_core_files() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, setrlimit};
+        let none = Rlimit { current: Some(0), maximum: Some(0) };
+        if let Err(error) = setrlimit(Resource::Core, none) {
+            tracing::debug!("core files: {error}");
+        }
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn what_is_made_is_its_owners() {
+        let folder = std::env::temp_dir().join(format!("greeksd-private-{}", std::process::id()));
+        let inner = folder.join("a/b");
+        create_folder(&inner).unwrap();
+        let file = inner.join("file");
+        create(&file).unwrap();
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&folder), mode(&inner), mode(&file)), (0o700, 0o700, 0o600));
+        assert!(!is_open_to_others(&file));
+        std::fs::set_permissions(&file, PermissionsExt::from_mode(0o640)).unwrap();
+        assert!(is_open_to_others(&file));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

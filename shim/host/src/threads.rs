@@ -1,0 +1,109 @@
+//! The threads of the daemon. Each has a name; a panic in one is caught, named in the log and counted by that name, so that
+//! no thread ends unnoticed. Never: what a thread does.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+/// How long a thread rests after a panic, so that a fault that repeats costs little.
+const REST: Duration = Duration::from_secs(1);
+
+/// Panics so far, by thread.
+static FAULTS: Mutex<BTreeMap<&'static str, u64>> = Mutex::new(BTreeMap::new());
+
+/// Starts a thread that works until `run` returns. After a panic `run` is called again, a second later: what it holds must
+/// be usable then.
+///
+/// # Errors
+/// The system has no thread for it.
+pub fn spawn_lasting(name: &'static str, mut run: impl FnMut() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    spawn(name.to_owned(), move || {
+        while guarded(name, &mut run).is_none() {
+            tracing::error!("thread {name}: a fault of the program; it goes on in a second");
+            std::thread::sleep(REST);
+        }
+    })
+}
+
+/// Starts a thread that a panic ends: one for a single task, or one that whoever started it watches.
+///
+/// # Errors
+/// The system has no thread for it.
+pub fn spawn_once(name: &'static str, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    spawn(name.to_owned(), once(name, run))
+}
+
+/// The same for one of several threads with one task; their faults are counted together.
+///
+/// # Errors
+/// The system has no thread for it.
+pub fn spawn_one_of(
+    name: &'static str,
+    number: usize,
+    run: impl FnOnce() + Send + 'static,
+) -> io::Result<JoinHandle<()>> {
+    spawn(format!("{name}-{number}"), once(name, run))
+}
+
+fn once(name: &'static str, run: impl FnOnce() + Send + 'static) -> impl FnOnce() + Send + 'static {
+    move || {
+        if guarded(name, run).is_none() {
+            tracing::error!("thread {name}: a fault of the program; it has ended");
+        }
+    }
+}
+
+/// Runs a part of what a thread does. Returns `None` after a panic, which is counted for the thread.
+pub fn guarded<T>(name: &'static str, run: impl FnOnce() -> T) -> Option<T> {
+    let done = catch_unwind(AssertUnwindSafe(run)).ok();
+    if done.is_none() {
+        let mut faults = lock();
+        let count = faults.entry(name).or_default();
+        *count = count.saturating_add(1);
+    }
+    done
+}
+
+/// Returns how many panics there were, by the name of the thread; a thread without one is not in it.
+#[must_use]
+pub fn faults() -> BTreeMap<&'static str, u64> {
+    lock().clone()
+}
+
+fn spawn(name: String, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    Builder::new().name(name).spawn(run)
+}
+
+fn lock() -> MutexGuard<'static, BTreeMap<&'static str, u64>> {
+    // a count is whole at any moment
+    FAULTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn a_thread_that_panics_is_counted_and_goes_on() {
+        let (done, turns) = channel();
+        let mut turn = 0;
+        let thread = spawn_lasting("test-lasting", move || {
+            turn += 1;
+            done.send(turn).unwrap();
+            assert!(turn > 1, "an injected fault");
+        });
+        thread.unwrap().join().unwrap();
+        assert_eq!((turns.iter().collect::<Vec<_>>(), faults().get("test-lasting")), (vec![1, 2], Some(&1)));
+    }
+
+    #[test]
+    fn a_single_task_that_panics_is_counted_and_ends() {
+        let thread = spawn_once("test-once", || panic!("an injected fault"));
+        thread.unwrap().join().unwrap();
+        assert_eq!(faults().get("test-once"), Some(&1));
+    }
+}

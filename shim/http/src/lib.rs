@@ -1,0 +1,40 @@
+//! An HTTP/1.1 server for one local program: GET and HEAD, small answers at once, long ones streamed.
+//!
+//! One *small* reactor thread accepts, parses and answers what fits into one buffer. A connection whose answer does not
+//! moves to one of the *bulk* reactors, which run at a lower priority, for as long as it streams, and comes back for its
+//! next request: so a small request never waits behind rows of somebody else (a thread that mostly sleeps is run as soon
+//! as it wakes). Each thread formats into one buffer of its own; what a slow client has not taken is the only memory
+//! that a connection holds.
+//!
+//! The server is generic over an [`App`]. Never here: a vendor, a Greek, a row.
+
+#![deny(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+#![warn(clippy::print_stderr)]
+
+mod app;
+mod boundary;
+mod cache;
+mod conditional;
+mod connection;
+mod exchange;
+mod framing;
+pub mod limits;
+mod listeners;
+pub mod metrics;
+pub mod percent;
+mod reactor;
+mod request;
+mod response;
+mod server;
+pub mod stream;
+mod turn;
+
+pub use crate::stream::{Progress, Stream};
+pub use app::App;
+pub use limits::Limits;
+pub use listeners::ListenError;
+pub use metrics::Metrics;
+pub use request::{Method, Request, length_of_head};
+pub use response::{Answer, Awaited, Body};
+pub use server::{Server, ServerConfig};

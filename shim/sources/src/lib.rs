@@ -1,0 +1,91 @@
+//! Where quotes come from: a source delivers records, whatever it takes to get them. The market loop asks every source
+//! what is new and waits for none. Never: a book, a computation, a request of a client.
+
+#![deny(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+#![warn(clippy::print_stderr)]
+
+pub mod asked;
+#[cfg(feature = "databento-live")]
+pub mod databento;
+pub mod dir;
+pub mod facts;
+pub mod inbox;
+pub mod lines;
+pub mod poll;
+pub mod recorded;
+
+use facts::SourceFacts;
+use jiff::Timestamp;
+use kernel::contract::Symbol;
+use kernel::records::Batch;
+use kernel::report::Report;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// The moment at which a source is asked, and where it may complain.
+#[derive(Clone, Copy)]
+pub struct Moment<'a> {
+    /// The time of the market.
+    pub now: Timestamp,
+    /// The later of the market's and the system's time: what records are held against that say when they were made
+    /// ([`engine::store::ingest::Store::ingest`]).
+    pub latest: Timestamp,
+    /// Time since some fixed moment, by a clock that is never set.
+    pub elapsed: Duration,
+    /// Takes every complaint of the feed.
+    pub log: &'a dyn Fn(&str),
+}
+
+/// What a source has delivered at once.
+#[derive(Debug, Default)]
+pub struct Delivery {
+    /// The records.
+    pub batch: Batch,
+    /// What became of what they were read from.
+    pub report: Report,
+}
+
+/// What a source has not brought yet since its start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outstanding {
+    /// Names of its list that it has neither delivered nor failed for good.
+    pub names: BTreeSet<Symbol>,
+    /// It has not gone through everything once: names may come that are there already.
+    pub is_starting: bool,
+}
+
+/// A source of records.
+pub trait QuoteSource: Send {
+    /// What is new since the last time; never waits.
+    fn take(&mut self, moment: &Moment<'_>) -> Option<Delivery>;
+
+    /// The same between two batches of a pass, where a look that costs something may be left out.
+    fn take_between(&mut self, moment: &Moment<'_>) -> Option<Delivery> {
+        self.take(moment)
+    }
+
+    /// Whether its quotes go with the clock, so that values without a new quote age; recorded ones keep their own time.
+    fn is_live(&self) -> bool {
+        true
+    }
+
+    /// Whether a vendor made what it has: of dividends, what a user wrote goes before that.
+    fn is_vendors(&self) -> bool {
+        false
+    }
+
+    /// The names that its user lists, the only ones that it brings chains of; `None`: nobody knows which come.
+    fn expected(&self) -> Option<BTreeSet<Symbol>> {
+        None
+    }
+
+    /// What it has not brought yet. What it has brought was handed out by [`QuoteSource::take`].
+    fn outstanding(&self) -> Outstanding {
+        // what others push is there when it comes
+        Outstanding::default()
+    }
+
+    /// What it says of itself.
+    fn facts(&self) -> SourceFacts;
+}

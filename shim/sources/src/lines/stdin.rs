@@ -1,0 +1,27 @@
+//! Lines from standard input. When it ends, what came stays.
+
+use super::{Ended, LineSource, Shared, read_lines};
+use host::clock::MarketClock;
+use host::threads;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Starts to read standard input; lines are held against a clock.
+///
+/// # Errors
+/// The system has no thread for it.
+pub fn start(clock: MarketClock) -> io::Result<LineSource> {
+    let shared = Shared::new(clock);
+    let reader = Arc::clone(&shared);
+    threads::spawn_lasting("stdin", move || {
+        let ended = read_lines(io::stdin().lock(), "stdin", "stdin", &reader);
+        reader.ended.store(true, Ordering::Relaxed);
+        match ended {
+            Ended::Done => tracing::info!("stdin: has ended; the market stays as it is"),
+            Ended::NotLines => tracing::error!("stdin: the first line is no JSON object; nothing was read"),
+            Ended::Broken(kind) => tracing::error!("stdin: {kind}; the market stays as it is"),
+        }
+    })?;
+    Ok(LineSource::new("stdin:".to_owned(), shared))
+}

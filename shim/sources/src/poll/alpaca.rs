@@ -1,0 +1,83 @@
+//! Alpaca's market data: the chain of a name in pages of 1,000, and the price of the underlying.
+
+use super::failure::Failure;
+use super::plan::VendorTerms;
+use super::vendor::{Asks, Document, Question, Sweep, Vendor};
+use feeds::alpaca::{AlpacaFeed, parse_alpaca_snapshots, parse_alpaca_stocks};
+use host::secret::{Keys, Secret};
+use jiff::civil::Date;
+use kernel::contract::Symbol;
+use std::time::Duration;
+
+/// Where it is.
+pub const BASE: &str = "https://data.alpaca.markets";
+/// The variables of its key.
+pub const KEYS: [&str; 2] = ["GREEKSD_ALPACA_KEY_ID", "GREEKSD_ALPACA_SECRET_KEY"];
+/// 200 requests a minute on the free plan.
+pub const TERMS: VendorTerms = VendorTerms {
+    every: Duration::from_secs(30),
+    every_closed: Duration::from_secs(900),
+    per_minute: 180.0,
+    burst: 10.0,
+    at_once: 1,
+    delay: Duration::ZERO,
+};
+
+/// The interface with a key.
+#[derive(Debug)]
+pub struct Alpaca {
+    id: Secret,
+    secret: Secret,
+    feed: AlpacaFeed,
+}
+
+impl Alpaca {
+    /// The vendor; `indicative` are the altered quotes of the free plan, used as they are.
+    ///
+    /// # Errors
+    /// There is no key.
+    pub fn new(keys: &Keys, indicative: bool) -> Result<Self, String> {
+        let feed = if indicative { AlpacaFeed::IndicativeUsed } else { AlpacaFeed::Opra };
+        Ok(Self { id: keys.need(KEYS[0])?.clone(), secret: keys.need(KEYS[1])?.clone(), feed })
+    }
+
+    fn page(&self, name: Symbol, token: Option<&str>) -> Question {
+        let feed = if self.feed == AlpacaFeed::Opra { "opra" } else { "indicative" };
+        let token = token.map_or_else(String::new, |token| {
+            let all = percent_encoding::NON_ALPHANUMERIC;
+            format!("&page_token={}", percent_encoding::utf8_percent_encode(token, all))
+        });
+        Question::new(Asks::Chain, format!("/v1beta1/options/snapshots/{name}?feed={feed}&limit=1000{token}"))
+    }
+}
+
+impl Vendor for Alpaca {
+    fn begin(&self, name: Symbol, _: Date) -> Vec<Question> {
+        let spot = Question::new(Asks::Spot, format!("/v2/stocks/snapshots?symbols={name}"));
+        vec![spot, self.page(name, None)]
+    }
+
+    fn read(&self, data: &Document<'_>, sweep: &mut Sweep) -> Result<(), Failure> {
+        if data.request.what == Asks::Spot {
+            return sweep.add(parse_alpaca_stocks(data.source, data.bytes));
+        }
+        let (page, report) = parse_alpaca_snapshots(data.source, data.bytes, data.name, self.feed);
+        sweep.grade = sweep.grade.max(page.grade);
+        sweep.add((page.batch, report))?;
+        sweep.wanted.extend(page.next.map(|token| self.page(data.name, Some(&token))));
+        Ok(())
+    }
+
+    fn keys(&self) -> &'static [&'static str] {
+        &KEYS
+    }
+
+    fn headers(&self) -> Vec<(&'static str, Secret)> {
+        vec![("apca-api-key-id", self.id.clone()), ("apca-api-secret-key", self.secret.clone())]
+    }
+
+    /// Indices have no price there.
+    fn may_miss(&self, request: &Question, failure: Failure) -> bool {
+        request.what == Asks::Spot && matches!(failure, Failure::Empty | Failure::NotFound | Failure::Status)
+    }
+}

@@ -1,0 +1,78 @@
+//! Cboe's delayed quotes: one document for a name, with every root and the price of the underlying. Unofficial, fifteen
+//! minutes late, for personal use: it is asked gently, and says so.
+
+use super::failure::Failure;
+use super::plan::VendorTerms;
+use super::vendor::{Asks, Document, Question, Sweep, Vendor, is_index};
+use feeds::Grade;
+use feeds::cboe::parse_cboe;
+use jiff::civil::Date;
+use kernel::contract::{RootTable, Symbol};
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// Where it is.
+pub const BASE: &str = "https://cdn.cboe.com";
+/// Names at most, where the user does not say more.
+pub const NAMES_MOST: usize = 20;
+/// What somebody who turns it on should know.
+pub const NOTICE: &str = "quotes of Cboe's website: 15 minutes late, not an official product, for personal use only; Cboe \
+    may block programs and forbids passing them on";
+/// One request a second, one sweep of a name a minute.
+pub const TERMS: VendorTerms = VendorTerms {
+    every: Duration::from_secs(60),
+    every_closed: Duration::from_secs(900),
+    per_minute: 60.0,
+    burst: 1.0,
+    at_once: 1,
+    delay: Duration::from_secs(900),
+};
+
+/// Cboe's website.
+#[derive(Debug)]
+pub struct Cboe {
+    roots: RootTable,
+    /// Names whose other spelling turned out to be the right one: an index without `_`, or another name with it.
+    otherwise: Mutex<BTreeSet<Symbol>>,
+}
+
+impl Cboe {
+    /// The vendor.
+    #[must_use]
+    pub fn new(roots: RootTable) -> Self {
+        Self { roots, otherwise: Mutex::default() }
+    }
+
+    fn request(&self, name: Symbol, what: Asks) -> Question {
+        let is_otherwise = what == Asks::ChainOtherwise;
+        let mark = if is_index(&self.roots, name) == is_otherwise { "" } else { "_" };
+        Question::new(what, format!("/api/global/delayed_quotes/options/{mark}{name}.json"))
+    }
+
+    fn names_otherwise(&self) -> std::sync::MutexGuard<'_, BTreeSet<Symbol>> {
+        self.otherwise.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Vendor for Cboe {
+    fn begin(&self, name: Symbol, _: Date) -> Vec<Question> {
+        let is_otherwise = self.names_otherwise().contains(&name);
+        vec![self.request(name, if is_otherwise { Asks::ChainOtherwise } else { Asks::Chain })]
+    }
+
+    fn read(&self, data: &Document<'_>, sweep: &mut Sweep) -> Result<(), Failure> {
+        sweep.grade = Grade::Delayed;
+        sweep.add(parse_cboe(data.source, data.bytes, data.name, data.calendar))?;
+        if data.request.what == Asks::ChainOtherwise {
+            self.names_otherwise().insert(data.name);
+        }
+        Ok(())
+    }
+
+    /// The wrong spelling is answered by 403 or 404.
+    fn instead(&self, name: Symbol, request: &Question, failure: Failure) -> Option<Question> {
+        let may_be_misspelt = matches!(failure, Failure::NotFound | Failure::Refused) && request.what == Asks::Chain;
+        may_be_misspelt.then(|| self.request(name, Asks::ChainOtherwise))
+    }
+}

@@ -1,0 +1,272 @@
+//! What one look at a name brings: every request that it takes, one after the other, and whether what came is whole and
+//! about that name. What is known of answers before is kept here. Never: when to ask, a thread, what is served.
+
+use super::client::{Client, Received, Validators};
+use super::dividends::likely;
+use super::failure::{Failed, Failure};
+use super::vendor::{Asks, Brings, Document, Question, Sweep, Vendor};
+use super::wholeness::Wholeness;
+use feeds::Grade;
+use host::clock::MarketClock;
+use jiff::civil::Date;
+use kernel::calendar::Calendar;
+use kernel::contract::{RootTable, Symbol};
+use kernel::records::{Batch, DividendRecord, SpotRecord};
+use kernel::report::Report;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Requests that a name takes at most: a million contracts in the smallest pages.
+const REQUESTS_MOST: usize = 4_000;
+/// The same of its dividends: a few years of them are one page.
+const DIVIDEND_REQUESTS_MOST: usize = 20;
+/// How long all requests of a name may take: a large index in pages of 250 at five requests a minute takes 16 minutes.
+const SWEEP_TIME: Duration = Duration::from_secs(3600);
+
+/// Asks a vendor for names, as somebody else says when.
+pub struct Sweeps {
+    /// The source as its user named it.
+    name: String,
+    vendor: Box<dyn Vendor>,
+    client: Client,
+    second: Option<Client>,
+    clock: MarketClock,
+    calendar: Calendar,
+    roots: RootTable,
+    memory: Mutex<Memory>,
+}
+
+/// What is known of answers before.
+#[derive(Debug, Default)]
+struct Memory {
+    wholeness: Wholeness,
+    validators: BTreeMap<String, Validators>,
+    /// The last price of each name: a sweep may come without one.
+    spots: BTreeMap<Symbol, SpotRecord>,
+    /// Paths that sweeps went on without, and why.
+    missed: BTreeSet<(String, &'static str)>,
+    /// The last dividends of each name.
+    dividends: BTreeMap<Symbol, Vec<DividendRecord>>,
+}
+
+impl Memory {
+    /// Dividends come name by name and are kept until they are taken away: of those that the last sweep had of a name, the
+    /// ones that this one has not are no more.
+    fn take_away_others(&mut self, name: Symbol, dividends: &mut Vec<DividendRecord>) {
+        let before = self.dividends.insert(name, dividends.clone()).unwrap_or_default();
+        let stay: BTreeSet<Date> = dividends.iter().map(|dividend| dividend.ex_date).collect();
+        let gone = before.into_iter().filter(|dividend| !stay.contains(&dividend.ex_date));
+        dividends.extend(gone.map(|dividend| DividendRecord { amount: 0.0, ..dividend }));
+    }
+}
+
+/// What a sweep brought.
+#[derive(Clone, Debug)]
+pub struct Brought {
+    /// The records: the whole chain of the name, or what a vendor without names has.
+    pub batch: Batch,
+    /// What became of the answers.
+    pub report: Report,
+    /// How its quotes stand to the market.
+    pub grade: Grade,
+}
+
+/// Who says whether requests may go, and hears of failures that a sweep goes on without.
+pub trait Permits {
+    /// Waits until a further request may go; `false`: none shall.
+    fn wait(&self) -> bool;
+
+    /// A sweep goes on without an answer.
+    fn note(&self, failure: Failure);
+}
+
+impl Sweeps {
+    /// Asks a vendor by a client; `second` is the client of its other server, for what that has. `name` is the source as
+    /// its user named it.
+    #[must_use]
+    pub fn new(
+        name: String,
+        vendor: Box<dyn Vendor>,
+        client: Client,
+        second: Option<Client>,
+        clock: MarketClock,
+    ) -> Self {
+        let (calendar, roots) = (Calendar::embedded(), RootTable::embedded());
+        Self { name, vendor, client, second, clock, calendar, roots, memory: Mutex::default() }
+    }
+
+    /// The source as its user named it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The vendor.
+    #[must_use]
+    pub fn vendor(&self) -> &dyn Vendor {
+        &*self.vendor
+    }
+
+    /// All requests that a name takes. The first may go at once. `None`: nothing has changed, or no further request shall
+    /// go.
+    ///
+    /// # Errors
+    /// Nothing that can be used came: what was known stays.
+    pub fn sweep(&self, name: Symbol, permits: &impl Permits) -> Result<Option<Brought>, Failed> {
+        let mut sweep = Sweep::new(self.vendor.begin(name, self.today()));
+        let most = if self.vendor.brings() == Brings::Dividends { DIVIDEND_REQUESTS_MOST } else { REQUESTS_MOST };
+        if self.ask_all(name, &mut sweep, permits, most)? { Ok(Some(self.whole(name, sweep)?)) } else { Ok(None) }
+    }
+
+    /// The dividends of a name, of a vendor that has them beside its chains. Every request waits until it may go. `None`: the
+    /// vendor has none, nothing has changed, or no further request shall go.
+    ///
+    /// # Errors
+    /// Nothing that can be used came: what was known stays.
+    pub fn dividends(&self, name: Symbol, permits: &impl Permits) -> Result<Option<Brought>, Failed> {
+        let Some(first) = self.vendor.dividends(name, self.today()) else { return Ok(None) };
+        if !permits.wait() {
+            return Ok(None);
+        }
+        let (path, mut sweep) = (first.path().to_owned(), Sweep::new([first]));
+        let brought = match self.ask_all(name, &mut sweep, permits, DIVIDEND_REQUESTS_MOST) {
+            Ok(false) => return Ok(None),
+            Ok(true) => self.whole_dividends(name, sweep),
+            Err(failed) => Err(failed),
+        };
+        brought.map(Some).inspect_err(|failed| {
+            permits.note(failed.failure);
+            self.say_missed(&path, failed.failure);
+        })
+    }
+
+    fn today(&self) -> Date {
+        self.calendar.eastern(self.clock.now()).date()
+    }
+
+    /// Asks until nothing more is wanted; whether there is something new, and all of it.
+    fn ask_all(&self, name: Symbol, sweep: &mut Sweep, permits: &impl Permits, most: usize) -> Result<bool, Failed> {
+        let (mut asked, mut unchanged, began) = (BTreeSet::new(), false, Instant::now());
+        while let Some(request) = sweep.wanted.pop_front() {
+            if !asked.is_empty() && !permits.wait() {
+                return Ok(false);
+            }
+            if began.elapsed() > SWEEP_TIME {
+                return Err(Failure::Timeout.into());
+            }
+            if asked.len() == most || !asked.insert(request.target.clone()) {
+                // pages that lead back to one that was there would have no end
+                return Err(Failure::Malformed.into());
+            }
+            match self.ask(name, &request, sweep) {
+                Ok(is_new) => unchanged |= !is_new,
+                Err(failed) => {
+                    if let Some(instead) = self.vendor.instead(name, &request, failed.failure) {
+                        sweep.wanted.push_front(instead);
+                    } else if self.vendor.may_miss(&request, failed.failure) {
+                        permits.note(failed.failure);
+                        self.say_missed(request.path(), failed.failure);
+                    } else {
+                        tracing::debug!("{}: {}: {}", self.name, request.path(), failed.failure.name());
+                        return Err(failed);
+                    }
+                }
+            }
+        }
+        Ok(!unchanged)
+    }
+
+    /// Says once what sweeps go on without: without a price of its own a name may have no Greeks, and nobody would know why.
+    fn say_missed(&self, path: &str, failure: Failure) {
+        if self.memory().missed.insert((path.to_owned(), failure.name())) {
+            let (name, kind, says) = (&self.name, failure.name(), failure.says());
+            tracing::warn!("{name}: {path}: {kind}: {says}; goes on without it");
+        }
+    }
+
+    /// One request; whether its answer is a new one.
+    fn ask(&self, name: Symbol, request: &Question, sweep: &mut Sweep) -> Result<bool, Failed> {
+        // an answer of several parts is whole only where each of them is sent
+        let is_alone = sweep.wanted.is_empty() && sweep.batch.quotes.is_empty();
+        let known = self.memory().validators.get(&request.target).filter(|_| is_alone).cloned();
+        let asked_at = self.clock.now();
+        let (status, bytes, validators, retry_after) =
+            match self.server(request).get(&request.target, known.as_ref())? {
+                Received::Unchanged => return Ok(false),
+                Received::Body { status, bytes, validators, retry_after } => (status, bytes, validators, retry_after),
+            };
+        if let Some(failure) = self.vendor.failure_of(status) {
+            return Err(Failed { failure, retry_after });
+        }
+        let source = PathBuf::from(format!("{}{}", self.name.split(':').next().unwrap_or_default(), request.path()));
+        let data = Document { name, request, source: &source, bytes: &bytes, asked_at, calendar: &self.calendar };
+        self.vendor.read(&data, sweep)?;
+        if is_alone && sweep.wanted.is_empty() && validators != Validators::default() {
+            self.memory().validators.insert(request.target.clone(), validators);
+        }
+        Ok(true)
+    }
+
+    fn server(&self, request: &Question) -> &Client {
+        self.second.as_ref().filter(|_| request.what == Asks::Overnight).unwrap_or(&self.client)
+    }
+
+    /// What a sweep brought, if that is whole.
+    fn whole(&self, name: Symbol, sweep: Sweep) -> Result<Brought, Failed> {
+        if self.vendor.brings() == Brings::Dividends {
+            return self.whole_dividends(name, sweep);
+        }
+        let Sweep { mut batch, mut report, grade, .. } = sweep;
+        let mut memory = self.memory();
+        match self.vendor.brings() {
+            Brings::Chains | Brings::Dividends => {}
+            Brings::Rates if batch.rates.as_ref().is_none_or(Vec::is_empty) => return Err(Failure::Empty.into()),
+            Brings::Rates => return Ok(Brought { batch, report, grade }),
+        }
+        let judged = self.about(name, &mut batch, &mut report);
+        if let Err(failure) = judged.and_then(|()| memory.wholeness.judge(name, &batch, self.clock.now())) {
+            // the same answer again would have to be judged again
+            memory.validators.clear();
+            return Err(failure.into());
+        }
+        match batch.spots.iter().find(|spot| spot.underlying == name) {
+            Some(&spot) => _ = memory.spots.insert(name, spot),
+            None => batch.spots.extend(memory.spots.get(&name)),
+        }
+        batch.reset = vec![name];
+        Ok(Brought { batch, report, grade })
+    }
+
+    /// What is declared of a name and what is likely to follow. Of a page about another name nothing counts.
+    fn whole_dividends(&self, name: Symbol, sweep: Sweep) -> Result<Brought, Failed> {
+        let Sweep { declared, mut batch, report, grade, .. } = sweep;
+        if declared.iter().any(|dividend| self.roots.canonical(dividend.underlying) != name) {
+            return Err(Failure::WrongName.into());
+        }
+        let mut dividends = likely(&declared, &self.calendar, self.today());
+        self.memory().take_away_others(name, &mut dividends);
+        batch.dividends = Some(dividends);
+        batch.dividend_cover.names.insert(name);
+        Ok(Brought { batch, report, grade })
+    }
+
+    /// Whether records are of the name that was asked for, and of a time that has been. Not every answer says whose it is, but
+    /// contracts do: some of a chain are of the name's own roots. Not all need be, where a name was another before.
+    fn about(&self, name: Symbol, batch: &mut Batch, report: &mut Report) -> Result<(), Failure> {
+        let own = name.bare();
+        let is_own = |root: Symbol| root == own || self.roots.underlying_of(root).bare() == own;
+        let is_strange = !batch.quotes.is_empty() && !batch.quotes.iter().any(|quote| is_own(quote.contract.root));
+        if is_strange || batch.spots.iter().any(|spot| self.roots.canonical(spot.underlying) != name) {
+            return Err(Failure::WrongName);
+        }
+        let before = batch.quotes.len();
+        batch.refuse_ahead(self.clock.latest(), report);
+        if before > 0 && batch.quotes.is_empty() { Err(Failure::Ahead) } else { Ok(()) }
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

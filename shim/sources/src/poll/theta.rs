@@ -1,0 +1,72 @@
+//! `ThetaData`'s local server, version 3: a request for each option root, one for the price of the underlying, which is
+//! another subscription.
+
+use super::failure::Failure;
+use super::plan::VendorTerms;
+use super::vendor::{Asks, Document, Question, Sweep, Vendor, is_index, roots_of};
+use feeds::thetadata::{instead_of_status, parse_thetadata_indices, parse_thetadata_options, parse_thetadata_stocks};
+use jiff::civil::Date;
+use kernel::contract::{RootTable, Symbol};
+use std::time::Duration;
+
+/// Where its terminal listens. Not `localhost`: the terminal refuses sessions that mix both.
+pub const BASE: &str = "http://127.0.0.1:25503";
+/// The terminal queues what is more than the plan allows; two side by side are what the cheapest with quotes has.
+pub const TERMS: VendorTerms = VendorTerms {
+    every: Duration::from_secs(5),
+    every_closed: Duration::from_secs(600),
+    per_minute: 1200.0,
+    burst: 8.0,
+    at_once: 2,
+    delay: Duration::ZERO,
+};
+
+/// The local server.
+#[derive(Debug)]
+pub struct Theta {
+    roots: RootTable,
+}
+
+impl Theta {
+    /// The vendor.
+    #[must_use]
+    pub fn new(roots: RootTable) -> Self {
+        Self { roots }
+    }
+}
+
+/// The root that a request is for: an answer does not say otherwise whose it is.
+fn root_of(request: &Question) -> Option<Symbol> {
+    let (_, rest) = request.target.split_once("?symbol=")?;
+    Symbol::parse(rest.split('&').next()?)
+}
+
+impl Vendor for Theta {
+    fn begin(&self, name: Symbol, _: Date) -> Vec<Question> {
+        let chain = |root: Symbol| {
+            Question::new(Asks::Chain, format!("/v3/option/snapshot/quote?symbol={root}&expiration=*&format=csv"))
+        };
+        let spot = if is_index(&self.roots, name) { "index/snapshot/price" } else { "stock/snapshot/quote" };
+        let spot = Question::new(Asks::Spot, format!("/v3/{spot}?symbol={name}&format=csv"));
+        roots_of(&self.roots, name).into_iter().map(chain).chain([spot]).collect()
+    }
+
+    fn read(&self, data: &Document<'_>, sweep: &mut Sweep) -> Result<(), Failure> {
+        let Document { source, bytes, name, calendar, .. } = *data;
+        sweep.add(match data.request.what {
+            Asks::Spot if is_index(&self.roots, name) => parse_thetadata_indices(source, bytes, calendar),
+            Asks::Spot => parse_thetadata_stocks(source, bytes, calendar),
+            _ => parse_thetadata_options(source, bytes, (name, root_of(data.request)), calendar),
+        })
+    }
+
+    fn failure_of(&self, status: u16) -> Option<Failure> {
+        instead_of_status(status).map(Failure::instead).or_else(|| Failure::of_status(status))
+    }
+
+    /// A root may have nothing listed, and a plan no prices of underlyings: another feed may have them.
+    fn may_miss(&self, request: &Question, failure: Failure) -> bool {
+        let is_spot = request.what == Asks::Spot;
+        failure == Failure::Empty || is_spot && matches!(failure, Failure::Refused | Failure::NotFound)
+    }
+}

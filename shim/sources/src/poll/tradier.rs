@@ -1,0 +1,94 @@
+//! Tradier's brokerage interface: the expirations of a name, a chain for each, the price of the underlying, its dividends.
+
+use super::failure::Failure;
+use super::plan::VendorTerms;
+use super::vendor::{Asks, Document, Question, Sweep, Vendor, is_index};
+use feeds::tradier::{parse_tradier_chain, parse_tradier_dividends, parse_tradier_expirations, parse_tradier_quotes};
+use host::secret::{Keys, Secret};
+use jiff::civil::Date;
+use kernel::contract::{RootTable, Symbol};
+use std::time::Duration;
+
+/// Where it is; `https://sandbox.tradier.com` is fifteen minutes late and free.
+pub const BASE: &str = "https://api.tradier.com";
+/// The variable of its key.
+pub const KEY: &str = "GREEKSD_TRADIER_TOKEN";
+/// 120 requests a minute of market data; a name takes one for each expiration and two more.
+pub const TERMS: VendorTerms = VendorTerms {
+    every: Duration::from_secs(30),
+    every_closed: Duration::from_secs(900),
+    per_minute: 110.0,
+    burst: 10.0,
+    at_once: 1,
+    delay: Duration::ZERO,
+};
+
+/// The interface with a key.
+#[derive(Debug)]
+pub struct Tradier {
+    roots: RootTable,
+    authorization: Secret,
+}
+
+impl Tradier {
+    /// The vendor.
+    ///
+    /// # Errors
+    /// There is no key.
+    pub fn new(roots: RootTable, keys: &Keys) -> Result<Self, String> {
+        Ok(Self { roots, authorization: keys.need(KEY)?.as_bearer() })
+    }
+}
+
+/// A name as it stands in an address: class shares have a slash.
+fn spelt(name: Symbol) -> String {
+    name.as_str().replace('.', "%2F")
+}
+
+impl Vendor for Tradier {
+    fn begin(&self, name: Symbol, _: Date) -> Vec<Question> {
+        let name = spelt(name);
+        let target = format!("/v1/markets/options/expirations?symbol={name}&includeAllRoots=true");
+        vec![
+            Question::new(Asks::Expirations, target),
+            Question::new(Asks::Spot, format!("/v1/markets/quotes?symbols={name}&greeks=false")),
+        ]
+    }
+
+    fn dividends(&self, name: Symbol, _: Date) -> Option<Question> {
+        let target = format!("/beta/markets/fundamentals/dividends?symbols={}", spelt(name));
+        (!is_index(&self.roots, name)).then(|| Question::new(Asks::Dividends, target))
+    }
+
+    fn read(&self, data: &Document<'_>, sweep: &mut Sweep) -> Result<(), Failure> {
+        let Document { source, bytes, name, asked_at, .. } = *data;
+        match data.request.what {
+            Asks::Expirations => {
+                let (dates, report) = parse_tradier_expirations(source, bytes);
+                let chain = |date| {
+                    let name = spelt(name);
+                    let target = format!("/v1/markets/options/chains?symbol={name}&expiration={date}&greeks=false");
+                    Question::new(Asks::Chain, target)
+                };
+                sweep.wanted.extend(dates.into_iter().map(chain));
+                sweep.add((kernel::records::Batch::default(), report))
+            }
+            Asks::Spot => sweep.add(parse_tradier_quotes(source, bytes, asked_at)),
+            Asks::Dividends => sweep.declare(parse_tradier_dividends(source, bytes)),
+            _ => sweep.add(parse_tradier_chain(source, bytes, name, asked_at)),
+        }
+    }
+
+    fn keys(&self) -> &'static [&'static str] {
+        &[KEY]
+    }
+
+    fn headers(&self) -> Vec<(&'static str, Secret)> {
+        vec![("authorization", self.authorization.clone()), ("accept", Secret::plain("application/json"))]
+    }
+
+    /// An expiration may have gone since the list was made.
+    fn may_miss(&self, request: &Question, failure: Failure) -> bool {
+        request.what == Asks::Chain && failure == Failure::Empty
+    }
+}

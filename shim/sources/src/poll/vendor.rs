@@ -1,0 +1,328 @@
+//! What a vendor is to the polling of it: which requests a name takes, how answers are read, how often it may be asked.
+//! Each vendor is one small file beside this. Never: a socket, a clock.
+
+use super::failure::Failure;
+use super::plan::VendorTerms;
+use feeds::{DeclaredDividend, Grade};
+use host::secret::Secret;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use kernel::calendar::Calendar;
+use kernel::contract::{ContractKey, RootTable, Symbol};
+use kernel::limits;
+use kernel::records::Batch;
+use kernel::report::Report;
+use std::collections::{HashSet, VecDeque};
+use std::path::Path;
+
+/// One request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// Path and query, as they go on the wire; never a key.
+    pub target: String,
+    /// What it asks for.
+    pub what: Asks,
+}
+
+/// What a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asks {
+    /// A chain or a part of one.
+    Chain,
+    /// The same in the vendor's other spelling of the name.
+    ChainOtherwise,
+    /// The price of the underlying.
+    Spot,
+    /// The expirations of the name.
+    Expirations,
+    /// Yields of a year.
+    Yields,
+    /// Overnight rates, which another server has.
+    Overnight,
+    /// Dividends of a stock.
+    Dividends,
+    /// Dividends of a fund.
+    DividendsOfFund,
+}
+
+/// What a vendor has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Brings {
+    /// Chains of names.
+    Chains,
+    /// Dividends of names.
+    Dividends,
+    /// Rates, of no name: it is asked for them as if they were one.
+    Rates,
+}
+
+impl Question {
+    /// A request for something.
+    #[must_use]
+    pub fn new(what: Asks, target: impl Into<String>) -> Self {
+        Self { target: target.into(), what }
+    }
+
+    /// Its path, for a log: what follows the `?` may be long, and of others' making.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        self.target.split('?').next().unwrap_or_default()
+    }
+}
+
+/// An answer that is data, and what it answers.
+#[derive(Clone, Copy, Debug)]
+pub struct Document<'a> {
+    /// The name that was asked for.
+    pub name: Symbol,
+    /// With what.
+    pub request: &'a Question,
+    /// For the reports of readers.
+    pub source: &'a Path,
+    /// The body.
+    pub bytes: &'a [u8],
+    /// When it was asked for.
+    pub asked_at: Timestamp,
+    /// Sessions and Eastern time.
+    pub calendar: &'a Calendar,
+}
+
+/// What a name has brought so far, and what is still to be asked.
+#[derive(Debug)]
+pub struct Sweep {
+    /// Requests to come.
+    pub wanted: VecDeque<Question>,
+    /// What came.
+    pub batch: Batch,
+    /// What became of it.
+    pub report: Report,
+    /// How its quotes stand to the market.
+    pub grade: Grade,
+    /// Dividends as they were declared: what is likely to follow is told from all of them.
+    pub declared: Vec<DeclaredDividend>,
+    /// The contracts that came.
+    contracts: HashSet<(Symbol, ContractKey)>,
+}
+
+impl Sweep {
+    /// A sweep that begins with some requests.
+    #[must_use]
+    pub fn new(wanted: impl IntoIterator<Item = Question>) -> Self {
+        let wanted = wanted.into_iter().collect();
+        let (batch, report, declared) = (Batch::default(), Report::default(), Vec::new());
+        Self { wanted, batch, report, grade: Grade::Live, declared, contracts: HashSet::new() }
+    }
+
+    /// Adds what a reader made of an answer.
+    ///
+    /// # Errors
+    /// The answer is not the data that was asked for, has quotes and no contract that was not there yet (pages of that kind
+    /// would have no end), or there is more than [`limits::SWEEP_RECORDS`] in all.
+    pub fn add(&mut self, (batch, report): (Batch, Report)) -> Result<(), Failure> {
+        if let Some(error) = report.errors.first() {
+            return Err(Failure::of_error(error));
+        }
+        let before = self.contracts.len();
+        self.contracts.extend(batch.quotes.iter().map(|quote| (quote.underlying, quote.contract)));
+        if !batch.quotes.is_empty() && self.contracts.len() == before {
+            return Err(Failure::Malformed);
+        }
+        let all = [&self.batch, &batch].map(|batch| batch.quotes.len() + batch.spots.len());
+        if !limits::SWEEP_RECORDS.holds((all.iter().sum::<usize>() + self.declared.len()) as f64) {
+            return Err(Failure::TooLarge);
+        }
+        self.batch.quotes.extend(batch.quotes);
+        self.batch.spots.extend(batch.spots);
+        self.report.absorb(report);
+        Ok(())
+    }
+
+    /// Adds the dividends that a reader found in an answer.
+    ///
+    /// # Errors
+    /// The answer is not the data that was asked for.
+    pub fn declare(&mut self, (declared, report): (Vec<DeclaredDividend>, Report)) -> Result<(), Failure> {
+        self.declared.extend(declared);
+        self.add((Batch::default(), report))
+    }
+}
+
+/// A vendor.
+pub trait Vendor: Send + Sync {
+    /// What it has.
+    fn brings(&self) -> Brings {
+        Brings::Chains
+    }
+
+    /// The requests that a sweep of a name begins with on an Eastern date.
+    fn begin(&self, name: Symbol, today: Date) -> Vec<Question>;
+
+    /// The first request for the dividends of a name, of a vendor that has them beside its chains.
+    fn dividends(&self, name: Symbol, today: Date) -> Option<Question> {
+        let _ = (name, today);
+        None
+    }
+
+    /// Reads an answer into the sweep, and adds the requests that follow from it.
+    ///
+    /// # Errors
+    /// It is not the data that was asked for.
+    fn read(&self, data: &Document<'_>, sweep: &mut Sweep) -> Result<(), Failure>;
+
+    /// Headers of every request.
+    fn headers(&self) -> Vec<(&'static str, Secret)> {
+        Vec::new()
+    }
+
+    /// The variables of its keys.
+    fn keys(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// What a status means; `None`: the answer is data.
+    fn failure_of(&self, status: u16) -> Option<Failure> {
+        Failure::of_status(status)
+    }
+
+    /// Another request in place of one that has failed.
+    fn instead(&self, name: Symbol, request: &Question, failure: Failure) -> Option<Question> {
+        let _ = (name, request, failure);
+        None
+    }
+
+    /// Whether a sweep is worth something without the answer to a request.
+    fn may_miss(&self, request: &Question, failure: Failure) -> bool {
+        let _ = (request, failure);
+        false
+    }
+}
+
+/// What the user said of a vendor's plan, where it is not what the vendor gives by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Adjust {
+    /// Seconds between two sweeps of a name.
+    pub every_s: Option<f64>,
+    /// Requests a minute.
+    pub per_minute: Option<f64>,
+    /// Sweeps side by side.
+    pub at_once: Option<usize>,
+    /// Names at most.
+    pub most: Option<usize>,
+    /// Alpaca: the indicative quotes of the free plan.
+    pub indicative: bool,
+    /// Massive, Tradier: whether dividends are asked for.
+    pub dividends: DividendsWanted,
+}
+
+/// Whether a vendor that has chains and dividends is asked for both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DividendsWanted {
+    /// Once a day, beside the chains.
+    #[default]
+    Beside,
+    /// Nothing else is asked for.
+    Only,
+    /// Chains alone are asked for.
+    No,
+}
+
+impl Adjust {
+    /// Takes in an option as its user wrote it.
+    ///
+    /// # Errors
+    /// It is unknown, or its value is none: why, for the user.
+    pub fn set(&mut self, option: &str, value: &str) -> Result<(), String> {
+        let number = |least: f64, most: f64| {
+            let number = value.parse().ok().filter(|number| (least..=most).contains(number));
+            number.ok_or_else(|| format!("{option}: want a number from {least} to {most}"))
+        };
+        match option {
+            "every" => self.every_s = Some(number(0.1, 86_400.0)?),
+            "rate" => self.per_minute = Some(number(1.0, 60_000.0)?),
+            "at-once" => self.at_once = Some(number(1.0, 16.0)? as usize),
+            "names" => self.most = Some(number(1.0, 10_000.0)? as usize),
+            "quotes" if matches!(value, "opra" | "indicative") => self.indicative = value == "indicative",
+            "quotes" => return Err("quotes: want opra or indicative".to_owned()),
+            "dividends" => {
+                self.dividends = match value {
+                    "yes" => DividendsWanted::Beside,
+                    "only" => DividendsWanted::Only,
+                    "no" => DividendsWanted::No,
+                    _ => return Err("dividends: want yes, only or no".to_owned()),
+                }
+            }
+            _ => return Err(format!("unknown option {option}; want every, rate, at-once, names, quotes or dividends")),
+        }
+        Ok(())
+    }
+
+    /// A vendor's terms with these changes.
+    #[must_use]
+    pub fn apply(&self, terms: VendorTerms) -> VendorTerms {
+        let every = self.every_s.map(std::time::Duration::from_secs_f64);
+        VendorTerms {
+            every: every.unwrap_or(terms.every),
+            every_closed: every.map_or(terms.every_closed, |every| every.max(terms.every_closed.min(every * 15))),
+            per_minute: self.per_minute.unwrap_or(terms.per_minute),
+            burst: terms.burst,
+            at_once: self.at_once.unwrap_or(terms.at_once),
+            delay: terms.delay,
+        }
+    }
+}
+
+/// The option roots of an underlying, as vendors spell them.
+#[must_use]
+pub fn roots_of(roots: &RootTable, name: Symbol) -> Vec<Symbol> {
+    let known: Vec<Symbol> = roots.roots_of(name).collect();
+    if known.is_empty() { vec![name.bare()] } else { known }
+}
+
+/// Whether a name is an index: the root table has it, and it is no class share.
+#[must_use]
+pub fn is_index(roots: &RootTable, name: Symbol) -> bool {
+    !name.as_str().contains('.') && roots.roots_of(name).next().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kernel::contract::Right;
+    use kernel::records::QuoteRecord;
+
+    /// A page of contracts of one expiry.
+    fn page(strikes: std::ops::Range<u32>) -> (Batch, Report) {
+        let underlying = Symbol::parse("ACME").unwrap();
+        let contract = |strike_milli| ContractKey {
+            root: underlying,
+            expiry: jiff::civil::date(2026, 12, 18),
+            strike_milli,
+            right: Right::Call,
+        };
+        let (nan, ts) = (f64::NAN, Timestamp::UNIX_EPOCH);
+        let quote = |strike| QuoteRecord {
+            ts,
+            underlying,
+            contract: contract(strike),
+            bid: 1.0,
+            ask: 2.0,
+            bid_size: nan,
+            ask_size: nan,
+        };
+        (Batch { quotes: strikes.map(quote).collect(), ..Batch::default() }, Report::default())
+    }
+
+    #[test]
+    fn pages_end_where_nothing_new_comes_or_too_much() {
+        let mut sweep = Sweep::new([]);
+        assert_eq!(sweep.add(page(0..250)), Ok(()));
+        assert_eq!(sweep.add(page(100..300)), Ok(()), "some are new");
+        assert_eq!(sweep.add(page(0..0)), Ok(()), "a price has no contracts");
+        assert_eq!(sweep.add(page(0..300)), Err(Failure::Malformed));
+        let mut sweep = Sweep::new([]);
+        let added = (0..10).map(|i| sweep.add(page(i * 40_000..(i + 1) * 40_000)));
+        let taken = added.take_while(Result::is_ok).count();
+        assert_eq!((taken, sweep.batch.quotes.len()), (6, 240_000));
+        assert_eq!(sweep.add(page(400_000..440_000)), Err(Failure::TooLarge));
+    }
+}

@@ -1,0 +1,225 @@
+//! The program as its user runs it: the embedded market over HTTP, a folder of chains with bad rows, a second instance,
+//! a signal.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use crate::support::Client;
+use crate::support::daemon::{Daemon, HEADER, chain, command, folder, free_address, norm_cdf, remove};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// Black-76 from nothing but the row's own fields: (name, value, size that its rounding to six decimals is held against).
+fn black76(row: &Value) -> Vec<(&'static str, f64)> {
+    let of = |name| Daemon::number(row, name);
+    let (f, k, t, sigma) = (of("fwd_price"), of("strike"), of("days") / 365.0, of("svc_vol"));
+    let (r, b, phi) = (of("disc_rate"), of("borr_rate"), if row["right"] == "call" { 1.0 } else { -1.0 });
+    let sd = sigma * t.sqrt();
+    let d1 = (f / k).ln() / sd + 0.5 * sd;
+    let (df, carry) = ((-r * t).exp(), (-b * t).exp());
+    let (n1, n2) = (norm_cdf(phi * d1), norm_cdf(phi * (d1 - sd)));
+    let density = (-0.5 * d1 * d1).exp() / (2.0 * std::f64::consts::PI).sqrt();
+    // the spot that forward, rate and borrow imply
+    let s = f * (-(r - b) * t).exp();
+    let value = df * phi * (f * n1 - k * n2);
+    let delta = phi * carry * n1;
+    let gamma = carry * density / (s * sd);
+    let vega = s * carry * density * t.sqrt();
+    let theta = r * value - (r - b) * s * delta - 0.5 * sigma * sigma * s * s * gamma;
+    vec![
+        ("svc_theo", value),
+        ("delta", delta),
+        ("gamma", gamma),
+        ("vega", vega / 100.0),
+        ("theta", theta / 365.0),
+        ("rho", phi * k * t * df * n2 / 100.0),
+    ]
+}
+
+#[test]
+fn european_rows_reproduce_black_76_from_their_own_fields() {
+    let daemon = Daemon::start("sim", &["--now", "2026-11-20T15:42:00-05:00", "--threads", "2"]);
+    let health = daemon.health().unwrap();
+    assert_eq!((&health["simulated"], &health["pending"]), (&Value::Bool(true), &Value::from(0)));
+    assert_eq!(health["rough"], 0, "a small market is at full accuracy at once");
+    assert!((20_000..60_000).contains(&health["contracts"].as_u64().unwrap()), "{health}");
+    let rows = daemon.rows("/l1/greeks?underlying=SPX,XSP&greeks=all&min_days=1");
+    assert!(rows.len() > 5_000, "{} rows", rows.len());
+    for row in &rows {
+        assert_eq!(row["ex_style"], "european");
+        for (name, wanted) in black76(row) {
+            let got = Daemon::number(row, name);
+            // the row's inputs are rounded to six decimals too: volatility moves a price, r and b move theta by S·Δ
+            let rounding = match name {
+                "svc_theo" => 2e-6 + 5e-5 * Daemon::number(row, "vega"),
+                "theta" => 2e-6 + 1e-6 * Daemon::number(row, "und_price") / 365.0,
+                _ => 1e-6,
+            };
+            let bound = 1e-4 * wanted.abs() + rounding;
+            assert!((got - wanted).abs() <= bound, "{name}: {got} but Black-76 gives {wanted}\n{row}");
+        }
+    }
+    let (code, said) = daemon.stop();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("simulated") && said.contains("contracts"), "{said}");
+    assert_eq!(said.matches("serving http://").count(), 1, "one banner: {said}");
+}
+
+/// Writes the chain at another spot, and waits until it is served.
+fn follow(daemon: &Daemon, folder: &Path, spot: f64, more: &str) {
+    std::fs::write(folder.join("chains/acme.csv"), format!("{HEADER}{}{more}", chain(spot))).unwrap();
+    let began = Instant::now();
+    let shown = || daemon.rows("/l1/greeks?underlying=ACME").first().map(|row| Daemon::number(row, "und_price"));
+    while shown().is_none_or(|shown| (shown - spot).abs() > 1e-9) {
+        assert!(began.elapsed() < Duration::from_secs(60), "the changed file was not read");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_reader_of_the_log_that_has_left_ends_nothing() {
+    let folder = folder("left", &chain(100.0));
+    let mut daemon = Daemon::start(&format!("dir:{}", folder.display()), &["--refresh", "0.1"]);
+    drop(daemon.child.stderr.take());
+    let bad = "2026-11-20T16:00:00-05:00,ACME,100,ACME,2026-12-18,call,banana,1,2,,\n";
+    follow(&daemon, &folder, 101.0, bad);
+    follow(&daemon, &folder, 102.0, "");
+    Command::new("kill").args(["-TERM", &daemon.child.id().to_string()]).status().unwrap();
+    assert_eq!(daemon.child.wait().unwrap().code(), Some(0));
+    remove(&folder);
+}
+
+#[test]
+fn a_reader_of_the_log_that_does_not_read_holds_up_nothing() {
+    let folder = folder("unread", &chain(100.0));
+    // 400 bytes of path a line: what twenty rounds say is more than any pipe holds
+    let long = folder.join("x".repeat(200)).join("y".repeat(200));
+    std::fs::create_dir_all(long.join("chains")).unwrap();
+    std::fs::write(long.join("chains/acme.csv"), format!("{HEADER}{}", chain(100.0))).unwrap();
+    let daemon = Daemon::start(&format!("dir:{}", long.display()), &["--refresh", "0.1"]);
+    let bad = "2026-11-20T16:00:00-05:00,ACME,100,ACME,2026-12-18,call,banana,1,2,,\n".repeat(100);
+    for round in 1..=20 {
+        follow(&daemon, &long, 100.0 + f64::from(round) / 4.0, &bad);
+    }
+    let (status, metrics) = daemon.get("/metrics");
+    assert!(status == 200 && metrics.contains("greeksd_log_lines_dropped_total"), "{metrics}");
+    Command::new("kill").args(["-TERM", &daemon.child.id().to_string()]).status().unwrap();
+    let mut daemon = daemon;
+    assert_eq!(daemon.child.wait().unwrap().code(), Some(0), "nobody waits for the log");
+    remove(&folder);
+}
+
+#[test]
+fn a_folder_with_bad_rows_is_served_and_followed() {
+    let bad = "2026-11-20T16:00:00-05:00,ACME,100,ACME,2026-12-18,call,banana,1,2,,\n\
+               2026-11-20T16:00:00-05:00,ACME,100,ACME,2026-02-30,call,100,1,2,,\n\
+               2026-11-20T16:00:00-05:00,ACME,100,ACME,2026-12-18,neither,100,1,2,,\n";
+    let folder = folder("bad", &(chain(100.0) + bad));
+    let daemon = Daemon::start(&format!("dir:{}", folder.display()), &["--refresh", "0.1"]);
+    let rows = daemon.rows("/l1/greeks?underlying=ACME&greeks=core,chain");
+    assert_eq!(rows.len(), 18);
+    for row in rows.iter().filter(|row| (90.0..=110.0).contains(&Daemon::number(row, "strike"))) {
+        assert!((Daemon::number(row, "svc_vol") - 0.25).abs() < 0.01, "{row}");
+    }
+    let dropped = &daemon.health().unwrap()["quotes"]["dropped"];
+    for reason in ["not_a_number", "not_a_date", "not_a_right"] {
+        assert_eq!(dropped[reason], 1, "{dropped}");
+    }
+
+    follow(&daemon, &folder, 103.0, "");
+
+    std::fs::write(folder.join("chains/acme.csv"), b"\xff\xfe not a chain").unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(daemon.get("/health").0, 200);
+    let (code, said) = daemon.stop();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("acme.csv:20: strike: not_a_number"), "{said}");
+    remove(&folder);
+}
+
+#[test]
+fn more_idle_clients_than_the_system_allows_lock_nobody_out() {
+    let folder = folder("idle", &chain(100.0));
+    // room for 64 connections
+    let daemon = Daemon::start_within(128, &format!("dir:{}", folder.display()), &["--refresh", "0.1"]);
+    let mut idle: Vec<Client> = Vec::new();
+    for _ in 0..90 {
+        let mut client = Client::new(daemon.address);
+        assert_eq!(client.get("/health").status, 200);
+        idle.push(client);
+    }
+    assert!(idle[0].is_closed() && idle[89].get("/health").status == 200);
+    // and the feed is still read
+    follow(&daemon, &folder, 101.0, "");
+    let (code, said) = daemon.stop();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("room for 64 connections"), "{said}");
+    remove(&folder);
+}
+
+#[test]
+fn a_name_that_was_allowed_is_answered_and_others_are_not() {
+    let folder = folder("hosts", &chain(100.0));
+    let daemon = Daemon::start(&format!("dir:{}", folder.display()), &["--allow-host", "box.example"]);
+    let status = |host: &str| {
+        let mut client = Client::new(daemon.address);
+        client.send(format!("GET /health HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+        client.response().status
+    };
+    for (host, wanted) in [("box.example", 200), ("BOX.example:2112", 200), ("localhost", 200), ("evil.example", 421)] {
+        assert_eq!(status(host), wanted, "{host}");
+    }
+    assert_eq!(daemon.stop().0, Some(0));
+    remove(&folder);
+}
+
+#[test]
+fn a_second_instance_on_the_port_fails_clearly() {
+    let folder = folder("second", &chain(100.0));
+    let feed = format!("dir:{}", folder.display());
+    let first = Daemon::start(&feed, &[]);
+    let second = command(&feed, first.address, &[]).output().unwrap();
+    let said = String::from_utf8_lossy(&second.stderr);
+    assert!(!second.status.success());
+    assert!(said.contains(&first.address.to_string()) && said.contains("in use"), "{said}");
+    assert_eq!(first.stop().0, Some(0));
+    remove(&folder);
+}
+
+#[test]
+fn a_feed_that_is_not_there_is_an_error_with_its_name() {
+    for (feed, wanted) in [("dir:/no/such/folder", "/no/such/folder"), ("nonsense", "want sim"), ("sim:seed=x", "seed")]
+    {
+        let out = command(feed, free_address(), &[]).output().unwrap();
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert!(!out.status.success() && said.contains(wanted), "{feed}: {said}");
+    }
+}
+
+#[test]
+fn quotes_are_shown_where_that_is_asked() {
+    let folder = folder("quotes", &chain(100.0));
+    let feed = format!("dir:{}", folder.display());
+    let daemon = Daemon::start(&feed, &["--now", "2026-11-20T16:05:00-05:00", "--threads", "1", "--show-quotes"]);
+    let rows = daemon.rows("/l1/greeks?underlying=ACME&greeks=core,quote");
+    assert_eq!(rows.len(), 18);
+    for row in &rows {
+        let of = |name| Daemon::number(row, name);
+        assert_eq!(row["quote_time"], "2026-11-20T16:00:00.000-05:00");
+        assert_eq!((of("bid_size"), of("ask_size")), (10.0, 10.0), "{row}");
+        if row["bid"].is_null() {
+            assert!(row["mid"].is_null() && of("ask") > 0.0, "{row}");
+        } else {
+            assert!((of("mid") - (of("bid") + of("ask")) / 2.0).abs() < 1e-6, "{row}");
+            // puts are quoted without the right to exercise early
+            let is_near = (of("svc_theo") - of("mid")).abs() < 0.05;
+            assert!(is_near || row["right"] == "put", "the value is that of the quote: {row}");
+        }
+    }
+    assert!(rows.iter().filter(|row| row["bid"].is_number()).count() > 10);
+    drop(daemon);
+    let daemon = Daemon::start(&feed, &["--now", "2026-11-20T16:05:00-05:00", "--threads", "1"]);
+    assert_eq!(daemon.get("/l1/greeks?underlying=ACME&greeks=quote").0, 400);
+    remove(&folder);
+}

@@ -1,0 +1,18 @@
+//! Every layer and page on a small market: rows, parameters, golden answers, what a request may cost.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails, and prints its figures")]
+
+mod arrange;
+mod http_golden;
+mod native;
+mod quotes;
+mod select;
+mod served;
+mod status;
+#[path = "../support/mod.rs"]
+mod support;
+mod symbols;
+mod tables;
+mod trust;
+mod uncomputed;
+mod vendors;
+mod vendors_four;

@@ -1,0 +1,362 @@
+//! Every vendor under one script of faults: nothing of a fault is handed over, it has its kind, the vendor is asked again
+//! when it should be, nobody else is, and what comes after it is taken. When is looked up in the plan, which needs no waiting.
+
+use super::server::{Act, Server, say, status};
+use super::vendors::{Asked, KEY, Told};
+use super::{OPEN, failures, start, wait_for_spot};
+use crate::support::daemon::{Daemon, free_address};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use host::clock::MarketClock;
+use jiff::{SignedDuration, Timestamp};
+use kernel::contract::{Right, Symbol};
+use sources::facts::SourceState;
+use sources::poll::client::{AnswerBounds, Client, ServerBase};
+use sources::poll::failure::{Failed, Failure};
+use sources::poll::plan::{Next, Outcome, Plan};
+use sources::poll::sweep::{Brought, Permits, Sweeps};
+use std::io::Write;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+const PAGE: &str =
+    "<!DOCTYPE html>\n<html><head><title>Sign in, please</title></head><body><form></form></body></html>\n";
+/// Answers of the tests are small, and one that is late is late soon.
+const BYTES_MOST: u64 = 1 << 20;
+const PATIENT: AnswerBounds = AnswerBounds {
+    connect: Duration::from_secs(60),
+    first: Duration::from_secs(60),
+    whole: Duration::from_secs(120),
+    bytes: BYTES_MOST,
+};
+const IMPATIENT: AnswerBounds =
+    AnswerBounds { first: Duration::from_millis(300), whole: Duration::from_millis(600), ..PATIENT };
+
+/// A request while something is wrong.
+struct Wrong<'a> {
+    asked: Asked,
+    target: &'a str,
+    /// What would be right.
+    told: Told,
+    /// Another server.
+    elsewhere: SocketAddr,
+}
+
+impl Wrong<'_> {
+    fn right(&self) -> String {
+        self.asked.answer(self.target, self.told)
+    }
+
+    fn with(&self, change: impl Fn(&mut Told)) -> Act {
+        let mut told = self.told;
+        change(&mut told);
+        say(self.asked.answer(self.target, told))
+    }
+}
+
+/// One row of the script.
+struct Fault {
+    name: &'static str,
+    act: fn(&Wrong<'_>) -> Act,
+    failure: Failure,
+    /// Vendors to which it is something else.
+    but: &'static [(Asked, Failure)],
+    /// Vendors that cannot have it.
+    not: &'static [Asked],
+    /// What an answer that never ends is asked for with.
+    bounds: AnswerBounds,
+    /// `Retry-After`, seconds.
+    retry_after: Option<u64>,
+}
+
+const fn fault(name: &'static str, failure: Failure, act: fn(&Wrong<'_>) -> Act) -> Fault {
+    Fault { name, act, failure, but: &[], not: &[], bounds: PATIENT, retry_after: None }
+}
+
+const fn slow(name: &'static str, act: fn(&Wrong<'_>) -> Act) -> Fault {
+    Fault { bounds: IMPATIENT, ..fault(name, Failure::Timeout, act) }
+}
+
+/// Vendors of which no chains are asked.
+const NO_CHAINS: &[Asked] = &[Asked::Treasury, Asked::Nasdaq, Asked::MassiveDividends, Asked::TradierDividends];
+
+/// Of chains alone.
+const fn chain(name: &'static str, failure: Failure, act: fn(&Wrong<'_>) -> Act) -> Fault {
+    Fault { not: NO_CHAINS, ..fault(name, failure, act) }
+}
+
+const SCRIPT: &[Fault] = &[
+    fault("closed before a word", Failure::Cut, |_| Act::Refuse),
+    slow("hangs before its head", |_| Act::Hang),
+    slow("hangs in its body", |wrong| Act::HangAfter(wrong.right())),
+    slow("a byte now and then", |_| Act::Drip),
+    fault("500", Failure::Server, |_| status(500)),
+    fault("503", Failure::Server, |_| status(503)),
+    fault("429", Failure::Limited, |_| status(429)),
+    Fault {
+        retry_after: Some(7),
+        ..fault("429 until later", Failure::Limited, |_| {
+            Act::Say(429, "Retry-After: 7\r\n".to_owned(), "wait".to_owned())
+        })
+    },
+    fault("401", Failure::Refused, |_| status(401)),
+    fault("403", Failure::Refused, |_| status(403)),
+    Fault { but: &[(Asked::Treasury, Failure::Empty)], ..fault("404", Failure::NotFound, |_| status(404)) },
+    fault("418", Failure::Status, |_| status(418)),
+    fault("redirect elsewhere", Failure::Redirect, |wrong| {
+        Act::Say(302, format!("Location: http://{}{}\r\n", wrong.elsewhere, wrong.target), String::new())
+    }),
+    fault("redirect in a circle", Failure::Redirect, |_| {
+        Act::Say(307, "Location: /again\r\n".to_owned(), String::new())
+    }),
+    fault("cut in its body", Failure::Cut, |wrong| Act::Cut(wrong.right())),
+    fault("nothing at all", Failure::Malformed, |_| say("")),
+    fault("rubbish", Failure::Malformed, |_| Act::Bytes(String::new(), (0..5000u32).map(|i| 128 | i as u8).collect())),
+    fault("a page to sign in", Failure::Malformed, |_| say(PAGE)),
+    fault("rubbish for gzip", Failure::Malformed, |_| {
+        Act::Bytes("Content-Encoding: gzip\r\n".to_owned(), b"this was never compressed".to_vec())
+    }),
+    fault("too large", Failure::TooLarge, |_| say(" ".repeat(2 * BYTES_MOST as usize))),
+    fault("a gzip bomb", Failure::TooLarge, |_| Act::Bytes("Content-Encoding: gzip\r\n".to_owned(), bomb())),
+    Fault {
+        but: &[(Asked::TradierDividends, Failure::Malformed)],
+        ..fault("empty", Failure::Empty, |wrong| match wrong.asked {
+            Asked::Treasury if wrong.target.contains("/sofr/") => say("{\"refRates\":[]}"),
+            Asked::Treasury => say("Date,\"1 Mo\",\"3 Mo\"\n"),
+            _ => wrong.with(|told| told.keep = |_, _| false),
+        })
+    },
+    Fault {
+        not: &[Asked::Treasury, Asked::Nasdaq],
+        ..fault("another name's", Failure::WrongName, |wrong| wrong.with(|told| told.name = "OTHER"))
+    },
+    Fault {
+        not: &[
+            Asked::Cboe,
+            Asked::Massive,
+            Asked::Treasury,
+            Asked::Nasdaq,
+            Asked::MassiveDividends,
+            Asked::TradierDividends,
+        ],
+        ..fault("another name's price", Failure::WrongName, |wrong| {
+            let is_price = ["/stock/", "/markets/quotes", "/v2/stocks/"].iter().any(|path| wrong.target.contains(path));
+            wrong.with(|told| told.name = if is_price { "OTHER" } else { told.name })
+        })
+    },
+    chain("a third of a chain", Failure::Partial, |wrong| wrong.with(|told| told.keep = |i, _| i < 7)),
+    chain("calls alone", Failure::Partial, |wrong| wrong.with(|told| told.keep = |_, right| right == Right::Call)),
+    chain("older than the last", Failure::Older, |wrong| wrong.with(|told| told.ts -= SignedDuration::from_mins(10))),
+    chain("from the future", Failure::Ahead, |wrong| {
+        wrong.with(|told| told.ts = clock().latest() + SignedDuration::from_hours(24 * 300))
+    }),
+    Fault {
+        not: &[Asked::Cboe, Asked::Theta, Asked::Tradier, Asked::Treasury, Asked::Nasdaq, Asked::TradierDividends],
+        ..fault("a page that leads back to itself", Failure::Malformed, |wrong| {
+            let next = "\"status\":\"OK\",\"next_url\":\"https://x/?cursor=same\"}";
+            let page = wrong.right().replace("\"status\":\"OK\"}", next);
+            say(page.replace("\"next_page_token\":null", "\"next_page_token\":\"same\""))
+        })
+    },
+    Fault {
+        not: &[Asked::Cboe, Asked::Theta, Asked::Tradier, Asked::Treasury, Asked::Nasdaq, Asked::TradierDividends],
+        ..fault("pages without end that say the same", Failure::Malformed, |wrong| {
+            // each has an address of its own
+            let cursor = "x".repeat(wrong.target.len() % 100 + 1);
+            let next = format!("\"status\":\"OK\",\"next_url\":\"https://x/?cursor={cursor}\"}}");
+            let page = wrong.right().replace("\"status\":\"OK\"}", &next);
+            say(page.replace("\"next_page_token\":null", &format!("\"next_page_token\":\"{cursor}\"")))
+        })
+    },
+];
+
+/// Sixty-four times as much as may be, in a few kilobytes.
+fn bomb() -> Vec<u8> {
+    let mut out = GzEncoder::new(Vec::new(), Compression::best());
+    (0..64).for_each(|_| out.write_all(&vec![b' '; BYTES_MOST as usize]).unwrap());
+    out.finish().unwrap()
+}
+
+fn clock() -> MarketClock {
+    MarketClock::Fixed(OPEN.parse().unwrap())
+}
+
+fn at(second: usize) -> Timestamp {
+    let first: Timestamp = "2026-11-20T15:10:00-05:00".parse().unwrap();
+    first + SignedDuration::from_secs(second as i64)
+}
+
+/// Lets everything go at once.
+struct Always;
+
+impl Permits for Always {
+    fn wait(&self) -> bool {
+        true
+    }
+
+    fn note(&self, _: Failure) {}
+}
+
+fn sweeps(asked: Asked, address: SocketAddr, bounds: AnswerBounds) -> Sweeps {
+    let (vendor, base) = (asked.vendor(), ServerBase::parse(&format!("http://{address}")).unwrap());
+    let client = Client::new(base, vendor.headers(), None, bounds).unwrap();
+    Sweeps::new(asked.word().to_owned(), vendor, client, None, clock())
+}
+
+fn acme() -> Symbol {
+    Symbol::parse("ACME").unwrap()
+}
+
+/// A sweep that brings everything.
+fn check_whole(asked: Asked, brought: Result<Option<Brought>, Failed>, told: Told, after: &str) {
+    let Ok(Some(Brought { batch, report, .. })) = brought else { panic!("{asked:?} after {after}: {brought:?}") };
+    assert_eq!(report.refused_total(), 0, "{asked:?} after {after}: {:?}", report.places);
+    if asked.has_chains() {
+        assert_eq!((batch.quotes.len(), batch.reset), (40, vec![acme()]), "{asked:?} after {after}");
+        let spots: Vec<f64> = batch.spots.iter().map(|spot| spot.price).collect();
+        assert!(matches!(spots[..], [spot] if (spot - told.spot).abs() < 1e-9), "{asked:?} after {after}: {spots:?}");
+    } else if asked.has_dividends_only() {
+        let next = batch.dividends.and_then(|dividends| dividends.first().copied()).unwrap();
+        assert_eq!((next.underlying, next.projected), (acme(), false));
+        assert!((next.amount - told.spot / 100.0).abs() < 1e-4, "{asked:?} after {after}: {next:?}");
+    } else {
+        assert!(batch.rates.is_some_and(|rates| rates.len() == 3), "{asked:?} after {after}");
+    }
+}
+
+/// How a vendor is after a failure that came after a success, and how long it is left alone then.
+fn plan_after(asked: Asked, failed: Failed) -> (SourceState, Duration) {
+    let mut plan = Plan::new(asked.terms(), [acme()], 7);
+    let mut now = Duration::ZERO;
+    let mut until_asked = |plan: &mut Plan| {
+        loop {
+            match plan.next(now, true, |_| None) {
+                Next::Ask(_) => return now,
+                Next::Wait(until) => now = until,
+            }
+        }
+    };
+    let first = until_asked(&mut plan);
+    plan.done(acme(), first, Outcome::Delivered);
+    let second = until_asked(&mut plan);
+    plan.done(acme(), second, Outcome::Failed(failed));
+    let state = plan.state();
+    (state, until_asked(&mut plan) - second)
+}
+
+/// What docs/feeds.md says of both.
+fn wanted_after(asked: Asked, failed: Failed) -> (SourceState, Duration) {
+    let seconds = Duration::from_secs;
+    match failed.failure {
+        Failure::Refused => (SourceState::Refused, seconds(30)),
+        Failure::Limited => (SourceState::BackingOff, failed.retry_after.unwrap_or(seconds(5))),
+        failure if failure.is_of_vendor() => (SourceState::BackingOff, seconds(1)),
+        _ => (SourceState::Ok, asked.terms().every),
+    }
+}
+
+fn check_fault(asked: Asked, fault: &Fault, sweep: Result<Option<Brought>, Failed>) {
+    let place = format!("{asked:?}, {}", fault.name);
+    let failed = sweep.expect_err(&place);
+    let wanted = fault.but.iter().find(|(vendor, _)| *vendor == asked).map_or(fault.failure, |&(_, failure)| failure);
+    assert_eq!(failed, Failed { failure: wanted, retry_after: fault.retry_after.map(Duration::from_secs) }, "{place}");
+    let ((state, wait), (wanted_state, wanted_wait)) = (plan_after(asked, failed), wanted_after(asked, failed));
+    assert_eq!(state, wanted_state, "{place}");
+    // the rate may make it a request longer
+    let most = wanted_wait.mul_f64(1.1) + Duration::from_secs_f64(60.0 / asked.terms().per_minute);
+    assert!(wanted_wait.mul_f64(0.9) <= wait && wait <= most, "{place}: {wait:?} for {wanted_wait:?}");
+}
+
+fn run_script(asked: Asked) {
+    let elsewhere = Server::start(|_| say("the key went here"));
+    let other = elsewhere.address;
+    let right = move |told: Told| move |target: &str| say(asked.answer(target, told));
+    let server = Server::start(right(Told::whole(100.0, at(0))));
+    let patient = sweeps(asked, server.address, PATIENT);
+    check_whole(asked, patient.sweep(acme(), &Always), Told::whole(100.0, at(0)), "nothing");
+    for (i, fault) in SCRIPT.iter().enumerate().filter(|(_, fault)| !fault.not.contains(&asked)) {
+        let told = Told::whole(101.0 + 0.25 * i as f64, at(10 + i));
+        let act = fault.act;
+        server.always(move |target| act(&Wrong { asked, target, told, elsewhere: other }));
+        let hasty = (fault.bounds != PATIENT).then(|| sweeps(asked, server.address, fault.bounds));
+        check_fault(asked, fault, hasty.as_ref().unwrap_or(&patient).sweep(acme(), &Always));
+        server.always(right(told));
+        check_whole(asked, patient.sweep(acme(), &Always), told, fault.name);
+    }
+    // nobody at the address
+    let alone = sweeps(asked, free_address(), PATIENT);
+    check_fault(asked, &fault("nobody", Failure::Connect, |_| Act::Refuse), alone.sweep(acme(), &Always));
+    assert!(elsewhere.asked().is_empty(), "{asked:?}: nobody else is asked, with the key or without");
+    assert!(server.asked().iter().all(|(_, target, _)| !target.contains(KEY)), "{asked:?}: the key is in no address");
+}
+
+#[test]
+fn every_vendor_lives_through_every_fault() {
+    std::thread::scope(|scope| {
+        let all = Asked::ALL.map(|asked| scope.spawn(move || run_script(asked)));
+        all.into_iter().for_each(|one| one.join().unwrap());
+    });
+}
+
+#[test]
+fn of_a_chain_with_a_quote_from_the_future_the_others_count() {
+    // Cboe's have the time of their file
+    for asked in [Asked::Theta, Asked::Tradier, Asked::Massive, Asked::Alpaca] {
+        let stray = Some(clock().latest() + SignedDuration::from_hours(24 * 300));
+        let server =
+            Server::start(move |target| say(asked.answer(target, Told { stray, ..Told::whole(100.0, at(0)) })));
+        let brought = sweeps(asked, server.address, PATIENT).sweep(acme(), &Always);
+        let Ok(Some(Brought { batch, report, .. })) = brought else { panic!("{asked:?}: {brought:?}") };
+        assert_eq!((batch.quotes.len(), report.refused_total()), (39, 1), "{asked:?}");
+    }
+}
+
+/// A minute of a daemon with one vendor, everything going wrong one after the other.
+fn run_daemon(asked: Asked) {
+    let right = move |told: Told| move |target: &str| say(asked.answer(target, told));
+    let server = Server::start(right(Told::whole(100.0, at(0))));
+    let feed = format!("{}:ACME,every=0.2,rate=6000@http://{}", asked.word(), server.address);
+    let keys = ["GREEKSD_TRADIER_TOKEN", "GREEKSD_MASSIVE_KEY", "GREEKSD_ALPACA_KEY_ID", "GREEKSD_ALPACA_SECRET_KEY"];
+    let mut daemon = start(&feed, &[], &keys.map(|name| (name, KEY)));
+    wait_for_spot(&daemon, 100.0);
+    if matches!(asked, Asked::Tradier | Asked::Massive) {
+        // so that every fault is one of its chains
+        daemon.wait("dividends", |health| health["feeds"][0]["used"]["dividends"] == 1);
+    }
+    let rows = |daemon: &mut Daemon| {
+        daemon.wait("everything is computed", |health| health["pending"] == 0);
+        daemon.get("/l1/greeks?underlying=ACME&greeks=all")
+    };
+    let wrong = ["500", "a page to sign in", "another name's", "a third of a chain", "from the future"];
+    for (i, name) in wrong.into_iter().enumerate() {
+        let fault = SCRIPT.iter().find(|fault| fault.name == name).unwrap();
+        let (before, act, kind) = (rows(&mut daemon), fault.act, fault.failure.name());
+        let told = Told::whole(101.0 + i as f64, at(10 + i));
+        server.always(move |target| act(&Wrong { asked, target, told, elsewhere: free_address() }));
+        let health = daemon.wait(kind, |health| failures(health, kind) > 0);
+        let state = &health["feeds"][0]["state"];
+        assert!(if kind == "server" { state == "backing_off" } else { state == "ok" }, "{asked:?}, {name}: {health}");
+        assert_eq!(rows(&mut daemon), before, "{asked:?}, {name}: what was known is served");
+        server.always(right(told));
+        wait_for_spot(&daemon, told.spot);
+    }
+    server.always(|_| status(403));
+    daemon.wait("refused", |health| health["feeds"][0]["state"] == "refused");
+    let asked_then = server.asked().len();
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(server.asked().len(), asked_then, "{asked:?}: a key that is not taken is not tried again at once");
+    let said = daemon.stop().1;
+    let refusals: Vec<&str> = said.lines().filter(|line| line.contains("refused")).collect();
+    assert!(matches!(refusals[..], [one] if one.contains("does not take the key")), "{asked:?}: {refusals:?}");
+    let variable = keys.iter().find(|key| key.to_lowercase().contains(asked.word()));
+    assert!(variable.is_none_or(|variable| refusals[0].contains(variable)), "{asked:?}: {refusals:?}");
+}
+
+#[test]
+fn every_vendor_is_served_through_a_bad_minute() {
+    std::thread::scope(|scope| {
+        let named = Asked::ALL.into_iter().filter(|asked| asked.has_chains());
+        let all: Vec<_> = named.map(|asked| scope.spawn(move || run_daemon(asked))).collect();
+        all.into_iter().for_each(|one| one.join().unwrap());
+    });
+}

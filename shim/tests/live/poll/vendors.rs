@@ -1,0 +1,219 @@
+//! What each vendor answers for a name, in its own format, and how it is asked.
+
+use host::secret::Keys;
+use jiff::civil::{Date, date};
+use jiff::{Timestamp, tz::TimeZone};
+use kernel::contract::{ContractKey, Right, RootTable, Symbol};
+use kernel::records::QuoteRecord;
+use sources::poll::dividends::{self, DividendsOnly};
+use sources::poll::plan::VendorTerms;
+use sources::poll::vendor::Vendor;
+use sources::poll::{alpaca, cboe, massive, nasdaq, theta, tradier, treasury};
+use testkit::documents::Quoted;
+
+/// What stands where a key would.
+pub(crate) const KEY: &str = "Kq7vT2m9xW4z";
+
+/// A vendor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    Cboe,
+    Theta,
+    Tradier,
+    Massive,
+    Alpaca,
+    Treasury,
+    Nasdaq,
+    MassiveDividends,
+    TradierDividends,
+}
+
+/// A state of the market that a vendor tells.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told {
+    pub(crate) name: &'static str,
+    pub(crate) spot: f64,
+    pub(crate) ts: Timestamp,
+    pub(crate) expiry: Date,
+    /// The first contract is of this time.
+    pub(crate) stray: Option<Timestamp>,
+    /// Which of the contracts there are: their number from the lowest strike on, and the right.
+    pub(crate) keep: fn(usize, Right) -> bool,
+}
+
+impl Told {
+    /// Everything of ACME.
+    pub(crate) fn whole(spot: f64, ts: Timestamp) -> Self {
+        Self { name: "ACME", spot, ts, expiry: date(2026, 12, 18), stray: None, keep: |_, _| true }
+    }
+
+    /// Forty contracts of one expiry.
+    fn quoted(self) -> Quoted {
+        let underlying = Symbol::parse(self.name).unwrap();
+        let contracts = (0..20u32).flat_map(|i| [(i, Right::Call), (i, Right::Put)]);
+        let quotes = contracts.filter(|&(i, right)| (self.keep)(i as usize, right)).map(|(i, right)| {
+            let strike = 76.0 + 2.5 * f64::from(i);
+            // about what 30 % are worth: what is in the money, and a hump over it
+            let away = (strike / self.spot).ln() / 0.08;
+            let value = (right.phi() * (self.spot - strike)).max(0.0) + 0.032 * self.spot * (-0.7 * away * away).exp();
+            let cents = |price: f64| (price * 100.0).round() / 100.0;
+            let stray = self.stray.filter(|_| (i, right) == (0, Right::Call));
+            QuoteRecord {
+                ts: stray.unwrap_or(self.ts),
+                underlying,
+                contract: ContractKey {
+                    root: underlying,
+                    expiry: self.expiry,
+                    strike_milli: (strike * 1000.0) as u32,
+                    right,
+                },
+                bid: cents((value - 0.05).max(0.0)),
+                ask: cents(value + 0.05),
+                bid_size: 10.0,
+                ask_size: 12.0,
+            }
+        });
+        Quoted { underlying, spot: self.spot, ts: self.ts, quotes: quotes.collect() }
+    }
+}
+
+impl Asked {
+    pub(crate) const ALL: [Self; 9] = [
+        Self::Cboe,
+        Self::Theta,
+        Self::Tradier,
+        Self::Massive,
+        Self::Alpaca,
+        Self::Treasury,
+        Self::Nasdaq,
+        Self::MassiveDividends,
+        Self::TradierDividends,
+    ];
+
+    pub(crate) fn word(self) -> &'static str {
+        let words = ["cboe", "theta", "tradier", "massive", "alpaca", "treasury", "nasdaq", "massive", "tradier"];
+        words[self as usize]
+    }
+
+    /// Whether it has chains of names.
+    pub(crate) fn has_chains(self) -> bool {
+        self != Self::Treasury && !self.has_dividends_only()
+    }
+
+    /// Whether it is asked for dividends and nothing else.
+    pub(crate) fn has_dividends_only(self) -> bool {
+        matches!(self, Self::Nasdaq | Self::MassiveDividends | Self::TradierDividends)
+    }
+
+    pub(crate) fn vendor(self) -> Box<dyn Vendor> {
+        let roots = RootTable::embedded();
+        let keys = Keys::read(None, &|_| Some(KEY.into())).unwrap();
+        match self {
+            Self::Cboe => Box::new(cboe::Cboe::new(roots)),
+            Self::Theta => Box::new(theta::Theta::new(roots)),
+            Self::Tradier => Box::new(tradier::Tradier::new(roots, &keys).unwrap()),
+            Self::Massive => Box::new(massive::Massive::new(roots, &keys).unwrap()),
+            Self::Alpaca => Box::new(alpaca::Alpaca::new(&keys, false).unwrap()),
+            Self::Treasury => Box::new(treasury::Treasury),
+            Self::Nasdaq => Box::new(nasdaq::Nasdaq::default()),
+            Self::MassiveDividends => Box::new(DividendsOnly(Self::Massive.vendor())),
+            Self::TradierDividends => Box::new(DividendsOnly(Self::Tradier.vendor())),
+        }
+    }
+
+    pub(crate) fn terms(self) -> VendorTerms {
+        match self {
+            Self::Cboe => cboe::TERMS,
+            Self::Theta => theta::TERMS,
+            Self::Tradier => tradier::TERMS,
+            Self::Massive => massive::TERMS,
+            Self::Alpaca => alpaca::TERMS,
+            Self::Treasury => treasury::TERMS,
+            Self::Nasdaq => nasdaq::TERMS,
+            Self::MassiveDividends | Self::TradierDividends => dividends::TERMS,
+        }
+    }
+
+    /// The answer to a request.
+    pub(crate) fn answer(self, target: &str, told: Told) -> String {
+        let Told { name, spot, ts, .. } = told;
+        let (bid, ask, millis) = (spot - 0.01, spot + 0.01, ts.as_millisecond());
+        let path = target.split('?').next().unwrap_or_default();
+        match self {
+            _ if path == "/stocks/v1/dividends" => {
+                let row = |day: &str| {
+                    format!(
+                        "{{\"cash_amount\":{:.4},\"currency\":\"USD\",\"declaration_date\":\"2026-05-01\",\
+                         \"distribution_type\":\"recurring\",\"ex_dividend_date\":\"{day}\",\"frequency\":4,\
+                         \"historical_adjustment_factor\":0.99,\"id\":\"E1\",\"pay_date\":\"2026-12-15\",\
+                         \"record_date\":\"{day}\",\"split_adjusted_cash_amount\":{:.4},\"ticker\":\"{name}\"}}",
+                        spot / 100.0,
+                        spot / 100.0,
+                    )
+                };
+                let rows = ["2026-12-01", "2026-08-31", "2026-06-01"].map(row).join(",");
+                let results = format!("\"results\":[{rows}],");
+                let is_none = told.quoted().quotes.is_empty();
+                format!("{{\"request_id\":1,{}\"status\":\"OK\"}}", if is_none { "" } else { &results })
+            }
+            _ if path == "/beta/markets/fundamentals/dividends" => {
+                let row = |day: &str| {
+                    format!(
+                        "{{\"share_class_id\":\"0P0\",\"dividend_type\":\"CD\",\"ex_date\":\"{day}\",\
+                         \"cash_amount\":{:.4},\"currency_i_d\":\"USD\",\"declaration_date\":\"2026-05-01\",\
+                         \"frequency\":4,\"pay_date\":\"2026-12-15\",\"record_date\":\"{day}\"}}",
+                        spot / 100.0
+                    )
+                };
+                let rows = ["2026-12-01", "2026-08-31", "2026-06-01"].map(row).join(",");
+                let entry = format!(
+                    "{{\"request\":\"{name}\",\"type\":\"Symbol\",\"results\":[{{\"type\":\"Company\",\
+                     \"tables\":{{\"cash_dividends\":null}}}},{{\"type\":\"Stock\",\
+                     \"tables\":{{\"cash_dividends\":[{rows}]}}}}]}}"
+                );
+                format!("[{}]", if told.quoted().quotes.is_empty() { "" } else { &entry })
+            }
+            Self::MassiveDividends | Self::TradierDividends => panic!("{target}: dividends alone are asked for"),
+            Self::Cboe => told.quoted().cboe(),
+            Self::Theta if path == "/v3/option/snapshot/quote" => told.quoted().thetadata_csv(),
+            Self::Theta => {
+                let header =
+                    "timestamp,symbol,bid_size,bid_exchange,bid,bid_condition,ask_size,ask_exchange,ask,ask_condition";
+                let at = TimeZone::get("America/New_York").unwrap().to_datetime(ts);
+                format!("{header}\n{at},{name},1,1,{bid:.2},0,1,1,{ask:.2},0\n")
+            }
+            Self::Tradier if path.ends_with("/expirations") => {
+                let none = told.quoted().quotes.is_empty();
+                let dates = format!("{{\"date\":[\"{}\"]}}", told.expiry);
+                format!("{{\"expirations\":{}}}", if none { "null" } else { &dates })
+            }
+            Self::Tradier if path.ends_with("/quotes") => format!(
+                "{{\"quotes\":{{\"quote\":{{\"symbol\":\"{name}\",\"last\":{spot},\"bid\":{bid:.2},\"ask\":{ask:.2},\
+                 \"bid_date\":{millis},\"ask_date\":{millis},\"trade_date\":{millis}}}}}}}"
+            ),
+            Self::Tradier => told.quoted().tradier(),
+            Self::Massive => told.quoted().massive(),
+            Self::Alpaca if path.starts_with("/v2/stocks") => format!(
+                "{{\"{name}\":{{\"latestTrade\":{{\"t\":\"{ts}\",\"p\":{spot}}},\"latestQuote\":{{\"t\":\"{ts}\",\
+                 \"ap\":{ask:.2},\"bp\":{bid:.2},\"as\":1,\"bs\":2}}}}}}"
+            ),
+            Self::Alpaca => told.quoted().alpaca(),
+            Self::Treasury if target.contains("/sofr/") => {
+                format!(
+                    "{{\"refRates\":[{{\"effectiveDate\":\"2026-11-18\",\"type\":\"SOFR\",\"percentRate\":{}}}]}}",
+                    spot / 25.0
+                )
+            }
+            Self::Nasdaq => {
+                let row = |day: &str| {
+                    format!("{{\"exOrEffDate\":\"{day}\",\"type\":\"CASH\",\"amount\":\"${:.4}\"}}", spot / 100.0)
+                };
+                let rows = ["12/01/2026", "08/31/2026", "06/01/2026"].map(row).join(",");
+                let is_none = told.quoted().quotes.is_empty();
+                let data = format!("{{\"dividends\":{{\"rows\":[{rows}]}}}}");
+                format!("{{\"data\":{}}}", if is_none { "null" } else { &data })
+            }
+            Self::Treasury => format!("Date,\"1 Mo\",\"3 Mo\"\n11/19/2026,{},{}\n", spot / 25.0, spot / 25.0),
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Lines that are pushed to the program: over connections and over standard input, well-formed and not.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use crate::support::daemon::{Daemon, chain, command, folder, free_address, norm_cdf, remove};
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// The same chain as lines, with its spot, at a time.
+fn lines(name: &str, spot: f64, time: &str) -> String {
+    let mut out = String::new();
+    for row in chain(spot).lines() {
+        let cells: Vec<&str> = row.split(',').collect();
+        let (expiry, right, strike, bid, ask) = (cells[4], cells[5], cells[6], cells[7], cells[8]);
+        let bid = if bid == "0.00" { "null" } else { bid };
+        let _ = writeln!(
+            out,
+            "{{\"root\":\"{name}\",\"expiry\":\"{expiry}\",\"strike\":{strike},\"right\":\"{right}\",\"bid\":{bid},\"ask\":{ask},\"time\":\"{time}\"}}"
+        );
+    }
+    let _ = writeln!(out, "{{\"symbol\":\"{name}\",\"price\":{spot},\"time\":\"{time}\"}}");
+    out + "{\"date\":\"2026-11-20\",\"tenor_days\":365,\"rate\":0.04}\n"
+}
+
+const OPEN: &str = "2026-11-20T15:42:00-05:00";
+const LATER: &str = "2026-11-20T15:42:01-05:00";
+
+fn spot_of(daemon: &Daemon, name: &str) -> Option<f64> {
+    let (status, body) = daemon.get(&format!("/l1/greeks?underlying={name}"));
+    let rows: Value = (status == 200).then(|| serde_json::from_str(&body).unwrap())?;
+    Some(Daemon::number(rows.as_array()?.first()?, "und_price"))
+}
+
+fn wait_for_spot(daemon: &Daemon, name: &str, spot: f64) {
+    let began = Instant::now();
+    while spot_of(daemon, name).is_none_or(|shown| (shown - spot).abs() > 1e-9) {
+        assert!(began.elapsed() < Duration::from_secs(60), "{name} is not at {spot}: {:?}", daemon.health());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A daemon that is pushed to, and where.
+fn listening(more: &[&str]) -> (Daemon, SocketAddr) {
+    let (address, lines) = (free_address(), free_address());
+    let feed = format!("tcp:{lines}");
+    let more = [&["--refresh", "0.1", "--threads", "1"][..], more].concat();
+    (Daemon::launch(command(&feed, address, &more), address), lines)
+}
+
+#[test]
+fn pushed_quotes_are_served_and_followed_and_bad_lines_cost_themselves() {
+    let (mut daemon, to) = listening(&[]);
+    let mut first = TcpStream::connect(to).unwrap();
+    let bad = "{\"osym\":\"ACME261218C00100000\",\"bid\":-1,\"ask\":2,\"time\":1}\nnot a line\n";
+    first.write_all(format!("{}{bad}", lines("ACME", 100.0, OPEN)).as_bytes()).unwrap();
+    wait_for_spot(&daemon, "ACME", 100.0);
+    let rows = daemon.rows("/l1/greeks?underlying=ACME&right=call&center=atf&greeks=core");
+    let vol = Daemon::number(&rows[0], "svc_vol");
+    assert!((vol - 0.25).abs() < 0.01, "{vol}");
+    // a second connection, an older line and one in two pieces
+    let mut second = TcpStream::connect(to).unwrap();
+    second.write_all(lines("BETA", 101.0, OPEN).as_bytes()).unwrap();
+    let later = lines("ACME", 102.0, LATER);
+    let (begin, end) = later.split_at(later.len() / 2 + 7);
+    first.write_all(begin.as_bytes()).unwrap();
+    wait_for_spot(&daemon, "BETA", 101.0);
+    first.write_all(end.as_bytes()).unwrap();
+    wait_for_spot(&daemon, "ACME", 102.0);
+    second.write_all(lines("ACME", 90.0, OPEN).as_bytes()).unwrap();
+    drop((first, second));
+    let health = daemon.wait("connections", |health| health["feeds"][0]["connections"] == 0);
+    let feed = &health["feeds"][0];
+    assert_eq!((&feed["state"], &feed["used"]["quotes"]), (&Value::from("ok"), &Value::from(2)), "{health}");
+    assert_eq!(health["quotes"]["dropped"]["not_a_time"], 1, "{health}");
+    assert_eq!(health["quotes"]["dropped"]["malformed"], 1, "{health}");
+    wait_for_spot(&daemon, "ACME", 102.0);
+    let said = daemon.stop().1;
+    assert!(
+        said.contains(":21: time: not_a_time") && said.contains(":22: line: malformed"),
+        "the number of a refused line: {said}"
+    );
+}
+
+#[test]
+fn a_page_of_a_browser_and_a_line_without_end_change_nothing() {
+    let (mut daemon, to) = listening(&[]);
+    let mut page = TcpStream::connect(to).unwrap();
+    let request = format!("POST / HTTP/1.1\r\nHost: {to}\r\nContent-Length: 100\r\n\r\n{}", lines("EVIL", 100.0, OPEN));
+    // what it sends may meet a closed connection
+    let _ = page.write_all(request.as_bytes());
+    daemon.wait("turned away", |health| health["feeds"][0]["failures"]["turned_away"] == 1);
+    let _ = page.read(&mut [0; 16]);
+    let mut endless = TcpStream::connect(to).unwrap();
+    endless.write_all(b"{\"x\":\"").unwrap();
+    for _ in 0..20 {
+        endless.write_all(&[b'y'; 64 * 1024]).unwrap();
+    }
+    endless.write_all(format!("\"}}\n{}", lines("ACME", 100.0, OPEN)).as_bytes()).unwrap();
+    wait_for_spot(&daemon, "ACME", 100.0);
+    daemon.wait("the long line is counted", |health| health["quotes"]["dropped"]["too_long"] == 1);
+    assert_eq!(spot_of(&daemon, "EVIL"), None);
+}
+
+#[test]
+fn standard_input_may_end_and_its_market_stays() {
+    let address = free_address();
+    let mut program = command("stdin:", address, &["--refresh", "0.1"]);
+    let mut daemon = Daemon::launch(
+        {
+            program.stdin(Stdio::piped());
+            program
+        },
+        address,
+    );
+    let mut input = daemon.child.stdin.take().unwrap();
+    input.write_all(lines("ACME", 100.0, OPEN).as_bytes()).unwrap();
+    wait_for_spot(&daemon, "ACME", 100.0);
+    drop(input);
+    daemon.wait("the end", |health| health["feeds"][0]["state"] == "ended");
+    wait_for_spot(&daemon, "ACME", 100.0);
+    let (code, said) = daemon.stop();
+    assert!(code == Some(0) && said.contains("stdin: has ended"), "{said}");
+}
+
+#[test]
+fn one_feed_gives_quotes_and_another_dividends() {
+    let market = folder("push-dividends", "");
+    std::fs::remove_dir_all(market.join("chains")).unwrap();
+    std::fs::write(market.join("dividends.csv"), "underlying,ex_date,amount\nACME,2026-12-04,0.5\n").unwrap();
+    let (mut daemon, to) = listening(&["--feed", &format!("dir:{}", market.display())]);
+    let pushed = lines("ACME", 100.0, OPEN) + "{\"symbol\":\"ACME\",\"ex_date\":\"2026-12-05\",\"amount\":9}\n";
+    TcpStream::connect(to)
+        .unwrap()
+        .write_all(pushed.replace("2026-12-05\",\"amount\":9", "2026-12-05\",\"amount\":0").as_bytes())
+        .unwrap();
+    wait_for_spot(&daemon, "ACME", 100.0);
+    let rows = daemon.rows("/l1/greeks?underlying=ACME&greeks=chain");
+    assert!((Daemon::number(&rows[0], "divs") - 0.5).abs() < 1e-9, "{}", rows[0]);
+    let health = daemon.wait("dividends", |health| health["feeds"][1]["used"]["dividends"] == 1);
+    assert_eq!(health["feeds"][0]["used"]["rates"], true, "{health}");
+    assert_eq!(health["feeds"][1]["used"]["rates"], false, "the first that has rates counts: {health}");
+    assert!(norm_cdf(0.0) > 0.49);
+    remove(&market);
+}

@@ -1,0 +1,223 @@
+//! The thread that asks the daemon: once a second what it is doing, and what is on the screen where that has changed. The
+//! screen never waits for it. Never: what is shown.
+
+use super::model::{ChainRows, DaemonFacts, ExpiryRow, NameFacts, WatchRow};
+use super::parse;
+use super::wants::{About, Ask, Known, Wants};
+use host::secret::Secret;
+use sources::poll::client::{AnswerBounds, Client, Received, ServerBase};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What the API says while a name is computed for the first time.
+const PENDING: u16 = 502;
+/// What the API says to a group that it does not show.
+const REFUSED: u16 = 400;
+
+/// What was brought.
+#[derive(Debug)]
+pub(crate) enum News {
+    /// What the daemon says of itself.
+    Daemon(DaemonFacts),
+    /// It does not answer, and why.
+    Away(String),
+    /// The names of the market, to choose one.
+    AnyName(Vec<NameFacts>),
+    /// How it stands with a name; `None`: it is not served.
+    Name(String, Option<NameFacts>),
+    /// The expiries of a name.
+    Expiries(String, Vec<ExpiryRow>),
+    /// Rows of a slice.
+    Chain(ChainRows),
+    /// Everything about contracts, by symbol.
+    Detail([String; 2], Vec<(String, [f64; super::column::N_COLUMNS])>),
+    /// Rows to copy, as the API writes them, with the number of the copy.
+    Copied(u64, String),
+    /// The watch list.
+    Watch(Vec<WatchRow>),
+    /// Names that begin so.
+    Found(String, Vec<NameFacts>),
+    /// Not computed yet.
+    Pending(About),
+    /// The daemon shows no quotes.
+    NoQuotes,
+    /// An answer that cannot be used, and why.
+    Failed(String),
+}
+
+/// What is wanted now, shared with the thread.
+#[derive(Debug, Default)]
+struct Desk {
+    wants: Mutex<(Wants, bool)>,
+    changed: Condvar,
+}
+
+impl Desk {
+    fn lock(&self) -> MutexGuard<'_, (Wants, bool)> {
+        self.wants.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A way to say what is wanted. The thread ends with it.
+#[derive(Debug)]
+pub(crate) struct Fetcher(Arc<Desk>);
+
+impl Fetcher {
+    /// Starts to ask a daemon; `tell` is given what comes, and says whether anybody still listens.
+    ///
+    /// # Errors
+    /// There is no client or no thread.
+    pub(crate) fn start(
+        base: ServerBase,
+        every: Duration,
+        tell: impl Fn(News) -> bool + Send + 'static,
+    ) -> Result<Self, String> {
+        let desk = Arc::<Desk>::default();
+        let asking = Asking { client: client(base)?, every, desk: Arc::clone(&desk), known: Known::default() };
+        std::thread::Builder::new()
+            .name("view-fetch".to_owned())
+            .spawn(move || asking.work(&tell))
+            .map_err(|error| format!("no thread: {error}"))?;
+        Ok(Self(desk))
+    }
+
+    /// What is wanted from now on.
+    pub(crate) fn want(&self, wants: Wants) {
+        let mut now = self.0.lock();
+        if now.0 != wants {
+            now.0 = wants;
+            self.0.changed.notify_all();
+        }
+    }
+}
+
+impl Drop for Fetcher {
+    fn drop(&mut self) {
+        self.0.lock().1 = true;
+        self.0.changed.notify_all();
+    }
+}
+
+/// A client of a daemon: near, so that answers are small fry, and uncompressed.
+fn client(base: ServerBase) -> Result<Client, String> {
+    let seconds = Duration::from_secs;
+    let bounds = AnswerBounds { connect: seconds(3), first: seconds(10), whole: seconds(20), bytes: 16 << 20 };
+    Client::new(base, vec![("accept-encoding", Secret::plain("identity"))], None, bounds)
+}
+
+struct Asking {
+    client: Client,
+    every: Duration,
+    desk: Arc<Desk>,
+    known: Known,
+}
+
+impl Asking {
+    /// Asks until nobody wants anything any more.
+    fn work(mut self, tell: &impl Fn(News) -> bool) {
+        let mut number = None;
+        let mut looked: Option<Instant> = None;
+        loop {
+            if looked.is_none_or(|at| at.elapsed() >= self.every) {
+                looked = Some(Instant::now());
+                let daemon = self.daemon();
+                number = daemon.as_ref().ok().map(|daemon| daemon.number);
+                if number.is_none() {
+                    self.known.forget();
+                }
+                if !tell(daemon.map_or_else(News::Away, News::Daemon)) {
+                    return;
+                }
+            }
+            let desk = self.desk.lock();
+            if desk.1 {
+                return;
+            }
+            let asks = desk.0.asks();
+            if let Some((ask, number)) = number.and_then(|number| Some((self.known.next(asks, number)?, number))) {
+                drop(desk);
+                let news = self.ask(ask.clone());
+                // a daemon that does not answer is looked at again before anything else
+                if matches!(news, News::Away(_)) {
+                    looked = None;
+                    self.known.forget();
+                    self.rest();
+                } else {
+                    self.known.note(ask, number);
+                }
+                if !tell(news) {
+                    return;
+                }
+            } else {
+                let rest = looked.map_or(Duration::ZERO, |at| self.every.saturating_sub(at.elapsed()));
+                drop(self.desk.changed.wait_timeout(desk, rest).unwrap_or_else(PoisonError::into_inner));
+            }
+        }
+    }
+
+    /// Waits before a daemon is asked again that did not answer.
+    fn rest(&self) {
+        let desk = self.desk.lock();
+        drop(self.desk.changed.wait_timeout_while(desk, self.every, |(_, is_over)| !*is_over));
+    }
+
+    fn daemon(&self) -> Result<DaemonFacts, String> {
+        match self.get("/health") {
+            // a daemon that is starting or late says so with a status of its own
+            Ok((_, bytes)) => parse::daemon(&bytes),
+            Err(why) => Err(why),
+        }
+    }
+
+    fn get(&self, target: &str) -> Result<(u16, Vec<u8>), String> {
+        match self.client.get(target, None) {
+            Ok(Received::Body { status, bytes, .. }) => Ok((status, bytes)),
+            Ok(Received::Unchanged) => Ok((304, Vec::new())),
+            Err(failed) => Err(failed.failure.says().to_owned()),
+        }
+    }
+
+    fn ask(&self, ask: Ask) -> News {
+        match self.get(&ask.target) {
+            Err(why) => News::Away(why),
+            Ok((200, bytes)) => {
+                let about = ask.about;
+                news(about, &bytes).unwrap_or_else(News::Failed)
+            }
+            Ok((PENDING, _)) => News::Pending(ask.about),
+            Ok((REFUSED, _)) if ask.target.contains("quote") => News::NoQuotes,
+            Ok((status, _)) => News::Failed(format!("the daemon answers {status} to {}", ask.target)),
+        }
+    }
+}
+
+fn news(about: About, bytes: &[u8]) -> Result<News, String> {
+    Ok(match about {
+        About::AnyName => News::AnyName(parse::names(bytes)?),
+        About::Name(name) => {
+            let found = parse::names(bytes)?.into_iter().find(|found| found.symbol == name);
+            News::Name(name, found)
+        }
+        About::Expiries(name) => News::Expiries(name, parse::expiries(bytes)?),
+        About::Chain(name, key) => News::Chain(parse::chain(bytes, &name, &key)?),
+        About::Detail(pair) => News::Detail(pair, parse::values(bytes)?),
+        About::Copy(number, _) => News::Copied(number, printable(bytes)),
+        About::Watch(names) => News::Watch(parse::watch(bytes, &names)?),
+        About::Found(prefix) => News::Found(prefix, parse::names(bytes)?),
+    })
+}
+
+/// Text that can be printed on a terminal: whatever a server says, no sequence of control characters.
+fn printable(bytes: &[u8]) -> String {
+    host::printable::printable(&String::from_utf8_lossy(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_copied_has_no_control_characters() {
+        assert_eq!(printable(b"a,b\r\n1,\x1b]0;x\x07\xff\n"), "a,b\n1,]0;x\u{fffd}\n");
+    }
+}

@@ -1,0 +1,186 @@
+//! `greeksd view`: chains in the terminal. What is fetched, what keys do and what is drawn are rooms of their own: `fetch`
+//! asks the daemon on a thread of its own, `state` is what is known, `keys` and `news` change it, `widgets` draw it,
+//! `terminal` is where it is drawn. Here they are put together. Never: a number that the daemon did not compute.
+#![deny(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+#![warn(clippy::print_stderr)]
+
+mod column;
+mod fetch;
+mod keys;
+mod layout;
+mod lines;
+mod model;
+mod news;
+mod number;
+mod palette;
+mod parse;
+mod state;
+mod surroundings;
+mod terminal;
+#[cfg(test)]
+mod tests;
+mod wants;
+mod widgets;
+
+pub use palette::ColourDepth;
+pub use state::WATCH_MOST;
+
+use fetch::{Fetcher, News};
+use news::Effect;
+use sources::poll::client::ServerBase;
+use state::State;
+use std::io;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+use surroundings::Surroundings;
+use terminal::{Input, Screen};
+
+/// Reads an answer in each form that the viewer asks daemons for: expiries, a chain, names, health, values. True where the
+/// bytes have the form.
+#[must_use]
+pub fn forms_of(bytes: &[u8]) -> [bool; 5] {
+    let key = model::SliceKey { root: "ACME".to_owned(), expiry: "2026-12-18".to_owned() };
+    [
+        parse::expiries(bytes).is_ok(),
+        parse::chain(bytes, "ACME", &key).is_ok(),
+        parse::names(bytes).is_ok(),
+        parse::daemon(bytes).is_ok(),
+        parse::values(bytes).is_ok(),
+    ]
+}
+
+/// How long nothing may happen before the loop looks around.
+const IDLE: Duration = Duration::from_secs(60);
+/// Rows that are printed at the end at most, the last that were copied.
+const COPIED_MOST: usize = 100;
+
+/// What the viewer shows, and how.
+pub struct ViewOptions<'a> {
+    /// The daemon.
+    pub base: ServerBase,
+    /// The daemon runs within this process.
+    pub is_own: bool,
+    /// The underlying to begin with, as the API spells it; `None`: the one with most contracts.
+    pub symbol: Option<String>,
+    /// The names on the watch list, as the API spells them; [`WATCH_MOST`] at most.
+    pub watch: Vec<String>,
+    /// The least time between two requests for one thing.
+    pub refresh: Duration,
+    /// How many colours; `None`: as many as the terminal has.
+    pub depth: Option<ColourDepth>,
+    /// Plain characters only.
+    pub ascii: bool,
+    /// Environment variables.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+}
+
+/// What happens.
+enum Happening {
+    Input(Input),
+    News(News),
+    /// A signal asks for the end, or the terminal has gone.
+    Stop,
+}
+
+/// Shows chains until the user ends it. Returns what was copied.
+///
+/// # Errors
+/// A thread, the signals or the terminal fail, as a sentence.
+pub fn show(options: ViewOptions<'_>) -> Result<Vec<String>, String> {
+    let (happens, happenings) = channel();
+    let tell = Sender::clone(&happens);
+    let on_news = move |news| tell.send(Happening::News(news)).is_ok();
+    let fetcher = Fetcher::start(options.base.clone(), options.refresh, on_news)?;
+    watch_signals(&happens)?;
+    let place = if options.is_own { "the viewer's own service".to_owned() } else { options.base.to_string() };
+    let state = State::new(place, options.is_own, options.symbol, options.watch);
+    let palette = Surroundings { depth: options.depth, ascii: options.ascii, variable: options.variable }.palette();
+    terminal::leave_on_panic();
+    let failed = |error: io::Error| format!("the terminal: {error}");
+    let screen = Screen::enter(palette).map_err(failed)?;
+    watch_input(happens)?;
+    Viewer { state, screen, fetcher, began: Instant::now(), copied: Vec::new() }.show(&happenings).map_err(failed)
+}
+
+fn watch_signals(happens: &Sender<Happening>) -> Result<(), String> {
+    let tell = Sender::clone(happens);
+    ctrlc::set_handler(move || _ = tell.send(Happening::Stop)).map_err(|e| format!("cannot wait for signals: {e}"))
+}
+
+/// Reads keys on a thread of its own; it ends with the program.
+fn watch_input(happens: Sender<Happening>) -> Result<(), String> {
+    let read = move || {
+        loop {
+            let happening = terminal::read().map_or(Happening::Stop, Happening::Input);
+            let is_over = matches!(happening, Happening::Stop);
+            if happens.send(happening).is_err() || is_over {
+                return;
+            }
+        }
+    };
+    std::thread::Builder::new().name("view-keys".to_owned()).spawn(read).map_err(|e| format!("no thread: {e}"))?;
+    Ok(())
+}
+
+/// The loop and what it needs.
+struct Viewer {
+    state: State,
+    screen: Screen,
+    fetcher: Fetcher,
+    began: Instant,
+    /// What was copied, to print at the end.
+    copied: Vec<String>,
+}
+
+impl Viewer {
+    /// Until the end; what was copied. The terminal is left in any case.
+    fn show(mut self, happenings: &Receiver<Happening>) -> io::Result<Vec<String>> {
+        self.state.size = self.screen.size()?;
+        loop {
+            self.fetcher.want(self.state.wants());
+            self.screen.draw(&self.state)?;
+            let rest = self.state.next_wake().map_or(IDLE, Duration::from_millis);
+            let first = match happenings.recv_timeout(rest) {
+                Ok(happening) => Some(happening),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => return Ok(self.copied),
+            };
+            self.state.advance(u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX));
+            // whatever is there already is drawn once
+            for happening in first.into_iter().chain(happenings.try_iter().take(64)) {
+                let effect = match happening {
+                    Happening::Stop => Effect::Quit,
+                    Happening::News(news) => self.state.on_news(news),
+                    Happening::Input(Input::Key(key)) => self.state.on_key(key),
+                    Happening::Input(Input::Resized) => {
+                        self.state.resize(self.screen.size()?);
+                        Effect::None
+                    }
+                };
+                if self.act(effect)? {
+                    return Ok(self.copied);
+                }
+            }
+        }
+    }
+
+    /// Does what is to be done outside; says whether it is over.
+    fn act(&mut self, effect: Effect) -> io::Result<bool> {
+        match effect {
+            Effect::None => {}
+            Effect::Quit => return Ok(true),
+            Effect::Redraw => self.screen.forget(),
+            Effect::Suspend => self.screen.suspend()?,
+            Effect::Copy(csv) => {
+                self.screen.copy(&csv)?;
+                if self.copied.len() == COPIED_MOST {
+                    self.copied.remove(0);
+                }
+                self.copied.push(csv);
+                self.state.say("copied as CSV; also printed at the end, for terminals without a clipboard");
+            }
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,85 @@
+//! The lines of a chain from top to bottom: strikes, and where between them spot and forward are.
+
+use super::model::ChainRows;
+
+/// A line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ChainLine {
+    /// The row of that place.
+    Row(usize),
+    /// Here is the spot, the forward, or both.
+    Mark {
+        /// The spot.
+        spot: bool,
+        /// The forward.
+        fwd: bool,
+    },
+}
+
+/// The lines of a chain.
+pub(crate) fn chain_lines(chain: &ChainRows, spot: f64, fwd: f64) -> Vec<ChainLine> {
+    let mut lines = Vec::with_capacity(chain.rows.len() + 2);
+    let place = |price: f64| price.is_finite().then(|| chain.rows.partition_point(|row| row.strike < price));
+    let (spot_place, fwd_place) = (place(spot), place(fwd));
+    // a line of its own for each where they are strikes apart
+    for at in 0..=chain.rows.len() {
+        let mark = (spot_place == Some(at), fwd_place == Some(at));
+        if mark.0 || mark.1 {
+            lines.push(ChainLine::Mark { spot: mark.0, fwd: mark.1 });
+        }
+        if at < chain.rows.len() {
+            lines.push(ChainLine::Row(at));
+        }
+    }
+    lines
+}
+
+/// The first line to show, so that one line can be seen with some around it.
+pub(crate) fn scrolled(top: usize, line: usize, shown: usize, all: usize) -> usize {
+    let margin = (shown / 6).min(3);
+    let least = (line + margin + 1).saturating_sub(shown);
+    let most = line.saturating_sub(margin);
+    top.clamp(least.min(most), most).min(all.saturating_sub(shown))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::StrikeRow;
+
+    fn chain(strikes: &[f64]) -> ChainRows {
+        let row = |&strike: &f64| StrikeRow { strike, call: None, put: None };
+        ChainRows { rows: strikes.iter().map(row).collect(), ..ChainRows::default() }
+    }
+
+    #[test]
+    fn spot_and_forward_stand_between_the_strikes_that_are_around_them() {
+        use ChainLine::{Mark, Row};
+        let both = |spot, fwd| Mark { spot, fwd };
+        let chain = chain(&[90.0, 100.0, 110.0]);
+        for (spot, fwd, wanted) in [
+            (101.0, 102.0, vec![Row(0), Row(1), both(true, true), Row(2)]),
+            (95.0, 105.0, vec![Row(0), both(true, false), Row(1), both(false, true), Row(2)]),
+            (1.0, f64::NAN, vec![both(true, false), Row(0), Row(1), Row(2)]),
+            (f64::NAN, 999.0, vec![Row(0), Row(1), Row(2), both(false, true)]),
+        ] {
+            assert_eq!(chain_lines(&chain, spot, fwd), wanted, "{spot} {fwd}");
+        }
+    }
+
+    #[test]
+    fn the_line_that_counts_is_always_seen() {
+        for all in 0..40 {
+            for shown in 1..30 {
+                for line in 0..all {
+                    for top in 0..all {
+                        let top = scrolled(top, line, shown, all);
+                        assert!((top..top + shown).contains(&line), "{all} {shown} {line} {top}");
+                        assert!(top + shown <= all.max(shown), "{all} {shown} {line} {top}");
+                    }
+                }
+            }
+        }
+        assert_eq!(scrolled(5, 10, 20, 100), 5, "what can be seen does not move");
+    }
+}

@@ -1,0 +1,217 @@
+//! The terminal: entered, drawn on, left as it was, whatever happens in between. Never: what is drawn.
+
+use super::keys::Key;
+use super::palette::{ColourDepth, Palette};
+use super::state::State;
+use super::widgets;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::{cursor, execute, style, terminal};
+use ratatui::backend::{Backend, CrosstermBackend};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use std::io::{self, BufWriter, Stdout, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Bytes that are handed to the terminal's clipboard at most; terminals take some tens of thousands.
+const CLIPBOARD_MOST: usize = 50_000;
+/// Cells of the largest screen that is drawn.
+const CELLS_MOST: u32 = 400_000;
+
+/// The terminal is ours: there is one, so there is one flag.
+static ENTERED: AtomicBool = AtomicBool::new(false);
+
+/// The screen as it is now, and a way to change it. Left with it.
+pub(crate) struct Screen {
+    backend: CrosstermBackend<BufWriter<Stdout>>,
+    palette: Palette,
+    shown: Buffer,
+}
+
+impl Screen {
+    /// Takes the terminal.
+    ///
+    /// # Errors
+    /// It is none.
+    pub(crate) fn enter(palette: Palette) -> io::Result<Self> {
+        // the palette has decided already
+        style::force_color_output(palette.depth != ColourDepth::None);
+        take()?;
+        let backend = CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout()));
+        Ok(Self { backend, palette, shown: Buffer::empty(Rect::default()) })
+    }
+
+    /// Its size: columns and rows.
+    ///
+    /// # Errors
+    /// The terminal has gone.
+    pub(crate) fn size(&self) -> io::Result<(u16, u16)> {
+        let (width, height) = terminal::size()?;
+        let rows_most = CELLS_MOST / u32::from(width.max(1));
+        Ok((width, height.min(u16::try_from(rows_most).unwrap_or(u16::MAX))))
+    }
+
+    /// Draws what has changed.
+    ///
+    /// # Errors
+    /// The terminal has gone.
+    pub(crate) fn draw(&mut self, state: &State) -> io::Result<()> {
+        let area = Rect::new(0, 0, state.size.0, state.size.1);
+        if self.shown.area != area {
+            self.backend.clear()?;
+            self.shown = Buffer::empty(area);
+        }
+        let mut next = Buffer::empty(area);
+        widgets::draw(state, self.palette, &mut next);
+        self.backend.draw(self.shown.diff(&next).into_iter())?;
+        Backend::flush(&mut self.backend)?;
+        self.shown = next;
+        Ok(())
+    }
+
+    /// Forgets what is on the screen: the next drawing is whole.
+    pub(crate) fn forget(&mut self) {
+        self.shown = Buffer::empty(Rect::default());
+    }
+
+    /// Hands text to the clipboard of the terminal, if it takes any (OSC 52).
+    ///
+    /// # Errors
+    /// The terminal has gone.
+    pub(crate) fn copy(&mut self, text: &str) -> io::Result<()> {
+        if text.len() <= CLIPBOARD_MOST {
+            write!(self.backend, "\x1b]52;c;{}\x07", BASE64_STANDARD.encode(text))?;
+            Write::flush(&mut self.backend)?;
+        }
+        Ok(())
+    }
+
+    /// Gives the terminal back to the shell until that says otherwise.
+    ///
+    /// # Errors
+    /// The terminal has gone.
+    pub(crate) fn suspend(&mut self) -> io::Result<()> {
+        #[cfg(unix)]
+        {
+            leave();
+            let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TSTP);
+            take()?;
+        }
+        self.forget();
+        Ok(())
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        leave();
+    }
+}
+
+fn take() -> io::Result<()> {
+    terminal::enable_raw_mode()?;
+    ENTERED.store(true, Ordering::Release);
+    execute!(io::stdout(), terminal::EnterAlternateScreen, cursor::Hide)
+}
+
+/// Leaves the terminal as it was. Can be called at any time, from any thread, any number of times.
+pub(crate) fn leave() {
+    if ENTERED.swap(false, Ordering::AcqRel) {
+        // one that has gone needs nothing
+        let _ = execute!(io::stdout(), style::ResetColor, cursor::Show, terminal::LeaveAlternateScreen);
+        let _ = terminal::disable_raw_mode();
+    }
+}
+
+/// A panic of the thread that draws leaves the terminal before it is said; others cost what they were about, and are not
+/// written over the screen.
+pub(crate) fn leave_on_panic() {
+    let drawing = std::thread::current().id();
+    let say = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if std::thread::current().id() == drawing {
+            leave();
+            say(panic);
+        } else {
+            tracing::error!("{panic}");
+        }
+    }));
+}
+
+/// What the terminal brings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Input {
+    /// A key.
+    Key(Key),
+    /// It has another size.
+    Resized,
+}
+
+/// Waits for the next thing that matters.
+///
+/// # Errors
+/// The terminal has gone.
+pub(crate) fn read() -> io::Result<Input> {
+    loop {
+        match crossterm::event::read()? {
+            Event::Resize(..) => return Ok(Input::Resized),
+            Event::Key(event) => {
+                if let Some(key) = key_of(event) {
+                    return Ok(Input::Key(key));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn key_of(event: KeyEvent) -> Option<Key> {
+    if event.kind == KeyEventKind::Release {
+        return None;
+    }
+    let has = |modifier| event.modifiers.contains(modifier);
+    Some(match event.code {
+        KeyCode::Char(c) if has(KeyModifiers::CONTROL) => Key::Ctrl(c.to_ascii_lowercase()),
+        KeyCode::Char(_) if has(KeyModifiers::ALT) => return None,
+        KeyCode::Char(c) => Key::Char(c),
+        KeyCode::Up if has(KeyModifiers::SHIFT) => Key::ShiftUp,
+        KeyCode::Down if has(KeyModifiers::SHIFT) => Key::ShiftDown,
+        KeyCode::Up => Key::Up,
+        KeyCode::Down => Key::Down,
+        KeyCode::Left => Key::Left,
+        KeyCode::Right => Key::Right,
+        KeyCode::PageUp => Key::PageUp,
+        KeyCode::PageDown => Key::PageDown,
+        KeyCode::Home => Key::Home,
+        KeyCode::End => Key::End,
+        KeyCode::Enter => Key::Enter,
+        KeyCode::Esc => Key::Esc,
+        KeyCode::Backspace => Key::Backspace,
+        KeyCode::Tab => Key::Tab,
+        KeyCode::BackTab => Key::BackTab,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_known_by_what_is_held() {
+        let event = |code, modifiers| KeyEvent::new(code, modifiers);
+        for (code, modifiers, wanted) in [
+            (KeyCode::Char('c'), KeyModifiers::CONTROL, Some(Key::Ctrl('c'))),
+            (KeyCode::Char('K'), KeyModifiers::SHIFT, Some(Key::Char('K'))),
+            (KeyCode::Char('x'), KeyModifiers::ALT, None),
+            (KeyCode::Up, KeyModifiers::SHIFT, Some(Key::ShiftUp)),
+            (KeyCode::Up, KeyModifiers::NONE, Some(Key::Up)),
+            (KeyCode::F(1), KeyModifiers::NONE, None),
+        ] {
+            assert_eq!(key_of(event(code, modifiers)), wanted, "{code:?} {modifiers:?}");
+        }
+        let released = KeyEvent { kind: KeyEventKind::Release, ..event(KeyCode::Up, KeyModifiers::NONE) };
+        assert_eq!(key_of(released), None);
+    }
+}

@@ -1,0 +1,191 @@
+//! The two lines on top: the name and its price, how it stands with it, the market's time; the pages, or what is wrong.
+
+use super::pen::Pen;
+use crate::column::Shape;
+use crate::layout::Page;
+use crate::model::{DaemonFacts, NameFacts};
+use crate::number::{MISSING, count, shown};
+use crate::palette::Look;
+use crate::state::{Standing, State};
+use ratatui::layout::Rect;
+
+/// Draws them.
+pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State) {
+    let badges = badges(state);
+    let name = state.name.as_deref().unwrap_or("greeksd");
+    let look = state.palette_of_spot();
+    let sign = match state.spot_moved {
+        1.. => pen.palette.signs.up,
+        0 => ' ',
+        _ => pen.palette.signs.down,
+    };
+    let mut line = pen.line(area.y, area);
+    line.put(" ", Look::Plain).put(name, Look::Name);
+    if state.spot().is_finite() {
+        line.put("  ", Look::Plain).put(&shown(state.spot(), Shape::Decimals(2), 12), look);
+        line.put(&format!(" {sign} "), look);
+    }
+    for (badge, look) in &badges {
+        line.put(" ", Look::Plain).put(&format!(" {badge} "), *look);
+    }
+    let free = usize::from(area.right().saturating_sub(line.x() + 1));
+    if let Some(time) = market_lines(state).into_iter().find(|time| time.len() <= free) {
+        pen.right((area.x, area.y), area.width, area, &time, Look::Faint);
+    }
+    let second = area.y + 1;
+    match trouble(state) {
+        Some((text, look)) => {
+            let padded = format!(" {text:<width$}", width = usize::from(area.width));
+            pen.text((area.x, second), area, &padded, look);
+        }
+        None => pages(pen, second, area, state),
+    }
+}
+
+impl State {
+    /// How the price looks: marked while its change is new.
+    fn palette_of_spot(&self) -> Look {
+        match self.spot_moved.signum() {
+            1 if self.flashes() => Look::Up,
+            -1 if self.flashes() => Look::Down,
+            _ => Look::Spot,
+        }
+    }
+}
+
+fn pages(pen: &mut Pen<'_>, y: u16, area: Rect, state: &State) {
+    let right = state.daemon.as_ref().map_or_else(Default::default, |daemon| {
+        let what = if state.is_own { "feed" } else { "daemon on" };
+        let counts = format!("{} names, {} contracts ", count(daemon.names), count(daemon.contracts));
+        let rates = if daemon.rates.is_empty() { String::new() } else { format!("rates {}", daemon.rates) };
+        let apart = if rates.is_empty() { "" } else { ", " };
+        [
+            format!("{what} {}, {rates}{apart}{counts}", daemon.feed),
+            format!("{what} {}, {rates} ", daemon.feed),
+            format!("{rates} "),
+        ]
+    });
+    let mut line = pen.line(y, area);
+    line.put(" ", Look::Plain);
+    for (place, page) in Page::ALL.into_iter().enumerate() {
+        let (key, title) = (place + 1, page.title());
+        if page == state.page {
+            line.put(&format!("[{key} {title}]"), Look::Chosen);
+        } else {
+            line.put(&format!(" {key} {title} "), Look::Faint);
+        }
+    }
+    let free = usize::from(area.right().saturating_sub(line.x() + 1));
+    if let Some(text) = right.iter().find(|text| text.chars().count() <= free) {
+        pen.right((area.x, y), area.width, area, text, Look::Faint);
+    }
+}
+
+/// The market's time, and whether it is open: at length, and shorter.
+fn market_lines(state: &State) -> Vec<String> {
+    let Some(daemon) = &state.daemon else { return Vec::new() };
+    let market = if daemon.is_open { "open" } else { "closed" };
+    let time = clock_of(&daemon.time);
+    match time.split_once(' ') {
+        Some((day, clock)) => vec![
+            format!("{day} {clock} ET, market {market} "),
+            format!("{clock} ET, market {market} "),
+            format!("{clock} ET, {market} "),
+            format!("{clock} "),
+        ],
+        None => vec![format!("market {market} ")],
+    }
+}
+
+/// `2026-11-20 15:42:00` of `2026-11-20T15:42:00.000-05:00`.
+pub(crate) fn clock_of(time: &str) -> String {
+    match (time.get(..10), time.get(11..19)) {
+        (Some(day), Some(clock)) => format!("{day} {clock}"),
+        _ => String::new(),
+    }
+}
+
+/// What is to be known of the values.
+fn badges(state: &State) -> Vec<(String, Look)> {
+    let mut badges = Vec::new();
+    if state.daemon.as_ref().is_some_and(|daemon| daemon.simulated) {
+        badges.push(("SIMULATED".to_owned(), Look::Notice));
+    }
+    match &state.standing {
+        Standing::Served(facts) => badges.extend(badges_of(facts)),
+        Standing::Pending => badges.push(("PENDING".to_owned(), Look::Notice)),
+        Standing::Unknown => badges.push(("UNKNOWN".to_owned(), Look::Alarm)),
+        Standing::Unheard => {}
+    }
+    let is_unknown =
+        |daemon: &DaemonFacts| daemon.dividends_unknown.iter().any(|name| Some(name) == state.name.as_ref());
+    if state.daemon.as_ref().is_some_and(is_unknown) {
+        badges.push(("DIVS UNKNOWN".to_owned(), Look::Notice));
+    }
+    badges
+}
+
+fn badges_of(facts: &NameFacts) -> Vec<(String, Look)> {
+    let clock = clock_of(&facts.valued_at);
+    let state = match facts.state.as_str() {
+        "ok" => None,
+        "held" => Some((format!("HELD {clock}"), Look::Notice)),
+        "stale" => Some((format!("STALE {clock}"), Look::Alarm)),
+        "uncomputed" => Some((format!("NO GREEKS: {}", facts.reason.replace('_', " ")), Look::Alarm)),
+        other => Some((other.to_uppercase(), Look::Notice)),
+    };
+    state.into_iter().chain(facts.is_rough.then(|| ("ROUGH".to_owned(), Look::Notice))).collect()
+}
+
+/// What is wrong with the way to the daemon, or with itself.
+fn trouble(state: &State) -> Option<(String, Look)> {
+    let since = |from: u64| state.now.saturating_sub(from) / 1_000;
+    if let Some(away) = &state.away {
+        let shown = state.daemon.as_ref().map(|daemon| clock_of(&daemon.time)).filter(|time| !time.is_empty());
+        let shown = shown.map_or_else(String::new, |time| format!("; shown is {time}"));
+        let text = format!("away for {} s: {}{shown}; {}", since(away.since), away.why, state.place);
+        return Some((text, Look::Alarm));
+    }
+    if state.silence().is_some() {
+        return Some((format!("no answer for {} s; {}", since(state.heard), state.place), Look::Alarm));
+    }
+    let daemon = state.daemon.as_ref()?;
+    match daemon.status.as_str() {
+        "starting" => {
+            let done = daemon.names.to_string();
+            let text = format!("starting: {done} of {} names are there", daemon.names + daemon.pending);
+            Some((text, Look::Notice))
+        }
+        "stale" => Some(("stale: the market is open, and nothing new comes from the feed".to_owned(), Look::Alarm)),
+        "failed" => Some(("failed: the daemon computes no more".to_owned(), Look::Alarm)),
+        _ if !daemon.rates_warning.is_empty() => Some((format!("rates: {}", daemon.rates_warning), Look::Notice)),
+        _ => None,
+    }
+}
+
+/// Why there is nothing to show, in lines.
+pub(crate) fn nothing(state: &State) -> Vec<String> {
+    let name = state.name.as_deref().unwrap_or(MISSING);
+    if state.daemon.is_none() && state.is_own {
+        return vec!["starting".to_owned()];
+    }
+    if state.daemon.is_none() {
+        return vec![
+            format!("no daemon answers at {}", state.place),
+            String::new(),
+            format!("{:<48}", "greeksd serve            starts one"),
+            format!("{:<48}", "greeksd view --feed sim  shows a made-up market"),
+            String::new(),
+            "this screen goes on when it is there".to_owned(),
+        ];
+    }
+    match &state.standing {
+        _ if state.name.is_none() => vec!["looking for a name".to_owned()],
+        Standing::Unknown => vec![format!("{name} is not served"), String::new(), "/ searches".to_owned()],
+        Standing::Pending => vec![format!("{name} is being computed for the first time")],
+        Standing::Served(facts) if facts.state == "uncomputed" => {
+            vec![format!("{name} has no Greeks: {}", facts.reason.replace('_', " "))]
+        }
+        Standing::Served(_) | Standing::Unheard => vec![format!("asking for {name}")],
+    }
+}

@@ -1,0 +1,66 @@
+//! The watch list: price, volatility of a month, what a standard deviation to the next expiry is.
+
+use super::pen::Pen;
+use crate::column::Shape;
+use crate::model::WatchRow;
+use crate::number::shown;
+use crate::palette::Look;
+use crate::state::{State, WATCH_MOST};
+use ratatui::layout::Rect;
+
+const HEADINGS: [(&str, u16); 6] =
+    [("Price", 11), ("Vol30d%", 9), ("Chg%", 7), ("Days", 6), ("1sd%", 8), ("in days", 8)];
+
+/// Draws it; `is_page`: its cursor moves.
+pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State, is_page: bool) {
+    if area.is_empty() {
+        return;
+    }
+    pen.rule(area.y, area, "", Look::Faint);
+    pen.text((area.x, area.y), area, &format!("Watch {} of {WATCH_MOST} ", state.watch.len()), Look::Heading);
+    if state.watch.is_empty() {
+        let name = state.name.as_deref().unwrap_or("this name");
+        pen.text((area.x + 2, area.y + 1), area, &format!("w puts {name} here"), Look::Plain);
+        return;
+    }
+    let mut heading = pen.line(area.y + 1, area);
+    heading.put("  Symbol  ", Look::Faint);
+    for (title, width) in HEADINGS {
+        heading.cell(width, title, Look::Faint);
+    }
+    let lines = usize::from(area.height.saturating_sub(2));
+    let top = state.watch_at.saturating_sub(lines / 2).min(state.watch.len().saturating_sub(lines));
+    for (y, (place, symbol)) in (area.y + 2..area.bottom()).zip(state.watch.iter().enumerate().skip(top)) {
+        let row = state.watch_rows.iter().find(|row| row.symbol == *symbol);
+        let is_on = if is_page { place == state.watch_at } else { state.name.as_ref() == Some(symbol) };
+        draw_row(pen, area, y, symbol, (row, is_on, state.flashes()));
+    }
+}
+
+fn draw_row(
+    pen: &mut Pen<'_>,
+    area: Rect,
+    y: u16,
+    symbol: &str,
+    (row, is_on, flashes): (Option<&WatchRow>, bool, bool),
+) {
+    let look = if is_on { Look::Chosen } else { Look::Plain };
+    let pointer = if is_on { pen.palette.signs.pointer } else { ' ' };
+    let moved = row.and_then(|row| pen.palette.moved(row.moved)).filter(|_| flashes && !is_on);
+    let value = |of: fn(&WatchRow) -> f64| row.map_or(f64::NAN, of);
+    let mut line = pen.line(y, area);
+    line.put(&format!("{pointer} {symbol:<8}"), look);
+    let cells = [
+        (value(|row| row.spot), Shape::Decimals(2)),
+        (value(|row| row.vol), Shape::Percent(2)),
+        (value(|row| row.vol - row.prev_vol), Shape::Percent(2)),
+        (value(|row| row.days), Shape::Decimals(0)),
+        (value(|row| row.next_move), Shape::Percent(2)),
+    ];
+    for (place, ((number, shape), (_, width))) in cells.into_iter().zip(HEADINGS).enumerate() {
+        let look = moved.filter(|_| place == 0).unwrap_or(look);
+        line.cell(width, &shown(number, shape, usize::from(width) - 1), look);
+    }
+    let next = row.map(|row| row.next_days).filter(|days| days.is_finite());
+    line.cell(8, &next.map_or_else(String::new, |days| format!("{days:.1}")), look);
+}
