@@ -7,7 +7,8 @@ A line of a shell block that asks the daemon is run as it stands, at the address
 read with --print-config, which takes its options apart and ends; price, explain, man and completions run. Every address of the daemon
 in any other block must answer, but for
 those of vendors' clients, which tests/clients runs. What cannot be run says so: a line `<!-- not run: why -->` above its block. Where LibreOffice
-is there it opens a chain as CSV and as HTML, and every cell is compared with the JSON. Where mdbook is there it builds the book.
+is there it opens a chain as CSV and as HTML, and every cell is compared with the JSON. Every link between documents leads somewhere: pages of the book
+to pages of the book and their headings, the others to files. Where mdbook is there it builds the book.
 """
 import argparse, os, pathlib, re, shutil, subprocess, sys, tempfile, xml.etree.ElementTree
 
@@ -28,6 +29,7 @@ def main():
     book = (ROOT / "docs" / "SUMMARY.md").read_text()
     left_out = [path.name for path in documents[1:] if path.name != "SUMMARY.md" and f"({path.name})" not in book]
     assert not left_out, f"not in the book: {left_out}"
+    print(f"ok   {links([*documents, *ROOT.glob('*.md')])} links between documents")
     ran, excused = 0, []
     with Daemon(program, "--feed", "sim", "--now", "2026-11-20T13:00:00-05:00") as daemon, \
             tempfile.TemporaryDirectory(prefix="greeksd-book-") as folder:
@@ -49,6 +51,37 @@ def main():
             print(f"     {line}")
         spreadsheet(daemon, pathlib.Path(folder))
     build()
+
+
+def links(documents):
+    """Follows every relative link; returns how many there were."""
+    followed = 0
+    for path in sorted(set(documents)):
+        in_book = path.parent.name == "docs"
+        for target in re.findall(r"\]\(([^)\s]+)\)", prose(path.read_text())):
+            if re.match(r"[a-z]+:", target):
+                continue
+            file, _, anchor = target.partition("#")
+            to = (path.parent / file).resolve() if file else path
+            assert to.exists(), f"{path.name}: {target}: there is no such file"
+            if in_book and to.suffix != ".svg" and to.suffix != ".png":
+                assert to.parent == path.parent and to.suffix == ".md", f"{path.name}: {target} is not in the book"
+            if anchor:
+                headings = [slug(line.lstrip("# ")) for line in prose(to.read_text()).split("\n") if line.startswith("#")]
+                assert anchor in headings, f"{path.name}: {target}: no such heading among {headings}"
+            followed += 1
+    assert followed > 60, f"only {followed} links were found"
+    return followed
+
+
+def prose(text):
+    """A document without its fenced blocks."""
+    return re.sub(r"(?ms)^```.*?^```$", "", text)
+
+
+def slug(heading):
+    """The anchor of a heading, as mdbook and forges make it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
 
 
 def blocks(text):
