@@ -1,8 +1,8 @@
 //! Files and folders that only their owner may read: what is recorded, what is kept, what the daemon was asked about.
 //! Never: what stands in them.
 
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::io;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, BufWriter};
 use std::path::Path;
 
 /// Creates a file, or empties the one that is there.
@@ -33,13 +33,49 @@ pub fn create_folder(path: &Path) -> io::Result<()> {
     builder.recursive(true).create(path)
 }
 
+/// Writes a file in place of the one that is there. It is complete and on the disk when it gets its name; where that fails,
+/// the one that was there stays. Its folder is made.
+///
+/// # Errors
+/// What `write` reports, and the file system.
+pub fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    create_folder(folder)?;
+    // two programs with one folder do not write into each other's file
+    let unfinished = path.with_extension(format!("{}.unfinished", std::process::id()));
+    let written = write_synced(&unfinished, write).and_then(|()| fs::rename(&unfinished, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&unfinished);
+    }
+    written?;
+    // a name in a folder is on the disk when the folder is
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+fn write_synced(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
+    let mut file = BufWriter::new(create(path)?);
+    write(&mut file)?;
+    file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+}
+
+/// Gives a file that is damaged, or none of the program's, the name `NAME.csv.bad`, where somebody may look at it, and logs that.
+pub fn move_aside(path: &Path) {
+    let aside = path.with_extension("csv.bad");
+    match fs::rename(path, &aside) {
+        Ok(()) => {
+            tracing::warn!("{} is damaged, or no file of greeksd: it is {} now", path.display(), aside.display())
+        }
+        Err(error) => tracing::warn!("{} is damaged, or no file of greeksd: {error}", path.display()),
+    }
+}
+
 /// True if others than the owner may read or write a file.
 #[must_use]
 pub fn is_open_to_others(path: &Path) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        std::fs::metadata(path).is_ok_and(|facts| facts.permissions().mode() & 0o077 != 0)
+        fs::metadata(path).is_ok_and(|facts| facts.permissions().mode() & 0o077 != 0)
     }
     #[cfg(not(unix))]
     {
@@ -73,7 +109,7 @@ mod tests {
         create_folder(&inner).unwrap();
         let file = inner.join("file");
         create(&file).unwrap();
-        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&folder), mode(&inner), mode(&file)), (0o700, 0o700, 0o600));
         assert!(!is_open_to_others(&file));
         std::fs::set_permissions(&file, PermissionsExt::from_mode(0o640)).unwrap();

@@ -4,7 +4,7 @@
 //! layout.
 
 use super::facts::{SourceFacts, SourceState};
-use super::inbox::Inbox;
+use super::inbox::{Inbox, WAITING_MOST};
 use super::poll::failure::{Failed, Failure};
 use super::poll::plan::{Next, Outcome, Plan, VendorTerms};
 use super::poll::vendor::roots_of;
@@ -27,8 +27,6 @@ use std::time::{Duration, Instant};
 const DATASET: &str = "OPRA.PILLAR";
 /// The schemas that may be asked for: each change of a best quote, or the last of each second.
 pub const SCHEMAS: [(&str, Schema); 2] = [("cbbo-1s", Schema::Cbbo1S), ("cmbp-1", Schema::Cmbp1)];
-/// Contracts that wait for the market loop at most.
-const WAITING_MOST: usize = 4_000_000;
 /// How often what came is handed over.
 const HAND_OVER: Duration = Duration::from_millis(250);
 /// How long the thread sleeps at most before it looks whether the source is to end.

@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+/// Contracts that wait for the market loop at most, of one source; twice the listed market.
+pub const WAITING_MOST: usize = 4_000_000;
 /// Refused records that keep their place, and errors that are kept, until the loop has told them.
 const PLACES_KEPT: usize = 100;
 /// How often one that waits for room looks whether the source is to end.

@@ -3,7 +3,7 @@
 //! A thread of its own reads; what it has read waits as the last state of each contract. Never: a layout of a file.
 
 use super::facts::{SourceFacts, SourceState};
-use super::inbox::Inbox;
+use super::inbox::{Inbox, WAITING_MOST};
 use super::{Delivery, Moment, Outstanding, QuoteSource};
 use history::row::HistoryRow;
 use host::clock::MarketClock;
@@ -22,8 +22,6 @@ use std::time::Duration;
 const TICK: Duration = Duration::from_millis(20);
 /// How often it is looked whether there is another last day, or there are other files of it.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// Contracts that wait for the market loop at most.
-const WAITING_MOST: usize = 4_000_000;
 /// Rows of one day that a replay holds at most: about a gigabyte.
 const ROWS_MOST: usize = 10_000_000;
 

@@ -39,7 +39,7 @@ impl LastCurve {
         let path = folder.join(NAME);
         let kept = match fs::read(&path) {
             Ok(bytes) => read(&path, &bytes).or_else(|| {
-                move_aside(&path);
+                private::move_aside(&path);
                 None
             }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -71,7 +71,7 @@ impl LastCurve {
         self.kept = Some((as_of, in_force.curve.clone()));
         let path = self.path.clone();
         let write = move |text: String| {
-            if let Err(error) = replace(&path, &text) {
+            if let Err(error) = private::replace(&path, |file| file.write_all(text.as_bytes())) {
                 tracing::warn!("{}: {error}", path.display());
             }
         };
@@ -115,26 +115,6 @@ fn text(as_of: Date, curve: &DiscountCurve) -> String {
         let _ = writeln!(out, "{as_of},{},{rate}", years * YEAR_DAYS);
     }
     out
-}
-
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    path.parent().map_or(Ok(()), private::create_folder)?;
-    let unfinished = path.with_extension(format!("{}.unfinished", std::process::id()));
-    let written = private::create(&unfinished)
-        .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
-        .and_then(|()| fs::rename(&unfinished, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&unfinished);
-    }
-    written
-}
-
-fn move_aside(path: &Path) {
-    let aside = path.with_extension("csv.bad");
-    match fs::rename(path, &aside) {
-        Ok(()) => tracing::warn!("{} is damaged: it is {} now", path.display(), aside.display()),
-        Err(error) => tracing::warn!("{} is damaged: {error}", path.display()),
-    }
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use kernel::contract::Symbol;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, BufReader, BufWriter};
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -147,7 +147,7 @@ impl StateFolder {
         if is_ours && refused == 0 && whole == text.len() {
             return Some(vols);
         }
-        self.move_aside(&path);
+        private::move_aside(&path);
         if vols.is_empty() {
             return None;
         }
@@ -158,31 +158,8 @@ impl StateFolder {
         Some(vols)
     }
 
-    fn move_aside(&self, path: &Path) {
-        let aside = path.with_extension("csv.bad");
-        match fs::rename(path, &aside) {
-            Ok(()) => {
-                tracing::warn!("{} is damaged, or no file of greeksd: it is {} now", path.display(), aside.display())
-            }
-            Err(error) => tracing::warn!("{} is damaged, or no file of greeksd: {error}", path.display()),
-        }
-    }
-
     fn write(&self, session: Date, vols: &SessionVols) -> io::Result<()> {
-        self.replace(&self.file(session), |file| vols.write(file))
-    }
-
-    /// Puts a file in the place of another, whole and on the disk, or leaves that as it is.
-    fn replace(&self, path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
-        private::create_folder(&self.path)?;
-        // two programs with one folder do not write into each other's file
-        let unfinished = path.with_extension(format!("{}.unfinished", std::process::id()));
-        let written = write_synced(&unfinished, write).and_then(|()| fs::rename(&unfinished, path));
-        if written.is_err() {
-            let _ = fs::remove_file(&unfinished);
-        }
-        written?;
-        sync_folder(&self.path)
+        private::replace(&self.file(session), |file| vols.write(file))
     }
 
     /// Saves a market in place of the one before. Live names that this one does not have stay while they have a contract
@@ -199,7 +176,7 @@ impl StateFolder {
             SavedMarket::Recorded(_) => Vec::new(),
         };
         let all = chains.iter().map(AsRef::as_ref).chain(&others);
-        if let Err(error) = self.replace(&path, |file| saved::write(&market.name(), all, file)) {
+        if let Err(error) = private::replace(&path, |file| saved::write(&market.name(), all, file)) {
             tracing::warn!("{}: {error}", path.display());
             return None;
         }
@@ -292,17 +269,6 @@ impl StateFolder {
         sessions.sort();
         sessions
     }
-}
-
-fn write_synced(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
-    let mut file = BufWriter::new(private::create(path)?);
-    write(&mut file)?;
-    file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
-}
-
-/// A name in a folder is on the disk when the folder is.
-fn sync_folder(path: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ pub mod stdin;
 pub mod tcp;
 
 use super::facts::{SourceFacts, SourceState};
-use super::inbox::Inbox;
+use super::inbox::{Inbox, WAITING_MOST};
 use super::{Delivery, Moment, QuoteSource};
 use feeds::lines::LineParser;
 use host::clock::MarketClock;
@@ -17,8 +17,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Contracts that wait for the market loop at most; twice the listed market.
-const WAITING_MOST: usize = 4_000_000;
 /// The longest line, bytes; one has about a hundred.
 const LINE_MOST: usize = 64 * 1024;
 /// What is read at once, bytes: some two thousand lines.

@@ -19,7 +19,7 @@ pub mod wholeness;
 
 use super::asked::Asked;
 use super::facts::{SourceFacts, SourceState};
-use super::inbox::Inbox;
+use super::inbox::{Inbox, WAITING_MOST};
 use super::{Delivery, Moment, Outstanding, QuoteSource};
 use dividends::OnceADay;
 use failure::{Failed, Failure};
@@ -37,8 +37,6 @@ use std::time::{Duration, Instant};
 use sweep::{Brought, Permits, Sweeps};
 use vendor::Brings;
 
-/// Contracts that wait for the market loop at most.
-const WAITING_MOST: usize = 4_000_000;
 /// How long a thread sleeps at most before it looks whether the source is to end.
 const SLEEP_MOST: Duration = Duration::from_millis(500);
 /// By how much quotes are late of which the vendor says that they are.
