@@ -154,8 +154,9 @@ fn like(value: &Value) -> Value {
         Value::Bool(_) => json!({ "type": "boolean" }),
         Value::Number(_) => json!({ "type": "number" }),
         Value::String(_) => json!({ "type": "string" }),
-        Value::Array(items) => match items.first() {
-            Some(item) => json!({ "type": "array", "items": like(item) }),
+        // a row that is an array has cells of several types
+        Value::Array(items) => match items.iter().map(like).reduce(either) {
+            Some(item) => json!({ "type": "array", "items": item }),
             None => json!({ "type": "array" }),
         },
         Value::Object(of) => {
@@ -431,4 +432,16 @@ pub(super) fn either_content(a: Value, b: Value) -> Value {
         both.insert(kind, merged);
     }
     Value::Object(both)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_that_is_an_array_admits_the_types_of_all_its_cells() {
+        let schema = like(&json!([["AAPL", 20_261_120, 190_000, "C"]]));
+        let cells = &schema["items"]["items"]["anyOf"];
+        assert_eq!(cells, &json!([{ "type": "string" }, { "type": "number" }]));
+    }
 }
