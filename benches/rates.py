@@ -231,7 +231,7 @@ class Daemon:
             except OSError:
                 health = {"underlyings": -1}
             number = health.get("snapshot_number")
-            whole = health["underlyings"] == names and not health["pending"] and not health["rough"]
+            whole = health["underlyings"] == names and not health["pending"] and not health["preliminary"]
             still = still + 1 if whole and number == before else 0
             before = number
             if still >= 30:

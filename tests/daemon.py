@@ -41,7 +41,7 @@ def serves(health):
 
 def knows_all(health):
     """Whether every name has a chain at full accuracy."""
-    return serves(health) and health["pending"] == 0 and health["rough"] == 0
+    return serves(health) and health["pending"] == 0 and health["preliminary"] == 0
 
 
 class Daemon:

@@ -41,7 +41,7 @@ fn chain() -> Arc<Chain> {
         spot_off: false,
         uncomputed: None,
         valued_at: Timestamp::UNIX_EPOCH,
-        rough: false,
+        preliminary: false,
         slices: Vec::new(),
         strike_milli: Vec::new(),
         right: Vec::new(),

@@ -54,7 +54,7 @@ fn main() -> io::Result<()> {
         |health: &str| number_of(health, "\"underlyings\":") >= wanted && number_of(health, "\"pending\":") < 1.0;
     running.wait(patience, is_whole)?;
     println!("all names served after {:.1} s; {}", began.elapsed().as_secs_f64(), running.memory()?);
-    let warm = running.wait(patience, |health| number_of(health, "\"rough\":") < 1.0).is_ok();
+    let warm = running.wait(patience, |health| number_of(health, "\"preliminary\":") < 1.0).is_ok();
     let how = if warm { "at full accuracy" } else { "not yet at full accuracy, which goes on beside the stream" };
     println!("{how} after {:.1} s; {}", began.elapsed().as_secs_f64(), running.memory()?);
     let report = stream(&mut pusher, &books, &running, rate, Duration::from_secs_f64(seconds))?;

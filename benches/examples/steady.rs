@@ -1,7 +1,7 @@
 //! Passes over a synthetic market one after the other, a second apart: what each took and what it had to take anew.
 //!
 //! `cargo run --release -p greeksd-benches --example steady -- [full[=SHARE] | NAME...]`; `PASSES=n` for other than 12,
-//! `ROUGH=n` for so many rough ones first.
+//! `PRELIMINARY=n` runs n preliminary passes first.
 #![allow(clippy::print_stdout, reason = "the report")]
 
 use engine::pass::Depth;
@@ -14,7 +14,7 @@ fn main() {
     let names: Vec<String> = std::env::args().skip(1).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u32>().ok());
-    let (passes_run, rough) = (number("PASSES").unwrap_or(12), number("ROUGH").unwrap_or(0));
+    let (passes_run, preliminary) = (number("PASSES").unwrap_or(12), number("PRELIMINARY").unwrap_or(0));
     let mut passes = passes();
     let sim = match names.first().and_then(|name| name.strip_prefix("full")) {
         Some(share) => Sim::full(share.trim_start_matches('=').parse().unwrap_or(1.0)),
@@ -25,7 +25,7 @@ fn main() {
     let mut at = NOW;
     for n in 0..passes_run {
         let (computed, Took { wall, processor }) = timed(|| {
-            let depth = if n < rough { Depth::Rough } else { Depth::Full };
+            let depth = if n < preliminary { Depth::Preliminary } else { Depth::Full };
             sim.pass_to(depth, &books, at, &mut passes)
         });
         let (mut slices, mut contracts, mut searched, mut refreshed) = (0, 0, 0, 0);

@@ -50,10 +50,10 @@ const LEFT_MOST: usize = 10_000;
 /// | full, full | 0.0002 | 0.036 | 0.48 |
 /// | coarse, full | 0.0001 | 0.033 | 0.46 |
 /// | coarse, full, full | 0.0000 | 0.004 | 0.037 |
-/// | rough, full, full | 0.0000 | 0.000 | 0.000 |
+/// | preliminary, full, full | 0.0000 | 0.000 | 0.000 |
 ///
 /// A coarse look first costs about what it saves, since tables are then built once, where the market is; and the second full
-/// pass reads them again for a tenth more. Rough passes stay where their lattices are, 8 bp at 99 % with one or with six.
+/// pass reads them again for a tenth more. Preliminary passes stay where their lattices are, 8 bp at 99 % with one or with six.
 pub const FIRST: &[Depth] = &[Depth::Coarse, Depth::Full, Depth::Full];
 
 /// The threads of the passes, and what each chain keeps from one pass to the next.

@@ -158,7 +158,7 @@ fn print_tasks(args: &BatchArgs, watch: &Arc<BatchWatch>) -> Result<bool, BatchE
 }
 
 fn recipe(args: &BatchArgs) -> Recipe {
-    let accuracy = if args.rough() { Accuracy::Rough } else { Accuracy::Full };
+    let accuracy = if args.is_preliminary() { Accuracy::Preliminary } else { Accuracy::Full };
     Recipe { accuracy, quotes: args.quotes }
 }
 

@@ -254,7 +254,7 @@ impl Chains<'_> {
             spot_off: false,
             uncomputed: (!is_priced).then_some(Uncomputed::NoUsableQuote),
             valued_at: at,
-            rough: false,
+            preliminary: false,
             slices,
             strike_milli,
             right,

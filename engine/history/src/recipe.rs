@@ -19,11 +19,11 @@ use std::sync::Arc;
 /// Counts up where the same rows give other numbers, or a file holds them otherwise: what an older one wrote is made again.
 pub const VERSION: u32 = 4;
 
-/// How well the right to exercise early is valued.
+/// How accurately early exercise is valued.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Accuracy {
     /// By lattices: prices to about 1e-4.
-    Rough,
+    Preliminary,
     /// By tables.
     #[default]
     Full,
@@ -34,7 +34,7 @@ impl Accuracy {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Rough => "rough",
+            Self::Preliminary => "preliminary",
             Self::Full => "full",
         }
     }
@@ -54,7 +54,7 @@ impl Recipe {
     #[must_use]
     pub const fn first(self) -> &'static [Depth] {
         match self.accuracy {
-            Accuracy::Rough => &[Depth::Rough],
+            Accuracy::Preliminary => &[Depth::Preliminary],
             Accuracy::Full => engine::pass::FIRST,
         }
     }
@@ -65,7 +65,7 @@ impl Recipe {
     #[must_use]
     pub const fn later(self) -> &'static [Depth] {
         match self.accuracy {
-            Accuracy::Rough => &[Depth::Rough],
+            Accuracy::Preliminary => &[Depth::Preliminary],
             Accuracy::Full => &[Depth::Full],
         }
     }
@@ -76,7 +76,7 @@ impl Recipe {
         let words = |passes: &[Depth]| {
             let word = |depth: &Depth| match depth {
                 Depth::Coarse => "coarse",
-                Depth::Rough => "rough",
+                Depth::Preliminary => "preliminary",
                 Depth::Full => "full",
             };
             passes.iter().map(word).collect::<Vec<_>>().join(", ")

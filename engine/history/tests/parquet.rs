@@ -185,7 +185,7 @@ fn a_name_within_a_day_stands_by_time_and_follows_its_recipe() {
     let all: Vec<HistoryRow> = snapshots.iter().rev().flat_map(|(_, rows)| rows.clone()).collect();
     let path = folder.path("ko.csv");
     std::fs::write(&path, csv(&all)).unwrap();
-    for accuracy in [Accuracy::Rough, Accuracy::Full] {
+    for accuracy in [Accuracy::Preliminary, Accuracy::Full] {
         let mut job = Plain::new();
         job.recipe = Recipe { accuracy, quotes: true };
         let out = folder.path(accuracy.name());

@@ -4,7 +4,7 @@
 
 mod support;
 
-use engine::pass::Depth::{self, Coarse as C, Full as F, Rough as R};
+use engine::pass::Depth::{self, Coarse as C, Full as F, Preliminary as P};
 use engine::pass::{MarketData, Passes};
 use engine::store::chain::Chain;
 use engine::store::columns::Col;
@@ -118,21 +118,21 @@ fn passes_of_a_first_snapshot() {
         ("full, full", &[F, F], &[]),
         ("coarse, full", &[C, F], &[]),
         ("coarse, full, full", &[C, F, F], &[]),
-        ("rough, full", &[R, F], &[]),
-        ("rough, rough, full", &[R, R, F], &[]),
-        ("rough, full, full", &[R, F, F], &[]),
+        ("preliminary, full", &[P, F], &[]),
+        ("preliminary, preliminary, full", &[P, P, F], &[]),
+        ("preliminary, full, full", &[P, F, F], &[]),
         ("full 3 times", &[F, F, F], &[]),
-        ("rough, full 6 times", &[R, F, F, F, F, F, F], &[]),
+        ("preliminary, full 6 times", &[P, F, F, F, F, F, F], &[]),
     ];
     compare("full", &units, &reference, recipes);
     let recipes: &[(&str, &[Depth], &[Depth])] = &[
-        ("rough", &[R], &[]),
-        ("rough, rough", &[R, R], &[]),
-        ("rough 3 times", &[R, R, R], &[]),
-        ("rough 6 times", &[R; 6], &[]),
-        ("rough, full 6 times", &[R, F, F, F, F, F, F], &[]),
+        ("preliminary", &[P], &[]),
+        ("preliminary, preliminary", &[P, P], &[]),
+        ("preliminary 3 times", &[P, P, P], &[]),
+        ("preliminary 6 times", &[P; 6], &[]),
+        ("preliminary, full 6 times", &[P, F, F, F, F, F, F], &[]),
     ];
-    compare("rough", &units, &reference, recipes);
+    compare("preliminary", &units, &reference, recipes);
 }
 
 #[test]
@@ -147,11 +147,11 @@ fn passes_of_later_snapshots() {
         };
         let units: Vec<Snapshots> = (0..3).map(unit).collect();
         let recipes: &[(&str, &[Depth], &[Depth])] = &[
-            ("rough; rough", &[R, R], &[R]),
+            ("preliminary; preliminary", &[P, P], &[P]),
             ("full; full", &[F], &[F]),
             ("coarse, full, full; full", &[C, F, F], &[F]),
             ("the same; full twice", &[C, F, F], &[F, F]),
-            ("full; full 6 times", &[R, F, F, F, F, F, F], &[F, F, F, F, F, F]),
+            ("full; full 6 times", &[P, F, F, F, F, F, F], &[F, F, F, F, F, F]),
         ];
         compare(&format!("{minutes} min apart"), &units, &reference, recipes);
     }

@@ -35,7 +35,7 @@ pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, dra
     let SliceState { ladder, early, sigma, searched, .. } = state;
     start_vols(input, terms, carry.fwd, quotes, ladder, sigma);
     let here = input.valuation(carry.s, terms);
-    let rough = input.depth != Depth::Full;
+    let preliminary = input.depth != Depth::Full;
     if input.style == Style::American {
         early.prepare(ladder, terms);
         *refreshed += early.refresh(&here, ladder, sigma, 0..ladder.blocks());
@@ -49,7 +49,7 @@ pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, dra
         }
     }
     memory.before.rest(&here, memory.now);
-    if rough {
+    if preliminary {
         // a first look leaves the others out
         let fwd = terms.fwd(carry.s);
         open.retain(|o| {
@@ -63,8 +63,8 @@ pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, dra
         found.sort_unstable_by_key(RememberedVol::key);
     }
     core::mem::swap(searched, found);
-    if rough {
-        // nothing of a rough pass may stand in for a search
+    if preliminary {
+        // nothing that a preliminary pass finds may stand in for a search
         searched.clear();
     }
     out.order_sides();
@@ -147,13 +147,13 @@ fn imply_sides(side: &BlockSide<'_>, sigma: &[f64], memory: &mut Memory<'_>, out
     let k = ladder.block(block);
     let premium = early.by_sigma(&here, right, block);
     // what expansions of a lattice give is taken for what it is: a search by a lattice would not do better
-    let rough = here.depth != Depth::Full;
+    let preliminary = here.depth != Depth::Full;
     let mut find = |which: usize, column: &[f64], start: Block| {
         let price = ladder.gather(right, block, column);
         let near = imply_block(&here, right, &Asked { k, price, start }, &premium);
         let allowed = near.sigma * IMPLIED.allowed + (near.sigma - start).abs() * IMPLIED.allowed_of_step;
         let found = near.sigma.gt(Block::splat(0.0));
-        let sure = if rough { found } else { premium.doubt(near.sigma).le(allowed * near.vega) };
+        let sure = if preliminary { found } else { premium.doubt(near.sigma).le(allowed * near.vega) };
         let open = near.wanted & !sure;
         if !open.any() {
             return near.sigma;

@@ -82,10 +82,10 @@ fn solve<L: Lanes>(
     let start = L::select(near | !in_the_money, start, guess);
     // at half the steps first; what the others add changes little from there on
     let zero = L::splat(0.0);
-    let first = implied_by(&limits, |sigma| at.roughly(sigma, zero), k, price, start).sigma;
+    let first = implied_by(&limits, |sigma| at.preliminary(sigma, zero), k, price, start).sigma;
     let first = L::select(first.gt(zero), first, start);
     let (jet, slope, correction) = at.by_sigma(first);
-    let sigma = implied_by(&limits, |sigma| at.roughly(sigma, correction), k, price, first).sigma;
+    let sigma = implied_by(&limits, |sigma| at.preliminary(sigma, correction), k, price, first).sigma;
     let delta = european(right.phi(), &at.horizon, at.x(), k, sigma).x[0] + slope;
     for (lane, open) in open.iter().enumerate() {
         let vol = sigma.lane(lane);
@@ -116,7 +116,7 @@ impl<L: Lanes> Value<'_, L> {
     }
 
     /// The same at half the steps, given the correction.
-    fn roughly(&self, sigma: L, correction: L) -> VolDerivatives<L> {
+    fn preliminary(&self, sigma: L, correction: L) -> VolDerivatives<L> {
         let Some(lattice) = self.lattice else { return self.plain(sigma) };
         let premium = lattice.at_half_the_steps(self.k, sigma);
         self.with(sigma, &Premium { value: premium.value + correction, ..premium })

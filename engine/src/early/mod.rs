@@ -29,7 +29,7 @@ use kernel::greeks::Greeks;
 use kernel::lanes::{BLOCK, Block, Lanes};
 use premium::{BlockPremium, Tables};
 use pricers::{Pricers, bands, span};
-use rough::Rough;
+use rough::PreliminaryLattices;
 
 /// The premium of every strike of a slice, both rights.
 #[derive(Debug, Default)]
@@ -74,7 +74,7 @@ impl Early {
     /// many blocks.
     ///
     /// # Domain   [`Early::prepare`] has seen the ladder and the dividends
-    /// # Accuracy the tolerances of the tables, or 1e-4 of a price at rough depth
+    /// # Accuracy the tolerances of the tables, or 1e-4 of a price at preliminary depth
     /// # Cost     a look where the expansions hold; milliseconds where tables have to be built (benches/record/history.md)
     pub fn refresh(
         &mut self,
@@ -85,7 +85,7 @@ impl Early {
     ) -> usize {
         let mut taken = 0;
         let mut next = None;
-        let rough = Rough::new(here, ladder, span(sigma));
+        let lattices = PreliminaryLattices::new(here, ladder, span(sigma));
         for block in which {
             let (k, vols) = (ladder.block(block), Block::load(&sigma[block * BLOCK..]));
             for right in [Right::Call, Right::Put] {
@@ -93,8 +93,8 @@ impl Early {
                 if self.blocks[right as usize][block].holds(&place) {
                     continue;
                 }
-                if let Some(rough) = &rough {
-                    self.blocks[right as usize][block].take_roughly(&place, rough);
+                if let Some(lattices) = &lattices {
+                    self.blocks[right as usize][block].take_preliminary(&place, lattices);
                     taken += 1;
                     continue;
                 }

@@ -10,7 +10,7 @@ use super::block_valuation::{BlockValuation, SAME_DATE};
 use super::boundary_distance::BoundaryDistance;
 use super::expansion::{self, Expansion, ExpansionPoint, between, load};
 use super::pricers::nodes;
-use super::rough::{self, Rough, Taken};
+use super::rough::{self, PreliminaryLattices, Taken};
 use super::valuation::{Depth, Valuation, lanes_at_intrinsic, plain};
 use super::vol_slice::{NextSessionChange, PremiumByVol, VolSlice};
 use kernel::american::Pricer;
@@ -105,12 +105,12 @@ impl BlockPremium {
     pub(super) fn holds(&self, place: &BlockValuation<'_>) -> bool {
         match self.depth {
             Depth::Full => self.expansions_hold(place) && self.vol_slice_holds(place),
-            known => known >= place.here.depth && self.holds_roughly(place),
+            known => known >= place.here.depth && self.lattice_expansion_holds(place),
         }
     }
 
-    /// Expansion from a lattice are rough anyway.
-    fn holds_roughly(&self, place: &BlockValuation<'_>) -> bool {
+    /// True if an expansion from a lattice still holds. It needs only the coarser check: lattices are less accurate anyway.
+    fn lattice_expansion_holds(&self, place: &BlockValuation<'_>) -> bool {
         let at = match &self.known {
             Known::Nothing(at) => at,
             Known::One(jets) => &jets.at,
@@ -122,10 +122,10 @@ impl BlockPremium {
     }
 
     /// Takes everything anew from lattices.
-    pub(super) fn take_roughly(&mut self, place: &BlockValuation<'_>, rough: &Rough<'_>) {
+    pub(super) fn take_preliminary(&mut self, place: &BlockValuation<'_>, lattices: &PreliminaryLattices<'_>) {
         let at = place.expansion_point(place.here.s);
-        let (taken, exercised, later_exercised) = rough.take(place.right, place.k, load(&at.sigma));
-        (self.depth, self.exercised, self.free) = (rough.depth(), exercised, BoundaryDistance::everywhere());
+        let (taken, exercised, later_exercised) = lattices.take(place.right, place.k, load(&at.sigma));
+        (self.depth, self.exercised, self.free) = (lattices.depth(), exercised, BoundaryDistance::everywhere());
         let Some(Taken { american, european, later, low, high }) = taken else {
             (self.known, self.slice) = (Known::Nothing(Box::new(at)), None);
             return;
@@ -282,7 +282,7 @@ impl BlockPremium {
     }
 
     /// Adds the premium to European Greeks at `sigma`; what it will be on the next trading day. Lanes that are exercised
-    /// now become those of exercise, and so do those that a rough premium, carried further than one from tables, leaves
+    /// now become those of exercise, and so do those that a preliminary premium, carried further than one from tables, leaves
     /// below it.
     pub(super) fn add(
         &self,

@@ -1,5 +1,5 @@
-//! LatticeGreeks from lattices instead of tables: good to about 1e-4 of a price, and there at once. A cold start begins with
-//! them. Never: a table.
+//! Greeks from trinomial lattices instead of premium tables: accurate to about 1e-4 of a price, without building tables
+//! first. The preliminary pass of a cold start uses them. Never: a table.
 
 use super::valuation::{Depth, Valuation, lanes_at_intrinsic, plain};
 use crate::store::ladder::Ladder;
@@ -34,11 +34,11 @@ pub(super) struct Taken {
 }
 
 /// The lattices of both rights of a slice at one place, made when they are first needed.
-pub(super) struct Rough<'a> {
+pub(super) struct PreliminaryLattices<'a> {
     here: &'a Valuation<'a>,
     /// Layers of the lattices.
     layers: usize,
-    sides: [RoughSide; 2],
+    sides: [LatticeSide; 2],
     /// Spot and terms on the next trading day.
     next: Option<(f64, Terms)>,
     /// Whether those are near enough for a series.
@@ -47,20 +47,20 @@ pub(super) struct Rough<'a> {
 
 /// One right.
 #[derive(Default)]
-struct RoughSide {
+struct LatticeSide {
     never: bool,
     now: OnceCell<Option<Lattices>>,
     next: OnceCell<Lattice>,
 }
 
-impl<'a> Rough<'a> {
+impl<'a> PreliminaryLattices<'a> {
     /// The lattices at `here`, for the strikes of a ladder and the volatilities `sigma`; `None` where tables are asked for.
     pub(super) fn new(here: &'a Valuation<'a>, ladder: &Ladder, sigma: (f64, f64)) -> Option<Self> {
         let layers = here.depth.layers()?;
         let k = ladder.strikes();
         let band = Band { k: (k.first().copied().unwrap_or(1.0), k.last().copied().unwrap_or(1.0)), sigma };
         let sides = [Right::Call, Right::Put]
-            .map(|right| RoughSide { never: never_exercised(right, here.terms, &band), ..RoughSide::default() });
+            .map(|right| LatticeSide { never: never_exercised(right, here.terms, &band), ..LatticeSide::default() });
         let next = here.next_session();
         let goes_ex = here.terms.divs.first().is_some_and(|d| d.t <= here.step);
         Some(Self { here, layers, sides, next, near: !goes_ex && here.terms.t > FAR_OFF * here.step })

@@ -9,26 +9,26 @@ use kernel::lanes::{BLOCK, Block, Lanes, Mask};
 /// Within this fraction of the strike a value is the exercise value.
 const EXERCISED: f64 = 1e-9;
 
-/// How well early exercise is known, ascending.
+/// How accurately early exercise is valued, ascending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Depth {
     /// From lattices of few layers: enough to find forwards and volatilities, so that the tables of the next pass are built
     /// where they will be read.
     Coarse,
     /// From lattices: at once, about 1e-4 of a price.
-    Rough,
+    Preliminary,
     /// From tables: within the tolerances of the golden files, but they must be built first.
     #[default]
     Full,
 }
 
 impl Depth {
-    /// Layers of the lattices that early exercise is known from; `None`: tables. Of 335 recorded names values at full accuracy
+    /// Layers of the lattices that value early exercise; `None`: tables. Of 335 recorded names values at full accuracy
     /// after a coarse pass of 20 layers lie within 0.004 bp of the underlying of those after 60, at 99 %.
     pub(super) const fn layers(self) -> Option<usize> {
         match self {
             Self::Coarse => Some(20),
-            Self::Rough => Some(60),
+            Self::Preliminary => Some(60),
             Self::Full => None,
         }
     }
@@ -39,7 +39,7 @@ impl Depth {
 pub struct Valuation<'a> {
     /// Exercise style.
     pub style: Style,
-    /// How well early exercise is to be known.
+    /// How accurately early exercise is valued.
     pub depth: Depth,
     /// The spot to value at, currency per share.
     pub s: f64,

@@ -78,7 +78,8 @@ impl EarlyMethod {
     }
 }
 
-/// The values of a contract of strike `k` and volatility `sigma`; `rough`: its chain has early exercise from lattices.
+/// The values of a contract of strike `k` and volatility `sigma`; `preliminary`:
+/// its chain values early exercise by lattices.
 ///
 /// # Units    raw, as [`Greeks`]
 /// # Domain   as of the pricers; NaN where there is no model value
@@ -87,7 +88,7 @@ pub(super) fn values(
     terms: &Terms,
     s: f64,
     (k, sigma): (f64, f64),
-    rough: bool,
+    preliminary: bool,
 ) -> SchemeValues {
     let market = SpotInputs::new(terms, s);
     let plain = finish(&european(right.phi(), &Horizon::from(terms), market.x, k, sigma), &market, sigma);
@@ -105,7 +106,7 @@ pub(super) fn values(
         Counts { european, boundaries: 0, aligned: 0, anchored: 0, closed: 0, .. } if european > 0 => {
             EarlyMethod::NeverPays
         }
-        _ if rough => EarlyMethod::Lattice,
+        _ if preliminary => EarlyMethod::Lattice,
         Counts { boundaries, .. } if boundaries > 0 => EarlyMethod::Boundary,
         Counts { aligned: 0, anchored: 0, closed, .. } if closed > 0 => EarlyMethod::ClosedForm,
         _ => EarlyMethod::PremiumTables,

@@ -49,7 +49,7 @@ pub(super) fn of(chain: &Chain, found: &Explanation) -> Vec<Warning> {
     let confidence = number(Col::ConfVol);
     let is_previous = confidence <= 0.0 && (sigma - number(Col::PrevVol)).abs() < 1e-12;
     warn(valued && is_previous, Warning::PreviousSession);
-    warn(chain.rough, Warning::Rough);
+    warn(chain.preliminary, Warning::Preliminary);
     warn(chain.spot_off, Warning::SpotOff);
     warn(valued && chain.spot_is_implied(), Warning::SpotImplied);
     warn(valued && chain.evidence.is_none(), Warning::NoEvidence);

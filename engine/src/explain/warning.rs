@@ -15,8 +15,8 @@ pub enum Warning {
     Quote(Drop),
     /// The volatility is that of the session before: no curve is known of its expiry.
     PreviousSession,
-    /// Early exercise is known from lattices only, until the tables are built.
-    Rough,
+    /// A preliminary pass has valued early exercise, by lattices; the full pass follows.
+    Preliminary,
     /// Its options tell another spot than the published one, and values follow it.
     SpotOff,
     /// No price of the underlying is published: values use the spot that the options imply.
@@ -65,7 +65,7 @@ impl Warning {
             Self::Deliverable => "deliverable",
             Self::Quote(why) => why.name(),
             Self::PreviousSession => "previous_session",
-            Self::Rough => "rough",
+            Self::Preliminary => "preliminary",
             Self::SpotOff => "spot_off",
             Self::SpotImplied => "spot_implied",
             Self::SpotShifted => "spot_shifted",
@@ -115,7 +115,7 @@ impl Warning {
                 Drop::Excluded => "a user wants its quote left out",
             },
             Self::PreviousSession => "its volatility is that of the session before: no quote of its expiry can be used",
-            Self::Rough => "early exercise comes from lattices until its tables are built: about 1e-4 of the price",
+            Self::Preliminary => "early exercise comes from lattices until its tables are built: about 1e-4 of the price",
             Self::SpotOff => "its options tell another spot than the published one, and values follow it",
             Self::SpotImplied => "no price of the underlying is published: values use the spot that its options imply",
             Self::SpotShifted => {

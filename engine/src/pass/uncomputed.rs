@@ -49,7 +49,7 @@ pub(super) fn identity_only(task: &Task<'_>, prev_vols: impl Fn(&BookSlice, &mut
         uncomputed: None,
         valued_at: at,
         // a second, finer look would show nothing more
-        rough: false,
+        preliminary: false,
         slices: Vec::with_capacity(live.len()),
         strike_milli: live.iter().flat_map(|slice| &slice.strike_milli).copied().collect(),
         right: live.iter().flat_map(|slice| &slice.right).copied().collect(),

@@ -441,7 +441,7 @@ fn assemble(task: &Task<'_>, slices: &[Finished<'_>], spot: ImpliedSpot) -> (Cha
         spot_off: spot.off,
         uncomputed: None,
         valued_at: at,
-        rough: depth != Depth::Full,
+        preliminary: depth != Depth::Full,
         slices: Vec::with_capacity(slices.len()),
         strike_milli: Vec::with_capacity(n_rows),
         right: Vec::with_capacity(n_rows),

@@ -229,7 +229,7 @@ impl Encoder {
         self.f64s(&[chain.spot, chain.implied_spot, chain.implied_spot_error]);
         self.u8(u8::from(chain.spot_off));
         self.u8(chain.uncomputed.map_or(0, |why| 1 + why as u8));
-        self.u8(u8::from(chain.rough));
+        self.u8(u8::from(chain.preliminary));
         self.time(chain.valued_at);
         self.u32(u32::try_from(chain.slices.len()).unwrap_or(u32::MAX));
         self.u32(chain.rows());
@@ -320,7 +320,7 @@ impl<'a> Decoder<'a> {
     fn chain(&mut self, clock: ExpiryClock) -> Option<Chain> {
         let underlying = self.symbol()?;
         let [spot, implied_spot, implied_spot_error] = self.f64s(3)?.try_into().ok()?;
-        let (spot_off, uncomputed, rough) = (self.flag()?, self.one_of(&Uncomputed::ALL)?, self.flag()?);
+        let (spot_off, uncomputed, preliminary) = (self.flag()?, self.one_of(&Uncomputed::ALL)?, self.flag()?);
         let valued_at = self.time()?;
         let (slices, rows) = (self.u32()?, self.u32()? as usize);
         let mut all = Vec::new();
@@ -352,7 +352,7 @@ impl<'a> Decoder<'a> {
             spot_off,
             uncomputed,
             valued_at,
-            rough,
+            preliminary,
             strike_milli: live.pick(&strike_milli),
             right: live.pick(&right),
             dropped: live.pick(&dropped),

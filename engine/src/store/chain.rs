@@ -28,7 +28,7 @@ pub struct Chain {
     /// The instant that the chain is valued at.
     pub valued_at: Timestamp,
     /// Early exercise is known from lattices only: prices are good to about 1e-4.
-    pub rough: bool,
+    pub preliminary: bool,
     /// One slice per (root, expiry), in native order. Their row ranges follow one another and cover the chain.
     pub slices: Vec<Slice>,
     /// Strikes in thousandths of a currency unit, by row.

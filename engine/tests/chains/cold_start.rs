@@ -1,4 +1,4 @@
-//! A cold start: the rough pass against the full one, and the full pass after it against one that starts from nothing.
+//! A cold start: the preliminary pass against the full one, and the full pass after it against one that starts from nothing.
 
 use engine::pass::{Depth, MarketData, Passes};
 use engine::rates::curve::DiscountCurves;
@@ -51,7 +51,7 @@ fn run(threads: usize, depths: &[Depth]) -> Vec<Passed> {
     depths.iter().map(pass).collect()
 }
 
-static ROUGH_FIRST: LazyLock<Vec<Passed>> = LazyLock::new(|| run(2, &[Depth::Rough, Depth::Full]));
+static PRELIMINARY_FIRST: LazyLock<Vec<Passed>> = LazyLock::new(|| run(2, &[Depth::Preliminary, Depth::Full]));
 static FULL: LazyLock<Vec<Passed>> = LazyLock::new(|| run(2, &[Depth::Full, Depth::Full]));
 
 /// The columns that are compared.
@@ -109,25 +109,25 @@ fn check(what: &str, all: &BTreeMap<&str, Vec<f64>>, bounds: [(&str, [f64; 3]); 
 /// For comparison: a first full pass differs from the second by 7e-6, 1e-4 and 1e-3 of a price, since the second starts
 /// from its curves.
 #[test]
-fn a_rough_chain_is_near_the_full_one() {
-    let (rough, tables) = &ROUGH_FIRST[0];
-    assert_eq!(*tables, Counts::default(), "a rough pass builds no table");
-    assert!(rough.iter().all(|chain| chain.rough));
+fn a_preliminary_chain_is_near_the_full_one() {
+    let (preliminary, tables) = &PRELIMINARY_FIRST[0];
+    assert_eq!(*tables, Counts::default(), "a preliminary pass builds no table");
+    assert!(preliminary.iter().all(|chain| chain.preliminary));
     let bounds = [("price", [4e-5, 5e-4, 6e-3]), ("delta", [1e-5, 4e-4, 2e-2])];
-    check("rough against full", &differences(rough, &FULL[1].0), bounds);
+    check("preliminary against full", &differences(preliminary, &FULL[1].0), bounds);
 }
 
 #[test]
-fn a_full_pass_does_not_show_what_was_rough() {
-    let (chains, tables) = &ROUGH_FIRST[1];
-    assert!(*tables != Counts::default() && chains.iter().all(|chain| !chain.rough));
+fn a_full_pass_does_not_show_what_was_preliminary() {
+    let (chains, tables) = &PRELIMINARY_FIRST[1];
+    assert!(*tables != Counts::default() && chains.iter().all(|chain| !chain.preliminary));
     let bounds = [("price", [1e-6, 2e-5, 1e-3]), ("delta", [1e-7, 1e-5, 1e-3])];
-    check("full after rough against the second full one", &differences(chains, &FULL[1].0), bounds);
+    check("full after preliminary against the second full one", &differences(chains, &FULL[1].0), bounds);
 }
 
 #[test]
 fn threads_do_not_change_a_bit() {
-    for ((one, _), (other, _)) in run(1, &[Depth::Rough, Depth::Full]).iter().zip(&*ROUGH_FIRST) {
+    for ((one, _), (other, _)) in run(1, &[Depth::Preliminary, Depth::Full]).iter().zip(&*PRELIMINARY_FIRST) {
         for (a, b) in one.iter().zip(other) {
             for &col in Col::ALL {
                 let bits = |chain: &Chain| chain.columns.get(col).iter().map(|x| x.to_bits()).collect::<Vec<_>>();

@@ -37,7 +37,7 @@ static CHAINS: LazyLock<BTreeMap<String, Arc<Chain>>> = LazyLock::new(|| {
     passes.keep_quotes();
     let work: Vec<(&Book, Timestamp)> = books.iter().map(|book| (book, at)).collect();
     let mut done = Vec::new();
-    for depth in [Depth::Rough, Depth::Full] {
+    for depth in [Depth::Preliminary, Depth::Full] {
         done = passes.run_to(depth, MarketData { calendar: &calendar, rates: &curves }, &work);
     }
     done.into_iter().map(|computed| (computed.chain.underlying.to_string(), computed.chain)).collect()

@@ -166,7 +166,7 @@ fn recorded_names_imply_their_published_spot() {
         let market = MarketData { calendar: store.calendar(), rates: &rates };
         let run = |books: Vec<&Book>| {
             let work: Vec<(&Book, Timestamp)> = books.into_iter().map(|book| (book, newest)).collect();
-            Passes::new(0, |_| ()).unwrap().run_to(Depth::Rough, market, &work)
+            Passes::new(0, |_| ()).unwrap().run_to(Depth::Preliminary, market, &work)
         };
         let (implied, known) = (run(spotless.iter().collect()), run(store.books().iter().collect()));
         let (mut apart, mut errors, mut none) = (Vec::new(), Vec::new(), 0);

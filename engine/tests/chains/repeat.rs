@@ -109,14 +109,14 @@ fn the_same_quotes_give_the_same_numbers_again() {
 }
 
 #[test]
-fn an_earlier_market_and_a_rough_look_leave_nothing_behind() {
+fn an_earlier_market_and_a_preliminary_pass_leave_nothing_behind() {
     let made = Made::new();
     let books = made.books(made.at);
     let mut cold = Passes::new(2, |_| ()).unwrap();
     let cold = made.pass(&mut cold, &books, Depth::Full);
     let mut warm = Passes::new(2, |_| ()).unwrap();
     let earlier = made.books(made.at - SignedDuration::from_mins(1));
-    made.pass(&mut warm, &earlier, Depth::Rough);
+    made.pass(&mut warm, &earlier, Depth::Preliminary);
     made.pass(&mut warm, &earlier, Depth::Full);
     let warm = made.pass(&mut warm, &books, Depth::Full);
     hold("warm against cold", &cold, &warm, WARM);

@@ -30,7 +30,7 @@ fn chains() -> Vec<Arc<Chain>> {
     books[0].slices.iter_mut().for_each(|slice| slice.bid.fill(f64::NAN));
     let work: Vec<(&Book, Timestamp)> = books.iter().map(|book| (book, at())).collect();
     let mut passes = Passes::new(2, |_| ()).unwrap();
-    let computed = passes.run_to(Depth::Rough, MarketData { calendar: &calendar, rates: &curves }, &work);
+    let computed = passes.run_to(Depth::Preliminary, MarketData { calendar: &calendar, rates: &curves }, &work);
     computed.into_iter().map(|done| done.chain).collect()
 }
 
@@ -48,7 +48,7 @@ fn text(chain: &Chain) -> String {
     let head = (chain.underlying, chain.spot, chain.implied_spot, chain.implied_spot_error, chain.spot_off);
     format!(
         "{head:?} {:?} {slices:?} {strike_milli:?} {right:?} {dropped:?} {columns:?}",
-        (chain.uncomputed, chain.valued_at, chain.rough)
+        (chain.uncomputed, chain.valued_at, chain.preliminary)
     )
 }
 

@@ -107,11 +107,11 @@ fn contradictory(root: &str) -> Vec<QuoteRecord> {
 
 #[test]
 fn a_name_without_a_spot_whose_options_tell_none_is_listed_with_identity_and_the_reason() {
-    for depth in [Depth::Rough, Depth::Full] {
+    for depth in [Depth::Preliminary, Depth::Full] {
         for quotes in [quotes("ABC", asks_only), contradictory("ABC")] {
             let done = compute(&mut passes(), depth, &store(quotes, Vec::new())).remove(0);
             assert_eq!(done.chain.uncomputed, Some(Uncomputed::NoSpot));
-            assert!(!done.chain.rough, "a finer look would show nothing more");
+            assert!(!done.chain.preliminary, "a finer look would show nothing more");
             assert_identity_only(&done);
         }
     }
@@ -200,7 +200,7 @@ fn too_many_dividends_are_refused_together_and_said() {
         let days = (-100..-20).chain(0..dates).chain(300..400);
         let record = |n| DividendRecord { underlying: symbol("ABC"), ex_date: day(n), amount: 0.001, projected: false };
         store.ingest(&Batch { dividends: Some(days.map(record).collect()), ..Batch::default() }, at());
-        compute(&mut passes(), Depth::Rough, &store).remove(0)
+        compute(&mut passes(), Depth::Preliminary, &store).remove(0)
     };
     let divs = |done: &Computed| done.chain.slices.last().map(|slice| (slice.divs * 1000.0).round());
     let (none, most, more) = (with(0), with(64), with(65));

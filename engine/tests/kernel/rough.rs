@@ -1,4 +1,4 @@
-//! Early exercise from lattices, as a cold start takes it first: how rough is it?
+//! Early exercise from lattices, as the preliminary pass takes it: how accurate is it?
 
 use engine::early::{Depth, Early, Valuation, plain};
 use engine::store::ladder::Ladder;
@@ -17,7 +17,7 @@ const STEP: f64 = 1.0 / 365.0;
 fn greeks(row: &Row) -> Greeks<Block> {
     let strike_milli = [(row.k * 1000.0).round() as u32; 2];
     let ladder = Ladder::new(&strike_milli, &[Right::Call, Right::Put]);
-    let here = Valuation { style: Style::American, depth: Depth::Rough, s: row.s, terms: &row.terms, step: STEP };
+    let here = Valuation { style: Style::American, depth: Depth::Preliminary, s: row.s, terms: &row.terms, step: STEP };
     let mut early = Early::default();
     early.prepare(&ladder, &row.terms);
     let sigma = vec![row.sigma.unwrap(); ladder.strikes().len()];
@@ -82,7 +82,7 @@ fn lattices_are_good_enough_for_a_first_look() {
 fn certain_cases_need_no_lattice() {
     let terms = Terms { t: 0.5, r: 0.04, b: 0.0, divs: Vec::new() };
     let ladder = Ladder::new(&[150_000; 2], &[Right::Call, Right::Put]);
-    let here = Valuation { style: Style::American, depth: Depth::Rough, s: 100.0, terms: &terms, step: STEP };
+    let here = Valuation { style: Style::American, depth: Depth::Preliminary, s: 100.0, terms: &terms, step: STEP };
     let mut early = Early::default();
     early.prepare(&ladder, &terms);
     let (k, sigma) = (ladder.block(0), Block::splat(0.2));
@@ -97,23 +97,23 @@ fn certain_cases_need_no_lattice() {
     assert_eq!(value(Right::Put).map(f64::to_bits), [50.0f64, -1.0, 0.0].map(f64::to_bits));
 }
 
-/// Expansions from a lattice serve rough passes until the market moves, and none that may use tables.
+/// Expansions from a lattice serve preliminary passes until the market moves, and none that may use tables.
 #[test]
 fn tables_take_over_from_lattices() {
     let terms = Terms { t: 0.5, r: 0.04, b: 0.0, divs: Vec::new() };
     let strike_milli: Vec<u32> = (14..26).map(|i| i * 5_000).collect();
     let ladder = Ladder::new(&strike_milli, &[Right::Put; 12]);
-    let here = Valuation { style: Style::American, depth: Depth::Rough, s: 100.0, terms: &terms, step: STEP };
+    let here = Valuation { style: Style::American, depth: Depth::Preliminary, s: 100.0, terms: &terms, step: STEP };
     let mut early = Early::default();
     early.prepare(&ladder, &terms);
     let mut taken = |depth: Depth, sigma: f64| {
         let here = Valuation { depth, ..here };
         (early.refresh(&here, &ladder, &[sigma; 16], 0..2), early.tables() != Counts::default())
     };
-    assert_eq!(taken(Depth::Rough, 0.3), (4, false), "two rights of two blocks, and no table");
-    assert_eq!(taken(Depth::Rough, 0.309), (0, false), "a volatility nearby");
-    assert_eq!(taken(Depth::Rough, 0.33), (4, false), "one further off");
+    assert_eq!(taken(Depth::Preliminary, 0.3), (4, false), "two rights of two blocks, and no table");
+    assert_eq!(taken(Depth::Preliminary, 0.309), (0, false), "a volatility nearby");
+    assert_eq!(taken(Depth::Preliminary, 0.33), (4, false), "one further off");
     assert_eq!(taken(Depth::Full, 0.33), (4, true));
     assert_eq!(taken(Depth::Full, 0.33), (0, true));
-    assert_eq!(taken(Depth::Rough, 0.33), (0, true), "what is better stays");
+    assert_eq!(taken(Depth::Preliminary, 0.33), (0, true), "what is better stays");
 }

@@ -287,7 +287,7 @@ mod tests {
             spot_off: false,
             uncomputed: None,
             valued_at: Timestamp::UNIX_EPOCH,
-            rough: false,
+            preliminary: false,
             slices: Vec::new(),
             strike_milli: vec![0; 10],
             right: Vec::new(),

@@ -325,8 +325,9 @@ pub enum BatchFormat {
 /// How well `greeksd batch` values early exercise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BatchAccuracy {
-    /// By lattices
-    Rough,
+    /// By lattices (formerly rough)
+    #[value(alias = "rough")]
+    Preliminary,
     /// By tables
     Full,
 }
@@ -381,10 +382,10 @@ pub enum ViewColor {
 }
 
 impl BatchArgs {
-    /// Whether lattices will do.
+    /// True if lattices value early exercise.
     #[must_use]
-    pub fn rough(&self) -> bool {
-        self.accuracy == BatchAccuracy::Rough
+    pub fn is_preliminary(&self) -> bool {
+        self.accuracy == BatchAccuracy::Preliminary
     }
 }
 

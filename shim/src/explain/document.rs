@@ -367,9 +367,11 @@ impl ExplainDocument {
         let held = (!market.market_open)
             .then(|| warning("held", "no session is open: values are those that the last one ended with"));
         let own = found.warnings.iter().map(|own| warning(own.name(), &meaning(*own, &found.warnings)));
+        // the former name of the warning `preliminary`, for one release
+        let deprecated = chain.preliminary.then(|| warning("rough", "deprecated name of the warning preliminary"));
         Self {
             contract: contract_part(chain, found, &spell),
-            warnings: own.chain(simulated).chain(held).collect(),
+            warnings: own.chain(simulated).chain(held).chain(deprecated).collect(),
             quote: quote_part(chain, found.row, &spell),
             spot: SpotPart {
                 published: known(chain.spot),

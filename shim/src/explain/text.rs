@@ -38,7 +38,7 @@ fn write_all(of: &ExplainDocument, out: &mut String) -> std::fmt::Result {
         contract.settles_at
     )?;
     writeln!(out, "as of {}, feed {}, snapshot {}", market.valued_at, market.feed, market.snapshot)?;
-    for warning in &of.warnings {
+    for warning in of.warnings.iter().filter(|warning| warning.name != "rough") {
         writeln!(out, "  ! {}: {}", warning.name, warning.meaning)?;
     }
     if let Some(why) = &market.uncomputed {

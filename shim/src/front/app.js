@@ -280,7 +280,7 @@ const STATES = {
   failed: ["Failed", "bad", "The market loop does not come round any more"],
   pending: ["Pending", "calm", "This name is not computed yet"],
   uncomputed: ["No Greeks", "bad", "This name cannot be computed"],
-  rough: ["Rough", "calm", "A first look only: the full pass is still to come"],
+  preliminary: ["Preliminary", "calm", "Values of the preliminary pass; the full pass follows"],
   simulated: ["Simulated", "sim", "A made-up market: no number of it is real"],
   gone: ["No answer", "bad", "The daemon does not answer"],
 };
@@ -307,7 +307,7 @@ function showState(state, facts) {
   // the name's own state where it is worse than that of the daemon
   const word = facts && facts.state !== "ok" ? facts.state : state.status;
   const words = [word];
-  if (facts?.rough) words.push("rough");
+  if (facts?.preliminary) words.push("preliminary");
   if (state.simulated) words.push("simulated");
   showChips(words);
   const time = state.snapshot_time ? `${state.snapshot_time.slice(0, 10)} ${state.snapshot_time.slice(11, 19)} New York` : "none yet";

@@ -164,7 +164,7 @@ impl MarketLoop {
         self.tally.retain(listed);
     }
 
-    /// One turn: polls the feed and computes what is due, then what is known roughly only. `enough` ends a first
+    /// One turn: polls the feed and computes what is due, then names that have only preliminary values. `enough` ends a first
     /// computation early. Returns whether everything that the feed has is published.
     pub fn turn(&mut self, enough: &dyn Fn() -> bool) -> bool {
         self.status.turned();
@@ -180,7 +180,7 @@ impl MarketLoop {
         let depth = self.depth_for(&due, now);
         self.sort(&mut due);
         if depth == Depth::Full {
-            due.extend(self.known_roughly());
+            due.extend(self.preliminary_names());
         }
         let mut round = Round::new(due);
         if round.due() > 0 {
@@ -241,10 +241,10 @@ impl MarketLoop {
         self.asked.since(name).is_some_and(|since| since < self.settings.asked_within)
     }
 
-    /// The names whose early exercise is known roughly only; the feed hands them out again.
-    fn known_roughly(&mut self) -> Vec<Symbol> {
+    /// The names that have only preliminary values; the feed hands them out again.
+    fn preliminary_names(&mut self) -> Vec<Symbol> {
         // a name that failed waits for another quote
-        let wanted = |chain: &&Arc<Chain>| chain.rough && !self.tally.is_failing(chain.underlying);
+        let wanted = |chain: &&Arc<Chain>| chain.preliminary && !self.tally.is_failing(chain.underlying);
         let mut names: Vec<Symbol> = self.chains.values().filter(wanted).map(|c| c.underlying).collect();
         if !names.is_empty() {
             self.feed.requeue(&names);
@@ -262,7 +262,7 @@ impl MarketLoop {
     /// Computes a round in batches, each published when it is done.
     fn compute(&mut self, round: &mut Round, conditions: &Conditions<'_>) -> PassFacts {
         let &Conditions { depth, now, enough } = conditions;
-        let what = if depth == Depth::Rough { "first look" } else { "full accuracy" };
+        let what = if depth == Depth::Preliminary { "preliminary pass" } else { "full pass" };
         let mut progress = ProgressLog::new(what, "names", Some(round.due()), |line| tracing::info!("{line}"));
         let mut pass = PassFacts::default();
         let (mut published, mut reported) = (Instant::now(), Instant::now());
@@ -294,10 +294,10 @@ impl MarketLoop {
             }
             if !is_last {
                 let changed = self.feed.changed(&self.moment(now));
-                let has_grown = depth == Depth::Full && self.depth_for(&changed, now) == Depth::Rough;
+                let has_grown = depth == Depth::Full && self.depth_for(&changed, now) == Depth::Preliminary;
                 round.note_changed(changed, |name| self.is_awaited(name));
                 if has_grown {
-                    // most of a market came after its first names: the next round looks at all of it roughly first
+                    // most of a market came after its first names: the next round begins with a preliminary pass over all of it
                     break;
                 }
             }
@@ -311,7 +311,7 @@ impl MarketLoop {
         let threads = u32::try_from(self.passes.threads().max(1)).unwrap_or(u32::MAX);
         let known = |name: Symbol| match self.chains.get(&name).filter(|_| self.is_known(name)) {
             None => Known::Nothing,
-            Some(chain) if chain.rough => Known::Roughly(chain.rows()),
+            Some(chain) if chain.preliminary => Known::Preliminary(chain.rows()),
             Some(chain) => Known::Fully(chain.rows()),
         };
         let most = self.settings.batch_contracts.saturating_mul(threads);
@@ -356,7 +356,7 @@ impl MarketLoop {
         self.chains.entry(name).or_insert(instead);
     }
 
-    /// Computes some names: roughly where that is asked and nothing better is there, else fully. What was computed, and
+    /// Computes some names: by a preliminary pass where `depth` asks for it and no full values exist, else fully. What was computed, and
     /// what failed.
     fn run(&mut self, depth: Depth, names: &[Symbol], now: Timestamp) -> (Vec<Computed>, Vec<Arc<Chain>>) {
         let reference = self.feed.reference().clone();
@@ -364,19 +364,19 @@ impl MarketLoop {
         // the longest first, so that threads end together
         books.sort_by_cached_key(|(book, _)| Reverse(book.contracts()));
         let (chains, restored) = (&self.chains, &self.restored);
-        let is_rough = |name: Symbol| {
-            depth == Depth::Rough && chains.get(&name).is_none_or(|chain| chain.rough || restored.contains(&name))
+        let is_preliminary = |name: Symbol| {
+            depth == Depth::Preliminary && chains.get(&name).is_none_or(|chain| chain.preliminary || restored.contains(&name))
         };
         // the same values whatever was looked at before, as history and batch have them
-        let is_first = |name: Symbol| chains.get(&name).is_none_or(|chain| chain.rough || restored.contains(&name));
+        let is_first = |name: Symbol| chains.get(&name).is_none_or(|chain| chain.preliminary || restored.contains(&name));
         let (mut computed, mut failed) = (Vec::new(), Vec::new());
         for (session, books) in by_session(books, &reference.calendar) {
             if let Some(sessions) = &mut self.sessions {
                 self.passes.set_prior(sessions.before(session));
             }
-            let (rough, full): (Vec<_>, Vec<_>) = books.into_iter().partition(|(book, _)| is_rough(book.underlying));
+            let (preliminary, full): (Vec<_>, Vec<_>) = books.into_iter().partition(|(book, _)| is_preliminary(book.underlying));
             let (first, again): (Vec<_>, Vec<_>) = full.into_iter().partition(|(book, _)| is_first(book.underlying));
-            for (depth, books) in [(Depth::Rough, rough), (Depth::Full, again)] {
+            for (depth, books) in [(Depth::Preliminary, preliminary), (Depth::Full, again)] {
                 computed.append(&mut self.passes.run_to(depth, reference.market(), &books));
                 failed.append(&mut self.passes.take_failed());
             }

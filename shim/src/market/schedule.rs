@@ -19,18 +19,18 @@ pub struct LoopSettings {
     /// feed is looked at, so a batch is how long a finished chain waits; below some milliseconds the threads wait for
     /// each other at its end. A known contract takes 1 to 1.5 µs, so these are some 40 ms.
     pub batch_contracts: u32,
-    /// What a contract counts for whose early exercise is known roughly only, 1 to 50. It costs some fifty times as much
+    /// What a contract counts for that has only preliminary values, 1 to 50. It costs some fifty times as much
     /// as one that is known; but threads wait for each other at the end of a batch, and shorter ones would cost more than
     /// they gain while the market is cold: these batches take about half a second.
     pub first_full_factor: u32,
-    /// Contracts that a name without a chain counts for at [`Depth::Rough`]: its size is not known before it is read. A
+    /// Contracts that a name without a chain counts for at [`Depth::Preliminary`]: its size is not known before it is read. A
     /// twentieth of a batch, so that every thread gets several names.
-    pub cold_rough_contracts: u32,
+    pub cold_preliminary_contracts: u32,
     /// The same at [`Depth::Full`], ten times as dear: half a batch.
     pub cold_full_contracts: u32,
-    /// Above this many contracts without a chain every name is computed roughly first. At full accuracy they take some
-    /// ten seconds, ten times as long as roughly; a smaller market is better at full accuracy at once.
-    pub rough_above_contracts: usize,
+    /// Above this many contracts without a chain every name is first computed by a preliminary pass. At full accuracy they take some
+    /// ten seconds, ten times as long as preliminary ones; a smaller market is better at full accuracy at once.
+    pub preliminary_above_contracts: usize,
     /// While chains are computed for the first time, finished ones are published at least this often: each snapshot is
     /// a table of the whole market.
     pub first_publish: Duration,
@@ -47,9 +47,9 @@ impl Default for LoopSettings {
         Self {
             batch_contracts: 30_000,
             first_full_factor: 5,
-            cold_rough_contracts: 1_500,
+            cold_preliminary_contracts: 1_500,
             cold_full_contracts: 15_000,
-            rough_above_contracts: 100_000,
+            preliminary_above_contracts: 100_000,
             first_publish: Duration::from_millis(250),
             report_every: Duration::from_millis(250),
             rounds_kept: 101,
@@ -63,8 +63,8 @@ impl Default for LoopSettings {
 pub enum Known {
     /// It has no chain yet.
     Nothing,
-    /// It has a chain of this many contracts, whose early exercise is known roughly.
-    Roughly(u32),
+    /// It has a preliminary chain of this many contracts.
+    Preliminary(u32),
     /// It has a chain of this many contracts at full accuracy.
     Fully(u32),
 }
@@ -76,18 +76,18 @@ impl LoopSettings {
         // counting may be work, and stops when the answer is known
         let exceeds = cold_contracts.into_iter().any(|contracts| {
             sum += contracts;
-            sum > self.rough_above_contracts
+            sum > self.preliminary_above_contracts
         });
-        if exceeds { Depth::Rough } else { Depth::Full }
+        if exceeds { Depth::Preliminary } else { Depth::Full }
     }
 
     /// What a name counts for in a batch, in contracts.
     #[must_use]
     pub fn cost(&self, depth: Depth, known: Known) -> u32 {
         match (known, depth) {
-            (Known::Nothing, Depth::Coarse | Depth::Rough) => self.cold_rough_contracts,
+            (Known::Nothing, Depth::Coarse | Depth::Preliminary) => self.cold_preliminary_contracts,
             (Known::Nothing, Depth::Full) => self.cold_full_contracts,
-            (Known::Roughly(contracts), _) => contracts.saturating_mul(self.first_full_factor),
+            (Known::Preliminary(contracts), _) => contracts.saturating_mul(self.first_full_factor),
             (Known::Fully(contracts), _) => contracts,
         }
     }
@@ -307,21 +307,21 @@ mod tests {
         let batch = |known: Known, depth| {
             Round::new(all.clone()).next_batch(settings.batch_contracts, |_| settings.cost(depth, known)).len()
         };
-        assert_eq!(batch(Known::Nothing, Depth::Rough), 20);
+        assert_eq!(batch(Known::Nothing, Depth::Preliminary), 20);
         assert_eq!(batch(Known::Nothing, Depth::Full), 2);
         assert_eq!(batch(Known::Fully(10_000), Depth::Full), 3);
         assert_eq!(batch(Known::Fully(7_000), Depth::Full), 5, "the last may exceed it");
-        assert_eq!(batch(Known::Roughly(3_000), Depth::Full), 2);
-        assert_eq!(batch(Known::Roughly(u32::MAX), Depth::Full), 1, "at least one");
+        assert_eq!(batch(Known::Preliminary(3_000), Depth::Full), 2);
+        assert_eq!(batch(Known::Preliminary(u32::MAX), Depth::Full), 1, "at least one");
         assert_eq!(batch(Known::Fully(0), Depth::Full), all.len());
     }
 
     #[test]
-    fn a_large_cold_market_is_computed_roughly_first() {
+    fn a_large_cold_market_begins_with_a_preliminary_pass() {
         let settings = LoopSettings::default();
         assert_eq!(settings.depth([]), Depth::Full);
         assert_eq!(settings.depth([60_000, 40_000]), Depth::Full);
-        assert_eq!(settings.depth([60_000, 40_001]), Depth::Rough);
+        assert_eq!(settings.depth([60_000, 40_001]), Depth::Preliminary);
         let counted = std::cell::Cell::new(0);
         let _ = settings.depth((0..100).map(|_| {
             counted.set(counted.get() + 1);

@@ -44,7 +44,7 @@ pub fn session_of(calendar: &Calendar, at: Timestamp) -> Date {
 /// Whether a market is worth more than what was kept of its session: all of it that quotes are there for, at full accuracy.
 /// A name that a vendor has not answered for yet stays as it was saved.
 fn is_whole(snapshot: &Snapshot) -> bool {
-    !snapshot.chains().is_empty() && snapshot.has_all_quoted() && !snapshot.chains().iter().any(|chain| chain.rough)
+    !snapshot.chains().is_empty() && snapshot.has_all_quoted() && !snapshot.chains().iter().any(|chain| chain.preliminary)
 }
 
 /// What the market loop knows of sessions.
@@ -100,7 +100,7 @@ impl Sessions {
     /// Takes note that a chain was replaced: where the new one is of a later session, the old one is what its session
     /// ended with.
     pub(super) fn replaced(&mut self, old: &Arc<Chain>, new: &Chain, calendar: &Calendar) {
-        if !old.rough && session_of(calendar, old.valued_at) < session_of(calendar, new.valued_at) {
+        if !old.preliminary && session_of(calendar, old.valued_at) < session_of(calendar, new.valued_at) {
             self.ended.push(Arc::clone(old));
         }
     }
@@ -268,7 +268,7 @@ mod tests {
     use engine::store::columns::Columns;
     use kernel::contract::Symbol;
 
-    fn chain(at: &str, rough: bool) -> Arc<Chain> {
+    fn chain(at: &str, preliminary: bool) -> Arc<Chain> {
         Arc::new(Chain {
             underlying: Symbol::parse("ACME").unwrap(),
             spot: 100.0,
@@ -277,7 +277,7 @@ mod tests {
             spot_off: false,
             uncomputed: None,
             valued_at: at.parse().unwrap(),
-            rough,
+            preliminary,
             slices: Vec::new(),
             strike_milli: Vec::new(),
             right: Vec::new(),

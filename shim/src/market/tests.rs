@@ -27,7 +27,7 @@ fn a_name_that_fails_keeps_its_last_values_and_is_counted() {
     let mut market = market_loop();
     let at = market.clock.now();
     let names: Vec<Symbol> = ["KO", "F"].map(|name| Symbol::parse(name).unwrap()).to_vec();
-    let (computed, failed) = market.run(Depth::Rough, &names, at);
+    let (computed, failed) = market.run(Depth::Preliminary, &names, at);
     assert_eq!((computed.len(), failed.len()), (2, 0));
     let published = Arc::clone(&computed[0].chain);
     market.chains.insert(published.underlying, Arc::clone(&published));
@@ -37,7 +37,7 @@ fn a_name_that_fails_keeps_its_last_values_and_is_counted() {
     assert!(Arc::ptr_eq(&market.chains[&published.underlying], &published));
     let other = &market.chains[&computed[1].chain.underlying];
     assert_eq!(other.uncomputed, Some(Uncomputed::Failed));
-    assert!(market.known_roughly().is_empty(), "not again before something changes");
+    assert!(market.preliminary_names().is_empty(), "not again before something changes");
     market.report(at, None);
     assert_eq!((market.status.facts().failing, market.status.facts().failures), (2, 2));
     market.feed.requeue(&names);
@@ -203,7 +203,7 @@ impl Feed for Growing {
 }
 
 #[test]
-fn a_market_that_comes_after_its_first_name_is_looked_at_roughly() {
+fn a_market_that_comes_after_its_first_name_is_first_computed_by_a_preliminary_pass() {
     let at: Timestamp = "2026-11-20T15:42:00-05:00".parse().unwrap();
     let feed = SimFeed::open(SimOptions::default(), at, RatesMode::Auto);
     let names: Vec<Symbol> = feed.names().into_iter().filter(|&name| feed.contracts(name, at) < 1500).take(8).collect();
@@ -214,5 +214,5 @@ fn a_market_that_comes_after_its_first_name_is_looked_at_roughly() {
     let mut round = Round::new(names[..5].to_vec());
     market.compute(&mut round, &conditions);
     assert!(round.due() > 0 && round.has_changed(), "{round:?}");
-    assert_eq!(market.depth_for(&names, at), Depth::Rough);
+    assert_eq!(market.depth_for(&names, at), Depth::Preliminary);
 }

@@ -28,6 +28,8 @@ pub(super) struct Health<'a> {
     pub(super) snapshot_age_s: Option<f64>,
     pub(super) underlyings: usize,
     pub(super) pending: usize,
+    pub(super) preliminary: usize,
+    /// The former name of `preliminary`, for one release.
     pub(super) rough: usize,
     pub(super) uncomputed_count: usize,
     /// The first of them.

@@ -12,7 +12,7 @@ use std::fmt::Write;
 /// Appends what `/health` says as metrics.
 pub(super) fn write(reading: &Reading, out: &mut String) {
     let (facts, counts) = (&reading.facts, &reading.counts);
-    let gauges: [(&str, &str, f64); 24] = [
+    let gauges: [(&str, &str, f64); 25] = [
         ("uptime_seconds", "Time since the start", reading.uptime.as_secs_f64()),
         ("simulated", "1 if the data are made up", f64::from(u8::from(reading.simulated))),
         ("market_open", "1 while the market is in session", f64::from(u8::from(facts.market_open))),
@@ -29,7 +29,12 @@ pub(super) fn write(reading: &Reading, out: &mut String) {
         ),
         ("underlyings", "Underlyings in the snapshot", counts.underlyings as f64),
         ("underlyings_pending", "Underlyings without a snapshot yet", counts.pending as f64),
-        ("underlyings_rough", "Underlyings whose early exercise is known roughly only", counts.rough as f64),
+        (
+            "underlyings_preliminary",
+            "Underlyings that only the preliminary pass has computed so far",
+            counts.preliminary as f64,
+        ),
+        ("underlyings_rough", "Deprecated name of greeksd_underlyings_preliminary", counts.preliminary as f64),
         (
             "underlyings_spot_off",
             "Underlyings whose options tell another spot than the published one",

@@ -33,7 +33,7 @@ pub(super) struct SnapshotCounts {
     pub(super) expiries: usize,
     pub(super) contracts: u64,
     pub(super) pending: usize,
-    pub(super) rough: usize,
+    pub(super) preliminary: usize,
     /// How many names are without Greeks, by [`Uncomputed`], and the first of them.
     pub(super) uncomputed: [usize; Uncomputed::ALL.len()],
     pub(super) uncomputed_names: Vec<(Symbol, Uncomputed)>,
@@ -81,7 +81,7 @@ impl SnapshotCounts {
             contracts: chains.iter().map(|chain| u64::from(chain.rows())).sum(),
             // names may be missing that nobody knows of yet: whoever waits for 0 waits for the whole market
             pending: snapshot.pending().len().max(usize::from(!snapshot.is_complete())),
-            rough: chains.iter().filter(|chain| chain.rough).count(),
+            preliminary: chains.iter().filter(|chain| chain.preliminary).count(),
             uncomputed: Uncomputed::ALL.map(|reason| uncomputed().filter(|&(_, of)| of == reason).count()),
             uncomputed_names: uncomputed().take(NAMES_LISTED).collect(),
             spot_off: chains.iter().filter(off).count(),

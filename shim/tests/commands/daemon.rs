@@ -42,7 +42,7 @@ fn european_rows_reproduce_black_76_from_their_own_fields() {
     let daemon = Daemon::start("sim", &["--now", "2026-11-20T15:42:00-05:00", "--threads", "2"]);
     let health = daemon.health().unwrap();
     assert_eq!((&health["simulated"], &health["pending"]), (&Value::Bool(true), &Value::from(0)));
-    assert_eq!(health["rough"], 0, "a small market is at full accuracy at once");
+    assert_eq!(health["preliminary"], 0, "a small market is at full accuracy at once");
     assert!((20_000..60_000).contains(&health["contracts"].as_u64().unwrap()), "{health}");
     let rows = daemon.rows("/l1/greeks?underlying=SPX,XSP&greeks=all&min_days=1");
     assert!(rows.len() > 5_000, "{} rows", rows.len());

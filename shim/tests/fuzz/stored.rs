@@ -94,7 +94,7 @@ static JOB: LazyLock<Job> = LazyLock::new(|| {
         .arg(&quotes)
         .arg("-o")
         .arg(&out)
-        .args(["--accuracy", "rough", "--quiet", "--reference-as-named"])
+        .args(["--accuracy", "preliminary", "--quiet", "--reference-as-named"])
         .stdin(Stdio::null());
     assert!(batch.status().unwrap().success());
     let made = greeks(&out).into_values().next().unwrap();
@@ -106,7 +106,7 @@ pub(crate) fn greeks_files(data: &[u8]) -> Kind {
     let path = file("greeks", data);
     let row = &rows_of(&market(time(CLOSE)), 0, time(CLOSE), 1)[0];
     let unit = (row.quote.underlying, time(CLOSE).to_zoned(jiff::tz::TimeZone::UTC).date());
-    let recipe = Recipe { accuracy: Accuracy::Rough, quotes: false };
+    let recipe = Recipe { accuracy: Accuracy::Preliminary, quotes: false };
     let read = read_chains(&path, unit, &ReferenceSet::default(), recipe);
     fs::remove_file(&path).unwrap();
     match read {

@@ -31,7 +31,7 @@ fn health_says_all_that_the_design_lists() {
                 "failures": {"broken": 2}, "connections": 3, "superseded": 4,
                 "used": {"quotes": 5, "spots": 6, "dividends": 7, "rates": true, "days": false}}],
             "market": "open", "snapshot_time": "2026-11-20T15:42:07.318-05:00", "snapshot_number": 7,
-            "snapshot_age_s": 1.5, "underlyings": 3, "pending": 1, "rough": 1,
+            "snapshot_age_s": 1.5, "underlyings": 3, "pending": 1, "preliminary": 1, "rough": 1,
             "uncomputed_count": 0, "uncomputed": [], "spot_off": {"count": 0, "underlyings": []},
             "spot_implied": {"count": 0, "underlyings": []},
             "rates": null, "dividends_unknown": {"count": 0, "underlyings": []},
@@ -139,6 +139,7 @@ fn metrics_are_lines_that_prometheus_reads() {
     assert_eq!((got.status, got.content_type), (200, "text/plain; version=0.0.4; charset=utf-8"));
     for line in [
         "greeksd_contracts 52",
+        "greeksd_underlyings_preliminary 1",
         "greeksd_underlyings_rough 1",
         "greeksd_snapshot_age_seconds 1.5",
         "greeksd_quotes_received_total 1000",

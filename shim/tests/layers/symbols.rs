@@ -21,16 +21,17 @@ fn names(target: &str) -> Vec<String> {
 #[test]
 fn each_underlying_has_a_row_that_says_what_is_listed_of_it() {
     let at = "2026-11-20T15:42:07.318-05:00";
-    let row = |symbol: &str, roots: &[&str], expiries: [&str; 2], counts: [u32; 2], rough: bool| {
+    let row = |symbol: &str, roots: &[&str], expiries: [&str; 2], counts: [u32; 2], preliminary: bool| {
         json!({
             "symbol": symbol, "roots": roots, "expiries": counts[0], "first_expiry": expiries[0],
-            "last_expiry": expiries[1], "contracts": counts[1], "state": "ok", "reason": null, "rough": rough,
+            "last_expiry": expiries[1], "contracts": counts[1], "state": "ok", "reason": null, "preliminary": preliminary,
+            "rough": preliminary,
             "valued_at": at, "feed": "sim",
         })
     };
     let pending = json!({
         "symbol": "LATE", "roots": [], "expiries": 0, "first_expiry": null, "last_expiry": null, "contracts": 0,
-        "state": "pending", "reason": null, "rough": false, "valued_at": null, "feed": "sim",
+        "state": "pending", "reason": null, "preliminary": false, "rough": false, "valued_at": null, "feed": "sim",
     });
     let wanted = [
         row("ACME", &["ACME", "ACME1"], ["2026-12-18", "2027-01-15"], [2, 22], true),

@@ -1,4 +1,4 @@
-//! A large market at its start: every name roughly first, then fully.
+//! A large market at its start: a preliminary pass over every name, then a full one.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use arc_swap::ArcSwap;
@@ -38,15 +38,15 @@ fn a_large_market_is_whole_before_it_is_accurate() {
     // a name without any spot has nothing to be looked at again
     let is_bare = |chain: &Chain| chain.uncomputed == Some(Uncomputed::NoSpot);
     let bare = first.chains().iter().filter(|chain| is_bare(chain)).count();
-    assert!(first.chains().iter().all(|chain| chain.rough != is_bare(chain)) && bare < names.len() / 50);
-    assert!(status.health_json(&first).contains(&format!("\"rough\":{}", names.len() - bare)));
+    assert!(first.chains().iter().all(|chain| chain.preliminary != is_bare(chain)) && bare < names.len() / 50);
+    assert!(status.health_json(&first).contains(&format!("\"preliminary\":{}", names.len() - bare)));
 
     // no quote is new, and all the same the names come again
     let batches = Cell::new(0);
     market_loop.turn(&|| batches.replace(batches.get() + 1) >= 3);
     let second = market.load_full();
-    let fine = second.chains().iter().filter(|chain| !chain.rough).count();
+    let fine = second.chains().iter().filter(|chain| !chain.preliminary).count();
     assert!(fine > bare && fine < names.len(), "{fine} of {} names after three batches", names.len());
     assert!(second.pending().is_empty() && second.number > first.number);
-    assert!(status.health_json(&second).contains(&format!("\"rough\":{}", names.len() - fine)));
+    assert!(status.health_json(&second).contains(&format!("\"preliminary\":{}", names.len() - fine)));
 }

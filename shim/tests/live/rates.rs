@@ -92,7 +92,7 @@ fn pushed_to(more: &[&str]) -> (Daemon, SocketAddr) {
 /// Waits until the daemon has values by rates of a source, and returns what it says of them.
 fn rates_from(daemon: &mut Daemon, source: &str) -> Value {
     let health = daemon.wait(&format!("no {source} rates"), |health| {
-        health["rates"]["source"] == source && health["pending"] == 0 && health["rough"] == 0
+        health["rates"]["source"] == source && health["pending"] == 0 && health["preliminary"] == 0
     });
     health["rates"].clone()
 }

@@ -40,7 +40,7 @@ fn start(feed: &str, more: &[&str]) -> Daemon {
 
 fn rows(daemon: &mut Daemon) -> String {
     daemon.wait("two names at full accuracy", |health| {
-        health["contracts"] == 36 && health["contracts_priced"] == 36 && health["rough"] == 0
+        health["contracts"] == 36 && health["contracts_priced"] == 36 && health["preliminary"] == 0
     });
     let (status, body) = daemon.get("/l1/greeks?underlying=ACME,BETA&greeks=all");
     assert_eq!(status, 200, "{body}");

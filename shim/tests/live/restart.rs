@@ -70,7 +70,7 @@ fn saved(state: &Path) -> Option<PathBuf> {
 fn filled(to: SocketAddr, state: &Path) -> Daemon {
     let mut daemon = start(to, state);
     push(to, &(lines("ACME", 100.0) + &lines("BETA", 101.0)));
-    daemon.wait("two names", |health| health["underlyings"] == 2 && health["rough"] == 0);
+    daemon.wait("two names", |health| health["underlyings"] == 2 && health["preliminary"] == 0);
     let began = std::time::Instant::now();
     while saved(state).is_none() {
         assert!(began.elapsed().as_secs() < 60, "nothing saved: {:?}", daemon.health());
@@ -170,7 +170,7 @@ fn contracts_that_have_settled_since_are_not_served() {
     };
     let old = old.replace(&day(now, 60), &day(then, 60)).replace(&day(now, 0), &day(then, 0));
     push(to, &old);
-    daemon.wait("the name", |health| health["underlyings"] == 1 && health["rough"] == 0);
+    daemon.wait("the name", |health| health["underlyings"] == 1 && health["preliminary"] == 0);
     assert_eq!(daemon.stop().0, Some(0));
     assert!(saved(&state).is_some());
     assert_eq!(start(to, &state).health().unwrap()["restored"], 0);
@@ -270,7 +270,7 @@ fn a_recorded_market_is_never_shown_in_part_after_a_restart() {
     let mut daemon = begin(&feed, &state, &[]);
     let first = watch(&daemon, &before);
     assert_eq!((&first["status"], &first["restored"]), (&"starting".into(), &0.into()), "{first}");
-    daemon.wait("full accuracy", |health| health["rough"] == 0);
+    daemon.wait("full accuracy", |health| health["preliminary"] == 0);
     assert_eq!(daemon.stop().0, Some(0));
     // one name more, and another way to the same folder
     let full = write(&books[0]);
@@ -302,7 +302,7 @@ fn a_pushed_market_is_never_shown_in_part_after_a_restart() {
     assert_eq!(health["pending"], 0, "{health}");
     let full = contracts_by_name(&daemon).unwrap();
     assert!(full.len() == 3 && before.iter().all(|(name, n)| full[name] == *n), "{full:?}");
-    daemon.wait("full accuracy", |health| health["rough"] == 0);
+    daemon.wait("full accuracy", |health| health["preliminary"] == 0);
     assert_eq!(daemon.stop().0, Some(0));
     // a run that is sent one name only takes none away from what is kept
     let mut daemon = begin(&format!("tcp:{to}"), &state, &[]);

@@ -70,7 +70,7 @@ fn a_row_from_the_future_costs_itself() {
 fn a_row_that_is_hours_ahead_makes_no_other_stale() {
     let folder = market("ahead");
     let vols = |daemon: &mut Daemon| {
-        daemon.wait("full accuracy", |health| health["rough"] == 0 && health["contracts_priced"] == ROWS);
+        daemon.wait("full accuracy", |health| health["preliminary"] == 0 && health["contracts_priced"] == ROWS);
         let rows = daemon.rows("/l1/greeks?underlying=ACME");
         rows.iter().map(|row| Daemon::number(row, "svc_vol")).collect::<Vec<_>>()
     };

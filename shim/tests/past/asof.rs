@@ -46,7 +46,7 @@ fn chain_at(name: &str, day: Date, time: (i8, i8)) -> Arc<Chain> {
     let root: &'static str = if name == "BRK.B" { "BRKB" } else { "ACME" };
     let expiries = [date(2026, 12, 18), date(2027, 1, 15)];
     let chain = market::chain(name, spot, &expiries.map(|expiry| listing(root, expiry, spot + 1.0, &strikes)));
-    Arc::new(Chain { valued_at: at(day, time), rough: false, ..(*chain).clone() })
+    Arc::new(Chain { valued_at: at(day, time), preliminary: false, ..(*chain).clone() })
 }
 
 /// ACME on every day, BRK.B not on Thursday.

@@ -31,7 +31,7 @@ fn killed_at_any_moment_it_ends_with_the_same_bytes() {
     let quotes = folder.path("quotes");
     write_market(&quotes);
     let whole = folder.path("whole");
-    let (code, said) = run(&["--threads", "2", "--accuracy", "rough"], &quotes, &whole);
+    let (code, said) = run(&["--threads", "2", "--accuracy", "preliminary"], &quotes, &whole);
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("12 computed, 0 there already, 0 failed; files: 5 written"), "{said}");
     let want = greeks(&whole);
@@ -39,7 +39,7 @@ fn killed_at_any_moment_it_ends_with_the_same_bytes() {
     let (mut killed, mut resumed) = (0, 0);
     for moment in 0..12 {
         let out = folder.path(&format!("out-{moment}"));
-        let mut child = batch(&["--threads", "1", "--accuracy", "rough", "--quiet"], &quotes, &out).spawn().unwrap();
+        let mut child = batch(&["--threads", "1", "--accuracy", "preliminary", "--quiet"], &quotes, &out).spawn().unwrap();
         std::thread::sleep(Duration::from_millis(20 * moment));
         // SIGKILL, if it has not ended
         let _ = child.kill();
@@ -49,7 +49,7 @@ fn killed_at_any_moment_it_ends_with_the_same_bytes() {
             assert!(left.iter().all(|(name, bytes)| want.get(name) == Some(bytes)), "{moment}: a part of a file");
             resumed += usize::from(!left.is_empty() && left.len() < 5);
         }
-        let (code, said) = run(&["--threads", "2", "--accuracy", "rough"], &quotes, &out);
+        let (code, said) = run(&["--threads", "2", "--accuracy", "preliminary"], &quotes, &out);
         assert_eq!(code, 0, "{said}");
         let all = tree(&out);
         let others: Vec<&String> = all.keys().filter(|name| !want.contains_key(*name)).collect();
@@ -78,12 +78,12 @@ fn exit_codes_say_how_it_ended() {
         assert_eq!(code, 2, "{arguments:?} {said}");
         assert!(!out.join("_report.json").exists() && !said.is_empty());
     }
-    let (code, said) = run(&["--accuracy", "rough"], day, &out);
+    let (code, said) = run(&["--accuracy", "preliminary"], day, &out);
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("rates: built_in on 1 days") && said.contains("no dividends"), "{said}");
     // a file that is nothing costs itself, and is told
     fs::write(day.join("nothing.csv"), "this,is\nno,chain\n").unwrap();
-    let (code, said) = run(&["--accuracy", "rough", "--quiet"], day, &out);
+    let (code, said) = run(&["--accuracy", "preliminary", "--quiet"], day, &out);
     assert_eq!(code, 1, "{said}");
     assert!(said.contains("damaged: ") && said.contains("nothing.csv"), "{said}");
     let report: serde_json::Value = serde_json::from_slice(&fs::read(out.join("_report.json")).unwrap()).unwrap();
@@ -100,13 +100,13 @@ fn text_is_that_of_the_native_record() {
     let rows = rows(&market(at), 1, at);
     fs::create_dir_all(folder.path("quotes")).unwrap();
     fs::write(folder.path("quotes/ko.csv"), csv(&rows)).unwrap();
-    let recipe = Recipe { accuracy: Accuracy::Rough, quotes: true };
+    let recipe = Recipe { accuracy: Accuracy::Preliminary, quotes: true };
     let nothing = history::reference::ReferenceSet::default();
     assert!(!reference().dividends(rows[0].quote.underlying).is_empty(), "the job knows none of them");
     let chain = compute(&rows, Timestamp::MAX, &nothing, recipe).unwrap().pop().unwrap().1;
     for format in ["csv", "ndjson"] {
         let out = folder.path(format);
-        let arguments = ["--accuracy", "rough", "--quotes", "--format", format];
+        let arguments = ["--accuracy", "preliminary", "--quotes", "--format", format];
         let (code, said) = run(&arguments, &folder.path("quotes"), &out);
         assert_eq!(code, 0, "{said}");
         let text = fs::read_to_string(out.join(format!("day=2026-11-17/greeks.{format}"))).unwrap();

@@ -64,7 +64,7 @@ fn of_folder(folder: &Path) -> Values {
 /// The Greeks that a daemon serves of a feed.
 fn served(feed: &str, more: &str) -> Values {
     let mut daemon = Daemon::start(feed, &["--threads", "2"]);
-    daemon.wait("everything at full accuracy", |health| health["pending"] == 0 && health["rough"] == 0);
+    daemon.wait("everything at full accuracy", |health| health["pending"] == 0 && health["preliminary"] == 0);
     let batches = NAMES.iter().flat_map(|name| {
         let target = format!("/l1/greeks?underlying={name}&greeks=all&format=parquet{more}");
         let response = support::Client::new(daemon.address).get(&target);

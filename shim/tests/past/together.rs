@@ -126,11 +126,11 @@ fn check_aside(row: &Row<'_>, dividends: &[(f64, f64)], market: &Market) {
     assert!(misses.iter().all(|miss| miss.signum() == misses[0].signum()), "{misses:?}: {}", row.of);
 }
 
-/// Waits until early exercise is known from tables everywhere: a large market is served roughly first.
+/// Waits until early exercise is known from tables everywhere: a large market is first computed by a preliminary pass.
 fn wait_until_accurate(daemon: &Daemon) {
     let began = Instant::now();
-    while daemon.health().unwrap()["rough"] != 0 {
-        assert!(began.elapsed() < Duration::from_secs(1200), "still rough after twenty minutes");
+    while daemon.health().unwrap()["preliminary"] != 0 {
+        assert!(began.elapsed() < Duration::from_secs(1200), "still preliminary after twenty minutes");
         std::thread::sleep(Duration::from_millis(500));
     }
 }

@@ -54,7 +54,7 @@ pub fn chain(underlying: &str, spot: f64, listings: &[Listing]) -> Arc<Chain> {
         spot_off: false,
         uncomputed: None,
         valued_at: NOW,
-        rough: underlying == "ACME",
+        preliminary: underlying == "ACME",
         slices: Vec::new(),
         strike_milli: Vec::new(),
         right: Vec::new(),

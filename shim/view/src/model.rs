@@ -148,7 +148,7 @@ pub(crate) struct NameFacts {
     /// Why it has no Greeks; else empty.
     pub(crate) reason: String,
     /// Known from a first look only.
-    pub(crate) is_rough: bool,
+    pub(crate) is_preliminary: bool,
     /// The instant that the values are of, as the API spells it.
     pub(crate) valued_at: String,
     /// Dates on which contracts expire.

@@ -113,7 +113,7 @@ pub(crate) fn names(bytes: &[u8]) -> Result<Vec<NameFacts>, String> {
             symbol: text("symbol"),
             state: text("state"),
             reason: text("reason"),
-            is_rough: table.text(row, "rough") == "true",
+            is_preliminary: table.text(row, "preliminary") == "true",
             valued_at: text("valued_at"),
             expiries: count("expiries"),
             contracts: count("contracts"),
@@ -282,9 +282,9 @@ mod tests {
         let old = super::daemon(body.as_bytes()).unwrap();
         assert_eq!((old.rates.as_str(), old.rates_warning.as_str()), ("built_in 2025-12-31", "old"));
         assert_eq!(old.dividends_unknown, ["KO"]);
-        let body = "symbol,roots,expiries,contracts,state,reason,rough,valued_at\nSPX,SPX SPXW,43,7338,ok,,true,t\n";
+        let body = "symbol,roots,expiries,contracts,state,reason,preliminary,valued_at\nSPX,SPX SPXW,43,7338,ok,,true,t\n";
         let name = names(body.as_bytes()).unwrap().remove(0);
-        assert!(name.is_rough && name.contracts == 7338 && name.expiries == 43 && name.state == "ok");
+        assert!(name.is_preliminary && name.contracts == 7338 && name.expiries == 43 && name.state == "ok");
     }
 
     #[test]

@@ -200,7 +200,7 @@ fn screens_over_the_screen_are_as_they_were() {
     press(&mut state, &[Key::Esc, Key::Char('c'), Key::Down]);
     golden("columns_80x24", &state, NO_COLOUR);
     press(&mut state, &[Key::Esc, Key::Char('/'), Key::Char('a')]);
-    let found = vec![facts("AAPL", "ok"), NameFacts { is_rough: true, ..facts("ACME", "ok") }, facts("AMD", "held")];
+    let found = vec![facts("AAPL", "ok"), NameFacts { is_preliminary: true, ..facts("ACME", "ok") }, facts("AMD", "held")];
     state.on_news(News::Found("A".to_owned(), found));
     press(&mut state, &[Key::Down]);
     golden("search_80x24", &state, NO_COLOUR);
@@ -224,9 +224,9 @@ fn what_is_wrong_is_said_on_the_screen() {
     };
     says(&state, &["SIMULATED", "ACME", "100.40", "market open"]);
     for (kind, word) in [("held", "HELD 2026-11-20 15:42:00"), ("stale", "STALE 2026-11-20 15:42:00")] {
-        let rough = NameFacts { is_rough: true, ..facts("ACME", kind) };
-        state.on_news(News::Name("ACME".to_owned(), Some(rough)));
-        says(&state, &[word, "ROUGH", "15:42:00"]);
+        let preliminary = NameFacts { is_preliminary: true, ..facts("ACME", kind) };
+        state.on_news(News::Name("ACME".to_owned(), Some(preliminary)));
+        says(&state, &[word, "PRELIMINARY", "15:42:00"]);
     }
     for (status, words) in [("stale", "nothing new comes"), ("failed", "computes no more"), ("starting", "62 of 72")] {
         state.on_news(News::Daemon(DaemonFacts { status: status.to_owned(), pending: 10, ..daemon() }));

@@ -167,9 +167,9 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// Rough, which is quick.
+    /// At preliminary accuracy, which is quick.
     pub fn new() -> Self {
-        let recipe = Recipe { accuracy: Accuracy::Rough, quotes: true };
+        let recipe = Recipe { accuracy: Accuracy::Preliminary, quotes: true };
         Self { reference: reference(), recipe, threads: 2, allows_partial: false }
     }
 

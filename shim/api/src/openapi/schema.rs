@@ -1,5 +1,6 @@
 //! The schemas of answers, from the tables that write them. Never: a field's name.
 
+use super::words;
 use crate::catalog::{Catalog, CatalogEntry};
 use crate::picked::Expiration;
 use crate::rows::binary::content_type;
@@ -44,7 +45,7 @@ pub(super) fn of_symbols(list: &SymbolList, clock: &Clock) -> Value {
         expiry_span: Some((clock.today(), clock.today())),
         contracts: 1,
         state: SymbolState::Uncomputed(Uncomputed::NoSpot),
-        rough: false,
+        preliminary: false,
         valued_at: Some(Timestamp::UNIX_EPOCH),
     };
     let unknown = SymbolFacts {
@@ -170,7 +171,7 @@ fn like(value: &Value) -> Value {
 pub(super) fn loose(value: &Value) -> Value {
     match value {
         Value::Object(of) => {
-            let of = of.iter().map(|(name, value)| (name.clone(), loose(value)));
+            let of = of.iter().map(|(name, value)| (name.clone(), field(name, loose(value))));
             json!({ "type": ["object", "null"], "properties": of.collect::<Map<String, Value>>() })
         }
         Value::Array(_) => json!({ "type": "array" }),
@@ -188,8 +189,17 @@ struct Member<'a> {
 fn object(members: Vec<Member<'_>>) -> Value {
     let required: Vec<&str> = members.iter().filter(|member| member.required).map(|member| member.name).collect();
     let properties: Map<String, Value> =
-        members.iter().map(|member| (member.name.to_owned(), member.schema.clone())).collect();
+        members.iter().map(|member| (member.name.to_owned(), field(member.name, member.schema.clone()))).collect();
     json!({ "type": "object", "properties": properties, "required": required })
+}
+
+/// The schema of a field; a deprecated field gets the mark and its present name.
+fn field(name: &str, mut schema: Value) -> Value {
+    if let Some(present) = words::present_name(name) {
+        schema["deprecated"] = json!(true);
+        schema["description"] = json!(format!("Former name of {present}; both are sent for one release"));
+    }
+    schema
 }
 
 /// An array with a member for each name, said in words: few programs know `prefixItems` within other schemas.

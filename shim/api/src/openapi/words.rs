@@ -168,6 +168,14 @@ const SEGMENTS: &[(&str, &str, &[&str])] = &[
     ("optionSymbol", "The contract's OSI symbol", &["SPY261218C00720000"]),
 ];
 
+/// Former names of fields, each with its present name. A description marks them as deprecated.
+const DEPRECATED: &[(&str, &str)] = &[("rough", "preliminary")];
+
+/// The present name of a deprecated field; `None`: the field is not deprecated.
+pub(super) fn present_name(field: &str) -> Option<&'static str> {
+    DEPRECATED.iter().find(|(former, _)| *former == field).map(|&(_, present)| present)
+}
+
 /// What a parameter of a layer is for.
 pub(super) fn of_parameter(layer: &str, name: &str) -> Option<&'static str> {
     let of = |owner: &str| PARAMETERS.iter().find(|(of, known, _)| *of == owner && *known == name);

@@ -61,7 +61,7 @@ pub struct SymbolFacts {
     /// How it stands with the values.
     pub state: SymbolState,
     /// Early exercise is known from a first look only.
-    pub rough: bool,
+    pub preliminary: bool,
     /// The instant that the values are of: in recorded chains, that of the newest quote.
     pub valued_at: Option<Timestamp>,
 }
@@ -115,7 +115,7 @@ impl SymbolFacts {
             expiry_span: dates.first().copied().zip(dates.last().copied()),
             contracts: chain.rows(),
             state: SymbolState::of(chain, terms),
-            rough: chain.rough,
+            preliminary: chain.preliminary,
             valued_at: Some(chain.valued_at),
         }
     }
@@ -130,7 +130,7 @@ impl SymbolFacts {
             expiry_span: None,
             contracts: 0,
             state: SymbolState::Pending,
-            rough: false,
+            preliminary: false,
             valued_at: None,
         }
     }

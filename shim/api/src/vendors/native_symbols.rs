@@ -26,7 +26,9 @@ const COLUMNS: &[SymbolColumn] = &[
     count("contracts", |of, _, _| Fact::Count(of.contracts.into())),
     words("state", |of, _, _| Fact::Word(of.state.name().to_owned())),
     words("reason", |of, _, _| of.state.reason().map_or(Fact::Missing, |reason| Fact::Word(reason.to_owned()))),
-    words("rough", |of, _, _| Fact::Flag(of.rough)),
+    words("preliminary", |of, _, _| Fact::Flag(of.preliminary)),
+    // the former name of `preliminary`, for one release
+    words("rough", |of, _, _| Fact::Flag(of.preliminary)),
     words("valued_at", valued_at),
     words("feed", |_, _, feed| Fact::Word(feed.to_owned())),
 ];

@@ -40,7 +40,7 @@ pub(crate) fn computed(is_wanted: impl Fn(&Name) -> bool) -> Vec<Arc<Chain>> {
     let at = sim.instant(NOW);
     let work: Vec<(&Book, Timestamp)> = books.iter().map(|book| (book, at)).collect();
     let mut chains = Vec::new();
-    for depth in [Depth::Rough, Depth::Full, Depth::Full] {
+    for depth in [Depth::Preliminary, Depth::Full, Depth::Full] {
         let market = MarketData { calendar: &calendar, rates: &curves };
         chains = passes.run_to(depth, market, &work).into_iter().map(|done| done.chain).collect();
     }
@@ -242,7 +242,7 @@ fn changed(change: impl Fn(&mut Book)) -> Arc<Chain> {
         (Calendar::embedded(), RateTable::of(RateSource::Simulated, DiscountCurves::new(&sim.rates())));
     let mut passes = Passes::new(1, |_| ()).unwrap();
     let market = MarketData { calendar: &calendar, rates: &curves };
-    passes.run_to(Depth::Rough, market, &[(&book, sim.instant(NOW))]).remove(0).chain
+    passes.run_to(Depth::Preliminary, market, &[(&book, sim.instant(NOW))]).remove(0).chain
 }
 
 /// The contract in the middle of a slice, and its row there.
@@ -268,7 +268,7 @@ fn warnings_say_what_is_wrong() {
         explain(&chain, &place.get().2.unwrap()).unwrap().warnings
     };
     let plain = warned(&|_, _, _| ());
-    assert!(plain.contains(&Warning::Rough), "{plain:?}");
+    assert!(plain.contains(&Warning::Preliminary), "{plain:?}");
     assert!(!plain.contains(&Warning::NoPair) && !plain.contains(&Warning::Quote(Drop::Crossed)), "{plain:?}");
     let crossed = warned(&|book, slice, row| {
         let of = &mut book.slices[slice];
@@ -388,7 +388,7 @@ mod command {
         let market = folder("explain", &chain(100.0));
         let feed = format!("dir:{}", market.display());
         let mut daemon = Daemon::start(&feed, &["--threads", "1"]);
-        daemon.wait("the market", |health| health["pending"] == 0 && health["rough"].as_u64() == Some(0));
+        daemon.wait("the market", |health| health["pending"] == 0 && health["preliminary"].as_u64() == Some(0));
         let (url, osym) = (format!("http://{}", daemon.address), "ACME261218C00105000");
         let of_daemon = document(&[osym, "--url", &url]);
         let of_feed = document(&[osym, "--feed", &feed]);

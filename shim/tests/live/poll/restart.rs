@@ -65,7 +65,7 @@ fn a_watch_list_that_changes_keeps_its_names_and_is_whole_when_all_are_answered(
     remove(&state);
     // the vendor does not know NONE, which nobody waits for
     let mut daemon = start("ACME,NONE,BETA", &server, &state);
-    let health = daemon.wait("both names", |health| health["pending"] == 0 && health["rough"] == 0);
+    let health = daemon.wait("both names", |health| health["pending"] == 0 && health["preliminary"] == 0);
     assert_eq!((health["underlyings"].as_u64(), health["status"] != "starting"), (Some(2), true), "{health}");
     assert_eq!(daemon.stop().0, Some(0));
     // another order and one name more, for which nothing comes: that name stays pending
@@ -83,7 +83,7 @@ fn a_watch_list_that_changes_keeps_its_names_and_is_whole_when_all_are_answered(
     may_be_late.store(true, Ordering::Release);
     let health = daemon.wait("all names", |health| {
         assert!(health["pending"].as_u64() > Some(0) || health["underlyings"] == 3, "{health}");
-        health["pending"] == 0 && health["restored"] == 0 && health["rough"] == 0
+        health["pending"] == 0 && health["restored"] == 0 && health["preliminary"] == 0
     });
     assert_ne!(health["status"], "starting", "{health}");
     assert_eq!(daemon.stop().0, Some(0));

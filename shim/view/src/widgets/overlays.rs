@@ -63,7 +63,7 @@ fn search(pen: &mut Pen<'_>, within: Rect, search: &Search) {
         let pointer = if place == search.at { pen.palette.signs.pointer } else { ' ' };
         let mut line = pen.line(y, inner);
         line.put(&format!("{pointer} {:<12}", name.symbol), look).cell(10, &count(name.expiries), look);
-        let state = if name.is_rough { format!("{}, rough", name.state) } else { name.state.clone() };
+        let state = if name.is_preliminary { format!("{}, preliminary", name.state) } else { name.state.clone() };
         line.cell(12, &count(name.contracts), look).put(&format!("   {state:<17}"), look);
     }
 }

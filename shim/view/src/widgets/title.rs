@@ -134,7 +134,7 @@ fn badges_of(facts: &NameFacts) -> Vec<(String, Look)> {
         "uncomputed" => Some((format!("NO GREEKS: {}", facts.reason.replace('_', " ")), Look::Alarm)),
         other => Some((other.to_uppercase(), Look::Notice)),
     };
-    state.into_iter().chain(facts.is_rough.then(|| ("ROUGH".to_owned(), Look::Notice))).collect()
+    state.into_iter().chain(facts.is_preliminary.then(|| ("PRELIMINARY".to_owned(), Look::Notice))).collect()
 }
 
 /// What is wrong with the way to the daemon, or with itself.

@@ -222,8 +222,8 @@ impl PremiumTables {
         let aligned = (B_MOVE * size.powf(2.0 / 3.0) / self.terms.t.max(1e-4).sqrt()).min(B_PART * size);
         // exercise anywhere between the dates of a call is harder to follow
         let watched_call = self.right == Right::Call && continuous(1.0, &self.terms);
-        let rough = watched_call || self.built().any(Table::is_anchored);
-        let b_move = if rough { RATE_MOVE } else { aligned.max(RATE_MOVE) };
+        let coarse = watched_call || self.built().any(Table::is_anchored);
+        let b_move = if coarse { RATE_MOVE } else { aligned.max(RATE_MOVE) };
         same && (terms.r - self.terms.r).abs() <= RATE_MOVE
             && (terms.b - self.terms.b).abs() <= b_move
             && terms.t > 0.0
