@@ -80,7 +80,7 @@ impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Damaged(why) => f.write_str(why),
-            Self::Busy => f.write_str("too much of the past is asked for at once"),
+            Self::Busy => f.write_str("too many requests for past data at once"),
         }
     }
 }

@@ -73,7 +73,7 @@ pub fn run(args: &BatchArgs) -> ExitCode {
     let summary = report::summary(&outcome, &known, began.elapsed(), threads(args));
     let is_whole = report::is_whole(&outcome);
     if outcome.is_stopped {
-        say(&format!("{summary}stopped: what is whole stays, and the same command goes on from there"));
+        say(&format!("{summary}stopped: complete files are kept, and the same command continues from there"));
         return ExitCode::from(INTERRUPTED);
     }
     if !args.quiet || !is_whole {

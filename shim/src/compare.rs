@@ -103,7 +103,7 @@ fn bytes_of(input: &str) -> Result<(Vec<u8>, Option<PathBuf>), String> {
     if !input.starts_with("http://") && !input.starts_with("https://") {
         let path = Path::new(input);
         let bytes = read_raw(path, &limits::FILE_BYTES).map_err(|error| error.to_string())?;
-        let bytes = bytes.ok_or_else(|| format!("{input}: larger than what is read"))?;
+        let bytes = bytes.ok_or_else(|| format!("{input}: too large"))?;
         return Ok((bytes, Some(path.parent().unwrap_or(Path::new("")).to_path_buf())));
     }
     let scheme = input.find("://").map_or(0, |at| at + 3);
@@ -113,8 +113,8 @@ fn bytes_of(input: &str) -> Result<(Vec<u8>, Option<PathBuf>), String> {
     let target = if target.is_empty() { "/" } else { target };
     match client.get(target, None).map_err(|failed| format!("{input}: {}", failed.failure.name()))? {
         Received::Body { status: 200, bytes, .. } => Ok((bytes, None)),
-        Received::Body { status, .. } => Err(format!("{input}: answered with status {status}")),
-        Received::Unchanged => Err(format!("{input}: no answer")),
+        Received::Body { status, .. } => Err(format!("{input}: status {status}")),
+        Received::Unchanged => Err(format!("{input}: no response")),
     }
 }
 
@@ -132,14 +132,14 @@ fn names_of(file: &VendorFile, reference: &ReferenceSet) -> Result<Vec<Compared>
         let is_of_last = |quote: &&&VendorQuote| newest.duration_since(quote.row.quote.ts) <= ONE_SNAPSHOT;
         let last: Vec<&VendorQuote> = quotes.iter().filter(is_of_last).copied().collect();
         if last.iter().all(|quote| quote.row.spot.is_nan()) {
-            say(&format!("{underlying}: the file has no price of it: say --spot"));
+            say(&format!("{underlying}: the file has no price of the underlying: give --spot"));
             continue;
         }
         let rows: Vec<HistoryRow> = last.iter().map(|quote| quote.row).collect();
         passes.begin(underlying);
-        let snapshot = passes.snapshot(newest, &rows).map_err(|_| format!("{underlying}: a fault of the program"))?;
+        let snapshot = passes.snapshot(newest, &rows).map_err(|_| format!("{underlying}: internal error"))?;
         let Some(computed) = snapshot.computed else {
-            say(&format!("{underlying}: no quote of it can be used"));
+            say(&format!("{underlying}: no usable quote"));
             continue;
         };
         let rows = joined(&computed.chain, &last);

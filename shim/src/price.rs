@@ -48,7 +48,7 @@ impl fmt::Display for PriceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(what, cause) => write!(f, "{what}: {cause}"),
-            Self::SameFile(path) => write!(f, "{path} is the input, too: say another file for the output"),
+            Self::SameFile(path) => write!(f, "{path} is also the input: give another file for the output"),
             Self::Format(text) => f.write_str(text),
         }
     }
@@ -65,7 +65,7 @@ pub fn run(args: &PriceArgs) -> ExitCode {
             ExitCode::SUCCESS
         }
         Ok(Summary { rows, errors }) => {
-            eprintln!("{} rows priced, {errors} not: see the column `error`", rows - errors);
+            eprintln!("{} rows priced, {errors} failed: see the column `error`", rows - errors);
             ExitCode::SUCCESS
         }
         Err(error) => {

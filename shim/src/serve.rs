@@ -87,7 +87,7 @@ fn serve(config: &Config) -> Result<End, String> {
     match end {
         End::Asked => tracing::info!("stopping"),
         End::Failed => {
-            tracing::error!("a thread has ended that must not: stopping, so that nobody is served old values")
+            tracing::error!("an essential thread has ended: stopping, so that no stale values are served")
         }
     }
     daemon.stop();
@@ -155,7 +155,7 @@ impl OpenedDaemon {
         let saved = FeedSpec::saved_market(&specs);
         if FeedSpec::lack_quotes(&specs) {
             tracing::warn!(
-                "{}: no quotes come from there; add a feed that has them, such as --feed cboe:SPY or --feed dir:PATH",
+                "{}: these feeds have no quotes; add one that has, such as --feed cboe:SPY or --feed dir:PATH",
                 feed_name(config)
             );
         }
@@ -291,7 +291,7 @@ fn restore(folder: &StateFolder, market: &SavedMarket, feed: &dyn Feed) -> Vec<C
     let chains = folder.saved_market(market, feed.expected().as_ref(), Timestamp::now());
     if let Some(at) = chains.iter().map(|chain| chain.valued_at).max() {
         let (names, ms) = (chains.len(), began.elapsed().as_millis());
-        tracing::info!("serving {} as of {at} (read in {ms} ms), each until it is computed", counted(names, "name"));
+        tracing::info!("serving {} as of {at} (restored in {ms} ms) until each is recomputed", counted(names, "name"));
     }
     chains
 }
@@ -301,7 +301,7 @@ fn limits(config: &Config) -> Limits {
     let own = Limits::default();
     let room = descriptors::for_connections().unwrap_or(usize::MAX);
     if room < own.connections {
-        tracing::info!("room for {room} connections: the system allows no more open files");
+        tracing::info!("limited to {room} connections by the limit of open files");
     }
     Limits {
         connections: own.connections.min(room).max(1),
@@ -350,7 +350,7 @@ fn run_market(
             let (done, to_come) = (snapshot.chains().len(), snapshot.pending().len());
             // a feed that is pushed to may wait for hours
             if done + to_come > 0 {
-                tracing::info!("first chains: {done} done, {to_come} to come");
+                tracing::info!("first chains: {done} computed, {to_come} pending");
             }
         }
         let rest = market_loop.rest(refresh).saturating_sub(began.elapsed());
@@ -382,8 +382,8 @@ fn notes(config: &Config) -> Vec<String> {
 }
 
 /// What `--allow-remote` means.
-const REMOTE: &str = "remote    every machine that reaches these addresses may ask: no password, no encryption, no bound \
-                      for one client; put a proxy in front (docs/security.md)";
+const REMOTE: &str = "remote    every machine that can reach these addresses has access: no password, no encryption, no limit \
+                      per client; put a proxy in front (docs/security.md)";
 
 /// What is printed once, when everything is there.
 struct Banner {

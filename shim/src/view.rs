@@ -66,7 +66,7 @@ fn view(plan: &ViewPlan, variable: &dyn Fn(&str) -> Option<String>) -> Result<Ve
 /// A text that is no symbol, or too many of them, as a sentence.
 pub fn names(args: &ViewArgs) -> Result<(Option<String>, Vec<String>), String> {
     let symbol = |text: &String| {
-        let symbol = Symbol::parse_underlying(text).ok_or_else(|| format!("{text}: want a symbol, such as SPY"));
+        let symbol = Symbol::parse_underlying(text).ok_or_else(|| format!("{text}: expected a symbol, such as SPY"));
         symbol.map(|symbol| symbol.to_string())
     };
     let mut watch: Vec<String> = Vec::new();

@@ -119,14 +119,14 @@ def look_around(window: Window, daemon: Daemon, program: Path, keep):
     window.keys("g", "g")
     keep("extra", window.expect("Calls (extra", "BidVol%"))
     window.keys("g", "g")
-    window.expect("shows no quotes")
+    window.expect("serves no quotes")
     window.keys("g", "c")
     keep("columns", window.expect("[x] Value"))
     window.keys("Escape")
     window.keys("?")
-    keep("keys", window.expect("at the money, and stay there", "Ctrl-C"))
+    keep("keys", window.expect("follow the strike at the money", "Ctrl-C"))
     window.keys("Escape")
-    window.expect("Calls", without="stay there")
+    window.expect("Calls", without="follow the strike")
 
 
 def copies(window: Window, daemon: Daemon, program: Path):
@@ -156,11 +156,11 @@ def resizes(window: Window, daemon: Daemon, program: Path, size: tuple[int, int]
 
 def goes_and_comes_back(window: Window, daemon: Daemon):
     daemon.stop()
-    window.expect("away for", "nobody answers", "Calls")
+    window.expect("no connection for", "cannot connect", "Calls")
     window.keys("Down", "2")
     window.expect("Smile")
     daemon.start()
-    window.expect("Smile", without="away for")
+    window.expect("Smile", without="no connection for")
     window.keys("1")
     window.expect("Calls", "spot")
 

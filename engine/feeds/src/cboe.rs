@@ -1,5 +1,5 @@
-//! Cboe's delayed chains, one JSON document for an underlying with every root of it. Bytes to records. Never: the vendor's
-//! volatilities and Greeks.
+//! Cboe's delayed chains, one JSON document for an underlying with every root of it. Bytes to records. Never: the
+//! vendor's volatilities and Greeks.
 //!
 //! A document is read as a whole or not at all: where it breaks off, what was known stays. Quotes have no time of their
 //! own: they stand as they were fifteen minutes before the document was made.
@@ -42,9 +42,9 @@ objects! {
     }
 }
 
-/// Reads the chain of an underlying: everything that Cboe lists of it, so the batch resets it, unless the document has no
-/// price of it: then the last one stays, and with it the contracts that left. A document about another underlying, or
-/// without a contract that can be used, changes nothing.
+/// Reads the chain of an underlying: everything that Cboe lists of it, so the batch resets it, unless the document has
+/// no price of it: then the last one stays, and with it the contracts that left. A document about another underlying,
+/// or without a contract that can be used, changes nothing.
 #[must_use]
 pub fn parse_cboe(source: &Path, bytes: &[u8], underlying: Symbol, calendar: &Calendar) -> (Batch, Report) {
     let mut report = Report::default();
@@ -230,7 +230,7 @@ mod tests {
     fn what_is_no_chain_of_it_changes_nothing() {
         let other = DOCUMENT.replace("\"CLX\"", "\"CLF\"");
         for (text, said) in [
-            (other.as_str(), "cboe/CLX: about another underlying"),
+            (other.as_str(), "cboe/CLX: data of another underlying"),
             ("{}", "cboe/CLX: not in the format"),
             ("<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code></Error>", "cboe/CLX: not in the format"),
             (

@@ -1,8 +1,8 @@
 //! ThetaData's local server, version 3: snapshots of option and stock quotes and of index prices, as csv or as one JSON
 //! object a line. Bytes to records. Never: the vendor's volatilities and Greeks.
 //!
-//! Times are Eastern without an offset. A request is for one root, so an index takes two (SPX and SPXW), and no document
-//! has all that is known of an underlying.
+//! Times are Eastern without an offset. A request is for one root, so an index takes two (SPX and SPXW), and no
+//! document has all that is known of an underlying.
 
 use super::csv::{Row, read_rows, required};
 use super::intake::{Fault, Intake, PriceFrom, at, price_of};
@@ -47,8 +47,8 @@ pub fn instead_of_status(status: u16) -> Option<Instead> {
     }
 }
 
-/// Reads a snapshot of option quotes of one root of an underlying; `None`: of any roots of it. Rows of another root than the
-/// one that was asked for are refused.
+/// Reads a snapshot of option quotes of one root of an underlying; `None`: of any roots of it. Rows of another root
+/// than the one that was asked for are refused.
 #[must_use]
 pub fn parse_thetadata_options(
     source: &Path,
@@ -265,7 +265,7 @@ mod tests {
         let (batch, report) = asked(&format!("{HEADER}{other}"));
         assert_eq!(
             (batch.quotes.len(), report.errors[0].to_string()),
-            (0, "theta: about another underlying".to_owned())
+            (0, "theta: data of another underlying".to_owned())
         );
     }
 

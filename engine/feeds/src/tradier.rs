@@ -1,5 +1,5 @@
-//! Tradier's market data as JSON: chains of one expiration, quotes for the price of the underlying, expirations. Bytes to
-//! records. Never: the Greeks beside the quotes, which are another company's and up to an hour old.
+//! Tradier's market data as JSON: chains of one expiration, quotes for the price of the underlying, expirations. Bytes
+//! to records. Never: the Greeks beside the quotes, which are another company's and up to an hour old.
 //!
 //! The answers were XML once: a list with one entry comes as that entry, an empty one as `null` or the word "null".
 
@@ -92,8 +92,8 @@ objects! {
     }
 }
 
-/// Reads the chain of one expiration. The time of a quote is that of its newer side; a contract of which the vendor gives
-/// neither is as of `asked_at`.
+/// Reads the chain of one expiration. The time of a quote is that of its newer side; a contract of which the vendor
+/// gives neither is as of `asked_at`.
 #[must_use]
 pub fn parse_tradier_chain(source: &Path, bytes: &[u8], underlying: Symbol, asked_at: Timestamp) -> (Batch, Report) {
     let mut report = Report::default();
@@ -114,8 +114,8 @@ pub fn parse_tradier_chain(source: &Path, bytes: &[u8], underlying: Symbol, aske
     intake.finish()
 }
 
-/// Reads quotes of underlyings: the middle of a narrow quote, else the last trade. Options among them, and names that the
-/// vendor does not know, are refused.
+/// Reads quotes of underlyings: the middle of a narrow quote, else the last trade. Options among them, and names that
+/// the vendor does not know, are refused.
 #[must_use]
 pub fn parse_tradier_quotes(source: &Path, bytes: &[u8], asked_at: Timestamp) -> (Batch, Report) {
     let mut report = Report::default();
@@ -314,7 +314,7 @@ mod tests {
         assert_eq!((batch.quotes.len(), report.refused[Reason::OtherUnderlying as usize]), (1, 1));
         let (batch, report) = chain(&format!(r#"{{"options":{{"option":[{other}]}}}}"#));
         assert!(batch.quotes.is_empty());
-        assert_eq!(report.errors[0].to_string(), "tradier: about another underlying");
+        assert_eq!(report.errors[0].to_string(), "tradier: data of another underlying");
     }
 
     #[test]

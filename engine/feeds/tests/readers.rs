@@ -1,5 +1,5 @@
-//! Every reader of a vendor's documents: what was written is read back; documents that are cut, damaged or foreign never
-//! panic, never give a number out of its bound, and lose no more than they must.
+//! Every reader of a vendor's documents: what was written is read back; documents that are cut, damaged or foreign
+//! never panic, never give a number out of its bound, and lose no more than they must.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use engine::store::ingest::Store;
@@ -274,7 +274,7 @@ fn documents_without_an_end_are_bounded() {
     ] {
         let reader = READERS.iter().find(|reader| reader.name == name).unwrap();
         let read = (reader.read)(format!("{before}{many}{after}").as_bytes());
-        assert!(read.report.errors[0].to_string().ends_with("more records than are read"), "{name}");
+        assert!(read.report.errors[0].to_string().ends_with("too many records"), "{name}");
         let read = (reader.read)(format!("{before}{deep}").as_bytes());
         assert_eq!(read.report.errors.len(), 1, "{name}");
     }

@@ -1,6 +1,6 @@
-//! A job from its first file to its last: rows are gathered and sorted, units found, files planned, those that are there left
-//! as they are, the others computed and written. Killed at any moment and begun again it ends with the same bytes. Never: a
-//! clock, an argument.
+//! A job from its first file to its last: rows are gathered and sorted, units found, files planned, those that are
+//! there left as they are, the others computed and written. Killed at any moment and begun again it ends with the same
+//! bytes. Never: a clock, an argument.
 
 use crate::gather::{Gathered, InputFacts, RowSource, gather};
 use crate::implied_rates::{imply, is_european};
@@ -104,7 +104,7 @@ impl fmt::Display for JobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io { what, cause } => write!(f, "{what}: {cause}"),
-            Self::Busy => f.write_str("another job writes to the same folder"),
+            Self::Busy => f.write_str("another job writes to this folder"),
         }
     }
 }
@@ -225,8 +225,8 @@ fn made_by(job: &HistoryJob<'_>) -> String {
     format!("greeksd {} recipe {VERSION} {} {quotes}", env!("CARGO_PKG_VERSION"), accuracy.name())
 }
 
-/// The files that are not there yet as they should be. What an earlier job wrote of units that cannot be computed any more is
-/// taken away.
+/// The files that are not there yet as they should be. What an earlier job wrote of units that cannot be computed any
+/// more is taken away.
 fn left_to_do(
     job: &HistoryJob<'_>,
     units: &[HistoryUnit],

@@ -1,9 +1,9 @@
-//! Whether the chain of a unit is whole: a forward from a part of a chain is wrong and looks right. What is known to be a
-//! part is an error of its unit, never numbers.
+//! Whether the chain of a unit is whole: a forward from a part of a chain is wrong and looks right. What is known to be
+//! a part is an error of its unit, never numbers.
 //!
-//! Two rules look at the rows alone. They are about chains that were cut, and leave alone what listings do by themselves:
-//! vendors that leave out contracts that never traded show an expiry of calls only with up to 13 of them (335 names,
-//! two moments), and recordings of one side only have no expiry with both.
+//! Two rules look at the rows alone. They are about chains that were cut, and leave alone what listings do by
+//! themselves: vendors that leave out contracts that never traded show an expiry of calls only with up to 13 of them
+//! (335 names, two moments), and recordings of one side only have no expiry with both.
 
 use crate::row::HistoryRow;
 use core::fmt;
@@ -72,7 +72,7 @@ impl fmt::Display for UnitFault {
             Self::FewContracts { at, contracts, usual } => {
                 write!(f, "{contracts} contracts at {at}, where the day's snapshots have {usual}")
             }
-            Self::Computation => f.write_str("the computation failed: a fault of the program"),
+            Self::Computation => f.write_str("the computation failed: internal error"),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Folders of quotes to folders of Greeks: the same bytes however the work is cut up, stopped or done again, and what is wrong
-//! costs itself.
+//! Folders of quotes to folders of Greeks: the same bytes however the work is cut up, stopped or done again, and what
+//! is wrong costs itself.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod support;
@@ -178,7 +178,7 @@ fn what_a_killed_job_left_is_taken_away_and_two_jobs_do_not_meet() {
     let held = fs::File::create(out.join("_work/lock")).unwrap();
     held.lock().unwrap();
     let refused = job.watched(&days[0], &out, &history::watch::Unwatched).unwrap_err();
-    assert_eq!(refused.to_string(), "another job writes to the same folder");
+    assert_eq!(refused.to_string(), "another job writes to this folder");
     drop(held);
     job.run(&days[0], &out);
     assert_eq!(tree(&out).into_keys().collect::<Vec<_>>(), [MANIFEST, "day=2026-11-17/greeks.parquet"]);

@@ -167,9 +167,9 @@ impl fmt::Display for Instead {
             Self::NotPermitted => "not permitted by the vendor: key, plan or address",
             Self::TooMuch => "more than the vendor's plan allows",
             Self::NotReady => "the vendor's server is not ready",
-            Self::OtherUnderlying => "about another underlying",
+            Self::OtherUnderlying => "data of another underlying",
             Self::NoQuotes => "contracts without bid and ask: the vendor's plan may not include quotes",
-            Self::TooManyRecords => "more records than are read",
+            Self::TooManyRecords => "too many records",
         })
     }
 }
@@ -234,11 +234,11 @@ impl fmt::Display for FeedError {
             Self::NoColumn { file, column } => write!(f, "{}: no column `{column}`", OneLine(file)),
             Self::Malformed { file, line } => write!(f, "{}:{line}: not a record", OneLine(file)),
             Self::NotAFile { file } => write!(f, "{}: not a regular file", OneLine(file)),
-            Self::NoRows { file } => write!(f, "{}: no row that can be used", OneLine(file)),
+            Self::NoRows { file } => write!(f, "{}: no usable row", OneLine(file)),
             Self::TooLarge { file } => write!(f, "{}: too large", OneLine(file)),
             Self::Instead { file, what } => write!(f, "{}: {what}", OneLine(file)),
             Self::NoChains { folder } => {
-                write!(f, "{}: no chain file: put quotes into chains/*.csv or *.csv.gz there", OneLine(folder))
+                write!(f, "{}: no chain file: put quotes into chains/*.csv or chains/*.csv.gz", OneLine(folder))
             }
         }
     }
@@ -258,7 +258,7 @@ mod tests {
         let error = FeedError::NoColumn { file: PathBuf::from("x.csv"), column: "strike" };
         assert_eq!(error.to_string(), "x.csv: no column `strike`");
         let forged = FeedError::NoRows { file: PathBuf::from("a\nINFO all is well\u{1b}.csv") };
-        assert_eq!(forged.to_string(), "a\\nINFO all is well\\u{1b}.csv: no row that can be used");
+        assert_eq!(forged.to_string(), "a\\nINFO all is well\\u{1b}.csv: no usable row");
     }
 
     #[test]

@@ -74,12 +74,12 @@ impl fmt::Display for SimOptionError {
             Self::Unknown(text) => {
                 write!(f, "the feed sim has no option '{text}'; it has full, seed=N and scale=X")
             }
-            Self::Seed(text) => write!(f, "the seed of the feed sim is a whole number, not '{text}'"),
+            Self::Seed(text) => write!(f, "the seed of the feed sim must be an integer, not '{text}'"),
             Self::Scale(text) => {
                 let Bound { least, most, .. } = SIM_SCALE;
-                write!(f, "the scale of the feed sim:full is a number from {least} to {most}, not '{text}'")
+                write!(f, "the scale of the feed sim:full must be a number from {least} to {most}, not '{text}'")
             }
-            Self::ScaleOfWhat => f.write_str("a scale is for the whole market only: sim:full,scale=X"),
+            Self::ScaleOfWhat => f.write_str("scale applies only to sim:full: sim:full,scale=X"),
         }
     }
 }

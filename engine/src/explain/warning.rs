@@ -1,62 +1,62 @@
-//! What a reader of a value may have to know. Never: when.
+//! Warnings about a value. Never: when they apply.
 
 use crate::store::dropped::Drop;
 
-/// What a reader should know.
+/// A warning of an explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Warning {
-    /// It has no value.
+    /// The contract has no value.
     NoValue,
-    /// Its root delivers something else than 100 shares, and nobody says what.
+    /// The root does not deliver 100 shares, and its deliverable is unknown.
     AdjustedRoot,
-    /// Its root delivers something else than 100 shares, and it is valued from what is said of it.
+    /// The root does not deliver 100 shares; the value follows from its given deliverable.
     Deliverable,
-    /// Its quote was dropped.
+    /// The quote was dropped.
     Quote(Drop),
-    /// The volatility is that of the session before: no curve is known of its expiry.
+    /// The volatility is that of the previous session: the expiry has no curve now.
     PreviousSession,
     /// A preliminary pass has valued early exercise, by lattices; the full pass follows.
     Preliminary,
-    /// Its options tell another spot than the published one, and values follow it.
+    /// Option prices imply a different spot than the published one, and values use the implied spot.
     SpotOff,
-    /// No price of the underlying is published: values use the spot that the options imply.
+    /// No price of the underlying is published: values use the implied spot.
     SpotImplied,
-    /// The forward of its expiry implies another spot than the published one, and values follow the forward.
+    /// The forward of the expiry implies a different spot than the published one, and values use the forward.
     SpotShifted,
-    /// The pairs of its expiry contradict each other, or the other expiries.
+    /// The call/put pairs of the expiry contradict the forward that the other expiries make likely.
     ForwardOutvoted,
-    /// No pair of its own expiry tells the forward.
+    /// No call/put pair of the expiry is usable.
     NoPair,
-    /// Few pairs do.
+    /// Few call/put pairs of the expiry are usable.
     FewPairs,
-    /// The forward is not known well.
+    /// The forward is uncertain.
     ForwardUncertain,
-    /// Its strike lies beyond those whose quotes support the curve.
+    /// The strike lies beyond those whose quotes support the curve.
     Extrapolated,
-    /// Few quotes support the curve there.
+    /// Few quotes near the strike support the curve.
     LowConfidence,
-    /// The volatility of the curve is outside of those at bid and ask.
+    /// The volatility of the curve is outside the bid and ask volatilities.
     OutsideSpread,
-    /// A dividend of its life is not declared.
+    /// A dividend before expiry is projected, not declared.
     ProjectedDividends,
     /// No source of dividends covers the name.
     DividendsUnknown,
-    /// Its rate comes from a curve of an earlier date.
+    /// The discount curve is old.
     OldRates,
-    /// A user asked for rates of zero.
+    /// Rates are zero because an option asks for it.
     ZeroRates,
-    /// A user has said some of its inputs.
+    /// An override applies.
     Overridden,
-    /// It settles within a day.
+    /// The contract settles within a day.
     NearExpiry,
-    /// The reference scheme gives another value.
+    /// The reference scheme gives a different value.
     SchemesDiffer,
-    /// What it was computed from is not known any more: the chain was read back after a restart.
+    /// The inputs of the computation are not available: the chain was restored after a restart.
     NoEvidence,
 }
 
 impl Warning {
-    /// Its word.
+    /// Name of the warning in answers.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -87,59 +87,63 @@ impl Warning {
         }
     }
 
-    /// What it means, in one line.
+    /// Meaning of the warning, in one line.
     ///
     /// # Source   docs/explain.md
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {
-            Self::NoValue => "no value: its expiry has no forward or no curve",
+            Self::NoValue => "no value: the expiry has no forward or no volatility curve",
             Self::AdjustedRoot => {
-                "its root delivers something else than 100 shares: it has no value until deliverables.csv or an override \
-                 says what"
+                "the root does not deliver 100 shares: no value until deliverables.csv or an override gives its \
+                 deliverable"
             }
-            Self::Deliverable => {
-                "its root delivers something else than 100 shares: it is valued from the terms that are given"
-            }
+            Self::Deliverable => "the root does not deliver 100 shares: the value follows from its given deliverable",
             Self::Quote(why) => match why {
-                Drop::Crossed => "its bid is above its ask",
-                Drop::NoBid => "it has no bid: the ask bounds its volatility only",
-                Drop::NoAsk => "it has no ask",
-                Drop::Stale => "its quote is stale against the rest of the chain",
-                Drop::TooWide => "its quote is too wide to support forward or curve",
-                Drop::OutOfBounds => "its quote is beyond what spot and strike allow at any volatility",
-                Drop::StrikeOrder => "its quote contradicts other strikes of its expiry",
-                Drop::ExpiryOrder => "its quote is dearer than the same contract of later expiries",
-                Drop::NoArbitrage => "no volatility gives the price of its quote",
-                Drop::Outlier => "its quote is far from what the rest of the expiry agrees on",
-                Drop::Excluded => "a user wants its quote left out",
+                Drop::Crossed => "the bid is above the ask",
+                Drop::NoBid => "no bid: the ask only bounds the volatility",
+                Drop::NoAsk => "no ask",
+                Drop::Stale => "the quote is stale compared with the rest of the chain",
+                Drop::TooWide => "the spread is too wide to support the forward or the curve",
+                Drop::OutOfBounds => "the quote is outside the arbitrage bounds for this spot and strike",
+                Drop::StrikeOrder => "the quote contradicts other strikes of the expiry",
+                Drop::ExpiryOrder => "the quote is higher than that of the same strike in later expiries",
+                Drop::NoArbitrage => "no volatility gives the quoted price",
+                Drop::Outlier => "the quote is an outlier within its expiry",
+                Drop::Excluded => "an override excludes the quote",
             },
-            Self::PreviousSession => "its volatility is that of the session before: no quote of its expiry can be used",
-            Self::Preliminary => "early exercise comes from lattices until its tables are built: about 1e-4 of the price",
-            Self::SpotOff => "its options tell another spot than the published one, and values follow it",
-            Self::SpotImplied => "no price of the underlying is published: values use the spot that its options imply",
-            Self::SpotShifted => {
-                "the forward of its expiry implies another spot than the published one, and values follow the forward"
+            Self::PreviousSession => "the volatility is that of the previous session: the expiry has no usable quote",
+            Self::Preliminary => {
+                "preliminary pass: lattices value early exercise, to about 1e-4 of the price, until the full pass has run"
             }
-            Self::ForwardOutvoted => "its pairs tell another forward than the other expiries make likely",
-            Self::NoPair => "no pair of call and put of its expiry tells the forward: the other expiries do",
-            Self::FewPairs => "fewer than three pairs of call and put tell the forward",
-            Self::ForwardUncertain => "the forward is known to five basis points or worse",
-            Self::Extrapolated => "its strike lies beyond the last one whose quote supports the curve",
-            Self::LowConfidence => "few quotes near its strike support the curve",
-            Self::OutsideSpread => "the curve lies outside of the volatilities at its bid and ask",
-            Self::ProjectedDividends => "a dividend of its life is expected and not declared",
+            Self::SpotOff => "option prices imply a different spot than the published one; values use the implied spot",
+            Self::SpotImplied => {
+                "no price of the underlying is published; values use the spot implied by option prices"
+            }
+            Self::SpotShifted => {
+                "the forward of the expiry implies a different spot than the published one; values use the forward"
+            }
+            Self::ForwardOutvoted => {
+                "call/put pairs of this expiry imply a different forward than the other expiries make likely"
+            }
+            Self::NoPair => "no usable call/put pair in this expiry; the forward comes from other expiries",
+            Self::FewPairs => "fewer than three usable call/put pairs in this expiry",
+            Self::ForwardUncertain => "the standard error of the forward exceeds five basis points",
+            Self::Extrapolated => "the strike lies beyond the last one whose quote supports the curve",
+            Self::LowConfidence => "few quotes near the strike support the curve",
+            Self::OutsideSpread => "the volatility of the curve is outside the bid and ask volatilities",
+            Self::ProjectedDividends => "a dividend before expiry is projected, not declared",
             Self::DividendsUnknown => {
                 "no source of dividends covers the name: add dividends.csv to the folder, or --feed nasdaq:NAME"
             }
             Self::OldRates => {
-                "its rate is more than a week old: add --feed treasury:, rates.csv, or an index such as SPX to the feed"
+                "the discount curve is more than a week old: add --feed treasury:, rates.csv, or an index such as SPX to the feed"
             }
-            Self::ZeroRates => "rates are zero because --rates zero asks for it",
-            Self::Overridden => "a user has said some of its inputs",
-            Self::NearExpiry => "it settles within a day: spot and clock move its values most",
-            Self::SchemesDiffer => "the reference scheme gives another value than the one that is served",
-            Self::NoEvidence => "its chain was read back or loaded: what it was computed from is not known here",
+            Self::ZeroRates => "rates are zero because of --rates zero",
+            Self::Overridden => "an override applies",
+            Self::NearExpiry => "settlement is less than a day away: values are very sensitive to spot and time",
+            Self::SchemesDiffer => "the reference scheme gives a different value than the served one",
+            Self::NoEvidence => "the chain was restored from a file: the inputs of its computation are not available",
         }
     }
 }

@@ -82,7 +82,8 @@ fn print(chain: &Chain) -> u64 {
     let Chain { underlying, spot, valued_at, preliminary, slices, strike_milli, right, columns, .. } = chain;
     let Chain { implied_spot, implied_spot_error, spot_off, uncomputed, .. } = chain;
     let numbers = Col::ALL.iter().flat_map(|&col| columns.get(col)).flat_map(|x| x.to_bits().to_le_bytes());
-    let rest = format!("{underlying} {:x} {valued_at} {preliminary} {slices:?} {strike_milli:?} {right:?}", spot.to_bits());
+    let rest =
+        format!("{underlying} {:x} {valued_at} {preliminary} {slices:?} {strike_milli:?} {right:?}", spot.to_bits());
     let implied = format!("{:x} {:x} {spot_off} {uncomputed:?}", implied_spot.to_bits(), implied_spot_error.to_bits());
     hash(numbers.chain(rest.into_bytes()).chain(implied.into_bytes()))
 }

@@ -32,7 +32,7 @@ pub fn document(context: &RequestContext<'_>, health: &str) -> Vec<u8> {
     let health = serde_json::from_str(health).unwrap_or(Value::Null);
     for (path, summary, content) in pages(&health) {
         let get = json!({ "operationId": identifier(path), "summary": summary, "tags": ["service"],
-                          "responses": { "200": { "description": "As it is now", "content": content } } });
+                          "responses": { "200": { "description": "The current state", "content": content } } });
         paths.insert(path.to_owned(), json!({ "get": get }));
     }
     paths.insert(EXPLAIN.to_owned(), json!({ "get": explanation() }));
@@ -45,7 +45,7 @@ pub fn document(context: &RequestContext<'_>, health: &str) -> Vec<u8> {
             "description": words::ABOUT,
             "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
         },
-        "servers": [{ "url": "/", "description": "The daemon that this was asked of" }],
+        "servers": [{ "url": "/", "description": "The daemon that serves this document" }],
         "tags": tags(),
         "paths": paths,
         "components": { "responses": components() },
@@ -53,7 +53,7 @@ pub fn document(context: &RequestContext<'_>, health: &str) -> Vec<u8> {
     serde_json::to_vec(&document).unwrap_or_default()
 }
 
-/// What is behind one contract.
+/// The description of /l1/explain.
 fn explanation() -> Value {
     let parameter = |name: &str, required: bool, description: &str, schema: Value, example: &str| {
         json!({ "name": name, "in": "query", "required": required, "description": description, "schema": schema,
@@ -67,15 +67,15 @@ fn explanation() -> Value {
         "SPY   261218C00700000",
     );
     let forms = json!({ "type": "string", "enum": ["json", "text"] });
-    let format = parameter("format", false, "JSON for programs, text for people", forms, "json");
+    let format = parameter("format", false, "JSON for programs, text to read", forms, "json");
     let mut responses: Map<String, Value> = ["400", "404", "502", "503"]
         .map(|status| (status.to_owned(), json!({ "$ref": format!("#/components/responses/Refused{status}") })))
         .into_iter()
         .collect();
     let content = json!({ "application/json": { "schema": { "type": "object" } },
                           "text/plain": { "schema": { "type": "string" } } });
-    responses.insert("200".to_owned(), json!({ "description": "Everything behind one contract", "content": content }));
-    json!({ "operationId": identifier(EXPLAIN), "summary": "Everything behind one contract", "tags": ["native"],
+    responses.insert("200".to_owned(), json!({ "description": "Explanation of one contract: inputs, calibration, values, warnings", "content": content }));
+    json!({ "operationId": identifier(EXPLAIN), "summary": "Explanation of one contract: inputs, calibration, values, warnings", "tags": ["native"],
             "parameters": [osym, format], "responses": responses })
 }
 
@@ -83,7 +83,7 @@ fn explanation() -> Value {
 fn pages(health: &Value) -> [(&'static str, &'static str, Value); 3] {
     let text = json!({ "schema": { "type": "string" } });
     [
-        ("/health", "How the daemon is", json!({ "application/json": { "schema": schema::loose(health) } })),
+        ("/health", "Status of the daemon", json!({ "application/json": { "schema": schema::loose(health) } })),
         ("/metrics", "Counters for Prometheus", json!({ "text/plain": text })),
         ("/openapi.json", "This document", json!({ "application/json": { "schema": { "type": "object" } } })),
     ]
@@ -97,28 +97,28 @@ fn tags() -> Vec<Value> {
             names.push(layer.name);
         }
     }
-    let said = |name: &str| match name {
+    let description = |name: &str| match name {
         "native" => "The native API".to_owned(),
-        vendor => format!("In the shapes of a vendor; docs/compat.md, `{vendor}`"),
+        vendor => format!("Compatible with the API of a vendor; docs/compat.md, `{vendor}`"),
     };
-    let layers = names.iter().map(|name| json!({ "name": name, "description": said(name) }));
-    layers.chain([json!({ "name": "service", "description": "About the daemon itself" })]).collect()
+    let layers = names.iter().map(|name| json!({ "name": name, "description": description(name) }));
+    layers.chain([json!({ "name": "service", "description": "The daemon itself" })]).collect()
 }
 
 /// The answers that are alike everywhere, by status.
 const REFUSALS: [(&str, &str); 9] = [
     (
         "400",
-        "A parameter is missing, unknown or wrong, or something was asked that this daemon is not told to show; the body says which and why",
+        "A parameter is missing, unknown or invalid, or the request needs an option that this daemon does not have; the body gives the reason",
     ),
-    ("403", "A page of another site asked"),
-    ("404", "No such path, word in it, contract or moment"),
+    ("403", "Request from a page of another site"),
+    ("404", "Unknown path, contract or time"),
     ("421", "The Host is not one of this machine's names"),
-    ("431", "The head of the request is too large"),
+    ("431", "Request head too large"),
     ("472", "ThetaData's status for no data"),
-    ("501", "The interface knows the request, and this service declines it"),
-    ("502", "Not computed yet; Retry-After says when to ask again"),
-    ("503", "Too much is waiting or held already; Retry-After says when to ask again"),
+    ("501", "Recognised but not implemented"),
+    ("502", "Not computed yet; retry after Retry-After"),
+    ("503", "Overloaded; retry after Retry-After"),
 ];
 
 fn components() -> Map<String, Value> {
@@ -134,7 +134,7 @@ fn operation(layer: &Layer, context: &RequestContext<'_>) -> Option<Value> {
         .iter()
         .map(|(status, _)| ((*status).to_owned(), json!({ "$ref": format!("#/components/responses/Refused{status}") })))
         .collect();
-    responses.insert("200".to_owned(), json!({ "description": "The answer, from one snapshot", "content": content }));
+    responses.insert("200".to_owned(), json!({ "description": "The response, from one snapshot", "content": content }));
     let segments = words::segments(layer.path).map(|name| {
         let samples = words::samples_of_segment(name);
         let schema = match samples {
@@ -163,10 +163,10 @@ fn summary(layer: &Layer) -> &'static str {
     match layer.serve {
         Serve::Rows(_) => "Greeks of contracts",
         Serve::Listing(_) => "Expirations",
-        Serve::Symbols(_) => "What is served, one row for each underlying",
-        Serve::Catalog(_) => "What there is, of the days that are recorded or of the market now",
+        Serve::Symbols(_) => "Underlyings served, one row each",
+        Serve::Catalog(_) => "Available items, of recorded days or of the current market",
         Serve::Names(_) => "Prices of underlyings",
-        Serve::Text(_) => "A neighbour that clients ask",
+        Serve::Text(_) => "An endpoint that clients of this API also call",
     }
 }
 

@@ -60,7 +60,7 @@ pub enum Nearby {
 
 /// What a feed of the present says to somebody who asks for another time.
 pub const SHOWS_THE_PRESENT: Refusal = Refusal::SwitchedOff {
-    reason: "this feed shows the present only; past days are served by a daemon that is started with --feed history:DIR",
+    reason: "this feed has no past data; for past days, start the daemon with --feed history:DIR",
 };
 
 impl Lacking {
@@ -77,11 +77,11 @@ impl Lacking {
         let names: Vec<&str> = self.names.iter().map(Symbol::as_str).collect();
         let of = if names.is_empty() { String::new() } else { format!(" of {}", names.join(", ")) };
         let Some((first, last)) = self.span else { return format!("no recorded data{of}") };
-        let when = self.day.map_or_else(String::new, |day| format!(" for that time on {day}"));
+        let when = self.day.map_or_else(String::new, |day| format!(" at this time on {day}"));
         let nearest: Vec<String> =
             self.before.into_iter().chain(self.after).map(|near| near.text(&self.zone)).collect();
         let nearest = if nearest.is_empty() { String::new() } else { format!("; nearest: {}", nearest.join(" and ")) };
-        format!("no snapshot{of}{when}{nearest}; there are days from {first} to {last}")
+        format!("no snapshot{of}{when}{nearest}; available days: {first} to {last}")
     }
 }
 
@@ -128,8 +128,8 @@ mod tests {
             span: Some((date(2024, 1, 2), date(2024, 1, 8))),
             ..none
         };
-        let text = "no snapshot of ACME for that time on 2024-01-06; nearest: 2024-01-05 and 2024-01-08T09:30:00-05:00; \
-                    there are days from 2024-01-02 to 2024-01-08";
+        let text = "no snapshot of ACME at this time on 2024-01-06; nearest: 2024-01-05 and 2024-01-08T09:30:00-05:00; \
+                    available days: 2024-01-02 to 2024-01-08";
         assert_eq!(near.text(), text);
         assert_eq!(near.before.unwrap().instant(&zone()), "2024-01-05T21:00:00Z".parse().unwrap());
     }

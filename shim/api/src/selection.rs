@@ -133,7 +133,7 @@ pub fn select(snapshot: &Snapshot, selection: &Selection) -> Result<Vec<Picked>,
 #[must_use]
 pub fn not_yet(snapshot: &Snapshot, names: &str) -> Refusal {
     let waiting_for = match snapshot.number {
-        0 => "the first quotes of any feed (`feeds` in /health says how each is)".to_owned(),
+        0 => "the first quotes of any feed (see `feeds` in /health)".to_owned(),
         _ => format!("the first values of {}", cut(names)),
     };
     Refusal::NoSnapshot { waiting_for }

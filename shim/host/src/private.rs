@@ -62,10 +62,14 @@ fn write_synced(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Res
 pub fn move_aside(path: &Path) {
     let aside = path.with_extension("csv.bad");
     match fs::rename(path, &aside) {
-        Ok(()) => {
-            tracing::warn!("{} is damaged, or no file of greeksd: it is {} now", path.display(), aside.display())
+        Ok(()) => tracing::warn!(
+            "{} is damaged or not a file of greeksd; it has been renamed to {}",
+            path.display(),
+            aside.display()
+        ),
+        Err(error) => {
+            tracing::warn!("{} is damaged or not a file of greeksd, and cannot be renamed: {error}", path.display());
         }
-        Err(error) => tracing::warn!("{} is damaged, or no file of greeksd: {error}", path.display()),
     }
 }
 

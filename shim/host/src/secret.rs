@@ -112,7 +112,7 @@ impl Keys {
     /// # Errors
     /// It is not, and where it could be.
     pub fn need(&self, name: &str) -> Result<&Secret, String> {
-        self.get(name).ok_or_else(|| format!("no key: set {name}, or name a file that has it by --key-file"))
+        self.get(name).ok_or_else(|| format!("no key: set {name}, or put it into a file and give --key-file"))
     }
 }
 
@@ -122,7 +122,7 @@ fn is_content(line: &str) -> bool {
 }
 
 fn key_of(line: &str) -> Result<(&'static str, &str), String> {
-    let (name, value) = line.split_once('=').ok_or_else(|| "want NAME=value".to_owned())?;
+    let (name, value) = line.split_once('=').ok_or_else(|| "expected NAME=value".to_owned())?;
     let known = KEY_NAMES.into_iter().find(|&known| known == name.trim());
     let known = known.ok_or_else(|| format!("unknown name; the names are {}", KEY_NAMES.join(", ")))?;
     Ok((known, checked(value.trim().trim_matches('"'))?))
@@ -131,7 +131,7 @@ fn key_of(line: &str) -> Result<(&'static str, &str), String> {
 /// A value that can stand in a header.
 fn checked(value: &str) -> Result<&str, String> {
     let fits = !value.is_empty() && value.len() <= 4096 && value.bytes().all(|b| b.is_ascii_graphic());
-    if fits { Ok(value) } else { Err("want letters, digits and signs, without blanks".to_owned()) }
+    if fits { Ok(value) } else { Err("expected letters, digits and punctuation, without blanks".to_owned()) }
 }
 
 #[cfg(test)]

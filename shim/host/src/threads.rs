@@ -22,7 +22,7 @@ static FAULTS: Mutex<BTreeMap<&'static str, u64>> = Mutex::new(BTreeMap::new());
 pub fn spawn_lasting(name: &'static str, mut run: impl FnMut() + Send + 'static) -> io::Result<JoinHandle<()>> {
     spawn(name.to_owned(), move || {
         while guarded(name, &mut run).is_none() {
-            tracing::error!("thread {name}: a fault of the program; it goes on in a second");
+            tracing::error!("thread {name}: internal error; it restarts in a second");
             std::thread::sleep(REST);
         }
     })
@@ -51,7 +51,7 @@ pub fn spawn_one_of(
 fn once(name: &'static str, run: impl FnOnce() + Send + 'static) -> impl FnOnce() + Send + 'static {
     move || {
         if guarded(name, run).is_none() {
-            tracing::error!("thread {name}: a fault of the program; it has ended");
+            tracing::error!("thread {name}: internal error; it has stopped");
         }
     }
 }

@@ -27,7 +27,7 @@ impl fmt::Display for ListenError {
         let Some(address) = self.address else { return write!(f, "cannot start the server: {}", self.cause) };
         match self.cause.kind() {
             ErrorKind::AddrInUse => {
-                write!(f, "{address} is in use: another greeksd, or another program, listens there")
+                write!(f, "{address} is in use by another greeksd or another program")
             }
             _ => write!(f, "cannot listen on {address}: {}", self.cause),
         }
@@ -55,7 +55,7 @@ pub(super) fn listen(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, Liste
         match open(address) {
             Ok(listener) => listeners.push(listener),
             Err(cause) if is_absent(&cause) => {
-                tracing::warn!(%address, error = %cause, "this machine has no such address; not listening there");
+                tracing::warn!(%address, error = %cause, "this machine does not have the address; not listening on it");
                 absent = Some(ListenError { address: Some(address), cause });
             }
             Err(cause) => return Err(ListenError { address: Some(address), cause }),

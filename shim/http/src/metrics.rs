@@ -72,7 +72,7 @@ impl Metrics {
         self.open.load(Ordering::Relaxed)
     }
 
-    /// Bytes of rendered bodies that are kept, or that a reader still has.
+    /// Bytes of cached response bodies, including evicted ones that a client still reads.
     #[must_use]
     pub fn cache_bytes(&self) -> u64 {
         self.cache_bytes.load(Ordering::Relaxed)
@@ -98,13 +98,13 @@ impl Metrics {
         let _ = writeln!(out, "greeksd_http_connections_open {}", value(&self.open));
         header(out, "greeksd_http_connections_total", "counter", "Connections accepted");
         let _ = writeln!(out, "greeksd_http_connections_total {}", value(&self.accepted));
-        header(out, "greeksd_http_cache_hits_total", "counter", "Answers whose body was rendered before");
+        header(out, "greeksd_http_cache_hits_total", "counter", "Responses served from the response cache");
         let _ = writeln!(out, "greeksd_http_cache_hits_total {}", value(&self.cache_hits));
         header(
             out,
             "greeksd_http_cache_bytes",
             "gauge",
-            "Bytes of rendered bodies that are kept, or that a reader still has",
+            "Bytes of cached response bodies, including evicted ones that a client still reads",
         );
         let _ = writeln!(out, "greeksd_http_cache_bytes {}", self.cache_bytes());
         header(out, "greeksd_http_requests_total", "counter", "Requests answered, by route and status class");
@@ -114,13 +114,13 @@ impl Metrics {
                 let _ = writeln!(out, "greeksd_http_requests_total{{route=\"{name}\",class=\"{class}xx\"}} {count}");
             }
         }
-        header(out, "greeksd_http_response_bytes_total", "counter", "Bytes of answers, heads included, by route");
+        header(out, "greeksd_http_response_bytes_total", "counter", "Bytes of responses including heads, by route");
         for route in &self.routes {
             let _ =
                 writeln!(out, "greeksd_http_response_bytes_total{{route=\"{}\"}} {}", route.name, value(&route.bytes));
         }
         let name = "greeksd_http_request_seconds";
-        header(out, name, "histogram", "From a parsed head to the last byte written, by route");
+        header(out, name, "histogram", "Time from a parsed request head to the last byte of the response, by route");
         for route in &self.routes {
             route.write_histogram(name, out);
         }

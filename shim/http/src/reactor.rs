@@ -137,7 +137,7 @@ impl<A: App> Reactor<A> {
         while !self.finished() {
             match self.poll.poll(&mut events, Some(self.patience())) {
                 Err(e) if e.kind() != ErrorKind::Interrupted => {
-                    tracing::error!(error = %e, "a reactor cannot wait for its sockets and ends");
+                    tracing::error!(error = %e, "a reactor cannot wait for its sockets and stops");
                     return;
                 }
                 _ => self.turn(&events),
@@ -279,7 +279,7 @@ impl<A: App> Reactor<A> {
     fn complain(&mut self, cause: &io::Error) {
         if self.complained.is_none_or(|at| at + COMPLAINT_EVERY <= self.turn.now) {
             self.complained = Some(self.turn.now);
-            tracing::warn!(error = %cause, "cannot accept a connection; trying again, and closing idle ones");
+            tracing::warn!(error = %cause, "cannot accept a connection; closing idle ones and retrying");
         }
     }
 

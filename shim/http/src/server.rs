@@ -139,7 +139,7 @@ impl Drop for Server {
                 // A reactor that panicked has said so already.
                 let _ = thread.join();
             } else {
-                tracing::warn!("a thread of the server does not end; it is left behind");
+                tracing::warn!("a server thread does not stop; it is abandoned");
             }
         }
     }

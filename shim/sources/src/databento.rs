@@ -165,10 +165,10 @@ impl Shared {
         match (outcome, trouble) {
             (Outcome::Delivered, _) if is_other => tracing::info!("{name}: delivers"),
             (Outcome::Failed(Failed { failure, .. }), None) if !self.inbox.is_ending() => {
-                tracing::warn!("{name}: {}: {}; what was known stays", failure.name(), failure.says());
+                tracing::warn!("{name}: {}: {}; the last data stay in use", failure.name(), failure.says());
             }
             (_, Some(why)) if is_other && state != SourceState::Ok && !self.inbox.is_ending() => {
-                tracing::warn!("{name}: {}: {}: {}; what was known stays", state.name(), why.name(), why.says());
+                tracing::warn!("{name}: {}: {}: {}; the last data stay in use", state.name(), why.name(), why.says());
             }
             _ => {}
         }

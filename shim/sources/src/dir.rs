@@ -50,7 +50,7 @@ impl DirectorySource {
         let why = error.to_string();
         let is_said = |(at, said): &(Duration, String)| *said == why && moment.elapsed.saturating_sub(*at) < SAY_AGAIN;
         if !self.unreadable.as_ref().is_some_and(is_said) {
-            (moment.log)(&format!("{why}; what was last read is served"));
+            (moment.log)(&format!("{why}; the last version read stays in use"));
             self.unreadable = Some((moment.elapsed, why));
         }
     }

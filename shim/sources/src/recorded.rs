@@ -188,7 +188,7 @@ impl<D: DayRows> Reader<D> {
 
     fn rows(&self, day: Date, until: Timestamp) -> Vec<HistoryRow> {
         self.days.rows(day, until, ROWS_MOST).unwrap_or_else(|why| {
-            tracing::error!("{}: {day} is not shown: {why}", self.name);
+            tracing::error!("{}: {day} cannot be served: {why}", self.name);
             Vec::new()
         })
     }

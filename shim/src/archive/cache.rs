@@ -1,8 +1,10 @@
-//! Computed once for all who ask, kept within a bound: an archive made of something that can compute one day of one name.
+//! Computed once for all who ask, kept within a bound: an archive made of something that can compute one day of one
+//! name.
 //!
-//! Who asks finds a [`Flight`] or starts one; a few threads of low priority compute, in the order of asking. What nobody
-//! waits for any more when its turn comes is not computed. What was used longest ago goes first where there is too much;
-//! what slow readers still hold of that counts, and beyond twice the bound nothing new is begun. Never: a request.
+//! Who asks finds a [`Flight`] or starts one; a few threads of low priority compute, in the order of asking. What
+//! nobody waits for any more when its turn comes is not computed. What was used longest ago goes first where there is
+//! too much; what slow readers still hold of that counts, and beyond twice the bound nothing new is begun. Never: a
+//! request.
 
 use super::index::DayIndex;
 use super::{Archive, DayChains, Flight, Landed, Trouble};
@@ -90,8 +92,8 @@ impl State {
 }
 
 impl<R: RecordedDays + 'static> CachedArchive<R> {
-    /// An archive that keeps about so many bytes of what it has computed, and computes on so many threads, each of which
-    /// begins with `begin`.
+    /// An archive that keeps about so many bytes of what it has computed, and computes on so many threads, each of
+    /// which begins with `begin`.
     ///
     /// # Errors
     /// There are no threads.
@@ -136,7 +138,7 @@ impl<R: RecordedDays> Shared<R> {
             let (name, day, _) = key;
             // whoever waits is answered, whatever happens here
             if threads::guarded("archive", || self.compute(key, &flight)).is_none() {
-                let why = format!("{name} on {day}: not computed, for a fault of the program");
+                let why = format!("{name} on {day}: not computed because of an internal error");
                 tracing::warn!("{why}");
                 self.land(key, &flight, Err(Trouble::Damaged(why)));
             }
@@ -360,7 +362,7 @@ mod tests {
         let (_, archive) = start(9);
         let [damaged, faulty, good] = [7, 8, 3].map(|i| archive.snapshots(name(i), DAY).unwrap());
         assert_eq!(wait(&damaged).unwrap_err(), Trouble::Damaged("a.csv:3: no number".to_owned()));
-        assert!(wait(&faulty).unwrap_err().to_string().contains("a fault of the program"));
+        assert!(wait(&faulty).unwrap_err().to_string().contains("an internal error"));
         assert!(wait(&good).is_ok());
     }
 

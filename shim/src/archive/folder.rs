@@ -197,14 +197,14 @@ impl RecordedFolder {
                 if !self.says_outdated.swap(true, Ordering::Relaxed) {
                     let file = file.display();
                     tracing::warn!(
-                        "{file}: {name} was computed with other dividends, rates or overrides than there are now; it is \
-                         computed anew, and so is all that is like it"
+                        "{file}: {name} was computed with different dividends, rates or overrides than the present ones; it and \
+                         all files like it are recomputed"
                     );
                 }
                 None
             }
             Err(why) => {
-                tracing::warn!("{why}; {name} on {day} is computed");
+                tracing::warn!("{why}; {name} on {day} is recomputed from quotes");
                 None
             }
         }
@@ -234,7 +234,7 @@ impl RecordedFolder {
             for name in index.names(day).into_iter().filter(|&name| is_european(name, &reference)) {
                 match self.read(day, Some(name), ROWS_MOST) {
                     Ok(of_name) => rows.extend(of_name),
-                    Err(why) => tracing::warn!("{name} on {day} has no say in the rates of the day: {why}"),
+                    Err(why) => tracing::warn!("{name} on {day} is left out of the implied rates of the day: {why}"),
                 }
             }
             let mut rates = reference.rates().clone();

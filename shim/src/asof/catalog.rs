@@ -49,7 +49,7 @@ fn of_archive(
                 found.add(name, day, &listing);
             }
             if found.count() > ENTRIES_MOST {
-                return Some(Err(Refusal::Conflict { reason: "the list is too long: say which symbol" }));
+                return Some(Err(Refusal::Conflict { reason: "the list is too long: give a symbol" }));
             }
         }
     }

@@ -30,7 +30,7 @@ const STEPS_PER_LOOK: usize = 8;
 const DAYS_AHEAD: usize = 2;
 /// How long an answer waits before it asks a busy archive again, which looks for every name of the answer.
 const BUSY_PAUSE: Duration = Duration::from_millis(50);
-const TOO_MANY: &str = "more rows than JSON in columns takes at once: ask for csv or ndjson, or for fewer days";
+const TOO_MANY: &str = "too many rows for JSON in columns: request csv or ndjson, or fewer days";
 
 /// The snapshots of an answer, one after the other.
 struct Series {
@@ -278,7 +278,7 @@ impl Stream for SeriesStream {
                     return Progress::Done;
                 }
                 Err(refusal) => {
-                    tracing::warn!("an answer of many days is broken off: {refusal}");
+                    tracing::warn!("response with several days aborted: {refusal}");
                     return Progress::Broken;
                 }
             }

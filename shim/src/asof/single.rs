@@ -72,7 +72,7 @@ impl AwaitedMoment {
         let mut names = self.market.archive.names(day);
         names.retain(|name| prefixes.is_empty() || begins(name));
         if names.len() > NAMES_AT_ONCE {
-            let reason = "as_of lists at most 16 symbols at once: say which with symbol";
+            let reason = "as_of lists at most 16 symbols at once: select them with symbol";
             return Err(Refusal::Conflict { reason });
         }
         Ok(names)

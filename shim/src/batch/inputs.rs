@@ -60,7 +60,7 @@ impl Inputs {
             }
         }
         inputs.files = files.into_iter().collect();
-        if inputs.files.is_empty() { Err("no file of quotes is there".to_owned()) } else { Ok(inputs) }
+        if inputs.files.is_empty() { Err("no file of quotes found".to_owned()) } else { Ok(inputs) }
     }
 }
 
@@ -115,7 +115,7 @@ pub(super) fn read_options(args: &BatchArgs, calendar: &Calendar) -> Result<Read
     let columns = args.columns.as_deref().map(ColumnMap::parse).transpose();
     let zone = |name: &String| {
         let zone = TimeZoneDatabase::bundled().get(name);
-        zone.map_err(|_| format!("--zone: no zone is called {name}; one is America/Chicago"))
+        zone.map_err(|_| format!("--zone: unknown time zone {name}; an example is America/Chicago"))
     };
     let underlying = |name: &String| Symbol::parse_underlying(name).ok_or_else(|| format!("--underlying: {name}"));
     let clock_time = |text: &String| {
@@ -137,7 +137,9 @@ pub(super) fn read_options(args: &BatchArgs, calendar: &Calendar) -> Result<Read
 fn parse_every(text: &str) -> Result<SignedDuration, String> {
     let every = text.parse::<SignedDuration>().ok();
     let is_whole = |every: &SignedDuration| every.subsec_nanos() == 0 && (1..=86_400).contains(&every.as_secs());
-    every.filter(is_whole).ok_or_else(|| format!("--every: not whole seconds up to a day, such as 1m or 30s: {text}"))
+    every
+        .filter(is_whole)
+        .ok_or_else(|| format!("--every: not an integer number of seconds up to a day, such as 1m or 30s: {text}"))
 }
 
 #[cfg(test)]

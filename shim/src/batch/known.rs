@@ -91,7 +91,7 @@ impl Known {
         let Reader { files, mut notes, refused } = reader;
         let named = NamedFiles { dividends, rates, days: calendar, deliverables };
         if named.dividends.is_empty() {
-            notes.push("no dividends (dividends.csv or --dividends): none are known".to_owned());
+            notes.push("no dividends: give dividends.csv or --dividends".to_owned());
         }
         let reference = ReferenceSet::new(&records);
         Ok(Self { records, reference, notes, files, named, refused })

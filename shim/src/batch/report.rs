@@ -129,14 +129,14 @@ pub(super) fn summary(outcome: &JobOutcome, known: &Known, took: Duration, threa
     // writing to memory does not fail
     let _ = writeln!(
         text,
-        "{} files, {} rows, {refused} refused{reasons}, {} twice there",
+        "{} files, {} rows, {refused} refused{reasons}, {} duplicates",
         outcome.inputs.len(),
         outcome.rows,
         outcome.duplicates
     );
     let _ = writeln!(
         text,
-        "names and days: {} computed, {} there already, {} failed; files: {} written, {} there already",
+        "names and days: {} computed, {} up to date, {} failed; files: {} written, {} up to date",
         outcome.done,
         outcome.skipped,
         outcome.failed.len(),
@@ -153,13 +153,13 @@ pub(super) fn summary(outcome: &JobOutcome, known: &Known, took: Duration, threa
     if let Some((day, origin)) = outcome.rates.iter().rev().find(is_old) {
         let _ = writeln!(
             text,
-            "the newest rates for {day} are {origin}: give --rates FILE, or quotes of an index such as SPX beside the others"
+            "the newest rates for {day} are {origin}: give --rates FILE, or add quotes of an index such as SPX to the input"
         );
     }
     let seconds = took.as_secs_f64();
     let _ = writeln!(
         text,
-        "{} contracts ({} with Greeks) in {seconds:.1} s on {threads} threads: {:.0} contracts a second and thread",
+        "{} contracts ({} with Greeks) in {seconds:.1} s on {threads} threads: {:.0} contracts per second and thread",
         counts.contracts,
         counts.priced,
         counts.contracts as f64 / (seconds * threads as f64).max(1e-3)

@@ -47,7 +47,7 @@ fn panel(of: &NameReport, layout: &str, down: f64, out: &mut String) -> std::fmt
     let y = |at: f64| down + TOP + inner_height * 0.5 * (1.0 - at / range);
     writeln!(
         out,
-        r##"<text x="{LEFT}" y="{:.1}" font-size="14">{}: delta of {} less ours</text>"##,
+        r##"<text x="{LEFT}" y="{:.1}" font-size="14">{}: delta of {} minus ours</text>"##,
         down + TOP - 14.0,
         escaped(&of.underlying),
         escaped(layout)
@@ -78,7 +78,7 @@ fn panel(of: &NameReport, layout: &str, down: f64, out: &mut String) -> std::fmt
     }
     writeln!(
         out,
-        r##"<text x="{:.1}" y="{:.1}" text-anchor="middle">strike from the forward, standard deviations</text>"##,
+        r##"<text x="{:.1}" y="{:.1}" text-anchor="middle">strike relative to the forward, standard deviations</text>"##,
         LEFT + 0.5 * inner_width,
         down + HEIGHT - BOTTOM + 32.0
     )?;

@@ -1,5 +1,6 @@
-//! A vendor's file to quotes with the vendor's own numbers, by the tables of [`vendors`](super::vendors). A row that cannot be
-//! used costs itself, is counted and told with its place. Never: a name of a vendor but Cboe's, whose times need its reader.
+//! A vendor's file to quotes with the vendor's own numbers, by the tables of [`vendors`](super::vendors). A row that
+//! cannot be used costs itself, is counted and told with its place. Never: a name of a vendor but Cboe's, whose times
+//! need its reader.
 
 use super::vendors::{LAYOUTS, Meaning, Place, VendorLayout};
 use crate::config::CompareArgs;
@@ -89,7 +90,7 @@ pub(super) fn read(source: &str, bytes: Vec<u8>, args: &CompareArgs) -> Result<V
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace()).copied();
     if matches!(first, Some(b'{' | b'[')) {
         if !limits::JSON_TREE_BYTES.holds(bytes.len() as f64) {
-            return Err(format!("{source}: larger than JSON that is read whole; save it as CSV"));
+            return Err(format!("{source}: too large for JSON; save it as CSV"));
         }
         let document: Value = serde_json::from_slice(&bytes).map_err(|error| format!("{source}: {error}"))?;
         return read_json(source, &bytes, &document, args);
@@ -107,7 +108,7 @@ fn unpacked(source: &str, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
     let mut plain = Vec::new();
     let read = MultiGzDecoder::new(bytes.as_slice()).take(most + 1).read_to_end(&mut plain);
     read.map_err(|error| format!("{source}: {error}"))?;
-    if plain.len() as u64 > most { Err(format!("{source}: larger than what is read")) } else { Ok(plain) }
+    if plain.len() as u64 > most { Err(format!("{source}: too large")) } else { Ok(plain) }
 }
 
 /// True for an instant of a year that records may be of.
@@ -117,7 +118,10 @@ fn is_of_a_market(at: &Timestamp) -> bool {
 
 fn unknown(source: &str, what: &str) -> String {
     let names: Vec<&str> = LAYOUTS.iter().map(|layout| layout.name).collect();
-    format!("{source}: {what} of no known layout ({}); docs/compare.md lists their columns", names.join(", "))
+    format!(
+        "{source}: {what} in no known layout ({}); docs/compare.md lists the columns of each layout",
+        names.join(", ")
+    )
 }
 
 fn read_text(source: &str, bytes: &[u8], args: &CompareArgs) -> Result<VendorFile, String> {
@@ -445,6 +449,6 @@ mod tests {
         assert_eq!(unpacked("x", packed(1)).unwrap().len(), 1 << 20);
         // 64 kilobytes that become 64 megabytes
         assert!(packed(64).len() < 70_000);
-        assert_eq!(unpacked("x", packed(64)).unwrap_err(), "x: larger than what is read");
+        assert_eq!(unpacked("x", packed(64)).unwrap_err(), "x: too large");
     }
 }

@@ -246,30 +246,30 @@ fn expiry(chain: &Chain, of: &engine::compare::ExpiryComparison) -> ExpiryReport
     }
 }
 
-/// A reason in words; where ours is a guess, with what to type.
+/// Describes a reason; where our own input is a guess, with the option that sets it.
 fn words(reason: LikelyReason, spot: f64, rates: Option<RateSource>) -> String {
     match reason {
         LikelyReason::Rate(by) if matches!(rates, Some(RateSource::BuiltIn | RateSource::Saved)) => {
-            format!("another rate: {:+.2} %; ours was not given: --rates FILE", 100.0 * by)
+            format!("different rate: {:+.2} %; ours is not from a file: give --rates FILE", 100.0 * by)
         }
-        LikelyReason::Agrees => "no difference beyond the digits".to_owned(),
-        LikelyReason::Volatility => "another volatility".to_owned(),
-        LikelyReason::MissingDividend { date, amount } => format!("the dividend of {amount} on {date} is not counted"),
-        LikelyReason::NoDividends => "no dividend is counted".to_owned(),
+        LikelyReason::Agrees => "no difference beyond rounding".to_owned(),
+        LikelyReason::Volatility => "different volatility".to_owned(),
+        LikelyReason::MissingDividend { date, amount } => format!("ignores the dividend of {amount} on {date}"),
+        LikelyReason::NoDividends => "ignores dividends".to_owned(),
         LikelyReason::DividendsNotGiven { date, part } => format!(
-            "dividends of about {:.2} a quarter, the next about {date}, that were not given: --dividends FILE",
+            "counts dividends of about {:.2} a quarter, the next about {date}; ours has none: give --dividends FILE",
             part * spot
         ),
-        LikelyReason::NoBorrow => "no borrow rate is counted".to_owned(),
-        LikelyReason::Borrow(by) => format!("another borrow rate: {:+.2} %", 100.0 * by),
-        LikelyReason::Rate(by) => format!("another rate: {:+.2} %", 100.0 * by),
-        LikelyReason::Spot(by) => format!("another spot: {:+.3} % ({:+.4})", 100.0 * by, by * spot),
-        LikelyReason::Time(by) => format!("another time to settlement: {:+.2} days", 365.0 * by),
-        LikelyReason::OtherSettlement => "settlement at the open taken as at the close, or the reverse".to_owned(),
-        LikelyReason::WholeDays => "time counted in whole days".to_owned(),
-        LikelyReason::TradingDays => "time counted in trading days, 252 to the year".to_owned(),
-        LikelyReason::EuropeanModel => "valued as European".to_owned(),
-        LikelyReason::Unknown => "none of the reasons that are known".to_owned(),
+        LikelyReason::NoBorrow => "ignores the borrow rate".to_owned(),
+        LikelyReason::Borrow(by) => format!("different borrow rate: {:+.2} %", 100.0 * by),
+        LikelyReason::Rate(by) => format!("different rate: {:+.2} %", 100.0 * by),
+        LikelyReason::Spot(by) => format!("different spot: {:+.3} % ({:+.4})", 100.0 * by, by * spot),
+        LikelyReason::Time(by) => format!("different time to settlement: {:+.2} days", 365.0 * by),
+        LikelyReason::OtherSettlement => "settlement at the open instead of the close, or the reverse".to_owned(),
+        LikelyReason::WholeDays => "counts time in integer days".to_owned(),
+        LikelyReason::TradingDays => "counts time in trading days, 252 a year".to_owned(),
+        LikelyReason::EuropeanModel => "values as European".to_owned(),
+        LikelyReason::Unknown => "no known reason".to_owned(),
     }
 }
 

@@ -20,15 +20,18 @@ fn write_all(of: &Report, out: &mut String) -> std::fmt::Result {
 fn write_name(of: &NameReport, out: &mut String) -> std::fmt::Result {
     writeln!(out, "\n{}: {} contracts as of {}", of.underlying, of.contracts, of.valued_at)?;
     let conventions = &of.conventions;
-    let theta = conventions.theta.map(|theta| format!("theta is of a {}", theta.replace('_', " ")));
+    let theta = conventions.theta.map(|theta| format!("theta is per {}", theta.replace('_', " ")));
     let vega = conventions.vega_times.map(|times| format!("vega is {times} times that per 1 %"));
     let rho = conventions.rho_times.map(|times| format!("rho is {times} times that per 1 %"));
-    let said: Vec<String> = [theta, vega, rho].into_iter().flatten().collect();
-    if !said.is_empty() {
-        writeln!(out, "the vendor's {}", said.join(", its "))?;
+    let conventions: Vec<String> = [theta, vega, rho].into_iter().flatten().collect();
+    if !conventions.is_empty() {
+        writeln!(out, "the vendor's {}", conventions.join(", its "))?;
     }
     if of.vendor_vols != "printed" {
-        writeln!(out, "its Greeks do not go with the volatilities that it prints: held against those that they tell")?;
+        writeln!(
+            out,
+            "the vendor's Greeks do not match its printed volatilities; they are compared at the volatilities that they imply"
+        )?;
     }
     writeln!(
         out,
@@ -43,7 +46,7 @@ fn write_name(of: &NameReport, out: &mut String) -> std::fmt::Result {
         )?;
     }
     let reasons: Vec<String> = of.reasons.iter().map(|(reason, n)| format!("{n} {reason}")).collect();
-    writeln!(out, "expiries by their first reason: {}", reasons.join(", "))?;
+    writeln!(out, "expiries by main reason: {}", reasons.join(", "))?;
     writeln!(
         out,
         "{:<8} {:<10} {:>7} {:>4}  {:>8} {:>8} {:>8}  reasons (of the squared difference)",
@@ -64,7 +67,7 @@ fn write_name(of: &NameReport, out: &mut String) -> std::fmt::Result {
             reasons.collect::<Vec<_>>().join("; ")
         )?;
     }
-    writeln!(out, "the greatest differences")?;
+    writeln!(out, "largest differences")?;
     for row in &of.worst {
         writeln!(
             out,

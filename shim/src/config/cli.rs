@@ -10,11 +10,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use tracing::level_filters::LevelFilter;
 
-/// Option Greeks of the US listed market over HTTP, computed on this machine.
+/// Compute Greeks of US listed options on this machine and serve them over HTTP.
 #[derive(Debug, Parser)]
 #[command(name = "greeksd", version, args_conflicts_with_subcommands = true)]
-#[command(after_help = "Without a command, greeksd serves. Every option of serve can also be set by the environment \
-    variable that its help names, or as a key in greeksd.toml; the command line wins, then the environment.")]
+#[command(after_help = "Without a command, greeksd runs serve. Each option of serve is also an environment variable \
+    (named in its help) and a key of greeksd.toml. The command line overrides the environment, which overrides the file.")]
 pub(super) struct Cli {
     #[command(subcommand)]
     pub(super) command: Option<Command>,
@@ -29,118 +29,121 @@ pub(super) enum Command {
     Serve(Box<ServeArgs>),
     /// Price the rows of a CSV file with explicit parameters
     Price(PriceArgs),
-    /// Compute days of recorded quotes: files or folders of quotes in, files of Greeks out
+    /// Compute Greeks for days of recorded quotes: reads files or folders of quotes, writes files of Greeks
     Batch(Box<BatchArgs>),
-    /// Look at chains in the terminal: of a running daemon, or with --feed by itself
+    /// Show option chains in the terminal, from a running daemon or, with --feed, without one
     View(Box<ViewArgs>),
-    /// Print a manual page, in roff: greeksd man > greeksd.1
+    /// Print a manual page in roff: greeksd man > greeksd.1
     Man {
-        /// Of this command [default: of greeksd itself]
+        /// Command to describe [default: greeksd itself]
         #[arg(value_name = "COMMAND")]
         of: Option<String>,
     },
-    /// Print what a shell needs to complete commands and options
+    /// Print a completion script for a shell
     Completions {
-        /// The shell
+        /// Shell to complete for
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
-    /// Say everything behind one contract: quote, spot, rate, dividends, forward, curve, early exercise, values, warnings
+    /// Explain the Greeks of one contract: quote, spot, rate, dividends, forward, curve, early exercise, values,
+    /// warnings
     Explain(Box<ExplainArgs>),
-    /// Hold our values against a vendor's own columns: differences by Greek, and the likely reason of each expiry
+    /// Compare a vendor's Greeks with ours: differences by Greek, and the likely reason for each expiry
     Compare(Box<CompareArgs>),
 }
 
 /// Options of `greeksd serve`.
 #[derive(Debug, Args)]
 pub(super) struct ServeArgs {
-    /// Where to listen; repeat it or separate with commas [default: 127.0.0.1:2112,[::1]:2112]
+    /// Addresses to listen on; repeatable, or separated by commas [default: 127.0.0.1:2112,[::1]:2112]
     #[arg(long, env = "GREEKSD_LISTEN", hide_env_values = true, value_name = "ADDRESS:PORT", value_parser = value::address)]
     #[arg(value_delimiter = ',')]
     pub(super) listen: Option<Vec<SocketAddr>>,
-    /// Let --listen name an address that other machines can reach
+    /// Allow --listen and --feed tcp: to name addresses that other machines can reach
     #[arg(long, env = "GREEKSD_ALLOW_REMOTE", hide_env_values = true, value_name = "BOOL", value_parser = value::flag)]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(super) allow_remote: Option<bool>,
-    /// Where quotes come from [default: sim]; repeat it for several, of which the first that has an item counts. Made up:
-    /// sim, sim:full (6,000 names), sim:full,scale=1.3, sim:seed=7. Recorded: dir:PATH, and many days history:DIR. Pushed to here: tcp:PORT,
-    /// tcp:ADDRESS:PORT, stdin:. Asked over HTTP: cboe:NAMES (15 minutes late, for personal use), theta:NAMES,
-    /// tradier:NAMES, massive:NAMES, alpaca:NAMES, where NAMES is SPY,QQQ; rates alone: treasury:; dividends alone:
-    /// nasdaq:NAMES. In builds with it: databento:NAMES. docs/feeds.md says more of each
+    /// Source of quotes [default: sim]; repeatable: where several feeds have an item, the first one is used. Simulated:
+    /// sim, sim:full (6,000 names), sim:full,scale=1.3, sim:seed=7. Recorded: dir:PATH (one day), history:DIR (many
+    /// days). Pushed to greeksd: tcp:PORT, tcp:ADDRESS:PORT, stdin:. Polled over HTTP: cboe:NAMES (15 minutes delayed,
+    /// for personal use), theta:NAMES, tradier:NAMES, massive:NAMES, alpaca:NAMES, where NAMES is a list such as
+    /// SPY,QQQ; rates only: treasury:; dividends only: nasdaq:NAMES. In builds with the feature databento-live:
+    /// databento:NAMES. docs/feeds.md describes each feed
     #[arg(long, env = "GREEKSD_FEED", hide_env_values = true, value_name = "SPEC", value_delimiter = ';',
           value_parser = value::text)]
     pub(super) feed: Option<Vec<String>>,
-    /// A file of keys of vendors, a line NAME=value for each, such as GREEKSD_TRADIER_TOKEN=...; the variables of these
-    /// names go before it
+    /// File with vendors' API keys, one NAME=value per line, such as GREEKSD_TRADIER_TOKEN=...; environment variables
+    /// of the same names override it
     #[arg(long, env = "GREEKSD_KEY_FILE", hide_env_values = true, value_name = "FILE", value_parser = value::folder)]
     pub(super) key_file: Option<Folder>,
-    /// Certificates (PEM) of the authorities that vendors' servers are trusted by, in place of the system's
+    /// CA certificates (PEM) to verify vendors' servers with, instead of those of the system
     #[arg(long, env = "GREEKSD_FEED_CA", hide_env_values = true, value_name = "FILE", value_parser = value::folder)]
     pub(super) feed_ca: Option<Folder>,
-    /// Let the clock stand still at this instant (RFC 3339)
+    /// Fix the market clock at this instant (RFC 3339)
     #[arg(long, env = "GREEKSD_NOW", hide_env_values = true, value_name = "TIME", value_parser = value::instant)]
     pub(super) now: Option<Timestamp>,
-    /// Start the market's clock at this instant (Eastern time, unless it has an offset: 2026-11-20T09:25)
+    /// Start the market clock at this instant (Eastern time unless an offset is given: 2026-11-20T09:25)
     #[arg(long, env = "GREEKSD_CLOCK", hide_env_values = true, value_name = "TIME", value_parser = value::start)]
     pub(super) clock: Option<value::Start>,
-    /// How many times as fast as real time the clock of --clock runs, up to 10000 [default: 1]
+    /// Speed of the clock that --clock starts, as a multiple of real time, up to 10000 [default: 1]
     #[arg(long, env = "GREEKSD_SPEED", hide_env_values = true, value_name = "TIMES", value_parser = value::speed)]
     pub(super) speed: Option<f64>,
-    /// Least time between two snapshots, 0.1 to 5 [default: 1]
+    /// Minimum time between two snapshots, 0.1 to 5 [default: 1]
     #[arg(long, env = "GREEKSD_REFRESH", hide_env_values = true, value_name = "SECONDS", value_parser = value::refresh)]
     pub(super) refresh: Option<f64>,
-    /// Threads that compute [default: one for each core]
+    /// Number of compute threads [default: one per core]
     #[arg(long, env = "GREEKSD_THREADS", hide_env_values = true, value_name = "N", value_parser = value::threads)]
     pub(super) threads: Option<usize>,
-    /// Where the session's last values are kept [default: none for sim, else the platform's state folder]
+    /// Folder for the state that survives a restart: last values, market, rates [default: none for sim, else the
+    /// platform's state folder]
     #[arg(long, env = "GREEKSD_STATE_DIR", hide_env_values = true, value_name = "DIR", value_parser = value::folder)]
     pub(super) state_dir: Option<Folder>,
-    /// Keep what comes in (quotes, prices, dividends, rates), a compressed file a day; dir:DIR reads it again
+    /// Record incoming quotes, prices, dividends and rates, one compressed file per day; --feed dir:DIR reads them
     #[arg(long, env = "GREEKSD_RECORD", hide_env_values = true, value_name = "DIR", value_parser = value::folder)]
     pub(super) record: Option<Folder>,
-    /// A file of what goes before feeds and quotes (csv): dividends, borrow, rates, contracts to leave out; read again where
-    /// it changes
+    /// CSV file of overrides of feeds and quotes: dividends, borrow, rates, excluded contracts; reloaded when it
+    /// changes
     #[arg(long, env = "GREEKSD_OVERRIDES", hide_env_values = true, value_name = "FILE", value_parser = value::folder)]
     pub(super) overrides: Option<Folder>,
-    /// Discount curves: auto (of the feeds, else implied by European chains, else built in) or zero [default: auto]
+    /// Discount curves: auto (from the feeds, else implied by European chains, else built in) or zero [default: auto]
     #[arg(long, env = "GREEKSD_RATES", hide_env_values = true, value_name = "MODE", value_parser = value::rates)]
     pub(super) rates: Option<RatesMode>,
-    /// How the log is written: text or json [default: text]
+    /// Log format: text or json [default: text]
     #[arg(long, env = "GREEKSD_LOG", hide_env_values = true, value_name = "FORM", value_parser = value::log)]
     pub(super) log: Option<Log>,
-    /// What is logged: off, error, warn, info, debug or trace [default: info]
+    /// Log level: off, error, warn, info, debug or trace [default: info]
     #[arg(long, env = "GREEKSD_LOG_LEVEL", hide_env_values = true, value_name = "LEVEL", value_parser = value::log_level)]
     pub(super) log_level: Option<LevelFilter>,
-    /// A further name that clients may call this machine by; repeatable. Addresses in digits, localhost and *.localhost
-    /// need none
+    /// Host name to accept in requests, besides IP addresses, localhost and *.localhost; repeatable
     #[arg(long, env = "GREEKSD_ALLOW_HOST", hide_env_values = true, value_name = "NAME", value_delimiter = ',',
           value_parser = value::host)]
     pub(super) allow_host: Option<Vec<String>>,
-    /// Memory that old snapshots may hold for slow readers, in MB, 16 to 1000000; beyond it answers of several names wait
-    /// [default: 1000]
+    /// Memory limit for old snapshots that slow readers still hold, in MB, 16 to 1000000; above it, requests for
+    /// several names get status 503 [default: 1000]
     #[arg(long, env = "GREEKSD_OLD_SNAPSHOTS_MB", hide_env_values = true, value_name = "MB",
           value_parser = value::megabytes)]
     pub(super) old_snapshots_mb: Option<usize>,
-    /// Memory for answers that are sent again or read in parts, in MB, 0 to 100000 [default: 64]
+    /// Memory limit of the response cache, in MB, 0 to 100000 [default: 64]
     #[arg(long, env = "GREEKSD_RESPONSE_CACHE_MB", hide_env_values = true, value_name = "MB",
           value_parser = value::cache_megabytes)]
     pub(super) response_cache_mb: Option<usize>,
-    /// Compress for clients of this machine, too, where they take gzip; others always get it [default: false]
+    /// Also compress responses to clients on this machine that accept gzip; remote clients always get it [default:
+    /// false]
     #[arg(long, env = "GREEKSD_GZIP_LOOPBACK", hide_env_values = true, value_name = "BOOL", value_parser = value::flag)]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(super) gzip_loopback: Option<bool>,
-    /// Show the quotes of the feed: layers fill bid, ask, sizes, mid and quote time, and /l1/greeks has greeks=quote
+    /// Serve the feed's quotes: layers fill bid, ask, sizes, mid and quote time, and /l1/greeks accepts greeks=quote
     #[arg(long, env = "GREEKSD_SHOW_QUOTES", hide_env_values = true, value_name = "BOOL", value_parser = value::flag)]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(super) show_quotes: Option<bool>,
-    /// Memory for past days that were computed (--feed history:DIR), in MB, 16 to 1000000; what was used longest ago is
-    /// computed again when it is asked for [default: 1000]
+    /// Memory limit for computed past days (--feed history:DIR), in MB, 16 to 1000000; the least recently used days are
+    /// dropped, and computed again on request [default: 1000]
     #[arg(long, env = "GREEKSD_HISTORY_MB", hide_env_values = true, value_name = "MB", value_parser = value::megabytes)]
     pub(super) history_mb: Option<usize>,
-    /// The configuration file [default: greeksd.toml here, else in the platform's configuration folder]
+    /// Configuration file [default: greeksd.toml in the current folder, else in the platform's configuration folder]
     #[arg(long, env = "GREEKSD_CONFIG", hide_env_values = true, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
-    /// Print every value and where it came from, and end
+    /// Print every option with its value and its source, then exit
     #[arg(long)]
     pub(super) print_config: bool,
 }
@@ -148,13 +151,14 @@ pub(super) struct ServeArgs {
 /// Options of `greeksd price`.
 #[derive(Clone, Debug, PartialEq, Eq, Args)]
 pub struct PriceArgs {
-    /// Rows with the columns id,style,right,s,k,t_years,r,b,sigma,divs; price in place of sigma asks for iv
+    /// CSV file with the columns id,style,right,s,k,t_years,r,b,sigma,divs; a column price instead of sigma computes
+    /// the implied volatility
     #[arg(value_name = "IN.csv")]
     pub input: PathBuf,
-    /// Where the rows go, with every value beside them [default: standard output]
+    /// CSV file to write: the input rows with their values [default: standard output]
     #[arg(short, long, value_name = "OUT.csv")]
     pub output: Option<PathBuf>,
-    /// Price with the reference scheme: slower, finer
+    /// Use the reference scheme: slower, more accurate
     #[arg(long)]
     pub accurate: bool,
 }
@@ -162,28 +166,28 @@ pub struct PriceArgs {
 /// Options of `greeksd explain`.
 #[derive(Clone, Debug, PartialEq, Eq, Args)]
 pub struct ExplainArgs {
-    /// The contract: an OSI symbol, padded or compact (AAPL270115C00200000)
+    /// OSI symbol of the contract, padded or compact (AAPL270115C00200000)
     #[arg(value_name = "OSYM")]
     pub osym: String,
-    /// The daemon that is asked
+    /// URL of the daemon to query
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:2112", conflicts_with = "feed")]
     pub url: String,
-    /// Ask no daemon: compute the name from this feed (as of serve); repeat it for several
+    /// Compute the name from this feed (as for serve) instead of querying a daemon; repeatable
     #[arg(long, value_name = "SPEC", value_delimiter = ';')]
     pub feed: Vec<String>,
-    /// With --feed: let the clock stand still at this instant (RFC 3339)
+    /// With --feed: fix the market clock at this instant (RFC 3339)
     #[arg(long, value_name = "TIME", value_parser = value::instant, requires = "feed")]
     pub now: Option<Timestamp>,
-    /// With --feed: a file of what goes before it (csv)
+    /// With --feed: CSV file of overrides
     #[arg(long, value_name = "FILE", requires = "feed")]
     pub overrides: Option<PathBuf>,
     /// With --feed: discount curves, auto or zero
     #[arg(long, value_name = "MODE", value_parser = value::rates, requires = "feed", default_value = "auto")]
     pub rates: RatesMode,
-    /// With --feed: a file of keys of vendors
+    /// With --feed: file with vendors' API keys
     #[arg(long, value_name = "FILE", requires = "feed")]
     pub key_file: Option<PathBuf>,
-    /// Write JSON, with every digit, in place of text
+    /// Write JSON with all digits instead of text
     #[arg(long)]
     pub json: bool,
 }
@@ -191,54 +195,55 @@ pub struct ExplainArgs {
 /// Options of `greeksd compare`.
 #[derive(Clone, Debug, Default, PartialEq, Args)]
 pub struct CompareArgs {
-    /// A file with quotes and Greeks of a vendor (cboe, tradier, yahoo, orats-strikes, orats-files, thetadata-v2, thetadata-v3,
-    /// greeksd), packed or not, or the address of one
+    /// File with a vendor's quotes and Greeks (cboe, tradier, yahoo, orats-strikes, orats-files, thetadata-v2,
+    /// thetadata-v3, greeksd), compressed or not, or its URL
     #[arg(value_name = "FILE|URL")]
     pub input: String,
-    /// Its layout, where it is not told by its columns
+    /// Layout of the file [default: recognised by its columns]
     #[arg(long, value_name = "NAME")]
     pub layout: Option<String>,
-    /// The price of the underlying, where the file has none (Tradier) or another one is meant
+    /// Price of the underlying, if the file has none (Tradier) or to override the file's
     #[arg(long, value_name = "PRICE", value_parser = value::divisor)]
     pub spot: Option<f64>,
-    /// The time of its quotes (RFC 3339), where the file has none or another one is meant
+    /// Time of the quotes (RFC 3339), if the file has none or to override the file's
     #[arg(long, value_name = "TIME", value_parser = value::instant)]
     pub time: Option<Timestamp>,
-    /// What is known beside its quotes
+    /// Reference data
     #[command(flatten)]
     pub known: KnownFiles,
-    /// Write JSON in place of text
+    /// Write JSON instead of text
     #[arg(long)]
     pub json: bool,
-    /// Write a line for each expiry and reason there, too
+    /// Also write a CSV file with one line per expiry and reason
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
-    /// Draw the differences of delta there, too
+    /// Also write an SVG plot of the differences in delta
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
 }
 
-/// The files of what is known beside recorded quotes.
+/// Reference data of recorded quotes: dividends, rates and the like.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub struct KnownFiles {
-    /// Dividends (csv: underlying,ex_date,amount) [default: dividends.csv in or beside the folder of quotes]
+    /// Dividends (CSV: underlying,ex_date,amount) [default: dividends.csv in or beside the folder of quotes]
     #[arg(long, value_name = "FILE")]
     pub dividends: Vec<PathBuf>,
-    /// What contracts of adjusted roots deliver (csv: root,shares,cash) [default: deliverables.csv in or beside the folder of
+    /// Deliverables of adjusted roots (CSV: root,shares,cash) [default: deliverables.csv in or beside the folder of
     /// quotes]
     #[arg(long, value_name = "FILE")]
     pub deliverables: Vec<PathBuf>,
-    /// Discount curves (csv: date,tenor_days,rate), or zero [default: rates.csv in or beside the folder of quotes; without
-    /// one, implied by European chains of the day among the quotes, else built in]
+    /// Discount curves (CSV: date,tenor_days,rate), or zero [default: rates.csv in or beside the folder of quotes;
+    /// without one, implied by the day's European chains among the quotes, else built in]
     #[arg(long, value_name = "FILE")]
     pub rates: Vec<PathBuf>,
-    /// Dates that the trading calendar has wrong (csv: date,status) [default: overrides.csv in or beside the folder of quotes]
+    /// Corrections of the trading calendar (CSV: date,status) [default: overrides.csv in or beside the folder of
+    /// quotes]
     #[arg(long, value_name = "FILE")]
     pub calendar: Vec<PathBuf>,
-    /// Look for no file beside the quotes: what is not named is not there
+    /// Use only the reference files named by options; look for none beside the quotes
     #[arg(long)]
     pub reference_as_named: bool,
-    /// What goes before quotes (csv): dividends, borrow, rates, contracts to leave out
+    /// CSV file of overrides: dividends, borrow, rates, excluded contracts
     #[arg(long, value_name = "FILE")]
     pub overrides: Option<PathBuf>,
 }
@@ -246,67 +251,66 @@ pub struct KnownFiles {
 /// Options of `greeksd batch`.
 #[derive(Clone, Debug, PartialEq, Args)]
 #[command(
-    after_help = "A name that was quoted once on a day stands in OUT/day=DATE/greeks.parquet, one that was quoted \
-    several times in OUT/root_symbol=NAME/day=DATE/greeks.parquet. Files that are there and would be the same are left as \
-    they are, so a job that was stopped or killed goes on with the same command. OUT/_report.json says what became of each \
-    input. Exit codes: 0 all is done, 1 something could not be computed or read, 2 wrong arguments, 130 stopped. \
-    docs/history.md says more."
+    after_help = "Names with one snapshot on a day are written to OUT/day=DATE/greeks.parquet, names with several to \
+    OUT/root_symbol=NAME/day=DATE/greeks.parquet. Existing files that would not change are kept, so a job that was \
+    stopped or killed continues with the same command. OUT/_report.json reports on each input. Exit codes: 0 success, \
+    1 an input could not be read or computed, 2 wrong arguments, 130 stopped. docs/history.md has the details."
 )]
 pub struct BatchArgs {
-    /// Files of quotes, or folders of them
+    /// Files or folders of quotes
     #[arg(value_name = "IN", required = true)]
     pub inputs: Vec<PathBuf>,
-    /// The folder for the results
+    /// Folder for the results
     #[arg(short, long, value_name = "OUT")]
     pub output: PathBuf,
-    /// What is written
+    /// Format of the results
     #[arg(long, value_enum, default_value_t = BatchFormat::Parquet)]
     pub format: BatchFormat,
-    /// How well early exercise is valued: by tables, or roughly, by lattices alone, within 2e-4 of the price for nine in ten:
-    /// faster where dividends are frequent
+    /// Accuracy of early exercise: full uses tables, preliminary only lattices, within 2e-4 of the price for nine in
+    /// ten contracts and faster where dividends are frequent
     #[arg(long, value_enum, default_value_t = BatchAccuracy::Full)]
     pub accuracy: BatchAccuracy,
-    /// Threads that read and compute [default: one for each core]
+    /// Number of threads that read and compute [default: one per core]
     #[arg(long, value_name = "N", value_parser = value::threads)]
     pub threads: Option<usize>,
-    /// Write the quotes too: bid, ask, their sizes and the middle
+    /// Also write the quotes: bid, ask, sizes and mid
     #[arg(long)]
     pub quotes: bool,
-    /// What is known beside the quotes
+    /// Reference data
     #[command(flatten)]
     pub known: KnownFiles,
-    /// What files call their columns, where their header is not known: NAME=COLUMN,NAME=COLUMN; a wrong name lists all
+    /// Column names of files with an unknown header: NAME=COLUMN,NAME=COLUMN; an unknown NAME lists all names
     #[arg(long, value_name = "MAP")]
     pub columns: Option<String>,
-    /// The zone of times without an offset [default: America/New_York]
+    /// Time zone of times without an offset [default: America/New_York]
     #[arg(long, value_name = "ZONE")]
     pub zone: Option<String>,
-    /// The time of day, Eastern, that a date without a time stands for [default: what the layout says, mostly the close]
+    /// Eastern time of day for dates without a time [default: that of the layout, mostly the close]
     #[arg(long, value_name = "HH:MM")]
     pub day_time: Option<String>,
-    /// What strikes are divided by: 1000 where they are thousandths [default: 1]
+    /// Divisor of strikes: 1000 where they are thousandths [default: 1]
     #[arg(long, value_name = "N", value_parser = value::divisor)]
     pub strike_divisor: Option<f64>,
-    /// The underlying of files that do not name it [default: the name of the file up to its first _, - or .]
+    /// Underlying of files that do not name it [default: the file name up to its first _, - or .]
     #[arg(long, value_name = "NAME")]
     pub underlying: Option<String>,
-    /// Closing prices of underlyings, for quotes that have none beside them [default: underlying.csv or the like beside them]
+    /// Closing prices of underlyings, for quotes without one [default: underlying.csv or the like beside the quotes]
     #[arg(long, value_name = "FILE")]
     pub prices: Option<PathBuf>,
-    /// Recordings: the time from one snapshot to the next [default: 1m]
+    /// Interval between snapshots of a recording [default: 1m]
     #[arg(long, value_name = "TIME")]
     pub every: Option<String>,
-    /// Compute nothing; print which files belong together, a JSON object a line (inputs, outputs, rows, options): tasks for several
-    /// machines
+    /// Compute nothing; print the tasks that several machines can share, one JSON object per line (inputs, outputs,
+    /// rows, options)
     #[arg(long)]
     pub plan: bool,
-    /// Files whose European chains imply the discount curves, in place of the quotes: for tasks of a plan
+    /// For tasks of a plan: files whose European chains imply the discount curves, instead of IN
     #[arg(long, value_name = "FILE")]
     pub rates_from: Vec<PathBuf>,
-    /// Compute chains too that are known to be incomplete
+    /// Also compute chains that are known to be incomplete
     #[arg(long)]
     pub allow_partial: bool,
-    /// Say nothing but what went wrong
+    /// Print errors only
     #[arg(short, long)]
     pub quiet: bool,
 }
@@ -322,7 +326,7 @@ pub enum BatchFormat {
     Ndjson,
 }
 
-/// How well `greeksd batch` values early exercise.
+/// How accurately `greeksd batch` values early exercise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BatchAccuracy {
     /// By lattices (formerly rough)
@@ -335,33 +339,34 @@ pub enum BatchAccuracy {
 /// Options of `greeksd view`.
 #[derive(Clone, Debug, PartialEq, Eq, Args)]
 #[command(
-    after_help = "Keys: arrows go through expiries and strikes, Tab through chain, smile, term structure and watch \
-    list, / searches a symbol, ? shows all keys, q ends. What is copied (y) goes to the clipboard of the terminal (OSC 52) \
-    and is printed at the end. docs/view.md says more."
+    after_help = "Keys: arrows move through expiries and strikes, Tab through chain, smile, term structure and watch \
+    list, / searches for a symbol, ? shows all keys, q quits. y copies to the clipboard of the terminal (OSC 52), \
+    and the copies are printed on exit. docs/view.md has the details."
 )]
 pub struct ViewArgs {
-    /// The underlying to begin with [default: the one with most contracts]
+    /// Underlying to show first [default: the one with the most contracts]
     #[arg(value_name = "SYMBOL")]
     pub symbol: Option<String>,
-    /// The daemon to ask
+    /// URL of the daemon to query
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:2112", conflicts_with = "feed")]
     pub url: String,
-    /// Ask no daemon: compute quotes of this feed within the viewer (sim, dir:PATH, ... as for serve); repeatable
+    /// Compute the quotes of this feed (sim, dir:PATH, ... as for serve) in the viewer instead of querying a daemon;
+    /// repeatable
     #[arg(long, value_name = "SPEC", value_delimiter = ';', value_parser = value::text)]
     pub feed: Vec<String>,
     /// Names on the watch list, separated by commas; 20 at most
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub watch: Vec<String>,
-    /// Least time between two looks at the daemon, 0.1 to 60
+    /// Minimum time between two queries of the daemon, 0.1 to 60
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = value::view_refresh)]
     pub refresh: value::Milliseconds,
-    /// Colours: auto goes by the terminal and NO_COLOR
+    /// Colours; auto follows the terminal and NO_COLOR
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = ViewColor::Auto)]
     pub color: ViewColor,
     /// Plain characters only [default: where the locale has no UTF-8]
     #[arg(long)]
     pub ascii: bool,
-    /// After --feed: options of serve for what computes, such as -- --threads 2 --overrides FILE
+    /// With --feed: options of serve for the computation, such as -- --threads 2 --overrides FILE
     #[arg(last = true, value_name = "OPTIONS", requires = "feed")]
     pub serve_options: Vec<OsString>,
 }
@@ -371,12 +376,12 @@ pub struct ViewArgs {
 pub enum ViewColor {
     /// As many as the terminal has; none with NO_COLOR
     Auto,
-    /// None
+    /// No colours
     Never,
-    /// The sixteen that every terminal has
+    /// The sixteen colours that every terminal has
     #[value(name = "16")]
     Sixteen,
-    /// Shades of grey and colours that are the same everywhere
+    /// Greys and colours that look alike on every terminal
     #[value(name = "256")]
     Shades,
 }
@@ -409,8 +414,8 @@ pub(super) fn manual(of: Option<&str>) -> Result<String, clap::Error> {
             Some(command) => (command.clone(), format!("greeksd-{name}")),
             None => {
                 let names: Vec<&str> = program.get_subcommands().map(clap::Command::get_name).collect();
-                let said = format!("there is no command {name}; there are {}\n", names.join(", "));
-                return Err(program.error(clap::error::ErrorKind::InvalidValue, said));
+                let message = format!("no command {name}; the commands are {}\n", names.join(", "));
+                return Err(program.error(clap::error::ErrorKind::InvalidValue, message));
             }
         },
     };
@@ -495,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shell_is_told_every_command() {
+    fn completions_of_every_shell_cover_every_command() {
         for shell in clap_complete::Shell::value_variants() {
             let text = completions(*shell);
             for command in Cli::command().get_subcommands() {

@@ -34,9 +34,9 @@ pub(super) const KEYS: [&str; 22] = [
     "history-mb",
 ];
 
-/// What a file that merely lies in the current folder does not decide: who may reach the daemon, where it writes, and which
-/// servers are sent the user's keys, for which a feed with an address (`@`) is left out too.
-/// Somebody else may have put it there.
+/// What a file that merely lies in the current folder does not decide: who may reach the daemon, where it writes, and
+/// which servers are sent the user's keys, for which a feed with an address (`@`) is left out too. Somebody else may
+/// have put it there.
 const NOT_FROM_HERE: [&str; 6] = ["allow-remote", "allow-host", "state-dir", "record", "key-file", "feed-ca"];
 
 /// What a file says, as text in the spelling of the command line.
@@ -77,8 +77,8 @@ impl File {
             let name = key.replace('_', "-");
             let known = KEYS.into_iter().find(|&known| known == name);
             let known = known.ok_or_else(|| fail(format!("unknown key `{key}`; {}", hint(&name))))?;
-            let text =
-                spell(known, value).ok_or_else(|| fail(format!("{key}: want text, a number or a list of texts")))?;
+            let text = spell(known, value)
+                .ok_or_else(|| fail(format!("{key}: expected text, a number or a list of texts")))?;
             values.insert(known, text);
         }
         Ok(Self { path: path.to_owned(), values, ignored: Vec::new() })
@@ -100,7 +100,7 @@ impl File {
         let path = (!self.path.as_os_str().is_empty()).then(|| self.path.display().to_string())?;
         Some(match self.ignored.as_slice() {
             [] => path,
-            ignored => format!("{path} of this folder; not taken from it: {}", ignored.join(", ")),
+            ignored => format!("{path} in the current folder; ignored keys: {}", ignored.join(", ")),
         })
     }
 
@@ -200,7 +200,7 @@ mod tests {
         let found = named.found_here();
         assert_eq!((found.get("allow-remote"), found.get("state-dir"), found.get("allow-host")), (None, None, None));
         assert_eq!(found.get("refresh"), Some("0.5"));
-        let note = "greeksd.toml of this folder; not taken from it: allow-remote, allow-host, state-dir";
+        let note = "greeksd.toml in the current folder; ignored keys: allow-remote, allow-host, state-dir";
         assert_eq!(found.note().as_deref(), Some(note));
         assert_eq!(File::default().note(), None);
     }
@@ -211,7 +211,7 @@ mod tests {
             ("lisen = 'x'", "unknown key `lisen`; did you mean `listen`?"),
             ("state_dirs = 'x'", "did you mean `state-dir`?"),
             ("banana = 1", "the keys are listen, allow-remote"),
-            ("[feed]\nkind = 'sim'", "feed: want text"),
+            ("[feed]\nkind = 'sim'", "feed: expected text"),
             ("feed = ", "TOML parse error at line 1"),
         ];
         for (text, want) in rows {

@@ -1,4 +1,4 @@
-//! What the program was told: the command line, then the environment, then `greeksd.toml`, then defaults, in one
+//! The configuration: the command line, then the environment, then `greeksd.toml`, then defaults, in one
 //! [`Config`] that says of every value where it came from.
 //!
 //! A value has one spelling and one parser in all three places. Whatever is unknown or malformed ends the program with
@@ -158,7 +158,7 @@ fn view(args: ViewArgs, home: &dyn Fn(&str) -> Option<OsString>) -> Result<ViewP
             let service = Config { listen, show_quotes: true, ..*config };
             Ok(ViewPlan { args, service: Some(service) })
         }
-        _ => Err(ConfigError::Value("after -- come options of serve that say what is computed".to_owned())),
+        _ => Err(ConfigError::Value("after --, only options of serve for the computation are accepted".to_owned())),
     }
 }
 
@@ -200,8 +200,8 @@ fn resolve(
     let history = pick.one("history-mb", args.history_mb, value::megabytes, || value::DEFAULT_HISTORY_MB)?;
     if let Some(address) = listen.iter().find(|address| !allow_remote && !address.ip().is_loopback()) {
         return Err(ConfigError::Value(format!(
-            "{address} can be reached from other machines, and greeksd asks nobody for a password; \
-             say --allow-remote if that is meant, or listen on 127.0.0.1{}",
+            "{address} can be reached from other machines, and greeksd has no authentication; \
+             give --allow-remote if that is intended, or listen on 127.0.0.1{}",
             file.note().map_or_else(String::new, |note| format!(" (read: {note})"))
         )));
     }
@@ -243,8 +243,8 @@ fn resolve(
 /// A clock stands still, or is started at some instant, or is the system's.
 fn check_clock(stands_still: bool, is_started: bool, has_speed: bool) -> Result<(), ConfigError> {
     let wrong = match (stands_still, is_started, has_speed) {
-        (true, true, _) => "now lets the clock stand still, and clock lets it run: give one of them",
-        (_, false, true) => "speed is that of a clock that is started: it goes with clock",
+        (true, true, _) => "now fixes the clock and clock starts it: give only one of them",
+        (_, false, true) => "speed needs clock: it applies to a started clock only",
         _ => return Ok(()),
     };
     Err(ConfigError::Value(wrong.to_owned()))

@@ -147,11 +147,11 @@ impl Shown for bool {
 }
 
 pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| "want ADDRESS:PORT, such as 127.0.0.1:2112 or [::1]:2112".to_owned())
+    text.parse().map_err(|_| "expected ADDRESS:PORT, such as 127.0.0.1:2112 or [::1]:2112".to_owned())
 }
 
 pub(super) fn text(text: &str) -> Result<String, String> {
-    if text.is_empty() { Err("want a feed, such as sim or dir:PATH".to_owned()) } else { Ok(text.to_owned()) }
+    if text.is_empty() { Err("expected a feed, such as sim or dir:PATH".to_owned()) } else { Ok(text.to_owned()) }
 }
 
 pub(super) fn feeds(all: &str) -> Result<Feeds, String> {
@@ -159,11 +159,11 @@ pub(super) fn feeds(all: &str) -> Result<Feeds, String> {
 }
 
 pub(super) fn flag(text: &str) -> Result<bool, String> {
-    api::query::parse_flag(text).ok_or_else(|| "want true or false".to_owned())
+    api::query::parse_flag(text).ok_or_else(|| "expected true or false".to_owned())
 }
 
 pub(super) fn instant(text: &str) -> Result<Timestamp, String> {
-    let hint = || "want RFC 3339 with an offset, such as 2026-11-20T15:42:00-05:00".to_owned();
+    let hint = || "expected RFC 3339 with an offset, such as 2026-11-20T15:42:00-05:00".to_owned();
     text.parse().ok().filter(is_of_a_market).ok_or_else(hint)
 }
 
@@ -178,19 +178,18 @@ pub(super) fn start(text: &str) -> Result<Start, String> {
     // without a clock time it would be midnight, which nobody means
     let has_clock_time = text.contains([':']);
     let instant = text.parse().or_else(|_| text.parse().map(eastern)).ok().filter(|_| has_clock_time);
-    instant
-        .filter(is_of_a_market)
-        .map(Start)
-        .ok_or_else(|| "want an Eastern date and time, such as 2026-11-20T09:25, or RFC 3339 with an offset".to_owned())
+    instant.filter(is_of_a_market).map(Start).ok_or_else(|| {
+        "expected an Eastern date and time, such as 2026-11-20T09:25, or RFC 3339 with an offset".to_owned()
+    })
 }
 
 pub(super) fn speed(text: &str) -> Result<f64, String> {
-    let hint = || format!("want a number above {} and up to {}", SPEED.start(), SPEED.end());
+    let hint = || format!("expected a number above {} and up to {}", SPEED.start(), SPEED.end());
     text.parse().ok().filter(|speed| SPEED.contains(speed) && speed > SPEED.start()).ok_or_else(hint)
 }
 
 pub(super) fn refresh(text: &str) -> Result<f64, String> {
-    let hint = || "want seconds from 0.1 to 5".to_owned();
+    let hint = || "expected seconds from 0.1 to 5".to_owned();
     text.parse().ok().filter(|seconds| REFRESH_SECONDS.contains(seconds)).ok_or_else(hint)
 }
 
@@ -202,38 +201,38 @@ pub struct Milliseconds(pub u64);
 const VIEW_REFRESH_SECONDS: std::ops::RangeInclusive<f64> = 0.1..=60.0;
 
 pub(super) fn view_refresh(text: &str) -> Result<Milliseconds, String> {
-    let hint = || "want seconds from 0.1 to 60".to_owned();
+    let hint = || "expected seconds from 0.1 to 60".to_owned();
     let seconds: f64 = text.parse().ok().filter(|seconds| VIEW_REFRESH_SECONDS.contains(seconds)).ok_or_else(hint)?;
     Ok(Milliseconds((seconds * 1000.0).round() as u64))
 }
 
 pub(super) fn threads(text: &str) -> Result<usize, String> {
-    let hint = || format!("want a number of threads from 1 to {THREADS_MAX}");
+    let hint = || format!("expected a number of threads from 1 to {THREADS_MAX}");
     text.parse().ok().filter(|n| (1..=THREADS_MAX).contains(n)).ok_or_else(hint)
 }
 
 pub(super) fn divisor(text: &str) -> Result<f64, String> {
-    let hint = || "want a number above 0, such as 1000".to_owned();
+    let hint = || "expected a number above 0, such as 1000".to_owned();
     text.parse().ok().filter(|n: &f64| *n > 0.0 && n.is_finite()).ok_or_else(hint)
 }
 
 pub(super) fn folder(text: &str) -> Result<Folder, String> {
-    if text.is_empty() { Err("want a folder".to_owned()) } else { Ok(Folder(PathBuf::from(text))) }
+    if text.is_empty() { Err("expected a folder".to_owned()) } else { Ok(Folder(PathBuf::from(text))) }
 }
 
 pub(super) fn host(text: &str) -> Result<String, String> {
     let is_name = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_');
-    let hint = || "want a host name without scheme and port, such as greeks.example".to_owned();
+    let hint = || "expected a host name without scheme and port, such as greeks.example".to_owned();
     if !text.is_empty() && text.bytes().all(is_name) { Ok(text.to_owned()) } else { Err(hint()) }
 }
 
 pub(super) fn cache_megabytes(text: &str) -> Result<usize, String> {
-    let hint = || format!("want megabytes from 0 to {}", CACHE_MEGABYTES.end());
+    let hint = || format!("expected megabytes from 0 to {}", CACHE_MEGABYTES.end());
     text.parse().ok().filter(|n| CACHE_MEGABYTES.contains(n)).ok_or_else(hint)
 }
 
 pub(super) fn megabytes(text: &str) -> Result<usize, String> {
-    let hint = || format!("want megabytes from {} to {}", MEGABYTES.start(), MEGABYTES.end());
+    let hint = || format!("expected megabytes from {} to {}", MEGABYTES.start(), MEGABYTES.end());
     text.parse().ok().filter(|n| MEGABYTES.contains(n)).ok_or_else(hint)
 }
 
@@ -241,7 +240,7 @@ pub(super) fn log(text: &str) -> Result<Log, String> {
     match text {
         "text" => Ok(Log::Text),
         "json" => Ok(Log::Json),
-        _ => Err("want text or json".to_owned()),
+        _ => Err("expected text or json".to_owned()),
     }
 }
 
@@ -249,12 +248,12 @@ pub(super) fn rates(text: &str) -> Result<RatesMode, String> {
     match text {
         "auto" => Ok(RatesMode::Auto),
         "zero" => Ok(RatesMode::Zero),
-        _ => Err("want auto or zero; a file of rates is rates.csv in the folder of dir:".to_owned()),
+        _ => Err("expected auto or zero; for a file of rates, use rates.csv in the folder of dir:".to_owned()),
     }
 }
 
 pub(super) fn log_level(text: &str) -> Result<LevelFilter, String> {
-    let hint = || "want off, error, warn, info, debug or trace".to_owned();
+    let hint = || "expected off, error, warn, info, debug or trace".to_owned();
     LEVELS.into_iter().find(|level| level.to_string() == text).ok_or_else(hint)
 }
 

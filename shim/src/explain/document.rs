@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 /// A number that may be missing.
 pub type MaybeNumber = Option<f64>;
 
-/// NamedNumbers by the names of the native record.
+/// Numbers keyed by native field name.
 pub type NamedNumbers = BTreeMap<String, MaybeNumber>;
 
 /// Everything behind one contract.
@@ -26,9 +26,9 @@ pub type NamedNumbers = BTreeMap<String, MaybeNumber>;
 pub struct ExplainDocument {
     /// Which contract.
     pub contract: ContractPart,
-    /// Of which market, as of when.
+    /// Feed, snapshot and time.
     pub market: MarketPart,
-    /// What a reader should know first.
+    /// Warnings, the most serious first.
     pub warnings: Vec<WarningPart>,
     /// Its own quote.
     pub quote: QuotePart,
@@ -36,7 +36,7 @@ pub struct ExplainDocument {
     pub spot: SpotPart,
     /// Time, rates and dividends.
     pub carry: CarryPart,
-    /// The forward and who told it.
+    /// The forward, and the call/put pairs that imply it.
     pub forward: ForwardPart,
     /// Its volatilities and those around it.
     pub volatility: VolatilityPart,
@@ -90,7 +90,7 @@ pub struct DeliverablePart {
     pub option_strike: MaybeNumber,
 }
 
-/// Of which market.
+/// Feed, snapshot and time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MarketPart {
     /// The feed, as given to the program.
@@ -107,10 +107,10 @@ pub struct MarketPart {
     pub uncomputed: Option<String>,
 }
 
-/// Something that a reader should know.
+/// A warning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WarningPart {
-    /// Its word.
+    /// Its name.
     pub name: String,
     /// What it means.
     pub meaning: String,
@@ -187,7 +187,7 @@ pub struct CarryPart {
     /// True if a source of dividends covers the name: then no dividend means that none is paid.
     #[serde(default)]
     pub dividends_known: Option<bool>,
-    /// Which of rate, forward and borrow a user has said.
+    /// Which of rate, forward and borrow are overridden.
     pub said_by_user: Vec<String>,
 }
 
@@ -204,7 +204,7 @@ pub struct DividendPart {
     pub source: String,
 }
 
-/// The forward and who told it.
+/// The forward, and the call/put pairs that imply it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ForwardPart {
     /// As served.
@@ -221,7 +221,7 @@ pub struct ForwardPart {
     pub strikes: Vec<StrikePart>,
 }
 
-/// What one strike said of the forward.
+/// The forward that one strike implies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StrikePart {
     /// Strike.
@@ -320,7 +320,7 @@ pub struct ValuesPart {
     pub reference: NamedNumbers,
 }
 
-/// What an explanation is told besides its chain.
+/// Context of an explanation besides its chain.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
     /// Feed, snapshot, session; its `valued_at` and `uncomputed` are the chain's.
@@ -334,9 +334,9 @@ const UNITS: [(&str, &str); 12] = [
     ("age_s", "seconds"),
     ("borrow, rate", "continuously compounded, per year, decimal"),
     ("confidence, share, agrees", "0 to 1"),
-    ("days", "calendar days with their fraction"),
+    ("days", "calendar days, with a fraction"),
     ("delta, gamma, speed, lambda, dual_delta, dual_gamma, vanna, zomma", "per 1 of spot, strike, volatility (raw)"),
-    ("error", "one standard error, in the unit of what it belongs to"),
+    ("error", "one standard error, in the unit of the quantity"),
     ("forward, spot, strike, bid, ask, mid, dividends, premium, svc_theo, decay", "currency per share"),
     ("theta", "per calendar day"),
     ("charm, color, veta", "per year"),
@@ -363,9 +363,9 @@ impl ExplainDocument {
             ..around.market.clone()
         };
         let warning = |name: &str, meaning: &str| WarningPart { name: name.to_owned(), meaning: meaning.to_owned() };
-        let simulated = market.simulated.then(|| warning("simulated", "the market is made up: no real data"));
+        let simulated = market.simulated.then(|| warning("simulated", "simulated market: no real data"));
         let held = (!market.market_open)
-            .then(|| warning("held", "no session is open: values are those that the last one ended with"));
+            .then(|| warning("held", "the market is closed: values are those of the end of the last session"));
         let own = found.warnings.iter().map(|own| warning(own.name(), &meaning(*own, &found.warnings)));
         // the former name of the warning `preliminary`, for one release
         let deprecated = chain.preliminary.then(|| warning("rough", "deprecated name of the warning preliminary"));
@@ -410,7 +410,7 @@ impl ExplainDocument {
     }
 }
 
-/// What a warning means here: an old or missing rate, or a dividend that nobody knows, makes good quotes look wrong.
+/// Meaning of a warning here: an old or missing rate, or an unknown dividend, makes good quotes look wrong.
 fn meaning(own: Warning, all: &[Warning]) -> String {
     let causes = [Warning::OldRates, Warning::ZeroRates, Warning::DividendsUnknown];
     let causes: Vec<&str> = causes.iter().filter(|cause| all.contains(cause)).map(|cause| cause.name()).collect();
@@ -420,7 +420,7 @@ fn meaning(own: Warning, all: &[Warning]) -> String {
     );
     match causes.as_slice() {
         causes if is_doubt && !causes.is_empty() => {
-            format!("{}; the cause may be {}", own.meaning(), causes.join(" or "))
+            format!("{}; possible cause: {}", own.meaning(), causes.join(" or "))
         }
         _ => own.meaning().to_owned(),
     }

@@ -50,7 +50,7 @@ pub fn run(args: &ExplainArgs, keys: &Keys) -> ExitCode {
 
 fn document(args: &ExplainArgs, keys: &Keys) -> Result<ExplainDocument, String> {
     let contract = ContractKey::parse_osi(&args.osym)
-        .ok_or_else(|| format!("{}: want the OSI symbol of a contract, such as AAPL270115C00200000", args.osym))?;
+        .ok_or_else(|| format!("{}: not the OSI symbol of a contract, such as AAPL270115C00200000", args.osym))?;
     if args.feed.is_empty() { ask(&args.url, &contract) } else { compute(args, keys, &contract) }
 }
 
@@ -72,9 +72,9 @@ fn ask(url: &str, contract: &ContractKey) -> Result<ExplainDocument, String> {
             serde_json::from_slice(&bytes).map_err(|error| format!("{url}: not an explanation: {error}"))
         }
         Received::Body { status: 404, .. } => Err(format!("{url}: no contract {symbol} is listed there")),
-        Received::Body { status: 502, .. } => Err(format!("{url}: {symbol} is not computed yet; ask again")),
-        Received::Body { status, .. } => Err(format!("{url}: answered with status {status}")),
-        Received::Unchanged => Err(format!("{url}: no answer")),
+        Received::Body { status: 502, .. } => Err(format!("{url}: {symbol} is not computed yet; try again")),
+        Received::Body { status, .. } => Err(format!("{url}: status {status}")),
+        Received::Unchanged => Err(format!("{url}: no response")),
     }
 }
 
@@ -120,7 +120,7 @@ fn compute(args: &ExplainArgs, keys: &Keys, contract: &ContractKey) -> Result<Ex
     };
     let found = explain(&chain, contract).ok_or_else(|| {
         let (name, feeds) = (chain.underlying, args.feed.join(" --feed "));
-        format!("the feed does not list that contract; `greeksd view {name} --feed {feeds}` shows those that it lists")
+        format!("the feed does not list that contract; `greeksd view {name} --feed {feeds}` shows the listed ones")
     })?;
     let calendar = &feed.reference().calendar;
     let market = MarketPart {
@@ -145,5 +145,5 @@ fn chain_of(
         let books = feed.books(&[name], moment.now, passes);
         last = passes.run_to(depth, reference.market(), &books).pop();
     }
-    last.map(|computed| computed.chain).ok_or_else(|| format!("{name}: not computed, for a fault of the program"))
+    last.map(|computed| computed.chain).ok_or_else(|| format!("{name}: not computed because of an internal error"))
 }

@@ -1,10 +1,10 @@
-//! An explanation for people. Never: a number that the document does not have.
+//! An explanation as text. Never: a number that the document does not have.
 
 use super::document::{CurvePart, ExplainDocument, MaybeNumber, NamedNumbers, StrikePart};
 use api::rows::number::{self, Print};
 use std::fmt::Write;
 
-/// Strikes that are shown of those that told the forward: the heaviest.
+/// Number of strikes shown among those that imply the forward: those with the largest weights.
 const VOTES_SHOWN: usize = 8;
 /// The Greeks, in the order in which they are read.
 const ROWS: [&[&str]; 4] = [
@@ -55,24 +55,24 @@ fn write_market(of: &ExplainDocument, out: &mut String) -> std::fmt::Result {
     writeln!(out)?;
     let prices = match quote.shown {
         true => format!("{} / {}, mid {}", fixed(quote.bid, 4), fixed(quote.ask, 4), fixed(quote.mid, 4)),
-        false => "prices are shown by a daemon that is started with --show-quotes".to_owned(),
+        false => "prices not served: start the daemon with --show-quotes".to_owned(),
     };
-    let age = quote.age_s.map_or_else(|| "age not known".to_owned(), |age| format!("{age:.1} s old"));
+    let age = quote.age_s.map_or_else(|| "age unknown".to_owned(), |age| format!("{age:.1} s old"));
     let use_of = quote.dropped.as_ref().map_or_else(|| "used".to_owned(), |why| format!("not used: {why}"));
     writeln!(out, "quote       {prices}; {age}; {use_of}")?;
     writeln!(
         out,
-        "spot        {} published; the options tell {} ± {}; valued on {}",
+        "spot        {} published; implied by options {} ± {}; used {}",
         fixed(spot.published, 4),
         fixed(spot.implied, 4),
         fixed(spot.implied_error, 4),
         fixed(spot.used, 4)
     )?;
     writeln!(out, "time        {} days ({} years)", fixed(carry.days, 4), fixed(carry.t_years, 6))?;
-    let said = if carry.said_by_user.is_empty() {
+    let overridden = if carry.said_by_user.is_empty() {
         String::new()
     } else {
-        format!("; a user said: {}", carry.said_by_user.join(", "))
+        format!("; overrides: {}", carry.said_by_user.join(", "))
     };
     let source = match (&carry.rate_source, &carry.rate_as_of) {
         (Some(source), Some(as_of)) => format!(" ({source}, {as_of})"),
@@ -81,20 +81,20 @@ fn write_market(of: &ExplainDocument, out: &mut String) -> std::fmt::Result {
     };
     writeln!(
         out,
-        "rate        {}{source}; borrow {} (its own pairs alone: {}){said}",
+        "rate        {}{source}; borrow {} (from this expiry alone: {}){overridden}",
         percent(carry.rate),
         percent(carry.borrow),
         percent(carry.borrow_alone)
     )?;
     match carry.dividends.as_slice() {
         [] if carry.dividends_known == Some(false) => {
-            writeln!(out, "dividends   none known: no source of dividends covers the name")
+            writeln!(out, "dividends   none: no source of dividends covers the name")
         }
-        [] => writeln!(out, "dividends   none before it settles"),
+        [] => writeln!(out, "dividends   none before settlement"),
         dividends => {
             let all = dividends.iter().map(|d| format!("{} {} {}", d.ex_date, d.amount, d.source));
             let all = all.collect::<Vec<_>>().join("; ");
-            writeln!(out, "dividends   {all} (worth {} now)", fixed(carry.dividends_value, 4))
+            writeln!(out, "dividends   {all} (present value {})", fixed(carry.dividends_value, 4))
         }
     }
 }
@@ -103,7 +103,7 @@ fn write_forward(of: &ExplainDocument, out: &mut String) -> std::fmt::Result {
     let forward = &of.forward;
     writeln!(
         out,
-        "forward     {} ± {}; its own pairs alone: {} ± {}, {} agree",
+        "forward     {} ± {}; from call/put pairs of this expiry: {} ± {}, {} agree",
         fixed(forward.price, 4),
         fixed(forward.error, 4),
         fixed(forward.alone, 4),
@@ -115,7 +115,7 @@ fn write_forward(of: &ExplainDocument, out: &mut String) -> std::fmt::Result {
     for strike in used.iter().take(VOTES_SHOWN) {
         writeln!(
             out,
-            "  strike {:<9} tells {} ± {}  {:>5.1} % of the votes",
+            "  strike {:<9} implies {} ± {}  {:>5.1} % of the weight",
             strike.strike,
             fixed(strike.forward, 4),
             fixed(strike.error, 4),
@@ -124,7 +124,7 @@ fn write_forward(of: &ExplainDocument, out: &mut String) -> std::fmt::Result {
     }
     let more = used.len().saturating_sub(VOTES_SHOWN);
     if more > 0 {
-        writeln!(out, "  and {more} strikes more")?;
+        writeln!(out, "  and {more} more strikes")?;
     }
     let mut unused: Vec<(&str, usize)> = Vec::new();
     for why in forward.strikes.iter().filter_map(|strike| strike.why.as_deref()) {
@@ -135,7 +135,7 @@ fn write_forward(of: &ExplainDocument, out: &mut String) -> std::fmt::Result {
     }
     if !unused.is_empty() {
         let words: Vec<String> = unused.iter().map(|(why, n)| format!("{n} {why}")).collect();
-        writeln!(out, "  without a vote: {}", words.join(", "))?;
+        writeln!(out, "  not used: {}", words.join(", "))?;
     }
     Ok(())
 }
@@ -144,7 +144,7 @@ fn write_volatility(of: &ExplainDocument, out: &mut String) -> std::fmt::Result 
     let vol = &of.volatility;
     writeln!(
         out,
-        "volatility  bid {}, mid {}, ask {}; curve {} (confidence {}); session before {}",
+        "volatility  bid {}, mid {}, ask {}; curve {} (confidence {}); previous session {}",
         percent(vol.at_bid),
         percent(vol.at_mid),
         percent(vol.at_ask),

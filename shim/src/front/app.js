@@ -273,15 +273,15 @@ function showLinks(place, columns) {
 
 /** What the daemon and the name are like, in a word each. */
 const STATES = {
-  ok: ["Live", "good", "Values are of now"],
-  held: ["Held", "calm", "The market is closed: values of its last session"],
+  ok: ["Live", "good", "Values are current"],
+  held: ["Held", "calm", "The market is closed: values of the last session"],
   stale: ["Stale", "bad", "Values are older than they should be"],
   starting: ["Starting", "calm", "Some names are not computed yet"],
-  failed: ["Failed", "bad", "The market loop does not come round any more"],
+  failed: ["Failed", "bad", "The market loop has stopped"],
   pending: ["Pending", "calm", "This name is not computed yet"],
   uncomputed: ["No Greeks", "bad", "This name cannot be computed"],
   preliminary: ["Preliminary", "calm", "Values of the preliminary pass; the full pass follows"],
-  simulated: ["Simulated", "sim", "A made-up market: no number of it is real"],
+  simulated: ["Simulated", "sim", "Simulated market: no real data"],
   gone: ["No answer", "bad", "The daemon does not answer"],
 };
 
@@ -318,15 +318,15 @@ function showState(state, facts) {
 }
 
 const REASONS = {
-  no_spot: "there is no usable price of the underlying",
-  no_usable_quote: "no quote of it is usable",
-  contradictory_pairs: "its calls and puts contradict each other",
-  failed: "its computation met a fault of the program",
+  no_spot: "no usable price of the underlying",
+  no_usable_quote: "no usable quote",
+  contradictory_pairs: "call and put prices contradict each other",
+  failed: "internal error",
 };
 
 function noticeOf(state, facts) {
-  if (!view.symbol) return state.pending ? "The first names are being computed." : "The daemon serves no name yet.";
-  if (!facts) return state.status === "starting" ? `${view.symbol} is not there yet.` : `No such symbol: ${view.symbol}. Press / to search another.`;
+  if (!view.symbol) return state.pending ? "The first names are being computed." : "The daemon serves no names yet.";
+  if (!facts) return state.status === "starting" ? `${view.symbol} is not computed yet.` : `No such symbol: ${view.symbol}. Press / to search another.`;
   if (facts.state === "uncomputed") return `${facts.symbol} has ${facts.contracts} contracts and no Greeks: ${REASONS[facts.reason] ?? facts.reason}.`;
   if (facts.state === "pending") return `${facts.symbol} is being computed for the first time.`;
   if (state.rates?.warning) return `Rates: ${state.rates.warning}.`;
@@ -361,7 +361,7 @@ function gone() {
   $("main").classList.add("gone");
   showChips(["gone"]);
   const since = daemon.at ? ` since ${daemon.at.toLocaleTimeString()}` : "";
-  showNotice(`The daemon does not answer${since}. What is shown is old; the page goes on when the daemon is back.`);
+  showNotice(`The daemon does not answer${since}. The values shown are old; the page continues when the daemon answers.`);
 }
 
 // --- moving about --------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
-//! Databento's live gateway as its user names it: `databento:SPX,SPY`, `databento:SPY,schema=cmbp-1@HOST:PORT`. Without the
-//! feature `databento-live` the words are refused with a sentence that says how the program is built with it. Never: a
-//! session.
+//! Databento's live gateway as its user names it: `databento:SPX,SPY`, `databento:SPY,schema=cmbp-1@HOST:PORT`. Without
+//! the feature `databento-live` the words are refused with a sentence that says how the program is built with it.
+//! Never: a session.
 
 use super::feed_names::add_name;
 use host::clock::MarketClock;
@@ -50,14 +50,14 @@ impl DatabentoSpec {
             match item.split_once('=') {
                 Some(("schema", word)) => {
                     let known = SCHEMAS.into_iter().find(|&known| known == word);
-                    schema = known.ok_or_else(|| format!("schema: want {}", SCHEMAS.join(" or ")))?;
+                    schema = known.ok_or_else(|| format!("schema: expected {}", SCHEMAS.join(" or ")))?;
                 }
-                Some((option, _)) => return Err(format!("unknown option {option}; want schema")),
+                Some((option, _)) => return Err(format!("unknown option {option}; the only option is schema")),
                 None => add_name(&mut names, item)?,
             }
         }
         if names.is_empty() {
-            return Err("want names, such as databento:SPX,SPY".to_owned());
+            return Err("expected names, such as databento:SPX,SPY".to_owned());
         }
         Ok(Self { names, schema, address })
     }
@@ -100,7 +100,7 @@ impl fmt::Display for DatabentoSpec {
 fn address_of(text: &str) -> Result<String, String> {
     let port =
         text.rsplit_once(':').filter(|(host, _)| !host.is_empty()).and_then(|(_, port)| port.parse::<u16>().ok());
-    port.map(|_| text.to_owned()).ok_or_else(|| format!("@{text}: want HOST:PORT"))
+    port.map(|_| text.to_owned()).ok_or_else(|| format!("@{text}: expected HOST:PORT"))
 }
 
 #[cfg(test)]
@@ -118,11 +118,11 @@ mod tests {
             assert_eq!(shown(text), Ok(wanted.to_owned()), "{text}");
         }
         for (text, wanted) in [
-            ("", "is no name"),
-            ("schema=cmbp-1", "want names"),
-            ("SPY,schema=mbo", "want cbbo-1s or cmbp-1"),
+            ("", "is not a symbol"),
+            ("schema=cmbp-1", "expected names"),
+            ("SPY,schema=mbo", "expected cbbo-1s or cmbp-1"),
             ("SPY,rate=1", "unknown option rate"),
-            ("SPY@127.0.0.1", "want HOST:PORT"),
+            ("SPY@127.0.0.1", "expected HOST:PORT"),
         ] {
             assert!(shown(text).unwrap_err().contains(wanted), "{text}: {:?}", shown(text));
         }

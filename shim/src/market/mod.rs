@@ -1,6 +1,8 @@
-//! The market loop: takes in what the feed has, computes what is due, publishes. One thread; the passes bring their own.
+//! The market loop: takes in what the feed has, computes what is due, publishes. One thread; the passes bring their
+//! own.
 //!
-//! What a feed is stands in [`feed`], what is computed when in [`schedule`]. Never: a socket, a request, a kind of feed.
+//! What a feed is stands in [`feed`], what is computed when in [`schedule`]. Never: a socket, a request, a kind of
+//! feed.
 
 pub mod databento_spec;
 pub mod feed;
@@ -151,8 +153,8 @@ impl MarketLoop {
         self.chains.contains_key(&name) && !self.restored.contains(&name)
     }
 
-    /// Drops what is not listed any more. What was restored waits to be listed, where the feed may still be on its way to
-    /// that: of live quotes until all its contracts have settled, of recorded ones until they were read once.
+    /// Drops what is not listed any more. What was restored waits to be listed, where the feed may still be on its way
+    /// to that: of live quotes until all its contracts have settled, of recorded ones until they were read once.
     fn retain(&mut self, listed: &BTreeSet<Symbol>, now: Timestamp) {
         let (is_live, is_complete) = (self.feed.lists_later(), self.is_complete);
         let has_unsettled = |chain: &Chain| chain.slices.iter().any(|slice| slice.settles_at > now);
@@ -164,8 +166,8 @@ impl MarketLoop {
         self.tally.retain(listed);
     }
 
-    /// One turn: polls the feed and computes what is due, then names that have only preliminary values. `enough` ends a first
-    /// computation early. Returns whether everything that the feed has is published.
+    /// One turn: polls the feed and computes what is due, then names that have only preliminary values. `enough` ends a
+    /// first computation early. Returns whether everything that the feed has is published.
     pub fn turn(&mut self, enough: &dyn Fn() -> bool) -> bool {
         self.status.turned();
         let now = self.clock.now();
@@ -278,7 +280,7 @@ impl MarketLoop {
                 self.tell_change(&chain);
                 if self.tally.count(chain.underlying, report, &mut pass) {
                     let (name, n) = (chain.underlying, report.dividends_refused);
-                    tracing::warn!("{name}: valued without dividends: {n} in the life of its contracts are too many");
+                    tracing::warn!("{name}: valued without dividends: {n} dividends before expiry are too many");
                 }
                 self.replace(chain);
             }
@@ -297,7 +299,8 @@ impl MarketLoop {
                 let has_grown = depth == Depth::Full && self.depth_for(&changed, now) == Depth::Preliminary;
                 round.note_changed(changed, |name| self.is_awaited(name));
                 if has_grown {
-                    // most of a market came after its first names: the next round begins with a preliminary pass over all of it
+                    // most of a market came after its first names: the next round begins with a preliminary pass over
+                    // all of it
                     break;
                 }
             }
@@ -343,7 +346,7 @@ impl MarketLoop {
                     why.name()
                 );
             }
-            None => tracing::info!("{name}: computed again"),
+            None => tracing::info!("{name}: has Greeks again"),
         }
     }
 
@@ -351,13 +354,13 @@ impl MarketLoop {
     fn take_failed(&mut self, instead: Arc<Chain>) {
         let name = instead.underlying;
         if self.tally.count_failure(name) {
-            tracing::error!("{name}: not computed, for a fault of the program; its last values stay");
+            tracing::error!("{name}: not computed because of an internal error; its last values are still served");
         }
         self.chains.entry(name).or_insert(instead);
     }
 
-    /// Computes some names: by a preliminary pass where `depth` asks for it and no full values exist, else fully. What was computed, and
-    /// what failed.
+    /// Computes some names: by a preliminary pass where `depth` asks for it and no full values exist, else fully. What
+    /// was computed, and what failed.
     fn run(&mut self, depth: Depth, names: &[Symbol], now: Timestamp) -> (Vec<Computed>, Vec<Arc<Chain>>) {
         let reference = self.feed.reference().clone();
         let mut books = self.feed.books(names, now, &self.passes);
@@ -365,16 +368,19 @@ impl MarketLoop {
         books.sort_by_cached_key(|(book, _)| Reverse(book.contracts()));
         let (chains, restored) = (&self.chains, &self.restored);
         let is_preliminary = |name: Symbol| {
-            depth == Depth::Preliminary && chains.get(&name).is_none_or(|chain| chain.preliminary || restored.contains(&name))
+            depth == Depth::Preliminary
+                && chains.get(&name).is_none_or(|chain| chain.preliminary || restored.contains(&name))
         };
         // the same values whatever was looked at before, as history and batch have them
-        let is_first = |name: Symbol| chains.get(&name).is_none_or(|chain| chain.preliminary || restored.contains(&name));
+        let is_first =
+            |name: Symbol| chains.get(&name).is_none_or(|chain| chain.preliminary || restored.contains(&name));
         let (mut computed, mut failed) = (Vec::new(), Vec::new());
         for (session, books) in by_session(books, &reference.calendar) {
             if let Some(sessions) = &mut self.sessions {
                 self.passes.set_prior(sessions.before(session));
             }
-            let (preliminary, full): (Vec<_>, Vec<_>) = books.into_iter().partition(|(book, _)| is_preliminary(book.underlying));
+            let (preliminary, full): (Vec<_>, Vec<_>) =
+                books.into_iter().partition(|(book, _)| is_preliminary(book.underlying));
             let (first, again): (Vec<_>, Vec<_>) = full.into_iter().partition(|(book, _)| is_first(book.underlying));
             for (depth, books) in [(Depth::Preliminary, preliminary), (Depth::Full, again)] {
                 computed.append(&mut self.passes.run_to(depth, reference.market(), &books));
@@ -404,8 +410,8 @@ impl MarketLoop {
         }
     }
 
-    /// The names without a chain: those that quotes are there for, and those that no vendor has answered for yet. What is
-    /// listed is asked of the feed anew: it may have taken in names while others were computed.
+    /// The names without a chain: those that quotes are there for, and those that no vendor has answered for yet. What
+    /// is listed is asked of the feed anew: it may have taken in names while others were computed.
     fn missing(&self) -> (Vec<Symbol>, Vec<Symbol>) {
         let listed = self.feed.names();
         let has_none = |name: &Symbol| !self.chains.contains_key(name);

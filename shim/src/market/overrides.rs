@@ -60,7 +60,7 @@ impl OverridesFile {
         (self.read, self.moving, self.is_new) = (now, None, false);
         let facts = OverrideFacts { file: self.facts.file.clone(), ..OverrideFacts::default() };
         if now.is_none() {
-            log(&format!("overrides {}: gone, none apply", self.facts.file));
+            log(&format!("overrides {}: the file is gone, no override applies", self.facts.file));
             self.facts = facts;
             return Some(Overrides::default());
         }
@@ -73,7 +73,7 @@ impl OverridesFile {
                 Some(overrides)
             }
             Err(error) => {
-                log(&format!("overrides: {error}; what was last read applies"));
+                log(&format!("overrides: {error}; the last valid version still applies"));
                 (self.facts.is_unusable, self.facts.errors) = (true, vec![error]);
                 None
             }

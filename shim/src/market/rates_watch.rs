@@ -64,8 +64,8 @@ impl RatesWatch {
                 && self.contradicted.insert(date, ()).is_none()
             {
                 tracing::warn!(
-                    "rates of {date}: the given curve says {:.3} % at {} days, European chains {:.3} % +- {:.3}; the given \
-                     one is used",
+                    "rates of {date}: the given curve has {:.3} % at {} days, European chains imply {:.3} % +- {:.3}; the \
+                     given curve is used",
                     apart.given * 100.0,
                     apart.tenor_days,
                     apart.implied * 100.0,

@@ -1,11 +1,11 @@
-//! Keeps what came in: every quote, price, dividend and rate that the store took, as our own lines, a file for each day, so
-//! that a day can be read as a feed again. A thread of its own compresses and writes; the market loop hands over what it
-//! took and never waits: what does not fit into a bounded queue is dropped and counted.
+//! Keeps what came in: every quote, price, dividend and rate that the store took, as our own lines, a file for each
+//! day, so that a day can be read as a feed again. A thread of its own compresses and writes; the market loop hands
+//! over what it took and never waits: what does not fit into a bounded queue is dropped and counted.
 //!
-//! A file is a series of gzip members, each written and synced as a whole every few seconds. A crash or a power cut loses
-//! the last of them; a member that was cut off is taken away when the file is next opened. The day of a file is the
-//! Eastern date of the newest quote so far, never later than the market's own: one quote with a wrong time moves nothing.
-//! Never: a book, a socket, a key.
+//! A file is a series of gzip members, each written and synced as a whole every few seconds. A crash or a power cut
+//! loses the last of them; a member that was cut off is taken away when the file is next opened. The day of a file is
+//! the Eastern date of the newest quote so far, never later than the market's own: one quote with a wrong time moves
+//! nothing. Never: a book, a socket, a key.
 
 use feeds::line_writer::LineWriter;
 use feeds::recording::{begin_member, whole_len};
@@ -44,9 +44,9 @@ const SAY_AGAIN: Duration = Duration::from_secs(60);
 /// Held by whoever records to a folder.
 const LOCK: &str = ".recording";
 
-/// What is said once where quotes are kept.
-const NOTICE: &str = "they stay under the licence of whoever you have them from: most vendors let you keep quotes for your \
-    own use and not pass them on";
+/// Notice that is logged once when recording starts.
+const NOTICE: &str = "the vendor's licence applies to recordings: most vendors allow you to keep quotes for your own use \
+    but not to redistribute them";
 
 /// What the writing thread shares.
 #[derive(Debug, Default)]
@@ -88,7 +88,7 @@ impl Recorder {
     /// Starts to record to a folder, which is made if it is not there.
     ///
     /// # Errors
-    /// It cannot be made or written to, or another program records to it: why, for the user.
+    /// It cannot be made or written to, or another process records to it: why, for the user.
     pub fn start(folder: &Path) -> Result<Self, String> {
         let wrong = |error: io::Error| format!("record {}: {error}", folder.display());
         private::create_folder(folder).map_err(wrong)?;
@@ -103,7 +103,7 @@ impl Recorder {
             let _ = end.send(());
         };
         let thread = threads::spawn_lasting("record", write).map_err(wrong)?;
-        tracing::info!("recording what comes in to {}: {NOTICE}", folder.display());
+        tracing::info!("recording incoming data to {}: {NOTICE}", folder.display());
         Ok(Self { to, ended, thread, shared })
     }
 
@@ -122,14 +122,14 @@ impl Recorder {
     pub fn finish(self, patience: Duration) {
         match self.ended.recv_timeout(patience) {
             Ok(()) => _ = self.thread.join(),
-            Err(_) => tracing::error!("record {}: the last quotes are not written", self.shared.folder),
+            Err(_) => tracing::error!("record {}: the last quotes have not been written", self.shared.folder),
         }
     }
 }
 
 impl RecordTap {
-    /// Hands over what was taken in, or counts it as dropped where the disk is too slow. A batch of its own size fits in
-    /// any case, if nothing waits.
+    /// Hands over what was taken in, or counts it as dropped where the disk is too slow. A batch of its own size fits
+    /// in any case, if nothing waits.
     pub fn put(&mut self, mut batch: Batch, now: Timestamp) {
         let records = batch.quotes.len() + batch.spots.len();
         let waiting = self.shared.waiting.load(Ordering::Acquire);
@@ -171,7 +171,7 @@ fn lock(folder: &Path) -> io::Result<File> {
     let file = private::options().create(true).append(true).open(folder.join(LOCK))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(io::Error::other("another program records to it")),
+        Err(TryLockError::WouldBlock) => Err(io::Error::other("another process records to it")),
         // not every file system has locks
         Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
         Err(TryLockError::Error(error)) => Err(error),
@@ -191,8 +191,8 @@ impl Drop for Taken<'_> {
     }
 }
 
-/// Writes until there is nothing more to come. After a panic it is called again with the same writer, which has what went
-/// before.
+/// Writes until there is nothing more to come. After a panic it is called again with the same writer, which has what
+/// went before.
 fn write_all(waiting: &Receiver<Message>, writer: &mut Writer) {
     writer.begin();
     loop {
@@ -267,8 +267,8 @@ impl Writer {
         }
     }
 
-    /// Leaves out half lines, and opens the file anew: what part of a member it has is taken away. Dividends and rates are
-    /// written again.
+    /// Leaves out half lines, and opens the file anew: what part of a member it has is taken away. Dividends and rates
+    /// are written again.
     fn begin(&mut self) {
         self.piece.clear();
         (self.records, self.file, self.reference.is_unwritten) = (0, None, true);
@@ -391,7 +391,7 @@ impl Writer {
                 // it is opened anew, and what part of the member it has is taken away
                 (self.file, self.reference.is_unwritten) = (None, true);
                 if self.said.is_none_or(|said| said.elapsed() >= SAY_AGAIN) {
-                    tracing::error!("record {}: {error}; what comes in is not kept", self.shared.folder);
+                    tracing::error!("record {}: {error}; incoming data are not recorded", self.shared.folder);
                     self.said = Some(Instant::now());
                 }
             }
@@ -419,7 +419,7 @@ fn open(folder: &Path, day: Date) -> io::Result<File> {
     Read::take(&mut file, TAIL).read_to_end(&mut tail)?;
     let cut = tail.len() - whole_len(&tail);
     if cut > 0 {
-        tracing::warn!("{}: {cut} bytes of a member that was cut off are taken away", path.display());
+        tracing::warn!("{}: removed {cut} bytes of a truncated gzip member", path.display());
         file.set_len(length - cut as u64)?;
     }
     Ok(file)

@@ -1,5 +1,6 @@
 //! What outlives the program: what `prev_vol` remembers (what a chain's own session was preceded by, and when what a
-//! session ends with is kept), and when the market is saved that a restart begins with. Never: a file's name, a request.
+//! session ends with is kept), and when the market is saved that a restart begins with. Never: a file's name, a
+//! request.
 //!
 //! A chain's session is that of the instant at which it is valued. So a recorded folder belongs to the session of its
 //! quotes, whenever it is served, and its own volatilities are never those of the session before.
@@ -23,8 +24,8 @@ const KEPT_EVERY: Duration = Duration::from_mins(15);
 
 /// The market is saved this often for a restart, if something has changed.
 const SAVED_EVERY: Duration = Duration::from_secs(10);
-/// Bytes a second that saving writes at most on average: a whole market of 380 MB is saved every six minutes, so that no
-/// disk is worn out.
+/// Bytes a second that saving writes at most on average: a whole market of 380 MB is saved every six minutes, so that
+/// no disk is worn out.
 const SAVED_BYTES: f64 = 1e6;
 
 /// Writing that takes longer counts as failing: the disk hangs.
@@ -41,10 +42,12 @@ pub fn session_of(calendar: &Calendar, at: Timestamp) -> Date {
     calendar.session_on_or_before(calendar.eastern(at).date())
 }
 
-/// Whether a market is worth more than what was kept of its session: all of it that quotes are there for, at full accuracy.
-/// A name that a vendor has not answered for yet stays as it was saved.
+/// Whether a market is worth more than what was kept of its session: all of it that quotes are there for, at full
+/// accuracy. A name that a vendor has not answered for yet stays as it was saved.
 fn is_whole(snapshot: &Snapshot) -> bool {
-    !snapshot.chains().is_empty() && snapshot.has_all_quoted() && !snapshot.chains().iter().any(|chain| chain.preliminary)
+    !snapshot.chains().is_empty()
+        && snapshot.has_all_quoted()
+        && !snapshot.chains().iter().any(|chain| chain.preliminary)
 }
 
 /// What the market loop knows of sessions.
@@ -105,8 +108,8 @@ impl Sessions {
         }
     }
 
-    /// Takes note of what is published after a turn, `elapsed` since some fixed moment: keeps what has ended, and the whole market
-    /// where the session has closed or that was long ago.
+    /// Takes note of what is published after a turn, `elapsed` since some fixed moment: keeps what has ended, and the
+    /// whole market where the session has closed or that was long ago.
     pub(super) fn turned(&mut self, snapshot: &Snapshot, is_open: bool, elapsed: Duration) {
         if !self.ended.is_empty() {
             let ended = std::mem::take(&mut self.ended);
@@ -166,7 +169,8 @@ impl Due {
     }
 }
 
-/// A thread that writes what is kept, so that the market does not wait for a disk. Of the markets to save the newest waits.
+/// A thread that writes what is kept, so that the market does not wait for a disk. Of the markets to save the newest
+/// waits.
 #[derive(Clone, Debug)]
 pub struct Keeper {
     jobs: NewestJob<Due>,
@@ -245,7 +249,7 @@ impl Keeper {
     /// Waits until everything is written, for so long at most.
     pub fn finish(self, patience: Duration) {
         if !self.jobs.has_ended_within(patience) {
-            tracing::error!("{}: the last market is not saved: the disk hangs", self.facts().folder);
+            tracing::error!("{}: the market has not been saved: the disk does not respond", self.facts().folder);
         }
     }
 }

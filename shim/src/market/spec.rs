@@ -33,7 +33,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// What a feed may be, for whoever named something else.
-const WANT: &str = "want sim, sim:full, sim:seed=N, dir:PATH, history:DIR, tcp:PORT, tcp:ADDRESS:PORT, stdin:, or treasury:, or \
+const WANT: &str = "expected sim, sim:full, sim:seed=N, dir:PATH, history:DIR, tcp:PORT, tcp:ADDRESS:PORT, stdin:, or treasury:, or \
     cboe:, theta:, tradier:, massive:, alpaca:, nasdaq: or databento: with names (cboe:SPY,QQQ)";
 
 /// A feed as the user names it.
@@ -103,8 +103,8 @@ pub struct OpenTerms {
 }
 
 impl FeedSpec {
-    /// Reads one feed: `sim`, `sim:OPTIONS` (`sim:full`), `dir:PATH`, `history:DIR`, `tcp:PORT`, `tcp:ADDRESS:PORT`, `stdin:`,
-    /// `VENDOR:NAMES[,OPTION=VALUE]…[@ADDRESS]`.
+    /// Reads one feed: `sim`, `sim:OPTIONS` (`sim:full`), `dir:PATH`, `history:DIR`, `tcp:PORT`, `tcp:ADDRESS:PORT`,
+    /// `stdin:`, `VENDOR:NAMES[,OPTION=VALUE]…[@ADDRESS]`.
     ///
     /// # Errors
     /// What is wrong, for the user.
@@ -118,7 +118,7 @@ impl FeedSpec {
             Some(("tcp", address)) => {
                 let here = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
                 let address = address.parse().or_else(|_| address.parse().map(here));
-                address.map(Self::Tcp).map_err(|_| "want tcp:PORT or tcp:ADDRESS:PORT".to_owned())
+                address.map(Self::Tcp).map_err(|_| "expected tcp:PORT or tcp:ADDRESS:PORT".to_owned())
             }
             Some(("stdin", "")) => Ok(Self::Stdin),
             Some(("databento", rest)) => DatabentoSpec::parse(rest).map(Self::Databento),
@@ -131,20 +131,20 @@ impl FeedSpec {
         parsed.map_err(wrong)
     }
 
-    /// Opens feeds that go together, the ones before going before the ones after; nothing is read yet but what tells that
-    /// they are there.
+    /// Opens feeds that go together, the ones before going before the ones after; nothing is read yet but what tells
+    /// that they are there.
     ///
     /// # Errors
     /// A feed that does not go with others, or cannot be opened: why, for the user.
     pub fn open(specs: &[Self], terms: &OpenTerms) -> Result<Box<dyn Feed>, String> {
         if let [Self::Sim(options)] = specs {
             if terms.record.is_some() {
-                return Err("feed sim: the made-up market is not recorded: the same seed makes it again".to_owned());
+                return Err("feed sim: the simulated market is not recorded: its seed reproduces it".to_owned());
             }
             return Ok(Box::new(SimFeed::open(*options, terms.clock.now(), terms.rates)));
         }
         if specs.iter().filter(|spec| **spec == Self::Stdin).count() > 1 {
-            return Err("feed stdin: there is one standard input".to_owned());
+            return Err("feed stdin: give it only once".to_owned());
         }
         let open = |spec: &Self| spec.source(specs.len() > 1, terms).map_err(|why| format!("feed {spec}: {why}"));
         let sources = specs.iter().map(open).collect::<Result<_, _>>()?;
@@ -166,7 +166,7 @@ impl FeedSpec {
             specs.iter().filter_map(|spec| if let Self::History(path) = spec { Some(path) } else { None });
         let Some(path) = folders.next() else { return Ok(None) };
         if folders.next().is_some() {
-            return Err("feed history: one folder of recorded days is served".to_owned());
+            return Err("feed history: give only one folder".to_owned());
         }
         let opened = RecordedFolder::open(path, overrides);
         opened.map(Some).map_err(|why| format!("feed history:{}: {why}", path.display()))
@@ -198,17 +198,17 @@ impl FeedSpec {
 
     fn source(&self, has_others: bool, terms: &OpenTerms) -> Result<Box<dyn QuoteSource>, String> {
         Ok(match self {
-            Self::Sim(_) => return Err("the embedded market is whole, and goes with no other feed".to_owned()),
+            Self::Sim(_) => return Err("the simulated market cannot be combined with other feeds".to_owned()),
             Self::Dir(path) => Box::new(DirectorySource::open(path, has_others).map_err(|e| e.to_string())?),
             Self::History(_) => {
-                let recorded = terms.recorded.clone().ok_or("it was not opened")?;
+                let recorded = terms.recorded.clone().ok_or("not opened")?;
                 let shown = if terms.is_replay { Shown::Replay } else { Shown::LastBy(terms.clock.fixed()) };
                 let source = RecordedSource::start(self.to_string(), recorded, shown, terms.clock);
                 Box::new(source.map_err(|e| e.to_string())?)
             }
             Self::Tcp(address) if !terms.allow_remote && !address.ip().is_loopback() => {
-                return Err("it can be reached from other machines, and whoever reaches it says what quotes are; say \
-                    --allow-remote if that is meant, or listen on 127.0.0.1"
+                return Err("it can be reached from other machines, which could push any quotes; give \
+                    --allow-remote if that is intended, or listen on 127.0.0.1"
                     .to_owned());
             }
             Self::Tcp(address) => Box::new(tcp::start(*address, terms.clock).map_err(|e| e.to_string())?),
@@ -306,16 +306,16 @@ impl PollSpec {
         let is_whole = !names.is_empty();
         for item in list.split(',').filter(|item| !(is_whole && item.is_empty())) {
             match item.split_once('=') {
-                None if is_whole => return Err(format!("{item:?}: {} has no names", vendor.word())),
+                None if is_whole => return Err(format!("{item:?}: {} takes no symbols", vendor.word())),
                 Some((option, value)) => adjust.set(option, value)?,
                 None => add_name(&mut names, item)?,
             }
         }
         if names.is_empty() {
-            return Err(format!("want names, such as {}:SPY,QQQ", vendor.word()));
+            return Err(format!("expected symbols, such as {}:SPY,QQQ", vendor.word()));
         }
         if adjust.dividends != DividendsWanted::default() && !vendor.has_both() {
-            return Err(format!("dividends: {} has no choice; massive and tradier have", vendor.word()));
+            return Err(format!("dividends: not an option of {}; only massive and tradier have it", vendor.word()));
         }
         let spec = Self { vendor, names, adjust, base };
         spec.check()?;
@@ -327,19 +327,21 @@ impl PollSpec {
         let (own, hour) = (self.vendor.terms(), Duration::from_secs(3600));
         let (every_least, names_most, gently) = match self.vendor {
             _ if self.base.is_some() => return Ok(()),
-            VendorKind::Cboe => (own.every, cboe::NAMES_MOST, "one request a second and one sweep a minute"),
-            VendorKind::Nasdaq => (hour, nasdaq::NAMES_MOST, "six requests a minute and one look at a name an hour"),
-            VendorKind::Treasury => (hour, 1, "one look an hour"),
+            VendorKind::Cboe => (own.every, cboe::NAMES_MOST, "one request per second and one sweep per minute"),
+            VendorKind::Nasdaq => {
+                (hour, nasdaq::NAMES_MOST, "six requests per minute and one request per symbol and hour")
+            }
+            VendorKind::Treasury => (hour, 1, "one request per hour"),
             _ => return Ok(()),
         };
         let most = self.adjust.most.unwrap_or(names_most);
         if self.names.len() > most {
-            return Err(format!("{} names; at most {most}, unless names=N says more", self.names.len()));
+            return Err(format!("{} symbols; at most {most}, unless names=N raises it", self.names.len()));
         }
         let terms = self.adjust.apply(own);
         let is_gentle =
             terms.every >= every_least && terms.per_minute <= own.per_minute && terms.at_once <= own.at_once;
-        if is_gentle { Ok(()) } else { Err(format!("at most {gently}")) }
+        if is_gentle { Ok(()) } else { Err(format!("rate limit: at most {gently}")) }
     }
 
     /// Whether it has quotes: not rates or dividends alone.
@@ -358,7 +360,7 @@ impl PollSpec {
         let vendor = self.vendor(&terms.keys)?;
         let headers = vendor.headers();
         if !headers.is_empty() && !base.is_private() {
-            return Err(format!("{base}: keys are sent by https, or within this machine"));
+            return Err(format!("{base}: keys are sent over https or to this machine only"));
         }
         match self.vendor {
             VendorKind::Cboe => tracing::warn!("{}", cboe::NOTICE),
@@ -431,7 +433,7 @@ mod tests {
         }
         for text in ["", "dir:", "tcp:", "tcp:localhost:1", "tcp:70000", "stdin:x", "kafka:x", "cboe:every=60"] {
             let error = FeedSpec::parse(text).unwrap_err();
-            assert!(error.starts_with(&format!("feed {text}: want ")), "{error}");
+            assert!(error.starts_with(&format!("feed {text}: expected ")), "{error}");
         }
     }
 
@@ -459,19 +461,19 @@ mod tests {
             assert_eq!(shown(text), Ok(wanted.to_owned()), "{text}");
         }
         for (text, wanted) in [
-            ("cboe:", "is no name"),
-            ("cboe:SPY,S?Y", "is no name"),
-            ("theta:SPY,every=0", "every: want"),
-            ("theta:SPY,rate=x", "rate: want"),
+            ("cboe:", "is not a symbol"),
+            ("cboe:SPY,S?Y", "is not a symbol"),
+            ("theta:SPY,every=0", "every: expected"),
+            ("theta:SPY,rate=x", "rate: expected"),
             ("theta:SPY,speed=1", "unknown option speed"),
-            ("theta:SPY@127.0.0.1", "want http://"),
-            ("cboe:SPY,every=30", "one sweep a minute"),
-            ("massive:KO,dividends=maybe", "want yes, only or no"),
+            ("theta:SPY@127.0.0.1", "expected http://"),
+            ("cboe:SPY,every=30", "one sweep per minute"),
+            ("massive:KO,dividends=maybe", "expected yes, only or no"),
             ("theta:KO,dividends=only", "massive and tradier have"),
-            ("treasury:SPY", "has no names"),
-            ("treasury:every=60", "one look an hour"),
-            ("nasdaq:KO,every=60", "one look at a name an hour"),
-            ("cboe:SPY,rate=61", "one request a second"),
+            ("treasury:SPY", "takes no symbols"),
+            ("treasury:every=60", "one request per hour"),
+            ("nasdaq:KO,every=60", "one request per symbol and hour"),
+            ("cboe:SPY,rate=61", "one request per second"),
         ] {
             assert!(shown(text).unwrap_err().contains(wanted), "{text}: {:?}", shown(text));
         }
@@ -491,8 +493,8 @@ mod tests {
             FeedSpec::open(&specs, &terms()).map(|feed| feed.is_simulated())
         };
         assert_eq!(open(&["sim"]), Ok(true));
-        assert!(open(&["sim", "tcp:0"]).unwrap_err().contains("no other feed"));
-        assert!(open(&["stdin:", "stdin:"]).unwrap_err().contains("one standard input"));
+        assert!(open(&["sim", "tcp:0"]).unwrap_err().contains("other feeds"));
+        assert!(open(&["stdin:", "stdin:"]).unwrap_err().contains("give it only once"));
         assert!(open(&["tcp:0.0.0.0:0"]).unwrap_err().contains("--allow-remote"));
         assert!(open(&["tradier:SPY"]).unwrap_err().contains(tradier::KEY));
         assert_eq!(open(&["tcp:0"]), Ok(false));

@@ -1,9 +1,10 @@
-//! The state folder: the volatilities that sessions ended with (`vols-YYYY-MM-DD.csv`), the last values of all live names
-//! (`market-live.saved`), and the last whole market of each recorded folder (`market-recorded-TAG.saved`). Never: a thread,
-//! when something is kept.
+//! The state folder: the volatilities that sessions ended with (`vols-YYYY-MM-DD.csv`), the last values of all live
+//! names (`market-live.saved`), and the last whole market of each recorded folder (`market-recorded-TAG.saved`). Never:
+//! a thread, when something is kept.
 //!
 //! A file is written beside and renamed, and both it and the folder are on the disk before the next one is: after a
-//! power cut there is the old file or the new one. What is none of ours, or damaged, is moved aside and never read twice.
+//! power cut there is the old file or the new one. What is none of ours, or damaged, is moved aside and never read
+//! twice.
 
 use engine::snapshot::saved::{self, ExpiryClock, Saved, SavedError};
 use engine::store::chain::Chain;
@@ -162,8 +163,9 @@ impl StateFolder {
         private::replace(&self.file(session), |file| vols.write(file))
     }
 
-    /// Saves a market in place of the one before. Live names that this one does not have stay while they have a contract
-    /// that has not settled at `now`. Returns how many bytes that took; `None` if it could not be written, which is logged.
+    /// Saves a market in place of the one before. Live names that this one does not have stay while they have a
+    /// contract that has not settled at `now`. Returns how many bytes that took; `None` if it could not be written,
+    /// which is logged.
     pub fn save_market(&self, market: &SavedMarket, chains: &[Arc<Chain>], now: Timestamp) -> Option<u64> {
         let path = self.market_file(market);
         let is_new = !path.exists();
@@ -225,26 +227,26 @@ impl StateFolder {
         saved::read(&market.name(), market.expiry_clock(now), is_wanted, &mut BufReader::new(file))
     }
 
-    /// A market as it was last saved: the `wanted` names, or all of them, without what has settled at `now`. What is damaged
-    /// of it is left out and said; what another version saved is as good as nothing.
+    /// A market as it was last saved: the `wanted` names, or all of them, without what has settled at `now`. What is
+    /// damaged of it is left out and said; what another version saved is as good as nothing.
     #[must_use]
     pub fn saved_market(&self, market: &SavedMarket, wanted: Option<&BTreeSet<Symbol>>, now: Timestamp) -> Vec<Chain> {
         let former = self.former_markets().len();
         if former > 0 {
             let folder = self.path.display();
-            tracing::info!("{folder}: {former} saved markets of an earlier version are not used, and will be removed");
+            tracing::info!("{folder}: {former} saved markets of an earlier version are ignored and will be removed");
         }
         let path = self.market_file(market);
         match self.read_market(market, now, |name| wanted.is_none_or(|wanted| wanted.contains(&name))) {
             Ok(Saved { chains, is_damaged }) => {
                 if is_damaged {
-                    tracing::warn!("{} is damaged: {} names of it are used", path.display(), chains.len());
+                    tracing::warn!("{} is damaged: {} names could be restored", path.display(), chains.len());
                 }
                 chains
             }
             Err(SavedError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(error) => {
-                tracing::info!("{}: {error}; nothing of it is served", path.display());
+                tracing::info!("{}: {error}; nothing is restored from it", path.display());
                 Vec::new()
             }
         }

@@ -323,7 +323,7 @@ fn tell(report: &Report, log: &dyn Fn(&str)) {
     report.errors.iter().take(PLACES_TOLD).for_each(|error| log(&error.to_string()));
     let files = report.errors.len().saturating_sub(PLACES_TOLD);
     if files > 0 {
-        log(&format!("{files} more files cannot be used"));
+        log(&format!("{files} more unusable files"));
     }
 }
 

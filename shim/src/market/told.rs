@@ -72,7 +72,7 @@ fn unknown_dividends(names: &[&str]) -> String {
     };
     let (spaced, listed) = (shown.join(", "), shown.join(","));
     format!(
-        "no source of dividends covers {spaced}{more}: values count with none; add dividends.csv to a folder, or --feed \
+        "no source of dividends covers {spaced}{more}: values assume none; add dividends.csv to a folder, or --feed \
          nasdaq:{listed}"
     )
 }
@@ -81,7 +81,7 @@ fn unknown_dividends(names: &[&str]) -> String {
 pub(super) fn cure(why: Uncomputed, name: Symbol) -> String {
     match why {
         Uncomputed::NoSpot => format!(
-            ": no price of the underlying came and its options imply none; push {{\"symbol\":\"{name}\",\"price\":...,\
+            ": no price of the underlying, published or implied; push {{\"symbol\":\"{name}\",\"price\":...,\
              \"time\":...}}, add und_price to the rows of a folder, or add a feed that has the price"
         ),
         Uncomputed::NoUsableQuote | Uncomputed::ContradictoryPairs | Uncomputed::Failed => String::new(),
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn the_line_of_dividends_names_what_to_type() {
-        assert!(unknown_dividends(&["KO"]).contains("covers KO: values count with none"));
+        assert!(unknown_dividends(&["KO"]).contains("covers KO: values assume none"));
         let many = unknown_dividends(&["A", "B", "C", "D", "E", "F", "G"]);
         assert!(many.contains("A, B, C, D, E and 2 more names") && many.ends_with("--feed nasdaq:A,B,C,D,E"), "{many}");
     }

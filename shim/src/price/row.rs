@@ -138,7 +138,7 @@ fn dividends(text: &str) -> Result<Vec<Dividend>, String> {
         let (t, amount) = item.split_once(':').ok_or_else(|| format!("divs: not t:amount: {item}"))?;
         let (t, amount) = (number("divs", t.trim())?, number("divs", amount.trim())?);
         if amount < 0.0 {
-            return Err(format!("divs: a dividend below 0: {item}"));
+            return Err(format!("divs: negative dividend: {item}"));
         }
         Ok(Dividend { t, amount })
     };
@@ -216,7 +216,7 @@ mod tests {
             ("x,american,call,100,100,1,0,0", "sigma: missing"),
             ("x,american,call,100,100,1,0,0,0.2,0.5", "divs: not t:amount: 0.5"),
             ("x,american,call,100,100,1,0,0,0.2,0.5:x", "divs: not a number: x"),
-            ("x,american,call,100,100,1,0,0,0.2,0.5:-1", "divs: a dividend below 0: 0.5:-1"),
+            ("x,american,call,100,100,1,0,0,0.2,0.5:-1", "divs: negative dividend: 0.5:-1"),
         ];
         for (row, want) in rows {
             assert_eq!(contract(HEADER, row).map(|c| c.k).unwrap_err(), want, "{row}");

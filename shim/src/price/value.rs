@@ -109,11 +109,11 @@ pub(super) fn value(contract: &Contract, scheme: Scheme) -> Result<Priced, Strin
     };
     let priced = Priced { sigma, greeks: pricer.at(terms, *s).greeks(*k, sigma), fwd: terms.fwd(*s) };
     if !COLUMNS.iter().all(|column| (column.of)(&priced).is_finite()) {
-        return Err("no model value: outside what can be computed".to_owned());
+        return Err("no model value: outside the range that can be computed".to_owned());
     }
     match contract.asked {
         Asked::Implied(price) if (priced.greeks.value - price).abs() > PRICE_AGREES * price.max(*s) => {
-            Err(format!("price: no volatility found for it: {price}"))
+            Err(format!("price: no implied volatility found: {price}"))
         }
         _ => Ok(priced),
     }
@@ -160,7 +160,7 @@ fn reason(status: ImpliedStatus, price: f64) -> String {
         ImpliedStatus::BelowMin => format!("price: below the value at any volatility: {price}"),
         ImpliedStatus::AboveMax => format!("price: above the value at any volatility: {price}"),
         ImpliedStatus::AtIntrinsic | ImpliedStatus::Ok => {
-            format!("price: the exercise value, which every low enough volatility gives: {price}")
+            format!("price: equals the exercise value, so any low volatility fits: {price}")
         }
     }
 }

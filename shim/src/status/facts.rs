@@ -79,9 +79,9 @@ impl RateFacts {
         let node = |days: f64| (days, (curve.rate(days / 365.0) * 1e6).round() / 1e6);
         let cure = "add --feed treasury:, a rates.csv, or an index such as SPX to the feed";
         let warning = match (origin.source, rates.disagreement(at, date)) {
-            (RateSource::Zero, _) => Some("rates are zero because --rates zero asks for it".to_owned()),
+            (RateSource::Zero, _) => Some("rates are zero because of --rates zero".to_owned()),
             (_, Some(apart)) => Some(format!(
-                "the given curve says {:.3} % at {} days, European chains {:.3} %; the given one is used",
+                "the given curve has {:.3} % at {} days, European chains imply {:.3} %; the given curve is used",
                 apart.given * 100.0,
                 apart.tenor_days,
                 apart.implied * 100.0

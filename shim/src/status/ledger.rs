@@ -9,7 +9,7 @@ pub type Entry = (&'static str, u64);
 /// Appends the ledger as one metric.
 pub fn write_prometheus(entries: &[Entry], out: &mut String) {
     out.push_str(
-        "# HELP greeksd_memory_bytes Bytes that are alive, by what they are for, without what the allocator adds\n\
+        "# HELP greeksd_memory_bytes Allocated bytes by purpose, without the overhead of the allocator\n\
          # TYPE greeksd_memory_bytes gauge\n",
     );
     for (of, bytes) in entries {

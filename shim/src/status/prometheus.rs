@@ -14,17 +14,17 @@ pub(super) fn write(reading: &Reading, out: &mut String) {
     let (facts, counts) = (&reading.facts, &reading.counts);
     let gauges: [(&str, &str, f64); 25] = [
         ("uptime_seconds", "Time since the start", reading.uptime.as_secs_f64()),
-        ("simulated", "1 if the data are made up", f64::from(u8::from(reading.simulated))),
+        ("simulated", "1 if the market is simulated", f64::from(u8::from(reading.simulated))),
         ("market_open", "1 while the market is in session", f64::from(u8::from(facts.market_open))),
         ("snapshot_number", "Snapshots published", reading.snapshot_number as f64),
         ("snapshot_age_seconds", "Age of the snapshot", reading.snapshot_age_s),
         ("underlyings_failing", "Underlyings whose last computation panicked", facts.failing as f64),
-        ("underlyings_restored", "Names served as they were before the start, until computed", facts.restored as f64),
-        ("feed_files_unusable", "Files of the feed that cannot be used as they are", facts.files_unusable as f64),
-        ("loop_age_seconds", "Time since the market loop last came round", reading.loop_age_s),
+        ("underlyings_restored", "Names restored from the last run and not yet recomputed", facts.restored as f64),
+        ("feed_files_unusable", "Unusable files of the feed", facts.files_unusable as f64),
+        ("loop_age_seconds", "Time since the last turn of the market loop", reading.loop_age_s),
         (
             "old_snapshots_bytes",
-            "Memory of chains that are not published any more and that answers still read",
+            "Memory of replaced chains that responses still read",
             reading.old_snapshot_bytes as f64,
         ),
         ("underlyings", "Underlyings in the snapshot", counts.underlyings as f64),
@@ -37,7 +37,7 @@ pub(super) fn write(reading: &Reading, out: &mut String) {
         ("underlyings_rough", "Deprecated name of greeksd_underlyings_preliminary", counts.preliminary as f64),
         (
             "underlyings_spot_off",
-            "Underlyings whose options tell another spot than the published one",
+            "Underlyings whose options imply a different spot than the published one",
             counts.spot_off as f64,
         ),
         (
@@ -45,20 +45,20 @@ pub(super) fn write(reading: &Reading, out: &mut String) {
             "Underlyings with American options that no source of dividends covers",
             counts.dividends_unknown as f64,
         ),
-        (
-            "underlyings_mostly_stale",
-            "Underlyings most of whose quotes are too old beside the newest ones",
-            counts.mostly_stale as f64,
-        ),
+        ("underlyings_mostly_stale", "Underlyings with mostly stale quotes", counts.mostly_stale as f64),
         (
             "underlyings_spot_implied",
-            "Underlyings without a published price that are valued on the spot that their options imply",
+            "Underlyings without a published price that are valued at the implied spot",
             counts.spot_implied as f64,
         ),
-        ("adjusted_roots_valued", "Adjusted roots that are valued from their terms", counts.adjusted_valued as f64),
+        (
+            "adjusted_roots_valued",
+            "Adjusted roots that are valued from their deliverable",
+            counts.adjusted_valued as f64,
+        ),
         (
             "adjusted_roots_without_terms",
-            "Adjusted roots that have no Greeks, as nobody says what they deliver",
+            "Adjusted roots without Greeks because their deliverable is unknown",
             counts.adjusted_without_terms as f64,
         ),
         ("expiries", "Expiries (by root) in the snapshot", counts.expiries as f64),
@@ -93,7 +93,7 @@ fn write_rates(facts: &MarketFacts, out: &mut String) {
 }
 
 fn write_uncomputed(counts: &SnapshotCounts, out: &mut String) {
-    metric(out, "underlyings_uncomputed", "gauge", "Underlyings that are listed without Greeks, by reason");
+    metric(out, "underlyings_uncomputed", "gauge", "Underlyings without Greeks, by reason");
     for (reason, count) in Uncomputed::ALL.iter().zip(counts.uncomputed) {
         let _ = writeln!(out, "greeksd_underlyings_uncomputed{{reason=\"{}\"}} {count}", reason.name());
     }
@@ -102,11 +102,11 @@ fn write_uncomputed(counts: &SnapshotCounts, out: &mut String) {
 fn write_totals(facts: &MarketFacts, out: &mut String) {
     let totals = [
         ("chains_failed_total", "Computations of a chain that panicked", facts.failures),
-        ("log_lines_dropped_total", "Log lines that standard error did not take in time", log::lines_dropped()),
+        ("log_lines_dropped_total", "Log lines dropped because standard error was too slow", log::lines_dropped()),
         ("vol_searches_total", "Implied volatilities that needed a bracketed search", facts.searches),
         (
             "early_blocks_refreshed_total",
-            "Blocks of contracts taken from the exercise tables anew",
+            "Blocks of contracts re-expanded from the early exercise tables",
             facts.blocks_refreshed,
         ),
     ];
@@ -118,7 +118,7 @@ fn write_totals(facts: &MarketFacts, out: &mut String) {
 
 /// Panics by thread. A thread that never failed has no line; the names of threads are plain words.
 fn write_threads(facts: &MarketFacts, out: &mut String) {
-    metric(out, "thread_faults_total", "counter", "Panics of the daemon's threads, which go on, by thread");
+    metric(out, "thread_faults_total", "counter", "Panics of the daemon's threads by thread; the threads continue");
     for (thread, count) in threads::faults() {
         let _ = writeln!(out, "greeksd_thread_faults_total{{thread=\"{thread}\"}} {count}");
     }
@@ -126,13 +126,18 @@ fn write_threads(facts: &MarketFacts, out: &mut String) {
     metric(out, "state_failing", "gauge", "1 while the state folder cannot be written to");
     let _ = writeln!(out, "greeksd_state_failing {}", u8::from(state.failing));
     if let Some(at) = state.saved_at {
-        metric(out, "state_saved_timestamp_seconds", "gauge", "When the market was last saved for a restart");
+        metric(out, "state_saved_timestamp_seconds", "gauge", "Time of the last save of the market for a restart");
         let _ = writeln!(out, "greeksd_state_saved_timestamp_seconds {}", at.as_second());
     }
 }
 
 fn write_tables(tables: &Counts, out: &mut String) {
-    metric(out, "exercise_tables", "gauge", "Tables of early exercise held, by kind; `european`: none is needed");
+    metric(
+        out,
+        "exercise_tables",
+        "gauge",
+        "Early exercise tables in memory, by kind; `european`: slices that need none",
+    );
     let Counts { boundaries, aligned, anchored, closed, european, refined, accurate } = *tables;
     let kinds = [
         ("boundary", boundaries),
@@ -148,7 +153,7 @@ fn write_tables(tables: &Counts, out: &mut String) {
         out,
         "exercise_tables_refined",
         "gauge",
-        "Of these, tables that had to be built again to be resolved, by the scheme that did it",
+        "Early exercise tables that were rebuilt at a finer resolution, by scheme",
     );
     for (scheme, count) in [("fast", refined - accurate), ("accurate", accurate)] {
         let _ = writeln!(out, "greeksd_exercise_tables_refined{{scheme=\"{scheme}\"}} {count}");
@@ -158,12 +163,7 @@ fn write_tables(tables: &Counts, out: &mut String) {
 fn write_quotes(facts: &MarketFacts, out: &mut String) {
     metric(out, "quotes_received_total", "counter", "Records that the feed delivered");
     let _ = writeln!(out, "greeksd_quotes_received_total {}", facts.quotes_received);
-    metric(
-        out,
-        "quotes_dropped",
-        "gauge",
-        "Records refused so far, and quotes that the snapshot does without, by reason",
-    );
+    metric(out, "quotes_dropped", "gauge", "Refused records and quotes that the snapshot does not use, by reason");
     for (reason, count) in &facts.quotes_dropped {
         let _ = writeln!(out, "greeksd_quotes_dropped{{reason=\"{reason}\"}} {count}");
     }
@@ -183,22 +183,20 @@ fn write_feeds(facts: &MarketFacts, out: &mut String) {
     each("feed_up", "gauge", "1 while a feed delivers", &|feed| {
         Some(f64::from(u8::from(feed.state == SourceState::Ok)))
     });
-    each("feed_delay_seconds", "gauge", "By how much the quotes of a feed are late", &|feed| {
-        Some(feed.delay.as_secs_f64())
-    });
-    each("feed_last_success_seconds", "gauge", "Time since something came that could be used", &|feed| {
+    each("feed_delay_seconds", "gauge", "Delay of the quotes of a feed", &|feed| Some(feed.delay.as_secs_f64()));
+    each("feed_last_success_seconds", "gauge", "Time since the last usable data of a feed", &|feed| {
         Some(feed.last_success?.as_secs_f64())
     });
-    each("feed_requests_total", "counter", "Requests that a feed was sent", &|feed| Some(feed.requests as f64));
+    each("feed_requests_total", "counter", "Requests sent to a feed", &|feed| Some(feed.requests as f64));
     each("feed_connections", "gauge", "Connections that push to a feed", &|feed| Some(feed.connections as f64));
     each(
         "feed_superseded_total",
         "counter",
-        "Quotes and prices that a later one took the place of before they were taken in",
+        "Quotes and prices superseded by later ones before they were processed",
         &|feed| Some(feed.superseded as f64),
     );
     if facts.sources.iter().any(|feed| !feed.failures.is_empty()) {
-        metric(out, "feed_failures_total", "counter", "What failed of a feed, by kind");
+        metric(out, "feed_failures_total", "counter", "Failures of a feed, by kind");
     }
     for feed in &facts.sources {
         for (kind, count) in &feed.failures {
@@ -212,14 +210,14 @@ fn write_feeds(facts: &MarketFacts, out: &mut String) {
 fn write_record(facts: &MarketFacts, out: &mut String) {
     let Some(record) = &facts.record else { return };
     let totals = [
-        ("record_written_total", "counter", "Quotes and prices that were recorded", record.written),
+        ("record_written_total", "counter", "Quotes and prices recorded", record.written),
         (
             "record_dropped_total",
             "counter",
-            "Quotes and prices that were not recorded: a slow or full disk",
+            "Quotes and prices not recorded because the disk is slow or full",
             record.dropped,
         ),
-        ("record_bytes_total", "counter", "Compressed bytes that were recorded", record.bytes),
+        ("record_bytes_total", "counter", "Compressed bytes recorded", record.bytes),
         ("record_failing", "gauge", "1 if the last write of the recording failed", u64::from(record.failing)),
     ];
     for (name, kind, help, value) in totals {

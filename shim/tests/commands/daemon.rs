@@ -10,7 +10,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Black-76 from nothing but the row's own fields: (name, value, size that its rounding to six decimals is held against).
+/// Black-76 from nothing but the row's own fields: (name, value, size that its rounding to six decimals is held
+/// against).
 fn black76(row: &Value) -> Vec<(&'static str, f64)> {
     let of = |name| Daemon::number(row, name);
     let (f, k, t, sigma) = (of("fwd_price"), of("strike"), of("days") / 365.0, of("svc_vol"));
@@ -189,7 +190,8 @@ fn a_second_instance_on_the_port_fails_clearly() {
 
 #[test]
 fn a_feed_that_is_not_there_is_an_error_with_its_name() {
-    for (feed, wanted) in [("dir:/no/such/folder", "/no/such/folder"), ("nonsense", "want sim"), ("sim:seed=x", "seed")]
+    for (feed, wanted) in
+        [("dir:/no/such/folder", "/no/such/folder"), ("nonsense", "expected sim"), ("sim:seed=x", "seed")]
     {
         let out = command(feed, free_address(), &[]).output().unwrap();
         let said = String::from_utf8_lossy(&out.stderr);

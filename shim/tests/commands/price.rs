@@ -179,7 +179,7 @@ fn an_output_that_is_the_input_is_refused_and_nothing_is_lost() {
     for output in ["x.csv", "./x.csv", "link.csv"] {
         let out = command(&folder, &["x.csv", "-o", output]);
         assert!(!out.status.success(), "{output}");
-        assert!(String::from_utf8_lossy(&out.stderr).contains("is the input, too"), "{out:?}");
+        assert!(String::from_utf8_lossy(&out.stderr).contains("is also the input"), "{out:?}");
         assert_eq!(read("x.csv"), INPUT);
     }
     // a run that fails leaves what was there

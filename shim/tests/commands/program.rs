@@ -144,34 +144,34 @@ fn a_slip_ends_the_program_with_a_hint() {
     let folder = Folder::new("slips");
     let rows: [(&[&str], &str); 16] = [
         (&["--refersh", "1"], "--refresh"),
-        (&["--refresh", "9"], "want seconds from 0.1 to 5"),
-        (&["--refresh", "nan"], "want seconds from 0.1 to 5"),
-        (&["--threads", "0"], "want a number of threads from 1"),
-        (&["--now", "2026-11-20 15:42"], "want RFC 3339 with an offset"),
-        (&["--clock", "2026-11-20"], "want an Eastern date and time"),
-        (&["--clock", "15:42"], "want an Eastern date and time"),
-        (&["--clock", "2026-11-20T09:25", "--speed", "0"], "want a number above 0 and up to 10000"),
-        (&["--clock", "2026-11-20T09:25", "--speed", "10001"], "want a number above 0 and up to 10000"),
-        (&["--clock", "2026-11-20T09:25", "--speed", "NaN"], "want a number above 0 and up to 10000"),
-        (&["--speed", "60"], "it goes with clock"),
+        (&["--refresh", "9"], "expected seconds from 0.1 to 5"),
+        (&["--refresh", "nan"], "expected seconds from 0.1 to 5"),
+        (&["--threads", "0"], "expected a number of threads from 1"),
+        (&["--now", "2026-11-20 15:42"], "expected RFC 3339 with an offset"),
+        (&["--clock", "2026-11-20"], "expected an Eastern date and time"),
+        (&["--clock", "15:42"], "expected an Eastern date and time"),
+        (&["--clock", "2026-11-20T09:25", "--speed", "0"], "expected a number above 0 and up to 10000"),
+        (&["--clock", "2026-11-20T09:25", "--speed", "10001"], "expected a number above 0 and up to 10000"),
+        (&["--clock", "2026-11-20T09:25", "--speed", "NaN"], "expected a number above 0 and up to 10000"),
+        (&["--speed", "60"], "speed needs clock"),
         (&["--clock", "2026-11-20T09:25", "--now", "2026-11-20T15:42:00-05:00"], "give one of them"),
-        (&["--listen", "localhost:2112"], "want ADDRESS:PORT, such as 127.0.0.1:2112"),
+        (&["--listen", "localhost:2112"], "expected ADDRESS:PORT, such as 127.0.0.1:2112"),
         (&["--listen", "0.0.0.0:2112"], "--allow-remote"),
-        (&["--log", "xml"], "want text or json"),
-        (&["--log-level", "loud"], "want off, error, warn, info, debug or trace"),
+        (&["--log", "xml"], "expected text or json"),
+        (&["--log-level", "loud"], "expected off, error, warn, info, debug or trace"),
     ];
     for (arguments, hint) in rows {
         let error = refused(&folder.0, arguments, &[]);
         assert!(error.contains(hint), "{arguments:?}: {error}");
     }
     let error = refused(&folder.0, &[], &[("GREEKSD_REFRESH", "fast")]);
-    assert!(error.contains("want seconds from 0.1 to 5"), "{error}");
+    assert!(error.contains("expected seconds from 0.1 to 5"), "{error}");
     folder.write("greeksd.toml", "refesh = 1\n");
     let error = refused(&folder.0, &[], &[]);
     assert!(error.contains("greeksd.toml: unknown key `refesh`; did you mean `refresh`?"), "{error}");
     folder.write("greeksd.toml", "refresh = 50\n");
     let error = refused(&folder.0, &[], &[]);
-    assert!(error.contains("greeksd.toml: refresh = 50: want seconds from 0.1 to 5"), "{error}");
+    assert!(error.contains("greeksd.toml: refresh = 50: expected seconds from 0.1 to 5"), "{error}");
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn a_file_of_the_current_folder_opens_nothing_and_one_that_is_named_may() {
     let file = folder.write("greeksd.toml", text);
     let error = refused(&folder.0, &[], &[]);
     assert!(error.contains("--allow-remote"), "{error}");
-    assert!(error.contains("not taken from it: allow-remote, allow-host, state-dir"), "{error}");
+    assert!(error.contains("ignored keys: allow-remote, allow-host, state-dir"), "{error}");
     let found = printed(&folder.0, &["--listen", "127.0.0.1:1"], &[]);
     let expected =
         [("allow-remote = false", "default"), ("allow-host = []", "default"), ("# state-dir is not set", "default")];
@@ -225,9 +225,9 @@ fn hosts_and_bounds_are_options_like_the_others() {
     let shown = printed(&folder.0, &["--allow-host", "a", "--allow-host", "b"], &[]);
     assert!(shown.contains(&("allow-host = [\"a\", \"b\"]".to_owned(), "command line".to_owned())), "{shown:#?}");
     for (arguments, hint) in [
-        (["--allow-host", "http://a"], "want a host name without scheme and port"),
-        (["--allow-host", "a:80"], "want a host name without scheme and port"),
-        (["--old-snapshots-mb", "1"], "want megabytes from 16 to 1000000"),
+        (["--allow-host", "http://a"], "expected a host name without scheme and port"),
+        (["--allow-host", "a:80"], "expected a host name without scheme and port"),
+        (["--old-snapshots-mb", "1"], "expected megabytes from 16 to 1000000"),
     ] {
         let error = refused(&folder.0, &arguments, &[]);
         assert!(error.contains(hint), "{error}");
@@ -240,9 +240,9 @@ fn the_viewer_wants_a_terminal_and_says_what_is_wrong_with_its_arguments() {
     for (arguments, says) in [
         (&["view"][..], "needs a terminal"),
         (&["view", "SPY", "--url", "here"], "needs a terminal"),
-        (&["view", "not a name"], "want a symbol"),
+        (&["view", "not a name"], "expected a symbol"),
         (&["view", "--watch", "A,B,C,D,E,F,G,H,I,J,K,L,M,N,O,P,Q,R,S,T,U"], "20 at most"),
-        (&["view", "--refresh", "0"], "want seconds from 0.1 to 60"),
+        (&["view", "--refresh", "0"], "expected seconds from 0.1 to 60"),
         (&["view", "--color", "many"], "possible values: auto, never, 16, 256"),
         (&["view", "--url", "http://127.0.0.1:1", "--feed", "sim"], "cannot be used with"),
         (&["view", "--", "--threads", "1"], "--feed"),

@@ -255,5 +255,5 @@ fn a_key_that_is_not_taken_is_said_and_not_tried_again_and_again() {
     std::thread::sleep(Duration::from_millis(600));
     assert_eq!(gateway.told.try_iter().count(), 1, "once");
     let (_, said) = daemon.stop();
-    assert!(said.contains("does not take the key") && !said.contains(KEY), "{said}");
+    assert!(said.contains("rejects the key") && !said.contains(KEY), "{said}");
 }

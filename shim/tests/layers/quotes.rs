@@ -1,5 +1,5 @@
-//! Quotes of the feed in every layer, where the daemon shows them: numbers, sizes and times in each vendor's own spelling.
-//! Where it does not, `http_golden` holds every byte.
+//! Quotes of the feed in every layer, where the daemon shows them: numbers, sizes and times in each vendor's own
+//! spelling. Where it does not, `http_golden` holds every byte.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use crate::support::market::{NOW, get, get_from, market, service};
@@ -174,7 +174,7 @@ fn without_the_option_the_group_is_refused_with_the_way_to_have_it() {
     for target in ["/l1/greeks?underlying=ACME&greeks=quote", "/l1/greeks?underlying=LATE&greeks=all,quote&format=csv"]
     {
         let got = get(target);
-        let text = "{\"error\":\"greeks=quote: this daemon does not show quotes; start it with --show-quotes\"}";
+        let text = "{\"error\":\"greeks=quote: this daemon does not serve quotes; start it with --show-quotes\"}";
         assert_eq!((got.status, got.body.as_str()), (400, text), "{target}");
     }
     assert_eq!(get_from(&showing(), "/l1/greeks?underlying=LATE&greeks=quote").status, 502);

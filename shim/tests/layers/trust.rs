@@ -212,7 +212,7 @@ fn while_slow_readers_hold_too_much_no_answer_of_several_names_is_begun() {
     assert_eq!(ask(1000, several).status, 200);
     let refused = ask(1001, several);
     assert_eq!((refused.status, refused.headers), (503, vec!["Retry-After: 10".to_owned()]));
-    assert!(refused.body.contains("ask again, or for one name"), "{}", refused.body);
+    assert!(refused.body.contains("try again, or request one name"), "{}", refused.body);
     for target in ["/l1/greeks?underlying=SPX", "/v1/options/chain/ACME", "/health", "/"] {
         assert_eq!(ask(1001, target).status, 200, "{target}");
     }

@@ -164,7 +164,7 @@ fn each_better_source_takes_the_place_of_the_one_before_and_all_names_follow() {
     let warning = user["warning"].as_str().unwrap();
     assert!(warning.contains("1.2") && warning.contains("7.1"), "what chains contradict: {warning}");
     let said = daemon.stop().1;
-    assert!(said.contains("implied by") && said.contains("the given one is used"), "{said}");
+    assert!(said.contains("implied by") && said.contains("the given curve is used"), "{said}");
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn what_cannot_be_recorded_is_said_at_once() {
     let folder = std::env::temp_dir().join(format!("greeksd-record-sim-{}", std::process::id()));
     let at = folder.display().to_string();
     for (feed, path, wanted) in
-        [("sim", at.as_str(), "the made-up market is not recorded"), ("tcp:0", "/dev/null/x", "record /dev/null/x:")]
+        [("sim", at.as_str(), "the simulated market is not recorded"), ("tcp:0", "/dev/null/x", "record /dev/null/x:")]
     {
         let out = command(feed, free_address(), &["--record", path]).output().unwrap();
         let said = String::from_utf8_lossy(&out.stderr).into_owned();

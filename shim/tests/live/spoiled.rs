@@ -1,4 +1,5 @@
-//! A folder of chains that is spoiled in the ways in which folders are: what is wrong costs itself, and comes right again.
+//! A folder of chains that is spoiled in the ways in which folders are: what is wrong costs itself, and comes right
+//! again.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -172,7 +173,7 @@ fn a_folder_that_is_removed_is_said_once_and_read_when_it_is_back() {
     assert_eq!(daemon.health().unwrap()["files_unusable"], 0);
     let (code, said) = daemon.stop();
     assert_eq!(code, Some(0), "{said}");
-    assert!((1..=2).contains(&said.matches("what was last read is served").count()), "{said}");
+    assert!((1..=2).contains(&said.matches("the last version read stays in use").count()), "{said}");
     remove(&folder);
 }
 

@@ -181,24 +181,24 @@ fn a_time_without_data_names_what_there_is() {
     for (query, wanted) in [
         (
             "underlying=ACME&as_of=2026-11-21",
-            "no snapshot of ACME for that time on 2026-11-21; nearest: 2026-11-20; \
-             there are days from 2026-03-06 to 2026-11-20",
+            "no snapshot of ACME at this time on 2026-11-21; nearest: 2026-11-20; \
+             available days: 2026-03-06 to 2026-11-20",
         ),
         (
             "underlying=BRK.B&as_of=2026-11-19",
-            "no snapshot of BRK.B for that time on 2026-11-19; nearest: 2026-11-18 and 2026-11-20; \
-             there are days from 2026-03-06 to 2026-11-20",
+            "no snapshot of BRK.B at this time on 2026-11-19; nearest: 2026-11-18 and 2026-11-20; \
+             available days: 2026-03-06 to 2026-11-20",
         ),
         (
             "underlying=ACME&as_of=2026-11-19T09:00",
-            "no snapshot of ACME for that time on 2026-11-19; nearest: 2026-11-18 and 2026-11-19T09:30:00-05:00; \
-             there are days from 2026-03-06 to 2026-11-20",
+            "no snapshot of ACME at this time on 2026-11-19; nearest: 2026-11-18 and 2026-11-19T09:30:00-05:00; \
+             available days: 2026-03-06 to 2026-11-20",
         ),
         ("underlying=ZZZZ&as_of=2026-11-19", "no recorded data of ZZZZ"),
         (
             "underlying=ACME&start=2026-12-01&end=2026-12-31",
-            "no snapshot of ACME for that time on 2026-12-01; nearest: 2026-11-20; \
-             there are days from 2026-03-06 to 2026-11-20",
+            "no snapshot of ACME at this time on 2026-12-01; nearest: 2026-11-20; \
+             available days: 2026-03-06 to 2026-11-20",
         ),
     ] {
         let (status, body) = served.get(&format!("/l1/greeks?{query}"));
@@ -213,27 +213,21 @@ fn a_feed_of_the_present_says_so() {
     for (target, wanted) in [
         ("/l1/greeks?underlying=ACME&as_of=2026-11-19", "400 {\"error\":\"as_of, start and end ask for the past, and"),
         ("/l1/symbols?as_of=2026-11-19", "400 {\"error\":\"as_of, start and end ask for the past, and"),
-        (
-            "/datav2/hist/strikes?ticker=ACME&tradeDate=2026-11-19",
-            "400 {\"message\":\"this feed shows the present only",
-        ),
+        ("/datav2/hist/strikes?ticker=ACME&tradeDate=2026-11-19", "400 {\"message\":\"this feed has no past data"),
         (
             "/query?function=HISTORICAL_OPTIONS&symbol=ACME&date=2026-11-19",
-            "400 {\"Error Message\":\"Invalid API call: this feed shows the present only",
+            "400 {\"Error Message\":\"Invalid API call: this feed has no past data",
         ),
         ("/v1/options/chain/ACME?date=2026-11-19", "404 {\"s\":\"no_data\",\"nextTime\":null,\"prevTime\":null}"),
         (
             "/v1/options/chain/ACME?date=2026-11-20",
             "400 {\"s\":\"error\",\"errmsg\":\"Invalid date. date: not a date in",
         ),
-        (
-            "/v3/option/history/greeks/all?symbol=ACME&expiration=*&date=20261119",
-            "400 this feed shows the present only",
-        ),
+        ("/v3/option/history/greeks/all?symbol=ACME&expiration=*&date=20261119", "400 this feed has no past data"),
         ("/v3/option/history/ohlc?symbol=ACME&expiration=*&date=20261119", "404 not found"),
         (
             "/v2/hist/option/greeks?root=ACME&exp=20261218&strike=100000&right=C&start_date=20261119&end_date=20261119",
-            "400 this feed shows the present only",
+            "400 this feed has no past data",
         ),
         ("/v2/hist/option/trade?root=ACME", "404 not found"),
     ] {
@@ -493,7 +487,7 @@ fn thetadata_version_3_has_past_days() {
         ("greeks/all?symbol=ACME&expiration=*".to_owned(), 400, "date, or start_date and end_date is required"),
         (format!("greeks/all?{days}&interval=2m"), 400, "interval: not one of tick, 10ms"),
         (format!("greeks/fourth_order?{days}"), 404, "not found"),
-        (format!("quote?{days}"), 400, "quotes are not shown: start the daemon with --show-quotes"),
+        (format!("quote?{days}"), 400, "quotes are not served: start the daemon with --show-quotes"),
         (format!("trade?{days}"), 404, "not found"),
     ] {
         let got = served.get(&format!("/v3/option/history/{target}"));

@@ -33,13 +33,14 @@ fn killed_at_any_moment_it_ends_with_the_same_bytes() {
     let whole = folder.path("whole");
     let (code, said) = run(&["--threads", "2", "--accuracy", "preliminary"], &quotes, &whole);
     assert_eq!(code, 0, "{said}");
-    assert!(said.contains("12 computed, 0 there already, 0 failed; files: 5 written"), "{said}");
+    assert!(said.contains("12 computed, 0 up to date, 0 failed; files: 5 written"), "{said}");
     let want = greeks(&whole);
     assert_eq!(want.len(), 5);
     let (mut killed, mut resumed) = (0, 0);
     for moment in 0..12 {
         let out = folder.path(&format!("out-{moment}"));
-        let mut child = batch(&["--threads", "1", "--accuracy", "preliminary", "--quiet"], &quotes, &out).spawn().unwrap();
+        let mut child =
+            batch(&["--threads", "1", "--accuracy", "preliminary", "--quiet"], &quotes, &out).spawn().unwrap();
         std::thread::sleep(Duration::from_millis(20 * moment));
         // SIGKILL, if it has not ended
         let _ = child.kill();

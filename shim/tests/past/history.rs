@@ -1,5 +1,5 @@
-//! The program on a folder of recorded quotes: the last day, past moments, vendors' history calls with their quotes, a day
-//! that is damaged, one that comes later, and one that is replayed.
+//! The program on a folder of recorded quotes: the last day, past moments, vendors' history calls with their quotes, a
+//! day that is damaged, one that comes later, and one that is replayed.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -133,7 +133,7 @@ fn a_folder_of_days_is_served() {
     let strikes = json(&daemon, "/datav2/hist/strikes?ticker=ACME&tradeDate=2026-11-19");
     assert_eq!((strikes["data"].as_array().unwrap().len(), &strikes["data"][0]["callBidSize"]), (7, &7.into()));
     let lacking = daemon.get("/l1/greeks?underlying=ACME&as_of=2026-11-17");
-    assert!(lacking.0 == 404 && lacking.1.contains("nearest: 2026-11-18; there are days from"), "{lacking:?}");
+    assert!(lacking.0 == 404 && lacking.1.contains("nearest: 2026-11-18; available days:"), "{lacking:?}");
     std::fs::remove_dir_all(folder).unwrap();
 }
 
@@ -228,7 +228,7 @@ fn a_folder_that_cannot_be_served_is_refused_at_the_start() {
     std::fs::remove_dir_all(empty.join("chains")).unwrap();
     for (feeds, wanted) in [
         (vec!["history:/nowhere/at/all"], "feed history:/nowhere/at/all: "),
-        (vec!["history:.", "history:.."], "one folder of recorded days is served"),
+        (vec!["history:.", "history:.."], "give only one folder"),
     ] {
         let address = free_address();
         let more: Vec<&str> = feeds[1..].iter().flat_map(|feed| ["--feed", *feed]).collect();

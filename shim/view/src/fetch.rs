@@ -1,5 +1,5 @@
-//! The thread that asks the daemon: once a second what it is doing, and what is on the screen where that has changed. The
-//! screen never waits for it. Never: what is shown.
+//! The thread that asks the daemon: once a second what it is doing, and what is on the screen where that has changed.
+//! The screen never waits for it. Never: what is shown.
 
 use super::model::{ChainRows, DaemonFacts, ExpiryRow, NameFacts, WatchRow};
 use super::parse;
@@ -186,7 +186,7 @@ impl Asking {
             }
             Ok((PENDING, _)) => News::Pending(ask.about),
             Ok((REFUSED, _)) if ask.target.contains("quote") => News::NoQuotes,
-            Ok((status, _)) => News::Failed(format!("the daemon answers {status} to {}", ask.target)),
+            Ok((status, _)) => News::Failed(format!("status {status} for {}", ask.target)),
         }
     }
 }

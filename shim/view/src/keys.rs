@@ -49,32 +49,32 @@ pub(crate) const KEYS: &[(&str, &[(&str, &str)])] = &[
     (
         "Move",
         &[
-            ("Left Right", "expiry before, after"),
-            ("Up Down", "strike below, above; name in the watch list"),
-            ("PgUp PgDn", "ten strikes; Home, End: first, last strike"),
-            ("a", "at the money, and stay there"),
+            ("Left Right", "previous, next expiry"),
+            ("Up Down", "lower, higher strike; name in the watch list"),
+            ("PgUp PgDn", "by ten strikes; Home, End: first, last strike"),
+            ("a", "follow the strike at the money"),
             ("f l", "first, last expiry"),
         ],
     ),
     (
         "Look",
         &[
-            ("1 2 3 4", "chain, smile, term structure, watch list; Tab: the next"),
-            ("Enter", "everything about this strike; opens a watched name"),
-            ("g", "columns: yours, core, extra, exotic, quotes"),
+            ("1 2 3 4", "chain, smile, term structure, watch list; Tab: next"),
+            ("Enter", "details of this strike; opens a name of the watch list"),
+            ("g", "columns: your own, core, extra, exotic, quotes"),
             ("c", "choose columns and their order"),
-            (", .", "columns nearer to, further from the strike"),
+            (", .", "shift columns towards, away from the strike"),
         ],
     ),
     (
         "Do",
         &[
-            ("/ s", "search a symbol"),
-            ("w", "put this name on the watch list, or take it off"),
-            ("y", "copy this strike, call and put, as CSV"),
-            ("Ctrl-L", "draw everything anew"),
-            ("?", "these keys"),
-            ("q Ctrl-C", "end"),
+            ("/ s", "search for a symbol"),
+            ("w", "add this name to the watch list, or remove it"),
+            ("y", "copy call and put of this strike as CSV"),
+            ("Ctrl-L", "redraw the screen"),
+            ("?", "show these keys"),
+            ("q Ctrl-C", "quit"),
         ],
     ),
 ];
@@ -192,7 +192,7 @@ impl State {
             self.watch.remove(place);
             self.watch_rows.retain(|row| row.symbol != name);
             self.watch_at = self.watch_at.min(self.watch.len().saturating_sub(1));
-            self.say(format!("{name} is off the watch list"));
+            self.say(format!("{name} is removed from the watch list"));
         } else if self.standing == Standing::Unknown {
             self.say(format!("{name} is not served"));
         } else if self.watch.len() < WATCH_MOST {

@@ -70,7 +70,7 @@ impl State {
         let since = self.away.as_ref().map_or(self.now, |away| away.since);
         self.away = Some(Away { why, since });
         if self.copying.take().is_some() {
-            self.say("not copied: the daemon does not answer");
+            self.say("not copied: no connection to the daemon");
         }
     }
 

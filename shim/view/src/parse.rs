@@ -1,5 +1,5 @@
-//! Answers of the API to what is shown: CSV by the names of its header, `/health` as JSON. Whatever is missing or malformed
-//! is a number that is missing, or a sentence; never a panic.
+//! Answers of the API to what is shown: CSV by the names of its header, `/health` as JSON. Whatever is missing or
+//! malformed is a number that is missing, or a sentence; never a panic.
 
 use super::column::{Column, N_COLUMNS};
 use super::model::{ChainRows, DaemonFacts, ExpiryRow, NameFacts, Side, SliceKey, StrikeRow, WatchRow};
@@ -23,7 +23,7 @@ struct Table {
 impl Table {
     fn read(bytes: &[u8]) -> Result<Self, String> {
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(bytes);
-        let not_csv = |error: csv::Error| format!("the answer is no CSV: {error}");
+        let not_csv = |error: csv::Error| format!("the response is not CSV: {error}");
         let header = reader.headers().map_err(not_csv)?;
         let columns = header.iter().enumerate().map(|(place, name)| (name.to_owned(), place)).collect();
         let rows = reader.records().take(ROWS_MOST).collect::<Result<_, _>>().map_err(not_csv)?;
@@ -34,7 +34,7 @@ impl Table {
     fn with(bytes: &[u8], needed: &[&str]) -> Result<Self, String> {
         let table = Self::read(bytes)?;
         match needed.iter().find(|name| !table.columns.contains_key(**name)) {
-            Some(name) => Err(format!("the answer has no column {name}; is this a greeksd?")),
+            Some(name) => Err(format!("the response has no column {name}; is the server greeksd?")),
             None => Ok(table),
         }
     }
@@ -85,7 +85,7 @@ pub(crate) fn chain(bytes: &[u8], name: &str, key: &SliceKey) -> Result<ChainRow
     for record in &table.rows {
         let strike = table.number(record, "strike");
         if !strike.is_finite() {
-            return Err(format!("the answer has a strike {:?}", table.text(record, "strike")));
+            return Err(format!("the response has an invalid strike {:?}", table.text(record, "strike")));
         }
         let mut side = Side { osym: table.text(record, "osym").to_owned(), ..Side::new(String::new()) };
         for &(column, place) in &places {
@@ -204,9 +204,10 @@ impl Default for Body {
 
 /// What the daemon says of itself.
 pub(crate) fn daemon(bytes: &[u8]) -> Result<DaemonFacts, String> {
-    let body: Body = serde_json::from_slice(bytes).map_err(|_| "/health is no JSON; is this a greeksd?".to_owned())?;
+    let body: Body =
+        serde_json::from_slice(bytes).map_err(|_| "/health is not JSON; is the server greeksd?".to_owned())?;
     if body.status.is_empty() {
-        return Err("/health says no status; is this a greeksd?".to_owned());
+        return Err("/health has no status; is the server greeksd?".to_owned());
     }
     let (rates, rates_warning) = match body.rates {
         Some(RatesBody { source, as_of: Some(as_of), warning }) => (format!("{source} {as_of}"), warning),
@@ -264,9 +265,9 @@ mod tests {
             assert!(expiries(body.as_bytes()).is_err() && names(body.as_bytes()).is_err(), "{body}");
         }
         assert!(chain(b"strike,right,osym\nx,call,A\n", "A", &key).unwrap_err().contains("strike \"x\""));
-        assert!(chain(b"strike,right,osym\n\xff,call,A\n", "A", &key).unwrap_err().contains("no CSV"));
+        assert!(chain(b"strike,right,osym\n\xff,call,A\n", "A", &key).unwrap_err().contains("not CSV"));
         for body in ["", "[]", "{}", "{\"status\":3}"] {
-            assert!(daemon(body.as_bytes()).unwrap_err().contains("is this a greeksd?"), "{body}");
+            assert!(daemon(body.as_bytes()).unwrap_err().contains("is the server greeksd?"), "{body}");
         }
     }
 
@@ -282,7 +283,8 @@ mod tests {
         let old = super::daemon(body.as_bytes()).unwrap();
         assert_eq!((old.rates.as_str(), old.rates_warning.as_str()), ("built_in 2025-12-31", "old"));
         assert_eq!(old.dividends_unknown, ["KO"]);
-        let body = "symbol,roots,expiries,contracts,state,reason,preliminary,valued_at\nSPX,SPX SPXW,43,7338,ok,,true,t\n";
+        let body =
+            "symbol,roots,expiries,contracts,state,reason,preliminary,valued_at\nSPX,SPX SPXW,43,7338,ok,,true,t\n";
         let name = names(body.as_bytes()).unwrap().remove(0);
         assert!(name.is_preliminary && name.contracts == 7338 && name.expiries == 43 && name.state == "ok");
     }

@@ -303,7 +303,8 @@ impl State {
         self.top = 0;
     }
 
-    /// Sees to it that an expiry is on that exists: the same day, else one as far away, else the first that is a week off.
+    /// Sees to it that an expiry is on that exists: the same day, else one as far away, else the first that is a week
+    /// off.
     pub(crate) fn choose_expiry(&mut self, days_before: Option<f64>) {
         if self.expiries.is_empty() || self.expiry_place().is_some() {
             return;
@@ -330,7 +331,7 @@ impl State {
     pub(crate) fn say_without_quotes(&mut self) {
         let needs = self.columns().iter().any(|column| column.facts().group == ColumnGroup::Quote);
         if self.without_quotes && needs {
-            self.say("this daemon shows no quotes; start it with --show-quotes");
+            self.say("this daemon serves no quotes; start it with --show-quotes");
         }
     }
 

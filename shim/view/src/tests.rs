@@ -1,7 +1,7 @@
 //! What keys and news do to the state, and what the screens look like: without a terminal, without a daemon.
 //!
-//! Screens stand in `golden/view`, as text. `UPDATE_GOLDEN=1 cargo test -p greeksd-view` writes them anew; a changed screen is
-//! looked at.
+//! Screens stand in `golden/view`, as text. `UPDATE_GOLDEN=1 cargo test -p greeksd-view` writes them anew; a changed
+//! screen is looked at.
 
 use super::column::{Column, ColumnGroup};
 use super::fetch::{Fetcher, News};
@@ -200,7 +200,8 @@ fn screens_over_the_screen_are_as_they_were() {
     press(&mut state, &[Key::Esc, Key::Char('c'), Key::Down]);
     golden("columns_80x24", &state, NO_COLOUR);
     press(&mut state, &[Key::Esc, Key::Char('/'), Key::Char('a')]);
-    let found = vec![facts("AAPL", "ok"), NameFacts { is_preliminary: true, ..facts("ACME", "ok") }, facts("AMD", "held")];
+    let found =
+        vec![facts("AAPL", "ok"), NameFacts { is_preliminary: true, ..facts("ACME", "ok") }, facts("AMD", "held")];
     state.on_news(News::Found("A".to_owned(), found));
     press(&mut state, &[Key::Down]);
     golden("search_80x24", &state, NO_COLOUR);
@@ -226,9 +227,9 @@ fn what_is_wrong_is_said_on_the_screen() {
     for (kind, word) in [("held", "HELD 2026-11-20 15:42:00"), ("stale", "STALE 2026-11-20 15:42:00")] {
         let preliminary = NameFacts { is_preliminary: true, ..facts("ACME", kind) };
         state.on_news(News::Name("ACME".to_owned(), Some(preliminary)));
-        says(&state, &[word, "PRELIMINARY", "15:42:00"]);
+        says(&state, &[word, "PRELIM", "15:42:00"]);
     }
-    for (status, words) in [("stale", "nothing new comes"), ("failed", "computes no more"), ("starting", "62 of 72")] {
+    for (status, words) in [("stale", "delivers nothing new"), ("failed", "has stopped computing"), ("starting", "62 of 72")] {
         state.on_news(News::Daemon(DaemonFacts { status: status.to_owned(), pending: 10, ..daemon() }));
         says(&state, &[words]);
     }
@@ -243,15 +244,19 @@ fn what_is_wrong_is_said_on_the_screen() {
     says(&state, &["rates simulated 2026-11-20"]);
     state.advance(10_500);
     says(&state, &["no answer for 10 s"]);
-    state.on_news(News::Away("nobody answers at the address".to_owned()));
+    state.on_news(News::Away("cannot connect to the address".to_owned()));
     state.advance(14_600);
     // the numbers stay, with the time that they are of
-    let values = ["away for 4 s: nobody answers at the address; shown is 2026-11-20 15:42:00", "Strike", "100.40"];
+    let values = [
+        "no connection for 4 s: cannot connect to the address; showing values of 2026-11-20 15:42:00",
+        "Strike",
+        "100.40",
+    ];
     says(&state, &values);
     state.on_news(News::Daemon(daemon()));
-    assert!(!screen(&state, NO_COLOUR).contains("nobody answers"));
+    assert!(!screen(&state, NO_COLOUR).contains("cannot connect"));
     state.open("NOPE".to_owned());
-    says(&state, &["asking for NOPE"]);
+    says(&state, &["loading NOPE"]);
     state.on_news(News::Name("NOPE".to_owned(), None));
     says(&state, &["UNKNOWN", "NOPE is not served"]);
     state.on_news(News::Pending(About::Expiries("NOPE".to_owned())));
@@ -260,7 +265,7 @@ fn what_is_wrong_is_said_on_the_screen() {
     state.on_news(News::Name("NOPE".to_owned(), Some(uncomputed)));
     says(&state, &["NO GREEKS: no spot", "NOPE has no Greeks: no spot"]);
     let mut nobody = State::new("http://127.0.0.1:2112".to_owned(), false, None, Vec::new());
-    nobody.on_news(News::Away("nobody answers at the address".to_owned()));
+    nobody.on_news(News::Away("cannot connect to the address".to_owned()));
     says(&nobody, &["no daemon answers at http://127.0.0.1:2112", "greeksd serve ", "greeksd view --feed sim "]);
     golden("nobody_80x24", &nobody, NO_COLOUR);
 }

@@ -202,7 +202,7 @@ fn field(name: &str, mut schema: Value) -> Value {
     schema
 }
 
-/// An array with a member for each name, said in words: few programs know `prefixItems` within other schemas.
+/// An array with a member for each name, described in words: few programs know `prefixItems` within other schemas.
 fn array(members: Vec<Member<'_>>) -> Value {
     let n = members.len();
     if let [Member { schema, .. }] = members.as_slice() {
@@ -211,8 +211,8 @@ fn array(members: Vec<Member<'_>>) -> Value {
     let names: Vec<&str> = members.iter().map(|member| member.name).collect();
     let kinds: BTreeSet<&str> = members.iter().flat_map(|member| kinds(&member.schema)).collect();
     let items = if kinds.is_empty() { json!({}) } else { json!({ "type": kinds }) };
-    let said = format!("In this order: {}", names.join(", "));
-    json!({ "type": "array", "items": items, "minItems": n, "maxItems": n, "description": said })
+    let order = format!("In this order: {}", names.join(", "));
+    json!({ "type": "array", "items": items, "minItems": n, "maxItems": n, "description": order })
 }
 
 /// The types that a schema allows; of a constant that of its value.

@@ -69,11 +69,11 @@ pub const FIELDS: &[Field] = &[
 
 /// What rows of many snapshots say besides: the time of theirs.
 const SNAPSHOT_TIME: Field = time("snapshot_time", When::Snapshot, Stamp::EasternOffsetMillis);
-const NO_QUOTES: &str = "greeks=quote: this daemon does not show quotes; start it with --show-quotes";
+const NO_QUOTES: &str = "greeks=quote: this daemon does not serve quotes; start it with --show-quotes";
 
-const NO_SERIES_OF_TABLES: &str = "format=arrow and format=parquet show one moment: ask with as_of, or for json, csv or \
-                                   ndjson; greeksd batch writes Parquet of many days";
-const NOT_OF_EVERYTHING: &str = "underlying=* shows the present, in json, csv, ndjson, arrow or parquet";
+const NO_SERIES_OF_TABLES: &str = "format=arrow and format=parquet hold one snapshot: use as_of, or json, csv or \
+                                   ndjson; greeksd batch writes Parquet files of many days";
+const NOT_OF_EVERYTHING: &str = "underlying=* serves the current snapshot only, as json, csv, ndjson, arrow or parquet";
 /// Stands for every underlying.
 const EVERYTHING: &str = "*";
 
@@ -364,9 +364,9 @@ mod tests {
             ("root=A&start=2024-01-03&interval=13h", "400 interval: not 30s, 15m, 1h, …, 12h or 1d: 13h"),
             (
                 "root=A&as_of=2024-01-03&end=2024-01-04",
-                "400 as_of asks for one moment, start and end for many: give one or the other",
+                "400 as_of selects one snapshot, start and end a series: give one or the other",
             ),
-            ("root=A&interval=1h", "400 interval goes with start and end"),
+            ("root=A&interval=1h", "400 interval needs start and end"),
             ("osym=ACME261218X00100000", "400 osym: not an OSI symbol: ACME261218X00100000"),
             ("underlying=A%0AB", "400 underlying: not a symbol: A\nB"),
             ("root=A,%3Cb%3E", "400 root: not a symbol: <b>"),

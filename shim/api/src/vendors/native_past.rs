@@ -13,8 +13,8 @@ use jiff::{SignedDuration, Timestamp};
 const MOMENT: &str = "a date or a time such as 2024-01-03T10:30";
 const INTERVAL: &str = "30s, 15m, 1h, …, 12h or 1d";
 const STEP_MOST: SignedDuration = SignedDuration::from_hours(12);
-const IF_LIVE: &str = "as_of, start and end ask for the past, and this feed shows the present only; past days are served by \
-                       a daemon that is started with --feed history:DIR";
+const IF_LIVE: &str = "as_of, start and end select the past, and this feed has no past data; for past days, start the \
+                       daemon with --feed history:DIR";
 
 /// What a query asks of the past, if it does.
 ///
@@ -36,16 +36,17 @@ pub(super) fn parse(query: &Query<'_>, clock: &Clock) -> Result<Option<PastQuest
             PastMoments::Many(PastSpan { every: every.unwrap_or(Pace::Snapshot), ..span })
         }
         (Some(_), Some(_), _) => {
-            let reason = "as_of asks for one moment, start and end for many: give one or the other";
+            let reason = "as_of selects one snapshot, start and end a series: give one or the other";
             return Err(Refusal::Conflict { reason });
         }
-        (_, None, Some(_)) => return Err(Refusal::Conflict { reason: "interval goes with start and end" }),
+        (_, None, Some(_)) => return Err(Refusal::Conflict { reason: "interval needs start and end" }),
     };
     let if_live = Some(Refusal::SwitchedOff { reason: IF_LIVE });
     Ok(Some(PastQuestion { moments, if_live, if_none: Lacking::refusal }))
 }
 
-/// Seconds, minutes or hours, counted from the time of day of the start; or `1d`, which is the last snapshot of each day.
+/// Seconds, minutes or hours, counted from the time of day of the start; or `1d`, which is the last snapshot of each
+/// day.
 fn parse_interval(text: &str, start: Option<AsOf>, zone: &TimeZone) -> Result<Pace, Refusal> {
     let refused = || Refusal::invalid("interval", text, INTERVAL);
     if text == "1d" {

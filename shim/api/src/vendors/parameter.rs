@@ -37,7 +37,7 @@ pub fn days(query: &Query<'_>, one: &'static str) -> Result<(Date, Date), Refusa
     let differs = |date: Option<Date>| date.is_some_and(|date| Some(date) != day);
     match (day, first, last) {
         (Some(_), ..) if differs(first) || differs(last) => Err(Refusal::Conflict {
-            reason: "date is one day, start_date and end_date are several: give one or the other",
+            reason: "date selects one day, start_date and end_date several: give one or the other",
         }),
         (Some(day), _, _) => Ok((day, day)),
         (None, Some(first), Some(last)) => Ok((first, last)),

@@ -136,7 +136,7 @@ fn parse_chain(query: &Query<'_>) -> Result<Reply, Refusal> {
     // the filters of the cursor count, so those beside it must be equal
     let differs = |name: &&str| query.get(name).is_some_and(|value| before.get(name) != Some(value));
     if FILTERS.iter().any(differs) {
-        return Err(Refusal::Conflict { reason: "filters beside cursor differ from those of the page before" });
+        return Err(Refusal::Conflict { reason: "filters differ from those of the previous page" });
     }
     reply(&before, name, symbol, Some(last))
 }

@@ -105,7 +105,7 @@ const FIRST_OF_DAYS: &[Field] = &[
 ];
 
 /// Why a call that is quotes alone has no answer.
-pub(super) const NO_QUOTES: &str = "quotes are not shown: start the daemon with --show-quotes";
+pub(super) const NO_QUOTES: &str = "quotes are not served: start the daemon with --show-quotes";
 const DAILY: Steps = Steps { opens: Time::MIN, closes: Time::MAX, every: Pace::Day };
 
 /// Sessions begin and end here, where a request does not say something else.

@@ -153,7 +153,7 @@ fn read_lines(mut from: impl Read, name: &str, thread: &'static str, shared: &Sh
                 shared.good.fetch_add(report.records - report.refused_total(), Ordering::Relaxed);
                 shared.inbox.put(batch, report);
             } else {
-                tracing::error!("{name}: a fault of the program; {} bytes of lines are left out", piece.len());
+                tracing::error!("{name}: internal error; {} bytes of lines are skipped", piece.len());
                 parser = LineParser::new(Path::new(name), RootTable::embedded());
             }
         }

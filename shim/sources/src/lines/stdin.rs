@@ -18,9 +18,9 @@ pub fn start(clock: MarketClock) -> io::Result<LineSource> {
         let ended = read_lines(io::stdin().lock(), "stdin", "stdin", &reader);
         reader.ended.store(true, Ordering::Relaxed);
         match ended {
-            Ended::Done => tracing::info!("stdin: has ended; the market stays as it is"),
-            Ended::NotLines => tracing::error!("stdin: the first line is no JSON object; nothing was read"),
-            Ended::Broken(kind) => tracing::error!("stdin: {kind}; the market stays as it is"),
+            Ended::Done => tracing::info!("stdin: closed; the last values stay in use"),
+            Ended::NotLines => tracing::error!("stdin: the first line is not a JSON object; nothing is read"),
+            Ended::Broken(kind) => tracing::error!("stdin: {kind}; the last values stay in use"),
         }
     })?;
     Ok(LineSource::new("stdin:".to_owned(), shared))

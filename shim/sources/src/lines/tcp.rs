@@ -75,9 +75,9 @@ impl Drop for Place {
 }
 
 impl Door {
-    /// Lets a connection in. Where there are as many as may be, one is closed for it: the oldest without a line, however
-    /// young it is, so that whoever only opens connections locks nobody out; else the one that was silent longest. `None`
-    /// where all have lines and were heard lately.
+    /// Lets a connection in. Where there are as many as may be, one is closed for it: the oldest without a line,
+    /// however young it is, so that whoever only opens connections locks nobody out; else the one that was silent
+    /// longest. `None` where all have lines and were heard lately.
     fn enter(self: &Arc<Self>, socket: TcpStream, from: SocketAddr) -> Option<Place> {
         let (heard, has_line) = (Mutex::new(Instant::now()), AtomicBool::new(false));
         let open = Arc::new(Open { socket, from, heard, has_line });
@@ -92,7 +92,11 @@ impl Door {
             // its thread finds that it has ended
             let _ = silent.socket.shutdown(Shutdown::Both);
             self.shared.turned_away.fetch_add(1, Ordering::Relaxed);
-            self.say(&format!("{} closed: silent for {} s, and another one came", silent.from, longest.as_secs()));
+            self.say(&format!(
+                "{} closed: idle for {} s, and another client needs the connection",
+                silent.from,
+                longest.as_secs()
+            ));
         }
         all.push(Arc::clone(&open));
         self.shared.connections.store(all.len(), Ordering::Relaxed);
@@ -108,7 +112,7 @@ impl Door {
 
     fn turn_away(&self, from: SocketAddr, why: &str) {
         self.shared.turned_away.fetch_add(1, Ordering::Relaxed);
-        self.say(&format!("{from} turned away: {why}"));
+        self.say(&format!("{from} rejected: {why}"));
     }
 
     fn say(&self, what: &str) {
@@ -151,12 +155,12 @@ fn read(place: &Place) {
         Err(error) => Ended::Broken(error.kind()),
     };
     match ended {
-        _ if heard.is_late => door.turn_away(from, "no whole line within ten seconds"),
-        Ended::Done => door.say(&format!("{from} has ended")),
-        Ended::NotLines => door.turn_away(from, "its first line is no JSON object"),
+        _ if heard.is_late => door.turn_away(from, "no complete line within ten seconds"),
+        Ended::Done => door.say(&format!("{from} closed the connection")),
+        Ended::NotLines => door.turn_away(from, "the first line is not a JSON object"),
         Ended::Broken(kind) => {
             door.shared.broken.fetch_add(1, Ordering::Relaxed);
-            door.say(&format!("{from} broke off: {kind}"));
+            door.say(&format!("{from} disconnected: {kind}"));
         }
     }
 }
@@ -204,7 +208,7 @@ impl RateLimitedLog {
             self.minute = Some((now, 0));
             match std::mem::take(&mut self.left_out) {
                 0 => {}
-                n => out(&format!("{n} lines about connections were left out")),
+                n => out(&format!("{n} more lines about connections suppressed")),
             }
         }
         let Some((_, said)) = &mut self.minute else { return };
@@ -292,6 +296,6 @@ mod tests {
         assert_eq!(lines.borrow().len(), LINES_A_MINUTE as usize);
         log.say(begin + Duration::from_secs(61), "x", &say);
         let said = lines.borrow().iter().rev().take(2).cloned().collect::<Vec<_>>();
-        assert_eq!(said, ["x", "980 lines about connections were left out"]);
+        assert_eq!(said, ["x", "980 more lines about connections suppressed"]);
     }
 }

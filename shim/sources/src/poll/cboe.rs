@@ -18,7 +18,7 @@ pub const BASE: &str = "https://cdn.cboe.com";
 pub const NAMES_MOST: usize = 20;
 /// What somebody who turns it on should know.
 pub const NOTICE: &str = "quotes of Cboe's website: 15 minutes late, not an official product, for personal use only; Cboe \
-    may block programs and forbids passing them on";
+    may block programs and forbids redistribution";
 /// One request a second, one sweep of a name a minute.
 pub const TERMS: VendorTerms = VendorTerms {
     every: Duration::from_secs(60),

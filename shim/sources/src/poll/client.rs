@@ -53,7 +53,7 @@ impl ServerBase {
     /// # Errors
     /// It is something else, or has a user, a query or a fragment.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let hint = || format!("{text}: want http://HOST:PORT or https://HOST");
+        let hint = || format!("{text}: expected http://HOST:PORT or https://HOST");
         let text = text.strip_suffix('/').unwrap_or(text);
         let scheme = ["http://", "https://"].into_iter().find(|scheme| text.starts_with(scheme)).ok_or_else(hint)?;
         let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~:/[]".contains(&b);

@@ -97,24 +97,24 @@ impl Failure {
     #[must_use]
     pub const fn says(self) -> &'static str {
         match self {
-            Self::Connect => "nobody answers at the address",
-            Self::Timeout => "the answer did not come in time",
-            Self::Tls => "the server's certificate is not trusted, or there is no common encryption",
-            Self::Cut => "the answer broke off",
-            Self::Refused => "the vendor does not take the key, or does not allow what is asked",
+            Self::Connect => "cannot connect to the address",
+            Self::Timeout => "no response in time",
+            Self::Tls => "the server's certificate is not trusted, or no common encryption",
+            Self::Cut => "the response was cut off",
+            Self::Refused => "the vendor rejects the key or does not permit the request",
             Self::Limited => "too many requests",
-            Self::Server => "the server has trouble",
-            Self::NotFound => "the vendor does not know it",
-            Self::Status => "an answer with an unknown status",
-            Self::Redirect => "redirected to another server, which is not followed",
-            Self::TooLarge => "an answer larger than any chain",
-            Self::Malformed => "the answer is not in the vendor's format",
-            Self::WrongName => "the answer is about another name",
-            Self::Empty => "the vendor has nothing",
-            Self::NoQuotes => "contracts without quotes; the plan may have none",
-            Self::Partial => "a part of a chain",
-            Self::Older => "older than what is known",
-            Self::Ahead => "made later than now; is a clock wrong?",
+            Self::Server => "server error",
+            Self::NotFound => "not found",
+            Self::Status => "unexpected status",
+            Self::Redirect => "redirect to another server, not followed",
+            Self::TooLarge => "response larger than any chain",
+            Self::Malformed => "response not in the vendor's format",
+            Self::WrongName => "response about another symbol",
+            Self::Empty => "the vendor has no data",
+            Self::NoQuotes => "contracts without quotes; the plan may not include them",
+            Self::Partial => "incomplete chain",
+            Self::Older => "older than the last data",
+            Self::Ahead => "time in the future; is a clock wrong?",
         }
     }
 
@@ -127,7 +127,7 @@ impl Failure {
         )
     }
 
-    /// Whether it says that the vendor has nothing of a name, so that asking again soon brings nothing either.
+    /// Whether it says that the vendor has no data of a name, so that asking again soon brings nothing either.
     #[must_use]
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Refused | Self::NotFound | Self::WrongName | Self::Empty | Self::NoQuotes)

@@ -218,7 +218,7 @@ impl Shared {
         let source = self.sweeps.name();
         match (outcome, is_other) {
             (Outcome::Failed(Failed { failure, .. }), _) if !failure.is_of_vendor() => {
-                tracing::warn!("{source}: {name}: {}: {}; what was known stays", failure.name(), failure.says());
+                tracing::warn!("{source}: {name}: {}: {}; the last data stay in use", failure.name(), failure.says());
             }
             (_, true) if state == SourceState::Ok => tracing::info!("{source}: delivers"),
             (_, true) => {
@@ -229,7 +229,7 @@ impl Shared {
                 } else {
                     String::new()
                 };
-                tracing::warn!("{source}: {}: {why}: {says}{keys}; what was known stays", state.name());
+                tracing::warn!("{source}: {}: {why}: {says}{keys}; the last data stay in use", state.name());
             }
             _ => {}
         }

@@ -182,7 +182,7 @@ impl Sweeps {
     fn say_missed(&self, path: &str, failure: Failure) {
         if self.memory().missed.insert((path.to_owned(), failure.name())) {
             let (name, kind, says) = (&self.name, failure.name(), failure.says());
-            tracing::warn!("{name}: {path}: {kind}: {says}; goes on without it");
+            tracing::warn!("{name}: {path}: {kind}: {says}; continuing without it");
         }
     }
 

@@ -116,8 +116,8 @@ impl Sweep {
     /// Adds what a reader made of an answer.
     ///
     /// # Errors
-    /// The answer is not the data that was asked for, has quotes and no contract that was not there yet (pages of that kind
-    /// would have no end), or there is more than [`limits::SWEEP_RECORDS`] in all.
+    /// The answer is not the data that was asked for, has quotes and no contract that was not there yet (pages of that
+    /// kind would have no end), or there is more than [`limits::SWEEP_RECORDS`] in all.
     pub fn add(&mut self, (batch, report): (Batch, Report)) -> Result<(), Failure> {
         if let Some(error) = report.errors.first() {
             return Err(Failure::of_error(error));
@@ -234,7 +234,7 @@ impl Adjust {
     pub fn set(&mut self, option: &str, value: &str) -> Result<(), String> {
         let number = |least: f64, most: f64| {
             let number = value.parse().ok().filter(|number| (least..=most).contains(number));
-            number.ok_or_else(|| format!("{option}: want a number from {least} to {most}"))
+            number.ok_or_else(|| format!("{option}: expected a number from {least} to {most}"))
         };
         match option {
             "every" => self.every_s = Some(number(0.1, 86_400.0)?),
@@ -242,16 +242,20 @@ impl Adjust {
             "at-once" => self.at_once = Some(number(1.0, 16.0)? as usize),
             "names" => self.most = Some(number(1.0, 10_000.0)? as usize),
             "quotes" if matches!(value, "opra" | "indicative") => self.indicative = value == "indicative",
-            "quotes" => return Err("quotes: want opra or indicative".to_owned()),
+            "quotes" => return Err("quotes: expected opra or indicative".to_owned()),
             "dividends" => {
                 self.dividends = match value {
                     "yes" => DividendsWanted::Beside,
                     "only" => DividendsWanted::Only,
                     "no" => DividendsWanted::No,
-                    _ => return Err("dividends: want yes, only or no".to_owned()),
+                    _ => return Err("dividends: expected yes, only or no".to_owned()),
                 }
             }
-            _ => return Err(format!("unknown option {option}; want every, rate, at-once, names, quotes or dividends")),
+            _ => {
+                return Err(format!(
+                    "unknown option {option}; the options are every, rate, at-once, names, quotes and dividends"
+                ));
+            }
         }
         Ok(())
     }

@@ -261,7 +261,7 @@ fn what_cannot_be_written_or_does_not_fit_is_counted_and_nobody_waits() {
 fn a_folder_is_recorded_to_by_one_program() {
     let folder = folder("lock");
     let first = Recorder::start(&folder).unwrap();
-    assert!(Recorder::start(&folder).err().unwrap().contains("another program"));
+    assert!(Recorder::start(&folder).err().unwrap().contains("another process"));
     let mut tap = first.tap();
     tap.put(of(vec![quote(1, 1.0, 0)]), at(0));
     first.end();

@@ -158,7 +158,10 @@ fn a_missing_dividend_is_named_in_text_json_rows_and_picture() {
     assert!(svg.contains("missing_dividend") && !svg.contains("NaN") && !svg.contains("inf"));
     let output = program(&[path.to_str().unwrap()]);
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.contains("VZ: ") && text.contains(&format!("on {ex_date} is not counted")), "{text}");
+    assert!(
+        text.contains("VZ: ") && text.contains(&format!("on {ex_date}")) && text.contains("ignores the dividend of"),
+        "{text}"
+    );
 }
 
 #[test]

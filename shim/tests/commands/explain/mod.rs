@@ -410,7 +410,7 @@ mod command {
             (vec!["ACME"], "OSI symbol"),
             (vec!["ACME261218C00106000", "--url", url.as_str()], "no contract"),
             (vec![osym, "--url", "http://127.0.0.1:1"], "is a daemon running there?"),
-            (vec![osym, "--url", "nowhere"], "want http://"),
+            (vec![osym, "--url", "nowhere"], "expected http://"),
             (vec!["ZZZZ261218C00106000", "--feed", feed.as_str()], "lists no contract of ZZZZ"),
             (vec!["ACME261218C00106000", "--feed", feed.as_str()], "does not list that contract"),
             (vec![osym, "--feed", "sum"], "feed sum"),

@@ -1,5 +1,6 @@
-//! Every vendor under one script of faults: nothing of a fault is handed over, it has its kind, the vendor is asked again
-//! when it should be, nobody else is, and what comes after it is taken. When is looked up in the plan, which needs no waiting.
+//! Every vendor under one script of faults: nothing of a fault is handed over, it has its kind, the vendor is asked
+//! again when it should be, nobody else is, and what comes after it is taken. When is looked up in the plan, which
+//! needs no waiting.
 
 use super::server::{Act, Server, say, status};
 use super::vendors::{Asked, KEY, Told};
@@ -347,7 +348,7 @@ fn run_daemon(asked: Asked) {
     assert_eq!(server.asked().len(), asked_then, "{asked:?}: a key that is not taken is not tried again at once");
     let said = daemon.stop().1;
     let refusals: Vec<&str> = said.lines().filter(|line| line.contains("refused")).collect();
-    assert!(matches!(refusals[..], [one] if one.contains("does not take the key")), "{asked:?}: {refusals:?}");
+    assert!(matches!(refusals[..], [one] if one.contains("rejects the key")), "{asked:?}: {refusals:?}");
     let variable = keys.iter().find(|key| key.to_lowercase().contains(asked.word()));
     assert!(variable.is_none_or(|variable| refusals[0].contains(variable)), "{asked:?}: {refusals:?}");
 }

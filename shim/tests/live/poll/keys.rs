@@ -1,5 +1,5 @@
-//! A key is nowhere but in the requests that need it: not in what the program prints at the most talkative level, nor on
-//! its pages, nor in anything that it writes, whatever a server makes of it.
+//! A key is nowhere but in the requests that need it: not in what the program prints at the most talkative level, nor
+//! on its pages, nor in anything that it writes, whatever a server makes of it.
 
 use super::server::{Act, Server, say};
 use super::vendors::{Asked, KEY, Told};
@@ -100,10 +100,7 @@ fn run(asked: Asked, form: &str, by_file: bool) {
     Command::new("kill").args(["-TERM", &daemon.child.id().to_string()]).status().unwrap();
     assert_eq!(daemon.child.wait().unwrap().code(), Some(0));
     let said = std::fs::read_to_string(&said).unwrap();
-    assert!(
-        said.contains("TRACE") && said.contains("does not take the key"),
-        "there is something to look through: {said}"
-    );
+    assert!(said.contains("TRACE") && said.contains("rejects the key"), "there is something to look through: {said}");
     let written: Vec<PathBuf> = files(&folder).into_iter().filter(|file| !file.ends_with("keys")).collect();
     assert!(written.iter().any(|file| file.starts_with(&record)), "{asked:?}: something was recorded: {written:?}");
     for file in &written {

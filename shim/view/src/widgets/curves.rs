@@ -69,7 +69,7 @@ pub(crate) fn term(pen: &mut Pen<'_>, area: Rect, state: &State) {
     let ticks = TERMS.iter().map(|(days, label)| (at(*days), (*label).to_owned())).collect();
     let has_before = before.at.iter().any(|(_, y)| y.is_finite());
     let title =
-        if has_before { "Term structure at the money: now, session before" } else { "Term structure at the money" };
+        if has_before { "Term structure at the money: now, previous session" } else { "Term structure at the money" };
     let chosen = state.expiry().map(|row| (at(row.days), Look::Forward));
     let plot =
         Plot { title: title.to_owned(), points: vec![before, now], x, y, ticks, marks: chosen.into_iter().collect() };

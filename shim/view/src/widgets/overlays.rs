@@ -50,7 +50,7 @@ fn search(pen: &mut Pen<'_>, within: Rect, search: &Search) {
     heading.put("   State", Look::Faint);
     let is_of_text = search.found_for.as_ref() == Some(&search.text);
     if search.found.is_empty() && is_of_text {
-        pen.text((inner.x + 2, y + 1), inner, "no name begins so", Look::Plain);
+        pen.text((inner.x + 2, y + 1), inner, "no symbol begins with this", Look::Plain);
     }
     let lines = usize::from(inner.height.saturating_sub(2));
     let top = search.at.saturating_sub(lines / 2).min(search.found.len().saturating_sub(lines));

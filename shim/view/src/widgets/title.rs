@@ -134,7 +134,7 @@ fn badges_of(facts: &NameFacts) -> Vec<(String, Look)> {
         "uncomputed" => Some((format!("NO GREEKS: {}", facts.reason.replace('_', " ")), Look::Alarm)),
         other => Some((other.to_uppercase(), Look::Notice)),
     };
-    state.into_iter().chain(facts.is_preliminary.then(|| ("PRELIMINARY".to_owned(), Look::Notice))).collect()
+    state.into_iter().chain(facts.is_preliminary.then(|| ("PRELIM".to_owned(), Look::Notice))).collect()
 }
 
 /// What is wrong with the way to the daemon, or with itself.
@@ -142,8 +142,8 @@ fn trouble(state: &State) -> Option<(String, Look)> {
     let since = |from: u64| state.now.saturating_sub(from) / 1_000;
     if let Some(away) = &state.away {
         let shown = state.daemon.as_ref().map(|daemon| clock_of(&daemon.time)).filter(|time| !time.is_empty());
-        let shown = shown.map_or_else(String::new, |time| format!("; shown is {time}"));
-        let text = format!("away for {} s: {}{shown}; {}", since(away.since), away.why, state.place);
+        let shown = shown.map_or_else(String::new, |time| format!("; showing values of {time}"));
+        let text = format!("no connection for {} s: {}{shown}; {}", since(away.since), away.why, state.place);
         return Some((text, Look::Alarm));
     }
     if state.silence().is_some() {
@@ -153,11 +153,11 @@ fn trouble(state: &State) -> Option<(String, Look)> {
     match daemon.status.as_str() {
         "starting" => {
             let done = daemon.names.to_string();
-            let text = format!("starting: {done} of {} names are there", daemon.names + daemon.pending);
+            let text = format!("starting: {done} of {} names computed", daemon.names + daemon.pending);
             Some((text, Look::Notice))
         }
-        "stale" => Some(("stale: the market is open, and nothing new comes from the feed".to_owned(), Look::Alarm)),
-        "failed" => Some(("failed: the daemon computes no more".to_owned(), Look::Alarm)),
+        "stale" => Some(("stale: the market is open, but the feed delivers nothing new".to_owned(), Look::Alarm)),
+        "failed" => Some(("failed: the daemon has stopped computing".to_owned(), Look::Alarm)),
         _ if !daemon.rates_warning.is_empty() => Some((format!("rates: {}", daemon.rates_warning), Look::Notice)),
         _ => None,
     }
@@ -173,19 +173,19 @@ pub(crate) fn nothing(state: &State) -> Vec<String> {
         return vec![
             format!("no daemon answers at {}", state.place),
             String::new(),
-            format!("{:<48}", "greeksd serve            starts one"),
-            format!("{:<48}", "greeksd view --feed sim  shows a made-up market"),
+            format!("{:<50}", "greeksd serve            starts one"),
+            format!("{:<50}", "greeksd view --feed sim  shows a simulated market"),
             String::new(),
-            "this screen goes on when it is there".to_owned(),
+            "this screen continues when a daemon answers".to_owned(),
         ];
     }
     match &state.standing {
-        _ if state.name.is_none() => vec!["looking for a name".to_owned()],
+        _ if state.name.is_none() => vec!["loading names".to_owned()],
         Standing::Unknown => vec![format!("{name} is not served"), String::new(), "/ searches".to_owned()],
         Standing::Pending => vec![format!("{name} is being computed for the first time")],
         Standing::Served(facts) if facts.state == "uncomputed" => {
             vec![format!("{name} has no Greeks: {}", facts.reason.replace('_', " "))]
         }
-        Standing::Served(_) | Standing::Unheard => vec![format!("asking for {name}")],
+        Standing::Served(_) | Standing::Unheard => vec![format!("loading {name}")],
     }
 }
