@@ -77,8 +77,8 @@ settings! {
     SPLINE: SplineSettings {
         /// Where the spline's coordinate turns from linear to logarithmic.
         linear: f64 = 1.5, "standard deviations", Judgement("most quotes lie within 1.5 deviations, and are evenly spaced there");
-        /// Knot distance. Wider misses bends of tight quotes, narrower costs with its inverse; the penalty makes the curve
-        /// nearly the same.
+        /// Knot distance. Wider misses bends of tight quotes, narrower costs with its inverse; the penalty makes the
+        /// curve nearly the same.
         knot_step: f64 = 0.12, "the spline's coordinate", Judgement("seven knots within 1.5 deviations to either side");
         /// The most pieces.
         pieces_most: f64 = 56.0, "pieces", Judgement("bounds the cost: at `knot_step` twenty deviations to either side, beyond knots are wider");
@@ -161,7 +161,7 @@ settings! {
         /// Rounds of putting in order and fitting again at most,
         fits: usize = 3, "rounds", Judgement("a fit against bounds moves other places, so that a second and third look pays");
         /// and after those rounds of moving the curves at the places that are left, without a fit.
-        nudges: usize = 12, "rounds", Judgement("a limit: what is left is told in docs/surface.md");
+        nudges: usize = 12, "rounds", Judgement("a limit: docs/surface.md names what is left");
         /// Of these, the first ones are followed by smoothing where that made the density thin,
         smoothed: usize = 8, "rounds", Judgement("the last nudges must not be undone");
         /// so many passes of it.
@@ -198,7 +198,7 @@ settings! {
     /// How well quotes support a curve (`confidence.rs`).
     CONFIDENCE: ConfidenceSettings {
         /// The half width at which a curve is half supported.
-        half_support: f64 = 0.04, "ln σ", Judgement("a scale of the published number, told in docs/surface.md");
+        half_support: f64 = 0.04, "ln σ", Judgement("a scale of the published number, given in docs/surface.md");
         /// What a quote adds to the knots beside its own,
         beside: f64 = 0.5, "of its precision", Judgement("support reaches about as far as the spline follows a quote");
         /// and to those two away.

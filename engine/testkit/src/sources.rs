@@ -53,6 +53,43 @@ pub fn sources(under: &str) -> Vec<SourceFile> {
     paths.iter().map(source).filter(|s| !own_tests(s)).collect()
 }
 
+/// Returns the string literals of code in Rust or JavaScript, without their quotes. Comments are not code: a line that
+/// begins with one is left out by [`SourceFile::code`]; one at the end of a line is skipped here.
+#[must_use]
+pub fn string_literals(code: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut chars = code.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '/' if chars.peek() == Some(&'/') => while chars.next_if(|&c| c != '\n').is_some() {},
+            '\'' => {
+                // a character such as '"' or '\\''; a lifetime has no closing quote
+                let mut ahead = chars.clone();
+                let is_escaped = ahead.next() == Some('\\');
+                let length = if is_escaped { 2 } else { 1 };
+                if chars.clone().nth(length) == Some('\'') {
+                    chars.nth(length);
+                }
+            }
+            '"' => {
+                let mut literal = String::new();
+                while let Some(c) = chars.next() {
+                    match c {
+                        '"' => break,
+                        // a line that continues: its break and indentation are no part of the text
+                        '\\' if chars.peek() == Some(&'\n') => while chars.next_if(|c| c.is_whitespace()).is_some() {},
+                        '\\' => literal.extend(chars.next()),
+                        c => literal.push(c),
+                    }
+                }
+                found.push(literal);
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
 /// Every path that a file names, as it is written: `use` trees taken apart, and paths within the code.
 fn paths(code: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
