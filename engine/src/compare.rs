@@ -1,8 +1,8 @@
 //! Why a vendor's Greeks differ from ours, expiry by expiry.
 //!
-//! A vendor shows a volatility and Greeks at it. Ours at that volatility should be these, if both mean the same model, the
-//! same inputs and the same units. Where they are not, each reason that is known from practice is tried: the Greeks are
-//! computed once more as a vendor would who makes that mistake, and what is left of the difference says how good a
+//! A vendor shows a volatility and Greeks at it. Ours at that volatility should be these, if both mean the same model,
+//! the same inputs and the same units. Where they are not, each reason that is known from practice is tried: the Greeks
+//! are computed once more as a vendor would who makes that mistake, and what is left of the difference says how good a
 //! reason it is. A reason that holds for all expiries with one number goes before one that needs a number for each.
 //! Never: a vendor's name, a file.
 #![warn(clippy::arithmetic_side_effects)]
@@ -33,8 +33,8 @@ const DIVIDENDS_MOST: usize = 6;
 const EXPLAINS_LEAST: f64 = 0.25;
 /// And take away so much of the squares in errors: by chance that happens once in ten thousand times.
 const TAKES_LEAST: f64 = 15.0;
-/// Reasons that take away nearly as much as the best, within this part of it and these squares, are as good: all expiries
-/// together decide between them, as one alone cannot tell borrow, rate and spot apart.
+/// Reasons that take away nearly as much as the best, within this part of it and these squares, are as good: all
+/// expiries together decide between them, as one alone cannot tell borrow, rate and spot apart.
 const AS_GOOD: (f64, f64) = (0.1, 10.0);
 /// What a number that was fitted costs a reason, in squares.
 const NUMBER_COSTS: f64 = 10.0;
@@ -109,7 +109,7 @@ pub fn compare(chain: &Chain, calendar: &Calendar, rows: &[VendorRow], digits: &
     let is_unknown = |of: &&ExpiryComparison| of.reasons[0].reason == LikelyReason::Unknown;
     if 2 * expiries.iter().filter(is_unknown).count() > expiries.len() {
         // what is printed beside the Greeks is not what they were computed at
-        vols = VendorVols::Told;
+        vols = VendorVols::Implied;
         expiries = explained(chain, &mut works, (conventions, vols), digits);
     }
     Comparison { conventions, vols, expiries, contracts: by_contract(chain, rows, conventions) }

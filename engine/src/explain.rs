@@ -1,9 +1,9 @@
-//! Everything behind one contract of a finished chain.
+//! Explains the values of one contract of a finished chain.
 //!
 //! What is served is read from the chain and never computed again. What is added here follows from what the chain was
-//! computed from ([`ChainEvidence`](crate::store::evidence::ChainEvidence)): which pairs of call and put told the forward,
-//! what other schemes say of the value, and what a reader should be warned of. So an explanation is of what was served,
-//! whatever was quoted since. Never: a book, a text for people.
+//! computed from ([`ChainEvidence`](crate::store::evidence::ChainEvidence)): which call/put pairs imply the forward,
+//! the values by other schemes, and warnings. So an explanation is of the served values, whatever was quoted since.
+//! Never: a book, a text for people.
 #![warn(clippy::arithmetic_side_effects)]
 
 mod basis;
@@ -15,7 +15,7 @@ mod warning;
 
 pub use basis::{ValueBasis, value_basis};
 pub use explanation::Explanation;
-pub use parity::{StrikeOutcome, StrikeSaid, Unused};
+pub use parity::{StrikeOutcome, StrikeParity, Unused};
 pub use schemes::{EarlyMethod, SchemeValues};
 pub use warning::Warning;
 
@@ -25,12 +25,12 @@ use crate::store::columns::Col;
 use basis::{basis, rows};
 use kernel::contract::{ContractKey, Right};
 
-/// Neighbouring strikes that are shown to either side.
+/// Number of neighbouring strikes shown on either side.
 const STRIKES_BESIDE: usize = 3;
 
-/// Everything behind a contract; `None`: the chain does not list it.
+/// Explains a contract; `None`: the chain does not list it.
 ///
-/// # Domain   any chain, one that was read back or written by hand included: what is not known of it is left out
+/// # Domain   any chain, one that was read back or written by hand included: unknown inputs are left out
 /// # Cost     a value by the reference scheme: up to some tenths of a second where dividends are ahead
 #[must_use]
 pub fn explain(chain: &Chain, contract: &ContractKey) -> Option<Explanation> {
@@ -38,8 +38,8 @@ pub fn explain(chain: &Chain, contract: &ContractKey) -> Option<Explanation> {
     let of = &chain.slices[slice];
     let evidence = chain.evidence.as_ref().and_then(|evidence| evidence.slices.get(slice));
     let basis = evidence.and_then(|own| basis(chain, of, own));
-    let (told, strikes) = match (&basis, evidence) {
-        (Some(basis), Some(evidence)) => parity::strikes_said(chain, of, basis, evidence),
+    let (parity, strikes) = match (&basis, evidence) {
+        (Some(basis), Some(evidence)) => parity::strike_parities(chain, of, basis, evidence),
         _ => (Parity::NONE, Vec::new()),
     };
     let sigma = chain.columns.get(Col::SvcVol)[row];
@@ -56,7 +56,7 @@ pub fn explain(chain: &Chain, contract: &ContractKey) -> Option<Explanation> {
         slice,
         row,
         basis,
-        told,
+        parity,
         strikes,
         beside: beside(chain, of, row),
         expiries: neighbours(chain, slice, row),

@@ -1,8 +1,8 @@
 //! `greeksd compare`: our values against a vendor's own, and why they differ.
 //!
-//! The quotes of the vendor's file are computed as those of any recorded moment ([`history::recipe`]); the vendor's columns are
-//! then held against the chains, and the engine says which reason explains the difference best ([`engine::compare`]).
-//! Never: a formula.
+//! The quotes of the vendor's file are computed as those of any recorded moment ([`history::recipe`]); the vendor's
+//! columns are then compared with the chains, and the engine finds the reason that explains the difference best
+//! ([`engine::compare`]). Never: a formula.
 
 mod compared;
 mod plot;
@@ -37,7 +37,7 @@ use std::process::ExitCode;
 
 /// Quotes of a name that are older than this against its newest belong to a snapshot before.
 const ONE_SNAPSHOT: SignedDuration = SignedDuration::from_mins(30);
-/// Refused rows that are told at most; all are counted.
+/// Maximum number of refused rows that are reported; all are counted.
 const PLACES_TOLD: usize = 5;
 
 /// Runs the command.
@@ -52,7 +52,7 @@ pub fn run(args: &CompareArgs) -> ExitCode {
     }
 }
 
-/// What `--json` prints.
+/// The document that `--json` prints.
 ///
 /// # Errors
 /// The file cannot be used: why.
@@ -60,7 +60,7 @@ pub fn report(args: &CompareArgs) -> Result<String, String> {
     compared(args).map(|report| report.json())
 }
 
-/// Writes what was asked for.
+/// Writes the requested outputs.
 fn written(args: &CompareArgs, report: &Report) -> Result<(), String> {
     let put = |path: &Path, bytes: &[u8]| std::fs::write(path, bytes).map_err(|e| format!("{}: {e}", path.display()));
     if let Some(path) = &args.csv {

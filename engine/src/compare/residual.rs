@@ -15,30 +15,30 @@ const VOL_STEPS: usize = 3;
 const VOL_STEP_MOST: f64 = 2.0;
 const VOLS: (f64, f64) = (1e-3, 20.0);
 
-/// Which volatility a vendor's Greeks are held against.
+/// Volatilities at which a vendor's Greeks are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum VendorVols {
     /// The one that the vendor prints.
     #[default]
     Printed,
-    /// The one that goes best with each contract's Greeks: those of vendors who print what a quote implies, and compute
-    /// Greeks on a curve that they keep.
-    Told,
+    /// The one that fits each contract's Greeks best, for vendors that print the implied volatility of the quote but
+    /// compute Greeks from a smoothed curve.
+    Implied,
 }
 
 impl VendorVols {
-    /// Its word.
+    /// Name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Printed => "printed",
-            Self::Told => "told_by_greeks",
+            Self::Implied => "implied_by_greeks",
         }
     }
 }
 
-/// The vendor's numbers of one expiry, and how well each is known: by its digits, by those of its volatility, and by what
-/// solvers leave. Squares are of differences in these errors, so that numbers that say the same have squares of 1.
+/// The vendor's numbers of one expiry, and how well each is known: by its digits, by those of its volatility, and by
+/// what solvers leave. Squares are of differences in these errors, so that numbers that say the same have squares of 1.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SliceResidual {
     contracts: Vec<Contract>,
@@ -71,10 +71,10 @@ impl SliceResidual {
         (conventions, vols): (Conventions, VendorVols),
         digits: &VendorRow,
     ) -> Self {
-        let start = |c: &Contract| Contract { sigma: if vols == VendorVols::Told { c.ours } else { c.sigma }, ..*c };
+        let start = |c: &Contract| Contract { sigma: if vols == VendorVols::Implied { c.ours } else { c.sigma }, ..*c };
         let contracts: &[Contract] = &contracts.iter().map(start).collect::<Vec<_>>();
         // a volatility that is sought has no digits
-        let digits = &VendorRow { sigma: if vols == VendorVols::Told { 0.0 } else { digits.sigma }, ..*digits };
+        let digits = &VendorRow { sigma: if vols == VendorVols::Implied { 0.0 } else { digits.sigma }, ..*digits };
         let at_vendor = conventions.numbers(base, contracts);
         let mut inverse_size = [f64::NAN; COMPARED.len()];
         for (place, inverse) in inverse_size.iter_mut().enumerate() {
@@ -183,8 +183,9 @@ impl SliceResidual {
         sums
     }
 
-    /// Sums for the least-squares step from a world along a change of inputs: slope times what is left, slope times slope.
-    /// `ahead` and `here` are European worlds `h` apart. Of a slope counts what volatility cannot make, where that is sought.
+    /// Sums for the least-squares step from a world along a change of inputs: slope times what is left, slope times
+    /// slope. `ahead` and `here` are European worlds `h` apart. Of a slope counts what volatility cannot make, where
+    /// that is sought.
     ///
     /// # Domain   any worlds; numbers that are missing or too far off say nothing
     pub(super) fn step(&self, world: &World, ahead: &World, here: &World, h: f64) -> (f64, f64) {
@@ -203,7 +204,7 @@ impl SliceResidual {
         for numbers in own {
             let vol: f64 = numbers.iter().map(|(_, vol, _)| vol * vol).sum();
             let shared: f64 = numbers.iter().map(|(slope, vol, _)| slope * vol).sum();
-            let part = if self.vols == VendorVols::Told && vol > 0.0 { shared / vol } else { 0.0 };
+            let part = if self.vols == VendorVols::Implied && vol > 0.0 { shared / vol } else { 0.0 };
             for (slope, vol, miss) in numbers {
                 let slope = slope - part * vol;
                 sums = (sums.0 + slope * miss, sums.1 + slope * slope);
@@ -215,12 +216,12 @@ impl SliceResidual {
     /// What is left where all numbers say the same.
     pub(super) fn noise(&self) -> f64 {
         // a volatility that is sought takes a number away
-        let sought = if self.vols == VendorVols::Told { self.contracts.len() } else { 0 };
+        let sought = if self.vols == VendorVols::Implied { self.contracts.len() } else { 0 };
         self.n.saturating_sub(sought) as f64
     }
 
-    /// The part of the squared difference from what is served that is explained where so much is left, what digits leave
-    /// taken out of both.
+    /// The part of the squared difference from what is served that is explained where so much is left, what digits
+    /// leave taken out of both.
     pub(super) fn explained(&self, left: f64) -> f64 {
         let above = |sum: f64| (sum - self.noise()).max(0.0);
         if above(self.served) > 0.0 { (1.0 - above(left) / above(self.served)).clamp(0.0, 1.0) } else { 0.0 }

@@ -1,4 +1,4 @@
-//! What values of an expiry are computed on, as its chain and the evidence beside it tell. Never: a value.
+//! Inputs of the values of an expiry, from its chain and the evidence beside it. Never: a value.
 
 use crate::rates::source::RateOrigin;
 use crate::store::chain::{Chain, Slice};
@@ -7,22 +7,22 @@ use core::ops::Range;
 use kernel::calendar::years_between;
 use kernel::dividends::{Dividend, Terms};
 
-/// What values of an expiry are computed on.
+/// Inputs of the values of an expiry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValueBasis {
     /// Time, rates and dividends of its life.
     pub terms: Terms,
     /// The spot that forward and borrow imply, currency per share.
     pub s: f64,
-    /// Standard error of the forward, currency per share; NaN: no pair of its own tells it.
+    /// Standard error of the forward, currency per share; NaN: the expiry has no usable call/put pair.
     pub fwd_error: f64,
     /// Years to the same clock time on the next trading day.
     pub step: f64,
-    /// What a user knows of it.
+    /// Overrides of the expiry.
     pub known: KnownTerms,
     /// Added to the volatilities of its curve, per √year.
     pub vol_shift: f64,
-    /// The dividends of its life, as they are known.
+    /// Dividends before its expiry.
     pub dividends: Vec<CountedDividend>,
     /// True if a source of dividends covers the name.
     pub dividends_known: bool,
@@ -30,7 +30,7 @@ pub struct ValueBasis {
     pub rates: Option<RateOrigin>,
 }
 
-/// What values of a slice are computed on; `None`: it has none, or nobody knows any more.
+/// Inputs of the values of a slice; `None`: it has no values, or its evidence is not available.
 #[must_use]
 pub fn value_basis(chain: &Chain, slice: usize) -> Option<ValueBasis> {
     basis(chain, chain.slices.get(slice)?, chain.evidence.as_ref()?.slices.get(slice)?)

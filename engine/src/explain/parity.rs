@@ -1,4 +1,4 @@
-//! Which strikes told the forward of an expiry, and why the others did not. Never: a forward that is served.
+//! Strikes that imply the forward of an expiry, and why others do not count. Never: a forward that is served.
 
 use super::basis::{ValueBasis, rows};
 use crate::calibrate::forward::{Pair, PairVote, Parity, pair_votes};
@@ -8,39 +8,39 @@ use crate::store::evidence::{ParityEvidence, SliceEvidence};
 use kernel::contract::{Deliverable, Right, Style};
 use std::collections::BTreeMap;
 
-/// What call and put of a strike said of the forward together.
+/// The forward that call and put of a strike imply.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct StrikeSaid {
+pub struct StrikeParity {
     /// Strike, thousandths of a currency unit.
     pub strike_milli: u32,
-    /// What became of it.
+    /// Whether it counts for the forward.
     pub outcome: StrikeOutcome,
 }
 
-/// What became of a strike.
+/// Whether a strike counts for the forward.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StrikeOutcome {
-    /// It had a vote.
+    /// It counts.
     Voted(PairVote),
-    /// It had none.
+    /// It does not.
     Unused(Unused),
 }
 
-/// Why a strike had no vote.
+/// Why a strike does not count for the forward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unused {
     /// Only one right is listed.
     OneRight,
     /// The quote of one right was dropped.
     Dropped(Right, Drop),
-    /// No carry explains the forward that it tells.
+    /// No plausible carry explains the forward that it implies.
     Implausible,
     /// Too far from the money, or as good as exercised: early exercise cannot be taken out of it.
     Insensitive,
 }
 
 impl Unused {
-    /// Its word.
+    /// Name of the reason in answers.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -52,15 +52,15 @@ impl Unused {
     }
 }
 
-/// What the pairs say together, and each strike of the expiry alone.
+/// Returns the forward that all pairs imply together, and that of each strike.
 ///
 /// # Domain   evidence of the chain's own pass; the fit is the one that it made, from the same pairs
-pub(super) fn strikes_said(
+pub(super) fn strike_parities(
     chain: &Chain,
     slice: &Slice,
     basis: &ValueBasis,
     evidence: &SliceEvidence,
-) -> (Parity, Vec<StrikeSaid>) {
+) -> (Parity, Vec<StrikeParity>) {
     let pair = |(strike, pair): (usize, &ParityEvidence)| Pair {
         strike,
         k: strike_of_share(evidence.deliverable, pair.strike_milli),
@@ -81,7 +81,7 @@ pub(super) fn strikes_said(
             Some(&vote) => StrikeOutcome::Voted(vote),
             None => StrikeOutcome::Unused(why_unused(chain, slice, rows)),
         };
-        StrikeSaid { strike_milli, outcome }
+        StrikeParity { strike_milli, outcome }
     });
     (told, strikes.collect())
 }

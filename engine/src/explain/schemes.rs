@@ -18,7 +18,7 @@ pub struct SchemeValues {
     pub fast: Greeks<f64>,
     /// By the reference scheme.
     pub reference: Greeks<f64>,
-    /// What early exercise was valued with.
+    /// Method that values early exercise.
     pub method: EarlyMethod,
 }
 
@@ -63,7 +63,7 @@ pub enum EarlyMethod {
 }
 
 impl EarlyMethod {
-    /// Its word.
+    /// Name of the method in answers.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! What a reader of a value should know before he relies on it. Never: a number of a method.
+//! Finds the warnings that apply to a contract. Never: a number of a method.
 
 use super::basis::rows;
 use super::explanation::Explanation;
@@ -11,12 +11,12 @@ use kernel::contract::Style;
 
 /// A confidence below this is low: half of the quotes around it or fewer are fitted inside their spreads.
 const CONFIDENCE_LOW: f64 = 0.3;
-/// A forward is uncertain whose standard error is more than this part of it: five basis points move an at-the-money delta by
-/// as much as a spread does.
+/// A forward is uncertain whose standard error is more than this part of it: five basis points move an at-the-money
+/// delta by as much as a spread does.
 const FORWARD_ERROR_MOST: f64 = 5e-4;
 /// Fewer pairs than these are few: one that is wrong is not outvoted.
 const PAIRS_FEW: u32 = 3;
-/// The forward of an expiry is outvoted where it lies so many standard errors from what its own pairs say.
+/// The forward of an expiry is outvoted where it lies so many standard errors from the one that its own pairs imply.
 const OUTVOTED_ERRORS: f64 = 3.0;
 /// The spot of an expiry is another than the published one beyond this part of it: a hundredth of a percent.
 const SPOT_APART: f64 = 1e-4;
@@ -25,7 +25,7 @@ const DAYS_NEAR: f64 = 1.0;
 /// A value of another scheme is another value beyond this, currency per share and part of the strike.
 const SCHEMES_APART: (f64, f64) = (0.005, 5e-5);
 
-/// What holds of a contract, the gravest first.
+/// Returns the warnings that apply to a contract, the most serious first.
 ///
 /// # Domain   an explanation of this chain, its warnings still missing
 pub(super) fn of(chain: &Chain, found: &Explanation) -> Vec<Warning> {
@@ -57,11 +57,11 @@ pub(super) fn of(chain: &Chain, found: &Explanation) -> Vec<Warning> {
         let fwd = slice.fwd_price;
         let shift = (basis.s / chain.spot - 1.0).abs();
         warn(valued && !slice.adjusted && !chain.spot_off && shift > SPOT_APART, Warning::SpotShifted);
-        let said = basis.known.fwd || basis.known.borrow;
-        let apart = (found.told.fwd - fwd).abs() / found.told.error.max(basis.fwd_error);
-        warn(!said && apart > OUTVOTED_ERRORS, Warning::ForwardOutvoted);
-        warn(!said && found.told.pairs == 0, Warning::NoPair);
-        warn(!said && (1..PAIRS_FEW).contains(&found.told.pairs), Warning::FewPairs);
+        let is_forced = basis.known.fwd || basis.known.borrow;
+        let apart = (found.parity.fwd - fwd).abs() / found.parity.error.max(basis.fwd_error);
+        warn(!is_forced && apart > OUTVOTED_ERRORS, Warning::ForwardOutvoted);
+        warn(!is_forced && found.parity.pairs == 0, Warning::NoPair);
+        warn(!is_forced && (1..PAIRS_FEW).contains(&found.parity.pairs), Warning::FewPairs);
         warn(basis.fwd_error > FORWARD_ERROR_MOST * fwd, Warning::ForwardUncertain);
         let is_projected = |source: DividendSource| source == DividendSource::Projected;
         warn(basis.dividends.iter().any(|d| is_projected(d.source)), Warning::ProjectedDividends);
@@ -71,10 +71,10 @@ pub(super) fn of(chain: &Chain, found: &Explanation) -> Vec<Warning> {
             warn(origin.source == RateSource::Zero, Warning::ZeroRates);
             warn(origin.is_old(chain.valued_at), Warning::OldRates);
         }
-        let is_said = |source: DividendSource| source == DividendSource::Override;
+        let is_override = |source: DividendSource| source == DividendSource::Override;
         let known = basis.known;
         let overridden = known.fwd || known.borrow || known.rate || basis.vol_shift.abs() > 0.0;
-        warn(overridden || basis.dividends.iter().any(|d| is_said(d.source)), Warning::Overridden);
+        warn(overridden || basis.dividends.iter().any(|d| is_override(d.source)), Warning::Overridden);
     }
     warn(valued && !is_previous && is_extrapolated(chain, found), Warning::Extrapolated);
     warn(valued && !is_previous && confidence < CONFIDENCE_LOW, Warning::LowConfidence);
@@ -87,7 +87,7 @@ pub(super) fn of(chain: &Chain, found: &Explanation) -> Vec<Warning> {
     all
 }
 
-/// Whether no strike at or beyond this one has a quote that supports the curve.
+/// True if no strike at or beyond this one has a quote that supports the curve.
 fn is_extrapolated(chain: &Chain, found: &Explanation) -> bool {
     let supports = |row: &usize| chain.dropped[*row].is_none() && chain.columns.get(Col::MidVol)[*row].is_finite();
     let strikes = rows(&chain.slices[found.slice]).filter(supports).map(|row| chain.strike_milli[row]);

@@ -273,7 +273,7 @@ fn greeks_at_another_volatility_than_the_printed_one_are_seen_through() {
         compare(chain, &Calendar::embedded(), &rows, &DIGITS)
     };
     let found = misprinted(&right_terms);
-    assert_eq!(found.vols, VendorVols::Told);
+    assert_eq!(found.vols, VendorVols::Implied);
     for expiry in &found.expiries {
         assert!(matches!(expiry.reasons[0].reason, LikelyReason::Agrees | LikelyReason::Volatility), "{expiry:?}");
     }

@@ -23,14 +23,14 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::path::Path;
 
-/// Places of refused rows that are kept.
+/// Maximum number of refused rows whose places are kept.
 const PLACES_KEPT: usize = 20;
 /// A vendor's number is below this, whatever it means.
 const NUMBER: Bound = Bound { name: "Greek", unit: "the vendor's", least: -1e12, most: 1e12 };
-/// Digits behind the point that are told apart.
+/// Maximum number of decimals that are distinguished.
 const DIGITS_MOST: usize = 12;
 
-/// A quote and what the vendor says of it.
+/// A quote with the volatility and Greeks of the vendor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct VendorQuote {
     pub(super) row: HistoryRow,
@@ -38,7 +38,7 @@ pub(super) struct VendorQuote {
     pub(super) greeks: VendorNumbers,
 }
 
-/// What a file has.
+/// Contents of a file.
 #[derive(Debug)]
 pub(super) struct VendorFile {
     pub(super) layout: &'static str,
@@ -49,7 +49,7 @@ pub(super) struct VendorFile {
     pub(super) places: Vec<String>,
 }
 
-/// What is wrong with a row: the column, and why.
+/// Fault of a row: the column and the reason.
 type Fault = (&'static str, Reason);
 
 /// The values of a row by the names of columns.
@@ -84,7 +84,7 @@ impl Cells for JsonCells<'_> {
 /// Reads a file or an answer.
 ///
 /// # Errors
-/// It is packed beyond what is read, or of no known layout.
+/// It is too large once decompressed, or in no known layout.
 pub(super) fn read(source: &str, bytes: Vec<u8>, args: &CompareArgs) -> Result<VendorFile, String> {
     let bytes = unpacked(source, bytes)?;
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace()).copied();
@@ -102,7 +102,7 @@ fn unpacked(source: &str, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
     if !bytes.starts_with(&[0x1f, 0x8b]) {
         return Ok(bytes);
     }
-    // what is packed further is none of a vendor's making
+    // a higher compression ratio is no file of a vendor
     let grown = (bytes.len() as f64).mul_add(limits::GZIP_RATIO.most, 1_048_576.0);
     let most = grown.min(limits::DOCUMENT_BYTES.most) as u64;
     let mut plain = Vec::new();
@@ -187,7 +187,7 @@ fn is_wanted(layout: &VendorLayout, args: &CompareArgs) -> bool {
     args.layout.as_deref().is_none_or(|name| name == layout.name)
 }
 
-/// What stands at the end of some steps through a document; the items of a list that the last step leads to.
+/// Values at the end of a path through a document; of a list, its items.
 fn found<'v>(document: &'v Value, path: &[&str]) -> Vec<&'v Value> {
     let mut at = vec![document];
     for step in path {
@@ -204,7 +204,7 @@ fn found<'v>(document: &'v Value, path: &[&str]) -> Vec<&'v Value> {
         .collect()
 }
 
-/// What all rows of a document share.
+/// Values common to all rows of a document.
 #[derive(Clone, Copy, Debug)]
 struct Shared {
     spot: f64,
@@ -218,7 +218,7 @@ impl Default for Shared {
     }
 }
 
-/// Cboe's documents say their time in a way of their own, which the reader of the feed knows.
+/// Time of a document of Cboe, by the reader of the feed.
 fn cboe_shared(source: &str, bytes: &[u8], document: &Value) -> Shared {
     let name = ["/data/symbol", "/symbol"].iter().find_map(|path| document.pointer(path)?.as_str());
     let underlying = name.and_then(|name| Symbol::parse_underlying(name.trim_start_matches(['_', '^'])));
@@ -402,7 +402,7 @@ impl<'a> Intake<'a> {
         Ok((underlying, ContractKey { root, expiry, strike_milli, right: Right::Call }))
     }
 
-    /// When the row is of: what the user says, its own time, or that of its document.
+    /// Time of a row: the given one, its own, or that of its document.
     fn time(&self, cells: &dyn Cells) -> Result<Timestamp, Fault> {
         if let Some(at) = self.args.time {
             return Ok(at);

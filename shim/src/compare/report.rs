@@ -1,5 +1,5 @@
-//! What a comparison found, as JSON, as rows, and for the text and the plot. Never: a number that the engine did not find but
-//! a mean, a middle or a difference.
+//! Report of a comparison: JSON, rows, and data of the text and the plot. Never: a number that the engine did not find
+//! but a mean, a middle or a difference.
 
 use super::compared::Compared;
 use super::read::VendorFile;
@@ -16,7 +16,7 @@ use std::fmt::Write;
 /// Contracts of each Greek that are named.
 pub(super) const WORST: usize = 5;
 
-/// What a comparison found.
+/// Report of a comparison.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Report {
     pub(super) input: String,
@@ -32,9 +32,9 @@ pub(super) struct NameReport {
     pub(super) underlying: String,
     pub(super) valued_at: String,
     pub(super) contracts: usize,
-    /// What the vendor's Greeks mean.
+    /// Conventions of the vendor's Greeks.
     pub(super) conventions: ConventionsReport,
-    /// The volatilities that its Greeks were held against: `printed`, or `told_by_greeks`.
+    /// Volatilities at which its Greeks are compared: `printed`, or `implied_by_greeks`.
     pub(super) vendor_vols: &'static str,
     /// By Greek, and for the volatility.
     pub(super) differences: Vec<DifferenceReport>,
@@ -47,7 +47,7 @@ pub(super) struct NameReport {
     pub(super) points: Vec<Point>,
 }
 
-/// What a vendor's Greeks mean.
+/// Conventions of a vendor's Greeks.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ConventionsReport {
     pub(super) theta: Option<&'static str>,
@@ -60,7 +60,7 @@ pub(super) struct ConventionsReport {
 pub(super) struct DifferenceReport {
     pub(super) greek: &'static str,
     pub(super) contracts: usize,
-    /// Of the vendor's number less ours: the middle of its size, what nine in ten are below, and the greatest.
+    /// Absolute difference of vendor and ours: median, 90th percentile and maximum.
     pub(super) median: f64,
     pub(super) p90: f64,
     pub(super) most: f64,
@@ -75,8 +75,8 @@ pub(super) struct ExpiryReport {
     pub(super) expiry: String,
     pub(super) days: f64,
     pub(super) contracts: usize,
-    /// Root mean square differences in parts of the greatest of each Greek: from what is served, at the vendor's volatilities,
-    /// and as printed digits leave it.
+    /// Root mean square differences relative to the maximum of each Greek: from served values, at the vendor's
+    /// volatilities, and as printed digits leave it.
     pub(super) rms: f64,
     pub(super) rms_at_vendor_vol: f64,
     pub(super) rms_of_digits: f64,
@@ -175,7 +175,7 @@ impl NameReport {
             }
         }
         reasons.sort_by_key(|of| std::cmp::Reverse(of.1));
-        // of a Greek that the vendor does not show nobody knows what it would mean
+        // the conventions of a Greek that the vendor does not show are unknown
         let is_said = |at: usize| found.contracts.iter().any(|of| of.vendor[at].abs() > 0.0);
         let vols = rows.iter().filter(|row| row.sigma > 0.0).filter_map(|row| {
             let ours = chain.columns.get(Col::SvcVol)[row.row as usize];
@@ -203,7 +203,7 @@ impl NameReport {
     }
 }
 
-/// A Greek of the vendor and ours, where both are known; a quote that counts for nothing here is no vendor's fault.
+/// A Greek of the vendor and ours, where both exist and the quote is usable.
 fn numbers(found: &Comparison, at: usize) -> impl Iterator<Item = (f64, f64)> + '_ {
     let known = move |of: &ContractComparison| (of.vendor[at], of.ours[at]);
     found.contracts.iter().map(known).filter(|(vendor, _)| vendor.is_finite())

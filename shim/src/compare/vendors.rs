@@ -1,12 +1,12 @@
-//! What vendors' files look like, one table each: which columns are there and what they mean. What their Greeks mean is not
-//! said here; it is found from the numbers ([`engine::compare::Conventions`]). Never: code that reads.
+//! Layouts of vendors' files, one table each: columns and their meanings. The conventions of their Greeks are not
+//! listed here; they are found from the numbers ([`engine::compare::Conventions`]). Never: code that reads.
 
 use Meaning::{
     Ask, AskSize, Bid, BidSize, CallAsk, CallBid, CallVol, Day, DayMillis, Delta, Expiry, Gamma, Millis, Osi, PutAsk,
     PutBid, Rho, Right, Root, Seconds, Spot, Strike, StrikeMilli, Theta, Time, Underlying, Vega, Vol,
 };
 
-/// What a column means.
+/// Meaning of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
     /// OSI symbol.
@@ -69,8 +69,8 @@ pub(super) struct VendorLayout {
     pub(super) before_close: i64,
 }
 
-/// Every layout. A header or document is of the first of which it has all that is needed; those with more of their own stand
-/// first.
+/// Every layout. A header or document is of the first of which it has all that is needed; those with more of their own
+/// stand first.
 pub(super) const LAYOUTS: [&VendorLayout; 8] =
     [&CBOE, &TRADIER, &YAHOO, &ORATS_API, &ORATS, &THETADATA_V2, &THETADATA_V3, &OWN];
 
@@ -257,7 +257,7 @@ static OWN: VendorLayout = VendorLayout {
 };
 
 impl Meaning {
-    /// Whether a file can do without it.
+    /// True if the column is optional.
     pub(super) const fn is_optional(self) -> bool {
         matches!(self, BidSize | AskSize | Gamma | Vega | Theta | Rho | Millis | Underlying | Spot)
     }

@@ -1,7 +1,7 @@
 //! `GET /l1/explain?osym=`: the request, and its answer in the making.
 //!
-//! A value by the reference scheme may take a tenth of a second, so it is found on a thread of its own, a few at once and no
-//! more. Never: what an explanation says.
+//! A value by the reference scheme may take a tenth of a second, so it is found on a thread of its own, a few at once
+//! and no more. Never: what an explanation says.
 
 use super::document::{ExplainDocument, Surroundings};
 use super::text::text;
@@ -21,7 +21,7 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
 /// Under which name requests are counted.
 pub const ROUTE: &str = "explain";
-/// How many are found at once; more are told to ask again.
+/// Maximum number of concurrent explanations; further requests get status 503.
 pub const AT_ONCE: usize = 4;
 
 /// How an explanation is written.
@@ -61,7 +61,7 @@ impl Explaining {
         let work = move || {
             let _place = place;
             faults::here("explain");
-            // whoever asked may have gone
+            // the client may have disconnected
             let _ = done.send(found(&chain, &contract, &around, form));
         };
         threads::spawn_once("explain", work).map_err(|_| Refusal::Busy)?;

@@ -2,7 +2,7 @@
 //! computation but that of a mean or a difference.
 
 use engine::calibrate::forward::{PairVote, Parity};
-use engine::explain::{Explanation, StrikeOutcome, StrikeSaid, Unused, ValueBasis, Warning};
+use engine::explain::{Explanation, StrikeOutcome, StrikeParity, Unused, ValueBasis, Warning};
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
 use engine::store::dropped::Drop;
@@ -40,11 +40,11 @@ pub struct ExplainDocument {
     pub forward: ForwardPart,
     /// Its volatilities and those around it.
     pub volatility: VolatilityPart,
-    /// What the right to exercise early adds.
+    /// Early exercise premium.
     pub early_exercise: EarlyPart,
     /// Value and Greeks, as served and by each scheme.
     pub values: ValuesPart,
-    /// The units of everything whose name does not say it.
+    /// Units of fields.
     pub units: BTreeMap<String, String>,
 }
 
@@ -69,20 +69,20 @@ pub struct ContractPart {
     pub settle: String,
     /// The settlement instant, Eastern time.
     pub settles_at: String,
-    /// What a contract of an adjusted root delivers; `null`: 100 shares, or not known.
+    /// Deliverable of an adjusted root; `null`: 100 shares, or unknown.
     pub deliverable: Option<DeliverablePart>,
 }
 
-/// What a contract delivers, and the standard option that it follows from.
+/// Deliverable of a contract, and the standard option that its value follows from.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeliverablePart {
     /// Shares of the underlying, per contract.
     pub shares: f64,
     /// Cash, per contract.
     pub cash: f64,
-    /// What a quoted price is multiplied with to give the price of a contract.
+    /// Multiplier from a quoted price to the price of a contract.
     pub multiplier: f64,
-    /// What the strike is multiplied with to give what exercise costs.
+    /// Multiplier from the strike to the cost of exercise.
     pub strike_multiplier: f64,
     /// The value is that of so many options on one share
     pub options: f64,
@@ -112,14 +112,14 @@ pub struct MarketPart {
 pub struct WarningPart {
     /// Its name.
     pub name: String,
-    /// What it means.
+    /// Its meaning.
     pub meaning: String,
 }
 
 /// The contract's own quote.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QuotePart {
-    /// Whether the daemon shows quotes; prices and sizes are missing where it does not.
+    /// True if the daemon serves quotes; otherwise prices and sizes are missing.
     pub shown: bool,
     /// Bid.
     pub bid: MaybeNumber,
@@ -146,7 +146,7 @@ pub struct QuotePart {
 pub struct SpotPart {
     /// As published.
     pub published: MaybeNumber,
-    /// As the options of all expiries tell it together.
+    /// Spot implied by the options of all expiries.
     pub implied: MaybeNumber,
     /// Standard error of that.
     pub implied_error: MaybeNumber,
@@ -154,7 +154,7 @@ pub struct SpotPart {
     pub off: bool,
     /// `published`, or `implied` where no feed has a price: `und_price` is that one. `null`: there is neither.
     pub source: Option<String>,
-    /// What this contract is valued on.
+    /// Spot that this contract is valued at.
     pub used: MaybeNumber,
 }
 
@@ -169,8 +169,8 @@ pub struct CarryPart {
     pub next_session_years: MaybeNumber,
     /// Discount rate.
     pub rate: MaybeNumber,
-    /// Where the rate comes from: `override`, or the source of the curve (`user`, `treasury`, `implied`, `saved`, `built_in`,
-    /// `simulated`, `zero`); missing: not known any more.
+    /// Where the rate comes from: `override`, or the source of the curve (`user`, `treasury`, `implied`, `saved`,
+    /// `built_in`, `simulated`, `zero`); missing: no longer known.
     #[serde(default)]
     pub rate_source: Option<String>,
     /// The date of the curve.
@@ -180,7 +180,7 @@ pub struct CarryPart {
     pub borrow: MaybeNumber,
     /// The borrow rate that the expiry's own pairs would give alone.
     pub borrow_alone: MaybeNumber,
-    /// What the dividends are worth now: A(0).
+    /// Present value of the dividends: A(0).
     pub dividends_value: MaybeNumber,
     /// The dividends of its life.
     pub dividends: Vec<DividendPart>,
@@ -209,9 +209,9 @@ pub struct DividendPart {
 pub struct ForwardPart {
     /// As served.
     pub price: MaybeNumber,
-    /// Its standard error; missing: no pair of the expiry tells it.
+    /// Its standard error; missing: the expiry has no usable call/put pair.
     pub error: MaybeNumber,
-    /// What the expiry's own pairs say.
+    /// Forward implied by the call/put pairs of this expiry alone.
     pub alone: MaybeNumber,
     /// Standard error of that.
     pub alone_error: MaybeNumber,
@@ -228,7 +228,7 @@ pub struct StrikePart {
     pub strike: f64,
     /// It had a vote.
     pub used: bool,
-    /// The forward that it tells.
+    /// The forward that it implies.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub forward: MaybeNumber,
     /// Its error by the spreads.
@@ -257,7 +257,7 @@ pub struct VolatilityPart {
     pub at_mid: MaybeNumber,
     /// Implied by the ask.
     pub at_ask: MaybeNumber,
-    /// Of the curve: what values are computed at.
+    /// Of the curve: the volatility of the values.
     pub svc_vol: MaybeNumber,
     /// Of that: added by a user.
     pub shift: MaybeNumber,
@@ -298,7 +298,7 @@ pub struct CurvePart {
     pub dropped: Option<String>,
 }
 
-/// What the right to exercise early adds.
+/// Early exercise premium.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EarlyPart {
     /// Served value less the European one.
@@ -329,7 +329,7 @@ pub struct Surroundings {
     pub zone: Option<TimeZone>,
 }
 
-/// The units of names that do not say them.
+/// Units of fields.
 const UNITS: [(&str, &str); 12] = [
     ("age_s", "seconds"),
     ("borrow, rate", "continuously compounded, per year, decimal"),
@@ -516,7 +516,7 @@ fn carry_part(chain: &Chain, slice: &Slice, found: &Explanation) -> CarryPart {
             let spot = if chain.spot_off { chain.implied_spot } else { slice.und_price };
             known(engine::calibrate::carry::implied_borrow(
                 spot,
-                found.told.fwd,
+                found.parity.fwd,
                 basis.terms.t,
                 basis.terms.r,
                 &basis.terms.divs,
@@ -530,7 +530,7 @@ fn carry_part(chain: &Chain, slice: &Slice, found: &Explanation) -> CarryPart {
 }
 
 fn forward_part(slice: &Slice, found: &Explanation) -> ForwardPart {
-    let Parity { fwd, error, pairs, .. } = found.told;
+    let Parity { fwd, error, pairs, .. } = found.parity;
     ForwardPart {
         price: known(slice.fwd_price),
         error: found.basis.as_ref().and_then(|basis| known(basis.fwd_error)),
@@ -541,8 +541,8 @@ fn forward_part(slice: &Slice, found: &Explanation) -> ForwardPart {
     }
 }
 
-fn strike_part(said: &StrikeSaid) -> StrikePart {
-    let strike = f64::from(said.strike_milli) / 1000.0;
+fn strike_part(strike_parity: &StrikeParity) -> StrikePart {
+    let strike = f64::from(strike_parity.strike_milli) / 1000.0;
     let none = StrikePart {
         strike,
         used: false,
@@ -553,7 +553,7 @@ fn strike_part(said: &StrikeSaid) -> StrikePart {
         why: None,
         right: None,
     };
-    match said.outcome {
+    match strike_parity.outcome {
         StrikeOutcome::Voted(PairVote { fwd, error, agrees, share, .. }) => StrikePart {
             used: true,
             forward: known(fwd),
@@ -604,7 +604,7 @@ fn curve_part(chain: &Chain, slice: usize, row: usize) -> CurvePart {
     }
 }
 
-/// What is served of a row: its value, its Greeks, and `decay`.
+/// Served numbers of a row: value, Greeks and `decay`.
 fn served(chain: &Chain, row: usize) -> NamedNumbers {
     let shown = Col::ALL.iter().filter(|col| col.greek().is_some() || **col == Col::Decay);
     shown.map(|&col| (col.name().to_owned(), known(chain.columns.get(col)[row]))).collect()

@@ -1,4 +1,4 @@
-//! `greeksd explain`: asks a daemon, or computes the one name from a feed. Never: what an explanation says.
+//! `greeksd explain`: queries a daemon, or computes the name from a feed. Never: the contents of an explanation.
 
 use super::document::{ExplainDocument, MarketPart, Surroundings};
 use super::text::text;
@@ -54,7 +54,7 @@ fn document(args: &ExplainArgs, keys: &Keys) -> Result<ExplainDocument, String> 
     if args.feed.is_empty() { ask(&args.url, &contract) } else { compute(args, keys, &contract) }
 }
 
-/// What a daemon says.
+/// Queries a daemon.
 fn ask(url: &str, contract: &ContractKey) -> Result<ExplainDocument, String> {
     let base = ServerBase::parse(url)?;
     let client = Client::new(base, Vec::new(), None, AnswerBounds::default())?;
@@ -78,7 +78,7 @@ fn ask(url: &str, contract: &ContractKey) -> Result<ExplainDocument, String> {
     }
 }
 
-/// What a feed has of the name, computed here and now.
+/// Computes the name from a feed.
 fn compute(args: &ExplainArgs, keys: &Keys, contract: &ContractKey) -> Result<ExplainDocument, String> {
     let specs = args.feed.iter().map(|feed| FeedSpec::parse(feed)).collect::<Result<Vec<_>, _>>()?;
     let clock = args.now.map_or(MarketClock::Running, MarketClock::Fixed);

@@ -214,18 +214,18 @@ fn each_strike_has_a_vote_or_a_reason_and_the_votes_are_the_forward() {
                 |outcome: &StrikeOutcome| if let StrikeOutcome::Voted(vote) = outcome { Some(*vote) } else { None };
             let votes: Vec<_> = found.strikes.iter().filter_map(|strike| voted(&strike.outcome)).collect();
             unused += found.strikes.len() - votes.len();
-            assert!(votes.len() >= found.told.pairs as usize, "{contract:?}");
+            assert!(votes.len() >= found.parity.pairs as usize, "{contract:?}");
             if votes.is_empty() {
-                assert!(found.told.pairs == 0 && found.warnings.contains(&Warning::NoPair), "{contract:?}");
+                assert!(found.parity.pairs == 0 && found.warnings.contains(&Warning::NoPair), "{contract:?}");
                 continue;
             }
             let share: f64 = votes.iter().map(|vote| vote.share).sum();
             assert!((share - 1.0).abs() < 1e-9, "{contract:?}: {share}");
             let mean: f64 = votes.iter().map(|vote| vote.share * vote.fwd).sum();
-            assert!((mean - found.told.fwd).abs() < 3.0 * found.told.error + 1e-3 * mean, "{contract:?}: {mean}");
+            assert!((mean - found.parity.fwd).abs() < 3.0 * found.parity.error + 1e-3 * mean, "{contract:?}: {mean}");
             // what the others make likely moves it by its error, not by more
             let basis = found.basis.unwrap();
-            let apart = (found.told.fwd - slice.fwd_price).abs() / found.told.error.max(basis.fwd_error);
+            let apart = (found.parity.fwd - slice.fwd_price).abs() / found.parity.error.max(basis.fwd_error);
             assert!(apart < 6.0 || found.warnings.contains(&Warning::ForwardOutvoted), "{contract:?}: {apart}");
         }
     }
