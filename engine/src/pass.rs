@@ -28,21 +28,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use task::Task;
 use underlying::Scratch;
 
-/// The stack of a thread of the passes. A thread that waits for the slices of a wide chain takes up whatever work is left,
-/// another chain too, on the stack that it has. So how deep it gets is bounded by how many wide chains a run has (some
-/// dozens in the whole market), not by one computation, which the 2 MB that are usual hold many times. This is eight times
-/// that, and what is not touched costs addresses only. (Wide chains first and alone would bound it too, and leave threads
-/// idle at the end of each.)
+/// The stack of a thread of the passes. A thread that waits for the slices of a wide chain takes up whatever work is
+/// left, another chain too, on the stack that it has. So how deep it gets is bounded by how many wide chains a run has
+/// (some dozens in the whole market), not by one computation, which the 2 MB that are usual hold many times. This is
+/// eight times that, and what is not touched costs addresses only. (Wide chains first and alone would bound it too, and
+/// leave threads idle at the end of each.)
 const STACK_BYTES: usize = 16 << 20;
 
-/// Of more names that have left nothing is kept.
+/// Upper bound on delisted names whose last volatilities are kept.
 const LEFT_MOST: usize = 10_000;
 
 /// The passes of a first computation at full accuracy, before which nothing is remembered.
 ///
-/// A single full pass takes its tables at a forward and a borrow rate that it has yet to find. Where its values lie from
-/// those that no further pass changes, in bp of the underlying, for 335 names at one close (`passes_of_a_first_snapshot` in
-/// `history/tests/recipe.rs`):
+/// A single full pass takes its tables at a forward and a borrow rate that it has yet to find. Where its values lie
+/// from those that no further pass changes, in bp of the underlying, for 335 names at one close
+/// (`passes_of_a_first_snapshot` in `history/tests/recipe.rs`):
 ///
 /// | passes | 90 % | 99 % | vols, 99 %, 1e-4 |
 /// |---|---|---|---|
@@ -52,8 +52,9 @@ const LEFT_MOST: usize = 10_000;
 /// | coarse, full, full | 0.0000 | 0.004 | 0.037 |
 /// | preliminary, full, full | 0.0000 | 0.000 | 0.000 |
 ///
-/// A coarse look first costs about what it saves, since tables are then built once, where the market is; and the second full
-/// pass reads them again for a tenth more. Preliminary passes stay where their lattices are, 8 bp at 99 % with one or with six.
+/// A coarse look first costs about what it saves, since tables are then built once, where the market is; and the second
+/// full pass reads them again for a tenth more. Preliminary passes stay where their lattices are, 8 bp at 99 % with one
+/// or with six.
 pub const FIRST: &[Depth] = &[Depth::Coarse, Depth::Full, Depth::Full];
 
 /// The threads of the passes, and what each chain keeps from one pass to the next.
@@ -63,11 +64,11 @@ pub struct Passes {
     states: BTreeMap<Symbol, ChainState>,
     /// Memory to work in, one for each chain that is in work.
     scratch: Mutex<Vec<Scratch>>,
-    /// Volatilities of the session before the first pass, where they were kept.
+    /// Volatilities of the session before the first pass, if they were saved.
     prior: Arc<SessionVols>,
     /// Chains show the quotes that they were computed from.
     keeps_quotes: bool,
-    /// What goes before feeds and quotes.
+    /// Overrides of feeds and quotes.
     overrides: Arc<Overrides>,
     /// Of the last run: chains whose computation panicked.
     failed: Vec<Arc<Chain>>,
@@ -78,7 +79,7 @@ pub struct Passes {
 pub struct Computed {
     /// The finished chain.
     pub chain: Arc<Chain>,
-    /// What was dropped and what fell back.
+    /// Counts of dropped quotes and fallbacks.
     pub report: ChainReport,
 }
 
@@ -109,7 +110,7 @@ impl Passes {
         self.prior = prior.into();
     }
 
-    /// Sets what goes before feeds and quotes from the next run on.
+    /// Sets the overrides of feeds and quotes from the next run on.
     pub fn set_overrides(&mut self, overrides: impl Into<Arc<Overrides>>) {
         self.overrides = overrides.into();
     }
@@ -136,8 +137,8 @@ impl Passes {
         self.run_to(Depth::Full, market, work)
     }
 
-    /// As [`Passes::run`], by the passes [`FIRST`] and as if nothing had been computed of these names before: what it gives
-    /// depends on their books alone, but for `prev_vol`.
+    /// As [`Passes::run`], by the passes [`FIRST`] and as if nothing had been computed of these names before: what it
+    /// gives depends on their books alone, but for `prev_vol`.
     pub fn run_first(&mut self, market: MarketData<'_>, work: &[(&Book, Timestamp)]) -> Vec<Computed> {
         for (book, _) in work {
             self.states.entry(book.underlying).and_modify(ChainState::leave);
@@ -145,7 +146,7 @@ impl Passes {
         FIRST.iter().map(|&depth| self.run_to(depth, market, work)).last().unwrap_or_default()
     }
 
-    /// As [`Passes::run`], to a depth of choice: a first look at a whole market costs a tenth of its tables.
+    /// As [`Passes::run`], to a given depth: a preliminary pass over a market costs a tenth of its tables.
     ///
     /// # Cost     PERF.md; at older commits benches/record/history.md, "The whole market"
     pub fn run_to(&mut self, depth: Depth, market: MarketData<'_>, work: &[(&Book, Timestamp)]) -> Vec<Computed> {
@@ -160,7 +161,8 @@ impl Passes {
                     let idle = || unused.lock().unwrap_or_else(PoisonError::into_inner);
                     let mut scratch = idle().pop().unwrap_or_default();
                     let task = Task { market, book, at, depth, quotes, overrides };
-                    // bad input never stops the rest, nor does a fault that it finds; state and memory are in pieces then
+                    // bad input never stops the rest, nor does a fault that it finds; state and memory are in pieces
+                    // then
                     let compute = || underlying::compute(&task, &mut state, &mut scratch);
                     let Ok((chain, report)) = catch_unwind(AssertUnwindSafe(compute)) else {
                         return Err(uncomputed::failed(&task));
@@ -193,14 +195,14 @@ impl Passes {
         self.states.iter_mut().filter(|(name, _)| !listed.contains(name)).for_each(|(_, state)| state.leave());
     }
 
-    /// Forgets everything of every name, as if nothing had been computed yet: what the next run gives depends on its books
-    /// alone.
+    /// Forgets everything of every name, as if nothing had been computed yet: what the next run gives depends on its
+    /// books alone.
     pub fn forget(&mut self) {
         self.states.clear();
         self.failed.clear();
     }
 
-    /// What the last run could not compute: identity rows, in the place of a chain that was never computed.
+    /// Names that the last run could not compute: identity rows, in place of a chain that was never computed.
     pub fn take_failed(&mut self) -> Vec<Arc<Chain>> {
         std::mem::take(&mut self.failed)
     }

@@ -5,7 +5,7 @@
 use super::carry::{Carries, Carry, ImpliedSpot, SpotSource, median_forward};
 use super::clean::clean_quotes;
 use super::consistent::{Expiry, ExpiryOrder, Moneyness, drop_out_of_bounds};
-use super::draft::{Draft, SliceState};
+use super::draft::{SliceScratch, SliceState};
 use super::forward::{Parity, fit_forward, keep_near, pair_quotes};
 use super::implied::imply_vols;
 use super::input::SliceInput;
@@ -20,7 +20,7 @@ pub struct SliceWork {
     /// What it keeps from one pass to the next.
     pub state: SliceState,
     /// What the steps have found so far.
-    pub draft: Draft,
+    pub draft: SliceScratch,
 }
 
 /// How the slices of a name are worked on where none looks at another.
@@ -52,9 +52,9 @@ pub struct ChainCalibration {
 }
 
 impl ChainCalibration {
-    /// Takes the slices of a name from quotes to volatilities, into `draft.out` of each, and says which spot its options
-    /// tell; `None` where no spot is published and the options tell none either. The two lists run in parallel, ascending
-    /// in time.
+    /// Takes the slices of a name from quotes to volatilities, into `draft.out` of each, and says which spot its
+    /// options tell; `None` where no spot is published and the options tell none either. The two lists run in parallel,
+    /// ascending in time.
     ///
     /// # Domain   the slices of one name, with any quotes, each at its own time
     /// # Source   docs/model.md, "From quotes to published values", has the steps
@@ -65,7 +65,7 @@ impl ChainCalibration {
         how: &impl SideBySide,
     ) -> Option<ImpliedSpot> {
         self.prior.clear();
-        self.prior.extend(slices.iter().map(|slice| slice.state.told.unwrap_or(f64::NAN)));
+        self.prior.extend(slices.iter().map(|slice| slice.state.quoted_borrow.unwrap_or(f64::NAN)));
         // What is wrong by itself goes first, as everything after counts votes.
         how.each(slices, |i, slice| slice.clean(&inputs[i]));
         let published = inputs.first().map_or(f64::NAN, |input| input.s / input.scale());
@@ -85,16 +85,16 @@ impl ChainCalibration {
         if inputs.iter().all(|input| input.basis == ForwardBasis::Parity) {
             return Some(self.run_from(SpotSource::Implied, &about, slices, first, how));
         }
-        // Most pairs agree on the first spot within a few percent. The carry of all expiries tells it well enough to clean
-        // the quotes again, now as if it were published.
+        // Most pairs agree on the first spot within a few percent. The carry of all expiries tells it well enough to
+        // clean the quotes again, now as if it were published.
         self.first_carry(SpotSource::Implied, &about, slices, first, how);
-        let told = self.carries.spot;
-        if told.is_unknown() {
+        let implied = self.carries.spot;
+        if implied.is_unknown() {
             return None;
         }
-        let about = at(told.s);
+        let about = at(implied.s);
         how.each(slices, |i, slice| slice.clean(&about[i]));
-        let spot = self.run_from(SpotSource::Implied, &about, slices, told.s, how);
+        let spot = self.run_from(SpotSource::Implied, &about, slices, implied.s, how);
         (!spot.is_unknown()).then_some(spot)
     }
 
@@ -108,22 +108,23 @@ impl ChainCalibration {
         how: &impl SideBySide,
     ) -> ImpliedSpot {
         self.first_carry(source, inputs, slices, s, how);
-        // the premium depends on borrow and borrow on the forward that the premium is taken out of: a second look at the
-        // carry is enough, as the premium moves a forward by little and borrow moves the premium by less
+        // the premium depends on borrow and borrow on the forward that the premium is taken out of: a second look at
+        // the carry is enough, as the premium moves a forward by little and borrow moves the premium by less
         let carry = &self.carries.carry;
         how.each(slices, |i, slice| slice.refine(&inputs[i], &carry[i]));
         self.carry(source, inputs, slices, s);
         let carry = &self.carries.carry;
         // what a user knows of one expiry says nothing of the others: it comes in when all of them are told
         how.each(slices, |i, SliceWork { state, draft }| {
-            state.told = Some(carry[i].b);
+            state.quoted_borrow = Some(carry[i].b);
             imply_vols(&inputs[i], &carry[i].knowing(&inputs[i]), state, draft);
         });
         self.carries.spot
     }
 
     /// First forwards, and the carry that they tell. Bounds need the spot; order in strike needs to know what is
-    /// impossible, or one dead quote would be blamed on many good ones; order in expiry needs what order in strike has left.
+    /// impossible, or one dead quote would be blamed on many good ones; order in expiry needs what order in strike has
+    /// left.
     fn first_carry(
         &mut self,
         source: SpotSource,
@@ -210,7 +211,7 @@ impl SliceWork {
         if !of_spot {
             drop_out_of_bounds(input, self.draft.parity.fwd, &mut self.draft.quotes);
         }
-        let Draft { quotes, order, parity, .. } = &mut self.draft;
+        let SliceScratch { quotes, order, parity, .. } = &mut self.draft;
         let money = Moneyness {
             s: if of_spot { s } else { parity.fwd },
             sd: parity.sd.min(CONSISTENCY.vol_most * input.t.sqrt()),

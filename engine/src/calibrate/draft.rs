@@ -24,7 +24,7 @@ pub struct SliceState {
     /// Forward and borrow of the last pass.
     pub last: Option<(f64, f64)>,
     /// Borrow of the last pass as quotes tell it, whatever a user knows.
-    pub(super) told: Option<f64>,
+    pub(super) quoted_borrow: Option<f64>,
     /// The last refined forward less the one that early exercise was not taken out of, currency per share.
     pub(super) shift: f64,
     /// Volatilities that the last pass had to search for, or to remember.
@@ -55,7 +55,7 @@ impl SliceState {
 
 /// One slice on its way through a pass. Its vectors are used again in the next one.
 #[derive(Debug, Default)]
-pub struct Draft {
+pub struct SliceScratch {
     /// Time, rates and dividends; the borrow rate as far as it is known.
     pub(super) terms: Terms,
     /// Cleaned quotes.
@@ -77,15 +77,15 @@ pub struct Draft {
     pub out: Calibrated,
 }
 
-impl Draft {
+impl SliceScratch {
     /// The pairs that the forward was last told by, early exercise taken out of them.
-    pub fn told_by(&self) -> impl Iterator<Item = &Pair> {
+    pub fn used_pairs(&self) -> impl Iterator<Item = &Pair> {
         let refined = &self.premium.seen;
         if refined.is_empty() { self.pairs.iter() } else { refined.iter() }
     }
 
-    /// What the slice is valued on, once its volatilities are implied: time, rates and dividends; the result; and room for
-    /// volatilities by strike.
+    /// What the slice is valued on, once its volatilities are implied: time, rates and dividends; the result; and room
+    /// for volatilities by strike.
     pub fn finished(&mut self) -> (&Terms, &mut Calibrated, &mut Vec<f64>) {
         (&self.terms, &mut self.out, &mut self.shifted)
     }

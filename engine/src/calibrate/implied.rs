@@ -2,7 +2,7 @@
 
 use super::carry::Carry;
 use super::clean::Quotes;
-use super::draft::{Calibrated, Draft, SliceState};
+use super::draft::{Calibrated, SliceScratch, SliceState};
 use super::input::SliceInput;
 use super::remembered::{Recalled, RememberedVol, RememberedVols, key};
 use super::search::{Open, search};
@@ -24,8 +24,8 @@ use kernel::lanes::{BLOCK, Block, Lanes, Mask};
 /// # Accuracy 5e-5 of the volatility, and a hundredth of half a spread, where early exercise is remembered (`IMPLIED.allowed`); the lattice's
 /// #          3e-3 where a search was needed
 /// # Source   Newton on European value and premium curve; docs/model.md, step 4
-pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, draft: &mut Draft) {
-    let Draft { terms, quotes, out, found, open, refreshed, .. } = draft;
+pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, draft: &mut SliceScratch) {
+    let SliceScratch { terms, quotes, out, found, open, refreshed, .. } = draft;
     state.last = Some((carry.fwd, carry.b));
     out.begin(carry, quotes);
     terms.b = carry.b;
@@ -79,7 +79,8 @@ pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, dra
 }
 
 impl Calibrated {
-    /// Marks the quotes that a fitted volatility, by row, misses by several times their spread; `shift` was added to it.
+    /// Marks the quotes that a fitted volatility, by row, misses by several times their spread; `shift` was added to
+    /// it.
     pub fn find_outliers(&mut self, svc_vol: &[f64], shift: f64) {
         let Self { fault, used, vol_bid, vol_mid, vol_ask, .. } = self;
         for (row, fault) in fault.iter_mut().enumerate().filter(|(row, _)| used[*row]) {
@@ -92,8 +93,8 @@ impl Calibrated {
         }
     }
 
-    /// A value rises with its volatility, so the volatility at the bid is the lower one: where the two come from searches
-    /// that end within their tolerance of each other, they are put in order.
+    /// A value rises with its volatility, so the volatility at the bid is the lower one: where the two come from
+    /// searches that end within their tolerance of each other, they are put in order.
     fn order_sides(&mut self) {
         for (bid, ask) in self.vol_bid.iter_mut().zip(&mut self.vol_ask) {
             if *bid > *ask {
@@ -150,7 +151,7 @@ fn imply_sides(side: &BlockSide<'_>, sigma: &[f64], memory: &mut Memory<'_>, out
     let preliminary = here.depth != Depth::Full;
     let mut find = |which: usize, column: &[f64], start: Block| {
         let price = ladder.gather(right, block, column);
-        let near = imply_block(&here, right, &Asked { k, price, start }, &premium);
+        let near = imply_block(&here, right, &VolSearch { k, price, start }, &premium);
         let allowed = near.sigma * IMPLIED.allowed + (near.sigma - start).abs() * IMPLIED.allowed_of_step;
         let found = near.sigma.gt(Block::splat(0.0));
         let sure = if preliminary { found } else { premium.doubt(near.sigma).le(allowed * near.vega) };
@@ -160,7 +161,7 @@ fn imply_sides(side: &BlockSide<'_>, sigma: &[f64], memory: &mut Memory<'_>, out
         }
         let mut numbers = [0.0; BLOCK];
         near.sigma.store(&mut numbers);
-        remember(side, which, &Asked { k, price, start }, open, &mut numbers, memory);
+        remember(side, which, &VolSearch { k, price, start }, open, &mut numbers, memory);
         Block::load(&numbers)
     };
     let mid = find(0, &quotes.mid, start_of(sigma, block));
@@ -178,21 +179,21 @@ fn start_of(sigma: &[f64], block: usize) -> Block {
     Block::load(&sigma[block * BLOCK..])
 }
 
-/// Volatilities of the `open` lanes from the last pass's searches where those still say something; the others are left to
-/// a search, and NaN until then.
+/// Volatilities of the `open` lanes from the last pass's searches where those still say something; the others are left
+/// to a search, and NaN until then.
 ///
 /// # Shapes   `numbers` are the lanes of the block; only open ones change
 /// # Domain   keys ascend from call to call, as `RememberedVols` reads the last pass once, from its beginning to its end
 fn remember(
     side: &BlockSide<'_>,
     which: usize,
-    asked: &Asked,
+    asked: &VolSearch,
     open: <Block as Lanes>::Mask,
     numbers: &mut [f64; BLOCK],
     memory: &mut Memory<'_>,
 ) {
     let BlockSide { here, right, block, ladder, .. } = *side;
-    let Asked { k, price, start } = *asked;
+    let VolSearch { k, price, start } = *asked;
     let floor = here.floor(right, k);
     for lane in (0..BLOCK).filter(|&lane| open.lane(lane)) {
         let Some(row) = ladder.row(right, block * BLOCK + lane) else { continue };
@@ -216,7 +217,7 @@ fn remember(
 
 /// Prices of a block of strikes whose volatilities are looked for, from `start` on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked {
+pub(super) struct VolSearch {
     pub(super) k: Block,
     pub(super) price: Block,
     pub(super) start: Block,
@@ -224,8 +225,13 @@ pub(super) struct Asked {
 
 /// Volatilities of one right of a block, from what is remembered of early exercise.
 #[inline(always)]
-pub(super) fn imply_block(here: &Valuation<'_>, right: Right, asked: &Asked, premium: &PremiumByVol) -> Near<Block> {
-    let Asked { k, price, start } = *asked;
+pub(super) fn imply_block(
+    here: &Valuation<'_>,
+    right: Right,
+    asked: &VolSearch,
+    premium: &PremiumByVol,
+) -> Near<Block> {
+    let VolSearch { k, price, start } = *asked;
     let horizon = Horizon::from(here.terms);
     let sought = Sought {
         phi: right.phi(),
@@ -291,8 +297,8 @@ pub(super) fn start_vols(
     true
 }
 
-/// The volatilities of the session before, by strike, for an expiry without a usable quote in a name without one; gaps take
-/// the nearest. None known: all missing.
+/// The volatilities of the session before, by strike, for an expiry without a usable quote in a name without one; gaps
+/// take the nearest. None known: all missing.
 pub fn carried_over(ladder: &Ladder, prev_vol: &[f64], sigma: &mut [f64]) {
     let n = ladder.len();
     for (strike, sigma) in sigma.iter_mut().enumerate() {

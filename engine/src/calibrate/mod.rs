@@ -16,7 +16,7 @@ pub mod settings;
 pub mod spot;
 
 pub use crate::store::dropped::Drop;
-pub use draft::{Calibrated, Draft, SliceState};
+pub use draft::{Calibrated, SliceScratch, SliceState};
 pub use input::{ForcedCarry, SliceInput};
 
 #[cfg(test)]

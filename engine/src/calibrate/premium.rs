@@ -1,17 +1,18 @@
 //! The forward of an American expiry: parity holds for European values, so what early exercise adds is taken out.
 //!
-//! At each strike near the money the right that is out of the money gives the volatility, and with it the premium of both
-//! rights. What the quoted C − P misses the model's by says how far the forward is off; how far that miss follows the
-//! forward is taken from the model, and where a call is as good as exercised it says nothing, and counts for nothing.
+//! At each strike near the money the right that is out of the money gives the volatility, and with it the premium of
+//! both rights. What the quoted C − P misses the model's by says how far the forward is off; how far that miss follows
+//! the forward is taken from the model, and where a call is as good as exercised it says nothing, and counts for
+//! nothing.
 //!
 //! The premium comes from what is remembered of it. Of an expiry seen for the first time nothing is: its borrow rate
 //! changes with the forward that is sought, tables would have to be built for each, and so a lattice serves.
 //! Never: a European slice.
 
 use super::carry::{Carry, effective_spot, implied_borrow};
-use super::draft::{Draft, SliceState};
+use super::draft::{SliceScratch, SliceState};
 use super::forward::{Pair, Parity, fit_forward};
-use super::implied::{Asked, imply_block, start_vols};
+use super::implied::{VolSearch, imply_block, start_vols};
 use super::input::SliceInput;
 use super::settings::PREMIUM;
 use crate::early::{Early, PremiumByVol, Valuation};
@@ -31,14 +32,19 @@ use kernel::lattice::Lattice;
 /// # Source   docs/model.md, step 3
 /// # Cost     one round where the market moved little: a volatility and two premiums for up to 24 strikes; the first time two
 /// #          lattices of 60 layers a round
-pub(super) fn refine_forward(input: &SliceInput, carry: &Carry, state: &mut SliceState, draft: &mut Draft) -> Parity {
+pub(super) fn refine_forward(
+    input: &SliceInput,
+    carry: &Carry,
+    state: &mut SliceState,
+    draft: &mut SliceScratch,
+) -> Parity {
     let first = draft.parity;
     if first.fwd.is_nan() || carry.fwd.is_nan() {
         return first;
     }
     let SliceState { ladder, early, sigma, shift, last: before, .. } = state;
     let prior = before.map_or(f64::NAN, |(_, b)| b);
-    let Draft { terms, quotes, pairs, premium: room, sorted, refreshed, .. } = draft;
+    let SliceScratch { terms, quotes, pairs, premium: room, sorted, refreshed, .. } = draft;
     let df = terms.df();
     let width = first.sd * first.fwd;
     let blocks = near_blocks(ladder, first.fwd, first.sd);
@@ -52,9 +58,10 @@ pub(super) fn refine_forward(input: &SliceInput, carry: &Carry, state: &mut Slic
     let new = before.is_none() || input.forced.is_any();
     let mut last = first;
     let mut moved = f64::INFINITY;
-    // Newton in the forward, pair by pair: each says where its miss would vanish, and `fit_forward` weighs what they say.
-    // It converges to the forward at which the model's C − P, premium included, misses the quoted ones by nothing on the
-    // whole; borrow and volatilities follow the forward from round to round, so the sensitivities are total ones.
+    // Newton in the forward, pair by pair: each says where its miss would vanish, and `fit_forward` weighs what they
+    // say. It converges to the forward at which the model's C − P, premium included, misses the quoted ones by nothing
+    // on the whole; borrow and volatilities follow the forward from round to round, so the sensitivities are total
+    // ones.
     for _ in 0..PREMIUM.rounds {
         let look = NearMoney { input, carry, prior, quotes, ladder, sigma, blocks: blocks.clone() };
         if !new {
@@ -172,10 +179,10 @@ impl NearMoney<'_> {
             });
             let of = |right: Right| {
                 let mid = self.ladder.gather(right, block, &self.quotes.mid);
-                imply_block(&here, right, &Asked { k, price: mid, start }, &premium[right as usize]).sigma
+                imply_block(&here, right, &VolSearch { k, price: mid, start }, &premium[right as usize]).sigma
             };
-            // the right that is out of the money against the spot has less exercise premium, so its volatility depends least
-            // on the forward that is sought; against the spot and not the forward, as exercise pays S − K
+            // the right that is out of the money against the spot has less exercise premium, so its volatility depends
+            // least on the forward that is sought; against the spot and not the forward, as exercise pays S − K
             let calls = Block::splat(here.s).le(k);
             let sigma = Block::select(calls, of(Right::Call), of(Right::Put));
             let [call, put] = premium.map(|p| p.at(sigma).value);

@@ -1,9 +1,9 @@
-//! What every chain of a pass shares besides books.
+//! Inputs common to all chains of a pass, besides books.
 
 use crate::rates::table::RateTable;
 use kernel::calendar::Calendar;
 
-/// What every chain of a pass shares.
+/// Inputs common to all chains of a pass.
 #[derive(Clone, Copy, Debug)]
 pub struct MarketData<'a> {
     /// Sessions and settlement instants.

@@ -1,9 +1,9 @@
-//! What happened while a chain was computed.
+//! Counts of the computation of a chain.
 
 use crate::calibrate::Drop;
 use kernel::american::Counts;
 
-/// What happened while a chain was computed.
+/// Counts of the computation of a chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChainReport {
     /// Slices computed.
@@ -12,8 +12,8 @@ pub struct ChainReport {
     pub contracts: u32,
     /// Contracts with Greeks.
     pub priced: u32,
-    /// The calibration found no forward because calls and puts contradict each other. It says so of a whole name; nothing
-    /// follows from it where some contract is priced all the same.
+    /// The calibration found no forward because calls and puts contradict each other. It says so of a whole name;
+    /// nothing follows from it where some contract is priced all the same.
     pub contradictory_pairs: bool,
     /// Dropped quotes by [`Drop`].
     pub dropped: [u32; Drop::ALL.len()],
@@ -21,10 +21,11 @@ pub struct ChainReport {
     pub dividends_refused: u32,
     /// Implied volatilities that needed a search in a bracket.
     pub searched: u32,
-    /// Blocks of contracts whose early exercise was taken from the tables anew.
+    /// Blocks of contracts re-expanded from the early exercise tables.
     pub refreshed: u32,
     /// The tables of early exercise that the chain holds.
     pub tables: Counts,
-    /// Bytes that the chain keeps from one pass to the next: tables and expansions of early exercise, ladders, volatilities.
+    /// Bytes that the chain keeps from one pass to the next: tables and expansions of early exercise, ladders,
+    /// volatilities.
     pub state_bytes: u64,
 }

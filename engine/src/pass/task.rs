@@ -7,7 +7,7 @@ use crate::store::overrides::Overrides;
 use crate::store::quotes::ChainQuotes;
 use jiff::Timestamp;
 
-/// What is computed, for when and how well.
+/// A name to compute: book, instant and depth.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Task<'a> {
     pub(super) market: MarketData<'a>,

@@ -1,4 +1,4 @@
-//! Names that cannot be computed: their contracts are listed all the same, with the reason. The one place that decides
+//! Names that cannot be computed: their contracts are still listed, with the reason. The one place that decides
 //! which reason. Never: a formula.
 
 use super::report::ChainReport;
@@ -71,7 +71,7 @@ pub(super) fn identity_only(task: &Task<'_>, prev_vols: impl Fn(&BookSlice, &mut
     (Arc::new(chain), report)
 }
 
-/// A slice of which nothing but its terms is known.
+/// A slice with terms but without values.
 fn identity(slice: &BookSlice, rows: Range<usize>, at: Timestamp) -> Slice {
     let BookSlice { root, expiry, style, settle, settles_at, adjusted, .. } = *slice;
     let row = |i: usize| u32::try_from(i).unwrap_or(u32::MAX);
@@ -104,7 +104,7 @@ mod tests {
     use kernel::calendar::Calendar;
     use kernel::contract::{ForwardBasis, Right, Settle, Style, Symbol};
 
-    /// What `f` makes of a book.
+    /// Applies `f` to a book.
     fn of<R>(book: &Book, f: impl FnOnce(&Task<'_>) -> R) -> R {
         let (calendar, curves) = (Calendar::embedded(), RateTable::zero());
         let market = MarketData { calendar: &calendar, rates: &curves };

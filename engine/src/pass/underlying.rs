@@ -31,14 +31,15 @@ use rayon::prelude::*;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A chain with more contracts than this is worth more than one thread. By judgement: a steady pass of it takes 3 ms, and
-/// handing slices out a few µs each; at half or double of it bits are the same, and only single wide names wait longer.
+/// A chain with more contracts than this is worth more than one thread. By judgement: a steady pass of it takes 3 ms,
+/// and handing slices out a few µs each; at half or double of it bits are the same, and only single wide names wait
+/// longer.
 const ALONE: usize = 3000;
 
-/// What a chain keeps from one pass to the next.
+/// State of a chain between passes.
 #[derive(Debug)]
 pub struct ChainState {
-    slices: Vec<Kept>,
+    slices: Vec<KeptSlice>,
     /// The session that is shown, and its chain.
     session: Option<(Date, Arc<Chain>)>,
     /// The same of a name that has left: the volatilities of its last chain.
@@ -49,14 +50,14 @@ pub struct ChainState {
 
 /// The state of one (root, expiry).
 #[derive(Debug)]
-struct Kept {
+struct KeptSlice {
     root: Symbol,
     expiry: Date,
     state: SliceState,
 }
 
-/// Memory to compute a chain in, used again for the next one. The lists run in parallel, an entry for each slice that has
-/// not settled.
+/// Memory to compute a chain in, used again for the next one. The lists run in parallel, an entry for each slice that
+/// has not settled.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     facts: Vec<SliceFacts>,
@@ -66,7 +67,7 @@ pub(super) struct Scratch {
     smoother: DefaultSmoother,
 }
 
-/// What a slice is calibrated from, but for its book.
+/// Inputs of the calibration of a slice, besides its book.
 #[derive(Debug, Default)]
 struct SliceFacts {
     /// Its place in the book.
@@ -75,17 +76,17 @@ struct SliceFacts {
     r: f64,
     divs: Vec<Dividend>,
     age_s: Vec<f64>,
-    /// Whether a quote is to be left out, by row; empty: none is.
+    /// True if an override excludes the quote, by row; empty: no exclusions.
     excluded: Vec<bool>,
     /// The rate is a user's.
     rate_is_known: bool,
-    /// Forward and borrow that are known otherwise than by quotes.
+    /// Forward and borrow from overrides.
     forced: ForcedCarry,
     /// Added to the volatilities of the curve, per √year.
     vol_shift: f64,
-    /// In place of the quotes of an adjusted root whose deliverable is not known: they say nothing.
+    /// Empty quotes for an adjusted root without a known deliverable: its quotes carry no information.
     unquoted: Vec<f64>,
-    /// What a contract of an adjusted root delivers, where that is known.
+    /// Deliverable of an adjusted root, if known.
     deliverable: Option<Deliverable>,
     /// Its strikes less the cash, thousandths; empty for other roots.
     strike_milli: Vec<u32>,
@@ -101,7 +102,7 @@ struct Priced {
 }
 
 impl ChainState {
-    /// Nothing kept but the volatilities of the session before.
+    /// Keeps only the volatilities of the previous session.
     pub(super) fn new(prior: Arc<SessionVols>) -> Self {
         Self { slices: Vec::new(), session: None, left: None, prior }
     }
@@ -138,13 +139,13 @@ impl ChainState {
         self.slices.clear();
         self.slices.extend(slices.iter_mut().zip(facts).map(|(slice, facts)| {
             let BookSlice { root, expiry, .. } = book.slices[facts.place];
-            Kept { root, expiry, state: core::mem::take(&mut slice.state) }
+            KeptSlice { root, expiry, state: core::mem::take(&mut slice.state) }
         }));
     }
 
     /// Hands out the state of a slice, the `i`-th of its chain.
     fn take(&mut self, i: usize, slice: &BookSlice) -> SliceState {
-        let is = |kept: &Kept| kept.root == slice.root && kept.expiry == slice.expiry;
+        let is = |kept: &KeptSlice| kept.root == slice.root && kept.expiry == slice.expiry;
         let at = if self.slices.get(i).is_some_and(is) { Some(i) } else { self.slices.iter().position(is) };
         at.map(|at| core::mem::take(&mut self.slices[at].state)).unwrap_or_default()
     }
@@ -184,7 +185,7 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
         priced.columns.reset(book_slice.rows());
         before.prev_vols(book_slice, priced.columns.get_mut(Col::PrevVol));
         priced.valued = match (book_slice.adjusted, facts[i].deliverable) {
-            // what it delivers is not known: it has identity only
+            // its deliverable is unknown: it has identity only
             (true, None) => Valued::default(),
             (_, terms) => {
                 let valued = price_slice(&inputs[i], slice, &curves[i], &mut priced.columns);
@@ -241,8 +242,8 @@ impl Threads {
     }
 }
 
-/// Derivatives of an adjusted root with respect to the underlying and the listed strike, from those with respect to what it
-/// delivers. Rows that cash pays for lose their numbers.
+/// Derivatives of an adjusted root with respect to the underlying and the listed strike, from those with respect to
+/// what it delivers. Rows that cash pays for lose their numbers.
 fn per_share(terms: &Deliverable, paid_by_cash: usize, valued: Valued, columns: &mut Columns) -> Valued {
     let (shares, strike) = (terms.shares_per_unit(), terms.strike_per_unit());
     let factors = [
@@ -359,9 +360,9 @@ impl SliceFacts {
     }
 }
 
-/// Dividends in the life of the contracts, in years from `at`, and how many were refused: lattices add up all of them at
-/// each of their layers, so that a name with more than [`limits::DIVIDEND_DATES`] in the life of an American contract,
-/// which none has, is valued without. European values take as many as an index has.
+/// Dividends in the life of the contracts, in years from `at`, and how many were refused: lattices add up all of them
+/// at each of their layers, so that a name with more than [`limits::DIVIDEND_DATES`] in the life of an American
+/// contract, which none has, is valued without. European values take as many as an index has.
 fn dividend_times(task: &Task<'_>) -> (Vec<Dividend>, u32) {
     let Task { market, book, at, overrides, .. } = *task;
     let dividends = overrides.dividends(book.underlying, &book.dividends);
@@ -377,7 +378,7 @@ fn dividend_times(task: &Task<'_>) -> (Vec<Dividend>, u32) {
     }
 }
 
-/// What the curves are fitted to.
+/// Inputs of the surface fit.
 fn surface_inputs<'a>(inputs: &[SliceInput<'a>], slices: &'a [SliceWork]) -> Vec<SurfaceInput<'a>> {
     let of = |(input, slice): (&SliceInput<'a>, &'a SliceWork)| {
         let out = &slice.draft.out;
@@ -395,8 +396,8 @@ fn surface_inputs<'a>(inputs: &[SliceInput<'a>], slices: &'a [SliceWork]) -> Vec
     inputs.iter().zip(slices).map(of).collect()
 }
 
-/// The curve of each slice. Quotes of adjusted roots, which are few, do not move the curves of standard ones; the curves of
-/// adjusted roots whose terms are known lean on all.
+/// The curve of each slice. Quotes of adjusted roots, which are few, do not move the curves of standard ones; the
+/// curves of adjusted roots whose terms are known lean on all.
 fn curves<'s>(
     smoother: &'s mut DefaultSmoother,
     mut inputs: Vec<SurfaceInput<'_>>,
@@ -473,7 +474,7 @@ fn assemble(task: &Task<'_>, slices: &[Finished<'_>], spot: ImpliedSpot) -> (Cha
     (chain, report)
 }
 
-/// What the chain was computed from besides.
+/// Evidence of the chain: its inputs besides the columns.
 ///
 /// # Domain   any book; `slices` are those of its chain, in order
 fn evidence(task: &Task<'_>, slices: &[Finished<'_>]) -> ChainEvidence {
@@ -508,7 +509,7 @@ fn evidence(task: &Task<'_>, slices: &[Finished<'_>]) -> ChainEvidence {
 }
 
 impl Finished<'_> {
-    /// What the slice was computed from besides.
+    /// Evidence of the slice: its inputs besides the columns.
     fn evidence(&self) -> SliceEvidence {
         let out: &Calibrated = &self.work.draft.out;
         let ladder = &self.work.state.ladder;
@@ -530,11 +531,11 @@ impl Finished<'_> {
                 borrow: self.input.forced.borrow.is_some(),
             },
             vol_shift: self.input.vol_shift,
-            pairs: self.work.draft.told_by().map(pair).collect(),
+            pairs: self.work.draft.used_pairs().map(pair).collect(),
         }
     }
 
-    /// What is constant over the rows of the slice.
+    /// Values common to all rows of the slice.
     fn constants(&self, rows: core::ops::Range<u32>, at: Timestamp) -> Slice {
         let BookSlice { root, expiry, style, settle, settles_at, adjusted, .. } = *self.of;
         let known = |x: f64| if adjusted && self.deliverable.is_none() { f64::NAN } else { x };
@@ -645,7 +646,7 @@ mod tests {
     #[test]
     fn a_slice_takes_its_own_state_wherever_it_stands() {
         let (a, b) = (slice("ABC", 30, false), slice("ABC", 60, false));
-        let kept = |of: &BookSlice| Kept { root: of.root, expiry: of.expiry, state: SliceState::default() };
+        let kept = |of: &BookSlice| KeptSlice { root: of.root, expiry: of.expiry, state: SliceState::default() };
         let mut state = ChainState::new(Arc::default());
         state.slices = vec![kept(&a), kept(&b)];
         state.slices[0].state.last = Some((1.0, 0.0));

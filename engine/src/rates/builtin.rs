@@ -1,8 +1,10 @@
-//! The US Treasury's par yields that are part of the program, so that every date has a curve without a file or a network.
+//! The US Treasury's par yields that are part of the program, so that every date has a curve without a file or a
+//! network.
 //!
-//! Source: US Department of the Treasury, Daily Treasury Par Yield Curve Rates, public domain; the last published day of each
-//! week since 1990. A day's own curve differs from the week's by 2 basis points at the median and by 25 at the 99th percentile
-//! (tenors of 3 months to 5 years, all days of the table). `engine/data/refresh_treasury.py` makes the table.
+//! Source: US Department of the Treasury, Daily Treasury Par Yield Curve Rates, public domain; the last published day
+//! of each week since 1990. A day's own curve differs from the week's by 2 basis points at the median and by 25 at the
+//! 99th percentile (tenors of 3 months to 5 years, all days of the table). `engine/data/refresh_treasury.py` makes the
+//! table.
 
 use super::curve::{DiscountCurve, DiscountCurves};
 use jiff::civil::Date;
@@ -12,7 +14,8 @@ use std::sync::{Arc, OnceLock};
 /// Par yields in percent: a header, then a week in each line.
 const TABLE: &str = include_str!("../../data/treasury_par_yields.csv");
 
-/// The built-in curves by date. A value that is cheap to clone; each curve is made of its yields when it is first asked for.
+/// The built-in curves by date. A value that is cheap to clone; each curve is bootstrapped from its yields on first
+/// use.
 #[derive(Clone, Debug)]
 pub struct BuiltInCurves {
     /// Ascending; never empty.

@@ -1,9 +1,9 @@
 //! One discount curve of all European expiries of a market, and when it takes the place of the one in force.
 //!
-//! Forward rates are constant over fixed spans. A prior curve (the last one, or Treasuries) gives their shape, the expiries
-//! correct it, each by its standard error: where quotes are dense the prior has no say, and short expiries, whose errors are
-//! large, lean on the others. Names are compared with each other and with the prior first, so that a name with wrong quotes
-//! has no say. Never: a book, a file, a clock.
+//! Forward rates are constant over fixed spans. A prior curve (the last one, or Treasuries) gives their shape, the
+//! expiries correct it, each by its standard error: where quotes are dense the prior has no say, and short expiries,
+//! whose errors are large, lean on the others. Names are compared with each other and with the prior first, so that a
+//! name with wrong quotes has no say. Never: a book, a file, a clock.
 
 use super::curve::DiscountCurve;
 use super::parity::{EuropeanExpiry, ParityDiscount, parity_discount};
@@ -44,7 +44,7 @@ pub struct ImpliedCurve {
     pub expiries: usize,
 }
 
-/// What a name says of the curve.
+/// Discount factors that a name implies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateName {
     /// Underlying.
@@ -66,7 +66,7 @@ pub enum NoImpliedCurve {
     NoExpiry,
     /// Every name is further from the prior than rates move.
     Implausible,
-    /// The quotes do not tell a rate within its error bound.
+    /// The quotes do not imply a rate within its error bound.
     Uncertain,
 }
 
@@ -241,7 +241,7 @@ fn fitted(points: &[ParityDiscount], prior_growth: impl Fn(f64) -> f64) -> Optio
         let scale = (1.4826 * sorted.get(sorted.len() / 2).copied().unwrap_or_default()).max(1.0);
         let weight = |size: &f64| {
             let kept = 1.0 - (size / (CURVE.cutoff * scale)).powi(2);
-            // errors that are larger than they say count so much less
+            // observations whose errors exceed their estimates get less weight
             if kept > 0.0 { kept * kept / (scale * scale) } else { 0.0 }
         };
         let next: Vec<f64> = sizes.iter().map(weight).collect();
@@ -316,7 +316,8 @@ fn inverse(matrix: &Matrix) -> Option<Matrix> {
 }
 
 impl ImpliedCurve {
-    /// True if this curve should take the place of one in force: it differs by more than noise, or is known much better.
+    /// True if this curve should take the place of one in force: it differs by more than noise, or has a much smaller
+    /// error.
     #[must_use]
     pub fn supersedes(&self, in_force: &Self) -> bool {
         let differs = |span: usize| {
@@ -329,8 +330,8 @@ impl ImpliedCurve {
         judged.clone().any(differs) || 2 * judged.clone().filter(|&span| is_better(span)).count() > judged.len()
     }
 
-    /// Returns the tenor at which a given curve lies furthest from this one, in standard errors, if that is further than
-    /// errors and the difference between one way of funding and another explain.
+    /// Returns the tenor at which a given curve lies furthest from this one, in standard errors, if that is further
+    /// than errors and the difference between one way of funding and another explain.
     #[must_use]
     pub fn disagreement(&self, given: &DiscountCurve) -> Option<RateDisagreement> {
         let at = |span: usize| {

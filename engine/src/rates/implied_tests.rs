@@ -1,4 +1,4 @@
-//! Implied curves of made-up expiries whose rates are known: how clean and spoiled quotes are read.
+//! Implied curves of simulated expiries whose rates are known: how clean and spoiled quotes are read.
 
 use super::*;
 use kernel::contract::Right;

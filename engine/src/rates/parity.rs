@@ -1,8 +1,8 @@
 //! The discount factor and the forward of one European expiry, by put-call parity over all of its pairs.
 //!
-//! C − P = D·(F − K) is a line in the strike: its slope is −D, and it needs no model and no price of the underlying. The line
-//! is fitted robustly, since books have stale, crossed and mistaken quotes: a repeated median starts it (half of the pairs may
-//! be wrong), and Tukey's biweight refines it. Never: a curve, a book.
+//! C − P = D·(F − K) is a line in the strike: its slope is −D, and it needs no model and no price of the underlying.
+//! The line is fitted robustly, since books have stale, crossed and mistaken quotes: a repeated median starts it (half
+//! of the pairs may be wrong), and Tukey's biweight refines it. Never: a curve, a book.
 
 use super::settings::PARITY;
 use kernel::contract::{Right, Symbol};
@@ -25,7 +25,7 @@ pub struct EuropeanExpiry<'a> {
     pub ask: &'a [f64],
 }
 
-/// What the pairs of an expiry say together.
+/// Discount factor and forward that the pairs of an expiry imply together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ParityDiscount {
     /// Years to settlement.
@@ -125,7 +125,8 @@ fn gaps(expiry: &EuropeanExpiry<'_>) -> Vec<Gap> {
     out
 }
 
-/// A line that holds while fewer than half of the pairs are wrong: the median over pairs of the median slope to all others.
+/// A line that holds while fewer than half of the pairs are wrong: the median over pairs of the median slope to all
+/// others.
 fn start(gaps: &[Gap], centre: f64) -> Option<Line> {
     let n = gaps.len().min(PARITY.start_strikes);
     let chosen: Vec<Gap> = (0..n).map(|i| gaps[i * (gaps.len() - 1) / (n - 1).max(1)]).collect();

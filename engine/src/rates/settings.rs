@@ -1,17 +1,17 @@
-//! Every number of the implied curve that somebody has chosen.
+//! Tuning parameters of the implied curve.
 
 use kernel::settings;
 
 settings! {
     /// The discount factor of one expiry (`parity.rs`).
     PARITY: ParitySettings {
-        /// Fewer pairs than this say nothing. Lower lets a handful of stale quotes make a rate.
+        /// Minimum number of pairs of an expiry. Lower lets a handful of stale quotes make a rate.
         pairs_least: usize = 8, "pairs", Judgement("a line of two unknowns and as many outliers as good ones needs about eight");
-        /// An expiry that settles sooner says nothing: its rate is the error of its quotes.
+        /// Minimum time to settlement: the rate of a nearer expiry is the error of its quotes.
         years_least: f64 = 0.008, "years", Judgement("three days: an error of a cent in 5,000 is two basis points of rate there");
         /// An ask above this many times the bid is a placeholder.
         ask_over_bid_most: f64 = 4.0, "1", Judgement("as in the cleaning of quotes");
-        /// Half of the least tick: a locked quote is no better known than this.
+        /// Half of the least tick: the minimum error of a locked quote.
         half_spread_least: f64 = 0.005, "currency per share", Judgement("as in the cleaning of quotes");
         /// Strikes that the robust start looks at, evenly over the range: its cost is their square.
         start_strikes: usize = 96, "strikes", Judgement("the start needs a slope to a part in a thousand, and the fit refines it");
@@ -23,7 +23,7 @@ settings! {
         scale_least: f64 = 0.02, "of the half spread", Judgement("mids that agree to a fiftieth of their spread agree by the grid of prices");
         /// The variance counts neighbours that err together: at most as if so few pairs were independent of so many.
         correlation_most: f64 = 0.95, "1", Judgement("keeps the error finite where quotes come off one curve");
-        /// No logarithm of a discount factor is known better than this: quotes of one expiry are taken over some seconds.
+        /// Minimum error of the logarithm of a discount factor: quotes of one expiry are taken over some seconds.
         error_least: f64 = 1e-5, "1", Judgement("a tick of five cents in an index of 5,000");
     }
 
@@ -38,7 +38,8 @@ settings! {
         cutoff: f64 = 4.685, "standard errors", Judgement("as for quotes");
         /// Rounds of reweighting at most.
         rounds: usize = 50, "rounds", Judgement("settles within ten on recorded chains");
-        /// Names that differ from the weighted median of all by more than this, and by more than their errors, are left out.
+        /// Names that differ from the weighted median of all by more than this, and by more than their errors, are left
+        /// out.
         name_apart: f64 = 0.0010, "per year", Judgement("index options of one exchange are funded at one rate, to a few basis points");
         /// The same in standard errors.
         name_errors: f64 = 4.0, "standard errors", Judgement("one in ten thousand by chance");

@@ -3,11 +3,11 @@
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use std::fmt;
 
-/// The sources of discount curves, in their order of precedence. An override of a single expiry stands before all of them
-/// ([`Overrides::rate`](crate::store::overrides::Overrides::rate)).
+/// The sources of discount curves, in their order of precedence. An override of a single expiry stands before all of
+/// them ([`Overrides::rate`](crate::store::overrides::Overrides::rate)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RateSource {
-    /// A user asked for rates of zero.
+    /// Rates of zero by option.
     Zero,
     /// The simulated market's own curve.
     Simulated,
@@ -56,7 +56,7 @@ pub struct RateOrigin {
 pub const OLD_DAYS: i64 = 10;
 
 impl RateOrigin {
-    /// No curve: every rate is zero because a user asked for it.
+    /// No curve: every rate is zero by option.
     pub const ZERO: Self = Self { source: RateSource::Zero, as_of: None };
 
     /// Returns the days from the curve's date to an instant, never negative; `None` without a date.

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// A Treasury curve that is older than this at a date does not serve it: no holidays are as long.
 const TREASURY_DAYS_MOST: i32 = 30;
 
-/// Implied curves that are kept: the oldest date goes first. A running daemon adds some a day.
+/// Maximum number of implied curves; the oldest date is dropped first. A running daemon adds some a day.
 const IMPLIED_MOST: usize = 1024;
 
 /// The curve of a date, and where it comes from.
@@ -23,7 +23,7 @@ pub struct DatedCurve<'a> {
     pub origin: RateOrigin,
 }
 
-/// Every curve that can be used, by source. A value: made by whoever has the sources, read by all passes.
+/// All available curves, by source. A value: the owner of the sources makes it, all passes read it.
 #[derive(Clone, Debug)]
 pub struct RateTable {
     /// Curves that a user, a feed or the simulated market gave.
@@ -35,11 +35,11 @@ pub struct RateTable {
     /// A curve of an earlier date, kept over a restart.
     saved: Option<(Date, DiscountCurve)>,
     built_in: BuiltInCurves,
-    /// Some curve of zero, where a user asked for it.
+    /// The zero curve, if an option asks for it.
     zero: Option<DiscountCurve>,
 }
 
-/// What became of a look at the European chains of a date.
+/// Outcome of implying rates from the European chains of a date.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RateLook {
     /// The curve that they imply is in force from now on.
@@ -71,7 +71,7 @@ impl RateTable {
         Self { given: curves, given_by: source, ..Self::default() }
     }
 
-    /// Returns the table of a user who asked for rates of zero.
+    /// Returns the table with rates of zero.
     #[must_use]
     pub fn zero() -> Self {
         Self { zero: Some(DiscountCurve::flat(0.0)), ..Self::default() }
@@ -122,8 +122,8 @@ impl RateTable {
         until.or_else(|| self.implied.range((date, at)..=(date, Timestamp::MAX)).next()).map(|(_, curve)| curve)
     }
 
-    /// Returns every curve that values of a date can use, by the instant from which on it is in force; one without an instant
-    /// serves the whole date.
+    /// Returns every curve that values of a date can use, by the instant from which on it is in force; one without an
+    /// instant serves the whole date.
     #[must_use]
     pub fn curves_of(&self, date: Date) -> Vec<(Option<Timestamp>, DatedCurve<'_>)> {
         let in_force = self.on(Timestamp::MIN, date);
@@ -134,7 +134,7 @@ impl RateTable {
         of_date.map(|(&(_, at), implied)| (Some(at), DatedCurve { curve: &implied.curve, ..in_force })).collect()
     }
 
-    /// True if European chains have a say: nobody gave curves or asked for zero.
+    /// True if European chains may imply the rates: no curve is given and zero is not asked for.
     #[must_use]
     pub fn implies(&self) -> bool {
         self.zero.is_none() && self.given.is_empty()
@@ -174,8 +174,8 @@ impl RateTable {
         }
     }
 
-    /// Returns where the given curve of a date and the European chains of that date contradict each other; `None` if they
-    /// do not, or if one of them is missing.
+    /// Returns where the given curve of a date and the European chains of that date contradict each other; `None` if
+    /// they do not, or if one of them is missing.
     #[must_use]
     pub fn disagreement(&self, at: Timestamp, date: Date) -> Option<RateDisagreement> {
         let in_force = self.on(at, date);

@@ -1,4 +1,4 @@
-//! What was quoted: one book per underlying, its rows in native order. Feeds write it, the pass reads it.
+//! Quotes: one book per underlying, its rows in native order. Feeds write it, the pass reads it.
 //! Never: a formula.
 
 use jiff::{Timestamp, civil::Date};
@@ -10,8 +10,9 @@ use kernel::records::reached_by_several;
 pub struct Book {
     /// Underlying symbol.
     pub underlying: Symbol,
-    /// Spot price, currency per share; NaN until one came, and for good where the feed has none. Such a book is valued on
-    /// the spot that its options imply, or listed with identity only ([`Uncomputed::NoSpot`](super::chain::Uncomputed)).
+    /// Spot price, currency per share; NaN until one came, and for good where the feed has none. Such a book is valued
+    /// on the spot that its options imply, or listed with identity only
+    /// ([`Uncomputed::NoSpot`](super::chain::Uncomputed)).
     pub spot: f64,
     /// The time of its quotes ([`Book::quoted_at`]); before the first one the earliest instant that there is.
     pub ts: Timestamp,
@@ -38,7 +39,7 @@ impl BookSlice {
             + ts.capacity() * size_of::<Timestamp>()
     }
 
-    /// What a contract delivers on a date, by the feed.
+    /// Deliverable of a contract on a date, by the feed.
     #[must_use]
     pub fn deliverable_on(&self, on: Date) -> Option<Deliverable> {
         let (_, terms) = self.deliverables.iter().rev().find(|(from, _)| from.is_none_or(|from| from <= on))?;
@@ -96,9 +97,9 @@ pub struct BookSlice {
     pub basis: ForwardBasis,
     /// Shares per contract.
     pub multiplier: u32,
-    /// A root with an adjusted deliverable: identity only, unless it is known what a contract delivers.
+    /// An adjusted root: identity only, unless its deliverable is known.
     pub adjusted: bool,
-    /// What a contract delivers by the date from which it does, ascending; empty: the feed does not say.
+    /// Deliverables by first date, ascending; empty: the feed has none.
     pub deliverables: Vec<(Option<Date>, Deliverable)>,
     /// Strikes in thousandths of a currency unit.
     pub strike_milli: Vec<u32>,

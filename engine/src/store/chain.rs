@@ -1,4 +1,4 @@
-//! What was computed: one immutable chain per underlying, its rows in native order (expiry, AM before PM, root,
+//! Results: one immutable chain per underlying, its rows in native order (expiry, AM before PM, root,
 //! strike, call before put). Never: mutation after publishing.
 
 use super::columns::Columns;
@@ -21,13 +21,13 @@ pub struct Chain {
     pub implied_spot: f64,
     /// Standard error of `implied_spot`, currency per share; NaN where that is.
     pub implied_spot_error: f64,
-    /// The options tell another spot than the published one: values follow `implied_spot`.
+    /// Option prices imply a different spot than the published one: values use `implied_spot`.
     pub spot_off: bool,
     /// Why no contract has Greeks; `None` where one has, or where only adjusted roots are listed, which never have.
     pub uncomputed: Option<Uncomputed>,
     /// The instant that the chain is valued at.
     pub valued_at: Timestamp,
-    /// Early exercise is known from lattices only: prices are good to about 1e-4.
+    /// Only the preliminary pass has run: lattices value early exercise, and prices are accurate to about 1e-4.
     pub preliminary: bool,
     /// One slice per (root, expiry), in native order. Their row ranges follow one another and cover the chain.
     pub slices: Vec<Slice>,
@@ -39,9 +39,9 @@ pub struct Chain {
     pub dropped: Vec<Option<Drop>>,
     /// The numbers, by row.
     pub columns: Columns,
-    /// The quotes that they were computed from, by row; `None` unless the pass was asked for them.
+    /// The quotes of the computation, by row; `None` unless the pass keeps quotes.
     pub quotes: Option<Box<ChainQuotes>>,
-    /// What else they were computed from; `None` where a chain was not computed here, or not at all.
+    /// Other inputs of the computation; `None` if the chain was restored, or never computed.
     pub evidence: Option<Box<ChainEvidence>>,
 }
 
@@ -49,11 +49,11 @@ pub struct Chain {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Uncomputed {
-    /// The feed has no price of the underlying, and its options tell none.
+    /// The feed has no price of the underlying, and option prices imply none.
     NoSpot,
     /// No expiry has a curve: its quotes are missing, one-sided or dropped.
     NoUsableQuote,
-    /// Calls and puts of the same strikes contradict each other, so that no forward is known.
+    /// Calls and puts of the same strikes contradict each other, so that there is no forward.
     ContradictoryPairs,
     /// The computation stumbled over a fault of the program.
     Failed,
@@ -75,7 +75,7 @@ impl Uncomputed {
     }
 }
 
-/// What is constant over one (root, expiry). NaN: missing (adjusted roots, slices that could not be calibrated, names
+/// Values common to one (root, expiry). NaN: missing (adjusted roots, slices that could not be calibrated, names
 /// without a spot).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slice {
@@ -95,7 +95,8 @@ pub struct Slice {
     pub adjusted: bool,
     /// Fractional calendar days to settlement.
     pub days: f64,
-    /// The underlying price that the slice is valued at: the published spot, else the implied one; F for the VIX family.
+    /// The underlying price that the slice is valued at: the published spot, else the implied one; F for the VIX
+    /// family.
     pub und_price: f64,
     /// Calibrated forward.
     pub fwd_price: f64,

@@ -4,7 +4,7 @@
 use kernel::greeks::Greek;
 pub use kernel::greeks::Unit;
 
-/// What a column holds.
+/// Kind of a column.
 #[derive(Clone, Copy, Debug)]
 enum Holds {
     /// A Greek, in its native unit.
@@ -24,7 +24,7 @@ pub enum Group {
     Exotic,
     /// Constant per expiry.
     Chain,
-    /// What was quoted. It holds no column: [`ChainQuotes`](super::quotes::ChainQuotes).
+    /// Quotes. The group has no column: [`ChainQuotes`](super::quotes::ChainQuotes).
     Quote,
     /// Vendor layers only.
     Layer,
@@ -52,7 +52,7 @@ macro_rules! columns {
             pub const fn group(self) -> Group {
                 match self { $(Self::$col => Group::$group,)* }
             }
-            /// Whether a priced contract may miss it.
+            /// True if a priced contract may lack it.
             #[must_use]
             pub const fn nullable(self) -> bool {
                 match self { $(Self::$col => $nullable,)* }
@@ -121,7 +121,7 @@ impl Col {
         }
     }
 
-    /// What it means, in one line.
+    /// Meaning of the column, in one line.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self.holds() {

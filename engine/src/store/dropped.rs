@@ -18,7 +18,7 @@ pub enum Drop {
     OutOfBounds,
     /// Out of order, or not convex, with other strikes of its expiry.
     StrikeOrder,
-    /// Dearer than the same contract of later expiries.
+    /// Higher than the quote of the same strike in later expiries.
     ExpiryOrder,
     /// Below the least or above the greatest value that any volatility gives.
     NoArbitrage,

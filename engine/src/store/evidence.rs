@@ -1,11 +1,11 @@
-//! What a chain was computed from and its columns do not say: ages of its quotes, dividends with their dates, and of each
-//! expiry the spot that it is valued on and the pairs that told its forward. Never: a formula.
+//! Inputs of a chain that its columns do not hold: ages of its quotes, dividends with their dates, and of each
+//! expiry the spot of its values and the call/put pairs that imply its forward. Never: a formula.
 
 use crate::rates::source::RateOrigin;
 use jiff::{Timestamp, civil::Date};
 use kernel::contract::Deliverable;
 
-/// What a chain was computed from.
+/// Inputs of a chain.
 #[derive(Clone, Debug, Default)]
 pub struct ChainEvidence {
     /// The time of the quotes, which ages count from: the latest that several of them reach.
@@ -20,7 +20,7 @@ pub struct ChainEvidence {
     pub slices: Vec<SliceEvidence>,
     /// The discount curve of the chain; a slice whose rate a user overrides does not use it.
     pub rates: Option<RateOrigin>,
-    /// True if a source of dividends covers the name; false: nobody was asked, so that "none" is not known.
+    /// True if a source of dividends covers the name; false: its dividends are unknown, rather than none.
     pub dividends_known: bool,
 }
 
@@ -33,18 +33,18 @@ pub struct CountedDividend {
     pub t: f64,
     /// Currency per share.
     pub amount: f64,
-    /// How it is known.
+    /// Its source.
     pub source: DividendSource,
 }
 
-/// How a dividend is known.
+/// Source of a dividend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DividendSource {
     /// The feed has it as declared.
     Declared,
-    /// The feed expects it, nobody has declared it.
+    /// Projected by the feed, not declared.
     Projected,
-    /// A user said so.
+    /// An override.
     Override,
 }
 
@@ -60,27 +60,27 @@ impl DividendSource {
     }
 }
 
-/// What an expiry was computed from.
+/// Inputs of an expiry.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SliceEvidence {
     /// The spot that its values are computed from: forward and borrow imply it together, currency per share.
     pub s: f64,
-    /// Standard error of its forward, currency per share; NaN: no pair of its own tells it.
+    /// Standard error of its forward, currency per share; NaN: the expiry has no usable call/put pair.
     pub fwd_error: f64,
     /// Years to the same clock time on the next trading day.
     pub step: f64,
-    /// What a contract of an adjusted root delivers. Prices here are per share of the underlying all the same.
+    /// Deliverable of an adjusted root. Prices here are still per share of the underlying.
     pub deliverable: Option<Deliverable>,
-    /// What a user knows of it better than quotes.
+    /// Overrides of the expiry.
     pub known: KnownTerms,
     /// Added to the volatilities of its curve, per √year.
     pub vol_shift: f64,
-    /// Calls and puts as the last fit of its forward saw them, strikes ascending: of an American expiry without what early
-    /// exercise adds.
+    /// Calls and puts as the last fit of its forward saw them, strikes ascending: of an American expiry without what
+    /// early exercise adds.
     pub pairs: Vec<ParityEvidence>,
 }
 
-/// Which terms of an expiry a user has said.
+/// Terms of an expiry that are overridden.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KnownTerms {
     /// The rate.
@@ -91,7 +91,7 @@ pub struct KnownTerms {
     pub borrow: bool,
 }
 
-/// What call and put of one strike say together.
+/// Forward implied by call and put of one strike.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ParityEvidence {
     /// Strike, thousandths of a currency unit.
@@ -109,12 +109,13 @@ impl ChainEvidence {
     #[must_use]
     pub fn quote_time(&self, row: usize) -> Option<Timestamp> {
         let (age, quoted_at) = (f64::from(*self.age_s.get(row)?), self.quoted_at?);
-        // ages are told to a few parts in ten million: rounded to the millisecond that they were made of where they can be
+        // ages are stored to a few parts in ten million: rounded to the millisecond that they were made of where they
+        // can be
         quoted_at.checked_sub(jiff::SignedDuration::from_millis((age * 1e3).round() as i64)).ok()
     }
 
-    /// True if most quotes are too old against the time that several of them reach: either most of the chain is late, or
-    /// a few quotes have wrong times.
+    /// True if most quotes are too old against the time that several of them reach: either most of the chain is late,
+    /// or a few quotes have wrong times.
     #[must_use]
     pub fn is_mostly_stale(&self) -> bool {
         2 * self.stale_quotes as usize > self.age_s.len()

@@ -29,7 +29,7 @@ pub struct Store {
     dividend_cover: DividendCover,
     /// By underlying, the first ex-date of a dividend that is not declared.
     projected_from: BTreeMap<Symbol, Date>,
-    /// What contracts of adjusted roots deliver, by root; each by the date from which it does, ascending.
+    /// Deliverables of adjusted roots, by root and first date, ascending.
     deliverables: BTreeMap<Symbol, Vec<(Option<Date>, Deliverable)>>,
     /// Records of a later time are refused.
     latest: Timestamp,
@@ -51,12 +51,12 @@ struct LastPlace {
     slice: usize,
 }
 
-/// What became of a batch.
+/// Outcome of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ingested {
     /// Quotes and spots that came, but for spots that went with refused quotes.
     pub received: u64,
-    /// Of these: a later record of the same thing was already there.
+    /// Superseded records: the store already had a later one.
     pub superseded: u64,
     /// Of these: refused, by [`Reason`].
     pub refused: [u64; Reason::ALL.len()],
@@ -160,8 +160,8 @@ impl Store {
         &self.roots
     }
 
-    /// Takes in a batch that came at `now`, the latest instant that any clock of the caller shows: nothing is quoted later
-    /// than [`limits::AHEAD_HOURS`] after it, so a record that says so is refused.
+    /// Takes in a batch that came at `now`, the latest instant that any clock of the caller shows: nothing is quoted
+    /// later than [`limits::AHEAD_HOURS`] after it, so such a record is refused.
     ///
     /// A price whose name and time only refused quotes of the batch have stood beside one of them: it is left out too.
     pub fn ingest(&mut self, batch: &Batch, now: Timestamp) -> Ingested {
@@ -260,12 +260,13 @@ impl Store {
         Ok(true)
     }
 
-    /// Takes in a quote; whether it counts, or one that goes before it is there ([`QuoteRecord::precedence`]).
+    /// Takes in a quote; true if it is used, false if one of higher precedence is present
+    /// ([`QuoteRecord::precedence`]).
     ///
     /// # Errors
-    /// A FLEX series, a number out of its bound, a time that lies ahead ([`Store::ingest`]), or a contract that has settled
-    /// by the time of the quote, or one more than there may be: of the strikes of an expiry ([`limits::STRIKES`]), of
-    /// contracts ([`limits::INSTRUMENTS`]), of names ([`limits::NAMES`]).
+    /// A FLEX series, a number out of its bound, a time that lies ahead ([`Store::ingest`]), or a contract that has
+    /// settled by the time of the quote, or one more than there may be: of the strikes of an expiry
+    /// ([`limits::STRIKES`]), of contracts ([`limits::INSTRUMENTS`]), of names ([`limits::NAMES`]).
     pub fn quote(&mut self, record: &QuoteRecord) -> Result<bool, Reason> {
         let outcome = self.take_quote(record);
         if let (Ok(true), Some(place)) = (outcome, &self.last) {
@@ -356,7 +357,7 @@ impl Store {
     fn set_dividends(&mut self, records: &[DividendRecord], cover: &DividendCover) {
         self.dividends.clear();
         let listed = records.iter().map(|d| d.underlying).chain(cover.names.iter().copied());
-        // a name that a source has spoken of stays covered, also when it has nothing left to say
+        // a name that a source has spoken of stays covered, also when it has no dividends left
         self.dividend_cover.all = cover.all;
         self.dividend_cover.names.extend(listed.map(|name| self.roots.canonical(name)));
         self.projected_from.clear();
@@ -495,7 +496,7 @@ impl Book {
         self.slices.iter().map(BookSlice::rows).sum()
     }
 
-    /// Drops the slices that have settled by `at`, and says how many contracts they had.
+    /// Drops the slices that have settled by `at`; returns the number of their contracts.
     pub fn expire(&mut self, at: Timestamp) -> usize {
         let before = self.rows();
         self.slices.retain(|s| s.settles_at > at);
@@ -541,7 +542,7 @@ impl BookSlice {
         self.search(strike_milli, right).ok()
     }
 
-    /// Whether it lists the same contracts with the same quotes as another.
+    /// True if it lists the same contracts with the same quotes as another.
     fn says_the_same(&self, other: &Self) -> bool {
         let same = |a: &[f64], b: &[f64]| a.iter().map(|x| x.to_bits()).eq(b.iter().map(|x| x.to_bits()));
         (self.settles_at, &self.strike_milli, &self.right, &self.ts)
@@ -568,7 +569,7 @@ impl BookSlice {
         }
     }
 
-    /// Puts a quote in its row, unless one that goes before it is there; with its sizes if those are kept.
+    /// Puts a quote in its row, unless one of higher precedence is present; with its sizes if those are kept.
     ///
     /// # Domain   prices and sizes that the reader of the feed has checked; an expiry of at most [`limits::STRIKES`] strikes
     fn upsert(&mut self, q: &QuoteRecord, keeps_sizes: bool) -> Result<bool, Reason> {

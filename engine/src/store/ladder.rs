@@ -50,7 +50,7 @@ impl Ladder {
         ladder
     }
 
-    /// Whether this is the ladder of these rows.
+    /// True if this is the ladder of the given rows.
     #[must_use]
     pub fn is_of(&self, strike_milli: &[u32], right: &[Right]) -> bool {
         let listed = |side: Right| {
@@ -75,7 +75,7 @@ impl Ladder {
         self.n
     }
 
-    /// Whether there is none.
+    /// True if there are no strikes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.n == 0
@@ -107,7 +107,7 @@ impl Ladder {
         (row != NONE).then_some(row as usize)
     }
 
-    /// Whether a strike, padding included, lists a right.
+    /// True if a strike, padding included, lists a right.
     #[must_use]
     pub fn is_listed(&self, right: Right, strike: usize) -> bool {
         self.row(right, strike).is_some()

@@ -1,4 +1,4 @@
-//! What a user knows better than the quotes, as passes look it up: of two that say the same kind the one that names more
+//! Overrides as passes look them up: of two of one kind the one that names more
 //! counts, an expiry before a root. Never: a formula, a file.
 
 use jiff::civil::Date;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// Points in a volatility of 1 per √year.
 const VOL_POINTS: f64 = 100.0;
 
-/// Everything that goes before feeds and quotes.
+/// All overrides of feeds and quotes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overrides {
     borrow: ByExpiry,
@@ -34,7 +34,7 @@ type DatedTerms = BTreeMap<Option<Date>, Deliverable>;
 /// A number by underlying, root and expiry, each of which may be any.
 type ByExpiry = BTreeMap<(Option<Symbol>, Option<Symbol>, Option<Date>), f64>;
 
-/// Which (root, expiry) is asked about.
+/// The (root, expiry) to look up.
 #[derive(Clone, Copy, Debug)]
 pub struct OverridePlace {
     /// Underlying.
@@ -99,21 +99,21 @@ impl Overrides {
         find(&self.forward, place)
     }
 
-    /// What is added to the volatilities of an expiry, per √year; 0 where nothing is said.
+    /// Shift of the volatilities of an expiry, per √year; 0 without an override.
     #[must_use]
     pub fn vol_shift(&self, place: OverridePlace) -> f64 {
         find(&self.vol_shift, place).unwrap_or(0.0) / VOL_POINTS
     }
 
-    /// True if a user overrides the dividends of a name: gives one, or says that it pays none.
+    /// True if a user overrides the dividends of a name: with a dividend, or with none.
     #[must_use]
     pub fn has_dividends(&self, underlying: Symbol) -> bool {
         let pays_none = [Some(underlying), None].iter().any(|name| self.no_dividends.contains_key(name));
         pays_none || self.dividends.contains_key(&underlying)
     }
 
-    /// What a contract of a root delivers on a date: the terms with the latest first date up to it. Those that name the
-    /// underlying go before those of the root alone.
+    /// Deliverable of a root on a date: the terms with the latest first date up to it. Those that name the
+    /// underlying override those of the root alone.
     #[must_use]
     pub fn deliverable(&self, underlying: Symbol, root: Symbol, on: Date) -> Option<Deliverable> {
         let of = |name: Option<Symbol>| {
@@ -123,7 +123,7 @@ impl Overrides {
         of(Some(underlying)).or_else(|| of(None))
     }
 
-    /// The dividends of a name: those of the feed, ascending, as far as nothing is said of them, and those that are said.
+    /// The dividends of a name, ascending: those of the feed unless overridden, and the overrides.
     #[must_use]
     pub fn dividends<'d>(&self, underlying: Symbol, of_feed: &'d [(Date, f64)]) -> Cow<'d, [(Date, f64)]> {
         let none = [Some(underlying), None].iter().any(|name| self.no_dividends.contains_key(name));
@@ -154,7 +154,7 @@ fn is_any<T: PartialEq>(wanted: Option<T>, is: T) -> bool {
     wanted.is_none_or(|wanted| wanted == is)
 }
 
-/// What is said of the place, or of most of what it is in.
+/// The most specific override of the place.
 fn find(numbers: &ByExpiry, OverridePlace { underlying, root, expiry }: OverridePlace) -> Option<f64> {
     if numbers.is_empty() {
         return None;

@@ -1,5 +1,5 @@
-//! What was quoted of each contract of a chain at the moment that its values were computed from. Only chains of a pass
-//! that is asked for it have this. Never: a formula but the middle.
+//! Quotes of each contract of a chain at the time of its computation. Only chains of a pass that keeps quotes have
+//! them. Never: a formula but the mid.
 
 use super::book::BookSlice;
 use jiff::Timestamp;

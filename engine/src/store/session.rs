@@ -8,17 +8,17 @@ use jiff::civil::Date;
 use kernel::contract::{ContractKey, Right, Symbol};
 use std::collections::BTreeMap;
 
-/// What is known of the volatilities of the session before, while a session goes on.
+/// Volatilities of the previous session, during a session.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionBefore<'a> {
     /// The last chain of this session, which shows them.
     pub shown: Option<&'a Chain>,
-    /// What the session before ended with.
+    /// Closing volatilities of the previous session.
     pub vols: &'a SessionVols,
 }
 
 impl SessionBefore<'_> {
-    /// `prev_vol` of a slice, by row; NaN: none. What this session has shown of the same contracts goes on being shown.
+    /// `prev_vol` of a slice, by row; NaN: none. Volatilities that this session has already shown stay.
     pub fn prev_vols(&self, slice: &BookSlice, column: &mut [f64]) {
         let same = |chain: &Chain| {
             let of = chain.slices.iter().find(|s| s.root == slice.root && s.expiry == slice.expiry)?;
@@ -93,7 +93,7 @@ impl SessionVols {
         Some(rows[i].2)
     }
 
-    /// Whether nothing is known.
+    /// True if there are no volatilities.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.slices.is_empty()
@@ -102,7 +102,7 @@ impl SessionVols {
     /// The file's text: a header, then one line per contract, in order.
     ///
     /// # Errors
-    /// What the writer `to` refuses.
+    /// Errors of the writer `to`.
     pub fn write(&self, to: impl std::io::Write) -> std::io::Result<()> {
         let mut out = csv::Writer::from_writer(to);
         out.write_record(["root", "expiry", "strike", "right", "svc_vol"])?;
