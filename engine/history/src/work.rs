@@ -1,5 +1,5 @@
-//! Planned files are computed and written: several threads take units in their order; what is computed before its turn in a
-//! file that names share waits, and not much of it at once. Never: what a unit is.
+//! Planned files are computed and written: several threads take units in their order; what is computed before its turn
+//! in a file that names share waits, and not much of it at once. Never: what a unit is.
 
 use crate::known::known_words;
 use crate::manifest::{Manifest, ManifestEntry};
@@ -44,7 +44,7 @@ pub(crate) struct Work<'a> {
     pub(crate) watch: &'a dyn JobWatch,
 }
 
-/// What came of it.
+/// Outcome of the work.
 #[derive(Debug, Default)]
 pub(crate) struct Worked {
     pub(crate) counts: UnitCounts,
@@ -53,13 +53,13 @@ pub(crate) struct Worked {
     pub(crate) units: u64,
     /// Files that were written.
     pub(crate) files: u64,
-    /// The first thing that could not be written or read.
+    /// The first error of reading or writing.
     error: Option<io::Error>,
 }
 
-/// A unit of a file: which file, and the how-manyth of it.
+/// Position of a unit: file index and index within the file.
 #[derive(Clone, Copy)]
-struct Turn {
+struct UnitPosition {
     plan: usize,
     place: usize,
 }
@@ -67,7 +67,7 @@ struct Turn {
 /// A file that names share, in the making.
 #[derive(Default)]
 struct SharedFile {
-    /// Computed before their turn.
+    /// Units computed before those that precede them in the file.
     ready: BTreeMap<usize, Option<Arc<Chain>>>,
     next: usize,
     is_writing: bool,
@@ -79,15 +79,15 @@ struct SharedFile {
 impl Work<'_> {
     /// Computes and writes every planned file on so many threads.
     pub(crate) fn run(&self, threads: usize, manifest: &mut Manifest) -> io::Result<Worked> {
-        let turns: Vec<Turn> = self
+        let positions: Vec<UnitPosition> = self
             .plans
             .iter()
             .enumerate()
-            .flat_map(|(plan, of)| (0..of.units.len()).map(move |place| Turn { plan, place }))
+            .flat_map(|(plan, of)| (0..of.units.len()).map(move |place| UnitPosition { plan, place }))
             .collect();
-        let shop = Workshop {
+        let pool = WorkerPool {
             work: self,
-            turns: &turns,
+            positions: &positions,
             next: AtomicUsize::new(0),
             shared: self.plans.iter().map(|_| Mutex::default()).collect(),
             waiting: Mutex::new(0),
@@ -97,14 +97,14 @@ impl Work<'_> {
             has_failed: AtomicBool::new(false),
         };
         std::thread::scope(|scope| {
-            let threads = threads.clamp(1, turns.len().max(1));
-            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| shop.labour())).collect();
+            let threads = threads.clamp(1, positions.len().max(1));
+            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| pool.run_worker())).collect();
             let ended = workers
                 .into_iter()
                 .map(|worker| worker.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked"))));
             ended.collect::<io::Result<Vec<()>>>()
         })?;
-        let mut done = shop.done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut done = pool.done.into_inner().unwrap_or_else(PoisonError::into_inner);
         // whichever thread found them
         done.failed.sort_by_key(|failure| (failure.day, failure.underlying));
         match done.error.take() {
@@ -114,13 +114,13 @@ impl Work<'_> {
     }
 }
 
-struct Workshop<'a, 'm> {
+struct WorkerPool<'a, 'm> {
     work: &'a Work<'a>,
-    turns: &'a [Turn],
+    positions: &'a [UnitPosition],
     next: AtomicUsize,
     /// By plan.
     shared: Vec<Mutex<SharedFile>>,
-    /// Rows that wait for their turn.
+    /// Rows of computed units that wait to be written.
     waiting: Mutex<u64>,
     freed: Condvar,
     manifest: Mutex<&'m mut Manifest>,
@@ -132,18 +132,18 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Workshop<'_, '_> {
-    /// What one thread does until nothing is left.
-    fn labour(&self) -> io::Result<()> {
+impl WorkerPool<'_, '_> {
+    /// Runs one worker thread until no unit is left.
+    fn run_worker(&self) -> io::Result<()> {
         let mut passes = UnitPasses::new(self.work.reference, self.work.recipe)?;
         while self.wait_for_room() {
-            let Some(&turn) = self.turns.get(self.next.fetch_add(1, Ordering::Relaxed)) else { break };
-            let plan = &self.work.plans[turn.plan];
-            let unit = &self.work.units[plan.units[turn.place]];
+            let Some(&position) = self.positions.get(self.next.fetch_add(1, Ordering::Relaxed)) else { break };
+            let plan = &self.work.plans[position.plan];
+            let unit = &self.work.units[plan.units[position.place]];
             let done = if plan.is_of_name {
                 self.own_file(&mut passes, plan, unit)
             } else {
-                self.share(&mut passes, turn, unit)
+                self.share(&mut passes, position, unit)
             };
             if let Err(error) = done {
                 lock(&self.done).error.get_or_insert(error);
@@ -159,8 +159,8 @@ impl Workshop<'_, '_> {
         self.work.watch.is_stopped() || self.has_failed.load(Ordering::Acquire)
     }
 
-    /// Waits until not too many rows wait for their turn; whether there is anything to go on with. Whoever waits here has taken
-    /// no unit, so everything that others wait for is at work.
+    /// Waits until not too many rows wait for their turn; whether there is anything to go on with. Whoever waits here
+    /// has taken no unit, so everything that others wait for is at work.
     fn wait_for_room(&self) -> bool {
         let mut waiting = lock(&self.waiting);
         while *waiting > ROWS_WAITING && !self.is_over() {
@@ -191,21 +191,21 @@ impl Workshop<'_, '_> {
     }
 
     /// Computes a name that was quoted once, and writes what has its turn in the file that it shares with others.
-    fn share(&self, passes: &mut UnitPasses<'_>, turn: Turn, unit: &HistoryUnit) -> io::Result<()> {
+    fn share(&self, passes: &mut UnitPasses<'_>, position: UnitPosition, unit: &HistoryUnit) -> io::Result<()> {
         let mut chain = None;
         let outcome = self.compute(passes, unit, &mut |computed| {
             chain = Some(computed);
             Ok(())
         })?;
-        let mut shared = lock(&self.shared[turn.plan]);
+        let mut shared = lock(&self.shared[position.plan]);
         match outcome {
             Outcome::Stopped => return Ok(()),
             Outcome::Failed(fault) => shared.failed.push(UnitFailure::new(unit, fault)),
             Outcome::Computed => {}
         }
         *lock(&self.waiting) += rows_of(chain.as_ref());
-        shared.ready.insert(turn.place, chain);
-        self.write_ready(shared, turn.plan)
+        shared.ready.insert(position.place, chain);
+        self.write_ready(shared, position.plan)
     }
 
     /// Writes what has its turn, unless another thread is at it, which then writes this too.
