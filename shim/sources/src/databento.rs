@@ -1,7 +1,7 @@
-//! Databento's live gateway: a session of a dataset with the contracts of some roots, in a thread of its own. Whatever ends
-//! a session, an orderly end by the gateway too, is trouble: it is left alone for a while and opened again. The only file
-//! that names `databento` and its asynchronous runtime; it is there with the feature `databento-live`. Never: a record's
-//! layout.
+//! Databento's live gateway: a session of a dataset with the contracts of some roots, in a thread of its own. Whatever
+//! ends a session, an orderly end by the gateway too, is trouble: it is left alone for a while and opened again. The
+//! only file that names `databento` and its asynchronous runtime; it is there with the feature `databento-live`. Never:
+//! a record's layout.
 
 use super::facts::{SourceFacts, SourceState};
 use super::inbox::{Inbox, WAITING_MOST};
@@ -159,15 +159,15 @@ impl Shared {
 
     fn done(&self, name: &str, outcome: Outcome) {
         let mut plan = self.plan();
-        let is_other = plan.done(self.session, self.began.elapsed(), outcome);
+        let state_changed = plan.done(self.session, self.began.elapsed(), outcome);
         let (state, trouble) = (plan.state(), plan.trouble());
         drop(plan);
         match (outcome, trouble) {
-            (Outcome::Delivered, _) if is_other => tracing::info!("{name}: delivers"),
+            (Outcome::Delivered, _) if state_changed => tracing::info!("{name}: delivers"),
             (Outcome::Failed(Failed { failure, .. }), None) if !self.inbox.is_ending() => {
                 tracing::warn!("{name}: {}: {}; the last data stay in use", failure.name(), failure.says());
             }
-            (_, Some(why)) if is_other && state != SourceState::Ok && !self.inbox.is_ending() => {
+            (_, Some(why)) if state_changed && state != SourceState::Ok && !self.inbox.is_ending() => {
                 tracing::warn!("{name}: {}: {}: {}; the last data stay in use", state.name(), why.name(), why.says());
             }
             _ => {}

@@ -19,8 +19,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const REST: Duration = Duration::from_millis(250);
 /// How long a connection may take to its first whole line.
 const FIRST_LINE: Duration = Duration::from_secs(10);
-/// A connection with a line that was heard within this time makes no room for another one.
-const HEARD_LATELY: Duration = Duration::from_secs(1);
+/// A connection that has sent a byte within this time is not closed to make room for another one.
+const IDLE_LEAST: Duration = Duration::from_secs(1);
 /// The system asks a silent peer this often whether it is still there.
 const KEEPALIVE: Duration = Duration::from_secs(60);
 /// Log lines about connections in a minute; more are counted.
@@ -51,14 +51,14 @@ struct Open {
     socket: TcpStream,
     from: SocketAddr,
     /// When a byte last came; at first when it was opened.
-    heard: Mutex<Instant>,
+    last_byte: Mutex<Instant>,
     /// A whole line has come.
     has_line: AtomicBool,
 }
 
 impl Open {
     fn silent_for(&self) -> Duration {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+        self.last_byte.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
     }
 }
 
@@ -77,16 +77,16 @@ impl Drop for Place {
 impl Door {
     /// Lets a connection in. Where there are as many as may be, one is closed for it: the oldest without a line,
     /// however young it is, so that whoever only opens connections locks nobody out; else the one that was silent
-    /// longest. `None` where all have lines and were heard lately.
+    /// longest. `None` where all have sent a line, and a byte lately.
     fn enter(self: &Arc<Self>, socket: TcpStream, from: SocketAddr) -> Option<Place> {
-        let (heard, has_line) = (Mutex::new(Instant::now()), AtomicBool::new(false));
-        let open = Arc::new(Open { socket, from, heard, has_line });
+        let (last_byte, has_line) = (Mutex::new(Instant::now()), AtomicBool::new(false));
+        let open = Arc::new(Open { socket, from, last_byte, has_line });
         let mut all = self.all();
         if all.len() >= CONNECTIONS_MOST {
             // in the order in which they came
             let without = all.iter().find(|open| !open.has_line.load(Ordering::Relaxed)).map(Arc::clone);
             let silent = || all.iter().max_by_key(|open| open.silent_for()).map(Arc::clone);
-            let silent = without.or_else(|| silent().filter(|open| open.silent_for() >= HEARD_LATELY))?;
+            let silent = without.or_else(|| silent().filter(|open| open.silent_for() >= IDLE_LEAST))?;
             let longest = silent.silent_for();
             all.retain(|other| !Arc::ptr_eq(other, &silent));
             // its thread finds that it has ended
@@ -149,13 +149,13 @@ fn read(place: &Place) {
     let Place { door, open } = place;
     let from = open.from;
     door.say(&format!("{from} connected"));
-    let mut heard = Heard { open, began: Instant::now(), is_late: false };
+    let mut reader = TimedReader { open, began: Instant::now(), is_late: false };
     let ended = match open.socket.set_read_timeout(Some(LOOK_EVERY)) {
-        Ok(()) => read_lines(&mut heard, &format!("tcp:{from}"), "line", &door.shared),
+        Ok(()) => read_lines(&mut reader, &format!("tcp:{from}"), "line", &door.shared),
         Err(error) => Ended::Broken(error.kind()),
     };
     match ended {
-        _ if heard.is_late => door.turn_away(from, "no complete line within ten seconds"),
+        _ if reader.is_late => door.turn_away(from, "no complete line within ten seconds"),
         Ended::Done => door.say(&format!("{from} closed the connection")),
         Ended::NotLines => door.turn_away(from, "the first line is not a JSON object"),
         Ended::Broken(kind) => {
@@ -165,14 +165,14 @@ fn read(place: &Place) {
     }
 }
 
-/// A connection that notes when a byte comes, and ends where the first line is late.
-struct Heard<'o> {
+/// Reads a connection, notes the time of the last byte, and ends if the first line is late.
+struct TimedReader<'o> {
     open: &'o Open,
     began: Instant,
     is_late: bool,
 }
 
-impl Read for Heard<'_> {
+impl Read for TimedReader<'_> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         if !self.open.has_line.load(Ordering::Relaxed) && self.began.elapsed() > FIRST_LINE {
             self.is_late = true;
@@ -187,7 +187,7 @@ impl Read for Heard<'_> {
             if to.get(..read).is_some_and(|bytes| bytes.contains(&b'\n')) {
                 self.open.has_line.store(true, Ordering::Relaxed);
             }
-            *self.open.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+            *self.open.last_byte.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         }
         Ok(read)
     }
@@ -255,7 +255,7 @@ mod tests {
         let (_, server, from) = pair(&listener);
         assert!(door.enter(server, from).is_none(), "all have lines and were heard a moment ago");
         let long_ago = Instant::now().checked_sub(Duration::from_secs(30)).unwrap();
-        *kept[7].1.open.heard.lock().unwrap() = long_ago;
+        *kept[7].1.open.last_byte.lock().unwrap() = long_ago;
         let (_client, server, from) = pair(&listener);
         let new = door.enter(server, from).unwrap();
         assert_eq!(door.shared.connections.load(Ordering::Relaxed), CONNECTIONS_MOST);
@@ -272,17 +272,17 @@ mod tests {
         let (mut client, server, from) = pair(&listener);
         let place = door.enter(server, from).unwrap();
         let long_ago = Instant::now().checked_sub(FIRST_LINE * 2).unwrap();
-        let mut heard = Heard { open: &place.open, began: long_ago, is_late: false };
+        let mut reader = TimedReader { open: &place.open, began: long_ago, is_late: false };
         client.write_all(b"{").unwrap();
-        assert_eq!((heard.read(&mut [0; 8]).unwrap(), heard.is_late), (0, true));
-        let mut heard = Heard { open: &place.open, began: Instant::now(), is_late: false };
+        assert_eq!((reader.read(&mut [0; 8]).unwrap(), reader.is_late), (0, true));
+        let mut reader = TimedReader { open: &place.open, began: Instant::now(), is_late: false };
         client.write_all(b"}\n").unwrap();
         while !place.open.has_line.load(Ordering::Relaxed) {
-            assert!(heard.read(&mut [0; 8]).unwrap() > 0);
+            assert!(reader.read(&mut [0; 8]).unwrap() > 0);
         }
-        heard.began = long_ago;
+        reader.began = long_ago;
         client.write_all(b"{").unwrap();
-        assert_eq!((heard.read(&mut [0; 8]).unwrap(), heard.is_late), (1, false), "it has had its line");
+        assert_eq!((reader.read(&mut [0; 8]).unwrap(), reader.is_late), (1, false), "it has had its line");
     }
 
     #[test]

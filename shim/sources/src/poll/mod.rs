@@ -1,6 +1,7 @@
-//! Vendors that are asked over HTTP: a watch list of names, swept again and again within the vendor's limits. [`plan`] says
-//! what is asked next and when, a [`vendor`]'s file which requests a name takes and how answers are read, [`client`] gets
-//! them, [`sweep`] makes a whole of them; here are the threads that do it. Whatever a vendor answers, the last chain of a name that was whole stays.
+//! Vendors that are asked over HTTP: a watch list of names, swept again and again within the vendor's limits. [`plan`]
+//! says what is asked next and when, a [`vendor`]'s file which requests a name takes and how answers are read,
+//! [`client`] gets them, [`sweep`] makes a whole of them; here are the threads that do it. Whatever a vendor answers,
+//! the last chain of a name that was whole stays.
 
 pub mod alpaca;
 pub mod cboe;
@@ -34,7 +35,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use sweep::{Brought, Permits, Sweeps};
+use sweep::{Permits, SweepResult, Sweeps};
 use vendor::Brings;
 
 /// How long a thread sleeps at most before it looks whether the source is to end.
@@ -211,12 +212,12 @@ impl Shared {
 
     fn done(&self, name: Symbol, outcome: Outcome) {
         let mut plan = self.plan();
-        let is_other = plan.done(name, self.began.elapsed(), outcome);
+        let state_changed = plan.done(name, self.began.elapsed(), outcome);
         let (state, trouble) = (plan.state(), plan.trouble());
         drop(plan);
         self.changed.notify_all();
         let source = self.sweeps.name();
-        match (outcome, is_other) {
+        match (outcome, state_changed) {
             (Outcome::Failed(Failed { failure, .. }), _) if !failure.is_of_vendor() => {
                 tracing::warn!("{source}: {name}: {}: {}; the last data stay in use", failure.name(), failure.says());
             }
@@ -239,8 +240,8 @@ impl Shared {
     fn take_in(&self, name: Symbol) -> Outcome {
         faults::here("poll.answer");
         match self.sweeps.sweep(name, self) {
-            Ok(brought) => {
-                if let Some(Brought { batch, report, grade }) = brought {
+            Ok(result) => {
+                if let Some(SweepResult { batch, report, grade }) = result {
                     self.says_delayed.store(grade != Grade::Live, Ordering::Relaxed);
                     self.inbox.put(batch, report);
                 }
@@ -257,13 +258,13 @@ impl Shared {
         if !daily().claim(name, self.began.elapsed()) {
             return;
         }
-        let brought = threads::guarded("poll", || {
+        let result = threads::guarded("poll", || {
             faults::here("poll.dividends");
             self.sweeps.dividends(name, self)
         });
-        let brought = brought.unwrap_or_else(|| Err(Failure::Malformed.into()));
-        daily().done(name, self.began.elapsed(), brought.as_ref().err().map(|failed| failed.failure));
-        if let Ok(Some(Brought { batch, report, .. })) = brought {
+        let result = result.unwrap_or_else(|| Err(Failure::Malformed.into()));
+        daily().done(name, self.began.elapsed(), result.as_ref().err().map(|failed| failed.failure));
+        if let Ok(Some(SweepResult { batch, report, .. })) = result {
             self.inbox.put(batch, report);
         }
     }

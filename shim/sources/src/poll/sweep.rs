@@ -52,8 +52,8 @@ struct Memory {
 }
 
 impl Memory {
-    /// Dividends come name by name and are kept until they are taken away: of those that the last sweep had of a name, the
-    /// ones that this one has not are no more.
+    /// Dividends come name by name and are kept until they are taken away: of those that the last sweep had of a name,
+    /// the ones that this one has not are no more.
     fn take_away_others(&mut self, name: Symbol, dividends: &mut Vec<DividendRecord>) {
         let before = self.dividends.insert(name, dividends.clone()).unwrap_or_default();
         let stay: BTreeSet<Date> = dividends.iter().map(|dividend| dividend.ex_date).collect();
@@ -64,7 +64,7 @@ impl Memory {
 
 /// What a sweep brought.
 #[derive(Clone, Debug)]
-pub struct Brought {
+pub struct SweepResult {
     /// The records: the whole chain of the name, or what a vendor without names has.
     pub batch: Batch,
     /// What became of the answers.
@@ -83,8 +83,8 @@ pub trait Permits {
 }
 
 impl Sweeps {
-    /// Asks a vendor by a client; `second` is the client of its other server, for what that has. `name` is the source as
-    /// its user named it.
+    /// Asks a vendor by a client; `second` is the client of its other server, for what that has. `name` is the source
+    /// as its user named it.
     #[must_use]
     pub fn new(
         name: String,
@@ -109,34 +109,34 @@ impl Sweeps {
         &*self.vendor
     }
 
-    /// All requests that a name takes. The first may go at once. `None`: nothing has changed, or no further request shall
-    /// go.
+    /// All requests that a name takes. The first may go at once. `None`: nothing has changed, or no further request
+    /// shall go.
     ///
     /// # Errors
     /// Nothing that can be used came: what was known stays.
-    pub fn sweep(&self, name: Symbol, permits: &impl Permits) -> Result<Option<Brought>, Failed> {
+    pub fn sweep(&self, name: Symbol, permits: &impl Permits) -> Result<Option<SweepResult>, Failed> {
         let mut sweep = Sweep::new(self.vendor.begin(name, self.today()));
         let most = if self.vendor.brings() == Brings::Dividends { DIVIDEND_REQUESTS_MOST } else { REQUESTS_MOST };
         if self.ask_all(name, &mut sweep, permits, most)? { Ok(Some(self.whole(name, sweep)?)) } else { Ok(None) }
     }
 
-    /// The dividends of a name, of a vendor that has them beside its chains. Every request waits until it may go. `None`: the
-    /// vendor has none, nothing has changed, or no further request shall go.
+    /// The dividends of a name, of a vendor that has them beside its chains. Every request waits until it may go.
+    /// `None`: the vendor has none, nothing has changed, or no further request shall go.
     ///
     /// # Errors
     /// Nothing that can be used came: what was known stays.
-    pub fn dividends(&self, name: Symbol, permits: &impl Permits) -> Result<Option<Brought>, Failed> {
+    pub fn dividends(&self, name: Symbol, permits: &impl Permits) -> Result<Option<SweepResult>, Failed> {
         let Some(first) = self.vendor.dividends(name, self.today()) else { return Ok(None) };
         if !permits.wait() {
             return Ok(None);
         }
         let (path, mut sweep) = (first.path().to_owned(), Sweep::new([first]));
-        let brought = match self.ask_all(name, &mut sweep, permits, DIVIDEND_REQUESTS_MOST) {
+        let result = match self.ask_all(name, &mut sweep, permits, DIVIDEND_REQUESTS_MOST) {
             Ok(false) => return Ok(None),
             Ok(true) => self.whole_dividends(name, sweep),
             Err(failed) => Err(failed),
         };
-        brought.map(Some).inspect_err(|failed| {
+        result.map(Some).inspect_err(|failed| {
             permits.note(failed.failure);
             self.say_missed(&path, failed.failure);
         })
@@ -178,7 +178,8 @@ impl Sweeps {
         Ok(!unchanged)
     }
 
-    /// Says once what sweeps go on without: without a price of its own a name may have no Greeks, and nobody would know why.
+    /// Says once what sweeps go on without: without a price of its own a name may have no Greeks, and nobody would know
+    /// why.
     fn say_missed(&self, path: &str, failure: Failure) {
         if self.memory().missed.insert((path.to_owned(), failure.name())) {
             let (name, kind, says) = (&self.name, failure.name(), failure.says());
@@ -214,7 +215,7 @@ impl Sweeps {
     }
 
     /// What a sweep brought, if that is whole.
-    fn whole(&self, name: Symbol, sweep: Sweep) -> Result<Brought, Failed> {
+    fn whole(&self, name: Symbol, sweep: Sweep) -> Result<SweepResult, Failed> {
         if self.vendor.brings() == Brings::Dividends {
             return self.whole_dividends(name, sweep);
         }
@@ -223,7 +224,7 @@ impl Sweeps {
         match self.vendor.brings() {
             Brings::Chains | Brings::Dividends => {}
             Brings::Rates if batch.rates.as_ref().is_none_or(Vec::is_empty) => return Err(Failure::Empty.into()),
-            Brings::Rates => return Ok(Brought { batch, report, grade }),
+            Brings::Rates => return Ok(SweepResult { batch, report, grade }),
         }
         let judged = self.about(name, &mut batch, &mut report);
         if let Err(failure) = judged.and_then(|()| memory.wholeness.judge(name, &batch, self.clock.now())) {
@@ -236,11 +237,11 @@ impl Sweeps {
             None => batch.spots.extend(memory.spots.get(&name)),
         }
         batch.reset = vec![name];
-        Ok(Brought { batch, report, grade })
+        Ok(SweepResult { batch, report, grade })
     }
 
     /// What is declared of a name and what is likely to follow. Of a page about another name nothing counts.
-    fn whole_dividends(&self, name: Symbol, sweep: Sweep) -> Result<Brought, Failed> {
+    fn whole_dividends(&self, name: Symbol, sweep: Sweep) -> Result<SweepResult, Failed> {
         let Sweep { declared, mut batch, report, grade, .. } = sweep;
         if declared.iter().any(|dividend| self.roots.canonical(dividend.underlying) != name) {
             return Err(Failure::WrongName.into());
@@ -249,11 +250,12 @@ impl Sweeps {
         self.memory().take_away_others(name, &mut dividends);
         batch.dividends = Some(dividends);
         batch.dividend_cover.names.insert(name);
-        Ok(Brought { batch, report, grade })
+        Ok(SweepResult { batch, report, grade })
     }
 
-    /// Whether records are of the name that was asked for, and of a time that has been. Not every answer says whose it is, but
-    /// contracts do: some of a chain are of the name's own roots. Not all need be, where a name was another before.
+    /// Whether records are of the name that was asked for, and of a time that has been. Not every answer says whose it
+    /// is, but contracts do: some of a chain are of the name's own roots. Not all need be, where a name was another
+    /// before.
     fn about(&self, name: Symbol, batch: &mut Batch, report: &mut Report) -> Result<(), Failure> {
         let own = name.bare();
         let is_own = |root: Symbol| root == own || self.roots.underlying_of(root).bare() == own;

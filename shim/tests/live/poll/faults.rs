@@ -15,7 +15,7 @@ use sources::facts::SourceState;
 use sources::poll::client::{AnswerBounds, Client, ServerBase};
 use sources::poll::failure::{Failed, Failure};
 use sources::poll::plan::{Next, Outcome, Plan};
-use sources::poll::sweep::{Brought, Permits, Sweeps};
+use sources::poll::sweep::{Permits, SweepResult, Sweeps};
 use std::io::Write;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -209,8 +209,8 @@ fn acme() -> Symbol {
 }
 
 /// A sweep that brings everything.
-fn check_whole(asked: Asked, brought: Result<Option<Brought>, Failed>, told: Told, after: &str) {
-    let Ok(Some(Brought { batch, report, .. })) = brought else { panic!("{asked:?} after {after}: {brought:?}") };
+fn check_whole(asked: Asked, result: Result<Option<SweepResult>, Failed>, told: Told, after: &str) {
+    let Ok(Some(SweepResult { batch, report, .. })) = result else { panic!("{asked:?} after {after}: {result:?}") };
     assert_eq!(report.refused_total(), 0, "{asked:?} after {after}: {:?}", report.places);
     if asked.has_chains() {
         assert_eq!((batch.quotes.len(), batch.reset), (40, vec![acme()]), "{asked:?} after {after}");
@@ -256,7 +256,7 @@ fn wanted_after(asked: Asked, failed: Failed) -> (SourceState, Duration) {
     }
 }
 
-fn check_fault(asked: Asked, fault: &Fault, sweep: Result<Option<Brought>, Failed>) {
+fn check_fault(asked: Asked, fault: &Fault, sweep: Result<Option<SweepResult>, Failed>) {
     let place = format!("{asked:?}, {}", fault.name);
     let failed = sweep.expect_err(&place);
     let wanted = fault.but.iter().find(|(vendor, _)| *vendor == asked).map_or(fault.failure, |&(_, failure)| failure);
@@ -306,8 +306,8 @@ fn of_a_chain_with_a_quote_from_the_future_the_others_count() {
         let stray = Some(clock().latest() + SignedDuration::from_hours(24 * 300));
         let server =
             Server::start(move |target| say(asked.answer(target, Told { stray, ..Told::whole(100.0, at(0)) })));
-        let brought = sweeps(asked, server.address, PATIENT).sweep(acme(), &Always);
-        let Ok(Some(Brought { batch, report, .. })) = brought else { panic!("{asked:?}: {brought:?}") };
+        let result = sweeps(asked, server.address, PATIENT).sweep(acme(), &Always);
+        let Ok(Some(SweepResult { batch, report, .. })) = result else { panic!("{asked:?}: {result:?}") };
         assert_eq!((batch.quotes.len(), report.refused_total()), (39, 1), "{asked:?}");
     }
 }
