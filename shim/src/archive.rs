@@ -1,8 +1,8 @@
 //! A market of many days: which days and names there are, and the snapshots of a name on a day, computed when somebody
 //! asks for them.
 //!
-//! Nobody who asks waits: what is not there yet is a [`Flight`] that lands later. Never: a request, a row, a layout of a
-//! file but in [`folder`].
+//! Nobody who asks waits: what is not there yet is a [`Flight`] that lands later. Never: a request, a row, a layout of
+//! a file but in [`folder`].
 
 pub mod cache;
 pub mod folder;
@@ -18,8 +18,7 @@ use std::sync::{Arc, OnceLock};
 
 /// A market of many days.
 pub trait Archive: Send + Sync {
-    /// The days of which there is something of any of these names, in order; of any name where none is said. `None`: that
-    /// is not known yet.
+    /// Days with data of any of `names`, ascending; an empty list means any name. `None`: the index is not read yet.
     fn days(&self, names: &[Symbol]) -> Option<Vec<Date>>;
 
     /// The names of which there is something on a day, in order.
@@ -31,7 +30,7 @@ pub trait Archive: Send + Sync {
     /// The snapshots of a name on a day, now or later; `None`: there is nothing of it. Never waits.
     fn snapshots(&self, name: Symbol, day: Date) -> Option<Arc<Flight>>;
 
-    /// Bytes of what is kept, and of what is kept no longer but still held by somebody.
+    /// Bytes of the cache, and of removed entries that responses still read.
     fn held_bytes(&self) -> u64;
 }
 
@@ -70,9 +69,9 @@ impl DayChains {
 /// Why there are no snapshots of a day of which something was recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// What was recorded cannot be used: where and why.
+    /// The recorded files cannot be used: where and why.
     Damaged(String),
-    /// Too much is asked for at once, or held by slow readers; worth asking again.
+    /// Too many requests at once, or too much memory held by slow clients; a retry may succeed.
     Busy,
 }
 
@@ -88,7 +87,7 @@ impl fmt::Display for Trouble {
 /// How a computation ended.
 pub type Landed = Result<Arc<DayChains>, Trouble>;
 
-/// A computation that all who asked for it share.
+/// A computation shared by all requests for it.
 #[derive(Debug, Default)]
 pub struct Flight(OnceLock<Landed>);
 
@@ -105,7 +104,7 @@ impl Flight {
         self.0.get()
     }
 
-    /// Ends it. What ended stays as it is.
+    /// Completes the flight; a completed one does not change.
     pub(crate) fn land(&self, how: Landed) {
         let _ = self.0.set(how);
     }

@@ -1,7 +1,7 @@
 //! Answers about past moments: the snapshots that a question means are found in the archive, and the layer answers from
 //! them as it does from that of now.
 //!
-//! Nothing here waits or computes: what is not there yet is looked for again ([`http::Awaited`]). Never: a vendor's
+//! Nothing here waits or computes: pending data are polled ([`http::Awaited`]). Never: a vendor's
 //! shape, a file.
 
 mod catalog;
@@ -32,7 +32,7 @@ pub fn answer(market: &Arc<PastMarket>, request: PastRequest, clock: Clock) -> A
     }
 }
 
-/// The list of what an archive has; its headers and refusals have the times of `clock`.
+/// Lists the contents of an archive; `clock` is the clock of its headers and refusals.
 #[must_use]
 pub fn list(market: &Arc<PastMarket>, layer: &'static Layer, catalog: Catalog, clock: Clock) -> Answer {
     Answer::awaited(layer.name, AwaitedCatalog { market: Arc::clone(market), layer, catalog, clock })

@@ -1,4 +1,4 @@
-//! What the daemon says about itself: `/health` and `/metrics`. The market loop replaces the facts after each pass;
+//! Status of the daemon: `/health` and `/metrics`. The market loop replaces the facts after each pass;
 //! requests read them. Never: a clock of its own, a lock.
 
 mod facts;
@@ -28,7 +28,7 @@ const STALE_AFTER_S: f64 = 15.0;
 
 /// A loop that has not come round for so long hangs: a batch of a cold market takes seconds.
 const HANGS_AFTER_S: f64 = 60.0;
-/// What does not change while the daemon runs, and the facts of its last pass.
+/// Constants of the running daemon, and the facts of its last pass.
 pub struct Status {
     /// The feed, as given to the program.
     pub feed: String,
@@ -98,8 +98,9 @@ impl Status {
         (self.uptime)().saturating_sub(turned).as_secs_f64()
     }
 
-    /// `failed`: the market loop hangs; `starting`: some underlyings have no chain yet, or the feed was not gone through; `held`: the market is closed
-    /// and shows its last session; `stale`: it is open and nothing new came for long; else `ok`.
+    /// `failed`: the market loop hangs; `starting`: some underlyings have no chain yet, or the feed was not gone
+    /// through; `held`: the market is closed and shows its last session; `stale`: it is open and nothing new came for
+    /// long; else `ok`.
     #[must_use]
     pub fn word(&self, snapshot: &Snapshot) -> &'static str {
         if snapshot.number > 0 && self.loop_age_s() > HANGS_AFTER_S {
@@ -125,7 +126,7 @@ impl Status {
         snapshot.time.to_zoned(self.zone.clone()).strftime("%Y-%m-%d %H:%M:%S %Z").to_string()
     }
 
-    /// What the clock of the market is, in words; its instants in the zone that times are shown in.
+    /// Describes the market clock, with instants in the display zone.
     #[must_use]
     pub fn clock_line(&self) -> String {
         let shown = |at: jiff::Timestamp| at.to_zoned(self.zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string();
@@ -187,7 +188,7 @@ impl Status {
         serde_json::to_string(&health).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"))
     }
 
-    /// Appends the same as metrics in Prometheus text form.
+    /// Appends the facts as metrics in Prometheus text format.
     pub fn write_prometheus(&self, snapshot: &Snapshot, out: &mut String) {
         prometheus::write(&self.read(snapshot), out);
     }
@@ -211,8 +212,8 @@ impl Status {
         self.clock.now().duration_since(snapshot.time).as_secs_f64().max(0.0)
     }
 
-    /// The age above which a snapshot is stale, in seconds of the market's time: quotes of the feed that is least late are
-    /// as old as that feed says, and come as seldom as it is asked.
+    /// The age above which a snapshot is stale, in seconds of the market's time: quotes of the feed that is least late
+    /// are as old as that feed says, and come as seldom as it is asked.
     fn patience_s(&self) -> f64 {
         let facts = self.facts.load();
         let late = |source: &SourceFacts| {

@@ -1,5 +1,5 @@
-//! Computed once for all who ask, kept within a bound: an archive made of something that can compute one day of one
-//! name.
+//! Computes each day of a name once for all requests, and keeps the results within a bound: an archive made of
+//! something that can compute one day of one name.
 //!
 //! Who asks finds a [`Flight`] or starts one; a few threads of low priority compute, in the order of asking. What
 //! nobody waits for any more when its turn comes is not computed. What was used longest ago goes first where there is
@@ -18,22 +18,22 @@ use std::time::{Duration, Instant};
 
 /// Computations that may wait for their turn.
 const WAITING_MOST: usize = 1024;
-/// After this time a day that could not be used is tried again, for whoever asks.
+/// A day that could not be computed is tried again after this time.
 const TRY_AGAIN: Duration = Duration::from_secs(10);
 
-/// What can compute one day of one name.
+/// Computes one day of one name.
 pub trait RecordedDays: Send + Sync {
-    /// What there is; `None`: that is not known yet.
+    /// Index of the recorded days; `None`: not read yet.
     fn index(&self) -> Option<Arc<DayIndex>>;
 
     /// The snapshots of a name on a day. Takes as long as it takes.
     ///
     /// # Errors
-    /// What was recorded cannot be used: where and why.
+    /// The recorded files cannot be used: where and why.
     fn compute(&self, name: Symbol, day: Date) -> Result<DayChains, String>;
 }
 
-/// What was computed, and what is being computed.
+/// Computed days, and those in computation.
 pub struct CachedArchive<R> {
     shared: Arc<Shared<R>>,
 }
@@ -46,23 +46,23 @@ struct Shared<R> {
     most_bytes: u64,
 }
 
-/// A name, a day, and what stands for the files of that.
+/// Name, day, and a fingerprint of their files.
 type Key = (Symbol, Date, u64);
 
 #[derive(Default)]
 struct State {
-    flights: HashMap<Key, Kept>,
+    flights: HashMap<Key, CacheEntry>,
     queue: VecDeque<Key>,
     /// Counts up with every use.
     uses: u64,
     bytes: u64,
     computed: u64,
-    /// Kept no longer, and perhaps still held by somebody.
+    /// Removed from the cache, and perhaps still read by a response.
     gone: Vec<Weak<DayChains>>,
     ended: bool,
 }
 
-struct Kept {
+struct CacheEntry {
     flight: Arc<Flight>,
     used: u64,
     bytes: u64,
@@ -71,20 +71,20 @@ struct Kept {
 }
 
 impl State {
-    /// Frees what was used longest ago until the rest fits.
+    /// Removes the least recently used entries until the rest fits.
     fn shrink(&mut self, most: u64) {
         while self.bytes > most {
-            let landed = self.flights.iter().filter(|(_, kept)| kept.bytes > 0);
-            let Some(key) = landed.min_by_key(|(_, kept)| kept.used).map(|(key, _)| *key) else { return };
-            let Some(kept) = self.flights.remove(&key) else { return };
-            self.bytes -= kept.bytes;
-            if let Some(Ok(chains)) = kept.flight.get() {
+            let landed = self.flights.iter().filter(|(_, entry)| entry.bytes > 0);
+            let Some(key) = landed.min_by_key(|(_, entry)| entry.used).map(|(key, _)| *key) else { return };
+            let Some(entry) = self.flights.remove(&key) else { return };
+            self.bytes -= entry.bytes;
+            if let Some(Ok(chains)) = entry.flight.get() {
                 self.gone.push(Arc::downgrade(chains));
             }
         }
     }
 
-    /// Bytes of what is kept, and of what is kept no longer but still held.
+    /// Bytes of the cache, and of removed entries that responses still read.
     fn held(&mut self) -> u64 {
         self.gone.retain(|gone| gone.strong_count() > 0);
         self.bytes + self.gone.iter().filter_map(Weak::upgrade).map(|chains| chains.bytes()).sum::<u64>()
@@ -132,11 +132,11 @@ impl<R> Shared<R> {
 }
 
 impl<R: RecordedDays> Shared<R> {
-    /// Computes what waits, until the archive ends.
+    /// Computes queued days until the archive ends.
     fn work(&self) {
         while let Some((key, flight)) = self.next() {
             let (name, day, _) = key;
-            // whoever waits is answered, whatever happens here
+            // waiting requests get an answer even after a panic
             if threads::guarded("archive", || self.compute(key, &flight)).is_none() {
                 let why = format!("{name} on {day}: not computed because of an internal error");
                 tracing::warn!("{why}");
@@ -155,7 +155,7 @@ impl<R: RecordedDays> Shared<R> {
         self.land(key, flight, landed);
     }
 
-    /// The next computation that somebody waits for.
+    /// Returns the next queued day that a request still waits for.
     fn next(&self) -> Option<(Key, Arc<Flight>)> {
         let mut state = self.lock();
         loop {
@@ -166,12 +166,12 @@ impl<R: RecordedDays> Shared<R> {
                 state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
-            let Some(kept) = state.flights.get(&key) else { continue };
-            if Arc::strong_count(&kept.flight) == 1 {
+            let Some(entry) = state.flights.get(&key) else { continue };
+            if Arc::strong_count(&entry.flight) == 1 {
                 state.flights.remove(&key);
                 continue;
             }
-            let flight = Arc::clone(&kept.flight);
+            let flight = Arc::clone(&entry.flight);
             return Some((key, flight));
         }
     }
@@ -180,33 +180,33 @@ impl<R: RecordedDays> Shared<R> {
         let mut state = self.lock();
         state.computed += 1;
         let bytes = landed.as_ref().map_or(0, |chains| chains.bytes().max(1));
-        if let Some(kept) = state.flights.get_mut(&key) {
-            kept.failed = landed.is_err().then(Instant::now);
-            kept.bytes = bytes;
+        if let Some(entry) = state.flights.get_mut(&key) {
+            entry.failed = landed.is_err().then(Instant::now);
+            entry.bytes = bytes;
             state.bytes += bytes;
         }
         flight.land(landed);
         state.shrink(self.most_bytes);
     }
 
-    /// What is computed of a name on a day, or will be.
+    /// Returns the flight of a name on a day; starts it if there is none.
     fn flight(&self, key: Key) -> Arc<Flight> {
         let mut state = self.lock();
         state.uses += 1;
         let used = state.uses;
-        let is_old = |kept: &Kept| kept.failed.is_some_and(|failed| failed.elapsed() > TRY_AGAIN);
+        let is_old = |entry: &CacheEntry| entry.failed.is_some_and(|failed| failed.elapsed() > TRY_AGAIN);
         if state.flights.get(&key).is_some_and(is_old) {
             state.flights.remove(&key);
         }
-        if let Some(kept) = state.flights.get_mut(&key) {
-            kept.used = used;
-            return Arc::clone(&kept.flight);
+        if let Some(entry) = state.flights.get_mut(&key) {
+            entry.used = used;
+            return Arc::clone(&entry.flight);
         }
         if state.queue.len() >= WAITING_MOST || state.held() > self.most_bytes.saturating_mul(2) {
             return Arc::new(Flight::landed(Err(Trouble::Busy)));
         }
         let flight = Arc::<Flight>::default();
-        state.flights.insert(key, Kept { flight: Arc::clone(&flight), used, bytes: 0, failed: None });
+        state.flights.insert(key, CacheEntry { flight: Arc::clone(&flight), used, bytes: 0, failed: None });
         state.queue.push_back(key);
         drop(state);
         self.work.notify_one();

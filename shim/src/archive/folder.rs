@@ -1,5 +1,5 @@
-//! A folder of recorded quotes of many days, in any layout that is read: what there is of which name and day, its rows, and
-//! the chains that they give.
+//! A folder of recorded quotes of many days, in any layout that is read: what there is of which name and day, its rows,
+//! and the chains that they give.
 //!
 //! A thread goes through the files when the program starts, and again through those that are new or have changed; until
 //! then nothing is known. Never: a request, a cache.
@@ -44,19 +44,19 @@ const RESULT: &str = "greeks";
 pub struct RecordedFolder {
     path: PathBuf,
     options: ReadOptions,
-    /// What the files of reference data say.
+    /// Reference data of the files.
     named: ReferenceSet,
-    /// The same with what recordings say beside their quotes.
+    /// Reference data of the files and of the recordings.
     reference: ArcSwap<ReferenceSet>,
     /// The same with the curves that the European chains of a day imply, by day.
     by_day: Mutex<BTreeMap<Date, OfDay>>,
     found: ArcSwapOption<Found>,
-    /// Whether it was said that Greeks are there which are not what they would be now.
+    /// True once the log has reported files of Greeks with outdated reference data.
     says_outdated: AtomicBool,
     strikes: Mutex<StrikePool>,
 }
 
-/// What units of a day are computed with, made once for all who ask.
+/// Reference data of a day with its implied rates, computed once for all requests.
 #[derive(Clone, Debug)]
 struct OfDay {
     /// Stands for the files of the day.
@@ -64,10 +64,10 @@ struct OfDay {
     reference: Arc<OnceLock<Arc<ReferenceSet>>>,
 }
 
-/// Days whose discount curves are remembered.
+/// Number of days whose discount curves are cached.
 const DAYS_MOST: usize = 1024;
 
-/// What was found in the folder.
+/// Contents of the folder.
 #[derive(Debug, Default)]
 struct Found {
     /// By path.
@@ -82,16 +82,16 @@ struct Found {
 struct FileFacts {
     /// Stands for its content.
     stamp: u64,
-    /// What it has something of, and which contracts.
+    /// Names, days and contracts of the file.
     units: BTreeMap<(Date, Symbol), Arc<Listing>>,
-    /// What it says of dividends and rates, if it is a recording.
+    /// Dividends and rates of the file, if it is a recording.
     reference: RecordedReference,
     /// It could be read to its end.
     is_whole: bool,
 }
 
 impl RecordedFolder {
-    /// Opens a folder and begins to go through it; `overrides` is the file of what goes before quotes.
+    /// Opens a folder and starts to index it; `overrides` is the file of overrides.
     ///
     /// # Errors
     /// It cannot be read, or a file of dividends, rates or overrides in it cannot be used: why, for the user.
@@ -180,8 +180,8 @@ impl RecordedFolder {
         self.options.calendar.eastern(row.quote.ts).date()
     }
 
-    /// What was computed of a name and day before, if it is of the same recipe, and neither a file of quotes nor what is known
-    /// beside them has changed since.
+    /// What was computed of a name and day before, if it is of the same recipe, and neither a file of quotes nor what
+    /// is known beside them has changed since.
     fn result(&self, name: Symbol, day: Date, recipe: Recipe) -> Option<DayChains> {
         let found = self.found.load_full()?;
         let file = found.results.get(&(day, Some(name))).or_else(|| found.results.get(&(day, None)))?;
@@ -210,7 +210,7 @@ impl RecordedFolder {
         }
     }
 
-    /// What units of a day are computed with: given curves, else those that the European chains of the day imply.
+    /// Returns the reference data of a day: with the given curves, else with those that its European chains imply.
     fn reference_of(&self, day: Date) -> Arc<ReferenceSet> {
         let reference = self.reference.load_full();
         let (Some(index), Some(stamp)) = (self.index(), self.stamp(day)) else { return reference };
@@ -271,7 +271,7 @@ impl RecordedFolder {
     }
 }
 
-/// Whether a file was read to its end.
+/// True if a file was read to its end.
 ///
 /// # Errors
 /// It was not: where and why.
@@ -280,7 +280,7 @@ fn whole(read: Result<layouts::Read, LayoutError>) -> Result<(), String> {
     read.report.errors.first().map_or(Ok(()), |error| Err(error.to_string()))
 }
 
-/// Goes through the folder again and again, until nobody has it any more.
+/// Scans the folder periodically until the archive is dropped.
 fn look(folder: &Weak<RecordedFolder>) {
     while let Some(folder) = folder.upgrade() {
         faults::here("folder");
@@ -305,7 +305,7 @@ fn find(path: &Path) -> Result<(Inputs, Results), String> {
     Ok((inputs, results))
 }
 
-/// What a file of Greeks is of, by the folders that it lies in: `root_symbol=KO/day=2024-01-03/greeks.parquet`.
+/// Returns name and day of a file of Greeks by its folders: `root_symbol=KO/day=2024-01-03/greeks.parquet`.
 fn unit_of(file: &Path) -> Option<(Date, Option<Symbol>)> {
     file.extension().filter(|ending| *ending == "parquet")?;
     let named = |path: Option<&Path>, key: &str| {

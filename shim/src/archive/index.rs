@@ -1,4 +1,4 @@
-//! What there is: names by day, each with a stamp that is another one where its files have changed, and with its contracts.
+//! Index of an archive: names by day, each with its contracts and a stamp that changes with its files.
 //! Never: a file.
 
 use api::listing::Listing;
@@ -13,7 +13,7 @@ pub struct DayIndex {
     days: BTreeMap<Date, BTreeMap<Symbol, Noted>>,
 }
 
-/// What is noted of a name on a day.
+/// Entry of a name on a day.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Noted {
     stamp: u64,
@@ -21,7 +21,7 @@ struct Noted {
 }
 
 impl DayIndex {
-    /// Notes that there is something of a name on a day, in what this stamp stands for. Several stamps become one.
+    /// Adds a file with this stamp to the entry of a name on a day. Several stamps are combined.
     pub fn note(&mut self, name: Symbol, day: Date, stamp: u64) {
         let noted = self.days.entry(day).or_default().entry(name).or_default();
         // an order of files that does not change gives a stamp that does not
@@ -35,7 +35,7 @@ impl DayIndex {
         }
     }
 
-    /// The days of which there is something of any of these names; of any name where none is said.
+    /// Days with data of any of `names`; an empty list means any name.
     #[must_use]
     pub fn days(&self, names: &[Symbol]) -> Vec<Date> {
         let has =

@@ -1,4 +1,4 @@
-//! The answer that lists what an archive has, as soon as that is known. Never: a row.
+//! The response that lists the contents of an archive, once its index is read. Never: a row.
 
 use super::market::PastMarket;
 use crate::archive::Archive;
@@ -11,10 +11,10 @@ use kernel::contract::{RootTable, Symbol};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Entries of one list at most: more than a day of the whole market has.
+/// Maximum number of entries of one list: more than a day of the complete market has.
 const ENTRIES_MOST: usize = 3_000_000;
 
-/// A list of what an archive has, in the making.
+/// A pending list of the contents of an archive.
 pub(super) struct AwaitedCatalog {
     pub(super) market: Arc<PastMarket>,
     pub(super) layer: &'static Layer,
@@ -30,7 +30,7 @@ impl Awaited for AwaitedCatalog {
     }
 }
 
-/// What an archive has. `None`: that is not known yet.
+/// Contents of the archive. `None`: the index is not read yet.
 ///
 /// # Errors
 /// It is more than one list may have.

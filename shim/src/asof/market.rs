@@ -1,4 +1,4 @@
-//! What answers about the past are made of: an archive, what is known of all days, and the request. Never: a moment.
+//! Inputs of responses about the past: an archive, reference data of all days, and the request. Never: a moment.
 
 use crate::archive::{Archive, DayChains, Flight, Trouble};
 use api::edition;
@@ -17,11 +17,11 @@ use kernel::contract::{RootTable, Symbol};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-/// A market of many days, and what is the same on all of them.
+/// A market of many days, and the data common to all of them.
 pub struct PastMarket {
     /// The days.
     pub archive: Arc<dyn Archive>,
-    /// What is an index.
+    /// Index roots.
     pub roots: Arc<RootTable>,
     /// Sessions.
     pub calendar: Calendar,
@@ -29,7 +29,7 @@ pub struct PastMarket {
     pub zone: TimeZone,
     /// The feed, as given to the program.
     pub feed: String,
-    /// Whether chains have quotes.
+    /// True if chains have quotes.
     pub shows_quotes: bool,
     /// Bytes that all answers hold which are put together column by column.
     pub columns_bytes: Arc<AtomicUsize>,
@@ -43,11 +43,11 @@ pub struct PastRequest {
     pub query: String,
     /// The words of its path.
     pub segments: Vec<(&'static str, String)>,
-    /// The host that the client asked.
+    /// Host of the request.
     pub host: Option<String>,
     /// The underlyings that it names, each once.
     pub names: Vec<Symbol>,
-    /// What the symbols that it lists begin with, if it lists symbols.
+    /// Prefixes of the symbols to list, if it lists symbols.
     pub prefixes: Option<Vec<Symbol>>,
     /// What it asks.
     pub question: PastQuestion,
@@ -85,7 +85,7 @@ impl PastMarket {
         look(request.layer.prepare(&query, &context), &context)
     }
 
-    /// What is being made of some names on a day; names of which there is nothing are left out.
+    /// Flights of some names on a day, without names that have no data.
     #[must_use]
     pub fn flights(&self, names: &[Symbol], day: Date) -> Vec<Arc<Flight>> {
         names.iter().filter_map(|&name| self.archive.snapshots(name, day)).collect()
@@ -109,10 +109,10 @@ impl PastMarket {
     }
 }
 
-/// What has landed, if all of it has.
+/// Returns the chains once all flights are complete.
 ///
 /// # Errors
-/// Something of it cannot be used, or too much is asked for at once.
+/// Some files cannot be used, or there are too many requests at once.
 pub fn landed(flights: &[Arc<Flight>]) -> Option<Result<Vec<Arc<DayChains>>, Refusal>> {
     let mut all = Vec::with_capacity(flights.len());
     for flight in flights {

@@ -1,8 +1,8 @@
 //! The answer of many past moments: the rows of one snapshot after the other, in time order, each in memory for as long
 //! as its rows take. The next day is computed while one is sent.
 //!
-//! JSON that goes column by column cannot be sent so: its columns are put together first, up to a bound. A day that cannot
-//! be used breaks the answer off, so that nobody takes what was sent for the whole. Never: a vendor.
+//! JSON that goes column by column cannot be sent so: its columns are put together first, up to a bound. A day that
+//! cannot be used aborts the response, so that a client cannot mistake it for a complete one. Never: a vendor.
 
 use super::market::{PastMarket, PastRequest, landed};
 use crate::archive::{DayChains, Flight};
@@ -37,13 +37,13 @@ struct Series {
     market: Arc<PastMarket>,
     request: PastRequest,
     span: PastSpan,
-    /// The days that were not begun yet; `None`: not known yet.
+    /// Days that are not started; `None`: the index is not read yet.
     days: Option<VecDeque<Date>>,
     ahead: VecDeque<(Date, Vec<Arc<Flight>>)>,
-    /// What is left of the day at hand.
+    /// Remaining snapshots of the current day.
     of_day: Vec<Arc<DayChains>>,
     picks: VecDeque<Pick>,
-    /// The archive had no room for the day in front: when it is asked again.
+    /// Time of the next attempt after the archive was too busy for the current day.
     again_at: Option<Instant>,
 }
 
@@ -89,7 +89,7 @@ impl Series {
         }
     }
 
-    /// Begins what comes next; whether it is known what that is.
+    /// Starts the next day; false while the index is not read yet.
     fn look_ahead(&mut self) -> bool {
         if self.days.is_none() {
             let Some(days) = self.market.archive.days(&self.request.names) else { return false };
@@ -119,11 +119,11 @@ impl Series {
 pub(super) struct AwaitedSeries {
     layer: &'static Layer,
     clock: Clock,
-    /// What is left, until the answer begins.
+    /// Remaining work until the response starts.
     series: Option<Series>,
     /// The first snapshot that had no row, while none has.
     empty: Option<Box<RowSet>>,
-    /// What was put together, where rows are not sent one by one.
+    /// Collected columns, if rows are not sent one by one.
     columns: Option<ColumnText>,
 }
 
@@ -144,11 +144,11 @@ struct HeldBytes {
 }
 
 impl HeldBytes {
-    /// Counts what the answer holds now.
+    /// Counts the bytes that the response holds now.
     ///
     /// # Errors
-    /// [`Refusal::Conflict`] if one answer holds more than [`COLUMNS_BYTES`], [`Refusal::Busy`] if all of them hold more than
-    /// [`ALL_COLUMNS_BYTES`].
+    /// [`Refusal::Conflict`] if one answer holds more than [`COLUMNS_BYTES`], [`Refusal::Busy`] if all of them hold
+    /// more than [`ALL_COLUMNS_BYTES`].
     fn grow(&mut self, bytes: usize) -> Result<(), Refusal> {
         let of_all = self.of_all.fetch_add(bytes - self.bytes, Ordering::Relaxed) + bytes - self.bytes;
         self.bytes = bytes;

@@ -19,7 +19,7 @@ pub(super) struct AwaitedMoment {
     request: PastRequest,
     moment: AsOf,
     clock: Clock,
-    /// What is being made for it, when its day is known.
+    /// Flights of the day, once the day is determined.
     flights: Option<Vec<Arc<Flight>>>,
 }
 
@@ -65,7 +65,7 @@ impl AwaitedMoment {
         Some(Ok(self.market.show(&self.request, chains, asked, |prepared, context| layer.answer(prepared, context))))
     }
 
-    /// The names that are asked for: those of the request, or the symbols of the day that it lists.
+    /// Requested names: those of the request, or the symbols of the day that it lists.
     fn names_of(&self, day: Date) -> Result<Vec<Symbol>, Refusal> {
         let Some(prefixes) = &self.request.prefixes else { return Ok(self.request.names.clone()) };
         let begins = |name: &Symbol| prefixes.iter().any(|prefix| name.as_str().starts_with(prefix.as_str()));

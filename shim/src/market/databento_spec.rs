@@ -11,7 +11,7 @@ use std::fmt;
 
 /// The variable of its key.
 pub const KEY: &str = "GREEKSD_DATABENTO_KEY";
-/// The schemas of quotes that can be asked for; the first where none is said.
+/// Schemas of quotes; the first is the default.
 const SCHEMAS: [&str; 2] = ["cbbo-1s", "cmbp-1"];
 /// Why there is no such feed.
 #[cfg(not(feature = "databento-live"))]

@@ -24,7 +24,7 @@ pub struct FeedProgress {
     pub outside_session: u64,
     /// Files that cannot be used as they are; what was last read of them is served.
     pub files_unusable: usize,
-    /// Something has changed that is not taken in yet, because it may not be whole: a poll should come within this time.
+    /// A change is pending because it may be incomplete: the next poll should come within this time.
     pub poll_within: Option<Duration>,
 }
 
@@ -45,9 +45,9 @@ impl ReferenceData {
     }
 }
 
-/// A source of quotes: it fills books, and says which of them have something new.
+/// A source of quotes: fills books and reports which of them have changed.
 pub trait Feed: Send {
-    /// Whether the market is made up.
+    /// True if the market is simulated.
     fn is_simulated(&self) -> bool {
         false
     }
@@ -61,16 +61,16 @@ pub trait Feed: Send {
         self.poll(moment)
     }
 
-    /// Every underlying that can have a chain: one that a live contract is listed of. Whether it can be computed is told
-    /// by its chain.
+    /// Every underlying that can have a chain: one that a live contract is listed of. Whether it can be computed is
+    /// told by its chain.
     fn names(&self) -> BTreeSet<Symbol>;
 
-    /// Whether names may still come that are not listed yet: nobody knows what will be pushed, or when a vendor answers.
+    /// True if names may still appear that are not listed yet: by pushed quotes or answers of vendors.
     fn lists_later(&self) -> bool {
         false
     }
 
-    /// The names that can come at all, where users list them; `None`: nobody knows.
+    /// All names that can appear, if users list them; `None`: unknown.
     fn expected(&self) -> Option<BTreeSet<Symbol>> {
         None
     }
@@ -83,7 +83,7 @@ pub trait Feed: Send {
     /// How many contracts are listed of an underlying at an instant.
     fn contracts(&self, name: Symbol, now: Timestamp) -> usize;
 
-    /// Whether an underlying pays dividends: those that do not are computed soonest.
+    /// True if an underlying pays dividends: those that do not are computed first.
     fn pays_dividends(&self, name: Symbol) -> bool;
 
     /// Keeps how many contracts are quoted, of quotes that come from here on: somebody wants to see them.
@@ -93,7 +93,7 @@ pub trait Feed: Send {
 
     /// Makes [`Feed::books`] hand out some underlyings the next time, whether they have anything new or not.
     fn requeue(&mut self, names: &[Symbol]) {
-        // a feed that hands out every book that it is asked for has nothing to do
+        // a feed that hands out every requested book has nothing to do
         let _ = names;
     }
 
@@ -108,7 +108,7 @@ pub trait Feed: Send {
     /// What was delivered so far.
     fn progress(&self) -> FeedProgress;
 
-    /// What the recorder of what comes in says of itself, if there is one.
+    /// Status of the recorder, if there is one.
     fn record(&self) -> Option<RecordFacts> {
         None
     }
@@ -116,7 +116,7 @@ pub trait Feed: Send {
     /// Bytes of its books.
     fn book_bytes(&self) -> usize;
 
-    /// What its sources say of themselves, the ones before going before the ones after.
+    /// Status of its sources, in order of precedence.
     fn sources(&self) -> Vec<SourceFacts> {
         Vec::new()
     }

@@ -1,8 +1,9 @@
-//! The names that a feed is asked for, as its user lists them. Never: an option, an address.
+//! The symbols of a polled feed, as its user lists them. Never: an option, an address.
 
 use kernel::contract::{RootTable, Symbol};
 
-/// Adds a name of a list, once: of an underlying, of one of its roots, or as vendors mark indices (`_SPX`, `^SPX`, `$SPX`).
+/// Adds a name of a list, once: of an underlying, of one of its roots, or as vendors mark indices (`_SPX`, `^SPX`,
+/// `$SPX`).
 ///
 /// # Errors
 /// It is no name, for the user.

@@ -1,6 +1,6 @@
 //! Which quotes of live sources count by the hour at which they were made. Outside sessions the market holds the last
 //! values of the session before: quotes and prices of a session stay until the next one has others, whatever vendors go
-//! on sending. For a name of which nothing of a session is known, whatever there is counts. Never: a store, a clock.
+//! on sending. For a name without data of a session, any quote counts. Never: a store, a clock.
 
 use jiff::Timestamp;
 use kernel::calendar::Calendar;
@@ -8,7 +8,7 @@ use kernel::contract::{RootTable, Symbol};
 use kernel::records::{Batch, QuoteRecord, reached_by_several};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is known of sessions, by underlying.
+/// Sessions with data, by underlying.
 #[derive(Debug)]
 pub(super) struct Hours {
     roots: RootTable,
@@ -21,7 +21,7 @@ pub(super) struct Hours {
 }
 
 impl Hours {
-    /// Nothing is known yet.
+    /// No data yet.
     pub(super) fn new(roots: RootTable) -> Self {
         Self { roots, quoted: BTreeSet::new(), priced: BTreeSet::new(), held_back: 0 }
     }
@@ -31,8 +31,9 @@ impl Hours {
         self.held_back
     }
 
-    /// What of a batch counts. A chain that replaces another (`Batch::reset`) counts as a whole where its newest quote is
-    /// of a session. Where it is not, the quotes that are of one count, and none of the chain before goes.
+    /// Returns the records of a batch that are used. A chain that replaces another (`Batch::reset`) counts as a whole
+    /// where its newest quote is of a session. Where it is not, the quotes that are of one count, and the previous
+    /// chain is kept.
     pub(super) fn admit(&mut self, calendar: &Calendar, mut batch: Batch) -> Batch {
         let mut sessions = InSession { calendar, last: None };
         let whole = self.whole_chains(&mut batch, &mut sessions);
@@ -110,7 +111,7 @@ impl Namer<'_> {
     }
 }
 
-/// Whether instants are within sessions: mostly they are within that of the instant before, or as far from any.
+/// Tells if instants are within sessions; remembers the last session, as most instants are near the one before.
 struct InSession<'a> {
     calendar: &'a Calendar,
     /// A session from its opening to its close, or the time between two of them, and which of both it is.
@@ -118,7 +119,7 @@ struct InSession<'a> {
 }
 
 impl InSession<'_> {
-    /// Whether an instant is within a session: at the opening yes, and at the close too, when the last quotes are made.
+    /// True if an instant is within a session: at the opening yes, and at the close too, when the last quotes are made.
     fn has(&mut self, ts: Timestamp) -> bool {
         let is_known = |&(from, to, is_session): &(Timestamp, Timestamp, bool)| {
             if is_session { from <= ts && ts <= to } else { from < ts && ts < to }

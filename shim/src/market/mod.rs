@@ -38,7 +38,7 @@ use kernel::calendar::Calendar;
 use kernel::contract::Symbol;
 use overrides::OverridesFile;
 use retired::Retired;
-use schedule::{Known, LoopSettings, Round, soonest_first};
+use schedule::{LoopSettings, NameSize, Round, soonest_first};
 use sessions::{Sessions, session_of};
 use sources::Moment;
 use sources::asked::Asked;
@@ -47,7 +47,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tally::Tally;
-use told::Told;
+use told::LoggedFacts;
 
 /// The market loop's own state.
 pub struct MarketLoop {
@@ -64,12 +64,12 @@ pub struct MarketLoop {
     number: u64,
     tally: Tally,
     /// What was logged of rates and dividends.
-    told: Told,
+    logged: LoggedFacts,
     retired: Retired,
     sessions: Option<Sessions>,
-    /// What goes before feeds and quotes.
+    /// Overrides of feeds and quotes.
     overrides: Option<OverridesFile>,
-    /// Names that somebody asked for.
+    /// Names of recent requests.
     asked: Arc<Asked>,
     /// Some names changed in the last round after their turn.
     has_changed: bool,
@@ -107,7 +107,7 @@ impl MarketLoop {
             restored: BTreeSet::new(),
             number: 0,
             tally: Tally::default(),
-            told: Told::default(),
+            logged: LoggedFacts::default(),
             retired: Retired::default(),
             sessions: None,
             overrides: None,
@@ -117,19 +117,19 @@ impl MarketLoop {
         }
     }
 
-    /// The same, with what is known of sessions before.
+    /// Adds the volatilities of previous sessions.
     #[must_use]
     pub fn with_sessions(self, sessions: Option<Sessions>) -> Self {
         Self { sessions, ..self }
     }
 
-    /// The same, with a file of what goes before feeds and quotes.
+    /// Adds a file of overrides.
     #[must_use]
     pub fn with_overrides(self, overrides: Option<OverridesFile>) -> Self {
         Self { overrides, ..self }
     }
 
-    /// The same, computing what somebody asked for lately before the rest.
+    /// Computes recently requested names before the rest.
     #[must_use]
     pub fn with_asked(self, asked: Arc<Asked>) -> Self {
         Self { asked, ..self }
@@ -148,7 +148,7 @@ impl MarketLoop {
         self
     }
 
-    /// Whether a name has a chain that was computed since the start.
+    /// True if a name has a chain that was computed since the start.
     fn is_known(&self, name: Symbol) -> bool {
         self.chains.contains_key(&name) && !self.restored.contains(&name)
     }
@@ -218,7 +218,7 @@ impl MarketLoop {
         }
     }
 
-    /// Takes in what goes before feeds and quotes, if it has changed: every name is computed again then.
+    /// Applies the overrides if they have changed; every name is then recomputed.
     fn read_overrides(&mut self, due: &mut Vec<Symbol>, listed: &BTreeSet<Symbol>) {
         let complain = |complaint: &str| tracing::warn!("{complaint}");
         let Some(file) = &mut self.overrides else { return };
@@ -238,7 +238,7 @@ impl MarketLoop {
         soonest_first(names, |name| self.is_awaited(name), |name| self.feed.pays_dividends(name));
     }
 
-    /// Whether somebody asked for a name lately.
+    /// True if a recent request asked for the name.
     fn is_awaited(&self, name: Symbol) -> bool {
         self.asked.since(name).is_some_and(|since| since < self.settings.asked_within)
     }
@@ -313,9 +313,9 @@ impl MarketLoop {
     fn next_batch(&self, round: &mut Round, depth: Depth) -> Vec<Symbol> {
         let threads = u32::try_from(self.passes.threads().max(1)).unwrap_or(u32::MAX);
         let known = |name: Symbol| match self.chains.get(&name).filter(|_| self.is_known(name)) {
-            None => Known::Nothing,
-            Some(chain) if chain.preliminary => Known::Preliminary(chain.rows()),
-            Some(chain) => Known::Fully(chain.rows()),
+            None => NameSize::Unknown,
+            Some(chain) if chain.preliminary => NameSize::Preliminary(chain.rows()),
+            Some(chain) => NameSize::Full(chain.rows()),
         };
         let most = self.settings.batch_contracts.saturating_mul(threads);
         round.next_batch(most, |name| self.settings.cost(depth, known(name)))
@@ -411,7 +411,7 @@ impl MarketLoop {
     }
 
     /// The names without a chain: those that quotes are there for, and those that no vendor has answered for yet. What
-    /// is listed is asked of the feed anew: it may have taken in names while others were computed.
+    /// is listed is requested from the feed again: it may have taken in names while others were computed.
     fn missing(&self) -> (Vec<Symbol>, Vec<Symbol>) {
         let listed = self.feed.names();
         let has_none = |name: &Symbol| !self.chains.contains_key(name);
@@ -439,13 +439,13 @@ impl MarketLoop {
         Some(RateFacts::of(rates, at, calendar.eastern(at).date()))
     }
 
-    /// Logs where rates come from, and what is not known of rates and dividends.
+    /// Logs the source of the rates, and missing rates and dividends.
     fn tell_reference(&mut self) {
         if self.feed.is_simulated() {
             return;
         }
         let (facts, waits) = (self.status.facts(), self.feed.lists_later());
-        for (is_warning, line) in self.told.lines(facts.rates.as_ref(), &self.chains, waits, self.began.elapsed()) {
+        for (is_warning, line) in self.logged.lines(facts.rates.as_ref(), &self.chains, waits, self.began.elapsed()) {
             if is_warning {
                 tracing::warn!("{line}");
             } else {

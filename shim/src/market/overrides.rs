@@ -1,4 +1,4 @@
-//! The file of what a user knows better than the quotes, read again where it changes. A row that cannot be used costs itself,
+//! The file of overrides, reloaded when it changes. A row that cannot be used costs itself,
 //! a file that cannot be used leaves what was last read of it. Never: what a row does.
 
 use engine::store::overrides::Overrides;
@@ -44,7 +44,7 @@ impl OverridesFile {
         Ok(Self { path: path.to_owned(), read: None, moving: None, is_new: true, facts })
     }
 
-    /// What the file says, if it has changed and can be used. A file that is gone says nothing at all. `at` is the time since
+    /// Returns the overrides if the file has changed and can be read. A deleted file has none. `at` is the time since
     /// some fixed moment; `log` takes complaints.
     pub fn poll(&mut self, at: Duration, log: &dyn Fn(&str)) -> Option<Overrides> {
         let now = fs::metadata(&self.path).ok().as_ref().map(FileStamp::of);
@@ -86,14 +86,14 @@ impl OverridesFile {
         self.moving.map(|_| SETTLED)
     }
 
-    /// What it says of itself.
+    /// Its status.
     #[must_use]
     pub fn facts(&self) -> &OverrideFacts {
         &self.facts
     }
 }
 
-/// What a file says, how many of its rows are refused, and the first of these.
+/// Reads a file: overrides, number of refused rows, and the first errors.
 fn read(path: &Path) -> Result<(Overrides, u64, Vec<String>), String> {
     let raw = read_raw(path, &limits::DOCUMENT_BYTES).map_err(|error| error.to_string())?;
     let bytes = raw.ok_or_else(|| FeedError::TooLarge { file: path.to_owned() }.to_string())?;

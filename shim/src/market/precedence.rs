@@ -1,7 +1,7 @@
-//! Which of several sources counts: for each item the first one, in the order in which the user named them, that has it.
-//! Items are the quotes of a name, the price of a name, the dividends of a name, the discount curves, and the dates that
-//! go before the calendar's. Of dividends and rates, what a user wrote goes before what vendors say. A source that has an item keeps it, whatever becomes of its connection: values do not jump
-//! between vendors. Never: a store, a clock.
+//! Which of several sources counts: for each item the first one, in the order in which the user named them, that has
+//! it. Items are the quotes of a name, the price of a name, the dividends of a name, the discount curves, and the dates
+//! that go before the calendar's. Of dividends and rates, those of users override those of vendors. A source that has
+//! an item keeps it, whatever becomes of its connection: values do not jump between vendors. Never: a store, a clock.
 
 use engine::rates::source::RateSource;
 use jiff::civil::Date;
@@ -21,7 +21,7 @@ pub(super) struct Precedence {
     /// The last price of each name, for when the quotes of another source are forgotten and the price with them.
     prices: BTreeMap<Symbol, SpotRecord>,
     references: Vec<Reference>,
-    /// The sources in the order in which their dividends and rates count: what a user wrote, then what vendors say.
+    /// Order of precedence of dividends and rates: those of users, then those of vendors.
     reference_order: Vec<usize>,
     is_vendors: Vec<bool>,
 }
@@ -46,13 +46,12 @@ impl Precedence {
         Self { roots, quotes, spots, prices, references, reference_order, is_vendors }
     }
 
-    /// Whether there is one source only, which has everything.
+    /// True if there is only one source, which has everything.
     pub(super) fn is_alone(&self) -> bool {
         self.references.len() == 1
     }
 
-    /// What of a batch of a source counts. With the first quotes or the first price that another source had until now
-    /// comes that the name is to be forgotten.
+    /// Returns the records of a batch that are used. When a source takes over a name, the batch also resets that name.
     pub(super) fn admit(&mut self, source: usize, mut batch: Batch) -> Batch {
         if !self.is_alone() {
             self.admit_names(source, &mut batch);
@@ -74,7 +73,7 @@ impl Precedence {
             let name = || roots.canonical(spot.underlying);
             priced.admits((spot.underlying, spot.underlying), name, &mut taken_over)
         });
-        // a name is forgotten by whoever has its quotes
+        // only the source of its quotes can reset a name
         batch.reset.retain(|&name| self.quotes.get(&roots.canonical(name)).is_none_or(|&owner| owner == source));
         batch.reset.extend(taken_over);
         let is_others = |name: &Symbol| self.spots.get(name).is_some_and(|&owner| owner != source);
@@ -153,7 +152,7 @@ fn first_of<T: Clone>(references: &[Reference], of: fn(&Reference) -> &Vec<T>) -
 struct Admitted<'a> {
     source: usize,
     owners: &'a mut BTreeMap<Symbol, usize>,
-    /// What was asked last, and what it was told: most records are of the name of the one before.
+    /// The last name and its answer: most records are of the name of the record before.
     last: Option<((Symbol, Symbol), bool)>,
 }
 

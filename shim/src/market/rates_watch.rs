@@ -10,10 +10,11 @@ use sources::Moment;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Between two looks at quotes that keep changing: rates move by basis points a day, and a look takes some milliseconds.
+/// Between two looks at quotes that keep changing: rates move by basis points a day, and a look takes some
+/// milliseconds.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 
-/// When European chains are looked at, and what was said of them.
+/// Schedule of the rates implied by European chains, and what was logged about them.
 #[derive(Debug, Default)]
 pub(super) struct RatesWatch {
     /// The last look, on the clock that is never set.
@@ -27,7 +28,7 @@ pub(super) struct RatesWatch {
 }
 
 impl RatesWatch {
-    /// Takes note that the given curves changed: they are held against the chains anew.
+    /// Notes that the given curves changed: they are compared with the chains again.
     pub(super) fn is_given_another(&mut self) {
         (self.looked, self.is_due) = (None, true);
         self.contradicted.clear();
@@ -45,11 +46,11 @@ impl RatesWatch {
             return false;
         }
         (self.looked, self.is_due) = (Some(moment.elapsed), false);
-        let (mut is_other, calendar) = (false, store.calendar());
+        let (mut has_changed, calendar) = (false, store.calendar());
         for (date, chains) in european_dates(store.books().iter(), calendar) {
             match rates.look_at(date, chains.at, &chains.expiries) {
                 RateLook::Adopted => {
-                    is_other = true;
+                    has_changed = true;
                     self.refused.remove(&date);
                     tracing::info!("rates of {date}: implied by {} European expiries", chains.expiries.len());
                 }
@@ -73,6 +74,6 @@ impl RatesWatch {
                 );
             }
         }
-        is_other
+        has_changed
     }
 }

@@ -39,9 +39,9 @@ const MEMBER_MOST: usize = 4 << 20;
 const PIECE: usize = 64 << 10;
 /// How much of the end of a file is looked at for a member that was cut off: more than the longest member.
 const TAIL: u64 = 16 << 20;
-/// How often it is said that nothing can be written, while it stays so.
+/// Interval between log lines while writing fails.
 const SAY_AGAIN: Duration = Duration::from_secs(60);
-/// Held by whoever records to a folder.
+/// Lock file of a folder that is recorded to.
 const LOCK: &str = ".recording";
 
 /// Notice that is logged once when recording starts.
@@ -144,12 +144,12 @@ impl RecordTap {
         batch.rates = batch.rates.or(held.rates);
         if records > 0 || !batch.reset.is_empty() || batch.dividends.is_some() || batch.rates.is_some() {
             self.shared.waiting.fetch_add(records + 1, Ordering::AcqRel);
-            // a thread that has ended has said why
+            // a thread that has ended has logged the reason
             let _ = self.to.send(Message::Taken(Box::new(batch), now));
         }
     }
 
-    /// What it says of itself.
+    /// Its status.
     #[must_use]
     pub fn facts(&self) -> RecordFacts {
         let Shared { folder, written, dropped, bytes, failing, .. } = &*self.shared;
@@ -239,7 +239,7 @@ struct Writer {
     shared: Arc<Shared>,
 }
 
-/// The dividends and the rates that the file of the day knows, or is to know.
+/// Dividends and rates that the file of the day contains or will contain.
 #[derive(Default)]
 struct Reference {
     dividends: BTreeMap<(Symbol, Date), DividendRecord>,
@@ -267,7 +267,7 @@ impl Writer {
         }
     }
 
-    /// Leaves out half lines, and opens the file anew: what part of a member it has is taken away. Dividends and rates
+    /// Drops incomplete lines and reopens the file, without its incomplete member. Dividends and rates
     /// are written again.
     fn begin(&mut self) {
         self.piece.clear();
@@ -321,7 +321,7 @@ impl Writer {
         }
         let before = mem::take(&mut self.reference.dividends);
         for (&(name, date), &gone) in &before {
-            // a name whose dividends are all gone stays covered: one of 0 says so, in the files of later days too
+            // a name without any dividend left stays covered: a dividend of 0 marks it, in the files of later days too
             if now.range((name, Date::MIN)..=(name, Date::MAX)).next().is_none() {
                 now.insert((name, date), DividendRecord { amount: 0.0, ..gone });
             }
@@ -353,7 +353,7 @@ impl Writer {
         self.reference.rates = now;
     }
 
-    /// Puts the lines so far into the member. Before the first quote nobody knows of what day they are.
+    /// Puts the lines so far into the member. Before the first quote their day is unknown.
     fn compress(&mut self) {
         if self.piece.is_empty() || self.day.is_none() {
             return;
@@ -388,7 +388,7 @@ impl Writer {
             }
             Err(error) => {
                 self.shared.dropped.fetch_add(records, Ordering::Relaxed);
-                // it is opened anew, and what part of the member it has is taken away
+                // the file is reopened without its incomplete member
                 (self.file, self.reference.is_unwritten) = (None, true);
                 if self.said.is_none_or(|said| said.elapsed() >= SAY_AGAIN) {
                     tracing::error!("record {}: {error}; incoming data are not recorded", self.shared.folder);

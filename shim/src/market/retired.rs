@@ -1,8 +1,8 @@
 //! What was published and is not any more, for as long as a reader holds it: how much that is, and where it is freed.
 //! Never: a computation.
 //!
-//! The market loop keeps each replaced snapshot and chain until nobody else has it, so that memory is never given back
-//! on a thread that serves: a whole market is thousands of pieces of memory.
+//! The market loop keeps each replaced snapshot and chain until no one else holds it, so that serving threads
+//! never free it: a market is thousands of allocations.
 
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
@@ -26,9 +26,9 @@ impl Retired {
         self.snapshots.push(snapshot);
     }
 
-    /// Frees what nobody else holds; the bytes of the chains that somebody does.
+    /// Frees what no response holds; returns the bytes of the chains that responses still hold.
     pub(super) fn sweep(&mut self) -> u64 {
-        // nobody can take hold again of what is not published: a count of one stays one
+        // unpublished data cannot be acquired again: a count of one stays one
         self.snapshots.retain(|snapshot| Arc::strong_count(snapshot) > 1);
         self.chains.retain(|chain| Arc::strong_count(chain) > 1);
         self.chains.iter().map(|chain| chain.bytes() as u64).sum()

@@ -1,10 +1,11 @@
 //! What the market loop computes next: which names are due, in which order, how many at once. Nothing but numbers and
 //! names, so that it can be tested. Never: a clock, a book, a thread.
 //!
-//! A round computes every name that was due when it began, in batches. What changes after its turn waits in a line of its
-//! own, and the two lines have batches by turns: so a tick is computed soon although a round is at work, and a round takes
-//! twice its batches at most, whatever changes meanwhile. Every name that waits has its turn within two rounds. A name that
-//! has changed and that somebody asked for lately goes before both: where all names change all the time, each waits already.
+//! A round computes every name that was due when it began, in batches. What changes after its turn waits in a line of
+//! its own, and the two lines have batches by turns: so a tick is computed soon although a round is at work, and a
+//! round takes twice its batches at most, whatever changes meanwhile. Every name that waits has its turn within two
+//! rounds. A name that has changed and that was requested recently comes before both: where all names change all the
+//! time, each waits already.
 
 use engine::pass::Depth;
 use jiff::{SignedDuration, Timestamp};
@@ -15,21 +16,22 @@ use std::time::Duration;
 /// The numbers that the market loop runs by.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoopSettings {
-    /// Contracts in a batch, for each thread, 5,000 to 200,000. Between two batches finished chains are published and the
-    /// feed is looked at, so a batch is how long a finished chain waits; below some milliseconds the threads wait for
-    /// each other at its end. A known contract takes 1 to 1.5 µs, so these are some 40 ms.
+    /// Contracts in a batch, for each thread, 5,000 to 200,000. Between two batches finished chains are published and
+    /// the feed is looked at, so a batch is how long a finished chain waits; below some milliseconds the threads wait
+    /// for each other at its end. A contract that was computed before takes 1 to 1.5 µs, so these are some 40 ms.
     pub batch_contracts: u32,
     /// What a contract counts for that has only preliminary values, 1 to 50. It costs some fifty times as much
-    /// as one that is known; but threads wait for each other at the end of a batch, and shorter ones would cost more than
-    /// they gain while the market is cold: these batches take about half a second.
+    /// as one computed before; but threads wait for each other at the end of a batch, and shorter ones would cost more
+    /// than they gain while the market is cold: these batches take about half a second.
     pub first_full_factor: u32,
-    /// Contracts that a name without a chain counts for at [`Depth::Preliminary`]: its size is not known before it is read. A
-    /// twentieth of a batch, so that every thread gets several names.
+    /// Contracts that a name without a chain counts for at [`Depth::Preliminary`]: its size is unknown before it is
+    /// read. A twentieth of a batch, so that every thread gets several names.
     pub cold_preliminary_contracts: u32,
     /// The same at [`Depth::Full`], ten times as dear: half a batch.
     pub cold_full_contracts: u32,
-    /// Above this many contracts without a chain every name is first computed by a preliminary pass. At full accuracy they take some
-    /// ten seconds, ten times as long as preliminary ones; a smaller market is better at full accuracy at once.
+    /// Above this many contracts without a chain every name is first computed by a preliminary pass. At full accuracy
+    /// they take some ten seconds, ten times as long as preliminary ones; a smaller market is better at full accuracy
+    /// at once.
     pub preliminary_above_contracts: usize,
     /// While chains are computed for the first time, finished ones are published at least this often: each snapshot is
     /// a table of the whole market.
@@ -38,7 +40,7 @@ pub struct LoopSettings {
     pub report_every: Duration,
     /// Rounds whose duration the median is taken of.
     pub rounds_kept: usize,
-    /// A name that was asked for within this time goes before others. Programs ask every few seconds.
+    /// A name that was requested within this time is computed before others. Programs poll every few seconds.
     pub asked_within: Duration,
 }
 
@@ -58,19 +60,19 @@ impl Default for LoopSettings {
     }
 }
 
-/// What is known of a name before it is computed.
+/// Size of a name before it is computed, and the accuracy of its chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Known {
+pub enum NameSize {
     /// It has no chain yet.
-    Nothing,
+    Unknown,
     /// It has a preliminary chain of this many contracts.
     Preliminary(u32),
     /// It has a chain of this many contracts at full accuracy.
-    Fully(u32),
+    Full(u32),
 }
 
 impl LoopSettings {
-    /// How far a round goes that begins with names without a chain; how many contracts each of these has.
+    /// Depth of a round that begins with names without a chain, given their numbers of contracts.
     pub fn depth(&self, cold_contracts: impl IntoIterator<Item = usize>) -> Depth {
         let mut sum = 0;
         // counting may be work, and stops when the answer is known
@@ -83,12 +85,12 @@ impl LoopSettings {
 
     /// What a name counts for in a batch, in contracts.
     #[must_use]
-    pub fn cost(&self, depth: Depth, known: Known) -> u32 {
+    pub fn cost(&self, depth: Depth, known: NameSize) -> u32 {
         match (known, depth) {
-            (Known::Nothing, Depth::Coarse | Depth::Preliminary) => self.cold_preliminary_contracts,
-            (Known::Nothing, Depth::Full) => self.cold_full_contracts,
-            (Known::Preliminary(contracts), _) => contracts.saturating_mul(self.first_full_factor),
-            (Known::Fully(contracts), _) => contracts,
+            (NameSize::Unknown, Depth::Coarse | Depth::Preliminary) => self.cold_preliminary_contracts,
+            (NameSize::Unknown, Depth::Full) => self.cold_full_contracts,
+            (NameSize::Preliminary(contracts), _) => contracts.saturating_mul(self.first_full_factor),
+            (NameSize::Full(contracts), _) => contracts,
         }
     }
 }
@@ -109,7 +111,7 @@ impl Default for Decay {
 }
 
 impl Decay {
-    /// Whether values of the instant `valued` are too old at `at`; `settles` is the next settlement after `valued`. A
+    /// True if values of the instant `valued` are too old at `at`; `settles` is the next settlement after `valued`. A
     /// clock that was set back makes every value one of the future: those are due, too.
     #[must_use]
     pub fn is_due(&self, valued: Timestamp, at: Timestamp, settles: Option<Timestamp>) -> bool {
@@ -118,8 +120,8 @@ impl Decay {
     }
 }
 
-/// Sorts names so that those come first that somebody waits for, then those without dividends: they are computed soonest.
-/// Others keep their order.
+/// Sorts names so that those come first that somebody waits for, then those without dividends: they are computed
+/// soonest. Others keep their order.
 pub fn soonest_first(
     names: &mut [Symbol],
     is_awaited: impl Fn(Symbol) -> bool,
@@ -135,7 +137,7 @@ enum Line {
     Due,
     /// It changed after its turn.
     Changed,
-    /// It changed, and somebody waits for it.
+    /// It changed, and a recent request asked for it.
     Awaited,
 }
 
@@ -170,8 +172,8 @@ impl Round {
         self.waiting[Line::Due as usize]
     }
 
-    /// Takes note of names that have changed. One that waits is computed from what is newest anyway; others go behind those
-    /// that changed before them. What somebody waits for goes before both.
+    /// Takes note of names that have changed. One that waits is computed from what is newest anyway; others go behind
+    /// those that changed before them. Requested names come before both.
     pub fn note_changed(&mut self, names: impl IntoIterator<Item = Symbol>, is_awaited: impl Fn(Symbol) -> bool) {
         for name in names {
             match self.places.get(&name) {
@@ -183,7 +185,7 @@ impl Round {
         }
     }
 
-    /// Whether the next round should begin at once: some names changed after their turn and were not computed again.
+    /// True if the next round should begin at once: some names changed after their turn.
     #[must_use]
     pub fn has_changed(&self) -> bool {
         self.places.len() > self.due()
@@ -304,16 +306,16 @@ mod tests {
     fn a_batch_is_as_long_as_its_costs_allow() {
         let all = names(40);
         let settings = LoopSettings::default();
-        let batch = |known: Known, depth| {
+        let batch = |known: NameSize, depth| {
             Round::new(all.clone()).next_batch(settings.batch_contracts, |_| settings.cost(depth, known)).len()
         };
-        assert_eq!(batch(Known::Nothing, Depth::Preliminary), 20);
-        assert_eq!(batch(Known::Nothing, Depth::Full), 2);
-        assert_eq!(batch(Known::Fully(10_000), Depth::Full), 3);
-        assert_eq!(batch(Known::Fully(7_000), Depth::Full), 5, "the last may exceed it");
-        assert_eq!(batch(Known::Preliminary(3_000), Depth::Full), 2);
-        assert_eq!(batch(Known::Preliminary(u32::MAX), Depth::Full), 1, "at least one");
-        assert_eq!(batch(Known::Fully(0), Depth::Full), all.len());
+        assert_eq!(batch(NameSize::Unknown, Depth::Preliminary), 20);
+        assert_eq!(batch(NameSize::Unknown, Depth::Full), 2);
+        assert_eq!(batch(NameSize::Full(10_000), Depth::Full), 3);
+        assert_eq!(batch(NameSize::Full(7_000), Depth::Full), 5, "the last may exceed it");
+        assert_eq!(batch(NameSize::Preliminary(3_000), Depth::Full), 2);
+        assert_eq!(batch(NameSize::Preliminary(u32::MAX), Depth::Full), 1, "at least one");
+        assert_eq!(batch(NameSize::Full(0), Depth::Full), all.len());
     }
 
     #[test]

@@ -50,7 +50,7 @@ fn is_whole(snapshot: &Snapshot) -> bool {
         && !snapshot.chains().iter().any(|chain| chain.preliminary)
 }
 
-/// What the market loop knows of sessions.
+/// State of the market loop about sessions.
 #[derive(Debug)]
 pub struct Sessions {
     folder: Arc<StateFolder>,
@@ -71,7 +71,7 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// What `folder` knows. Chains are kept by `keeper`; without one nothing is kept.
+    /// Reads sessions from `folder`. `keeper` saves chains; without one nothing is saved.
     #[must_use]
     pub fn new(folder: Arc<StateFolder>, keeper: Option<&Keeper>) -> Self {
         let (before, ended, keeper) = (BTreeMap::new(), Vec::new(), keeper.cloned());
@@ -90,7 +90,7 @@ impl Sessions {
         }
     }
 
-    /// What the session before one ended with, as it was kept when it was first asked for.
+    /// Closing volatilities of the session before one, as saved at the first request for them.
     pub(super) fn before(&mut self, session: Date) -> Arc<SessionVols> {
         let folder = &self.folder;
         let found = Arc::clone(self.before.entry(session).or_insert_with(|| Arc::new(folder.before(session))));
@@ -133,12 +133,12 @@ impl Sessions {
         self.saved = number;
     }
 
-    /// Returns the bytes of what is known of sessions before.
+    /// Returns the bytes of the data of previous sessions.
     pub(super) fn bytes(&self) -> usize {
         self.before.values().map(|vols| vols.bytes()).sum()
     }
 
-    /// Returns what the keeper says of itself.
+    /// Returns the status of the state-writer thread.
     pub(super) fn facts(&self) -> Option<StateFacts> {
         self.keeper.as_ref().map(Keeper::facts)
     }
@@ -150,12 +150,12 @@ impl Sessions {
     }
 }
 
-/// What a keeper is asked for.
+/// A task of the state-writer thread.
 #[derive(Debug, Default)]
 struct Due {
     /// Chains to keep, each under its session; the oldest first.
     keep: Vec<Vec<Arc<Chain>>>,
-    /// A whole market to save for a restart.
+    /// A market to save for a restart.
     save: Option<Vec<Arc<Chain>>>,
     /// The market is saved in any case, not only where there is time.
     is_last: bool,
@@ -235,7 +235,7 @@ impl Keeper {
         StateFacts { failing: facts.failing || self.jobs.busy_for() > SLOW, ..facts }
     }
 
-    /// Begins to keep the last market, if it is whole: nothing comes after it.
+    /// Starts to save the final market, if it is complete.
     pub fn keep_last(&self, last: &Snapshot) {
         if is_whole(last) {
             self.ask(|due| {

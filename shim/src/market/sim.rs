@@ -1,4 +1,4 @@
-//! The embedded market as a feed: quotes are made when they are asked for, and values decay by the clock.
+//! The simulated market as a feed: quotes are generated on demand, and values decay by the clock.
 
 use super::feed::{Feed, FeedProgress, ReferenceData};
 use super::schedule::Decay;
@@ -34,14 +34,14 @@ pub struct SimFeed {
 /// One name.
 #[derive(Clone, Default)]
 struct SimName {
-    /// Its quotes, from the first time on that they are asked for.
+    /// Its quotes, generated on first use.
     book: Option<Book>,
     /// The instant that it was last handed out for.
     valued: Option<Timestamp>,
 }
 
 impl SimName {
-    /// Whether a name without a new quote is due all the same.
+    /// True if a name without a new quote is due nevertheless.
     fn is_due(&self, at: Timestamp, decay: &Decay) -> bool {
         let (Some(book), Some(valued)) = (&self.book, self.valued) else { return true };
         let live = book.slices.iter().map(|s| s.settles_at).filter(|&settles| settles > valued);
@@ -94,7 +94,7 @@ impl Feed for SimFeed {
 
     fn poll(&mut self, moment: &Moment<'_>) -> Vec<Symbol> {
         if !self.market.covers(moment.now) {
-            // cheap at any size: names are listed and quoted when their books are asked for
+            // cheap at any size: names are listed and quoted on demand
             *self = Self { progress: self.progress, ..Self::open(self.options, moment.now, self.rates) };
         }
         let at = self.market.instant(moment.now);

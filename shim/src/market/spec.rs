@@ -1,4 +1,4 @@
-//! A feed as its user names it, and the feed itself made of that: the only place that knows which kinds there are.
+//! The specification of a feed, and opening it: the only place that names the kinds of feeds.
 
 use super::databento_spec::DatabentoSpec;
 use super::feed::Feed;
@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a feed may be, for whoever named something else.
+/// Hint with all kinds of feeds, for an unknown one.
 const WANT: &str = "expected sim, sim:full, sim:seed=N, dir:PATH, history:DIR, tcp:PORT, tcp:ADDRESS:PORT, stdin:, or treasury:, or \
     cboe:, theta:, tradier:, massive:, alpaca:, nasdaq: or databento: with names (cboe:SPY,QQQ)";
 
@@ -49,13 +49,13 @@ pub enum FeedSpec {
     Tcp(SocketAddr),
     /// Lines from standard input.
     Stdin,
-    /// A vendor that is asked over HTTP.
+    /// A vendor polled over HTTP.
     Poll(PollSpec),
     /// Databento's live gateway.
     Databento(DatabentoSpec),
 }
 
-/// A vendor that is asked over HTTP.
+/// A vendor polled over HTTP.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PollSpec {
     vendor: VendorKind,
@@ -88,7 +88,7 @@ pub struct OpenTerms {
     pub keys: Keys,
     /// Certificates to trust vendors' servers by, in place of the system's.
     pub authorities: Option<PathBuf>,
-    /// Names that somebody asked for.
+    /// Names of recent requests.
     pub asked: Arc<Asked>,
     /// Keeps what comes in.
     pub record: Option<RecordTap>,
@@ -157,7 +157,7 @@ impl FeedSpec {
         Ok(Box::new(feed.recording_to(terms.record.clone())))
     }
 
-    /// The folder of recorded days among some feeds, opened; `overrides` is the file of what goes before quotes.
+    /// Opens the folder of recorded days among some feeds; `overrides` is the file of overrides.
     ///
     /// # Errors
     /// There are several, or it cannot be opened: why, for the user.
@@ -285,7 +285,7 @@ impl VendorKind {
         }
     }
 
-    /// Whether it has both chains and dividends.
+    /// True if it has both chains and dividends.
     fn has_both(self) -> bool {
         matches!(self, Self::Massive | Self::Tradier)
     }
@@ -322,7 +322,7 @@ impl PollSpec {
         Ok(spec)
     }
 
-    /// What websites of the public are not asked for: more than their terms here. Another server may be.
+    /// Refuses to poll public websites above their rate limits. Other servers have no such limits.
     fn check(&self) -> Result<(), String> {
         let (own, hour) = (self.vendor.terms(), Duration::from_secs(3600));
         let (every_least, names_most, gently) = match self.vendor {
@@ -344,13 +344,13 @@ impl PollSpec {
         if is_gentle { Ok(()) } else { Err(format!("rate limit: at most {gently}")) }
     }
 
-    /// Whether it has quotes: not rates or dividends alone.
+    /// True if it has quotes, not only rates or dividends.
     fn brings_chains(&self) -> bool {
         let is_reference = matches!(self.vendor, VendorKind::Treasury | VendorKind::Nasdaq);
         !is_reference && self.adjust.dividends != DividendsWanted::Only
     }
 
-    /// What the vendor wants where the user says nothing else.
+    /// Rate limits of the vendor, unless options change them.
     fn own_terms(&self) -> VendorTerms {
         if self.adjust.dividends == DividendsWanted::Only { dividends::TERMS } else { self.vendor.terms() }
     }

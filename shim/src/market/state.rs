@@ -44,7 +44,7 @@ pub struct StateFolder {
 /// names: a watch list that changes loses nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SavedMarket {
-    /// Live quotes, by name, whoever brings them.
+    /// Live quotes by name, from any source.
     Live,
     /// Quotes of recorded folders at these paths.
     Recorded(String),
@@ -172,7 +172,7 @@ impl StateFolder {
         let others = match market {
             SavedMarket::Live => {
                 let own: BTreeSet<Symbol> = chains.iter().map(|chain| chain.underlying).collect();
-                // what cannot be read of it was said at the start
+                // unreadable parts were logged at the start
                 self.read_market(market, now, |name| !own.contains(&name)).unwrap_or_default().chains
             }
             SavedMarket::Recorded(_) => Vec::new(),
@@ -228,7 +228,7 @@ impl StateFolder {
     }
 
     /// A market as it was last saved: the `wanted` names, or all of them, without what has settled at `now`. What is
-    /// damaged of it is left out and said; what another version saved is as good as nothing.
+    /// damaged of it is skipped and logged; a market saved by another version is ignored.
     #[must_use]
     pub fn saved_market(&self, market: &SavedMarket, wanted: Option<&BTreeSet<Symbol>>, now: Timestamp) -> Vec<Chain> {
         let former = self.former_markets().len();

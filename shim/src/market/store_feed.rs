@@ -1,8 +1,8 @@
 //! A feed of real quotes: what its sources deliver goes into one store, whose books the passes read.
 //!
-//! Recorded chains are valued at their own quote times. Where any source is live, every name is valued at the time of the
-//! newest quote of the market: those without a new quote when their values have aged. Outside of sessions what
-//! the last one ended with is held (`hours`).
+//! Recorded chains are valued at their own quote times. Where any source is live, every name is valued at the time of
+//! the newest quote of the market: those without a new quote when their values have aged. Outside of sessions what the
+//! last one ended with is held (`hours`).
 
 use super::feed::{Feed, FeedProgress, ReferenceData};
 use super::hours::Hours;
@@ -47,7 +47,7 @@ pub struct StoreFeed {
     last_curve: Option<LastCurve>,
 }
 
-/// What is known of a market that goes with the clock.
+/// State of a market that follows the clock.
 struct Live {
     /// The newest quote.
     latest: Timestamp,
@@ -57,7 +57,7 @@ struct Live {
 }
 
 impl Live {
-    /// Whether values of a name have aged.
+    /// True if values of a name have aged.
     fn has_aged(&self, book: &Book) -> bool {
         self.valued.get(&book.underlying).is_some_and(|&valued| {
             let live = book.slices.iter().map(|slice| slice.settles_at).filter(|&settles| settles > valued);
@@ -67,8 +67,8 @@ impl Live {
 }
 
 impl StoreFeed {
-    /// A feed of some sources, the ones before going before the ones after. `fixed` is the instant of a clock that stands
-    /// still.
+    /// A feed of some sources, the ones before going before the ones after. `fixed` is the instant of a clock that
+    /// stands still.
     #[must_use]
     pub fn new(sources: Vec<Box<dyn QuoteSource>>, fixed: Option<Timestamp>) -> Self {
         let reference = ReferenceData { calendar: Calendar::embedded(), rates: RateTable::default() };
@@ -114,7 +114,7 @@ impl StoreFeed {
         Self { record, ..self }
     }
 
-    /// Takes in what the sources have, each asked by `ask`.
+    /// Takes in the batches of the sources, each polled by `ask`.
     fn take_in(
         &mut self,
         moment: &Moment<'_>,
@@ -160,7 +160,8 @@ impl StoreFeed {
         };
         let calendar = self.store.calendar();
         let newest = self.store.newest();
-        // live records are at most minutes ahead of the clock; a time that has not been yet is no reason to drop anything, and what is later than a close is held at that
+        // live records are at most minutes ahead of the clock; a time that has not been yet is no reason to drop
+        // anything, and what is later than a close is held at that
         let newest = newest.map_or(Timestamp::MIN, |newest| calendar.last_session_instant(newest.min(now)));
         live.latest = live.latest.max(newest);
         let late = self.sources.iter().map(|source| source.facts().delay).max().unwrap_or_default();
@@ -292,9 +293,9 @@ impl StoreFeed {
     }
 }
 
-/// What has settled by when, where the newest quote is of `latest`: while the clock is in the session of that quote, or
-/// after it and before the next one, the clock tells, less what quotes are late, for the last quotes come before the close.
-/// Quotes of another day than the clock's have their own time alone.
+/// The instant up to which contracts count as settled, given the time of the newest quote, `latest`: while the clock is
+/// in the session of that quote, or after it and before the next one, the clock tells, less what quotes are late, for
+/// the last quotes come before the close. Quotes of another day than the clock's have their own time alone.
 fn settled_by(latest: Timestamp, now: Timestamp, late: Duration, calendar: &Calendar) -> Timestamp {
     let shown = now.checked_sub(SignedDuration::try_from(late).unwrap_or_default()).unwrap_or(now);
     let by_clock = calendar.last_session_instant(shown);

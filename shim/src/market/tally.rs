@@ -49,7 +49,7 @@ impl Tally {
         self.failing.insert(name)
     }
 
-    /// Whether the last computation of a name panicked.
+    /// True if the last computation of a name panicked.
     pub(super) fn is_failing(&self, name: Symbol) -> bool {
         self.failing.contains(&name)
     }

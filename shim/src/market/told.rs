@@ -1,5 +1,5 @@
-//! What the log says once of rates and dividends: where the rates come from, what is wrong with them, and which names no
-//! source of dividends covers. Never: a computation.
+//! Log lines about rates and dividends, each written once: source and faults of the rates, names that no source of
+//! dividends covers. Never: a computation.
 
 use crate::status::RateFacts;
 use engine::store::chain::{Chain, Uncomputed};
@@ -8,22 +8,22 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Dividends and index chains may come after the first values: nothing is said to be missing before.
+/// Dividends and index chains may come after the first values: missing ones are logged only after this time.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Names that a line has at most.
+/// Maximum number of names in a line.
 const NAMES_MOST: usize = 5;
 
-/// What was said last.
+/// Facts that were logged last.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct LoggedFacts {
     source: Option<&'static str>,
     warning: Option<String>,
     dividends: bool,
 }
 
-impl Told {
-    /// Returns the lines to log now: whether each is a warning, and its text. `waits`: more may still come from the feed,
-    /// and `elapsed` is the time since it was opened.
+impl LoggedFacts {
+    /// Returns the lines to log now: whether each is a warning, and its text. `waits`: more may still come from the
+    /// feed, and `elapsed` is the time since it was opened.
     pub(super) fn lines(
         &mut self,
         rates: Option<&RateFacts>,
@@ -39,7 +39,7 @@ impl Told {
                 let as_of = rates.as_of.as_ref().map_or_else(String::new, |as_of| format!(" of {as_of}"));
                 lines.push((false, format!("rates: {}{as_of}", rates.source)));
             }
-            // what contradicts a given curve is logged where it is found
+            // contradictions of a given curve are logged by the rates watch
             let warning = rates.warning.as_ref().filter(|_| !["user", "treasury"].contains(&rates.source));
             if self.warning.as_ref() != warning && !(is_patient && warning.is_some()) {
                 self.warning = warning.cloned();
@@ -77,7 +77,7 @@ fn unknown_dividends(names: &[&str]) -> String {
     )
 }
 
-/// What to type where a name cannot be computed, after a colon; empty where nothing helps but other quotes.
+/// Remedy for a name that cannot be computed, after a colon; empty if only other quotes help.
 pub(super) fn cure(why: Uncomputed, name: Symbol) -> String {
     match why {
         Uncomputed::NoSpot => format!(
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_source_and_a_warning_are_said_once() {
-        let (mut told, none, late) = (Told::default(), BTreeMap::new(), Duration::from_secs(60));
+        let (mut told, none, late) = (LoggedFacts::default(), BTreeMap::new(), Duration::from_secs(60));
         let old = facts("built_in", Some("old"));
         assert_eq!(told.lines(None, &none, true, late), []);
         let first = told.lines(Some(&old), &none, true, Duration::ZERO);

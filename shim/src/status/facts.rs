@@ -1,4 +1,4 @@
-//! What the market loop says of itself after a pass. Never: a request.
+//! Facts that the market loop reports after a pass. Never: a request.
 
 use super::spelling::three_decimals;
 use engine::rates::source::RateSource;
@@ -8,7 +8,7 @@ use kernel::american::Counts;
 use serde::Serialize;
 use sources::facts::{OverrideFacts, RecordFacts, SourceFacts, StateFacts};
 
-/// What the market loop knows after a pass.
+/// Facts of the market loop after a pass.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MarketFacts {
     /// The market is in session.
@@ -23,11 +23,11 @@ pub struct MarketFacts {
     pub quotes_dropped: Vec<(&'static str, u64)>,
     /// Implied volatilities that needed a bracketed search, since the start.
     pub searches: u64,
-    /// Blocks of contracts whose early exercise was taken from its tables anew, since the start.
+    /// Blocks of contracts re-expanded from the early exercise tables since the start.
     pub blocks_refreshed: u64,
     /// The tables of early exercise held.
     pub tables: Counts,
-    /// Bytes that passes keep for the next ones: tables of early exercise above all.
+    /// Bytes that passes keep for later passes: mostly early exercise tables.
     pub state_bytes: u64,
     /// Bytes of the quotes and listings that passes read.
     pub book_bytes: u64,
@@ -35,19 +35,19 @@ pub struct MarketFacts {
     pub session_bytes: u64,
     /// Names whose last computation panicked: their chains are older than the pass.
     pub failing: usize,
-    /// Files of the feed that cannot be used as they are: what was last read of them is served.
+    /// Unusable files of the feed; their last readable versions are served.
     pub files_unusable: usize,
     /// Names that are served as they were before the program was started, until they are computed.
     pub restored: usize,
     /// Computations that panicked, since the start.
     pub failures: u64,
-    /// What the sources of the feed say of themselves.
+    /// Facts of the sources of the feed.
     pub sources: Vec<SourceFacts>,
-    /// What the recorder says of itself, if there is one.
+    /// Facts of the recorder, if there is one.
     pub record: Option<RecordFacts>,
-    /// What the keeper of the state folder says of itself, if there is one.
+    /// Facts of the state-writer thread, if there is one.
     pub state: Option<StateFacts>,
-    /// What goes before feeds and quotes, if anything may.
+    /// Overrides in force, if a file of overrides is given.
     pub overrides: Option<OverrideFacts>,
     /// The discount curve in force; `None` before the first pass.
     pub rates: Option<RateFacts>,
@@ -64,7 +64,7 @@ pub struct RateFacts {
     pub age_days: Option<i64>,
     /// Tenor in days and rate, continuously compounded, at the usual tenors.
     pub nodes: Vec<(f64, f64)>,
-    /// What is wrong with it, and what cures it.
+    /// Warning about the curve, with a remedy.
     pub warning: Option<String>,
 }
 
@@ -72,7 +72,7 @@ pub struct RateFacts {
 const SHOWN_DAYS: [f64; 7] = [7.0, 30.0, 91.0, 182.0, 365.0, 730.0, 1826.0];
 
 impl RateFacts {
-    /// Returns what is shown of the curve for values at an instant of a date.
+    /// Describes the curve in force for values at an instant of a date.
     #[must_use]
     pub fn of(rates: &RateTable, at: Timestamp, date: Date) -> Self {
         let DatedCurve { curve, origin } = rates.on(at, date);
@@ -103,7 +103,7 @@ fn display(date: Option<Date>) -> String {
     date.map_or_else(|| "no date".to_owned(), |date| date.to_string())
 }
 
-/// Times of the passes, and what the last one did.
+/// Durations of the passes, and counts of the last one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct PassFacts {
     /// The last pass, milliseconds.

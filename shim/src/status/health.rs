@@ -16,9 +16,9 @@ pub(super) struct Health<'a> {
     pub(super) version: &'static str,
     pub(super) uptime_s: u64,
     pub(super) feed: &'a str,
-    /// What the clock of the market is.
+    /// Description of the market clock.
     pub(super) clock: String,
-    /// What the feeds say of themselves.
+    /// Status of each feed.
     pub(super) feeds: Vec<FeedHealth<'a>>,
     pub(super) simulated: bool,
     pub(super) market: &'static str,
@@ -47,13 +47,13 @@ pub(super) struct Health<'a> {
     pub(super) failing: usize,
     pub(super) files_unusable: usize,
     pub(super) restored: usize,
-    /// What is kept of what comes in; null: nothing is to be.
+    /// Status of the recorder; null: not recording.
     pub(super) record: Option<RecordHealth<'a>>,
-    /// What is kept for a restart; null: nothing is to be.
+    /// Status of the state folder; null: none.
     pub(super) state: Option<StateHealth<'a>>,
     /// Panics of threads since the start, by thread; the threads go on.
     pub(super) thread_faults: BTreeMap<&'static str, u64>,
-    /// What goes before feeds and quotes; null: nothing may.
+    /// Overrides in force; null: no file of overrides.
     pub(super) overrides: Option<OverridesHealth<'a>>,
     #[serde(serialize_with = "three_decimals")]
     pub(super) loop_age_s: f64,
@@ -77,11 +77,11 @@ pub(super) struct FeedHealth<'a> {
     failures: &'a [(&'static str, u64)],
     connections: usize,
     superseded: u64,
-    /// What of it counts.
+    /// Items of the feed that are in use.
     used: UsedHealth,
 }
 
-/// What of a feed counts, where several have the same.
+/// Items of a feed that are in use, where several feeds have an item.
 #[derive(Serialize)]
 struct UsedHealth {
     quotes: usize,
@@ -103,7 +103,7 @@ pub(super) struct RecordHealth<'a> {
 }
 
 impl<'a> RecordHealth<'a> {
-    /// What a recorder says of itself.
+    /// Status of the recorder.
     pub(super) fn new(facts: &'a RecordFacts) -> Self {
         let RecordFacts { folder, written, dropped, bytes, failing } = facts;
         Self { folder, written: *written, dropped: *dropped, bytes: *bytes, failing: *failing }
@@ -121,7 +121,7 @@ pub(super) struct StateHealth<'a> {
 }
 
 impl<'a> StateHealth<'a> {
-    /// What its keeper says of itself.
+    /// Status of the state folder.
     pub(super) fn new(facts: &'a StateFacts) -> Self {
         let StateFacts { folder, saved_at, failing } = facts;
         Self { folder, saved_at: saved_at.map(|at| format!("{at:.3}")), failing: *failing }
@@ -141,7 +141,7 @@ pub(super) struct OverridesHealth<'a> {
 }
 
 impl<'a> OverridesHealth<'a> {
-    /// What a file says of itself.
+    /// Status of the file of overrides.
     pub(super) fn new(facts: &'a OverrideFacts) -> Self {
         let OverrideFacts { file, applied, refused, is_unusable, errors } = facts;
         Self { file, applied, refused: *refused, unusable: *is_unusable, errors }
@@ -179,7 +179,7 @@ pub(super) struct Quotes<'a> {
 }
 
 impl<'a> FeedHealth<'a> {
-    /// What a feed says of itself.
+    /// Status of a feed.
     pub(super) fn new(facts: &'a SourceFacts) -> Self {
         let Used { quotes, spots, dividends, rates, days } = facts.used;
         Self {

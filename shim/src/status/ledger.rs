@@ -1,5 +1,5 @@
-//! Where the memory is: the bytes of everything that grows with what feeds deliver and readers ask for, by what is alive and
-//! not by what is listed. Never: a bound, which stands where the memory is taken.
+//! Memory by purpose: bytes of everything that grows with feeds and requests, counted by live objects, not by listings.
+//! Never: a bound, which stands where the memory is taken.
 
 use std::fmt::Write;
 

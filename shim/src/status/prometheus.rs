@@ -1,4 +1,4 @@
-//! What `/metrics` says of the market, in Prometheus text form. Never: how it is found out.
+//! Metrics of the market in Prometheus text format. Never: how they are computed.
 
 use super::facts::MarketFacts;
 use super::reading::{Reading, SnapshotCounts};
@@ -9,7 +9,7 @@ use kernel::american::Counts;
 use sources::facts::{SourceFacts, SourceState};
 use std::fmt::Write;
 
-/// Appends what `/health` says as metrics.
+/// Appends the contents of `/health` as metrics.
 pub(super) fn write(reading: &Reading, out: &mut String) {
     let (facts, counts) = (&reading.facts, &reading.counts);
     let gauges: [(&str, &str, f64); 25] = [
@@ -169,7 +169,7 @@ fn write_quotes(facts: &MarketFacts, out: &mut String) {
     }
 }
 
-/// What the feeds say of themselves, each by its name.
+/// Metrics of each feed, labelled by its name.
 fn write_feeds(facts: &MarketFacts, out: &mut String) {
     let mut each = |name: &str, kind: &str, help: &str, value: &dyn Fn(&SourceFacts) -> Option<f64>| {
         let values = facts.sources.iter().filter_map(|feed| Some((feed, value(feed)?)));
@@ -206,7 +206,7 @@ fn write_feeds(facts: &MarketFacts, out: &mut String) {
     }
 }
 
-/// What became of what comes in, where it is recorded.
+/// Metrics of the recorder.
 fn write_record(facts: &MarketFacts, out: &mut String) {
     let Some(record) = &facts.record else { return };
     let totals = [

@@ -1,4 +1,4 @@
-//! What a snapshot says about itself: counts, and the names that something is wrong with. Never: a format.
+//! Counts of a snapshot, and its names with problems. Never: a format.
 
 use super::facts::MarketFacts;
 use engine::snapshot::Snapshot;
@@ -27,7 +27,7 @@ pub(super) struct Reading {
     pub(super) rss_bytes: Option<usize>,
 }
 
-/// What a snapshot says about itself.
+/// Counts of a snapshot.
 pub(super) struct SnapshotCounts {
     pub(super) underlyings: usize,
     pub(super) expiries: usize,
@@ -37,7 +37,7 @@ pub(super) struct SnapshotCounts {
     /// How many names are without Greeks, by [`Uncomputed`], and the first of them.
     pub(super) uncomputed: [usize; Uncomputed::ALL.len()],
     pub(super) uncomputed_names: Vec<(Symbol, Uncomputed)>,
-    /// How many names' options tell another spot than the published one, and the first of them.
+    /// Number of names whose options imply a different spot than the published one, and the first of them.
     pub(super) spot_off: usize,
     pub(super) spot_off_names: Vec<Symbol>,
     /// How many names with American options have no source of dividends, and the first of them.
@@ -46,10 +46,11 @@ pub(super) struct SnapshotCounts {
     /// How many names have mostly quotes that are too old beside the newest ones, and the first of them.
     pub(super) mostly_stale: usize,
     pub(super) mostly_stale_names: Vec<Symbol>,
-    /// How many names are valued on the spot that their options imply, for want of a published one, and the first of them.
+    /// How many names are valued on the spot that their options imply, for want of a published one, and the first of
+    /// them.
     pub(super) spot_implied: usize,
     pub(super) spot_implied_names: Vec<Symbol>,
-    /// How many adjusted roots are valued from their terms, how many are not for want of them, and the first of these.
+    /// Number of adjusted roots valued from their deliverable, number without one, and the first of the latter.
     pub(super) adjusted_valued: usize,
     pub(super) adjusted_without_terms: usize,
     pub(super) adjusted_without_terms_roots: Vec<Symbol>,
@@ -79,7 +80,7 @@ impl SnapshotCounts {
             underlyings: chains.len(),
             expiries: chains.iter().map(|chain| chain.slices.len()).sum(),
             contracts: chains.iter().map(|chain| u64::from(chain.rows())).sum(),
-            // names may be missing that nobody knows of yet: whoever waits for 0 waits for the whole market
+            // further names may still appear: 0 must mean that the complete market is computed
             pending: snapshot.pending().len().max(usize::from(!snapshot.is_complete())),
             preliminary: chains.iter().filter(|chain| chain.preliminary).count(),
             uncomputed: Uncomputed::ALL.map(|reason| uncomputed().filter(|&(_, of)| of == reason).count()),

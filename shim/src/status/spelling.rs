@@ -1,4 +1,4 @@
-//! How numbers and counts are spelt in `/health`. Never: what they mean.
+//! Formats of numbers and counts in `/health`. Never: their meaning.
 
 use api::rows::number::{self, Print};
 use serde::ser::Error;
