@@ -156,11 +156,11 @@ def resizes(window: Window, daemon: Daemon, program: Path, size: tuple[int, int]
 
 def goes_and_comes_back(window: Window, daemon: Daemon):
     daemon.stop()
-    window.expect("no connection for", "cannot connect", "Calls")
+    window.expect("offline for", "cannot connect", "Calls")
     window.keys("Down", "2")
     window.expect("Smile")
     daemon.start()
-    window.expect("Smile", without="no connection for")
+    window.expect("Smile", without="offline for")
     window.keys("1")
     window.expect("Calls", "spot")
 

@@ -47,12 +47,12 @@ pub(crate) enum News {
 
 /// What is wanted now, shared with the thread.
 #[derive(Debug, Default)]
-struct Desk {
+struct SharedWants {
     wants: Mutex<(Wants, bool)>,
     changed: Condvar,
 }
 
-impl Desk {
+impl SharedWants {
     fn lock(&self) -> MutexGuard<'_, (Wants, bool)> {
         self.wants.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -60,7 +60,7 @@ impl Desk {
 
 /// A way to say what is wanted. The thread ends with it.
 #[derive(Debug)]
-pub(crate) struct Fetcher(Arc<Desk>);
+pub(crate) struct Fetcher(Arc<SharedWants>);
 
 impl Fetcher {
     /// Starts to ask a daemon; `tell` is given what comes, and says whether anybody still listens.
@@ -72,13 +72,13 @@ impl Fetcher {
         every: Duration,
         tell: impl Fn(News) -> bool + Send + 'static,
     ) -> Result<Self, String> {
-        let desk = Arc::<Desk>::default();
-        let asking = Asking { client: client(base)?, every, desk: Arc::clone(&desk), known: Known::default() };
+        let shared = Arc::<SharedWants>::default();
+        let asking = Asking { client: client(base)?, every, shared: Arc::clone(&shared), known: Known::default() };
         std::thread::Builder::new()
             .name("view-fetch".to_owned())
             .spawn(move || asking.work(&tell))
             .map_err(|error| format!("no thread: {error}"))?;
-        Ok(Self(desk))
+        Ok(Self(shared))
     }
 
     /// What is wanted from now on.
@@ -108,7 +108,7 @@ fn client(base: ServerBase) -> Result<Client, String> {
 struct Asking {
     client: Client,
     every: Duration,
-    desk: Arc<Desk>,
+    shared: Arc<SharedWants>,
     known: Known,
 }
 
@@ -129,13 +129,13 @@ impl Asking {
                     return;
                 }
             }
-            let desk = self.desk.lock();
-            if desk.1 {
+            let shared = self.shared.lock();
+            if shared.1 {
                 return;
             }
-            let asks = desk.0.asks();
+            let asks = shared.0.asks();
             if let Some((ask, number)) = number.and_then(|number| Some((self.known.next(asks, number)?, number))) {
-                drop(desk);
+                drop(shared);
                 let news = self.ask(ask.clone());
                 // a daemon that does not answer is looked at again before anything else
                 if matches!(news, News::Away(_)) {
@@ -150,15 +150,15 @@ impl Asking {
                 }
             } else {
                 let rest = looked.map_or(Duration::ZERO, |at| self.every.saturating_sub(at.elapsed()));
-                drop(self.desk.changed.wait_timeout(desk, rest).unwrap_or_else(PoisonError::into_inner));
+                drop(self.shared.changed.wait_timeout(shared, rest).unwrap_or_else(PoisonError::into_inner));
             }
         }
     }
 
     /// Waits before a daemon is asked again that did not answer.
     fn rest(&self) {
-        let desk = self.desk.lock();
-        drop(self.desk.changed.wait_timeout_while(desk, self.every, |(_, is_over)| !*is_over));
+        let shared = self.shared.lock();
+        drop(self.shared.changed.wait_timeout_while(shared, self.every, |(_, is_over)| !*is_over));
     }
 
     fn daemon(&self) -> Result<DaemonFacts, String> {

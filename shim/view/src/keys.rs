@@ -3,7 +3,7 @@
 use super::column::{Column, ColumnGroup};
 use super::layout::Page;
 use super::news::Effect;
-use super::state::{Cursor, Detail, Overlay, Search, Standing, State, WATCH_MOST};
+use super::state::{Cursor, Detail, NameStatus, Overlay, Search, State, WATCH_MOST};
 
 /// A key that was pressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,7 +193,7 @@ impl State {
             self.watch_rows.retain(|row| row.symbol != name);
             self.watch_at = self.watch_at.min(self.watch.len().saturating_sub(1));
             self.say(format!("{name} is removed from the watch list"));
-        } else if self.standing == Standing::Unknown {
+        } else if self.standing == NameStatus::NotServed {
             self.say(format!("{name} is not served"));
         } else if self.watch.len() < WATCH_MOST {
             self.say(format!("{name} is on the watch list"));

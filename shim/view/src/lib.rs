@@ -1,6 +1,7 @@
-//! `greeksd view`: chains in the terminal. What is fetched, what keys do and what is drawn are rooms of their own: `fetch`
-//! asks the daemon on a thread of its own, `state` is what is known, `keys` and `news` change it, `widgets` draw it,
-//! `terminal` is where it is drawn. Here they are put together. Never: a number that the daemon did not compute.
+//! `greeksd view`: chains in the terminal. What is fetched, what keys do and what is drawn are rooms of their own:
+//! `fetch` asks the daemon on a thread of its own, `state` is what is known, `keys` and `news` change it, `widgets`
+//! draw it, `terminal` is where it is drawn. Here they are put together. Never: a number that the daemon did not
+//! compute.
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 #![warn(clippy::print_stderr)]
@@ -36,8 +37,8 @@ use std::time::{Duration, Instant};
 use surroundings::Surroundings;
 use terminal::{Input, Screen};
 
-/// Reads an answer in each form that the viewer asks daemons for: expiries, a chain, names, health, values. True where the
-/// bytes have the form.
+/// Reads an answer in each form that the viewer asks daemons for: expiries, a chain, names, health, values. True where
+/// the bytes have the form.
 #[must_use]
 pub fn forms_of(bytes: &[u8]) -> [bool; 5] {
     let key = model::SliceKey { root: "ACME".to_owned(), expiry: "2026-12-18".to_owned() };
@@ -75,8 +76,8 @@ pub struct ViewOptions<'a> {
     pub variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
-/// What happens.
-enum Happening {
+/// An event of the main loop of the viewer.
+enum ViewEvent {
     Input(Input),
     News(News),
     /// A signal asks for the end, or the terminal has gone.
@@ -88,33 +89,33 @@ enum Happening {
 /// # Errors
 /// A thread, the signals or the terminal fail, as a sentence.
 pub fn show(options: ViewOptions<'_>) -> Result<Vec<String>, String> {
-    let (happens, happenings) = channel();
-    let tell = Sender::clone(&happens);
-    let on_news = move |news| tell.send(Happening::News(news)).is_ok();
+    let (sender, events) = channel();
+    let tell = Sender::clone(&sender);
+    let on_news = move |news| tell.send(ViewEvent::News(news)).is_ok();
     let fetcher = Fetcher::start(options.base.clone(), options.refresh, on_news)?;
-    watch_signals(&happens)?;
+    watch_signals(&sender)?;
     let place = if options.is_own { "the viewer's own service".to_owned() } else { options.base.to_string() };
     let state = State::new(place, options.is_own, options.symbol, options.watch);
     let palette = Surroundings { depth: options.depth, ascii: options.ascii, variable: options.variable }.palette();
     terminal::leave_on_panic();
     let failed = |error: io::Error| format!("the terminal: {error}");
     let screen = Screen::enter(palette).map_err(failed)?;
-    watch_input(happens)?;
-    Viewer { state, screen, fetcher, began: Instant::now(), copied: Vec::new() }.show(&happenings).map_err(failed)
+    watch_input(sender)?;
+    Viewer { state, screen, fetcher, began: Instant::now(), copied: Vec::new() }.show(&events).map_err(failed)
 }
 
-fn watch_signals(happens: &Sender<Happening>) -> Result<(), String> {
-    let tell = Sender::clone(happens);
-    ctrlc::set_handler(move || _ = tell.send(Happening::Stop)).map_err(|e| format!("cannot wait for signals: {e}"))
+fn watch_signals(sender: &Sender<ViewEvent>) -> Result<(), String> {
+    let tell = Sender::clone(sender);
+    ctrlc::set_handler(move || _ = tell.send(ViewEvent::Stop)).map_err(|e| format!("cannot wait for signals: {e}"))
 }
 
 /// Reads keys on a thread of its own; it ends with the program.
-fn watch_input(happens: Sender<Happening>) -> Result<(), String> {
+fn watch_input(sender: Sender<ViewEvent>) -> Result<(), String> {
     let read = move || {
         loop {
-            let happening = terminal::read().map_or(Happening::Stop, Happening::Input);
-            let is_over = matches!(happening, Happening::Stop);
-            if happens.send(happening).is_err() || is_over {
+            let event = terminal::read().map_or(ViewEvent::Stop, ViewEvent::Input);
+            let is_over = matches!(event, ViewEvent::Stop);
+            if sender.send(event).is_err() || is_over {
                 return;
             }
         }
@@ -135,25 +136,25 @@ struct Viewer {
 
 impl Viewer {
     /// Until the end; what was copied. The terminal is left in any case.
-    fn show(mut self, happenings: &Receiver<Happening>) -> io::Result<Vec<String>> {
+    fn show(mut self, events: &Receiver<ViewEvent>) -> io::Result<Vec<String>> {
         self.state.size = self.screen.size()?;
         loop {
             self.fetcher.want(self.state.wants());
             self.screen.draw(&self.state)?;
             let rest = self.state.next_wake().map_or(IDLE, Duration::from_millis);
-            let first = match happenings.recv_timeout(rest) {
-                Ok(happening) => Some(happening),
+            let first = match events.recv_timeout(rest) {
+                Ok(event) => Some(event),
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return Ok(self.copied),
             };
             self.state.advance(u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX));
             // whatever is there already is drawn once
-            for happening in first.into_iter().chain(happenings.try_iter().take(64)) {
-                let effect = match happening {
-                    Happening::Stop => Effect::Quit,
-                    Happening::News(news) => self.state.on_news(news),
-                    Happening::Input(Input::Key(key)) => self.state.on_key(key),
-                    Happening::Input(Input::Resized) => {
+            for event in first.into_iter().chain(events.try_iter().take(64)) {
+                let effect = match event {
+                    ViewEvent::Stop => Effect::Quit,
+                    ViewEvent::News(news) => self.state.on_news(news),
+                    ViewEvent::Input(Input::Key(key)) => self.state.on_key(key),
+                    ViewEvent::Input(Input::Resized) => {
                         self.state.resize(self.screen.size()?);
                         Effect::None
                     }

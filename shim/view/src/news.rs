@@ -2,7 +2,7 @@
 
 use super::fetch::News;
 use super::model::{ChainRows, DaemonFacts, ExpiryRow, NameFacts, WatchRow};
-use super::state::{Away, FLASH_MS, Overlay, Standing, State};
+use super::state::{Away, FLASH_MS, NameStatus, Overlay, State};
 use super::wants::About;
 
 /// What is to be done outside after an event.
@@ -84,9 +84,9 @@ impl State {
 
     fn on_name(&mut self, facts: Option<NameFacts>) {
         self.standing = match facts {
-            None => Standing::Unknown,
-            Some(facts) if facts.state == "pending" => Standing::Pending,
-            Some(facts) => Standing::Served(facts),
+            None => NameStatus::NotServed,
+            Some(facts) if facts.state == "pending" => NameStatus::Pending,
+            Some(facts) => NameStatus::Served(facts),
         };
     }
 
@@ -150,7 +150,7 @@ impl State {
 
     fn on_pending(&mut self, about: &About) {
         match about {
-            About::Expiries(name) | About::Chain(name, _) if self.is_on(name) => self.standing = Standing::Pending,
+            About::Expiries(name) | About::Chain(name, _) if self.is_on(name) => self.standing = NameStatus::Pending,
             About::Copy(..) => {
                 self.copying = None;
                 self.say("not copied: still being computed");

@@ -66,21 +66,21 @@ pub(crate) enum Cursor {
     Strike(f64),
 }
 
-/// How it stands with the name on the screen.
+/// Status of the name on the screen.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) enum Standing {
-    /// Nothing was heard of it yet.
+pub(crate) enum NameStatus {
+    /// The daemon has not answered yet.
     #[default]
-    Unheard,
+    Unknown,
     /// It is computed for the first time.
     Pending,
     /// The daemon does not serve it.
-    Unknown,
-    /// This is known of it.
+    NotServed,
+    /// The daemon serves it; these are its facts.
     Served(NameFacts),
 }
 
-/// Why the daemon is not heard.
+/// Why the daemon cannot be reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Away {
     /// In words.
@@ -115,7 +115,7 @@ pub(crate) struct State {
     /// The name on the screen.
     pub(crate) name: Option<String>,
     /// How it stands with it.
-    pub(crate) standing: Standing,
+    pub(crate) standing: NameStatus,
     /// Its expiries.
     pub(crate) expiries: Vec<ExpiryRow>,
     /// How its price moved last.
@@ -165,7 +165,7 @@ impl State {
             page: Page::Chain,
             overlay: None,
             name,
-            standing: Standing::Unheard,
+            standing: NameStatus::Unknown,
             expiries: Vec::new(),
             spot_moved: 0,
             slice: None,
@@ -295,7 +295,7 @@ impl State {
             return;
         }
         self.name = Some(name);
-        self.standing = Standing::Unheard;
+        self.standing = NameStatus::Unknown;
         self.expiries.clear();
         self.chain = ChainRows::default();
         self.cursor = Cursor::AtMoney;
@@ -303,8 +303,7 @@ impl State {
         self.top = 0;
     }
 
-    /// Sees to it that an expiry is on that exists: the same day, else one as far away, else the first that is a week
-    /// off.
+    /// Selects an existing expiry: the same date, else one as many days away, else the first that is a week away.
     pub(crate) fn choose_expiry(&mut self, days_before: Option<f64>) {
         if self.expiries.is_empty() || self.expiry_place().is_some() {
             return;

@@ -12,7 +12,7 @@ use super::news::Effect;
 use super::number;
 use super::palette::{ColourDepth, Look, Palette};
 use super::parse;
-use super::state::{Cursor, Overlay, Standing, State, WATCH_MOST};
+use super::state::{Cursor, NameStatus, Overlay, State, WATCH_MOST};
 use super::wants::About;
 use super::widgets;
 use ratatui::Terminal;
@@ -229,7 +229,9 @@ fn what_is_wrong_is_said_on_the_screen() {
         state.on_news(News::Name("ACME".to_owned(), Some(preliminary)));
         says(&state, &[word, "PRELIM", "15:42:00"]);
     }
-    for (status, words) in [("stale", "delivers nothing new"), ("failed", "has stopped computing"), ("starting", "62 of 72")] {
+    for (status, words) in
+        [("stale", "delivers nothing new"), ("failed", "has stopped computing"), ("starting", "62 of 72")]
+    {
         state.on_news(News::Daemon(DaemonFacts { status: status.to_owned(), pending: 10, ..daemon() }));
         says(&state, &[words]);
     }
@@ -248,7 +250,7 @@ fn what_is_wrong_is_said_on_the_screen() {
     state.advance(14_600);
     // the numbers stay, with the time that they are of
     let values = [
-        "no connection for 4 s: cannot connect to the address; showing values of 2026-11-20 15:42:00",
+        "offline for 4 s: cannot connect to the address; values of 2026-11-20 15:42:00",
         "Strike",
         "100.40",
     ];
@@ -456,7 +458,7 @@ fn a_name_is_searched_and_opened() {
     state.on_news(News::Found("SP".to_owned(), vec![facts("SPX", "ok"), facts("SPY", "ok")]));
     press(&mut state, &[Key::Down, Key::Down, Key::Enter]);
     assert_eq!((state.name.as_deref(), &state.overlay), (Some("SPY"), &None));
-    assert!(state.expiries.is_empty() && state.standing == Standing::Unheard);
+    assert!(state.expiries.is_empty() && state.standing == NameStatus::Unknown);
     // the day that was on is on again where the other name has it
     let days = expiries().into_iter().skip(2).collect();
     state.on_news(News::Expiries("SPY".to_owned(), days));
@@ -684,7 +686,7 @@ fn a_service_within_the_process_is_looked_at_and_its_end_is_said() {
     assert!((0.4..0.6).contains(&delta(&state)), "{}", delta(&state));
     let Some(expiry) = state.expiry() else { panic!("no expiry") };
     assert!((expiry.atm_vol - 0.25).abs() < 0.01 && expiry.is_american && expiry.key.expiry == "2026-12-18");
-    until(&mut state, &fetcher, &comes, "standing", |state| matches!(state.standing, Standing::Served(_)));
+    until(&mut state, &fetcher, &comes, "standing", |state| matches!(state.standing, NameStatus::Served(_)));
     // its quotes are shown: the group is there
     state.group = Some(ColumnGroup::Quote);
     let bid = |state: &State| state.row().unwrap().call.as_ref().unwrap().get(Column::named("bid").unwrap());
@@ -708,7 +710,7 @@ fn a_service_within_the_process_is_looked_at_and_its_end_is_said() {
     assert_eq!((state.watch_rows[0].symbol.as_str(), state.watch_rows[0].spot), ("ACME", 100.0));
     press(&mut state, &[Key::Char('1')]);
     state.open("NOPE".to_owned());
-    until(&mut state, &fetcher, &comes, "a name that is not", |state| state.standing == Standing::Unknown);
+    until(&mut state, &fetcher, &comes, "a name that is not", |state| state.standing == NameStatus::NotServed);
     state.open("ACME".to_owned());
     until(&mut state, &fetcher, &comes, "rows again", |state| state.rows().is_some());
     daemon.stop();

@@ -6,7 +6,7 @@ use crate::layout::Page;
 use crate::model::{DaemonFacts, NameFacts};
 use crate::number::{MISSING, count, shown};
 use crate::palette::Look;
-use crate::state::{Standing, State};
+use crate::state::{NameStatus, State};
 use ratatui::layout::Rect;
 
 /// Draws them.
@@ -112,10 +112,10 @@ fn badges(state: &State) -> Vec<(String, Look)> {
         badges.push(("SIMULATED".to_owned(), Look::Notice));
     }
     match &state.standing {
-        Standing::Served(facts) => badges.extend(badges_of(facts)),
-        Standing::Pending => badges.push(("PENDING".to_owned(), Look::Notice)),
-        Standing::Unknown => badges.push(("UNKNOWN".to_owned(), Look::Alarm)),
-        Standing::Unheard => {}
+        NameStatus::Served(facts) => badges.extend(badges_of(facts)),
+        NameStatus::Pending => badges.push(("PENDING".to_owned(), Look::Notice)),
+        NameStatus::NotServed => badges.push(("UNKNOWN".to_owned(), Look::Alarm)),
+        NameStatus::Unknown => {}
     }
     let is_unknown =
         |daemon: &DaemonFacts| daemon.dividends_unknown.iter().any(|name| Some(name) == state.name.as_ref());
@@ -142,8 +142,8 @@ fn trouble(state: &State) -> Option<(String, Look)> {
     let since = |from: u64| state.now.saturating_sub(from) / 1_000;
     if let Some(away) = &state.away {
         let shown = state.daemon.as_ref().map(|daemon| clock_of(&daemon.time)).filter(|time| !time.is_empty());
-        let shown = shown.map_or_else(String::new, |time| format!("; showing values of {time}"));
-        let text = format!("no connection for {} s: {}{shown}; {}", since(away.since), away.why, state.place);
+        let shown = shown.map_or_else(String::new, |time| format!("; values of {time}"));
+        let text = format!("offline for {} s: {}{shown}; {}", since(away.since), away.why, state.place);
         return Some((text, Look::Alarm));
     }
     if state.silence().is_some() {
@@ -181,11 +181,11 @@ pub(crate) fn nothing(state: &State) -> Vec<String> {
     }
     match &state.standing {
         _ if state.name.is_none() => vec!["loading names".to_owned()],
-        Standing::Unknown => vec![format!("{name} is not served"), String::new(), "/ searches".to_owned()],
-        Standing::Pending => vec![format!("{name} is being computed for the first time")],
-        Standing::Served(facts) if facts.state == "uncomputed" => {
+        NameStatus::NotServed => vec![format!("{name} is not served"), String::new(), "/ searches".to_owned()],
+        NameStatus::Pending => vec![format!("{name} is being computed for the first time")],
+        NameStatus::Served(facts) if facts.state == "uncomputed" => {
             vec![format!("{name} has no Greeks: {}", facts.reason.replace('_', " "))]
         }
-        Standing::Served(_) | Standing::Unheard => vec![format!("loading {name}")],
+        NameStatus::Served(_) | NameStatus::Unknown => vec![format!("loading {name}")],
     }
 }
