@@ -249,11 +249,7 @@ fn what_is_wrong_is_said_on_the_screen() {
     state.on_news(News::Away("cannot connect to the address".to_owned()));
     state.advance(14_600);
     // the numbers stay, with the time that they are of
-    let values = [
-        "offline for 4 s: cannot connect to the address; values of 2026-11-20 15:42:00",
-        "Strike",
-        "100.40",
-    ];
+    let values = ["offline for 4 s: cannot connect to the address; values of 2026-11-20 15:42:00", "Strike", "100.40"];
     says(&state, &values);
     state.on_news(News::Daemon(daemon()));
     assert!(!screen(&state, NO_COLOUR).contains("cannot connect"));
