@@ -11,15 +11,16 @@ use crate::front::{self, State, viewer};
 use crate::status::{Status, ledger};
 use api::edition;
 use api::openapi;
+use api::past::PastQuestion;
 use api::query::Query;
 use api::refusal::Refusal;
-use api::vendors::layer::{Prepared, RequestContext};
+use api::vendors::layer::{Layer, LayerRequest, RequestContext};
 use api::vendors::native::error_json;
 use api::vendors::routes::{NAMES, layer_at};
 use arc_swap::ArcSwap;
 use engine::snapshot::Snapshot;
 use http::percent::decode_strict;
-use http::{Answer, App, Metrics, Request};
+use http::{Answer, Answered, App, Metrics, Request};
 use kernel::calendar::Calendar;
 use kernel::contract::{RootTable, Symbol};
 use sources::asked::Asked;
@@ -53,14 +54,15 @@ pub fn route_names() -> Vec<&'static str> {
 }
 
 impl App for Service {
-    fn answer(&self, request: &Request<'_>) -> Answer {
-        self.answer_for(request.raw_path(), request.query(), request.host())
-    }
-
-    fn answer_at_once(&self, request: &Request<'_>) -> Option<Answer> {
-        let is_heavy =
-            |prepared: &Prepared, snapshot: &Snapshot| prepared.past().is_some() || prepared.is_heavy(snapshot);
-        self.answer_unless(request.raw_path(), request.query(), request.host(), is_heavy)
+    fn answer(self: &Arc<Self>, request: &Request<'_>) -> Answered {
+        let Some((layer, parsed)) = parse(request.raw_path(), request.query()) else {
+            return Answered::Now(self.page(request.raw_path(), request.query()));
+        };
+        if !parsed.asks_for_the_past() && !parsed.is_heavy(&self.market.load()) {
+            return Answered::Now(self.answer_parsed(layer, parsed, request.host()));
+        }
+        let (service, host) = (Arc::clone(self), request.host().map(str::to_owned));
+        Answered::Heavy(Box::new(move || service.answer_parsed(layer, parsed, host.as_deref())))
     }
 
     fn edition(&self) -> Option<u64> {
@@ -129,53 +131,43 @@ impl Service {
         self.answer_for(raw_path, query, None)
     }
 
-    /// The answer to a target's raw path and query. Loads the snapshot once; the answer keeps the chains that it shows.
+    /// The answer to a target's raw path and query.
     #[must_use]
     pub fn answer_for(&self, raw_path: &str, query: &str, host: Option<&str>) -> Answer {
-        self.answer_unless(raw_path, query, host, |_, _| false).unwrap_or_else(unknown)
+        match parse(raw_path, query) {
+            Some((layer, parsed)) => self.answer_parsed(layer, parsed, host),
+            None => self.page(raw_path, query),
+        }
     }
 
-    /// The same, unless it `is_too_much`.
-    fn answer_unless(
-        &self,
-        raw_path: &str,
-        query: &str,
-        host: Option<&str>,
-        is_too_much: impl Fn(&Prepared, &Snapshot) -> bool,
-    ) -> Option<Answer> {
+    /// The answer of a layer to a parsed request. Loads the snapshot once; the answer keeps the chains that it shows.
+    fn answer_parsed(&self, layer: &'static Layer, mut parsed: LayerRequest, host: Option<&str>) -> Answer {
         let snapshot = self.market.load_full();
-        if let Some((layer, segments)) = layer_at(raw_path) {
-            let note = || self.note(&snapshot);
-            let context = self.context(&snapshot, host, &note);
-            let parsed = Query::parse(query).with_segments(segments);
-            let prepared = layer.prepare(&parsed, &context);
-            if is_too_much(&prepared, &snapshot) {
-                return None;
-            }
-            if let (Some(catalog), Some(past)) = (prepared.catalog(), &self.past) {
-                return Some(asof::list(past, layer, catalog.clone(), prepared.clock().clone()));
-            }
-            let question = prepared.past().filter(|question| self.past.is_some() || question.if_live.is_some());
-            if let Some(question) = question {
-                let clock = prepared.clock().clone();
-                let Some(past) = &self.past else {
-                    return question.if_live.as_ref().map(|refusal| layer.refused(refusal, &clock));
-                };
+        let note = || self.note(&snapshot);
+        let context = self.context(&snapshot, host, &note);
+        let clock = context.clock();
+        parsed.settle(&clock);
+        if let (Some(catalog), Some(past)) = (parsed.catalog(), &self.past) {
+            return asof::list(past, layer, catalog.clone(), clock);
+        }
+        match (parsed.past().cloned(), &self.past) {
+            (Some(question), Some(past)) => {
                 let request = PastRequest {
                     layer,
-                    query: query.to_owned(),
-                    segments: parsed.into_segments(),
                     host: host.map(str::to_owned),
-                    names: self.underlyings(&prepared),
-                    prefixes: prepared.prefixes().map(<[Symbol]>::to_vec),
-                    question: question.clone(),
+                    names: self.underlyings(&parsed),
+                    prefixes: parsed.prefixes().map(<[Symbol]>::to_vec),
+                    question,
+                    parsed,
                 };
-                return Some(asof::answer(past, request, clock));
+                return asof::answer(past, request, clock);
             }
-            prepared.names().for_each(|name| self.asked.note(self.roots.underlying_of(name)));
-            return Some(layer.answer(prepared, &context));
+            (Some(PastQuestion { if_live: Some(refusal), .. }), None) => return layer.refused(&refusal, &clock),
+            // it asks for the present, or takes the present of a feed that has nothing else
+            (_, _) => {}
         }
-        Some(self.page(&snapshot, raw_path, query))
+        parsed.names().for_each(|name| self.asked.note(self.roots.underlying_of(name)));
+        layer.answer(parsed, &context, clock)
     }
 
     /// What an answer from this snapshot is made from.
@@ -203,9 +195,9 @@ impl Service {
     }
 
     /// The underlyings that a request names, each once.
-    fn underlyings(&self, prepared: &Prepared) -> Vec<Symbol> {
+    fn underlyings(&self, parsed: &LayerRequest) -> Vec<Symbol> {
         let mut names: Vec<Symbol> = Vec::new();
-        for name in prepared.names().map(|name| self.roots.underlying_of(name)) {
+        for name in parsed.names().map(|name| self.roots.underlying_of(name)) {
             if !names.contains(&name) {
                 names.push(name);
             }
@@ -214,7 +206,8 @@ impl Service {
     }
 
     /// What is no layer's.
-    fn page(&self, snapshot: &Snapshot, raw_path: &str, query: &str) -> Answer {
+    fn page(&self, raw_path: &str, query: &str) -> Answer {
+        let snapshot = &*self.market.load_full();
         let Some(path) = decode_strict(raw_path) else { return unknown() };
         let path = path.strip_suffix('/').unwrap_or(&path);
         if let Some(answer) = viewer::answer_at(path, "front") {
@@ -290,6 +283,12 @@ impl Service {
             State { feed: self.status.feed.clone(), word: self.status.word(snapshot), note: self.note(snapshot) };
         front::examples(snapshot, &state)
     }
+}
+
+/// The layer at a raw path, and its request.
+fn parse(raw_path: &str, query: &str) -> Option<(&'static Layer, LayerRequest)> {
+    let (layer, segments) = layer_at(raw_path)?;
+    Some((layer, layer.parse(&Query::parse(query).with_segments(segments))))
 }
 
 fn unknown() -> Answer {

@@ -1,6 +1,7 @@
 //! Which past moments a request asks for, and which of the snapshots that there are answer it. Never: where they are
 //! kept, a parameter's name, a clock.
 
+pub mod day;
 pub mod moment;
 pub mod span;
 

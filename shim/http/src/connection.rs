@@ -74,8 +74,6 @@ pub(super) struct Connection {
     sent: usize,
     in_flight: Option<InFlight>,
     waiting: Option<Waiting>,
-    /// `inbox` begins with a request that is answered on a bulk reactor.
-    heavy: bool,
     /// No further request is answered.
     last: bool,
     phase: Phase,
@@ -101,7 +99,6 @@ impl Connection {
             sent: 0,
             in_flight: None,
             waiting: None,
-            heavy: false,
             last: false,
             phase: Phase::Idle,
             deadline: Instant::now() + limits.idle,
@@ -194,10 +191,10 @@ impl Connection {
         if turn.stopping {
             return Ok(Some(Verdict::Close));
         }
-        if self.heavy != turn.bulk {
+        if turn.bulk {
             return Ok(Some(Verdict::Move));
         }
-        if self.answer(turn)? || self.heavy {
+        if self.answer(turn)? {
             return Ok(None);
         }
         self.hear(turn)
@@ -232,25 +229,19 @@ impl Connection {
                 }
                 Ok(Some((request, facts))) => {
                     let behind = kept.len() - facts.length;
-                    let was_dropped = self.body_left.is_some();
                     let Some(body) = self.pass_body(&facts, behind, turn) else {
                         kept.end = kept.start + facts.length;
                         break;
                     };
                     (self.searched, self.parse_at) = (0, 0);
-                    let Some(reply) = exchange::reply(&request, &facts, turn) else {
-                        // parsed again where it is answered
-                        (self.heavy, self.body_left) = (true, was_dropped.then_some(0));
-                        break;
-                    };
+                    let reply = exchange::reply(&request, &facts, turn);
                     kept.start += facts.length + body;
                     self.begin(reply, turn);
                     answered = true;
                 }
             }
-            self.heavy = false;
             let is_busy = self.in_flight.is_some() || self.waiting.is_some();
-            if turn.bulk || self.last || is_busy || turn.out.len() > turn.shared.limits.unsent_bytes {
+            if self.last || is_busy || turn.out.len() > turn.shared.limits.unsent_bytes {
                 break;
             }
         }
@@ -325,8 +316,8 @@ impl Connection {
     }
 
     fn refuse<A: App>(&mut self, fault: Fault, turn: &mut Turn<A>) {
-        exchange::refuse(fault, false, turn);
-        self.last = true;
+        let reply = exchange::refuse(fault, false, turn);
+        self.begin(reply, turn);
     }
 
     /// Writes the next piece of the answer in flight.

@@ -3,7 +3,7 @@
 //! Everything that can still fail has happened when the head is written: the first piece of a streamed body is there
 //! before it. What does not fit into that piece travels chunk by chunk on a bulk reactor.
 
-use super::app::App;
+use super::app::{Answered, App, HeavyAnswer};
 use super::cache::{BodyReader, ETag, Rendered, SharedBody, Target};
 use super::conditional::Conditions;
 use super::framing::{Compressor, Framing, Outgoing};
@@ -30,11 +30,6 @@ pub(super) struct Remainder {
     pub(super) waiting: Option<Waiting>,
     /// The connection stays open.
     pub(super) keep_alive: bool,
-}
-
-impl Remainder {
-    /// Nothing, but that the connection is closed.
-    const CLOSED: Self = Self { in_flight: None, waiting: None, keep_alive: false };
 }
 
 /// What of a request is needed to deliver its answer.
@@ -74,6 +69,8 @@ pub(super) struct Waiting {
 enum Maker {
     /// Others.
     Elsewhere(Box<dyn Awaited>),
+    /// The app, on a bulk reactor.
+    App(Option<HeavyAnswer>),
     /// We do: its length must be known first.
     Here(Arc<SharedBody>),
 }
@@ -101,9 +98,17 @@ impl Waiting {
 
     /// Looks for the answer: writes its head, and its body if that is short, to `turn.out`.
     pub(super) fn look<A: App>(&mut self, turn: &mut Turn<A>) -> Result<Remainder, NotYet> {
+        if matches!(self.maker, Maker::App(_))
+            && let Some(kept) = find_kept(&self.terms, turn)
+        {
+            return Ok(deliver(kept, self.terms.clone(), turn));
+        }
         let (maker, piece) = (&mut self.maker, &mut turn.piece);
         let looked = threads::guarded(FAULTS, || match maker {
-            Maker::Elsewhere(awaited) => awaited.look().map(|answer| open(answer, piece)).ok_or(NotYet::Later),
+            Maker::Elsewhere(awaited) => {
+                awaited.look().map(|answer| open(Answered::Now(answer), piece)).ok_or(NotYet::Later)
+            }
+            Maker::App(make) => Ok(make.take().map_or(Opened::Broken, |make| open(Answered::Now(make()), piece))),
             Maker::Here(body) => match body.render(piece) {
                 Progress::Done => Ok(Opened::Shared(Arc::clone(body))),
                 Progress::More => Err(NotYet::Again),
@@ -112,8 +117,8 @@ impl Waiting {
             },
         });
         match looked {
-            Some(opened) => Ok(deliver(opened?, &self.terms, turn)),
-            None => Ok(panicked(self.terms.head_only, turn)),
+            Some(opened) => Ok(deliver(opened?, self.terms.clone(), turn)),
+            None => Ok(refuse(Fault::Panicked, self.terms.head_only, turn)),
         }
     }
 }
@@ -185,124 +190,142 @@ impl InFlight {
     }
 }
 
-/// An answer whose body has been begun, or one that is not there yet.
+/// An answer as far as it has been made: the first of two states on its way to the client, [`Reply`] is the second.
 enum Opened {
-    Begun { head: Head, edition: Option<u64>, first: Vec<u8>, rest: Option<Box<dyn Stream>> },
+    /// Its body has been begun.
+    Begun(Begun),
+    /// Its body is one that several answers have.
     Shared(Arc<SharedBody>),
-    Awaited(Box<dyn Awaited>),
+    /// It is still to be made.
+    Pending(Maker),
+    /// Its body broke off.
     Broken,
 }
 
-/// Answers a request: writes the head, and the body if it is short, to `turn.out`. `None`: it is heavy work, and this
-/// is the small reactor.
-pub(super) fn reply<A: App>(request: &Request<'_>, facts: &HeadFacts, turn: &mut Turn<A>) -> Option<Remainder> {
-    if let Some(fault) = turn.shared.boundary.fault(request) {
-        refuse(fault, request.method() == Method::Head, turn);
-        return Some(Remainder::CLOSED);
-    }
-    let terms = ReplyTerms::of(request, facts, &turn.shared.limits);
-    let (shared, bulk, piece) = (Arc::clone(&turn.shared), turn.bulk, &mut turn.piece);
-    let kept = shared.cache.find(&terms.target, &terms.conditions, shared.app.edition(), turn.now);
-    if let Some(body) = kept {
-        shared.metrics.hit();
-        return Some(deliver(Opened::Shared(body), &terms, turn));
-    }
-    let ask = || {
-        faults::here("http.answer");
-        if bulk { Some(shared.app.answer(request)) } else { shared.app.answer_at_once(request) }
-    };
-    match threads::guarded(FAULTS, || Some(open(ask()?, piece))) {
-        Some(opened) => Some(deliver(opened?, &terms, turn)),
-        None => Some(panicked(terms.head_only, turn)),
-    }
+/// The first piece of a body, and what makes the rest.
+struct Begun {
+    head: Head,
+    edition: Option<u64>,
+    first: Vec<u8>,
+    rest: Option<Box<dyn Stream>>,
 }
 
-fn panicked<A: App>(head_only: bool, turn: &mut Turn<A>) -> Remainder {
-    refuse(Fault::Panicked, head_only, turn);
-    Remainder::CLOSED
+/// An answer as it goes out: nothing about it is left to be decided.
+struct Reply {
+    head: Head,
+    delivery: Delivery,
+    body: ReplyBody,
+}
+
+/// The bytes behind a head.
+enum ReplyBody {
+    /// None.
+    Empty,
+    /// All of them.
+    Whole(Vec<u8>),
+    /// Some of a shared body that fit into one piece.
+    Part(BodyReader),
+    /// Bytes that are sent piece by piece.
+    Stream(Sending),
+}
+
+/// Answers a request, or begins to: what can go out at once is in `turn.out`.
+pub(super) fn reply<A: App>(request: &Request<'_>, facts: &HeadFacts, turn: &mut Turn<A>) -> Remainder {
+    if let Some(fault) = turn.shared.boundary.fault(request) {
+        return refuse(fault, request.method() == Method::Head, turn);
+    }
+    let terms = ReplyTerms::of(request, facts, &turn.shared.limits);
+    if let Some(opened) = find_kept(&terms, turn) {
+        return deliver(opened, terms, turn);
+    }
+    let (shared, piece) = (&turn.shared, &mut turn.piece);
+    let ask = || {
+        faults::here("http.answer");
+        shared.app.answer(request)
+    };
+    match threads::guarded(FAULTS, || open(ask(), piece)) {
+        Some(opened) => deliver(opened, terms, turn),
+        None => refuse(Fault::Panicked, terms.head_only, turn),
+    }
 }
 
 /// Writes the server's own answer to what is no request, or one that it does not take.
-pub(super) fn refuse<A: App>(fault: Fault, head_only: bool, turn: &mut Turn<A>) {
+pub(super) fn refuse<A: App>(fault: Fault, head_only: bool, turn: &mut Turn<A>) -> Remainder {
     let (head, body) = Answer::of_fault(fault).into_parts();
-    let Body::Full(text) = body else { return };
-    let before = turn.out.len();
-    write_head(&mut turn.out, &head, &Delivery::whole(text.len(), false, false), turn.date.as_str());
-    if !head_only {
-        turn.out.extend_from_slice(&text);
-    }
-    count(turn, head.route, head.status, turn.out.len() - before, turn.now);
+    let text = if let Body::Full(text) = body { text } else { Vec::new() };
+    let delivery = Delivery::whole(text.len(), false, false);
+    send(Reply { head, delivery, body: ReplyBody::Whole(text) }, head_only, turn.now, turn)
 }
 
-/// Fills the first piece.
-fn open(answer: Answer, piece: &mut Vec<u8>) -> Opened {
+/// Returns the body that is kept for a request.
+fn find_kept<A: App>(terms: &ReplyTerms, turn: &Turn<A>) -> Option<Opened> {
+    let shared = &turn.shared;
+    let body = shared.cache.find(&terms.target, &terms.conditions, shared.app.edition(), turn.now)?;
+    shared.metrics.hit();
+    Some(Opened::Shared(body))
+}
+
+/// Fills the first piece of an answer that is there.
+fn open(answered: Answered, piece: &mut Vec<u8>) -> Opened {
+    let answer = match answered {
+        Answered::Now(answer) => answer,
+        Answered::Heavy(make) => return Opened::Pending(Maker::App(Some(make))),
+    };
     let edition = answer.edition;
     let (head, body) = answer.into_parts();
     match body {
-        Body::Full(first) => Opened::Begun { head, edition, first, rest: None },
+        Body::Full(first) => Opened::Begun(Begun { head, edition, first, rest: None }),
         Body::Stream(mut stream) => {
             piece.clear();
             // one that breaks off here says so again where it goes on
             let rest = (stream.fill(piece) != Progress::Done).then_some(stream);
-            Opened::Begun { head, edition, first: std::mem::take(piece), rest }
+            Opened::Begun(Begun { head, edition, first: std::mem::take(piece), rest })
         }
-        Body::Awaited(awaited) => Opened::Awaited(awaited),
+        Body::Awaited(awaited) => Opened::Pending(Maker::Elsewhere(awaited)),
     }
 }
 
-fn deliver<A: App>(opened: Opened, terms: &ReplyTerms, turn: &mut Turn<A>) -> Remainder {
-    match opened {
-        Opened::Begun { head, edition, first, rest } => {
-            match share(&head, edition.filter(|_| head.status == 200), (&first, rest), terms, turn) {
-                Ok(body) => {
-                    turn.lend(first);
-                    deliver_shared(body, terms, turn)
-                }
-                Err(rest) => deliver_once(&head, edition, first, rest, terms, turn),
-            }
+/// Sends what has been made, or waits for what has not.
+fn deliver<A: App>(opened: Opened, terms: ReplyTerms, turn: &mut Turn<A>) -> Remainder {
+    let made = match opened {
+        Opened::Begun(begun) => match share(begun, &terms, turn) {
+            Ok(body) => of_shared(body, &terms, turn),
+            Err(begun) => Ok(of_begun(begun, &terms, turn)),
+        },
+        Opened::Shared(body) => of_shared(body, &terms, turn),
+        Opened::Pending(maker) => Err(maker),
+        Opened::Broken => return refuse(Fault::Panicked, terms.head_only, turn),
+    };
+    match made {
+        Ok(reply) => send(reply, terms.head_only, terms.started, turn),
+        Err(maker) => {
+            let keep_alive = terms.keep_alive;
+            Remainder { in_flight: None, waiting: Some(Waiting { maker, terms }), keep_alive }
         }
-        Opened::Shared(body) => deliver_shared(body, terms, turn),
-        Opened::Awaited(awaited) => wait(Maker::Elsewhere(awaited), terms),
-        Opened::Broken => panicked(terms.head_only, turn),
     }
 }
 
-fn wait(maker: Maker, terms: &ReplyTerms) -> Remainder {
-    let waiting = Some(Waiting { maker, terms: terms.clone() });
-    Remainder { in_flight: None, waiting, keep_alive: terms.keep_alive }
-}
-
-/// Keeps a body that is worth it; what would have rendered it, if it is not.
-fn share<A: App>(
-    head: &Head,
-    edition: Option<u64>,
-    (first, rest): (&[u8], Option<Box<dyn Stream>>),
-    terms: &ReplyTerms,
-    turn: &Turn<A>,
-) -> Result<Arc<SharedBody>, Option<Box<dyn Stream>>> {
+/// Keeps a body that is worth it; gives back one that is not.
+fn share<A: App>(begun: Begun, terms: &ReplyTerms, turn: &mut Turn<A>) -> Result<Arc<SharedBody>, Begun> {
     let (cache, now) = (&turn.shared.cache, turn.now);
-    let most = rest.as_ref().map_or(Some(first.len()), |rest| rest.most_bytes());
-    match (edition, most) {
-        (Some(edition), Some(most)) if cache.wants(&terms.target, &terms.conditions, most, now) => {
-            let rendered = Rendered::new(first, rest, most);
-            Ok(cache.keep(&terms.target, &terms.conditions, (head.clone(), edition), rendered, now))
-        }
-        _ => Err(rest),
-    }
+    let Some(edition) = begun.edition.filter(|_| begun.head.status == 200) else { return Err(begun) };
+    let most = begun.rest.as_ref().map_or(Some(begun.first.len()), |rest| rest.most_bytes());
+    let Some(most) = most.filter(|&most| cache.wants(&terms.target, &terms.conditions, most, now)) else {
+        return Err(begun);
+    };
+    let Begun { head, first, rest, .. } = begun;
+    let rendered = Rendered::new(&first, rest, most);
+    let body = cache.keep(&terms.target, &terms.conditions, (head, edition), rendered, now);
+    turn.lend(first);
+    Ok(body)
 }
 
-/// Sends a body that nobody else will have.
-fn deliver_once<A: App>(
-    head: &Head,
-    edition: Option<u64>,
-    mut first: Vec<u8>,
-    rest: Option<Box<dyn Stream>>,
-    terms: &ReplyTerms,
-    turn: &mut Turn<A>,
-) -> Remainder {
+/// The reply with a body that nobody else will have.
+fn of_begun<A: App>(begun: Begun, terms: &ReplyTerms, turn: &Turn<A>) -> Reply {
+    let Begun { head, edition, mut first, rest } = begun;
     let etag = edition.map(|edition| turn.shared.cache.etag(&terms.target, edition));
     if let Some(etag) = etag.filter(|&etag| has(terms, etag)) {
-        return not_modified(head, etag, terms, turn);
+        return not_modified(head, etag, terms);
     }
     let varies = head.status == 200 && (rest.is_some() || first.len() >= turn.shared.limits.gzip_bytes);
     let mut gzip = take_gzip(varies, terms, turn);
@@ -322,30 +345,25 @@ fn deliver_once<A: App>(
         etag: etag.map(|etag| etag.text(zipped)),
         ..Delivery::whole(first.len(), keep_alive, terms.http10)
     };
-    let before = turn.out.len();
-    write_head(&mut turn.out, head, &delivery, turn.date.as_str());
-    if streamed && !terms.head_only {
-        let bytes = turn.out.len() - before;
-        let body = Sending::Made(Box::new(Outgoing::new(first, rest, gzip, framing)));
-        let in_flight = Some(InFlight { body, route: head.route, status: head.status, bytes, started: terms.started });
-        return Remainder { in_flight, waiting: None, keep_alive };
-    }
-    if !terms.head_only {
-        turn.out.extend_from_slice(&first);
-    }
-    count(turn, head.route, head.status, turn.out.len() - before, terms.started);
-    turn.lend(first);
-    Remainder { in_flight: None, waiting: None, keep_alive }
+    let body = if streamed {
+        ReplyBody::Stream(Sending::Made(Box::new(Outgoing::new(first, rest, gzip, framing))))
+    } else {
+        ReplyBody::Whole(first)
+    };
+    Reply { head, delivery, body }
 }
 
-/// Sends a body that others may have, too, or the part of it that is wanted.
-fn deliver_shared<A: App>(body: Arc<SharedBody>, terms: &ReplyTerms, turn: &mut Turn<A>) -> Remainder {
+/// The reply with a body that others may have, too, or with the part of it that is wanted.
+///
+/// # Errors
+/// What makes the rest of the body, where its length must be known first.
+fn of_shared<A: App>(body: Arc<SharedBody>, terms: &ReplyTerms, turn: &Turn<A>) -> Result<Reply, Maker> {
     if has(terms, body.etag) {
-        return not_modified(&body.head, body.etag, terms, turn);
+        return Ok(not_modified(body.head.clone(), body.etag, terms));
     }
     let (length, wanted) = (body.length(), terms.conditions.part_of(&body.etag.text(false)));
     if length.is_none() && (terms.head_only || wanted.is_some()) {
-        return wait(Maker::Here(body), terms);
+        return Err(Maker::Here(body));
     }
     let part = wanted.zip(length).map(|(wanted, length)| (wanted.of(length), length));
     let (status, bytes) = match &part {
@@ -368,21 +386,49 @@ fn deliver_shared<A: App>(body: Arc<SharedBody>, terms: &ReplyTerms, turn: &mut 
         part,
         ..Delivery::whole(0, keep_alive, terms.http10)
     };
-    let (before, head) = (turn.out.len(), Head { status, ..body.head.clone() });
-    write_head(&mut turn.out, &head, &delivery, turn.date.as_str());
-    let is_short = length.is_some() && gzip.is_none() && bytes.len() <= PIECE_BYTES;
-    let mut reader = BodyReader::part(body, bytes);
-    if terms.head_only || is_short {
-        while !terms.head_only && reader.fill(&mut turn.out) == Progress::More {}
-        count(turn, head.route, status, turn.out.len() - before, terms.started);
-        return Remainder { in_flight: None, waiting: None, keep_alive };
+    let (head, is_short) = (Head { status, ..body.head.clone() }, bytes.len() <= PIECE_BYTES);
+    let reader = BodyReader::part(body, bytes);
+    let body = match framing {
+        Framing::Length(_) if is_short => ReplyBody::Part(reader),
+        Framing::Length(_) => ReplyBody::Stream(Sending::Kept(reader)),
+        _ => {
+            let outgoing = Outgoing::new(Vec::new(), Some(Box::new(reader)), gzip, framing);
+            ReplyBody::Stream(Sending::Made(Box::new(outgoing)))
+        }
+    };
+    Ok(Reply { head, delivery, body })
+}
+
+/// The reply to a client that has this version.
+fn not_modified(head: Head, etag: ETag, terms: &ReplyTerms) -> Reply {
+    let whole = Delivery::whole(0, terms.keep_alive, terms.http10);
+    let delivery = Delivery { framing: Framing::None, varies: true, etag: Some(etag.text(false)), ..whole };
+    Reply { head: Head { status: 304, ..head }, delivery, body: ReplyBody::Empty }
+}
+
+/// Writes the head of a reply, and its body where that does not stream; counts the answer where nothing is left of it. The one
+/// place that does either.
+fn send<A: App>(reply: Reply, head_only: bool, started: Instant, turn: &mut Turn<A>) -> Remainder {
+    let Reply { head: Head { route, status, .. }, ref delivery, .. } = reply;
+    let (before, keep_alive) = (turn.out.len(), delivery.keep_alive);
+    write_head(&mut turn.out, &reply.head, delivery, turn.date.as_str());
+    let mut streamed = None;
+    match reply.body {
+        ReplyBody::Stream(body) if !head_only => streamed = Some(body),
+        ReplyBody::Empty | ReplyBody::Stream(_) => {}
+        ReplyBody::Whole(text) => {
+            if !head_only {
+                turn.out.extend_from_slice(&text);
+            }
+            turn.lend(text);
+        }
+        ReplyBody::Part(mut reader) => while !head_only && reader.fill(&mut turn.out) == Progress::More {},
     }
     let bytes = turn.out.len() - before;
-    let body = match framing {
-        Framing::Length(_) => Sending::Kept(reader),
-        _ => Sending::Made(Box::new(Outgoing::new(Vec::new(), Some(Box::new(reader)), gzip, framing))),
-    };
-    let in_flight = Some(InFlight { body, route: head.route, status, bytes, started: terms.started });
+    let in_flight = streamed.map(|body| InFlight { body, route, status, bytes, started });
+    if in_flight.is_none() {
+        count(turn, route, status, bytes, started);
+    }
     Remainder { in_flight, waiting: None, keep_alive }
 }
 
@@ -391,16 +437,6 @@ fn has(terms: &ReplyTerms, etag: ETag) -> bool {
     // few ask, and a text for each answer would be for them alone
     terms.conditions.names_versions()
         && (terms.conditions.has(&etag.text(false)) || terms.conditions.has(&etag.text(true)))
-}
-
-fn not_modified<A: App>(head: &Head, etag: ETag, terms: &ReplyTerms, turn: &mut Turn<A>) -> Remainder {
-    let head = Head { status: 304, ..head.clone() };
-    let whole = Delivery::whole(0, terms.keep_alive, terms.http10);
-    let delivery = Delivery { framing: Framing::None, varies: true, etag: Some(etag.text(false)), ..whole };
-    let before = turn.out.len();
-    write_head(&mut turn.out, &head, &delivery, turn.date.as_str());
-    count(turn, head.route, head.status, turn.out.len() - before, terms.started);
-    Remainder { in_flight: None, waiting: None, keep_alive: terms.keep_alive }
 }
 
 fn take_gzip<A: App>(varies: bool, terms: &ReplyTerms, turn: &Turn<A>) -> Option<Compressor> {

@@ -31,7 +31,7 @@ pub mod stream;
 mod turn;
 
 pub use crate::stream::{Progress, Stream};
-pub use app::App;
+pub use app::{Answered, App, HeavyAnswer};
 pub use limits::Limits;
 pub use listeners::ListenError;
 pub use metrics::Metrics;

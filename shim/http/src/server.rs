@@ -68,7 +68,7 @@ impl Server {
         let listeners = listen(&config.listen)?;
         let addresses = listeners.iter().map(mio::net::TcpListener::local_addr).collect::<io::Result<Vec<_>>>()?;
         let shared = Arc::new(Shared {
-            app,
+            app: Arc::new(app),
             boundary: Boundary::new(&config.allow_hosts),
             sweep_interval: config.limits.sweep_interval(),
             gzip_places: Arc::new(AtomicUsize::new(config.limits.gzip_streams)),

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// What all reactors of a server share.
 pub(super) struct Shared<A> {
-    pub(super) app: A,
+    pub(super) app: Arc<A>,
     pub(super) boundary: Boundary,
     pub(super) limits: Limits,
     pub(super) sweep_interval: Duration,

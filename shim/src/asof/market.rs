@@ -4,9 +4,8 @@ use crate::archive::{Archive, DayChains, Flight, Trouble};
 use api::edition;
 use api::past::moment::AsOf;
 use api::past::{Lacking, Nearby, PastQuestion};
-use api::query::Query;
 use api::refusal::Refusal;
-use api::vendors::layer::{Layer, Prepared, RequestContext};
+use api::vendors::layer::{Layer, LayerRequest, RequestContext};
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use jiff::Timestamp;
@@ -39,11 +38,9 @@ pub struct PastMarket {
 pub struct PastRequest {
     /// The layer that it came to.
     pub layer: &'static Layer,
-    /// Its query.
-    pub query: String,
-    /// The words of its path.
-    pub segments: Vec<(&'static str, String)>,
-    /// Host of the request.
+    /// What its query says, parsed.
+    pub parsed: LayerRequest,
+    /// The host that the client asked.
     pub host: Option<String>,
     /// The underlyings that it names, each once.
     pub names: Vec<Symbol>,
@@ -54,13 +51,13 @@ pub struct PastRequest {
 }
 
 impl PastMarket {
-    /// Lets a layer look at some chains as at the market of their time.
+    /// Lets a layer look at some chains as at the market of their time, with the parsed request settled for that time.
     pub fn show<T>(
         &self,
         request: &PastRequest,
         chains: Vec<Arc<Chain>>,
         asked: Option<Timestamp>,
-        look: impl FnOnce(Prepared, &RequestContext<'_>) -> T,
+        look: impl FnOnce(LayerRequest, &RequestContext<'_>) -> T,
     ) -> T {
         let snapshot = Snapshot::new(1, chains, Vec::new());
         let shown = asked.unwrap_or(snapshot.time);
@@ -81,8 +78,9 @@ impl PastMarket {
             edition: Some(edition::single()),
             note: &note,
         };
-        let query = Query::parse(&request.query).with_segments(request.segments.clone());
-        look(request.layer.prepare(&query, &context), &context)
+        let mut parsed = request.parsed.clone();
+        parsed.settle(&context.clock());
+        look(parsed, &context)
     }
 
     /// Flights of some names on a day, without names that have no data.

@@ -110,8 +110,7 @@ impl Series {
         let last = self.of_day.iter().filter_map(|chains| chains.last_by(pick.time));
         let chains = last.filter(is_meant).map(|(_, chain)| Arc::clone(chain)).collect();
         let layer = self.request.layer;
-        self.market
-            .show(&self.request, chains, Some(pick.asked), |prepared, context| layer.rows_of_one(prepared, context))
+        self.market.show(&self.request, chains, Some(pick.asked), |parsed, context| layer.rows_of_one(parsed, context))
     }
 }
 

@@ -6,9 +6,9 @@ use api::limits::NAMES_AT_ONCE;
 use api::past::moment::AsOf;
 use api::refusal::Refusal;
 use api::rows::clock::Clock;
+use api::vendors::layer::RequestContext;
 use engine::store::chain::Chain;
 use http::{Answer, Awaited};
-use jiff::Timestamp;
 use jiff::civil::Date;
 use kernel::contract::Symbol;
 use std::sync::Arc;
@@ -57,12 +57,10 @@ impl AwaitedMoment {
             let lacking = self.market.lacking(&self.request.names, self.moment, &of_day);
             return Some(Err((self.request.question.if_none)(&lacking)));
         }
-        let asked: Option<Timestamp> = match self.moment {
-            AsOf::Instant(at) => Some(at),
-            AsOf::Day(_) | AsOf::Latest => None,
-        };
+        let asked = self.moment.instant(&self.market.zone);
         let layer = self.request.layer;
-        Some(Ok(self.market.show(&self.request, chains, asked, |prepared, context| layer.answer(prepared, context))))
+        let answer = |request, context: &RequestContext<'_>| layer.answer(request, context, context.clock());
+        Some(Ok(self.market.show(&self.request, chains, asked, answer)))
     }
 
     /// Requested names: those of the request, or the symbols of the day that it lists.

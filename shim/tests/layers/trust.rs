@@ -85,6 +85,11 @@ fn heavy_work_is_done_where_streams_are_and_its_answer_keeps_its_place() {
     client.send("345");
     assert!(client.response().text().starts_with("http-bulk-"));
     assert_eq!(client.get("/small").status, 200);
+    assert_eq!(
+        fixture.seen.requests.load(Ordering::SeqCst),
+        7,
+        "each request is parsed once, whichever thread answers it"
+    );
 }
 
 #[test]

@@ -197,7 +197,7 @@ fn layer_at(path: &str) -> Option<&'static Layer> {
 fn table(path: &str, query: &str) -> (Vec<Field>, Per) {
     let last = path.rsplit_once('/').unwrap().1.to_owned();
     let query = Query::parse(query).with_segments(vec![("order", last)]);
-    let reply = layer(path).parse(&query, &market::clock()).unwrap();
+    let reply = layer(path).parse_rows(&query).unwrap();
     (reply.fields, reply.per)
 }
 

@@ -7,18 +7,23 @@ use crate::support::Client;
 use crate::support::market;
 use crate::support::market::{get_from, listing, market, service, symbol};
 use api::listing::{GatheredContracts, Listing, StrikePool};
+use api::query::Query;
+use api::vendors::layer::{Layer, Serve};
+use api::vendors::native::NATIVE;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
-use http::{Limits, Metrics, Server};
+use http::{Answer, Body, Limits, Metrics, Progress, Server};
 use jiff::Timestamp;
 use jiff::civil::{Date, date};
 use kernel::calendar::Calendar;
-use kernel::contract::{ContractKey, Right, Symbol};
+use kernel::contract::{ContractKey, Right, RootTable, Symbol};
 use serde_json::Value;
 use shim::app::route_names;
 use shim::archive::DayChains;
 use shim::archive::cache::{CachedArchive, RecordedDays};
 use shim::archive::index::DayIndex;
+use shim::asof;
+use shim::asof::market::{PastMarket, PastRequest};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -285,6 +290,63 @@ fn many_moments_are_single_ones_put_together() {
     let shown: Vec<String> = rows.as_array().unwrap().iter().map(|row| row["underlying"].to_string()).collect();
     assert_eq!(shown.len(), 5 * 4);
     assert_eq!(shown.iter().filter(|name| *name == "\"BRK.B\"").count(), 2 * 4);
+}
+
+/// How often the parser of [`COUNTED`] has run.
+static PARSED: AtomicUsize = AtomicUsize::new(0);
+
+/// The native layer behind a parser that counts.
+static COUNTED: Layer = Layer {
+    serve: Serve::Rows(|query| {
+        PARSED.fetch_add(1, Ordering::SeqCst);
+        NATIVE.parse_rows(query)
+    }),
+    ..NATIVE
+};
+
+#[test]
+fn a_request_is_parsed_once_for_however_many_moments() {
+    let archive = CachedArchive::start(SharedDays(Arc::default()), 1 << 20, 2, || {}).unwrap();
+    let calendar = Calendar::embedded();
+    let past = Arc::new(PastMarket {
+        archive: Arc::new(archive),
+        roots: Arc::new(RootTable::embedded()),
+        zone: calendar.zone().clone(),
+        calendar,
+        feed: "history".to_owned(),
+        shows_quotes: false,
+        columns_bytes: Arc::default(),
+    });
+    for (query, snapshots) in [("as_of=2026-11-18", 1), ("start=2026-11-18&end=2026-11-20", 3 * TIMES.len())] {
+        let before = PARSED.load(Ordering::SeqCst);
+        let parsed = COUNTED.parse(&Query::parse(&format!("underlying=ACME&format=csv&right=call&{query}")));
+        let question = parsed.past().unwrap().clone();
+        let (layer, names) = (&COUNTED, vec![symbol("ACME")]);
+        let request = PastRequest { layer, parsed, host: None, names, prefixes: None, question };
+        let answer = asof::answer(&past, request, market::clock());
+        let rows = body_of(answer).lines().count() - 1;
+        // two expirations of three strikes
+        assert_eq!((rows, PARSED.load(Ordering::SeqCst) - before), (snapshots * 6, 1), "{query}");
+    }
+}
+
+/// The body of an answer, once it is there.
+fn body_of(mut answer: Answer) -> String {
+    let mut out = Vec::new();
+    loop {
+        match &mut answer.body {
+            Body::Full(text) => return String::from_utf8(std::mem::take(text)).unwrap(),
+            Body::Awaited(awaited) => match awaited.look() {
+                Some(made) => answer = made,
+                None => std::thread::sleep(Duration::from_millis(1)),
+            },
+            Body::Stream(stream) => match stream.fill(&mut out) {
+                Progress::Done => return String::from_utf8(out).unwrap(),
+                Progress::Broken => panic!("broken off"),
+                Progress::More | Progress::Later => {}
+            },
+        }
+    }
 }
 
 #[test]

@@ -172,12 +172,15 @@ fn ask(
     let query = Query::parse(&text).with_segments(path).noting(reads);
     let clock = Clock::new(context.snapshot.time, context.now, context.zone);
     Ok(match layer.serve {
-        Serve::Rows(parse) => Some(of_rows(parse(&query, &clock)?, &clock, context)),
-        Serve::Listing(parse) => Some(of_listing(&parse(&query, &clock)?, &clock)),
-        Serve::Symbols(parse) => Some(of_symbols(&parse(&query, &clock)?, &clock)),
-        Serve::Catalog(parse) => Some(of_catalog(parse(&query, &clock)?, &clock)),
-        Serve::Names(write) => Some(of_text(&write(&query, context, &clock)?)),
-        Serve::Text(write) => Some(of_text(&write(&query, &clock)?)),
+        Serve::Rows(parse) => Some(of_rows(parse(&query)?, &clock, context)),
+        Serve::Listing(parse) => Some(of_listing(&parse(&query)?, &clock)),
+        Serve::Symbols(parse) => Some(of_symbols(&parse(&query)?, &clock)),
+        Serve::Catalog(parse) => Some(of_catalog(parse(&query)?, &clock)),
+        Serve::Names(parse) => {
+            let list = parse(&query)?;
+            Some(of_text(&(list.write)(&list.names, context, &clock)?))
+        }
+        Serve::Text(write) => Some(of_text(&write(&query)?)),
     })
 }
 

@@ -1,9 +1,13 @@
 //! One past moment, and days as instants. Never: a parameter's name, a clock.
 
 use crate::query::parse_date;
-use jiff::civil::{Date, DateTime};
+use jiff::civil::{Date, DateTime, date};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+
+/// The first and the last local time that a request may ask for.
+const LOCAL_FIRST: DateTime = date(-9999, 1, 3).at(0, 0, 0, 0);
+const LOCAL_LAST: DateTime = date(9999, 12, 29).at(0, 0, 0, 0);
 
 /// A past moment: the last snapshot of a day at or before it is meant, never one of the day before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,13 +18,15 @@ pub enum AsOf {
     Day(Date),
     /// The last one at or before an instant, of its day.
     Instant(Timestamp),
+    /// The same, at a local time of the market.
+    Local(DateTime),
 }
 
 impl AsOf {
     /// Reads `2024-01-03`, `20240103`, `2024-01-03T10:30`, with or without seconds, and with or without an offset; without
-    /// one the time is that of `zone`. `None` for anything else.
+    /// one the time is a local one. `None` for anything else.
     #[must_use]
-    pub fn parse(text: &str, zone: &TimeZone) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         if let Some(day) = parse_date(text) {
             return Some(Self::Day(day));
         }
@@ -36,7 +42,18 @@ impl AsOf {
             return Some(Self::Instant(instant));
         }
         let local: DateTime = text.parse().ok()?;
-        zone.to_ambiguous_timestamp(local).compatible().ok().map(Self::Instant)
+        // no zone is farther from UTC than this, so every zone has an instant of it
+        (LOCAL_FIRST..=LOCAL_LAST).contains(&local).then_some(Self::Local(local))
+    }
+
+    /// Returns the instant that is asked for, where a time is.
+    #[must_use]
+    pub fn instant(self, zone: &TimeZone) -> Option<Timestamp> {
+        match self {
+            Self::Latest | Self::Day(_) => None,
+            Self::Instant(at) => Some(at),
+            Self::Local(local) => Some(instant_of(local, zone)),
+        }
     }
 
     /// Its day, unless it is the last that there is.
@@ -46,6 +63,7 @@ impl AsOf {
             Self::Latest => None,
             Self::Day(day) => Some(day),
             Self::Instant(at) => Some(date_of(at, zone)),
+            Self::Local(local) => Some(date_of(instant_of(local, zone), zone)),
         }
     }
 
@@ -56,6 +74,7 @@ impl AsOf {
             Self::Latest => Timestamp::MAX,
             Self::Day(day) => end_of(day, zone),
             Self::Instant(at) => at,
+            Self::Local(local) => instant_of(local, zone),
         }
     }
 }
@@ -83,7 +102,6 @@ pub fn end_of(day: Date, zone: &TimeZone) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jiff::civil::date;
     use kernel::calendar::Calendar;
 
     fn zone() -> TimeZone {
@@ -92,29 +110,49 @@ mod tests {
 
     #[test]
     fn a_moment_is_eastern_unless_it_has_an_offset() {
-        let instant = |text: &str| AsOf::Instant(text.parse().unwrap());
+        let instant = |text: &str| text.parse::<Timestamp>().unwrap();
+        for (text, wanted) in [
+            ("2024-01-03T10:30", "2024-01-03T15:30:00Z"),
+            ("2024-01-03 10:30", "2024-01-03T15:30:00Z"),
+            ("2024-07-03T10:30:15.5", "2024-07-03T14:30:15.5Z"),
+            // clocks went forward at two, and back at two
+            ("2024-03-10T02:30", "2024-03-10T07:30:00Z"),
+            ("2024-11-03T01:30", "2024-11-03T05:30:00Z"),
+        ] {
+            let moment = AsOf::parse(text).unwrap();
+            assert_eq!(
+                (moment.instant(&zone()), moment.until(&zone())),
+                (Some(instant(wanted)), instant(wanted)),
+                "{text}"
+            );
+            assert_eq!(moment.day(&zone()), Some(date_of(instant(wanted), &zone())), "{text}");
+        }
+        let instant = |text: &str| AsOf::Instant(instant(text));
         for (text, wanted) in [
             ("2024-01-03", AsOf::Day(date(2024, 1, 3))),
             ("20240103", AsOf::Day(date(2024, 1, 3))),
-            ("2024-01-03T10:30", instant("2024-01-03T15:30:00Z")),
-            ("2024-01-03 10:30", instant("2024-01-03T15:30:00Z")),
-            ("2024-07-03T10:30:15.5", instant("2024-07-03T14:30:15.5Z")),
             ("2024-01-03T10:30Z", instant("2024-01-03T10:30:00Z")),
             ("2024-01-03T10:30-08:00", instant("2024-01-03T18:30:00Z")),
             ("2024-01-03T10:30+01:00", instant("2024-01-03T09:30:00Z")),
             // the plus of an address that was not encoded
             ("2024-01-03T10:30 01:00", instant("2024-01-03T09:30:00Z")),
-            // clocks went forward at two, and back at two
-            ("2024-03-10T02:30", instant("2024-03-10T07:30:00Z")),
-            ("2024-11-03T01:30", instant("2024-11-03T05:30:00Z")),
         ] {
-            assert_eq!(AsOf::parse(text, &zone()), Some(wanted), "{text}");
+            assert_eq!(AsOf::parse(text), Some(wanted), "{text}");
         }
-        for bad in ["", "now", "2024-01-03T", "2024-13-01", "10:30", "2024-01-03T25:00", "1704295800", "2024-01-03T10"]
-        {
-            assert_eq!(AsOf::parse(bad, &zone()), None, "{bad}");
+        for bad in [
+            "",
+            "now",
+            "2024-01-03T",
+            "2024-13-01",
+            "10:30",
+            "2024-01-03T25:00",
+            "1704295800",
+            "2024-01-03T10",
+            "9999-12-31T10:00",
+        ] {
+            assert_eq!(AsOf::parse(bad), None, "{bad}");
         }
-        let late = AsOf::parse("2024-01-04T02:00Z", &zone()).unwrap();
+        let late = AsOf::parse("2024-01-04T02:00Z").unwrap();
         assert_eq!(late.day(&zone()), Some(date(2024, 1, 3)), "the day is Eastern");
         assert_eq!(AsOf::Day(date(2024, 1, 3)).until(&zone()), "2024-01-04T04:59:59.999999999Z".parse().unwrap());
     }

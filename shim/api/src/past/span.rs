@@ -28,8 +28,8 @@ pub enum Pace {
     /// At times that are `step` apart, counted from a time of the day, the last one at or before each. One that is the last
     /// at several of these times comes once, at the first of them.
     Step {
-        /// The time of day that steps are counted from.
-        from: Time,
+        /// The time of day that steps are counted from; `None`: that of the first moment.
+        from: Option<Time>,
         /// What lies between two.
         step: SignedDuration,
     },
@@ -65,10 +65,8 @@ impl PastSpan {
     /// The snapshots of a day that are asked for, in time order. `times` are those that there are, ascending, of that day.
     #[must_use]
     pub fn picks(&self, day: Date, times: &[Timestamp], zone: &TimeZone) -> Vec<Pick> {
-        let start = match self.start {
-            AsOf::Instant(at) => at,
-            AsOf::Day(_) | AsOf::Latest => Timestamp::MIN,
-        };
+        let first = self.start.instant(zone);
+        let start = first.unwrap_or(Timestamp::MIN);
         let opens = instant_of(day.to_datetime(self.opens), zone).max(start);
         let closes = instant_of(day.to_datetime(self.closes), zone).min(self.end.until(zone)).min(end_of(day, zone));
         let last_by = |at: Timestamp| times[..times.partition_point(|&time| time <= at)].last().copied();
@@ -88,7 +86,8 @@ impl PastSpan {
                 last_by(asked).filter(|_| is_asked).map(|time| Pick { time, asked }).into_iter().collect()
             }
             Pace::Step { from, step } => {
-                let from = instant_of(day.to_datetime(from), zone);
+                let of_first = || first.map_or(Time::MIN, |at| zone.to_datetime(at).time());
+                let from = instant_of(day.to_datetime(from.unwrap_or_else(of_first)), zone);
                 let mut picks: Vec<Pick> = Vec::new();
                 for &time in times {
                     let Some(asked) = next_step(from, step, time.max(opens)).filter(|&asked| within(asked)) else {
@@ -148,12 +147,12 @@ mod tests {
         assert_eq!(shown(span(Pace::Day)), "16:15@16:15");
         assert_eq!(shown(span(Pace::At(time(11, 0, 0, 0)))), "10:20@11:00");
         assert_eq!(shown(span(Pace::At(time(9, 0, 0, 0)))), "");
-        let half_hours = Pace::Step { from: time(9, 30, 0, 0), step: SignedDuration::from_mins(30) };
+        let half_hours = Pace::Step { from: Some(time(9, 30, 0, 0)), step: SignedDuration::from_mins(30) };
         assert_eq!(shown(span(half_hours)), "09:30@09:30 09:45@10:00 10:20@10:30 12:00@12:00 16:00@16:00 16:15@16:30");
         let regular = PastSpan { opens: time(9, 30, 0, 0), closes: time(16, 0, 0, 0), ..span(half_hours) };
         assert_eq!(shown(regular), "09:30@09:30 09:45@10:00 10:20@10:30 12:00@12:00 16:00@16:00");
         assert_eq!(shown(PastSpan { every: Pace::Day, ..regular }), "16:00@16:00");
-        let hours = Pace::Step { from: Time::MIN, step: SignedDuration::from_hours(1) };
+        let hours = Pace::Step { from: Some(Time::MIN), step: SignedDuration::from_hours(1) };
         assert_eq!(shown(span(hours)), "09:45@10:00 10:20@11:00 12:00@12:00 16:00@16:00 16:15@17:00");
     }
 
@@ -162,7 +161,7 @@ mod tests {
         let span = PastSpan::between(AsOf::Instant(at(9, 45)), AsOf::Instant(at(12, 0)));
         assert_eq!(shown(span), "09:45@09:45 10:20@10:20 12:00@12:00");
         // what was the last one when it begins is the answer to its first moment
-        let steps = Pace::Step { from: time(10, 0, 0, 0), step: SignedDuration::from_mins(10) };
+        let steps = Pace::Step { from: None, step: SignedDuration::from_mins(10) };
         assert_eq!(
             shown(PastSpan { start: AsOf::Instant(at(10, 0)), every: steps, ..span }),
             "09:45@10:00 10:20@10:20 12:00@12:00"
@@ -178,7 +177,7 @@ mod tests {
     fn steps_of_a_day_on_which_clocks_change_are_real_time() {
         let day = date(2024, 3, 10);
         let times = [instant_of(day.at(1, 0, 0, 0), &zone()), instant_of(day.at(4, 30, 0, 0), &zone())];
-        let every = Pace::Step { from: Time::MIN, step: SignedDuration::from_hours(1) };
+        let every = Pace::Step { from: Some(Time::MIN), step: SignedDuration::from_hours(1) };
         let picks = PastSpan { every, ..PastSpan::between(AsOf::Day(day), AsOf::Day(day)) }.picks(day, &times, &zone());
         let asked: Vec<String> = picks.iter().map(|pick| zone().to_datetime(pick.asked).time().to_string()).collect();
         assert_eq!(asked, ["01:00:00", "05:00:00"]);

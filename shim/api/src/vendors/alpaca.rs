@@ -8,7 +8,7 @@ use super::layer::{Ending, Layer, Reply, Serve, Wrap};
 use crate::cursor;
 use crate::query::{Query, Rights};
 use crate::refusal::Refusal;
-use crate::rows::clock::{Clock, Stamp, When};
+use crate::rows::clock::{Stamp, When};
 use crate::rows::field::{Field, QuoteNumber, Text, Unpriced, close, open, own, row_key, text, time, zero};
 use crate::rows::frame::{Format, json_text};
 use crate::rows::layout::Around;
@@ -21,9 +21,9 @@ use kernel::contract::{ContractKey, Symbol};
 use std::borrow::Cow;
 
 /// A chain.
-pub const CHAIN: Layer = layer("/v1beta1/options/snapshots/{symbol}", Serve::Rows(|query, _| parse_chain(query)));
+pub const CHAIN: Layer = layer("/v1beta1/options/snapshots/{symbol}", Serve::Rows(parse_chain));
 /// Contracts by name.
-pub const CONTRACTS: Layer = layer("/v1beta1/options/snapshots", Serve::Rows(|query, _| parse_contracts(query)));
+pub const CONTRACTS: Layer = layer("/v1beta1/options/snapshots", Serve::Rows(parse_contracts));
 /// Everything else of this vendor.
 pub const REST: Layer = layer("/v1beta1/{rest*}", Serve::Text(no_endpoint));
 
@@ -124,7 +124,7 @@ fn around(ending: &Ending<'_>) -> Around {
     Around { open: Cow::Borrowed("{\"snapshots\":{"), close: Cow::Owned(format!("}},\"next_page_token\":{token}}}")) }
 }
 
-fn no_endpoint(_: &Query<'_>, _: &Clock) -> Result<String, Refusal> {
+fn no_endpoint(_: &Query<'_>) -> Result<String, Refusal> {
     Err(Refusal::UnknownPath)
 }
 

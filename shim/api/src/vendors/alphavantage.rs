@@ -19,7 +19,7 @@ use std::borrow::Cow;
 
 /// The options of an underlying.
 pub const OPTIONS: Layer =
-    Layer { name: "alphavantage", path: "/query", serve: Serve::Rows(|query, _| parse(query)), refuse, headers: &[] };
+    Layer { name: "alphavantage", path: "/query", serve: Serve::Rows(parse), refuse, headers: &[] };
 
 const FIELDS: &[Field] = &[
     text("contractID", Text::OsiCompact),

@@ -21,16 +21,14 @@ use engine::store::columns::{Col, Unit};
 use kernel::contract::Symbol;
 
 /// A chain.
-pub const CHAIN: Layer = layer("/options/chain/{symbol}/{expiration}/realtime", Serve::Rows(|query, _| parse(query)));
+pub const CHAIN: Layer = layer("/options/chain/{symbol}/{expiration}/realtime", Serve::Rows(parse));
 /// Expirations, under the three names that clients know.
-pub const EXPIRATIONS: Layer =
-    layer("/options/expirations/{symbol}", Serve::Listing(|query, _| parse_expirations(query)));
+pub const EXPIRATIONS: Layer = layer("/options/expirations/{symbol}", Serve::Listing(parse_expirations));
 /// The same.
-pub const EXPIRATIONS_EOD: Layer =
-    layer("/options/expirations/{symbol}/eod", Serve::Listing(|query, _| parse_expirations(query)));
+pub const EXPIRATIONS_EOD: Layer = layer("/options/expirations/{symbol}/eod", Serve::Listing(parse_expirations));
 /// The same.
 pub const EXPIRATIONS_REALTIME: Layer =
-    layer("/options/expirations/{symbol}/realtime", Serve::Listing(|query, _| parse_expirations(query)));
+    layer("/options/expirations/{symbol}/realtime", Serve::Listing(parse_expirations));
 /// Everything else of this vendor.
 pub const REST: Layer = layer("/options/{rest*}", Serve::Text(no_endpoint));
 
@@ -153,7 +151,7 @@ fn parse_expirations(query: &Query<'_>) -> Result<List, Refusal> {
     selection.expiry_min = query.date("after")?;
     selection.expiry_max = query.date("before")?;
     let around = |_: &Clock| Around::constant("{\"expirations\":[", "]}");
-    Ok(List { selection, past: None, item: QUOTED_DATE.to_vec(), around, when_empty: None })
+    Ok(List { selection, past: None, days: None, item: QUOTED_DATE.to_vec(), around, when_empty: None })
 }
 
 fn parse_symbol(query: &Query<'_>) -> Result<Selection, Refusal> {
@@ -161,7 +159,7 @@ fn parse_symbol(query: &Query<'_>) -> Result<Selection, Refusal> {
     Ok(Selection::named(symbol.ok_or(Refusal::NotListed { reason: "no such symbol" })?))
 }
 
-fn no_endpoint(_: &Query<'_>, _: &Clock) -> Result<String, Refusal> {
+fn no_endpoint(_: &Query<'_>) -> Result<String, Refusal> {
     Err(Refusal::UnknownPath)
 }
 

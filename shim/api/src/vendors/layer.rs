@@ -1,4 +1,6 @@
-//! What a layer is: a path, a parser of parameters and a table of fields, and how an answer is made of them.
+//! What a layer is: a path, a parser of parameters and a table of fields, and how an answer is made of them. A query is
+//! parsed once into a [`LayerRequest`], which knows neither a clock nor a snapshot; its rows are asked for with a
+//! [`RequestContext`], for the present, one past moment or each of many.
 //! Everything that is the same for all layers stands here once. Never: arithmetic, a loop over rows, a vendor.
 
 use super::body::JSON;
@@ -8,6 +10,7 @@ use crate::cursor::percent_encode;
 use crate::edition;
 use crate::limits::{ROWS_AT_ONCE, SYMBOLS_AT_ONCE};
 use crate::past::PastQuestion;
+use crate::past::day::RequestDays;
 use crate::picked::Picked;
 use crate::query::Query;
 use crate::refusal::Refusal;
@@ -58,21 +61,21 @@ pub struct Layer {
     pub headers: &'static [(&'static str, Value)],
 }
 
-/// What an endpoint answers. Parameters may count from the current date, which the clock knows.
+/// What an endpoint answers, and the parser of its parameters.
 #[derive(Debug)]
 pub enum Serve {
     /// Rows of contracts.
-    Rows(fn(&Query<'_>, &Clock) -> Result<Reply, Refusal>),
+    Rows(fn(&Query<'_>) -> Result<Reply, Refusal>),
     /// A list of expirations, in JSON.
-    Listing(fn(&Query<'_>, &Clock) -> Result<List, Refusal>),
+    Listing(fn(&Query<'_>) -> Result<List, Refusal>),
     /// A list of underlyings.
-    Symbols(fn(&Query<'_>, &Clock) -> Result<SymbolList, Refusal>),
+    Symbols(fn(&Query<'_>) -> Result<SymbolList, Refusal>),
     /// A list of what there is.
-    Catalog(fn(&Query<'_>, &Clock) -> Result<Catalog, Refusal>),
+    Catalog(fn(&Query<'_>) -> Result<Catalog, Refusal>),
     /// JSON about underlyings, from their chains.
-    Names(fn(&Query<'_>, &RequestContext<'_>, &Clock) -> Result<String, Refusal>),
+    Names(fn(&Query<'_>) -> Result<NameList, Refusal>),
     /// JSON that needs no row.
-    Text(fn(&Query<'_>, &Clock) -> Result<String, Refusal>),
+    Text(fn(&Query<'_>) -> Result<String, Refusal>),
 }
 
 /// The value of a header.
@@ -91,6 +94,8 @@ pub struct Reply {
     pub selection: Selection,
     /// Of which past moments; `None`: of now.
     pub past: Option<PastQuestion>,
+    /// Days that depend on the date of the answer. They replace those of `selection` and `past` in [`LayerRequest::settle`].
+    pub days: Option<Box<RequestDays>>,
     /// Which of these.
     pub filters: VendorFilters,
     /// Which part of them, in which order.
@@ -166,12 +171,23 @@ pub struct List {
     pub selection: Selection,
     /// At which past moment; `None`: now.
     pub past: Option<PastQuestion>,
+    /// Days that depend on the date of the answer. They replace those of `selection` and `past` in [`LayerRequest::settle`].
+    pub days: Option<Box<RequestDays>>,
     /// How one is spelt.
     pub item: Vec<Piece>,
     /// What stands around them.
     pub around: fn(&Clock) -> Around,
     /// The refusal that stands for none, in layers that have no empty form.
     pub when_empty: Option<Refusal>,
+}
+
+/// Underlyings by name, and what is written about them.
+#[derive(Clone, Debug)]
+pub struct NameList {
+    /// The names as the request spells them.
+    pub names: Vec<String>,
+    /// Writes the JSON about them.
+    pub write: fn(&[String], &RequestContext<'_>, &Clock) -> Result<String, Refusal>,
 }
 
 /// A list of underlyings: which, and what of them in which form.
@@ -228,27 +244,47 @@ pub struct RequestContext<'a> {
     pub note: &'a dyn Fn() -> Vec<String>,
 }
 
-/// A request that was read, and what is left to be looked up.
-#[derive(Debug)]
-pub struct Prepared {
-    clock: Clock,
+impl RequestContext<'_> {
+    /// Returns the times of an answer that is made in this context.
+    #[must_use]
+    pub fn clock(&self) -> Clock {
+        Clock::new(self.snapshot.time, self.now, self.zone).answering(self.asked)
+    }
+}
+
+/// A parsed request, or the refusal of one that cannot be parsed. It holds no clock and no snapshot: it may be answered on
+/// another thread than it was parsed on, and for any number of past moments.
+#[derive(Clone, Debug)]
+pub struct LayerRequest {
     content: Result<Content, Refusal>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Content {
     Rows(Box<Reply>),
     Listing(Box<List>),
     Symbols(Box<SymbolList>),
     Catalog(Box<Catalog>),
+    Names(NameList),
     Text(String),
 }
 
-impl Prepared {
-    /// The times of the answer.
-    #[must_use]
-    pub fn clock(&self) -> &Clock {
-        &self.clock
+impl LayerRequest {
+    /// Resolves the days that depend on the date of the answer, which `clock` knows. Called before each answer; a request may
+    /// be settled again for another date.
+    pub fn settle(&mut self, clock: &Clock) {
+        let (days, selection, past) = match &mut self.content {
+            Ok(Content::Rows(reply)) => (&reply.days, &mut reply.selection, &mut reply.past),
+            Ok(Content::Listing(list)) => (&list.days, &mut list.selection, &mut list.past),
+            _ => return,
+        };
+        selection.today = clock.today();
+        let Some(days) = days else { return };
+        days.choose_expiries(selection, clock.today(), clock.zone());
+        match days.question(clock.today(), clock.zone()) {
+            Ok(question) => *past = question,
+            Err(refusal) => self.content = Err(refusal),
+        }
     }
 
     /// The names that it asks for, underlyings or roots.
@@ -257,7 +293,7 @@ impl Prepared {
             Ok(Content::Rows(reply)) => Some(&reply.selection),
             Ok(Content::Listing(list)) => Some(&list.selection),
             // a list of everything asks for no name
-            Ok(Content::Symbols(_) | Content::Catalog(_) | Content::Text(_)) | Err(_) => None,
+            Ok(Content::Symbols(_) | Content::Catalog(_) | Content::Names(_) | Content::Text(_)) | Err(_) => None,
         };
         selection.into_iter().flat_map(|Selection { name, underlyings, roots, contracts, .. }| {
             let named = name.iter().chain(underlyings).chain(roots).copied();
@@ -265,7 +301,7 @@ impl Prepared {
         })
     }
 
-    /// What it asks of the past, if it does.
+    /// Returns what it asks of the past, if it does. A request whose days depend on a date must be settled before.
     #[must_use]
     pub fn past(&self) -> Option<&PastQuestion> {
         match self.content.as_ref().ok()? {
@@ -273,8 +309,19 @@ impl Prepared {
             Content::Listing(list) => list.past.as_ref(),
             Content::Symbols(list) => list.past.as_ref(),
             // without a day it is about all that there are
-            Content::Catalog(_) | Content::Text(_) => None,
+            Content::Catalog(_) | Content::Names(_) | Content::Text(_) => None,
         }
+    }
+
+    /// True if it asks for a past moment, settled or not.
+    #[must_use]
+    pub fn asks_for_the_past(&self) -> bool {
+        let days = match &self.content {
+            Ok(Content::Rows(reply)) => reply.days.as_ref(),
+            Ok(Content::Listing(list)) => list.days.as_ref(),
+            _ => None,
+        };
+        self.past().is_some() || days.is_some_and(|days| days.past.is_some())
     }
 
     /// The list of what there is that it asks for, if it asks for one.
@@ -308,7 +355,7 @@ impl Prepared {
             Ok(Content::Listing(list)) => is_heavy(snapshot, &list.selection, true),
             Ok(Content::Symbols(list)) => list.selection.limit.is_none_or(|limit| limit > SYMBOLS_AT_ONCE),
             Ok(Content::Catalog(_)) => true,
-            Ok(Content::Text(_)) | Err(_) => false,
+            Ok(Content::Names(_) | Content::Text(_)) | Err(_) => false,
         }
     }
 }
@@ -326,37 +373,39 @@ pub struct RowSet {
 }
 
 impl Layer {
-    /// Reads a query.
+    /// Parses a query. Called once for each request, whichever thread answers it and for however many past moments.
     #[must_use]
-    pub fn prepare(&self, query: &Query<'_>, context: &RequestContext<'_>) -> Prepared {
-        let clock = Clock::new(context.snapshot.time, context.now, context.zone).answering(context.asked);
+    pub fn parse(&self, query: &Query<'_>) -> LayerRequest {
         let content = match self.serve {
-            Serve::Rows(parse) => parse(query, &clock).map(|reply| Content::Rows(Box::new(reply))),
-            Serve::Listing(parse) => parse(query, &clock).map(|list| Content::Listing(Box::new(list))),
-            Serve::Symbols(parse) => parse(query, &clock).map(|list| Content::Symbols(Box::new(list))),
-            Serve::Catalog(parse) => parse(query, &clock).map(|catalog| Content::Catalog(Box::new(catalog))),
-            Serve::Names(write) => write(query, context, &clock).map(Content::Text),
-            Serve::Text(write) => write(query, &clock).map(Content::Text),
+            Serve::Rows(parse) => parse(query).map(|reply| Content::Rows(Box::new(reply))),
+            Serve::Listing(parse) => parse(query).map(|list| Content::Listing(Box::new(list))),
+            Serve::Symbols(parse) => parse(query).map(|list| Content::Symbols(Box::new(list))),
+            Serve::Catalog(parse) => parse(query).map(|catalog| Content::Catalog(Box::new(catalog))),
+            Serve::Names(parse) => parse(query).map(Content::Names),
+            Serve::Text(write) => write(query).map(Content::Text),
         };
         // pages without data (health, metrics) ignore every parameter
         let has_data = !matches!(self.serve, Serve::Text(_));
         let content = content.and_then(|content| {
             if has_data { ignored::check(self.name, self.path, query).map(|()| content) } else { Ok(content) }
         });
-        Prepared { clock, content }
+        LayerRequest { content }
     }
 
-    /// The answer to what was read, from one snapshot.
+    /// Answers a settled request from one snapshot. `clock` is that of `context`.
     #[must_use]
-    pub fn answer(&self, prepared: Prepared, context: &RequestContext<'_>) -> Answer {
-        let Prepared { clock, content } = prepared;
-        let answered = content.and_then(|content| match content {
+    pub fn answer(&self, request: LayerRequest, context: &RequestContext<'_>, clock: Clock) -> Answer {
+        let answered = request.content.and_then(|content| match content {
             Content::Rows(reply) => self.rows(*reply, context, clock.clone()),
             Content::Listing(list) => self.list(&list, context, &clock),
             Content::Symbols(list) => Ok(self.symbols(&list, context, &clock)),
             Content::Catalog(catalog) => {
                 let found = catalog::of_snapshot(&catalog.question, context.snapshot, clock.today(), context.roots);
                 self.list_entries(&catalog, &found)
+            }
+            Content::Names(list) => {
+                let text = (list.write)(&list.names, context, &clock)?;
+                Ok(Answer::full(self.name, 200, JSON, text))
             }
             Content::Text(text) => Ok(Answer::full(self.name, 200, JSON, text)),
         });
@@ -379,7 +428,7 @@ impl Layer {
         Ok(answer)
     }
 
-    /// The answer to what was read, but that there is none.
+    /// Answers a request with a refusal.
     #[must_use]
     pub fn refused(&self, refusal: &Refusal, clock: &Clock) -> Answer {
         self.with_headers(self.refusal(refusal), clock)
@@ -398,22 +447,22 @@ impl Layer {
     ///
     /// # Errors
     /// The layer's refusals; [`Refusal::UnknownPath`] where it answers no rows.
-    pub fn rows_of_one(&self, prepared: Prepared, context: &RequestContext<'_>) -> Result<RowSet, Refusal> {
-        let Content::Rows(reply) = prepared.content? else { return Err(Refusal::UnknownPath) };
-        let when_empty = reply.when_empty.clone();
-        let mut rows = self.row_set(Reply { when_empty: None, ..*reply }, context, prepared.clock)?;
+    pub fn rows_of_one(&self, request: LayerRequest, context: &RequestContext<'_>) -> Result<RowSet, Refusal> {
+        let Content::Rows(mut reply) = request.content? else { return Err(Refusal::UnknownPath) };
+        let when_empty = reply.when_empty.take();
+        let mut rows = self.row_set(*reply, context, context.clock())?;
         // the number of rows is that of one snapshot
         rows.layout.heading.lines.pop();
         Ok(RowSet { when_empty, ..rows })
     }
 
-    /// What a query asks for, where the endpoint answers rows.
+    /// Parses a query of an endpoint that answers rows.
     ///
     /// # Errors
     /// The layer's refusals; [`Refusal::UnknownPath`] where it answers no rows.
-    pub fn parse(&self, query: &Query<'_>, clock: &Clock) -> Result<Reply, Refusal> {
+    pub fn parse_rows(&self, query: &Query<'_>) -> Result<Reply, Refusal> {
         match self.serve {
-            Serve::Rows(parse) => parse(query, clock),
+            Serve::Rows(parse) => parse(query),
             _ => Err(Refusal::UnknownPath),
         }
     }
@@ -438,7 +487,6 @@ impl Layer {
         if let Some(reason) = reply.needs_quotes.filter(|_| !context.shows_quotes) {
             return Err(Refusal::SwitchedOff { reason });
         }
-        reply.selection.today = clock.today();
         let filter_context =
             FilterContext { rights: reply.selection.rights, today: clock.today(), calendar: context.calendar };
         let picked = filter_picked(select(context.snapshot, &reply.selection)?, &reply.filters, &filter_context)?;
@@ -461,8 +509,7 @@ impl Layer {
     }
 
     fn list(&self, list: &List, context: &RequestContext<'_>, clock: &Clock) -> Result<Answer, Refusal> {
-        let selection = Selection { today: clock.today(), ..list.selection.clone() };
-        let expirations = order::expirations(&select(context.snapshot, &selection)?);
+        let expirations = order::expirations(&select(context.snapshot, &list.selection)?);
         if let (true, Some(refusal)) = (expirations.is_empty(), &list.when_empty) {
             return Err(refusal.clone());
         }

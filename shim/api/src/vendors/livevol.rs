@@ -23,13 +23,7 @@ pub const QUOTES_LIVE: Layer = at("/v1/live/allaccess/market/option-and-underlyi
 pub const QUOTES_DELAYED: Layer = at("/v1/delayed/allaccess/market/option-and-underlying-quotes");
 
 const fn at(path: &'static str) -> Layer {
-    Layer {
-        name: "livevol",
-        path,
-        serve: Serve::Rows(|query, _| parse(query)),
-        refuse: body::message,
-        headers: HEADERS,
-    }
+    Layer { name: "livevol", path, serve: Serve::Rows(parse), refuse: body::message, headers: HEADERS }
 }
 
 /// A client reads how much of its quota was used before it reads the body.

@@ -8,6 +8,7 @@ use super::body::JSON;
 use super::columns::{or_null, quoted_price, quoted_size};
 use super::layer::{Layer, List, Reply, Serve, Value, Wrap};
 use crate::cursor;
+use crate::past::day::{PastDays, RequestDays};
 use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp, When};
@@ -36,11 +37,11 @@ pub const STRIKES: Layer = layer("/v1/options/strikes/{underlying}", Serve::List
 /// Words to a symbol.
 pub const LOOKUP: Layer = layer("/v1/options/lookup/{words*}", Serve::Text(lookup));
 /// Asked by a client with a token before anything else.
-pub const USER: Layer = layer("/user", Serve::Text(|_, _| Ok("{}".to_owned())));
+pub const USER: Layer = layer("/user", Serve::Text(|_| Ok("{}".to_owned())));
 /// Asked between two tries.
 pub const STATUS: Layer = layer("/status", Serve::Text(status));
 /// Everything else of this vendor.
-pub const REST: Layer = layer("/v1/options/{rest*}", Serve::Text(|_, _| Err(Refusal::UnknownPath)));
+pub const REST: Layer = layer("/v1/options/{rest*}", Serve::Text(|_| Err(Refusal::UnknownPath)));
 
 const fn layer(path: &'static str, serve: Serve) -> Layer {
     Layer { name: "marketdata", path, serve, refuse, headers: HEADERS }
@@ -100,21 +101,27 @@ const UNIX: (Stamp, &str) = (Stamp::Seconds, "0");
 const NO_CONTRACT: &str = "No option found. Check the symbol of the contract.";
 const LIMIT_MAX: i64 = 50_000;
 
-fn parse_chain(query: &Query<'_>, clock: &Clock) -> Result<Reply, Refusal> {
+fn parse_chain(query: &Query<'_>) -> Result<Reply, Refusal> {
     let name = query.segment("underlying");
     let mut selection = Selection::named(parse_underlying(name)?);
-    let vendor_filters = filters::parse(query, clock, &mut selection)?;
-    let past = filters::parse_day_before(query, clock)?;
-    Ok(Reply { selection, past, filters: vendor_filters, when_empty: Some(Refusal::NoRows), ..reply(query, name)? })
+    let (filters, mut days) = filters::parse(query, &mut selection)?;
+    days.past = filters::parse_day_before(query)?;
+    let (days, when_empty) = (Some(Box::new(days)), Some(Refusal::NoRows));
+    Ok(Reply { selection, days, filters, when_empty, ..reply(query, name)? })
 }
 
-fn parse_quotes(query: &Query<'_>, clock: &Clock) -> Result<Reply, Refusal> {
+fn parse_quotes(query: &Query<'_>) -> Result<Reply, Refusal> {
     let name = query.segment("optionSymbol");
     let key = ContractKey::parse_osi(name).ok_or_else(|| Refusal::invalid("optionSymbol", name, "a contract"))?;
-    let past = filters::parse_days_before(query, clock)?;
+    let days = past_days(filters::parse_days_before(query)?);
     let selection = Selection { contracts: vec![key], ..Selection::default() };
     let when_empty = Some(Refusal::NotListed { reason: NO_CONTRACT });
-    Ok(Reply { selection, past, when_empty, ..reply(query, name)? })
+    Ok(Reply { selection, days, when_empty, ..reply(query, name)? })
+}
+
+/// Days of a request of which only past ones depend on the date of the answer.
+fn past_days(past: Option<PastDays>) -> Option<Box<RequestDays>> {
+    past.map(|past| Box::new(RequestDays { past: Some(past), ..RequestDays::default() }))
 }
 
 fn parse_underlying(name: &str) -> Result<Symbol, Refusal> {
@@ -173,8 +180,8 @@ fn column<'t>(table: &'t [(Field, &'static str)], name: &str) -> Result<&'t (Fie
     found.ok_or_else(|| Refusal::invalid("columns", name, "a column"))
 }
 
-fn parse_expirations(query: &Query<'_>, clock: &Clock) -> Result<List, Refusal> {
-    let past = filters::parse_day_before(query, clock)?;
+fn parse_expirations(query: &Query<'_>) -> Result<List, Refusal> {
+    let days = past_days(filters::parse_day_before(query)?);
     let mut selection = Selection::named(parse_underlying(query.segment("underlying"))?);
     selection.standard_only = true;
     selection.strike = query.number("strike")?.map_or_else(Default::default, crate::query::Bounds::exactly);
@@ -187,29 +194,30 @@ fn parse_expirations(query: &Query<'_>, clock: &Clock) -> Result<List, Refusal> 
         open: "{\"s\":\"ok\",\"expirations\":[".into(),
         close: format!("],\"updated\":{}}}", clock.snapshot(Stamp::Seconds)).into(),
     };
-    Ok(List { selection, past, item, around, when_empty: Some(Refusal::NoRows) })
+    Ok(List { selection, past: None, days, item, around, when_empty: Some(Refusal::NoRows) })
 }
 
-fn parse_strikes(query: &Query<'_>, clock: &Clock) -> Result<List, Refusal> {
-    let past = filters::parse_day_before(query, clock)?;
+fn parse_strikes(query: &Query<'_>) -> Result<List, Refusal> {
+    let past = filters::parse_day_before(query)?;
     let mut selection = Selection::named(parse_underlying(query.segment("underlying"))?);
     selection.standard_only = true;
-    selection.expiries = filters::parse_expiration(query, clock)?.map(|date| vec![date]);
+    let days = RequestDays { expiration: filters::parse_expiration(query)?, past, ..RequestDays::default() };
     let around = |clock: &Clock| Around {
         open: format!("{{\"s\":\"ok\",\"updated\":{},", clock.snapshot(Stamp::Seconds)).into(),
         close: "}".into(),
     };
+    let days = Some(Box::new(days));
     let item = vec![Piece::Text("\""), Piece::Date, Piece::Text("\":["), Piece::Strikes, Piece::Text("]")];
-    Ok(List { selection, past, item, around, when_empty: Some(Refusal::NoRows) })
+    Ok(List { selection, past: None, days, item, around, when_empty: Some(Refusal::NoRows) })
 }
 
-fn lookup(query: &Query<'_>, _: &Clock) -> Result<String, Refusal> {
+fn lookup(query: &Query<'_>) -> Result<String, Refusal> {
     let words = query.segment("words");
     let key = filters::parse_words(words).ok_or_else(|| Refusal::invalid("optionSymbol", words, "a contract"))?;
     Ok(format!("{{\"s\":\"ok\",\"optionSymbol\":\"{}\"}}", cursor::compact(&key)))
 }
 
-fn status(_: &Query<'_>, _: &Clock) -> Result<String, Refusal> {
+fn status(_: &Query<'_>) -> Result<String, Refusal> {
     let body = "{\"s\":\"ok\",\"service\":[\"/v1/options/chain/\"],\"status\":[\"online\"],\"online\":[true]}";
     Ok(body.to_owned())
 }

@@ -5,7 +5,7 @@ use super::native_past;
 use crate::past::PastMoments;
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
-use crate::rows::clock::{Clock, Stamp, When};
+use crate::rows::clock::{Stamp, When};
 use crate::rows::field::{
     Field, Hidden, Missing, QuoteCell, QuoteNumber, SliceNumber, Source, Text, num, own, quoted, strike, text, time,
 };
@@ -144,9 +144,9 @@ const GROUPS: &[(&str, Group)] = &[
     ("quote", Group::Quote),
 ];
 
-fn parse(query: &Query<'_>, clock: &Clock) -> Result<Reply, Refusal> {
+fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
     query.only(PARAMETERS)?;
-    let past = native_past::parse(query, clock)?;
+    let past = native_past::parse(query)?;
     let selection = parse_selection(query)?;
     let groups = parse_groups(query)?;
     let shape = query.word("format", SHAPES)?.unwrap_or(Shape::Text(Format::Json));
@@ -284,10 +284,7 @@ mod tests {
     ];
 
     fn reply(query: &str) -> Result<Reply, String> {
-        let zone = kernel::calendar::Calendar::embedded().zone().clone();
-        let at = jiff::Timestamp::constant(1_795_207_327, 0);
-        parse(&Query::parse(query), &Clock::new(at, at, &zone))
-            .map_err(|refusal| format!("{} {refusal}", refusal.status()))
+        parse(&Query::parse(query)).map_err(|refusal| format!("{} {refusal}", refusal.status()))
     }
 
     fn names(query: &str) -> String {

@@ -5,10 +5,8 @@ use crate::past::span::{Pace, PastSpan};
 use crate::past::{Lacking, PastMoments, PastQuestion};
 use crate::query::Query;
 use crate::refusal::Refusal;
-use crate::rows::clock::Clock;
+use jiff::SignedDuration;
 use jiff::civil::Time;
-use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
 
 const MOMENT: &str = "a date or a time such as 2024-01-03T10:30";
 const INTERVAL: &str = "30s, 15m, 1h, …, 12h or 1d";
@@ -20,14 +18,13 @@ const IF_LIVE: &str = "as_of, start and end select the past, and this feed has n
 ///
 /// # Errors
 /// A value that is no moment, or parameters that exclude each other.
-pub(super) fn parse(query: &Query<'_>, clock: &Clock) -> Result<Option<PastQuestion>, Refusal> {
-    let zone = clock.zone();
+pub(super) fn parse(query: &Query<'_>) -> Result<Option<PastQuestion>, Refusal> {
     let moment = |name: &str| {
-        let read = |text: &str| AsOf::parse(text, zone).ok_or_else(|| Refusal::invalid(name, text, MOMENT));
+        let read = |text: &str| AsOf::parse(text).ok_or_else(|| Refusal::invalid(name, text, MOMENT));
         query.get(name).map(read).transpose()
     };
     let (as_of, start, end) = (moment("as_of")?, moment("start")?, moment("end")?);
-    let interval = query.get("interval").map(|text| parse_interval(text, start, zone)).transpose()?;
+    let interval = query.get("interval").map(|text| parse_interval(text, start)).transpose()?;
     let moments = match (as_of, start.or(end), interval) {
         (None, None, None) => return Ok(None),
         (Some(moment), None, None) => PastMoments::One(moment),
@@ -45,9 +42,8 @@ pub(super) fn parse(query: &Query<'_>, clock: &Clock) -> Result<Option<PastQuest
     Ok(Some(PastQuestion { moments, if_live, if_none: Lacking::refusal }))
 }
 
-/// Seconds, minutes or hours, counted from the time of day of the start; or `1d`, which is the last snapshot of each
-/// day.
-fn parse_interval(text: &str, start: Option<AsOf>, zone: &TimeZone) -> Result<Pace, Refusal> {
+/// Seconds, minutes or hours, counted from the time of day of the start; or `1d`, which is the last snapshot of each day.
+fn parse_interval(text: &str, start: Option<AsOf>) -> Result<Pace, Refusal> {
     let refused = || Refusal::invalid("interval", text, INTERVAL);
     if text == "1d" {
         return Ok(Pace::Day);
@@ -65,10 +61,6 @@ fn parse_interval(text: &str, start: Option<AsOf>, zone: &TimeZone) -> Result<Pa
     if step.is_zero() || step > STEP_MOST {
         return Err(refused());
     }
-    let clock_time = |at: Timestamp| zone.to_datetime(at).time();
-    let from = match start {
-        Some(AsOf::Instant(at)) => clock_time(at),
-        _ => Time::MIN,
-    };
+    let from = if start.is_some() { None } else { Some(Time::MIN) };
     Ok(Pace::Step { from, step })
 }

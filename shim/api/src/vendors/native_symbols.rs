@@ -54,7 +54,7 @@ fn valued_at(of: &SymbolFacts, clock: &Clock, _: &str) -> Fact {
 
 const PARAMETERS: &[&str] = &["symbol", "limit", "cursor", "format", "as_of", "apikey", "token"];
 
-fn parse(query: &Query<'_>, clock: &Clock) -> Result<SymbolList, Refusal> {
+fn parse(query: &Query<'_>) -> Result<SymbolList, Refusal> {
     query.only(PARAMETERS)?;
     let symbol = |parameter, text: &str, wants: &'static str| {
         Symbol::parse_underlying(text).ok_or_else(|| Refusal::invalid(parameter, text, wants))
@@ -67,7 +67,7 @@ fn parse(query: &Query<'_>, clock: &Clock) -> Result<SymbolList, Refusal> {
             after: query.get("cursor").map(|text| symbol("cursor", text, "a symbol")).transpose()?,
             limit: limit.map(|n| usize::try_from(n).unwrap_or(usize::MAX)),
         },
-        past: native_past::parse(query, clock)?,
+        past: native_past::parse(query)?,
         format: query.word("format", Format::WORDS)?.unwrap_or_default(),
         columns: COLUMNS,
     })

@@ -20,21 +20,20 @@ use engine::store::columns::{Col, Unit};
 use kernel::contract::{Right, Symbol};
 
 /// The strikes of an underlying.
-pub const STRIKES: Layer = at("/datav2/strikes", Serve::Rows(|query, _| parse(query)));
+pub const STRIKES: Layer = at("/datav2/strikes", Serve::Rows(parse));
 /// The strikes of a past day.
-pub const HIST_STRIKES: Layer = at("/datav2/hist/strikes", Serve::Rows(|query, _| parse_day(query, Format::Json)));
+pub const HIST_STRIKES: Layer = at("/datav2/hist/strikes", Serve::Rows(|query| parse_day(query, Format::Json)));
 /// The same where the path says the format.
 pub const HIST_STRIKES_JSON: Layer =
-    at("/datav2/hist/strikes.json", Serve::Rows(|query, _| parse_day(query, Format::Json)));
+    at("/datav2/hist/strikes.json", Serve::Rows(|query| parse_day(query, Format::Json)));
 /// The same where the path says the format.
-pub const HIST_STRIKES_CSV: Layer =
-    at("/datav2/hist/strikes.csv", Serve::Rows(|query, _| parse_day(query, Format::Csv)));
+pub const HIST_STRIKES_CSV: Layer = at("/datav2/hist/strikes.csv", Serve::Rows(|query| parse_day(query, Format::Csv)));
 /// One strike, on one day or on all of them.
-pub const HIST_OPTIONS: Layer = at("/datav2/hist/strikes/options", Serve::Rows(|query, _| parse_option(query)));
+pub const HIST_OPTIONS: Layer = at("/datav2/hist/strikes/options", Serve::Rows(parse_option));
 /// The same where the path says the format.
-pub const STRIKES_JSON: Layer = at("/datav2/strikes.json", Serve::Rows(|query, _| parse(query)));
+pub const STRIKES_JSON: Layer = at("/datav2/strikes.json", Serve::Rows(parse));
 /// The same where the path says the format.
-pub const STRIKES_CSV: Layer = at("/datav2/strikes.csv", Serve::Rows(|query, _| parse_csv(query)));
+pub const STRIKES_CSV: Layer = at("/datav2/strikes.csv", Serve::Rows(parse_csv));
 
 const fn at(path: &'static str, serve: Serve) -> Layer {
     Layer { name: "orats", path, serve, refuse: body::message, headers: &[] }

@@ -24,10 +24,9 @@ use kernel::contract::{ContractKey, Symbol};
 use std::borrow::Cow;
 
 /// A chain.
-pub const CHAIN: Layer = layer("/v3/snapshot/options/{underlying}", Serve::Rows(|query, _| parse_chain(query)));
+pub const CHAIN: Layer = layer("/v3/snapshot/options/{underlying}", Serve::Rows(parse_chain));
 /// One contract.
-pub const CONTRACT: Layer =
-    layer("/v3/snapshot/options/{underlying}/{contract}", Serve::Rows(|query, _| parse_contract(query)));
+pub const CONTRACT: Layer = layer("/v3/snapshot/options/{underlying}/{contract}", Serve::Rows(parse_contract));
 /// Several underlyings in one answer, which is not served.
 pub const UNIVERSAL: Layer = layer("/v3/snapshot", Serve::Text(no_endpoint));
 /// Everything else of this vendor.
@@ -229,7 +228,7 @@ fn head(clock: &Clock) -> String {
     format!("{{\"request_id\":\"{:0>32}\",\"status\":\"OK\",\"results\":", clock.snapshot(Stamp::Nanos))
 }
 
-fn no_endpoint(_: &Query<'_>, _: &Clock) -> Result<String, Refusal> {
+fn no_endpoint(_: &Query<'_>) -> Result<String, Refusal> {
     Err(Refusal::UnknownPath)
 }
 

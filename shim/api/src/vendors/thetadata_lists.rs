@@ -14,36 +14,34 @@ use kernel::contract::{Right, Symbol};
 use std::borrow::Cow;
 
 /// Roots.
-pub const SYMBOLS: Layer = thetadata_v3::at("/v3/option/list/symbols", Serve::Catalog(|query, _| newer(query, ROOTS)));
+pub const SYMBOLS: Layer = thetadata_v3::at("/v3/option/list/symbols", Serve::Catalog(|query| newer(query, ROOTS)));
 /// Dates of expiry of a name.
 pub const EXPIRATIONS: Layer =
-    thetadata_v3::at("/v3/option/list/expirations", Serve::Catalog(|query, _| newer(query, NAMED_EXPIRATIONS)));
+    thetadata_v3::at("/v3/option/list/expirations", Serve::Catalog(|query| newer(query, NAMED_EXPIRATIONS)));
 /// Strikes of a date of expiry.
 pub const STRIKES: Layer =
-    thetadata_v3::at("/v3/option/list/strikes", Serve::Catalog(|query, _| newer(query, NAMED_STRIKES)));
+    thetadata_v3::at("/v3/option/list/strikes", Serve::Catalog(|query| newer(query, NAMED_STRIKES)));
 /// Days on which there are quotes of a date of expiry.
 pub const DATES: Layer =
-    thetadata_v3::at("/v3/option/list/dates/quote", Serve::Catalog(|query, _| newer(query, QUOTED_DAYS)));
+    thetadata_v3::at("/v3/option/list/dates/quote", Serve::Catalog(|query| newer(query, QUOTED_DAYS)));
 /// Contracts that were quoted on a day.
 pub const CONTRACTS: Layer =
-    thetadata_v3::at("/v3/option/list/contracts/quote", Serve::Catalog(|query, _| newer(query, QUOTED_CONTRACTS)));
+    thetadata_v3::at("/v3/option/list/contracts/quote", Serve::Catalog(|query| newer(query, QUOTED_CONTRACTS)));
 /// Roots, version 2.
 pub const OLDER_ROOTS: Layer =
-    thetadata_v2::at("/v2/list/roots/option", Serve::Catalog(|query, _| older(query, CatalogKind::Roots)));
+    thetadata_v2::at("/v2/list/roots/option", Serve::Catalog(|query| older(query, CatalogKind::Roots)));
 /// Dates of expiry, version 2.
 pub const OLDER_EXPIRATIONS: Layer =
-    thetadata_v2::at("/v2/list/expirations", Serve::Catalog(|query, _| older(query, CatalogKind::Expirations)));
+    thetadata_v2::at("/v2/list/expirations", Serve::Catalog(|query| older(query, CatalogKind::Expirations)));
 /// Strikes, version 2.
 pub const OLDER_STRIKES: Layer =
-    thetadata_v2::at("/v2/list/strikes", Serve::Catalog(|query, _| older(query, CatalogKind::Strikes)));
+    thetadata_v2::at("/v2/list/strikes", Serve::Catalog(|query| older(query, CatalogKind::Strikes)));
 /// Days, version 2.
 pub const OLDER_DATES: Layer =
-    thetadata_v2::at("/v2/list/dates/option/quote", Serve::Catalog(|query, _| older(query, CatalogKind::Days)));
+    thetadata_v2::at("/v2/list/dates/option/quote", Serve::Catalog(|query| older(query, CatalogKind::Days)));
 /// Contracts, version 2.
-pub const OLDER_CONTRACTS: Layer = thetadata_v2::at(
-    "/v2/list/contracts/option/quote",
-    Serve::Catalog(|query, _| older(query, CatalogKind::Contracts)),
-);
+pub const OLDER_CONTRACTS: Layer =
+    thetadata_v2::at("/v2/list/contracts/option/quote", Serve::Catalog(|query| older(query, CatalogKind::Contracts)));
 
 /// A list of version 3: its kind, and its columns.
 type Newer = (CatalogKind, &'static [CatalogColumn]);

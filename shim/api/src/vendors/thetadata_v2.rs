@@ -18,15 +18,15 @@ use engine::store::columns::{Col, Unit};
 use std::borrow::Cow;
 
 /// First order.
-pub const GREEKS: Layer = at("/v2/bulk_snapshot/option/greeks", Serve::Rows(|query, _| parse(query, &[FIRST])));
+pub const GREEKS: Layer = at("/v2/bulk_snapshot/option/greeks", Serve::Rows(|query| parse(query, &[FIRST])));
 /// Second order.
 pub const SECOND_ORDER: Layer =
-    at("/v2/bulk_snapshot/option/greeks_second_order", Serve::Rows(|query, _| parse(query, &[SECOND])));
+    at("/v2/bulk_snapshot/option/greeks_second_order", Serve::Rows(|query| parse(query, &[SECOND])));
 /// All of them.
 pub const ALL_GREEKS: Layer =
-    at("/v2/bulk_snapshot/option/all_greeks", Serve::Rows(|query, _| parse(query, &[FIRST, SECOND, ONLY_IN_ALL])));
+    at("/v2/bulk_snapshot/option/all_greeks", Serve::Rows(|query| parse(query, &[FIRST, SECOND, ONLY_IN_ALL])));
 /// Whatever else is asked under its prefix.
-pub const REST: Layer = at("/v2/{rest*}", Serve::Text(|_, _| Err(Refusal::UnknownPath)));
+pub const REST: Layer = at("/v2/{rest*}", Serve::Text(|_| Err(Refusal::UnknownPath)));
 
 pub(super) const fn at(path: &'static str, serve: Serve) -> Layer {
     Layer { name: "thetadata_v2", path, serve, refuse: body::plain, headers: &[] }

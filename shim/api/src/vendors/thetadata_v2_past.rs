@@ -24,9 +24,9 @@ use jiff::civil::Time;
 use std::borrow::Cow;
 
 /// Greeks or quotes of one contract.
-pub const HISTORY: Layer = at("/v2/hist/option/{what}", Serve::Rows(|query, _| parse_history(query)));
+pub const HISTORY: Layer = at("/v2/hist/option/{what}", Serve::Rows(parse_history));
 /// Quotes of one contract at one time of some days.
-pub const QUOTE_AT: Layer = at("/v2/at_time/option/quote", Serve::Rows(|query, _| parse_at(query)));
+pub const QUOTE_AT: Layer = at("/v2/at_time/option/quote", Serve::Rows(parse_at));
 
 const MS_OF_DAY: Field = time("ms_of_day", When::Asked, Stamp::MillisOfDay);
 const DATE: Field = time("date", When::Asked, Stamp::Date8);
@@ -91,7 +91,7 @@ fn parse_history(query: &Query<'_>) -> Result<Reply, Refusal> {
     let (opens, closes) = (time_of(bound("start_time")?.unwrap_or(least)), time_of(bound("end_time")?.unwrap_or(most)));
     let every = match step {
         0 => Pace::Snapshot,
-        millis => Pace::Step { from: opens, step: SignedDuration::from_millis(millis) },
+        millis => Pace::Step { from: Some(opens), step: SignedDuration::from_millis(millis) },
     };
     parse(query, fields, is_quotes, (opens, closes, every))
 }

@@ -17,9 +17,9 @@ use engine::store::columns::{Col, Unit};
 use kernel::contract::Symbol;
 
 /// The five orders.
-pub const GREEKS: Layer = at("/v3/option/snapshot/greeks/{order}", Serve::Rows(|query, _| parse(query)));
+pub const GREEKS: Layer = at("/v3/option/snapshot/greeks/{order}", Serve::Rows(parse));
 /// Whatever else is asked under its prefix.
-pub const REST: Layer = at("/v3/option/{rest*}", Serve::Text(|_, _| Err(Refusal::UnknownPath)));
+pub const REST: Layer = at("/v3/option/{rest*}", Serve::Text(|_| Err(Refusal::UnknownPath)));
 
 pub(super) const fn at(path: &'static str, serve: Serve) -> Layer {
     Layer { name: "thetadata_v3", path, serve, refuse: body::plain, headers: &[] }

@@ -20,16 +20,16 @@ use jiff::SignedDuration;
 use jiff::civil::Time;
 
 /// Greeks at each step of some days, or at their close.
-pub const GREEKS: Layer = at("/v3/option/history/greeks/{order}", Serve::Rows(|query, _| parse_greeks(query)));
+pub const GREEKS: Layer = at("/v3/option/history/greeks/{order}", Serve::Rows(parse_greeks));
 /// Quotes at each step of some days.
 pub const QUOTE: Layer =
-    at("/v3/option/history/quote", Serve::Rows(|query, _| parse(query, [NAMES, QUOTED].concat(), steps(query)?)));
+    at("/v3/option/history/quote", Serve::Rows(|query| parse(query, [NAMES, QUOTED].concat(), steps(query)?)));
 /// The last quotes of some days.
 pub const EOD: Layer =
-    at("/v3/option/history/eod", Serve::Rows(|query, _| parse(query, [CONTRACT, MADE, BARS, QUOTED].concat(), DAILY)));
+    at("/v3/option/history/eod", Serve::Rows(|query| parse(query, [CONTRACT, MADE, BARS, QUOTED].concat(), DAILY)));
 /// Quotes at one time of some days.
 pub const QUOTE_AT: Layer =
-    at("/v3/option/at_time/quote", Serve::Rows(|query, _| parse(query, [NAMES, QUOTED].concat(), at_time(query)?)));
+    at("/v3/option/at_time/quote", Serve::Rows(|query| parse(query, [NAMES, QUOTED].concat(), at_time(query)?)));
 
 const CONTRACT: &[Field] = &[
     text("symbol", Text::Underlying),
@@ -174,7 +174,7 @@ fn steps(query: &Query<'_>) -> Result<Steps, Refusal> {
     let closes = clock_time(query, "end_time")?.unwrap_or(CLOSES);
     let every = match query.word("interval", INTERVALS)?.unwrap_or(1_000) {
         0 => Pace::Snapshot,
-        millis => Pace::Step { from: opens, step: SignedDuration::from_millis(millis) },
+        millis => Pace::Step { from: Some(opens), step: SignedDuration::from_millis(millis) },
     };
     Ok(Steps { opens, closes, every })
 }

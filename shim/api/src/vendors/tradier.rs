@@ -3,7 +3,7 @@
 
 use super::body::{self, JSON};
 use super::columns::{or_zero, quoted_price, quoted_size};
-use super::layer::{Layer, List, Reply, RequestContext, Serve, Wrap};
+use super::layer::{Layer, List, NameList, Reply, RequestContext, Serve, Wrap};
 use super::parameter::{date_or_any, ticker, title};
 use crate::query::Query;
 use crate::refusal::Refusal;
@@ -22,14 +22,13 @@ use engine::store::columns::{Col, Unit};
 use kernel::contract::{RootTable, Symbol};
 
 /// The chain of an underlying.
-pub const CHAIN: Layer = at("/v1/markets/options/chains", Serve::Rows(|query, _| parse(query)));
+pub const CHAIN: Layer = at("/v1/markets/options/chains", Serve::Rows(parse));
 /// The expirations of an underlying.
-pub const EXPIRATIONS: Layer =
-    at("/v1/markets/options/expirations", Serve::Listing(|query, _| parse_expirations(query)));
+pub const EXPIRATIONS: Layer = at("/v1/markets/options/expirations", Serve::Listing(parse_expirations));
 /// The prices of underlyings.
-pub const QUOTES: Layer = at("/v1/markets/quotes", Serve::Names(quotes));
+pub const QUOTES: Layer = at("/v1/markets/quotes", Serve::Names(parse_names));
 /// The strikes of an expiration.
-pub const STRIKES: Layer = at("/v1/markets/options/strikes", Serve::Listing(|query, _| parse_strikes(query)));
+pub const STRIKES: Layer = at("/v1/markets/options/strikes", Serve::Listing(parse_strikes));
 
 const fn at(path: &'static str, serve: Serve) -> Layer {
     Layer { name: "tradier", path, serve, refuse, headers: &[] }
@@ -108,7 +107,7 @@ fn parse_expirations(query: &Query<'_>) -> Result<List, Refusal> {
     let strikes = is_true(query, "strikes");
     if !(size || kind || strikes) {
         let around = |_: &_| Around::constant(r#"{"expirations":{"date":["#, "]}}");
-        return Ok(List { selection, past: None, item: QUOTED_DATE.to_vec(), around, when_empty: None });
+        return Ok(List { selection, past: None, days: None, item: QUOTED_DATE.to_vec(), around, when_empty: None });
     }
     let mut item = vec![Piece::Text(r#"{"date":""#), Piece::Date, Piece::Text("\"")];
     if size {
@@ -122,7 +121,7 @@ fn parse_expirations(query: &Query<'_>) -> Result<List, Refusal> {
     }
     item.push(Piece::Text("}"));
     let around = |_: &_| Around::constant(r#"{"expirations":{"expiration":["#, "]}}");
-    Ok(List { selection, past: None, item, around, when_empty: None })
+    Ok(List { selection, past: None, days: None, item, around, when_empty: None })
 }
 
 fn parse_strikes(query: &Query<'_>) -> Result<List, Refusal> {
@@ -131,20 +130,23 @@ fn parse_strikes(query: &Query<'_>) -> Result<List, Refusal> {
     let selection =
         Selection { expiries: query.date("expiration")?.map(|date| vec![date]), ..Selection::named(symbol) };
     let around = |_: &_| Around::constant(r#"{"strikes":{"strike":["#, "]}}");
-    Ok(List { selection, past: None, item: vec![Piece::Strikes], around, when_empty: None })
+    Ok(List { selection, past: None, days: None, item: vec![Piece::Strikes], around, when_empty: None })
 }
 
 /// Underlyings that one request may name.
 const SYMBOLS_MAX: usize = 100;
 
-/// What is known of underlyings: symbol and price. The rest of the record is what it is in rows of contracts.
-fn quotes(query: &Query<'_>, context: &RequestContext<'_>, clock: &Clock) -> Result<String, Refusal> {
-    let names: Vec<&str> = query.list("symbols").collect();
+fn parse_names(query: &Query<'_>) -> Result<NameList, Refusal> {
+    let names: Vec<String> = query.list("symbols").map(str::to_owned).collect();
     match names.len() {
-        0 => return Err(Refusal::missing("symbols")),
-        n if n > SYMBOLS_MAX => return Err(Refusal::invalid("symbols", &n.to_string(), "up to 100 symbols")),
-        _ => {}
+        0 => Err(Refusal::missing("symbols")),
+        n if n > SYMBOLS_MAX => Err(Refusal::invalid("symbols", &n.to_string(), "up to 100 symbols")),
+        _ => Ok(NameList { names, write: write_quotes }),
     }
+}
+
+/// What is known of underlyings: symbol and price. The rest of the record is what it is in rows of contracts.
+fn write_quotes(names: &[String], context: &RequestContext<'_>, clock: &Clock) -> Result<String, Refusal> {
     let (mut found, mut unmatched) = (Vec::new(), Vec::new());
     for name in names {
         let symbol = Symbol::parse_underlying(name);

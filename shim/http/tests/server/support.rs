@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test program uses a part")]
 #![allow(clippy::unwrap_used, reason = "a client that fails fails its test")]
 
-use http::{Answer, App, Limits, Metrics, Progress, Request, Server, ServerConfig, Stream};
+use http::{Answer, Answered, App, Limits, Metrics, Progress, Request, Server, ServerConfig, Stream};
 use jiff::Timestamp;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -13,6 +13,8 @@ use std::time::Duration;
 /// What the app has done.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
+    /// Requests that the app was asked about.
+    pub(crate) requests: AtomicUsize,
     /// Bytes that streams have produced.
     pub(crate) produced: AtomicUsize,
     /// Streams that were begun.
@@ -30,9 +32,10 @@ pub(crate) struct Seen {
 pub(crate) struct TestApp(Arc<Seen>);
 
 impl App for TestApp {
-    fn answer(&self, request: &Request<'_>) -> Answer {
+    fn answer(self: &Arc<Self>, request: &Request<'_>) -> Answered {
         let path = request.path();
-        match &*path {
+        self.0.requests.fetch_add(1, Ordering::SeqCst);
+        Answered::Now(match &*path {
             "/small" => Answer::full("small", 200, "application/json", r#"{"small":true}"#),
             "/rows" => {
                 let wanted = request.query().parse().unwrap_or(0);
@@ -56,26 +59,25 @@ impl App for TestApp {
             }
             // says where it was answered, when nobody holds it up any more
             "/heavy" => {
-                self.0.waiting.fetch_add(1, Ordering::SeqCst);
-                while self.0.held_up.load(Ordering::SeqCst) {
-                    std::thread::sleep(Duration::from_millis(5));
-                }
-                let thread = std::thread::current().name().unwrap_or("-").to_owned();
-                Answer::full("small", 200, "text/plain; charset=utf-8", thread)
+                let seen = Arc::clone(&self.0);
+                return Answered::Heavy(Box::new(move || {
+                    seen.waiting.fetch_add(1, Ordering::SeqCst);
+                    while seen.held_up.load(Ordering::SeqCst) {
+                        std::thread::sleep(Duration::from_millis(5));
+                    }
+                    let thread = std::thread::current().name().unwrap_or("-").to_owned();
+                    Answer::full("small", 200, "text/plain; charset=utf-8", thread)
+                }));
             }
             "/where" => Answer::stream("rows", "text/plain", Where(request.query().parse().unwrap_or(0))),
             "/panic" => panic!("an app that fails"),
             "/panic-late" => Answer::stream("rows", "text/plain", FailsLater(0)),
             _ => Answer::full("none", 404, "application/json", format!(r#"{{"error":"{path}"}}"#)),
-        }
+        })
     }
 
     fn edition(&self) -> Option<u64> {
         Some(self.0.edition.load(Ordering::SeqCst))
-    }
-
-    fn answer_at_once(&self, request: &Request<'_>) -> Option<Answer> {
-        (request.path() != "/heavy").then(|| self.answer(request))
     }
 }
 

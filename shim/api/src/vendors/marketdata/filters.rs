@@ -2,12 +2,9 @@
 //! comparisons, and contracts in words.
 
 use crate::limits::NUMBERS;
-use crate::past::moment::AsOf;
-use crate::past::span::{Pace, PastSpan};
-use crate::past::{Lacking, PastMoments, PastQuestion};
+use crate::past::day::{DISTANCE_MOST, Day, PastDays, PastDaysAsked, RequestDays};
 use crate::query::{Bounds, Query, Rights, items, parse_date, parse_number};
 use crate::refusal::Refusal;
-use crate::rows::clock::Clock;
 use crate::selection::Selection;
 use crate::selection::filters::{Deltas, Expirations, Money, VendorFilters};
 use jiff::civil::{Date, date};
@@ -23,13 +20,17 @@ const DAY_ZERO: Date = date(1899, 12, 30);
 /// Numbers from here on are seconds, below it days of a spreadsheet.
 const SECONDS_FROM: f64 = 1e6;
 
-/// The filters of a chain: what a selection can say goes there, the rest into the vendor filters.
-pub(super) fn parse(query: &Query<'_>, clock: &Clock, selection: &mut Selection) -> Result<VendorFilters, Refusal> {
+/// The filters of a chain: what a selection can say goes there, the rest into the vendor filters and the days that depend on
+/// the date of the answer.
+pub(super) fn parse(query: &Query<'_>, selection: &mut Selection) -> Result<(VendorFilters, RequestDays), Refusal> {
     selection.rights = query.rights("side", Rights::ANY)?;
     selection.standard_only = !query.flag("nonstandard")?.unwrap_or(false);
-    selection.expiries = parse_expiration(query, clock)?.map(|date| vec![date]);
-    selection.expiry_min = parse_day(query, "from", clock)?;
-    selection.expiry_max = parse_day(query, "to", clock)?;
+    let days = RequestDays {
+        expiration: parse_expiration(query)?,
+        first_expiration: parse_day(query, "from")?,
+        last_expiration: parse_day(query, "to")?,
+        past: None,
+    };
     let days_near = match query.get("dte").map(parse_days).transpose()? {
         None => Vec::new(),
         Some(Numbers::Plain(near)) => near,
@@ -40,7 +41,7 @@ pub(super) fn parse(query: &Query<'_>, clock: &Clock, selection: &mut Selection)
     };
     let money = query.word("range", RANGES)?.unwrap_or_default();
     let near_strikes = query.integer("strikeLimit", 1..=i64::MAX)?;
-    Ok(VendorFilters {
+    let filters = VendorFilters {
         am: query.flag("am")?,
         pm: query.flag("pm")?,
         expirations: Expirations { days_near, ..parse_series(query)? },
@@ -50,7 +51,8 @@ pub(super) fn parse(query: &Query<'_>, clock: &Clock, selection: &mut Selection)
         near_strikes: near_strikes.map(|n| usize::try_from(n).unwrap_or(usize::MAX)),
         near_each_right: matches!(money, Money::In | Money::Out) && selection.rights == Rights::Both,
         ..VendorFilters::default()
-    })
+    };
+    Ok((filters, days))
 }
 
 /// Which kinds of expirations.
@@ -73,36 +75,23 @@ fn parse_series(query: &Query<'_>) -> Result<Expirations, Refusal> {
 }
 
 /// The past day that is asked for, if one is; a date to come is a mistake.
-pub(super) fn parse_day_before(query: &Query<'_>, clock: &Clock) -> Result<Option<PastQuestion>, Refusal> {
-    let Some(day) = parse_day(query, "date", clock)? else { return Ok(None) };
-    if day > clock.today() {
-        return Err(not_past(query, "date"));
-    }
-    let if_live = Some(if_live(query, "date", day, clock));
-    let moments = PastMoments::One(AsOf::Day(day));
-    Ok(Some(PastQuestion { moments, if_live, if_none: Lacking::refusal }))
+pub(super) fn parse_day_before(query: &Query<'_>) -> Result<Option<PastDays>, Refusal> {
+    let day = parse_day(query, "date")?;
+    Ok(day.map(|day| PastDays { which: PastDaysAsked::One(day), not_past: not_past(query, "date") }))
 }
 
 /// The same, or the days from one to before another.
-pub(super) fn parse_days_before(query: &Query<'_>, clock: &Clock) -> Result<Option<PastQuestion>, Refusal> {
-    if let Some(question) = parse_day_before(query, clock)? {
-        return Ok(Some(question));
+pub(super) fn parse_days_before(query: &Query<'_>) -> Result<Option<PastDays>, Refusal> {
+    if let Some(day) = parse_day_before(query)? {
+        return Ok(Some(day));
     }
-    let (from, to) = (parse_day(query, "from", clock)?, parse_day(query, "to", clock)?);
-    let (name, day) = match (from, to) {
-        (Some(from), _) => ("from", from),
-        (None, Some(to)) => ("to", to),
+    let (from, to) = (parse_day(query, "from")?, parse_day(query, "to")?);
+    let name = match (from, to) {
+        (Some(_), _) => "from",
+        (None, Some(_)) => "to",
         (None, None) => return Ok(None),
     };
-    let last = to.map(|to| to.yesterday().unwrap_or(to));
-    let span = PastSpan::between(from.map_or(AsOf::Latest, AsOf::Day), last.map_or(AsOf::Latest, AsOf::Day));
-    let moments = PastMoments::Many(PastSpan { every: Pace::Day, ..span });
-    Ok(Some(PastQuestion { moments, if_live: Some(if_live(query, name, day, clock)), if_none: Lacking::refusal }))
-}
-
-/// Where only the present is served there is nothing of a past day, and today is a mistake, too.
-fn if_live(query: &Query<'_>, name: &str, day: Date, clock: &Clock) -> Refusal {
-    if day < clock.today() { Refusal::NoRows } else { not_past(query, name) }
+    Ok(Some(PastDays { which: PastDaysAsked::Between(from, to), not_past: not_past(query, name) }))
 }
 
 fn not_past(query: &Query<'_>, name: &str) -> Refusal {
@@ -110,40 +99,39 @@ fn not_past(query: &Query<'_>, name: &str) -> Refusal {
 }
 
 /// One expiration; `None` for all of them.
-pub(super) fn parse_expiration(query: &Query<'_>, clock: &Clock) -> Result<Option<Date>, Refusal> {
+pub(super) fn parse_expiration(query: &Query<'_>) -> Result<Option<Day>, Refusal> {
     let is_all = query.get("expiration").is_some_and(|text| text.eq_ignore_ascii_case("all"));
-    if is_all { Ok(None) } else { parse_day(query, "expiration", clock) }
+    if is_all { Ok(None) } else { parse_day(query, "expiration") }
 }
 
-fn parse_day(query: &Query<'_>, name: &str, clock: &Clock) -> Result<Option<Date>, Refusal> {
-    let day = |text: &str| read_day(text, clock).ok_or_else(|| Refusal::invalid(name, text, "a date"));
+fn parse_day(query: &Query<'_>, name: &str) -> Result<Option<Day>, Refusal> {
+    let day = |text: &str| read_day(text).ok_or_else(|| Refusal::invalid(name, text, "a date"));
     query.get(name).map(day).transpose()
 }
 
 /// `YYYY-MM-DD`, `MM/DD/YYYY`, unix seconds, days of a spreadsheet, `today`, `yesterday`, `-5 days`, `5 days ago`.
-fn read_day(text: &str, clock: &Clock) -> Option<Date> {
+fn read_day(text: &str) -> Option<Day> {
     if let Some(date) = parse_date(text).or_else(|| read_slashed(text)) {
-        return Some(date);
+        return Some(Day::Date(date));
     }
-    let today = clock.today();
     let words: Vec<String> = text.split_whitespace().map(str::to_ascii_lowercase).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["today"] => Some(today),
-        ["yesterday"] => today.yesterday().ok(),
-        [n, "day" | "days"] => today.checked_add(read_span(n)?).ok(),
-        [n, "day" | "days", "ago"] => today.checked_sub(read_span(n)?).ok(),
+        ["today"] => Some(Day::FromToday(0)),
+        ["yesterday"] => Some(Day::FromToday(-1)),
+        [n, "day" | "days"] => Some(Day::FromToday(read_distance(n)?)),
+        [n, "day" | "days", "ago"] => Some(Day::FromToday(-read_distance(n)?)),
         [number] => match parse_number(number)? {
-            seconds if seconds >= SECONDS_FROM => Some(clock.date_of(Timestamp::from_second(seconds as i64).ok()?)),
-            days if days >= 1.0 => DAY_ZERO.checked_add(Span::new().try_days(days as i64).ok()?).ok(),
+            seconds if seconds >= SECONDS_FROM => Some(Day::Of(Timestamp::from_second(seconds as i64).ok()?)),
+            days if days >= 1.0 => Some(Day::Date(DAY_ZERO.checked_add(Span::new().try_days(days as i64).ok()?).ok()?)),
             _ => None,
         },
         _ => None,
     }
 }
 
-/// A number of days. A span has bounds of its own, beyond which it would panic.
-fn read_span(days: &str) -> Option<Span> {
-    Span::new().try_days(days.parse::<i64>().ok()?).ok()
+/// A number of days.
+fn read_distance(days: &str) -> Option<i64> {
+    days.parse().ok().filter(|days| (-DISTANCE_MOST..=DISTANCE_MOST).contains(days))
 }
 
 /// `MM/DD/YYYY`, one or two digits for month and day.
@@ -253,9 +241,9 @@ mod tests {
     use kernel::calendar::Calendar;
     use proptest::prelude::*;
 
-    fn clock() -> Clock {
-        let now = Timestamp::constant(1_795_207_327, 0);
-        Clock::new(now, now, Calendar::embedded().zone())
+    /// What a text means on a Friday in November 2026.
+    fn read(text: &str) -> Option<Date> {
+        read_day(text).map(|day| day.date(date(2026, 11, 20), Calendar::embedded().zone()))
     }
 
     #[test]
@@ -276,11 +264,11 @@ mod tests {
             ("5 days ago", "2026-11-15"),
             ("30 days", "2026-12-20"),
         ] {
-            assert_eq!(read_day(text, &clock()).map(|d| d.to_string()).as_deref(), Some(wanted), "{text}");
+            assert_eq!(read(text).map(|d| d.to_string()).as_deref(), Some(wanted), "{text}");
         }
         for bad in ["", "soon", "2026-13-01", "13/13/2026", "1/1/26", "-5", "0", "five days", "1e99", "99999999999999"]
         {
-            assert_eq!(read_day(bad, &clock()), None, "{bad}");
+            assert_eq!(read(bad), None, "{bad}");
         }
     }
 
@@ -351,16 +339,16 @@ mod tests {
         #[test]
         fn no_day_panics(text in "[-+0-9.e/ ]{0,24}( ?(day|days|days ago))?", any in any::<String>(), n in any::<i64>()) {
             for text in [text, any, format!("{n} days"), format!("{n} days ago"), n.to_string()] {
-                let _ = (read_day(&text, &clock()), read_slashed(&text), parse_words(&text));
+                let _ = (read(&text), read_slashed(&text), parse_words(&text));
             }
         }
 
         #[test]
         fn every_day_is_read_in_each_spelling(back in 0i64..700_000) {
             let day = date(1970, 1, 1).saturating_add(Span::new().days(back));
-            let away = (day - clock().today()).get_days();
+            let away = (day - date(2026, 11, 20)).get_days();
             for text in [day.to_string(), day.strftime("%m/%d/%Y").to_string(), format!("{away} days")] {
-                prop_assert_eq!(read_day(&text, &clock()), Some(day), "{}", text);
+                prop_assert_eq!(read(&text), Some(day), "{}", text);
             }
         }
 
