@@ -44,11 +44,11 @@ pub fn parse_token(parameter: &str, text: &str) -> Result<ContractKey, Refusal> 
 
 /// What a query says of `parameters`, as a query text, sorted by name.
 #[must_use]
-pub fn filters(query: &Query<'_>, parameters: &[&str]) -> String {
-    let said = |name: &&str| Some(format!("{name}={}", percent_encode(query.get(name)?)));
-    let mut said: Vec<String> = parameters.iter().filter_map(said).collect();
-    said.sort();
-    said.join("&")
+pub fn filters<'a>(query: &Query<'_>, parameters: impl IntoIterator<Item = &'a str>) -> String {
+    let pair = |name: &str| Some(format!("{name}={}", percent_encode(query.first(name)?)));
+    let mut pairs: Vec<String> = parameters.into_iter().filter_map(pair).collect();
+    pairs.sort();
+    pairs.join("&")
 }
 
 /// The cursor behind a contract, of a request with these [`filters`].
@@ -63,7 +63,7 @@ pub fn cursor(filters: &str, last: &ContractKey) -> String {
 /// [`Refusal::Invalid`] for what is no cursor.
 pub fn parse_cursor(parameter: &str, text: &str) -> Result<(String, ContractKey), Refusal> {
     let parsed = decode(text).and_then(|query| {
-        let last = ContractKey::parse_osi(Query::parse(&query).get(LAST)?)?;
+        let last = ContractKey::parse_osi(Query::parse(&query).first(LAST)?)?;
         Some((query, last))
     });
     parsed.ok_or_else(|| Refusal::invalid(parameter, text, "a cursor"))
@@ -111,14 +111,14 @@ mod tests {
     #[test]
     fn a_cursor_carries_the_parameters_of_the_first_request() {
         let query = Query::parse("expiration_date.gte=2026-12-01&limit=250&apiKey=k&sort=&x=1&q=a%26b%3D%2B");
-        let said = filters(&query, &["limit", "q", "expiration_date.gte", "sort"]);
+        let said = filters(&query, ["limit", "q", "expiration_date.gte", "sort"]);
         let text = cursor(&said, &key("ACME261218C00100000"));
         assert!(!text.contains(['=', '+', '/', '&']), "{text}");
         let (again, last) = parse_cursor("cursor", &text).unwrap();
         assert_eq!(last, key("ACME261218C00100000"));
         let wanted = "ap=O%3AACME261218C00100000&as=&expiration_date.gte=2026-12-01&limit=250&q=a%26b%3D%2B";
         assert_eq!(again, wanted);
-        assert_eq!(Query::parse(&again).get("q"), Some("a&b=+"));
+        assert_eq!(Query::parse(&again).first("q"), Some("a&b=+"));
         for bad in ["abc", "", "YXA9", "YXA9T%3A", "bGltaXQ9Mw"] {
             assert_eq!(parse_cursor("cursor", bad).map(drop), Err(Refusal::invalid("cursor", bad, "a cursor")));
         }

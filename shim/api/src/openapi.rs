@@ -1,18 +1,18 @@
 //! `GET /openapi.json`: every endpoint with its parameters and the fields of its answers, in OpenAPI 3.1.
 //!
-//! Nothing here is a second list. Parameters are what the endpoint's own parser reads when it is run (`probe.rs`), fields
-//! are those of the layer's own table (`schema.rs`), and only the words that explain a parameter are written down
-//! (`words.rs`). Never: an endpoint's name, a parser.
+//! Nothing here is a second list. Parameters are those of the layer's table, and fields are those of its other table
+//! (`answers.rs`, `schema.rs`); only the words of paths are written down here (`words.rs`). Never: an endpoint's name, a parser.
 
-mod probe;
+mod answers;
 mod schema;
+mod tables;
 mod words;
 
-use crate::query::ParameterForm;
+use crate::query::parameter::{Parameter, ParameterForm};
 use crate::vendors::ignored::{IgnoredParameter, ignored};
 use crate::vendors::layer::{Layer, RequestContext, Serve};
+use crate::vendors::native_explain;
 use crate::vendors::routes::LAYERS;
-use probe::{Parameter, Probed};
 use serde_json::{Map, Value, json};
 
 /// The path of explanations.
@@ -55,28 +55,17 @@ pub fn document(context: &RequestContext<'_>, health: &str) -> Vec<u8> {
 
 /// The description of /l1/explain.
 fn explanation() -> Value {
-    let parameter = |name: &str, required: bool, description: &str, schema: Value, example: &str| {
-        json!({ "name": name, "in": "query", "required": required, "description": description, "schema": schema,
-                "example": example })
-    };
-    let osym = parameter(
-        "osym",
-        true,
-        "The contract, as a padded or compact OSI symbol",
-        json!({ "type": "string", "minLength": 1 }),
-        "SPY   261218C00700000",
-    );
-    let forms = json!({ "type": "string", "enum": ["json", "text"] });
-    let format = parameter("format", false, "JSON for programs, text to read", forms, "json");
+    let parameters: Vec<Value> = native_explain::PARAMETERS.iter().map(|of| query_parameter(*of)).collect();
     let mut responses: Map<String, Value> = ["400", "404", "502", "503"]
         .map(|status| (status.to_owned(), json!({ "$ref": format!("#/components/responses/Refused{status}") })))
         .into_iter()
         .collect();
     let content = json!({ "application/json": { "schema": { "type": "object" } },
                           "text/plain": { "schema": { "type": "string" } } });
-    responses.insert("200".to_owned(), json!({ "description": "Explanation of one contract: inputs, calibration, values, warnings", "content": content }));
-    json!({ "operationId": identifier(EXPLAIN), "summary": "Explanation of one contract: inputs, calibration, values, warnings", "tags": ["native"],
-            "parameters": [osym, format], "responses": responses })
+    let title = "Explanation of one contract: inputs, calibration, values, warnings";
+    responses.insert("200".to_owned(), json!({ "description": title, "content": content }));
+    json!({ "operationId": identifier(EXPLAIN), "summary": title, "tags": ["native"],
+            "parameters": parameters, "responses": responses })
 }
 
 /// The pages that are no layer's: path, summary, content.
@@ -128,8 +117,7 @@ fn components() -> Map<String, Value> {
 
 /// What an endpoint takes and answers; none of one that only says that it answers nothing.
 fn operation(layer: &Layer, context: &RequestContext<'_>) -> Option<Value> {
-    let Probed { parameters, answer } = probe::run(layer, context);
-    let content = answer?;
+    let content = answers::content(layer, context)?;
     let mut responses: Map<String, Value> = REFUSALS
         .iter()
         .map(|(status, _)| ((*status).to_owned(), json!({ "$ref": format!("#/components/responses/Refused{status}") })))
@@ -144,8 +132,8 @@ fn operation(layer: &Layer, context: &RequestContext<'_>) -> Option<Value> {
         json!({ "name": name, "in": "path", "required": true, "description": words::of_segment(name),
                 "schema": schema, "example": samples.first() })
     });
-    let queries = parameters.iter().map(|parameter| query_parameter(layer, parameter));
-    let is_read = |of: &&IgnoredParameter| parameters.iter().any(|parameter| parameter.name == of.name);
+    let queries = layer.parameters.iter().map(|of| query_parameter(*of));
+    let is_read = |of: &&IgnoredParameter| layer.parameters.iter().any(|parameter| parameter.name() == of.name);
     let unused = ignored(layer.name, layer.path).filter(|of| !is_read(of)).map(|of| {
         json!({ "name": of.name, "in": "query", "required": false,
                 "description": format!("Accepted and ignored: {}", of.reason), "schema": { "type": "string" } })
@@ -176,27 +164,36 @@ fn identifier(path: &str) -> String {
     words.collect::<Vec<_>>().join("_")
 }
 
-fn query_parameter(layer: &Layer, parameter: &Parameter) -> Value {
-    let Parameter { name, form, required, example } = parameter;
-    let mut said = json!({
-        "name": name, "in": "query", "required": required,
-        "description": words::of_parameter(layer.name, name).unwrap_or_default(),
-        "schema": schema_of(form),
+fn query_parameter(of: &dyn Parameter) -> Value {
+    let form = of.form();
+    let mut described = json!({
+        "name": of.name(), "in": "query", "required": of.is_required(), "description": of.help(),
+        "schema": schema_of(&form),
     });
     let is_list = matches!(form, ParameterForm::List | ParameterForm::Dates | ParameterForm::Words(_));
-    if let Some(example) = example {
-        said["example"] = if is_list { json!([example]) } else { json!(example) };
+    if !of.example().is_empty() {
+        described["example"] = if is_list { json!([of.example()]) } else { example_of(&form, of.example()) };
     }
     if is_list {
-        said["style"] = json!("form");
-        said["explode"] = json!(false);
+        described["style"] = json!("form");
+        described["explode"] = json!(false);
     }
-    said
+    described
+}
+
+/// An example as a value of its schema: a number is no text.
+fn example_of(form: &ParameterForm, text: &str) -> Value {
+    match form {
+        ParameterForm::Number | ParameterForm::Integer(_) | ParameterForm::Flag => {
+            serde_json::from_str(text).unwrap_or_else(|_| json!(text))
+        }
+        _ => json!(text),
+    }
 }
 
 fn schema_of(form: &ParameterForm) -> Value {
     match form {
-        ParameterForm::Ignored | ParameterForm::Text => json!({ "type": "string" }),
+        ParameterForm::Text => json!({ "type": "string" }),
         ParameterForm::List => json!({ "type": "array", "items": { "type": "string" } }),
         ParameterForm::Date => json!({ "type": "string", "format": "date" }),
         ParameterForm::Date8 => json!({ "type": "string", "pattern": "^[0-9]{8}$" }),
@@ -222,36 +219,88 @@ fn schema_of(form: &ParameterForm) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vendors::layer::LayerRequest;
     use crate::vendors::layer::testing::in_context;
+    use answers::Allowed;
 
-    #[test]
-    fn every_parameter_that_a_parser_reads_has_its_words_and_no_others_are_there() {
-        in_context(|context| {
-            let mut read = Vec::new();
-            let mut wordless = Vec::new();
-            for layer in LAYERS {
-                let Probed { parameters, .. } = probe::run(layer, context);
-                for Parameter { name, .. } in parameters {
-                    if words::of_parameter(layer.name, &name).is_none() {
-                        wordless.push(format!("{} {name}", layer.path));
-                    }
-                    read.push((layer.name.to_owned(), name));
-                }
-            }
-            assert!(wordless.is_empty(), "no words for\n{}", wordless.join("\n"));
-            let unused = words::tests::unused(&read);
-            assert!(unused.is_empty(), "read by no parser: {unused:?}");
-        });
+    /// Parses a request together with one more pair.
+    fn parsed(layer: &Layer, request: &Allowed, more: &str) -> LayerRequest {
+        let text = [request.text().as_str(), more].join("&");
+        layer.parse(&request.query(&text))
     }
 
-    /// A valid request of an endpoint: the segments of its path and its query.
-    fn valid_request(layer: &Layer, parameters: &[Parameter]) -> (Vec<(&'static str, String)>, String) {
-        let word = |name| words::samples_of_segment(name).first().copied().unwrap_or("SPY").to_owned();
-        // a switch that must be true is no parameter that must be there
-        let switch = (layer.name == "alphavantage").then(|| "require_greeks=true".to_owned());
-        let given = parameters.iter().filter_map(|of| Some(format!("{}={}", of.name, of.example.as_ref()?)));
-        let given = given.chain(switch);
-        (words::segments(layer.path).map(|name| (name, word(name))).collect(), given.collect::<Vec<_>>().join("&"))
+    fn refusal(layer: &Layer, request: &Allowed, more: &str) -> String {
+        let text = format!("{:?}", parsed(layer, request, more));
+        if text.contains("content: Err(") { text } else { String::new() }
+    }
+
+    fn with_data() -> impl Iterator<Item = &'static &'static Layer> {
+        LAYERS.iter().filter(|layer| !matches!(layer.serve, Serve::Text(_)))
+    }
+
+    #[test]
+    fn a_table_has_each_parameter_once_with_its_words() {
+        for layer in LAYERS {
+            for (place, of) in layer.parameters.iter().enumerate() {
+                assert!(!of.help().is_empty(), "{} {}", layer.path, of.name());
+                let others = layer.parameters[..place].iter().any(|other| other.name() == of.name());
+                assert!(!others, "{} {}", layer.path, of.name());
+                assert!(!of.is_required() || !of.example().is_empty(), "{} {} has no example", layer.path, of.name());
+            }
+        }
+    }
+
+    #[test]
+    fn examples_are_taken_and_required_parameters_are_missed() {
+        for layer in with_data() {
+            let request = Allowed::examples(layer);
+            assert_eq!(refusal(layer, &request, ""), "", "{}", layer.path);
+            for of in layer.parameters {
+                let refused = refusal(layer, &request.without(of.name()), "");
+                let is_missed = refused.contains(&format!("Missing {{ parameter: {:?} }}", of.name()));
+                assert_eq!(is_missed, of.is_required(), "{} {}: {refused}", layer.path, of.name());
+            }
+        }
+    }
+
+    /// Values that no form but text takes.
+    const NO_VALUE: &str = "no-such-value";
+
+    #[test]
+    fn what_is_no_value_is_refused_in_the_words_of_the_table() {
+        // these take any text, as their interfaces have it, or have words of their own
+        const LENIENT: [(&str, &str); 3] =
+            [("livevol", "date"), ("alphavantage", "require_greeks"), ("alpaca", "symbols")];
+        let mut n = 0;
+        for layer in with_data() {
+            let request = Allowed::examples(layer);
+            for of in layer.parameters.iter().filter(|of| !LENIENT.contains(&(layer.name, of.name()))) {
+                let wanted = match of.form() {
+                    ParameterForm::Text | ParameterForm::List => continue,
+                    ParameterForm::Date | ParameterForm::Dates => "a date".to_owned(),
+                    ParameterForm::Date8 => "a date YYYYMMDD".to_owned(),
+                    ParameterForm::Number => "a number".to_owned(),
+                    ParameterForm::Integer(_) => "an integer".to_owned(),
+                    ParameterForm::Range => "a range min,max".to_owned(),
+                    ParameterForm::Flag => "true or false".to_owned(),
+                    ParameterForm::Word(words) | ParameterForm::Words(words) => format!("one of {}", words.join(", ")),
+                };
+                // some are read in one form of the request only
+                let forms = [("", ""), ("ivl", "1000"), ("function", "historical_options")];
+                let refused = |&(name, value): &(&'static str, &str)| {
+                    let request = request.without(of.name());
+                    let request = if name.is_empty() { request } else { request.with(name, value) };
+                    refusal(layer, &request.with(of.name(), NO_VALUE), "")
+                };
+                let found = forms.iter().map(refused).any(|text| {
+                    text.contains(&format!("parameter: {:?}", of.name()))
+                        && text.contains(&format!("wants: \"{wanted}"))
+                });
+                assert!(found, "{} {}: {}", layer.path, of.name(), refused(&forms[0]));
+                n += 1;
+            }
+        }
+        assert!(n > 200, "{n}");
     }
 
     #[test]
@@ -272,46 +321,37 @@ mod tests {
             "from",
             "expiration_date_gte",
         ];
-        in_context(|context| {
-            for layer in LAYERS.iter().filter(|layer| !matches!(layer.serve, Serve::Text(_))) {
-                let parameters = probe::run(layer, context).parameters;
-                let (path, query) = valid_request(layer, &parameters);
-                let read = |more: &str| {
-                    let query = if query.is_empty() { more.to_owned() } else { format!("{query}&{more}") };
-                    let query = crate::query::Query::parse(&query).with_segments(path.clone());
-                    format!("{:?}", layer.parse(&query))
+        for layer in with_data() {
+            let request = Allowed::examples(layer);
+            let read = |more: &str| format!("{:?}", parsed(layer, &request, more));
+            let plain = read("");
+            let is_read = |name: &str| {
+                let is = |of: &&dyn Parameter| match layer.name {
+                    "alphavantage" => of.name().eq_ignore_ascii_case(name),
+                    _ => of.name() == name,
                 };
-                let plain = read("");
-                assert!(!plain.contains("content: Err"), "{}: {plain}", layer.path);
-                for IgnoredParameter { name, .. } in ignored(layer.name, layer.path) {
-                    if parameters.iter().any(|of| of.name == *name) {
-                        assert!(["start_date", "end_date"].contains(name), "{} reads {name}", layer.path);
-                        continue;
-                    }
-                    for value in ["1", "2026-12-18", "%00", ""] {
-                        assert_eq!(read(&format!("{name}={value}")), plain, "{} {name}={value}", layer.path);
-                    }
+                layer.parameters.iter().any(is)
+            };
+            for IgnoredParameter { name, .. } in ignored(layer.name, layer.path) {
+                if is_read(name) {
+                    assert!(["start_date", "end_date"].contains(name), "{} reads {name}", layer.path);
+                    continue;
                 }
-                let of_native = layer.name == "native";
-                assert_eq!(read("nothing=1") == plain, !of_native, "{}", layer.path);
-                for name in SELECTING {
-                    let is_read = |of: &Parameter| match layer.name {
-                        "alphavantage" => of.name.eq_ignore_ascii_case(name),
-                        _ => of.name == name,
-                    };
-                    if !parameters.iter().any(is_read) {
-                        let answer = read(&format!("{name}=2020-01-02"));
-                        let refusal = if of_native { "UnknownParameter" } else { "WithoutEffect" };
-                        assert!(answer.contains(refusal), "{}: {name} has no effect: {answer}", layer.path);
-                    }
-                    assert_eq!(
-                        read(&format!("{name}=")) == plain,
-                        !of_native || parameters.iter().any(is_read),
-                        "{name}"
-                    );
+                for value in ["1", "2026-12-18", "%00", ""] {
+                    assert_eq!(read(&format!("{name}={value}")), plain, "{} {name}={value}", layer.path);
                 }
             }
-        });
+            let of_native = layer.name == "native";
+            assert_eq!(read("nothing=1") == plain, !of_native, "{}", layer.path);
+            for name in SELECTING {
+                if !is_read(name) {
+                    let answer = read(&format!("{name}=2020-01-02"));
+                    let refusal = if of_native { "UnknownParameter" } else { "WithoutEffect" };
+                    assert!(answer.contains(refusal), "{}: {name} has no effect: {answer}", layer.path);
+                }
+                assert_eq!(read(&format!("{name}=")) == plain, !of_native || is_read(name), "{name}");
+            }
+        }
     }
 
     #[test]
@@ -319,7 +359,7 @@ mod tests {
         in_context(|context| {
             let says_no = |layer: &&&Layer| matches!(layer.serve, Serve::Text(_));
             for layer in LAYERS.iter().filter(|layer| !says_no(layer)) {
-                let answer = probe::run(layer, context).answer;
+                let answer = answers::content(layer, context);
                 let schema = answer.unwrap_or_default()["application/json"]["schema"].clone();
                 let is_known = schema["type"].is_string() || schema["anyOf"].is_array();
                 assert!(is_known, "{}: no query was found that it takes, or its answer could not be read", layer.path);

@@ -1,17 +1,16 @@
-//! Typed parameters of a query string: text, date, number, integer, list, range, flag, word.
+//! The parameters of a query string, and the generic parser that reads them through a layer's table ([`parameter`]).
 //!
 //! One set of rules for every layer: `%XX` and `+` are decoded, white space around a value is dropped, an empty value
-//! means that the parameter is absent, and of a repeated parameter the first value counts ([`Query::every`] reads them
-//! all). What cannot be read is a [`Refusal`] with parameter and value. Never: a parameter's name (a layer has those).
+//! means that the parameter is absent, and of a repeated parameter the first value counts. What cannot be read is a
+//! [`Refusal`] with parameter and value. Never: a parameter's name (a layer has those).
 
 mod bounds;
-mod reads;
+pub mod parameter;
 
 use crate::refusal::Refusal;
 pub use bounds::{Bounds, Rights};
 use http::percent::decode_form;
 use jiff::civil::Date;
-pub use reads::{ParameterForm, ParameterReads};
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::ops::RangeInclusive;
@@ -23,8 +22,9 @@ pub struct Query<'a> {
     pairs: Vec<(Cow<'a, str>, Cow<'a, str>)>,
     /// The words of the path, by the names that the layer gives them.
     segments: Vec<(&'static str, String)>,
-    /// Where it is noted what is read, if somebody wants to know.
-    reads: Option<ParameterReads>,
+    /// The names that may be read, where a test finds those that a table lacks.
+    #[cfg(test)]
+    listed: Rc<std::cell::RefCell<Option<Vec<&'static str>>>>,
     /// One bit for each of the first 64 pairs: set when an endpoint reads its name. Clones share it.
     read: Rc<Cell<u64>>,
 }
@@ -40,23 +40,11 @@ impl<'a> Query<'a> {
         Self { pairs: raw.split('&').filter(|piece| !piece.is_empty()).map(pair).collect(), ..Self::default() }
     }
 
-    /// The same parameters; which of them are read, and how, is noted there.
-    #[must_use]
-    pub fn noting(self, reads: &ParameterReads) -> Self {
-        Self { reads: Some(reads.clone()), ..self }
-    }
-
     /// The same parameters beside the words of the path.
     #[must_use]
     pub fn with_segments(mut self, segments: Vec<(&'static str, String)>) -> Self {
         self.segments = segments;
         self
-    }
-
-    /// The words of the path.
-    #[must_use]
-    pub fn into_segments(self) -> Vec<(&'static str, String)> {
-        self.segments
     }
 
     /// A word of the path, trimmed; empty if the layer's path has no such word.
@@ -90,179 +78,22 @@ impl<'a> Query<'a> {
         pairs.filter(|(_, value, _)| !value.is_empty())
     }
 
-    /// Refuses a name that is not among `known`.
-    ///
-    /// # Errors
-    /// [`Refusal::UnknownParameter`] with the first such name.
-    pub fn only(&self, known: &[&str]) -> Result<(), Refusal> {
-        known.iter().for_each(|name| self.note(name, || ParameterForm::Ignored));
-        match self.pairs().find(|(name, _)| !known.contains(name)) {
-            Some((name, _)) => Err(Refusal::unknown_parameter(name)),
-            None => Ok(()),
+    /// Lets a test fail where another name is read than these.
+    #[cfg(test)]
+    fn expect(&self, names: Vec<&'static str>) {
+        self.listed.replace(Some(names));
+    }
+
+    /// Returns the first value of a name that is not empty, trimmed.
+    pub(crate) fn first(&self, name: &str) -> Option<&str> {
+        #[cfg(test)]
+        if let Some(names) = &*self.listed.borrow() {
+            assert!(names.contains(&name), "{name} is read and not in the table");
         }
-    }
-
-    /// Every value of a parameter that is not empty, trimmed, in the order of the request.
-    pub fn every<'q>(&'q self, name: &str) -> impl Iterator<Item = &'q str> {
-        self.note(name, || ParameterForm::Text);
-        self.values(name)
-    }
-
-    fn values<'q>(&'q self, name: &str) -> impl Iterator<Item = &'q str> {
         let places = self.pairs.iter().take(64).enumerate().filter(|(_, (known, _))| known == name);
         self.read.set(places.fold(self.read.get(), |read, (place, _)| read | 1 << place));
-        self.pairs
-            .iter()
-            .filter(move |(n, _)| n == name)
-            .map(|(_, value)| value.trim())
-            .filter(|value| !value.is_empty())
-    }
-
-    /// The first value of a parameter that is not empty, trimmed.
-    #[must_use]
-    pub fn get(&self, name: &str) -> Option<&str> {
-        self.every(name).next()
-    }
-
-    /// The value of a parameter that must be there.
-    ///
-    /// # Errors
-    /// [`Refusal::Missing`].
-    pub fn required(&self, name: &str) -> Result<&str, Refusal> {
-        self.get(name).ok_or_else(|| Refusal::missing(name.to_owned()))
-    }
-
-    fn first(&self, name: &str) -> Option<&str> {
-        self.values(name).next()
-    }
-
-    fn note(&self, name: &str, form: impl FnOnce() -> ParameterForm) {
-        if let Some(reads) = &self.reads {
-            reads.note(name, form());
-        }
-    }
-
-    /// The items of a comma list, trimmed, without empty ones; nothing if the parameter is absent.
-    pub fn list<'q>(&'q self, name: &str) -> impl Iterator<Item = &'q str> {
-        self.note(name, || ParameterForm::List);
-        items(self.first(name).unwrap_or_default())
-    }
-
-    /// A date, `YYYY-MM-DD` or `YYYYMMDD`.
-    ///
-    /// # Errors
-    /// [`Refusal::Invalid`] for anything else.
-    pub fn date(&self, name: &str) -> Result<Option<Date>, Refusal> {
-        self.note(name, || ParameterForm::Date);
-        self.read(name, parse_date, "a date")
-    }
-
-    /// A date that must be there, written `YYYYMMDD` only.
-    ///
-    /// # Errors
-    /// [`Refusal::Missing`]; [`Refusal::Invalid`] for anything else.
-    pub fn date8(&self, name: &str) -> Result<Date, Refusal> {
-        self.note(name, || ParameterForm::Date8);
-        let text = self.required(name)?;
-        let date = if text.len() == 8 { parse_date(text) } else { None };
-        date.ok_or_else(|| Refusal::invalid(name, text, "a date YYYYMMDD"))
-    }
-
-    /// A comma list of dates; `None` if absent.
-    ///
-    /// # Errors
-    /// [`Refusal::Invalid`] with the first item that is no date.
-    pub fn dates(&self, name: &str) -> Result<Option<Vec<Date>>, Refusal> {
-        let item = |text| parse_date(text).ok_or_else(|| Refusal::invalid(name, text, "a date"));
-        self.note(name, || ParameterForm::Dates);
-        let dates = self.list(name).map(item).collect::<Result<Vec<Date>, _>>()?;
-        Ok((!dates.is_empty()).then_some(dates))
-    }
-
-    /// A finite number.
-    ///
-    /// # Errors
-    /// [`Refusal::Invalid`] for anything else.
-    pub fn number(&self, name: &str) -> Result<Option<f64>, Refusal> {
-        self.note(name, || ParameterForm::Number);
-        self.read(name, parse_number, "a number")
-    }
-
-    /// An integer within `bounds`.
-    ///
-    /// # Errors
-    /// [`Refusal::Invalid`] for anything else.
-    pub fn integer(&self, name: &str, bounds: RangeInclusive<i64>) -> Result<Option<i64>, Refusal> {
-        self.note(name, || ParameterForm::Integer(bounds.clone()));
-        let Some(text) = self.first(name) else { return Ok(None) };
-        match text.parse() {
-            Ok(value) if bounds.contains(&value) => Ok(Some(value)),
-            _ => Err(Refusal::invalid(name, text, wanted_integer(&bounds))),
-        }
-    }
-
-    /// A number that is written in thousandths, `100500` for 100.5.
-    ///
-    /// # Errors
-    /// [`Refusal::Invalid`] for anything but an integer from 0.
-    pub fn thousandths(&self, name: &str) -> Result<Option<f64>, Refusal> {
-        Ok(self.integer(name, 0..=i64::from(u32::MAX))?.map(|milli| milli as f64 / 1000.0))
-    }
-
-    /// Bounds written `least,most`, `least,`, `,most` or `least`.
-    ///
-    /// # Errors
-    /// [`Refusal::Invalid`] if a side is no number or there are more than two.
-    pub fn range(&self, name: &str) -> Result<Option<Bounds>, Refusal> {
-        self.note(name, || ParameterForm::Range);
-        self.read(name, parse_range, "a range min,max")
-    }
-
-    /// A flag: `true`, `1`, `yes` or `false`, `0`, `no`, in any case.
-    ///
-    /// # Errors
-    /// [`Refusal::Invalid`] for anything else.
-    pub fn flag(&self, name: &str) -> Result<Option<bool>, Refusal> {
-        self.note(name, || ParameterForm::Flag);
-        self.read(name, parse_flag, "true or false")
-    }
-
-    /// Which rights are wanted, in the layer's spelling ([`Rights::WORDS`], [`Rights::LETTERS`], [`Rights::ANY`]);
-    /// both if absent.
-    ///
-    /// # Errors
-    /// [`Refusal::Invalid`] for a word that is not in the list.
-    pub fn rights(&self, name: &str, spelling: &[(&'static str, Rights)]) -> Result<Rights, Refusal> {
-        Ok(self.word(name, spelling)?.unwrap_or_default())
-    }
-
-    /// One of a list of words, in any case.
-    ///
-    /// # Errors
-    /// [`Refusal::Invalid`] for a word that is not in the list.
-    pub fn word<T: Copy>(&self, name: &str, words: &[(&'static str, T)]) -> Result<Option<T>, Refusal> {
-        self.note(name, || ParameterForm::Word(spellings(words)));
-        self.first(name).map(|text| parse_word(name, text, words)).transpose()
-    }
-
-    /// A comma list of words, in any case; `None` if absent.
-    ///
-    /// # Errors
-    /// [`Refusal::Invalid`] with the first item that is not in the list.
-    pub fn words<T: Copy>(&self, name: &str, words: &[(&'static str, T)]) -> Result<Option<Vec<T>>, Refusal> {
-        self.note(name, || ParameterForm::Words(spellings(words)));
-        let found = self.list(name).map(|text| parse_word(name, text, words)).collect::<Result<Vec<T>, _>>()?;
-        Ok((!found.is_empty()).then_some(found))
-    }
-
-    fn read<T>(
-        &self,
-        name: &str,
-        parse: impl Fn(&str) -> Option<T>,
-        wants: &'static str,
-    ) -> Result<Option<T>, Refusal> {
-        let Some(text) = self.first(name) else { return Ok(None) };
-        parse(text).map(Some).ok_or_else(|| Refusal::invalid(name, text, wants))
+        let mut values = self.pairs.iter().filter(|(known, _)| known == name).map(|(_, value)| value.trim());
+        values.find(|value| !value.is_empty())
     }
 }
 
@@ -315,10 +146,6 @@ fn parse_range(text: &str) -> Option<Bounds> {
     Some(Bounds { least: side(least)?, most: side(most)? })
 }
 
-fn spellings<T>(words: &[(&'static str, T)]) -> Vec<&'static str> {
-    words.iter().map(|&(word, _)| word).collect()
-}
-
 fn parse_word<T: Copy>(name: &str, text: &str, words: &[(&str, T)]) -> Result<T, Refusal> {
     let found = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text));
     found.map(|&(_, value)| value).ok_or_else(|| {
@@ -341,72 +168,73 @@ mod tests {
     use super::*;
     use jiff::civil::date;
     use kernel::contract::Right;
+    use parameter::{
+        AnyText, CompactDate, DateList, FiniteNumber, IsoDate, ItemList, Kind, NoEffect, NumberRange, OneWord,
+        OnlyTrue, Param, ParameterForm, Parameters, ReadAs, ReadEach, Thousandths, TrueFalse, WholeNumber, WordList,
+    };
     use proptest::prelude::*;
 
     fn text<T: std::fmt::Debug>(result: Result<T, Refusal>) -> String {
         result.expect_err("should be refused").to_string()
     }
 
+    const WORDS: OneWord<i32> = OneWord(&[("a", 1), ("b", 2)]);
+
+    /// Reads a parameter of a kind.
+    fn get<'q, K: Kind>(query: &'q Query<'_>, name: &'static str, kind: K) -> Result<Option<K::Value<'q>>, Refusal> {
+        query.get(&Param::new(name, kind, ""))
+    }
+
     #[test]
     fn the_first_value_that_is_not_empty_counts() {
         let query = Query::parse("a=&a=+1+&a=2&&=x&b&c=1=2&%61%2E=3");
-        assert_eq!(query.get("a"), Some("1"));
-        assert_eq!(query.every("a").collect::<Vec<_>>(), ["1", "2"]);
-        assert_eq!((query.get("b"), query.get("c"), query.get("a.")), (None, Some("1=2"), Some("3")));
+        assert_eq!(query.first("a"), Some("1"));
+        assert_eq!((query.first("b"), query.first("c"), query.first("a.")), (None, Some("1=2"), Some("3")));
         assert_eq!(query.pairs().count(), 7);
-        assert_eq!(query.required("b"), Err(Refusal::missing("b")));
+        assert_eq!(query.required(&Param::new("b", FiniteNumber, "")), Err(Refusal::missing("b")));
+        assert_eq!(query.required_text(&Param::new("b", AnyText, "")), Err(Refusal::missing("b")));
     }
 
     #[test]
     fn a_query_knows_which_of_its_parameters_were_read() {
         let query = Query::parse("a=1&b=&c=2&a=3&D=4");
-        assert_eq!(query.get("a"), Some("1"));
-        assert_eq!(query.clone().with_lowercase_names().get("d"), Some("4"));
+        assert_eq!(query.first("a"), Some("1"));
+        assert_eq!(query.clone().with_lowercase_names().first("d"), Some("4"));
         let usage: Vec<_> = query.usage().collect();
         assert_eq!(usage, [("a", "1", true), ("c", "2", false), ("a", "3", true), ("D", "4", true)]);
         let long = format!("{}z=1", "a=1&".repeat(64));
         let query = Query::parse(&long);
-        assert_eq!(query.get("z"), Some("1"));
+        assert_eq!(query.first("z"), Some("1"));
         assert_eq!(query.usage().last(), Some(("z", "1", false)));
     }
 
     #[test]
     fn names_are_case_sensitive_unless_the_layer_says_otherwise() {
         let query = Query::parse("Symbol=acme");
-        assert_eq!(query.get("symbol"), None);
-        assert_eq!(query.with_lowercase_names().get("symbol"), Some("acme"));
+        assert_eq!(query.first("symbol"), None);
+        assert_eq!(query.with_lowercase_names().first("symbol"), Some("acme"));
     }
 
     #[test]
     fn an_unknown_parameter_is_named() {
-        assert_eq!(Query::parse("a=1&b=2").only(&["a", "b"]), Ok(()));
-        assert_eq!(text(Query::parse("a=1&foo=2").only(&["a", "b"])), "unknown parameter: foo");
-    }
-
-    #[test]
-    fn what_is_read_is_noted_once_in_its_best_known_form() {
-        let reads = ParameterReads::default();
-        let query = Query::parse("a=1").noting(&reads);
-        assert!(query.only(&["a", "b", "c"]).is_ok());
-        assert!(query.get("a").is_some() && query.integer("a", 0..=9).is_ok() && query.get("a").is_some());
-        assert!(query.clone().with_lowercase_names().word("b", &[("x", 1), ("y", 2)]).is_ok());
-        let wanted = [
-            ("a".to_owned(), ParameterForm::Integer(0..=9)),
-            ("b".to_owned(), ParameterForm::Word(vec!["x", "y"])),
-            ("c".to_owned(), ParameterForm::Ignored),
-        ];
-        assert_eq!(reads.all(), wanted);
+        const TABLE: Parameters = &[&Param::new("a", AnyText, ""), &Param::new("b", NoEffect, "")];
+        assert_eq!(Query::parse("a=1&b=2").only(TABLE), Ok(()));
+        assert_eq!(text(Query::parse("a=1&foo=2").only(TABLE)), "unknown parameter: foo");
     }
 
     #[test]
     fn dates_have_two_spellings() {
-        let query = Query::parse("d=2026-12-18&e=20261218&list=2026-12-18,,20270115,&no=2026-13-01&alsono=2026-1-01");
-        assert_eq!(query.date("d"), Ok(Some(date(2026, 12, 18))));
-        assert_eq!(query.date("e"), query.date("d"));
-        assert_eq!(query.date("absent"), Ok(None));
-        assert_eq!(query.dates("list"), Ok(Some(vec![date(2026, 12, 18), date(2027, 1, 15)])));
-        assert_eq!(text(query.date("no")), "no: not a date: 2026-13-01");
-        assert_eq!(text(query.dates("alsono")), "alsono: not a date: 2026-1-01");
+        let query =
+            Query::parse("d=2026-12-18&e=20261218&list=2026-12-18,,20270115,&none=,&no=2026-13-01&alsono=2026-1-01");
+        let day = date(2026, 12, 18);
+        assert_eq!((get(&query, "d", IsoDate), get(&query, "e", IsoDate)), (Ok(Some(day)), Ok(Some(day))));
+        assert_eq!(get(&query, "absent", IsoDate), Ok(None));
+        assert_eq!(get(&query, "list", DateList), Ok(Some(vec![day, date(2027, 1, 15)])));
+        assert_eq!(get(&query, "none", DateList), Ok(None));
+        assert_eq!(get(&query, "e", CompactDate), Ok(Some(day)));
+        assert_eq!(text(get(&query, "d", CompactDate)), "d: not a date YYYYMMDD: 2026-12-18");
+        assert_eq!(text(get(&query, "no", IsoDate)), "no: not a date: 2026-13-01");
+        assert_eq!(text(get(&query, "alsono", DateList)), "alsono: not a date: 2026-1-01");
         for bad in ["2026/12/18", "2026-12-1é", "+2026121", "0000000é", "--------", "２０２６"] {
             assert_eq!(parse_date(bad), None, "{bad}");
         }
@@ -415,48 +243,70 @@ mod tests {
     #[test]
     fn numbers_are_finite() {
         let query = Query::parse("a=100&b=-.5&c=1e2&n=nan&i=inf&o=1e999&h=0x10&s=1%2C5");
-        assert_eq!(query.number("a"), Ok(Some(100.0)));
-        assert_eq!(query.number("b"), Ok(Some(-0.5)));
-        assert_eq!(query.number("c"), Ok(Some(100.0)));
+        for (name, wanted) in [("a", 100.0), ("b", -0.5), ("c", 100.0)] {
+            assert_eq!(get(&query, name, FiniteNumber), Ok(Some(wanted)));
+        }
         for name in ["n", "i", "o", "h", "s"] {
-            assert!(text(query.number(name)).starts_with(&format!("{name}: not a number: ")));
+            assert!(text(get(&query, name, FiniteNumber)).starts_with(&format!("{name}: not a number: ")));
         }
     }
 
     #[test]
     fn integers_have_bounds() {
-        let query = Query::parse("a=7&b=7.0&c=-1&d=99999999999999999999");
-        assert_eq!(query.integer("a", 1..=i64::MAX), Ok(Some(7)));
-        assert_eq!(text(query.integer("a", 8..=9)), "a: not an integer from 8 to 9: 7");
-        assert_eq!(text(query.integer("b", i64::MIN..=i64::MAX)), "b: not an integer: 7.0");
-        assert_eq!(text(query.integer("c", 0..=i64::MAX)), "c: not an integer from 0: -1");
-        assert!(query.integer("d", i64::MIN..=i64::MAX).is_err());
+        let query = Query::parse("a=7&b=7.0&c=-1&d=99999999999999999999&e=100500");
+        assert_eq!(get(&query, "a", WholeNumber::from(1)), Ok(Some(7)));
+        assert_eq!(text(get(&query, "a", WholeNumber { least: 8, most: 9 })), "a: not an integer from 8 to 9: 7");
+        assert_eq!(text(get(&query, "b", WholeNumber::ANY)), "b: not an integer: 7.0");
+        assert_eq!(text(get(&query, "c", WholeNumber::from(0))), "c: not an integer from 0: -1");
+        assert!(get(&query, "d", WholeNumber::ANY).is_err());
+        assert_eq!(get(&query, "e", Thousandths), Ok(Some(100.5)));
+        assert!(get(&query, "c", Thousandths).is_err());
     }
 
     #[test]
     fn ranges_may_be_open() {
         let query = Query::parse("a=30,45&b=30,&c=,45&d=30&e=,&f=1,2,3&g=x,");
         let bounds = |least, most| Ok(Some(Bounds { least, most }));
-        assert_eq!(query.range("a"), bounds(Some(30.0), Some(45.0)));
-        assert_eq!(query.range("b"), bounds(Some(30.0), None));
-        assert_eq!(query.range("c"), bounds(None, Some(45.0)));
-        assert_eq!(query.range("d"), query.range("b"));
-        assert_eq!(query.range("e"), bounds(None, None));
-        assert_eq!(text(query.range("f")), "f: not a range min,max: 1,2,3");
-        assert!(query.range("g").is_err());
+        assert_eq!(get(&query, "a", NumberRange), bounds(Some(30.0), Some(45.0)));
+        assert_eq!(get(&query, "b", NumberRange), bounds(Some(30.0), None));
+        assert_eq!(get(&query, "c", NumberRange), bounds(None, Some(45.0)));
+        assert_eq!(get(&query, "d", NumberRange), bounds(Some(30.0), None));
+        assert_eq!(get(&query, "e", NumberRange), bounds(None, None));
+        assert_eq!(text(get(&query, "f", NumberRange)), "f: not a range min,max: 1,2,3");
+        assert!(get(&query, "g", NumberRange).is_err());
     }
 
     #[test]
     fn words_compare_in_any_case() {
-        let query = Query::parse("flag=True&no=NO&maybe=2&right=CALL&letter=p&list=b,A,b");
-        assert_eq!((query.flag("flag"), query.flag("no")), (Ok(Some(true)), Ok(Some(false))));
-        assert!(query.flag("maybe").is_err());
-        assert_eq!(query.rights("right", Rights::WORDS), Ok(Rights::Call));
-        assert_eq!(query.rights("absent", Rights::WORDS), Ok(Rights::Both));
-        assert_eq!(query.rights("letter", Rights::LETTERS), Ok(Rights::Put));
-        assert_eq!(text(query.rights("letter", Rights::WORDS)), "letter: not one of call, put, both: p");
-        assert_eq!(query.words("list", &[("a", 1), ("b", 2)]), Ok(Some(vec![2, 1, 2])));
+        let query = Query::parse("flag=True&no=NO&maybe=2&right=CALL&letter=p&list=b,A,b&none=,");
+        assert_eq!((get(&query, "flag", TrueFalse), get(&query, "no", TrueFalse)), (Ok(Some(true)), Ok(Some(false))));
+        assert!(get(&query, "maybe", TrueFalse).is_err());
+        assert_eq!((get(&query, "flag", OnlyTrue), get(&query, "maybe", OnlyTrue)), (Ok(Some(true)), Ok(Some(false))));
+        assert_eq!(get(&query, "right", OneWord(Rights::WORDS)), Ok(Some(Rights::Call)));
+        assert_eq!(get(&query, "absent", OneWord(Rights::WORDS)), Ok(None));
+        assert_eq!(get(&query, "letter", OneWord(Rights::LETTERS)), Ok(Some(Rights::Put)));
+        assert_eq!(text(get(&query, "letter", OneWord(Rights::WORDS))), "letter: not one of call, put, both: p");
+        assert_eq!(get(&query, "list", WordList(WORDS.0)), Ok(Some(vec![2, 1, 2])));
+        assert_eq!(get(&query, "none", WordList(WORDS.0)), Ok(None));
         assert!(Rights::Both.admit(Right::Put) && Rights::Put.admit(Right::Put) && !Rights::Call.admit(Right::Put));
+    }
+
+    #[test]
+    fn a_function_reads_a_value_or_each_of_a_list() {
+        let digit = ReadAs { read: |text: &str| text.parse::<u8>().ok().filter(|&n| n < 10), wants: "a digit" };
+        let query = Query::parse("a=7&b=10&list=1,,+2+&bad=1,x");
+        assert_eq!(get(&query, "a", digit), Ok(Some(7)));
+        assert_eq!(text(get(&query, "b", digit)), "b: not a digit: 10");
+        assert_eq!(get(&query, "list", ReadEach(digit)), Ok(Some(vec![1, 2])));
+        assert_eq!(text(get(&query, "bad", ReadEach(digit))), "bad: not a digit: x");
+        assert_eq!(query.items(&Param::new("list", ItemList, "")).collect::<Vec<_>>(), ["1", "2"]);
+    }
+
+    #[test]
+    fn a_form_says_what_is_read() {
+        assert_eq!(WholeNumber { least: 0, most: 9 }.form(), ParameterForm::Integer(0..=9));
+        assert_eq!(WORDS.form(), ParameterForm::Word(vec!["a", "b"]));
+        assert_eq!(Thousandths.form(), ParameterForm::Integer(0..=i64::from(u32::MAX)));
     }
 
     proptest! {
@@ -466,8 +316,10 @@ mod tests {
             let query = Query::parse(&raw).with_lowercase_names();
             let names: Vec<&str> = query.pairs().map(|(name, _)| name).collect();
             for name in names {
-                let _ = (query.get(name), query.date(name), query.dates(name), query.number(name), query.flag(name));
-                let _ = (query.integer(name, 0..=9), query.range(name), query.rights(name, Rights::ANY));
+                let value = query.first(name).unwrap_or_default();
+                let _ = (IsoDate.read(name, value), CompactDate.read(name, value), DateList.read(name, value), FiniteNumber.read(name, value));
+                let _ = (TrueFalse.read(name, value), WholeNumber::ANY.read(name, value), NumberRange.read(name, value));
+                let _ = (OneWord(Rights::ANY).read(name, value), WordList(Rights::ANY).read(name, value));
             }
         }
 

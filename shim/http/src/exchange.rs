@@ -190,7 +190,7 @@ impl InFlight {
     }
 }
 
-/// An answer as far as it has been made: the first of two states on its way to the client, [`Reply`] is the second.
+/// An answer as far as it has been made: the first of two states on its way to the client, [`ReadyReply`] is the second.
 enum Opened {
     /// Its body has been begun.
     Begun(Begun),
@@ -211,14 +211,14 @@ struct Begun {
 }
 
 /// An answer as it goes out: nothing about it is left to be decided.
-struct Reply {
+struct ReadyReply {
     head: Head,
     delivery: Delivery,
-    body: ReplyBody,
+    body: ReadyBody,
 }
 
 /// The bytes behind a head.
-enum ReplyBody {
+enum ReadyBody {
     /// None.
     Empty,
     /// All of them.
@@ -254,7 +254,7 @@ pub(super) fn refuse<A: App>(fault: Fault, head_only: bool, turn: &mut Turn<A>) 
     let (head, body) = Answer::of_fault(fault).into_parts();
     let text = if let Body::Full(text) = body { text } else { Vec::new() };
     let delivery = Delivery::whole(text.len(), false, false);
-    send(Reply { head, delivery, body: ReplyBody::Whole(text) }, head_only, turn.now, turn)
+    send(ReadyReply { head, delivery, body: ReadyBody::Whole(text) }, head_only, turn.now, turn)
 }
 
 /// Returns the body that is kept for a request.
@@ -321,7 +321,7 @@ fn share<A: App>(begun: Begun, terms: &ReplyTerms, turn: &mut Turn<A>) -> Result
 }
 
 /// The reply with a body that nobody else will have.
-fn of_begun<A: App>(begun: Begun, terms: &ReplyTerms, turn: &Turn<A>) -> Reply {
+fn of_begun<A: App>(begun: Begun, terms: &ReplyTerms, turn: &Turn<A>) -> ReadyReply {
     let Begun { head, edition, mut first, rest } = begun;
     let etag = edition.map(|edition| turn.shared.cache.etag(&terms.target, edition));
     if let Some(etag) = etag.filter(|&etag| has(terms, etag)) {
@@ -346,18 +346,18 @@ fn of_begun<A: App>(begun: Begun, terms: &ReplyTerms, turn: &Turn<A>) -> Reply {
         ..Delivery::whole(first.len(), keep_alive, terms.http10)
     };
     let body = if streamed {
-        ReplyBody::Stream(Sending::Made(Box::new(Outgoing::new(first, rest, gzip, framing))))
+        ReadyBody::Stream(Sending::Made(Box::new(Outgoing::new(first, rest, gzip, framing))))
     } else {
-        ReplyBody::Whole(first)
+        ReadyBody::Whole(first)
     };
-    Reply { head, delivery, body }
+    ReadyReply { head, delivery, body }
 }
 
 /// The reply with a body that others may have, too, or with the part of it that is wanted.
 ///
 /// # Errors
 /// What makes the rest of the body, where its length must be known first.
-fn of_shared<A: App>(body: Arc<SharedBody>, terms: &ReplyTerms, turn: &Turn<A>) -> Result<Reply, Maker> {
+fn of_shared<A: App>(body: Arc<SharedBody>, terms: &ReplyTerms, turn: &Turn<A>) -> Result<ReadyReply, Maker> {
     if has(terms, body.etag) {
         return Ok(not_modified(body.head.clone(), body.etag, terms));
     }
@@ -389,40 +389,40 @@ fn of_shared<A: App>(body: Arc<SharedBody>, terms: &ReplyTerms, turn: &Turn<A>) 
     let (head, is_short) = (Head { status, ..body.head.clone() }, bytes.len() <= PIECE_BYTES);
     let reader = BodyReader::part(body, bytes);
     let body = match framing {
-        Framing::Length(_) if is_short => ReplyBody::Part(reader),
-        Framing::Length(_) => ReplyBody::Stream(Sending::Kept(reader)),
+        Framing::Length(_) if is_short => ReadyBody::Part(reader),
+        Framing::Length(_) => ReadyBody::Stream(Sending::Kept(reader)),
         _ => {
             let outgoing = Outgoing::new(Vec::new(), Some(Box::new(reader)), gzip, framing);
-            ReplyBody::Stream(Sending::Made(Box::new(outgoing)))
+            ReadyBody::Stream(Sending::Made(Box::new(outgoing)))
         }
     };
-    Ok(Reply { head, delivery, body })
+    Ok(ReadyReply { head, delivery, body })
 }
 
 /// The reply to a client that has this version.
-fn not_modified(head: Head, etag: ETag, terms: &ReplyTerms) -> Reply {
+fn not_modified(head: Head, etag: ETag, terms: &ReplyTerms) -> ReadyReply {
     let whole = Delivery::whole(0, terms.keep_alive, terms.http10);
     let delivery = Delivery { framing: Framing::None, varies: true, etag: Some(etag.text(false)), ..whole };
-    Reply { head: Head { status: 304, ..head }, delivery, body: ReplyBody::Empty }
+    ReadyReply { head: Head { status: 304, ..head }, delivery, body: ReadyBody::Empty }
 }
 
 /// Writes the head of a reply, and its body where that does not stream; counts the answer where nothing is left of it. The one
 /// place that does either.
-fn send<A: App>(reply: Reply, head_only: bool, started: Instant, turn: &mut Turn<A>) -> Remainder {
-    let Reply { head: Head { route, status, .. }, ref delivery, .. } = reply;
+fn send<A: App>(reply: ReadyReply, head_only: bool, started: Instant, turn: &mut Turn<A>) -> Remainder {
+    let ReadyReply { head: Head { route, status, .. }, ref delivery, .. } = reply;
     let (before, keep_alive) = (turn.out.len(), delivery.keep_alive);
     write_head(&mut turn.out, &reply.head, delivery, turn.date.as_str());
     let mut streamed = None;
     match reply.body {
-        ReplyBody::Stream(body) if !head_only => streamed = Some(body),
-        ReplyBody::Empty | ReplyBody::Stream(_) => {}
-        ReplyBody::Whole(text) => {
+        ReadyBody::Stream(body) if !head_only => streamed = Some(body),
+        ReadyBody::Empty | ReadyBody::Stream(_) => {}
+        ReadyBody::Whole(text) => {
             if !head_only {
                 turn.out.extend_from_slice(&text);
             }
             turn.lend(text);
         }
-        ReplyBody::Part(mut reader) => while !head_only && reader.fill(&mut turn.out) == Progress::More {},
+        ReadyBody::Part(mut reader) => while !head_only && reader.fill(&mut turn.out) == Progress::More {},
     }
     let bytes = turn.out.len() - before;
     let in_flight = streamed.map(|body| InFlight { body, route, status, bytes, started });

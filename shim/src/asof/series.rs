@@ -12,13 +12,12 @@ use api::refusal::Refusal;
 use api::rows::clock::Clock;
 use api::rows::layout::{AnswerLayout, Walk};
 use api::rows::stream::RowStream;
-use api::vendors::layer::{Layer, RowSet};
+use api::vendors::layer::{Headers, Layer, RowSet};
 use engine::store::chain::Chain;
 use http::stream::PIECE_BYTES;
 use http::{Answer, Awaited, Progress, Stream};
 use jiff::Timestamp;
 use jiff::civil::Date;
-use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -125,8 +124,6 @@ pub(super) struct AwaitedSeries {
     /// Collected columns, if rows are not sent one by one.
     columns: Option<ColumnText>,
 }
-
-type Headers = Vec<(&'static str, Cow<'static, str>)>;
 
 /// An answer in columns, and the text of each so far.
 struct ColumnText {

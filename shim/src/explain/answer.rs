@@ -9,6 +9,7 @@ use api::query::Query;
 use api::refusal::Refusal;
 use api::selection::not_yet;
 use api::vendors::native::error_json;
+use api::vendors::native_explain::{self, ExplanationForm};
 use engine::explain::explain;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
@@ -23,14 +24,6 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 pub const ROUTE: &str = "explain";
 /// Maximum number of concurrent explanations; further requests get status 503.
 pub const AT_ONCE: usize = 4;
-
-/// How an explanation is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Form {
-    #[default]
-    Json,
-    Text,
-}
 
 /// Places for explanations in the making.
 #[derive(Clone, Debug, Default)]
@@ -53,7 +46,7 @@ impl Explaining {
     }
 
     fn begin(&self, snapshot: &Snapshot, query: &str, mut around: Surroundings) -> Result<Answer, Refusal> {
-        let (contract, form) = parse(query)?;
+        let (contract, form) = native_explain::parse(&Query::parse(query))?;
         let chain = listing(snapshot, &contract)?;
         around.market.snapshot = snapshot.number;
         let place = self.take().ok_or(Refusal::Busy)?;
@@ -80,17 +73,7 @@ impl Drop for Place {
 /// # Errors
 /// None, or no contract's symbol.
 pub fn contract_of(query: &str) -> Result<ContractKey, Refusal> {
-    parse(query).map(|(contract, _)| contract)
-}
-
-fn parse(query: &str) -> Result<(ContractKey, Form), Refusal> {
-    let query = Query::parse(query);
-    query.only(&["osym", "format", "apikey", "token"])?;
-    let osym = query.required("osym")?;
-    let wants = "the OSI symbol of a contract, such as SPXW  261218C05000000";
-    let contract = ContractKey::parse_osi(osym).ok_or_else(|| Refusal::invalid("osym", osym, wants))?;
-    let form = query.word("format", &[("json", Form::Json), ("text", Form::Text)])?.unwrap_or_default();
-    Ok((contract, form))
+    native_explain::parse(&Query::parse(query)).map(|(contract, _)| contract)
 }
 
 /// The chain that lists a contract.
@@ -111,14 +94,14 @@ fn listing(snapshot: &Snapshot, contract: &ContractKey) -> Result<Arc<Chain>, Re
     })
 }
 
-fn found(chain: &Chain, contract: &ContractKey, around: &Surroundings, form: Form) -> Answer {
+fn found(chain: &Chain, contract: &ContractKey, around: &Surroundings, form: ExplanationForm) -> Answer {
     let Some(found) = explain(chain, contract) else {
         return refused(&Refusal::NotListed { reason: "no such contract is listed" });
     };
     let document = ExplainDocument::of(chain, &found, around);
     match form {
-        Form::Json => Answer::full(ROUTE, 200, "application/json", document.json()),
-        Form::Text => Answer::full(ROUTE, 200, "text/plain; charset=utf-8", text(&document)),
+        ExplanationForm::Json => Answer::full(ROUTE, 200, "application/json", document.json()),
+        ExplanationForm::Text => Answer::full(ROUTE, 200, "text/plain; charset=utf-8", text(&document)),
     }
 }
 

@@ -133,8 +133,8 @@ pub(crate) fn cursors(data: &[u8]) -> Kind {
     }
     let parsed = cursor::parse_cursor("cursor", &text);
     if let Ok((query, last)) = &parsed {
-        let names: Vec<&str> = ["strike_price", "contract_type", "limit", "sort", "order"].into();
-        let filters = cursor::filters(&Query::parse(query), &names);
+        let names = ["strike_price", "contract_type", "limit", "sort", "order"];
+        let filters = cursor::filters(&Query::parse(query), names);
         let again = cursor::parse_cursor("cursor", &cursor::cursor(&filters, last));
         assert_eq!(again.ok().map(|(_, last)| last), Some(*last), "{text}");
     }

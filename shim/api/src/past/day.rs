@@ -10,11 +10,11 @@ use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 
 /// Largest distance from the date of the answer, in days: from any date of a market it stays within the dates that exist.
-pub const DISTANCE_MOST: i64 = 2_900_000;
+pub const DISTANCE_MOST: i64 = 2_800_000;
 
 /// A day as a request names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Day {
+pub enum NamedDay {
     /// A date.
     Date(Date),
     /// The date of an instant in the zone of the market.
@@ -23,7 +23,7 @@ pub enum Day {
     FromToday(i64),
 }
 
-impl Day {
+impl NamedDay {
     /// Returns its date in an answer that is given on `today`.
     #[must_use]
     pub fn date(self, today: Date, zone: &TimeZone) -> Date {
@@ -39,11 +39,11 @@ impl Day {
 #[derive(Clone, Debug, Default)]
 pub struct RequestDays {
     /// The only expiration that is shown.
-    pub expiration: Option<Day>,
+    pub expiration: Option<NamedDay>,
     /// The first expiration that is shown.
-    pub first_expiration: Option<Day>,
+    pub first_expiration: Option<NamedDay>,
     /// The last expiration that is shown.
-    pub last_expiration: Option<Day>,
+    pub last_expiration: Option<NamedDay>,
     /// The past days that are asked for.
     pub past: Option<PastDays>,
 }
@@ -61,15 +61,15 @@ pub struct PastDays {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PastDaysAsked {
     /// The close of one day.
-    One(Day),
+    One(NamedDay),
     /// The close of each day from the first one, or from the first that there is, to before the second one.
-    Between(Option<Day>, Option<Day>),
+    Between(Option<NamedDay>, Option<NamedDay>),
 }
 
 impl RequestDays {
     /// Sets the expirations of a selection that is looked up on `today`.
     pub fn choose_expiries(&self, selection: &mut Selection, today: Date, zone: &TimeZone) {
-        let date = |day: Option<Day>| day.map(|day| day.date(today, zone));
+        let date = |day: Option<NamedDay>| day.map(|day| day.date(today, zone));
         selection.expiries = date(self.expiration).map(|date| vec![date]);
         selection.expiry_min = date(self.first_expiration);
         selection.expiry_max = date(self.last_expiration);
@@ -111,8 +111,8 @@ impl PastDays {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kernel::calendar::Calendar;
     use jiff::civil::date;
+    use kernel::calendar::Calendar;
 
     const TODAY: Date = date(2026, 11, 20);
 
@@ -124,28 +124,28 @@ mod tests {
     fn a_distance_counts_from_the_date_of_the_answer() {
         let zone = Calendar::embedded().zone().clone();
         for (day, wanted) in [
-            (Day::Date(date(2026, 12, 18)), date(2026, 12, 18)),
+            (NamedDay::Date(date(2026, 12, 18)), date(2026, 12, 18)),
             // one second before midnight Eastern
-            (Day::Of(Timestamp::constant(1_797_569_999, 0)), date(2026, 12, 17)),
-            (Day::FromToday(0), TODAY),
-            (Day::FromToday(-5), date(2026, 11, 15)),
+            (NamedDay::Of(Timestamp::constant(1_797_569_999, 0)), date(2026, 12, 17)),
+            (NamedDay::FromToday(0), TODAY),
+            (NamedDay::FromToday(-5), date(2026, 11, 15)),
         ] {
             assert_eq!(day.date(TODAY, &zone), wanted, "{day:?}");
         }
-        assert_eq!(Day::FromToday(-1).date(date(2024, 1, 3), &zone), date(2024, 1, 2));
+        assert_eq!(NamedDay::FromToday(-1).date(date(2024, 1, 3), &zone), date(2024, 1, 2));
         for today in [date(1970, 1, 1), date(2262, 4, 11)] {
             for days in [-DISTANCE_MOST, DISTANCE_MOST] {
-                let (there, away) = (Day::FromToday(days).date(today, &zone), Span::new().days(days));
+                let (there, away) = (NamedDay::FromToday(days).date(today, &zone), Span::new().days(days));
                 assert_eq!(today.checked_add(away).unwrap(), there, "{today} {days}");
             }
         }
-        assert!(Day::FromToday(i64::MIN).date(TODAY, &zone) < TODAY);
+        assert!(NamedDay::FromToday(i64::MIN).date(TODAY, &zone) < TODAY);
     }
 
     #[test]
     fn a_day_to_come_is_no_past_day() {
         let not_past = Refusal::missing("past");
-        let if_live = |days| past(PastDaysAsked::One(Day::FromToday(days))).map(|question| question.if_live);
+        let if_live = |days| past(PastDaysAsked::One(NamedDay::FromToday(days))).map(|question| question.if_live);
         assert_eq!(if_live(-1), Ok(Some(Refusal::NoRows)));
         assert_eq!(if_live(0), Ok(Some(not_past.clone())));
         assert_eq!(if_live(1), Err(not_past));
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn the_end_of_several_days_is_left_out() {
-        let (first, end) = (Some(Day::FromToday(-3)), Some(Day::Date(date(2026, 11, 19))));
+        let (first, end) = (Some(NamedDay::FromToday(-3)), Some(NamedDay::Date(date(2026, 11, 19))));
         for (which, start, last) in [
             (PastDaysAsked::Between(first, end), AsOf::Day(date(2026, 11, 17)), AsOf::Day(date(2026, 11, 18))),
             (PastDaysAsked::Between(first, None), AsOf::Day(date(2026, 11, 17)), AsOf::Latest),

@@ -5,8 +5,12 @@
 use super::body::JSON;
 use super::columns::{or_null, quoted_price, quoted_size};
 use super::layer::{Ending, Layer, Reply, Serve, Wrap};
+use super::parameter::{A_ROOT, FORMAT};
 use crate::cursor;
-use crate::query::{Query, Rights};
+use crate::query::parameter::{
+    AnyText, FiniteNumber, IsoDate, ItemList, OneWord, Param, Parameters, ReadAs, WholeNumber,
+};
+use crate::query::{Query, Rights, parse_date};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Stamp, When};
 use crate::rows::field::{Field, QuoteNumber, Text, Unpriced, close, open, own, row_key, text, time, zero};
@@ -21,15 +25,53 @@ use kernel::contract::{ContractKey, Symbol};
 use std::borrow::Cow;
 
 /// A chain.
-pub const CHAIN: Layer = layer("/v1beta1/options/snapshots/{symbol}", Serve::Rows(parse_chain));
+pub const CHAIN: Layer = layer(
+    "/v1beta1/options/snapshots/{symbol}",
+    &[
+        &ROOT_SYMBOL,
+        &TYPE,
+        &STRIKE_PRICE_GTE,
+        &STRIKE_PRICE_LTE,
+        &EXPIRATION_DATE,
+        &EXPIRATION_DATE_GTE,
+        &EXPIRATION_DATE_LTE,
+        &UPDATED_SINCE,
+        &FORMAT,
+        &LIMIT,
+        &PAGE_TOKEN,
+    ],
+    Serve::Rows(parse_chain),
+);
 /// Contracts by name.
-pub const CONTRACTS: Layer = layer("/v1beta1/options/snapshots", Serve::Rows(parse_contracts));
+pub const CONTRACTS: Layer = layer(
+    "/v1beta1/options/snapshots",
+    &[&SYMBOLS, &UPDATED_SINCE, &FORMAT, &LIMIT, &PAGE_TOKEN],
+    Serve::Rows(parse_contracts),
+);
 /// Everything else of this vendor.
-pub const REST: Layer = layer("/v1beta1/{rest*}", Serve::Text(no_endpoint));
+pub const REST: Layer = layer("/v1beta1/{rest*}", &[], Serve::Text(no_endpoint));
 
-const fn layer(path: &'static str, serve: Serve) -> Layer {
-    Layer { name: "alpaca", path, serve, refuse, headers: &[] }
+const fn layer(path: &'static str, parameters: Parameters, serve: Serve) -> Layer {
+    Layer { name: "alpaca", path, parameters, is_strict: false, serve, refuse, headers: &[] }
 }
+
+const SYMBOLS: Param<ItemList> =
+    Param::new("symbols", ItemList, "Contracts, OSI symbols, comma-separated").required("SPY261218C00720000");
+const ROOT_SYMBOL: Param<ReadAs<Symbol>> = Param::new("root_symbol", A_ROOT, "Only this root");
+const TYPE: Param<OneWord<Rights>> = Param::new("type", OneWord(TYPES), "call or put");
+const STRIKE_PRICE_GTE: Param<FiniteNumber> = Param::new("strike_price_gte", FiniteNumber, "Minimum strike");
+const STRIKE_PRICE_LTE: Param<FiniteNumber> = Param::new("strike_price_lte", FiniteNumber, "Maximum strike");
+const EXPIRATION_DATE: Param<IsoDate> = Param::new("expiration_date", IsoDate, "Expiration date");
+const EXPIRATION_DATE_GTE: Param<IsoDate> = Param::new("expiration_date_gte", IsoDate, "First expiration");
+const EXPIRATION_DATE_LTE: Param<IsoDate> = Param::new("expiration_date_lte", IsoDate, "Last expiration");
+const UPDATED_SINCE: Param<ReadAs<Timestamp>> = Param::new(
+    "updated_since",
+    ReadAs { read: read_since, wants: "a date or an instant" },
+    "Only contracts valued at or after this time",
+);
+const LIMIT: Param<WholeNumber> =
+    Param::new("limit", WholeNumber { least: 1, most: LIMIT_MAX }, "Contracts per page [default: 100]");
+const PAGE_TOKEN: Param<AnyText> = Param::new("page_token", AnyText, "next_page_token of the previous page");
 
 /// One snapshot. The Greeks are there together or not at all.
 pub const FIELDS: &[Field] = &[
@@ -61,7 +103,7 @@ pub const FIELDS: &[Field] = &[
     close(),
 ];
 
-const LIMIT: i64 = 100;
+const LIMIT_DEFAULT: i64 = 100;
 const LIMIT_MAX: i64 = 1000;
 const SYMBOLS_MAX: usize = 100;
 const TYPES: &[(&str, Rights)] = &[("call", Rights::Call), ("put", Rights::Put)];
@@ -69,35 +111,33 @@ const TYPES: &[(&str, Rights)] = &[("call", Rights::Call), ("put", Rights::Put)]
 fn parse_chain(query: &Query<'_>) -> Result<Reply, Refusal> {
     let name = query.segment("symbol");
     let symbol = Symbol::parse_underlying(name).ok_or_else(|| Refusal::invalid(UNDERLYING, name, "a symbol"))?;
-    let root = query
-        .get("root_symbol")
-        .map(|root| Symbol::parse_underlying(root).ok_or_else(|| Refusal::invalid("root_symbol", root, "a symbol")));
+    let root = query.get(&ROOT_SYMBOL)?;
     let mut selection = Selection::named(symbol);
-    selection.roots = root.transpose()?.map(Symbol::bare).into_iter().collect();
-    selection.rights = query.rights("type", TYPES)?;
-    selection.strike.least = query.number("strike_price_gte")?;
-    selection.strike.most = query.number("strike_price_lte")?;
-    selection.expiries = query.date("expiration_date")?.map(|date| vec![date]);
-    selection.expiry_min = query.date("expiration_date_gte")?;
-    selection.expiry_max = query.date("expiration_date_lte")?;
+    selection.roots = root.into_iter().collect();
+    selection.rights = query.get(&TYPE)?.unwrap_or_default();
+    selection.strike.least = query.get(&STRIKE_PRICE_GTE)?;
+    selection.strike.most = query.get(&STRIKE_PRICE_LTE)?;
+    selection.expiries = query.get(&EXPIRATION_DATE)?.map(|date| vec![date]);
+    selection.expiry_min = query.get(&EXPIRATION_DATE_GTE)?;
+    selection.expiry_max = query.get(&EXPIRATION_DATE_LTE)?;
     reply(query, selection, name)
 }
 
 fn parse_contracts(query: &Query<'_>) -> Result<Reply, Refusal> {
     let contract = |text| ContractKey::parse_osi(text).ok_or_else(|| Refusal::invalid(CONTRACT, text, "a contract"));
-    let contracts = query.list("symbols").map(contract).collect::<Result<Vec<_>, _>>()?;
+    let contracts = query.items(&SYMBOLS).map(contract).collect::<Result<Vec<_>, _>>()?;
     match contracts.len() {
-        0 => Err(Refusal::missing("symbols")),
-        n if n > SYMBOLS_MAX => Err(Refusal::invalid("symbols", &n.to_string(), "up to 100 contracts")),
+        0 => Err(Refusal::missing(SYMBOLS.name())),
+        n if n > SYMBOLS_MAX => Err(Refusal::invalid(SYMBOLS.name(), &n.to_string(), "up to 100 contracts")),
         _ => reply(query, Selection { contracts, ..Selection::default() }, "contracts"),
     }
 }
 
 fn reply(query: &Query<'_>, selection: Selection, name: &str) -> Result<Reply, Refusal> {
-    let valued_since = query.get("updated_since").map(parse_since).transpose()?;
-    let format = query.word("format", Format::WORDS)?.unwrap_or_default();
-    let limit = query.integer("limit", 1..=LIMIT_MAX)?.or((format == Format::Json).then_some(LIMIT));
-    let after = query.get("page_token").map(|token| cursor::parse_token("page_token", token)).transpose()?;
+    let valued_since = query.get(&UPDATED_SINCE)?;
+    let format = query.get(&FORMAT)?.unwrap_or_default();
+    let limit = query.get(&LIMIT)?.or((format == Format::Json).then_some(LIMIT_DEFAULT));
+    let after = query.text(&PAGE_TOKEN).map(|token| cursor::parse_token(PAGE_TOKEN.name(), token)).transpose()?;
     Ok(Reply {
         selection,
         filters: VendorFilters { valued_since, ..VendorFilters::default() },
@@ -111,12 +151,12 @@ fn reply(query: &Query<'_>, selection: Selection, name: &str) -> Result<Reply, R
 }
 
 /// A date or an instant, in which a `+` may have become a space on the way.
-fn parse_since(text: &str) -> Result<Timestamp, Refusal> {
-    let instant = match crate::query::parse_date(text) {
+fn read_since(text: &str) -> Option<Timestamp> {
+    let instant = match parse_date(text) {
         Some(date) => format!("{date}T00:00:00Z"),
         None => text.replace(' ', "+"),
     };
-    instant.parse().map_err(|_| Refusal::invalid("updated_since", text, "a date or an instant"))
+    instant.parse().ok()
 }
 
 fn around(ending: &Ending<'_>) -> Around {
@@ -138,7 +178,7 @@ fn refuse(refusal: &Refusal) -> (&'static str, String) {
             format!("invalid {parameter}: {value}")
         }
         Refusal::Invalid { parameter, value, .. }
-            if parameter == "limit" && value.parse().is_ok_and(|n: i64| n > LIMIT_MAX) =>
+            if parameter == LIMIT.name() && value.parse().is_ok_and(|n: i64| n > LIMIT_MAX) =>
         {
             format!("invalid limit: larger than the allowed maximum of {LIMIT_MAX}")
         }

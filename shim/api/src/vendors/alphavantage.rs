@@ -4,10 +4,11 @@
 use super::body::{self, JSON};
 use super::columns::quoted_as;
 use super::layer::{Layer, Reply, Serve, Wrap};
-use super::parameter::{ticker, title};
+use super::parameter::{SYMBOL, title};
 use crate::past::moment::AsOf;
 use crate::past::{Lacking, PastMoments, PastQuestion, SHOWS_THE_PRESENT};
 use crate::query::Query;
+use crate::query::parameter::{AnyText, IsoDate, OneWord, Param, Parameters, TrueFalse};
 use crate::refusal::Refusal;
 use crate::rows::field::{Field, Missing, QuoteNumber, Text, num, own, strike_as, text, zero_as};
 use crate::rows::frame::Format;
@@ -18,8 +19,28 @@ use kernel::contract::ContractKey;
 use std::borrow::Cow;
 
 /// The options of an underlying.
-pub const OPTIONS: Layer =
-    Layer { name: "alphavantage", path: "/query", serve: Serve::Rows(parse), refuse, headers: &[] };
+pub const OPTIONS: Layer = Layer {
+    name: "alphavantage",
+    path: "/query",
+    parameters: PARAMETERS,
+    is_strict: false,
+    serve: Serve::Rows(parse),
+    refuse,
+    headers: &[],
+};
+
+/// The parameters, whose names are in lower case here and in any case in requests.
+const PARAMETERS: Parameters = &[&FUNCTION, &SYMBOL, &DATATYPE, &FORMAT, &REQUIRE_GREEKS, &DATE, &CONTRACT];
+
+const FUNCTION: Param<OneWord<Function>> =
+    Param::new("function", OneWord(FUNCTIONS), "REALTIME_OPTIONS, or HISTORICAL_OPTIONS for feeds with past data")
+        .required("realtime_options");
+const DATATYPE: Param<OneWord<Format>> = Param::new("datatype", OneWord(Format::WORDS), "Format of the response");
+const FORMAT: Param<AnyText> = Param::new("format", AnyText, "Format of the response");
+const REQUIRE_GREEKS: Param<TrueFalse> =
+    Param::new("require_greeks", TrueFalse, "Must be true: all rows have Greeks").such_as("true");
+const DATE: Param<IsoDate> = Param::new("date", IsoDate, "Date [default: the last day]");
+const CONTRACT: Param<AnyText> = Param::new("contract", AnyText, "OSI symbol of one contract");
 
 const FIELDS: &[Field] = &[
     text("contractID", Text::OsiCompact),
@@ -59,21 +80,20 @@ const FUNCTIONS: &[(&str, Function)] =
 
 fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
     let query = &query.clone().with_lowercase_names();
-    query.required("function")?;
-    let function = query.word("function", FUNCTIONS)?.unwrap_or(Function::Realtime);
-    let symbol = ticker(query, "symbol")?;
-    let mut format = query.word("datatype", Format::WORDS)?.unwrap_or_default();
-    if query.get("format").is_some_and(|text| text.eq_ignore_ascii_case("html")) {
+    let function = query.required(&FUNCTION)?;
+    let symbol = query.required(&SYMBOL)?;
+    let mut format = query.get(&DATATYPE)?.unwrap_or_default();
+    if query.text(&FORMAT).is_some_and(|text| text.eq_ignore_ascii_case("html")) {
         format = Format::Html;
     }
     let past = match function {
         Function::Realtime => None,
         Function::Historical => Some(past(query)?),
     };
-    if past.is_none() && !query.flag("require_greeks").is_ok_and(|flag| flag == Some(true)) {
+    if past.is_none() && !query.get(&REQUIRE_GREEKS).is_ok_and(|flag| flag == Some(true)) {
         return Err(Refusal::Unsupported { reason: "require_greeks must be true" });
     }
-    let selection = match query.get("contract").map(ContractKey::parse_osi) {
+    let selection = match query.text(&CONTRACT).map(ContractKey::parse_osi) {
         None => Selection::named(symbol),
         Some(Some(contract)) => Selection { contracts: vec![contract], ..Selection::named(symbol) },
         Some(None) => Selection::named(symbol).for_nothing(),
@@ -91,7 +111,7 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
 
 /// The chain of a day; without a date that of the last day there is.
 fn past(query: &Query<'_>) -> Result<PastQuestion, Refusal> {
-    let moments = PastMoments::One(query.date("date")?.map_or(AsOf::Latest, AsOf::Day));
+    let moments = PastMoments::One(query.get(&DATE)?.map_or(AsOf::Latest, AsOf::Day));
     Ok(PastQuestion { moments, if_live: Some(SHOWS_THE_PRESENT), if_none })
 }
 

@@ -4,14 +4,16 @@
 use super::body::JSON;
 use super::columns::or_null;
 use super::layer::{Layer, List, Reply, Serve, Wrap};
-use crate::query::{Bounds, Query, Rights};
+use super::parameter::{FORMAT, exactly};
+use crate::query::parameter::{FiniteNumber, IsoDate, OneWord, Param, Parameters, TrueFalse};
+use crate::query::{Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp, When};
 use crate::rows::field::{
     Field, Hidden, Missing, QuoteCell, QuoteNumber, SliceNumber, Text, Unpriced, close, open, own, quoted, slice,
     strike, text, time, zero,
 };
-use crate::rows::frame::{Format, json_text};
+use crate::rows::frame::json_text;
 use crate::rows::layout::Around;
 use crate::rows::listing::QUOTED_DATE;
 use crate::rows::number::Print;
@@ -21,20 +23,47 @@ use engine::store::columns::{Col, Unit};
 use kernel::contract::Symbol;
 
 /// A chain.
-pub const CHAIN: Layer = layer("/options/chain/{symbol}/{expiration}/realtime", Serve::Rows(parse));
+pub const CHAIN: Layer = layer("/options/chain/{symbol}/{expiration}/realtime", OF_CHAINS, Serve::Rows(parse));
 /// Expirations, under the three names that clients know.
-pub const EXPIRATIONS: Layer = layer("/options/expirations/{symbol}", Serve::Listing(parse_expirations));
+pub const EXPIRATIONS: Layer =
+    layer("/options/expirations/{symbol}", OF_EXPIRATIONS, Serve::Listing(parse_expirations));
 /// The same.
-pub const EXPIRATIONS_EOD: Layer = layer("/options/expirations/{symbol}/eod", Serve::Listing(parse_expirations));
+pub const EXPIRATIONS_EOD: Layer =
+    layer("/options/expirations/{symbol}/eod", OF_EXPIRATIONS, Serve::Listing(parse_expirations));
 /// The same.
 pub const EXPIRATIONS_REALTIME: Layer =
-    layer("/options/expirations/{symbol}/realtime", Serve::Listing(parse_expirations));
+    layer("/options/expirations/{symbol}/realtime", OF_EXPIRATIONS, Serve::Listing(parse_expirations));
 /// Everything else of this vendor.
-pub const REST: Layer = layer("/options/{rest*}", Serve::Text(no_endpoint));
+pub const REST: Layer = layer("/options/{rest*}", &[], Serve::Text(no_endpoint));
 
-const fn layer(path: &'static str, serve: Serve) -> Layer {
-    Layer { name: "intrinio", path, serve, refuse, headers: &[] }
+const fn layer(path: &'static str, parameters: Parameters, serve: Serve) -> Layer {
+    Layer { name: "intrinio", path, parameters, is_strict: false, serve, refuse, headers: &[] }
 }
+
+const OF_CHAINS: Parameters = &[
+    &TYPE,
+    &STRIKE,
+    &STRIKE_GREATER_THAN,
+    &STRIKE_LESS_THAN,
+    &INCLUDE_RELATED_SYMBOLS,
+    &SHOW_STATS,
+    &SHOW_EXTENDED_PRICE,
+    &MONEYNESS,
+    &FORMAT,
+];
+const OF_EXPIRATIONS: Parameters = &[&AFTER, &BEFORE];
+
+const TYPE: Param<OneWord<Rights>> = Param::new("type", OneWord(TYPES), "call or put");
+const STRIKE: Param<FiniteNumber> = Param::new("strike", FiniteNumber, "Strike");
+const STRIKE_GREATER_THAN: Param<FiniteNumber> = Param::new("strike_greater_than", FiniteNumber, "Strikes above this");
+const STRIKE_LESS_THAN: Param<FiniteNumber> = Param::new("strike_less_than", FiniteNumber, "Strikes below this");
+const INCLUDE_RELATED_SYMBOLS: Param<TrueFalse> =
+    Param::new("include_related_symbols", TrueFalse, "true includes adjusted roots");
+const SHOW_STATS: Param<TrueFalse> = Param::new("show_stats", TrueFalse, "Adds Greeks and volatility [default: true]");
+const SHOW_EXTENDED_PRICE: Param<TrueFalse> = Param::new("show_extended_price", TrueFalse, "Adds price fields");
+const MONEYNESS: Param<OneWord<Money>> = Param::new("moneyness", OneWord(SIDES), "Moneyness: all, in, out of or near the money");
+const AFTER: Param<IsoDate> = Param::new("after", IsoDate, "First expiration");
+const BEFORE: Param<IsoDate> = Param::new("before", IsoDate, "Last expiration");
 
 /// What every row has.
 pub const FIELDS: &[Field] = &[
@@ -105,7 +134,7 @@ const fn snapshot_time(name: &'static str) -> Field {
 const TYPES: &[(&str, Rights)] = &[("call", Rights::Call), ("put", Rights::Put)];
 
 /// Within 50 cents of the money, says the vendor; its own text has the misspelling too.
-const MONEYNESS: &[(&str, Money)] = &[
+const SIDES: &[(&str, Money)] = &[
     ("all", Money::Any),
     ("in_the_money", Money::In),
     ("out_of_the_money", Money::Out),
@@ -120,25 +149,22 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
         let date = crate::query::parse_date(expiration);
         selection.expiries = Some(vec![date.ok_or_else(|| Refusal::invalid("expiration", expiration, "a date"))?]);
     }
-    selection.rights = query.rights("type", TYPES)?;
-    selection.strike = query.number("strike")?.map_or_else(Bounds::default, Bounds::exactly);
-    selection.strike_above = query.number("strike_greater_than")?;
-    selection.strike_below = query.number("strike_less_than")?;
-    selection.standard_only = !query.flag("include_related_symbols")?.unwrap_or(false);
+    selection.rights = query.get(&TYPE)?.unwrap_or_default();
+    selection.strike = exactly(query.get(&STRIKE)?);
+    selection.strike_above = query.get(&STRIKE_GREATER_THAN)?;
+    selection.strike_below = query.get(&STRIKE_LESS_THAN)?;
+    selection.standard_only = !query.get(&INCLUDE_RELATED_SYMBOLS)?.unwrap_or(false);
     let mut fields = FIELDS.to_vec();
-    if query.flag("show_stats")?.unwrap_or(true) {
+    if query.get(&SHOW_STATS)?.unwrap_or(true) {
         fields.extend_from_slice(STATS);
     }
-    if query.flag("show_extended_price")?.unwrap_or(false) {
+    if query.get(&SHOW_EXTENDED_PRICE)?.unwrap_or(false) {
         fields.extend_from_slice(EXTENDED);
     }
     Ok(Reply {
         selection,
-        filters: VendorFilters {
-            money: query.word("moneyness", MONEYNESS)?.unwrap_or_default(),
-            ..VendorFilters::default()
-        },
-        format: query.word("format", Format::WORDS)?.unwrap_or_default(),
+        filters: VendorFilters { money: query.get(&MONEYNESS)?.unwrap_or_default(), ..VendorFilters::default() },
+        format: query.get(&FORMAT)?.unwrap_or_default(),
         fields,
         around: Wrap::text("{\"chain\":[", "]}"),
         title: format!("{} · options chain", query.segment("symbol").to_uppercase()),
@@ -148,8 +174,8 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
 
 fn parse_expirations(query: &Query<'_>) -> Result<List, Refusal> {
     let mut selection = parse_symbol(query)?;
-    selection.expiry_min = query.date("after")?;
-    selection.expiry_max = query.date("before")?;
+    selection.expiry_min = query.get(&AFTER)?;
+    selection.expiry_max = query.get(&BEFORE)?;
     let around = |_: &Clock| Around::constant("{\"expirations\":[", "]}");
     Ok(List { selection, past: None, days: None, item: QUOTED_DATE.to_vec(), around, when_empty: None })
 }

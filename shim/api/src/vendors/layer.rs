@@ -13,6 +13,7 @@ use crate::past::PastQuestion;
 use crate::past::day::RequestDays;
 use crate::picked::Picked;
 use crate::query::Query;
+use crate::query::parameter::Parameters;
 use crate::refusal::Refusal;
 use crate::rows::binary::{TableStream, content_type};
 use crate::rows::clock::Clock;
@@ -53,6 +54,10 @@ pub struct Layer {
     /// Its path, without a trailing slash. `{name}` is one segment, `{name*}` the rest; both are read with
     /// [`Query::segment`].
     pub path: &'static str,
+    /// The parameters that it reads; those that are accepted and have no effect are in [`ignored`].
+    pub parameters: Parameters,
+    /// Whether parameters that are not in the table are refused, whatever they are.
+    pub is_strict: bool,
     /// What it answers.
     pub serve: Serve,
     /// Spells a refusal: content type and body.
@@ -77,6 +82,9 @@ pub enum Serve {
     /// JSON that needs no row.
     Text(fn(&Query<'_>) -> Result<String, Refusal>),
 }
+
+/// Headers of one answer beside those of its layer.
+pub type Headers = Vec<(&'static str, Cow<'static, str>)>;
 
 /// The value of a header.
 #[derive(Clone, Copy, Debug)]
@@ -119,7 +127,7 @@ pub struct Reply {
     /// A table begins without the names of its columns.
     pub headless: bool,
     /// Further headers.
-    pub headers: Vec<(&'static str, Cow<'static, str>)>,
+    pub headers: Headers,
     /// The refusal that stands for no rows, in layers that have no empty form.
     pub when_empty: Option<Refusal>,
     /// The names of their groups, for the columns that say so.
@@ -367,7 +375,7 @@ pub struct RowSet {
     /// The rows.
     pub picked: Vec<Picked>,
     /// Further headers.
-    pub headers: Vec<(&'static str, Cow<'static, str>)>,
+    pub headers: Headers,
     /// The refusal that stands for no rows, in layers that have no empty form.
     pub when_empty: Option<Refusal>,
 }
@@ -376,20 +384,29 @@ impl Layer {
     /// Parses a query. Called once for each request, whichever thread answers it and for however many past moments.
     #[must_use]
     pub fn parse(&self, query: &Query<'_>) -> LayerRequest {
-        let content = match self.serve {
-            Serve::Rows(parse) => parse(query).map(|reply| Content::Rows(Box::new(reply))),
-            Serve::Listing(parse) => parse(query).map(|list| Content::Listing(Box::new(list))),
-            Serve::Symbols(parse) => parse(query).map(|list| Content::Symbols(Box::new(list))),
-            Serve::Catalog(parse) => parse(query).map(|catalog| Content::Catalog(Box::new(catalog))),
-            Serve::Names(parse) => parse(query).map(Content::Names),
-            Serve::Text(write) => write(query).map(Content::Text),
-        };
+        #[cfg(test)]
+        query.expect_only(self.parameters);
+        let content = self.parse_content(query);
         // pages without data (health, metrics) ignore every parameter
         let has_data = !matches!(self.serve, Serve::Text(_));
         let content = content.and_then(|content| {
             if has_data { ignored::check(self.name, self.path, query).map(|()| content) } else { Ok(content) }
         });
         LayerRequest { content }
+    }
+
+    fn parse_content(&self, query: &Query<'_>) -> Result<Content, Refusal> {
+        if self.is_strict {
+            query.only(self.parameters)?;
+        }
+        match self.serve {
+            Serve::Rows(parse) => parse(query).map(|reply| Content::Rows(Box::new(reply))),
+            Serve::Listing(parse) => parse(query).map(|list| Content::Listing(Box::new(list))),
+            Serve::Symbols(parse) => parse(query).map(|list| Content::Symbols(Box::new(list))),
+            Serve::Catalog(parse) => parse(query).map(|catalog| Content::Catalog(Box::new(catalog))),
+            Serve::Names(parse) => parse(query).map(Content::Names),
+            Serve::Text(write) => write(query).map(Content::Text),
+        }
     }
 
     /// Answers a settled request from one snapshot. `clock` is that of `context`.
@@ -461,8 +478,8 @@ impl Layer {
     /// # Errors
     /// The layer's refusals; [`Refusal::UnknownPath`] where it answers no rows.
     pub fn parse_rows(&self, query: &Query<'_>) -> Result<Reply, Refusal> {
-        match self.serve {
-            Serve::Rows(parse) => parse(query),
+        match self.parse_content(query)? {
+            Content::Rows(reply) => Ok(*reply),
             _ => Err(Refusal::UnknownPath),
         }
     }

@@ -4,13 +4,13 @@
 use super::body;
 use super::columns::{or_zero, quoted_price, quoted_size};
 use super::layer::{Layer, Reply, Serve, Value};
-use super::parameter::{ticker, title};
+use super::parameter::{A_ROOT, FORMAT, SYMBOL, title};
 use crate::past::moment::AsOf;
 use crate::past::{Lacking, PastMoments, PastQuestion};
+use crate::query::parameter::{FiniteNumber, IsoDate, OneWord, Param, Parameters, ReadAs};
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::field::{Field, QuoteNumber, SliceNumber, Text, null, own, slice, strike, text, zero};
-use crate::rows::frame::Format;
 use crate::selection::Selection;
 use engine::store::columns::{Col, Unit};
 use kernel::contract::Symbol;
@@ -23,8 +23,23 @@ pub const QUOTES_LIVE: Layer = at("/v1/live/allaccess/market/option-and-underlyi
 pub const QUOTES_DELAYED: Layer = at("/v1/delayed/allaccess/market/option-and-underlying-quotes");
 
 const fn at(path: &'static str) -> Layer {
-    Layer { name: "livevol", path, serve: Serve::Rows(parse), refuse: body::message, headers: HEADERS }
+    let (parameters, serve) = (PARAMETERS, Serve::Rows(parse));
+    Layer { name: "livevol", path, parameters, is_strict: false, serve, refuse: body::message, headers: HEADERS }
 }
+
+const PARAMETERS: Parameters =
+    &[&SYMBOL, &ROOT, &OPTION_TYPE, &MIN_STRIKE, &MAX_STRIKE, &MIN_EXPIRY, &MAX_EXPIRY, &FORMAT, &DATE];
+
+/// A name that can be no root is that of no contract.
+const ROOT: Param<ReadAs<Symbol>> = Param::new("root", ReadAs { wants: "a root", ..A_ROOT }, "Only this root");
+const OPTION_TYPE: Param<OneWord<Rights>> =
+    Param::new("option_type", OneWord(Rights::LETTERS), "C or P [default: both]");
+const MIN_STRIKE: Param<FiniteNumber> = Param::new("min_strike", FiniteNumber, "Minimum strike");
+const MAX_STRIKE: Param<FiniteNumber> = Param::new("max_strike", FiniteNumber, "Maximum strike");
+const MIN_EXPIRY: Param<IsoDate> = Param::new("min_expiry", IsoDate, "First expiration");
+const MAX_EXPIRY: Param<IsoDate> = Param::new("max_expiry", IsoDate, "Last expiration");
+const DATE: Param<IsoDate> =
+    Param::new("date", IsoDate, "Date of the close, for feeds with past data; other feeds ignore it");
 
 /// A client reads how much of its quota was used before it reads the body.
 const HEADERS: &[(&str, Value)] = &[("X-Monthly-Points-Used", Value::Fixed("0"))];
@@ -64,13 +79,13 @@ const FIELDS: &[Field] = &[
 ];
 
 fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
-    let symbol = ticker(query, "symbol")?;
+    let symbol = query.required(&SYMBOL)?;
     let selection = Selection {
-        roots: parse_root(query)?,
-        rights: query.rights("option_type", Rights::LETTERS)?,
-        strike: Bounds { least: query.number("min_strike")?, most: query.number("max_strike")? },
-        expiry_min: query.date("min_expiry")?,
-        expiry_max: query.date("max_expiry")?,
+        roots: query.get(&ROOT)?.into_iter().collect(),
+        rights: query.get(&OPTION_TYPE)?.unwrap_or_default(),
+        strike: Bounds { least: query.get(&MIN_STRIKE)?, most: query.get(&MAX_STRIKE)? },
+        expiry_min: query.get(&MIN_EXPIRY)?,
+        expiry_max: query.get(&MAX_EXPIRY)?,
         ..Selection::named(symbol)
     };
     if selection.strike.least.zip(selection.strike.most).is_some_and(|(least, most)| least > most) {
@@ -79,7 +94,7 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
     if selection.expiry_min.zip(selection.expiry_max).is_some_and(|(first, last)| first > last) {
         return Err(Refusal::Conflict { reason: "min_expiry is after max_expiry" });
     }
-    let format = query.word("format", Format::WORDS)?.unwrap_or_default();
+    let format = query.get(&FORMAT)?.unwrap_or_default();
     let past = parse_past(query);
     Ok(Reply { selection, past, format, fields: FIELDS.to_vec(), title: title(symbol), ..Reply::default() })
 }
@@ -87,13 +102,6 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
 /// The close of the day of `date`, where days are recorded. A feed of the present takes any text for it and answers with the
 /// present, as the interface says (docs/compat.md).
 fn parse_past(query: &Query<'_>) -> Option<PastQuestion> {
-    let day = query.date("date").ok().flatten()?;
+    let day = query.get(&DATE).ok().flatten()?;
     Some(PastQuestion { moments: PastMoments::One(AsOf::Day(day)), if_live: None, if_none: Lacking::refusal })
-}
-
-/// The root asked for; a name that can be no root is that of no contract.
-fn parse_root(query: &Query<'_>) -> Result<Vec<Symbol>, Refusal> {
-    let Some(text) = query.get("root") else { return Ok(Vec::new()) };
-    let root = Symbol::parse_underlying(text).ok_or_else(|| Refusal::invalid("root", text, "a root"))?;
-    Ok(vec![root.bare()])
 }

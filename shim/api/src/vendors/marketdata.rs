@@ -7,9 +7,11 @@ mod filters;
 use super::body::JSON;
 use super::columns::{or_null, quoted_price, quoted_size};
 use super::layer::{Layer, List, Reply, Serve, Value, Wrap};
+use super::parameter::{FORMAT, exactly};
 use crate::cursor;
 use crate::past::day::{PastDays, RequestDays};
 use crate::query::Query;
+use crate::query::parameter::{AnyText, FiniteNumber, OneWord, Param, Parameters, TrueFalse, WholeNumber};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp, When};
 use crate::rows::derived::Derived;
@@ -17,35 +19,85 @@ use crate::rows::field::{
     Field, QuoteNumber, SliceNumber, Text, days_to_expiry, derived, in_the_money, null, own, slice, strike, text, time,
     verbatim, zero,
 };
-use crate::rows::frame::{Format, json_text};
+use crate::rows::frame::json_text;
 use crate::rows::layout::{Around, Walk};
 use crate::rows::listing::{Piece, QUOTED_DATE};
 use crate::selection::Selection;
 use crate::selection::order::{Page, Sort};
 use engine::store::columns::{Col, Unit};
+use filters::{
+    AM, DATE, DELTA, DTE, EXPIRATION, FROM, MONTH, MONTHLY, NONSTANDARD, PM, QUARTERLY, RANGE, SIDE, STRIKE,
+    STRIKE_LIMIT, TO, WEEKLY, YEAR,
+};
 use jiff::Timestamp;
 use kernel::contract::{ContractKey, Symbol};
 
 /// A chain.
-pub const CHAIN: Layer = layer("/v1/options/chain/{underlying}", Serve::Rows(parse_chain));
+pub const CHAIN: Layer = layer("/v1/options/chain/{underlying}", OF_CHAINS, Serve::Rows(parse_chain));
 /// One contract.
-pub const QUOTES: Layer = layer("/v1/options/quotes/{optionSymbol}", Serve::Rows(parse_quotes));
+pub const QUOTES: Layer = layer("/v1/options/quotes/{optionSymbol}", OF_CONTRACTS, Serve::Rows(parse_quotes));
 /// Dates.
-pub const EXPIRATIONS: Layer = layer("/v1/options/expirations/{underlying}", Serve::Listing(parse_expirations));
+pub const EXPIRATIONS: Layer = layer(
+    "/v1/options/expirations/{underlying}",
+    &[&DATE, &STRIKE_LISTED, &DATE_FORMAT],
+    Serve::Listing(parse_expirations),
+);
 /// Strikes by date.
-pub const STRIKES: Layer = layer("/v1/options/strikes/{underlying}", Serve::Listing(parse_strikes));
+pub const STRIKES: Layer =
+    layer("/v1/options/strikes/{underlying}", &[&DATE, &EXPIRATION], Serve::Listing(parse_strikes));
 /// Words to a symbol.
-pub const LOOKUP: Layer = layer("/v1/options/lookup/{words*}", Serve::Text(lookup));
+pub const LOOKUP: Layer = layer("/v1/options/lookup/{words*}", &[], Serve::Text(lookup));
 /// Asked by a client with a token before anything else.
-pub const USER: Layer = layer("/user", Serve::Text(|_| Ok("{}".to_owned())));
+pub const USER: Layer = layer("/user", &[], Serve::Text(|_| Ok("{}".to_owned())));
 /// Asked between two tries.
-pub const STATUS: Layer = layer("/status", Serve::Text(status));
+pub const STATUS: Layer = layer("/status", &[], Serve::Text(status));
 /// Everything else of this vendor.
-pub const REST: Layer = layer("/v1/options/{rest*}", Serve::Text(|_| Err(Refusal::UnknownPath)));
+pub const REST: Layer = layer("/v1/options/{rest*}", &[], Serve::Text(|_| Err(Refusal::UnknownPath)));
 
-const fn layer(path: &'static str, serve: Serve) -> Layer {
-    Layer { name: "marketdata", path, serve, refuse, headers: HEADERS }
+const fn layer(path: &'static str, parameters: Parameters, serve: Serve) -> Layer {
+    Layer { name: "marketdata", path, parameters, is_strict: false, serve, refuse, headers: HEADERS }
 }
+
+const OF_CHAINS: Parameters = &[
+    &SIDE,
+    &NONSTANDARD,
+    &EXPIRATION,
+    &FROM,
+    &TO,
+    &DTE,
+    &RANGE,
+    &STRIKE_LIMIT,
+    &AM,
+    &PM,
+    &WEEKLY,
+    &MONTHLY,
+    &QUARTERLY,
+    &MONTH,
+    &YEAR,
+    &STRIKE,
+    &DELTA,
+    &DATE,
+    &DATE_FORMAT,
+    &HUMAN,
+    &COLUMNS,
+    &OFFSET,
+    &LIMIT,
+    &FORMAT,
+    &HAS_HEADERS,
+];
+const OF_CONTRACTS: Parameters =
+    &[&DATE, &FROM, &TO, &DATE_FORMAT, &HUMAN, &COLUMNS, &OFFSET, &LIMIT, &FORMAT, &HAS_HEADERS];
+
+const STRIKE_LISTED: Param<FiniteNumber> =
+    Param::new("strike", FiniteNumber, "Strikes, numbers or ranges, comma-separated");
+const DATE_FORMAT: Param<OneWord<(Stamp, &str)>> =
+    Param::new("dateformat", OneWord(DATE_FORMATS), "Format of times");
+const HUMAN: Param<TrueFalse> = Param::new("human", TrueFalse, "true gives columns readable names");
+const COLUMNS: Param<AnyText> = Param::new("columns", AnyText, "Only these columns, comma-separated");
+const OFFSET: Param<WholeNumber> =
+    Param::new("offset", WholeNumber { least: 0, most: LIMIT_MAX }, "Number of rows to skip");
+const LIMIT: Param<WholeNumber> = Param::new("limit", WholeNumber { least: 1, most: LIMIT_MAX }, "Maximum number of rows");
+const HAS_HEADERS: Param<TrueFalse> = Param::new("headers", TrueFalse, "false omits the header of a table");
 
 /// A limit that is never reached.
 const HEADERS: &[(&str, Value)] = &[
@@ -130,10 +182,10 @@ fn parse_underlying(name: &str) -> Result<Symbol, Refusal> {
 
 /// The parameters that every list of contracts has.
 fn reply(query: &Query<'_>, name: &str) -> Result<Reply, Refusal> {
-    let (stamp, never) = query.word("dateformat", DATE_FORMATS)?.unwrap_or(UNIX);
-    let is_human = query.flag("human")?.unwrap_or(false);
+    let (stamp, never) = query.get(&DATE_FORMAT)?.unwrap_or(UNIX);
+    let is_human = query.get(&HUMAN)?.unwrap_or(false);
     let table = table(stamp, never);
-    let columns: Option<Vec<&(Field, &str)>> = match query.get("columns") {
+    let columns: Option<Vec<&(Field, &str)>> = match query.text(&COLUMNS) {
         None => None,
         Some(_) => Some(parse_columns(query, &table)?),
     };
@@ -141,19 +193,19 @@ fn reply(query: &Query<'_>, name: &str) -> Result<Reply, Refusal> {
     let chosen = columns.unwrap_or_else(|| table.iter().collect());
     let word =
         |&(field, human): &(Field, &'static str)| Field { name: if is_human { human } else { field.name }, ..field };
-    let count = |name, least| Ok(query.integer(name, least..=LIMIT_MAX)?.and_then(|n| usize::try_from(n).ok()));
+    let count = |param| Ok(query.get(param)?.and_then(|n| usize::try_from(n).ok()));
     Ok(Reply {
         page: Page {
             sort: Sort::CallsFirst,
-            offset: count("offset", 0)?.unwrap_or(0),
-            limit: count("limit", 1)?,
+            offset: count(&OFFSET)?.unwrap_or(0),
+            limit: count(&LIMIT)?,
             ..Page::default()
         },
-        format: query.word("format", Format::WORDS)?.unwrap_or_default(),
+        format: query.get(&FORMAT)?.unwrap_or_default(),
         fields: chosen.into_iter().map(word).collect(),
         walk: Walk::Columns,
         around: Wrap::text(if is_whole { "{\"s\":\"ok\"," } else { "{" }, "}"),
-        headless: query.flag("headers")? == Some(false),
+        headless: query.get(&HAS_HEADERS)? == Some(false),
         title: format!("{} · options chain", name.to_uppercase()),
         ..Reply::default()
     })
@@ -165,10 +217,10 @@ fn parse_columns<'t>(
     table: &'t [(Field, &'static str)],
 ) -> Result<Vec<&'t (Field, &'static str)>, Refusal> {
     let mut columns: Vec<&(Field, &str)> = Vec::new();
-    for name in query.list("columns") {
+    for name in query.items(&COLUMNS) {
         let found = column(table, name)?;
         if columns.iter().any(|(field, _)| field.name == found.0.name) {
-            return Err(Refusal::invalid("columns", name, "a column that is asked for once"));
+            return Err(Refusal::invalid(COLUMNS.name(), name, "a column that is asked for once"));
         }
         columns.push(found);
     }
@@ -177,15 +229,15 @@ fn parse_columns<'t>(
 
 fn column<'t>(table: &'t [(Field, &'static str)], name: &str) -> Result<&'t (Field, &'static str), Refusal> {
     let found = table.iter().find(|(field, _)| field.name == name);
-    found.ok_or_else(|| Refusal::invalid("columns", name, "a column"))
+    found.ok_or_else(|| Refusal::invalid(COLUMNS.name(), name, "a column"))
 }
 
 fn parse_expirations(query: &Query<'_>) -> Result<List, Refusal> {
     let days = past_days(filters::parse_day_before(query)?);
     let mut selection = Selection::named(parse_underlying(query.segment("underlying"))?);
     selection.standard_only = true;
-    selection.strike = query.number("strike")?.map_or_else(Default::default, crate::query::Bounds::exactly);
-    let item = match query.word("dateformat", DATE_FORMATS)? {
+    selection.strike = exactly(query.get(&STRIKE_LISTED)?);
+    let item = match query.get(&DATE_FORMAT)? {
         None => QUOTED_DATE.to_vec(),
         Some((stamp, _)) if stamp.is_number() => vec![Piece::Midnight(stamp)],
         Some((stamp, _)) => vec![Piece::Text("\""), Piece::Midnight(stamp), Piece::Text("\"")],

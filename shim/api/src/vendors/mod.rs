@@ -1,5 +1,6 @@
-//! The layers: which path answers in whose shape. A layer is a table of fields and a parser of parameters, one file for
-//! each vendor; everything else is the same for all of them and stands in [`layer`]. Never: arithmetic, a loop over rows.
+//! The layers: which path answers in whose shape. A layer is a table of parameters, a table of fields and a pure function
+//! between them, one file for each vendor; everything else is the same for all of them and stands in [`layer`]. Never:
+//! arithmetic, a loop over rows, a clock, a snapshot.
 
 pub mod alpaca;
 pub mod alphavantage;
@@ -11,6 +12,7 @@ pub mod layer;
 pub mod livevol;
 pub mod marketdata;
 pub mod native;
+pub mod native_explain;
 mod native_past;
 pub mod native_symbols;
 pub mod orats;

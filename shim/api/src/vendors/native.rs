@@ -1,8 +1,12 @@
 //! `GET /l1/greeks`: the native record, one row per contract. Every rule of the interface's native part.
 
 use super::layer::{Layer, Reply, Serve};
-use super::native_past;
+use super::native_past::{self, AS_OF, END, INTERVAL, START};
+use super::parameter::{A_CONTRACT, A_ROOT, ANY, SYMBOLS};
 use crate::past::PastMoments;
+use crate::query::parameter::{
+    DateList, FiniteNumber, IsoDate, NoEffect, OneWord, Param, Parameters, ReadAs, ReadEach, WholeNumber, WordList,
+};
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Stamp, When};
@@ -17,7 +21,12 @@ use history::table_writer::TableFormat;
 use kernel::contract::{ContractKey, Symbol};
 
 /// The native layer.
-pub const NATIVE: Layer = Layer { name: "native", path: "/l1/greeks", serve: Serve::Rows(parse), refuse, headers: &[] };
+pub const NATIVE: Layer = native("/l1/greeks", PARAMETERS, Serve::Rows(parse));
+
+/// An endpoint of the native API.
+pub(super) const fn native(path: &'static str, parameters: Parameters, serve: Serve) -> Layer {
+    Layer { name: "native", path, parameters, is_strict: true, serve, refuse, headers: &[] }
+}
 
 /// Every field, in the order of the interface. All numbers have up to six decimals and are `null` when missing.
 pub const FIELDS: &[Field] = &[
@@ -74,9 +83,6 @@ const NO_QUOTES: &str = "greeks=quote: this daemon does not serve quotes; start 
 const NO_SERIES_OF_TABLES: &str = "format=arrow and format=parquet hold one snapshot: use as_of, or json, csv or \
                                    ndjson; greeksd batch writes Parquet files of many days";
 const NOT_OF_EVERYTHING: &str = "underlying=* serves the current snapshot only, as json, csv, ndjson, arrow or parquet";
-/// Stands for every underlying.
-const EVERYTHING: &str = "*";
-
 /// A form of rows: text, or a table of columns.
 #[derive(Clone, Copy)]
 enum Shape {
@@ -109,30 +115,78 @@ const fn quote(name: &'static str, number: QuoteNumber) -> Field {
 }
 
 /// The parameters of the interface, and the two that carry credentials and are accepted everywhere.
-const PARAMETERS: &[&str] = &[
-    "underlying",
-    "root",
-    "format",
-    "exp",
-    "right",
-    "min_strike",
-    "max_strike",
-    "min_exp",
-    "max_exp",
-    "min_days",
-    "max_days",
-    "min_delta",
-    "max_delta",
-    "greeks",
-    "center",
-    "strike_count",
+const PARAMETERS: Parameters = &[
+    &UNDERLYING,
+    &ROOT,
+    &FORMAT,
+    &EXP,
+    &RIGHT,
+    &MIN_STRIKE,
+    &MAX_STRIKE,
+    &MIN_EXP,
+    &MAX_EXP,
+    &MIN_DAYS,
+    &MAX_DAYS,
+    &MIN_DELTA,
+    &MAX_DELTA,
+    &GREEKS,
+    &CENTER,
+    &STRIKE_COUNT,
+    &OSYM,
+    &AS_OF,
+    &START,
+    &END,
+    &INTERVAL,
+    &APIKEY,
+    &TOKEN,
+];
+
+const UNDERLYING: Param<ReadEach<Symbol>> =
+    Param::new("underlying", SYMBOLS, "Underlyings with all their roots, comma-separated: SPX selects SPX and SPXW")
+        .such_as("SPY");
+const ROOT: Param<ReadEach<Symbol>> = Param::new("root", ReadEach(A_ROOT), "Roots, comma-separated");
+const OSYM: Param<ReadEach<ContractKey>> = Param::new(
     "osym",
-    "as_of",
-    "start",
-    "end",
-    "interval",
-    "apikey",
-    "token",
+    ReadEach(ReadAs { wants: "an OSI symbol", ..A_CONTRACT }),
+    "Contracts as padded or compact OSI symbols, comma-separated",
+);
+const FORMAT: Param<OneWord<Shape>> = Param::new("format", OneWord(SHAPES), "Format of the response");
+const EXP: Param<DateList> =
+    Param::new("exp", DateList, "Expiration dates, comma-separated; * selects all [default: *]");
+const MIN_EXP: Param<IsoDate> = Param::new("min_exp", IsoDate, "First expiration");
+const MAX_EXP: Param<IsoDate> = Param::new("max_exp", IsoDate, "Last expiration");
+const RIGHT: Param<OneWord<Rights>> = Param::new("right", OneWord(Rights::WORDS), "Calls, puts or both");
+const MIN_STRIKE: Param<FiniteNumber> = Param::new("min_strike", FiniteNumber, "Minimum strike");
+const MAX_STRIKE: Param<FiniteNumber> = Param::new("max_strike", FiniteNumber, "Maximum strike");
+const MIN_DAYS: Param<WholeNumber> = Param::new("min_days", WholeNumber::ANY, "Minimum days to settlement");
+const MAX_DAYS: Param<WholeNumber> = Param::new("max_days", WholeNumber::ANY, "Maximum days to settlement");
+const MIN_DELTA: Param<FiniteNumber> = Param::new("min_delta", FiniteNumber, "Minimum absolute delta");
+const MAX_DELTA: Param<FiniteNumber> = Param::new("max_delta", FiniteNumber, "Maximum absolute delta");
+const GREEKS: Param<WordList<Option<Group>>> = Param::new(
+    "greeks",
+    WordList(GROUP_WORDS),
+    "Field groups, comma-separated; all is core, extra, exotic and chain; quote needs a daemon with --show-quotes [default: core]",
+);
+const CENTER: Param<ReadAs<Center>> = Param::new(
+    "center",
+    ReadAs { read: read_center, wants: "atm, atf or a delta between -100 and 100" },
+    "Centre of the strikes of each expiry: atm (spot), atf (forward), or a delta: of the call (0.25 or 25), or negative, of the put (-0.25 or -25)",
+);
+const STRIKE_COUNT: Param<WholeNumber> =
+    Param::new("strike_count", WholeNumber::from(1), "Strikes around the centre [default: 1]");
+/// A key that clients send.
+pub const APIKEY: Param<NoEffect> = Param::new("apikey", NoEffect, "Accepted and ignored");
+/// A token that clients send.
+pub const TOKEN: Param<NoEffect> = Param::new("token", NoEffect, "Accepted and ignored");
+
+/// The words for groups; `None`: all of them.
+const GROUP_WORDS: &[(&str, Option<Group>)] = &[
+    ("core", Some(Group::Core)),
+    ("extra", Some(Group::Extra)),
+    ("exotic", Some(Group::Exotic)),
+    ("chain", Some(Group::Chain)),
+    ("quote", Some(Group::Quote)),
+    ("all", None),
 ];
 
 /// The groups in the order of a row.
@@ -145,11 +199,10 @@ const GROUPS: &[(&str, Group)] = &[
 ];
 
 fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
-    query.only(PARAMETERS)?;
     let past = native_past::parse(query)?;
     let selection = parse_selection(query)?;
     let groups = parse_groups(query)?;
-    let shape = query.word("format", SHAPES)?.unwrap_or(Shape::Text(Format::Json));
+    let shape = query.get(&FORMAT)?.unwrap_or(Shape::Text(Format::Json));
     let (format, table) = match shape {
         Shape::Text(format) => (format, None),
         Shape::Table(table) => (Format::default(), Some(table)),
@@ -177,83 +230,61 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
 }
 
 fn parse_selection(query: &Query<'_>) -> Result<Selection, Refusal> {
-    let everything = query.get("underlying") == Some(EVERYTHING);
-    let named = ["underlying", "root", "osym"].iter().any(|name| query.list(name).next().is_some());
-    if !named {
+    let everything = query.text(&UNDERLYING) == Some(ANY);
+    if names(query).next().is_none() {
         return Err(Refusal::missing("underlying or root"));
     }
-    let integer = |name: &str| Ok(query.integer(name, i64::MIN..=i64::MAX)?.map(|n| n as f64));
+    let days = |param| Ok::<_, Refusal>(query.get(param)?.map(|days| days as f64));
     Ok(Selection {
         everything,
-        underlyings: if everything { Vec::new() } else { parse_symbols(query, "underlying")? },
-        roots: parse_symbols(query, "root")?.into_iter().map(Symbol::bare).collect(),
-        contracts: parse_contracts(query)?,
-        expiries: if query.get("exp") == Some("*") { None } else { query.dates("exp")? },
-        expiry_min: query.date("min_exp")?,
-        expiry_max: query.date("max_exp")?,
-        strike: Bounds { least: query.number("min_strike")?, most: query.number("max_strike")? },
-        days: Bounds { least: integer("min_days")?, most: integer("max_days")? },
-        abs_delta: Bounds { least: query.number("min_delta")?, most: query.number("max_delta")? },
-        rights: query.rights("right", Rights::WORDS)?,
-        center: query.get("center").map(parse_center).transpose()?,
-        strike_count: parse_strike_count(query)?,
+        underlyings: if everything { Vec::new() } else { query.get(&UNDERLYING)?.unwrap_or_default() },
+        roots: query.get(&ROOT)?.unwrap_or_default(),
+        contracts: query.get(&OSYM)?.unwrap_or_default(),
+        expiries: if query.text(&EXP) == Some(ANY) { None } else { query.get(&EXP)? },
+        expiry_min: query.get(&MIN_EXP)?,
+        expiry_max: query.get(&MAX_EXP)?,
+        strike: Bounds { least: query.get(&MIN_STRIKE)?, most: query.get(&MAX_STRIKE)? },
+        days: Bounds { least: days(&MIN_DAYS)?, most: days(&MAX_DAYS)? },
+        abs_delta: Bounds { least: query.get(&MIN_DELTA)?, most: query.get(&MAX_DELTA)? },
+        rights: query.get(&RIGHT)?.unwrap_or_default(),
+        center: query.get(&CENTER)?,
+        strike_count: usize::try_from(query.get(&STRIKE_COUNT)?.unwrap_or(1)).unwrap_or(usize::MAX),
         ..Selection::default()
     })
 }
 
-/// Tickers in any case and any spelling of class shares.
-fn parse_symbols(query: &Query<'_>, name: &str) -> Result<Vec<Symbol>, Refusal> {
-    let symbol = |text| Symbol::parse_underlying(text).ok_or_else(|| Refusal::invalid(name, text, "a symbol"));
-    query.list(name).map(symbol).collect()
-}
-
-fn parse_contracts(query: &Query<'_>) -> Result<Vec<ContractKey>, Refusal> {
-    let contract = |text| ContractKey::parse_osi(text).ok_or_else(|| Refusal::invalid("osym", text, "an OSI symbol"));
-    query.list("osym").map(contract).collect()
-}
-
 /// `atm`, `atf`, or a delta: of the call if positive, of the put if negative; up to 1 a fraction, above it percent.
-fn parse_center(text: &str) -> Result<Center, Refusal> {
-    let refused = || Refusal::invalid("center", text, "atm, atf or a delta between -100 and 100");
+fn read_center(text: &str) -> Option<Center> {
     if text.eq_ignore_ascii_case("atm") {
-        return Ok(Center::AtMoney);
+        return Some(Center::AtMoney);
     }
     if text.eq_ignore_ascii_case("atf") {
-        return Ok(Center::AtForward);
+        return Some(Center::AtForward);
     }
     match text.parse::<f64>() {
-        Ok(delta) if delta > 0.0 && delta <= 1.0 => Ok(Center::CallDelta(delta)),
-        Ok(percent) if percent > 1.0 && percent < 100.0 => Ok(Center::CallDelta(percent / 100.0)),
-        Ok(delta) if (-1.0..0.0).contains(&delta) => Ok(Center::PutDelta(delta)),
-        Ok(percent) if percent < -1.0 && percent > -100.0 => Ok(Center::PutDelta(percent / 100.0)),
-        _ => Err(refused()),
+        Ok(delta) if delta > 0.0 && delta <= 1.0 => Some(Center::CallDelta(delta)),
+        Ok(percent) if percent > 1.0 && percent < 100.0 => Some(Center::CallDelta(percent / 100.0)),
+        Ok(delta) if (-1.0..0.0).contains(&delta) => Some(Center::PutDelta(delta)),
+        Ok(percent) if percent < -1.0 && percent > -100.0 => Some(Center::PutDelta(percent / 100.0)),
+        _ => None,
     }
-}
-
-fn parse_strike_count(query: &Query<'_>) -> Result<usize, Refusal> {
-    let count = query.integer("strike_count", 1..=i64::MAX)?.unwrap_or(1);
-    Ok(usize::try_from(count).unwrap_or(usize::MAX))
 }
 
 /// The groups wanted, each once, in the order of a row. All of them are those of the interface, without quotes.
 fn parse_groups(query: &Query<'_>) -> Result<Vec<(&'static str, Group)>, Refusal> {
-    const WORDS: &[(&str, Option<Group>)] = &[
-        ("core", Some(Group::Core)),
-        ("extra", Some(Group::Extra)),
-        ("exotic", Some(Group::Exotic)),
-        ("chain", Some(Group::Chain)),
-        ("quote", Some(Group::Quote)),
-        ("all", None),
-    ];
-    let wanted = query.words("greeks", WORDS)?.unwrap_or_else(|| vec![Some(Group::Core)]);
+    let wanted = query.get(&GREEKS)?.unwrap_or_else(|| vec![Some(Group::Core)]);
     let shown = |group: Group| wanted.iter().any(|w| w.map_or(group != Group::Quote, |w| w == group));
     Ok(GROUPS.iter().copied().filter(|&(_, group)| shown(group)).collect())
 }
 
+/// The names that are asked for, as the request spells them.
+fn names<'q>(query: &'q Query<'_>) -> impl Iterator<Item = &'q str> {
+    query.items(&UNDERLYING).chain(query.items(&ROOT)).chain(query.items(&OSYM))
+}
+
 /// What was asked for, for a reader.
 fn title(query: &Query<'_>) -> String {
-    let names: Vec<&str> = ["underlying", "root", "osym"].iter().flat_map(|name| query.list(name)).collect();
-    format!("{} · Greeks", names.join(", ").to_uppercase())
+    format!("{} · Greeks", names(query).collect::<Vec<_>>().join(", ").to_uppercase())
 }
 
 /// Spells a refusal of the native API.
@@ -284,7 +315,7 @@ mod tests {
     ];
 
     fn reply(query: &str) -> Result<Reply, String> {
-        parse(&Query::parse(query)).map_err(|refusal| format!("{} {refusal}", refusal.status()))
+        NATIVE.parse_rows(&Query::parse(query)).map_err(|refusal| format!("{} {refusal}", refusal.status()))
     }
 
     fn names(query: &str) -> String {

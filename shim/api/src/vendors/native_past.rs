@@ -4,27 +4,45 @@ use crate::past::moment::AsOf;
 use crate::past::span::{Pace, PastSpan};
 use crate::past::{Lacking, PastMoments, PastQuestion};
 use crate::query::Query;
+use crate::query::parameter::{Param, ReadAs};
 use crate::refusal::Refusal;
 use jiff::SignedDuration;
 use jiff::civil::Time;
 
-const MOMENT: &str = "a date or a time such as 2024-01-03T10:30";
-const INTERVAL: &str = "30s, 15m, 1h, …, 12h or 1d";
 const STEP_MOST: SignedDuration = SignedDuration::from_hours(12);
 const IF_LIVE: &str = "as_of, start and end select the past, and this feed has no past data; for past days, start the \
                        daemon with --feed history:DIR";
+
+/// How rows of many moments follow one another.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Interval {
+    /// One of each day.
+    Daily,
+    /// This long after one another, counted from the time of day of the start.
+    Each(SignedDuration),
+}
+
+const A_MOMENT: ReadAs<AsOf> = ReadAs { read: AsOf::parse, wants: "a date or a time such as 2024-01-03T10:30" };
+const AN_INTERVAL: ReadAs<Interval> = ReadAs { read: read_interval, wants: "30s, 15m, 1h, …, 12h or 1d" };
+
+pub(super) const AS_OF: Param<ReadAs<AsOf>> =
+    Param::new("as_of", A_MOMENT, "Date or time; selects the last snapshot at or before it; for feeds with past data");
+pub(super) const START: Param<ReadAs<AsOf>> = Param::new("start", A_MOMENT, "Start of a series of snapshots");
+pub(super) const END: Param<ReadAs<AsOf>> = Param::new("end", A_MOMENT, "End of a series of snapshots");
+pub(super) const INTERVAL: Param<ReadAs<Interval>> =
+    Param::new("interval", AN_INTERVAL, "Interval between snapshots of a series: 30s, 15m, 1h, 1d");
 
 /// What a query asks of the past, if it does.
 ///
 /// # Errors
 /// A value that is no moment, or parameters that exclude each other.
 pub(super) fn parse(query: &Query<'_>) -> Result<Option<PastQuestion>, Refusal> {
-    let moment = |name: &str| {
-        let read = |text: &str| AsOf::parse(text).ok_or_else(|| Refusal::invalid(name, text, MOMENT));
-        query.get(name).map(read).transpose()
-    };
-    let (as_of, start, end) = (moment("as_of")?, moment("start")?, moment("end")?);
-    let interval = query.get("interval").map(|text| parse_interval(text, start)).transpose()?;
+    let (as_of, start, end) = (query.get(&AS_OF)?, query.get(&START)?, query.get(&END)?);
+    let interval = query.get(&INTERVAL)?.map(|interval| match interval {
+        Interval::Daily => Pace::Day,
+        // without a start the day is counted from midnight
+        Interval::Each(step) => Pace::Step { from: if start.is_some() { None } else { Some(Time::MIN) }, step },
+    });
     let moments = match (as_of, start.or(end), interval) {
         (None, None, None) => return Ok(None),
         (Some(moment), None, None) => PastMoments::One(moment),
@@ -38,29 +56,36 @@ pub(super) fn parse(query: &Query<'_>) -> Result<Option<PastQuestion>, Refusal> 
         }
         (_, None, Some(_)) => return Err(Refusal::Conflict { reason: "interval needs start and end" }),
     };
-    let if_live = Some(Refusal::SwitchedOff { reason: IF_LIVE });
-    Ok(Some(PastQuestion { moments, if_live, if_none: Lacking::refusal }))
+    Ok(Some(question(moments)))
 }
 
-/// Seconds, minutes or hours, counted from the time of day of the start; or `1d`, which is the last snapshot of each day.
-fn parse_interval(text: &str, start: Option<AsOf>) -> Result<Pace, Refusal> {
-    let refused = || Refusal::invalid("interval", text, INTERVAL);
+/// What a query asks of one past moment, if it does.
+///
+/// # Errors
+/// A value that is no moment.
+pub(super) fn parse_moment(query: &Query<'_>) -> Result<Option<PastQuestion>, Refusal> {
+    Ok(query.get(&AS_OF)?.map(|moment| question(PastMoments::One(moment))))
+}
+
+fn question(moments: PastMoments) -> PastQuestion {
+    let if_live = Some(Refusal::SwitchedOff { reason: IF_LIVE });
+    PastQuestion { moments, if_live, if_none: Lacking::refusal }
+}
+
+/// Seconds, minutes or hours; or `1d`, which is the last snapshot of each day.
+fn read_interval(text: &str) -> Option<Interval> {
     if text == "1d" {
-        return Ok(Pace::Day);
+        return Some(Interval::Daily);
     }
     let unit = text.chars().last().map_or(0, char::len_utf8);
     let (number, unit) = text.split_at(text.len() - unit);
-    let number: u16 = number.parse().map_err(|_| refused())?;
+    let number: u16 = number.parse().ok()?;
     let seconds = match unit {
         "s" => 1,
         "m" => 60,
         "h" => 3600,
-        _ => return Err(refused()),
+        _ => return None,
     };
     let step = SignedDuration::from_secs(i64::from(number) * seconds);
-    if step.is_zero() || step > STEP_MOST {
-        return Err(refused());
-    }
-    let from = if start.is_some() { None } else { Some(Time::MIN) };
-    Ok(Pace::Step { from, step })
+    (!step.is_zero() && step <= STEP_MOST).then_some(Interval::Each(step))
 }

@@ -1,20 +1,20 @@
 //! `GET /l1/symbols`: what is served, one row for each underlying. An extension of the interface in its conventions.
 
 use super::layer::{Layer, Serve, SymbolColumn, SymbolList};
-use super::native::refuse;
-use super::native_past;
+use super::native::{APIKEY, TOKEN, native};
+use super::native_past::{self, AS_OF};
+use super::parameter::{A_SYMBOL, FORMAT};
 use crate::query::Query;
+use crate::query::parameter::{Param, Parameters, ReadAs, ReadEach, WholeNumber};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp};
-use crate::rows::frame::Format;
 use crate::rows::table::Fact;
 use crate::selection::symbols::{SymbolFacts, SymbolSelection};
 use jiff::civil::Date;
 use kernel::contract::Symbol;
 
 /// What is served.
-pub const SYMBOLS: Layer =
-    Layer { name: "native", path: "/l1/symbols", serve: Serve::Symbols(parse), refuse, headers: &[] };
+pub const SYMBOLS: Layer = native("/l1/symbols", PARAMETERS, Serve::Symbols(parse));
 
 /// The columns, in the order of a row.
 const COLUMNS: &[SymbolColumn] = &[
@@ -52,23 +52,27 @@ fn valued_at(of: &SymbolFacts, clock: &Clock, _: &str) -> Fact {
     of.valued_at.map_or(Fact::Missing, |at| Fact::Word(clock.spell(at, Stamp::EasternOffsetMillis)))
 }
 
-const PARAMETERS: &[&str] = &["symbol", "limit", "cursor", "format", "as_of", "apikey", "token"];
+const PARAMETERS: Parameters = &[&SYMBOL, &LIMIT, &CURSOR, &FORMAT, &AS_OF, &APIKEY, &TOKEN];
+
+const SYMBOL: Param<ReadEach<Symbol>> = Param::new(
+    "symbol",
+    ReadEach(ReadAs { wants: "the beginning of a symbol", ..A_SYMBOL }),
+    "Prefixes of symbols, comma-separated",
+);
+const LIMIT: Param<WholeNumber> =
+    Param::new("limit", WholeNumber::from(1), "Maximum number of rows; the header Next-Cursor gives the cursor of the next page");
+const CURSOR: Param<ReadAs<Symbol>> = Param::new("cursor", A_SYMBOL, "Cursor of the page: only symbols after this one");
 
 fn parse(query: &Query<'_>) -> Result<SymbolList, Refusal> {
-    query.only(PARAMETERS)?;
-    let symbol = |parameter, text: &str, wants: &'static str| {
-        Symbol::parse_underlying(text).ok_or_else(|| Refusal::invalid(parameter, text, wants))
-    };
-    let prefixes = query.list("symbol").map(|text| symbol("symbol", text, "the beginning of a symbol"));
-    let limit = query.integer("limit", 1..=i64::MAX)?;
+    let limit = query.get(&LIMIT)?;
     Ok(SymbolList {
         selection: SymbolSelection {
-            prefixes: prefixes.collect::<Result<_, _>>()?,
-            after: query.get("cursor").map(|text| symbol("cursor", text, "a symbol")).transpose()?,
+            prefixes: query.get(&SYMBOL)?.unwrap_or_default(),
+            after: query.get(&CURSOR)?,
             limit: limit.map(|n| usize::try_from(n).unwrap_or(usize::MAX)),
         },
-        past: native_past::parse(query)?,
-        format: query.word("format", Format::WORDS)?.unwrap_or_default(),
+        past: native_past::parse_moment(query)?,
+        format: query.get(&FORMAT)?.unwrap_or_default(),
         columns: COLUMNS,
     })
 }

@@ -3,11 +3,12 @@
 use super::body;
 use super::columns::{or_zero, quoted_price, quoted_size};
 use super::layer::{Layer, Reply, Serve, Wrap};
-use super::parameter::title;
+use super::parameter::{FORMAT, SYMBOLS, exactly, title};
 use crate::past::moment::AsOf;
 use crate::past::span::{Pace, PastSpan};
 use crate::past::{Lacking, PastMoments, PastQuestion, SHOWS_THE_PRESENT};
-use crate::query::{Bounds, Query};
+use crate::query::Query;
+use crate::query::parameter::{FiniteNumber, IsoDate, NumberRange, Param, Parameters, ReadEach};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Stamp, When};
 use crate::rows::field::{
@@ -20,24 +21,36 @@ use engine::store::columns::{Col, Unit};
 use kernel::contract::{Right, Symbol};
 
 /// The strikes of an underlying.
-pub const STRIKES: Layer = at("/datav2/strikes", Serve::Rows(parse));
+pub const STRIKES: Layer = at("/datav2/strikes", NOW, parse);
 /// The strikes of a past day.
-pub const HIST_STRIKES: Layer = at("/datav2/hist/strikes", Serve::Rows(|query| parse_day(query, Format::Json)));
+pub const HIST_STRIKES: Layer = at("/datav2/hist/strikes", OF_A_DAY, |query| parse_day(query, Format::Json));
 /// The same where the path says the format.
-pub const HIST_STRIKES_JSON: Layer =
-    at("/datav2/hist/strikes.json", Serve::Rows(|query| parse_day(query, Format::Json)));
+pub const HIST_STRIKES_JSON: Layer = at("/datav2/hist/strikes.json", OF_A_DAY, |query| parse_day(query, Format::Json));
 /// The same where the path says the format.
-pub const HIST_STRIKES_CSV: Layer = at("/datav2/hist/strikes.csv", Serve::Rows(|query| parse_day(query, Format::Csv)));
+pub const HIST_STRIKES_CSV: Layer = at("/datav2/hist/strikes.csv", OF_A_DAY, |query| parse_day(query, Format::Csv));
 /// One strike, on one day or on all of them.
-pub const HIST_OPTIONS: Layer = at("/datav2/hist/strikes/options", Serve::Rows(parse_option));
+pub const HIST_OPTIONS: Layer = at("/datav2/hist/strikes/options", OF_A_STRIKE, parse_option);
 /// The same where the path says the format.
-pub const STRIKES_JSON: Layer = at("/datav2/strikes.json", Serve::Rows(parse));
+pub const STRIKES_JSON: Layer = at("/datav2/strikes.json", NOW, parse);
 /// The same where the path says the format.
-pub const STRIKES_CSV: Layer = at("/datav2/strikes.csv", Serve::Rows(parse_csv));
+pub const STRIKES_CSV: Layer = at("/datav2/strikes.csv", NOW, parse_csv);
 
-const fn at(path: &'static str, serve: Serve) -> Layer {
-    Layer { name: "orats", path, serve, refuse: body::message, headers: &[] }
+const fn at(path: &'static str, parameters: Parameters, parse: fn(&Query<'_>) -> Result<Reply, Refusal>) -> Layer {
+    let serve = Serve::Rows(parse);
+    Layer { name: "orats", path, parameters, is_strict: false, serve, refuse: body::message, headers: &[] }
 }
+
+const NOW: Parameters = &[&TICKER, &DTE, &DELTA, &FORMAT];
+const OF_A_DAY: Parameters = &[&TICKER, &DTE, &DELTA, &FORMAT, &TRADE_DATE.required("2026-12-18")];
+const OF_A_STRIKE: Parameters = &[&TICKER, &DTE, &DELTA, &FORMAT, &EXPIR_DATE, &STRIKE, &TRADE_DATE];
+
+const TICKER: Param<ReadEach<Symbol>> =
+    Param::new("ticker", SYMBOLS, "Symbol of the underlying").required("SPY");
+const DTE: Param<NumberRange> = Param::new("dte", NumberRange, "Range of calendar days to expiry: min,max");
+const DELTA: Param<NumberRange> = Param::new("delta", NumberRange, "Range of the call delta: min,max");
+const TRADE_DATE: Param<IsoDate> = Param::new("tradeDate", IsoDate, "Date, for feeds with past data");
+const EXPIR_DATE: Param<IsoDate> = Param::new("expirDate", IsoDate, "Expiration date").required("2026-12-18");
+const STRIKE: Param<FiniteNumber> = Param::new("strike", FiniteNumber, "Strike").required("720");
 
 const FIELDS: &[Field] = &[
     text("ticker", Text::Underlying),
@@ -102,25 +115,24 @@ fn parse_csv(query: &Query<'_>) -> Result<Reply, Refusal> {
 /// Everything of one day.
 fn parse_day(query: &Query<'_>, format: Format) -> Result<Reply, Refusal> {
     let reply = parse_as(query, format)?;
-    query.required("tradeDate")?;
+    query.required_text(&TRADE_DATE)?;
     of_all(query, Reply { past: Some(past(query)?), ..reply })
 }
 
 /// One strike of one expiration.
 fn parse_option(query: &Query<'_>) -> Result<Reply, Refusal> {
     let reply = parse_as(query, Format::Json)?;
-    query.required("expirDate")?;
-    query.required("strike")?;
-    let expiries = query.date("expirDate")?.map(|date| vec![date]);
-    let strike = query.number("strike")?.map(Bounds::exactly).unwrap_or_default();
+    query.required_text(&EXPIR_DATE)?;
+    query.required_text(&STRIKE)?;
+    let expiries = query.get(&EXPIR_DATE)?.map(|date| vec![date]);
+    let strike = exactly(query.get(&STRIKE)?);
     let selection = Selection { expiries, strike, ..reply.selection };
     of_all(query, Reply { past: Some(past(query)?), selection, ..reply })
 }
 
 /// The tickers asked for, one at least.
 fn parse_tickers(query: &Query<'_>) -> Result<Vec<Symbol>, Refusal> {
-    let symbol = |text| Symbol::parse_underlying(text).ok_or_else(|| Refusal::invalid("ticker", text, "a symbol"));
-    let tickers = query.list("ticker").map(symbol).collect::<Result<Vec<_>, _>>()?;
+    let tickers = query.get(&TICKER)?.unwrap_or_default();
     match tickers.len() {
         0 => Err(Refusal::missing("ticker")),
         1..=TICKERS_MOST => Ok(tickers),
@@ -139,7 +151,7 @@ fn of_all(query: &Query<'_>, reply: Reply) -> Result<Reply, Refusal> {
 
 /// The close of a day, or of each day there is.
 fn past(query: &Query<'_>) -> Result<PastQuestion, Refusal> {
-    let moments = match query.date("tradeDate")? {
+    let moments = match query.get(&TRADE_DATE)? {
         Some(day) => PastMoments::One(AsOf::Day(day)),
         None => PastMoments::Many(PastSpan { every: Pace::Day, ..PastSpan::between(AsOf::Latest, AsOf::Latest) }),
     };
@@ -150,11 +162,11 @@ fn parse_as(query: &Query<'_>, format: Format) -> Result<Reply, Refusal> {
     // of a list of tickers only the first counts at present, by the interface; past days have all of them
     let symbol = parse_tickers(query)?[0];
     let selection = Selection {
-        dte: query.range("dte")?.unwrap_or_default(),
-        call_delta: query.range("delta")?.unwrap_or_default(),
+        dte: query.get(&DTE)?.unwrap_or_default(),
+        call_delta: query.get(&DELTA)?.unwrap_or_default(),
         ..Selection::named(symbol)
     };
-    let format = query.word("format", Format::WORDS)?.unwrap_or(format);
+    let format = query.get(&FORMAT)?.unwrap_or(format);
     let (fields, around, title) = (FIELDS.to_vec(), AROUND, title(symbol));
     Ok(Reply { selection, format, per: Per::Strike, fields, around, title, ..Reply::default() })
 }

@@ -1,39 +1,66 @@
-//! Parameters that several layers read alike. Never: a parameter's name.
+//! Parameters that several layers read alike, and what they make of them. Never: a layer's table.
 
-use crate::query::Query;
+use crate::query::parameter::{IsoDate, OneWord, Param, ReadAs, ReadEach};
+use crate::query::{Bounds, Query};
 use crate::refusal::Refusal;
+use crate::rows::frame::Format;
 use jiff::civil::{Date, Time};
-use kernel::contract::Symbol;
+use kernel::contract::{ContractKey, Symbol};
 
-/// The one ticker that a parameter must hold, in any case and any spelling of class shares.
-///
-/// # Errors
-/// [`Refusal::Missing`] if it is absent, [`Refusal::Invalid`] if it cannot be a ticker.
-pub fn ticker(query: &Query<'_>, parameter: &str) -> Result<Symbol, Refusal> {
-    let text = query.required(parameter)?;
-    Symbol::parse_underlying(text).ok_or_else(|| Refusal::invalid(parameter, text, "a symbol"))
-}
+/// A ticker, in any case and any spelling of class shares.
+pub const A_SYMBOL: ReadAs<Symbol> = ReadAs { read: Symbol::parse_underlying, wants: "a symbol" };
+/// A comma list of tickers.
+pub const SYMBOLS: ReadEach<Symbol> = ReadEach(A_SYMBOL);
+/// The root of an option's symbol.
+pub const A_ROOT: ReadAs<Symbol> =
+    ReadAs { read: |text| Symbol::parse_underlying(text).map(Symbol::bare), wants: "a symbol" };
+/// An OSI symbol, padded or compact.
+pub const A_CONTRACT: ReadAs<ContractKey> = ReadAs { read: ContractKey::parse_osi, wants: "a contract" };
+/// A time of day, `09:30`, with seconds and decimals if wanted.
+pub const A_CLOCK_TIME: ReadAs<Time> = ReadAs {
+    read: |text| if text.contains(':') { text.parse().ok() } else { None },
+    wants: "a time of day such as 09:30:00",
+};
 
-/// The expirations that a parameter names: one date; all if it is absent or `*`.
+/// The one underlying that is asked for.
+pub const SYMBOL: Param<ReadAs<Symbol>> = Param::new("symbol", A_SYMBOL, "Symbol of the underlying").required("SPY");
+/// The form of an answer.
+pub const FORMAT: Param<OneWord<Format>> = Param::new("format", OneWord(Format::WORDS), "Format of the response");
+
+/// Stands for everything of a kind.
+pub const ANY: &str = "*";
+
+/// Returns the dates that a parameter names: one; all if it is absent or `*`.
 ///
 /// # Errors
 /// [`Refusal::Invalid`] for anything else.
-pub fn date_or_any(query: &Query<'_>, parameter: &str) -> Result<Option<Vec<Date>>, Refusal> {
-    if query.get(parameter) == Some("*") {
+pub fn date_or_any(query: &Query<'_>, param: &Param<IsoDate>) -> Result<Option<Vec<Date>>, Refusal> {
+    if query.text(param) == Some(ANY) {
         return Ok(None);
     }
-    Ok(query.date(parameter)?.map(|date| vec![date]))
+    Ok(query.get(param)?.map(|date| vec![date]))
 }
 
-/// The first and the last of some days: `start_date` and `end_date`, or the one that `one` names, if it names a parameter.
+/// Returns bounds that only the number of a parameter is within; none if it is absent.
+#[must_use]
+pub fn exactly(number: Option<f64>) -> Bounds {
+    number.map(Bounds::exactly).unwrap_or_default()
+}
+
+/// Returns the first and the last of some days: those of `start` and `end`, or the one of `one`.
 ///
 /// # Errors
 /// [`Refusal::Missing`] if neither is there, [`Refusal::Conflict`] if both are and differ, [`Refusal::Invalid`] for what is
 /// no date.
-pub fn days(query: &Query<'_>, one: &'static str) -> Result<(Date, Date), Refusal> {
-    let (first, last) = (query.date("start_date")?, query.date("end_date")?);
-    let day = if one.is_empty() { None } else { query.date(one)? };
-    let missing = if one.is_empty() { "start_date and end_date" } else { "date, or start_date and end_date" };
+pub fn days(
+    query: &Query<'_>,
+    start: &Param<IsoDate>,
+    end: &Param<IsoDate>,
+    one: Option<&Param<IsoDate>>,
+) -> Result<(Date, Date), Refusal> {
+    let (first, last) = (query.get(start)?, query.get(end)?);
+    let day = one.map_or(Ok(None), |one| query.get(one))?;
+    let missing = if one.is_none() { "start_date and end_date" } else { "date, or start_date and end_date" };
     let differs = |date: Option<Date>| date.is_some_and(|date| Some(date) != day);
     match (day, first, last) {
         (Some(_), ..) if differs(first) || differs(last) => Err(Refusal::Conflict {
@@ -43,18 +70,6 @@ pub fn days(query: &Query<'_>, one: &'static str) -> Result<(Date, Date), Refusa
         (None, Some(first), Some(last)) => Ok((first, last)),
         _ => Err(Refusal::missing(missing)),
     }
-}
-
-/// A time of day, `09:30`, with seconds and decimals if wanted.
-///
-/// # Errors
-/// [`Refusal::Invalid`] for anything else.
-pub fn clock_time(query: &Query<'_>, parameter: &str) -> Result<Option<Time>, Refusal> {
-    let read = |text: &str| {
-        let time = text.contains(':').then(|| text.parse().ok()).flatten();
-        time.ok_or_else(|| Refusal::invalid(parameter, text, "a time of day such as 09:30:00"))
-    };
-    query.get(parameter).map(read).transpose()
 }
 
 /// What was asked for, for a reader.

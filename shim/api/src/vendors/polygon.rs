@@ -5,7 +5,9 @@
 use super::body::JSON;
 use super::columns::{or_absent, or_null, quoted_price, quoted_size};
 use super::layer::{Ending, Layer, Reply, Serve, Wrap};
+use super::parameter::{FORMAT, exactly};
 use crate::cursor;
+use crate::query::parameter::{AnyText, FiniteNumber, IsoDate, OneWord, Param, Parameters, WholeNumber};
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp, When};
@@ -24,17 +26,73 @@ use kernel::contract::{ContractKey, Symbol};
 use std::borrow::Cow;
 
 /// A chain.
-pub const CHAIN: Layer = layer("/v3/snapshot/options/{underlying}", Serve::Rows(parse_chain));
+pub const CHAIN: Layer = layer(
+    "/v3/snapshot/options/{underlying}",
+    &[
+        &CURSOR,
+        &FORMAT,
+        &LIMIT,
+        &SORT,
+        &ORDER,
+        &STRIKE_GTE,
+        &STRIKE_LTE,
+        &STRIKE,
+        &STRIKE_GT,
+        &STRIKE_LT,
+        &EXPIRATION,
+        &EXPIRATION_GT,
+        &EXPIRATION_GTE,
+        &EXPIRATION_LT,
+        &EXPIRATION_LTE,
+        &CONTRACT_TYPE,
+    ],
+    Serve::Rows(parse_chain),
+);
 /// One contract.
-pub const CONTRACT: Layer = layer("/v3/snapshot/options/{underlying}/{contract}", Serve::Rows(parse_contract));
+pub const CONTRACT: Layer =
+    layer("/v3/snapshot/options/{underlying}/{contract}", &[&FORMAT], Serve::Rows(parse_contract));
 /// Several underlyings in one answer, which is not served.
-pub const UNIVERSAL: Layer = layer("/v3/snapshot", Serve::Text(no_endpoint));
+pub const UNIVERSAL: Layer = layer("/v3/snapshot", &[], Serve::Text(no_endpoint));
 /// Everything else of this vendor.
-pub const REST: Layer = layer("/v3/snapshot/{rest*}", Serve::Text(no_endpoint));
+pub const REST: Layer = layer("/v3/snapshot/{rest*}", &[], Serve::Text(no_endpoint));
 
-const fn layer(path: &'static str, serve: Serve) -> Layer {
-    Layer { name: "polygon", path, serve, refuse, headers: &[] }
+const fn layer(path: &'static str, parameters: Parameters, serve: Serve) -> Layer {
+    Layer { name: "polygon", path, parameters, is_strict: false, serve, refuse, headers: &[] }
 }
+
+const CURSOR: Param<AnyText> = Param::new("cursor", AnyText, "Cursor from next_url");
+const LIMIT: Param<WholeNumber> =
+    Param::new("limit", WholeNumber { least: 1, most: LIMIT_MAX }, "Contracts per page [default: 10]");
+const SORT: Param<OneWord<Sort>> = Param::new("sort", OneWord(SORTS), "Sort key");
+const ORDER: Param<OneWord<bool>> = Param::new("order", OneWord(ORDERS), "asc or desc");
+const CONTRACT_TYPE: Param<OneWord<Option<Rights>>> = Param::new("contract_type", OneWord(TYPES), "call or put");
+const STRIKE: Param<FiniteNumber> = Param::new("strike_price", FiniteNumber, "Strike");
+const STRIKE_GTE: Param<FiniteNumber> = Param::new("strike_price.gte", FiniteNumber, "Minimum strike");
+const STRIKE_LTE: Param<FiniteNumber> = Param::new("strike_price.lte", FiniteNumber, "Maximum strike");
+const STRIKE_GT: Param<FiniteNumber> = Param::new("strike_price.gt", FiniteNumber, "Strikes above this");
+const STRIKE_LT: Param<FiniteNumber> = Param::new("strike_price.lt", FiniteNumber, "Strikes below this");
+const EXPIRATION: Param<IsoDate> = Param::new("expiration_date", IsoDate, "Expiration date");
+const EXPIRATION_GTE: Param<IsoDate> = Param::new("expiration_date.gte", IsoDate, "First expiration");
+const EXPIRATION_LTE: Param<IsoDate> = Param::new("expiration_date.lte", IsoDate, "Last expiration");
+const EXPIRATION_GT: Param<IsoDate> = Param::new("expiration_date.gt", IsoDate, "Expirations after this");
+const EXPIRATION_LT: Param<IsoDate> = Param::new("expiration_date.lt", IsoDate, "Expirations before this");
+
+/// The filters of a cursor.
+const FILTERS: Parameters = &[
+    &STRIKE,
+    &STRIKE_GTE,
+    &STRIKE_GT,
+    &STRIKE_LTE,
+    &STRIKE_LT,
+    &EXPIRATION,
+    &EXPIRATION_GTE,
+    &EXPIRATION_GT,
+    &EXPIRATION_LTE,
+    &EXPIRATION_LT,
+    &CONTRACT_TYPE,
+];
+/// What else a cursor carries.
+const ARRANGEMENT: Parameters = &[&SORT, &ORDER, &LIMIT, &FORMAT];
 
 /// One contract. This layer has no rho.
 pub const FIELDS: &[Field] = &[
@@ -100,26 +158,10 @@ const fn snapshot_time(name: &'static str) -> Field {
     time(name, When::Snapshot, Stamp::Nanos)
 }
 
-const LIMIT: i64 = 10;
+const LIMIT_DEFAULT: i64 = 10;
 const LIMIT_MAX: i64 = 250;
 /// The address that stands in `next_url` for a client that names none.
 const HOST: &str = "127.0.0.1:2112";
-/// The filters of a cursor.
-const FILTERS: [&str; 11] = [
-    "strike_price",
-    "strike_price.gte",
-    "strike_price.gt",
-    "strike_price.lte",
-    "strike_price.lt",
-    "expiration_date",
-    "expiration_date.gte",
-    "expiration_date.gt",
-    "expiration_date.lte",
-    "expiration_date.lt",
-    "contract_type",
-];
-/// What else a cursor carries.
-const ARRANGEMENT: [&str; 4] = ["sort", "order", "limit", "format"];
 /// The vendor's schema knows a third type, of which there is no contract.
 const TYPES: &[(&str, Option<Rights>)] = &[("call", Some(Rights::Call)), ("put", Some(Rights::Put)), ("other", None)];
 const SORTS: &[(&str, Sort)] =
@@ -129,23 +171,23 @@ const ORDERS: &[(&str, bool)] = &[("asc", false), ("desc", true)];
 fn parse_chain(query: &Query<'_>) -> Result<Reply, Refusal> {
     let name = query.segment("underlying");
     let symbol = parse_underlying(name).ok_or_else(|| Refusal::invalid("underlying", name, "a symbol"))?;
-    let Some(cursor) = query.get("cursor") else { return reply(query, name, symbol, None) };
-    let (text, last) = cursor::parse_cursor("cursor", cursor)?;
+    let Some(cursor) = query.text(&CURSOR) else { return reply(query, name, symbol, None) };
+    let (text, last) = cursor::parse_cursor(CURSOR.name(), cursor)?;
     let before = Query::parse(&text);
     // the filters of the cursor count, so those beside it must be equal
-    let differs = |name: &&str| query.get(name).is_some_and(|value| before.get(name) != Some(value));
-    if FILTERS.iter().any(differs) {
+    let differs = |name: &str| query.first(name).is_some_and(|value| before.first(name) != Some(value));
+    if FILTERS.iter().any(|filter| differs(filter.name())) {
         return Err(Refusal::Conflict { reason: "filters differ from those of the previous page" });
     }
     reply(&before, name, symbol, Some(last))
 }
 
 fn reply(query: &Query<'_>, name: &str, symbol: Symbol, after: Option<ContractKey>) -> Result<Reply, Refusal> {
-    let format = query.word("format", Format::WORDS)?.unwrap_or_default();
-    let limit = query.integer("limit", 1..=LIMIT_MAX)?.or((format == Format::Json).then_some(LIMIT));
+    let format = query.get(&FORMAT)?.unwrap_or_default();
+    let limit = query.get(&LIMIT)?.or((format == Format::Json).then_some(LIMIT_DEFAULT));
     let page = Page {
-        sort: query.word("sort", SORTS)?.unwrap_or(Sort::Ticker),
-        descending: query.word("order", ORDERS)?.unwrap_or(false),
+        sort: query.get(&SORT)?.unwrap_or(Sort::Ticker),
+        descending: query.get(&ORDER)?.unwrap_or(false),
         after,
         limit: limit.and_then(|n| usize::try_from(n).ok()),
         offset: 0,
@@ -159,7 +201,7 @@ fn reply(query: &Query<'_>, name: &str, symbol: Symbol, after: Option<ContractKe
         memo: format!(
             "{}?{}",
             cursor::percent_encode(name),
-            cursor::filters(query, &[&FILTERS[..], &ARRANGEMENT[..]].concat())
+            cursor::filters(query, FILTERS.iter().chain(ARRANGEMENT).map(|param| param.name()))
         ),
         title: format!("{} · options chain snapshot", name.to_uppercase()),
         ..Reply::default()
@@ -168,18 +210,18 @@ fn reply(query: &Query<'_>, name: &str, symbol: Symbol, after: Option<ContractKe
 
 fn parse_selection(query: &Query<'_>, symbol: Symbol) -> Result<Selection, Refusal> {
     let mut selection = Selection::named(symbol);
-    let bounds = Bounds { least: query.number("strike_price.gte")?, most: query.number("strike_price.lte")? };
-    let exact = query.number("strike_price")?.map_or_else(Bounds::default, Bounds::exactly);
+    let bounds = Bounds { least: query.get(&STRIKE_GTE)?, most: query.get(&STRIKE_LTE)? };
+    let exact = exactly(query.get(&STRIKE)?);
     selection.strike = bounds.and(exact);
-    selection.strike_above = query.number("strike_price.gt")?;
-    selection.strike_below = query.number("strike_price.lt")?;
-    selection.expiries = query.date("expiration_date")?.map(|date| vec![date]);
-    let after = query.date("expiration_date.gt")?.map(|date| date.plus_days(1));
-    selection.expiry_min = query.date("expiration_date.gte")?.max(after);
-    let before = query.date("expiration_date.lt")?.map(|date| date.plus_days(-1));
-    let last = query.date("expiration_date.lte")?;
+    selection.strike_above = query.get(&STRIKE_GT)?;
+    selection.strike_below = query.get(&STRIKE_LT)?;
+    selection.expiries = query.get(&EXPIRATION)?.map(|date| vec![date]);
+    let after = query.get(&EXPIRATION_GT)?.map(|date| date.plus_days(1));
+    selection.expiry_min = query.get(&EXPIRATION_GTE)?.max(after);
+    let before = query.get(&EXPIRATION_LT)?.map(|date| date.plus_days(-1));
+    let last = query.get(&EXPIRATION_LTE)?;
     selection.expiry_max = [last, before].into_iter().flatten().min();
-    match query.word("contract_type", TYPES)? {
+    match query.get(&CONTRACT_TYPE)? {
         None => {}
         Some(Some(rights)) => selection.rights = rights,
         Some(None) => selection.expiries = Some(Vec::new()),
@@ -193,7 +235,7 @@ fn parse_contract(query: &Query<'_>) -> Result<Reply, Refusal> {
     let key = ContractKey::parse_osi(query.segment("contract")).ok_or_else(unlisted)?;
     Ok(Reply {
         selection: Selection { contracts: vec![key], ..Selection::named(symbol) },
-        format: query.word("format", Format::WORDS)?.unwrap_or_default(),
+        format: query.get(&FORMAT)?.unwrap_or_default(),
         fields: FIELDS.to_vec(),
         around: Wrap::Of(around_contract),
         when_empty: Some(unlisted()),

@@ -2,46 +2,82 @@
 //! days they say what that has, of any other feed what the market has now.
 
 use super::layer::{Layer, Serve};
-use super::parameter::ticker;
-use super::{thetadata_v2, thetadata_v3};
+use super::parameter::{self, A_SYMBOL, ANY, FORMAT, exactly};
+use super::thetadata_v2::{self, EXP, RIGHT, ROOT, USE_CSV, format_and_headers};
+use super::thetadata_v3::{self, EXPIRATION, MAX_DTE, RIGHT_OF_THE_PAST, STRIKE as STRIKE_ASKED};
 use crate::catalog::{Catalog, CatalogColumn, CatalogEntry, CatalogJson, CatalogKind, CatalogQuestion};
-use crate::query::{Bounds, Query, Rights};
+use crate::query::Query;
+use crate::query::parameter::{IsoDate, ItemList, Param, ReadAs, Thousandths};
 use crate::refusal::Refusal;
 use crate::rows::frame::Format;
 use crate::rows::table::Fact;
 use jiff::civil::Date;
 use kernel::contract::{Right, Symbol};
-use std::borrow::Cow;
 
 /// Roots.
-pub const SYMBOLS: Layer = thetadata_v3::at("/v3/option/list/symbols", Serve::Catalog(|query| newer(query, ROOTS)));
+pub const SYMBOLS: Layer =
+    thetadata_v3::at("/v3/option/list/symbols", &[&FORMAT], Serve::Catalog(|query| newer(query, ROOTS)));
 /// Dates of expiry of a name.
-pub const EXPIRATIONS: Layer =
-    thetadata_v3::at("/v3/option/list/expirations", Serve::Catalog(|query| newer(query, NAMED_EXPIRATIONS)));
+pub const EXPIRATIONS: Layer = thetadata_v3::at(
+    "/v3/option/list/expirations",
+    &[&NAMES.required("SPY"), &FORMAT],
+    Serve::Catalog(|query| newer(query, NAMED_EXPIRATIONS)),
+);
 /// Strikes of a date of expiry.
-pub const STRIKES: Layer =
-    thetadata_v3::at("/v3/option/list/strikes", Serve::Catalog(|query| newer(query, NAMED_STRIKES)));
+pub const STRIKES: Layer = thetadata_v3::at(
+    "/v3/option/list/strikes",
+    &[&NAMES.required("SPY"), &EXPIRATION, &FORMAT],
+    Serve::Catalog(|query| newer(query, NAMED_STRIKES)),
+);
 /// Days on which there are quotes of a date of expiry.
-pub const DATES: Layer =
-    thetadata_v3::at("/v3/option/list/dates/quote", Serve::Catalog(|query| newer(query, QUOTED_DAYS)));
+pub const DATES: Layer = thetadata_v3::at(
+    "/v3/option/list/dates/quote",
+    &[&parameter::SYMBOL, &EXPIRATION, &STRIKE_ASKED, &RIGHT_OF_THE_PAST, &FORMAT],
+    Serve::Catalog(|query| newer(query, QUOTED_DAYS)),
+);
 /// Contracts that were quoted on a day.
-pub const CONTRACTS: Layer =
-    thetadata_v3::at("/v3/option/list/contracts/quote", Serve::Catalog(|query| newer(query, QUOTED_CONTRACTS)));
+pub const CONTRACTS: Layer = thetadata_v3::at(
+    "/v3/option/list/contracts/quote",
+    &[&NAMES, &DATE, &MAX_DTE, &FORMAT],
+    Serve::Catalog(|query| newer(query, QUOTED_CONTRACTS)),
+);
 /// Roots, version 2.
-pub const OLDER_ROOTS: Layer =
-    thetadata_v2::at("/v2/list/roots/option", Serve::Catalog(|query| older(query, CatalogKind::Roots)));
+pub const OLDER_ROOTS: Layer = thetadata_v2::at(
+    "/v2/list/roots/option",
+    &[&FORMAT, &USE_CSV],
+    Serve::Catalog(|query| older(query, CatalogKind::Roots)),
+);
 /// Dates of expiry, version 2.
-pub const OLDER_EXPIRATIONS: Layer =
-    thetadata_v2::at("/v2/list/expirations", Serve::Catalog(|query| older(query, CatalogKind::Expirations)));
+pub const OLDER_EXPIRATIONS: Layer = thetadata_v2::at(
+    "/v2/list/expirations",
+    &[&ROOT, &FORMAT, &USE_CSV],
+    Serve::Catalog(|query| older(query, CatalogKind::Expirations)),
+);
 /// Strikes, version 2.
-pub const OLDER_STRIKES: Layer =
-    thetadata_v2::at("/v2/list/strikes", Serve::Catalog(|query| older(query, CatalogKind::Strikes)));
+pub const OLDER_STRIKES: Layer = thetadata_v2::at(
+    "/v2/list/strikes",
+    &[&ROOT, &EXP, &FORMAT, &USE_CSV],
+    Serve::Catalog(|query| older(query, CatalogKind::Strikes)),
+);
 /// Days, version 2.
-pub const OLDER_DATES: Layer =
-    thetadata_v2::at("/v2/list/dates/option/quote", Serve::Catalog(|query| older(query, CatalogKind::Days)));
+pub const OLDER_DATES: Layer = thetadata_v2::at(
+    "/v2/list/dates/option/quote",
+    &[&ROOT, &EXP, &OLDER_STRIKE_ASKED, &RIGHT, &FORMAT, &USE_CSV],
+    Serve::Catalog(|query| older(query, CatalogKind::Days)),
+);
 /// Contracts, version 2.
-pub const OLDER_CONTRACTS: Layer =
-    thetadata_v2::at("/v2/list/contracts/option/quote", Serve::Catalog(|query| older(query, CatalogKind::Contracts)));
+pub const OLDER_CONTRACTS: Layer = thetadata_v2::at(
+    "/v2/list/contracts/option/quote",
+    &[&ROOT_ASKED, &START_DATE, &FORMAT, &USE_CSV],
+    Serve::Catalog(|query| older(query, CatalogKind::Contracts)),
+);
+
+/// Names with commas between them; `*`, where that may be, is all.
+const NAMES: Param<ItemList> = Param::new("symbol", ItemList, "Symbol of the underlying");
+const DATE: Param<IsoDate> = Param::new("date", IsoDate, "Date").required("2026-12-18");
+const ROOT_ASKED: Param<ReadAs<Symbol>> = Param::new("root", A_SYMBOL, "Symbol of the underlying");
+const START_DATE: Param<IsoDate> = Param::new("start_date", IsoDate, "Start date, YYYYMMDD").required("2026-12-18");
+const OLDER_STRIKE_ASKED: Param<Thousandths> = Param::new("strike", Thousandths, "Strike in thousandths");
 
 /// A list of version 3: its kind, and its columns.
 type Newer = (CatalogKind, &'static [CatalogColumn]);
@@ -109,67 +145,54 @@ fn newer(query: &Query<'_>, (kind, columns): Newer) -> Result<Catalog, Refusal> 
         CatalogKind::Expirations => question.names = names(query, true)?,
         CatalogKind::Strikes => {
             question.names = names(query, true)?;
-            question.expiry = Some(required_date(query, "expiration")?);
+            question.expiry = Some(query.required(&EXPIRATION)?);
         }
         CatalogKind::Days => {
-            question.names = vec![ticker(query, "symbol")?];
-            question.expiry = Some(required_date(query, "expiration")?);
-            question.strike = match query.get("strike") {
-                Some("*") => Bounds::default(),
-                _ => query.number("strike")?.map(Bounds::exactly).unwrap_or_default(),
-            };
-            question.rights = query.rights("right", Rights::ANY)?;
+            question.names = vec![query.required(&parameter::SYMBOL)?];
+            question.expiry = Some(query.required(&EXPIRATION)?);
+            question.strike = thetadata_v3::strike(query)?;
+            question.rights = query.get(&RIGHT_OF_THE_PAST)?.unwrap_or_default();
         }
         CatalogKind::Contracts => {
             question.names = names(query, false)?;
-            question.day = Some(required_date(query, "date")?);
-            question.most_days = query.integer("max_dte", 0..=i64::MAX)?;
+            question.day = Some(query.required(&DATE)?);
+            question.most_days = query.get(&MAX_DTE)?;
         }
     }
-    let format = query.word("format", Format::WORDS)?.unwrap_or(Format::Csv);
+    let format = query.get(&FORMAT)?.unwrap_or(Format::Csv);
     let when_empty = Refusal::NoTicks { text: "No data found for your request".to_owned() };
     Ok(Catalog { question, format, json: CatalogJson::Columns, columns, headers: Vec::new(), when_empty })
 }
 
-/// Names with commas between them; `*`, where that may be, is all.
+/// The names that are asked for.
 fn names(query: &Query<'_>, is_required: bool) -> Result<Vec<Symbol>, Refusal> {
     if is_required {
-        query.required("symbol")?;
+        query.required_text(&NAMES)?;
     }
-    let named = query.list("symbol").filter(|&text| text != "*");
-    let symbol = |text| Symbol::parse_underlying(text).ok_or_else(|| Refusal::invalid("symbol", text, "a symbol"));
-    named.map(symbol).collect()
-}
-
-fn required_date(query: &Query<'_>, parameter: &'static str) -> Result<Date, Refusal> {
-    query.date(parameter)?.ok_or_else(|| Refusal::missing(parameter))
+    let symbol = |text| A_SYMBOL.text(NAMES.name(), text);
+    query.items(&NAMES).filter(|&text| text != ANY).map(symbol).collect()
 }
 
 fn older(query: &Query<'_>, kind: CatalogKind) -> Result<Catalog, Refusal> {
     let mut question = CatalogQuestion::all(kind);
-    let root = || Ok::<_, Refusal>(vec![ticker(query, "root")?]);
+    let root = || Ok::<_, Refusal>(vec![query.required(&ROOT)?]);
     match kind {
         CatalogKind::Roots => {}
         CatalogKind::Expirations => question.names = root()?,
         CatalogKind::Strikes | CatalogKind::Days => {
             question.names = root()?;
-            question.expiry = Some(query.date8("exp")?);
+            question.expiry = Some(query.required(&EXP)?);
         }
         CatalogKind::Contracts => {
-            question.names = if query.get("root").is_some() { root()? } else { Vec::new() };
-            question.day = Some(required_date(query, "start_date")?);
+            question.names = query.get(&ROOT_ASKED)?.into_iter().collect();
+            question.day = Some(query.required(&START_DATE)?);
         }
     }
     if kind == CatalogKind::Days {
-        question.strike = query.thousandths("strike")?.map(Bounds::exactly).unwrap_or_default();
-        question.rights = query.rights("right", Rights::LETTERS)?;
+        question.strike = exactly(query.get(&OLDER_STRIKE_ASKED)?);
+        question.rights = query.get(&RIGHT)?.unwrap_or_default();
     }
-    let (mut format, mut headers) = (query.word("format", Format::WORDS)?.unwrap_or_default(), Vec::new());
-    // A client of this version reads from a header that no page follows.
-    if query.get("use_csv").is_some_and(|text| text.eq_ignore_ascii_case("true")) {
-        format = Format::Csv;
-        headers.push(("Next-Page", Cow::Borrowed("null")));
-    }
+    let (format, headers) = format_and_headers(query)?;
     let when_empty = Refusal::NoTicks { text: "No data for the specified timeframe & contract.".to_owned() };
     let json = CatalogJson::Headed(header);
     Ok(Catalog { question, format, json, columns: older_columns(kind), headers, when_empty })

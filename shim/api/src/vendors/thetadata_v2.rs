@@ -3,8 +3,9 @@
 
 use super::body;
 use super::columns::{POINT, pointed, quoted_as};
-use super::layer::{Ending, Layer, Reply, Serve, Wrap};
-use super::parameter::{ticker, title};
+use super::layer::{Ending, Headers, Layer, Reply, Serve, Wrap};
+use super::parameter::{A_SYMBOL, FORMAT, title};
+use crate::query::parameter::{CompactDate, OneWord, OnlyTrue, Param, Parameters, ReadAs};
 use crate::query::{Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Stamp, When};
@@ -15,22 +16,35 @@ use crate::rows::frame::Format;
 use crate::rows::layout::Around;
 use crate::selection::Selection;
 use engine::store::columns::{Col, Unit};
+use kernel::contract::Symbol;
 use std::borrow::Cow;
 
 /// First order.
-pub const GREEKS: Layer = at("/v2/bulk_snapshot/option/greeks", Serve::Rows(|query| parse(query, &[FIRST])));
+pub const GREEKS: Layer =
+    at("/v2/bulk_snapshot/option/greeks", OF_SNAPSHOTS, Serve::Rows(|query| parse(query, &[FIRST])));
 /// Second order.
 pub const SECOND_ORDER: Layer =
-    at("/v2/bulk_snapshot/option/greeks_second_order", Serve::Rows(|query| parse(query, &[SECOND])));
+    at("/v2/bulk_snapshot/option/greeks_second_order", OF_SNAPSHOTS, Serve::Rows(|query| parse(query, &[SECOND])));
 /// All of them.
-pub const ALL_GREEKS: Layer =
-    at("/v2/bulk_snapshot/option/all_greeks", Serve::Rows(|query| parse(query, &[FIRST, SECOND, ONLY_IN_ALL])));
+pub const ALL_GREEKS: Layer = at(
+    "/v2/bulk_snapshot/option/all_greeks",
+    OF_SNAPSHOTS,
+    Serve::Rows(|query| parse(query, &[FIRST, SECOND, ONLY_IN_ALL])),
+);
 /// Whatever else is asked under its prefix.
-pub const REST: Layer = at("/v2/{rest*}", Serve::Text(|_| Err(Refusal::UnknownPath)));
+pub const REST: Layer = at("/v2/{rest*}", &[], Serve::Text(|_| Err(Refusal::UnknownPath)));
 
-pub(super) const fn at(path: &'static str, serve: Serve) -> Layer {
-    Layer { name: "thetadata_v2", path, serve, refuse: body::plain, headers: &[] }
+pub(super) const fn at(path: &'static str, parameters: Parameters, serve: Serve) -> Layer {
+    Layer { name: "thetadata_v2", path, parameters, is_strict: false, serve, refuse: body::plain, headers: &[] }
 }
+
+const OF_SNAPSHOTS: Parameters = &[&ROOT, &EXP, &RIGHT, &FORMAT, &USE_CSV];
+
+pub(super) const ROOT: Param<ReadAs<Symbol>> = Param::new("root", A_SYMBOL, "Symbol of the underlying").required("SPY");
+pub(super) const EXP: Param<CompactDate> =
+    Param::new("exp", CompactDate, "Expiration date, YYYYMMDD; in snapshots, 0 selects all").required("20261218");
+pub(super) const RIGHT: Param<OneWord<Rights>> = Param::new("right", OneWord(Rights::LETTERS), "Calls, puts or both");
+pub(super) const USE_CSV: Param<OnlyTrue> = Param::new("use_csv", OnlyTrue, "true selects CSV");
 
 /// The contract, and the beginning of its numbers.
 const BASE: &[Field] = &[
@@ -88,21 +102,25 @@ pub(super) const ONLY_IN_ALL: &[Field] = &[
 ];
 
 fn parse(query: &Query<'_>, columns: &[&[Field]]) -> Result<Reply, Refusal> {
-    let root = ticker(query, "root")?;
+    let root = query.required(&ROOT)?;
     let selection = Selection {
-        expiries: if query.required("exp")? == "0" { None } else { Some(vec![query.date8("exp")?]) },
-        rights: query.rights("right", Rights::LETTERS)?,
+        expiries: if query.required_text(&EXP)? == "0" { None } else { Some(vec![query.required(&EXP)?]) },
+        rights: query.get(&RIGHT)?.unwrap_or_default(),
         ..Selection::named(root)
     };
-    let (mut format, mut headers) = (query.word("format", Format::WORDS)?.unwrap_or_default(), Vec::new());
-    // A client of this version asks for a table and reads from a header that no page follows.
-    if query.get("use_csv").is_some_and(|text| text.eq_ignore_ascii_case("true")) {
-        format = Format::Csv;
-        headers.push(("Next-Page", Cow::Borrowed("null")));
-    }
+    let (format, headers) = format_and_headers(query)?;
     let fields = [BASE, &columns.concat(), TAIL].concat();
     let (around, title) = (Wrap::Of(around), title(root));
     Ok(Reply { selection, format, fields, around, headers, title, ..Reply::default() })
+}
+
+/// The form of an answer. A client of this version asks for a table and reads from a header that no page follows.
+pub(super) fn format_and_headers(query: &Query<'_>) -> Result<(Format, Headers), Refusal> {
+    let format = query.get(&FORMAT)?.unwrap_or_default();
+    if query.get(&USE_CSV)? == Some(true) {
+        return Ok((Format::Csv, vec![("Next-Page", Cow::Borrowed("null"))]));
+    }
+    Ok((format, Vec::new()))
 }
 
 /// The header names the numbers of a row.

@@ -5,17 +5,17 @@
 use super::body;
 use super::columns::{POINT, pointed, quoted_as};
 use super::layer::{Ending, Layer, Reply, Serve, Wrap};
-use super::parameter::{days, ticker, title};
-use super::thetadata_v2::{FIRST, ONLY_IN_ALL, SECOND, at};
+use super::parameter::{FORMAT, days, title};
+use super::thetadata_v2::{EXP, FIRST, ONLY_IN_ALL, RIGHT, ROOT, SECOND, USE_CSV, at, format_and_headers};
 use super::thetadata_v3_past::{BARS, NO_QUOTES, QUOTED, VOLATILITIES};
 use crate::past::moment::AsOf;
 use crate::past::span::{Pace, PastSpan};
 use crate::past::{Lacking, PastMoments, PastQuestion, SHOWS_THE_PRESENT};
+use crate::query::parameter::{IsoDate, Param, Thousandths, TrueFalse, WholeNumber};
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Stamp, When};
 use crate::rows::field::{Field, QuoteNumber, SliceNumber, own, slice, time};
-use crate::rows::frame::Format;
 use crate::rows::layout::{Around, Walk};
 use crate::selection::Selection;
 use engine::store::columns::{Col, Unit};
@@ -24,9 +24,34 @@ use jiff::civil::Time;
 use std::borrow::Cow;
 
 /// Greeks or quotes of one contract.
-pub const HISTORY: Layer = at("/v2/hist/option/{what}", Serve::Rows(parse_history));
+pub const HISTORY: Layer = at(
+    "/v2/hist/option/{what}",
+    &[&IVL, &START_TIME, &END_TIME, &ROOT, &STRIKE, &EXP, &RIGHT, &START_DATE, &END_DATE, &FORMAT, &USE_CSV, &RTH],
+    Serve::Rows(parse_history),
+);
 /// Quotes of one contract at one time of some days.
-pub const QUOTE_AT: Layer = at("/v2/at_time/option/quote", Serve::Rows(parse_at));
+pub const QUOTE_AT: Layer = at(
+    "/v2/at_time/option/quote",
+    &[&TIME_OF_DAY, &ROOT, &STRIKE, &EXP, &RIGHT, &START_DATE, &END_DATE, &FORMAT, &USE_CSV],
+    Serve::Rows(parse_at),
+);
+
+const IVL: Param<WholeNumber> = Param::new(
+    "ivl",
+    WholeNumber { least: 0, most: STEP_MOST_MS },
+    "Interval between rows in milliseconds; for at_time, milliseconds since midnight",
+);
+const TIME_OF_DAY: Param<WholeNumber> =
+    Param::new("ivl", A_TIME, "Interval between rows in milliseconds; for at_time, milliseconds since midnight");
+const START_TIME: Param<WholeNumber> =
+    Param::new("start_time", A_TIME, "Start time of day, milliseconds since midnight");
+const END_TIME: Param<WholeNumber> = Param::new("end_time", A_TIME, "End time of day, milliseconds since midnight");
+const RTH: Param<TrueFalse> = Param::new("rth", TrueFalse, "true starts rows at the open of the session [default: true]");
+const STRIKE: Param<Thousandths> = Param::new("strike", Thousandths, "Strike in thousandths").required("720000");
+const START_DATE: Param<IsoDate> = Param::new("start_date", IsoDate, "Start date, YYYYMMDD").such_as("2026-12-18");
+const END_DATE: Param<IsoDate> = Param::new("end_date", IsoDate, "End date, YYYYMMDD").such_as("2026-12-18");
+/// Milliseconds since midnight.
+const A_TIME: WholeNumber = WholeNumber { least: 0, most: LAST_MS };
 
 const MS_OF_DAY: Field = time("ms_of_day", When::Asked, Stamp::MillisOfDay);
 const DATE: Field = time("date", When::Asked, Stamp::Date8);
@@ -83,12 +108,12 @@ fn parse_history(query: &Query<'_>) -> Result<Reply, Refusal> {
     if what == "eod" {
         return parse(query, fields, is_quotes, (Time::MIN, Time::MAX, Pace::Day));
     }
-    let step = query.integer("ivl", 0..=STEP_MOST_MS)?.unwrap_or(0);
+    let step = query.get(&IVL)?.unwrap_or(0);
     // without steps the whole day counts, as at the vendor
-    let is_regular = step > 0 && query.flag("rth")?.unwrap_or(true);
+    let is_regular = step > 0 && query.get(&RTH)?.unwrap_or(true);
     let (least, most) = if is_regular { (OPENS_MS, CLOSES_MS) } else { (0, LAST_MS) };
-    let bound = |name: &str| query.integer(name, 0..=LAST_MS);
-    let (opens, closes) = (time_of(bound("start_time")?.unwrap_or(least)), time_of(bound("end_time")?.unwrap_or(most)));
+    let (opens, closes) = (query.get(&START_TIME)?.unwrap_or(least), query.get(&END_TIME)?.unwrap_or(most));
+    let (opens, closes) = (time_of(opens), time_of(closes));
     let every = match step {
         0 => Pace::Snapshot,
         millis => Pace::Step { from: Some(opens), step: SignedDuration::from_millis(millis) },
@@ -97,7 +122,7 @@ fn parse_history(query: &Query<'_>) -> Result<Reply, Refusal> {
 }
 
 fn parse_at(query: &Query<'_>) -> Result<Reply, Refusal> {
-    let at = query.integer("ivl", 0..=LAST_MS)?.unwrap_or(0);
+    let at = query.get(&TIME_OF_DAY)?.unwrap_or(0);
     parse(query, quoted(), true, (Time::MIN, Time::MAX, Pace::At(time_of(at))))
 }
 
@@ -112,24 +137,18 @@ fn parse(
     is_quotes: bool,
     (opens, closes, every): (Time, Time, Pace),
 ) -> Result<Reply, Refusal> {
-    let root = ticker(query, "root")?;
-    query.required("strike")?;
-    let strike = query.thousandths("strike")?;
+    let root = query.required(&ROOT)?;
+    let strike = query.required(&STRIKE)?;
     let selection = Selection {
-        expiries: Some(vec![query.date8("exp")?]),
-        strike: strike.map(Bounds::exactly).unwrap_or_default(),
-        rights: query.word("right", Rights::LETTERS)?.unwrap_or(Rights::Call),
+        expiries: Some(vec![query.required(&EXP)?]),
+        strike: Bounds::exactly(strike),
+        rights: query.get(&RIGHT)?.unwrap_or(Rights::Call),
         ..Selection::named(root)
     };
-    let (first, last) = days(query, "")?;
+    let (first, last) = days(query, &START_DATE, &END_DATE, None)?;
     let moments = PastMoments::Many(PastSpan { start: AsOf::Day(first), end: AsOf::Day(last), opens, closes, every });
     let past = Some(PastQuestion { moments, if_live: Some(SHOWS_THE_PRESENT), if_none });
-    let (mut format, mut headers) = (query.word("format", Format::WORDS)?.unwrap_or_default(), Vec::new());
-    // A client of this version reads from a header that no page follows.
-    if query.get("use_csv").is_some_and(|text| text.eq_ignore_ascii_case("true")) {
-        format = Format::Csv;
-        headers.push(("Next-Page", Cow::Borrowed("null")));
-    }
+    let (format, headers) = format_and_headers(query)?;
     let when_empty = Some(Refusal::NoTicks { text: NO_DATA.to_owned() });
     let needs_quotes = is_quotes.then_some(NO_QUOTES);
     let (walk, around, title) = (Walk::Arrays, Wrap::Of(around), title(root));

@@ -4,7 +4,8 @@
 use super::body;
 use super::columns::{POINT, pointed, quoted_as};
 use super::layer::{Layer, Reply, Serve, Wrap};
-use super::parameter::{date_or_any, ticker, title};
+use super::parameter::{ANY, FORMAT, SYMBOL, date_or_any, exactly, title};
+use crate::query::parameter::{FiniteNumber, IsoDate, OneWord, Param, Parameters, WholeNumber};
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Stamp, When};
@@ -17,13 +18,30 @@ use engine::store::columns::{Col, Unit};
 use kernel::contract::Symbol;
 
 /// The five orders.
-pub const GREEKS: Layer = at("/v3/option/snapshot/greeks/{order}", Serve::Rows(parse));
+pub const GREEKS: Layer = at(
+    "/v3/option/snapshot/greeks/{order}",
+    &[&SYMBOL, &EXPIRATION, &STRIKE, &RIGHT, &MAX_DTE, &STRIKE_RANGE, &FORMAT],
+    Serve::Rows(parse),
+);
 /// Whatever else is asked under its prefix.
-pub const REST: Layer = at("/v3/option/{rest*}", Serve::Text(|_| Err(Refusal::UnknownPath)));
+pub const REST: Layer = at("/v3/option/{rest*}", &[], Serve::Text(|_| Err(Refusal::UnknownPath)));
 
-pub(super) const fn at(path: &'static str, serve: Serve) -> Layer {
-    Layer { name: "thetadata_v3", path, serve, refuse: body::plain, headers: &[] }
+pub(super) const fn at(path: &'static str, parameters: Parameters, serve: Serve) -> Layer {
+    Layer { name: "thetadata_v3", path, parameters, is_strict: false, serve, refuse: body::plain, headers: &[] }
 }
+
+/// How calls of the present spell call, put and both.
+const RIGHT: Param<OneWord<Rights>> = Param::new("right", OneWord(Rights::WORDS), "Calls, puts or both");
+/// How calls of the past do.
+pub(super) const RIGHT_OF_THE_PAST: Param<OneWord<Rights>> =
+    Param::new("right", OneWord(Rights::ANY), "Calls, puts or both");
+pub(super) const EXPIRATION: Param<IsoDate> =
+    Param::new("expiration", IsoDate, "Expiration date; * selects all").required("2026-12-18");
+pub(super) const STRIKE: Param<FiniteNumber> = Param::new("strike", FiniteNumber, "Strike; * selects all");
+pub(super) const MAX_DTE: Param<WholeNumber> =
+    Param::new("max_dte", WholeNumber::from(0), "Maximum calendar days to expiry");
+pub(super) const STRIKE_RANGE: Param<WholeNumber> =
+    Param::new("strike_range", WholeNumber::from(1), "Number of strikes above and below the money, for each expiry");
 
 /// What every order begins with.
 const BASE: &[Field] = &[
@@ -93,27 +111,29 @@ fn fields(order: &str) -> Option<Vec<Field>> {
 pub(super) fn selection(
     query: &Query<'_>,
     symbol: Symbol,
-    spelling: &[(&'static str, Rights)],
+    right: &Param<OneWord<Rights>>,
 ) -> Result<Selection, Refusal> {
-    query.required("expiration")?;
+    query.required_text(&EXPIRATION)?;
     Ok(Selection {
-        expiries: date_or_any(query, "expiration")?,
-        strike: match query.get("strike") {
-            Some("*") => Bounds::default(),
-            _ => query.number("strike")?.map(Bounds::exactly).unwrap_or_default(),
-        },
-        rights: query.rights("right", spelling)?,
-        dte: Bounds { least: None, most: query.integer("max_dte", 0..=i64::MAX)?.map(|days| days as f64) },
-        strike_range: query.integer("strike_range", 1..=i64::MAX)?.and_then(|n| usize::try_from(n).ok()),
+        expiries: date_or_any(query, &EXPIRATION)?,
+        strike: strike(query)?,
+        rights: query.get(right)?.unwrap_or_default(),
+        dte: Bounds { least: None, most: query.get(&MAX_DTE)?.map(|days| days as f64) },
+        strike_range: query.get(&STRIKE_RANGE)?.and_then(|n| usize::try_from(n).ok()),
         ..Selection::named(symbol)
     })
 }
 
+/// The one strike that is asked for, or any.
+pub(super) fn strike(query: &Query<'_>) -> Result<Bounds, Refusal> {
+    if query.text(&STRIKE) == Some(ANY) { Ok(Bounds::default()) } else { Ok(exactly(query.get(&STRIKE)?)) }
+}
+
 fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
     let fields = fields(query.segment("order")).ok_or(Refusal::UnknownPath)?;
-    let symbol = ticker(query, "symbol")?;
-    let selection = selection(query, symbol, Rights::WORDS)?;
-    let format = query.word("format", Format::WORDS)?.unwrap_or(Format::Csv);
+    let symbol = query.required(&SYMBOL)?;
+    let selection = selection(query, symbol, &RIGHT)?;
+    let format = query.get(&FORMAT)?.unwrap_or(Format::Csv);
     let (walk, around, title) = (Walk::Columns, Wrap::text("{", "}"), title(symbol));
     Ok(Reply { selection, format, fields, walk, around, title, ..Reply::default() })
 }

@@ -3,12 +3,16 @@
 
 use super::columns::{POINT, pointed, quoted_as};
 use super::layer::{Layer, Reply, Serve, Wrap};
-use super::parameter::{clock_time, days, ticker, title};
-use super::thetadata_v3::{FIRST, ONLY_IN_ALL, SECOND, TAIL, THIRD, at, selection};
+use super::parameter::{A_CLOCK_TIME, FORMAT, SYMBOL, days, title};
+use super::thetadata_v3::{
+    EXPIRATION, FIRST, MAX_DTE, ONLY_IN_ALL, RIGHT_OF_THE_PAST, SECOND, STRIKE, STRIKE_RANGE, TAIL, THIRD, at,
+    selection,
+};
 use crate::past::moment::AsOf;
 use crate::past::span::{Pace, PastSpan};
 use crate::past::{Lacking, PastMoments, PastQuestion, SHOWS_THE_PRESENT};
-use crate::query::{Query, Rights};
+use crate::query::Query;
+use crate::query::parameter::{IsoDate, OneWord, Param, Parameters, ReadAs};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Stamp, When};
 use crate::rows::field::{Field, QuoteNumber, SliceNumber, Text, own, slice, strike_as, text, time, zero, zero_as};
@@ -20,16 +24,76 @@ use jiff::SignedDuration;
 use jiff::civil::Time;
 
 /// Greeks at each step of some days, or at their close.
-pub const GREEKS: Layer = at("/v3/option/history/greeks/{order}", Serve::Rows(parse_greeks));
+pub const GREEKS: Layer = at("/v3/option/history/greeks/{order}", OF_STEPS, Serve::Rows(parse_greeks));
 /// Quotes at each step of some days.
-pub const QUOTE: Layer =
-    at("/v3/option/history/quote", Serve::Rows(|query| parse(query, [NAMES, QUOTED].concat(), steps(query)?)));
+pub const QUOTE: Layer = at(
+    "/v3/option/history/quote",
+    OF_STEPS,
+    Serve::Rows(|query| parse(query, [NAMES, QUOTED].concat(), steps(query)?)),
+);
 /// The last quotes of some days.
-pub const EOD: Layer =
-    at("/v3/option/history/eod", Serve::Rows(|query| parse(query, [CONTRACT, MADE, BARS, QUOTED].concat(), DAILY)));
+pub const EOD: Layer = at(
+    "/v3/option/history/eod",
+    OF_DAYS,
+    Serve::Rows(|query| parse(query, [CONTRACT, MADE, BARS, QUOTED].concat(), DAILY)),
+);
 /// Quotes at one time of some days.
-pub const QUOTE_AT: Layer =
-    at("/v3/option/at_time/quote", Serve::Rows(|query| parse(query, [NAMES, QUOTED].concat(), at_time(query)?)));
+pub const QUOTE_AT: Layer = at(
+    "/v3/option/at_time/quote",
+    AT_A_TIME,
+    Serve::Rows(|query| parse(query, [NAMES, QUOTED].concat(), at_time(query)?)),
+);
+
+const OF_STEPS: Parameters = &[
+    &START_TIME,
+    &END_TIME,
+    &INTERVAL,
+    &SYMBOL,
+    &EXPIRATION,
+    &STRIKE,
+    &RIGHT_OF_THE_PAST,
+    &MAX_DTE,
+    &STRIKE_RANGE,
+    &START_DATE,
+    &END_DATE,
+    &DATE,
+    &FORMAT,
+];
+const OF_DAYS: Parameters = &[
+    &SYMBOL,
+    &EXPIRATION,
+    &STRIKE,
+    &RIGHT_OF_THE_PAST,
+    &MAX_DTE,
+    &STRIKE_RANGE,
+    &START_DATE,
+    &END_DATE,
+    &DATE,
+    &FORMAT,
+];
+const AT_A_TIME: Parameters = &[
+    &TIME_OF_DAY,
+    &SYMBOL,
+    &EXPIRATION,
+    &STRIKE,
+    &RIGHT_OF_THE_PAST,
+    &MAX_DTE,
+    &STRIKE_RANGE,
+    &START_DATE,
+    &END_DATE,
+    &DATE,
+    &FORMAT,
+];
+
+const START_TIME: Param<ReadAs<Time>> = Param::new("start_time", A_CLOCK_TIME, "Start time of day [default: the open]");
+const END_TIME: Param<ReadAs<Time>> = Param::new("end_time", A_CLOCK_TIME, "End time of day [default: the close]");
+const INTERVAL: Param<OneWord<i64>> =
+    Param::new("interval", OneWord(INTERVALS), "Interval between rows [default: 1s]");
+const TIME_OF_DAY: Param<ReadAs<Time>> =
+    Param::new("time_of_day", A_CLOCK_TIME, "Time of day").required("09:30:00");
+const START_DATE: Param<IsoDate> = Param::new("start_date", IsoDate, "Start date");
+const END_DATE: Param<IsoDate> = Param::new("end_date", IsoDate, "End date");
+const DATE: Param<IsoDate> = Param::new("date", IsoDate, "Date").such_as("2026-12-18");
 
 const CONTRACT: &[Field] = &[
     text("symbol", Text::Underlying),
@@ -156,13 +220,13 @@ fn parse_greeks(query: &Query<'_>) -> Result<Reply, Refusal> {
 }
 
 fn parse(query: &Query<'_>, fields: Vec<Field>, steps: Steps) -> Result<Reply, Refusal> {
-    let symbol = ticker(query, "symbol")?;
-    let selection = selection(query, symbol, Rights::ANY)?;
-    let (first, last) = days(query, "date")?;
+    let symbol = query.required(&SYMBOL)?;
+    let selection = selection(query, symbol, &RIGHT_OF_THE_PAST)?;
+    let (first, last) = days(query, &START_DATE, &END_DATE, Some(&DATE))?;
     let Steps { opens, closes, every } = steps;
     let moments = PastMoments::Many(PastSpan { start: AsOf::Day(first), end: AsOf::Day(last), opens, closes, every });
     let past = Some(PastQuestion { moments, if_live: Some(SHOWS_THE_PRESENT), if_none });
-    let format = query.word("format", Format::WORDS)?.unwrap_or(Format::Csv);
+    let format = query.get(&FORMAT)?.unwrap_or(Format::Csv);
     let (walk, around, title) = (Walk::Columns, Wrap::text("{", "}"), title(symbol));
     let when_empty = Some(Refusal::NoTicks { text: NO_DATA.to_owned() });
     let needs_quotes = Some(NO_QUOTES);
@@ -170,9 +234,9 @@ fn parse(query: &Query<'_>, fields: Vec<Field>, steps: Steps) -> Result<Reply, R
 }
 
 fn steps(query: &Query<'_>) -> Result<Steps, Refusal> {
-    let opens = clock_time(query, "start_time")?.unwrap_or(OPENS);
-    let closes = clock_time(query, "end_time")?.unwrap_or(CLOSES);
-    let every = match query.word("interval", INTERVALS)?.unwrap_or(1_000) {
+    let opens = query.get(&START_TIME)?.unwrap_or(OPENS);
+    let closes = query.get(&END_TIME)?.unwrap_or(CLOSES);
+    let every = match query.get(&INTERVAL)?.unwrap_or(1_000) {
         0 => Pace::Snapshot,
         millis => Pace::Step { from: Some(opens), step: SignedDuration::from_millis(millis) },
     };
@@ -180,8 +244,7 @@ fn steps(query: &Query<'_>) -> Result<Steps, Refusal> {
 }
 
 fn at_time(query: &Query<'_>) -> Result<Steps, Refusal> {
-    query.required("time_of_day")?;
-    let every = clock_time(query, "time_of_day")?.map_or(Pace::Day, Pace::At);
+    let every = Pace::At(query.required(&TIME_OF_DAY)?);
     Ok(Steps { every, ..DAILY })
 }
 

@@ -4,14 +4,15 @@
 use super::body::{self, JSON};
 use super::columns::{or_zero, quoted_price, quoted_size};
 use super::layer::{Layer, List, NameList, Reply, RequestContext, Serve, Wrap};
-use super::parameter::{date_or_any, ticker, title};
+use super::parameter::{FORMAT, SYMBOL, date_or_any, title};
 use crate::query::Query;
+use crate::query::parameter::{IsoDate, ItemList, OnlyTrue, Param, Parameters};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp, When};
 use crate::rows::field::{
     Field, QuoteNumber, Text, Unpriced, close, null, open, own, strike, text, time, verbatim, zero,
 };
-use crate::rows::frame::{Format, json_text};
+use crate::rows::frame::json_text;
 use crate::rows::identity::is_index;
 use crate::rows::layout::Around;
 use crate::rows::listing::{Piece, QUOTED_DATE};
@@ -22,17 +23,30 @@ use engine::store::columns::{Col, Unit};
 use kernel::contract::{RootTable, Symbol};
 
 /// The chain of an underlying.
-pub const CHAIN: Layer = at("/v1/markets/options/chains", Serve::Rows(parse));
+pub const CHAIN: Layer =
+    at("/v1/markets/options/chains", &[&SYMBOL, &EXPIRATION, &FORMAT, &GREEKS_WANTED], Serve::Rows(parse));
 /// The expirations of an underlying.
-pub const EXPIRATIONS: Layer = at("/v1/markets/options/expirations", Serve::Listing(parse_expirations));
+pub const EXPIRATIONS: Layer = at(
+    "/v1/markets/options/expirations",
+    &[&SYMBOL, &CONTRACT_SIZE, &EXPIRATION_TYPE, &WITH_STRIKES],
+    Serve::Listing(parse_expirations),
+);
 /// The prices of underlyings.
-pub const QUOTES: Layer = at("/v1/markets/quotes", Serve::Names(parse_names));
+pub const QUOTES: Layer = at("/v1/markets/quotes", &[&SYMBOLS], Serve::Names(parse_names));
 /// The strikes of an expiration.
-pub const STRIKES: Layer = at("/v1/markets/options/strikes", Serve::Listing(parse_strikes));
+pub const STRIKES: Layer =
+    at("/v1/markets/options/strikes", &[&SYMBOL, &EXPIRATION.required("2026-12-18")], Serve::Listing(parse_strikes));
 
-const fn at(path: &'static str, serve: Serve) -> Layer {
-    Layer { name: "tradier", path, serve, refuse, headers: &[] }
+const fn at(path: &'static str, parameters: Parameters, serve: Serve) -> Layer {
+    Layer { name: "tradier", path, parameters, is_strict: false, serve, refuse, headers: &[] }
 }
+
+const EXPIRATION: Param<IsoDate> = Param::new("expiration", IsoDate, "Expiration date [default: all]");
+const GREEKS_WANTED: Param<OnlyTrue> = Param::new("greeks", OnlyTrue, "true adds the Greeks");
+const CONTRACT_SIZE: Param<OnlyTrue> = Param::new("contractSize", OnlyTrue, "true adds the contract size");
+const EXPIRATION_TYPE: Param<OnlyTrue> = Param::new("expirationType", OnlyTrue, "true adds the expiration type");
+const WITH_STRIKES: Param<OnlyTrue> = Param::new("strikes", OnlyTrue, "true adds the strikes");
+const SYMBOLS: Param<ItemList> = Param::new("symbols", ItemList, "Symbols, comma-separated").required("SPY");
 
 const FIELDS: &[Field] = &[
     text("symbol", Text::OsiCompact),
@@ -94,17 +108,17 @@ const EXCHANGE: Text = Text::Fixed("Z");
 const AROUND: Wrap = Wrap::text(r#"{"options":{"option":["#, "]}}");
 
 fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
-    let symbol = ticker(query, "symbol")?;
-    let selection = Selection { expiries: date_or_any(query, "expiration")?, ..Selection::named(symbol) };
-    let format = query.word("format", Format::WORDS)?.unwrap_or_default();
-    let fields = if is_true(query, "greeks") { [FIELDS, GREEKS].concat() } else { FIELDS.to_vec() };
+    let symbol = query.required(&SYMBOL)?;
+    let selection = Selection { expiries: date_or_any(query, &EXPIRATION)?, ..Selection::named(symbol) };
+    let format = query.get(&FORMAT)?.unwrap_or_default();
+    let fields = if is_true(query, &GREEKS_WANTED)? { [FIELDS, GREEKS].concat() } else { FIELDS.to_vec() };
     Ok(Reply { selection, format, fields, around: AROUND, title: title(symbol), ..Reply::default() })
 }
 
 fn parse_expirations(query: &Query<'_>) -> Result<List, Refusal> {
-    let selection = Selection::named(ticker(query, "symbol")?);
-    let (size, kind) = (is_true(query, "contractSize"), is_true(query, "expirationType"));
-    let strikes = is_true(query, "strikes");
+    let selection = Selection::named(query.required(&SYMBOL)?);
+    let (size, kind) = (is_true(query, &CONTRACT_SIZE)?, is_true(query, &EXPIRATION_TYPE)?);
+    let strikes = is_true(query, &WITH_STRIKES)?;
     if !(size || kind || strikes) {
         let around = |_: &_| Around::constant(r#"{"expirations":{"date":["#, "]}}");
         return Ok(List { selection, past: None, days: None, item: QUOTED_DATE.to_vec(), around, when_empty: None });
@@ -125,10 +139,9 @@ fn parse_expirations(query: &Query<'_>) -> Result<List, Refusal> {
 }
 
 fn parse_strikes(query: &Query<'_>) -> Result<List, Refusal> {
-    let symbol = ticker(query, "symbol")?;
-    query.required("expiration")?;
-    let selection =
-        Selection { expiries: query.date("expiration")?.map(|date| vec![date]), ..Selection::named(symbol) };
+    let symbol = query.required(&SYMBOL)?;
+    query.required_text(&EXPIRATION)?;
+    let selection = Selection { expiries: query.get(&EXPIRATION)?.map(|date| vec![date]), ..Selection::named(symbol) };
     let around = |_: &_| Around::constant(r#"{"strikes":{"strike":["#, "]}}");
     Ok(List { selection, past: None, days: None, item: vec![Piece::Strikes], around, when_empty: None })
 }
@@ -137,10 +150,10 @@ fn parse_strikes(query: &Query<'_>) -> Result<List, Refusal> {
 const SYMBOLS_MAX: usize = 100;
 
 fn parse_names(query: &Query<'_>) -> Result<NameList, Refusal> {
-    let names: Vec<String> = query.list("symbols").map(str::to_owned).collect();
+    let names: Vec<String> = query.items(&SYMBOLS).map(str::to_owned).collect();
     match names.len() {
-        0 => Err(Refusal::missing("symbols")),
-        n if n > SYMBOLS_MAX => Err(Refusal::invalid("symbols", &n.to_string(), "up to 100 symbols")),
+        0 => Err(Refusal::missing(SYMBOLS.name())),
+        n if n > SYMBOLS_MAX => Err(Refusal::invalid(SYMBOLS.name(), &n.to_string(), "up to 100 symbols")),
         _ => Ok(NameList { names, write: write_quotes }),
     }
 }
@@ -186,9 +199,8 @@ fn quote_of(chain: &Chain, roots: &RootTable, clock: &Clock) -> String {
     )
 }
 
-/// `true` in any case; anything else is no, never an error.
-fn is_true(query: &Query<'_>, name: &str) -> bool {
-    query.get(name).is_some_and(|text| text.eq_ignore_ascii_case("true"))
+fn is_true(query: &Query<'_>, param: &Param<OnlyTrue>) -> Result<bool, Refusal> {
+    Ok(query.get(param)?.unwrap_or(false))
 }
 
 fn refuse(refusal: &Refusal) -> (&'static str, String) {

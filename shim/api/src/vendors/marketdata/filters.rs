@@ -2,7 +2,8 @@
 //! comparisons, and contracts in words.
 
 use crate::limits::NUMBERS;
-use crate::past::day::{DISTANCE_MOST, Day, PastDays, PastDaysAsked, RequestDays};
+use crate::past::day::{DISTANCE_MOST, NamedDay, PastDays, PastDaysAsked, RequestDays};
+use crate::query::parameter::{AnyText, OneWord, Param, Parameters, ReadAs, TrueFalse, WholeNumber};
 use crate::query::{Bounds, Query, Rights, items, parse_date, parse_number};
 use crate::refusal::Refusal;
 use crate::selection::Selection;
@@ -11,9 +12,37 @@ use jiff::civil::{Date, date};
 use jiff::{Span, Timestamp};
 use kernel::contract::{ContractKey, Right, Symbol, strike_milli};
 
+pub(super) const SIDE: Param<OneWord<Rights>> = Param::new("side", OneWord(Rights::ANY), "call or put");
+pub(super) const NONSTANDARD: Param<TrueFalse> = Param::new("nonstandard", TrueFalse, "true includes adjusted roots");
+pub(super) const EXPIRATION: Param<AnyText> = Param::new("expiration", AnyText, "Expiration date, or all");
+pub(super) const FROM: Param<ReadAs<NamedDay>> =
+    Param::new("from", A_DAY, "First expiration; for one contract, the start date");
+pub(super) const TO: Param<ReadAs<NamedDay>> =
+    Param::new("to", A_DAY, "End of the expirations, exclusive; for one contract, the end date");
+pub(super) const DTE: Param<AnyText> =
+    Param::new("dte", AnyText, "Calendar days to expiry, numbers or ranges, comma-separated");
+pub(super) const RANGE: Param<OneWord<Money>> = Param::new("range", OneWord(RANGES), "itm, otm or all");
+pub(super) const STRIKE_LIMIT: Param<WholeNumber> =
+    Param::new("strikeLimit", WholeNumber::from(1), "Number of strikes around the money");
+pub(super) const AM: Param<TrueFalse> =
+    Param::new("am", TrueFalse, "true selects AM-settled contracts only, false excludes them");
+pub(super) const PM: Param<TrueFalse> =
+    Param::new("pm", TrueFalse, "true selects PM-settled contracts only, false excludes them");
+pub(super) const WEEKLY: Param<TrueFalse> = Param::new("weekly", TrueFalse, "true selects weekly expirations, false excludes them");
+pub(super) const MONTHLY: Param<TrueFalse> = Param::new("monthly", TrueFalse, "true selects monthly expirations, false excludes them");
+pub(super) const QUARTERLY: Param<TrueFalse> =
+    Param::new("quarterly", TrueFalse, "true selects quarterly expirations, false excludes them");
+pub(super) const MONTH: Param<WholeNumber> =
+    Param::new("month", WholeNumber { least: 1, most: 12 }, "Expirations of this month, 1 to 12");
+pub(super) const YEAR: Param<WholeNumber> =
+    Param::new("year", WholeNumber { least: 1000, most: 9999 }, "Expirations of this year");
+pub(super) const STRIKE: Param<AnyText> = Param::new("strike", AnyText, "Strikes, numbers or ranges, comma-separated");
+pub(super) const DELTA: Param<AnyText> = Param::new("delta", AnyText, "Deltas, numbers or ranges, comma-separated");
+pub(super) const DATE: Param<ReadAs<NamedDay>> = Param::new("date", A_DAY, "Date, for feeds with past data");
+
+const A_DAY: ReadAs<NamedDay> = ReadAs { read: read_day, wants: "a date" };
 /// The parameters that choose expirations; without any of them an answer holds the next monthly one.
-const OF_EXPIRATIONS: [&str; 9] =
-    ["expiration", "dte", "from", "to", "month", "year", "weekly", "monthly", "quarterly"];
+const OF_EXPIRATIONS: Parameters = &[&EXPIRATION, &DTE, &FROM, &TO, &MONTH, &YEAR, &WEEKLY, &MONTHLY, &QUARTERLY];
 const RANGES: &[(&str, Money)] = &[("itm", Money::In), ("otm", Money::Out), ("all", Money::Any), ("atm", Money::At)];
 /// The first day of spreadsheets.
 const DAY_ZERO: Date = date(1899, 12, 30);
@@ -23,15 +52,15 @@ const SECONDS_FROM: f64 = 1e6;
 /// The filters of a chain: what a selection can say goes there, the rest into the vendor filters and the days that depend on
 /// the date of the answer.
 pub(super) fn parse(query: &Query<'_>, selection: &mut Selection) -> Result<(VendorFilters, RequestDays), Refusal> {
-    selection.rights = query.rights("side", Rights::ANY)?;
-    selection.standard_only = !query.flag("nonstandard")?.unwrap_or(false);
+    selection.rights = query.get(&SIDE)?.unwrap_or_default();
+    selection.standard_only = !query.get(&NONSTANDARD)?.unwrap_or(false);
     let days = RequestDays {
         expiration: parse_expiration(query)?,
-        first_expiration: parse_day(query, "from")?,
-        last_expiration: parse_day(query, "to")?,
+        first_expiration: query.get(&FROM)?,
+        last_expiration: query.get(&TO)?,
         past: None,
     };
-    let days_near = match query.get("dte").map(parse_days).transpose()? {
+    let days_near = match query.text(&DTE).map(parse_days).transpose()? {
         None => Vec::new(),
         Some(Numbers::Plain(near)) => near,
         Some(Numbers::Ranges(ranges)) => {
@@ -39,15 +68,15 @@ pub(super) fn parse(query: &Query<'_>, selection: &mut Selection) -> Result<(Ven
             Vec::new()
         }
     };
-    let money = query.word("range", RANGES)?.unwrap_or_default();
-    let near_strikes = query.integer("strikeLimit", 1..=i64::MAX)?;
+    let money = query.get(&RANGE)?.unwrap_or_default();
+    let near_strikes = query.get(&STRIKE_LIMIT)?;
     let filters = VendorFilters {
-        am: query.flag("am")?,
-        pm: query.flag("pm")?,
+        am: query.get(&AM)?,
+        pm: query.get(&PM)?,
         expirations: Expirations { days_near, ..parse_series(query)? },
         money,
-        strikes: query.get("strike").map(parse_strikes).transpose()?.unwrap_or_default(),
-        deltas: query.get("delta").map(parse_deltas).transpose()?.unwrap_or_default(),
+        strikes: query.text(&STRIKE).map(parse_strikes).transpose()?.unwrap_or_default(),
+        deltas: query.text(&DELTA).map(parse_deltas).transpose()?.unwrap_or_default(),
         near_strikes: near_strikes.map(|n| usize::try_from(n).unwrap_or(usize::MAX)),
         near_each_right: matches!(money, Money::In | Money::Out) && selection.rights == Rights::Both,
         ..VendorFilters::default()
@@ -57,16 +86,16 @@ pub(super) fn parse(query: &Query<'_>, selection: &mut Selection) -> Result<(Ven
 
 /// Which kinds of expirations.
 fn parse_series(query: &Query<'_>) -> Result<Expirations, Refusal> {
-    let (weekly, monthly, quarterly) = (query.flag("weekly")?, query.flag("monthly")?, query.flag("quarterly")?);
+    let (weekly, monthly, quarterly) = (query.get(&WEEKLY)?, query.get(&MONTHLY)?, query.get(&QUARTERLY)?);
     let said = [weekly, monthly, quarterly];
     if said.contains(&Some(true)) && said.contains(&Some(false)) {
         let reason = "weekly, monthly and quarterly are either asked for or left out, not both";
         return Err(Refusal::Conflict { reason });
     }
     Ok(Expirations {
-        next_monthly: OF_EXPIRATIONS.iter().all(|name| query.get(name).is_none()),
-        month: query.integer("month", 1..=12)?.and_then(|n| i8::try_from(n).ok()),
-        year: query.integer("year", 1000..=9999)?.and_then(|n| i16::try_from(n).ok()),
+        next_monthly: OF_EXPIRATIONS.iter().all(|param| query.first(param.name()).is_none()),
+        month: query.get(&MONTH)?.and_then(|n| i8::try_from(n).ok()),
+        year: query.get(&YEAR)?.and_then(|n| i16::try_from(n).ok()),
         weekly,
         monthly,
         quarterly,
@@ -76,8 +105,8 @@ fn parse_series(query: &Query<'_>) -> Result<Expirations, Refusal> {
 
 /// The past day that is asked for, if one is; a date to come is a mistake.
 pub(super) fn parse_day_before(query: &Query<'_>) -> Result<Option<PastDays>, Refusal> {
-    let day = parse_day(query, "date")?;
-    Ok(day.map(|day| PastDays { which: PastDaysAsked::One(day), not_past: not_past(query, "date") }))
+    let day = query.get(&DATE)?;
+    Ok(day.map(|day| PastDays { which: PastDaysAsked::One(day), not_past: not_past(query, &DATE) }))
 }
 
 /// The same, or the days from one to before another.
@@ -85,44 +114,43 @@ pub(super) fn parse_days_before(query: &Query<'_>) -> Result<Option<PastDays>, R
     if let Some(day) = parse_day_before(query)? {
         return Ok(Some(day));
     }
-    let (from, to) = (parse_day(query, "from")?, parse_day(query, "to")?);
-    let name = match (from, to) {
-        (Some(_), _) => "from",
-        (None, Some(_)) => "to",
+    let (from, to) = (query.get(&FROM)?, query.get(&TO)?);
+    let decisive = match (from, to) {
+        (Some(_), _) => &FROM,
+        (None, Some(_)) => &TO,
         (None, None) => return Ok(None),
     };
-    Ok(Some(PastDays { which: PastDaysAsked::Between(from, to), not_past: not_past(query, name) }))
+    Ok(Some(PastDays { which: PastDaysAsked::Between(from, to), not_past: not_past(query, decisive) }))
 }
 
-fn not_past(query: &Query<'_>, name: &str) -> Refusal {
-    Refusal::invalid("date", query.get(name).unwrap_or_default(), "a date in the past")
+fn not_past(query: &Query<'_>, param: &Param<ReadAs<NamedDay>>) -> Refusal {
+    Refusal::invalid(DATE.name(), query.text(param).unwrap_or_default(), "a date in the past")
 }
 
 /// One expiration; `None` for all of them.
-pub(super) fn parse_expiration(query: &Query<'_>) -> Result<Option<Day>, Refusal> {
-    let is_all = query.get("expiration").is_some_and(|text| text.eq_ignore_ascii_case("all"));
-    if is_all { Ok(None) } else { parse_day(query, "expiration") }
-}
-
-fn parse_day(query: &Query<'_>, name: &str) -> Result<Option<Day>, Refusal> {
-    let day = |text: &str| read_day(text).ok_or_else(|| Refusal::invalid(name, text, "a date"));
-    query.get(name).map(day).transpose()
+pub(super) fn parse_expiration(query: &Query<'_>) -> Result<Option<NamedDay>, Refusal> {
+    match query.text(&EXPIRATION) {
+        Some(text) if !text.eq_ignore_ascii_case("all") => A_DAY.text(EXPIRATION.name(), text).map(Some),
+        _ => Ok(None),
+    }
 }
 
 /// `YYYY-MM-DD`, `MM/DD/YYYY`, unix seconds, days of a spreadsheet, `today`, `yesterday`, `-5 days`, `5 days ago`.
-fn read_day(text: &str) -> Option<Day> {
+fn read_day(text: &str) -> Option<NamedDay> {
     if let Some(date) = parse_date(text).or_else(|| read_slashed(text)) {
-        return Some(Day::Date(date));
+        return Some(NamedDay::Date(date));
     }
     let words: Vec<String> = text.split_whitespace().map(str::to_ascii_lowercase).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["today"] => Some(Day::FromToday(0)),
-        ["yesterday"] => Some(Day::FromToday(-1)),
-        [n, "day" | "days"] => Some(Day::FromToday(read_distance(n)?)),
-        [n, "day" | "days", "ago"] => Some(Day::FromToday(-read_distance(n)?)),
+        ["today"] => Some(NamedDay::FromToday(0)),
+        ["yesterday"] => Some(NamedDay::FromToday(-1)),
+        [n, "day" | "days"] => Some(NamedDay::FromToday(read_distance(n)?)),
+        [n, "day" | "days", "ago"] => Some(NamedDay::FromToday(-read_distance(n)?)),
         [number] => match parse_number(number)? {
-            seconds if seconds >= SECONDS_FROM => Some(Day::Of(Timestamp::from_second(seconds as i64).ok()?)),
-            days if days >= 1.0 => Some(Day::Date(DAY_ZERO.checked_add(Span::new().try_days(days as i64).ok()?).ok()?)),
+            seconds if seconds >= SECONDS_FROM => Some(NamedDay::Of(Timestamp::from_second(seconds as i64).ok()?)),
+            days if days >= 1.0 => {
+                Some(NamedDay::Date(DAY_ZERO.checked_add(Span::new().try_days(days as i64).ok()?).ok()?))
+            }
             _ => None,
         },
         _ => None,
@@ -190,18 +218,18 @@ fn read_equals(rest: &str) -> (Option<f64>, bool) {
 }
 
 fn parse_days(text: &str) -> Result<Numbers, Refusal> {
-    parse_numbers("dte", text, "a number, list, range or comparison of days")
+    parse_numbers(DTE.name(), text, "a number, list, range or comparison of days")
 }
 
 fn parse_strikes(text: &str) -> Result<Vec<Bounds>, Refusal> {
-    Ok(match parse_numbers("strike", text, "a number, list, range or comparison")? {
+    Ok(match parse_numbers(STRIKE.name(), text, "a number, list, range or comparison")? {
         Numbers::Plain(strikes) => strikes.into_iter().map(Bounds::exactly).collect(),
         Numbers::Ranges(ranges) => ranges,
     })
 }
 
 fn parse_deltas(text: &str) -> Result<Deltas, Refusal> {
-    Ok(match parse_numbers("delta", text, "a number, list, range or comparison")? {
+    Ok(match parse_numbers(DELTA.name(), text, "a number, list, range or comparison")? {
         Numbers::Plain(deltas) => Deltas::Nearest(deltas.into_iter().map(f64::abs).collect()),
         Numbers::Ranges(ranges) => Deltas::Within(ranges),
     })
@@ -316,7 +344,10 @@ mod tests {
     fn the_next_monthly_expiration_is_meant_where_none_is_said() {
         let next = |text: &str| parse_series(&Query::parse(text)).unwrap().next_monthly;
         assert!(next("") && next("side=call&strike=100&date=&expiration="));
-        for said in OF_EXPIRATIONS.map(|name| format!("{name}={}", if name == "year" { 2026 } else { 1 })) {
+        for said in OF_EXPIRATIONS
+            .iter()
+            .map(|param| format!("{}={}", param.name(), if param.name() == "year" { 2026 } else { 1 }))
+        {
             assert!(!next(&said), "{said}");
         }
         assert!(parse_series(&Query::parse("weekly=true&monthly=false")).is_err());

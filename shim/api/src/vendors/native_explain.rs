@@ -1,0 +1,41 @@
+//! The request of `GET /l1/explain`: its parameters. What is behind the contract is the program's to find. Never: a chain.
+
+use super::native::{APIKEY, TOKEN};
+use super::parameter::A_CONTRACT;
+use crate::query::Query;
+use crate::query::parameter::{OneWord, Param, Parameters, ReadAs};
+use crate::refusal::Refusal;
+use kernel::contract::ContractKey;
+
+/// The parameters.
+pub const PARAMETERS: Parameters = &[&OSYM, &FORMAT, &APIKEY, &TOKEN];
+
+const OSYM: Param<ReadAs<ContractKey>> = Param::new(
+    "osym",
+    ReadAs { wants: "the OSI symbol of a contract, such as SPXW  261218C05000000", ..A_CONTRACT },
+    "The contract, as a padded or compact OSI symbol",
+)
+.required("SPY   261218C00700000");
+const FORMAT: Param<OneWord<ExplanationForm>> =
+    Param::new("format", OneWord(FORMS), "JSON for programs, text to read");
+const FORMS: &[(&str, ExplanationForm)] = &[("json", ExplanationForm::Json), ("text", ExplanationForm::Text)];
+
+/// How an explanation is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExplanationForm {
+    /// For programs.
+    #[default]
+    Json,
+    /// For people.
+    Text,
+}
+
+/// Parses a query: the contract, and how its explanation is written.
+///
+/// # Errors
+/// No contract's symbol, or a parameter that is not in the table.
+pub fn parse(query: &Query<'_>) -> Result<(ContractKey, ExplanationForm), Refusal> {
+    query.only(PARAMETERS)?;
+    let contract = query.required(&OSYM)?;
+    Ok((contract, query.get(&FORMAT)?.unwrap_or_default()))
+}
