@@ -72,10 +72,13 @@ impl<'a> Query<'a> {
     /// Every (name, value) whose value is not empty, trimmed, and whether an endpoint has read the name. Pairs after the
     /// 64th count as not read.
     pub fn usage(&self) -> impl Iterator<Item = (&str, &str, bool)> {
-        let read = self.read.get();
-        let used = move |place: usize| place < 64 && read & (1 << place) != 0;
-        let pairs = self.pairs().enumerate().map(move |(place, (name, value))| (name, value.trim(), used(place)));
+        let pairs = self.pairs().enumerate().map(|(place, (name, value))| (name, value.trim(), self.is_read(place)));
         pairs.filter(|(_, value, _)| !value.is_empty())
+    }
+
+    /// True if the name of the pair at a place was read; of pairs after the 64th it is not known.
+    fn is_read(&self, place: usize) -> bool {
+        place < 64 && self.read.get() & (1 << place) != 0
     }
 
     /// Lets a test fail where another name is read than these.

@@ -447,15 +447,15 @@ impl<T> Kind for ReadEach<T> {
 }
 
 impl Query<'_> {
-    /// Refuses a name that is not in a table of parameters.
+    /// Refuses a name that is not in a table of parameters. Names that have been read are in it, so that only the others are
+    /// looked for.
     ///
     /// # Errors
     /// [`Refusal::UnknownParameter`] with the first such name.
     pub fn only(&self, table: Parameters) -> Result<(), Refusal> {
-        match self.pairs().find(|(name, _)| !table.iter().any(|known| known.name() == *name)) {
-            Some((name, _)) => Err(Refusal::unknown_parameter(name)),
-            None => Ok(()),
-        }
+        let is_known = |name: &str| table.iter().any(|known| known.name() == name);
+        let mut unread = self.pairs().enumerate().filter(|&(place, _)| !self.is_read(place)).map(|(_, (name, _))| name);
+        unread.find(|name| !is_known(name)).map_or(Ok(()), |name| Err(Refusal::unknown_parameter(name)))
     }
 
     /// Lets a test fail where a parameter is read that is not in the table.

@@ -396,17 +396,18 @@ impl Layer {
     }
 
     fn parse_content(&self, query: &Query<'_>) -> Result<Content, Refusal> {
-        if self.is_strict {
-            query.only(self.parameters)?;
-        }
-        match self.serve {
+        let parsed = match self.serve {
             Serve::Rows(parse) => parse(query).map(|reply| Content::Rows(Box::new(reply))),
             Serve::Listing(parse) => parse(query).map(|list| Content::Listing(Box::new(list))),
             Serve::Symbols(parse) => parse(query).map(|list| Content::Symbols(Box::new(list))),
             Serve::Catalog(parse) => parse(query).map(|catalog| Content::Catalog(Box::new(catalog))),
             Serve::Names(parse) => parse(query).map(Content::Names),
             Serve::Text(write) => write(query).map(Content::Text),
+        };
+        if self.is_strict {
+            query.only(self.parameters)?;
         }
+        parsed
     }
 
     /// Answers a settled request from one snapshot. `clock` is that of `context`.
