@@ -75,8 +75,8 @@ pub fn percent_encode(text: &str) -> String {
     utf8_percent_encode(text, UNRESERVED).to_string()
 }
 
-/// The text of a token in either alphabet, padded or not, because clients pass tokens on as they like; `None` for anything
-/// else. A space counts as the `+` that it was before a form decoder read it.
+/// The text of a token in either alphabet, padded or not, because clients pass tokens on as they like; `None` for
+/// anything else. A space counts as the `+` that it was before a form decoder read it.
 fn decode(token: &str) -> Option<String> {
     let bare = token.strip_suffix("==").or_else(|| token.strip_suffix('=')).unwrap_or(token);
     let standard: String = bare

@@ -1,7 +1,8 @@
 //! `GET /openapi.json`: every endpoint with its parameters and the fields of its answers, in OpenAPI 3.1.
 //!
 //! Nothing here is a second list. Parameters are those of the layer's table, and fields are those of its other table
-//! (`answers.rs`, `schema.rs`); only the words of paths are written down here (`words.rs`). Never: an endpoint's name, a parser.
+//! (`answers.rs`, `schema.rs`); only the words of paths are written down here (`words.rs`). Never: an endpoint's name,
+//! a parser.
 
 mod answers;
 mod schema;

@@ -69,8 +69,8 @@ impl<'a> Query<'a> {
         self.pairs.iter().map(|(name, value)| (&**name, &**value))
     }
 
-    /// Every (name, value) whose value is not empty, trimmed, and whether an endpoint has read the name. Pairs after the
-    /// 64th count as not read.
+    /// Every (name, value) whose value is not empty, trimmed, and whether an endpoint has read the name. Pairs after
+    /// the 64th count as not read.
     pub fn usage(&self) -> impl Iterator<Item = (&str, &str, bool)> {
         let pairs = self.pairs().enumerate().map(|(place, (name, value))| (name, value.trim(), self.is_read(place)));
         pairs.filter(|(_, value, _)| !value.is_empty())
@@ -320,8 +320,9 @@ mod tests {
             let names: Vec<&str> = query.pairs().map(|(name, _)| name).collect();
             for name in names {
                 let value = query.first(name).unwrap_or_default();
-                let _ = (IsoDate.read(name, value), CompactDate.read(name, value), DateList.read(name, value), FiniteNumber.read(name, value));
-                let _ = (TrueFalse.read(name, value), WholeNumber::ANY.read(name, value), NumberRange.read(name, value));
+                let _ = (IsoDate.read(name, value), CompactDate.read(name, value), DateList.read(name, value));
+                let _ = (TrueFalse.read(name, value), FiniteNumber.read(name, value));
+                let _ = (WholeNumber::ANY.read(name, value), NumberRange.read(name, value));
                 let _ = (OneWord(Rights::ANY).read(name, value), WordList(Rights::ANY).read(name, value));
             }
         }

@@ -190,7 +190,8 @@ impl InFlight {
     }
 }
 
-/// An answer as far as it has been made: the first of two states on its way to the client, [`ReadyReply`] is the second.
+/// An answer as far as it has been made: the first of two states on its way to the client, [`ReadyReply`] is the
+/// second.
 enum Opened {
     /// Its body has been begun.
     Begun(Begun),
@@ -406,8 +407,8 @@ fn not_modified(head: Head, etag: ETag, terms: &ReplyTerms) -> ReadyReply {
     ReadyReply { head: Head { status: 304, ..head }, delivery, body: ReadyBody::Empty }
 }
 
-/// Writes the head of a reply, and its body where that does not stream; counts the answer where nothing is left of it. The one
-/// place that does either.
+/// Writes the head of a reply, which nothing else does, and its body where that does not stream. Counts the answer; one
+/// that streams is counted when its body has been sent.
 fn send<A: App>(reply: ReadyReply, head_only: bool, started: Instant, turn: &mut Turn<A>) -> Remainder {
     let ReadyReply { head: Head { route, status, .. }, ref delivery, .. } = reply;
     let (before, keep_alive) = (turn.out.len(), delivery.keep_alive);

@@ -1,5 +1,5 @@
-//! What the answers of an endpoint look like: one for the examples of its table, and one for each word, flag and word of the
-//! path that its tables allow in their place, put together. Never: a parameter that is not in the table.
+//! What the answers of an endpoint look like: one for the examples of its table, and one for each word, flag and word
+//! of the path that its tables allow in their place, put together. Never: a parameter that is not in the table.
 
 use super::schema::{either_content, of_catalog, of_listing, of_rows, of_symbols, of_text};
 use super::words::{samples_of_segment, segments};

@@ -1,4 +1,5 @@
-//! Days as requests name them: dates, instants, and distances from the date of the answer. Never: a parameter's name, a clock.
+//! Days as requests name them: dates, instants, and distances from the date of the answer. Never: a parameter's name, a
+//! clock.
 
 use super::moment::{AsOf, date_of};
 use super::span::{Pace, PastSpan};
@@ -9,7 +10,8 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 
-/// Largest distance from the date of the answer, in days: from any date of a market it stays within the dates that exist.
+/// Largest distance from the date of the answer, in days: from any date of a market it stays within the dates that
+/// exist.
 pub const DISTANCE_MOST: i64 = 2_800_000;
 
 /// A day as a request names it.

@@ -1,5 +1,5 @@
-//! Parameters as tables: a name, the kind of its values, and what it is for. The one generic parser, [`Query::get`], reads a
-//! value of any kind; documents are written from the same table. Never: a parameter's name.
+//! Parameters as tables: a name, the kind of its values, and what it is for. The one generic parser, [`Query::get`],
+//! reads a value of any kind; documents are written from the same table. Never: a parameter's name.
 
 use super::{Bounds, Query, items, parse_date, parse_flag, parse_number, parse_range, parse_word, wanted_integer};
 use crate::refusal::Refusal;
@@ -447,8 +447,8 @@ impl<T> Kind for ReadEach<T> {
 }
 
 impl Query<'_> {
-    /// Refuses a name that is not in a table of parameters. Names that have been read are in it, so that only the others are
-    /// looked for.
+    /// Refuses a name that is not in a table of parameters. Names that have been read are in it, so that only the
+    /// others are looked for.
     ///
     /// # Errors
     /// [`Refusal::UnknownParameter`] with the first such name.

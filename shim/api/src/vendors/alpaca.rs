@@ -1,6 +1,6 @@
 //! Option snapshots of Alpaca's market data: `GET /v1beta1/options/snapshots/<symbol>` for a chain and
-//! `GET /v1beta1/options/snapshots?symbols=` for contracts by name. Pages of contracts ordered by symbol; a token is the
-//! last symbol of a page, and the client repeats its filters.
+//! `GET /v1beta1/options/snapshots?symbols=` for contracts by name. Pages of contracts ordered by symbol; a token is
+//! the last symbol of a page, and the client repeats its filters.
 
 use super::body::JSON;
 use super::columns::{or_null, quoted_price, quoted_size};

@@ -61,7 +61,8 @@ const INCLUDE_RELATED_SYMBOLS: Param<TrueFalse> =
     Param::new("include_related_symbols", TrueFalse, "true includes adjusted roots");
 const SHOW_STATS: Param<TrueFalse> = Param::new("show_stats", TrueFalse, "Adds Greeks and volatility [default: true]");
 const SHOW_EXTENDED_PRICE: Param<TrueFalse> = Param::new("show_extended_price", TrueFalse, "Adds price fields");
-const MONEYNESS: Param<OneWord<Money>> = Param::new("moneyness", OneWord(SIDES), "Moneyness: all, in, out of or near the money");
+const MONEYNESS: Param<OneWord<Money>> =
+    Param::new("moneyness", OneWord(SIDES), "Moneyness: all, in, out of or near the money");
 const AFTER: Param<IsoDate> = Param::new("after", IsoDate, "First expiration");
 const BEFORE: Param<IsoDate> = Param::new("before", IsoDate, "Last expiration");
 

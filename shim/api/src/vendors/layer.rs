@@ -102,7 +102,8 @@ pub struct Reply {
     pub selection: Selection,
     /// Of which past moments; `None`: of now.
     pub past: Option<PastQuestion>,
-    /// Days that depend on the date of the answer. They replace those of `selection` and `past` in [`LayerRequest::settle`].
+    /// Days that depend on the date of the answer. They replace those of `selection` and `past` in
+    /// [`LayerRequest::settle`].
     pub days: Option<Box<RequestDays>>,
     /// Which of these.
     pub filters: VendorFilters,
@@ -179,7 +180,8 @@ pub struct List {
     pub selection: Selection,
     /// At which past moment; `None`: now.
     pub past: Option<PastQuestion>,
-    /// Days that depend on the date of the answer. They replace those of `selection` and `past` in [`LayerRequest::settle`].
+    /// Days that depend on the date of the answer. They replace those of `selection` and `past` in
+    /// [`LayerRequest::settle`].
     pub days: Option<Box<RequestDays>>,
     /// How one is spelt.
     pub item: Vec<Piece>,
@@ -260,8 +262,8 @@ impl RequestContext<'_> {
     }
 }
 
-/// A parsed request, or the refusal of one that cannot be parsed. It holds no clock and no snapshot: it may be answered on
-/// another thread than it was parsed on, and for any number of past moments.
+/// A parsed request, or the refusal of one that cannot be parsed. It holds no clock and no snapshot: it may be answered
+/// on another thread than it was parsed on, and for any number of past moments.
 #[derive(Clone, Debug)]
 pub struct LayerRequest {
     content: Result<Content, Refusal>,
@@ -278,8 +280,8 @@ enum Content {
 }
 
 impl LayerRequest {
-    /// Resolves the days that depend on the date of the answer, which `clock` knows. Called before each answer; a request may
-    /// be settled again for another date.
+    /// Resolves the days that depend on the date of the answer, which `clock` knows. Called before each answer; a
+    /// request may be settled again for another date.
     pub fn settle(&mut self, clock: &Clock) {
         let (days, selection, past) = match &mut self.content {
             Ok(Content::Rows(reply)) => (&reply.days, &mut reply.selection, &mut reply.past),

@@ -99,8 +99,8 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
     Ok(Reply { selection, past, format, fields: FIELDS.to_vec(), title: title(symbol), ..Reply::default() })
 }
 
-/// The close of the day of `date`, where days are recorded. A feed of the present takes any text for it and answers with the
-/// present, as the interface says (docs/compat.md).
+/// The close of the day of `date`, where days are recorded. A feed of the present takes any text for it and answers
+/// with the present, as the interface says (docs/compat.md).
 fn parse_past(query: &Query<'_>) -> Option<PastQuestion> {
     let day = query.get(&DATE).ok().flatten()?;
     Some(PastQuestion { moments: PastMoments::One(AsOf::Day(day)), if_live: None, if_none: Lacking::refusal })

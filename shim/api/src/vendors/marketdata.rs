@@ -1,6 +1,6 @@
 //! MarketData.app: `GET /v1/options/chain/<symbol>`, column by column, and the neighbours that its clients call:
-//! quotes, expirations, strikes, lookup, user, status. Its clients read four rate headers of every answer, and an answer
-//! without rows is a 404.
+//! quotes, expirations, strikes, lookup, user, status. Its clients read four rate headers of every answer, and an
+//! answer without rows is a 404.
 
 mod filters;
 
@@ -90,13 +90,13 @@ const OF_CONTRACTS: Parameters =
 
 const STRIKE_LISTED: Param<FiniteNumber> =
     Param::new("strike", FiniteNumber, "Strikes, numbers or ranges, comma-separated");
-const DATE_FORMAT: Param<OneWord<(Stamp, &str)>> =
-    Param::new("dateformat", OneWord(DATE_FORMATS), "Format of times");
+const DATE_FORMAT: Param<OneWord<(Stamp, &str)>> = Param::new("dateformat", OneWord(DATE_FORMATS), "Format of times");
 const HUMAN: Param<TrueFalse> = Param::new("human", TrueFalse, "true gives columns readable names");
 const COLUMNS: Param<AnyText> = Param::new("columns", AnyText, "Only these columns, comma-separated");
 const OFFSET: Param<WholeNumber> =
     Param::new("offset", WholeNumber { least: 0, most: LIMIT_MAX }, "Number of rows to skip");
-const LIMIT: Param<WholeNumber> = Param::new("limit", WholeNumber { least: 1, most: LIMIT_MAX }, "Maximum number of rows");
+const LIMIT: Param<WholeNumber> =
+    Param::new("limit", WholeNumber { least: 1, most: LIMIT_MAX }, "Maximum number of rows");
 const HAS_HEADERS: Param<TrueFalse> = Param::new("headers", TrueFalse, "false omits the header of a table");
 
 /// A limit that is never reached.

@@ -165,12 +165,14 @@ const MAX_DELTA: Param<FiniteNumber> = Param::new("max_delta", FiniteNumber, "Ma
 const GREEKS: Param<WordList<Option<Group>>> = Param::new(
     "greeks",
     WordList(GROUP_WORDS),
-    "Field groups, comma-separated; all is core, extra, exotic and chain; quote needs a daemon with --show-quotes [default: core]",
+    "Field groups, comma-separated; all is core, extra, exotic and chain; quote needs a daemon with \
+     --show-quotes [default: core]",
 );
 const CENTER: Param<ReadAs<Center>> = Param::new(
     "center",
     ReadAs { read: read_center, wants: "atm, atf or a delta between -100 and 100" },
-    "Centre of the strikes of each expiry: atm (spot), atf (forward), or a delta: of the call (0.25 or 25), or negative, of the put (-0.25 or -25)",
+    "Centre of the strikes of each expiry: atm (spot), atf (forward), or a delta: of the call (0.25 or 25), or negative, \
+     of the put (-0.25 or -25)",
 );
 const STRIKE_COUNT: Param<WholeNumber> =
     Param::new("strike_count", WholeNumber::from(1), "Strikes around the centre [default: 1]");

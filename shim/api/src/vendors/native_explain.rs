@@ -1,4 +1,5 @@
-//! The request of `GET /l1/explain`: its parameters. What is behind the contract is the program's to find. Never: a chain.
+//! The request of `GET /l1/explain`: its parameters. What is behind the contract is the program's to find. Never: a
+//! chain.
 
 use super::native::{APIKEY, TOKEN};
 use super::parameter::A_CONTRACT;
@@ -16,8 +17,7 @@ const OSYM: Param<ReadAs<ContractKey>> = Param::new(
     "The contract, as a padded or compact OSI symbol",
 )
 .required("SPY   261218C00700000");
-const FORMAT: Param<OneWord<ExplanationForm>> =
-    Param::new("format", OneWord(FORMS), "JSON for programs, text to read");
+const FORMAT: Param<OneWord<ExplanationForm>> = Param::new("format", OneWord(FORMS), "JSON for programs, text to read");
 const FORMS: &[(&str, ExplanationForm)] = &[("json", ExplanationForm::Json), ("text", ExplanationForm::Text)];
 
 /// How an explanation is written.

@@ -59,8 +59,11 @@ const SYMBOL: Param<ReadEach<Symbol>> = Param::new(
     ReadEach(ReadAs { wants: "the beginning of a symbol", ..A_SYMBOL }),
     "Prefixes of symbols, comma-separated",
 );
-const LIMIT: Param<WholeNumber> =
-    Param::new("limit", WholeNumber::from(1), "Maximum number of rows; the header Next-Cursor gives the cursor of the next page");
+const LIMIT: Param<WholeNumber> = Param::new(
+    "limit",
+    WholeNumber::from(1),
+    "Maximum number of rows; the header Next-Cursor gives the cursor of the next page",
+);
 const CURSOR: Param<ReadAs<Symbol>> = Param::new("cursor", A_SYMBOL, "Cursor of the page: only symbols after this one");
 
 fn parse(query: &Query<'_>) -> Result<SymbolList, Refusal> {

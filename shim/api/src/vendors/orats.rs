@@ -1,4 +1,5 @@
-//! ORATS (the strikes layer): `GET /datav2/strikes`, and of past days `GET /datav2/hist/strikes`. One row per (root, expiry, strike), call and put side by side.
+//! ORATS (the strikes layer): `GET /datav2/strikes`, and of past days `GET /datav2/hist/strikes`. One row per (root,
+//! expiry, strike), call and put side by side.
 
 use super::body;
 use super::columns::{or_zero, quoted_price, quoted_size};
@@ -44,8 +45,7 @@ const NOW: Parameters = &[&TICKER, &DTE, &DELTA, &FORMAT];
 const OF_A_DAY: Parameters = &[&TICKER, &DTE, &DELTA, &FORMAT, &TRADE_DATE.required("2026-12-18")];
 const OF_A_STRIKE: Parameters = &[&TICKER, &DTE, &DELTA, &FORMAT, &EXPIR_DATE, &STRIKE, &TRADE_DATE];
 
-const TICKER: Param<ReadEach<Symbol>> =
-    Param::new("ticker", SYMBOLS, "Symbol of the underlying").required("SPY");
+const TICKER: Param<ReadEach<Symbol>> = Param::new("ticker", SYMBOLS, "Symbol of the underlying").required("SPY");
 const DTE: Param<NumberRange> = Param::new("dte", NumberRange, "Range of calendar days to expiry: min,max");
 const DELTA: Param<NumberRange> = Param::new("delta", NumberRange, "Range of the call delta: min,max");
 const TRADE_DATE: Param<IsoDate> = Param::new("tradeDate", IsoDate, "Date, for feeds with past data");

@@ -50,8 +50,8 @@ pub fn exactly(number: Option<f64>) -> Bounds {
 /// Returns the first and the last of some days: those of `start` and `end`, or the one of `one`.
 ///
 /// # Errors
-/// [`Refusal::Missing`] if neither is there, [`Refusal::Conflict`] if both are and differ, [`Refusal::Invalid`] for what is
-/// no date.
+/// [`Refusal::Missing`] if neither is there, [`Refusal::Conflict`] if both are and differ, [`Refusal::Invalid`] for
+/// what is no date.
 pub fn days(
     query: &Query<'_>,
     start: &Param<IsoDate>,

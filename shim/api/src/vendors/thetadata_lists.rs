@@ -1,5 +1,5 @@
-//! ThetaData's lists of what there is, versions 3 and 2: `GET /v3/option/list/…` and `GET /v2/list/…`. Of a folder of recorded
-//! days they say what that has, of any other feed what the market has now.
+//! ThetaData's lists of what there is, versions 3 and 2: `GET /v3/option/list/…` and `GET /v2/list/…`. Of a folder of
+//! recorded days they say what that has, of any other feed what the market has now.
 
 use super::layer::{Layer, Serve};
 use super::parameter::{self, A_SYMBOL, ANY, FORMAT, exactly};

@@ -1,6 +1,6 @@
-//! ThetaData, version 2, of past days: `GET /v2/hist/option/…` and `GET /v2/at_time/option/quote`, of one contract. Rows are
-//! bare arrays behind a header that names their numbers; what the vendor has of trades is zero here, for only quotes are
-//! recorded.
+//! ThetaData, version 2, of past days: `GET /v2/hist/option/…` and `GET /v2/at_time/option/quote`, of one contract.
+//! Rows are bare arrays behind a header that names their numbers; what the vendor has of trades is zero here, for only
+//! quotes are recorded.
 
 use super::body;
 use super::columns::{POINT, pointed, quoted_as};
@@ -46,7 +46,8 @@ const TIME_OF_DAY: Param<WholeNumber> =
 const START_TIME: Param<WholeNumber> =
     Param::new("start_time", A_TIME, "Start time of day, milliseconds since midnight");
 const END_TIME: Param<WholeNumber> = Param::new("end_time", A_TIME, "End time of day, milliseconds since midnight");
-const RTH: Param<TrueFalse> = Param::new("rth", TrueFalse, "true starts rows at the open of the session [default: true]");
+const RTH: Param<TrueFalse> =
+    Param::new("rth", TrueFalse, "true starts rows at the open of the session [default: true]");
 const STRIKE: Param<Thousandths> = Param::new("strike", Thousandths, "Strike in thousandths").required("720000");
 const START_DATE: Param<IsoDate> = Param::new("start_date", IsoDate, "Start date, YYYYMMDD").such_as("2026-12-18");
 const END_DATE: Param<IsoDate> = Param::new("end_date", IsoDate, "End date, YYYYMMDD").such_as("2026-12-18");

@@ -87,10 +87,8 @@ const AT_A_TIME: Parameters = &[
 
 const START_TIME: Param<ReadAs<Time>> = Param::new("start_time", A_CLOCK_TIME, "Start time of day [default: the open]");
 const END_TIME: Param<ReadAs<Time>> = Param::new("end_time", A_CLOCK_TIME, "End time of day [default: the close]");
-const INTERVAL: Param<OneWord<i64>> =
-    Param::new("interval", OneWord(INTERVALS), "Interval between rows [default: 1s]");
-const TIME_OF_DAY: Param<ReadAs<Time>> =
-    Param::new("time_of_day", A_CLOCK_TIME, "Time of day").required("09:30:00");
+const INTERVAL: Param<OneWord<i64>> = Param::new("interval", OneWord(INTERVALS), "Interval between rows [default: 1s]");
+const TIME_OF_DAY: Param<ReadAs<Time>> = Param::new("time_of_day", A_CLOCK_TIME, "Time of day").required("09:30:00");
 const START_DATE: Param<IsoDate> = Param::new("start_date", IsoDate, "Start date");
 const END_DATE: Param<IsoDate> = Param::new("end_date", IsoDate, "End date");
 const DATE: Param<IsoDate> = Param::new("date", IsoDate, "Date").such_as("2026-12-18");

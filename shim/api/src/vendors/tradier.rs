@@ -1,5 +1,5 @@
-//! Tradier (the chains layer): `GET /v1/markets/options/chains`, and what its clients ask first: two lists, and the prices
-//! of underlyings.
+//! Tradier (the chains layer): `GET /v1/markets/options/chains`, and what its clients ask first: two lists, and the
+//! prices of underlyings.
 
 use super::body::{self, JSON};
 use super::columns::{or_zero, quoted_price, quoted_size};

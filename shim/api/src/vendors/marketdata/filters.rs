@@ -28,8 +28,10 @@ pub(super) const AM: Param<TrueFalse> =
     Param::new("am", TrueFalse, "true selects AM-settled contracts only, false excludes them");
 pub(super) const PM: Param<TrueFalse> =
     Param::new("pm", TrueFalse, "true selects PM-settled contracts only, false excludes them");
-pub(super) const WEEKLY: Param<TrueFalse> = Param::new("weekly", TrueFalse, "true selects weekly expirations, false excludes them");
-pub(super) const MONTHLY: Param<TrueFalse> = Param::new("monthly", TrueFalse, "true selects monthly expirations, false excludes them");
+pub(super) const WEEKLY: Param<TrueFalse> =
+    Param::new("weekly", TrueFalse, "true selects weekly expirations, false excludes them");
+pub(super) const MONTHLY: Param<TrueFalse> =
+    Param::new("monthly", TrueFalse, "true selects monthly expirations, false excludes them");
 pub(super) const QUARTERLY: Param<TrueFalse> =
     Param::new("quarterly", TrueFalse, "true selects quarterly expirations, false excludes them");
 pub(super) const MONTH: Param<WholeNumber> =
@@ -49,8 +51,8 @@ const DAY_ZERO: Date = date(1899, 12, 30);
 /// Numbers from here on are seconds, below it days of a spreadsheet.
 const SECONDS_FROM: f64 = 1e6;
 
-/// The filters of a chain: what a selection can say goes there, the rest into the vendor filters and the days that depend on
-/// the date of the answer.
+/// The filters of a chain: what a selection can say goes there, the rest into the vendor filters and the days that
+/// depend on the date of the answer.
 pub(super) fn parse(query: &Query<'_>, selection: &mut Selection) -> Result<(VendorFilters, RequestDays), Refusal> {
     selection.rights = query.get(&SIDE)?.unwrap_or_default();
     selection.standard_only = !query.get(&NONSTANDARD)?.unwrap_or(false);
