@@ -155,7 +155,7 @@ fn more_idle_clients_than_the_system_allows_lock_nobody_out() {
     follow(&daemon, &folder, 101.0, "");
     let (code, said) = daemon.stop();
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("room for 64 connections"), "{said}");
+    assert!(said.contains("limited to 64 connections"), "{said}");
     remove(&folder);
 }
 

@@ -154,7 +154,7 @@ fn a_slip_ends_the_program_with_a_hint() {
         (&["--clock", "2026-11-20T09:25", "--speed", "10001"], "expected a number above 0 and up to 10000"),
         (&["--clock", "2026-11-20T09:25", "--speed", "NaN"], "expected a number above 0 and up to 10000"),
         (&["--speed", "60"], "speed needs clock"),
-        (&["--clock", "2026-11-20T09:25", "--now", "2026-11-20T15:42:00-05:00"], "give one of them"),
+        (&["--clock", "2026-11-20T09:25", "--now", "2026-11-20T15:42:00-05:00"], "give only one of them"),
         (&["--listen", "localhost:2112"], "expected ADDRESS:PORT, such as 127.0.0.1:2112"),
         (&["--listen", "0.0.0.0:2112"], "--allow-remote"),
         (&["--log", "xml"], "expected text or json"),

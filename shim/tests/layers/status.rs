@@ -290,7 +290,10 @@ fn the_dashboard_shows_metrics_that_there_are_and_leaves_none_out() {
     // those of feeds are there only where a feed is asked
     let is_shown = |name: &&str| metric_names(&shown).iter().any(|shown| base(shown) == **name);
     let (feed, record) = ("greeksd_feed_", "greeksd_record_");
+    // a deprecated name repeats a metric that has a panel
+    let deprecated = "greeksd_underlyings_rough";
     let others = declared.iter().filter(|name| !name.starts_with(feed) && !name.starts_with(record));
+    let others = others.filter(|name| **name != deprecated);
     let missing: Vec<&&str> = others.filter(|name| !is_shown(name)).collect();
     assert!(missing.is_empty(), "on no panel: {missing:?}");
 }

@@ -268,7 +268,7 @@ fn the_log_says_it_once_and_again_when_it_changes() {
     assert!(!said.contains("EEE"), "{said}");
     folder.write("EEE", "100.0", tight);
     let (_, said) = running.turn();
-    assert_eq!(said.matches("EEE: computed again").count(), 1, "{said}");
+    assert_eq!(said.matches("EEE: has Greeks again").count(), 1, "{said}");
     assert!(running.json("/l1/greeks?underlying=EEE&center=atm")[0]["delta"].is_number());
     assert_eq!(running.json("/health")["uncomputed_count"], 1);
     folder.write("EEE", "0.00", asks_only);
