@@ -1,9 +1,9 @@
 //! Why a vendor's Greeks differ from ours, expiry by expiry.
 //!
 //! A vendor shows a volatility and Greeks at it. Ours at that volatility should be these, if both mean the same model,
-//! the same inputs and the same units. Where they are not, each reason that is known from practice is tried: the Greeks
-//! are computed once more as a vendor would who makes that mistake, and what is left of the difference says how good a
-//! reason it is. A reason that holds for all expiries with one number goes before one that needs a number for each.
+//! the same inputs and the same units. Where they are not, each reason found in practice is tried: the Greeks
+//! are recomputed with that mistake, and the remaining difference measures how good a
+//! reason it is. A reason that holds for all expiries with one number ranks before one that needs a number for each.
 //! Never: a vendor's name, a file.
 #![warn(clippy::arithmetic_side_effects)]
 
@@ -34,9 +34,9 @@ const EXPLAINS_LEAST: f64 = 0.25;
 /// And take away so much of the squares in errors: by chance that happens once in ten thousand times.
 const TAKES_LEAST: f64 = 15.0;
 /// Reasons that take away nearly as much as the best, within this part of it and these squares, are as good: all
-/// expiries together decide between them, as one alone cannot tell borrow, rate and spot apart.
+/// expiries together decide between them, as one alone cannot separate borrow, rate and spot.
 const AS_GOOD: (f64, f64) = (0.1, 10.0);
-/// What a number that was fitted costs a reason, in squares.
+/// Penalty of a reason for each fitted number, in squares.
 const NUMBER_COSTS: f64 = 10.0;
 /// So many times what digits leave is no difference.
 const NO_DIFFERENCE: f64 = 2.0;
@@ -46,7 +46,7 @@ const NAMED_MOST: usize = 4;
 /// A vendor's name against ours.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// What the vendor's Greeks mean.
+    /// Conventions of the vendor's Greeks.
     pub conventions: Conventions,
     /// Which volatilities they were held against.
     pub vols: VendorVols,
@@ -61,7 +61,7 @@ pub struct Comparison {
 pub struct ContractComparison {
     /// Its row in the chain.
     pub row: u32,
-    /// What is served: units of the native record, theta as the vendor means it but of a calendar day.
+    /// Served Greeks: units of the native record, theta as the vendor means it but of a calendar day.
     pub ours: VendorNumbers,
     /// The vendor's in the same units; NaN: missing.
     pub vendor: VendorNumbers,
@@ -78,9 +78,9 @@ pub struct ExpiryComparison {
     pub served: VendorNumbers,
     /// The same of all together; and at the vendor's own volatility.
     pub rms: f64,
-    /// What is left of it at the vendor's volatilities ([`Comparison::vols`]).
+    /// The difference that remains at the vendor's volatilities ([`Comparison::vols`]).
     pub rms_at_vendor_vol: f64,
-    /// What the vendor's printed digits alone would leave.
+    /// The difference due to the vendor's rounding alone.
     pub rms_of_digits: f64,
     /// The likely reasons, the best first; never empty.
     pub reasons: Vec<RankedReason>,
@@ -206,7 +206,7 @@ fn by_contract(chain: &Chain, rows: &[VendorRow], conventions: Conventions) -> V
     all
 }
 
-/// What may be tried on some expiries.
+/// Reasons to try on some expiries.
 fn candidates(works: &[Work]) -> Vec<LikelyReason> {
     let mut dates: Vec<(Date, f64)> = works.iter().flat_map(|w| &w.dates).map(|&(date, d)| (date, d.amount)).collect();
     dates.sort_by_key(|&(date, _)| date);

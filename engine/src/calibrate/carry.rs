@@ -1,19 +1,18 @@
 //! Forward and borrow of every expiry of a name, and the spot that its options are quoted against, from what each
-//! expiry's pairs say alone.
+//! expiry's pairs imply alone.
 //!
 //! An expiry's own borrow b is what makes its parity forward from the spot: z = b·t is how far the forward lies below
 //! the one without borrow, in logarithms. Were the options quoted against the spot S·e^δ, it would be b·t − δ. So z is
-//! measured with the forward's error, b is a random walk in ln t about a level that is small until quotes say
+//! measured with the forward's error, b is a random walk in ln t about a level that is small until quotes imply
 //! otherwise, and δ is small too: one least-squares problem a name, three diagonals and a border. Measurements that
 //! do not fit lose weight, the sooner the fewer pairs they have. Everything is in logarithms of the forward, so that no
-//! absurd value can be sure of itself, and an expiry of hours, whose z is all spot and noise, says nothing of borrow.
-//! Nothing is clamped: b below zero and above one are real.
+//! absurd value can claim a small error, and an expiry of hours, whose z is all spot and noise, carries no information
+//! about borrow. Nothing is clamped: b below zero and above one are real.
 //!
-//! What an expiry is valued on is its measured forward weighed against what the others make expected; from the
-//! published spot where the two agree within their errors, otherwise from the one that the options tell.
-//! Source: docs/model.md, step 3; the random walk is a local-level model (Durbin and Koopman 2012, chapter 2), robust by iterated
-//! reweighting (Huber and Ronchetti 2009, chapter 7).
-//! Never: a quote.
+//! An expiry is valued on its measured forward, weighted against the one expected from the others; from the
+//! published spot where the two agree within their errors, otherwise from the implied spot.
+//! Source: docs/model.md, step 3; the random walk is a local-level model (Durbin and Koopman 2012, chapter 2), robust
+//! by iterated reweighting (Huber and Ronchetti 2009, chapter 7). Never: a quote.
 
 use super::forward::Parity;
 use super::input::SliceInput;
@@ -22,12 +21,12 @@ use kernel::contract::ForwardBasis;
 use kernel::dividends::{Dividend, escrowed, escrowed_by_rate};
 use kernel::limits;
 
-/// What an expiry is valued on.
+/// Forward, borrow and spot that an expiry is valued on.
 #[derive(Clone, Copy, Debug)]
 pub struct Carry {
     /// Forward, currency per share; NaN: unknown.
     pub fwd: f64,
-    /// Its standard error; NaN where no pair of its own tells it.
+    /// Its standard error; NaN if the expiry has no usable call/put pair.
     pub fwd_error: f64,
     /// Borrow rate as published.
     pub b: f64,
@@ -35,26 +34,26 @@ pub struct Carry {
     pub und: f64,
     /// The spot that F and b imply together: what values are computed from.
     pub s: f64,
-    /// The name's spot, published or told by its options: what borrow is measured from.
+    /// The name's spot, published or implied: the reference of borrow.
     pub spot: f64,
     /// A forward was found that cannot be one; it is missing.
     pub refused: bool,
 }
 
-/// The spot that the options of a name tell.
+/// The implied spot of a name.
 #[derive(Clone, Copy, Debug)]
 pub struct ImpliedSpot {
-    /// Currency per share; NaN: they tell none.
+    /// Currency per share; NaN: none is implied.
     pub s: f64,
     /// Standard error, currency per share.
     pub error: f64,
-    /// Whether it differs from the published one beyond its error, and values follow it.
+    /// True if it differs from the published one beyond its error, so that values use it.
     pub off: bool,
 }
 
 impl ImpliedSpot {
-    /// True if the options tell no spot, or one so vague that nothing can be valued on it: options of far expiries alone
-    /// cannot tell a spot from borrow.
+    /// True if the options imply no spot, or one too uncertain to value anything on: far expiries alone cannot separate
+    /// the spot from borrow.
     #[must_use]
     pub fn is_unknown(&self) -> bool {
         !(self.s > 0.0 && self.error <= REFERENCE.agrees * self.s)
@@ -66,7 +65,7 @@ impl ImpliedSpot {
 pub enum SpotSource {
     /// A feed publishes it, and the options may contradict.
     Published,
-    /// No feed has one: the options alone tell it.
+    /// No feed has one: it is implied by options alone.
     Implied,
 }
 
@@ -121,7 +120,7 @@ pub fn effective_spot(fwd: f64, input: &SliceInput, b: f64) -> f64 {
     fwd * (-carry * input.t).exp() + escrowed(input.divs, carry, 0.0, input.t)
 }
 
-/// What one expiry measures.
+/// Measurement of one expiry.
 #[derive(Clone, Copy, Debug)]
 struct Measured {
     /// Its place in the chain.
@@ -133,7 +132,7 @@ struct Measured {
     own: f64,
     /// Degrees of freedom of its error.
     freedom: f64,
-    /// 1/variance as used, after reweighting; 0: nothing measured, or of no say in the name.
+    /// 1/variance as used, after reweighting; 0: nothing measured, or no influence on the name.
     w: f64,
     /// Of an adjusted root: it counts for its own forward alone.
     apart: bool,
@@ -142,7 +141,8 @@ struct Measured {
 impl Measured {
     fn new(slice: usize, input: &SliceInput, parity: &Parity, s: f64) -> Self {
         let t = input.t;
-        // z and not b: the error of b is that of the forward over t, without bound in the last hours, that of z is the forward's
+        // z and not b: the error of b is that of the forward over t, without bound in the last hours, that of z is the
+        // forward's
         let z = implied_borrow(s * input.scale(), parity.fwd, t, input.r, input.divs) * t;
         // relative to the forward: an absurd one of nearly nothing has a large error, however tight its quotes
         let own = (parity.error / parity.fwd).powi(2);
@@ -171,14 +171,14 @@ pub struct Carries {
     level: BorrowLevel,
     /// By slice.
     pub carry: Vec<Carry>,
-    /// The spot that the options tell together.
+    /// The spot implied by all options together.
     pub spot: ImpliedSpot,
 }
 
 impl Carries {
-    /// Works them out anew, `parity` being what each slice says alone and `reference` the spot that the options are
-    /// quoted against, about. `prior` is the borrow of the last pass (NaN: none). Where the spot is implied, that of the
-    /// slices stands in for one, and values are computed from the one that the options tell.
+    /// Computes them, `parity` being the forward that each slice implies alone and `reference` the spot that the
+    /// options are quoted against, about. `prior` is the borrow of the last pass (NaN: none). Where the spot is
+    /// implied, that of the slices stands in for one, and values are computed from the implied one.
     pub fn set(&mut self, source: SpotSource, slices: &[SliceInput], parity: &[Parity], reference: f64, prior: &[f64]) {
         let Self { measured, level, carry, spot } = self;
         let of_spot = |i: &usize| slices[*i].basis == ForwardBasis::Spot;
@@ -209,11 +209,11 @@ impl Carries {
 /// The spots of a name.
 #[derive(Clone, Copy, Debug)]
 struct NameSpots {
-    /// What borrow was measured from.
+    /// Reference spot of borrow.
     reference: f64,
-    /// What it is valued at.
+    /// Spot of the values.
     valued: f64,
-    /// What is published.
+    /// Published spot.
     published: f64,
 }
 
@@ -226,12 +226,12 @@ impl NameSpots {
 }
 
 impl Carry {
-    /// The same with what a user knows of the expiry in place of what quotes tell. Forward, borrow and the spot that values
+    /// Applies the overrides of the expiry in place of the quotes. Forward, borrow and the spot that values
     /// are computed from stay one whole, F = (S − A)·e^((r−b)t): of a known borrow the forward follows, of a known
     /// forward the borrow, and of both the spot. Where a forward would need a borrow rate that is none
-    /// ([`limits::BORROW`], as one beside the spot does in the last hours), the borrow is that of the quotes and the spot
-    /// follows. What cannot be is left aside: a forward further than any from the spot, a borrow rate without a spot or
-    /// with dividends worth more than it.
+    /// ([`limits::BORROW`], as one beside the spot does in the last hours), the borrow is that of the quotes and the
+    /// spot follows. What cannot be is left aside: a forward further than any from the spot, a borrow rate without a
+    /// spot or with dividends worth more than it.
     #[must_use]
     pub fn knowing(&self, input: &SliceInput) -> Self {
         let known = match (input.basis, input.forced.fwd) {
@@ -317,8 +317,8 @@ impl BorrowLevel {
         if n == 0 {
             return;
         }
-        // Iterated reweighting: each round solves the problem at the weights of the last. It ends at a stationary point of
-        // the likelihood with Student errors; which one depends on where δ begins, hence `first_delta`.
+        // Iterated reweighting: each round solves the problem at the weights of the last. It ends at a stationary point
+        // of the likelihood with Student errors; which one depends on where δ begins, hence `first_delta`.
         for round in 0..CARRY.rounds {
             let before = self.delta;
             if round > 0 || self.delta.abs() > 0.0 {
@@ -334,7 +334,7 @@ impl BorrowLevel {
     /// Measurements that do not fit lose weight.
     fn reweigh(&self, measured: &mut [Measured], round: usize) {
         for (i, m) in measured.iter_mut().enumerate().filter(|(_, m)| m.w > 0.0) {
-            // before the first solution borrow is not known: what it may be is part of the error
+            // before the first solution borrow is unknown: its plausible range is part of the error
             let borrow = if round == 0 { CARRY.level * m.t } else { 0.0 };
             let miss = m.z - (self.b[i] * m.t - self.delta);
             // the weight of a Student error (Lange, Little and Taylor 1989), its degrees of freedom by the pairs
@@ -393,7 +393,7 @@ impl BorrowLevel {
         }
         let told = told.max(0.0);
         // a wider prior the further δ is: a spot is within seconds of noise, or from before a split, seldom between
-        // an implied one is measured from what most pairs agree on, which is known no better than they agree
+        // an implied one is measured from the spot that most pairs agree on, whose error is their disagreement
         let noise = if source == SpotSource::Implied { REFERENCE.agrees } else { CARRY.spot_noise };
         let spot = 1.0 / (noise * noise + self.delta * self.delta / CARRY.spot_freedom);
         self.delta = sum / (told + spot);
@@ -415,13 +415,13 @@ impl BorrowLevel {
         ImpliedSpot { s, error: error * s, off }
     }
 
-    /// Mean and variance of b·t − δ at expiry `i` as all others tell it.
+    /// Mean and variance of b·t − δ at expiry `i` implied by all others.
     fn expected(&self, i: usize, m: &Measured) -> (f64, f64) {
         let t = m.t;
         let mean = self.b[i] * t - self.delta;
         let by = t * self.by_delta[i] - 1.0;
         let var = (t * t * self.var_b[i] + by * by * self.var_delta).max(1e-16);
-        // precisions add, so what all tell less what it tells itself is what the others tell
+        // precisions add: that of all less its own is that of the others
         let others = 1.0 / var - m.w;
         if m.w <= 0.0 || others <= 1e-9 / var {
             return if m.w > 0.0 { (0.0, f64::INFINITY) } else { (mean, var) };
@@ -429,7 +429,7 @@ impl BorrowLevel {
         ((mean / var - m.w * m.z) / others, 1.0 / others)
     }
 
-    /// What expiry `i` is valued on.
+    /// Forward, borrow and spot that expiry `i` is valued on.
     ///
     /// # Units    forward and spot in currency per share, borrow per year, `prior` too; NaN: none
     /// # Domain   a forward beyond `CARRY.ln_forward_most`, or a name without a spot, gives a carry of NaN; the first is refused
@@ -506,9 +506,10 @@ impl Settled<'_> {
     }
 }
 
-/// An implied spot that leaves borrow where it was: what the forwards tell at the borrow rates of the last pass, where that is
-/// within a standard error of what they tell by themselves. The spot's error is the same for all expiries, so borrow that
-/// followed it would move in all of them at once, and the tables of early exercise with it.
+/// An implied spot that leaves borrow where it was: the one that the forwards imply at the borrow rates of the last
+/// pass, where that is within a standard error of the one that they imply by themselves. The spot's error is the same
+/// for all expiries, so borrow that followed it would move in all of them at once, and the tables of early exercise
+/// with it.
 fn held_spot(
     told: ImpliedSpot,
     measured: &[Measured],
@@ -528,8 +529,8 @@ pub(super) fn median_forward(parity: impl Iterator<Item = Parity>) -> f64 {
     weighted_median(&mut fwds).unwrap_or(f64::NAN)
 }
 
-/// Where δ is looked for: a line through what the expiries measure, robust against half of them; 0 where there are too few
-/// to tell it from borrow.
+/// Where δ is looked for: a line through what the expiries measure, robust against half of them; 0 where there are too
+/// few to tell it from borrow.
 fn first_delta(measured: &[Measured]) -> f64 {
     let heard: Vec<&Measured> = measured.iter().filter(|m| m.w > 0.0).collect();
     if heard.len() < CARRY.delta_expiries {
@@ -571,8 +572,8 @@ fn usual_basis(slices: &[SliceInput], parity: &[Parity]) -> f64 {
     weighted_median(&mut basis).unwrap_or(f64::NAN)
 }
 
-/// S := F and b := r; an expiry without pairs, or with a forward unlike all others, takes F from its neighbours in time,
-/// else the spot.
+/// S := F and b := r; an expiry without pairs, or with a forward unlike all others, takes F from its neighbours in
+/// time, else the spot.
 fn on_its_own(i: usize, slices: &[SliceInput], parity: &[Parity], usual: f64) -> Carry {
     let known = |j: &usize| {
         let basis = (parity[*j].fwd / slices[*j].s).ln();

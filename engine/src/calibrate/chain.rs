@@ -17,9 +17,9 @@ use kernel::contract::{ForwardBasis, Style};
 /// One expiry on its way through a pass.
 #[derive(Debug, Default)]
 pub struct SliceWork {
-    /// What it keeps from one pass to the next.
+    /// State between passes.
     pub state: SliceState,
-    /// What the steps have found so far.
+    /// Results of the steps so far.
     pub draft: SliceScratch,
 }
 
@@ -42,7 +42,7 @@ impl SideBySide for OneByOne {
 /// Calibrates the expiries of one name together; kept for its memory.
 #[derive(Debug, Default)]
 pub struct ChainCalibration {
-    /// What each slice says of its forward alone.
+    /// Forward that each slice implies alone.
     parity: Vec<Parity>,
     /// Borrow of the last pass by slice; NaN: none.
     prior: Vec<f64>,
@@ -52,8 +52,8 @@ pub struct ChainCalibration {
 }
 
 impl ChainCalibration {
-    /// Takes the slices of a name from quotes to volatilities, into `draft.out` of each, and says which spot its
-    /// options tell; `None` where no spot is published and the options tell none either. The two lists run in parallel,
+    /// Takes the slices of a name from quotes to volatilities, into `draft.out` of each, and returns the
+    /// implied spot; `None` if no spot is published and the options imply none either. The two lists run in parallel,
     /// ascending in time.
     ///
     /// # Domain   the slices of one name, with any quotes, each at its own time
@@ -66,7 +66,7 @@ impl ChainCalibration {
     ) -> Option<ImpliedSpot> {
         self.prior.clear();
         self.prior.extend(slices.iter().map(|slice| slice.state.quoted_borrow.unwrap_or(f64::NAN)));
-        // What is wrong by itself goes first, as everything after counts votes.
+        // Quotes that are wrong by themselves are dropped first, as all later steps count votes.
         how.each(slices, |i, slice| slice.clean(&inputs[i]));
         let published = inputs.first().map_or(f64::NAN, |input| input.s / input.scale());
         if published > 0.0 || inputs.is_empty() {
@@ -85,7 +85,7 @@ impl ChainCalibration {
         if inputs.iter().all(|input| input.basis == ForwardBasis::Parity) {
             return Some(self.run_from(SpotSource::Implied, &about, slices, first, how));
         }
-        // Most pairs agree on the first spot within a few percent. The carry of all expiries tells it well enough to
+        // Most pairs agree on the first spot within a few percent. The carry of all expiries implies it well enough to
         // clean the quotes again, now as if it were published.
         self.first_carry(SpotSource::Implied, &about, slices, first, how);
         let implied = self.carries.spot;
@@ -114,7 +114,8 @@ impl ChainCalibration {
         how.each(slices, |i, slice| slice.refine(&inputs[i], &carry[i]));
         self.carry(source, inputs, slices, s);
         let carry = &self.carries.carry;
-        // what a user knows of one expiry says nothing of the others: it comes in when all of them are told
+        // overrides of one expiry carry no information about the others: they are applied after the carry of all is
+        // solved
         how.each(slices, |i, SliceWork { state, draft }| {
             state.quoted_borrow = Some(carry[i].b);
             imply_vols(&inputs[i], &carry[i].knowing(&inputs[i]), state, draft);
@@ -122,7 +123,7 @@ impl ChainCalibration {
         self.carries.spot
     }
 
-    /// First forwards, and the carry that they tell. Bounds need the spot; order in strike needs to know what is
+    /// First forwards, and the carry that they imply. Bounds need the spot; order in strike needs to know what is
     /// impossible, or one dead quote would be blamed on many good ones; order in expiry needs what order in strike has
     /// left.
     fn first_carry(
@@ -184,7 +185,7 @@ impl ChainCalibration {
 }
 
 impl SliceWork {
-    /// What is wrong with a quote by itself, and the pairs that are left.
+    /// Drops quotes that are wrong by themselves, and collects the remaining pairs.
     fn clean(&mut self, input: &SliceInput<'_>) {
         let Self { state, draft } = self;
         state.list(input);
@@ -201,7 +202,7 @@ impl SliceWork {
 
     /// Quotes that cannot live with spot, strike and each other are dropped; a first forward.
     fn order_strikes(&mut self, input: &SliceInput<'_>, s: f64) {
-        // where the spot tells no forward it still tells about where one can be
+        // where the spot implies no forward, it still bounds it
         let of_spot = input.basis == ForwardBasis::Spot;
         let spot = if of_spot { s } else { input.s };
         if of_spot {

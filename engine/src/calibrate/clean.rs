@@ -37,7 +37,7 @@ impl Quotes {
         self.fault[row] = Some(why);
     }
 
-    /// Whether a row was set aside for what other quotes say.
+    /// True if a row was dropped because of other quotes.
     #[must_use]
     pub fn is_aside(&self, row: usize) -> bool {
         matches!(self.fault[row], Some(Drop::StrikeOrder | Drop::ExpiryOrder))

@@ -1,4 +1,4 @@
-//! What the quotes of one name must obey among themselves, whatever the model: bounds by spot and strike, order and
+//! Constraints among the quotes of one name, whatever the model: bounds by spot and strike, order and
 //! convexity in strike, order in expiry. A quote is the interval from bid to ask; the largest set of quotes through
 //! which arbitrage-free values can pass is kept, the others are named with the rule that they break.
 //!
@@ -68,7 +68,7 @@ pub struct StrikeOrder {
 }
 
 impl StrikeOrder {
-    /// Drops the quotes that break order or convexity in strike; says whether there was one.
+    /// Drops the quotes that break order or convexity in strike; true if there was one.
     ///
     /// # Cost     20 ns a strike and right where nothing is wrong
     pub fn clean(&mut self, input: &SliceInput, ladder: &Ladder, money: Moneyness, quotes: &mut Quotes) -> bool {
@@ -117,7 +117,7 @@ impl StrikeOrder {
         self.row.remove(i);
     }
 
-    /// Whether two quotes, the first of the lower `x`, break order: dearer than it, or cheaper by more than the strikes
+    /// True if two quotes, the first of the lower `x`, break order: dearer than it, or cheaper by more than the strikes
     /// are apart.
     #[inline(always)]
     fn conflict(&self, i: usize, j: usize) -> bool {
@@ -128,7 +128,7 @@ impl StrikeOrder {
     /// Drops quotes until no two break order, each time the one that breaks it with the greatest weight of others for
     /// its own.
     ///
-    /// # Domain   sides in any order that bids and asks may have; a quote without a side says nothing on that side
+    /// # Domain   sides in any order that bids and asks may have; a quote without a side gives no bound on that side
     /// # Source   the constraints of Cohen, Reisinger and Wang (2020) within one expiry; dropping by most violations first is ours,
     /// #          held against their program in benches/surface-peers
     /// # Cost     quadratic in the quotes that are out of order, linear where all are in order
@@ -235,7 +235,7 @@ impl StrikeOrder {
     /// The greatest convex function that falls by no more than the distance of the strikes and is nowhere above an ask.
     ///
     /// # Shapes   `most` by quote; `hull` are the quotes whose asks hold it
-    /// # Domain   quotes ascending in `x`; one without an ask says nothing
+    /// # Domain   quotes ascending in `x`; one without an ask gives no bound
     /// # Cost     linear in the quotes
     fn minorant(&mut self) {
         let n = self.x.len();
@@ -310,7 +310,7 @@ struct Quoted {
 
 impl ExpiryOrder {
     /// Drops the quotes that break order with more expiries than any that they break it with; where one stands against
-    /// one nobody can tell, and both stay. `expiries`: American ones, ascending in time.
+    /// one is undecidable, and both stay. `expiries`: American ones, ascending in time.
     pub fn clean(&mut self, expiries: &mut [Expiry<'_>], touched: &mut [bool]) {
         self.least.clear();
         self.broken.clear();

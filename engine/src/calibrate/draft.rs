@@ -11,19 +11,19 @@ use crate::store::dropped::Drop;
 use crate::store::ladder::Ladder;
 use kernel::dividends::Terms;
 
-/// What a slice keeps from one pass to the next. It saves work: the numbers depend on it only within the bounds of
+/// State of a slice between passes. It saves work: the numbers depend on it only within the bounds of
 /// [`Early`] and of the solvers' tolerances.
 #[derive(Debug, Default)]
 pub struct SliceState {
     /// Its strikes.
     pub ladder: Ladder,
-    /// What early exercise adds; empty for a European slice.
+    /// Early exercise premiums; empty for a European slice.
     pub early: Early,
     /// Volatility of the last curve by strike, padded; empty: none yet.
     pub sigma: Vec<f64>,
     /// Forward and borrow of the last pass.
     pub last: Option<(f64, f64)>,
-    /// Borrow of the last pass as quotes tell it, whatever a user knows.
+    /// Borrow of the last pass as implied by quotes, without overrides.
     pub(super) quoted_borrow: Option<f64>,
     /// The last refined forward less the one that early exercise was not taken out of, currency per share.
     pub(super) shift: f64,
@@ -56,13 +56,13 @@ impl SliceState {
 /// One slice on its way through a pass. Its vectors are used again in the next one.
 #[derive(Debug, Default)]
 pub struct SliceScratch {
-    /// Time, rates and dividends; the borrow rate as far as it is known.
+    /// Time, rates and dividends; with the borrow rate found so far.
     pub(super) terms: Terms,
     /// Cleaned quotes.
     pub(super) quotes: Quotes,
     /// Strikes where call and put both have two sides.
     pub(super) pairs: Vec<Pair>,
-    /// What they say of the forward.
+    /// Forward that they imply.
     pub parity: Parity,
     pub(super) premium: PremiumScratch,
     pub(super) order: StrikeOrder,
@@ -71,21 +71,21 @@ pub struct SliceScratch {
     pub(super) open: Vec<Open>,
     /// Volatilities that values are computed at by strike, padded, where they are not those of the curve.
     shifted: Vec<f64>,
-    /// Blocks whose early exercise was taken anew on the way.
+    /// Blocks whose early exercise was re-expanded.
     pub refreshed: usize,
     /// The result.
     pub out: Calibrated,
 }
 
 impl SliceScratch {
-    /// The pairs that the forward was last told by, early exercise taken out of them.
+    /// The pairs that imply the last forward, with early exercise removed.
     pub fn used_pairs(&self) -> impl Iterator<Item = &Pair> {
         let refined = &self.premium.seen;
         if refined.is_empty() { self.pairs.iter() } else { refined.iter() }
     }
 
-    /// What the slice is valued on, once its volatilities are implied: time, rates and dividends; the result; and room
-    /// for volatilities by strike.
+    /// Inputs of the values of the slice, once its volatilities are implied: time, rates and dividends; the result; and
+    /// room for volatilities by strike.
     pub fn finished(&mut self) -> (&Terms, &mut Calibrated, &mut Vec<f64>) {
         (&self.terms, &mut self.out, &mut self.shifted)
     }
@@ -124,7 +124,7 @@ pub struct Calibrated {
     pub vol_mid: Vec<f64>,
     /// Volatility at the ask, by row; NaN: none.
     pub vol_ask: Vec<f64>,
-    /// Whether the row's quote may support the curve.
+    /// True if the row's quote may support the curve.
     pub used: Vec<bool>,
     /// Why the row's quote may not.
     pub fault: Vec<Option<Drop>>,

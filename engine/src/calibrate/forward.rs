@@ -28,7 +28,7 @@ pub struct Pair {
     pub straddle: f64,
 }
 
-/// A forward and how well it is known.
+/// A forward with its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parity {
     /// Forward, currency per share; NaN: no pair.
@@ -90,12 +90,12 @@ pub fn keep_near(pairs: &mut Vec<Pair>, s: f64, input: &SliceInput) {
     }
 }
 
-/// What one pair says of the forward, and how far it is believed.
+/// The forward that one pair implies, and its weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairVote {
     /// Strike, currency per share.
     pub k: f64,
-    /// The forward that it tells, currency per share.
+    /// The implied forward, currency per share.
     pub fwd: f64,
     /// Its error by the spreads, currency per share.
     pub error: f64,
@@ -116,12 +116,12 @@ struct Line {
     sd: f64,
     /// How the forwards of pairs drift in K − F.
     slope: f64,
-    /// What pairs scatter by, in their own errors.
+    /// Scatter of the pairs, in their own errors.
     scale: f64,
 }
 
 impl Line {
-    /// What a pair says: its `share` is its weight as it is, 1/variance.
+    /// The vote of a pair: its `share` is its weight, 1/variance.
     fn vote(&self, p: &Pair, df: f64) -> (PairVote, f64) {
         let x = p.k - self.fwd;
         let e = p.half / df;
@@ -145,7 +145,7 @@ pub fn fit_forward(pairs: &[Pair], df: f64, t: f64, sorted: &mut Vec<(f64, f64)>
     fit(pairs, df, t, sorted).map_or(Parity::NONE, |(parity, _)| parity)
 }
 
-/// The same forward, and what each pair had to say in it, in their order; none where there is no forward.
+/// Returns the forward and the vote of each pair, in their order; no votes without a forward.
 #[must_use]
 pub fn pair_votes(pairs: &[Pair], df: f64, t: f64) -> (Parity, Vec<PairVote>) {
     let Some((parity, line)) = fit(pairs, df, t, &mut Vec::new()) else { return (Parity::NONE, Vec::new()) };
@@ -157,10 +157,10 @@ pub fn pair_votes(pairs: &[Pair], df: f64, t: f64) -> (Parity, Vec<PairVote>) {
 
 /// The forward, and the line that pairs were last measured against.
 ///
-/// # Domain   as [`fit_forward`]; `None`: no pair, or none that says anything
+/// # Domain   as [`fit_forward`]; `None`: no pair with any weight
 fn fit(pairs: &[Pair], df: f64, t: f64, sorted: &mut Vec<(f64, f64)>) -> Option<(Parity, Line)> {
-    // Cauchy weights have more than one minimum: what comes out depends on where rounds begin, so they begin at the median,
-    // which half of the weight cannot move far
+    // Cauchy weights have more than one minimum: what comes out depends on where rounds begin, so they begin at the
+    // median, which half of the weight cannot move far
     let (mut fwd, sd) = median_forward(pairs, df, sorted)?;
     let mut scale = 1.0;
     let mut sums = Sums::default();
@@ -174,7 +174,7 @@ fn fit(pairs: &[Pair], df: f64, t: f64, sorted: &mut Vec<(f64, f64)>) -> Option<
             let believed = vote.near / (1.0 + miss * miss);
             sums.add(x, x + p.gap / df, vote.share, vote.near, miss.abs() * scale, believed);
         }
-        // in K − F a wrong discount factor is a slope, and at K = F it says nothing: the intercept is the forward
+        // in K − F a wrong discount factor is a slope, and at K = F it has no effect: the intercept is the forward
         let slope_sd = FORWARD.slope_prior * t.sqrt();
         let (shift, new_slope) = sums.solve(1.0 / (slope_sd * slope_sd), fwd);
         if !shift.is_finite() {
@@ -221,7 +221,7 @@ impl Sums {
         self.miss += near * miss.min(FORWARD.miss_most);
     }
 
-    /// Intercept and slope of y on x; `prior` is the precision with which the slope is known to be zero.
+    /// Intercept and slope of y on x; `prior` is the precision of the prior that the slope is zero.
     fn solve(&self, prior: f64, fwd: f64) -> (f64, f64) {
         let xx = self.wxx + prior;
         let det = self.w * xx - self.wx * self.wx;

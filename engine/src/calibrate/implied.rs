@@ -179,7 +179,7 @@ fn start_of(sigma: &[f64], block: usize) -> Block {
     Block::load(&sigma[block * BLOCK..])
 }
 
-/// Volatilities of the `open` lanes from the last pass's searches where those still say something; the others are left
+/// Volatilities of the `open` lanes from the last pass's searches where those still apply; the others are left
 /// to a search, and NaN until then.
 ///
 /// # Shapes   `numbers` are the lanes of the block; only open ones change
@@ -244,8 +244,9 @@ pub(super) fn imply_block(
 }
 
 /// Volatilities to start from, by strike: those of the last curve; where there is none yet, European volatilities of
-/// the mids out of the money, and those of the nearest strike elsewhere, raised to what half of an ask alone says: the
-/// nearer they are to the curve to come, the fewer tables are built for nothing. Says whether there was none.
+/// the mids out of the money, and those of the nearest strike elsewhere, raised to the volatility of half of an ask
+/// alone: the nearer they are to the curve to come, the fewer tables are built for nothing. Says whether there was
+/// none.
 ///
 /// # Shapes   `sigma` by strike, padded to blocks
 /// # Units    per √year
@@ -298,7 +299,7 @@ pub(super) fn start_vols(
 }
 
 /// The volatilities of the session before, by strike, for an expiry without a usable quote in a name without one; gaps
-/// take the nearest. None known: all missing.
+/// take the nearest. Without any: all missing.
 pub fn carried_over(ladder: &Ladder, prev_vol: &[f64], sigma: &mut [f64]) {
     let n = ladder.len();
     for (strike, sigma) in sigma.iter_mut().enumerate() {
@@ -309,7 +310,7 @@ pub fn carried_over(ladder: &Ladder, prev_vol: &[f64], sigma: &mut [f64]) {
     fill_gaps(ladder.strikes(), sigma);
 }
 
-/// Fills gaps with the nearest known value; where none is known, nothing.
+/// Fills gaps with the nearest value; without any, nothing.
 fn fill_gaps(strikes: &[f64], sigma: &mut [f64]) {
     let known: Vec<usize> = (0..sigma.len()).filter(|&i| sigma[i].is_finite()).collect();
     if known.is_empty() {

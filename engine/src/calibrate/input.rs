@@ -1,4 +1,4 @@
-//! What one expiry is calibrated from.
+//! Inputs of the calibration of one expiry.
 
 use crate::early::{Depth, Valuation};
 use kernel::contract::{ForwardBasis, Right, Style};
@@ -9,7 +9,7 @@ use kernel::dividends::{Dividend, Terms};
 pub struct SliceInput<'a> {
     /// Exercise style.
     pub style: Style,
-    /// How well early exercise is to be known.
+    /// How accurately early exercise is valued.
     pub depth: Depth,
     /// Where the forward comes from.
     pub basis: ForwardBasis,
@@ -33,18 +33,18 @@ pub struct SliceInput<'a> {
     pub ask: &'a [f64],
     /// Age of each quote against the newest of the chain, seconds.
     pub age_s: &'a [f64],
-    /// Whether a user wants the quote left out, by row; empty: none of them.
+    /// True if an override excludes the quote, by row; empty: no exclusions.
     pub excluded: &'a [bool],
-    /// What a user knows of its carry.
+    /// Overrides of its carry.
     pub forced: ForcedCarry,
     /// Shares of the underlying behind a quoted price of an adjusted root; `None`: a standard root. Prices, strikes,
-    /// dividends and the spot here are then those of so many shares, and its quotes say nothing of the name.
+    /// dividends and the spot here are then those of so many shares, and its quotes have no influence on the name.
     pub shares: Option<f64>,
     /// Added to the volatilities of its curve before values are computed, per √year: 0.01 is a point.
     pub vol_shift: f64,
 }
 
-/// Forward and borrow that a user knows; `None`: the quotes tell it.
+/// Overrides of forward and borrow; `None`: implied by quotes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ForcedCarry {
     /// Forward, currency per share.
@@ -54,7 +54,7 @@ pub struct ForcedCarry {
 }
 
 impl ForcedCarry {
-    /// Whether any of it is known.
+    /// True if any of it is overridden.
     #[must_use]
     pub const fn is_any(&self) -> bool {
         self.fwd.is_some() || self.borrow.is_some()
@@ -74,7 +74,7 @@ impl SliceInput<'_> {
         f64::from(self.strike_milli[row]) / 1000.0
     }
 
-    /// What values of this expiry are computed on, from a spot and the terms of its carry.
+    /// Returns the inputs of the values of this expiry, from a spot and the terms of its carry.
     #[must_use]
     pub fn valuation<'t>(&self, s: f64, terms: &'t Terms) -> Valuation<'t> {
         Valuation { style: self.style, depth: self.depth, s, terms, step: self.step }

@@ -1,9 +1,9 @@
 //! The forward of an American expiry: parity holds for European values, so what early exercise adds is taken out.
 //!
 //! At each strike near the money the right that is out of the money gives the volatility, and with it the premium of
-//! both rights. What the quoted C − P misses the model's by says how far the forward is off; how far that miss follows
-//! the forward is taken from the model, and where a call is as good as exercised it says nothing, and counts for
-//! nothing.
+//! both rights. The difference of the quoted C − P from the model's is the error of the forward; how far that miss
+//! follows the forward is taken from the model, and where a call is as good as exercised it carries no information, and
+//! counts for nothing.
 //!
 //! The premium comes from what is remembered of it. Of an expiry seen for the first time nothing is: its borrow rate
 //! changes with the forward that is sought, tables would have to be built for each, and so a lattice serves.
@@ -54,7 +54,7 @@ pub(super) fn refine_forward(
     early.prepare(ladder, terms);
     let cold = start_vols(input, terms, first.fwd, quotes, ladder, sigma);
     let mut fwd = carry.fwd + shift.clamp(-PREMIUM.shift_most * carry.fwd, PREMIUM.shift_most * carry.fwd);
-    // with what a user knows, expansions stay where that is valued, which may be far from what the quotes tell
+    // with overrides, expansions stay at the overridden values, which may be far from the implied ones
     let new = before.is_none() || input.forced.is_any();
     let mut last = first;
     let mut moved = f64::INFINITY;
@@ -125,7 +125,7 @@ fn near_blocks(ladder: &Ladder, fwd: f64, sd: f64) -> Range<usize> {
     low / BLOCK..high.div_ceil(BLOCK).min(ladder.blocks())
 }
 
-/// The strikes near the money and what is known of them.
+/// The strikes near the money and their data.
 struct NearMoney<'a> {
     input: &'a SliceInput<'a>,
     carry: &'a Carry,
@@ -208,7 +208,8 @@ fn by_lattice(here: &Valuation<'_>, right: Right, lattice: &Lattice, k: Block, s
 
 /// The borrow rate that goes with a forward: the expiry's own but for the last days, which take the steadied one.
 fn borrow_at(fwd: f64, input: &SliceInput, carry: &Carry) -> f64 {
-    // quadratic in t, as the error of borrow is the forward's over t: own and steadied meet where they are known alike
+    // quadratic in t, as the error of borrow is the forward's over t: own and steadied meet where their errors are
+    // equal
     let own_share = 1.0 / (1.0 + (PREMIUM.own_borrow_years / input.t).powi(2));
     let own = implied_borrow(carry.spot, fwd, input.t, input.r, input.divs) - carry.b;
     carry.b + if own.is_finite() { own_share * own } else { 0.0 }
@@ -249,7 +250,7 @@ mod tests {
             let seen = seen.unwrap();
             (seen.gap - gap).abs() < 1e-12 && (seen.half - half).abs() < 1e-12
         };
-        // quoted as the model has it: it says the forward that it was asked at
+        // quoted as the model has it: it implies the forward that it was valued at
         assert!(near(seen_from(fwd, df, &pair(european - 0.3), &[-0.3], &[1.0]), european, 0.1));
         // half as sensitive: the same miss is twice as far, and twice as uncertain
         assert!(near(seen_from(fwd, df, &pair(european + 0.2), &[0.0], &[0.5]), european + 0.4, 0.2));

@@ -1,4 +1,4 @@
-//! What a bracketed search found, kept for the next pass: a search costs twenty valuations, and the price of a contract
+//! Results of bracketed searches, kept for the next pass: a search costs twenty valuations, and the price of a contract
 //! that needed one mostly stands still. Never: a search.
 
 use super::settings::MEMORY;
@@ -41,7 +41,7 @@ impl RememberedVol {
         self.key
     }
 
-    /// What it says of `price` now; `floor` is what the price must exceed.
+    /// Volatility that it implies for `price` now; `floor` is what the price must exceed.
     fn now(&self, here: &Valuation<'_>, phi: f64, price: f64, floor: f64) -> Recalled {
         let (dp, ds) = (price - self.price, here.s - self.s);
         if self.sigma.is_nan() {
@@ -60,7 +60,7 @@ impl RememberedVol {
     }
 }
 
-/// What is remembered of a price.
+/// Remembered search for a price.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Recalled {
     /// Nothing of use.
@@ -71,7 +71,7 @@ pub(super) enum Recalled {
     Same(RememberedVol, f64),
 }
 
-/// The searches of the last pass, asked in their order.
+/// The searches of the last pass, read in their order.
 pub(super) struct RememberedVols<'a>(&'a [RememberedVol]);
 
 impl<'a> RememberedVols<'a> {
@@ -136,7 +136,7 @@ mod tests {
         assert!(matches!(before.get(8, &here(&soon), phi, price, floor, &mut kept), Recalled::Nothing));
         before.rest(&here(&soon), &mut kept);
         assert_eq!(kept.iter().map(RememberedVol::key).collect::<Vec<_>>(), [3, 9]);
-        // two hundredths of the time later it is a hint, and what nobody asked for is gone
+        // two hundredths of the time later it is a hint, and entries without a request are gone
         kept.clear();
         let mut before = RememberedVols::new(&all);
         assert!(matches!(before.get(8, &here(&late), phi, price, floor, &mut kept), Recalled::About(_)));

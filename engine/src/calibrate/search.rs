@@ -1,7 +1,7 @@
 //! Volatilities that what is remembered of early exercise does not reach: quotes of contracts deep in the money, whose
 //! spread alone is worth many times the last curve's volatility. A search in a bracket, with early exercise from a
-//! lattice: its error is a small part of such a spread, and tables for volatilities that no curve has would cost the most.
-//! Never: the quote of a contract that the curve passes near.
+//! lattice: its error is a small part of such a spread, and tables for volatilities that no curve has would cost the
+//! most. Never: the quote of a contract that the curve passes near.
 
 use super::remembered::RememberedVol;
 use super::settings::SEARCH;
@@ -24,13 +24,13 @@ pub(super) struct Open {
     pub(super) which: usize,
     pub(super) k: f64,
     pub(super) price: f64,
-    /// Where to begin, per √year, and whether that is known to be near.
+    /// Start of the search, per √year, and whether it is near the solution.
     pub(super) start: f64,
     pub(super) near: bool,
 }
 
-/// Looks for all of `open`, their early exercise looked at where the valuation is to be of full depth; hands each volatility to `put`, NaN for none, and what
-/// the next pass may start from to `keep`.
+/// Looks for all of `open`, their early exercise looked at where the valuation is to be of full depth; hands each
+/// volatility to `put`, NaN for none, and what the next pass may start from to `keep`.
 pub(super) fn search(
     here: &Valuation<'_>,
     open: &mut [Open],

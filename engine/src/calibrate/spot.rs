@@ -1,6 +1,6 @@
-//! The spot that a name's options are quoted against, as far as it takes to tell live quotes from dead ones.
+//! The spot that a name's options are quoted against, accurate enough to separate live quotes from dead ones.
 //!
-//! Each pair of call and put says a spot. Where enough of the near ones say the published spot, it is the reference;
+//! Each call/put pair implies a spot. Where enough near pairs imply the published spot, it is the reference;
 //! where they agree on another (a halted stock, a spot from before a split) that one is, and where they agree on
 //! nothing the published one stays.
 //! Never: a forward that anything is valued on.
@@ -13,16 +13,16 @@ use kernel::dividends::escrowed;
 /// Works out reference spots; kept for its memory.
 #[derive(Clone, Debug, Default)]
 pub struct Reference {
-    /// Spot that a pair says, its weight, and how near it must be, as a part of it.
+    /// Spot that a pair implies, its weight, and how near it must be, as a part of it.
     said: Vec<(f64, f64, f64)>,
 }
 
 impl Reference {
-    /// The spot that the options are quoted against, `spot` being the published one; NaN: neither tells one.
+    /// The spot that the options are quoted against, `spot` being the published one; NaN: neither gives one.
     ///
     /// # Units    currency per share
     /// # Domain   slices of one name whose forward is that of its spot, with any pairs; none leaves the published one
-    /// # Source   a mode and not a mean: what most pairs say, `REFERENCE`
+    /// # Source   a mode and not a mean: what most pairs imply, `REFERENCE`
     /// # Cost     the pairs once where the published one holds; 64 candidates times the pairs where it does not
     pub fn spot<'a>(&mut self, spot: f64, slices: impl Iterator<Item = (SliceInput<'a>, &'a [Pair])> + Clone) -> f64 {
         let near = slices.clone().any(|(input, pairs)| input.t <= REFERENCE.near_years && !pairs.is_empty());
@@ -32,7 +32,7 @@ impl Reference {
             let (df, a) = ((-input.r * input.t).exp(), escrowed(input.divs, input.r, 0.0, input.t));
             for pair in pairs {
                 let s = df * pair.k + pair.gap + a;
-                // Cauchy in the spread: a pair of dead quotes is as wide as its price, and says any spot
+                // Cauchy in the spread: a pair of dead quotes is as wide as its price, and implies any spot
                 let wide = pair.half / (REFERENCE.half_weight * s);
                 if s > 0.0 && s.is_finite() {
                     self.said.push((
@@ -44,7 +44,8 @@ impl Reference {
             }
         }
         let all: f64 = self.said.iter().map(|said| said.1).sum();
-        // the published one first: that a fifth of the pairs agree with it by chance is rarer than that the others are dead
+        // the published one first: that a fifth of the pairs agree with it by chance is rarer than that the others are
+        // dead
         if spot > 0.0 && spot.is_finite() && self.agreeing(spot) >= REFERENCE.support * all {
             return spot;
         }
@@ -68,7 +69,7 @@ mod tests {
     use super::*;
     use crate::calibrate::testing::slice;
 
-    /// Pairs of one expiry of a tenth of a year that say these spots.
+    /// Pairs of one expiry of a tenth of a year that imply the given spots.
     fn reference(published: f64, said: &[f64]) -> f64 {
         let slice = slice(100.0, 0.1, &[]);
         let df = (-slice.r * slice.t).exp();
@@ -81,13 +82,13 @@ mod tests {
     fn the_published_spot_holds_while_some_pairs_agree_with_it() {
         let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
         assert!(near(reference(100.0, &[100.1, 99.8, 100.0, 30.0, 30.1, 30.2, 30.3]), 100.0));
-        // a split: nobody agrees with it, and all agree on another
+        // a split: no pair agrees with it, and all agree on another
         assert!((reference(100.0, &[24.9, 25.0, 25.1, 25.0, 25.05]) / 25.0 - 1.0).abs() < 0.01);
-        // nobody agrees with it, nor with each other; or too few do
+        // no pair agrees with it, nor with each other; or too few do
         assert!(near(reference(100.0, &[20.0, 35.0, 50.0, 65.0, 150.0]), 100.0));
         assert!(near(reference(100.0, &[25.0, 25.1]), 100.0));
         assert!(near(reference(100.0, &[]), 100.0));
-        // none is published: two pairs of one mind are enough, and pairs that contradict each other tell none
+        // none is published: two pairs that agree are enough, and contradictory pairs imply none
         assert!((reference(f64::NAN, &[25.0; 5]) / 25.0 - 1.0).abs() < 0.01);
         assert!((reference(f64::NAN, &[25.0, 25.1]) / 25.0 - 1.0).abs() < 0.01);
         assert!(reference(f64::NAN, &[20.0, 35.0, 50.0]).is_nan() && reference(f64::NAN, &[]).is_nan());

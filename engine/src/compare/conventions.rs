@@ -1,4 +1,5 @@
-//! What a vendor's Greeks mean: found from its own numbers, as its documents often do not say. Never: an input of a value.
+//! Conventions of a vendor's Greeks, found from its numbers, as its documents often omit them. Never: an input of a
+//! value.
 
 use super::world::{Contract, VendorNumbers, World};
 use kernel::contract::Style;
@@ -8,10 +9,10 @@ use kernel::greeks::{Greek, Greeks};
 const VOL_BUMP: f64 = 1e-4;
 /// Days of a year, calendar and trading.
 const DAYS: (f64, f64) = (365.0, 252.0);
-/// What vega and rho may be multiplied with, against per 1 %.
+/// Candidate multiples of vega and rho per 1 %.
 const FACTORS: [f64; 4] = [1.0, 100.0, 0.01, 10_000.0];
 
-/// What a theta is.
+/// Convention of theta.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ThetaConvention {
     /// dV/dt of a calendar day, as ours.
@@ -56,14 +57,14 @@ impl ThetaConvention {
     }
 }
 
-/// What a vendor's Greeks mean.
+/// Conventions of a vendor's Greeks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conventions {
-    /// What theta is.
+    /// Convention of theta.
     pub theta: ThetaConvention,
-    /// What vega is multiplied with, against per 1 % of volatility.
+    /// Multiple of vega per 1 % of volatility.
     pub vega_times: f64,
-    /// What rho is multiplied with, against per 1 % of rate.
+    /// Multiple of rho per 1 % of rate.
     pub rho_times: f64,
 }
 
@@ -73,7 +74,8 @@ impl Default for Conventions {
     }
 }
 
-/// The vendor's numbers of a contract, our raw Greeks of it, the volatility that they are at, and the spot less dividends.
+/// The vendor's numbers of a contract, our raw Greeks of it, the volatility that they are at, and the spot less
+/// dividends.
 type Seen = (VendorNumbers, Greeks<f64>, f64, f64);
 
 impl Conventions {

@@ -1,4 +1,4 @@
-//! The mistakes and choices that vendors' Greeks are known for, and what each does to the terms of an expiry.
+//! Mistakes and conventions found in vendors' Greeks, and their effect on the terms of an expiry.
 //! Never: a residual.
 
 use super::work::Work;
@@ -13,8 +13,8 @@ const ROUNDS: usize = 4;
 /// The greatest change of a rate, per year, and of a spot, as a part.
 const RATE_MOST: f64 = 0.5;
 const SPOT_MOST: f64 = 0.2;
-/// Quarterly dividends that are tried, as parts of the spot. At one forward they move early exercise alone, which bends too
-/// much for slopes.
+/// Quarterly dividends that are tried, as parts of the spot. At one forward they move early exercise alone, which bends
+/// too much for slopes.
 const DIVIDENDS_TRIED: [f64; 8] = [0.001, 0.002, 0.004, 0.006, 0.009, 0.013, 0.02, 0.03];
 /// The greatest change of time, years: three days.
 const TIME_MOST: f64 = 3.0 / 365.0;
@@ -24,7 +24,7 @@ const SPOT_LEAST: f64 = 1e-4;
 const TIME_LEAST: f64 = 30.0 / (60.0 * 24.0 * 365.0);
 /// The step that slopes are taken over: of a rate and a spot 0.001 %, of time five minutes.
 const STEP: f64 = 1e-5;
-/// Years between dividends that nobody gave: most American names pay quarterly.
+/// Years between dividends that are not given: most American names pay quarterly.
 const QUARTER: f64 = 0.25;
 /// A borrow rate below this is none.
 const BORROW_NONE: f64 = 1e-4;
@@ -64,13 +64,13 @@ pub enum LikelyReason {
     Time(f64),
     /// Settlement in the afternoon taken as in the morning, or the other way round.
     OtherSettlement,
-    /// Time counted in whole calendar days.
+    /// Time counted in integer calendar days.
     WholeDays,
     /// Time counted in trading days, of 252 to the year.
     TradingDays,
     /// American contracts valued as European ones.
     EuropeanModel,
-    /// None of these.
+    /// No known reason.
     Unknown,
 }
 
@@ -97,7 +97,7 @@ impl LikelyReason {
         }
     }
 
-    /// Whether a number that was fitted for it is one that anybody would mean: two sources of rates, or two clocks a minute
+    /// True if a fitted number is large enough to matter: two sources of rates, or two clocks a minute
     /// apart, differ by as much.
     pub(super) fn is_worth_naming(self) -> bool {
         match self {
@@ -118,7 +118,7 @@ impl LikelyReason {
     }
 }
 
-/// What a number is fitted for.
+/// The input that a number is fitted for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Fitted {
     Borrow,
@@ -149,7 +149,7 @@ impl Fitted {
     }
 }
 
-/// What values of an expiry are computed on by who makes this mistake; `None`: it changes nothing there.
+/// Inputs of the values of an expiry with this mistake; `None`: the mistake has no effect there.
 pub(super) fn changed(reason: LikelyReason, work: &Work) -> Option<World> {
     let World { style, s, terms } = &work.base;
     let with = |terms: Terms| Some(World { style: *style, s: *s, terms });
@@ -177,8 +177,8 @@ pub(super) fn changed(reason: LikelyReason, work: &Work) -> Option<World> {
     }
 }
 
-/// The quarterly dividends that leave least of all expiries together: of each day and [`DIVIDENDS_TRIED`], then a quarter
-/// less or more.
+/// The quarterly dividends that leave least of all expiries together: of each day and [`DIVIDENDS_TRIED`], then a
+/// quarter less or more.
 fn best_dividends(works: &[Work]) -> Option<LikelyReason> {
     let left = |date: Date, part: f64| -> f64 {
         let of = |work: &Work| Some(work.residual.squared(&paying(date, part, work)?) - work.at_vendor);
@@ -192,8 +192,8 @@ fn best_dividends(works: &[Work]) -> Option<LikelyReason> {
     Some(LikelyReason::DividendsNotGiven { date, part })
 }
 
-/// The same forward, made by the published spot and quarterly dividends in the place of borrow; `None`: none goes ex in the
-/// life of the expiry.
+/// The same forward, made by the published spot and quarterly dividends in the place of borrow; `None`: none goes ex in
+/// the life of the expiry.
 fn paying(date: Date, part: f64, work: &Work) -> Option<World> {
     let World { style, s, terms } = &work.base;
     let first = work.ex_times.iter().find(|(of, _)| *of == date).map(|&(_, t)| t)?;

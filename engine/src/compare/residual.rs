@@ -37,8 +37,8 @@ impl VendorVols {
     }
 }
 
-/// The vendor's numbers of one expiry, and how well each is known: by its digits, by those of its volatility, and by
-/// what solvers leave. Squares are of differences in these errors, so that numbers that say the same have squares of 1.
+/// The vendor's numbers of one expiry, and the error of each: by its digits, by those of its volatility, and by
+/// what solvers leave. Squares are of differences in these errors, so that equal numbers have squares of 1.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SliceResidual {
     contracts: Vec<Contract>,
@@ -80,7 +80,7 @@ impl SliceResidual {
         for (place, inverse) in inverse_size.iter_mut().enumerate() {
             let known = contracts.iter().zip(&at_vendor).filter(|(c, _)| c.vendor[place].is_finite());
             let size = known.map(|(_, ours)| ours[place].abs()).fold(0.0, f64::max);
-            // what is all zeros says nothing
+            // a column of zeros carries no information
             let is_said = contracts.iter().any(|c| c.vendor[place].abs() > 0.0);
             *inverse = if size > 0.0 && is_said { 1.0 / size } else { f64::NAN };
         }
@@ -187,7 +187,7 @@ impl SliceResidual {
     /// slope. `ahead` and `here` are European worlds `h` apart. Of a slope counts what volatility cannot make, where
     /// that is sought.
     ///
-    /// # Domain   any worlds; numbers that are missing or too far off say nothing
+    /// # Domain   any worlds; numbers that are missing or too far off do not count
     pub(super) fn step(&self, world: &World, ahead: &World, here: &World, h: f64) -> (f64, f64) {
         let (contracts, now) = self.numbers(world);
         let by_vol = self.conventions.vol_slopes(world, &contracts);
@@ -213,7 +213,7 @@ impl SliceResidual {
         sums
     }
 
-    /// What is left where all numbers say the same.
+    /// Expected squared residual where all numbers agree within their errors.
     pub(super) fn noise(&self) -> f64 {
         // a volatility that is sought takes a number away
         let sought = if self.vols == VendorVols::Implied { self.contracts.len() } else { 0 };
@@ -251,7 +251,7 @@ fn inverse_errors(
     slopes.iter().map(of).collect()
 }
 
-/// What is served of a contract, as the vendor would print it; `x` is the spot less its dividends.
+/// Served Greeks of a contract in the conventions of the vendor; `x` is the spot less its dividends.
 pub(super) fn served(chain: &Chain, row: u32, x: f64, conventions: Conventions) -> VendorNumbers {
     let row = row as usize;
     let column = |greek| Col::ALL.iter().copied().find(|col| col.greek() == Some(greek));

@@ -14,7 +14,7 @@ use std::iter::successors;
 
 /// Contracts of an expiry that reasons are looked for with: those nearest the money.
 const CONTRACTS_MOST: usize = 48;
-/// Fewer than these say nothing.
+/// Minimum number of contracts of a comparison.
 const CONTRACTS_LEAST: usize = 4;
 /// Days of a quarter, in which a name that pays quarterly goes ex once.
 const QUARTER_DAYS: i32 = 92;
@@ -34,7 +34,7 @@ pub(super) struct Work {
     /// Squared difference at the vendor's volatilities.
     pub(super) at_vendor: f64,
     pub(super) dates: Vec<(Date, Dividend)>,
-    /// Days on which a dividend may go ex that nobody gave, and years to them; empty where dividends are known.
+    /// Possible ex-dates of dividends that are not given, and years to them; empty if dividends are known.
     pub(super) ex_times: Vec<(Date, f64)>,
     /// The published price of the underlying; NaN: none.
     pub(super) published: f64,
@@ -73,7 +73,7 @@ impl Clocks {
     }
 }
 
-/// What is compared of an expiry; `None`: it has no value, or too few contracts.
+/// Data to compare of an expiry; `None`: it has no values, or too few contracts.
 pub(super) fn work(chain: &Chain, calendar: &Calendar, rows: &[VendorRow], slice: usize) -> Option<Work> {
     let of = &chain.slices[slice];
     let basis = value_basis(chain, slice)?;
@@ -93,8 +93,8 @@ pub(super) fn work(chain: &Chain, calendar: &Calendar, rows: &[VendorRow], slice
     Some(Work { slice, base, clocks, contracts, residual, at_vendor: 0.0, dates, ex_times, published })
 }
 
-/// Days on which the next dividend may go ex, where no source covers the name: the middle of each interval between expiries
-/// of the next quarter, as no Greek tells the days within one apart.
+/// Days on which the next dividend may go ex, where no source covers the name: the middle of each interval between
+/// expiries of the next quarter, as no Greek separates the days within one.
 fn ex_times(chain: &Chain, calendar: &Calendar) -> Vec<(Date, f64)> {
     if chain.evidence.as_ref().is_none_or(|evidence| evidence.dividends_known) {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Greeks of some contracts as somebody computes them who values on some terms. Never: a difference.
+//! Greeks of some contracts under given terms. Never: a difference.
 
 use crate::store::chain::Chain;
 use crate::store::columns::Col;
@@ -14,7 +14,7 @@ pub const COMPARED: [Greek; 5] = [Greek::Delta, Greek::Gamma, Greek::Vega, Greek
 /// One number for each of [`COMPARED`]; NaN: missing.
 pub type VendorNumbers = [f64; COMPARED.len()];
 
-/// What a vendor says of a contract.
+/// Volatility and Greeks that a vendor prints for a contract.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VendorRow {
     /// The contract's row in the chain.
@@ -48,7 +48,7 @@ impl Contract {
     }
 }
 
-/// What values are computed on.
+/// Inputs of the values.
 #[derive(Clone, Debug)]
 pub(super) struct World {
     pub(super) style: Style,

@@ -24,8 +24,8 @@ impl DiscountCurve {
         Self { nodes: vec![(1.0, rate)] }
     }
 
-    /// Returns the curve through (years, continuously compounded rate), ascending in years; `None` if there is no point, or one
-    /// without a positive time or a rate in bounds.
+    /// Returns the curve through (years, continuously compounded rate), ascending in years; `None` if there is no
+    /// point, or one without a positive time or a rate in bounds.
     #[must_use]
     pub fn of_nodes(nodes: Vec<(f64, f64)>) -> Option<Self> {
         let is_sound = |&(years, rate): &(f64, f64)| years > 0.0 && years.is_finite() && limits::RATE.holds(rate);
@@ -61,8 +61,8 @@ pub struct DiscountCurves {
 }
 
 impl DiscountCurves {
-    /// DiscountCurves from their points, in any order. Of two points of one date and tenor the larger rate counts; a point
-    /// without a positive tenor or a finite rate does not.
+    /// DiscountCurves from their points, in any order. Of two points of one date and tenor the larger rate counts; a
+    /// point without a positive tenor or a finite rate does not.
     #[must_use]
     pub fn new(records: &[RateRecord]) -> Self {
         let usable = |r: &&RateRecord| r.tenor_days > 0.0 && r.tenor_days.is_finite() && r.rate.is_finite();
@@ -80,8 +80,8 @@ impl DiscountCurves {
         Self { by_date }
     }
 
-    /// The curve to value at on a date: the latest of that date or earlier; where there is none, the earliest later one.
-    /// Tenors count from the valuation, as if the curve were of that date. `None`: there is no curve at all.
+    /// The curve to value at on a date: the latest of that date or earlier; where there is none, the earliest later
+    /// one. Tenors count from the valuation, as if the curve were of that date. `None`: there is no curve at all.
     #[must_use]
     pub fn on(&self, date: Date) -> Option<&DiscountCurve> {
         self.dated_on(date).map(|(_, curve)| curve)

@@ -16,8 +16,8 @@ pub struct EuropeanDate<'a> {
     pub expiries: Vec<EuropeanExpiry<'a>>,
 }
 
-/// Returns the European expiries of books by the Eastern date of their newest quotes. Adjusted roots and settled expiries are
-/// left out.
+/// Returns the European expiries of books by the Eastern date of their newest quotes. Adjusted roots and settled
+/// expiries are left out.
 #[must_use]
 pub fn european_dates<'a>(
     books: impl Iterator<Item = &'a Book>,

@@ -26,7 +26,7 @@ fn density_factor<L: Lanes>(k: L, w: L, [slope, bend]: [L; 2]) -> L {
     lead.mul_add(lead, w * curved)
 }
 
-/// What a look for butterflies takes from the curve but for its spline, at eight places at once.
+/// Parts of the curve besides its spline that the butterfly check needs, at eight places at once.
 #[derive(Clone, Copy, Debug)]
 struct GridPoint {
     k: Block,
@@ -42,7 +42,7 @@ struct GridPoint {
 }
 
 /// Where butterflies are looked for: every knot inside the quotes and three places between, eight intervals at a time.
-/// What does not move with the spline is worked out once.
+/// The parts that do not depend on the spline are computed once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ButterflyGrid {
     /// The first interval.
@@ -123,7 +123,7 @@ impl ButterflyGrid {
         !self.thin.is_empty()
     }
 
-    /// Whether values rise where they must fall at the lowest and at the highest quote.
+    /// True if values rise where they must fall at the lowest or the highest quote.
     pub(super) fn tails(&self, curve: &Curve) -> [bool; 2] {
         let place = |u: f64| deviations(u) * curve.base.sd();
         let (low, high) = curve.shaped;
@@ -143,8 +143,8 @@ impl ButterflyGrid {
         low || high
     }
 
-    /// Lets the spline diffuse where the last look found the density too thin: explicit steps of the heat equation, which
-    /// flatten a bend and keep the mean there.
+    /// Lets the spline diffuse where the last look found the density too thin: explicit steps of the heat equation,
+    /// which flatten a bend and keep the mean there.
     pub(super) fn smooth(&self, spline: &mut Spline) {
         let coef = spline.coef_mut();
         let mut before = coef[0];
@@ -157,15 +157,15 @@ impl ButterflyGrid {
         }
     }
 
-    /// Whether the last look found a place near coefficient `i`.
+    /// True if the last check found a place near coefficient `i`.
     pub(super) fn is_thin(&self, i: usize) -> bool {
         let own = i as f64 - 1.0;
         self.thin.iter().any(|p| (own - p).abs() < BUTTERFLY.near_knots)
     }
 }
 
-/// The probability beyond log-moneyness `k` that the curve says, to the right (`side` 1) or the left (−1): minus the slope
-/// of the call, or the slope of the put, in strike. Negative: values rise where they must fall.
+/// The probability beyond log-moneyness `k` that the curve implies, to the right (`side` 1) or the left (−1): minus the
+/// slope of the call, or the slope of the put, in strike. Negative: values rise where they must fall.
 fn tail_beyond(curve: &Curve, k: f64, side: f64) -> f64 {
     let v = curve.ln_variance_at(k);
     let sd = exp(0.5 * v.value);

@@ -23,7 +23,7 @@ pub struct Base {
     psi: f64,
 }
 
-/// What a base is fitted to, point by point; the columns are padded to whole blocks with points without weight.
+/// Data of the base fit, point by point; the columns are padded to whole blocks with points without weight.
 #[derive(Clone, Debug, Default)]
 pub struct Points {
     len: usize,
@@ -32,7 +32,7 @@ pub struct Points {
     precision: Vec<f64>,
 }
 
-/// What is expected of a base before its quotes are seen, and how firmly.
+/// Prior of a base, with its precision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prior {
     /// The shape expected.
@@ -65,7 +65,7 @@ impl Points {
         self.len
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -221,8 +221,8 @@ pub fn fit_base(points: &Points, prior: &Prior, t: f64) -> Base {
     let precision = prior.sd.map(|sd| 1.0 / (sd * sd));
     let mut p = centre;
     let mut base = prior.base.moved(prior.base.atm, t);
-    // Gauss-Newton in ln σ, atanh ρ and ln ψ, where every value is allowed and the problem nearly linear; what leaves the
-    // bounds against butterflies is brought back after each round, and goes on from there
+    // Gauss-Newton in ln σ, atanh ρ and ln ψ, where every value is allowed and the problem nearly linear; what leaves
+    // the bounds against butterflies is brought back after each round, and goes on from there
     for _ in 0..BASE.rounds {
         let Normal { mut a, mut g } = normal_equations(&base, points);
         for i in 0..3 {

@@ -139,7 +139,7 @@ impl CalendarOrder {
         for (i, curve) in curves.iter().enumerate() {
             if curve.fwd > 0.0 && curve.listed.0 <= k && k <= curve.listed.1 {
                 let w = curve.variance_at(k);
-                // in ln w, as quotes are known in ln σ: a weight is the inverse of a variance only there
+                // in ln w, as errors of quotes are in ln σ: a weight is the inverse of a variance only there
                 self.column.push((i, ln(w), known(curve, k)));
             }
         }
@@ -178,7 +178,8 @@ impl CalendarOrder {
 }
 
 /// Adds the places among `k` where total variance falls between this curve, which has `own` there, and the nearest of
-/// `others` that lists them: later ones for a `side` of 1, earlier ones for −1. Says whether the two are close somewhere.
+/// `others` that lists them: later ones for a `side` of 1, earlier ones for −1. Says whether the two are close
+/// somewhere.
 #[inline(always)]
 fn falls<'a>(k: Block, own: Block, side: f64, others: impl Iterator<Item = &'a Curve>, out: &mut Vec<f64>) -> bool {
     let (c, mut open, mut close) = (Block::splat, k.le(k), false);
@@ -223,7 +224,7 @@ fn lay(curve: &Curve, places: &mut Vec<[Block; 2]>) {
     }
 }
 
-/// 1/variance with which a curve knows its ln σ at log-moneyness `k`: by its quotes near, and by its shape.
+/// 1/variance of the ln σ of a curve at log-moneyness `k`: by its quotes near, and by its shape.
 fn known(curve: &Curve, k: f64) -> f64 {
     let (precision, u) = curve.precision_at(k);
     let beyond = (curve.quoted.0 - u).max(u - curve.quoted.1).max(0.0);

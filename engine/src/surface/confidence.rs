@@ -21,7 +21,7 @@ impl Support {
         self.inside = 0.0;
     }
 
-    /// Begins anew over the knots of a spline.
+    /// Resets to the knots of a spline.
     pub fn begin(&mut self, spline: &Spline) {
         self.precision.clear();
         self.precision.resize(spline.intervals() + 1, 0.0);
@@ -35,7 +35,8 @@ impl Support {
         self.precision[i + 1] += weight * part;
     }
 
-    /// Spreads what was taken in over the knots near it; `inside` is the part of the quotes that the curve passes within.
+    /// Spreads what was taken in over the knots near it; `inside` is the part of the quotes that the curve passes
+    /// within.
     pub fn finish(&mut self, inside: f64) {
         self.inside = inside;
         let [mut b, mut a] = [0.0; 2];

@@ -11,7 +11,7 @@ use kernel::lanes::{Block, Lanes};
 /// The fitted volatility of one (root, expiry) as a function of strike.
 #[derive(Clone, Debug)]
 pub struct Curve {
-    /// Forward that moneyness is measured from; NaN: nothing is known, every volatility is missing.
+    /// Forward that moneyness is measured from; NaN: the curve is empty, every volatility is missing.
     pub fwd: f64,
     /// Years to settlement.
     pub t: f64,
@@ -44,7 +44,7 @@ pub struct LnVariance {
 }
 
 impl Curve {
-    /// The curve that knows nothing.
+    /// The empty curve.
     #[must_use]
     pub fn missing(t: f64) -> Self {
         Self {
@@ -62,7 +62,7 @@ impl Curve {
         }
     }
 
-    /// Becomes the curve that knows nothing.
+    /// Becomes the empty curve.
     pub(super) fn forget(&mut self, t: f64) {
         (self.fwd, self.t, self.base) = (f64::NAN, t, Base::flat(f64::NAN, t));
         self.spline.reset(0.0, 1.0, 1);
@@ -82,7 +82,7 @@ impl Curve {
         (vol, L::select(inside, self.support.at(place), L::splat(0.0)))
     }
 
-    /// Volatility at a strike in currency per share, per √year; NaN only where nothing is known of the expiry.
+    /// Volatility at a strike in currency per share, per √year; NaN only if the curve is empty.
     #[must_use]
     pub fn vol(&self, strike: f64) -> f64 {
         self.at_ratio(strike / self.fwd).0
@@ -118,8 +118,8 @@ impl Curve {
         }
     }
 
-    /// 1/variance of ln σ that the quotes give at log-moneyness k, as of the fit to them alone, and the place of k on the
-    /// spline's coordinate.
+    /// 1/variance of ln σ that the quotes give at log-moneyness k, as of the fit to them alone, and the place of k on
+    /// the spline's coordinate.
     pub(super) fn precision_at(&self, k: f64) -> (f64, f64) {
         let u = spline_place(k / self.base.sd());
         (self.alone.precision_at(u), u)

@@ -43,8 +43,8 @@ pub fn fit(slices: &[SurfaceInput]) -> Vec<Curve> {
 }
 
 impl Fitter {
-    /// The curves of all slices of one chain, given in native order: each alone, then under the asks without a bid that it
-    /// is above, then all in order.
+    /// The curves of all slices of one chain, given in native order: each alone, then under the asks without a bid that
+    /// it is above, then all in order.
     ///
     /// # Shapes   a curve for each slice
     /// # Domain   as of [`fit`](fn@fit), which this is with memory
@@ -84,8 +84,8 @@ impl Fitter {
                 self.problem.fit_curve(curve, &self.quotes[i], bounds, &mut self.lattice);
             }
         }
-        // A fit against bounds keeps a curve smooth but may move it elsewhere and cross there; a nudge moves nothing else
-        // but may bend too much. So fits first, and nudges for what is left.
+        // A fit against bounds keeps a curve smooth but may move it elsewhere and cross there; a nudge moves nothing
+        // else but may bend too much. So fits first, and nudges for what is left.
         for round in 0..CALENDAR.fits + CALENDAR.nudges {
             if !self.calendar.find(curves) {
                 break;
@@ -207,10 +207,10 @@ struct CurveProblem {
     stiffness: Stiffness,
 }
 
-/// What a two-sided quote may weigh after a fit.
+/// Maximum weight of a two-sided quote after a fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trust {
-    /// As its distance says.
+    /// By its distance.
     Fresh,
     /// No more than before: a quote that the stiff curve found to be bad stays bad for the softer one.
     Kept,
@@ -223,7 +223,7 @@ struct Judgement {
     inside: f64,
     /// Weighted sum of squared distances from the two-sided quotes.
     misfit: f64,
-    /// Whether a weight has moved by more than `SPLINE.weight_settled`.
+    /// True if a weight has moved by more than `SPLINE.weight_settled`.
     moved: bool,
 }
 
@@ -401,7 +401,8 @@ impl CurveProblem {
         met
     }
 
-    /// Lets the spline bend more as long as that predicts its quotes better; by how much more. Few quotes cannot say.
+    /// Lets the spline bend more as long as that predicts its quotes better; returns by how much. Few quotes cannot
+    /// decide.
     ///
     /// # Source   generalised cross-validation (Craven and Wahba 1979), each parameter counting a little more than one
     /// (Kim and Gu 2004), over the weights of the robust fit
@@ -447,7 +448,7 @@ impl CurveProblem {
         moved
     }
 
-    /// Whether the curve keeps its bounds.
+    /// True if the curve keeps its bounds.
     fn keeps(&self, bounds: &[CurveBound], first: usize) -> bool {
         let over = |i: usize| self.squares.fitted[first + i] - self.squares.y[first + i];
         let broken = |i: usize, bound: &CurveBound| if bound.from_above { over(i) } else { -over(i) };
@@ -483,8 +484,8 @@ impl CurveProblem {
         Judgement { inside: count(inside) / n_firm.max(1.0), misfit: count(misfit), moved: moved.any() }
     }
 
-    /// Stiffens the spline where the density would be negative, and lets the quotes there yield where that is not enough;
-    /// as a last resort smooths it there.
+    /// Stiffens the spline where the density would be negative, and lets the quotes there yield where that is not
+    /// enough; as a last resort smooths it there.
     ///
     /// # Source   Durrleman's condition at the points of a grid; stiffening where it fails, then yielding, then smoothing
     /// # Cost     nothing but a look where the first fit has none

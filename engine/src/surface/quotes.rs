@@ -1,4 +1,4 @@
-//! What the rows of one expiry say of its volatility, strike by strike. Never: a curve.
+//! Volatilities implied by the rows of one expiry, strike by strike. Never: a curve.
 
 use super::base::Points;
 use super::settings::QUOTES;
@@ -35,7 +35,7 @@ pub(super) struct Candidates {
     vol: Vec<f64>,
     /// σ at the ask over σ at the bid, then its logarithm; 0: an ask only.
     spread: Vec<f64>,
-    /// The bid is below what any volatility gives: the quote says nothing of how low its volatility may be.
+    /// The bid is below what any volatility gives: the quote gives no lower bound of its volatility.
     unbounded: Vec<bool>,
 }
 
@@ -76,7 +76,7 @@ impl StrikeQuotes {
         self.usual_vol = usual_vol(input);
         candidates.pick(input, (QUOTES.both_sides * self.usual_vol * input.t.sqrt()).exp());
         if input.t > QUOTES.in_the_money_years && !candidates.spread.iter().any(|&spread| spread > 0.0) {
-            // what is in the money says more than nothing, but for the last days, when it is worth its intrinsic value
+            // quotes in the money carry some information, except in the last days, when it is worth its intrinsic value
             candidates.pick(input, f64::INFINITY);
         }
         candidates.take_logarithms();
@@ -129,9 +129,9 @@ impl StrikeQuotes {
         }
     }
 
-    /// What the base is fitted to: the two-sided quotes, thinned out where there are many.
+    /// Data of the base fit: the two-sided quotes, thinned out where there are many.
     pub(super) fn base_points(&self, points: &mut Points) {
-        // evenly through the strikes and not the best ones: three numbers are told by the whole width
+        // evenly through the strikes and not the best ones: three parameters are determined by the full width
         let every = self.len.div_ceil(QUOTES.points_most).max(1);
         let firm = (0..self.len).filter(|&i| self.firm[i] > 0.0).step_by(every);
         let most = 1.0 / (QUOTES.half_base * QUOTES.half_base);
@@ -189,9 +189,9 @@ impl Candidates {
     }
 }
 
-/// Call and put of one strike: the overlap of their spreads, weighted where they do not overlap. One of the two whose bid
-/// is below what any volatility gives (in the money, perhaps best exercised at once) has a mid that says little: its ask
-/// is an upper bound to the other.
+/// Call and put of one strike: the overlap of their spreads, weighted where they do not overlap. One of the two whose
+/// bid is below what any volatility gives (in the money, perhaps best exercised at once) has a mid with little
+/// information: its ask is an upper bound to the other.
 fn both(a: Quote, b: Quote) -> Quote {
     if !(a.firm && b.firm) {
         return if a.firm { a } else { b };
@@ -259,7 +259,7 @@ mod tests {
     fn a_bid_below_every_volatility_bounds_from_above_alone() {
         let put = quote(-1.0, -0.8);
         let call = |mid: f64, half: f64| Quote { mid, half, firm: true, unbounded: true };
-        // its mid is far above the put's: nothing is said of how low the volatility may be, so the put has the say
+        // its mid is far above the put's: there is no lower bound of the volatility, so the put decides
         let far = both(call(-0.3, 0.2), put);
         assert_eq!((far.mid, far.half, far.unbounded), (put.mid, put.half, false));
         // its ask is inside the put's spread

@@ -1,14 +1,15 @@
-//! Every number of the curves that somebody has chosen, step by step in the order in which the steps run.
+//! Tuning parameters of the curves, step by step in the order in which the steps run.
 //!
 //! Where a number says what fails at half or at double of it, that was tried on the tests of `tests/chains`: those of
-//! calibration, of single repaired cases, and of thin names with bad quotes. What says nothing of it was not tried.
+//! calibration, of single repaired cases, and of thin names with bad quotes. Numbers without such a note were not
+//! tried.
 
 use kernel::settings;
 
 settings! {
-    /// What the rows of one expiry say of its volatility (`quotes.rs`).
+    /// Volatilities implied by the rows of one expiry (`quotes.rs`).
     QUOTES: QuoteSettings {
-        /// A mid is not known better than this: half of the narrowest spread that means something. Lower lets locked
+        /// Minimum error of a mid: half of the narrowest spread that means something. Lower lets locked
         /// quotes bend the curve, higher lets it miss tight ones.
         half_least: f64 = 0.0015, "ln σ", Judgement("of a volatility of 20 % three hundredths of a point; no test fails at half or at double");
         /// How far an ask alone bounds the volatility.
@@ -35,7 +36,7 @@ settings! {
         rho_most: f64 = 0.98, "1", Judgement("differs from 1 by less than quotes tell");
         /// Least ψ: at 0 ρ is of no consequence, and the fit could not come back.
         psi_least: f64 = 0.01, "1", Judgement("a smile that nobody can see");
-        /// What ψ²(1+|ρ|) and ψ√θ(1+|ρ|) are held below: the conditions are 4, and what the spline adds needs room.
+        /// Upper bound of ψ²(1+|ρ|) and ψ√θ(1+|ρ|): the conditions are 4, and what the spline adds needs room.
         butterfly_bound: f64 = 3.9, "1", Judgement("2.5 % of room; the spline is repaired by itself where it needs more");
         /// Gauss-Newton rounds at most.
         rounds: usize = 12, "rounds", Judgement("a limit: five are the rule");
@@ -112,7 +113,7 @@ settings! {
         degree: f64 = 2.0, "1", Measured("emptied quotes of recorded chains are 3 % further off at the median with 1.6");
         /// and taken if the score of cross-validation falls to this part.
         predicts_better: f64 = 0.99, "1", Measured("1 predicts as well within 1 %, with more fits");
-        /// What a parameter counts in that score.
+        /// Weight of a parameter in that score.
         parameter_cost: f64 = 1.3, "parameters", Measured("emptied quotes of recorded chains are 2 % further off at the median with 1; Kim and Gu 2004 say 1.2 to 1.4");
         /// A quote loses weight when the curve is about this far off.
         robust_halves: f64 = 3.0, "half spreads", Judgement("a quote three half spreads off has half of its weight");
@@ -184,14 +185,14 @@ settings! {
         back: usize = 6, "expiries", Judgement("weekly expiries list fewer strikes than the month before them");
         /// Places put in order in one round at most.
         falls_most: usize = 6, "places an expiry of the name", Judgement("bounds the cost of a name whose curves cross everywhere; neighbours move together anyway");
-        /// Half width to which a curve is known between its quotes where none is near,
+        /// Standard error of a curve between its quotes where none is near,
         known: f64 = 0.02, "ln σ", Judgement("a curve of tight quotes is known to two percent between them");
         /// and by how much more beyond them.
         known_beyond: f64 = 0.25, "ln σ by the spline's coordinate", Judgement("wings beyond the quotes yield first");
         /// A shape borrowed from neighbours is worth this part of one's own.
         borrowed: f64 = 0.01, "1", Judgement("a shape of neighbours must never move a curve with quotes");
-        /// An expiry nearer than this says little of those behind it: what a tick of a far strike is worth in the last
-        /// hours is a volatility of several hundred percent, and as much total variance as weeks have.
+        /// An expiry nearer than this carries little information about later ones: what a tick of a far strike is worth
+        /// in the last hours is a volatility of several hundred percent, and as much total variance as weeks have.
         last_day: f64 = 1.0 / 365.0, "years", Measured("without it a day of hours with a few bad quotes lifted the next month from 0.21 to 0.47; with it 99.9 % of contracts stay within 2e-3 from pass to pass, 8e-2 before");
     }
 
@@ -199,7 +200,7 @@ settings! {
     CONFIDENCE: ConfidenceSettings {
         /// The half width at which a curve is half supported.
         half_support: f64 = 0.04, "ln σ", Judgement("a scale of the published number, given in docs/surface.md");
-        /// What a quote adds to the knots beside its own,
+        /// Support that a quote adds to the knots beside its own,
         beside: f64 = 0.5, "of its precision", Judgement("support reaches about as far as the spline follows a quote");
         /// and to those two away.
         two_away: f64 = 0.1, "of its precision", Judgement("support reaches about as far as the spline follows a quote");

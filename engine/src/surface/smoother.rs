@@ -1,4 +1,4 @@
-//! What a method of smoothing is given, and what a pass reads of what it made.
+//! Input and output of a smoothing method.
 
 use kernel::contract::Right;
 use kernel::lanes::Block;
@@ -20,13 +20,13 @@ pub struct SurfaceInput<'a> {
     pub vol_mid: &'a [f64],
     /// Volatility at the ask, by row; NaN: none.
     pub vol_ask: &'a [f64],
-    /// Whether the row's quote may support the curve.
+    /// True if the row's quote may support the curve.
     pub used: &'a [bool],
 }
 
-/// What a pass reads of a fitted expiry.
+/// A fitted expiry.
 pub trait Fitted {
-    /// Whether anything is known of the expiry; where nothing is, every volatility is missing.
+    /// True if the expiry has a curve; otherwise every volatility is missing.
     fn is_known(&self) -> bool;
 
     /// Volatility per √year and confidence, 0 to 1, at a block of strikes, currency per share.
@@ -36,7 +36,7 @@ pub trait Fitted {
 /// A method that turns the volatilities of a chain into one curve per expiry. Another one is another type with this
 /// trait, named in [`super::DefaultSmoother`].
 pub trait Smoother: core::fmt::Debug + core::default::Default + Send {
-    /// What it fits.
+    /// The fitted curve.
     type Curve: Fitted + Sync;
 
     /// The curves of all slices of one chain, given in native order.

@@ -303,7 +303,7 @@ fn solve_banded(rows: &mut [[f64; 4]], rhs: &mut [f64], n: usize) {
     for i in 0..n {
         let (mut r3, s3) = (rows[i + 3], rhs[i + 3]);
         let [[a0, a1, a2, a3], mut r1, mut r2] = r;
-        // no pivots: penalties make the matrix positive definite, and rounding alone could say otherwise
+        // no pivots: penalties make the matrix positive definite, and only rounding could break that
         let inv = 1.0 / a0.max(1e-30);
         let (l1, l2, l3) = (a1 * inv, a2 * inv, a3 * inv);
         r1[0] = less(r1[0], l1, a1);

@@ -1,5 +1,5 @@
-//! A comparison as a picture: the vendor's deltas less ours against the distance from the money, a panel a name, the points
-//! coloured by the likely reason of their expiry. Never: a library.
+//! A comparison as a picture: the vendor's deltas less ours against the distance from the money, a panel a name, the
+//! points coloured by the likely reason of their expiry. Never: a library.
 
 use super::report::{NameReport, Point, Report};
 use std::fmt::Write;

@@ -1,8 +1,8 @@
-//! The last discount curve that was implied or published, kept over a restart: `last-rates.csv` in the state folder. Never:
-//! which curve counts.
+//! The last discount curve that was implied or published, kept over a restart: `last-rates.csv` in the state folder.
+//! Never: which curve counts.
 //!
-//! The file has the columns of `rates.csv` and one date. It is written beside and renamed, on a thread of its own, so that
-//! the market does not wait for a disk. A file that cannot be used is moved aside.
+//! The file has the columns of `rates.csv` and one date. It is written beside and renamed, on a thread of its own, so
+//! that the market does not wait for a disk. A file that cannot be used is moved aside.
 
 use crate::newest::NewestJob;
 use engine::rates::curve::{DiscountCurve, DiscountCurves};
