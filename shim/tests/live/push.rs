@@ -123,7 +123,7 @@ fn standard_input_may_end_and_its_market_stays() {
     daemon.wait("the end", |health| health["feeds"][0]["state"] == "ended");
     wait_for_spot(&daemon, "ACME", 100.0);
     let (code, said) = daemon.stop();
-    assert!(code == Some(0) && said.contains("stdin: has ended"), "{said}");
+    assert!(code == Some(0) && said.contains("stdin: closed"), "{said}");
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn a_recorded_market_is_served_again_row_for_row() {
     assert_eq!((&health["record"]["dropped"], &health["record"]["failing"]), (&0.into(), &false.into()), "{health}");
     assert!(live.get("/metrics").1.contains("\ngreeksd_record_dropped_total 0\n"));
     let said = live.stop().1;
-    assert!(said.contains("under the licence of whoever you have them from"), "{said}");
+    assert!(said.contains("the vendor's licence applies to recordings"), "{said}");
     assert_eq!(gz_files(&folder), ["quotes-2026-11-20.ndjson.gz"]);
 
     let mut again = start(&format!("dir:{at}"), &[]);

@@ -216,8 +216,8 @@ fn a_time_without_data_names_what_there_is() {
 fn a_feed_of_the_present_says_so() {
     let server = service(market());
     for (target, wanted) in [
-        ("/l1/greeks?underlying=ACME&as_of=2026-11-19", "400 {\"error\":\"as_of, start and end ask for the past, and"),
-        ("/l1/symbols?as_of=2026-11-19", "400 {\"error\":\"as_of, start and end ask for the past, and"),
+        ("/l1/greeks?underlying=ACME&as_of=2026-11-19", "400 {\"error\":\"as_of, start and end select the past, and"),
+        ("/l1/symbols?as_of=2026-11-19", "400 {\"error\":\"as_of, start and end select the past, and"),
         ("/datav2/hist/strikes?ticker=ACME&tradeDate=2026-11-19", "400 {\"message\":\"this feed has no past data"),
         (
             "/query?function=HISTORICAL_OPTIONS&symbol=ACME&date=2026-11-19",

@@ -177,7 +177,8 @@ fn dividends_that_were_not_given_are_named_with_what_to_give() {
         if *expiry["expiry"].as_str().unwrap() >= *dividend.ex_date.to_string() {
             n += 1;
             let text = first["text"].as_str().unwrap();
-            let amount = text.strip_prefix("counts dividends of about ").and_then(|rest| rest.split(' ').next()?.parse().ok());
+            let amount =
+                text.strip_prefix("counts dividends of about ").and_then(|rest| rest.split(' ').next()?.parse().ok());
             let is_near = amount.is_some_and(|amount: f64| (amount / dividend.amount).ln().abs() < 0.35);
             let is_whole = text.contains(" a quarter, the next about 2026-1") && text.contains("--dividends FILE");
             named += usize::from(first["reason"] == "dividends_not_given" && is_near && is_whole);

@@ -193,7 +193,7 @@ fn keys_do_not_go_unencrypted_to_other_machines_nor_stand_on_the_command_line() 
         String::from_utf8(ended.stderr).unwrap()
     };
     let said = refused(&[], &[("GREEKSD_TRADIER_TOKEN", "hunter2")]);
-    assert!(said.contains("keys are sent by https") && !said.contains("hunter2"), "{said}");
+    assert!(said.contains("keys are sent over https") && !said.contains("hunter2"), "{said}");
     assert!(refused(&[], &[]).contains("set GREEKSD_TRADIER_TOKEN"));
     assert!(refused(&["--key", "x"], &[]).contains("unexpected argument"));
 }
