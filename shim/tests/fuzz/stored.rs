@@ -29,7 +29,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
-use view;
 
 /// The name that saved markets are tried under.
 const MARKET: &str = "fuzz";
