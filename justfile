@@ -103,7 +103,7 @@ maps:
 
 # Databento's live gateway, which is behind a feature: lints, and a session against one of the test's own
 databento:
-    cargo clippy --release -p greeksd --all-targets --features databento-live --locked -- -D warnings
+    cargo clippy --release -p greeksd -p greeksd-sources --all-targets --features greeksd/databento-live,greeksd-sources/databento-live --locked -- -D warnings
     cargo test --release -p greeksd --features databento-live --locked --test databento
 
 # the daemon on its embedded market
