@@ -221,7 +221,7 @@ fn a_file_that_is_worse_than_before_changes_nothing_and_is_told_once() {
     let whole = gzip(&rows("BBB"));
     let worse: [(&Path, &[u8], &str); 5] = [
         (&plain, b"", "no column"),
-        (&plain, HEADER.as_bytes(), "no row"),
+        (&plain, HEADER.as_bytes(), "no usable row"),
         (&plain, b"\xff\xfe not a chain\n", "no column"),
         (&packed, &whole[..whole.len() - 9], "unexpected end"),
         (&packed, &[0x1f, 0x8b, 9, 9], ""),
