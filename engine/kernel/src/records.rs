@@ -77,7 +77,7 @@ pub struct Batch {
     pub dividends: Option<Vec<DividendRecord>>,
     /// The names whose dividends the source covers, beside those that it has any of; read where `dividends` is there.
     pub dividend_cover: DividendCover,
-    /// Every deliverable of an adjusted root ([`Override::Deliverable`](Override::Deliverable)); `None`: as before.
+    /// Every deliverable of an adjusted root ([`Override::Deliverable`]); `None`: as before.
     pub deliverables: Option<Vec<OverrideRecord>>,
     /// Every discount curve; `None`: as before.
     pub rates: Option<Vec<RateRecord>>,

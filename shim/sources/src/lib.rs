@@ -29,7 +29,7 @@ pub struct Moment<'a> {
     /// The time of the market.
     pub now: Timestamp,
     /// The later of the market's and the system's time: what records are held against that say when they were made
-    /// ([`engine::store::ingest::Store::ingest`]).
+    /// (`Store::ingest` of the engine).
     pub latest: Timestamp,
     /// Time since some fixed moment, by a clock that is never set.
     pub elapsed: Duration,
