@@ -202,8 +202,8 @@ def first_view(place):
         calls, puts = ([row for row in rows if row["right"] == right] for right in ["call", "put"])
         assert page.texts("#chain-scroll tbody th") == [f"{row['strike']:g}" for row in calls]
         heads = page.texts("#chain-scroll thead tr:last-child th")
-        assert heads[heads.index("Strike") - 1] == heads[heads.index("Vol") + 1] == "Theo", heads
-        left, right = heads.index("Theo") + 1, heads.index("Vol") + 2
+        assert heads[heads.index("Strike") - 1] == heads[heads.index("Vol") + 1] == "Value", heads
+        left, right = heads.index("Value") + 1, heads.index("Vol") + 2
         assert page.texts(f"#chain-scroll tbody tr > :nth-child({left})") == [f"{row['svc_theo']:.3f}" for row in calls]
         assert page.texts(f"#chain-scroll tbody tr > :nth-child({right})") == [f"{row['svc_theo']:.3f}" for row in puts]
         vol = lambda row: "–" if row["bid_vol"] is None else f"{row['bid_vol'] * 100:.2f}"
@@ -399,7 +399,7 @@ def states(place):
         page.shows("SPY")
         page.until("why", lambda: "--show-quotes" in page.text("#notice"))
         assert page.hash()["columns"] == "theo,delta"
-        assert page.texts("#chain-scroll thead tr:last-child th") == ["Delta", "Theo", "Strike", "Vol", "Theo", "Delta"]
+        assert page.texts("#chain-scroll thead tr:last-child th") == ["Delta", "Value", "Strike", "Vol", "Value", "Delta"]
     with Daemon(place.program, "--feed", "sim", "--now", "2026-11-20T13:00:00-05:00", "--show-quotes") as quoted, \
             place.page(quoted.base, "#symbol=SPY&columns=bid,ask") as page:
         page.shows("SPY")
@@ -456,7 +456,7 @@ def phone(place):
         widest = page.run("""[...document.querySelectorAll('body *')].filter(n => !n.closest('.scroll') && n.getBoundingClientRect().right > innerWidth)
             .map(n => n.tagName + '.' + n.className)""")
         assert page.run("document.documentElement.scrollWidth") <= PHONE[0], widest
-        assert page.texts("#chain-scroll thead tr:last-child th") == ["Delta", "Theo", "Strike", "Vol", "Theo", "Delta"]
+        assert page.texts("#chain-scroll thead tr:last-child th") == ["Delta", "Value", "Strike", "Vol", "Value", "Delta"]
         fits = page.run("(s => s.scrollWidth <= s.clientWidth)(document.querySelector('#chain-scroll'))")
         assert fits, "the columns of a phone have room"
         sizes = page.run("[...document.querySelectorAll('button, #search')].filter(b => b.offsetParent && !b.closest('table')).map(b => b.offsetHeight)")

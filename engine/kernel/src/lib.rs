@@ -1,5 +1,5 @@
-//! What every other crate stands on: the kernels (numbers in, numbers out), contracts, the calendar, and the records that
-//! feeds deliver and stores take in.
+//! What every other crate stands on: the kernels (numbers in, numbers out), the table of published columns, contracts, the
+//! calendar, and the records that feeds deliver and stores take in.
 //!
 //! The kernels ([`american`], [`black76`], [`dividends`], [`elementary`], [`greeks`], [`implied`], [`lanes`], [`lattice`],
 //! [`normal`], [`solve`]) know no symbol, no clock and no column, and never branch on one lane. Formulas are written once over
@@ -12,6 +12,7 @@
 pub mod american;
 pub mod black76;
 pub mod calendar;
+pub mod columns;
 pub mod contract;
 pub mod dividends;
 pub mod elementary;

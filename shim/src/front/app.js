@@ -2,7 +2,8 @@
 import { Refused, ask, chainTarget, health, midVols, symbol as symbolOf, symbols, termTarget } from "./api.js";
 import { ChainTable, byStrike } from "./chain.js";
 import { Smile, Term, axisNumber } from "./charts.js";
-import { COLUMNS, GROUPS, columnsOf, defaultColumns, fixed, groupsFor, percent, priceDecimals, strikeText } from "./columns.js";
+import { COLUMNS, GROUPS } from "./columns.js";
+import { columnsOf, defaultColumns, fixed, groupsFor, percent, priceDecimals, strikeText } from "./numbers.js";
 import { element, flash, memory, say, set } from "./dom.js";
 import { search } from "./search.js";
 
@@ -458,10 +459,10 @@ const openColumns = () => {
 
 function offerColumns() {
   const on = columnsNow().map(({ key }) => key);
-  $("column-groups").replaceChildren(...GROUPS.map(([group, title]) => {
-    const boxes = COLUMNS.filter((column) => column.group === group).map(({ key, label, meaning }) => {
+  $("column-groups").replaceChildren(...GROUPS.map(({ group, title }) => {
+    const boxes = COLUMNS.filter((column) => column.group === group).map(({ key, title, help }) => {
       const box = element("input", { type: "checkbox", value: key, checked: on.includes(key) });
-      return element("label", { title: meaning }, box, ` ${label}`);
+      return element("label", { title: help }, box, ` ${title}`);
     });
     return element("fieldset", {}, element("legend", {}, title), ...boxes);
   }));

@@ -1,7 +1,7 @@
 // The chain: a table with calls on the left, puts on the right, strikes between them. Cells are made once and written
 // again where they change.
 import { element, flash, say, set } from "./dom.js";
-import { NOTHING, decimalsFor, fixed, percent, priceDecimals, strikeText } from "./columns.js";
+import { NOTHING, decimalsFor, fixed, percent, priceDecimals, strikeText } from "./numbers.js";
 
 /** The cell of a column that lights up where it changes: one is enough to see that the market moves. */
 const LIVELY = "svc_theo";
@@ -47,7 +47,7 @@ export class ChainTable {
       this.key = key;
       this.view = view;
       const decimals = (field) => decimalsFor(lines.flatMap(({ call, put }) => [call?.[field], put?.[field]]));
-      this.decimals = columns.map(({ field, kind }) => (kind === "greek" ? decimals(field) : priceDecimals(spot)));
+      this.decimals = columns.map(({ field, kind }) => (kind === "price" ? priceDecimals(spot) : decimals(field)));
       this.build();
     }
     this.write(!isNew);
@@ -58,7 +58,7 @@ export class ChainTable {
   build() {
     const { columns, lines } = this;
     const [left, right] = [[...columns].reverse(), columns];
-    const head = ({ label, meaning }) => element("th", { scope: "col" }, element("abbr", { title: meaning }, label));
+    const head = ({ title, help }) => element("th", { scope: "col" }, element("abbr", { title: help }, title));
     const table = element("table", {},
       element("caption", { class: "vh" }, "Calls on the left, puts on the right, one row for each strike"),
       element("thead", {},
@@ -97,7 +97,7 @@ export class ChainTable {
         for (const [cell, row] of [[calls[j], call], [puts[j], put]]) {
           const value = row?.[column.field];
           const before = cell.textContent;
-          const text = column.kind === "vol" ? percent(value) : fixed(value, this.decimals[j]);
+          const text = column.kind === "percent" ? percent(value) : fixed(value, this.decimals[j]);
           if (!say(cell, text) || !isUpdate || column.field !== LIVELY) continue;
           if (text !== NOTHING && before !== NOTHING && this.isInSight(i)) flash(cell, Number(text) > Number(before));
         }

@@ -1,7 +1,7 @@
 // The drawings: a smile, and small ones of what changes along expiries. Nodes are made once and moved afterwards, so that
 // nothing flickers and no scroll position is lost.
 import { drawn, element, say, set } from "./dom.js";
-import { fixed, percent, strikeText } from "./columns.js";
+import { fixed, percent, strikeText } from "./numbers.js";
 
 const LEFT = 46;
 const RIGHT = 12;

@@ -2,6 +2,9 @@
 //! asks the native API, like any client. Never: text that depends on a request, a file that is not in the program.
 
 use http::Answer;
+use kernel::columns::{Group, Shape, VIEWED, ViewedColumn};
+use serde_json::json;
+use std::sync::LazyLock;
 
 /// What a browser may do for the viewer: run and load what came from this address, ask this address, and nothing else. With
 /// trusted types it refuses text as markup even where a script of ours would try.
@@ -36,14 +39,49 @@ const ASSETS: &[Asset] = &[
     asset!("api.js", SCRIPT),
     asset!("chain.js", SCRIPT),
     asset!("charts.js", SCRIPT),
-    asset!("columns.js", SCRIPT),
     asset!("dom.js", SCRIPT),
+    asset!("numbers.js", SCRIPT),
     asset!("search.js", SCRIPT),
 ];
+
+/// The script that holds the table of columns.
+const COLUMNS: &str = "/app/columns.js";
+
+/// Text of [`COLUMNS`]: two tables, of columns in the order from the strike outwards, and of their groups.
+static COLUMNS_TEXT: LazyLock<String> = LazyLock::new(|| {
+    // the strike stands in the middle with the curve's volatility beside it; prices are nearest to it, quotes first
+    let mut offered: Vec<_> = VIEWED.iter().filter(|column| column.name != "svc_vol").collect();
+    offered.sort_by_key(|column| match column.shape {
+        Shape::Price(_) => u8::from(column.group != Group::Quote),
+        Shape::Percent(_) => 2,
+        Shape::Decimals(_) | Shape::Digits(_) => 3,
+    });
+    let columns: Vec<_> = offered.into_iter().map(column_row).collect();
+    let groups: Vec<_> =
+        Group::VIEWED.iter().map(|group| json!({"group": group.name(), "title": group.help()})).collect();
+    format!("export const COLUMNS = {};\nexport const GROUPS = {};\n", json!(columns), json!(groups))
+});
+
+/// A column as the scripts read it. `key` names it in the address of the page, `field` in the native record.
+fn column_row(column: &ViewedColumn) -> serde_json::Value {
+    let key = column.name.trim_start_matches("svc_").replace('_', "");
+    let kind = match column.shape {
+        Shape::Price(_) => "price",
+        Shape::Percent(_) => "percent",
+        Shape::Decimals(_) | Shape::Digits(_) => "greek",
+    };
+    json!({
+        "key": key, "field": column.name, "group": column.group.name(), "title": column.title, "help": column.help,
+        "kind": kind,
+    })
+}
 
 /// The answer at a path without a trailing slash, if a file of the viewer is there. `route` is what it is counted under.
 #[must_use]
 pub fn answer_at(path: &str, route: &'static str) -> Option<Answer> {
+    if path == COLUMNS {
+        return Some(Answer::full(route, 200, SCRIPT, COLUMNS_TEXT.as_str()));
+    }
     let asset = ASSETS.iter().find(|asset| asset.path == path)?;
     let answer = Answer::full(route, 200, asset.content_type, asset.text);
     Some(if asset.content_type == PAGE { answer.with_header("Content-Security-Policy", POLICY) } else { answer })
@@ -90,21 +128,19 @@ mod tests {
 
     #[test]
     fn every_column_that_is_offered_is_one_of_the_api() {
-        let lines = text("/app/columns.js").lines().filter_map(|line| line.trim().strip_prefix("column(\""));
-        let columns: Vec<Vec<&str>> = lines.map(|line| line.split("\", \"").collect()).collect();
-        assert!(columns.len() > 20);
+        let table = COLUMNS_TEXT.lines().next().and_then(|line| line.strip_prefix("export const COLUMNS = ")).unwrap();
+        let columns: Vec<serde_json::Value> = serde_json::from_str(table.trim_end_matches(';')).unwrap();
+        assert_eq!(columns.len(), VIEWED.len() - 1);
         for column in &columns {
-            let field = FIELDS.iter().find(|field| field.name == column[1]);
-            let group = field.and_then(|field| field.group).map(|group| format!("{group:?}").to_lowercase());
-            assert_eq!(group.as_deref(), Some(column[2]), "{}", column[1]);
+            let field = FIELDS.iter().find(|field| column["field"] == field.name).unwrap();
+            assert_eq!(field.group.map(Group::name), column["group"].as_str(), "{}", field.name);
         }
-        let is_number = |name: &str| columns.iter().any(|column| column[1] == name);
-        let offered = ["core", "extra", "exotic"];
-        for field in FIELDS.iter().filter(|field| field.name != "und_price") {
-            let group = field.group.map(|group| format!("{group:?}").to_lowercase());
-            if group.is_some_and(|group| offered.contains(&group.as_str())) && field.name != "svc_vol" {
-                assert!(is_number(field.name), "{} is offered nowhere", field.name);
-            }
+        let keys: Vec<&str> = columns.iter().filter_map(|column| column["key"].as_str()).take(5).collect();
+        assert_eq!(keys, ["bid", "ask", "mid", "theo", "bidvol"]);
+        let usual = text("/app/numbers.js").lines().find_map(|line| line.strip_prefix("const WIDE = ")).unwrap();
+        let usual: Vec<String> = serde_json::from_str(usual.trim_end_matches(';')).unwrap();
+        for key in usual {
+            assert!(columns.iter().any(|column| column["key"] == key.as_str()), "{key}");
         }
     }
 }

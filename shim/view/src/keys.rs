@@ -1,9 +1,10 @@
 //! What keys do. One table says them all; the footer and the help show it.
 
-use super::column::{Column, ColumnGroup};
+use super::column::Column;
 use super::layout::Page;
 use super::news::Effect;
 use super::state::{Cursor, Detail, NameStatus, Overlay, Search, State, WATCH_MOST};
+use kernel::columns::Group;
 
 /// A key that was pressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,10 +169,10 @@ impl State {
     }
 
     fn next_group(&mut self) {
-        let place = self.group.and_then(|group| ColumnGroup::ALL.iter().position(|of| *of == group));
-        self.group = ColumnGroup::ALL.get(place.map_or(0, |place| place + 1)).copied();
+        let place = self.group.and_then(|group| Group::VIEWED.iter().position(|of| *of == group));
+        self.group = Group::VIEWED.get(place.map_or(0, |place| place + 1)).copied();
         self.shift = 0;
-        let says = self.group.map_or("your columns".to_owned(), |group| format!("{}: {}", group.name(), group.says()));
+        let says = self.group.map_or("your columns".to_owned(), |group| format!("{}: {}", group.name(), group.help()));
         self.say(says);
         self.say_without_quotes();
     }

@@ -1,6 +1,6 @@
 //! Numbers as a trader reads them: decimals by the column, never wider than their cell.
 
-use super::column::Shape;
+use kernel::columns::Shape;
 
 /// What stands where there is no number.
 pub(crate) const MISSING: &str = "-";
@@ -11,7 +11,7 @@ pub(crate) fn shown(value: f64, shape: Shape, width: usize) -> String {
         return MISSING.to_owned();
     }
     match shape {
-        Shape::Decimals(decimals) => fixed(value, usize::from(decimals), width),
+        Shape::Decimals(decimals) | Shape::Price(decimals) => fixed(value, usize::from(decimals), width),
         Shape::Percent(decimals) => fixed(value * 100.0, usize::from(decimals), width),
         Shape::Digits(digits) => significant(value, usize::from(digits), width),
     }

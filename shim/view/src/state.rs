@@ -1,11 +1,12 @@
 //! What the viewer knows and shows: data, and what follows from it. Pure; time comes in as milliseconds. Never: a
 //! terminal, a request, a clock.
 
-use super::column::{Column, ColumnGroup, N_COLUMNS};
+use super::column::{Column, N_COLUMNS};
 use super::layout::{Areas, Page};
 use super::lines::{ChainLine, chain_lines, scrolled};
 use super::model::{ChainRows, DaemonFacts, ExpiryRow, NameFacts, SliceKey, StrikeRow, WatchRow};
 use super::wants::Wants;
+use kernel::columns::Group;
 use std::collections::BTreeSet;
 
 /// Names on the watch list at most.
@@ -131,7 +132,7 @@ pub(crate) struct State {
     /// Columns that somebody chose, nearest to the strike first.
     pub(crate) own_columns: Vec<Column>,
     /// The group that is shown in their place.
-    pub(crate) group: Option<ColumnGroup>,
+    pub(crate) group: Option<Group>,
     /// How many columns are left out next to the strike.
     pub(crate) shift: usize,
     /// The watch list.
@@ -199,12 +200,12 @@ impl State {
     pub(crate) fn wants(&self) -> Wants {
         let areas = self.areas();
         let sees = |page| areas.shows(page, self.page);
-        let mut groups = BTreeSet::from([ColumnGroup::Core]);
+        let mut groups = BTreeSet::from([Group::Core]);
         if sees(Page::Chain) {
             groups.extend(self.columns().iter().map(|column| column.facts().group));
         }
         if sees(Page::Smile) {
-            groups.insert(ColumnGroup::Extra);
+            groups.insert(Group::Extra);
         }
         let slice = self.slice.clone().filter(|_| sees(Page::Chain) || sees(Page::Smile));
         let (mut search, mut detail) = (None, None);
@@ -328,7 +329,7 @@ impl State {
 
     /// Says that there are no quotes, where columns are shown that need them.
     pub(crate) fn say_without_quotes(&mut self) {
-        let needs = self.columns().iter().any(|column| column.facts().group == ColumnGroup::Quote);
+        let needs = self.columns().iter().any(|column| column.facts().group == Group::Quote);
         if self.without_quotes && needs {
             self.say("this daemon serves no quotes; start it with --show-quotes");
         }

@@ -3,7 +3,7 @@
 //! Screens stand in `golden/view`, as text. `UPDATE_GOLDEN=1 cargo test -p greeksd-view` writes them anew; a changed
 //! screen is looked at.
 
-use super::column::{Column, ColumnGroup};
+use super::column::Column;
 use super::fetch::{Fetcher, News};
 use super::keys::{KEYS, Key};
 use super::layout::Page;
@@ -15,6 +15,7 @@ use super::parse;
 use super::state::{Cursor, NameStatus, Overlay, State, WATCH_MOST};
 use super::wants::About;
 use super::widgets;
+use kernel::columns::Group;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -415,16 +416,16 @@ fn late_answers_about_something_else_change_nothing() {
 fn only_what_can_be_seen_is_asked_for() {
     let mut state = shown((80, 24));
     let groups = |state: &State| state.wants().slice.map(|(_, groups)| groups.into_iter().collect::<Vec<_>>());
-    assert_eq!(groups(&state), Some(vec![ColumnGroup::Core]));
+    assert_eq!(groups(&state), Some(vec![Group::Core]));
     assert!(state.wants().watch.is_empty() && state.wants().search.is_none());
     press(&mut state, &[Key::Char('2')]);
-    assert_eq!(groups(&state), Some(vec![ColumnGroup::Core, ColumnGroup::Extra]));
+    assert_eq!(groups(&state), Some(vec![Group::Core, Group::Extra]));
     press(&mut state, &[Key::Char('3')]);
     assert_eq!(groups(&state), None);
     press(&mut state, &[Key::Char('4')]);
     assert_eq!((groups(&state), state.wants().watch.len()), (None, 3));
     press(&mut state, &[Key::Tab, Key::Char('g'), Key::Char('g'), Key::Char('g')]);
-    assert_eq!(groups(&state), Some(vec![ColumnGroup::Core, ColumnGroup::Exotic]));
+    assert_eq!(groups(&state), Some(vec![Group::Core, Group::Exotic]));
     state.resize((250, 70));
     assert_eq!(groups(&state).unwrap().len(), 3);
     assert_eq!(state.wants().watch.len(), 3);
@@ -521,7 +522,7 @@ fn columns_are_chosen_and_put_in_order() {
     assert_eq!(state.overlay, None);
     // a group stands in their place, and they come back
     press(&mut state, &[Key::Char('g'), Key::Char('g')]);
-    assert_eq!(state.columns(), Column::of(ColumnGroup::Extra));
+    assert_eq!(state.columns(), Column::of(Group::Extra));
     press(&mut state, &[Key::Char('g'), Key::Char('g'), Key::Char('g')]);
     assert_eq!(names(&state), "delta gamma svc_theo vega mid theta");
     press(&mut state, &[Key::Char('c')]);
@@ -684,7 +685,7 @@ fn a_service_within_the_process_is_looked_at_and_its_end_is_said() {
     assert!((expiry.atm_vol - 0.25).abs() < 0.01 && expiry.is_american && expiry.key.expiry == "2026-12-18");
     until(&mut state, &fetcher, &comes, "standing", |state| matches!(state.standing, NameStatus::Served(_)));
     // its quotes are shown: the group is there
-    state.group = Some(ColumnGroup::Quote);
+    state.group = Some(Group::Quote);
     let bid = |state: &State| state.row().unwrap().call.as_ref().unwrap().get(Column::named("bid").unwrap());
     until(&mut state, &fetcher, &comes, "quotes", |state| bid(state) > 1.0);
     press(&mut state, &[Key::Enter]);

@@ -1,8 +1,8 @@
 //! What is to be asked of the daemon: only what is on the screen, each again when there is a new snapshot. Pure: what is
 //! wanted in, requests out.
 
-use super::column::ColumnGroup;
 use super::model::SliceKey;
+use kernel::columns::Group;
 use std::collections::{BTreeSet, HashMap};
 
 /// Names that a search lists at most.
@@ -18,7 +18,7 @@ pub(crate) struct Wants {
     /// The name.
     pub(crate) name: Option<String>,
     /// The slice whose rows are shown, and the groups of their columns.
-    pub(crate) slice: Option<(SliceKey, BTreeSet<ColumnGroup>)>,
+    pub(crate) slice: Option<(SliceKey, BTreeSet<Group>)>,
     /// The contracts of which everything is shown.
     pub(crate) detail: Option<[String; 2]>,
     /// The contracts that are to be copied, and the number of the copy: the same may be wanted twice.
@@ -87,7 +87,7 @@ impl Wants {
                 format!("/l1/greeks?underlying={is}&center=atf&right=call&greeks=core,extra,chain&format=csv"),
             );
             if let Some((key, groups)) = &self.slice {
-                let shown = groups.iter().filter(|group| !(self.without_quotes && **group == ColumnGroup::Quote));
+                let shown = groups.iter().filter(|group| !(self.without_quotes && **group == Group::Quote));
                 let groups: Vec<&str> = shown.map(|group| group.name()).collect();
                 let groups = if groups.is_empty() { "core".to_owned() } else { groups.join(",") };
                 let (root, expiry) = (escaped(&key.root), escaped(&key.expiry));
@@ -148,7 +148,7 @@ mod tests {
 
     fn wants() -> Wants {
         let key = SliceKey { expiry: "2026-12-18".to_owned(), root: "BRKB".to_owned() };
-        let groups = BTreeSet::from([ColumnGroup::Quote, ColumnGroup::Core]);
+        let groups = BTreeSet::from([Group::Quote, Group::Core]);
         Wants { name: Some("BRK.B".to_owned()), slice: Some((key, groups)), ..Wants::default() }
     }
 

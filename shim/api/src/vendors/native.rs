@@ -17,7 +17,7 @@ use crate::rows::frame::{Format, escape_json};
 use crate::rows::number::Print;
 use crate::selection::{Center, Selection};
 use engine::store::columns::{Col, Group, Unit};
-use history::table_writer::TableFormat;
+use history::tables::TableFormat;
 use kernel::contract::{ContractKey, Symbol};
 
 /// The native layer.
@@ -87,6 +87,7 @@ const NOT_OF_EVERYTHING: &str = "underlying=* serves the current snapshot only, 
 #[derive(Clone, Copy)]
 enum Shape {
     Text(Format),
+    #[cfg_attr(not(feature = "tables"), allow(dead_code, reason = "no word of the build names one"))]
     Table(TableFormat),
 }
 
@@ -95,7 +96,9 @@ const SHAPES: &[(&str, Shape)] = &[
     ("csv", Shape::Text(Format::Csv)),
     ("ndjson", Shape::Text(Format::Ndjson)),
     ("html", Shape::Text(Format::Html)),
+    #[cfg(feature = "tables")]
     ("arrow", Shape::Table(TableFormat::Arrow)),
+    #[cfg(feature = "tables")]
     ("parquet", Shape::Table(TableFormat::Parquet)),
 ];
 
@@ -183,22 +186,16 @@ pub const TOKEN: Param<NoEffect> = Param::new("token", NoEffect, "Accepted and i
 
 /// The words for groups; `None`: all of them.
 const GROUP_WORDS: &[(&str, Option<Group>)] = &[
-    ("core", Some(Group::Core)),
-    ("extra", Some(Group::Extra)),
-    ("exotic", Some(Group::Exotic)),
-    ("chain", Some(Group::Chain)),
-    ("quote", Some(Group::Quote)),
+    (Group::Core.name(), Some(Group::Core)),
+    (Group::Extra.name(), Some(Group::Extra)),
+    (Group::Exotic.name(), Some(Group::Exotic)),
+    (Group::Chain.name(), Some(Group::Chain)),
+    (Group::Quote.name(), Some(Group::Quote)),
     ("all", None),
 ];
 
 /// The groups in the order of a row.
-const GROUPS: &[(&str, Group)] = &[
-    ("core", Group::Core),
-    ("extra", Group::Extra),
-    ("exotic", Group::Exotic),
-    ("chain", Group::Chain),
-    ("quote", Group::Quote),
-];
+const GROUPS: [Group; 5] = [Group::Core, Group::Extra, Group::Exotic, Group::Chain, Group::Quote];
 
 fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
     let past = native_past::parse(query)?;
@@ -276,7 +273,7 @@ fn read_center(text: &str) -> Option<Center> {
 fn parse_groups(query: &Query<'_>) -> Result<Vec<(&'static str, Group)>, Refusal> {
     let wanted = query.get(&GREEKS)?.unwrap_or_else(|| vec![Some(Group::Core)]);
     let shown = |group: Group| wanted.iter().any(|w| w.map_or(group != Group::Quote, |w| w == group));
-    Ok(GROUPS.iter().copied().filter(|&(_, group)| shown(group)).collect())
+    Ok(GROUPS.into_iter().filter(|&group| shown(group)).map(|group| (group.name(), group)).collect())
 }
 
 /// The names that are asked for, as the request spells them.

@@ -3,12 +3,13 @@
 use super::expiries::weekday;
 use super::pen::Pen;
 use super::title::nothing;
-use crate::column::{COLUMN_WIDTH, Column, Shape};
+use crate::column::{COLUMN_WIDTH, Column};
 use crate::lines::ChainLine;
 use crate::model::{Side, StrikeRow};
 use crate::number::{MISSING, shown, strike};
 use crate::palette::Look;
 use crate::state::State;
+use kernel::columns::Shape;
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 

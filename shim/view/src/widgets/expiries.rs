@@ -1,12 +1,12 @@
 //! The expiries of a name: days, forward, borrow, dividends, volatility at the money.
 
 use super::pen::Pen;
-use crate::column::Shape;
 use crate::model::{ExpiryRow, SliceKey};
 use crate::number::shown;
 use crate::palette::Look;
 use crate::state::State;
 use jiff::civil::{Date, Weekday};
+use kernel::columns::Shape;
 use ratatui::layout::Rect;
 
 /// A number of an expiry.

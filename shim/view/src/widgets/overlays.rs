@@ -81,7 +81,7 @@ fn columns(pen: &mut Pen<'_>, within: Rect, state: &State, at: usize) {
         let facts = column.facts();
         let look = if place == at { Look::Chosen } else { Look::Plain };
         let sign = if state.own_columns.contains(column) { 'x' } else { ' ' };
-        let text = format!("[{sign}] {:<8} {:<7} {:<44}", facts.title, facts.group.name(), facts.says);
+        let text = format!("[{sign}] {:<8} {:<7} {:<44}", facts.title, facts.group.name(), facts.help);
         pen.text((inner.x, y), inner, &text, look);
     }
     let mut line = pen.line(inner.bottom() - 1, inner);
@@ -130,6 +130,6 @@ fn draw_numbers(pen: &mut Pen<'_>, area: Rect, y: u16, column: Column, (detail, 
         line.cell(11, &shown(value, facts.shape, 10), Look::Plain);
     }
     if is_whole {
-        line.gap(2).put(facts.says, Look::Faint);
+        line.gap(2).put(facts.help, Look::Faint);
     }
 }

@@ -1,12 +1,12 @@
 //! The two lines on top: the name and its price, how it stands with it, the market's time; the pages, or what is wrong.
 
 use super::pen::Pen;
-use crate::column::Shape;
 use crate::layout::Page;
 use crate::model::{DaemonFacts, NameFacts};
 use crate::number::{MISSING, count, shown};
 use crate::palette::Look;
 use crate::state::{NameStatus, State};
+use kernel::columns::Shape;
 use ratatui::layout::Rect;
 
 /// Draws them.

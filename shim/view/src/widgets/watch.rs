@@ -1,11 +1,11 @@
 //! The watch list: price, volatility of a month, what a standard deviation to the next expiry is.
 
 use super::pen::Pen;
-use crate::column::Shape;
 use crate::model::WatchRow;
 use crate::number::shown;
 use crate::palette::Look;
 use crate::state::{State, WATCH_MOST};
+use kernel::columns::Shape;
 use ratatui::layout::Rect;
 
 const HEADINGS: [(&str, u16); 6] =
