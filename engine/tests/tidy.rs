@@ -138,10 +138,7 @@ fn each_library_is_named_in_one_room() {
     forbid("engine/feeds/src", |f| f != "databento.rs", &["ruzstd"], "only databento.rs names `ruzstd`");
     forbid(
         "engine/history/src",
-        |f| {
-            !["arrays.rs", "greeks_file.rs", "parquet_file.rs", "schema.rs", "table_writer.rs", "layouts/columnar.rs"]
-                .contains(&f)
-        },
+        |f| module(f) != "tables" && f != "layouts/columnar.rs",
         &["parquet::", "arrow_array", "arrow_ipc", "arrow_schema"],
         "only readers and writers of Arrow and Parquet name their libraries",
     );

@@ -26,4 +26,5 @@ pub mod price;
 mod progress;
 pub mod serve;
 pub mod status;
+#[cfg(feature = "view")]
 pub mod view;

@@ -1,7 +1,9 @@
 //! The `greeksd` program: arguments to one configuration, threads, start.
 
 use shim::config::{self, ConfigError, Invocation};
-use shim::{batch, compare, cpu, explain, price, serve, view};
+#[cfg(feature = "view")]
+use shim::view;
+use shim::{batch, compare, cpu, explain, price, serve};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -13,6 +15,14 @@ fn main() -> ExitCode {
         Ok(Invocation::Serve(config)) => serve::run(&config),
         Ok(Invocation::Price(args)) => price::run(&args),
         Ok(Invocation::Batch(args)) => batch::run(&args),
+        #[cfg(not(feature = "view"))]
+        Ok(Invocation::View(_)) => {
+            eprintln!(
+                "greeksd: built without the feature `view`; a running daemon has a viewer at http://127.0.0.1:2112/"
+            );
+            ExitCode::from(2)
+        }
+        #[cfg(feature = "view")]
         Ok(Invocation::View(plan)) => view::run(&plan, &|name| std::env::var(name).ok()),
         Ok(Invocation::Compare(args)) => compare::run(&args),
         Ok(Invocation::Explain(args, keys)) => explain::run(&args, &keys),

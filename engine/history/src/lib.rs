@@ -5,13 +5,12 @@
 //!
 //! [`recipe`] is what a name and a day are computed by, pure and without files; [`job`] does folders of them: rows are
 //! gathered ([`gather`]) into sorted runs ([`spill`]), units found ([`mod@unit`]) and looked at for chains that are not whole
-//! ([`whole`]), files planned ([`plan`]), computed and written ([`output`], [`parquet_file`]), and noted ([`manifest`]).
+//! ([`whole`]), files planned ([`plan`]), computed and written ([`output`], [`tables`]), and noted ([`manifest`]).
 #![warn(clippy::arithmetic_side_effects)]
+#![cfg_attr(not(feature = "tables"), allow(dead_code, reason = "typed cells and stored chains come from tables only"))]
 
-pub mod arrays;
 pub mod digest;
 pub mod gather;
-pub mod greeks_file;
 pub mod implied_rates;
 pub mod job;
 pub mod known;
@@ -19,14 +18,13 @@ pub mod layouts;
 pub mod manifest;
 pub mod output;
 pub mod packed;
-pub mod parquet_file;
 pub mod plan;
 pub mod recipe;
 pub mod reference;
 pub mod row;
 pub mod schema;
 pub mod spill;
-pub mod table_writer;
+pub mod tables;
 pub mod tally;
 pub mod tasks;
 pub mod unit;

@@ -13,9 +13,9 @@ use engine::store::chain::Chain;
 use engine::store::columns::{Col, Group};
 use engine::store::ingest::Store;
 use engine::store::quotes::QuoteNumber;
-use history::parquet_file::ROW_GROUP;
 use history::recipe::{Accuracy, Recipe, compute};
 use history::row::HistoryRow;
+use history::tables::ROW_GROUP;
 use jiff::Timestamp;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::ParquetMetaData;
@@ -114,6 +114,11 @@ fn assert_same_chain(batch: &RecordBatch, from: usize, chain: &Chain) {
     }
 }
 
+/// The type of words that occur again and again.
+fn dictionary() -> DataType {
+    DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
+}
+
 #[test]
 fn a_day_reads_back_as_it_was_computed() {
     let folder = Folder::new("parquet");
@@ -127,7 +132,7 @@ fn a_day_reads_back_as_it_was_computed() {
     assert_eq!(kind("quote_time"), DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())));
     assert_eq!((kind("expiry"), kind("quote_date")), (DataType::Date32, DataType::Date32));
     assert_eq!((kind("strike"), kind("strike_milli")), (DataType::Float64, DataType::Int32));
-    assert_eq!(kind("underlying"), history::schema::dictionary());
+    assert_eq!(kind("underlying"), dictionary());
     assert_eq!((kind("osym"), kind("vega")), (DataType::Utf8, DataType::Float64));
     let said = |name: &str, key: &str| schema.field_with_name(name).unwrap().metadata()[key].clone();
     assert_eq!(said("rho", "unit"), "per 1 %");

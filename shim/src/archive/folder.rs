@@ -12,12 +12,12 @@ use crate::batch::known::Known;
 use crate::config::KnownFiles;
 use api::listing::{GatheredContracts, Listing, StrikePool};
 use arc_swap::{ArcSwap, ArcSwapOption};
-use history::greeks_file::{self, StoredChains};
 use history::implied_rates::{imply_day, is_european};
 use history::layouts::{self, LayoutError, ReadOptions};
 use history::recipe::{self, Recipe, unit_underlying};
 use history::reference::{RecordedReference, ReferenceRecords, ReferenceSet};
 use history::row::HistoryRow;
+use history::tables::{self, StoredChains};
 use history::whole::WholenessCheck;
 use host::{faults, threads};
 use jiff::Timestamp;
@@ -190,7 +190,7 @@ impl RecordedFolder {
         if changed_at(file) < changed {
             return None;
         }
-        match greeks_file::read_chains(file, (name, day), &self.reference_of(day), recipe) {
+        match tables::read_chains(file, (name, day), &self.reference_of(day), recipe) {
             Ok(StoredChains::Same(chains)) => (!chains.is_empty()).then(|| DayChains::new(chains)),
             Ok(StoredChains::OtherRecipe) => None,
             Ok(StoredChains::OtherKnown) => {

@@ -5,6 +5,10 @@
 //! grow with the file. Never: a computation on quotes, an order of rows but the file's.
 
 mod cells;
+#[cfg(feature = "tables")]
+mod columnar;
+#[cfg(not(feature = "tables"))]
+#[path = "no_columnar.rs"]
 mod columnar;
 mod columns;
 mod facts;

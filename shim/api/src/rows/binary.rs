@@ -3,9 +3,8 @@
 use super::field::Field;
 use crate::picked::Picked;
 use engine::store::chain::Chain;
-use history::arrays::{ArrayForm, TableRows};
 use history::schema::{FileColumn, served_column};
-use history::table_writer::{TableFormat, TableWriter};
+use history::tables::{TableFormat, TableRows, TableWriter};
 use http::stream::{Progress, Stream};
 use std::collections::BTreeSet;
 use std::io;
@@ -54,8 +53,8 @@ impl TableStream {
         let row_bytes = columns.len() * CELL_BYTES;
         let rows: usize = picked.iter().map(Picked::count).sum();
         let chains: Vec<&Chain> = picked.iter().map(|picked| &*picked.chain).collect();
-        let writer =
-            TableWriter::new(format, ArrayForm::new(columns, groups, &about_rates(&chains)), chains.into_iter());
+        let about = about_rates(&chains);
+        let writer = TableWriter::new(format, columns, groups, &about, chains.into_iter());
         Self {
             writer: writer.inspect_err(complain).ok(),
             picked: picked.into_iter().map(Some).collect(),

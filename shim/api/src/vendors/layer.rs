@@ -29,7 +29,7 @@ use crate::selection::order::{self, Page};
 use crate::selection::symbols::{FreshnessTerms, SymbolFacts, SymbolSelection, symbols};
 use crate::selection::{Selection, is_heavy, select};
 use engine::snapshot::Snapshot;
-use history::table_writer::TableFormat;
+use history::tables::TableFormat;
 use http::Answer;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;

@@ -1,7 +1,9 @@
 //! Rows of chains to Arrow arrays: columns side by side, NaN as null, words that come again as one dictionary. Never: a
 //! file, a format on the wire.
 
-use crate::schema::{FileCell, FileColumn, FileWord, arrow_schema};
+use super::fields::arrow_schema;
+use super::rows::TableRows;
+use crate::schema::{FileCell, FileColumn, FileWord};
 use arrow_array::builder::StringBuilder;
 use arrow_array::types::Int32Type;
 use arrow_array::{
@@ -22,18 +24,9 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Rows of a chain, in ascending order.
-#[derive(Clone, Copy, Debug)]
-pub struct TableRows<'a> {
-    /// The chain.
-    pub chain: &'a Chain,
-    /// Ranges of its rows.
-    pub rows: &'a [Range<u32>],
-}
-
 /// Columns that rows are laid out in.
 #[derive(Clone, Debug)]
-pub struct ArrayForm {
+pub(super) struct ArrayForm {
     columns: Arc<[FileColumn]>,
     groups: String,
     schema: SchemaRef,
@@ -42,7 +35,7 @@ pub struct ArrayForm {
 
 /// The words of a table, each kind a dictionary: all batches of a table share them.
 #[derive(Clone, Debug)]
-pub struct Words {
+pub(super) struct Words {
     underlyings: Dictionary,
     roots: Dictionary,
     groups: Dictionary,
@@ -87,26 +80,26 @@ impl Dictionary {
 impl ArrayForm {
     /// Tables of these columns, which say that they have these field groups, and `about` of themselves.
     #[must_use]
-    pub fn new(columns: Vec<FileColumn>, groups: &str, about: &[(String, String)]) -> Self {
+    pub(super) fn new(columns: Vec<FileColumn>, groups: &str, about: &[(String, String)]) -> Self {
         let schema = Arc::new(arrow_schema(&columns, about));
         Self { columns: columns.into(), groups: groups.to_owned(), schema, calendar: Calendar::embedded() }
     }
 
     /// What is said of the columns.
     #[must_use]
-    pub fn schema(&self) -> SchemaRef {
+    pub(super) fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
 
     /// The columns.
     #[must_use]
-    pub fn columns(&self) -> &[FileColumn] {
+    pub(super) fn columns(&self) -> &[FileColumn] {
         &self.columns
     }
 
     /// The words of some chains.
     #[must_use]
-    pub fn words<'a>(&self, chains: impl Iterator<Item = &'a Chain> + Clone) -> Words {
+    pub(super) fn words<'a>(&self, chains: impl Iterator<Item = &'a Chain> + Clone) -> Words {
         let roots = chains.clone().flat_map(|chain| chain.slices.iter().map(|slice| slice.root));
         Words {
             underlyings: Dictionary::of_symbols(chains.map(|chain| chain.underlying)),
@@ -122,7 +115,7 @@ impl ArrayForm {
     ///
     /// # Errors
     /// The library refuses the arrays.
-    pub fn batch(&self, words: &Words, rows: &[TableRows<'_>]) -> Result<RecordBatch, ArrowError> {
+    pub(super) fn batch(&self, words: &Words, rows: &[TableRows<'_>]) -> Result<RecordBatch, ArrowError> {
         let table =
             Table { words, rows, length: rows.iter().flat_map(|part| part.rows).map(ExactSizeIterator::len).sum() };
         let arrays = self.columns.iter().map(|column| table.array(column.cell, &self.calendar));

@@ -1,7 +1,8 @@
 //! Chains to Parquet: row groups of a fixed number of rows, zstd, dictionaries for what comes again, NaN as null. The same
 //! chains give the same bytes. The only file that writes it. Never: a computation, a path.
 
-use crate::arrays::{ArrayForm, TableRows};
+use super::arrays::ArrayForm;
+use super::rows::TableRows;
 use crate::known::{KNOWN, RATES};
 use crate::output::{FileAbout, FileForm, GreeksWriter};
 use crate::recipe::{Recipe, VERSION};
@@ -66,7 +67,7 @@ pub(crate) fn parquet_properties(
 
 /// What a file says of itself.
 #[must_use]
-pub fn about(recipe: Recipe) -> Vec<(String, String)> {
+fn about(recipe: Recipe) -> Vec<(String, String)> {
     let facts = [
         ("greeksd.version", env!("CARGO_PKG_VERSION").to_owned()),
         ("greeksd.recipe_version", VERSION.to_string()),

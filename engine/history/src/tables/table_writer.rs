@@ -1,7 +1,9 @@
 //! Tables of rows to bytes that others read while they are written: Arrow's stream and Parquet. Never: a socket, a column.
 
-use crate::arrays::{ArrayForm, TableRows, Words};
-use crate::parquet_file::parquet_properties;
+use super::arrays::{ArrayForm, Words};
+use super::parquet_file::parquet_properties;
+use super::rows::{TableFormat, TableRows};
+use crate::schema::FileColumn;
 use arrow_ipc::writer::StreamWriter;
 use engine::store::chain::Chain;
 use parquet::arrow::ArrowWriter;
@@ -9,15 +11,6 @@ use std::io;
 
 /// zstd of a table that is read once: a third of the time of a file's for a tenth more bytes.
 const ZSTD_LEVEL: i32 = 1;
-
-/// How a table is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TableFormat {
-    /// Arrow's IPC stream.
-    Arrow,
-    /// A Parquet file.
-    Parquet,
-}
 
 /// A table in the making.
 pub struct TableWriter {
@@ -32,15 +25,18 @@ enum Sink {
 }
 
 impl TableWriter {
-    /// A table of rows of these chains and no others.
+    /// Begins a table of rows of these chains and no others. Its schema carries `groups`, the field groups, and `about`.
     ///
     /// # Errors
     /// The library refuses the columns.
     pub fn new<'a>(
         format: TableFormat,
-        form: ArrayForm,
+        columns: Vec<FileColumn>,
+        groups: &str,
+        about: &[(String, String)],
         chains: impl Iterator<Item = &'a Chain> + Clone,
     ) -> io::Result<Self> {
+        let form = ArrayForm::new(columns, groups, about);
         let (words, schema) = (form.words(chains), form.schema());
         let sink = match format {
             TableFormat::Arrow => Sink::Arrow(StreamWriter::try_new(Vec::new(), &schema).map_err(io::Error::other)?),

@@ -2,6 +2,7 @@
 //! was written, to the last bit; what the file does not hold is missing: columns that only vendors' layers show, the spot
 //! that the options tell, and why quotes were dropped. Never: a computation, a file of quotes.
 
+use super::rows::{StoredChains, TimedChains};
 use crate::known::{KNOWN, is_known_still};
 use crate::recipe::Recipe;
 use crate::recipe::VERSION;
@@ -25,20 +26,6 @@ use std::sync::Arc;
 
 /// Rows of a batch.
 const BATCH: usize = 8192;
-
-/// Chains with their times, in time order.
-pub type TimedChains = Vec<(Timestamp, Arc<Chain>)>;
-
-/// What a file of Greeks has of a name and day.
-#[derive(Debug)]
-pub enum StoredChains {
-    /// Its chains, none where the file has no row of the name.
-    Same(TimedChains),
-    /// Made by another recipe, or without the quotes that are wanted: no answer to the same question.
-    OtherRecipe,
-    /// Made when other dividends, rates, dates or overrides were known of it.
-    OtherKnown,
-}
 
 type Builder = ParquetRecordBatchReaderBuilder<File>;
 

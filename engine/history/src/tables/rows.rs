@@ -1,0 +1,38 @@
+//! What goes into a table, and what comes out of one. Never: a library of tables.
+
+use engine::store::chain::Chain;
+use jiff::Timestamp;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Rows of a chain, in ascending order.
+#[derive(Clone, Copy, Debug)]
+pub struct TableRows<'a> {
+    /// The chain.
+    pub chain: &'a Chain,
+    /// Ranges of its rows.
+    pub rows: &'a [Range<u32>],
+}
+
+/// How a table is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableFormat {
+    /// Arrow's IPC stream.
+    Arrow,
+    /// A Parquet file.
+    Parquet,
+}
+
+/// Chains with their times, in time order.
+pub type TimedChains = Vec<(Timestamp, Arc<Chain>)>;
+
+/// What a file of Greeks has of a name and day.
+#[derive(Debug)]
+pub enum StoredChains {
+    /// Its chains, none where the file has no row of the name.
+    Same(TimedChains),
+    /// Made by another recipe, or without the quotes that are wanted: no answer to the same question.
+    OtherRecipe,
+    /// Made when other dividends, rates, dates or overrides were known of it.
+    OtherKnown,
+}
