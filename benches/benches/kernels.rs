@@ -65,8 +65,8 @@ fn cached_vol(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, slices: &[Sl
     });
 }
 
-/// The tables of one (expiry, right): what a pass does once, and again when rates or dividends have moved. Rates are others
-/// each time: boundaries of the same are kept.
+/// The tables of one (expiry, right): what a pass does once, and again when rates or dividends have moved. Rates are
+/// others each time: boundaries of the same are kept.
 fn build(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, slices: &[Slice]) {
     let (rates, mut turn) = (slices.iter().map(|slice| slice.terms.r).collect::<Vec<_>>(), 0u32);
     let mut slices = slices.to_vec();

@@ -1,8 +1,7 @@
-//! Passes over a part of the whole market: by size and by threads, what a slice costs that has few strikes, and how long
-//! one name waits, alone and while a sweep runs. A tenth of the market by default; on two threads all of it with
-//! `GREEKSD_FULL=1`, which takes minutes to start.
-//! Criterion's times are processor time, all threads together; time on the wall is printed beside it. Writes
-//! target/market.csv and docs/plots/pass_time.svg.
+//! Passes over a part of the whole market: by size and by threads, what a slice costs that has few strikes, and how
+//! long one name waits, alone and while a sweep runs. A tenth of the market by default; on two threads all of it with
+//! `GREEKSD_FULL=1`, which takes minutes to start. Criterion's times are processor time, all threads together; time on
+//! the wall is printed beside it. Writes target/market.csv and docs/plots/pass_time.svg.
 #![allow(missing_docs, reason = "criterion's macros")]
 #![allow(clippy::print_stdout, reason = "wall time, sizes and memory belong beside processor time")]
 

@@ -1,5 +1,5 @@
-//! Readers of vendors' documents: bytes a second of each, on a chain of the embedded market in the vendors' layouts. Beside
-//! them the same large JSON by two libraries, read into the same types. Times are processor time.
+//! Readers of vendors' documents: bytes a second of each, on a chain of the embedded market in the vendors' layouts.
+//! Beside them the same large JSON by two libraries, read into the same types. Times are processor time.
 #![allow(missing_docs, reason = "criterion's macros")]
 #![allow(clippy::print_stdout, reason = "sizes belong beside times")]
 

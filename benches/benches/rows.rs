@@ -1,5 +1,6 @@
 //! The row writer: a chain of 20,000 contracts, all groups, in every format, beside a plain `write!` of the same rows;
-//! and the same chain in each layer's own format, two of them beside `serde_json` and `csv` on structs of the same fields.
+//! and the same chain in each layer's own format, two of them beside `serde_json` and `csv` on structs of the same
+//! fields.
 #![allow(missing_docs, reason = "criterion's macros")]
 
 mod structs;

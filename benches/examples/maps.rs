@@ -181,7 +181,8 @@ fn against(rows: &[Judged], x: &str, of: fn(&Judged) -> Option<f64>) -> Vec<Pane
     both.into_iter().filter(|panel| panel.series.iter().any(|s| !s.points.is_empty())).collect()
 }
 
-/// Worst price error against cost, from the report of the peers. QdFp's price is the one without Python, if there is one.
+/// Worst price error against cost, from the report of the peers. QdFp's price is the one without Python, if there is
+/// one.
 fn draw_cost(curve: &Path, svg: &Path) -> Outcome<()> {
     let records: Vec<HashMap<String, String>> =
         csv::Reader::from_path(curve)?.deserialize().collect::<Result<_, _>>()?;

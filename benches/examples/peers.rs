@@ -1,7 +1,8 @@
 //! Our side of `just peers`, and that of the Rust crates: writes contracts, values and processor time as CSV, for
 //! benches/peers/compare.py to read. Chains of three expiries and 60 strikes, calls and puts; see `workload::chain`.
 //!
-//! `{class}.csv` has the columns of golden/, `{class}_{peer}.csv` those that the peer knows, `times.csv` what they took.
+//! `{class}.csv` has the columns of golden/, `{class}_{peer}.csv` those that the peer knows, `times.csv` what they
+//! took.
 
 use greeksd_benches::cpu::of_thread;
 use greeksd_benches::golden::columns;

@@ -1,6 +1,6 @@
 //! A market that is pushed to a daemon: the chains of the simulated market as lines over TCP, then a steady stream of
-//! changed quotes. Some names are changed together with their price, and asked for until the new price is served: that is
-//! the lag. At the end every one of these prices must be served, and no line refused.
+//! changed quotes. Some names are changed together with their price, and asked for until the new price is served: that
+//! is the lag. At the end every one of these prices must be served, and no line refused.
 //!
 //! `cargo run --release -p greeksd-benches --example push -- DAEMON [share=1] [rate=200000] [seconds=60]
 //! [patience=600]`, where DAEMON is the program. It is started with a port of its own, and ended.

@@ -1,4 +1,5 @@
-//! From a request to its answer: path to layer or page, one snapshot per request. Never: a vendor's shape, a computation.
+//! From a request to its answer: path to layer or page, one snapshot per request. Never: a vendor's shape, a
+//! computation.
 
 use crate::archive::Archive;
 use crate::asof::{
@@ -109,8 +110,8 @@ impl Service {
         Self { shows_quotes, ..self }
     }
 
-    /// The same, answering about the days of an archive too. Say with [`Service::showing_quotes`] first whether quotes are
-    /// shown.
+    /// The same, answering about the days of an archive too. Say with [`Service::showing_quotes`] first whether quotes
+    /// are shown.
     #[must_use]
     pub fn remembering(self, archive: Arc<dyn Archive>) -> Self {
         let past = PastMarket {

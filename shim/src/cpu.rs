@@ -1,7 +1,7 @@
 //! Whether this processor can run this build, asked before anything else runs. Never: a choice between code paths.
 //!
-//! It asks the processor itself: `std::is_x86_feature_detected!` is `true` at compile time for every feature that the build
-//! is made for, so here it would always say that all is well.
+//! It asks the processor itself: `std::is_x86_feature_detected!` is `true` at compile time for every feature that the
+//! build is made for, so here it would always say that all is well.
 
 /// What the build needs and the processor lacks, as a sentence for the user; `None` if it can run.
 #[cfg(target_arch = "x86_64")]

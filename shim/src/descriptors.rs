@@ -1,6 +1,7 @@
 //! How many files and sockets the program may have open at once. Never: a socket.
 
-/// Descriptors that are no connection: listeners, polls, the log, files of the feed and of the state, with room to spare.
+/// Descriptors that are no connection: listeners, polls, the log, files of the feed and of the state, with room to
+/// spare.
 const OTHERS: u64 = 64;
 
 /// Raises the limit as far as it goes; how many connections that leaves room for, `None` where nobody counts.

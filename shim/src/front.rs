@@ -1,5 +1,5 @@
-//! The pages for people: the viewer at `/`, and at `/examples` what this is, the state of feed and snapshot, and requests to
-//! click, one for each layer and format. Never: a computation; a script on the page of examples.
+//! The pages for people: the viewer at `/`, and at `/examples` what this is, the state of feed and snapshot, and
+//! requests to click, one for each layer and format. Never: a computation; a script on the page of examples.
 
 pub mod viewer;
 

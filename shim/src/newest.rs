@@ -1,5 +1,5 @@
-//! Work on a thread of its own, of which one job is done and at most one waits: what comes meanwhile is merged into that.
-//! A disk that hangs holds up its own work and costs the memory of two jobs. Never: what a job is.
+//! Work on a thread of its own, of which one job is done and at most one waits: what comes meanwhile is merged into
+//! that. A disk that hangs holds up its own work and costs the memory of two jobs. Never: what a job is.
 
 use host::{faults, threads};
 use std::io;

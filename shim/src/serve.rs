@@ -40,8 +40,8 @@ const BULK_THREADS: usize = 2;
 const PROGRESS: Duration = Duration::from_secs(5);
 /// How often the threads are looked after.
 const WATCH: Duration = Duration::from_millis(500);
-/// How long the end of the program takes at most: answers that run and what is still to be saved share it. Ten seconds are
-/// what a container is given.
+/// How long the end of the program takes at most: answers that run and what is still to be saved share it. Ten seconds
+/// are what a container is given.
 const SAVING: Duration = Duration::from_secs(8);
 /// The exit code of a program that found a fault in itself (`EX_SOFTWARE`): whoever supervises it starts it again.
 const SOFTWARE_FAILED: u8 = 70;

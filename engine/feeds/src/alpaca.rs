@@ -48,8 +48,8 @@ objects! {
     }
 }
 
-/// Reads one page of a chain. A contract without a quote is as of the page's latest quote. The price of the underlying is
-/// not in it: [`parse_alpaca_stocks`].
+/// Reads one page of a chain. A contract without a quote is as of the page's latest quote. The price of the underlying
+/// is not in it: [`parse_alpaca_stocks`].
 #[must_use]
 pub fn parse_alpaca_snapshots(
     source: &Path,

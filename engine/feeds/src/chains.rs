@@ -53,9 +53,9 @@ pub struct Chains {
 }
 
 /// Reads a chain file. A contract that occurs again with the same time is refused at its second line, and the one of
-/// the two that [`QuoteRecord::precedence`] prefers is kept. Empty prices and sizes are NaN. An `und_price` that is empty
-/// is no price, and one that is no price is refused; the quote beside it counts all the same, so that a name whose price
-/// is missing keeps its contracts.
+/// the two that [`QuoteRecord::precedence`] prefers is kept. Empty prices and sizes are NaN. An `und_price` that is
+/// empty is no price, and one that is no price is refused; the quote beside it counts all the same, so that a name
+/// whose price is missing keeps its contracts.
 #[must_use]
 pub fn parse_chains(file: &Path, bytes: &[u8]) -> (Chains, Report) {
     let mut parser = Parser::default();

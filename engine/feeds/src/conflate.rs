@@ -62,7 +62,8 @@ impl<K: Ord + Copy, V: Copy> Kept<K, V> {
 }
 
 impl Conflated {
-    /// Takes in what came. A name that is forgotten loses what waits of it; a dividend of 0 and a rate of NaN are no more.
+    /// Takes in what came. A name that is forgotten loses what waits of it; a dividend of 0 and a rate of NaN are no
+    /// more.
     ///
     /// The underlyings of quotes and of names to forget must be spelt alike: `SPX` does not forget quotes of `SPXW`.
     pub fn add(&mut self, batch: Batch) {
@@ -105,8 +106,8 @@ impl Conflated {
             + self.rates.rows.len() * size_of::<((Date, u64), f64)>()
     }
 
-    /// How many dividends, rates and dates were refused since this was last asked: more than [`limits::KEPT_RECORDS`] of a
-    /// kind are not kept.
+    /// How many dividends, rates and dates were refused since this was last asked: more than [`limits::KEPT_RECORDS`]
+    /// of a kind are not kept.
     pub fn take_refused(&mut self) -> u64 {
         mem::take(&mut self.refused)
     }

@@ -224,9 +224,9 @@ impl<'a> Fields<'a> {
         &self.found
     }
 
-    /// Takes the fields of a line in place of those that were there. A field that begins with a quotation mark ends at the
-    /// next lone one; a pair of marks within it stays a pair, for no column that is read has any. With anything between
-    /// that mark and the comma the field is what stands there, marks included.
+    /// Takes the fields of a line in place of those that were there. A field that begins with a quotation mark ends at
+    /// the next lone one; a pair of marks within it stays a pair, for no column that is read has any. With anything
+    /// between that mark and the comma the field is what stands there, marks included.
     pub fn split(&mut self, line: &'a [u8]) {
         self.found.clear();
         self.end = None;
@@ -333,8 +333,8 @@ impl<T: Copy> Repeated<T> {
 /// Decompresses gzip if the bytes are gzip, in any number of members. On damage: what came before it, up to the last
 /// whole line, and the error.
 ///
-/// A megabyte may come of anything, and [`limits::GZIP_RATIO`] bytes of each compressed one: chains have 10 to 30. What a
-/// line has beyond [`limits::LINE_BYTES`] is not kept, so that no more memory is used than the rows that can be read.
+/// A megabyte may come of anything, and [`limits::GZIP_RATIO`] bytes of each compressed one: chains have 10 to 30. What
+/// a line has beyond [`limits::LINE_BYTES`] is not kept, so that no more memory is used than the rows that can be read.
 #[must_use]
 pub fn decompress(file: &Path, raw: Vec<u8>) -> (Vec<u8>, Option<FeedError>) {
     if !raw.starts_with(&[0x1f, 0x8b]) {

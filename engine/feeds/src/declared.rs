@@ -1,10 +1,10 @@
 //! Dividends as companies declare them, and what is likely to follow: vendors publish the next one at most, and options
 //! live for years. Never: a format.
 //!
-//! The dates of the last year are repeated a year later, each moved to the nearest session; where the history is shorter,
-//! the step between payments is. A company repeats its last amount. Funds pay what they earned, so that theirs is the
-//! median of the last twelve; a fund is known by amounts that never repeat, or by paying every month or more often.
-//! Special dividends happen once. No growth.
+//! The dates of the last year are repeated a year later, each moved to the nearest session; where the history is
+//! shorter, the step between payments is. A company repeats its last amount. Funds pay what they earned, so that theirs
+//! is the median of the last twelve; a fund is known by amounts that never repeat, or by paying every month or more
+//! often. Special dividends happen once. No growth.
 
 use super::{DeclaredDividend, DividendKind};
 use jiff::civil::Date;

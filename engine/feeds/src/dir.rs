@@ -1,12 +1,12 @@
-//! A market folder: `chains/*.csv[.gz]` or one such file, beside them `dividends.csv`, `rates.csv` and
-//! `overrides.csv`, all three optional. A recording (`*.ndjson[.gz]`) may stand in the place of a chain file; of a folder
-//! of recordings, one a day (`quotes-2026-11-20.ndjson.gz`), the last one counts. What recordings say of dividends and
-//! rates counts where the folder has no file of them.
+//! A market folder: `chains/*.csv[.gz]` or one such file, beside them `dividends.csv`, `rates.csv` and `overrides.csv`,
+//! all three optional. A recording (`*.ndjson[.gz]`) may stand in the place of a chain file; of a folder of recordings,
+//! one a day (`quotes-2026-11-20.ndjson.gz`), the last one counts. What recordings say of dividends and rates counts
+//! where the folder has no file of them.
 //!
-//! A poll reads what changed since the last one (by time of change and length) and hands over whole underlyings, so that
-//! a contract which left its file leaves the market too. Most programs write in place, so a changed file is read when it
-//! has stood still for a moment, and one that is worse than before (unreadable, without a header or a row, damaged)
-//! changes nothing: what was last read of it stays. Never: a clock (the caller has one), a computation.
+//! A poll reads what changed since the last one (by time of change and length) and hands over whole underlyings, so
+//! that a contract which left its file leaves the market too. Most programs write in place, so a changed file is read
+//! when it has stood still for a moment, and one that is worse than before (unreadable, without a header or a row,
+//! damaged) changes nothing: what was last read of it stays. Never: a clock (the caller has one), a computation.
 
 use super::chains::{Chains, parse_chains};
 use super::csv::decompress;
@@ -79,8 +79,8 @@ struct Loaded {
 pub struct FileStamp {
     changed: Option<SystemTime>,
     bytes: u64,
-    /// Which file it is, and when anything of it changed: two writes of one length within one tick of the clock, or an old
-    /// file put in its place with its own time. Zero where the system has no such thing.
+    /// Which file it is, and when anything of it changed: two writes of one length within one tick of the clock, or an
+    /// old file put in its place with its own time. Zero where the system has no such thing.
     node: (u64, i64, i64),
 }
 
@@ -341,8 +341,8 @@ impl DirFeed {
         (poll.batch.dividends, poll.batch.rates, poll.batch.days) = (dividends, rates, days);
     }
 
-    /// A reference file's records if it changed; none of them if it is not there any more. `None`: as before, also where
-    /// the file cannot be used as it is now.
+    /// A reference file's records if it changed; none of them if it is not there any more. `None`: as before, also
+    /// where the file cannot be used as it is now.
     fn reread<T>(&mut self, name: &'static str, parse: Parse<Vec<T>>, poll: &mut Poll<'_>) -> Option<Vec<T>> {
         let path = self.folder.join(name);
         let stamp = fs::metadata(&path).ok().as_ref().map(FileStamp::of);

@@ -177,8 +177,8 @@ impl Intake {
     }
 }
 
-/// The price of an underlying by its quote and its last trade, each `NaN` or 0 where there is none: the middle of a narrow
-/// quote ([`limits::SPOT_SPREAD`]), else the trade, else the middle of any quote that is not crossed.
+/// The price of an underlying by its quote and its last trade, each `NaN` or 0 where there is none: the middle of a
+/// narrow quote ([`limits::SPOT_SPREAD`]), else the trade, else the middle of any quote that is not crossed.
 #[must_use]
 pub fn price_of(bid: f64, ask: f64, trade: f64) -> Option<PriceFrom> {
     let two_sided = bid > 0.0 && ask >= bid;

@@ -1,5 +1,6 @@
 //! JSON as vendors write it: a value of the wrong kind costs itself and not its document, a list of one may be a bare
-//! object, an empty one `null` or a word. The only file of the feeds that names a JSON library. Never: a vendor's field.
+//! object, an empty one `null` or a word. The only file of the feeds that names a JSON library. Never: a vendor's
+//! field.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -46,8 +47,8 @@ macro_rules! other_kinds {
 }
 pub(super) use other_kinds;
 
-/// Structs that are read from objects: keys in any order, further ones ignored, the last of equal ones counts. What is no
-/// object is one without keys.
+/// Structs that are read from objects: keys in any order, further ones ignored, the last of equal ones counts. What is
+/// no object is one without keys.
 macro_rules! objects {
     ($($(#[$doc:meta])* struct $name:ident { $($field:ident: $kind:ty = $key:literal,)* })*) => { $(
         $(#[$doc])*
@@ -248,7 +249,8 @@ impl<'a> Deserialize<'a> for Number {
     }
 }
 
-/// A whole number, such as a time in milliseconds, or why there is none. Texts and numbers with a fraction do not count.
+/// A whole number, such as a time in milliseconds, or why there is none. Texts and numbers with a fraction do not
+/// count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Whole {
     /// Not there, or `null`.

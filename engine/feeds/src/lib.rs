@@ -1,6 +1,6 @@
-//! Readers and writers of every format that quotes, prices, dividends, rates, calendars and overrides come in. One file per
-//! source; each turns bytes into [`kernel::records`]. Never: a column; a computation but the one that makes records of what is
-//! published (`declared.rs`).
+//! Readers and writers of every format that quotes, prices, dividends, rates, calendars and overrides come in. One file
+//! per source; each turns bytes into [`kernel::records`]. Never: a column; a computation but the one that makes records
+//! of what is published (`declared.rs`).
 #![deny(unsafe_code)]
 #![warn(clippy::arithmetic_side_effects)]
 
@@ -73,8 +73,8 @@ pub struct QuotePage {
     /// What the page has: a part of what is known of its underlying, so `reset` is empty.
     pub batch: Batch,
     /// What brings the next page; `None`: this is the last one. Massive: the query of its address (what follows the
-    /// `?`), to be put behind the host and path of the first page, so that no document can send a key elsewhere. Alpaca:
-    /// the value of `page_token`. Not yet percent-encoded in the second case.
+    /// `?`), to be put behind the host and path of the first page, so that no document can send a key elsewhere.
+    /// Alpaca: the value of `page_token`. Not yet percent-encoded in the second case.
     pub next: Option<String>,
     /// How its quotes stand to the market.
     pub grade: Grade,

@@ -1,5 +1,5 @@
-//! Records as our own lines: what [`lines`](super::lines) reads, the other way round. A number is written so that the same
-//! one is read again. Never: a file, a compression.
+//! Records as our own lines: what [`lines`](super::lines) reads, the other way round. A number is written so that the
+//! same one is read again. Never: a file, a compression.
 
 use core::fmt::Arguments;
 use jiff::Timestamp;

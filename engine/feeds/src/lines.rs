@@ -43,7 +43,8 @@ pub fn parse_lines(source: &Path, bytes: &[u8]) -> (Batch, Report) {
 }
 
 impl LineParser {
-    /// A parser before the first line. `source` is named in refusals; `roots` tells the underlying where a quote does not.
+    /// A parser before the first line. `source` is named in refusals; `roots` tells the underlying where a quote does
+    /// not.
     #[must_use]
     pub fn new(source: &Path, roots: RootTable) -> Self {
         Self { roots, source: Arc::new(source.to_path_buf()), line: 0, last: None }

@@ -1,5 +1,5 @@
-//! Massive's (once Polygon's) snapshots of option chains, page by page, with the price of the underlying in every record.
-//! Bytes to records. Never: the vendor's volatilities and Greeks.
+//! Massive's (once Polygon's) snapshots of option chains, page by page, with the price of the underlying in every
+//! record. Bytes to records. Never: the vendor's volatilities and Greeks.
 
 use super::intake::{Fault, Intake, at, read_listed};
 use super::json::{self, Given, Listed, Number, Text, Whole, objects};

@@ -1,5 +1,5 @@
-//! What a user knows better than the quotes: dividends, borrow, rates, forwards, shifts of volatilities, contracts to leave
-//! out, as comma-separated rows. Bytes to records. Never: a file handle, what a record does.
+//! What a user knows better than the quotes: dividends, borrow, rates, forwards, shifts of volatilities, contracts to
+//! leave out, as comma-separated rows. Bytes to records. Never: a file handle, what a record does.
 
 use super::csv::{Bad, Column, Row, optional, read_rows, required};
 use super::spelling::{parse_root, parse_strike};
@@ -30,9 +30,9 @@ const WHAT: usize = 5;
 const VALUE: usize = 6;
 const DATE: usize = 7;
 
-/// Reads `underlying,root,expiry,strike,right,what,value,date`, of which `underlying` and `what` must be there. A second row
-/// that says the same kind of the same contracts (and ex-date) is refused, and the first kept; so is a row with a field
-/// that its word has no use for, since it would not do what it seems to say.
+/// Reads `underlying,root,expiry,strike,right,what,value,date`, of which `underlying` and `what` must be there. A
+/// second row that says the same kind of the same contracts (and ex-date) is refused, and the first kept; so is a row
+/// with a field that its word has no use for, since it would not do what it seems to say.
 #[must_use]
 pub fn parse_overrides(file: &Path, bytes: &[u8]) -> (Vec<OverrideRecord>, Report) {
     let (mut records, mut seen) = (Vec::new(), HashSet::new());

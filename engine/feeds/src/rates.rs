@@ -36,8 +36,8 @@ objects! {
     }
 }
 
-/// Reads the Treasury's daily par yields of a year, or of any dates: every date becomes a curve of zero rates. A cell that
-/// is empty or `N/A` is no yield. A second row of one date is refused, and the first kept.
+/// Reads the Treasury's daily par yields of a year, or of any dates: every date becomes a curve of zero rates. A cell
+/// that is empty or `N/A` is no yield. A second row of one date is refused, and the first kept.
 #[must_use]
 pub fn parse_treasury(source: &Path, bytes: &[u8]) -> (Vec<RateRecord>, Report) {
     let (mut out, mut seen, mut report) = (Vec::new(), BTreeSet::new(), Report::default());

@@ -1,8 +1,8 @@
-//! A recording: our own lines ([`lines`](super::lines)), plain or as a series of gzip members that was appended to. What
-//! counts is the last state of everything at its end. Bytes to records. Never: a file handle, a clock.
+//! A recording: our own lines ([`lines`](super::lines)), plain or as a series of gzip members that was appended to.
+//! What counts is the last state of everything at its end. Bytes to records. Never: a file handle, a clock.
 //!
-//! A program that is killed, or a machine that loses its power, leaves a member that is cut off, and the next start appends
-//! others behind it. A member that cannot be read costs itself: reading goes on where the next one begins.
+//! A program that is killed, or a machine that loses its power, leaves a member that is cut off, and the next start
+//! appends others behind it. A member that cannot be read costs itself: reading goes on where the next one begins.
 
 use super::chains::Chains;
 use super::conflate::Conflated;
@@ -36,8 +36,8 @@ pub fn begin_member() -> GzEncoder<Vec<u8>> {
     GzEncoder::new(Vec::new(), Compression::fast())
 }
 
-/// How many bytes of the end of a recording are whole members and what stands before them: less than all of it where the
-/// last member is cut off. `tail` may begin anywhere in a member.
+/// How many bytes of the end of a recording are whole members and what stands before them: less than all of it where
+/// the last member is cut off. `tail` may begin anywhere in a member.
 #[must_use]
 pub fn whole_len(tail: &[u8]) -> usize {
     let Some(last) = tail.windows(BEGIN.len()).rposition(|window| window == BEGIN) else { return tail.len() };
@@ -55,9 +55,9 @@ pub fn is_recording(path: &Path) -> bool {
     name.ends_with(".ndjson") || name.ends_with(".ndjson.gz")
 }
 
-/// Reads a recording of any length, a part of it at a time. A member that cannot be read is a refused record (its number,
-/// `member`), as is a line. No more than [`limits::INSTRUMENTS`] contracts are taken, and no member of more than
-/// [`limits::FILE_BYTES`].
+/// Reads a recording of any length, a part of it at a time. A member that cannot be read is a refused record (its
+/// number, `member`), as is a line. No more than [`limits::INSTRUMENTS`] contracts are taken, and no member of more
+/// than [`limits::FILE_BYTES`].
 ///
 /// # Errors
 /// The bytes cannot be read.
@@ -127,8 +127,8 @@ struct Reader {
 }
 
 impl Reader {
-    /// Reads members; where more bytes follow, only those that are whole. Returns how many bytes are done with; `None`: they
-    /// have more contracts than are taken.
+    /// Reads members; where more bytes follow, only those that are whole. Returns how many bytes are done with; `None`:
+    /// they have more contracts than are taken.
     fn members(&mut self, raw: &[u8], is_last: bool) -> Option<usize> {
         let mut rest = raw;
         while !rest.is_empty() {

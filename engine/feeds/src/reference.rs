@@ -31,8 +31,8 @@ pub fn parse_dividends(file: &Path, bytes: &[u8]) -> (Vec<DividendRecord>, Repor
 }
 
 /// Reads `underlying,ex_date,amount[,status][,declared_date]`, one row per ex-date: a special dividend is added to a
-/// regular one of the same day. A second row of one underlying and date is refused, and the larger amount kept. The status
-/// `projected` or `estimated` marks a dividend that is not declared yet. An empty `declared_date` says nothing.
+/// regular one of the same day. A second row of one underlying and date is refused, and the larger amount kept. The
+/// status `projected` or `estimated` marks a dividend that is not declared yet. An empty `declared_date` says nothing.
 #[must_use]
 pub fn parse_dated_dividends(file: &Path, bytes: &[u8]) -> (Vec<DatedDividend>, Report) {
     const COLUMNS: [Column; 5] = [
@@ -57,9 +57,9 @@ pub fn parse_dated_dividends(file: &Path, bytes: &[u8]) -> (Vec<DatedDividend>, 
 }
 
 /// Reads `root,shares[,cash][,multiplier][,strike_multiplier][,from]`: what a contract of an adjusted root delivers, by
-/// OCC's terms. Cash is 0 and multipliers are 100 where they are empty; `from` is the first date on which the terms hold, and
-/// empty: all. A second row of one root and date is refused, and the first kept. So is a row with a `component`: a contract
-/// that delivers anything but shares of the underlying and cash has no value here.
+/// OCC's terms. Cash is 0 and multipliers are 100 where they are empty; `from` is the first date on which the terms
+/// hold, and empty: all. A second row of one root and date is refused, and the first kept. So is a row with a
+/// `component`: a contract that delivers anything but shares of the underlying and cash has no value here.
 #[must_use]
 pub fn parse_deliverables(file: &Path, bytes: &[u8]) -> (Vec<OverrideRecord>, Report) {
     const COLUMNS: [Column; 7] = [

@@ -41,7 +41,8 @@ pub fn parse_rfc3339(text: &str) -> Option<Timestamp> {
     text.parse().ok().and_then(allowed)
 }
 
-/// A date and a clock time without an offset: `YYYY-MM-DD`, a blank or `T`, `HH:MM:SS`, up to nine decimals of a second.
+/// A date and a clock time without an offset: `YYYY-MM-DD`, a blank or `T`, `HH:MM:SS`, up to nine decimals of a
+/// second.
 #[must_use]
 pub fn parse_civil(text: &str) -> Option<DateTime> {
     let (date, clock) = text.split_at_checked(10)?;
@@ -66,8 +67,8 @@ pub fn parse_eastern(text: &str, calendar: &Calendar) -> Option<Timestamp> {
     parse_civil(text).map(|at| calendar.instant(at)).and_then(allowed)
 }
 
-/// An instant from a count since 1970 of seconds, milli-, micro- or nanoseconds: within the years allowed no count of one
-/// is also a count of another.
+/// An instant from a count since 1970 of seconds, milli-, micro- or nanoseconds: within the years allowed no count of
+/// one is also a count of another.
 #[must_use]
 pub fn of_count(count: i64) -> Option<Timestamp> {
     let seconds = FIRST.as_second()..END.as_second();

@@ -1,5 +1,5 @@
-//! A number that stands for what went into a file, so that a run that finds the same need not compute it again. It tells
-//! changes apart, and is no protection from anybody. Never: a row.
+//! A number that stands for what went into a file, so that a run that finds the same need not compute it again. It
+//! tells changes apart, and is no protection from anybody. Never: a row.
 
 use core::fmt;
 
@@ -7,8 +7,8 @@ use core::fmt;
 const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
 const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
 
-/// What was taken in so far: FNV-1a, eight bytes at a time. Two inputs of one length that differ in one place never have the
-/// same.
+/// What was taken in so far: FNV-1a, eight bytes at a time. Two inputs of one length that differ in one place never
+/// have the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digest(u128);
 

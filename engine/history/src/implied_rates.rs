@@ -1,8 +1,8 @@
 //! The discount curves that the European chains of recorded days imply. Never: a file's layout, a value.
 //!
-//! A day begins with nothing, and its snapshots are looked at in the order of time, a quarter of an hour at once: the last
-//! snapshot of each name in it. So a day has the same curves whatever else is computed, and a day of one snapshot the curve
-//! that a daemon has which is shown that snapshot.
+//! A day begins with nothing, and its snapshots are looked at in the order of time, a quarter of an hour at once: the
+//! last snapshot of each name in it. So a day has the same curves whatever else is computed, and a day of one snapshot
+//! the curve that a daemon has which is shown that snapshot.
 
 use crate::packed::PackedRow;
 use crate::recipe::unit_underlying;
@@ -22,8 +22,8 @@ use std::io;
 use std::iter::Peekable;
 use std::path::Path;
 
-/// Snapshots within this time of the first are looked at together: rates do not move in it, and a look at each snapshot of a
-/// minute would cost as much as computing them.
+/// Snapshots within this time of the first are looked at together: rates do not move in it, and a look at each snapshot
+/// of a minute would cost as much as computing them.
 const LOOK_EVERY: SignedDuration = SignedDuration::from_mins(15);
 
 /// True if a name has European roots.

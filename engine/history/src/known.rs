@@ -1,5 +1,5 @@
-//! What was known beside the quotes when a file of Greeks was made: a word for each of its names, so that whoever shows the
-//! file again can tell whether the same is known now. Never: a file.
+//! What was known beside the quotes when a file of Greeks was made: a word for each of its names, so that whoever shows
+//! the file again can tell whether the same is known now. Never: a file.
 
 use crate::digest::Digest;
 use crate::reference::ReferenceSet;

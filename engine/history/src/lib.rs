@@ -4,8 +4,9 @@
 //! command line.
 //!
 //! [`recipe`] is what a name and a day are computed by, pure and without files; [`job`] does folders of them: rows are
-//! gathered ([`gather`]) into sorted runs ([`spill`]), units found ([`mod@unit`]) and looked at for chains that are not whole
-//! ([`whole`]), files planned ([`plan`]), computed and written ([`output`], [`tables`]), and noted ([`manifest`]).
+//! gathered ([`gather`]) into sorted runs ([`spill`]), units found ([`mod@unit`]) and looked at for chains that are not
+//! whole ([`whole`]), files planned ([`plan`]), computed and written ([`output`], [`tables`]), and noted
+//! ([`manifest`]).
 #![warn(clippy::arithmetic_side_effects)]
 #![cfg_attr(not(feature = "tables"), allow(dead_code, reason = "typed cells and stored chains come from tables only"))]
 

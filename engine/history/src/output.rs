@@ -50,7 +50,8 @@ pub struct UnfinishedFile {
 }
 
 impl UnfinishedFile {
-    /// A file that will be `path` and is `unfinished`, on the same disk, until then; `about` as [`FileForm::begin`] takes it.
+    /// A file that will be `path` and is `unfinished`, on the same disk, until then; `about` as [`FileForm::begin`]
+    /// takes it.
     ///
     /// # Errors
     /// It cannot be created.

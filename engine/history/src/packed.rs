@@ -1,5 +1,5 @@
-//! A row as 77 bytes whose order is that of the rows: by day, underlying, time, expiry, root, strike and right. Rows of any
-//! files in any order are sorted as bytes, and so are always the same. Never: a file.
+//! A row as 77 bytes whose order is that of the rows: by day, underlying, time, expiry, root, strike and right. Rows of
+//! any files in any order are sorted as bytes, and so are always the same. Never: a file.
 
 use crate::row::HistoryRow;
 use jiff::{Timestamp, civil::Date};

@@ -1,5 +1,6 @@
-//! Which files a job writes, and which units each of them has. A name that was quoted once on a day stands in the day's file,
-//! one that was quoted several times has a file of its own: by its rows alone, whatever else the job has. Never: a computation.
+//! Which files a job writes, and which units each of them has. A name that was quoted once on a day stands in the day's
+//! file, one that was quoted several times has a file of its own: by its rows alone, whatever else the job has. Never:
+//! a computation.
 
 use crate::digest::Digest;
 use crate::unit::HistoryUnit;
@@ -26,8 +27,8 @@ pub fn file_of(day: Date, name: Option<Symbol>, extension: &str) -> String {
     name.map_or(file.clone(), |name| format!("root_symbol={name}/{file}"))
 }
 
-/// The files of some units, which stand by day and underlying, in the order of their first units. A file may be left without a
-/// unit that can be computed.
+/// The files of some units, which stand by day and underlying, in the order of their first units. A file may be left
+/// without a unit that can be computed.
 #[must_use]
 pub fn plan_files(units: &[HistoryUnit], extension: &str) -> Vec<FilePlan> {
     let mut plans: Vec<FilePlan> = Vec::new();

@@ -1,9 +1,9 @@
 //! From the quotes of one name and day to its chains: which passes, in which order, for each snapshot. Never: a file, a
 //! thread of its own but the one that computes.
 //!
-//! A unit is one (underlying, Eastern date). It begins with nothing remembered, its snapshots follow in time, and each has the
-//! same passes whatever computed before it on this machine; so the same rows give the same bytes however a job is cut up.
-//! That is also why `prev_vol` is missing: it would be of the unit before.
+//! A unit is one (underlying, Eastern date). It begins with nothing remembered, its snapshots follow in time, and each
+//! has the same passes whatever computed before it on this machine; so the same rows give the same bytes however a job
+//! is cut up. That is also why `prev_vol` is missing: it would be of the unit before.
 
 use crate::reference::ReferenceSet;
 use crate::row::HistoryRow;
@@ -16,7 +16,8 @@ use kernel::contract::Symbol;
 use kernel::records::{Batch, DividendCover, SpotRecord};
 use std::sync::Arc;
 
-/// Counts up where the same rows give other numbers, or a file holds them otherwise: what an older one wrote is made again.
+/// Counts up where the same rows give other numbers, or a file holds them otherwise: what an older one wrote is made
+/// again.
 pub const VERSION: u32 = 4;
 
 /// How accurately early exercise is valued.
@@ -59,9 +60,9 @@ impl Recipe {
         }
     }
 
-    /// The passes of every later snapshot: what the one before left is as good a start as a pass of its own. One pass lies
-    /// within 0.001 bp of the underlying and 5e-7 of volatility of six, at 99 % of simulated snapshots a minute or a quarter of an
-    /// hour apart (`passes_of_later_snapshots`).
+    /// The passes of every later snapshot: what the one before left is as good a start as a pass of its own. One pass
+    /// lies within 0.001 bp of the underlying and 5e-7 of volatility of six, at 99 % of simulated snapshots a minute or
+    /// a quarter of an hour apart (`passes_of_later_snapshots`).
     #[must_use]
     pub const fn later(self) -> &'static [Depth] {
         match self.accuracy {
@@ -101,8 +102,8 @@ pub struct UnitPasses<'r> {
 pub struct UnitSnapshot {
     /// What became of its rows.
     pub ingested: Ingested,
-    /// Its chain, valued at its time, and what became of its quotes; `None`: no row can be used, as where every contract has
-    /// settled.
+    /// Its chain, valued at its time, and what became of its quotes; `None`: no row can be used, as where every
+    /// contract has settled.
     pub computed: Option<Computed>,
 }
 

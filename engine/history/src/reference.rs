@@ -1,5 +1,5 @@
-//! What is known beside the quotes: dividends, discount curves, dates of the calendar, what a user knows better. Never: a
-//! file.
+//! What is known beside the quotes: dividends, discount curves, dates of the calendar, what a user knows better. Never:
+//! a file.
 
 use crate::digest::Digest;
 use engine::rates::curve::DiscountCurves;
@@ -99,8 +99,8 @@ impl ReferenceSet {
         }
     }
 
-    /// Returns the same with what recordings say of dividends and rates, where no file of them was given: the same rule as a
-    /// folder of recorded chains has. Of two recordings the later one, by path, counts.
+    /// Returns the same with what recordings say of dividends and rates, where no file of them was given: the same rule
+    /// as a folder of recorded chains has. Of two recordings the later one, by path, counts.
     #[must_use]
     pub fn with_recorded<'f>(&self, recordings: impl Iterator<Item = &'f RecordedReference>) -> Self {
         let (mut dividends, mut rates) = (BTreeMap::new(), BTreeMap::new());
@@ -168,8 +168,8 @@ impl ReferenceSet {
 
     /// The dividends of a name that are known or expected on a day, by date.
     ///
-    /// Where a name has dates of declaration, those declared after the day do not count, and what is declared by then is
-    /// continued ([`with_projected`]) unless the records have projected dividends of the name themselves.
+    /// Where a name has dates of declaration, those declared after the day do not count, and what is declared by then
+    /// is continued ([`with_projected`]) unless the records have projected dividends of the name themselves.
     #[must_use]
     pub fn dividends_on(&self, underlying: Symbol, day: Date) -> Vec<DividendRecord> {
         let all = self.dividends(underlying);
@@ -192,8 +192,8 @@ impl ReferenceSet {
         with_projected(&series, &self.calendar, day, Date::MAX)
     }
 
-    /// Stands for what of it a name's values of a day can depend on: dividends from that day to the last expiry, the day's
-    /// curve, dates and overrides.
+    /// Stands for what of it a name's values of a day can depend on: dividends from that day to the last expiry, the
+    /// day's curve, dates and overrides.
     #[must_use]
     pub fn digest(&self, underlying: Symbol, day: Date, last_expiry: Date) -> Digest {
         let mut digest = self.shared;

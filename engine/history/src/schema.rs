@@ -1,5 +1,5 @@
-//! The columns of a file of Greeks: names, types and units. The names are those of the native record, and the table of the
-//! engine's columns makes most of them. Never: a file, a row.
+//! The columns of a file of Greeks: names, types and units. The names are those of the native record, and the table of
+//! the engine's columns makes most of them. Never: a file, a row.
 
 use crate::recipe::Recipe;
 use engine::store::chain::Slice;

@@ -1,6 +1,6 @@
-//! Tables of other programs: files of Greeks in Parquet, and streams of Arrow and Parquet. Only files of this folder and the
-//! readers of quotes name their libraries, which the feature `tables` brings. A build without it has the same interface
-//! (`absent.rs`), whose every function returns an error.
+//! Tables of other programs: files of Greeks in Parquet, and streams of Arrow and Parquet. Only files of this folder
+//! and the readers of quotes name their libraries, which the feature `tables` brings. A build without it has the same
+//! interface (`absent.rs`), whose every function returns an error.
 
 #[cfg(feature = "tables")]
 mod arrays;

@@ -1,5 +1,6 @@
-//! Which files of quotes belong together: those that quote the same name on the same day, and those whose names share the
-//! file of a day. What is left apart can be computed apart, on other machines too, to the same bytes. Never: a computation.
+//! Which files of quotes belong together: those that quote the same name on the same day, and those whose names share
+//! the file of a day. What is left apart can be computed apart, on other machines too, to the same bytes. Never: a
+//! computation.
 
 use crate::gather::{READERS, RowSource, UnitOfRow, next_of};
 use crate::implied_rates::is_european;
@@ -30,8 +31,8 @@ pub struct HistoryTask {
 /// What a file quotes: by day and underlying the time, or `None` where there are several.
 type Quoted = BTreeMap<(Date, Symbol), Option<Timestamp>>;
 
-/// The tasks of some files, in the order of their first ones, each file in one of them. Reads every row once. `None`: it
-/// was stopped before that.
+/// The tasks of some files, in the order of their first ones, each file in one of them. Reads every row once. `None`:
+/// it was stopped before that.
 #[must_use]
 pub fn tasks(
     inputs: &[PathBuf],

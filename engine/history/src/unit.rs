@@ -1,5 +1,5 @@
-//! Which units a sorted file of rows has: where each stands, how many snapshots it has, what went into it, whether its chains
-//! are whole. Never: a computation.
+//! Which units a sorted file of rows has: where each stands, how many snapshots it has, what went into it, whether its
+//! chains are whole. Never: a computation.
 
 use crate::digest::Digest;
 use crate::known::UnitKnown;

@@ -1,5 +1,5 @@
-//! Files of Greeks read back by the library that others read them with: types, nulls and what they say of themselves, and the
-//! numbers of the passes, bit for bit.
+//! Files of Greeks read back by the library that others read them with: types, nulls and what they say of themselves,
+//! and the numbers of the passes, bit for bit.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod support;

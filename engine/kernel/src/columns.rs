@@ -1,5 +1,5 @@
-//! The table of columns: one row here is one published number per contract. The struct of columns, the [`Col`] enum, the
-//! native schema and both viewers come from it. Never: a number of a contract, a layout of memory.
+//! The table of columns: one row here is one published number per contract. The struct of columns, the [`Col`] enum,
+//! the native schema and both viewers come from it. Never: a number of a contract, a layout of memory.
 
 use crate::greeks::{Greek, Unit};
 

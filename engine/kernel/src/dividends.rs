@@ -37,7 +37,8 @@ pub fn escrowed_by_rate(divs: &[Dividend], carry: f64, t: f64) -> f64 {
 }
 
 impl Terms {
-    /// A(u): the value at `u` years from now of the dividends that go ex after `u` and up to expiry (docs/model.md, "Dynamics").
+    /// A(u): the value at `u` years from now of the dividends that go ex after `u` and up to expiry (docs/model.md,
+    /// "Dynamics").
     #[must_use]
     pub fn a(&self, u: f64) -> f64 {
         escrowed(&self.divs, self.r - self.b, u, self.t)

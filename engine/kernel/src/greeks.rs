@@ -1,5 +1,5 @@
-//! The Greeks: one table, from which come the struct, its array view and everything that is the same for all of them; and
-//! the step from derivatives at fixed X = S − A(0) to each of them, the identities and the chain rule, once for all
+//! The Greeks: one table, from which come the struct, its array view and everything that is the same for all of them;
+//! and the step from derivatives at fixed X = S − A(0) to each of them, the identities and the chain rule, once for all
 //! pricing methods.
 
 use super::dividends::Terms;

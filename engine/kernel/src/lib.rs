@@ -1,10 +1,10 @@
-//! What every other crate stands on: the kernels (numbers in, numbers out), the table of published columns, contracts, the
-//! calendar, and the records that feeds deliver and stores take in.
+//! What every other crate stands on: the kernels (numbers in, numbers out), the table of published columns, contracts,
+//! the calendar, and the records that feeds deliver and stores take in.
 //!
-//! The kernels ([`american`], [`black76`], [`dividends`], [`elementary`], [`greeks`], [`implied`], [`lanes`], [`lattice`],
-//! [`normal`], [`solve`]) know no symbol, no clock and no column, and never branch on one lane. Formulas are written once over
-//! [`lanes::Lanes`]; kernels speak raw units (vega per 1.00 of volatility, theta per year) and the letters of docs/model.md:
-//! `s k t r b sigma fwd df phi`.
+//! The kernels ([`american`], [`black76`], [`dividends`], [`elementary`], [`greeks`], [`implied`], [`lanes`],
+//! [`lattice`], [`normal`], [`solve`]) know no symbol, no clock and no column, and never branch on one lane. Formulas
+//! are written once over [`lanes::Lanes`]; kernels speak raw units (vega per 1.00 of volatility, theta per year) and
+//! the letters of docs/model.md: `s k t r b sigma fwd df phi`.
 //!
 //! Nothing here asks what time it is, reads an environment variable or keeps a global.
 #![deny(unsafe_code)]

@@ -17,8 +17,8 @@ const DAYS_PER_MONEY_YEAR: f64 = 360.0;
 /// How old an overnight rate may be at the date of a curve, in days: a long weekend and a day of delay.
 const OVERNIGHT_AGE_DAYS: i32 = 7;
 
-/// The maturities that the US Treasury publishes: the column's name, and half-months. Ascending; which of them a year has
-/// differs.
+/// The maturities that the US Treasury publishes: the column's name, and half-months. Ascending; which of them a year
+/// has differs.
 pub const MATURITIES: [(&str, u16); 14] = [
     ("1 Mo", 2),
     ("1.5 Month", 3),
@@ -45,8 +45,8 @@ pub struct ParYield {
     pub par: f64,
 }
 
-/// The zero rates of one date from its par yields, which ascend by maturity: one node for each yield of less than half a
-/// year, then one for every half-year up to the longest maturity.
+/// The zero rates of one date from its par yields, which ascend by maturity: one node for each yield of less than half
+/// a year, then one for every half-year up to the longest maturity.
 ///
 /// # Errors
 /// The half-months of the maturity from which on the yields admit no discount factor or rate within its bound.
@@ -147,8 +147,8 @@ mod tests {
         published.iter().map(|&(m, y)| ParYield { half_months: (m * 2.0) as u16, par: y / 100.0 }).collect()
     }
 
-    /// The zero rates from half a year on, by another way: each is searched for by halving an interval until the bond of
-    /// that maturity, its cash flows discounted at e^(−rate·t), is worth its face.
+    /// The zero rates from half a year on, by another way: each is searched for by halving an interval until the bond
+    /// of that maturity, its cash flows discounted at e^(−rate·t), is worth its face.
     fn searched(published: &[(f64, f64)]) -> Vec<f64> {
         let t = |half_years: usize| {
             let to = DATE.plus_months((half_years * 6) as i64);

@@ -129,8 +129,8 @@ impl Batch {
     }
 }
 
-/// The latest instant that any record may be of which comes at `now`: clocks differ, and the times of files whose zone is
-/// not known do by hours ([`limits::AHEAD_HOURS`]). Live sources are held to [`Batch::refuse_ahead`].
+/// The latest instant that any record may be of which comes at `now`: clocks differ, and the times of files whose zone
+/// is not known do by hours ([`limits::AHEAD_HOURS`]). Live sources are held to [`Batch::refuse_ahead`].
 #[must_use]
 pub fn latest_at(now: Timestamp) -> Timestamp {
     let ahead = SignedDuration::from_secs(limits::AHEAD_HOURS.most as i64 * 3600);
@@ -138,8 +138,8 @@ pub fn latest_at(now: Timestamp) -> Timestamp {
 }
 
 /// The time of a set of quotes: the latest instant that several of them reach, so that one wrong time stamp, or a few,
-/// cannot make all other quotes look old. Several are three; of fewer than five quotes half; of more than 150 one in fifty.
-/// `None` of none.
+/// cannot make all other quotes look old. Several are three; of fewer than five quotes half; of more than 150 one in
+/// fifty. `None` of none.
 ///
 /// # Domain   any times, in any order
 pub fn reached_by_several(times: impl Iterator<Item = Timestamp> + Clone) -> Option<Timestamp> {
@@ -166,7 +166,8 @@ pub fn quoted(price: f64) -> f64 {
 }
 
 impl SpotRecord {
-    /// Which of two prices of one underlying counts, whatever order they come in: the later one; at one time the higher.
+    /// Which of two prices of one underlying counts, whatever order they come in: the later one; at one time the
+    /// higher.
     #[must_use]
     pub fn precedence(&self, other: &Self) -> Ordering {
         self.ts.cmp(&other.ts).then(self.price.total_cmp(&other.price))

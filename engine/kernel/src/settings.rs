@@ -1,6 +1,6 @@
-//! How the numbers of a method that somebody has chosen are written down: a table a room, each number with its unit, what
-//! it trades, and what chose it. Mathematical constants, and bounds of what is let in ([`crate::limits`]), are none.
-//! Never: a number.
+//! How the numbers of a method that somebody has chosen are written down: a table a room, each number with its unit,
+//! what it trades, and what chose it. Mathematical constants, and bounds of what is let in ([`crate::limits`]), are
+//! none. Never: a number.
 
 /// What a number was chosen by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +26,8 @@ pub struct Setting {
     pub chosen: Chosen,
 }
 
-/// The tables of a room: for each method a struct of its numbers, a constant with the values in use, and all of them as a
-/// list that tests can walk.
+/// The tables of a room: for each method a struct of its numbers, a constant with the values in use, and all of them as
+/// a list that tests can walk.
 #[macro_export]
 macro_rules! settings {
     ($(

@@ -38,7 +38,8 @@ pub fn lobatto(n: usize) -> Vec<f64> {
     (0..=n).map(|i| (i as f64 * PI / n as f64).cos()).collect()
 }
 
-/// The weights that interpolate values at [`lobatto`] points to `z`: barycentric formula of Berrut and Trefethen (2004).
+/// The weights that interpolate values at [`lobatto`] points to `z`: barycentric formula of Berrut and Trefethen
+/// (2004).
 #[must_use]
 pub fn lobatto_row(n: usize, z: f64) -> Vec<f64> {
     let points = lobatto(n);

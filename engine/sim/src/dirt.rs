@@ -1,6 +1,6 @@
-//! Names with bad data in the mass: what recorded markets have of stocks and funds that split, of far strikes that nobody
-//! quotes any more, and of prices that do not come. A name is dirty for good, and its dirt stands still: all of it
-//! depends on the name's chance alone, so that the truth behind it stays known. Never: a value, a clock.
+//! Names with bad data in the mass: what recorded markets have of stocks and funds that split, of far strikes that
+//! nobody quotes any more, and of prices that do not come. A name is dirty for good, and its dirt stands still: all of
+//! it depends on the name's chance alone, so that the truth behind it stays known. Never: a value, a clock.
 
 use super::quotes::Fault;
 use super::rng::Stream;
@@ -134,8 +134,8 @@ impl Dirt {
         (within(&WING_TIMES, at.contract.unit(1)), within(&WING_SPREAD, at.contract.unit(2)))
     }
 
-    /// By how much a contract is off whose call and put contradict each other, part of the spot: the one is too dear, the
-    /// other too cheap.
+    /// By how much a contract is off whose call and put contradict each other, part of the spot: the one is too dear,
+    /// the other too cheap.
     pub(super) fn off(at: &Place) -> f64 {
         within(&CONTRADICTED_BY, at.strike.unit(2)) * at.strike.signed(3).signum() * at.right.phi()
     }

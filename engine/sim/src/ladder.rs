@@ -310,7 +310,8 @@ mod tests {
         let monthly = StrikeLadder::VIX.expirations(&calendar, date(2026, 11, 20), 1);
         // The third Friday of January 2027 is the 15th; 30 days before it is Wednesday 2026-12-16.
         assert_eq!(monthly[0], date(2026, 12, 16));
-        // Juneteenth 2027 is observed on Friday 18, so June expires on Thursday 17: 30 days before is Tuesday 2027-05-18.
+        // Juneteenth 2027 is observed on Friday 18, so June expires on Thursday 17: 30 days before is Tuesday
+        // 2027-05-18.
         assert!(monthly.contains(&date(2027, 5, 18)), "{monthly:?}");
         let weekly = StrikeLadder::VIX_WEEKLY.expirations(&calendar, date(2026, 11, 20), 1);
         assert!(weekly.iter().all(|d| !monthly.contains(d)), "a date of both roots: {weekly:?}");

@@ -22,8 +22,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 /// The synthetic market as of one session. Its methods take any instant of that session ([`SimMarket::covers`]), give
-/// the same answer to the same question whatever was asked before, and may be called from many threads at once. A name's
-/// contracts are listed when they are first asked for.
+/// the same answer to the same question whatever was asked before, and may be called from many threads at once. A
+/// name's contracts are listed when they are first asked for.
 #[derive(Debug)]
 pub struct SimMarket {
     lister: Lister,
@@ -199,8 +199,8 @@ impl SimMarket {
         })
     }
 
-    /// The book of underlying `i` at an instant; `None` beyond the last. The costly part of the feed: to be called for many
-    /// names at once, on any threads.
+    /// The book of underlying `i` at an instant; `None` beyond the last. The costly part of the feed: to be called for
+    /// many names at once, on any threads.
     #[must_use]
     pub fn book(&self, i: usize, now: Timestamp) -> Option<Book> {
         let mut book = self.listed(i, now)?;
@@ -208,9 +208,9 @@ impl SimMarket {
         Some(book)
     }
 
-    /// Moves a book that came from [`SimMarket::book`] to a later instant: the spot, and the quotes that are due. The book
-    /// then equals a fresh one of that instant, but for stale marks: those say which slices have a quote or a spot that
-    /// they did not have before the call. A book that is not of this market is left as it is.
+    /// Moves a book that came from [`SimMarket::book`] to a later instant: the spot, and the quotes that are due. The
+    /// book then equals a fresh one of that instant, but for stale marks: those say which slices have a quote or a spot
+    /// that they did not have before the call. A book that is not of this market is left as it is.
     pub fn update(&self, book: &mut Book, now: Timestamp) -> Updated {
         let place = self.names.binary_search_by_key(&book.underlying, |n| n.symbol);
         let Some(name) = place.ok().and_then(|i| self.name(i)) else { return Updated::default() };

@@ -46,7 +46,8 @@ fn deviation(chance: Stream, vol: f64, u: i64) -> f64 {
     (0..).zip(SCALES).map(term).sum()
 }
 
-/// The greatest change of the log of a path of volatility `vol` in a second: the slope of the noise, all scales at once.
+/// The greatest change of the log of a path of volatility `vol` in a second: the slope of the noise, all scales at
+/// once.
 pub(super) fn drift_most(vol: f64) -> f64 {
     let slope = |(period, share): (f64, f64)| share * (period / SECONDS_PER_YEAR).sqrt() * 3.75 / period;
     vol * SCALES.into_iter().map(slope).sum::<f64>()

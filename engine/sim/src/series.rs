@@ -22,7 +22,8 @@ const DRIFT_ALLOWED: f64 = 0.25;
 /// What error a value may have: a part of its spread, and currency per share.
 const VALUE_ERROR: f64 = 0.02;
 const VALUE_ERROR_LEAST: f64 = 0.000_5;
-/// Premiums of early exercise are computed anew when this fraction of the time to expiry is over, but at least so often, seconds.
+/// Premiums of early exercise are computed anew when this fraction of the time to expiry is over, but at least so
+/// often, seconds.
 const ANCHOR_PART: i64 = 256;
 const ANCHOR_MOST: i64 = 1024;
 /// Level and pull of the term structure of volatility futures.
@@ -182,7 +183,8 @@ impl Series {
         (0..self.right.len()).map(contract).collect()
     }
 
-    /// Gives each contract its beat: as its value drifts, or sooner where it is quoted `per_vega` times a second and vega.
+    /// Gives each contract its beat: as its value drifts, or sooner where it is quoted `per_vega` times a second and
+    /// vega.
     pub(super) fn set_beats(&mut self, interest: &[Interest], per_vega: f64) {
         let beat = |(row, interest): (usize, &Interest)| {
             let traded = 1.0 / (per_vega * f64::from(interest.vega)).max(1e-9);

@@ -6,7 +6,8 @@ use kernel::elementary::exp;
 
 /// The steps that exchanges list strikes in, thousandths.
 const STEPS: [u32; 11] = [500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 200_000, 500_000, 1_000_000];
-/// Fine steps reach this many standard deviations, middle ones twice as many; less where there would be too many strikes.
+/// Fine steps reach this many standard deviations, middle ones twice as many; less where there would be too many
+/// strikes.
 const FINE: f64 = 1.5;
 /// How much of the fine zone is tried, to come to the number of strikes that is wanted.
 const ZONES: [f64; 11] = [4.0, 2.5, 1.6, 1.0, 0.7, 0.48, 0.36, 0.26, 0.18, 0.1, 0.0];
@@ -105,8 +106,8 @@ impl StrikeCount {
         }
     }
 
-    /// Multiples of `step` from `low` to `high`: every one within `part` of the fine zone, every second further out, every
-    /// fourth far above.
+    /// Multiples of `step` from `low` to `high`: every one within `part` of the fine zone, every second further out,
+    /// every fourth far above.
     fn ladder(&self, step: u32, part: f64, low: f64, high: f64) -> Vec<u32> {
         let (h, sd) = (f64::from(step) / 1000.0, self.sigma * self.t.max(LEAST_TIME).sqrt() * self.spot);
         let (first, last) = ((low / h).ceil().max(1.0) as u32, (high / h).floor() as u32);

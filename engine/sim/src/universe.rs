@@ -93,7 +93,8 @@ const GIANTS: [(&str, StrikeLadder, f64); 11] = [
     ("XEO",  THIN, 75.0),
 ];
 
-/// The names of the whole market, ranked by trading. `scale`: strikes of stocks and funds, 1 for 1.6 million contracts in all.
+/// The names of the whole market, ranked by trading. `scale`: strikes of stocks and funds, 1 for 1.6 million contracts
+/// in all.
 #[must_use]
 pub fn names(seed: u64, scale: f64) -> Vec<Name> {
     let chance = Stream::new(seed).named("universe");

@@ -1,9 +1,9 @@
 //! What contracts are truly worth: the truth of an expiry, and values from it.
 //!
-//! A European value is a closed form. Where the right to wait, or the right not to, is worth next to nothing, an American
-//! one is that of exercising at the best fixed date or at expiry, in closed form too. Only for the strikes between, a
-//! lattice says what early exercise adds; that part is kept for a while, and moved with the spot and the volatility.
-//! Never: a quote.
+//! A European value is a closed form. Where the right to wait, or the right not to, is worth next to nothing, an
+//! American one is that of exercising at the best fixed date or at expiry, in closed form too. Only for the strikes
+//! between, a lattice says what early exercise adds; that part is kept for a while, and moved with the spot and the
+//! volatility. Never: a quote.
 
 use super::surface::Smile;
 use kernel::contract::Right;
@@ -66,8 +66,8 @@ impl SliceTruth {
         Frame { truth: self, df: self.df(), root_t: self.terms.t.sqrt() }
     }
 
-    /// What exercising at the best of all fixed dates is worth, and its slope by the spot: now, before a dividend (call)
-    /// or after one (put).
+    /// What exercising at the best of all fixed dates is worth, and its slope by the spot: now, before a dividend
+    /// (call) or after one (put).
     fn fixed_exercise(&self, strike: f64, right: Right) -> (f64, f64) {
         let Terms { r, b, divs, .. } = &self.terms;
         let (carry, phi) = (r - b, right.phi());
@@ -91,8 +91,8 @@ impl SliceTruth {
     /// An upper bound, or nearly one, of what the right to choose the date adds to the best fixed date and to expiry.
     ///
     /// # Source  puts: interest on the strike (and a negative borrow rate's yield) while in the money; calls: dividends in
-    /// excess of the strike's interest to the next ex-date, and the borrow rate's yield where it exceeds the interest; and
-    /// never more than the option of the other right is worth, as what is sure to be exercised is worth its forward
+    /// excess of the strike's interest to the next ex-date, and the borrow rate's yield where it exceeds the interest;
+    /// and never more than the option of the other right is worth, as what is sure to be exercised is worth its forward
     fn choice_bound(&self, strike: f64, right: Right) -> f64 {
         match right {
             Right::Put => self.put_bound(strike).min(self.european(strike, Right::Call).value),
@@ -184,7 +184,8 @@ impl Premium {
     }
 }
 
-/// The premium of each contract, strikes `k` and volatilities `sigma`. Contracts to be exercised now have an infinite one.
+/// The premium of each contract, strikes `k` and volatilities `sigma`. Contracts to be exercised now have an infinite
+/// one.
 fn all_premiums(lattice: &Lattice, k: &[f64], sigma: &[f64]) -> Vec<Premium> {
     let mut out = Vec::with_capacity(k.len());
     for (k, sigma) in k.chunks(Block::N).zip(sigma.chunks(Block::N)) {

@@ -61,8 +61,8 @@ impl BoundaryDistance {
         free
     }
 
-    /// Whether `s` is still far from a boundary against its distance from the expansion point at `from`; boundaries have moved by
-    /// `drift` at most.
+    /// Whether `s` is still far from a boundary against its distance from the expansion point at `from`; boundaries
+    /// have moved by `drift` at most.
     pub(super) fn is_near(&self, from: f64, s: f64, drift: f64) -> bool {
         let reach = |distance: f64| ON_THE_WAY * distance - drift;
         if s < from { from - s <= reach(from - self.low) } else { s - from <= reach(self.high - from) }

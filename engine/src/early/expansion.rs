@@ -1,5 +1,5 @@
-//! The exercise premium of one block of strikes as it was at an expansion point, carried from there: by Taylor's series from one
-//! expansion point, or between two in spot by Hermite's polynomials. Never: a table, a strike's quote.
+//! The exercise premium of one block of strikes as it was at an expansion point, carried from there: by Taylor's series
+//! from one expansion point, or between two in spot by Hermite's polynomials. Never: a table, a strike's quote.
 
 use kernel::dividends::Terms;
 use kernel::greeks::{Greek, Greeks};
@@ -42,8 +42,8 @@ pub(super) fn load(from: &[f32; BLOCK]) -> Block {
     Block::load(&from.map(f64::from))
 }
 
-/// The premium and its derivatives at an expansion point, one lane a strike, in single precision: a premium is a small part of a
-/// value, and 6e-8 of it is far below the error of the tables.
+/// The premium and its derivatives at an expansion point, one lane a strike, in single precision: a premium is a small
+/// part of a value, and 6e-8 of it is far below the error of the tables.
 #[derive(Clone, Debug)]
 pub(super) struct Expansion {
     pub(super) at: ExpansionPoint,
@@ -58,8 +58,8 @@ impl Expansion {
         Self { at, numbers }
     }
 
-    /// The premium at the expansion point's spot, carried to time `t`, to rates and to `sigma`. Third-order Greeks stay, the others
-    /// are carried by the next ones.
+    /// The premium at the expansion point's spot, carried to time `t`, to rates and to `sigma`. Third-order Greeks
+    /// stay, the others are carried by the next ones.
     ///
     /// # Units    raw
     /// # Source   Taylor's series, to third order in the volatility, second with time, first in the rates

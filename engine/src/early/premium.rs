@@ -1,10 +1,10 @@
 //! The exercise premium of one right of a block of strikes: what is remembered of it, how far that holds, and what is
 //! taken anew where it does not.
 //!
-//! A block that the spot has just come to has one expansion point. When the spot leaves that one's neighbourhood, a second expansion point
-//! is set on the side where it went, and everything in between is read from both; from then on the spot crosses a whole
-//! interval before one more is needed. Next to an exercise boundary, where the premium bends, there is one expansion point only.
-//! Never: a quote, a curve.
+//! A block that the spot has just come to has one expansion point. When the spot leaves that one's neighbourhood, a
+//! second expansion point is set on the side where it went, and everything in between is read from both; from then on
+//! the spot crosses a whole interval before one more is needed. Next to an exercise boundary, where the premium bends,
+//! there is one expansion point only. Never: a quote, a curve.
 
 use super::block_valuation::{BlockValuation, SAME_DATE};
 use super::boundary_distance::BoundaryDistance;
@@ -22,7 +22,8 @@ use kernel::lanes::{BLOCK, Block, Lanes, Mask};
 
 /// From one expansion point the spot may move by this fraction of a standard deviation to expiry.
 const SPOT_MOVE: f64 = 0.005;
-/// Two expansion points lie this fraction of a deviation apart, and the spot may leave them by this fraction of their distance.
+/// Two expansion points lie this fraction of a deviation apart, and the spot may leave them by this fraction of their
+/// distance.
 const APART: f64 = 0.05;
 const BESIDE: f64 = 0.5;
 /// How far it may move where there is no premium, and from where the premium at other volatilities was taken.
@@ -109,7 +110,8 @@ impl BlockPremium {
         }
     }
 
-    /// True if an expansion from a lattice still holds. It needs only the coarser check: lattices are less accurate anyway.
+    /// True if an expansion from a lattice still holds. It needs only the coarser check: lattices are less accurate
+    /// anyway.
     fn lattice_expansion_holds(&self, place: &BlockValuation<'_>) -> bool {
         let at = match &self.known {
             Known::Nothing(at) => at,
@@ -211,8 +213,8 @@ impl BlockPremium {
         (place.still(&jets.at, SIGMA_MOVE) && place.near(&jets.at, 1.0)).then_some(jets)
     }
 
-    /// A second expansion point on the side of the first where the spot has gone, if it has gone there, not too far, and nothing
-    /// is exercised on the way.
+    /// A second expansion point on the side of the first where the spot has gone, if it has gone there, not too far,
+    /// and nothing is exercised on the way.
     fn paired(&mut self, jets: Box<Expansion>, place: &BlockValuation<'_>, tables: &Tables<'_>) -> Option<Known> {
         let (h, away) = (APART * place.deviation, place.here.s - jets.at.s);
         if away.abs() <= SPOT_MOVE * place.deviation || away.abs() > (1.0 + BESIDE) * h {
@@ -281,9 +283,9 @@ impl BlockPremium {
         now.map_or_else(PremiumByVol::none, |now| slice.by_sigma(&vol_derivatives(&now)))
     }
 
-    /// Adds the premium to European Greeks at `sigma`; what it will be on the next trading day. Lanes that are exercised
-    /// now become those of exercise, and so do those that a preliminary premium, carried further than one from tables, leaves
-    /// below it.
+    /// Adds the premium to European Greeks at `sigma`; what it will be on the next trading day. Lanes that are
+    /// exercised now become those of exercise, and so do those that a preliminary premium, carried further than one
+    /// from tables, leaves below it.
     pub(super) fn add(
         &self,
         here: &Valuation<'_>,

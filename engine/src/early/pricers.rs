@@ -19,8 +19,8 @@ const MARGIN_LEFT: f64 = 0.3;
 pub(super) struct Pricers(Option<[Pricer; 2]>);
 
 impl Pricers {
-    /// Makes the pricers of both rights serve, with room for a while; tables that still do stay. `near` and `bands` as of
-    /// [`bands`].
+    /// Makes the pricers of both rights serve, with room for a while; tables that still do stay. `near` and `bands` as
+    /// of [`bands`].
     pub(super) fn serve(&mut self, style: Style, terms: &Terms, (near, bands): (&[Band], &[Band])) {
         match &mut self.0 {
             Some(pair) => {
@@ -72,7 +72,8 @@ pub(super) fn span(vols: &[f64]) -> (f64, f64) {
     (low.min(high), high)
 }
 
-/// What tables must serve of strikes and their volatilities: at least, and with room so that quotes can move for a while.
+/// What tables must serve of strikes and their volatilities: at least, and with room so that quotes can move for a
+/// while.
 pub(super) fn bands(strikes: &[f64], sigma: &[f64]) -> [Vec<Band>; 2] {
     [MARGIN_LEFT * BAND_MARGIN.ln(), BAND_MARGIN.ln()].map(|room| {
         let known = strikes.iter().zip(sigma).filter(|(_, sigma)| sigma.is_finite() && **sigma > 0.0);

@@ -12,8 +12,8 @@ use kernel::greeks::{Derivatives, Greeks, SpotInputs, VolDerivatives, exercised,
 use kernel::lanes::{Block, Lanes, Mask};
 use kernel::lattice::{Lattice, LatticeGreeks, Lattices};
 
-/// A volatility may move by this fraction of itself before expansions from a lattice are taken anew: from the quotes of single
-/// strikes to the curve through them.
+/// A volatility may move by this fraction of itself before expansions from a lattice are taken anew: from the quotes of
+/// single strikes to the curve through them.
 pub(super) const SIGMA_MOVE: f64 = 0.05;
 /// The spot may move by this fraction of a standard deviation to expiry.
 pub(super) const SPOT_MOVE: f64 = 0.02;
@@ -54,7 +54,8 @@ struct LatticeSide {
 }
 
 impl<'a> PreliminaryLattices<'a> {
-    /// The lattices at `here`, for the strikes of a ladder and the volatilities `sigma`; `None` where tables are asked for.
+    /// The lattices at `here`, for the strikes of a ladder and the volatilities `sigma`; `None` where tables are asked
+    /// for.
     pub(super) fn new(here: &'a Valuation<'a>, ladder: &Ladder, sigma: (f64, f64)) -> Option<Self> {
         let layers = here.depth.layers()?;
         let k = ladder.strikes();
@@ -71,8 +72,8 @@ impl<'a> PreliminaryLattices<'a> {
         self.here.depth
     }
 
-    /// What a block's expansions are made of, the lanes exercised now and those on the next trading day; no expansions where there
-    /// is no premium.
+    /// What a block's expansions are made of, the lanes exercised now and those on the next trading day; no expansions
+    /// where there is no premium.
     pub(super) fn take(&self, right: Right, k: Block, sigma: Block) -> (Option<Taken>, u8, u8) {
         let Valuation { s, terms, .. } = *self.here;
         let (phi, side) = (right.phi(), &self.sides[right as usize]);

@@ -12,8 +12,8 @@ const EXERCISED: f64 = 1e-9;
 /// How accurately early exercise is valued, ascending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Depth {
-    /// From lattices of few layers: enough to find forwards and volatilities, so that the tables of the next pass are built
-    /// where they will be read.
+    /// From lattices of few layers: enough to find forwards and volatilities, so that the tables of the next pass are
+    /// built where they will be read.
     Coarse,
     /// From lattices: at once, about 1e-4 of a price.
     Preliminary,

@@ -1,4 +1,5 @@
-//! What expansions do not reach: the premium at a lower and a higher volatility, and on the next trading day. Never: a table.
+//! What expansions do not reach: the premium at a lower and a higher volatility, and on the next trading day. Never: a
+//! table.
 
 use super::expansion::{ExpansionPoint, load, rounded};
 use kernel::greeks::VolDerivatives;
@@ -7,8 +8,8 @@ use kernel::lanes::{BLOCK, Block, Lanes};
 /// A node of volatility nearer than this fraction of the centre is none: a lane whose band ends at its own volatility.
 const NO_NODE: f64 = 0.02;
 
-/// The numbers of one block, at an expansion point. They change little while the spot moves by a tenth of a deviation: what changes
-/// fast is in the expansions, and these are what is left.
+/// The numbers of one block, at an expansion point. They change little while the spot moves by a tenth of a deviation:
+/// what changes fast is in the expansions, and these are what is left.
 #[derive(Clone, Debug)]
 pub(super) struct VolSlice {
     pub(super) at: ExpansionPoint,
@@ -72,8 +73,8 @@ impl VolSlice {
     }
 }
 
-/// The premium as a function of volatility, at one spot and time: through value, slope and bend at the expansion point's
-/// volatility and value and slope at a lower and a higher one, and straight beyond those.
+/// The premium as a function of volatility, at one spot and time: through value, slope and bend at the expansion
+/// point's volatility and value and slope at a lower and a higher one, and straight beyond those.
 #[derive(Clone, Copy, Debug)]
 pub struct PremiumByVol {
     centre: Block,

@@ -1,4 +1,5 @@
-//! Passes over blocks of strikes: values and Greeks at the fitted volatility, in native units. Never: calibration, text.
+//! Passes over blocks of strikes: values and Greeks at the fitted volatility, in native units. Never: calibration,
+//! text.
 
 mod publish;
 mod slice;

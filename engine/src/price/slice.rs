@@ -11,10 +11,10 @@ use crate::surface::Fitted;
 use kernel::contract::Right;
 use kernel::lanes::{BLOCK, Block, Lanes};
 
-/// Fills the columns of one expiry: volatilities of its quotes and of its curve, values, Greeks. `columns` has as many rows
-/// as the slice, all missing but `prev_vol`. Quotes that the curve misses by far are marked in `slice.draft.out`, and its
-/// volatilities are kept as first guesses of the next pass; both are of the curve as fitted, without the shift that a user
-/// adds.
+/// Fills the columns of one expiry: volatilities of its quotes and of its curve, values, Greeks. `columns` has as many
+/// rows as the slice, all missing but `prev_vol`. Quotes that the curve misses by far are marked in `slice.draft.out`,
+/// and its volatilities are kept as first guesses of the next pass; both are of the curve as fitted, without the shift
+/// that a user adds.
 pub fn price_slice(
     input: &SliceInput<'_>,
     slice: &mut SliceWork,

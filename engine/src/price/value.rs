@@ -1,5 +1,5 @@
-//! Values and Greeks of one slice, a block of strikes and one right at a time: the European part exactly, and what early
-//! exercise adds. Call or put is decided once per block and never inside a kernel.
+//! Values and Greeks of one slice, a block of strikes and one right at a time: the European part exactly, and what
+//! early exercise adds. Call or put is decided once per block and never inside a kernel.
 
 use super::publish::{ValuedBlock, publish};
 use crate::early::{Early, Valuation, plain};
@@ -18,8 +18,8 @@ pub struct Valued {
     pub refreshed: usize,
 }
 
-/// Fills the columns of a slice with everything that depends on `svc_vol`: `sigma` by strike, padded; where it is NaN rows
-/// stay missing. What early exercise adds is taken from `early`, and kept there.
+/// Fills the columns of a slice with everything that depends on `svc_vol`: `sigma` by strike, padded; where it is NaN
+/// rows stay missing. What early exercise adds is taken from `early`, and kept there.
 ///
 /// # Units   native: vega, rho, epsilon per 1 %, theta per calendar day, the rest as in [`kernel::greeks::Greeks`]
 /// # Missing a row without volatility, or without model value (S ≤ A(0)), keeps NaN.

@@ -1,9 +1,9 @@
 //! A finished market as bytes and back: what a daemon that starts again serves until it has computed its own.
 //!
-//! A head (magic number in the byte order of the machine, version, what the columns are, the market), then a frame for each
-//! chain: its length, its CRC-32, and the chain, column after column. Numbers stand as they are in memory, so that
-//! reading is copying. What is of another version, machine or set of columns is refused whole; a frame that is damaged ends
-//! the reading, and the chains before it are used. Never: a file.
+//! A head (magic number in the byte order of the machine, version, what the columns are, the market), then a frame for
+//! each chain: its length, its CRC-32, and the chain, column after column. Numbers stand as they are in memory, so that
+//! reading is copying. What is of another version, machine or set of columns is refused whole; a frame that is damaged
+//! ends the reading, and the chains before it are used. Never: a file.
 
 use crate::store::chain::{Chain, Slice, Uncomputed};
 use crate::store::columns::{Col, Columns};
@@ -99,8 +99,8 @@ pub fn write<'a>(market: &str, chains: impl Iterator<Item = &'a Chain>, to: &mut
     Ok(())
 }
 
-/// Reads back what [`write()`] wrote of this market: the chains of `wanted` underlyings, without the contracts that have
-/// settled by `clock` and the chains that are left without any.
+/// Reads back what [`write()`] wrote of this market: the chains of `wanted` underlyings, without the contracts that
+/// have settled by `clock` and the chains that are left without any.
 ///
 /// # Errors
 /// There is nothing to be had.

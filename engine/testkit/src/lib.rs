@@ -1,5 +1,5 @@
-//! What tests and benches share: the golden files and the one ruler that errors are measured by, the tolerances that they are
-//! held to, recorded chains, seeded randomness. For tests: a missing or damaged file of the repository panics.
+//! What tests and benches share: the golden files and the one ruler that errors are measured by, the tolerances that
+//! they are held to, recorded chains, seeded randomness. For tests: a missing or damaged file of the repository panics.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails; tables are printed")]
 
 pub mod documents;

@@ -1,5 +1,5 @@
-//! Recorded chains with the columns that a vendor published beside them. They are not in the repository: tests that need
-//! them are ignored unless asked for, and fail where the recordings are not found.
+//! Recorded chains with the columns that a vendor published beside them. They are not in the repository: tests that
+//! need them are ignored unless asked for, and fail where the recordings are not found.
 
 use engine::calibrate::{ForcedCarry, SliceInput};
 use engine::early::Depth;

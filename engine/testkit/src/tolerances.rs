@@ -1,4 +1,5 @@
-//! golden/tolerances.csv: the bound of each value by class of contracts, beside the error that was seen when it was set.
+//! golden/tolerances.csv: the bound of each value by class of contracts, beside the error that was seen when it was
+//! set.
 
 use crate::golden::folder;
 use std::collections::BTreeMap;

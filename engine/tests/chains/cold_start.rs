@@ -1,4 +1,5 @@
-//! A cold start: the preliminary pass against the full one, and the full pass after it against one that starts from nothing.
+//! A cold start: the preliminary pass against the full one, and the full pass after it against one that starts from
+//! nothing.
 
 use engine::pass::{Depth, MarketData, Passes};
 use engine::rates::curve::DiscountCurves;

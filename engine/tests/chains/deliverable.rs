@@ -67,8 +67,8 @@ fn row(chain: &Chain, osi: &str) -> usize {
     (slice.rows.start as usize..slice.rows.end as usize).find(is).unwrap()
 }
 
-/// Value, delta, gamma, vega per 1 %, theta per day of European options at a spot of 100, a volatility of 0.3, no rate, and
-/// 28 days of 365: the formula of Black and Scholes in Python, by `math.erfc`.
+/// Value, delta, gamma, vega per 1 %, theta per day of European options at a spot of 100, a volatility of 0.3, no rate,
+/// and 28 days of 365: the formula of Black and Scholes in Python, by `math.erfc`.
 const GOLDEN: [(u32, char, [f64; 5]); 6] = [
     (95000, 'C', [6.327353556426, 0.745007284854, 0.038644995575, 0.088936428172, -0.047644515092]),
     (95000, 'P', [1.327353556426, -0.254992715146, 0.038644995575, 0.088936428172, -0.047644515092]),

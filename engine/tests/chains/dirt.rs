@@ -1,6 +1,6 @@
-//! Bad quotes beside good ones: what they do to the good ones. Of good books 1, 5 and 20 % of the quotes are spoiled, in
-//! each of eight ways and in all of them together, and what a first pass makes of the rest is held against the truth of
-//! the simulated market, or against the clean pass of a recorded one. The table is printed with `--nocapture`.
+//! Bad quotes beside good ones: what they do to the good ones. Of good books 1, 5 and 20 % of the quotes are spoiled,
+//! in each of eight ways and in all of them together, and what a first pass makes of the rest is held against the truth
+//! of the simulated market, or against the clean pass of a recorded one. The table is printed with `--nocapture`.
 #![allow(clippy::float_cmp, reason = "shares are compared with themselves")]
 
 use crate::shape::{not_convex, not_monotone, rows, strike};
@@ -47,9 +47,10 @@ const THIN: Bounds = Bounds { of: "thin", moved_theo: 0.02, p99_times: 1.5, ..AC
 /// Held against their own clean pass, so that quotes that are only missing move the curve within the spreads.
 const AGAINST_CLEAN: Bounds =
     Bounds { of: "recorded", moved: 0.0, moved_vol: 5e-4, moved_theo: 0.05, p99_vol: 0.01, p99_times: 0.0 };
-/// Bounds that do not hold yet, each with what is allowed meanwhile: names, way, share, measure. Of thin names a fifth of
-/// the quotes bad leaves many strikes without a good one; stale wings that are in order with what is left of an expiry
-/// can be told by later expiries only; an index of volatility whose pairs are mostly dead has no spot to be held against.
+/// Bounds that do not hold yet, each with what is allowed meanwhile: names, way, share, measure. Of thin names a fifth
+/// of the quotes bad leaves many strikes without a good one; stale wings that are in order with what is left of an
+/// expiry can be told by later expiries only; an index of volatility whose pairs are mostly dead has no spot to be held
+/// against.
 #[rustfmt::skip]
 const OPEN: [(&str, &str, f64, &str, f64); 37] = [
     ("active", "DeadBeforeSplit", 0.20, "median vol", 0.0004),

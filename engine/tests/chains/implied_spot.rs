@@ -1,4 +1,5 @@
-//! Names whose price nobody publishes: the spot that their options imply, against the one that the quotes were made from.
+//! Names whose price nobody publishes: the spot that their options imply, against the one that the quotes were made
+//! from.
 
 use engine::pass::{Computed, Depth, MarketData, Passes};
 use engine::rates::curve::DiscountCurves;
@@ -47,7 +48,8 @@ impl Fixture {
     }
 }
 
-/// Half of what call and put leave open about the forward of the nearest expiry that has both: the least over its strikes.
+/// Half of what call and put leave open about the forward of the nearest expiry that has both: the least over its
+/// strikes.
 fn half_spread(book: &Book) -> f64 {
     let of_slice = |slice: &BookSlice| {
         let halves = (1..slice.right.len()).filter(|&i| slice.strike_milli[i] == slice.strike_milli[i - 1]);

@@ -1,5 +1,5 @@
-//! What a user knows better than the quotes: values are those of the forced inputs, everything else stays as it is bit for
-//! bit, and when it is no longer said the old numbers are back.
+//! What a user knows better than the quotes: values are those of the forced inputs, everything else stays as it is bit
+//! for bit, and when it is no longer said the old numbers are back.
 
 use engine::pass::{MarketData, Passes};
 use engine::rates::curve::DiscountCurves;

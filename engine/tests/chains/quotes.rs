@@ -1,4 +1,5 @@
-//! Chains that show the quotes that they were computed from: those of the book, row by row, and only where that is asked.
+//! Chains that show the quotes that they were computed from: those of the book, row by row, and only where that is
+//! asked.
 
 use engine::pass::{MarketData, Passes};
 use engine::rates::table::RateTable;

@@ -1,5 +1,5 @@
-//! The discount curve that European chains imply: of the simulated market, whose rates are known, clean and spoiled; and of
-//! recorded chains beside the Treasury's curve.
+//! The discount curve that European chains imply: of the simulated market, whose rates are known, clean and spoiled;
+//! and of recorded chains beside the Treasury's curve.
 
 use crate::market_folder::poll;
 use engine::rates::curve::DiscountCurves;
@@ -42,8 +42,8 @@ fn spoil(books: &mut [Book], part: f64, draw: &mut Random) {
     }
 }
 
-/// The largest difference to true rates beyond 30 days, in basis points, and in the larger of two basis points and three times the
-/// standard error that the curve states.
+/// The largest difference to true rates beyond 30 days, in basis points, and in the larger of two basis points and
+/// three times the standard error that the curve states.
 fn off_by(books: &[Book], truth: &DiscountCurves) -> (f64, f64) {
     let (calendar, mut table) = (Calendar::embedded(), RateTable::default());
     let (mut points, mut allowed): (f64, f64) = (0.0, 0.0);

@@ -11,12 +11,13 @@ use jiff::{SignedDuration, Timestamp};
 use kernel::calendar::Calendar;
 use sim::SimMarket;
 
-/// Of a hundred contracts 99, and of a thousand 999, keep their volatility within this from the first pass, which takes early
-/// exercise out of the forward by a lattice, to the second, which has tables. What is left is in a few names with few
-/// good pairs, where the two forwards differ by a part of their standard error and curves of few quotes turn with them.
+/// Of a hundred contracts 99, and of a thousand 999, keep their volatility within this from the first pass, which takes
+/// early exercise out of the forward by a lattice, to the second, which has tables. What is left is in a few names with
+/// few good pairs, where the two forwards differ by a part of their standard error and curves of few quotes turn with
+/// them.
 const SECOND: [f64; 2] = [1.5e-3, 6e-3];
-/// The same from the second pass to the third, when nothing has changed: half of all contracts then agree to 1e-13, and a
-/// handful of names whose few quotes contradict each other are what is left.
+/// The same from the second pass to the third, when nothing has changed: half of all contracts then agree to 1e-13, and
+/// a handful of names whose few quotes contradict each other are what is left.
 const AGAIN: [f64; 2] = [2e-4, 5e-2];
 /// The same after another market, a minute of it before, against a pass that has seen nothing.
 const WARM: [f64; 2] = [1e-2, 5e-2];

@@ -310,7 +310,8 @@ fn a_stale_wing_leaves_values_in_order() {
     stale_wing().values_are_in_order();
 }
 
-/// The error of the forward that all pairs of an expiry tell together: the half-width of one over the root of their number.
+/// The error of the forward that all pairs of an expiry tell together: the half-width of one over the root of their
+/// number.
 fn forward_error(name: &Name, expiry: Date) -> f64 {
     let half = |k: u32, right| name.quotes.get(&(expiry, k, right)).map_or(f64::NAN, |q| 0.5 * (q.1 - q.0));
     let calls = name.quotes.keys().filter(|c| c.0 == expiry && c.2 == Right::Call);

@@ -1,5 +1,5 @@
-//! What the values of a chain must look like whatever its quotes were: never falling or rising the wrong way from strike
-//! to strike, nor bent the wrong way.
+//! What the values of a chain must look like whatever its quotes were: never falling or rising the wrong way from
+//! strike to strike, nor bent the wrong way.
 
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;

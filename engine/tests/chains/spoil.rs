@@ -1,6 +1,6 @@
-//! Takes good quotes and spoils some of them, each in a way that recorded markets have shown. What a contract is worth at
-//! another spot comes from what a clean pass made of the same quotes, so any book can be spoiled. Seeded: the same books
-//! and seed give the same dirt.
+//! Takes good quotes and spoils some of them, each in a way that recorded markets have shown. What a contract is worth
+//! at another spot comes from what a clean pass made of the same quotes, so any book can be spoiled. Seeded: the same
+//! books and seed give the same dirt.
 
 use engine::store::book::{Book, BookSlice};
 use engine::store::chain::{Chain, Slice};
@@ -93,8 +93,8 @@ fn around(value: f64, width: f64) -> (f64, f64) {
     (bid, cents(value * (1.0 + 0.5 * width)).max(bid + 0.01))
 }
 
-/// Spoils about a `share` of the quotes of a book in one way, leaving alone those that are spoiled already. `chain`: what
-/// a clean pass made of the book.
+/// Spoils about a `share` of the quotes of a book in one way, leaving alone those that are spoiled already. `chain`:
+/// what a clean pass made of the book.
 pub(crate) fn spoil(book: &mut Book, spoiled: &mut Spoiled, chain: &Chain, (way, share): (Way, f64), seed: u64) {
     let name = book.underlying.as_str().bytes().fold(seed, |h, b| h.wrapping_mul(0x100_0000_01b3) ^ u64::from(b));
     let mut dice = Random::new(name);

@@ -1,4 +1,5 @@
-//! Is the mathematics right? Derivatives against differences of our own smooth values, and the identities of docs/model.md.
+//! Is the mathematics right? Derivatives against differences of our own smooth values, and the identities of
+//! docs/model.md.
 
 use kernel::american::{Band, Pricer, Scheme};
 use kernel::contract::{Right, Style};

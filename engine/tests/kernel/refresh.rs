@@ -77,7 +77,8 @@ fn reach(right: Right, terms: &Terms, sigma: f64, sign: f64) -> f64 {
 
 /// What moved boundaries may miss fresh ones by.
 const BOUNDS: [f64; 5] = [2e-5, 1e-4, 2e-3, 2e-3, 2e-3];
-/// The same for premium tables, and what a fresh price is off by itself at the 99th percentile of golden/; what their Greeks may by golden/tolerances.csv.
+/// The same for premium tables, and what a fresh price is off by itself at the 99th percentile of golden/; what their
+/// Greeks may by golden/tolerances.csv.
 const TABLE_BOUNDS: [f64; 5] = [4e-5, 1e-4, 5e-3, 5e-3, 5e-3];
 
 fn check_moves(dividend: f64, bounds: [f64; 5], least: impl Fn(f64) -> f64) {

@@ -1,5 +1,5 @@
-//! What a pass carries from the expansion point of its expansions against the tables read on the spot: nothing that is still held may be
-//! further off than the tables themselves.
+//! What a pass carries from the expansion point of its expansions against the tables read on the spot: nothing that is
+//! still held may be further off than the tables themselves.
 
 use engine::early::{Depth, Early, Valuation, plain};
 use engine::store::ladder::Ladder;
@@ -106,8 +106,8 @@ fn check(paths: &[Path], least: f64) {
     }
 }
 
-/// Along a fine sweep of the spot expansion points come and go: what is carried may not step aside from the tables by more than a
-/// small part of the tolerance from one point to the next.
+/// Along a fine sweep of the spot expansion points come and go: what is carried may not step aside from the tables by
+/// more than a small part of the tolerance from one point to the next.
 #[test]
 fn a_sweep_of_the_spot_crosses_anchors_without_a_jump() {
     let strike_milli: Vec<u32> = (16..25).flat_map(|i| [i * 5_000; 2]).collect();

@@ -28,9 +28,9 @@ const NEAR: f64 = 0.04;
 /// What does not hold yet, by class, sweep and value, and 1.3 times the jump that is there. An entry goes when its jump
 /// is within the tolerance.
 const OPEN: &[(&str, &str, &str, f64)] = &[
-    // A call that is watched for exercise, two weeks to four days before an ex-date: its premium bends within σ√(time left)
-    // of the boundary, where the table of the premium now is coarse, and not yet known in closed form. vera: a monthly
-    // put's.
+    // A call that is watched for exercise, two weeks to four days before an ex-date: its premium bends within σ√(time
+    // left) of the boundary, where the table of the premium now is coarse, and not yet known in closed form. vera: a
+    // monthly put's.
     ("american_div", "ex-date", "charm", 1.1),
     ("american_div", "ex-date", "dual_delta", 0.0011),
     ("american_div", "ex-date", "speed", 0.19),
@@ -133,8 +133,8 @@ impl Jumps {
         }
     }
 
-    /// Holds every jump against the bounds of `class`, those that 99 % of the contracts meet (European: all): two values
-    /// may each be off by as much.
+    /// Holds every jump against the bounds of `class`, those that 99 % of the contracts meet (European: all): two
+    /// values may each be off by as much.
     fn check(&self, class: &str) {
         let text = std::fs::read_to_string(folder().join("tolerances.csv")).unwrap();
         let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();

@@ -1,6 +1,7 @@
-//! Contracts whose tables are hard to resolve, against golden/unresolved.csv: a special dividend tomorrow, exercise windows
-//! of a day or two, calls hours before an ex-date, strikes among which a put's first exercise date changes. Each is read
-//! from a table for a whole group of strikes, and those that are not resolved at first are built again and counted.
+//! Contracts whose tables are hard to resolve, against golden/unresolved.csv: a special dividend tomorrow, exercise
+//! windows of a day or two, calls hours before an ex-date, strikes among which a put's first exercise date changes.
+//! Each is read from a table for a whole group of strikes, and those that are not resolved at first are built again and
+//! counted.
 
 use kernel::american::{Band, Counts, Pricer, Scheme};
 use kernel::contract::{Right, Style};

@@ -1,5 +1,5 @@
-//! Lists of what there is, roots, expirations, strikes, days or contracts, without a quote or a Greek. Never: a vendor's
-//! shape, where recorded days are kept.
+//! Lists of what there is, roots, expirations, strikes, days or contracts, without a quote or a Greek. Never: a
+//! vendor's shape, where recorded days are kept.
 
 use crate::listing::{ListedSlice, Listing};
 use crate::query::{Bounds, Rights};

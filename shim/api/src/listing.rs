@@ -1,5 +1,5 @@
-//! Which contracts a name had on a day, by root and expiry. Strikes change seldom from one day to the next, so that days
-//! whose strikes are the same share one list of them. Never: a quote.
+//! Which contracts a name had on a day, by root and expiry. Strikes change seldom from one day to the next, so that
+//! days whose strikes are the same share one list of them. Never: a quote.
 
 use engine::store::chain::Chain;
 use jiff::civil::Date;

@@ -2,9 +2,10 @@
 //! order.
 //!
 //! A slice's strikes ascend, so bounds of names, dates and strikes cut a range out of it without looking at rows; only
-//! right, delta and centre look at rows. Order of work: names, expirations, days, strikes; then the centre, chosen among
-//! what is left of each (root, expiry); then right and delta. A missing number passes no filter on it: contracts without
-//! Greeks (adjusted roots) are listed until somebody filters by days, delta or centre. Never: bytes, a parameter's name.
+//! right, delta and centre look at rows. Order of work: names, expirations, days, strikes; then the centre, chosen
+//! among what is left of each (root, expiry); then right and delta. A missing number passes no filter on it: contracts
+//! without Greeks (adjusted roots) are listed until somebody filters by days, delta or centre. Never: bytes, a
+//! parameter's name.
 
 pub mod filters;
 pub mod order;

@@ -1,7 +1,7 @@
 //! The clock of the market: the system's, one that stands still, or one that began at an instant and runs at a speed.
 //!
-//! What is of the market's time asks it: quotes that are made up, sessions, whether the market is open, how old values are.
-//! What is of real time does not: timeouts, retries, limits of rates, when something is written.
+//! What is of the market's time asks it: quotes that are made up, sessions, whether the market is open, how old values
+//! are. What is of real time does not: timeouts, retries, limits of rates, when something is written.
 
 use jiff::{SignedDuration, Timestamp};
 use std::ops::RangeInclusive;

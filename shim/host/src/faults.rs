@@ -1,8 +1,8 @@
 //! Faults on purpose, to see what a panic of a thread costs. Never: what is done about a panic.
 //!
 //! A test of this process orders one with [`order`]. With the feature `fault-injection` the environment variable
-//! `GREEKSD_FAULT_FILE` names a file, too: a thread that comes to the point whose name is the text of the file removes the
-//! file and panics. One order is one panic, and the file is gone when it has happened.
+//! `GREEKSD_FAULT_FILE` names a file, too: a thread that comes to the point whose name is the text of the file removes
+//! the file and panics. One order is one panic, and the file is gone when it has happened.
 
 use std::cell::Cell;
 use std::panic;

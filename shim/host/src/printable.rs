@@ -1,7 +1,7 @@
 //! Text of others on its way to a terminal, a log or a file. Never: what it means.
 
-/// Returns text without control characters but the ends of its lines: whatever a feed, a file or another daemon says, it
-/// moves no cursor, changes no colour and forges no line.
+/// Returns text without control characters but the ends of its lines: whatever a feed, a file or another daemon says,
+/// it moves no cursor, changes no colour and forges no line.
 #[must_use]
 pub fn printable(text: &str) -> String {
     let is_kept = |c: &char| *c == '\n' || !(c.is_control() || is_format(*c));

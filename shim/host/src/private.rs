@@ -33,8 +33,8 @@ pub fn create_folder(path: &Path) -> io::Result<()> {
     builder.recursive(true).create(path)
 }
 
-/// Writes a file in place of the one that is there. It is complete and on the disk when it gets its name; where that fails,
-/// the one that was there stays. Its folder is made.
+/// Writes a file in place of the one that is there. It is complete and on the disk when it gets its name; where that
+/// fails, the one that was there stays. Its folder is made.
 ///
 /// # Errors
 /// What `write` reports, and the file system.
@@ -58,7 +58,8 @@ fn write_synced(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Res
     file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
 }
 
-/// Gives a file that is damaged, or none of the program's, the name `NAME.csv.bad`, where somebody may look at it, and logs that.
+/// Gives a file that is damaged, or none of the program's, the name `NAME.csv.bad`, where somebody may look at it, and
+/// logs that.
 pub fn move_aside(path: &Path) {
     let aside = path.with_extension("csv.bad");
     match fs::rename(path, &aside) {

@@ -1,5 +1,5 @@
-//! The threads of the daemon. Each has a name; a panic in one is caught, named in the log and counted by that name, so that
-//! no thread ends unnoticed. Never: what a thread does.
+//! The threads of the daemon. Each has a name; a panic in one is caught, named in the log and counted by that name, so
+//! that no thread ends unnoticed. Never: what a thread does.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,8 +14,8 @@ const REST: Duration = Duration::from_secs(1);
 /// Panics so far, by thread.
 static FAULTS: Mutex<BTreeMap<&'static str, u64>> = Mutex::new(BTreeMap::new());
 
-/// Starts a thread that works until `run` returns. After a panic `run` is called again, a second later: what it holds must
-/// be usable then.
+/// Starts a thread that works until `run` returns. After a panic `run` is called again, a second later: what it holds
+/// must be usable then.
 ///
 /// # Errors
 /// The system has no thread for it.

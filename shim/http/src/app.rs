@@ -9,8 +9,8 @@ use std::sync::Arc;
 ///
 /// A panic costs the one connection (500, or a cut stream), not the server.
 pub trait App: Send + Sync + 'static {
-    /// Answers one request, or parses it and leaves the rest to a thread that streams. Whatever can fail is decided before
-    /// the head of the answer is written.
+    /// Answers one request, or parses it and leaves the rest to a thread that streams. Whatever can fail is decided
+    /// before the head of the answer is written.
     fn answer(self: &Arc<Self>, request: &Request<'_>) -> Answered;
 
     /// What answers are made of now: those of one edition to the same target are the same. Must cost nothing, for it is
@@ -24,8 +24,8 @@ pub trait App: Send + Sync + 'static {
 pub enum Answered {
     /// The answer.
     Now(Answer),
-    /// Work that would hold up small requests: it is called once, on a thread that streams. It owns what it needs of the
-    /// request, so that nothing is parsed again there.
+    /// Work that would hold up small requests: it is called once, on a thread that streams. It owns what it needs of
+    /// the request, so that nothing is parsed again there.
     Heavy(HeavyAnswer),
 }
 

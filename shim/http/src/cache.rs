@@ -1,13 +1,13 @@
-//! Answers that are sent more than once: rendered once, kept within a bound while they are current, or while somebody reads
-//! them in parts.
+//! Answers that are sent more than once: rendered once, kept within a bound while they are current, or while somebody
+//! reads them in parts.
 //!
-//! A body is rendered piece by piece by whichever of its readers needs the next piece first, so no reader waits for another
-//! and nothing is rendered that nobody takes. What is asked for once is not kept at all. A body that is read in parts
-//! ([`Conditions::is_ranged`]) stays the same for its readers although newer ones exist: their parts belong together. Whoever
-//! asks for the whole gets the newest one, whatever others read in parts.
+//! A body is rendered piece by piece by whichever of its readers needs the next piece first, so no reader waits for
+//! another and nothing is rendered that nobody takes. What is asked for once is not kept at all. A body that is read in
+//! parts ([`Conditions::is_ranged`]) stays the same for its readers although newer ones exist: their parts belong
+//! together. Whoever asks for the whole gets the newest one, whatever others read in parts.
 //!
-//! A body that is kept no longer lives on while a slow reader has it. Those bodies count, too: beyond twice the bound nothing
-//! new is kept, and every answer is a stream of its own.
+//! A body that is kept no longer lives on while a slow reader has it. Those bodies count, too: beyond twice the bound
+//! nothing new is kept, and every answer is a stream of its own.
 
 use super::conditional::Conditions;
 use super::request::Request;
@@ -22,8 +22,8 @@ use std::time::{Duration, Instant};
 
 /// Most answers that are kept.
 const ENTRIES: usize = 4096;
-/// A target that is asked for again within this time is worth keeping. The program that is served hears of each target that
-/// often, too.
+/// A target that is asked for again within this time is worth keeping. The program that is served hears of each target
+/// that often, too.
 const AGAIN: Duration = Duration::from_secs(10);
 /// Parts follow one another at least this fast; then the next reader begins with a newer body.
 const QUIET: Duration = Duration::from_millis(500);
@@ -36,8 +36,8 @@ const PIECES_AT_ONCE: usize = 4;
 /// Most bytes that are rendered in one turn for a client that waits for the whole.
 const STEP_BYTES: usize = 8 * PIECE_BYTES;
 
-/// What a request asks for, host and query included: two requests of the same target, at the same edition, have the same
-/// body.
+/// What a request asks for, host and query included: two requests of the same target, at the same edition, have the
+/// same body.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Target(Box<str>);
 
@@ -172,8 +172,8 @@ impl ResponseCache {
         body
     }
 
-    /// Lets go of what is neither current nor being read in parts. Returns the bytes of all bodies that are left, those that
-    /// only a reader has included.
+    /// Lets go of what is neither current nor being read in parts. Returns the bytes of all bodies that are left, those
+    /// that only a reader has included.
     pub(super) fn sweep(&self, edition: Option<u64>, now: Instant) -> usize {
         let mut kept = self.lock();
         let Kept { entries, gone, .. } = &mut *kept;

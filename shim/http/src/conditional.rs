@@ -1,4 +1,5 @@
-//! What a client already has, and which part it wants: `If-None-Match`, `Range`, `If-Range` (RFC 9110, sections 13 and 14).
+//! What a client already has, and which part it wants: `If-None-Match`, `Range`, `If-Range` (RFC 9110, sections 13 and
+//! 14).
 
 use super::request::{Method, Request};
 use std::ops::Range;

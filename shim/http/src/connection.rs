@@ -86,7 +86,8 @@ pub(super) struct Connection {
 impl Connection {
     /// A connection that has just been accepted.
     pub(super) fn new(socket: TcpStream, peer: SocketAddr, metrics: &Arc<Metrics>, limits: &Limits) -> Self {
-        // Without it an answer in two parts waits for the client's delayed acknowledgement. A socket that refuses is slow.
+        // Without it an answer in two parts waits for the client's delayed acknowledgement. A socket that refuses is
+        // slow.
         let _ = socket.set_nodelay(true);
         Self {
             socket,

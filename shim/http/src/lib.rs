@@ -1,10 +1,10 @@
 //! An HTTP/1.1 server for one local program: GET and HEAD, small answers at once, long ones streamed.
 //!
 //! One *small* reactor thread accepts, parses and answers what fits into one buffer. A connection whose answer does not
-//! moves to one of the *bulk* reactors, which run at a lower priority, for as long as it streams, and comes back for its
-//! next request: so a small request never waits behind rows of somebody else (a thread that mostly sleeps is run as soon
-//! as it wakes). Each thread formats into one buffer of its own; what a slow client has not taken is the only memory
-//! that a connection holds.
+//! moves to one of the *bulk* reactors, which run at a lower priority, for as long as it streams, and comes back for
+//! its next request: so a small request never waits behind rows of somebody else (a thread that mostly sleeps is run as
+//! soon as it wakes). Each thread formats into one buffer of its own; what a slow client has not taken is the only
+//! memory that a connection holds.
 //!
 //! The server is generic over an [`App`]. Never here: a vendor, a Greek, a row.
 

@@ -1,10 +1,10 @@
 //! Sockets to listen on: exclusively ours, or a clear error.
 //!
 //! `SO_REUSEPORT` is never set: with it a second program can take the port, and each gets a part of the connections. On
-//! Unix `SO_REUSEADDR` is (it only lets a restarted server pass the old one's closing connections); on Windows it is not,
-//! for there it means the same as `SO_REUSEPORT`. A program of the same user that asks for it can take the port there all
-//! the same: what forbids that, `SO_EXCLUSIVEADDRUSE`, no library sets without unsafe code here. Windows refuses it to
-//! other users by itself.
+//! Unix `SO_REUSEADDR` is (it only lets a restarted server pass the old one's closing connections); on Windows it is
+//! not, for there it means the same as `SO_REUSEPORT`. A program of the same user that asks for it can take the port
+//! there all the same: what forbids that, `SO_EXCLUSIVEADDRUSE`, no library sets without unsafe code here. Windows
+//! refuses it to other users by itself.
 
 use mio::net::TcpListener;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};

@@ -78,8 +78,8 @@ impl Metrics {
         self.cache_bytes.load(Ordering::Relaxed)
     }
 
-    /// Bytes that open connections hold: what they have heard, what they have still to send, encoders. Bodies that they share
-    /// are not among them.
+    /// Bytes that open connections hold: what they have heard, what they have still to send, encoders. Bodies that they
+    /// share are not among them.
     #[must_use]
     pub fn connection_bytes(&self) -> u64 {
         self.connection_bytes.load(Ordering::Relaxed)

@@ -1,4 +1,5 @@
-//! Percent-decoding of targets. Strict for a path, whose bytes choose a resource; forgiving for a query, as browsers are.
+//! Percent-decoding of targets. Strict for a path, whose bytes choose a resource; forgiving for a query, as browsers
+//! are.
 
 use percent_encoding::percent_decode_str;
 use std::borrow::Cow;

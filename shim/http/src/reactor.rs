@@ -237,8 +237,8 @@ impl<A: App> Reactor<A> {
         self.accept_at = (0..self.listeners.len()).filter_map(|i| self.accept_from(i)).min();
     }
 
-    /// Accepts what waits at one listener; when to try again, where something may be left there. Where there is no room,
-    /// pauses: the listener would be ready again at once, for ever.
+    /// Accepts what waits at one listener; when to try again, where something may be left there. Where there is no
+    /// room, pauses: the listener would be ready again at once, for ever.
     fn accept_from(&mut self, listener: usize) -> Option<Instant> {
         let pause = Some(self.turn.now + self.turn.shared.limits.accept_pause);
         for _ in 0..ACCEPTS_PER_TURN {

@@ -141,8 +141,8 @@ impl Fault {
 /// The headers of a head, to be lent to [`parse`].
 pub(super) type HeaderSlots<'a> = [httparse::Header<'a>; HEADERS];
 
-/// How long the request head is that `bytes` begin with; `None` while it is incomplete. Or the status that it is refused
-/// with, for which hosts are not looked at.
+/// How long the request head is that `bytes` begin with; `None` while it is incomplete. Or the status that it is
+/// refused with, for which hosts are not looked at.
 ///
 /// # Errors
 /// The status of a refusal.

@@ -22,8 +22,8 @@ pub struct Answer {
     pub body: Body,
     /// Under which name the request is counted: one of those that [`super::Metrics`] was made with.
     pub route: &'static str,
-    /// Answers to one target with the same edition ([`super::App::edition`]) are the same, byte for byte. `None`: nobody
-    /// knows.
+    /// Answers to one target with the same edition ([`super::App::edition`]) are the same, byte for byte. `None`:
+    /// nobody knows.
     pub edition: Option<u64>,
 }
 
@@ -175,7 +175,8 @@ impl Delivery {
 /// have it, not even as a picture or a script.
 const BROWSER_HEADERS: &str = "X-Content-Type-Options: nosniff\r\nCross-Origin-Resource-Policy: same-origin\r\n";
 const POLICY: &str = "Content-Security-Policy";
-/// What it must know of a page that says nothing of the kind itself: nothing in it runs, loads or is shown within another page.
+/// What it must know of a page that says nothing of the kind itself: nothing in it runs, loads or is shown within
+/// another page.
 const PAGE_HEADER: &str = "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; \
                            frame-ancestors 'none'\r\n";
 

@@ -1,5 +1,5 @@
-//! Which names somebody asked for lately. Serving threads note them without a lock and without waiting; a table of fixed
-//! size forgets the ones that were asked for longest ago. Never: who asked.
+//! Which names somebody asked for lately. Serving threads note them without a lock and without waiting; a table of
+//! fixed size forgets the ones that were asked for longest ago. Never: who asked.
 
 use kernel::contract::Symbol;
 use std::sync::atomic::{AtomicU64, Ordering};

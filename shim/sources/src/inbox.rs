@@ -1,5 +1,5 @@
-//! What sources on threads of their own have delivered and the market loop has not taken yet. It holds the last state of
-//! each contract, so it is as large as the market and no larger; a source that would make it larger waits.
+//! What sources on threads of their own have delivered and the market loop has not taken yet. It holds the last state
+//! of each contract, so it is as large as the market and no larger; a source that would make it larger waits.
 
 use super::Delivery;
 use feeds::conflate::Conflated;

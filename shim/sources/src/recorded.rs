@@ -1,4 +1,5 @@
-//! Recorded days as a source: the end of the last one, or one replayed as the market's clock passes the times of its quotes.
+//! Recorded days as a source: the end of the last one, or one replayed as the market's clock passes the times of its
+//! quotes.
 //!
 //! A thread of its own reads; what it has read waits as the last state of each contract. Never: a layout of a file.
 
@@ -27,8 +28,8 @@ const ROWS_MOST: usize = 10_000_000;
 
 /// What has recorded days.
 pub trait DayRows: Send + Sync {
-    /// The last day at or before another (of all, if none is said), with what stands for its files: `None` while that is not
-    /// known yet, or where there is none.
+    /// The last day at or before another (of all, if none is said), with what stands for its files: `None` while that
+    /// is not known yet, or where there is none.
     fn last_day(&self, by: Option<Date>) -> Option<(Date, u64)>;
 
     /// What stands for the files of a day; `None`: there are none.

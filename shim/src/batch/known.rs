@@ -1,4 +1,5 @@
-//! What is known beside the quotes: the files of dividends, rates, dates and overrides that a job takes. Never: a quote.
+//! What is known beside the quotes: the files of dividends, rates, dates and overrides that a job takes. Never: a
+//! quote.
 
 use super::inputs::Inputs;
 use crate::config::KnownFiles;
@@ -26,8 +27,8 @@ pub(crate) struct NamedFiles {
 }
 
 impl NamedFiles {
-    /// Returns the options that make another process use the same reference data, wherever its quotes lie; `--overrides` is
-    /// only ever given.
+    /// Returns the options that make another process use the same reference data, wherever its quotes lie;
+    /// `--overrides` is only ever given.
     pub(crate) fn options(&self, zero_rates: bool) -> Vec<String> {
         let lists = [
             ("--dividends", &self.dividends),

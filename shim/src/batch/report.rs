@@ -1,5 +1,5 @@
-//! What came of a job: a file for programs, a few lines for a reader. Never: a time of day, so that the same job leaves the
-//! same file.
+//! What came of a job: a file for programs, a few lines for a reader. Never: a time of day, so that the same job leaves
+//! the same file.
 
 use super::known::Known;
 use engine::rates::source::RateOrigin;

@@ -42,7 +42,8 @@ impl TextForm {
     }
 }
 
-/// The fields of the native record that files of a recipe have: without its quotes the time of the snapshot all the same.
+/// The fields of the native record that files of a recipe have: without its quotes the time of the snapshot all the
+/// same.
 pub(super) fn fields(recipe: Recipe) -> Vec<Field> {
     let shown = |field: &&Field| recipe.quotes || field.group != Some(Group::Quote) || field.name == "quote_time";
     FIELDS.iter().filter(shown).copied().collect()

@@ -145,7 +145,8 @@ pub fn read(
     Ok(if print { Invocation::Print(report) } else { Invocation::Serve(Box::new(config)) })
 }
 
-/// The viewer, and what computes within it: as `serve` would with the same feeds and options, but for this process alone.
+/// The viewer, and what computes within it: as `serve` would with the same feeds and options, but for this process
+/// alone.
 fn view(args: ViewArgs, home: &dyn Fn(&str) -> Option<OsString>) -> Result<ViewPlan, ConfigError> {
     if args.feed.is_empty() {
         return Ok(ViewPlan { args, service: None });

@@ -1,13 +1,13 @@
-//! The viewer at `/`: one page of our own, its scripts and its style, as they stand in this folder. A browser runs them and
-//! asks the native API, like any client. Never: text that depends on a request, a file that is not in the program.
+//! The viewer at `/`: one page of our own, its scripts and its style, as they stand in this folder. A browser runs them
+//! and asks the native API, like any client. Never: text that depends on a request, a file that is not in the program.
 
 use http::Answer;
 use kernel::columns::{Group, Shape, VIEWED, ViewedColumn};
 use serde_json::json;
 use std::sync::LazyLock;
 
-/// What a browser may do for the viewer: run and load what came from this address, ask this address, and nothing else. With
-/// trusted types it refuses text as markup even where a script of ours would try.
+/// What a browser may do for the viewer: run and load what came from this address, ask this address, and nothing else.
+/// With trusted types it refuses text as markup even where a script of ours would try.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
                       trusted-types 'none'";
@@ -76,7 +76,8 @@ fn column_row(column: &ViewedColumn) -> serde_json::Value {
     })
 }
 
-/// The answer at a path without a trailing slash, if a file of the viewer is there. `route` is what it is counted under.
+/// The answer at a path without a trailing slash, if a file of the viewer is there. `route` is what it is counted
+/// under.
 #[must_use]
 pub fn answer_at(path: &str, route: &'static str) -> Option<Answer> {
     if path == COLUMNS {

@@ -1,8 +1,8 @@
 //! Bytes of any kind to everything that reads what others wrote: a saved corpus as ordinary tests, and mutations of it
 //! for as long as is asked (`just fuzz`).
 //!
-//! Without the coverage of a fuzzer in the compiler: an input whose outcome is of a new kind joins the corpus of the run.
-//! What was found is saved beside the target folder's other files, and belongs in `corpus/` once it is mended.
+//! Without the coverage of a fuzzer in the compiler: an input whose outcome is of a new kind joins the corpus of the
+//! run. What was found is saved beside the target folder's other files, and belongs in `corpus/` once it is mended.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod bodies;
@@ -69,8 +69,8 @@ const WORDS: [&[u8]; 40] = [
     b"\xc3\xa4",
 ];
 
-/// The saved inputs of a body: the files of its folder, and each line of its `.lines` file. Targets are those of the golden
-/// answers too: every layer and format.
+/// The saved inputs of a body: the files of its folder, and each line of its `.lines` file. Targets are those of the
+/// golden answers too: every layer and format.
 fn corpus(name: &str) -> Vec<Vec<u8>> {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = package.join("tests/fuzz/corpus");

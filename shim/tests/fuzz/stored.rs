@@ -181,8 +181,8 @@ static SERVER: LazyLock<Server> = LazyLock::new(|| {
     Server::start(config, market::service(market::market())).unwrap()
 });
 
-/// Header lines of a request for rows (Range, If-Range, If-None-Match and any other): a part has the length and the place
-/// that its head says.
+/// Header lines of a request for rows (Range, If-Range, If-None-Match and any other): a part has the length and the
+/// place that its head says.
 pub(crate) fn ranges(data: &[u8]) -> Kind {
     let mut socket = TcpStream::connect(SERVER.addresses()[0]).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
@@ -223,8 +223,8 @@ impl QuoteSource for Given {
     }
 }
 
-/// Lines from two sources, a user's and a vendor's, in turns: each line goes to the source that its first byte says, and a
-/// clock goes on and back between them. Whatever comes, books stay in order and no time is ahead of the clock.
+/// Lines from two sources, a user's and a vendor's, in turns: each line goes to the source that its first byte says,
+/// and a clock goes on and back between them. Whatever comes, books stay in order and no time is ahead of the clock.
 pub(crate) fn turns(data: &[u8]) -> Kind {
     let next = [(); 2].map(|()| Arc::<Mutex<Option<Delivery>>>::default());
     let sources: Vec<Box<dyn QuoteSource>> =

@@ -1,5 +1,5 @@
-//! Tables of columns, Arrow's stream and Parquet, read by the libraries that others read them with: the rows and numbers of
-//! the text, at full precision, one dictionary for words, missing values as nulls.
+//! Tables of columns, Arrow's stream and Parquet, read by the libraries that others read them with: the rows and
+//! numbers of the text, at full precision, one dictionary for words, missing values as nulls.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use crate::support::market::{NOW, chain, get_from, listing, market, service};

@@ -1,4 +1,5 @@
-//! The day of a feed of live quotes: what is listed, and as of when it is valued, by the times of quotes and of the clock.
+//! The day of a feed of live quotes: what is listed, and as of when it is valued, by the times of quotes and of the
+//! clock.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use engine::pass::Passes;
@@ -49,8 +50,8 @@ impl Market {
         Self { feed: StoreFeed::new(vec![Box::new(source)], None), next, passes: Passes::new(1, |_| ()).unwrap() }
     }
 
-    /// At `now` quotes of contracts (root, expiry, strike) come that were made at `made`. What is listed then, and as of
-    /// when it is valued, if it is to be computed.
+    /// At `now` quotes of contracts (root, expiry, strike) come that were made at `made`. What is listed then, and as
+    /// of when it is valued, if it is to be computed.
     fn at(&mut self, now: &str, made: &str, contracts: &[(&str, &str, u32)]) -> (Vec<String>, Option<Timestamp>) {
         let line = |&(root, expiry, strike): &(&str, &str, u32)| {
             format!(

@@ -1,6 +1,6 @@
 //! One day on every path: the same quotes, dividends and rates give the same Greeks, bit by bit, from a folder that is
-//! served, from its history, from a recording on both, and from `batch` of either, in one process or as the tasks of a plan
-//! (which Ray, Dask and Spark run).
+//! served, from its history, from a recording on both, and from `batch` of either, in one process or as the tasks of a
+//! plan (which Ray, Dask and Spark run).
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

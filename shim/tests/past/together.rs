@@ -119,7 +119,8 @@ fn check_aside(row: &Row<'_>, dividends: &[(f64, f64)], market: &Market) {
         return;
     }
     let far = OWN_BORROW.0 + OWN_BORROW.1 * row.b.abs();
-    // spot falls as borrow does, so the rate that und_price needs lies beyond the interval where both ends miss it alike
+    // spot falls as borrow does, so the rate that und_price needs lies beyond the interval where both ends miss it
+    // alike
     let misses = [row.b - far, row.b + far].map(|b| row.spot(dividends, b) - row.und);
     let rounding = row.rounding();
     assert!(misses[0] > -rounding || misses[1] < rounding, "neither spot_off nor far in borrow: {}", row.of);

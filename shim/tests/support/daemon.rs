@@ -24,8 +24,8 @@ pub(crate) fn command(feed: &str, address: SocketAddr, more: &[&str]) -> Command
     command
 }
 
-/// An address that nobody listens on. Not one of those that the system hands to clients: until the daemon listens there a
-/// client that tries could be given the port itself, and reach itself; or another test's could be given it.
+/// An address that nobody listens on. Not one of those that the system hands to clients: until the daemon listens there
+/// a client that tries could be given the port itself, and reach itself; or another test's could be given it.
 pub(crate) fn free_address() -> SocketAddr {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     loop {

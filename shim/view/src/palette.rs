@@ -1,5 +1,5 @@
-//! How what is shown looks: styles by meaning, for terminals with 256 colours, with 16 and without any; and the signs, for
-//! those that have no Unicode. Never: what is shown.
+//! How what is shown looks: styles by meaning, for terminals with 256 colours, with 16 and without any; and the signs,
+//! for those that have no Unicode. Never: what is shown.
 
 use ratatui::style::{Color, Modifier, Style};
 

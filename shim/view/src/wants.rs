@@ -1,5 +1,5 @@
-//! What is to be asked of the daemon: only what is on the screen, each again when there is a new snapshot. Pure: what is
-//! wanted in, requests out.
+//! What is to be asked of the daemon: only what is on the screen, each again when there is a new snapshot. Pure: what
+//! is wanted in, requests out.
 
 use super::model::SliceKey;
 use kernel::columns::Group;

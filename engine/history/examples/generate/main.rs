@@ -1,10 +1,10 @@
-//! Days of the made-up market in the layouts of vendors, with what is true beside them:
-//! `cargo run --release -p greeksd-history --example generate -- LAYOUT OUT [--names 20] [--days 60] [--from 2025-01-02]
-//! [--intraday 391] [--seed 1] [--gzip]`.
+//! Days of the made-up market in the layouts of vendors, with what is true beside them: `cargo run --release -p
+//! greeksd-history --example generate -- LAYOUT OUT [--names 20] [--days 60] [--from 2025-01-02] [--intraday 391]
+//! [--seed 1] [--gzip]`.
 //!
-//! LAYOUT is greeksd, datashop, datashop-intervals, orats, optionsdx, historicaloptiondata or options-dataset. OUT gets the
-//! files of quotes in `quotes`, and beside that `truth.csv`, `dividends.csv` and `rates.csv`. Without `--intraday` a day has
-//! one snapshot, at the instant that the vendor has it.
+//! LAYOUT is greeksd, datashop, datashop-intervals, orats, optionsdx, historicaloptiondata or options-dataset. OUT gets
+//! the files of quotes in `quotes`, and beside that `truth.csv`, `dividends.csv` and `rates.csv`. Without `--intraday`
+//! a day has one snapshot, at the instant that the vendor has it.
 #![allow(clippy::print_stdout, reason = "a program that says what it wrote")]
 
 mod market;

@@ -211,7 +211,8 @@ fn european(truth: &SliceTruth, strike: f64, right: Right) -> [f64; 3] {
     [phi * carried * norm_cdf(phi * d1), carried * density / (x * sd), carried * x * density * root_t]
 }
 
-/// The pricing equation, which holds as long as the option is alive (docs/model.md): per year, of value, delta and gamma.
+/// The pricing equation, which holds as long as the option is alive (docs/model.md): per year, of value, delta and
+/// gamma.
 fn theta(truth: &SliceTruth, vol: f64, [value, delta, gamma]: [f64; 3]) -> f64 {
     let (r, b, x) = (truth.terms.r, truth.terms.b, without_dividends(truth));
     r * value - (r - b) * truth.s * delta - 0.5 * (vol * x).powi(2) * gamma

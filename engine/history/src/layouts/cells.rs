@@ -94,8 +94,8 @@ impl<'a> Cell<'a> {
         date.filter(|date| kernel::limits::YEAR.holds(f64::from(date.year()))).ok_or(Reason::NotADate)
     }
 
-    /// An instant, or a date alone. A clock time without an offset is one of `zone`, or Eastern. Where rows are of days,
-    /// midnight is what libraries write for a date.
+    /// An instant, or a date alone. A clock time without an offset is one of `zone`, or Eastern. Where rows are of
+    /// days, midnight is what libraries write for a date.
     pub(super) fn when(self, calendar: &Calendar, zone: Option<&TimeZone>, daily: bool) -> Result<When, Reason> {
         if let Some(date) = self.as_date_alone().filter(|_| daily) {
             return allowed_date(date);
@@ -169,7 +169,8 @@ fn date_of_digits(n: u32) -> Option<Date> {
     Date::new(i16::try_from(n / 10_000).ok()?, part(n / 100 % 100)?, part(n % 100)?).ok()
 }
 
-/// A date and a clock time, of no zone: `2024-01-03 16:00`, with seconds and decimals of them, or `1/3/2024 4:00:00 PM`.
+/// A date and a clock time, of no zone: `2024-01-03 16:00`, with seconds and decimals of them, or `1/3/2024 4:00:00
+/// PM`.
 fn parse_civil(text: &str) -> Option<DateTime> {
     if let Some(at) = times::parse_civil(text) {
         return Some(at);

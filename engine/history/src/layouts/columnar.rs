@@ -1,5 +1,5 @@
-//! Rows of Parquet files, batch by batch; the only file that names `parquet` and `arrow`. Types come from the file's own
-//! schema, not from what another library noted beside it. Never: a meaning of a column.
+//! Rows of Parquet files, batch by batch; the only file that names `parquet` and `arrow`. Types come from the file's
+//! own schema, not from what another library noted beside it. Never: a meaning of a column.
 
 use super::cells::{Cell, Cells};
 use super::packed::unreadable;

@@ -2,7 +2,8 @@
 
 use jiff::civil::{Date, date};
 
-/// What a column means. The names are those that users give to columns of their own files ([`ColumnMap`](super::options::ColumnMap)).
+/// What a column means. The names are those that users give to columns of their own files
+/// ([`ColumnMap`](super::options::ColumnMap)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Meaning {

@@ -1,5 +1,5 @@
-//! What is known beside the rows of a file: sessions, roots, the underlying of a file that does not name it, closing prices.
-//! Never: a byte of a file.
+//! What is known beside the rows of a file: sessions, roots, the underlying of a file that does not name it, closing
+//! prices. Never: a byte of a file.
 
 use super::columns::Clock;
 use super::options::ReadOptions;
@@ -60,8 +60,8 @@ impl<'a> Facts<'a> {
         if is_of_old() && before() { self.told_root(underlying, expiry) } else { root }
     }
 
-    /// The root of a contract where a file has none: the underlying's own ticker. An index with two roots of one exercise
-    /// style has standard expirations under the first, which is its ticker, and all others under the second.
+    /// The root of a contract where a file has none: the underlying's own ticker. An index with two roots of one
+    /// exercise style has standard expirations under the first, which is its ticker, and all others under the second.
     pub(super) fn told_root(&self, underlying: Symbol, expiry: Date) -> Symbol {
         let own = underlying.bare();
         let Some(standard) = self.roots.roots_of(underlying).find(|root| *root == own).and_then(|r| self.roots.get(r))

@@ -19,9 +19,9 @@ pub(super) const LAYOUTS: [&Layout; 11] = [
     &OWN_STRIKES,
 ];
 
-/// Cboe DataShop, end-of-day summary, with or without calculated columns: the snapshot of 15:45, which is the one of 12:45
-/// on early closes since 2020-02-05; before that date nothing was quoted at 15:45 of such a day, and what stands there
-/// is of the close.
+/// Cboe DataShop, end-of-day summary, with or without calculated columns: the snapshot of 15:45, which is the one of
+/// 12:45 on early closes since 2020-02-05; before that date nothing was quoted at 15:45 of such a day, and what stands
+/// there is of the close.
 static DATASHOP_EOD: Layout = Layout {
     name: "cboe-datashop-eod",
     rows: Rows::Contract,

@@ -1,8 +1,8 @@
 //! Files of recorded quotes, of whatever layout and packing, read row by row: docs/history.md, "What is read".
 //!
-//! A layout is a table (`known.rs`) of what its columns mean (`columns.rs`), found by the header (`header.rs`); one reader
-//! stands below all of them (`rows.rs`), whether values come as text (`text.rs`) or typed (`columnar.rs`). Memory does not
-//! grow with the file. Never: a computation on quotes, an order of rows but the file's.
+//! A layout is a table (`known.rs`) of what its columns mean (`columns.rs`), found by the header (`header.rs`); one
+//! reader stands below all of them (`rows.rs`), whether values come as text (`text.rs`) or typed (`columnar.rs`).
+//! Memory does not grow with the file. Never: a computation on quotes, an order of rows but the file's.
 
 mod cells;
 #[cfg(feature = "tables")]

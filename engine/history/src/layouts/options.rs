@@ -16,8 +16,8 @@ pub struct ReadOptions {
     pub columns: ColumnMap,
     /// The zone of times that have no offset; `None`: Eastern.
     pub zone: Option<TimeZone>,
-    /// The Eastern clock time that a date without a time stands for, or the close where that is earlier; `None`: what the
-    /// layout says, mostly the close.
+    /// The Eastern clock time that a date without a time stands for, or the close where that is earlier; `None`: what
+    /// the layout says, mostly the close.
     pub day_time: Option<Time>,
     /// What strikes are divided by: 1000 where they are thousandths.
     pub strike_divisor: f64,
@@ -25,8 +25,8 @@ pub struct ReadOptions {
     /// `_`, `-` or blank.
     pub underlying: Option<Symbol>,
     /// A file of closing prices of underlyings, for quotes that have none beside them; `None`: one of
-    /// `underlying_prices.parquet`, `underlying.parquet`, `underlying_prices.csv` and `underlying.csv` in the folder of the
-    /// file, if it is there.
+    /// `underlying_prices.parquet`, `underlying.parquet`, `underlying_prices.csv` and `underlying.csv` in the folder of
+    /// the file, if it is there.
     pub prices: Option<PathBuf>,
     /// Recordings: the time from one snapshot to the next, whole seconds.
     pub every: SignedDuration,

@@ -1,9 +1,9 @@
 //! Recordings, replayed: our own lines in the order of time, and from them the state of every name at regular instants.
 //!
-//! A day begins with nothing. Snapshots stand at whole multiples of the time between them, within the session, and at its
-//! close; each has the last quote of every contract so far, and is made for the names of which anything has changed since
-//! the one before. What was quoted before the opening counts from the opening on, what is quoted after the close never.
-//! Dividends and rates are those that it ends with.
+//! A day begins with nothing. Snapshots stand at whole multiples of the time between them, within the session, and at
+//! its close; each has the last quote of every contract so far, and is made for the names of which anything has changed
+//! since the one before. What was quoted before the opening counts from the opening on, what is quoted after the close
+//! never. Dividends and rates are those that it ends with.
 
 use super::facts::Facts;
 use super::sink::Quotes;
@@ -202,7 +202,8 @@ impl<'r> Replay<'r> {
         }
     }
 
-    /// The session that a record belongs to, if it is that of now: an older one is over, and a later one begins with nothing.
+    /// The session that a record belongs to, if it is that of now: an older one is over, and a later one begins with
+    /// nothing.
     fn session_of(&mut self, ts: Timestamp) -> Option<Session> {
         let calendar = self.facts.calendar();
         let date = calendar.eastern(ts).date();
@@ -267,8 +268,8 @@ impl<'r> Replay<'r> {
     }
 }
 
-/// The members of a compressed recording, one after the other. One that cannot be read costs itself: reading goes on where
-/// the next begins, on a line of its own.
+/// The members of a compressed recording, one after the other. One that cannot be read costs itself: reading goes on
+/// where the next begins, on a line of its own.
 pub(super) struct Members {
     /// Between two members.
     from: Option<BufReader<File>>,

@@ -6,7 +6,8 @@ use kernel::contract::Symbol;
 use kernel::records::{DividendRecord, RateRecord};
 use std::collections::BTreeMap;
 
-/// Dividends and rates as lines say them: of one thing the last line counts, and an amount of 0 or no rate takes it away.
+/// Dividends and rates as lines say them: of one thing the last line counts, and an amount of 0 or no rate takes it
+/// away.
 #[derive(Debug, Default)]
 pub(super) struct RecordedLines {
     dividends: BTreeMap<(Symbol, Date), DividendRecord>,

@@ -61,8 +61,8 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// Hands over the quotes of a row. What is wrong with one of two contracts, or with the price of the underlying, does
-    /// not cost the rest.
+    /// Hands over the quotes of a row. What is wrong with one of two contracts, or with the price of the underlying,
+    /// does not cost the rest.
     ///
     /// # Errors
     /// The first thing that is wrong with it.

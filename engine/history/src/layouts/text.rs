@@ -1,4 +1,5 @@
-//! Rows of separated text, streamed: pieces of whole lines, whatever the length of the file. Never: a meaning of a column.
+//! Rows of separated text, streamed: pieces of whole lines, whatever the length of the file. Never: a meaning of a
+//! column.
 
 use super::cells::{Cell, Cells};
 use super::header::names;
@@ -15,8 +16,8 @@ use std::sync::Arc;
 /// Bytes that are asked for at once.
 const PIECE: usize = 1 << 18;
 
-/// Reads every row of a text. What cannot be read behind some place is an error of the report, and so is an end in the middle
-/// of a row.
+/// Reads every row of a text. What cannot be read behind some place is an error of the report, and so is an end in the
+/// middle of a row.
 ///
 /// # Errors
 /// There is no header, or the sink does not know it.
@@ -85,8 +86,8 @@ impl<R: Read> Pieces<R> {
         Self { from, held: Vec::new(), given: 0, ended: false, error: None }
     }
 
-    /// The next whole lines, some; `None`: that was all. The last line may lack its end, but not where an error ends the
-    /// text. Of a line that is too long, as much is held as shows it.
+    /// The next whole lines, some; `None`: that was all. The last line may lack its end, but not where an error ends
+    /// the text. Of a line that is too long, as much is held as shows it.
     pub(super) fn next(&mut self) -> Option<&[u8]> {
         self.held.drain(..self.given);
         self.given = 0;

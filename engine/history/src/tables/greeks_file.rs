@@ -1,6 +1,6 @@
-//! Files of Greeks back to the chains that they were made from, for whoever shows them again. Every number is the one that
-//! was written, to the last bit; what the file does not hold is missing: columns that only vendors' layers show, the spot
-//! that the options tell, and why quotes were dropped. Never: a computation, a file of quotes.
+//! Files of Greeks back to the chains that they were made from, for whoever shows them again. Every number is the one
+//! that was written, to the last bit; what the file does not hold is missing: columns that only vendors' layers show,
+//! the spot that the options tell, and why quotes were dropped. Never: a computation, a file of quotes.
 
 use super::rows::{StoredChains, TimedChains};
 use crate::known::{KNOWN, is_known_still};
@@ -29,7 +29,8 @@ const BATCH: usize = 8192;
 
 type Builder = ParquetRecordBatchReaderBuilder<File>;
 
-/// The chains of a name and day in a file of Greeks, in time order, if they are what `wanted` and `reference` would give.
+/// The chains of a name and day in a file of Greeks, in time order, if they are what `wanted` and `reference` would
+/// give.
 ///
 /// # Errors
 /// The file cannot be read: why.

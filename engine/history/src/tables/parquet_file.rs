@@ -1,5 +1,5 @@
-//! Chains to Parquet: row groups of a fixed number of rows, zstd, dictionaries for what comes again, NaN as null. The same
-//! chains give the same bytes. The only file that writes it. Never: a computation, a path.
+//! Chains to Parquet: row groups of a fixed number of rows, zstd, dictionaries for what comes again, NaN as null. The
+//! same chains give the same bytes. The only file that writes it. Never: a computation, a path.
 
 use super::arrays::ArrayForm;
 use super::rows::TableRows;

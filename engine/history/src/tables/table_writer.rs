@@ -1,4 +1,5 @@
-//! Tables of rows to bytes that others read while they are written: Arrow's stream and Parquet. Never: a socket, a column.
+//! Tables of rows to bytes that others read while they are written: Arrow's stream and Parquet. Never: a socket, a
+//! column.
 
 use super::arrays::{ArrayForm, Words};
 use super::parquet_file::parquet_properties;
@@ -25,7 +26,8 @@ enum Sink {
 }
 
 impl TableWriter {
-    /// Begins a table of rows of these chains and no others. Its schema carries `groups`, the field groups, and `about`.
+    /// Begins a table of rows of these chains and no others. Its schema carries `groups`, the field groups, and
+    /// `about`.
     ///
     /// # Errors
     /// The library refuses the columns.

@@ -1,4 +1,5 @@
-//! Files that were cut or spoiled: what stands before the damage is read, the damage is told, and nothing ends the program.
+//! Files that were cut or spoiled: what stands before the damage is read, the damage is told, and nothing ends the
+//! program.
 
 use crate::folder::{Folder, gzip, rows_in, rows_of, zip};
 use crate::market::{close, names, snapshots};

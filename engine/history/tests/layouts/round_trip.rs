@@ -1,5 +1,5 @@
-//! What the generator writes is read back: the same contracts and quotes to the last bit, at the same instants, of whole
-//! and half days, in summer and winter.
+//! What the generator writes is read back: the same contracts and quotes to the last bit, at the same instants, of
+//! whole and half days, in summer and winter.
 
 use crate::folder::{Folder, gzip, rows_in, rows_of};
 use crate::market::{Snapshot, close, minutes, names, sessions, snapshots};

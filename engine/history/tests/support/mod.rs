@@ -112,8 +112,8 @@ pub fn csv(rows: &[HistoryRow]) -> String {
     text
 }
 
-/// The market as files, `day/name.csv`: three names at each close, and the first also three times within a day. Their paths,
-/// by day.
+/// The market as files, `day/name.csv`: three names at each close, and the first also three times within a day. Their
+/// paths, by day.
 pub fn write_market(folder: &Path) -> Vec<Vec<PathBuf>> {
     let mut days = Vec::new();
     for close in CLOSES {

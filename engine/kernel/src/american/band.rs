@@ -19,7 +19,8 @@ impl Scheme {
     }
 }
 
-/// Strikes and volatilities that a [`Pricer`](super::Pricer) must serve: a rectangle, or one of the many that a chain with a smile needs.
+/// Strikes and volatilities that a [`Pricer`](super::Pricer) must serve: a rectangle, or one of the many that a chain
+/// with a smile needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Band {
     /// Least and greatest strike, currency per share.

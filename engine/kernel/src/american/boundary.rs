@@ -6,8 +6,9 @@
 //! every sign and size of rates, and the same matrix gives the boundary's derivative in a rate without a second
 //! solution. The lanes of a solve are volatilities; a [`Boundary`] keeps H/sigma² as a polynomial in √tau and ln sigma,
 //! so that one table serves every spot, every strike (B scales with K), every volatility of its range and every moment
-//! until expiry. In the borrow rate, which quotes imply anew every pass, it is a cubic from three solutions and a slope;
-//! in the rate, which hardly moves, a straight line. Calls are puts with rate and yield exchanged, ln(B/K) with the other sign. Never: a spot.
+//! until expiry. In the borrow rate, which quotes imply anew every pass, it is a cubic from three solutions and a
+//! slope; in the rate, which hardly moves, a straight line. Calls are puts with rate and yield exchanged, ln(B/K) with
+//! the other sign. Never: a spot.
 
 use super::band::Scheme;
 use crate::contract::Right;
@@ -31,15 +32,16 @@ const MOST_STEPS: usize = 30;
 /// A step of ln B below this fraction of sigma·√t ends the iteration: the next would be about its square.
 const CONVERGED: f64 = 2e-5;
 /// How far the borrow rate may move: REACH·size^⅔·t^(−⅓), size being the greater of the two rates, and at most this
-/// part of it, and this fraction of its distance from r, where B(0+) has a kink, or of the greater rate if it is there. What
-/// a cubic leaves is of fourth order in the move over the rate, times rate and time.
+/// part of it, and this fraction of its distance from r, where B(0+) has a kink, or of the greater rate if it is there.
+/// What a cubic leaves is of fourth order in the move over the rate, times rate and time.
 const REACH: f64 = 0.0215;
 const REACH_MOST: f64 = 0.3;
 const REACH_TO_KINK: f64 = 0.2;
 const REACH_AT_KINK: f64 = 0.005;
 /// Standard deviations from the strike at which a call's premium is below 1e-7 of the stock.
 const FAR: f64 = 4.0;
-/// A table serves this fraction of its range beyond either end, so that noise about an end does not build tables in turn.
+/// A table serves this fraction of its range beyond either end, so that noise about an end does not build tables in
+/// turn.
 const BEYOND: f64 = 0.2;
 
 /// Constants of a discretisation, the same for every expiry.
@@ -300,7 +302,8 @@ pub(super) enum Rate {
     B,
 }
 
-/// What a boundary is known for: one (right, rates) over a range of volatilities and every time to expiry up to its own.
+/// What a boundary is known for: one (right, rates) over a range of volatilities and every time to expiry up to its
+/// own.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Domain {
     pub(super) right: Right,
@@ -559,7 +562,8 @@ fn put_rates(right: Right, r: f64, b: f64) -> (f64, f64) {
     }
 }
 
-/// The borrow rate below which a call's boundary lies [`FAR`] standard deviations beyond any likely spot; negative if there is none.
+/// The borrow rate below which a call's boundary lies [`FAR`] standard deviations beyond any likely spot; negative if
+/// there is none.
 fn far_borrow(right: Right, (r, t): (f64, f64), sigma: f64) -> f64 {
     if right == Right::Call && r > 0.0 { r * (-FAR * sigma * t.sqrt() - 0.7).exp() } else { f64::NEG_INFINITY }
 }
@@ -645,7 +649,8 @@ impl Slice {
         (L::splat(self.ln_b0[0]) - sigma * root) * self.sign
     }
 
-    /// ln(B/K) = ln(B(0+)/K) − sigma·√h and its derivatives, from sigma and 1/sigma; `place`, `unit` from [`Boundary::place`].
+    /// ln(B/K) = ln(B(0+)/K) − sigma·√h and its derivatives, from sigma and 1/sigma; `place`, `unit` from
+    /// [`Boundary::place`].
     #[inline(always)]
     pub(super) fn edge<L: Lanes>(&self, (sigma, inv_sigma): (L, L), (place, unit): (L, f64)) -> Edge<L> {
         let c = |v: f64| L::splat(v);

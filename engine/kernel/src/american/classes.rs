@@ -1,14 +1,16 @@
-//! Which options are never worth exercising early, by sign and size of rates and dividends. Never: a spot, a volatility.
+//! Which options are never worth exercising early, by sign and size of rates and dividends. Never: a spot, a
+//! volatility.
 
 use super::band::Band;
 use crate::contract::Right;
 use crate::dividends::Terms;
 
-/// A premium below this fraction of the strike (put) or the stock (call) counts as none: a fiftieth of the price tolerance.
+/// A premium below this fraction of the strike (put) or the stock (call) counts as none: a fiftieth of the price
+/// tolerance.
 const NEGLIGIBLE: f64 = 1e-7;
 
-/// A call may lose this fraction of its value by being exercised now or at expiry only, when its pricer is chosen, and this
-/// part while the pricer is kept: borrow implied from quotes is noise about 0 for most names.
+/// A call may lose this fraction of its value by being exercised now or at expiry only, when its pricer is chosen, and
+/// this part while the pricer is kept: borrow implied from quotes is noise about 0 for most names.
 pub(super) const LOST: f64 = 5e-6;
 pub(super) const LOST_KEPT: f64 = 2e-5;
 
@@ -48,8 +50,8 @@ pub(super) fn class(right: Right, terms: &Terms, band: &Band, lost: f64) -> Clas
 }
 
 /// What a call at most loses, as a part of its value, by being exercised now or at expiry only, where keeping it saves
-/// the rate `saved` on the strike: exercise earns b·X − saved·K a year, nothing below X₀ = saved·K/b. The loss is greatest
-/// there, at most ∫E[(b·X_u − saved·K)⁺]du ≈ 0.27·b·X₀·σ·t^1.5, and the call is worth X₀ − K at least.
+/// the rate `saved` on the strike: exercise earns b·X − saved·K a year, nothing below X₀ = saved·K/b. The loss is
+/// greatest there, at most ∫E[(b·X_u − saved·K)⁺]du ≈ 0.27·b·X₀·σ·t^1.5, and the call is worth X₀ − K at least.
 fn late_call_loses(terms: &Terms, saved: f64, sigma: f64) -> f64 {
     if saved < 0.0 {
         return f64::INFINITY;
@@ -63,9 +65,9 @@ fn late_call_loses(terms: &Terms, saved: f64, sigma: f64) -> f64 {
 
 /// Whether no option of the band is worth exercising early although there are dividends.
 ///
-/// Put: with r ≤ 0 ≤ b waiting earns on the strike and on the stock. Call: exercising right before an ex-date instead of
-/// right before the next one (or at expiry) gains the dividend and loses the interest on the strike; the part of that
-/// interest that no dividend makes up for must exceed what is earned on the stock.
+/// Put: with r ≤ 0 ≤ b waiting earns on the strike and on the stock. Call: exercising right before an ex-date instead
+/// of right before the next one (or at expiry) gains the dividend and loses the interest on the strike; the part of
+/// that interest that no dividend makes up for must exceed what is earned on the stock.
 fn never_pays(right: Right, terms: &Terms, band: &Band, lost: f64) -> bool {
     if right == Right::Put {
         return terms.r <= 0.0 && terms.b >= 0.0;

@@ -60,8 +60,8 @@ pub struct Pricer {
 }
 
 impl Pricer {
-    /// Builds what does not depend on the spot, for every strike and volatility of `bands`: of one [`Band`], or of a list
-    /// with one for each strike, where volatilities between the bands are served as well as it costs nothing.
+    /// Builds what does not depend on the spot, for every strike and volatility of `bands`: of one [`Band`], or of a
+    /// list with one for each strike, where volatilities between the bands are served as well as it costs nothing.
     #[must_use]
     pub fn new<B: AsRef<[Band]> + ?Sized>(
         style: Style,
@@ -118,8 +118,8 @@ impl Pricer {
         }
     }
 
-    /// Makes the pricer serve `terms` and `bands`, at the least cost: tables that serve them stay. Bands that move often
-    /// should be asked for with room to spare.
+    /// Makes the pricer serve `terms` and `bands`, at the least cost: tables that serve them stay. Bands that move
+    /// often should be asked for with room to spare.
     pub fn refit<B: AsRef<[Band]> + ?Sized>(&mut self, terms: &Terms, bands: &B) -> Refit {
         let bands = bands.as_ref();
         let wide = self.band.with(&Band::around(bands));

@@ -199,8 +199,9 @@ struct Part<L: Lanes> {
     course: Course,
 }
 
-/// European value plus premium, at fixed X. Without dividends the value is homogeneous in (X, K), and scaling time gives
-/// r·V_r + b·V_b + ½·sigma·V_sigma = t·V_t: the rate without a derivative of its own, and the strike, follow from these.
+/// European value plus premium, at fixed X. Without dividends the value is homogeneous in (X, K), and scaling time
+/// gives r·V_r + b·V_b + ½·sigma·V_sigma = t·V_t: the rate without a derivative of its own, and the strike, follow from
+/// these.
 #[inline(always)]
 pub(super) fn add<L: Lanes>(
     plain: &Derivatives<L>,

@@ -1,10 +1,10 @@
-//! Boundaries without dividends, shared: they depend on rates, time and volatility only, and names have those in common.
+//! Boundaries without dividends, shared: they depend on rates, time and volatility only, and names have those in
+//! common.
 //!
 //! Time, rates and volatilities fall into cells, and with [`Scheme::Fast`] a boundary is solved for a cell as a whole:
 //! which one a contract reads depends on its own terms alone, not on who asked before. It is solved when it is first
-//! read, and forgotten when no pricer holds it and enough others have come since: of names that are computed one after the
-//! other each would else solve what the one before has just let go.
-//! Never: a strike, a spot.
+//! read, and forgotten when no pricer holds it and enough others have come since: of names that are computed one after
+//! the other each would else solve what the one before has just let go. Never: a strike, a spot.
 
 use super::band::Scheme;
 use super::boundary::{Boundary, Domain};
@@ -18,11 +18,12 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
 const TIME_CELL: f64 = 0.02;
 /// Cells of the rate, as parts of it. They may be narrow: names have the curve in common.
 const RATE_CELL: f64 = 1e-4;
-/// Cells of the borrow rate are this fraction of what a boundary in their middle reaches, and, where it reaches a part of the
-/// rate itself, in this ratio. What its cubic leaves grows with the third power of that in derivatives.
+/// Cells of the borrow rate are this fraction of what a boundary in their middle reaches, and, where it reaches a part
+/// of the rate itself, in this ratio. What its cubic leaves grows with the third power of that in derivatives.
 const BORROW_PART: f64 = 0.25;
 const BORROW_RATIO: f64 = 1.12;
-/// A borrow rate nearer to the rate than this fraction of the greater is a cell of its own: the boundary has a kink there.
+/// A borrow rate nearer to the rate than this fraction of the greater is a cell of its own: the boundary has a kink
+/// there.
 const AT_KINK: f64 = 0.05;
 /// Cells of volatility are in this ratio: narrow enough that ultima does not jump at their ends.
 const SIGMA_CELL: f64 = 1.8;
@@ -31,8 +32,8 @@ const LEAST: f64 = 1e-4;
 /// Rates below this are cells of their own.
 const SMALL: f64 = 1e-4;
 
-/// How many are kept on each shelf though nobody may hold them: those that were made last. A batch of 335 recorded names
-/// takes 0.83 of the time for it, and 7 to 15 MB more.
+/// How many are kept on each shelf though nobody may hold them: those that were made last. A batch of 335 recorded
+/// names takes 0.83 of the time for it, and 7 to 15 MB more.
 const KEPT: usize = 256;
 
 /// A boundary that is solved when it is first read.

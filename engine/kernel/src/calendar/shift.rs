@@ -4,8 +4,8 @@ use jiff::{SignedDuration, Span, civil::Date};
 
 /// Dates by their distance from another one. What lies beyond the range of dates becomes the first or the last date.
 ///
-/// The spans of the date library (`5.days()`) panic beyond their limits, and a number of days can come from a file; the lints
-/// refuse them.
+/// The spans of the date library (`5.days()`) panic beyond their limits, and a number of days can come from a file; the
+/// lints refuse them.
 pub trait ShiftDate {
     /// Returns the date `days` later, or earlier if negative.
     #[must_use]

@@ -1,8 +1,8 @@
 //! What a contract of an adjusted root delivers, and how it follows from a standard contract.
 //!
 //! Exercise pays shares · S + cash − strike · strike multiplier. Cash is a fixed sum that is paid at exercise and earns
-//! nothing before. So, whenever it is exercised, an option pays what one on shares / multiplier of the underlying pays at
-//! the strike less the cash: [`Deliverable::strike_milli`]. Never: a price, a file.
+//! nothing before. So, whenever it is exercised, an option pays what one on shares / multiplier of the underlying pays
+//! at the strike less the cash: [`Deliverable::strike_milli`]. Never: a price, a file.
 
 /// The terms of an adjusted root as OCC publishes them, per contract.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,8 +36,8 @@ impl Deliverable {
         self.strike_multiplier / self.multiplier
     }
 
-    /// The strike on [`Deliverable::shares_per_unit`] shares: the listed one less the cash, thousandths, to the nearest;
-    /// `None` where the cash alone pays for exercise.
+    /// The strike on [`Deliverable::shares_per_unit`] shares: the listed one less the cash, thousandths, to the
+    /// nearest; `None` where the cash alone pays for exercise.
     #[must_use]
     pub fn strike_milli(&self, listed_milli: u32) -> Option<u32> {
         let strike = (f64::from(listed_milli) * self.strike_per_unit() - 1000.0 * self.cash / self.multiplier).round();

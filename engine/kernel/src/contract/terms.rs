@@ -1,5 +1,5 @@
-//! The terms that a contract's price depends on besides strike and date: call or put, exercise, settlement, and where its
-//! forward comes from.
+//! The terms that a contract's price depends on besides strike and date: call or put, exercise, settlement, and where
+//! its forward comes from.
 
 /// Call or put. Orders call before put, as rows do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

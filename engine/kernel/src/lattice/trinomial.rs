@@ -47,11 +47,11 @@ pub struct Premium<L: Lanes> {
 /// How the gain of exercise is averaged over the cell of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mean {
-    /// From the slope across the cell: a little too high beside the boundary, which makes up for some of what is lost by
-    /// looking at layers only, and adds something where there is no premium.
+    /// From the slope across the cell: a little too high beside the boundary, which makes up for some of what is lost
+    /// by looking at layers only, and adds something where there is no premium.
     Slope,
-    /// From the straight pieces to either neighbour: nothing where there is no premium, and more regular in the number of
-    /// layers.
+    /// From the straight pieces to either neighbour: nothing where there is no premium, and more regular in the number
+    /// of layers.
     Pieces,
 }
 
@@ -238,8 +238,8 @@ impl<L: Lanes> Contract<L> {
         exp((self.variance * (3.0 * dt)).sqrt())
     }
 
-    /// The probabilities of down, level and up over `dt` years, for neighbours at the ratio `up`: the mean is kept, and the
-    /// second moment that of X.
+    /// The probabilities of down, level and up over `dt` years, for neighbours at the ratio `up`: the mean is kept, and
+    /// the second moment that of X.
     fn weights(&self, dt: f64, up: L) -> [L; 3] {
         let one = L::splat(1.0);
         // (e^(σ²dt) − 1) / 4·sinh²(dx/2)
@@ -331,8 +331,8 @@ impl<L: Lanes> Nodes<L> {
         Self { american, european, x: Self::places(half, up, contract), up }
     }
 
-    /// One layer back without exercise: the nodes up to `wide` from the middle. Where the lattice ends, far in or out of
-    /// the money, values in discounted terms stand still.
+    /// One layer back without exercise: the nodes up to `wide` from the middle. Where the lattice ends, far in or out
+    /// of the money, values in discounted terms stand still.
     #[inline(always)]
     fn back(&mut self, wide: usize, [low, mid, high]: [L; 3]) {
         let middle = self.x.len() / 2;
@@ -349,8 +349,8 @@ impl<L: Lanes> Nodes<L> {
         }
     }
 
-    /// Exercise where it pays more than to wait, on the nodes up to `wide` from the middle. The gain is its mean over the
-    /// cell of a node, so that it does not matter where between two nodes it begins.
+    /// Exercise where it pays more than to wait, on the nodes up to `wide` from the middle. The gain is its mean over
+    /// the cell of a node, so that it does not matter where between two nodes it begins.
     ///
     /// # Shapes  a contract in each lane
     /// # Units   exercise pays φX·`carried` + `paid`: escrow and strike are in `paid`, all in the lattice's discounted terms
@@ -386,8 +386,8 @@ impl<L: Lanes> Nodes<L> {
         }
     }
 
-    /// Adds the `gain` of exercise to the nodes up to `wide` from the middle, given what exercise pays more than to wait
-    /// there and at the neighbours.
+    /// Adds the `gain` of exercise to the nodes up to `wide` from the middle, given what exercise pays more than to
+    /// wait there and at the neighbours.
     #[inline(always)]
     fn exercise_by(&mut self, wide: usize, carried: L, paid: L, gain: impl Fn([L; 3]) -> L) {
         let middle = self.x.len() / 2;

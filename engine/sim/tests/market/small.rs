@@ -248,8 +248,8 @@ fn european_quotes_hold_the_true_forward_by_parity() {
     assert!(checked > 2000, "{checked} pairs");
 }
 
-/// Values within a twentieth of the spread, half a cent or 1e-4, of one table for each contract at the finest scheme: in the
-/// middle of the session, and at its end, when tables are hours old.
+/// Values within a twentieth of the spread, half a cent or 1e-4, of one table for each contract at the finest scheme:
+/// in the middle of the session, and at its end, when tables are hours old.
 #[test]
 fn american_values_agree_with_the_reference_scheme() {
     let (mut checked, mut premiums) = (0, 0);

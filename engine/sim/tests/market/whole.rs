@@ -273,7 +273,8 @@ fn a_name_in_twenty_has_the_dirt_of_the_real_market() {
     least("spot Some(Behind)", 50);
 }
 
-/// The first rows with a fault and two sides, and what their contracts are truly worth: (name, strike, right, bid, value).
+/// The first rows with a fault and two sides, and what their contracts are truly worth: (name, strike, right, bid,
+/// value).
 fn spoiled(wanted: Fault) -> Vec<(&'static Book, f64, Right, f64, f64)> {
     let market = &WHOLE.0;
     let mut out = Vec::new();

@@ -1,6 +1,6 @@
-//! How well curves tell quotes that they have not seen. A random quarter of the good quotes of each expiry is emptied, the
-//! rest goes through whole passes, and `svc_vol` of the emptied contracts is held against their own bid and ask, beside
-//! what other curves make of the same rest.
+//! How well curves tell quotes that they have not seen. A random quarter of the good quotes of each expiry is emptied,
+//! the rest goes through whole passes, and `svc_vol` of the emptied contracts is held against their own bid and ask,
+//! beside what other curves make of the same rest.
 
 mod peers;
 
@@ -73,8 +73,8 @@ impl Scores {
 struct Figures([[f64; 4]; CURVES.len()]);
 
 impl Figures {
-    /// Asserts that the engine's curve is inside as often as the best of the others, and no further off than `most` times
-    /// the nearest of the others at each percentile.
+    /// Asserts that the engine's curve is inside as often as the best of the others, and no further off than `most`
+    /// times the nearest of the others at each percentile.
     fn hold(&self, market: &str, most: f64) {
         let ([own, ..], peers) = (self.0, &self.0[1..]);
         let inside = peers.iter().map(|peer| peer[0]).fold(0.0, f64::max);
@@ -100,8 +100,8 @@ fn good(chain: &Chain, slice: &Slice) -> Vec<VolQuote> {
     (slice.rows.start as usize..slice.rows.end as usize).filter_map(quote).collect()
 }
 
-/// Every expiry's emptied quotes, by chain and slice; takes both rights of their strikes out of the books. The outermost
-/// quotes stay: this is about what lies between quotes.
+/// Every expiry's emptied quotes, by chain and slice; takes both rights of their strikes out of the books. The
+/// outermost quotes stay: this is about what lies between quotes.
 fn empty_a_quarter(seed: u64, chains: &[Arc<Chain>], books: &mut [Book]) -> Vec<Vec<Vec<VolQuote>>> {
     let mut dice = Random::new(seed);
     let mut held = Vec::new();
@@ -210,7 +210,8 @@ fn svc_vol_of_emptied_quotes_is_near_the_best_peer_on_recorded_chains() {
     moments.sort();
     for moment in moments {
         let name = moment.file_name().unwrap().to_string_lossy().into_owned();
-        // the 99th percentile is that of wings worth a few ticks, where mids without butterflies are followed by peers alone
+        // the 99th percentile is that of wings worth a few ticks, where mids without butterflies are followed by peers
+        // alone
         of_folder(&moment).print(&name).hold(&name, 1.12);
     }
 }

@@ -1,4 +1,5 @@
-//! Curves of one expiry to hold `svc_vol` against: each sees the quotes that are left, out of the money, and nothing else.
+//! Curves of one expiry to hold `svc_vol` against: each sees the quotes that are left, out of the money, and nothing
+//! else.
 
 /// A quote that a curve is fitted to, or that was held back.
 #[derive(Clone, Copy, Debug)]

@@ -1,12 +1,12 @@
 //! Every value of a contract with an estimate of its error.
 //!
-//! Spot derivatives come out of the solver, time derivatives from the pricing equation. Derivatives in volatility, rates
-//! and strike are central differences of high order, at steps that are small beside what the value varies over, but
-//! large beside rounding; one-sided where the other side of a zero rate is another kind of problem. Without dividends
-//! strike derivatives follow from those in the spot, since the value is homogeneous in spot and strike.
+//! Spot derivatives come out of the solver, time derivatives from the pricing equation. Derivatives in volatility,
+//! rates and strike are central differences of high order, at steps that are small beside what the value varies over,
+//! but large beside rounding; one-sided where the other side of a zero rate is another kind of problem. Without
+//! dividends strike derivatives follow from those in the spot, since the value is homogeneous in spot and strike.
 //!
-//! An error is the sum of what two discretisations differ by, what two difference formulas differ by, and the noise of the
-//! solver, seen in the highest difference of its values, as far as the formula magnifies it.
+//! An error is the sum of what two discretisations differ by, what two difference formulas differ by, and the noise of
+//! the solver, seen in the highest difference of its values, as far as the formula magnifies it.
 
 use crate::math::difference;
 use crate::solver::{Contract, Scheme, Solved, Unsupported, solve};

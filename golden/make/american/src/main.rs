@@ -2,8 +2,9 @@
 //!
 //! `american-reference greeks|prices|volatilities [--threads N] < contracts.csv > values.csv`
 //!
-//! Input: CSV with a header; columns id, right, s, k, t_years, r, b, sigma, divs (t:amount;t:amount), in any order, others
-//! ignored. `volatilities` reads price instead of sigma. Output: CSV, each value with its error; progress on standard error.
+//! Input: CSV with a header; columns id, right, s, k, t_years, r, b, sigma, divs (t:amount;t:amount), in any order,
+//! others ignored. `volatilities` reads price instead of sigma. Output: CSV, each value with its error; progress on
+//! standard error.
 
 mod greeks;
 mod math;

@@ -7,15 +7,15 @@
 //! V(X, τ) = e^(−rτ) E[h(X_τ)] + φ ∫₀^τ E[e^(−rs) (b X_s + b A − r K) ; X_s beyond the boundary B(τ − s)] ds
 //! ```
 //!
-//! X = S − A is the spot without the dividends still to come, τ the time to the end of the period. The boundary makes
-//! V = φ (X + A − K) on it. Periods are solved backwards from expiry; the value right after an ex-date, or what exercise
+//! X = S − A is the spot without the dividends still to come, τ the time to the end of the period. The boundary makes V
+//! = φ (X + A − K) on it. Periods are solved backwards from expiry; the value right after an ex-date, or what exercise
 //! right before it pays where that is more, is the payoff `h` of the period before.
 //!
 //! The boundary: ln B is a polynomial in w = √(τ − τ*) on each of several panels, which get smaller by a constant ratio
 //! towards τ*, the time at which there begins to be a boundary (0, but for puts before an ex-date); so its logarithmic
 //! singularity there does no harm. The values at the Chebyshev points of a panel solve value matching there at once, by
-//! Newton's method with the exact Jacobian. Integrals over time go over an angle, √s = w sin θ, as in Andersen, Lake and
-//! Offengenden (2016): the integrand is smooth in it, both at s = 0 and at τ*.
+//! Newton's method with the exact Jacobian. Integrals over time go over an angle, √s = w sin θ, as in Andersen, Lake
+//! and Offengenden (2016): the integrand is smooth in it, both at s = 0 and at τ*.
 
 use crate::math::{Gauss, cdf, chebyshev, density, linear_solve, mass};
 use std::f64::consts::PI;
@@ -50,7 +50,8 @@ pub struct Scheme {
     pub first: f64,
     /// Degree of ln B on a panel.
     pub degree: usize,
-    /// Greatest last coefficients of ln B, as a part of a standard deviation since τ*, by the part of the time they last.
+    /// Greatest last coefficients of ln B, as a part of a standard deviation since τ*, by the part of the time they
+    /// last.
     pub bend: f64,
     /// Quadrature over time, on pieces where the integrand varies much and little.
     pub over_time: Gauss,
@@ -62,8 +63,9 @@ pub struct Scheme {
 }
 
 impl Scheme {
-    /// Two schemes for a contract: one for differences in volatility, rates and strike, which take some fifty solutions,
-    /// and a finer one for the values themselves. Where they differ is the error. Without dividends both can be finer.
+    /// Two schemes for a contract: one for differences in volatility, rates and strike, which take some fifty
+    /// solutions, and a finer one for the values themselves. Where they differ is the error. Without dividends both can
+    /// be finer.
     pub fn pair(dividends: bool) -> (Self, Self) {
         let coarse = Self {
             ratio: 2.6,
@@ -428,7 +430,8 @@ impl Solver<'_> {
         }
     }
 
-    /// What exercise brings per time, a time s from now: φ E[e^(−rs)(b X_s + b A − r K); X_s beyond B], and derivatives.
+    /// What exercise brings per time, a time s from now: φ E[e^(−rs)(b X_s + b A − r K); X_s beyond B], and
+    /// derivatives.
     fn flow<const N: usize>(&self, y: f64, s: f64, log_b: f64, a: f64) -> [f64; N] {
         let c = self.c;
         let dev = c.sigma * s.sqrt();

@@ -23,8 +23,8 @@ pub enum AsOf {
 }
 
 impl AsOf {
-    /// Reads `2024-01-03`, `20240103`, `2024-01-03T10:30`, with or without seconds, and with or without an offset; without
-    /// one the time is a local one. `None` for anything else.
+    /// Reads `2024-01-03`, `20240103`, `2024-01-03T10:30`, with or without seconds, and with or without an offset;
+    /// without one the time is a local one. `None` for anything else.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(day) = parse_date(text) {
@@ -85,8 +85,8 @@ pub fn date_of(at: Timestamp, zone: &TimeZone) -> Date {
     zone.to_datetime(at).date()
 }
 
-/// The instant of a local time; one that the change of clocks leaves out counts as an hour later, one that it repeats as
-/// the first of the two.
+/// The instant of a local time; one that the change of clocks leaves out counts as an hour later, one that it repeats
+/// as the first of the two.
 #[must_use]
 pub fn instant_of(local: DateTime, zone: &TimeZone) -> Timestamp {
     zone.to_ambiguous_timestamp(local).compatible().unwrap_or(Timestamp::MAX)

@@ -25,8 +25,8 @@ pub struct PastSpan {
 pub enum Pace {
     /// Each one that there is.
     Snapshot,
-    /// At times that are `step` apart, counted from a time of the day, the last one at or before each. One that is the last
-    /// at several of these times comes once, at the first of them.
+    /// At times that are `step` apart, counted from a time of the day, the last one at or before each. One that is the
+    /// last at several of these times comes once, at the first of them.
     Step {
         /// The time of day that steps are counted from; `None`: that of the first moment.
         from: Option<Time>,
@@ -62,7 +62,8 @@ impl PastSpan {
         is_after && self.end.day(zone).is_none_or(|last| day <= last)
     }
 
-    /// The snapshots of a day that are asked for, in time order. `times` are those that there are, ascending, of that day.
+    /// The snapshots of a day that are asked for, in time order. `times` are those that there are, ascending, of that
+    /// day.
     #[must_use]
     pub fn picks(&self, day: Date, times: &[Timestamp], zone: &TimeZone) -> Vec<Pick> {
         let first = self.start.instant(zone);

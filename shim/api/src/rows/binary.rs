@@ -1,4 +1,5 @@
-//! Selected rows as a table of columns, Arrow's stream or Parquet, a batch at a time. Never: a filter, a socket, a text.
+//! Selected rows as a table of columns, Arrow's stream or Parquet, a batch at a time. Never: a filter, a socket, a
+//! text.
 
 use super::field::Field;
 use crate::picked::Picked;

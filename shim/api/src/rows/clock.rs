@@ -106,8 +106,8 @@ impl Stamp {
 /// The most bytes that a time takes, however it is spelt.
 pub const STAMP_MAX: usize = 40;
 
-/// Writes an instant, spelt in a zone, at `buf[at..]` and gives the end of the text. At least [`STAMP_MAX`] bytes must be
-/// there.
+/// Writes an instant, spelt in a zone, at `buf[at..]` and gives the end of the text. At least [`STAMP_MAX`] bytes must
+/// be there.
 #[must_use]
 pub fn put_time(buf: &mut [u8], at: usize, instant: Timestamp, zone: &TimeZone, stamp: Stamp) -> usize {
     let mut room = Room { buf, at };

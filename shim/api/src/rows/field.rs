@@ -320,8 +320,8 @@ pub const fn close() -> Field {
     Field { name: "", group: None, cell: Cell::Close }
 }
 
-/// What a number stored in `from` is multiplied with to be in `to`. A table with units that do not measure the same does
-/// not compile.
+/// What a number stored in `from` is multiplied with to be in `to`. A table with units that do not measure the same
+/// does not compile.
 const fn factor(from: Unit, to: Unit) -> f64 {
     match from.factor_to(to) {
         Some(factor) => factor,

@@ -7,8 +7,8 @@
 //! what `format!("{:.6}")` prints.
 //!
 //! Of [`BLOCK`] numbers at once everything up to the digits is made side by side ([`TextBlock`]), in plain loops over
-//! arrays that the compiler turns into vector instructions where there are any. The steps are those of one number, and so
-//! is the text. Never: an allocation, a bound on what may be printed.
+//! arrays that the compiler turns into vector instructions where there are any. The steps are those of one number, and
+//! so is the text. Never: an allocation, a bound on what may be printed.
 
 use std::io::Write;
 
@@ -105,8 +105,8 @@ impl TextBlock {
         }
     }
 
-    /// Writes the text of number `k` at `buf[at..]` and gives its end; `None`: it was not made. Bytes after the end, up to
-    /// 16 from `at`, may be overwritten.
+    /// Writes the text of number `k` at `buf[at..]` and gives its end; `None`: it was not made. Bytes after the end, up
+    /// to 16 from `at`, may be overwritten.
     #[inline(always)]
     #[must_use]
     pub fn put(&self, k: usize, buf: &mut [u8], at: usize) -> Option<usize> {

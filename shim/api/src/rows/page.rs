@@ -1,6 +1,7 @@
 //! The HTML page around one table: no script, no request to anywhere, readable in light and in dark.
 //!
-//! One plain `<table>` with head and body, because that is what a spreadsheet's web import takes. Never: a second table.
+//! One plain `<table>` with head and body, because that is what a spreadsheet's web import takes. Never: a second
+//! table.
 
 use super::heading::{ColumnHead, Heading};
 

@@ -1,8 +1,8 @@
 //! Selected rows to bytes, a piece at a time: the cursor of one answer.
 //!
-//! It holds the chains that it reads, so an answer is of one snapshot however slowly it is taken, and writes behind what
-//! is already in the buffer, so no answer is ever built whole. Nothing is allocated per row. JSON that goes column by
-//! column is the same loop, once for each column. Never: a filter, a socket.
+//! It holds the chains that it reads, so an answer is of one snapshot however slowly it is taken, and writes behind
+//! what is already in the buffer, so no answer is ever built whole. Nothing is allocated per row. JSON that goes column
+//! by column is the same loop, once for each column. Never: a filter, a socket.
 
 use super::frame::VALUES;
 use super::layout::{AnswerLayout, Walk};

@@ -1,5 +1,5 @@
-//! A short table of facts that are no contracts', whole, in every format. Rows of contracts are never written here: those
-//! go through [`super::template`]. Never: what the facts are.
+//! A short table of facts that are no contracts', whole, in every format. Rows of contracts are never written here:
+//! those go through [`super::template`]. Never: what the facts are.
 
 use super::frame::Format;
 use super::heading::{ColumnHead, Heading};

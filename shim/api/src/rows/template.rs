@@ -1,9 +1,10 @@
-//! A row with open slots: what is constant over one (root, expiry) as text, and between it the cells that differ by row.
+//! A row with open slots: what is constant over one (root, expiry) as text, and between it the cells that differ by
+//! row.
 //!
 //! Compiled once per answer from the layer's table and the format's frame ([`builder`]), and bound to one slice after
-//! another: only the text that is of the slice (names, expiry, the head of the OSI symbol, forward and rates) is written
-//! anew then. Everything constant melts into the text between two cells, so a row costs one copy and one number per cell
-//! that really differs; and where rows follow each other, the numbers of [`BLOCK`] rows are made side by side.
+//! another: only the text that is of the slice (names, expiry, the head of the OSI symbol, forward and rates) is
+//! written anew then. Everything constant melts into the text between two cells, so a row costs one copy and one number
+//! per cell that really differs; and where rows follow each other, the numbers of [`BLOCK`] rows are made side by side.
 //! Never: a format's or a vendor's name.
 
 pub mod builder;

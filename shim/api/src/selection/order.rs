@@ -1,8 +1,8 @@
 //! Rows in another order than the native one, pages of them, and the lists of expirations.
 //!
-//! A position in an order is a contract, not a number: a page begins strictly behind the last contract of the page before,
-//! so that following pages shows every contract once although another snapshot was published in between. Never: a
-//! filter, bytes.
+//! A position in an order is a contract, not a number: a page begins strictly behind the last contract of the page
+//! before, so that following pages shows every contract once although another snapshot was published in between. Never:
+//! a filter, bytes.
 
 use crate::picked::{Expiration, Picked, ranges_of};
 use crate::rows::identity::push_osi_head;

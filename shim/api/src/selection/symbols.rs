@@ -1,4 +1,5 @@
-//! What is known of each underlying, from one snapshot: what is listed of it, and how fresh its values are. Never: bytes.
+//! What is known of each underlying, from one snapshot: what is listed of it, and how fresh its values are. Never:
+//! bytes.
 
 use engine::snapshot::Snapshot;
 use engine::store::chain::{Chain, Uncomputed};

@@ -1,4 +1,5 @@
-//! Columns of numbers as several layers show them: decimals, and what stands there without a value. Never: a name, a unit.
+//! Columns of numbers as several layers show them: decimals, and what stands there without a value. Never: a name, a
+//! unit.
 
 use crate::rows::field::{Field, Hidden, Missing, QuoteCell, QuoteNumber, Source, num, quoted};
 use crate::rows::number::Print;
@@ -23,7 +24,8 @@ pub const fn or_absent(name: &'static str, source: Source, unit: Unit) -> Field 
     num(name, source, unit, Print::UpTo(4), Missing::Omit)
 }
 
-/// A price of the quote, up to four decimals; zero without one, as this vendor spells it, and where quotes are not shown.
+/// A price of the quote, up to four decimals; zero without one, as this vendor spells it, and where quotes are not
+/// shown.
 #[must_use]
 pub const fn quoted_price(name: &'static str, side: Option<Right>, number: QuoteNumber) -> Field {
     quoted(

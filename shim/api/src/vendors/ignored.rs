@@ -145,7 +145,8 @@ pub fn ignored<'a>(layer: &'a str, path: &'a str) -> impl Iterator<Item = &'stat
     IGNORED.iter().filter(of_layer).filter(move |of| path.starts_with(of.path))
 }
 
-/// True if a parameter of this name selects a date, time, symbol or expiration: `tradeDate`, `start_time`, `Expiration`.
+/// True if a parameter of this name selects a date, time, symbol or expiration: `tradeDate`, `start_time`,
+/// `Expiration`.
 #[must_use]
 pub fn selects_data(name: &str) -> bool {
     let letters = || name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase());
@@ -169,8 +170,8 @@ pub fn selects_data(name: &str) -> bool {
     false
 }
 
-/// Refuses a request with a parameter that selects data, where the answer would be of other data. Called after the endpoint
-/// has read the query.
+/// Refuses a request with a parameter that selects data, where the answer would be of other data. Called after the
+/// endpoint has read the query.
 ///
 /// # Errors
 /// [`Refusal::WithoutEffect`]: the endpoint does not read such a parameter, and it is not in the list of ignored ones.

@@ -113,7 +113,8 @@ enum Ended {
 }
 
 /// Reads lines until there are no more. A page of a browser can open a connection to here and send a request whose body
-/// has lines; its first line is that of a request, and nothing after it is read. A panic over a piece is counted for `thread`.
+/// has lines; its first line is that of a request, and nothing after it is read. A panic over a piece is counted for
+/// `thread`.
 fn read_lines(mut from: impl Read, name: &str, thread: &'static str, shared: &Shared) -> Ended {
     let mut parser = LineParser::new(Path::new(name), RootTable::embedded());
     let mut buffer = vec![0; PIECE];

@@ -140,8 +140,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client of a server, whose requests all have some `headers`. Proxies are those of the environment, but for servers
-    /// on this machine. `authorities` is a file of certificates to trust in place of the system's.
+    /// A client of a server, whose requests all have some `headers`. Proxies are those of the environment, but for
+    /// servers on this machine. `authorities` is a file of certificates to trust in place of the system's.
     ///
     /// # Errors
     /// The certificates cannot be read.

@@ -1,5 +1,5 @@
-//! Dividends of vendors: what is likely to follow those that are declared, those alone of a vendor that has chains too, and
-//! when they are asked for beside chains. Never: a format, a socket, a clock.
+//! Dividends of vendors: what is likely to follow those that are declared, those alone of a vendor that has chains too,
+//! and when they are asked for beside chains. Never: a format, a socket, a clock.
 
 use super::failure::Failure;
 use super::plan::VendorTerms;

@@ -1,4 +1,5 @@
-//! Massive (once Polygon): the chain of a name in pages of 250, with the price of the underlying in each, and its dividends.
+//! Massive (once Polygon): the chain of a name in pages of 250, with the price of the underlying in each, and its
+//! dividends.
 
 use super::dividends::HISTORY_YEARS;
 use super::failure::Failure;

@@ -1,5 +1,5 @@
-//! Nasdaq's website: the dividends of a name, for quotes of other feeds. Vendors tell the next one at most: those after it
-//! are projected, and marked. Unofficial, for personal use: it is asked gently, and says so.
+//! Nasdaq's website: the dividends of a name, for quotes of other feeds. Vendors tell the next one at most: those after
+//! it are projected, and marked. Unofficial, for personal use: it is asked gently, and says so.
 
 use super::failure::Failure;
 use super::plan::VendorTerms;

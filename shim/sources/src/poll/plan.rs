@@ -1,8 +1,8 @@
-//! Which name is asked for next and when, and what an outcome means for that: rate, priorities, back-off, and one request
-//! at a time where a vendor has trouble. Numbers and names only. Never: a socket, a clock, a vendor.
+//! Which name is asked for next and when, and what an outcome means for that: rate, priorities, back-off, and one
+//! request at a time where a vendor has trouble. Numbers and names only. Never: a socket, a clock, a vendor.
 //!
-//! Names that are due go in the order in which somebody asked for them lately, the others behind them; every fourth turn
-//! belongs to the one that has waited longest, so that nobody's questions starve a name that nobody asks for.
+//! Names that are due go in the order in which somebody asked for them lately, the others behind them; every fourth
+//! turn belongs to the one that has waited longest, so that nobody's questions starve a name that nobody asks for.
 
 use super::failure::{Failed, Failure};
 use crate::facts::SourceState;

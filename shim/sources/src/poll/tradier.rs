@@ -1,4 +1,5 @@
-//! Tradier's brokerage interface: the expirations of a name, a chain for each, the price of the underlying, its dividends.
+//! Tradier's brokerage interface: the expirations of a name, a chain for each, the price of the underlying, its
+//! dividends.
 
 use super::failure::Failure;
 use super::plan::VendorTerms;

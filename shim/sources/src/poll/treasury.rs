@@ -1,5 +1,5 @@
-//! Rates without an account: the US Treasury's par yields of a year, and SOFR of the New York Fed as their short end. Both
-//! are official and public, and change once on a business day.
+//! Rates without an account: the US Treasury's par yields of a year, and SOFR of the New York Fed as their short end.
+//! Both are official and public, and change once on a business day.
 
 use super::failure::Failure;
 use super::plan::VendorTerms;

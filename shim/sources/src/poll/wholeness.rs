@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use super::failure::Failure;
 
-/// A chain of fewer contracts than this share of the last one is not whole: the largest expiry of a name seldom has more
-/// than a fifth of its contracts.
+/// A chain of fewer contracts than this share of the last one is not whole: the largest expiry of a name seldom has
+/// more than a fifth of its contracts.
 const LEAST_SHARE: f64 = 0.5;
 /// Chains smaller than this may shrink as they like.
 const SMALL: usize = 20;
@@ -31,8 +31,8 @@ struct Last {
 }
 
 impl Wholeness {
-    /// Judges a chain, and remembers it if it is whole. What was made later than `now` does not tell how new a chain is: a
-    /// clock that is ahead once would make every true chain older.
+    /// Judges a chain, and remembers it if it is whole. What was made later than `now` does not tell how new a chain
+    /// is: a clock that is ahead once would make every true chain older.
     ///
     /// # Errors
     /// It is empty, partial, or older than the last one.

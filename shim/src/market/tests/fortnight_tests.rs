@@ -1,6 +1,7 @@
-//! Two weeks of the embedded market, with Thanksgiving, the early close after it, ex-dates and settlements in the morning
-//! and in the afternoon; and the days around a change of clocks. What each hour is to show stands in `fortnight.csv`, which
-//! `fortnight.py` wrote from dates alone; what else is expected is computed here from dates and closed forms.
+//! Two weeks of the embedded market, with Thanksgiving, the early close after it, ex-dates and settlements in the
+//! morning and in the afternoon; and the days around a change of clocks. What each hour is to show stands in
+//! `fortnight.csv`, which `fortnight.py` wrote from dates alone; what else is expected is computed here from dates and
+//! closed forms.
 
 use super::*;
 use crate::config::RatesMode;
@@ -12,8 +13,8 @@ use kernel::calendar::shift::ShiftDate;
 use kernel::contract::{Right, Settle, Style};
 use std::collections::HashMap;
 
-/// An index with contracts that settle in the morning and ones that settle every afternoon, one whose forward is its spot,
-/// one that pays a dividend every session, a company with a special dividend.
+/// An index with contracts that settle in the morning and ones that settle every afternoon, one whose forward is its
+/// spot, one that pays a dividend every session, a company with a special dividend.
 const NAMES: [&str; 4] = ["SPX", "VIX", "RUT", "DDS"];
 
 /// Ex-dates and amounts, by underlying.
@@ -141,7 +142,8 @@ struct Run {
     prior: HashMap<Contract, f64>,
     /// The instant of the last hour's values, and the chains that showed them.
     shown: Option<(Timestamp, Vec<Arc<Chain>>)>,
-    /// How many contracts were looked at: settled within the next day, with a volatility before, ex-dates ahead, European.
+    /// How many contracts were looked at: settled within the next day, with a volatility before, ex-dates ahead,
+    /// European.
     seen: [usize; 4],
     /// What was otherwise than expected.
     wrong: Vec<String>,

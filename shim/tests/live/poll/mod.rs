@@ -1,5 +1,5 @@
-//! Vendors that are asked over HTTP, against a server of this test that does everything wrong: after each fault the last
-//! good chain is still served, the feed recovers, and the server was asked no more often than it should be.
+//! Vendors that are asked over HTTP, against a server of this test that does everything wrong: after each fault the
+//! last good chain is still served, the feed recovers, and the server was asked no more often than it should be.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

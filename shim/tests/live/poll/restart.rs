@@ -1,5 +1,5 @@
-//! Watch lists that change between two runs: what was saved is there by name, and a list is whole only when the vendor has
-//! answered for every name of it.
+//! Watch lists that change between two runs: what was saved is there by name, and a list is whole only when the vendor
+//! has answered for every name of it.
 
 use super::server::{Act, Server, say, status};
 use crate::support::daemon::{Daemon, command, free_address, norm_cdf, remove};

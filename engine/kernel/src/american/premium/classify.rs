@@ -11,8 +11,8 @@ const NEGLIGIBLE: f64 = 2e-5;
 /// What a call may lose, as a share of its intrinsic value and where it loses most, by not being watched before the
 /// first ex-date.
 const WAITING_COSTS: f64 = 2e-4;
-/// Years before an ex-date from which on the grid of a table of the premium now hardly resolves what the ex-date leaves:
-/// twice the negligible carry costs less there.
+/// Years before an ex-date from which on the grid of a table of the premium now hardly resolves what the ex-date
+/// leaves: twice the negligible carry costs less there.
 const UNRESOLVED: f64 = 1e-3;
 /// Years before an ex-date in which a call's exercise until then is known in closed form.
 const LAST_DAYS: f64 = 0.012;
@@ -127,8 +127,8 @@ enum Window {
     Long,
 }
 
-/// The same for a put, and where its boundary is there or not: close above such a strike it falls away to nothing. A table
-/// of strikes on both sides would have to begin where it does not.
+/// The same for a put, and where its boundary is there or not: close above such a strike it falls away to nothing. A
+/// table of strikes on both sides would have to begin where it does not.
 fn put_changes(terms: &Terms, bands: &[Band]) -> Vec<f64> {
     let (low, high) = bands.iter().fold((f64::INFINITY, 0.0f64), |k, band| (k.0.min(band.k.0), k.1.max(band.k.1)));
     if terms.r <= 1e-9 || terms.b < 0.0 || terms.divs.is_empty() {
@@ -188,8 +188,8 @@ pub(super) fn european_after(terms: &Terms, span: &Span, date: f64) -> bool {
 
 /// Whether a call's exercise between now and `date` can be left to a comparison with the intrinsic value.
 ///
-/// Exercise gains bX − rK a year, nothing below X₀ = rK/b. Taking the better of "now" and "not before `date`" loses most
-/// around X₀: about 0.27·r·K·σ·date^1.5, against an intrinsic value of X₀ − K.
+/// Exercise gains bX − rK a year, nothing below X₀ = rK/b. Taking the better of "now" and "not before `date`" loses
+/// most around X₀: about 0.27·r·K·σ·date^1.5, against an intrinsic value of X₀ − K.
 fn waiting_is_free(terms: &Terms, span: &Span, date: f64) -> bool {
     let Terms { r, b, .. } = *terms;
     if b <= 0.0 || r < 0.0 {
@@ -223,8 +223,8 @@ fn put_start(terms: &Terms, span: &Span) -> Start {
     }
 }
 
-/// Strike nodes that a table of puts takes besides: close to where their first exercise window opens, the boundary falls
-/// away fast as the strike falls.
+/// Strike nodes that a table of puts takes besides: close to where their first exercise window opens, the boundary
+/// falls away fast as the strike falls.
 pub(super) fn more_strikes(phi: f64, terms: &Terms, span: &Span) -> usize {
     let Some(first) = terms.divs.first().filter(|_| phi < 0.0 && terms.r > 1e-9) else { return 0 };
     let wait = gap_before(first.amount, span.k.0, terms.r);

@@ -117,7 +117,8 @@ pub(super) fn exercise_point<V: Lanes>(e: &Exercise, on: &Inputs<V>) -> Taylor<V
     let ln_k = on.log_strike.value();
     let top = ln_k + width * NOWHERE;
     let least = k * c(1e-15);
-    // the put is worth its intrinsic value at least, so that the point lies above K − A: where that is far below K, close above
+    // the put is worth its intrinsic value at least, so that the point lies above K − A: where that is far below K,
+    // close above
     let low = ln((k - e.a).max(k * c(1e-3)));
     let start = ln_k + width * width * 0.5;
     let mut x = V::select(low.lt(start - width - width), low, start);

@@ -1,8 +1,8 @@
 //! What exercising a call in the last days before an ex-date gains over exercising right before it, in closed form.
 //!
-//! There the value bends within σ√(time left) of its boundary, finer than any grid. But the boundary is known well enough:
-//! it rises from where exercise begins to pay at the ex-date by a number of standard deviations that depends on one ratio
-//! only, the cost of waiting to the gain from waiting. Never: a table.
+//! There the value bends within σ√(time left) of its boundary, finer than any grid. But the boundary is known well
+//! enough: it rises from where exercise begins to pay at the ex-date by a number of standard deviations that depends on
+//! one ratio only, the cost of waiting to the gain from waiting. Never: a table.
 
 use super::exercise::{Exercise, Inputs, carry, discount, normal};
 use super::taylor::{Taylor, at};
@@ -21,14 +21,15 @@ pub(super) struct Kink<V> {
     pub(super) slope: V,
 }
 
-/// Standard deviations by which the boundary lies above the kink, a polynomial in (ln s + 8)/8, s being the time left over
-/// (σ·slope/cost)²: the obstacle problem W_s = W_yy/2 − 1, W ≥ 0, W(0, y) = max(−y, 0) solved by its integral equation;
+/// Standard deviations by which the boundary lies above the kink, a polynomial in (ln s + 8)/8, s being the time left
+/// over (σ·slope/cost)²: the obstacle problem W_s = W_yy/2 − 1, W ≥ 0, W(0, y) = max(−y, 0) solved by its integral
+/// equation;
 /// 0.05 off at most.
 const ABOVE: [f64; 5] = [2.270, -1.608, -0.430, -0.447, -0.287];
 /// ln s that it was fitted on.
 const LN_S: (f64, f64) = (-17.0, 1.0);
-/// Standard deviations above rK/b where the boundary lies if it does not begin at the kink (Wilmott, Howison and Dewynne
-/// 1995: 0.4517·√2).
+/// Standard deviations above rK/b where the boundary lies if it does not begin at the kink (Wilmott, Howison and
+/// Dewynne 1995: 0.4517·√2).
 const ABOVE_LEVEL: f64 = 0.639;
 /// Standard deviations beyond which a lane has nothing to gain.
 const OUT_OF_REACH: f64 = 8.0;

@@ -14,8 +14,8 @@ use std::sync::OnceLock;
 
 /// Strikes of a table span this ratio at least: fewer would have noisy derivatives.
 const STRIKES_LEAST: f64 = 1.1;
-/// Logarithms of the strike ratio that a table spans at most where σ√t is less: call, put. A narrow tile of calls is more
-/// often exercised once, or never.
+/// Logarithms of the strike ratio that a table spans at most where σ√t is less: call, put. A narrow tile of calls is
+/// more often exercised once, or never.
 const STRIKES_MOST: [f64; 2] = [0.18, 0.36];
 
 /// A table is fitted this much beyond where another one takes over, call, put: third derivatives are worst at the ends.
@@ -151,7 +151,8 @@ fn volatilities(group: &[Band], (least, most): (f64, f64), beyond: f64) -> Vec<(
     out
 }
 
-/// Strike ranges no wider than `most` between the `cuts`, none narrower than [`STRIKES_LEAST`] unless cuts leave no room.
+/// Strike ranges no wider than `most` between the `cuts`, none narrower than [`STRIKES_LEAST`] unless cuts leave no
+/// room.
 fn split_at((low, high): (f64, f64), cuts: &[f64], most: f64) -> Vec<(f64, f64)> {
     let inside = cuts.iter().copied().filter(|&cut| low < cut && cut < high);
     let ends: Vec<f64> = core::iter::once(low).chain(inside).chain([high]).collect();

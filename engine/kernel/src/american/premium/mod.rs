@@ -1,12 +1,11 @@
 //! Early-exercise premium of American options with cash dividends, from tables that do not depend on the spot.
 //!
 //! [`PremiumTables::jet`] reads tables (about a microsecond a contract, every pass), and solves and tabulates
-//! (milliseconds a table, once) where one is not there yet. In between: `classify` says from when on exercise can pay at
-//! all; `solver`, `grid`, `schedule`, `stencil`, `edges` and `european` are the partial differential equation; `solved`
-//! solves it for all nodes of a table, `profile` is one solved lane as a function; `table` is what is kept of them,
-//! `tabulate` and `rates` fit it, `resolution` says whether that will do, `layout` where tables lie; `evaluate`,
-//! `exercise` and `last_days` read; `taylor` and `chebyshev` are their arithmetic.
-//! Never: a spot in a table.
+//! (milliseconds a table, once) where one is not there yet. In between: `classify` says from when on exercise can pay
+//! at all; `solver`, `grid`, `schedule`, `stencil`, `edges` and `european` are the partial differential equation;
+//! `solved` solves it for all nodes of a table, `profile` is one solved lane as a function; `table` is what is kept of
+//! them, `tabulate` and `rates` fit it, `resolution` says whether that will do, `layout` where tables lie; `evaluate`,
+//! `exercise` and `last_days` read; `taylor` and `chebyshev` are their arithmetic. Never: a spot in a table.
 
 mod chebyshev;
 mod classify;
@@ -205,8 +204,8 @@ impl PremiumTables {
         c(NEGLIGIBLE).lt(gain * in_the_money / spot)
     }
 
-    /// Whether the tables still serve `terms`: the same dividends are to come, no date that a table describes has passed,
-    /// and the rates moved by little; how little, depends on the term and on what was built.
+    /// Whether the tables still serve `terms`: the same dividends are to come, no date that a table describes has
+    /// passed, and the rates moved by little; how little, depends on the term and on what was built.
     ///
     /// # Accuracy  of what is built anew at moved rates: price 2e-5 of max(V, 5 % of S), delta 1e-4, gamma, vega and theta
     /// 2e-3, away from the exercise boundary; a table aged by a day: 1e-5: `moved_tables_agree_with_fresh_ones`
@@ -270,7 +269,8 @@ impl PremiumTables {
     /// # Domain    `terms` that [`PremiumTables::serves`]. Where dividends are worth most of the spot, and where b < 0
     /// leaves a call's exercise region an end close by, derivatives are less accurate than below
     /// # Accuracy  golden/american_div.csv, 200 hard rows: price 2e-5 of max(V, 5 % of S) at p99, delta 4e-5; at p90
-    /// gamma, vega, theta 1e-4, rho and epsilon 6e-4, third order 2e-3, ultima 2e-2: `options_with_dividends_meet_their_bounds`
+    /// gamma, vega, theta 1e-4, rho and epsilon 6e-4, third order 2e-3, ultima 2e-2:
+    /// `options_with_dividends_meet_their_bounds`
     /// # Cost      0.25 µs a contract where exercise is possible now, 0.7 µs where it begins at an ex-date
     #[must_use]
     pub fn jet<L: Lanes>(&self, terms: &Terms, s: f64, k: L, sigma: L) -> (Derivatives<L>, L::Mask) {
@@ -341,8 +341,8 @@ impl PremiumTables {
         L::splat(if x > 0.0 { x } else { f64::NAN })
     }
 
-    /// The lanes whose option may be exercised and whose value is the intrinsic one or less. With b > 0 a call may always be,
-    /// far enough in the money, whatever its table knows.
+    /// The lanes whose option may be exercised and whose value is the intrinsic one or less. With b > 0 a call may
+    /// always be, far enough in the money, whatever its table knows.
     fn worth_no_more<L: Lanes>(&self, value: L, s: f64, k: L, serving: &Serving<'_, L>) -> L::Mask {
         let intrinsic = (L::splat(s) - k) * L::splat(self.right.phi());
         let borrowed_call = self.right == Right::Call && self.terms.b > 0.0;

@@ -15,13 +15,14 @@ const STEP: f64 = 5e-4;
 const BOUNDARY_MOVES: [f64; 2] = [0.01, 0.02];
 /// Terms at the end of a series are dropped where all are below this, in units of the strike.
 const WORTH: f64 = 3e-6;
-/// The part of the table's terms that its derivatives in rates need, and where they are measured from a moving boundary.
+/// The part of the table's terms that its derivatives in rates need, and where they are measured from a moving
+/// boundary.
 const TERMS: f64 = 0.75;
 const TERMS_MOVING: f64 = 0.5;
 
 impl Table {
-    /// How the table moves with the rates; `terms` are those it was built at. They cost as much as the table itself, and
-    /// tables of the next trading day are read for values only: so they are solved when they are first read.
+    /// How the table moves with the rates; `terms` are those it was built at. They cost as much as the table itself,
+    /// and tables of the next trading day are read for values only: so they are solved when they are first read.
     pub(super) fn rates(&self, terms: &Terms) -> &Rates {
         self.rates.get_or_init(|| Rates::of(self, &self.problem(terms)))
     }

@@ -11,8 +11,8 @@ use super::table::Table;
 use crate::american::band::Scheme;
 use crate::dividends::{Dividend, Terms};
 
-/// What the check may find, as a part of the greater of intrinsic value and 5 % of the spot. About half of what it finds
-/// is the worst price error of a table.
+/// What the check may find, as a part of the greater of intrinsic value and 5 % of the spot. About half of what it
+/// finds is the worst price error of a table.
 const RESOLVED: f64 = 6e-4;
 /// A refined series that misses more than this was built on too coarse a grid.
 const COARSE: f64 = 1.5e-2;
@@ -106,8 +106,8 @@ impl Table {
         Terms { t: terms.t - self.stop, divs, ..*terms }
     }
 
-    /// By how much a put's series exceeds, where it begins at ln X = `from`, the best plan laid down in advance, which is
-    /// taken beyond: nothing if that is far enough.
+    /// By how much a put's series exceeds, where it begins at ln X = `from`, the best plan laid down in advance, which
+    /// is taken beyond: nothing if that is far enough.
     fn beyond(&self, terms: &Terms, (from, k, sigma): (f64, f64, f64), series: &[Term]) -> f64 {
         let spot = from.exp() + terms.a(0.0);
         if self.phi > 0.0 || (spot / k).ln() < -FAR * sigma * terms.t.sqrt() {

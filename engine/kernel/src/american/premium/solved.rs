@@ -1,5 +1,5 @@
-//! All strikes and volatilities of a table, solved: where each lane's grid lies, the steps that all share, packs of lanes.
-//! Never: a table, an interpolation.
+//! All strikes and volatilities of a table, solved: where each lane's grid lies, the steps that all share, packs of
+//! lanes. Never: a table, an interpolation.
 
 use super::chebyshev::Axis;
 use super::classify::{SAME_DATE, gap_before};
@@ -58,7 +58,8 @@ impl Course {
         Course { pairs, ends, intervals, schedule }
     }
 
-    /// Every pair of every problem, solved; the problems differ in their rates only. In packs that leave few lanes idle.
+    /// Every pair of every problem, solved; the problems differ in their rates only. In packs that leave few lanes
+    /// idle.
     pub(super) fn profiles(&self, problems: &[Problem]) -> Vec<Vec<Profile>> {
         match self.pairs.len() {
             13..=16 => self.packed::<Pack<4>>(problems),

@@ -19,7 +19,8 @@ use crate::lanes::{Lanes, Mask};
 /// Most lanes of one solve.
 pub(super) const MOST_LANES: usize = 20;
 
-/// Nodes by which a step is expected to move the boundary towards exercise: where it moves further, it is eliminated on.
+/// Nodes by which a step is expected to move the boundary towards exercise: where it moves further, it is eliminated
+/// on.
 const ROOM: usize = 10;
 
 /// American and European value at the stop date. Node j lies at edge + dir·h·j.
@@ -197,7 +198,8 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
         L::splat(self.problem.phi) * (self.spot[j] + a - self.k)
     }
 
-    /// Half the jump of V_xx at the boundary in units of the grid, (h²/σ²)·φ·(bS − rK), as a line in X: slope and level.
+    /// Half the jump of V_xx at the boundary in units of the grid, (h²/σ²)·φ·(bS − rK), as a line in X: slope and
+    /// level.
     fn bend_line(&self, a: f64) -> (L, L) {
         let Problem { phi, terms, .. } = self.problem;
         let ratio = self.h / self.sigma;
@@ -387,8 +389,8 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
         }
     }
 
-    /// Whether a value from node `from` on lies below the payoff; a region of such values spans several nodes, or begins
-    /// at `from`.
+    /// Whether a value from node `from` on lies below the payoff; a region of such values spans several nodes, or
+    /// begins at `from`.
     fn falls_short(&self, from: usize) -> bool {
         let last = self.x.len() - 1;
         let slack = self.k * (1e-13);

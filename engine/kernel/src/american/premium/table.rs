@@ -123,7 +123,8 @@ impl Table {
         k.ln() + if self.phi > 0.0 { placed } else { -placed.exp() }
     }
 
-    /// What is tabulated of ln(B/K): of a put's the logarithm of how far it lies below 0, which is almost linear in ln σ.
+    /// What is tabulated of ln(B/K): of a put's the logarithm of how far it lies below 0, which is almost linear in ln
+    /// σ.
     pub(super) fn placed(&self, relative: f64) -> f64 {
         if self.phi > 0.0 { relative } else { (-relative).max(1e-9).ln() }
     }
