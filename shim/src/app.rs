@@ -1,14 +1,14 @@
 //! From a request to its answer: path to layer or page, one snapshot per request. Never: a vendor's shape, a
 //! computation.
 
-use crate::archive::Archive;
-use crate::asof::{
-    self,
-    market::{PastMarket, PastRequest},
-};
 use crate::explain::answer::{self as explaining, Explaining};
 use crate::explain::document::{MarketPart, Surroundings};
 use crate::front::{self, State, viewer};
+use crate::past::archive::Archive;
+use crate::past::{
+    self,
+    market::{PastMarket, PastRequest},
+};
 use crate::status::{Status, ledger};
 use api::edition;
 use api::openapi;
@@ -149,7 +149,7 @@ impl Service {
         let clock = context.clock();
         parsed.settle(&clock);
         if let (Some(catalog), Some(past)) = (parsed.catalog(), &self.past) {
-            return asof::list(past, layer, catalog.clone(), clock);
+            return past::list(past, layer, catalog.clone(), clock);
         }
         match (parsed.past().cloned(), &self.past) {
             (Some(question), Some(past)) => {
@@ -161,7 +161,7 @@ impl Service {
                     question,
                     parsed,
                 };
-                return asof::answer(past, request, clock);
+                return past::answer(past, request, clock);
             }
             (Some(PastQuestion { if_live: Some(refusal), .. }), None) => return layer.refused(&refusal, &clock),
             // it asks for the present, or takes the present of a feed that has nothing else

@@ -9,8 +9,6 @@
 compile_error!("greeksd must be built with panic = \"unwind\"");
 
 pub mod app;
-pub mod archive;
-pub mod asof;
 pub mod batch;
 pub mod compare;
 pub mod config;
@@ -21,6 +19,7 @@ pub mod front;
 pub mod log;
 pub mod market;
 mod newest;
+pub mod past;
 #[expect(clippy::print_stderr, reason = "a command that somebody waits for; nothing is served meanwhile")]
 pub mod price;
 mod progress;

@@ -1,8 +1,6 @@
 //! `greeksd serve`: puts feed, passes and server together, waits for a signal, and stops in order.
 
 use crate::app::{Service, route_names};
-use crate::archive::cache::CachedArchive;
-use crate::archive::folder::ComputedDays;
 use crate::config::Config;
 use crate::descriptors;
 use crate::log;
@@ -13,6 +11,8 @@ use crate::market::recorder::Recorder;
 use crate::market::sessions::{Keeper, KeeperTerms, Sessions};
 use crate::market::spec::{FeedSpec, OpenTerms};
 use crate::market::state::{SavedMarket, StateFolder};
+use crate::past::cache::CachedArchive;
+use crate::past::folder::ComputedDays;
 use crate::status::Status;
 use arc_swap::ArcSwap;
 use engine::pass::Passes;

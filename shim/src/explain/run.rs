@@ -10,7 +10,6 @@ use api::openapi::EXPLAIN;
 use engine::explain::explain;
 use engine::pass::Passes;
 use engine::store::chain::Chain;
-use history::recipe::Recipe;
 use host::clock::MarketClock;
 use host::printable::printable;
 use host::secret::Keys;
@@ -139,11 +138,8 @@ fn chain_of(
     passes: &mut Passes,
 ) -> Result<Arc<Chain>, String> {
     let reference = feed.reference().clone();
-    let mut last = None;
-    for &depth in Recipe::default().first() {
-        feed.requeue(&[name]);
-        let books = feed.books(&[name], moment.now, passes);
-        last = passes.run_to(depth, reference.market(), &books).pop();
-    }
+    feed.requeue(&[name]);
+    let books = feed.books(&[name], moment.now, passes);
+    let last = passes.run_first(reference.market(), &books).pop();
     last.map(|computed| computed.chain).ok_or_else(|| format!("{name}: not computed because of an internal error"))
 }

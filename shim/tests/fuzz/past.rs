@@ -11,9 +11,9 @@ use jiff::civil::{Date, date};
 use kernel::calendar::Calendar;
 use kernel::contract::{ContractKey, Symbol};
 use shim::app::Service;
-use shim::archive::DayChains;
-use shim::archive::cache::{CachedArchive, RecordedDays};
-use shim::archive::index::DayIndex;
+use shim::past::archive::DayChains;
+use shim::past::cache::{CachedArchive, RecordedDays};
+use shim::past::index::DayIndex;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 

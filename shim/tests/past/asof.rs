@@ -19,11 +19,11 @@ use kernel::calendar::Calendar;
 use kernel::contract::{ContractKey, Right, RootTable, Symbol};
 use serde_json::Value;
 use shim::app::route_names;
-use shim::archive::DayChains;
-use shim::archive::cache::{CachedArchive, RecordedDays};
-use shim::archive::index::DayIndex;
-use shim::asof;
-use shim::asof::market::{PastMarket, PastRequest};
+use shim::past;
+use shim::past::archive::DayChains;
+use shim::past::cache::{CachedArchive, RecordedDays};
+use shim::past::index::DayIndex;
+use shim::past::market::{PastMarket, PastRequest};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -323,7 +323,7 @@ fn a_request_is_parsed_once_for_however_many_moments() {
         let question = parsed.past().unwrap().clone();
         let (layer, names) = (&COUNTED, vec![symbol("ACME")]);
         let request = PastRequest { layer, parsed, host: None, names, prefixes: None, question };
-        let answer = asof::answer(&past, request, market::clock());
+        let answer = past::answer(&past, request, market::clock());
         let rows = body_of(answer).lines().count() - 1;
         // two expirations of three strikes
         assert_eq!((rows, PARSED.load(Ordering::SeqCst) - before), (snapshots * 6, 1), "{query}");

@@ -1,7 +1,7 @@
 //! The response that lists the contents of an archive, once its index is read. Never: a row.
 
 use super::market::PastMarket;
-use crate::archive::Archive;
+use crate::past::archive::Archive;
 use api::catalog::{Catalog, CatalogEntry, CatalogQuestion, CatalogSearch};
 use api::refusal::Refusal;
 use api::rows::clock::Clock;

@@ -1,10 +1,23 @@
-//! Answers about past moments: the snapshots that a question means are found in the archive, and the layer answers from
-//! them as it does from that of now.
+//! Responses about past moments. A request with `as_of`, or with `start` and `end`, takes this way:
 //!
-//! Nothing here waits or computes: pending data are polled ([`http::Awaited`]). Never: a vendor's
-//! shape, a file.
+//! ```text
+//! app.rs: the parsed request, its moments          catalog.rs: lists of contracts and dates, from the index alone
+//!   └─ single.rs, series.rs: which names, which days, which snapshots ─┐
+//!        └─ archive.rs: `snapshots(name, day)`, a flight               │
+//!             └─ cache.rs: cached, in flight, or queued for a worker   │
+//!                  └─ folder.rs: files of Greeks, else quotes through `history::recipe`
+//!        ┌─ market.rs: the chains as the market of their time ─────────┘
+//!        └─ the layer writes rows, as for the present
+//! ```
+//!
+//! Nothing here waits or computes: pending data are polled ([`http::Awaited`]); workers of `cache.rs` compute. Never: a
+//! vendor's shape of an answer.
 
+pub mod archive;
+pub mod cache;
 mod catalog;
+pub mod folder;
+pub mod index;
 pub mod market;
 mod series;
 mod single;

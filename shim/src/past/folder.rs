@@ -4,7 +4,7 @@
 //! A thread goes through the files when the program starts, and again through those that are new or have changed; until
 //! then nothing is known. Never: a request, a cache.
 
-use super::DayChains;
+use super::archive::DayChains;
 use super::cache::RecordedDays;
 use super::index::DayIndex;
 use crate::batch::inputs::Inputs;

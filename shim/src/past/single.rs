@@ -1,7 +1,7 @@
 //! The answer of one past moment: the last snapshot of each name at or before it. Never: a row.
 
 use super::market::{PastMarket, PastRequest, landed};
-use crate::archive::Flight;
+use crate::past::archive::Flight;
 use api::limits::NAMES_AT_ONCE;
 use api::past::moment::AsOf;
 use api::refusal::Refusal;

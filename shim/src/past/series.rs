@@ -5,7 +5,7 @@
 //! cannot be used aborts the response, so that a client cannot mistake it for a complete one. Never: a vendor.
 
 use super::market::{PastMarket, PastRequest, landed};
-use crate::archive::{DayChains, Flight};
+use crate::past::archive::{DayChains, Flight};
 use api::limits::{ALL_COLUMNS_BYTES, COLUMNS_BYTES};
 use api::past::span::{Pace, PastSpan, Pick};
 use api::refusal::Refusal;

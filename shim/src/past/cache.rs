@@ -6,8 +6,8 @@
 //! too much; what slow readers still hold of that counts, and beyond twice the bound nothing new is begun. Never: a
 //! request.
 
+use super::archive::{Archive, DayChains, Flight, Landed, Trouble};
 use super::index::DayIndex;
-use super::{Archive, DayChains, Flight, Landed, Trouble};
 use api::listing::Listing;
 use host::{faults, threads};
 use jiff::civil::Date;

@@ -1,12 +1,7 @@
-//! A market of many days: which days and names there are, and the snapshots of a name on a day, computed when somebody
-//! asks for them.
+//! The interface of a market of many days: which days and names there are, and the snapshots of a name on a day,
+//! computed on request.
 //!
-//! Nobody who asks waits: what is not there yet is a [`Flight`] that lands later. Never: a request, a row, a layout of
-//! a file but in [`folder`].
-
-pub mod cache;
-pub mod folder;
-pub mod index;
+//! No caller waits: what is not computed yet is a [`Flight`] that lands later. Never: a request, a row, a file.
 
 use api::listing::Listing;
 use engine::store::chain::Chain;

@@ -1,6 +1,6 @@
 //! Inputs of responses about the past: an archive, reference data of all days, and the request. Never: a moment.
 
-use crate::archive::{Archive, DayChains, Flight, Trouble};
+use crate::past::archive::{Archive, DayChains, Flight, Trouble};
 use api::edition;
 use api::past::moment::AsOf;
 use api::past::{Lacking, Nearby, PastQuestion};
