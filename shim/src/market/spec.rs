@@ -1,4 +1,5 @@
-//! The specification of a feed, and opening it: the only place that names the kinds of feeds.
+//! The specification of a feed, and opening it: the only place that names the kinds of feeds. Polled vendors are rows of
+//! a [table](sources::poll::registry).
 
 use super::databento_spec::DatabentoSpec;
 use super::feed::Feed;
@@ -13,7 +14,7 @@ use crate::past::folder::RecordedFolder;
 use engine::rates::table::RateTable;
 use host::clock::MarketClock;
 use host::secret::Keys;
-use kernel::contract::{RootTable, Symbol};
+use kernel::contract::Symbol;
 use sim::SimOptions;
 use sources::QuoteSource;
 use sources::asked::Asked;
@@ -22,15 +23,15 @@ use sources::lines::{stdin, tcp};
 use sources::poll::client::{AnswerBounds, Client, ServerBase};
 use sources::poll::dividends::{self, DividendsOnly};
 use sources::poll::plan::VendorTerms;
+use sources::poll::registry::vendor_of;
 use sources::poll::sweep::Sweeps;
-use sources::poll::vendor::{Adjust, DividendsWanted, Vendor};
-use sources::poll::{PollSource, PollTerms, alpaca, cboe, massive, nasdaq, theta, tradier, treasury};
+use sources::poll::vendor::{Adjust, Brings, DividendsWanted, PolledVendor, Vendor};
+use sources::poll::{PollSource, PollTerms};
 use sources::recorded::{RecordedSource, Shown};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Hint with all kinds of feeds, for an unknown one.
 const WANT: &str = "expected sim, sim:full, sim:seed=N, dir:PATH, history:DIR, tcp:PORT, tcp:ADDRESS:PORT, stdin:, or treasury:, or \
@@ -58,23 +59,11 @@ pub enum FeedSpec {
 /// A vendor polled over HTTP.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PollSpec {
-    vendor: VendorKind,
+    vendor: &'static PolledVendor,
     names: Vec<Symbol>,
     adjust: Adjust,
     /// In place of the vendor's own address.
     base: Option<ServerBase>,
-}
-
-/// The vendors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum VendorKind {
-    Cboe,
-    Theta,
-    Tradier,
-    Massive,
-    Alpaca,
-    Treasury,
-    Nasdaq,
 }
 
 /// What feeds are opened with.
@@ -122,7 +111,7 @@ impl FeedSpec {
             }
             Some(("stdin", "")) => Ok(Self::Stdin),
             Some(("databento", rest)) => DatabentoSpec::parse(rest).map(Self::Databento),
-            Some((vendor, rest)) => match VendorKind::parse(vendor) {
+            Some((vendor, rest)) => match vendor_of(vendor) {
                 Some(vendor) => PollSpec::parse(vendor, rest).map(Self::Poll),
                 None => Err(WANT.to_owned()),
             },
@@ -229,9 +218,9 @@ impl fmt::Display for FeedSpec {
             Self::Stdin => f.write_str("stdin:"),
             Self::Databento(session) => write!(f, "{session}"),
             Self::Poll(PollSpec { vendor, names, base, adjust }) => {
-                let names = names.iter().filter(|&&name| Some(name) != vendor.whole());
-                let names: Vec<&str> = names.map(Symbol::as_str).collect();
-                write!(f, "{}:{}", vendor.word(), names.join(","))?;
+                let names: Vec<&str> =
+                    names.iter().map(Symbol::as_str).filter(|&name| Some(name) != vendor.whole).collect();
+                write!(f, "{}:{}", vendor.word, names.join(","))?;
                 if adjust.dividends == DividendsWanted::Only {
                     f.write_str(",dividends=only")?;
                 }
@@ -241,81 +230,26 @@ impl fmt::Display for FeedSpec {
     }
 }
 
-impl VendorKind {
-    const ALL: [Self; 7] =
-        [Self::Cboe, Self::Theta, Self::Tradier, Self::Massive, Self::Alpaca, Self::Treasury, Self::Nasdaq];
-
-    fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.word() == word)
-    }
-
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Cboe => "cboe",
-            Self::Theta => "theta",
-            Self::Tradier => "tradier",
-            Self::Massive => "massive",
-            Self::Alpaca => "alpaca",
-            Self::Treasury => "treasury",
-            Self::Nasdaq => "nasdaq",
-        }
-    }
-
-    const fn base(self) -> &'static str {
-        match self {
-            Self::Cboe => cboe::BASE,
-            Self::Theta => theta::BASE,
-            Self::Tradier => tradier::BASE,
-            Self::Massive => massive::BASE,
-            Self::Alpaca => alpaca::BASE,
-            Self::Treasury => treasury::BASE,
-            Self::Nasdaq => nasdaq::BASE,
-        }
-    }
-
-    const fn terms(self) -> VendorTerms {
-        match self {
-            Self::Cboe => cboe::TERMS,
-            Self::Theta => theta::TERMS,
-            Self::Tradier => tradier::TERMS,
-            Self::Massive => massive::TERMS,
-            Self::Alpaca => alpaca::TERMS,
-            Self::Treasury => treasury::TERMS,
-            Self::Nasdaq => nasdaq::TERMS,
-        }
-    }
-
-    /// True if it has both chains and dividends.
-    fn has_both(self) -> bool {
-        matches!(self, Self::Massive | Self::Tradier)
-    }
-
-    /// What stands for everything that a vendor without names has.
-    fn whole(self) -> Option<Symbol> {
-        Symbol::parse(treasury::NAME).filter(|_| self == Self::Treasury)
-    }
-}
-
 impl PollSpec {
-    fn parse(vendor: VendorKind, text: &str) -> Result<Self, String> {
+    fn parse(vendor: &'static PolledVendor, text: &str) -> Result<Self, String> {
         let (list, base) = match text.split_once('@') {
             Some((list, base)) => (list, Some(ServerBase::parse(base)?)),
             None => (text, None),
         };
-        let (mut names, mut adjust) = (Vec::from_iter(vendor.whole()), Adjust::default());
+        let (mut names, mut adjust) = (Vec::from_iter(vendor.whole.and_then(Symbol::parse)), Adjust::default());
         let is_whole = !names.is_empty();
         for item in list.split(',').filter(|item| !(is_whole && item.is_empty())) {
             match item.split_once('=') {
-                None if is_whole => return Err(format!("{item:?}: {} takes no symbols", vendor.word())),
+                None if is_whole => return Err(format!("{item:?}: {} takes no symbols", vendor.word)),
                 Some((option, value)) => adjust.set(option, value)?,
                 None => add_name(&mut names, item)?,
             }
         }
         if names.is_empty() {
-            return Err(format!("expected symbols, such as {}:SPY,QQQ", vendor.word()));
+            return Err(format!("expected symbols, such as {}:SPY,QQQ", vendor.word));
         }
         if adjust.dividends != DividendsWanted::default() && !vendor.has_both() {
-            return Err(format!("dividends: not an option of {}; only massive and tradier have it", vendor.word()));
+            return Err(format!("dividends: not an option of {}; only massive and tradier have it", vendor.word));
         }
         let spec = Self { vendor, names, adjust, base };
         spec.check()?;
@@ -324,55 +258,43 @@ impl PollSpec {
 
     /// Refuses to poll public websites above their rate limits. Other servers have no such limits.
     fn check(&self) -> Result<(), String> {
-        let (own, hour) = (self.vendor.terms(), Duration::from_secs(3600));
-        let (every_least, names_most, gently) = match self.vendor {
-            _ if self.base.is_some() => return Ok(()),
-            VendorKind::Cboe => (own.every, cboe::NAMES_MOST, "one request per second and one sweep per minute"),
-            VendorKind::Nasdaq => {
-                (hour, nasdaq::NAMES_MOST, "six requests per minute and one request per symbol and hour")
-            }
-            VendorKind::Treasury => (hour, 1, "one request per hour"),
-            _ => return Ok(()),
-        };
-        let most = self.adjust.most.unwrap_or(names_most);
+        let (None, Some(limits)) = (&self.base, &self.vendor.public_limits) else { return Ok(()) };
+        let most = self.adjust.most.unwrap_or(limits.names_most);
         if self.names.len() > most {
             return Err(format!("{} symbols; at most {most}, unless names=N raises it", self.names.len()));
         }
-        let terms = self.adjust.apply(own);
+        let own = &self.vendor.terms;
+        let terms = self.adjust.apply(*own);
         let is_gentle =
-            terms.every >= every_least && terms.per_minute <= own.per_minute && terms.at_once <= own.at_once;
-        if is_gentle { Ok(()) } else { Err(format!("rate limit: at most {gently}")) }
+            terms.every >= limits.every_least && terms.per_minute <= own.per_minute && terms.at_once <= own.at_once;
+        if is_gentle { Ok(()) } else { Err(format!("rate limit: at most {}", limits.text)) }
     }
 
     /// True if it has quotes, not only rates or dividends.
     fn brings_chains(&self) -> bool {
-        let is_reference = matches!(self.vendor, VendorKind::Treasury | VendorKind::Nasdaq);
-        !is_reference && self.adjust.dividends != DividendsWanted::Only
+        self.vendor.brings.contains(&Brings::Chains) && self.adjust.dividends != DividendsWanted::Only
     }
 
     /// Rate limits of the vendor, unless options change them.
     fn own_terms(&self) -> VendorTerms {
-        if self.adjust.dividends == DividendsWanted::Only { dividends::TERMS } else { self.vendor.terms() }
+        if self.adjust.dividends == DividendsWanted::Only { dividends::TERMS } else { self.vendor.terms }
     }
 
     fn source(&self, name: String, terms: &OpenTerms) -> Result<PollSource, String> {
-        let base = self.base.clone().map_or_else(|| ServerBase::parse(self.vendor.base()), Ok)?;
+        let base = self.base.clone().map_or_else(|| ServerBase::parse(self.vendor.base), Ok)?;
         let vendor = self.vendor(&terms.keys)?;
         let headers = vendor.headers();
         if !headers.is_empty() && !base.is_private() {
             return Err(format!("{base}: keys are sent over https or to this machine only"));
         }
-        match self.vendor {
-            VendorKind::Cboe => tracing::warn!("{}", cboe::NOTICE),
-            VendorKind::Nasdaq => tracing::warn!("{}", nasdaq::NOTICE),
-            _ => {}
+        if let Some(notice) = self.vendor.notice {
+            tracing::warn!("{notice}");
         }
         let authorities = terms.authorities.as_deref();
-        let second = if self.vendor == VendorKind::Treasury && self.base.is_none() {
-            Some(Client::new(ServerBase::parse(treasury::FED)?, Vec::new(), authorities, AnswerBounds::default())?)
-        } else {
-            None
-        };
+        let second = self.vendor.second_base.filter(|_| self.base.is_none());
+        let second = second
+            .map(|base| Client::new(ServerBase::parse(base)?, Vec::new(), authorities, AnswerBounds::default()))
+            .transpose()?;
         let client = Client::new(base, headers, authorities, AnswerBounds::default())?;
         let poll = PollTerms {
             terms: self.adjust.apply(self.own_terms()),
@@ -385,16 +307,7 @@ impl PollSpec {
     }
 
     fn vendor(&self, keys: &Keys) -> Result<Box<dyn Vendor>, String> {
-        let roots = RootTable::embedded();
-        let vendor: Box<dyn Vendor> = match self.vendor {
-            VendorKind::Cboe => Box::new(cboe::Cboe::new(roots)),
-            VendorKind::Theta => Box::new(theta::Theta::new(roots)),
-            VendorKind::Tradier => Box::new(tradier::Tradier::new(roots, keys)?),
-            VendorKind::Massive => Box::new(massive::Massive::new(roots, keys)?),
-            VendorKind::Alpaca => Box::new(alpaca::Alpaca::new(keys, self.adjust.indicative)?),
-            VendorKind::Treasury => Box::new(treasury::Treasury),
-            VendorKind::Nasdaq => Box::new(nasdaq::Nasdaq::default()),
-        };
+        let vendor = (self.vendor.open)(keys, &self.adjust)?;
         let is_only = self.adjust.dividends == DividendsWanted::Only;
         Ok(if is_only { Box::new(DividendsOnly(vendor)) } else { vendor })
     }
@@ -496,7 +409,7 @@ mod tests {
         assert!(open(&["sim", "tcp:0"]).unwrap_err().contains("other feeds"));
         assert!(open(&["stdin:", "stdin:"]).unwrap_err().contains("give it only once"));
         assert!(open(&["tcp:0.0.0.0:0"]).unwrap_err().contains("--allow-remote"));
-        assert!(open(&["tradier:SPY"]).unwrap_err().contains(tradier::KEY));
+        assert!(open(&["tradier:SPY"]).unwrap_err().contains(sources::poll::tradier::KEY));
         assert_eq!(open(&["tcp:0"]), Ok(false));
     }
 

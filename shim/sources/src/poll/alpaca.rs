@@ -2,25 +2,36 @@
 
 use super::failure::Failure;
 use super::plan::VendorTerms;
-use super::vendor::{Asks, Document, Question, Sweep, Vendor};
+use super::vendor::{Asks, Brings, Document, PolledVendor, Question, Sweep, Vendor};
 use feeds::alpaca::{AlpacaFeed, parse_alpaca_snapshots, parse_alpaca_stocks};
 use host::secret::{Keys, Secret};
 use jiff::civil::Date;
 use kernel::contract::Symbol;
 use std::time::Duration;
 
-/// Where it is.
-pub const BASE: &str = "https://data.alpaca.markets";
 /// The variables of its key.
 pub const KEYS: [&str; 2] = ["GREEKSD_ALPACA_KEY_ID", "GREEKSD_ALPACA_SECRET_KEY"];
 /// 200 requests a minute on the free plan.
-pub const TERMS: VendorTerms = VendorTerms {
+const TERMS: VendorTerms = VendorTerms {
     every: Duration::from_secs(30),
     every_closed: Duration::from_secs(900),
     per_minute: 180.0,
     burst: 10.0,
     at_once: 1,
     delay: Duration::ZERO,
+};
+
+/// Its row of the table of vendors.
+pub static ROW: PolledVendor = PolledVendor {
+    word: "alpaca",
+    base: "https://data.alpaca.markets",
+    second_base: None,
+    terms: TERMS,
+    public_limits: None,
+    notice: None,
+    brings: &[Brings::Chains],
+    whole: None,
+    open: |keys, adjust| Ok(Box::new(Alpaca::new(keys, adjust.indicative)?)),
 };
 
 /// The interface with a key.

@@ -3,7 +3,7 @@
 
 use super::failure::Failure;
 use super::plan::VendorTerms;
-use super::vendor::{Asks, Document, Question, Sweep, Vendor, is_index};
+use super::vendor::{Asks, Brings, Document, PolledVendor, PublicLimits, Question, Sweep, Vendor, is_index};
 use feeds::Grade;
 use feeds::cboe::parse_cboe;
 use jiff::civil::Date;
@@ -12,21 +12,34 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Where it is.
-pub const BASE: &str = "https://cdn.cboe.com";
-/// Names at most, where the user does not say more.
-pub const NAMES_MOST: usize = 20;
-/// What somebody who turns it on should know.
-pub const NOTICE: &str = "quotes of Cboe's website: 15 minutes late, not an official product, for personal use only; Cboe \
-    may block programs and forbids redistribution";
 /// One request a second, one sweep of a name a minute.
-pub const TERMS: VendorTerms = VendorTerms {
+const TERMS: VendorTerms = VendorTerms {
     every: Duration::from_secs(60),
     every_closed: Duration::from_secs(900),
     per_minute: 60.0,
     burst: 1.0,
     at_once: 1,
     delay: Duration::from_secs(900),
+};
+
+/// Its row of the table of vendors.
+pub static ROW: PolledVendor = PolledVendor {
+    word: "cboe",
+    base: "https://cdn.cboe.com",
+    second_base: None,
+    terms: TERMS,
+    public_limits: Some(PublicLimits {
+        every_least: TERMS.every,
+        names_most: 20,
+        text: "one request per second and one sweep per minute",
+    }),
+    notice: Some(
+        "quotes of Cboe's website: 15 minutes late, not an official product, for personal use only; Cboe \
+    may block programs and forbids redistribution",
+    ),
+    brings: &[Brings::Chains],
+    whole: None,
+    open: |_, _| Ok(Box::new(Cboe::new(RootTable::embedded()))),
 };
 
 /// Cboe's website.

@@ -4,7 +4,7 @@
 use super::dividends::HISTORY_YEARS;
 use super::failure::Failure;
 use super::plan::VendorTerms;
-use super::vendor::{Asks, Document, Question, Sweep, Vendor, is_index};
+use super::vendor::{Asks, Brings, Document, PolledVendor, Question, Sweep, Vendor, is_index};
 use feeds::massive::{parse_massive_dividends, parse_massive_snapshot};
 use host::secret::{Keys, Secret};
 use jiff::civil::Date;
@@ -12,18 +12,29 @@ use kernel::calendar::shift::ShiftDate;
 use kernel::contract::{RootTable, Symbol};
 use std::time::Duration;
 
-/// Where it is.
-pub const BASE: &str = "https://api.massive.com";
 /// The variable of its key.
 pub const KEY: &str = "GREEKSD_MASSIVE_KEY";
 /// Plans with quotes have no limit of their own; the vendor asks for less than a hundred requests a second.
-pub const TERMS: VendorTerms = VendorTerms {
+const TERMS: VendorTerms = VendorTerms {
     every: Duration::from_secs(15),
     every_closed: Duration::from_secs(900),
     per_minute: 1200.0,
     burst: 10.0,
     at_once: 2,
     delay: Duration::ZERO,
+};
+
+/// Its row of the table of vendors.
+pub static ROW: PolledVendor = PolledVendor {
+    word: "massive",
+    base: "https://api.massive.com",
+    second_base: None,
+    terms: TERMS,
+    public_limits: None,
+    notice: None,
+    brings: &[Brings::Chains, Brings::Dividends],
+    whole: None,
+    open: |keys, _| Ok(Box::new(Massive::new(RootTable::embedded(), keys)?)),
 };
 
 /// The interface with a key.

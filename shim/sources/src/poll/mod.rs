@@ -11,6 +11,7 @@ pub mod failure;
 pub mod massive;
 pub mod nasdaq;
 pub mod plan;
+pub mod registry;
 pub mod sweep;
 pub mod theta;
 pub mod tradier;

@@ -3,7 +3,7 @@
 
 use super::failure::Failure;
 use super::plan::VendorTerms;
-use super::vendor::{Asks, Brings, Document, Question, Sweep, Vendor};
+use super::vendor::{Asks, Brings, Document, PolledVendor, PublicLimits, Question, Sweep, Vendor};
 use feeds::nasdaq::parse_nasdaq_dividends;
 use host::secret::Secret;
 use jiff::civil::Date;
@@ -12,21 +12,34 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Where it is.
-pub const BASE: &str = "https://api.nasdaq.com";
-/// Names at most, where the user does not say more.
-pub const NAMES_MOST: usize = 100;
-/// What somebody who turns it on should know.
-pub const NOTICE: &str = "dividends of Nasdaq's website: not an official product, for personal use only; Nasdaq may block \
-    programs";
 /// Dividends are declared weeks before they go ex: twice a day is soon enough.
-pub const TERMS: VendorTerms = VendorTerms {
+const TERMS: VendorTerms = VendorTerms {
     every: Duration::from_secs(12 * 3600),
     every_closed: Duration::from_secs(12 * 3600),
     per_minute: 6.0,
     burst: 1.0,
     at_once: 1,
     delay: Duration::ZERO,
+};
+
+/// Its row of the table of vendors.
+pub static ROW: PolledVendor = PolledVendor {
+    word: "nasdaq",
+    base: "https://api.nasdaq.com",
+    second_base: None,
+    terms: TERMS,
+    public_limits: Some(PublicLimits {
+        every_least: Duration::from_secs(3600),
+        names_most: 100,
+        text: "six requests per minute and one request per symbol and hour",
+    }),
+    notice: Some(
+        "dividends of Nasdaq's website: not an official product, for personal use only; Nasdaq may block \
+    programs",
+    ),
+    brings: &[Brings::Dividends],
+    whole: None,
+    open: |_, _| Ok(Box::new(Nasdaq::default())),
 };
 
 /// Nasdaq's website.

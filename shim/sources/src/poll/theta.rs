@@ -3,22 +3,33 @@
 
 use super::failure::Failure;
 use super::plan::VendorTerms;
-use super::vendor::{Asks, Document, Question, Sweep, Vendor, is_index, roots_of};
+use super::vendor::{Asks, Brings, Document, PolledVendor, Question, Sweep, Vendor, is_index, roots_of};
 use feeds::thetadata::{instead_of_status, parse_thetadata_indices, parse_thetadata_options, parse_thetadata_stocks};
 use jiff::civil::Date;
 use kernel::contract::{RootTable, Symbol};
 use std::time::Duration;
 
-/// Where its terminal listens. Not `localhost`: the terminal refuses sessions that mix both.
-pub const BASE: &str = "http://127.0.0.1:25503";
 /// The terminal queues what is more than the plan allows; two side by side are what the cheapest with quotes has.
-pub const TERMS: VendorTerms = VendorTerms {
+const TERMS: VendorTerms = VendorTerms {
     every: Duration::from_secs(5),
     every_closed: Duration::from_secs(600),
     per_minute: 1200.0,
     burst: 8.0,
     at_once: 2,
     delay: Duration::ZERO,
+};
+
+/// Its row of the table of vendors.
+pub static ROW: PolledVendor = PolledVendor {
+    word: "theta",
+    base: "http://127.0.0.1:25503",
+    second_base: None,
+    terms: TERMS,
+    public_limits: None,
+    notice: None,
+    brings: &[Brings::Chains],
+    whole: None,
+    open: |_, _| Ok(Box::new(Theta::new(RootTable::embedded()))),
 };
 
 /// The local server.

@@ -3,25 +3,36 @@
 
 use super::failure::Failure;
 use super::plan::VendorTerms;
-use super::vendor::{Asks, Document, Question, Sweep, Vendor, is_index};
+use super::vendor::{Asks, Brings, Document, PolledVendor, Question, Sweep, Vendor, is_index};
 use feeds::tradier::{parse_tradier_chain, parse_tradier_dividends, parse_tradier_expirations, parse_tradier_quotes};
 use host::secret::{Keys, Secret};
 use jiff::civil::Date;
 use kernel::contract::{RootTable, Symbol};
 use std::time::Duration;
 
-/// Where it is; `https://sandbox.tradier.com` is fifteen minutes late and free.
-pub const BASE: &str = "https://api.tradier.com";
 /// The variable of its key.
 pub const KEY: &str = "GREEKSD_TRADIER_TOKEN";
 /// 120 requests a minute of market data; a name takes one for each expiration and two more.
-pub const TERMS: VendorTerms = VendorTerms {
+const TERMS: VendorTerms = VendorTerms {
     every: Duration::from_secs(30),
     every_closed: Duration::from_secs(900),
     per_minute: 110.0,
     burst: 10.0,
     at_once: 1,
     delay: Duration::ZERO,
+};
+
+/// Its row of the table of vendors.
+pub static ROW: PolledVendor = PolledVendor {
+    word: "tradier",
+    base: "https://api.tradier.com",
+    second_base: None,
+    terms: TERMS,
+    public_limits: None,
+    notice: None,
+    brings: &[Brings::Chains, Brings::Dividends],
+    whole: None,
+    open: |keys, _| Ok(Box::new(Tradier::new(RootTable::embedded(), keys)?)),
 };
 
 /// The interface with a key.

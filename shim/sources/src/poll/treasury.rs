@@ -3,7 +3,7 @@
 
 use super::failure::Failure;
 use super::plan::VendorTerms;
-use super::vendor::{Asks, Brings, Document, Question, Sweep, Vendor};
+use super::vendor::{Asks, Brings, Document, PolledVendor, PublicLimits, Question, Sweep, Vendor};
 use feeds::rates::{parse_sofr, parse_treasury};
 use jiff::civil::Date;
 use kernel::calendar::shift::ShiftDate;
@@ -11,14 +11,10 @@ use kernel::contract::Symbol;
 use kernel::par_yields::with_short_end;
 use std::time::Duration;
 
-/// Where the Treasury is.
-pub const BASE: &str = "https://home.treasury.gov";
-/// Where the New York Fed is.
-pub const FED: &str = "https://markets.newyorkfed.org";
 /// What it is called in a plan of names: it has none.
-pub const NAME: &str = "TREASURY";
+const NAME: &str = "TREASURY";
 /// Yields come in the afternoon, SOFR in the morning: every four hours is soon enough.
-pub const TERMS: VendorTerms = VendorTerms {
+const TERMS: VendorTerms = VendorTerms {
     every: Duration::from_secs(4 * 3600),
     every_closed: Duration::from_secs(4 * 3600),
     per_minute: 6.0,
@@ -26,6 +22,24 @@ pub const TERMS: VendorTerms = VendorTerms {
     at_once: 1,
     delay: Duration::ZERO,
 };
+
+/// Its row of the table of vendors.
+pub static ROW: PolledVendor = PolledVendor {
+    word: "treasury",
+    base: "https://home.treasury.gov",
+    second_base: Some("https://markets.newyorkfed.org"),
+    terms: TERMS,
+    public_limits: Some(PublicLimits {
+        every_least: Duration::from_secs(3600),
+        names_most: 1,
+        text: "one request per hour",
+    }),
+    notice: None,
+    brings: &[Brings::Rates],
+    whole: Some(NAME),
+    open: |_, _| Ok(Box::new(Treasury)),
+};
+
 /// Curves older than this serve nobody: no holidays are as long.
 const KEPT_DAYS: i32 = 30;
 

@@ -4,7 +4,7 @@
 use super::failure::Failure;
 use super::plan::VendorTerms;
 use feeds::{DeclaredDividend, Grade};
-use host::secret::Secret;
+use host::secret::{Keys, Secret};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use kernel::calendar::Calendar;
@@ -13,7 +13,9 @@ use kernel::limits;
 use kernel::records::Batch;
 use kernel::report::Report;
 use std::collections::{HashSet, VecDeque};
+use std::fmt;
 use std::path::Path;
+use std::time::Duration;
 
 /// One request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -194,6 +196,59 @@ pub trait Vendor: Send + Sync {
     fn may_miss(&self, request: &Question, failure: Failure) -> bool {
         let _ = (request, failure);
         false
+    }
+}
+
+/// A polled vendor as the command line names it: one row of the [table of vendors](super::registry).
+pub struct PolledVendor {
+    /// The word before the colon of `--feed`.
+    pub word: &'static str,
+    /// The address of its server.
+    pub base: &'static str,
+    /// The address of a second server, which some of its requests go to.
+    pub second_base: Option<&'static str>,
+    /// Rate limits and intervals of the polling, unless options change them.
+    pub terms: VendorTerms,
+    /// Limits that options cannot exceed, of a public website.
+    pub public_limits: Option<PublicLimits>,
+    /// A warning that the log shows once, when the feed is opened.
+    pub notice: Option<&'static str>,
+    /// Kinds of data that it has.
+    pub brings: &'static [Brings],
+    /// The name that stands for everything, of a vendor that takes no symbols.
+    pub whole: Option<&'static str>,
+    /// Opens it with the user's keys and options; the error is a sentence for the user.
+    pub open: fn(&Keys, &Adjust) -> Result<Box<dyn Vendor>, String>,
+}
+
+/// Limits of polling a public website.
+#[derive(Clone, Copy, Debug)]
+pub struct PublicLimits {
+    /// The shortest interval between two sweeps of a name.
+    pub every_least: Duration,
+    /// Names at most, unless the user raises it.
+    pub names_most: usize,
+    /// The limits in words.
+    pub text: &'static str,
+}
+
+impl PolledVendor {
+    /// True if it has chains, and dividends that can be requested without them.
+    #[must_use]
+    pub fn has_both(&self) -> bool {
+        self.brings.contains(&Brings::Chains) && self.brings.contains(&Brings::Dividends)
+    }
+}
+
+impl PartialEq for PolledVendor {
+    fn eq(&self, other: &Self) -> bool {
+        self.word == other.word
+    }
+}
+
+impl fmt::Debug for PolledVendor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word)
     }
 }
 

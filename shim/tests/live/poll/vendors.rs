@@ -3,11 +3,11 @@
 use host::secret::Keys;
 use jiff::civil::{Date, date};
 use jiff::{Timestamp, tz::TimeZone};
-use kernel::contract::{ContractKey, Right, RootTable, Symbol};
+use kernel::contract::{ContractKey, Right, Symbol};
 use kernel::records::QuoteRecord;
 use sources::poll::dividends::{self, DividendsOnly};
 use sources::poll::plan::VendorTerms;
-use sources::poll::vendor::Vendor;
+use sources::poll::vendor::{Adjust, PolledVendor, Vendor};
 use sources::poll::{alpaca, cboe, massive, nasdaq, theta, tradier, treasury};
 use testkit::documents::Quoted;
 
@@ -105,32 +105,31 @@ impl Asked {
         matches!(self, Self::Nasdaq | Self::MassiveDividends | Self::TradierDividends)
     }
 
-    pub(crate) fn vendor(self) -> Box<dyn Vendor> {
-        let roots = RootTable::embedded();
-        let keys = Keys::read(None, &|_| Some(KEY.into())).unwrap();
+    fn row(self) -> &'static PolledVendor {
         match self {
-            Self::Cboe => Box::new(cboe::Cboe::new(roots)),
-            Self::Theta => Box::new(theta::Theta::new(roots)),
-            Self::Tradier => Box::new(tradier::Tradier::new(roots, &keys).unwrap()),
-            Self::Massive => Box::new(massive::Massive::new(roots, &keys).unwrap()),
-            Self::Alpaca => Box::new(alpaca::Alpaca::new(&keys, false).unwrap()),
-            Self::Treasury => Box::new(treasury::Treasury),
-            Self::Nasdaq => Box::new(nasdaq::Nasdaq::default()),
-            Self::MassiveDividends => Box::new(DividendsOnly(Self::Massive.vendor())),
-            Self::TradierDividends => Box::new(DividendsOnly(Self::Tradier.vendor())),
+            Self::Cboe => &cboe::ROW,
+            Self::Theta => &theta::ROW,
+            Self::Tradier | Self::TradierDividends => &tradier::ROW,
+            Self::Massive | Self::MassiveDividends => &massive::ROW,
+            Self::Alpaca => &alpaca::ROW,
+            Self::Treasury => &treasury::ROW,
+            Self::Nasdaq => &nasdaq::ROW,
+        }
+    }
+
+    pub(crate) fn vendor(self) -> Box<dyn Vendor> {
+        let keys = Keys::read(None, &|_| Some(KEY.into())).unwrap();
+        let vendor = (self.row().open)(&keys, &Adjust::default()).unwrap();
+        match self {
+            Self::MassiveDividends | Self::TradierDividends => Box::new(DividendsOnly(vendor)),
+            _ => vendor,
         }
     }
 
     pub(crate) fn terms(self) -> VendorTerms {
         match self {
-            Self::Cboe => cboe::TERMS,
-            Self::Theta => theta::TERMS,
-            Self::Tradier => tradier::TERMS,
-            Self::Massive => massive::TERMS,
-            Self::Alpaca => alpaca::TERMS,
-            Self::Treasury => treasury::TERMS,
-            Self::Nasdaq => nasdaq::TERMS,
             Self::MassiveDividends | Self::TradierDividends => dividends::TERMS,
+            _ => self.row().terms,
         }
     }
 
