@@ -264,7 +264,7 @@ fn listen_for_signals(stop: Sender<()>) -> Result<(), ctrlc::Error> {
 fn clock_of(config: &Config) -> MarketClock {
     match (config.now, config.clock) {
         (Some(now), _) => MarketClock::Fixed(now),
-        (None, Some(start)) => MarketClock::starting(start, config.speed),
+        (None, Some(start)) => MarketClock::starting(start, config.speed.unwrap_or(1.0)),
         (None, None) => MarketClock::Running,
     }
 }
@@ -444,28 +444,8 @@ mod tests {
     fn the_banner_says_which_file_was_read_and_what_remote_means() {
         let config = |listen: &str, file: Option<&str>| Config {
             listen: vec![listen.parse().unwrap()],
-            feeds: vec!["sim".to_owned()],
-            allow_remote: false,
-            keys: host::secret::Keys::default(),
-            feed_ca: None,
-            now: None,
-            clock: None,
-            speed: 1.0,
-            refresh: Duration::from_secs(1),
-            threads: 1,
-            state_dir: None,
-            log: crate::config::Log::Text,
-            log_level: tracing::level_filters::LevelFilter::INFO,
-            allow_hosts: Vec::new(),
-            old_snapshot_bytes: 0,
-            response_cache_bytes: 0,
-            gzip_loopback: false,
-            show_quotes: false,
-            history_bytes: 0,
-            record: None,
-            overrides: None,
-            rates: crate::config::RatesMode::Auto,
             file_note: file.map(str::to_owned),
+            ..Config::default()
         };
         assert_eq!(notes(&config("127.0.0.1:1", None)), [""; 0]);
         assert_eq!(notes(&config("[::1]:1", Some("a.toml"))), ["config    a.toml"]);

@@ -1,14 +1,11 @@
 //! The command line and the environment variables beside it.
 
-use super::origin::Origin;
-use super::value::{self, Folder, Log, RatesMode};
-use clap::parser::ValueSource;
+use super::options::GivenOptions;
+use super::value::{self, RatesMode};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use jiff::Timestamp;
 use std::ffi::OsString;
-use std::net::SocketAddr;
 use std::path::PathBuf;
-use tracing::level_filters::LevelFilter;
 
 /// Compute Greeks of US listed options on this machine and serve them over HTTP.
 #[derive(Debug, Parser)]
@@ -55,91 +52,9 @@ pub(super) enum Command {
 /// Options of `greeksd serve`.
 #[derive(Debug, Args)]
 pub(super) struct ServeArgs {
-    /// Addresses to listen on; repeatable, or separated by commas [default: 127.0.0.1:2112,[::1]:2112]
-    #[arg(long, env = "GREEKSD_LISTEN", hide_env_values = true, value_name = "ADDRESS:PORT", value_parser = value::address)]
-    #[arg(value_delimiter = ',')]
-    pub(super) listen: Option<Vec<SocketAddr>>,
-    /// Allow --listen and --feed tcp: to name addresses that other machines can reach
-    #[arg(long, env = "GREEKSD_ALLOW_REMOTE", hide_env_values = true, value_name = "BOOL", value_parser = value::flag)]
-    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    pub(super) allow_remote: Option<bool>,
-    /// Source of quotes [default: sim]; repeatable: where several feeds have an item, the first one is used. Simulated:
-    /// sim, sim:full (6,000 names), sim:full,scale=1.3, sim:seed=7. Recorded: dir:PATH (one day), history:DIR (many
-    /// days). Pushed to greeksd: tcp:PORT, tcp:ADDRESS:PORT, stdin:. Polled over HTTP: cboe:NAMES (15 minutes delayed,
-    /// for personal use), theta:NAMES, tradier:NAMES, massive:NAMES, alpaca:NAMES, where NAMES is a list such as
-    /// SPY,QQQ; rates only: treasury:; dividends only: nasdaq:NAMES. In builds with the feature databento-live:
-    /// databento:NAMES. docs/feeds.md describes each feed
-    #[arg(long, env = "GREEKSD_FEED", hide_env_values = true, value_name = "SPEC", value_delimiter = ';',
-          value_parser = value::text)]
-    pub(super) feed: Option<Vec<String>>,
-    /// File with vendors' API keys, one NAME=value per line, such as GREEKSD_TRADIER_TOKEN=...; environment variables
-    /// of the same names override it
-    #[arg(long, env = "GREEKSD_KEY_FILE", hide_env_values = true, value_name = "FILE", value_parser = value::folder)]
-    pub(super) key_file: Option<Folder>,
-    /// CA certificates (PEM) to verify vendors' servers with, instead of those of the system
-    #[arg(long, env = "GREEKSD_FEED_CA", hide_env_values = true, value_name = "FILE", value_parser = value::folder)]
-    pub(super) feed_ca: Option<Folder>,
-    /// Fix the market clock at this instant (RFC 3339)
-    #[arg(long, env = "GREEKSD_NOW", hide_env_values = true, value_name = "TIME", value_parser = value::instant)]
-    pub(super) now: Option<Timestamp>,
-    /// Start the market clock at this instant (Eastern time unless an offset is given: 2026-11-20T09:25)
-    #[arg(long, env = "GREEKSD_CLOCK", hide_env_values = true, value_name = "TIME", value_parser = value::start)]
-    pub(super) clock: Option<value::Start>,
-    /// Speed of the clock that --clock starts, as a multiple of real time, up to 10000 [default: 1]
-    #[arg(long, env = "GREEKSD_SPEED", hide_env_values = true, value_name = "TIMES", value_parser = value::speed)]
-    pub(super) speed: Option<f64>,
-    /// Minimum time between two snapshots, 0.1 to 5 [default: 1]
-    #[arg(long, env = "GREEKSD_REFRESH", hide_env_values = true, value_name = "SECONDS", value_parser = value::refresh)]
-    pub(super) refresh: Option<f64>,
-    /// Number of compute threads [default: one per core]
-    #[arg(long, env = "GREEKSD_THREADS", hide_env_values = true, value_name = "N", value_parser = value::threads)]
-    pub(super) threads: Option<usize>,
-    /// Folder for the state that survives a restart: last values, market, rates [default: none for sim, else the
-    /// platform's state folder]
-    #[arg(long, env = "GREEKSD_STATE_DIR", hide_env_values = true, value_name = "DIR", value_parser = value::folder)]
-    pub(super) state_dir: Option<Folder>,
-    /// Record incoming quotes, prices, dividends and rates, one compressed file per day; --feed dir:DIR reads them
-    #[arg(long, env = "GREEKSD_RECORD", hide_env_values = true, value_name = "DIR", value_parser = value::folder)]
-    pub(super) record: Option<Folder>,
-    /// CSV file of overrides of feeds and quotes: dividends, borrow, rates, excluded contracts; reloaded when it
-    /// changes
-    #[arg(long, env = "GREEKSD_OVERRIDES", hide_env_values = true, value_name = "FILE", value_parser = value::folder)]
-    pub(super) overrides: Option<Folder>,
-    /// Discount curves: auto (from the feeds, else implied by European chains, else built in) or zero [default: auto]
-    #[arg(long, env = "GREEKSD_RATES", hide_env_values = true, value_name = "MODE", value_parser = value::rates)]
-    pub(super) rates: Option<RatesMode>,
-    /// Log format: text or json [default: text]
-    #[arg(long, env = "GREEKSD_LOG", hide_env_values = true, value_name = "FORM", value_parser = value::log)]
-    pub(super) log: Option<Log>,
-    /// Log level: off, error, warn, info, debug or trace [default: info]
-    #[arg(long, env = "GREEKSD_LOG_LEVEL", hide_env_values = true, value_name = "LEVEL", value_parser = value::log_level)]
-    pub(super) log_level: Option<LevelFilter>,
-    /// Host name to accept in requests, besides IP addresses, localhost and *.localhost; repeatable
-    #[arg(long, env = "GREEKSD_ALLOW_HOST", hide_env_values = true, value_name = "NAME", value_delimiter = ',',
-          value_parser = value::host)]
-    pub(super) allow_host: Option<Vec<String>>,
-    /// Memory limit for old snapshots that slow readers still hold, in MB, 16 to 1000000; above it, requests for
-    /// several names get status 503 [default: 1000]
-    #[arg(long, env = "GREEKSD_OLD_SNAPSHOTS_MB", hide_env_values = true, value_name = "MB",
-          value_parser = value::megabytes)]
-    pub(super) old_snapshots_mb: Option<usize>,
-    /// Memory limit of the response cache, in MB, 0 to 100000 [default: 64]
-    #[arg(long, env = "GREEKSD_RESPONSE_CACHE_MB", hide_env_values = true, value_name = "MB",
-          value_parser = value::cache_megabytes)]
-    pub(super) response_cache_mb: Option<usize>,
-    /// Also compress responses to clients on this machine that accept gzip; remote clients always get it [default:
-    /// false]
-    #[arg(long, env = "GREEKSD_GZIP_LOOPBACK", hide_env_values = true, value_name = "BOOL", value_parser = value::flag)]
-    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    pub(super) gzip_loopback: Option<bool>,
-    /// Serve the feed's quotes: layers fill bid, ask, sizes, mid and quote time, and /l1/greeks accepts greeks=quote
-    #[arg(long, env = "GREEKSD_SHOW_QUOTES", hide_env_values = true, value_name = "BOOL", value_parser = value::flag)]
-    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    pub(super) show_quotes: Option<bool>,
-    /// Memory limit for computed past days (--feed history:DIR), in MB, 16 to 1000000; the least recently used days are
-    /// dropped, and computed again on request [default: 1000]
-    #[arg(long, env = "GREEKSD_HISTORY_MB", hide_env_values = true, value_name = "MB", value_parser = value::megabytes)]
-    pub(super) history_mb: Option<usize>,
+    /// Options that are also variables and keys of the file.
+    #[command(flatten)]
+    pub(super) given: GivenOptions,
     /// Configuration file [default: greeksd.toml in the current folder, else in the platform's configuration folder]
     #[arg(long, env = "GREEKSD_CONFIG", hide_env_values = true, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
@@ -352,7 +267,7 @@ pub struct ViewArgs {
     pub url: String,
     /// Compute the quotes of this feed (sim, dir:PATH, ... as for serve) in the viewer instead of querying a daemon;
     /// repeatable
-    #[arg(long, value_name = "SPEC", value_delimiter = ';', value_parser = value::text)]
+    #[arg(long, value_name = "SPEC", value_delimiter = ';', value_parser = value::feed)]
     pub feed: Vec<String>,
     /// Names on the watch list, separated by commas; 20 at most
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -425,63 +340,18 @@ pub(super) fn manual(of: Option<&str>) -> Result<String, clap::Error> {
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Who gave each option of `serve`.
-#[derive(Debug)]
-pub(super) struct Origins(clap::ArgMatches);
-
 impl Cli {
     /// Parses arguments; the environment stands in for what they leave out.
-    pub(super) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<(Self, Origins), clap::Error> {
+    pub(super) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let mut command = Self::command();
         let matches = command.try_get_matches_from_mut(arguments)?;
-        let cli = Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
-        let serve = matches.subcommand_matches("serve").unwrap_or(&matches).clone();
-        Ok((cli, Origins(serve)))
-    }
-}
-
-impl Origins {
-    /// Where the option `name` (as in its key) came from.
-    pub(super) fn of(&self, name: &'static str) -> Origin {
-        match self.0.value_source(&name.replace('-', "_")) {
-            Some(ValueSource::EnvVariable) => Origin::Environment(variable(name)),
-            Some(ValueSource::CommandLine) => Origin::CommandLine,
-            _ => Origin::Default,
-        }
-    }
-}
-
-/// The environment variable of an option.
-fn variable(name: &str) -> &'static str {
-    match name {
-        "listen" => "GREEKSD_LISTEN",
-        "allow-remote" => "GREEKSD_ALLOW_REMOTE",
-        "feed" => "GREEKSD_FEED",
-        "key-file" => "GREEKSD_KEY_FILE",
-        "feed-ca" => "GREEKSD_FEED_CA",
-        "now" => "GREEKSD_NOW",
-        "clock" => "GREEKSD_CLOCK",
-        "speed" => "GREEKSD_SPEED",
-        "refresh" => "GREEKSD_REFRESH",
-        "threads" => "GREEKSD_THREADS",
-        "state-dir" => "GREEKSD_STATE_DIR",
-        "record" => "GREEKSD_RECORD",
-        "overrides" => "GREEKSD_OVERRIDES",
-        "rates" => "GREEKSD_RATES",
-        "log" => "GREEKSD_LOG",
-        "log-level" => "GREEKSD_LOG_LEVEL",
-        "allow-host" => "GREEKSD_ALLOW_HOST",
-        "old-snapshots-mb" => "GREEKSD_OLD_SNAPSHOTS_MB",
-        "response-cache-mb" => "GREEKSD_RESPONSE_CACHE_MB",
-        "gzip-loopback" => "GREEKSD_GZIP_LOOPBACK",
-        "show-quotes" => "GREEKSD_SHOW_QUOTES",
-        "history-mb" => "GREEKSD_HISTORY_MB",
-        _ => "environment",
+        Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::options::OPTIONS;
     use super::*;
 
     #[test]
@@ -514,11 +384,10 @@ mod tests {
     fn the_command_line_is_well_formed_and_every_option_has_its_variable() {
         let command = Cli::command();
         command.clone().debug_assert();
-        for name in super::super::file::KEYS {
-            let id = name.replace('-', "_");
-            let option =
-                command.get_arguments().find(|a| a.get_id() == id.as_str()).unwrap_or_else(|| panic!("{name}"));
-            assert_eq!(option.get_env().and_then(|v| v.to_str()), Some(variable(name)), "{name}");
+        for option in OPTIONS {
+            let argument = command.get_arguments().find(|argument| argument.get_long() == Some(option.key)).unwrap();
+            assert_eq!(argument.get_env().and_then(|variable| variable.to_str()), Some(option.variable));
+            assert_eq!(option.variable, format!("GREEKSD_{}", option.key.replace('-', "_").to_uppercase()));
         }
     }
 }

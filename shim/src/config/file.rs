@@ -1,6 +1,7 @@
 //! `greeksd.toml`: one key for each option of `serve`, nothing else.
 
 use super::error::ConfigError;
+use super::options::OPTIONS;
 use super::origin::Origin;
 use super::value::{self, FEEDS_APART};
 use std::collections::BTreeMap;
@@ -9,35 +10,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The keys of the file: the options of `serve` that are about the daemon and not about this start of it.
-pub(super) const KEYS: [&str; 22] = [
-    "listen",
-    "allow-remote",
-    "feed",
-    "key-file",
-    "feed-ca",
-    "now",
-    "clock",
-    "speed",
-    "refresh",
-    "threads",
-    "state-dir",
-    "record",
-    "overrides",
-    "rates",
-    "log",
-    "log-level",
-    "allow-host",
-    "old-snapshots-mb",
-    "response-cache-mb",
-    "gzip-loopback",
-    "show-quotes",
-    "history-mb",
-];
-
-/// What a file that merely lies in the current folder does not decide: who may reach the daemon, where it writes, and
-/// which servers are sent the user's keys, for which a feed with an address (`@`) is left out too. Somebody else may
-/// have put it there.
-const NOT_FROM_HERE: [&str; 6] = ["allow-remote", "allow-host", "state-dir", "record", "key-file", "feed-ca"];
+fn keys() -> impl Iterator<Item = &'static str> {
+    OPTIONS.iter().map(|option| option.key)
+}
 
 /// What a file says, as text in the spelling of the command line.
 #[derive(Debug, Default)]
@@ -75,7 +50,7 @@ impl File {
         let mut values = BTreeMap::new();
         for (key, value) in &table {
             let name = key.replace('_', "-");
-            let known = KEYS.into_iter().find(|&known| known == name);
+            let known = keys().find(|&known| known == name);
             let known = known.ok_or_else(|| fail(format!("unknown key `{key}`; {}", hint(&name))))?;
             let text = spell(known, value)
                 .ok_or_else(|| fail(format!("{key}: expected text, a number or a list of texts")))?;
@@ -84,9 +59,10 @@ impl File {
         Ok(Self { path: path.to_owned(), values, ignored: Vec::new() })
     }
 
-    /// The same without what a file in the current folder does not decide.
+    /// The same without what a file in the current folder does not decide: somebody else may have put it there.
     fn found_here(mut self) -> Self {
-        self.ignored = NOT_FROM_HERE.into_iter().filter(|key| self.values.remove(key).is_some()).collect();
+        let of_user = OPTIONS.iter().filter(|option| option.is_of_user).map(|option| option.key);
+        self.ignored = of_user.filter(|key| self.values.remove(key).is_some()).collect();
         // an address that requests go to, keys with them
         if self.values.get("feed").is_some_and(|feeds| feeds.contains('@')) {
             self.values.remove("feed");
@@ -134,8 +110,8 @@ fn spell(key: &str, value: &toml::Value) -> Option<String> {
         toml::Value::Datetime(time) => Some(time.to_string()),
         toml::Value::Array(items) => {
             let items: Option<Vec<&str>> = items.iter().map(toml::Value::as_str).collect();
-            // what is a feed has commas in it
-            Some(items?.join(if key == "feed" { FEEDS_APART } else { "," }))
+            // a feed has commas in it
+            Some(items?.join(&if key == "feed" { FEEDS_APART } else { ',' }.to_string()))
         }
         toml::Value::Table(_) => None,
     }
@@ -143,10 +119,10 @@ fn spell(key: &str, value: &toml::Value) -> Option<String> {
 
 /// The key that was probably meant, else all of them.
 fn hint(name: &str) -> String {
-    let closest = KEYS.into_iter().min_by_key(|key| distance(key, name));
+    let closest = keys().min_by_key(|key| distance(key, name));
     match closest.filter(|key| distance(key, name) <= 2) {
         Some(key) => format!("did you mean `{key}`?"),
-        None => format!("the keys are {}", KEYS.join(", ")),
+        None => format!("the keys are {}", keys().collect::<Vec<_>>().join(", ")),
     }
 }
 
@@ -200,7 +176,7 @@ mod tests {
         let found = named.found_here();
         assert_eq!((found.get("allow-remote"), found.get("state-dir"), found.get("allow-host")), (None, None, None));
         assert_eq!(found.get("refresh"), Some("0.5"));
-        let note = "greeksd.toml in the current folder; ignored keys: allow-remote, allow-host, state-dir";
+        let note = "greeksd.toml in the current folder; ignored keys: allow-remote, state-dir, allow-host";
         assert_eq!(found.note().as_deref(), Some(note));
         assert_eq!(File::default().note(), None);
     }

@@ -8,7 +8,9 @@
 mod cli;
 mod error;
 mod file;
+mod options;
 mod origin;
+mod resolved;
 mod value;
 
 pub use cli::{
@@ -18,67 +20,12 @@ use cli::{Cli, Command, ServeArgs};
 pub use error::ConfigError;
 use file::File;
 use host::secret::Keys;
-use jiff::Timestamp;
+use options::OPTIONS;
 pub use origin::Origin;
+pub use resolved::Config;
 use std::ffi::OsString;
-use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
-use std::time::Duration;
-use tracing::level_filters::LevelFilter;
-use value::Feeds;
 pub use value::{Log, Milliseconds, RatesMode};
-
-/// What `greeksd serve` runs with.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Config {
-    /// Addresses to listen on; loopback only, unless remote clients were allowed.
-    pub listen: Vec<SocketAddr>,
-    /// Where quotes come from, the ones before going before the ones after: `sim`, `sim:full`, `dir:PATH`, `tcp:PORT`.
-    pub feeds: Vec<String>,
-    /// Feeds and clients may be on other machines.
-    pub allow_remote: bool,
-    /// The keys of vendors.
-    pub keys: Keys,
-    /// Certificates to trust vendors' servers by, in place of the system's.
-    pub feed_ca: Option<PathBuf>,
-    /// The instant at which the clock stands still.
-    pub now: Option<Timestamp>,
-    /// The instant at which the clock starts; not both.
-    pub clock: Option<Timestamp>,
-    /// How many times as fast as real time a clock runs that is started so.
-    pub speed: f64,
-    /// Least time between two snapshots.
-    pub refresh: Duration,
-    /// Threads that compute.
-    pub threads: usize,
-    /// Where what comes in is kept; `None`: nowhere.
-    pub record: Option<PathBuf>,
-    /// The file of what goes before feeds and quotes.
-    pub overrides: Option<PathBuf>,
-    /// Which discount curves values are computed with.
-    pub rates: RatesMode,
-    /// Where the last session's values are kept; `None`: nowhere.
-    pub state_dir: Option<PathBuf>,
-    /// How the log is written.
-    pub log: Log,
-    /// What is logged.
-    pub log_level: LevelFilter,
-    /// Names that clients may call this machine by, beside addresses in digits and `localhost`.
-    pub allow_hosts: Vec<String>,
-    /// Bytes that old snapshots may hold.
-    pub old_snapshot_bytes: u64,
-    /// Most bytes of rendered answers that are kept.
-    pub response_cache_bytes: usize,
-    /// Whether clients of this machine get gzip.
-    pub gzip_loopback: bool,
-    /// Layers show the quotes of the feed.
-    pub show_quotes: bool,
-    /// Bytes that past days which were computed may take.
-    pub history_bytes: u64,
-    /// The configuration file, and what of it does not count.
-    pub file_note: Option<String>,
-}
 
 /// What to do.
 #[derive(Debug)]
@@ -118,7 +65,7 @@ pub fn read(
     arguments: impl IntoIterator<Item = OsString>,
     home: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<Invocation, ConfigError> {
-    let (cli, origins) = Cli::read(arguments)?;
+    let cli = Cli::read(arguments)?;
     let args = match cli.command {
         Some(Command::Price(args)) => return Ok(Invocation::Price(args)),
         Some(Command::Batch(args)) => return Ok(Invocation::Batch(args)),
@@ -141,7 +88,7 @@ pub fn read(
         None => File::find(home)?,
     };
     let print = args.print_config;
-    let (config, report) = resolve(args, &origins, &file, home)?;
+    let (config, report) = resolve(&args, &file, home)?;
     Ok(if print { Invocation::Print(report) } else { Invocation::Serve(Box::new(config)) })
 }
 
@@ -163,82 +110,49 @@ fn view(args: ViewArgs, home: &dyn Fn(&str) -> Option<OsString>) -> Result<ViewP
     }
 }
 
-/// Chooses each value, and writes down which and why.
+/// Sets each option from the arguments or the environment, else from the file. Returns the configuration and the text of
+/// `--print-config`.
 fn resolve(
-    args: ServeArgs,
-    origins: &cli::Origins,
+    args: &ServeArgs,
     file: &File,
     home: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<(Config, String), ConfigError> {
-    let mut pick = Pick { origins, file, report: String::new() };
-    let listen = pick.list("listen", args.listen, value::address, value::DEFAULT_LISTEN)?;
-    let allow_remote = pick.one("allow-remote", args.allow_remote, value::flag, || false)?;
-    let default_feed = || Feeds(vec![value::DEFAULT_FEED.to_owned()]);
-    let Feeds(feeds) = pick.one("feed", args.feed.map(Feeds), value::feeds, default_feed)?;
-    let key_file = pick.optional("key-file", args.key_file, value::folder, || None)?;
-    let feed_ca = pick.optional("feed-ca", args.feed_ca, value::folder, || None)?;
-    let now = pick.optional("now", args.now, value::instant, || None)?;
-    let start = pick.optional("clock", args.clock, value::start, || None)?;
-    let speed = pick.optional("speed", args.speed, value::speed, || None)?;
-    let refresh = pick.one("refresh", args.refresh, value::refresh, || value::DEFAULT_REFRESH)?;
-    let threads = pick.one("threads", args.threads, value::threads, value::default_threads)?;
-    let is_sim = feeds.iter().all(|feed| feed.starts_with("sim"));
-    let default_state = || if is_sim { None } else { value::state_folder(home).map(value::Folder) };
-    let state_dir = pick.optional("state-dir", args.state_dir, value::folder, default_state)?;
-    let record = pick.optional("record", args.record, value::folder, || None)?;
-    let overrides = pick.optional("overrides", args.overrides, value::folder, || None)?;
-    let rates = pick.one("rates", args.rates, value::rates, || RatesMode::Auto)?;
-    let log = pick.one("log", args.log, value::log, || Log::Text)?;
-    let log_level = pick.one("log-level", args.log_level, value::log_level, || LevelFilter::INFO)?;
-    let allow_hosts = pick.list("allow-host", args.allow_host, value::host, "")?;
-    let old_snapshots =
-        pick.one("old-snapshots-mb", args.old_snapshots_mb, value::megabytes, || value::DEFAULT_OLD_SNAPSHOTS_MB)?;
-    let response_cache = pick.one("response-cache-mb", args.response_cache_mb, value::cache_megabytes, || {
-        value::DEFAULT_RESPONSE_CACHE_MB
-    })?;
-    let gzip_loopback = pick.one("gzip-loopback", args.gzip_loopback, value::flag, || false)?;
-    let show_quotes = pick.one("show-quotes", args.show_quotes, value::flag, || false)?;
-    let history = pick.one("history-mb", args.history_mb, value::megabytes, || value::DEFAULT_HISTORY_MB)?;
-    if let Some(address) = listen.iter().find(|address| !allow_remote && !address.ip().is_loopback()) {
+    let mut config = Config { file_note: file.note(), ..Config::default() };
+    let mut origins = Vec::with_capacity(OPTIONS.len());
+    for option in OPTIONS {
+        origins.push(match (args.given.get(option.key), file.get(option.key)) {
+            (Some((text, origin)), _) => {
+                (option.set)(&mut config, text).map_err(ConfigError::Value)?;
+                origin.clone()
+            }
+            (None, Some(text)) => {
+                (option.set)(&mut config, text).map_err(|hint| file.refuse(option.key, text, &hint))?;
+                file.origin()
+            }
+            (None, None) => Origin::Default,
+        });
+    }
+    if config.state_dir.is_none() && !config.feeds.iter().all(|feed| feed.starts_with("sim")) {
+        config.state_dir = value::state_folder(home);
+    }
+    if let Some(address) = config.listen.iter().find(|address| !config.allow_remote && !address.ip().is_loopback()) {
         return Err(ConfigError::Value(format!(
             "{address} can be reached from other machines, and greeksd has no authentication; \
              give --allow-remote if that is intended, or listen on 127.0.0.1{}",
             file.note().map_or_else(String::new, |note| format!(" (read: {note})"))
         )));
     }
-    check_clock(now.is_some(), start.is_some(), speed.is_some())?;
-    let state_dir = state_dir.map(|value::Folder(path)| path);
-    let key_file = key_file.map(|value::Folder(path)| path);
-    let keys = Keys::read(key_file.as_deref(), home).map_err(ConfigError::Value)?;
-    let refresh = Duration::from_secs_f64(refresh);
-    let old_snapshot_bytes = old_snapshots as u64 * 1_000_000;
-    let file_note = file.note();
-    let config = Config {
-        listen,
-        feeds,
-        allow_remote,
-        keys,
-        feed_ca: feed_ca.map(|value::Folder(path)| path),
-        now,
-        clock: start.map(|value::Start(at)| at),
-        speed: speed.unwrap_or(value::DEFAULT_SPEED),
-        refresh,
-        threads,
-        state_dir,
-        record: record.map(|value::Folder(path)| path),
-        overrides: overrides.map(|value::Folder(path)| path),
-        rates,
-        log,
-        log_level,
-        allow_hosts,
-        old_snapshot_bytes,
-        response_cache_bytes: response_cache * 1_000_000,
-        gzip_loopback,
-        show_quotes,
-        history_bytes: history as u64 * 1_000_000,
-        file_note,
-    };
-    Ok((config, pick.report))
+    check_clock(config.now.is_some(), config.clock.is_some(), config.speed.is_some())?;
+    config.keys = Keys::read(config.key_file.as_deref(), home).map_err(ConfigError::Value)?;
+    let report = OPTIONS.iter().zip(&origins).map(|(option, origin)| line(option.key, (option.shown)(&config), origin));
+    let report = report.collect();
+    Ok((config, report))
+}
+
+/// One line of `--print-config`, which is a line of a configuration file.
+fn line(key: &str, shown: Option<String>, origin: &Origin) -> String {
+    let line = shown.map_or_else(|| format!("# {key} is not set"), |shown| format!("{key} = {shown}"));
+    format!("{line:<48} # {origin}\n")
 }
 
 /// A clock stands still, or is started at some instant, or is the system's.
@@ -249,67 +163,4 @@ fn check_clock(stands_still: bool, is_started: bool, has_speed: bool) -> Result<
         _ => return Ok(()),
     };
     Err(ConfigError::Value(wrong.to_owned()))
-}
-
-/// Picks values by precedence.
-struct Pick<'a> {
-    origins: &'a cli::Origins,
-    file: &'a File,
-    report: String,
-}
-
-impl Pick<'_> {
-    fn one<T: value::Shown>(
-        &mut self,
-        name: &'static str,
-        given: Option<T>,
-        parse: impl Fn(&str) -> Result<T, String>,
-        default: impl FnOnce() -> T,
-    ) -> Result<T, ConfigError> {
-        let picked = self.optional(name, given, parse, || Some(default()))?;
-        picked.ok_or_else(|| ConfigError::Value(format!("{name} has no value")))
-    }
-
-    fn optional<T: value::Shown>(
-        &mut self,
-        name: &'static str,
-        given: Option<T>,
-        parse: impl Fn(&str) -> Result<T, String>,
-        default: impl FnOnce() -> Option<T>,
-    ) -> Result<Option<T>, ConfigError> {
-        let (value, origin) = match (given, self.file.get(name)) {
-            (Some(value), _) => (Some(value), self.origins.of(name)),
-            (None, Some(text)) => {
-                (Some(parse(text).map_err(|e| self.file.refuse(name, text, &e))?), self.file.origin())
-            }
-            (None, None) => (default(), Origin::Default),
-        };
-        self.note(name, value.as_ref().map(value::Shown::shown), &origin);
-        Ok(value)
-    }
-
-    fn list<T: value::Shown>(
-        &mut self,
-        name: &'static str,
-        given: Option<Vec<T>>,
-        parse: impl Fn(&str) -> Result<T, String>,
-        default: &str,
-    ) -> Result<Vec<T>, ConfigError> {
-        let all = |text: &str| api::query::items(text).map(&parse).collect::<Result<Vec<T>, String>>();
-        let (values, origin) = match (given, self.file.get(name)) {
-            (Some(values), _) => (values, self.origins.of(name)),
-            (None, Some(text)) => (all(text).map_err(|e| self.file.refuse(name, text, &e))?, self.file.origin()),
-            (None, None) => (all(default).map_err(ConfigError::Value)?, Origin::Default),
-        };
-        let shown: Vec<String> = values.iter().map(value::Shown::shown).collect();
-        self.note(name, Some(format!("[{}]", shown.join(", "))), &origin);
-        Ok(values)
-    }
-
-    /// One line of `--print-config`, which is a line of a configuration file.
-    fn note(&mut self, name: &str, shown: Option<String>, origin: &Origin) {
-        use fmt::Write;
-        let line = shown.map_or_else(|| format!("# {name} is not set"), |shown| format!("{name} = {shown}"));
-        let _ = writeln!(self.report, "{line:<48} # {origin}");
-    }
 }

@@ -10,16 +10,6 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use tracing::level_filters::LevelFilter;
 
-/// `localhost` is ::1 first on Windows and macOS: a listener on IPv4 alone costs each connection a wait.
-pub(super) const DEFAULT_LISTEN: &str = "127.0.0.1:2112,[::1]:2112";
-/// The embedded market needs nothing from outside.
-pub(super) const DEFAULT_FEED: &str = "sim";
-/// Seconds.
-pub(super) const DEFAULT_REFRESH: f64 = 1.0;
-
-/// Of a clock that is started, times real time.
-pub(super) const DEFAULT_SPEED: f64 = 1.0;
-
 /// A snapshot may be at most 5 s old; below a tenth of a second nobody could read them.
 const REFRESH_SECONDS: std::ops::RangeInclusive<f64> = 0.1..=5.0;
 /// What may be logged, from nothing to everything.
@@ -38,13 +28,6 @@ const THREADS_MAX: usize = 1024;
 const MEGABYTES: std::ops::RangeInclusive<usize> = 16..=1_000_000;
 /// Rendered answers: a chain with every Greek takes up to 6 MB.
 const CACHE_MEGABYTES: std::ops::RangeInclusive<usize> = 0..=100_000;
-/// What ten programs ask for that look at twenty chains.
-pub(super) const DEFAULT_RESPONSE_CACHE_MB: usize = 64;
-/// Two whole markets and a half.
-pub(super) const DEFAULT_OLD_SNAPSHOTS_MB: usize = 1000;
-/// Past days that were computed: some hundred chains of many expirations.
-pub(super) const DEFAULT_HISTORY_MB: usize = 1000;
-
 /// How the log is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Log {
@@ -64,20 +47,8 @@ pub enum RatesMode {
     Zero,
 }
 
-/// A folder; its own type because a path prints as TOML text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Folder(pub(super) PathBuf);
-
-/// The instant that a clock starts at; its own type because it may be written without an offset.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Start(pub(super) Timestamp);
-
-/// What stands between several feeds in one text.
-pub(super) const FEEDS_APART: &str = ";";
-
-/// One or more feeds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Feeds(pub(super) Vec<String>);
+/// Separator of several feeds in one text.
+pub(super) const FEEDS_APART: char = ';';
 
 /// How `--print-config` shows a value: as TOML.
 pub(super) trait Shown {
@@ -87,12 +58,6 @@ pub(super) trait Shown {
 impl Shown for String {
     fn shown(&self) -> String {
         toml::Value::String(self.clone()).to_string()
-    }
-}
-impl Shown for Feeds {
-    fn shown(&self) -> String {
-        let shown: Vec<String> = self.0.iter().map(Shown::shown).collect();
-        if let [one] = shown.as_slice() { one.clone() } else { format!("[{}]", shown.join(", ")) }
     }
 }
 impl Shown for SocketAddr {
@@ -105,14 +70,9 @@ impl Shown for Timestamp {
         format!("\"{self}\"")
     }
 }
-impl Shown for Start {
+impl Shown for PathBuf {
     fn shown(&self) -> String {
-        self.0.shown()
-    }
-}
-impl Shown for Folder {
-    fn shown(&self) -> String {
-        self.0.display().to_string().shown()
+        self.display().to_string().shown()
     }
 }
 impl Shown for Log {
@@ -150,12 +110,27 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "expected ADDRESS:PORT, such as 127.0.0.1:2112 or [::1]:2112".to_owned())
 }
 
-pub(super) fn text(text: &str) -> Result<String, String> {
+pub(super) fn feed(text: &str) -> Result<String, String> {
     if text.is_empty() { Err("expected a feed, such as sim or dir:PATH".to_owned()) } else { Ok(text.to_owned()) }
 }
 
-pub(super) fn feeds(all: &str) -> Result<Feeds, String> {
-    all.split(FEEDS_APART).map(text).collect::<Result<_, _>>().map(Feeds)
+pub(super) fn feeds(all: &str) -> Result<Vec<String>, String> {
+    all.split(FEEDS_APART).map(feed).collect()
+}
+
+/// The items of a text that are separated by commas.
+pub(super) fn all<T>(text: &str, item: fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
+    api::query::items(text).map(item).collect()
+}
+
+/// A list as TOML.
+pub(super) fn shown_list<T: Shown>(list: &[T]) -> String {
+    format!("[{}]", list.iter().map(Shown::shown).collect::<Vec<_>>().join(", "))
+}
+
+/// Feeds as TOML: one without brackets.
+pub(super) fn shown_feeds(feeds: &[String]) -> String {
+    if let [one] = feeds { one.shown() } else { shown_list(feeds) }
 }
 
 pub(super) fn flag(text: &str) -> Result<bool, String> {
@@ -173,12 +148,12 @@ fn is_of_a_market(at: &Timestamp) -> bool {
 }
 
 /// An instant with an offset, or a date and clock time in Eastern time.
-pub(super) fn start(text: &str) -> Result<Start, String> {
+pub(super) fn start(text: &str) -> Result<Timestamp, String> {
     let eastern = |at: DateTime| Calendar::embedded().instant(at);
     // without a clock time it would be midnight, which nobody means
     let has_clock_time = text.contains([':']);
     let instant = text.parse().or_else(|_| text.parse().map(eastern)).ok().filter(|_| has_clock_time);
-    instant.filter(is_of_a_market).map(Start).ok_or_else(|| {
+    instant.filter(is_of_a_market).ok_or_else(|| {
         "expected an Eastern date and time, such as 2026-11-20T09:25, or RFC 3339 with an offset".to_owned()
     })
 }
@@ -216,8 +191,8 @@ pub(super) fn divisor(text: &str) -> Result<f64, String> {
     text.parse().ok().filter(|n: &f64| *n > 0.0 && n.is_finite()).ok_or_else(hint)
 }
 
-pub(super) fn folder(text: &str) -> Result<Folder, String> {
-    if text.is_empty() { Err("expected a folder".to_owned()) } else { Ok(Folder(PathBuf::from(text))) }
+pub(super) fn folder(text: &str) -> Result<PathBuf, String> {
+    if text.is_empty() { Err("expected a folder".to_owned()) } else { Ok(PathBuf::from(text)) }
 }
 
 pub(super) fn host(text: &str) -> Result<String, String> {
@@ -255,11 +230,6 @@ pub(super) fn rates(text: &str) -> Result<RatesMode, String> {
 pub(super) fn log_level(text: &str) -> Result<LevelFilter, String> {
     let hint = || "expected off, error, warn, info, debug or trace".to_owned();
     LEVELS.into_iter().find(|level| level.to_string() == text).ok_or_else(hint)
-}
-
-/// One thread for each core.
-pub(super) fn default_threads() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// The platform's folder for what a program remembers.

@@ -1,0 +1,423 @@
+//! The options of `serve`, one row each: an option of the command line, an environment variable, a key of `greeksd.toml`
+//! and a line of `--print-config`. A new option is a field of [`Config`] with its default, and a row. Never: where a value
+//! comes from.
+
+use super::origin::Origin;
+use super::resolved::Config;
+use super::value::{self, FEEDS_APART, Shown};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Bytes of a megabyte.
+const MB: u64 = 1_000_000;
+
+/// An option of `serve`.
+pub(super) struct ServeOption {
+    /// Its name on the command line and in the file.
+    pub(super) key: &'static str,
+    /// Its environment variable.
+    pub(super) variable: &'static str,
+    /// Placeholder of its value in the help.
+    value: &'static str,
+    form: Form,
+    /// True if only the user's own file may set it, and not one that lies in the current folder: who may reach the daemon,
+    /// where it writes, and which servers are sent keys.
+    pub(super) is_of_user: bool,
+    help: &'static str,
+    /// Checks one item, where that differs from setting a list of one.
+    check: Option<fn(&str) -> Result<(), String>>,
+    /// Parses a value and sets it; the error is a hint for the user.
+    pub(super) set: fn(&mut Config, &str) -> Result<(), String>,
+    /// The value as TOML; `None`: it is not set.
+    pub(super) shown: fn(&Config) -> Option<String>,
+}
+
+/// How often an option may be given, and how its values are separated in one text.
+#[derive(Clone, Copy)]
+enum Form {
+    /// Once.
+    One,
+    /// Once; without a value it means true.
+    Flag,
+    /// Repeatedly, or once with this separator.
+    List(char),
+}
+
+/// Every option of `serve`, in the order of the help.
+pub(super) const OPTIONS: &[ServeOption] = &[
+    ServeOption {
+        key: "listen",
+        variable: "GREEKSD_LISTEN",
+        value: "ADDRESS:PORT",
+        form: Form::List(','),
+        is_of_user: false,
+        help: "Addresses to listen on; repeatable, or separated by commas [default: 127.0.0.1:2112,[::1]:2112]",
+        check: Some(|item| value::address(item).map(drop)),
+        set: |config, text| {
+            config.listen = value::all(text, value::address)?;
+            Ok(())
+        },
+        shown: |config| Some(value::shown_list(&config.listen)),
+    },
+    ServeOption {
+        key: "allow-remote",
+        variable: "GREEKSD_ALLOW_REMOTE",
+        value: "BOOL",
+        form: Form::Flag,
+        is_of_user: true,
+        help: "Allow --listen and --feed tcp: to name addresses that other machines can reach",
+        check: None,
+        set: |config, text| {
+            config.allow_remote = value::flag(text)?;
+            Ok(())
+        },
+        shown: |config| Some(config.allow_remote.shown()),
+    },
+    ServeOption {
+        key: "feed",
+        variable: "GREEKSD_FEED",
+        value: "SPEC",
+        form: Form::List(FEEDS_APART),
+        is_of_user: false,
+        help: "Source of quotes [default: sim]; repeatable: where several feeds have an item, the first one is used. Simulated: sim, sim:full (6,000 names), sim:full,scale=1.3, sim:seed=7. Recorded: dir:PATH (one day), history:DIR (many days). Pushed to greeksd: tcp:PORT, tcp:ADDRESS:PORT, stdin:. Polled over HTTP: cboe:NAMES (15 minutes delayed, for personal use), theta:NAMES, tradier:NAMES, massive:NAMES, alpaca:NAMES, where NAMES is a list such as SPY,QQQ; rates only: treasury:; dividends only: nasdaq:NAMES. In builds with the feature databento-live: databento:NAMES. docs/feeds.md describes each feed",
+        check: None,
+        set: |config, text| {
+            config.feeds = value::feeds(text)?;
+            Ok(())
+        },
+        shown: |config| Some(value::shown_feeds(&config.feeds)),
+    },
+    ServeOption {
+        key: "key-file",
+        variable: "GREEKSD_KEY_FILE",
+        value: "FILE",
+        form: Form::One,
+        is_of_user: true,
+        help: "File with vendors' API keys, one NAME=value per line, such as GREEKSD_TRADIER_TOKEN=...; environment variables of the same names override it",
+        check: None,
+        set: |config, text| {
+            config.key_file = Some(value::folder(text)?);
+            Ok(())
+        },
+        shown: |config| config.key_file.as_ref().map(Shown::shown),
+    },
+    ServeOption {
+        key: "feed-ca",
+        variable: "GREEKSD_FEED_CA",
+        value: "FILE",
+        form: Form::One,
+        is_of_user: true,
+        help: "CA certificates (PEM) to verify vendors' servers with, instead of those of the system",
+        check: None,
+        set: |config, text| {
+            config.feed_ca = Some(value::folder(text)?);
+            Ok(())
+        },
+        shown: |config| config.feed_ca.as_ref().map(Shown::shown),
+    },
+    ServeOption {
+        key: "now",
+        variable: "GREEKSD_NOW",
+        value: "TIME",
+        form: Form::One,
+        is_of_user: false,
+        help: "Fix the market clock at this instant (RFC 3339)",
+        check: None,
+        set: |config, text| {
+            config.now = Some(value::instant(text)?);
+            Ok(())
+        },
+        shown: |config| config.now.as_ref().map(Shown::shown),
+    },
+    ServeOption {
+        key: "clock",
+        variable: "GREEKSD_CLOCK",
+        value: "TIME",
+        form: Form::One,
+        is_of_user: false,
+        help: "Start the market clock at this instant (Eastern time unless an offset is given: 2026-11-20T09:25)",
+        check: None,
+        set: |config, text| {
+            config.clock = Some(value::start(text)?);
+            Ok(())
+        },
+        shown: |config| config.clock.as_ref().map(Shown::shown),
+    },
+    ServeOption {
+        key: "speed",
+        variable: "GREEKSD_SPEED",
+        value: "TIMES",
+        form: Form::One,
+        is_of_user: false,
+        help: "Speed of the clock that --clock starts, as a multiple of real time, up to 10000 [default: 1]",
+        check: None,
+        set: |config, text| {
+            config.speed = Some(value::speed(text)?);
+            Ok(())
+        },
+        shown: |config| config.speed.as_ref().map(Shown::shown),
+    },
+    ServeOption {
+        key: "refresh",
+        variable: "GREEKSD_REFRESH",
+        value: "SECONDS",
+        form: Form::One,
+        is_of_user: false,
+        help: "Minimum time between two snapshots, 0.1 to 5 [default: 1]",
+        check: None,
+        set: |config, text| {
+            config.refresh = Duration::from_secs_f64(value::refresh(text)?);
+            Ok(())
+        },
+        shown: |config| Some(config.refresh.as_secs_f64().shown()),
+    },
+    ServeOption {
+        key: "threads",
+        variable: "GREEKSD_THREADS",
+        value: "N",
+        form: Form::One,
+        is_of_user: false,
+        help: "Number of compute threads [default: one per core]",
+        check: None,
+        set: |config, text| {
+            config.threads = value::threads(text)?;
+            Ok(())
+        },
+        shown: |config| Some(config.threads.shown()),
+    },
+    ServeOption {
+        key: "state-dir",
+        variable: "GREEKSD_STATE_DIR",
+        value: "DIR",
+        form: Form::One,
+        is_of_user: true,
+        help: "Folder for the state that survives a restart: last values, market, rates [default: none for sim, else the platform's state folder]",
+        check: None,
+        set: |config, text| {
+            config.state_dir = Some(value::folder(text)?);
+            Ok(())
+        },
+        shown: |config| config.state_dir.as_ref().map(Shown::shown),
+    },
+    ServeOption {
+        key: "record",
+        variable: "GREEKSD_RECORD",
+        value: "DIR",
+        form: Form::One,
+        is_of_user: true,
+        help: "Record incoming quotes, prices, dividends and rates, one compressed file per day; --feed dir:DIR reads them",
+        check: None,
+        set: |config, text| {
+            config.record = Some(value::folder(text)?);
+            Ok(())
+        },
+        shown: |config| config.record.as_ref().map(Shown::shown),
+    },
+    ServeOption {
+        key: "overrides",
+        variable: "GREEKSD_OVERRIDES",
+        value: "FILE",
+        form: Form::One,
+        is_of_user: false,
+        help: "CSV file of overrides of feeds and quotes: dividends, borrow, rates, excluded contracts; reloaded when it changes",
+        check: None,
+        set: |config, text| {
+            config.overrides = Some(value::folder(text)?);
+            Ok(())
+        },
+        shown: |config| config.overrides.as_ref().map(Shown::shown),
+    },
+    ServeOption {
+        key: "rates",
+        variable: "GREEKSD_RATES",
+        value: "MODE",
+        form: Form::One,
+        is_of_user: false,
+        help: "Discount curves: auto (from the feeds, else implied by European chains, else built in) or zero [default: auto]",
+        check: None,
+        set: |config, text| {
+            config.rates = value::rates(text)?;
+            Ok(())
+        },
+        shown: |config| Some(config.rates.shown()),
+    },
+    ServeOption {
+        key: "log",
+        variable: "GREEKSD_LOG",
+        value: "FORM",
+        form: Form::One,
+        is_of_user: false,
+        help: "Log format: text or json [default: text]",
+        check: None,
+        set: |config, text| {
+            config.log = value::log(text)?;
+            Ok(())
+        },
+        shown: |config| Some(config.log.shown()),
+    },
+    ServeOption {
+        key: "log-level",
+        variable: "GREEKSD_LOG_LEVEL",
+        value: "LEVEL",
+        form: Form::One,
+        is_of_user: false,
+        help: "Log level: off, error, warn, info, debug or trace [default: info]",
+        check: None,
+        set: |config, text| {
+            config.log_level = value::log_level(text)?;
+            Ok(())
+        },
+        shown: |config| Some(config.log_level.shown()),
+    },
+    ServeOption {
+        key: "allow-host",
+        variable: "GREEKSD_ALLOW_HOST",
+        value: "NAME",
+        form: Form::List(','),
+        is_of_user: true,
+        help: "Host name to accept in requests, besides IP addresses, localhost and *.localhost; repeatable",
+        check: Some(|item| value::host(item).map(drop)),
+        set: |config, text| {
+            config.allow_hosts = value::all(text, value::host)?;
+            Ok(())
+        },
+        shown: |config| Some(value::shown_list(&config.allow_hosts)),
+    },
+    ServeOption {
+        key: "old-snapshots-mb",
+        variable: "GREEKSD_OLD_SNAPSHOTS_MB",
+        value: "MB",
+        form: Form::One,
+        is_of_user: false,
+        help: "Memory limit for old snapshots that slow readers still hold, in MB, 16 to 1000000; above it, requests for several names get status 503 [default: 1000]",
+        check: None,
+        set: |config, text| {
+            config.old_snapshot_bytes = value::megabytes(text)? as u64 * MB;
+            Ok(())
+        },
+        shown: |config| Some((config.old_snapshot_bytes / MB).to_string()),
+    },
+    ServeOption {
+        key: "response-cache-mb",
+        variable: "GREEKSD_RESPONSE_CACHE_MB",
+        value: "MB",
+        form: Form::One,
+        is_of_user: false,
+        help: "Memory limit of the response cache, in MB, 0 to 100000 [default: 64]",
+        check: None,
+        set: |config, text| {
+            config.response_cache_bytes = value::cache_megabytes(text)? * MB as usize;
+            Ok(())
+        },
+        shown: |config| Some((config.response_cache_bytes / MB as usize).to_string()),
+    },
+    ServeOption {
+        key: "gzip-loopback",
+        variable: "GREEKSD_GZIP_LOOPBACK",
+        value: "BOOL",
+        form: Form::Flag,
+        is_of_user: false,
+        help: "Also compress responses to clients on this machine that accept gzip; remote clients always get it [default: false]",
+        check: None,
+        set: |config, text| {
+            config.gzip_loopback = value::flag(text)?;
+            Ok(())
+        },
+        shown: |config| Some(config.gzip_loopback.shown()),
+    },
+    ServeOption {
+        key: "show-quotes",
+        variable: "GREEKSD_SHOW_QUOTES",
+        value: "BOOL",
+        form: Form::Flag,
+        is_of_user: false,
+        help: "Serve the feed's quotes: layers fill bid, ask, sizes, mid and quote time, and /l1/greeks accepts greeks=quote",
+        check: None,
+        set: |config, text| {
+            config.show_quotes = value::flag(text)?;
+            Ok(())
+        },
+        shown: |config| Some(config.show_quotes.shown()),
+    },
+    ServeOption {
+        key: "history-mb",
+        variable: "GREEKSD_HISTORY_MB",
+        value: "MB",
+        form: Form::One,
+        is_of_user: false,
+        help: "Memory limit for computed past days (--feed history:DIR), in MB, 16 to 1000000; the least recently used days are dropped, and computed again on request [default: 1000]",
+        check: None,
+        set: |config, text| {
+            config.history_bytes = value::megabytes(text)? as u64 * MB;
+            Ok(())
+        },
+        shown: |config| Some((config.history_bytes / MB).to_string()),
+    },
+];
+
+impl ServeOption {
+    /// The option as clap reads it: its values stay text, and are checked.
+    fn argument(&'static self) -> Arg {
+        let check = move |text: &str| match self.check {
+            Some(check) => check(text).map(|()| text.to_owned()),
+            None => (self.set)(&mut Config::default(), text).map(|()| text.to_owned()),
+        };
+        let argument = Arg::new(self.key)
+            .long(self.key)
+            .env(self.variable)
+            .hide_env_values(true)
+            .value_name(self.value)
+            .help(self.help)
+            .value_parser(check);
+        match self.form {
+            Form::One => argument,
+            Form::Flag => argument.num_args(0..=1).require_equals(true).default_missing_value("true"),
+            Form::List(separator) => argument.action(clap::ArgAction::Append).value_delimiter(separator),
+        }
+    }
+}
+
+/// Values that the command line or the environment gave, as text, by key.
+#[derive(Clone, Debug, Default)]
+pub(super) struct GivenOptions(BTreeMap<&'static str, (String, Origin)>);
+
+impl GivenOptions {
+    /// The value of an option and its origin.
+    pub(super) fn get(&self, key: &str) -> Option<&(String, Origin)> {
+        self.0.get(key)
+    }
+}
+
+impl Args for GivenOptions {
+    fn augment_args(command: Command) -> Command {
+        command.args(OPTIONS.iter().map(ServeOption::argument))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for GivenOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut given = Self::default();
+        given.update_from_arg_matches(matches)?;
+        Ok(given)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        for option in OPTIONS {
+            let origin = match matches.value_source(option.key) {
+                Some(ValueSource::CommandLine) => Origin::CommandLine,
+                Some(ValueSource::EnvVariable) => Origin::Environment(option.variable),
+                _ => continue,
+            };
+            let texts: Vec<&str> = matches.get_many(option.key).unwrap_or_default().map(String::as_str).collect();
+            let separator = if let Form::List(separator) = option.form { separator.to_string() } else { String::new() };
+            self.0.insert(option.key, (texts.join(&separator), origin));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,102 @@
+//! What `greeksd serve` runs with, and its defaults. Never: where a value comes from.
+
+use super::value::{Log, RatesMode};
+use host::secret::Keys;
+use jiff::Timestamp;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+use tracing::level_filters::LevelFilter;
+
+/// The port that is served by default.
+const PORT: u16 = 2112;
+
+/// What `greeksd serve` runs with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Addresses to listen on; loopback only, unless remote clients were allowed.
+    pub listen: Vec<SocketAddr>,
+    /// Where quotes come from, the ones before going before the ones after: `sim`, `sim:full`, `dir:PATH`, `tcp:PORT`.
+    pub feeds: Vec<String>,
+    /// Feeds and clients may be on other machines.
+    pub allow_remote: bool,
+    /// The file of vendors' keys; environment variables override it.
+    pub key_file: Option<PathBuf>,
+    /// The keys of vendors.
+    pub keys: Keys,
+    /// Certificates to trust vendors' servers by, in place of the system's.
+    pub feed_ca: Option<PathBuf>,
+    /// The instant at which the clock stands still.
+    pub now: Option<Timestamp>,
+    /// The instant at which the clock starts; not both.
+    pub clock: Option<Timestamp>,
+    /// Speed of a started clock, times real time; `None`: real time.
+    pub speed: Option<f64>,
+    /// Least time between two snapshots.
+    pub refresh: Duration,
+    /// Threads that compute.
+    pub threads: usize,
+    /// Where what comes in is kept; `None`: nowhere.
+    pub record: Option<PathBuf>,
+    /// The file of what goes before feeds and quotes.
+    pub overrides: Option<PathBuf>,
+    /// Which discount curves values are computed with.
+    pub rates: RatesMode,
+    /// Where the last session's values are kept; `None`: nowhere.
+    pub state_dir: Option<PathBuf>,
+    /// How the log is written.
+    pub log: Log,
+    /// What is logged.
+    pub log_level: LevelFilter,
+    /// Names that clients may call this machine by, beside addresses in digits and `localhost`.
+    pub allow_hosts: Vec<String>,
+    /// Bytes that old snapshots may hold.
+    pub old_snapshot_bytes: u64,
+    /// Most bytes of rendered answers that are kept.
+    pub response_cache_bytes: usize,
+    /// Whether clients of this machine get gzip.
+    pub gzip_loopback: bool,
+    /// Layers show the quotes of the feed.
+    pub show_quotes: bool,
+    /// Bytes that past days which were computed may take.
+    pub history_bytes: u64,
+    /// The configuration file, and what of it does not count.
+    pub file_note: Option<String>,
+}
+
+impl Default for Config {
+    /// The configuration of a user who has set nothing, without a state folder: that is the platform's.
+    fn default() -> Self {
+        Self {
+            // `localhost` is ::1 first on Windows and macOS: a listener on IPv4 alone costs each connection a wait
+            listen: vec![(Ipv4Addr::LOCALHOST, PORT).into(), (Ipv6Addr::LOCALHOST, PORT).into()],
+            // the embedded market needs nothing from outside
+            feeds: vec!["sim".to_owned()],
+            allow_remote: false,
+            key_file: None,
+            keys: Keys::default(),
+            feed_ca: None,
+            now: None,
+            clock: None,
+            speed: None,
+            refresh: Duration::from_secs(1),
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            record: None,
+            overrides: None,
+            rates: RatesMode::Auto,
+            state_dir: None,
+            log: Log::Text,
+            log_level: LevelFilter::INFO,
+            allow_hosts: Vec::new(),
+            // two and a half whole markets
+            old_snapshot_bytes: 1_000_000_000,
+            // what ten programs request that look at twenty chains
+            response_cache_bytes: 64_000_000,
+            gzip_loopback: false,
+            show_quotes: false,
+            // some hundred chains of many expirations
+            history_bytes: 1_000_000_000,
+            file_note: None,
+        }
+    }
+}
