@@ -129,6 +129,17 @@ class Page:
     def one(self, selector):
         return self.web.find_element("css selector", selector)
 
+    def click(self, selector):
+        """Clicks an element; finds it again where a refresh has replaced it in between."""
+        from selenium.common.exceptions import StaleElementReferenceException
+
+        for attempt in range(5):
+            try:
+                return self.one(selector).click()
+            except StaleElementReferenceException:
+                if attempt == 4:
+                    raise
+
     def text(self, selector):
         return self.run("document.querySelector(arguments[0])?.textContent ?? null", selector)
 
@@ -233,15 +244,15 @@ def search(place):
         assert page.web.title.startswith("AAPL")
         page.web.back()
         page.shows("SPY")
-        page.one("#search").click()
+        page.click("#search")
         page.press(*"zzzz")
         page.until("no such symbol", lambda: page.texts("#matches li") == ["No such symbol"])
         page.press(Keys.ESCAPE, Keys.ESCAPE)
         assert page.focus() != "search"
-        page.one("#search").click()
+        page.click("#search")
         page.press(*"qq")
         page.until("a match", lambda: page.texts("#matches b") == ["QQQ"])
-        page.one("#matches li").click()
+        page.click("#matches li")
         page.shows("QQQ")
 
 
@@ -348,7 +359,7 @@ def keys(place):
         page.shows("SPY")
         assert "Vanna" in page.texts("#chain-scroll thead th"), "the address holds the columns"
         page.press("?")
-        page.one("#keys-on").click()
+        page.click("#keys-on")
         page.press(Keys.ESCAPE)
         page.press("/")
         assert page.focus() != "search", "the key is off"
@@ -373,8 +384,8 @@ def themes(place):
         page.media(("prefers-color-scheme", "light"))
         light = page.run(back)
         assert dark != light
-        page.one("#theme-button").click()
-        page.one("#theme-button").click()
+        page.click("#theme-button")
+        page.click("#theme-button")
         assert page.text("#theme-button") == "Theme: dark" and page.run(back) == dark
         page.web.refresh()
         page.shows("SPY")
@@ -384,7 +395,7 @@ def themes(place):
     forgetful = "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('no'); } });"
     with place.page(place.still.base, before=forgetful) as page:
         page.shows("SPY")
-        page.one("#theme-button").click()
+        page.click("#theme-button")
         assert page.text("#theme-button") == "Theme: light"
 
 
@@ -476,7 +487,7 @@ def without_scripts(place):
         page.tell("Emulation.setScriptExecutionDisabled", value=True)
         page.web.get(place.still.base + "/")
         assert "needs JavaScript" in page.one("noscript").text
-        page.one("noscript a").click()
+        page.click("noscript a")
         assert page.web.current_url == place.still.base + "/examples"
         assert len(page.web.find_elements("css selector", "a[href]")) > 40
 
