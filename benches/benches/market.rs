@@ -170,7 +170,7 @@ fn portion(market: &Running, begin: usize, rows: usize, passes: &Passes) -> core
 
 /// From a tick of one name to its finished chain: alone; and when it comes just as a portion of a sweep has begun, so
 /// that it waits for that one and is computed with the next.
-fn latency(c: &mut Criterion, (market, passes): &mut (Running, Passes), notes: &mut Notes) {
+fn latency(c: &mut Criterion, market: &mut Running, passes: &mut Passes, notes: &mut Notes) {
     for symbol in ["SPX", "WEN"] {
         let mut name = Running::settled(Sim::some(|name| name.symbol == symbol), passes);
         let rows = name.contracts(1);
@@ -207,7 +207,7 @@ fn market(c: &mut Criterion) {
     let whole = std::env::var("GREEKSD_FULL").is_ok_and(|value| value == "1");
     drop(by_size(c, 1, TENTH, &mut notes));
     let mut running = by_size(c, 2, if whole { WHOLE } else { TENTH }, &mut notes);
-    latency(c, &mut running, &mut notes);
+    latency(c, &mut running.0, &mut running.1, &mut notes);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a workspace");
     let csv = root.join("target/market.csv");
     std::fs::create_dir_all(root.join("target")).expect("a folder for what is built");

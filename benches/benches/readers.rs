@@ -60,10 +60,10 @@ fn readers(c: &mut Criterion) {
     };
     bench("cboe", quoted.cboe().as_bytes(), &|b| parse_cboe(source, b, name, &calendar).0.quotes.len());
     bench("thetadata_csv", quoted.thetadata_csv().as_bytes(), &|b| {
-        parse_thetadata_options(source, b, (name, None), &calendar).0.quotes.len()
+        parse_thetadata_options(source, b, name, None, &calendar).0.quotes.len()
     });
     bench("thetadata_ndjson", quoted.thetadata_lines().as_bytes(), &|b| {
-        parse_thetadata_options(source, b, (name, None), &calendar).0.quotes.len()
+        parse_thetadata_options(source, b, name, None, &calendar).0.quotes.len()
     });
     bench("tradier", quoted.tradier().as_bytes(), &|b| parse_tradier_chain(source, b, name, NOW).0.quotes.len());
     bench("massive", quoted.massive().as_bytes(), &|b| parse_massive_snapshot(source, b, name).0.batch.quotes.len());

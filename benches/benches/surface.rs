@@ -81,7 +81,7 @@ fn recorded() -> Vec<Vec<Vec<Quoted>>> {
 }
 
 /// The slices of every chain that have so many strikes.
-fn in_size(chains: &[Vec<Quoted>], (least, most): (usize, usize)) -> Vec<Vec<SurfaceInput<'_>>> {
+fn in_size(chains: &[Vec<Quoted>], least: usize, most: usize) -> Vec<Vec<SurfaceInput<'_>>> {
     let of_size = |slice: &&Quoted| (least..=most).contains(&slice.strikes());
     chains.iter().map(|chain| chain.iter().filter(of_size).map(Quoted::input).collect()).collect()
 }
@@ -91,7 +91,7 @@ fn surface(c: &mut Criterion) {
     let mut group = c.benchmark_group("surface");
     group.sample_size(20);
     for size in SIZES {
-        let instants: Vec<_> = recorded.iter().map(|chains| in_size(chains, size)).collect();
+        let instants: Vec<_> = recorded.iter().map(|chains| in_size(chains, size.0, size.1)).collect();
         let slices: usize = instants[0].iter().map(Vec::len).sum();
         let rows: usize = instants[0].iter().flatten().map(|slice| slice.right.len()).sum();
         let name = format!("{} to {} strikes", size.0, size.1);

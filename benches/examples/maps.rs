@@ -72,11 +72,11 @@ fn main() -> Outcome<()> {
     let of = |class: &str| (class.to_owned(), rows.iter().filter(|row| row.class == class).collect());
     let by_class: Vec<Group<'_>> = classes.into_iter().map(of).collect();
     for (i, scheme) in ["Fast", "Accurate"].into_iter().enumerate() {
-        table(&mut text, (&format!("{scheme}, by class"), i), &by_class)?;
+        table(&mut text, &format!("{scheme}, by class"), i, &by_class)?;
     }
     let by_distance = bins(&rows, &DISTANCES, Judged::distance);
-    table(&mut text, ("Fast, by distance to the exercise boundary in standard deviations", 0), &by_distance)?;
-    table(&mut text, ("Fast, by days to the next ex-date", 0), &bins(&rows, &DAYS, Judged::days))?;
+    table(&mut text, "Fast, by distance to the exercise boundary in standard deviations", 0, &by_distance)?;
+    table(&mut text, "Fast, by days to the next ex-date", 0, &bins(&rows, &DAYS, Judged::days))?;
     println!("{text}");
     std::fs::create_dir_all(root.join("target"))?;
     std::fs::write(root.join("target/maps.md"), text)?;
@@ -147,7 +147,7 @@ fn bins<'a>(rows: &'a [Judged], edges: &[f64], of: fn(&Judged) -> Option<f64>) -
 }
 
 /// Errors of one scheme by group, the orders one below the other.
-fn table(text: &mut String, (title, scheme): (&str, usize), groups: &[Group<'_>]) -> Outcome<()> {
+fn table(text: &mut String, title: &str, scheme: usize, groups: &[Group<'_>]) -> Outcome<()> {
     writeln!(text, "### {title}\n\nmedian / 90 % / 99 % / worst\n")?;
     for names in [FIRST, THIRD] {
         writeln!(text, "| | n | {} |\n|---|---|{}", names.join(" | "), "---|".repeat(names.len()))?;

@@ -40,14 +40,14 @@ pub struct Slice {
 /// Twelve slices of 64 contracts: 4 % rate, borrow `b`, a `dividend` every quarter (0: none).
 #[must_use]
 pub fn slices(style: Style, b: f64, dividend: f64) -> Vec<Slice> {
-    let expiry = |days: f64| terms(days / 365.0, b, (FIRST_EX, 0.25, dividend));
+    let expiry = |days: f64| terms(days / 365.0, b, FIRST_EX, 0.25, dividend);
     both(style, DAYS.into_iter().map(expiry), STRIKES)
 }
 
 /// Six slices of 60 contracts: a chain of three expiries and 60 strikes, whose times are whole days.
 #[must_use]
 pub fn chain(style: Style, b: f64, dividend: f64) -> Vec<Slice> {
-    let expiry = |days: f64| terms(days / 365.0, b, (CHAIN_FIRST_EX, QUARTER, dividend));
+    let expiry = |days: f64| terms(days / 365.0, b, CHAIN_FIRST_EX, QUARTER, dividend);
     both(style, CHAIN_DAYS.into_iter().map(expiry), CHAIN_STRIKES)
 }
 
@@ -59,7 +59,7 @@ fn both(style: Style, expiries: impl Iterator<Item = Terms>, strikes: usize) -> 
 }
 
 /// Terms of `t` years with dividends at `first`, every `step`, of `amount`.
-fn terms(t: f64, b: f64, (first, step, amount): (f64, f64, f64)) -> Terms {
+fn terms(t: f64, b: f64, first: f64, step: f64, amount: f64) -> Terms {
     let ex_dates = (0..).map(|i| first + step * f64::from(i)).take_while(|&ex| ex < t && amount > 0.0);
     Terms { t, r: 0.04, b, divs: ex_dates.map(|ex| Dividend { t: ex, amount }).collect() }
 }

@@ -22,7 +22,7 @@ use crate::store::chain::Chain;
 use jiff::civil::Date;
 use kernel::calendar::Calendar;
 use kernel::contract::Style;
-use reasons::{Fitted, changed, fit};
+use reasons::{FittedInput, changed, fit};
 pub use residual::VendorVols;
 use residual::{SliceResidual, served};
 use work::{Work, work};
@@ -98,8 +98,10 @@ pub struct RankedReason {
 /// Compares a vendor's rows of one chain with it.
 ///
 /// # Units    as [`VendorRow`]
-/// # Domain   any rows of the chain; those without volatility or Greeks are left out; a chain without evidence gives nothing
-/// # Cost     a dozen valuations of each expiry: milliseconds where it is European, a tenth of a second where it pays dividends
+/// # Domain   any rows of the chain; those without volatility or Greeks are left out; a chain without evidence gives
+/// nothing
+/// # Cost     a dozen valuations of each expiry: milliseconds where it is European, a tenth of a second where it pays
+/// dividends
 #[must_use]
 pub fn compare(chain: &Chain, calendar: &Calendar, rows: &[VendorRow], digits: &VendorRow) -> Comparison {
     let mut works: Vec<Work> = (0..chain.slices.len()).filter_map(|i| work(chain, calendar, rows, i)).collect();
@@ -125,7 +127,7 @@ fn explained(
     digits: &VendorRow,
 ) -> Vec<ExpiryComparison> {
     for work in works.iter_mut() {
-        work.residual = SliceResidual::new(chain, &work.base, &work.contracts, means, digits);
+        work.residual = SliceResidual::new(chain, &work.base, &work.contracts, means.0, means.1, digits);
         work.at_vendor = work.residual.squared(&work.base);
     }
     works.retain(|work| work.residual.noise() > 0.0);
@@ -231,6 +233,6 @@ fn candidates(works: &[Work]) -> Vec<LikelyReason> {
     // the day and the amount are found for all expiries together
     let first = works.iter().find_map(|work| work.ex_times.first());
     all.extend(first.map(|&(date, _)| LikelyReason::DividendsNotGiven { date, part: 0.0 }));
-    all.extend(Fitted::ALL.map(|fitted| fitted.at(0.0)));
+    all.extend(FittedInput::ALL.map(|fitted| fitted.at(0.0)));
     all
 }

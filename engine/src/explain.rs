@@ -46,7 +46,7 @@ pub fn explain(chain: &Chain, contract: &ContractKey) -> Option<Explanation> {
     let deliverable = evidence.and_then(|own| own.deliverable);
     let strike = parity::strike_of_share(deliverable, chain.strike_milli[row]);
     let values = basis.as_ref().filter(|_| sigma > 0.0).map(|basis| {
-        schemes::values((of.style, chain.right[row]), &basis.terms, basis.s, (strike, sigma), chain.preliminary)
+        schemes::values(of.style, chain.right[row], &basis.terms, basis.s, strike, sigma, chain.preliminary)
     });
     let values = match deliverable {
         Some(terms) => values.map(|values| values.of_deliverable(&terms)),

@@ -318,6 +318,93 @@ fn no_two_public_types_have_one_name() {
     }
 }
 
+/// Within a crate, private types too: what a reader meets has one meaning. A type inside a function is nobody else's.
+#[test]
+fn no_two_types_of_a_crate_have_one_name() {
+    let mut seen = 0;
+    for under in crates() {
+        let mut homes: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for source in sources(&under) {
+            for line in source.code.lines() {
+                let line =
+                    line.strip_prefix("pub(").map_or(line, |line| line.split_once(") ").map_or("", |(_, line)| line));
+                let mut words =
+                    line.strip_prefix("pub ").unwrap_or(line).split(|c: char| !c.is_alphanumeric() && c != '_');
+                let kind = words.next().is_some_and(|word| ["struct", "enum", "trait", "type"].contains(&word));
+                if let Some(name) = words.next().filter(|_| kind) {
+                    homes.entry(name.to_owned()).or_default().push(source.file.clone());
+                }
+            }
+        }
+        seen += homes.len();
+        for (name, files) in homes {
+            assert_eq!(files.len(), 1, "{under}: {name} stands in {}", files.join(" and in "));
+        }
+    }
+    assert!(seen > 700, "{seen} types");
+}
+
+/// Rooms that may still take tuples apart in their parameters.
+const WITH_TUPLES: [(&str, &str); 2] = [("engine/kernel/src", "american"), ("engine/src", "early")];
+
+/// Returns the functions whose parameters take a tuple apart, by name: such a tuple is a struct without a name.
+fn with_tuple_parameters(code: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    for (at, _) in code.match_indices("fn ").filter(|(at, _)| !code[..*at].ends_with(|c: char| c.is_alphanumeric())) {
+        let rest = &code[at + 3..];
+        let name = &rest[..rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len())];
+        let (mut angles, mut depth, mut begins, mut before) = (0, 0, false, ' ');
+        for c in rest[name.len()..].chars() {
+            match c {
+                '<' if depth == 0 => angles += 1,
+                '>' if depth == 0 && before != '-' => angles -= 1,
+                _ if angles > 0 => {}
+                '(' if depth == 1 && begins => {
+                    found.push(name);
+                    break;
+                }
+                '(' | '[' | '<' => (depth, begins) = (depth + 1, depth == 0),
+                ')' if depth <= 1 => break,
+                '>' if before == '-' => {}
+                ')' | ']' | '>' => depth -= 1,
+                ',' if depth == 1 => begins = true,
+                c if !c.is_whitespace() => begins = false,
+                _ => {}
+            }
+            before = c;
+        }
+    }
+    found
+}
+
+#[test]
+fn no_parameter_takes_a_tuple_apart() {
+    assert_eq!(
+        with_tuple_parameters("fn f((a, b): (u8, u8)) {} fn g<F: Fn((u8, u8)) -> u8>(f: F, x: (u8, u8)) {}"),
+        ["f"]
+    );
+    assert_eq!(with_tuple_parameters("fn h(\n    a: u8,\n    (b, c): (u8, u8),\n)"), ["h"]);
+    for under in crates() {
+        for source in sources(&under) {
+            if !WITH_TUPLES.contains(&(under.as_str(), module(&source.file))) {
+                let found = with_tuple_parameters(&source.code);
+                assert!(found.is_empty(), "{under}/{}: {found:?}: name the struct, or give its parts", source.file);
+            }
+        }
+    }
+}
+
+#[test]
+fn comments_end_at_120_columns() {
+    for under in crates() {
+        for source in sources(&under) {
+            for (i, line) in source.text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("//")) {
+                assert!(line.chars().count() <= 120, "{under}/{}:{}", source.file, i + 1);
+            }
+        }
+    }
+}
+
 /// Words of a private English that users should not have to read, each with the plain ones.
 const BANNED: [(&str, &str); 14] = [
     ("told", "implied, or given"),

@@ -3,7 +3,7 @@
 
 use crate::explain::answer::{self as explaining, Explaining};
 use crate::explain::document::{MarketPart, Surroundings};
-use crate::front::{self, State, viewer};
+use crate::front::{self, ServiceState, viewer};
 use crate::past::archive::Archive;
 use crate::past::{
     self,
@@ -280,8 +280,11 @@ impl Service {
 
     /// What this is, with requests to click.
     fn examples(&self, snapshot: &Snapshot) -> Vec<u8> {
-        let state =
-            State { feed: self.status.feed.clone(), word: self.status.word(snapshot), note: self.note(snapshot) };
+        let state = ServiceState {
+            feed: self.status.feed.clone(),
+            word: self.status.word(snapshot),
+            note: self.note(snapshot),
+        };
         front::examples(snapshot, &state)
     }
 }

@@ -58,7 +58,7 @@ const BETWEEN: &str = "</tbody></table>\n\
     <table>\n<tbody>\n";
 
 /// What the service says about itself above the examples.
-pub struct State {
+pub struct ServiceState {
     /// The feed, as given to the program.
     pub feed: String,
     /// `ok`, `held`, `stale` or `starting`.
@@ -69,7 +69,7 @@ pub struct State {
 
 /// The page of examples.
 #[must_use]
-pub fn examples(snapshot: &Snapshot, state: &State) -> Vec<u8> {
+pub fn examples(snapshot: &Snapshot, state: &ServiceState) -> Vec<u8> {
     let (symbol, date) = subject(snapshot);
     let n: u64 = snapshot.chains().iter().map(|chain| u64::from(chain.rows())).sum();
     let mut lines = vec!["Greeks of US listed options, computed on this machine.".to_owned()];

@@ -31,8 +31,8 @@ static QUEUE: OnceLock<Queue> = OnceLock::new();
 static DROPPED: AtomicU64 = AtomicU64::new(0);
 
 /// What goes to the writing thread.
-enum Message {
-    Line(Vec<u8>),
+enum LogMessage {
+    LogLine(Vec<u8>),
     /// Everything before it is written: answer.
     Written(SyncSender<()>),
 }
@@ -40,7 +40,7 @@ enum Message {
 /// A way to the writing thread.
 #[derive(Clone)]
 struct Queue {
-    to: SyncSender<Message>,
+    to: SyncSender<LogMessage>,
     dropped: &'static AtomicU64,
 }
 
@@ -55,7 +55,7 @@ pub fn start(form: Log, level: LevelFilter) {
     let levels = Targets::new().with_default(level).with_target(SILENT, LevelFilter::OFF);
     let levels = QUIET.into_iter().fold(levels, |levels, of| levels.with_target(of, quiet));
     let lines = tracing_subscriber::fmt::layer()
-        .with_writer(|| Line)
+        .with_writer(|| LogLine)
         // its own complaints would go to standard error by `eprintln!`, which panics where that is closed
         .log_internal_errors(false)
         .with_target(false)
@@ -71,7 +71,7 @@ pub fn start(form: Log, level: LevelFilter) {
 
 /// Says something that is no log line: a banner, last words. Control characters in it are left out.
 pub fn say(text: &str) {
-    let _ = Line.write(format!("{}\n", printable(text)).as_bytes());
+    let _ = LogLine.write(format!("{}\n", printable(text)).as_bytes());
 }
 
 /// Waits until what was said so far is written, but not for long.
@@ -88,9 +88,9 @@ pub fn lines_dropped() -> u64 {
 }
 
 /// One line on its way.
-struct Line;
+struct LogLine;
 
-impl Write for Line {
+impl Write for LogLine {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match QUEUE.get() {
             Some(queue) => queue.send(bytes),
@@ -115,7 +115,7 @@ impl Queue {
     }
 
     fn send(&self, bytes: &[u8]) {
-        if self.to.try_send(Message::Line(bytes.to_vec())).is_err() {
+        if self.to.try_send(LogMessage::LogLine(bytes.to_vec())).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -123,7 +123,7 @@ impl Queue {
     /// Waits until the lines so far are written, at most so long.
     fn finish(&self, patience: Duration) {
         let (done, written) = sync_channel(1);
-        match self.to.try_send(Message::Written(done)) {
+        match self.to.try_send(LogMessage::Written(done)) {
             Ok(()) => _ = written.recv_timeout(patience),
             // a queue that is full has no reader worth waiting for
             Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {}
@@ -132,16 +132,16 @@ impl Queue {
 }
 
 /// Writes until the last sender has gone. A line that cannot be written is dropped; the next one may find a reader.
-fn write_all(lines: &Receiver<Message>, out: &mut impl Write, dropped: &AtomicU64) {
+fn write_all(lines: &Receiver<LogMessage>, out: &mut impl Write, dropped: &AtomicU64) {
     for message in lines {
         match message {
-            Message::Line(line) => {
+            LogMessage::LogLine(line) => {
                 faults::here("log");
                 if out.write_all(&line).is_err() {
                     dropped.fetch_add(1, Ordering::Relaxed);
                 }
             }
-            Message::Written(done) => _ = done.try_send(()),
+            LogMessage::Written(done) => _ = done.try_send(()),
         }
     }
 }

@@ -9,17 +9,17 @@ use std::time::{Duration, Instant};
 /// A thread and the job that waits for it.
 #[derive(Debug)]
 pub(crate) struct NewestJob<T> {
-    shared: Arc<Shared<T>>,
+    shared: Arc<NewestShared<T>>,
 }
 
 #[derive(Debug)]
-struct Shared<T> {
-    state: Mutex<State<T>>,
+struct NewestShared<T> {
+    state: Mutex<NewestState<T>>,
     changed: Condvar,
 }
 
 #[derive(Debug)]
-struct State<T> {
+struct NewestState<T> {
     waiting: Option<T>,
     /// Since when a job is being done.
     busy_since: Option<Instant>,
@@ -39,8 +39,8 @@ impl<T: Send + 'static> NewestJob<T> {
     /// # Errors
     /// The system has no thread for it.
     pub(crate) fn start(name: &'static str, mut work: impl FnMut(T) + Send + 'static) -> io::Result<Self> {
-        let state = State { waiting: None, busy_since: None, is_ending: false, has_ended: false };
-        let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
+        let state = NewestState { waiting: None, busy_since: None, is_ending: false, has_ended: false };
+        let shared = Arc::new(NewestShared { state: Mutex::new(state), changed: Condvar::new() });
         let own = Arc::clone(&shared);
         threads::spawn_lasting(name, move || {
             while let Some(job) = own.next() {
@@ -81,7 +81,7 @@ impl<T: Send + 'static> NewestJob<T> {
     }
 }
 
-impl<T> Shared<T> {
+impl<T> NewestShared<T> {
     fn next(&self) -> Option<T> {
         let mut state = self.lock();
         loop {
@@ -100,7 +100,7 @@ impl<T> Shared<T> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
+    fn lock(&self) -> MutexGuard<'_, NewestState<T>> {
         // what is held here is whole at any moment
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -110,8 +110,8 @@ impl<T> Shared<T> {
 impl<T> NewestJob<T> {
     /// One whose jobs nobody does, for tests of what is put in.
     pub(crate) fn without_thread() -> Self {
-        let state = State { waiting: None, busy_since: None, is_ending: false, has_ended: false };
-        Self { shared: Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() }) }
+        let state = NewestState { waiting: None, busy_since: None, is_ending: false, has_ended: false };
+        Self { shared: Arc::new(NewestShared { state: Mutex::new(state), changed: Condvar::new() }) }
     }
 
     /// Takes out what waits.

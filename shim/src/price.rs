@@ -120,7 +120,7 @@ pub fn price(input: impl Read, output: impl Write, scheme: Scheme) -> Result<Sum
         if batch.is_empty() {
             break;
         }
-        let lines: Vec<row::Line> = batch.par_iter().map(|record| layout.line(record, scheme)).collect();
+        let lines: Vec<row::OutputLine> = batch.par_iter().map(|record| layout.line(record, scheme)).collect();
         for line in &lines {
             write(&line.text)?;
         }

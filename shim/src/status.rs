@@ -161,7 +161,11 @@ impl Status {
             preliminary: counts.preliminary,
             rough: counts.preliminary,
             uncomputed_count: counts.uncomputed.iter().sum(),
-            uncomputed: counts.uncomputed_names.iter().map(UncomputedName::new).collect(),
+            uncomputed: counts
+                .uncomputed_names
+                .iter()
+                .map(|(name, reason)| UncomputedName::new(name, *reason))
+                .collect(),
             spot_off: NamesHealth::new(counts.spot_off, &counts.spot_off_names),
             rates: facts.rates.as_ref(),
             dividends_unknown: NamesHealth::new(counts.dividends_unknown, &counts.dividends_unknown_names),

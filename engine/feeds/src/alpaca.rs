@@ -26,16 +26,16 @@ pub enum AlpacaFeed {
 }
 
 objects! {
-    struct Page {
+    struct AlpacaPage {
         snapshots: Given<Keyed<'a, Snapshot<'a>>> = "snapshots",
         next_page_token: Text<'a> = "next_page_token",
         message: Text<'a> = "message",
     }
     struct Snapshot {
-        quote: Given<Quote<'a>> = "latestQuote",
+        quote: Given<AlpacaQuote<'a>> = "latestQuote",
         trade: Trade<'a> = "latestTrade",
     }
-    struct Quote {
+    struct AlpacaQuote {
         time: Text<'a> = "t",
         bid: Number = "bp",
         ask: Number = "ap",
@@ -60,7 +60,7 @@ pub fn parse_alpaca_snapshots(
     let mut report = Report::default();
     let grade = if feed == AlpacaFeed::Opra { Grade::Live } else { Grade::Indicative };
     let empty = QuotePage { batch: Batch::default(), next: None, grade };
-    let Some(page) = json::parse::<Page<'_>>(source, bytes, &mut report) else { return (empty, report) };
+    let Some(page) = json::parse::<AlpacaPage<'_>>(source, bytes, &mut report) else { return (empty, report) };
     let Some(Keyed(snapshots)) = page.snapshots.0 else {
         report.say_instead(source, instead_of_snapshots(&page.message));
         return (empty, report);
@@ -104,7 +104,7 @@ pub fn parse_alpaca_stocks(source: &Path, bytes: &[u8]) -> (Batch, Report) {
     if let [(key, _), ..] = stocks.items.as_slice()
         && matches!(key.as_str(), "message" | "code")
     {
-        let said = json::parse::<Page<'_>>(source, bytes, &mut report).unwrap_or_default();
+        let said = json::parse::<AlpacaPage<'_>>(source, bytes, &mut report).unwrap_or_default();
         report.say_instead(source, instead_of_snapshots(&said.message));
         return (Batch::default(), report);
     }
@@ -137,7 +137,7 @@ fn instead_of_snapshots(message: &Text<'_>) -> Instead {
     }
 }
 
-impl Quote<'_> {
+impl AlpacaQuote<'_> {
     fn time(&self) -> Result<Timestamp, Fault> {
         at("latestQuote.t", self.time.read(Reason::NotATime, parse_rfc3339))
     }
@@ -157,7 +157,7 @@ impl Quote<'_> {
 
 impl Snapshot<'_> {
     fn spot(&self, underlying: Symbol) -> Result<SpotRecord, Fault> {
-        let none = Quote::default();
+        let none = AlpacaQuote::default();
         let quote = self.quote.0.as_ref().unwrap_or(&none);
         let bid = at("latestQuote.bp", quote.bid.or_nan(limits::PRICE))?;
         let ask = at("latestQuote.ap", quote.ask.or_nan(limits::PRICE))?;

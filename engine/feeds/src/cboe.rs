@@ -27,12 +27,12 @@ objects! {
         data: Data<'a> = "data",
     }
     struct Data {
-        options: Option<Listed<Contract<'a>>> = "options",
+        options: Option<Listed<CboeContract<'a>>> = "options",
         symbol: Text<'a> = "symbol",
         current_price: Number = "current_price",
         last_trade_time: Text<'a> = "last_trade_time",
     }
-    struct Contract {
+    struct CboeContract {
         option: Text<'a> = "option",
         bid: Number = "bid",
         ask: Number = "ask",
@@ -120,7 +120,7 @@ fn newest_trade(data: &Data<'_>, calendar: &Calendar) -> Option<Timestamp> {
     })
 }
 
-impl Contract<'_> {
+impl CboeContract<'_> {
     fn quote(&self, underlying: Symbol, ts: Timestamp) -> Result<QuoteRecord, Fault> {
         let symbol = at("option", self.option.get(Reason::NotASymbol))?;
         Ok(QuoteRecord {

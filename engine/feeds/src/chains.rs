@@ -1,7 +1,7 @@
 //! Option chains as comma-separated rows, one contract each: quote time, contract, bid and ask, price of the
 //! underlying. Bytes to records. Never: a file handle, a look-up of what a root means.
 
-use super::csv::{Bad, Column, Repeated, Row, optional, read_rows, required};
+use super::csv::{Column, CsvFault, Repeated, Row, optional, read_rows, required};
 use super::intake::Distinct;
 use super::spelling::{parse_root, parse_strike};
 use jiff::{Timestamp, civil::Date};
@@ -74,7 +74,7 @@ struct Parser {
 }
 
 impl Parser {
-    fn take(&mut self, row: &Row<'_, { COLUMNS.len() }>) -> Result<(), Bad> {
+    fn take(&mut self, row: &Row<'_, { COLUMNS.len() }>) -> Result<(), CsvFault> {
         let quote = self.quote(row)?;
         let price = row.number_or_nan(UND_PRICE, limits::SPOT);
         let spot = SpotRecord { ts: quote.ts, underlying: quote.underlying, price: price.unwrap_or(f64::NAN) };
@@ -85,7 +85,7 @@ impl Parser {
         price.map(|_| ())
     }
 
-    fn quote(&mut self, row: &Row<'_, { COLUMNS.len() }>) -> Result<QuoteRecord, Bad> {
+    fn quote(&mut self, row: &Row<'_, { COLUMNS.len() }>) -> Result<QuoteRecord, CsvFault> {
         let strike = row.number(STRIKE, limits::PRICE)?;
         let contract = ContractKey {
             root: self

@@ -19,12 +19,12 @@ pub struct Conflated {
     at: HashMap<(Symbol, ContractKey), usize>,
     spots: BTreeMap<Symbol, SpotRecord>,
     reset: BTreeSet<Symbol>,
-    dividends: Kept<(Symbol, Date), DividendRecord>,
+    dividends: LatestRows<(Symbol, Date), DividendRecord>,
     /// Whose dividends were ever delivered, a dividend of 0 among them.
     dividend_cover: DividendCover,
     /// By date and the bits of the tenor, which is positive.
-    rates: Kept<(Date, u64), f64>,
-    days: Kept<Date, Day>,
+    rates: LatestRows<(Date, u64), f64>,
+    days: LatestRows<Date, Day>,
     superseded: u64,
     /// Dividends, rates and dates beyond [`limits::KEPT_RECORDS`], until they are taken.
     refused: u64,
@@ -32,18 +32,18 @@ pub struct Conflated {
 
 /// Everything of a kind, and whether anything of it is new.
 #[derive(Debug)]
-struct Kept<K, V> {
+struct LatestRows<K, V> {
     rows: BTreeMap<K, V>,
     is_new: bool,
 }
 
-impl<K, V> Default for Kept<K, V> {
+impl<K, V> Default for LatestRows<K, V> {
     fn default() -> Self {
         Self { rows: BTreeMap::new(), is_new: false }
     }
 }
 
-impl<K: Ord + Copy, V: Copy> Kept<K, V> {
+impl<K: Ord + Copy, V: Copy> LatestRows<K, V> {
     /// Keeps a row; false if it is one more than may be kept.
     fn put(&mut self, key: K, value: V) -> bool {
         let is_full = !limits::KEPT_RECORDS.holds(self.rows.len() as f64 + 1.0);
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_for_good_is_bounded() {
-        let mut kept = Kept::<u32, u8>::default();
+        let mut kept = LatestRows::<u32, u8>::default();
         let most = limits::KEPT_RECORDS.most as u32;
         assert!((0..most).all(|i| kept.put(i, 0)));
         assert!(!kept.put(most, 0) && kept.put(7, 1), "one more is refused, one that is there is replaced");

@@ -36,19 +36,19 @@ pub const fn optional(name: &'static str) -> Column {
 }
 
 /// What is wrong with a row: the place of the column in the format's list, and why.
-pub type Bad = (usize, Reason);
+pub type CsvFault = (usize, Reason);
 
 /// The fields of one row, by the place of their column in the format's list.
 #[derive(Debug)]
 pub struct Row<'a, const N: usize> {
-    fields: &'a Fields<'a>,
+    fields: &'a CsvFields<'a>,
     at: &'a [Option<usize>; N],
     line: u64,
 }
 
 /// The fields of a line.
 #[derive(Debug, Default)]
-pub struct Fields<'a> {
+pub struct CsvFields<'a> {
     /// Those before the end of the line, or before a quotation mark that opens and does not close.
     found: Vec<&'a [u8]>,
     /// Why there are no more.
@@ -66,7 +66,7 @@ impl<const N: usize> Row<'_, N> {
     ///
     /// # Errors
     /// The row ends before the field.
-    pub fn bytes(&self, column: usize) -> Result<&[u8], Bad> {
+    pub fn bytes(&self, column: usize) -> Result<&[u8], CsvFault> {
         let Some(i) = self.at[column] else { return Ok(&[]) };
         self.fields.get(i).map_err(|reason| (column, reason))
     }
@@ -75,7 +75,7 @@ impl<const N: usize> Row<'_, N> {
     ///
     /// # Errors
     /// Missing or empty, or not UTF-8.
-    pub fn text(&self, column: usize) -> Result<&str, Bad> {
+    pub fn text(&self, column: usize) -> Result<&str, CsvFault> {
         let text = core::str::from_utf8(self.bytes(column)?).map_err(|_| (column, Reason::NotUtf8))?;
         if text.is_empty() { Err((column, Reason::Missing)) } else { Ok(text) }
     }
@@ -84,7 +84,7 @@ impl<const N: usize> Row<'_, N> {
     ///
     /// # Errors
     /// Missing, empty, no number or out of range.
-    pub fn number(&self, column: usize, bound: Bound) -> Result<f64, Bad> {
+    pub fn number(&self, column: usize, bound: Bound) -> Result<f64, CsvFault> {
         let x: f64 = self.text(column)?.parse().map_err(|_| (column, Reason::NotANumber))?;
         bound.admit(x).map_err(|reason| (column, reason))
     }
@@ -93,7 +93,7 @@ impl<const N: usize> Row<'_, N> {
     ///
     /// # Errors
     /// The row ends before the field; no number or out of range.
-    pub fn number_or_nan(&self, column: usize, bound: Bound) -> Result<f64, Bad> {
+    pub fn number_or_nan(&self, column: usize, bound: Bound) -> Result<f64, CsvFault> {
         if self.bytes(column)?.is_empty() { Ok(f64::NAN) } else { self.number(column, bound) }
     }
 
@@ -101,7 +101,7 @@ impl<const N: usize> Row<'_, N> {
     ///
     /// # Errors
     /// Missing or not a ticker.
-    pub fn underlying(&self, column: usize) -> Result<Symbol, Bad> {
+    pub fn underlying(&self, column: usize) -> Result<Symbol, CsvFault> {
         Symbol::parse_underlying(self.text(column)?).ok_or((column, Reason::NotASymbol))
     }
 
@@ -109,7 +109,7 @@ impl<const N: usize> Row<'_, N> {
     ///
     /// # Errors
     /// Missing, not a date or out of the years allowed.
-    pub fn date(&self, column: usize) -> Result<Date, Bad> {
+    pub fn date(&self, column: usize) -> Result<Date, CsvFault> {
         times::parse_date(self.text(column)?).ok_or((column, Reason::NotADate))
     }
 
@@ -117,7 +117,7 @@ impl<const N: usize> Row<'_, N> {
     ///
     /// # Errors
     /// Missing, not a time or out of the years allowed.
-    pub fn time(&self, column: usize) -> Result<Timestamp, Bad> {
+    pub fn time(&self, column: usize) -> Result<Timestamp, CsvFault> {
         times::parse_rfc3339(self.text(column)?).ok_or((column, Reason::NotATime))
     }
 
@@ -125,7 +125,7 @@ impl<const N: usize> Row<'_, N> {
     ///
     /// # Errors
     /// Missing or another word.
-    pub fn right(&self, column: usize) -> Result<Right, Bad> {
+    pub fn right(&self, column: usize) -> Result<Right, CsvFault> {
         Right::parse(self.text(column)?).ok_or((column, Reason::NotARight))
     }
 
@@ -133,7 +133,7 @@ impl<const N: usize> Row<'_, N> {
     ///
     /// # Errors
     /// Missing or another word.
-    pub fn day(&self, column: usize) -> Result<Day, Bad> {
+    pub fn day(&self, column: usize) -> Result<Day, CsvFault> {
         Day::parse(self.text(column)?).ok_or((column, Reason::NotAWord))
     }
 }
@@ -143,12 +143,12 @@ pub fn read_rows<const N: usize>(
     file: &Path,
     bytes: &[u8],
     columns: &[Column; N],
-    mut take: impl FnMut(&Row<'_, N>) -> Result<(), Bad>,
+    mut take: impl FnMut(&Row<'_, N>) -> Result<(), CsvFault>,
 ) -> Report {
     let mut report = Report::default();
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut lines = Lines::after(0, bytes);
-    let mut fields = Fields::default();
+    let mut fields = CsvFields::default();
     if let Some((_, header)) = lines.next() {
         fields.split(header);
     }
@@ -208,7 +208,7 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
-impl<'a> Fields<'a> {
+impl<'a> CsvFields<'a> {
     /// A field without blanks around it, by its place from 0.
     ///
     /// # Errors
@@ -278,7 +278,7 @@ fn closing_mark(bytes: &[u8]) -> Option<usize> {
 
 /// Where each column stands in the header, or the name of a required one that does not.
 fn find_columns<const N: usize>(
-    header: &Fields<'_>,
+    header: &CsvFields<'_>,
     columns: &[Column; N],
 ) -> Result<[Option<usize>; N], &'static str> {
     let mut at = [None; N];
@@ -313,8 +313,8 @@ impl<T: Copy> Repeated<T> {
         &mut self,
         row: &Row<'a, N>,
         column: usize,
-        parse: impl FnOnce(&Row<'a, N>, usize) -> Result<T, Bad>,
-    ) -> Result<T, Bad> {
+        parse: impl FnOnce(&Row<'a, N>, usize) -> Result<T, CsvFault>,
+    ) -> Result<T, CsvFault> {
         let bytes = row.bytes(column)?;
         if let Some((last, value)) = &self.last
             && last == bytes
@@ -343,7 +343,7 @@ pub fn decompress(file: &Path, raw: Vec<u8>) -> (Vec<u8>, Option<FeedError>) {
     let file = || -> PathBuf { file.to_path_buf() };
     let ratio = (limits::GZIP_RATIO.most as usize).saturating_mul(raw.len());
     let most = ratio.clamp(1 << 20, limits::FILE_BYTES.most as usize);
-    let mut kept = Kept::default();
+    let mut kept = LineBuffer::default();
     let mut decoder = flate2::read::MultiGzDecoder::new(raw.as_slice());
     let (mut piece, mut total) = (vec![0; 1 << 16], 0);
     loop {
@@ -368,13 +368,13 @@ pub fn decompress(file: &Path, raw: Vec<u8>) -> (Vec<u8>, Option<FeedError>) {
 
 /// Lines, of each a byte more than is read at most: enough to see that it is too long.
 #[derive(Default)]
-struct Kept {
+struct LineBuffer {
     bytes: Vec<u8>,
     /// How much of the last line there is.
     line: usize,
 }
 
-impl Kept {
+impl LineBuffer {
     fn extend(&mut self, piece: &[u8]) {
         for part in piece.split_inclusive(|&b| b == b'\n') {
             let (text, end) = part.split_at(part.len() - usize::from(part.ends_with(b"\n")));
@@ -483,7 +483,7 @@ mod tests {
         #[test]
         fn every_piece_keeps_what_the_whole_keeps(cuts in proptest::collection::vec(0usize..200_000, 0..9)) {
             let text = format!("ab\n{}\n\nc\n{}", "z".repeat(150_000), "w".repeat(30_000));
-            let (mut whole, mut pieces) = (Kept::default(), Kept::default());
+            let (mut whole, mut pieces) = (LineBuffer::default(), LineBuffer::default());
             whole.extend(text.as_bytes());
             let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(text.len())).collect();
             cuts.extend([0, text.len()]);

@@ -89,7 +89,7 @@ pub(super) enum Instrument {
 }
 
 /// An instrument and the last that was said of it; why it is not served, where it is not.
-pub(super) struct Listed {
+pub(super) struct ListedInstrument {
     pub(super) instrument: Result<Instrument, Reason>,
     pub(super) last: Option<(usize, QuoteRecord)>,
     pub(super) spot: Option<SpotRecord>,
@@ -105,7 +105,7 @@ struct Span {
 /// The instruments of a file, by symbol and by number. Numbers are given anew every day.
 #[derive(Default)]
 pub(super) struct Instruments {
-    pub(super) listed: Vec<Listed>,
+    pub(super) listed: Vec<ListedInstrument>,
     by_symbol: HashMap<Box<str>, usize>,
     /// As the file's metadata say.
     spans: HashMap<u32, Vec<Span>>,
@@ -129,13 +129,13 @@ impl Instruments {
             (Err(Reason::NotASymbol), Some(share)) => Ok(Instrument::Share(roots.canonical(share))),
             (Err(reason), _) => Err(reason),
         };
-        self.listed.push(Listed { instrument, last: None, spot: None });
+        self.listed.push(ListedInstrument { instrument, last: None, spot: None });
         self.by_symbol.insert(symbol.into(), at);
         Ok(at)
     }
 
     /// What a number stands for at an instant.
-    fn find(&mut self, id: u32, at: u64) -> Option<&mut Listed> {
+    fn find(&mut self, id: u32, at: u64) -> Option<&mut ListedInstrument> {
         let span = self.spans.get(&id).and_then(|spans| {
             let before = spans.partition_point(|span| span.from <= at);
             before.checked_sub(1).map(|i| &spans[i])
@@ -197,7 +197,7 @@ impl File {
         // A definition of the schema, for which there is room, has never been there.
         let schema_bytes = u32_at(&metadata, METADATA_BYTES - 4).unwrap_or_default() as usize;
         let at = METADATA_BYTES.saturating_add(schema_bytes);
-        let mut words = Words { bytes: &metadata, at, symbol_bytes };
+        let mut words = MetadataLists { bytes: &metadata, at, symbol_bytes };
         match words.mappings(&mut self.instruments, roots) {
             Some(Ok(())) => {
                 self.instruments.spans.values_mut().for_each(|spans| spans.sort_by_key(|span| span.from));
@@ -210,7 +210,7 @@ impl File {
 
     pub(super) fn quote(&mut self, place: usize, record: &[u8]) {
         let id = u32_at(record, 4).unwrap_or_default();
-        let outcome = Quote::of(record).and_then(|quote| {
+        let outcome = DatabentoQuote::of(record).and_then(|quote| {
             if self.until.is_some_and(|until| quote.ts > until) {
                 return Ok(None);
             }
@@ -260,7 +260,7 @@ impl File {
                 let listed = &mut self.instruments.listed[at];
                 match listed.instrument {
                     Ok(Instrument::Option { underlying, contract }) => {
-                        let none = Quote { ts, bid: f64::NAN, ask: f64::NAN, ..Quote::NONE };
+                        let none = DatabentoQuote { ts, bid: f64::NAN, ask: f64::NAN, ..DatabentoQuote::NONE };
                         listed.last = listed.last.or(Some((place, none.record(underlying, contract))));
                         self.intake.count(place, Ok(()));
                         return Ok(());
@@ -290,7 +290,7 @@ impl File {
 
 /// The numbers of a quote record. Prices and sizes that are undefined are NaN.
 #[derive(Clone, Copy, Debug)]
-struct Quote {
+struct DatabentoQuote {
     ts: Timestamp,
     bid: f64,
     ask: f64,
@@ -300,7 +300,7 @@ struct Quote {
     trade: f64,
 }
 
-impl Quote {
+impl DatabentoQuote {
     const NONE: Self = Self {
         ts: Timestamp::UNIX_EPOCH,
         bid: f64::NAN,
@@ -349,13 +349,13 @@ impl Quote {
 }
 
 /// The lists in the metadata, from some place on.
-struct Words<'a> {
+struct MetadataLists<'a> {
     bytes: &'a [u8],
     at: usize,
     symbol_bytes: usize,
 }
 
-impl<'a> Words<'a> {
+impl<'a> MetadataLists<'a> {
     fn number(&mut self) -> Option<u32> {
         let number = u32_at(self.bytes, self.at)?;
         self.at += 4;

@@ -138,7 +138,8 @@ impl Intake {
         self.report.records
     }
 
-    fn refuse(&mut self, place: usize, (field, reason): Fault) {
+    fn refuse(&mut self, place: usize, fault: Fault) {
+        let (field, reason) = fault;
         self.report.refuse(Refused { file: Arc::clone(&self.source), line: place as u64, field, reason });
     }
 

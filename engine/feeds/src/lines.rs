@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What is wrong with a line: the field, and why.
-type Bad = (&'static str, Reason);
+type LineFault = (&'static str, Reason);
 
 /// The field of a refusal that concerns a line as a whole.
 const LINE: &str = "line";
@@ -76,11 +76,12 @@ impl LineParser {
         report
     }
 
-    fn refuse(&self, (field, reason): Bad, report: &mut Report) {
+    fn refuse(&self, bad: LineFault, report: &mut Report) {
+        let (field, reason) = bad;
         report.refuse(Refused { file: Arc::clone(&self.source), line: self.line, field, reason });
     }
 
-    fn take(&mut self, line: &[u8], batch: &mut Batch) -> Result<(), Bad> {
+    fn take(&mut self, line: &[u8], batch: &mut Batch) -> Result<(), LineFault> {
         // a list of values would do for the fields in their order
         let is_object = line.trim_ascii_start().starts_with(b"{");
         let line = is_object.then(|| parse_line::<Line<'_>>(line)).flatten();
@@ -100,7 +101,7 @@ impl LineParser {
         Ok(())
     }
 
-    fn quote(&mut self, line: &Line<'_>) -> Result<QuoteRecord, Bad> {
+    fn quote(&mut self, line: &Line<'_>) -> Result<QuoteRecord, LineFault> {
         let contract = line.contract()?;
         let given = match &line.underlying {
             Cell::Absent | Cell::Null => None,
@@ -185,7 +186,7 @@ impl Default for Line<'_> {
 }
 
 impl Line<'_> {
-    fn contract(&self) -> Result<ContractKey, Bad> {
+    fn contract(&self) -> Result<ContractKey, LineFault> {
         let contract = if self.osym.is_absent() {
             let root = Symbol::parse_underlying(self.root.text("root")?).map(Symbol::bare);
             let strike = self.strike.number("strike", limits::PRICE)?;
@@ -202,7 +203,7 @@ impl Line<'_> {
         if is_flex(contract.root) { Err(("root", Reason::Flex)) } else { Ok(contract) }
     }
 
-    fn spot(&self) -> Result<SpotRecord, Bad> {
+    fn spot(&self) -> Result<SpotRecord, LineFault> {
         Ok(SpotRecord {
             ts: self.time.time("time")?,
             underlying: self.symbol.underlying("symbol")?,
@@ -210,7 +211,7 @@ impl Line<'_> {
         })
     }
 
-    fn dividend(&self) -> Result<DividendRecord, Bad> {
+    fn dividend(&self) -> Result<DividendRecord, LineFault> {
         Ok(DividendRecord {
             underlying: self.symbol.underlying("symbol")?,
             ex_date: self.ex_date.date("ex_date")?,
@@ -225,7 +226,7 @@ impl Line<'_> {
         ["projected", "estimated"].iter().any(|word| status.eq_ignore_ascii_case(word))
     }
 
-    fn rate(&self) -> Result<RateRecord, Bad> {
+    fn rate(&self) -> Result<RateRecord, LineFault> {
         Ok(RateRecord {
             date: self.date.date("date")?,
             tenor_days: self.tenor_days.number("tenor_days", limits::TENOR_DAYS)?,
@@ -253,7 +254,7 @@ impl Cell<'_> {
         matches!(self, Self::Absent)
     }
 
-    fn text(&self, field: &'static str) -> Result<&str, Bad> {
+    fn text(&self, field: &'static str) -> Result<&str, LineFault> {
         match self {
             Self::Text(text) if !text.is_empty() => Ok(text),
             Self::Absent | Self::Null | Self::Text(_) => Err((field, Reason::Missing)),
@@ -261,19 +262,19 @@ impl Cell<'_> {
         }
     }
 
-    fn underlying(&self, field: &'static str) -> Result<Symbol, Bad> {
+    fn underlying(&self, field: &'static str) -> Result<Symbol, LineFault> {
         Symbol::parse_underlying(self.text(field)?).ok_or((field, Reason::NotASymbol))
     }
 
-    fn date(&self, field: &'static str) -> Result<Date, Bad> {
+    fn date(&self, field: &'static str) -> Result<Date, LineFault> {
         parse_date(self.text(field)?).ok_or((field, Reason::NotADate))
     }
 
-    fn right(&self, field: &'static str) -> Result<Right, Bad> {
+    fn right(&self, field: &'static str) -> Result<Right, LineFault> {
         Right::parse(self.text(field)?).ok_or((field, Reason::NotARight))
     }
 
-    fn number(&self, field: &'static str, bound: Bound) -> Result<f64, Bad> {
+    fn number(&self, field: &'static str, bound: Bound) -> Result<f64, LineFault> {
         let x = match *self {
             Self::Number(x) => x,
             Self::Whole(x) => x as f64,
@@ -284,16 +285,16 @@ impl Cell<'_> {
     }
 
     /// A number, or NaN for null; the field must be there, so that a misspelt one is no missing side.
-    fn number_or_null(&self, field: &'static str, bound: Bound) -> Result<f64, Bad> {
+    fn number_or_null(&self, field: &'static str, bound: Bound) -> Result<f64, LineFault> {
         if matches!(self, Self::Null) { Ok(f64::NAN) } else { self.number(field, bound) }
     }
 
     /// A number, or NaN where there is none.
-    fn number_or_nan(&self, field: &'static str, bound: Bound) -> Result<f64, Bad> {
+    fn number_or_nan(&self, field: &'static str, bound: Bound) -> Result<f64, LineFault> {
         if self.is_absent() { Ok(f64::NAN) } else { self.number_or_null(field, bound) }
     }
 
-    fn time(&self, field: &'static str) -> Result<Timestamp, Bad> {
+    fn time(&self, field: &'static str) -> Result<Timestamp, LineFault> {
         let ts = match *self {
             Self::Text(ref text) => text.parse().ok(),
             Self::Whole(n) => of_count(n),

@@ -15,18 +15,18 @@ use kernel::report::Report;
 use std::path::Path;
 
 objects! {
-    struct Page {
+    struct MassivePage {
         status: Text<'a> = "status",
-        results: Given<Listed<Contract<'a>>> = "results",
+        results: Given<Listed<MassiveContract<'a>>> = "results",
         next_url: Text<'a> = "next_url",
     }
     struct DividendList {
         status: Text<'a> = "status",
-        results: Given<Listed<Dividend<'a>>> = "results",
+        results: Given<Listed<MassiveDividend<'a>>> = "results",
         next_url: Text<'a> = "next_url",
     }
     /// The older kind is `dividend_type`, the newer one `distribution_type`.
-    struct Dividend {
+    struct MassiveDividend {
         ticker: Text<'a> = "ticker",
         ex_date: Text<'a> = "ex_dividend_date",
         amount: Number = "cash_amount",
@@ -35,15 +35,15 @@ objects! {
         dividend_type: Text<'a> = "dividend_type",
         distribution_type: Text<'a> = "distribution_type",
     }
-    struct Contract {
+    struct MassiveContract {
         details: Details<'a> = "details",
-        last_quote: Given<Quote<'a>> = "last_quote",
+        last_quote: Given<MassiveQuote<'a>> = "last_quote",
         underlying: Underlying<'a> = "underlying_asset",
     }
     struct Details {
         ticker: Text<'a> = "ticker",
     }
-    struct Quote {
+    struct MassiveQuote {
         bid: Number = "bid",
         ask: Number = "ask",
         bid_size: Number = "bid_size",
@@ -65,7 +65,7 @@ objects! {
 pub fn parse_massive_snapshot(source: &Path, bytes: &[u8], underlying: Symbol) -> (QuotePage, Report) {
     let mut report = Report::default();
     let empty = QuotePage { batch: Batch::default(), next: None, grade: Grade::Live };
-    let Some(page) = json::parse::<Page<'_>>(source, bytes, &mut report) else { return (empty, report) };
+    let Some(page) = json::parse::<MassivePage<'_>>(source, bytes, &mut report) else { return (empty, report) };
     let Some(results) = page.results.0.filter(|results| !results.items.is_empty()) else {
         report.say_instead(source, instead_of_results(&page.status));
         return (empty, report);
@@ -111,7 +111,7 @@ pub fn parse_massive_dividends(source: &Path, bytes: &[u8]) -> (DividendPage, Re
     let Some(page) = json::parse::<DividendList<'_>>(source, bytes, &mut report) else { return (empty, report) };
     match &page.results.0 {
         Some(rows) => {
-            let (dividends, report) = read_listed(source, report, rows, Dividend::declared);
+            let (dividends, report) = read_listed(source, report, rows, MassiveDividend::declared);
             (DividendPage { dividends, next: query_of(&page.next_url) }, report)
         }
         None => {
@@ -138,7 +138,7 @@ fn query_of(next_url: &Text<'_>) -> Option<String> {
     Some(query.to_owned())
 }
 
-impl Contract<'_> {
+impl MassiveContract<'_> {
     fn key(&self, underlying: Symbol) -> Result<ContractKey, Fault> {
         if self.underlying.ticker.is_some() {
             let named = at("underlying_asset", self.underlying.ticker.read(Reason::NotASymbol, parse_underlying))?;
@@ -153,7 +153,7 @@ fn parse_underlying(text: &str) -> Option<Symbol> {
     Symbol::parse_underlying(text.strip_prefix("I:").unwrap_or(text))
 }
 
-impl Dividend<'_> {
+impl MassiveDividend<'_> {
     fn declared(&self) -> Result<DeclaredDividend, Fault> {
         let per_year = match self.frequency {
             Whole::Is(n) => u8::try_from(n).ok(),
@@ -181,7 +181,7 @@ impl Dividend<'_> {
     }
 }
 
-impl Quote<'_> {
+impl MassiveQuote<'_> {
     fn record(&self, underlying: Symbol, contract: ContractKey) -> Result<QuoteRecord, Fault> {
         let time = at("last_updated", self.last_updated.time(of_nanos))?;
         Ok(QuoteRecord {

@@ -1,7 +1,7 @@
 //! What a user knows better than the quotes: dividends, borrow, rates, forwards, shifts of volatilities, contracts to
 //! leave out, as comma-separated rows. Bytes to records. Never: a file handle, what a record does.
 
-use super::csv::{Bad, Column, Row, optional, read_rows, required};
+use super::csv::{Column, CsvFault, Row, optional, read_rows, required};
 use super::spelling::{parse_root, parse_strike};
 use kernel::contract::Deliverable;
 use kernel::error::Reason;
@@ -52,7 +52,7 @@ pub fn parse_overrides(file: &Path, bytes: &[u8]) -> (Vec<OverrideRecord>, Repor
     (records, report)
 }
 
-fn read(row: &Row<'_, { COLUMNS.len() }>) -> Result<OverrideRecord, Bad> {
+fn read(row: &Row<'_, { COLUMNS.len() }>) -> Result<OverrideRecord, CsvFault> {
     let is_there = |column: usize| row.bytes(column).is_ok_and(|bytes| !bytes.is_empty());
     let strike =
         is_there(STRIKE).then(|| parse_strike(row.number(STRIKE, limits::PRICE)?).map_err(|reason| (STRIKE, reason)));
@@ -102,7 +102,7 @@ fn read(row: &Row<'_, { COLUMNS.len() }>) -> Result<OverrideRecord, Bad> {
 }
 
 /// `SHARES` or `SHARES+CASH` per contract, at the usual multipliers.
-fn deliverable(row: &Row<'_, { COLUMNS.len() }>) -> Result<Deliverable, Bad> {
+fn deliverable(row: &Row<'_, { COLUMNS.len() }>) -> Result<Deliverable, CsvFault> {
     let text = row.text(VALUE)?;
     let (shares, cash) = text.split_once('+').unwrap_or((text, "0"));
     let number = |part: &str, bound: Bound| {

@@ -1,7 +1,7 @@
 //! Official interest rates: the US Treasury's par yields as csv, the New York Fed's SOFR as JSON. Bytes to records.
 //! Never: a bond (`par_yields.rs`).
 
-use super::csv::{Bad, Column, Row, optional, read_rows, required};
+use super::csv::{Column, CsvFault, Row, optional, read_rows, required};
 use super::intake::{Fault, at, read_listed};
 use super::json::{self, Given, Listed, Number, Text, objects};
 use super::times::{parse_date, parse_slashed};
@@ -57,7 +57,7 @@ pub fn parse_treasury(source: &Path, bytes: &[u8]) -> (Vec<RateRecord>, Report) 
     (out, report)
 }
 
-fn curve(date: Date, row: &Row<'_, { COLUMNS.len() }>) -> Result<Vec<RateRecord>, Bad> {
+fn curve(date: Date, row: &Row<'_, { COLUMNS.len() }>) -> Result<Vec<RateRecord>, CsvFault> {
     let mut yields = Vec::new();
     for (column, (_, half_months)) in (1..).zip(MATURITIES) {
         let cell = row.bytes(column)?;

@@ -1,6 +1,6 @@
 //! Dividends, discount curves and calendar dates as comma-separated rows. Bytes to records. Never: a file handle.
 
-use super::csv::{Bad, Column, optional, read_rows, required};
+use super::csv::{Column, CsvFault, optional, read_rows, required};
 use super::spelling::parse_root;
 use jiff::civil::Date;
 use kernel::calendar::Day;
@@ -140,7 +140,7 @@ fn put_larger<K: Ord, V>(
     row: V,
     size: impl Fn(&V) -> f64,
     column: usize,
-) -> Result<(), Bad> {
+) -> Result<(), CsvFault> {
     match rows.entry(key) {
         Entry::Vacant(entry) => {
             entry.insert(row);

@@ -53,7 +53,8 @@ pub fn instead_of_status(status: u16) -> Option<Instead> {
 pub fn parse_thetadata_options(
     source: &Path,
     bytes: &[u8],
-    (underlying, root): (Symbol, Option<Symbol>),
+    underlying: Symbol,
+    root: Option<Symbol>,
     calendar: &Calendar,
 ) -> (Batch, Report) {
     let mut intake = Intake::new(source, Report::default());
@@ -209,7 +210,7 @@ mod tests {
 
     fn options(text: &str) -> (Batch, Report) {
         let spx = Symbol::parse("SPX").unwrap();
-        parse_thetadata_options(Path::new("theta"), text.as_bytes(), (spx, None), &Calendar::embedded())
+        parse_thetadata_options(Path::new("theta"), text.as_bytes(), spx, None, &Calendar::embedded())
     }
 
     #[test]
@@ -256,7 +257,7 @@ mod tests {
     fn rows_of_another_root_than_the_one_asked_for_are_not_its() {
         let asked = |text: &str| {
             let symbols = (Symbol::parse("SPX").unwrap(), Symbol::parse("SPXW"));
-            parse_thetadata_options(Path::new("theta"), text.as_bytes(), symbols, &Calendar::embedded())
+            parse_thetadata_options(Path::new("theta"), text.as_bytes(), symbols.0, symbols.1, &Calendar::embedded())
         };
         let other = ROW.replace("SPXW", "NDXP");
         let (batch, report) = asked(&format!("{HEADER}{ROW}{other}"));

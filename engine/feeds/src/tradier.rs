@@ -23,9 +23,9 @@ objects! {
         errors: Refusal<'a> = "errors",
     }
     struct Options {
-        option: Listed<Contract<'a>> = "option",
+        option: Listed<TradierContract<'a>> = "option",
     }
-    struct Contract {
+    struct TradierContract {
         symbol: Text<'a> = "symbol",
         underlying: Text<'a> = "underlying",
         bid: Number = "bid",
@@ -41,10 +41,10 @@ objects! {
         errors: Refusal<'a> = "errors",
     }
     struct QuoteList {
-        quote: Listed<Quote<'a>> = "quote",
+        quote: Listed<TradierQuote<'a>> = "quote",
         unmatched: Unmatched<'a> = "unmatched_symbols",
     }
-    struct Quote {
+    struct TradierQuote {
         symbol: Text<'a> = "symbol",
         last: Number = "last",
         bid: Number = "bid",
@@ -76,9 +76,9 @@ objects! {
         tables: Tables<'a> = "tables",
     }
     struct Tables {
-        cash_dividends: Listed<Dividend<'a>> = "cash_dividends",
+        cash_dividends: Listed<TradierDividend<'a>> = "cash_dividends",
     }
-    struct Dividend {
+    struct TradierDividend {
         ex_date: Text<'a> = "ex_date",
         amount: Number = "cash_amount",
         currency: Text<'a> = "currency_i_d",
@@ -192,7 +192,7 @@ fn instead<T>(list: &Given<T>, fault: &Refusal<'_>, errors: &Refusal<'_>) -> Ins
     }
 }
 
-impl Contract<'_> {
+impl TradierContract<'_> {
     fn quote(&self, underlying: Symbol, asked_at: Timestamp) -> Result<QuoteRecord, Fault> {
         let symbol = at("symbol", self.symbol.get(Reason::NotASymbol))?;
         if self.underlying.is_some() {
@@ -213,7 +213,7 @@ impl Contract<'_> {
     }
 }
 
-impl Dividend<'_> {
+impl TradierDividend<'_> {
     fn declared(&self, underlying: Symbol) -> Result<DeclaredDividend, Fault> {
         if self.currency.is_some() {
             at("currency_i_d", self.currency.read(Reason::NotAWord, |word| (word == "USD").then_some(())))?;
@@ -233,7 +233,7 @@ impl Dividend<'_> {
     }
 }
 
-impl Quote<'_> {
+impl TradierQuote<'_> {
     fn spot(&self, asked_at: Timestamp) -> Result<SpotRecord, Fault> {
         let underlying = at("symbol", self.symbol.read(Reason::NotASymbol, Symbol::parse_underlying))?;
         let price = |field, number: Number| at(field, number.or_nan(limits::PRICE));

@@ -86,10 +86,10 @@ fn readers(of: &Quoted) -> Vec<Reader> {
     let quotes: [Row<Vec<u8>>; 7] = [
         ("cboe", of.cboe().into(), true, |b| of_batch(parse_cboe(Path::new("d"), b, ko(), &CALENDAR))),
         ("thetadata csv", of.thetadata_csv().into(), false, |b| {
-            of_batch(parse_thetadata_options(Path::new("d"), b, (ko(), None), &CALENDAR))
+            of_batch(parse_thetadata_options(Path::new("d"), b, ko(), None, &CALENDAR))
         }),
         ("thetadata lines", of.thetadata_lines().into(), false, |b| {
-            of_batch(parse_thetadata_options(Path::new("d"), b, (ko(), None), &CALENDAR))
+            of_batch(parse_thetadata_options(Path::new("d"), b, ko(), None, &CALENDAR))
         }),
         ("tradier", of.tradier().into(), true, |b| of_batch(parse_tradier_chain(Path::new("d"), b, ko(), NOW))),
         ("massive", of.massive().into(), true, |b| {

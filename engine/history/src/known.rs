@@ -27,7 +27,7 @@ pub(crate) fn known_words(names: impl Iterator<Item = (Symbol, UnitKnown)>) -> S
 }
 
 /// Whether the same is known of a name and day as when these words were written; `None`: none of them is of the name.
-pub(crate) fn is_known_still(words: &str, (name, day): (Symbol, Date), reference: &ReferenceSet) -> Option<bool> {
+pub(crate) fn is_known_still(words: &str, name: Symbol, day: Date, reference: &ReferenceSet) -> Option<bool> {
     let mut parts = words.split(' ').map(|word| word.split(':'));
     let mut word = parts.find_map(|mut word| (word.next() == Some(name.as_str())).then_some(word))?;
     let (last_expiry, then) = (word.next().and_then(|date| date.parse().ok()), word.next());
@@ -54,7 +54,7 @@ mod tests {
         let last_expiry = date(2024, 6, 21);
         let known = |name| (name, UnitKnown { last_expiry, digest: then.digest(name, day, last_expiry) });
         let words = known_words([ko, f].into_iter().map(known));
-        let still = |name, reference: &ReferenceSet| is_known_still(&words, (name, day), reference);
+        let still = |name, reference: &ReferenceSet| is_known_still(&words, name, day, reference);
         assert_eq!([ko, f, spx].map(|name| still(name, &then)), [Some(true), Some(true), None]);
         // the same sum on another date is another dividend; what goes ex after the last expiry is none
         for (ex_date, amount, same) in
@@ -63,7 +63,7 @@ mod tests {
             let now = with(ex_date, amount);
             assert_eq!([still(ko, &now), still(f, &now)], [Some(same), Some(true)], "{ex_date} {amount}");
         }
-        assert_eq!(is_known_still("KO:soon:0 F", (ko, day), &then), Some(false));
-        assert_eq!(is_known_still("KO:soon:0 F", (f, day), &then), Some(false));
+        assert_eq!(is_known_still("KO:soon:0 F", ko, day, &then), Some(false));
+        assert_eq!(is_known_still("KO:soon:0 F", f, day, &then), Some(false));
     }
 }

@@ -228,7 +228,8 @@ struct Bracket<L: Lanes> {
 impl<L: Lanes> Bracket<L> {
     /// Takes in the evaluation at `sigma` and moves on.
     ///
-    /// # Source  Householder's step of order 3 in the logarithm of the time value, the middle of the bracket in ln σ where it leaves that
+    /// # Source  Householder's step of order 3 in the logarithm of the time value, the middle of the bracket in ln σ
+    /// where it leaves that
     #[inline(always)]
     fn step(&mut self, jet: &VolDerivatives<L>, k: L, floor: L, target: L) {
         let c = |v: f64| L::splat(v);

@@ -17,4 +17,4 @@ mod greeks;
 mod trinomial;
 
 pub use greeks::{Beside, LatticeGreeks, Lattices};
-pub use trinomial::{Lattice, Premium};
+pub use trinomial::{Lattice, LatticePremium};

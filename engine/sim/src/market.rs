@@ -78,17 +78,17 @@ impl SimMarket {
             (f64::from(*n) * share).floor() > (f64::from(*n - 1) * share).floor()
         };
         let chosen: Vec<Name> = names.iter().filter(chosen).cloned().collect();
-        Self::planned(seed, now, (chosen, &names), true)
+        Self::planned(seed, now, chosen, &names, true)
     }
 
     /// Any names at the session of an instant. Names whose symbol is no ticker, and
     /// those that follow a name that is not there, are left out.
     #[must_use]
     pub fn with_universe(seed: u64, now: Timestamp, universe: &[Name]) -> Self {
-        Self::planned(seed, now, (universe.to_vec(), universe), false)
+        Self::planned(seed, now, universe.to_vec(), universe, false)
     }
 
-    fn planned(seed: u64, now: Timestamp, (names, leaders): (Vec<Name>, &[Name]), dirty: bool) -> Self {
+    fn planned(seed: u64, now: Timestamp, names: Vec<Name>, leaders: &[Name], dirty: bool) -> Self {
         let calendar = Calendar::embedded();
         let at = calendar.last_session_instant(now);
         let date = calendar.eastern(at).date();

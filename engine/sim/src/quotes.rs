@@ -152,7 +152,7 @@ impl Fault {
     }
 
     /// Spoils a good quote.
-    pub(super) fn spoil(self, (bid, ask): (f64, f64)) -> (f64, f64) {
+    pub(super) fn spoil(self, bid: f64, ask: f64) -> (f64, f64) {
         match self {
             Self::Crossed => (ask, bid),
             Self::Locked => (if bid.is_nan() { bid } else { ask }, ask),

@@ -414,7 +414,7 @@ impl Desk<'_> {
             Some((fair, spread)) => shared.trading.quote(&fair, spread, chance, shared.session.open),
             None => shared.trading.quote(&fair, spread, chance, at),
         };
-        let (bid, ask) = fault.map_or(quote, |fault| fault.spoil(quote));
+        let (bid, ask) = fault.map_or(quote, |fault| fault.spoil(quote.0, quote.1));
         (slice.bid[row], slice.ask[row]) = (bid, ask);
         slice.ts[row] = Timestamp::from_second(at).unwrap_or_default();
     }

@@ -161,7 +161,7 @@ fn index(&Index(symbol, roots, level, vol, strikes): &Index) -> Name {
 }
 
 /// A number of a lognormal distribution.
-fn lognormal((median, sd): (f64, f64), chance: Stream, i: u64) -> f64 {
+fn lognormal(median: f64, sd: f64, chance: Stream, i: u64) -> f64 {
     median * exp(sd * chance.normal(i))
 }
 
@@ -195,7 +195,7 @@ impl Plan {
             Class::SmallCap => ((0.42, 0.90), (0.08, 0.15), 1.0, 0.25),
             _ => ((0.80, 2.0), (0.08, 0.15), 0.4, 0.3),
         };
-        let level = lognormal((self.level.0 * cheap, self.level.1), chance, 2).clamp(0.5, 5000.0);
+        let level = lognormal(self.level.0 * cheap, self.level.1, chance, 2).clamp(0.5, 5000.0);
         let vol = between(vol.0, vol.1, chance.unit(3));
         let mut stock = name(symbol, (self.tier, class), rounded(level, 100.0), rounded(vol, 1e4));
         stock.earnings = rounded(between(earnings.0, earnings.1, chance.unit(4)), 1e4);
@@ -228,7 +228,7 @@ impl Plan {
             u < 0.0
         };
         let &(_, class, vol) = FUNDS.iter().find(fits).unwrap_or(&FUNDS[1]);
-        let level = lognormal((0.9 * self.level.0, 0.7 * self.level.1), chance, 2).clamp(2.0, 1500.0);
+        let level = lognormal(0.9 * self.level.0, 0.7 * self.level.1, chance, 2).clamp(2.0, 1500.0);
         let vol = between(vol.0, vol.1, chance.unit(3));
         let mut fund = name(symbol, (self.tier, class), rounded(level, 100.0), rounded(vol, 1e4));
         let tilt = if class == Class::Commodity { 0.2 } else { 0.06 };
@@ -245,7 +245,7 @@ impl Plan {
 
     /// Gives each root of a name of the tier its dates and its number of strikes.
     fn list(&self, name: &mut Name, place: usize, chance: Stream, scale: f64) {
-        let dates = lognormal(self.expiries, chance, 0).round() as u8;
+        let dates = lognormal(self.expiries.0, self.expiries.1, chance, 0).round() as u8;
         let yes = |i: u64, share: f64| u8::from(chance.unit(i) < share);
         let ladder = match self.tier {
             Tier::Broad => StrikeLadder {
@@ -278,7 +278,7 @@ impl Plan {
             Tier::Monthly => StrikeLadder { monthlies: 2, cycle: 2, januaries: yes(1, 0.4), least: dates, ..EMPTY },
             _ => StrikeLadder { monthlies: 2, cycle: 1 + yes(1, 0.75) + yes(2, 0.27), ..EMPTY },
         };
-        let strikes = lognormal(self.strikes, chance, 3) * scale;
+        let strikes = lognormal(self.strikes.0, self.strikes.1, chance, 3) * scale;
         for root in name.roots.iter_mut().filter(|r| r.ladder != StrikeLadder::ADJUSTED) {
             (root.ladder, root.strikes) = (ladder, rounded(strikes, 100.0));
         }
@@ -307,7 +307,7 @@ fn payout(yields: (f64, f64), chance: Stream, shares: &[(f64, Every)]) -> Payout
     };
     let every = shares.iter().find(fits).map_or(Every::Quarter, |s| s.1);
     let rich = chance.unit(1) < 0.04;
-    let yield_ = if rich { 0.08 + 0.06 * chance.unit(2) } else { lognormal(yields, chance, 3) };
+    let yield_ = if rich { 0.08 + 0.06 * chance.unit(2) } else { lognormal(yields.0, yields.1, chance, 3) };
     Payout { yield_: rounded(yield_.clamp(0.001, 0.14), 1e5), every, special: 0.0 }
 }
 

@@ -90,9 +90,10 @@ impl SliceTruth {
 
     /// An upper bound, or nearly one, of what the right to choose the date adds to the best fixed date and to expiry.
     ///
-    /// # Source  puts: interest on the strike (and a negative borrow rate's yield) while in the money; calls: dividends in
-    /// excess of the strike's interest to the next ex-date, and the borrow rate's yield where it exceeds the interest;
-    /// and never more than the option of the other right is worth, as what is sure to be exercised is worth its forward
+    /// # Source  puts: interest on the strike (and a negative borrow rate's yield) while in the money; calls: dividends
+    /// in excess of the strike's interest to the next ex-date, and the borrow rate's yield where it exceeds the
+    /// interest; and never more than the option of the other right is worth, as what is sure to be exercised is worth
+    /// its forward
     fn choice_bound(&self, strike: f64, right: Right) -> f64 {
         match right {
             Right::Put => self.put_bound(strike).min(self.european(strike, Right::Call).value),
@@ -175,7 +176,7 @@ pub(super) struct Premium {
 
 impl Premium {
     /// That of a contract whose value, whatever happens, is `value` with `slope`.
-    fn of_certain((value, slope): (f64, f64), fair: &Fair, truth: &SliceTruth) -> Self {
+    fn of_certain(value: f64, slope: f64, fair: &Fair, truth: &SliceTruth) -> Self {
         let Terms { t, b, .. } = truth.terms;
         let x = truth.x();
         let carried = exp(-b * t);
@@ -252,7 +253,7 @@ impl Anchor {
                 } else {
                     let fixed = truth.fixed_exercise(strike, right);
                     if fixed.0 > fair.value {
-                        set(row, Premium::of_certain(fixed, &fair, truth));
+                        set(row, Premium::of_certain(fixed.0, fixed.1, &fair, truth));
                     }
                 }
             }
@@ -264,7 +265,7 @@ impl Anchor {
             let chosen = all_premiums(&Lattice::new(&truth.terms, truth.s, right, steps), &k, &sigma);
             for ((row, strike, fair), chosen) in open.iter().zip(chosen) {
                 let fixed = truth.fixed_exercise(*strike, right);
-                let certain = Premium::of_certain(fixed, fair, truth);
+                let certain = Premium::of_certain(fixed.0, fixed.1, fair, truth);
                 set(*row, if chosen.value > certain.value && chosen.value < f64::INFINITY { chosen } else { certain });
             }
         }

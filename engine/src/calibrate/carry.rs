@@ -348,8 +348,9 @@ impl BorrowLevel {
     /// # Shapes   one unknown b a measurement, ascending in time, and δ: tridiagonal with a border of one
     /// # Units    b per year, δ in logarithms of the spot
     /// # Domain   weights of zero measure nothing; with none at all b is 0 where the walk leads it, and δ 0
-    /// # Source   LDLᵀ of a tridiagonal matrix and its border, by elimination (Golub and Van Loan 2013, 4.3); the diagonal of the
-    /// #          inverse by the same recursion backwards
+    /// # Source   LDLᵀ of a tridiagonal matrix and its border, by elimination (Golub and Van Loan 2013, 4.3); the
+    /// diagonal of the
+    /// inverse by the same recursion backwards
     fn solve(&mut self, measured: &[Measured], source: SpotSource) {
         let n = measured.len();
         for (i, m) in measured.iter().enumerate() {
@@ -432,7 +433,8 @@ impl BorrowLevel {
     /// Forward, borrow and spot that expiry `i` is valued on.
     ///
     /// # Units    forward and spot in currency per share, borrow per year, `prior` too; NaN: none
-    /// # Domain   a forward beyond `CARRY.ln_forward_most`, or a name without a spot, gives a carry of NaN; the first is refused
+    /// # Domain   a forward beyond `CARRY.ln_forward_most`, or a name without a spot, gives a carry of NaN; the first
+    /// is refused
     /// # Source   docs/model.md, step 3: precision-weighted mean of what the expiry measures and what the others expect
     fn carry(&self, i: usize, m: &Measured, input: &SliceInput, name: NameSpots, prior: f64) -> Carry {
         let (expected, var) = self.expected(i, m);

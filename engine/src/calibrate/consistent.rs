@@ -129,8 +129,9 @@ impl StrikeOrder {
     /// its own.
     ///
     /// # Domain   sides in any order that bids and asks may have; a quote without a side gives no bound on that side
-    /// # Source   the constraints of Cohen, Reisinger and Wang (2020) within one expiry; dropping by most violations first is ours,
-    /// #          held against their program in benches/surface-peers
+    /// # Source   the constraints of Cohen, Reisinger and Wang (2020) within one expiry; dropping by most violations
+    /// first is ours,
+    /// held against their program in benches/surface-peers
     /// # Cost     quadratic in the quotes that are out of order, linear where all are in order
     fn order(&mut self, quotes: &mut Quotes) {
         let n = self.x.len();

@@ -109,7 +109,7 @@ pub struct PairVote {
 
 /// The line that pairs are measured against.
 #[derive(Clone, Copy, Debug)]
-struct Line {
+struct ForwardLine {
     /// Forward, currency per share.
     fwd: f64,
     /// σ√t near the money.
@@ -120,7 +120,7 @@ struct Line {
     scale: f64,
 }
 
-impl Line {
+impl ForwardLine {
     /// The vote of a pair: its `share` is its weight, 1/variance.
     fn vote(&self, p: &Pair, df: f64) -> (PairVote, f64) {
         let x = p.k - self.fwd;
@@ -158,16 +158,16 @@ pub fn pair_votes(pairs: &[Pair], df: f64, t: f64) -> (Parity, Vec<PairVote>) {
 /// The forward, and the line that pairs were last measured against.
 ///
 /// # Domain   as [`fit_forward`]; `None`: no pair with any weight
-fn fit(pairs: &[Pair], df: f64, t: f64, sorted: &mut Vec<(f64, f64)>) -> Option<(Parity, Line)> {
+fn fit(pairs: &[Pair], df: f64, t: f64, sorted: &mut Vec<(f64, f64)>) -> Option<(Parity, ForwardLine)> {
     // Cauchy weights have more than one minimum: what comes out depends on where rounds begin, so they begin at the
     // median, which half of the weight cannot move far
     let (mut fwd, sd) = median_forward(pairs, df, sorted)?;
     let mut scale = 1.0;
-    let mut sums = Sums::default();
+    let mut sums = ForwardSums::default();
     let mut slope = 0.0;
     for _ in 0..FORWARD.rounds {
-        sums = Sums::default();
-        let line = Line { fwd, sd, slope, scale };
+        sums = ForwardSums::default();
+        let line = ForwardLine { fwd, sd, slope, scale };
         for p in pairs {
             let (vote, miss) = line.vote(p, df);
             let x = p.k - fwd;
@@ -192,12 +192,12 @@ fn fit(pairs: &[Pair], df: f64, t: f64, sorted: &mut Vec<(f64, f64)>) -> Option<
     // 1/√Σw of a weighted mean, its unit of weight being what pairs were found to scatter by
     let error = (scale / sums.w.sqrt()).max(FORWARD.error_least * fwd);
     let parity = Parity { fwd, error, sd, pairs: sums.believed.round().max(1.0) as u32 };
-    Some((parity, Line { fwd, sd, slope, scale }))
+    Some((parity, ForwardLine { fwd, sd, slope, scale }))
 }
 
 /// Moments of the pair forwards about the last forward.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sums {
+struct ForwardSums {
     w: f64,
     wx: f64,
     wxx: f64,
@@ -209,7 +209,7 @@ struct Sums {
     believed: f64,
 }
 
-impl Sums {
+impl ForwardSums {
     fn add(&mut self, x: f64, y: f64, w: f64, near: f64, miss: f64, believed: f64) {
         self.w += w;
         self.wx += w * x;

@@ -21,8 +21,9 @@ use kernel::lanes::{BLOCK, Block, Lanes, Mask};
 /// # Shapes   volatilities by row; NaN where a side is missing or no volatility gives its price
 /// # Units    per √year
 /// # Domain   a carry with a forward, and a spot above the dividends; otherwise everything is missing
-/// # Accuracy 5e-5 of the volatility, and a hundredth of half a spread, where early exercise is remembered (`IMPLIED.allowed`); the lattice's
-/// #          3e-3 where a search was needed
+/// # Accuracy 5e-5 of the volatility, and a hundredth of half a spread, where early exercise is remembered
+/// (`IMPLIED.allowed`); the lattice's
+/// 3e-3 where a search was needed
 /// # Source   Newton on European value and premium curve; docs/model.md, step 4
 pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, draft: &mut SliceScratch) {
     let SliceScratch { terms, quotes, out, found, open, refreshed, .. } = draft;
@@ -140,8 +141,9 @@ struct Memory<'a> {
 /// Bid, mid and ask of one right of a block: the mid from the last curve's volatility, bid and ask from the mid's.
 ///
 /// # Shapes   `sigma` by strike, padded; three columns of `out` by row
-/// # Accuracy `IMPLIED.allowed` of the volatility and `IMPLIED.allowed_of_step` of the step; where the remembered premium cannot
-/// #          promise that, the price is left open for a search
+/// # Accuracy `IMPLIED.allowed` of the volatility and `IMPLIED.allowed_of_step` of the step; where the remembered
+/// premium cannot
+/// promise that, the price is left open for a search
 /// # Cost     three solutions of eight lanes
 fn imply_sides(side: &BlockSide<'_>, sigma: &[f64], memory: &mut Memory<'_>, out: &mut Calibrated) {
     let BlockSide { here, right, block, ladder, early, quotes } = *side;
@@ -183,7 +185,8 @@ fn start_of(sigma: &[f64], block: usize) -> Block {
 /// to a search, and NaN until then.
 ///
 /// # Shapes   `numbers` are the lanes of the block; only open ones change
-/// # Domain   keys ascend from call to call, as `RememberedVols` reads the last pass once, from its beginning to its end
+/// # Domain   keys ascend from call to call, as `RememberedVols` reads the last pass once, from its beginning to its
+/// end
 fn remember(
     side: &BlockSide<'_>,
     which: usize,

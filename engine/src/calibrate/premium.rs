@@ -30,8 +30,9 @@ use kernel::lattice::Lattice;
 /// # Domain   an American slice; without a first forward or a carry the first one stays
 /// # Accuracy settled within 0.1 basis point of the spot (`PREMIUM.settled`), or after `PREMIUM.rounds`
 /// # Source   docs/model.md, step 3
-/// # Cost     one round where the market moved little: a volatility and two premiums for up to 24 strikes; the first time two
-/// #          lattices of 60 layers a round
+/// # Cost     one round where the market moved little: a volatility and two premiums for up to 24 strikes; the first
+/// time two
+/// lattices of 60 layers a round
 pub(super) fn refine_forward(
     input: &SliceInput,
     carry: &Carry,

@@ -11,7 +11,7 @@ use kernel::contract::{Right, Style};
 use kernel::greeks::VolDerivatives;
 use kernel::implied::{VolBounds, implied_by};
 use kernel::lanes::{BLOCK, Block, Lanes, Pack};
-use kernel::lattice::{Lattice, Premium};
+use kernel::lattice::{Lattice, LatticePremium};
 
 /// A price whose volatility is looked for.
 #[derive(Clone, Copy, Debug)]
@@ -119,14 +119,14 @@ impl<L: Lanes> Value<'_, L> {
     fn preliminary(&self, sigma: L, correction: L) -> VolDerivatives<L> {
         let Some(lattice) = self.lattice else { return self.plain(sigma) };
         let premium = lattice.at_half_the_steps(self.k, sigma);
-        self.with(sigma, &Premium { value: premium.value + correction, ..premium })
+        self.with(sigma, &LatticePremium { value: premium.value + correction, ..premium })
     }
 
     fn plain(&self, sigma: L) -> VolDerivatives<L> {
         european_vol(self.right.phi(), &self.horizon, self.x(), self.k, sigma)
     }
 
-    fn with(&self, sigma: L, premium: &Premium<L>) -> VolDerivatives<L> {
+    fn with(&self, sigma: L, premium: &LatticePremium<L>) -> VolDerivatives<L> {
         let (phi, zero) = (L::splat(self.right.phi()), L::splat(0.0));
         let plain = self.plain(sigma);
         let waiting = VolDerivatives { value: plain.value + premium.value, vega: plain.vega + premium.vega, ..plain };

@@ -120,14 +120,14 @@ impl LikelyReason {
 
 /// The input that a number is fitted for.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Fitted {
+pub(super) enum FittedInput {
     Borrow,
     Rate,
     Spot,
     Time,
 }
 
-impl Fitted {
+impl FittedInput {
     pub(super) const ALL: [Self; 4] = [Self::Borrow, Self::Rate, Self::Spot, Self::Time];
 
     /// The reason with this number.
@@ -215,10 +215,10 @@ fn paying(date: Date, part: f64, work: &Work) -> Option<World> {
 /// # Source   Gauss and Newton's step, its slopes those of European values: early exercise hardly bends them
 pub(super) fn fit(reason: LikelyReason, works: &[Work]) -> LikelyReason {
     let fitted = match reason {
-        LikelyReason::Borrow(_) => Fitted::Borrow,
-        LikelyReason::Rate(_) => Fitted::Rate,
-        LikelyReason::Spot(_) => Fitted::Spot,
-        LikelyReason::Time(_) => Fitted::Time,
+        LikelyReason::Borrow(_) => FittedInput::Borrow,
+        LikelyReason::Rate(_) => FittedInput::Rate,
+        LikelyReason::Spot(_) => FittedInput::Spot,
+        LikelyReason::Time(_) => FittedInput::Time,
         LikelyReason::DividendsNotGiven { .. } => return best_dividends(works).unwrap_or(reason),
         other => return other,
     };

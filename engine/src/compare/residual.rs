@@ -68,7 +68,8 @@ impl SliceResidual {
         chain: &Chain,
         base: &World,
         contracts: &[Contract],
-        (conventions, vols): (Conventions, VendorVols),
+        conventions: Conventions,
+        vols: VendorVols,
         digits: &VendorRow,
     ) -> Self {
         let start = |c: &Contract| Contract { sigma: if vols == VendorVols::Implied { c.ours } else { c.sigma }, ..*c };
@@ -143,7 +144,8 @@ impl SliceResidual {
 
     /// The contracts at the volatilities that count, and the numbers of a world there.
     ///
-    /// # Source   Gauss and Newton's step for each contract, its slopes those of European values; the best of all steps counts
+    /// # Source   Gauss and Newton's step for each contract, its slopes those of European values; the best of all steps
+    /// counts
     fn numbers(&self, world: &World) -> (Vec<Contract>, Vec<VendorNumbers>) {
         let mut contracts = self.contracts.clone();
         let mut numbers = self.conventions.numbers(world, &contracts);
@@ -230,8 +232,9 @@ impl SliceResidual {
 
 /// 1 over the error of each number of some contracts.
 ///
-/// # Source   a rounded number is off by a twelfth of its last place squared, on the mean; a rounded volatility moves each
-/// #          Greek by its derivative, taken from the European one
+/// # Source   a rounded number is off by a twelfth of its last place squared, on the mean; a rounded volatility moves
+/// each
+/// Greek by its derivative, taken from the European one
 fn inverse_errors(
     base: &World,
     contracts: &[Contract],

@@ -75,7 +75,8 @@ impl Early {
     ///
     /// # Domain   [`Early::prepare`] has seen the ladder and the dividends
     /// # Accuracy the tolerances of the tables, or 1e-4 of a price at preliminary depth
-    /// # Cost     a look where the expansions hold; milliseconds where tables have to be built (benches/record/history.md)
+    /// # Cost     a look where the expansions hold; milliseconds where tables have to be built
+    /// (benches/record/history.md)
     pub fn refresh(
         &mut self,
         here: &Valuation<'_>,

@@ -84,10 +84,12 @@ impl EarlyMethod {
 /// # Units    raw, as [`Greeks`]
 /// # Domain   as of the pricers; NaN where there is no model value
 pub(super) fn values(
-    (style, right): (Style, Right),
+    style: Style,
+    right: Right,
     terms: &Terms,
     s: f64,
-    (k, sigma): (f64, f64),
+    k: f64,
+    sigma: f64,
     preliminary: bool,
 ) -> SchemeValues {
     let market = SpotInputs::new(terms, s);

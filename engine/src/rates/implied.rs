@@ -102,7 +102,8 @@ pub struct RateDisagreement {
 ///
 /// # Units    rates continuously compounded per year; times in years, actual days over 365
 /// # Domain   expiries of any names, some of them wrong; a prior of any age
-/// # Source   Bayesian linear regression of −ln D on forward rates, Tukey's biweight for expiries; a weighted median for names
+/// # Source   Bayesian linear regression of −ln D on forward rates, Tukey's biweight for expiries; a weighted median
+/// for names
 /// # Cost     that of [`parity_discount`] over the expiries; the rest is a system of twelve unknowns
 pub fn implied_curve(expiries: &[EuropeanExpiry<'_>], prior: PriorCurve<'_>) -> Result<ImpliedCurve, NoImpliedCurve> {
     let mut by_name: BTreeMap<Symbol, Vec<ParityDiscount>> = BTreeMap::new();

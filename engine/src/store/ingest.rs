@@ -403,8 +403,8 @@ impl Store {
 
     /// The book and the slice that a quote belongs to, made where they are new.
     ///
-    /// # Domain   any record; one whose expiry has settled at its own time is refused, and one of a new expiry if the store
-    /// `is_full`
+    /// # Domain   any record; one whose expiry has settled at its own time is refused, and one of a new expiry if the
+    /// store `is_full`
     fn place(&mut self, record: &QuoteRecord, is_full: bool) -> Result<LastPlace, Reason> {
         let ContractKey { root, expiry, .. } = record.contract;
         let underlying = record.underlying;
@@ -571,7 +571,8 @@ impl BookSlice {
 
     /// Puts a quote in its row, unless one of higher precedence is present; with its sizes if those are kept.
     ///
-    /// # Domain   prices and sizes that the reader of the feed has checked; an expiry of at most [`limits::STRIKES`] strikes
+    /// # Domain   prices and sizes that the reader of the feed has checked; an expiry of at most [`limits::STRIKES`]
+    /// strikes
     fn upsert(&mut self, q: &QuoteRecord, keeps_sizes: bool) -> Result<bool, Reason> {
         let ContractKey { strike_milli, right, .. } = q.contract;
         let (bid, ask) = (quoted(q.bid), quoted(q.ask));

@@ -132,7 +132,8 @@ impl CalendarOrder {
 
     /// Puts all expiries that list log-moneyness `k` in order there.
     ///
-    /// # Source   isotonic regression by pooling adjacent violators (Barlow and others 1972), weights the precisions of the fits
+    /// # Source   isotonic regression by pooling adjacent violators (Barlow and others 1972), weights the precisions of
+    /// the fits
     /// # Cost     linear in the expiries
     fn order(&mut self, k: f64, curves: &[Curve]) {
         self.column.clear();

@@ -2,7 +2,7 @@
 //! Never: a change of the curve.
 
 use super::settings::CONFIDENCE;
-use super::spline::Spline;
+use super::spline::{KnotInterval, Spline};
 use kernel::lanes::{Block, Lanes};
 
 /// Precision of the quotes along the spline's coordinate, and how well the curve met them.
@@ -29,7 +29,7 @@ impl Support {
 
     /// Takes in a quote: its place and 1/half² in ln σ.
     pub fn add(&mut self, u: f64, weight: f64, spline: &Spline) {
-        let (i, part) = spline.locate(u);
+        let KnotInterval { i, f: part } = spline.locate(u);
         let i = i as usize;
         self.precision[i] += weight * (1.0 - part);
         self.precision[i + 1] += weight * part;
@@ -52,7 +52,8 @@ impl Support {
     /// 1/variance of ln σ that the quotes give at a place that [`Spline::locate`] found.
     #[inline(always)]
     #[must_use]
-    pub fn precision<L: Lanes>(&self, (i, part): (L, L)) -> L {
+    pub fn precision<L: Lanes>(&self, at: KnotInterval<L>) -> L {
+        let KnotInterval { i, f: part } = at;
         let mut at = [0.0; Block::N];
         i.store(&mut at);
         let mut ends = [[0.0; Block::N]; 2];
@@ -70,7 +71,7 @@ impl Support {
     /// Confidence at such a place, 0 to 1.
     #[inline(always)]
     #[must_use]
-    pub fn at<L: Lanes>(&self, place: (L, L)) -> L {
+    pub fn at<L: Lanes>(&self, place: KnotInterval<L>) -> L {
         // p/(1 + p): one quote of the half width is a half, a hundred tight ones are nearly one
         let p = self.precision(place) * (CONFIDENCE.half_support * CONFIDENCE.half_support);
         L::splat(self.inside) * p / (L::splat(1.0) + p)

@@ -49,7 +49,8 @@ impl Fitter {
     /// # Shapes   a curve for each slice
     /// # Domain   as of [`fit`](fn@fit), which this is with memory
     /// # Source   docs/surface.md
-    /// # Cost     2.5 to 9 µs a slice of 7 to 126 strikes (benches/record/history.md); nothing is allocated from the second chain of a size on
+    /// # Cost     2.5 to 9 µs a slice of 7 to 126 strikes (benches/record/history.md); nothing is allocated from the
+    /// second chain of a size on
     pub fn fit(&mut self, slices: &[SurfaceInput]) -> &[Curve] {
         let n = slices.len();
         if self.curves.len() < n {
@@ -487,7 +488,8 @@ impl CurveProblem {
     /// Stiffens the spline where the density would be negative, and lets the quotes there yield where that is not
     /// enough; as a last resort smooths it there.
     ///
-    /// # Source   Durrleman's condition at the points of a grid; stiffening where it fails, then yielding, then smoothing
+    /// # Source   Durrleman's condition at the points of a grid; stiffening where it fails, then yielding, then
+    /// smoothing
     /// # Cost     nothing but a look where the first fit has none
     fn repair_butterflies(&mut self, curve: &mut Curve, lattice: &mut ButterflyGrid) {
         for round in 0..BUTTERFLY.rounds {

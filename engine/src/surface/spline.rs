@@ -82,6 +82,15 @@ pub(super) fn piece_jet<L: Lanes>(c: [L; 4], f: L) -> [L; 3] {
     [piece(c, f), d1, g.mul_add(d[1] - d[0], f * (d[2] - d[1]))]
 }
 
+/// A place between two knots.
+#[derive(Clone, Copy, Debug)]
+pub struct KnotInterval<L> {
+    /// Index of the interval.
+    pub i: L,
+    /// Fraction of the interval, 0 to 1.
+    pub f: L,
+}
+
 impl Spline {
     /// Zero everywhere.
     #[must_use]
@@ -147,13 +156,13 @@ impl Spline {
     /// Interval and fraction of a place, held inside the knots.
     #[inline(always)]
     #[must_use]
-    pub fn locate<L: Lanes>(&self, u: L) -> (L, L) {
+    pub fn locate<L: Lanes>(&self, u: L) -> KnotInterval<L> {
         let last = L::splat((self.intervals() - 1) as f64);
         let p = (u - self.start) * (1.0 / self.step);
         let p = p.max(L::splat(0.0)).min(last + 1.0);
         // a knot may count to either side
         let i = (p - 0.5).round().max(L::splat(0.0)).min(last);
-        (i, p - i)
+        KnotInterval { i, f: p - i }
     }
 
     /// The coefficients of interval `i`, lane by lane.
@@ -175,8 +184,8 @@ impl Spline {
     /// Value at a place that [`Spline::locate`] found.
     #[inline(always)]
     #[must_use]
-    pub fn at<L: Lanes>(&self, (i, f): (L, L)) -> L {
-        piece(self.gather(i), f)
+    pub fn at<L: Lanes>(&self, at: KnotInterval<L>) -> L {
+        piece(self.gather(at.i), at.f)
     }
 
     /// Value at `u`.
@@ -189,7 +198,7 @@ impl Spline {
     /// Value and first two derivatives at `u`; beyond the knots the derivatives are zero.
     #[must_use]
     pub fn jet(&self, u: f64) -> [f64; 3] {
-        let (i, f) = self.locate(u);
+        let KnotInterval { i, f } = self.locate(u);
         let [value, d1, d2] = piece_jet(self.gather(i), f);
         let (start, end) = self.ends();
         if u < start || u > end {
@@ -209,7 +218,7 @@ impl LeastSquares {
         }
         self.basis.clear();
         self.basis.extend(places[..len].iter().map(|&u| {
-            let (i, f) = spline.locate(u);
+            let KnotInterval { i, f } = spline.locate(u);
             (i as usize, weights(f))
         }));
     }

@@ -391,7 +391,7 @@ fn run(clean: &[Clean], ways: &[Way], share: f64) -> Row {
     for (book, of) in books.iter_mut().zip(clean) {
         let mut mask: Spoiled = book.slices.iter().map(|s| vec![false; s.rows()]).collect();
         for (seed, &way) in (1..).zip(ways) {
-            spoil(book, &mut mask, &of.chain, (way, share / ways.len() as f64), seed);
+            spoil(book, &mut mask, &of.chain, way, share / ways.len() as f64, seed);
         }
         spoiled.push(mask);
     }

@@ -95,7 +95,7 @@ fn around(value: f64, width: f64) -> (f64, f64) {
 
 /// Spoils about a `share` of the quotes of a book in one way, leaving alone those that are spoiled already. `chain`:
 /// what a clean pass made of the book.
-pub(crate) fn spoil(book: &mut Book, spoiled: &mut Spoiled, chain: &Chain, (way, share): (Way, f64), seed: u64) {
+pub(crate) fn spoil(book: &mut Book, spoiled: &mut Spoiled, chain: &Chain, way: Way, share: f64, seed: u64) {
     let name = book.underlying.as_str().bytes().fold(seed, |h, b| h.wrapping_mul(0x100_0000_01b3) ^ u64::from(b));
     let mut dice = Random::new(name);
     let good = book.clone();

@@ -77,7 +77,7 @@ struct Point {
 }
 
 impl Point {
-    fn at(pricer: &Pricer, terms: &Terms, s: f64, (right, k, sigma): (Right, f64, f64)) -> Self {
+    fn at(pricer: &Pricer, terms: &Terms, s: f64, right: Right, k: f64, sigma: f64) -> Self {
         let greeks = pricer.at(terms, s).greeks(k, sigma);
         let deeper = s * (right.phi() * NEAR * sigma * terms.t.sqrt()).exp();
         let near = exercised(&greeks) || exercised(&pricer.at(terms, deeper).greeks(k, sigma));
@@ -172,10 +172,10 @@ fn sweep_spot_and_vol(jumps: &mut Jumps, name: &str, case: &Case) {
     let width = 2.5 * SIGMA * terms.t.sqrt();
     for k in STRIKES {
         let spots = steps(*style, SPOT * (-width).exp(), SPOT * width.exp());
-        let spots: Vec<Point> = spots.map(|s| Point::at(&pricer, terms, s, (*right, k, SIGMA))).collect();
+        let spots: Vec<Point> = spots.map(|s| Point::at(&pricer, terms, s, *right, k, SIGMA)).collect();
         jumps.add("spot", &format!("{name}, strike {k}"), &spots);
         let vols = steps(*style, BAND.sigma.0, BAND.sigma.1);
-        let vols: Vec<Point> = vols.map(|sigma| Point::at(&pricer, terms, SPOT, (*right, k, sigma))).collect();
+        let vols: Vec<Point> = vols.map(|sigma| Point::at(&pricer, terms, SPOT, *right, k, sigma)).collect();
         jumps.add("volatility", &format!("{name}, strike {k}"), &vols);
     }
 }
@@ -196,7 +196,7 @@ fn sweep_time(jumps: &mut Jumps, name: &str, case: &Case, part: f64) -> usize {
             (pricer, built) = (new(&later), built + 1);
         }
         for (sweep, k) in sweeps.iter_mut().zip(STRIKES) {
-            sweep.push(Point::at(&pricer, &later, x + later.a(0.0), (*right, k, SIGMA)));
+            sweep.push(Point::at(&pricer, &later, x + later.a(0.0), *right, k, SIGMA));
         }
     }
     for (sweep, k) in sweeps.iter().zip(STRIKES) {
@@ -275,7 +275,7 @@ fn values_meet_at_the_exercise_boundary() {
     ];
     for (case, right, terms) in cases {
         let pricer = Pricer::new(Style::American, right, &terms, &BAND, Scheme::Fast);
-        let at = |s: f64| Point::at(&pricer, &terms, s, (right, 100.0, SIGMA));
+        let at = |s: f64| Point::at(&pricer, &terms, s, right, 100.0, SIGMA);
         let (mut waits, mut pays) = (SPOT, if right == Right::Put { 40.0 } else { 250.0 });
         assert!(!exercised(&at(waits).greeks) && exercised(&at(pays).greeks), "{case}");
         while (waits - pays).abs() > 1e-9 {

@@ -90,7 +90,7 @@ fn monthly(t: f64, first: f64, amount: f64) -> Vec<Dividend> {
     dates.map(|t| Dividend { t, amount }).collect()
 }
 
-fn counted(right: Right, terms: &Terms, (k, sigma): ((f64, f64), (f64, f64))) -> Counts {
+fn counted(right: Right, terms: &Terms, k: (f64, f64), sigma: (f64, f64)) -> Counts {
     let pricer = Pricer::new(Style::American, right, terms, &Band { k, sigma }, Scheme::Fast);
     for k in [k.0, (k.0 * k.1).sqrt(), k.1] {
         let _ = pricer.at(terms, 100.0).greeks(k, (sigma.0 * sigma.1).sqrt());
@@ -103,17 +103,17 @@ fn ordinary_tables_are_built_once_and_unresolved_ones_are_counted() {
     let ordinary = ((93.0, 108.0), (0.18, 0.35));
     for terms in [quarterly(0.8, 0.2, 0.4), quarterly(0.8, 0.05, 0.7), quarterly(0.3, 0.1, 0.5)] {
         for right in [Right::Call, Right::Put] {
-            let counts = counted(right, &terms, ordinary);
+            let counts = counted(right, &terms, ordinary.0, ordinary.1);
             assert_eq!((counts.refined, counts.accurate), (0, 0), "{right:?} {terms:?}: {counts:?}");
         }
     }
     // a put's dividend that is worth about the interest on the strike until it is paid
     let straddled = Terms { t: 0.4, r: 0.042, b: 0.0038, divs: vec![Dividend { t: 0.21, amount: 0.7 }] };
-    let counts = counted(Right::Put, &straddled, ((83.0, 115.0), (0.154, 0.26)));
+    let counts = counted(Right::Put, &straddled, (83.0, 115.0), (0.154, 0.26));
     assert_eq!((counts.refined, counts.accurate), (1, 0), "{counts:?}");
     // a volatility of 1000 %
     let wild = Terms { t: 0.57, r: 0.0427, b: 0.003, divs: monthly(0.57, 0.0459, 0.49) };
-    let counts = counted(Right::Call, &wild, ((155.0, 180.0), (9.0, 15.0)));
+    let counts = counted(Right::Call, &wild, (155.0, 180.0), (9.0, 15.0));
     assert!(counts.accurate > 0, "{counts:?}");
 }
 

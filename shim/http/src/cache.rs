@@ -157,7 +157,8 @@ impl ResponseCache {
         &self,
         target: &Target,
         conditions: &Conditions,
-        (head, edition): (Head, u64),
+        head: Head,
+        edition: u64,
         rendered: Rendered,
         now: Instant,
     ) -> Arc<SharedBody> {

@@ -316,7 +316,7 @@ fn share<A: App>(begun: Begun, terms: &ReplyTerms, turn: &mut Turn<A>) -> Result
     };
     let Begun { head, first, rest, .. } = begun;
     let rendered = Rendered::new(&first, rest, most);
-    let body = cache.keep(&terms.target, &terms.conditions, (head, edition), rendered, now);
+    let body = cache.keep(&terms.target, &terms.conditions, head, edition, rendered, now);
     turn.lend(first);
     Ok(body)
 }

@@ -61,12 +61,12 @@ pub struct SessionTerms {
 pub struct DatabentoSource {
     name: String,
     names: BTreeSet<Symbol>,
-    shared: Arc<Shared>,
+    shared: Arc<SessionShared>,
 }
 
 /// What the thread shares with the market loop.
 #[derive(Debug)]
-struct Shared {
+struct SessionShared {
     inbox: Inbox,
     plan: Mutex<Plan>,
     is_connected: AtomicBool,
@@ -83,7 +83,7 @@ pub fn start(name: String, terms: SessionTerms) -> std::io::Result<DatabentoSour
     let session = *terms.names.first().ok_or(std::io::ErrorKind::InvalidInput)?;
     let seed = u64::from(std::process::id()) << 8 | 1;
     let names = terms.names.iter().copied().collect();
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(SessionShared {
         inbox: Inbox::new(WAITING_MOST, terms.clock),
         plan: Mutex::new(Plan::new(TERMS, [session], seed)),
         is_connected: AtomicBool::new(false),
@@ -118,7 +118,7 @@ impl QuoteSource for DatabentoSource {
     }
 
     fn facts(&self) -> SourceFacts {
-        let Shared { inbox, is_connected, began, .. } = &*self.shared;
+        let SessionShared { inbox, is_connected, began, .. } = &*self.shared;
         let superseded = inbox.superseded();
         let plan = self.shared.plan();
         SourceFacts {
@@ -140,7 +140,7 @@ impl Drop for DatabentoSource {
     }
 }
 
-impl Shared {
+impl SessionShared {
     fn plan(&self) -> MutexGuard<'_, Plan> {
         self.plan.lock().unwrap_or_else(PoisonError::into_inner)
     }

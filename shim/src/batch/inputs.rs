@@ -52,7 +52,7 @@ impl Inputs {
             let metadata = fs::metadata(path).map_err(|error| format!("{}: {error}", path.display()))?;
             if metadata.is_dir() {
                 inputs.folders.insert(path.clone());
-                list(path, out.as_deref(), DEPTH, (&mut files, &mut seen))
+                list(path, out.as_deref(), DEPTH, &mut files, &mut seen)
                     .map_err(|e| format!("{}: {e}", path.display()))?;
             } else {
                 inputs.folders.insert(path.parent().unwrap_or(Path::new("")).to_path_buf());
@@ -69,7 +69,8 @@ fn list(
     folder: &Path,
     out: Option<&Path>,
     depth: usize,
-    (files, seen): (&mut BTreeSet<PathBuf>, &mut BTreeSet<PathBuf>),
+    files: &mut BTreeSet<PathBuf>,
+    seen: &mut BTreeSet<PathBuf>,
 ) -> std::io::Result<()> {
     if !seen.insert(fs::canonicalize(folder)?) {
         return Ok(());
@@ -84,7 +85,7 @@ fn list(
         }
         if path.is_dir() {
             if depth > 0 {
-                list(&path, out, depth - 1, (files, seen))?;
+                list(&path, out, depth - 1, files, seen)?;
             }
         } else if ENDINGS.iter().any(|ending| name.ends_with(ending)) && !BESIDE.contains(&name.as_str()) {
             files.insert(path);

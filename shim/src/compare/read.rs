@@ -2,7 +2,7 @@
 //! cannot be used costs itself, is counted and told with its place. Never: a name of a vendor but Cboe's, whose times
 //! need its reader.
 
-use super::vendors::{LAYOUTS, Meaning, Place, VendorLayout};
+use super::vendors::{LAYOUTS, Meaning, RowsPath, VendorLayout};
 use crate::config::CompareArgs;
 use api::query::parse_date;
 use engine::compare::{VendorNumbers, VendorRow};
@@ -131,7 +131,7 @@ fn read_text(source: &str, bytes: &[u8], args: &CompareArgs) -> Result<VendorFil
         header.iter().enumerate().map(|(i, name)| (name.trim().to_ascii_lowercase(), i)).collect();
     let has = |name: &str| places.contains_key(&name.to_ascii_lowercase());
     let fits = |layout: &&&VendorLayout| {
-        matches!(layout.place, Place::Text)
+        matches!(layout.place, RowsPath::Text)
             && is_wanted(layout, args)
             && layout.columns.iter().all(|(n, m)| m.is_optional() || has(n))
     };
@@ -148,8 +148,8 @@ fn read_text(source: &str, bytes: &[u8], args: &CompareArgs) -> Result<VendorFil
 
 fn read_json(source: &str, bytes: &[u8], document: &Value, args: &CompareArgs) -> Result<VendorFile, String> {
     let rows_of = |layout: &VendorLayout| match layout.place {
-        Place::Json(path) => found(document, path),
-        Place::Text => Vec::new(),
+        RowsPath::Json(path) => found(document, path),
+        RowsPath::Text => Vec::new(),
     };
     let fits = |layout: &&&VendorLayout| {
         let has = |row: &&Value| {
@@ -164,7 +164,7 @@ fn read_json(source: &str, bytes: &[u8], document: &Value, args: &CompareArgs) -
         is_wanted(layout, args) && rows_of(layout).first().is_some_and(has)
     };
     let layout = LAYOUTS.iter().find(fits).ok_or_else(|| unknown(source, "a document"))?;
-    let mut shared = Shared::default();
+    let mut shared = DocumentFacts::default();
     if layout.name == "cboe" {
         shared = cboe_shared(source, bytes, document);
     }
@@ -206,26 +206,26 @@ fn found<'v>(document: &'v Value, path: &[&str]) -> Vec<&'v Value> {
 
 /// Values common to all rows of a document.
 #[derive(Clone, Copy, Debug)]
-struct Shared {
+struct DocumentFacts {
     spot: f64,
     time: Option<Timestamp>,
     underlying: Option<Symbol>,
 }
 
-impl Default for Shared {
+impl Default for DocumentFacts {
     fn default() -> Self {
         Self { spot: f64::NAN, time: None, underlying: None }
     }
 }
 
 /// Time of a document of Cboe, by the reader of the feed.
-fn cboe_shared(source: &str, bytes: &[u8], document: &Value) -> Shared {
+fn cboe_shared(source: &str, bytes: &[u8], document: &Value) -> DocumentFacts {
     let name = ["/data/symbol", "/symbol"].iter().find_map(|path| document.pointer(path)?.as_str());
     let underlying = name.and_then(|name| Symbol::parse_underlying(name.trim_start_matches(['_', '^'])));
-    let Some(underlying) = underlying else { return Shared::default() };
+    let Some(underlying) = underlying else { return DocumentFacts::default() };
     let (batch, _) = parse_cboe(Path::new(source), bytes, underlying, &Calendar::embedded());
     let spot = batch.spots.first().map_or(f64::NAN, |spot| spot.price);
-    Shared { spot, time: batch.quotes.first().map(|quote| quote.ts), underlying: Some(underlying) }
+    DocumentFacts { spot, time: batch.quotes.first().map(|quote| quote.ts), underlying: Some(underlying) }
 }
 
 /// Rows in the making.
@@ -233,7 +233,7 @@ struct Intake<'a> {
     source: &'a str,
     layout: &'static VendorLayout,
     args: &'a CompareArgs,
-    shared: Shared,
+    shared: DocumentFacts,
     calendar: Calendar,
     roots: RootTable,
     /// Digits behind the point: of the volatility, and of each Greek.
@@ -242,7 +242,12 @@ struct Intake<'a> {
 }
 
 impl<'a> Intake<'a> {
-    fn new(source: &'a str, layout: &'static VendorLayout, args: &'a CompareArgs, shared: Option<Shared>) -> Self {
+    fn new(
+        source: &'a str,
+        layout: &'static VendorLayout,
+        args: &'a CompareArgs,
+        shared: Option<DocumentFacts>,
+    ) -> Self {
         let digits = VendorRow { row: 0, sigma: 0.0, greeks: [0.0; 5] };
         let file = VendorFile { layout: layout.name, quotes: Vec::new(), digits, refused: 0, places: Vec::new() };
         Self {
@@ -257,7 +262,8 @@ impl<'a> Intake<'a> {
         }
     }
 
-    fn refuse(&mut self, row: usize, (column, reason): Fault) {
+    fn refuse(&mut self, row: usize, fault: Fault) {
+        let (column, reason) = fault;
         self.file.refused += 1;
         if self.file.places.len() < PLACES_KEPT {
             self.file.places.push(format!("{}:{row}: {column}: {}", self.source, reason.name()));

@@ -50,7 +50,7 @@ pub(super) enum Meaning {
 
 /// Where the rows of a file are.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
+pub(super) enum RowsPath {
     /// Separated text with a header.
     Text,
     /// JSON: the keys that lead to the lists, `*` for each item of a list, `a|b` for either.
@@ -61,7 +61,7 @@ pub(super) enum Place {
 #[derive(Debug)]
 pub(super) struct VendorLayout {
     pub(super) name: &'static str,
-    pub(super) place: Place,
+    pub(super) place: RowsPath,
     pub(super) columns: &'static [(&'static str, Meaning)],
     /// Of a JSON document: where numbers stand that all rows share.
     pub(super) shared: &'static [(&'static [&'static str], Meaning)],
@@ -77,7 +77,7 @@ pub(super) const LAYOUTS: [&VendorLayout; 8] =
 /// Cboe's delayed quotes.
 static CBOE: VendorLayout = VendorLayout {
     name: "cboe",
-    place: Place::Json(&["data", "options"]),
+    place: RowsPath::Json(&["data", "options"]),
     columns: &[
         ("option", Osi),
         ("bid", Bid),
@@ -98,7 +98,7 @@ static CBOE: VendorLayout = VendorLayout {
 /// Tradier's chains with Greeks; they have no price of the underlying.
 static TRADIER: VendorLayout = VendorLayout {
     name: "tradier",
-    place: Place::Json(&["options", "option"]),
+    place: RowsPath::Json(&["options", "option"]),
     columns: &[
         ("symbol", Osi),
         ("underlying", Underlying),
@@ -121,7 +121,7 @@ static TRADIER: VendorLayout = VendorLayout {
 /// Yahoo's chains: volatilities and no Greeks.
 static YAHOO: VendorLayout = VendorLayout {
     name: "yahoo",
-    place: Place::Json(&["optionChain", "result", "*", "options", "*", "calls|puts"]),
+    place: RowsPath::Json(&["optionChain", "result", "*", "options", "*", "calls|puts"]),
     columns: &[("contractSymbol", Osi), ("bid", Bid), ("ask", Ask), ("impliedVolatility", Vol)],
     shared: &[
         (&["optionChain", "result", "*", "quote", "regularMarketPrice"], Spot),
@@ -133,7 +133,7 @@ static YAHOO: VendorLayout = VendorLayout {
 /// ORATS' strikes by its API.
 static ORATS_API: VendorLayout = VendorLayout {
     name: "orats-strikes",
-    place: Place::Json(&["data"]),
+    place: RowsPath::Json(&["data"]),
     columns: &[
         ("ticker", Underlying),
         ("tradeDate", Day),
@@ -158,7 +158,7 @@ static ORATS_API: VendorLayout = VendorLayout {
 /// ORATS' strikes of a day as files.
 static ORATS: VendorLayout = VendorLayout {
     name: "orats-files",
-    place: Place::Text,
+    place: RowsPath::Text,
     columns: &[
         ("ticker", Underlying),
         ("trade_date", Day),
@@ -183,7 +183,7 @@ static ORATS: VendorLayout = VendorLayout {
 /// ThetaData's Greeks of version 2: strikes in thousandths, milliseconds of a day.
 static THETADATA_V2: VendorLayout = VendorLayout {
     name: "thetadata-v2",
-    place: Place::Text,
+    place: RowsPath::Text,
     columns: &[
         ("root", Root),
         ("expiration", Expiry),
@@ -208,7 +208,7 @@ static THETADATA_V2: VendorLayout = VendorLayout {
 /// ThetaData's Greeks of version 3.
 static THETADATA_V3: VendorLayout = VendorLayout {
     name: "thetadata-v3",
-    place: Place::Text,
+    place: RowsPath::Text,
     columns: &[
         ("symbol", Root),
         ("expiration", Expiry),
@@ -232,7 +232,7 @@ static THETADATA_V3: VendorLayout = VendorLayout {
 /// Our own chains of recorded quotes with a vendor's columns beside them.
 static OWN: VendorLayout = VendorLayout {
     name: "greeksd",
-    place: Place::Text,
+    place: RowsPath::Text,
     columns: &[
         ("quote_time", Time),
         ("underlying", Underlying),

@@ -110,8 +110,8 @@ fn view(args: ViewArgs, home: &dyn Fn(&str) -> Option<OsString>) -> Result<ViewP
     }
 }
 
-/// Sets each option from the arguments or the environment, else from the file. Returns the configuration and the text of
-/// `--print-config`.
+/// Sets each option from the arguments or the environment, else from the file. Returns the configuration and the text
+/// of `--print-config`.
 fn resolve(
     args: &ServeArgs,
     file: &File,

@@ -1,6 +1,6 @@
-//! The options of `serve`, one row each: an option of the command line, an environment variable, a key of `greeksd.toml`
-//! and a line of `--print-config`. A new option is a field of [`Config`] with its default, and a row. Never: where a value
-//! comes from.
+//! The options of `serve`, one row each: an option of the command line, an environment variable, a key of
+//! `greeksd.toml` and a line of `--print-config`. A new option is a field of [`Config`] with its default, and a row.
+//! Never: where a value comes from.
 
 use super::origin::Origin;
 use super::resolved::Config;
@@ -22,8 +22,8 @@ pub(super) struct ServeOption {
     /// Placeholder of its value in the help.
     value: &'static str,
     form: Form,
-    /// True if only the user's own file may set it, and not one that lies in the current folder: who may reach the daemon,
-    /// where it writes, and which servers are sent keys.
+    /// True if only the user's own file may set it, and not one that lies in the current folder: who may reach the
+    /// daemon, where it writes, and which servers are sent keys.
     pub(super) is_of_user: bool,
     help: &'static str,
     /// Checks one item, where that differs from setting a list of one.

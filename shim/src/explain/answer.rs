@@ -30,13 +30,13 @@ pub const AT_ONCE: usize = 4;
 pub struct Explaining(Arc<AtomicUsize>);
 
 /// One place; given back when it is dropped.
-struct Place(Arc<AtomicUsize>);
+struct ExplanationPermit(Arc<AtomicUsize>);
 
 impl Explaining {
-    fn take(&self) -> Option<Place> {
+    fn take(&self) -> Option<ExplanationPermit> {
         let free = |n: usize| (n < AT_ONCE).then_some(n + 1);
         self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, free).ok()?;
-        Some(Place(Arc::clone(&self.0)))
+        Some(ExplanationPermit(Arc::clone(&self.0)))
     }
 
     /// The answer to a query.
@@ -62,7 +62,7 @@ impl Explaining {
     }
 }
 
-impl Drop for Place {
+impl Drop for ExplanationPermit {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }

@@ -20,7 +20,7 @@ pub(super) struct Precedence {
     spots: BTreeMap<Symbol, usize>,
     /// The last price of each name, for when the quotes of another source are forgotten and the price with them.
     prices: BTreeMap<Symbol, SpotRecord>,
-    references: Vec<Reference>,
+    references: Vec<SourceReference>,
     /// Order of precedence of dividends and rates: those of users, then those of vendors.
     reference_order: Vec<usize>,
     is_vendors: Vec<bool>,
@@ -28,7 +28,7 @@ pub(super) struct Precedence {
 
 /// Every dividend, rate and date that a source has.
 #[derive(Clone, Debug, Default)]
-struct Reference {
+struct SourceReference {
     dividends: Vec<DividendRecord>,
     dividend_cover: DividendCover,
     rates: Vec<RateRecord>,
@@ -38,7 +38,7 @@ struct Reference {
 impl Precedence {
     /// The order of some sources, each of them a vendor's or not.
     pub(super) fn new(is_vendors: &[bool], roots: RootTable) -> Self {
-        let references = vec![Reference::default(); is_vendors.len()];
+        let references = vec![SourceReference::default(); is_vendors.len()];
         let mut reference_order: Vec<usize> = (0..is_vendors.len()).collect();
         reference_order.sort_by_key(|&source| is_vendors[source]);
         let is_vendors = is_vendors.to_vec();
@@ -86,7 +86,7 @@ impl Precedence {
     /// What of a source counts.
     pub(super) fn used(&self, source: usize) -> Used {
         let owned = |owners: &BTreeMap<Symbol, usize>| owners.values().filter(|&&owner| owner == source).count();
-        let first = |has: fn(&Reference) -> bool| self.references.iter().position(has) == Some(source);
+        let first = |has: fn(&SourceReference) -> bool| self.references.iter().position(has) == Some(source);
         let names = |source: &usize| self.references[*source].dividends.iter().map(|d| d.underlying);
         let before = self.reference_order.iter().take_while(|&&other| other != source);
         let before: BTreeSet<Symbol> = before.flat_map(names).collect();
@@ -144,7 +144,7 @@ impl Precedence {
     }
 }
 
-fn first_of<T: Clone>(references: &[Reference], of: fn(&Reference) -> &Vec<T>) -> Vec<T> {
+fn first_of<T: Clone>(references: &[SourceReference], of: fn(&SourceReference) -> &Vec<T>) -> Vec<T> {
     references.iter().map(of).find(|rows| !rows.is_empty()).cloned().unwrap_or_default()
 }
 

@@ -50,7 +50,7 @@ const NOTICE: &str = "the vendor's licence applies to recordings: most vendors a
 
 /// What the writing thread shares.
 #[derive(Debug, Default)]
-struct Shared {
+struct WriterShared {
     folder: String,
     waiting: AtomicUsize,
     written: AtomicU64,
@@ -72,14 +72,14 @@ pub struct Recorder {
     to: Sender<Message>,
     ended: Receiver<()>,
     thread: JoinHandle<()>,
-    shared: Arc<Shared>,
+    shared: Arc<WriterShared>,
 }
 
 /// The way of the market loop to a recorder.
 #[derive(Clone)]
 pub struct RecordTap {
     to: Sender<Message>,
-    shared: Arc<Shared>,
+    shared: Arc<WriterShared>,
     /// What must not be lost of what did not fit: it goes with the next that does.
     held: Batch,
 }
@@ -93,7 +93,7 @@ impl Recorder {
         let wrong = |error: io::Error| format!("record {}: {error}", folder.display());
         private::create_folder(folder).map_err(wrong)?;
         let lock = lock(folder).map_err(wrong)?;
-        let shared = Arc::new(Shared { folder: folder.display().to_string(), ..Shared::default() });
+        let shared = Arc::new(WriterShared { folder: folder.display().to_string(), ..WriterShared::default() });
         let ((to, waiting), (end, ended)) = (channel(), channel());
         let (folder_name, known) = (folder.to_path_buf(), Arc::clone(&shared));
         let mut writer = Writer::new(folder_name, known);
@@ -152,7 +152,7 @@ impl RecordTap {
     /// Its status.
     #[must_use]
     pub fn facts(&self) -> RecordFacts {
-        let Shared { folder, written, dropped, bytes, failing, .. } = &*self.shared;
+        let WriterShared { folder, written, dropped, bytes, failing, .. } = &*self.shared;
         let [written, dropped, bytes] = [written, dropped, bytes].map(|n| n.load(Ordering::Relaxed));
         RecordFacts { folder: folder.clone(), written, dropped, bytes, failing: failing.load(Ordering::Relaxed) }
     }
@@ -179,7 +179,7 @@ fn lock(folder: &Path) -> io::Result<File> {
 }
 
 /// A batch that the writer has; it waits no longer when this is dropped, and is lost if that is by a panic.
-struct Taken<'b>(&'b Batch, Arc<Shared>);
+struct Taken<'b>(&'b Batch, Arc<WriterShared>);
 
 impl Drop for Taken<'_> {
     fn drop(&mut self) {
@@ -234,14 +234,14 @@ struct Writer {
     /// Lines on their way into the member, and the quotes and prices among them.
     piece: Vec<u8>,
     records: u64,
-    reference: Reference,
+    reference: DayReference,
     said: Option<Instant>,
-    shared: Arc<Shared>,
+    shared: Arc<WriterShared>,
 }
 
 /// Dividends and rates that the file of the day contains or will contain.
 #[derive(Default)]
-struct Reference {
+struct DayReference {
     dividends: BTreeMap<(Symbol, Date), DividendRecord>,
     /// By date and the bits of the tenor.
     rates: BTreeMap<(Date, u64), RateRecord>,
@@ -250,7 +250,7 @@ struct Reference {
 }
 
 impl Writer {
-    fn new(folder: PathBuf, shared: Arc<Shared>) -> Self {
+    fn new(folder: PathBuf, shared: Arc<WriterShared>) -> Self {
         Self {
             folder,
             calendar: Calendar::embedded(),
@@ -261,7 +261,7 @@ impl Writer {
             member: None,
             piece: Vec::new(),
             records: 0,
-            reference: Reference::default(),
+            reference: DayReference::default(),
             said: None,
             shared,
         }

@@ -132,7 +132,7 @@ pub fn soonest_first(
 
 /// Where a name waits for its turn in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Line {
+enum TurnState {
     /// It has not had its turn.
     Due,
     /// It changed after its turn.
@@ -149,7 +149,7 @@ pub struct Round {
     /// How many wait in each.
     waiting: [usize; 3],
     /// Where each waits.
-    places: BTreeMap<Symbol, Line>,
+    places: BTreeMap<Symbol, TurnState>,
     /// The next batch is not one of names that are due.
     changed_next: bool,
 }
@@ -160,7 +160,7 @@ impl Round {
         let mut round = Self::default();
         for name in names {
             if !round.places.contains_key(&name) {
-                round.place(name, Line::Due);
+                round.place(name, TurnState::Due);
             }
         }
         round
@@ -169,7 +169,7 @@ impl Round {
     /// How many names have not had their turn.
     #[must_use]
     pub fn due(&self) -> usize {
-        self.waiting[Line::Due as usize]
+        self.waiting[TurnState::Due as usize]
     }
 
     /// Takes note of names that have changed. One that waits is computed from what is newest anyway; others go behind
@@ -177,10 +177,10 @@ impl Round {
     pub fn note_changed(&mut self, names: impl IntoIterator<Item = Symbol>, is_awaited: impl Fn(Symbol) -> bool) {
         for name in names {
             match self.places.get(&name) {
-                Some(Line::Awaited) => {}
-                _ if is_awaited(name) => self.place(name, Line::Awaited),
+                Some(TurnState::Awaited) => {}
+                _ if is_awaited(name) => self.place(name, TurnState::Awaited),
                 Some(_) => {}
-                None => self.place(name, Line::Changed),
+                None => self.place(name, TurnState::Changed),
             }
         }
     }
@@ -193,8 +193,11 @@ impl Round {
 
     /// The next names: as many as make a batch of `most` by their costs, and at least one while any is due.
     pub fn next_batch(&mut self, most: u32, cost: impl Fn(Symbol) -> u32) -> Vec<Symbol> {
-        let lines: &[Line] =
-            if self.changed_next && self.has_changed() { &[Line::Awaited, Line::Changed] } else { &[Line::Due] };
+        let lines: &[TurnState] = if self.changed_next && self.has_changed() {
+            &[TurnState::Awaited, TurnState::Changed]
+        } else {
+            &[TurnState::Due]
+        };
         self.changed_next = !self.changed_next;
         let (mut left, mut names) = (most.max(1), Vec::new());
         while left > 0 {
@@ -206,7 +209,7 @@ impl Round {
     }
 
     /// Puts a name at the end of a line, and takes it out of the one that it waits in.
-    fn place(&mut self, name: Symbol, line: Line) {
+    fn place(&mut self, name: Symbol, line: TurnState) {
         self.lines[line as usize].push_back(name);
         self.waiting[line as usize] += 1;
         if let Some(before) = self.places.insert(name, line) {
@@ -215,7 +218,7 @@ impl Round {
     }
 
     /// The first name that still waits in a line.
-    fn next_of(&mut self, line: Line) -> Option<Symbol> {
+    fn next_of(&mut self, line: TurnState) -> Option<Symbol> {
         while let Some(name) = self.lines[line as usize].pop_front() {
             if self.places.get(&name) == Some(&line) {
                 self.places.remove(&name);

@@ -1,5 +1,5 @@
-//! The specification of a feed, and opening it: the only place that names the kinds of feeds. Polled vendors are rows of
-//! a [table](sources::poll::registry).
+//! The specification of a feed, and opening it: the only place that names the kinds of feeds. Polled vendors are rows
+//! of a [table](sources::poll::registry).
 
 use super::databento_spec::DatabentoSpec;
 use super::feed::Feed;

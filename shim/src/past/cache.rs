@@ -35,12 +35,12 @@ pub trait RecordedDays: Send + Sync {
 
 /// Computed days, and those in computation.
 pub struct CachedArchive<R> {
-    shared: Arc<Shared<R>>,
+    shared: Arc<CacheShared<R>>,
 }
 
-struct Shared<R> {
+struct CacheShared<R> {
     recorded: R,
-    state: Mutex<State>,
+    state: Mutex<CacheState>,
     /// Something waits to be computed, or nothing ever will again.
     work: Condvar,
     most_bytes: u64,
@@ -50,7 +50,7 @@ struct Shared<R> {
 type Key = (Symbol, Date, u64);
 
 #[derive(Default)]
-struct State {
+struct CacheState {
     flights: HashMap<Key, CacheEntry>,
     queue: VecDeque<Key>,
     /// Counts up with every use.
@@ -70,7 +70,7 @@ struct CacheEntry {
     failed: Option<Instant>,
 }
 
-impl State {
+impl CacheState {
     /// Removes the least recently used entries until the rest fits.
     fn shrink(&mut self, most: u64) {
         while self.bytes > most {
@@ -98,7 +98,7 @@ impl<R: RecordedDays + 'static> CachedArchive<R> {
     /// # Errors
     /// There are no threads.
     pub fn start(recorded: R, most_bytes: u64, threads: usize, begin: fn()) -> std::io::Result<Self> {
-        let shared = Shared { recorded, state: Mutex::default(), work: Condvar::new(), most_bytes };
+        let shared = CacheShared { recorded, state: Mutex::default(), work: Condvar::new(), most_bytes };
         let archive = Self { shared: Arc::new(shared) };
         for _ in 0..threads.max(1) {
             let shared = Arc::clone(&archive.shared);
@@ -124,14 +124,14 @@ impl<R> Drop for CachedArchive<R> {
     }
 }
 
-impl<R> Shared<R> {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl<R> CacheShared<R> {
+    fn lock(&self) -> MutexGuard<'_, CacheState> {
         // nothing that is held here can be half done in a way that matters
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<R: RecordedDays> Shared<R> {
+impl<R: RecordedDays> CacheShared<R> {
     /// Computes queued days until the archive ends.
     fn work(&self) {
         while let Some((key, flight)) = self.next() {

@@ -23,7 +23,7 @@ pub(super) struct Layout {
 
 /// One line of output.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct OutputLine {
     pub(super) text: Vec<u8>,
     pub(super) failed: bool,
 }
@@ -57,7 +57,7 @@ impl Layout {
     }
 
     /// Prices one record.
-    pub(super) fn line(&self, record: &csv::ByteRecord, scheme: Scheme) -> Line {
+    pub(super) fn line(&self, record: &csv::ByteRecord, scheme: Scheme) -> OutputLine {
         let outcome = self.contract(record).and_then(|contract| value::value(&contract, scheme));
         let mut text = Vec::with_capacity(640);
         for &(_, place) in &self.inputs {
@@ -77,7 +77,7 @@ impl Layout {
         }
         write_cell(outcome.as_ref().err().map_or("", String::as_str).as_bytes(), &mut text);
         text.push(b'\n');
-        Line { text, failed: outcome.is_err() }
+        OutputLine { text, failed: outcome.is_err() }
     }
 
     /// The values that are written; a given price is not written twice.

@@ -198,7 +198,7 @@ impl<'a> FeedHealth<'a> {
 
 impl<'a> UncomputedName<'a> {
     /// A name and why it has none.
-    pub(super) fn new((name, reason): &'a (Symbol, Uncomputed)) -> Self {
+    pub(super) fn new(name: &'a Symbol, reason: Uncomputed) -> Self {
         Self { underlying: name.as_str(), reason: reason.name() }
     }
 }

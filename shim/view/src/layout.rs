@@ -68,7 +68,7 @@ pub(crate) struct Areas {
 
 impl Areas {
     /// The parts of a screen of some size.
-    pub(crate) fn of((width, height): (u16, u16)) -> Self {
+    pub(crate) fn of(width: u16, height: u16) -> Self {
         let title = Rect::new(0, 0, width, height.min(2));
         let footer = Rect::new(0, height.saturating_sub(1), width, height.min(1));
         let body = Rect::new(0, title.height, width, height.saturating_sub(title.height + footer.height));
@@ -126,7 +126,7 @@ mod tests {
     fn parts_do_not_overlap_and_stay_on_the_screen() {
         for width in 0..260 {
             for height in 0..80 {
-                let areas = Areas::of((width, height));
+                let areas = Areas::of(width, height);
                 let parts =
                     [areas.title, areas.expiries, areas.main, areas.watch, areas.smile, areas.term, areas.footer];
                 let screen = Rect::new(0, 0, width, height);
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn the_sizes_that_are_promised_have_room_for_a_chain() {
         for (size, lines, beside) in [((80, 24), 14, false), ((120, 40), 26, false), ((250, 70), 60, true)] {
-            let areas = Areas::of(size);
+            let areas = Areas::of(size.0, size.1);
             assert!(areas.chain_lines() >= lines, "{size:?}: {areas:?}");
             assert!(areas.expiries.height >= 5, "{size:?}: {areas:?}");
             for page in [Page::Smile, Page::Term, Page::Watch] {

@@ -188,7 +188,7 @@ impl State {
 
     /// Where everything stands.
     pub(crate) fn areas(&self) -> Areas {
-        Areas::of(self.size)
+        Areas::of(self.size.0, self.size.1)
     }
 
     /// The columns, nearest to the strike first.

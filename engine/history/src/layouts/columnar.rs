@@ -30,7 +30,7 @@ use std::sync::Arc;
 /// Rows of a batch.
 const BATCH: usize = 8192;
 
-type Builder = ParquetRecordBatchReaderBuilder<File>;
+type QuoteFileReader = ParquetRecordBatchReaderBuilder<File>;
 
 /// Reads every row of a Parquet file. What cannot be read behind some place is an error of the report.
 ///
@@ -42,7 +42,7 @@ pub(super) fn read<S: Sink>(file: &Path, from: File, sink: &mut S, report: &mut 
     // rows that are all alike take no bytes: a file of a megabyte can name any number of them
     let most = (limits::PARQUET_ROWS.most as u64).saturating_add(size);
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-    let builder = guarded(|| Builder::try_new_with_options(from, options).ok()).flatten();
+    let builder = guarded(|| QuoteFileReader::try_new_with_options(from, options).ok()).flatten();
     let builder = builder.ok_or_else(|| unreadable(file, ErrorKind::InvalidData))?;
     let fields = builder.schema().fields().clone();
     let name = |field: &Arc<arrow_schema::Field>| {
@@ -85,7 +85,7 @@ fn guarded<T>(read: impl FnOnce() -> T) -> Option<T> {
 }
 
 /// Whether the columns that are read are compressed in ways that are.
-fn admit_compression(file: &Path, builder: &Builder, places: &[usize]) -> Result<(), LayoutError> {
+fn admit_compression(file: &Path, builder: &QuoteFileReader, places: &[usize]) -> Result<(), LayoutError> {
     let schema = builder.parquet_schema();
     for group in builder.metadata().row_groups() {
         for (leaf, column) in group.columns().iter().enumerate() {

@@ -5,7 +5,7 @@ use super::cells::{Cell, Cells};
 use super::header::names;
 use super::refusal::LayoutError;
 use super::sink::Sink;
-use feeds::csv::{Fields, Lines};
+use feeds::csv::{CsvFields, Lines};
 use kernel::error::{FeedError, Reason, Refused};
 use kernel::limits;
 use kernel::report::Report;
@@ -32,7 +32,7 @@ pub(super) fn read<S: Sink>(
     let name = Arc::new(file.to_path_buf());
     while let Some(piece) = pieces.next() {
         let mut lines = Lines::after(number, piece);
-        let mut fields = Fields::default();
+        let mut fields = CsvFields::default();
         for (line, text) in lines.by_ref() {
             fields.split(text);
             if !begun {
@@ -62,7 +62,7 @@ pub(super) fn read<S: Sink>(
     }
 }
 
-struct TextRow<'a>(&'a Fields<'a>);
+struct TextRow<'a>(&'a CsvFields<'a>);
 
 impl Cells for TextRow<'_> {
     fn cell(&self, at: usize) -> Result<Cell<'_>, Reason> {

@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// Rows of a batch.
 const BATCH: usize = 8192;
 
-type Builder = ParquetRecordBatchReaderBuilder<File>;
+type GreeksFileReader = ParquetRecordBatchReaderBuilder<File>;
 
 /// The chains of a name and day in a file of Greeks, in time order, if they are what `wanted` and `reference` would
 /// give.
@@ -45,9 +45,9 @@ pub fn read_chains(
     read.unwrap_or_else(|_| Err("damaged".to_owned())).map_err(|why| format!("{}: {why}", file.display()))
 }
 
-fn open(file: &Path) -> Result<Builder, String> {
+fn open(file: &Path) -> Result<GreeksFileReader, String> {
     let file = File::open(file).map_err(|error| error.to_string())?;
-    Builder::try_new(file).map_err(|error| error.to_string())
+    GreeksFileReader::try_new(file).map_err(|error| error.to_string())
 }
 
 fn read(file: &Path, unit: (Symbol, Date), reference: &ReferenceSet, wanted: Recipe) -> Result<StoredChains, String> {
@@ -61,7 +61,7 @@ fn read(file: &Path, unit: (Symbol, Date), reference: &ReferenceSet, wanted: Rec
     if !is_same {
         return Ok(StoredChains::OtherRecipe);
     }
-    match facts.get(KNOWN).map(|words| is_known_still(words, unit, reference)) {
+    match facts.get(KNOWN).map(|words| is_known_still(words, unit.0, unit.1, reference)) {
         Some(Some(true)) => {}
         Some(None) => return Ok(StoredChains::Same(Vec::new())),
         None | Some(Some(false)) => return Ok(StoredChains::OtherKnown),
@@ -79,7 +79,7 @@ fn read(file: &Path, unit: (Symbol, Date), reference: &ReferenceSet, wanted: Rec
 }
 
 /// Where the rows of a name stand, which follow one another: the first, and how many.
-fn place_of(builder: Builder, underlying: Symbol) -> Result<(usize, usize), String> {
+fn place_of(builder: GreeksFileReader, underlying: Symbol) -> Result<(usize, usize), String> {
     let schema = builder.schema();
     let at = schema.index_of("underlying").map_err(|error| error.to_string())?;
     let mask = ProjectionMask::roots(builder.parquet_schema(), [at]);
@@ -87,7 +87,7 @@ fn place_of(builder: Builder, underlying: Symbol) -> Result<(usize, usize), Stri
     let (mut first, mut rows, mut before) = (0, 0, 0);
     for batch in reader {
         let batch = batch.map_err(|error| error.to_string())?;
-        let words = Words::of(&batch, "underlying")?;
+        let words = StoredWords::of(&batch, "underlying")?;
         for row in 0..batch.num_rows() {
             if words.get(row) == underlying.as_str() {
                 if rows == 0 {
@@ -102,12 +102,12 @@ fn place_of(builder: Builder, underlying: Symbol) -> Result<(usize, usize), Stri
 }
 
 /// A column of words.
-struct Words<'a> {
+struct StoredWords<'a> {
     keys: &'a [i32],
     words: Vec<&'a str>,
 }
 
-impl<'a> Words<'a> {
+impl<'a> StoredWords<'a> {
     fn of(batch: &'a RecordBatch, name: &str) -> Result<Self, String> {
         let column = batch.column_by_name(name).ok_or_else(|| format!("no column {name}"))?;
         let words = column.as_dictionary_opt::<Int32Type>().ok_or_else(|| format!("{name}: no words"))?;
@@ -159,7 +159,7 @@ impl Chains<'_> {
         let expiries = batch.column_by_name("expiry").ok_or("no column expiry")?;
         let expiries = expiries.as_primitive_opt::<Date32Type>().ok_or("expiry: no dates")?;
         let [roots, rights, styles, settles] =
-            ["root", "right", "ex_style", "settle"].map(|name| Words::of(batch, name));
+            ["root", "right", "ex_style", "settle"].map(|name| StoredWords::of(batch, name));
         let (roots, rights, styles, settles) = (roots?, rights?, styles?, settles?);
         let strikes = whole("strike_milli")?;
         let of_slice = ["und_price", "fwd_price", "days", "disc_rate", "borr_rate", "divs"].map(numbers);

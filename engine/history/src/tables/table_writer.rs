@@ -17,10 +17,10 @@ const ZSTD_LEVEL: i32 = 1;
 pub struct TableWriter {
     form: ArrayForm,
     words: Words,
-    sink: Sink,
+    sink: TableSink,
 }
 
-enum Sink {
+enum TableSink {
     Arrow(StreamWriter<Vec<u8>>),
     Parquet(ArrowWriter<Vec<u8>>),
 }
@@ -41,11 +41,13 @@ impl TableWriter {
         let form = ArrayForm::new(columns, groups, about);
         let (words, schema) = (form.words(chains), form.schema());
         let sink = match format {
-            TableFormat::Arrow => Sink::Arrow(StreamWriter::try_new(Vec::new(), &schema).map_err(io::Error::other)?),
+            TableFormat::Arrow => {
+                TableSink::Arrow(StreamWriter::try_new(Vec::new(), &schema).map_err(io::Error::other)?)
+            }
             TableFormat::Parquet => {
                 let properties = parquet_properties(form.columns(), &[], ZSTD_LEVEL)?;
                 let writer = ArrowWriter::try_new(Vec::new(), schema, Some(properties));
-                Sink::Parquet(writer.map_err(io::Error::other)?)
+                TableSink::Parquet(writer.map_err(io::Error::other)?)
             }
         };
         Ok(Self { form, words, sink })
@@ -59,8 +61,8 @@ impl TableWriter {
     pub fn write(&mut self, rows: &[TableRows<'_>], out: &mut Vec<u8>) -> io::Result<()> {
         let batch = self.form.batch(&self.words, rows).map_err(io::Error::other)?;
         match &mut self.sink {
-            Sink::Arrow(writer) => writer.write(&batch).map_err(io::Error::other)?,
-            Sink::Parquet(writer) => writer.write(&batch).map_err(io::Error::other)?,
+            TableSink::Arrow(writer) => writer.write(&batch).map_err(io::Error::other)?,
+            TableSink::Parquet(writer) => writer.write(&batch).map_err(io::Error::other)?,
         }
         self.pass_on(out);
         Ok(())
@@ -72,8 +74,8 @@ impl TableWriter {
     /// The library refuses it.
     pub fn finish(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
         match &mut self.sink {
-            Sink::Arrow(writer) => writer.finish().map_err(io::Error::other)?,
-            Sink::Parquet(writer) => drop(writer.finish().map_err(io::Error::other)?),
+            TableSink::Arrow(writer) => writer.finish().map_err(io::Error::other)?,
+            TableSink::Parquet(writer) => drop(writer.finish().map_err(io::Error::other)?),
         }
         self.pass_on(out);
         Ok(())
@@ -81,8 +83,8 @@ impl TableWriter {
 
     fn pass_on(&mut self, out: &mut Vec<u8>) {
         out.append(match &mut self.sink {
-            Sink::Arrow(writer) => writer.get_mut(),
-            Sink::Parquet(writer) => writer.inner_mut(),
+            TableSink::Arrow(writer) => writer.get_mut(),
+            TableSink::Parquet(writer) => writer.inner_mut(),
         });
     }
 }

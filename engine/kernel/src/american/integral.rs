@@ -144,7 +144,8 @@ struct Integrand<L> {
 
 /// Premium with derivatives, one option per lane; with `FULL` false those in sigma only.
 ///
-/// # Domain    spots on the holding side of the boundary, sigma in the table's range; elsewhere the result means nothing
+/// # Domain    spots on the holding side of the boundary, sigma in the table's range; elsewhere the result means
+/// nothing
 /// # Accuracy  golden/tolerances.csv, american_nodiv
 /// # Source    Kim (1990); node counts by distance to the boundary from self-convergence against 96 nodes
 #[inline(never)]

@@ -1,7 +1,7 @@
 //! Every derivative of what early exercise adds, from lattices: for values that are wanted before the tables are built.
 //! Never: a quote, a table.
 
-use super::trinomial::{Contract, Grid, Mean};
+use super::trinomial::{LatticeContract, LatticeGrid, Mean};
 use crate::contract::Right;
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
@@ -29,10 +29,10 @@ pub struct Lattices {
     s: f64,
     /// S − A(0).
     x: f64,
-    fine: Grid,
-    coarse: Grid,
+    fine: LatticeGrid,
+    coarse: LatticeGrid,
     /// As `coarse`, at a greater r and at a greater b.
-    bumped: [Grid; 2],
+    bumped: [LatticeGrid; 2],
 }
 
 /// What the right to exercise early adds to the values of a block, one contract per lane.
@@ -78,7 +78,7 @@ impl Lattices {
         // calls on stock that costs nothing to borrow, bumped rates included, so that they compare
         let dates_only = right == Right::Call && terms.b <= 0.0 && terms.r >= 0.0;
         let grid = |terms: &Terms, parts: usize| {
-            let mut grid = Grid::new(terms, right, (steps, parts), Mean::Pieces);
+            let mut grid = LatticeGrid::new(terms, right, steps, parts, Mean::Pieces);
             if dates_only {
                 grid.exercise_at_dates_only(terms);
             }
@@ -140,7 +140,7 @@ impl Lattices {
         let bend: [L; 5] = core::array::from_fn(|i| by_sigma(i).by_ln_x()[1] * better);
         let (xl, xxl) = (differences(&slope, c(APART))[0], differences(&bend, c(APART))[0]);
 
-        let by_rate = |grid: &Grid, i: usize| {
+        let by_rate = |grid: &LatticeGrid, i: usize| {
             (self.look(grid, k, sigma * ratio[i]).value - by_sigma(i).value) * better * c(1.0 / RATE_BUMP)
         };
         let r = by_rate(&self.bumped[0], 2);
@@ -184,8 +184,8 @@ impl Lattices {
         LatticeGreeks { jet, beside, exercised: fine.exercised }
     }
 
-    fn look<L: Lanes>(&self, grid: &Grid, k: L, sigma: L) -> Seen<L> {
-        let contract = Contract::new(self.right.phi(), self.x, k, sigma);
+    fn look<L: Lanes>(&self, grid: &LatticeGrid, k: L, sigma: L) -> Seen<L> {
+        let contract = LatticeContract::new(self.right.phi(), self.x, k, sigma);
         let mut nodes = grid.waiting(&contract, 2);
         let (carried, paid) = contract.exercise(&grid.layers[0]);
         let middle = nodes.x.len() / 2;

@@ -24,12 +24,12 @@ pub struct Lattice {
     /// S − A(0).
     x: f64,
     /// The layers at full and at half the steps.
-    grids: [Grid; 2],
+    grids: [LatticeGrid; 2],
 }
 
 /// What the right to exercise early adds to European values, one contract per lane.
 #[derive(Clone, Copy, Debug)]
-pub struct Premium<L: Lanes> {
+pub struct LatticePremium<L: Lanes> {
     /// Currency per share, below zero by the lattice's error; nothing worth where exercising now is optimal.
     pub value: L,
     /// First derivative by the spot.
@@ -57,7 +57,7 @@ pub(super) enum Mean {
 
 /// Layers in time, the first of them now. Up to a first ex-date that is near, steps in time and space are shorter.
 #[derive(Debug)]
-pub(super) struct Grid {
+pub(super) struct LatticeGrid {
     pub(super) layers: Vec<Layer>,
     /// How many layers come before the near ex-date; 0 if none is near.
     near: usize,
@@ -100,19 +100,19 @@ impl Lattice {
     #[must_use]
     pub fn new(terms: &Terms, s: f64, right: Right, steps: usize) -> Self {
         let x = s - terms.a(0.0);
-        let grid = |parts: usize| Grid::new(terms, right, (steps, parts), Mean::Slope);
+        let grid = |parts: usize| LatticeGrid::new(terms, right, steps, parts, Mean::Slope);
         Self { phi: right.phi(), x, grids: [grid(2), grid(1)] }
     }
 
     /// The premium of each contract, strikes `k` and volatilities `sigma`. Zero where the lattice has none.
-    pub fn premium<L: Lanes>(&self, k: L, sigma: L) -> Premium<L> {
+    pub fn premium<L: Lanes>(&self, k: L, sigma: L) -> LatticePremium<L> {
         if self.x.is_nan() || self.x <= 0.0 {
-            return Premium::none();
+            return LatticePremium::none();
         }
         let fine = self.root(0, k, sigma);
         let coarse = self.at_half_the_steps(k, sigma);
         let value = L::splat(2.0) * fine.value - coarse.value;
-        Premium {
+        LatticePremium {
             value,
             slope: fine.slope,
             curve: fine.curve,
@@ -123,22 +123,22 @@ impl Lattice {
     }
 
     /// The premium at half the steps alone, at a third of the cost; its correction is not known.
-    pub fn at_half_the_steps<L: Lanes>(&self, k: L, sigma: L) -> Premium<L> {
+    pub fn at_half_the_steps<L: Lanes>(&self, k: L, sigma: L) -> LatticePremium<L> {
         if self.x.is_nan() || self.x <= 0.0 {
-            return Premium::none();
+            return LatticePremium::none();
         }
         let Root { value, slope, curve, exercised } = self.root(1, k, sigma);
         let wilder = self.root(1, k, sigma * (1.0 + BUMP));
         let vega = (wilder.value - value) / (sigma * BUMP);
-        Premium { value, slope, curve, vega, exercised, correction: L::splat(0.0) }
+        LatticePremium { value, slope, curve, vega, exercised, correction: L::splat(0.0) }
     }
 
     fn root<L: Lanes>(&self, grid: usize, k: L, sigma: L) -> Root<L> {
-        self.grids[grid].root(&Contract::new(self.phi, self.x, k, sigma))
+        self.grids[grid].root(&LatticeContract::new(self.phi, self.x, k, sigma))
     }
 }
 
-impl<L: Lanes> Premium<L> {
+impl<L: Lanes> LatticePremium<L> {
     fn none() -> Self {
         let zero = L::splat(0.0);
         Self { value: zero, slope: zero, curve: zero, vega: zero, exercised: zero.lt(zero), correction: zero }
@@ -153,9 +153,9 @@ pub(super) struct Root<L: Lanes> {
     exercised: L::Mask,
 }
 
-impl Grid {
+impl LatticeGrid {
     /// `parts` steps for each of `steps`/2 pieces of the term, more where ex-dates divide it.
-    pub(super) fn new(terms: &Terms, right: Right, (steps, parts): (usize, usize), mean: Mean) -> Self {
+    pub(super) fn new(terms: &Terms, right: Right, steps: usize, parts: usize, mean: Mean) -> Self {
         let mut ends: Vec<f64> = terms.divs.iter().map(|d| d.t).filter(|&t| t > 0.0 && t < terms.t).collect();
         ends.push(terms.t);
         ends.dedup();
@@ -189,7 +189,7 @@ impl Grid {
     }
 
     /// What a walk back to now ends with, exercise now looked at.
-    fn root<L: Lanes>(&self, contract: &Contract<L>) -> Root<L> {
+    fn root<L: Lanes>(&self, contract: &LatticeContract<L>) -> Root<L> {
         let mut nodes = self.waiting(contract, 1);
         let now = &self.layers[0];
         let (carried, paid) = contract.exercise(now);
@@ -198,7 +198,7 @@ impl Grid {
     }
 
     /// The values now if nothing is exercised now, up to `wide` nodes from the middle.
-    pub(super) fn waiting<L: Lanes>(&self, contract: &Contract<L>, wide: usize) -> Nodes<L> {
+    pub(super) fn waiting<L: Lanes>(&self, contract: &LatticeContract<L>, wide: usize) -> Nodes<L> {
         let mut nodes = Nodes::new(self, contract, contract.space(self.dt.1));
         let last = self.layers.len() - 1;
         if self.near > 0 {
@@ -221,14 +221,14 @@ impl Grid {
 }
 
 /// The contracts of a block.
-pub(super) struct Contract<L> {
+pub(super) struct LatticeContract<L> {
     phi: f64,
     x: f64,
     phi_k: L,
     variance: L,
 }
 
-impl<L: Lanes> Contract<L> {
+impl<L: Lanes> LatticeContract<L> {
     pub(super) fn new(phi: f64, x: f64, k: L, sigma: L) -> Self {
         Self { phi, x, phi_k: k * phi, variance: sigma * sigma }
     }
@@ -267,7 +267,7 @@ impl Layer {
 
 impl<L: Lanes> Nodes<L> {
     /// `half` nodes to either side, φX at each.
-    fn places(half: usize, up: L, contract: &Contract<L>) -> Vec<L> {
+    fn places(half: usize, up: L, contract: &LatticeContract<L>) -> Vec<L> {
         let mut x = vec![L::splat(contract.phi * contract.x); 2 * half + 1];
         let down = L::splat(1.0) / up;
         for j in 1..=half {
@@ -278,7 +278,7 @@ impl<L: Lanes> Nodes<L> {
     }
 
     /// The nodes at expiry: the payoff, or that of exercise just before.
-    fn new(grid: &Grid, contract: &Contract<L>, up: L) -> Self {
+    fn new(grid: &LatticeGrid, contract: &LatticeContract<L>, up: L) -> Self {
         let (x, last) = (Self::places(grid.half, up, contract), &grid.layers[grid.layers.len() - 1]);
         let (carried, paid) = contract.exercise(last);
         let nothing = vec![L::splat(0.0); x.len()];
@@ -292,7 +292,13 @@ impl<L: Lanes> Nodes<L> {
     }
 
     /// Back through `layers`, to `wide` nodes to either side at the first of them.
-    fn walk(&mut self, grid: &Grid, layers: core::ops::Range<usize>, wide: usize, contract: &Contract<L>) {
+    fn walk(
+        &mut self,
+        grid: &LatticeGrid,
+        layers: core::ops::Range<usize>,
+        wide: usize,
+        contract: &LatticeContract<L>,
+    ) {
         let (mut dt, mut weights) = (0.0, [L::splat(0.0); 3]);
         let (start, half) = (layers.start, self.x.len() / 2);
         for i in layers.rev() {
@@ -311,7 +317,7 @@ impl<L: Lanes> Nodes<L> {
     }
 
     /// The same values on `half` nodes to either side that are `ratio` as far apart, at the ratio `up`: by cubics.
-    fn finer(&self, half: usize, ratio: f64, up: L, contract: &Contract<L>) -> Self {
+    fn finer(&self, half: usize, ratio: f64, up: L, contract: &LatticeContract<L>) -> Self {
         let middle = self.x.len() / 2;
         let place = |j: usize| (j as f64 - half as f64) * ratio;
         let between = |from: &[L], j: usize| {
@@ -353,7 +359,8 @@ impl<L: Lanes> Nodes<L> {
     /// the cell of a node, so that it does not matter where between two nodes it begins.
     ///
     /// # Shapes  a contract in each lane
-    /// # Units   exercise pays φX·`carried` + `paid`: escrow and strike are in `paid`, all in the lattice's discounted terms
+    /// # Units   exercise pays φX·`carried` + `paid`: escrow and strike are in `paid`, all in the lattice's discounted
+    /// terms
     #[inline(always)]
     pub(super) fn exercise(&mut self, mean: Mean, wide: usize, carried: L, paid: L) {
         match mean {
@@ -403,7 +410,7 @@ impl<L: Lanes> Nodes<L> {
     }
 
     /// Premium, slope and curvature in the middle, from the three nodes there.
-    fn root(&self, contract: &Contract<L>, now: &Layer) -> Root<L> {
+    fn root(&self, contract: &LatticeContract<L>, now: &Layer) -> Root<L> {
         let (m, up) = (self.x.len() / 2, self.up);
         let premium = |j: usize| self.american[j] - self.european[j];
         let (low, value, high) = (premium(m - 1), premium(m), premium(m + 1));

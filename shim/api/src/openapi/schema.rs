@@ -238,19 +238,19 @@ fn columns(fields: &[Field]) -> Value {
 
 /// An object or array of a row that is not at its end yet; the row itself has no field.
 #[derive(Default)]
-struct Level<'a> {
+struct SchemaLevel<'a> {
     outer: Option<(&'a Field, Nest)>,
     members: Vec<Member<'a>>,
 }
 
 /// The members of a row; objects and arrays in it are one each.
 fn members(fields: &[Field]) -> Vec<Member<'_>> {
-    let mut open = vec![Level::default()];
+    let mut open = vec![SchemaLevel::default()];
     for field in fields {
         match field.cell {
-            Cell::Open(nest) => open.push(Level { outer: Some((field, nest)), members: Vec::new() }),
+            Cell::Open(nest) => open.push(SchemaLevel { outer: Some((field, nest)), members: Vec::new() }),
             Cell::Close => {
-                let Some(Level { outer: Some((outer, nest)), members }) = open.pop() else { break };
+                let Some(SchemaLevel { outer: Some((outer, nest)), members }) = open.pop() else { break };
                 if let Some(around) = open.last_mut() {
                     around.members.push(nested(outer.name, nest, members));
                 }

@@ -8,7 +8,7 @@ use crate::picked::Expiration;
 
 /// A piece of the text of one expiration.
 #[derive(Clone, Copy, Debug)]
-pub enum Piece {
+pub enum ListingPiece {
     /// As it stands.
     Text(&'static str),
     /// `2026-12-18`, without quotes.
@@ -20,11 +20,11 @@ pub enum Piece {
 }
 
 /// A date as JSON.
-pub const QUOTED_DATE: &[Piece] = &[Piece::Text("\""), Piece::Date, Piece::Text("\"")];
+pub const QUOTED_DATE: &[ListingPiece] = &[ListingPiece::Text("\""), ListingPiece::Date, ListingPiece::Text("\"")];
 
 /// `open`, the expirations with commas between them, `close`.
 #[must_use]
-pub fn write(open: &str, expirations: &[Expiration], item: &[Piece], close: &str, clock: &Clock) -> Vec<u8> {
+pub fn write(open: &str, expirations: &[Expiration], item: &[ListingPiece], close: &str, clock: &Clock) -> Vec<u8> {
     let mut out = open.as_bytes().to_vec();
     for (i, expiration) in expirations.iter().enumerate() {
         if i > 0 {
@@ -32,10 +32,12 @@ pub fn write(open: &str, expirations: &[Expiration], item: &[Piece], close: &str
         }
         for piece in item {
             match piece {
-                Piece::Text(text) => out.extend_from_slice(text.as_bytes()),
-                Piece::Date => push_date(&mut out, expiration.date),
-                Piece::Midnight(stamp) => out.extend_from_slice(clock.at_hour(expiration.date, 0, *stamp).as_bytes()),
-                Piece::Strikes => push_strikes(&mut out, &expiration.strikes_milli),
+                ListingPiece::Text(text) => out.extend_from_slice(text.as_bytes()),
+                ListingPiece::Date => push_date(&mut out, expiration.date),
+                ListingPiece::Midnight(stamp) => {
+                    out.extend_from_slice(clock.at_hour(expiration.date, 0, *stamp).as_bytes())
+                }
+                ListingPiece::Strikes => push_strikes(&mut out, &expiration.strikes_milli),
             }
         }
     }

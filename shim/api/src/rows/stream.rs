@@ -188,7 +188,7 @@ impl RowStream {
                     }
                     let start = end;
                     end = if is_filled {
-                        template.put_row_of_block(&cells, (row, k), out, end)
+                        template.put_row_of_block(&cells, row, k, out, end)
                     } else {
                         template.put_row(&cells, row, out, end)
                     };

@@ -241,7 +241,7 @@ impl Template {
         self.row_max = self.fixed_max;
         for SliceSlot { slot, pieces } in &self.of_slice {
             let start = self.text.len();
-            slice_text::push(&mut self.text, &self.pieces[pieces.clone()], (self.frame, layout), (chain, slice));
+            slice_text::push(&mut self.text, &self.pieces[pieces.clone()], self.frame, layout, chain, slice);
             let before = Copied::new(&self.text, start);
             self.row_max += before.len.max(SHORT);
             self.slots[*slot].before = before;
@@ -274,13 +274,7 @@ impl Template {
     /// The same of row `k` of the block that was filled last.
     #[inline]
     #[must_use]
-    pub fn put_row_of_block(
-        &self,
-        cells: &Cells<'_>,
-        (row_ref, k): (RowRef, usize),
-        buf: &mut [u8],
-        at: usize,
-    ) -> usize {
+    pub fn put_row_of_block(&self, cells: &Cells<'_>, row_ref: RowRef, k: usize, buf: &mut [u8], at: usize) -> usize {
         self.put(cells, row_ref, buf, at, |slot, buf, at| self.numbers[slot].put(k, buf, at))
     }
 

@@ -21,7 +21,7 @@ use crate::rows::field::Field;
 use crate::rows::frame::{ARRAYS, Format};
 use crate::rows::heading::{ColumnHead, Heading};
 use crate::rows::layout::{AnswerLayout, Around, Per, Walk};
-use crate::rows::listing::{self, Piece};
+use crate::rows::listing::{self, ListingPiece};
 use crate::rows::stream::RowStream;
 use crate::rows::table::{self, Fact};
 use crate::selection::filters::{FilterContext, VendorFilters, filter_picked};
@@ -184,7 +184,7 @@ pub struct List {
     /// [`LayerRequest::settle`].
     pub days: Option<Box<RequestDays>>,
     /// How one is spelt.
-    pub item: Vec<Piece>,
+    pub item: Vec<ListingPiece>,
     /// What stands around them.
     pub around: fn(&Clock) -> Around,
     /// The refusal that stands for none, in layers that have no empty form.

@@ -21,7 +21,7 @@ use crate::rows::field::{
 };
 use crate::rows::frame::json_text;
 use crate::rows::layout::{Around, Walk};
-use crate::rows::listing::{Piece, QUOTED_DATE};
+use crate::rows::listing::{ListingPiece, QUOTED_DATE};
 use crate::selection::Selection;
 use crate::selection::order::{Page, Sort};
 use engine::store::columns::{Col, Unit};
@@ -239,8 +239,8 @@ fn parse_expirations(query: &Query<'_>) -> Result<List, Refusal> {
     selection.strike = exactly(query.get(&STRIKE_LISTED)?);
     let item = match query.get(&DATE_FORMAT)? {
         None => QUOTED_DATE.to_vec(),
-        Some((stamp, _)) if stamp.is_number() => vec![Piece::Midnight(stamp)],
-        Some((stamp, _)) => vec![Piece::Text("\""), Piece::Midnight(stamp), Piece::Text("\"")],
+        Some((stamp, _)) if stamp.is_number() => vec![ListingPiece::Midnight(stamp)],
+        Some((stamp, _)) => vec![ListingPiece::Text("\""), ListingPiece::Midnight(stamp), ListingPiece::Text("\"")],
     };
     let around = |clock: &Clock| Around {
         open: "{\"s\":\"ok\",\"expirations\":[".into(),
@@ -259,7 +259,13 @@ fn parse_strikes(query: &Query<'_>) -> Result<List, Refusal> {
         close: "}".into(),
     };
     let days = Some(Box::new(days));
-    let item = vec![Piece::Text("\""), Piece::Date, Piece::Text("\":["), Piece::Strikes, Piece::Text("]")];
+    let item = vec![
+        ListingPiece::Text("\""),
+        ListingPiece::Date,
+        ListingPiece::Text("\":["),
+        ListingPiece::Strikes,
+        ListingPiece::Text("]"),
+    ];
     Ok(List { selection, past: None, days, item, around, when_empty: Some(Refusal::NoRows) })
 }
 

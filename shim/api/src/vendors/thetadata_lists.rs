@@ -138,7 +138,8 @@ fn right(of: &CatalogEntry, [call, put]: [&str; 2]) -> Fact {
     of.right.map_or(Fact::Missing, |right| Fact::Word(word(right).to_owned()))
 }
 
-fn newer(query: &Query<'_>, (kind, columns): Newer) -> Result<Catalog, Refusal> {
+fn newer(query: &Query<'_>, list: Newer) -> Result<Catalog, Refusal> {
+    let (kind, columns) = list;
     let mut question = CatalogQuestion::all(kind);
     match kind {
         CatalogKind::Roots => {}

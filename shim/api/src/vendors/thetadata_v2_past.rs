@@ -107,7 +107,7 @@ fn parse_history(query: &Query<'_>) -> Result<Reply, Refusal> {
     let what = query.segment("what");
     let (fields, is_quotes) = fields(what).ok_or(Refusal::UnknownPath)?;
     if what == "eod" {
-        return parse(query, fields, is_quotes, (Time::MIN, Time::MAX, Pace::Day));
+        return parse(query, fields, is_quotes, Time::MIN, Time::MAX, Pace::Day);
     }
     let step = query.get(&IVL)?.unwrap_or(0);
     // without steps the whole day counts, as at the vendor
@@ -119,12 +119,12 @@ fn parse_history(query: &Query<'_>) -> Result<Reply, Refusal> {
         0 => Pace::Snapshot,
         millis => Pace::Step { from: Some(opens), step: SignedDuration::from_millis(millis) },
     };
-    parse(query, fields, is_quotes, (opens, closes, every))
+    parse(query, fields, is_quotes, opens, closes, every)
 }
 
 fn parse_at(query: &Query<'_>) -> Result<Reply, Refusal> {
     let at = query.get(&TIME_OF_DAY)?.unwrap_or(0);
-    parse(query, quoted(), true, (Time::MIN, Time::MAX, Pace::At(time_of(at))))
+    parse(query, quoted(), true, Time::MIN, Time::MAX, Pace::At(time_of(at)))
 }
 
 /// Milliseconds since midnight as a time of day.
@@ -136,7 +136,9 @@ fn parse(
     query: &Query<'_>,
     fields: Vec<Field>,
     is_quotes: bool,
-    (opens, closes, every): (Time, Time, Pace),
+    opens: Time,
+    closes: Time,
+    every: Pace,
 ) -> Result<Reply, Refusal> {
     let root = query.required(&ROOT)?;
     let strike = query.required(&STRIKE)?;

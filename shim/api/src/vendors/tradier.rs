@@ -15,7 +15,7 @@ use crate::rows::field::{
 use crate::rows::frame::json_text;
 use crate::rows::identity::is_index;
 use crate::rows::layout::Around;
-use crate::rows::listing::{Piece, QUOTED_DATE};
+use crate::rows::listing::{ListingPiece, QUOTED_DATE};
 use crate::rows::number::{self, Print};
 use crate::selection::{Selection, not_yet};
 use engine::store::chain::Chain;
@@ -123,17 +123,17 @@ fn parse_expirations(query: &Query<'_>) -> Result<List, Refusal> {
         let around = |_: &_| Around::constant(r#"{"expirations":{"date":["#, "]}}");
         return Ok(List { selection, past: None, days: None, item: QUOTED_DATE.to_vec(), around, when_empty: None });
     }
-    let mut item = vec![Piece::Text(r#"{"date":""#), Piece::Date, Piece::Text("\"")];
+    let mut item = vec![ListingPiece::Text(r#"{"date":""#), ListingPiece::Date, ListingPiece::Text("\"")];
     if size {
-        item.push(Piece::Text(r#","contract_size":100"#));
+        item.push(ListingPiece::Text(r#","contract_size":100"#));
     }
     if kind {
-        item.push(Piece::Text(r#","expiration_type":"standard""#));
+        item.push(ListingPiece::Text(r#","expiration_type":"standard""#));
     }
     if strikes {
-        item.extend([Piece::Text(r#","strikes":{"strike":["#), Piece::Strikes, Piece::Text("]}")]);
+        item.extend([ListingPiece::Text(r#","strikes":{"strike":["#), ListingPiece::Strikes, ListingPiece::Text("]}")]);
     }
-    item.push(Piece::Text("}"));
+    item.push(ListingPiece::Text("}"));
     let around = |_: &_| Around::constant(r#"{"expirations":{"expiration":["#, "]}}");
     Ok(List { selection, past: None, days: None, item, around, when_empty: None })
 }
@@ -143,7 +143,7 @@ fn parse_strikes(query: &Query<'_>) -> Result<List, Refusal> {
     query.required_text(&EXPIRATION)?;
     let selection = Selection { expiries: query.get(&EXPIRATION)?.map(|date| vec![date]), ..Selection::named(symbol) };
     let around = |_: &_| Around::constant(r#"{"strikes":{"strike":["#, "]}}");
-    Ok(List { selection, past: None, days: None, item: vec![Piece::Strikes], around, when_empty: None })
+    Ok(List { selection, past: None, days: None, item: vec![ListingPiece::Strikes], around, when_empty: None })
 }
 
 /// Underlyings that one request may name.

@@ -26,7 +26,7 @@ const PIECE: usize = 256 * 1024;
 #[derive(Debug)]
 pub struct LineSource {
     name: String,
-    shared: Arc<Shared>,
+    shared: Arc<LinesShared>,
     /// When something that could be used last came, and how much had.
     last: Option<(Duration, u64)>,
     now: Duration,
@@ -34,7 +34,7 @@ pub struct LineSource {
 
 /// What the reading threads share with the market loop.
 #[derive(Debug)]
-struct Shared {
+struct LinesShared {
     inbox: Inbox,
     /// Lines that could be used.
     good: AtomicU64,
@@ -46,7 +46,7 @@ struct Shared {
     ended: AtomicBool,
 }
 
-impl Shared {
+impl LinesShared {
     fn new(clock: MarketClock) -> Arc<Self> {
         Arc::new(Self {
             inbox: Inbox::new(WAITING_MOST, clock),
@@ -60,7 +60,7 @@ impl Shared {
 }
 
 impl LineSource {
-    fn new(name: String, shared: Arc<Shared>) -> Self {
+    fn new(name: String, shared: Arc<LinesShared>) -> Self {
         Self { name, shared, last: None, now: Duration::ZERO }
     }
 }
@@ -76,7 +76,7 @@ impl QuoteSource for LineSource {
     }
 
     fn facts(&self) -> SourceFacts {
-        let Shared { inbox, connections, turned_away, broken, ended, .. } = &*self.shared;
+        let LinesShared { inbox, connections, turned_away, broken, ended, .. } = &*self.shared;
         let failures = [("turned_away", turned_away), ("broken", broken)];
         SourceFacts {
             feed: self.name.clone(),
@@ -115,7 +115,7 @@ enum Ended {
 /// Reads lines until there are no more. A page of a browser can open a connection to here and send a request whose body
 /// has lines; its first line is that of a request, and nothing after it is read. A panic over a piece is counted for
 /// `thread`.
-fn read_lines(mut from: impl Read, name: &str, thread: &'static str, shared: &Shared) -> Ended {
+fn read_lines(mut from: impl Read, name: &str, thread: &'static str, shared: &LinesShared) -> Ended {
     let mut parser = LineParser::new(Path::new(name), RootTable::embedded());
     let mut buffer = vec![0; PIECE];
     let (mut held, mut begun, mut skipping) = (0, false, false);
@@ -193,7 +193,7 @@ mod tests {
     }
 
     fn read(text: &str, piece: usize) -> (Ended, Delivery) {
-        let shared = Shared::new(MarketClock::Running);
+        let shared = LinesShared::new(MarketClock::Running);
         let ended = read_lines(Slow(text.as_bytes(), piece), "x", "test-line", &shared);
         (ended, shared.inbox.take().unwrap_or_default())
     }

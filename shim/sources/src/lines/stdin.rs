@@ -1,6 +1,6 @@
 //! Lines from standard input. When it ends, what came stays.
 
-use super::{Ended, LineSource, Shared, read_lines};
+use super::{Ended, LineSource, LinesShared, read_lines};
 use host::clock::MarketClock;
 use host::threads;
 use std::io;
@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 /// # Errors
 /// The system has no thread for it.
 pub fn start(clock: MarketClock) -> io::Result<LineSource> {
-    let shared = Shared::new(clock);
+    let shared = LinesShared::new(clock);
     let reader = Arc::clone(&shared);
     threads::spawn_lasting("stdin", move || {
         let ended = read_lines(io::stdin().lock(), "stdin", "stdin", &reader);

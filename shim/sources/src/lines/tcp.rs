@@ -1,7 +1,7 @@
 //! Lines over connections that other programs open to here. Each has a thread; how many there may be is bounded, and a
 //! connection that says nothing keeps nobody out: the oldest without a line makes room, then the longest silent one.
 
-use super::{Ended, LineSource, Shared, read_lines};
+use super::{Ended, LineSource, LinesShared, read_lines};
 use host::clock::MarketClock;
 use host::{faults, threads};
 use socket2::{SockRef, TcpKeepalive};
@@ -33,7 +33,7 @@ const LINES_A_MINUTE: u32 = 20;
 pub fn start(address: SocketAddr, clock: MarketClock) -> io::Result<LineSource> {
     let listener = TcpListener::bind(address)?;
     let name = format!("tcp:{}", listener.local_addr()?);
-    let shared = Shared::new(clock);
+    let shared = LinesShared::new(clock);
     let door = Arc::new(Door { shared: Arc::clone(&shared), open: Mutex::default(), log: Mutex::default() });
     threads::spawn_lasting("lines", move || accept(&listener, &door))?;
     Ok(LineSource::new(name, shared))
@@ -41,7 +41,7 @@ pub fn start(address: SocketAddr, clock: MarketClock) -> io::Result<LineSource> 
 
 /// The connections that are open, and what is said about them.
 struct Door {
-    shared: Arc<Shared>,
+    shared: Arc<LinesShared>,
     open: Mutex<Vec<Arc<Open>>>,
     log: Mutex<RateLimitedLog>,
 }
@@ -228,7 +228,7 @@ mod tests {
     use std::io::Write;
 
     fn door() -> Arc<Door> {
-        Arc::new(Door { shared: Shared::new(MarketClock::Running), open: Mutex::default(), log: Mutex::default() })
+        Arc::new(Door { shared: LinesShared::new(MarketClock::Running), open: Mutex::default(), log: Mutex::default() })
     }
 
     /// Both ends of a connection.

@@ -60,13 +60,13 @@ pub struct PollTerms {
 
 /// A vendor that is asked over HTTP.
 pub struct PollSource {
-    shared: Arc<Shared>,
+    shared: Arc<PollShared>,
     /// What had not been brought before what was last taken.
     outstanding: Outstanding,
 }
 
 /// What the asking threads share with the market loop.
-struct Shared {
+struct PollShared {
     sweeps: Sweeps,
     delay: Duration,
     every: Duration,
@@ -100,7 +100,7 @@ impl PollSource {
         // no two daemons start at one nanosecond
         let seed = u64::try_from(clock.latest().as_nanosecond() & i128::from(u32::MAX)).unwrap_or(1)
             ^ u64::from(std::process::id());
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(PollShared {
             sweeps,
             delay: terms.delay,
             every: terms.every,
@@ -176,7 +176,7 @@ impl Drop for PollSource {
     }
 }
 
-impl Shared {
+impl PollShared {
     /// Asks until the source is to end.
     fn work(&self) {
         while !self.inbox.is_ending() {
@@ -284,7 +284,7 @@ impl Shared {
     }
 }
 
-impl Permits for Shared {
+impl Permits for PollShared {
     fn wait(&self) -> bool {
         while !self.inbox.is_ending() {
             let mut plan = self.plan();

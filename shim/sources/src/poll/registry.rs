@@ -1,5 +1,5 @@
-//! The table of polled vendors. A new vendor is a reader of its documents in the feeds, a file beside this one that ends in
-//! its row, and a line here. Never: a request.
+//! The table of polled vendors. A new vendor is a reader of its documents in the feeds, a file beside this one that
+//! ends in its row, and a line here. Never: a request.
 
 use super::vendor::PolledVendor;
 use super::{alpaca, cboe, massive, nasdaq, theta, tradier, treasury};

@@ -67,7 +67,7 @@ impl Vendor for Theta {
         sweep.add(match data.request.what {
             Asks::Spot if is_index(&self.roots, name) => parse_thetadata_indices(source, bytes, calendar),
             Asks::Spot => parse_thetadata_stocks(source, bytes, calendar),
-            _ => parse_thetadata_options(source, bytes, (name, root_of(data.request)), calendar),
+            _ => parse_thetadata_options(source, bytes, name, root_of(data.request), calendar),
         })
     }
 

@@ -120,7 +120,8 @@ impl Sweep {
     /// # Errors
     /// The answer is not the data that was asked for, has quotes and no contract that was not there yet (pages of that
     /// kind would have no end), or there is more than [`limits::SWEEP_RECORDS`] in all.
-    pub fn add(&mut self, (batch, report): (Batch, Report)) -> Result<(), Failure> {
+    pub fn add(&mut self, read: (Batch, Report)) -> Result<(), Failure> {
+        let (batch, report) = read;
         if let Some(error) = report.errors.first() {
             return Err(Failure::of_error(error));
         }
@@ -143,7 +144,8 @@ impl Sweep {
     ///
     /// # Errors
     /// The answer is not the data that was asked for.
-    pub fn declare(&mut self, (declared, report): (Vec<DeclaredDividend>, Report)) -> Result<(), Failure> {
+    pub fn declare(&mut self, read: (Vec<DeclaredDividend>, Report)) -> Result<(), Failure> {
+        let (declared, report) = read;
         self.declared.extend(declared);
         self.add((Batch::default(), report))
     }

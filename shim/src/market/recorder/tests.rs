@@ -181,7 +181,7 @@ fn a_day_has_its_file_and_a_wrong_time_moves_nothing() {
 fn a_fault_costs_its_batch_and_is_counted() {
     let folder = folder("fault");
     let (to, waiting) = channel();
-    let shared = Arc::<Shared>::default();
+    let shared = Arc::<WriterShared>::default();
     let mut recorder = Writer::new(folder.clone(), Arc::clone(&shared));
     let dividends =
         vec![DividendRecord { underlying: sym("AA"), ex_date: date(2026, 12, 1), amount: 0.5, projected: false }];

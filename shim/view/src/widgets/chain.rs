@@ -52,8 +52,7 @@ pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State) {
     let side = u16::try_from(shown.len()).unwrap_or(0) * COLUMN_WIDTH;
     let calls = area.x + area.width.saturating_sub(2 * side + STRIKE_WIDTH) / 2;
     let grid = Grid { area, calls, strike: calls + side, columns: shown };
-    let left_out = (shift, columns.len() - shift - shown.len());
-    heading(pen, &grid, state, left_out);
+    heading(pen, &grid, state, shift, columns.len() - shift - shown.len());
     let (lines, chosen) = state.lines();
     if lines.is_empty() {
         let text = nothing(state);
@@ -64,17 +63,17 @@ pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State) {
     }
     for (y, (place, line)) in (area.y + 2..area.bottom()).zip(lines.iter().enumerate().skip(state.top)) {
         match *line {
-            ChainLine::Mark { spot, fwd } => mark(pen, &grid, y, state, (spot, fwd)),
+            ChainLine::Mark { spot, fwd } => mark(pen, &grid, y, state, spot, fwd),
             ChainLine::Row(row) => {
                 if let Some(row) = state.rows().and_then(|chain| chain.rows.get(row)) {
-                    draw_row(pen, &grid, y, row, (chosen == Some(place), state));
+                    draw_row(pen, &grid, y, row, chosen == Some(place), state);
                 }
             }
         }
     }
 }
 
-fn heading(pen: &mut Pen<'_>, grid: &Grid<'_>, state: &State, (nearer, further): (usize, usize)) {
+fn heading(pen: &mut Pen<'_>, grid: &Grid<'_>, state: &State, nearer: usize, further: usize) {
     let area = grid.area;
     pen.rule(area.y, area, "", Look::Faint);
     let group = state.group.map_or_else(String::new, |group| format!("{}, ", group.name()));
@@ -85,15 +84,15 @@ fn heading(pen: &mut Pen<'_>, grid: &Grid<'_>, state: &State, (nearer, further):
     let more = format!("{group}{hidden}");
     let more = more.strip_suffix(", ").map_or_else(String::new, |more| format!("({more}) "));
     let calls = format!("Calls {more}");
-    pen.text((area.x, area.y), area, &calls, Look::Heading);
+    pen.text(area.x, area.y, area, &calls, Look::Heading);
     if let Some(expiry) = state.expiry() {
         let title = format!(" {} {} {} ", expiry.key.root, weekday(&expiry.key), expiry.key.expiry);
         pen.middle(area.y, area, &title, Look::Strong);
     }
-    pen.right((area.x, area.y), area.width, area, " Puts", Look::Heading);
+    pen.right(area.x, area.y, area.width, area, " Puts", Look::Heading);
     for (place, column) in grid.columns.iter().enumerate() {
         for is_call in [true, false] {
-            pen.right((grid.x(place, is_call), area.y + 1), COLUMN_WIDTH, area, column.facts().title, Look::Faint);
+            pen.right(grid.x(place, is_call), area.y + 1, COLUMN_WIDTH, area, column.facts().title, Look::Faint);
         }
     }
     let heading = Rect { x: grid.strike, width: STRIKE_WIDTH, ..area };
@@ -101,46 +100,46 @@ fn heading(pen: &mut Pen<'_>, grid: &Grid<'_>, state: &State, (nearer, further):
 }
 
 /// Where spot and forward are.
-fn mark(pen: &mut Pen<'_>, grid: &Grid<'_>, y: u16, state: &State, (spot, fwd): (bool, bool)) {
+fn mark(pen: &mut Pen<'_>, grid: &Grid<'_>, y: u16, state: &State, spot: bool, fwd: bool) {
     let within = Rect { x: grid.calls, width: grid.end() - grid.calls, ..grid.area };
     let look = if spot { Look::Spot } else { Look::Forward };
     let line = pen.palette.signs.rule.to_string().repeat(within.width.into());
-    pen.text((within.x, y), within, &line, look);
+    pen.text(within.x, y, within, &line, look);
     let price = |value: f64| shown(value, Shape::Decimals(2), 10);
     let fwd_price = state.expiry().map_or(f64::NAN, |row| row.fwd);
     // the spot to the left, the forward to the right of the strike
     if spot {
         let text = format!(" spot {} ", price(state.spot()));
         let width = u16::try_from(text.len()).unwrap_or(0);
-        pen.text((grid.strike.saturating_sub(width).max(within.x), y), within, &text, Look::Spot);
+        pen.text(grid.strike.saturating_sub(width).max(within.x), y, within, &text, Look::Spot);
     }
     if fwd {
         let text = format!(" forward {} ", price(fwd_price));
-        pen.text((grid.strike + STRIKE_WIDTH, y), within, &text, Look::Forward);
+        pen.text(grid.strike + STRIKE_WIDTH, y, within, &text, Look::Forward);
     }
 }
 
-fn draw_row(pen: &mut Pen<'_>, grid: &Grid<'_>, y: u16, row: &StrikeRow, (is_on, state): (bool, &State)) {
+fn draw_row(pen: &mut Pen<'_>, grid: &Grid<'_>, y: u16, row: &StrikeRow, is_on: bool, state: &State) {
     let spot = state.spot();
     for (side, is_call) in [(&row.call, true), (&row.put, false)] {
         let is_inside = if is_call { row.strike < spot } else { row.strike > spot };
         for (place, column) in grid.columns.iter().enumerate() {
             let at = Rect { x: grid.x(place, is_call), y, width: COLUMN_WIDTH, height: 1 };
-            draw_cell(pen, at, side.as_ref(), *column, (is_inside, state.flashes()));
+            draw_cell(pen, at, side.as_ref(), *column, is_inside, state.flashes());
         }
     }
     let text = strike(row.strike);
     let look = if is_on { Look::Chosen } else { Look::Strong };
     let cell = Rect { x: grid.strike + 1, y, width: STRIKE_WIDTH - 2, height: 1 };
     let pointer = if is_on { pen.palette.signs.pointer } else { ' ' };
-    pen.text((cell.x, y), cell, &format!("{pointer}{text:>width$} ", width = usize::from(cell.width) - 2), look);
+    pen.text(cell.x, y, cell, &format!("{pointer}{text:>width$} ", width = usize::from(cell.width) - 2), look);
     if is_on {
         let whole = Rect { x: grid.calls, y, width: grid.end() - grid.calls, height: 1 };
         pen.buffer.set_style(whole, Modifier::BOLD);
     }
 }
 
-fn draw_cell(pen: &mut Pen<'_>, at: Rect, side: Option<&Side>, column: Column, (is_inside, flashes): (bool, bool)) {
+fn draw_cell(pen: &mut Pen<'_>, at: Rect, side: Option<&Side>, column: Column, is_inside: bool, flashes: bool) {
     let (text, moved) = match side {
         Some(side) => {
             let shape = column.facts().shape;
@@ -157,5 +156,5 @@ fn draw_cell(pen: &mut Pen<'_>, at: Rect, side: Option<&Side>, column: Column, (
         None => base,
     };
     let padded = format!("{gap}{text:>width$}", width = usize::from(COLUMN_WIDTH) - 1);
-    pen.styled((at.x, at.y), at, &padded, style);
+    pen.styled(at.x, at.y, at, &padded, style);
 }

@@ -47,7 +47,7 @@ pub(crate) fn smile(pen: &mut Pen<'_>, area: Rect, state: &State) {
     let curve = points(vol, Look::Curve, true, '*');
     let x = range(curve.at.iter().map(|(x, _)| *x));
     let y = widened(range(curve.at.iter().map(|(_, y)| *y)));
-    let ticks = round_steps(x, f64::from(area.width) / 14.0).into_iter().map(|at| (at, strike(at))).collect();
+    let ticks = round_steps(x.0, x.1, f64::from(area.width) / 14.0).into_iter().map(|at| (at, strike(at))).collect();
     let expiry = state.slice.as_ref().map_or("", |key| &key.expiry);
     let title = format!("Smile {expiry}: curve, bid and ask by strike");
     let marks = [(state.spot(), Look::Spot), (fwd, Look::Forward)];
@@ -83,7 +83,8 @@ fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
 }
 
 /// With room above and below; a flat line has some too.
-fn widened((least, most): (f64, f64)) -> (f64, f64) {
+fn widened(range: (f64, f64)) -> (f64, f64) {
+    let (least, most) = range;
     let margin = (MARGIN * (most - least)).max(1e-3 * most.abs());
     ((least - margin).max(0.0), most + margin)
 }

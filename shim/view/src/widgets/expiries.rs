@@ -62,7 +62,7 @@ pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State) {
         let day_look = if is_chosen || !is_monthly(&row.key) { look } else { Look::Strong };
         let pointer = if is_chosen { pen.palette.signs.pointer } else { ' ' };
         if is_chosen {
-            pen.text((area.x, y), area, &" ".repeat(area.width.into()), look);
+            pen.text(area.x, y, area, &" ".repeat(area.width.into()), look);
         }
         let mut line = pen.line(y, area);
         line.put(&format!("{pointer} "), look).put(&row.key.expiry, day_look);
@@ -87,10 +87,10 @@ fn heading(pen: &mut Pen<'_>, area: Rect, state: &State, cells: &[&Cell], before
         0 => "Expiries".to_owned(),
         all => format!("Expiry {place} of {all}"),
     };
-    pen.text((area.x, area.y), area, &format!("{title} "), Look::Heading);
+    pen.text(area.x, area.y, area, &format!("{title} "), Look::Heading);
     let mut x = area.x + before;
     for cell in cells {
-        pen.right((x, area.y), cell.width, area, cell.title, Look::Faint);
+        pen.right(x, area.y, cell.width, area, cell.title, Look::Faint);
         x += cell.width;
     }
 }

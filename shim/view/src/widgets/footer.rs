@@ -38,7 +38,7 @@ const ANY: Hints = &[("any key", "back")];
 /// Draws it.
 pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State) {
     if let Some((text, _)) = &state.message {
-        pen.text((area.x + 1, area.y), area, text, Look::Strong);
+        pen.text(area.x + 1, area.y, area, text, Look::Strong);
         return;
     }
     let hints = match &state.overlay {

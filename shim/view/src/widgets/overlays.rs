@@ -24,21 +24,21 @@ pub(crate) fn draw(pen: &mut Pen<'_>, screen: Rect, state: &State) {
 fn help(pen: &mut Pen<'_>, within: Rect) {
     let lines: usize = KEYS.iter().map(|(_, keys)| keys.len() + 1).sum();
     let height = u16::try_from(lines + 2).unwrap_or(u16::MAX);
-    let inner = pen.frame(within, (72, height), "Keys");
+    let inner = pen.frame(within, 72, height, "Keys");
     let mut y = inner.y;
     for (group, keys) in KEYS {
-        pen.text((inner.x, y), inner, group, Look::Heading);
+        pen.text(inner.x, y, inner, group, Look::Heading);
         y += 1;
         for (key, says) in *keys {
-            pen.text((inner.x + 1, y), inner, key, Look::Key);
-            pen.text((inner.x + 13, y), inner, says, Look::Plain);
+            pen.text(inner.x + 1, y, inner, key, Look::Key);
+            pen.text(inner.x + 13, y, inner, says, Look::Plain);
             y += 1;
         }
     }
 }
 
 fn search(pen: &mut Pen<'_>, within: Rect, search: &Search) {
-    let inner = pen.frame(within, (60, within.height.min(18)), "Search");
+    let inner = pen.frame(within, 60, within.height.min(18), "Search");
     if inner.is_empty() {
         return;
     }
@@ -50,7 +50,7 @@ fn search(pen: &mut Pen<'_>, within: Rect, search: &Search) {
     heading.put("   State", Look::Faint);
     let is_of_text = search.found_for.as_ref() == Some(&search.text);
     if search.found.is_empty() && is_of_text {
-        pen.text((inner.x + 2, y + 1), inner, "no symbol begins with this", Look::Plain);
+        pen.text(inner.x + 2, y + 1, inner, "no symbol begins with this", Look::Plain);
     }
     let lines = usize::from(inner.height.saturating_sub(2));
     let top = search.at.saturating_sub(lines / 2).min(search.found.len().saturating_sub(lines));
@@ -71,7 +71,7 @@ fn search(pen: &mut Pen<'_>, within: Rect, search: &Search) {
 fn columns(pen: &mut Pen<'_>, within: Rect, state: &State, at: usize) {
     let list = state.column_list();
     let height = u16::try_from(list.len() + 3).unwrap_or(u16::MAX);
-    let inner = pen.frame(within, (66, height), "Columns, nearest to the strike first");
+    let inner = pen.frame(within, 66, height, "Columns, nearest to the strike first");
     if inner.is_empty() {
         return;
     }
@@ -82,7 +82,7 @@ fn columns(pen: &mut Pen<'_>, within: Rect, state: &State, at: usize) {
         let look = if place == at { Look::Chosen } else { Look::Plain };
         let sign = if state.own_columns.contains(column) { 'x' } else { ' ' };
         let text = format!("[{sign}] {:<8} {:<7} {:<44}", facts.title, facts.group.name(), facts.help);
-        pen.text((inner.x, y), inner, &text, look);
+        pen.text(inner.x, y, inner, &text, look);
     }
     let mut line = pen.line(inner.bottom() - 1, inner);
     for (key, says) in [("Space", "show, hide"), ("K J", "nearer, further"), ("r", "reset"), ("Esc", "done")] {
@@ -99,7 +99,7 @@ fn detail(pen: &mut Pen<'_>, within: Rect, state: &State, detail: &Detail) {
     let is_whole = within.height >= needed;
     let (width, height) =
         if is_whole { (78, needed) } else { (66, u16::try_from(N_COLUMNS.div_ceil(2) + 5).unwrap_or(u16::MAX)) };
-    let inner = pen.frame(within, (width, height), &title);
+    let inner = pen.frame(within, width, height, &title);
     if inner.is_empty() {
         return;
     }
@@ -111,7 +111,7 @@ fn detail(pen: &mut Pen<'_>, within: Rect, state: &State, detail: &Detail) {
         let mut line = pen.line(inner.y, area);
         line.cell(8, "", Look::Faint).cell(11, "Call", Look::Heading).cell(11, "Put", Look::Heading);
         for (y, column) in (inner.y + 1..inner.bottom()).zip(Column::all().skip(block * per_block).take(per_block)) {
-            draw_numbers(pen, area, y, column, (detail, is_whole));
+            draw_numbers(pen, area, y, column, detail, is_whole);
         }
     }
     let last = inner.bottom() - 1;
@@ -121,7 +121,7 @@ fn detail(pen: &mut Pen<'_>, within: Rect, state: &State, detail: &Detail) {
     }
 }
 
-fn draw_numbers(pen: &mut Pen<'_>, area: Rect, y: u16, column: Column, (detail, is_whole): (&Detail, bool)) {
+fn draw_numbers(pen: &mut Pen<'_>, area: Rect, y: u16, column: Column, detail: &Detail, is_whole: bool) {
     let facts = column.facts();
     let mut line = pen.line(y, area);
     line.put(&format!("{:<8}", facts.title), Look::Faint);

@@ -28,13 +28,13 @@ impl<'a> Pen<'a> {
     }
 
     /// Writes at a place, at most to the right end of `within`; says where it stopped.
-    pub(crate) fn text(&mut self, (x, y): (u16, u16), within: Rect, text: &str, look: Look) -> u16 {
+    pub(crate) fn text(&mut self, x: u16, y: u16, within: Rect, text: &str, look: Look) -> u16 {
         let style = self.style(look);
-        self.styled((x, y), within, text, style)
+        self.styled(x, y, within, text, style)
     }
 
     /// The same in a style of its own.
-    pub(crate) fn styled(&mut self, (x, y): (u16, u16), within: Rect, text: &str, style: Style) -> u16 {
+    pub(crate) fn styled(&mut self, x: u16, y: u16, within: Rect, text: &str, style: Style) -> u16 {
         let within = within.intersection(self.buffer.area);
         if y < within.top() || y >= within.bottom() || x < within.left() || x >= within.right() {
             return x;
@@ -43,26 +43,26 @@ impl<'a> Pen<'a> {
     }
 
     /// Writes so that it ends at the right end of a cell of `width` columns.
-    pub(crate) fn right(&mut self, (x, y): (u16, u16), width: u16, within: Rect, text: &str, look: Look) {
+    pub(crate) fn right(&mut self, x: u16, y: u16, width: u16, within: Rect, text: &str, look: Look) {
         let length = u16::try_from(text.chars().count()).unwrap_or(u16::MAX);
         let start = x + width.saturating_sub(length);
         let cell = Rect { x, y, width, height: 1 }.intersection(within);
-        self.text((start, y), cell, text, look);
+        self.text(start, y, cell, text, look);
     }
 
     /// Writes in the middle of a line.
     pub(crate) fn middle(&mut self, y: u16, within: Rect, text: &str, look: Look) {
         let length = u16::try_from(text.chars().count()).unwrap_or(u16::MAX);
         let x = within.x + within.width.saturating_sub(length) / 2;
-        self.text((x, y), within, text, look);
+        self.text(x, y, within, text, look);
     }
 
     /// A line across an area, with something said in it.
     pub(crate) fn rule(&mut self, y: u16, within: Rect, title: &str, look: Look) {
         let line = self.palette.signs.rule.to_string().repeat(within.width.into());
-        self.text((within.x, y), within, &line, Look::Faint);
+        self.text(within.x, y, within, &line, Look::Faint);
         if !title.is_empty() {
-            self.text((within.x + 2, y), within, &format!(" {title} "), look);
+            self.text(within.x + 2, y, within, &format!(" {title} "), look);
         }
     }
 
@@ -82,7 +82,7 @@ impl<'a> Pen<'a> {
     }
 
     /// A box in the middle of an area, emptied, with a heading; what is inside of it.
-    pub(crate) fn frame(&mut self, within: Rect, (width, height): (u16, u16), title: &str) -> Rect {
+    pub(crate) fn frame(&mut self, within: Rect, width: u16, height: u16, title: &str) -> Rect {
         let (width, height) = (width.min(within.width), height.min(within.height));
         let x = within.x + (within.width - width) / 2;
         let y = within.y + (within.height - height) / 2;
@@ -94,13 +94,13 @@ impl<'a> Pen<'a> {
         let signs = self.palette.signs;
         let across = signs.rule.to_string().repeat(usize::from(width - 2));
         let [top_left, top_right, bottom_left, bottom_right] = signs.corners;
-        self.text((x, y), area, &format!("{top_left}{across}{top_right}"), Look::Faint);
-        self.text((x, area.bottom() - 1), area, &format!("{bottom_left}{across}{bottom_right}"), Look::Faint);
+        self.text(x, y, area, &format!("{top_left}{across}{top_right}"), Look::Faint);
+        self.text(x, area.bottom() - 1, area, &format!("{bottom_left}{across}{bottom_right}"), Look::Faint);
         for y in y + 1..area.bottom() - 1 {
-            self.text((x, y), area, &signs.wall.to_string(), Look::Faint);
-            self.text((area.right() - 1, y), area, &signs.wall.to_string(), Look::Faint);
+            self.text(x, y, area, &signs.wall.to_string(), Look::Faint);
+            self.text(area.right() - 1, y, area, &signs.wall.to_string(), Look::Faint);
         }
-        self.text((x + 2, y), area, &format!(" {title} "), Look::Heading);
+        self.text(x + 2, y, area, &format!(" {title} "), Look::Heading);
         Rect { x: x + 2, y: y + 1, width: width - 4, height: height - 2 }
     }
 }
@@ -109,14 +109,14 @@ impl PenLine<'_, '_> {
     /// Writes the next piece.
     pub(crate) fn put(&mut self, text: &str, look: Look) -> &mut Self {
         let within = Rect { x: self.x, y: self.y, width: self.end.saturating_sub(self.x), height: 1 };
-        self.x = self.pen.text((self.x, self.y), within, text, look).max(self.x);
+        self.x = self.pen.text(self.x, self.y, within, text, look).max(self.x);
         self
     }
 
     /// Writes a number at the right end of a cell.
     pub(crate) fn cell(&mut self, width: u16, text: &str, look: Look) -> &mut Self {
         let within = Rect { x: self.x, y: self.y, width: self.end.saturating_sub(self.x), height: 1 };
-        self.pen.right((self.x, self.y), width.min(within.width), within, text, look);
+        self.pen.right(self.x, self.y, width.min(within.width), within, text, look);
         self.x = (self.x + width).min(self.end);
         self
     }

@@ -53,7 +53,7 @@ impl Raster {
         (f64::from(self.area.width * self.dots.0), f64::from(self.area.height * self.dots.1))
     }
 
-    fn set(&mut self, (x, y): (f64, f64), look: Look, sign: char) {
+    fn set(&mut self, x: f64, y: f64, look: Look, sign: char) {
         let (width, height) = self.size();
         if !(0.0..width).contains(&x) || !(0.0..height).contains(&y) {
             return;
@@ -74,7 +74,7 @@ impl Raster {
             let place = u16::try_from(place).unwrap_or(u16::MAX);
             let (x, y) = (self.area.x + place % self.area.width, self.area.y + place / self.area.width);
             let sign = if has_braille { char::from_u32(0x2800 + u32::from(*dots)).unwrap_or(sign) } else { sign };
-            pen.text((x, y), self.area, &sign.to_string(), look);
+            pen.text(x, y, self.area, &sign.to_string(), look);
         }
     }
 }
@@ -95,7 +95,7 @@ pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, plot: &Plot) {
         let column = inner.x + (place_x(x) * f64::from(inner.width)).clamp(0.0, f64::from(inner.width - 1)) as u16;
         let wall = pen.palette.signs.wall.to_string();
         for y in inner.top()..inner.bottom() {
-            pen.text((column, y), inner, &wall, look);
+            pen.text(column, y, inner, &wall, look);
         }
     }
     let mut raster = Raster::new(inner, pen.palette.signs.has_braille);
@@ -108,10 +108,10 @@ pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, plot: &Plot) {
         let dots: Vec<(f64, f64)> =
             points.at.iter().filter(|(x, y)| x.is_finite() && y.is_finite()).map(|at| dot(*at)).collect();
         for at in &dots {
-            raster.set((at.0.round(), at.1.round()), points.look, points.sign);
+            raster.set(at.0.round(), at.1.round(), points.look, points.sign);
         }
         for pair in dots.windows(2).filter(|_| points.is_line) {
-            line(&mut raster, pair[0], pair[1], (points.look, points.sign));
+            line(&mut raster, pair[0], pair[1], points.look, points.sign);
         }
     }
     raster.draw(pen);
@@ -119,13 +119,13 @@ pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, plot: &Plot) {
 }
 
 /// Dots between two; a line that leaves the raster is followed for no longer than the raster is.
-fn line(raster: &mut Raster, from: (f64, f64), to: (f64, f64), (look, sign): (Look, char)) {
+fn line(raster: &mut Raster, from: (f64, f64), to: (f64, f64), look: Look, sign: char) {
     let (width, height) = raster.size();
     let steps = (to.0 - from.0).abs().max((to.1 - from.1).abs()).ceil().min(width + height);
     for step in 1..steps as u32 {
         let share = f64::from(step) / steps;
         let at = |a: f64, b: f64| (a + share * (b - a)).round();
-        raster.set((at(from.0, to.0), at(from.1, to.1)), look, sign);
+        raster.set(at(from.0, to.0), at(from.1, to.1), look, sign);
     }
 }
 
@@ -135,7 +135,7 @@ fn labels(pen: &mut Pen<'_>, area: Rect, inner: Rect, plot: &Plot) {
         let share = f64::from(i) / f64::from(lines);
         let y = inner.y + (share * f64::from(inner.height - 1)).round() as u16;
         let value = plot.y.1 - share * (plot.y.1 - plot.y.0);
-        pen.right((area.x, y), LABELS - 1, area, &format!("{:.1}%", 100.0 * value), Look::Faint);
+        pen.right(area.x, y, LABELS - 1, area, &format!("{:.1}%", 100.0 * value), Look::Faint);
     }
     let y = area.bottom() - 1;
     let mut free = area.x;
@@ -148,13 +148,13 @@ fn labels(pen: &mut Pen<'_>, area: Rect, inner: Rect, plot: &Plot) {
         let middle = inner.x + (share * f64::from(inner.width - 1)).round() as u16;
         let start = middle.saturating_sub(length / 2).min(area.right().saturating_sub(length));
         if start >= free {
-            free = pen.text((start, y), area, label, Look::Faint) + 2;
+            free = pen.text(start, y, area, label, Look::Faint) + 2;
         }
     }
 }
 
 /// Round numbers within a range, about so many.
-pub(crate) fn round_steps((least, most): (f64, f64), about: f64) -> Vec<f64> {
+pub(crate) fn round_steps(least: f64, most: f64, about: f64) -> Vec<f64> {
     let raw = (most - least) / about;
     if !(raw > 0.0 && raw.is_finite()) {
         return Vec::new();
@@ -172,10 +172,10 @@ mod tests {
 
     #[test]
     fn steps_are_round_and_within() {
-        assert_eq!(round_steps((660.0, 780.0), 6.0), [660.0, 680.0, 700.0, 720.0, 740.0, 760.0, 780.0]);
-        assert_eq!(round_steps((0.9, 3.1), 4.0), [1.0, 2.0, 3.0]);
+        assert_eq!(round_steps(660.0, 780.0, 6.0), [660.0, 680.0, 700.0, 720.0, 740.0, 760.0, 780.0]);
+        assert_eq!(round_steps(0.9, 3.1, 4.0), [1.0, 2.0, 3.0]);
         for range in [(1.0, 1.0), (2.0, 1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {
-            assert_eq!(round_steps(range, 5.0), [0.0; 0], "{range:?}");
+            assert_eq!(round_steps(range.0, range.1, 5.0), [0.0; 0], "{range:?}");
         }
     }
 }

@@ -30,13 +30,13 @@ pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State) {
     }
     let free = usize::from(area.right().saturating_sub(line.x() + 1));
     if let Some(time) = market_lines(state).into_iter().find(|time| time.len() <= free) {
-        pen.right((area.x, area.y), area.width, area, &time, Look::Faint);
+        pen.right(area.x, area.y, area.width, area, &time, Look::Faint);
     }
     let second = area.y + 1;
     match trouble(state) {
         Some((text, look)) => {
             let padded = format!(" {text:<width$}", width = usize::from(area.width));
-            pen.text((area.x, second), area, &padded, look);
+            pen.text(area.x, second, area, &padded, look);
         }
         None => pages(pen, second, area, state),
     }
@@ -77,7 +77,7 @@ fn pages(pen: &mut Pen<'_>, y: u16, area: Rect, state: &State) {
     }
     let free = usize::from(area.right().saturating_sub(line.x() + 1));
     if let Some(text) = right.iter().find(|text| text.chars().count() <= free) {
-        pen.right((area.x, y), area.width, area, text, Look::Faint);
+        pen.right(area.x, y, area.width, area, text, Look::Faint);
     }
 }
 

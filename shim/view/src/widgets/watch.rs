@@ -17,10 +17,10 @@ pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State, is_page: bool) 
         return;
     }
     pen.rule(area.y, area, "", Look::Faint);
-    pen.text((area.x, area.y), area, &format!("Watch {} of {WATCH_MOST} ", state.watch.len()), Look::Heading);
+    pen.text(area.x, area.y, area, &format!("Watch {} of {WATCH_MOST} ", state.watch.len()), Look::Heading);
     if state.watch.is_empty() {
         let name = state.name.as_deref().unwrap_or("this name");
-        pen.text((area.x + 2, area.y + 1), area, &format!("w puts {name} here"), Look::Plain);
+        pen.text(area.x + 2, area.y + 1, area, &format!("w puts {name} here"), Look::Plain);
         return;
     }
     let mut heading = pen.line(area.y + 1, area);
@@ -33,17 +33,11 @@ pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State, is_page: bool) 
     for (y, (place, symbol)) in (area.y + 2..area.bottom()).zip(state.watch.iter().enumerate().skip(top)) {
         let row = state.watch_rows.iter().find(|row| row.symbol == *symbol);
         let is_on = if is_page { place == state.watch_at } else { state.name.as_ref() == Some(symbol) };
-        draw_row(pen, area, y, symbol, (row, is_on, state.flashes()));
+        draw_row(pen, area, y, symbol, row, is_on, state.flashes());
     }
 }
 
-fn draw_row(
-    pen: &mut Pen<'_>,
-    area: Rect,
-    y: u16,
-    symbol: &str,
-    (row, is_on, flashes): (Option<&WatchRow>, bool, bool),
-) {
+fn draw_row(pen: &mut Pen<'_>, area: Rect, y: u16, symbol: &str, row: Option<&WatchRow>, is_on: bool, flashes: bool) {
     let look = if is_on { Look::Chosen } else { Look::Plain };
     let pointer = if is_on { pen.palette.signs.pointer } else { ' ' };
     let moved = row.and_then(|row| pen.palette.moved(row.moved)).filter(|_| flashes && !is_on);

@@ -37,7 +37,8 @@ const OUT_OF_REACH: f64 = 8.0;
 /// Value of exercise before `e.ts` beyond exercise at it, and which lanes lie above the boundary of now.
 ///
 /// # Accuracy  the gain itself to some percent; it is at most a few 1e-4 of the strike
-/// # Source    premium as an integral over the exercise region: Kim (1990), Jacka (1991), Carr, Jarrow and Myneni (1992)
+/// # Source    premium as an integral over the exercise region: Kim (1990), Jacka (1991), Carr, Jarrow and Myneni
+/// (1992)
 #[inline(never)]
 pub(super) fn exercised_before<V: Lanes>(e: &Exercise, on: &Inputs<V>, kink: &Kink<V>) -> (Taylor<V>, V::Mask) {
     static NODES: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(16));

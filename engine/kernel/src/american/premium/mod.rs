@@ -207,8 +207,8 @@ impl PremiumTables {
     /// Whether the tables still serve `terms`: the same dividends are to come, no date that a table describes has
     /// passed, and the rates moved by little; how little, depends on the term and on what was built.
     ///
-    /// # Accuracy  of what is built anew at moved rates: price 2e-5 of max(V, 5 % of S), delta 1e-4, gamma, vega and theta
-    /// 2e-3, away from the exercise boundary; a table aged by a day: 1e-5: `moved_tables_agree_with_fresh_ones`
+    /// # Accuracy  of what is built anew at moved rates: price 2e-5 of max(V, 5 % of S), delta 1e-4, gamma, vega and
+    /// theta 2e-3, away from the exercise boundary; a table aged by a day: 1e-5: `moved_tables_agree_with_fresh_ones`
     #[must_use]
     pub fn serves(&self, terms: &Terms) -> bool {
         let terms = live(terms);

@@ -4,7 +4,7 @@
 use super::chebyshev::{Lobatto, fit_tensor, without_tail};
 use super::profile::Profile;
 use super::schedule::Problem;
-use super::solved::Course;
+use super::solved::SolverRun;
 use super::table::{RATE_NODES, Rates, Table};
 use crate::american::band::Scheme;
 use crate::dividends::Terms;
@@ -38,7 +38,7 @@ impl Rates {
             Scheme::Accurate => (500, 150),
         };
         // the same grid and time steps for all, so that what remains of their errors cancels
-        let course = Course::new(problem, (&sigma, &strike), sizes, table.down);
+        let course = SolverRun::new(problem, (&sigma, &strike), sizes, table.down);
         let lanes = course.pairs.len();
         let steps = steps(problem);
         let moved = [0, 1].map(|part| {

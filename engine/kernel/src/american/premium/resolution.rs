@@ -69,8 +69,8 @@ struct Term {
 impl Table {
     /// What the table seems to miss, if it has no boundary to measure from.
     ///
-    /// # Accuracy  of tables that missed the price by more than 1e-4 within a few days' move of the spot four in five were
-    /// found, and half of what was found missed it there; nearly all of the others did further away
+    /// # Accuracy  of tables that missed the price by more than 1e-4 within a few days' move of the spot four in five
+    /// were found, and half of what was found missed it there; nearly all of the others did further away
     /// # Cost      50 µs
     fn unresolved(&self, terms: &Terms) -> Unresolved {
         let mut most = Unresolved::default();

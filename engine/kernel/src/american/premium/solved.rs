@@ -25,7 +25,7 @@ pub(super) enum Down {
 
 /// What the solves of a table share, so that they can be compared.
 #[derive(Clone, Debug)]
-pub(super) struct Course {
+pub(super) struct SolverRun {
     /// (strike, volatility), volatilities running fastest, and the ends of their grids.
     pub(super) pairs: Vec<(f64, f64)>,
     ends: Vec<(f64, f64)>,
@@ -33,7 +33,7 @@ pub(super) struct Course {
     schedule: Schedule,
 }
 
-impl Course {
+impl SolverRun {
     /// For the nodes of two axes: about `intervals` and `steps`, more intervals where a grid is wide.
     pub(super) fn new(
         problem: &Problem,
@@ -55,7 +55,7 @@ impl Course {
         let intervals = (intervals as f64 * widest.min(2.5)) as usize;
         let strikes = pairs.iter().fold((f64::INFINITY, 0.0f64), |(low, high), p| (low.min(p.0), high.max(p.0)));
         let schedule = problem.schedule(strikes, steps);
-        Course { pairs, ends, intervals, schedule }
+        SolverRun { pairs, ends, intervals, schedule }
     }
 
     /// Every pair of every problem, solved; the problems differ in their rates only. In packs that leave few lanes

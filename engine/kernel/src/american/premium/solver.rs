@@ -25,7 +25,7 @@ const ROOM: usize = 10;
 
 /// American and European value at the stop date. Node j lies at edge + dir·h·j.
 #[derive(Clone, Debug)]
-pub(super) struct Slice<L> {
+pub(super) struct GridSlice<L> {
     pub(super) american: Vec<L>,
     pub(super) european: Vec<L>,
     pub(super) contact: Contact<L>,
@@ -50,14 +50,14 @@ impl<L: Lanes> Contact<L> {
 /// # Accuracy  150 × 60 on 7.6 standard deviations: 1e-5 of the strike at p90, 1e-4 at p99; time steps hardly matter
 /// # Source    projection in one sweep: Brennan and Schwartz (1977); compact differences: Spotz and Carey (1995)
 /// # Cost      about 4 ns per node, step and pack of 12 lanes; the European half of it once for all problems
-pub(super) fn solve<L: Lanes>(problems: &[Problem], grid: &Grid<L>, schedule: &Schedule) -> Vec<Slice<L>> {
-    let mut slices: Vec<Slice<L>> = Vec::with_capacity(problems.len());
+pub(super) fn solve<L: Lanes>(problems: &[Problem], grid: &Grid<L>, schedule: &Schedule) -> Vec<GridSlice<L>> {
+    let mut slices: Vec<GridSlice<L>> = Vec::with_capacity(problems.len());
     let (places, mut room) = (Places::new(grid), Room::new(grid));
     for problem in problems {
         let on = (grid, &places, &mut room);
         let before = slices.first().and_then(|first| carried(&first.european, &problems[0], problem, grid));
         slices.push(match before {
-            Some(european) => Slice { european, ..march::<L, false>(problem, on, schedule) },
+            Some(european) => GridSlice { european, ..march::<L, false>(problem, on, schedule) },
             None => march::<L, true>(problem, on, schedule),
         });
     }
@@ -69,7 +69,7 @@ type On<'a, L> = (&'a Grid<L>, &'a Places<L>, &'a mut Room<L>);
 
 /// The same for one problem; without `EUROPEAN`, European values are solved for at the exercise-side edge only.
 #[inline(never)]
-fn march<L: Lanes, const EUROPEAN: bool>(problem: &Problem, on: On<'_, L>, schedule: &Schedule) -> Slice<L> {
+fn march<L: Lanes, const EUROPEAN: bool>(problem: &Problem, on: On<'_, L>, schedule: &Schedule) -> GridSlice<L> {
     let mut march = March::<L, EUROPEAN>::new(problem, on);
     for leg in schedule.legs() {
         march.leg(leg);
@@ -77,7 +77,7 @@ fn march<L: Lanes, const EUROPEAN: bool>(problem: &Problem, on: On<'_, L>, sched
             march.cross_ex_date(leg.to);
         }
     }
-    Slice { american: march.american, european: march.european, contact: march.contact }
+    GridSlice { american: march.american, european: march.european, contact: march.contact }
 }
 
 /// An elimination where lanes are exercised, done down to node `from`.

@@ -7,7 +7,7 @@ use super::classify::{
 };
 use super::profile::Profile;
 use super::resolution::resolved;
-use super::solved::{Course, Down, WIDE};
+use super::solved::{Down, SolverRun, WIDE};
 use super::table::{Layout, Table};
 use crate::american::band::Scheme;
 use crate::dividends::Terms;
@@ -116,7 +116,8 @@ impl Table {
     fn fill(&mut self, terms: &Terms, sizes: &Sizes) -> bool {
         let problem = self.problem(terms);
         let (axes, grid) = ((&self.sigma, &self.strike), (sizes.intervals, sizes.steps));
-        let solved = |down| Course::new(&problem, axes, grid, down).profiles(core::slice::from_ref(&problem)).remove(0);
+        let solved =
+            |down| SolverRun::new(&problem, axes, grid, down).profiles(core::slice::from_ref(&problem)).remove(0);
         let mut profiles = solved(self.down);
         if self.refined && self.phi < 0.0 && profiles.iter().all(|p| p.boundary.is_none()) {
             // there is no exercise to end the grid in

@@ -50,22 +50,24 @@ pub(super) enum SliceText {
 pub(super) fn push(
     text: &mut Vec<u8>,
     pieces: &[Piece],
-    (frame, layout): (&Frame, &AnswerLayout),
-    (chain, slice): (&Chain, &Slice),
+    frame: &Frame,
+    layout: &AnswerLayout,
+    chain: &Chain,
+    slice: &Slice,
 ) {
     let mut next = 0;
     while let Some(piece) = pieces.get(next) {
         next += 1;
         match piece {
             Piece::Fixed(place) => text.extend_from_within(place.clone()),
-            Piece::OfSlice(of_slice) => of_slice.push(text, (frame, layout), (chain, slice)),
+            Piece::OfSlice(of_slice) => of_slice.push(text, frame, layout, chain, slice),
             Piece::Unless(number, pieces) => next += if number.of(slice).is_nan() { *pieces } else { 0 },
         }
     }
 }
 
 impl SliceText {
-    fn push(&self, text: &mut Vec<u8>, (frame, layout): (&Frame, &AnswerLayout), (chain, slice): (&Chain, &Slice)) {
+    fn push(&self, text: &mut Vec<u8>, frame: &Frame, layout: &AnswerLayout, chain: &Chain, slice: &Slice) {
         match self {
             Self::Underlying => (frame.escape)(text, chain.underlying.as_str()),
             Self::UnderlyingOrIndex(prefix) => {
