@@ -24,7 +24,7 @@ use http::percent::decode_strict;
 use http::{Answer, Answered, App, Metrics, Request};
 use kernel::calendar::Calendar;
 use kernel::contract::{RootTable, Symbol};
-use sources::asked::Asked;
+use sources::requested::RequestedNames;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
@@ -39,7 +39,7 @@ pub struct Service {
     roots: Arc<RootTable>,
     calendar: Calendar,
     old_snapshot_bytes: u64,
-    asked: Arc<Asked>,
+    asked: Arc<RequestedNames>,
     shows_quotes: bool,
     /// The days before, where the feed has them.
     past: Option<Arc<PastMarket>>,
@@ -100,7 +100,7 @@ impl Service {
 
     /// The same, but names that somebody asks for are noted there.
     #[must_use]
-    pub fn noting(self, asked: Arc<Asked>) -> Self {
+    pub fn noting(self, asked: Arc<RequestedNames>) -> Self {
         Self { asked, ..self }
     }
 

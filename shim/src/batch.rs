@@ -2,7 +2,7 @@
 //! `history`, its progress and its end. Never: a formula, a layout of quotes.
 
 pub(crate) mod inputs;
-pub(crate) mod known;
+pub(crate) mod reference_files;
 mod report;
 mod text;
 mod watch;
@@ -19,7 +19,7 @@ use history::row::HistoryRow;
 use history::tables::ParquetForm;
 use history::tasks::{HistoryTask, tasks};
 use inputs::Inputs;
-use known::Known;
+use reference_files::ReferenceFiles;
 use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -91,7 +91,7 @@ fn refused(error: &BatchError) -> ExitCode {
 /// What the arguments name.
 struct Opened {
     inputs: Inputs,
-    known: Known,
+    known: ReferenceFiles,
     options: ReadOptions,
     recipe: Recipe,
     form: Box<dyn FileForm>,
@@ -100,7 +100,7 @@ struct Opened {
 impl Opened {
     fn new(args: &BatchArgs) -> Result<Self, BatchError> {
         let inputs = Inputs::find(&args.inputs, &args.output).map_err(BatchError::Arguments)?;
-        let known = Known::read(&args.known, &inputs).map_err(BatchError::Arguments)?;
+        let known = ReferenceFiles::read(&args.known, &inputs).map_err(BatchError::Arguments)?;
         let options = inputs::read_options(args, known.reference.calendar()).map_err(BatchError::Arguments)?;
         let recipe = recipe(args);
         let form = form(args, recipe).map_err(|error| BatchError::Arguments(error.to_string()))?;
@@ -108,7 +108,7 @@ impl Opened {
     }
 }
 
-fn run_watched(args: &BatchArgs, watch: &Arc<BatchWatch>) -> Result<(JobOutcome, Known), BatchError> {
+fn run_watched(args: &BatchArgs, watch: &Arc<BatchWatch>) -> Result<(JobOutcome, ReferenceFiles), BatchError> {
     let Opened { inputs, known, options, recipe, form } = Opened::new(args)?;
     if !args.quiet {
         known.notes.iter().for_each(|note| say(note));

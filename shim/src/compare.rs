@@ -12,7 +12,7 @@ mod text;
 mod vendors;
 
 use crate::batch::inputs::Inputs;
-use crate::batch::known::Known;
+use crate::batch::reference_files::ReferenceFiles;
 use crate::config::CompareArgs;
 use crate::log::say;
 use compared::Compared;
@@ -81,7 +81,7 @@ fn compared(args: &CompareArgs) -> Result<Report, String> {
         say(&format!("refused: {} more rows", file.refused - PLACES_TOLD as u64));
     }
     let inputs = Inputs { files: Vec::new(), folders: folder.into_iter().collect() };
-    let known = Known::read(&args.known, &inputs)?;
+    let known = ReferenceFiles::read(&args.known, &inputs)?;
     known.notes.iter().for_each(|note| say(note));
     let names = names_of(&file, &with_rates(&file, &known.reference))?;
     Ok(Report::of(args, &file, &names))

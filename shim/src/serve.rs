@@ -24,7 +24,7 @@ use http::{self, Limits, Metrics, Server};
 use jiff::Timestamp;
 use kernel::calendar::Calendar;
 use kernel::contract::Symbol;
-use sources::asked::Asked;
+use sources::requested::RequestedNames;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -53,7 +53,7 @@ const INTERRUPTED: i32 = 130;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// A signal asked for it.
-    Asked,
+    RequestedNames,
     /// A thread has ended that must live as long as the program.
     Failed,
 }
@@ -63,7 +63,7 @@ enum End {
 pub fn run(config: &Config) -> ExitCode {
     log::start(config.log, config.log_level);
     let code = match serve(config) {
-        Ok(End::Asked) => ExitCode::SUCCESS,
+        Ok(End::RequestedNames) => ExitCode::SUCCESS,
         Ok(End::Failed) => ExitCode::from(SOFTWARE_FAILED),
         Err(why) => {
             log::say(&format!("greeksd: {why}"));
@@ -85,7 +85,7 @@ fn serve(config: &Config) -> Result<End, String> {
     let end = wait(&stopped, || daemon.is_whole());
     drop(stop);
     match end {
-        End::Asked => tracing::info!("stopping"),
+        End::RequestedNames => tracing::info!("stopping"),
         End::Failed => {
             tracing::error!("an essential thread has ended: stopping, so that no stale values are served")
         }
@@ -100,7 +100,7 @@ pub struct OpenedDaemon {
     passes: Passes,
     clock: MarketClock,
     overrides: Option<OverridesFile>,
-    asked: Arc<Asked>,
+    asked: Arc<RequestedNames>,
     recorder: Option<Recorder>,
     folder: Option<Arc<StateFolder>>,
     keeper: Option<Keeper>,
@@ -128,7 +128,7 @@ impl OpenedDaemon {
     pub fn open(config: &Config) -> Result<Self, String> {
         let specs = config.feeds.iter().map(|feed| FeedSpec::parse(feed)).collect::<Result<Vec<_>, _>>()?;
         let clock = clock_of(config);
-        let asked = Arc::<Asked>::default();
+        let asked = Arc::<RequestedNames>::default();
         let overrides = config.overrides.as_deref().map(OverridesFile::open).transpose()?;
         let recorder = config.record.as_deref().map(Recorder::start).transpose()?;
         let terms = OpenTerms {
@@ -318,7 +318,7 @@ fn wait(stopped: &Receiver<()>, all_live: impl Fn() -> bool) -> End {
             Err(RecvTimeoutError::Timeout) if all_live() => {}
             Err(RecvTimeoutError::Timeout) => return End::Failed,
             // a closed channel cannot happen while its sender lives, and would mean the same
-            Ok(()) | Err(RecvTimeoutError::Disconnected) => return End::Asked,
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => return End::RequestedNames,
         }
     }
 }
@@ -437,7 +437,7 @@ mod tests {
         assert_eq!(wait(&stopped, || !thread.is_finished()), End::Failed);
         assert!(began.elapsed() < Duration::from_secs(20));
         stop.send(()).unwrap();
-        assert_eq!(wait(&stopped, || true), End::Asked);
+        assert_eq!(wait(&stopped, || true), End::RequestedNames);
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub fn plan_files(units: &[HistoryUnit], extension: &str) -> Vec<FilePlan> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::known::UnitKnown;
+    use crate::reference_digest::UnitReference;
     use crate::whole::UnitFault;
     use jiff::civil::date;
 
@@ -75,7 +75,7 @@ mod tests {
             rows: 1,
             snapshots,
             digest: Digest::default(),
-            known: UnitKnown { last_expiry: date(2024, 6, 21), digest: Digest::default() },
+            known: UnitReference { last_expiry: date(2024, 6, 21), digest: Digest::default() },
             fault: None,
         }
     }

@@ -2,9 +2,9 @@
 //! chains are whole. Never: a computation.
 
 use crate::digest::Digest;
-use crate::known::UnitKnown;
 use crate::packed::PackedRow;
 use crate::reference::ReferenceSet;
+use crate::reference_digest::UnitReference;
 use crate::whole::{UnitFault, WholenessCheck};
 use jiff::civil::Date;
 use kernel::contract::Symbol;
@@ -26,7 +26,7 @@ pub struct HistoryUnit {
     /// What it is computed from: rows, and what is known beside them.
     pub digest: Digest,
     /// The second of these alone.
-    pub known: UnitKnown,
+    pub known: UnitReference,
     /// Why it cannot be computed.
     pub fault: Option<Box<UnitFault>>,
 }
@@ -69,7 +69,7 @@ impl<'r> UnitIndex<'r> {
         if self.last.is_none_or(|last| !last.is_of_unit(packed)) {
             self.end_unit();
             let (first, digest) = (self.rows, Digest::default());
-            let known = UnitKnown { last_expiry: Date::MIN, digest };
+            let known = UnitReference { last_expiry: Date::MIN, digest };
             self.units.push(HistoryUnit { day, underlying, first, rows: 0, snapshots: 0, digest, known, fault: None });
         }
         if let Some(unit) = self.units.last_mut() {

@@ -1,13 +1,13 @@
 //! Planned files are computed and written: several threads take units in their order; what is computed before its turn
 //! in a file that names share waits, and not much of it at once. Never: what a unit is.
 
-use crate::known::known_words;
 use crate::manifest::{Manifest, ManifestEntry};
 use crate::output::{FileAbout, FileForm, UnfinishedFile};
 use crate::packed::PackedRow;
 use crate::plan::FilePlan;
 use crate::recipe::{Recipe, UnitPasses};
 use crate::reference::ReferenceSet;
+use crate::reference_digest::digest_words;
 use crate::row::HistoryRow;
 use crate::spill::SortedRows;
 use crate::tally::{UnitCounts, UnitFailure};
@@ -244,8 +244,9 @@ impl WorkerPool<'_, '_> {
 
     fn create(&self, plan: &FilePlan) -> io::Result<UnfinishedFile> {
         let unfinished = self.work.work.join(plan.file.replace('/', "_"));
-        let known =
-            known_words(plan.units.iter().map(|&unit| (self.work.units[unit].underlying, self.work.units[unit].known)));
+        let known = digest_words(
+            plan.units.iter().map(|&unit| (self.work.units[unit].underlying, self.work.units[unit].known)),
+        );
         let day = plan.units.first().map(|&unit| self.work.units[unit].day);
         let origin = |day| self.work.reference.rates().on(Timestamp::MAX, day).origin.to_string();
         let about = FileAbout { known, rates: day.map(origin).unwrap_or_default() };

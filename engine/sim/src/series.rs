@@ -288,7 +288,7 @@ impl Series {
             let mut place = 0;
             for same in rows.chunk_by(|a, b| a.0 == b.0) {
                 let truth = self.truth(shared, moments.at(same[0].0));
-                let desk = Desk { series: self, shared, truth: &truth, u: same[0].0 };
+                let desk = MarketMaker { series: self, shared, truth: &truth, u: same[0].0 };
                 for &(_, row) in same {
                     let raise = anchor.map(|(anchor, whole)| (anchor, if whole { row } else { place }));
                     desk.quote(slice, row, raise);
@@ -334,7 +334,7 @@ impl Series {
         let truth = self.truth(shared, moments.at(u));
         let american = self.listing.facts.style == Style::American;
         let anchor = american.then(|| self.anchor(moments, self.anchored(shared, u)));
-        let desk = Desk { series: self, shared, truth: &truth, u };
+        let desk = MarketMaker { series: self, shared, truth: &truth, u };
         (0..self.right.len()).map(|row| desk.fair(row, anchor.as_ref().map(|a| (&**a, row))).value).collect()
     }
 
@@ -368,14 +368,14 @@ fn chance(listing: &Listing, strike_milli: u32, right: Right) -> Stream {
 }
 
 /// Who quotes the contracts of a series at one second.
-struct Desk<'a> {
+struct MarketMaker<'a> {
     series: &'a Series,
     shared: &'a Shared,
     truth: &'a SliceTruth,
     u: i64,
 }
 
-impl Desk<'_> {
+impl MarketMaker<'_> {
     /// The value of a row; `anchor`: its premiums, and the place of the row in them.
     fn fair(&self, row: usize, anchor: Option<(&Anchor, usize)>) -> Fair {
         let contract = self.series.contract(row);

@@ -5,12 +5,12 @@
 use super::carry::{Carries, Carry, ImpliedSpot, SpotSource, median_forward};
 use super::clean::clean_quotes;
 use super::consistent::{Expiry, ExpiryOrder, Moneyness, drop_out_of_bounds};
-use super::draft::{SliceScratch, SliceState};
 use super::forward::{Parity, fit_forward, keep_near, pair_quotes};
 use super::implied::imply_vols;
 use super::input::SliceInput;
 use super::premium::refine_forward;
 use super::settings::CONSISTENCY;
+use super::slice_work::{SliceScratch, SliceState};
 use super::spot::Reference;
 use kernel::contract::{ForwardBasis, Style};
 

@@ -2,11 +2,11 @@
 
 use super::carry::Carry;
 use super::clean::Quotes;
-use super::draft::{Calibrated, SliceScratch, SliceState};
 use super::input::SliceInput;
 use super::remembered::{Recalled, RememberedVol, RememberedVols, key};
 use super::search::{Open, search};
 use super::settings::IMPLIED;
+use super::slice_work::{Calibrated, SliceScratch, SliceState};
 use crate::early::{Depth, Early, PremiumByVol, Valuation, european};
 use crate::store::dropped::Drop;
 use crate::store::ladder::Ladder;

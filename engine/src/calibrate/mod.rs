@@ -5,7 +5,6 @@ pub mod carry;
 pub mod chain;
 pub mod clean;
 pub mod consistent;
-mod draft;
 pub mod forward;
 pub mod implied;
 mod input;
@@ -13,11 +12,12 @@ pub mod premium;
 mod remembered;
 mod search;
 pub mod settings;
+mod slice_work;
 pub mod spot;
 
 pub use crate::store::dropped::Drop;
-pub use draft::{Calibrated, SliceScratch, SliceState};
 pub use input::{ForcedCarry, SliceInput};
+pub use slice_work::{Calibrated, SliceScratch, SliceState};
 
 #[cfg(test)]
 pub(crate) mod testing;

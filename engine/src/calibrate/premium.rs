@@ -10,11 +10,11 @@
 //! Never: a European slice.
 
 use super::carry::{Carry, effective_spot, implied_borrow};
-use super::draft::{SliceScratch, SliceState};
 use super::forward::{Pair, Parity, fit_forward};
 use super::implied::{VolSearch, imply_block, start_vols};
 use super::input::SliceInput;
 use super::settings::PREMIUM;
+use super::slice_work::{SliceScratch, SliceState};
 use crate::early::{Early, PremiumByVol, Valuation};
 use crate::store::ladder::Ladder;
 use core::ops::Range;

@@ -9,9 +9,9 @@
 mod block_valuation;
 mod boundary_distance;
 mod expansion;
+mod preliminary;
 mod premium;
 mod pricers;
-mod rough;
 mod valuation;
 mod vol_slice;
 
@@ -27,9 +27,9 @@ use kernel::contract::Right;
 use kernel::dividends::{Dividend, Terms};
 use kernel::greeks::Greeks;
 use kernel::lanes::{BLOCK, Block, Lanes};
+use preliminary::PreliminaryLattices;
 use premium::{BlockPremium, Tables};
 use pricers::{Pricers, bands, span};
-use rough::PreliminaryLattices;
 
 /// The premium of every strike of a slice, both rights.
 #[derive(Debug, Default)]

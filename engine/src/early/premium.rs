@@ -9,8 +9,8 @@
 use super::block_valuation::{BlockValuation, SAME_DATE};
 use super::boundary_distance::BoundaryDistance;
 use super::expansion::{self, Expansion, ExpansionPoint, between, load};
+use super::preliminary::{self, PreliminaryLattices, Taken};
 use super::pricers::nodes;
-use super::rough::{self, PreliminaryLattices, Taken};
 use super::valuation::{Depth, Valuation, lanes_at_intrinsic, plain};
 use super::vol_slice::{NextSessionChange, PremiumByVol, VolSlice};
 use kernel::american::Pricer;
@@ -39,7 +39,7 @@ const NO_GAIN: f64 = 1e-13;
 #[derive(Clone, Debug)]
 pub(super) struct BlockPremium {
     depth: Depth,
-    known: Known,
+    known: PremiumSource,
     slice: Option<Box<VolSlice>>,
     /// Lanes where exercising now is optimal.
     exercised: u8,
@@ -48,7 +48,7 @@ pub(super) struct BlockPremium {
 
 /// From how many expansion points.
 #[derive(Clone, Debug)]
-enum Known {
+enum PremiumSource {
     Unknown,
     /// There is no premium.
     Nothing(Box<ExpansionPoint>),
@@ -90,16 +90,22 @@ impl BlockPremium {
     /// Bytes held, itself among them.
     pub(super) fn bytes(&self) -> usize {
         let known = match &self.known {
-            Known::Unknown => 0,
-            Known::Nothing(_) => size_of::<ExpansionPoint>(),
-            Known::One(_) => size_of::<Expansion>(),
-            Known::Two(_) => 2 * size_of::<Expansion>(),
+            PremiumSource::Unknown => 0,
+            PremiumSource::Nothing(_) => size_of::<ExpansionPoint>(),
+            PremiumSource::One(_) => size_of::<Expansion>(),
+            PremiumSource::Two(_) => 2 * size_of::<Expansion>(),
         };
         size_of::<Self>() + known + self.slice.as_ref().map_or(0, |_| size_of::<VolSlice>())
     }
 
     pub(super) fn unknown() -> Self {
-        Self { depth: Depth::Full, known: Known::Unknown, slice: None, exercised: 0, free: BoundaryDistance::nowhere() }
+        Self {
+            depth: Depth::Full,
+            known: PremiumSource::Unknown,
+            slice: None,
+            exercised: 0,
+            free: BoundaryDistance::nowhere(),
+        }
     }
 
     /// Whether what is remembered holds at `place`; what lattices said does not where tables are asked for.
@@ -114,13 +120,13 @@ impl BlockPremium {
     /// anyway.
     fn lattice_expansion_holds(&self, place: &BlockValuation<'_>) -> bool {
         let at = match &self.known {
-            Known::Nothing(at) => at,
-            Known::One(jets) => &jets.at,
-            Known::Unknown | Known::Two(_) => return false,
+            PremiumSource::Nothing(at) => at,
+            PremiumSource::One(jets) => &jets.at,
+            PremiumSource::Unknown | PremiumSource::Two(_) => return false,
         };
-        place.still(at, rough::SIGMA_MOVE)
-            && place.near(at, rough::TIMES)
-            && place.away(at) <= rough::SPOT_MOVE * place.deviation
+        place.still(at, preliminary::SIGMA_MOVE)
+            && place.near(at, preliminary::TIMES)
+            && place.away(at) <= preliminary::SPOT_MOVE * place.deviation
     }
 
     /// Takes everything anew from lattices.
@@ -129,27 +135,27 @@ impl BlockPremium {
         let (taken, exercised, later_exercised) = lattices.take(place.right, place.k, load(&at.sigma));
         (self.depth, self.exercised, self.free) = (lattices.depth(), exercised, BoundaryDistance::everywhere());
         let Some(Taken { american, european, later, low, high }) = taken else {
-            (self.known, self.slice) = (Known::Nothing(Box::new(at)), None);
+            (self.known, self.slice) = (PremiumSource::Nothing(Box::new(at)), None);
             return;
         };
         let now = difference(&vol_derivatives(&american), &vol_derivatives(&european));
         let slice = VolSlice::new((at, place.here.step), &now, [low, high], Some((later, later_exercised)));
         self.slice = Some(Box::new(slice));
-        self.known = Known::One(Box::new(Expansion::new(at, &american, &european)));
+        self.known = PremiumSource::One(Box::new(Expansion::new(at, &american, &european)));
     }
 
     fn expansions_hold(&self, place: &BlockValuation<'_>) -> bool {
         let here = |at: &ExpansionPoint| place.still(at, SIGMA_MOVE) && place.near(at, 1.0);
         match &self.known {
-            Known::Unknown => false,
-            Known::Nothing(at) => here(at) && place.away(at) <= NOTHING_MOVE * place.deviation,
-            Known::One(jets) => {
+            PremiumSource::Unknown => false,
+            PremiumSource::Nothing(at) => here(at) && place.away(at) <= NOTHING_MOVE * place.deviation,
+            PremiumSource::One(jets) => {
                 let at = &jets.at;
                 here(at)
                     && place.away(at) <= SPOT_MOVE * place.deviation
                     && self.free.is_near(at.s, place.here.s, place.drift(at))
             }
-            Known::Two([low, high]) => {
+            PremiumSource::Two([low, high]) => {
                 let (s, h) = (place.here.s, high.at.s - low.at.s);
                 here(&low.at)
                     && here(&high.at)
@@ -162,7 +168,7 @@ impl BlockPremium {
 
     fn vol_slice_holds(&self, place: &BlockValuation<'_>) -> bool {
         match (&self.known, &self.slice) {
-            (Known::Nothing(_), _) => true,
+            (PremiumSource::Nothing(_), _) => true,
             (_, None) => false,
             (_, Some(slice)) => {
                 let at = &slice.at;
@@ -186,7 +192,7 @@ impl BlockPremium {
             let pair = kept.and_then(|jets| self.paired(jets, place, tables));
             self.known = pair.unwrap_or_else(|| self.anew(place, tables));
         }
-        if matches!(self.known, Known::Nothing(_)) {
+        if matches!(self.known, PremiumSource::Nothing(_)) {
             self.slice = None;
         } else if !self.vol_slice_holds(place) {
             let slice = self.take_vol_slice(place, tables);
@@ -199,10 +205,10 @@ impl BlockPremium {
 
     /// The expansion point nearest to the spot of those that still hold but for the spot.
     fn nearest(&mut self, place: &BlockValuation<'_>) -> Option<Box<Expansion>> {
-        let jets = match core::mem::replace(&mut self.known, Known::Unknown) {
-            Known::Unknown | Known::Nothing(_) => return None,
-            Known::One(jets) => jets,
-            Known::Two([low, high]) => {
+        let jets = match core::mem::replace(&mut self.known, PremiumSource::Unknown) {
+            PremiumSource::Unknown | PremiumSource::Nothing(_) => return None,
+            PremiumSource::One(jets) => jets,
+            PremiumSource::Two([low, high]) => {
                 if place.away(&low.at) < place.away(&high.at) {
                     low
                 } else {
@@ -215,7 +221,12 @@ impl BlockPremium {
 
     /// A second expansion point on the side of the first where the spot has gone, if it has gone there, not too far,
     /// and nothing is exercised on the way.
-    fn paired(&mut self, jets: Box<Expansion>, place: &BlockValuation<'_>, tables: &Tables<'_>) -> Option<Known> {
+    fn paired(
+        &mut self,
+        jets: Box<Expansion>,
+        place: &BlockValuation<'_>,
+        tables: &Tables<'_>,
+    ) -> Option<PremiumSource> {
         let (h, away) = (APART * place.deviation, place.here.s - jets.at.s);
         if away.abs() <= SPOT_MOVE * place.deviation || away.abs() > (1.0 + BESIDE) * h {
             return None;
@@ -232,11 +243,11 @@ impl BlockPremium {
         }
         self.free = free;
         let new = Box::new(new);
-        Some(Known::Two(if away > 0.0 { [jets, new] } else { [new, jets] }))
+        Some(PremiumSource::Two(if away > 0.0 { [jets, new] } else { [new, jets] }))
     }
 
     /// One expansion point, here.
-    fn anew(&mut self, place: &BlockValuation<'_>, tables: &Tables<'_>) -> Known {
+    fn anew(&mut self, place: &BlockValuation<'_>, tables: &Tables<'_>) -> PremiumSource {
         let s = place.here.s;
         let (jets, american, gain) = taken(place, tables, s);
         let before = self.exercised;
@@ -245,9 +256,9 @@ impl BlockPremium {
             self.slice = None;
         }
         if gain.abs().le(place.k * NO_GAIN).all() {
-            return Known::Nothing(Box::new(jets.at));
+            return PremiumSource::Nothing(Box::new(jets.at));
         }
-        Known::One(Box::new(jets))
+        PremiumSource::One(Box::new(jets))
     }
 
     fn take_vol_slice(&self, place: &BlockValuation<'_>, tables: &Tables<'_>) -> VolSlice {
@@ -270,9 +281,9 @@ impl BlockPremium {
     #[inline(always)]
     fn read(&self, here: &Valuation<'_>, sigma: Block) -> Option<Greeks<Block>> {
         match &self.known {
-            Known::Unknown | Known::Nothing(_) => None,
-            Known::One(jets) => Some(jets.read(here.s, here.terms, sigma)),
-            Known::Two([low, high]) => Some(between([low, high], here.s, here.terms, sigma)),
+            PremiumSource::Unknown | PremiumSource::Nothing(_) => None,
+            PremiumSource::One(jets) => Some(jets.read(here.s, here.terms, sigma)),
+            PremiumSource::Two([low, high]) => Some(between([low, high], here.s, here.terms, sigma)),
         }
     }
 

@@ -4,10 +4,10 @@
 mod golden;
 mod golden_dividends;
 mod identities;
+mod preliminary;
 mod properties;
 mod refresh;
 mod remembered;
-mod rough;
 mod smooth_dividends;
 mod smoothness;
 mod unresolved_dividends;

@@ -52,14 +52,14 @@ impl Target {
 /// The answers that are kept.
 #[derive(Debug)]
 pub(super) struct ResponseCache {
-    kept: Mutex<Kept>,
+    kept: Mutex<CachedBodies>,
     most_bytes: usize,
     /// Other processes spell other versions.
     hasher: RandomState,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct CachedBodies {
     /// Whole bodies and bodies that are read in parts, each under a key of its own.
     entries: HashMap<u64, Entry>,
     /// Bodies that are kept no longer and that a reader may still have.
@@ -177,7 +177,7 @@ impl ResponseCache {
     /// that only a reader has included.
     pub(super) fn sweep(&self, edition: Option<u64>, now: Instant) -> usize {
         let mut kept = self.lock();
-        let Kept { entries, gone, .. } = &mut *kept;
+        let CachedBodies { entries, gone, .. } = &mut *kept;
         entries.retain(|_, entry| {
             let is_read = entry.ranged.is_some_and(|at| now < at + PINNED);
             let stays = is_read || entry.is_current(edition, now);
@@ -193,12 +193,12 @@ impl ResponseCache {
         self.hasher.hash_one((target, is_ranged))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, CachedBodies> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
+impl CachedBodies {
     fn put(&mut self, key: u64, entry: Entry) {
         if let Some(old) = self.entries.insert(key, entry) {
             self.gone.push(Arc::downgrade(&old.body));

@@ -5,7 +5,6 @@
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 #![warn(clippy::print_stderr)]
 
-pub mod asked;
 #[cfg(feature = "databento-live")]
 pub mod databento;
 pub mod dir;
@@ -14,6 +13,7 @@ pub mod inbox;
 pub mod lines;
 pub mod poll;
 pub mod recorded;
+pub mod requested;
 
 use facts::SourceFacts;
 use jiff::Timestamp;

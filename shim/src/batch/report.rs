@@ -1,7 +1,7 @@
 //! What came of a job: a file for programs, a few lines for a reader. Never: a time of day, so that the same job leaves
 //! the same file.
 
-use super::known::Known;
+use super::reference_files::ReferenceFiles;
 use engine::rates::source::RateOrigin;
 use engine::store::chain::Uncomputed;
 use engine::store::dropped::Drop;
@@ -31,7 +31,7 @@ pub(super) fn is_whole(outcome: &JobOutcome) -> bool {
 }
 
 /// Writes the report.
-pub(super) fn write(out: &Path, outcome: &JobOutcome, known: &Known) -> io::Result<()> {
+pub(super) fn write(out: &Path, outcome: &JobOutcome, known: &ReferenceFiles) -> io::Result<()> {
     let counts = &outcome.counts;
     let failed: Vec<Value> = outcome
         .failed
@@ -114,7 +114,7 @@ fn all_refused(outcome: &JobOutcome) -> [u64; Reason::ALL.len()] {
 }
 
 /// The same for a reader.
-pub(super) fn summary(outcome: &JobOutcome, known: &Known, took: Duration, threads: usize) -> String {
+pub(super) fn summary(outcome: &JobOutcome, known: &ReferenceFiles, took: Duration, threads: usize) -> String {
     let (counts, mut text) = (&outcome.counts, String::new());
     let mut refused = all_refused(outcome);
     refused.iter_mut().zip(counts.refused).for_each(|(n, more)| *n += more);

@@ -125,7 +125,7 @@ pub struct CompareArgs {
     pub time: Option<Timestamp>,
     /// Reference data
     #[command(flatten)]
-    pub known: KnownFiles,
+    pub known: ReferencePaths,
     /// Write JSON instead of text
     #[arg(long)]
     pub json: bool,
@@ -139,7 +139,7 @@ pub struct CompareArgs {
 
 /// Reference data of recorded quotes: dividends, rates and the like.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
-pub struct KnownFiles {
+pub struct ReferencePaths {
     /// Dividends (CSV: underlying,ex_date,amount) [default: dividends.csv in or beside the folder of quotes]
     #[arg(long, value_name = "FILE")]
     pub dividends: Vec<PathBuf>,
@@ -193,7 +193,7 @@ pub struct BatchArgs {
     pub quotes: bool,
     /// Reference data
     #[command(flatten)]
-    pub known: KnownFiles,
+    pub known: ReferencePaths,
     /// Column names of files with an unknown header: NAME=COLUMN,NAME=COLUMN; an unknown NAME lists all names
     #[arg(long, value_name = "MAP")]
     pub columns: Option<String>,

@@ -14,7 +14,7 @@ mod resolved;
 mod value;
 
 pub use cli::{
-    BatchAccuracy, BatchArgs, BatchFormat, CompareArgs, ExplainArgs, KnownFiles, PriceArgs, ViewArgs, ViewColor,
+    BatchAccuracy, BatchArgs, BatchFormat, CompareArgs, ExplainArgs, PriceArgs, ReferencePaths, ViewArgs, ViewColor,
 };
 use cli::{Cli, Command, ServeArgs};
 pub use error::ConfigError;

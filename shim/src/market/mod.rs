@@ -9,6 +9,7 @@ pub mod feed;
 mod feed_names;
 mod hours;
 pub mod last_curve;
+mod notices;
 pub mod overrides;
 mod precedence;
 mod rates_watch;
@@ -21,7 +22,6 @@ pub mod spec;
 pub mod state;
 pub mod store_feed;
 mod tally;
-mod told;
 
 use crate::progress::ProgressLog;
 use crate::status::{MarketFacts, PassFacts, RateFacts, Status};
@@ -36,18 +36,18 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use kernel::calendar::Calendar;
 use kernel::contract::Symbol;
+use notices::LoggedFacts;
 use overrides::OverridesFile;
 use retired::Retired;
 use schedule::{LoopSettings, NameSize, Round, soonest_first};
 use sessions::{Sessions, session_of};
 use sources::Moment;
-use sources::asked::Asked;
+use sources::requested::RequestedNames;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tally::Tally;
-use told::LoggedFacts;
 
 /// The market loop's own state.
 pub struct MarketLoop {
@@ -70,7 +70,7 @@ pub struct MarketLoop {
     /// Overrides of feeds and quotes.
     overrides: Option<OverridesFile>,
     /// Names of recent requests.
-    asked: Arc<Asked>,
+    asked: Arc<RequestedNames>,
     /// Some names changed in the last round after their turn.
     has_changed: bool,
     /// The feed was polled once, and its sources were gone through.
@@ -131,7 +131,7 @@ impl MarketLoop {
 
     /// Computes recently requested names before the rest.
     #[must_use]
-    pub fn with_asked(self, asked: Arc<Asked>) -> Self {
+    pub fn with_asked(self, asked: Arc<RequestedNames>) -> Self {
         Self { asked, ..self }
     }
 
@@ -339,7 +339,7 @@ impl MarketLoop {
         match chain.uncomputed {
             now if now == before => {}
             Some(why) => {
-                let (n, cure) = (chain.rows(), told::cure(why, name));
+                let (n, cure) = (chain.rows(), notices::cure(why, name));
                 tracing::warn!(
                     "{name}: {n} contract{} without Greeks: {}{cure}",
                     if n == 1 { "" } else { "s" },

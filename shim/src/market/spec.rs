@@ -17,7 +17,6 @@ use host::secret::Keys;
 use kernel::contract::Symbol;
 use sim::SimOptions;
 use sources::QuoteSource;
-use sources::asked::Asked;
 use sources::dir::DirectorySource;
 use sources::lines::{stdin, tcp};
 use sources::poll::client::{AnswerBounds, Client, ServerBase};
@@ -28,6 +27,7 @@ use sources::poll::sweep::Sweeps;
 use sources::poll::vendor::{Adjust, Brings, DividendsWanted, PolledVendor, Vendor};
 use sources::poll::{PollSource, PollTerms};
 use sources::recorded::{RecordedSource, Shown};
+use sources::requested::RequestedNames;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -78,7 +78,7 @@ pub struct OpenTerms {
     /// Certificates to trust vendors' servers by, in place of the system's.
     pub authorities: Option<PathBuf>,
     /// Names of recent requests.
-    pub asked: Arc<Asked>,
+    pub asked: Arc<RequestedNames>,
     /// Keeps what comes in.
     pub record: Option<RecordTap>,
     /// The clock was started at some instant: recorded days are replayed as it passes them.

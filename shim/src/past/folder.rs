@@ -8,8 +8,8 @@ use super::archive::DayChains;
 use super::cache::RecordedDays;
 use super::index::DayIndex;
 use crate::batch::inputs::Inputs;
-use crate::batch::known::Known;
-use crate::config::KnownFiles;
+use crate::batch::reference_files::ReferenceFiles;
+use crate::config::ReferencePaths;
 use api::listing::{GatheredContracts, Listing, StrikePool};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use history::implied_rates::{imply_day, is_european};
@@ -97,8 +97,8 @@ impl RecordedFolder {
     /// It cannot be read, or a file of dividends, rates or overrides in it cannot be used: why, for the user.
     pub fn open(path: &Path, overrides: Option<&Path>) -> Result<Arc<Self>, String> {
         let (inputs, _) = find(path)?;
-        let files = KnownFiles { overrides: overrides.map(Path::to_path_buf), ..KnownFiles::default() };
-        let known = Known::read(&files, &inputs)?;
+        let files = ReferencePaths { overrides: overrides.map(Path::to_path_buf), ..ReferencePaths::default() };
+        let known = ReferenceFiles::read(&files, &inputs)?;
         known.notes.iter().for_each(|note| tracing::info!("{note}"));
         let folder = Arc::new(Self {
             path: path.to_path_buf(),
@@ -193,7 +193,7 @@ impl RecordedFolder {
         match tables::read_chains(file, (name, day), &self.reference_of(day), recipe) {
             Ok(StoredChains::Same(chains)) => (!chains.is_empty()).then(|| DayChains::new(chains)),
             Ok(StoredChains::OtherRecipe) => None,
-            Ok(StoredChains::OtherKnown) => {
+            Ok(StoredChains::OtherReference) => {
                 if !self.says_outdated.swap(true, Ordering::Relaxed) {
                     let file = file.display();
                     tracing::warn!(

@@ -1,6 +1,6 @@
 //! Lines of the file: a record to a contract, values to text. Never: a value's meaning.
 
-use super::value::{self, Asked, Contract};
+use super::value::{self, Contract, PriceInput};
 use kernel::american::Scheme;
 use kernel::contract::{Right, Style};
 use kernel::dividends::{Dividend, Terms};
@@ -102,7 +102,11 @@ impl Layout {
             s: positive("s")?,
             k: positive("k")?,
             terms: Terms { t, r: number("r")?, b: number("b")?, divs: dividends(&cell("divs"))? },
-            asked: if self.implied { Asked::Implied(number("price")?) } else { Asked::At(positive("sigma")?) },
+            asked: if self.implied {
+                PriceInput::Implied(number("price")?)
+            } else {
+                PriceInput::At(positive("sigma")?)
+            },
         })
     }
 }
@@ -189,7 +193,7 @@ mod tests {
         assert!(layout(head).unwrap().header().starts_with("style,right,s,k,t_years,r,b,price,iv,delta,"));
         let contract = contract(head, "90,100,PUT,American,x,0.01,0.02,0.5,1.25").unwrap();
         assert_eq!((contract.s, contract.k, contract.right), (100.0, 90.0, Right::Put));
-        assert_eq!((contract.terms.r, contract.terms.b, contract.asked), (0.02, 0.01, Asked::Implied(1.25)));
+        assert_eq!((contract.terms.r, contract.terms.b, contract.asked), (0.02, 0.01, PriceInput::Implied(1.25)));
         assert!(layout(HEADER).unwrap().header().ends_with(",d1,d2,fwd,error\n"));
         let error = layout("id,style,right,s,k,r").unwrap_err();
         assert!(error.contains("t_years, b, sigma"), "{error}");

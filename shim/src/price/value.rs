@@ -29,12 +29,12 @@ pub(super) struct Contract {
     pub(super) s: f64,
     pub(super) k: f64,
     pub(super) terms: Terms,
-    pub(super) asked: Asked,
+    pub(super) asked: PriceInput,
 }
 
 /// What is known besides the terms.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Asked {
+pub(super) enum PriceInput {
     /// Values at this volatility.
     At(f64),
     /// The volatility that gives this price, and values there.
@@ -99,8 +99,8 @@ pub(super) fn value(contract: &Contract, scheme: Scheme) -> Result<Priced, Strin
         Pricer::new(style, right, terms, &band, scheme)
     };
     let (pricer, sigma) = match contract.asked {
-        Asked::At(sigma) => (tables(1.0, sigma), sigma),
-        Asked::Implied(price) => {
+        PriceInput::At(sigma) => (tables(1.0, sigma), sigma),
+        PriceInput::Implied(price) => {
             let near = implied(contract, price, scheme)?;
             let pricer = tables(POLISH_REACH, near);
             let polished = solve(&pricer.at(terms, *s), *k, price, near);
@@ -112,7 +112,7 @@ pub(super) fn value(contract: &Contract, scheme: Scheme) -> Result<Priced, Strin
         return Err("no model value: outside the range that can be computed".to_owned());
     }
     match contract.asked {
-        Asked::Implied(price) if (priced.greeks.value - price).abs() > PRICE_AGREES * price.max(*s) => {
+        PriceInput::Implied(price) if (priced.greeks.value - price).abs() > PRICE_AGREES * price.max(*s) => {
             Err(format!("price: no implied volatility found: {price}"))
         }
         _ => Ok(priced),

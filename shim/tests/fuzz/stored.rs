@@ -116,7 +116,7 @@ pub(crate) fn greeks_files(data: &[u8]) -> Kind {
             mix([1, about(chains.len())])
         }
         Ok(StoredChains::OtherRecipe) => 2,
-        Ok(StoredChains::OtherKnown) => 3,
+        Ok(StoredChains::OtherReference) => 3,
         Err(why) => mix([4, about(why.len())]),
     }
 }

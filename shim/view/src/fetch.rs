@@ -3,7 +3,7 @@
 
 use super::model::{ChainRows, DaemonFacts, ExpiryRow, NameFacts, WatchRow};
 use super::parse;
-use super::wants::{About, Ask, Known, Wants};
+use super::wants::{About, Ask, FetchedAnswers, Wants};
 use host::secret::Secret;
 use sources::poll::client::{AnswerBounds, Client, Received, ServerBase};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -73,7 +73,8 @@ impl Fetcher {
         tell: impl Fn(News) -> bool + Send + 'static,
     ) -> Result<Self, String> {
         let shared = Arc::<SharedWants>::default();
-        let asking = Asking { client: client(base)?, every, shared: Arc::clone(&shared), known: Known::default() };
+        let asking =
+            Asking { client: client(base)?, every, shared: Arc::clone(&shared), known: FetchedAnswers::default() };
         std::thread::Builder::new()
             .name("view-fetch".to_owned())
             .spawn(move || asking.work(&tell))
@@ -109,7 +110,7 @@ struct Asking {
     client: Client,
     every: Duration,
     shared: Arc<SharedWants>,
-    known: Known,
+    known: FetchedAnswers,
 }
 
 impl Asking {

@@ -147,7 +147,7 @@ pub(crate) struct NameFacts {
     pub(crate) state: String,
     /// Why it has no Greeks; else empty.
     pub(crate) reason: String,
-    /// Known from a first look only.
+    /// FetchedAnswers from a first look only.
     pub(crate) is_preliminary: bool,
     /// The instant that the values are of, as the API spells it.
     pub(crate) valued_at: String,

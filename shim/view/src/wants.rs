@@ -122,9 +122,9 @@ fn escaped(text: &str) -> String {
 
 /// Which answers are there, by the snapshot that was there when they were asked for.
 #[derive(Debug, Default)]
-pub(crate) struct Known(HashMap<Ask, u64>);
+pub(crate) struct FetchedAnswers(HashMap<Ask, u64>);
 
-impl Known {
+impl FetchedAnswers {
     /// The first request whose answer is not that of this snapshot. Forgets what is not wanted any more.
     pub(crate) fn next(&mut self, asks: Vec<Ask>, number: u64) -> Option<Ask> {
         self.0.retain(|known, _| asks.contains(known));
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn nothing_is_asked_twice_of_one_snapshot() {
-        let mut known = Known::default();
+        let mut known = FetchedAnswers::default();
         let mut asked = Vec::new();
         while let Some(ask) = known.next(wants().asks(), 5) {
             asked.push(ask.about.clone());
@@ -194,7 +194,7 @@ mod tests {
     fn a_copy_is_asked_for_each_time_whatever_is_known() {
         let pair = || ["A1".to_owned(), "A2".to_owned()];
         let wants = |detail, copy| Wants { detail, copy, ..Wants::default() };
-        let mut known = Known::default();
+        let mut known = FetchedAnswers::default();
         for wants in [wants(Some(pair()), None), wants(Some(pair()), Some((1, pair()))), wants(None, Some((2, pair())))]
         {
             let ask = known.next(wants.asks(), 5).unwrap();

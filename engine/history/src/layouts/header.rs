@@ -199,7 +199,7 @@ fn distance(a: &str, b: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::known::LAYOUTS;
+    use super::super::vendors::LAYOUTS;
     use super::*;
 
     fn plan(header: &str, map: &str) -> Result<Plan, LayoutError> {

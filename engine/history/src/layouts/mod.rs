@@ -1,6 +1,6 @@
 //! Files of recorded quotes, of whatever layout and packing, read row by row: docs/history.md, "What is read".
 //!
-//! A layout is a table (`known.rs`) of what its columns mean (`columns.rs`), found by the header (`header.rs`); one
+//! A layout is a table (`vendors.rs`) of what its columns mean (`columns.rs`), found by the header (`header.rs`); one
 //! reader stands below all of them (`rows.rs`), whether values come as text (`text.rs`) or typed (`columnar.rs`).
 //! Memory does not grow with the file. Never: a computation on quotes, an order of rows but the file's.
 
@@ -13,7 +13,6 @@ mod columnar;
 mod columns;
 mod facts;
 mod header;
-mod known;
 mod options;
 mod packed;
 mod recorded;
@@ -22,6 +21,7 @@ mod refusal;
 mod rows;
 mod sink;
 mod text;
+mod vendors;
 
 pub use columns::Meaning;
 pub use options::{ColumnMap, ColumnMapError, ReadOptions};

@@ -3,10 +3,10 @@
 //! the spot that the options tell, and why quotes were dropped. Never: a computation, a file of quotes.
 
 use super::rows::{StoredChains, TimedChains};
-use crate::known::{KNOWN, is_known_still};
 use crate::recipe::Recipe;
 use crate::recipe::VERSION;
 use crate::reference::ReferenceSet;
+use crate::reference_digest::{REFERENCE_DIGESTS, is_reference_current};
 use crate::schema::{FileCell, FileColumn, file_columns};
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
@@ -61,10 +61,10 @@ fn read(file: &Path, unit: (Symbol, Date), reference: &ReferenceSet, wanted: Rec
     if !is_same {
         return Ok(StoredChains::OtherRecipe);
     }
-    match facts.get(KNOWN).map(|words| is_known_still(words, unit.0, unit.1, reference)) {
+    match facts.get(REFERENCE_DIGESTS).map(|words| is_reference_current(words, unit.0, unit.1, reference)) {
         Some(Some(true)) => {}
         Some(None) => return Ok(StoredChains::Same(Vec::new())),
-        None | Some(Some(false)) => return Ok(StoredChains::OtherKnown),
+        None | Some(Some(false)) => return Ok(StoredChains::OtherReference),
     }
     let (first, rows) = place_of(builder, underlying)?;
     let builder = open(file)?.with_offset(first).with_limit(rows).with_batch_size(BATCH);

@@ -3,9 +3,9 @@
 
 use super::arrays::ArrayForm;
 use super::rows::TableRows;
-use crate::known::{KNOWN, RATES};
 use crate::output::{FileAbout, FileForm, GreeksWriter};
 use crate::recipe::{Recipe, VERSION};
+use crate::reference_digest::{RATES, REFERENCE_DIGESTS};
 use crate::schema::{FileColumn, file_columns, file_groups};
 use engine::store::chain::Chain;
 use parquet::arrow::ArrowWriter;
@@ -88,7 +88,7 @@ impl FileForm for ParquetForm {
     fn begin(&self, file: File, about: &FileAbout) -> io::Result<Box<dyn GreeksWriter>> {
         let writer = ArrowWriter::try_new(file, self.arrays.schema(), Some(self.properties.clone()));
         let mut writer = writer.map_err(refused)?;
-        for (key, value) in [(KNOWN, &about.known), (RATES, &about.rates)] {
+        for (key, value) in [(REFERENCE_DIGESTS, &about.known), (RATES, &about.rates)] {
             writer.append_key_value_metadata(KeyValue::new(key.to_owned(), value.clone()));
         }
         Ok(Box::new(ParquetWriter { arrays: self.arrays.clone(), writer }))

@@ -34,5 +34,5 @@ pub enum StoredChains {
     /// Made by another recipe, or without the quotes that are wanted: no answer to the same question.
     OtherRecipe,
     /// Made when other dividends, rates, dates or overrides were known of it.
-    OtherKnown,
+    OtherReference,
 }

@@ -468,14 +468,14 @@ impl Boundary {
 
     /// The boundary at the rates `r` and `b`; without `SLOPES` its derivative in the moved rate means nothing.
     #[inline(never)]
-    pub(super) fn course<const SLOPES: bool>(&self, r: f64, b: f64) -> Course {
+    pub(super) fn course<const SLOPES: bool>(&self, r: f64, b: f64) -> BoundaryAtRates {
         let c = |v: f64| Sigmas::splat(v);
         let known = &self.domain;
         let unit = known.range.1 - known.range.0;
         let low = if known.far { known.range.0 } else { f64::NEG_INFINITY };
         let (dr, move_) = (c(r - known.r), c((b.max(low) - known.b) / unit));
         let zero = c(0.0);
-        let mut out = Course {
+        let mut out = BoundaryAtRates {
             h: [[zero; 2]; MOST_POINTS + 1],
             orders: self.h.len(),
             per_span: 1.0 / self.span,
@@ -518,7 +518,7 @@ impl Boundary {
 }
 
 /// The boundary at some rates.
-pub(super) struct Course {
+pub(super) struct BoundaryAtRates {
     /// H/sigma² by Chebyshev order in √tau and power of the scaled ln sigma, and its derivative in the moved rate.
     h: [[Sigmas; 2]; MOST_POINTS + 1],
     orders: usize,
@@ -530,7 +530,7 @@ pub(super) struct Course {
     sign: f64,
 }
 
-impl Course {
+impl BoundaryAtRates {
     /// The boundary at `tau` years before expiry as a polynomial in ln sigma; `SLOPES` as in [`Boundary::course`].
     #[inline(always)]
     pub(super) fn at_time<const SLOPES: bool>(&self, tau: f64) -> Slice {

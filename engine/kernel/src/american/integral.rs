@@ -6,7 +6,7 @@
 //! Never: a difference of two prices.
 
 use super::band::Scheme;
-use super::boundary::{Boundary, Course, Edge, Rate};
+use super::boundary::{Boundary, BoundaryAtRates, Edge, Rate};
 use crate::elementary::exp;
 use crate::lanes::{Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, norm_cdf_short_given};
@@ -151,7 +151,7 @@ struct Integrand<L> {
 #[inline(never)]
 pub(super) fn premium<L: Lanes, const FULL: bool>(
     at: &Contract<L>,
-    (table, course): (&Boundary, &Course),
+    (table, course): (&Boundary, &BoundaryAtRates),
     reach: &Reach<L>,
     scheme: Scheme,
 ) -> Premium<L> {

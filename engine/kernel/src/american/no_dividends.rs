@@ -1,7 +1,7 @@
 //! American options without dividends and with one boundary: Black-76 plus the premium integral over cached boundaries.
 
 use super::band::{Band, Scheme};
-use super::boundary::{Course, Rate};
+use super::boundary::{BoundaryAtRates, Rate};
 use super::integral::{Contract, Premium, Reach, premium};
 use super::shared::Shared;
 use crate::black76::{Horizon, european, european_vol};
@@ -196,7 +196,7 @@ struct Part<L: Lanes> {
     integrate: bool,
     reach: Reach<L>,
     at: Contract<L>,
-    course: Course,
+    course: BoundaryAtRates,
 }
 
 /// European value plus premium, at fixed X. Without dividends the value is homogeneous in (X, K), and scaling time

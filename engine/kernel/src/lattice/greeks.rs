@@ -113,7 +113,7 @@ impl Lattices {
     /// The premium of each contract, strikes `k` and volatilities `sigma`.
     ///
     /// # Units    raw, as [`Derivatives`]
-    /// # Accuracy against golden/, in engine/tests/rough.rs
+    /// # Accuracy against golden/, in engine/tests/kernel/preliminary.rs
     /// # Cost     one walk over the finer grid and ten over the coarser one, which costs a quarter
     pub fn jets<L: Lanes>(&self, k: L, sigma: L) -> LatticeGreeks<L> {
         let c = |v: f64| L::splat(v);

@@ -110,19 +110,19 @@ pub const STAMP_MAX: usize = 40;
 /// be there.
 #[must_use]
 pub fn put_time(buf: &mut [u8], at: usize, instant: Timestamp, zone: &TimeZone, stamp: Stamp) -> usize {
-    let mut room = Room { buf, at };
+    let mut room = ByteWriter { buf, at };
     // what does not fit is no spelling of a year that feeds admit
     let _ = stamp.write(&instant.to_zoned(zone.clone()), &mut room);
     room.at
 }
 
 /// Bytes to be written from a place on.
-struct Room<'a> {
+struct ByteWriter<'a> {
     buf: &'a mut [u8],
     at: usize,
 }
 
-impl fmt::Write for Room<'_> {
+impl fmt::Write for ByteWriter<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let end = self.at + text.len();
         self.buf.get_mut(self.at..end).ok_or(fmt::Error)?.copy_from_slice(text.as_bytes());

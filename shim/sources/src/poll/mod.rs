@@ -19,9 +19,9 @@ pub mod treasury;
 pub mod vendor;
 pub mod wholeness;
 
-use super::asked::Asked;
 use super::facts::{SourceFacts, SourceState};
 use super::inbox::{Inbox, WAITING_MOST};
+use super::requested::RequestedNames;
 use super::{Delivery, Moment, Outstanding, QuoteSource};
 use dividends::OnceADay;
 use failure::{Failed, Failure};
@@ -51,7 +51,7 @@ pub struct PollTerms {
     /// The watch list.
     pub names: Vec<Symbol>,
     /// Names that somebody asked for.
-    pub asked: Arc<Asked>,
+    pub asked: Arc<RequestedNames>,
     /// The time of the market.
     pub clock: MarketClock,
     /// Dividends are asked for beside chains, where the vendor has both.
@@ -76,7 +76,7 @@ struct PollShared {
     /// Something has ended: whoever waits looks again.
     changed: Condvar,
     inbox: Inbox,
-    asked: Arc<Asked>,
+    asked: Arc<RequestedNames>,
     clock: MarketClock,
     calendar: Calendar,
     began: Instant,

@@ -3,7 +3,7 @@
 //! needs no waiting.
 
 use super::server::{Act, Server, say, status};
-use super::vendors::{Asked, KEY, Told};
+use super::vendors::{KEY, RequestedNames, Told};
 use super::{OPEN, failures, start, wait_for_spot};
 use crate::support::daemon::{Daemon, free_address};
 use flate2::Compression;
@@ -35,7 +35,7 @@ const IMPATIENT: AnswerBounds =
 
 /// A request while something is wrong.
 struct Wrong<'a> {
-    asked: Asked,
+    asked: RequestedNames,
     target: &'a str,
     /// What would be right.
     told: Told,
@@ -61,9 +61,9 @@ struct Fault {
     act: fn(&Wrong<'_>) -> Act,
     failure: Failure,
     /// Vendors to which it is something else.
-    but: &'static [(Asked, Failure)],
+    but: &'static [(RequestedNames, Failure)],
     /// Vendors that cannot have it.
-    not: &'static [Asked],
+    not: &'static [RequestedNames],
     /// What an answer that never ends is asked for with.
     bounds: AnswerBounds,
     /// `Retry-After`, seconds.
@@ -79,7 +79,12 @@ const fn slow(name: &'static str, act: fn(&Wrong<'_>) -> Act) -> Fault {
 }
 
 /// Vendors of which no chains are asked.
-const NO_CHAINS: &[Asked] = &[Asked::Treasury, Asked::Nasdaq, Asked::MassiveDividends, Asked::TradierDividends];
+const NO_CHAINS: &[RequestedNames] = &[
+    RequestedNames::Treasury,
+    RequestedNames::Nasdaq,
+    RequestedNames::MassiveDividends,
+    RequestedNames::TradierDividends,
+];
 
 /// Of chains alone.
 const fn chain(name: &'static str, failure: Failure, act: fn(&Wrong<'_>) -> Act) -> Fault {
@@ -102,7 +107,7 @@ const SCRIPT: &[Fault] = &[
     },
     fault("401", Failure::Refused, |_| status(401)),
     fault("403", Failure::Refused, |_| status(403)),
-    Fault { but: &[(Asked::Treasury, Failure::Empty)], ..fault("404", Failure::NotFound, |_| status(404)) },
+    Fault { but: &[(RequestedNames::Treasury, Failure::Empty)], ..fault("404", Failure::NotFound, |_| status(404)) },
     fault("418", Failure::Status, |_| status(418)),
     fault("redirect elsewhere", Failure::Redirect, |wrong| {
         Act::Say(302, format!("Location: http://{}{}\r\n", wrong.elsewhere, wrong.target), String::new())
@@ -120,25 +125,25 @@ const SCRIPT: &[Fault] = &[
     fault("too large", Failure::TooLarge, |_| say(" ".repeat(2 * BYTES_MOST as usize))),
     fault("a gzip bomb", Failure::TooLarge, |_| Act::Bytes("Content-Encoding: gzip\r\n".to_owned(), bomb())),
     Fault {
-        but: &[(Asked::TradierDividends, Failure::Malformed)],
+        but: &[(RequestedNames::TradierDividends, Failure::Malformed)],
         ..fault("empty", Failure::Empty, |wrong| match wrong.asked {
-            Asked::Treasury if wrong.target.contains("/sofr/") => say("{\"refRates\":[]}"),
-            Asked::Treasury => say("Date,\"1 Mo\",\"3 Mo\"\n"),
+            RequestedNames::Treasury if wrong.target.contains("/sofr/") => say("{\"refRates\":[]}"),
+            RequestedNames::Treasury => say("Date,\"1 Mo\",\"3 Mo\"\n"),
             _ => wrong.with(|told| told.keep = |_, _| false),
         })
     },
     Fault {
-        not: &[Asked::Treasury, Asked::Nasdaq],
+        not: &[RequestedNames::Treasury, RequestedNames::Nasdaq],
         ..fault("another name's", Failure::WrongName, |wrong| wrong.with(|told| told.name = "OTHER"))
     },
     Fault {
         not: &[
-            Asked::Cboe,
-            Asked::Massive,
-            Asked::Treasury,
-            Asked::Nasdaq,
-            Asked::MassiveDividends,
-            Asked::TradierDividends,
+            RequestedNames::Cboe,
+            RequestedNames::Massive,
+            RequestedNames::Treasury,
+            RequestedNames::Nasdaq,
+            RequestedNames::MassiveDividends,
+            RequestedNames::TradierDividends,
         ],
         ..fault("another name's price", Failure::WrongName, |wrong| {
             let is_price = ["/stock/", "/markets/quotes", "/v2/stocks/"].iter().any(|path| wrong.target.contains(path));
@@ -152,7 +157,14 @@ const SCRIPT: &[Fault] = &[
         wrong.with(|told| told.ts = clock().latest() + SignedDuration::from_hours(24 * 300))
     }),
     Fault {
-        not: &[Asked::Cboe, Asked::Theta, Asked::Tradier, Asked::Treasury, Asked::Nasdaq, Asked::TradierDividends],
+        not: &[
+            RequestedNames::Cboe,
+            RequestedNames::Theta,
+            RequestedNames::Tradier,
+            RequestedNames::Treasury,
+            RequestedNames::Nasdaq,
+            RequestedNames::TradierDividends,
+        ],
         ..fault("a page that leads back to itself", Failure::Malformed, |wrong| {
             let next = "\"status\":\"OK\",\"next_url\":\"https://x/?cursor=same\"}";
             let page = wrong.right().replace("\"status\":\"OK\"}", next);
@@ -160,7 +172,14 @@ const SCRIPT: &[Fault] = &[
         })
     },
     Fault {
-        not: &[Asked::Cboe, Asked::Theta, Asked::Tradier, Asked::Treasury, Asked::Nasdaq, Asked::TradierDividends],
+        not: &[
+            RequestedNames::Cboe,
+            RequestedNames::Theta,
+            RequestedNames::Tradier,
+            RequestedNames::Treasury,
+            RequestedNames::Nasdaq,
+            RequestedNames::TradierDividends,
+        ],
         ..fault("pages without end that say the same", Failure::Malformed, |wrong| {
             // each has an address of its own
             let cursor = "x".repeat(wrong.target.len() % 100 + 1);
@@ -198,7 +217,7 @@ impl Permits for Always {
     fn note(&self, _: Failure) {}
 }
 
-fn sweeps(asked: Asked, address: SocketAddr, bounds: AnswerBounds) -> Sweeps {
+fn sweeps(asked: RequestedNames, address: SocketAddr, bounds: AnswerBounds) -> Sweeps {
     let (vendor, base) = (asked.vendor(), ServerBase::parse(&format!("http://{address}")).unwrap());
     let client = Client::new(base, vendor.headers(), None, bounds).unwrap();
     Sweeps::new(asked.word().to_owned(), vendor, client, None, clock())
@@ -209,7 +228,7 @@ fn acme() -> Symbol {
 }
 
 /// A sweep that brings everything.
-fn check_whole(asked: Asked, result: Result<Option<SweepResult>, Failed>, told: Told, after: &str) {
+fn check_whole(asked: RequestedNames, result: Result<Option<SweepResult>, Failed>, told: Told, after: &str) {
     let Ok(Some(SweepResult { batch, report, .. })) = result else { panic!("{asked:?} after {after}: {result:?}") };
     assert_eq!(report.refused_total(), 0, "{asked:?} after {after}: {:?}", report.places);
     if asked.has_chains() {
@@ -226,7 +245,7 @@ fn check_whole(asked: Asked, result: Result<Option<SweepResult>, Failed>, told: 
 }
 
 /// How a vendor is after a failure that came after a success, and how long it is left alone then.
-fn plan_after(asked: Asked, failed: Failed) -> (SourceState, Duration) {
+fn plan_after(asked: RequestedNames, failed: Failed) -> (SourceState, Duration) {
     let mut plan = Plan::new(asked.terms(), [acme()], 7);
     let mut now = Duration::ZERO;
     let mut until_asked = |plan: &mut Plan| {
@@ -246,7 +265,7 @@ fn plan_after(asked: Asked, failed: Failed) -> (SourceState, Duration) {
 }
 
 /// What docs/feeds.md says of both.
-fn wanted_after(asked: Asked, failed: Failed) -> (SourceState, Duration) {
+fn wanted_after(asked: RequestedNames, failed: Failed) -> (SourceState, Duration) {
     let seconds = Duration::from_secs;
     match failed.failure {
         Failure::Refused => (SourceState::Refused, seconds(30)),
@@ -256,7 +275,7 @@ fn wanted_after(asked: Asked, failed: Failed) -> (SourceState, Duration) {
     }
 }
 
-fn check_fault(asked: Asked, fault: &Fault, sweep: Result<Option<SweepResult>, Failed>) {
+fn check_fault(asked: RequestedNames, fault: &Fault, sweep: Result<Option<SweepResult>, Failed>) {
     let place = format!("{asked:?}, {}", fault.name);
     let failed = sweep.expect_err(&place);
     let wanted = fault.but.iter().find(|(vendor, _)| *vendor == asked).map_or(fault.failure, |&(_, failure)| failure);
@@ -268,7 +287,7 @@ fn check_fault(asked: Asked, fault: &Fault, sweep: Result<Option<SweepResult>, F
     assert!(wanted_wait.mul_f64(0.9) <= wait && wait <= most, "{place}: {wait:?} for {wanted_wait:?}");
 }
 
-fn run_script(asked: Asked) {
+fn run_script(asked: RequestedNames) {
     let elsewhere = Server::start(|_| say("the key went here"));
     let other = elsewhere.address;
     let right = move |told: Told| move |target: &str| say(asked.answer(target, told));
@@ -294,7 +313,7 @@ fn run_script(asked: Asked) {
 #[test]
 fn every_vendor_lives_through_every_fault() {
     std::thread::scope(|scope| {
-        let all = Asked::ALL.map(|asked| scope.spawn(move || run_script(asked)));
+        let all = RequestedNames::ALL.map(|asked| scope.spawn(move || run_script(asked)));
         all.into_iter().for_each(|one| one.join().unwrap());
     });
 }
@@ -302,7 +321,7 @@ fn every_vendor_lives_through_every_fault() {
 #[test]
 fn of_a_chain_with_a_quote_from_the_future_the_others_count() {
     // Cboe's have the time of their file
-    for asked in [Asked::Theta, Asked::Tradier, Asked::Massive, Asked::Alpaca] {
+    for asked in [RequestedNames::Theta, RequestedNames::Tradier, RequestedNames::Massive, RequestedNames::Alpaca] {
         let stray = Some(clock().latest() + SignedDuration::from_hours(24 * 300));
         let server =
             Server::start(move |target| say(asked.answer(target, Told { stray, ..Told::whole(100.0, at(0)) })));
@@ -313,14 +332,14 @@ fn of_a_chain_with_a_quote_from_the_future_the_others_count() {
 }
 
 /// A minute of a daemon with one vendor, everything going wrong one after the other.
-fn run_daemon(asked: Asked) {
+fn run_daemon(asked: RequestedNames) {
     let right = move |told: Told| move |target: &str| say(asked.answer(target, told));
     let server = Server::start(right(Told::whole(100.0, at(0))));
     let feed = format!("{}:ACME,every=0.2,rate=6000@http://{}", asked.word(), server.address);
     let keys = ["GREEKSD_TRADIER_TOKEN", "GREEKSD_MASSIVE_KEY", "GREEKSD_ALPACA_KEY_ID", "GREEKSD_ALPACA_SECRET_KEY"];
     let mut daemon = start(&feed, &[], &keys.map(|name| (name, KEY)));
     wait_for_spot(&daemon, 100.0);
-    if matches!(asked, Asked::Tradier | Asked::Massive) {
+    if matches!(asked, RequestedNames::Tradier | RequestedNames::Massive) {
         // so that every fault is one of its chains
         daemon.wait("dividends", |health| health["feeds"][0]["used"]["dividends"] == 1);
     }
@@ -356,7 +375,7 @@ fn run_daemon(asked: Asked) {
 #[test]
 fn every_vendor_is_served_through_a_bad_minute() {
     std::thread::scope(|scope| {
-        let named = Asked::ALL.into_iter().filter(|asked| asked.has_chains());
+        let named = RequestedNames::ALL.into_iter().filter(|asked| asked.has_chains());
         let all: Vec<_> = named.map(|asked| scope.spawn(move || run_daemon(asked))).collect();
         all.into_iter().for_each(|one| one.join().unwrap());
     });

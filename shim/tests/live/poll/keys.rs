@@ -2,7 +2,7 @@
 //! on its pages, nor in anything that it writes, whatever a server makes of it.
 
 use super::server::{Act, Server, say};
-use super::vendors::{Asked, KEY, Told};
+use super::vendors::{KEY, RequestedNames, Told};
 use super::{failures, wait_for_spot};
 use crate::support::daemon::{Daemon, command, free_address};
 use jiff::{SignedDuration, Timestamp};
@@ -38,7 +38,7 @@ fn has_key(bytes: &[u8]) -> bool {
 }
 
 /// Servers that give the key away in everything that they say, between answers that are right.
-fn talkative(asked: Asked, told: Told) -> Server {
+fn talkative(asked: RequestedNames, told: Told) -> Server {
     let turn = AtomicUsize::new(0);
     Server::start(move |target| {
         let tell = |headers: &str| format!("{headers}X-Key: {KEY}\r\nSet-Cookie: key={KEY}\r\nETag: \"{KEY}\"\r\n");
@@ -61,7 +61,7 @@ fn talkative(asked: Asked, told: Told) -> Server {
 }
 
 /// A daemon that goes through all of it; what it showed, printed and wrote.
-fn run(asked: Asked, form: &str, by_file: bool) {
+fn run(asked: RequestedNames, form: &str, by_file: bool) {
     let name = format!("greeksd-key-{}-{}", asked.word(), std::process::id());
     let folder = std::env::temp_dir().join(name);
     let path = |name: &str| folder.join(name).display().to_string();
@@ -111,7 +111,11 @@ fn run(asked: Asked, form: &str, by_file: bool) {
 
 #[test]
 fn a_key_is_in_requests_and_nowhere_else() {
-    let all = [(Asked::Tradier, "text", false), (Asked::Massive, "json", true), (Asked::Alpaca, "text", true)];
+    let all = [
+        (RequestedNames::Tradier, "text", false),
+        (RequestedNames::Massive, "json", true),
+        (RequestedNames::Alpaca, "text", true),
+    ];
     std::thread::scope(|scope| {
         let all = all.map(|(asked, form, by_file)| scope.spawn(move || run(asked, form, by_file)));
         all.into_iter().for_each(|one| one.join().unwrap());

@@ -366,7 +366,7 @@ fn dividends_of_a_vendor_come_with_its_chains_and_hold_up_none_of_them() {
     let is_dividends = |target: &str| target.starts_with("/beta/markets/fundamentals/dividends?symbols=ACME");
     let chains = move |spot: f64, dividends: fn(String) -> Act| {
         move |target: &str| {
-            let right = vendors::Asked::Tradier.answer(target, told(spot));
+            let right = vendors::RequestedNames::Tradier.answer(target, told(spot));
             if is_dividends(target) { dividends(right) } else { say(right) }
         }
     };

@@ -16,7 +16,7 @@ pub(crate) const KEY: &str = "Kq7vT2m9xW4z";
 
 /// A vendor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum RequestedNames {
     Cboe,
     Theta,
     Tradier,
@@ -77,7 +77,7 @@ impl Told {
     }
 }
 
-impl Asked {
+impl RequestedNames {
     pub(crate) const ALL: [Self; 9] = [
         Self::Cboe,
         Self::Theta,

@@ -24,14 +24,14 @@ const BEYOND: [f64; 2] = [1.0, 1.1];
 
 /// A part of the strikes and volatilities, and its table from the first evaluation on that needs it: a chain lists many
 /// strikes whose premium is nothing, and tables for those would cost the most of a start.
-pub(super) struct Tile {
+pub(super) struct TablePart {
     /// What it serves: within what its table is fitted on, `span`.
     serves: Span,
     span: Span,
     table: OnceLock<Box<Table>>,
 }
 
-impl Tile {
+impl TablePart {
     /// The lanes that it serves.
     pub(super) fn holds<L: Lanes>(&self, k: L, sigma: L) -> L::Mask {
         let c = |v: f64| L::splat(v);
@@ -68,7 +68,7 @@ impl Tile {
 }
 
 /// Whether tiles serve all of `band`.
-pub(super) fn covered(band: &Band, tiles: &[Tile]) -> bool {
+pub(super) fn covered(band: &Band, tiles: &[TablePart]) -> bool {
     let Some(i) = tiles.iter().position(|tile| tile.meets(band)) else { return false };
     let (Span { k, sigma }, rest) = (tiles[i].serves, &tiles[i + 1..]);
     let middle = (band.k.0.max(k.0), band.k.1.min(k.1));
@@ -95,7 +95,7 @@ fn far_boundary(terms: &Terms) -> bool {
 }
 
 /// The tiles of `bands`: those close to each other share one.
-pub(super) fn tiles(right: Right, terms: &Terms, bands: &[Band], scheme: Scheme) -> Vec<Tile> {
+pub(super) fn tiles(right: Right, terms: &Terms, bands: &[Band], scheme: Scheme) -> Vec<TablePart> {
     let mut bands = bands.to_vec();
     bands.sort_by(|a, b| a.k.0.total_cmp(&b.k.0));
     let most = |band: &Band| match scheme {
@@ -114,7 +114,7 @@ pub(super) fn tiles(right: Right, terms: &Terms, bands: &[Band], scheme: Scheme)
         for k in split_at((low, high), &cuts, most) {
             for sigma in volatilities(group, sigma_ratios(right, terms), BEYOND[right as usize]) {
                 let serves = Span { k, sigma: sigma.0 };
-                tiles.push(Tile { serves, span: Span { k, sigma: sigma.1 }, table: OnceLock::new() });
+                tiles.push(TablePart { serves, span: Span { k, sigma: sigma.1 }, table: OnceLock::new() });
             }
         }
     }

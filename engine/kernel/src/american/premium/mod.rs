@@ -39,7 +39,7 @@ use crate::normal::norm_cdf;
 use classify::{Span, continuous};
 use evaluate::Clock;
 use exercise::Inputs;
-use layout::{Tile, covered, tiles};
+use layout::{TablePart, covered, tiles};
 use plan::{collected, planned};
 use table::{Layout, Table};
 use taylor::{Taylor, at};
@@ -91,7 +91,7 @@ pub struct PremiumTables {
     terms: Terms,
     scheme: Scheme,
     /// Where two serve the same, the later one is read.
-    tiles: Vec<Tile>,
+    tiles: Vec<TablePart>,
 }
 
 /// Most lanes of one evaluation.
@@ -129,7 +129,7 @@ impl PremiumTables {
 
     /// The tables that were built so far.
     fn built(&self) -> impl Iterator<Item = &Table> {
-        self.tiles.iter().filter_map(Tile::built)
+        self.tiles.iter().filter_map(TablePart::built)
     }
 
     /// The tables of the `needed` lanes; builds those that are not there yet. With `BEYOND` a lane whose volatility no
@@ -156,7 +156,7 @@ impl PremiumTables {
     /// The tables that come nearest to the volatilities of lanes that none serves.
     fn nearest<'a, L: Lanes>(&'a self, k: L, sigma: L, mut left: L::Mask, serving: &mut Serving<'a, L>) {
         let none = L::splat(f64::INFINITY);
-        let away = |tile: &Tile| {
+        let away = |tile: &TablePart| {
             let (low, high) = tile.sigma();
             let ratio = (L::splat(low) / sigma).max(sigma * (1.0 / high));
             L::select(tile.holds_strike(k), ratio, none)

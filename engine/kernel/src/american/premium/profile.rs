@@ -12,7 +12,7 @@ const WEIGHTS: [f64; STENCIL] = [1.0, -7.0, 21.0, -35.0, 35.0, -21.0, 7.0, -1.0]
 
 /// The values of one (strike, volatility) at the stop date.
 #[derive(Clone, Debug)]
-pub(super) struct Profile {
+pub(super) struct SolvedColumn {
     pub(super) phi: f64,
     pub(super) k: f64,
     pub(super) sigma: f64,
@@ -34,7 +34,7 @@ pub(super) struct Profile {
     pub(super) jump: f64,
 }
 
-impl Profile {
+impl SolvedColumn {
     /// ln X at node `j`.
     pub(super) fn x(&self, j: usize) -> f64 {
         self.edge + self.step * j as f64

@@ -2,7 +2,7 @@
 //! Never: a value, an evaluation.
 
 use super::chebyshev::{Lobatto, fit_tensor, without_tail};
-use super::profile::Profile;
+use super::profile::SolvedColumn;
 use super::schedule::Problem;
 use super::solved::SolverRun;
 use super::table::{RATE_NODES, Rates, Table};
@@ -57,7 +57,7 @@ impl Rates {
             ((high - low) / width(steps[part])).abs() * 1e-3 <= most
         };
         let bounded = !table.is_anchored() && (0..lanes).all(|lane| steady(0, lane) && steady(1, lane));
-        let from = |p: &Profile| match p.boundary {
+        let from = |p: &SolvedColumn| match p.boundary {
             Some(boundary) if bounded => boundary,
             _ => table.boundary_at(p.k, p.sigma),
         };
@@ -73,7 +73,7 @@ impl Rates {
         // measured from a boundary that moves along, they have no kink
         let part = if bounded { TERMS_MOVING } else { TERMS };
         let series = Lobatto::of(((part * table.sampled as f64) as usize).max(2));
-        let sample = |p: &Profile| {
+        let sample = |p: &SolvedColumn| {
             let from = from(p);
             series.coefficients(|u| p.premium(from - table.phi * p.sigma * table.place(u)) / p.k)
         };

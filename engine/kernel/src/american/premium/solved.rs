@@ -5,7 +5,7 @@ use super::chebyshev::Axis;
 use super::classify::{SAME_DATE, gap_before};
 use super::european::European;
 use super::grid::Grid;
-use super::profile::Profile;
+use super::profile::SolvedColumn;
 use super::schedule::{Problem, Schedule};
 use super::solver::{MOST_LANES, solve};
 use crate::dividends::Terms;
@@ -60,7 +60,7 @@ impl SolverRun {
 
     /// Every pair of every problem, solved; the problems differ in their rates only. In packs that leave few lanes
     /// idle.
-    pub(super) fn profiles(&self, problems: &[Problem]) -> Vec<Vec<Profile>> {
+    pub(super) fn profiles(&self, problems: &[Problem]) -> Vec<Vec<SolvedColumn>> {
         match self.pairs.len() {
             13..=16 => self.packed::<Pack<4>>(problems),
             17..=20 => self.packed::<Pack<5>>(problems),
@@ -69,7 +69,7 @@ impl SolverRun {
     }
 
     /// The same in packs of `L`.
-    fn packed<L: Lanes>(&self, problems: &[Problem]) -> Vec<Vec<Profile>> {
+    fn packed<L: Lanes>(&self, problems: &[Problem]) -> Vec<Vec<SolvedColumn>> {
         let mut out = vec![Vec::with_capacity(self.pairs.len()); problems.len()];
         for (pairs, ends) in self.pairs.chunks(L::N).zip(self.ends.chunks(L::N)) {
             let last = pairs.len() - 1;
@@ -90,7 +90,7 @@ impl SolverRun {
                     let american: Vec<f64> = slice.american.iter().map(|v| v.lane(i)).collect();
                     let premium = slice.european.iter().zip(&american).map(|(v, a)| a - v.lane(i)).collect();
                     let (k, sigma) = pairs[i];
-                    let profile = Profile {
+                    let profile = SolvedColumn {
                         phi: problem.phi,
                         k,
                         sigma,
@@ -113,7 +113,7 @@ impl SolverRun {
 }
 
 /// Finds the profile's exercise boundary: the free boundary, or before an ex-date where a call meets its payoff.
-fn place_boundary(problem: &Problem, mut profile: Profile, theta: f64) -> Profile {
+fn place_boundary(problem: &Problem, mut profile: SolvedColumn, theta: f64) -> SolvedColumn {
     if problem.phi > 0.0 && problem.stop > 0.0 {
         profile.first_free = 0;
         profile.a = problem.terms.a(problem.stop - 1e-12);

@@ -52,7 +52,7 @@ impl<L: Lanes> Contact<L> {
 /// # Cost      about 4 ns per node, step and pack of 12 lanes; the European half of it once for all problems
 pub(super) fn solve<L: Lanes>(problems: &[Problem], grid: &Grid<L>, schedule: &Schedule) -> Vec<GridSlice<L>> {
     let mut slices: Vec<GridSlice<L>> = Vec::with_capacity(problems.len());
-    let (places, mut room) = (Places::new(grid), Room::new(grid));
+    let (places, mut room) = (Places::new(grid), EliminationScratch::new(grid));
     for problem in problems {
         let on = (grid, &places, &mut room);
         let before = slices.first().and_then(|first| carried(&first.european, &problems[0], problem, grid));
@@ -65,7 +65,7 @@ pub(super) fn solve<L: Lanes>(problems: &[Problem], grid: &Grid<L>, schedule: &S
 }
 
 /// The nodes of a grid, and room for one step on it.
-type On<'a, L> = (&'a Grid<L>, &'a Places<L>, &'a mut Room<L>);
+type On<'a, L> = (&'a Grid<L>, &'a Places<L>, &'a mut EliminationScratch<L>);
 
 /// The same for one problem; without `EUROPEAN`, European values are solved for at the exercise-side edge only.
 #[inline(never)]
@@ -109,7 +109,7 @@ impl<L: Lanes> Places<L> {
 }
 
 /// What an elimination leaves for the substitution.
-struct Room<L> {
+struct EliminationScratch<L> {
     /// Eliminated right sides, divided by the pivots.
     american: Vec<L>,
     european: Vec<L>,
@@ -117,11 +117,11 @@ struct Room<L> {
     far_inverse: Vec<L>,
 }
 
-impl<L: Lanes> Room<L> {
+impl<L: Lanes> EliminationScratch<L> {
     fn new(grid: &Grid<L>) -> Self {
         let n = grid.intervals + 1;
         let zeros = || vec![L::splat(0.0); n];
-        Room { american: zeros(), european: zeros(), far_inverse: Vec::with_capacity(n) }
+        EliminationScratch { american: zeros(), european: zeros(), far_inverse: Vec::with_capacity(n) }
     }
 }
 
@@ -139,7 +139,7 @@ struct March<'a, L, const EUROPEAN: bool> {
     flow: Stencil<L>,
     american: Vec<L>,
     european: Vec<L>,
-    /// As [`Room`] has them.
+    /// As [`EliminationScratch`] has them.
     right_american: &'a mut [L],
     right_european: &'a mut [L],
     far_inverse: &'a mut Vec<L>,

@@ -5,7 +5,7 @@ use super::chebyshev::{Axis, Lobatto, MOST_TERMS, fit_tensor, without_tail};
 use super::classify::{
     SAME_DATE, Span, Start, continuous, european_after, in_last_days, more_strikes, start, two_sided,
 };
-use super::profile::Profile;
+use super::profile::SolvedColumn;
 use super::resolution::resolved;
 use super::solved::{Down, SolverRun, WIDE};
 use super::table::{Layout, Table};
@@ -161,7 +161,7 @@ impl Table {
 
     /// The highest term in 1/K of ln(B/K). It is small, but where a put's dividend is worth about the interest on the
     /// strike: there the boundary falls away to 0 within a few strikes.
-    fn strike_bend(&self, profiles: &[Profile]) -> f64 {
+    fn strike_bend(&self, profiles: &[SolvedColumn]) -> f64 {
         let relative: Vec<Vec<f64>> =
             profiles.iter().map(|p| vec![p.boundary.map_or(f64::INFINITY, |b| b - p.k.ln())]).collect();
         let top = (self.strike.len() - 1) * self.sigma.len();
@@ -188,6 +188,6 @@ impl Table {
 }
 
 /// Distance from the strike towards exercise, in units of σ, that every lane's grid covers.
-fn common_anchor(profiles: &[Profile]) -> f64 {
+fn common_anchor(profiles: &[SolvedColumn]) -> f64 {
     profiles.iter().map(|p| (p.edge - p.k.ln()).abs() / p.sigma).fold(f64::INFINITY, f64::min)
 }

@@ -1,8 +1,8 @@
-//! What is known beside the quotes: the files of dividends, rates, dates and overrides that a job takes. Never: a
+//! Reference data of a job: the files of dividends, rates, dates and overrides that a job takes. Never: a
 //! quote.
 
 use super::inputs::Inputs;
-use crate::config::KnownFiles;
+use crate::config::ReferencePaths;
 use feeds::csv::decompress;
 use feeds::dir::read_raw;
 use feeds::overrides::parse_overrides;
@@ -45,7 +45,7 @@ impl NamedFiles {
 }
 
 /// What a job knows beside the quotes.
-pub(crate) struct Known {
+pub(crate) struct ReferenceFiles {
     /// What was read.
     pub(crate) records: ReferenceRecords,
     /// What units are computed with.
@@ -60,12 +60,12 @@ pub(crate) struct Known {
     pub(crate) refused: u64,
 }
 
-impl Known {
+impl ReferenceFiles {
     /// Reads the files that are named, and where none is those in or beside the folders of quotes.
     ///
     /// # Errors
     /// One of them cannot be used: numbers without it would be other numbers.
-    pub(crate) fn read(named: &KnownFiles, inputs: &Inputs) -> Result<Self, String> {
+    pub(crate) fn read(named: &ReferencePaths, inputs: &Inputs) -> Result<Self, String> {
         let mut reader = Reader::default();
         let found_beside = |name: &str| if named.reference_as_named { Vec::new() } else { beside(inputs, name) };
         let found = |given: &[PathBuf], name: &str| if given.is_empty() { found_beside(name) } else { given.to_vec() };

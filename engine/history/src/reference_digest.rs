@@ -1,5 +1,5 @@
-//! What was known beside the quotes when a file of Greeks was made: a word for each of its names, so that whoever shows
-//! the file again can tell whether the same is known now. Never: a file.
+//! Digests of the reference data that a file of Greeks was computed with, one for each of its names: a reader of the
+//! file compares them with the present reference data. Never: a file.
 
 use crate::digest::Digest;
 use crate::reference::ReferenceSet;
@@ -7,13 +7,13 @@ use jiff::civil::Date;
 use kernel::contract::Symbol;
 
 /// What a file calls it among its facts.
-pub const KNOWN: &str = "greeksd.known";
+pub const REFERENCE_DIGESTS: &str = "greeksd.known";
 /// What a file calls the source of its discount curve, and the date of that: `implied 2024-01-03`.
 pub const RATES: &str = "greeksd.rates";
 
-/// What is known of a unit beside its quotes.
+/// Digest of the reference data of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnitKnown {
+pub struct UnitReference {
     /// Dividends up to it count.
     pub last_expiry: Date,
     /// Stands for [`ReferenceSet::digest`] up to it.
@@ -21,13 +21,13 @@ pub struct UnitKnown {
 }
 
 /// The words of names, a blank between two: `KO:2027-01-15:…`.
-pub(crate) fn known_words(names: impl Iterator<Item = (Symbol, UnitKnown)>) -> String {
-    let word = |(name, known): (Symbol, UnitKnown)| format!("{name}:{}:{}", known.last_expiry, known.digest);
+pub(crate) fn digest_words(names: impl Iterator<Item = (Symbol, UnitReference)>) -> String {
+    let word = |(name, known): (Symbol, UnitReference)| format!("{name}:{}:{}", known.last_expiry, known.digest);
     names.map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// Whether the same is known of a name and day as when these words were written; `None`: none of them is of the name.
-pub(crate) fn is_known_still(words: &str, name: Symbol, day: Date, reference: &ReferenceSet) -> Option<bool> {
+pub(crate) fn is_reference_current(words: &str, name: Symbol, day: Date, reference: &ReferenceSet) -> Option<bool> {
     let mut parts = words.split(' ').map(|word| word.split(':'));
     let mut word = parts.find_map(|mut word| (word.next() == Some(name.as_str())).then_some(word))?;
     let (last_expiry, then) = (word.next().and_then(|date| date.parse().ok()), word.next());
@@ -52,9 +52,9 @@ mod tests {
         };
         let then = with(date(2024, 3, 14), 0.485);
         let last_expiry = date(2024, 6, 21);
-        let known = |name| (name, UnitKnown { last_expiry, digest: then.digest(name, day, last_expiry) });
-        let words = known_words([ko, f].into_iter().map(known));
-        let still = |name, reference: &ReferenceSet| is_known_still(&words, name, day, reference);
+        let known = |name| (name, UnitReference { last_expiry, digest: then.digest(name, day, last_expiry) });
+        let words = digest_words([ko, f].into_iter().map(known));
+        let still = |name, reference: &ReferenceSet| is_reference_current(&words, name, day, reference);
         assert_eq!([ko, f, spx].map(|name| still(name, &then)), [Some(true), Some(true), None]);
         // the same sum on another date is another dividend; what goes ex after the last expiry is none
         for (ex_date, amount, same) in
@@ -63,7 +63,7 @@ mod tests {
             let now = with(ex_date, amount);
             assert_eq!([still(ko, &now), still(f, &now)], [Some(same), Some(true)], "{ex_date} {amount}");
         }
-        assert_eq!(is_known_still("KO:soon:0 F", ko, day, &then), Some(false));
-        assert_eq!(is_known_still("KO:soon:0 F", f, day, &then), Some(false));
+        assert_eq!(is_reference_current("KO:soon:0 F", ko, day, &then), Some(false));
+        assert_eq!(is_reference_current("KO:soon:0 F", f, day, &then), Some(false));
     }
 }

@@ -12,21 +12,21 @@ const TRIES: usize = 8;
 
 /// Names and when they were last asked for.
 #[derive(Debug)]
-pub struct Asked {
+pub struct RequestedNames {
     began: Instant,
     names: Box<[AtomicU64]>,
     /// Milliseconds since `began`, by place.
     times: Box<[AtomicU64]>,
 }
 
-impl Default for Asked {
+impl Default for RequestedNames {
     fn default() -> Self {
         let zeros = || (0..PLACES).map(|_| AtomicU64::new(0)).collect();
         Self { began: Instant::now(), names: zeros(), times: zeros() }
     }
 }
 
-impl Asked {
+impl RequestedNames {
     /// Notes that a name was asked for now.
     pub fn note(&self, name: Symbol) {
         self.note_at(name, self.began.elapsed());
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn what_was_asked_for_is_known_and_the_rest_is_not() {
-        let asked = Asked::default();
+        let asked = RequestedNames::default();
         (0..500).for_each(|i| asked.note(name(i)));
         assert!((0..500).all(|i| asked.since(name(i)).is_some_and(|age| age < Duration::from_secs(60))));
         assert_eq!(asked.since(name(500)), None);
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_full_table_forgets_what_was_asked_for_longest_ago() {
-        let asked = Asked::default();
+        let asked = RequestedNames::default();
         for i in 0..4 * PLACES {
             asked.note_at(name(i), Duration::from_millis(i as u64));
         }
