@@ -1,4 +1,4 @@
-//! Passes over a synthetic market one after the other, a second apart: what each took and what it had to take anew.
+//! Passes over a synthetic market one after the other, a second apart: what each took and what it had to take again.
 //!
 //! `cargo run --release -p greeksd-benches --example steady -- [full[=SHARE] | NAME...]`; `PASSES=n` for other than 12,
 //! `PRELIMINARY=n` runs n preliminary passes first.

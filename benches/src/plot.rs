@@ -42,9 +42,9 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
     /// Beside each point, if there are any.
     pub labels: Vec<String>,
-    /// Whether a line joins the points.
+    /// True if a line joins the points.
     pub joined: bool,
-    /// Whether the points are rings.
+    /// True if the points are rings.
     pub hollow: bool,
 }
 
@@ -63,7 +63,7 @@ pub fn draw(path: &Path, panels: &[Panel]) -> Outcome {
         }
         root.present()?;
     }
-    // what is the same without being said
+    // the same by default
     for default in [" opacity=\"1\"", " stroke=\"none\" stroke-width=\"1\"", " stroke-width=\"1\""] {
         svg = svg.replace(default, "");
     }

@@ -88,19 +88,19 @@ impl Snapshot {
         self.roots[start..].iter().take_while(move |&&(r, _)| r == root).map(|&(_, i)| &self.chains[i as usize])
     }
 
-    /// Whether the underlying is known but its first chain is still being computed.
+    /// True if the underlying is known but its first chain is still being computed.
     #[must_use]
     pub fn is_pending(&self, underlying: Symbol) -> bool {
         self.pending.binary_search(&underlying).is_ok()
     }
 
-    /// Whether the feed has been gone through once since the start: what is not here and not pending is not there.
+    /// True if the feed has been gone through once since the start: what is not here and not pending is not there.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.is_complete
     }
 
-    /// Whether every name that quotes are there for has a chain; what a vendor has not answered for yet may be missing.
+    /// True if every name that quotes are there for has a chain; what a vendor has not answered for yet may be missing.
     #[must_use]
     pub fn has_all_quoted(&self) -> bool {
         self.is_complete && self.pending.len() == self.unanswered

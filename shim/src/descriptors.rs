@@ -13,7 +13,7 @@ pub fn for_connections() -> Option<usize> {
 #[cfg(unix)]
 fn raise() -> Option<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    /// What macOS takes where the hard limit is said to be infinite.
+    /// The most that macOS accepts where it reports an infinite hard limit.
     const MOST: u64 = 10_240;
     let before = getrlimit(Resource::Nofile);
     for wanted in [before.maximum, before.maximum.map_or(Some(MOST), |most| Some(most.min(MOST)))] {

@@ -74,7 +74,7 @@ pub fn say(text: &str) {
     let _ = LogLine.write(format!("{}\n", printable(text)).as_bytes());
 }
 
-/// Waits until what was said so far is written, but not for long.
+/// Waits, for a short time, until all lines so far are written.
 pub fn finish() {
     if let Some(queue) = QUEUE.get() {
         queue.finish(LAST_LINES);

@@ -31,7 +31,7 @@ impl ProgressLog {
         Self { has_pace: true, ..self }
     }
 
-    /// Takes in a batch, and says how far it is where nothing was said for a while.
+    /// Counts a batch, and reports the progress after a while without a report.
     pub(crate) fn add(&mut self, done: usize, contracts: u64) {
         self.done += done;
         self.contracts += contracts;
@@ -41,7 +41,7 @@ impl ProgressLog {
         }
     }
 
-    /// Says that it is done, if it took long enough to have said something.
+    /// Reports the end, if a progress report preceded it.
     pub(crate) fn end(&self) {
         if self.began.elapsed() > EVERY {
             (self.say)(&format!("{}, done", self.line()));

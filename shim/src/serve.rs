@@ -216,7 +216,7 @@ impl RunningDaemon {
         self.server.addresses()
     }
 
-    /// Whether all its threads live that must.
+    /// True if all its threads live that must.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         !self.market_thread.is_finished() && self.server.is_whole()

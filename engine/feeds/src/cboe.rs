@@ -91,7 +91,7 @@ pub fn parse_cboe(source: &Path, bytes: &[u8], underlying: Symbol, calendar: &Ca
     (batch, report)
 }
 
-/// Whether a document's name of its underlying is that one: indices have a `_` or a `^` in front.
+/// True if a document's name of its underlying is that one: indices have a `_` or a `^` in front.
 fn names(symbol: &Text<'_>, underlying: Symbol) -> bool {
     let name = symbol.get(Reason::NotASymbol).unwrap_or_default();
     Symbol::parse_underlying(name.trim_start_matches(['_', '^'])) == Some(underlying)

@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub struct Column {
     /// Its name in the header; case does not matter.
     pub name: &'static str,
-    /// Whether a file may lack it; its fields are then empty.
+    /// True if a file may lack it; its fields are then empty.
     pub optional: bool,
 }
 

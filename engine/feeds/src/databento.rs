@@ -88,7 +88,7 @@ pub(super) enum Instrument {
     Share(Symbol),
 }
 
-/// An instrument and the last that was said of it; why it is not served, where it is not.
+/// An instrument and its last records; the reason where it is not served.
 pub(super) struct ListedInstrument {
     pub(super) instrument: Result<Instrument, Reason>,
     pub(super) last: Option<(usize, QuoteRecord)>,
@@ -102,14 +102,14 @@ struct Span {
     listed: usize,
 }
 
-/// The instruments of a file, by symbol and by number. Numbers are given anew every day.
+/// The instruments of a file, by symbol and by number. Numbers are given again every day.
 #[derive(Default)]
 pub(super) struct Instruments {
     pub(super) listed: Vec<ListedInstrument>,
     by_symbol: HashMap<Box<str>, usize>,
     /// As the file's metadata say.
     spans: HashMap<u32, Vec<Span>>,
-    /// As the stream itself said last.
+    /// The last value of the stream itself.
     said: HashMap<u32, usize>,
 }
 

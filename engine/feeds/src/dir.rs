@@ -171,7 +171,7 @@ impl DirFeed {
         Ok((any || report.records > 0 || !report.errors.is_empty()).then_some((batch, report)))
     }
 
-    /// Whether some file has changed but not yet stood still: another poll should come soon.
+    /// True if some file has changed but not yet stood still: another poll should come soon.
     #[must_use]
     pub fn is_waiting(&self) -> bool {
         !self.moving.is_empty()
@@ -203,7 +203,7 @@ impl DirFeed {
         Ok(files)
     }
 
-    /// Whether a file that is not as it was read has been as it is now for long enough.
+    /// True if a file that is not as it was read has been as it is now for long enough.
     fn has_settled(&mut self, path: &Path, now: Option<FileStamp>, poll: &Poll<'_>) -> bool {
         let since = poll.before.get(path).filter(|(seen, _)| *seen == now).map_or(poll.at, |&(_, since)| since);
         if !self.begun || poll.at.saturating_sub(since) >= SETTLED {
@@ -465,7 +465,7 @@ pub fn read_raw(path: &Path, bytes: &Bound) -> Result<Option<Vec<u8>>, FeedError
     }
 }
 
-/// Whether a folder has a recording.
+/// True if a folder has a recording.
 fn has_recording(folder: &Path) -> bool {
     let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     entries.map(|entry| entry.path()).any(|path| is_recording(&path) && is_chain_name(&path))

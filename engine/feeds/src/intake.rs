@@ -161,7 +161,7 @@ impl Intake {
         self.quotes.quotes.iter().map(|quote| quote.ts).max()
     }
 
-    /// Whether there is no quote.
+    /// True if there is no quote.
     pub(super) fn is_empty(&self) -> bool {
         self.quotes.quotes.is_empty()
     }

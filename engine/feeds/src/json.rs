@@ -147,7 +147,7 @@ impl<'a> Text<'a> {
         parse(self.get(wrong)?).ok_or(wrong)
     }
 
-    /// Whether it is there and not empty.
+    /// True if it is there and not empty.
     pub(super) fn is_some(&self) -> bool {
         !matches!(self.get(Reason::NotAWord), Err(Reason::Missing))
     }

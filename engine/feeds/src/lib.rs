@@ -50,7 +50,7 @@ pub struct DeclaredDividend {
     pub ex_date: Date,
     /// Dollars per share.
     pub amount: f64,
-    /// Whether it comes again.
+    /// True if it comes again.
     pub kind: DividendKind,
     /// Payments a year, where the vendor says so.
     pub per_year: Option<u8>,

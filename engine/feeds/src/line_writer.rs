@@ -93,7 +93,7 @@ impl LineWriter {
         }
     }
 
-    /// Whether a reader knows the underlying by the root.
+    /// True if a reader knows the underlying by the root.
     fn is_told(&mut self, root: Symbol, underlying: Symbol) -> bool {
         match self.last {
             Some((last, of, told)) if (last, of) == (root, underlying) => told,

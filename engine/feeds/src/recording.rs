@@ -48,7 +48,7 @@ pub fn whole_len(tail: &[u8]) -> usize {
     }
 }
 
-/// Whether a file of this name is a recording: `*.ndjson` or `*.ndjson.gz`.
+/// True if a file of this name is a recording: `*.ndjson` or `*.ndjson.gz`.
 #[must_use]
 pub fn is_recording(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();

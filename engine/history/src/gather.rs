@@ -59,7 +59,7 @@ impl InputFacts {
         self.read.refused.clone().or_else(|| self.read.report.errors.first().map(ToString::to_string))
     }
 
-    /// Whether rows of chains that it has may be lost. Beside whole files an archive may have one that is no quotes at
+    /// True if rows of chains that it has may be lost. Beside whole files an archive may have one that is no quotes at
     /// all.
     #[must_use]
     pub fn lacks_rows(&self) -> bool {

@@ -51,7 +51,7 @@ pub struct HistoryJob<'a> {
     pub form: &'a dyn FileForm,
     /// Threads that read and compute.
     pub threads: usize,
-    /// Whether chains that are known to be parts are computed too.
+    /// True if chains that are known to be parts are computed too.
     pub allows_partial: bool,
     /// What reads a file.
     pub read: &'a RowSource<'a>,

@@ -21,7 +21,8 @@ pub trait FileForm: Sync {
 /// What a file says of the data that it was computed from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileAbout {
-    /// What was known beside the quotes of each name ([`REFERENCE_DIGESTS`](crate::reference_digest::REFERENCE_DIGESTS)).
+    /// What was known beside the quotes of each name
+    /// ([`REFERENCE_DIGESTS`](crate::reference_digest::REFERENCE_DIGESTS)).
     pub known: String,
     /// The source of the discount curve and its date ([`RATES`](crate::reference_digest::RATES)).
     pub rates: String,

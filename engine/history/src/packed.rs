@@ -69,13 +69,13 @@ impl PackedRow {
         Some((rest.date()?, rest.symbol()?))
     }
 
-    /// Whether another row is of the same unit.
+    /// True if another row is of the same unit.
     #[must_use]
     pub fn is_of_unit(&self, other: &Self) -> bool {
         self.0[..UNIT_BYTES] == other.0[..UNIT_BYTES]
     }
 
-    /// Whether another row is a quote of the same contract at the same time.
+    /// True if another row is a quote of the same contract at the same time.
     #[must_use]
     pub fn is_same_quote(&self, other: &Self) -> bool {
         self.0[..KEY_BYTES] == other.0[..KEY_BYTES]

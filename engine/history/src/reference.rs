@@ -31,7 +31,7 @@ pub struct ReferenceRecords {
     pub zero_rates: bool,
     /// Dates that the calendar has wrong.
     pub days: Vec<(Date, Day)>,
-    /// What goes before feeds and quotes.
+    /// Overrides of feeds and quotes.
     pub overrides: Vec<OverrideRecord>,
 }
 
@@ -154,7 +154,7 @@ impl ReferenceSet {
         &self.rates
     }
 
-    /// What goes before feeds and quotes.
+    /// Overrides of feeds and quotes.
     #[must_use]
     pub fn overrides(&self) -> &Arc<Overrides> {
         &self.overrides

@@ -26,7 +26,7 @@ pub(crate) fn digest_words(names: impl Iterator<Item = (Symbol, UnitReference)>)
     names.map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether the same is known of a name and day as when these words were written; `None`: none of them is of the name.
+/// True if the same is known of a name and day as when these words were written; `None`: none of them is of the name.
 pub(crate) fn is_reference_current(words: &str, name: Symbol, day: Date, reference: &ReferenceSet) -> Option<bool> {
     let mut parts = words.split(' ').map(|word| word.split(':'));
     let mut word = parts.find_map(|mut word| (word.next() == Some(name.as_str())).then_some(word))?;

@@ -152,7 +152,7 @@ fn unit_text(col: Col) -> &'static str {
 }
 
 impl FileColumn {
-    /// Whether the same values follow one another or come again, so that a dictionary is smaller.
+    /// True if the same values follow one another or come again, so that a dictionary is smaller.
     #[must_use]
     pub const fn repeats(&self) -> bool {
         !matches!(self.cell, FileCell::Osym | FileCell::Number(_) | FileCell::Quote(_) | FileCell::QuoteTime)

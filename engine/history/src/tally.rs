@@ -33,7 +33,7 @@ impl UnitFailure {
 pub struct UnitCounts {
     /// Snapshots with a chain.
     pub snapshots: u64,
-    /// Contracts of these.
+    /// Contracts of those names.
     pub contracts: u64,
     /// Of these: with Greeks.
     pub priced: u64,

@@ -25,7 +25,7 @@ pub struct HistoryUnit {
     pub snapshots: u32,
     /// What it is computed from: rows, and what is known beside them.
     pub digest: Digest,
-    /// The second of these alone.
+    /// The second one alone.
     pub known: UnitReference,
     /// Why it cannot be computed.
     pub fault: Option<Box<UnitFault>>,
@@ -46,7 +46,7 @@ pub type DamagedUnits = BTreeMap<(Date, Symbol), String>;
 #[derive(Debug)]
 pub struct UnitIndex<'r> {
     damaged: &'r DamagedUnits,
-    /// Whether chains that are known to be parts are let through.
+    /// True if chains that are known to be parts are let through.
     allows_partial: bool,
     check: WholenessCheck,
     last: Option<PackedRow>,

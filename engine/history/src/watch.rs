@@ -1,4 +1,4 @@
-//! Who watches a job: is told how far it is, and may stop it. Never: a clock, an output.
+//! The observer of a job: it receives the progress, and may stop the job. Never: a clock, an output.
 
 /// What a job is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub trait JobWatch: Sync {
     /// So many more of them are done; and of files so many more rows are read.
     fn advance(&self, done: u64, rows: u64);
 
-    /// Whether the job is to end as soon as it can.
+    /// True if the job is to end as soon as it can.
     fn is_stopped(&self) -> bool;
 }
 

@@ -69,7 +69,7 @@ impl Calendar {
         self.special.get(&d).copied().unwrap_or_else(|| rules::day(d))
     }
 
-    /// Whether a date has a session.
+    /// True if a date has a session.
     #[must_use]
     pub fn is_session(&self, d: Date) -> bool {
         self.day(d) != Day::Closed
@@ -130,7 +130,7 @@ impl Calendar {
         self.instant(next.to_datetime(clock))
     }
 
-    /// Whether an instant is within a session: at the opening yes, at the close no.
+    /// True if an instant is within a session: at the opening yes, at the close no.
     #[must_use]
     pub fn is_open(&self, now: Timestamp) -> bool {
         self.session(self.eastern(now).date()).is_some_and(|(open, close)| open <= now && now < close)

@@ -217,7 +217,7 @@ struct Bracket<L: Lanes> {
     sigma: L,
     low: L,
     high: L,
-    /// Whether the ends have been evaluated, and do not only stand for the band's.
+    /// True if the ends have been evaluated, and do not only stand for the band's.
     low_seen: L::Mask,
     high_seen: L::Mask,
     done: L::Mask,

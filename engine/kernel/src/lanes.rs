@@ -16,9 +16,9 @@ pub type Block = Pack<2>;
 
 /// A yes or no in each lane.
 pub trait Mask: Copy + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self> {
-    /// Whether any lane says yes.
+    /// True if any lane says yes.
     fn any(self) -> bool;
-    /// Whether every lane says yes.
+    /// True if every lane says yes.
     fn all(self) -> bool;
     /// The answer of lane `i`.
     fn lane(self, i: usize) -> bool;
@@ -96,7 +96,7 @@ impl Mask for bool {
     }
 }
 
-/// Whether `mul_add` is one instruction on this build; where it is not, both lane types round twice.
+/// True if `mul_add` is one instruction on this build; where it is not, both lane types round twice.
 const FUSED: bool = cfg!(any(target_feature = "fma", target_arch = "aarch64"));
 /// The bits of √½: where the mantissa's range begins.
 const SQRT_HALF: u64 = 0x3fe6_a09e_667f_3bcd;

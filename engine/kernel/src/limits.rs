@@ -28,7 +28,7 @@ impl Bound {
         }
     }
 
-    /// Whether `x` lies in the range; NaN and infinity never do.
+    /// True if `x` lies in the range; NaN and infinity never do.
     #[must_use]
     pub const fn holds(&self, x: f64) -> bool {
         x >= self.least && x <= self.most

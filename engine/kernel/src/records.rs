@@ -85,7 +85,7 @@ pub struct Batch {
     pub days: Option<Vec<(Date, Day)>>,
 }
 
-/// The names whose dividends a source covers: of these, no dividend means that none is paid.
+/// The names whose dividends a source covers: for such a name, no dividend means that none is paid.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DividendCover {
     /// Every name.
@@ -208,7 +208,7 @@ pub struct OverrideScope {
     pub right: Option<Right>,
 }
 
-/// What is said of them.
+/// The overrides of the name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Override {
     /// The dividend of an ex-date, currency per share, in place of the feed's; 0: there is none.

@@ -36,7 +36,7 @@ impl Report {
         }
     }
 
-    /// Whether a document is not too large to be read, which is noted where it is.
+    /// True if a document is not too large to be read, which is noted where it is.
     pub fn admits(&mut self, source: &Path, bytes: &[u8]) -> bool {
         let fits = limits::DOCUMENT_BYTES.holds(bytes.len() as f64);
         if !fits {

@@ -7,7 +7,7 @@
 pub enum Chosen {
     /// A test of this name, which fails or misses its bound at another value.
     Test(&'static str),
-    /// A measurement: which one, and what it said.
+    /// A measurement: which one, and its result.
     Measured(&'static str),
     /// Nothing but judgement: what is lost at another value.
     Judgement(&'static str),

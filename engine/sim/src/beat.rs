@@ -1,4 +1,5 @@
-//! When contracts are quoted anew: each on a beat of its own, so that every second has its few percent. Never: a price.
+//! When contracts are quoted again: each on a beat of its own, so that every second has its few percent. Never: a
+//! price.
 
 use super::rng::Stream;
 
@@ -16,7 +17,7 @@ pub(super) struct Beat(u8);
 impl Beat {
     const SLOWEST: u8 = 10;
 
-    /// The beat of a contract that is quoted anew every `seconds` or sooner.
+    /// The beat of a contract that is quoted again every `seconds` or sooner.
     pub(super) fn new(seconds: f64, chance: Stream) -> Self {
         let doublings = (seconds.clamp(1.0, 1024.0) as u32).ilog2() as u8;
         Self(doublings.min(Self::SLOWEST) * TURNS + (chance.bits(4) % u64::from(TURNS)) as u8)

@@ -141,7 +141,7 @@ impl Dirt {
     }
 }
 
-/// Whether a contract is in the stale wing of its expiry: the highest strikes of the calls or the lowest of the puts.
+/// True if a contract is in the stale wing of its expiry: the highest strikes of the calls or the lowest of the puts.
 fn in_wing(at: &Place) -> bool {
     let right = if at.expiry.unit(3) < 0.5 { Right::Call } else { Right::Put };
     let part = within(&WING_ROWS, at.expiry.unit(4));

@@ -54,7 +54,7 @@ pub(super) struct Lister {
     pub(super) session: Session,
     pub(super) curves: Arc<DiscountCurves>,
     pub(super) roots: RootTable,
-    /// Whether some names are dirty.
+    /// True if some names are dirty.
     pub(super) dirty: bool,
 }
 

@@ -44,7 +44,7 @@ struct Planned {
 /// What an update changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Updated {
-    /// Contracts quoted anew.
+    /// Contracts quoted again.
     pub quotes: usize,
     /// Slices with a new quote or a new spot: those that are marked stale.
     pub slices: usize,
@@ -118,7 +118,7 @@ impl SimMarket {
         (0..self.names.len()).filter_map(|i| self.name(i))
     }
 
-    /// Whether the contract list still holds at an instant: a new session, or the end of one, needs a new market.
+    /// True if the contract list still holds at an instant: a new session, or the end of one, needs a new market.
     #[must_use]
     pub fn covers(&self, now: Timestamp) -> bool {
         let Lister { calendar, date, session, .. } = &self.lister;
@@ -142,7 +142,7 @@ impl SimMarket {
         self.names.len()
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
@@ -153,7 +153,7 @@ impl SimMarket {
         self.names.iter().map(|n| n.symbol)
     }
 
-    /// Whether underlying `i` pays dividends; listing it is not needed to know.
+    /// True if underlying `i` pays dividends; listing it is not needed to know.
     #[must_use]
     pub fn pays(&self, i: usize) -> bool {
         self.names.get(i).is_some_and(|n| n.name.payout.yield_ > 0.0 || n.name.payout.special > 0.0)
@@ -237,7 +237,7 @@ impl SimMarket {
         updated
     }
 
-    /// Whether underlying `i` has bad data in the mass, for good.
+    /// True if underlying `i` has bad data in the mass, for good.
     #[must_use]
     pub fn is_dirty(&self, i: usize) -> bool {
         self.name(i).is_some_and(|name| name.shared.dirt.is_some())

@@ -17,12 +17,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 const SECONDS_PER_DAY: f64 = 86_400.0;
-/// How much of its spread a value may drift before the contract is quoted anew.
+/// How much of its spread a value may drift before the contract is quoted again.
 const DRIFT_ALLOWED: f64 = 0.25;
 /// What error a value may have: a part of its spread, and currency per share.
 const VALUE_ERROR: f64 = 0.02;
 const VALUE_ERROR_LEAST: f64 = 0.000_5;
-/// Premiums of early exercise are computed anew when this fraction of the time to expiry is over, but at least so
+/// Premiums of early exercise are computed again when this fraction of the time to expiry is over, but at least so
 /// often, seconds.
 const ANCHOR_PART: i64 = 256;
 const ANCHOR_MOST: i64 = 1024;
@@ -43,7 +43,7 @@ pub(super) struct Session {
     pub(super) open: i64,
     /// Close, seconds.
     pub(super) close: i64,
-    /// Whether it is running: then the contracts that settle at its close are still listed.
+    /// True if it is running: then the contracts that settle at its close are still listed.
     pub(super) running: bool,
 }
 
@@ -53,7 +53,7 @@ impl Session {
         if self.running { self.close - 1 } else { self.close }
     }
 
-    /// Whether contracts of a settlement instant are listed.
+    /// True if contracts of a settlement instant are listed.
     pub(super) fn lists(self, settles: i64) -> bool {
         settles > if self.running { self.open } else { self.close }
     }
@@ -65,7 +65,7 @@ pub(super) struct Shared {
     pub(super) path: Path,
     pub(super) term: Term,
     pub(super) trading: Trading,
-    /// When contracts are quoted anew.
+    /// When contracts are quoted again.
     pub(super) clock: Clock,
     /// The one curve of the session.
     pub(super) curves: Arc<DiscountCurves>,

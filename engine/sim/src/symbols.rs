@@ -82,7 +82,7 @@ pub struct Name {
     pub borrow: f64,
     /// Added to the skew ρ of the class.
     pub tilt: f64,
-    /// Place among all names by trading, 1 the busiest; 0: quoted anew only as values drift.
+    /// Place among all names by trading, 1 the busiest; 0: quoted again only as values drift.
     pub rank: u32,
 }
 

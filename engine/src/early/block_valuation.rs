@@ -40,7 +40,7 @@ impl<'a> BlockValuation<'a> {
         Some(Self { here, right, k, sigma: rounded(sigma), asked: sigma, deviation })
     }
 
-    /// Whether volatilities are within the part `by` of those of an expansion point.
+    /// True if volatilities are within the part `by` of those of an expansion point.
     pub(super) fn still(&self, at: &ExpansionPoint, by: f64) -> bool {
         let before = load(&at.sigma);
         let moved = (self.asked - before).abs().gt(before * by);
@@ -49,7 +49,7 @@ impl<'a> BlockValuation<'a> {
         !(asked & (moved | !new)).any()
     }
 
-    /// Whether time and rates are near those of an expansion point, `times` as far as usual.
+    /// True if time and rates are near those of an expansion point, `times` as far as usual.
     pub(super) fn near(&self, at: &ExpansionPoint, times: f64) -> bool {
         let Terms { t, r, b, .. } = *self.here.terms;
         let elapsed = at.t - t;

@@ -61,14 +61,14 @@ impl BoundaryDistance {
         free
     }
 
-    /// Whether `s` is still far from a boundary against its distance from the expansion point at `from`; boundaries
+    /// True if `s` is still far from a boundary against its distance from the expansion point at `from`; boundaries
     /// have moved by `drift` at most.
     pub(super) fn is_near(&self, from: f64, s: f64, drift: f64) -> bool {
         let reach = |distance: f64| ON_THE_WAY * distance - drift;
         if s < from { from - s <= reach(from - self.low) } else { s - from <= reach(self.high - from) }
     }
 
-    /// Whether no boundary lies between the ends nor within `margin` of them.
+    /// True if no boundary lies between the ends nor within `margin` of them.
     pub(super) fn covers(&self, (low, high): (f64, f64), margin: f64) -> bool {
         self.low + margin <= low && high + margin <= self.high
     }

@@ -3,7 +3,7 @@
 //! Tables give the premium of a contract in a third to one microsecond. Between two passes a market moves little, and
 //! the premium is a small and smooth part of a value: so it is kept as expansions taken at one or two expansion points,
 //! block by block, and carried from there while the market stays near. The European part is always computed exactly. A
-//! block that the market has left, or whose exercise boundary has come near, is taken anew. Before tables are asked
+//! block that the market has left, or whose exercise boundary has come near, is taken again. Before tables are asked
 //! for, expansions come from lattices ([`Depth`]). Never: a quote, a curve.
 
 mod block_valuation;
@@ -70,7 +70,7 @@ impl Early {
         self.blocks.iter_mut().for_each(Vec::clear);
     }
 
-    /// Takes the expansions of the blocks `which` anew where the market has left them; `sigma` by strike, padded.
+    /// Takes the expansions of the blocks `which` again where the market has left them; `sigma` by strike, padded.
     /// Returns how many blocks.
     ///
     /// # Domain   [`Early::prepare`] has seen the ladder and the dividends

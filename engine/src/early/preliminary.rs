@@ -12,8 +12,8 @@ use kernel::greeks::{Derivatives, Greeks, SpotInputs, VolDerivatives, exercised,
 use kernel::lanes::{Block, Lanes, Mask};
 use kernel::lattice::{Lattice, LatticeGreeks, Lattices};
 
-/// A volatility may move by this fraction of itself before expansions from a lattice are taken anew: from the quotes of
-/// single strikes to the curve through them.
+/// A volatility may move by this fraction of itself before expansions from a lattice are taken again: from the quotes
+/// of single strikes to the curve through them.
 pub(super) const SIGMA_MOVE: f64 = 0.05;
 /// The spot may move by this fraction of a standard deviation to expiry.
 pub(super) const SPOT_MOVE: f64 = 0.02;
@@ -41,7 +41,7 @@ pub(super) struct PreliminaryLattices<'a> {
     sides: [LatticeSide; 2],
     /// Spot and terms on the next trading day.
     next: Option<(f64, Terms)>,
-    /// Whether those are near enough for a series.
+    /// True if those are near enough for a series.
     near: bool,
 }
 

@@ -1,5 +1,5 @@
 //! The exercise premium of one right of a block of strikes: what is remembered of it, how far that holds, and what is
-//! taken anew where it does not.
+//! taken again where it does not.
 //!
 //! A block that the spot has just come to has one expansion point. When the spot leaves that one's neighbourhood, a
 //! second expansion point is set on the side where it went, and everything in between is read from both; from then on
@@ -108,7 +108,7 @@ impl BlockPremium {
         }
     }
 
-    /// Whether what is remembered holds at `place`; what lattices said does not where tables are asked for.
+    /// True if what is remembered holds at `place`; values from lattices do not hold where tables are requested.
     pub(super) fn holds(&self, place: &BlockValuation<'_>) -> bool {
         match self.depth {
             Depth::Full => self.expansions_hold(place) && self.vol_slice_holds(place),
@@ -129,7 +129,7 @@ impl BlockPremium {
             && place.away(at) <= preliminary::SPOT_MOVE * place.deviation
     }
 
-    /// Takes everything anew from lattices.
+    /// Takes everything again from lattices.
     pub(super) fn take_preliminary(&mut self, place: &BlockValuation<'_>, lattices: &PreliminaryLattices<'_>) {
         let at = place.expansion_point(place.here.s);
         let (taken, exercised, later_exercised) = lattices.take(place.right, place.k, load(&at.sigma));
@@ -182,7 +182,7 @@ impl BlockPremium {
         }
     }
 
-    /// Takes anew what does not hold at `place`.
+    /// Takes again what does not hold at `place`.
     pub(super) fn refresh(&mut self, place: &BlockValuation<'_>, tables: &Tables<'_>) {
         if self.depth != Depth::Full {
             *self = Self::unknown();

@@ -35,7 +35,7 @@ impl Pricers {
         }
     }
 
-    /// Whether those at hand serve these terms.
+    /// True if those at hand serve these terms.
     pub(super) fn serves_terms(&self, terms: &Terms) -> bool {
         self.0.as_ref().is_some_and(|pair| pair.iter().all(|p| p.serves_terms(terms)))
     }

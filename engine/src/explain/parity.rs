@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 pub struct StrikeParity {
     /// Strike, thousandths of a currency unit.
     pub strike_milli: u32,
-    /// Whether it counts for the forward.
+    /// True if it counts for the forward.
     pub outcome: StrikeOutcome,
 }
 
-/// Whether a strike counts for the forward.
+/// True if a strike counts for the forward.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StrikeOutcome {
     /// It counts.

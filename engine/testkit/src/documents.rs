@@ -318,7 +318,7 @@ impl Quoted {
     }
 }
 
-/// Whether two records say the same of one contract: a side that is not quoted is 0 or NaN.
+/// True if two records say the same of one contract: a side that is not quoted is 0 or NaN.
 #[must_use]
 pub fn says_the_same(a: &QuoteRecord, b: &QuoteRecord) -> bool {
     let prices = |q: &QuoteRecord| [q.bid, q.ask].map(|price| quoted(price).to_bits());

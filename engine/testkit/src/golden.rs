@@ -51,7 +51,7 @@ impl GoldenRow {
         &self.text[column]
     }
 
-    /// What the size of its Greeks is told by.
+    /// The inputs that the size of its Greeks follows from.
     #[must_use]
     pub fn at_the_money(&self) -> AtTheMoney {
         AtTheMoney { s: self.s, k: self.k, sigma: self.vol(), t: self.terms.t }

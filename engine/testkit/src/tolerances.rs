@@ -9,7 +9,7 @@ use std::sync::Mutex;
 const SLACK: f64 = 10.0;
 /// Errors below this are rounding: they have no bound of their own to go out of date.
 const ROUNDING: f64 = 1e-15;
-/// Set, bounds are written anew instead of checked: at least twice the error seen.
+/// Set, bounds are written again instead of checked: at least twice the error seen.
 const UPDATE: &str = "UPDATE_TOLERANCES";
 
 /// The errors of one class of contracts by value.
@@ -72,7 +72,7 @@ impl Errors {
         assert!(failures.is_empty(), "{}", failures.join("\n"));
     }
 
-    /// Writes the bounds of `class` anew, at the percentages that it has had.
+    /// Writes the bounds of `class` again, at the percentages that it has had.
     fn update(&self, class: &str, path: &std::path::Path) {
         static WRITING: Mutex<()> = Mutex::new(());
         let _one_at_a_time = WRITING.lock().unwrap();

@@ -384,7 +384,7 @@ impl Row {
     }
 }
 
-/// Spoils a share of every book and computes all of them anew.
+/// Spoils a share of every book and computes all of them again.
 fn run(clean: &[Clean], ways: &[Way], share: f64) -> Row {
     let mut spoiled: Vec<Spoiled> = Vec::new();
     let mut books: Vec<Book> = clean.iter().map(|c| c.book.clone()).collect();

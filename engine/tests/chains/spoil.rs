@@ -43,7 +43,7 @@ impl Way {
         Self::FatFinger,
     ];
 
-    /// Whether it comes to some expiries and spares others, as dead strikes do.
+    /// True if it comes to some expiries and spares others, as dead strikes do.
     fn in_clusters(self) -> bool {
         matches!(self, Self::DeadBeforeSplit | Self::StaleWing)
     }

@@ -1,5 +1,5 @@
 //! Tables are kept while time passes and quotes imply other borrow rates. What is read from them meanwhile must agree
-//! with tables built anew, so that nobody sees when that happens.
+//! with tables built again, so that nobody sees when that happens.
 
 use kernel::american::{Band, Pricer, Refit, Scheme};
 use kernel::contract::{Right, Style};
@@ -115,7 +115,7 @@ fn moved_tables_agree_with_fresh_ones() {
 /// The worst that golden/tolerances.csv allows tables with dividends.
 const WORST: [f64; 5] = [5e-5, 2e-4, 5e-3, 5e-3, 5e-3];
 
-/// A day in steps of ten minutes, b moving about: what is kept agrees with what is built anew all the time.
+/// A day in steps of ten minutes, b moving about: what is kept agrees with what is built again all the time.
 #[test]
 fn a_refresh_does_not_show() {
     for dividend in [0.0, 0.4] {

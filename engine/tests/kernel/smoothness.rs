@@ -71,7 +71,7 @@ struct Point {
     /// How many dividends are still to come, and years to the next.
     live: usize,
     next: f64,
-    /// Whether exercising is optimal, here or a little deeper in the money.
+    /// True if exercising is optimal, here or a little deeper in the money.
     near: bool,
     greeks: Greeks<f64>,
 }
@@ -181,7 +181,7 @@ fn sweep_spot_and_vol(jumps: &mut Jumps, name: &str, case: &Case) {
 }
 
 /// A sweep of time from now to `part` of the term left, X held fixed so that the spot falls by each dividend; the
-/// pricer is built anew when it no longer serves. Returns how often that was.
+/// pricer is built again when it no longer serves. Returns how often that was.
 fn sweep_time(jumps: &mut Jumps, name: &str, case: &Case, part: f64) -> usize {
     let (style, right, terms) = case;
     let new = |terms: &Terms| Pricer::new(*style, *right, terms, &BAND, Scheme::Fast);

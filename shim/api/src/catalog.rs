@@ -33,9 +33,9 @@ pub enum CatalogKind {
 pub struct CatalogQuestion {
     /// What is listed.
     pub kind: CatalogKind,
-    /// Of these underlyings (with all their roots) or roots; of all where none is said.
+    /// Of these underlyings (with all their roots) or roots; of all where none is given.
     pub names: Vec<Symbol>,
-    /// Of this day; of any where none is said.
+    /// Of this day; of any where none is given.
     pub day: Option<Date>,
     /// With this date of expiry.
     pub expiry: Option<Date>,
@@ -100,7 +100,7 @@ pub enum CatalogJson {
 pub struct CatalogColumn {
     /// Its name.
     pub name: &'static str,
-    /// Whether it shows numbers.
+    /// True if it shows numbers.
     pub is_number: bool,
     /// What it shows.
     pub find: fn(&CatalogEntry) -> Fact,

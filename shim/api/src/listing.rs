@@ -37,7 +37,7 @@ pub struct ListedStrike {
 }
 
 impl ListedStrike {
-    /// Whether there is a contract of this right.
+    /// True if there is a contract of this right.
     #[must_use]
     pub fn has(self, right: Right) -> bool {
         match right {

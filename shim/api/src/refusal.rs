@@ -20,7 +20,7 @@ pub enum Refusal {
     Invalid {
         /// The parameter's name.
         parameter: String,
-        /// What the request said.
+        /// The value in the request.
         value: String,
         /// What would be accepted: `a number`, `one of call, put`.
         wants: Cow<'static, str>,
@@ -45,7 +45,7 @@ pub enum Refusal {
         /// Which, and why.
         reason: &'static str,
     },
-    /// Something that this daemon answers only where it was told to.
+    /// A request that needs an option of the daemon which is not set.
     SwitchedOff {
         /// What, and how it is switched on.
         reason: &'static str,

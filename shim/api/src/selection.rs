@@ -79,7 +79,7 @@ impl Selection {
         Self { name: Some(name), ..Self::default() }
     }
 
-    /// Whether it looks at rows one by one.
+    /// True if it looks at rows one by one.
     #[must_use]
     pub fn looks_at_rows(&self) -> bool {
         let any = Bounds::default();
@@ -140,7 +140,7 @@ pub fn not_yet(snapshot: &Snapshot, names: &str) -> Refusal {
     Refusal::NoSnapshot { waiting_for }
 }
 
-/// Whether finding the rows would hold up others: many names, or a chain with many rows all of which are looked at.
+/// True if finding the rows would hold up others: many names, or a chain with many rows all of which are looked at.
 #[must_use]
 pub fn is_heavy(snapshot: &Snapshot, selection: &Selection, looks_at_rows: bool) -> bool {
     let Selection { name, everything, underlyings, roots, contracts, .. } = selection;
@@ -197,7 +197,7 @@ fn chain_of(snapshot: &Snapshot, name: Symbol) -> Option<&Arc<Chain>> {
     snapshot.chain(name).or_else(|| snapshot.chains_of_root(name).find(spelt_as_root))
 }
 
-/// Whether something that is named will be computed soon. Before the first pass that may be anything.
+/// True if something that is named will be computed soon. Before the first pass that may be anything.
 fn is_pending(snapshot: &Snapshot, selection: &Selection) -> bool {
     if snapshot.number == 0 {
         return true;

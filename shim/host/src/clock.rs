@@ -57,13 +57,13 @@ impl MarketClock {
         if let Self::Fixed(at) = self { Some(at) } else { None }
     }
 
-    /// Whether it is the system's. What another one shows may be tried out, and is not kept as what has been.
+    /// True if it is the system's. What another one shows may be tried out, and is not kept as what has been.
     #[must_use]
     pub fn is_real(self) -> bool {
         self == Self::Running
     }
 
-    /// How many times as fast as real time it runs: 1, unless it was told another speed.
+    /// How many times as fast as real time it runs: 1, unless another speed was set.
     #[must_use]
     pub fn speed(self) -> f64 {
         if let Self::From { speed, .. } = self { speed } else { 1.0 }

@@ -64,7 +64,7 @@ pub const KEY_NAMES: [&str; 5] = [
 
 impl Keys {
     /// Reads keys: from a file of lines `NAME=value`, whose names are those of the variables, and from the environment,
-    /// which goes before it.
+    /// which overrides it.
     ///
     /// # Errors
     /// The file cannot be read, has a line of another form or a name that is none of ours: why, without the line.

@@ -30,7 +30,7 @@ impl Boundary {
         crosses.then_some(Fault::CrossSite)
     }
 
-    /// Whether a host, with or without a port, is one of this server. None at all is what old programs send, not
+    /// True if a host, with or without a port, is one of this server. None at all is what old programs send, not
     /// browsers.
     fn admits(&self, host: &[u8]) -> bool {
         let Ok(host) = std::str::from_utf8(host) else { return false };

@@ -130,7 +130,7 @@ impl ResponseCache {
         ETag(self.hasher.hash_one((target, edition)))
     }
 
-    /// Whether an answer to a target is worth keeping: parts of it are wanted, or it was asked for a moment ago.
+    /// True if an answer to a target is worth keeping: parts of it are wanted, or it was asked for a moment ago.
     pub(super) fn wants(&self, target: &Target, conditions: &Conditions, most_bytes: usize, now: Instant) -> bool {
         if most_bytes > self.most_bytes / 2 {
             return false;

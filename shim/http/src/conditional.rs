@@ -41,7 +41,7 @@ impl BytesWanted {
         (start < end).then_some(at(start)?..at(end)?)
     }
 
-    /// Whether readers begin with it: with the end, where the index of a file stands, or with the beginning.
+    /// True if readers begin with it: with the end, where the index of a file stands, or with the beginning.
     fn opens(self) -> bool {
         matches!(self, Self::Last(_) | Self::From(0, _))
     }
@@ -75,12 +75,12 @@ impl Conditions {
         }
     }
 
-    /// Whether the client says which versions it has.
+    /// True if the client says which versions it has.
     pub(super) fn names_versions(&self) -> bool {
         self.if_none_match.is_some()
     }
 
-    /// Whether the client has this version.
+    /// True if the client has this version.
     pub(super) fn has(&self, etag: &str) -> bool {
         let Some(known) = &self.if_none_match else { return false };
         known.split(',').map(str::trim).any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == etag)

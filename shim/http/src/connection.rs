@@ -1,4 +1,4 @@
-//! One connection: what it has heard, what it still has to say, and how long it may take for either.
+//! One connection: received bytes, bytes still to send, and the time limits of both.
 //!
 //! [`Connection::drive`] goes on until the socket would block, which is what an edge-triggered poll needs. While an
 //! answer waits to be sent nothing is read, so a client that does not take its answers cannot queue more of them.
@@ -260,7 +260,7 @@ impl Connection {
         (self.in_flight, self.waiting) = (reply.in_flight, reply.waiting);
     }
 
-    /// Whether a head may have become complete (or longer than `most`), so that slow clients are not parsed anew for
+    /// True if a head may have become complete (or longer than `most`), so that slow clients are not parsed again for
     /// every byte.
     fn may_hold_head(&mut self, heard: &[u8], most: usize) -> bool {
         if heard.is_empty() || self.body_left.is_some_and(|left| left > 0) {

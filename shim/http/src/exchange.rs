@@ -433,7 +433,7 @@ fn send<A: App>(reply: ReadyReply, head_only: bool, started: Instant, turn: &mut
     Remainder { in_flight, waiting: None, keep_alive }
 }
 
-/// Whether the client has a version, compressed or not.
+/// True if the client has a version, compressed or not.
 fn has(terms: &ReplyTerms, etag: ETag) -> bool {
     // few ask, and a text for each answer would be for them alone
     terms.conditions.names_versions()

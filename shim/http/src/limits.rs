@@ -44,7 +44,7 @@ pub struct Limits {
     pub gzip_bytes: usize,
     /// Streams compressed at the same time (each holds about 300 KB); further ones go out as they are.
     pub gzip_streams: usize,
-    /// Whether clients of this machine get gzip, too, when they say that they take it: most clients say so, and a
+    /// True if clients of this machine get gzip, too, when they say that they take it: most clients say so, and a
     /// loopback is faster than any compression.
     pub gzip_loopback: bool,
     /// Bytes of answers that are kept to be sent again, or in parts.

@@ -25,7 +25,7 @@ pub struct Metrics {
     cache_hits: AtomicU64,
     /// Memory of the bodies that are kept.
     cache_bytes: AtomicU64,
-    /// Memory of what connections have heard and have still to send.
+    /// Memory of received bytes and of bytes still to send, over all connections.
     connection_bytes: AtomicU64,
 }
 
@@ -78,7 +78,7 @@ impl Metrics {
         self.cache_bytes.load(Ordering::Relaxed)
     }
 
-    /// Bytes that open connections hold: what they have heard, what they have still to send, encoders. Bodies that they
+    /// Bytes that open connections hold: received bytes, bytes still to send, encoders. Bodies that they
     /// share are not among them.
     #[must_use]
     pub fn connection_bytes(&self) -> u64 {

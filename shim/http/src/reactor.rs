@@ -82,7 +82,7 @@ pub(super) struct Reactor<A> {
     look_at: Instant,
     sweep_at: Instant,
     drain_until: Option<Instant>,
-    /// When it was last said that no connection can be accepted.
+    /// Time of the last log line that no connection can be accepted.
     complained: Option<Instant>,
 }
 

@@ -78,7 +78,7 @@ impl<'a> Request<'a> {
         self.peer
     }
 
-    /// Whether `Accept-Encoding` lets the answer be gzip.
+    /// True if `Accept-Encoding` lets the answer be gzip.
     pub(super) fn takes_gzip(&self) -> bool {
         self.header("accept-encoding").is_some_and(admits_gzip)
     }
@@ -182,7 +182,7 @@ pub(super) fn parse<'a>(
     Ok(Some((Request { method, path, query, authority, headers, peer }, facts)))
 }
 
-/// Whether the third word of the request line is a version of HTTP.
+/// True if the third word of the request line is a version of HTTP.
 fn names_http(bytes: &[u8]) -> bool {
     let line = bytes.split(|&b| b == b'\n').find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
     line.split(|&b| b == b' ').nth(2).is_some_and(|word| word.starts_with(b"HTTP/"))
@@ -213,7 +213,7 @@ fn read_facts(headers: &[httparse::Header<'_>], length: usize, http10: bool) -> 
     Ok(facts)
 }
 
-/// Whether the connection stays open, after one `Connection` header. `close` wins over `keep-alive`.
+/// True if the connection stays open, after one `Connection` header. `close` wins over `keep-alive`.
 fn keeps_alive(value: &[u8], before: bool) -> bool {
     let has = |word: &[u8]| value.split(|&b| b == b',').any(|item| item.trim_ascii().eq_ignore_ascii_case(word));
     !has(b"close") && (before || has(b"keep-alive"))
@@ -247,7 +247,7 @@ fn split_scheme(target: &str) -> Option<&str> {
     })
 }
 
-/// Whether an `Accept-Encoding` value admits gzip: named, or covered by `*`, with a weight above 0.
+/// True if an `Accept-Encoding` value admits gzip: named, or covered by `*`, with a weight above 0.
 fn admits_gzip(value: &str) -> bool {
     let weight_of = |coding: &str| {
         value.split(',').find_map(|item| {

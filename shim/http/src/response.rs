@@ -152,7 +152,7 @@ pub(super) struct Delivery {
     pub(super) varies: bool,
     /// The connection stays open.
     pub(super) keep_alive: bool,
-    /// An HTTP/1.0 client, which must be told that the connection stays open.
+    /// An HTTP/1.0 client: the response must state that the connection stays open.
     pub(super) http10: bool,
     /// The version of the body, as it is spelt.
     pub(super) etag: Option<String>,

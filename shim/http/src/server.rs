@@ -113,7 +113,7 @@ impl Server {
         &self.addresses
     }
 
-    /// Whether every thread of the server lives. One that has ended before the stop leaves listeners or streams that
+    /// True if every thread of the server lives. One that has ended before the stop leaves listeners or streams that
     /// nobody serves.
     #[must_use]
     pub fn is_whole(&self) -> bool {
@@ -136,7 +136,7 @@ impl Drop for Server {
                 std::thread::sleep(LOOK);
             }
             if thread.is_finished() {
-                // A reactor that panicked has said so already.
+                // a reactor that panicked has logged it already
                 let _ = thread.join();
             } else {
                 tracing::warn!("a server thread does not stop; it is abandoned");

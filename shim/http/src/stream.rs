@@ -3,7 +3,7 @@
 /// About how many bytes one call of [`Stream::fill`] appends.
 pub const PIECE_BYTES: usize = 64 * 1024;
 
-/// Whether what is written piece by piece goes on.
+/// True if what is written piece by piece goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Progress {

@@ -27,9 +27,9 @@ pub(super) struct Shared<A> {
 pub(super) struct Turn<A> {
     /// What all reactors share.
     pub(super) shared: Arc<Shared<A>>,
-    /// Whether this reactor streams.
+    /// True if this reactor streams.
     pub(super) bulk: bool,
-    /// Whether the server is being stopped.
+    /// True if the server is being stopped.
     pub(super) stopping: bool,
     /// When this turn began.
     pub(super) now: Instant,

@@ -78,7 +78,7 @@ struct SessionShared {
 /// Starts the thread of a source; `name` is the source as its user named it.
 ///
 /// # Errors
-/// The system has no thread for it, or no name is said.
+/// The system has no thread for it, or no name is given.
 pub fn start(name: String, terms: SessionTerms) -> std::io::Result<DatabentoSource> {
     let session = *terms.names.first().ok_or(std::io::ErrorKind::InvalidInput)?;
     let seed = u64::from(std::process::id()) << 8 | 1;

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// Between two batches of a pass the folder is looked at so often at most: a look costs a system call a file.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// How often it is said that the folder itself cannot be read, while it stays so.
+/// Interval of the log line that the folder itself cannot be read, while it stays so.
 const SAY_AGAIN: Duration = Duration::from_secs(60);
 
 /// A market folder, or one chain file.
@@ -23,7 +23,7 @@ pub struct DirectorySource {
     read: Option<Duration>,
     /// It was gone through once.
     is_listed: bool,
-    /// When it was last said that the folder cannot be read, and why, if it cannot.
+    /// Time of the last log line that the folder cannot be read, and the reason; `None`: it can.
     unreadable: Option<(Duration, String)>,
 }
 
@@ -45,7 +45,7 @@ impl DirectorySource {
         })
     }
 
-    /// Says that the folder cannot be read, unless that was just said.
+    /// Logs that the folder cannot be read, unless that was logged just before.
     fn complain(&mut self, error: &FeedError, moment: &Moment<'_>) {
         let why = error.to_string();
         let is_said = |(at, said): &(Duration, String)| *said == why && moment.elapsed.saturating_sub(*at) < SAY_AGAIN;

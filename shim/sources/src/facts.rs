@@ -120,6 +120,6 @@ pub struct Used {
     pub dividends: usize,
     /// The discount curves are its.
     pub rates: bool,
-    /// The dates that go before the calendar's are its.
+    /// True if its dates override the calendar's.
     pub days: bool,
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// Contracts that wait for the market loop at most, of one source; twice the listed market.
 pub const WAITING_MOST: usize = 4_000_000;
-/// Refused records that keep their place, and errors that are kept, until the loop has told them.
+/// Maximum number of refused records with their place, and of errors, that wait for the loop to report them.
 const PLACES_KEPT: usize = 100;
 /// How often one that waits for room looks whether the source is to end.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -89,7 +89,7 @@ impl Inbox {
         self.taken.notify_all();
     }
 
-    /// Whether nobody will take anything any more.
+    /// True if nobody will take anything any more.
     #[must_use]
     pub fn is_ending(&self) -> bool {
         self.ending.load(Ordering::Acquire)

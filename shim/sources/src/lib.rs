@@ -65,12 +65,12 @@ pub trait QuoteSource: Send {
         self.take(moment)
     }
 
-    /// Whether its quotes go with the clock, so that values without a new quote age; recorded ones keep their own time.
+    /// True if its quotes go with the clock, so that values without a new quote age; recorded ones keep their own time.
     fn is_live(&self) -> bool {
         true
     }
 
-    /// Whether a vendor made what it has: of dividends, what a user wrote goes before that.
+    /// True if a vendor made what it has: a user's dividends override a vendor's.
     fn is_vendors(&self) -> bool {
         false
     }

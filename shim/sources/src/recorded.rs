@@ -28,7 +28,7 @@ const ROWS_MOST: usize = 10_000_000;
 
 /// What has recorded days.
 pub trait DayRows: Send + Sync {
-    /// The last day at or before another (of all, if none is said), with what stands for its files: `None` while that
+    /// The last day at or before another (of all, if none is given), with what stands for its files: `None` while that
     /// is not known yet, or where there is none.
     fn last_day(&self, by: Option<Date>) -> Option<(Date, u64)>;
 
@@ -52,7 +52,7 @@ pub trait DayRows: Send + Sync {
 
 /// What of the days is shown.
 pub enum Shown {
-    /// The end of the last day at or before an instant; of the last of all, if none is said.
+    /// The end of the last day at or before an instant; of the last of all, if none is given.
     LastBy(Option<Timestamp>),
     /// The day of the clock, as it passes the times of the quotes.
     Replay,

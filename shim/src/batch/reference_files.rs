@@ -12,7 +12,7 @@ use kernel::limits;
 use kernel::report::Report;
 use std::path::{Path, PathBuf};
 
-/// Refused rows that are told at most; all are counted.
+/// Maximum number of refused rows that are reported; all are counted.
 const PLACES_TOLD: usize = 5;
 
 /// What `--rates` takes in place of a file, where every rate is to be zero.
@@ -56,7 +56,7 @@ pub(crate) struct ReferenceFiles {
     pub(crate) files: Vec<PathBuf>,
     /// The same by what they are.
     pub(crate) named: NamedFiles,
-    /// Rows of these that were refused.
+    /// Number of refused rows.
     pub(crate) refused: u64,
 }
 
@@ -75,7 +75,7 @@ impl ReferenceFiles {
         let zero_rates = named.rates.iter().any(|path| path == Path::new(ZERO_RATES));
         let rates = if zero_rates { Vec::new() } else { rates };
         let deliverables = found(&named.deliverables, "deliverables.csv");
-        // what a user says of a root goes before the file beside the quotes: of two that say the same the last counts
+        // a root that the user gives overrides the file beside the quotes: of two rows of one root the last counts
         let mut overrides = reader.all(&deliverables, parse_deliverables)?;
         overrides.extend(reader.all(named.overrides.as_slice(), parse_overrides)?);
         let dated = reader.all(&dividends, parse_dated_dividends)?;

@@ -20,12 +20,12 @@ use std::time::Duration;
 
 /// Its name in the folder of outputs.
 const REPORT: &str = "_report.json";
-/// Units, and files, that a reader is told of; the file has all of them.
+/// Maximum number of units, and of files, in the text; the report file has all of them.
 const TOLD: usize = 20;
 /// Refused rows of a file that keep their place in the report; all are counted.
 const PLACES: usize = 20;
 
-/// Whether all that was asked for is done.
+/// True if all that was asked for is done.
 pub(super) fn is_whole(outcome: &JobOutcome) -> bool {
     outcome.failed.is_empty() && outcome.inputs.iter().all(|input| input.damage().is_none())
 }

@@ -1,6 +1,6 @@
 //! A vendor's file to quotes with the vendor's own numbers, by the tables of [`vendors`](super::vendors). A row that
-//! cannot be used costs itself, is counted and told with its place. Never: a name of a vendor but Cboe's, whose times
-//! need its reader.
+//! cannot be used costs itself, is counted and reported with its place. Never: a name of a vendor but Cboe's, whose
+//! times need its reader.
 
 use super::vendors::{LAYOUTS, Meaning, RowsPath, VendorLayout};
 use crate::config::CompareArgs;

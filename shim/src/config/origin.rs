@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Nobody said anything.
+    /// Nothing set it.
     Default,
     /// A configuration file.
     File(PathBuf),

@@ -38,7 +38,7 @@ pub struct Config {
     pub threads: usize,
     /// Where what comes in is kept; `None`: nowhere.
     pub record: Option<PathBuf>,
-    /// The file of what goes before feeds and quotes.
+    /// The file of overrides of feeds and quotes.
     pub overrides: Option<PathBuf>,
     /// Which discount curves values are computed with.
     pub rates: RatesMode,
@@ -54,7 +54,7 @@ pub struct Config {
     pub old_snapshot_bytes: u64,
     /// Most bytes of rendered answers that are kept.
     pub response_cache_bytes: usize,
-    /// Whether clients of this machine get gzip.
+    /// True if clients of this machine get gzip.
     pub gzip_loopback: bool,
     /// Layers show the quotes of the feed.
     pub show_quotes: bool,

@@ -1,6 +1,6 @@
 //! Which of several sources counts: for each item the first one, in the order in which the user named them, that has
 //! it. Items are the quotes of a name, the price of a name, the dividends of a name, the discount curves, and the dates
-//! that go before the calendar's. Of dividends and rates, those of users override those of vendors. A source that has
+//! that override the calendar's. Of dividends and rates, those of users override those of vendors. A source that has
 //! an item keeps it, whatever becomes of its connection: values do not jump between vendors. Never: a store, a clock.
 
 use engine::rates::source::RateSource;

@@ -42,7 +42,7 @@ pub fn session_of(calendar: &Calendar, at: Timestamp) -> Date {
     calendar.session_on_or_before(calendar.eastern(at).date())
 }
 
-/// Whether a market is worth more than what was kept of its session: all of it that quotes are there for, at full
+/// True if a market is worth more than what was kept of its session: all of it that quotes are there for, at full
 /// accuracy. A name that a vendor has not answered for yet stays as it was saved.
 fn is_whole(snapshot: &Snapshot) -> bool {
     !snapshot.chains().is_empty()

@@ -179,7 +179,7 @@ impl FeedSpec {
         SavedMarket::Recorded(paths.join(", "))
     }
 
-    /// True if none of these feeds has quotes: nothing is served until one that has is added.
+    /// True if none of the feeds has quotes: nothing is served until one that has is added.
     #[must_use]
     pub fn lack_quotes(specs: &[Self]) -> bool {
         specs.iter().all(|spec| matches!(spec, Self::Poll(poll) if !poll.brings_chains()))

@@ -57,7 +57,7 @@ impl Drop for OutputFile {
     }
 }
 
-/// Whether two paths are one file, by whatever name.
+/// True if two paths are one file, by whatever name.
 pub(super) fn are_same(a: &Path, b: &Path) -> bool {
     #[cfg(unix)]
     if let (Ok(a), Ok(b)) = (fs::metadata(a), fs::metadata(b)) {

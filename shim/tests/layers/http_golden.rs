@@ -1,6 +1,6 @@
 //! The wire, byte for byte: `golden/http/*.http` hold a target and the whole answer.
 //!
-//! A changed golden is looked at, never just written anew: `UPDATE_GOLDEN=1 cargo test --test http_golden` writes the
+//! A changed golden is looked at, never just written again: `UPDATE_GOLDEN=1 cargo test --test http_golden` writes the
 //! files, `git diff` shows what clients will notice.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -352,7 +352,7 @@ impl Known<'_> {
     }
 }
 
-/// Whether a cell shows what it must: the value rounded to the layer's decimals, or what stands for a missing one.
+/// True if a cell shows what it must: the value rounded to the layer's decimals, or what stands for a missing one.
 fn check_number(shown: &Value, wanted: f64, decimals: i32, missing: Missing, what: &str) {
     if wanted.is_nan() {
         match missing {

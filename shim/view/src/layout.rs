@@ -93,7 +93,7 @@ impl Areas {
         self.main.height.saturating_sub(2) as usize
     }
 
-    /// Whether a page can be seen.
+    /// True if a page can be seen.
     pub(crate) fn shows(&self, page: Page, chosen: Page) -> bool {
         let beside = match page {
             Page::Chain => Rect::default(),

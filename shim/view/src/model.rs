@@ -17,9 +17,9 @@ pub(crate) struct SliceKey {
 pub(crate) struct ExpiryRow {
     /// Which.
     pub(crate) key: SliceKey,
-    /// Whether it settles in the morning.
+    /// True if it settles in the morning.
     pub(crate) is_am: bool,
-    /// Whether it can be exercised early.
+    /// True if it can be exercised early.
     pub(crate) is_american: bool,
     /// Calendar days to settlement.
     pub(crate) days: f64,

@@ -16,7 +16,7 @@ pub(crate) enum Effect {
     Copy(String),
     /// Stop, until the shell says otherwise.
     Suspend,
-    /// Draw everything anew.
+    /// Draw everything again.
     Redraw,
 }
 

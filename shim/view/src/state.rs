@@ -101,11 +101,11 @@ pub(crate) struct State {
     pub(crate) place: String,
     /// The daemon is a part of this program.
     pub(crate) is_own: bool,
-    /// What the daemon said last.
+    /// The last message of the daemon.
     pub(crate) daemon: Option<DaemonFacts>,
     /// It does not answer.
     pub(crate) away: Option<Away>,
-    /// When it was heard last.
+    /// Time of the daemon's last answer.
     pub(crate) heard: u64,
     /// It shows no quotes.
     pub(crate) without_quotes: bool,
@@ -147,7 +147,7 @@ pub(crate) struct State {
     pub(crate) copies: u64,
     /// Until when what changed is marked.
     pub(crate) flash_until: u64,
-    /// What is said, and until when.
+    /// The message in the footer, and until when it is shown.
     pub(crate) message: Option<(String, u64)>,
 }
 
@@ -354,12 +354,12 @@ impl State {
         self.scroll(false);
     }
 
-    /// Whether what changed is marked now.
+    /// True if what changed is marked now.
     pub(crate) fn flashes(&self) -> bool {
         self.now < self.flash_until
     }
 
-    /// For how long nothing was heard, in milliseconds, where that is long.
+    /// Milliseconds since the last answer, where that is long.
     pub(crate) fn silence(&self) -> Option<u64> {
         Some(self.now.saturating_sub(self.heard)).filter(|silence| *silence >= SILENCE_MS)
     }

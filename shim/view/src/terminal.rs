@@ -124,8 +124,8 @@ pub(crate) fn leave() {
     }
 }
 
-/// A panic of the thread that draws leaves the terminal before it is said; others cost what they were about, and are
-/// not written over the screen.
+/// A panic of the thread that draws leaves the terminal before it is reported; others cost what they were about, and
+/// are not written over the screen.
 pub(crate) fn leave_on_panic() {
     let drawing = std::thread::current().id();
     let say = std::panic::take_hook();

@@ -1,6 +1,6 @@
 //! What keys and news do to the state, and what the screens look like: without a terminal, without a daemon.
 //!
-//! Screens stand in `golden/view`, as text. `UPDATE_GOLDEN=1 cargo test -p greeksd-view` writes them anew; a changed
+//! Screens stand in `golden/view`, as text. `UPDATE_GOLDEN=1 cargo test -p greeksd-view` writes them again; a changed
 //! screen is looked at.
 
 use super::column::Column;

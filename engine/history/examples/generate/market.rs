@@ -54,7 +54,7 @@ pub(crate) struct Quoted {
     pub(crate) bid: f64,
     /// NaN: none.
     pub(crate) ask: f64,
-    /// A few contracts, told by the strike.
+    /// A few contracts that differ in the strike.
     pub(crate) size: u32,
     pub(crate) style: Style,
     pub(crate) truth: Option<Truth>,

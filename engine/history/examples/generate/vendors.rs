@@ -49,7 +49,7 @@ impl Vendor {
         }
     }
 
-    /// Whether a row is a strike, with its call and its put.
+    /// True if a row is a strike, with its call and its put.
     pub(crate) fn has_pairs(self) -> bool {
         matches!(self, Self::Orats | Self::OptionsDx)
     }

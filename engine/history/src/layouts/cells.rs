@@ -33,7 +33,7 @@ pub(super) trait Cells {
     fn cell(&self, at: usize) -> Result<Cell<'_>, Reason>;
 }
 
-/// An instant, or a date whose instant is to be told.
+/// An instant, or a date whose instant is not known yet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum When {
     At(Timestamp),

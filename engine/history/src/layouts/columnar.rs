@@ -84,7 +84,7 @@ fn guarded<T>(read: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(read)).ok()
 }
 
-/// Whether the columns that are read are compressed in ways that are.
+/// True if the columns that are read are compressed in ways that are.
 fn admit_compression(file: &Path, builder: &QuoteFileReader, places: &[usize]) -> Result<(), LayoutError> {
     let schema = builder.parquet_schema();
     for group in builder.metadata().row_groups() {

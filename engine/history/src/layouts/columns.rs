@@ -17,7 +17,7 @@ pub enum Meaning {
     UndPrice,
     /// Bid of the underlying.
     UndBid,
-    /// Ask of the underlying; the middle of a two-sided quote goes before [`Meaning::UndPrice`].
+    /// Ask of the underlying; the middle of a two-sided quote overrides [`Meaning::UndPrice`].
     UndAsk,
     /// What the options of an expiry say of the price of the underlying.
     ExpiryPrice,
@@ -120,7 +120,7 @@ pub(super) struct LayoutColumn {
     /// Its name in headers, or several, one after the other with `|` between; case does not matter.
     pub(super) names: &'static str,
     pub(super) meaning: Meaning,
-    /// Whether a file without it is of another layout.
+    /// True if a file without it is of another layout.
     pub(super) must: bool,
 }
 

@@ -11,7 +11,8 @@ use kernel::contract::{ForwardBasis, RootTable, Settle, Symbol};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// From when on the roots of files are those of today's symbols. Before, an index had many, and none told its terms.
+/// From when on the roots of files are those of today's symbols. Before, an index had many roots, and their names did
+/// not imply the terms.
 const SYMBOLS_SINCE: Date = date(2010, 6, 1);
 
 /// Endings of files, the outer one first.
@@ -48,7 +49,7 @@ impl<'a> Facts<'a> {
         self.options.underlying.or_else(by_name).map(|ticker| self.roots.canonical(ticker))
     }
 
-    /// Whether an underlying is an index: those have rows in the table of roots, as have class shares.
+    /// True if an underlying is an index: those have rows in the table of roots, as have class shares.
     pub(super) fn is_index(&self, underlying: Symbol) -> bool {
         !underlying.as_str().contains('.') && self.roots.roots_of(underlying).next().is_some()
     }

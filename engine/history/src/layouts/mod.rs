@@ -59,7 +59,7 @@ pub struct Read {
 }
 
 impl Read {
-    /// Whether the file was read from its beginning to its end.
+    /// True if the file was read from its beginning to its end.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.report.errors.is_empty()

@@ -30,7 +30,7 @@ pub struct ReadOptions {
     pub prices: Option<PathBuf>,
     /// Recordings: the time from one snapshot to the next, whole seconds.
     pub every: SignedDuration,
-    /// The sessions, which closes and snapshots are told by.
+    /// The sessions: they give closes and snapshots.
     pub calendar: Calendar,
 }
 

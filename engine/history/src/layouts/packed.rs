@@ -71,7 +71,7 @@ pub(super) fn packing_of(path: &Path, head: &[u8]) -> Result<Packing, LayoutErro
     Ok(packing.map_or(Packing::Plain, |(_, packing)| *packing))
 }
 
-/// Whether a text is of JSON lines: whether it begins with a brace.
+/// True if a text is of JSON lines: whether it begins with a brace.
 pub(super) fn is_of_lines(text: &mut impl BufRead) -> bool {
     let begin = text.fill_buf().unwrap_or_default();
     let begin = begin.strip_prefix(b"\xef\xbb\xbf").unwrap_or(begin);

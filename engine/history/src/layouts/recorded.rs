@@ -31,7 +31,7 @@ pub(super) const NAME: &str = "greeksd-recording";
 const AHEAD: SignedDuration = SignedDuration::from_hours(1);
 /// A member is held up to this many bytes until its checksum is known.
 const HELD: usize = 64 << 20;
-/// Damaged members that are told one by one.
+/// Maximum number of damaged members that are reported one by one.
 const TOLD: usize = 100;
 
 /// Replays lines.

@@ -216,7 +216,7 @@ impl<'a> Assembler<'a> {
     }
 }
 
-/// Whether neither bid nor ask of any side is there.
+/// True if neither bid nor ask of any side is there.
 fn is_silent<C: Cells>(row: &C, sides: &[SideColumns]) -> bool {
     let mut columns = sides.iter().flat_map(|side| [side.bid, side.ask]);
     columns.all(|column| matches!(row.cell(column.at), Ok(Cell::Empty)))
@@ -308,7 +308,7 @@ struct Nearest {
 }
 
 impl Nearest {
-    /// Whether an expiry is the nearest of its underlying so far. No more underlyings are kept than there can be, so
+    /// True if an expiry is the nearest of its underlying so far. No more underlyings are kept than there can be, so
     /// that a file cannot fill memory.
     fn is(&mut self, underlying: Symbol, ts: Timestamp, expiry: Date) -> bool {
         if self.ts != Some(ts) || !limits::RECORDS.holds(self.expiries.len() as f64) {

@@ -160,7 +160,7 @@ mod tests {
         }
     }
 
-    /// Hands out at most so many bytes at a time, and fails at the end if it is told to.
+    /// Hands out at most so many bytes at a time, and fails at the end if requested.
     struct Drops<'a> {
         rest: &'a [u8],
         most: usize,

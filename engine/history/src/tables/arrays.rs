@@ -78,14 +78,14 @@ impl Dictionary {
 }
 
 impl ArrayForm {
-    /// Tables of these columns, which say that they have these field groups, and `about` of themselves.
+    /// Tables of these columns; their schema carries the field groups and `about`.
     #[must_use]
     pub(super) fn new(columns: Vec<FileColumn>, groups: &str, about: &[(String, String)]) -> Self {
         let schema = Arc::new(arrow_schema(&columns, about));
         Self { columns: columns.into(), groups: groups.to_owned(), schema, calendar: Calendar::embedded() }
     }
 
-    /// What is said of the columns.
+    /// The schema of the columns.
     #[must_use]
     pub(super) fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)

@@ -61,7 +61,7 @@ impl core::ops::AddAssign for Counts {
 }
 
 impl Band {
-    /// Whether `inner` lies inside.
+    /// True if `inner` lies inside.
     #[must_use]
     pub fn holds(&self, inner: &Self) -> bool {
         let within = |inner: (f64, f64), outer: (f64, f64)| outer.0 <= inner.0 && inner.1 <= outer.1;

@@ -6,7 +6,7 @@
 //! every sign and size of rates, and the same matrix gives the boundary's derivative in a rate without a second
 //! solution. The lanes of a solve are volatilities; a [`Boundary`] keeps H/sigma² as a polynomial in √tau and ln sigma,
 //! so that one table serves every spot, every strike (B scales with K), every volatility of its range and every moment
-//! until expiry. In the borrow rate, which quotes imply anew every pass, it is a cubic from three solutions and a
+//! until expiry. In the borrow rate, which quotes imply again every pass, it is a cubic from three solutions and a
 //! slope; in the rate, which hardly moves, a straight line. Calls are puts with rate and yield exchanged, ln(B/K) with
 //! the other sign. Never: a spot.
 
@@ -316,7 +316,7 @@ pub(super) struct Domain {
     pub(super) sigma: (f64, f64),
     /// Least and greatest borrow rate solved for.
     range: (f64, f64),
-    /// Whether this is the boundary of a call so far above the strike that its height over B(0+) hardly matters: then
+    /// True if this is the boundary of a call so far above the strike that its height over B(0+) hardly matters: then
     /// that of the least b serves every lesser one.
     far: bool,
 }
@@ -339,12 +339,12 @@ impl Domain {
         settling(rate, yield_, sigma)
     }
 
-    /// Whether `b` lies in the range solved for.
+    /// True if `b` lies in the range solved for.
     pub(super) fn holds(&self, b: f64) -> bool {
         (self.far || self.range.0 <= b) && b <= self.range.1
     }
 
-    /// Whether the rates lie where the boundary is known.
+    /// True if the rates lie where the boundary is known.
     pub(super) fn reaches(&self, r: f64, b: f64) -> bool {
         let room = BEYOND * (self.range.1 - self.range.0);
         let size = self.r.abs().max(self.b.abs());
@@ -361,7 +361,7 @@ pub(super) struct Boundary {
     span: f64,
     /// The rate in which edges carry a derivative.
     pub(super) moved: Rate,
-    /// Whether the put's yield exceeds its rate, so that its boundary begins below the strike.
+    /// True if the put's yield exceeds its rate, so that its boundary begins below the strike.
     starts_below: bool,
     /// Mid and half width of the ln sigma range.
     centre: f64,

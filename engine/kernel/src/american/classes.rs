@@ -63,7 +63,7 @@ fn late_call_loses(terms: &Terms, saved: f64, sigma: f64) -> f64 {
     if rest < 0.5 { f64::INFINITY } else { 0.27 * terms.b * sigma * terms.t.powf(1.5) / rest }
 }
 
-/// Whether no option of the band is worth exercising early although there are dividends.
+/// True if no option of the band is worth exercising early although there are dividends.
 ///
 /// Put: with r ≤ 0 ≤ b waiting earns on the strike and on the stock. Call: exercising right before an ex-date instead
 /// of right before the next one (or at expiry) gains the dividend and loses the interest on the strike; the part of

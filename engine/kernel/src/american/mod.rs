@@ -28,11 +28,11 @@ pub enum Refit {
     Kept,
     /// Added what the band lacked.
     Widened,
-    /// Built anew: terms have moved too far.
+    /// Built again: terms have moved too far.
     Built,
 }
 
-/// Whether no American option of a band is worth exercising early, or only now.
+/// True if no American option of a band is worth exercising early, or only now.
 #[must_use]
 pub fn never_exercised(right: Right, terms: &Terms, band: &Band) -> bool {
     class(right, terms, band, LOST) == Class::European
@@ -86,19 +86,19 @@ impl Pricer {
         }
     }
 
-    /// Whether the tables still serve these terms (time passed, r and b moved a little) and these bands.
+    /// True if the tables still serve these terms (time passed, r and b moved a little) and these bands.
     #[must_use]
     pub fn serves<B: AsRef<[Band]> + ?Sized>(&self, terms: &Terms, bands: &B) -> bool {
         self.holds(bands.as_ref()) && self.serves_terms(terms)
     }
 
-    /// Whether the tables still serve these terms.
+    /// True if the tables still serve these terms.
     #[must_use]
     pub fn serves_terms(&self, terms: &Terms) -> bool {
         self.serves_with(terms, &self.band)
     }
 
-    /// Whether there are tables for all of `bands`.
+    /// True if there are tables for all of `bands`.
     fn holds(&self, bands: &[Band]) -> bool {
         match &self.method {
             Method::Premium(tables) => bands.iter().all(|band| tables.holds(band)),
@@ -106,7 +106,7 @@ impl Pricer {
         }
     }
 
-    /// Whether the method is right for the terms, and the tables that there are.
+    /// True if the method is right for the terms, and the tables that there are.
     fn serves_with(&self, terms: &Terms, band: &Band) -> bool {
         let class = || Self::class(self.style, self.right, terms, band, LOST_KEPT);
         match &self.method {

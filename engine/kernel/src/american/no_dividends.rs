@@ -55,7 +55,7 @@ impl NoDividends {
         self.tables = below.into_iter().chain(held).chain(above).collect();
     }
 
-    /// Whether the boundaries are known at `terms`: the rates lie in their range, time has not run out.
+    /// True if the boundaries are known at `terms`: the rates lie in their range, time has not run out.
     pub(super) fn serves(&self, terms: &Terms) -> bool {
         self.tables.iter().all(|table| {
             let known = &table.domain;
@@ -65,7 +65,7 @@ impl NoDividends {
         })
     }
 
-    /// Whether this is a call that nothing is gained by exercising.
+    /// True if this is a call that nothing is gained by exercising.
     fn out_of_reach(&self, terms: &Terms) -> bool {
         self.phi > 0.0 && terms.b <= 0.0 && terms.r >= 0.0
     }
@@ -133,7 +133,7 @@ impl NoDividends {
         if self.out_of_reach(terms) { &[] } else { &self.tables }
     }
 
-    /// Whether the table is the first, and whether it is the last: they serve what lies beyond.
+    /// True if the table is the first, and whether it is the last: they serve what lies beyond.
     fn ends(&self, table: &Shared) -> (bool, bool) {
         let is = |other: Option<&Shared>| other.is_some_and(|other| core::ptr::eq(other, table));
         (is(self.tables.first()), is(self.tables.last()))
@@ -192,7 +192,7 @@ struct Part<L: Lanes> {
     lanes: L::Mask,
     /// Of these, the ones on the exercise side of the boundary.
     beyond: L::Mask,
-    /// Whether any lane has a premium to add.
+    /// True if any lane has a premium to add.
     integrate: bool,
     reach: Reach<L>,
     at: Contract<L>,

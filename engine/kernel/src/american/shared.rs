@@ -114,7 +114,7 @@ fn cell(right: Right, terms: &Terms, sigma: (f64, f64)) -> Option<Domain> {
     shared.or_else(|| (alike && b.abs() > SMALL).then(of_its_size).filter(serves))
 }
 
-/// Whether `domain` and the rates lie on the same side of r = b, and not at it.
+/// True if `domain` and the rates lie on the same side of r = b, and not at it.
 fn clear_of_kink(domain: &Domain, (r, b): (f64, f64)) -> bool {
     let gap = domain.r - domain.b;
     gap.abs() > AT_KINK * domain.r.abs().max(domain.b.abs()) && gap * (r - b) > 0.0

@@ -20,7 +20,7 @@ fn is_weekend(d: Date) -> bool {
     matches!(d.weekday(), Weekday::Saturday | Weekday::Sunday)
 }
 
-/// Whether a weekday is a holiday, or the weekday on which one is observed.
+/// True if a weekday is a holiday, or the weekday on which one is observed.
 fn is_holiday(d: Date) -> bool {
     let (month, day, weekday) = (d.month(), d.day(), d.weekday());
     match month {
@@ -38,7 +38,7 @@ fn is_holiday(d: Date) -> bool {
     }
 }
 
-/// Whether `d` is the day of its month, or the weekday that stands in for it: Friday for Saturday, Monday for Sunday.
+/// True if `d` is the day of its month, or the weekday that stands in for it: Friday for Saturday, Monday for Sunday.
 fn is_observed(d: Date, day: i8) -> bool {
     match d.weekday() {
         Weekday::Friday => d.day() == day || d.day() + 1 == day,
@@ -51,7 +51,7 @@ fn is_nth(d: Date, n: i8, weekday: Weekday) -> bool {
     d.weekday() == weekday && (d.day() - 1) / 7 + 1 == n
 }
 
-/// Whether a session closes at 13:00: July 3 before a holiday from Tuesday to Friday, the day after Thanksgiving,
+/// True if a session closes at 13:00: July 3 before a holiday from Tuesday to Friday, the day after Thanksgiving,
 /// December 24 from Monday to Thursday.
 fn is_early(d: Date) -> bool {
     match (d.month(), d.day(), d.weekday()) {

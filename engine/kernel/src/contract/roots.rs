@@ -58,7 +58,7 @@ impl RootTable {
         Some(&self.rows[i])
     }
 
-    /// The facts of a root that a feed lists under an underlying. The table's own underlying goes before the feed's.
+    /// The facts of a root that a feed lists under an underlying. The table's own underlying overrides the feed's.
     ///
     /// A root outside the table that ends in 1 to 9 and is not the underlying's own ticker is adjusted (`AAPL1`; 7 was
     /// a mini of 10 shares until 2014). That holds too where a renamed underlying no longer is its prefix: no Greeks is
@@ -105,7 +105,7 @@ impl RootTable {
     }
 }
 
-/// Whether a root is a FLEX series, which feeds drop: it starts with a digit.
+/// True if a root is a FLEX series, which feeds drop: it starts with a digit.
 #[must_use]
 pub fn is_flex(root: Symbol) -> bool {
     root.as_str().as_bytes().first().is_some_and(u8::is_ascii_digit)

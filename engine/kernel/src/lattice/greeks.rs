@@ -95,7 +95,7 @@ impl Lattices {
         })
     }
 
-    /// Whether the premium of every lane is negligible: far out of the money what exercise could gain, were it certain,
+    /// True if the premium of every lane is negligible: far out of the money what exercise could gain, were it certain,
     /// times the chance of ending in the money.
     #[must_use]
     pub fn is_negligible<L: Lanes>(&self, k: L, sigma: L) -> bool {

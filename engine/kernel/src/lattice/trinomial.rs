@@ -81,7 +81,7 @@ pub(super) struct Layer {
     held: f64,
     /// Years to the next layer; 0 for the last.
     dt: f64,
-    /// Whether exercise can pay.
+    /// True if exercise can pay.
     pays: bool,
 }
 

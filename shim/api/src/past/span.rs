@@ -55,7 +55,7 @@ impl PastSpan {
         Self { start, end, opens: Time::MIN, closes: Time::MAX, every: Pace::Snapshot }
     }
 
-    /// Whether something of a day may be asked for.
+    /// True if something of a day may be asked for.
     #[must_use]
     pub fn has(&self, day: Date, zone: &TimeZone) -> bool {
         let is_after = self.start.day(zone).is_none_or(|first| first <= day);

@@ -24,7 +24,7 @@ impl Rights {
     pub const ANY: &'static [(&'static str, Self)] =
         &[("call", Self::Call), ("put", Self::Put), ("both", Self::Both), ("c", Self::Call), ("p", Self::Put)];
 
-    /// Whether contracts of this right are wanted.
+    /// True if contracts of this right are wanted.
     #[must_use]
     pub fn admit(self, right: Right) -> bool {
         match self {
@@ -45,7 +45,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Whether a number is within. A missing one is within none that are given.
+    /// True if a number is within. A missing one is within none that are given.
     #[must_use]
     pub fn admit(&self, x: f64) -> bool {
         self.least.is_none_or(|least| x >= least) && self.most.is_none_or(|most| x <= most)

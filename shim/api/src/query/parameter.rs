@@ -124,9 +124,9 @@ pub enum ParameterForm {
     Range,
     /// `true` or `false`.
     Flag,
-    /// One of these words.
+    /// One word of a list.
     Word(Vec<&'static str>),
-    /// A comma list of these words.
+    /// Words of a list, separated by commas.
     Words(Vec<&'static str>),
 }
 

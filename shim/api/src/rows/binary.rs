@@ -47,7 +47,7 @@ struct TablePosition {
 }
 
 impl TableStream {
-    /// A table of these rows and fields, which says that it has these field groups.
+    /// A table of these rows and fields; its schema carries the field groups.
     #[must_use]
     pub fn new(format: TableFormat, fields: &[Field], groups: &str, picked: Vec<Picked>) -> Self {
         let columns: Vec<FileColumn> = fields.iter().filter_map(|field| served_column(field.name)).collect();

@@ -66,7 +66,7 @@ pub enum Stamp {
 }
 
 impl Stamp {
-    /// Whether it is spelt as a number.
+    /// True if it is spelt as a number.
     #[must_use]
     pub const fn is_number(self) -> bool {
         matches!(self, Self::Seconds | Self::Millis | Self::Nanos | Self::MillisOfDay | Self::Date8 | Self::Spreadsheet)
@@ -151,7 +151,7 @@ impl Clock {
         Self { asked, ..self }
     }
 
-    /// Whether a past moment was asked for.
+    /// True if a past moment was asked for.
     #[must_use]
     pub fn is_of_the_past(&self) -> bool {
         self.asked.is_some()

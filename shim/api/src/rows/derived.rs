@@ -30,7 +30,7 @@ pub struct DerivedInputs {
 }
 
 impl Derived {
-    /// Whether a contract without Greeks has no such number.
+    /// True if a contract without Greeks has no such number.
     #[must_use]
     pub fn needs_greeks(self) -> bool {
         self != Self::Intrinsic
@@ -51,7 +51,7 @@ impl Derived {
     }
 }
 
-/// Whether exercise now would bring more than nothing; not without a price of the underlying.
+/// True if exercise now would bring more than nothing; not without a price of the underlying.
 #[must_use]
 pub fn is_in_the_money(strike: f64, right: Right, und_price: f64) -> bool {
     right.phi() * (und_price - strike) > 0.0

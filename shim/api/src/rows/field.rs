@@ -100,7 +100,7 @@ pub struct Nest {
     pub keyed: bool,
     /// What stands there for a contract without Greeks.
     pub unpriced: Unpriced,
-    /// Whether formats without nesting put its name and a dot before its members' names.
+    /// True if formats without nesting put its name and a dot before its members' names.
     pub named: bool,
 }
 
@@ -170,7 +170,7 @@ impl Field {
         Self { group: Some(group), ..self }
     }
 
-    /// Whether every row shows a number there (a reader aligns those to the right).
+    /// True if every row shows a number there (a reader aligns those to the right).
     #[must_use]
     pub const fn is_number(&self) -> bool {
         match self.cell {
@@ -180,7 +180,7 @@ impl Field {
         }
     }
 
-    /// Whether it is a cell, not the beginning or end of an object.
+    /// True if it is a cell, not the beginning or end of an object.
     #[must_use]
     pub const fn is_cell(&self) -> bool {
         !matches!(self.cell, Cell::Open(_) | Cell::Close)

@@ -42,11 +42,11 @@ pub struct Frame {
     pub content_type: &'static str,
     /// Writes what comes before the first row.
     pub head: fn(&mut Vec<u8>, &Heading, &[ColumnHead<'_>]),
-    /// Whether the layer's own text stands around the rows, instead of `[` and `]`.
+    /// True if the layer's own text stands around the rows, instead of `[` and `]`.
     pub wrapped: bool,
-    /// Whether objects nest in a row.
+    /// True if objects nest in a row.
     pub nested: bool,
-    /// Whether a reader sees a table: strikes have the decimals of tables there.
+    /// True if a reader sees a table: strikes have the decimals of tables there.
     pub tabular: bool,
     /// After the last row.
     pub foot: &'static str,
@@ -56,7 +56,7 @@ pub struct Frame {
     pub row_between: &'static str,
     /// After a row.
     pub row_close: &'static str,
-    /// Whether each cell repeats the column's name as a key.
+    /// True if each cell repeats the column's name as a key.
     pub keys: bool,
     /// Before a cell of words.
     pub text_open: &'static str,

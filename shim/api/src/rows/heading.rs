@@ -14,6 +14,6 @@ pub struct Heading {
 pub struct ColumnHead<'a> {
     /// Its name, objects around it included.
     pub name: &'a str,
-    /// Whether every row shows a number there.
+    /// True if every row shows a number there.
     pub is_number: bool,
 }

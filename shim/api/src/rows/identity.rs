@@ -34,13 +34,13 @@ pub fn push_description_head(out: &mut Vec<u8>, root: Symbol, expiry: Date) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Whether an underlying is an index: the root table holds indices, and class shares, which have a dot in their name.
+/// True if an underlying is an index: the root table holds indices, and class shares, which have a dot in their name.
 #[must_use]
 pub fn is_index_root(underlying: Symbol, root: Symbol, roots: &RootTable) -> bool {
     roots.get(root).is_some() && !underlying.as_str().contains('.')
 }
 
-/// Whether the underlying of a chain is an index, by any of its roots.
+/// True if the underlying of a chain is an index, by any of its roots.
 #[must_use]
 pub fn is_index(chain: &Chain, roots: &RootTable) -> bool {
     chain.slices.iter().any(|slice| is_index_root(chain.underlying, slice.root, roots))

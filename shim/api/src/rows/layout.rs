@@ -19,7 +19,7 @@ pub struct AnswerLayout {
     pub groups: String,
     /// What it says about itself, where the format has a place for it.
     pub heading: Heading,
-    /// Whether a table begins with the names of its columns.
+    /// True if a table begins with the names of its columns.
     pub header: bool,
     /// What stands around all rows in JSON.
     pub around: Around,

@@ -356,7 +356,7 @@ mod tests {
         assert_eq!(block.put(0, &mut buf, 0), None, "a width that no table uses");
     }
 
-    /// Whether the digit after the last one that is shown is a five, and nothing behind it counts.
+    /// True if the digit after the last one that is shown is a five, and nothing behind it counts.
     fn is_tie(x: f64, print: Print) -> bool {
         let (Print::UpTo(n) | Print::Fixed(n) | Print::Words(n) | Print::Point(n)) = print;
         let product = x.abs() * 10f64.powi(n.into());

@@ -3,9 +3,9 @@
 //!
 //! Compiled once per answer from the layer's table and the format's frame ([`builder`]), and bound to one slice after
 //! another: only the text that is of the slice (names, expiry, the head of the OSI symbol, forward and rates) is
-//! written anew then. Everything constant melts into the text between two cells, so a row costs one copy and one number
-//! per cell that really differs; and where rows follow each other, the numbers of [`BLOCK`] rows are made side by side.
-//! Never: a format's or a vendor's name.
+//! written again then. Everything constant melts into the text between two cells, so a row costs one copy and one
+//! number per cell that really differs; and where rows follow each other, the numbers of [`BLOCK`] rows are made side
+//! by side. Never: a format's or a vendor's name.
 
 pub mod builder;
 mod slice_text;
@@ -228,7 +228,7 @@ impl Template {
         self.row_max
     }
 
-    /// Whether it was compiled for chains with quotes.
+    /// True if it was compiled for chains with quotes.
     #[must_use]
     pub fn shows_quotes(&self) -> bool {
         self.shows_quotes

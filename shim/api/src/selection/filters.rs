@@ -30,7 +30,7 @@ pub struct VendorFilters {
     pub expirations: Expirations,
     /// Where the strike is to the spot.
     pub money: Money,
-    /// Strikes within any of these; empty: all.
+    /// Ranges of strikes; empty: all.
     pub strikes: Vec<Bounds>,
     /// Which deltas.
     pub deltas: Deltas,
@@ -83,7 +83,7 @@ pub enum Deltas {
     Any,
     /// The strikes whose call or put has the magnitude nearest to each of these, per (root, expiry).
     Nearest(Vec<f64>),
-    /// Magnitudes within any of these.
+    /// Ranges of magnitudes.
     Within(Vec<Bounds>),
 }
 

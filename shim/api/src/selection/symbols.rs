@@ -14,7 +14,7 @@ const STALE_AFTER: SignedDuration = SignedDuration::from_mins(2);
 /// Which underlyings, and which part of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SymbolSelection {
-    /// What a symbol begins with, one of these; empty: anything.
+    /// Prefixes, one of which a symbol begins with; empty: anything.
     pub prefixes: Vec<Symbol>,
     /// Only symbols that come after this one.
     pub after: Option<Symbol>,
@@ -22,12 +22,12 @@ pub struct SymbolSelection {
     pub limit: Option<usize>,
 }
 
-/// By what time the freshness of values is told.
+/// The time that the freshness of values is measured at.
 #[derive(Clone, Copy, Debug)]
 pub struct FreshnessTerms {
     /// The time now.
     pub now: Timestamp,
-    /// Whether the market is open.
+    /// True if the market is open.
     pub is_open: bool,
 }
 

@@ -56,7 +56,7 @@ pub struct Layer {
     pub path: &'static str,
     /// The parameters that it reads; those that are accepted and have no effect are in [`ignored`].
     pub parameters: Parameters,
-    /// Whether parameters that are not in the table are refused, whatever they are.
+    /// True if parameters that are not in the table are refused, whatever they are.
     pub is_strict: bool,
     /// What it answers.
     pub serve: Serve,
@@ -105,7 +105,7 @@ pub struct Reply {
     /// Days that depend on the date of the answer. They replace those of `selection` and `past` in
     /// [`LayerRequest::settle`].
     pub days: Option<Box<RequestDays>>,
-    /// Which of these.
+    /// Which one.
     pub filters: VendorFilters,
     /// Which part of them, in which order.
     pub page: Page,
@@ -218,7 +218,7 @@ pub struct SymbolList {
 pub struct SymbolColumn {
     /// Its name.
     pub name: &'static str,
-    /// Whether every row shows a number there.
+    /// True if every row shows a number there.
     pub is_number: bool,
     /// What it shows: of the facts, by the clock of the answer, of this feed as given to the program.
     pub find: fn(&SymbolFacts, &Clock, &str) -> Fact,
@@ -242,11 +242,11 @@ pub struct RequestContext<'a> {
     pub host: Option<&'a str>,
     /// Slow readers hold more of old snapshots than they may.
     pub is_crowded: bool,
-    /// Whether the market is open.
+    /// True if the market is open.
     pub market_open: bool,
     /// The feed, as given to the program. One feed has all names.
     pub feed: &'a str,
-    /// Whether chains have the quotes of the feed.
+    /// True if chains have the quotes of the feed.
     pub shows_quotes: bool,
     /// The edition of answers that are made of the snapshot and the date alone.
     pub edition: Option<u64>,
@@ -352,7 +352,7 @@ impl LayerRequest {
         }
     }
 
-    /// Whether looking it up would hold up others.
+    /// True if looking it up would hold up others.
     #[must_use]
     pub fn is_heavy(&self, snapshot: &Snapshot) -> bool {
         match &self.content {

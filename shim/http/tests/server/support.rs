@@ -329,7 +329,7 @@ impl Client {
         String::from_utf8_lossy(&self.rest_bytes()).into_owned()
     }
 
-    /// Whether the server closes without another byte.
+    /// True if the server closes without another byte.
     pub(crate) fn is_closed(&mut self) -> bool {
         self.buffer.is_empty() && self.more() == 0
     }

@@ -39,7 +39,7 @@ pub fn start(address: SocketAddr, clock: MarketClock) -> io::Result<LineSource> 
     Ok(LineSource::new(name, shared))
 }
 
-/// The connections that are open, and what is said about them.
+/// The open connections, and their log lines.
 struct Door {
     shared: Arc<LinesShared>,
     open: Mutex<Vec<Arc<Open>>>,
@@ -196,7 +196,7 @@ impl Read for TimedReader<'_> {
 /// A log of what clients can make happen often: so many lines a minute, and then how many were left out.
 #[derive(Debug, Default)]
 struct RateLimitedLog {
-    /// When this minute began, and the lines said in it.
+    /// Start of this minute, and the log lines in it.
     minute: Option<(Instant, u32)>,
     left_out: u64,
 }

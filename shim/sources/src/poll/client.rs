@@ -70,14 +70,14 @@ impl ServerBase {
         Ok(Self { text: text.to_owned(), origin, host: host.to_ascii_lowercase() })
     }
 
-    /// Whether it is on this machine.
+    /// True if it is on this machine.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
         let address: Option<IpAddr> = self.host.parse().ok();
         self.host == "localhost" || self.host.ends_with(".localhost") || address.is_some_and(|a| a.is_loopback())
     }
 
-    /// Whether what goes there cannot be read on the way.
+    /// True if what goes there cannot be read on the way.
     #[must_use]
     pub fn is_private(&self) -> bool {
         self.text.starts_with("https://") || self.is_loopback()
@@ -261,7 +261,7 @@ fn read_certificates(file: &Path) -> Result<RootCerts, String> {
     }
 }
 
-/// Why there is no answer. The texts of these errors name addresses, and are not shown.
+/// Why there is no answer. The texts of such errors name addresses, and are not shown.
 fn failure_of(error: &Error) -> Failure {
     match error {
         Error::Timeout(_) => Failure::Timeout,

@@ -53,7 +53,7 @@ pub struct OnceADay {
 }
 
 impl OnceADay {
-    /// Whether a name is due. It is not again until [`OnceADay::done`] says when, or for an hour.
+    /// True if a name is due. It is not again until [`OnceADay::done`] says when, or for an hour.
     pub fn claim(&mut self, name: Symbol, now: Duration) -> bool {
         let is_due = now >= self.quiet_until && self.due.get(&name).is_none_or(|&due| now >= due);
         if is_due {

@@ -118,7 +118,7 @@ impl Failure {
         }
     }
 
-    /// Whether it concerns every request to the vendor, and not the name alone.
+    /// True if it concerns every request to the vendor, and not the name alone.
     #[must_use]
     pub const fn is_of_vendor(self) -> bool {
         matches!(
@@ -127,7 +127,7 @@ impl Failure {
         )
     }
 
-    /// Whether it says that the vendor has no data of a name, so that asking again soon brings nothing either.
+    /// True if it says that the vendor has no data of a name, so that asking again soon brings nothing either.
     #[must_use]
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Refused | Self::NotFound | Self::WrongName | Self::Empty | Self::NoQuotes)

@@ -199,7 +199,7 @@ impl PollShared {
         }
     }
 
-    /// Whether quotes change that the vendor shows now.
+    /// True if quotes change that the vendor shows now.
     fn is_open(&self) -> bool {
         let now = self.clock.now();
         let shown = now.checked_sub(jiff::SignedDuration::try_from(self.delay).unwrap_or_default()).unwrap_or(now);

@@ -153,7 +153,7 @@ impl Plan {
         Next::Ask(name)
     }
 
-    /// Whether a further request of a sweep may go at `now`; it is counted.
+    /// True if a further request of a sweep may go at `now`; it is counted.
     ///
     /// # Errors
     /// When to ask again.
@@ -205,7 +205,7 @@ impl Plan {
         self.names.iter().filter(|(_, state)| !state.is_answered).map(|(&name, _)| name)
     }
 
-    /// Whether some name was not asked for yet, and the vendor is well.
+    /// True if some name was not asked for yet, and the vendor is well.
     #[must_use]
     pub fn is_starting(&self) -> bool {
         self.last_failure.is_none() && self.names.values().any(|state| !state.was_asked)
@@ -253,7 +253,7 @@ impl Plan {
         self.last_success
     }
 
-    /// Whether a request may go, else when.
+    /// True if a request may go, else when.
     fn gate(&mut self, now: Duration) -> Result<(), Duration> {
         if now < self.quiet_until {
             return Err(self.quiet_until);

@@ -253,7 +253,7 @@ impl Sweeps {
         Ok(SweepResult { batch, report, grade })
     }
 
-    /// Whether records are of the name that was asked for, and of a time that has been. Not every answer says whose it
+    /// True if records are of the name that was asked for, and of a time that has been. Not every answer says whose it
     /// is, but contracts do: some of a chain are of the name's own roots. Not all need be, where a name was another
     /// before.
     fn about(&self, name: Symbol, batch: &mut Batch, report: &mut Report) -> Result<(), Failure> {

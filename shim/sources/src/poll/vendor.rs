@@ -100,7 +100,7 @@ pub struct Sweep {
     pub report: Report,
     /// How its quotes stand to the market.
     pub grade: Grade,
-    /// Dividends as they were declared: what is likely to follow is told from all of them.
+    /// Dividends as declared: projected dividends follow from all of them.
     pub declared: Vec<DeclaredDividend>,
     /// The contracts that came.
     contracts: HashSet<(Symbol, ContractKey)>,
@@ -194,7 +194,7 @@ pub trait Vendor: Send + Sync {
         None
     }
 
-    /// Whether a sweep is worth something without the answer to a request.
+    /// True if a sweep is worth something without the answer to a request.
     fn may_miss(&self, request: &Question, failure: Failure) -> bool {
         let _ = (request, failure);
         false
@@ -254,7 +254,7 @@ impl fmt::Debug for PolledVendor {
     }
 }
 
-/// What the user said of a vendor's plan, where it is not what the vendor gives by default.
+/// Options of the user for a vendor, where they differ from the vendor's defaults.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Adjust {
     /// Seconds between two sweeps of a name.
@@ -271,7 +271,7 @@ pub struct Adjust {
     pub dividends: DividendsWanted,
 }
 
-/// Whether a vendor that has chains and dividends is asked for both.
+/// True if a vendor that has chains and dividends is asked for both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DividendsWanted {
     /// Once a day, beside the chains.
@@ -339,7 +339,7 @@ pub fn roots_of(roots: &RootTable, name: Symbol) -> Vec<Symbol> {
     if known.is_empty() { vec![name.bare()] } else { known }
 }
 
-/// Whether a name is an index: the root table has it, and it is no class share.
+/// True if a name is an index: the root table has it, and it is no class share.
 #[must_use]
 pub fn is_index(roots: &RootTable, name: Symbol) -> bool {
     !name.as_str().contains('.') && roots.roots_of(name).next().is_some()

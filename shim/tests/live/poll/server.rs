@@ -97,7 +97,7 @@ fn hang(mut to: &TcpStream) {
     let _ = to.read(&mut [0]);
 }
 
-/// Whether the connection goes on.
+/// True if the connection goes on.
 fn perform(mut to: &TcpStream, act: &Act) -> bool {
     let head = |status: u16, headers: &str, length: usize| {
         format!("HTTP/1.1 {status} Said\r\nContent-Length: {length}\r\n{headers}\r\n")

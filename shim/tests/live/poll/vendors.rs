@@ -95,12 +95,12 @@ impl RequestedNames {
         words[self as usize]
     }
 
-    /// Whether it has chains of names.
+    /// True if it has chains of names.
     pub(crate) fn has_chains(self) -> bool {
         self != Self::Treasury && !self.has_dividends_only()
     }
 
-    /// Whether it is asked for dividends and nothing else.
+    /// True if it is asked for dividends and nothing else.
     pub(crate) fn has_dividends_only(self) -> bool {
         matches!(self, Self::Nasdaq | Self::MassiveDividends | Self::TradierDividends)
     }

@@ -1,4 +1,4 @@
-//! The last line: what was just said, else the keys that matter here.
+//! The last line: the latest message, else the keys that apply here.
 
 use super::pen::Pen;
 use crate::layout::Page;

@@ -57,7 +57,7 @@ impl<'a> Pen<'a> {
         self.text(x, y, within, text, look);
     }
 
-    /// A line across an area, with something said in it.
+    /// A line across an area, with a text in it.
     pub(crate) fn rule(&mut self, y: u16, within: Rect, title: &str, look: Look) {
         let line = self.palette.signs.rule.to_string().repeat(within.width.into());
         self.text(within.x, y, within, &line, Look::Faint);

@@ -13,7 +13,7 @@ pub(crate) struct Points {
     pub(crate) at: Vec<(f64, f64)>,
     /// How they look.
     pub(crate) look: Look,
-    /// Whether there is a line through them.
+    /// True if there is a line through them.
     pub(crate) is_line: bool,
     /// What stands for a point where there is no Unicode.
     pub(crate) sign: char,

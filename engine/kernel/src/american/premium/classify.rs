@@ -47,13 +47,13 @@ pub(super) struct Span {
     pub(super) sigma: (f64, f64),
 }
 
-/// Whether exercise between ex-dates is worth watching for.
+/// True if exercise between ex-dates is worth watching for.
 pub(super) fn continuous(phi: f64, terms: &Terms) -> bool {
     let Terms { r, b, .. } = *terms;
     phi < 0.0 || r < 0.0 || b > 0.02 || (b > 1e-9 && b > 0.3 * r)
 }
 
-/// Whether the exercise region between ex-dates can have two boundaries, so that nothing may assume one.
+/// True if the exercise region between ex-dates can have two boundaries, so that nothing may assume one.
 pub(super) fn two_sided(phi: f64, terms: &Terms) -> bool {
     let Terms { r, b, .. } = *terms;
     if phi > 0.0 { r < b && b < 0.0 } else { b < r && r <= 0.0 }
@@ -85,7 +85,7 @@ fn call_start(terms: &Terms, span: &Span) -> Start {
     }
 }
 
-/// Whether what exercise of a watched call gains between now and `date` is known in closed form.
+/// True if what exercise of a watched call gains between now and `date` is known in closed form.
 pub(super) fn in_last_days(terms: &Terms, span: &Span, date: f64) -> bool {
     !waiting_is_free(terms, span, date)
         && terms.b > 0.0
@@ -94,7 +94,7 @@ pub(super) fn in_last_days(terms: &Terms, span: &Span, date: f64) -> bool {
         && terms.b * date <= LAST_COSTS
 }
 
-/// Whether exercising a call right before ex-date `i`, rather than before the next or at expiry, can pay.
+/// True if exercising a call right before ex-date `i`, rather than before the next or at expiry, can pay.
 fn pays(terms: &Terms, span: &Span, i: usize) -> bool {
     let (amount, per_strike) = gain(terms, span.sigma.1, i);
     terms.divs[i].t > terms.t - SAME_DATE || [span.k.0, span.k.1].iter().any(|k| amount + per_strike * k > 0.0)
@@ -181,12 +181,12 @@ fn call_changes(terms: &Terms, bands: &[Band]) -> Vec<f64> {
     strikes
 }
 
-/// Whether a call that may be exercised right before `date` is European from there on.
+/// True if a call that may be exercised right before `date` is European from there on.
 pub(super) fn european_after(terms: &Terms, span: &Span, date: f64) -> bool {
     !continuous(1.0, terms) && (0..terms.divs.len()).all(|i| terms.divs[i].t <= date || !pays(terms, span, i))
 }
 
-/// Whether a call's exercise between now and `date` can be left to a comparison with the intrinsic value.
+/// True if a call's exercise between now and `date` can be left to a comparison with the intrinsic value.
 ///
 /// Exercise gains bX − rK a year, nothing below X₀ = rK/b. Taking the better of "now" and "not before `date`" loses
 /// most around X₀: about 0.27·r·K·σ·date^1.5, against an intrinsic value of X₀ − K.

@@ -67,7 +67,7 @@ const FARTHEST: f64 = 2.0;
 /// e^(−δr·τ)·V at ln X + (δr − δb)·τ. They keep the errors of the grid, so that these still cancel against those of
 /// American values. `None` where that is too far.
 ///
-/// # Accuracy  against solving anew: rho and epsilon 2e-4 of K·τ: `carried_values_are_those_solved_anew`
+/// # Accuracy  against solving again: rho and epsilon 2e-4 of K·τ: `carried_values_are_those_solved_anew`
 pub(super) fn carried<L: Lanes>(solved: &[L], from: &Problem, problem: &Problem, grid: &Grid<L>) -> Option<Vec<L>> {
     let c = |v: f64| L::splat(v);
     let tau = problem.terms.t - problem.stop;

@@ -60,14 +60,14 @@ impl TablePart {
         self.table.get_or_init(|| Box::new(Table::build(right.phi(), terms, &self.span, scheme)))
     }
 
-    /// Whether it serves anything of `band`.
+    /// True if it serves anything of `band`.
     pub(super) fn meets(&self, band: &Band) -> bool {
         let meet = |a: (f64, f64), b: (f64, f64)| a.0 <= b.1 && b.0 <= a.1;
         meet(self.serves.k, band.k) && meet(self.serves.sigma, band.sigma)
     }
 }
 
-/// Whether tiles serve all of `band`.
+/// True if tiles serve all of `band`.
 pub(super) fn covered(band: &Band, tiles: &[TablePart]) -> bool {
     let Some(i) = tiles.iter().position(|tile| tile.meets(band)) else { return false };
     let (Span { k, sigma }, rest) = (tiles[i].serves, &tiles[i + 1..]);

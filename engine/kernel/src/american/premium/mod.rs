@@ -44,7 +44,7 @@ use plan::{collected, planned};
 use table::{Layout, Table};
 use taylor::{Taylor, at};
 
-/// r may move by this much before the tables must be built anew, and b where there is no boundary to measure from.
+/// r may move by this much before the tables must be built again, and b where there is no boundary to measure from.
 pub const RATE_MOVE: f64 = 5e-4;
 /// b may move by this times size^⅔·t^(−½), size being the greater of the two rates, and by this fraction of it.
 const B_MOVE: f64 = 3.5e-3;
@@ -182,7 +182,7 @@ impl PremiumTables {
         range
     }
 
-    /// Whether tables serve all of `band`.
+    /// True if tables serve all of `band`.
     pub(super) fn holds(&self, band: &Band) -> bool {
         covered(band, &self.tiles)
     }
@@ -204,10 +204,10 @@ impl PremiumTables {
         c(NEGLIGIBLE).lt(gain * in_the_money / spot)
     }
 
-    /// Whether the tables still serve `terms`: the same dividends are to come, no date that a table describes has
+    /// True if the tables still serve `terms`: the same dividends are to come, no date that a table describes has
     /// passed, and the rates moved by little; how little, depends on the term and on what was built.
     ///
-    /// # Accuracy  of what is built anew at moved rates: price 2e-5 of max(V, 5 % of S), delta 1e-4, gamma, vega and
+    /// # Accuracy  of what is built again at moved rates: price 2e-5 of max(V, 5 % of S), delta 1e-4, gamma, vega and
     /// theta 2e-3, away from the exercise boundary; a table aged by a day: 1e-5: `moved_tables_agree_with_fresh_ones`
     #[must_use]
     pub fn serves(&self, terms: &Terms) -> bool {
@@ -470,12 +470,12 @@ impl core::fmt::Debug for PremiumTables {
 }
 
 impl Table {
-    /// Whether anything is tabulated.
+    /// True if anything is tabulated.
     fn has_premium(&self) -> bool {
         !matches!(self.layout, Layout::European | Layout::LowerStrike(_) | Layout::Once)
     }
 
-    /// Whether it describes a date to come, and does not age until then.
+    /// True if it describes a date to come, and does not age until then.
     fn is_dated(&self) -> bool {
         matches!(self.layout, Layout::Once | Layout::AtExDate | Layout::AnchoredAtExDate)
     }

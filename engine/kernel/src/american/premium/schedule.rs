@@ -15,7 +15,7 @@ pub(super) struct Problem {
     pub(super) terms: Terms,
     /// The date at which to stop, years from now, right after its dividend if it is an ex-date.
     pub(super) stop: f64,
-    /// Whether exercise between ex-dates is worth watching for.
+    /// True if exercise between ex-dates is worth watching for.
     pub(super) continuous: bool,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Leg {
     pub(super) from: f64,
     pub(super) to: f64,
     pub(super) count: usize,
-    /// Whether it begins at expiry, and whether it ends at an ex-date to cross.
+    /// True if it begins at expiry, and whether it ends at an ex-date to cross.
     pub(super) first: bool,
     pub(super) crosses: bool,
 }
@@ -90,7 +90,7 @@ impl Problem {
         if self.phi < 0.0 && amount > 0.0 { gap_before(amount, k, self.terms.r) } else { 0.0 }
     }
 
-    /// Whether this is a call that is watched for exercise between ex-dates.
+    /// True if this is a call that is watched for exercise between ex-dates.
     pub(super) fn watched_call(&self) -> bool {
         self.phi > 0.0 && self.continuous
     }

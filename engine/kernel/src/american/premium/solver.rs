@@ -389,7 +389,7 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
         }
     }
 
-    /// Whether a value from node `from` on lies below the payoff; a region of such values spans several nodes, or
+    /// True if a value from node `from` on lies below the payoff; a region of such values spans several nodes, or
     /// begins at `from`.
     fn falls_short(&self, from: usize) -> bool {
         let last = self.x.len() - 1;
@@ -399,7 +399,7 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
         (from..dense).any(short) || (dense..last).step_by(4).any(short)
     }
 
-    /// Substitutes the American values anew, projecting every one.
+    /// Substitutes the American values again, projecting every one.
     fn project(&mut self, from: usize) {
         let last = self.x.len() - 1;
         let turn = (last - self.far_inverse.len()).max(from);
@@ -511,7 +511,7 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
         }
     }
 
-    /// Crosses an ex-date backwards: a call may take the dividend, and every boundary starts anew.
+    /// Crosses an ex-date backwards: a call may take the dividend, and every boundary starts again.
     fn cross_ex_date(&mut self, date: f64) {
         self.contact = Contact::none();
         if self.problem.phi < 0.0 {

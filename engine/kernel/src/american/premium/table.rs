@@ -41,7 +41,7 @@ pub(super) struct Table {
     pub(super) layout: Layout,
     /// Years from the time of building to the date described.
     pub(super) stop: f64,
-    /// Whether exercise of a call is watched for until then.
+    /// True if exercise of a call is watched for until then.
     pub(super) watched: bool,
     /// ln σ and 1/K.
     pub(super) sigma: Axis,
@@ -56,7 +56,7 @@ pub(super) struct Table {
     /// error below 1e-7 of it.
     pub(super) premium: Box<[f32]>,
     pub(super) scheme: Scheme,
-    /// Whether it was built with more strikes and terms, because the usual ones did not resolve it.
+    /// True if it was built with more strikes and terms, because the usual ones did not resolve it.
     pub(super) refined: bool,
     /// How far its grids reach where exercise ends them.
     pub(super) down: Down,
@@ -82,7 +82,7 @@ impl Rates {
 }
 
 impl Table {
-    /// Whether it begins at a common anchor.
+    /// True if it begins at a common anchor.
     pub(super) fn is_anchored(&self) -> bool {
         matches!(self.layout, Layout::Anchored | Layout::AnchoredAtExDate)
     }

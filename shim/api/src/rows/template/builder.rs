@@ -29,7 +29,7 @@ pub struct RowPlan<'a> {
 /// An object or array that is being compiled.
 struct Level {
     keyed: bool,
-    /// Whether its next member is its first.
+    /// True if its next member is its first.
     is_first: bool,
     /// The slot that leaves it out for contracts without Greeks.
     unless: Option<usize>,
