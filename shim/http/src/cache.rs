@@ -83,11 +83,14 @@ impl Entry {
     /// True if a request may have this body: it is the newest one, or the one whose parts the reader has.
     fn serves(&self, conditions: &Conditions, edition: Option<u64>, now: Instant) -> bool {
         let is_read = |within: Duration| self.ranged.is_some_and(|at| now < at + within);
+        // a reader that begins again soon after another one shares its body, so that a burst of readers renders once;
+        // parts that are under way keep theirs for longer
         let may_go_on = if conditions.opens { is_read(QUIET) && now < self.made + AGAIN } else { is_read(PINNED) };
         (conditions.is_ranged && may_go_on) || self.is_current(edition, now)
     }
 
     fn is_current(&self, edition: Option<u64>, now: Instant) -> bool {
+        // ages in an answer are as of when it was made: also a current one is rendered again after a while
         Some(self.edition) == edition && now < self.made + AGAIN
     }
 }
@@ -132,6 +135,7 @@ impl ResponseCache {
 
     /// True if an answer to a target is worth keeping: parts of it are wanted, or it was asked for a moment ago.
     pub(super) fn wants(&self, target: &Target, conditions: &Conditions, most_bytes: usize, now: Instant) -> bool {
+        // one body must not empty the cache
         if most_bytes > self.most_bytes / 2 {
             return false;
         }
@@ -147,6 +151,7 @@ impl ResponseCache {
             kept.asked.retain(|_, at| now < *at + AGAIN);
         }
         if kept.asked.len() >= ENTRIES {
+            // more distinct targets in ten seconds than entries: nothing of that is worth a memory that grows
             kept.asked.clear();
         }
         kept.asked.insert(self.key(target, false), now).is_some_and(|at| now < at + AGAIN)
@@ -165,10 +170,12 @@ impl ResponseCache {
         let key = self.key(target, conditions.is_ranged);
         let mut kept = self.lock();
         let etag = self.etag(target, edition);
+        // the tag names target and edition, so that a restart or another edition never matches an old body
         let body = Arc::new(SharedBody::new(head, etag, rendered));
         let ranged = conditions.is_ranged.then_some(now);
         let entry = Entry { target: target.clone(), edition, body: Arc::clone(&body), made: now, ranged, used: now };
         kept.put(key, entry);
+        // after the new body is in: its own bytes count
         kept.make_room(self.most_bytes, key, now);
         body
     }
@@ -182,6 +189,7 @@ impl ResponseCache {
             let is_read = entry.ranged.is_some_and(|at| now < at + PINNED);
             let stays = is_read || entry.is_current(edition, now);
             if !stays {
+                // a slow reader may hold the body; its bytes count until it is done
                 gone.push(Arc::downgrade(&entry.body));
             }
             stays
@@ -200,6 +208,7 @@ impl ResponseCache {
 
 impl CachedBodies {
     fn put(&mut self, key: u64, entry: Entry) {
+        // replaced, not yet freed
         if let Some(old) = self.entries.insert(key, entry) {
             self.gone.push(Arc::downgrade(&old.body));
         }
@@ -210,6 +219,7 @@ impl CachedBodies {
         self.gone.retain(|body| body.strong_count() > 0);
         let kept = self.entries.values().map(|entry| Arc::clone(&entry.body));
         let bodies = kept.chain(self.gone.iter().filter_map(Weak::upgrade));
+        // a whole body and its parts are two entries of one memory
         let mut seen = HashSet::new();
         bodies.filter(|body| seen.insert(Arc::as_ptr(body))).map(|body| body.bytes()).sum()
     }
@@ -304,6 +314,7 @@ impl Rendered {
         let Some(mut rest) = self.rest.take() else {
             return if self.is_broken { Progress::Broken } else { Progress::Done };
         };
+        // a panic of the stream leaves this set
         self.is_broken = true;
         scratch.clear();
         let progress = rest.fill(scratch);
@@ -318,6 +329,7 @@ impl Rendered {
 
 impl SharedBody {
     fn new(head: Head, etag: ETag, rendered: Rendered) -> Self {
+        // room is taken for the most that it may become, before it is rendered
         let bytes = if rendered.rest.is_some() { rendered.most } else { rendered.length() };
         Self { head, etag, bytes: AtomicUsize::new(bytes), inner: Mutex::new(rendered) }
     }
@@ -331,6 +343,7 @@ impl SharedBody {
     /// Renders for a while; [`Progress::Done`] when all has been.
     pub(super) fn render(&self, scratch: &mut Vec<u8>) -> Progress {
         let mut inner = self.lock();
+        // a turn of bounded length: other connections of the reactor go on in between
         let stop = inner.length() + STEP_BYTES;
         loop {
             let progress = self.advance(&mut inner, scratch);
@@ -383,6 +396,7 @@ impl BodyReader {
     pub(super) fn next_pieces(&self) -> Vec<BodyPiece> {
         let inner = self.body.lock();
         let (mut pieces, mut at) = (Vec::with_capacity(PIECES_AT_ONCE), self.at);
+        // pieces are written from where they stand; no byte is copied for a reader
         let first = inner.ends.partition_point(|&end| end <= at);
         for (bytes, &end) in inner.pieces.iter().zip(&inner.ends).skip(first).take(PIECES_AT_ONCE) {
             let starts = end - bytes.len();
@@ -435,6 +449,7 @@ impl Stream for BodyReader {
         let Some(bytes) = inner.pieces.get(piece).map(Arc::clone) else { return Progress::More };
         let starts = inner.ends[piece] - bytes.len();
         let length = inner.is_whole().then(|| inner.length());
+        // other readers go on while this one copies
         drop(inner);
         let from = self.at - starts;
         let until = (self.end - starts).min(bytes.len()).min(from + PIECE_BYTES);

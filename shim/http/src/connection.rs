@@ -148,9 +148,11 @@ impl Connection {
         let started = self.in_flight.as_ref().map(InFlight::started);
         let started = started.or(self.waiting.as_ref().map(Waiting::started));
         let is_overdue = started.is_some_and(|started| turn.now >= started + answer);
+        // a client that takes a few bytes again and again moves its deadline: the answer as a whole has a limit too
         if turn.now < self.deadline && !is_overdue {
             return Verdict::Wait;
         }
+        // only a request that was begun is owed a status; an idle connection is closed without a word, as HTTP has it
         if !matches!(self.phase, Phase::Head | Phase::Body) {
             return Verdict::Close;
         }
@@ -161,6 +163,7 @@ impl Connection {
 
     /// One step; `None`: there may be another.
     fn step<A: App>(&mut self, turn: &mut Turn<A>) -> Result<Option<Verdict>, Gone> {
+        // long answers are sent by the bulk reactors, so that small ones never queue behind them
         if (self.in_flight.is_some() || self.waiting.is_some()) && !turn.bulk {
             return Ok(Some(Verdict::Move));
         }
@@ -183,6 +186,8 @@ impl Connection {
             return Ok(None);
         }
         if self.phase == Phase::Linger {
+            // the last answer is sent; unread input must be drained, or the close becomes a reset that may discard that
+            // answer
             return self.drain(turn);
         }
         if self.last {
@@ -192,6 +197,7 @@ impl Connection {
         if turn.stopping {
             return Ok(Some(Verdict::Close));
         }
+        // its long answer is done: the next request is small until it is parsed
         if turn.bulk {
             return Ok(Some(Verdict::Move));
         }
@@ -206,6 +212,8 @@ impl Connection {
         let Some(n) = read_some(&mut self.socket, &mut turn.input)? else { return Ok(Some(Verdict::Wait)) };
         let mut heard = &turn.input[..n];
         if let Some(left) = &mut self.body_left {
+            // bodies mean nothing to this service: they are counted and never stored, so that a large one costs no
+            // memory
             let dropped = heard.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
             *left -= dropped as u64;
             heard = &heard[dropped..];
@@ -217,6 +225,7 @@ impl Connection {
     /// Answers what is complete in `inbox`; whether anything happened.
     fn answer<A: App>(&mut self, turn: &mut Turn<A>) -> Result<bool, Gone> {
         turn.out.clear();
+        // requests borrow from the buffer while `self` changes
         let inbox = std::mem::take(&mut self.inbox);
         let mut kept = 0..inbox.len();
         let mut answered = false;
@@ -226,11 +235,13 @@ impl Connection {
                 Ok(None) => break,
                 Err(fault) => {
                     self.refuse(fault, turn);
+                    // where a head is malformed nothing behind it can be trusted to be the next head
                     (kept, answered) = (0..0, true);
                 }
                 Ok(Some((request, facts))) => {
                     let behind = kept.len() - facts.length;
                     let Some(body) = self.pass_body(&facts, behind, turn) else {
+                        // the body that has come is dropped; the head is parsed again when the rest is here
                         kept.end = kept.start + facts.length;
                         break;
                     };
@@ -242,6 +253,7 @@ impl Connection {
                 }
             }
             let is_busy = self.in_flight.is_some() || self.waiting.is_some();
+            // pipelined requests wait: their answers must not pile up for a client that does not read
             if self.last || is_busy || turn.out.len() > turn.shared.limits.unsent_bytes {
                 break;
             }
@@ -256,6 +268,7 @@ impl Connection {
 
     /// Takes over what is left to do of an answer.
     fn begin<A: App>(&mut self, reply: Remainder, turn: &Turn<A>) {
+        // a server that stops still completes a pending answer, and takes no request after it
         self.last = !reply.keep_alive || (self.waiting.is_some() && turn.stopping);
         (self.in_flight, self.waiting) = (reply.in_flight, reply.waiting);
     }
@@ -266,11 +279,13 @@ impl Connection {
         if heard.is_empty() || self.body_left.is_some_and(|left| left > 0) {
             return false;
         }
+        // the end of a head may be split between two reads: the last three bytes are searched again
         let fresh = &heard[self.searched.saturating_sub(3).min(heard.len())..];
         let ends = || fresh.windows(2).any(|w| w == b"\n\n") || fresh.windows(3).any(|w| w == b"\n\r\n");
         let parse = heard.len() >= self.parse_at || self.body_left.is_some() || ends();
         self.searched = heard.len();
         if parse {
+            // doubling bounds the bytes parsed in all to twice those received, however slowly they come
             self.parse_at = (heard.len() * 2).min(heard.len().max(most) + 1);
         }
         parse
@@ -286,6 +301,7 @@ impl Connection {
             Ok(body) if body <= behind => Some(body),
             _ => {
                 self.body_left = Some(facts.body - behind as u64);
+                // a client that sends its body at once does not wait for permission
                 if facts.expects_continue && behind == 0 {
                     turn.out.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
                 }
@@ -311,6 +327,7 @@ impl Connection {
             (None, false) => (Phase::Head, turn.shared.limits.head),
             (None, true) => (Phase::Idle, turn.shared.limits.idle),
         };
+        // a deadline that moved with every byte would let a client hold a connection for ever
         if answered || phase != self.phase {
             (self.phase, self.deadline) = (phase, turn.now + limit);
         }
@@ -333,6 +350,7 @@ impl Connection {
             if !more {
                 self.finish(turn);
             }
+            // a short write means that the socket is full: an edge-triggered poll reports when it is not
             let is_blocked = n < pieces.iter().map(|piece| piece.len()).sum();
             return Ok(if is_blocked { Verdict::Wait } else { Verdict::Again });
         }
@@ -358,6 +376,7 @@ impl Connection {
         if let Some(finished) = self.in_flight.take() {
             finished.count(turn);
         }
+        // a reader of a long answer may be the last one that a stop waits for
         self.last |= turn.stopping;
         if self.unsent.is_empty() {
             self.settle(true, turn);
@@ -367,6 +386,7 @@ impl Connection {
     /// Writes `turn.out`, keeps what the socket does not take.
     fn send<A: App>(&mut self, turn: &mut Turn<A>) -> Result<(), Gone> {
         let n = write_some(&mut self.socket, &turn.out)?;
+        // an answer that is written whole at once leaves no state behind: the usual case of small answers
         if n < turn.out.len() || self.in_flight.is_some() {
             self.unsent.extend_from_slice(&turn.out[n..]);
             self.note_taken(n, turn);
@@ -378,6 +398,7 @@ impl Connection {
     fn note_taken<A: App>(&mut self, n: usize, turn: &Turn<A>) {
         let limits = &turn.shared.limits;
         self.taken += n;
+        // progress counts in portions, so that a byte a second does not keep a connection open
         if self.phase != Phase::Write || self.taken >= limits.write_bytes {
             (self.phase, self.deadline, self.taken) = (Phase::Write, turn.now + limits.write, 0);
         }
@@ -394,6 +415,7 @@ impl Connection {
         if self.sent < self.unsent.len() {
             return Ok(false);
         }
+        // the buffer may have been large: an idle connection keeps none
         (self.unsent, self.sent) = (Vec::new(), 0);
         Ok(true)
     }

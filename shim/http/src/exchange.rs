@@ -98,6 +98,7 @@ impl Waiting {
 
     /// Looks for the answer: writes its head, and its body if that is short, to `turn.out`.
     pub(super) fn look<A: App>(&mut self, turn: &mut Turn<A>) -> Result<Remainder, NotYet> {
+        // another connection may have had the same answer made while this one waited for its turn
         if matches!(self.maker, Maker::App(_))
             && let Some(kept) = find_kept(&self.terms, turn)
         {
@@ -232,10 +233,12 @@ enum ReadyBody {
 
 /// Answers a request, or begins to: what can go out at once is in `turn.out`.
 pub(super) fn reply<A: App>(request: &Request<'_>, facts: &HeadFacts, turn: &mut Turn<A>) -> Remainder {
+    // hosts and origins come first: a page of another site learns nothing, not even from the cache
     if let Some(fault) = turn.shared.boundary.fault(request) {
         return refuse(fault, request.method() == Method::Head, turn);
     }
     let terms = ReplyTerms::of(request, facts, &turn.shared.limits);
+    // a cache hit does not parse the query
     if let Some(opened) = find_kept(&terms, turn) {
         return deliver(opened, terms, turn);
     }
@@ -309,6 +312,7 @@ fn deliver<A: App>(opened: Opened, terms: ReplyTerms, turn: &mut Turn<A>) -> Rem
 /// Keeps a body that is worth it; gives back one that is not.
 fn share<A: App>(begun: Begun, terms: &ReplyTerms, turn: &mut Turn<A>) -> Result<Arc<SharedBody>, Begun> {
     let (cache, now) = (&turn.shared.cache, turn.now);
+    // an error is small and may be gone at the next request
     let Some(edition) = begun.edition.filter(|_| begun.head.status == 200) else { return Err(begun) };
     let most = begun.rest.as_ref().map_or(Some(begun.first.len()), |rest| rest.most_bytes());
     let Some(most) = most.filter(|&most| cache.wants(&terms.target, &terms.conditions, most, now)) else {
@@ -328,9 +332,11 @@ fn of_begun<A: App>(begun: Begun, terms: &ReplyTerms, turn: &Turn<A>) -> ReadyRe
     if let Some(etag) = etag.filter(|&etag| has(terms, etag)) {
         return not_modified(head, etag, terms);
     }
+    // caches in between must know that the body depends on Accept-Encoding even where this client got it plain
     let varies = head.status == 200 && (rest.is_some() || first.len() >= turn.shared.limits.gzip_bytes);
     let mut gzip = take_gzip(varies, terms, turn);
     let zipped = gzip.is_some();
+    // compressing takes time that other connections of the small reactor would wait for
     let streamed = rest.is_some() || (zipped && first.len() > GZIP_AT_ONCE);
     if let Some(mut gzip) = gzip.take_if(|_| !streamed) {
         let mut packed = Vec::new();
@@ -363,6 +369,7 @@ fn of_shared<A: App>(body: Arc<SharedBody>, terms: &ReplyTerms, turn: &Turn<A>) 
         return Ok(not_modified(body.head.clone(), body.etag, terms));
     }
     let (length, wanted) = (body.length(), terms.conditions.part_of(&body.etag.text(false)));
+    // a length or a range can only be stated of a body that is rendered to its end
     if length.is_none() && (terms.head_only || wanted.is_some()) {
         return Err(Maker::Here(body));
     }
@@ -373,6 +380,7 @@ fn of_shared<A: App>(body: Arc<SharedBody>, terms: &ReplyTerms, turn: &Turn<A>) 
         Some((None, _)) => (416, None),
     };
     let bytes = bytes.unwrap_or(0..0);
+    // ranges are of the plain body: a compressed part would not join the parts that a reader has
     let varies = part.is_none() && !terms.head_only && bytes.len() >= turn.shared.limits.gzip_bytes;
     let gzip = take_gzip(varies, terms, turn);
     let framing =
@@ -390,6 +398,7 @@ fn of_shared<A: App>(body: Arc<SharedBody>, terms: &ReplyTerms, turn: &Turn<A>) 
     let (head, is_short) = (Head { status, ..body.head.clone() }, bytes.len() <= PIECE_BYTES);
     let reader = BodyReader::part(body, bytes);
     let body = match framing {
+        // what fits into one piece goes out with its head in one write
         Framing::Length(_) if is_short => ReadyBody::Part(reader),
         Framing::Length(_) => ReadyBody::Stream(Sending::Kept(reader)),
         _ => {
@@ -415,6 +424,7 @@ fn send<A: App>(reply: ReadyReply, head_only: bool, started: Instant, turn: &mut
     write_head(&mut turn.out, &reply.head, delivery, turn.date.as_str());
     let mut streamed = None;
     match reply.body {
+        // the head of a HEAD request is that of GET, with the same framing
         ReadyBody::Stream(body) if !head_only => streamed = Some(body),
         ReadyBody::Empty | ReadyBody::Stream(_) => {}
         ReadyBody::Whole(text) => {
@@ -427,6 +437,7 @@ fn send<A: App>(reply: ReadyReply, head_only: bool, started: Instant, turn: &mut
     }
     let bytes = turn.out.len() - before;
     let in_flight = streamed.map(|body| InFlight { body, route, status, bytes, started });
+    // an answer counts when its last byte is written, so that durations include slow readers
     if in_flight.is_none() {
         count(turn, route, status, bytes, started);
     }

@@ -106,6 +106,7 @@ impl<A: App> Reactor<A> {
         let bulk = listeners.is_none();
         let mut listeners = listeners.unwrap_or_default();
         for (i, listener) in listeners.iter_mut().enumerate() {
+            // tokens of listeners count down from the waker's, those of connections up from 0
             poll.registry().register(listener, Token(WAKER.0 - 1 - i), Interest::READABLE)?;
         }
         let now = Instant::now();
@@ -140,6 +141,7 @@ impl<A: App> Reactor<A> {
                     tracing::error!(error = %e, "a reactor cannot wait for its sockets and stops");
                     return;
                 }
+                // an interrupted wait is an empty turn: a signal may ask for the stop
                 _ => self.turn(&events),
             }
         }
@@ -153,6 +155,7 @@ impl<A: App> Reactor<A> {
         self.look_for_stop();
         for event in events {
             let Token(id) = event.token();
+            // an event may be of a connection that is closed by now: driving an empty slot does nothing
             if id < self.slots.len() {
                 self.drive(id);
             } else if event.token() != WAKER {
@@ -161,6 +164,7 @@ impl<A: App> Reactor<A> {
         }
         self.accept();
         self.receive();
+        // one a turn, so that a long answer gives way to events of others
         if let Some(id) = self.ready.pop_front() {
             if let Some(slot) = &mut self.slots[id] {
                 slot.queued = false;
@@ -207,6 +211,7 @@ impl<A: App> Reactor<A> {
 
     fn finished(&self) -> bool {
         let Some(until) = self.drain_until else { return false };
+        // small reactors end first; a bulk one may still be sent a connection until they are gone
         let idle = self.n_open == 0 && (!self.turn.bulk || self.alone);
         idle || self.turn.now >= until
     }
@@ -242,6 +247,7 @@ impl<A: App> Reactor<A> {
     fn accept_from(&mut self, listener: usize) -> Option<Instant> {
         let pause = Some(self.turn.now + self.turn.shared.limits.accept_pause);
         for _ in 0..ACCEPTS_PER_TURN {
+            // an idle client gives way to a new one; a busy one never does
             let is_full = self.turn.shared.metrics.open_connections() >= self.turn.shared.limits.connections as u64;
             let idle = if is_full { self.longest_idle() } else { None };
             if is_full && idle.is_none() {
@@ -256,6 +262,7 @@ impl<A: App> Reactor<A> {
                     self.adopt(connection);
                 }
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return None,
+                // the client gave up before it was accepted
                 Err(e) if matches!(e.kind(), ErrorKind::Interrupted | ErrorKind::ConnectionAborted) => {}
                 Err(e) => {
                     self.complain(&e);
@@ -298,10 +305,12 @@ impl<A: App> Reactor<A> {
     }
 
     fn adopt(&mut self, mut connection: Connection) {
+        // slots are used again, so that tokens stay small and the sweep short
         let id = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
             self.slots.len() - 1
         });
+        // both at once and edge-triggered: registration never changes while a connection lives
         let interest = Interest::READABLE | Interest::WRITABLE;
         if let Err(e) = self.poll.registry().register(connection.socket(), Token(id), interest) {
             tracing::warn!(error = %e, "cannot wait for a connection; it is dropped");
@@ -334,6 +343,7 @@ impl<A: App> Reactor<A> {
             Verdict::Later => {
                 if let Some(slot) = self.slots[id].as_mut().filter(|slot| !slot.parked) {
                     slot.parked = true;
+                    // one look for all that wait: the first one sets the time
                     if self.parked.is_empty() {
                         self.look_at = self.turn.now + LATER;
                     }
@@ -361,6 +371,7 @@ impl<A: App> Reactor<A> {
 
     /// Sends a connection to the reactor of the other kind that has the fewest.
     fn hand_over(&mut self, connection: Connection) {
+        // no peer is left only when the server ends; dropping the connection closes it
         let Some(peer) = self.peers.iter().min_by_key(|peer| peer.load.load(Ordering::Relaxed)) else { return };
         peer.load.fetch_add(1, Ordering::Relaxed);
         // Both fail only when that reactor has ended, at the server's end: then the connection ends, too.

@@ -163,16 +163,20 @@ pub(super) fn parse<'a>(
     let mut head = httparse::Request::new(slots);
     let length = match head.parse(bytes) {
         Ok(httparse::Status::Complete(length)) if length <= limits.head_bytes => length,
+        // a head that is too long is refused before it is complete: nobody can make the buffer grow
         Ok(httparse::Status::Partial) if bytes.len() <= limits.head_bytes => return Ok(None),
         Ok(_) | Err(httparse::Error::TooManyHeaders) => return Err(Fault::HeadTooLarge),
+        // TLS or another protocol at this port is malformed, HTTP/2 in plain text is an unsupported version
         Err(httparse::Error::Version) if names_http(bytes) => return Err(Fault::Version),
         Err(_) => return Err(Fault::Malformed),
     };
     let headers: &'a [httparse::Header<'a>] = head.headers;
+    // framing comes before the method: a request whose length is ambiguous may not be skipped over
     let facts = read_facts(headers, length, head.version == Some(0))?;
     let method = match head.method {
         Some("GET") => Method::Get,
         Some("HEAD") => Method::Head,
+        // nothing here changes state
         _ => return Err(Fault::Method),
     };
     if facts.body > limits.body_bytes {
@@ -198,8 +202,10 @@ fn read_facts(headers: &[httparse::Header<'_>], length: usize, http10: bool) -> 
             facts.keep_alive = keeps_alive(header.value, facts.keep_alive);
         } else if is("content-length") {
             lengths += 1;
+            // two lengths, even equal ones, are how requests are smuggled past a proxy (RFC 9112, 6.3)
             facts.body = parse_length(header.value).filter(|_| lengths == 1).ok_or(Fault::BadLength)?;
         } else if is("transfer-encoding") {
+            // a chunked request body would need a parser whose only use is to throw its output away
             return Err(Fault::TransferEncoding);
         } else if is("expect") {
             facts.expects_continue = !http10 && header.value.eq_ignore_ascii_case(b"100-continue");
@@ -207,6 +213,7 @@ fn read_facts(headers: &[httparse::Header<'_>], length: usize, http10: bool) -> 
             hosts += 1;
         }
     }
+    // RFC 9112, 3.2: a server must refuse it, and the check of hosts relies on there being one
     if hosts > 1 || (hosts == 0 && !http10) {
         return Err(Fault::BadHost);
     }
@@ -221,6 +228,7 @@ fn keeps_alive(value: &[u8], before: bool) -> bool {
 
 fn parse_length(value: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(value).ok()?;
+    // `parse` alone would take a plus sign
     let plain = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     plain.then(|| text.parse().ok())?
 }
@@ -235,6 +243,7 @@ fn split_target(target: &str) -> Option<(Option<&str>, &str, &str)> {
         None => (None, target),
     };
     let (path, query) = origin.split_once('?').unwrap_or((origin, ""));
+    // http://host without a slash means the root
     let path = if path.is_empty() && authority.is_some() { "/" } else { path };
     (path.starts_with('/') && decode_strict(path).is_some()).then_some((authority, path, query))
 }
@@ -252,6 +261,7 @@ fn admits_gzip(value: &str) -> bool {
     let weight_of = |coding: &str| {
         value.split(',').find_map(|item| {
             let (name, parameters) = item.split_once(';').unwrap_or((item, ""));
+            // q=0 refuses a coding; a weight that is no number counts as 0
             let weight = parameters.trim().strip_prefix("q=").map_or(Some(1.0), |q| q.trim().parse().ok());
             name.trim().eq_ignore_ascii_case(coding).then_some(weight.unwrap_or(0.0))
         })

@@ -13,6 +13,9 @@ use std::time::Duration;
 /// Bytes of a megabyte.
 const MB: u64 = 1_000_000;
 
+/// Checks one value; the error is a hint for the user.
+type Check = fn(&str) -> Result<(), String>;
+
 /// An option of `serve`.
 pub(super) struct ServeOption {
     /// Its name on the command line and in the file.
@@ -27,7 +30,7 @@ pub(super) struct ServeOption {
     pub(super) is_of_user: bool,
     help: &'static str,
     /// Checks one item, where that differs from setting a list of one.
-    check: Option<fn(&str) -> Result<(), String>>,
+    check: Option<Check>,
     /// Parses a value and sets it; the error is a hint for the user.
     pub(super) set: fn(&mut Config, &str) -> Result<(), String>,
     /// The value as TOML; `None`: it is not set.

@@ -201,6 +201,9 @@ pub trait Vendor: Send + Sync {
     }
 }
 
+/// A vendor that was opened, or why not, as a sentence for the user.
+pub type OpenedVendor = Result<Box<dyn Vendor>, String>;
+
 /// A polled vendor as the command line names it: one row of the [table of vendors](super::registry).
 pub struct PolledVendor {
     /// The word before the colon of `--feed`.
@@ -219,8 +222,8 @@ pub struct PolledVendor {
     pub brings: &'static [Brings],
     /// The name that stands for everything, of a vendor that takes no symbols.
     pub whole: Option<&'static str>,
-    /// Opens it with the user's keys and options; the error is a sentence for the user.
-    pub open: fn(&Keys, &Adjust) -> Result<Box<dyn Vendor>, String>,
+    /// Opens it with the user's keys and options.
+    pub open: fn(&Keys, &Adjust) -> OpenedVendor,
 }
 
 /// Limits of polling a public website.
