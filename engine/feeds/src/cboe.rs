@@ -53,6 +53,7 @@ pub fn parse_cboe(source: &Path, bytes: &[u8], underlying: Symbol, calendar: &Ca
     };
     let is_named = [&document.data.symbol, &document.symbol].into_iter().any(|symbol| names(symbol, underlying));
     let contracts = match &document.data.options {
+        // a document of another name, or half a list, would reset the chain to the wrong contracts
         Some(contracts) if is_named && !contracts.cut => contracts,
         other => {
             let is_cut = other.as_ref().is_some_and(|contracts| contracts.cut);
@@ -75,11 +76,13 @@ pub fn parse_cboe(source: &Path, bytes: &[u8], underlying: Symbol, calendar: &Ca
             return intake.finish();
         }
     };
+    // a chain without a usable price is still listed; the price stays the one before
     let price = at("current_price", document.data.current_price.get(limits::SPOT));
     intake.spot(1, price.map(|price| SpotRecord { ts, underlying, price }));
     for (i, contract) in contracts.items.iter().enumerate() {
         intake.quote(i + 1, "option", contract.quote(underlying, ts));
     }
+    // an empty chain would delist the name: the last one stays instead
     if intake.is_empty() {
         intake.say_instead(Instead::Nothing);
         return (Batch::default(), intake.finish().1);

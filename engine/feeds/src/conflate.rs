@@ -47,6 +47,7 @@ impl<K: Ord + Copy, V: Copy> LatestRows<K, V> {
     /// Keeps a row; false if it is one more than may be kept.
     fn put(&mut self, key: K, value: V) -> bool {
         let is_full = !limits::KEPT_RECORDS.holds(self.rows.len() as f64 + 1.0);
+        // full: known keys still change, new ones are refused and counted, so that a sender of endless keys is bounded
         if is_full && !self.rows.contains_key(&key) {
             return false;
         }
@@ -67,11 +68,13 @@ impl Conflated {
     ///
     /// The underlyings of quotes and of names to forget must be spelt alike: `SPX` does not forget quotes of `SPXW`.
     pub fn add(&mut self, batch: Batch) {
+        // a reset comes before the quotes of its own batch, which are the new chain
         for name in batch.reset {
             self.forget(name);
         }
         batch.quotes.into_iter().for_each(|quote| self.quote(quote));
         batch.spots.into_iter().for_each(|spot| self.spot(spot));
+        // an empty list is news too: the source has no dividend for those names
         if batch.dividends.is_some() {
             self.dividend_cover.extend(&batch.dividend_cover);
             self.dividends.is_new = true;
@@ -121,7 +124,9 @@ impl Conflated {
     /// Hands over what waits.
     pub fn take(&mut self) -> Batch {
         self.at.clear();
+        // an amount of zero takes a dividend back; it has done so once it was handed out
         self.dividends.rows.retain(|_, dividend| dividend.amount > 0.0);
+        // NaN takes a rate back
         self.rates.rows.retain(|_, rate| !rate.is_nan());
         Batch {
             reset: mem::take(&mut self.reset).into_iter().collect(),
@@ -149,6 +154,7 @@ impl Conflated {
             std::collections::hash_map::Entry::Occupied(entry) => {
                 self.superseded += 1;
                 let waiting = &mut self.quotes[*entry.get()];
+                // an older quote may arrive later: the newest wins, however deliveries are interleaved
                 if quote.precedence(waiting).is_gt() {
                     *waiting = quote;
                 }
@@ -158,6 +164,7 @@ impl Conflated {
 
     fn spot(&mut self, spot: SpotRecord) {
         let waiting = self.spots.entry(spot.underlying).or_insert(spot);
+        // the first record of a name is in the entry already and superseded nothing
         if *waiting != spot {
             self.superseded += 1;
         }
@@ -172,6 +179,7 @@ impl Conflated {
         let before = self.quotes.len();
         self.quotes.retain(|quote| quote.underlying != name);
         if self.quotes.len() != before {
+            // positions behind a removed quote have moved
             self.at = self.quotes.iter().enumerate().map(|(i, q)| ((q.underlying, q.contract), i)).collect();
         }
     }

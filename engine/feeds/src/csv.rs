@@ -67,6 +67,7 @@ impl<const N: usize> Row<'_, N> {
     /// # Errors
     /// The row ends before the field.
     pub fn bytes(&self, column: usize) -> Result<&[u8], CsvFault> {
+        // an optional column that the header lacks reads like an empty field
         let Some(i) = self.at[column] else { return Ok(&[]) };
         self.fields.get(i).map_err(|reason| (column, reason))
     }
@@ -94,6 +95,7 @@ impl<const N: usize> Row<'_, N> {
     /// # Errors
     /// The row ends before the field; no number or out of range.
     pub fn number_or_nan(&self, column: usize, bound: Bound) -> Result<f64, CsvFault> {
+        // a quote without a side is no fault of the row
         if self.bytes(column)?.is_empty() { Ok(f64::NAN) } else { self.number(column, bound) }
     }
 
@@ -146,12 +148,14 @@ pub fn read_rows<const N: usize>(
     mut take: impl FnMut(&Row<'_, N>) -> Result<(), CsvFault>,
 ) -> Report {
     let mut report = Report::default();
+    // spreadsheets write a byte order mark, which would become part of the first column's name
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut lines = Lines::after(0, bytes);
     let mut fields = CsvFields::default();
     if let Some((_, header)) = lines.next() {
         fields.split(header);
     }
+    // columns are found by name once, so that their order and further columns do not matter
     let at = match find_columns(&fields, columns) {
         Ok(at) => at,
         Err(column) => {
@@ -163,6 +167,7 @@ pub fn read_rows<const N: usize>(
     for (line, text) in lines {
         report.records += 1;
         fields.split(text);
+        // one bad row costs itself; the rest of the file is read
         if let Err((column, reason)) = take(&Row { fields: &fields, at: &at, line }) {
             report.refuse(Refused { file: Arc::clone(&name), line, field: columns[column].name, reason });
         }
@@ -197,6 +202,7 @@ impl<'a> Iterator for Lines<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         while !self.rest.is_empty() {
             self.number += 1;
+            // a lone carriage return ends a line too: old exports have no newline at all
             let end = self.rest.iter().position(|b| matches!(b, b'\n' | b'\r')).unwrap_or(self.rest.len());
             let (line, rest) = self.rest.split_at(end);
             self.rest = rest.strip_prefix(b"\r\n").or_else(|| rest.get(1..)).unwrap_or_default();
@@ -215,6 +221,7 @@ impl<'a> CsvFields<'a> {
     /// The line ends before the field, is too long, or has an open quotation mark before it.
     pub fn get(&self, at: usize) -> Result<&'a [u8], Reason> {
         let field = self.found.get(at).map(|field| field.trim_ascii());
+        // a row that was cut short blames the cut, not each missing field
         field.ok_or(self.end.unwrap_or(Reason::Missing))
     }
 
@@ -230,6 +237,7 @@ impl<'a> CsvFields<'a> {
     pub fn split(&mut self, line: &'a [u8]) {
         self.found.clear();
         self.end = None;
+        // a file without line ends must not become one field of its whole length
         if !limits::LINE_BYTES.holds(line.len() as f64) {
             self.end = Some(Reason::TooLong);
             return;
@@ -246,6 +254,7 @@ impl<'a> CsvFields<'a> {
                     let (field, after) = quoted.split_at(close);
                     let after = after.get(1..).unwrap_or_default();
                     let (between, after) = after.split_at(comma(after));
+                    // text behind a closing quote means that the quote was no quoting: the field is taken as it stands
                     let is_alone = between.trim_ascii().is_empty();
                     (if is_alone { field } else { &rest[..rest.len() - after.len()] }, after)
                 }
@@ -269,6 +278,7 @@ fn closing_mark(bytes: &[u8]) -> Option<usize> {
     let mut from = 0;
     loop {
         let at = from + bytes.get(from..)?.iter().position(|&b| b == b'"')?;
+        // a doubled quote stands for one inside the field
         if bytes.get(at + 1) != Some(&b'"') {
             return Some(at);
         }
@@ -286,6 +296,7 @@ fn find_columns<const N: usize>(
         let named = |field: &[u8]| field.trim_ascii().eq_ignore_ascii_case(column.name.as_bytes());
         *place = header.found.iter().position(|field| named(field));
         if place.is_none() && !column.optional {
+            // a file of another kind is refused as a whole, by the first column that it lacks
             return Err(column.name);
         }
     }
@@ -317,11 +328,13 @@ impl<T: Copy> Repeated<T> {
     ) -> Result<T, CsvFault> {
         let bytes = row.bytes(column)?;
         if let Some((last, value)) = &self.last
+            // rows of one expiry or name follow one another: comparing bytes is cheaper than parsing them
             && last == bytes
         {
             return Ok(*value);
         }
         let value = parse(row, column)?;
+        // the buffer is used again: no allocation a row
         let mut kept = self.last.take().map_or_else(Vec::new, |(kept, _)| kept);
         kept.clear();
         kept.extend_from_slice(bytes);
@@ -342,6 +355,7 @@ pub fn decompress(file: &Path, raw: Vec<u8>) -> (Vec<u8>, Option<FeedError>) {
     }
     let file = || -> PathBuf { file.to_path_buf() };
     let ratio = (limits::GZIP_RATIO.most as usize).saturating_mul(raw.len());
+    // a few kilobytes can unpack to gigabytes; a megabyte is always allowed, for short files of one repeated row
     let most = ratio.clamp(1 << 20, limits::FILE_BYTES.most as usize);
     let mut kept = LineBuffer::default();
     let mut decoder = flate2::read::MultiGzDecoder::new(raw.as_slice());
@@ -358,6 +372,7 @@ pub fn decompress(file: &Path, raw: Vec<u8>) -> (Vec<u8>, Option<FeedError>) {
             }
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
             Err(e) => {
+                // a file that is still being written ends within a line, whose numbers may be cut
                 let whole = kept.bytes.iter().rposition(|&b| b == b'\n').map_or(0, |i| i + 1);
                 kept.bytes.truncate(whole);
                 return (kept.bytes, Some(FeedError::Io { file: file(), kind: e.kind() }));
@@ -378,6 +393,8 @@ impl LineBuffer {
     fn extend(&mut self, piece: &[u8]) {
         for part in piece.split_inclusive(|&b| b == b'\n') {
             let (text, end) = part.split_at(part.len() - usize::from(part.ends_with(b"\n")));
+            // one byte more than allowed is kept, so that the line is refused as too long and not read as if it were
+            // whole
             let room = (limits::LINE_BYTES.most as usize + 1).saturating_sub(self.line);
             let text = text.get(..room).unwrap_or(text);
             self.bytes.extend_from_slice(text);

@@ -39,6 +39,7 @@ impl Distinct {
     /// The contract is there with the same time; the one that [`QuoteRecord::precedence`] prefers is kept.
     pub(super) fn keep(&mut self, quote: QuoteRecord) -> Result<(), Reason> {
         let contract = Some((quote.underlying, quote.contract));
+        // vendors list contracts in order: while they ascend nothing can be there twice, and no map is built
         if self.seen.is_empty() && self.last < contract {
             self.last = contract;
             self.quotes.push(quote);
@@ -56,6 +57,7 @@ impl Distinct {
             }
             Entry::Occupied(entry) => {
                 let kept = &mut self.quotes[*entry.get()];
+                // which of two survives depends on their values alone, never on the order of arrival
                 if quote.precedence(kept).is_gt() {
                     *kept = quote;
                 }
@@ -113,6 +115,7 @@ impl Intake {
         field: &'static str,
         contracts: Vec<(usize, ContractKey)>,
     ) {
+        // a contract without a quote has no time of its own; the page's latest one keeps it listed
         let (none, latest) = (f64::NAN, self.latest());
         for (place, contract) in contracts {
             let ts = latest.ok_or((field, Reason::NotATime));
@@ -151,6 +154,7 @@ impl Intake {
     /// Says so, where every record was refused as one of another underlying.
     pub(super) fn say_where_all_are_of_another(&mut self) {
         let others = self.report.refused[Reason::OtherUnderlying as usize];
+        // a single stray record is refused alone; all of them mean that the wrong name was delivered
         if others > 0 && others == self.report.records {
             self.say_instead(Instead::OtherUnderlying);
         }
@@ -183,10 +187,13 @@ impl Intake {
 #[must_use]
 pub fn price_of(bid: f64, ask: f64, trade: f64) -> Option<PriceFrom> {
     let two_sided = bid > 0.0 && ask >= bid;
+    // written so that two large prices cannot overflow
     let middle = bid + (ask - bid) / 2.0;
     match () {
+        // a wide market says less of the price than the last trade does
         () if two_sided && limits::SPOT_SPREAD.holds((ask - bid) / middle) => Some(PriceFrom::Quote(middle)),
         () if trade > 0.0 => Some(PriceFrom::Trade(trade)),
+        // a wide market is still better than no price
         () if two_sided => Some(PriceFrom::Quote(middle)),
         () => None,
     }
@@ -219,6 +226,7 @@ pub(super) fn read_listed<T, R>(
     mut read: impl FnMut(&T) -> Result<R, Fault>,
 ) -> (Vec<R>, Report) {
     if rows.cut {
+        // a list that was cut off is not a shorter list: nothing of it is taken
         report.say_instead(source, Instead::TooManyRecords);
         return (Vec::new(), report);
     }

@@ -71,6 +71,7 @@ macro_rules! objects {
                         while let Some(key) = object.next_key::<$crate::json::Key<'a>>()? {
                             match key.as_str() {
                                 $($key => out.$field = object.next_value()?,)*
+                                // vendors add fields without notice
                                 _ => { object.next_value::<IgnoredAny>()?; }
                             }
                         }
@@ -133,6 +134,7 @@ impl<'a> Text<'a> {
     /// Missing or empty; a value of another kind is `wrong`.
     pub(super) fn get(&self, wrong: Reason) -> Result<&str, Reason> {
         match self {
+            // an empty string is how several vendors write null
             Text::Is(text) if !text.trim().is_empty() => Ok(text.trim()),
             Text::Is(_) | Text::Missing => Err(Reason::Missing),
             Text::Other => Err(wrong),
@@ -269,6 +271,7 @@ impl Whole {
     /// Not a time, or one outside the years allowed.
     pub(super) fn time<T>(self, of: impl FnOnce(i64) -> Option<T>) -> Result<Option<T>, Reason> {
         match self {
+            // a time of zero means none, and not 1970
             Whole::Missing | Whole::Is(0) => Ok(None),
             Whole::Is(n) => of(n).map(Some).ok_or(Reason::NotATime),
             Whole::Other => Err(Reason::NotATime),
@@ -291,6 +294,7 @@ impl<'a> Deserialize<'a> for Whole {
                 Ok(i64::try_from(n).map_or(Whole::Other, Whole::Is))
             }
             fn visit_f64<E>(self, x: f64) -> Result<Self::Value, E> {
+                // a whole number may be written with a point; beyond this bound the cast would saturate
                 let fits = x.fract().abs() < f64::MIN_POSITIVE && x.abs() < 9.2e18;
                 Ok(if fits { Whole::Is(x as i64) } else { Whole::Other })
             }
@@ -320,6 +324,7 @@ impl<T> Default for Listed<T> {
 impl<T> Listed<T> {
     /// Adds an entry, if there is room.
     pub(super) fn push(&mut self, item: T) {
+        // the bound holds while the list is read, before memory is spent on it
         if (self.items.len() as f64) < limits::RECORDS.most { self.items.push(item) } else { self.cut = true }
     }
 }
@@ -336,6 +341,7 @@ impl<'a, T: Deserialize<'a>> Deserialize<'a> for Listed<T> {
                 entries(list)
             }
             fn visit_map<A: MapAccess<'a>>(self, object: A) -> Result<Self::Value, A::Error> {
+                // Tradier writes a list of one item without its brackets
                 let item = T::deserialize(MapAccessDeserializer::new(object))?;
                 Ok(Listed { items: vec![item], cut: false })
             }
@@ -435,6 +441,7 @@ impl<'a, T: Deserialize<'a>> Deserialize<'a> for Keyed<'a, T> {
 
 /// Reads a whole document. `None`, with the reason in the report: it is too large, not JSON, or damaged.
 pub(super) fn parse<'a, T: Deserialize<'a>>(source: &Path, bytes: &'a [u8], report: &mut Report) -> Option<T> {
+    // larger than any chain: not parsed at all
     if !report.admits(source, bytes) {
         return None;
     }
@@ -443,6 +450,7 @@ pub(super) fn parse<'a, T: Deserialize<'a>>(source: &Path, bytes: &'a [u8], repo
         Ok(document) => Some(document),
         Err(e) => {
             match bytes.trim_ascii_start().first() {
+                // JSON that breaks off is damage; anything else, such as a page of HTML, is another format
                 Some(b'{' | b'[') => {
                     report.errors.push(FeedError::Malformed { file: source.to_path_buf(), line: e.line() as u64 });
                 }

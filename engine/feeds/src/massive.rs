@@ -66,6 +66,7 @@ pub fn parse_massive_snapshot(source: &Path, bytes: &[u8], underlying: Symbol) -
     let mut report = Report::default();
     let empty = QuotePage { batch: Batch::default(), next: None, grade: Grade::Live };
     let Some(page) = json::parse::<MassivePage<'_>>(source, bytes, &mut report) else { return (empty, report) };
+    // an empty page is no empty chain: its status says what it stands for
     let Some(results) = page.results.0.filter(|results| !results.items.is_empty()) else {
         report.say_instead(source, instead_of_results(&page.status));
         return (empty, report);
@@ -74,6 +75,7 @@ pub fn parse_massive_snapshot(source: &Path, bytes: &[u8], underlying: Symbol) -
         report.say_instead(source, Instead::TooManyRecords);
         return (empty, report);
     }
+    // a plan without quotes lists contracts and nothing else: saying so beats a chain that never has Greeks
     if results.items.iter().all(|contract| contract.last_quote.0.is_none()) {
         report.say_instead(source, Instead::NoQuotes);
         return (empty, report);
@@ -86,6 +88,7 @@ pub fn parse_massive_snapshot(source: &Path, bytes: &[u8], underlying: Symbol) -
             Ok(key) => match &contract.last_quote.0 {
                 None => unquoted.push((i, key)),
                 Some(quote) => {
+                    // one delayed quote makes the page delayed: a mixture must not pass as live
                     delayed |= quote.timeframe.get(Reason::NotAWord) == Ok("DELAYED");
                     intake.quote(i, "ticker", quote.record(underlying, key));
                 }
@@ -94,6 +97,7 @@ pub fn parse_massive_snapshot(source: &Path, bytes: &[u8], underlying: Symbol) -
     }
     intake.list_unquoted(underlying, "ticker", unquoted);
     intake.say_where_all_are_of_another();
+    // each contract repeats the underlying's price: the newest of them counts, once
     let own = (1..).zip(&results.items).filter(|(_, contract)| contract.key(underlying).is_ok());
     if let Some((i, newest)) = own.max_by_key(|(_, contract)| contract.underlying.time()) {
         intake.spot(i, newest.underlying.spot(underlying));
@@ -134,12 +138,14 @@ fn instead_of_results(status: &Text<'_>) -> Instead {
 
 /// What follows the `?` of the next page's address.
 fn query_of(next_url: &Text<'_>) -> Option<String> {
+    // only the query is taken over: the next page is asked of the same server, whatever the document names
     let (_, query) = next_url.get(Reason::NotAWord).ok()?.split_once('?')?;
     Some(query.to_owned())
 }
 
 impl MassiveContract<'_> {
     fn key(&self, underlying: Symbol) -> Result<ContractKey, Fault> {
+        // where it is there it must match, or a mixed page would file contracts under the wrong name
         if self.underlying.ticker.is_some() {
             let named = at("underlying_asset", self.underlying.ticker.read(Reason::NotASymbol, parse_underlying))?;
             at("underlying_asset", if named == underlying { Ok(()) } else { Err(Reason::OtherUnderlying) })?;
@@ -160,11 +166,14 @@ impl MassiveDividend<'_> {
             _ => None,
         };
         let kind = match (self.dividend_type.get(Reason::NotAWord), self.distribution_type.get(Reason::NotAWord)) {
+            // the vendor's frequency of 0 means a one-time payment
             _ if per_year == Some(0) => DividendKind::Special,
             (Ok("CD"), _) | (_, Ok("recurring" | "unknown")) => DividendKind::Regular,
+            // without either word it counts as regular
             (Err(Reason::Missing), Err(Reason::Missing)) => DividendKind::Regular,
             _ => DividendKind::Special,
         };
+        // amounts in another currency would be added to dollars
         if self.currency.is_some() {
             at(
                 "currency",
@@ -204,6 +213,7 @@ impl Underlying<'_> {
     /// The price, or the value of an index.
     fn spot(&self, underlying: Symbol) -> Result<SpotRecord, Fault> {
         const PLACE: &str = "underlying_asset";
+        // indices have a value in place of a price
         let number = if self.price == Number::Missing { self.value } else { self.price };
         let price = at(PLACE, number.get(limits::SPOT))?;
         let time = at(PLACE, self.last_updated.time(of_nanos))?;

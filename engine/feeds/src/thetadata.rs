@@ -62,6 +62,7 @@ pub fn parse_thetadata_options(
         ["timestamp", "symbol", "expiration", "strike", "right", "bid_size", "bid", "ask_size", "ask"].map(required);
     let errors = each_row(source, bytes, &columns, |place, cells| {
         let quote = cells.quote(underlying, calendar).and_then(|quote| {
+            // rows of another root of the underlying belong to that root's own request
             let is_asked = root.is_none_or(|root| root == quote.contract.root);
             if is_asked { Ok(quote) } else { Err(("symbol", Reason::OtherUnderlying)) }
         });
@@ -104,9 +105,11 @@ fn each_row<const N: usize>(
     let start = first.trim_ascii_start();
     if start.starts_with(b"{") {
         for (line, text) in (1..).zip(bytes.split(|&b| b == b'\n')).filter(|(_, text)| !text.trim_ascii().is_empty()) {
+            // a line that is no object is counted and refused like any other, by its first field
             let damaged = Cells { timestamp: Text::Other, ..Cells::default() };
             take(line, &json::parse_line(text).unwrap_or(damaged));
         }
+    // errors come as a sentence in plain text
     } else if !first.contains(&b',') {
         report.say_instead(source, instead_of_sentence(start));
     } else {
@@ -121,6 +124,7 @@ fn each_row<const N: usize>(
 
 /// What a sentence in place of rows is. Servers without the status of their own kind say it in words.
 fn instead_of_sentence(sentence: &[u8]) -> Instead {
+    // a bound: only the beginning of a sentence is searched
     let text = String::from_utf8_lossy(sentence.get(..200).unwrap_or(sentence)).to_ascii_lowercase();
     match () {
         () if text.contains("no data") => Instead::Nothing,
@@ -183,6 +187,7 @@ impl<'a> Cells<'a> {
         let (ts, underlying) = (self.time(calendar)?, self.underlying()?);
         let bid = at("bid", self.bid.or_nan(limits::PRICE))?;
         let ask = at("ask", self.ask.or_nan(limits::PRICE))?;
+        // the endpoint of quotes has no trades
         match price_of(bid, ask, f64::NAN) {
             Some(PriceFrom::Quote(price) | PriceFrom::Trade(price)) => {
                 Ok(SpotRecord { ts, underlying, price: at("bid", limits::SPOT.admit(price))? })

@@ -52,18 +52,22 @@ pub struct ParYield {
 /// The half-months of the maturity from which on the yields admit no discount factor or rate within its bound.
 pub fn zero_rates(date: Date, yields: &[ParYield]) -> Result<Vec<RateRecord>, u16> {
     let mut out = Vec::new();
+    // bills pay no coupon: their par yield is a simple rate
     for short in yields.iter().filter(|y| y.half_months < 12) {
         let days = days_to(date, short.half_months);
         out.push(node(date, days, 1.0 / (1.0 + short.par * days / DAYS_PER_YEAR)).ok_or(short.half_months)?);
     }
     let longest = yields.last().map_or(0, |y| y.half_months);
     let mut annuity = 0.0;
+    // coupons come every six months: discount factors follow from the shortest on (bootstrapping)
     for maturity in (12..=longest).step_by(12) {
         let days = days_to(date, maturity);
         let par = par_at(yields, maturity);
         let coupon = par / 2.0;
         let df = match maturity {
+            // six months have no coupon before the end
             12 => 1.0 / (1.0 + par * days / DAYS_PER_YEAR),
+            // a bond at its par yield is worth its face value
             _ => (1.0 - coupon * annuity) / (1.0 + coupon),
         };
         out.push(node(date, days, df).ok_or(maturity)?);
@@ -85,6 +89,7 @@ pub fn with_short_end(mut curves: Vec<RateRecord>, overnight: &[RateRecord]) -> 
     dates.sort_unstable();
     dates.dedup();
     for date in dates {
+        // an overnight rate of another week may lie before a decision of the central bank
         let oldest = date.plus_days(-OVERNIGHT_AGE_DAYS);
         let known = overnight.iter().filter(|night| night.date <= date && night.date >= oldest);
         if let Some(latest) = known.max_by_key(|night| night.date) {
@@ -96,6 +101,7 @@ pub fn with_short_end(mut curves: Vec<RateRecord>, overnight: &[RateRecord]) -> 
 
 fn node(date: Date, days: f64, df: f64) -> Option<RateRecord> {
     let rate = -df.ln() * DAYS_PER_YEAR / days;
+    // yields that contradict each other give factors that are none
     (df > 0.0 && limits::RATE.holds(rate)).then_some(RateRecord { date, tenor_days: days, rate })
 }
 
@@ -103,6 +109,7 @@ fn node(date: Date, days: f64, df: f64) -> Option<RateRecord> {
 fn days_to(date: Date, half_months: u16) -> f64 {
     let whole = date.plus_months(i32::from(half_months / 2));
     let days = date.until((Unit::Day, whole)).map_or(0, |span| span.get_days());
+    // half a month is no unit of a calendar
     f64::from(days) + if half_months % 2 == 1 { 15.0 } else { 0.0 }
 }
 

@@ -31,6 +31,7 @@ impl Report {
     /// Counts one refused record.
     pub fn refuse(&mut self, refused: Refused) {
         self.refused[refused.reason as usize] += 1;
+        // all are counted; places beyond a hundred would only make the log long
         if self.places.len() < PLACES_KEPT {
             self.places.push(refused);
         }

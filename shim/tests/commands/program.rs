@@ -189,7 +189,7 @@ fn a_file_of_the_current_folder_opens_nothing_and_one_that_is_named_may() {
     let file = folder.write("greeksd.toml", text);
     let error = refused(&folder.0, &[], &[]);
     assert!(error.contains("--allow-remote"), "{error}");
-    assert!(error.contains("ignored keys: allow-remote, allow-host, state-dir"), "{error}");
+    assert!(error.contains("ignored keys: allow-remote, state-dir, allow-host"), "{error}");
     let found = printed(&folder.0, &["--listen", "127.0.0.1:1"], &[]);
     let expected =
         [("allow-remote = false", "default"), ("allow-host = []", "default"), ("# state-dir is not set", "default")];

@@ -15,6 +15,7 @@ impl Calendar {
     /// closed, but forward where it is a Monday (the index weeklies' rule).
     #[must_use]
     pub fn weekly_expiry(&self, nominal: Date) -> Date {
+        // a Monday expiry moves forward over a holiday, all others move back
         if nominal.weekday() == Weekday::Monday {
             self.session_on_or_after(nominal)
         } else {
@@ -32,6 +33,7 @@ impl Calendar {
     /// Friday is closed); the business day before, where that is closed.
     #[must_use]
     pub fn vix_expiry(&self, in_month: Date) -> Date {
+        // the index settles thirty days before the SPX options that it is computed from expire
         let spx = self.monthly_expiry(in_month.first_of_month().plus_months(1));
         self.session_on_or_before(spx.plus_days(-30))
     }
@@ -40,6 +42,7 @@ impl Calendar {
 /// The date that an expiry is served under: a Saturday of the listings before 2015-02-01 becomes the Friday before.
 #[must_use]
 pub fn canonical_expiry(listed: Date) -> Date {
+    // monthly options were listed with the Saturday after their last session until February 2015
     if listed.weekday() == Weekday::Saturday && listed < date(2015, 2, 1) { listed.plus_days(-1) } else { listed }
 }
 

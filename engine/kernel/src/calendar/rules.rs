@@ -27,8 +27,10 @@ fn is_holiday(d: Date) -> bool {
         // New Year's Day on a Saturday is not observed: December 31 is a session.
         1 => day == 1 || (day == 2 && weekday == Weekday::Monday) || is_nth(d, 3, Weekday::Monday),
         2 => is_nth(d, 3, Weekday::Monday),
+        // the only holiday that follows the moon
         3 | 4 => d == good_friday(d.year()),
         5 => weekday == Weekday::Monday && day > 24,
+        // Juneteenth became a holiday of the exchanges in 2022
         6 => d.year() >= 2022 && is_observed(d, 19),
         7 => is_observed(d, 4),
         9 => is_nth(d, 1, Weekday::Monday),
@@ -55,8 +57,10 @@ fn is_nth(d: Date, n: i8, weekday: Weekday) -> bool {
 /// December 24 from Monday to Thursday.
 fn is_early(d: Date) -> bool {
     match (d.month(), d.day(), d.weekday()) {
+        // on a Friday it is the observed holiday itself
         (7, 3, weekday) => !matches!(weekday, Weekday::Friday),
         (12, 24, weekday) => !matches!(weekday, Weekday::Friday),
+        // the day after the fourth Thursday, which may fall on the fifth Friday
         (11, day, Weekday::Friday) => (day - 2) / 7 + 1 == 4 && day >= 2,
         _ => false,
     }
@@ -64,6 +68,7 @@ fn is_early(d: Date) -> bool {
 
 /// Two days before Western Easter, which is found by the anonymous Gregorian algorithm (Meeus 1991, chapter 8).
 fn good_friday(year: i16) -> Date {
+    // the anonymous Gregorian algorithm (Nature, 1876): Easter Sunday less two days
     let y = i32::from(year);
     let (a, b, c) = (y % 19, y / 100, y % 100);
     let (d, e) = (b / 4, b % 4);

@@ -23,6 +23,7 @@ pub trait ShiftDate {
 impl ShiftDate for Date {
     fn plus_days(self, days: impl Into<i64>) -> Date {
         let days = days.into();
+        // a date from outside may be near the ends of time: it saturates there, and nothing panics
         let shift = days.checked_mul(24).and_then(SignedDuration::try_from_hours);
         shift.map_or_else(|| end(days), |shift| self.saturating_add(shift))
     }

@@ -69,7 +69,9 @@ impl RootTable {
             return *row;
         }
         let underlying = self.canonical(underlying);
+        // a digit at the end marks an adjusted root, unless the underlying itself ends in one
         let adjusted = adjustment(root).is_some() && root != underlying.bare();
+        // the digit 7 is kept for mini options of ten shares
         let multiplier = if adjusted && adjustment(root) == Some(b'7') { 10 } else { 100 };
         RootFacts {
             root,
@@ -89,6 +91,7 @@ impl RootTable {
             return row.underlying;
         }
         let text = root.as_str();
+        // without a row the digit is taken off: AAPL1 delivers what AAPL became
         let stem = adjustment(root).and_then(|_| Symbol::parse(&text[..text.len() - 1])).unwrap_or(root);
         self.canonical(stem)
     }

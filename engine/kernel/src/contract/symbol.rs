@@ -13,6 +13,7 @@ impl Symbol {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();
+        // eight bytes inline: symbols are keys of every map and are copied by the million
         let legal = |b: &u8| b.is_ascii_alphanumeric() || *b == b'.';
         if bytes.is_empty() || bytes.len() > 8 || !bytes.iter().all(legal) {
             return None;
@@ -32,6 +33,7 @@ impl Symbol {
             return None;
         }
         for (to, &from) in out.iter_mut().zip(bytes) {
+            // vendors spell BRK.B with four different signs
             *to = if matches!(from, b'/' | b'_' | b' ') { b'.' } else { from };
         }
         Self::parse(core::str::from_utf8(&out[..bytes.len()]).ok()?)

@@ -109,6 +109,7 @@ impl Lattice {
         if self.x.is_nan() || self.x <= 0.0 {
             return LatticePremium::none();
         }
+        // the error of a lattice falls with the length of a step: two of them extrapolate to steps of no length
         let fine = self.root(0, k, sigma);
         let coarse = self.at_half_the_steps(k, sigma);
         let value = L::splat(2.0) * fine.value - coarse.value;
@@ -128,6 +129,7 @@ impl Lattice {
             return LatticePremium::none();
         }
         let Root { value, slope, curve, exercised } = self.root(1, k, sigma);
+        // by difference on the coarse lattice: extrapolating would double the noise of a difference
         let wilder = self.root(1, k, sigma * (1.0 + BUMP));
         let vega = (wilder.value - value) / (sigma * BUMP);
         LatticePremium { value, slope, curve, vega, exercised, correction: L::splat(0.0) }
@@ -155,16 +157,21 @@ pub(super) struct Root<L: Lanes> {
 
 impl LatticeGrid {
     /// `parts` steps for each of `steps`/2 pieces of the term, more where ex-dates divide it.
+    ///
+    /// # Domain   `steps` of 2 or more, of which each piece between ex-dates takes `parts` times its share; t > 0
     pub(super) fn new(terms: &Terms, right: Right, steps: usize, parts: usize, mean: Mean) -> Self {
         let mut ends: Vec<f64> = terms.divs.iter().map(|d| d.t).filter(|&t| t > 0.0 && t < terms.t).collect();
         ends.push(terms.t);
+        // two dividends on one date are one layer
         ends.dedup();
         let piece = terms.t / (steps / 2) as f64;
+        // an ex-date within a few steps of now would lie between layers that are too far apart to see it
         let is_near = ends.len() > 1 && ends[0] < NEAR * piece;
         let mut layers = Vec::with_capacity(parts * (steps / 2 + ends.len()) + 1);
         let (mut from, mut longest, mut shortest) = (0.0, 0.0_f64, 0.0);
         for end in ends {
             let first = is_near && from <= 0.0;
+            // whole steps to each end, so that every ex-date is a layer exactly
             let pieces = if first { NEAR_PIECES } else { ((end - from) / piece).ceil().max(1.0) };
             let n = pieces as usize * parts;
             let dt = (end - from) / n as f64;
@@ -178,6 +185,7 @@ impl LatticeGrid {
         }
         layers.push(Layer::new(terms, right, terms.t, 0.0));
         let near = if is_near { NEAR_PIECES as usize * parts } else { 0 };
+        // nodes beyond six deviations weigh nothing at the root
         let half = (SPAN * (terms.t / (3.0 * longest)).sqrt()).ceil() as usize + 1;
         Self { half: half.min(layers.len() - near + WIDER), layers, near, dt: (shortest, longest), mean }
     }
@@ -214,6 +222,7 @@ impl LatticeGrid {
             nodes.exercise(self.mean, finest, carried, paid);
         }
         let last = if self.near > 0 { self.near } else { last };
+        // only the cone that the root can reach is computed
         nodes.walk(self, 1..last, wide + 1, contract);
         nodes.back(wide.min(nodes.x.len() / 2), contract.weights(self.layers[0].dt, nodes.up));
         nodes
@@ -243,7 +252,9 @@ impl<L: Lanes> LatticeContract<L> {
     fn weights(&self, dt: f64, up: L) -> [L; 3] {
         let one = L::splat(1.0);
         // (e^(σ²dt) − 1) / 4·sinh²(dx/2)
+        // matches the variance of X exactly for any length of step, so that steps need not be equal
         let moved = (exp(self.variance * dt) - one) / (up + one / up - one - one);
+        // the mean of X stays: down and up moves of unequal size have unequal weights
         let high = moved / (one + up);
         [moved - high, one - moved, high]
     }
@@ -258,6 +269,7 @@ impl<L: Lanes> LatticeContract<L> {
 impl Layer {
     fn new(terms: &Terms, right: Right, t: f64, dt: f64) -> Self {
         let carry = terms.r - terms.b;
+        // a call is exercised right before the dividend leaves the stock, a put right after
         let collected = |at: f64| at > t || (at >= t && right == Right::Call);
         let held = terms.divs.iter().filter(|d| d.t <= terms.t && collected(d.t));
         let held = held.map(|d| d.amount * exp(-carry * (d.t - t))).sum();
@@ -284,6 +296,7 @@ impl<L: Lanes> Nodes<L> {
         let nothing = vec![L::splat(0.0); x.len()];
         let mut nodes = Self { american: nothing.clone(), european: nothing, x, up };
         nodes.exercise(grid.mean, grid.half, carried, paid - L::splat(contract.phi * last.held * last.df));
+        // at expiry both pay the same, before an exercise that a dividend at expiry may make worth it
         nodes.european.copy_from_slice(&nodes.american);
         if last.held > 0.0 {
             nodes.exercise(grid.mean, grid.half, carried, paid);
@@ -303,6 +316,7 @@ impl<L: Lanes> Nodes<L> {
         let (start, half) = (layers.start, self.x.len() / 2);
         for i in layers.rev() {
             let layer = &grid.layers[i];
+            // weights change at ex-dates only
             if layer.dt.to_bits() != f64::to_bits(dt) {
                 dt = layer.dt;
                 weights = contract.weights(dt, self.up);
@@ -324,6 +338,7 @@ impl<L: Lanes> Nodes<L> {
             let left = place(j).floor();
             let f = place(j) - left;
             let at = (middle as i64 + left as i64 - 1) as usize;
+            // cubic interpolation: a linear one would add curvature to the value at the change of nodes
             let weights = [
                 -f * (f - 1.0) * (f - 2.0) / 6.0,
                 (f + 1.0) * (f - 1.0) * (f - 2.0) / 2.0,
@@ -345,6 +360,7 @@ impl<L: Lanes> Nodes<L> {
         let inner = wide.min(middle - 1);
         let (first, last) = (middle - inner, middle + inner);
         let (a, e) = (&mut self.american[..=last + 1], &mut self.european[..=last + 1]);
+        // in place: the old values of three nodes are carried along, so that no second array is needed
         let (mut a0, mut e0) = (a[first - 1], e[first - 1]);
         let (mut a1, mut e1) = (a[first], e[first]);
         for j in first..=last {
@@ -368,6 +384,7 @@ impl<L: Lanes> Nodes<L> {
                 let (zero, half) = (L::splat(0.0), L::splat(0.5));
                 let slope = ((after - before) * half).abs();
                 let gain = here.max(zero);
+                // the boundary is in few intervals: elsewhere the mean over an interval is the value at its node
                 if !here.abs().lt(slope * half).any() {
                     return gain;
                 }
@@ -403,6 +420,7 @@ impl<L: Lanes> Nodes<L> {
         let mut here = x[first].mul_add(carried, paid) - a[first];
         let mut before = here;
         for j in first..=last {
+            // beyond the last node the gain is taken as flat: nothing there reaches the root
             let after = if j < last { x[j + 1].mul_add(carried, paid) - a[j + 1] } else { here };
             a[j] += gain([before, here, after]);
             (before, here) = (here, after);
@@ -412,11 +430,13 @@ impl<L: Lanes> Nodes<L> {
     /// Premium, slope and curvature in the middle, from the three nodes there.
     fn root(&self, contract: &LatticeContract<L>, now: &Layer) -> Root<L> {
         let (m, up) = (self.x.len() / 2, self.up);
+        // errors that both values share cancel in their difference
         let premium = |j: usize| self.american[j] - self.european[j];
         let (low, value, high) = (premium(m - 1), premium(m), premium(m + 1));
         let x = L::splat(contract.x);
         let (rise, fall) = (x * up - x, x - x / up);
         let (above, below) = ((high - value) / rise, (value - low) / fall);
+        // nodes are spaced by ratio: differences on uneven steps
         let curve = (above - below) * 2.0 / (rise + fall);
         let slope = (above * fall + below * rise) / (rise + fall);
         let (carried, paid) = contract.exercise(now);
