@@ -9,7 +9,6 @@ mod plot;
 mod read;
 mod report;
 mod text;
-mod vendors;
 
 use crate::batch::inputs::Inputs;
 use crate::batch::reference_files::ReferenceFiles;
@@ -18,7 +17,6 @@ use crate::log::say;
 use compared::Compared;
 use engine::compare::{VendorRow, compare};
 use engine::store::chain::Chain;
-use feeds::dir::read_raw;
 use history::implied_rates::{imply_day, is_european};
 use history::recipe::{Accuracy, Recipe, UnitPasses, unit_underlying};
 use history::reference::ReferenceSet;
@@ -26,7 +24,6 @@ use history::row::HistoryRow;
 use host::printable::printable;
 use jiff::{SignedDuration, Timestamp};
 use kernel::contract::{ContractKey, Symbol};
-use kernel::limits;
 use read::{VendorFile, VendorQuote};
 use report::Report;
 use sources::poll::client::{AnswerBounds, Client, Received, ServerBase};
@@ -74,8 +71,9 @@ fn written(args: &CompareArgs, report: &Report) -> Result<(), String> {
 }
 
 fn compared(args: &CompareArgs) -> Result<Report, String> {
-    let (bytes, folder) = bytes_of(&args.input)?;
-    let file = read::read(&args.input, bytes, args)?;
+    let folder = folder_of(&args.input);
+    let response = if folder.is_some() { None } else { Some(response_of(&args.input)?) };
+    let file = read::read(args, response.as_deref())?;
     file.places.iter().take(PLACES_TOLD).for_each(|place| say(&format!("refused: {place}")));
     if file.refused > PLACES_TOLD as u64 {
         say(&format!("refused: {} more rows", file.refused - PLACES_TOLD as u64));
@@ -98,21 +96,21 @@ fn with_rates(file: &VendorFile, reference: &ReferenceSet) -> ReferenceSet {
     reference.with_rates(rates)
 }
 
-/// The bytes of a file or an address, and the folder that a file stands in.
-fn bytes_of(input: &str) -> Result<(Vec<u8>, Option<PathBuf>), String> {
-    if !input.starts_with("http://") && !input.starts_with("https://") {
-        let path = Path::new(input);
-        let bytes = read_raw(path, &limits::FILE_BYTES).map_err(|error| error.to_string())?;
-        let bytes = bytes.ok_or_else(|| format!("{input}: too large"))?;
-        return Ok((bytes, Some(path.parent().unwrap_or(Path::new("")).to_path_buf())));
-    }
+/// The folder that a file stands in; `None`: the input is an address.
+fn folder_of(input: &str) -> Option<PathBuf> {
+    let is_address = input.starts_with("http://") || input.starts_with("https://");
+    (!is_address).then(|| Path::new(input).parent().unwrap_or(Path::new("")).to_path_buf())
+}
+
+/// The bytes that an address answers with.
+fn response_of(input: &str) -> Result<Vec<u8>, String> {
     let scheme = input.find("://").map_or(0, |at| at + 3);
     let path = input[scheme..].find('/').map_or(input.len(), |at| at + scheme);
     let (base, target) = input.split_at(path);
     let client = Client::new(ServerBase::parse(base)?, Vec::new(), None, AnswerBounds::default())?;
     let target = if target.is_empty() { "/" } else { target };
     match client.get(target, None).map_err(|failed| format!("{input}: {}", failed.failure.name()))? {
-        Received::Body { status: 200, bytes, .. } => Ok((bytes, None)),
+        Received::Body { status: 200, bytes, .. } => Ok(bytes),
         Received::Body { status, .. } => Err(format!("{input}: status {status}")),
         Received::Unchanged => Err(format!("{input}: no response")),
     }

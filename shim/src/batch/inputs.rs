@@ -132,6 +132,7 @@ pub(super) fn read_options(args: &BatchArgs, calendar: &Calendar) -> Result<Read
         prices: args.prices.clone(),
         every: args.every.as_deref().map(parse_every).transpose()?.unwrap_or(defaults.every),
         calendar: calendar.clone(),
+        ..defaults
     })
 }
 

@@ -110,8 +110,8 @@ pub struct ExplainArgs {
 /// Options of `greeksd compare`.
 #[derive(Clone, Debug, Default, PartialEq, Args)]
 pub struct CompareArgs {
-    /// File with a vendor's quotes and Greeks (cboe, tradier, yahoo, orats-strikes, orats-files, thetadata-v2,
-    /// thetadata-v3, greeksd), compressed or not, or its URL
+    /// File with a vendor's quotes and Greeks (cboe, tradier, yahoo, orats-strikes, thetadata-v2,
+    /// thetadata-v3, greeksd, ...), compressed or not, or its URL
     #[arg(value_name = "FILE|URL")]
     pub input: String,
     /// Layout of the file [default: recognised by its columns]

@@ -10,6 +10,9 @@ use kernel::contract::Right;
 use kernel::error::Reason;
 use kernel::limits::Bound;
 
+/// What is wrong with a row: the column, and why.
+pub(super) type Fault = (&'static str, Reason);
+
 /// One value of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Cell<'a> {

@@ -65,11 +65,13 @@ pub enum Meaning {
     PutAskSize,
     /// Both sizes of the put.
     PutSizes,
+    /// Milliseconds since midnight, Eastern, of the date in the column of the time.
+    DayMillis,
 }
 
 impl Meaning {
     /// Every meaning, in its order, with its name.
-    pub(super) const NAMES: [(Self, &'static str); 29] = [
+    pub(super) const NAMES: [(Self, &'static str); 30] = [
         (Self::QuoteTime, "quote_time"),
         (Self::UnixTime, "unix_time"),
         (Self::Underlying, "underlying"),
@@ -99,6 +101,7 @@ impl Meaning {
         (Self::PutBidSize, "put_bid_size"),
         (Self::PutAskSize, "put_ask_size"),
         (Self::PutSizes, "put_sizes"),
+        (Self::DayMillis, "day_millis"),
     ];
     /// How many there are.
     pub(super) const COUNT: usize = Self::NAMES.len();
@@ -168,6 +171,39 @@ pub(super) struct Layout {
     pub(super) columns: &'static [LayoutColumn],
     /// The layout that counts for rows whose bid and ask are both empty in this one.
     pub(super) otherwise: Option<&'static Layout>,
+    /// Columns of the vendor's own volatility and Greeks, of the contract of a row, or of its call and then its put. In
+    /// the vendor's units: [`ShownNumbers`](super::shown::ShownNumbers).
+    pub(super) shown: &'static [ShownColumns],
+    /// What strikes are divided by to be dollars a share.
+    pub(super) strike_divisor: f64,
+    /// A name that it was once accepted under, or nothing.
+    pub(super) former_name: &'static str,
+}
+
+/// How many of a vendor's own numbers are read: volatility, delta, gamma, vega, theta, rho.
+pub const SHOWN: usize = 6;
+
+/// Names of the columns of volatility, delta, gamma, vega, theta and rho, with `|` between several; empty: no such
+/// column.
+pub(super) type ShownColumns = [&'static str; SHOWN];
+
+/// What most layouts have.
+pub(super) const PLAIN: Layout = Layout {
+    name: "",
+    rows: Rows::Contract,
+    clock: Clock::Told,
+    columns: &[],
+    otherwise: None,
+    shown: &[],
+    strike_divisor: 1.0,
+    former_name: "",
+};
+
+impl Layout {
+    /// True if the layout is called so, now or formerly.
+    pub(super) fn is_called(&self, name: &str) -> bool {
+        name == self.name || (!name.is_empty() && name == self.former_name)
+    }
 }
 
 #[cfg(test)]

@@ -27,11 +27,13 @@ pub(super) struct Facts<'a> {
     pub(super) options: &'a ReadOptions,
     pub(super) roots: RootTable,
     pub(super) closes: Closes,
+    /// True where the vendor's own numbers are read, too.
+    pub(super) reads_shown: bool,
 }
 
 impl<'a> Facts<'a> {
     pub(super) fn new(options: &'a ReadOptions) -> Self {
-        Self { options, roots: RootTable::embedded(), closes: Closes::new() }
+        Self { options, roots: RootTable::embedded(), closes: Closes::new(), reads_shown: false }
     }
 
     pub(super) fn calendar(&self) -> &'a Calendar {

@@ -1,6 +1,7 @@
 //! From the names in a header to what each column means, or to what is missing. Never: a row.
 
-use super::columns::{Layout, LayoutColumn, Meaning, Rows};
+use super::cells::{Cell, Cells, Fault};
+use super::columns::{Layout, LayoutColumn, Meaning, Rows, SHOWN};
 use super::options::ColumnMap;
 use super::refusal::{LayoutError, NearLayout, shown};
 use kernel::contract::Right;
@@ -32,6 +33,8 @@ pub(super) struct SideColumns {
     pub(super) bid_size: Option<Found>,
     pub(super) ask_size: Option<Found>,
     pub(super) sizes: Option<Found>,
+    /// The vendor's own numbers.
+    pub(super) shown: [Option<Found>; SHOWN],
 }
 
 /// What the columns of one file mean.
@@ -71,18 +74,21 @@ impl Plan {
             at[meaning as usize] = place(header, column).map(|at| Found { at, name: meaning.name() });
         }
         for column in layout.columns {
-            let found = find(header, column);
+            let found = find(header, column.names);
             let place = &mut at[column.meaning as usize];
             *place = place.or(found);
             if column.must && place.is_none() {
                 return None;
             }
         }
-        let sides = match layout.rows {
+        let mut sides = match layout.rows {
             Rows::Contract => vec![side(&at, None)?],
             Rows::Price => Vec::new(),
             Rows::CallAndPut => vec![side(&at, Some(Right::Call))?, side(&at, Some(Right::Put))?],
         };
+        for (side, columns) in sides.iter_mut().zip(layout.shown) {
+            side.shown = columns.map(|names| find(header, names));
+        }
         let otherwise = layout.otherwise.and_then(|layout| Self::try_of(header, layout, &ColumnMap::default()));
         Some(Self { layout, at, sides, otherwise: otherwise.map(Box::new) })
     }
@@ -92,9 +98,22 @@ impl Plan {
         self.at[meaning as usize]
     }
 
+    /// True if the file has any of the vendor's own numbers.
+    pub(super) fn has_shown(&self) -> bool {
+        self.sides.iter().any(|side| side.shown.iter().any(Option::is_some))
+    }
+
+    /// Leaves the vendor's own numbers unread.
+    pub(super) fn without_shown(mut self) -> Self {
+        self.sides.iter_mut().for_each(|side| side.shown = [None; SHOWN]);
+        self.otherwise = self.otherwise.map(|plan| Box::new(plan.without_shown()));
+        self
+    }
+
     /// The places of all columns that are read, ascending.
     pub(super) fn places(&self) -> Vec<usize> {
-        let own = self.at.iter().flatten().map(|found| found.at);
+        let shown = self.sides.iter().flat_map(|side| side.shown);
+        let own = self.at.iter().copied().chain(shown).flatten().map(|found| found.at);
         let mut places: Vec<usize> = own.chain(self.otherwise.iter().flat_map(|plan| plan.places())).collect();
         places.sort_unstable();
         places.dedup();
@@ -123,6 +142,7 @@ fn side(at: &[Option<Found>; Meaning::COUNT], right: Option<Right>) -> Option<Si
         bid_size: get(BidSize, CallBidSize, PutBidSize),
         ask_size: get(AskSize, CallAskSize, PutAskSize),
         sizes: right.and(get(CallSizes, CallSizes, PutSizes)),
+        shown: [None; SHOWN],
     })
 }
 
@@ -140,9 +160,17 @@ fn place(header: &[String], name: &str) -> Option<usize> {
     header.iter().position(|own| own.eq_ignore_ascii_case(name))
 }
 
+/// The value of a row in a column.
+///
+/// # Errors
+/// It cannot be read as any value.
+pub(super) fn get<C: Cells>(row: &C, column: Found) -> Result<Cell<'_>, Fault> {
+    row.cell(column.at).map_err(|reason| (column.name, reason))
+}
+
 /// Where a column of a layout stands, by the first of its names that the header has.
-fn find(header: &[String], column: &LayoutColumn) -> Option<Found> {
-    column.names.split('|').find_map(|name| Some(Found { at: place(header, name)?, name }))
+fn find(header: &[String], names: &'static str) -> Option<Found> {
+    names.split('|').filter(|name| !name.is_empty()).find_map(|name| Some(Found { at: place(header, name)?, name }))
 }
 
 /// The layouts that lack the smallest part of their columns, where they have at least one.
@@ -150,7 +178,7 @@ fn nearest(header: &[String], layouts: &[&'static Layout], map: &ColumnMap) -> V
     let mut near: Vec<(usize, usize, NearLayout)> = Vec::new();
     for layout in layouts {
         let musts = layout.columns.iter().filter(|column| column.must);
-        let missing = musts.clone().filter(|c| find(header, c).is_none() && map.column(c.meaning).is_none());
+        let missing = musts.clone().filter(|c| find(header, c.names).is_none() && map.column(c.meaning).is_none());
         let suggest = |column: &LayoutColumn| {
             let first = column.names.split('|').next().unwrap_or_default();
             (first, slip_of(column, header, layout))

@@ -11,6 +11,7 @@ mod columnar;
 #[path = "no_columnar.rs"]
 mod columnar;
 mod columns;
+mod documents;
 mod facts;
 mod header;
 mod options;
@@ -19,13 +20,15 @@ mod recorded;
 mod recorded_lines;
 mod refusal;
 mod rows;
+mod shown;
 mod sink;
 mod text;
 mod vendors;
 
-pub use columns::Meaning;
+pub use columns::{Meaning, SHOWN};
 pub use options::{ColumnMap, ColumnMapError, ReadOptions};
 pub use refusal::{LayoutError, NearLayout};
+pub use shown::ShownNumbers;
 
 use crate::reference::RecordedReference;
 use crate::row::HistoryRow;
@@ -34,10 +37,10 @@ use feeds::recording::is_recording;
 use flate2::read::MultiGzDecoder;
 use kernel::error::{FeedError, Instead};
 use kernel::report::Report;
-use packed::{Packing, each_member, is_of_lines, open, unreadable};
+use packed::{Packing, begins_with, each_member, is_of_lines, open, unreadable};
 use sink::{Prices, Quotes};
 use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind};
+use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Seek};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Component, Path, PathBuf};
 
@@ -72,13 +75,72 @@ impl Read {
 /// # Errors
 /// The file cannot be opened, is packed in a way that is not read, or has no known header.
 pub fn read(path: &Path, options: &ReadOptions, take: &mut dyn FnMut(HistoryRow)) -> Result<Read, LayoutError> {
-    let mut facts = Facts::new(options);
+    read_all(path, Facts::new(options), &mut |row, _| take(row))
+}
+
+/// The same with the vendor's own volatility and Greeks beside each quote. Saved responses of vendors are read as well.
+///
+/// # Errors
+/// As [`read`]; and the file has no column of such numbers.
+pub fn read_shown(
+    path: &Path,
+    options: &ReadOptions,
+    take: &mut dyn FnMut(HistoryRow, &ShownNumbers),
+) -> Result<Read, LayoutError> {
+    read_all(path, Facts { reads_shown: true, ..Facts::new(options) }, take)
+}
+
+/// The same of the bytes of a response; `source` is what they are called. Parquet is not read from there.
+///
+/// # Errors
+/// As [`read_shown`].
+pub fn read_shown_response(
+    source: &Path,
+    bytes: &[u8],
+    options: &ReadOptions,
+    take: &mut dyn FnMut(HistoryRow, &ShownNumbers),
+) -> Result<Read, LayoutError> {
+    let facts = Facts { reads_shown: true, ..Facts::new(options) };
+    fenced(source, &facts, Report::default(), take, |quotes, report| match packed::packing_of(source, bytes)? {
+        Packing::Zip => read_archive(source, Cursor::new(bytes), &facts, quotes, report),
+        _ => read_member(source, bytes, &facts, quotes, report),
+    })
+}
+
+/// Names of the layouts that can have a vendor's own numbers, each once.
+#[must_use]
+pub fn names_with_shown() -> Vec<&'static str> {
+    let documents = documents::DOCUMENTS.iter().map(|document| &document.layout);
+    let mut names = Vec::new();
+    for layout in documents.chain(vendors::LAYOUTS).filter(|layout| !layout.shown.is_empty()) {
+        if !names.contains(&layout.name) {
+            names.push(layout.name);
+        }
+    }
+    names
+}
+
+fn read_all(
+    path: &Path,
+    mut facts: Facts<'_>,
+    take: &mut dyn FnMut(HistoryRow, &ShownNumbers),
+) -> Result<Read, LayoutError> {
     let mut report = Report::default();
     read_closes(path, &mut facts, &mut report)?;
-    let mut quotes = Quotes::new(&facts, take);
-    // what a reader or a library does not foresee costs this file and nothing else
-    let fenced = catch_unwind(AssertUnwindSafe(|| read_into(path, &facts, &mut quotes, &mut report)));
-    fenced.unwrap_or_else(|_| Err(unreadable(path, ErrorKind::InvalidData)))?;
+    fenced(path, &facts, report, take, |quotes, report| read_into(path, &facts, quotes, report))
+}
+
+/// Reads a file so that what a reader or a library does not foresee costs this file and nothing else.
+fn fenced<'f>(
+    path: &Path,
+    facts: &'f Facts<'f>,
+    mut report: Report,
+    take: &mut dyn FnMut(HistoryRow, &ShownNumbers),
+    read: impl FnOnce(&mut Quotes<'f, '_>, &mut Report) -> Result<(), LayoutError>,
+) -> Result<Read, LayoutError> {
+    let mut quotes = Quotes::new(facts, take);
+    let outcome = catch_unwind(AssertUnwindSafe(|| read(&mut quotes, &mut report)));
+    outcome.unwrap_or_else(|_| Err(unreadable(path, ErrorKind::InvalidData)))?;
     let layout = quotes.layout.unwrap_or(recorded::NAME);
     Ok(Read { layout, reference: quotes.reference.finish(), report })
 }
@@ -96,8 +158,8 @@ fn read_into(
         Packing::Parquet => columnar::read(path, file, quotes, report),
         Packing::Gzip => {
             let mut text = BufReader::with_capacity(AHEAD, MultiGzDecoder::new(BufReader::with_capacity(AHEAD, file)));
-            if !is_recording(path) && !is_of_lines(&mut text) {
-                return text::read(path, text, quotes, report);
+            if facts.reads_shown || (!is_recording(path) && !is_of_lines(&mut text)) {
+                return read_text(path, text, facts, quotes, report);
             }
             drop(text);
             let again = File::open(path).map_err(|e| unreadable(path, e.kind()))?;
@@ -118,6 +180,9 @@ fn read_text(
     quotes: &mut Quotes<'_, '_>,
     report: &mut Report,
 ) -> Result<(), LayoutError> {
+    if facts.reads_shown && begins_with(&mut text, b"{[") {
+        return documents::read(path, text, facts, quotes, report);
+    }
     if !is_of_lines(&mut text) {
         return text::read(path, text, quotes, report);
     }
@@ -128,13 +193,13 @@ fn read_text(
 /// Reads the files of an archive. One that is not understood is an error of the report, unless none of them is.
 fn read_archive(
     path: &Path,
-    file: File,
+    archive: impl io::Read + Seek,
     facts: &Facts<'_>,
     quotes: &mut Quotes<'_, '_>,
     report: &mut Report,
 ) -> Result<(), LayoutError> {
     let (mut read, mut refused) = (false, Vec::new());
-    each_member(path, file, |name, member| {
+    each_member(path, archive, |name, member| {
         let within = member_path(path, &name);
         let outcome = match member {
             Ok(member) => read_member(&within, BufReader::with_capacity(AHEAD, member), facts, quotes, report),

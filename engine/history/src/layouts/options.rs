@@ -2,9 +2,9 @@
 
 use super::columns::Meaning;
 use core::fmt;
-use jiff::SignedDuration;
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use kernel::calendar::Calendar;
 use kernel::contract::Symbol;
 use std::path::PathBuf;
@@ -30,6 +30,10 @@ pub struct ReadOptions {
     pub prices: Option<PathBuf>,
     /// Recordings: the time from one snapshot to the next, whole seconds.
     pub every: SignedDuration,
+    /// The layout that every file is of; `None`: the one that its columns fit.
+    pub layout: Option<String>,
+    /// The instant of every quote, whatever the file says of it.
+    pub time: Option<Timestamp>,
     /// The sessions: they give closes and snapshots.
     pub calendar: Calendar,
 }
@@ -44,6 +48,8 @@ impl Default for ReadOptions {
             underlying: None,
             prices: None,
             every: SignedDuration::from_mins(1),
+            layout: None,
+            time: None,
             calendar: Calendar::embedded(),
         }
     }
@@ -132,6 +138,6 @@ mod tests {
             assert_eq!(ColumnMap::parse(text), Err(error), "{text}");
         }
         let said = ColumnMapError::UnknownName("k".to_owned()).to_string();
-        assert!(said.contains("names are quote_time, unix_time") && said.ends_with("put_sizes"), "{said}");
+        assert!(said.contains("names are quote_time, unix_time") && said.ends_with("day_millis"), "{said}");
     }
 }

@@ -73,9 +73,14 @@ pub(super) fn packing_of(path: &Path, head: &[u8]) -> Result<Packing, LayoutErro
 
 /// True if a text is of JSON lines: whether it begins with a brace.
 pub(super) fn is_of_lines(text: &mut impl BufRead) -> bool {
+    begins_with(text, b"{")
+}
+
+/// True if the first byte of a text that is no blank is one of these.
+pub(super) fn begins_with(text: &mut impl BufRead, any: &[u8]) -> bool {
     let begin = text.fill_buf().unwrap_or_default();
     let begin = begin.strip_prefix(b"\xef\xbb\xbf").unwrap_or(begin);
-    begin.trim_ascii_start().starts_with(b"{")
+    begin.trim_ascii_start().first().is_some_and(|byte| any.contains(byte))
 }
 
 /// Names of members of an archive that have no quotes, by their ends.
@@ -87,11 +92,11 @@ const NO_QUOTES: [&str; 7] = ["pdf", "md", "html", "htm", "xlsx", "docx", "rtf"]
 /// The archive's list of files is damaged; nothing is read then.
 pub(super) fn each_member(
     path: &Path,
-    file: File,
+    archive: impl Read + Seek,
     mut read: impl FnMut(PathBuf, Result<&mut dyn Read, ErrorKind>),
 ) -> Result<(), LayoutError> {
     let damaged = |_| unreadable(path, ErrorKind::InvalidData);
-    let mut archive = zip::ZipArchive::new(BufReader::new(file)).map_err(damaged)?;
+    let mut archive = zip::ZipArchive::new(BufReader::new(archive)).map_err(damaged)?;
     for at in 0..archive.len() {
         match archive.by_index(at) {
             Ok(mut member) => {

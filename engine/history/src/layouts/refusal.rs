@@ -40,6 +40,25 @@ pub enum LayoutError {
         /// Its layout.
         layout: &'static str,
     },
+    /// A file of quotes without any of the vendor's own numbers, where those are needed.
+    NoShown {
+        /// The file.
+        file: PathBuf,
+        /// Its layout.
+        layout: &'static str,
+    },
+    /// A document that is no JSON.
+    NotJson {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong, with the line and the column.
+        problem: String,
+    },
+    /// A JSON document of no known layout.
+    UnknownDocument {
+        /// The file.
+        file: PathBuf,
+    },
     /// The header is of no known layout.
     UnknownHeader {
         /// The file.
@@ -92,6 +111,11 @@ impl fmt::Display for LayoutError {
                     path(file)
                 )
             }
+            Self::NoShown { file, layout } => {
+                write!(f, "{}: of {layout}, and without a column of the vendor's volatility or Greeks", path(file))
+            }
+            Self::NotJson { file, problem } => write!(f, "{}: not JSON: {problem}", path(file)),
+            Self::UnknownDocument { file } => write!(f, "{}: a document of no known layout", path(file)),
             Self::UnknownHeader { file, columns, nearest } => {
                 write!(f, "{}: {columns} columns of no known layout", path(file))?;
                 for NearLayout { layout, missing } in nearest {

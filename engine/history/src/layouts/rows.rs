@@ -1,23 +1,24 @@
 //! From the values of a row to quotes, by what the columns of the file mean: the one reader below all layouts.
 //! Never: a name of a vendor, a byte of a file.
 
-use super::cells::{Cell, Cells, When};
+use super::cells::{Cell, Cells, Fault, When};
 use super::columns::{Clock, Meaning};
 use super::facts::Facts;
-use super::header::{Found, Plan, SideColumns};
+use super::header::{Found, Plan, SideColumns, get};
+use super::shown::ShownNumbers;
 use crate::row::HistoryRow;
 use feeds::intake::price_of;
 use feeds::spelling::{parse_contract, parse_root, parse_strike};
-use jiff::Timestamp;
-use jiff::civil::Date;
+use jiff::civil::{Date, Time};
+use jiff::{SignedDuration, Timestamp};
 use kernel::contract::{ContractKey, Symbol};
 use kernel::error::Reason;
 use kernel::limits::{self, Bound};
 use kernel::records::QuoteRecord;
 use std::collections::HashMap;
 
-/// What is wrong with a row: the column, and why.
-pub(super) type Fault = (&'static str, Reason);
+/// Milliseconds of a day.
+const DAY_MILLIS: Bound = Bound { name: "time of day", unit: "ms", least: 0.0, most: 86_400_000.0 };
 
 /// Makes quotes of rows.
 #[derive(Debug)]
@@ -66,7 +67,11 @@ impl<'a> Assembler<'a> {
     ///
     /// # Errors
     /// The first thing that is wrong with it.
-    pub(super) fn take<C: Cells>(&mut self, row: &C, give: &mut dyn FnMut(HistoryRow)) -> Result<(), Fault> {
+    pub(super) fn take<C: Cells>(
+        &mut self,
+        row: &C,
+        give: &mut dyn FnMut(HistoryRow, &ShownNumbers),
+    ) -> Result<(), Fault> {
         if let Some(other) = &mut self.otherwise
             && is_silent(row, &self.plan.sides)
         {
@@ -82,21 +87,24 @@ impl<'a> Assembler<'a> {
                 Err(found) => fault = fault.or(Some(found)),
             }
         }
-        let Some(first) = quotes.iter().flatten().next() else { return fault.map_or(Ok(()), Err) };
+        let Some((first, _)) = quotes.iter().flatten().next() else { return fault.map_or(Ok(()), Err) };
         let spot = self.price(row, first).unwrap_or_else(|found| {
             fault = fault.or(Some(found));
             f64::NAN
         });
-        quotes.into_iter().flatten().for_each(|quote| give(HistoryRow { quote, spot }));
+        quotes.into_iter().flatten().for_each(|(quote, shown)| give(HistoryRow { quote, spot }, &shown));
         fault.map_or(Ok(()), Err)
     }
 
     fn shared<C: Cells>(&mut self, row: &C) -> Result<Shared, Fault> {
         let Self { plan, facts, named, .. } = self;
-        let ts = match (plan.get(Meaning::UnixTime), plan.get(Meaning::QuoteTime)) {
-            (Some(column), _) => self.time.get(row, column, |cell| cell.unix_time())?,
-            (None, Some(column)) => self.time.get(row, column, |cell| instant(cell, facts, plan.layout.clock))?,
-            (None, None) => return Err((Meaning::QuoteTime.name(), Reason::Missing)),
+        let of_day = plan.get(Meaning::QuoteTime).zip(plan.get(Meaning::DayMillis));
+        let ts = match (facts.options.time, plan.get(Meaning::UnixTime), of_day, plan.get(Meaning::QuoteTime)) {
+            (Some(at), ..) => at,
+            (_, Some(column), ..) => self.time.get(row, column, |cell| cell.unix_time())?,
+            (.., Some((day, clock)), _) => day_clock(row, day, clock, facts)?,
+            (.., Some(column)) => self.time.get(row, column, |cell| instant(cell, facts, plan.layout.clock))?,
+            (.., None) => return Err((Meaning::QuoteTime.name(), Reason::Missing)),
         };
         let read_ticker = |cell: Cell<'_>| {
             let text = cell.text()?.trim_start_matches(['^', '$']);
@@ -108,7 +116,7 @@ impl<'a> Assembler<'a> {
         };
         let expiry =
             plan.get(Meaning::Expiry).map(|column| self.expiry.get(row, column, |cell| cell.date())).transpose()?;
-        let divisor = facts.options.strike_divisor;
+        let divisor = facts.options.strike_divisor * plan.layout.strike_divisor;
         let read_strike = |column: Found| {
             let most = Bound { most: limits::PRICE.most * divisor.max(1.0), ..limits::PRICE };
             let strike = number(row, column, most)? / divisor;
@@ -118,7 +126,12 @@ impl<'a> Assembler<'a> {
         Ok(Shared { ts, underlying, expiry, strike_milli })
     }
 
-    fn quote<C: Cells>(&mut self, row: &C, side: &SideColumns, shared: &Shared) -> Result<QuoteRecord, Fault> {
+    fn quote<C: Cells>(
+        &mut self,
+        row: &C,
+        side: &SideColumns,
+        shared: &Shared,
+    ) -> Result<(QuoteRecord, ShownNumbers), Fault> {
         let (underlying, contract) = self.contract(row, side, shared)?;
         let bid = number_or_nan(row, Some(side.bid), limits::PRICE)?;
         let ask = number_or_nan(row, Some(side.ask), limits::PRICE)?;
@@ -127,7 +140,8 @@ impl<'a> Assembler<'a> {
             Some(column) => sizes(get(row, column)?).map_err(|reason| (column.name, reason))?,
             None => (size(side.bid_size)?, size(side.ask_size)?),
         };
-        Ok(QuoteRecord { ts: shared.ts, underlying, contract, bid, ask, bid_size, ask_size })
+        let quote = QuoteRecord { ts: shared.ts, underlying, contract, bid, ask, bid_size, ask_size };
+        Ok((quote, ShownNumbers::read(row, &side.shown)?))
     }
 
     /// The contract of one side, by its parts where they are there, else by its symbol.
@@ -230,8 +244,12 @@ fn instant(cell: Cell<'_>, facts: &Facts<'_>, clock: Clock) -> Result<Timestamp,
     }
 }
 
-fn get<C: Cells>(row: &C, column: Found) -> Result<Cell<'_>, Fault> {
-    row.cell(column.at).map_err(|reason| (column.name, reason))
+/// The instant of a date and the milliseconds since its midnight, Eastern.
+fn day_clock<C: Cells>(row: &C, day: Found, clock: Found, facts: &Facts<'_>) -> Result<Timestamp, Fault> {
+    let date = get(row, day)?.date().map_err(|reason| (day.name, reason))?;
+    let millis = number(row, clock, DAY_MILLIS)?;
+    let midnight = facts.calendar().instant(date.to_datetime(Time::midnight()));
+    midnight.checked_add(SignedDuration::from_millis(millis as i64)).map_err(|_| (clock.name, Reason::NotATime))
 }
 
 fn number<C: Cells>(row: &C, column: Found, bound: Bound) -> Result<f64, Fault> {

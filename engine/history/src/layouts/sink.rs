@@ -1,13 +1,14 @@
 //! What takes the rows of a table, whichever way they come: quotes, or closing prices. Never: a way they come.
 
-use super::cells::Cells;
-use super::columns::Meaning;
+use super::cells::{Cells, Fault};
+use super::columns::{Layout, Meaning};
 use super::facts::{Closes, Facts};
 use super::header::Plan;
 use super::options::ColumnMap;
 use super::recorded_lines::RecordedLines;
 use super::refusal::LayoutError;
-use super::rows::{Assembler, Fault, price};
+use super::rows::{Assembler, price};
+use super::shown::ShownNumbers;
 use super::vendors::{LAYOUTS, PRICES};
 use crate::row::HistoryRow;
 use kernel::contract::Symbol;
@@ -36,7 +37,7 @@ pub(super) trait Sink {
 /// Hands quotes on.
 pub(super) struct Quotes<'a, 'g> {
     facts: &'a Facts<'a>,
-    give: &'g mut dyn FnMut(HistoryRow),
+    give: &'g mut dyn FnMut(HistoryRow, &ShownNumbers),
     /// The table that is being read.
     table: Option<(Assembler<'a>, Vec<usize>)>,
     /// The layout of the first table.
@@ -46,22 +47,16 @@ pub(super) struct Quotes<'a, 'g> {
 }
 
 impl<'a, 'g> Quotes<'a, 'g> {
-    pub(super) fn new(facts: &'a Facts<'a>, give: &'g mut dyn FnMut(HistoryRow)) -> Self {
+    pub(super) fn new(facts: &'a Facts<'a>, give: &'g mut dyn FnMut(HistoryRow, &ShownNumbers)) -> Self {
         Self { facts, give, table: None, layout: None, reference: RecordedLines::default() }
     }
 
-    /// Hands on a row that is none of a table.
-    pub(super) fn give(&mut self, row: HistoryRow) {
-        (self.give)(row);
-    }
-}
-
-impl Sink for Quotes<'_, '_> {
-    fn header(&mut self, file: &Path, names: &[String]) -> Result<(), LayoutError> {
-        let plan = Plan::of(file, names, &LAYOUTS, &self.facts.options.columns).map_err(|refused| {
-            let of_prices = Plan::of(file, names, &[&PRICES], &ColumnMap::default()).is_ok();
-            if of_prices { LayoutError::OfPrices { file: file.to_path_buf() } } else { refused }
-        })?;
+    /// Begins a table whose columns are as planned.
+    ///
+    /// # Errors
+    /// Neither a column nor the name of the file tells the underlying.
+    pub(super) fn begin(&mut self, file: &Path, plan: Plan) -> Result<(), LayoutError> {
+        let plan = if self.facts.reads_shown { plan } else { plan.without_shown() };
         let layout = plan.layout.name;
         let tells = [Meaning::Underlying, Meaning::Root, Meaning::Contract, Meaning::CallContract];
         let named = if tells.into_iter().any(|meaning| plan.get(meaning).is_some()) {
@@ -74,6 +69,27 @@ impl Sink for Quotes<'_, '_> {
         self.table = Some((Assembler::new(plan, self.facts, named), places));
         self.layout.get_or_insert(layout);
         Ok(())
+    }
+
+    /// Hands on a row that is none of a table.
+    pub(super) fn give(&mut self, row: HistoryRow) {
+        (self.give)(row, &ShownNumbers::NONE);
+    }
+}
+
+impl Sink for Quotes<'_, '_> {
+    fn header(&mut self, file: &Path, names: &[String]) -> Result<(), LayoutError> {
+        let wanted = self.facts.options.layout.as_deref();
+        let is_wanted = |layout: &&&Layout| wanted.is_none_or(|name| layout.is_called(name));
+        let layouts: Vec<&'static Layout> = LAYOUTS.iter().filter(is_wanted).copied().collect();
+        let plan = Plan::of(file, names, &layouts, &self.facts.options.columns).map_err(|refused| {
+            let of_prices = Plan::of(file, names, &[&PRICES], &ColumnMap::default()).is_ok();
+            if of_prices { LayoutError::OfPrices { file: file.to_path_buf() } } else { refused }
+        })?;
+        if self.facts.reads_shown && !plan.has_shown() {
+            return Err(LayoutError::NoShown { file: file.to_path_buf(), layout: plan.layout.name });
+        }
+        self.begin(file, plan)
     }
 
     fn places(&self) -> Vec<usize> {

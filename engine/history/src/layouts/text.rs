@@ -144,7 +144,7 @@ mod tests {
             Vec::new()
         }
 
-        fn row<C: Cells>(&mut self, _: &C) -> Result<(), crate::layouts::rows::Fault> {
+        fn row<C: Cells>(&mut self, _: &C) -> Result<(), crate::layouts::cells::Fault> {
             Ok(())
         }
     }

@@ -1,11 +1,11 @@
 //! The layouts that are known, each a table. The first of them that a header fits is taken. Never: code that reads.
 
 use super::columns::Meaning::*;
-use super::columns::{AT_CLOSE, Clock, Layout, Rows, may, must};
+use super::columns::{AT_CLOSE, Clock, Layout, PLAIN, Rows, ShownColumns, may, must};
 use jiff::civil::date;
 
 /// Every layout of quotes. Those with more columns of their own stand before those with fewer.
-pub(super) const LAYOUTS: [&Layout; 11] = [
+pub(super) const LAYOUTS: [&Layout; 13] = [
     &DATASHOP_EOD,
     &DATASHOP_EOD_CLOSE,
     &DATASHOP_INTERVALS,
@@ -14,6 +14,8 @@ pub(super) const LAYOUTS: [&Layout; 11] = [
     &HISTORICAL_OPTION_DATA,
     &OPTIONS_DATASET,
     &DOLTHUB,
+    &THETADATA_V2,
+    &THETADATA_V3,
     &OWN,
     &OWN_SYMBOLS,
     &OWN_STRIKES,
@@ -43,6 +45,8 @@ static DATASHOP_EOD: Layout = Layout {
         may("implied_underlying_price_1545", ExpiryPrice),
     ],
     otherwise: Some(&DATASHOP_EOD_CLOSE),
+    shown: &[["implied_volatility_1545", "delta_1545", "gamma_1545", "vega_1545", "theta_1545", "rho_1545"]],
+    ..PLAIN
 };
 
 /// The same, where the snapshot before the close is missing: the quotes of the close.
@@ -64,7 +68,7 @@ static DATASHOP_EOD_CLOSE: Layout = Layout {
         may("underlying_bid_eod", UndBid),
         may("underlying_ask_eod", UndAsk),
     ],
-    otherwise: None,
+    ..PLAIN
 };
 
 /// Cboe DataShop, option intervals of a minute to a day; exports of LiveVol have further columns.
@@ -88,7 +92,8 @@ static DATASHOP_INTERVALS: Layout = Layout {
         may("active_underlying_price", UndPrice),
         may("implied_underlying_price", ExpiryPrice),
     ],
-    otherwise: None,
+    shown: &[["implied_volatility", "delta", "gamma", "vega", "theta", "rho"]],
+    ..PLAIN
 };
 
 /// ORATS, strikes of a day: about 14 minutes before the close. `stkPx` of an index is what the options of the row's
@@ -110,7 +115,10 @@ static ORATS: Layout = Layout {
         may("cOpra", CallContract),
         may("pOpra", PutContract),
     ],
-    otherwise: None,
+    // the Greeks are the call's
+    shown: &[["smoothSmvVol", "delta", "gamma", "vega", "theta", "rho"]],
+    former_name: "orats-files",
+    ..PLAIN
 };
 
 /// OptionsDX, end of day or intervals: neither the underlying nor a root.
@@ -130,7 +138,11 @@ static OPTIONSDX: Layout = Layout {
         may("C_SIZE", CallSizes),
         may("P_SIZE", PutSizes),
     ],
-    otherwise: None,
+    shown: &[
+        ["C_IV", "C_DELTA", "C_GAMMA", "C_VEGA", "C_THETA", "C_RHO"],
+        ["P_IV", "P_DELTA", "P_GAMMA", "P_VEGA", "P_THETA", "P_RHO"],
+    ],
+    ..PLAIN
 };
 
 /// HistoricalOptionData (HOPTD), L1 to L3, of all times.
@@ -149,7 +161,8 @@ static HISTORICAL_OPTION_DATA: Layout = Layout {
         must("Bid", Bid),
         must("Ask", Ask),
     ],
-    otherwise: None,
+    shown: &[["IV|impliedvol", "Delta", "Gamma", "Vega", "Theta", ""]],
+    ..PLAIN
 };
 
 /// The open sets of P. Dubach (options-dataset-hist, options-data), end of day; prices of underlyings in a second file.
@@ -170,7 +183,8 @@ static OPTIONS_DATASET: Layout = Layout {
         may("ask_size", AskSize),
         may("underlying_price", UndPrice),
     ],
-    otherwise: None,
+    shown: &[["implied_volatility", "delta", "gamma", "vega", "theta", "rho"]],
+    ..PLAIN
 };
 
 /// DoltHub, `post-no-preference/options`, table `option_chain`: end of day, neither root nor price of the underlying.
@@ -187,7 +201,51 @@ static DOLTHUB: Layout = Layout {
         must("bid", Bid),
         must("ask", Ask),
     ],
-    otherwise: None,
+    shown: &[["vol", "delta", "gamma", "vega", "theta", "rho"]],
+    ..PLAIN
+};
+
+/// Columns of a vendor's numbers beside our own columns.
+const OWN_SHOWN: ShownColumns =
+    ["vendor_iv", "vendor_delta", "vendor_gamma", "vendor_vega", "vendor_theta", "vendor_rho"];
+
+/// Columns of ThetaData's numbers.
+const THETADATA_SHOWN: ShownColumns = ["implied_vol", "delta", "gamma", "vega", "theta", "rho"];
+
+/// ThetaData's Greeks of version 2: strikes in thousandths, milliseconds of a day.
+static THETADATA_V2: Layout = Layout {
+    name: "thetadata-v2",
+    columns: &[
+        must("root", Root),
+        must("expiration", Expiry),
+        must("strike", Strike),
+        must("right", Right),
+        must("date", QuoteTime),
+        must("ms_of_day", DayMillis),
+        must("bid", Bid),
+        must("ask", Ask),
+        may("underlying_price", UndPrice),
+    ],
+    shown: &[THETADATA_SHOWN],
+    strike_divisor: 1000.0,
+    ..PLAIN
+};
+
+/// ThetaData's Greeks of version 3.
+static THETADATA_V3: Layout = Layout {
+    name: "thetadata-v3",
+    columns: &[
+        must("symbol", Root),
+        must("expiration", Expiry),
+        must("strike", Strike),
+        must("right", Right),
+        must("timestamp", QuoteTime),
+        must("bid", Bid),
+        must("ask", Ask),
+        may("underlying_price", UndPrice),
+    ],
+    shown: &[THETADATA_SHOWN],
+    ..PLAIN
 };
 
 /// Our own columns, a contract a row; a date alone is its close.
@@ -211,7 +269,8 @@ static OWN: Layout = Layout {
         may("bid_size", BidSize),
         may("ask_size", AskSize),
     ],
-    otherwise: None,
+    shown: &[OWN_SHOWN],
+    ..PLAIN
 };
 
 /// Our own columns, the contract by its symbol.
@@ -231,7 +290,8 @@ static OWN_SYMBOLS: Layout = Layout {
         may("bid_size", BidSize),
         may("ask_size", AskSize),
     ],
-    otherwise: None,
+    shown: &[OWN_SHOWN],
+    ..PLAIN
 };
 
 /// Our own columns, a strike a row.
@@ -259,7 +319,7 @@ static OWN_STRIKES: Layout = Layout {
         may("put_bid_size", PutBidSize),
         may("put_ask_size", PutAskSize),
     ],
-    otherwise: None,
+    ..PLAIN
 };
 
 /// Prices of underlyings at the close, beside quotes that have none. Not adjusted: strikes are not, either.
@@ -272,7 +332,7 @@ pub(super) static PRICES: Layout = Layout {
         must("close", UndPrice),
         may("symbol|underlying|ticker|act_symbol", Underlying),
     ],
-    otherwise: None,
+    ..PLAIN
 };
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod folder;
 mod market;
 mod recordings;
 mod round_trip;
+mod shown;
 #[path = "../../examples/generate/tables.rs"]
 mod tables;
 #[path = "../../examples/generate/vendors.rs"]

@@ -272,7 +272,7 @@ fn a_file_of_our_own_values_agrees_in_every_layout() {
         ("cboe", "cboe.json", cboe.to_string(), &[]),
         ("tradier", "tradier.json", tradier.to_string(), &["--spot", &spot]),
         ("yahoo", "yahoo.json", yahoo.to_string(), &[]),
-        ("orats-files", "orats.csv", orats, &[]),
+        ("orats-strikes", "orats.csv", orats, &["--layout", "orats-files"]),
         ("orats-strikes", "orats.json", json!({"data": orats_api}).to_string(), &[]),
         ("thetadata-v3", "v3.csv", theta_v3, &[]),
         ("thetadata-v2", "v2.csv", theta_v2, &[]),

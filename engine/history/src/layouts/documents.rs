@@ -1,0 +1,230 @@
+//! Responses of vendors' HTTP interfaces saved as JSON: each layout names where its rows stand and what its columns
+//! mean, and the rows go the way of any table. Never: a request, a conversion of a number.
+
+use super::cells::{Cell, Cells};
+use super::columns::Meaning::*;
+use super::columns::{Clock, Layout, PLAIN, Rows, may, must};
+use super::facts::Facts;
+use super::header::Plan;
+use super::options::ColumnMap;
+use super::packed::unreadable;
+use super::refusal::LayoutError;
+use super::sink::{Quotes, Sink};
+use feeds::cboe::parse_cboe;
+use jiff::civil::date;
+use kernel::contract::Symbol;
+use kernel::error::{FeedError, Reason, Refused};
+use kernel::limits;
+use kernel::report::Report;
+use serde_json::Value;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A vendor's response.
+#[derive(Debug)]
+pub(super) struct DocumentLayout {
+    /// The keys that lead to the rows: `*` for each item of a list, `a|b` for either.
+    rows: &'static [&'static str],
+    /// Columns whose one value stands outside of the rows, with the keys that lead to it.
+    shared: &'static [(&'static str, &'static [&'static str])],
+    /// What its columns mean; a dot leads into an object.
+    pub(super) layout: Layout,
+}
+
+/// Every layout of a response.
+pub(super) const DOCUMENTS: [&DocumentLayout; 4] = [&CBOE, &TRADIER, &YAHOO, &ORATS];
+
+/// Cboe's delayed quotes. Name, time and price of the underlying are those that the reader of the feed finds.
+static CBOE: DocumentLayout = DocumentLayout {
+    rows: &["data", "options"],
+    shared: &[],
+    layout: Layout {
+        name: "cboe",
+        columns: &[
+            must("option", Contract),
+            must("bid", Bid),
+            must("ask", Ask),
+            may("bid_size", BidSize),
+            may("ask_size", AskSize),
+            may("symbol", Underlying),
+            may("timestamp", QuoteTime),
+            may("current_price", UndPrice),
+        ],
+        shown: &[["iv", "delta", "gamma", "vega", "theta", "rho"]],
+        ..PLAIN
+    },
+};
+
+/// Tradier's chains with Greeks; they have no price of the underlying.
+static TRADIER: DocumentLayout = DocumentLayout {
+    rows: &["options", "option"],
+    shared: &[],
+    layout: Layout {
+        name: "tradier",
+        columns: &[
+            must("symbol", Contract),
+            must("bid", Bid),
+            must("ask", Ask),
+            may("underlying", Underlying),
+            may("bidsize", BidSize),
+            may("asksize", AskSize),
+            may("bid_date", UnixTime),
+        ],
+        shown: &[["greeks.mid_iv", "greeks.delta", "greeks.gamma", "greeks.vega", "greeks.theta", "greeks.rho"]],
+        ..PLAIN
+    },
+};
+
+/// Yahoo's chains: volatilities and no Greeks.
+static YAHOO: DocumentLayout = DocumentLayout {
+    rows: &["optionChain", "result", "*", "options", "*", "calls|puts"],
+    shared: &[
+        ("regularMarketPrice", &["optionChain", "result", "*", "quote", "regularMarketPrice"]),
+        ("regularMarketTime", &["optionChain", "result", "*", "quote", "regularMarketTime"]),
+    ],
+    layout: Layout {
+        name: "yahoo",
+        columns: &[
+            must("contractSymbol", Contract),
+            must("bid", Bid),
+            must("ask", Ask),
+            may("regularMarketPrice", UndPrice),
+            may("regularMarketTime", UnixTime),
+        ],
+        shown: &[["impliedVolatility", "", "", "", "", ""]],
+        ..PLAIN
+    },
+};
+
+/// ORATS' strikes by its API: 14 minutes before the close, the Greeks are the call's.
+static ORATS: DocumentLayout = DocumentLayout {
+    rows: &["data"],
+    shared: &[],
+    layout: Layout {
+        name: "orats-strikes",
+        rows: Rows::CallAndPut,
+        clock: Clock::BeforeClose { minutes: 14, early_since: date(1990, 1, 1) },
+        columns: &[
+            must("ticker", Underlying),
+            must("tradeDate", QuoteTime),
+            must("expirDate", Expiry),
+            must("strike", Strike),
+            must("callBidPrice", CallBid),
+            must("callAskPrice", CallAsk),
+            must("putBidPrice", PutBid),
+            must("putAskPrice", PutAsk),
+            may("stockPrice", ShareOrExpiryPrice),
+        ],
+        shown: &[["smvVol", "delta", "gamma", "vega", "theta", "rho"]],
+        ..PLAIN
+    },
+};
+
+/// Reads every row of a response.
+///
+/// # Errors
+/// It is too large, is no JSON, or is of no known layout.
+pub(super) fn read(
+    file: &Path,
+    from: impl Read,
+    facts: &Facts<'_>,
+    quotes: &mut Quotes<'_, '_>,
+    report: &mut Report,
+) -> Result<(), LayoutError> {
+    let most = limits::JSON_TREE_BYTES.most as u64;
+    let mut bytes = Vec::new();
+    from.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(|e| unreadable(file, e.kind()))?;
+    if bytes.len() as u64 > most {
+        return Err(LayoutError::Unreadable(FeedError::TooLarge { file: file.to_path_buf() }));
+    }
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let document: Value = serde_json::from_slice(bytes)
+        .map_err(|error| LayoutError::NotJson { file: file.to_path_buf(), problem: error.to_string() })?;
+    let is_wanted = |layout: &Layout| facts.options.layout.as_deref().is_none_or(|name| layout.is_called(name));
+    let fits = |of: &&&DocumentLayout| {
+        let has = |row: &&Value| of.layout.columns.iter().all(|column| !column.must || at(row, column.names).is_some());
+        is_wanted(&of.layout) && found(&document, of.rows).first().is_some_and(has)
+    };
+    let unknown = || LayoutError::UnknownDocument { file: file.to_path_buf() };
+    let of = DOCUMENTS.iter().find(fits).ok_or_else(unknown)?;
+    let rows = found(&document, of.rows);
+    let mut shared: Vec<(&str, String)> =
+        of.shared.iter().filter_map(|(name, path)| Some((*name, text_of(found(&document, path).first()?)?))).collect();
+    if of.layout.name == CBOE.layout.name {
+        shared = cboe_shared(file, bytes, &document, facts);
+    }
+    // an optional column that the first row lacks is none of this document
+    let stands = |name: &str| rows.first().is_some_and(|row| at(row, name).is_some_and(|value| !value.is_null()));
+    let has = |name: &str| shared.iter().any(|(own, _)| *own == name) || stands(name);
+    let own = of.layout.columns.iter().filter(|column| column.must || has(column.names)).map(|column| column.names);
+    let shown = of.layout.shown.iter().flatten().copied().filter(|name| !name.is_empty());
+    let names: Vec<&str> = own.chain(shown).collect();
+    let header: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    quotes.begin(file, Plan::of(file, &header, &[&of.layout], &ColumnMap::default())?)?;
+    let place = Arc::new(file.to_path_buf());
+    for (line, row) in (1..).zip(rows) {
+        let shared_or_own = |name: &&str| {
+            let shared = shared.iter().find(|(own, _)| own == name).map(|(_, text)| text.clone());
+            shared.or_else(|| text_of(at(row, name)?))
+        };
+        let cells = DocumentRow(names.iter().map(shared_or_own).collect());
+        report.records += 1;
+        if let Err((field, reason)) = quotes.row(&cells) {
+            report.refuse(Refused { file: Arc::clone(&place), line, field, reason });
+        }
+    }
+    Ok(())
+}
+
+/// The values of a row in the order of the columns.
+struct DocumentRow(Vec<Option<String>>);
+
+impl Cells for DocumentRow {
+    fn cell(&self, at: usize) -> Result<Cell<'_>, Reason> {
+        self.0.get(at).and_then(Option::as_deref).map_or(Ok(Cell::Empty), |text| Cell::of_text(text.as_bytes()))
+    }
+}
+
+/// The value of a column.
+fn at<'v>(row: &'v Value, name: &str) -> Option<&'v Value> {
+    name.split('.').try_fold(row, |value, key| value.get(key))
+}
+
+/// The text of a value, unless it is none.
+fn text_of(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// Values at the end of a path through a document; of a list, its items.
+fn found<'v>(document: &'v Value, path: &[&str]) -> Vec<&'v Value> {
+    let mut at = vec![document];
+    for step in path {
+        at = at
+            .into_iter()
+            .flat_map(|value| match *step {
+                "*" => value.as_array().into_iter().flatten().collect::<Vec<_>>(),
+                keys => keys.split('|').filter_map(|key| value.get(key)).collect(),
+            })
+            .collect();
+    }
+    at.into_iter()
+        .flat_map(|value| value.as_array().map_or_else(|| vec![value], |items| items.iter().collect()))
+        .collect()
+}
+
+/// Name, time and price of the underlying of a response of Cboe, by the reader of the feed: its times are of several
+/// clocks.
+fn cboe_shared(file: &Path, bytes: &[u8], document: &Value, facts: &Facts<'_>) -> Vec<(&'static str, String)> {
+    let name = ["/data/symbol", "/symbol"].iter().find_map(|path| document.pointer(path)?.as_str());
+    let underlying = name.and_then(|name| Symbol::parse_underlying(name.trim_start_matches(['_', '^'])));
+    let Some(underlying) = underlying else { return Vec::new() };
+    let (batch, _) = parse_cboe(file, bytes, underlying, facts.calendar());
+    let time = batch.quotes.first().map(|quote| ("timestamp", quote.ts.to_string()));
+    let spot = batch.spots.first().map(|spot| ("current_price", spot.price.to_string()));
+    [Some(("symbol", underlying.as_str().to_owned())), time, spot].into_iter().flatten().collect()
+}

@@ -1,0 +1,71 @@
+//! What a vendor shows beside a quote: its volatility and Greeks, and how finely they are printed. Never: a conversion
+//! of units: [`engine::compare`] finds those.
+
+use super::cells::{Cell, Cells, Fault};
+use super::columns::SHOWN;
+use super::header::{Found, get};
+use kernel::error::Reason;
+use kernel::limits::Bound;
+
+/// A vendor's number is within this, whatever it means.
+const NUMBER: Bound = Bound { name: "Greek", unit: "the vendor's", least: -1e12, most: 1e12 };
+/// Decimals beyond these are not distinguished.
+const DECIMALS_MOST: usize = 12;
+/// Words that vendors write for a missing number.
+const MISSING: [&str; 5] = ["-", "null", "NaN", "nan", "N/A"];
+
+/// The numbers of a vendor for one contract: volatility, delta, gamma, vega, theta, rho.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ShownNumbers {
+    /// The numbers, in the vendor's units; NaN: the row has none.
+    pub values: [f64; SHOWN],
+    /// Decimals that each is printed with; `None`: the file has no such column.
+    pub decimals: [Option<u8>; SHOWN],
+}
+
+impl ShownNumbers {
+    /// No number.
+    pub const NONE: Self = Self { values: [f64::NAN; SHOWN], decimals: [None; SHOWN] };
+
+    /// Reads the numbers of a row.
+    ///
+    /// # Errors
+    /// One is no number, or is out of bounds.
+    pub(super) fn read<C: Cells>(row: &C, columns: &[Option<Found>; SHOWN]) -> Result<Self, Fault> {
+        let mut shown = Self::NONE;
+        for ((column, value), decimals) in columns.iter().zip(&mut shown.values).zip(&mut shown.decimals) {
+            let Some(column) = *column else { continue };
+            let cell = match get(row, column)? {
+                Cell::Text(text) if MISSING.contains(&text) => Cell::Empty,
+                Cell::Number(x) if x.is_nan() => Cell::Empty,
+                cell => cell,
+            };
+            *value = cell.number_or_nan(NUMBER).map_err(|reason: Reason| (column.name, reason))?;
+            *decimals = Some(match cell {
+                Cell::Text(text) => decimals_of(text),
+                Cell::Number(x) => decimals_of(&x.to_string()),
+                _ => 0,
+            });
+        }
+        Ok(shown)
+    }
+}
+
+/// Decimals of a printed number; a power of ten has as many as are distinguished.
+fn decimals_of(text: &str) -> u8 {
+    let behind = text.split_once('.').map_or(0, |(_, rest)| rest.bytes().take_while(u8::is_ascii_digit).count());
+    let decimals = if text.contains(['e', 'E']) { DECIMALS_MOST } else { behind.min(DECIMALS_MOST) };
+    u8::try_from(decimals).unwrap_or(u8::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_are_counted_as_printed() {
+        for (text, decimals) in [("1", 0), ("0.50", 2), ("-0.1234567890123", 12), ("1.2e-5", 12), ("1E3", 12)] {
+            assert_eq!(decimals_of(text), decimals, "{text}");
+        }
+    }
+}
