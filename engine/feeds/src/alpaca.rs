@@ -70,6 +70,7 @@ pub fn parse_alpaca_snapshots(
         report.say_instead(source, Instead::TooManyRecords);
         return (empty, report);
     }
+    // an empty page with a successor is not the end
     if snapshots.items.is_empty() && next.is_none() {
         report.say_instead(source, Instead::Nothing);
     }
@@ -78,9 +79,11 @@ pub fn parse_alpaca_snapshots(
     for (i, (osi, snapshot)) in (1..).zip(&snapshots.items) {
         match (parse_contract(osi.as_str()), &snapshot.quote.0) {
             (Err(reason), _) => intake.quote(i, "snapshots", Err(("snapshots", reason))),
+            // listed without a quote: kept, as the chain needs its strikes
             (Ok(contract), None) => unquoted.push((i, contract)),
             (Ok(contract), Some(quote)) => {
                 let mut record = quote.record(underlying, contract);
+                // indicative prices are changed on purpose by the vendor: the listing counts, the prices do not
                 if let (Ok(record), AlpacaFeed::Indicative) = (&mut record, feed) {
                     (record.bid, record.ask) = (f64::NAN, f64::NAN);
                     (record.bid_size, record.ask_size) = (f64::NAN, f64::NAN);
@@ -102,6 +105,7 @@ pub fn parse_alpaca_stocks(source: &Path, bytes: &[u8]) -> (Batch, Report) {
         return (Batch::default(), report);
     };
     if let [(key, _), ..] = stocks.items.as_slice()
+        // errors are objects as well: their keys would read as symbols
         && matches!(key.as_str(), "message" | "code")
     {
         let said = json::parse::<AlpacaPage<'_>>(source, bytes, &mut report).unwrap_or_default();
@@ -129,6 +133,7 @@ fn instead_of_snapshots(message: &Text<'_>) -> Instead {
     let message = message.to_ascii_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| message.contains(word));
     match () {
+        // the vendor has no codes here, only sentences
         () if has(&["too many"]) => Instead::TooMuch,
         () if has(&["forbidden", "unauthorized", "not authorized", "subscription", "agreement"]) => {
             Instead::NotPermitted

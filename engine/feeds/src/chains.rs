@@ -78,10 +78,12 @@ impl Parser {
         let quote = self.quote(row)?;
         let price = row.number_or_nan(UND_PRICE, limits::SPOT);
         let spot = SpotRecord { ts: quote.ts, underlying: quote.underlying, price: price.unwrap_or(f64::NAN) };
+        // every row repeats the price: one record for each that differs
         if !spot.price.is_nan() && self.spots.last() != Some(&spot) {
             self.spots.push(spot);
         }
         self.quotes.keep(quote).map_err(|reason| (STRIKE, reason))?;
+        // a bad price refuses no quote: it is reported after the quote was kept
         price.map(|_| ())
     }
 
@@ -91,6 +93,7 @@ impl Parser {
             root: self
                 .root
                 .get(row, ROOT, |row, column| parse_root(row.text(column)?).map_err(|reason| (column, reason)))?,
+            // rows of a chain repeat these cells, so the last one parsed is compared before it is parsed again
             expiry: self.expiry.get(row, EXPIRY, Row::date)?,
             strike_milli: parse_strike(strike).map_err(|reason| (STRIKE, reason))?,
             right: row.right(RIGHT)?,

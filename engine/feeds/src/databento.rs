@@ -51,6 +51,7 @@ pub fn parse_dbn(source: &Path, bytes: &[u8], roots: &RootTable, until: Option<T
     let mut stream = Stream::new(bytes);
     let mut file = File { intake: Intake::new(source, Report::default()), instruments: Instruments::default(), until };
     let end = file.read(&mut stream, roots);
+    // records and not quotes: a file of definitions alone lists contracts, and is no error
     let seen = file.intake.records();
     let errors = match end {
         Ok(()) if seen > 0 => Vec::new(),
@@ -60,6 +61,7 @@ pub fn parse_dbn(source: &Path, bytes: &[u8], roots: &RootTable, until: Option<T
         Err(End::Instead(what)) => vec![FeedError::Instead { file: source.to_path_buf(), what }],
     };
     let File { mut intake, instruments, .. } = file;
+    // the last quote of each instrument: a day of updates is a chain at its end
     for listed in instruments.listed {
         match listed.instrument {
             Ok(Instrument::Option { underlying, contract }) => {
@@ -121,11 +123,13 @@ impl Instruments {
             return Ok(at);
         }
         let at = self.listed.len();
+        // symbols come from the file, so the table that they fill is bounded
         if at as f64 >= limits::INSTRUMENTS.most {
             return Err(End::Instead(Instead::TooManyRecords));
         }
         let instrument = match (parse_contract(symbol), Symbol::parse_underlying(symbol)) {
             (Ok(contract), _) => Ok(Instrument::Option { underlying: roots.underlying_of(contract.root), contract }),
+            // what is no contract may be a share: files of both hold the underlying beside its options
             (Err(Reason::NotASymbol), Some(share)) => Ok(Instrument::Share(roots.canonical(share))),
             (Err(reason), _) => Err(reason),
         };
@@ -137,6 +141,7 @@ impl Instruments {
     /// What a number stands for at an instant.
     fn find(&mut self, id: u32, at: u64) -> Option<&mut ListedInstrument> {
         let span = self.spans.get(&id).and_then(|spans| {
+            // an id is used again for another instrument on another day: the time of the record decides
             let before = spans.partition_point(|span| span.from <= at);
             before.checked_sub(1).map(|i| &spans[i])
         });
@@ -156,6 +161,7 @@ impl File {
         let version = self.metadata(stream, roots)?;
         let mut record = [0u8; RECORD_BYTES];
         for place in 1.. {
+            // one buffer of the longest record that the format allows: nothing is allocated for each of millions
             let Some(record) = stream.record(&mut record)? else { break };
             match record[1] {
                 CMBP_1 | CBBO_1S | CBBO_1M => self.quote(place, record),
@@ -179,6 +185,7 @@ impl File {
             return Err(other());
         }
         let length = u32_at(&start, 4).unwrap_or_default() as usize;
+        // a length from outside is memory only after it is bounded
         if length < METADATA_BYTES || length as f64 > limits::DOCUMENT_BYTES.most {
             return Err(other());
         }
@@ -200,6 +207,7 @@ impl File {
         let mut words = MetadataLists { bytes: &metadata, at, symbol_bytes };
         match words.mappings(&mut self.instruments, roots) {
             Some(Ok(())) => {
+                // sorted once, so that each record finds its instrument by bisection
                 self.instruments.spans.values_mut().for_each(|spans| spans.sort_by_key(|span| span.from));
                 Ok(version)
             }
@@ -211,6 +219,7 @@ impl File {
     pub(super) fn quote(&mut self, place: usize, record: &[u8]) {
         let id = u32_at(record, 4).unwrap_or_default();
         let outcome = DatabentoQuote::of(record).and_then(|quote| {
+            // a past moment must not see what came after it
             if self.until.is_some_and(|until| quote.ts > until) {
                 return Ok(None);
             }
@@ -219,6 +228,7 @@ impl File {
             match listed.instrument {
                 Ok(Instrument::Option { underlying, contract }) => {
                     let new = quote.record(underlying, contract);
+                    // files of several venues are merged: records of one instant come in any order
                     if listed.last.is_none_or(|(_, old)| new.precedence(&old).is_gt()) {
                         listed.last = Some((place, new));
                     }
@@ -260,6 +270,7 @@ impl File {
                 let listed = &mut self.instruments.listed[at];
                 match listed.instrument {
                     Ok(Instrument::Option { underlying, contract }) => {
+                        // a listed contract without a quote belongs to the chain: its curve and value do not need one
                         let none = DatabentoQuote { ts, bid: f64::NAN, ask: f64::NAN, ..DatabentoQuote::NONE };
                         listed.last = listed.last.or(Some((place, none.record(underlying, contract))));
                         self.intake.count(place, Ok(()));
@@ -312,13 +323,16 @@ impl DatabentoQuote {
 
     fn of(record: &[u8]) -> Result<Self, (&'static str, Reason)> {
         let flags = record.get(30).copied().ok_or(("flags", Reason::Missing))?;
+        // the vendor itself doubts the book behind this record
         if flags & FLAG_MAYBE_BAD_BOOK != 0 {
             return Err(("flags", Reason::Doubtful));
         }
+        // the time of receipt is the better clock, unless the record says that it is broken
         let (field, at) = if flags & FLAG_BAD_RECEIVED == 0 { ("ts_recv", 32) } else { ("ts_event", 8) };
         let ts = u64_at(record, at).and_then(|ts| i64::try_from(ts).ok()).and_then(of_nanos);
         let price = |field, at| match u64_at(record, at).map(u64::cast_signed) {
             None => Err((field, Reason::Missing)),
+            // the format's number for no price
             Some(i64::MAX) => Ok(f64::NAN),
             Some(price) => limits::PRICE.admit(price as f64 / 1e9).map_err(|reason| (field, reason)),
         };
@@ -327,6 +341,7 @@ impl DatabentoQuote {
             Some(u32::MAX) => Ok(f64::NAN),
             Some(size) => Ok(f64::from(size)),
         };
+        // an update of the book has the price of the update in this field, and no trade
         let is_sampled = record[1] != CMBP_1;
         Ok(Self {
             ts: ts.ok_or((field, Reason::NotATime))?,
@@ -373,6 +388,7 @@ impl<'a> MetadataLists<'a> {
     fn mappings(&mut self, instruments: &mut Instruments, roots: &RootTable) -> Option<Result<(), End>> {
         for _ in 0..3 {
             let symbols = self.number()? as usize;
+            // lists of symbols asked for, resolved in part and not at all: what counts are the mappings behind them
             self.at = self.at.checked_add(symbols.checked_mul(self.symbol_bytes)?)?;
         }
         for _ in 0..self.number()? {
@@ -381,10 +397,12 @@ impl<'a> MetadataLists<'a> {
                 let (from, to) = (self.number()?, self.number()?);
                 let other = self.symbol()?;
                 let (id, symbol) = match (one.parse::<u32>(), other.parse::<u32>()) {
+                    // which side is the number depends on how the file was asked for
                     (_, Ok(id)) => (id, one),
                     (Ok(id), _) if !other.is_empty() => (id, other),
                     _ => continue,
                 };
+                // a mapping with an impossible date costs itself: records of its id are refused one by one
                 let (Some(from), Some(to)) = (midnight(from), midnight(to)) else { continue };
                 match instruments.intern(symbol, roots) {
                     Ok(listed) => instruments.spans.entry(id).or_default().push(Span { from, to, listed }),

@@ -33,6 +33,7 @@ pub fn with_projected(
     let mut known: BTreeMap<(Symbol, Date, DividendKind), DeclaredDividend> = BTreeMap::new();
     for dividend in declared {
         let place = known.entry((dividend.underlying, dividend.ex_date, dividend.kind)).or_insert(*dividend);
+        // vendors list a payment in parts or twice: the larger sum is the whole
         if dividend.amount > place.amount {
             *place = *dividend;
         }
@@ -46,6 +47,7 @@ pub fn with_projected(
     for dividend in known.values().filter(|dividend| dividend.kind == DividendKind::Regular) {
         regular.entry(dividend.underlying).or_default().push(*dividend);
     }
+    // a request for a far expiry must not project a century
     let until = until.min(today.plus_years(YEARS));
     for (underlying, series) in regular {
         let Some(amount) = next_amount(&series) else { continue };
@@ -61,6 +63,7 @@ pub fn with_projected(
 fn next_amount(series: &[DeclaredDividend]) -> Option<f64> {
     let mut amounts: Vec<f64> = series.iter().rev().take(AMOUNTS).map(|dividend| dividend.amount).collect();
     let last = *amounts.first()?;
+    // a payer whose sums all differ pays what it earned: the median of some is closer than the last
     let never_repeats = amounts.len() >= 3 && amounts.windows(2).all(|pair| pair[0].to_bits() != pair[1].to_bits());
     if !never_repeats && per_year(series).is_some_and(|n| n < 12) {
         return Some(last);
@@ -75,11 +78,13 @@ fn next_dates(series: &[DeclaredDividend], calendar: &Calendar, today: Date, unt
     let (Some(last), Some(n)) = (series.last(), per_year(series)) else { return Vec::new() };
     let last = last.ex_date;
     let period_days = 365.0 / f64::from(n);
+    // a payer that missed its time has stopped, and a projection would cost every call
     if f64::from(days(last, today)) > LATE_PERIODS * period_days {
         return Vec::new();
     }
     let of_last_year = series.len().checked_sub(usize::from(n)).map_or(&[][..], |first| &series[first..]);
     let spans_days = of_last_year.first().map_or(0, |first| days(first.ex_date, last));
+    // payers keep to the same months, seldom at even distances: last year's dates serve where there is a year of them
     let whole_year = n < 24 && !of_last_year.is_empty() && f64::from(spans_days) < 365.0 - period_days / 2.0;
     let nominal = |i: i32| match (whole_year, n) {
         (true, _) => {
@@ -109,6 +114,7 @@ fn per_year(series: &[DeclaredDividend]) -> Option<u8> {
     let mut gaps: Vec<i32> = dates.windows(2).map(|pair| days(pair[1], pair[0])).collect();
     gaps.sort_unstable();
     match *gaps.get(gaps.len() / 2)? {
+        // bounds half way between the gaps of neighbouring rhythms
         ..=10 => Some(52),
         11..=20 => Some(26),
         21..=45 => Some(12),

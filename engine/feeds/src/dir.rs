@@ -91,6 +91,7 @@ impl FileStamp {
         #[cfg(unix)]
         let node = {
             use std::os::unix::fs::MetadataExt;
+            // a file replaced within a second by one of the same length has the same time and size, but another node
             (metadata.ino(), metadata.ctime(), metadata.ctime_nsec())
         };
         #[cfg(not(unix))]
@@ -109,6 +110,7 @@ impl DirFeed {
         let found = |source, folder: &Path| Ok(Self::of(source, folder));
         if !metadata(path)?.is_dir() {
             let folder = path.parent().unwrap_or(Path::new("."));
+            // a chain file given by itself still finds the dividends and rates beside its folder
             let in_chains = folder.file_name().is_some_and(|name| name == "chains");
             let folder = if in_chains { folder.join("..") } else { folder.to_path_buf() };
             return found(Source::File(path.to_path_buf()), &folder);
@@ -131,6 +133,7 @@ impl DirFeed {
     /// There is no such path, or nothing of a market in the folder.
     pub fn open_reference(path: &Path) -> Result<Self, FeedError> {
         match Self::open(path) {
+            // reference data alone serve another feed
             Err(FeedError::NoChains { .. })
                 if [DIVIDENDS, RATES, OVERRIDES].iter().any(|name| path.join(name).is_file()) =>
             {
@@ -160,6 +163,7 @@ impl DirFeed {
     pub fn poll(&mut self, at: Duration) -> Result<Option<(Batch, Report)>, FeedError> {
         let files = self.list()?;
         let (mut batch, mut report) = (Batch::default(), Report::default());
+        // rebuilt in each poll: a file that is gone or has settled leaves no entry behind
         let before = mem::take(&mut self.moving);
         let mut poll = Poll { before: &before, at, batch: &mut batch, report: &mut report };
         self.poll_reference(&mut poll);
@@ -198,6 +202,7 @@ impl DirFeed {
         let mut files: BTreeMap<PathBuf, FileStamp> = stamped.map(|(stamp, path)| (path, stamp)).collect();
         if matches!(self.source, Source::Recordings(_)) {
             files.retain(|path, _| is_recording(path));
+            // a folder of recordings is a history: the newest of them is the present
             files = files.pop_last().into_iter().collect();
         }
         Ok(files)
@@ -206,6 +211,7 @@ impl DirFeed {
     /// True if a file that is not as it was read has been as it is now for long enough.
     fn has_settled(&mut self, path: &Path, now: Option<FileStamp>, poll: &Poll<'_>) -> bool {
         let since = poll.before.get(path).filter(|(seen, _)| *seen == now).map_or(poll.at, |&(_, since)| since);
+        // at the start nothing was seen before, and waiting would delay the first answer
         if !self.begun || poll.at.saturating_sub(since) >= SETTLED {
             return true;
         }
@@ -220,6 +226,7 @@ impl DirFeed {
         let mut changed: Vec<(&PathBuf, FileStamp)> = changed.collect();
         changed.retain(|&(path, stamp)| self.has_settled(path, Some(stamp), poll));
         let mut gone: Vec<PathBuf> = self.chains.keys().filter(|path| !files.contains_key(*path)).cloned().collect();
+        // editors replace a file by removing it first
         gone.retain(|path| self.has_settled(path, None, poll));
 
         let (mut touched, mut read) = (BTreeSet::new(), BTreeSet::new());
@@ -228,6 +235,7 @@ impl DirFeed {
             self.recorded.is_stale = true;
         }
         for (path, stamp) in changed {
+            // what was read stays where the changed file cannot be used: a chain is old rather than gone
             if let Some(chains) = self.read_changed(path, stamp, poll.report) {
                 touched.extend(self.chains.remove(path).into_iter().flat_map(|old| old.underlyings));
                 self.take(path, stamp, chains, &mut touched, poll.batch);
@@ -236,6 +244,7 @@ impl DirFeed {
         }
         // Whatever a changed file has to do with is read whole, from every file that has it.
         loop {
+            // a name may be in several files: a reset of it needs the rows of all
             let shares = |loaded: &Loaded| !loaded.underlyings.is_disjoint(&touched);
             let more = self.chains.iter().filter(|(path, loaded)| !read.contains(*path) && shares(loaded));
             let more: Vec<(PathBuf, FileStamp)> = more.map(|(path, loaded)| (path.clone(), loaded.stamp)).collect();
@@ -267,6 +276,7 @@ impl DirFeed {
         self.mark(path, is_usable);
         match self.chains.get_mut(path) {
             Some(old) if !is_usable => {
+                // noted, so that a broken file is read once and not at every poll
                 old.stamp = stamp;
                 None
             }
@@ -296,6 +306,7 @@ impl DirFeed {
     fn recorded(&self) -> Recorded {
         let mut all = Recorded::default();
         for loaded in self.chains.values() {
+            // keyed by name and ex-date: recordings of two days have the same dividend twice
             all.dividends.extend(loaded.dividends.iter().map(|d| ((d.underlying, d.ex_date), *d)));
             all.dividend_cover.extend(&loaded.dividend_cover);
             all.rates.extend(loaded.rates.iter().map(|r| ((r.date, r.tenor_days.to_bits()), *r)));
@@ -314,6 +325,7 @@ impl DirFeed {
             new_rates |= before.rates != self.recorded.rates;
         }
         let has_file = |name| self.reference.get(name).copied().flatten().is_some();
+        // a file that the user wrote goes over what was recorded
         if new_dividends && !has_file(DIVIDENDS) {
             batch.dividends = Some(self.recorded.dividends.values().copied().collect());
         }
@@ -328,6 +340,7 @@ impl DirFeed {
     fn underlyings(&self, quotes: &[QuoteRecord]) -> BTreeSet<Symbol> {
         let spelled: BTreeSet<(Symbol, Symbol)> = quotes.iter().map(|q| (q.contract.root, q.underlying)).collect();
         let filed = |(root, underlying): (Symbol, Symbol)| {
+            // the root's underlying and the row's own may differ: a reset must reach both
             [self.roots.facts(root, underlying).underlying, self.roots.canonical(underlying)]
         };
         spelled.into_iter().flat_map(filed).collect()
@@ -350,6 +363,7 @@ impl DirFeed {
         if stamp.is_none() && last.is_none() {
             self.unusable.remove(&path);
         }
+        // half a file of dividends would look like a cut of them
         if last == stamp || !self.has_settled(&path, stamp, poll) {
             return None;
         }
@@ -363,6 +377,7 @@ impl DirFeed {
         let is_usable = outcome.errors.is_empty();
         poll.report.absorb(outcome);
         self.mark(&path, is_usable);
+        // at the start a part is better than nothing; later the whole file before is better than a part
         (is_usable || last.is_none()).then_some(records)
     }
 
@@ -376,6 +391,7 @@ impl DirFeed {
         match read(path) {
             Ok(read) => Some(read),
             Err(error) => {
+                // reported once, until it can be read again
                 if self.unusable.insert(path.to_path_buf()) {
                     report.errors.push(error);
                 }

@@ -198,6 +198,7 @@ impl Number {
     /// Reads a number that stands as text.
     pub(super) fn parse(text: &str) -> Self {
         match text.trim() {
+            // vendors write numbers as text, and no number as empty text
             "" => Number::Missing,
             text => text.parse().map_or(Number::Other, Number::Is),
         }
@@ -247,6 +248,7 @@ impl<'a> Deserialize<'a> for Number {
             other_kinds!('a Number::Missing; null);
             other_kinds!('a Number::Other; bool list object);
         }
+        // any kind is read: a field of the wrong kind costs its row, not the document
         deserializer.deserialize_any(Numbers)
     }
 }
@@ -363,6 +365,7 @@ impl<T> Default for Given<T> {
 
 impl<'a, T: Deserialize<'a>> Deserialize<'a> for Given<T> {
     fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
+        // a field that is there and empty differs from one that is not: the latter is another format
         T::deserialize(deserializer).map(|value| Self(Some(value)))
     }
 }
@@ -445,6 +448,7 @@ pub(super) fn parse<'a, T: Deserialize<'a>>(source: &Path, bytes: &'a [u8], repo
     if !report.admits(source, bytes) {
         return None;
     }
+    // editors and spreadsheets put a byte order mark in front
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     match serde_json::from_slice(bytes) {
         Ok(document) => Some(document),

@@ -34,6 +34,7 @@ impl LineWriter {
     /// A quote.
     pub fn quote(&mut self, quote: &QuoteRecord, out: &mut Vec<u8>) {
         let contract = quote.contract;
+        // an OSI symbol has two digits of a year, which are read as of this century
         if OSI_YEARS.contains(&contract.expiry.year()) {
             let mut symbol = [0; OSI_LEN];
             let length = contract.write_compact(&mut symbol);
@@ -109,6 +110,7 @@ impl LineWriter {
 /// The time in the coarsest unit that holds it, and the end of the line.
 fn put_time(ts: Timestamp, out: &mut Vec<u8>) {
     let ns = ts.as_nanosecond();
+    // the coarsest unit without loss: most times are whole seconds, and a day has millions of them
     let unit = [1_000_000_000, 1_000_000, 1_000].into_iter().find(|unit| ns % unit == 0).unwrap_or(1);
     put(out, format_args!(",\"time\":{}}}\n", ns / unit));
 }

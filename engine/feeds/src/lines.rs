@@ -54,6 +54,7 @@ impl LineParser {
     /// every one there is ([`Conflated`](super::conflate::Conflated) adds them up).
     pub fn parse(&mut self, bytes: &[u8]) -> (Batch, Report) {
         let (mut batch, mut report) = (Batch::default(), Report::default());
+        // the last line feed ends a line and begins none, so that places stay right over several calls
         let ended = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         for line in ended.split(|&b| b == b'\n') {
             self.line += 1;
@@ -89,6 +90,7 @@ impl LineParser {
         if !line.forget.is_absent() {
             let name = self.roots.canonical(line.forget.underlying("forget")?);
             batch.forget(name);
+        // a line has no kind: the field that only one kind has decides, quotes last as they are the most
         } else if !line.ex_date.is_absent() {
             batch.dividends.get_or_insert_default().push(line.dividend()?);
         } else if !line.tenor_days.is_absent() {
@@ -120,6 +122,7 @@ impl LineParser {
 
     fn underlying_of(&mut self, root: Symbol) -> Symbol {
         match self.last {
+            // lines of one root come in runs, and a run looks it up once
             Some((last, underlying)) if last == root => underlying,
             _ => {
                 let underlying = self.roots.underlying_of(root);
@@ -256,6 +259,7 @@ impl Cell<'_> {
 
     fn text(&self, field: &'static str) -> Result<&str, LineFault> {
         match self {
+            // an empty text is a missing one, with the same reason in the report
             Self::Text(text) if !text.is_empty() => Ok(text),
             Self::Absent | Self::Null | Self::Text(_) => Err((field, Reason::Missing)),
             Self::Whole(_) | Self::Number(_) | Self::Other => Err((field, Reason::NotAWord)),
@@ -338,6 +342,7 @@ impl<'de> Visitor<'de> for CellVisitor {
     }
 
     fn visit_u64<E>(self, n: u64) -> Result<Self::Value, E> {
+        // beyond the range of a count it is still a number, and refused by its bound and not as damage
         Ok(i64::try_from(n).map_or(Cell::Number(n as f64), Cell::Whole))
     }
 

@@ -74,6 +74,7 @@ pub fn parse_nasdaq_calendar(source: &Path, bytes: &[u8]) -> (Vec<DeclaredDivide
 
 impl NameRow<'_> {
     fn dividend(&self, underlying: Symbol) -> Result<DeclaredDividend, Fault> {
+        // older rows have no kind, and are regular ones
         let kind = self.kind.get(Reason::NotAWord).unwrap_or("cash").to_ascii_lowercase();
         let kind = match kind.as_str() {
             kind if kind.contains("special") => DividendKind::Special,
@@ -85,6 +86,7 @@ impl NameRow<'_> {
             return Err(("currency", Reason::NotAWord));
         }
         let amount = at("amount", self.amount.get(Reason::NotANumber))?;
+        // written for readers: with a dollar sign and commas
         let amount = Number::parse(&amount.trim_start_matches('$').replace(',', ""));
         Ok(DeclaredDividend {
             underlying,

@@ -43,6 +43,7 @@ pub fn parse_overrides(file: &Path, bytes: &[u8]) -> (Vec<OverrideRecord>, Repor
             Override::Deliverable(_, from) => from,
             _ => None,
         };
+        // which of two would count is not written anywhere: the second is refused, with its line
         if !seen.insert((record.scope, record.what.kind(), date)) {
             return Err((WHAT, Reason::Duplicate));
         }
@@ -81,6 +82,7 @@ fn read(row: &Row<'_, { COLUMNS.len() }>) -> Result<OverrideRecord, CsvFault> {
         }
         _ => return Err((WHAT, Reason::NotAWord)),
     };
+    // a cell that would be ignored is a mistake of the user, and is better refused than obeyed in part
     if let Some(&column) = unused.iter().find(|&&column| is_there(column)) {
         return Err((column, Reason::Unused));
     }

@@ -48,6 +48,7 @@ pub fn parse_treasury(source: &Path, bytes: &[u8]) -> (Vec<RateRecord>, Report) 
         let text = row.text(0)?;
         let date = parse_slashed(text).or_else(|| parse_date(text)).ok_or((0, Reason::NotADate))?;
         let curve = curve(date, row)?;
+        // a second row of a date would leave two curves, and no rule which counts
         if !seen.insert(date) {
             return Err((0, Reason::Duplicate));
         }
@@ -61,6 +62,7 @@ fn curve(date: Date, row: &Row<'_, { COLUMNS.len() }>) -> Result<Vec<RateRecord>
     let mut yields = Vec::new();
     for (column, (_, half_months)) in (1..).zip(MATURITIES) {
         let cell = row.bytes(column)?;
+        // maturities were added and dropped over the years: 30-year yields lack 2002 to 2006
         if !cell.is_empty() && !cell.eq_ignore_ascii_case(b"N/A") {
             yields.push(ParYield { half_months, par: row.number(column, limits::RATE_PERCENT)? / 100.0 });
         }
@@ -95,6 +97,7 @@ pub fn parse_sofr(source: &Path, bytes: &[u8]) -> (Vec<RateRecord>, Report) {
 
 impl SofrRate<'_> {
     fn record(&self) -> Result<RateRecord, Fault> {
+        // the same endpoint lists averages and an index beside the rate
         at("type", self.kind.read(Reason::NotAWord, |kind| (kind == "SOFR").then_some(())))?;
         let date = at("effectiveDate", self.date.read(Reason::NotADate, parse_date))?;
         let percent = at("percentRate", self.percent.get(limits::RATE_PERCENT))?;

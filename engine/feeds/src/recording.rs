@@ -40,6 +40,7 @@ pub fn begin_member() -> GzEncoder<Vec<u8>> {
 /// the last member is cut off. `tail` may begin anywhere in a member.
 #[must_use]
 pub fn whole_len(tail: &[u8]) -> usize {
+    // members begin with the same ten bytes, so the last one is found from the end without reading the file
     let Some(last) = tail.windows(BEGIN.len()).rposition(|window| window == BEGIN) else { return tail.len() };
     let most = most_of(tail.len() - last);
     match read_member(&tail[last..], most) {
@@ -91,6 +92,7 @@ fn read_in_parts(file: &Path, mut from: impl Read, part: usize) -> io::Result<(C
         let used = if *is_packed.get_or_insert(raw.starts_with(&GZIP)) {
             reader.members(&raw, is_last)
         } else {
+            // plain text: everything was used, and a line that is not whole is kept by the reader
             reader.text(&raw).then_some(raw.len())
         };
         let Some(used) = used else { break false };
@@ -98,6 +100,7 @@ fn read_in_parts(file: &Path, mut from: impl Read, part: usize) -> io::Result<(C
         if is_last {
             break reader.end();
         }
+        // one member that never ends
         if !limits::FILE_BYTES.holds(raw.len() as f64) {
             break false;
         }
@@ -174,6 +177,7 @@ impl Reader {
             let fits = if self.begun.is_empty() {
                 self.lines(lines)
             } else {
+                // a line that began in the part before
                 let mut joined = core::mem::take(&mut self.begun);
                 joined.extend_from_slice(lines);
                 self.lines(&joined)
@@ -196,6 +200,7 @@ impl Reader {
         let (batch, report) = self.parser.parse(lines);
         self.state.add(batch);
         self.report.absorb(report);
+        // conflated while it is read: a day of updates takes the memory of one chain
         limits::INSTRUMENTS.holds(self.state.waiting() as f64)
     }
 }
@@ -203,6 +208,7 @@ impl Reader {
 /// Where the last line ends that ends within `most` bytes; a line that is longer ends where it ends.
 fn end_of_lines(text: &[u8], most: usize) -> Option<usize> {
     let near = &text[..text.len().min(most)];
+    // pieces bound what the parser holds at once, and end between lines
     let within = near.iter().rposition(|&b| b == b'\n');
     let end = within.or_else(|| text[near.len()..].iter().position(|&b| b == b'\n').map(|at| near.len() + at))?;
     Some(end + 1)
@@ -220,6 +226,7 @@ enum MemberFault {
 /// How far so many compressed bytes may grow.
 fn most_of(bytes: usize) -> usize {
     let ratio = (limits::GZIP_RATIO.most as usize).saturating_mul(bytes);
+    // a bomb of a thousand bytes to one is refused, a short member of spaces is not
     ratio.clamp(GROWS_FREELY, limits::FILE_BYTES.most as usize)
 }
 

@@ -48,6 +48,7 @@ pub fn parse_dated_dividends(file: &Path, bytes: &[u8]) -> (Vec<DatedDividend>, 
         let amount = row.number(2, limits::DIVIDEND)?;
         let status = row.bytes(3).unwrap_or_default();
         let projected = [&b"projected"[..], b"estimated"].iter().any(|word| status.eq_ignore_ascii_case(word));
+        // the column is optional, and so is each cell of it: only a date that is there and wrong refuses the row
         let is_dated = row.bytes(4).is_ok_and(|cell| !cell.trim_ascii().is_empty());
         let declared = if is_dated { Some(row.date(4)?) } else { None };
         let record = DividendRecord { underlying, ex_date, amount, projected };
@@ -84,6 +85,7 @@ pub fn parse_deliverables(file: &Path, bytes: &[u8]) -> (Vec<OverrideRecord>, Re
             strike_multiplier: or(4, limits::MULTIPLIER, 100.0)?,
         };
         let from = if row.bytes(5)?.is_empty() { None } else { Some(row.date(5)?) };
+        // a component is a share of another company, whose price this chain does not have
         if !row.bytes(6)?.is_empty() {
             return Err((6, Reason::Unused));
         }

@@ -33,6 +33,7 @@ pub fn parse_strike(strike: f64) -> Result<u32, Reason> {
 fn served(contract: ContractKey) -> Result<ContractKey, Reason> {
     let year = f64::from(contract.expiry.year());
     match () {
+        // FLEX options have terms that their symbol does not show
         () if is_flex(contract.root) => Err(Reason::Flex),
         () if !limits::YEAR.holds(year) => Err(Reason::NotADate),
         () => Ok(contract),

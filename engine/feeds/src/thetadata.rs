@@ -101,6 +101,7 @@ fn each_row<const N: usize>(
     if !report.admits(source, bytes) {
         return report.errors;
     }
+    // the vendor answers in CSV or lines of JSON by its settings: the first line shows which
     let first = bytes.split(|&b| b == b'\n').next().unwrap_or_default();
     let start = first.trim_ascii_start();
     if start.starts_with(b"{") {

@@ -19,6 +19,7 @@ pub fn allowed(ts: Timestamp) -> Option<Timestamp> {
 /// A date in exactly the form `YYYY-MM-DD`.
 #[must_use]
 pub fn parse_date(text: &str) -> Option<Date> {
+    // one form exactly: a general parser would admit a time or a zone behind the date
     let &[y0, y1, y2, y3, b'-', m0, m1, b'-', d0, d1] = text.as_bytes() else { return None };
     date_of(&[y0, y1, y2, y3], &[m0, m1], &[d0, d1])
 }
@@ -73,6 +74,7 @@ pub fn parse_eastern(text: &str, calendar: &Calendar) -> Option<Timestamp> {
 pub fn of_count(count: i64) -> Option<Timestamp> {
     let seconds = FIRST.as_second()..END.as_second();
     let nanoseconds_each = [1_000_000_000, 1_000_000, 1_000, 1];
+    // the years that are allowed do not overlap between units, so the size of a count tells its unit
     let unit = nanoseconds_each.into_iter().find(|unit| seconds.contains(&(count / (1_000_000_000 / unit))))?;
     Timestamp::from_nanosecond(i128::from(count) * i128::from(unit)).ok()
 }
@@ -100,6 +102,7 @@ fn digits(bytes: &[u8]) -> Option<i32> {
     if bytes.is_empty() || bytes.len() > 9 {
         return None;
     }
+    // nine digits cannot overflow
     bytes.iter().try_fold(0, |n: i32, b| b.is_ascii_digit().then(|| n * 10 + i32::from(b - b'0')))
 }
 

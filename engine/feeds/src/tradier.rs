@@ -98,10 +98,12 @@ objects! {
 pub fn parse_tradier_chain(source: &Path, bytes: &[u8], underlying: Symbol, asked_at: Timestamp) -> (Batch, Report) {
     let mut report = Report::default();
     let Some(chain) = json::parse::<Chain<'_>>(source, bytes, &mut report) else { return (Batch::default(), report) };
+    // no options are null, an empty list, or a fault, and each means something else to the user
     let Some(options) = chain.options.0.as_ref().filter(|options| !options.option.items.is_empty()) else {
         report.say_instead(source, instead(&chain.options, &chain.refusal, &chain.errors));
         return (Batch::default(), report);
     };
+    // a cut chain would be fitted as if it were whole
     if options.option.cut {
         report.say_instead(source, Instead::TooManyRecords);
         return (Batch::default(), report);
@@ -110,6 +112,7 @@ pub fn parse_tradier_chain(source: &Path, bytes: &[u8], underlying: Symbol, aske
     for (i, contract) in options.option.items.iter().enumerate() {
         intake.quote(i + 1, "symbol", contract.quote(underlying, asked_at));
     }
+    // a stand-in or a wrong address answers with another chain
     intake.say_where_all_are_of_another();
     intake.finish()
 }
@@ -120,6 +123,7 @@ pub fn parse_tradier_chain(source: &Path, bytes: &[u8], underlying: Symbol, aske
 pub fn parse_tradier_quotes(source: &Path, bytes: &[u8], asked_at: Timestamp) -> (Batch, Report) {
     let mut report = Report::default();
     let Some(quotes) = json::parse::<Quotes<'_>>(source, bytes, &mut report) else { return (Batch::default(), report) };
+    // names that the vendor does not know are listed apart, and are an answer, too
     let some = |list: &&QuoteList<'_>| !list.quote.items.is_empty() || !list.unmatched.symbol.0.items.is_empty();
     let Some(list) = quotes.quotes.0.as_ref().filter(some) else {
         report.say_instead(source, instead(&quotes.quotes, &quotes.refusal, &quotes.errors));
@@ -149,10 +153,12 @@ pub fn parse_tradier_expirations(source: &Path, bytes: &[u8]) -> (Vec<Date>, Rep
     }
     let dates = document.expirations.0.unwrap_or_default();
     let mut listed = Listed::default();
+    // two forms of one answer: plain dates, or objects where details are asked for
     dates.date.0.items.into_iter().for_each(|date| listed.push(date));
     dates.expiration.items.into_iter().for_each(|expiration| listed.push(expiration.date));
     let (mut out, report) =
         read_listed(source, report, &listed, |date| at("date", date.read(Reason::NotADate, parse_date)));
+    // a plan of requests needs each date once, and in order
     out.sort_unstable();
     out.dedup();
     (out, report)
@@ -165,6 +171,7 @@ pub fn parse_tradier_dividends(source: &Path, bytes: &[u8]) -> (Vec<DeclaredDivi
     let Some(names) = json::parse::<Listed<Fundamentals<'_>>>(source, bytes, &mut report) else {
         return (Vec::new(), report);
     };
+    // any JSON list parses: one without a name is no answer of this endpoint
     if names.cut || !names.items.iter().any(|name| name.request.is_some()) {
         report.say_instead(source, if names.cut { Instead::TooManyRecords } else { Instead::OtherFormat });
         return (Vec::new(), report);
@@ -185,6 +192,7 @@ pub fn parse_tradier_dividends(source: &Path, bytes: &[u8]) -> (Vec<DeclaredDivi
 /// What an answer without an entry is.
 fn instead<T>(list: &Given<T>, fault: &Refusal<'_>, errors: &Refusal<'_>) -> Instead {
     match () {
+        // the gateway's faults are of tokens and limits, the endpoint's errors of the request
         () if fault.faultstring.is_some() => Instead::NotPermitted,
         () if errors.error.0.items.iter().any(Text::is_some) => Instead::WrongQuestion,
         () if list.0.is_some() => Instead::Nothing,
@@ -202,6 +210,7 @@ impl TradierContract<'_> {
         let bid_time = at("bid_date", self.bid_date.time(of_millis))?;
         let ask_time = at("ask_date", self.ask_date.time(of_millis))?;
         Ok(QuoteRecord {
+            // a contract without a quote time: the quote is as of the request
             ts: bid_time.max(ask_time).unwrap_or(asked_at),
             underlying,
             contract: at("symbol", parse_contract(symbol))?,
@@ -216,12 +225,14 @@ impl TradierContract<'_> {
 impl TradierDividend<'_> {
     fn declared(&self, underlying: Symbol) -> Result<DeclaredDividend, Fault> {
         if self.currency.is_some() {
+            // a dividend in another currency has no place in a dollar price
             at("currency_i_d", self.currency.read(Reason::NotAWord, |word| (word == "USD").then_some(())))?;
         }
         let per_year = match self.frequency {
             Whole::Is(n) => u8::try_from(n).ok(),
             _ => None,
         };
+        // special dividends do not recur, so nothing may be projected from them
         let is_regular = matches!(self.kind.get(Reason::NotAWord), Ok("CD") | Err(Reason::Missing));
         Ok(DeclaredDividend {
             underlying,
@@ -242,6 +253,7 @@ impl TradierQuote<'_> {
         let ask_time = at("ask_date", self.ask_date.time(of_millis))?;
         let (price, ts) = match found {
             Some(PriceFrom::Quote(price)) => (price, bid_time.max(ask_time)),
+            // a trade has its own time, often hours before the quote's
             Some(PriceFrom::Trade(price)) => (price, at("trade_date", self.trade_date.time(of_millis))?),
             None => return Err(("last", Reason::Missing)),
         };

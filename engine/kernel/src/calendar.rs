@@ -48,6 +48,7 @@ impl Calendar {
     /// Never: zone and table are compiled in, and tests read both.
     #[must_use]
     pub fn embedded() -> Self {
+        // the bundled zones and not the machine's: results must not depend on where the daemon runs
         let zone = TimeZoneDatabase::bundled().get("America/New_York");
         let special = parse_days(include_str!("../data/special_days.csv"));
         Self {
@@ -59,6 +60,7 @@ impl Calendar {
     /// The same calendar, with dates that a user knows better.
     #[must_use]
     pub fn with_overrides(mut self, days: impl IntoIterator<Item = (Date, Day)>) -> Self {
+        // later ones win, so a user's correction replaces an embedded day
         self.special.extend(days);
         self
     }
@@ -66,6 +68,7 @@ impl Calendar {
     /// What the market does on a date.
     #[must_use]
     pub fn day(&self, d: Date) -> Day {
+        // the rules give every usual year; the table has closures that no rule foresees, such as days of mourning
         self.special.get(&d).copied().unwrap_or_else(|| rules::day(d))
     }
 
@@ -96,6 +99,7 @@ impl Calendar {
     /// The date itself, or the first session after it. The date too where none is found in two months.
     #[must_use]
     pub fn session_on_or_after(&self, d: Date) -> Date {
+        // bounded: overrides may close every day there is
         (0..SEARCH_DAYS).map(|n| d.plus_days(n)).find(|&d| self.is_session(d)).unwrap_or(d)
     }
 
@@ -109,6 +113,7 @@ impl Calendar {
     #[must_use]
     pub fn settlement(&self, expiry: Date, settle: Settle) -> Timestamp {
         match settle {
+            // settles on opening prices; trading ended the evening before, and the clock of the value runs on
             Settle::Am => self.instant(expiry.to_datetime(OPEN)),
             Settle::Pm => self.close(expiry),
         }
@@ -126,6 +131,7 @@ impl Calendar {
     pub fn next_trading_day(&self, now: Timestamp) -> Timestamp {
         let now = self.eastern(now);
         let next = self.next_session(now.date());
+        // after one o'clock a short day has no such time: its close stands for it
         let clock = if self.day(next) == Day::Early { now.time().min(CLOSE_EARLY) } else { now.time() };
         self.instant(next.to_datetime(clock))
     }
@@ -141,6 +147,7 @@ impl Calendar {
     pub fn last_session_instant(&self, now: Timestamp) -> Timestamp {
         let today = self.eastern(now).date();
         match self.session(today) {
+            // after the close the quotes are those of the close
             Some((open, close)) if open <= now => now.min(close),
             _ => self.close(self.previous_session(today)),
         }
@@ -156,6 +163,7 @@ impl Calendar {
     /// that occurs twice is the first; beyond the range of instants, the last instant.
     #[must_use]
     pub fn instant(&self, at: DateTime) -> Timestamp {
+        // changes of clocks are on Sundays, so no session is ambiguous; a date at the end of time saturates
         self.zone.to_ambiguous_timestamp(at).compatible().unwrap_or(Timestamp::MAX)
     }
 

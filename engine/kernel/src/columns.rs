@@ -115,6 +115,7 @@ pub const VIEWED: &[ViewedColumn] = {
         viewed(Col::Color, "Color", Digits(3), "change of gamma per year"),
         viewed(Col::Ultima, "Ultima", Digits(3), "third derivative in volatility"),
         viewed(Col::Vera, "Vera", Digits(3), "derivative in rate and volatility"),
+        // of the feed and not of the engine, so no `Col`: they have names in the viewers only
         quote("bid", "Bid", Price(2), "bid of the feed"),
         quote("ask", "Ask", Price(2), "ask of the feed"),
         quote("mid", "Mid", Price(3), "middle of bid and ask"),

@@ -25,6 +25,7 @@ pub struct Terms {
 /// The value at `u` years from now of the dividends that go ex after `u` and up to `t`, at the rate `carry` = r − b.
 #[must_use]
 pub fn escrowed(divs: &[Dividend], carry: f64, u: f64, t: f64) -> f64 {
+    // at its ex-instant a dividend has left the stock, and one at expiry still lowers it
     let live = divs.iter().filter(|d| d.t > u && d.t <= t);
     live.map(|d| d.amount * (-carry * (d.t - u)).exp()).sum()
 }

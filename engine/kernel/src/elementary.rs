@@ -31,12 +31,15 @@ const INV_FACTORIAL: [f64; 12] = [
 /// # Source    two-part reduction by ln 2 (Cody and Waite), then the series to degree 13 in Estrin form
 #[inline(always)]
 pub fn exp<L: Lanes>(x: L) -> L {
+    // below, the result would be subnormal, above infinite, and 2ⁿ has no such n
     let x = x.max(L::splat(-708.0)).min(L::splat(709.0));
     let n = (x * core::f64::consts::LOG2_E).round();
+    // ln 2 in two parts: the first has trailing zeros, so n times it is exact
     let r = n.neg_mul_add(L::splat(LN2_HI), x);
     let r = n.neg_mul_add(L::splat(LN2_LO), r);
     let c = |i: usize| L::splat(INV_FACTORIAL[i]);
     let (r2, pair) = (r * r, |i: usize| c(i + 1).mul_add(r, c(i)));
+    // Estrin's scheme: a chain of depth four, where Horner's would be of twelve
     let r4 = r2 * r2;
     let low = pair(2).mul_add(r2, pair(0));
     let mid = pair(6).mul_add(r2, pair(4));
@@ -52,6 +55,7 @@ pub fn exp<L: Lanes>(x: L) -> L {
 /// # Source    mantissa in [√½, √2), then the odd series in s = f/(2+f) with the coefficients of fdlibm's `e_log.c`
 #[inline(always)]
 pub fn ln<L: Lanes>(x: L) -> L {
+    // fdlibm's coefficients for atanh's series in f/(2 + f): within one unit in the last place
     let (m, e) = x.mantissa_exponent();
     let c = |v: f64| L::splat(v);
     let f = m - 1.0;
@@ -66,6 +70,7 @@ pub fn ln<L: Lanes>(x: L) -> L {
         c(6.666_666_666_666_735e-1),
     ) * z;
     let half = f * f * 0.5;
+    // the large part last: its rounding is the only one that reaches the result
     e * LN2_HI - ((half - s.mul_add(half + even + odd, e * LN2_LO)) - f)
 }
 

@@ -100,6 +100,7 @@ macro_rules! greeks {
             #[must_use]
             pub const fn name(self) -> &'static str {
                 if let Self::Value = self {
+                    // what users and vendors call it; the field is named for what it is
                     return "price";
                 }
                 match self { $(Self::$greek => stringify!($field),)* }
@@ -315,17 +316,21 @@ impl SpotInputs {
 pub fn finish<L: Lanes>(jet: &Derivatives<L>, at: &SpotInputs, sigma: L) -> Greeks<L> {
     let c = |v: f64| L::splat(v);
     let (x, s) = (c(at.x), c(at.s));
+    // the escrowed dividends earn the carry as well, so the drift is that of the whole spot
     let drift = c((at.r - at.b) * at.s);
     let s2x = sigma * sigma * x;
     let h = s2x * x * 0.5;
     let [v_x, v_xx, v_xxx, v_xxxx] = jet.x;
     let [vega, volga, ultima] = jet.sigma;
+    // from the differential equation and not by moving time: exact, and of no further evaluation
     let theta = h.neg_mul_add(v_xx, drift.neg_mul_add(v_x, c(at.r) * jet.v));
+    // the equation differentiated once in the spot; color twice; veta in σ
     let charm = h.neg_mul_add(v_xxx, (drift + s2x).neg_mul_add(v_xx, c(at.b) * v_x));
     let twice = (c(2.0 * at.b - at.r) - sigma * sigma) * v_xx;
     let color = h.neg_mul_add(v_xxxx, (drift + s2x + s2x).neg_mul_add(v_xxx, twice));
     let veta = drift.neg_mul_add(jet.x_sigma, c(at.r) * vega);
     let veta = h.neg_mul_add(jet.xx_sigma, (sigma * x * x).neg_mul_add(v_xx, veta));
+    // rates move the present value of dividends, and with it the escrowed spot: the chain rule adds that part
     let a0_r = c(at.a0_r);
     Greeks {
         value: jet.v,
@@ -344,6 +349,7 @@ pub fn finish<L: Lanes>(jet: &Derivatives<L>, at: &SpotInputs, sigma: L) -> Gree
         rho: a0_r.neg_mul_add(v_x, jet.r),
         vera: a0_r.neg_mul_add(jet.x_sigma, jet.r_sigma),
         epsilon: a0_r.mul_add(v_x, jet.b),
+        // an option worth nothing has no leverage, and a division by zero must not leave
         lambda: L::select(jet.v.le(c(0.0)), c(0.0), v_x * s / jet.v),
         dual_delta: jet.k[0],
         dual_gamma: jet.k[1],
@@ -356,6 +362,7 @@ pub fn finish<L: Lanes>(jet: &Derivatives<L>, at: &SpotInputs, sigma: L) -> Gree
 #[inline(always)]
 pub fn exercised<L: Lanes>(phi: f64, s: f64, k: L, d: [L; 2]) -> Greeks<L> {
     let c = |v: f64| L::splat(v);
+    // the payoff itself: nothing but delta and the strike's derivative is left of it
     let (value, zero) = ((c(s) - k) * phi, c(0.0));
     Greeks {
         value,

@@ -106,14 +106,18 @@ pub fn implied_by<L: Lanes>(
     let c = |v: f64| L::splat(v);
     let VolBounds { floor, exercise, band } = *limits;
     let target = price - floor;
+    // a price at the exercise value fits every volatility up to the one at which waiting begins to pay
     let equal = (price - exercise).abs().le(k * EQUAL) & exercise.gt(c(0.0));
     let none = !target.gt(c(0.0)) | equal;
     let (least, most) = (c(band.0), c(band.1));
+    // NaN fails both comparisons, so a missing start falls back to the middle
     let usable = least.lt(start) & start.lt(most);
     let mut state = Bracket {
+        // the middle in ln σ: a band spans orders of magnitude
         sigma: L::select(usable, start, (least * most).sqrt()),
         low: least,
         high: most,
+        // masks have no constant: this is false in every lane
         low_seen: none & !none,
         high_seen: none & !none,
         done: none,
@@ -121,6 +125,7 @@ pub fn implied_by<L: Lanes>(
         above: none & !none,
     };
     for _ in 0..MOST_STEPS {
+        // one slow lane keeps the other seven waiting, so starts come from the pass before
         if state.done.all() {
             break;
         }
@@ -136,6 +141,7 @@ pub fn implied_by<L: Lanes>(
     Implied {
         sigma: L::select(missing, c(f64::NAN), state.sigma),
         below: state.below,
+        // the value rises to its limit there: what is not reached within the steps needs more than the band
         above: state.above | !state.done,
         at_intrinsic,
     }
@@ -186,8 +192,10 @@ pub fn implied_near<L: Lanes>(
 ) -> Near<L> {
     let c = |v: f64| L::splat(v);
     let target = price - sought.floor;
+    // a price at its floor is a question of exercise, and the bracketed search answers it
     let wanted = target.gt(sought.k * EQUAL);
     let mut sigma = start;
+    // a lane without a start is left to the bracketed search, too
     let mut done = !(wanted & c(0.0).lt(start));
     let mut found = done & !done;
     let mut vega = c(0.0);
@@ -200,9 +208,11 @@ pub fn implied_near<L: Lanes>(
             ultima: plain.ultima + early.ultima,
         };
         let step = householder(sigma, jet.value - sought.floor, target, &jet);
+        // the step that follows would be of the third power of this one: below rounding, and not taken
         let close = step.abs().le(sigma * LAST_STEP);
         sigma = L::select(done, sigma, sigma + step);
         vega = L::select(done, vega, jet.vega);
+        // a step that is still large after the last round is no answer
         found = found | (close & !done);
         done = done | close;
         if done.all() {
@@ -233,8 +243,10 @@ impl<L: Lanes> Bracket<L> {
     #[inline(always)]
     fn step(&mut self, jet: &VolDerivatives<L>, k: L, floor: L, target: L) {
         let c = |v: f64| L::splat(v);
+        // a lane that is done must not move again while the others go on: its result may not depend on them
         let live = !self.done;
         let time_value = jet.value - floor;
+        // NaN counts as short: the search then looks upwards, where values are regular
         let short = !target.le(time_value);
         // the answer lies outside the band where even its end is short, or too much; and where the value has ceased to
         // depend on volatility, no lower one changes it
@@ -245,6 +257,7 @@ impl<L: Lanes> Bracket<L> {
         let outside_high = live & short & self.high.le(self.sigma);
         self.below = self.below | outside_low;
         self.above = self.above | outside_high;
+        // the value rises with volatility, so each try moves one end
         self.low = L::select(live & short, self.sigma, self.low);
         self.high = L::select(live & !short, self.sigma, self.high);
         self.low_seen = self.low_seen | (live & short);
@@ -253,11 +266,14 @@ impl<L: Lanes> Bracket<L> {
         let inside = self.low.lt(next) & next.lt(self.high);
         let close = inside & (next - self.sigma).abs().le(self.sigma * LAST_STEP);
         let hit = (time_value - target).abs().le(k * HIT);
+        // a step beyond the bracket comes from a bend: the middle in ln σ always makes progress
         let middle = (self.low * self.high).sqrt();
+        // an end that was never tried may itself be the answer, or show that there is none
         let to_low = next.le(self.low) & !self.low_seen;
         let to_high = self.high.le(next) & !self.high_seen;
         let beside = L::select(hit, self.sigma, L::select(to_low, self.low, L::select(to_high, self.high, middle)));
         let next = L::select(close | (inside & !hit), next, beside);
+        // both ends tried and nothing between them: rounding decides, and the search ends
         let narrow = (self.high - self.low).le(self.high * NARROW) & self.low_seen & self.high_seen;
         self.sigma = L::select(live & !outside_low & !outside_high, next, self.sigma);
         self.done = self.done | outside_low | outside_high | close | hit | narrow;
@@ -269,6 +285,7 @@ impl<L: Lanes> Bracket<L> {
 fn householder<L: Lanes>(sigma: L, time_value: L, target: L, jet: &VolDerivatives<L>) -> L {
     let c = |v: f64| L::splat(v);
     let per = c(1.0) / time_value;
+    // in ln of time value: nearly linear in σ for options far out of the money, where the value itself is flat
     let f = ln(time_value / target);
     let f1 = jet.vega * per;
     let curve = jet.volga * per;
@@ -279,6 +296,7 @@ fn householder<L: Lanes>(sigma: L, time_value: L, target: L, jet: &VolDerivative
     let denominator = c(1.0) + newton * (h2 + newton * h3 * c(1.0 / 6.0));
     let third = newton * (c(1.0) + c(0.5) * h2 * newton) / denominator;
     let limit = sigma * 0.6;
+    // far from the answer the third-order step has poles: Newton's, held to a part of σ, is taken there
     let sound = c(0.3).lt(denominator) & third.abs().lt(limit);
     let step = L::select(sound, third, newton.max(-limit).min(limit));
     // ln of no time value means nothing: look at higher volatilities

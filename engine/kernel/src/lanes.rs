@@ -126,6 +126,7 @@ impl Lanes for f64 {
     }
     #[inline(always)]
     fn mul_add(self, m: Self, a: Self) -> Self {
+        // without the instruction f64::mul_add is a call to a library, and would differ from the packs
         if FUSED { f64::mul_add(self, m, a) } else { self * m + a }
     }
     #[inline(always)]
@@ -134,6 +135,7 @@ impl Lanes for f64 {
     }
     #[inline(always)]
     fn max(self, o: Self) -> Self {
+        // not f64::max, which treats NaN in another way than a compare and a blend
         if self > o { self } else { o }
     }
     #[inline(always)]
@@ -170,12 +172,15 @@ impl Lanes for f64 {
     }
     #[inline(always)]
     fn exp2_int(self) -> Self {
+        // the sum holds the biased exponent in its low bits, and the shift moves it into place: no conversion to
+        // integer
         let n = (self + (TWO52 + 1023.0)).to_bits();
         f64::from_bits(n << 52)
     }
     #[inline(always)]
     fn mantissa_exponent(self) -> (Self, Self) {
         let bits = self.to_bits();
+        // the exponent rounds up from √½ on, so the mantissa is centred on 1 and ln has no cancellation there
         let raised = (bits.wrapping_sub(SQRT_HALF).wrapping_add(ONE)) >> 52;
         let exponent = f64::from_bits(raised | TWO52.to_bits()) - (TWO52 + 1023.0);
         let mantissa = f64::from_bits(bits.wrapping_sub(raised << 52).wrapping_add(ONE));
@@ -258,6 +263,7 @@ impl<const G: usize> Not for PackMask<G> {
 impl<const G: usize> Mask for PackMask<G> {
     #[inline(always)]
     fn any(self) -> bool {
+        // comparisons fill a lane with ones or zeros, so the sign bits are the answer
         self.0.iter().any(|m| m.to_bitmask() != 0)
     }
     #[inline(always)]

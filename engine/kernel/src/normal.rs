@@ -56,6 +56,7 @@ const SHORT: [f64; 13] = [
 /// Polynomial in `q`, even and odd powers apart, which halves the dependent chain.
 #[inline(always)]
 fn polynomial<L: Lanes, const M: usize>(q: L, c: &[f64; M]) -> L {
+    // even and odd terms apart: two short chains of multiply-adds run side by side where one long one would wait
     let q2 = q * q;
     let top = |start: usize| {
         let mut acc = L::splat(c[start]);
@@ -95,6 +96,7 @@ pub fn norm_cdf_given<L: Lanes>(d: L, e: L) -> L {
 pub fn norm_cdf_short_given<L: Lanes>(d: L, e: L) -> L {
     let x = d.abs() * core::f64::consts::FRAC_1_SQRT_2;
     let (plus, twice) = (x + 2.0, x + x + 1.0);
+    // one division in place of two: the costliest instruction here
     let inv = L::splat(1.0) / (plus * twice);
     let q = (x - 2.0) * twice * inv;
     let tail = e * polynomial(q, &SHORT) * 0.5 * plus * inv;

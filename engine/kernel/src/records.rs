@@ -113,6 +113,7 @@ impl Batch {
     pub fn forget(&mut self, underlying: Symbol) {
         self.quotes.retain(|quote| quote.underlying != underlying);
         self.spots.retain(|spot| spot.underlying != underlying);
+        // after what was in the batch is gone: the store applies resets first
         self.reset.push(underlying);
     }
 
@@ -120,6 +121,7 @@ impl Batch {
     /// differ by seconds; a record that is hours ahead would hide every true one until its time has come.
     pub fn refuse_ahead(&mut self, now: Timestamp, report: &mut Report) {
         let ahead = SignedDuration::from_secs(limits::AHEAD_MINUTES.most as i64 * 60);
+        // clocks of vendors are a little off; beyond that one wrong record would outlive every right one
         let latest = now.checked_add(ahead).unwrap_or(Timestamp::MAX);
         let before = self.quotes.len() + self.spots.len();
         self.quotes.retain(|quote| quote.ts <= latest);
@@ -144,6 +146,7 @@ pub fn latest_at(now: Timestamp) -> Timestamp {
 /// # Domain   any times, in any order
 pub fn reached_by_several(times: impl Iterator<Item = Timestamp> + Clone) -> Option<Timestamp> {
     let count = times.clone().count();
+    // one quote with a wrong time must not move the clock of a chain, and a chain of three still has one
     let several = (count / 50).max(3).min(count.div_ceil(2));
     // the newest ones, the earliest of them in front: a pass asks this of every name, and allocates little
     let mut newest = BinaryHeap::with_capacity(several);
@@ -162,6 +165,7 @@ pub fn reached_by_several(times: impl Iterator<Item = Timestamp> + Clone) -> Opt
 /// A price as quoted, or NaN where it is none: 0, negative or NaN.
 #[must_use]
 pub fn quoted(price: f64) -> f64 {
+    // zero stands for no quote with most vendors, and a bid of nothing is none
     if price > 0.0 { price } else { f64::NAN }
 }
 
@@ -170,6 +174,7 @@ impl SpotRecord {
     /// higher.
     #[must_use]
     pub fn precedence(&self, other: &Self) -> Ordering {
+        // two at one instant come in any order over several connections: the choice must not depend on it
         self.ts.cmp(&other.ts).then(self.price.total_cmp(&other.price))
     }
 }
@@ -179,6 +184,7 @@ impl QuoteRecord {
     /// bid, then the lower ask, then the larger sizes; what is missing loses.
     #[must_use]
     pub fn precedence(&self, other: &Self) -> Ordering {
+        // NaN has a place of its own, so the order is total and the same in every run
         let bid = |q: &Self| if q.bid > 0.0 { q.bid } else { 0.0 };
         let ask = |q: &Self| if q.ask > 0.0 { q.ask } else { f64::INFINITY };
         let by_bid = bid(self).total_cmp(&bid(other));

@@ -39,6 +39,7 @@ impl Report {
 
     /// True if a document is not too large to be read, which is noted where it is.
     pub fn admits(&mut self, source: &Path, bytes: &[u8]) -> bool {
+        // before it is parsed: a parser may need many times the memory of its text
         let fits = limits::DOCUMENT_BYTES.holds(bytes.len() as f64);
         if !fits {
             self.errors.push(FeedError::TooLarge { file: source.to_path_buf() });

@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 #[must_use]
 pub fn gauss_legendre(n: usize) -> Vec<(f64, f64)> {
     let node = |i: usize| {
+        // Tricomi's start: Newton's method then finds each root, and finds none twice
         let mut z = (PI * (i as f64 + 0.75) / (n as f64 + 0.5)).cos();
         let mut slope = 1.0;
         for _ in 0..12 {
@@ -43,6 +44,7 @@ pub fn lobatto(n: usize) -> Vec<f64> {
 #[must_use]
 pub fn lobatto_row(n: usize, z: f64) -> Vec<f64> {
     let points = lobatto(n);
+    // the barycentric weights divide by the distance to each point
     if let Some(hit) = points.iter().position(|p| (z - p).abs() < 1e-14) {
         return (0..=n).map(|i| f64::from(u8::from(i == hit))).collect();
     }
@@ -73,6 +75,7 @@ const MOST_ROOTS: usize = 12;
 /// The matrix from values at [`chebyshev_roots`] to the coefficients of 1, x, … x^(m−1); m is at most 12.
 #[must_use]
 pub fn roots_to_monomials(m: usize) -> &'static [Vec<f64>] {
+    // the same small matrices for every table of a degree, and the cosines are most of their cost
     static ALL: [OnceLock<Vec<Vec<f64>>>; MOST_ROOTS + 1] = [const { OnceLock::new() }; MOST_ROOTS + 1];
     ALL[m].get_or_init(|| monomial_matrix(m))
 }
@@ -116,6 +119,7 @@ pub fn bracketed_root(mut f: impl FnMut(f64) -> f64, lo: f64, hi: f64, x_tol: f6
     if fb == 0.0 {
         return Some(b);
     }
+    // without a change of sign there may be no root, and the secant would run off
     if fa.is_nan() || fb.is_nan() || (fa > 0.0) == (fb > 0.0) {
         return None;
     }
@@ -125,6 +129,7 @@ pub fn bracketed_root(mut f: impl FnMut(f64) -> f64, lo: f64, hi: f64, x_tol: f6
             break;
         }
         let secant = b - fb * (b - a) / (fb - fa);
+        // every third step must halve the bracket: beside a pole the secant creeps
         let slow = step % 3 == 2 && (b - a).abs() > 0.5 * core::mem::replace(&mut width, (b - a).abs());
         let inside = (secant - a) * (secant - b) < 0.0;
         let x = if slow || !inside { 0.5 * (a + b) } else { secant };
@@ -136,6 +141,7 @@ pub fn bracketed_root(mut f: impl FnMut(f64) -> f64, lo: f64, hi: f64, x_tol: f6
             return None;
         }
         if (fx > 0.0) == (fb > 0.0) {
+            // the Illinois rule: an end that stays put twice loses half its weight, or convergence would be linear
             fa *= 0.5;
         } else {
             (a, fa) = (b, fb);

@@ -29,10 +29,12 @@ pub struct Moneyness {
 /// Drops the quotes that no volatility can explain at any spot near `s`: calls bid above the spot, puts bid above the
 /// strike, asks below what exercise pays.
 pub fn drop_out_of_bounds(input: &SliceInput, s: f64, quotes: &mut Quotes) {
+    // without a spot there is no bound; the quotes are judged against each other alone
     if !(s > 0.0 && s.is_finite()) {
         return;
     }
     let divs: f64 = input.divs.iter().map(|d| d.amount).sum();
+    // spot and quotes are seldom of one instant, and the carry is not settled yet: a bound too tight drops good quotes
     let slack = s * (CONSISTENCY.spot_slack + CONSISTENCY.carry_slack * input.t.min(1.0));
     for (row, &right) in input.right.iter().enumerate() {
         let k = input.strike(row);
@@ -75,6 +77,7 @@ impl StrikeOrder {
         let mut dropped = false;
         for right in [Right::Call, Right::Put] {
             self.read(input, ladder, right, money, quotes);
+            // one linear pass settles most slices; the quadratic search below is for those with a fault
             if self.worst().is_none() {
                 continue;
             }
@@ -94,6 +97,7 @@ impl StrikeOrder {
         self.row.clear();
         let n = ladder.len();
         for i in 0..n {
+            // puts are read from the highest strike down, so that both rights fall in `x` and one set of rules serves
             let (strike, sign) = if right == Right::Call { (i, 1.0) } else { (n - 1 - i, -1.0) };
             let Some(row) = ladder.row(right, strike) else { continue };
             let (bid, ask) = (quotes.bid[row], quotes.ask[row]);
@@ -102,6 +106,7 @@ impl StrikeOrder {
             }
             let k = ladder.strikes()[strike];
             self.x.push(sign * k);
+            // a missing side gives no bound: nothing is below a bid of zero, nothing above an ask of infinity
             self.bid.push(if bid.is_nan() { 0.0 } else { bid });
             self.ask.push(if ask.is_nan() { f64::INFINITY } else { ask });
             self.weight.push(weight(k, input.age_s[row], quotes.two_sided[row], money));
@@ -160,6 +165,8 @@ impl StrikeOrder {
             let out = self.of_two(out, most);
             for i in 0..self.x.len() {
                 if i != out && self.conflict(i.min(out), i.max(out)) {
+                    // the others are judged again without what was dropped, or one bad quote would take its victims
+                    // along
                     self.blame[i] -= self.weight[out];
                 }
             }
@@ -201,6 +208,7 @@ impl StrikeOrder {
     /// each.
     fn excess_without(&mut self, out: usize) -> f64 {
         let (bid, ask) = (self.bid[out], self.ask[out]);
+        // taken out by its sides and put back after: removing a row would move all others
         (self.bid[out], self.ask[out]) = (0.0, f64::INFINITY);
         self.minorant();
         let sum = (0..self.x.len()).filter(|&i| self.is_above(i)).map(|i| self.weight[i]).sum::<f64>();
@@ -211,6 +219,7 @@ impl StrikeOrder {
 
     #[inline(always)]
     fn is_above(&self, i: usize) -> bool {
+        // a quote without an ask has an infinite spread; its bid is the most that it can be off by
         let spread = (self.ask[i] - self.bid[i]).max(CONSISTENCY.equal).min(self.bid[i]);
         self.bid[i] > self.most[i] + CONSISTENCY.convex_slack * spread
     }
@@ -252,6 +261,7 @@ impl StrikeOrder {
         self.hull.clear();
         for i in (0..n).filter(|&i| self.most[i].is_finite()) {
             while let &[.., a, b] = &self.hull[..] {
+                // slopes compared by cross products: strikes next to each other make quotients of small numbers
                 let chord = (self.most[b] - self.most[a]) * (self.x[i] - self.x[a]);
                 if chord < (self.most[i] - self.most[a]) * (self.x[b] - self.x[a]) {
                     break;
@@ -273,6 +283,7 @@ impl StrikeOrder {
 /// How much a quote is to be believed against another.
 fn weight(k: f64, age_s: f64, two_sided: bool, money: Moneyness) -> f64 {
     let away = (k / money.s).ln() / (money.sd * CONSISTENCY.half_sd);
+    // without a spot or a deviation all strikes weigh the same
     let by_money = if away.is_finite() { 1.0 / (1.0 + away * away) } else { 1.0 };
     let by_age = CONSISTENCY.half_age / (CONSISTENCY.half_age + age_s.max(0.0));
     by_money.max(CONSISTENCY.far_weight_least) * by_age * if two_sided { 1.0 } else { CONSISTENCY.one_sided }
@@ -315,6 +326,7 @@ impl ExpiryOrder {
     pub fn clean(&mut self, expiries: &mut [Expiry<'_>], touched: &mut [bool]) {
         self.least.clear();
         self.broken.clear();
+        // from the last: each is held against the least asks of all later ones
         for expiry in expiries.iter().rev() {
             self.merge(expiry);
         }
@@ -336,6 +348,7 @@ impl ExpiryOrder {
         let Expiry { ladder, quotes } = expiry;
         let strikes = &ladder.strikes()[..ladder.len()];
         self.merged.clear();
+        // both sides are sorted by strike, so one merge compares all: expiries list different strikes
         let mut later = self.least.iter().peekable();
         for (i, &k) in strikes.iter().enumerate() {
             while let Some(other) = later.next_if(|other| other.0 < k) {

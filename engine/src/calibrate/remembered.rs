@@ -31,6 +31,7 @@ pub(super) fn key(block: usize, right: Right, side: usize, lane: usize) -> u32 {
 impl RememberedVol {
     /// A price, the volatility that was found for it, and there delta, vega, volga and ultima.
     pub(super) fn new(key: u32, price: f64, sigma: f64, here: &Valuation<'_>, derivatives: [f64; 4]) -> Self {
+        // single precision: they carry a small move, and this is held for every searched price of the market
         let [delta, vega, volga, ultima] = derivatives.map(|d| d as f32);
         let (s, t) = (here.s, here.terms.t);
         Self { key, price, s, t, sigma, delta, vega, volga, ultima }
@@ -44,6 +45,7 @@ impl RememberedVol {
     /// Volatility that it implies for `price` now; `floor` is what the price must exceed.
     fn now(&self, here: &Valuation<'_>, phi: f64, price: f64, floor: f64) -> Recalled {
         let (dp, ds) = (price - self.price, here.s - self.s);
+        // that no volatility gives a price is worth remembering as well: such a search takes the most steps
         if self.sigma.is_nan() {
             let still = MEMORY.still_none * (price - floor) + MEMORY.still_none_of_spot * here.s;
             return if (dp - phi * ds).abs() < still { Recalled::Same(*self, f64::NAN) } else { Recalled::Nothing };
@@ -52,6 +54,7 @@ impl RememberedVol {
         let vega = f64::from(self.vega);
         let newton = gap / vega;
         let (h2, h3) = (f64::from(self.volga) / vega, f64::from(self.ultima) / vega);
+        // the inverse series to third order: one evaluation of the last pass in place of a search
         let step = newton * (1.0 - 0.5 * h2 * newton + (0.5 * h2 * h2 - h3 / 6.0) * newton * newton);
         let near = newton.abs().max(step.abs()) < MEMORY.still_near * self.sigma
             && ds.abs() < MEMORY.spot_move * self.s * self.sigma * here.terms.t.sqrt()
@@ -89,6 +92,7 @@ impl<'a> RememberedVols<'a> {
         floor: f64,
         kept: &mut Vec<RememberedVol>,
     ) -> Recalled {
+        // both lists ascend by key, so a pass reads the memory once from front to back
         let before = self.0.iter().take_while(|first| first.key < key).count();
         self.keep(before, here, kept);
         match self.0.split_first() {
@@ -107,6 +111,7 @@ impl<'a> RememberedVols<'a> {
 
     fn keep(&mut self, n: usize, here: &Valuation<'_>, kept: &mut Vec<RememberedVol>) {
         let (unused, rest) = self.0.split_at(n);
+        // a price that is not asked for in this pass often returns in the next: a bid that comes and goes
         kept.extend(unused.iter().filter(|one| one.t - here.terms.t < MEMORY.kept));
         self.0 = rest;
     }

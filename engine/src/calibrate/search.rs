@@ -37,6 +37,7 @@ pub(super) fn search(
     mut put: impl FnMut(&Open, f64),
     keep: &mut Vec<RememberedVol>,
 ) {
+    // by right, as a lattice serves one; by key, so that the same prices share a block in every run
     open.sort_unstable_by_key(|o| (o.right, o.key));
     for of in open.chunk_by(|a, b| a.right == b.right) {
         let american = here.depth == Depth::Full && here.style == Style::American;
@@ -64,6 +65,7 @@ fn solve<L: Lanes>(
     keep: &mut Vec<RememberedVol>,
 ) {
     let lanes = |f: &dyn Fn(&Open) -> f64| {
+        // idle lanes repeat the last price: they converge with it and cost no step of their own
         let values: [f64; BLOCK] = core::array::from_fn(|i| f(&open[i.min(open.len() - 1)]));
         L::load(&values)
     };
@@ -71,6 +73,7 @@ fn solve<L: Lanes>(
     let right = open[0].right;
     let at = Value { here, right, lattice, k, horizon: Horizon::from(here.terms) };
     let payoff = (L::splat(here.s) - k) * L::splat(right.phi());
+    // NaN compares false everywhere: a European price is never at its exercise value
     let exercise = if lattice.is_some() { payoff.max(L::splat(0.0)) } else { L::splat(f64::NAN) };
     let limits = VolBounds { floor: here.floor(right, k), exercise, band: VOL };
     // deep in the money the time value is about what the other right is worth as a European option
@@ -83,6 +86,7 @@ fn solve<L: Lanes>(
     // at half the steps first; what the others add changes little from there on
     let zero = L::splat(0.0);
     let first = implied_by(&limits, |sigma| at.preliminary(sigma, zero), k, price, start).sigma;
+    // none at half the steps may still be one at all of them, at the edge of exercise
     let first = L::select(first.gt(zero), first, start);
     let (jet, slope, correction) = at.by_sigma(first);
     let sigma = implied_by(&limits, |sigma| at.preliminary(sigma, correction), k, price, first).sigma;

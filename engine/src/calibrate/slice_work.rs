@@ -44,6 +44,7 @@ impl SliceState {
 
     /// Brings the ladder up to date with a listing.
     pub(super) fn list(&mut self, input: &SliceInput) {
+        // a new listing moves rows: what is kept by row would belong to other contracts
         if !self.ladder.is_of(input.strike_milli, input.right) {
             self.ladder = Ladder::new(input.strike_milli, input.right);
             self.early.forget();

@@ -68,6 +68,7 @@ impl ButterflyGrid {
         let to = place(curve.listed.1).min(last).max(curve.shaped.1);
         let (start, step, sd) = (spline.ends().0, spline.step(), curve.base.sd());
         let interval = |u: f64| ((u - start) / step).clamp(0.0, (spline.intervals() - 1) as f64) as usize;
+        // intervals before it are padding of the wings, where no strike is listed
         self.first = interval(from);
         self.places.clear();
         // a little beyond both ends, so that they lie between places
@@ -108,6 +109,7 @@ impl ButterflyGrid {
             let coef = [0, 1, 2, 3].map(|i| Block::load(&self.coef[at + i..]));
             for part in 0..BUTTERFLY.places {
                 let p = &self.places[block * BUTTERFLY.places + part];
+                // the same fraction in all lanes: its B-spline weights are four numbers for eight intervals
                 let fraction = part as f64 / BUTTERFLY.places as f64;
                 let [g, g1, g2] = piece_jet(coef, Block::splat(fraction));
                 let w = p.w * exp(g + g);
@@ -115,6 +117,7 @@ impl ButterflyGrid {
                 let bend = g2.mul_add(p.rise2, g1.mul_add(p.turn, p.bend));
                 let thin = density_factor(p.k, w, [slope, bend]).lt(Block::splat(BUTTERFLY.density_least));
                 if thin.any() {
+                    // in knots from the first of the spline, as coefficients are counted
                     let knot = (self.first + at) as f64 + fraction;
                     self.thin.extend((0..Block::N).filter(|&i| thin.lane(i)).map(|i| knot + i as f64));
                 }
@@ -147,6 +150,7 @@ impl ButterflyGrid {
     /// which flatten a bend and keep the mean there.
     pub(super) fn smooth(&self, spline: &mut Spline) {
         let coef = spline.coef_mut();
+        // the old left neighbour: an explicit step must not see its own result
         let mut before = coef[0];
         for i in 1..coef.len() - 1 {
             let own = coef[i];
@@ -168,6 +172,7 @@ impl ButterflyGrid {
 /// slope of the call, or the slope of the put, in strike. Negative: values rise where they must fall.
 fn tail_beyond(curve: &Curve, k: f64, side: f64) -> f64 {
     let v = curve.ln_variance_at(k);
+    // total standard deviation, of which volatility times √t is made only for quotes
     let sd = exp(0.5 * v.value);
     let d2 = -k / sd - 0.5 * sd;
     // ∂σ√t/∂k = ½ σ√t · ∂ln w/∂k

@@ -53,6 +53,7 @@ impl Points {
             self.precision.push(precision);
         }
         self.len = self.k.len();
+        // a point of precision zero at the money changes no sum
         let padded = self.len.next_multiple_of(Block::N);
         for column in [&mut self.k, &mut self.ln_vol, &mut self.precision] {
             column.resize(padded, 0.0);
@@ -148,8 +149,10 @@ impl Base {
 
     /// Inside the bounds that keep butterflies positive.
     fn bounded(mut self) -> Self {
+        // at ±1 one wing is flat at zero variance, and atanh has no value
         self.rho = self.rho.clamp(-BASE.rho_most, BASE.rho_most);
         let spread = 1.0 + self.rho.abs();
+        // both conditions of Gatheral and Jacquier's theorem 4.2, as bounds on ψ: sufficient for every strike
         let most = (BASE.butterfly_bound / spread).sqrt().min(BASE.butterfly_bound / (spread * self.sd));
         self.psi = self.psi.clamp(BASE.psi_least.min(most), most);
         self
@@ -205,6 +208,7 @@ fn total(of: Block) -> f64 {
     let mut lanes = [0.0; Block::N];
     of.store(&mut lanes);
     let [a, b, c, d, e, f, g, h] = lanes;
+    // a fixed order of addition: the same bits from every register width
     ((a + e) + (b + f)) + ((c + g) + (d + h))
 }
 
@@ -229,14 +233,17 @@ pub fn fit_base(points: &Points, prior: &Prior, t: f64) -> Base {
             a[i][i] = a[i][i] * (1.0 + BASE.ridge) + precision[i];
             g[i] += precision[i] * (centre[i] - p[i]);
         }
+        // a singular system ends the rounds with the base so far, which is within its bounds
         let Some(step) = solve3(a, g) else { break };
         let largest = step.iter().fold(0.0, |m: f64, s| m.max(s.abs()));
+        // the whole step is shortened, not its parts: its direction stays that of the least squares
         let damp = (BASE.step_most / largest.max(BASE.step_most)).min(1.0);
         for i in 0..3 {
             p[i] += damp * step[i];
         }
         let free = Base::from_free(p, t);
         base = free.bounded();
+        // the next round starts from what was kept, or it would push against the bound again and again
         if base != free {
             p = base.free();
         }

@@ -96,6 +96,7 @@ impl CalendarOrder {
         let place = |k: f64| spline_place(k / sd);
         let fresh = self.fresh.iter().filter(|(slice, ..)| *slice == i);
         let reach = fresh.clone().map(|&(_, k, _)| place(k)).fold(curve.spline.ends(), |e, u| (e.0.min(u), e.1.max(u)));
+        // a place beyond the knots has no coefficient of its own to move
         curve.spline.extend(reach.0, reach.1);
         let (start, step) = (curve.spline.ends().0, curve.spline.step());
         self.by.clear();
@@ -106,7 +107,9 @@ impl CalendarOrder {
                 ((knot - CALENDAR.near_knots).ceil().max(0.0) as usize, (knot + CALENDAR.near_knots) as usize);
             for (i, most) in self.by.iter_mut().enumerate().take(last + 1).skip(first) {
                 let away = (i as f64 - knot) / CALENDAR.near_knots;
+                // falls to zero at the edge, so that the nudge itself leaves no corner
                 let by = by * (1.0 - away * away);
+                // the largest of the overlapping moves and not their sum, which would overshoot where places are dense
                 if most.abs() < by.abs() {
                     *most = by;
                 }
@@ -123,6 +126,8 @@ impl CalendarOrder {
             let mut close = falls(k, own, -1.0, before.clone(), &mut self.falls);
             close |= falls(k, own, 1.0, after.clone(), &mut self.falls);
             if close {
+                // only where the two are close: a crossing between two places needs both ends near, and this halves the
+                // work
                 let own = curves[i].variance_at(between);
                 falls(between, own, -1.0, before.clone(), &mut self.falls);
                 falls(between, own, 1.0, after.clone(), &mut self.falls);
@@ -196,6 +201,7 @@ fn falls<'a>(k: Block, own: Block, side: f64, others: impl Iterator<Item = &'a C
         if fall.any() {
             out.extend((0..Block::N).filter(|&lane| fall.lane(lane)).map(|lane| k.lane(lane)));
         }
+        // order with the nearest that lists a strike is enough: order is transitive along the expiries
         open = open & !lists;
         if !open.any() {
             break;
@@ -219,6 +225,7 @@ fn lay(curve: &Curve, places: &mut Vec<[Block; 2]>) {
         let u = (Block::splat(at as f64) + lanes).mul_add(Block::splat(step), Block::splat(low));
         let place = |u: Block| {
             let k = deviations(u) * sd;
+            // rounding on the way through sinh would leave the outermost strikes out by a bit
             k.max(Block::splat(curve.listed.0)).min(Block::splat(curve.listed.1))
         };
         places.push([place(u), place(u + Block::splat(0.5 * step))]);

@@ -39,6 +39,7 @@ impl Support {
     /// within.
     pub fn finish(&mut self, inside: f64) {
         self.inside = inside;
+        // the two knots before, as they were: the column is overwritten on the way
         let [mut b, mut a] = [0.0; 2];
         for i in 0..self.precision.len() {
             let own = self.precision[i];
@@ -98,6 +99,7 @@ impl Precision {
     pub fn precision_at(&self, u: f64) -> f64 {
         let at = (u - self.start) / self.step;
         let (i, part) = (at.floor(), at - at.floor());
+        // a cast of a negative number would saturate to the first knot
         if at.is_nan() || at < 0.0 {
             return 0.0;
         }

@@ -7,6 +7,7 @@ use kernel::lanes::Lanes;
 /// The spline's coordinate, the inverse hyperbolic sine: fine near the money, coarse in the wings.
 #[inline(always)]
 pub(super) fn spline_place<L: Lanes>(x: L) -> L {
+    // the absolute value and the sign after: ln(y + √(y² + 1)) loses all digits for large negative y
     let y = (x * (1.0 / SPLINE.linear)).abs();
     let u = ln(y + y.mul_add(y, L::splat(1.0)).sqrt());
     L::select(x.lt(L::splat(0.0)), -u, u)

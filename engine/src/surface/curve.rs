@@ -65,6 +65,7 @@ impl Curve {
     /// Becomes the empty curve.
     pub(super) fn forget(&mut self, t: f64) {
         (self.fwd, self.t, self.base) = (f64::NAN, t, Base::flat(f64::NAN, t));
+        // one interval and not none: a reader that asks before it checks must find coefficients
         self.spline.reset(0.0, 1.0, 1);
         self.support.forget();
         (self.quoted, self.shaped) = ((0.0, 0.0), (0.0, 0.0));
@@ -78,6 +79,7 @@ impl Curve {
         let place = self.spline.locate(u);
         let vol = L::splat(self.base.atm()) * self.base.ratio(x).sqrt() * exp(self.spline.at(place));
         let (start, end) = self.spline.ends();
+        // beyond its knots the curve is extrapolated, and no quote supports it
         let inside = u.lt(L::splat(end)) & L::splat(start).lt(u);
         (vol, L::select(inside, self.support.at(place), L::splat(0.0)))
     }

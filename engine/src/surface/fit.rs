@@ -53,6 +53,7 @@ impl Fitter {
     /// second chain of a size on
     pub fn fit(&mut self, slices: &[SurfaceInput]) -> &[Curve] {
         let n = slices.len();
+        // grows and never shrinks: chains of one worker come in all lengths, and freeing would allocate again
         if self.curves.len() < n {
             self.curves.resize_with(n, || Curve::missing(0.0));
             self.quotes.resize_with(n, StrikeQuotes::default);
@@ -65,6 +66,7 @@ impl Fitter {
         for (i, slice) in slices.iter().enumerate() {
             let (curve, quotes) = (&mut self.curves[i], &self.quotes[i]);
             let Some(base) = self.bases[i] else {
+                // a curve of the chain before stands here: without this it would be served as this slice's
                 curve.forget(slice.t);
                 continue;
             };
@@ -73,13 +75,16 @@ impl Fitter {
             // it must be in order where the expiry before has strikes, too
             curve.listed = (own.0.min(before.0), own.1.max(before.1));
             before = own;
+            // in a conflict of the calendar a curve with quotes of its own must win over a borrowed shape
             curve.firmness = if quotes.n_firm() > 0.0 { 1.0 } else { CALENDAR.borrowed };
             self.problem.fit_curve(curve, quotes, &[], &mut self.lattice);
         }
         let curves = &mut self.curves[..n];
+        // order between expiries is judged on finished curves only: half of them would compare with the chain before
         self.calendar.begin(curves);
         for (i, curve) in curves.iter_mut().enumerate().filter(|(_, curve)| curve.fwd > 0.0) {
             let bounds = &mut self.calendar.bounds[i];
+            // an ask without a bid is a bound and no sample: it says where the volatility is not, but not where it is
             curve.above_asks(&self.quotes[i], bounds);
             if !bounds.is_empty() {
                 self.problem.fit_curve(curve, &self.quotes[i], bounds, &mut self.lattice);
@@ -105,6 +110,8 @@ impl Fitter {
                     self.calendar.nudge(i, curve);
                     self.lattice.lay(curve);
                     for _ in 0..CALENDAR.smoothings {
+                        // the last nudges stand as they are: smoothing would undo them, and order in time is what is
+                        // asked for last
                         if round >= CALENDAR.fits + CALENDAR.smoothed || !self.lattice.look(&curve.spline) {
                             break;
                         }
@@ -113,6 +120,7 @@ impl Fitter {
                 }
             }
         }
+        // curves without a bound were judged when they were fitted, and have not moved since
         for (i, curve) in curves.iter_mut().enumerate().filter(|(i, _)| !self.calendar.bounds[*i].is_empty()) {
             curve.judge(&self.quotes[i]);
         }
@@ -124,6 +132,7 @@ impl Fitter {
         self.bases.clear();
         for (slice, quotes) in slices.iter().zip(&self.quotes) {
             quotes.base_points(&mut self.points);
+            // three parameters from two quotes would follow their noise
             let own = (self.points.len() >= BASE.quotes_few && quotes.usual_vol > 0.0).then(|| {
                 let prior = Prior {
                     base: Base::usual(quotes.usual_vol, slice.t),
@@ -135,6 +144,7 @@ impl Fitter {
         }
         // first those with a few quotes, then those with none, which may take their shape from the former
         for with_quotes in [true, false] {
+            // a copy, so that no borrowed shape is lent on within one round: the result must not depend on the order
             self.known.clone_from(&self.bases);
             for (i, slice) in slices.iter().enumerate() {
                 if self.bases[i].is_none() && slice.fwd > 0.0 {
@@ -179,6 +189,7 @@ fn borrowed_base(t: f64, own: f64, points: &Points, slices: &[SurfaceInput], kno
         let weight = 1.0 / (BASE.neighbour_variance + apart * apart);
         w += weight;
         wv += weight * base.atm().ln();
+        // of two at the same distance the earlier expiry
         if apart < far {
             (near, far) = (Some(*base), apart);
         }
@@ -232,6 +243,7 @@ impl Curve {
     /// Takes the outer `n` coefficients of the wings `which`, low and high, a part of the way to the base.
     fn shrink(&mut self, which: [bool; 2], n: usize) {
         let coef = self.spline.coef_mut();
+        // short curves have fewer coefficients than a wing is long
         let n = n.min(coef.len());
         if which[0] {
             coef[..n].iter_mut().for_each(|c| *c *= BUTTERFLY.shrink);
@@ -245,6 +257,7 @@ impl Curve {
     fn above_asks(&self, quotes: &StrikeQuotes, bounds: &mut Vec<CurveBound>) {
         for i in (0..quotes.len()).filter(|&i| quotes.firm[i] < 0.5) {
             let (k, ln_vol) = (quotes.k[i], quotes.mid[i]);
+            // a margin: an ask that the curve meets within rounding asks for no second fit
             if 0.5 * ln(self.variance_at(k) / self.t) > ln_vol + SPLINE.above_ask {
                 bounds.push(CurveBound { k, ln_vol, from_above: true, half: SPLINE.half_ask });
             }
@@ -262,8 +275,10 @@ impl Curve {
             let x = load(&quotes.k) * by_sd;
             let u = spline_place(x);
             let shape = ln(base.ratio(x));
+            // in ln σ, where errors of quotes are about the same at every strike
             let miss = load(&quotes.mid) - (shape.mul_add(Block::splat(0.5), level) + spline.value(u));
             let halves2 = miss * miss * load(&quotes.precision);
+            // padding has no firm quote, so it is never counted
             for lane in (0..Block::N).filter(|&lane| quotes.firm[at + lane] > 0.0) {
                 let halves2 = halves2.lane(lane);
                 firm += 1.0;
@@ -304,9 +319,11 @@ impl CurveProblem {
     /// # Domain   a curve with a base; quotes without a bid have no first weight
     fn begin(&mut self, curve: &mut Curve, quotes: &StrikeQuotes, bounds: &[CurveBound]) {
         let by_sd = 1.0 / curve.base.sd();
+        // a strike of a cent under a large forward would ask for knots without end
         let place = |k: f64| spline_place(k * by_sd).clamp(-SPLINE.place_most, SPLINE.place_most);
         curve.quoted = (place(quotes.range.0), place(quotes.range.1));
         curve.shaped = bounds.iter().map(|bound| place(bound.k)).fold(curve.quoted, |s, u| (s.0.min(u), s.1.max(u)));
+        // beyond the outermost quotes the spline needs room to run flat, or it would stop with a slope
         let (start, end) = (curve.shaped.0 - SPLINE.reach, curve.shaped.1 + SPLINE.reach);
         let pieces = ((end - start) / SPLINE.knot_step).ceil().min(SPLINE.pieces_most);
         curve.spline.reset(start, end, pieces as usize);
@@ -316,6 +333,8 @@ impl CurveProblem {
         for (k, place) in quotes.k.chunks_exact(Block::N).zip(self.places.chunks_exact_mut(Block::N)) {
             spline_place(Block::load(k) * by_sd).store(place);
         }
+        // bounds stand behind the padding: blocks of quotes stay whole, and a bound's index is its place less the
+        // padding
         self.places.extend(bounds.iter().map(|bound| place(bound.k)));
         self.squares.begin(
             &curve.spline,
@@ -331,6 +350,7 @@ impl CurveProblem {
         }
         for (i, bound) in bounds.iter().enumerate() {
             self.squares.y[n + i] = bound.ln_vol - level - 0.5 * ln(curve.base.ratio(bound.k * by_sd));
+            // counts from the first round on; a bound that the curve keeps by itself is released later
             self.squares.w[n + i] = 1.0 / (bound.half * bound.half);
         }
         self.set_stiffness(curve);
@@ -339,6 +359,7 @@ impl CurveProblem {
         if !bounds.is_empty() {
             for (i, bend) in self.stiffness.bend.iter_mut().enumerate() {
                 if knots.iter().any(|u| ((u - start) / step - i as f64).abs() < SPLINE.bound_knots) {
+                    // a bound is one sample among many: a stiff spline would pass it by and cross again
                     *bend /= SPLINE.bound_softer * SPLINE.bound_softer;
                 }
             }
@@ -354,6 +375,7 @@ impl CurveProblem {
         self.stiffness.bend.resize(n - 2, 1.0 / (bend_sd * bend_sd));
         self.stiffness.end_slope = 1.0 / (SPLINE.end_slope * step).powi(2);
         self.stiffness.ends = (beyond(curve.shaped.0 - start), beyond(end - curve.shaped.1));
+        // small and above zero: it makes the system definite where an interval has no sample
         self.stiffness.level = SPLINE.level_precision;
     }
 
@@ -368,6 +390,7 @@ impl CurveProblem {
             self.squares.penalise(n, &self.stiffness);
             let met = self.reweigh(curve, quotes, bounds, Trust::Fresh);
             let held = self.keeps(bounds, quotes.k.len());
+            // the last attempt counts whatever it met: some markets contradict themselves
             if attempt + 1 == SPLINE.attempts || (met.inside >= SPLINE.inside_enough && held) {
                 if met.moved {
                     self.squares.solve(&mut curve.spline);
@@ -378,6 +401,7 @@ impl CurveProblem {
         }
         if bounds.is_empty() {
             let further = self.soften_by_prediction(curve, quotes);
+            // kept for the fit within bounds, which must not choose again on quotes that bounds have moved it from
             curve.softness = if further > 1.0 { softness * further } else { 1.0 };
         } else if curve.softness > softness {
             self.stiffness.soften(curve.softness / softness);
@@ -410,12 +434,14 @@ impl CurveProblem {
     /// # Cost     a solution and a trace for each degree tried
     fn soften_by_prediction(&mut self, curve: &mut Curve, quotes: &StrikeQuotes) -> f64 {
         let (n, n_firm) = (curve.spline.coef().len(), quotes.n_firm());
+        // the trace divides by the number of quotes: with few the score falls without end towards interpolation
         if n_firm < SPLINE.predicted_least {
             return 1.0;
         }
         let score = |problem: &mut Self| {
             let free = 1.0 - SPLINE.parameter_cost * problem.squares.freedom(n) / n_firm;
             let misfit = problem.weigh(quotes, Trust::Kept).misfit;
+            // as many parameters as quotes predict nothing, whatever the misfit
             if free > 0.0 { misfit / (free * free) } else { f64::INFINITY }
         };
         let (mut least, mut further) = (score(self), 1.0);
@@ -424,6 +450,7 @@ impl CurveProblem {
             self.squares.penalise(n, &self.stiffness);
             self.squares.solve(&mut curve.spline);
             let next = score(self);
+            // a gain that is smaller than the noise of the score would soften every curve to the last degree
             if next > SPLINE.predicts_better * least {
                 self.stiffness.soften(1.0 / by);
                 break;
@@ -443,6 +470,7 @@ impl CurveProblem {
             let over = self.squares.fitted[i] - self.squares.y[i];
             let kept = if bound.from_above { over < 0.0 } else { over > 0.0 };
             let w = if kept { 0.0 } else { 1.0 / (bound.half * bound.half) };
+            // only a change of sides counts: the weight itself is one of two numbers
             moved |= (w > 0.0) != (self.squares.w[i] > 0.0);
             self.squares.w[i] = w;
         }

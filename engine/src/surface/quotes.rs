@@ -70,6 +70,7 @@ impl StrikeQuotes {
     /// Takes the quotes of an expiry: the out-of-the-money side, near the money both.
     pub(super) fn read(&mut self, input: &SurfaceInput, candidates: &mut Candidates) {
         self.clear();
+        // moneyness has no meaning without a forward, nor a volatility without time
         if !(input.fwd > 0.0 && input.t > 0.0) {
             return;
         }
@@ -99,6 +100,7 @@ impl StrikeQuotes {
         for column in [&mut self.k, &mut self.mid, &mut self.precision, &mut self.firm] {
             column.clear();
         }
+        // NaN and not zero: no comparison with it holds, so an empty expiry passes no check
         (self.len, self.usual_vol, self.range) = (0, f64::NAN, (0.0, 0.0));
     }
 
@@ -134,6 +136,7 @@ impl StrikeQuotes {
         // evenly through the strikes and not the best ones: three parameters are determined by the full width
         let every = self.len.div_ceil(QUOTES.points_most).max(1);
         let firm = (0..self.len).filter(|&i| self.firm[i] > 0.0).step_by(every);
+        // penny-wide quotes near the money would fix the level and leave no say to the wings, which fix the shape
         let most = 1.0 / (QUOTES.half_base * QUOTES.half_base);
         points.fill(firm.map(|i| (self.k[i], self.mid[i], self.precision[i].min(most))));
     }
@@ -150,6 +153,7 @@ impl Candidates {
         let by_fwd = 1e-3 / input.fwd;
         for (row, (&strike_milli, &right)) in input.strike_milli.iter().zip(input.right).enumerate() {
             let ratio = f64::from(strike_milli) * by_fwd;
+            // out of the money the price is all time value, and spreads are the narrowest
             let otm = (right == Right::Call) == (ratio >= 1.0);
             if !otm && (ratio > near || ratio * near < 1.0) {
                 continue;

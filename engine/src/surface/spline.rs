@@ -102,6 +102,7 @@ impl Spline {
     pub fn reset(&mut self, from: f64, to: f64, intervals: usize) {
         let n = intervals.max(1);
         self.start = from;
+        // a chain of one strike has no width, and a place is divided by the step
         self.step = ((to - from) / n as f64).max(1e-6);
         self.coef.clear();
         self.coef.resize(n + 3, 0.0);
@@ -157,6 +158,7 @@ impl Spline {
     #[inline(always)]
     #[must_use]
     pub fn locate<L: Lanes>(&self, u: L) -> KnotInterval<L> {
+        // places beyond the knots take the value at the end: constant wings in volatility keep densities positive
         let last = L::splat((self.intervals() - 1) as f64);
         let p = (u - self.start) * (1.0 / self.step);
         let p = p.max(L::splat(0.0)).min(last + 1.0);
@@ -168,6 +170,7 @@ impl Spline {
     /// The coefficients of interval `i`, lane by lane.
     #[inline(always)]
     fn gather<L: Lanes>(&self, i: L) -> [L; 4] {
+        // through memory: no gather instruction at every processor level, and a spline is in the first cache
         let mut at = [0.0; Block::N];
         i.store(&mut at);
         let mut c = [[0.0; Block::N]; 4];
@@ -201,6 +204,7 @@ impl Spline {
         let KnotInterval { i, f } = self.locate(u);
         let [value, d1, d2] = piece_jet(self.gather(i), f);
         let (start, end) = self.ends();
+        // the value is held there, so a slope would not be its derivative
         if u < start || u > end {
             return [value, 0.0, 0.0];
         }
@@ -214,6 +218,7 @@ impl LeastSquares {
         self.len = len;
         for column in [&mut self.y, &mut self.w, &mut self.fitted] {
             column.clear();
+            // padding keeps weight zero, so that blocks need no tail
             column.resize(places.len(), 0.0);
         }
         self.basis.clear();
@@ -259,6 +264,7 @@ impl LeastSquares {
             add_sample(rows, rhs, b, w, y);
         }
         solve_banded(&mut self.rows, &mut self.rhs, spline.coef.len());
+        // one non-finite sample would spoil every coefficient: the last finite curve is better than none
         let found = &self.rhs[..spline.coef.len()];
         if found.iter().sum::<f64>().is_finite() {
             spline.coef.copy_from_slice(found);
@@ -325,6 +331,7 @@ fn solve_banded(rows: &mut [[f64; 4]], rhs: &mut [f64], n: usize) {
         s = [less(s[1], l1, s[0]), less(s[2], l2, s[0]), less(s3, l3, s[0])];
         r = [r1, r2, r3];
     }
+    // from the last row up, the three unknowns below it in registers
     let mut x = [0.0; 3];
     for (row, rhs) in rows[..n].iter().zip(&mut rhs[..n]).rev() {
         let new = less(less(less(*rhs, row[3], x[2]), row[2], x[1]), row[1], x[0]);

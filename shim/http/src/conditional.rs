@@ -34,6 +34,7 @@ impl BytesWanted {
     pub(super) fn of(self, length: usize) -> Option<Range<usize>> {
         let whole = length as u64;
         let (start, end) = match self {
+            // an end beyond the body is cut to it, as RFC 9110 has it
             Self::From(first, last) => (first, last.map_or(whole, |last| last.saturating_add(1).min(whole))),
             Self::Last(n) => (whole.saturating_sub(n), whole),
         };

@@ -72,6 +72,7 @@ impl Outgoing {
     pub(super) fn next(&mut self, out: &mut Vec<u8>, scratch: &mut Vec<u8>) -> Progress {
         let start = out.len();
         if self.chunked {
+            // room for the size in eight digits, filled in when the chunk's length is counted: no byte moves twice
             out.extend_from_slice(CHUNK_GAP);
         }
         let progress = if let Some(gzip) = &mut self.gzip {
@@ -106,6 +107,7 @@ fn close_chunk(out: &mut Vec<u8>, start: usize) {
     let body = start + CHUNK_GAP.len();
     let size = out.len() - body;
     if size == 0 {
+        // a chunk of length zero is the end of the body
         out.truncate(start);
         return;
     }

@@ -129,6 +129,7 @@ impl DateText {
     /// Reads the clock again. Called once per turn of a reactor, not per answer.
     pub(super) fn refresh(&mut self) {
         let now = (self.clock)();
+        // formatted once a second and not once a response
         if now.as_second() != self.second {
             self.second = now.as_second();
             self.text = DateTimePrinter::new().timestamp_to_rfc9110_string(&now).unwrap_or_default();
@@ -195,11 +196,13 @@ pub(super) fn write_head(out: &mut Vec<u8>, answer: &Head, delivery: &Delivery, 
     // what has a version may be kept and asked for again; what has none may not
     put(if delivery.etag.is_some() { "\r\nCache-Control: no-cache\r\n" } else { "\r\nCache-Control: no-store\r\n" });
     put(BROWSER_HEADERS);
+    // a page with its own policy must not have two: browsers apply both, and the stricter one wins
     let has_policy = answer.headers.iter().any(|(name, _)| *name == POLICY);
     if answer.content_type.starts_with("text/html") && !has_policy {
         put(PAGE_HEADER);
     }
     if delivery.varies {
+        // a shared cache must not hand gzip to a client that cannot read it
         put("Vary: Accept-Encoding\r\n");
     }
     if delivery.gzip {
@@ -232,6 +235,7 @@ pub(super) fn write_head(out: &mut Vec<u8>, answer: &Head, delivery: &Delivery, 
     }
     if !delivery.keep_alive {
         put("Connection: close\r\n");
+    // HTTP/1.0 closes by default, 1.1 keeps open
     } else if delivery.http10 {
         put("Connection: keep-alive\r\n");
     }
@@ -244,6 +248,7 @@ pub(super) fn write_head(out: &mut Vec<u8>, answer: &Head, delivery: &Delivery, 
 fn write_header(out: &mut Vec<u8>, name: &str, value: &str) {
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b": ");
+    // values may hold what a client sent: a line feed would begin a header of its own
     out.extend(value.bytes().filter(|&b| b >= b' ' && b != 0x7f));
     out.extend_from_slice(b"\r\n");
 }

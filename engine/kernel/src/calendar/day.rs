@@ -15,6 +15,7 @@ impl Day {
     /// Reads `closed`, `early` or `open`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
+        // one spelling only: the table is ours, and a typing error must be found when it is read
         match text {
             "closed" => Some(Self::Closed),
             "early" => Some(Self::Early),

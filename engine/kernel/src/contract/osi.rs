@@ -22,11 +22,13 @@ impl ContractKey {
     #[must_use]
     pub fn parse_osi(text: &str) -> Option<Self> {
         let text = text.trim();
+        // the spelling of thinkorswim and dxFeed: a dot in front, the strike as a decimal
         if let Some(rest) = text.strip_prefix('.') {
             return parse_decimal(rest);
         }
         let text = text.strip_prefix("O:").or_else(|| text.strip_prefix("o:")).unwrap_or(text);
         let bytes = text.as_bytes();
+        // from the end: the date, right and strike have a fixed length, the root does not
         let (head, tail) = bytes.split_at_checked(bytes.len().checked_sub(TAIL_LEN)?)?;
         let (date_right, strike) = tail.split_at(DATE_RIGHT_LEN);
         let strike_milli = digits(strike)?;
@@ -54,6 +56,7 @@ impl ContractKey {
 
     fn put_tail(&self, tail: &mut [u8]) {
         let part = |x: i32| u32::try_from(x).unwrap_or_default();
+        // the format has two digits, whatever the century
         put_digits(part(i32::from(self.expiry.year()).rem_euclid(100)), &mut tail[..2]);
         put_digits(part(i32::from(self.expiry.month())), &mut tail[2..4]);
         put_digits(part(i32::from(self.expiry.day())), &mut tail[4..6]);
@@ -67,6 +70,7 @@ impl ContractKey {
 
 /// The form with a decimal strike of any length, its leading dot taken off.
 fn parse_decimal(text: &str) -> Option<ContractKey> {
+    // the last letter is the right: roots have letters, strikes have none
     let at = text.rfind(|c: char| c.is_ascii_alphabetic())?;
     let (head, strike) = text.split_at_checked(at + 1)?;
     let plain = !strike.is_empty() && strike.bytes().all(|b| b.is_ascii_digit() || b == b'.');
@@ -84,6 +88,7 @@ fn parse_date_right(bytes: &[u8]) -> Option<(Date, Right)> {
         _ => return None,
     };
     let yymmdd = digits(&bytes[..6])?;
+    // two digits of a year: options were listed in this form from 2010 on
     let year = i16::try_from(2000 + yymmdd / 10_000).ok()?;
     let month = i8::try_from(yymmdd / 100 % 100).ok()?;
     let day = i8::try_from(yymmdd % 100).ok()?;

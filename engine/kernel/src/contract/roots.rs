@@ -47,6 +47,7 @@ impl RootTable {
     fn parse(text: &str) -> Option<Self> {
         let rows = text.lines().skip(1).map(parse_row);
         let mut rows = rows.collect::<Option<Vec<_>>>()?;
+        // read by every contract of a feed: a binary search in place of a map
         rows.sort_unstable_by_key(|r| r.root);
         Some(Self { rows })
     }
@@ -99,6 +100,7 @@ impl RootTable {
     /// The underlying that a feed means by a ticker: some feeds say `SPXW` or `BRKB` for `SPX` and `BRK.B`.
     #[must_use]
     pub fn canonical(&self, ticker: Symbol) -> Symbol {
+        // vendors ask for SPXW and mean SPX
         self.get(ticker).map_or(ticker, |row| row.underlying)
     }
 

@@ -20,6 +20,7 @@ impl Symbol {
         }
         let mut out = [0; 8];
         out[..bytes.len()].copy_from_slice(bytes);
+        // the same name in any case is one key
         out.make_ascii_uppercase();
         Some(Self(out))
     }

@@ -15,6 +15,7 @@ impl Right {
     /// Reads `call`, `put`, `c` or `p` in either case.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
+        // both spellings in any case: files of vendors mix them
         let is = |words: [&str; 2]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
         match (is(["call", "c"]), is(["put", "p"])) {
             (true, _) => Some(Self::Call),

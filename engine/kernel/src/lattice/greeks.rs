@@ -119,6 +119,7 @@ impl Lattices {
         let c = |v: f64| L::splat(v);
         let ratio = [-2.0, -1.0, 0.0, 1.0, 2.0].map(|n: f64| c((n * APART).exp()));
         let highest = self.look(&self.coarse, k, sigma * ratio[4]);
+        // exercise at the highest volatility means exercise at all lower ones: most deep contracts end here
         if highest.exercised.all() {
             return LatticeGreeks::none(sigma, highest.exercised);
         }
@@ -129,6 +130,7 @@ impl Lattices {
         let rich = |fine: L, coarse: L| c(2.0) * fine - coarse;
         let value = rich(fine.value, coarse.value).max(c(0.0));
         let better = value / coarse.value;
+        // where the coarse premium is next to nothing the ratio is noise, and would scale all derivatives by it
         let better = L::select(better.abs().lt(c(CORRECTED.1)), better.max(c(CORRECTED.0)), c(1.0));
         let (f, g) = (fine.by_ln_x(), coarse.by_ln_x());
         let x: [L; 4] = core::array::from_fn(|i| rich(f[i], g[i]));
@@ -149,10 +151,12 @@ impl Lattices {
             // of degree 1 in (X, K)
             [value - x[0], x[1] - x[0]]
         } else {
+            // half the distance of two nodes: below that the error of the lattice outweighs the difference
             let h = coarse.space * STRIKE_BUMP;
             let [up, down] = [exp(h), exp(-h)].map(|by| self.look(&self.coarse, k * by, sigma).value * better);
             [(up - down) / (h + h), (up + down - values[2] - values[2]) / (h * h)]
         };
+        // at the outermost volatilities a central difference would need a sixth lattice
         let one_sided = |v: [L; 5]| {
             let at = |i: usize, w: f64| v[i] * w;
             (at(0, 25.0) - at(1, 48.0) + at(2, 36.0) - at(3, 16.0) + at(4, 3.0)) * c(1.0 / (12.0 * APART))
@@ -191,6 +195,7 @@ impl Lattices {
         let middle = nodes.x.len() / 2;
         let waiting = core::array::from_fn(|i| nodes.american[middle + i - 2] - nodes.european[middle + i - 2]);
         let exercised = nodes.american[middle].le(nodes.x[middle].mul_add(carried, paid));
+        // the last layer after the look at waiting: derivatives are those of holding, the value that of the better
         nodes.exercise(grid.mean, 1, carried, paid);
         Seen { waiting, value: nodes.american[middle] - nodes.european[middle], space: ln(nodes.up), exercised }
     }
