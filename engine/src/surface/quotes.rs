@@ -144,6 +144,8 @@ impl StrikeQuotes {
 
 impl Candidates {
     /// Takes the rows out of the money, and those whose strike is within a factor `near` of the forward.
+    ///
+    /// # Domain   rows in native order; a row without a usable side is left out
     fn pick(&mut self, input: &SurfaceInput, near: f64) {
         self.strike_milli.clear();
         self.unbounded.clear();
