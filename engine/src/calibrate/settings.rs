@@ -120,7 +120,7 @@ settings! {
         /// is given. Lower loses names that are dear to borrow, higher lets dead pairs vote.
         plausible: f64 = 0.15, "ln(F/S)", Judgement("a special dividend or a borrow of 60 % over a quarter");
         /// And so much more by year.
-        plausible_per_year: f64 = 0.6, "ln(F/S) per year", Judgement("borrow above this is left to nearer expiries to tell");
+        plausible_per_year: f64 = 0.6, "ln(F/S) per year", Judgement("borrow above this is estimated from nearer expiries");
         /// In place of the first where the forward is no forward of the spot's (VIX).
         plausible_parity: f64 = 0.8, "ln(F/S)", Judgement("a forward of VIX is up to twice or half its spot");
     }

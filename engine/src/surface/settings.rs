@@ -33,7 +33,7 @@ settings! {
         /// Greatest volatility at the money.
         vol_most: f64 = 20.0, "per √year", Judgement("above any market, as `early` looks no higher");
         /// Greatest |ρ|: at 1 one wing is flat for good.
-        rho_most: f64 = 0.98, "1", Judgement("differs from 1 by less than quotes tell");
+        rho_most: f64 = 0.98, "1", Judgement("differs from 1 by less than the error of quotes");
         /// Least ψ: at 0 ρ is of no consequence, and the fit could not come back.
         psi_least: f64 = 0.01, "1", Judgement("a smile that nobody can see");
         /// Upper bound of ψ²(1+|ρ|) and ψ√θ(1+|ρ|): the conditions are 4, and what the spline adds needs room.
@@ -69,7 +69,7 @@ settings! {
         /// Where there is no neighbour: how far the level may be from the median of the few quotes,
         single_level: f64 = 1.0, "ln σ", Judgement("as `own_level`: a hint, where all else is missing");
         /// and the shape from the usual one.
-        single_shape: f64 = 0.3, "atanh ρ, ln ψ", Judgement("fewer than six quotes cannot tell a shape");
+        single_shape: f64 = 0.3, "atanh ρ, ln ψ", Judgement("fewer than six quotes cannot determine a shape");
         /// Neighbours in time are weighted by 1/(this + (Δ ln t)²).
         neighbour_variance: f64 = 0.01, "(ln t)²", Judgement("neighbours within a tenth in time count alike");
     }
