@@ -29,6 +29,8 @@ const DIVIDENDS: &str = "dividends.csv";
 const DELIVERABLES: &str = "deliverables.csv";
 const RATES: &str = "rates.csv";
 const OVERRIDES: &str = "overrides.csv";
+/// Every file of reference data.
+const REFERENCE: [&str; 4] = [DIVIDENDS, DELIVERABLES, RATES, OVERRIDES];
 /// How long a changed file must stand still: a program that writes in place seldom pauses for longer.
 pub const SETTLED: Duration = Duration::from_millis(250);
 
@@ -134,9 +136,7 @@ impl DirFeed {
     pub fn open_reference(path: &Path) -> Result<Self, FeedError> {
         match Self::open(path) {
             // reference data alone serve another feed
-            Err(FeedError::NoChains { .. })
-                if [DIVIDENDS, RATES, OVERRIDES].iter().any(|name| path.join(name).is_file()) =>
-            {
+            Err(FeedError::NoChains { .. }) if REFERENCE.iter().any(|name| path.join(name).is_file()) => {
                 Ok(Self::of(Source::Nothing, path))
             }
             opened => opened,
@@ -170,8 +170,9 @@ impl DirFeed {
         self.poll_chains(&files, &mut poll);
         self.add_recorded(poll.batch);
         self.begun = true;
-        let Batch { reset, dividends, rates, days, .. } = &batch;
-        let any = !reset.is_empty() || dividends.is_some() || rates.is_some() || days.is_some();
+        let Batch { reset, dividends, deliverables, rates, days, .. } = &batch;
+        let has_reference = dividends.is_some() || deliverables.is_some() || rates.is_some() || days.is_some();
+        let any = !reset.is_empty() || has_reference;
         Ok((any || report.records > 0 || !report.errors.is_empty()).then_some((batch, report)))
     }
 
@@ -261,7 +262,7 @@ impl DirFeed {
         }
         poll.batch.reset = touched.into_iter().collect();
         let Self { chains, folder, unusable, .. } = self;
-        let is_reference = |path: &Path| [DIVIDENDS, RATES, OVERRIDES].iter().any(|name| folder.join(name) == path);
+        let is_reference = |path: &Path| REFERENCE.iter().any(|name| folder.join(name) == path);
         unusable.retain(|path| files.contains_key(path) || chains.contains_key(path) || is_reference(path));
     }
 

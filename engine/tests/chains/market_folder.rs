@@ -172,6 +172,28 @@ fn reference_files_come_whole_when_they_change() {
     fs::remove_file(dividends).unwrap();
     let (batch, _) = poll(&mut feed);
     assert_eq!(batch.dividends.map(|d| d.len()), Some(0));
+    let deliverables = folder.join("deliverables.csv");
+    fs::write(&deliverables, "root,shares\nAAA1,150\n").unwrap();
+    assert_eq!(poll(&mut feed).0.deliverables.map(|d| d.len()), Some(1));
+    fs::remove_file(&deliverables).unwrap();
+    assert_eq!(poll(&mut feed).0.deliverables.map(|d| d.len()), Some(0));
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn deliverables_alone_are_reference_data() {
+    let folder = folder("deliverables");
+    fs::remove_dir(folder.join("chains")).unwrap();
+    let file = folder.join("deliverables.csv");
+    fs::write(&file, "no such columns\n").unwrap();
+    let mut feed = DirFeed::open_reference(&folder).unwrap();
+    let (_, report) = poll(&mut feed);
+    assert_eq!((report.errors.len(), feed.unusable()), (1, 1));
+    assert!(settled(&mut feed).is_none(), "reported once");
+    assert_eq!(feed.unusable(), 1);
+    fs::write(&file, "root,shares\nAAA1,150\n").unwrap();
+    assert_eq!(poll(&mut feed).0.deliverables.map(|d| d.len()), Some(1));
+    assert_eq!(feed.unusable(), 0);
     fs::remove_dir_all(folder).unwrap();
 }
 
