@@ -228,7 +228,7 @@ impl File {
             match listed.instrument {
                 Ok(Instrument::Option { underlying, contract }) => {
                     let new = quote.record(underlying, contract);
-                    // files of several venues are merged: records of one instant come in any order
+                    // of two at one instant the choice must not depend on the order of records
                     if listed.last.is_none_or(|(_, old)| new.precedence(&old).is_gt()) {
                         listed.last = Some((place, new));
                     }

@@ -33,7 +33,7 @@ pub fn with_projected(
     let mut known: BTreeMap<(Symbol, Date, DividendKind), DeclaredDividend> = BTreeMap::new();
     for dividend in declared {
         let place = known.entry((dividend.underlying, dividend.ex_date, dividend.kind)).or_insert(*dividend);
-        // vendors list a payment in parts or twice: the larger sum is the whole
+        // two records of one payment are not two payments: the larger counts
         if dividend.amount > place.amount {
             *place = *dividend;
         }

@@ -74,7 +74,7 @@ pub fn parse_nasdaq_calendar(source: &Path, bytes: &[u8]) -> (Vec<DeclaredDivide
 
 impl NameRow<'_> {
     fn dividend(&self, underlying: Symbol) -> Result<DeclaredDividend, Fault> {
-        // older rows have no kind, and are regular ones
+        // a row without a kind is a regular payment
         let kind = self.kind.get(Reason::NotAWord).unwrap_or("cash").to_ascii_lowercase();
         let kind = match kind.as_str() {
             kind if kind.contains("special") => DividendKind::Special,

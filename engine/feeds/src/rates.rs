@@ -97,7 +97,7 @@ pub fn parse_sofr(source: &Path, bytes: &[u8]) -> (Vec<RateRecord>, Report) {
 
 impl SofrRate<'_> {
     fn record(&self) -> Result<RateRecord, Fault> {
-        // the same endpoint lists averages and an index beside the rate
+        // a document of other rates must not pass as SOFR
         at("type", self.kind.read(Reason::NotAWord, |kind| (kind == "SOFR").then_some(())))?;
         let date = at("effectiveDate", self.date.read(Reason::NotADate, parse_date))?;
         let percent = at("percentRate", self.percent.get(limits::RATE_PERCENT))?;

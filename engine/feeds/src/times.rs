@@ -74,7 +74,7 @@ pub fn parse_eastern(text: &str, calendar: &Calendar) -> Option<Timestamp> {
 pub fn of_count(count: i64) -> Option<Timestamp> {
     let seconds = FIRST.as_second()..END.as_second();
     let nanoseconds_each = [1_000_000_000, 1_000_000, 1_000, 1];
-    // the years that are allowed do not overlap between units, so the size of a count tells its unit
+    // the years that are allowed do not overlap between units, so the size of a count determines its unit
     let unit = nanoseconds_each.into_iter().find(|unit| seconds.contains(&(count / (1_000_000_000 / unit))))?;
     Timestamp::from_nanosecond(i128::from(count) * i128::from(unit)).ok()
 }

@@ -192,7 +192,7 @@ pub fn parse_tradier_dividends(source: &Path, bytes: &[u8]) -> (Vec<DeclaredDivi
 /// What an answer without an entry is.
 fn instead<T>(list: &Given<T>, fault: &Refusal<'_>, errors: &Refusal<'_>) -> Instead {
     match () {
-        // the gateway's faults are of tokens and limits, the endpoint's errors of the request
+        // faults come from the gateway (token, plan), errors from the endpoint (the request)
         () if fault.faultstring.is_some() => Instead::NotPermitted,
         () if errors.error.0.items.iter().any(Text::is_some) => Instead::WrongQuestion,
         () if list.0.is_some() => Instead::Nothing,

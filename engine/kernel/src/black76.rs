@@ -129,7 +129,7 @@ pub fn european<L: Lanes>(phi: f64, at: &Horizon, x: L, k: L, sigma: L) -> Deriv
     let c = |v: f64| L::splat(v);
     let p = parts(phi, at, x, k, sigma);
     let (inv_x, inv_k, per_sigma) = (c(1.0) / p.x, c(1.0) / k, c(1.0) / p.sigma);
-    // one density serves all: xe·n(d1) = kd·n(d2), so no second exponential
+    // xe·n(d1) = kd·n(d2), so derivatives in X and in K share one density
     let xx = c(at.df_b) * p.density * inv_x * p.inv_w;
     let q = p.d1.mul_add(p.inv_w, c(1.0));
     let xx_x = xx * inv_x;

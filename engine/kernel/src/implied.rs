@@ -208,7 +208,7 @@ pub fn implied_near<L: Lanes>(
             ultima: plain.ultima + early.ultima,
         };
         let step = householder(sigma, jet.value - sought.floor, target, &jet);
-        // the step that follows would be of the third power of this one: below rounding, and not taken
+        // what this step leaves is of its fourth power: below 1e-14 of sigma, so no other is taken
         let close = step.abs().le(sigma * LAST_STEP);
         sigma = L::select(done, sigma, sigma + step);
         vega = L::select(done, vega, jet.vega);

@@ -184,7 +184,7 @@ impl QuoteRecord {
     /// bid, then the lower ask, then the larger sizes; what is missing loses.
     #[must_use]
     pub fn precedence(&self, other: &Self) -> Ordering {
-        // NaN has a place of its own, so the order is total and the same in every run
+        // a missing price ranks as no quote, 0 or NaN alike, so the order is total
         let bid = |q: &Self| if q.bid > 0.0 { q.bid } else { 0.0 };
         let ask = |q: &Self| if q.ask > 0.0 { q.ask } else { f64::INFINITY };
         let by_bid = bid(self).total_cmp(&bid(other));

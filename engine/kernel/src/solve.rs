@@ -129,7 +129,7 @@ pub fn bracketed_root(mut f: impl FnMut(f64) -> f64, lo: f64, hi: f64, x_tol: f6
             break;
         }
         let secant = b - fb * (b - a) / (fb - fa);
-        // every third step must halve the bracket: beside a pole the secant creeps
+        // three steps that have not halved the bracket: bisect, as the secant creeps where the function bends
         let slow = step % 3 == 2 && (b - a).abs() > 0.5 * core::mem::replace(&mut width, (b - a).abs());
         let inside = (secant - a) * (secant - b) < 0.0;
         let x = if slow || !inside { 0.5 * (a + b) } else { secant };

@@ -100,7 +100,7 @@ impl RootTable {
     /// The underlying that a feed means by a ticker: some feeds say `SPXW` or `BRKB` for `SPX` and `BRK.B`.
     #[must_use]
     pub fn canonical(&self, ticker: Symbol) -> Symbol {
-        // vendors ask for SPXW and mean SPX
+        // some feeds send SPXW as the underlying of SPX's weeklies
         self.get(ticker).map_or(ticker, |row| row.underlying)
     }
 

@@ -158,7 +158,7 @@ pub(super) struct Root<L: Lanes> {
 impl LatticeGrid {
     /// `parts` steps for each of `steps`/2 pieces of the term, more where ex-dates divide it.
     ///
-    /// # Domain   `steps` of 2 or more, of which each piece between ex-dates takes `parts` times its share; t > 0
+    /// # Domain   `steps` of 12 or more, of which each piece between ex-dates takes `parts` times its share; t > 0
     pub(super) fn new(terms: &Terms, right: Right, steps: usize, parts: usize, mean: Mean) -> Self {
         let mut ends: Vec<f64> = terms.divs.iter().map(|d| d.t).filter(|&t| t > 0.0 && t < terms.t).collect();
         ends.push(terms.t);
