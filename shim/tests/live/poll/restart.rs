@@ -4,6 +4,7 @@
 use super::server::{Act, Server, say, status};
 use crate::support::daemon::{Daemon, command, free_address, norm_cdf, remove};
 use jiff::{Span, Timestamp, tz::TimeZone};
+use kernel::calendar::Calendar;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -29,7 +30,8 @@ fn document(name: &str) -> String {
         }
     }
     let made = now.strftime("%Y-%m-%d %H:%M:%S").to_string();
-    let traded = now.strftime("%Y-%m-%dT00:00:00").to_string();
+    // Eastern: the day of UTC begins while there is still the evening before
+    let traded = Calendar::embedded().eastern(now.timestamp()).strftime("%Y-%m-%dT00:00:00").to_string();
     format!(
         "{{\"timestamp\":\"{made}\",\"symbol\":\"{name}\",\"data\":{{\"symbol\":\"{name}\",\"current_price\":100.0,\"last_trade_time\":\"{traded}\",\"options\":[{options}]}}}}"
     )
