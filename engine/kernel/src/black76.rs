@@ -80,7 +80,7 @@ fn parts<L: Lanes>(phi: f64, at: &Horizon, x: L, k: L, sigma: L) -> Parts<L> {
     let inv_w = c(1.0) / w;
     let d1 = (ln(x / k) + at.drift).mul_add(inv_w, w * 0.5) + poison; // ln alone would lose it
     let d2 = d1 - w;
-    // further out e^(−d²/2) times a price becomes subnormal, and arithmetic on those is a hundred times slower
+    // further out e^(−d²/2) times a price may become subnormal, and arithmetic on those is slow
     let bell = |d: L| L::select(d.abs().lt(c(FAR)), exp(d * d * -0.5), c(0.0));
     let (e1, e2) = (bell(d1), bell(d2));
     Parts {

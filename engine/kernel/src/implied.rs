@@ -285,7 +285,7 @@ impl<L: Lanes> Bracket<L> {
 fn householder<L: Lanes>(sigma: L, time_value: L, target: L, jet: &VolDerivatives<L>) -> L {
     let c = |v: f64| L::splat(v);
     let per = c(1.0) / time_value;
-    // in ln of time value: nearly linear in σ for options far out of the money, where the value itself is flat
+    // in ln of time value, which is closer to linear in σ far out of the money, where the value itself is flat
     let f = ln(time_value / target);
     let f1 = jet.vega * per;
     let curve = jet.volga * per;

@@ -75,7 +75,7 @@ const MOST_ROOTS: usize = 12;
 /// The matrix from values at [`chebyshev_roots`] to the coefficients of 1, x, … x^(m−1); m is at most 12.
 #[must_use]
 pub fn roots_to_monomials(m: usize) -> &'static [Vec<f64>] {
-    // the same small matrices for every table of a degree, and the cosines are most of their cost
+    // every table of a degree needs the same small matrix
     static ALL: [OnceLock<Vec<Vec<f64>>>; MOST_ROOTS + 1] = [const { OnceLock::new() }; MOST_ROOTS + 1];
     ALL[m].get_or_init(|| monomial_matrix(m))
 }

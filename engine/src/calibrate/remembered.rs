@@ -45,7 +45,7 @@ impl RememberedVol {
     /// Volatility that it implies for `price` now; `floor` is what the price must exceed.
     fn now(&self, here: &Valuation<'_>, phi: f64, price: f64, floor: f64) -> Recalled {
         let (dp, ds) = (price - self.price, here.s - self.s);
-        // that no volatility gives a price is worth remembering as well: such a search takes the most steps
+        // that no volatility gives a price is remembered as well, or each pass would search for it again
         if self.sigma.is_nan() {
             let still = MEMORY.still_none * (price - floor) + MEMORY.still_none_of_spot * here.s;
             return if (dp - phi * ds).abs() < still { Recalled::Same(*self, f64::NAN) } else { Recalled::Nothing };

@@ -172,7 +172,7 @@ impl ButterflyGrid {
 /// slope of the call, or the slope of the put, in strike. Negative: values rise where they must fall.
 fn tail_beyond(curve: &Curve, k: f64, side: f64) -> f64 {
     let v = curve.ln_variance_at(k);
-    // total standard deviation, of which volatility times √t is made only for quotes
+    // √w, the unit of d2
     let sd = exp(0.5 * v.value);
     let d2 = -k / sd - 0.5 * sd;
     // ∂σ√t/∂k = ½ σ√t · ∂ln w/∂k

@@ -126,8 +126,7 @@ impl CalendarOrder {
             let mut close = falls(k, own, -1.0, before.clone(), &mut self.falls);
             close |= falls(k, own, 1.0, after.clone(), &mut self.falls);
             if close {
-                // only where the two are close: a crossing between two places needs both ends near, and this halves the
-                // work
+                // only where the two are close: a crossing between two places needs both ends near
                 let own = curves[i].variance_at(between);
                 falls(between, own, -1.0, before.clone(), &mut self.falls);
                 falls(between, own, 1.0, after.clone(), &mut self.falls);

@@ -80,7 +80,7 @@ impl Fitter {
             self.problem.fit_curve(curve, quotes, &[], &mut self.lattice);
         }
         let curves = &mut self.curves[..n];
-        // order between expiries is judged on finished curves only: half of them would compare with the chain before
+        // only after every curve is fitted: those not yet fitted are still of the chain before
         self.calendar.begin(curves);
         for (i, curve) in curves.iter_mut().enumerate().filter(|(_, curve)| curve.fwd > 0.0) {
             let bounds = &mut self.calendar.bounds[i];

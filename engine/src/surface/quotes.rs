@@ -136,7 +136,7 @@ impl StrikeQuotes {
         // evenly through the strikes and not the best ones: three parameters are determined by the full width
         let every = self.len.div_ceil(QUOTES.points_most).max(1);
         let firm = (0..self.len).filter(|&i| self.firm[i] > 0.0).step_by(every);
-        // penny-wide quotes near the money would fix the level and leave no say to the wings, which fix the shape
+        // penny-wide quotes near the money would outweigh the wings, which determine the shape
         let most = 1.0 / (QUOTES.half_base * QUOTES.half_base);
         points.fill(firm.map(|i| (self.k[i], self.mid[i], self.precision[i].min(most))));
     }

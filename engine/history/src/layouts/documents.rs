@@ -141,10 +141,9 @@ pub(super) fn read(
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let document: Value = serde_json::from_slice(bytes)
         .map_err(|error| LayoutError::NotJson { file: file.to_path_buf(), problem: error.to_string() })?;
-    let is_wanted = |layout: &Layout| facts.options.layout.as_deref().is_none_or(|name| layout.is_called(name));
     let fits = |of: &&&DocumentLayout| {
         let has = |row: &&Value| of.layout.columns.iter().all(|column| !column.must || at(row, column.names).is_some());
-        is_wanted(&of.layout) && found(&document, of.rows).first().is_some_and(has)
+        facts.accepts(&of.layout) && found(&document, of.rows).first().is_some_and(has)
     };
     let unknown = || LayoutError::UnknownDocument { file: file.to_path_buf() };
     let of = DOCUMENTS.iter().find(fits).ok_or_else(unknown)?;

@@ -1,7 +1,8 @@
 //! What is known beside the rows of a file: sessions, roots, the underlying of a file that does not name it, closing
 //! prices. Never: a byte of a file.
 
-use super::columns::Clock;
+use super::columns::{Clock, Layout};
+
 use super::options::ReadOptions;
 use jiff::civil::{Date, date};
 use jiff::{SignedDuration, Timestamp};
@@ -34,6 +35,11 @@ pub(super) struct Facts<'a> {
 impl<'a> Facts<'a> {
     pub(super) fn new(options: &'a ReadOptions) -> Self {
         Self { options, roots: RootTable::embedded(), closes: Closes::new(), reads_shown: false }
+    }
+
+    /// True if files may be of this layout: where one is named, only of that.
+    pub(super) fn accepts(&self, layout: &Layout) -> bool {
+        self.options.layout.as_deref().is_none_or(|name| layout.is_called(name))
     }
 
     pub(super) fn calendar(&self) -> &'a Calendar {

@@ -137,7 +137,7 @@ mod tests {
         ] {
             assert_eq!(ColumnMap::parse(text), Err(error), "{text}");
         }
-        let said = ColumnMapError::UnknownName("k".to_owned()).to_string();
-        assert!(said.contains("names are quote_time, unix_time") && said.ends_with("day_millis"), "{said}");
+        let message = ColumnMapError::UnknownName("k".to_owned()).to_string();
+        assert!(message.contains("names are quote_time, unix_time") && message.ends_with("day_millis"), "{message}");
     }
 }

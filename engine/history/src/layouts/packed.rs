@@ -76,7 +76,7 @@ pub(super) fn is_of_lines(text: &mut impl BufRead) -> bool {
     begins_with(text, b"{")
 }
 
-/// True if the first byte of a text that is no blank is one of these.
+/// True if the first non-blank byte of a text is one of `any`.
 pub(super) fn begins_with(text: &mut impl BufRead, any: &[u8]) -> bool {
     let begin = text.fill_buf().unwrap_or_default();
     let begin = begin.strip_prefix(b"\xef\xbb\xbf").unwrap_or(begin);

@@ -79,9 +79,7 @@ impl<'a, 'g> Quotes<'a, 'g> {
 
 impl Sink for Quotes<'_, '_> {
     fn header(&mut self, file: &Path, names: &[String]) -> Result<(), LayoutError> {
-        let wanted = self.facts.options.layout.as_deref();
-        let is_wanted = |layout: &&&Layout| wanted.is_none_or(|name| layout.is_called(name));
-        let layouts: Vec<&'static Layout> = LAYOUTS.iter().filter(is_wanted).copied().collect();
+        let layouts: Vec<&'static Layout> = LAYOUTS.into_iter().filter(|layout| self.facts.accepts(layout)).collect();
         let plan = Plan::of(file, names, &layouts, &self.facts.options.columns).map_err(|refused| {
             let of_prices = Plan::of(file, names, &[&PRICES], &ColumnMap::default()).is_ok();
             if of_prices { LayoutError::OfPrices { file: file.to_path_buf() } } else { refused }
