@@ -69,7 +69,7 @@ def borrow(draw):
 def term(draw):
     """Years: one day to three years, half of them below 60 days."""
     days = draw.choices(((1, 60), (60, 365), (365, 1095)), (50, 35, 15))[0]
-    return round(math.exp(draw.uniform(*map(math.log, days))) * DAY, 8)
+    return round(draw.uniform(*days) * DAY, 8)
 
 
 def regular(draw, s, t, payer, first):
@@ -84,27 +84,26 @@ def regular(draw, s, t, payer, first):
     return [(round(first + period * i, 8), amount) for i in range(count) if round(first + period * i, 8) < t]
 
 
-def drawn(draw, group):
-    """One contract, or None where the draw makes none that a market would list."""
+def drawn(draw, kind):
+    """One contract, or None where the draw makes none that a market would list, or none of its kind: `any`, `none` (it
+    pays no dividend before expiry), `pays`, `soon` (within two days)."""
     s, t = round(math.exp(draw.uniform(math.log(4), math.log(1200))), 2), term(draw)
     payers = {name: share for name, (share, _, _) in PAYERS.items()}
-    if group == "exdate" or (group == "boundary" and draw.random() < 2 / 3):
+    if kind in ("pays", "soon"):
         del payers["none"]
-    elif group == "boundary":
-        payers = {"none": 1}
     payer = draw.choices(list(payers), list(payers.values()))[0]
     r = round(draw.uniform(0.03, 0.055) if draw.random() < 0.7 else draw.uniform(-0.005, 0.06), 5)
     sigma = round(min(max(math.exp(draw.gauss(math.log(0.3), 0.55)), 0.05), 2.0), 4)
-    first = draw.uniform(0.03, 2) * DAY if group == "exdate" else None
+    first = draw.uniform(0.03, 2) * DAY if kind == "soon" else None
     divs = regular(draw, s, t, payer, first)
     if payer == "special":
         divs.append((round(t * draw.uniform(0.02, 0.98), 8), round(s * draw.uniform(0.03, 0.25), 2)))
     b = borrow(draw)
     divs.sort()
     if payer != "none" and not divs:
-        # its next ex-date lies behind expiry: as if it paid nothing, which is the market's most frequent case
+        # its next ex-date lies behind expiry
         payer = "none"
-    if group == "exdate" and not (divs and divs[0][0] < 2 * DAY):
+    if (kind == "none" and divs) or (kind == "pays" and not divs) or (kind == "soon" and not divs):
         return None
     gone = sum(amount * math.exp((b - r) * time) for time, amount in divs)
     if gone > 0.6 * s or any(a[0] >= b[0] for a, b in zip(divs, divs[1:])):
@@ -117,7 +116,7 @@ def drawn(draw, group):
     pairs = ";".join(f"{time}:{amount}" for time, amount in divs)
     right = draw.choice(("call", "put"))
     inputs = {"style": "american", "right": right, "s": s, "k": k, "t_years": t, "r": r, "b": b, "sigma": sigma}
-    return inputs | {"divs": pairs, "payer": payer, "group": group}
+    return inputs | {"divs": pairs, "payer": payer}
 
 
 def solved(task, rows):
@@ -134,14 +133,13 @@ def deviations(row, boundary):
     return math.log(float(row["s"]) / boundary) / (row["sigma"] * math.sqrt(row["t_years"]))
 
 
-def near_boundary(draw, seed, number, refused):
-    """A contract that can be exercised now, moved next to its boundary; what is drawn in vain counts as not drawn."""
+def near_boundary(draw, number):
+    """A contract that can be exercised now, moved next to its boundary: two in three pay dividends."""
     while True:
-        row = drawn(draw, "boundary")
+        row = drawn(draw, "pays" if number % 3 else "none")
         if row is None:
             continue
-        row["id"] = "?"
-        answer = solved("prices", [row])["?"]
+        answer = solved("prices", [row | {"id": "?"}])["?"]
         if answer["unsupported"]:
             continue
         boundary = float(answer["boundary"])
@@ -155,15 +153,13 @@ def near_boundary(draw, seed, number, refused):
             return row | {"s": s}
 
 
-def contract(seed, group, number, refused):
+def contract(seed, group, number):
     """Row `number` of a group."""
     draw = random.Random(f"{seed} {group} {number}")
-    name = f"{GROUPS[group]}{number:04d}"
-    if group == "boundary":
-        return near_boundary(draw, seed, number, refused) | {"id": name}
-    while (row := drawn(draw, group)) is None:
-        pass
-    return row | {"id": name}
+    row = near_boundary(draw, number) if group == "boundary" else None
+    while row is None:
+        row = drawn(draw, "soon" if group == "exdate" else "any")
+    return row | {"id": f"{GROUPS[group]}{number:04d}", "group": group}
 
 
 def row_with_values(row, answer, names):
@@ -184,9 +180,7 @@ def row_with_values(row, answer, names):
 
 def turns(counts):
     """(group, number) of all groups in turn, so that a file that is not whole has some of each."""
-    most = max(counts.values())
     order = [(number / counts[group], group, number) for group in counts for number in range(counts[group])]
-    assert most > 0
     return [(group, number) for _, group, number in sorted(order)]
 
 
@@ -225,7 +219,7 @@ def main():
         if without.tell() == 0:
             why.writeheader()
         for at in range(0, len(wanted), CHUNK):
-            rows = [contract(args.seed, group, number, refused) for group, number in wanted[at : at + CHUNK]]
+            rows = [contract(args.seed, group, number) for group, number in wanted[at : at + CHUNK]]
             answers = solved(task, rows)
             for row in rows:
                 answer = answers[row["id"]]
@@ -236,8 +230,8 @@ def main():
                     writer.writerow(row_with_values(row, answer, names))
             out.flush()
             without.flush()
-            print(f"\r  {at + len(rows)} of {len(wanted)} rows", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
+            if at // 80 < (at + len(rows)) // 80:
+                print(f"  {at + len(rows)} of {len(wanted)} rows", file=sys.stderr, flush=True)
     for reason, count in refused.items():
         print(f"  no reference for {count}: {reason}", file=sys.stderr)
 

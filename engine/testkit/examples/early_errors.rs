@@ -208,9 +208,9 @@ fn table(title: &str, rows: &[&Judged], worst: usize, aims: Option<(f64, fn(Gree
     met
 }
 
-/// A line a group: p90 / p99 / worst of the Greeks that are aimed at.
+/// A line a group: quantiles of the Greeks that are aimed at.
 fn by_group(rows: &[&Judged]) {
-    const COLUMNS: [Greek; 10] = [
+    const COLUMNS: [Greek; 12] = [
         Greek::Value,
         Greek::Delta,
         Greek::Gamma,
@@ -219,19 +219,23 @@ fn by_group(rows: &[&Judged]) {
         Greek::Speed,
         Greek::Color,
         Greek::Ultima,
+        Greek::Zomma,
         Greek::Rho,
+        Greek::Vera,
         Greek::Epsilon,
     ];
     let mut names: Vec<(&str, String)> = rows.iter().flat_map(|row| row.groups()).collect();
-    let kinds = |kind: &str| ["group", "class", "payer", "term", "near", "distance", "days"].iter().position(|k| *k == kind);
+    let kinds =
+        |kind: &str| ["group", "class", "payer", "term", "near", "distance", "days"].iter().position(|k| *k == kind);
     names.sort_by_key(|(kind, name)| (kinds(kind), name.clone()));
     names.dedup();
-    let heads: Vec<String> = COLUMNS.iter().map(|greek| format!("{:^23}", greek.name())).collect();
+    let columns: Vec<Greek> = COLUMNS.into_iter().filter(|&greek| !errors(rows, greek).is_empty()).collect();
+    let heads: Vec<String> = columns.iter().map(|greek| format!("{:^23}", greek.name())).collect();
     println!("\n### by group: p50 p90 p99 worst\n{:40} {}", "", heads.join(" "));
     for (kind, name) in names {
         let own: Vec<&Judged> =
             rows.iter().copied().filter(|row| row.groups().contains(&(kind, name.clone()))).collect();
-        let cells: Vec<String> = COLUMNS
+        let cells: Vec<String> = columns
             .iter()
             .map(|&greek| {
                 let found = errors(&own, greek);
