@@ -49,8 +49,9 @@ PAYERS = {
 }
 DAY = 1 / 365
 QUARTER, MONTH, WEEK = 0.25, 1 / 12, 7 / 365
-# a solver is asked for so many rows at once
+# a solver is asked for so many rows at once; one of more dividends waits until all others are done
 CHUNK = 8
+MANY = 26
 
 
 def borrow(draw):
@@ -218,8 +219,11 @@ def main():
             writer.writeheader()
         if without.tell() == 0:
             why.writeheader()
-        for at in range(0, len(wanted), CHUNK):
-            rows = [contract(args.seed, group, number) for group, number in wanted[at : at + CHUNK]]
+        count, waiting, late = 0, [], []
+
+        def solve(rows):
+            """Writes what the solver says of some rows."""
+            nonlocal count
             answers = solved(task, rows)
             for row in rows:
                 answer = answers[row["id"]]
@@ -230,8 +234,18 @@ def main():
                     writer.writerow(row_with_values(row, answer, names))
             out.flush()
             without.flush()
-            if at // 80 < (at + len(rows)) // 80:
-                print(f"  {at + len(rows)} of {len(wanted)} rows", file=sys.stderr, flush=True)
+            if count // 40 < (count + len(rows)) // 40:
+                print(f"  {count + len(rows)} of {len(wanted)} rows", file=sys.stderr, flush=True)
+            count += len(rows)
+
+        for group, number in wanted:
+            row = contract(args.seed, group, number)
+            (late if row["divs"].count(";") >= MANY else waiting).append(row)
+            if len(waiting) == CHUNK:
+                solve(waiting)
+                waiting = []
+        for row in [*waiting, *sorted(late, key=lambda row: len(row["divs"]))]:
+            solve([row])
     for reason, count in refused.items():
         print(f"  no reference for {count}: {reason}", file=sys.stderr)
 
