@@ -17,6 +17,7 @@ use kernel::lanes::{BLOCK, Block, Lanes};
 use std::hint::black_box;
 use std::time::Duration;
 use testkit::chain::bands;
+use testkit::processor::took;
 
 /// Spot, currency per share, and volatility at the money, per √year.
 const SPOT: f64 = 100.0;
@@ -63,25 +64,6 @@ impl Payer {
     const fn new(name: &'static str, period: f64, amount: f64) -> Self {
         Self { name, first: (0.5 * period).min(FIRST_EX), period, amount }
     }
-}
-
-/// The processor time of this thread; time on the wall where it is not known.
-#[cfg(unix)]
-fn now() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
-}
-
-#[cfg(not(unix))]
-fn now() -> Duration {
-    static BEGAN: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
-    BEGAN.get_or_init(std::time::Instant::now).elapsed()
-}
-
-fn took(work: impl FnOnce()) -> Duration {
-    let began = now();
-    work();
-    now() - began
 }
 
 /// The least that `work` takes in several rounds of `times` calls, a call.

@@ -6,6 +6,7 @@ pub mod aims;
 pub mod chain;
 pub mod documents;
 pub mod golden;
+pub mod processor;
 pub mod random;
 pub mod recorded;
 pub mod ruler;
