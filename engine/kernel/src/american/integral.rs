@@ -13,16 +13,18 @@ use crate::normal::{INV_SQRT_2PI, norm_cdf_short_given};
 use crate::solve::gauss_legendre;
 use std::sync::LazyLock;
 
-/// Nodes of the quadrature by scheme, and how many times as many a great drift takes.
+/// Nodes of the quadrature by scheme, those that each class of distance takes besides, and how many times as many a
+/// great drift takes.
 const NODES: [usize; 2] = [24, 64];
-const MORE: usize = 3;
+const MORE_CLOSE: usize = 3;
+const MORE_DRIFT: usize = 3;
 /// Drifts over the life up to this many standard deviations count as small: with a greater one a spot drifts across the
 /// boundary, which makes the integrand a step.
 const DRIFT: f64 = 4.0;
 /// Where the nodes begin to spread out, in √(time/life), for a spot a deviation and more from the boundary; each class
 /// of distance is half of the one before.
 const NEAREST: f64 = 0.5;
-const DISTANCES: usize = 8;
+const DISTANCES: usize = 11;
 /// √(−ln(part of the life that is left)) at the last node.
 const LAST: f64 = 4.6;
 
@@ -46,8 +48,8 @@ impl Rule {
     fn serving<L: Lanes>(scheme: Scheme, reach: &Reach<L>) -> &'static Self {
         type Rules = [[[Rule; DISTANCES]; 2]; 2];
         static RULES: LazyLock<Rules> = LazyLock::new(|| {
-            let rule = |n: usize| core::array::from_fn(|class| Rule::new(n, NEAREST * 0.5f64.powi(class as i32)));
-            NODES.map(|n| [rule(n), rule(MORE * n)])
+            let rule = |n: usize, class: usize| Rule::new(n + class * MORE_CLOSE, NEAREST * 0.5f64.powi(class as i32));
+            NODES.map(|n| [n, MORE_DRIFT * n].map(|n| core::array::from_fn(|class| rule(n, class))))
         });
         let is_far = |class: usize| {
             let least = L::splat(0.5f64.powi(class as i32));

@@ -15,8 +15,10 @@ use crate::lanes::Lanes;
 /// Steps of σ and of K, as parts of them; of r and b, per year, and at most this part of a rate that must keep its sign.
 const SIGMA_STEP: f64 = 0.012;
 const STRIKE_STEP: f64 = 4e-3;
-/// A step of K is at most this part of the standard deviation of ln X.
-const STRIKE_DEVIATION: f64 = 0.1;
+/// A step of K is at most this part of the standard deviation of ln X until the next ex-date, and at least this part
+/// of K.
+const STRIKE_DEVIATION: f64 = 0.2;
+const STRIKE_LEAST: f64 = 5e-4;
 const RATE_STEP: f64 = 2e-4;
 const RATE_PART: f64 = 0.5;
 /// Rates nearer to 0 than this are 0.
@@ -73,7 +75,9 @@ impl Contract<'_> {
 
     /// The first two strike derivatives.
     fn strike(&self, middle: f64) -> [f64; 2] {
-        let step = STRIKE_STEP.min(STRIKE_DEVIATION * self.sigma * self.terms.t.sqrt()) * self.k;
+        let next = self.terms.divs.iter().map(|d| d.t).find(|t| *t > 0.0).unwrap_or(self.terms.t);
+        let deviation = self.sigma * next.min(self.terms.t).sqrt();
+        let step = (STRIKE_DEVIATION * deviation).max(STRIKE_LEAST).min(STRIKE_STEP) * self.k;
         let at = |n: f64| self.moved((0.0, 0.0), self.k + n * step, self.sigma)[0];
         let [a, b, c, d] = [at(-2.0), at(-1.0), at(1.0), at(2.0)];
         [(8.0 * (c - b) - (d - a)) / (12.0 * step), (16.0 * (b + c) - a - d - 30.0 * middle) / (12.0 * step * step)]
@@ -103,13 +107,13 @@ impl Contract<'_> {
 
     /// ∂/∂b.
     fn b(&self, middle: f64) -> f64 {
-        // with r ≤ 0 the sign of b decides how many boundaries there are
-        let [low, high] = Self::steps(self.terms.b, self.terms.r <= 0.0);
+        // with r < 0 the sign of b decides how many boundaries there are
+        let [low, high] = Self::steps(self.terms.b, self.terms.r < -NO_RATE);
         let at = |b: f64| self.moved((0.0, b), self.k, self.sigma)[0];
-        if low == 0.0 {
-            // from one side, to the second order
-            let step = 0.1 * high;
-            return (4.0 * at(step) - 3.0 * middle - at(2.0 * step)) / (2.0 * step);
+        let is_free = self.right == Right::Call && self.terms.r.abs() < NO_RATE && self.terms.b.abs() < NO_RATE;
+        if is_free {
+            // above b = 0 the derivative approaches its limit like 1/ln b, from below it is smooth
+            return (3.0 * middle - 4.0 * at(low) + at(2.0 * low)) / (-2.0 * low);
         }
         (at(high) - at(low)) / (high - low)
     }
