@@ -32,8 +32,10 @@ const LAST: f64 = 4.6;
 struct Rule(Vec<(f64, f64, f64)>);
 
 impl Rule {
-    /// `n` nodes in u = t·(1 − e^(−ξ²)), ξ = `nearest`·sinh: ξ² removes the root at the spot's end, the exponential that at
-    /// expiry, and the sinh crowds the nodes at u = 0, where the integrand of a spot next to the boundary changes fast.
+    /// `n` nodes in u = t·(1 − e^(−ξ²)), ξ = `nearest`·sinh: ξ² removes the root at the spot's end, the exponential
+    /// that
+    /// at expiry, and the sinh crowds the nodes at u = 0, where the integrand of a spot next to the boundary changes
+    /// fast.
     fn new(n: usize, nearest: f64) -> Self {
         let steepness = (LAST / nearest).asinh();
         let node = |(s, w): (f64, f64)| {

@@ -5,7 +5,7 @@
 //! Never: a memory.
 
 use super::no_dividends::at_intrinsic;
-use super::recursion::{Problem, Solution};
+use super::recursion::{AmericanOption, Solution};
 use crate::black76::{Horizon, european};
 use crate::contract::Right;
 use crate::dividends::Terms;
@@ -29,8 +29,8 @@ const FIRST: [f64; 3] = [3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0];
 const SECOND: ([f64; 3], f64) = ([3.0 / 2.0, -3.0 / 20.0, 1.0 / 90.0], -49.0 / 18.0);
 const THIRD: [f64; 3] = [-13.0 / 8.0, 1.0, -1.0 / 8.0];
 
-/// The recursions of one contract at other inputs than its own.
-struct Contract<'a> {
+/// One contract, of which recursions are solved at its own inputs and at others close by.
+struct Alone<'a> {
     right: Right,
     terms: &'a Terms,
     x: f64,
@@ -41,9 +41,9 @@ struct Contract<'a> {
 /// Value, and first two derivatives in X.
 type Spot = [f64; 3];
 
-impl Contract<'_> {
+impl Alone<'_> {
     fn solution(&self, terms: &Terms, k: f64, sigma: f64) -> Solution {
-        Solution::new(&Problem::new(self.right.phi(), terms, k, sigma))
+        Solution::new(&AmericanOption::new(self.right.phi(), terms, k, sigma))
     }
 
     /// Value and two derivatives in X with the inputs moved.
@@ -77,7 +77,7 @@ impl Contract<'_> {
     fn strike(&self, middle: f64) -> [f64; 2] {
         let next = self.terms.divs.iter().map(|d| d.t).find(|t| *t > 0.0).unwrap_or(self.terms.t);
         let deviation = self.sigma * next.min(self.terms.t).sqrt();
-        let step = (STRIKE_DEVIATION * deviation).max(STRIKE_LEAST).min(STRIKE_STEP) * self.k;
+        let step = (STRIKE_DEVIATION * deviation).clamp(STRIKE_LEAST, STRIKE_STEP) * self.k;
         let at = |n: f64| self.moved((0.0, 0.0), self.k + n * step, self.sigma)[0];
         let [a, b, c, d] = [at(-2.0), at(-1.0), at(1.0), at(2.0)];
         [(8.0 * (c - b) - (d - a)) / (12.0 * step), (16.0 * (b + c) - a - d - 30.0 * middle) / (12.0 * step * step)]
@@ -125,7 +125,7 @@ fn in_x(x: f64, [v, a, b, c, d]: [f64; 5]) -> [f64; 5] {
     [v, a / x, (b - a) / x2, (c - 3.0 * b + 2.0 * a) / (x2 * x), (d - 6.0 * c + 11.0 * b - 6.0 * a) / (x2 * x2)]
 }
 
-impl Contract<'_> {
+impl Alone<'_> {
     fn is_served(&self) -> bool {
         let all = [self.x, self.k, self.sigma, self.terms.t];
         all.iter().all(|input| *input > 0.0 && input.is_finite())
@@ -167,8 +167,8 @@ impl Contract<'_> {
 }
 
 /// The contract of each lane.
-fn contracts<L: Lanes>(right: Right, terms: &Terms, x: f64, k: L, sigma: L) -> impl Iterator<Item = Contract<'_>> {
-    (0..L::N).map(move |lane| Contract { right, terms, x, k: k.lane(lane), sigma: sigma.lane(lane) })
+fn contracts<L: Lanes>(right: Right, terms: &Terms, x: f64, k: L, sigma: L) -> impl Iterator<Item = Alone<'_>> {
+    (0..L::N).map(move |lane| Alone { right, terms, x, k: k.lane(lane), sigma: sigma.lane(lane) })
 }
 
 /// Value and derivatives at fixed X, and the lanes where exercising now is optimal.
@@ -234,7 +234,7 @@ pub(super) fn vol_derivatives<L: Lanes>(
 
 /// The spot at which exercise becomes optimal; NaN where it does not.
 pub(super) fn boundary<L: Lanes>(right: Right, terms: &Terms, k: L, sigma: L) -> L {
-    let of = |contract: Contract<'_>| {
+    let of = |contract: Alone<'_>| {
         let boundary = || contract.solution(terms, contract.k, contract.sigma).boundary();
         let ln_b = if contract.is_served() { boundary() } else { None };
         ln_b.map_or(f64::NAN, |ln_b| ln_b.exp() + terms.a(0.0))

@@ -3,14 +3,13 @@
 //! Exercised from the boundary B(t) on, the holder earns φ(bX − (rK − bA(t))) a year more than by holding; a moment's
 //! share is the expectation of that over X beyond B. The lanes are moments.
 
-use super::problem::{Problem, Slopes};
+use super::option::{AmericanOption, Slopes};
 use crate::elementary::exp;
-use crate::lanes::{Lanes, Pack};
+use crate::lanes::{Block, Lanes};
 use crate::normal::{INV_SQRT_2PI, norm_cdf_given};
 
 /// Moments that are summed side by side.
-type Moments = Pack<2>;
-const N: usize = Moments::N;
+const N: usize = Block::N;
 
 /// Moments of exercise with the boundary at each.
 #[derive(Clone, Debug, Default)]
@@ -45,7 +44,7 @@ impl FlowNodes {
     }
 
     /// The moments after `t`, ready to be summed for any x there.
-    pub(super) fn from(&self, p: &Problem, t: f64) -> Flows {
+    pub(super) fn from(&self, p: &AmericanOption, t: f64) -> Flows {
         let ahead: Vec<usize> = (0..self.time.len()).filter(|&i| self.time[i] > t).collect();
         let block = |some: &[usize]| {
             let part =
@@ -53,18 +52,18 @@ impl FlowNodes {
             // lanes without a moment have weight 0
             let wait = part(&self.time, t + 1.0).map(|time| time - t);
             let block = FlowBlock::new(p, &wait, &part(&self.weight, 0.0), &part(&self.cost, 0.0));
-            (block, Moments::load(&part(&self.ln_b, 0.0)))
+            (block, Block::load(&part(&self.ln_b, 0.0)))
         };
         Flows(ahead.chunks(N).map(block).collect())
     }
 }
 
 /// Moments of exercise as seen from one time.
-pub(super) struct Flows(Vec<(FlowBlock, Moments)>);
+pub(super) struct Flows(Vec<(FlowBlock, Block)>);
 
 impl Flows {
     /// Adds what exercise at these moments is worth at e^x.
-    pub(super) fn add(&self, p: &Problem, x: f64, to: &mut Slopes) {
+    pub(super) fn add(&self, p: &AmericanOption, x: f64, to: &mut Slopes) {
         let mut sums = FlowSums::zero();
         for (block, ln_b) in &self.0 {
             sums.add(p, block, x, *ln_b);
@@ -75,42 +74,42 @@ impl Flows {
 
 /// Some moments and what does not depend on the boundary there.
 pub(super) struct FlowBlock {
-    wait: Moments,
+    wait: Block,
     /// 1/(σ√wait), σ√wait.
-    inv_width: Moments,
-    width: Moments,
+    inv_width: Block,
+    width: Block,
     /// weight·e^(−r·wait), weight·e^(−b·wait).
-    cash: Moments,
-    stock: Moments,
+    cash: Block,
+    stock: Block,
     /// e^(−(r − b)·wait).
-    carry: Moments,
-    cost: Moments,
+    carry: Block,
+    cost: Block,
 }
 
 impl FlowBlock {
     /// Moments `wait` years ahead, all above 0.
     #[inline(always)]
-    pub(super) fn new(p: &Problem, wait: &[f64; N], weight: &[f64; N], cost: &[f64; N]) -> Self {
-        let (wait, weight) = (Moments::load(wait), Moments::load(weight));
+    pub(super) fn new(p: &AmericanOption, wait: &[f64; N], weight: &[f64; N], cost: &[f64; N]) -> Self {
+        let (wait, weight) = (Block::load(wait), Block::load(weight));
         let width = wait.sqrt() * p.sigma;
         Self {
             wait,
-            inv_width: Moments::splat(1.0) / width,
+            inv_width: Block::splat(1.0) / width,
             width,
             cash: exp(wait * -p.r) * weight,
             carry: exp(wait * (p.b - p.r)),
             stock: exp(wait * -p.b) * weight,
-            cost: Moments::load(cost),
+            cost: Block::load(cost),
         }
     }
 }
 
 /// Sums over moments: value and slopes in x.
-pub(super) struct FlowSums([Moments; 5]);
+pub(super) struct FlowSums([Block; 5]);
 
 impl FlowSums {
     pub(super) fn zero() -> Self {
-        Self([Moments::splat(0.0); 5])
+        Self([Block::splat(0.0); 5])
     }
 
     /// Adds the lanes up.
@@ -124,8 +123,8 @@ impl FlowSums {
 
     /// Adds some moments. Returns by how much value and first slope change with ln B at each.
     #[inline(always)]
-    pub(super) fn add(&mut self, p: &Problem, at: &FlowBlock, x: f64, ln_b: Moments) -> [Moments; 2] {
-        let c = Moments::splat;
+    pub(super) fn add(&mut self, p: &AmericanOption, at: &FlowBlock, x: f64, ln_b: Block) -> [Block; 2] {
+        let c = Block::splat;
         let g = at.inv_width;
         let d = (at.wait * (p.r - p.b) - ln_b + x) * g - at.width * 0.5;
         let e = exp(d * d * -0.5);

@@ -1,8 +1,8 @@
 //! The time between two ex-dates: the value of holding to its end, and of exercise before it.
 
 use super::flow::{FlowNodes, Flows};
-use super::premium::{Kernel, Premium};
-use super::problem::{European, Problem, Slopes};
+use super::option::{AmericanOption, EuropeanValue, Slopes};
+use super::premium::{DatePremium, Kernel};
 use super::rules::{DISTANCES, SpotRule};
 use super::stretch::{Curve, Stretch};
 use std::cell::OnceCell;
@@ -14,7 +14,7 @@ pub(super) struct Interval {
     pub(super) from: f64,
     pub(super) end: f64,
     /// The premium right before `end`.
-    pub(super) premium: Premium,
+    pub(super) premium: DatePremium,
     /// Dividends to come, as of right before `end`.
     escrow_at_end: f64,
     /// Parts of the boundary that are solved and begin after `from`.
@@ -27,29 +27,29 @@ pub(super) struct Interval {
 
 impl Interval {
     /// The interval from ex-date number `first` − 1 (0: now) to number `first` (or expiry).
-    pub(super) fn new(p: &Problem, first: usize, from: f64, premium: Premium) -> Self {
+    pub(super) fn new(p: &AmericanOption, first: usize, from: f64, premium: DatePremium) -> Self {
         let end = premium.t;
         let escrow_at_end = p.divs[first..].iter().map(|d| d.amount * (-(p.r - p.b) * (d.t - end)).exp()).sum();
         Self { from, end, premium, escrow_at_end, later: FlowNodes::default(), stretch: None, other: None }
     }
 
     /// The same interval with an earlier begin: nothing is exercised at the ex-date number `first` or around it.
-    pub(super) fn prolonged(self, p: &Problem, first: usize, from: f64) -> Self {
+    pub(super) fn prolonged(self, p: &AmericanOption, first: usize, from: f64) -> Self {
         Self::new(p, first, from, self.premium)
     }
 
     /// Dividends to come at `t`, A(t).
-    pub(super) fn escrow(&self, p: &Problem, t: f64) -> f64 {
+    pub(super) fn escrow(&self, p: &AmericanOption, t: f64) -> f64 {
         if self.escrow_at_end == 0.0 { 0.0 } else { self.escrow_at_end * (-(p.r - p.b) * (self.end - t)).exp() }
     }
 
     /// rK − bA(t): what the holder loses by exercise, a year, beside the yield on X.
-    pub(super) fn cost(&self, p: &Problem, t: f64) -> f64 {
+    pub(super) fn cost(&self, p: &AmericanOption, t: f64) -> f64 {
         p.r * p.k - p.b * self.escrow(p, t)
     }
 
     /// Holding from `t` to the end of the interval, for any x.
-    pub(super) fn holding(&self, p: &Problem, t: f64) -> Holding {
+    pub(super) fn holding(&self, p: &AmericanOption, t: f64) -> Holding {
         let left = self.end - t;
         let kernel = !self.premium.pieces.is_empty() && left > 0.0;
         Holding {
@@ -60,12 +60,12 @@ impl Interval {
     }
 
     /// Value of holding less the payoff of exercise.
-    pub(super) fn hold_less_payoff(&self, p: &Problem, x: f64, t: f64) -> Slopes {
+    pub(super) fn hold_less_payoff(&self, p: &AmericanOption, x: f64, t: f64) -> Slopes {
         self.holding(p, t).less_payoff(p, self, x)
     }
 
-    /// The time derivative of the value of holding less the payoff, which follows from its slopes by the pricing equation.
-    pub(super) fn by_time(&self, p: &Problem, x: f64, t: f64, at: &Slopes) -> f64 {
+    /// The time derivative of the value of holding less the payoff; it follows from its slopes by the pricing equation.
+    pub(super) fn by_time(&self, p: &AmericanOption, x: f64, t: f64, at: &Slopes) -> f64 {
         let (escrow, spot) = (self.escrow(p, t), p.phi * x.exp());
         let (w, w1, w2) = (at[0] + p.phi * (escrow - p.k) + spot, at[1] + spot, at[2] + spot);
         let half = 0.5 * p.sigma * p.sigma;
@@ -73,7 +73,7 @@ impl Interval {
     }
 
     /// The interval as seen from `t`, for any x.
-    pub(super) fn seen_from<'a>(&'a self, p: &'a Problem, t: f64) -> SeenFrom<'a> {
+    pub(super) fn seen_from<'a>(&'a self, p: &'a AmericanOption, t: f64) -> SeenFrom<'a> {
         let holding = self.holding(p, t);
         let stretch = self.stretch.as_ref().and_then(|stretch| SeenStretch::new(p, stretch, t));
         SeenFrom { p, interval: self, t, holding, later: self.later.from(p, t), stretch }
@@ -83,7 +83,7 @@ impl Interval {
 /// Holding from one time to the end of an interval.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Holding {
-    european: European,
+    european: EuropeanValue,
     /// `None`: the interval ends with no premium.
     kernel: Option<Kernel>,
     /// The part of the payoff of exercise that does not depend on x.
@@ -92,7 +92,7 @@ pub(super) struct Holding {
 
 impl Holding {
     /// The value at e^x.
-    pub(super) fn value(&self, p: &Problem, interval: &Interval, x: f64) -> Slopes {
+    pub(super) fn value(&self, p: &AmericanOption, interval: &Interval, x: f64) -> Slopes {
         let mut out = self.european.at(x, x.exp());
         if let Some(kernel) = &self.kernel {
             interval.premium.expect(p, kernel, x, &mut out);
@@ -101,7 +101,7 @@ impl Holding {
     }
 
     /// The same less the payoff of exercise.
-    pub(super) fn less_payoff(&self, p: &Problem, interval: &Interval, x: f64) -> Slopes {
+    pub(super) fn less_payoff(&self, p: &AmericanOption, interval: &Interval, x: f64) -> Slopes {
         let mut out = self.value(p, interval, x);
         let spot = p.phi * x.exp();
         out[0] -= self.paid + spot;
@@ -112,7 +112,7 @@ impl Holding {
 
 /// An interval as seen from one time within it.
 pub(super) struct SeenFrom<'a> {
-    p: &'a Problem,
+    p: &'a AmericanOption,
     interval: &'a Interval,
     t: f64,
     holding: Holding,
@@ -175,7 +175,7 @@ struct SeenStretch<'a> {
 }
 
 impl<'a> SeenStretch<'a> {
-    fn new(p: &Problem, stretch: &'a Stretch, t: f64) -> Option<Self> {
+    fn new(p: &AmericanOption, stretch: &'a Stretch, t: f64) -> Option<Self> {
         let from = t.max(stretch.from);
         let left = stretch.to - from;
         let eta2 = ((stretch.to - stretch.from) / left).ln().max(0.0);

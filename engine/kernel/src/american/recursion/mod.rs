@@ -5,24 +5,24 @@
 //! is known of everything behind an ex-date is one function of ln X: the premium right before it. So the work grows
 //! linearly with the dates. Puts are exercised right after an ex-date, calls right before.
 
+mod collocation;
 mod flow;
 mod interval;
+mod option;
 mod pair;
 mod premium;
-mod problem;
 mod rules;
 mod start;
 mod stretch;
 mod window;
 
+use collocation::Outcome;
 use interval::Interval;
-use premium::{Piece, Premium};
-pub(super) use problem::Problem;
-use problem::Slopes;
-use stretch::Outcome;
+pub(super) use option::AmericanOption;
+use option::Slopes;
+use premium::{DatePremium, Piece};
+use rules::REACH;
 
-/// η of the last collocation point of a boundary with an end, as an index in [`rules::REACHES`].
-const REACH: usize = rules::REACHES.len() - 1;
 /// Deviations of the remaining life that the premium is tabulated beyond the strike and every later boundary.
 const DOMAIN: f64 = 7.5;
 const DOMAIN_EXTRA: f64 = 0.2;
@@ -37,7 +37,7 @@ const NOTHING: f64 = 1e-13;
 /// A solved option: everything behind the next ex-date as one premium, and the boundary until then.
 #[derive(Clone, Debug)]
 pub(super) struct Solution {
-    problem: Problem,
+    option: AmericanOption,
     now: Interval,
     /// Intervals whose boundary was not found to full accuracy.
     #[cfg_attr(not(test), expect(dead_code, reason = "nothing is done about it: the error is of second order"))]
@@ -59,18 +59,18 @@ impl Solution {
     /// # Accuracy of a price 1e-7 of max(V, 5 % of S) at 99 of 100: golden/tolerances.csv, `american_div_accurate`
     /// # Cost     0.1 ms without dividends, 0.1 to 0.3 ms for each ex-date that matters
     /// # Source   docs/american.md
-    pub(super) fn new(problem: &Problem) -> Self {
-        let p = problem;
+    pub(super) fn new(option: &AmericanOption) -> Self {
+        let p = option;
         let mut course = Course { places: Vec::new(), kink: p.european_k.ln() };
         let mut unsolved = 0;
         let mut first = p.divs.iter().filter(|d| d.t < p.t).count();
         let from = |first: usize| if first > 0 { p.divs[first - 1].t } else { 0.0 };
-        let mut interval = Interval::new(p, first, from(first), Premium::at_expiry(p.t, p.k));
+        let mut interval = Interval::new(p, first, from(first), DatePremium::at_expiry(p.t, p.k));
         loop {
             let before_date = first < p.divs.len();
             unsolved += usize::from(interval.solve(p, before_date, &course) == Outcome::Unsolved);
             if first == 0 {
-                return Self { problem: p.clone(), now: interval, unsolved };
+                return Self { option: p.clone(), now: interval, unsolved };
             }
             let found = if p.is_put() {
                 interval.put_premium(p, &mut course)
@@ -87,7 +87,7 @@ impl Solution {
 
     /// Value and slopes in ln X now.
     pub(super) fn value(&self, x: f64) -> Slopes {
-        self.now.seen_from(&self.problem, 0.0).value(x)
+        self.now.seen_from(&self.option, 0.0).value(x)
     }
 
     /// ln X of the boundary now, if there is one.
@@ -97,7 +97,7 @@ impl Solution {
 
     /// True if exercise is optimal now.
     pub(super) fn is_exercised(&self, x: f64) -> bool {
-        let phi = self.problem.phi;
+        let phi = self.option.phi;
         let beyond = |boundary: f64| (x - boundary) * phi >= 0.0;
         self.boundary().is_some_and(|near| beyond(near) && self.now.other.is_none_or(|far| (x - far) * phi <= 0.0))
     }
@@ -105,7 +105,7 @@ impl Solution {
 
 impl Interval {
     /// Solves the exercise boundary of the interval; `before_date`: it ends with an ex-date.
-    fn solve(&mut self, p: &Problem, before_date: bool, course: &Course) -> Outcome {
+    fn solve(&mut self, p: &AmericanOption, before_date: bool, course: &Course) -> Outcome {
         if !p.has_flow() || self.end - self.from < 1e-9 {
             return Outcome::Solved;
         }
@@ -130,7 +130,7 @@ impl Interval {
     }
 
     /// Solves a boundary that ends at ln B = `end` with the interval.
-    fn solve_to(&mut self, p: &Problem, end: f64) -> Outcome {
+    fn solve_to(&mut self, p: &AmericanOption, end: f64) -> Outcome {
         let limit = |t: f64| if p.is_put() { self.put_limit(p, t) } else { self.call_limit(p, t) };
         let low = |t: f64| if p.is_put() || p.divs.is_empty() { limit(t) } else { limit(t).max(end) };
         let mut stretch = self.coarse(p, REACH, end, low);
@@ -140,7 +140,7 @@ impl Interval {
     }
 
     /// ln of the X below which exercise of a call at `t` loses.
-    fn call_limit(&self, p: &Problem, t: f64) -> f64 {
+    fn call_limit(&self, p: &AmericanOption, t: f64) -> f64 {
         let escrow = self.escrow(p, t);
         let pays = if p.k > escrow { (p.k - escrow).ln() } else { -50.0 };
         let earns = if p.b > 0.0 { p.r * p.k / p.b - escrow } else { -1.0 };
@@ -159,12 +159,12 @@ impl Interval {
 
     /// The premium of a put right before the ex-date that the interval begins with: nothing is exercised right there.
     /// `None`: what follows leaves none but that of the end.
-    fn put_premium(&self, p: &Problem, course: &mut Course) -> Option<Premium> {
+    fn put_premium(&self, p: &AmericanOption, course: &mut Course) -> Option<DatePremium> {
         if !self.is_exercised_within() {
             return None;
         }
         let tau = p.t - self.from;
-        let domain = Domain::new(p, tau, self.boundary_at_begin(), course);
+        let domain = TabulatedRange::new(p, tau, self.boundary_at_begin(), course);
         let seen = self.seen_from(p, self.from);
         let premium = |x: f64| seen.premium(x);
         let series = |lo: f64, hi: f64, from_low: bool| Piece::series(lo, hi, from_low, p.k, |x| premium(x).0);
@@ -191,21 +191,21 @@ impl Interval {
             _ => {}
         }
         course.places.extend(self.boundary_at_begin());
-        Some(Premium { t: self.from, pieces, at_zero })
+        Some(DatePremium { t: self.from, pieces, at_zero })
     }
 
     /// The premium of a call right before the ex-date that the interval begins with, number `first` − 1; `None` as of
     /// [`Self::put_premium`].
-    fn call_premium(&self, p: &Problem, first: usize, course: &mut Course) -> Option<Premium> {
+    fn call_premium(&self, p: &AmericanOption, first: usize, course: &mut Course) -> Option<DatePremium> {
         let (t, tau) = (self.from, p.t - self.from);
         let near = self.boundary_at_begin();
-        let domain = Domain::new(p, tau, near, course);
+        let domain = TabulatedRange::new(p, tau, near, course);
         let (after, before) = (self.escrow(p, t), self.escrow(p, t) + p.divs[first - 1].amount);
         let is_later = !self.premium.pieces.is_empty() || self.stretch.is_some();
         let seen = self.seen_from(p, self.from);
         let premium = |x: f64| if is_later { seen.premium(x) } else { (0.0, 0.0) };
         let series = |lo: f64, hi: f64, from_low: bool| Piece::series(lo, hi, from_low, p.k, |x| premium(x).0);
-        let opposite = Problem { phi: -p.phi, ..p.clone() }.european(tau);
+        let opposite = AmericanOption { phi: -p.phi, ..p.clone() }.european(tau);
         // what exercise right before the date gains over holding
         let gain = |x: f64| match near {
             Some(near) if x >= near => before - after,
@@ -244,22 +244,22 @@ impl Interval {
                 pieces.push(Piece::tail(domain.hi, false, premium(domain.hi)));
             }
         }
-        Some(Premium { t, pieces, at_zero: 0.0 })
+        Some(DatePremium { t, pieces, at_zero: 0.0 })
     }
 }
 
 /// The premium where the option is exercised at a date between two ln X, with `escrow` of dividends collected and `tau`
 /// years to expiry: a line less the European option of the other right.
-fn exercised(p: &Problem, tau: f64, escrow: f64, (lo, hi): (f64, f64)) -> [Piece; 2] {
+fn exercised(p: &AmericanOption, tau: f64, escrow: f64, (lo, hi): (f64, f64)) -> [Piece; 2] {
     let c0 = p.phi * (escrow - p.k + p.european_k * (-p.r * tau).exp());
     [Piece::Line { lo, hi, c0, c1: -p.phi * (-p.b * tau).exp_m1() }, Piece::Opposite { lo, hi }]
 }
 
 /// Between which ln X a call is exercised right before an ex-date; the upper end is infinite unless b < 0.
 fn call_region(
-    p: &Problem,
+    p: &AmericanOption,
     gain: &dyn Fn(f64) -> f64,
-    (domain, near): (&Domain, Option<f64>),
+    (domain, near): (&TabulatedRange, Option<f64>),
     before: f64,
 ) -> Option<(f64, f64)> {
     let deviation = p.width(p.t);
@@ -295,15 +295,15 @@ fn call_region(
 }
 
 /// The ln X over which a premium is tabulated.
-struct Domain {
+struct TabulatedRange {
     lo: f64,
     hi: f64,
     /// What ln X drifts at most.
     drift: f64,
 }
 
-impl Domain {
-    fn new(p: &Problem, tau: f64, near: Option<f64>, course: &Course) -> Self {
+impl TabulatedRange {
+    fn new(p: &AmericanOption, tau: f64, near: Option<f64>, course: &Course) -> Self {
         let width = p.width(tau);
         let drift = (p.r - p.b).abs() * tau + 0.5 * width * width;
         let ln_k = p.k.ln();
@@ -338,7 +338,7 @@ mod tests {
         }
 
         /// An option with up to ten dividends and rates of either sign, K = 100.
-        fn problem(&mut self) -> Problem {
+        fn problem(&mut self) -> AmericanOption {
             let t = 10f64.powf(self.between(-2.5, 0.4));
             let (first, gap) = (self.between(0.01, 1.0) * t, 10f64.powf(self.between(-1.3, 0.0)));
             let n = self.between(0.0, 10.0) as usize;
@@ -349,7 +349,7 @@ mod tests {
             let b = if self.unit() < 0.5 { self.between(-0.005, 0.005) } else { self.between(-0.04, 0.3) };
             let phi = if self.unit() < 0.5 { 1.0 } else { -1.0 };
             let sigma = self.between(0.08, 0.8);
-            Problem::new(phi, &Terms { t, r, b, divs }, 100.0, sigma)
+            AmericanOption::new(phi, &Terms { t, r, b, divs }, 100.0, sigma)
         }
     }
 
@@ -404,7 +404,7 @@ mod tests {
         for (sigma, b, amount) in [(0.2, 0.0, 3.0), (0.35, -0.01, 4.0), (0.15, 0.0, 1.0)] {
             let (t, date, r, k) = (0.5, 0.3, 0.04, 100.0);
             let terms = Terms { t, r, b, divs: vec![Dividend { t: date, amount }] };
-            let p = Problem::new(1.0, &terms, k, sigma);
+            let p = AmericanOption::new(1.0, &terms, k, sigma);
             let x = (101.0 - terms.a(0.0)).ln();
             let (width, mean) = (sigma * date.sqrt(), x + (r - b - 0.5 * sigma * sigma) * date);
             let after = Horizon::new(t - date, r, b);
@@ -427,7 +427,7 @@ mod tests {
     fn two_boundaries_agree_with_a_tree() {
         for (phi, r, b) in [(-1.0, -0.01, -0.04), (1.0, -0.05, -0.01), (-1.0, -0.02, -0.06)] {
             let (t, k, sigma) = (1.0, 100.0, 0.25);
-            let p = Problem::new(phi, &Terms { t, r, b, divs: vec![] }, k, sigma);
+            let p = AmericanOption::new(phi, &Terms { t, r, b, divs: vec![] }, k, sigma);
             let solution = Solution::new(&p);
             for spot in [80.0, 100.0, 120.0f64] {
                 let n = 4_000;

@@ -1,15 +1,14 @@
 //! Two exercise boundaries at once: puts with b < r < 0 and calls with r < b < 0, exercised between rK/b and K.
 
-use super::REACH;
+use super::collocation::Outcome;
 use super::flow::{FlowBlock, FlowNodes, FlowSums};
 use super::interval::Interval;
-use super::problem::Problem;
-use super::rules::{Geometry, INNER, LAST_ETA, POINTS, REACHES, gauss, points, solve_in_place};
-use super::stretch::{Outcome, Stretch};
-use crate::lanes::{Lanes, Pack};
+use super::option::AmericanOption;
+use super::rules::{Geometry, INNER, LAST_ETA, POINTS, REACH, REACHES, gauss, points, solve_in_place};
+use super::stretch::Stretch;
+use crate::lanes::{Block, Lanes};
 
-type Moments = Pack<2>;
-const N: usize = Moments::N;
+const N: usize = Block::N;
 
 const MOST_STEPS: usize = 30;
 /// Where the two boundaries meet after the interval's begin they are followed up to there: its length is shortened by
@@ -21,7 +20,7 @@ const FIXED_NODES: usize = 32;
 
 impl Interval {
     /// Solves both boundaries, which end at ln K and ln(rK/b) with the interval.
-    pub(super) fn solve_pair(&mut self, p: &Problem) -> Outcome {
+    pub(super) fn solve_pair(&mut self, p: &AmericanOption) -> Outcome {
         let length = self.end - self.from;
         let ends = [p.k.ln(), (p.r * p.k / p.b).ln()];
         for shortened in 0..TRIES {
@@ -44,7 +43,7 @@ impl Interval {
         Outcome::Unsolved
     }
 
-    fn pair(&self, p: &Problem, from: f64, ends: [f64; 2]) -> Option<[Stretch; 2]> {
+    fn pair(&self, p: &AmericanOption, from: f64, ends: [f64; 2]) -> Option<[Stretch; 2]> {
         let apart = ends[1] - ends[0];
         let start = |j: usize| {
             let (end, towards) = (ends[j], if j == 0 { apart } else { -apart });
@@ -91,7 +90,7 @@ impl Interval {
     }
 
     /// The equation of point `k` of boundary `j`, and its derivatives by all points of both.
-    fn pair_equation(&self, p: &Problem, both: &[Stretch; 2], (j, k): (usize, usize), row: &mut [f64]) -> f64 {
+    fn pair_equation(&self, p: &AmericanOption, both: &[Stretch; 2], (j, k): (usize, usize), row: &mut [f64]) -> f64 {
         let (x, t) = (both[j].ln_b[k], both[j].time(points()[k] * REACHES[REACH]));
         let left = self.end - t;
         let lambda = p.width(left) * if j == 0 { p.phi } else { -p.phi };
@@ -108,7 +107,7 @@ impl Interval {
                     row + geometry.tail[i + lane][0] * stretch.tail[0]
                 });
                 let block = FlowBlock::new(p, &wait, &weight, &cost);
-                let [by_value, by_slope] = sums.add(p, &block, x, Moments::load(&ln_b));
+                let [by_value, by_slope] = sums.add(p, &block, x, Block::load(&ln_b));
                 let mut by = [0.0; N];
                 (by_value - by_slope * lambda).store(&mut by);
                 for (by, weights) in by.iter().zip(&geometry.rows[i..]) {

@@ -4,16 +4,16 @@
 //! makes a line less the European option of the other right. Elsewhere it is a Chebyshev series. The lanes are nodes of
 //! the quadrature.
 
-use super::problem::{Problem, Slopes};
-use super::rules::gauss;
+use super::option::{AmericanOption, Slopes};
+use super::rules::{clenshaw, gauss, normals};
 use crate::elementary::exp;
 use crate::lanes::{Lanes, Pack};
 use crate::normal::{INV_SQRT_2PI, norm_cdf_given};
 use std::f64::consts::PI;
 
 /// Nodes that are summed side by side.
-type Nodes = Pack<4>;
-const N: usize = Nodes::N;
+type NodeLanes = Pack<4>;
+const N: usize = NodeLanes::N;
 
 /// Standard deviations of the kernel that a quadrature covers to either side.
 const KERNEL: f64 = 8.0;
@@ -62,15 +62,6 @@ impl Piece {
         }
         let last = terms.iter().rposition(|c| c.abs() > DROPPED * k).unwrap_or(0);
         terms.truncate(last + 1);
-        if std::env::var("DBG").is_ok() {
-            eprintln!(
-                "series {lo:.3}..{hi:.3} samples {n} terms {} last {:.1e} {:.1e} {:.1e}",
-                terms.len(),
-                terms[terms.len().min(17) - 1].abs() / k,
-                terms[terms.len().min(33) - 1].abs() / k,
-                terms[terms.len().min(65) - 1].abs() / k
-            );
-        }
         Self::Series { lo, hi, from_low, terms }
     }
 
@@ -92,7 +83,7 @@ fn coefficients(values: &[f64]) -> Vec<f64> {
 
 /// The premium right before a date.
 #[derive(Clone, Debug)]
-pub(super) struct Premium {
+pub(super) struct DatePremium {
     /// Years from now to the date.
     pub(super) t: f64,
     pub(super) pieces: Vec<Piece>,
@@ -100,14 +91,14 @@ pub(super) struct Premium {
     pub(super) at_zero: f64,
 }
 
-impl Premium {
+impl DatePremium {
     /// No premium at expiry `t`.
     pub(super) fn at_expiry(t: f64, k: f64) -> Self {
         Self { t, pieces: Vec::new(), at_zero: k }
     }
 
     /// Adds e^(−rs)·E\[premium\] as seen from e^x at the time of `at`.
-    pub(super) fn expect(&self, p: &Problem, at: &Kernel, x: f64, to: &mut Slopes) {
+    pub(super) fn expect(&self, p: &AmericanOption, at: &Kernel, x: f64, to: &mut Slopes) {
         let mean = x + at.drift;
         for piece in &self.pieces {
             match piece {
@@ -122,25 +113,18 @@ impl Premium {
                 Piece::Series { lo, hi, from_low, terms } => {
                     let scale = 1.0 / (hi - lo);
                     at.integrate(mean, (*lo, *hi), to, |x| {
-                        let f = ((x - *lo) * scale).max(Nodes::splat(0.0)).min(Nodes::splat(1.0));
-                        let v = if *from_low { f.sqrt() } else { Nodes::splat(1.0) - (Nodes::splat(1.0) - f).sqrt() };
+                        let f = ((x - *lo) * scale).max(NodeLanes::splat(0.0)).min(NodeLanes::splat(1.0));
+                        let v = if *from_low {
+                            f.sqrt()
+                        } else {
+                            NodeLanes::splat(1.0) - (NodeLanes::splat(1.0) - f).sqrt()
+                        };
                         clenshaw(terms, v * 2.0 - 1.0)
                     });
                 }
             }
         }
     }
-}
-
-/// Sums a Chebyshev series.
-#[inline(always)]
-pub(super) fn clenshaw<L: Lanes>(terms: &[f64], u: L) -> L {
-    let twice = u + u;
-    let (mut one, mut two) = (L::splat(0.0), L::splat(0.0));
-    for &term in terms[1..].iter().rev() {
-        (one, two) = (twice.mul_add(one, L::splat(term) - two), one);
-    }
-    u.mul_add(one, L::splat(terms[0]) - two)
 }
 
 /// Less the European option of the other right.
@@ -156,7 +140,7 @@ struct Opposite {
 }
 
 impl Opposite {
-    fn new(p: &Problem, tau: f64) -> Self {
+    fn new(p: &AmericanOption, tau: f64) -> Self {
         let width = p.width(tau);
         Self {
             phi: -p.phi,
@@ -169,7 +153,7 @@ impl Opposite {
     }
 
     #[inline(always)]
-    fn at(&self, x: Nodes) -> Nodes {
+    fn at(&self, x: NodeLanes) -> NodeLanes {
         let d = (x + self.carry) * self.inv_width - 0.5 * self.width;
         let high = d + self.width;
         let n = norm_cdf_given(d * self.phi, exp(d * d * -0.5));
@@ -191,7 +175,7 @@ pub(super) struct Kernel {
 
 impl Kernel {
     /// Seen from `s` years before a date `tau` years before expiry.
-    pub(super) fn new(p: &Problem, s: f64, tau: f64) -> Self {
+    pub(super) fn new(p: &AmericanOption, s: f64, tau: f64) -> Self {
         let width = p.width(s);
         Self {
             df: (-p.r * s).exp(),
@@ -240,13 +224,13 @@ impl Kernel {
 
     /// Adds the expectation of `f` between two x, as far as the kernel reaches.
     #[inline(always)]
-    fn integrate(&self, mean: f64, (lo, hi): (f64, f64), to: &mut Slopes, f: impl Fn(Nodes) -> Nodes) {
+    fn integrate(&self, mean: f64, (lo, hi): (f64, f64), to: &mut Slopes, f: impl Fn(NodeLanes) -> NodeLanes) {
         let reach = KERNEL * self.width;
         let (a, b) = (lo.max(mean - reach), hi.min(mean + reach));
         if b <= a {
             return;
         }
-        let c = Nodes::splat;
+        let c = NodeLanes::splat;
         let part = (b - a) * self.inv_width / (2.0 * KERNEL);
         let n = (FEWEST + (ALL_OF_KERNEL - FEWEST) * part).ceil() as usize;
         let rule = gauss(n.next_multiple_of(N));
@@ -255,10 +239,10 @@ impl Kernel {
         for block in rule.chunks_exact(N) {
             let (node, weight): ([f64; N], [f64; N]) =
                 (core::array::from_fn(|i| block[i].0), core::array::from_fn(|i| block[i].1));
-            let x = Nodes::load(&node) * (b - a) + a;
+            let x = NodeLanes::load(&node) * (b - a) + a;
             let z = (x - mean) * self.inv_width;
             let z2 = z * z;
-            let v = Nodes::load(&weight) * scale * exp(z2 * -0.5) * f(x);
+            let v = NodeLanes::load(&weight) * scale * exp(z2 * -0.5) * f(x);
             sums[0] += v;
             sums[1] += v * z;
             sums[2] += v * (z2 - 1.0);
@@ -273,14 +257,4 @@ impl Kernel {
             unit *= self.inv_width;
         }
     }
-}
-
-/// N(sign·z) and n(z), eight at a time.
-pub(super) fn normals(z: &[f64; 8], sign: f64) -> ([f64; 8], [f64; 8]) {
-    let z = Pack::<2>::load(z);
-    let e = exp(z * z * -0.5);
-    let (mut cdf, mut density) = ([0.0; 8], [0.0; 8]);
-    norm_cdf_given(z * sign, e).store(&mut cdf);
-    (e * INV_SQRT_2PI).store(&mut density);
-    (cdf, density)
 }

@@ -1,5 +1,9 @@
-//! Quadrature and interpolation of the recursion: Gauss rules, collocation points, a curve through them. Never: finance.
+//! Quadrature and interpolation of the recursion: Gauss rules, collocation points, curves through them, sums.
+//! Never: finance.
 
+use crate::elementary::exp;
+use crate::lanes::{Block, Lanes};
+use crate::normal::{INV_SQRT_2PI, norm_cdf_given};
 use crate::solve::gauss_legendre;
 use std::f64::consts::PI;
 use std::sync::OnceLock;
@@ -12,6 +16,8 @@ pub(super) const INNER: usize = 32;
 const MOST_NODES: usize = 64;
 /// η of the last collocation point. A few values only, so that what depends on it is computed once.
 pub(super) const REACHES: [f64; 6] = [1.6, 2.0, 2.4, 2.7, 3.0, 3.2];
+/// Of a boundary with an end, as an index in [`REACHES`].
+pub(super) const REACH: usize = REACHES.len() - 1;
 /// Between samples of an open end, in η.
 pub(super) const TAIL_STEP: f64 = 0.4;
 /// η beyond which what is left of a stretch counts as nothing, and its square as seen from a point within.
@@ -178,4 +184,25 @@ pub(super) fn solve_in_place(matrix: &mut [Vec<f64>], right: &mut [f64]) {
         let sum: f64 = (c + 1..n).map(|m| matrix[c][m] * right[m]).sum();
         right[c] = (right[c] - sum) / matrix[c][c];
     }
+}
+
+/// Sums a Chebyshev series.
+#[inline(always)]
+pub(super) fn clenshaw<L: Lanes>(terms: &[f64], u: L) -> L {
+    let twice = u + u;
+    let (mut one, mut two) = (L::splat(0.0), L::splat(0.0));
+    for &term in terms[1..].iter().rev() {
+        (one, two) = (twice.mul_add(one, L::splat(term) - two), one);
+    }
+    u.mul_add(one, L::splat(terms[0]) - two)
+}
+
+/// N(sign·z) and n(z), eight at a time.
+pub(super) fn normals(z: &[f64; 8], sign: f64) -> ([f64; 8], [f64; 8]) {
+    let z = Block::load(z);
+    let e = exp(z * z * -0.5);
+    let (mut cdf, mut density) = ([0.0; 8], [0.0; 8]);
+    norm_cdf_given(z * sign, e).store(&mut cdf);
+    (e * INV_SQRT_2PI).store(&mut density);
+    (cdf, density)
 }

@@ -1,11 +1,12 @@
 //! Where the iteration for a boundary starts: an explicit boundary before an ex-date, a coarse one before expiry.
 
+use super::collocation::carried;
 use super::flow::{FlowBlock, FlowSums};
 use super::interval::Interval;
-use super::problem::{Problem, Slopes};
+use super::option::{AmericanOption, Slopes};
 use super::rules::{POINTS, REACHES, gauss, points};
-use super::stretch::{Stretch, carried};
-use crate::lanes::{Lanes, Pack};
+use super::stretch::Stretch;
+use crate::lanes::{Block, Lanes};
 use crate::normal::{INV_SQRT_2PI, norm_cdf};
 
 /// Points of the coarse boundary, and nodes of the flow from each.
@@ -13,7 +14,7 @@ const COARSE: usize = 8;
 const COARSE_NODES: usize = 16;
 const COARSE_ETA: f64 = 3.6;
 const COARSE_NEAREST: f64 = 1.5;
-const N: usize = <Pack<2> as Lanes>::N;
+const N: usize = <Block as Lanes>::N;
 
 /// The part of the flow still to come that a boundary earns while it runs away: ξ is the standard deviation over the
 /// time left, as part of the distance that the boundary runs in it. ½ for a boundary at rest, ξ²/2 for a fast one.
@@ -45,7 +46,7 @@ pub(super) struct Side {
 impl Interval {
     /// The explicit boundary at `t` of exercise that ends at `end`: value matching with the flow to come replaced by the
     /// share of it that a boundary with this pace earns. A bracketed search.
-    pub(super) fn explicit(&self, p: &Problem, t: f64, end: f64, side: Side) -> Explicit {
+    pub(super) fn explicit(&self, p: &AmericanOption, t: f64, end: f64, side: Side) -> Explicit {
         let still = self.root(p, t, 0.0, side);
         let (add, pace) = self.earned(p, t, end, still);
         let side = if side.upper { Side { hi: still + 1e-12, ..side } } else { Side { lo: still - 0.5, ..side } };
@@ -53,12 +54,12 @@ impl Interval {
     }
 
     /// What a boundary at `x` earns until `end`, and its pace.
-    fn earned(&self, p: &Problem, t: f64, end: f64, x: f64) -> (f64, f64) {
+    fn earned(&self, p: &AmericanOption, t: f64, end: f64, x: f64) -> (f64, f64) {
         let at = self.hold_less_payoff(p, x, t);
         self.earned_at(p, (t, end), x, &at)
     }
 
-    fn earned_at(&self, p: &Problem, (t, end): (f64, f64), x: f64, at: &Slopes) -> (f64, f64) {
+    fn earned_at(&self, p: &AmericanOption, (t, end): (f64, f64), x: f64, at: &Slopes) -> (f64, f64) {
         let left = end - t;
         let speed = (self.by_time(p, x, t, at) / at[1]).abs();
         let xi = (p.sigma / (speed * left.sqrt())).min(3.0);
@@ -67,7 +68,7 @@ impl Interval {
     }
 
     /// The root in x of the value of holding less the payoff, and `add`.
-    fn root(&self, p: &Problem, t: f64, add: f64, side: Side) -> f64 {
+    fn root(&self, p: &AmericanOption, t: f64, add: f64, side: Side) -> f64 {
         let Side { upper, mut lo, mut hi } = side;
         let holding = self.holding(p, t);
         let sign = if upper { 1.0 } else { -1.0 };
@@ -107,7 +108,14 @@ impl Interval {
 
     /// As [`Self::explicit`] by Newton's method on Taylor series from a `guess` near it; `None`
     /// where that does not settle.
-    pub(super) fn explicit_near(&self, p: &Problem, t: f64, end: f64, guess: f64, side: Side) -> Option<Explicit> {
+    pub(super) fn explicit_near(
+        &self,
+        p: &AmericanOption,
+        t: f64,
+        end: f64,
+        guess: f64,
+        side: Side,
+    ) -> Option<Explicit> {
         let deviation = p.width(self.end - t);
         let inside = |x: f64| x > side.lo && x < side.hi;
         let sign = if side.upper { 1.0 } else { -1.0 };
@@ -160,7 +168,7 @@ impl Interval {
 
     /// A boundary before expiry, or before an ex-date until which a call is watched, that ends at ln B = `end`: a
     /// bracketed root at each of a few points from the end backwards, and a curve through them.
-    pub(super) fn coarse(&self, p: &Problem, reach: usize, end: f64, limit: impl Fn(f64) -> f64) -> Stretch {
+    pub(super) fn coarse(&self, p: &AmericanOption, reach: usize, end: f64, limit: impl Fn(f64) -> f64) -> Stretch {
         let mut stretch =
             Stretch { from: self.from, to: self.end, reach, ln_b: [end; POINTS], tail: [end; 3], pace: None };
         let eta: [f64; COARSE] = core::array::from_fn(|i| REACHES[reach] * i as f64 / (COARSE - 1) as f64);
@@ -177,7 +185,7 @@ impl Interval {
 
     fn coarse_point(
         &self,
-        p: &Problem,
+        p: &AmericanOption,
         stretch: &Stretch,
         (eta, y): (&[f64; COARSE], &[f64; COARSE]),
         k: usize,
@@ -216,7 +224,7 @@ impl Interval {
             let mut sums = FlowSums::zero();
             for (i, block) in blocks.iter().enumerate() {
                 let ln_b: [f64; N] = core::array::from_fn(|lane| ln_b(xi[i * N + lane]));
-                sums.add(p, block, x, Pack::load(&ln_b));
+                sums.add(p, block, x, Block::load(&ln_b));
             }
             sums.total(&mut at);
             at[0] - dir * deviation * at[1]

@@ -4,12 +4,13 @@
 //! With b = 0 the boundary falls to 0 where the window closes. With b > 0 it falls along a line in X with a corner
 //! before that. With b < 0 the region leaves X = 0 first and ends in a tip at a positive X.
 
+use super::collocation::Outcome;
 use super::interval::Interval;
+use super::option::AmericanOption;
 use super::premium::Piece;
-use super::problem::Problem;
 use super::rules::{POINTS, REACHES, TAIL_STEP, gauss, points, reach_class};
 use super::start::{Explicit, Side};
-use super::stretch::{Outcome, Stretch};
+use super::stretch::Stretch;
 
 /// Windows and parts of them that are shorter count as none, years.
 const SHORTEST: f64 = 1e-7;
@@ -33,7 +34,7 @@ const DEEPEST: f64 = 14.0;
 
 impl Interval {
     /// ln of the X above which exercise of a put at `t` loses.
-    pub(super) fn put_limit(&self, p: &Problem, t: f64) -> f64 {
+    pub(super) fn put_limit(&self, p: &AmericanOption, t: f64) -> f64 {
         let escrow = self.escrow(p, t);
         let pays = p.k - escrow;
         let earns = if p.b > 0.0 { p.r * p.k / p.b - escrow } else { f64::INFINITY };
@@ -41,12 +42,12 @@ impl Interval {
     }
 
     /// What exercise at `t` gains over holding at X = 0.
-    fn gain_at_zero(&self, p: &Problem, t: f64) -> f64 {
+    fn gain_at_zero(&self, p: &AmericanOption, t: f64) -> f64 {
         p.k - self.escrow(p, t) - (-p.r * (self.end - t)).exp() * self.premium.at_zero
     }
 
     /// The last time at which exercise at X = 0 gains.
-    fn last_gain_at_zero(&self, p: &Problem) -> f64 {
+    fn last_gain_at_zero(&self, p: &AmericanOption) -> f64 {
         const STEPS: usize = 16;
         let length = self.end - self.from;
         let mut after = self.end;
@@ -66,7 +67,7 @@ impl Interval {
     }
 
     /// Solves the window of a put before the ex-date at the end of the interval.
-    pub(super) fn solve_window(&mut self, p: &Problem) -> Outcome {
+    pub(super) fn solve_window(&mut self, p: &AmericanOption) -> Outcome {
         let never = (p.b >= 0.0 && p.r <= 0.0) || (p.r < 0.0 && p.b >= p.r);
         if self.end - self.from < SHORTEST || never {
             return Outcome::Solved;
@@ -97,7 +98,7 @@ impl Interval {
         }
         let mut last = self.started(p, last);
         let outcome = self.solve_stretch(p, &mut last);
-        let nodes = last.nodes(p, self, 1.0);
+        let nodes = last.nodes(|t| self.cost(p, t));
         self.later.extend(&nodes);
         let early = self.open((self.from, corner), gap, REACH_EARLY, last.ln_b[0] - 1.0, Some(last.ln_b[0]));
         let first = self.finish(p, early);
@@ -105,7 +106,7 @@ impl Interval {
     }
 
     /// ln X of the line, with b > 0, on which exercise and holding are worth the same where either is almost certain.
-    fn line(&self, p: &Problem, t: f64) -> f64 {
+    fn line(&self, p: &AmericanOption, t: f64) -> f64 {
         let after = p.t - self.premium.t;
         // dV/dX at X = 0 and the end of the interval
         let exercised = self.premium.pieces.iter().find_map(|piece| match piece {
@@ -119,7 +120,7 @@ impl Interval {
 
     /// The time of the corner of a boundary with b > 0: until then it follows the value of holding, from then on the
     /// [line](Self::line).
-    fn corner(&self, p: &Problem, close: f64) -> f64 {
+    fn corner(&self, p: &AmericanOption, close: f64) -> f64 {
         let is_before = |t: f64| self.hold_less_payoff(p, self.line(p, t), t)[0] > CORNER * self.gain_at_zero(p, t);
         if !is_before(self.from) {
             return self.from;
@@ -134,7 +135,7 @@ impl Interval {
     }
 
     /// With b < 0: the region ends in a tip, and leaves X = 0 at `close`, before it.
-    fn solve_island(&mut self, p: &Problem, close: f64) -> Outcome {
+    fn solve_island(&mut self, p: &AmericanOption, close: f64) -> Outcome {
         let Some((tip, at)) = self.tip(p, close) else { return Outcome::Solved };
         if tip - self.from < SHORTEST {
             return Outcome::Solved;
@@ -163,7 +164,7 @@ impl Interval {
     }
 
     /// The last time of exercise and ln X there; `None`: there is none.
-    fn tip(&self, p: &Problem, close: f64) -> Option<(f64, f64)> {
+    fn tip(&self, p: &AmericanOption, close: f64) -> Option<(f64, f64)> {
         const SCAN: usize = 24;
         let length = self.end - self.from;
         let top = (p.k - self.escrow(p, self.end - 1e-9 * length)).max(1e-9).ln();
@@ -211,14 +212,14 @@ impl Interval {
     }
 
     /// A part of a window, before its boundary has a start.
-    fn open(&self, (from, to): (f64, f64), gap: f64, least: f64, lowest: f64, join: Option<f64>) -> Part {
+    fn open(&self, (from, to): (f64, f64), gap: f64, least: f64, lowest: f64, join: Option<f64>) -> WindowPart {
         let reach = ((to - from) / (0.005 * gap)).ln().max(0.0).sqrt().clamp(least, REACH_MOST);
-        Part { from, to, reach: reach_class(reach), lowest, join, is_late: false }
+        WindowPart { from, to, reach: reach_class(reach), lowest, join, is_late: false }
     }
 
     /// The part with the explicit boundary, shifted to meet what follows.
-    fn started(&self, p: &Problem, part: Part) -> Stretch {
-        let Part { from, to, reach, lowest, join, is_late } = part;
+    fn started(&self, p: &AmericanOption, part: WindowPart) -> Stretch {
+        let WindowPart { from, to, reach, lowest, join, is_late } = part;
         let mut stretch = Stretch { from, to, reach, ln_b: [0.0; POINTS], tail: [0.0; 3], pace: None };
         let reach = REACHES[reach];
         let mut guess: Option<f64> = None;
@@ -240,12 +241,12 @@ impl Interval {
         stretch
     }
 
-    fn solve_stretch(&self, p: &Problem, stretch: &mut Stretch) -> Outcome {
+    fn solve_stretch(&self, p: &AmericanOption, stretch: &mut Stretch) -> Outcome {
         stretch.solve(p, self, |t| self.put_limit(p, t))
     }
 
     /// Solves the part that begins with the interval.
-    fn finish(&mut self, p: &Problem, part: Part) -> Outcome {
+    fn finish(&mut self, p: &AmericanOption, part: WindowPart) -> Outcome {
         let mut stretch = self.started(p, part);
         let outcome = self.solve_stretch(p, &mut stretch);
         self.stretch = Some(stretch);
@@ -254,7 +255,7 @@ impl Interval {
 }
 
 /// A part of a window.
-struct Part {
+struct WindowPart {
     from: f64,
     to: f64,
     reach: usize,

@@ -1,6 +1,6 @@
 //! One American option in the variables of the method: X = S − A(t), x = ln X, time forward from now.
 
-use super::premium::normals;
+use super::rules::normals;
 use crate::dividends::{Dividend, Terms};
 
 /// Value and first to fourth derivative in x.
@@ -8,7 +8,7 @@ pub(super) type Slopes = [f64; 5];
 
 /// One American option.
 #[derive(Clone, Debug)]
-pub(in crate::american) struct Problem {
+pub(crate) struct AmericanOption {
     /// +1 for a call, −1 for a put.
     pub(super) phi: f64,
     /// Strike of exercise, and of the European part: a dividend on the day of expiry lowers a call's.
@@ -23,9 +23,9 @@ pub(in crate::american) struct Problem {
     pub(super) divs: Vec<Dividend>,
 }
 
-impl Problem {
+impl AmericanOption {
     /// The option of one strike and volatility.
-    pub(in crate::american) fn new(phi: f64, terms: &Terms, k: f64, sigma: f64) -> Self {
+    pub(crate) fn new(phi: f64, terms: &Terms, k: f64, sigma: f64) -> Self {
         let Terms { t, r, b, .. } = *terms;
         let divs: Vec<Dividend> =
             terms.divs.iter().filter(|d| d.t > 0.0 && d.t <= t && d.amount > 0.0).copied().collect();
@@ -64,9 +64,9 @@ impl Problem {
     }
 
     /// The European value `tau` years before expiry.
-    pub(super) fn european(&self, tau: f64) -> European {
+    pub(super) fn european(&self, tau: f64) -> EuropeanValue {
         let w = self.width(tau);
-        European {
+        EuropeanValue {
             phi: self.phi,
             inv_width: 1.0 / w,
             width: w,
@@ -79,7 +79,7 @@ impl Problem {
 
 /// The European value at one time.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct European {
+pub(super) struct EuropeanValue {
     phi: f64,
     width: f64,
     inv_width: f64,
@@ -89,7 +89,7 @@ pub(super) struct European {
     cash: f64,
 }
 
-impl European {
+impl EuropeanValue {
     /// Value and slopes at `x`, `spot` being e^x.
     pub(super) fn at(&self, x: f64, spot: f64) -> Slopes {
         let Self { phi, width, inv_width, .. } = *self;
