@@ -3,16 +3,16 @@
     python3 golden/make/market.py --seed 1 OUT.csv                 price and derivatives in spot and time
     python3 golden/make/market.py --seed 1 --greeks OUT.csv        every Greek (about a second a row and core)
 
-Needs cargo; no files of golden/ are read or written. OUT is added to as rows get done, the groups in turn, and a run that
-was stopped goes on where it was: a row depends on the seed and its number alone. Three groups, told apart by `group`:
+Needs cargo; no files of golden/ are read or written. OUT is added to as rows get done, the groups in turn, and a run
+that was stopped goes on where it was: a row depends on the seed and its number alone. The column `group` has
 
     market      contracts of a whole market, most of them far from exercise
-    boundary    the same with the spot within half a standard deviation of the exercise boundary of now, two in three with
-                dividends
+    boundary    the same with the spot within half a standard deviation of the exercise boundary of now, two in three
+                with dividends
     exdate      the same with the next ex-date within two days
 
-`payer` is how dividends are paid, `distance` that of the spot to the boundary in standard deviations (ln, sigma sqrt T;
-blank where there is none now), `days` those to the next ex-date. What the solver has no value for is left out and counted
+`payer` is how dividends are paid, `distance` that of the spot to the boundary in standard deviations of ln S to expiry
+(blank where there is none now), `days` those to the next ex-date. What the solver has no value for is left out and counted
 at the end: puts with b < 0 and dividends, and contracts with two boundaries.
 """
 
@@ -191,7 +191,8 @@ def main():
     parser.add_argument("--seed", type=int, required=True, help="rows are those of this number")
     parser.add_argument("--greeks", action="store_true", help="every Greek, not those in spot and time alone")
     for group, count in (("market", 300), ("boundary", 150), ("exdate", 150)):
-        parser.add_argument(f"--{group}", type=int, default=count, metavar="N", help=f"contracts drawn (default {count})")
+        explained = f"contracts drawn (default {count})"
+        parser.add_argument(f"--{group}", type=int, default=count, metavar="N", help=explained)
     args = parser.parse_args()
     task, names = ("greeks", ALL) if args.greeks else ("spot", SPOT)
     build = ["cargo", "build", "--release", "--locked", "--quiet", "--manifest-path", SOLVER / "Cargo.toml"]
