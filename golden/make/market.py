@@ -3,17 +3,17 @@
     python3 golden/make/market.py --seed 1 OUT.csv                 price and derivatives in spot and time
     python3 golden/make/market.py --seed 1 --greeks OUT.csv        every Greek (about a second a row and core)
 
-Needs cargo; no files of golden/ are read or written. OUT is added to as rows get done, the groups in turn, and a run that
-was stopped goes on where it was: a row depends on the seed and its number alone. Three groups, told apart by `group`:
+Needs cargo; no files of golden/ are read or written. OUT is added to as rows get done, the groups in turn, and a run
+that was stopped goes on where it was: a row depends on the seed and its number alone. The column `group` has
 
     market      contracts of a whole market, most of them far from exercise
-    boundary    the same with the spot within half a standard deviation of the exercise boundary of now, two in three with
-                dividends
+    boundary    the same with the spot within half a standard deviation of the exercise boundary of now, two in three
+                with dividends
     exdate      the same with the next ex-date within two days
 
-`payer` is how dividends are paid, `distance` that of the spot to the boundary in standard deviations (ln, sigma sqrt T;
-blank where there is none now), `days` those to the next ex-date. What the solver has no value for is left out and counted
-at the end: puts with b < 0 and dividends, and contracts with two boundaries.
+`payer` is how dividends are paid, `distance` that of the spot to the boundary in standard deviations of ln S to expiry
+(blank where there is none now), `days` those to the next ex-date. What the solver has no value for is left out and counted
+at the end: puts with b < 0 and dividends, and contracts with two boundaries. So is what takes too long (LIMITS).
 """
 
 import argparse
@@ -49,6 +49,8 @@ PAYERS = {
 }
 DAY = 1 / 365
 QUARTER, MONTH, WEEK = 0.25, 1 / 12, 7 / 365
+# seconds on the clock after which rows are given up: weekly payers with years to go can take an hour
+LIMITS = {"prices": 60, "spot": 600, "greeks": 1800}
 # a solver is asked for so many rows at once; one of more dividends waits until all others are done
 CHUNK = 8
 MANY = 26
@@ -125,7 +127,12 @@ def solved(task, rows):
     header = "id,right,s,k,t_years,r,b,sigma,divs".split(",")
     lines = [",".join(header)] + [",".join(str(row[name]) for name in header) for row in rows]
     done = subprocess.run(
-        [PROGRAM, task, "--threads", "1"], input="\n".join(lines) + "\n", capture_output=True, text=True, check=True
+        [PROGRAM, task, "--threads", "1"],
+        input="\n".join(lines) + "\n",
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=LIMITS[task],
     )
     return {row["id"]: row for row in csv.DictReader(done.stdout.splitlines())}
 
@@ -140,7 +147,10 @@ def near_boundary(draw, number):
         row = drawn(draw, "pays" if number % 3 else "none")
         if row is None:
             continue
-        answer = solved("prices", [row | {"id": "?"}])["?"]
+        try:
+            answer = solved("prices", [row | {"id": "?"}])["?"]
+        except subprocess.TimeoutExpired:
+            continue
         if answer["unsupported"]:
             continue
         boundary = float(answer["boundary"])
@@ -191,7 +201,8 @@ def main():
     parser.add_argument("--seed", type=int, required=True, help="rows are those of this number")
     parser.add_argument("--greeks", action="store_true", help="every Greek, not those in spot and time alone")
     for group, count in (("market", 300), ("boundary", 150), ("exdate", 150)):
-        parser.add_argument(f"--{group}", type=int, default=count, metavar="N", help=f"contracts drawn (default {count})")
+        explained = f"contracts drawn (default {count})"
+        parser.add_argument(f"--{group}", type=int, default=count, metavar="N", help=explained)
     args = parser.parse_args()
     task, names = ("greeks", ALL) if args.greeks else ("spot", SPOT)
     build = ["cargo", "build", "--release", "--locked", "--quiet", "--manifest-path", SOLVER / "Cargo.toml"]
@@ -224,7 +235,14 @@ def main():
         def solve(rows):
             """Writes what the solver says of some rows."""
             nonlocal count
-            answers = solved(task, rows)
+            try:
+                answers = solved(task, rows)
+            except subprocess.TimeoutExpired:
+                if len(rows) > 1:
+                    for row in rows:
+                        solve([row])
+                    return
+                answers = {rows[0]["id"]: {"unsupported": "no answer in time"}}
             for row in rows:
                 answer = answers[row["id"]]
                 if answer["unsupported"]:

@@ -5,9 +5,9 @@
 //! cargo run --profile fast -p greeksd-testkit --example early_errors -- [--fast|--accurate] [--worst N] FILE...
 //! ```
 //!
-//! FILE: one of golden/ by name, or a path to a file with its columns, as golden/make/market.py writes them. Each row is
-//! read from tables built for a chain around it, as a pass does, and again by the accurate scheme for itself alone. Exit
-//! code 1 where an aim is missed by what a pass serves.
+//! FILE: one of golden/ by name, or a path to a file with its columns, as golden/make/market.py writes them. Each row
+//! is read from tables built for a chain around it, as a pass does, and again by the accurate scheme for itself alone.
+//! Exit code 1 where an aim is missed by what a pass serves.
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::unwrap_used, reason = "a report")]
 
 use kernel::contract::Right;

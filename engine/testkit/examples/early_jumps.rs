@@ -1,17 +1,18 @@
-//! Where American values jump: sweeps of spot, volatility, time, rate and borrow, each value read from the tables that a
-//! pass would have at hand, renewed when a pass would renew them.
+//! Where American values jump: sweeps of spot, volatility, time, rate and borrow, each value read from the tables that
+//! a pass would have at hand, renewed when a pass would renew them.
 //!
 //! ```text
-//! cargo run --profile fast -p greeksd-testkit --example early_jumps -- [--points N] [--all] [--accurate] [PART OF A NAME]
+//! cargo run --profile fast -p greeksd-testkit --example early_jumps -- [--points N] [--all] [--accurate] [PART]
 //! ```
 //!
-//! `--accurate` reads each point from tables of its own instead: what is left is the measure's own noise.
+//! PART: only cases whose name has it. `--accurate` reads each point from tables of its own instead: what is left is
+//! the measure's own noise.
 //!
 //! Two measures, both relative as of testkit::ruler. `renewal`: the same contract from the old tables and from the new
-//! ones. `step`: how far a value departs from the cubic through its neighbours, less what a smooth function would by the
-//! same at twice the step; windows where exercise begins or ends are left out, and so is what does jump at an ex-date:
-//! values by time, and calls that are exercised right before. A jump counts as open above twice the aim of testkit::aims, and only
-//! those are printed but for `--all`. Exit code 1 where one is open.
+//! ones. `step`: how far a value departs from the cubic through its neighbours, less what a smooth function would by
+//! the same at twice the step; windows where exercise begins or ends are left out, and so is what does jump at an
+//! ex-date: values by time, and calls that are exercised right before. A jump counts as open above twice the aim of
+//! testkit::aims, and only those are printed but for `--all`. Exit code 1 where one is open.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a report")]
 #![allow(clippy::float_cmp, reason = "what is exercised has exactly these values")]
 
