@@ -12,7 +12,8 @@ use crate::dividends::Terms;
 use crate::greeks::{Derivatives, VolDerivatives};
 use crate::lanes::Lanes;
 
-/// Steps of σ and of K, as parts of them; of r and b, per year, and at most this part of a rate that must keep its sign.
+/// Steps of σ and of K, as parts of them; of r and b, per year, and at most this part of a rate that must keep its
+/// sign.
 const SIGMA_STEP: f64 = 0.012;
 const STRIKE_STEP: f64 = 4e-3;
 /// A step of K is at most this part of the standard deviation of ln X until the next ex-date, and at least this part

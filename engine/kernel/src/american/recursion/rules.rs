@@ -126,7 +126,8 @@ pub(super) const DISTANCES: usize = 8;
 const NEAREST_SPOT: f64 = 0.5;
 
 impl SpotRule {
-    /// The class of a spot `distance` deviations from the boundary, seen from `ahead` of the time left before it begins.
+    /// The class of a spot `distance` deviations from the boundary, seen from `ahead` of the time left before the
+    /// boundary begins.
     pub(super) fn class(distance: f64, ahead: f64) -> usize {
         let nearest = ahead.sqrt().max(NEAREST_SPOT * distance.min(1.0));
         (-(nearest / NEAREST_SPOT).log2()).ceil().clamp(0.0, (DISTANCES - 1) as f64) as usize

@@ -44,8 +44,8 @@ pub(super) struct Side {
 }
 
 impl Interval {
-    /// The explicit boundary at `t` of exercise that ends at `end`: value matching with the flow to come replaced by the
-    /// share of it that a boundary with this pace earns. A bracketed search.
+    /// The explicit boundary at `t` of exercise that ends at `end`, by a bracketed search: value matching, with the
+    /// flow to come replaced by the share of it that a boundary with this pace earns.
     pub(super) fn explicit(&self, p: &AmericanOption, t: f64, end: f64, side: Side) -> Explicit {
         let still = self.root(p, t, 0.0, side);
         let (add, pace) = self.earned(p, t, end, still);
