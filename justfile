@@ -73,9 +73,10 @@ faults *args:
 bench name="":
     cargo bench --locked -p greeksd-benches {{ if name == "" { "" } else { "--bench " + name } }}
 
-# the same contracts priced by QuantLib, fast-vollib, pyvolr and Rust crates: time, disagreement, who is right
-peers:
-    python3 benches/peers/run.py
+# the same contracts priced by QuantLib, fast-vollib, pyvolr and Rust crates: time, disagreement, who is right; error and
+# time of QuantLib's American engines at several settings (alone with `--accuracy`), on golden rows and on files of rows
+peers *args:
+    python3 benches/peers/run.py {{ args }}
 
 # volatility curves of recorded chains beside published codes: benches/surface-peers/README.md says what BASE and MOMENT are
 surface-peers base moment *args:
@@ -96,6 +97,22 @@ rates-table *args:
 frames *args:
     cargo build --release --locked
     python3 tests/frames/run.py {{ args }}
+
+# fresh American rows as a market has them, with their reference values: `just market-rows --seed 1 OUT.csv`
+market-rows *args:
+    python3 golden/make/market.py {{ args }}
+
+# errors of American values on files of rows, by class, payer, distance to the boundary and to the ex-date, against what is aimed at
+early-errors *files:
+    cargo run --release --locked -p greeksd-testkit --example early_errors -- {{ files }}
+
+# jumps of American values along sweeps of spot, volatility, time, rate and borrow
+early-jumps *args:
+    cargo run --release --locked -p greeksd-testkit --example early_jumps -- {{ args }}
+
+# nanoseconds of American values, and time and bytes of their tables, by payer and term
+early-times *args:
+    cargo run --release --locked -p greeksd-testkit --example early_times -- {{ args }}
 
 # errors by class, by distance to the exercise boundary and to the ex-date: target/maps.md and docs/plots
 maps:

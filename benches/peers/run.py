@@ -1,11 +1,16 @@
 """Sets up the peers, has the same contracts priced by everyone, and prints who takes how long and who is how far off.
 
     python3 benches/peers/run.py            the report is also written to target/peers/report.md
+    python3 benches/peers/run.py --accuracy [ROWS...]
+                                            only error and time of QuantLib's American engines at several settings, and
+                                            ours, on golden/american_*.csv and ROWS (files with their columns, as
+                                            golden/make/market.py writes them); also in target/peers/accuracy.md
 
 The Python peers are installed once, in the versions of requirements.txt, below target/peers/venv; one that cannot be
 installed is named and left out. QuantLib's C++ program is built where its headers are. See README.md beside this file.
 """
 
+import argparse
 import os
 import pathlib
 import subprocess
@@ -17,6 +22,8 @@ OUT = ROOT / "target" / "peers"
 VENV = OUT / "venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
+# as benches are built; GREEKSD_PROFILE=fast builds in less time
+PROFILE = ["--profile", os.environ.get("GREEKSD_PROFILE", "release")]
 NEEDED = ["numpy", "mpmath"]
 PEERS = ["QuantLib", "fast-vollib", "pyvolr"]
 # everyone computes on one thread
@@ -75,14 +82,44 @@ def build_quantlib():
         print(f"skipped QuantLib in C++ (headers and library needed): {reason}", flush=True)
 
 
+def accuracy(files, each):
+    """Error and time of QuantLib's American engines and of ours, row by row by the same ruler."""
+    cargo = ["cargo", "run", *PROFILE, "--quiet", "--locked", "-p", "greeksd-testkit", "--example", "early_peers", "--"]
+    text = "# American engines: error and time\n"
+    for rows in files:
+        out = OUT / "engines" / rows.stem
+        if out.exists():
+            for old in out.glob("*.csv"):
+                old.unlink()
+        print(f"{rows.name}", flush=True)
+        engines = [str(PYTHON), str(HERE / "engines.py"), str(out), str(rows), "--each", str(each)]
+        subprocess.run(engines, env=os.environ | ONE_THREAD, check=True)
+        values = sorted(str(path) for path in out.glob("*.csv"))
+        done = subprocess.run([*cargo, str(rows), *values], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+        print(done.stdout, flush=True)
+        text += "\n" + done.stdout
+    (OUT / "accuracy.md").write_text(text)
+
+
 def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--accuracy", action="store_true", help="only QuantLib's American engines and ours, row by row")
+    parser.add_argument("--each", type=int, default=1, metavar="N", help="QuantLib on every N-th row of these only")
+    parser.add_argument("rows", nargs="*", type=pathlib.Path, metavar="ROWS", help="further rows for --accuracy")
+    args = parser.parse_args()
     OUT.mkdir(parents=True, exist_ok=True)
     set_up()
+    golden = [ROOT / "golden" / name for name in ("american_nodiv.csv", "american_div.csv")]
+    if args.accuracy:
+        accuracy([*golden, *(path.resolve() for path in args.rows)], args.each)
+        return
     build_quantlib()
-    example = ["cargo", "run", "--release", "--quiet", "--locked", "-p", "greeksd-benches", "--example", "peers"]
+    example = ["cargo", "run", *PROFILE, "--quiet", "--locked", "-p", "greeksd-benches", "--example", "peers"]
     subprocess.run([*example, "--", str(OUT)], cwd=ROOT, check=True)
     environment = os.environ | ONE_THREAD
-    sys.exit(subprocess.run([str(PYTHON), str(HERE / "compare.py"), str(OUT)], env=environment).returncode)
+    code = subprocess.run([str(PYTHON), str(HERE / "compare.py"), str(OUT)], env=environment).returncode
+    accuracy([*golden, *(path.resolve() for path in args.rows)], args.each)
+    sys.exit(code)
 
 
 if __name__ == "__main__":

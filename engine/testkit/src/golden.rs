@@ -51,6 +51,12 @@ impl GoldenRow {
         &self.text[column]
     }
 
+    /// The text in a column; `None` where it is blank or the file has no such column.
+    #[must_use]
+    pub fn text_in(&self, column: &str) -> Option<&str> {
+        self.text.get(column).map(String::as_str).filter(|text| !text.is_empty())
+    }
+
     /// The inputs that the size of its Greeks follows from.
     #[must_use]
     pub fn at_the_money(&self) -> AtTheMoney {
@@ -64,7 +70,7 @@ pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden")
 }
 
-/// Every row of a file of golden/.
+/// Every row of a file of golden/, or of another with its columns: an absolute path.
 ///
 /// # Panics
 /// The file is not there, not whole or empty.

@@ -2,8 +2,11 @@
 //! they are held to, recorded chains, seeded randomness. For tests: a missing or damaged file of the repository panics.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails; tables are printed")]
 
+pub mod aims;
+pub mod chain;
 pub mod documents;
 pub mod golden;
+pub mod processor;
 pub mod random;
 pub mod recorded;
 pub mod ruler;

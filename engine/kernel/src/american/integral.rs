@@ -11,61 +11,55 @@ use crate::elementary::exp;
 use crate::lanes::{Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, norm_cdf_short_given};
 use crate::solve::gauss_legendre;
-use std::f64::consts::FRAC_PI_2;
 use std::sync::LazyLock;
 
-/// A quadrature over the life of the option.
-struct Rule {
-    /// Serves spots at least this many standard deviations from the boundary,
-    distance: f64,
-    /// and drifts of at most this many standard deviations over the life: a spot that drifts across the boundary makes
-    /// the integrand a step.
-    drift: f64,
-    /// u/t, tau/t = 1 − u/t and the weight of each node.
-    nodes: Vec<(f64, f64, f64)>,
-}
+/// Nodes of the quadrature by scheme, those that each class of distance takes besides, and how many times as many a
+/// great drift takes.
+const NODES: [usize; 2] = [24, 64];
+const MORE_CLOSE: usize = 3;
+const MORE_DRIFT: usize = 3;
+/// Drifts over the life up to this many standard deviations count as small: with a greater one a spot drifts across the
+/// boundary, which makes the integrand a step.
+const DRIFT: f64 = 4.0;
+/// Where the nodes begin to spread out, in √(time/life), for a spot a deviation and more from the boundary; each class
+/// of distance is half of the one before.
+const NEAREST: f64 = 0.5;
+const DISTANCES: usize = 11;
+/// √(−ln(part of the life that is left)) at the last node.
+const LAST: f64 = 4.6;
+
+/// A quadrature over the life of the option: u/t, tau/t = 1 − u/t and the weight of each node.
+struct Rule(Vec<(f64, f64, f64)>);
 
 impl Rule {
-    /// `n` nodes in u = t·sin²(½π·s^k): sin² removes the root at both ends, k > 1 crowds the nodes at u = 0, where the
-    /// integrand of a spot next to the boundary changes fast.
-    fn new((distance, drift): (f64, f64), n: usize, k: f64) -> Self {
+    /// `n` nodes in u = t·(1 − e^(−ξ²)), ξ = `nearest`·sinh: ξ² removes the root at the spot's end, the exponential
+    /// that
+    /// at expiry, and the sinh crowds the nodes at u = 0, where the integrand of a spot next to the boundary changes
+    /// fast.
+    fn new(n: usize, nearest: f64) -> Self {
+        let steepness = (LAST / nearest).asinh();
         let node = |(s, w): (f64, f64)| {
-            let (sin, cos) = (FRAC_PI_2 * s.powf(k)).sin_cos();
-            (sin * sin, cos * cos, w * 2.0 * FRAC_PI_2 * sin * cos * k * s.powf(k - 1.0))
+            let xi = nearest * (s * steepness).sinh();
+            let rest = (-xi * xi).exp();
+            (-(-xi * xi).exp_m1(), rest, w * nearest * steepness * (s * steepness).cosh() * 2.0 * xi * rest)
         };
-        Self { distance, drift, nodes: gauss_legendre(n).into_iter().map(node).collect() }
+        Self(gauss_legendre(n).into_iter().map(node).collect())
     }
 
-    /// The rules of a scheme, the cheapest first.
-    fn of(scheme: Scheme) -> &'static [Self] {
-        static FAST: LazyLock<[Rule; 7]> = LazyLock::new(|| {
-            [
-                Rule::new((1.5, 0.5), 8, 1.0),
-                Rule::new((1.0, 1.0), 12, 1.0),
-                Rule::new((0.6, 2.0), 16, 1.0),
-                Rule::new((0.5, 4.0), 24, 1.5),
-                Rule::new((0.1, 8.0), 40, 3.0),
-                Rule::new((0.0, 12.0), 60, 4.0),
-                Rule::new((0.0, f64::INFINITY), 120, 3.0),
-            ]
-        });
-        static ACCURATE: LazyLock<[Rule; 3]> = LazyLock::new(|| {
-            [Rule::new((0.3, 4.0), 64, 2.0), Rule::new((0.0, 8.0), 96, 4.0), Rule::new((0.0, f64::INFINITY), 240, 3.0)]
-        });
-        match scheme {
-            Scheme::Fast => &*FAST,
-            Scheme::Accurate => &*ACCURATE,
-        }
-    }
-
-    /// The cheapest rule that serves every lane.
+    /// The rule that serves every lane.
     fn serving<L: Lanes>(scheme: Scheme, reach: &Reach<L>) -> &'static Self {
-        let rules = Self::of(scheme);
-        let serves = |rule: &&Self| {
-            let short = reach.distance.lt(L::splat(rule.distance)) | reach.drift.gt(L::splat(rule.drift));
-            !short.any()
+        type Rules = [[[Rule; DISTANCES]; 2]; 2];
+        static RULES: LazyLock<Rules> = LazyLock::new(|| {
+            let rule = |n: usize, class: usize| Rule::new(n + class * MORE_CLOSE, NEAREST * 0.5f64.powi(class as i32));
+            NODES.map(|n| [n, MORE_DRIFT * n].map(|n| core::array::from_fn(|class| rule(n, class))))
+        });
+        let is_far = |class: usize| {
+            let least = L::splat(0.5f64.powi(class as i32));
+            !reach.distance.lt(least).any()
         };
-        rules.iter().find(serves).unwrap_or(&rules[rules.len() - 1])
+        let class = (0..DISTANCES - 1).find(|&class| is_far(class)).unwrap_or(DISTANCES - 1);
+        let drifts = reach.drift.gt(L::splat(DRIFT)).any();
+        &RULES[usize::from(scheme == Scheme::Accurate)][usize::from(drifts)][class]
     }
 }
 
@@ -147,7 +141,7 @@ struct Integrand<L> {
 /// # Domain    spots on the holding side of the boundary, sigma in the table's range; elsewhere the result means
 /// nothing
 /// # Accuracy  golden/tolerances.csv, american_nodiv
-/// # Source    Kim (1990); node counts by distance to the boundary from self-convergence against 96 nodes
+/// # Source    Kim (1990); the number of nodes from self-convergence
 #[inline(never)]
 pub(super) fn premium<L: Lanes, const FULL: bool>(
     at: &Contract<L>,
@@ -157,7 +151,7 @@ pub(super) fn premium<L: Lanes, const FULL: bool>(
 ) -> Premium<L> {
     let place = table.place(at.sigma);
     let mut sum = Premium::zero();
-    for &(part, rest, weight) in &Rule::serving(scheme, reach).nodes {
+    for &(part, rest, weight) in &Rule::serving(scheme, reach).0 {
         let u = at.t * part;
         let moment = Moment { u, weight: at.t * weight, root_u: u.sqrt(), df: exp(-at.r * u), df_b: exp(-at.b * u) };
         let edge = course.at_time::<FULL>(at.t * rest).edge((at.sigma, at.inv_sigma), place);

@@ -9,6 +9,8 @@ mod classes;
 mod integral;
 mod no_dividends;
 pub mod premium;
+mod recursion;
+mod reference;
 mod shared;
 
 use super::black76::{Horizon, european, european_vol};
@@ -47,6 +49,8 @@ enum Method {
     NoDividends(NoDividends),
     /// American with dividends, or with two boundaries.
     Premium(PremiumTables),
+    /// The same by recursions for each contract alone.
+    Recursion,
 }
 
 /// Prices the contracts of one (expiry, right).
@@ -74,6 +78,7 @@ impl Pricer {
         let method = match Self::class(style, right, terms, &band, LOST) {
             Class::European => Method::European,
             Class::OneBoundary => Method::NoDividends(NoDividends::new(right, terms, &band, scheme)),
+            Class::TwoBoundaries | Class::Dividends if scheme == Scheme::Accurate => Method::Recursion,
             Class::TwoBoundaries | Class::Dividends => Method::Premium(PremiumTables::new(right, terms, bands, scheme)),
         };
         Self { style, right, band, scheme, method }
@@ -115,6 +120,7 @@ impl Pricer {
                 tables.serves(terms) && matches!(class(), Class::OneBoundary | Class::European)
             }
             Method::Premium(tables) => tables.serves(terms),
+            Method::Recursion => matches!(class(), Class::TwoBoundaries | Class::Dividends | Class::European),
         }
     }
 
@@ -131,7 +137,7 @@ impl Pricer {
             return Refit::Kept;
         }
         match &mut self.method {
-            Method::European => {}
+            Method::European | Method::Recursion => {}
             Method::NoDividends(tables) => tables.widen(self.right, terms, wide.sigma),
             Method::Premium(tables) => tables.widen(bands),
         }
@@ -146,6 +152,7 @@ impl Pricer {
             Method::European => Counts { european: 1, ..Counts::default() },
             Method::NoDividends(tables) => Counts { boundaries: tables.len(), ..Counts::default() },
             Method::Premium(tables) => tables.counts(),
+            Method::Recursion => Counts { aligned: 1, ..Counts::default() },
         }
     }
 
@@ -154,7 +161,7 @@ impl Pricer {
     pub fn bytes(&self) -> usize {
         size_of::<Self>()
             + match &self.method {
-                Method::European => 0,
+                Method::European | Method::Recursion => 0,
                 Method::NoDividends(tables) => tables.bytes(),
                 Method::Premium(tables) => tables.bytes(),
             }
@@ -190,6 +197,7 @@ impl PricerAt<'_> {
             }
             Method::NoDividends(tables) => tables.jet(self.terms, market.x, k, sigma),
             Method::Premium(tables) => tables.jet(self.terms, self.s, k, sigma),
+            Method::Recursion => reference::derivatives(self.pricer.right, self.terms, market.x, k, sigma),
         };
         let waiting = finish(&jet, &market, sigma);
         if !now.any() {
@@ -211,6 +219,7 @@ impl PricerAt<'_> {
             }
             Method::NoDividends(tables) => tables.vol_derivatives(self.terms, x, k, sigma),
             Method::Premium(tables) => tables.vol_derivatives(self.terms, self.s, k, sigma),
+            Method::Recursion => reference::vol_derivatives(self.pricer.right, self.terms, x, k, sigma),
         };
         let zero = L::splat(0.0);
         let payoff = VolDerivatives { value: (L::splat(self.s) - k) * phi, vega: zero, volga: zero, ultima: zero };
@@ -223,6 +232,7 @@ impl PricerAt<'_> {
             Method::European => L::splat(f64::NAN),
             Method::NoDividends(tables) => tables.boundary(self.terms, k, sigma),
             Method::Premium(tables) => tables.boundary(self.terms, self.s, k, sigma),
+            Method::Recursion => reference::boundary(self.pricer.right, self.terms, k, sigma),
         }
     }
 

@@ -34,6 +34,9 @@ pub const NAMES: [&str; 19] = [
     "dual_gamma",
 ];
 
+/// Those that need no difference, in the order of the files.
+pub const SPOT_NAMES: [&str; 8] = ["price", "delta", "gamma", "speed", "theta", "charm", "color", "lambda"];
+
 /// A value and its absolute error, in published units; NaN where there is none.
 pub type Estimate = (f64, f64);
 
@@ -146,13 +149,31 @@ fn errors(c: &Contract, rough: &Solved, solved: &Solved) -> [f64; 5] {
     out
 }
 
-/// Every value of a contract.
-pub fn greeks(c: &Contract) -> Result<Greeks, Unsupported> {
+/// What the solver gives without differences, and where from.
+struct Core {
+    rough: Solved,
+    solved: Solved,
+    /// Errors of value and spot derivatives.
+    e: [f64; 5],
+    found: Greeks,
+}
+
+/// Value and derivatives in spot and time; of a contract exercised now every value.
+pub fn spot(c: &Contract) -> Result<Greeks, Unsupported> {
+    Ok(by_equation(c)?.found)
+}
+
+/// A combination of value and spot derivatives, with the error of each.
+fn combine(d: &[f64; 5], e: &[f64; 5], weights: [f64; 5]) -> Estimate {
+    let value = (0..5).map(|k| weights[k] * d[k]).sum();
+    (value, (0..5).map(|k| weights[k].abs() * e[k]).sum())
+}
+
+/// Spot derivatives from the solver, those in time from the pricing equation.
+fn by_equation(c: &Contract) -> Result<Core, Unsupported> {
     let (working, fine) = Scheme::pair(!c.dividends.is_empty());
     let (rough, solved) = (solve(c, &working)?, solve(c, &fine)?);
     let mut values: Vec<(&'static str, Estimate)> = Vec::new();
-    let out =
-        |values, solved: &Solved| Ok(Greeks { exercise_now: solved.exercise_now, boundary: solved.boundary, values });
     let d = solved.value;
     if solved.exercise_now {
         for name in NAMES {
@@ -165,29 +186,40 @@ pub fn greeks(c: &Contract) -> Result<Greeks, Unsupported> {
             };
             values.push((name, (value, 0.0)));
         }
-        return out(values, &solved);
+        let found = Greeks { exercise_now: true, boundary: solved.boundary, values };
+        return Ok(Core { rough, solved, e: [0.0; 5], found });
     }
     let e = errors(c, &rough, &solved);
-    let (x, near, dev) = spot_scale(c);
+    let (x, _, _) = spot_scale(c);
     let (s, r, b, sigma) = (c.s, c.r, c.b, c.sigma);
     let (gs, s2) = ((r - b) * s, sigma * sigma);
     for (k, name) in ["price", "delta", "gamma", "speed"].into_iter().enumerate() {
         values.push((name, (d[k], e[k])));
     }
-    // A combination of value and spot derivatives, with the error of each.
-    let combine = |weights: [f64; 5]| -> Estimate {
-        let value = (0..5).map(|k| weights[k] * d[k]).sum();
-        (value, (0..5).map(|k| weights[k].abs() * e[k]).sum())
-    };
     let half = 0.5 * s2 * x * x;
-    let per_day = |(v, e): Estimate| (v / 365.0, e / 365.0);
-    let per_cent = |(v, e): Estimate| (v / 100.0, e / 100.0);
-    values.push(("theta", per_day(combine([r, -gs, -half, 0.0, 0.0]))));
-    values.push(("charm", combine([0.0, b, -gs - s2 * x, -half, 0.0])));
-    values.push(("color", combine([0.0, 0.0, 2.0 * b - r - s2, -gs - 2.0 * s2 * x, -half])));
+    let (v, error) = combine(&d, &e, [r, -gs, -half, 0.0, 0.0]);
+    values.push(("theta", (v / 365.0, error / 365.0)));
+    values.push(("charm", combine(&d, &e, [0.0, b, -gs - s2 * x, -half, 0.0])));
+    values.push(("color", combine(&d, &e, [0.0, 0.0, 2.0 * b - r - s2, -gs - 2.0 * s2 * x, -half])));
     let relative = e[0] / d[0].abs() + e[1] / d[1].abs().max(f64::MIN_POSITIVE);
     let lambda = d[1] * s / d[0];
     values.push(("lambda", (lambda, lambda.abs() * relative)));
+    let found = Greeks { exercise_now: false, boundary: solved.boundary, values };
+    Ok(Core { rough, solved, e, found })
+}
+
+/// Every value of a contract.
+pub fn greeks(c: &Contract) -> Result<Greeks, Unsupported> {
+    let (working, fine) = Scheme::pair(!c.dividends.is_empty());
+    let Core { rough, solved, e, found } = by_equation(c)?;
+    if solved.exercise_now {
+        return Ok(found);
+    }
+    let (d, mut values) = (solved.value, found.values);
+    let (x, near, dev) = spot_scale(c);
+    let (s, r, b, sigma) = (c.s, c.r, c.b, c.sigma);
+    let (gs, half) = ((r - b) * s, 0.5 * sigma * sigma * x * x);
+    let per_cent = |(v, e): Estimate| (v / 100.0, e / 100.0);
 
     // Volatility. Next to the boundary the contract may be exercised at a few per cent less of it, and right before an
     // ex-date the value varies faster: smaller steps then, and for each Greek the one that leaves the least error.
@@ -273,9 +305,9 @@ pub fn greeks(c: &Contract) -> Result<Greeks, Unsupported> {
 
     // Strike.
     if c.dividends.is_empty() {
-        let (v, error) = combine([1.0 / c.k, -s / c.k, 0.0, 0.0, 0.0]);
+        let (v, error) = combine(&d, &e, [1.0 / c.k, -s / c.k, 0.0, 0.0, 0.0]);
         values.push(("dual_delta", (v, error)));
-        values.push(("dual_gamma", combine([0.0, 0.0, s * s / (c.k * c.k), 0.0, 0.0])));
+        values.push(("dual_gamma", combine(&d, &e, [0.0, 0.0, s * s / (c.k * c.k), 0.0, 0.0])));
     } else {
         let step = c.k * (0.08 * near).min(0.02);
         if let Some(line) = Line::new(c, &working, &rough, central(4, step), |c, step| c.k += step) {
@@ -285,7 +317,7 @@ pub fn greeks(c: &Contract) -> Result<Greeks, Unsupported> {
             values.push(("dual_gamma", (second.0, second.1 + e[2] * ratio * ratio)));
         }
     }
-    out(values, &solved)
+    Ok(Greeks { values, ..found })
 }
 
 /// ∂²V/∂σ∂r: the mixed difference at growing steps, extrapolated (it is even in their size); one-sided in r, a

@@ -1,6 +1,6 @@
 //! Values of American options by the early exercise premium, for golden/: an independent check of the engine.
 //!
-//! `american-reference greeks|prices|volatilities [--threads N] < contracts.csv > values.csv`
+//! `american-reference greeks|spot|prices|volatilities [--threads N] < contracts.csv > values.csv`
 //!
 //! Input: CSV with a header; columns id, right, s, k, t_years, r, b, sigma, divs (t:amount;t:amount), in any order,
 //! others ignored. `volatilities` reads price instead of sigma. Output: CSV, each value with its error; progress on
@@ -11,8 +11,8 @@ mod math;
 mod solver;
 mod volatility;
 
-use greeks::NAMES;
-use solver::Contract;
+use greeks::{Greeks, NAMES, SPOT_NAMES};
+use solver::{Contract, Unsupported};
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::sync::Mutex;
@@ -56,8 +56,16 @@ fn contract(row: &Row, sigma: &str) -> Result<Contract, String> {
 }
 
 fn greeks_line(row: &Row) -> Result<String, String> {
-    let found = greeks::greeks(&contract(row, "sigma")?).map_err(|e| e.0.to_owned())?;
-    let values: Vec<String> = NAMES.iter().map(|name| found.get(name)).map(|(v, e)| format!("{v:e},{e:e}")).collect();
+    values_line(row, greeks::greeks, &NAMES)
+}
+
+fn spot_line(row: &Row) -> Result<String, String> {
+    values_line(row, greeks::spot, &SPOT_NAMES)
+}
+
+fn values_line(row: &Row, of: fn(&Contract) -> Result<Greeks, Unsupported>, names: &[&str]) -> Result<String, String> {
+    let found = of(&contract(row, "sigma")?).map_err(|e| e.0.to_owned())?;
+    let values: Vec<String> = names.iter().map(|name| found.get(name)).map(|(v, e)| format!("{v:e},{e:e}")).collect();
     Ok(format!("{},{:e},{}", u8::from(found.exercise_now), found.boundary, values.join(",")))
 }
 
@@ -81,7 +89,7 @@ fn volatility_line(row: &Row) -> Result<String, String> {
 
 fn run() -> Result<(), String> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let usage = "american-reference greeks|prices|volatilities [--threads N] < contracts.csv > values.csv";
+    let usage = "american-reference greeks|spot|prices|volatilities [--threads N] < contracts.csv > values.csv";
     let threads = match args.iter().position(|x| x == "--threads") {
         Some(i) => args.get(i + 1).and_then(|n| n.parse().ok()).ok_or(usage)?,
         None => std::thread::available_parallelism().map_or(1, usize::from),
@@ -89,6 +97,7 @@ fn run() -> Result<(), String> {
     let pairs = |names: &[&str]| names.iter().map(|x| format!("{x},{x}_err")).collect::<Vec<_>>().join(",");
     let (line, columns): (Task, String) = match args.first().map(String::as_str) {
         Some("greeks") => (greeks_line, format!("exercise_now,boundary,{}", pairs(&NAMES))),
+        Some("spot") => (spot_line, format!("exercise_now,boundary,{}", pairs(&SPOT_NAMES))),
         Some("prices") => (prices_line, format!("exercise_now,boundary,{}", pairs(&NAMES[..3]))),
         Some("volatilities") => (volatility_line, "status,sigma,sigma_err,vega".to_owned()),
         _ => return Err(usage.to_owned()),

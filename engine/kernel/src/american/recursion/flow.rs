@@ -1,0 +1,159 @@
+//! The expected present value of what exercise earns between ex-dates (Kim 1990), as sums over moments of time.
+//!
+//! Exercised from the boundary B(t) on, the holder earns φ(bX − (rK − bA(t))) a year more than by holding; a moment's
+//! share is the expectation of that over X beyond B. The lanes are moments.
+
+use super::option::{AmericanOption, Slopes};
+use crate::elementary::exp;
+use crate::lanes::{Block, Lanes};
+use crate::normal::{INV_SQRT_2PI, norm_cdf_given};
+
+/// Moments that are summed side by side.
+const N: usize = Block::N;
+
+/// Moments of exercise with the boundary at each.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FlowNodes {
+    /// Years from now, ascending or not.
+    pub(super) time: Vec<f64>,
+    /// ln B.
+    pub(super) ln_b: Vec<f64>,
+    /// rK − bA: what is lost by exercise, a year.
+    pub(super) cost: Vec<f64>,
+    /// Length of time that the moment stands for; below 0 for the other side of a region with two boundaries.
+    pub(super) weight: Vec<f64>,
+}
+
+impl FlowNodes {
+    pub(super) fn push(&mut self, time: f64, ln_b: f64, cost: f64, weight: f64) {
+        self.time.push(time);
+        self.ln_b.push(ln_b);
+        self.cost.push(cost);
+        self.weight.push(weight);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.time.is_empty()
+    }
+
+    pub(super) fn extend(&mut self, other: &Self) {
+        self.time.extend_from_slice(&other.time);
+        self.ln_b.extend_from_slice(&other.ln_b);
+        self.cost.extend_from_slice(&other.cost);
+        self.weight.extend_from_slice(&other.weight);
+    }
+
+    /// The moments after `t`, ready to be summed for any x there.
+    pub(super) fn from(&self, p: &AmericanOption, t: f64) -> Flows {
+        let ahead: Vec<usize> = (0..self.time.len()).filter(|&i| self.time[i] > t).collect();
+        let block = |some: &[usize]| {
+            let part =
+                |of: &[f64], or: f64| -> [f64; N] { core::array::from_fn(|i| some.get(i).map_or(or, |&i| of[i])) };
+            // lanes without a moment have weight 0
+            let wait = part(&self.time, t + 1.0).map(|time| time - t);
+            let block = FlowBlock::new(p, &wait, &part(&self.weight, 0.0), &part(&self.cost, 0.0));
+            (block, Block::load(&part(&self.ln_b, 0.0)))
+        };
+        Flows(ahead.chunks(N).map(block).collect())
+    }
+}
+
+/// Moments of exercise as seen from one time.
+pub(super) struct Flows(Vec<(FlowBlock, Block)>);
+
+impl Flows {
+    /// Adds what exercise at these moments is worth at e^x.
+    pub(super) fn add(&self, p: &AmericanOption, x: f64, to: &mut Slopes) {
+        let mut sums = FlowSums::zero();
+        for (block, ln_b) in &self.0 {
+            sums.add(p, block, x, *ln_b);
+        }
+        sums.total(to);
+    }
+}
+
+/// Some moments and what does not depend on the boundary there.
+pub(super) struct FlowBlock {
+    wait: Block,
+    /// 1/(σ√wait), σ√wait.
+    inv_width: Block,
+    width: Block,
+    /// weight·e^(−r·wait), weight·e^(−b·wait).
+    cash: Block,
+    stock: Block,
+    /// e^(−(r − b)·wait).
+    carry: Block,
+    cost: Block,
+}
+
+impl FlowBlock {
+    /// Moments `wait` years ahead, all above 0.
+    #[inline(always)]
+    pub(super) fn new(p: &AmericanOption, wait: &[f64; N], weight: &[f64; N], cost: &[f64; N]) -> Self {
+        let (wait, weight) = (Block::load(wait), Block::load(weight));
+        let width = wait.sqrt() * p.sigma;
+        Self {
+            wait,
+            inv_width: Block::splat(1.0) / width,
+            width,
+            cash: exp(wait * -p.r) * weight,
+            carry: exp(wait * (p.b - p.r)),
+            stock: exp(wait * -p.b) * weight,
+            cost: Block::load(cost),
+        }
+    }
+}
+
+/// Sums over moments: value and slopes in x.
+pub(super) struct FlowSums([Block; 5]);
+
+impl FlowSums {
+    pub(super) fn zero() -> Self {
+        Self([Block::splat(0.0); 5])
+    }
+
+    /// Adds the lanes up.
+    pub(super) fn total(&self, to: &mut Slopes) {
+        for (to, sum) in to.iter_mut().zip(self.0) {
+            let mut lanes = [0.0; N];
+            sum.store(&mut lanes);
+            *to += lanes.iter().sum::<f64>();
+        }
+    }
+
+    /// Adds some moments. Returns by how much value and first slope change with ln B at each.
+    #[inline(always)]
+    pub(super) fn add(&mut self, p: &AmericanOption, at: &FlowBlock, x: f64, ln_b: Block) -> [Block; 2] {
+        let c = Block::splat;
+        let g = at.inv_width;
+        let d = (at.wait * (p.r - p.b) - ln_b + x) * g - at.width * 0.5;
+        let e = exp(d * d * -0.5);
+        let low = norm_cdf_given(d * p.phi, e);
+        // weight·e^(−r·wait)·n(d), per unit of x
+        let mg = e * at.cash * g * INV_SQRT_2PI;
+        let cash = at.cost * at.cash * low * p.phi;
+        let (edge, stock) = if p.b == 0.0 {
+            (c(0.0), c(0.0))
+        } else {
+            let (edge, spot) = (exp(ln_b), x.exp());
+            // n(d+) = n(d)·(B/X)·e^(−(r−b)·wait)
+            let e_high = e * edge * at.carry * (1.0 / spot);
+            let high = norm_cdf_given((d + at.width) * p.phi, e_high);
+            (edge * p.b, at.stock * high * (p.phi * p.b * spot))
+        };
+        let jump = (at.cost - edge) * mg;
+        let dg = d * g;
+        let bend = (d * d - 1.0) * g * g;
+        let twist = (d * d - 3.0) * dg * g * g;
+        let lift = edge * mg;
+        let both = lift + stock;
+        let sums = &mut self.0;
+        sums[0] += stock - cash;
+        sums[1] += stock - jump;
+        sums[2] += jump.mul_add(dg, both);
+        sums[3] += both - lift * dg - jump * bend;
+        sums[4] += jump.mul_add(twist, lift.mul_add(bend - dg, both));
+        // ∂d/∂ln B = −g; what the edge and the stock move by cancels in the slope
+        [jump, -(jump * dg)]
+    }
+}

@@ -1,0 +1,104 @@
+//! One American option in the variables of the method: X = S − A(t), x = ln X, time forward from now.
+
+use super::rules::normals;
+use crate::dividends::{Dividend, Terms};
+
+/// Value and first to fourth derivative in x.
+pub(super) type Slopes = [f64; 5];
+
+/// One American option.
+#[derive(Clone, Debug)]
+pub(crate) struct AmericanOption {
+    /// +1 for a call, −1 for a put.
+    pub(super) phi: f64,
+    /// Strike of exercise, and of the European part: a dividend on the day of expiry lowers a call's.
+    pub(super) k: f64,
+    pub(super) european_k: f64,
+    pub(super) sigma: f64,
+    /// Years to expiry.
+    pub(super) t: f64,
+    pub(super) r: f64,
+    pub(super) b: f64,
+    /// Dividends with ex-dates in (0, t), ascending. A call's has the one of the day of expiry as its last.
+    pub(super) divs: Vec<Dividend>,
+}
+
+impl AmericanOption {
+    /// The option of one strike and volatility.
+    pub(crate) fn new(phi: f64, terms: &Terms, k: f64, sigma: f64) -> Self {
+        let Terms { t, r, b, .. } = *terms;
+        let divs: Vec<Dividend> =
+            terms.divs.iter().filter(|d| d.t > 0.0 && d.t <= t && d.amount > 0.0).copied().collect();
+        let last: f64 = divs.iter().filter(|d| d.t >= t).map(|d| d.amount).sum();
+        let european_k = if phi > 0.0 { (k - last).max(1e-9 * k) } else { k };
+        Self { phi, k, european_k, sigma, t, r, b, divs }
+    }
+
+    pub(super) fn is_put(&self) -> bool {
+        self.phi < 0.0
+    }
+
+    /// Standard deviation of ln X over `span` years.
+    pub(super) fn width(&self, span: f64) -> f64 {
+        self.sigma * span.sqrt()
+    }
+
+    /// True if exercise has two boundaries at every time close to expiry.
+    pub(super) fn is_double(&self) -> bool {
+        let Self { r, b, .. } = *self;
+        if self.is_put() { r < 0.0 && b < r } else { b < 0.0 && r < b }
+    }
+
+    /// True if exercise between ex-dates can gain.
+    pub(super) fn has_flow(&self) -> bool {
+        let Self { r, b, .. } = *self;
+        if self.is_double() {
+            return true;
+        }
+        if self.is_put() { r > 0.0 || (r == 0.0 && b < 0.0) } else { b > 0.0 || (b == 0.0 && r < 0.0) }
+    }
+
+    /// What exercise earns a year more than holding at e^x with `escrow` of dividends to come: φ(b(X + A) − rK).
+    pub(super) fn flow(&self, x: f64, escrow: f64) -> f64 {
+        self.phi * (self.b * (x.exp() + escrow) - self.r * self.k)
+    }
+
+    /// The European value `tau` years before expiry.
+    pub(super) fn european(&self, tau: f64) -> EuropeanValue {
+        let w = self.width(tau);
+        EuropeanValue {
+            phi: self.phi,
+            inv_width: 1.0 / w,
+            width: w,
+            shift: ((self.r - self.b) * tau - self.european_k.ln()) / w + 0.5 * w,
+            stock: (-self.b * tau).exp(),
+            cash: self.european_k * (-self.r * tau).exp(),
+        }
+    }
+}
+
+/// The European value at one time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EuropeanValue {
+    phi: f64,
+    width: f64,
+    inv_width: f64,
+    /// d1 less x/(σ√τ).
+    shift: f64,
+    stock: f64,
+    cash: f64,
+}
+
+impl EuropeanValue {
+    /// Value and slopes at `x`, `spot` being e^x.
+    pub(super) fn at(&self, x: f64, spot: f64) -> Slopes {
+        let Self { phi, width, inv_width, .. } = *self;
+        let d1 = x.mul_add(inv_width, self.shift).clamp(-38.0, 38.0);
+        let (cdf, density) = normals(&[d1, d1 - width, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], phi);
+        let slope = phi * spot * self.stock * cdf[0];
+        let bend = spot * self.stock * density[0] * inv_width;
+        let turn = 1.0 - d1 * inv_width;
+        let (first, second) = (slope + bend, slope + bend + bend * turn);
+        [slope - phi * self.cash * cdf[1], slope, first, second, second + bend * (turn * turn - inv_width * inv_width)]
+    }
+}

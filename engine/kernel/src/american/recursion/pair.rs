@@ -1,0 +1,124 @@
+//! Two exercise boundaries at once: puts with b < r < 0 and calls with r < b < 0, exercised between rK/b and K.
+
+use super::collocation::Outcome;
+use super::flow::{FlowBlock, FlowNodes, FlowSums};
+use super::interval::Interval;
+use super::option::AmericanOption;
+use super::rules::{Geometry, INNER, LAST_ETA, POINTS, REACH, REACHES, gauss, points, solve_in_place};
+use super::stretch::Stretch;
+use crate::lanes::{Block, Lanes};
+
+const N: usize = Block::N;
+
+const MOST_STEPS: usize = 30;
+/// Where the two boundaries meet after the interval's begin they are followed up to there: its length is shortened by
+/// this factor until they are found.
+const SHORTER: f64 = 0.8;
+const TRIES: i32 = 24;
+/// Nodes of the second boundary in later values.
+const FIXED_NODES: usize = 32;
+
+impl Interval {
+    /// Solves both boundaries, which end at ln K and ln(rK/b) with the interval.
+    pub(super) fn solve_pair(&mut self, p: &AmericanOption) -> Outcome {
+        let length = self.end - self.from;
+        let ends = [p.k.ln(), (p.r * p.k / p.b).ln()];
+        for shortened in 0..TRIES {
+            let from = self.end - length * SHORTER.powi(shortened);
+            let Some([near, far]) = self.pair(p, from, ends) else { continue };
+            let (mut nodes, curve) = (FlowNodes::default(), far.curve());
+            for (u, w) in gauss(FIXED_NODES) {
+                let eta = LAST_ETA * u;
+                let time = far.time(eta);
+                let weight = -w * LAST_ETA * (far.to - far.from) * 2.0 * eta * (-eta * eta).exp();
+                nodes.push(time, curve.at(eta), self.cost(p, time), weight);
+            }
+            self.later.extend(&nodes);
+            if shortened == 0 {
+                self.other = Some(far.ln_b[0]);
+            }
+            self.stretch = Some(near);
+            return Outcome::Solved;
+        }
+        Outcome::Unsolved
+    }
+
+    fn pair(&self, p: &AmericanOption, from: f64, ends: [f64; 2]) -> Option<[Stretch; 2]> {
+        let apart = ends[1] - ends[0];
+        let start = |j: usize| {
+            let (end, towards) = (ends[j], if j == 0 { apart } else { -apart });
+            let ln_b = points().map(|u| {
+                let left = (self.end - from) * (-(u * REACHES[REACH]).powi(2)).exp();
+                let pull = if j == 0 { (1.0 - (left * p.r.abs()).ln().min(0.0)).sqrt() * 0.6 } else { 0.6 * 0.8 };
+                end + towards.signum() * (p.width(left) * pull).min(0.4 * towards.abs())
+            });
+            Stretch { from, to: self.end, reach: REACH, ln_b, tail: [end; 3], pace: None }
+        };
+        let mut both = [start(0), start(1)];
+        let most = 0.1 * apart.abs();
+        let mut last = f64::INFINITY;
+        for steps in 0..MOST_STEPS {
+            let mut matrix = vec![vec![0.0; 2 * POINTS]; 2 * POINTS];
+            let mut residual = vec![0.0; 2 * POINTS];
+            for j in 0..2 {
+                for k in 0..POINTS {
+                    let row = j * POINTS + k;
+                    residual[row] = self.pair_equation(p, &both, (j, k), &mut matrix[row]);
+                }
+            }
+            solve_in_place(&mut matrix, &mut residual);
+            let step = residual.iter().fold(0.0, |most: f64, r| most.max(r.abs()));
+            if !step.is_finite() {
+                return None;
+            }
+            let damping = (most / step).min(1.0);
+            for (stretch, steps) in both.iter_mut().zip(residual.chunks_exact(POINTS)) {
+                for (y, step) in stretch.ln_b.iter_mut().zip(steps) {
+                    *y -= damping * step;
+                }
+            }
+            let [near, far] = &both;
+            if near.ln_b.iter().zip(&far.ln_b).any(|(near, far)| (far - near) * apart <= 0.0) {
+                return None;
+            }
+            if step < 1e-9 || (steps > 4 && step < 1e-5 && step > 0.3 * last) {
+                return Some(both);
+            }
+            last = step;
+        }
+        None
+    }
+
+    /// The equation of point `k` of boundary `j`, and its derivatives by all points of both.
+    fn pair_equation(&self, p: &AmericanOption, both: &[Stretch; 2], (j, k): (usize, usize), row: &mut [f64]) -> f64 {
+        let (x, t) = (both[j].ln_b[k], both[j].time(points()[k] * REACHES[REACH]));
+        let left = self.end - t;
+        let lambda = p.width(left) * if j == 0 { p.phi } else { -p.phi };
+        let mut at = self.hold_less_payoff(p, x, t);
+        let geometry = Geometry::of(REACH, k, None);
+        let mut sums = FlowSums::zero();
+        for i in (0..INNER).step_by(N) {
+            let wait: [f64; N] = core::array::from_fn(|lane| left * geometry.wait[i + lane]);
+            let cost = wait.map(|wait| self.cost(p, t + wait));
+            for (which, (stretch, sign)) in both.iter().zip([1.0, -1.0]).enumerate() {
+                let weight: [f64; N] = core::array::from_fn(|lane| sign * left * geometry.weight[i + lane]);
+                let ln_b: [f64; N] = core::array::from_fn(|lane| {
+                    let row = geometry.rows[i + lane].iter().zip(&stretch.ln_b).map(|(w, y)| w * y).sum::<f64>();
+                    row + geometry.tail[i + lane][0] * stretch.tail[0]
+                });
+                let block = FlowBlock::new(p, &wait, &weight, &cost);
+                let [by_value, by_slope] = sums.add(p, &block, x, Block::load(&ln_b));
+                let mut by = [0.0; N];
+                (by_value - by_slope * lambda).store(&mut by);
+                for (by, weights) in by.iter().zip(&geometry.rows[i..]) {
+                    for (entry, weight) in row[which * POINTS..].iter_mut().zip(weights) {
+                        *entry += by * weight;
+                    }
+                }
+            }
+        }
+        sums.total(&mut at);
+        row[j * POINTS + k] += at[1] - lambda * at[2];
+        at[0] - lambda * at[1]
+    }
+}

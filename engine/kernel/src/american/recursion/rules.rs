@@ -1,0 +1,209 @@
+//! Quadrature and interpolation of the recursion: Gauss rules, collocation points, curves through them, sums.
+//! Never: finance.
+
+use crate::elementary::exp;
+use crate::lanes::{Block, Lanes};
+use crate::normal::{INV_SQRT_2PI, norm_cdf_given};
+use crate::solve::gauss_legendre;
+use std::f64::consts::PI;
+use std::sync::OnceLock;
+
+/// Collocation points of a boundary.
+pub(super) const POINTS: usize = 18;
+/// Nodes of the flow from a collocation point on.
+pub(super) const INNER: usize = 32;
+/// Most nodes of a Gauss rule that is kept.
+const MOST_NODES: usize = 64;
+/// η of the last collocation point. A few values only, so that what depends on it is computed once.
+pub(super) const REACHES: [f64; 6] = [1.6, 2.0, 2.4, 2.7, 3.0, 3.2];
+/// Of a boundary with an end, as an index in [`REACHES`].
+pub(super) const REACH: usize = REACHES.len() - 1;
+/// Between samples of an open end, in η.
+pub(super) const TAIL_STEP: f64 = 0.4;
+/// η beyond which what is left of a stretch counts as nothing, and its square as seen from a point within.
+pub(super) const LAST_ETA: f64 = 4.6;
+const LAST_ETA2: f64 = 21.0;
+/// Where nodes begin to spread out: before an end that the boundary keeps, and where it runs away at the most; each
+/// class of pace is half of the one before.
+const NEAREST: f64 = 1.5;
+const NEAREST_OPEN: f64 = 1.2;
+const PACES: usize = 8;
+
+/// The Gauss-Legendre rule of `n` nodes on (0, 1), `n` at most 64.
+pub(super) fn gauss(n: usize) -> &'static [(f64, f64)] {
+    static ALL: [OnceLock<Vec<(f64, f64)>>; MOST_NODES + 1] = [const { OnceLock::new() }; MOST_NODES + 1];
+    ALL[n].get_or_init(|| gauss_legendre(n))
+}
+
+/// The collocation points on [0, 1], ascending.
+pub(super) fn points() -> &'static [f64; POINTS] {
+    static ALL: OnceLock<[f64; POINTS]> = OnceLock::new();
+    ALL.get_or_init(|| core::array::from_fn(|i| 0.5 * (1.0 - (PI * i as f64 / (POINTS - 1) as f64).cos())))
+}
+
+/// Weights of the collocation points in the polynomial through them at `u` in [0, 1].
+pub(super) fn interpolation(u: f64) -> [f64; POINTS] {
+    let points = points();
+    // the barycentric weights divide by the distance to each point
+    if let Some(hit) = points.iter().position(|p| (u - p).abs() < 1e-13) {
+        return core::array::from_fn(|i| f64::from(u8::from(i == hit)));
+    }
+    let end = |i: usize| if i == 0 || i == POINTS - 1 { 0.5 } else { 1.0 };
+    let sign = |i: usize| if i.is_multiple_of(2) { 1.0 } else { -1.0 };
+    let row: [f64; POINTS] = core::array::from_fn(|i| sign(i) * end(i) / (u - points[i]));
+    let sum: f64 = row.iter().sum();
+    row.map(|w| w / sum)
+}
+
+/// The index in [`REACHES`] of the greatest that is not above `reach`.
+pub(super) fn reach_class(reach: f64) -> usize {
+    REACHES.iter().rposition(|r| *r <= reach + 1e-9).unwrap_or(0)
+}
+
+/// Weights of the three samples of an open end, `eta` being beyond `reach`.
+pub(super) fn open_tail(eta: f64, reach: f64) -> [f64; 3] {
+    let u = (eta - reach) / TAIL_STEP;
+    let bend = 0.5 * u.min(3.0) * (u - 1.0);
+    [1.0 - u + bend, u - 2.0 * bend, bend]
+}
+
+/// The flow from a collocation point on, for one year left and whatever boundary.
+pub(super) struct Geometry {
+    /// Years from the point, and length of time of each node.
+    pub(super) wait: [f64; INNER],
+    pub(super) weight: [f64; INNER],
+    /// ln B at the nodes is `rows`·(ln B at the points) + `tail`·(samples of the end).
+    pub(super) rows: [[f64; POINTS]; INNER],
+    pub(super) tail: [[f64; 3]; INNER],
+}
+
+impl Geometry {
+    /// That of point `k`; `pace`: how the boundary runs away there, `None` for a boundary with an end.
+    pub(super) fn of(reach: usize, k: usize, pace: Option<f64>) -> &'static Self {
+        type Cells = [[[OnceLock<Box<Geometry>>; PACES + 1]; POINTS]; REACHES.len()];
+        static ALL: Cells = [const { [const { [const { OnceLock::new() }; PACES + 1] }; POINTS] }; REACHES.len()];
+        let class = pace.map_or(0, |pace| 1 + (-pace.clamp(1e-9, 1.0).log2()).ceil().min((PACES - 1) as f64) as usize);
+        ALL[reach][k][class].get_or_init(|| Box::new(Self::new(REACHES[reach], k, class)))
+    }
+
+    fn new(reach: f64, k: usize, class: usize) -> Self {
+        let eta = points()[k] * reach;
+        let nearest = if class == 0 { NEAREST } else { NEAREST_OPEN * 0.5f64.powi(class as i32 - 1) };
+        let hi = LAST_ETA.min((LAST_ETA2 - eta * eta).sqrt());
+        let steepness = (hi / nearest).asinh();
+        let mut out =
+            Self { wait: [0.0; INNER], weight: [0.0; INNER], rows: [[0.0; POINTS]; INNER], tail: [[0.0; 3]; INNER] };
+        for (j, (u, w)) in gauss(INNER).iter().enumerate() {
+            let xi = nearest * (u * steepness).sinh();
+            let there = (eta * eta + xi * xi).sqrt();
+            out.wait[j] = -(-xi * xi).exp_m1();
+            out.weight[j] = w * nearest * steepness * (u * steepness).cosh() * 2.0 * xi * (-xi * xi).exp();
+            if there < reach {
+                out.rows[j] = interpolation(there / reach);
+            } else if class == 0 {
+                let left = (-0.5 * (there * there - reach * reach)).exp();
+                out.rows[j][POINTS - 1] = left;
+                out.tail[j][0] = 1.0 - left;
+            } else {
+                out.tail[j] = open_tail(there, reach);
+            }
+        }
+        out
+    }
+}
+
+/// The flow from a spot on, for one year left, by the distance from the boundary.
+pub(super) struct SpotRule {
+    /// √(−ln(1 − wait)), years from the spot, and length of time of each node.
+    pub(super) xi: [f64; INNER],
+    pub(super) wait: [f64; INNER],
+    pub(super) weight: [f64; INNER],
+}
+
+/// Classes of distance: nodes begin to spread out at half of where those of the class before do.
+pub(super) const DISTANCES: usize = 8;
+/// Where they do at a deviation and more from the boundary.
+const NEAREST_SPOT: f64 = 0.5;
+
+impl SpotRule {
+    /// The class of a spot `distance` deviations from the boundary, seen from `ahead` of the time left before the
+    /// boundary begins.
+    pub(super) fn class(distance: f64, ahead: f64) -> usize {
+        let nearest = ahead.sqrt().max(NEAREST_SPOT * distance.min(1.0));
+        (-(nearest / NEAREST_SPOT).log2()).ceil().clamp(0.0, (DISTANCES - 1) as f64) as usize
+    }
+
+    /// The rule of a class.
+    pub(super) fn of(class: usize) -> &'static Self {
+        static ALL: [OnceLock<SpotRule>; DISTANCES] = [const { OnceLock::new() }; DISTANCES];
+        ALL[class].get_or_init(|| {
+            let nearest = NEAREST_SPOT * 0.5f64.powi(class as i32);
+            let steepness = (LAST_ETA / nearest).asinh();
+            let rule = gauss(INNER);
+            let xi: [f64; INNER] = core::array::from_fn(|i| nearest * (rule[i].0 * steepness).sinh());
+            let spread = |i: usize| rule[i].1 * nearest * steepness * (rule[i].0 * steepness).cosh();
+            Self {
+                xi,
+                wait: xi.map(|xi| -(-xi * xi).exp_m1()),
+                weight: core::array::from_fn(|i| spread(i) * 2.0 * xi[i] * (-xi[i] * xi[i]).exp()),
+            }
+        })
+    }
+}
+
+/// From values at the collocation points to Chebyshev coefficients in 2u − 1.
+pub(super) fn to_chebyshev(values: &[f64; POINTS]) -> [f64; POINTS] {
+    static MATRIX: OnceLock<[[f64; POINTS]; POINTS]> = OnceLock::new();
+    let matrix = MATRIX.get_or_init(|| {
+        let n = (POINTS - 1) as f64;
+        let end = |i: usize| if i == 0 || i == POINTS - 1 { 0.5 } else { 1.0 };
+        // the points ascend, so their angles fall
+        let entry = |j: usize, i: usize| 2.0 / n * end(i) * end(j) * (j as f64 * PI * (1.0 - i as f64 / n)).cos();
+        core::array::from_fn(|j| core::array::from_fn(|i| entry(j, i)))
+    });
+    core::array::from_fn(|j| matrix[j].iter().zip(values).map(|(m, v)| m * v).sum())
+}
+
+/// Solves `matrix`·x = `right` in place by elimination with row pivots; the solution is left in `right`.
+pub(super) fn solve_in_place(matrix: &mut [Vec<f64>], right: &mut [f64]) {
+    let n = right.len();
+    for c in 0..n {
+        let pivot = (c..n).max_by(|&a, &b| matrix[a][c].abs().total_cmp(&matrix[b][c].abs())).unwrap_or(c);
+        matrix.swap(c, pivot);
+        right.swap(c, pivot);
+        let (done, left) = matrix.split_at_mut(c + 1);
+        let row = &done[c];
+        for (i, other) in left.iter_mut().enumerate() {
+            let factor = other[c] / row[c];
+            for (a, b) in other[c..].iter_mut().zip(&row[c..]) {
+                *a -= factor * b;
+            }
+            right[c + 1 + i] -= factor * right[c];
+        }
+    }
+    for c in (0..n).rev() {
+        let sum: f64 = (c + 1..n).map(|m| matrix[c][m] * right[m]).sum();
+        right[c] = (right[c] - sum) / matrix[c][c];
+    }
+}
+
+/// Sums a Chebyshev series.
+#[inline(always)]
+pub(super) fn clenshaw<L: Lanes>(terms: &[f64], u: L) -> L {
+    let twice = u + u;
+    let (mut one, mut two) = (L::splat(0.0), L::splat(0.0));
+    for &term in terms[1..].iter().rev() {
+        (one, two) = (twice.mul_add(one, L::splat(term) - two), one);
+    }
+    u.mul_add(one, L::splat(terms[0]) - two)
+}
+
+/// N(sign·z) and n(z), eight at a time.
+pub(super) fn normals(z: &[f64; 8], sign: f64) -> ([f64; 8], [f64; 8]) {
+    let z = Block::load(z);
+    let e = exp(z * z * -0.5);
+    let (mut cdf, mut density) = ([0.0; 8], [0.0; 8]);
+    norm_cdf_given(z * sign, e).store(&mut cdf);
+    (e * INV_SQRT_2PI).store(&mut density);
+    (cdf, density)
+}

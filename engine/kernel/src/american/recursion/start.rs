@@ -1,0 +1,307 @@
+//! Where the iteration for a boundary starts: an explicit boundary before an ex-date, a coarse one before expiry.
+
+use super::collocation::carried;
+use super::flow::{FlowBlock, FlowSums};
+use super::interval::Interval;
+use super::option::{AmericanOption, Slopes};
+use super::rules::{POINTS, REACHES, gauss, points};
+use super::stretch::Stretch;
+use crate::lanes::{Block, Lanes};
+use crate::normal::{INV_SQRT_2PI, norm_cdf};
+
+/// Points of the coarse boundary, and nodes of the flow from each.
+const COARSE: usize = 8;
+const COARSE_NODES: usize = 16;
+const COARSE_ETA: f64 = 3.6;
+const COARSE_NEAREST: f64 = 1.5;
+const N: usize = <Block as Lanes>::N;
+
+/// The part of the flow still to come that a boundary earns while it runs away: ξ is the standard deviation over the
+/// time left, as part of the distance that the boundary runs in it. ½ for a boundary at rest, ξ²/2 for a fast one.
+fn earned_share(xi: f64) -> f64 {
+    let c = 1.0 / xi.max(1e-6);
+    if c < 1e-3 {
+        return 0.5;
+    }
+    let density = (-0.5 * c * c).exp() * INV_SQRT_2PI;
+    norm_cdf(-c) + (norm_cdf(c) - 0.5 - c * density) / (c * c)
+}
+
+/// A point of the explicit boundary: ln B, and the pace of the boundary there ([`Stretch::pace`]).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Explicit {
+    pub(super) ln_b: f64,
+    pub(super) pace: f64,
+}
+
+/// Which of a region's boundaries, and between which ln B it is looked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Side {
+    /// True for the boundary above which the option is held.
+    pub(super) upper: bool,
+    pub(super) lo: f64,
+    pub(super) hi: f64,
+}
+
+impl Interval {
+    /// The explicit boundary at `t` of exercise that ends at `end`, by a bracketed search: value matching, with the
+    /// flow to come replaced by the share of it that a boundary with this pace earns.
+    pub(super) fn explicit(&self, p: &AmericanOption, t: f64, end: f64, side: Side) -> Explicit {
+        let still = self.root(p, t, 0.0, side);
+        let (add, pace) = self.earned(p, t, end, still);
+        let side = if side.upper { Side { hi: still + 1e-12, ..side } } else { Side { lo: still - 0.5, ..side } };
+        Explicit { ln_b: self.root(p, t, add, side), pace }
+    }
+
+    /// What a boundary at `x` earns until `end`, and its pace.
+    fn earned(&self, p: &AmericanOption, t: f64, end: f64, x: f64) -> (f64, f64) {
+        let at = self.hold_less_payoff(p, x, t);
+        self.earned_at(p, (t, end), x, &at)
+    }
+
+    fn earned_at(&self, p: &AmericanOption, (t, end): (f64, f64), x: f64, at: &Slopes) -> (f64, f64) {
+        let left = end - t;
+        let speed = (self.by_time(p, x, t, at) / at[1]).abs();
+        let xi = (p.sigma / (speed * left.sqrt())).min(3.0);
+        let earned = p.flow(x, self.escrow(p, t)).max(0.0) * left * earned_share(xi);
+        (earned, xi.min(1.0))
+    }
+
+    /// The root in x of the value of holding less the payoff, and `add`.
+    fn root(&self, p: &AmericanOption, t: f64, add: f64, side: Side) -> f64 {
+        let Side { upper, mut lo, mut hi } = side;
+        let holding = self.holding(p, t);
+        let sign = if upper { 1.0 } else { -1.0 };
+        if upper {
+            // down from the top: below the region there may be a second root
+            let mut step = 0.02 * p.width(self.end - t).max(1e-4 * p.sigma);
+            loop {
+                let x = hi - step;
+                if x <= lo {
+                    break;
+                }
+                if holding.less_payoff(p, self, x)[0] + add <= 0.0 {
+                    lo = x;
+                    break;
+                }
+                hi = x;
+                step *= 1.5;
+            }
+        }
+        let mut x = 0.5 * (lo + hi);
+        for _ in 0..80 {
+            let at = holding.less_payoff(p, self, x);
+            if sign * (at[0] + add) > 0.0 {
+                hi = x;
+            } else {
+                lo = x;
+            }
+            let newton = x - (at[0] + add) / at[1];
+            let next = if newton > lo && newton < hi { newton } else { 0.5 * (lo + hi) };
+            if (next - x).abs() < 1e-12 {
+                return next;
+            }
+            x = next;
+        }
+        x
+    }
+
+    /// As [`Self::explicit`] by Newton's method on Taylor series from a `guess` near it; `None`
+    /// where that does not settle.
+    pub(super) fn explicit_near(
+        &self,
+        p: &AmericanOption,
+        t: f64,
+        end: f64,
+        guess: f64,
+        side: Side,
+    ) -> Option<Explicit> {
+        let deviation = p.width(self.end - t);
+        let inside = |x: f64| x > side.lo && x < side.hi;
+        let sign = if side.upper { 1.0 } else { -1.0 };
+        let holding = self.holding(p, t);
+        // the root of a Taylor series less `add`, counted from its point
+        let root = |at: &Slopes, add: f64, from: f64| {
+            let mut h = from;
+            for _ in 0..12 {
+                let [value, slope, ..] = carried(at, h);
+                if sign * slope <= 0.0 || slope.is_nan() {
+                    return None;
+                }
+                let next = (h - (value + add) / slope).clamp(h - 0.3 * deviation, h + 0.3 * deviation);
+                if (next - h).abs() < 1e-13 {
+                    return Some(next);
+                }
+                h = next;
+                if h.abs() > deviation {
+                    return Some(h);
+                }
+            }
+            Some(h)
+        };
+        let mut x = guess;
+        for _ in 0..7 {
+            let at = holding.less_payoff(p, self, x);
+            let h = root(&at, 0.0, 0.0)?;
+            let still = x + h.clamp(-0.5 * deviation, 0.5 * deviation);
+            if !inside(still) {
+                return None;
+            }
+            if h.abs() >= 0.1 * deviation {
+                x = still;
+                continue;
+            }
+            let mut there = carried(&at, h);
+            there[0] = 0.0;
+            let (add, pace) = self.earned_at(p, (t, end), x + h, &there);
+            let moved = root(&at, add, h)?;
+            if moved.abs() < 0.35 * deviation {
+                return inside(x + moved).then_some(Explicit { ln_b: x + moved, pace });
+            }
+            let near = x + moved.clamp(-0.5 * deviation, 0.5 * deviation);
+            let again = root(&holding.less_payoff(p, self, near), add, 0.0)?;
+            return (again.abs() < 0.4 * deviation && inside(near + again))
+                .then_some(Explicit { ln_b: near + again, pace });
+        }
+        None
+    }
+
+    /// A boundary before expiry, or before an ex-date until which a call is watched, that ends at ln B = `end`: a
+    /// bracketed root at each of a few points from the end backwards, and a curve through them.
+    pub(super) fn coarse(&self, p: &AmericanOption, reach: usize, end: f64, limit: impl Fn(f64) -> f64) -> Stretch {
+        let mut stretch =
+            Stretch { from: self.from, to: self.end, reach, ln_b: [end; POINTS], tail: [end; 3], pace: None };
+        let eta: [f64; COARSE] = core::array::from_fn(|i| REACHES[reach] * i as f64 / (COARSE - 1) as f64);
+        let mut y = [end; COARSE];
+        for k in (0..COARSE).rev() {
+            y[k] = self.coarse_point(p, &stretch, (&eta, &y), k, limit(stretch.time(eta[k])));
+        }
+        let places = *points();
+        for (ln_b, u) in stretch.ln_b.iter_mut().zip(places) {
+            *ln_b = hermite(&eta, &y, u * REACHES[reach]);
+        }
+        stretch
+    }
+
+    fn coarse_point(
+        &self,
+        p: &AmericanOption,
+        stretch: &Stretch,
+        (eta, y): (&[f64; COARSE], &[f64; COARSE]),
+        k: usize,
+        limit: f64,
+    ) -> f64 {
+        let t = stretch.time(eta[k]);
+        let left = self.end - t;
+        let (deviation, dir, end) = (p.width(left), p.phi, stretch.tail[0]);
+        let reach = REACHES[stretch.reach];
+        let steepness = (COARSE_ETA / COARSE_NEAREST).asinh();
+        let xi: [f64; COARSE_NODES] =
+            core::array::from_fn(|i| COARSE_NEAREST * (gauss(COARSE_NODES)[i].0 * steepness).sinh());
+        let block = |i: usize| {
+            let node = |lane: usize| i * N + lane;
+            let wait: [f64; N] = core::array::from_fn(|lane| -left * (-xi[node(lane)] * xi[node(lane)]).exp_m1());
+            let weight: [f64; N] = core::array::from_fn(|lane| {
+                let ((u, w), xi) = (gauss(COARSE_NODES)[node(lane)], xi[node(lane)]);
+                w * COARSE_NEAREST * steepness * (u * steepness).cosh() * left * 2.0 * xi * (-xi * xi).exp()
+            });
+            FlowBlock::new(p, &wait, &weight, &wait.map(|wait| self.cost(p, t + wait)))
+        };
+        let blocks: [FlowBlock; COARSE_NODES / N] = core::array::from_fn(block);
+        let holding = self.holding(p, t);
+        let equation = |x: f64| {
+            let mut y = *y;
+            y[k] = x;
+            let ln_b = |xi: f64| {
+                let there = (eta[k] * eta[k] + xi * xi).sqrt();
+                if there >= reach {
+                    return end + (y[COARSE - 1] - end) * (-0.5 * (there * there - reach * reach)).exp();
+                }
+                let j = ((there / reach * (COARSE - 1) as f64) as usize).min(COARSE - 2);
+                y[j] + (y[j + 1] - y[j]) * (there - eta[j]) / (eta[j + 1] - eta[j])
+            };
+            let mut at = holding.less_payoff(p, self, x);
+            let mut sums = FlowSums::zero();
+            for (i, block) in blocks.iter().enumerate() {
+                let ln_b: [f64; N] = core::array::from_fn(|lane| ln_b(xi[i * N + lane]));
+                sums.add(p, block, x, Block::load(&ln_b));
+            }
+            sums.total(&mut at);
+            at[0] - dir * deviation * at[1]
+        };
+        let (mut a, mut fa) = (limit, equation(limit));
+        if fa <= 0.0 {
+            return limit;
+        }
+        let mut step = 0.25 * deviation;
+        if k + 1 < COARSE {
+            let (c, fc) = (y[k + 1], equation(y[k + 1]));
+            if fc > 0.0 && (c - a) * dir > 0.0 {
+                (a, fa) = (c, fc);
+            } else if fc <= 0.0 {
+                step = (c - a).abs().max(1e-6);
+            }
+        }
+        let (mut b, mut fb) = (a, fa);
+        for _ in 0..40 {
+            b = a + dir * step;
+            fb = equation(b);
+            if fb <= 0.0 {
+                break;
+            }
+            (a, fa) = (b, fb);
+            step *= 1.6;
+            if step > 6.0 {
+                break;
+            }
+        }
+        let far = !p.is_put() && !p.divs.is_empty() && (b - limit).abs() > 3.0 * deviation;
+        if fb > 0.0 || far {
+            return if k + 1 < COARSE && fb > 0.0 { y[k + 1] } else { limit + dir * deviation * 0.7 };
+        }
+        illinois(equation, (a, fa), (b, fb), 1e-4 * deviation)
+    }
+}
+
+/// A root between `a`, where the function is above 0, and `b`, by false position.
+fn illinois(f: impl Fn(f64) -> f64, (mut a, mut fa): (f64, f64), (mut b, mut fb): (f64, f64), close: f64) -> f64 {
+    let (mut side, mut x) = (0, b);
+    for i in 0..14 {
+        x = if i % 5 == 4 { 0.5 * (a + b) } else { (a * fb - b * fa) / (fb - fa) };
+        let fx = f(x);
+        if (a - b).abs() < close {
+            break;
+        }
+        if fx > 0.0 {
+            (a, fa) = (x, fx);
+            if side == 1 {
+                fb *= 0.5;
+            }
+            side = 1;
+        } else {
+            (b, fb) = (x, fx);
+            if side == -1 {
+                fa *= 0.5;
+            }
+            side = -1;
+        }
+    }
+    x
+}
+
+/// Cubic through equidistant points with the slopes of their neighbours.
+fn hermite(x: &[f64; COARSE], y: &[f64; COARSE], at: f64) -> f64 {
+    let h = x[1];
+    let j = ((at / h) as usize).min(COARSE - 2);
+    let slope = |i: usize| match i {
+        0 => 0.0,
+        _ if i == COARSE - 1 => y[i] - y[i - 1],
+        _ => 0.5 * (y[i + 1] - y[i - 1]),
+    };
+    let u = (at - x[j]) / h;
+    let rest = 1.0 - u;
+    y[j] * (1.0 + u * u * (2.0 * u - 3.0))
+        + slope(j) * u * rest * rest
+        + y[j + 1] * u * u * (3.0 - 2.0 * u)
+        + slope(j + 1) * u * u * (u - 1.0)
+}

@@ -1,0 +1,71 @@
+//! The exercise boundary over a stretch of time.
+//!
+//! Time is t = to − (to − from)·e^(−η²): in η the logarithm of the boundary is smooth at both ends, at expiry where it
+//! behaves like √(τ ln 1/τ), and where a window of exercise closes before an ex-date.
+
+use super::flow::FlowNodes;
+use super::rules::{POINTS, REACHES, clenshaw, gauss, open_tail, to_chebyshev};
+
+/// Nodes of a finished stretch that later values sum over, and their greatest η.
+const FIXED_NODES: usize = 16;
+const FIXED_ETA: f64 = 4.0;
+/// A boundary over a stretch of time.
+#[derive(Clone, Debug)]
+pub(super) struct Stretch {
+    pub(super) from: f64,
+    pub(super) to: f64,
+    /// η of the last collocation point, as an index in [`REACHES`].
+    pub(super) reach: usize,
+    /// ln B at the collocation points.
+    pub(super) ln_b: [f64; POINTS],
+    /// ln B at the end; or, of a boundary that runs away, where the points end and one and two steps later.
+    pub(super) tail: [f64; 3],
+    /// √(time in which the boundary moves by its own deviation / time left) at the points; `None`: it has an end.
+    pub(super) pace: Option<[f64; POINTS]>,
+}
+
+impl Stretch {
+    pub(super) fn time(&self, eta: f64) -> f64 {
+        self.to - (self.to - self.from) * (-eta * eta).exp()
+    }
+
+    /// The boundary as a function of η.
+    pub(super) fn curve(&self) -> Curve<'_> {
+        Curve { stretch: self, terms: to_chebyshev(&self.ln_b) }
+    }
+
+    /// The stretch as moments for values before it; `cost`: what exercise loses a year, at a time.
+    pub(super) fn nodes(&self, cost: impl Fn(f64) -> f64) -> FlowNodes {
+        let length = self.to - self.from;
+        let mut nodes = FlowNodes::default();
+        let curve = self.curve();
+        for (u, w) in gauss(FIXED_NODES) {
+            let eta = FIXED_ETA * u;
+            let time = self.time(eta);
+            let weight = w * FIXED_ETA * length * 2.0 * eta * (-eta * eta).exp();
+            nodes.push(time, curve.at(eta), cost(time), weight);
+        }
+        nodes
+    }
+}
+
+/// A boundary as a function of η.
+pub(super) struct Curve<'a> {
+    stretch: &'a Stretch,
+    terms: [f64; POINTS],
+}
+
+impl Curve<'_> {
+    /// ln B at `eta`.
+    pub(super) fn at(&self, eta: f64) -> f64 {
+        let (stretch, reach) = (self.stretch, REACHES[self.stretch.reach]);
+        if eta < reach {
+            return clenshaw(&self.terms, 2.0 * eta / reach - 1.0);
+        }
+        if stretch.pace.is_some() {
+            return open_tail(eta, reach).iter().zip(&stretch.tail).map(|(w, y)| w * y).sum();
+        }
+        let left = (-0.5 * (eta * eta - reach * reach)).exp();
+        stretch.tail[0] + (stretch.ln_b[POINTS - 1] - stretch.tail[0]) * left
+    }
+}

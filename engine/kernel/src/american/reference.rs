@@ -1,0 +1,244 @@
+//! Reference values of American options with dividends, or with two boundaries: each contract by recursions of its own.
+//!
+//! The derivatives in the spot are those of the recursion. The others are differences of recursions at inputs close by,
+//! which are as smooth as the value, up to the boundary: no table stands between a contract and its solution.
+//! Never: a memory.
+
+use super::no_dividends::at_intrinsic;
+use super::recursion::{AmericanOption, Solution};
+use crate::black76::{Horizon, european};
+use crate::contract::Right;
+use crate::dividends::Terms;
+use crate::greeks::{Derivatives, VolDerivatives};
+use crate::lanes::Lanes;
+
+/// Steps of σ and of K, as parts of them; of r and b, per year, and at most this part of a rate that must keep its
+/// sign.
+const SIGMA_STEP: f64 = 0.012;
+const STRIKE_STEP: f64 = 4e-3;
+/// A step of K is at most this part of the standard deviation of ln X until the next ex-date, and at least this part
+/// of K.
+const STRIKE_DEVIATION: f64 = 0.2;
+const STRIKE_LEAST: f64 = 5e-4;
+const RATE_STEP: f64 = 2e-4;
+const RATE_PART: f64 = 0.5;
+/// Rates nearer to 0 than this are 0.
+const NO_RATE: f64 = 1e-7;
+
+/// Central differences over seven points: weights of the points to the right of the middle, which are odd or even.
+const FIRST: [f64; 3] = [3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0];
+const SECOND: ([f64; 3], f64) = ([3.0 / 2.0, -3.0 / 20.0, 1.0 / 90.0], -49.0 / 18.0);
+const THIRD: [f64; 3] = [-13.0 / 8.0, 1.0, -1.0 / 8.0];
+
+/// One contract, of which recursions are solved at its own inputs and at others close by.
+struct Alone<'a> {
+    right: Right,
+    terms: &'a Terms,
+    x: f64,
+    k: f64,
+    sigma: f64,
+}
+
+/// Value, and first two derivatives in X.
+type Spot = [f64; 3];
+
+impl Alone<'_> {
+    fn solution(&self, terms: &Terms, k: f64, sigma: f64) -> Solution {
+        Solution::new(&AmericanOption::new(self.right.phi(), terms, k, sigma))
+    }
+
+    /// Value and two derivatives in X with the inputs moved.
+    fn moved(&self, (r, b): (f64, f64), k: f64, sigma: f64) -> Spot {
+        let terms = Terms { r: self.terms.r + r, b: self.terms.b + b, ..self.terms.clone() };
+        let [v, x1, x2, ..] = in_x(self.x, self.solution(&terms, k, sigma).value(self.x.ln()));
+        [v, x1, x2]
+    }
+
+    /// Three points on either side of σ.
+    fn by_sigma(&self, rates: (f64, f64)) -> [[Spot; 2]; 3] {
+        let step = SIGMA_STEP * self.sigma;
+        let at = |n: f64| self.moved(rates, self.k, self.sigma + n * step);
+        [[at(-1.0), at(1.0)], [at(-2.0), at(2.0)], [at(-3.0), at(3.0)]]
+    }
+
+    /// The first three σ derivatives, and the first of both derivatives in X.
+    fn sigma(&self, middle: f64) -> ([f64; 3], [f64; 2]) {
+        let step = SIGMA_STEP * self.sigma;
+        let points = self.by_sigma((0.0, 0.0));
+        let odd = |weights: [f64; 3], which: usize| -> f64 {
+            weights.iter().zip(&points).map(|(w, [low, high])| w * (high[which] - low[which])).sum()
+        };
+        let even: f64 = SECOND.0.iter().zip(&points).map(|(w, [low, high])| w * (high[0] + low[0])).sum();
+        let second = (even + SECOND.1 * middle) / (step * step);
+        let sigma = [odd(FIRST, 0) / step, second, odd(THIRD, 0) / (step * step * step)];
+        (sigma, [odd(FIRST, 1) / step, odd(FIRST, 2) / step])
+    }
+
+    /// The first two strike derivatives.
+    fn strike(&self, middle: f64) -> [f64; 2] {
+        let next = self.terms.divs.iter().map(|d| d.t).find(|t| *t > 0.0).unwrap_or(self.terms.t);
+        let deviation = self.sigma * next.min(self.terms.t).sqrt();
+        let step = (STRIKE_DEVIATION * deviation).clamp(STRIKE_LEAST, STRIKE_STEP) * self.k;
+        let at = |n: f64| self.moved((0.0, 0.0), self.k + n * step, self.sigma)[0];
+        let [a, b, c, d] = [at(-2.0), at(-1.0), at(1.0), at(2.0)];
+        [(8.0 * (c - b) - (d - a)) / (12.0 * step), (16.0 * (b + c) - a - d - 30.0 * middle) / (12.0 * step * step)]
+    }
+
+    /// Steps down and up of a rate: on both sides, or away from 0 where its sign decides the kind of exercise.
+    fn steps(rate: f64, keeps_sign: bool) -> [f64; 2] {
+        if !keeps_sign {
+            return [-RATE_STEP, RATE_STEP];
+        }
+        if rate.abs() < NO_RATE {
+            return [0.0, RATE_STEP];
+        }
+        let step = RATE_STEP.min(RATE_PART * rate.abs());
+        [-step, step]
+    }
+
+    /// ∂/∂r and ∂²/∂r∂σ.
+    fn r(&self) -> [f64; 2] {
+        let [low, high] = Self::steps(self.terms.r, true);
+        let step = SIGMA_STEP * self.sigma;
+        let at = |r: f64, n: f64| self.moved((r, 0.0), self.k, self.sigma + n * step)[0];
+        let slope = |r: f64| (8.0 * (at(r, 1.0) - at(r, -1.0)) - (at(r, 2.0) - at(r, -2.0))) / (12.0 * step);
+        let apart = high - low;
+        [(at(high, 0.0) - at(low, 0.0)) / apart, (slope(high) - slope(low)) / apart]
+    }
+
+    /// ∂/∂b.
+    fn b(&self, middle: f64) -> f64 {
+        // with r < 0 the sign of b decides how many boundaries there are
+        let [low, high] = Self::steps(self.terms.b, self.terms.r < -NO_RATE);
+        let at = |b: f64| self.moved((0.0, b), self.k, self.sigma)[0];
+        let is_free = self.right == Right::Call && self.terms.r.abs() < NO_RATE && self.terms.b.abs() < NO_RATE;
+        if is_free {
+            // above b = 0 the derivative approaches its limit like 1/ln b, from below it is smooth
+            return (3.0 * middle - 4.0 * at(low) + at(2.0 * low)) / (-2.0 * low);
+        }
+        (at(high) - at(low)) / (high - low)
+    }
+}
+
+/// Derivatives in ln X to those in X.
+fn in_x(x: f64, [v, a, b, c, d]: [f64; 5]) -> [f64; 5] {
+    let x2 = x * x;
+    [v, a / x, (b - a) / x2, (c - 3.0 * b + 2.0 * a) / (x2 * x), (d - 6.0 * c + 11.0 * b - 6.0 * a) / (x2 * x2)]
+}
+
+impl Alone<'_> {
+    fn is_served(&self) -> bool {
+        let all = [self.x, self.k, self.sigma, self.terms.t];
+        all.iter().all(|input| *input > 0.0 && input.is_finite())
+    }
+
+    /// The American value alone; NaN where there is none.
+    fn value(&self) -> f64 {
+        let value = |solution: Solution| solution.value(self.x.ln())[0];
+        if self.is_served() { value(self.solution(self.terms, self.k, self.sigma)) } else { f64::NAN }
+    }
+
+    /// Sets all derivatives in `jet`, the European ones. True if exercising now is optimal.
+    fn set(&self, jet: &mut Derivatives<f64>) -> bool {
+        if !self.is_served() {
+            jet.v = f64::NAN;
+            return false;
+        }
+        let solution = self.solution(self.terms, self.k, self.sigma);
+        if solution.is_exercised(self.x.ln()) {
+            return true;
+        }
+        let [v, x1, x2, x3, x4] = in_x(self.x, solution.value(self.x.ln()));
+        let (sigma, [x_sigma, xx_sigma]) = self.sigma(v);
+        let [r, r_sigma] = self.r();
+        *jet = Derivatives {
+            v,
+            x: [x1, x2, x3, x4],
+            sigma,
+            x_sigma,
+            xx_sigma,
+            r,
+            r_sigma,
+            b: self.b(v),
+            k: self.strike(v),
+            d: jet.d,
+        };
+        false
+    }
+}
+
+/// The contract of each lane.
+fn contracts<L: Lanes>(right: Right, terms: &Terms, x: f64, k: L, sigma: L) -> impl Iterator<Item = Alone<'_>> {
+    (0..L::N).map(move |lane| Alone { right, terms, x, k: k.lane(lane), sigma: sigma.lane(lane) })
+}
+
+/// Value and derivatives at fixed X, and the lanes where exercising now is optimal.
+///
+/// # Shapes    one contract per lane, each solved by itself
+/// # Units     as [`Derivatives`]
+/// # Domain    X, K, σ, t above 0; NaN elsewhere
+/// # Accuracy  golden/tolerances.csv, `american_div_accurate`
+/// # Cost      25 recursions a contract: 3 ms without a date that matters, 3 ms more for each of them
+pub(super) fn derivatives<L: Lanes>(right: Right, terms: &Terms, x: f64, k: L, sigma: L) -> (Derivatives<L>, L::Mask) {
+    let lanes: Vec<(Derivatives<f64>, bool)> = contracts(right, terms, x, k, sigma)
+        .map(|contract| {
+            let mut jet = european(right.phi(), &Horizon::from(terms), x, contract.k, contract.sigma);
+            let is_exercised = contract.set(&mut jet);
+            (jet, is_exercised)
+        })
+        .collect();
+    let by = |of: fn(&Derivatives<f64>) -> f64| L::load(&lanes.iter().map(|(jet, _)| of(jet)).collect::<Vec<_>>());
+    let jet = Derivatives {
+        v: by(|jet| jet.v),
+        x: [by(|jet| jet.x[0]), by(|jet| jet.x[1]), by(|jet| jet.x[2]), by(|jet| jet.x[3])],
+        sigma: [by(|jet| jet.sigma[0]), by(|jet| jet.sigma[1]), by(|jet| jet.sigma[2])],
+        x_sigma: by(|jet| jet.x_sigma),
+        xx_sigma: by(|jet| jet.xx_sigma),
+        r: by(|jet| jet.r),
+        r_sigma: by(|jet| jet.r_sigma),
+        b: by(|jet| jet.b),
+        k: [by(|jet| jet.k[0]), by(|jet| jet.k[1])],
+        d: [by(|jet| jet.d[0]), by(|jet| jet.d[1])],
+    };
+    let exercised = lanes.iter().map(|(_, is)| f64::from(u8::from(*is))).collect::<Vec<_>>();
+    let now = L::load(&exercised).gt(L::splat(0.5));
+    (jet, now | at_intrinsic(right.phi(), jet.v, L::splat(x + terms.a(0.0)), k))
+}
+
+/// Value and σ derivatives, and the lanes where exercising now is optimal.
+pub(super) fn vol_derivatives<L: Lanes>(
+    right: Right,
+    terms: &Terms,
+    x: f64,
+    k: L,
+    sigma: L,
+) -> (VolDerivatives<L>, L::Mask) {
+    let lanes: Vec<(f64, [f64; 3], f64)> = contracts(right, terms, x, k, sigma)
+        .map(|contract| {
+            let value = contract.value();
+            let is_exercised =
+                contract.is_served() && contract.solution(terms, contract.k, contract.sigma).is_exercised(x.ln());
+            let sigma = if value.is_nan() || is_exercised { [value; 3] } else { contract.sigma(value).0 };
+            (value, sigma, f64::from(u8::from(is_exercised)))
+        })
+        .collect();
+    let by = |of: fn(&(f64, [f64; 3], f64)) -> f64| L::load(&lanes.iter().map(of).collect::<Vec<_>>());
+    let jet = VolDerivatives {
+        value: by(|lane| lane.0),
+        vega: by(|lane| lane.1[0]),
+        volga: by(|lane| lane.1[1]),
+        ultima: by(|lane| lane.1[2]),
+    };
+    let now = by(|lane| lane.2).gt(L::splat(0.5));
+    (jet, now | at_intrinsic(right.phi(), jet.value, L::splat(x + terms.a(0.0)), k))
+}
+
+/// The spot at which exercise becomes optimal; NaN where it does not.
+pub(super) fn boundary<L: Lanes>(right: Right, terms: &Terms, k: L, sigma: L) -> L {
+    let of = |contract: Alone<'_>| {
+        let boundary = || contract.solution(terms, contract.k, contract.sigma).boundary();
+        let ln_b = if contract.is_served() { boundary() } else { None };
+        ln_b.map_or(f64::NAN, |ln_b| ln_b.exp() + terms.a(0.0))
+    };
+    L::load(&contracts(right, terms, 1.0, k, sigma).map(of).collect::<Vec<_>>())
+}
