@@ -335,7 +335,12 @@ macro_rules! operator {
         }
     )*};
 }
-operator! { Add, add, AddAssign, add_assign; Sub, sub, SubAssign, sub_assign; Mul, mul, MulAssign, mul_assign; Div, div, DivAssign, div_assign; }
+operator! {
+    Add, add, AddAssign, add_assign;
+    Sub, sub, SubAssign, sub_assign;
+    Mul, mul, MulAssign, mul_assign;
+    Div, div, DivAssign, div_assign;
+}
 
 impl<R: Lanes, const G: usize> Neg for Registers<R, G> {
     type Output = Self;
@@ -562,8 +567,8 @@ mod tests {
             for mantissa in [1.0, 1.25, f64::from_bits(SQRT_HALF) * 2.0, 2.0f64.next_down()] {
                 let (m, e) = (x * mantissa).mantissa_exponent();
                 let lanes = L::splat(x * mantissa).mantissa_exponent();
-                for i in 0..L::N {
-                    assert_eq!(bits(stored[i]), bits(x));
+                for (i, &power) in stored.iter().enumerate() {
+                    assert_eq!(bits(power), bits(x));
                     assert_eq!([lanes.0, lanes.1].map(|l| bits(l.lane(i))), [m, e].map(bits), "{}", x * mantissa);
                 }
             }
