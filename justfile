@@ -16,7 +16,16 @@ test:
 
 # the same kernels and golden files without AVX2 and FMA
 test-isa:
-    cargo test --release --locked -p greeksd-kernel -p greeksd-engine --target-dir target/portable --config 'target."cfg(target_arch = \"x86_64\")".rustflags=[]'
+    RUSTFLAGS="" cargo test --release --locked -p greeksd-kernel -p greeksd-engine --target-dir target/portable
+
+# what the program writes when it is built for AVX2 and for AVX-512, compared byte by byte; needs AVX-512
+test-levels:
+    bash tests/levels.sh
+
+# what the program says on processors that lack what it needs, in an emulator; needs qemu-user
+test-processors:
+    cargo build --release --locked
+    bash tests/processors.sh
 
 # the same for aarch64, in an emulator; says what is missing where it cannot
 test-aarch64 *args:
@@ -177,9 +186,13 @@ notebooks *args:
     cargo build --release --locked
     python3 tests/notebooks/run.py {{ args }}
 
-# a release build for x86-64 CPUs without AVX2 and FMA
+# a release build for every x86-64 processor, for copying: target/portable/release/greeksd
 portable:
-    cargo build --release --locked --target-dir target/portable --config 'target."cfg(target_arch = \"x86_64\")".rustflags=[]'
+    RUSTFLAGS="" cargo build --release --locked --target-dir target/portable
+
+# the same for processors with AVX2 and FMA, every server and desktop since about 2015: target/avx2/release/greeksd
+avx2:
+    RUSTFLAGS="-C target-cpu=x86-64-v3" cargo build --release --locked --target-dir target/avx2
 
 # licenses, sources, bans and known advisories of the dependencies (advisories need the network)
 deny:

@@ -1,54 +1,135 @@
 //! Whether this processor can run this build, asked before anything else runs. Never: a choice between code paths.
 //!
 //! It asks the processor itself: `std::is_x86_feature_detected!` is `true` at compile time for every feature that the
-//! build is made for, so here it would always say that all is well.
+//! build is made for, so here it would always say that all is well. What runs here is built for the same processor as
+//! the rest, so it does nothing that the compiler has special instructions for: no text is put together, nothing is
+//! shifted, bits are compared where they stand. `tests/processors.sh` runs it where those instructions are not.
 
-/// What the build needs and the processor lacks, as a sentence for the user; `None` if it can run.
+/// True if the processor has all that the build needs; else says on standard error what is lacking.
+#[must_use]
+pub fn can_run() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return x86_64::can_run();
+    // other architectures are built for their common base
+    #[cfg(not(target_arch = "x86_64"))]
+    true
+}
+
 #[cfg(target_arch = "x86_64")]
-#[must_use]
-pub fn missing() -> Option<String> {
-    let cpu = raw_cpuid::CpuId::new();
-    let (basic, extended) = (cpu.get_feature_info(), cpu.get_extended_feature_info());
-    let has_avx2 = extended.as_ref().is_some_and(raw_cpuid::ExtendedFeatures::has_avx2);
-    let has_fma = basic.as_ref().is_some_and(|features| features.has_fma() && features.has_oxsave());
-    let needs = [("AVX2", cfg!(target_feature = "avx2"), has_avx2), ("FMA", cfg!(target_feature = "fma"), has_fma)];
-    sentence(&needs)
-}
+mod x86_64 {
+    use std::arch::x86_64::{__cpuid, __cpuid_count};
+    use std::io::{Write, stderr};
 
-/// Other architectures are built for their common base.
-#[cfg(not(target_arch = "x86_64"))]
-#[must_use]
-pub fn missing() -> Option<String> {
-    None
-}
+    /// Registers that the processor answers in; the numbers of leaves are those of the manuals of Intel and AMD.
+    #[derive(Clone, Copy)]
+    enum Answer {
+        /// Leaf 1, ECX.
+        Basic,
+        /// Leaf 7, EBX, ECX and EDX.
+        Ebx7,
+        Ecx7,
+        Edx7,
+        /// Leaf 7, subleaf 1, EAX and EDX.
+        Eax71,
+        Edx71,
+        /// Leaf 8000_0001h, ECX.
+        Amd,
+    }
+    use Answer::{Amd, Basic, Eax71, Ebx7, Ecx7, Edx7, Edx71};
 
-/// Names those that are needed and not there: (name, needed, there).
-#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "nothing is asked there"))]
-fn sentence(needs: &[(&str, bool, bool)]) -> Option<String> {
-    let lacking: Vec<&str> =
-        needs.iter().filter(|(_, needed, there)| *needed && !there).map(|&(name, ..)| name).collect();
-    (!lacking.is_empty()).then(|| {
-        format!(
-            "greeksd: this build needs a processor with AVX2 and FMA (2015 or later); this one lacks {}. \
-             Use the portable build (`just portable`).",
-            lacking.join(" and ")
-        )
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_runs_the_tests_can_run_the_build() {
-        assert_eq!(missing(), None);
+    struct Feature {
+        /// As the compiler and /proc/cpuinfo write it.
+        name: &'static str,
+        /// True if the compiler may use it in this build.
+        needed: bool,
+        answer: Answer,
+        mask: u32,
+        /// What the standard library finds.
+        #[cfg(test)]
+        detected: fn() -> bool,
     }
 
-    #[test]
-    fn the_sentence_names_what_is_lacking() {
-        assert_eq!(sentence(&[("AVX2", false, false), ("FMA", true, true)]), None);
-        let text = sentence(&[("AVX2", true, false), ("FMA", true, false)]).unwrap();
-        assert!(text.contains("lacks AVX2 and FMA."), "{text}");
+    macro_rules! features {
+        ($($name:tt $answer:ident $bit:literal,)*) => {
+            [$(Feature {
+                name: $name,
+                needed: cfg!(target_feature = $name),
+                answer: $answer,
+                mask: 1 << $bit,
+                #[cfg(test)]
+                detected: || std::is_x86_feature_detected!($name),
+            }),*]
+        };
+    }
+
+    /// What compilers and libraries choose by the processor that a build is for.
+    static FEATURES: [Feature; 46] = features! {
+        "sse3" Basic 0, "pclmulqdq" Basic 1, "ssse3" Basic 9, "fma" Basic 12, "cmpxchg16b" Basic 13, "sse4.1" Basic 19,
+        "sse4.2" Basic 20, "movbe" Basic 22, "popcnt" Basic 23, "aes" Basic 25,
+        // the system's word that it keeps registers wider than those of SSE
+        "xsave" Basic 27,
+        "avx" Basic 28, "f16c" Basic 29, "rdrand" Basic 30,
+        "bmi1" Ebx7 3, "avx2" Ebx7 5, "bmi2" Ebx7 8, "avx512f" Ebx7 16, "avx512dq" Ebx7 17, "rdseed" Ebx7 18,
+        "adx" Ebx7 19, "avx512ifma" Ebx7 21, "avx512cd" Ebx7 28, "sha" Ebx7 29, "avx512bw" Ebx7 30, "avx512vl" Ebx7 31,
+        "avx512vbmi" Ecx7 1, "avx512vbmi2" Ecx7 6, "gfni" Ecx7 8, "vaes" Ecx7 9, "vpclmulqdq" Ecx7 10,
+        "avx512vnni" Ecx7 11, "avx512bitalg" Ecx7 12, "avx512vpopcntdq" Ecx7 14,
+        "avx512vp2intersect" Edx7 8, "avx512fp16" Edx7 23,
+        "sha512" Eax71 0, "avxvnni" Eax71 4, "avx512bf16" Eax71 5, "avxifma" Eax71 23,
+        "avxvnniint8" Edx71 4, "avxneconvert" Edx71 5, "avxvnniint16" Edx71 10,
+        "lzcnt" Amd 5, "sse4a" Amd 6, "tbm" Amd 21,
+    };
+
+    /// What the processor answers, by [`Answer`].
+    fn answers() -> [u32; 7] {
+        let [mut ebx7, mut ecx7, mut edx7, mut eax71, mut edx71] = [0; 5];
+        if __cpuid(0).eax >= 7 {
+            let seven = __cpuid_count(7, 0);
+            (ebx7, ecx7, edx7) = (seven.ebx, seven.ecx, seven.edx);
+            if seven.eax >= 1 {
+                let more = __cpuid_count(7, 1);
+                (eax71, edx71) = (more.eax, more.edx);
+            }
+        }
+        [__cpuid(1).ecx, ebx7, ecx7, edx7, eax71, edx71, __cpuid(0x8000_0001).ecx]
+    }
+
+    pub(super) fn can_run() -> bool {
+        let answers = answers();
+        let mut all = true;
+        for feature in &FEATURES {
+            if feature.needed && answers[feature.answer as usize] & feature.mask == 0 {
+                say(if all { "greeksd: this build is for processors that have what this one lacks: " } else { ", " });
+                say(feature.name);
+                all = false;
+            }
+        }
+        if !all {
+            say(". Build it on this machine (`cargo build --release`), or for all of its kind (`just portable`).\n");
+        }
+        all
+    }
+
+    /// Where standard error is closed, nobody reads it.
+    fn say(text: &str) {
+        let _ = stderr().write_all(text.as_bytes());
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn what_runs_the_tests_can_run_the_build() {
+            assert!(can_run());
+        }
+
+        #[test]
+        fn the_standard_library_finds_the_same() {
+            let answers = answers();
+            for feature in &FEATURES {
+                let has = answers[feature.answer as usize] & feature.mask != 0;
+                assert_eq!(has, (feature.detected)(), "{}", feature.name);
+            }
+        }
     }
 }

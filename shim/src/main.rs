@@ -7,10 +7,12 @@ use shim::{batch, compare, cpu, explain, price, serve};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    if let Some(sentence) = cpu::missing() {
-        eprintln!("{sentence}");
-        return ExitCode::FAILURE;
-    }
+    if cpu::can_run() { run() } else { ExitCode::FAILURE }
+}
+
+/// Apart from `main`, as its first instructions may be those that the processor lacks.
+#[inline(never)]
+fn run() -> ExitCode {
     match config::read(std::env::args_os(), &|name| std::env::var_os(name)) {
         Ok(Invocation::Serve(config)) => serve::run(&config),
         Ok(Invocation::Price(args)) => price::run(&args),

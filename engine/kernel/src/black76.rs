@@ -160,7 +160,7 @@ pub fn european_vol<L: Lanes>(phi: f64, at: &Horizon, x: L, k: L, sigma: L) -> V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lanes::Pack;
+    use crate::lanes::Block;
 
     const T: f64 = 0.75;
     const R: f64 = 0.043;
@@ -237,7 +237,7 @@ mod tests {
             k[2 * i] = bad_k;
             let mut sigma = [0.3; 8];
             sigma[2 * i + 1] = if i == 1 { f64::NEG_INFINITY } else { bad_k.min(-0.5) };
-            let j = european(1.0, &at(), Pack::<2>::splat(100.0), Pack::load(&k), Pack::load(&sigma));
+            let j = european(1.0, &at(), Block::splat(100.0), Block::load(&k), Block::load(&sigma));
             for lane in 0..8 {
                 let is_bad = lane == 2 * i || lane == 2 * i + 1;
                 for v in [j.v, j.x[0], j.x[1], j.x[3], j.sigma[0], j.sigma[2], j.r, j.b, j.k[0], j.k[1], j.d[0]] {
@@ -252,11 +252,11 @@ mod tests {
         let k: Vec<f64> = (0..8).map(|i| 55.0 + 13.7 * f64::from(i)).collect();
         let sigma: Vec<f64> = (0..8).map(|i| 0.02 + 0.17 * f64::from(i)).collect();
         for phi in [1.0, -1.0] {
-            let lanes = european(phi, &at(), Pack::<2>::splat(100.0), Pack::load(&k), Pack::load(&sigma));
-            let light = european_vol(phi, &at(), Pack::<2>::splat(100.0), Pack::load(&k), Pack::load(&sigma));
+            let lanes = european(phi, &at(), Block::splat(100.0), Block::load(&k), Block::load(&sigma));
+            let light = european_vol(phi, &at(), Block::splat(100.0), Block::load(&k), Block::load(&sigma));
             for i in 0..8 {
                 let one = european(phi, &at(), 100.0, k[i], sigma[i]);
-                let same = |a: Pack<2>, b: f64| assert_eq!(a.lane(i).to_bits(), b.to_bits(), "lane {i} of {phi}");
+                let same = |a: Block, b: f64| assert_eq!(a.lane(i).to_bits(), b.to_bits(), "lane {i} of {phi}");
                 same(lanes.v, one.v);
                 (0..4).for_each(|n| same(lanes.x[n], one.x[n]));
                 (0..3).for_each(|n| same(lanes.sigma[n], one.sigma[n]));

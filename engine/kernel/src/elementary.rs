@@ -77,7 +77,7 @@ pub fn ln<L: Lanes>(x: L) -> L {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lanes::Pack;
+    use crate::lanes::Block;
 
     fn worst(points: impl Iterator<Item = f64>, ours: impl Fn(f64) -> f64, std: impl Fn(f64) -> f64) -> f64 {
         points.map(|x| ((ours(x) - std(x)) / std(x)).abs()).fold(0.0, f64::max)
@@ -100,11 +100,11 @@ mod tests {
     #[test]
     fn lanes_equal_the_scalar_bit_for_bit() {
         let x: Vec<f64> = (0..8).map(|i| (f64::from(i) * 7.3 + 0.01).powi(3)).collect();
-        let lanes = Pack::<2>::load(&x);
+        let lanes = Block::load(&x);
         for (i, &x) in x.iter().enumerate() {
             assert_eq!(ln(lanes).lane(i).to_bits(), ln(x).to_bits(), "ln {x}");
             let y = x * -1e-2;
-            assert_eq!(exp(lanes * Pack::splat(-1e-2)).lane(i).to_bits(), exp(y).to_bits(), "exp {y}");
+            assert_eq!(exp(lanes * Block::splat(-1e-2)).lane(i).to_bits(), exp(y).to_bits(), "exp {y}");
         }
     }
 }

@@ -112,7 +112,7 @@ pub fn norm_cdf<L: Lanes>(d: L) -> L {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lanes::Pack;
+    use crate::lanes::Block;
 
     /// d and N(d) of golden/normal.csv.
     fn golden() -> Vec<(f64, f64)> {
@@ -159,7 +159,7 @@ mod tests {
     fn lanes_equal_the_scalar_bit_for_bit() {
         let d: Vec<f64> = golden().iter().map(|g| g.0).collect();
         for d in d.chunks_exact(8) {
-            let lanes = norm_cdf(Pack::<2>::load(d));
+            let lanes = norm_cdf(Block::load(d));
             (0..8).for_each(|i| assert_eq!(lanes.lane(i).to_bits(), norm_cdf(d[i]).to_bits(), "N({})", d[i]));
         }
     }

@@ -4,6 +4,7 @@
 mod golden;
 mod golden_dividends;
 mod identities;
+mod levels;
 mod preliminary;
 mod properties;
 mod refresh;
