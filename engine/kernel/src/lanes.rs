@@ -14,6 +14,9 @@ use wide::{f64x4, f64x8, u64x4, u64x8};
 /// The lanes that the passes over columns use.
 pub type Block = Registers<f64x8, 1>;
 
+/// Two blocks side by side, where the work of one does not hide its own latency.
+pub type TwoBlocks = Registers<f64x8, 2>;
+
 /// Lanes of a block in the columns: every block of rows is padded to a multiple of this.
 pub const BLOCK: usize = Block::N;
 

@@ -13,7 +13,7 @@
 use super::band::Scheme;
 use crate::contract::Right;
 use crate::elementary::{exp, ln};
-use crate::lanes::{Lanes, Mask, Pack};
+use crate::lanes::{Block, Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, norm_cdf_given};
 use crate::solve::{chebyshev_roots, gauss_legendre, lobatto, lobatto_row, lobatto_to_chebyshev, roots_to_monomials};
 use std::f64::consts::FRAC_PI_2;
@@ -22,7 +22,7 @@ use std::sync::LazyLock;
 /// Volatility nodes of a table: the lanes of a solve.
 pub(super) const NODES: usize = 8;
 /// A solve: one lane for each volatility node.
-type Sigmas = Pack<2>;
+type Sigmas = Block;
 /// Step of the one-sided difference of the equations in a rate.
 const BUMP: f64 = 1e-6;
 /// Most collocation points of a scheme, the one at expiry not counted.

@@ -7,12 +7,12 @@
 use super::option::{AmericanOption, Slopes};
 use super::rules::{clenshaw, gauss, normals};
 use crate::elementary::exp;
-use crate::lanes::{Lanes, Pack};
+use crate::lanes::{Lanes, TwoBlocks};
 use crate::normal::{INV_SQRT_2PI, norm_cdf_given};
 use std::f64::consts::PI;
 
 /// Nodes that are summed side by side.
-type NodeLanes = Pack<4>;
+type NodeLanes = TwoBlocks;
 const N: usize = NodeLanes::N;
 
 /// Standard deviations of the kernel that a quadrature covers to either side.
