@@ -120,15 +120,15 @@ impl<'a> RememberedVols<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::early::Depth;
     use kernel::contract::Style;
     use kernel::dividends::Terms;
+    use kernel::quality::Quality;
 
     #[test]
     fn searches_are_remembered_while_they_say_something() {
         let terms = |t: f64| Terms { t, r: 0.04, b: 0.0, divs: Vec::new() };
         let (now, soon, late) = (terms(0.1), terms(0.1 - 2e-6), terms(0.098));
-        let here = |terms| Valuation { style: Style::American, depth: Depth::Full, s: 100.0, terms, step: 0.003 };
+        let here = |terms| Valuation { style: Style::American, quality: Quality::Full, s: 100.0, terms, step: 0.003 };
         let put = [-0.9, 5.0, 20.0, 10.0];
         let all: Vec<RememberedVol> =
             [3, 8, 9].map(|key| RememberedVol::new(key, 40.0, 1.5, &here(&now), put)).to_vec();

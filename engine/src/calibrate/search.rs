@@ -5,7 +5,7 @@
 
 use super::remembered::RememberedVol;
 use super::settings::SEARCH;
-use crate::early::{Depth, VOL, Valuation};
+use crate::early::{VOL, Valuation};
 use kernel::black76::{Horizon, european, european_vol};
 use kernel::contract::{Right, Style};
 use kernel::greeks::VolDerivatives;
@@ -29,7 +29,7 @@ pub(super) struct Open {
     pub(super) near: bool,
 }
 
-/// Looks for all of `open`, their early exercise looked at where the valuation is to be of full depth; hands each
+/// Looks for all of `open`, their early exercise looked at where the values are final; hands each
 /// volatility to `put`, NaN for none, and what the next pass may start from to `keep`.
 pub(super) fn search(
     here: &Valuation<'_>,
@@ -40,7 +40,7 @@ pub(super) fn search(
     // by right, as a lattice serves one; by key, so that the same prices share a block in every run
     open.sort_unstable_by_key(|o| (o.right, o.key));
     for of in open.chunk_by(|a, b| a.right == b.right) {
-        let american = here.depth == Depth::Full && here.style == Style::American;
+        let american = here.quality.is_final() && here.style == Style::American;
         let lattice = american.then(|| Lattice::new(here.terms, here.s, of[0].right, SEARCH.layers));
         for some in of.chunks(BLOCK) {
             if some.len() <= Pack::<1>::N {
@@ -149,9 +149,10 @@ mod tests {
     use super::*;
     use crate::calibrate::testing::worth;
     use kernel::dividends::{Dividend, Terms};
+    use kernel::quality::Quality;
 
     fn looked_for(style: Style, terms: &Terms, prices: &[(Right, f64, f64)]) -> (Vec<f64>, usize) {
-        let here = Valuation { style, depth: Depth::Full, s: 100.0, terms, step: 1.0 / 365.0 };
+        let here = Valuation { style, quality: Quality::Full, s: 100.0, terms, step: 1.0 / 365.0 };
         let open = |(row, &(right, k, price)): (usize, &(Right, f64, f64))| Open {
             key: u32::try_from(row).unwrap(),
             right,

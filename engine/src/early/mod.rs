@@ -4,7 +4,7 @@
 //! the premium is a small and smooth part of a value: so it is kept as expansions taken at one or two expansion points,
 //! block by block, and carried from there while the market stays near. The European part is always computed exactly. A
 //! block that the market has left, or whose exercise boundary has come near, is taken again. Before tables are asked
-//! for, expansions come from lattices ([`Depth`]). Never: a quote, a curve.
+//! for, expansions come from lattices ([`Quality`]). Never: a quote, a curve.
 
 mod block_valuation;
 mod boundary_distance;
@@ -17,7 +17,7 @@ mod vol_slice;
 
 pub use premium::NextSession;
 pub use pricers::{VOL, european};
-pub use valuation::{Depth, Valuation, plain};
+pub use valuation::{Valuation, plain};
 pub use vol_slice::PremiumByVol;
 
 use crate::store::ladder::Ladder;
@@ -27,6 +27,7 @@ use kernel::contract::Right;
 use kernel::dividends::{Dividend, Terms};
 use kernel::greeks::Greeks;
 use kernel::lanes::{BLOCK, Block, Lanes};
+use kernel::quality::Quality;
 use preliminary::PreliminaryLattices;
 use premium::{BlockPremium, Tables};
 use pricers::{Pricers, bands, span};
@@ -60,7 +61,7 @@ impl Early {
         for premiums in &mut self.blocks {
             if !same || premiums.len() != blocks {
                 premiums.clear();
-                premiums.resize(blocks, BlockPremium::unknown());
+                premiums.resize(blocks, BlockPremium::unknown(Quality::Full));
             }
         }
     }
@@ -74,7 +75,7 @@ impl Early {
     /// Returns how many blocks.
     ///
     /// # Domain   [`Early::prepare`] has seen the ladder and the dividends
-    /// # Accuracy the tolerances of the tables, or 1e-4 of a price at preliminary depth
+    /// # Accuracy the tolerances of the tables, or 1e-4 of a price at preliminary quality
     /// # Cost     a look where the expansions hold; milliseconds where tables have to be built
     /// (benches/record/history.md)
     pub fn refresh(
@@ -142,11 +143,11 @@ impl Early {
     /// Makes sure that tables for now and for the next trading day are there.
     fn build(&mut self, here: &Valuation<'_>, next: Option<&(f64, Terms)>, ladder: &Ladder, sigma: &[f64]) {
         let [near, roomy] = bands(ladder.strikes(), sigma);
-        self.tables.serve(here.style, here.terms, (&near, &roomy));
+        self.tables.serve(here, here.terms, (&near, &roomy));
         if let Some((_, later)) = next
             && !self.tables.serves_terms(later)
         {
-            self.later.serve(here.style, later, (&near, &roomy));
+            self.later.serve(here, later, (&near, &roomy));
         }
     }
 

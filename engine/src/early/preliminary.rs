@@ -1,7 +1,7 @@
 //! Greeks from trinomial lattices instead of premium tables: accurate to about 1e-4 of a price, without building tables
 //! first. The preliminary pass of a cold start uses them. Never: a table.
 
-use super::valuation::{Depth, Valuation, lanes_at_intrinsic, plain};
+use super::valuation::{Valuation, lanes_at_intrinsic, lattice_layers, plain};
 use crate::store::ladder::Ladder;
 use core::cell::OnceCell;
 use kernel::american::{Band, never_exercised};
@@ -11,6 +11,7 @@ use kernel::dividends::Terms;
 use kernel::greeks::{Derivatives, Greeks, SpotInputs, VolDerivatives, exercised, finish};
 use kernel::lanes::{Block, Lanes, Mask};
 use kernel::lattice::{Lattice, LatticeGreeks, Lattices};
+use kernel::quality::Quality;
 
 /// A volatility may move by this fraction of itself before expansions from a lattice are taken again: from the quotes
 /// of single strikes to the curve through them.
@@ -57,7 +58,7 @@ impl<'a> PreliminaryLattices<'a> {
     /// The lattices at `here`, for the strikes of a ladder and the volatilities `sigma`; `None` where tables are asked
     /// for.
     pub(super) fn new(here: &'a Valuation<'a>, ladder: &Ladder, sigma: (f64, f64)) -> Option<Self> {
-        let layers = here.depth.layers()?;
+        let layers = lattice_layers(here.quality)?;
         let k = ladder.strikes();
         let band = Band { k: (k.first().copied().unwrap_or(1.0), k.last().copied().unwrap_or(1.0)), sigma };
         let sides = [Right::Call, Right::Put]
@@ -68,8 +69,8 @@ impl<'a> PreliminaryLattices<'a> {
     }
 
     /// How well early exercise is known from them.
-    pub(super) fn depth(&self) -> Depth {
-        self.here.depth
+    pub(super) fn quality(&self) -> Quality {
+        self.here.quality
     }
 
     /// What a block's expansions are made of, the lanes exercised now and those on the next trading day; no expansions

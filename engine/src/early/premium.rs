@@ -11,7 +11,7 @@ use super::boundary_distance::BoundaryDistance;
 use super::expansion::{self, Expansion, ExpansionPoint, between, load};
 use super::preliminary::{self, PreliminaryLattices, Taken};
 use super::pricers::nodes;
-use super::valuation::{Depth, Valuation, lanes_at_intrinsic, plain};
+use super::valuation::{Valuation, lanes_at_intrinsic, plain};
 use super::vol_slice::{NextSessionChange, PremiumByVol, VolSlice};
 use kernel::american::Pricer;
 use kernel::black76::{Horizon, european_vol};
@@ -19,6 +19,7 @@ use kernel::contract::Right;
 use kernel::dividends::Terms;
 use kernel::greeks::{Greeks, VolDerivatives, exercised};
 use kernel::lanes::{BLOCK, Block, Lanes, Mask};
+use kernel::quality::Quality;
 
 /// From one expansion point the spot may move by this fraction of a standard deviation to expiry.
 const SPOT_MOVE: f64 = 0.005;
@@ -38,7 +39,7 @@ const NO_GAIN: f64 = 1e-13;
 /// The premium of one right of a block of strikes.
 #[derive(Clone, Debug)]
 pub(super) struct BlockPremium {
-    depth: Depth,
+    quality: Quality,
     known: PremiumSource,
     slice: Option<Box<VolSlice>>,
     /// Lanes where exercising now is optimal.
@@ -98,22 +99,18 @@ impl BlockPremium {
         size_of::<Self>() + known + self.slice.as_ref().map_or(0, |_| size_of::<VolSlice>())
     }
 
-    pub(super) fn unknown() -> Self {
-        Self {
-            depth: Depth::Full,
-            known: PremiumSource::Unknown,
-            slice: None,
-            exercised: 0,
-            free: BoundaryDistance::nowhere(),
-        }
+    pub(super) fn unknown(quality: Quality) -> Self {
+        Self { quality, known: PremiumSource::Unknown, slice: None, exercised: 0, free: BoundaryDistance::nowhere() }
     }
 
     /// True if what is remembered holds at `place`; values from lattices do not hold where tables are requested.
     pub(super) fn holds(&self, place: &BlockValuation<'_>) -> bool {
-        match self.depth {
-            Depth::Full => self.expansions_hold(place) && self.vol_slice_holds(place),
-            known => known >= place.here.depth && self.lattice_expansion_holds(place),
-        }
+        let holds = if self.quality.is_final() {
+            self.expansions_hold(place) && self.vol_slice_holds(place)
+        } else {
+            self.lattice_expansion_holds(place)
+        };
+        holds && self.quality >= place.here.quality
     }
 
     /// True if an expansion from a lattice still holds. It needs only the coarser check: lattices are less accurate
@@ -133,7 +130,7 @@ impl BlockPremium {
     pub(super) fn take_preliminary(&mut self, place: &BlockValuation<'_>, lattices: &PreliminaryLattices<'_>) {
         let at = place.expansion_point(place.here.s);
         let (taken, exercised, later_exercised) = lattices.take(place.right, place.k, load(&at.sigma));
-        (self.depth, self.exercised, self.free) = (lattices.depth(), exercised, BoundaryDistance::everywhere());
+        (self.quality, self.exercised, self.free) = (lattices.quality(), exercised, BoundaryDistance::everywhere());
         let Some(Taken { american, european, later, low, high }) = taken else {
             (self.known, self.slice) = (PremiumSource::Nothing(Box::new(at)), None);
             return;
@@ -184,8 +181,8 @@ impl BlockPremium {
 
     /// Takes again what does not hold at `place`.
     pub(super) fn refresh(&mut self, place: &BlockValuation<'_>, tables: &Tables<'_>) {
-        if self.depth != Depth::Full {
-            *self = Self::unknown();
+        if self.quality < place.here.quality || !self.quality.is_final() {
+            *self = Self::unknown(place.here.quality);
         }
         if !self.expansions_hold(place) {
             let kept = self.nearest(place);
@@ -315,7 +312,7 @@ impl BlockPremium {
             }
         }
         let mut now = mask(self.exercised);
-        if self.depth != Depth::Full {
+        if !self.quality.is_final() {
             now = now | greeks.value.lt((Block::splat(here.s) - k) * right.phi());
         }
         if now.any() {

@@ -1,9 +1,11 @@
 //! The tables of both rights of one expiry, kept for as long as they serve. Never: a quote.
 
-use kernel::american::{Band, Pricer, Scheme};
+use super::valuation::Valuation;
+use kernel::american::{Band, Pricer};
 use kernel::contract::{Right, Style};
 use kernel::dividends::Terms;
 use kernel::lanes::{Block, Lanes};
+use kernel::quality::Quality;
 
 /// Least and greatest volatility that is looked for, per √year.
 pub const VOL: (f64, f64) = (1e-3, 20.0);
@@ -16,13 +18,20 @@ const MARGIN_LEFT: f64 = 0.3;
 
 /// Pricers of calls and puts, kept for as long as they serve.
 #[derive(Debug, Default)]
-pub(super) struct Pricers(Option<[Pricer; 2]>);
+pub(super) struct Pricers {
+    quality: Quality,
+    pair: Option<[Pricer; 2]>,
+}
 
 impl Pricers {
     /// Makes the pricers of both rights serve, with room for a while; tables that still do stay. `near` and `bands` as
     /// of [`bands`].
-    pub(super) fn serve(&mut self, style: Style, terms: &Terms, (near, bands): (&[Band], &[Band])) {
-        match &mut self.0 {
+    pub(super) fn serve(&mut self, here: &Valuation<'_>, terms: &Terms, (near, bands): (&[Band], &[Band])) {
+        let Valuation { style, quality, .. } = *here;
+        if self.quality < quality {
+            (self.quality, self.pair) = (quality, None);
+        }
+        match &mut self.pair {
             Some(pair) => {
                 for pricer in pair.iter_mut().filter(|p| !p.serves(terms, near)) {
                     pricer.refit(terms, bands);
@@ -30,24 +39,24 @@ impl Pricers {
             }
             none => {
                 *none =
-                    Some([Right::Call, Right::Put].map(|right| Pricer::new(style, right, terms, bands, Scheme::Fast)));
+                    Some([Right::Call, Right::Put].map(|right| Pricer::new(style, right, terms, bands, self.quality)));
             }
         }
     }
 
     /// True if those at hand serve these terms.
     pub(super) fn serves_terms(&self, terms: &Terms) -> bool {
-        self.0.as_ref().is_some_and(|pair| pair.iter().all(|p| p.serves_terms(terms)))
+        self.pair.as_ref().is_some_and(|pair| pair.iter().all(|p| p.serves_terms(terms)))
     }
 
     /// Bytes held beside itself.
     pub(super) fn bytes(&self) -> usize {
-        self.0.iter().flatten().map(|pricer| pricer.bytes() - size_of::<Pricer>()).sum()
+        self.pair.iter().flatten().map(|pricer| pricer.bytes() - size_of::<Pricer>()).sum()
     }
 
     /// Those at hand.
     pub(super) fn get(&self) -> Option<&[Pricer; 2]> {
-        self.0.as_ref()
+        self.pair.as_ref()
     }
 }
 
@@ -55,7 +64,7 @@ impl Pricers {
 #[must_use]
 pub fn european(terms: &Terms) -> [Pricer; 2] {
     let band = Band { k: STRIKES, sigma: VOL };
-    [Right::Call, Right::Put].map(|right| Pricer::new(Style::European, right, terms, &band, Scheme::Fast))
+    [Right::Call, Right::Put].map(|right| Pricer::new(Style::European, right, terms, &band, Quality::Full))
 }
 
 /// A lower and a higher volatility inside the range of the tables.

@@ -1,10 +1,11 @@
 //! Values of one contract by each scheme, all from one basis. Never: a column.
 
-use kernel::american::{Band, Counts, Pricer, Scheme};
+use kernel::american::{Band, Counts, Pricer};
 use kernel::black76::{Horizon, european};
 use kernel::contract::{Deliverable, Right, Style};
 use kernel::dividends::Terms;
 use kernel::greeks::{Greek, Greeks, SpotInputs, finish};
+use kernel::quality::Quality;
 
 /// Within this fraction of the strike a value is the exercise value.
 const EXERCISED: f64 = 1e-9;
@@ -97,11 +98,11 @@ pub(super) fn values(
     if style == Style::European {
         return SchemeValues { european: plain, fast: plain, reference: plain, method: EarlyMethod::EuropeanStyle };
     }
-    let by = |scheme: Scheme| {
+    let by = |scheme: Quality| {
         let pricer = Pricer::new(style, right, terms, &Band { k: (k, k), sigma: (sigma, sigma) }, scheme);
         (pricer.at(terms, s).greeks(k, sigma), pricer.counts())
     };
-    let ((fast, counts), (reference, _)) = (by(Scheme::Fast), by(Scheme::Accurate));
+    let ((fast, counts), (reference, _)) = (by(Quality::Full), by(Quality::Reference));
     let payoff = right.phi() * (s - k);
     let method = match counts {
         _ if payoff > 0.0 && (fast.value - payoff).abs() <= EXERCISED * k => EarlyMethod::ExercisedNow,

@@ -10,7 +10,6 @@ use crate::calibrate::carry::ImpliedSpot;
 use crate::calibrate::chain::{ChainCalibration, OneByOne, SideBySide, SliceWork};
 use crate::calibrate::forward::Pair;
 use crate::calibrate::{Calibrated, ForcedCarry, SliceInput, SliceState};
-use crate::early::Depth;
 use crate::price::{Valued, price_slice};
 use crate::store::book::{Book, BookSlice};
 use crate::store::chain::{Chain, Slice};
@@ -340,7 +339,7 @@ impl SliceFacts {
         let slice = &task.book.slices[self.place];
         SliceInput {
             style: slice.style,
-            depth: task.depth,
+            quality: task.quality,
             basis: slice.basis,
             t: self.t,
             s: task.book.spot * self.deliverable.map_or(1.0, |terms| terms.shares_per_unit()),
@@ -431,7 +430,7 @@ struct Finished<'a> {
 /// # Shapes   the rows of a slice follow those of the one before it
 /// # Cost     one copy of each column, the bulk of what a pass allocates
 fn assemble(task: &Task<'_>, slices: &[Finished<'_>], spot: ImpliedSpot) -> (Chain, ChainReport) {
-    let Task { book, at, depth, .. } = *task;
+    let Task { book, at, quality, .. } = *task;
     let parts: Vec<&Columns> = slices.iter().map(|slice| &slice.priced.columns).collect();
     let n_rows = slices.iter().map(|slice| slice.of.rows()).sum();
     let mut chain = Chain {
@@ -442,7 +441,7 @@ fn assemble(task: &Task<'_>, slices: &[Finished<'_>], spot: ImpliedSpot) -> (Cha
         spot_off: spot.off,
         uncomputed: None,
         valued_at: at,
-        preliminary: depth != Depth::Full,
+        preliminary: !quality.is_final(),
         slices: Vec::with_capacity(slices.len()),
         strike_milli: Vec::with_capacity(n_rows),
         right: Vec::with_capacity(n_rows),
@@ -567,6 +566,7 @@ mod tests {
     use crate::store::overrides::Overrides;
     use kernel::calendar::Calendar;
     use kernel::contract::{ForwardBasis, Right, Settle, Style};
+    use kernel::quality::Quality;
 
     fn at() -> Timestamp {
         "2026-11-20T16:00:00-05:00".parse().unwrap()
@@ -612,8 +612,14 @@ mod tests {
         let (calendar, curves) = (Calendar::embedded(), RateTable::zero());
         let market = MarketData { calendar: &calendar, rates: &curves };
         let book = book(vec![slice("ABC", 0, false), slice("ABC", 30, false), slice("ABC1", 90, true)]);
-        let task =
-            Task { market, book: &book, at: at(), depth: Depth::Full, quotes: false, overrides: &Overrides::default() };
+        let task = Task {
+            market,
+            book: &book,
+            at: at(),
+            quality: Quality::Full,
+            quotes: false,
+            overrides: &Overrides::default(),
+        };
         let mut facts = Vec::new();
         assert_eq!(prepare(&task, &mut facts).0, 2, "one has settled");
         assert_eq!(facts.iter().map(|f| f.place).collect::<Vec<_>>(), [1, 2]);
@@ -634,7 +640,7 @@ mod tests {
         let market = MarketData { calendar: &calendar, rates: &curves };
         let book = book(vec![slice("ABC", 30, false)]);
         let overrides = &Overrides::default();
-        let task = Task { market, book: &book, at: at(), depth: Depth::Full, quotes: false, overrides };
+        let task = Task { market, book: &book, at: at(), quality: Quality::Full, quotes: false, overrides };
         let found = evidence(&task, &[]);
         let known: Vec<_> = found.dividends.iter().map(|d| (d.ex_date.to_string(), d.source)).collect();
         let expected = [("2026-12-01", DividendSource::Declared), ("2027-02-01", DividendSource::Projected)];

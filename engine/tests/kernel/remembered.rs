@@ -1,13 +1,14 @@
 //! What a pass carries from the expansion point of its expansions against the tables read on the spot: nothing that is
 //! still held may be further off than the tables themselves.
 
-use engine::early::{Depth, Early, Valuation, plain};
+use engine::early::{Early, Valuation, plain};
 use engine::store::ladder::Ladder;
-use kernel::american::{Band, Pricer, Scheme};
+use kernel::american::{Band, Pricer};
 use kernel::contract::{Right, Style};
 use kernel::dividends::{Dividend, Terms};
 use kernel::greeks::{AtTheMoney, Greek, Greeks};
 use kernel::lanes::{BLOCK, Block, Lanes};
+use kernel::quality::Quality;
 use std::collections::BTreeMap;
 use testkit::ruler::error;
 
@@ -60,7 +61,8 @@ fn check(paths: &[Path], least: f64) {
     for (t, b, divs) in cases {
         let terms = Terms { t, r: 0.04, b, divs };
         for path in paths {
-            let here = Valuation { style: Style::American, depth: Depth::Full, s: 100.0, terms: &terms, step: STEP };
+            let here =
+                Valuation { style: Style::American, quality: Quality::Full, s: 100.0, terms: &terms, step: STEP };
             let mut early = Early::default();
             early.prepare(&ladder, &terms);
             let sigma = vec![SIGMA; ladder.strikes().len()];
@@ -71,14 +73,14 @@ fn check(paths: &[Path], least: f64) {
                 let now = Terms { t: t - later, r: terms.r, b, divs };
                 let s = 100.0 * (1.0 + ds * SIGMA * t.sqrt());
                 let sigma = vec![SIGMA * (1.0 + dv); ladder.strikes().len()];
-                let here = Valuation { style: Style::American, depth: Depth::Full, s, terms: &now, step: STEP };
+                let here = Valuation { style: Style::American, quality: Quality::Full, s, terms: &now, step: STEP };
                 early.prepare(&ladder, &now);
                 let fresh = early.refresh(&here, &ladder, &sigma, 0..ladder.blocks());
                 asked += 2 * ladder.blocks();
                 held += 2 * ladder.blocks() - fresh;
                 for right in [Right::Call, Right::Put] {
                     let band = Band { k: (70.0, 130.0), sigma: (0.25, 0.36) };
-                    let pricer = Pricer::new(Style::American, right, &now, &band, Scheme::Fast);
+                    let pricer = Pricer::new(Style::American, right, &now, &band, Quality::Full);
                     let at = pricer.at(&now, s);
                     for block in 0..ladder.blocks() {
                         let (k, vol) = (ladder.block(block), Block::splat(sigma[0]));
@@ -118,14 +120,14 @@ fn a_sweep_of_the_spot_crosses_anchors_without_a_jump() {
         let terms = Terms { t: 0.5, r: 0.04, b: 0.003, divs };
         let sigma = vec![SIGMA; ladder.strikes().len()];
         let band = Band { k: (70.0, 130.0), sigma: (0.25, 0.36) };
-        let pricers = [Right::Call, Right::Put].map(|r| Pricer::new(Style::American, r, &terms, &band, Scheme::Fast));
+        let pricers = [Right::Call, Right::Put].map(|r| Pricer::new(Style::American, r, &terms, &band, Quality::Full));
         let mut early = Early::default();
         early.prepare(&ladder, &terms);
         let mut before: BTreeMap<(usize, usize, usize), [f64; 4]> = BTreeMap::new();
         let (mut jumps, mut anchors) = ([0.0f64; 4], 0);
         for i in 0..300 {
             let s = 100.0 * (1.0 + f64::from(i) * 0.001 * SIGMA * 0.5f64.sqrt());
-            let here = Valuation { style: Style::American, depth: Depth::Full, s, terms: &terms, step: STEP };
+            let here = Valuation { style: Style::American, quality: Quality::Full, s, terms: &terms, step: STEP };
             anchors += early.refresh(&here, &ladder, &sigma, 0..ladder.blocks());
             for right in [Right::Call, Right::Put] {
                 let at = pricers[right as usize].at(&terms, s);

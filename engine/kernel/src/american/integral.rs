@@ -5,11 +5,11 @@
 //! in it is analytic; the boundary moves with sigma and the rates, and its own derivatives come from [`Boundary`].
 //! Never: a difference of two prices.
 
-use super::band::Scheme;
 use super::boundary::{Boundary, BoundaryAtRates, Edge, Rate};
 use crate::elementary::exp;
 use crate::lanes::{Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, norm_cdf_short_given};
+use crate::quality::Quality;
 use crate::solve::gauss_legendre;
 use std::f64::consts::FRAC_PI_2;
 use std::sync::LazyLock;
@@ -37,7 +37,7 @@ impl Rule {
     }
 
     /// The rules of a scheme, the cheapest first.
-    fn of(scheme: Scheme) -> &'static [Self] {
+    fn of(scheme: Quality) -> &'static [Self] {
         static FAST: LazyLock<[Rule; 7]> = LazyLock::new(|| {
             [
                 Rule::new((1.5, 0.5), 8, 1.0),
@@ -53,13 +53,13 @@ impl Rule {
             [Rule::new((0.3, 4.0), 64, 2.0), Rule::new((0.0, 8.0), 96, 4.0), Rule::new((0.0, f64::INFINITY), 240, 3.0)]
         });
         match scheme {
-            Scheme::Fast => &*FAST,
-            Scheme::Accurate => &*ACCURATE,
+            Quality::Coarse | Quality::Preliminary | Quality::Full => &*FAST,
+            Quality::Reference => &*ACCURATE,
         }
     }
 
     /// The cheapest rule that serves every lane.
-    fn serving<L: Lanes>(scheme: Scheme, reach: &Reach<L>) -> &'static Self {
+    fn serving<L: Lanes>(scheme: Quality, reach: &Reach<L>) -> &'static Self {
         let rules = Self::of(scheme);
         let serves = |rule: &&Self| {
             let short = reach.distance.lt(L::splat(rule.distance)) | reach.drift.gt(L::splat(rule.drift));
@@ -153,7 +153,7 @@ pub(super) fn premium<L: Lanes, const FULL: bool>(
     at: &Contract<L>,
     (table, course): (&Boundary, &BoundaryAtRates),
     reach: &Reach<L>,
-    scheme: Scheme,
+    scheme: Quality,
 ) -> Premium<L> {
     let place = table.place(at.sigma);
     let mut sum = Premium::zero();

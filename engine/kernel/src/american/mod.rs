@@ -16,7 +16,8 @@ use super::dividends::Terms;
 use super::greeks::{Greeks, SpotInputs, VolDerivatives, exercised, finish};
 use super::lanes::{Lanes, Mask};
 use crate::contract::{Right, Style};
-pub use band::{Band, Counts, Scheme};
+use crate::quality::Quality;
+pub use band::{Band, Counts};
 use classes::{Class, LOST, LOST_KEPT, class};
 use no_dividends::NoDividends;
 use premium::PremiumTables;
@@ -55,7 +56,7 @@ pub struct Pricer {
     style: Style,
     right: Right,
     band: Band,
-    scheme: Scheme,
+    scheme: Quality,
     method: Method,
 }
 
@@ -68,7 +69,7 @@ impl Pricer {
         right: Right,
         terms: &Terms,
         bands: &B,
-        scheme: Scheme,
+        scheme: Quality,
     ) -> Self {
         let (band, bands) = (Band::around(bands.as_ref()), bands.as_ref());
         let method = match Self::class(style, right, terms, &band, LOST) {
