@@ -32,9 +32,13 @@ use preliminary::PreliminaryLattices;
 use premium::{BlockPremium, Tables};
 use pricers::{Pricers, bands, span};
 
-/// The premium of every strike of a slice, both rights.
+/// Early exercise of one slice: the premium of every strike and right over its European value.
+///
+/// It has one owner, the state of its slice, and two moments in a pass: before the carry is settled it is brought up to
+/// date at the carry of the pass before, and after the curve is fitted at the carry and volatilities of this one.
+/// Everything else only reads it.
 #[derive(Debug, Default)]
-pub struct Early {
+pub struct EarlyExercise {
     tables: Pricers,
     /// For the terms of the next trading day, where `tables` do not serve those.
     later: Pricers,
@@ -43,9 +47,9 @@ pub struct Early {
     blocks: [Vec<BlockPremium>; 2],
 }
 
-impl Early {
+impl EarlyExercise {
     /// Forgets what was remembered of other strikes, or of other dividends than these.
-    pub fn prepare(&mut self, ladder: &Ladder, terms: &Terms) {
+    fn forget_others(&mut self, ladder: &Ladder, terms: &Terms) {
         let blocks = ladder.blocks();
         let (known, t) = &mut self.dividends;
         let age = *t - terms.t;
@@ -71,24 +75,20 @@ impl Early {
         self.blocks.iter_mut().for_each(Vec::clear);
     }
 
-    /// Takes the expansions of the blocks `which` again where the market has left them; `sigma` by strike, padded.
-    /// Returns how many blocks.
+    /// Brings the premium of every strike up to date with a market: expansions that it has left are taken again.
+    /// `sigma` by strike, padded; a block without a volatility has no premium. Returns how many blocks were taken
+    /// again.
     ///
-    /// # Domain   [`Early::prepare`] has seen the ladder and the dividends
+    /// # Domain   any ladder and dividends: of others than the last ones nothing is remembered
     /// # Accuracy the tolerances of the tables, or 1e-4 of a price at preliminary quality
     /// # Cost     a look where the expansions hold; milliseconds where tables have to be built
     /// (benches/record/history.md)
-    pub fn refresh(
-        &mut self,
-        here: &Valuation<'_>,
-        ladder: &Ladder,
-        sigma: &[f64],
-        which: core::ops::Range<usize>,
-    ) -> usize {
+    pub fn update(&mut self, here: &Valuation<'_>, ladder: &Ladder, sigma: &[f64]) -> usize {
+        self.forget_others(ladder, here.terms);
         let mut taken = 0;
         let mut next = None;
         let lattices = PreliminaryLattices::new(here, ladder, span(sigma));
-        for block in which {
+        for block in 0..ladder.blocks() {
             let (k, vols) = (ladder.block(block), Block::load(&sigma[block * BLOCK..]));
             for right in [Right::Call, Right::Put] {
                 let Some(place) = BlockValuation::new(here, right, k, vols) else { continue };

@@ -458,7 +458,7 @@ fn assemble(task: &Task<'_>, slices: &[Finished<'_>], spot: ImpliedSpot) -> (Cha
         chain.dropped.extend_from_slice(&draft.out.fault);
         chain.slices.push(slice.constants(start..chain.rows(), at));
         report.priced += slice.priced.valued.priced;
-        let refreshed = draft.refreshed + slice.priced.valued.refreshed;
+        let refreshed = draft.refreshed() + slice.priced.valued.refreshed;
         report.refreshed += u32::try_from(refreshed).unwrap_or(u32::MAX);
         report.searched += draft.out.searched;
         report.contradictory_pairs |= draft.out.refused;

@@ -5,5 +5,4 @@ mod publish;
 mod slice;
 mod value;
 
-pub use slice::price_slice;
-pub use value::Valued;
+pub use slice::{Valued, price_slice};

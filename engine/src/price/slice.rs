@@ -1,6 +1,6 @@
 //! One expiry from its calibration and its curve to finished columns. Never: a quote's faults, a neighbour.
 
-use super::value::{Valued, value_slice};
+use super::value::value_slice;
 use crate::calibrate::chain::SliceWork;
 use crate::calibrate::implied::carried_over;
 use crate::calibrate::{SliceInput, SliceState};
@@ -8,8 +8,17 @@ use crate::early::VOL;
 use crate::store::columns::{Col, Columns};
 use crate::store::ladder::Ladder;
 use crate::surface::Fitted;
-use kernel::contract::Right;
+use kernel::contract::{Right, Style};
 use kernel::lanes::{BLOCK, Block, Lanes};
+
+/// What a slice needed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Valued {
+    /// Rows with Greeks.
+    pub priced: u32,
+    /// Blocks whose early exercise was taken again.
+    pub refreshed: usize,
+}
 
 /// Fills the columns of one expiry: volatilities of its quotes and of its curve, values, Greeks. `columns` has as many
 /// rows as the slice, all missing but `prev_vol`. Quotes that the curve misses by far are marked in `slice.draft.out`,
@@ -34,10 +43,13 @@ pub fn price_slice(
     if !valued_at.iter().any(|vol| vol.is_finite()) {
         return Valued::default();
     }
-    let valued = value_slice(&input.valuation(out.s, terms), ladder, valued_at, early, columns);
+    let here = input.valuation(out.s, terms);
+    // the second moment of the pass: carry and curve are settled
+    let refreshed = if input.style == Style::American { early.update(&here, ladder, valued_at) } else { 0 };
+    let priced = value_slice(&here, ladder, valued_at, early, columns);
     iv_errors(input, columns);
     out.find_outliers(columns.get(Col::SvcVol), shift);
-    valued
+    Valued { priced, refreshed }
 }
 
 /// The volatilities that values are computed at: those of the curve, shifted; NaN where that leaves none ([`VOL`]).

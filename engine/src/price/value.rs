@@ -2,24 +2,16 @@
 //! early exercise adds. Call or put is decided once per block and never inside a kernel.
 
 use super::publish::{ValuedBlock, publish};
-use crate::early::{Early, Valuation, plain};
+use crate::early::{EarlyExercise, Valuation, plain};
 use crate::store::columns::Columns;
 use crate::store::ladder::Ladder;
 use kernel::black76::european_vol;
 use kernel::contract::{Right, Style};
 use kernel::lanes::{BLOCK, Block, Lanes};
 
-/// What a slice needed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Valued {
-    /// Rows with Greeks.
-    pub priced: u32,
-    /// Blocks whose early exercise had to be taken from the tables.
-    pub refreshed: usize,
-}
-
 /// Fills the columns of a slice with everything that depends on `svc_vol`: `sigma` by strike, padded; where it is NaN
-/// rows stay missing. What early exercise adds is taken from `early`, and kept there.
+/// rows stay missing. What early exercise adds is read from `early`, which is up to date there. Returns how many rows have
+/// Greeks.
 ///
 /// # Units   native: vega, rho, epsilon per 1 %, theta per calendar day, the rest as in [`kernel::greeks::Greeks`]
 /// # Missing a row without volatility, or without model value (S ≤ A(0)), keeps NaN.
@@ -27,14 +19,11 @@ pub(super) fn value_slice(
     here: &Valuation<'_>,
     ladder: &Ladder,
     sigma: &[f64],
-    early: &mut Early,
+    early: &EarlyExercise,
     columns: &mut Columns,
-) -> Valued {
+) -> u32 {
     let american = here.style == Style::American;
-    let mut valued = Valued::default();
-    if american {
-        valued.refreshed = early.refresh(here, ladder, sigma, 0..ladder.blocks());
-    }
+    let mut priced = 0;
     let (next_spot, next_horizon) = (here.next_spot(), here.next_horizon());
     for block in 0..ladder.blocks() {
         let (k, sigma) = (ladder.block(block), Block::load(&sigma[block * BLOCK..]));
@@ -58,8 +47,8 @@ pub(super) fn value_slice(
                 }
             };
             let decay = next - greeks.value;
-            valued.priced += publish(&ValuedBlock { ladder, right, block, sigma, greeks, decay }, columns);
+            priced += publish(&ValuedBlock { ladder, right, block, sigma, greeks, decay }, columns);
         }
     }
-    valued
+    priced
 }

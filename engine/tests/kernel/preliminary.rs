@@ -1,6 +1,6 @@
-//! Early exercise from lattices, as the preliminary pass takes it: how accurate is it?
+//! EarlyExercise exercise from lattices, as the preliminary pass takes it: how accurate is it?
 
-use engine::early::{Early, Valuation, plain};
+use engine::early::{EarlyExercise, Valuation, plain};
 use engine::store::ladder::Ladder;
 use kernel::american::Counts;
 use kernel::contract::{Right, Style};
@@ -20,10 +20,9 @@ fn greeks(row: &Row) -> Greeks<Block> {
     let ladder = Ladder::new(&strike_milli, &[Right::Call, Right::Put]);
     let here =
         Valuation { style: Style::American, quality: Quality::Preliminary, s: row.s, terms: &row.terms, step: STEP };
-    let mut early = Early::default();
-    early.prepare(&ladder, &row.terms);
+    let mut early = EarlyExercise::default();
     let sigma = vec![row.sigma.unwrap(); ladder.strikes().len()];
-    early.refresh(&here, &ladder, &sigma, 0..1);
+    early.update(&here, &ladder, &sigma);
     let (k, sigma) = (ladder.block(0), Block::splat(sigma[0]));
     let mut greeks = plain(row.right, &here, k, sigma);
     early.add(&here, (row.right, 0), (k, sigma), &mut greeks);
@@ -85,10 +84,9 @@ fn certain_cases_need_no_lattice() {
     let terms = Terms { t: 0.5, r: 0.04, b: 0.0, divs: Vec::new() };
     let ladder = Ladder::new(&[150_000; 2], &[Right::Call, Right::Put]);
     let here = Valuation { style: Style::American, quality: Quality::Preliminary, s: 100.0, terms: &terms, step: STEP };
-    let mut early = Early::default();
-    early.prepare(&ladder, &terms);
+    let mut early = EarlyExercise::default();
     let (k, sigma) = (ladder.block(0), Block::splat(0.2));
-    early.refresh(&here, &ladder, &[0.2; 8], 0..1);
+    early.update(&here, &ladder, &[0.2; 8]);
     let value = |right: Right| {
         let mut greeks = plain(right, &here, k, sigma);
         early.add(&here, (right, 0), (k, sigma), &mut greeks);
@@ -106,11 +104,10 @@ fn tables_take_over_from_lattices() {
     let strike_milli: Vec<u32> = (14..26).map(|i| i * 5_000).collect();
     let ladder = Ladder::new(&strike_milli, &[Right::Put; 12]);
     let here = Valuation { style: Style::American, quality: Quality::Preliminary, s: 100.0, terms: &terms, step: STEP };
-    let mut early = Early::default();
-    early.prepare(&ladder, &terms);
+    let mut early = EarlyExercise::default();
     let mut taken = |quality: Quality, sigma: f64| {
         let here = Valuation { quality, ..here };
-        (early.refresh(&here, &ladder, &[sigma; 16], 0..2), early.tables() != Counts::default())
+        (early.update(&here, &ladder, &[sigma; 16]), early.tables() != Counts::default())
     };
     assert_eq!(taken(Quality::Preliminary, 0.3), (4, false), "two rights of two blocks, and no table");
     assert_eq!(taken(Quality::Preliminary, 0.309), (0, false), "a volatility nearby");

@@ -1,7 +1,7 @@
 //! What a pass carries from the expansion point of its expansions against the tables read on the spot: nothing that is
 //! still held may be further off than the tables themselves.
 
-use engine::early::{Early, Valuation, plain};
+use engine::early::{EarlyExercise, Valuation, plain};
 use engine::store::ladder::Ladder;
 use kernel::american::{Band, Pricer};
 use kernel::contract::{Right, Style};
@@ -63,10 +63,9 @@ fn check(paths: &[Path], least: f64) {
         for path in paths {
             let here =
                 Valuation { style: Style::American, quality: Quality::Full, s: 100.0, terms: &terms, step: STEP };
-            let mut early = Early::default();
-            early.prepare(&ladder, &terms);
+            let mut early = EarlyExercise::default();
             let sigma = vec![SIGMA; ladder.strikes().len()];
-            early.refresh(&here, &ladder, &sigma, 0..ladder.blocks());
+            early.update(&here, &ladder, &sigma);
             for &(ds, dv, dt) in *path {
                 let later = dt * t;
                 let divs = terms.divs.iter().map(|d| Dividend { t: d.t - later, amount: d.amount }).collect();
@@ -74,8 +73,7 @@ fn check(paths: &[Path], least: f64) {
                 let s = 100.0 * (1.0 + ds * SIGMA * t.sqrt());
                 let sigma = vec![SIGMA * (1.0 + dv); ladder.strikes().len()];
                 let here = Valuation { style: Style::American, quality: Quality::Full, s, terms: &now, step: STEP };
-                early.prepare(&ladder, &now);
-                let fresh = early.refresh(&here, &ladder, &sigma, 0..ladder.blocks());
+                let fresh = early.update(&here, &ladder, &sigma);
                 asked += 2 * ladder.blocks();
                 held += 2 * ladder.blocks() - fresh;
                 for right in [Right::Call, Right::Put] {
@@ -121,14 +119,13 @@ fn a_sweep_of_the_spot_crosses_anchors_without_a_jump() {
         let sigma = vec![SIGMA; ladder.strikes().len()];
         let band = Band { k: (70.0, 130.0), sigma: (0.25, 0.36) };
         let pricers = [Right::Call, Right::Put].map(|r| Pricer::new(Style::American, r, &terms, &band, Quality::Full));
-        let mut early = Early::default();
-        early.prepare(&ladder, &terms);
+        let mut early = EarlyExercise::default();
         let mut before: BTreeMap<(usize, usize, usize), [f64; 4]> = BTreeMap::new();
         let (mut jumps, mut anchors) = ([0.0f64; 4], 0);
         for i in 0..300 {
             let s = 100.0 * (1.0 + f64::from(i) * 0.001 * SIGMA * 0.5f64.sqrt());
             let here = Valuation { style: Style::American, quality: Quality::Full, s, terms: &terms, step: STEP };
-            anchors += early.refresh(&here, &ladder, &sigma, 0..ladder.blocks());
+            anchors += early.update(&here, &ladder, &sigma);
             for right in [Right::Call, Right::Put] {
                 let at = pricers[right as usize].at(&terms, s);
                 let money: Greeks<Block> = at.greeks(Block::splat(100.0), Block::splat(SIGMA));

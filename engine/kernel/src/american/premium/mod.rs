@@ -119,8 +119,8 @@ impl PremiumTables {
     /// Lays out the tables for `bands` at `terms`; each is built when it is first read.
     ///
     /// # Cost  1 ms a table with [`Quality::Full`], half of it for how it moves with the rates, several times that
-    /// where dividends are weekly; one serves the bands within a strike ratio of 1.43 (put), 1.2 (call) or exp(σ√t), and a
-    /// volatility ratio of 2. With [`Quality::Reference`] 15 to 90 ms
+    /// where dividends are weekly; one serves the bands within a strike ratio of 1.43 (put), 1.2 (call) or exp(σ√t),
+    /// and a volatility ratio of 2. With [`Quality::Reference`] 15 to 90 ms
     #[must_use]
     pub fn new(right: Right, terms: &Terms, bands: &[Band], scheme: Quality) -> Self {
         let terms = live(terms);
