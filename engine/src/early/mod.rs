@@ -15,7 +15,7 @@ mod pricers;
 mod valuation;
 mod vol_slice;
 
-pub use premium::NextSession;
+pub use premium::{BlockMethod, NextSession, PremiumAdded};
 pub use pricers::{VOL, european};
 pub use valuation::{Valuation, plain};
 pub use vol_slice::PremiumByVol;
@@ -158,16 +158,16 @@ impl EarlyExercise {
         known.map_or_else(PremiumByVol::none, |premium| premium.by_sigma(here))
     }
 
-    /// Adds the premium of one right of a block to European Greeks at `sigma`, and returns the premium on the next
-    /// trading day and the lanes that are exercised then. Rows exercised now become those of exercise.
+    /// Adds the premium of one right of a block to European Greeks at `sigma`. Rows exercised now become those of
+    /// exercise. Returns the premium on the next trading day, and how the values were computed.
     pub fn add(
         &self,
         here: &Valuation<'_>,
         (right, block): (Right, usize),
         at: (Block, Block),
         greeks: &mut Greeks<Block>,
-    ) -> NextSession {
+    ) -> PremiumAdded {
         let known = self.blocks[right as usize].get(block);
-        known.map_or_else(NextSession::none, |premium| premium.add(here, right, at, greeks))
+        known.map_or_else(PremiumAdded::none, |premium| premium.add(here, right, at, greeks))
     }
 }

@@ -13,6 +13,7 @@ use super::preliminary::{self, PreliminaryLattices, Taken};
 use super::pricers::nodes;
 use super::valuation::{Valuation, lanes_at_intrinsic, plain};
 use super::vol_slice::{NextSessionChange, PremiumByVol, VolSlice};
+use crate::store::evidence::ValueMethod;
 use kernel::american::Pricer;
 use kernel::black76::{Horizon, european_vol};
 use kernel::contract::Right;
@@ -72,6 +73,44 @@ pub struct NextSession {
     /// The premium then.
     pub premium: Block,
     exercised: u8,
+}
+
+/// How the values of a block were computed.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockMethod {
+    /// Of the lanes that are not exercised.
+    waiting: ValueMethod,
+    exercised: u8,
+}
+
+impl BlockMethod {
+    /// Of contracts that cannot be exercised early.
+    #[must_use]
+    pub fn european() -> Self {
+        Self { waiting: ValueMethod::EuropeanStyle, exercised: 0 }
+    }
+
+    /// How the value of a lane was computed.
+    #[must_use]
+    pub fn of(&self, lane: usize) -> ValueMethod {
+        if self.exercised >> lane & 1 == 1 { ValueMethod::ExercisedNow } else { self.waiting }
+    }
+}
+
+/// What a premium adds to values beside their numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct PremiumAdded {
+    /// On the next trading day.
+    pub next: NextSession,
+    /// How the values were computed.
+    pub method: BlockMethod,
+}
+
+impl PremiumAdded {
+    pub(super) fn none() -> Self {
+        let method = BlockMethod { waiting: ValueMethod::NeverPays, exercised: 0 };
+        Self { next: NextSession::none(), method }
+    }
 }
 
 impl NextSession {
@@ -284,6 +323,16 @@ impl BlockPremium {
         }
     }
 
+    /// How values of lanes that are not exercised are computed.
+    fn method(&self, here: &Valuation<'_>) -> ValueMethod {
+        match &self.known {
+            PremiumSource::Unknown | PremiumSource::Nothing(_) => ValueMethod::NeverPays,
+            _ if !self.quality.is_final() => ValueMethod::Lattice,
+            _ if here.terms.divs.is_empty() => ValueMethod::NoDividends,
+            _ => ValueMethod::Dividends,
+        }
+    }
+
     /// The premium by volatility.
     pub(super) fn by_sigma(&self, here: &Valuation<'_>) -> PremiumByVol {
         let Some(slice) = &self.slice else { return PremiumByVol::none() };
@@ -291,7 +340,7 @@ impl BlockPremium {
         now.map_or_else(PremiumByVol::none, |now| slice.by_sigma(&vol_derivatives(&now)))
     }
 
-    /// Adds the premium to European Greeks at `sigma`; what it will be on the next trading day. Lanes that are
+    /// Adds the premium to European Greeks at `sigma`; returns what goes with them. Lanes that are
     /// exercised now become those of exercise, and so do those that a preliminary premium, carried further than one
     /// from tables, leaves below it.
     pub(super) fn add(
@@ -300,15 +349,15 @@ impl BlockPremium {
         right: Right,
         (k, sigma): (Block, Block),
         greeks: &mut Greeks<Block>,
-    ) -> NextSession {
+    ) -> PremiumAdded {
         let d = [greeks.d1, greeks.d2];
-        let mut later = NextSession::none();
+        let mut next = NextSession::none();
         if let Some(premium) = self.read(here, sigma) {
             expansion::add(&premium, greeks);
             greeks.lambda = lambda(greeks, here.s);
             if let Some(slice) = &self.slice {
                 let change = slice.until_later(here.s, sigma, premium.charm);
-                later = NextSession { premium: premium.value + change, exercised: slice.later_exercised };
+                next = NextSession { premium: premium.value + change, exercised: slice.later_exercised };
             }
         }
         let mut now = mask(self.exercised);
@@ -319,7 +368,7 @@ impl BlockPremium {
             let row = exercised(right.phi(), here.s, k, d);
             *greeks = Greeks::select(now, &row, greeks);
         }
-        later
+        PremiumAdded { next, method: BlockMethod { waiting: self.method(here), exercised: bits(now) } }
     }
 }
 
@@ -376,6 +425,10 @@ fn vol_derivatives(greeks: &Greeks<Block>) -> VolDerivatives<Block> {
 fn lambda(greeks: &Greeks<Block>, s: f64) -> Block {
     let zero = Block::splat(0.0);
     Block::select(greeks.value.le(zero), zero, greeks.delta * s / greeks.value)
+}
+
+fn bits(mask: <Block as Lanes>::Mask) -> u8 {
+    (0..BLOCK).fold(0, |bits, lane| bits | u8::from(mask.lane(lane)) << lane)
 }
 
 fn mask(bits: u8) -> <Block as Lanes>::Mask {

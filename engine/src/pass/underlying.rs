@@ -10,7 +10,7 @@ use crate::calibrate::carry::ImpliedSpot;
 use crate::calibrate::chain::{ChainCalibration, OneByOne, SideBySide, SliceWork};
 use crate::calibrate::forward::Pair;
 use crate::calibrate::{Calibrated, ForcedCarry, SliceInput, SliceState};
-use crate::price::{Valued, price_slice};
+use crate::price::{PricedSlice, price_slice};
 use crate::store::book::{Book, BookSlice};
 use crate::store::chain::{Chain, Slice};
 use crate::store::columns::{Col, Columns};
@@ -61,7 +61,7 @@ struct KeptSlice {
 pub(super) struct Scratch {
     facts: Vec<SliceFacts>,
     slices: Vec<SliceWork>,
-    priced: Vec<Priced>,
+    priced: Vec<PricedSlice>,
     calibration: ChainCalibration,
     smoother: DefaultSmoother,
 }
@@ -91,13 +91,6 @@ struct SliceFacts {
     strike_milli: Vec<u32>,
     /// So many of its first rows have no value: the cash alone pays for exercise.
     paid_by_cash: usize,
-}
-
-/// The finished rows of a slice.
-#[derive(Debug, Default)]
-struct Priced {
-    columns: Columns,
-    valued: Valued,
 }
 
 impl ChainState {
@@ -165,7 +158,7 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
     let step = years_between(at, market.calendar.next_trading_day(at));
     let inputs: Vec<SliceInput<'_>> = facts.iter().map(|facts| facts.input(task, step)).collect();
     slices.resize_with(n.max(slices.len()), SliceWork::default);
-    priced.resize_with(n.max(priced.len()), Priced::default);
+    priced.resize_with(n.max(priced.len()), PricedSlice::default);
     let (slices, priced) = (&mut slices[..n], &mut priced[..n]);
     for (i, (slice, facts)) in slices.iter_mut().zip(facts).enumerate() {
         slice.state = state.take(i, &book.slices[facts.place]);
@@ -181,16 +174,16 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
     let before = state.session_before();
     threads.each_priced(slices, priced, |i, slice, priced| {
         let book_slice = &book.slices[facts[i].place];
-        priced.columns.reset(book_slice.rows());
+        priced.reset(book_slice.rows());
         before.prev_vols(book_slice, priced.columns.get_mut(Col::PrevVol));
-        priced.valued = match (book_slice.adjusted, facts[i].deliverable) {
-            // its deliverable is unknown: it has identity only
-            (true, None) => Valued::default(),
-            (_, terms) => {
-                let valued = price_slice(&inputs[i], slice, &curves[i], &mut priced.columns);
-                terms.map_or(valued, |terms| per_share(&terms, facts[i].paid_by_cash, valued, &mut priced.columns))
+        let terms = facts[i].deliverable;
+        // an adjusted root whose deliverable is unknown has identity only
+        if !book_slice.adjusted || terms.is_some() {
+            price_slice(&inputs[i], slice, &curves[i], priced);
+            if let Some(terms) = terms {
+                per_share(&terms, facts[i].paid_by_cash, priced);
             }
-        };
+        }
     });
 
     let finished: Vec<Finished<'_>> = (0..n)
@@ -229,8 +222,8 @@ impl Threads {
     fn each_priced(
         &self,
         slices: &mut [SliceWork],
-        priced: &mut [Priced],
-        step: impl Fn(usize, &mut SliceWork, &mut Priced) + Send + Sync,
+        priced: &mut [PricedSlice],
+        step: impl Fn(usize, &mut SliceWork, &mut PricedSlice) + Send + Sync,
     ) {
         if self.many {
             let all = slices.par_iter_mut().zip(priced).enumerate().with_max_len(1);
@@ -243,7 +236,8 @@ impl Threads {
 
 /// Derivatives of an adjusted root with respect to the underlying and the listed strike, from those with respect to
 /// what it delivers. Rows that cash pays for lose their numbers.
-fn per_share(terms: &Deliverable, paid_by_cash: usize, valued: Valued, columns: &mut Columns) -> Valued {
+fn per_share(terms: &Deliverable, paid_by_cash: usize, priced: &mut PricedSlice) {
+    let PricedSlice { columns, methods, valued } = priced;
     let (shares, strike) = (terms.shares_per_unit(), terms.strike_per_unit());
     let factors = [
         (Col::Delta, shares),
@@ -263,7 +257,8 @@ fn per_share(terms: &Deliverable, paid_by_cash: usize, valued: Valued, columns: 
     for &col in Col::ALL.iter().filter(|&&col| col != Col::PrevVol) {
         columns.get_mut(col)[..paid_by_cash].fill(f64::NAN);
     }
-    Valued { priced: valued.priced.saturating_sub(lost as u32), ..valued }
+    methods[..paid_by_cash].fill(None);
+    valued.priced = valued.priced.saturating_sub(lost as u32);
 }
 
 /// Time, rate, dividends and ages of every slice that has not settled; says how many there are, and how many dividends
@@ -420,7 +415,7 @@ struct Finished<'a> {
     of: &'a BookSlice,
     input: &'a SliceInput<'a>,
     work: &'a SliceWork,
-    priced: &'a Priced,
+    priced: &'a PricedSlice,
     rate_is_known: bool,
     deliverable: Option<Deliverable>,
 }
@@ -531,6 +526,7 @@ impl Finished<'_> {
             },
             vol_shift: self.input.vol_shift,
             pairs: self.work.draft.used_pairs().map(pair).collect(),
+            methods: self.priced.methods.clone(),
         }
     }
 

@@ -5,7 +5,7 @@ mod compare;
 
 use crate::support::market;
 use crate::support::market::{NOW, get_from, service};
-use engine::explain::{EarlyMethod, Explanation, StrikeOutcome, Warning, explain};
+use engine::explain::{Explanation, StrikeOutcome, ValueMethod, Warning, explain};
 use engine::pass::{MarketData, Passes};
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
@@ -186,14 +186,19 @@ fn schemes_agree_and_the_method_is_told() {
             assert!(values.european.value < values.reference.value + 1e-6 * strike, "{contract:?}");
             let premium = document.early_exercise.premium.unwrap();
             assert!((premium - (served - values.european.value)).abs() < 1e-12);
-            if !methods.contains(&values.method) {
-                methods.push(values.method);
+            let method = found.method.unwrap();
+            if !methods.contains(&method) {
+                methods.push(method);
+            }
+            if method == ValueMethod::ExercisedNow {
+                let paid = (found.basis.as_ref().unwrap().s - strike) * contract.right.phi();
+                assert!((served - paid).abs() < 1e-9 * strike, "{contract:?}: {served} is not what exercise pays");
             }
         }
     }
     println!("{n} contracts, reference and served differ by {worst:.1e} of the strike at most; {methods:?}");
     assert!(n > 100 && worst < 2e-4, "{n} {worst}");
-    let wanted = [EarlyMethod::NeverPays, EarlyMethod::ExercisedNow, EarlyMethod::Boundary, EarlyMethod::PremiumTables];
+    let wanted = [ValueMethod::NeverPays, ValueMethod::ExercisedNow, ValueMethod::NoDividends, ValueMethod::Dividends];
     assert!(wanted.iter().all(|method| methods.contains(method)), "{methods:?}");
 }
 
