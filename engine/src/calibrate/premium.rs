@@ -15,6 +15,7 @@ use super::implied::{VolSearch, imply_block, start_vols};
 use super::input::SliceInput;
 use super::settings::PREMIUM;
 use super::slice_work::{SliceScratch, SliceState};
+use crate::early::settings::LATTICE;
 use crate::early::{EarlyExercise, PremiumByVol, Valuation};
 use crate::store::ladder::Ladder;
 use core::ops::Range;
@@ -166,7 +167,7 @@ impl NearMoney<'_> {
         }
         const RIGHTS: [Right; 2] = [Right::Call, Right::Put];
         let lattices =
-            early.is_none().then(|| RIGHTS.map(|right| Lattice::new(here.terms, here.s, right, PREMIUM.layers)));
+            early.is_none().then(|| RIGHTS.map(|right| Lattice::new(here.terms, here.s, right, LATTICE.forward)));
         for block in self.blocks.clone() {
             let k = self.ladder.block(block);
             let start = Block::load(&sigma[block * BLOCK..]);

@@ -8,29 +8,34 @@
 
 mod block_valuation;
 mod boundary_distance;
+mod by_volatility;
 mod expansion;
-mod preliminary;
+mod lattice;
+mod method;
 mod premium;
-mod pricers;
+pub mod settings;
+mod tables;
+pub mod validity;
 mod valuation;
-mod vol_slice;
 
-pub use premium::{BlockMethod, NextSession, PremiumAdded};
-pub use pricers::{VOL, european};
+pub use by_volatility::PremiumByVol;
+pub use method::{BlockMethod, NextSession, PremiumAdded};
+pub use settings::VOL;
+pub use tables::european;
 pub use valuation::{Valuation, plain};
-pub use vol_slice::PremiumByVol;
 
 use crate::store::ladder::Ladder;
-use block_valuation::{BlockValuation, SAME_DATE};
+use block_valuation::BlockValuation;
 use kernel::american::Counts;
 use kernel::contract::Right;
 use kernel::dividends::{Dividend, Terms};
 use kernel::greeks::Greeks;
 use kernel::lanes::{BLOCK, Block, Lanes};
 use kernel::quality::Quality;
-use preliminary::PreliminaryLattices;
+use lattice::LatticePair;
 use premium::{BlockPremium, Tables};
-use pricers::{Pricers, bands, span};
+use settings::EXERCISE;
+use tables::{Pricers, bands, span};
 
 /// Early exercise of one slice: the premium of every strike and right over its European value.
 ///
@@ -55,7 +60,7 @@ impl EarlyExercise {
         let age = *t - terms.t;
         let same = known.len() == terms.divs.len()
             && known.iter().zip(&terms.divs).all(|(old, new)| {
-                (old.t - age - new.t).abs() < SAME_DATE && (old.amount - new.amount).abs() <= 1e-9 * old.amount
+                (old.t - age - new.t).abs() < EXERCISE.same_date && (old.amount - new.amount).abs() <= 1e-9 * old.amount
             });
         if !same {
             known.clear();
@@ -87,7 +92,7 @@ impl EarlyExercise {
         self.forget_others(ladder, here.terms);
         let mut taken = 0;
         let mut next = None;
-        let lattices = PreliminaryLattices::new(here, ladder, span(sigma));
+        let lattices = LatticePair::new(here, ladder, span(sigma));
         for block in 0..ladder.blocks() {
             let (k, vols) = (ladder.block(block), Block::load(&sigma[block * BLOCK..]));
             for right in [Right::Call, Right::Put] {
@@ -143,11 +148,11 @@ impl EarlyExercise {
     /// Makes sure that tables for now and for the next trading day are there.
     fn build(&mut self, here: &Valuation<'_>, next: Option<&(f64, Terms)>, ladder: &Ladder, sigma: &[f64]) {
         let [near, roomy] = bands(ladder.strikes(), sigma);
-        self.tables.serve(here, here.terms, (&near, &roomy));
+        self.tables.serve(here, here.terms, &near, &roomy);
         if let Some((_, later)) = next
             && !self.tables.serves_terms(later)
         {
-            self.later.serve(here, later, (&near, &roomy));
+            self.later.serve(here, later, &near, &roomy);
         }
     }
 
@@ -163,11 +168,13 @@ impl EarlyExercise {
     pub fn add(
         &self,
         here: &Valuation<'_>,
-        (right, block): (Right, usize),
-        at: (Block, Block),
+        right: Right,
+        block: usize,
+        k: Block,
+        sigma: Block,
         greeks: &mut Greeks<Block>,
     ) -> PremiumAdded {
         let known = self.blocks[right as usize].get(block);
-        known.map_or_else(PremiumAdded::none, |premium| premium.add(here, right, at, greeks))
+        known.map_or_else(PremiumAdded::none, |premium| premium.add(here, right, k, sigma, greeks))
     }
 }

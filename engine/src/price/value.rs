@@ -29,7 +29,7 @@ pub(super) fn value_slice(
         let (k, sigma) = (ladder.block(block), Block::load(&sigma[block * BLOCK..]));
         for right in [Right::Call, Right::Put] {
             let mut greeks = plain(right, here, k, sigma);
-            let added = american.then(|| early.add(here, (right, block), (k, sigma), &mut greeks));
+            let added = american.then(|| early.add(here, right, block, k, sigma, &mut greeks));
             let payoff = (Block::splat(next_spot) - k) * Block::splat(right.phi());
             let next = match &next_horizon {
                 Some((horizon, x)) => {

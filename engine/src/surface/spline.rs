@@ -158,7 +158,8 @@ impl Spline {
     #[inline(always)]
     #[must_use]
     pub fn locate<L: Lanes>(&self, u: L) -> KnotInterval<L> {
-        // beyond its knots the spline is constant, so a wing has the shape of the base, which has no butterflies below zero
+        // beyond its knots the spline is constant, so a wing has the shape of the base, which has no butterflies below
+        // zero
         let last = L::splat((self.intervals() - 1) as f64);
         let p = (u - self.start) * (1.0 / self.step);
         let p = p.max(L::splat(0.0)).min(last + 1.0);

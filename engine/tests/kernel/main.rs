@@ -11,3 +11,4 @@ mod remembered;
 mod smooth_dividends;
 mod smoothness;
 mod unresolved_dividends;
+mod validity;

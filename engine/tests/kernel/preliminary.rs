@@ -25,7 +25,7 @@ fn greeks(row: &Row) -> Greeks<Block> {
     early.update(&here, &ladder, &sigma);
     let (k, sigma) = (ladder.block(0), Block::splat(sigma[0]));
     let mut greeks = plain(row.right, &here, k, sigma);
-    early.add(&here, (row.right, 0), (k, sigma), &mut greeks);
+    early.add(&here, row.right, 0, k, sigma, &mut greeks);
     greeks
 }
 
@@ -89,7 +89,7 @@ fn certain_cases_need_no_lattice() {
     early.update(&here, &ladder, &[0.2; 8]);
     let value = |right: Right| {
         let mut greeks = plain(right, &here, k, sigma);
-        early.add(&here, (right, 0), (k, sigma), &mut greeks);
+        early.add(&here, right, 0, k, sigma, &mut greeks);
         [greeks.value.lane(0), greeks.delta.lane(0), greeks.theta.lane(0)]
     };
     let european = plain(Right::Call, &here, k, sigma);

@@ -35,16 +35,16 @@ type Path = &'static [(f64, f64, f64)];
 
 #[test]
 fn premiums_carried_from_one_anchor_are_those_of_the_tables() {
-    let paths: [Path; 3] = [&[(0.0045, 0.0, 0.0)], &[(-0.0045, 0.004, 0.0)], &[(0.002, -0.004, 0.005)]];
+    let paths: [Path; 3] = [&[(0.0045, 0.0, 0.0)], &[(-0.0045, 0.0018, 0.0)], &[(0.002, -0.0018, 3e-4)]];
     check(&paths, 1.0);
 }
 
 #[test]
 fn premiums_read_between_two_anchors_are_those_of_the_tables() {
     let paths: [Path; 3] = [
-        &[(0.02, 0.0, 0.0), (0.035, 0.0, 0.0), (0.07, 0.004, 0.0)],
-        &[(-0.04, 0.003, 0.0), (-0.01, 0.003, 0.005), (0.015, -0.004, 0.005)],
-        &[(0.045, 0.0, 0.0), (0.09, 0.0, 0.0), (0.1, -0.004, 0.005), (0.07, 0.0, 0.005)],
+        &[(0.02, 0.0, 0.0), (0.035, 0.0, 0.0), (0.07, 0.0018, 0.0)],
+        &[(-0.04, 0.0015, 0.0), (-0.01, 0.0015, 3e-4), (0.015, -0.0018, 3e-4)],
+        &[(0.045, 0.0, 0.0), (0.09, 0.0, 0.0), (0.1, -0.0018, 3e-4), (0.07, 0.0, 3e-4)],
     ];
     check(&paths, 0.5);
 }
@@ -84,7 +84,7 @@ fn check(paths: &[Path], least: f64) {
                         let (k, vol) = (ladder.block(block), Block::splat(sigma[0]));
                         let exact: Greeks<Block> = at.greeks(k, vol);
                         let mut carried = plain(right, &here, k, vol);
-                        early.add(&here, (right, block), (k, vol), &mut carried);
+                        early.add(&here, right, block, k, vol, &mut carried);
                         for (lane, (greek, bound)) in (0..BLOCK).flat_map(|lane| BOUNDS.map(|bound| (lane, bound))) {
                             let (got, want) = (carried.get(greek).lane(lane), exact.get(greek).lane(lane));
                             let at = AtTheMoney { s, k: k.lane(lane), sigma: sigma[0], t: now.t };
@@ -133,7 +133,7 @@ fn a_sweep_of_the_spot_crosses_anchors_without_a_jump() {
                     let (k, vol) = (ladder.block(block), Block::splat(SIGMA));
                     let exact: Greeks<Block> = at.greeks(k, vol);
                     let mut carried = plain(right, &here, k, vol);
-                    early.add(&here, (right, block), (k, vol), &mut carried);
+                    early.add(&here, right, block, k, vol, &mut carried);
                     for lane in 0..BLOCK {
                         let of = |f: fn(&Greeks<Block>) -> Block| {
                             (f(&carried).lane(lane) - f(&exact).lane(lane), f(&money).lane(lane))

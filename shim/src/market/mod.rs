@@ -360,8 +360,8 @@ impl MarketLoop {
         self.chains.entry(name).or_insert(instead);
     }
 
-    /// Computes some names: by a preliminary pass where `quality` asks for it and no full values exist, else fully. What
-    /// was computed, and what failed.
+    /// Computes some names: by a preliminary pass where `quality` asks for it and no full values exist, else fully.
+    /// What was computed, and what failed.
     fn run(&mut self, quality: Quality, names: &[Symbol], now: Timestamp) -> (Vec<Computed>, Vec<Arc<Chain>>) {
         let reference = self.feed.reference().clone();
         let mut books = self.feed.books(names, now, &self.passes);
